@@ -1,7 +1,9 @@
-/* engine_plugin.c - an engine in a shared library: `qdq bench --engine ./engine_plugin.so:sim:cost.json model.onnx`.
+/* engine_plugin.c - an engine in a shared library: `qdq bench --engine
+ * ./engine_plugin.so:sim:cost.json model.onnx`.
  *
- * It hands everything on to the engine that is named behind its own file, and times runs by the clock. An engine of your own
- * has the same functions, with your runtime's calls in them; it needs <qdq/engine_plugin.h>, and libqdq only if it wants to. */
+ * It hands everything on to the engine that is named behind its own file, and times runs by the
+ * clock. An engine of your own has the same functions, with your runtime's calls in them; it needs
+ * <qdq/engine_plugin.h>, and libqdq only if it wants to. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +20,10 @@ static qdq_status fail(qdq_error *err, qdq_status code, const char *text)
     return code;
 }
 
-/* --- engine --------------------------------------------------------------------------------------------------------- */
+/* --- engine ----------------------------------------------------------------------------------- */
 
-static qdq_status open_engine(const char *arg, const char *temp_dir, void **engine, qdq_plugin_info *info,
-                              qdq_error *err)
+static qdq_status open_engine(const char *arg, const char *temp_dir, void **engine,
+                              qdq_plugin_info *info, qdq_error *err)
 {
     qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
     qdq_engine *e;
@@ -43,7 +45,7 @@ static void close_engine(void *engine)
     qdq_engine_close(engine);
 }
 
-/* --- sessions ------------------------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 typedef struct session {
     qdq_model *model;
@@ -100,7 +102,7 @@ static bool output(void *self, size_t i, qdq_io *out)
     return qdq_session_output(((session *)self)->s, i, out);
 }
 
-/* --- runs ----------------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static qdq_status bind(void *self, const qdq_array *const *in, qdq_error *err)
 {
@@ -122,12 +124,15 @@ static qdq_status ignore(void *ctx, const char *name, const qdq_array *a, qdq_er
     return QDQ_OK;
 }
 
-static qdq_status run(void *self, const qdq_array *const *in, qdq_output_fn fn, void *ctx, qdq_error *err)
+static qdq_status run(void *self, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
+                      qdq_error *err)
 {
     session *x = self;
     qdq_status st = bind(x, in, err);
 
-    return st == QDQ_OK ? qdq_session_run(x->s, x->bound, x->n_in, fn != NULL ? fn : ignore, ctx, err) : st;
+    return st == QDQ_OK
+               ? qdq_session_run(x->s, x->bound, x->n_in, fn != NULL ? fn : ignore, ctx, err)
+               : st;
 }
 
 static qdq_status time_runs(void *self, unsigned n, uint64_t *ns, qdq_error *err)
@@ -140,14 +145,15 @@ static qdq_status time_runs(void *self, unsigned n, uint64_t *ns, qdq_error *err
     for (unsigned i = 0; st == QDQ_OK && i < n; i++)
         st = qdq_session_run(x->s, x->bound, x->n_in, ignore, NULL, err);
     clock_gettime(CLOCK_MONOTONIC, &to);
-    *ns = (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000u + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
+    *ns = (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000u + (uint64_t)to.tv_nsec -
+          (uint64_t)from.tv_nsec;
     return st;
 }
 
-/* --- layers --------------------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
-static qdq_status layers(void *self, const qdq_array *const *in, unsigned runs, qdq_plugin_layer_fn fn,
-                         void *ctx, qdq_error *err)
+static qdq_status layers(void *self, const qdq_array *const *in, unsigned runs,
+                         qdq_plugin_layer_fn fn, void *ctx, qdq_error *err)
 {
     session *x = self;
     qdq_group *g = NULL;

@@ -1,28 +1,30 @@
-/* optimize.c - the optimizer as a program of its own uses it: a pipeline for an engine, a say in what is computed,
- * the report, and proof that the model still computes the same.
+/* optimize.c - the optimizer as a program of its own uses it: a pipeline for an engine, a say in
+ * what is computed, the report, and proof that the model still computes the same.
  *
  *     optimize MODEL OUT [DATA]      optimize model.onnx model.opt.onnx samples.npz
  *
- * Without DATA, random numbers are compared. Exit status: 0, 1 (the reason is on stderr), 2 (usage), 5 (no ONNX
- * Runtime found). */
+ * Without DATA, random numbers are compared. Exit status: 0, 1 (the reason is on stderr), 2
+ * (usage), 5 (no ONNX Runtime found). */
 #include <qdq/qdq.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Tables that would be written out large stay small: the engine can compute them. QuantizeLinear and
- * DequantizeLinear are never asked about, because they are never computed. */
+/* Tables that would be written out large stay small: the engine can compute them. QuantizeLinear
+ * and DequantizeLinear are never asked about, because they are never computed. */
 static qdq_fold should_fold(void *ctx, const qdq_fold_node *n)
 {
     (void)ctx;
-    return strcmp(n->op, "ConstantOfShape") == 0 && n->out_bytes > 4096 ? QDQ_FOLD_NO : QDQ_FOLD_DEFAULT;
+    return strcmp(n->op, "ConstantOfShape") == 0 && n->out_bytes > 4096 ? QDQ_FOLD_NO
+                                                                        : QDQ_FOLD_DEFAULT;
 }
 
 static void print_report(const qdq_optimize_report *r)
 {
-    printf("%zu nodes, were %zu; %llu bytes of constants, were %llu\n", r->nodes_after, r->nodes_before,
-           (unsigned long long)r->bytes_after, (unsigned long long)r->bytes_before);
+    printf("%zu nodes, were %zu; %llu bytes of constants, were %llu\n", r->nodes_after,
+           r->nodes_before, (unsigned long long)r->bytes_after,
+           (unsigned long long)r->bytes_before);
     for (size_t i = 0; i < r->n_passes; i++) {
         const qdq_pass_report *p = &r->passes[i];
 
@@ -91,7 +93,8 @@ int main(int argc, char **argv)
         status = 5;
     else if (qdq_model_load(argv[1], NULL, &model, &err) == QDQ_OK &&
              qdq_model_clone(model, &original, &err) == QDQ_OK &&
-             qdq_target_load("ort-cpu", &target, &err) == QDQ_OK && optimize(model, target, &err) == QDQ_OK &&
+             qdq_target_load("ort-cpu", &target, &err) == QDQ_OK &&
+             optimize(model, target, &err) == QDQ_OK &&
              compare(engine, original, model, argc == 4 ? argv[3] : "random:0", &err) == QDQ_OK &&
              qdq_model_save(model, argv[2], &save_opts, &err) == QDQ_OK)
         status = 0;

@@ -1,5 +1,5 @@
-/* quantize.c - the whole way of qdq/qdq.h in one small program: a float model and calibration data go in, a model
- * with QuantizeLinear and DequantizeLinear comes out.
+/* quantize.c - the whole way of qdq/qdq.h in one small program: a float model and calibration data
+ * go in, a model with QuantizeLinear and DequantizeLinear comes out.
  *
  *     quantize MODEL DATA OUT [MEAN STD]      quantize model.onnx photos/ model.qdq.onnx 127 128
  *
@@ -52,12 +52,13 @@ int main(int argc, char **argv)
     } else if (qdq_model_load(argv[1], NULL, &model, &err) == QDQ_OK &&
                qdq_target_load("ort-cpu", &target, &err) == QDQ_OK &&
                qdq_data_open(argv[2], model, &data_opts, &data, &err) == QDQ_OK &&
-               qdq_quantize(model, target, engine, data, &opts, &plan, &quantized, &err) == QDQ_OK &&
+               qdq_quantize(model, target, engine, data, &opts, &plan, &quantized, &err) ==
+                   QDQ_OK &&
                qdq_model_save(quantized, argv[3], &save_opts, &err) == QDQ_OK) {
         const qdq_plan_summary *s = qdq_plan_get_summary(plan);
 
-        printf("%s: %zu tensors and %zu weights in 8 bits, %zu nodes left float\n", argv[3], s->n_tensors,
-               s->n_weights, s->n_left_float);
+        printf("%s: %zu tensors and %zu weights in 8 bits, %zu nodes left float\n", argv[3],
+               s->n_tensors, s->n_weights, s->n_left_float);
         status = 0;
     }
     if (status != 0)

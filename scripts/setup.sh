@@ -118,7 +118,7 @@ if [ $need_ort$need_openvino != nono ] && ! python3 -m pip --version >/dev/null 
     missing="$missing python3-pip"
 fi
 
-# --- packages ------------------------------------------------------------------------------------------------
+# --- packages -------------------------------------------------------------------------------------
 
 if [ -n "$missing" ]; then
     has_program apt-get || die "missing:$missing (Debian's names), and there is no apt-get here: install them" \
@@ -139,7 +139,7 @@ if [ -n "$missing" ]; then
     rm -f "$log"
 fi
 
-# --- engines -------------------------------------------------------------------------------------------------
+# --- engines --------------------------------------------------------------------------------------
 
 work=
 trap 'rm -rf "$work"' EXIT

@@ -2,8 +2,9 @@
  *
  *     ultraface_demo MODEL TUNED PHOTOS PICTURE OUT.png
  *
- * Latencies are of one thread, in interleaved rounds. SQNR and cosine are of all photographs together.
- * Exit status: 0, 1 (no face, or not the same one), 2 (usage), 3 (anything that failed), 5 (no ONNX Runtime). */
+ * Latencies are of one thread, in interleaved rounds. SQNR and cosine are of all photographs
+ * together. Exit status: 0, 1 (no face, or not the same one), 2 (usage), 3 (anything that failed),
+ * 5 (no ONNX Runtime). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ typedef struct demo {
     size_t n_faces[2];
 } demo;
 
-/* --- measuring ---------------------------------------------------------------------------------------------------- */
+/* --- measuring -------------------------------------------------------------------------------- */
 
 static qdq_status open_models(demo *d, qdq_error *err)
 {
@@ -76,7 +77,8 @@ static qdq_status find_faces(demo *d, qdq_error *err)
         if (st == QDQ_OK && d->n_faces[i] > 0)
             d->best[i] = found[0];
     }
-    for (int i = 0; st == QDQ_OK && i < 2; i++) { /* not before both have seen the picture as it is */
+    /* not before both have seen the picture as it is */
+    for (int i = 0; st == QDQ_OK && i < 2; i++) {
         const face *f = &d->best[i];
 
         if (d->n_faces[i] > 0)
@@ -90,7 +92,7 @@ static qdq_status find_faces(demo *d, qdq_error *err)
     return st;
 }
 
-/* --- the table ----------------------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static double kilobytes(const char *path)
 {
@@ -214,10 +216,10 @@ int main(int argc, char **argv)
                measure_difference(&d, &err) == QDQ_OK && find_faces(&d, &err) == QDQ_OK) {
         print_table(&d);
         status = conclude(&d);
-        printf(
-            "\n  SQNR and cosine are of all %zu photographs in %s, on which the model was calibrated too.\n"
-            "  tuned model: %s\n  boxes, red (float) and green (tuned): %s\n",
-            d.difference->samples, d.photos, d.path[1], d.out);
+        printf("\n  SQNR and cosine are of all %zu photographs in %s, on which the model was "
+               "calibrated too.\n"
+               "  tuned model: %s\n  boxes, red (float) and green (tuned): %s\n",
+               d.difference->samples, d.photos, d.path[1], d.out);
     }
     if (err.text[0] != '\0')
         fprintf(stderr, "ultraface_demo: error: %s\n", err.text);

@@ -1,9 +1,11 @@
-/* detect.c - finds the best face in a picture with one model, or with two and says how far they agree.
+/* detect.c - finds the best face in a picture with one model, or with two and says how far they
+ * agree.
  *
  *     detect MODEL [MODEL2] IMAGE OUT.png
  *
  * The picture with the boxes drawn (red: the first model, green: the second) is written to OUT.png.
- * Exit status: 0, 1 (no face, or the two models disagree), 2 (usage), 3 (anything that failed), 5 (no ONNX Runtime). */
+ * Exit status: 0, 1 (no face, or the two models disagree), 2 (usage), 3 (anything that failed), 5
+ * (no ONNX Runtime). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,9 +15,10 @@ enum { MAX_FACES = 64 };
 
 static const unsigned char colors[2][3] = {{230, 40, 40}, {40, 200, 60}};
 
-/* The best face that the model finds in the picture, which is read if it is not there yet; *n is how many there are. */
-static qdq_status run_model(qdq_engine *e, const char *path, const char *picture, photo *p, face *best,
-                            size_t *n, qdq_error *err)
+/* The best face that the model finds in the picture, which is read if it is not there yet; *n is
+ * how many there are. */
+static qdq_status run_model(qdq_engine *e, const char *path, const char *picture, photo *p,
+                            face *best, size_t *n, qdq_error *err)
 {
     qdq_model *m = NULL;
     qdq_session *s = NULL;

@@ -14,11 +14,13 @@ static qdq_status fail(qdq_error *err, qdq_status code, const char *text)
 
 float face_iou(const face *a, const face *b)
 {
-    float left = a->left > b->left ? a->left : b->left, right = a->right < b->right ? a->right : b->right;
-    float top = a->top > b->top ? a->top : b->top, bottom = a->bottom < b->bottom ? a->bottom : b->bottom;
+    float left = a->left > b->left ? a->left : b->left,
+          right = a->right < b->right ? a->right : b->right;
+    float top = a->top > b->top ? a->top : b->top,
+          bottom = a->bottom < b->bottom ? a->bottom : b->bottom;
     float both = right > left && bottom > top ? (right - left) * (bottom - top) : 0;
-    float either =
-        (a->right - a->left) * (a->bottom - a->top) + (b->right - b->left) * (b->bottom - b->top) - both;
+    float either = (a->right - a->left) * (a->bottom - a->top) +
+                   (b->right - b->left) * (b->bottom - b->top) - both;
 
     return either > 0 ? both / either : 0;
 }
@@ -91,9 +93,11 @@ static size_t suppress(const face *all, size_t n_all, face *out, size_t max)
     return n;
 }
 
-qdq_status faces_find(qdq_session *s, const photo *p, face *out, size_t max, size_t *n, qdq_error *err)
+qdq_status faces_find(qdq_session *s, const photo *p, face *out, size_t max, size_t *n,
+                      qdq_error *err)
 {
-    qdq_named_array input = {.array = {.elem = QDQ_FLOAT, .rank = 4, .dim = {1, 3, p->height, p->width}}};
+    qdq_named_array input = {
+        .array = {.elem = QDQ_FLOAT, .rank = 4, .dim = {1, 3, p->height, p->width}}};
     answer a = {0};
     qdq_io io;
 

@@ -18,7 +18,9 @@ typedef struct face {
 /* Intersection over union. */
 float face_iou(const face *a, const face *b);
 
-/* The picture has the size of the model's input. Faces by falling score, overlapping ones left out (hard non-maximum suppression); at most `max`, *n of them. */
-qdq_status faces_find(qdq_session *s, const photo *p, face *out, size_t max, size_t *n, qdq_error *err);
+/* The picture has the size of the model's input. Faces by falling score, overlapping ones left out
+ * (hard non-maximum suppression); at most `max`, *n of them. */
+qdq_status faces_find(qdq_session *s, const photo *p, face *out, size_t max, size_t *n,
+                      qdq_error *err);
 
 #endif /* QDQ_EXAMPLE_FACES_H */

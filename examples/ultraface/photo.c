@@ -42,9 +42,11 @@ qdq_status photo_read(const char *path, const qdq_model *m, photo *p, qdq_error 
     qdq_status st = qdq_data_open(path, m, NULL, &data, err);
     if (st == QDQ_OK)
         st = qdq_data_get(data, 0, &in, &n, err);
-    if (st == QDQ_OK && (n != 1 || in->array.elem != QDQ_FLOAT || in->array.rank != 4 ||
-                         in->array.dim[0] != 1 || in->array.dim[1] != 3 || !from_planes(p, &in->array))) {
-        snprintf(err->text, sizeof err->text, "%s: no picture for an input of float[1,3,height,width]", path);
+    if (st == QDQ_OK &&
+        (n != 1 || in->array.elem != QDQ_FLOAT || in->array.rank != 4 || in->array.dim[0] != 1 ||
+         in->array.dim[1] != 3 || !from_planes(p, &in->array))) {
+        snprintf(err->text, sizeof err->text,
+                 "%s: no picture for an input of float[1,3,height,width]", path);
         st = QDQ_E_FORMAT;
     }
     qdq_data_close(data);
@@ -78,7 +80,8 @@ static int pixel(float relative, int extent)
     return at > -8 && at < (float)extent + 8 ? (int)lroundf(at) : at > 0 ? extent + 8 : -8;
 }
 
-void photo_draw_box(photo *p, float left, float top, float right, float bottom, const unsigned char color[3])
+void photo_draw_box(photo *p, float left, float top, float right, float bottom,
+                    const unsigned char color[3])
 {
     int x0 = pixel(left, p->width), x1 = pixel(right, p->width);
     int y0 = pixel(top, p->height), y1 = pixel(bottom, p->height);

@@ -1,8 +1,9 @@
-/* qdq/check.h - what is wrong with the quantization of a model, what of it an engine will not use, and whether an engine
- * computes what the model says.
+/* qdq/check.h - what is wrong with the quantization of a model, what of it an engine will not use,
+ * and whether an engine computes what the model says.
  *
- * A Q/DQ pair pays only where the engine fuses it with an operator into an 8-bit kernel; where it does not, the
- * operator runs in float and Q/DQ are work on top. For each such place: why, and what it costs. */
+ * A Q/DQ pair pays only where the engine fuses it with an operator into an 8-bit kernel; where it
+ * does not, the operator runs in float and Q/DQ are work on top. For each such place: why, and what
+ * it costs. */
 #ifndef QDQ_CHECK_H
 #define QDQ_CHECK_H
 
@@ -16,16 +17,23 @@ extern "C" {
 #endif
 
 typedef struct qdq_target_finding {
-    bool is_error;    /* the numbers are wrong, or the model will not run; else it only costs */
-    const char *kind; /* one word for programs, as qdq_check_kind() lists them */
-    const char *op;   /* of the node: operator, */
-    const char *node; /* and label */
-    const char *why;  /* a sentence without full stop */
-    uint64_t
-        converted; /* elements that Q and DQ turn over in every run because of it; 0: none, or not known */
-    double microseconds; /* what that took on the engine, per run; 0: not measured */
-    const char *
-        measured; /* figures of the target's rule behind it: "0.712 (0.690 to 0.730) on ort 1.31.1, PROCESSOR"; "": none */
+    /* the numbers are wrong, or the model will not run; else it only costs */
+    bool is_error;
+    /* one word for programs, as qdq_check_kind() lists them */
+    const char *kind;
+    /* of the node: operator, */
+    const char *op;
+    /* and label */
+    const char *node;
+    /* a sentence without full stop */
+    const char *why;
+    /* elements that Q and DQ turn over in every run because of it; 0: none, or not known */
+    uint64_t converted;
+    /* what that took on the engine, per run; 0: not measured */
+    double microseconds;
+    /* figures of the target's rule behind it: "0.712 (0.690 to 0.730) on ort 1.31.1, PROCESSOR";
+     * "": none */
+    const char *measured;
 } qdq_target_finding;
 
 /* The kinds of findings: name and one line of help; NULL past the end. */
@@ -33,70 +41,91 @@ QDQ_API const char *qdq_check_kind(size_t i, const char **help);
 
 typedef struct qdq_check_opts {
     size_t size;
-    qdq_engine
-        *engine; /* proves, by the kernels that it runs on random input, and measures; NULL: rules alone */
+    /* proves, by the kernels that it runs on random input, and measures; NULL: rules alone */
+    qdq_engine *engine;
     const qdq_input_shape *shapes;
     size_t n_shapes;
-    int threads; /* of the engine; 0: 1 */
+    /* of the engine; 0: 1 */
+    int threads;
     const qdq_job *job;
-    qdq_cpu cpu; /* that runs the model */
+    /* that runs the model */
+    qdq_cpu cpu;
 } qdq_check_opts;
 
-#define QDQ_CHECK_OPTS_INIT                                                                                  \
-    {                                                                                                        \
-        sizeof(qdq_check_opts), NULL, NULL, 0, 0, NULL, QDQ_CPU_AUTO                                         \
+#define QDQ_CHECK_OPTS_INIT                                                                        \
+    {                                                                                              \
+        sizeof(qdq_check_opts), NULL, NULL, 0, 0, NULL, QDQ_CPU_AUTO                               \
     }
 
 typedef struct qdq_target_check {
     const qdq_target_finding *findings;
     size_t n;
     size_t n_errors;
-    size_t n_quantizers; /* Q and DQ in the model */
-    size_t n_fused;      /* nodes that run in 8 bits */
-    size_t n_unfused;    /* nodes next to Q/DQ that could, and do not */
-    uint64_t converted;  /* by all findings */
-    double microseconds; /* likewise */
-    bool proven;         /* by the engine's kernels */
-    size_t n_weights;    /* nodes whose weight alone is to be codes, and is: none of those above */
+    /* Q and DQ in the model */
+    size_t n_quantizers;
+    /* nodes that run in 8 bits */
+    size_t n_fused;
+    /* nodes next to Q/DQ that could, and do not */
+    size_t n_unfused;
+    /* by all findings */
+    uint64_t converted;
+    /* likewise */
+    double microseconds;
+    /* by the engine's kernels */
+    bool proven;
+    /* nodes whose weight alone is to be codes, and is: none of those above */
+    size_t n_weights;
 } qdq_target_check;
 
-/* *out is freed with qdq_free() (one block). What is wrong with the model apart from its quantization is
- * qdq_model_check()'s business. */
+/* *out is freed with qdq_free() (one block). What is wrong with the model apart from its
+ * quantization is qdq_model_check()'s business. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_check_target(const qdq_model *m, const qdq_target *t,
-                                                       const qdq_check_opts *opts, qdq_target_check **out,
-                                                       qdq_error *err);
+                                                       const qdq_check_opts *opts,
+                                                       qdq_target_check **out, qdq_error *err);
 
 /* An executed layer that reads 8 bits and gives a float tensor that the model goes on with. */
 typedef struct qdq_group_finding {
-    size_t group;       /* index of the layer */
-    const char *node;   /* that gives the tensor: its label; "": not known */
-    const char *tensor; /* that a QuantizeLinear is missing behind; "": not known */
-    const char *why;    /* a sentence without full stop */
+    /* index of the layer */
+    size_t group;
+    /* that gives the tensor: its label; "": not known */
+    const char *node;
+    /* that a QuantizeLinear is missing behind; "": not known */
+    const char *tensor;
+    /* a sentence without full stop */
+    const char *why;
 } qdq_group_finding;
 
-/* Looks through the layers of qdq_session_groups(), or of a layer information, for the model that they are of. What the model
- * gives to its caller may be float. *out is freed with qdq_free() (one block). */
+/* Looks through the layers of qdq_session_groups(), or of a layer information, for the model that
+ * they are of. What the model gives to its caller may be float. *out is freed with qdq_free() (one
+ * block). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_groups_check(const qdq_model *m, const qdq_group *g, size_t n,
-                                                 qdq_group_finding **out, size_t *n_out, qdq_error *err);
+                                                 qdq_group_finding **out, size_t *n_out,
+                                                 qdq_error *err);
 
-/* --- does the engine compute what the graph says? -------------------------------------------------------------------
+/* --- does the engine compute what the graph says?
+ * -------------------------------------------------------------------
  *
- * The optimizations of an engine can have defects. So the same model runs twice on the same data: on the engine as users run it,
- * and on a reference, as it is written: ONNX Runtime without optimizations, Q and DQ as operators; for the engines "ort" and
- * "sim", the engine itself without optimizations; where neither is available, qdq's own evaluator, if it knows every operator.
+ * The optimizations of an engine can have defects. So the same model runs twice on the same data:
+ * on the engine as users run it, and on a reference, as it is written: ONNX Runtime without
+ * optimizations, Q and DQ as operators; for the engines "ort" and "sim", the engine itself without
+ * optimizations; where neither is available, qdq's own evaluator, if it knows every operator.
  *
- * An output is wrong if a slice of it, or the whole, has an SQNR against the original model that is more than QDQ_VERIFY_LOSS_DB
- * below that of the reference in the same slice (and below QDQ_SAME_SQNR_DB of compare.h), or less than QDQ_VERIFY_SAME_DB against
- * the reference. The reference's error in a slice counts as that of the worst one in its group (compare.h), for in few samples a
- * slice may be near the original by chance; and for the same reason the loss must be there without any one of the samples, if there
- * are several. The second rule needs a reference that has the sum of both numbers, 16 dB, against the original: below, what a plan
- * loses makes noise of roundings that differ, and two right engines may be as far apart as each is from the original.
- * Integers of more than 8 bits are right where they are equal; where not, they count as not compared. */
+ * An output is wrong if a slice of it, or the whole, has an SQNR against the original model that is
+ * more than QDQ_VERIFY_LOSS_DB below that of the reference in the same slice (and below
+ * QDQ_SAME_SQNR_DB of compare.h), or less than QDQ_VERIFY_SAME_DB against the reference. The
+ * reference's error in a slice counts as that of the worst one in its group (compare.h), for in few
+ * samples a slice may be near the original by chance; and for the same reason the loss must be
+ * there without any one of the samples, if there are several. The second rule needs a reference
+ * that has the sum of both numbers, 16 dB, against the original: below, what a plan loses makes
+ * noise of roundings that differ, and two right engines may be as far apart as each is from the
+ * original. Integers of more than 8 bits are right where they are equal; where not, they count as
+ * not compared. */
 #define QDQ_VERIFY_LOSS_DB 6.0
 #define QDQ_VERIFY_SAME_DB 10.0
 
 typedef enum qdq_verify_verdict {
-    QDQ_VERIFY_UNKNOWN, /* there is no reference: `why` says why */
+    /* there is no reference: `why` says why */
+    QDQ_VERIFY_UNKNOWN,
     QDQ_VERIFY_RIGHT,
     QDQ_VERIFY_WRONG
 } qdq_verify_verdict;
@@ -105,65 +134,74 @@ typedef struct qdq_verify_opts {
     size_t size;
     /* An engine "ort"; NULL: none. Not needed for "ort" and "sim". */
     qdq_engine *reference;
-    /* The model before it was quantized, for the first rule above; NULL: only the second one is asked. */
+    /* The model before it was quantized, for the first rule above; NULL: only the second one is
+     * asked. */
     const qdq_model *original;
     /* Of the engine; 0: 1. */
     int threads;
     /* Fixes open dims in all runs; none: they stay open. */
     const qdq_input_shape *shapes;
     size_t n_shapes;
-    /* Samples of the data: [first, first + count); count 0: at most 4. Where these say wrong, up to `confirm` more are added before
-     * that is believed. */
+    /* Samples of the data: [first, first + count); count 0: at most 4. Where these say wrong, up to
+     * `confirm` more are added before that is believed. */
     size_t first, count, confirm;
     /* Do not look for the node: saves up to some 30 runs where an output is wrong. */
     bool no_search;
     const qdq_job *job;
 } qdq_verify_opts;
 
-#define QDQ_VERIFY_OPTS_INIT                                                                                 \
-    {                                                                                                        \
-        .size = sizeof(qdq_verify_opts)                                                                      \
+#define QDQ_VERIFY_OPTS_INIT                                                                       \
+    {                                                                                              \
+        .size = sizeof(qdq_verify_opts)                                                            \
     }
 
 typedef struct qdq_verify_result {
     qdq_verify_verdict verdict;
     size_t samples;
-    bool open;           /* the model ran with open dims */
-    char reference[120]; /* "ort 1.31.1 without optimizations"; "" if there is none */
-    /* Of the output that is furthest off: its name, and SQNR in dB of engine against reference, and of both against the original
-     * model. NAN: not measured, or no signal. */
+    /* the model ran with open dims */
+    bool open;
+    /* "ort 1.31.1 without optimizations"; "" if there is none */
+    char reference[120];
+    /* Of the output that is furthest off: its name, and SQNR in dB of engine against reference, and
+     * of both against the original model. NAN: not measured, or no signal. */
     char output[200];
     /* Of its worst slice (compare.h); axis -1: the whole. */
     int axis;
     size_t index;
     double sqnr_db, engine_db, reference_db;
-    /* WRONG: the first node, in order of execution, whose result differs: operator and label, and its form: what it reads, and
-     * which nodes read its result. "" if it was not found. */
+    /* WRONG: the first node, in order of execution, whose result differs: operator and label, and
+     * its form: what it reads, and which nodes read its result. "" if it was not found. */
     char op[64], node[200], form[400];
     /* The processor adds products of u8 and s8 with saturation, and the node is one that does. */
     bool saturates;
-    char why[1000]; /* a sentence without full stop; "" if the verdict is RIGHT */
-    /* Outputs, or slices of them, that the verdict is not about, each with the reason: their shapes differ, integers differ, nothing
-     * but zeros, or the reference itself is too far from the original. "": all were compared. */
+    /* a sentence without full stop; "" if the verdict is RIGHT */
+    char why[1000];
+    /* Outputs, or slices of them, that the verdict is not about, each with the reason: their shapes
+     * differ, integers differ, nothing but zeros, or the reference itself is too far from the
+     * original. "": all were compared. */
     char not_compared[600];
 } qdq_verify_result;
 
-/* Runs `m` on both. The data are samples of opts->original, or of `m` if there is none. A failed run on the engine is an error,
- * a failed run on the reference an unknown verdict. Thread safe, as long as the engines are. */
+/* Runs `m` on both. The data are samples of opts->original, or of `m` if there is none. A failed
+ * run on the engine is an error, a failed run on the reference an unknown verdict. Thread safe, as
+ * long as the engines are. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine *e, qdq_data *data,
-                                                  const qdq_verify_opts *opts, qdq_verify_result *out,
-                                                  qdq_error *err);
+                                                  const qdq_verify_opts *opts,
+                                                  qdq_verify_result *out, qdq_error *err);
 
-/* Labels of the nodes of m that a wrong result is about, to leave them float: all of the operator and form of r->node, or where that
- * one reads no quantized values, the nearest nodes before it that do; `wide`: and all that have the form of one of these, and the readers of r->node's result as codes. *labels
- * goes to qdq_free() (one block). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r, bool wide,
-                                                 const char ***labels, size_t *n, qdq_error *err);
+/* Labels of the nodes of m that a wrong result is about, to leave them float: all of the operator
+ * and form of r->node, or where that one reads no quantized values, the nearest nodes before it
+ * that do; `wide`: and all that have the form of one of these, and the readers of r->node's result
+ * as codes. *labels goes to qdq_free() (one block). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r,
+                                                 bool wide, const char ***labels, size_t *n,
+                                                 qdq_error *err);
 
-/* The verdict, what it rests on, and what was not compared, as one line without full stop. `engine`: as "ort 1.31.1"; `data`: where the
- * samples came from, or NULL. Returns `text`; 2,500 bytes hold it. */
-QDQ_API const char *qdq_verify_text(const qdq_verify_result *r, const char *engine, const char *data,
-                                    char *text, size_t size);
+/* The verdict, what it rests on, and what was not compared, as one line without full stop.
+ * `engine`: as "ort 1.31.1"; `data`: where the samples came from, or NULL. Returns `text`; 2,500
+ * bytes hold it. */
+QDQ_API const char *qdq_verify_text(const qdq_verify_result *r, const char *engine,
+                                    const char *data, char *text, size_t size);
 
 /* "unknown", "right", "wrong" */
 QDQ_API const char *qdq_verify_verdict_name(qdq_verify_verdict v);

@@ -1,8 +1,8 @@
 /* qdq/engine.h - run, time and profile models on an inference engine.
  *
- * A spec names an engine: "ort", "ort:/path/to/libonnxruntime.so.1", "openvino", "trtexec", "sim:cost.json". The library reads no
- * environment variables: pass what you find there in qdq_engine_opts. One engine may be used by many threads;
- * one session by one thread at a time. */
+ * A spec names an engine: "ort", "ort:/path/to/libonnxruntime.so.1", "openvino", "trtexec",
+ * "sim:cost.json". The library reads no environment variables: pass what you find there in
+ * qdq_engine_opts. One engine may be used by many threads; one session by one thread at a time. */
 #ifndef QDQ_ENGINE_H
 #define QDQ_ENGINE_H
 
@@ -17,43 +17,57 @@ typedef struct qdq_session qdq_session;
 
 typedef struct qdq_engine_opts {
     size_t size;
-    const char
-        *ort_library; /* file; NULL: search_dirs, then next to libqdq.so (lib/qdq), then the loader's path */
-    const char *const *search_dirs; /* folders to look for engine libraries in, ends with NULL; or NULL */
-    const char *temp_dir;           /* parent of private folders; NULL: /tmp */
-    const qdq_job *job;             /* log: the engine's own warnings arrive here */
-    const char *trtexec;            /* program of the engine trtexec; NULL: "trtexec", looked up in PATH */
-    const char *trtexec_args;     /* options for each of its commands, taken apart without a shell; or NULL */
-    const char *timing_cache;     /* file for what its builds time; NULL: a private one, of tuning DIR's */
-    const char *const *plugins;   /* libraries with operators, ends with NULL; or NULL: static plugins of
-                                       trtexec, custom operators of ort, extensions of openvino */
-    const char *record;           /* folder in which trtexec leaves what `replay` can read; NULL: none */
-    const char *openvino_library; /* file; NULL: as ort_library */
-    const char *const
-        *providers; /* execution providers of ort, tried in this order before the processor, ends with NULL:
-                                     "CUDA", "TensorRT:device_id=0,trt_fp16_enable=1"; or NULL */
-    const char *worker; /* the program qdq-worker, in which is tried out what might kill a process; NULL:
-                                 beside the running program, else in PATH; without one nothing is tried out */
-    bool in_worker; /* run the engine in a process of its own, the program `worker`: one that crashes, hangs
-                                 or runs out of memory is QDQ_E_ENGINE of the call at hand, and the next call
-                                 starts another process. Runs on one engine then wait for each other */
+    /* file; NULL: search_dirs, then next to libqdq.so (lib/qdq), then the loader's path */
+    const char *ort_library;
+    /* folders to look for engine libraries in, ends with NULL; or NULL */
+    const char *const *search_dirs;
+    /* parent of private folders; NULL: /tmp */
+    const char *temp_dir;
+    /* log: the engine's own warnings arrive here */
+    const qdq_job *job;
+    /* program of the engine trtexec; NULL: "trtexec", looked up in PATH */
+    const char *trtexec;
+    /* options for each of its commands, taken apart without a shell; or NULL */
+    const char *trtexec_args;
+    /* file for what its builds time; NULL: a private one, of tuning DIR's */
+    const char *timing_cache;
+    /* libraries with operators, ends with NULL; or NULL: static plugins of trtexec, custom
+     * operators of ort, extensions of openvino */
+    const char *const *plugins;
+    /* folder in which trtexec leaves what `replay` can read; NULL: none */
+    const char *record;
+    /* file; NULL: as ort_library */
+    const char *openvino_library;
+    /* execution providers of ort, tried in this order before the processor, ends with NULL: "CUDA",
+     * "TensorRT:device_id=0,trt_fp16_enable=1"; or NULL */
+    const char *const *providers;
+    /* the program qdq-worker, in which is tried out what might kill a process; NULL: beside the
+     * running program, else in PATH; without one nothing is tried out */
+    const char *worker;
+    /* run the engine in a process of its own, the program `worker`: one that crashes, hangs or runs
+     * out of memory is QDQ_E_ENGINE of the call at hand, and the next call starts another process.
+     * Runs on one engine then wait for each other */
+    bool in_worker;
     double
-        deadline_s; /* with in_worker, and in the tuner: seconds that one call may take (a build, a run, a timed block, a
-                                 profile) before the process is ended; 0: 600 */
+        /* with in_worker, and in the tuner: seconds that one call may take (a build, a run, a timed
+           block, a profile) before the process is ended; 0: 600 */
+        deadline_s;
 } qdq_engine_opts;
 
-#define QDQ_ENGINE_OPTS_INIT                                                                                 \
-    {                                                                                                        \
-        .size = sizeof(qdq_engine_opts)                                                                      \
+#define QDQ_ENGINE_OPTS_INIT                                                                       \
+    {                                                                                              \
+        .size = sizeof(qdq_engine_opts)                                                            \
     }
 
-/* The shapes in a text of options for trtexec (qdq_engine_opts.trtexec_args), for engines that take no such text: those of
- * --minShapes, --optShapes and --maxShapes; --shapes counts for inputs without --optShapes. Where there are neither, the largest or
- * else the least stands for them, as with trtexec. */
+/* The shapes in a text of options for trtexec (qdq_engine_opts.trtexec_args), for engines that take
+ * no such text: those of
+ * --minShapes, --optShapes and --maxShapes; --shapes counts for inputs without --optShapes. Where
+ * there are neither, the largest or else the least stands for them, as with trtexec. */
 typedef struct qdq_trtexec_shapes {
     const qdq_input_shape *min, *opt, *max;
     size_t n_min, n_opt, n_max;
-    const char *other; /* the first option that says something else; NULL: none does */
+    /* the first option that says something else; NULL: none does */
+    const char *other;
 } qdq_trtexec_shapes;
 
 /* QDQ_E_USAGE: it is no such text. *out goes to qdq_free() (one block). */
@@ -62,50 +76,71 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_trtexec_shapes_read(const char *args, qdq_tr
 
 /* What an engine can do. */
 enum {
-    QDQ_CAN_RUN = 1,          /* real outputs */
-    QDQ_CAN_TIME = 2,         /* latency */
-    QDQ_CAN_PROFILE = 4,      /* time per executed layer */
-    QDQ_CAN_EXPOSE = 8,       /* intermediate tensors as outputs */
-    QDQ_CAN_MAP_WEIGHTS = 16, /* takes weights from the model's files without a copy */
-    QDQ_CAN_GROUP = 32,       /* the nodes behind each executed layer */
-    QDQ_NAMES_LAYERS = 64     /* its names of layers are not those of nodes: ask for the nodes, too */
+    /* real outputs */
+    QDQ_CAN_RUN = 1,
+    /* latency */
+    QDQ_CAN_TIME = 2,
+    /* time per executed layer */
+    QDQ_CAN_PROFILE = 4,
+    /* intermediate tensors as outputs */
+    QDQ_CAN_EXPOSE = 8,
+    /* takes weights from the model's files without a copy */
+    QDQ_CAN_MAP_WEIGHTS = 16,
+    /* the nodes behind each executed layer */
+    QDQ_CAN_GROUP = 32,
+    /* its names of layers are not those of nodes: ask for the nodes, too */
+    QDQ_NAMES_LAYERS = 64
 };
 
 typedef struct qdq_engine_info {
-    const char *name;        /* "ort" */
-    const char *version;     /* "1.31.1"; "" if unknown */
-    const char *library;     /* file it was loaded from; "" if none */
-    const char *device;      /* "cpu" */
-    unsigned capabilities;   /* QDQ_CAN_... */
-    int max_opset;           /* highest opset of the default domain it loads; 0: unknown */
-    int max_ir;              /* likewise */
-    const char *fingerprint; /* what times depend on, as text: name, version, device, options of the engine */
+    /* "ort" */
+    const char *name;
+    /* "1.31.1"; "" if unknown */
+    const char *version;
+    /* file it was loaded from; "" if none */
+    const char *library;
+    /* "cpu" */
+    const char *device;
+    /* QDQ_CAN_... */
+    unsigned capabilities;
+    /* highest opset of the default domain it loads; 0: unknown */
+    int max_opset;
+    /* likewise */
+    int max_ir;
+    /* what times depend on, as text: name, version, device, options of the engine */
+    const char *fingerprint;
 } qdq_engine_info;
 
-/* QDQ_E_USAGE for an unknown name, QDQ_E_ENGINE when the engine is not to be had: the text says how to get
- * it. The engine keeps what it needs of opts, but job must outlive it. */
+/* QDQ_E_USAGE for an unknown name, QDQ_E_ENGINE when the engine is not to be had: the text says how
+ * to get it. The engine keeps what it needs of opts, but job must outlive it. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts,
                                                 qdq_engine **out, qdq_error *err);
-/* What must be in the environment before this engine is opened, "NAME=VALUE", or NULL; the library itself changes no
- * environment. The text is static. Today: some machines announce instructions that kill who uses them, and "openvino"
- * is told to do without; its qdq_engine_open() fails there until it is. */
+/* What must be in the environment before this engine is opened, "NAME=VALUE", or NULL; the library
+ * itself changes no environment. The text is static. Today: some machines announce instructions
+ * that kill who uses them, and "openvino" is told to do without; its qdq_engine_open() fails there
+ * until it is. */
 QDQ_API const char *qdq_engine_environment(const char *spec, const qdq_engine_opts *opts);
-QDQ_API void qdq_engine_close(qdq_engine *e); /* after its sessions; NULL is allowed */
+/* after its sessions; NULL is allowed */
+QDQ_API void qdq_engine_close(qdq_engine *e);
 QDQ_API const qdq_engine_info *qdq_engine_get_info(const qdq_engine *e);
 
-/* How often a process of this engine has died or was ended for its deadline; 0 without in_worker. */
+/* How often a process of this engine has died or was ended for its deadline; 0 without
+ * in_worker. */
 QDQ_API unsigned qdq_engine_crashes(const qdq_engine *e);
 
 /* The list of engines that this build knows: name and one line of help; NULL past the end. */
 QDQ_API const char *qdq_engine_name(size_t i, const char **help);
 
-/* Takes a list of specs apart: "ort,openvino,sim:cost.json". A comma separates only before a name of qdq_engine_name() that ends
- * there, at ':' or at ','; all others belong to the argument of an engine ("sim:a,b.json", "./my.so:x,y"). A backslash keeps one from
- * separating ("sim:a\,ort"). *specs ends with NULL and is freed with qdq_free() (one block). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_engine_split(const char *list, char ***specs, size_t *n, qdq_error *err);
+/* Takes a list of specs apart: "ort,openvino,sim:cost.json". A comma separates only before a name
+ * of qdq_engine_name() that ends there, at ':' or at ','; all others belong to the argument of an
+ * engine ("sim:a,b.json", "./my.so:x,y"). A backslash keeps one from separating ("sim:a\,ort").
+ * *specs ends with NULL and is freed with qdq_free() (one block). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_engine_split(const char *list, char ***specs, size_t *n,
+                                                 qdq_error *err);
 
 typedef enum qdq_opt_level {
-    QDQ_LEVEL_ALL = 0, /* what users deploy */
+    /* what users deploy */
+    QDQ_LEVEL_ALL = 0,
     QDQ_LEVEL_EXTENDED,
     QDQ_LEVEL_BASIC,
     QDQ_LEVEL_NONE
@@ -114,142 +149,181 @@ typedef enum qdq_opt_level {
 typedef struct qdq_session_opts {
     size_t size;
     qdq_opt_level level;
-    int threads;               /* 0: 1 */
-    bool profile;              /* needed for qdq_session_profile; slows runs down */
-    const char *const *expose; /* values to make outputs besides the model's own, ends with NULL; or NULL */
-    bool only_exposed;         /* leave the model's own outputs out */
-    const qdq_input_shape *shapes; /* fixes symbolic dims of inputs; the others count as 1 when timing */
+    /* 0: 1 */
+    int threads;
+    /* needed for qdq_session_profile; slows runs down */
+    bool profile;
+    /* values to make outputs besides the model's own, ends with NULL; or NULL */
+    const char *const *expose;
+    /* leave the model's own outputs out */
+    bool only_exposed;
+    /* fixes symbolic dims of inputs; the others count as 1 when timing */
+    const qdq_input_shape *shapes;
     size_t n_shapes;
-    bool fake_quant; /* Q/DQ in float, no 8-bit kernels: the accuracy reference */
-    bool groups;     /* needed for qdq_session_groups, with what that takes; slows runs down */
+    /* Q/DQ in float, no 8-bit kernels: the accuracy reference */
+    bool fake_quant;
+    /* needed for qdq_session_groups, with what that takes; slows runs down */
+    bool groups;
 } qdq_session_opts;
 
-#define QDQ_SESSION_OPTS_INIT                                                                                \
-    {                                                                                                        \
-        sizeof(qdq_session_opts), QDQ_LEVEL_ALL, 0, false, NULL, false, NULL, 0, false, false                \
+#define QDQ_SESSION_OPTS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(qdq_session_opts), QDQ_LEVEL_ALL, 0, false, NULL, false, NULL, 0, false, false      \
     }
 
-/* Makes a model ready to run. The model is only read during this call, but its weights must stay mapped:
- * keep it until the session is closed. */
+/* Makes a model ready to run. The model is only read during this call, but its weights must stay
+ * mapped: keep it until the session is closed. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_session_open(qdq_engine *e, const qdq_model *m,
                                                  const qdq_session_opts *opts, qdq_session **out,
                                                  qdq_error *err);
-QDQ_API void qdq_session_close(qdq_session *s); /* NULL is allowed */
+/* NULL is allowed */
+QDQ_API void qdq_session_close(qdq_session *s);
 
-/* Inputs and outputs as the engine reports them after its own shape inference. The strings live as long as
- * the session. False past the end. */
+/* Inputs and outputs as the engine reports them after its own shape inference. The strings live as
+ * long as the session. False past the end. */
 QDQ_API bool qdq_session_input(const qdq_session *s, size_t i, qdq_io *out);
 QDQ_API bool qdq_session_output(const qdq_session *s, size_t i, qdq_io *out);
 
-/* Receives one output. The data is lent for the call. Anything but QDQ_OK stops the run and is its result. */
-typedef qdq_status (*qdq_output_fn)(void *ctx, const char *name, const qdq_array *a, qdq_error *err);
+/* Receives one output. The data is lent for the call. Anything but QDQ_OK stops the run and is its
+ * result. */
+typedef qdq_status (*qdq_output_fn)(void *ctx, const char *name, const qdq_array *a,
+                                    qdq_error *err);
 
-/* Runs once. Every input must be given, by name, with the model's element type and a fitting shape. Outputs
- * arrive in the order of qdq_session_output(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_session_run(qdq_session *s, const qdq_named_array *in, size_t n_in,
-                                                qdq_output_fn fn, void *ctx, qdq_error *err);
+/* Runs once. Every input must be given, by name, with the model's element type and a fitting shape.
+ * Outputs arrive in the order of qdq_session_output(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_session_run(qdq_session *s, const qdq_named_array *in,
+                                                size_t n_in, qdq_output_fn fn, void *ctx,
+                                                qdq_error *err);
 
-/* --- timing --------------------------------------------------------------------------------------------------- */
+/* --- timing ----------------------------------------------------------------------------------- */
 
 typedef struct qdq_bench_opts {
     size_t size;
-    unsigned rounds;               /* 0: as many as 2 s allow, at least 20, at most 1000 */
-    unsigned warmup;               /* runs of each model first; 0: 3 */
-    double min_leg_ms;             /* a leg of a round repeats runs until this long; 0: 5 */
-    const qdq_named_array *inputs; /* for every model; NULL: random:SEED */
+    /* 0: as many as 2 s allow, at least 20, at most 1000 */
+    unsigned rounds;
+    /* runs of each model first; 0: 3 */
+    unsigned warmup;
+    /* a leg of a round repeats runs until this long; 0: 5 */
+    double min_leg_ms;
+    /* for every model; NULL: random:SEED */
+    const qdq_named_array *inputs;
     size_t n_inputs;
     uint64_t seed;
     const qdq_job *job;
-    /* By the clock, with a shorter warm-up, and half of it where that does for 20 rounds; 0: no limit. QDQ_E_UNSUPPORTED
-     * if it is over before the 6 rounds that an interval needs. */
+    /* By the clock, with a shorter warm-up, and half of it where that does for 20 rounds; 0: no
+     * limit. QDQ_E_UNSUPPORTED if it is over before the 6 rounds that an interval needs. */
     double max_ms;
 } qdq_bench_opts;
 
-#define QDQ_BENCH_OPTS_INIT                                                                                  \
-    {                                                                                                        \
-        sizeof(qdq_bench_opts), 0, 0, 0, NULL, 0, 0, NULL, 0                                                 \
+#define QDQ_BENCH_OPTS_INIT                                                                        \
+    {                                                                                              \
+        sizeof(qdq_bench_opts), 0, 0, 0, NULL, 0, 0, NULL, 0                                       \
     }
 
 typedef struct qdq_bench_model {
-    double median_ms, p10_ms, p90_ms; /* of one run */
-    unsigned runs;                    /* timed runs, warm-up left out */
-    double speedup;                   /* time of the first / time of this one: median of paired rounds */
-    double ci_low, ci_high;           /* 95 % interval of speedup: order statistics of the paired ratios;
-                                  with fewer than 6 rounds all of them, which is less than 95 % */
+    /* of one run */
+    double median_ms, p10_ms, p90_ms;
+    /* timed runs, warm-up left out */
+    unsigned runs;
+    /* time of the first / time of this one: median of paired rounds */
+    double speedup;
+    /* 95 % interval of speedup: order statistics of the paired ratios; with fewer than 6 rounds all
+     * of them, which is less than 95 % */
+    double ci_low, ci_high;
 } qdq_bench_model;
 
-/* Times sessions in interleaved rounds (first, second, ..., first, second, ... with the order rotated from
- * round to round), so that drift of the machine hits all alike. `out` has n places. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_bench(qdq_session *const *sessions, size_t n, const qdq_bench_opts *opts,
-                                          qdq_bench_model *out, qdq_error *err);
+/* Times sessions in interleaved rounds (first, second, ..., first, second, ... with the order
+ * rotated from round to round), so that drift of the machine hits all alike. `out` has n places. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_bench(qdq_session *const *sessions, size_t n,
+                                          const qdq_bench_opts *opts, qdq_bench_model *out,
+                                          qdq_error *err);
 
-/* --- profile -------------------------------------------------------------------------------------------------- */
+/* --- profile ---------------------------------------------------------------------------------- */
 
 typedef struct qdq_layer {
-    const char *name; /* as the engine calls it */
-    const char *op;   /* kernel: "QLinearConv", "FusedConv", ... */
-    double median_us; /* over the runs */
+    /* as the engine calls it */
+    const char *name;
+    /* kernel: "QLinearConv", "FusedConv", ... */
+    const char *op;
+    /* over the runs */
+    double median_us;
     unsigned runs;
 } qdq_layer;
 
-/* Runs `runs` times and reports every executed layer in order of execution. *out is freed with qdq_free()
- * (one block). QDQ_E_UNSUPPORTED where the engine cannot; the session must have been opened with `profile`,
- * and is of no further use afterwards. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in, size_t n_in,
-                                                    unsigned runs, qdq_layer **out, size_t *n,
-                                                    qdq_error *err);
+/* Runs `runs` times and reports every executed layer in order of execution. *out is freed with
+ * qdq_free() (one block). QDQ_E_UNSUPPORTED where the engine cannot; the session must have been
+ * opened with `profile`, and is of no further use afterwards. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in,
+                                                    size_t n_in, unsigned runs, qdq_layer **out,
+                                                    size_t *n, qdq_error *err);
 
-/* --- groups --------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* How the nodes of a layer were found. */
 typedef enum qdq_group_source {
-    QDQ_GROUP_NONE,  /* they were not */
-    QDQ_GROUP_SLICE, /* what computes the tensors that it gives from those that it reads */
-    QDQ_GROUP_EXACT  /* the engine names them */
+    /* they were not */
+    QDQ_GROUP_NONE,
+    /* what computes the tensors that it gives from those that it reads */
+    QDQ_GROUP_SLICE,
+    /* the engine names them */
+    QDQ_GROUP_EXACT
 } qdq_group_source;
 
-/* One executed layer, and the nodes of the model that it computes. A node may be in several of them. */
+/* One executed layer, and the nodes of the model that it computes. A node may be in several of
+ * them. */
 typedef struct qdq_group {
-    const char *layer, *op;         /* as the engine calls it; its kernel */
-    const char *in_type, *out_type; /* "u8", "i8", "f32", "f16", "bf16", "f8", "i32", ...; "": not known */
-    double median_us;               /* of one run; NAN: the engine does not say */
-    bool conversion;                /* moves numbers from one form into another: reorder, Q, DQ, cast */
-    const char *const *node;        /* n_nodes labels, name, or Op@output where it has none of its own */
+    /* as the engine calls it; its kernel */
+    const char *layer, *op;
+    /* "u8", "i8", "f32", "f16", "bf16", "f8", "i32", ...; "": not known */
+    const char *in_type, *out_type;
+    /* of one run; NAN: the engine does not say */
+    double median_us;
+    /* moves numbers from one form into another: reorder, Q, DQ, cast */
+    bool conversion;
+    /* n_nodes labels, name, or Op@output where it has none of its own */
+    const char *const *node;
     size_t n_nodes;
     qdq_group_source source;
-    const char *tensor; /* of a conversion: the tensor of the model that it converts; "" or NULL: not known */
+    /* of a conversion: the tensor of the model that it converts; "" or NULL: not known */
+    const char *tensor;
 } qdq_group;
 
-/* Layers in order of execution with their source nodes; `runs` profiled runs, or 0: no times, and no inputs are
- * needed. *out is freed with qdq_free() (one block). QDQ_E_UNSUPPORTED where the engine cannot; the session must
- * have been opened with `groups`, and is of no further use afterwards. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_session_groups(qdq_session *s, const qdq_named_array *in, size_t n_in,
-                                                   unsigned runs, qdq_group **out, size_t *n, qdq_error *err);
+/* Layers in order of execution with their source nodes; `runs` profiled runs, or 0: no times, and
+ * no inputs are needed. *out is freed with qdq_free() (one block). QDQ_E_UNSUPPORTED where the
+ * engine cannot; the session must have been opened with `groups`, and is of no further use
+ * afterwards. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_session_groups(qdq_session *s, const qdq_named_array *in,
+                                                   size_t n_in, unsigned runs, qdq_group **out,
+                                                   size_t *n, qdq_error *err);
 
-/* The same from files: what `trtexec --exportLayerInfo=F --profilingVerbosity=detailed` and `--exportProfile=F` wrote for this
- * model, wherever that was, `profile` may be NULL: no times; or what qdq_groups_write() or `inspect --groups --json` wrote, which
- * has times itself, and `profile` is NULL. *out is freed with qdq_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_groups_read(const qdq_model *m, const char *layers, const char *profile,
-                                                const qdq_job *job, qdq_group **out, size_t *n,
-                                                qdq_error *err);
+/* The same from files: what `trtexec --exportLayerInfo=F --profilingVerbosity=detailed` and
+ * `--exportProfile=F` wrote for this model, wherever that was, `profile` may be NULL: no times; or
+ * what qdq_groups_write() or `inspect --groups --json` wrote, which has times itself, and `profile`
+ * is NULL. *out is freed with qdq_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_groups_read(const qdq_model *m, const char *layers,
+                                                const char *profile, const qdq_job *job,
+                                                qdq_group **out, size_t *n, qdq_error *err);
 
-/* Writes layers to a file, over one that is there, for qdq_groups_read(): what was built once need not be built again. */
+/* Writes layers to a file, over one that is there, for qdq_groups_read(): what was built once need
+ * not be built again. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_groups_write(const char *path, const qdq_group *g, size_t n,
                                                  const qdq_engine_info *info, qdq_error *err);
 
 /* How much of the time is known to belong to which nodes. */
 typedef struct qdq_groups_sum {
-    double us, conversions_us; /* of all layers with a time; NAN if none has one */
-    double attributed; /* share of the time without conversions whose nodes are known, 0 to 1; likewise */
+    /* of all layers with a time; NAN if none has one */
+    double us, conversions_us;
+    /* share of the time without conversions whose nodes are known, 0 to 1; likewise */
+    double attributed;
     size_t n_timed;
 } qdq_groups_sum;
 
 QDQ_API qdq_groups_sum qdq_groups_add(const qdq_group *g, size_t n);
 
-/* Fills arrays for all inputs of a session from a seed: floats normal(0,1), integers 0 or 1, dims that are
- * not fixed 1. *out is freed with qdq_free() (one block). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_random_inputs(const qdq_session *s, uint64_t seed, qdq_named_array **out,
-                                                  size_t *n, qdq_error *err);
+/* Fills arrays for all inputs of a session from a seed: floats normal(0,1), integers 0 or 1, dims
+ * that are not fixed 1. *out is freed with qdq_free() (one block). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_random_inputs(const qdq_session *s, uint64_t seed,
+                                                  qdq_named_array **out, size_t *n, qdq_error *err);
 
 #ifdef __cplusplus
 }

@@ -12,118 +12,155 @@ extern "C" {
 /* The goal of `qdq quantize` where the user names none, in dB. */
 #define QDQ_DEFAULT_MIN_SQNR 20.0
 
-/* What a default goal asks of rows that are scores of more than 128 classes: this share of them has the same argmax,
- * or all but one where there are 20 rows or fewer. */
+/* What a default goal asks of rows that are scores of more than 128 classes: this share of them has
+ * the same argmax, or all but one where there are 20 rows or fewer. */
 #define QDQ_DEFAULT_AGREEMENT 0.95
 
 typedef struct qdq_goal_opts {
     size_t size;
-    /* dB that every output and every slice of it has at least, as the lower bound of qdq_compare_tensor.bound_db, or as
-     * measured where one sample gives no bound; 0: no such goal. */
+    /* dB that every output and every slice of it has at least, as the lower bound of
+     * qdq_compare_tensor.bound_db, or as measured where one sample gives no bound; 0: no such
+     * goal. */
     double min_sqnr;
-    /* How much lower than the float model's the accuracy may be, as a share (0.005: half a point); below 0: no such
-     * goal. Needs labels. */
+    /* How much lower than the float model's the accuracy may be, as a share (0.005: half a point);
+     * below 0: no such goal. Needs labels. */
     double max_drop;
-    qdq_data *eval;           /* what is judged on; NULL: the data of calibration */
-    size_t first, count;      /* of its samples; count 0: to the end */
-    unsigned max_evaluations; /* 0: 16 */
-    /* Cross-validation: samples that calibrate are cut into this number of folds, and each is judged by ranges that did not see
-     * it (more folds than samples: one for each). 0: samples [first, first + count) are judged by the ranges of all.
-     * Neither with `eval` nor with random data. */
+    /* what is judged on; NULL: the data of calibration */
+    qdq_data *eval;
+    /* of its samples; count 0: to the end */
+    size_t first, count;
+    /* 0: 16 */
+    unsigned max_evaluations;
+    /* Cross-validation: samples that calibrate are cut into this number of folds, and each is
+     * judged by ranges that did not see it (more folds than samples: one for each). 0: samples
+     * [first, first + count) are judged by the ranges of all. Neither with `eval` nor with random
+     * data. */
     unsigned folds;
-    /* Nobody asked for the goal, which is QDQ_DEFAULT_MIN_SQNR whatever min_sqnr is. Then outputs that are zero everywhere prove nothing and are left out, rows of scores must
-     * agree (QDQ_DEFAULT_AGREEMENT), and a goal that is missed ends with the best plan tried that saves `least_saving`
-     * of the float model's time or more, or with the float model. Plans of weights alone, and of models that have Q/DQ
-     * themselves, are judged and not changed. */
+    /* Nobody asked for the goal, which is QDQ_DEFAULT_MIN_SQNR whatever min_sqnr is. Then outputs
+     * that are zero everywhere prove nothing and are left out, rows of scores must agree
+     * (QDQ_DEFAULT_AGREEMENT), and a goal that is missed ends with the best plan tried that saves
+     * `least_saving` of the float model's time or more, or with the float model. Plans of weights
+     * alone, and of models that have Q/DQ themselves, are judged and not changed. */
     bool by_default;
-    double least_saving; /* share of the float model's time; 0: 0.1 */
-    /* A search takes at most this multiple of the time of calibration and one judgement on samples that are held back; 0: no
-     * limit. The number of trials that fits is then recorded in the plan. */
+    /* share of the float model's time; 0: 0.1 */
+    double least_saving;
+    /* A search takes at most this multiple of the time of calibration and one judgement on samples
+     * that are held back; 0: no limit. The number of trials that fits is then recorded in the
+     * plan. */
     double max_slowdown;
-    /* Seconds from the call, instead of max_slowdown: what is left of the limit of an earlier search (qdq_goal_result.limit_s),
-     * where one follows the other for the same file. Below 0: nothing is left. 0: max_slowdown counts. Either way a search
-     * that found nothing yet has 8 trials. */
+    /* Seconds from the call, instead of max_slowdown: what is left of the limit of an earlier
+     * search (qdq_goal_result.limit_s), where one follows the other for the same file. Below 0:
+     * nothing is left. 0: max_slowdown counts. Either way a search that found nothing yet has 8
+     * trials. */
     double limit_s;
-    /* A plan with the key `times` (docs/plan.md): used instead of a clock; NULL: the clock is asked. */
+    /* A plan with the key `times` (docs/plan.md): used instead of a clock; NULL: the clock is
+     * asked. */
     const qdq_plan *times;
-    const char *times_name; /* for errors: where it came from; NULL: "times" */
+    /* for errors: where it came from; NULL: "times" */
+    const char *times_name;
 } qdq_goal_opts;
 
-#define QDQ_GOAL_OPTS_INIT                                                                                   \
-    {                                                                                                        \
-        sizeof(qdq_goal_opts), 0, -1, NULL, 0, 0, 0, 0, false, 0, 0, 0, NULL, NULL                           \
+#define QDQ_GOAL_OPTS_INIT                                                                         \
+    {                                                                                              \
+        sizeof(qdq_goal_opts), 0, -1, NULL, 0, 0, 0, 0, false, 0, 0, 0, NULL, NULL                 \
     }
 
 /* One evaluation: a plan was made, applied, and run on the samples. */
 typedef struct qdq_goal_step {
-    size_t n_float; /* layers that were taken back in it */
-    /* What the goal is compared with: the bound of the worst slice of all outputs, or its SQNR where there is no bound;
-     * NAN: an output is zero everywhere; -INFINITY: outputs have another shape, or the engine refuses the model. */
+    /* layers that were taken back in it */
+    size_t n_float;
+    /* What the goal is compared with: the bound of the worst slice of all outputs, or its SQNR
+     * where there is no bound; NAN: an output is zero everywhere; -INFINITY: outputs have another
+     * shape, or the engine refuses the model. */
     double sqnr_db;
-    double accuracy;   /* NAN without labels */
-    double time_share; /* of the float model's time: qdq_goal_result.is_profiled */
+    /* NAN without labels */
+    double accuracy;
+    /* of the float model's time: qdq_goal_result.is_profiled */
+    double time_share;
     bool holds;
 } qdq_goal_step;
 
 /* A layer that could go back. */
 typedef struct qdq_goal_layer {
     const char *node, *op;
-    double error; /* that it introduces: qdq_compare_layer */
+    /* that it introduces: qdq_compare_layer */
+    double error;
     /* Of the float model's time that 8 bits save in it: qdq_goal_result.is_profiled. */
     double saved_share;
-    bool is_float; /* it went back */
+    /* it went back */
+    bool is_float;
 } qdq_goal_layer;
 
 /* Where the time went. */
 typedef struct qdq_goal_seconds {
-    double calibration; /* with placement */
-    double judging;     /* the first plan */
-    double layers;      /* errors of all layers */
-    double profile;     /* of the float and of the quantized model */
-    double trials;      /* all other plans */
+    /* with placement */
+    double calibration;
+    /* the first plan */
+    double judging;
+    /* errors of all layers */
+    double layers;
+    /* of the float and of the quantized model */
+    double profile;
+    /* all other plans */
+    double trials;
 } qdq_goal_seconds;
 
 typedef struct qdq_goal_result {
     bool reached;
-    char why[300];         /* if not: what was found, what was expected */
-    double float_accuracy; /* NAN without labels */
-    qdq_goal_step *steps;  /* in the order of the evaluations */
+    /* if not: what was found, what was expected */
+    char why[300];
+    /* NAN without labels */
+    double float_accuracy;
+    /* in the order of the evaluations */
+    qdq_goal_step *steps;
     size_t n_steps;
-    qdq_goal_layer *layers; /* worst ratio of error to saved time first; none if all could stay */
+    /* worst ratio of error to saved time first; none if all could stay */
+    qdq_goal_layer *layers;
     size_t n_layers;
-    /* Of what is in *out, on samples that its ranges did not see if there are any; NULL: its outputs cannot be compared.
-     * Owned by the result. */
+    /* Of what is in *out, on samples that its ranges did not see if there are any; NULL: its
+     * outputs cannot be compared. Owned by the result. */
     qdq_compare_result *compared;
     bool is_cross_validated;
-    bool
-        is_profiled; /* times come from profiles of the engine, or from `times`; else they are estimated from shapes */
-    bool is_best_kept; /* a default goal was missed: *out is the best plan tried that saves enough */
-    bool is_float;     /* it was missed, and there is no such plan: *out is the float model, optimized */
-    bool is_slower;    /* is_float: a plan reaches the goal, and takes longer than the float model */
-    /* Biases are corrected, as qdq_quantize_opts.bias_correction allowed. SQNR of the worst output with it and without, with
-     * every layer in 8 bits. */
+    /* times come from profiles of the engine, or from `times`; else they are estimated from
+     * shapes */
+    bool is_profiled;
+    /* a default goal was missed: *out is the best plan tried that saves enough */
+    bool is_best_kept;
+    /* it was missed, and there is no such plan: *out is the float model, optimized */
+    bool is_float;
+    /* is_float: a plan reaches the goal, and takes longer than the float model */
+    bool is_slower;
+    /* Biases are corrected, as qdq_quantize_opts.bias_correction allowed. SQNR of the worst output
+     * with it and without, with every layer in 8 bits. */
     bool is_corrected;
     double corrected_db, uncorrected_db;
-    double limit_s; /* seconds from the call that the search had at most; 0: there was no limit */
-    bool is_cut;    /* that limit ended the search before it was done */
+    /* seconds from the call that the search had at most; 0: there was no limit */
+    double limit_s;
+    /* that limit ended the search before it was done */
+    bool is_cut;
     qdq_goal_seconds seconds;
 } qdq_goal_result;
 
-/* Quantizes as qdq_quantize() does. If that misses the goal, biases are corrected, where the options leave that open and it
- * brings the goal nearer. Then layers go back to float, those first whose error is
- * largest for the time that they save: in steps that double, then by bisection; then groups come back as far as the
- * goal allows. Each time everything is placed anew around them, for they change their neighbours; what was calibrated
- * is kept, and so are outputs of the float model, as far as `memory` of the options allows. A plan whose outputs have
- * another shape than the float model's, or that the engine refuses, has missed the goal. A goal that only a float
- * model would reach is not reached: then *plan and *out are what came nearest; of a default goal see
- * qdq_goal_opts.by_default. Without a goal the first plan is judged and taken. Plans that a clock had a part in have
- * the key `times` (docs/plan.md). Errors: as qdq_quantize(); QDQ_E_USAGE for labels that are missing; QDQ_E_FORMAT for
- * `times` of another target. *result goes to qdq_goal_result_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine *e,
-                                                  qdq_data *data, const qdq_quantize_opts *opts,
-                                                  const qdq_goal_opts *goal, qdq_plan **plan, qdq_model **out,
-                                                  qdq_goal_result **result, qdq_error *err);
-QDQ_API void qdq_goal_result_free(qdq_goal_result *r); /* NULL is allowed */
+/* Quantizes as qdq_quantize() does. If that misses the goal, biases are corrected, where the
+ * options leave that open and it brings the goal nearer. Then layers go back to float, those first
+ * whose error is largest for the time that they save: in steps that double, then by bisection; then
+ * groups come back as far as the goal allows. Each time everything is placed anew around them, for
+ * they change their neighbours; what was calibrated is kept, and so are outputs of the float model,
+ * as far as `memory` of the options allows. A plan whose outputs have another shape than the float
+ * model's, or that the engine refuses, has missed the goal. A goal that only a float model would
+ * reach is not reached: then *plan and *out are what came nearest; of a default goal see
+ * qdq_goal_opts.by_default. Without a goal the first plan is judged and taken. Plans that a clock
+ * had a part in have the key `times` (docs/plan.md). Errors: as qdq_quantize(); QDQ_E_USAGE for
+ * labels that are missing; QDQ_E_FORMAT for `times` of another target. *result goes to
+ * qdq_goal_result_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t,
+                                                  qdq_engine *e, qdq_data *data,
+                                                  const qdq_quantize_opts *opts,
+                                                  const qdq_goal_opts *goal, qdq_plan **plan,
+                                                  qdq_model **out, qdq_goal_result **result,
+                                                  qdq_error *err);
+/* NULL is allowed */
+QDQ_API void qdq_goal_result_free(qdq_goal_result *r);
 
 #ifdef __cplusplus
 }

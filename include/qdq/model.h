@@ -1,8 +1,8 @@
 /* qdq/model.h - load, inspect, edit as a whole, and save ONNX models.
  *
- * A qdq_model owns all that can be reached from it. Any number of threads may read one model; a call that
- * takes it without const needs it exclusively. Weights stay in the mapped files: keep those unchanged while
- * the model lives (replacing a file by rename is fine). */
+ * A qdq_model owns all that can be reached from it. Any number of threads may read one model; a
+ * call that takes it without const needs it exclusively. Weights stay in the mapped files: keep
+ * those unchanged while the model lives (replacing a file by rename is fine). */
 #ifndef QDQ_MODEL_H
 #define QDQ_MODEL_H
 
@@ -15,68 +15,82 @@ extern "C" {
 typedef struct qdq_model qdq_model;
 
 typedef struct qdq_load_opts {
-    size_t size;              /* sizeof this struct */
-    uint64_t max_bytes;       /* refuse larger model files; 0 means no limit */
-    const char *external_dir; /* folder of external data; NULL: the model's own folder */
+    /* sizeof this struct */
+    size_t size;
+    /* refuse larger model files; 0 means no limit */
+    uint64_t max_bytes;
+    /* folder of external data; NULL: the model's own folder */
+    const char *external_dir;
 } qdq_load_opts;
 
-#define QDQ_LOAD_OPTS_INIT                                                                                   \
-    {                                                                                                        \
-        sizeof(qdq_load_opts), 0, NULL                                                                       \
+#define QDQ_LOAD_OPTS_INIT                                                                         \
+    {                                                                                              \
+        sizeof(qdq_load_opts), 0, NULL                                                             \
     }
 
-/* Reads the model at `path`: maps it and indexes it, without touching tensor bytes. On success *out is a new
- * model, freed by the caller with qdq_model_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model **out,
-                                               qdq_error *err);
+/* Reads the model at `path`: maps it and indexes it, without touching tensor bytes. On success *out
+ * is a new model, freed by the caller with qdq_model_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts,
+                                               qdq_model **out, qdq_error *err);
 
-/* The same from memory, which is copied once. `name` stands for the file in messages, for example "<stdin>".
- * External data is refused unless opts->external_dir is set. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name,
-                                                     const qdq_load_opts *opts, qdq_model **out,
-                                                     qdq_error *err);
+/* The same from memory, which is copied once. `name` stands for the file in messages, for example
+ * "<stdin>". External data is refused unless opts->external_dir is set. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_load_bytes(const void *data, size_t bytes,
+                                                     const char *name, const qdq_load_opts *opts,
+                                                     qdq_model **out, qdq_error *err);
 
 /* A deep copy of graph and names that shares all weights. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_model_clone(const qdq_model *m, qdq_model **out, qdq_error *err);
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_clone(const qdq_model *m, qdq_model **out,
+                                                qdq_error *err);
 
-QDQ_API void qdq_model_free(qdq_model *m); /* NULL is allowed */
+/* NULL is allowed */
+QDQ_API void qdq_model_free(qdq_model *m);
 
 typedef enum qdq_external {
-    QDQ_EXTERNAL_AUTO = 0, /* as the input had it; forced above 2 GB */
-    QDQ_EXTERNAL_ALWAYS,   /* every initializer of 1 KiB and more goes to a side file */
-    QDQ_EXTERNAL_NEVER     /* one file, or an error above 2 GB */
+    /* as the input had it; forced above 2 GB */
+    QDQ_EXTERNAL_AUTO = 0,
+    /* every initializer of 1 KiB and more goes to a side file */
+    QDQ_EXTERNAL_ALWAYS,
+    /* one file, or an error above 2 GB */
+    QDQ_EXTERNAL_NEVER
 } qdq_external;
 
 typedef struct qdq_save_opts {
-    size_t size; /* sizeof this struct */
+    /* sizeof this struct */
+    size_t size;
     qdq_external external;
-    bool allow_overwrite; /* false: an existing file is an error */
-    const qdq_job *job;   /* its log is told of side files that stay; may be NULL */
+    /* false: an existing file is an error */
+    bool allow_overwrite;
+    /* its log is told of side files that stay; may be NULL */
+    const qdq_job *job;
 } qdq_save_opts;
 
-#define QDQ_SAVE_OPTS_INIT                                                                                   \
-    {                                                                                                        \
-        sizeof(qdq_save_opts), QDQ_EXTERNAL_AUTO, false, NULL                                                \
+#define QDQ_SAVE_OPTS_INIT                                                                         \
+    {                                                                                              \
+        sizeof(qdq_save_opts), QDQ_EXTERNAL_AUTO, false, NULL                                      \
     }
 
-/* Saves under a temporary name in the same folder, syncs it, then renames it to `path`: an interrupted save
- * leaves the old file, never half a file. The same model gives the same bytes.
+/* Saves under a temporary name in the same folder, syncs it, then renames it to `path`: an
+ * interrupted save leaves the old file, never half a file. The same model gives the same bytes.
  *
- * External data goes to one side file next to the model, MODEL.HASH.data: MODEL is the last part of `path`, HASH the first
- * 16 hexadecimal digits of the SHA-256 of its content. It is in place before the model that names it. A file of that name
- * and content is used as it is; with other content it is QDQ_E_IO, with allow_overwrite too. After a model was replaced, the
- * side file that it named is removed if its name has this form for the same MODEL and no other *.onnx in the folder names
- * it. Other side files stay. A `path` where
- * data of `m` lies is QDQ_E_IO. */
+ * External data goes to one side file next to the model, MODEL.HASH.data: MODEL is the last part of
+ * `path`, HASH the first 16 hexadecimal digits of the SHA-256 of its content. It is in place before
+ * the model that names it. A file of that name and content is used as it is; with other content it
+ * is QDQ_E_IO, with allow_overwrite too. After a model was replaced, the side file that it named is
+ * removed if its name has this form for the same MODEL and no other *.onnx in the folder names it.
+ * Other side files stay. A `path` where data of `m` lies is QDQ_E_IO. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_save(const qdq_model *m, const char *path,
                                                const qdq_save_opts *opts, qdq_error *err);
 
-/* The file of external data that qdq_model_save() wrote for the model at `path`, and that the model names: its path, freed
- * with qdq_free(). *out is NULL, and the call succeeds, where there is none or `path` is no model. */
+/* The file of external data that qdq_model_save() wrote for the model at `path`, and that the model
+ * names: its path, freed with qdq_free(). *out is NULL, and the call succeeds, where there is none
+ * or `path` is no model. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_find_data(const char *path, char **out, qdq_error *err);
 
-/* QDQ_E_IO for a path where external data of `m` lies: nothing should be written there while the model's file is wanted. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_model_guard_data(const qdq_model *m, const char *path, qdq_error *err);
+/* QDQ_E_IO for a path where external data of `m` lies: nothing should be written there while the
+ * model's file is wanted. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_guard_data(const qdq_model *m, const char *path,
+                                                     qdq_error *err);
 
 /* The model as one piece of memory, without external data; freed with qdq_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_to_bytes(const qdq_model *m, void **data, size_t *bytes,
@@ -84,53 +98,58 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_model_to_bytes(const qdq_model *m, void **da
 
 /* Text form (docs/text.md), as ONNX's own textual syntax with our extensions. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_to_text(const qdq_model *m, char **text, qdq_error *err);
-QDQ_API QDQ_MUST_USE qdq_status qdq_model_from_text(const char *text, const char *name, qdq_model **out,
-                                                    qdq_error *err);
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_from_text(const char *text, const char *name,
+                                                    qdq_model **out, qdq_error *err);
 
 typedef enum qdq_view { QDQ_VIEW_TEXT, QDQ_VIEW_JSON, QDQ_VIEW_DOT } qdq_view;
 
-/* What the model holds: counts, inputs, outputs, Q/DQ. Keys of the JSON view: docs/cli.md, `inspect`. */
+/* What the model holds: counts, inputs, outputs, Q/DQ. Keys of the JSON view: docs/cli.md,
+ * `inspect`. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_inspect(const qdq_model *m, qdq_view view, char **text,
                                                   qdq_error *err);
 
 /* One finding of the verifier. */
 typedef struct qdq_finding {
-    bool is_error;    /* else a warning */
-    const char *text; /* place, found, expected */
+    /* else a warning */
+    bool is_error;
+    /* place, found, expected */
+    const char *text;
 } qdq_finding;
 
-/* Verifies the model. The findings are the caller's: qdq_free() on *out frees all. An invalid model is not a
- * failure of this call; look at the findings. */
+/* Verifies the model. The findings are the caller's: qdq_free() on *out frees all. An invalid model
+ * is not a failure of this call; look at the findings. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_check(const qdq_model *m, qdq_finding **out, size_t *n,
                                                 qdq_error *err);
 
 /* Infers types and shapes of all values and stores them in the model. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_infer_shapes(qdq_model *m, qdq_error *err);
 
-/* Fixes the shapes of graph inputs, infers the rest again, and adapts a constant leading batch in Reshape.
- * Inconsistent shapes are an error, and the model is then unchanged in what it computes. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_model_set_shapes(qdq_model *m, const qdq_input_shape *shapes, size_t n,
-                                                     qdq_error *err);
+/* Fixes the shapes of graph inputs, infers the rest again, and adapts a constant leading batch in
+ * Reshape. Inconsistent shapes are an error, and the model is then unchanged in what it
+ * computes. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_set_shapes(qdq_model *m, const qdq_input_shape *shapes,
+                                                     size_t n, qdq_error *err);
 
-/* Raises the default domain's opset to `opset` (7 to 22), rewriting the operators whose meaning changed. An
- * operator whose change is not implemented is an error that names it and the step; the model is then unchanged.
- * (Out of memory alone may leave it half raised: it is then good for nothing but freeing.) Bodies of functions
- * are raised along; other domains are left alone. The IR version rises to what the opset needs; initializers
- * that below IR 4 had to be listed as inputs then leave them. */
+/* Raises the default domain's opset to `opset` (7 to 22), rewriting the operators whose meaning
+ * changed. An operator whose change is not implemented is an error that names it and the step; the
+ * model is then unchanged. (Out of memory alone may leave it half raised: it is then good for
+ * nothing but freeing.) Bodies of functions are raised along; other domains are left alone. The IR
+ * version rises to what the opset needs; initializers that below IR 4 had to be listed as inputs
+ * then leave them. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_set_opset(qdq_model *m, int opset, qdq_error *err);
 
 /* Opset of the default domain; 0 when it is not imported. */
 QDQ_API int qdq_model_opset(const qdq_model *m);
 
-/* A new model: the part of `m` that computes `outputs` from `inputs` (names of values). Weights are shared.
- * An input that does not cut all paths is an error that names what is missing. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_model_extract(const qdq_model *m, const char *const *inputs, size_t n_in,
-                                                  const char *const *outputs, size_t n_out, qdq_model **out,
-                                                  qdq_error *err);
+/* A new model: the part of `m` that computes `outputs` from `inputs` (names of values). Weights are
+ * shared. An input that does not cut all paths is an error that names what is missing. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_extract(const qdq_model *m, const char *const *inputs,
+                                                  size_t n_in, const char *const *outputs,
+                                                  size_t n_out, qdq_model **out, qdq_error *err);
 
-/* Graph inputs (initializers that are listed as inputs left out) and outputs. The strings and dims live as
- * long as the model and until it is edited. A dim is -1 where it is not fixed; `params` then has its name or
- * NULL. rank -1: unknown. */
+/* Graph inputs (initializers that are listed as inputs left out) and outputs. The strings and dims
+ * live as long as the model and until it is edited. A dim is -1 where it is not fixed; `params`
+ * then has its name or NULL. rank -1: unknown. */
 typedef struct qdq_io {
     const char *name;
     qdq_elem elem;

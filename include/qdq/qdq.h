@@ -15,12 +15,14 @@
  *         qdq_model_save(quantized, "model.qdq.onnx", NULL, &err) != QDQ_OK)
  *         fprintf(stderr, "%s\n", err.text);
  *
- * Where Q/DQ make it faster is found by measuring, in place of qdq_quantize(), and left in a folder:
+ * Where Q/DQ make it faster is found by measuring, in place of qdq_quantize(), and left in a
+ * folder:
  *
  *     qdq_autotune(model, target, data, "tuned", NULL, NULL, &err)                 tune.h
  *
- * Objects are freed with their own function, each of which allows NULL; text and arrays that a call hands
- * over are freed with qdq_free(). Nothing is global: different objects may be used by different threads. */
+ * Objects are freed with their own function, each of which allows NULL; text and arrays that a call
+ * hands over are freed with qdq_free(). Nothing is global: different objects may be used by
+ * different threads. */
 #ifndef QDQ_QDQ_H
 #define QDQ_QDQ_H
 

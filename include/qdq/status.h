@@ -1,8 +1,9 @@
 /* qdq/status.h - status codes, errors, and what a long-running call may use of its caller.
  *
- * Every fallible function returns a qdq_status and takes a qdq_error as its last argument (NULL is allowed).
- * On failure all outputs are NULL or zero and the error's text is one line: where, what was found, what was
- * expected. The text may improve between releases, the codes never change their meaning. */
+ * Every fallible function returns a qdq_status and takes a qdq_error as its last argument (NULL is
+ * allowed). On failure all outputs are NULL or zero and the error's text is one line: where, what
+ * was found, what was expected. The text may improve between releases, the codes never change their
+ * meaning. */
 #ifndef QDQ_STATUS_H
 #define QDQ_STATUS_H
 
@@ -26,15 +27,24 @@ extern "C" {
 
 typedef enum qdq_status {
     QDQ_OK = 0,
-    QDQ_E_USAGE,       /* the call or the options make no sense together */
-    QDQ_E_NOMEM,       /* out of memory */
-    QDQ_E_IO,          /* a file or the system refused */
-    QDQ_E_FORMAT,      /* the input is malformed */
-    QDQ_E_UNSUPPORTED, /* the input is sound, but this is not implemented */
-    QDQ_E_ENGINE,      /* the inference engine failed or is missing */
-    QDQ_E_GOAL,        /* the goal (accuracy, speed) was not reached */
-    QDQ_E_INTERRUPTED, /* the caller's cancel flag was set */
-    QDQ_E_BUG          /* a defect in qdq itself: please report it */
+    /* the call or the options make no sense together */
+    QDQ_E_USAGE,
+    /* out of memory */
+    QDQ_E_NOMEM,
+    /* a file or the system refused */
+    QDQ_E_IO,
+    /* the input is malformed */
+    QDQ_E_FORMAT,
+    /* the input is sound, but this is not implemented */
+    QDQ_E_UNSUPPORTED,
+    /* the inference engine failed or is missing */
+    QDQ_E_ENGINE,
+    /* the goal (accuracy, speed) was not reached */
+    QDQ_E_GOAL,
+    /* the caller's cancel flag was set */
+    QDQ_E_INTERRUPTED,
+    /* a defect in qdq itself: please report it */
+    QDQ_E_BUG
 } qdq_status;
 
 /* Fixed storage, so that reporting "out of memory" needs no memory. */
@@ -43,9 +53,9 @@ typedef struct qdq_error {
     char text[1000];
 } qdq_error;
 
-#define QDQ_ERROR_INIT                                                                                       \
-    {                                                                                                        \
-        QDQ_OK, ""                                                                                           \
+#define QDQ_ERROR_INIT                                                                             \
+    {                                                                                              \
+        QDQ_OK, ""                                                                                 \
     }
 
 /* The name of a code, for example "format". Never NULL. */
@@ -63,24 +73,34 @@ typedef struct qdq_cancel qdq_cancel;
 
 QDQ_API qdq_cancel *qdq_cancel_new(void);
 QDQ_API void qdq_cancel_set(qdq_cancel *c);
-QDQ_API bool qdq_cancel_is_set(const qdq_cancel *c); /* NULL: never set */
+/* NULL: never set */
+QDQ_API bool qdq_cancel_is_set(const qdq_cancel *c);
 QDQ_API void qdq_cancel_free(qdq_cancel *c);
 
-typedef enum qdq_log_level { QDQ_LOG_ERROR, QDQ_LOG_WARNING, QDQ_LOG_INFO, QDQ_LOG_DEBUG } qdq_log_level;
+typedef enum qdq_log_level {
+    QDQ_LOG_ERROR,
+    QDQ_LOG_WARNING,
+    QDQ_LOG_INFO,
+    QDQ_LOG_DEBUG
+} qdq_log_level;
 
-/* What a long-running call may use of its caller. Every member may be zero. The callbacks are called on the
- * thread that made the call. */
+/* What a long-running call may use of its caller. Every member may be zero. The callbacks are
+ * called on the thread that made the call. */
 typedef struct qdq_job {
-    size_t size; /* sizeof this struct: lets it grow later */
-    void *ctx;   /* first argument of the callbacks */
-    void (*log)(void *ctx, qdq_log_level level, const char *text);                 /* one line, no newline */
-    void (*progress)(void *ctx, const char *stage, uint64_t done, uint64_t total); /* total 0: unknown */
+    /* sizeof this struct: lets it grow later */
+    size_t size;
+    /* first argument of the callbacks */
+    void *ctx;
+    /* one line, no newline */
+    void (*log)(void *ctx, qdq_log_level level, const char *text);
+    /* total 0: unknown */
+    void (*progress)(void *ctx, const char *stage, uint64_t done, uint64_t total);
     const qdq_cancel *cancel;
 } qdq_job;
 
-#define QDQ_JOB_INIT                                                                                         \
-    {                                                                                                        \
-        sizeof(qdq_job), NULL, NULL, NULL, NULL                                                              \
+#define QDQ_JOB_INIT                                                                               \
+    {                                                                                              \
+        sizeof(qdq_job), NULL, NULL, NULL, NULL                                                    \
     }
 
 #ifdef __cplusplus

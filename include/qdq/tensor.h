@@ -40,7 +40,8 @@ typedef enum qdq_elem {
     QDQ_ELEM_COUNT
 } qdq_elem;
 
-/* The name in ONNX's text form, "float" or "uint8"; "undefined" for 0, NULL for a number that is no type. */
+/* The name in ONNX's text form, "float" or "uint8"; "undefined" for 0, NULL for a number that is no
+ * type. */
 QDQ_API const char *qdq_elem_name(qdq_elem e);
 
 /* The inverse; QDQ_UNDEFINED when there is no such name. */

@@ -1,4 +1,5 @@
-/* qdq/tune.h - placement by measuring: which Q/DQ make a model faster on the engine it will run on. */
+/* qdq/tune.h - placement by measuring: which Q/DQ make a model faster on the engine it will run
+ * on. */
 #ifndef QDQ_TUNE_H
 #define QDQ_TUNE_H
 
@@ -10,12 +11,15 @@
 extern "C" {
 #endif
 
-/* --- regions ------------------------------------------------------------------------------------------------------ */
+/* --- regions ---------------------------------------------------------------------------------- */
 
 typedef enum qdq_region_builder {
-    QDQ_REGIONS_AUTO = 0,  /* names, if 80 % of the nodes have one that begins with '/'; else structure */
-    QDQ_REGIONS_STRUCTURE, /* by post-dominators */
-    QDQ_REGIONS_NAMES      /* by the modules that exporters write into names: "/encoder/layer.0/MatMul" */
+    /* names, if 80 % of the nodes have one that begins with '/'; else structure */
+    QDQ_REGIONS_AUTO = 0,
+    /* by post-dominators */
+    QDQ_REGIONS_STRUCTURE,
+    /* by the modules that exporters write into names: "/encoder/layer.0/MatMul" */
+    QDQ_REGIONS_NAMES
 } qdq_region_builder;
 
 typedef enum qdq_region_type { QDQ_REGION_LEAF, QDQ_REGION_COMPOSITE } qdq_region_type;
@@ -23,98 +27,130 @@ typedef enum qdq_region_type { QDQ_REGION_LEAF, QDQ_REGION_COMPOSITE } qdq_regio
 typedef struct qdq_region_opts {
     size_t size;
     qdq_region_builder builder;
-    unsigned max_region_size; /* of merged neighbours, in nodes; 0: 10 */
-    unsigned min_refine_size; /* smaller regions are not taken apart; 0: 10 */
+    /* of merged neighbours, in nodes; 0: 10 */
+    unsigned max_region_size;
+    /* smaller regions are not taken apart; 0: 10 */
+    unsigned min_refine_size;
 } qdq_region_opts;
 
-#define QDQ_REGION_OPTS_INIT                                                                                 \
-    {                                                                                                        \
-        sizeof(qdq_region_opts), QDQ_REGIONS_AUTO, 0, 0                                                      \
+#define QDQ_REGION_OPTS_INIT                                                                       \
+    {                                                                                              \
+        sizeof(qdq_region_opts), QDQ_REGIONS_AUTO, 0, 0                                            \
     }
 
-typedef enum qdq_regions_form { QDQ_REGIONS_TEXT, QDQ_REGIONS_JSON, QDQ_REGIONS_DOT } qdq_regions_form;
+typedef enum qdq_regions_form {
+    QDQ_REGIONS_TEXT,
+    QDQ_REGIONS_JSON,
+    QDQ_REGIONS_DOT
+} qdq_regions_form;
 
-/* Prints the regions that qdq_autotune() tunes for `t` with `quantize` and `opts`: the tree, patterns with their counts,
- * coverage, sizes. The model is cleaned as in that run. `t` NULL: ort-cpu; `quantize` and `opts` may be NULL. `all` shows
- * regions without an operator that can be quantized, too; a drawing always has them. `verbose`: every node, in text. Needs
- * no engine. *text goes to qdq_free(). */
+/* Prints the regions that qdq_autotune() tunes for `t` with `quantize` and `opts`: the tree,
+ * patterns with their counts, coverage, sizes. The model is cleaned as in that run. `t` NULL:
+ * ort-cpu; `quantize` and `opts` may be NULL. `all` shows regions without an operator that can be
+ * quantized, too; a drawing always has them. `verbose`: every node, in text. Needs no engine. *text
+ * goes to qdq_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_regions_print(const qdq_model *m, const qdq_target *t,
                                                   const qdq_quantize_opts *quantize,
-                                                  const qdq_region_opts *opts, qdq_regions_form form,
-                                                  bool all, bool verbose, char **text, qdq_error *err);
+                                                  const qdq_region_opts *opts,
+                                                  qdq_regions_form form, bool all, bool verbose,
+                                                  char **text, qdq_error *err);
 
-/* --- fusion groups ------------------------------------------------------------------------------------------------ */
+/* --- fusion groups ---------------------------------------------------------------------------- */
 
 /* How the nodes of a group were found, the weakest way of all that are in it. */
 typedef enum qdq_fusion_source {
-    QDQ_FUSION_STRUCTURAL, /* no layer is known, or one was cut where a single tensor passes: what engines fuse usually */
-    QDQ_FUSION_SLICE, /* what lies between the tensors of a layer */
-    QDQ_FUSION_EXACT  /* the engine names them */
+    /* no layer is known, or one was cut where a single tensor passes: what engines fuse usually */
+    QDQ_FUSION_STRUCTURAL,
+    /* what lies between the tensors of a layer */
+    QDQ_FUSION_SLICE,
+    /* the engine names them */
+    QDQ_FUSION_EXACT
 } qdq_fusion_source;
 
-QDQ_API const char *qdq_fusion_source_name(qdq_fusion_source s); /* "structural", "slice", "exact" */
+/* "structural", "slice", "exact" */
+QDQ_API const char *qdq_fusion_source_name(qdq_fusion_source s);
 
 typedef struct qdq_fusion_opts {
     size_t size;
-    const char *const
-        *ops;      /* operators that can be quantized, ends with NULL; NULL: Conv, ConvTranspose, Gemm,
-                               MatMul, Einsum */
-    unsigned most; /* of those in one group; a layer with more is cut where a single tensor passes; 0: 64 */
-    double least;  /* of the layers, so many must be of this model, else they are refused; share; 0: 0.5 */
+    /* operators that can be quantized, ends with NULL; NULL: Conv, ConvTranspose, Gemm, MatMul,
+     * Einsum */
+    const char *const *ops;
+    /* of those in one group; a layer with more is cut where a single tensor passes; 0: 64 */
+    unsigned most;
+    /* of the layers, so many must be of this model, else they are refused; share; 0: 0.5 */
+    double least;
 } qdq_fusion_opts;
 
-#define QDQ_FUSION_OPTS_INIT                                                                                 \
-    {                                                                                                        \
-        sizeof(qdq_fusion_opts), NULL, 0, 0                                                                  \
+#define QDQ_FUSION_OPTS_INIT                                                                       \
+    {                                                                                              \
+        sizeof(qdq_fusion_opts), NULL, 0, 0                                                        \
     }
 
 typedef struct qdq_fusion_info {
-    const char *const *node;  /* n_nodes labels, in the order of the graph */
-    size_t n_nodes, n_linear; /* n_linear of them with an operator that can be quantized */
+    /* n_nodes labels, in the order of the graph */
+    const char *const *node;
+    /* n_linear of them with an operator that can be quantized */
+    size_t n_nodes, n_linear;
     qdq_fusion_source source;
-    bool cut;                       /* a part of a layer that holds too much for one decision */
-    const char *layer;              /* the first layer that is in it; "": none is known */
-    const char *in_type, *out_type; /* of that layer, as in qdq_group */
-    size_t n_layers;                /* in whole or in part */
-    double us, converts_us; /* of one run: its layers; conversions called after its nodes; NAN: not known */
-    size_t alike;           /* groups of one number are the same computation, whatever they are called */
-    const char *key;        /* 64 hexadecimal digits, of that computation in any model */
+    /* a part of a layer that holds too much for one decision */
+    bool cut;
+    /* the first layer that is in it; "": none is known */
+    const char *layer;
+    /* of that layer, as in qdq_group */
+    const char *in_type, *out_type;
+    /* in whole or in part */
+    size_t n_layers;
+    /* of one run: its layers; conversions called after its nodes; NAN: not known */
+    double us, converts_us;
+    /* groups of one number are the same computation, whatever they are called */
+    size_t alike;
+    /* 64 hexadecimal digits, of that computation in any model */
+    const char *key;
 } qdq_fusion_info;
 
 typedef struct qdq_fusion_list {
-    const qdq_fusion_info *at; /* numbered in the order of their first nodes */
+    /* numbered in the order of their first nodes */
+    const qdq_fusion_info *at;
     size_t n, n_keys;
-    double matched; /* share of the layers that are of this model; NAN: there are none */
-    double covered; /* share of the operators that can be quantized whose layer is known; likewise */
+    /* share of the layers that are of this model; NAN: there are none */
+    double matched;
+    /* share of the operators that can be quantized whose layer is known; likewise */
+    double covered;
     double us, unknown_us,
-        converted_us; /* of all layers; of those without nodes; of conversions; NAN: not known */
+        /* of all layers; of those without nodes; of conversions; NAN: not known */
+        converted_us;
 } qdq_fusion_list;
 
-/* The fusion groups of a model: every node of its main graph that is neither constant nor shape arithmetic is in exactly one.
- * `layer` is what qdq_session_groups() or qdq_groups_read() gave for it; without layers, structure decides. Layers that
- * share nodes are one group; no way leaves a group and comes back. QDQ_E_UNSUPPORTED with the share that matched: the layers
- * are of another model. `opts` may be NULL. *out goes to qdq_fusion_list_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_list(const qdq_model *m, const qdq_group *layer, size_t n,
-                                                 const qdq_fusion_opts *opts, qdq_fusion_list **out,
-                                                 qdq_error *err);
-QDQ_API void qdq_fusion_list_free(qdq_fusion_list *l); /* NULL is allowed */
+/* The fusion groups of a model: every node of its main graph that is neither constant nor shape
+ * arithmetic is in exactly one. `layer` is what qdq_session_groups() or qdq_groups_read() gave for
+ * it; without layers, structure decides. Layers that share nodes are one group; no way leaves a
+ * group and comes back. QDQ_E_UNSUPPORTED with the share that matched: the layers are of another
+ * model. `opts` may be NULL. *out goes to qdq_fusion_list_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_list(const qdq_model *m, const qdq_group *layer,
+                                                 size_t n, const qdq_fusion_opts *opts,
+                                                 qdq_fusion_list **out, qdq_error *err);
+/* NULL is allowed */
+QDQ_API void qdq_fusion_list_free(qdq_fusion_list *l);
 
-/* A drawing for Graphviz: groups as frames, green from 8 bits to 8 bits, yellow from 8 bits to float, grey where nothing
- * can be quantized. *text goes to qdq_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_dot(const qdq_model *m, const qdq_fusion_list *l, char **text,
-                                                qdq_error *err);
+/* A drawing for Graphviz: groups as frames, green from 8 bits to 8 bits, yellow from 8 bits to
+ * float, grey where nothing can be quantized. *text goes to qdq_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_dot(const qdq_model *m, const qdq_fusion_list *l,
+                                                char **text, qdq_error *err);
 
-/* Shapes of the whole model's inputs, from which follow what shape arithmetic gives that begins outside of the group. */
+/* Shapes of the whole model's inputs, from which follow what shape arithmetic gives that begins
+ * outside of the group. */
 typedef struct qdq_fusion_extract_opts {
     size_t size;
-    bool halo; /* with the nodes that make what it reads and that read what it gives */
+    /* with the nodes that make what it reads and that read what it gives */
+    bool halo;
     const qdq_input_shape *min, *opt, *max;
-    size_t n_min, n_opt, n_max; /* without opt nothing is known; an input without min or max: as opt */
+    /* without opt nothing is known; an input without min or max: as opt */
+    size_t n_min, n_opt, n_max;
 } qdq_fusion_extract_opts;
 
-#define QDQ_FUSION_EXTRACT_OPTS_INIT                                                                         \
-    {                                                                                                        \
-        sizeof(qdq_fusion_extract_opts), false, NULL, NULL, NULL, 0, 0, 0                                    \
+#define QDQ_FUSION_EXTRACT_OPTS_INIT                                                               \
+    {                                                                                              \
+        sizeof(qdq_fusion_extract_opts), false, NULL, NULL, NULL, 0, 0, 0                          \
     }
 
 /* An input of that model, with the shapes that follow from those of the whole; -1: not known. */
@@ -122,34 +158,46 @@ typedef struct qdq_fusion_input {
     const char *name;
     int rank;
     int64_t min[QDQ_MAX_RANK], opt[QDQ_MAX_RANK], max[QDQ_MAX_RANK];
-    bool dynamic; /* some dim is open in that model: only then does trtexec take shapes for it */
+    /* some dim is open in that model: only then does trtexec take shapes for it */
+    bool dynamic;
 } qdq_fusion_input;
 
-/* Group number `group` of that list as a model of its own, with names, types and symbolic dims as they are. Weights are shared
- * with m. QDQ_E_UNSUPPORTED: it cannot be one, and why. Both kinds of options may be NULL. *in, n_in long, in the order of the
- * model's inputs, goes to qdq_free() (one block); `in` may be NULL. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_group *layer, size_t n,
-                                                   const qdq_fusion_opts *opts, size_t group,
-                                                   const qdq_fusion_extract_opts *how, qdq_model **out,
-                                                   qdq_fusion_input **in, size_t *n_in, qdq_error *err);
+/* Group number `group` of that list as a model of its own, with names, types and symbolic dims as
+ * they are. Weights are shared with m. QDQ_E_UNSUPPORTED: it cannot be one, and why. Both kinds of
+ * options may be NULL. *in, n_in long, in the order of the model's inputs, goes to qdq_free() (one
+ * block); `in` may be NULL. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_group *layer,
+                                                   size_t n, const qdq_fusion_opts *opts,
+                                                   size_t group, const qdq_fusion_extract_opts *how,
+                                                   qdq_model **out, qdq_fusion_input **in,
+                                                   size_t *n_in, qdq_error *err);
 
-/* --- tuning --------------------------------------------------------------------------------------------------------- */
+/* --- tuning ----------------------------------------------------------------------------------- */
 
 typedef enum qdq_tune_mode {
     QDQ_TUNE_REGION = 0,
-    QDQ_TUNE_SUBGRAPH /* what an engine computes in one layer is decided together: few builds, for large models */
+    /* what an engine computes in one layer is decided together: few builds, for large models */
+    QDQ_TUNE_SUBGRAPH
 } qdq_tune_mode;
 
 /* How the placement is found in subgraph mode. */
 typedef enum qdq_tune_strategy {
     QDQ_TUNE_AUTO =
-        0, /* mincut where the engine tells how long each layer takes; else kinds of groups are tried one by one on the whole model, as patterns are in region mode */
-    QDQ_TUNE_MINCUT, /* costs from a few profiles of the whole model, one minimum cut for all decisions */
-    QDQ_TUNE_GREEDY /* each kind of group apart, with each of a few schemes; what saves time is merged, and proven on the
-                          whole model part by part */
+        /* mincut where the engine tells how long each layer takes; else kinds of groups are tried
+           one by one on the whole model, as patterns are in region mode */
+    0,
+    /* costs from a few profiles of the whole model, one minimum cut for all decisions */
+    QDQ_TUNE_MINCUT,
+    /* each kind of group apart, with each of a few schemes; what saves time is merged, and proven
+       on the whole model part by part */
+    QDQ_TUNE_GREEDY
 } qdq_tune_strategy;
 
-typedef enum qdq_tune_preset { QDQ_TUNE_DEFAULT = 0, QDQ_TUNE_QUICK, QDQ_TUNE_EXTENSIVE } qdq_tune_preset;
+typedef enum qdq_tune_preset {
+    QDQ_TUNE_DEFAULT = 0,
+    QDQ_TUNE_QUICK,
+    QDQ_TUNE_EXTENSIVE
+} qdq_tune_preset;
 
 typedef struct qdq_tune_live qdq_tune_live;
 
@@ -157,96 +205,133 @@ typedef struct qdq_tune_live qdq_tune_live;
 typedef struct qdq_tune_opts {
     size_t size;
     qdq_tune_mode mode;
-    qdq_tune_strategy strategy; /* of subgraph mode */
-    const char *
-        layer_info; /* likewise: layers of the model without Q/DQ from a file that trtexec wrote, or a run of this
-                                   mode, instead of a build; or NULL */
+    /* of subgraph mode */
+    qdq_tune_strategy strategy;
+    /* likewise: layers of the model without Q/DQ from a file that trtexec wrote, or a run of this
+     * mode, instead of a build; or NULL */
+    const char *layer_info;
     qdq_tune_preset preset;
-    const qdq_quantize_opts *quantize; /* calibration and what users exclude; NULL: defaults */
-    const qdq_goal_opts *
-        goal; /* min_sqnr: no candidate under it is kept; max_drop: none that misses it is shipped; NULL. Minimum
-                     cuts are judged before they are built, max_evaluations times at most */
+    /* calibration and what users exclude; NULL: defaults */
+    const qdq_quantize_opts *quantize;
+    /* min_sqnr: no candidate under it is kept; max_drop: none that misses it is shipped; NULL.
+     * Minimum cuts are judged before they are built, max_evaluations times at most */
+    const qdq_goal_opts *goal;
 
-    const char *engine; /* spec; NULL: "ort" */
+    /* spec; NULL: "ort" */
+    const char *engine;
     const qdq_engine_opts *engine_opts;
-    const char *worker; /* program that runs engines; NULL: "qdq-worker" beside this program, then PATH */
-    int threads;        /* of the model while it is timed; 0: 1 */
+    /* program that runs engines; NULL: "qdq-worker" beside this program, then PATH */
+    const char *worker;
+    /* of the model while it is timed; 0: 1 */
+    int threads;
 
-    unsigned
-        schemes_per_region; /* candidates of a pattern at most; in subgraph mode schemes of a kind of group */
-    unsigned max_mutations; /* decisions of a pattern that a change by chance has at most; 0: 3 */
-    unsigned max_attempts;  /* such changes that are drawn for a pattern at most; 0: 100 */
-    unsigned warmup_runs;   /* before the first timed leg; 0: 2 */
-    unsigned timing_runs;   /* of a leg at least; 0: 1, and 5 ms */
-    double min_gain;        /* a candidate that brings less is not kept; share: 0.003 */
-    bool strict;            /* every trial takes all its pairs */
-    double time_s;          /* budget; 0: none */
-    unsigned trials;        /* budget; 0: none */
-    unsigned
-        max_builds; /* budget; 0: the preset's. In subgraph mode the guard's three are among them, so at least 7 */
+    /* candidates of a pattern at most; in subgraph mode schemes of a kind of group */
+    unsigned schemes_per_region;
+    /* decisions of a pattern that a change by chance has at most; 0: 3 */
+    unsigned max_mutations;
+    /* such changes that are drawn for a pattern at most; 0: 100 */
+    unsigned max_attempts;
+    /* before the first timed leg; 0: 2 */
+    unsigned warmup_runs;
+    /* of a leg at least; 0: 1, and 5 ms */
+    unsigned timing_runs;
+    /* a candidate that brings less is not kept; share: 0.003 */
+    double min_gain;
+    /* every trial takes all its pairs */
+    bool strict;
+    /* budget; 0: none */
+    double time_s;
+    /* budget; 0: none */
+    unsigned trials;
+    /* budget; 0: the preset's. In subgraph mode the guard's three are among them, so at least 7 */
+    unsigned max_builds;
     uint64_t seed;
 
     qdq_region_opts regions;
-    const char *const *pattern_caches; /* files, the first preferred; ends with NULL; or NULL */
+    /* files, the first preferred; ends with NULL; or NULL */
+    const char *const *pattern_caches;
     double
-        pool_share; /* of the schemes that they have for a pattern, so many are tried, the fastest first; 0: 0.1 */
-    unsigned pool_least; /* but at least so many, if they have them; 0: 10 */
-    /* These two count as they are: of schemes that are tried, and of those in caches and in patterns.yaml. */
-    unsigned
-        pattern_cache_distance; /* points by which two schemes of a pattern that are tried differ at least; QDQ_TUNE_OPTS_INIT: 4 */
-    unsigned pattern_cache_entries; /* schemes of a pattern at most; 0: no bound; QDQ_TUNE_OPTS_INIT: 32 */
-    /* The same network with Q/DQ, by others or from before: each is measured as it is, and ships if nothing that holds the goal
-     * beats it (qdq_tune_baseline); its placement is a start. One that was loaded from a file, and not edited since, ships
-     * with the bytes of that file, unless there are external data. At most QDQ_TUNE_MOST_BASELINES; ends with NULL; or NULL. */
+        /* of the schemes that they have for a pattern, so many are tried, the fastest first; 0:
+         * 0.1 */
+        pool_share;
+    /* but at least so many, if they have them; 0: 10 */
+    unsigned pool_least;
+    /* These two count as they are: of schemes that are tried, and of those in caches and in
+     * patterns.yaml. */
+    /* points by which two schemes of a pattern that are tried differ at least; QDQ_TUNE_OPTS_INIT:
+     * 4 */
+    unsigned pattern_cache_distance;
+    /* schemes of a pattern at most; 0: no bound; QDQ_TUNE_OPTS_INIT: 32 */
+    unsigned pattern_cache_entries;
+    /* The same network with Q/DQ, by others or from before: each is measured as it is, and ships if
+     * nothing that holds the goal beats it (qdq_tune_baseline); its placement is a start. One that
+     * was loaded from a file, and not edited since, ships with the bytes of that file, unless there
+     * are external data. At most QDQ_TUNE_MOST_BASELINES; ends with NULL; or NULL. */
     const qdq_model *const *qdq_baselines;
-    const char
-        *node_filter;  /* file: only regions with a node whose name fits one of its wildcards; or NULL */
-    const char *store; /* NULL: DIR/tune.db */
+    /* file: only regions with a node whose name fits one of its wildcards; or NULL */
+    const char *node_filter;
+    /* NULL: DIR/tune.db */
+    const char *store;
     bool restart;
-    bool
-        keep_finished; /* QDQ_E_IO where the finished result in DIR is of another model, data, engine or options */
-    bool keep_models;      /* every candidate in DIR/region_models, every fusion group in DIR/subgraphs */
-    qdq_external external; /* where the weights of model.onnx and baseline.onnx go */
+    /* QDQ_E_IO where the finished result in DIR is of another model, data, engine or options */
+    bool keep_finished;
+    /* every candidate in DIR/region_models, every fusion group in DIR/subgraphs */
+    bool keep_models;
+    /* where the weights of model.onnx and baseline.onnx go */
+    qdq_external external;
     const qdq_job *job;
-    void (*live)(void *ctx, const qdq_tune_live *now); /* ctx of the job; may be NULL */
-    unsigned
-        pareto; /* models along the front between latency and accuracy, in DIR/pareto, by minimum cuts; each a
-                        build more, beyond max_builds; 2 to 16, 0: none */
-    const qdq_input_shape *set_shapes; /* that m was given before: the report names them */
+    /* ctx of the job; may be NULL */
+    void (*live)(void *ctx, const qdq_tune_live *now);
+    /* models along the front between latency and accuracy, in DIR/pareto, by minimum cuts; each a
+     * build more, beyond max_builds; 2 to 16, 0: none */
+    unsigned pareto;
+    /* that m was given before: the report names them */
+    const qdq_input_shape *set_shapes;
     size_t n_set_shapes;
-    bool
-        no_incremental_validation; /* all that greedy merges is kept or not as one; by itself it means greedy */
-    bool metadata; /* formats, times and reasons in the metadata of the nodes of model.onnx (qdq/report.h) */
-    const char *overlay; /* file of node data for Model Explorer, over one that is there; NULL: none */
+    /* all that greedy merges is kept or not as one; by itself it means greedy */
+    bool no_incremental_validation;
+    /* formats, times and reasons in the metadata of the nodes of model.onnx (qdq/report.h) */
+    bool metadata;
+    /* file of node data for Model Explorer, over one that is there; NULL: none */
+    const char *overlay;
 } qdq_tune_opts;
 
-#define QDQ_TUNE_OPTS_INIT                                                                                   \
-    {                                                                                                        \
-        .size = sizeof(qdq_tune_opts), .regions = QDQ_REGION_OPTS_INIT, .pattern_cache_distance = 4,         \
-        .pattern_cache_entries = 32                                                                          \
+#define QDQ_TUNE_OPTS_INIT                                                                         \
+    {                                                                                              \
+        .size = sizeof(qdq_tune_opts), .regions = QDQ_REGION_OPTS_INIT,                            \
+        .pattern_cache_distance = 4, .pattern_cache_entries = 32                                   \
     }
 
 /* What is going on. Lent for the call. */
 struct qdq_tune_live {
-    const char *
-        phase; /* "calibrating", "control", "baseline", "start", "regions", "groups", "exceptions", "guard", "done",
-                          or what is tried: "minimum cut", ... */
-    const char *unit; /* signature of the pattern at hand; "" */
+    /* "calibrating", "control", "baseline", "start", "regions", "groups", "exceptions", "guard",
+     * "done", or what is tried: "minimum cut", ... */
+    const char *phase;
+    /* signature of the pattern at hand; "" */
+    const char *unit;
     size_t unit_number, n_units;
-    unsigned trials, builds, pairs; /* pairs: of timed legs, on disk */
+    /* pairs: of timed legs, on disk */
+    unsigned trials, builds, pairs;
     double baseline_ms, incumbent_ms;
-    double saved_share;       /* of the baseline's time */
-    double elapsed_s, left_s; /* left_s: NAN without a budget of time */
+    /* of the baseline's time */
+    double saved_share;
+    /* left_s: NAN without a budget of time */
+    double elapsed_s, left_s;
 };
 
 typedef enum qdq_tune_verdict {
-    QDQ_TUNED,         /* the search found the best */
-    QDQ_TUNED_RULES,   /* nothing beat the rules' plan */
-    QDQ_TUNED_FLOAT,   /* nothing beat the model that was given */
-    QDQ_TUNED_BASELINE /* nothing beat a model with Q/DQ that was given beside it, which is what was written */
+    /* the search found the best */
+    QDQ_TUNED,
+    /* nothing beat the rules' plan */
+    QDQ_TUNED_RULES,
+    /* nothing beat the model that was given */
+    QDQ_TUNED_FLOAT,
+    /* nothing beat a model with Q/DQ that was given beside it, which is what was written */
+    QDQ_TUNED_BASELINE
 } qdq_tune_verdict;
 
-QDQ_API const char *qdq_tune_verdict_name(qdq_tune_verdict v); /* "tuned", "rules", "float", "baseline" */
+/* "tuned", "rules", "float", "baseline" */
+QDQ_API const char *qdq_tune_verdict_name(qdq_tune_verdict v);
 
 #define QDQ_TUNE_MOST_POINTS    16
 #define QDQ_TUNE_MOST_BASELINES 8
@@ -254,38 +339,55 @@ QDQ_API const char *qdq_tune_verdict_name(qdq_tune_verdict v); /* "tuned", "rule
 /* What became of a model with Q/DQ that was given. */
 typedef enum qdq_tune_fate {
     QDQ_FATE_SHIPPED,
-    QDQ_FATE_BEATEN, /* what was written is as fast, or faster */
-    QDQ_FATE_MISSES, /* it misses the goal */
-    QDQ_FATE_WRONG,  /* the engine computes it wrongly */
-    QDQ_FATE_FAILED, /* it was not built, or did not live */
-    QDQ_FATE_PLACEMENT, /* it is another model, by its weights, inputs or outputs: its placement alone was tried */
-    QDQ_FATE_UNKNOWN /* the budget of time ended before it was measured, judged and verified: `why` says which */
+    /* what was written is as fast, or faster */
+    QDQ_FATE_BEATEN,
+    /* it misses the goal */
+    QDQ_FATE_MISSES,
+    /* the engine computes it wrongly */
+    QDQ_FATE_WRONG,
+    /* it was not built, or did not live */
+    QDQ_FATE_FAILED,
+    /* it is another model, by its weights, inputs or outputs: its placement alone was tried */
+    QDQ_FATE_PLACEMENT,
+    /* the budget of time ended before it was measured, judged and verified: `why` says which */
+    QDQ_FATE_UNKNOWN
 } qdq_tune_fate;
 
 /* "shipped", "beaten", "misses the goal", "wrong", "failed", "placement", "unknown" */
 QDQ_API const char *qdq_tune_fate_name(qdq_tune_fate f);
 
-/* What a placement of this target on the cleaned model cannot say of a file's: 0 everywhere if it says all. */
+/* What a placement of this target on the cleaned model cannot say of a file's: 0 everywhere if it
+ * says all. */
 typedef struct qdq_tune_unsaid {
-    unsigned edges;   /* inputs of nodes that read codes in one of both alone */
-    unsigned types;   /* inputs with codes of another type */
-    unsigned scales;  /* pairs of an operator's tensors that share a scale in one of both alone */
-    unsigned weights; /* inputs whose constants have scales along another axis, or of other blocks */
-    unsigned gone;    /* inputs with codes of nodes that cleaning folds, fuses or drops: none of the above */
-    unsigned
-        other; /* DequantizeLinear nodes that no plan can say: a scale for each channel of an activation, ... */
+    /* inputs of nodes that read codes in one of both alone */
+    unsigned edges;
+    /* inputs with codes of another type */
+    unsigned types;
+    /* pairs of an operator's tensors that share a scale in one of both alone */
+    unsigned scales;
+    /* inputs whose constants have scales along another axis, or of other blocks */
+    unsigned weights;
+    /* inputs with codes of nodes that cleaning folds, fuses or drops: none of the above */
+    unsigned gone;
+    /* DequantizeLinear nodes that no plan can say: a scale for each channel of an activation,
+     * ... */
+    unsigned other;
 } qdq_tune_unsaid;
 
-/* A model with Q/DQ that was given. Times in ms, as in qdq_tune_result: in pairs with the input, or where
- * the final measurement had no time, of the search with the optimized input; NAN: not measured. */
+/* A model with Q/DQ that was given. Times in ms, as in qdq_tune_result: in pairs with the input, or
+ * where the final measurement had no time, of the search with the optimized input; NAN: not
+ * measured. */
 typedef struct qdq_tune_baseline {
-    char name[200]; /* of its file; "baseline 1" if it has none */
+    /* of its file; "baseline 1" if it has none */
+    char name[200];
     qdq_tune_fate fate;
-    char why
-        [300]; /* of MISSES, WRONG, FAILED, PLACEMENT, UNKNOWN; or that times are those of the search; "" */
+    /* of MISSES, WRONG, FAILED, PLACEMENT, UNKNOWN; or that times are those of the search; "" */
+    char why[300];
     double ms, speedup, ci_low, ci_high;
-    double sqnr_db, accuracy; /* on all samples that judge; NAN: not judged; accuracy: NAN without labels */
-    double agreement_db; /* of the engine with its reference: qdq_verify_result.sqnr_db; NAN: not known */
+    /* on all samples that judge; NAN: not judged; accuracy: NAN without labels */
+    double sqnr_db, accuracy;
+    /* of the engine with its reference: qdq_verify_result.sqnr_db; NAN: not known */
+    double agreement_db;
     qdq_tune_unsaid unsaid;
 } qdq_tune_baseline;
 
@@ -294,123 +396,172 @@ typedef struct qdq_tune_baseline {
 /* A rule of the target that the written plan contradicts, by a measurement. */
 typedef struct qdq_tune_overruled {
     char rule[64], op[64];
-    bool
-        quantized; /* true: these nodes run in 8 bits, the rule leaves them float. false: the other way round */
+    /* true: these nodes run in 8 bits, the rule leaves them float. false: the other way round */
+    bool quantized;
     unsigned nodes;
 } qdq_tune_overruled;
 
 #define QDQ_TUNE_MOST_TYPES 8
 
-/* Tensors whose codes have another type than the target's (`other_activations`), by one measurement. */
+/* Tensors whose codes have another type than the target's (`other_activations`), by one
+ * measurement. */
 typedef struct qdq_tune_typed {
-    const char *type, *instead_of; /* names of element types; static */
+    /* names of element types; static */
+    const char *type, *instead_of;
     unsigned tensors;
-    unsigned trial; /* its number in the report */
-    double gain;    /* of that trial */
+    /* its number in the report */
+    unsigned trial;
+    /* of that trial */
+    double gain;
 } qdq_tune_typed;
 
 /* A model of the front, in the folder. */
 typedef struct qdq_tune_point {
-    char file[32], plan[32];    /* "pareto/model_1.onnx", "pareto/plan_1.json" */
-    double ms, ms_low, ms_high; /* in pairs with the given model; 95 % */
-    double predicted_ms;        /* by the costs that the search ended with */
-    double sqnr_db, accuracy;   /* on all samples that judge; accuracy: NAN without labels */
-    unsigned nodes;             /* in 8 bits */
-    bool
-        dominated; /* another one, or the given model, is as fast and as accurate, and better in one of both */
+    /* "pareto/model_1.onnx", "pareto/plan_1.json" */
+    char file[32], plan[32];
+    /* in pairs with the given model; 95 % */
+    double ms, ms_low, ms_high;
+    /* by the costs that the search ended with */
+    double predicted_ms;
+    /* on all samples that judge; accuracy: NAN without labels */
+    double sqnr_db, accuracy;
+    /* in 8 bits */
+    unsigned nodes;
+    /* another one, or the given model, is as fast and as accurate, and better in one of both */
+    bool dominated;
 } qdq_tune_point;
 
 /* How near a model comes to the input, on all samples that judge. */
 typedef struct qdq_tune_accuracy {
-    char worst[160]; /* the slice with the least SQNR: "output 'y', axis 1, index 4"; "": not measured */
-    size_t samples;  /* that judged */
-    double bound_db; /* qdq_compare_tensor: the least of all outputs; NAN: fewer than two samples */
-    double top1;     /* least of the outputs; NAN: none has rows that are scores */
-    double half_agreement; /* least of the outputs; NAN: none lies in [0, 1] */
+    /* the slice with the least SQNR: "output 'y', axis 1, index 4"; "": not measured */
+    char worst[160];
+    /* that judged */
+    size_t samples;
+    /* qdq_compare_tensor: the least of all outputs; NAN: fewer than two samples */
+    double bound_db;
+    /* least of the outputs; NAN: none has rows that are scores */
+    double top1;
+    /* least of the outputs; NAN: none lies in [0, 1] */
+    double half_agreement;
 } qdq_tune_accuracy;
 
 /* Whether input dims are open for the engine while a model is timed. */
 typedef enum qdq_tune_dims {
-    QDQ_DIMS_FIXED, /* by the model, by --shape, or by the shapes of the samples */
+    /* by the model, by --shape, or by the shapes of the samples */
+    QDQ_DIMS_FIXED,
     QDQ_DIMS_OPEN
 } qdq_tune_dims;
 
-QDQ_API const char *qdq_tune_dims_name(qdq_tune_dims d); /* "fixed", "open" */
+/* "fixed", "open" */
+QDQ_API const char *qdq_tune_dims_name(qdq_tune_dims d);
 
-/* What ships against the input, with dims the other way than in the search. Times in ms, as in qdq_tune_result. */
+/* What ships against the input, with dims the other way than in the search. Times in ms, as in
+ * qdq_tune_result. */
 typedef struct qdq_tune_other_dims {
     bool measured;
     qdq_tune_dims dims;
     double baseline_ms, final_ms, speedup, ci_low, ci_high;
-    char why[300]; /* why it was not measured; "": the input has no open dims, or it was */
+    /* why it was not measured; "": the input has no open dims, or it was */
+    char why[300];
 } qdq_tune_other_dims;
 
 typedef struct qdq_tune_result {
-    const char *mode; /* "region", "subgraph" */
-    char engine[64];  /* "ort 1.31.1" */
+    /* "region", "subgraph" */
+    const char *mode;
+    /* "ort 1.31.1" */
+    char engine[64];
     double baseline_ms, rules_ms, final_ms;
-    char rules_why
-        [300]; /* why rules_ms is NAN: the rules' plan failed, or misses the goal; "": it was timed */
-    double predicted_ms;             /* of the final, by the gains on the way */
-    double speedup, ci_low, ci_high; /* baseline / final, fresh pairs of the guard, 95 % */
-    qdq_tune_dims dims;              /* in the search, and of the times above */
-    qdq_tune_other_dims other_dims;  /* the other way: what is slower than the input there does not ship */
-    unsigned builds, timings;        /* of whole models; pairs */
-    unsigned ruled_out;              /* candidates that profiles gave no hope, and that were not built */
-    double seconds, calibration_s;   /* of all; of these, before the budget of time began */
+    /* why rules_ms is NAN: the rules' plan failed, or misses the goal; "": it was timed */
+    char rules_why[300];
+    /* of the final, by the gains on the way */
+    double predicted_ms;
+    /* baseline / final, fresh pairs of the guard, 95 % */
+    double speedup, ci_low, ci_high;
+    /* in the search, and of the times above */
+    qdq_tune_dims dims;
+    /* the other way: what is slower than the input there does not ship */
+    qdq_tune_other_dims other_dims;
+    /* of whole models; pairs */
+    unsigned builds, timings;
+    /* candidates that profiles gave no hope, and that were not built */
+    unsigned ruled_out;
+    /* of all; of these, before the budget of time began */
+    double seconds, calibration_s;
     unsigned tried,
-        crashed; /* candidates that were timed against another; of these, those in which the engine crashed,
-                                      hung or ran out of memory */
-    size_t regions, patterns; /* of region mode */
-    double mde;               /* the least gain that could have been seen */
+        /* candidates that were timed against another; of these, those in which the engine crashed,
+           hung or ran out of memory */
+        crashed;
+    /* of region mode */
+    size_t regions, patterns;
+    /* the least gain that could have been seen */
+    double mde;
     qdq_tune_verdict verdict;
-    const char *why; /* of a float verdict, in words; NULL: it is another one */
-    char reason
-        [300]; /* why something faster was not shipped: the goal that it misses, or slower with the other dims; "" */
-    bool placement_only;       /* no data: the scales mean nothing */
-    bool resumed, ended_early; /* ended_early: the budget was used up */
-    double sqnr_db; /* of what was written, against the input: of the slice that has least; NAN: float */
-    qdq_tune_accuracy written; /* of what was written, where a goal asked for it */
+    /* of a float verdict, in words; NULL: it is another one */
+    const char *why;
+    /* why something faster was not shipped: the goal that it misses, or slower with the other dims;
+     * "" */
+    char reason[300];
+    /* no data: the scales mean nothing */
+    bool placement_only;
+    /* ended_early: the budget was used up */
+    bool resumed, ended_early;
+    /* of what was written, against the input: of the slice that has least; NAN: float */
+    double sqnr_db;
+    /* of what was written, where a goal asked for it */
+    qdq_tune_accuracy written;
     /* Does the engine compute what was written as the graph says? */
     qdq_verify_result computed;
-    /* Candidates that were refused because the engine computes them wrongly, and why the first one was. */
+    /* Candidates that were refused because the engine computes them wrongly, and why the first one
+     * was. */
     unsigned n_wrong;
     char wrong[1000];
-    qdq_tune_baseline baselines[QDQ_TUNE_MOST_BASELINES]; /* in the order of the options */
+    /* in the order of the options */
+    qdq_tune_baseline baselines[QDQ_TUNE_MOST_BASELINES];
     size_t n_baselines;
-    qdq_tune_overruled
-        overruled[QDQ_TUNE_MOST_OVERRULED]; /* of verdict `tuned`; the rules beyond are left out */
+    /* of verdict `tuned`; the rules beyond are left out */
+    qdq_tune_overruled overruled[QDQ_TUNE_MOST_OVERRULED];
     size_t n_overruled;
-    qdq_tune_typed typed[QDQ_TUNE_MOST_TYPES]; /* of verdict `tuned` */
+    /* of verdict `tuned` */
+    qdq_tune_typed typed[QDQ_TUNE_MOST_TYPES];
     size_t n_typed;
     /* Of subgraph mode. */
-    const char *
-        strategy; /* that was followed: "mincut", "greedy"; "trials": kinds of groups one by one on the whole model */
-    size_t groups, keys;                         /* fusion groups; kinds of them */
-    qdq_tune_point pareto[QDQ_TUNE_MOST_POINTS]; /* the fastest first */
+    /* that was followed: "mincut", "greedy"; "trials": kinds of groups one by one on the whole
+     * model */
+    const char *strategy;
+    /* fusion groups; kinds of them */
+    size_t groups, keys;
+    /* the fastest first */
+    qdq_tune_point pareto[QDQ_TUNE_MOST_POINTS];
     size_t n_pareto;
-    /* In subgraph mode, of model_raw.onnx, the first placement that the strategy proposed: from the final measurement, in the
-     * scale of final_ms. NAN: it failed, or no time or build was left for it. */
+    /* In subgraph mode, of model_raw.onnx, the first placement that the strategy proposed: from the
+     * final measurement, in the scale of final_ms. NAN: it failed, or no time or build was left for
+     * it. */
     double raw_ms;
-    /* Of greedy: groups that were proposed. Of mincut: placements that were measured; one that failed is rejected. */
+    /* Of greedy: groups that were proposed. Of mincut: placements that were measured; one that
+     * failed is rejected. */
     unsigned kept, rejected, undecided;
     unsigned apart_builds,
-        not_apart; /* of greedy: models of groups that were built; kinds that cannot be models, or that the engine does not take */
+        /* of greedy: models of groups that were built; kinds that cannot be models, or that the
+           engine does not take */
+        not_apart;
 } qdq_tune_result;
 
-/* Tunes m into the folder `dir`, which is made: model.onnx, plan.json, report.json, report.html, patterns.yaml,
- * baseline.onnx, tune.db, logs/ (no patterns.yaml in subgraph mode). The best so far is model.onnx at every moment. An unfinished run of the same kind in
- * the folder is gone on with; while another one is at work in it, QDQ_E_IO. QDQ_E_UNSUPPORTED: the engine has no kernels
- * for the target's types, or weights alone are quantized, so that there is nothing to tune, or it gives no times of layers
- * although mincut is asked for, or the layers in layer_info are of another model. The cancel flag of the job ends
- * the run cleanly with QDQ_E_INTERRUPTED. `out` may be NULL; it is filled as far as the run came, also on failure. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
-                                             const char *dir, const qdq_tune_opts *opts, qdq_tune_result *out,
+/* Tunes m into the folder `dir`, which is made: model.onnx, plan.json, report.json, report.html,
+ * patterns.yaml, baseline.onnx, tune.db, logs/ (no patterns.yaml in subgraph mode). The best so far
+ * is model.onnx at every moment. An unfinished run of the same kind in the folder is gone on with;
+ * while another one is at work in it, QDQ_E_IO. QDQ_E_UNSUPPORTED: the engine has no kernels for
+ * the target's types, or weights alone are quantized, so that there is nothing to tune, or it gives
+ * no times of layers although mincut is asked for, or the layers in layer_info are of another
+ * model. The cancel flag of the job ends the run cleanly with QDQ_E_INTERRUPTED. `out` may be NULL;
+ * it is filled as far as the run came, also on failure. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t,
+                                             qdq_data *data, const char *dir,
+                                             const qdq_tune_opts *opts, qdq_tune_result *out,
                                              qdq_error *err);
 
-/* What a folder says of its newest run, be it ended or under way in another process: as JSON, the keys of report.json
- * and "state": "running", "interrupted", "failed" (and "error") or "finished". Writes nothing, and finds a store that is
- * elsewhere. *text goes to qdq_free(). */
+/* What a folder says of its newest run, be it ended or under way in another process: as JSON, the
+ * keys of report.json and "state": "running", "interrupted", "failed" (and "error") or "finished".
+ * Writes nothing, and finds a store that is elsewhere. *text goes to qdq_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_tune_status(const char *dir, char **text, qdq_error *err);
 
 #ifdef __cplusplus

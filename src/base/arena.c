@@ -1,4 +1,5 @@
-/* arena.c - blocks from calloc, chained from the newest to the oldest. Knows nothing of what is stored in it. */
+/* arena.c - blocks from calloc, chained from the newest to the oldest. Knows nothing of what is
+ * stored in it. */
 #include "base/arena.h"
 
 #include <stdalign.h>
@@ -59,7 +60,7 @@ void *qdq_arena_alloc(qdq_arena *a, size_t size)
         return NULL;
     if (size == 0) /* every object has an address of its own */
         size = 1;
-#ifndef QDQ_ARENA_MALLOC /* there the size stays exact, for the sanitizer to see one byte too many */
+#ifndef QDQ_ARENA_MALLOC /* there the size stays exact: the sanitizer sees one byte too many */
     size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 #endif
     if (!has_room(b, size))

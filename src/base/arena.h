@@ -1,8 +1,9 @@
 /* arena.h - memory with one lifetime: many small allocations, freed at once.
  *
- * Blocks never move. Memory comes zeroed and aligned for any type. With -DQDQ_ARENA_MALLOC every allocation
- * gets a block of its own, so that sanitizers see overruns. Tests make the n-th allocation fail by wrapping
- * malloc, calloc and realloc at link time (tests/support/alloc_fail.c): the library needs no hook for it. */
+ * Blocks never move. Memory comes zeroed and aligned for any type. With -DQDQ_ARENA_MALLOC every
+ * allocation gets a block of its own, so that sanitizers see overruns. Tests make the n-th
+ * allocation fail by wrapping malloc, calloc and realloc at link time (tests/support/alloc_fail.c):
+ * the library needs no hook for it. */
 #ifndef QDQ_ARENA_H
 #define QDQ_ARENA_H
 
@@ -23,9 +24,9 @@ typedef struct qdq_arena_mark {
     size_t used;
 } qdq_arena_mark;
 
-#define QDQ_ARENA_INIT                                                                                       \
-    {                                                                                                        \
-        NULL, 0                                                                                              \
+#define QDQ_ARENA_INIT                                                                             \
+    {                                                                                              \
+        NULL, 0                                                                                    \
     }
 
 void *qdq_arena_alloc(qdq_arena *a, size_t size);                /* NULL: out of memory */
@@ -37,7 +38,8 @@ char *qdq_arena_vprintf(qdq_arena *a, const char *fmt, va_list args) QDQ_PRINTF(
 
 /* Everything allocated since the mark is freed. */
 qdq_arena_mark qdq_arena_get_mark(const qdq_arena *a);
-/* For a loop that resets after every round: there is room behind the mark, so rounds share one block. */
+/* For a loop that resets after every round: there is room behind the mark, so rounds share one
+ * block. */
 qdq_arena_mark qdq_arena_get_loop_mark(qdq_arena *a);
 void qdq_arena_reset(qdq_arena *a, qdq_arena_mark mark);
 void qdq_arena_free(qdq_arena *a); /* leaves it empty and usable */

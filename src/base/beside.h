@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 
-/* "FOLDER/name" if such a program lies in the running program's folder, else the bare name, which is looked up in PATH.
- * NULL: out of memory. */
+/* "FOLDER/name" if such a program lies in the running program's folder, else the bare name, which
+ * is looked up in PATH. NULL: out of memory. */
 const char *qdq_program_beside(qdq_arena *arena, const char *name);
 
 #endif /* QDQ_BESIDE_H */

@@ -1,5 +1,5 @@
-/* buf.h - growing bytes or text with a maximum size and sticky failure: append without checking, ask once at
- * the end with `failed`. Text is always NUL-terminated. */
+/* buf.h - growing bytes or text with a maximum size and sticky failure: append without checking,
+ * ask once at the end with `failed`. Text is always NUL-terminated. */
 #ifndef QDQ_BUF_H
 #define QDQ_BUF_H
 
@@ -15,9 +15,9 @@ typedef struct qdq_buf {
     bool failed; /* out of memory, or beyond max */
 } qdq_buf;
 
-#define QDQ_BUF_INIT(max_size)                                                                               \
-    {                                                                                                        \
-        NULL, 0, 0, (max_size), false                                                                        \
+#define QDQ_BUF_INIT(max_size)                                                                     \
+    {                                                                                              \
+        NULL, 0, 0, (max_size), false                                                              \
     }
 #define QDQ_BUF_NO_LIMIT (SIZE_MAX / 4)
 
@@ -30,7 +30,8 @@ void qdq_buf_vprintf(qdq_buf *b, const char *fmt, va_list ap) QDQ_PRINTF(2, 0);
 /* Room for `size` more bytes, which the caller fills; NULL when failed. */
 void *qdq_buf_extend(qdq_buf *b, size_t size);
 
-/* Hands the bytes over (qdq_free) and leaves the buffer empty; NULL if it failed. An empty buffer gives "". */
+/* Hands the bytes over (qdq_free) and leaves the buffer empty; NULL if it failed. An empty buffer
+ * gives "". */
 char *qdq_buf_take(qdq_buf *b);
 void qdq_buf_free(qdq_buf *b);
 

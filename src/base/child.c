@@ -37,7 +37,7 @@ typedef struct child {
     size_t logged;
 } child;
 
-/* --- start --------------------------------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static int make_pipe(int *ours, int *theirs)
 {
@@ -62,7 +62,8 @@ static qdq_status start(child *c, qdq_error *err)
         return qdq_fail(err, QDQ_E_USAGE, "no program to run is named");
     /* The system gives one reason for a missing folder and a missing program. */
     if (o->cwd != NULL && (stat(o->cwd, &st) != 0 || !S_ISDIR(st.st_mode)))
-        return qdq_fail(err, QDQ_E_IO, "%s: cannot run in '%s': no such folder", o->argv[0], o->cwd);
+        return qdq_fail(err, QDQ_E_IO, "%s: cannot run in '%s': no such folder", o->argv[0],
+                        o->cwd);
     int reason = make_pipe(&c->out.fd, &out);
     if (reason == 0)
         reason = make_pipe(&c->err.fd, &error);
@@ -80,7 +81,7 @@ static qdq_status start(child *c, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- watch --------------------------------------------------------------------------------------------------------- */
+/* --- watch ------------------------------------------------------------------------------------ */
 
 /* A log that cannot be written is no reason to end the child: its last words are kept elsewhere. */
 static void write_log(child *c, const char *text, size_t size)
@@ -105,8 +106,8 @@ static void keep_end(stream *s, const char *text, size_t size, size_t max)
     s->truncated = true;
 }
 
-/* Reads one piece, so that a child that writes faster than we read does not keep us from the clock. True if
- * there was something. */
+/* Reads one piece, so that a child that writes faster than we read does not keep us from the clock.
+ * True if there was something. */
 static bool drain(child *c, stream *s)
 {
     char chunk[16 * 1024];
@@ -148,7 +149,8 @@ static void mind_the_clock(child *c)
     }
 }
 
-/* Until the child has ended; *code says why we ended it, if we did. False if somebody else took its exit status. */
+/* Until the child has ended; *code says why we ended it, if we did. False if somebody else took its
+ * exit status. */
 static bool watch(child *c, qdq_status *code)
 {
     int slice = SLICE_MIN_MS;
@@ -173,13 +175,15 @@ static bool watch(child *c, qdq_status *code)
     return !lost;
 }
 
-/* --- end ------------------------------------------------------------------------------------------------------------ */
+/* --- end -------------------------------------------------------------------------------------- */
 
-/* What the pipe still holds. More than is kept need not be read, nobody waits for it to be taken, unless the end counts;
- * and there is no end to what something it left behind may go on printing. */
+/* What the pipe still holds. More than is kept need not be read, nobody waits for it to be taken,
+ * unless the end counts; and there is no end to what something it left behind may go on
+ * printing. */
 static void drain_rest(child *c, stream *s)
 {
-    for (int i = 0; i < 4096 && (s->keep_last || !s->truncated) && !s->text.failed && drain(c, s); i++)
+    for (int i = 0; i < 4096 && (s->keep_last || !s->truncated) && !s->text.failed && drain(c, s);
+         i++)
         ;
 }
 

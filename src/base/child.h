@@ -12,8 +12,10 @@ typedef struct qdq_child_opts {
     const char *const *env;  /* NULL: the caller's; ends with NULL */
     double deadline_s;       /* 0: none. Then SIGTERM to the group, 2 s later SIGKILL */
     size_t max_output;       /* of stdout and of stderr each; what is beyond is read and dropped */
-    bool keep_last; /* what is beyond pushes out the beginning instead: last words stand at the end */
-    int log;        /* gets all it prints as it comes, both streams; a descriptor above 2, 0: none */
+    /* what is beyond pushes out the beginning instead: last words stand at the end */
+    bool keep_last;
+    /* gets all it prints as it comes, both streams; a descriptor above 2, 0: none */
+    int log;
     size_t max_log; /* bytes of that; what is beyond is dropped */
     const qdq_cancel *cancel;
 } qdq_child_opts;
@@ -27,8 +29,8 @@ typedef struct qdq_child_result {
     size_t out_size, err_size;
 } qdq_child_result;
 
-/* Runs it to its end. A child that fails is not a failure of this call; a program that cannot be started is
- * QDQ_E_IO, a set cancel flag kills the group and is QDQ_E_INTERRUPTED. */
+/* Runs it to its end. A child that fails is not a failure of this call; a program that cannot be
+ * started is QDQ_E_IO, a set cancel flag kills the group and is QDQ_E_INTERRUPTED. */
 qdq_status qdq_child_run(const qdq_child_opts *opts, qdq_child_result *result, qdq_error *err);
 void qdq_child_result_free(qdq_child_result *result);
 

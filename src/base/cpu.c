@@ -1,5 +1,6 @@
-/* cpu.c - see the header. What the operating system does not save at a switch of tasks, it does not report: hence the
- * compiler's test for the registers, and CPUID for the instructions that some compilers have no name for. */
+/* cpu.c - see the header. What the operating system does not save at a switch of tasks, it does not
+ * report: hence the compiler's test for the registers, and CPUID for the instructions that some
+ * compilers have no name for. */
 #include "base/cpu.h"
 
 #include <string.h>
@@ -7,7 +8,8 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
 
-/* CPUID leaf 7 (Intel SDM, volume 2A, CPUID): subleaf 0, ECX bit 11 is AVX512_VNNI; subleaf 1, EAX bit 4 AVX-VNNI. */
+/* CPUID leaf 7 (Intel SDM, volume 2A, CPUID): subleaf 0, ECX bit 11 is AVX512_VNNI; subleaf 1, EAX
+ * bit 4 AVX-VNNI. */
 static bool has_vnni(void)
 {
     unsigned a = 0, b = 0, c = 0, d = 0;

@@ -10,21 +10,23 @@
 qdq_status qdq_fail(qdq_error *err, qdq_status code, const char *fmt, ...) QDQ_PRINTF(3, 4);
 qdq_status qdq_nomem(qdq_error *err);
 
-/* Puts a place in front of the text that is already there: "resnet.onnx: tensor 'w': ...". QDQ_E_INTERRUPTED stays as it is:
- * an interrupt has no place. */
+/* Puts a place in front of the text that is already there: "resnet.onnx: tensor 'w': ...".
+ * QDQ_E_INTERRUPTED stays as it is: an interrupt has no place. */
 qdq_status qdq_within(qdq_error *err, qdq_status code, const char *fmt, ...) QDQ_PRINTF(3, 4);
 
 /* As qdq_fail, with the system's reason for `errnum` at the end. */
-qdq_status qdq_fail_errno(qdq_error *err, qdq_status code, int errnum, const char *fmt, ...) QDQ_PRINTF(4, 5);
+qdq_status qdq_fail_errno(qdq_error *err, qdq_status code, int errnum, const char *fmt, ...)
+    QDQ_PRINTF(4, 5);
 
-/* Messages are one line, whatever text from a hostile file went into them: control characters become '?'. */
+/* Messages are one line, whatever text from a hostile file went into them: control characters
+ * become '?'. */
 void qdq_keep_one_line(char *text);
 
-#define QDQ_TRY(expr)                                                                                        \
-    do {                                                                                                     \
-        qdq_status qdq_try_ = (expr);                                                                        \
-        if (qdq_try_ != QDQ_OK)                                                                              \
-            return qdq_try_;                                                                                 \
+#define QDQ_TRY(expr)                                                                              \
+    do {                                                                                           \
+        qdq_status qdq_try_ = (expr);                                                              \
+        if (qdq_try_ != QDQ_OK)                                                                    \
+            return qdq_try_;                                                                       \
     } while (0)
 
 #define QDQ_COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -44,7 +44,8 @@ static inline uint16_t qdq_bits16_of_double(double x, unsigned man)
 
     if ((bits >> 52 & 0x7ffU) == 0x7ffU)
         return (uint16_t)(sign | infinity | (mantissa != 0 ? 1U << (man - 1) : 0));
-    if (exponent <= 0) { /* subnormal there, or zero: doubles that are subnormal themselves are far below */
+    /* subnormal there, or zero: doubles that are subnormal themselves are far below */
+    if (exponent <= 0) {
         shift += (unsigned)(1 - exponent);
         exponent = 1;
         if (shift > 53)

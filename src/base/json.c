@@ -17,12 +17,12 @@ static qdq_status parse_failed(const char *name, const json_error_t *at, qdq_err
         return qdq_nomem(err);
     if (at->line < 1)
         return qdq_fail(err, QDQ_E_FORMAT, "%s: not JSON: %s", name, at->text);
-    return qdq_fail(err, QDQ_E_FORMAT, "%s: line %d column %d: not JSON: %s", name, at->line, at->column,
-                    at->text);
+    return qdq_fail(err, QDQ_E_FORMAT, "%s: line %d column %d: not JSON: %s", name, at->line,
+                    at->column, at->text);
 }
 
-/* Jansson calls some lack of memory a mistake in the text, or nothing at all. So a failure is the text's only if
- * it happens again while there is memory. */
+/* Jansson calls some lack of memory a mistake in the text, or nothing at all. So a failure is the
+ * text's only if it happens again while there is memory. */
 static bool is_memory_left(size_t size)
 {
     void *volatile p = malloc(size); /* volatile: a pair of malloc and free is optimized away */
@@ -31,14 +31,17 @@ static bool is_memory_left(size_t size)
     return p != NULL;
 }
 
-qdq_status qdq_json_parse(const char *text, size_t size, const char *name, json_t **out, qdq_error *err)
+qdq_status qdq_json_parse(const char *text, size_t size, const char *name, json_t **out,
+                          qdq_error *err)
 {
     const char *nul = size > 0 ? memchr(text, '\0', size) : NULL;
     json_error_t at;
 
     *out = NULL;
-    if (nul != NULL) /* Jansson passes over it behind a number; as a string the text would end there */
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: byte %zu: not JSON: a NUL byte", name, (size_t)(nul - text));
+    /* Jansson passes over it behind a number; as a string the text would end there */
+    if (nul != NULL)
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: byte %zu: not JSON: a NUL byte", name,
+                        (size_t)(nul - text));
     *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &at);
     if (*out != NULL)
         return QDQ_OK;
@@ -60,7 +63,7 @@ qdq_status qdq_json_load(const char *path, json_t **out, qdq_error *err)
     return st;
 }
 
-/* --- print ----------------------------------------------------------------------------------------------------- */
+/* --- print ------------------------------------------------------------------------------------ */
 
 /* Not jansson's printer: that writes 0.1 as 0.10000000000000001, and a plan is read by people. */
 
@@ -168,7 +171,8 @@ static bool put_value(const printer *p, const json_t *j, int depth)
         return false;
     switch (json_typeof(j)) {
     case JSON_OBJECT:
-        return put_object(p, (json_t *)(uintptr_t)j, depth); /* iterating changes nothing, but has no const */
+        /* iterating changes nothing, but has no const */
+        return put_object(p, (json_t *)(uintptr_t)j, depth);
     case JSON_ARRAY:
         return put_array(p, j, depth);
     case JSON_STRING:

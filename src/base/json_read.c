@@ -1,4 +1,5 @@
-/* json_read.c - the members of JSON objects, typed. Knows no document, only what all of them need. */
+/* json_read.c - the members of JSON objects, typed. Knows no document, only what all of them
+ * need. */
 #include "base/json_read.h"
 
 #include <inttypes.h>
@@ -11,7 +12,7 @@
 
 enum { WORDS_SIZE = 600 }; /* room for a list of words in a message */
 
-/* --- mistakes ---------------------------------------------------------------------------------------------------- */
+/* --- mistakes --------------------------------------------------------------------------------- */
 
 void qdq_json_nomem(const qdq_json_place *p)
 {
@@ -51,8 +52,8 @@ void qdq_json_wrong(const qdq_json_place *p, const char *key, const char *expect
 
     if (r->status != QDQ_OK)
         return;
-    qdq_fail(r->err, QDQ_E_FORMAT, "%s%skey '%s': expected %s", p->path, p->path[0] != '\0' ? ", " : "", key,
-             expected);
+    qdq_fail(r->err, QDQ_E_FORMAT, "%s%skey '%s': expected %s", p->path,
+             p->path[0] != '\0' ? ", " : "", key, expected);
     fail_at(p, key);
 }
 
@@ -70,7 +71,7 @@ static const char *list_words(const char *const *words, char text[WORDS_SIZE])
     return text;
 }
 
-/* --- members ----------------------------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 /* NULL: absent, or there was a mistake before. */
 static json_t *find(const qdq_json_place *p, const char *key)
@@ -139,7 +140,8 @@ int qdq_json_word(const qdq_json_place *p, const char *key, const char *const *w
     return fallback < 0 ? 0 : fallback;
 }
 
-int64_t qdq_json_int(const qdq_json_place *p, const char *key, int64_t low, int64_t high, int64_t fallback)
+int64_t qdq_json_int(const qdq_json_place *p, const char *key, int64_t low, int64_t high,
+                     int64_t fallback)
 {
     json_t *j = find(p, key);
     char want[100];
@@ -156,7 +158,8 @@ int64_t qdq_json_int(const qdq_json_place *p, const char *key, int64_t low, int6
     return fallback;
 }
 
-double qdq_json_number(const qdq_json_place *p, const char *key, double low, double high, double fallback)
+double qdq_json_number(const qdq_json_place *p, const char *key, double low, double high,
+                       double fallback)
 {
     json_t *j = find(p, key);
     char want[100];
@@ -208,7 +211,7 @@ const char *const *qdq_json_texts(const qdq_json_place *p, const char *key)
     return list;
 }
 
-/* --- places ------------------------------------------------------------------------------------------------------ */
+/* --- places ----------------------------------------------------------------------------------- */
 
 qdq_json_place qdq_json_top(qdq_json_reader *r, json_t *root, const char *format, int version)
 {
@@ -217,12 +220,13 @@ qdq_json_place qdq_json_top(qdq_json_reader *r, json_t *root, const char *format
     if (j == NULL)
         r->status = qdq_fail(r->err, QDQ_E_FORMAT, "expected an object with the key '%s'", format);
     else if (!json_is_integer(j))
-        r->status = qdq_fail(r->err, QDQ_E_FORMAT, "key '%s': expected %d, the version of the format", format,
-                             version);
+        r->status = qdq_fail(r->err, QDQ_E_FORMAT,
+                             "key '%s': expected %d, the version of the format", format, version);
     else if (json_integer_value(j) != version)
-        r->status = qdq_fail(r->err, QDQ_E_UNSUPPORTED,
-                             "key '%s': version %" JSON_INTEGER_FORMAT " of the format, expected %d", format,
-                             json_integer_value(j), version);
+        r->status =
+            qdq_fail(r->err, QDQ_E_UNSUPPORTED,
+                     "key '%s': version %" JSON_INTEGER_FORMAT " of the format, expected %d",
+                     format, json_integer_value(j), version);
     return (qdq_json_place){r, root, ""};
 }
 

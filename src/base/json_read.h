@@ -1,9 +1,10 @@
-/* json_read.h - the members of JSON objects, typed, and every mistake with its place: "operators[3], key 'kind':
- * expected 'linear' or 'joint'".
+/* json_read.h - the members of JSON objects, typed, and every mistake with its place:
+ * "operators[3], key 'kind': expected 'linear' or 'joint'".
  *
- * The first mistake sticks: from then on each function gives a harmless value and each walk ends. So a document
- * is read without a check after every member, and the reader's status is asked once, at the end. Texts and
- * lists are copied into the reader's arena, and outlive the document. A member that is null counts as absent. */
+ * The first mistake sticks: from then on each function gives a harmless value and each walk ends.
+ * So a document is read without a check after every member, and the reader's status is asked once,
+ * at the end. Texts and lists are copied into the reader's arena, and outlive the document. A
+ * member that is null counts as absent. */
 #ifndef QDQ_JSON_READ_H
 #define QDQ_JSON_READ_H
 
@@ -28,15 +29,20 @@ typedef struct qdq_json_place {
 /* The top of a document: an object with the key `format`, which is the number `version`. */
 qdq_json_place qdq_json_top(qdq_json_reader *r, json_t *root, const char *format, int version);
 
-/* Refuses keys that are not in the list, so that a misspelt one is found. Lists of words end with NULL. */
+/* Refuses keys that are not in the list, so that a misspelt one is found. Lists of words end with
+ * NULL. */
 void qdq_json_known(const qdq_json_place *p, const char *const *keys);
 bool qdq_json_has(const qdq_json_place *p, const char *key);
 
-/* An absent member gives the fallback; where there cannot be one (NULL, -1), the member is needed. */
-const char *qdq_json_text(const qdq_json_place *p, const char *key, const char *fallback); /* never NULL */
+/* An absent member gives the fallback; where there cannot be one (NULL, -1), the member is
+ * needed. */
+/* never NULL */
+const char *qdq_json_text(const qdq_json_place *p, const char *key, const char *fallback);
 int qdq_json_word(const qdq_json_place *p, const char *key, const char *const *words, int fallback);
-int64_t qdq_json_int(const qdq_json_place *p, const char *key, int64_t low, int64_t high, int64_t fallback);
-double qdq_json_number(const qdq_json_place *p, const char *key, double low, double high, double fallback);
+int64_t qdq_json_int(const qdq_json_place *p, const char *key, int64_t low, int64_t high,
+                     int64_t fallback);
+double qdq_json_number(const qdq_json_place *p, const char *key, double low, double high,
+                       double fallback);
 bool qdq_json_bool(const qdq_json_place *p, const char *key); /* absent: false */
 
 /* A list of strings, which ends with NULL; absent: NULL. */
@@ -45,7 +51,8 @@ const char *const *qdq_json_texts(const qdq_json_place *p, const char *key);
 /* Goes into a member that is an object; false: absent, or a mistake. */
 bool qdq_json_member(const qdq_json_place *p, const char *key, qdq_json_place *out);
 
-/* Goes into the i-th object of a list: for (size_t i = 0; qdq_json_item(p, "nodes", i, &node); i++) ... */
+/* Goes into the i-th object of a list: for (size_t i = 0; qdq_json_item(p, "nodes", i, &node); i++)
+ * ... */
 bool qdq_json_item(const qdq_json_place *p, const char *key, size_t i, qdq_json_place *out);
 
 /* Mistakes that only the caller can see. Nothing happens after the first. */

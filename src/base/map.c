@@ -1,5 +1,5 @@
-/* map.c - open addressing over an array of entries in order of insertion. A removed entry keeps its place, in
- * the array and in the slots, until the next growth: so no probe sequence is ever cut. */
+/* map.c - open addressing over an array of entries in order of insertion. A removed entry keeps its
+ * place, in the array and in the slots, until the next growth: so no probe sequence is ever cut. */
 #include "base/map.h"
 
 #include <stdlib.h>
@@ -91,7 +91,8 @@ static void fill_slots(qdq_map *m)
     }
 }
 
-/* Closes the gaps of removed entries, then doubles if that did not give a quarter of the room back. */
+/* Closes the gaps of removed entries, then doubles if that did not give a quarter of the room
+ * back. */
 static bool make_room(qdq_map *m)
 {
     size_t cap = m->cap_entry;

@@ -1,6 +1,6 @@
-/* map.h - hash maps that remember the order of insertion. Keys are text (copied by reference: they must
- * outlive the map) or 64-bit integers. Values are pointers or integers in a union. Hashes: xxHash, fixed seed:
- * nothing observable depends on them, iteration goes by insertion. */
+/* map.h - hash maps that remember the order of insertion. Keys are text (copied by reference: they
+ * must outlive the map) or 64-bit integers. Values are pointers or integers in a union. Hashes:
+ * xxHash, fixed seed: nothing observable depends on them, iteration goes by insertion. */
 #ifndef QDQ_MAP_H
 #define QDQ_MAP_H
 
@@ -25,14 +25,14 @@ typedef struct qdq_map_entry {
 typedef struct qdq_map {
     qdq_map_entry *entry; /* in order of insertion, removed ones not live */
     size_t n_entry, cap_entry, n_live;
-    uint64_t
-        *slot; /* 0: empty; else index + 1 into entry, and above it half of the hash: most misses end here */
+    /* 0: empty; else index + 1 into entry, and above it half of the hash: most misses end here */
+    uint64_t *slot;
     size_t n_slot;
 } qdq_map;
 
-#define QDQ_MAP_INIT                                                                                         \
-    {                                                                                                        \
-        NULL, 0, 0, 0, NULL, 0                                                                               \
+#define QDQ_MAP_INIT                                                                               \
+    {                                                                                              \
+        NULL, 0, 0, 0, NULL, 0                                                                     \
     }
 
 /* The value's place, or NULL. Valid until the next put. */
@@ -40,7 +40,8 @@ qdq_map_value *qdq_map_get(const qdq_map *m, const char *key);
 qdq_map_value *qdq_map_get_n(const qdq_map *m, const char *key, size_t size);
 qdq_map_value *qdq_map_get_int(const qdq_map *m, uint64_t key);
 
-/* The place of key's value, zeroed if it is new (then *is_new, which may be NULL); NULL: out of memory. */
+/* The place of key's value, zeroed if it is new (then *is_new, which may be NULL); NULL: out of
+ * memory. */
 qdq_map_value *qdq_map_put(qdq_map *m, const char *key, bool *is_new);
 qdq_map_value *qdq_map_put_n(qdq_map *m, const char *key, size_t size, bool *is_new);
 qdq_map_value *qdq_map_put_int(qdq_map *m, uint64_t key, bool *is_new);

@@ -53,8 +53,10 @@ static qdq_status regular_size(int fd, const char *path, size_t *size, qdq_error
     return QDQ_OK;
 }
 
-/* Takes `fd` in every case. `path` is what messages say, `full` what qdq_mapping_path() says, or NULL. */
-static qdq_status map_fd(int fd, const char *path, const char *full, qdq_mapping **out, qdq_error *err)
+/* Takes `fd` in every case. `path` is what messages say, `full` what qdq_mapping_path() says, or
+ * NULL. */
+static qdq_status map_fd(int fd, const char *path, const char *full, qdq_mapping **out,
+                         qdq_error *err)
 {
     size_t size = 0;
     qdq_status st = regular_size(fd, path, &size, err);
@@ -114,12 +116,14 @@ qdq_status qdq_mapping_of_fd(int fd, qdq_mapping **out, qdq_error *err)
     return map_fd(fd, "a file without a name", NULL, out, err);
 }
 
-/* --- below a folder ------------------------------------------------------------------------------------------ */
+/* --- below a folder --------------------------------------------------------------------------- */
 
-/* The path comes from a file, and a long one must leave room for the reason: hence %.300s in the messages.
+/* The path comes from a file, and a long one must leave room for the reason: hence %.300s in the
+ * messages.
  *
- * A walk along a path, one name at a time, that never leaves the folder it began in. The system would do it
- * with openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS), which too many kernels and sandboxes refuse. */
+ * A walk along a path, one name at a time, that never leaves the folder it began in. The system
+ * would do it with openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS), which too many kernels and
+ * sandboxes refuse. */
 typedef struct walk {
     int dir; /* open folder */
     const char *relative;
@@ -153,8 +157,8 @@ static qdq_status take_name(walk *w, qdq_error *err)
     memcpy(w->name, w->relative + w->start, size);
     w->name[size] = '\0';
     if (strcmp(w->name, "..") == 0)
-        return qdq_fail(err, QDQ_E_FORMAT, "%.300s: has '..' in it, expected a path inside the folder",
-                        w->relative);
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "%.300s: has '..' in it, expected a path inside the folder", w->relative);
     if (used == 0 || w->full[used - 1] != '/')
         w->full[used++] = '/';
     memcpy(w->full + used, w->name, size + 1);
@@ -166,7 +170,8 @@ static qdq_status step_failed(const walk *w, int reason, qdq_error *err)
     struct stat st;
 
     if (fstatat(w->dir, w->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
-        return qdq_fail(err, QDQ_E_FORMAT, "%.300s: '%s' is a symbolic link, expected a real file or folder",
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "%.300s: '%s' is a symbolic link, expected a real file or folder",
                         w->relative, w->name);
     return qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot open", w->full);
 }
@@ -192,7 +197,8 @@ static qdq_status walk_to_file(walk *w, int *file, qdq_error *err)
     return qdq_fail(err, QDQ_E_FORMAT, "'%.300s': names no file", w->relative);
 }
 
-qdq_status qdq_mapping_open_below(const char *dir, const char *relative, qdq_mapping **out, qdq_error *err)
+qdq_status qdq_mapping_open_below(const char *dir, const char *relative, qdq_mapping **out,
+                                  qdq_error *err)
 {
     char full[PATH_MAX];
     int file = -1;
@@ -215,7 +221,7 @@ qdq_status qdq_mapping_open_below(const char *dir, const char *relative, qdq_map
     return st == QDQ_OK ? map_fd(file, relative, full, out, err) : st;
 }
 
-/* --- on the heap, and what both share -------------------------------------------------------------------------- */
+/* --- on the heap, and what both share --------------------------------------------------------- */
 
 qdq_mapping *qdq_mapping_new_heap(size_t size)
 {
@@ -289,7 +295,7 @@ int qdq_mapping_fd(const qdq_mapping *m)
     return m->fd;
 }
 
-/* --- whole files -------------------------------------------------------------------------------------------------- */
+/* --- whole files ------------------------------------------------------------------------------ */
 
 /* Reads one byte more than `max` allows, to know that there is more. */
 static qdq_status read_all(int fd, const char *name, size_t max, qdq_buf *b, qdq_error *err)
@@ -298,7 +304,8 @@ static qdq_status read_all(int fd, const char *name, size_t max, qdq_buf *b, qdq
     char chunk[4096];
 
     for (;;) {
-        /* Small files and ends of files go through the stack, so that the buffer is not grown for nothing. */
+        /* Small files and ends of files go through the stack, so that the buffer is not grown for
+         * nothing. */
         bool direct = b->size >= sizeof chunk && max - b->size >= CHUNK;
         char *place = chunk;
         size_t room = sizeof chunk;
@@ -317,7 +324,8 @@ static qdq_status read_all(int fd, const char *name, size_t max, qdq_buf *b, qdq
         if (n == 0)
             return QDQ_OK;
         if ((size_t)n > max - b->size)
-            return qdq_fail(err, QDQ_E_FORMAT, "%s: is larger than the limit of %zu bytes", name, max);
+            return qdq_fail(err, QDQ_E_FORMAT, "%s: is larger than the limit of %zu bytes", name,
+                            max);
         if (direct)
             b->size += (size_t)n;
         else

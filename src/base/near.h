@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Of the n names the one nearest to `word`, near enough to be a slip of the finger: capitals, up to two letters, a
- * part left off at the end; else NULL. */
+/* Of the n names the one nearest to `word`, near enough to be a slip of the finger: capitals, up to
+ * two letters, a part left off at the end; else NULL. */
 const char *qdq_nearest(const char *word, const char *const *names, size_t n);
 
 #endif /* QDQ_NEAR_H */

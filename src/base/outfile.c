@@ -1,8 +1,10 @@
-/* outfile.c - files that appear whole or not at all: written under a temporary name in the same folder,
- * synced, renamed. The folder is held open, so that a change of the current folder does not matter.
+/* outfile.c - files that appear whole or not at all: written under a temporary name in the same
+ * folder, synced, renamed. The folder is held open, so that a change of the current folder does not
+ * matter.
  *
- * The temporary file is locked (flock) while its writer lives. The system releases the lock whatever the process dies of,
- * so a temporary file that can be locked has no writer: the next outfile of the same name removes it. */
+ * The temporary file is locked (flock) while its writer lives. The system releases the lock
+ * whatever the process dies of, so a temporary file that can be locked has no writer: the next
+ * outfile of the same name removes it. */
 #include "base/file.h"
 
 #include <dirent.h>
@@ -34,9 +36,10 @@ struct qdq_outfile {
     char temp[TEMP_BASE_MAX + 48]; /* "": renamed already */
 };
 
-/* --- leftovers ----------------------------------------------------------------------------------------------------- */
+/* --- leftovers -------------------------------------------------------------------------------- */
 
-/* ".BASE.PROCESS-MARK.tmp", as open_temp() makes it, where BASE begins with one of the names and a dot. */
+/* ".BASE.PROCESS-MARK.tmp", as open_temp() makes it, where BASE begins with one of the names and a
+ * dot. */
 static bool is_temp(const char *name, const char *const *names)
 {
     static const char end[] = ".tmp";
@@ -50,7 +53,8 @@ static bool is_temp(const char *name, const char *const *names)
     do
         dot--;
     while (dot > name && *dot != '.');
-    if (dot == name || sscanf(dot, ".%lx-%lx%n", &process, &mark, &used) != 2 || strcmp(dot + used, end) != 0)
+    if (dot == name || sscanf(dot, ".%lx-%lx%n", &process, &mark, &used) != 2 ||
+        strcmp(dot + used, end) != 0)
         return false;
     for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
         size_t n = strlen(names[i]);
@@ -90,7 +94,7 @@ void qdq_outfile_sweep(int dir, const char *const *names)
     closedir(d);
 }
 
-/* --- open ---------------------------------------------------------------------------------------------------------- */
+/* --- open ------------------------------------------------------------------------------------- */
 
 static qdq_status open_folder(qdq_outfile *f, qdq_error *err)
 {
@@ -109,7 +113,8 @@ static qdq_status open_folder(qdq_outfile *f, qdq_error *err)
     if (f->dir < 0 && errno == EACCES) /* one may write into a folder that one may not list */
         f->dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (f->dir < 0)
-        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot write into folder '%s'", f->path, dir);
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot write into folder '%s'", f->path,
+                              dir);
     return QDQ_OK;
 }
 
@@ -120,7 +125,8 @@ static qdq_status check_existing(const qdq_outfile *f, mode_t *mode, qdq_error *
 
     *mode = 0;
     if (fstatat(f->dir, f->base, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? QDQ_OK : qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot write", f->path);
+        return errno == ENOENT ? QDQ_OK
+                               : qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot write", f->path);
     if (S_ISDIR(st.st_mode))
         return qdq_fail(err, QDQ_E_IO, "%s: is a folder, expected the name of a file", f->path);
     if (!f->allow_overwrite)
@@ -128,14 +134,15 @@ static qdq_status check_existing(const qdq_outfile *f, mode_t *mode, qdq_error *
     /* Replacing /dev/null by a file would be a nasty surprise, also through a link. */
     if (fstatat(f->dir, f->base, &st, 0) == 0) {
         if (!S_ISREG(st.st_mode))
-            return qdq_fail(err, QDQ_E_IO, "%s: is not a regular file, and only such are replaced", f->path);
+            return qdq_fail(err, QDQ_E_IO, "%s: is not a regular file, and only such are replaced",
+                            f->path);
         *mode = st.st_mode & 0777;
     }
     return QDQ_OK;
 }
 
-/* Someone who looks for leftovers may have had the new file for one before it was locked. File systems without locks
- * have no such sweeps either. */
+/* Someone who looks for leftovers may have had the new file for one before it was locked. File
+ * systems without locks have no such sweeps either. */
 static bool lock_temp(int fd)
 {
     struct stat st;
@@ -145,8 +152,9 @@ static bool lock_temp(int fd)
     return fstat(fd, &st) != 0 || st.st_nlink > 0;
 }
 
-/* Not mkstemp(): it makes files that only their owner can read, and asking for the usual permissions means
- * changing the mask of the whole process. The name need not be secret, because O_EXCL takes no other's file. */
+/* Not mkstemp(): it makes files that only their owner can read, and asking for the usual
+ * permissions means changing the mask of the whole process. The name need not be secret, because
+ * O_EXCL takes no other's file. */
 static qdq_status open_temp(qdq_outfile *f, qdq_error *err)
 {
     struct timespec now;
@@ -203,8 +211,8 @@ static qdq_outfile *new_outfile(const char *path, bool allow_overwrite)
 }
 
 /* `named`: `path` is the name that it will get. */
-static qdq_status open_outfile(const char *path, bool named, bool allow_overwrite, qdq_outfile **out,
-                               qdq_error *err)
+static qdq_status open_outfile(const char *path, bool named, bool allow_overwrite,
+                               qdq_outfile **out, qdq_error *err)
 {
     mode_t mode = 0;
 
@@ -229,7 +237,8 @@ static qdq_status open_outfile(const char *path, bool named, bool allow_overwrit
     return QDQ_OK;
 }
 
-qdq_status qdq_outfile_open(const char *path, bool allow_overwrite, qdq_outfile **out, qdq_error *err)
+qdq_status qdq_outfile_open(const char *path, bool allow_overwrite, qdq_outfile **out,
+                            qdq_error *err)
 {
     return open_outfile(path, true, allow_overwrite, out, err);
 }
@@ -269,13 +278,14 @@ int qdq_outfile_folder(const qdq_outfile *f)
     return f->dir;
 }
 
-/* --- write --------------------------------------------------------------------------------------------------------- */
+/* --- write ------------------------------------------------------------------------------------ */
 
 static qdq_status write_failed(const qdq_outfile *f, int reason, qdq_error *err)
 {
     /* The kernel's answer when a mapped source ends earlier than when it was mapped. */
     if (reason == EFAULT)
-        return qdq_fail(err, QDQ_E_IO, "%s: cannot write: a source file became shorter meanwhile", f->path);
+        return qdq_fail(err, QDQ_E_IO, "%s: cannot write: a source file became shorter meanwhile",
+                        f->path);
     return qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot write after %llu bytes", f->path,
                           (unsigned long long)f->size);
 }
@@ -326,8 +336,10 @@ qdq_status qdq_outfile_writev(qdq_outfile *f, const struct iovec *iov, int n, qd
             iov++;
             n--;
         }
-        if ((size_t)done < total || batch == 0) { /* ends the piece that was cut, or learns why it was */
-            QDQ_TRY(qdq_outfile_write(f, (const char *)iov->iov_base + left, iov->iov_len - left, err));
+        /* ends the piece that was cut, or learns why it was */
+        if ((size_t)done < total || batch == 0) {
+            QDQ_TRY(
+                qdq_outfile_write(f, (const char *)iov->iov_base + left, iov->iov_len - left, err));
             iov++;
             n--;
         }
@@ -335,15 +347,16 @@ qdq_status qdq_outfile_writev(qdq_outfile *f, const struct iovec *iov, int n, qd
     return QDQ_OK;
 }
 
-/* Moves what copy_file_range can move: *done bytes. Not being able to is no failure, a full disk is. */
-static qdq_status copy_in_kernel(qdq_outfile *f, int source, off_t offset, size_t size, size_t *done,
-                                 qdq_error *err)
+/* Moves what copy_file_range can move: *done bytes. Not being able to is no failure, a full disk
+ * is. */
+static qdq_status copy_in_kernel(qdq_outfile *f, int source, off_t offset, size_t size,
+                                 size_t *done, qdq_error *err)
 {
     *done = 0;
     while (*done < size) {
         size_t left = size - *done;
-        ssize_t n =
-            copy_file_range(source, &offset, f->fd, NULL, left < TRANSFER_MAX ? left : TRANSFER_MAX, 0);
+        ssize_t n = copy_file_range(source, &offset, f->fd, NULL,
+                                    left < TRANSFER_MAX ? left : TRANSFER_MAX, 0);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO))
@@ -356,14 +369,15 @@ static qdq_status copy_in_kernel(qdq_outfile *f, int source, off_t offset, size_
     return QDQ_OK;
 }
 
-qdq_status qdq_outfile_write_mapping(qdq_outfile *f, const qdq_mapping *m, size_t offset, size_t size,
-                                     qdq_error *err)
+qdq_status qdq_outfile_write_mapping(qdq_outfile *f, const qdq_mapping *m, size_t offset,
+                                     size_t size, qdq_error *err)
 {
     enum { WORTH_IT = 64 * 1024 };
     size_t done = 0;
 
     if (offset > qdq_mapping_size(m) || size > qdq_mapping_size(m) - offset)
-        return qdq_fail(err, QDQ_E_BUG, "%s: bytes beyond the end of their source asked for", f->path);
+        return qdq_fail(err, QDQ_E_BUG, "%s: bytes beyond the end of their source asked for",
+                        f->path);
     if (qdq_mapping_fd(m) >= 0 && size >= WORTH_IT)
         QDQ_TRY(copy_in_kernel(f, qdq_mapping_fd(m), (off_t)offset, size, &done, err));
     if (done == size)
@@ -376,7 +390,7 @@ uint64_t qdq_outfile_size(const qdq_outfile *f)
     return f->size;
 }
 
-/* --- commit -------------------------------------------------------------------------------------------------------- */
+/* --- commit ----------------------------------------------------------------------------------- */
 
 qdq_status qdq_outfile_sync(qdq_outfile *f, qdq_error *err)
 {

@@ -1,4 +1,5 @@
-/* pack.h - texts one behind the other in a block that was measured before: results that one free() frees. */
+/* pack.h - texts one behind the other in a block that was measured before: results that one free()
+ * frees. */
 #ifndef QDQ_PACK_H
 #define QDQ_PACK_H
 

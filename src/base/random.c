@@ -35,7 +35,8 @@ double qdq_random_uniform(qdq_random *r)
     return (double)(qdq_random_u64(r) >> 11) * 0x1p-53;
 }
 
-/* Marsaglia's polar method: needs log and sqrt only, which libraries round alike once the result is a float. */
+/* Marsaglia's polar method: needs log and sqrt only, which libraries round alike once the result is
+ * a float. */
 float qdq_random_normal(qdq_random *r)
 {
     double u, v, s;
@@ -69,7 +70,8 @@ static uint16_t half_of(float f)
         if (shift > 24)
             return (uint16_t)sign;
         fraction |= 0x800000;
-        uint32_t kept = fraction >> shift, lost = fraction & ((1u << shift) - 1), middle = 1u << (shift - 1);
+        uint32_t kept = fraction >> shift, lost = fraction & ((1u << shift) - 1),
+                 middle = 1u << (shift - 1);
         return (uint16_t)(sign | (kept + (lost > middle || (lost == middle && (kept & 1)))));
     }
     uint32_t kept = ((exponent - 112) << 10) | (fraction >> 13), lost = fraction & 0x1fff;

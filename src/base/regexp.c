@@ -1,4 +1,5 @@
-/* regexp.c - see the header. What an expression will cost is counted before the system's compiler sees it. */
+/* regexp.c - see the header. What an expression will cost is counted before the system's compiler
+ * sees it. */
 #include "base/regexp.h"
 
 #include <stdlib.h>
@@ -7,14 +8,15 @@
 #include "base/clock.h"
 #include "base/fail.h"
 
-/* --- size ------------------------------------------------------------------------------------------------------- */
+/* --- size ------------------------------------------------------------------------------------- */
 
 /* Characters and operators, as the compiler writes them out. */
 typedef struct cost {
     uint64_t size, operators;
 } cost;
 
-/* One pair of parentheses: all before its last element, and that element, which an operator may repeat. */
+/* One pair of parentheses: all before its last element, and that element, which an operator may
+ * repeat. */
 typedef struct level {
     cost before, last;
 } level;
@@ -121,7 +123,8 @@ static const char *count_one(const char *p, level *l)
 
 static qdq_status too_large(const char *text, const char *what, int limit, qdq_error *err)
 {
-    return qdq_fail(err, QDQ_E_USAGE, "regular expression '%.60s%s': too large; expected at most %d %s", text,
+    return qdq_fail(err, QDQ_E_USAGE,
+                    "regular expression '%.60s%s': too large; expected at most %d %s", text,
                     strlen(text) > 60 ? "..." : "", limit, what);
 }
 
@@ -136,9 +139,10 @@ static qdq_status check_size(const char *text, qdq_error *err)
         level *l = &stack[depth];
 
         if (*p == '\\' && p[1] >= '1' && p[1] <= '9')
-            return qdq_fail(err, QDQ_E_USAGE,
-                            "regular expression '%.60s': found the back reference '%.2s'; expected none",
-                            text, p);
+            return qdq_fail(
+                err, QDQ_E_USAGE,
+                "regular expression '%.60s': found the back reference '%.2s'; expected none", text,
+                p);
         if (*p == '(') {
             if (depth == QDQ_REGEXP_DEPTH)
                 return too_large(text, "nested parentheses", QDQ_REGEXP_DEPTH, err);
@@ -166,7 +170,7 @@ static qdq_status check_size(const char *text, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- use -------------------------------------------------------------------------------------------------------- */
+/* --- use -------------------------------------------------------------------------------------- */
 
 qdq_status qdq_regexp_open(const char *text, bool any_case, qdq_regexp *out, qdq_error *err)
 {
@@ -203,7 +207,7 @@ qdq_status qdq_regexp_match(qdq_regexp *r, const char *name, bool *yes, qdq_erro
     if (r->seconds > QDQ_REGEXP_SECONDS)
         return qdq_fail(
             err, QDQ_E_USAGE,
-            "regular expression '%.60s': its matching took more than %d s; expected a simpler one", r->text,
-            QDQ_REGEXP_SECONDS);
+            "regular expression '%.60s': its matching took more than %d s; expected a simpler one",
+            r->text, QDQ_REGEXP_SECONDS);
     return QDQ_OK;
 }

@@ -1,6 +1,7 @@
 /* regexp.h - regular expressions that users write: POSIX extended, with bounds on size and time.
  *
- * The system's own functions have none: "(a{250}){250}" takes gigabytes, and "(.*)\1" takes forever. */
+ * The system's own functions have none: "(a{250}){250}" takes gigabytes, and "(.*)\1" takes
+ * forever. */
 #ifndef QDQ_REGEXP_H
 #define QDQ_REGEXP_H
 
@@ -24,8 +25,8 @@ typedef struct qdq_regexp {
     double seconds; /* spent so far */
 } qdq_regexp;
 
-/* Compiles `text`, which must outlive *out. A text that does not compile or is beyond the bounds is QDQ_E_USAGE. After
- * success qdq_regexp_close() frees *out. */
+/* Compiles `text`, which must outlive *out. A text that does not compile or is beyond the bounds is
+ * QDQ_E_USAGE. After success qdq_regexp_close() frees *out. */
 qdq_status qdq_regexp_open(const char *text, bool any_case, qdq_regexp *out, qdq_error *err);
 void qdq_regexp_close(qdq_regexp *r);
 

@@ -50,7 +50,7 @@ qdq_status qdq_set_aside(const char *path, const char *end, char **kept, qdq_err
         else
             qdq_free(name);
     }
-    return reason == 0
-               ? QDQ_OK
-               : qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot be kept as %s.%s", path, path, end);
+    return reason == 0 ? QDQ_OK
+                       : qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot be kept as %s.%s", path,
+                                        path, end);
 }

@@ -60,8 +60,8 @@ qdq_status qdq_shared_need(qdq_shared *s, size_t size, qdq_error *err)
         now = size > SIZE_MAX / 4 ? size : size + size / 2;
         now = now < LEAST ? LEAST : now;
         if (ftruncate(s->fd, (off_t)now) != 0)
-            return qdq_fail_errno(err, QDQ_E_IO, errno, "cannot make %zu bytes that two processes share",
-                                  now);
+            return qdq_fail_errno(err, QDQ_E_IO, errno,
+                                  "cannot make %zu bytes that two processes share", now);
     }
     return map_all(s, now, err);
 }
@@ -74,7 +74,8 @@ qdq_status qdq_shared_see(qdq_shared *s, size_t size, qdq_error *err)
         return QDQ_OK;
     QDQ_TRY(size_of(s, &now, err));
     if (now < size)
-        return qdq_fail(err, QDQ_E_FORMAT, "shared memory has %zu bytes, expected at least %zu", now, size);
+        return qdq_fail(err, QDQ_E_FORMAT, "shared memory has %zu bytes, expected at least %zu",
+                        now, size);
     return map_all(s, now, err);
 }
 

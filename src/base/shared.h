@@ -1,4 +1,5 @@
-/* shared.h - memory that two processes see: a file without a name, whose descriptor one hands to the other. */
+/* shared.h - memory that two processes see: a file without a name, whose descriptor one hands to
+ * the other. */
 #ifndef QDQ_SHARED_H
 #define QDQ_SHARED_H
 
@@ -14,19 +15,21 @@ typedef struct qdq_shared_map {
 } qdq_shared_map;
 
 typedef struct qdq_shared {
-    int fd;              /* -1: none */
-    qdq_shared_map *map; /* the newest mapping; older ones stay, because arrays in them may be in use */
+    int fd; /* -1: none */
+    /* the newest mapping; older ones stay, because arrays in them may be in use */
+    qdq_shared_map *map;
 } qdq_shared;
 
-#define QDQ_SHARED_INIT                                                                                      \
-    {                                                                                                        \
-        -1, NULL                                                                                             \
+#define QDQ_SHARED_INIT                                                                            \
+    {                                                                                              \
+        -1, NULL                                                                                   \
     }
 
 /* An empty one. QDQ_E_IO: the system has none. */
 qdq_status qdq_shared_new(qdq_shared *s, qdq_error *err);
 
-/* Maps at least `size` bytes. The memory grows if it is smaller; a growth by a half leaves room for the next one. */
+/* Maps at least `size` bytes. The memory grows if it is smaller; a growth by a half leaves room for
+ * the next one. */
 qdq_status qdq_shared_need(qdq_shared *s, size_t size, qdq_error *err);
 
 /* Maps `size` bytes that the other process has made. QDQ_E_FORMAT: the memory has fewer. */

@@ -23,7 +23,8 @@ bool qdq_side_is_of(const char *name, const char *model)
 {
     size_t size;
 
-    return qdq_side_digits(name, &size) != NULL && strlen(model) == size && strncmp(name, model, size) == 0;
+    return qdq_side_digits(name, &size) != NULL && strlen(model) == size &&
+           strncmp(name, model, size) == 0;
 }
 
 const char *qdq_base_name(const char *path)

@@ -1,5 +1,6 @@
-/* spawn.c - posix_spawn() instead of fork(): it neither copies the page tables of a process that has gigabytes mapped nor
- * runs any code of ours between the two halves, where a threaded program may do next to nothing. */
+/* spawn.c - posix_spawn() instead of fork(): it neither copies the page tables of a process that
+ * has gigabytes mapped nor runs any code of ours between the two halves, where a threaded program
+ * may do next to nothing. */
 #include "base/spawn.h"
 
 #include <dirent.h>
@@ -13,8 +14,8 @@
 
 #include "base/fail.h"
 
-/* A process may have been started without standard streams. A pipe that took one of their numbers would be
- * overwritten while the child's streams are put in place. */
+/* A process may have been started without standard streams. A pipe that took one of their numbers
+ * would be overwritten while the child's streams are put in place. */
 int qdq_fd_above_standard(int fd)
 {
     if (fd < 0 || fd > STDERR_FILENO)
@@ -43,7 +44,8 @@ static int describe_streams(posix_spawn_file_actions_t *actions, const qdq_spawn
 
 static int describe_signals(posix_spawnattr_t *attr)
 {
-    static const int usual[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD, SIGALRM, SIGXFSZ};
+    static const int usual[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+                                SIGPIPE, SIGCHLD, SIGALRM, SIGXFSZ};
     sigset_t set;
     int reason = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
                                                     POSIX_SPAWN_SETSIGMASK);
@@ -58,7 +60,8 @@ static int describe_signals(posix_spawnattr_t *attr)
     return reason != 0 ? reason : posix_spawnattr_setsigdefault(attr, &set);
 }
 
-/* The casts take away const that POSIX leaves out for old compilers; nothing is written through them. */
+/* The casts take away const that POSIX leaves out for old compilers; nothing is written through
+ * them. */
 int qdq_spawn(const qdq_spawn_opts *o, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
@@ -119,8 +122,8 @@ void qdq_kill_groups_of(pid_t pid)
     for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
         if (e->d_name[0] == '.')
             continue;
-        snprintf(path, sizeof path, "/proc/%ld/task/%.20s/children", (long)(pid != 0 ? pid : getpid()),
-                 e->d_name);
+        snprintf(path, sizeof path, "/proc/%ld/task/%.20s/children",
+                 (long)(pid != 0 ? pid : getpid()), e->d_name);
         kill_listed(path);
     }
     if (dir != NULL)

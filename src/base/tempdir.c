@@ -23,7 +23,8 @@ qdq_status qdq_tempdir_new(const char *parent, qdq_tempdir **out, qdq_error *err
     return qdq_tempdir_new_as(parent, "qdq-", out, err);
 }
 
-qdq_status qdq_tempdir_new_as(const char *parent, const char *prefix, qdq_tempdir **out, qdq_error *err)
+qdq_status qdq_tempdir_new_as(const char *parent, const char *prefix, qdq_tempdir **out,
+                              qdq_error *err)
 {
     *out = NULL;
     if (parent == NULL)
@@ -38,8 +39,8 @@ qdq_status qdq_tempdir_new_as(const char *parent, const char *prefix, qdq_tempdi
     }
     snprintf(path, room, "%s/%sXXXXXX", parent, prefix);
     if (mkdtemp(path) == NULL) {
-        qdq_status st =
-            qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot make a folder for temporary files", parent);
+        qdq_status st = qdq_fail_errno(err, QDQ_E_IO, errno,
+                                       "%s: cannot make a folder for temporary files", parent);
         free(path);
         free(d);
         return st;
@@ -91,7 +92,7 @@ void qdq_tempdir_free(qdq_tempdir *d)
     free(d);
 }
 
-/* --- leftovers ---------------------------------------------------------------------------------------------------- */
+/* --- leftovers -------------------------------------------------------------------------------- */
 
 static bool is_tempdir(const char *name, const char *prefix)
 {

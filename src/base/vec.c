@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* `at` points to a pointer of the element's type, not to a void pointer: hence memcpy instead of an access. */
+/* `at` points to a pointer of the element's type, not to a void pointer: hence memcpy instead of an
+ * access. */
 bool qdq_vec_grow(qdq_arena *a, void **at, size_t *cap, size_t n, size_t elem_size)
 {
     void *old;

@@ -11,15 +11,16 @@
 
 #include "arena.h"
 
-#define QDQ_VEC(type)                                                                                        \
-    struct {                                                                                                 \
-        type *at;                                                                                            \
-        size_t n, cap;                                                                                       \
+#define QDQ_VEC(type)                                                                              \
+    struct {                                                                                       \
+        type *at;                                                                                  \
+        size_t n, cap;                                                                             \
     }
 
 /* Makes room for one more element; false when out of memory. */
-#define QDQ_RESERVE(arena, v)                                                                                \
-    ((v)->n < (v)->cap || qdq_vec_grow((arena), (void **)&(v)->at, &(v)->cap, (v)->n, sizeof *(v)->at))
+#define QDQ_RESERVE(arena, v)                                                                      \
+    ((v)->n < (v)->cap ||                                                                          \
+     qdq_vec_grow((arena), (void **)&(v)->at, &(v)->cap, (v)->n, sizeof *(v)->at))
 
 #define QDQ_PUSH(arena, v, x) (QDQ_RESERVE(arena, v) && ((v)->at[(v)->n++] = (x), true))
 

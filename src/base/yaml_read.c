@@ -1,4 +1,5 @@
-/* yaml_read.c - builds the tree from libyaml's events, with a stack of the containers that are open. */
+/* yaml_read.c - builds the tree from libyaml's events, with a stack of the containers that are
+ * open. */
 #include "base/yaml_read.h"
 
 #include <string.h>
@@ -43,8 +44,8 @@ const char *qdq_yaml_kind_name(qdq_yaml_kind kind)
 
 const qdq_yaml *qdq_yaml_get(const qdq_yaml *map, const char *key)
 {
-    for (const qdq_yaml *n = map != NULL && map->kind == QDQ_YAML_MAP ? map->first : NULL; n != NULL;
-         n = n->next)
+    for (const qdq_yaml *n = map != NULL && map->kind == QDQ_YAML_MAP ? map->first : NULL;
+         n != NULL; n = n->next)
         if (strcmp(n->key, key) == 0)
             return n;
     return NULL;
@@ -64,7 +65,8 @@ bool qdq_yaml_is_null(const qdq_yaml *n)
 
 static qdq_status refuse(const reader *r, const yaml_mark_t *at, const char *what)
 {
-    return qdq_fail(r->err, QDQ_E_FORMAT, "%s:%zu:%zu: %s", r->name, at->line + 1, at->column + 1, what);
+    return qdq_fail(r->err, QDQ_E_FORMAT, "%s:%zu:%zu: %s", r->name, at->line + 1, at->column + 1,
+                    what);
 }
 
 static qdq_status syntax_error(const reader *r)
@@ -74,13 +76,14 @@ static qdq_status syntax_error(const reader *r)
     if (p->error == YAML_MEMORY_ERROR)
         return qdq_nomem(r->err);
     if (p->error == YAML_READER_ERROR)
-        return qdq_fail(r->err, QDQ_E_FORMAT, "%s: byte %zu: not YAML: %s", r->name, p->problem_offset,
-                        p->problem != NULL ? p->problem : "unreadable");
-    return qdq_fail(r->err, QDQ_E_FORMAT, "%s:%zu:%zu: not YAML: %s", r->name, p->problem_mark.line + 1,
-                    p->problem_mark.column + 1, p->problem != NULL ? p->problem : "mistake");
+        return qdq_fail(r->err, QDQ_E_FORMAT, "%s: byte %zu: not YAML: %s", r->name,
+                        p->problem_offset, p->problem != NULL ? p->problem : "unreadable");
+    return qdq_fail(r->err, QDQ_E_FORMAT, "%s:%zu:%zu: not YAML: %s", r->name,
+                    p->problem_mark.line + 1, p->problem_mark.column + 1,
+                    p->problem != NULL ? p->problem : "mistake");
 }
 
-/* --- nodes --------------------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static qdq_status add_key(reader *r, level *l, const yaml_event_t *e, const char *text)
 {
@@ -98,8 +101,8 @@ static qdq_status add_key(reader *r, level *l, const yaml_event_t *e, const char
 }
 
 /* A value: the top, an item of a list, or what stands behind a key. */
-static qdq_status add_node(reader *r, const yaml_event_t *e, qdq_yaml_kind kind, const char *text, bool plain,
-                           qdq_yaml **out)
+static qdq_status add_node(reader *r, const yaml_event_t *e, qdq_yaml_kind kind, const char *text,
+                           bool plain, qdq_yaml **out)
 {
     level *l = r->depth > 0 ? &r->open[r->depth - 1] : NULL;
     qdq_yaml *n = qdq_arena_alloc(r->arena, sizeof *n);
@@ -149,7 +152,8 @@ static qdq_status add_scalar(reader *r, const yaml_event_t *e)
         return qdq_nomem(r->err);
     if (l != NULL && l->container->kind == QDQ_YAML_MAP && l->key == NULL)
         return add_key(r, l, e, text);
-    return add_node(r, e, QDQ_YAML_SCALAR, text, e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE, &n);
+    return add_node(r, e, QDQ_YAML_SCALAR, text, e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE,
+                    &n);
 }
 
 static qdq_status open_container(reader *r, const yaml_event_t *e, qdq_yaml_kind kind)
@@ -173,7 +177,7 @@ static void close_container(reader *r)
     qdq_map_free(&r->open[--r->depth].keys);
 }
 
-/* --- events -------------------------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static qdq_status take_event(reader *r, const yaml_event_t *e)
 {
@@ -185,7 +189,8 @@ static qdq_status take_event(reader *r, const yaml_event_t *e)
         r->done = true;
         return QDQ_OK;
     case YAML_DOCUMENT_START_EVENT:
-        return r->top == NULL ? QDQ_OK : refuse(r, &e->start_mark, "found a second document, expected one");
+        return r->top == NULL ? QDQ_OK
+                              : refuse(r, &e->start_mark, "found a second document, expected one");
     case YAML_DOCUMENT_END_EVENT:
         return QDQ_OK;
     case YAML_ALIAS_EVENT:

@@ -1,6 +1,7 @@
-/* yaml_read.h - one YAML document as a tree that remembers where everything stood. Takes what configurations are
- * made of: maps, lists and scalars, nested at most 64 deep. Anchors, aliases, tags, several documents and keys that
- * come twice are refused: they hide what is meant, or make small files large. */
+/* yaml_read.h - one YAML document as a tree that remembers where everything stood. Takes what
+ * configurations are made of: maps, lists and scalars, nested at most 64 deep. Anchors, aliases,
+ * tags, several documents and keys that come twice are refused: they hide what is meant, or make
+ * small files large. */
 #ifndef QDQ_YAML_READ_H
 #define QDQ_YAML_READ_H
 
@@ -18,7 +19,8 @@ typedef struct qdq_yaml {
     const struct qdq_yaml *first, *next; /* members in their order */
 } qdq_yaml;
 
-/* *out: the document's top, NULL if the text holds none. A mistake is QDQ_E_FORMAT: "NAME:LINE:COLUMN: ...". */
+/* *out: the document's top, NULL if the text holds none. A mistake is QDQ_E_FORMAT:
+ * "NAME:LINE:COLUMN: ...". */
 qdq_status qdq_yaml_parse(const char *text, size_t size, const char *name, qdq_arena *arena,
                           const qdq_yaml **out, qdq_error *err);
 

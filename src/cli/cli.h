@@ -15,7 +15,8 @@ struct cli {
     const char *const *operand;
     size_t n_operands;
     bool json;
-    const char *installed; /* file that stands for the target that was named; NULL: none (cli_installed.h) */
+    /* file that stands for the target that was named; NULL: none (cli_installed.h) */
+    const char *installed;
     bool stdin_taken;
     bool negative; /* set by a command whose answer is no: exit 1 */
 };
@@ -23,9 +24,9 @@ struct cli {
 /* What main prints its list from and hands to the documentation; ends with NULL. */
 extern const cli_command *const cli_commands[];
 
-extern const cli_command cmd_autotune, cmd_bench, cmd_bug, cmd_check, cmd_compare, cmd_copy, cmd_docs,
-    cmd_engines, cmd_extract, cmd_import, cmd_inspect, cmd_optimize, cmd_passes, cmd_quantize, cmd_strip,
-    cmd_targets;
+extern const cli_command cmd_autotune, cmd_bench, cmd_bug, cmd_check, cmd_compare, cmd_copy,
+    cmd_docs, cmd_engines, cmd_extract, cmd_import, cmd_inspect, cmd_optimize, cmd_passes,
+    cmd_quantize, cmd_strip, cmd_targets;
 
 /* 0 to 5, 6, 70, 130: docs/cli.md. */
 int cli_exit_code(qdq_status st);

@@ -47,7 +47,7 @@ const cli_opt cli_common_opts[] = {
     CLI_END,
 };
 
-/* --- parsing ------------------------------------------------------------------------------------------------ */
+/* --- parsing ---------------------------------------------------------------------------------- */
 
 typedef struct parser {
     const cli_command *cmd;
@@ -62,11 +62,12 @@ typedef struct parser {
 } parser;
 
 /* Calls for every option: `o` and the address of its member. */
-#define FOR_OPTS(o, g, cmd)                                                                                  \
-    for (const cli_group *g = (cmd)->groups; g->title != NULL; g++)                                          \
+#define FOR_OPTS(o, g, cmd)                                                                        \
+    for (const cli_group *g = (cmd)->groups; g->title != NULL; g++)                                \
         for (const cli_opt *o = g->opts; o->name != NULL; o++)
 
-static const cli_opt *find_long(const cli_command *cmd, const char *name, size_t size, size_t *offset)
+static const cli_opt *find_long(const cli_command *cmd, const char *name, size_t size,
+                                size_t *offset)
 {
     FOR_OPTS(o, g, cmd)
     {
@@ -143,12 +144,14 @@ static qdq_status unknown_option(const parser *p, const char *name, size_t size)
     }
     const char *other = other_command_with(word);
     if (other != NULL)
-        return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', which 'qdq %s' has", word, other);
+        return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', which 'qdq %s' has", word,
+                        other);
     const char *near = qdq_nearest(word, names.at, names.n);
     if (near != NULL)
-        return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', did you mean '--%s'?", word, near);
-    return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s': 'qdq help %s' lists what there is", word,
-                    p->cmd->name);
+        return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', did you mean '--%s'?", word,
+                        near);
+    return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s': 'qdq help %s' lists what there is",
+                    word, p->cmd->name);
 }
 
 static qdq_status set_value(parser *p, const cli_opt *o, size_t offset, const char *text)
@@ -157,18 +160,19 @@ static qdq_status set_value(parser *p, const cli_opt *o, size_t offset, const ch
     return st == QDQ_OK ? st : qdq_within(p->err, st, "--%s", o->name);
 }
 
-/* The value in the next argument. Two dashes in front of it are far more often a forgotten value than a
- * file of that name. */
+/* The value in the next argument. Two dashes in front of it are far more often a forgotten value
+ * than a file of that name. */
 static qdq_status next_value(parser *p, const cli_opt *o, const char **text)
 {
     const char *next = p->at < p->argc ? p->argv[p->at] : NULL;
 
     if (next == NULL)
-        return qdq_fail(p->err, QDQ_E_USAGE, "--%s: found nothing behind it, expected %s", o->name, o->what);
+        return qdq_fail(p->err, QDQ_E_USAGE, "--%s: found nothing behind it, expected %s", o->name,
+                        o->what);
     if (strncmp(next, "--", 2) == 0 && o->kind != CLI_WORDS)
         return qdq_fail(p->err, QDQ_E_USAGE,
-                        "--%s: found '%s' behind it, expected %s (--%s=%s if that is meant)", o->name, next,
-                        o->what, o->name, next);
+                        "--%s: found '%s' behind it, expected %s (--%s=%s if that is meant)",
+                        o->name, next, o->what, o->name, next);
     p->at++;
     *text = next;
     return QDQ_OK;
@@ -187,15 +191,16 @@ static qdq_status parse_long(parser *p, const char *arg)
         o = find_long(p->cmd, name + 3, size - 3, &offset);
         negated = o != NULL;
         if (negated && o->kind != CLI_FLAG)
-            return qdq_fail(p->err, QDQ_E_USAGE, "'%s': --%s is no flag, there is nothing to turn off", arg,
-                            o->name);
+            return qdq_fail(p->err, QDQ_E_USAGE,
+                            "'%s': --%s is no flag, there is nothing to turn off", arg, o->name);
     }
     if (o == NULL)
         return unknown_option(p, name, size);
     QDQ_TRY(note_given(p, o));
     if (!takes_value(o)) {
         if (value != NULL)
-            return qdq_fail(p->err, QDQ_E_USAGE, "'%s': --%.*s takes no value", arg, (int)size, name);
+            return qdq_fail(p->err, QDQ_E_USAGE, "'%s': --%.*s takes no value", arg, (int)size,
+                            name);
         cli_value_count(o, negated, p->args + offset);
         return QDQ_OK;
     }
@@ -224,8 +229,8 @@ static qdq_status parse_letters(parser *p, const char *arg)
         }
         const char *value = c + 1;
         if (*value == '=') /* a file named "=x" is far more often a slip */
-            return qdq_fail(p->err, QDQ_E_USAGE, "'%s': expected '-%c %s' or '--%s%s'", arg, *c, value + 1,
-                            o->name, value);
+            return qdq_fail(p->err, QDQ_E_USAGE, "'%s': expected '-%c %s' or '--%s%s'", arg, *c,
+                            value + 1, o->name, value);
         if (*value == '\0')
             QDQ_TRY(next_value(p, o, &value));
         return set_value(p, o, offset, value);
@@ -257,8 +262,9 @@ static qdq_status set_defaults(parser *p)
     FOR_OPTS(o, g, p->cmd)
     {
         if (o->init != NULL)
-            QDQ_TRY(o->kind == CLI_FLAG ? (cli_value_count(o, false, p->args + g->offset + o->offset), QDQ_OK)
-                                        : set_value(p, o, g->offset + o->offset, o->init));
+            QDQ_TRY(o->kind == CLI_FLAG
+                        ? (cli_value_count(o, false, p->args + g->offset + o->offset), QDQ_OK)
+                        : set_value(p, o, g->offset + o->offset, o->init));
     }
     return QDQ_OK;
 }
@@ -272,10 +278,12 @@ static qdq_status count_operands(const parser *p)
                         p->operands.n == 1 ? "" : "s", cmd->operands);
     if (p->operands.n > cmd->max_operands)
         return qdq_fail(p->err, QDQ_E_USAGE, "unexpected argument '%s': expected %s",
-                        p->operands.at[cmd->max_operands], cmd->max_operands == 0 ? "none" : cmd->operands);
+                        p->operands.at[cmd->max_operands],
+                        cmd->max_operands == 0 ? "none" : cmd->operands);
     for (size_t i = 0; i < p->operands.n; i++)
         if (p->operands.at[i][0] == '\0')
-            return qdq_fail(p->err, QDQ_E_USAGE, "argument %zu is empty, expected %s", i + 1, cmd->operands);
+            return qdq_fail(p->err, QDQ_E_USAGE, "argument %zu is empty, expected %s", i + 1,
+                            cmd->operands);
     return QDQ_OK;
 }
 
@@ -292,13 +300,14 @@ static qdq_status parse_over(parser *p, const char *config, const parser *first)
         return qdq_nomem(p->err);
     QDQ_TRY(set_defaults(p));
     if (config != NULL)
-        QDQ_TRY(cli_config_read(p->cmd, config, is_given, (void *)first, p->arena, p->args, p->err));
+        QDQ_TRY(
+            cli_config_read(p->cmd, config, is_given, (void *)first, p->arena, p->args, p->err));
     return parse_all(p);
 }
 
 /* The command line is read twice where it names a file: to find that, and to win over it. */
-qdq_status cli_parse(const cli_command *cmd, int argc, char *const *argv, qdq_arena *arena, cli_parsed *out,
-                     qdq_error *err)
+qdq_status cli_parse(const cli_command *cmd, int argc, char *const *argv, qdq_arena *arena,
+                     cli_parsed *out, qdq_error *err)
 {
     const parser fresh = {.cmd = cmd, .arena = arena, .argc = argc, .argv = argv, .err = err};
     parser p = fresh;

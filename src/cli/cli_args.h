@@ -1,5 +1,6 @@
-/* cli_args.h - option tables, and what is made from them: parsing, --help; cli_docs.c adds the manual, the man
- * page and shell completion. A new option is one line in one table. Knows nothing of models. */
+/* cli_args.h - option tables, and what is made from them: parsing, --help; cli_docs.c adds the
+ * manual, the man page and shell completion. A new option is one line in one table. Knows nothing
+ * of models. */
 #ifndef QDQ_CLI_ARGS_H
 #define QDQ_CLI_ARGS_H
 
@@ -12,10 +13,11 @@
 
 /* What an option takes, and the type of the member that receives it. */
 typedef enum cli_kind {
-    CLI_FLAG,   /* bool; --name, --no-name */
-    CLI_COUNT,  /* int: how often it was given */
-    CLI_TEXT,   /* const char * */
-    CLI_WORDS,  /* const char *: options for another program in one text, which may begin with dashes */
+    CLI_FLAG,  /* bool; --name, --no-name */
+    CLI_COUNT, /* int: how often it was given */
+    CLI_TEXT,  /* const char * */
+    /* const char *: options for another program in one text, which may begin with dashes */
+    CLI_WORDS,
     CLI_FILE,   /* const char *; shells complete file names */
     CLI_CHOICE, /* int: index into choices */
     CLI_WHOLE,  /* int64_t from min to max */
@@ -30,7 +32,8 @@ typedef enum cli_kind {
     CLI_EXTENT  /* cli_extent: HxW, or N for a square */
 } cli_kind;
 
-typedef QDQ_VEC(const char *) cli_names; /* at[n] is NULL once an element is there; at is NULL before */
+/* at[n] is NULL once an element is there; at is NULL before */
+typedef QDQ_VEC(const char *) cli_names;
 typedef QDQ_VEC(qdq_input_shape) cli_shapes;
 
 /* For options whose default is no number that users could give. */
@@ -60,18 +63,20 @@ typedef struct cli_opt {
     const char *init; /* parsed before the command line and shown as the default; NULL: zero */
     int64_t min, max; /* CLI_WHOLE */
     const char *const *choices;
-    const char
-        *bare; /* the value where '=' brings none: the next word is never one; NULL: there must be one */
+    /* the value where '=' brings none: the next word is never one; NULL: there must be one */
+    const char *bare;
 } cli_opt;
 
-/* OPT(letter, name, kind, struct, member, ...): the offset is taken here so that tables stay readable. */
+/* OPT(letter, name, kind, struct, member, ...): the offset is taken here so that tables stay
+ * readable. */
 #define CLI_AT(type, member) offsetof(struct type, member)
-#define CLI_END                                                                                              \
-    {                                                                                                        \
-        0, NULL, CLI_FLAG, 0, NULL, NULL, NULL, 0, 0, NULL, NULL                                             \
+#define CLI_END                                                                                    \
+    {                                                                                              \
+        0, NULL, CLI_FLAG, 0, NULL, NULL, NULL, 0, 0, NULL, NULL                                   \
     }
 
-/* Options that several commands share are one table; each command says where its struct for them lies. */
+/* Options that several commands share are one table; each command says where its struct for them
+ * lies. */
 typedef struct cli_group {
     const char *title; /* "options", "engine"; "": more of the group before; NULL ends the list */
     const cli_opt *opts;
@@ -86,11 +91,13 @@ typedef struct cli_command {
     const char *operands; /* "MODEL", for messages */
     size_t min_operands, max_operands;
     const char *summary; /* half a line, lower case */
-    const char *about;   /* paragraphs, lines of at most 100 columns; four spaces in front: verbatim */
+    /* paragraphs, lines of at most 100 columns; four spaces in front: verbatim */
+    const char *about;
     const char *json;    /* what --json prints, likewise; NULL: there is no --json */
     const char *example; /* command lines */
     const cli_group *groups;
-    size_t args_size; /* of the struct that `groups` offsets point into; it begins with a cli_common */
+    /* of the struct that `groups` offsets point into; it begins with a cli_common */
+    size_t args_size;
     qdq_status (*run)(cli *c, const void *args, qdq_error *err);
     bool hidden;
 } cli_command;
@@ -103,7 +110,11 @@ typedef struct cli_common {
     int progress; /* cli_progress */
 } cli_common;
 
-typedef enum cli_progress { CLI_PROGRESS_AUTO, CLI_PROGRESS_ALWAYS, CLI_PROGRESS_NEVER } cli_progress;
+typedef enum cli_progress {
+    CLI_PROGRESS_AUTO,
+    CLI_PROGRESS_ALWAYS,
+    CLI_PROGRESS_NEVER
+} cli_progress;
 
 extern const cli_opt cli_common_opts[];
 
@@ -113,10 +124,10 @@ typedef struct cli_parsed {
     size_t n_operands;
 } cli_parsed;
 
-/* Parses the arguments behind the command's name. Text points into argv or the arena. With --help the
- * operands are not counted. */
-qdq_status cli_parse(const cli_command *cmd, int argc, char *const *argv, qdq_arena *arena, cli_parsed *out,
-                     qdq_error *err);
+/* Parses the arguments behind the command's name. Text points into argv or the arena. With --help
+ * the operands are not counted. */
+qdq_status cli_parse(const cli_command *cmd, int argc, char *const *argv, qdq_arena *arena,
+                     cli_parsed *out, qdq_error *err);
 
 /* Text after the options of one command, as printed by --help. */
 void cli_help(const cli_command *cmd, qdq_buf *out);

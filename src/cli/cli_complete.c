@@ -1,17 +1,17 @@
-/* cli_complete.c - completion for bash, zsh and fish. Commands, options, the words of options that take one
- * of few; file names elsewhere. */
+/* cli_complete.c - completion for bash, zsh and fish. Commands, options, the words of options that
+ * take one of few; file names elsewhere. */
 #include <string.h>
 
 #include "cli/cli.h"
 #include "cli/cli_docs.h"
 
-#define FOR_COMMANDS(cmd)                                                                                    \
-    for (const cli_command *const *cmd##_at = cli_commands, *cmd = *cmd##_at; cmd != NULL;                   \
-         cmd = *++cmd##_at)                                                                                  \
+#define FOR_COMMANDS(cmd)                                                                          \
+    for (const cli_command *const *cmd##_at = cli_commands, *cmd = *cmd##_at; cmd != NULL;         \
+         cmd = *++cmd##_at)                                                                        \
         if (!cmd->hidden)
 
-#define FOR_OPTS(o, cmd)                                                                                     \
-    for (const cli_group *g = (cmd)->groups; g->title != NULL; g++)                                          \
+#define FOR_OPTS(o, cmd)                                                                           \
+    for (const cli_group *g = (cmd)->groups; g->title != NULL; g++)                                \
         for (const cli_opt *o = g->opts; o->name != NULL; o++)
 
 static bool takes_value(const cli_opt *o)
@@ -30,7 +30,7 @@ static void put_choices(const cli_opt *o, qdq_buf *out)
         qdq_buf_printf(out, "%s%s", i == 0 ? "" : " ", o->choices[i]);
 }
 
-/* --- bash -------------------------------------------------------------------------------------------------------- */
+/* --- bash ------------------------------------------------------------------------------------- */
 
 static void put_bash_values(const cli_command *cmd, qdq_buf *out)
 {
@@ -56,11 +56,12 @@ static void put_bash_values(const cli_command *cmd, qdq_buf *out)
 
 void cli_docs_bash(qdq_buf *out)
 {
-    qdq_buf_puts(out,
-                 "# bash completion for qdq, made by qdq __docs bash\n_qdq()\n{\n"
-                 "    local word=$2 before=$3 options=\n    COMPREPLY=()\n"
-                 "    if ((COMP_CWORD == 1)) || { ((COMP_CWORD == 2)) && [[ $before == help ]]; }; then\n"
-                 "        mapfile -t COMPREPLY < <(compgen -W '");
+    qdq_buf_puts(
+        out,
+        "# bash completion for qdq, made by qdq __docs bash\n_qdq()\n{\n"
+        "    local word=$2 before=$3 options=\n    COMPREPLY=()\n"
+        "    if ((COMP_CWORD == 1)) || { ((COMP_CWORD == 2)) && [[ $before == help ]]; }; then\n"
+        "        mapfile -t COMPREPLY < <(compgen -W '");
     FOR_COMMANDS(cmd)
     {
         qdq_buf_printf(out, "%s ", cmd->name);
@@ -79,14 +80,14 @@ void cli_docs_bash(qdq_buf *out)
         qdq_buf_puts(out, "' ;;\n");
     }
     qdq_buf_puts(
-        out,
-        "    esac\n    if [[ $word == -* ]]; then\n"
-        "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n    else\n"
-        "        compopt -o filenames\n        mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n    fi\n}\n"
-        "complete -F _qdq qdq\n");
+        out, "    esac\n    if [[ $word == -* ]]; then\n"
+             "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n    else\n"
+             "        compopt -o filenames\n        mapfile -t COMPREPLY < <(compgen -f -- "
+             "\"$word\")\n    fi\n}\n"
+             "complete -F _qdq qdq\n");
 }
 
-/* --- zsh --------------------------------------------------------------------------------------------------------- */
+/* --- zsh -------------------------------------------------------------------------------------- */
 
 /* Inside '...[help]': quotes end the word, brackets the help. */
 static void put_zsh_help(const char *text, qdq_buf *out)
@@ -103,17 +104,19 @@ static void put_zsh_help(const char *text, qdq_buf *out)
 
 static void put_zsh_option(const cli_opt *o, qdq_buf *out)
 {
-    bool again = o->kind == CLI_COUNT || o->kind == CLI_LIST || o->kind == CLI_NAMES || o->kind == CLI_SHAPES;
+    bool again = o->kind == CLI_COUNT || o->kind == CLI_LIST || o->kind == CLI_NAMES ||
+                 o->kind == CLI_SHAPES;
 
-    qdq_buf_printf(out, "                '%s--%s%s%s[", again ? "*" : "", is_default_on(o) ? "no-" : "",
-                   o->name,
+    qdq_buf_printf(out, "                '%s--%s%s%s[", again ? "*" : "",
+                   is_default_on(o) ? "no-" : "", o->name,
                    o->bare != NULL  ? "=-"
                    : takes_value(o) ? "="
                                     : "");
     put_zsh_help(o->help, out);
     qdq_buf_putc(out, ']');
     if (takes_value(o)) {
-        qdq_buf_printf(out, "%s:%s:", o->bare != NULL ? ":" : "", o->kind == CLI_CHOICE ? "word" : "value");
+        qdq_buf_printf(out, "%s:%s:", o->bare != NULL ? ":" : "",
+                       o->kind == CLI_CHOICE ? "word" : "value");
         if (o->kind == CLI_FILE)
             qdq_buf_puts(out, "_files");
         if (o->kind == CLI_CHOICE) {
@@ -152,7 +155,7 @@ void cli_docs_zsh(qdq_buf *out)
     qdq_buf_puts(out, "    esac\n}\n_qdq \"$@\"\n");
 }
 
-/* --- fish -------------------------------------------------------------------------------------------------------- */
+/* --- fish ------------------------------------------------------------------------------------- */
 
 static void put_fish_text(const char *text, qdq_buf *out)
 {
@@ -174,13 +177,14 @@ void cli_docs_fish(qdq_buf *out)
         put_fish_text(cmd->summary, out);
         qdq_buf_putc(out, '\n');
     }
-    qdq_buf_puts(out, "complete -c qdq -n __fish_use_subcommand -f -a help -d 'explain a command'\n");
+    qdq_buf_puts(out,
+                 "complete -c qdq -n __fish_use_subcommand -f -a help -d 'explain a command'\n");
     FOR_COMMANDS(cmd)
     {
         FOR_OPTS(o, cmd)
         {
-            qdq_buf_printf(out, "complete -c qdq -n '__fish_seen_subcommand_from %s' -l %s%s", cmd->name,
-                           is_default_on(o) ? "no-" : "", o->name);
+            qdq_buf_printf(out, "complete -c qdq -n '__fish_seen_subcommand_from %s' -l %s%s",
+                           cmd->name, is_default_on(o) ? "no-" : "", o->name);
             if (o->letter != 0)
                 qdq_buf_printf(out, " -s %c", o->letter);
             if (takes_value(o) && o->bare == NULL)

@@ -1,5 +1,6 @@
-/* cli_config.c - a YAML file as a command line: every value becomes the text that would stand behind its option, and
- * is read by the same code, so that both know the same and refuse the same. */
+/* cli_config.c - a YAML file as a command line: every value becomes the text that would stand
+ * behind its option, and is read by the same code, so that both know the same and refuse the
+ * same. */
 #include "cli/cli_config.h"
 
 #include <stdlib.h>
@@ -26,17 +27,19 @@ typedef struct config {
 /* "FILE:LINE:COLUMN: key 'K': " in front of what is in err. */
 static qdq_status at_value(const config *c, const qdq_yaml *key, const qdq_yaml *at, qdq_status st)
 {
-    return st == QDQ_OK || st == QDQ_E_NOMEM ? st
-                                             : qdq_within(c->err, QDQ_E_FORMAT, "%s:%zu:%zu: key '%s'",
-                                                          c->path, at->line, at->column, key->key);
+    return st == QDQ_OK || st == QDQ_E_NOMEM
+               ? st
+               : qdq_within(c->err, QDQ_E_FORMAT, "%s:%zu:%zu: key '%s'", c->path, at->line,
+                            at->column, key->key);
 }
 
 static qdq_status wrong_kind(const config *c, const qdq_yaml *at, const char *expected)
 {
-    return qdq_fail(c->err, QDQ_E_FORMAT, "found %s, expected %s", qdq_yaml_kind_name(at->kind), expected);
+    return qdq_fail(c->err, QDQ_E_FORMAT, "found %s, expected %s", qdq_yaml_kind_name(at->kind),
+                    expected);
 }
 
-/* --- one key ------------------------------------------------------------------------------------------------------- */
+/* --- one key ---------------------------------------------------------------------------------- */
 
 static qdq_status unknown_key(const config *c, const qdq_yaml *m)
 {
@@ -48,11 +51,11 @@ static qdq_status unknown_key(const config *c, const qdq_yaml *m)
                 return qdq_nomem(c->err);
     const char *near = qdq_nearest(m->key, names.at, names.n);
     if (near != NULL)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "%s:%zu:%zu: unknown key '%s', did you mean '%s'?", c->path,
-                        m->key_line, m->key_column, m->key, near);
+        return qdq_fail(c->err, QDQ_E_FORMAT, "%s:%zu:%zu: unknown key '%s', did you mean '%s'?",
+                        c->path, m->key_line, m->key_column, m->key, near);
     return qdq_fail(c->err, QDQ_E_FORMAT,
-                    "%s:%zu:%zu: unknown key '%s', expected the long name of an option of 'qdq %s'", c->path,
-                    m->key_line, m->key_column, m->key, c->cmd->name);
+                    "%s:%zu:%zu: unknown key '%s', expected the long name of an option of 'qdq %s'",
+                    c->path, m->key_line, m->key_column, m->key, c->cmd->name);
 }
 
 static const cli_opt *find_option(const config *c, const char *name, size_t *offset)
@@ -83,7 +86,8 @@ static qdq_status set_count(const config *c, size_t offset, const qdq_yaml *v)
     if (v->kind != QDQ_YAML_SCALAR)
         return wrong_kind(c, v, "a whole number from 0 to 9");
     if (v->text[0] < '0' || v->text[0] > '9' || v->text[1] != '\0')
-        return qdq_fail(c->err, QDQ_E_FORMAT, "found '%s', expected a whole number from 0 to 9", v->text);
+        return qdq_fail(c->err, QDQ_E_FORMAT, "found '%s', expected a whole number from 0 to 9",
+                        v->text);
     *(int *)(void *)(c->args + offset) = v->text[0] - '0';
     return QDQ_OK;
 }
@@ -104,7 +108,8 @@ static const char *escape_commas(const config *c, const char *text)
 
 static qdq_status set_text(const config *c, const cli_opt *o, size_t offset, const char *text)
 {
-    return text != NULL ? cli_value_read(o, text, c->arena, c->args + offset, c->err) : qdq_nomem(c->err);
+    return text != NULL ? cli_value_read(o, text, c->arena, c->args + offset, c->err)
+                        : qdq_nomem(c->err);
 }
 
 /* A value of a list or map of values: NAME=VALUE for members of a map. */
@@ -172,8 +177,9 @@ static qdq_status set_key(const config *c, const qdq_yaml *m)
     if (o == NULL)
         return unknown_key(c, m);
     if (strcmp(o->name, "config") == 0 || strcmp(o->name, "help") == 0)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "%s:%zu:%zu: key '%s' has its place on the command line",
-                        c->path, m->key_line, m->key_column, m->key);
+        return qdq_fail(c->err, QDQ_E_FORMAT,
+                        "%s:%zu:%zu: key '%s' has its place on the command line", c->path,
+                        m->key_line, m->key_column, m->key);
     if (!c->given(c->ctx, o))
         return set_option(c, o, offset, m);
     config unread = *c; /* not taken, but not left unread: a mistake in it is one */
@@ -181,22 +187,22 @@ static qdq_status set_key(const config *c, const qdq_yaml *m)
     return unread.args != NULL ? set_option(&unread, o, offset, m) : qdq_nomem(c->err);
 }
 
-/* --- the file ------------------------------------------------------------------------------------------------------ */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static qdq_status set_all(const config *c, const qdq_yaml *top)
 {
     if (top == NULL)
         return QDQ_OK;
     if (top->kind != QDQ_YAML_MAP)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "%s:%zu:%zu: found %s, expected a map of options", c->path,
-                        top->line, top->column, qdq_yaml_kind_name(top->kind));
+        return qdq_fail(c->err, QDQ_E_FORMAT, "%s:%zu:%zu: found %s, expected a map of options",
+                        c->path, top->line, top->column, qdq_yaml_kind_name(top->kind));
     for (const qdq_yaml *m = top->first; m != NULL; m = m->next)
         QDQ_TRY(set_key(c, m));
     return QDQ_OK;
 }
 
-qdq_status cli_config_read(const cli_command *cmd, const char *path, cli_config_is_given *given, void *ctx,
-                           qdq_arena *arena, void *args, qdq_error *err)
+qdq_status cli_config_read(const cli_command *cmd, const char *path, cli_config_is_given *given,
+                           void *ctx, qdq_arena *arena, void *args, qdq_error *err)
 {
     config c = {cmd, path, given, ctx, arena, args, err};
     const qdq_yaml *top = NULL;

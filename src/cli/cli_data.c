@@ -55,7 +55,8 @@ qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, 
     const cli_data_args *a = r->args;
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
 
-    _Static_assert(CLI_MAX_REALS == sizeof opts.mean / sizeof opts.mean[0], "one number for each channel");
+    _Static_assert(CLI_MAX_REALS == sizeof opts.mean / sizeof opts.mean[0],
+                   "one number for each channel");
     opts.image_height = a->image_size.height;
     opts.image_width = a->image_size.width;
     opts.n_mean = copy_reals(&a->mean, opts.mean);
@@ -121,14 +122,14 @@ static qdq_status show_shapes(qdq_data *d, const qdq_model *m, const cli_shapes 
     return QDQ_OK;
 }
 
-qdq_status cli_data_print_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, FILE *to,
-                                 qdq_error *err)
+qdq_status cli_data_print_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
+                                 FILE *to, qdq_error *err)
 {
     return show_shapes(d, m, shapes, to, NULL, NULL, err);
 }
 
-qdq_status cli_data_json_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, cli_json *j,
-                                json_t *list, qdq_error *err)
+qdq_status cli_data_json_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
+                                cli_json *j, json_t *list, qdq_error *err)
 {
     return show_shapes(d, m, shapes, NULL, j, list, err);
 }

@@ -25,10 +25,11 @@ typedef struct cli_data_request {
 qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, qdq_data **out,
                          qdq_error *err);
 
-/* With which shapes a model with symbolic dimensions is run: a line each, or [{"input","shape"}]. */
-qdq_status cli_data_print_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, FILE *to,
-                                 qdq_error *err);
-qdq_status cli_data_json_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, cli_json *j,
-                                json_t *list, qdq_error *err);
+/* With which shapes a model with symbolic dimensions is run: a line each, or
+ * [{"input","shape"}]. */
+qdq_status cli_data_print_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
+                                 FILE *to, qdq_error *err);
+qdq_status cli_data_json_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
+                                cli_json *j, json_t *list, qdq_error *err);
 
 #endif /* QDQ_CLI_DATA_H */

@@ -8,45 +8,61 @@
 #include "cli/cli.h"
 
 const cli_docs_part cli_docs_parts[] = {
-    {"Conventions",
-     "Options may stand before, between and behind the arguments; '--' ends them. '--opt=value' and\n"
-     "'--opt value' are the same, letters may be joined ('-fv', '-oFILE'), every flag has a '--no-' form. "
-     "Given\n"
-     "twice, the last one counts; repeatable options add.\n"
-     "\n"
-     "A MODEL is a file, '-' for stdin, or a name that ends in .onnxtxt: ONNX's textual syntax. Output goes "
-     "to\n"
-     "a temporary name, is synced and renamed: an interrupted run leaves no half file. An existing file is\n"
-     "refused without -f.\n"
-     "\n"
-     "External data goes to MODEL.HASH.data next to the model; HASH is 16 hexadecimal digits of the "
-     "SHA-256\n"
-     "of its content. It is in place before the model that names it, so an interrupted run leaves the old "
-     "model\n"
-     "with its old data, or the new one with its new data. A file of that name with other content is "
-     "refused, also\n"
-     "with -f. With -f, the data that the replaced MODEL named goes if its name has this form for MODEL "
-     "and no other\n"
-     "*.onnx in the folder names it. Other files stay; -v names them. External data of the input is never "
-     "overwritten.\n"
-     "\n"
-     "stdout is for results, human or --json; stderr is for everything else. Errors are one line: where, "
-     "what\n"
-     "was found, what was expected. Progress is shown on a terminal alone, at most five times a second, or\n"
-     "with --progress=always; elsewhere a plain line a minute, of a tuning run one for each pattern.\n"
-     "\n"
-     "Ctrl-C ends a command at the next safe point and leaves nothing half done; a second one ends it at "
-     "once.\n"
-     "\n"
-     "A node is named by its name if that is there and unique, else as Op@output."},
+    {"Conventions", "Options may stand before, between and behind the arguments; '--' ends them. "
+                    "'--opt=value' and\n"
+                    "'--opt value' are the same, letters may be joined ('-fv', '-oFILE'), every "
+                    "flag has a '--no-' form. "
+                    "Given\n"
+                    "twice, the last one counts; repeatable options add.\n"
+                    "\n"
+                    "A MODEL is a file, '-' for stdin, or a name that ends in .onnxtxt: ONNX's "
+                    "textual syntax. Output goes "
+                    "to\n"
+                    "a temporary name, is synced and renamed: an interrupted run leaves no half "
+                    "file. An existing file is\n"
+                    "refused without -f.\n"
+                    "\n"
+                    "External data goes to MODEL.HASH.data next to the model; HASH is 16 "
+                    "hexadecimal digits of the "
+                    "SHA-256\n"
+                    "of its content. It is in place before the model that names it, so an "
+                    "interrupted run leaves the old "
+                    "model\n"
+                    "with its old data, or the new one with its new data. A file of that name with "
+                    "other content is "
+                    "refused, also\n"
+                    "with -f. With -f, the data that the replaced MODEL named goes if its name has "
+                    "this form for MODEL "
+                    "and no other\n"
+                    "*.onnx in the folder names it. Other files stay; -v names them. External data "
+                    "of the input is never "
+                    "overwritten.\n"
+                    "\n"
+                    "stdout is for results, human or --json; stderr is for everything else. Errors "
+                    "are one line: where, "
+                    "what\n"
+                    "was found, what was expected. Progress is shown on a terminal alone, at most "
+                    "five times a second, or\n"
+                    "with --progress=always; elsewhere a plain line a minute, of a tuning run one "
+                    "for each pattern.\n"
+                    "\n"
+                    "Ctrl-C ends a command at the next safe point and leaves nothing half done; a "
+                    "second one ends it at "
+                    "once.\n"
+                    "\n"
+                    "A node is named by its name if that is there and unique, else as Op@output."},
     {"Configuration files",
-     "'--config FILE' takes options of any command from YAML: keys are the long names, values what would "
+     "'--config FILE' takes options of any command from YAML: keys are the long names, values what "
+     "would "
      "stand\n"
-     "behind the option. Flags are true or false, '-v' and '-q' whole numbers; repeatable options take a "
+     "behind the option. Flags are true or false, '-v' and '-q' whole numbers; repeatable options "
+     "take a "
      "list,\n"
-     "an item of which is one name whatever commas it holds; NAME=VALUE options take a map, too. The "
+     "an item of which is one name whatever commas it holds; NAME=VALUE options take a map, too. "
+     "The "
      "command\n"
-     "line wins, and replaces lists rather than adding to them. File names are relative to where qdq runs.\n"
+     "line wins, and replaces lists rather than adding to them. File names are relative to where "
+     "qdq runs.\n"
      "\n"
      "    target: ort-cpu\n"
      "    calib: photos\n"
@@ -58,19 +74,24 @@ const cli_docs_part cli_docs_parts[] = {
      "Unknown and repeated keys, anchors, aliases and tags are refused; a mistake is shown as\n"
      "FILE:LINE:COLUMN with the key and what was expected."},
     {"Environment",
-     "QDQ_ORT_LIBRARY: the ONNX Runtime library when --ort-library is not given. Without both it is looked\n"
-     "for in the folder ort beside the executable, in lib/qdq of the installation, and by the loader.\n"
+     "QDQ_ORT_LIBRARY: the ONNX Runtime library when --ort-library is not given. Without both it "
+     "is looked\n"
+     "for in the folder ort beside the executable, in lib/qdq of the installation, and by the "
+     "loader.\n"
      "\n"
-     "QDQ_OPENVINO_LIBRARY: OpenVINO's libopenvino_c.so when --openvino-library is not given. Without both\n"
+     "QDQ_OPENVINO_LIBRARY: OpenVINO's libopenvino_c.so when --openvino-library is not given. "
+     "Without both\n"
      "it is looked for in the folder openvino beside the executable, in lib/qdq/openvino of the "
      "installation,\n"
      "and by the loader.\n"
      "\n"
-     "ONEDNN_MAX_CPU_ISA: qdq sets it, and says so, before it loads OpenVINO on a machine that announces "
+     "ONEDNN_MAX_CPU_ISA: qdq sets it, and says so, before it loads OpenVINO on a machine that "
+     "announces "
      "AMX\n"
      "and kills programs that use it.\n"
      "\n"
-     "ORT_DISABLE_TELEMETRY: qdq sets it to 1 if it is not set, so that ONNX Runtime neither reports to its\n"
+     "ORT_DISABLE_TELEMETRY: qdq sets it to 1 if it is not set, so that ONNX Runtime neither "
+     "reports to its\n"
      "makers nor leaves files behind; 0 leaves that to ONNX Runtime.\n"
      "\n"
      "TMPDIR: where engines get private folders; default /tmp.\n"
@@ -79,7 +100,7 @@ const cli_docs_part cli_docs_parts[] = {
     {NULL, NULL},
 };
 
-/* --- Markdown --------------------------------------------------------------------------------------------------- */
+/* --- Markdown --------------------------------------------------------------------------------- */
 
 /* In a table cell a bar would end the cell. */
 static void put_cell(qdq_buf *out, const char *text)
@@ -116,8 +137,8 @@ static bool is_common(const cli_group *g)
 
 static void put_markdown_command(const cli_command *cmd, qdq_buf *out)
 {
-    qdq_buf_printf(out, "\n## qdq %s\n\n```\nqdq %s %s\n```\n\n%s\n", cmd->name, cmd->name, cmd->synopsis,
-                   cmd->about);
+    qdq_buf_printf(out, "\n## qdq %s\n\n```\nqdq %s %s\n```\n\n%s\n", cmd->name, cmd->name,
+                   cmd->synopsis, cmd->about);
     for (const cli_group *g = cmd->groups; g->title != NULL; g++)
         if (!is_common(g))
             put_markdown_group(g, out);
@@ -131,9 +152,10 @@ static void put_markdown_list(qdq_buf *out)
     qdq_buf_puts(out, "\n| command | |\n|---|---|\n");
     for (size_t i = 0; cli_commands[i] != NULL; i++)
         if (!cli_commands[i]->hidden)
-            qdq_buf_printf(out, "| [`%s`](#qdq-%s) | %s |\n", cli_commands[i]->name, cli_commands[i]->name,
-                           cli_commands[i]->summary);
-    qdq_buf_puts(out, "| `help COMMAND` | explain a command |\n| `--version` | tell the version |\n");
+            qdq_buf_printf(out, "| [`%s`](#qdq-%s) | %s |\n", cli_commands[i]->name,
+                           cli_commands[i]->name, cli_commands[i]->summary);
+    qdq_buf_puts(out,
+                 "| `help COMMAND` | explain a command |\n| `--version` | tell the version |\n");
 }
 
 void cli_docs_markdown(qdq_buf *out)
@@ -141,8 +163,9 @@ void cli_docs_markdown(qdq_buf *out)
     const cli_group common = {"every command", cli_common_opts, 0};
     const char *what = NULL;
 
-    qdq_buf_puts(out, "# The command line\n\nMade from the option tables by `qdq __docs md`; do not edit "
-                      "(`tests/tools/docs.sh` compares).\n");
+    qdq_buf_puts(
+        out, "# The command line\n\nMade from the option tables by `qdq __docs md`; do not edit "
+             "(`tests/tools/docs.sh` compares).\n");
     put_markdown_list(out);
     put_markdown_group(&common, out);
     for (const cli_docs_part *p = cli_docs_parts; p->heading != NULL; p++)
@@ -160,7 +183,7 @@ void cli_docs_markdown(qdq_buf *out)
             put_markdown_command(cli_commands[i], out);
 }
 
-/* --- man page --------------------------------------------------------------------------------------------------- */
+/* --- man page --------------------------------------------------------------------------------- */
 
 /* A dash is a minus, a backslash is itself, and a line must not begin with a dot or quote. */
 static void put_roff_n(qdq_buf *out, const char *text, size_t n, bool line_start)

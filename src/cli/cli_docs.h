@@ -11,7 +11,8 @@ void cli_docs_zsh(qdq_buf *out);
 void cli_docs_fish(qdq_buf *out);
 void cli_docs_passes(qdq_buf *out); /* docs/passes.md */
 
-/* What manual and man page say besides the tables: { heading, text }, the heading NULL past the end. */
+/* What manual and man page say besides the tables: { heading, text }, the heading NULL past the
+ * end. */
 typedef struct cli_docs_part {
     const char *heading, *text;
 } cli_docs_part;

@@ -1,5 +1,5 @@
-/* cli_engine.c - the environment that the library does not read: QDQ_ORT_LIBRARY and the like, TMPDIR, the folders beside
- * the executable. */
+/* cli_engine.c - the environment that the library does not read: QDQ_ORT_LIBRARY and the like,
+ * TMPDIR, the folders beside the executable. */
 #include "cli/cli_engine.h"
 
 #include <sched.h>
@@ -71,7 +71,8 @@ static const char *from_environment(const char *name)
     return v != NULL && *v != '\0' ? v : NULL;
 }
 
-/* The folder of the executable: set-up unpacks engines beside it, installation puts them into lib/qdq. */
+/* The folder of the executable: set-up unpacks engines beside it, installation puts them into
+ * lib/qdq. */
 static const char *const *search_dirs(cli *c)
 {
     static const char *const beside[] = {"ort", "openvino", "../lib/qdq", "../lib/qdq/openvino"};
@@ -95,9 +96,10 @@ static const char *const *search_dirs(cli *c)
     return dirs;
 }
 
-/* What the engine needs and the library leaves to the program: told before anything of the engine is loaded, and to the
- * programs that will be started. */
-static qdq_status set_environment(cli *c, const char *engine, const qdq_engine_opts *opts, qdq_error *err)
+/* What the engine needs and the library leaves to the program: told before anything of the engine
+ * is loaded, and to the programs that will be started. */
+static qdq_status set_environment(cli *c, const char *engine, const qdq_engine_opts *opts,
+                                  qdq_error *err)
 {
     const char *need = qdq_engine_environment(engine, opts);
     const char *value = need != NULL ? strchr(need, '=') : NULL;
@@ -108,7 +110,8 @@ static qdq_status set_environment(cli *c, const char *engine, const qdq_engine_o
     if (name == NULL || setenv(name, value + 1, 1) != 0)
         return qdq_nomem(err);
     cli_note(&c->ui,
-             "this machine announces AMX, but kills programs that use it: %s keeps engine %s from it, which "
+             "this machine announces AMX, but kills programs that use it: %s keeps engine %s from "
+             "it, which "
              "costs time in "
              "8-bit models",
              need, engine);
@@ -125,20 +128,24 @@ bool cli_engine_takes_trtexec_args(const char *spec)
     return spec != NULL && (strcmp(spec, "trtexec") == 0 || strncmp(spec, "trtexec:", 8) == 0);
 }
 
-qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opts *opts, qdq_error *err)
+qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opts *opts,
+                                qdq_error *err)
 {
-    /* From 1.31 on, ONNX Runtime keeps a data base below the home folder and reports to its makers. What is
-     * measured here is nobody else's business, unless the user says so. */
+    /* From 1.31 on, ONNX Runtime keeps a data base below the home folder and reports to its makers.
+     * What is measured here is nobody else's business, unless the user says so. */
     if (setenv("ORT_DISABLE_TELEMETRY", "1", 0) != 0)
         return qdq_nomem(err);
     if (a->providers.n > 0 && a->engine != NULL && !cli_engine_takes_provider(a->engine))
-        return qdq_fail(err, QDQ_E_USAGE, "found --provider and engine %s: expected engine ort", a->engine);
+        return qdq_fail(err, QDQ_E_USAGE, "found --provider and engine %s: expected engine ort",
+                        a->engine);
     if (a->trtexec_args != NULL && !cli_engine_takes_trtexec_args(a->engine))
-        return qdq_fail(err, QDQ_E_USAGE, "found --trtexec-args and engine %s: expected engine trtexec",
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --trtexec-args and engine %s: expected engine trtexec",
                         a->engine != NULL ? a->engine : "ort");
-    opts->ort_library = a->ort_library != NULL ? a->ort_library : from_environment("QDQ_ORT_LIBRARY");
-    opts->openvino_library =
-        a->openvino_library != NULL ? a->openvino_library : from_environment("QDQ_OPENVINO_LIBRARY");
+    opts->ort_library =
+        a->ort_library != NULL ? a->ort_library : from_environment("QDQ_ORT_LIBRARY");
+    opts->openvino_library = a->openvino_library != NULL ? a->openvino_library
+                                                         : from_environment("QDQ_OPENVINO_LIBRARY");
     opts->search_dirs = search_dirs(c);
     opts->trtexec = a->trtexec;
     opts->trtexec_args = a->trtexec_args;

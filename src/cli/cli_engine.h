@@ -26,7 +26,8 @@ bool cli_engine_takes_provider(const char *spec);
 bool cli_engine_takes_trtexec_args(const char *spec);
 
 /* Where engines are looked for, from options and environment; what is lent lives as long as `c`. */
-qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opts *opts, qdq_error *err);
+qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opts *opts,
+                                qdq_error *err);
 
 qdq_status cli_engine_open(cli *c, const cli_engine_args *a, qdq_engine **out, qdq_error *err);
 

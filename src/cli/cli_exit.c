@@ -10,8 +10,9 @@ static const struct {
     const char *what;
 } meanings[] = {
     {0, "success"},
-    {EXIT_NEGATIVE, "the answer is no: `check` found an error, `compare` missed --min-sqnr, `optimize "
-                    "--check` a difference"},
+    {EXIT_NEGATIVE,
+     "the answer is no: `check` found an error, `compare` missed --min-sqnr, `optimize "
+     "--check` a difference"},
     {2, "the command line makes no sense"},
     {3, "an input is malformed, or sound but not supported"},
     {4, "a file or the system refused: missing, existing without -f, full disk, out of memory"},

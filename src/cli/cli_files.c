@@ -50,7 +50,8 @@ static bool is_written(const cli_file *f)
 
 static bool may_be_one(const cli_file *a, const cli_file *b)
 {
-    return (!is_written(a) && !is_written(b)) || (a->use == CLI_READS_MODEL && b->use == CLI_WRITES_MODEL) ||
+    return (!is_written(a) && !is_written(b)) ||
+           (a->use == CLI_READS_MODEL && b->use == CLI_WRITES_MODEL) ||
            (b->use == CLI_READS_MODEL && a->use == CLI_WRITES_MODEL);
 }
 
@@ -65,7 +66,7 @@ qdq_status cli_files_check(const cli_file *list, size_t n, qdq_error *err)
         for (size_t k = 0; k < i; k++)
             if (is_file(&list[i]) && is_file(&list[k]) && !may_be_one(&list[i], &list[k]) &&
                 is_same(list[i].path, list[k].path))
-                return qdq_fail(err, QDQ_E_USAGE, "found '%s' as %s and as %s", list[i].path, list[k].option,
-                                list[i].option);
+                return qdq_fail(err, QDQ_E_USAGE, "found '%s' as %s and as %s", list[i].path,
+                                list[k].option, list[i].option);
     return QDQ_OK;
 }

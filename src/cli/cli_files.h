@@ -1,4 +1,5 @@
-/* cli_files.h - the files that one command names, compared with each other before any work begins. */
+/* cli_files.h - the files that one command names, compared with each other before any work
+ * begins. */
 #ifndef QDQ_CLI_FILES_H
 #define QDQ_CLI_FILES_H
 
@@ -17,7 +18,8 @@ typedef struct cli_file {
     cli_file_use use;
 } cli_file;
 
-/* Refuses as a mistake of usage that two of them are one file (also by links or other spellings) which the command writes. */
+/* Refuses as a mistake of usage that two of them are one file (also by links or other spellings)
+ * which the command writes. */
 qdq_status cli_files_check(const cli_file *list, size_t n, qdq_error *err);
 
 #endif /* QDQ_CLI_FILES_H */

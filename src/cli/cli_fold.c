@@ -56,8 +56,8 @@ qdq_status cli_fold_pipeline(cli *c, const char *passes, const cli_fold_args *a,
     *out = passes;
     if (cli_fold_given(a, growth) == NULL)
         return QDQ_OK;
-    qdq_buf_printf(&b, "%s,fold-constants:input=%" PRIu64 "+output=%" PRIu64 "+growth=%" PRIu64, passes,
-                   a->input, a->output, a->growth);
+    qdq_buf_printf(&b, "%s,fold-constants:input=%" PRIu64 "+output=%" PRIu64 "+growth=%" PRIu64,
+                   passes, a->input, a->output, a->growth);
     for (size_t i = 0; i < a->fold_only.n; i++)
         qdq_buf_printf(&b, "+only=%s", a->fold_only.at[i]);
     for (size_t i = 0; i < a->no_fold.n; i++)

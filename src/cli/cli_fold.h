@@ -1,4 +1,5 @@
-/* cli_fold.h - which constants are computed: the options that optimize, quantize and autotune share. */
+/* cli_fold.h - which constants are computed: the options that optimize, quantize and autotune
+ * share. */
 #ifndef QDQ_CLI_FOLD_H
 #define QDQ_CLI_FOLD_H
 
@@ -12,7 +13,8 @@ typedef struct cli_fold_args {
 /* All but --growth-budget, whose default differs from command to command. */
 extern const cli_opt cli_fold_opts[];
 
-/* An option that is not at its default, "--no-fold"; NULL: none. `growth` is the default of --growth-budget. */
+/* An option that is not at its default, "--no-fold"; NULL: none. `growth` is the default of
+ * --growth-budget. */
 const char *cli_fold_given(const cli_fold_args *a, uint64_t growth);
 
 /* `passes` and, if an option is given, the step of a pipeline that says the same. */

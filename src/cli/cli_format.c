@@ -1,5 +1,5 @@
-/* cli_format.c - every option here is another word for keys of the target's description (docs/targets.md), which says
- * what is possible and refuses the rest. */
+/* cli_format.c - every option here is another word for keys of the target's description
+ * (docs/targets.md), which says what is possible and refuses the rest. */
 #include "cli/cli_format.h"
 
 #include <string.h>
@@ -8,8 +8,10 @@
 #include "base/vec.h"
 #include "cli/cli_installed.h"
 
-static const char *const presets[] = {"target", "int8", "uint8", "int16", "fp8", "int4", "uint4", NULL};
-static const char *const methods[] = {"target", "absmax", "mse", "awq-lite", "awq-clip", "awq-full", NULL};
+static const char *const presets[] = {"target", "int8", "uint8", "int16",
+                                      "fp8",    "int4", "uint4", NULL};
+static const char *const methods[] = {"target",   "absmax",   "mse", "awq-lite",
+                                      "awq-clip", "awq-full", NULL};
 static const char *const stores[] = {"target", "codes", "float", "nbits", NULL};
 static const char *const biases[] = {"target", "float", "int32", NULL};
 static const char *const rests[] = {"target", "fp32", "fp16", "bf16", NULL};
@@ -120,7 +122,7 @@ const cli_opt cli_format_opts[] = {
     CLI_END,
 };
 
-/* --- changes --------------------------------------------------------------------------------------------------------- */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 typedef struct change_list {
     qdq_arena *arena;
@@ -242,23 +244,27 @@ static qdq_status apply_set(change_list *l, const cli_names *set, qdq_error *err
     return QDQ_OK;
 }
 
-/* `is_file`: a target that may say what becomes of the rest; the built-in ones leave it as the model has it. */
+/* `is_file`: a target that may say what becomes of the rest; the built-in ones leave it as the
+ * model has it. */
 static qdq_status check(const cli_format_args *a, bool is_file, qdq_error *err)
 {
     if (a->symmetric && a->asymmetric)
-        return qdq_fail(err, QDQ_E_USAGE, "found --symmetric and --asymmetric, expected one of them");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --symmetric and --asymmetric, expected one of them");
     if (a->per_channel && a->per_tensor)
-        return qdq_fail(err, QDQ_E_USAGE, "found --per-channel and --per-tensor, expected one of them");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --per-channel and --per-tensor, expected one of them");
     bool rest = a->rest != 0 || a->set.n > 0 || is_file;
     if (!rest && (a->rest_keep.n > 0 || a->direct_io))
         return qdq_fail(err, QDQ_E_USAGE, "found %s without --rest",
                         a->rest_keep.n > 0 ? "--rest-keep" : "--direct-io");
     if (a->per_tensor && a->block != NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "found --per-tensor and --block-size, expected one of them");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --per-tensor and --block-size, expected one of them");
     return QDQ_OK;
 }
 
-/* --- public ---------------------------------------------------------------------------------------------------------- */
+/* --- public ----------------------------------------------------------------------------------- */
 
 const char *cli_format_given(const cli_format_args *a)
 {
@@ -316,7 +322,8 @@ static bool names_weights(const cli_format_args *a)
     return a->weight_type != NULL;
 }
 
-static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a, bool is_file, qdq_error *err)
+static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a, bool is_file,
+                                qdq_error *err)
 {
     change_list l = {.arena = &c->arena};
 
@@ -352,8 +359,8 @@ static bool is_file(const char *name)
     return strpbrk(name, "/.") != NULL;
 }
 
-qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a, const cli_engine_args *engine,
-                           qdq_target **out, qdq_error *err)
+qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a,
+                           const cli_engine_args *engine, qdq_target **out, qdq_error *err)
 {
     qdq_target *t = NULL;
 

@@ -1,4 +1,5 @@
-/* cli_format.h - options that say which target is meant and how its number formats differ from its description. */
+/* cli_format.h - options that say which target is meant and how its number formats differ from its
+ * description. */
 #ifndef QDQ_CLI_FORMAT_H
 #define QDQ_CLI_FORMAT_H
 
@@ -10,7 +11,8 @@ typedef struct cli_format_args {
     int preset, weight_method, weights, bias, rest; /* indices of choices, 0: not given */
     int cpu;                                        /* a qdq_cpu */
     const char *activation_type, *weight_type;
-    bool symmetric, asymmetric, weight_asymmetric, per_channel, per_tensor, reduce_range, pow2, direct_io;
+    bool symmetric, asymmetric, weight_asymmetric, per_channel, per_tensor, reduce_range, pow2,
+        direct_io;
     const char *block;
     cli_names rest_keep, set;
 } cli_format_args;
@@ -27,10 +29,11 @@ qdq_status cli_format_preset(const char *name, cli_format_args *a, qdq_error *er
 /* The target that models are tuned for on an engine ("openvino:LIBRARY") where nobody names one. */
 const char *cli_target_of_engine(const char *engine);
 
-/* The target NAME (NULL: ort-cpu) with these changes: first the preset, then the options, then --set. A built-in one is replaced by
- * what was installed for this machine (cli_installed.h), unless its name begins with "builtin:"; c->installed is the file then.
- * `engine`: options of the command; NULL: it has none. */
-qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a, const cli_engine_args *engine,
-                           qdq_target **out, qdq_error *err);
+/* The target NAME (NULL: ort-cpu) with these changes: first the preset, then the options, then
+ * --set. A built-in one is replaced by what was installed for this machine (cli_installed.h),
+ * unless its name begins with "builtin:"; c->installed is the file then. `engine`: options of the
+ * command; NULL: it has none. */
+qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a,
+                           const cli_engine_args *engine, qdq_target **out, qdq_error *err);
 
 #endif /* QDQ_CLI_FORMAT_H */

@@ -1,4 +1,5 @@
-/* cli_fusions.c - prints fusion groups: how they were found, which are alike, how long they take, their nodes. */
+/* cli_fusions.c - prints fusion groups: how they were found, which are alike, how long they take,
+ * their nodes. */
 #include "cli/cli_fusions.h"
 
 #include <math.h>
@@ -40,9 +41,9 @@ static void print_sum(const qdq_fusion_list *l)
         linear += l->at[i].n_linear > 0;
         structural += l->at[i].source == QDQ_FUSION_STRUCTURAL;
     }
-    printf(
-        "%zu group%s of %zu kind%s, %zu of them with operators that can be quantized, %zu by structure alone",
-        l->n, cli_plural(l->n), l->n_keys, cli_plural(l->n_keys), linear, structural);
+    printf("%zu group%s of %zu kind%s, %zu of them with operators that can be quantized, %zu by "
+           "structure alone",
+           l->n, cli_plural(l->n), l->n_keys, cli_plural(l->n_keys), linear, structural);
     if (!isnan(l->matched))
         printf("; %.0f %% of the layers are theirs", 100 * l->matched);
     printf("\n");
@@ -50,7 +51,8 @@ static void print_sum(const qdq_fusion_list *l)
 
 qdq_status cli_fusions_print(cli *c, const qdq_fusion_list *l, bool verbose, qdq_error *err)
 {
-    static const char *const heads[] = {"group", "us", "converting", "by", "kind", "linear", "nodes"};
+    static const char *const heads[] = {"group", "us",     "converting", "by",
+                                        "kind",  "linear", "nodes"};
     cli_table t = {.arena = &c->arena, .columns = "rrrlrrl"};
 
     for (size_t i = 0; i < QDQ_COUNT(heads); i++)

@@ -1,4 +1,5 @@
-/* cli_groups.c - prints executed layers: which kernel, on what it works, how long, for which nodes. */
+/* cli_groups.c - prints executed layers: which kernel, on what it works, how long, for which
+ * nodes. */
 #include "cli/cli_groups.h"
 
 #include <math.h>
@@ -46,7 +47,8 @@ qdq_status cli_groups_get(cli *c, const cli_groups_from *from, const qdq_model *
 
     *e = NULL;
     if (from->layer_info != NULL)
-        return qdq_groups_read(m, from->layer_info, from->layer_profile, &c->job, &g->group, &g->n, err);
+        return qdq_groups_read(m, from->layer_info, from->layer_profile, &c->job, &g->group, &g->n,
+                               err);
     if (engine.engine == NULL)
         engine.engine = "ort";
     opts.groups = true;
@@ -67,7 +69,7 @@ void cli_groups_free(cli_groups *g)
     qdq_free(g->group);
 }
 
-/* --- text --------------------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static const char *nodes_text(cli *c, const qdq_group *g, bool all)
 {
@@ -98,7 +100,8 @@ static const char *source_text(const qdq_group *g)
     return "exact";
 }
 
-static void put_row(cli *c, cli_table *t, const cli_groups *all, size_t i, double total, bool verbose)
+static void put_row(cli *c, cli_table *t, const cli_groups *all, size_t i, double total,
+                    bool verbose)
 {
     const qdq_group *g = &all->group[i];
 
@@ -135,10 +138,11 @@ static void print_sum(const cli_groups *g)
 
     for (size_t i = 0; i < g->n; i++)
         nameless += g->group[i].n_nodes == 0 && !g->group[i].conversion;
-    printf("%zu layer%s, %zu of them computing for nodes that are not known", g->n, cli_plural(g->n),
-           nameless);
+    printf("%zu layer%s, %zu of them computing for nodes that are not known", g->n,
+           cli_plural(g->n), nameless);
     if (s.n_timed > 0)
-        printf("; %.1f us, %.1f %% of it conversions", s.us, s.us > 0 ? 100 * s.conversions_us / s.us : 0);
+        printf("; %.1f us, %.1f %% of it conversions", s.us,
+               s.us > 0 ? 100 * s.conversions_us / s.us : 0);
     if (!isnan(s.attributed))
         printf("; nodes are known for %.1f %% of the rest", 100 * s.attributed);
     printf("\n");
@@ -161,7 +165,7 @@ qdq_status cli_groups_print(cli *c, const cli_groups *g, bool verbose, qdq_error
     return QDQ_OK;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static json_t *layer_json(cli_json *j, const qdq_group *g)
 {
@@ -170,10 +174,12 @@ static json_t *layer_json(cli_json *j, const qdq_group *g)
     cli_json_set(j, entry, "layer", cli_json_text(g->layer));
     cli_json_set(j, entry, "kernel", cli_json_text(g->op));
     cli_json_set(j, entry, "in", g->in_type[0] != '\0' ? cli_json_text(g->in_type) : json_null());
-    cli_json_set(j, entry, "out", g->out_type[0] != '\0' ? cli_json_text(g->out_type) : json_null());
+    cli_json_set(j, entry, "out",
+                 g->out_type[0] != '\0' ? cli_json_text(g->out_type) : json_null());
     cli_json_set(j, entry, "us", cli_json_real(g->median_us));
     cli_json_set(j, entry, "conversion", json_boolean(g->conversion));
-    cli_json_set(j, entry, "by", g->source != QDQ_GROUP_NONE ? json_string(source_text(g)) : json_null());
+    cli_json_set(j, entry, "by",
+                 g->source != QDQ_GROUP_NONE ? json_string(source_text(g)) : json_null());
     for (size_t i = 0; i < g->n_nodes; i++)
         cli_json_add(j, nodes, cli_json_text(g->node[i]));
     cli_json_set(j, entry, "nodes", nodes);
@@ -196,7 +202,8 @@ json_t *cli_groups_json(cli_json *j, const cli_groups *g)
         json_t *entry = json_object();
         cli_json_set(j, entry, "layer", cli_json_text(g->group[f->group].layer));
         cli_json_set(j, entry, "node", f->node[0] != '\0' ? cli_json_text(f->node) : json_null());
-        cli_json_set(j, entry, "tensor", f->tensor[0] != '\0' ? cli_json_text(f->tensor) : json_null());
+        cli_json_set(j, entry, "tensor",
+                     f->tensor[0] != '\0' ? cli_json_text(f->tensor) : json_null());
         cli_json_set(j, entry, "why", cli_json_text(f->why));
         cli_json_add(j, findings, entry);
     }

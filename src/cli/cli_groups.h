@@ -1,4 +1,5 @@
-/* cli_groups.h - executed layers as a table and as JSON: of an engine ('inspect --groups') or of a file. */
+/* cli_groups.h - executed layers as a table and as JSON: of an engine ('inspect --groups') or of a
+ * file. */
 #ifndef QDQ_CLI_GROUPS_H
 #define QDQ_CLI_GROUPS_H
 
@@ -21,13 +22,15 @@ typedef struct cli_groups_from {
     const cli_engine_args *engine; /* of which `engine` may be NULL: ort */
     const cli_shapes *shapes;
     int threads;
-    const char *layer_info, *layer_profile; /* the latter may be NULL; layer_info NULL: ask the engine */
+    /* the latter may be NULL; layer_info NULL: ask the engine */
+    const char *layer_info, *layer_profile;
 } cli_groups_from;
 
 /* QDQ_E_USAGE: both, or a profile without layers. */
 qdq_status cli_groups_from_check(const cli_groups_from *from, qdq_error *err);
 
-/* `runs` profiled runs on random input, or 0: no times. *e: the engine that was asked, to be closed; NULL: a file was read. */
+/* `runs` profiled runs on random input, or 0: no times. *e: the engine that was asked, to be
+ * closed; NULL: a file was read. */
 qdq_status cli_groups_get(cli *c, const cli_groups_from *from, const qdq_model *m, unsigned runs,
                           cli_groups *g, qdq_engine **e, qdq_error *err);
 

@@ -26,7 +26,8 @@ static const char *safe_name(cli *c, const char *text)
     return name;
 }
 
-/* Empty variables are as good as none (XDG Base Directory Specification). *folder is NULL where nothing names one. */
+/* Empty variables are as good as none (XDG Base Directory Specification). *folder is NULL where
+ * nothing names one. */
 static qdq_status find_folder(cli *c, const char **folder, qdq_error *err)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -57,7 +58,8 @@ qdq_status cli_installed_path(cli *c, const char *name, const char *engine, cons
 
     QDQ_TRY(find_folder(c, &folder, err));
     if (folder == NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "--install: neither XDG_CONFIG_HOME nor HOME is set; expected one");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "--install: neither XDG_CONFIG_HOME nor HOME is set; expected one");
     QDQ_TRY(processor(c, &cpu, err));
     const char *e = safe_name(c, engine), *v = safe_name(c, version), *n = safe_name(c, name);
     if (e == NULL || v == NULL || n == NULL)
@@ -95,7 +97,8 @@ static qdq_status has_any(cli *c, const char *name, const char *engine, bool *an
     while (dir != NULL && !*any && (entry = readdir(dir)) != NULL) {
         if (strncmp(entry->d_name, engine, length) != 0 || entry->d_name[length] != '-')
             continue;
-        const char *path = qdq_arena_printf(&c->arena, "%s/%s/%s/%s.json", folder, entry->d_name, cpu, name);
+        const char *path =
+            qdq_arena_printf(&c->arena, "%s/%s/%s/%s.json", folder, entry->d_name, cpu, name);
         *any = path != NULL && access(path, R_OK) == 0;
     }
     if (dir != NULL)
@@ -103,7 +106,8 @@ static qdq_status has_any(cli *c, const char *name, const char *engine, bool *an
     return QDQ_OK;
 }
 
-/* The spec of the engine that will run the target: that of the command, if it does, or else the target's own. */
+/* The spec of the engine that will run the target: that of the command, if it does, or else the
+ * target's own. */
 static const char *spec_of(const cli_engine_args *a, const char *own, const char **name)
 {
     const char *given = a != NULL ? a->engine : NULL;
@@ -119,8 +123,8 @@ static const char *spec_of(const cli_engine_args *a, const char *own, const char
     return own;
 }
 
-static qdq_status find_version(cli *c, const cli_engine_args *a, const char *spec, const char **version,
-                               qdq_error *err)
+static qdq_status find_version(cli *c, const cli_engine_args *a, const char *spec,
+                               const char **version, qdq_error *err)
 {
     cli_engine_args args = {0};
     qdq_engine *e = NULL;

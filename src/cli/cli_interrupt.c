@@ -1,5 +1,5 @@
-/* cli_interrupt.c - signals. A handler has no argument to find its flag by: hence the only variable of the
- * tool that is not on a stack. */
+/* cli_interrupt.c - signals. A handler has no argument to find its flag by: hence the only variable
+ * of the tool that is not on a stack. */
 #include "cli/cli_interrupt.h"
 
 #include <errno.h>

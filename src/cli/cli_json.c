@@ -40,14 +40,16 @@ json_t *cli_json_real(double v)
 /* Releases `root`; NULL: out of memory. */
 static char *as_text(const cli_json *j, json_t *root)
 {
-    /* 15 digits bring back the six of cli_json_real() as they are; 17 would show how binary numbers lie */
+    /* 15 digits bring back the six of cli_json_real() as they are; 17 would show how binary numbers
+     * lie */
     char *text = j->failed ? NULL : json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 
     json_decref(root);
     return text;
 }
 
-qdq_status cli_json_write(const cli_json *j, json_t *root, const char *path, bool force, qdq_error *err)
+qdq_status cli_json_write(const cli_json *j, json_t *root, const char *path, bool force,
+                          qdq_error *err)
 {
     char *text = as_text(j, root);
 

@@ -21,7 +21,8 @@ json_t *cli_json_text(const char *text);
 json_t *cli_json_real(double v);
 
 /* Writes `root` to a file, and releases it. */
-qdq_status cli_json_write(const cli_json *j, json_t *root, const char *path, bool force, qdq_error *err);
+qdq_status cli_json_write(const cli_json *j, json_t *root, const char *path, bool force,
+                          qdq_error *err);
 
 /* Prints and releases `root`. */
 qdq_status cli_json_print(cli_json *j, json_t *root, qdq_error *err);

@@ -30,12 +30,13 @@ qdq_status cli_at_file(const char *path, qdq_status st, qdq_error *err)
 {
     if (st == QDQ_OK || st == QDQ_E_USAGE || st == QDQ_E_INTERRUPTED || st == QDQ_E_NOMEM)
         return st;
-    if (strstr(err->text, path) != NULL) /* an engine that crashed in it: the message has the place */
+    /* an engine that crashed in it: the message has the place */
+    if (strstr(err->text, path) != NULL)
         return st;
     return qdq_within(err, st, "%s", cli_is_stdout(path) ? "<stdin>" : path);
 }
 
-/* --- load ----------------------------------------------------------------------------------------------------- */
+/* --- load ------------------------------------------------------------------------------------- */
 
 static qdq_status load_stdin(cli *c, qdq_model **out, qdq_error *err)
 {
@@ -57,10 +58,10 @@ static qdq_status load_text(const char *path, qdq_model **out, qdq_error *err)
     size_t size = 0;
 
     QDQ_TRY(qdq_read_file(path, MAX_TEXT, &text, &size, err));
-    qdq_status st =
-        strlen(text) == size
-            ? qdq_model_from_text(text, path, out, err)
-            : qdq_fail(err, QDQ_E_FORMAT, "%s: found a zero byte at %zu, expected text", path, strlen(text));
+    qdq_status st = strlen(text) == size
+                        ? qdq_model_from_text(text, path, out, err)
+                        : qdq_fail(err, QDQ_E_FORMAT, "%s: found a zero byte at %zu, expected text",
+                                   path, strlen(text));
     qdq_free(text);
     return st;
 }
@@ -74,10 +75,12 @@ qdq_status cli_model_load(cli *c, const char *path, qdq_model **out, qdq_error *
     return qdq_model_load(path, NULL, out, err);
 }
 
-/* --- save ----------------------------------------------------------------------------------------------------- */
+/* --- save ------------------------------------------------------------------------------------- */
 
-const char *const cli_external_choices[] = {
-    [QDQ_EXTERNAL_AUTO] = "auto", [QDQ_EXTERNAL_ALWAYS] = "always", [QDQ_EXTERNAL_NEVER] = "never", NULL};
+const char *const cli_external_choices[] = {[QDQ_EXTERNAL_AUTO] = "auto",
+                                            [QDQ_EXTERNAL_ALWAYS] = "always",
+                                            [QDQ_EXTERNAL_NEVER] = "never",
+                                            NULL};
 
 const cli_opt cli_output_opts[] = {
     {.letter = 'o',
@@ -113,7 +116,8 @@ qdq_status cli_path_check(const char *path, bool force, qdq_error *err)
             return qdq_fail(err, QDQ_E_IO, "%s: found a folder, expected a file to write", path);
         if (!S_ISREG(s.st_mode))
             return qdq_fail(err, QDQ_E_IO,
-                            "%s: found a device or pipe, expected a regular file ('-' is stdout)", path);
+                            "%s: found a device or pipe, expected a regular file ('-' is stdout)",
+                            path);
         if (!force)
             return qdq_fail(err, QDQ_E_IO, "%s: exists, -f overwrites it", path);
         return QDQ_OK;
@@ -149,7 +153,8 @@ qdq_status cli_output_check(cli *c, const cli_output_args *a, qdq_error *err)
                         "found --external-data always and --output -: there is no folder "
                         "for the side file");
     if (isatty(STDOUT_FILENO))
-        return qdq_fail(err, QDQ_E_USAGE, "--output -: found a terminal as stdout, expected a file or pipe");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "--output -: found a terminal as stdout, expected a file or pipe");
     return QDQ_OK;
 }
 
@@ -202,7 +207,7 @@ FILE *cli_result_stream(const cli_output_args *a)
     return cli_is_stdout(a->output) ? cli_text_stderr() : stdout;
 }
 
-/* --- sizes ---------------------------------------------------------------------------------------------------- */
+/* --- sizes ------------------------------------------------------------------------------------ */
 
 static void add_file(cli_json *j, json_t *array, const char *path, const struct stat *s)
 {
@@ -236,7 +241,8 @@ qdq_status cli_weight_bytes(const qdq_model *m, int64_t *bytes, qdq_error *err)
     json_t *view = json_loads(text, 0, NULL);
     bool parsed = view != NULL;
     *bytes = json_integer_value(json_object_get(view, "weight_bytes"));
-    *bytes += json_integer_value(json_object_get(json_object_get(view, "subgraphs"), "weight_bytes"));
+    *bytes +=
+        json_integer_value(json_object_get(json_object_get(view, "subgraphs"), "weight_bytes"));
     json_decref(view);
     qdq_free(text);
     return parsed ? QDQ_OK : qdq_nomem(err);
@@ -255,7 +261,8 @@ qdq_status cli_print_files(cli *c, const char *const *paths, size_t n, FILE *to,
     json_array_foreach(files, i, file)
     {
         cli_cell(&table, "%s", json_string_value(json_object_get(file, "path")));
-        cli_cell(&table, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(file, "bytes")));
+        cli_cell(&table, "%" JSON_INTEGER_FORMAT,
+                 json_integer_value(json_object_get(file, "bytes")));
         cli_cell(&table, "bytes");
     }
     json_decref(files);

@@ -1,5 +1,5 @@
-/* cli_model.h - models by name: files, stdin and stdout as "-", the text form by its suffix. Options that
- * commands share for them. */
+/* cli_model.h - models by name: files, stdin and stdout as "-", the text form by its suffix.
+ * Options that commands share for them. */
 #ifndef QDQ_CLI_MODEL_H
 #define QDQ_CLI_MODEL_H
 
@@ -11,7 +11,7 @@
 
 qdq_status cli_model_load(cli *c, const char *path, qdq_model **out, qdq_error *err);
 
-/* --- output --------------------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 typedef struct cli_output_args {
     const char *output;
@@ -24,25 +24,29 @@ extern const char *const cli_external_choices[]; /* by qdq_external */
 
 /* Before the work begins: the command line has an output, and it can be there. */
 qdq_status cli_output_check(cli *c, const cli_output_args *a, qdq_error *err);
-/* The same for any file: refuses what exists without `force`, what is no regular file, a missing folder. */
+/* The same for any file: refuses what exists without `force`, what is no regular file, a missing
+ * folder. */
 qdq_status cli_path_check(const char *path, bool force, qdq_error *err);
 
-/* After the input is loaded: refuses paths where its external data lies. The list ends with the n-th; NULL is skipped. */
-qdq_status cli_outputs_guard(const qdq_model *m, const char *const *paths, size_t n, qdq_error *err);
+/* After the input is loaded: refuses paths where its external data lies. The list ends with the
+ * n-th; NULL is skipped. */
+qdq_status cli_outputs_guard(const qdq_model *m, const char *const *paths, size_t n,
+                             qdq_error *err);
 
 qdq_status cli_model_save(cli *c, const qdq_model *m, const cli_output_args *a, qdq_error *err);
 
 bool cli_is_stdout(const char *path);
 
-/* Puts the file in front of an error of the library that knows of models alone. Mistakes on the command line
- * and Ctrl-C have no file. */
+/* Puts the file in front of an error of the library that knows of models alone. Mistakes on the
+ * command line and Ctrl-C have no file. */
 qdq_status cli_at_file(const char *path, qdq_status st, qdq_error *err);
 bool cli_has_suffix(const char *path, const char *suffix);
 
 /* Where people read the result: stdout, or stderr when the model itself goes to stdout. */
 FILE *cli_result_stream(const cli_output_args *a);
 
-/* [{"path","bytes"}] for a file and, of a model, the side file that it names. NULL or "-": nothing. */
+/* [{"path","bytes"}] for a file and, of a model, the side file that it names. NULL or "-":
+ * nothing. */
 void cli_json_add_files(cli_json *j, json_t *array, const char *path);
 /* The same files as a table. */
 qdq_status cli_print_files(cli *c, const char *const *paths, size_t n, FILE *to, qdq_error *err);
@@ -54,7 +58,7 @@ qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq
 /* Bytes of all initializers and Constant nodes, wherever they are stored. */
 qdq_status cli_weight_bytes(const qdq_model *m, int64_t *bytes, qdq_error *err);
 
-/* --- shapes --------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 typedef struct cli_shape_args {
     cli_shapes shapes;
@@ -62,21 +66,24 @@ typedef struct cli_shape_args {
 
 extern const cli_opt cli_shape_opts[];
 
-/* --set-shape: what is written has these shapes, and so has everything that is done with it before. Offsets are those of a struct
- * that begins with cli_shapes. */
+/* --set-shape: what is written has these shapes, and so has everything that is done with it before.
+ * Offsets are those of a struct that begins with cli_shapes. */
 extern const cli_opt cli_set_shape_opts[];
-/* Fixes them and infers the rest again; where a name is no input, or the model does not allow it, QDQ_E_USAGE. */
+/* Fixes them and infers the rest again; where a name is no input, or the model does not allow it,
+ * QDQ_E_USAGE. */
 qdq_status cli_shapes_set(const cli_shapes *set, qdq_model *m, qdq_error *err);
 /* A line, "x set to 1x3x224x224", or [{"input", "shape"}], empty without --set-shape. */
 void cli_shapes_set_print(const cli_shapes *set, FILE *to);
 json_t *cli_shapes_set_json(const cli_shapes *set, cli_json *j);
 
-/* The shapes that are for inputs of `m`, in *mine. One that contradicts the model is QDQ_E_USAGE. */
+/* The shapes that are for inputs of `m`, in *mine. One that contradicts the model is
+ * QDQ_E_USAGE. */
 qdq_status cli_shapes_pick(cli *c, const cli_shapes *all, const qdq_model *m, cli_shapes *mine,
                            qdq_error *err);
 
 /* QDQ_E_USAGE for a shape whose name is an input of none of the models. */
-qdq_status cli_shapes_check(const cli_shapes *all, qdq_model *const *models, size_t n, qdq_error *err);
+qdq_status cli_shapes_check(const cli_shapes *all, qdq_model *const *models, size_t n,
+                            qdq_error *err);
 
 /* Text like "Nx3x224x224"; with `fixed`, as the shapes and 1 for what is left make it. */
 void cli_shape_text(const qdq_io *io, const cli_shapes *fixed, bool fill, char *text, size_t size);
@@ -84,7 +91,8 @@ void cli_shape_text(const qdq_io *io, const cli_shapes *fixed, bool fill, char *
 /* True for an input with a dimension that neither the model nor the shapes fix. */
 bool cli_is_assumed(const qdq_io *io, const cli_shapes *fixed);
 
-/* True if an input of `m` has a dimension that neither the model nor the shapes fix: engines run it open. */
+/* True if an input of `m` has a dimension that neither the model nor the shapes fix: engines run it
+ * open. */
 bool cli_shapes_leave_open(const cli_shapes *fixed, const qdq_model *m);
 
 #endif /* QDQ_CLI_MODEL_H */

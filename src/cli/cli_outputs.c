@@ -17,7 +17,8 @@ json_t *cli_outputs_json(cli_json *j, const qdq_compare_tensor *t, size_t n)
         cli_json_set(j, entry, "sqnr_db", cli_json_real(t[i].sqnr_db));
         cli_json_set(j, entry, "worst_db", cli_json_real(t[i].worst_db));
         cli_json_set(j, entry, "axis", t[i].axis >= 0 ? json_integer(t[i].axis) : json_null());
-        cli_json_set(j, entry, "index", t[i].axis >= 0 ? json_integer((json_int_t)t[i].index) : json_null());
+        cli_json_set(j, entry, "index",
+                     t[i].axis >= 0 ? json_integer((json_int_t)t[i].index) : json_null());
         cli_json_set(j, entry, "bound_db", cli_json_real(t[i].bound_db));
         cli_json_set(j, entry, "cosine", cli_json_real(t[i].cosine));
         cli_json_set(j, entry, "max_abs", cli_json_real(t[i].max_abs));
@@ -104,7 +105,8 @@ static void print_row(cli_table *table, const qdq_compare_tensor *t, const colum
     char text[40];
 
     cli_cell(table, "%s", t->name);
-    cli_cell(table, "%s", t->other_shape ? "other shape" : cli_sqnr_text(t->sqnr_db, text, sizeof text));
+    cli_cell(table, "%s",
+             t->other_shape ? "other shape" : cli_sqnr_text(t->sqnr_db, text, sizeof text));
     if (c->slices && t->axis >= 0) {
         cli_cell(table, "%s", cli_sqnr_text(t->worst_db, text, sizeof text));
         cli_cell(table, "%d, %zu", t->axis, t->index);
@@ -114,7 +116,9 @@ static void print_row(cli_table *table, const qdq_compare_tensor *t, const colum
     }
     if (c->bound)
         cli_cell(table, "%s",
-                 isnan(t->bound_db) || t->other_shape ? "-" : cli_sqnr_text(t->bound_db, text, sizeof text));
+                 isnan(t->bound_db) || t->other_shape
+                     ? "-"
+                     : cli_sqnr_text(t->bound_db, text, sizeof text));
     print_share(table, t->cosine, 6);
     cli_cell(table, "%.4g", t->max_abs);
     if (c->scores)
@@ -123,8 +127,8 @@ static void print_row(cli_table *table, const qdq_compare_tensor *t, const colum
         print_share(table, t->half_agreement, 4);
 }
 
-qdq_status cli_outputs_print(cli *c, const char *what, const qdq_compare_tensor *t, size_t n, FILE *to,
-                             qdq_error *err)
+qdq_status cli_outputs_print(cli *c, const char *what, const qdq_compare_tensor *t, size_t n,
+                             FILE *to, qdq_error *err)
 {
     const columns has = find_columns(t, n);
     char align[] = "lrrrrrrrr";
@@ -155,12 +159,14 @@ const char *cli_outputs_unproven(cli *c, const qdq_compare_tensor *t, size_t n)
         if (!isnan(t[i].sqnr_db))
             continue;
         if (silent++ < SHOWN)
-            names = qdq_arena_printf(&c->arena, "%s%s'%s'", names, silent > 1 ? ", " : "", t[i].name);
+            names =
+                qdq_arena_printf(&c->arena, "%s%s'%s'", names, silent > 1 ? ", " : "", t[i].name);
     }
     if (silent == 0 || names == NULL)
         return "";
-    const char *text = silent == n ? "no output has a signal: nothing is proven"
-                                   : qdq_arena_printf(&c->arena, "no signal in %s%s: nothing is proven there",
-                                                      names, silent > SHOWN ? ", ..." : "");
+    const char *text =
+        silent == n ? "no output has a signal: nothing is proven"
+                    : qdq_arena_printf(&c->arena, "no signal in %s%s: nothing is proven there",
+                                       names, silent > SHOWN ? ", ..." : "");
     return text != NULL ? text : "";
 }

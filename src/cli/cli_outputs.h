@@ -6,26 +6,27 @@
 #include "cli/cli_json.h"
 #include "qdq/compare.h"
 
-/* [{"name","sqnr_db","worst_db",...}], the members of qdq_compare_tensor: null where undefined; equal tensors have sqnr_db null and
- * "equal": true. */
+/* [{"name","sqnr_db","worst_db",...}], the members of qdq_compare_tensor: null where undefined;
+ * equal tensors have sqnr_db null and "equal": true. */
 json_t *cli_outputs_json(cli_json *j, const qdq_compare_tensor *t, size_t n);
 
 /* A table with its heads; `what` is the head of the names. */
-qdq_status cli_outputs_print(cli *c, const char *what, const qdq_compare_tensor *t, size_t n, FILE *to,
-                             qdq_error *err);
+qdq_status cli_outputs_print(cli *c, const char *what, const qdq_compare_tensor *t, size_t n,
+                             FILE *to, qdq_error *err);
 
-/* The first tensor that misses the goal, as a whole or in a slice; or NULL. One that is zero everywhere proves nothing: it
- * misses. */
+/* The first tensor that misses the goal, as a whole or in a slice; or NULL. One that is zero
+ * everywhere proves nothing: it misses. */
 const qdq_compare_tensor *cli_outputs_below(const qdq_compare_tensor *t, size_t n, double min_sqnr);
 
 /* What is worst about an output: "12.3 dB", "no signal", "not finite", "another shape". */
 const char *cli_worst_text(const qdq_compare_tensor *t, char *text, size_t size);
 
-/* "12.3", "equal", "no signal": zero or not finite everywhere; "not finite": in one of the two models. */
+/* "12.3", "equal", "no signal": zero or not finite everywhere; "not finite": in one of the two
+ * models. */
 const char *cli_sqnr_text(double sqnr_db, char *text, size_t size);
 
-/* What outputs without signal prove, as a sentence: they are zero everywhere, not finite, or empty. "": all have a signal. In the
- * arena of c. */
+/* What outputs without signal prove, as a sentence: they are zero everywhere, not finite, or empty.
+ * "": all have a signal. In the arena of c. */
 const char *cli_outputs_unproven(cli *c, const qdq_compare_tensor *t, size_t n);
 
 #endif /* QDQ_CLI_OUTPUTS_H */

@@ -1,4 +1,5 @@
-/* cli_quant.c - the tables of what calibration, placement and judging share, and what is made of them. */
+/* cli_quant.c - the tables of what calibration, placement and judging share, and what is made of
+ * them. */
 #include "cli/cli_quant.h"
 
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 #define DEFAULT_RANDOM_SAMPLES 8
 #define MAX_JUDGES             64
 
-/* For a goal: fewer samples than these are cross-validated; of more, at least this number is held back. */
+/* For a goal: fewer samples than these are cross-validated; of more, at least this number is held
+ * back. */
 enum { FEW_SAMPLES = 64, LEAST_JUDGES = 16, FOLDS = 4 };
 
 const cli_opt cli_quant_what_opts[] = {
@@ -72,8 +74,9 @@ const cli_opt cli_quant_growth_opts[] = {
 static const char *const corrections[] = {"auto", "on", "off", NULL};
 
 /* By qdq_method. */
-static const char *const methods[] = {
-    "default", "max", "entropy", "entropy-compat", "percentile", "mse", "moving-average", "auto", NULL};
+static const char *const methods[] = {"default",        "max",        "entropy",
+                                      "entropy-compat", "percentile", "mse",
+                                      "moving-average", "auto",       NULL};
 
 const cli_opt cli_quant_calibration_opts[] = {
     {.letter = 'c',
@@ -105,7 +108,8 @@ const cli_opt cli_quant_calibration_opts[] = {
     {.name = "equalize",
      .kind = CLI_FLAG,
      .offset = CLI_AT(cli_quant_args, equalize),
-     .help = "give channels between two Conv the same range in both weights first, where that helps"},
+     .help =
+         "give channels between two Conv the same range in both weights first, where that helps"},
     {.name = "bias-correction",
      .kind = CLI_CHOICE,
      .offset = CLI_AT(cli_quant_args, bias_correction),
@@ -148,12 +152,14 @@ const cli_opt cli_quant_accuracy_opts[] = {
      .kind = CLI_TEXT,
      .offset = CLI_AT(cli_quant_args, max_drop),
      .what = "PERCENT",
-     .help = "likewise until the accuracy is no more points below float's, as 0.5%; needs --labels"},
+     .help =
+         "likewise until the accuracy is no more points below float's, as 0.5%; needs --labels"},
     {.name = "labels",
      .kind = CLI_TEXT,
      .offset = CLI_AT(cli_quant_args, labels),
      .what = "KEY",
-     .help = "labels: array of the .npz that judges, or FILE.npy, FILE.npz:KEY; gives the accuracy"},
+     .help =
+         "labels: array of the .npz that judges, or FILE.npy, FILE.npz:KEY; gives the accuracy"},
     {.name = "eval",
      .kind = CLI_FILE,
      .offset = CLI_AT(cli_quant_args, eval),
@@ -162,7 +168,7 @@ const cli_opt cli_quant_accuracy_opts[] = {
     CLI_END,
 };
 
-/* --- options ------------------------------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 const char *cli_quant_choice(const cli_quant_args *a)
 {
@@ -207,14 +213,16 @@ qdq_status cli_quant_check_clean(const cli_quant_args *a, qdq_error *err)
     const char *fold = a->passes != NULL ? "--passes" : cli_fold_given(&a->fold, QDQ_CLEAN_GROWTH);
 
     if (!a->optimize && fold != NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "--no-optimize: conflicts with %s; expected one of them", fold);
+        return qdq_fail(err, QDQ_E_USAGE, "--no-optimize: conflicts with %s; expected one of them",
+                        fold);
     return QDQ_OK;
 }
 
 qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err)
 {
     if (!(a->percentile > 50 && a->percentile <= 100))
-        return qdq_fail(err, QDQ_E_USAGE, "--percentile: found %g, expected more than 50 and at most 100",
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "--percentile: found %g, expected more than 50 and at most 100",
                         a->percentile);
     if (a->percentile != 99.999 && !takes_percentile(a))
         return qdq_fail(err, QDQ_E_USAGE, "found --percentile without --method percentile or auto");
@@ -236,7 +244,8 @@ qdq_status cli_percent_read(const char *option, const char *text, double *share,
     double x = strtod(text, &end);
 
     if (end == text || (*end != '\0' && strcmp(end, "%") != 0) || !(x >= 0 && x <= 100))
-        return qdq_fail(err, QDQ_E_USAGE, "%s: found '%s', expected 0%% to 100%%, as 0.5%%", option, text);
+        return qdq_fail(err, QDQ_E_USAGE, "%s: found '%s', expected 0%% to 100%%, as 0.5%%", option,
+                        text);
     *share = x / 100;
     return QDQ_OK;
 }
@@ -270,7 +279,8 @@ qdq_status cli_quant_fill(cli *c, const cli_quant_args *a, qdq_quantize_opts *o,
     return cli_quant_fill_clean(c, a, o, err);
 }
 
-qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_opts *o, qdq_error *err)
+qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_opts *o,
+                                qdq_error *err)
 {
     o->equalize = a->equalize;
     o->cpu = (qdq_cpu)a->format.cpu;
@@ -278,11 +288,11 @@ qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_op
         o->passes = QDQ_PASSES_LEAST;
         return QDQ_OK;
     }
-    return cli_fold_pipeline(c, a->passes != NULL ? a->passes : "quantize", &a->fold, QDQ_CLEAN_GROWTH,
-                             &o->passes, err);
+    return cli_fold_pipeline(c, a->passes != NULL ? a->passes : "quantize", &a->fold,
+                             QDQ_CLEAN_GROWTH, &o->passes, err);
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 /* An eighth judges, at least one sample and at most as many as a good mean needs. */
 static cli_split split_samples(size_t have, size_t want, bool judge, bool calibrate)
@@ -325,8 +335,8 @@ static qdq_status open_eval(cli *c, const cli_quant_args *a, const qdq_model *m,
     return QDQ_OK;
 }
 
-qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m, bool calibrate, bool judge,
-                            cli_samples *out, qdq_error *err)
+qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m, bool calibrate,
+                            bool judge, cli_samples *out, qdq_error *err)
 {
     const char *spec = a->calib != NULL ? a->calib : "random:0";
     bool hold_back = judge && a->eval == NULL;

@@ -1,5 +1,6 @@
-/* cli_quant.h - how a model is to be quantized: which nodes, in which formats, calibrated and judged on which data. The
- * option tables that quantize and autotune share, and what the library wants to have made of them. */
+/* cli_quant.h - how a model is to be quantized: which nodes, in which formats, calibrated and
+ * judged on which data. The option tables that quantize and autotune share, and what the library
+ * wants to have made of them. */
 #ifndef QDQ_CLI_QUANT_H
 #define QDQ_CLI_QUANT_H
 
@@ -29,7 +30,8 @@ typedef struct cli_quant_args {
     const char *max_drop, *labels, *eval;
 } cli_quant_args;
 
-/* Offsets are in cli_quant_args; cli_fold_opts, cli_format_opts, cli_data_opts and cli_shape_opts belong to its members. */
+/* Offsets are in cli_quant_args; cli_fold_opts, cli_format_opts, cli_data_opts and cli_shape_opts
+ * belong to its members. */
 extern const cli_opt cli_quant_what_opts[], cli_quant_clean_opts[], cli_quant_growth_opts[],
     cli_quant_calibration_opts[], cli_quant_accuracy_opts[];
 
@@ -53,15 +55,16 @@ qdq_status cli_percent_read(const char *option, const char *text, double *share,
 qdq_status cli_quant_fill(cli *c, const cli_quant_args *a, qdq_quantize_opts *o, qdq_error *err);
 
 /* Only what decides how the model is cleaned. */
-qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_opts *o, qdq_error *err);
+qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_opts *o,
+                                qdq_error *err);
 
 /* Which samples calibrate and which judge. */
 typedef struct cli_split {
     size_t calibrate;    /* the first so many; 0: none */
     size_t first, judge; /* a range; judge 0: none */
     bool held_back;      /* the two do not overlap, or only across folds */
-    unsigned
-        folds; /* of cross-validation, as in qdq_goal_opts: then all samples calibrate and judge; 0: none */
+    /* of cross-validation, as in qdq_goal_opts: then all samples calibrate and judge; 0: none */
+    unsigned folds;
 } cli_split;
 
 typedef struct cli_samples {
@@ -71,11 +74,11 @@ typedef struct cli_samples {
 } cli_samples;
 
 /* Opens --calib (without it: random:0) and --eval. On an error, too, the caller closes both. */
-qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m, bool calibrate, bool judge,
-                            cli_samples *out, qdq_error *err);
+qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m, bool calibrate,
+                            bool judge, cli_samples *out, qdq_error *err);
 
-/* For a goal: few samples are cross-validated, and of more enough are held back for a lower bound. After
- * cli_samples_open(). */
+/* For a goal: few samples are cross-validated, and of more enough are held back for a lower bound.
+ * After cli_samples_open(). */
 void cli_samples_for_goal(const cli_quant_args *a, cli_samples *s);
 
 /* Back to one sample in eight, where folds cannot be judged. */

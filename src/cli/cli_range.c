@@ -40,7 +40,9 @@ static const qdq_input_shape *find(const cli_shapes *s, const char *name)
 /* As it was written. */
 static const char *name_of(const cli_range *r, bool is_max)
 {
-    return r->in_args ? (is_max ? "--maxShapes" : "--minShapes") : is_max ? "--max-shape" : "--min-shape";
+    return r->in_args ? (is_max ? "--maxShapes" : "--minShapes")
+           : is_max   ? "--max-shape"
+                      : "--min-shape";
 }
 
 static qdq_status check_end(const cli_range *r, const cli_shapes *ends, bool is_max, qdq_error *err)
@@ -53,8 +55,8 @@ static qdq_status check_end(const cli_range *r, const cli_shapes *ends, bool is_
             return qdq_fail(err, QDQ_E_USAGE, "found %s of '%s' without %s, which is timed", option,
                             end->name, usual);
         if (opt->rank != end->rank)
-            return qdq_fail(err, QDQ_E_USAGE, "%s of '%s' has rank %d, %s %d: expected equal ranks", option,
-                            end->name, end->rank, usual, opt->rank);
+            return qdq_fail(err, QDQ_E_USAGE, "%s of '%s' has rank %d, %s %d: expected equal ranks",
+                            option, end->name, end->rank, usual, opt->rank);
         for (int k = 0; k < opt->rank; k++)
             if (is_max ? opt->dim[k] > end->dim[k] : opt->dim[k] < end->dim[k])
                 return qdq_fail(err, QDQ_E_USAGE,
@@ -78,7 +80,8 @@ static qdq_status check(const cli_range *r, const cli_shapes *shapes, qdq_error 
     return QDQ_OK;
 }
 
-static qdq_status copy_shapes(cli *c, const qdq_input_shape *at, size_t n, cli_shapes *out, qdq_error *err)
+static qdq_status copy_shapes(cli *c, const qdq_input_shape *at, size_t n, cli_shapes *out,
+                              qdq_error *err)
 {
     *out = (cli_shapes){NULL, 0, 0};
     for (size_t i = 0; i < n; i++) {
@@ -97,7 +100,8 @@ static qdq_status take(cli *c, const qdq_trtexec_shapes *x, cli_range *out, qdq_
     if (x->n_opt == 0)
         return QDQ_OK;
     if (out->opt.n > 0 || out->min.n > 0 || out->max.n > 0)
-        return qdq_fail(err, QDQ_E_USAGE, "found shapes in --trtexec-args and %s, expected one of them",
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found shapes in --trtexec-args and %s, expected one of them",
                         out->opt.n > 0   ? "--opt-shape"
                         : out->min.n > 0 ? "--min-shape"
                                          : "--max-shape");
@@ -137,20 +141,22 @@ qdq_status cli_range_merge(cli *c, const cli_range *r, const cli_shapes *shapes,
     return QDQ_OK;
 }
 
-/* --- trtexec ---------------------------------------------------------------------------------------------------- */
+/* --- trtexec ---------------------------------------------------------------------------------- */
 
-/* For the splitter of --trtexec-args: double quotes around all, single ones, which its grammar of shapes knows, around the name. */
-static qdq_status put_shapes(const cli_range *r, const cli_shapes *ends, const char *option, qdq_buf *b,
-                             qdq_error *err)
+/* For the splitter of --trtexec-args: double quotes around all, single ones, which its grammar of
+ * shapes knows, around the name. */
+static qdq_status put_shapes(const cli_range *r, const cli_shapes *ends, const char *option,
+                             qdq_buf *b, qdq_error *err)
 {
     qdq_buf_printf(b, " \"%s=", option);
     for (size_t i = 0; i < r->opt.n; i++) {
         const char *name = r->opt.at[i].name;
         const qdq_input_shape *s = find(ends, name);
         if (strpbrk(name, ",'\"\\") != NULL)
-            return qdq_fail(
-                err, QDQ_E_UNSUPPORTED,
-                "--opt-shape: trtexec takes no name with a comma, a quote or a backslash, found '%s'", name);
+            return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                            "--opt-shape: trtexec takes no name with a comma, a quote or a "
+                            "backslash, found '%s'",
+                            name);
         if (s == NULL)
             s = &r->opt.at[i];
         qdq_buf_printf(b, "%s'%s':", i > 0 ? "," : "", name);
@@ -179,14 +185,16 @@ static qdq_status add_arguments(cli *c, const cli_range *r, cli_engine_args *a, 
     return st;
 }
 
-qdq_status cli_range_apply(cli *c, const cli_range *r, cli_engine_args *a, cli_shapes *shapes, qdq_error *err)
+qdq_status cli_range_apply(cli *c, const cli_range *r, cli_engine_args *a, cli_shapes *shapes,
+                           qdq_error *err)
 {
     if (cli_engine_takes_trtexec_args(a->engine))
         return r->opt.n > 0 && !r->in_args ? add_arguments(c, r, a, err) : QDQ_OK;
     if (r->other != NULL)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "found %s in --trtexec-args and engine %s: expected shapes alone, or engine trtexec",
-                        r->other, a->engine != NULL ? a->engine : "ort");
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "found %s in --trtexec-args and engine %s: expected shapes alone, or engine trtexec",
+            r->other, a->engine != NULL ? a->engine : "ort");
     a->trtexec_args = NULL;
     return r->opt.n > 0 ? cli_range_merge(c, r, shapes, shapes, err) : QDQ_OK;
 }

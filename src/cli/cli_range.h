@@ -1,5 +1,5 @@
-/* cli_range.h - --min-shape, --opt-shape and --max-shape, or the same in --trtexec-args: trtexec builds for all three and times the
- * second, which is the shape for every other engine. */
+/* cli_range.h - --min-shape, --opt-shape and --max-shape, or the same in --trtexec-args: trtexec
+ * builds for all three and times the second, which is the shape for every other engine. */
 #ifndef QDQ_CLI_RANGE_H
 #define QDQ_CLI_RANGE_H
 
@@ -19,12 +19,13 @@ typedef struct cli_range {
     const char *other; /* an option of --trtexec-args that is no shape; NULL */
 } cli_range;
 
-/* Each input has an opt, equal ranks, min <= opt <= max, and no --shape; QDQ_E_USAGE says where not. */
+/* Each input has an opt, equal ranks, min <= opt <= max, and no --shape; QDQ_E_USAGE says where
+ * not. */
 qdq_status cli_range_read(cli *c, const cli_range_args *given, const cli_engine_args *engine,
                           const cli_shapes *shapes, cli_range *out, qdq_error *err);
 
-/* What engine a->engine is to be given: trtexec more options, any other one more shapes, and nothing of --trtexec-args;
- * QDQ_E_USAGE if there is more than shapes in it. */
+/* What engine a->engine is to be given: trtexec more options, any other one more shapes, and
+ * nothing of --trtexec-args; QDQ_E_USAGE if there is more than shapes in it. */
 qdq_status cli_range_apply(cli *c, const cli_range *r, cli_engine_args *a, cli_shapes *shapes,
                            qdq_error *err);
 

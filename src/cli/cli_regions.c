@@ -1,7 +1,8 @@
 /* cli_regions.c - the table of these options, and what the library wants to have made of them. */
 #include "cli/cli_regions.h"
 
-static const char *const builders[] = {"auto", "structure", "names", NULL}; /* by qdq_region_builder */
+/* by qdq_region_builder */
+static const char *const builders[] = {"auto", "structure", "names", NULL};
 
 const cli_opt cli_region_opts[] = {
     {.name = "region-builder",

@@ -1,4 +1,5 @@
-/* cli_regions.h - options that decide which regions 'qdq autotune' tunes; 'qdq inspect --regions' takes the same. */
+/* cli_regions.h - options that decide which regions 'qdq autotune' tunes; 'qdq inspect --regions'
+ * takes the same. */
 #ifndef QDQ_CLI_REGIONS_H
 #define QDQ_CLI_REGIONS_H
 
@@ -12,7 +13,8 @@ typedef struct cli_region_args {
 
 extern const cli_opt cli_region_opts[];
 
-/* An option that was given, "--region-builder"; NULL: none. One that repeats its default counts as not given. */
+/* An option that was given, "--region-builder"; NULL: none. One that repeats its default counts as
+ * not given. */
 const char *cli_regions_given(const cli_region_args *a);
 
 void cli_regions_fill(const cli_region_args *a, qdq_region_opts *o);

@@ -1,4 +1,5 @@
-/* cli_report.h - --report, as quantize and autotune have it: one page about the model that was made. */
+/* cli_report.h - --report, as quantize and autotune have it: one page about the model that was
+ * made. */
 #ifndef QDQ_CLI_REPORT_H
 #define QDQ_CLI_REPORT_H
 

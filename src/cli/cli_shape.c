@@ -61,7 +61,8 @@ void cli_shape_text(const qdq_io *io, const cli_shapes *fixed, bool fill, char *
         if (dim >= 0)
             n = snprintf(text + used, size - used, "%s%" PRId64, x, dim);
         else
-            n = snprintf(text + used, size - used, "%s%s", x, io->param[i] != NULL ? io->param[i] : "?");
+            n = snprintf(text + used, size - used, "%s%s", x,
+                         io->param[i] != NULL ? io->param[i] : "?");
         used += n > 0 ? (size_t)n : 0;
     }
 }
@@ -77,8 +78,9 @@ static qdq_status check_fit(const qdq_input_shape *shape, const qdq_io *io, qdq_
     if (fits)
         return QDQ_OK;
     cli_shape_text(io, &none, false, want, sizeof want);
-    return qdq_fail(err, QDQ_E_USAGE, "--shape: input '%s' is %s, the shape that was given does not fit it",
-                    io->name, want);
+    return qdq_fail(err, QDQ_E_USAGE,
+                    "--shape: input '%s' is %s, the shape that was given does not fit it", io->name,
+                    want);
 }
 
 qdq_status cli_shapes_pick(cli *c, const cli_shapes *all, const qdq_model *m, cli_shapes *mine,
@@ -108,8 +110,8 @@ static bool is_input(const qdq_model *m, const char *name)
     return false;
 }
 
-static qdq_status check_names(const char *option, const cli_shapes *all, qdq_model *const *models, size_t n,
-                              qdq_error *err)
+static qdq_status check_names(const char *option, const cli_shapes *all, qdq_model *const *models,
+                              size_t n, qdq_error *err)
 {
     for (size_t s = 0; s < all->n; s++) {
         bool found = false;
@@ -126,12 +128,13 @@ static qdq_status check_names(const char *option, const cli_shapes *all, qdq_mod
     return QDQ_OK;
 }
 
-qdq_status cli_shapes_check(const cli_shapes *all, qdq_model *const *models, size_t n, qdq_error *err)
+qdq_status cli_shapes_check(const cli_shapes *all, qdq_model *const *models, size_t n,
+                            qdq_error *err)
 {
     return check_names("--shape", all, models, n, err);
 }
 
-/* --- --set-shape ---------------------------------------------------------------------------------------------- */
+/* --- --set-shape ------------------------------------------------------------------------------ */
 
 qdq_status cli_shapes_set(const cli_shapes *set, qdq_model *m, qdq_error *err)
 {

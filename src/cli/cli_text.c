@@ -1,4 +1,5 @@
-/* cli_text.c - see the header. One decoder for single lines and for streams, which cut text anywhere. */
+/* cli_text.c - see the header. One decoder for single lines and for streams, which cut text
+ * anywhere. */
 #include "cli/cli_text.h"
 
 #include <errno.h>
@@ -22,12 +23,17 @@ typedef struct guard {
     decoder d;
 } guard;
 
-/* --- characters --------------------------------------------------------------------------------------------------- */
+/* --- characters ------------------------------------------------------------------------------- */
 
 /* Bytes that a character has which begins like this; 0: none does. */
 static int length_of(unsigned char first)
 {
-    return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+    return first < 0x80   ? 1
+           : first < 0xc2 ? 0
+           : first < 0xe0 ? 2
+           : first < 0xf0 ? 3
+           : first < 0xf5 ? 4
+                          : 0;
 }
 
 /* Of a complete sequence; UINT32_MAX: it is longer than it has to be, a surrogate, or too large. */
@@ -38,7 +44,8 @@ static uint32_t code_of(const decoder *d)
 
     for (int i = 1; i < d->n; i++)
         code = code << 6 | (d->byte[i] & 0x3fu);
-    return code < least[d->n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? UINT32_MAX : code;
+    return code < least[d->n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? UINT32_MAX
+                                                                                      : code;
 }
 
 static bool is_control(uint32_t code)
@@ -89,7 +96,8 @@ void cli_text_clean(char *text)
     char piece[2 * LONGEST + 1];
     char *to = text;
 
-    for (const char *from = text; *from != '\0'; from++) { /* no longer than before: `to` never overtakes */
+    /* no longer than before: `to` never overtakes */
+    for (const char *from = text; *from != '\0'; from++) {
         size_t n = feed(&d, TEXT_LINE, (unsigned char)*from, piece);
         memcpy(to, piece, n);
         to += n;
@@ -99,7 +107,7 @@ void cli_text_clean(char *text)
     *to = '\0';
 }
 
-/* --- streams ------------------------------------------------------------------------------------------------------ */
+/* --- streams ---------------------------------------------------------------------------------- */
 
 static guard of_stdout = {.fd = STDOUT_FILENO, .mode = TEXT_STREAM};
 static guard of_stderr = {.fd = STDERR_FILENO, .mode = TEXT_STREAM};

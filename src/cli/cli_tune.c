@@ -10,18 +10,19 @@
 
 const char *const cli_tune_presets[] = {"default", "quick", "extensive", NULL};
 
-/* --- the folder -------------------------------------------------------------------------------------------------- */
+/* --- the folder ------------------------------------------------------------------------------- */
 
-static const char *const outputs[] = {"model.onnx",    "plan.json",     "report.json",   "report.html",
-                                      "patterns.yaml", "baseline.onnx", "model_raw.onnx"};
+static const char *const outputs[] = {"model.onnx",    "plan.json",     "report.json",
+                                      "report.html",   "patterns.yaml", "baseline.onnx",
+                                      "model_raw.onnx"};
 
 _Static_assert(QDQ_COUNT(outputs) == CLI_TUNE_FILES, "one entry for each");
 
 qdq_status cli_tune_list_files(cli *c, const char *dir, cli_file *list, size_t *n, qdq_error *err)
 {
     for (*n = 0; *n < QDQ_COUNT(outputs); (*n)++) {
-        list[*n] = (cli_file){qdq_arena_printf(&c->arena, "%s/%s", dir, outputs[*n]), "a file of --output",
-                              CLI_WRITES};
+        list[*n] = (cli_file){qdq_arena_printf(&c->arena, "%s/%s", dir, outputs[*n]),
+                              "a file of --output", CLI_WRITES};
         if (list[*n].path == NULL)
             return qdq_nomem(err);
     }
@@ -44,8 +45,8 @@ static bool is_of_a_run(const char *dir)
     return look(dir, "tune.db", &st) || (look(dir, "baseline.onnx", &st) && look(dir, "logs", &st));
 }
 
-static qdq_status check_content(const char *dir, const struct stat *model, const char *what, bool force,
-                                qdq_error *err)
+static qdq_status check_content(const char *dir, const struct stat *model, const char *what,
+                                bool force, qdq_error *err)
 {
     bool ours = force || is_of_a_run(dir);
     struct stat st;
@@ -55,11 +56,12 @@ static qdq_status check_content(const char *dir, const struct stat *model, const
             continue;
         if (model != NULL && st.st_dev == model->st_dev && st.st_ino == model->st_ino)
             return qdq_fail(err, QDQ_E_USAGE,
-                            "found --output %s, where %s is %s itself: expected another folder", dir,
-                            outputs[i], what);
+                            "found --output %s, where %s is %s itself: expected another folder",
+                            dir, outputs[i], what);
         if (!ours)
-            return qdq_fail(err, QDQ_E_IO, "%s: found %s, which is of no run of autotune, -f overwrites it",
-                            dir, outputs[i]);
+            return qdq_fail(err, QDQ_E_IO,
+                            "%s: found %s, which is of no run of autotune, -f overwrites it", dir,
+                            outputs[i]);
     }
     return QDQ_OK;
 }
@@ -80,7 +82,8 @@ static qdq_status check_parent(const char *dir, qdq_error *err)
     parent[n > 0 ? n : 1] = '\0';
     if (stat(parent, &st) != 0)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: folder '%s'", dir, parent);
-    return S_ISDIR(st.st_mode) ? QDQ_OK : qdq_fail(err, QDQ_E_IO, "%s: '%s' is no folder", dir, parent);
+    return S_ISDIR(st.st_mode) ? QDQ_OK
+                               : qdq_fail(err, QDQ_E_IO, "%s: '%s' is no folder", dir, parent);
 }
 
 qdq_status cli_tune_check_folder(const char *dir, const char *model, const char *what, bool force,
@@ -89,16 +92,18 @@ qdq_status cli_tune_check_folder(const char *dir, const char *model, const char 
     struct stat st, of_model;
 
     if (cli_is_stdout(dir))
-        return qdq_fail(err, QDQ_E_USAGE, "found --output -, expected a folder: a run writes several files");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --output -, expected a folder: a run writes several files");
     if (stat(dir, &st) != 0)
-        return errno == ENOENT ? check_parent(dir, err) : qdq_fail_errno(err, QDQ_E_IO, errno, "%s", dir);
+        return errno == ENOENT ? check_parent(dir, err)
+                               : qdq_fail_errno(err, QDQ_E_IO, errno, "%s", dir);
     if (!S_ISDIR(st.st_mode))
         return qdq_fail(err, QDQ_E_IO, "%s: found a file, expected a folder", dir);
     bool is_file = !cli_is_stdout(model) && stat(model, &of_model) == 0;
     return check_content(dir, is_file ? &of_model : NULL, what, force, err);
 }
 
-/* --- the run -------------------------------------------------------------------------------------------------------- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static void view_log(void *ctx, qdq_log_level level, const char *text)
 {
@@ -121,9 +126,9 @@ static qdq_status say_interrupted(const char *dir, qdq_error *err)
 
     if (!look(dir, "model.onnx", &st))
         return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted before anything was measured");
-    return qdq_fail(err, QDQ_E_INTERRUPTED,
-                    "interrupted: the best so far is %s/model.onnx, the same command goes on from there",
-                    dir);
+    return qdq_fail(
+        err, QDQ_E_INTERRUPTED,
+        "interrupted: the best so far is %s/model.onnx, the same command goes on from there", dir);
 }
 
 qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq_error *err)

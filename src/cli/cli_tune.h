@@ -1,5 +1,5 @@
-/* cli_tune.h - tuning, as the commands autotune and quantize do it: the folder, the call, what is seen meanwhile, and
- * the report of a run for people. */
+/* cli_tune.h - tuning, as the commands autotune and quantize do it: the folder, the call, what is
+ * seen meanwhile, and the report of a run for people. */
 #ifndef QDQ_CLI_TUNE_H
 #define QDQ_CLI_TUNE_H
 
@@ -12,13 +12,14 @@
 /* "default", "quick", "extensive": by qdq_tune_preset. */
 extern const char *const cli_tune_presets[];
 
-/* Before the work begins: `dir` is a folder or can be made, and what lies in it is from a run or from nobody. With
- * `force`, whatever lies in it. `model`: a file that is read, which must not be one of those that are written; `what` it
- * is, for the message. */
+/* Before the work begins: `dir` is a folder or can be made, and what lies in it is from a run or
+ * from nobody. With `force`, whatever lies in it. `model`: a file that is read, which must not be
+ * one of those that are written; `what` it is, for the message. */
 qdq_status cli_tune_check_folder(const char *dir, const char *model, const char *what, bool force,
                                  qdq_error *err);
 
-/* The files of a run in this folder, which it writes, for cli_files_check(); in the command's arena. At most CLI_TUNE_FILES. */
+/* The files of a run in this folder, which it writes, for cli_files_check(); in the command's
+ * arena. At most CLI_TUNE_FILES. */
 enum { CLI_TUNE_FILES = 7 };
 qdq_status cli_tune_list_files(cli *c, const char *dir, cli_file *list, size_t *n, qdq_error *err);
 
@@ -34,8 +35,8 @@ typedef struct cli_tune_request {
     double max_drop; /* below 0: none */
 } cli_tune_request;
 
-/* Runs the tuner: `o` has what is peculiar to it, the rest is made of the request. Ctrl-C: the message says what is
- * in the folder. */
+/* Runs the tuner: `o` has what is peculiar to it, the rest is made of the request. Ctrl-C: the
+ * message says what is in the folder. */
 qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq_error *err);
 
 /* cli_tune_view.c: the line that shows how far a run is. */
@@ -49,12 +50,14 @@ typedef struct cli_tune_view {
 
 void cli_tune_view_live(cli_tune_view *v, const qdq_tune_live *now);
 
-/* cli_tune_report.c: report.json of the folder as it is (qdq_free()), and read (released by the caller). */
+/* cli_tune_report.c: report.json of the folder as it is (qdq_free()), and read (released by the
+ * caller). */
 qdq_status cli_tune_report_text(const char *dir, char **out, qdq_error *err);
 qdq_status cli_tune_report_load(const char *dir, json_t **out, qdq_error *err);
 /* How long things took and what was found. */
 qdq_status cli_tune_report_print(cli *c, json_t *report, FILE *to, qdq_error *err);
-/* The last line: verdict, speedup with its interval, "placement only". Nothing for a run that has not ended. */
+/* The last line: verdict, speedup with its interval, "placement only". Nothing for a run that has
+ * not ended. */
 void cli_tune_report_verdict(json_t *report, FILE *to);
 
 #endif /* QDQ_CLI_TUNE_H */

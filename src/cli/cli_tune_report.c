@@ -1,4 +1,5 @@
-/* cli_tune_report.c - report.json of a run, for people. What a run that has not ended cannot say is left out. */
+/* cli_tune_report.c - report.json of a run, for people. What a run that has not ended cannot say is
+ * left out. */
 #include "cli/cli_tune.h"
 
 #include <math.h>
@@ -28,7 +29,8 @@ qdq_status cli_tune_report_load(const char *dir, json_t **out, qdq_error *err)
     QDQ_TRY(cli_tune_report_text(dir, &text, err));
     *out = json_loads(text, 0, NULL);
     qdq_free(text);
-    return *out != NULL ? QDQ_OK : qdq_fail(err, QDQ_E_FORMAT, "%s/report.json: found no JSON", dir);
+    return *out != NULL ? QDQ_OK
+                        : qdq_fail(err, QDQ_E_FORMAT, "%s/report.json: found no JSON", dir);
 }
 
 /* NAN: not there, or null. */
@@ -70,7 +72,8 @@ static qdq_status print_times(cli *c, json_t *report, FILE *to, qdq_error *err)
     add_time(&t, "as it came", base, 1);
     if (isfinite(rules))
         add_time(&t, "by the rules", rules, base / rules);
-    add_time(&t, "final", number(report, "final_ms"), number(report, "speedup")); /* of pairs, not of means */
+    /* of pairs, not of means */
+    add_time(&t, "final", number(report, "final_ms"), number(report, "speedup"));
     return cli_table_print(&t, to, err);
 }
 
@@ -86,9 +89,11 @@ static void print_shapes(json_t *report, FILE *to)
         return;
     fprintf(to, "shapes %s", shapes);
     if (name != NULL && why == NULL)
-        fprintf(to, "; with shapes %s %.4g ms, was %.4g ms: speed-up %.3f (95 %% interval %.3f to %.3f)",
-                name, number(other, "final_ms"), number(other, "baseline_ms"), number(other, "speedup"),
-                number(other, "ci_low"), number(other, "ci_high"));
+        fprintf(
+            to,
+            "; with shapes %s %.4g ms, was %.4g ms: speed-up %.3f (95 %% interval %.3f to %.3f)",
+            name, number(other, "final_ms"), number(other, "baseline_ms"), number(other, "speedup"),
+            number(other, "ci_low"), number(other, "ci_high"));
     else if (name != NULL)
         fprintf(to, "; not measured with shapes %s: %s", name, why);
     fputc('\n', to);
@@ -120,7 +125,8 @@ static qdq_status print_front(cli *c, json_t *report, FILE *to, qdq_error *err)
     return cli_table_print(&t, to, err);
 }
 
-/* Models with Q/DQ that were given: what became of each, and what of it our placements cannot say. */
+/* Models with Q/DQ that were given: what became of each, and what of it our placements cannot
+ * say. */
 static qdq_status print_baselines(cli *c, json_t *report, FILE *to, qdq_error *err)
 {
     cli_table t = {.arena = &c->arena, .columns = "lrrrl"};
@@ -142,8 +148,8 @@ static qdq_status print_baselines(cli *c, json_t *report, FILE *to, qdq_error *e
         add_number(&t, number(b, "ms"), 4);
         add_number(&t, number(b, "speedup"), 3);
         add_number(&t, number(b, "sqnr_db"), 2);
-        cli_cell(&t, "%s%s%s", json_string_value(json_object_get(b, "result")), why != NULL ? ": " : "",
-                 why != NULL ? why : "");
+        cli_cell(&t, "%s%s%s", json_string_value(json_object_get(b, "result")),
+                 why != NULL ? ": " : "", why != NULL ? why : "");
     }
     return cli_table_print(&t, to, err);
 }
@@ -151,9 +157,12 @@ static qdq_status print_baselines(cli *c, json_t *report, FILE *to, qdq_error *e
 static void print_unsaid(json_t *report, FILE *to)
 {
     static const char *const kinds[] = {"edges", "types", "scales", "weights", "gone", "other"};
-    static const char *const words[] = {
-        "edges",     "types", "shared scales", "scales of weights", "edges of nodes that cleaning removes",
-        "other Q/DQ"};
+    static const char *const words[] = {"edges",
+                                        "types",
+                                        "shared scales",
+                                        "scales of weights",
+                                        "edges of nodes that cleaning removes",
+                                        "other Q/DQ"};
     json_t *b;
     size_t i;
 
@@ -247,7 +256,8 @@ static void print_overruled(json_t *report, FILE *to)
     json_array_foreach(json_object_get(report, "overruled"), i, o)
     {
         const double nodes = number(o, "nodes");
-        fprintf(to, "%s%s (%s: %.0f node%s in %s)", between, json_string_value(json_object_get(o, "rule")),
+        fprintf(to, "%s%s (%s: %.0f node%s in %s)", between,
+                json_string_value(json_object_get(o, "rule")),
                 json_string_value(json_object_get(o, "op")), nodes, nodes == 1 ? "" : "s",
                 json_string_value(json_object_get(o, "now")));
         between = ", ";
@@ -325,8 +335,8 @@ void cli_tune_report_verdict(json_t *report, FILE *to)
         return;
     if (reason != NULL)
         fprintf(to, "not kept: %s\n", reason);
-    fprintf(to, "%s: speedup %.3f (95 %% interval %.3f to %.3f)", verdict, number(report, "speedup"),
-            number(report, "ci_low"), number(report, "ci_high"));
+    fprintf(to, "%s: speedup %.3f (95 %% interval %.3f to %.3f)", verdict,
+            number(report, "speedup"), number(report, "ci_low"), number(report, "ci_high"));
     if (strcmp(verdict, "float") == 0)
         fprintf(to, ", %s: the result is the model without Q/DQ",
                 why != NULL      ? why

@@ -1,5 +1,5 @@
-/* cli_tune_view.c - how far a tuning run is: one line that is written over on a terminal, elsewhere a line for each
- * pattern or phase when it has ended. */
+/* cli_tune_view.c - how far a tuning run is: one line that is written over on a terminal, elsewhere
+ * a line for each pattern or phase when it has ended. */
 #include "cli/cli_tune.h"
 
 #include <math.h>
@@ -26,8 +26,8 @@ static void describe(const qdq_tune_live *now, char *text, size_t size)
     if (now->unit_number > 0) {
         put_pattern(pattern, sizeof pattern, now->unit);
         snprintf(place, sizeof place, "%s %zu of %zu, %s",
-                 strcmp(now->phase, "regions") == 0 ? "region" : now->phase, now->unit_number, now->n_units,
-                 pattern);
+                 strcmp(now->phase, "regions") == 0 ? "region" : now->phase, now->unit_number,
+                 now->n_units, pattern);
     } else {
         snprintf(place, sizeof place, "%s", now->phase);
     }

@@ -1,4 +1,5 @@
-/* cli_ui.c - log lines, the progress line, tables. The only file that asks what kind of terminal there is. */
+/* cli_ui.c - log lines, the progress line, tables. The only file that asks what kind of terminal
+ * there is. */
 #include "cli/cli_ui.h"
 
 #include <inttypes.h>
@@ -45,7 +46,7 @@ void cli_ui_set(cli_ui *ui, const cli_common *common)
     ui->minutely = !quiet && !ui->live;
 }
 
-/* --- log lines ------------------------------------------------------------------------------------------------ */
+/* --- log lines -------------------------------------------------------------------------------- */
 
 static void clear_line(cli_ui *ui)
 {
@@ -71,25 +72,28 @@ static const char *level_name(qdq_log_level level)
 
 static void print_line(cli_ui *ui, qdq_log_level level, const char *text)
 {
-    const char *color = level == QDQ_LOG_ERROR ? "\033[1;31m" : level == QDQ_LOG_WARNING ? "\033[1;33m" : "";
+    const char *color = level == QDQ_LOG_ERROR     ? "\033[1;31m"
+                        : level == QDQ_LOG_WARNING ? "\033[1;33m"
+                                                   : "";
     bool colored = ui->color && *color != '\0';
     char line[1200];
 
     snprintf(line, sizeof line, "%s", text);
     cli_text_clean(line);
     clear_line(ui);
-    fprintf(stderr, "qdq: %s%s:%s %s\n", colored ? color : "", level_name(level), colored ? "\033[0m" : "",
-            line);
+    fprintf(stderr, "qdq: %s%s:%s %s\n", colored ? color : "", level_name(level),
+            colored ? "\033[0m" : "", line);
 }
 
-/* --- warnings of one kind ------------------------------------------------------------------------------------- */
+/* --- warnings of one kind --------------------------------------------------------------------- */
 
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-/* The next character of a text that says its kind: what is quoted and numbers are left out. 0: the end. */
+/* The next character of a text that says its kind: what is quoted and numbers are left out. 0: the
+ * end. */
 static char next_of_kind(const char **text)
 {
     const char *p = *text;
@@ -123,7 +127,8 @@ static void show_kind(cli_ui *ui, cli_warnings *k)
     char line[1100];
 
     if (k->n > CLI_OF_A_KIND) {
-        snprintf(line, sizeof line, "%s (and %zu more of this kind, -v shows them)", k->text[0], k->n - 1);
+        snprintf(line, sizeof line, "%s (and %zu more of this kind, -v shows them)", k->text[0],
+                 k->n - 1);
         print_line(ui, QDQ_LOG_WARNING, line);
     }
     for (size_t i = 0; i < CLI_OF_A_KIND && i < k->n; i++) {
@@ -212,7 +217,7 @@ void cli_note(cli_ui *ui, const char *fmt, ...)
     va_end(ap);
 }
 
-/* --- progress --------------------------------------------------------------------------------------------------- */
+/* --- progress --------------------------------------------------------------------------------- */
 
 static size_t terminal_columns(void)
 {
@@ -278,7 +283,8 @@ void cli_ui_progress(void *ctx, const char *stage, uint64_t done, uint64_t total
     if (strncmp(stage, ui->stage, sizeof ui->stage - 1) != 0) {
         snprintf(ui->stage, sizeof ui->stage, "%s", stage);
         ui->stage_start = now;
-        if (ui->last == 0) /* twice, so that rounding does not decide whether the first one is shown */
+        /* twice, so that rounding does not decide whether the first one is shown */
+        if (ui->last == 0)
             ui->last = now - (ui->live ? 2 * LIVE_INTERVAL : 0);
     }
     if (now - ui->last < (ui->live ? LIVE_INTERVAL : PLAIN_INTERVAL))
@@ -293,7 +299,7 @@ void cli_ui_progress(void *ctx, const char *stage, uint64_t done, uint64_t total
     redraw(ui, text);
 }
 
-/* --- tables ----------------------------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 void cli_cell(cli_table *t, const char *fmt, ...)
 {

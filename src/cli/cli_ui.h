@@ -9,7 +9,8 @@
 #include "cli/cli_args.h"
 #include "qdq/status.h"
 
-/* Warnings that differ in names and numbers alone are of one kind. Few are shown one by one, many as one line. */
+/* Warnings that differ in names and numbers alone are of one kind. Few are shown one by one, many
+ * as one line. */
 enum { CLI_WARNINGS = 16, CLI_OF_A_KIND = 3 };
 
 typedef struct cli_warnings {
@@ -40,14 +41,15 @@ void cli_ui_progress(void *ctx, const char *stage, uint64_t done, uint64_t total
 void cli_warn(cli_ui *ui, const char *fmt, ...) QDQ_PRINTF(2, 3);
 void cli_note(cli_ui *ui, const char *fmt, ...) QDQ_PRINTF(2, 3);
 
-/* A line of progress that is no count: `ended` is one that must not be left out. Written over on a terminal, and only
- * as often as one can read; elsewhere what has ended alone is said. */
+/* A line of progress that is no count: `ended` is one that must not be left out. Written over on a
+ * terminal, and only as often as one can read; elsewhere what has ended alone is said. */
 void cli_ui_show(cli_ui *ui, const char *text, bool ended);
 
-/* Takes the live line off the screen, and shows the warnings that were held back for others of their kind. */
+/* Takes the live line off the screen, and shows the warnings that were held back for others of
+ * their kind. */
 void cli_ui_clear(cli_ui *ui);
 
-/* --- tables ------------------------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 /* Cells from left to right, top to bottom. `columns` has a letter for each column: 'l' or 'r'. */
 typedef struct cli_table {

@@ -33,8 +33,9 @@ static qdq_status read_whole(const cli_opt *o, const char *text, int64_t *to, qd
     int64_t v = 0;
 
     if (!read_digits(text, strlen(text), &v) || v < o->min || v > o->max)
-        return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected a whole number from %" PRId64 " to %" PRId64,
-                        text, o->min, o->max);
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found '%s', expected a whole number from %" PRId64 " to %" PRId64, text,
+                        o->min, o->max);
     *to = v;
     return QDQ_OK;
 }
@@ -63,7 +64,8 @@ static qdq_status read_time(const char *text, double *to, qdq_error *err)
                                                              : 0;
 
     if (scale == 0 || !read_real(text, digits, to) || *to <= 0 || *to > 1e7)
-        return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected a time above 0, as 90s, 10m or 1.5h", text);
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found '%s', expected a time above 0, as 90s, 10m or 1.5h", text);
     *to *= scale;
     return QDQ_OK;
 }
@@ -86,7 +88,8 @@ static qdq_status read_size(const char *text, uint64_t *to, qdq_error *err)
         good = good && (*unit == '\0' || strcmp(unit, "B") == 0 || strcmp(unit, "iB") == 0);
     }
     if (!good || v > INT64_MAX >> shift)
-        return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected bytes, as 65536, 256M or 2GiB", text);
+        return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected bytes, as 65536, 256M or 2GiB",
+                        text);
     *to = (uint64_t)v << shift;
     return QDQ_OK;
 }
@@ -101,8 +104,8 @@ static qdq_status read_choice(const cli_opt *o, const char *text, int *to, qdq_e
             *to = i;
             return QDQ_OK;
         }
-        int n =
-            snprintf(list.text + used, sizeof list.text - used, "%s%s", i == 0 ? "" : ", ", o->choices[i]);
+        int n = snprintf(list.text + used, sizeof list.text - used, "%s%s", i == 0 ? "" : ", ",
+                         o->choices[i]);
         used += n > 0 && (size_t)n < sizeof list.text - used ? (size_t)n : 0;
     }
     return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected one of %s", text, list.text);
@@ -133,7 +136,8 @@ static qdq_status read_names(cli_names *names, qdq_arena *arena, const char *tex
         }
         name[n] = '\0';
         if (n == 0)
-            return qdq_fail(err, QDQ_E_USAGE, "found an empty name in '%s', expected A,B,...", text);
+            return qdq_fail(err, QDQ_E_USAGE, "found an empty name in '%s', expected A,B,...",
+                            text);
         QDQ_TRY(add_name(names, arena, name, err));
     } while (*from++ == ',');
     return QDQ_OK;
@@ -153,11 +157,13 @@ static qdq_status read_shape(cli_shapes *shapes, qdq_arena *arena, const char *t
     for (const char *d = equals + 1;; d++) {
         size_t size = strcspn(d, "x");
         if (s.rank == QDQ_MAX_RANK)
-            return qdq_fail(err, QDQ_E_USAGE, "found more than %d dimensions in '%s'", QDQ_MAX_RANK, text);
+            return qdq_fail(err, QDQ_E_USAGE, "found more than %d dimensions in '%s'", QDQ_MAX_RANK,
+                            text);
         if (!read_digits(d, size, &s.dim[s.rank]) || s.dim[s.rank] < 1 || s.dim[s.rank] > INT32_MAX)
-            return qdq_fail(err, QDQ_E_USAGE,
-                            "found '%.*s' as dimension %d in '%s', expected a whole number from 1 to %d",
-                            (int)size, d, s.rank + 1, text, INT32_MAX);
+            return qdq_fail(
+                err, QDQ_E_USAGE,
+                "found '%.*s' as dimension %d in '%s', expected a whole number from 1 to %d",
+                (int)size, d, s.rank + 1, text, INT32_MAX);
         s.rank++;
         d += size;
         if (*d == '\0')
@@ -176,7 +182,8 @@ static qdq_status read_reals(cli_reals *to, const char *text, qdq_error *err)
     for (const char *v = text;; v++) {
         size_t size = strcspn(v, ",");
         if (r.n == CLI_MAX_REALS || !read_real(v, size, &r.at[r.n]))
-            return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected 1 to %d numbers, as 127,127,127", text,
+            return qdq_fail(err, QDQ_E_USAGE,
+                            "found '%s', expected 1 to %d numbers, as 127,127,127", text,
                             CLI_MAX_REALS);
         r.n++;
         v += size;
@@ -193,15 +200,16 @@ static qdq_status read_extent(cli_extent *to, const char *text, qdq_error *err)
     const char *second = text[first] == 'x' ? text + first + 1 : text;
     int64_t h = 0, w = 0;
 
-    if (!read_digits(text, first, &h) || !read_digits(second, strlen(second), &w) || h < 1 || w < 1 ||
-        h > 65535 || w > 65535)
+    if (!read_digits(text, first, &h) || !read_digits(second, strlen(second), &w) || h < 1 ||
+        w < 1 || h > 65535 || w > 65535)
         return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected HEIGHTxWIDTH, as 240x320", text);
     to->height = (int)h;
     to->width = (int)w;
     return QDQ_OK;
 }
 
-qdq_status cli_value_read(const cli_opt *o, const char *text, qdq_arena *arena, void *to, qdq_error *err)
+qdq_status cli_value_read(const cli_opt *o, const char *text, qdq_arena *arena, void *to,
+                          qdq_error *err)
 {
     switch (o->kind) {
     case CLI_FLAG:

@@ -18,8 +18,8 @@ static qdq_engine *open_reference(cli *c, const cli_engine_args *a, const qdq_en
     return cli_engine_open(c, &ort, &out, NULL) == QDQ_OK ? out : NULL;
 }
 
-qdq_status cli_verify(cli *c, const cli_engine_args *a, qdq_engine *e, const qdq_model *m, qdq_data *d,
-                      const qdq_verify_opts *o, qdq_verify_result *out, qdq_error *err)
+qdq_status cli_verify(cli *c, const cli_engine_args *a, qdq_engine *e, const qdq_model *m,
+                      qdq_data *d, const qdq_verify_opts *o, qdq_verify_result *out, qdq_error *err)
 {
     qdq_verify_opts own = *o;
     qdq_engine *reference = open_reference(c, a, e);
@@ -30,7 +30,8 @@ qdq_status cli_verify(cli *c, const cli_engine_args *a, qdq_engine *e, const qdq
     return st;
 }
 
-void cli_verify_print(const qdq_verify_result *r, const qdq_engine_info *info, const char *data, FILE *to)
+void cli_verify_print(const qdq_verify_result *r, const qdq_engine_info *info, const char *data,
+                      FILE *to)
 {
     static const char *const level[] = {"warning: ", "", "error: "};
     char engine[120], text[2500];

@@ -6,12 +6,16 @@
 #include "cli/cli_json.h"
 #include "qdq/check.h"
 
-/* qdq_verify_engine() with ONNX Runtime as the reference, if there is one; o->reference is not read. */
-qdq_status cli_verify(cli *c, const cli_engine_args *a, qdq_engine *e, const qdq_model *m, qdq_data *d,
-                      const qdq_verify_opts *o, qdq_verify_result *out, qdq_error *err);
+/* qdq_verify_engine() with ONNX Runtime as the reference, if there is one; o->reference is not
+ * read. */
+qdq_status cli_verify(cli *c, const cli_engine_args *a, qdq_engine *e, const qdq_model *m,
+                      qdq_data *d, const qdq_verify_opts *o, qdq_verify_result *out,
+                      qdq_error *err);
 
-/* One line: the verdict and what it rests on. `data`: where the samples came from, "random input". */
-void cli_verify_print(const qdq_verify_result *r, const qdq_engine_info *info, const char *data, FILE *to);
+/* One line: the verdict and what it rests on. `data`: where the samples came from, "random
+ * input". */
+void cli_verify_print(const qdq_verify_result *r, const qdq_engine_info *info, const char *data,
+                      FILE *to);
 
 json_t *cli_verify_json(cli_json *j, const qdq_verify_result *r, const qdq_engine_info *info,
                         const char *data);

@@ -1,5 +1,5 @@
-/* cmd_autotune.c - tune a model into a folder, and tell how a run stands. The options are in cmd_autotune_args.c, the call
- * is in cli_tune.c. */
+/* cmd_autotune.c - tune a model into a folder, and tell how a run stands. The options are in
+ * cmd_autotune_args.c, the call is in cli_tune.c. */
 #include "cli/cmd_autotune.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ typedef struct autotune {
     cli_shapes usual; /* of inputs: --shape, and what is timed of a range */
 } autotune;
 
-/* --- status --------------------------------------------------------------------------------------------------------- */
+/* --- status ----------------------------------------------------------------------------------- */
 
 static qdq_status print_status(cli *c, const char *dir, json_t *report, qdq_error *err)
 {
@@ -47,9 +47,10 @@ static qdq_status tell_status(cli *c, const char *dir, qdq_error *err)
     return st;
 }
 
-/* --- tuning --------------------------------------------------------------------------------------------------------- */
+/* --- tuning ----------------------------------------------------------------------------------- */
 
-/* Random samples have the usual shape also where the model that is timed stays open, as it does for trtexec. */
+/* Random samples have the usual shape also where the model that is timed stays open, as it does for
+ * trtexec. */
 static qdq_status open_samples(autotune *t, qdq_error *err)
 {
     cli_quant_args q = t->a->quant;
@@ -82,7 +83,8 @@ static qdq_status load(autotune *t, qdq_error *err)
     QDQ_TRY(cli_model_load(t->c, t->path, &t->model, err));
     QDQ_TRY(cli_shapes_set(&q->set_shape, t->model, err));
     QDQ_TRY(cli_outputs_guard(
-        t->model, (const char *const[]){t->a->quant.cache_out, t->a->report, t->a->overlay}, 3, err));
+        t->model, (const char *const[]){t->a->quant.cache_out, t->a->report, t->a->overlay}, 3,
+        err));
     QDQ_TRY(cli_shapes_check(&q->shape.shapes, &t->model, 1, err));
     QDQ_TRY(cli_shapes_check(&t->range.opt, &t->model, 1, err));
     QDQ_TRY(cli_shapes_pick(t->c, &q->shape.shapes, t->model, &fitting, err));
@@ -114,7 +116,7 @@ static qdq_status tune(autotune *t, qdq_error *err)
     return cli_tune_run(t->c, &r, &o, err);
 }
 
-/* --- result --------------------------------------------------------------------------------------------------------- */
+/* --- result ----------------------------------------------------------------------------------- */
 
 static const char *in_folder(const autotune *t, const char *name)
 {
@@ -237,8 +239,8 @@ static qdq_status check_files(autotune *t, qdq_error *err)
                               {a->overlay, "--overlay", CLI_WRITES},
                               {a->quant.cache_out, "--cache-out", CLI_WRITES},
                               {a->store, "--store", CLI_WRITES}};
-    cli_file *list =
-        qdq_arena_array(&t->c->arena, CLI_TUNE_FILES + QDQ_COUNT(named) + a->qdq_baselines.n, sizeof *list);
+    cli_file *list = qdq_arena_array(
+        &t->c->arena, CLI_TUNE_FILES + QDQ_COUNT(named) + a->qdq_baselines.n, sizeof *list);
     size_t n;
 
     if (list == NULL)
@@ -258,7 +260,8 @@ static qdq_status check(autotune *t, qdq_error *err)
     QDQ_TRY(cli_quant_max_drop(&a->quant, &t->max_drop, err));
     QDQ_TRY(cli_tune_check_folder(a->output, t->path, "the model", a->force, err));
     for (size_t i = 0; i < a->qdq_baselines.n; i++)
-        QDQ_TRY(cli_tune_check_folder(a->output, a->qdq_baselines.at[i], "a Q/DQ baseline", a->force, err));
+        QDQ_TRY(cli_tune_check_folder(a->output, a->qdq_baselines.at[i], "a Q/DQ baseline",
+                                      a->force, err));
     QDQ_TRY(check_files(t, err));
     if (a->quant.cache_out != NULL)
         QDQ_TRY(cli_path_check(a->quant.cache_out, a->force, err));
@@ -303,89 +306,122 @@ const cli_command cmd_autotune = {
     .max_operands = 1,
     .summary = "find by measuring which Q/DQ make a model faster",
     .about =
-        "Calibrates once, then tries placements of Q/DQ on the engine, each against the best so far in\n"
-        "interleaved pairs, and keeps what is faster for sure. Regions of the model that look alike are "
+        "Calibrates once, then tries placements of Q/DQ on the engine, each against the best so "
+        "far in\n"
+        "interleaved pairs, and keeps what is faster for sure. Regions of the model that look "
+        "alike are "
         "decided\n"
-        "alike; with --mode subgraph, what the engine computes in one layer is, in a dozen builds at most, "
+        "alike; with --mode subgraph, what the engine computes in one layer is, in a dozen builds "
+        "at most, "
         "which suits\n"
-        "large models. At the end the file that was written is measured against the model as it came and "
+        "large models. At the end the file that was written is measured against the model as it "
+        "came and "
         "against "
         "the\n"
-        "rules' plan: the best of the three is DIR/model.onnx, so that it is never slower. A model with "
+        "rules' plan: the best of the three is DIR/model.onnx, so that it is never slower. A model "
+        "with "
         "open\n"
-        "dimensions is also measured with the other shapes: fixed by the engine as the samples are, or open "
+        "dimensions is also measured with the other shapes: fixed by the engine as the samples "
+        "are, or open "
         "if\n"
-        "--shape fixes them. It must be slower in neither. docs/autotune.md says how it decides and how to "
+        "--shape fixes them. It must be slower in neither. docs/autotune.md says how it decides "
+        "and how to "
         "read\n"
         "the result.\n"
         "\n"
-        "The verdict is 'tuned', 'rules' (nothing beat the rules' plan), 'baseline' (nothing beat a file of\n"
-        "--qdq-baseline, which is then DIR/model.onnx as it was given) or 'float' (nothing beat the model "
+        "The verdict is 'tuned', 'rules' (nothing beat the rules' plan), 'baseline' (nothing beat "
+        "a file of\n"
+        "--qdq-baseline, which is then DIR/model.onnx as it was given) or 'float' (nothing beat "
+        "the model "
         "as it\n"
-        "came); the exit code is 0 with each. A file of --qdq-baseline that misses the goal, or that the "
+        "came); the exit code is 0 with each. A file of --qdq-baseline that misses the goal, or "
+        "that the "
         "engine\n"
-        "computes wrongly, is told with its figures and not taken; of one with other weights than MODEL only "
+        "computes wrongly, is told with its figures and not taken; of one with other weights than "
+        "MODEL only "
         "the\n"
         "placement is tried. Without --calib scales come from random data: then the result\n"
-        "shows placement only, and the last line says so. With real data the goal is 20 dB for every "
+        "shows placement only, and the last line says so. With real data the goal is 20 dB for "
+        "every "
         "output;\n"
-        "--min-sqnr and --max-drop set another one, --min-sqnr 0 none. Nothing that misses the goal is "
+        "--min-sqnr and --max-drop set another one, --min-sqnr 0 none. Nothing that misses the "
+        "goal is "
         "kept,\n"
         "however fast it is: then the verdict is 'float', with the reason.\n"
         "\n"
-        "DIR gets model.onnx (at every moment the best so far), plan.json, report.json, report.html,\n"
-        "patterns.yaml (for --pattern-cache; not with --mode subgraph), baseline.onnx, tune.db and logs;\n"
-        "with --mode subgraph model_raw.onnx (what was proposed first), MODEL.fp32.graph.json (the engine's\n"
-        "layers) and autotune_cache.json; with --pareto pareto/model_K.onnx and plan_K.json, the fastest "
+        "DIR gets model.onnx (at every moment the best so far), plan.json, report.json, "
+        "report.html,\n"
+        "patterns.yaml (for --pattern-cache; not with --mode subgraph), baseline.onnx, tune.db and "
+        "logs;\n"
+        "with --mode subgraph model_raw.onnx (what was proposed first), MODEL.fp32.graph.json (the "
+        "engine's\n"
+        "layers) and autotune_cache.json; with --pareto pareto/model_K.onnx and plan_K.json, the "
+        "fastest "
         "first.\n"
         "Engines run in a process of their own: what crashes or hangs there costs one candidate.\n"
-        "Ctrl-C ends a run cleanly with exit code 130, a second one at once; in both cases the same\n"
+        "Ctrl-C ends a run cleanly with exit code 130, a second one at once; in both cases the "
+        "same\n"
         "command goes on with it, and measures nothing twice.\n"
         "'qdq autotune --status DIR' tells how a run stands, from another terminal, too.",
     .json =
-        "report.json: { \"mode\", \"engine\", \"baseline_ms\", \"rules_ms\", \"rules_why\", \"final_ms\", "
+        "report.json: { \"mode\", \"engine\", \"baseline_ms\", \"rules_ms\", \"rules_why\", "
+        "\"final_ms\", "
         "\"predicted_ms\",\n"
         "  \"speedup\", \"ci_low\", \"ci_high\", \"shapes\", \"other_shapes\",\n"
         "  \"builds\", \"timings\", \"ruled_out\", \"seconds\", \"verdict\",\n"
-        "  \"regions\", \"patterns\", \"min_detectable_gain\", \"sqnr_db\", \"worst\", \"judged_on\",\n"
+        "  \"regions\", \"patterns\", \"min_detectable_gain\", \"sqnr_db\", \"worst\", "
+        "\"judged_on\",\n"
         "  \"bound_db\", \"top1\", \"half_agreement\", \"placement_only\", "
         "\"resumed\",\n"
-        "  \"budget_used_up\", \"failed\", \"reason\", \"engine_check\", \"overruled\", \"types\" }.\n"
+        "  \"budget_used_up\", \"failed\", \"reason\", \"engine_check\", \"overruled\", \"types\" "
+        "}.\n"
         "  speedup: baseline_ms / final_ms\n"
-        "  in pairs, with its 95 % interval; shapes: \"open\" or \"fixed\", of these times; other_shapes: "
+        "  in pairs, with its 95 % interval; shapes: \"open\" or \"fixed\", of these times; "
+        "other_shapes: "
         "null, or { \"shapes\",\n"
-        "  \"not_measured\", \"baseline_ms\", \"final_ms\", \"speedup\", \"ci_low\", \"ci_high\" } of what "
+        "  \"not_measured\", \"baseline_ms\", \"final_ms\", \"speedup\", \"ci_low\", \"ci_high\" } "
+        "of what "
         "was\n"
         "  written; builds: of whole models. reason: why something faster was not kept, or null.\n"
-        "  failed: [{ \"trial\", \"fault\", \"why\" }, ...], trials without a time; fault: \"model\" or "
+        "  failed: [{ \"trial\", \"fault\", \"why\" }, ...], trials without a time; fault: "
+        "\"model\" or "
         "\"machine\".\n"
         "  overruled: [{ \"rule\", \"op\", \"now\", \"nodes\" }, ...], rules of the target that "
         "measurements\n"
         "  overruled; now: \"8 bits\" or \"float\".\n"
-        "  types: [{ \"type\", \"instead_of\", \"tensors\", \"trial\", \"gain\" }, ...], tensors that got "
+        "  types: [{ \"type\", \"instead_of\", \"tensors\", \"trial\", \"gain\" }, ...], tensors "
+        "that got "
         "another "
         "type\n  of quantized values, and the number of the trial that decided.\n"
         "With --set-shape also \"set_shape\": [{\"input\", \"shape\"}].\n"
-        "With --qdq-baseline \"qdq_baselines\": [{ \"file\", \"result\", \"why\", \"ms\", \"speedup\", "
+        "With --qdq-baseline \"qdq_baselines\": [{ \"file\", \"result\", \"why\", \"ms\", "
+        "\"speedup\", "
         "\"ci_low\",\n"
-        "  \"ci_high\", \"sqnr_db\", \"accuracy\", \"agreement_db\", \"not_expressed\" }, ...]; result: "
+        "  \"ci_high\", \"sqnr_db\", \"accuracy\", \"agreement_db\", \"not_expressed\" }, ...]; "
+        "result: "
         "\"shipped\",\n"
         "  \"beaten\", \"misses the goal\", \"wrong\", \"failed\", \"placement\" or \"unknown\"; "
         "not_expressed: what the\n"
-        "  placements of this target cannot say of it: \"edges\", \"types\", \"scales\", \"weights\", "
+        "  placements of this target cannot say of it: \"edges\", \"types\", \"scales\", "
+        "\"weights\", "
         "\"gone\"\n  (edges of nodes that cleaning removes), \"other\".\n"
-        "With --mode subgraph \"strategy\", \"groups\", \"keys\", \"raw_ms\", \"kept\", \"rejected\", "
+        "With --mode subgraph \"strategy\", \"groups\", \"keys\", \"raw_ms\", \"kept\", "
+        "\"rejected\", "
         "\"undecided\"\n"
-        "instead of \"regions\" and \"patterns\", \"apart_builds\", \"not_apart\", \"apart_by\" and "
+        "instead of \"regions\" and \"patterns\", \"apart_builds\", \"not_apart\", \"apart_by\" "
+        "and "
         "\"decisions\":\n"
-        "  [{ \"group\", \"node\", \"scheme\", \"saves_us\", \"se_us\", \"verdict\" }, ...] of greedy.\n"
+        "  [{ \"group\", \"node\", \"scheme\", \"saves_us\", \"se_us\", \"verdict\" }, ...] of "
+        "greedy.\n"
         "With "
         "--pareto \"pareto\": [{ \"file\", \"plan\", \"ms\", "
         "\"ms_low\",\n"
-        "  \"ms_high\", \"predicted_ms\", \"sqnr_db\", \"accuracy\", \"nodes\", \"dominated\" }, ...], the "
+        "  \"ms_high\", \"predicted_ms\", \"sqnr_db\", \"accuracy\", \"nodes\", \"dominated\" }, "
+        "...], the "
         "fastest "
         "first.\n"
-        "With --status the same and \"state\": \"running\", \"interrupted\", \"failed\" (then \"error\" "
+        "With --status the same and \"state\": \"running\", \"interrupted\", \"failed\" (then "
+        "\"error\" "
         "says\n"
         "why) or \"finished\"; of a run that has not finished only what is known.",
     .example = "qdq autotune model.onnx -o tuned --calib photos --mean 127 --std 128 --time 10m",

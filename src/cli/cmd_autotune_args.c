@@ -1,5 +1,5 @@
-/* cmd_autotune_args.c - the options of autotune, one table for each theme, and what they mean together. What it shares
- * with quantize is in cli_quant.c. */
+/* cmd_autotune_args.c - the options of autotune, one table for each theme, and what they mean
+ * together. What it shares with quantize is in cli_quant.c. */
 #include "cli/cmd_autotune.h"
 
 #include <errno.h>
@@ -9,8 +9,9 @@
 
 #include "base/fail.h"
 
-static const char *const modes[] = {"region", "subgraph", NULL};            /* by qdq_tune_mode */
-static const char *const strategies[] = {"auto", "mincut", "greedy", NULL}; /* by qdq_tune_strategy */
+static const char *const modes[] = {"region", "subgraph", NULL}; /* by qdq_tune_mode */
+/* by qdq_tune_strategy */
+static const char *const strategies[] = {"auto", "mincut", "greedy", NULL};
 static const char *const types[] = {"target", "int8", "uint8", "fp8", NULL};
 static const char *const accepts[] = {"sequential", "strict", NULL};
 
@@ -217,7 +218,8 @@ static const cli_opt known_opts[] = {
      .kind = CLI_LIST,
      .offset = CLI_AT(autotune_args, qdq_baselines),
      .what = "FILE",
-     .help = "the same network with Q/DQ: measured as it is, shipped if nothing beats it; repeatable"},
+     .help =
+         "the same network with Q/DQ: measured as it is, shipped if nothing beats it; repeatable"},
     CLI_END,
 };
 
@@ -307,7 +309,7 @@ const cli_group cmd_autotune_groups[] = {
     {NULL, NULL, 0},
 };
 
-/* --- what they mean together ----------------------------------------------------------------------------------------- */
+/* --- what they mean together ------------------------------------------------------------------ */
 
 /* What would be found out after minutes of calibration is said at once. */
 static qdq_status check_readable(const char *path, qdq_error *err)
@@ -336,13 +338,13 @@ static qdq_status check_judging(const struct autotune_args *a, qdq_error *err)
     const char *judging = cli_quant_judging(&a->quant);
 
     if (judging != NULL && !a->quant.sqnr)
-        return qdq_fail(err, QDQ_E_USAGE, "found %s where nothing is held back to judge on: --no-sqnr",
-                        judging);
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found %s where nothing is held back to judge on: --no-sqnr", judging);
     return QDQ_OK;
 }
 
-/* An option that was given, and that means nothing in this mode; NULL: there is none. One that says its default is one that
- * was not given. */
+/* An option that was given, and that means nothing in this mode; NULL: there is none. One that says
+ * its default is one that was not given. */
 static const char *only_for_regions(const struct autotune_args *a)
 {
     const char *regions = cli_regions_given(&a->regions);
@@ -372,11 +374,13 @@ static qdq_status check_mode(const struct autotune_args *a, qdq_error *err)
         return qdq_fail(err, QDQ_E_USAGE, "found %s with --mode %s, where there are no %s", other,
                         modes[a->mode], by_region ? "fusion groups" : "regions");
     if (a->pareto > 0 && (!a->incremental || a->strategy == QDQ_TUNE_GREEDY))
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "found --pareto with greedy, expected --strategy mincut, which finds the front");
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "found --pareto with greedy, expected --strategy mincut, which finds the front");
     return !a->incremental && a->strategy == QDQ_TUNE_MINCUT
                ? qdq_fail(err, QDQ_E_USAGE,
-                          "found --no-incremental-validation with --strategy mincut, which merges no groups")
+                          "found --no-incremental-validation with --strategy mincut, which merges "
+                          "no groups")
                : QDQ_OK;
 }
 
@@ -430,7 +434,8 @@ static qdq_status fill_shares(const struct autotune_args *a, qdq_tune_opts *o, q
     return o->min_gain > 0 && o->min_gain < 0.5
                ? QDQ_OK
                : qdq_fail(err, QDQ_E_USAGE,
-                          "--min-gain: found '%s', expected more than 0%% and less than 50%%", a->min_gain);
+                          "--min-gain: found '%s', expected more than 0%% and less than 50%%",
+                          a->min_gain);
 }
 
 qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qdq_error *err)

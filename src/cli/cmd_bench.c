@@ -1,5 +1,6 @@
-/* cmd_bench.c - latency of models side by side, on one engine after the other. The library interleaves the rounds and makes the
- * intervals. What an engine refuses does not keep the rest from being measured. */
+/* cmd_bench.c - latency of models side by side, on one engine after the other. The library
+ * interleaves the rounds and makes the intervals. What an engine refuses does not keep the rest
+ * from being measured. */
 #include "cli/cmd_bench.h"
 
 #include <string.h>
@@ -63,7 +64,7 @@ static const cli_group groups[] = {
     {NULL, NULL, 0},
 };
 
-/* --- sessions ------------------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 static qdq_status ignore(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
@@ -74,7 +75,8 @@ static qdq_status ignore(void *ctx, const char *name, const qdq_array *a, qdq_er
 /* Of an engine that crashed, the message has the name. */
 static qdq_status at_engine(const bench_engine *e, qdq_status st, qdq_error *err)
 {
-    return st == QDQ_OK || st == QDQ_E_INTERRUPTED || (err != NULL && strncmp(err->text, "engine '", 8) == 0)
+    return st == QDQ_OK || st == QDQ_E_INTERRUPTED ||
+                   (err != NULL && strncmp(err->text, "engine '", 8) == 0)
                ? st
                : qdq_within(err, st, "engine '%s'", qdq_engine_get_info(e->engine)->name);
 }
@@ -94,8 +96,8 @@ static qdq_status run_once(const bench *b, const bench_engine *e, qdq_session *s
     return at_engine(e, st, err);
 }
 
-static qdq_status try_session(const bench *b, const bench_engine *e, size_t i, const qdq_session_opts *opts,
-                              qdq_error *err)
+static qdq_status try_session(const bench *b, const bench_engine *e, size_t i,
+                              const qdq_session_opts *opts, qdq_error *err)
 {
     qdq_session **s = &e->entry[i].session;
     qdq_status st = qdq_session_open(e->engine, b->models[i], opts, s, err);
@@ -134,15 +136,17 @@ static qdq_status open_session(const bench *b, const bench_engine *e, size_t i, 
     return cli_at_file(b->c->operand[i], st, err);
 }
 
-/* --- what is refused ------------------------------------------------------------------------------------------ */
+/* --- what is refused -------------------------------------------------------------------------- */
 
-/* What is wrong with an engine or a model on it; all else (a mistake on the command line, Ctrl-C, no memory) ends the command. */
+/* What is wrong with an engine or a model on it; all else (a mistake on the command line, Ctrl-C,
+ * no memory) ends the command. */
 static bool is_refusal(qdq_status st)
 {
     return st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED || st == QDQ_E_IO || st == QDQ_E_FORMAT;
 }
 
-/* Remembers a refusal in *failed; the first one is the command's result once all others are measured. */
+/* Remembers a refusal in *failed; the first one is the command's result once all others are
+ * measured. */
 static qdq_status note(bench *b, qdq_status st, const char **failed, qdq_error *err)
 {
     if (st == QDQ_OK || !is_refusal(st))
@@ -155,10 +159,10 @@ static qdq_status note(bench *b, qdq_status st, const char **failed, qdq_error *
     return QDQ_OK;
 }
 
-/* --- measuring ------------------------------------------------------------------------------------------------ */
+/* --- measuring -------------------------------------------------------------------------------- */
 
-static qdq_status time_some(const bench *b, const bench_engine *e, qdq_session *const *sessions, size_t n,
-                            unsigned rounds, qdq_bench_model *out, qdq_error *err)
+static qdq_status time_some(const bench *b, const bench_engine *e, qdq_session *const *sessions,
+                            size_t n, unsigned rounds, qdq_bench_model *out, qdq_error *err)
 {
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
 
@@ -201,7 +205,8 @@ static qdq_status drop(bench *b, bench_engine *e, size_t i, qdq_status st, qdq_e
     return QDQ_OK;
 }
 
-/* Timing them together failed, for the reason in *err. Each is asked alone which of them it was; if none, it was all. */
+/* Timing them together failed, for the reason in *err. Each is asked alone which of them it was; if
+ * none, it was all. */
 static qdq_status drop_failing(bench *b, bench_engine *e, qdq_error *err)
 {
     const qdq_error together = *err;
@@ -242,7 +247,7 @@ static qdq_status measure_on(bench *b, bench_engine *e, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------ */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static qdq_status add_engines(bench *b, const char *list, qdq_error *err)
 {
@@ -283,9 +288,10 @@ static qdq_status check_trtexec_args(bench *b, qdq_error *err)
             b->range.other = NULL;
     return b->range.other == NULL
                ? QDQ_OK
-               : qdq_fail(err, QDQ_E_USAGE,
-                          "found %s in --trtexec-args and no engine trtexec among those of --engine",
-                          b->range.other);
+               : qdq_fail(
+                     err, QDQ_E_USAGE,
+                     "found %s in --trtexec-args and no engine trtexec among those of --engine",
+                     b->range.other);
 }
 
 static qdq_status open_engine(bench *b, bench_engine *e, qdq_error *err)
@@ -309,13 +315,15 @@ static void warn_of_ones(const bench *b)
         for (size_t k = 0; qdq_model_input(b->models[i], k, &io); k++)
             for (int r = 1; r < io.rank && cli_is_assumed(&io, &b->shapes); r++)
                 if (io.dim[r] < 0) {
-                    cli_warn(&b->c->ui, "%s: open dimensions of input '%s' became 1 (--shape fixes them)",
+                    cli_warn(&b->c->ui,
+                             "%s: open dimensions of input '%s' became 1 (--shape fixes them)",
                              b->c->operand[i], io.name);
                     break;
                 }
 }
 
-/* All engines are opened first, so that a mistake in the last one's name costs no waiting for the others. */
+/* All engines are opened first, so that a mistake in the last one's name costs no waiting for the
+ * others. */
 static qdq_status measure(bench *b, qdq_error *err)
 {
     for (size_t i = 0; i < b->n_models; i++)
@@ -372,36 +380,49 @@ const cli_command cmd_bench = {
     .min_operands = 1,
     .max_operands = BENCH_MAX_MODELS,
     .summary = "measure the latency of models side by side",
-    .about =
-        "Measures models in interleaved rounds, so that drift of the machine hits all alike. The speed-up\n"
-        "of a model is the time of the first divided by its own: the median of paired rounds, with a\n"
-        "95 % interval. Input is random. Dimensions that neither the model nor --shape fixes are open for\n"
-        "the engine and 1 in the input; the output says so, and whether shapes were open or fixed. A model\n"
-        "that the engine runs without its optimizations alone is measured like that, and the output says\n"
-        "why.\n"
-        "\n"
-        "With several engines (--engine ort,openvino) each measures all models, one engine after the other,\n"
-        "and ratios are to the first model on the same engine. A comma separates only where the name of an\n"
-        "engine that 'qdq engines' lists comes behind it, with ':', ',' or nothing after the name; in an\n"
-        "argument it stays (sim:a,b.json), as it does behind a backslash (sim:a\\,ort). An engine in a\n"
-        "shared library comes first, or gets an --engine of its own.\n"
-        "\n"
-        "An engine that is not to be had, and a model that an engine refuses, are told with the reason; the\n"
-        "others are measured, and the exit code is that of the first of these failures: 5, or 3 where the\n"
-        "engine says that it does not support the model, 4 where a file of the engine cannot be read.",
-    .json =
-        "{ \"engine\", \"engine_version\", \"device\", \"spec\", \"failed\", \"threads\",\n"
-        "  \"models\": [{\"model\", \"median_ms\", \"p10_ms\", \"p90_ms\", \"runs\", "
-        "\"shapes\",\n"
-        "    \"unoptimized\", \"failed\"}],\n"
-        "  \"ratios\": [{\"model\", \"speedup\", \"ci_low\", \"ci_high\"}],\n"
-        "  \"run_as\": [{\"model\", \"input\", \"shape\"}] }\n"
-        "With several engines: { \"engines\": [...], \"run_as\" }, with such an object for each in the "
-        "list.\n"
-        "shapes: \"open\" where an input has a dimension that nothing fixes, else \"fixed\".\n"
-        "unoptimized: why the engine's optimizations are off for this model; null: they are on. failed: why\n"
-        "it was not measured, or why there is no such engine; null: it was. Ratios are null where the first\n"
-        "model was not measured.",
+    .about = "Measures models in interleaved rounds, so that drift of the machine hits all alike. "
+             "The speed-up\n"
+             "of a model is the time of the first divided by its own: the median of paired rounds, "
+             "with a\n"
+             "95 % interval. Input is random. Dimensions that neither the model nor --shape fixes "
+             "are open for\n"
+             "the engine and 1 in the input; the output says so, and whether shapes were open or "
+             "fixed. A model\n"
+             "that the engine runs without its optimizations alone is measured like that, and the "
+             "output says\n"
+             "why.\n"
+             "\n"
+             "With several engines (--engine ort,openvino) each measures all models, one engine "
+             "after the other,\n"
+             "and ratios are to the first model on the same engine. A comma separates only where "
+             "the name of an\n"
+             "engine that 'qdq engines' lists comes behind it, with ':', ',' or nothing after the "
+             "name; in an\n"
+             "argument it stays (sim:a,b.json), as it does behind a backslash (sim:a\\,ort). An "
+             "engine in a\n"
+             "shared library comes first, or gets an --engine of its own.\n"
+             "\n"
+             "An engine that is not to be had, and a model that an engine refuses, are told with "
+             "the reason; the\n"
+             "others are measured, and the exit code is that of the first of these failures: 5, or "
+             "3 where the\n"
+             "engine says that it does not support the model, 4 where a file of the engine cannot "
+             "be read.",
+    .json = "{ \"engine\", \"engine_version\", \"device\", \"spec\", \"failed\", \"threads\",\n"
+            "  \"models\": [{\"model\", \"median_ms\", \"p10_ms\", \"p90_ms\", \"runs\", "
+            "\"shapes\",\n"
+            "    \"unoptimized\", \"failed\"}],\n"
+            "  \"ratios\": [{\"model\", \"speedup\", \"ci_low\", \"ci_high\"}],\n"
+            "  \"run_as\": [{\"model\", \"input\", \"shape\"}] }\n"
+            "With several engines: { \"engines\": [...], \"run_as\" }, with such an object for "
+            "each in the "
+            "list.\n"
+            "shapes: \"open\" where an input has a dimension that nothing fixes, else \"fixed\".\n"
+            "unoptimized: why the engine's optimizations are off for this model; null: they are "
+            "on. failed: why\n"
+            "it was not measured, or why there is no such engine; null: it was. Ratios are null "
+            "where the first\n"
+            "model was not measured.",
     .example = "qdq bench model.onnx model.qdq.onnx --threads 1\n"
                "qdq bench model.onnx model.qdq.onnx --engine ort,openvino",
     .groups = groups,

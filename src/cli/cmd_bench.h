@@ -25,7 +25,8 @@ typedef struct bench_entry {
     const char *failed;      /* why it was not measured; NULL: it was */
     const char *unoptimized; /* why the engine's optimizations are off; NULL: they are not */
     bool open;               /* an input has a dim that neither the model nor --shape fixes */
-    qdq_bench_model time;    /* speedup, ci_low and ci_high are 0 where the first model was not measured */
+    /* speedup, ci_low and ci_high are 0 where the first model was not measured */
+    qdq_bench_model time;
 } bench_entry;
 
 typedef struct bench_engine {

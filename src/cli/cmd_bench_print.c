@@ -1,9 +1,10 @@
-/* cmd_bench_print.c - what bench measured, as a table or as JSON. One engine is as it is; several are a column, and a list. */
+/* cmd_bench_print.c - what bench measured, as a table or as JSON. One engine is as it is; several
+ * are a column, and a list. */
 #include "cli/cmd_bench.h"
 
 #include "base/fail.h"
 
-/* --- JSON ----------------------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static json_t *dims_json(cli_json *j, const qdq_io *io)
 {
@@ -109,7 +110,7 @@ static qdq_status print_json(const bench *b, qdq_error *err)
     return cli_json_print(&j, root, err);
 }
 
-/* --- text ----------------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static void print_assumed(const bench *b)
 {
@@ -124,8 +125,8 @@ static void print_assumed(const bench *b)
                 continue;
             cli_shape_text(&io, &none, false, declared, sizeof declared);
             cli_shape_text(&io, &none, true, run, sizeof run);
-            printf("%s: input '%s' is %s, run as %s (--shape fixes it)\n", b->c->operand[i], io.name,
-                   declared, run);
+            printf("%s: input '%s' is %s, run as %s (--shape fixes it)\n", b->c->operand[i],
+                   io.name, declared, run);
         }
 }
 
@@ -138,7 +139,10 @@ static const char *shapes_of(const bench *b, const bench_engine *e)
         open = open || (e->entry[i].failed == NULL && e->entry[i].open);
         fixed = fixed || (e->entry[i].failed == NULL && !e->entry[i].open);
     }
-    return open && fixed ? ", shapes open and fixed" : open ? ", shapes open" : fixed ? ", shapes fixed" : "";
+    return open && fixed ? ", shapes open and fixed"
+           : open        ? ", shapes open"
+           : fixed       ? ", shapes fixed"
+                         : "";
 }
 
 static void print_engines(const bench *b)
@@ -150,8 +154,8 @@ static void print_engines(const bench *b)
             continue;
         }
         const qdq_engine_info *info = qdq_engine_get_info(e->engine);
-        printf("engine %s %s on %s, %d thread%s%s\n", info->name, info->version, info->device, b->threads,
-               cli_plural((size_t)b->threads), shapes_of(b, e));
+        printf("engine %s %s on %s, %d thread%s%s\n", info->name, info->version, info->device,
+               b->threads, cli_plural((size_t)b->threads), shapes_of(b, e));
     }
 }
 

@@ -1,4 +1,5 @@
-/* cmd_bug.c - `qdq __bug`: what a defect looks like to a script. Nothing else can provoke it on purpose. */
+/* cmd_bug.c - `qdq __bug`: what a defect looks like to a script. Nothing else can provoke it on
+ * purpose. */
 #include "base/fail.h"
 #include "cli/cli.h"
 

@@ -1,5 +1,5 @@
-/* cmd_check.c - the verifier's findings and, with a target, those about quantization. Errors make the answer no,
- * warnings only with --strict. */
+/* cmd_check.c - the verifier's findings and, with a target, those about quantization. Errors make
+ * the answer no, warnings only with --strict. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -111,7 +111,7 @@ static size_t count_errors(const qdq_finding *f, size_t n)
     return errors;
 }
 
-/* --- JSON -------------------------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static json_t *target_json(cli_json *j, const struct check_args *a, const qdq_target_check *t)
 {
@@ -145,8 +145,9 @@ static json_t *target_json(cli_json *j, const struct check_args *a, const qdq_ta
     return root;
 }
 
-static qdq_status print_json(const struct check_args *a, const char *path, const qdq_finding *f, size_t n,
-                             const qdq_target_check *t, const ran *r, const cli_groups *g, qdq_error *err)
+static qdq_status print_json(const struct check_args *a, const char *path, const qdq_finding *f,
+                             size_t n, const qdq_target_check *t, const ran *r, const cli_groups *g,
+                             qdq_error *err)
 {
     cli_json j = {false};
     json_t *root = json_object();
@@ -171,7 +172,7 @@ static qdq_status print_json(const struct check_args *a, const char *path, const
     return cli_json_print(&j, root, err);
 }
 
-/* --- text -------------------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 /* `what`: "" where nothing but the model as such is checked. */
 static void print_text(const char *path, const char *what, const qdq_finding *f, size_t n)
@@ -180,8 +181,8 @@ static void print_text(const char *path, const char *what, const qdq_finding *f,
 
     for (size_t i = 0; i < n; i++)
         printf("%s: %s\n", f[i].is_error ? "error" : "warning", f[i].text);
-    printf("%s%s: %zu error%s, %zu warning%s\n", path, what, errors, errors == 1 ? "" : "s", warnings,
-           warnings == 1 ? "" : "s");
+    printf("%s%s: %zu error%s, %zu warning%s\n", path, what, errors, errors == 1 ? "" : "s",
+           warnings, warnings == 1 ? "" : "s");
 }
 
 /* "412 k", "1.2 M"; "" for 0. */
@@ -195,8 +196,8 @@ static const char *amount(cli *c, uint64_t n)
     return text != NULL ? text : "";
 }
 
-static qdq_status print_target(cli *c, const char *path, const char *target, const qdq_target_check *t,
-                               qdq_error *err)
+static qdq_status print_target(cli *c, const char *path, const char *target,
+                               const qdq_target_check *t, qdq_error *err)
 {
     cli_table table = {.arena = &c->arena, .columns = t->proven ? "lllrrl" : "lllrl"};
 
@@ -227,11 +228,11 @@ static qdq_status print_target(cli *c, const char *path, const char *target, con
     }
     QDQ_TRY(cli_table_print(&table, stdout, err));
     size_t warnings = t->n - t->n_errors;
-    printf(
-        "%s, on %s: %zu error%s, %zu warning%s; %zu Q and DQ, %zu node%s next to them in 8 bits%s, %zu not",
-        path, target, t->n_errors, t->n_errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s",
-        t->n_quantizers, t->n_fused, t->n_fused == 1 ? "" : "s",
-        t->proven ? ", proven by the engine's kernels" : "", t->n_unfused);
+    printf("%s, on %s: %zu error%s, %zu warning%s; %zu Q and DQ, %zu node%s next to them in 8 "
+           "bits%s, %zu not",
+           path, target, t->n_errors, t->n_errors == 1 ? "" : "s", warnings,
+           warnings == 1 ? "" : "s", t->n_quantizers, t->n_fused, t->n_fused == 1 ? "" : "s",
+           t->proven ? ", proven by the engine's kernels" : "", t->n_unfused);
     if (t->n_weights > 0)
         printf(", %zu with codes for the weight alone", t->n_weights);
     if (t->converted > 0)
@@ -243,7 +244,7 @@ static qdq_status print_target(cli *c, const char *path, const char *target, con
     return QDQ_OK;
 }
 
-/* --- run --------------------------------------------------------------------------------------------------------- */
+/* --- run -------------------------------------------------------------------------------------- */
 
 static qdq_status check_options(const struct check_args *a, qdq_error *err)
 {
@@ -252,14 +253,15 @@ static qdq_status check_options(const struct check_args *a, qdq_error *err)
     if (a->data != NULL && a->engine.engine == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --data without --engine");
     if (a->target == NULL && (a->set.n > 0 || a->cpu != QDQ_CPU_AUTO))
-        return qdq_fail(err, QDQ_E_USAGE, "found %s without --target", a->set.n > 0 ? "--set" : "--cpu");
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --target",
+                        a->set.n > 0 ? "--set" : "--cpu");
     if (a->target == NULL && a->engine.engine == NULL && a->shape.shapes.n > 0)
         return qdq_fail(err, QDQ_E_USAGE, "found --shape without --target or --engine");
     return QDQ_OK;
 }
 
-static qdq_status check_target(cli *c, const struct check_args *a, qdq_engine *engine, const qdq_model *m,
-                               qdq_target_check **out, qdq_error *err)
+static qdq_status check_target(cli *c, const struct check_args *a, qdq_engine *engine,
+                               const qdq_model *m, qdq_target_check **out, qdq_error *err)
 {
     qdq_check_opts opts = QDQ_CHECK_OPTS_INIT;
     const cli_format_args format = {.set = a->set};
@@ -279,11 +281,11 @@ static qdq_status check_target(cli *c, const struct check_args *a, qdq_engine *e
 }
 
 /* Does the engine compute what the model says? */
-static qdq_status check_computed(cli *c, const struct check_args *a, qdq_engine *engine, const qdq_model *m,
-                                 ran *out, qdq_error *err)
+static qdq_status check_computed(cli *c, const struct check_args *a, qdq_engine *engine,
+                                 const qdq_model *m, ran *out, qdq_error *err)
 {
-    const cli_data_request request = {a->data != NULL ? a->data : "random:0", &a->form, &a->shape.shapes,
-                                      NULL, 0};
+    const cli_data_request request = {a->data != NULL ? a->data : "random:0", &a->form,
+                                      &a->shape.shapes, NULL, 0};
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
     qdq_data *data = NULL;
 
@@ -362,47 +364,63 @@ const cli_command cmd_check = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "verify a model, and say what of its quantization will not fuse",
-    .about =
-        "Verifies a model and prints what is wrong and where. The exit code is 1 if there is an error;\n"
-        "warnings change it only with --strict. A file that cannot be read as a model at all is exit code "
-        "3.\n"
-        "\n"
-        "With --target the quantization of a sound model is checked, too, whoever made it: scales and zero\n"
-        "points, Q and DQ without each other, biases and weights that kernels would compute wrong numbers\n"
-        "with, and every node next to Q/DQ that will run in float on that target: why, and how many "
-        "elements\n"
-        "Q and DQ turn over for nothing. With --engine the kernels that the engine runs on random input "
-        "decide,\n"
-        "and their time is given. Wrong numbers are errors, what does not fuse is a warning; Q and DQ at "
-        "the\n"
-        "borders of what runs in float are neither. The kinds of findings: docs/check.md.\n"
-        "\n"
-        "--engine runs the model on that engine, and on a reference as it is written: ONNX Runtime without\n"
-        "optimizations, or qdq's evaluator. If an output differs, that is an error, which names the first\n"
-        "wrong node and its form. Open dims stay open unless --shape fixes them.\n"
-        "\n"
-        "--layer-info reads what 'trtexec --exportLayerInfo=FILE --profilingVerbosity=detailed' wrote for "
-        "this\n"
-        "model and prints, for every layer of the engine, its kernel, the type of what it reads and gives, "
-        "its\n"
-        "time if --layer-profile has it, and its nodes; a layer that reads 8 bits and gives float is a "
-        "warning,\n"
-        "with the QuantizeLinear that is missing behind it. 'qdq inspect --groups' asks an engine that is "
-        "here.",
-    .json = "{ \"model\", \"errors\", \"warnings\", \"findings\": [{\"level\": \"error\", \"text\"}],\n"
-            "  \"quantization\": {\"target\", \"proven\", \"quantizers\", \"fused\", \"unfused\",\n"
-            "    \"weights_alone\", \"errors\", \"converted\",\n"
-            "    \"microseconds\", \"findings\": [{\"level\", \"kind\", \"op\", \"node\", \"why\",\n"
-            "    \"measured\", "
-            "\"converted\", "
-            "\"microseconds\"}]},\n"
-            "  \"engine_check\": {\"engine\", \"version\", \"result\": \"right\", \"wrong\" or \"unknown\", "
-            "\"reference\",\n"
-            "    \"data\", \"n_samples\", \"open_dims\", \"output\", \"axis\", \"index\", \"agreement_db\",\n"
-            "    \"equal\", \"engine_db\", \"reference_db\", \"op\", \"node\", \"form\", \"saturates\", "
-            "\"not_compared\",\n"
-            "    \"why\"}, with --engine,\n"
-            "  \"executed\": as 'inspect --groups' has it, with --layer-info }",
+    .about = "Verifies a model and prints what is wrong and where. The exit code is 1 if there is "
+             "an error;\n"
+             "warnings change it only with --strict. A file that cannot be read as a model at all "
+             "is exit code "
+             "3.\n"
+             "\n"
+             "With --target the quantization of a sound model is checked, too, whoever made it: "
+             "scales and zero\n"
+             "points, Q and DQ without each other, biases and weights that kernels would compute "
+             "wrong numbers\n"
+             "with, and every node next to Q/DQ that will run in float on that target: why, and "
+             "how many "
+             "elements\n"
+             "Q and DQ turn over for nothing. With --engine the kernels that the engine runs on "
+             "random input "
+             "decide,\n"
+             "and their time is given. Wrong numbers are errors, what does not fuse is a warning; "
+             "Q and DQ at "
+             "the\n"
+             "borders of what runs in float are neither. The kinds of findings: docs/check.md.\n"
+             "\n"
+             "--engine runs the model on that engine, and on a reference as it is written: ONNX "
+             "Runtime without\n"
+             "optimizations, or qdq's evaluator. If an output differs, that is an error, which "
+             "names the first\n"
+             "wrong node and its form. Open dims stay open unless --shape fixes them.\n"
+             "\n"
+             "--layer-info reads what 'trtexec --exportLayerInfo=FILE "
+             "--profilingVerbosity=detailed' wrote for "
+             "this\n"
+             "model and prints, for every layer of the engine, its kernel, the type of what it "
+             "reads and gives, "
+             "its\n"
+             "time if --layer-profile has it, and its nodes; a layer that reads 8 bits and gives "
+             "float is a "
+             "warning,\n"
+             "with the QuantizeLinear that is missing behind it. 'qdq inspect --groups' asks an "
+             "engine that is "
+             "here.",
+    .json =
+        "{ \"model\", \"errors\", \"warnings\", \"findings\": [{\"level\": \"error\", \"text\"}],\n"
+        "  \"quantization\": {\"target\", \"proven\", \"quantizers\", \"fused\", \"unfused\",\n"
+        "    \"weights_alone\", \"errors\", \"converted\",\n"
+        "    \"microseconds\", \"findings\": [{\"level\", \"kind\", \"op\", \"node\", \"why\",\n"
+        "    \"measured\", "
+        "\"converted\", "
+        "\"microseconds\"}]},\n"
+        "  \"engine_check\": {\"engine\", \"version\", \"result\": \"right\", \"wrong\" or "
+        "\"unknown\", "
+        "\"reference\",\n"
+        "    \"data\", \"n_samples\", \"open_dims\", \"output\", \"axis\", \"index\", "
+        "\"agreement_db\",\n"
+        "    \"equal\", \"engine_db\", \"reference_db\", \"op\", \"node\", \"form\", "
+        "\"saturates\", "
+        "\"not_compared\",\n"
+        "    \"why\"}, with --engine,\n"
+        "  \"executed\": as 'inspect --groups' has it, with --layer-info }",
     .example = "qdq check model.onnx && echo sound\n"
                "qdq check model.qdq.onnx --target ort-cpu --engine ort\n"
                "qdq check model.qdq.onnx --engine openvino --data test.npz",

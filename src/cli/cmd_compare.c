@@ -97,7 +97,8 @@ static qdq_status print_json(const comparison *p, qdq_error *err)
     if (p->layers != NULL)
         cli_layers_json(&j, p->layers, root);
     cli_json_set(&j, root, "samples", json_integer((json_int_t)r->samples));
-    qdq_status st = cli_data_json_shapes(p->data, p->model_a, &p->a->shape.shapes, &j, assumed, err);
+    qdq_status st =
+        cli_data_json_shapes(p->data, p->model_a, &p->a->shape.shapes, &j, assumed, err);
     cli_json_set(&j, root, "run_as", assumed);
     if (st != QDQ_OK) {
         json_decref(root);
@@ -135,7 +136,8 @@ static void check_goal(cli *c, const qdq_compare_result *r, double min_sqnr)
     if (low == NULL)
         return;
     snprintf(line, sizeof line, "output '%s'%s: %s, expected at least %g", low->name,
-             qdq_compare_place(low, place, sizeof place), cli_worst_text(low, text, sizeof text), min_sqnr);
+             qdq_compare_place(low, place, sizeof place), cli_worst_text(low, text, sizeof text),
+             min_sqnr);
     cli_ui_log(&c->ui, QDQ_LOG_ERROR, line);
 }
 
@@ -143,7 +145,8 @@ static qdq_status compare(comparison *p, qdq_error *err)
 {
     const struct compare_args *a = p->a;
     cli *c = p->c;
-    const cli_data_request request = {a->spec, &a->data, &a->shape.shapes, a->labels, (size_t)a->samples};
+    const cli_data_request request = {a->spec, &a->data, &a->shape.shapes, a->labels,
+                                      (size_t)a->samples};
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
     cli_shapes mine;
 
@@ -158,11 +161,13 @@ static qdq_status compare(comparison *p, qdq_error *err)
     opts.n_shapes = mine.n;
     opts.job = &c->job;
     QDQ_TRY(cli_at_file(
-        c->operand[1], qdq_compare(p->engine, p->model_a, p->model_b, p->data, &opts, &p->result, err), err));
+        c->operand[1],
+        qdq_compare(p->engine, p->model_a, p->model_b, p->data, &opts, &p->result, err), err));
     if (a->per_tensor)
         QDQ_TRY(cli_at_file(
             c->operand[1],
-            qdq_compare_layers(p->engine, p->model_a, p->model_b, p->data, &opts, &p->layers, err), err));
+            qdq_compare_layers(p->engine, p->model_a, p->model_b, p->data, &opts, &p->layers, err),
+            err));
     cli_ui_clear(&c->ui);
     QDQ_TRY(c->json ? print_json(p, err) : print_text(p, err));
     if (a->min_sqnr != 0)
@@ -175,7 +180,8 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     comparison p = {.c = c, .a = args};
 
     if (p.a->spec == NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "found no --data, expected DATA, as test.npz or random:2");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found no --data, expected DATA, as test.npz or random:2");
     qdq_status st = compare(&p, err);
     qdq_free(p.result);
     qdq_free(p.layers);
@@ -195,36 +201,51 @@ const cli_command cmd_compare = {
     .summary = "compare the outputs of two models on data",
     .about =
         "Runs two models on the same data and tells how far their outputs are apart: SQNR in dB\n"
-        "(10 log10 of sum a^2 / sum (a-b)^2), cosine, largest error, and with --labels the accuracy of "
+        "(10 log10 of sum a^2 / sum (a-b)^2), cosine, largest error, and with --labels the "
+        "accuracy of "
         "both.\n"
-        "'top-1': share of rows with the same largest score, where rows are scores of classes. 'at 0.5':\n"
-        "share of elements on the same side of 0.5, where all of A's lie in [0, 1]. An output that is zero\n"
+        "'top-1': share of rows with the same largest score, where rows are scores of classes. 'at "
+        "0.5':\n"
+        "share of elements on the same side of 0.5, where all of A's lie in [0, 1]. An output that "
+        "is zero\n"
         "or not finite everywhere proves nothing: it has no signal, and misses every --min-sqnr.\n"
         "\n"
-        "'worst slice' is the least SQNR over slices of an output along one axis: the axis, not the batch,\n"
-        "with the fewest entries above 1, at most 128. Neighbouring slices whose ranges differ by less than\n"
-        "a factor of 8 form a group. The signal of a slice is its power, but at least its group's mean.\n"
-        "'bound' is a lower bound of the worst SQNR on as many other samples (one-sided 90 %, jackknife). "
+        "'worst slice' is the least SQNR over slices of an output along one axis: the axis, not "
+        "the batch,\n"
+        "with the fewest entries above 1, at most 128. Neighbouring slices whose ranges differ by "
+        "less than\n"
+        "a factor of 8 form a group. The signal of a slice is its power, but at least its group's "
+        "mean.\n"
+        "'bound' is a lower bound of the worst SQNR on as many other samples (one-sided 90 %, "
+        "jackknife). "
         "For\n"
         "scores in [0, 1] it includes the error that undecided samples would show.\n"
         "\n"
-        "--per-tensor matches the tensors inside both models by name, through Q and DQ. What lies between\n"
-        "them is a layer. Each layer of B with Q/DQ also runs alone, on the values that A has in front of "
+        "--per-tensor matches the tensors inside both models by name, through Q and DQ. What lies "
+        "between\n"
+        "them is a layer. Each layer of B with Q/DQ also runs alone, on the values that A has in "
+        "front of "
         "it:\n"
-        "'introduced' is how far its result y' is off, 10 log10 of sum y^2 / sum (y-y')^2, and what earlier\n"
-        "layers did is not in it. 'SQNR' is that of the tensor in the run of all of B, 'as read' behind its "
+        "'introduced' is how far its result y' is off, 10 log10 of sum y^2 / sum (y-y')^2, and "
+        "what earlier\n"
+        "layers did is not in it. 'SQNR' is that of the tensor in the run of all of B, 'as read' "
+        "behind its "
         "Q\n"
-        "and DQ. The Q/DQ in front of a layer belong to it. The layer that introduces most comes first.",
+        "and DQ. The Q/DQ in front of a layer belong to it. The layer that introduces most comes "
+        "first.",
     .json =
         "{ \"outputs\": [{\"name\", \"sqnr_db\", \"worst_db\", \"axis\", \"index\", \"bound_db\", "
         "\"cosine\",\n"
         "  \"max_abs\", \"top1\", \"half_agreement\", \"no_signal\"}], \"top1_agreement\",\n"
         "  \"accuracy\": {\"a\", \"b\"}, \"samples\", \"run_as\": [{\"input\", \"shape\"}] }, with "
         "--per-tensor\n"
-        "also \"layers\": [{\"node\", \"op\", \"quantized\", \"error\", \"introduced_sqnr_db\", \"tensor\",\n"
-        "  \"sqnr_db\", \"cosine\", \"max_abs\", \"read_sqnr_db\"}] and \"unmatched\": {\"a\", \"b\"}; error "
+        "also \"layers\": [{\"node\", \"op\", \"quantized\", \"error\", \"introduced_sqnr_db\", "
+        "\"tensor\",\n"
+        "  \"sqnr_db\", \"cosine\", \"max_abs\", \"read_sqnr_db\"}] and \"unmatched\": {\"a\", "
+        "\"b\"}; error "
         "is\n"
-        "sum (y-y')^2 / sum y^2. null: undefined; equal outputs have sqnr_db null and \"equal\": true.",
+        "sum (y-y')^2 / sum y^2. null: undefined; equal outputs have sqnr_db null and \"equal\": "
+        "true.",
     .example = "qdq compare model.onnx model.qdq.onnx --data test.npz --labels label",
     .groups = groups,
     .args_size = sizeof(struct compare_args),

@@ -1,4 +1,5 @@
-/* cmd_copy.c - load and save; opset, input shapes and the place of the weights change only when asked. */
+/* cmd_copy.c - load and save; opset, input shapes and the place of the weights change only when
+ * asked. */
 #include "base/fail.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
@@ -62,8 +63,10 @@ const cli_command cmd_copy = {
     .max_operands = 1,
     .summary = "load and save, with another opset, shapes or place of the weights",
     .about =
-        "Loads a model and saves it; nothing is changed but what is asked for, fields that qdq does not\n"
-        "know included. Names that end in .onnxtxt are read and written as text, '-' is stdin or stdout.\n"
+        "Loads a model and saves it; nothing is changed but what is asked for, fields that qdq "
+        "does not\n"
+        "know included. Names that end in .onnxtxt are read and written as text, '-' is stdin or "
+        "stdout.\n"
         "\n"
         "--set-shape adapts a constant leading batch in Reshape and refuses what is inconsistent.\n"
         "--opset names an operator whose change is not implemented instead of stamping the number.",

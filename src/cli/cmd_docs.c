@@ -1,5 +1,6 @@
-/* cmd_docs.c - `qdq __docs md|man|passes|bash|zsh|fish`: the manual and shell completion from the tables that the
- * parser reads, so that they cannot differ from it. docs/cli.md, docs/man/qdq.1 and docs/passes.md are made here. */
+/* cmd_docs.c - `qdq __docs md|man|passes|bash|zsh|fish`: the manual and shell completion from the
+ * tables that the parser reads, so that they cannot differ from it. docs/cli.md, docs/man/qdq.1 and
+ * docs/passes.md are made here. */
 #include <string.h>
 
 #include "base/buf.h"

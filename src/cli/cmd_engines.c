@@ -63,7 +63,8 @@ static json_t *engine_json(cli_json *j, const qdq_engine_info *info)
             cli_json_add(j, can, json_string(capabilities[i].name));
     cli_json_set(j, entry, "fingerprint", cli_json_text(info->fingerprint));
     cli_json_set(j, entry, "capabilities", can);
-    cli_json_set(j, entry, "max_opset", info->max_opset == 0 ? json_null() : json_integer(info->max_opset));
+    cli_json_set(j, entry, "max_opset",
+                 info->max_opset == 0 ? json_null() : json_integer(info->max_opset));
     cli_json_set(j, entry, "max_ir", info->max_ir == 0 ? json_null() : json_integer(info->max_ir));
     return entry;
 }
@@ -126,7 +127,8 @@ static void add_missing(cli_json *j, json_t *root, cli_table *t, const char *nam
     cli_cell(t, "%s", name);
     cli_cell(t, "%s", help);
     cli_cell(t, "%s", "");
-    cli_cell(t, "%s: %s", why->code == QDQ_E_USAGE ? "needs an argument" : "not available", why->text);
+    cli_cell(t, "%s: %s", why->code == QDQ_E_USAGE ? "needs an argument" : "not available",
+             why->text);
 }
 
 static qdq_status show_all(cli *c, const struct engines_args *a, qdq_error *err)
@@ -140,7 +142,8 @@ static qdq_status show_all(cli *c, const struct engines_args *a, qdq_error *err)
     for (size_t i = 0; (args.engine = qdq_engine_name(i, &help)) != NULL; i++) {
         args.providers =
             cli_engine_takes_provider(args.engine) ? a->engine.providers : (cli_names){NULL, 0, 0};
-        args.trtexec_args = cli_engine_takes_trtexec_args(args.engine) ? a->engine.trtexec_args : NULL;
+        args.trtexec_args =
+            cli_engine_takes_trtexec_args(args.engine) ? a->engine.trtexec_args : NULL;
         qdq_error why = QDQ_ERROR_INIT;
         qdq_engine *e = NULL;
         if (cli_engine_open(c, &args, &e, &why) != QDQ_OK) {
@@ -157,19 +160,26 @@ static qdq_status show_all(cli *c, const struct engines_args *a, qdq_error *err)
     return cli_table_print(&table, stdout, err);
 }
 
-/* --- self-test ----------------------------------------------------------------------------------------------------- */
+/* --- self-test -------------------------------------------------------------------------------- */
 
-/* A weight, an epilogue, a residual, and Q/DQ around one of the two products: a little of what layers are made of. */
+/* A weight, an epilogue, a residual, and Q/DQ around one of the two products: a little of what
+ * layers are made of. */
 static const char small_model[] =
     "graph (float[1,16] x) => (float[1,16] y) <float[16,16] w = {"
-    "1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0, 0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0, 0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0, "
-    "0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0, 0,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0, 0,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0, "
-    "0,0,0,0,0,0,1,0,0,0,0,0,0,0,0,0, 0,0,0,0,0,0,0,1,0,0,0,0,0,0,0,0, 0,0,0,0,0,0,0,0,1,0,0,0,0,0,0,0, "
-    "0,0,0,0,0,0,0,0,0,1,0,0,0,0,0,0, 0,0,0,0,0,0,0,0,0,0,1,0,0,0,0,0, 0,0,0,0,0,0,0,0,0,0,0,1,0,0,0,0, "
-    "0,0,0,0,0,0,0,0,0,0,0,0,1,0,0,0, 0,0,0,0,0,0,0,0,0,0,0,0,0,1,0,0, 0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0, "
+    "1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0, 0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0, "
+    "0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0, "
+    "0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0, 0,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0, "
+    "0,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0, "
+    "0,0,0,0,0,0,1,0,0,0,0,0,0,0,0,0, 0,0,0,0,0,0,0,1,0,0,0,0,0,0,0,0, "
+    "0,0,0,0,0,0,0,0,1,0,0,0,0,0,0,0, "
+    "0,0,0,0,0,0,0,0,0,1,0,0,0,0,0,0, 0,0,0,0,0,0,0,0,0,0,1,0,0,0,0,0, "
+    "0,0,0,0,0,0,0,0,0,0,0,1,0,0,0,0, "
+    "0,0,0,0,0,0,0,0,0,0,0,0,1,0,0,0, 0,0,0,0,0,0,0,0,0,0,0,0,0,1,0,0, "
+    "0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0, "
     "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1}, float s = {0.05}, int8 z = {0}> {"
     " [\"/float/MatMul\"] a = MatMul(x, w) [\"/float/Relu\"] b = Relu(a)"
-    " [\"/quantized/Q\"] bq = QuantizeLinear(b, s, z) [\"/quantized/DQ\"] bd = DequantizeLinear(bq, s, z)"
+    " [\"/quantized/Q\"] bq = QuantizeLinear(b, s, z) [\"/quantized/DQ\"] bd = "
+    "DequantizeLinear(bq, s, z)"
     " [\"/weight/Q\"] wq = QuantizeLinear(w, s, z) [\"/weight/DQ\"] wd = DequantizeLinear(wq, s, z)"
     " [\"/quantized/MatMul\"] c = MatMul(bd, wd) [\"/residual/Add\"] y = Add(c, a) }";
 
@@ -327,16 +337,20 @@ const cli_command cmd_engines = {
     .min_operands = 0,
     .max_operands = 1,
     .summary = "list engines, versions and what they can do",
-    .about =
-        "Lists the engines with version, library and capabilities, or why one is not to be had here. With\n"
-        "a name, the exit code is 5 if that engine is not to be had. With --self-test it is tried out on a "
-        "small\n"
-        "model, step by step; the exit code is 5 if a step fails.",
-    .json = "[{ \"name\", \"available\": true, \"version\", \"library\", \"device\", \"fingerprint\",\n"
-            "   \"capabilities\": [...], \"max_opset\", \"max_ir\" },\n"
-            " { \"name\", \"available\": false, \"help\", \"reason\" }]; with a name: one of these objects",
-    .example = "qdq engines\nqdq engines trtexec --self-test -o report\nqdq engines ort --ort-library "
-               "/opt/ort/lib/libonnxruntime.so",
+    .about = "Lists the engines with version, library and capabilities, or why one is not to be "
+             "had here. With\n"
+             "a name, the exit code is 5 if that engine is not to be had. With --self-test it is "
+             "tried out on a "
+             "small\n"
+             "model, step by step; the exit code is 5 if a step fails.",
+    .json =
+        "[{ \"name\", \"available\": true, \"version\", \"library\", \"device\", \"fingerprint\",\n"
+        "   \"capabilities\": [...], \"max_opset\", \"max_ir\" },\n"
+        " { \"name\", \"available\": false, \"help\", \"reason\" }]; with a name: one of these "
+        "objects",
+    .example =
+        "qdq engines\nqdq engines trtexec --self-test -o report\nqdq engines ort --ort-library "
+        "/opt/ort/lib/libonnxruntime.so",
     .groups = groups,
     .args_size = sizeof(struct engines_args),
     .run = run,

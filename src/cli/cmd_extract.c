@@ -1,4 +1,5 @@
-/* cmd_extract.c - the part of a model between named values, or what an engine computes in one layer. */
+/* cmd_extract.c - the part of a model between named values, or what an engine computes in one
+ * layer. */
 #include <inttypes.h>
 
 #include "base/fail.h"
@@ -75,7 +76,8 @@ static const cli_group groups[] = {
     {"groups of an engine", group_options, 0},
     {"shapes", cli_shape_opts, CLI_AT(extract_args, shape)},
     {"", cli_range_opts, CLI_AT(extract_args, range)},
-    {"engine", cli_engine_opts + 1, CLI_AT(extract_args, engine)}, /* --engine is among those above */
+    /* --engine is among those above */
+    {"engine", cli_engine_opts + 1, CLI_AT(extract_args, engine)},
     {"", cli_trtexec_opts, CLI_AT(extract_args, engine)},
     {"output", cli_output_opts, CLI_AT(extract_args, out)},
     {"options", cli_common_opts, 0},
@@ -106,7 +108,8 @@ static qdq_status extract(cli *c, const struct extract_args *a, const qdq_model 
 
     QDQ_TRY(names_or_all(c, &a->inputs, m, qdq_model_input, &in, err));
     QDQ_TRY(names_or_all(c, &a->outputs, m, qdq_model_output, &out, err));
-    QDQ_TRY(cli_at_file(c->operand[0], qdq_model_extract(m, in.at, in.n, out.at, out.n, &part, err), err));
+    QDQ_TRY(cli_at_file(c->operand[0], qdq_model_extract(m, in.at, in.n, out.at, out.n, &part, err),
+                        err));
     qdq_status st = cli_model_save(c, part, &a->out, err);
     if (st == QDQ_E_FORMAT) /* the model itself is not sound */
         st = cli_at_file(c->operand[0], st, err);
@@ -121,7 +124,8 @@ static qdq_status read_number(const char *text, size_t *n, qdq_error *err)
     *n = 0;
     for (const char *p = text; *p != '\0' || p == text; p++) {
         if (*p < '0' || *p > '9' || p - text > 8)
-            return qdq_fail(err, QDQ_E_USAGE, "--group: found '%s', expected the number of a group", text);
+            return qdq_fail(err, QDQ_E_USAGE, "--group: found '%s', expected the number of a group",
+                            text);
         *n = *n * 10 + (size_t)(*p - '0');
     }
     return QDQ_OK;
@@ -143,7 +147,8 @@ static json_t *dims_json(cli_json *j, const int64_t *dim, int rank)
     return list;
 }
 
-static qdq_status print_json(cli *c, const struct extract_args *a, const group_part *p, qdq_error *err)
+static qdq_status print_json(cli *c, const struct extract_args *a, const group_part *p,
+                             qdq_error *err)
 {
     cli_json j = {false};
     json_t *root = cli_json_written(&j, c, a->out.output, p->model), *inputs = json_array();
@@ -162,7 +167,8 @@ static qdq_status print_json(cli *c, const struct extract_args *a, const group_p
     return cli_json_print(&j, root, err);
 }
 
-static void print_shape(const char *option, const qdq_fusion_input *in, const int64_t *dim, FILE *to)
+static void print_shape(const char *option, const qdq_fusion_input *in, const int64_t *dim,
+                        FILE *to)
 {
     fprintf(to, " %s %s=", option, in->name);
     for (int k = 0; k < in->rank; k++)
@@ -208,7 +214,8 @@ typedef struct source {
     cli_shapes usual, fixed; /* usual: of all inputs; fixed: those that the engine gets as shapes */
 } source;
 
-static qdq_status read_source(cli *c, const struct extract_args *a, qdq_model *m, source *s, qdq_error *err)
+static qdq_status read_source(cli *c, const struct extract_args *a, qdq_model *m, source *s,
+                              qdq_error *err)
 {
     cli_shapes fitting;
 
@@ -224,7 +231,8 @@ static qdq_status read_source(cli *c, const struct extract_args *a, qdq_model *m
 static qdq_status extract_group(cli *c, const struct extract_args *a, qdq_model *m, qdq_error *err)
 {
     source s;
-    const cli_groups_from from = {&s.engine, &s.fixed, cli_threads(a->threads), a->layer_info, NULL};
+    const cli_groups_from from = {&s.engine, &s.fixed, cli_threads(a->threads), a->layer_info,
+                                  NULL};
     qdq_fusion_extract_opts how = QDQ_FUSION_EXTRACT_OPTS_INIT;
     qdq_fusion_opts opts = QDQ_FUSION_OPTS_INIT;
     cli_groups g = {0};
@@ -246,7 +254,8 @@ static qdq_status extract_group(cli *c, const struct extract_args *a, qdq_model 
         opts.least = 1e-9; /* what an engine says of the model that it was given is of this model */
     qdq_status st = cli_groups_get(c, &from, m, 0, &g, &e, err);
     if (st == QDQ_OK) {
-        st = qdq_fusion_extract(m, g.group, g.n, &opts, group, &how, &part.model, &part.in, &part.n_in, err);
+        st = qdq_fusion_extract(m, g.group, g.n, &opts, group, &how, &part.model, &part.in,
+                                &part.n_in, err);
         st = cli_at_file(a->layer_info != NULL ? a->layer_info : c->operand[0], st, err);
     }
     if (st == QDQ_OK)
@@ -306,18 +315,26 @@ const cli_command cmd_extract = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "write a part of a model: between named values, or one group of an engine",
-    .about =
-        "Writes the part of a model that computes the outputs from the inputs. Inputs that do not cut all\n"
-        "paths are an error that names what is missing. A comma inside a name is written as '\\,'.\n"
-        "\n"
-        "--group N writes what an engine computes together, as 'qdq inspect --groups' lists it, as a model\n"
-        "that can be built and timed alone: with its constants, with names, types and symbolic dims as they\n"
-        "are. Computed shapes come along; one that begins outside of the group becomes the constant that it\n"
-        "is for --shape or --opt-shape. With a range of shapes (also the one in --trtexec-args, with any\n"
-        "engine) the shapes of its open inputs follow and are printed as options. A group that cannot be a\n"
-        "model of its own is refused with the reason.",
-    .json = "{ \"model\", \"output\", \"opset\", \"files\": [{\"path\", \"bytes\"}] }; with --group also\n"
-            "\"inputs\": [{\"name\", \"dynamic\", \"min\": [1, 64], \"opt\", \"max\"}]; null: not known",
+    .about = "Writes the part of a model that computes the outputs from the inputs. Inputs that do "
+             "not cut all\n"
+             "paths are an error that names what is missing. A comma inside a name is written as "
+             "'\\,'.\n"
+             "\n"
+             "--group N writes what an engine computes together, as 'qdq inspect --groups' lists "
+             "it, as a model\n"
+             "that can be built and timed alone: with its constants, with names, types and "
+             "symbolic dims as they\n"
+             "are. Computed shapes come along; one that begins outside of the group becomes the "
+             "constant that it\n"
+             "is for --shape or --opt-shape. With a range of shapes (also the one in "
+             "--trtexec-args, with any\n"
+             "engine) the shapes of its open inputs follow and are printed as options. A group "
+             "that cannot be a\n"
+             "model of its own is refused with the reason.",
+    .json = "{ \"model\", \"output\", \"opset\", \"files\": [{\"path\", \"bytes\"}] }; with "
+            "--group also\n"
+            "\"inputs\": [{\"name\", \"dynamic\", \"min\": [1, 64], \"opt\", \"max\"}]; null: not "
+            "known",
     .example = "qdq extract model.onnx -o head.onnx --inputs pool_out --outputs logits",
     .groups = groups,
     .args_size = sizeof(struct extract_args),

@@ -66,7 +66,8 @@ static qdq_status print_json(const struct import_args *a, const char *model, con
     return cli_json_print(&j, root, err);
 }
 
-static qdq_status write_plan(cli *c, const struct import_args *a, const qdq_plan *plan, qdq_error *err)
+static qdq_status write_plan(cli *c, const struct import_args *a, const qdq_plan *plan,
+                             qdq_error *err)
 {
     char *text = NULL;
 
@@ -118,15 +119,17 @@ const cli_command cmd_import = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "write the quantization that is in a model as a plan",
-    .about = "Writes the quantization that a model already has as a plan, which 'qdq quantize --plan' "
-             "applies to what\n"
-             "'qdq strip' makes of the model. Operators on codes (QLinearConv, QLinearMatMul, QGemm, "
-             "MatMulInteger, ...)\n"
-             "are taken apart first. What a plan cannot say, as scales that are computed, is listed.\n"
-             "\n"
-             "--encodings reads what AIMET exports beside a float model (versions 0.4.0 to 1.0.0), and makes "
-             "a plan\n"
-             "for MODEL of it.",
+    .about =
+        "Writes the quantization that a model already has as a plan, which 'qdq quantize --plan' "
+        "applies to what\n"
+        "'qdq strip' makes of the model. Operators on codes (QLinearConv, QLinearMatMul, QGemm, "
+        "MatMulInteger, ...)\n"
+        "are taken apart first. What a plan cannot say, as scales that are computed, is listed.\n"
+        "\n"
+        "--encodings reads what AIMET exports beside a float model (versions 0.4.0 to 1.0.0), and "
+        "makes "
+        "a plan\n"
+        "for MODEL of it.",
     .json = "{ \"model\", \"output\", \"tensors\", \"weights\", \"biases\", \"left_float\" }",
     .example = "qdq import model.qdq.onnx -o plan.json",
     .groups = groups,

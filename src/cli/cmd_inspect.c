@@ -1,4 +1,5 @@
-/* cmd_inspect.c - what a model holds, and what a target would do with it. The library writes all views. */
+/* cmd_inspect.c - what a model holds, and what a target would do with it. The library writes all
+ * views. */
 #include "cli/cmd_inspect.h"
 
 #include "base/fail.h"
@@ -72,12 +73,14 @@ static const cli_group groups[] = {
     {"regions", region_options, 0},
     {"", cli_region_opts, CLI_AT(inspect_args, region)},
     {"what an engine executes", cmd_inspect_group_opts, CLI_AT(inspect_args, groups)},
-    {"shapes", cli_shape_opts, CLI_AT(inspect_args, groups) + offsetof(cmd_inspect_groups_args, shape)},
+    {"shapes", cli_shape_opts,
+     CLI_AT(inspect_args, groups) + offsetof(cmd_inspect_groups_args, shape)},
     {"", cli_range_opts, CLI_AT(inspect_args, groups) + offsetof(cmd_inspect_groups_args, range)},
     {"engine", cli_engine_opts + 1,
      CLI_AT(inspect_args, groups) +
          offsetof(cmd_inspect_groups_args, engine)}, /* --engine is among those above */
-    {"", cli_trtexec_opts, CLI_AT(inspect_args, groups) + offsetof(cmd_inspect_groups_args, engine)},
+    {"", cli_trtexec_opts,
+     CLI_AT(inspect_args, groups) + offsetof(cmd_inspect_groups_args, engine)},
     {"formats of the target", cli_format_opts, CLI_AT(inspect_args, quant.format)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
@@ -87,19 +90,23 @@ static qdq_status print_why(cli *c, const qdq_why *w, qdq_error *err)
 {
     cli_json j = {false};
 
-    return c->json ? cli_json_print(&j, cli_why_json(&j, w), err) : cli_why_print(c, w, stdout, err);
+    return c->json ? cli_json_print(&j, cli_why_json(&j, w), err)
+                   : cli_why_print(c, w, stdout, err);
 }
 
-/* The target and the options that clean the model, as autotune has them where an engine is named. */
-static qdq_status open_target(cli *c, const struct inspect_args *a, qdq_target **target, qdq_quantize_opts *o,
-                              qdq_error *err)
+/* The target and the options that clean the model, as autotune has them where an engine is
+ * named. */
+static qdq_status open_target(cli *c, const struct inspect_args *a, qdq_target **target,
+                              qdq_quantize_opts *o, qdq_error *err)
 {
     const cli_engine_args *engine = &a->groups.engine;
-    const char *name = a->quant.target != NULL ? a->quant.target : cli_target_of_engine(engine->engine);
+    const char *name =
+        a->quant.target != NULL ? a->quant.target : cli_target_of_engine(engine->engine);
 
     o->job = &c->job;
     QDQ_TRY(cli_quant_fill_clean(c, &a->quant, o, err));
-    return cli_target_open(c, name, &a->quant.format, engine->engine != NULL ? engine : NULL, target, err);
+    return cli_target_open(c, name, &a->quant.format, engine->engine != NULL ? engine : NULL,
+                           target, err);
 }
 
 static qdq_status explain(cli *c, const struct inspect_args *a, const qdq_model *m, qdq_error *err)
@@ -119,18 +126,20 @@ static qdq_status explain(cli *c, const struct inspect_args *a, const qdq_model 
     return st;
 }
 
-static qdq_status view_regions(cli *c, const struct inspect_args *a, const qdq_model *m, char **text,
-                               qdq_error *err)
+static qdq_status view_regions(cli *c, const struct inspect_args *a, const qdq_model *m,
+                               char **text, qdq_error *err)
 {
-    qdq_regions_form form = a->dot ? QDQ_REGIONS_DOT : c->json ? QDQ_REGIONS_JSON : QDQ_REGIONS_TEXT;
+    qdq_regions_form form = a->dot    ? QDQ_REGIONS_DOT
+                            : c->json ? QDQ_REGIONS_JSON
+                                      : QDQ_REGIONS_TEXT;
     qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
     qdq_region_opts o = QDQ_REGION_OPTS_INIT;
     qdq_target *target = NULL;
 
     QDQ_TRY(open_target(c, a, &target, &quantize, err));
     cli_regions_fill(&a->region, &o);
-    qdq_status st =
-        qdq_regions_print(m, target, &quantize, &o, form, a->all_regions, a->common.verbose > 0, text, err);
+    qdq_status st = qdq_regions_print(m, target, &quantize, &o, form, a->all_regions,
+                                      a->common.verbose > 0, text, err);
     qdq_target_free(target);
     return cli_at_file(c->operand[0], st, err);
 }
@@ -151,7 +160,8 @@ static qdq_status check_views(const cli *c, const struct inspect_args *a, qdq_er
 
 static qdq_status check_options(const cli *c, const struct inspect_args *a, qdq_error *err)
 {
-    const char *cleaning = cli_quant_choice(&a->quant), *of_groups = cmd_inspect_groups_given(&a->groups),
+    const char *cleaning = cli_quant_choice(&a->quant),
+               *of_groups = cmd_inspect_groups_given(&a->groups),
                *regions = a->all_regions ? "--all-regions" : cli_regions_given(&a->region);
     const bool cleans = a->regions || a->why != NULL;
 
@@ -167,7 +177,8 @@ static qdq_status check_options(const cli *c, const struct inspect_args *a, qdq_
     return cli_quant_check_clean(&a->quant, err);
 }
 
-static qdq_status show(cli *c, const struct inspect_args *a, qdq_model *m, char **text, qdq_error *err)
+static qdq_status show(cli *c, const struct inspect_args *a, qdq_model *m, char **text,
+                       qdq_error *err)
 {
     const qdq_view view = a->dot ? QDQ_VIEW_DOT : c->json ? QDQ_VIEW_JSON : QDQ_VIEW_TEXT;
 
@@ -203,56 +214,76 @@ const cli_command cmd_inspect = {
     .max_operands = 1,
     .summary = "show what a model holds",
     .about =
-        "Shows versions, operators, inputs, outputs, weights and quantization of a model. No tensor is\n"
+        "Shows versions, operators, inputs, outputs, weights and quantization of a model. No "
+        "tensor is\n"
         "read, so this takes milliseconds whatever the size.\n"
         "\n"
         "--why NAME asks the rules of a target what they make of a node (named by its name, or as\n"
-        "Op@output) or of a tensor (its producer and its readers): one line for each rule that looked,\n"
-        "in that order, with node, rule, whether it holds, and the verdict; 'plan' says what came of it.\n"
+        "Op@output) or of a tensor (its producer and its readers): one line for each rule that "
+        "looked,\n"
+        "in that order, with node, rule, whether it holds, and the verdict; 'plan' says what came "
+        "of it.\n"
         "The model is cleaned first, as 'qdq quantize' does. Nothing is calibrated.\n"
         "\n"
-        "--regions shows how autotuning takes the model apart: disjoint regions that together hold every\n"
-        "node but constants and shape arithmetic, and patterns: regions that are alike, which are tuned\n"
-        "once for all of them. The model is cleaned first; no engine is needed. With the options of\n"
-        "'qdq autotune' that choose target, cleaning, shapes and regions, these are the regions of that\n"
-        "run: --engine chooses the target where --target does not. With --dot regions are frames, and\n"
+        "--regions shows how autotuning takes the model apart: disjoint regions that together hold "
+        "every\n"
+        "node but constants and shape arithmetic, and patterns: regions that are alike, which are "
+        "tuned\n"
+        "once for all of them. The model is cleaned first; no engine is needed. With the options "
+        "of\n"
+        "'qdq autotune' that choose target, cleaning, shapes and regions, these are the regions of "
+        "that\n"
+        "run: --engine chooses the target where --target does not. With --dot regions are frames, "
+        "and\n"
         "equal colours are equal patterns.\n"
         "\n"
-        "--groups runs the model on an engine, on random input, and prints the layers that it executes: "
+        "--groups runs the model on an engine, on random input, and prints the layers that it "
+        "executes: "
         "kernel,\n"
-        "type of what it reads and gives, time, and the nodes that it computes ('exact': the engine names\n"
-        "them; 'slice': what lies between the tensors that it reads and gives). A layer that reads 8 bits "
+        "type of what it reads and gives, time, and the nodes that it computes ('exact': the "
+        "engine names\n"
+        "them; 'slice': what lies between the tensors that it reads and gives). A layer that reads "
+        "8 bits "
         "and\n"
         "gives float is pointed out, with the QuantizeLinear that is missing behind it.\n"
         "\n"
-        "Then come the fusion groups: every node that is neither constant nor shape arithmetic in exactly\n"
-        "one, whatever the engine names. Layers that share nodes are one group, one with too many operators\n"
-        "is cut where a single tensor passes, and where no layer is known structure decides ('structural').\n"
-        "Groups of one kind are the same computation. 'qdq extract --group N' writes one. With --dot groups\n"
-        "are frames: green from 8 bits to 8 bits, yellow from 8 bits to float, grey if there is nothing to\n"
+        "Then come the fusion groups: every node that is neither constant nor shape arithmetic in "
+        "exactly\n"
+        "one, whatever the engine names. Layers that share nodes are one group, one with too many "
+        "operators\n"
+        "is cut where a single tensor passes, and where no layer is known structure decides "
+        "('structural').\n"
+        "Groups of one kind are the same computation. 'qdq extract --group N' writes one. With "
+        "--dot groups\n"
+        "are frames: green from 8 bits to 8 bits, yellow from 8 bits to float, grey if there is "
+        "nothing to\n"
         "quantize. --layer-info reads layers from a file, which must be of this model.",
-    .json =
-        "{ \"ir_version\", \"opsets\": {\"\": 17}, \"nodes\", \"ops\": {\"Conv\": 53, "
-        "\"com.microsoft::Gelu\": 1},\n"
-        "  \"initializers\", \"weight_bytes\", \"inputs\": [{\"name\", \"type\", \"shape\"}], "
-        "\"outputs\": [...],\n"
-        "  \"qdq\": {\"quantize\", \"dequantize\"} }\n"
-        "Counts are of the main graph; bodies of subgraphs and functions are counted apart.\n"
-        "With --why: [{ \"node\", \"rule\", \"holds\", \"verdict\" }]\n"
-        "With --regions: { \"builder\", \"named_share\", \"nodes\", \"covered_nodes\", "
-        "\"hidden_regions\",\n"
-        "  \"regions\": [...], \"patterns\": [...], \"leaf_sizes\": [...] }: docs/autotune.md\n"
-        "With --groups: { \"us\", \"conversions_us\", \"attributed\": share of the rest of the time, "
-        "\"engine\",\n"
-        "  \"engine_version\", \"device\", \"threads\", \"layers\": [{\"layer\", \"kernel\", \"in\", "
-        "\"out\", \"us\",\n"
-        "  \"conversion\", \"by\", \"nodes\": [...], \"tensor\": that it converts, where this is known}],\n"
-        "  \"findings\": [{\"layer\", \"node\", \"tensor\", \"why\"}],\n"
-        "  \"kinds\", \"matched\": share of the layers, \"covered\": share of the operators that can be "
-        "quantized,\n"
-        "  \"groups\": [{\"us\", \"conversions_us\", \"by\", \"cut\", \"kind\", \"key\", \"linear\", "
-        "\"layers\",\n"
-        "  \"layer\", \"nodes\"}] }",
+    .json = "{ \"ir_version\", \"opsets\": {\"\": 17}, \"nodes\", \"ops\": {\"Conv\": 53, "
+            "\"com.microsoft::Gelu\": 1},\n"
+            "  \"initializers\", \"weight_bytes\", \"inputs\": [{\"name\", \"type\", \"shape\"}], "
+            "\"outputs\": [...],\n"
+            "  \"qdq\": {\"quantize\", \"dequantize\"} }\n"
+            "Counts are of the main graph; bodies of subgraphs and functions are counted apart.\n"
+            "With --why: [{ \"node\", \"rule\", \"holds\", \"verdict\" }]\n"
+            "With --regions: { \"builder\", \"named_share\", \"nodes\", \"covered_nodes\", "
+            "\"hidden_regions\",\n"
+            "  \"regions\": [...], \"patterns\": [...], \"leaf_sizes\": [...] }: docs/autotune.md\n"
+            "With --groups: { \"us\", \"conversions_us\", \"attributed\": share of the rest of the "
+            "time, "
+            "\"engine\",\n"
+            "  \"engine_version\", \"device\", \"threads\", \"layers\": [{\"layer\", \"kernel\", "
+            "\"in\", "
+            "\"out\", \"us\",\n"
+            "  \"conversion\", \"by\", \"nodes\": [...], \"tensor\": that it converts, where this "
+            "is known}],\n"
+            "  \"findings\": [{\"layer\", \"node\", \"tensor\", \"why\"}],\n"
+            "  \"kinds\", \"matched\": share of the layers, \"covered\": share of the operators "
+            "that can be "
+            "quantized,\n"
+            "  \"groups\": [{\"us\", \"conversions_us\", \"by\", \"cut\", \"kind\", \"key\", "
+            "\"linear\", "
+            "\"layers\",\n"
+            "  \"layer\", \"nodes\"}] }",
     .example = "qdq inspect model.onnx --json",
     .groups = groups,
     .args_size = sizeof(struct inspect_args),

@@ -19,8 +19,8 @@ typedef struct cmd_inspect_groups_args {
 extern const cli_opt cmd_inspect_group_opts[];
 
 /* What an engine executes of the model. */
-qdq_status cmd_inspect_groups(cli *c, const cmd_inspect_groups_args *a, qdq_model *m, bool dot, bool verbose,
-                              qdq_error *err);
+qdq_status cmd_inspect_groups(cli *c, const cmd_inspect_groups_args *a, qdq_model *m, bool dot,
+                              bool verbose, qdq_error *err);
 
 /* An option but --engine that means nothing without --groups, as it was given; NULL: none was. */
 const char *cmd_inspect_groups_given(const cmd_inspect_groups_args *a);

@@ -1,5 +1,5 @@
-/* cmd_inspect_groups.c - 'qdq inspect --groups': the layers that an engine executes of a model, with their nodes, and
- * the fusion groups that follow from them. */
+/* cmd_inspect_groups.c - 'qdq inspect --groups': the layers that an engine executes of a model,
+ * with their nodes, and the fusion groups that follow from them. */
 #include "cli/cmd_inspect.h"
 
 #include <string.h>
@@ -32,7 +32,8 @@ const cli_opt cmd_inspect_group_opts[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(cmd_inspect_groups_args, layer_info),
      .what = "FILE",
-     .help = "layers from a file instead of an engine: of 'trtexec --exportLayerInfo', or of --json"},
+     .help =
+         "layers from a file instead of an engine: of 'trtexec --exportLayerInfo', or of --json"},
     {.name = "layer-profile",
      .kind = CLI_FILE,
      .offset = CLI_AT(cmd_inspect_groups_args, layer_profile),
@@ -63,8 +64,8 @@ const char *cmd_inspect_groups_given(const cmd_inspect_groups_args *a)
                                       : NULL;
 }
 
-static qdq_status print_json(const qdq_engine *e, const cli_groups *g, const qdq_fusion_list *l, int threads,
-                             qdq_error *err)
+static qdq_status print_json(const qdq_engine *e, const cli_groups *g, const qdq_fusion_list *l,
+                             int threads, qdq_error *err)
 {
     cli_json j = {false};
     json_t *root = cli_groups_json(&j, g);
@@ -90,23 +91,23 @@ static qdq_status print_dot(const qdq_model *m, const qdq_fusion_list *l, qdq_er
     return QDQ_OK;
 }
 
-static qdq_status print_text(cli *c, const qdq_engine *e, const cli_groups *g, const qdq_fusion_list *l,
-                             int threads, bool verbose, qdq_error *err)
+static qdq_status print_text(cli *c, const qdq_engine *e, const cli_groups *g,
+                             const qdq_fusion_list *l, int threads, bool verbose, qdq_error *err)
 {
     if (e != NULL) {
         const qdq_engine_info *info = qdq_engine_get_info(e);
-        printf("engine %s %s on %s, %d thread%s\n", info->name, info->version, info->device, threads,
-               cli_plural((size_t)threads));
+        printf("engine %s %s on %s, %d thread%s\n", info->name, info->version, info->device,
+               threads, cli_plural((size_t)threads));
     }
     QDQ_TRY(cli_groups_print(c, g, verbose, err));
     printf("\n");
     return cli_fusions_print(c, l, verbose, err);
 }
 
-/* What an engine says of the model that it was given is of this model, however little of it has nodes; of a file nobody
- * knows. */
-static qdq_status find_groups(const cmd_inspect_groups_args *a, const qdq_model *m, const cli_groups *g,
-                              qdq_fusion_list **l, qdq_error *err)
+/* What an engine says of the model that it was given is of this model, however little of it has
+ * nodes; of a file nobody knows. */
+static qdq_status find_groups(const cmd_inspect_groups_args *a, const qdq_model *m,
+                              const cli_groups *g, qdq_fusion_list **l, qdq_error *err)
 {
     qdq_fusion_opts opts = QDQ_FUSION_OPTS_INIT;
 
@@ -116,12 +117,13 @@ static qdq_status find_groups(const cmd_inspect_groups_args *a, const qdq_model 
     return a->layer_info != NULL ? cli_at_file(a->layer_info, st, err) : st;
 }
 
-qdq_status cmd_inspect_groups(cli *c, const cmd_inspect_groups_args *a, qdq_model *m, bool dot, bool verbose,
-                              qdq_error *err)
+qdq_status cmd_inspect_groups(cli *c, const cmd_inspect_groups_args *a, qdq_model *m, bool dot,
+                              bool verbose, qdq_error *err)
 {
     cli_engine_args engine = a->engine;
     cli_shapes shapes = a->shape.shapes, fitting;
-    const cli_groups_from from = {&engine, &shapes, cli_threads(a->threads), a->layer_info, a->layer_profile};
+    const cli_groups_from from = {&engine, &shapes, cli_threads(a->threads), a->layer_info,
+                                  a->layer_profile};
     cli_range range;
     cli_groups g = {0};
     qdq_fusion_list *l = NULL;
@@ -134,7 +136,8 @@ qdq_status cmd_inspect_groups(cli *c, const cmd_inspect_groups_args *a, qdq_mode
     QDQ_TRY(cli_shapes_check(&range.opt, &m, 1, err));
     QDQ_TRY(cli_shapes_pick(c, &range.opt, m, &fitting, err));
     QDQ_TRY(cli_range_apply(c, &range, &engine, &shapes, err));
-    qdq_status st = cli_groups_get(c, &from, m, a->runs > 0 ? (unsigned)a->runs : RUNS, &g, &e, err);
+    qdq_status st =
+        cli_groups_get(c, &from, m, a->runs > 0 ? (unsigned)a->runs : RUNS, &g, &e, err);
     if (st == QDQ_OK)
         st = cli_groups_check(m, &g, err);
     if (st == QDQ_OK)

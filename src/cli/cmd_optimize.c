@@ -76,7 +76,8 @@ static const cli_opt check_options[] = {
     {.name = "bisect",
      .kind = CLI_FLAG,
      .offset = CLI_AT(optimize_args, bisect),
-     .help = "write nothing, look for the change that --check, or else the verifier alone, refuses"},
+     .help =
+         "write nothing, look for the change that --check, or else the verifier alone, refuses"},
     CLI_END,
 };
 
@@ -107,7 +108,7 @@ static const cli_group groups[] = {
     {NULL, NULL, 0},
 };
 
-/* --- what is heard while passes run --------------------------------------------------------------------------- */
+/* --- what is heard while passes run ----------------------------------------------------------- */
 
 static void tell_change(void *ctx, uint64_t number, const char *pass, const char *where)
 {
@@ -126,7 +127,7 @@ static void tell_pass(void *ctx, const char *pass, const char *changed_lines)
     fprintf(cli_text_stderr(), "after %s:\n%s", pass, changed_lines);
 }
 
-/* --- the work ------------------------------------------------------------------------------------------------- */
+/* --- the work --------------------------------------------------------------------------------- */
 
 /* In the library, 0 asks for the default; on the command line it means none. */
 static uint64_t limit(uint64_t bytes)
@@ -164,7 +165,8 @@ static qdq_status check_combinations(const struct optimize_args *a, qdq_error *e
     if (a->check == NULL && lonely != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found %s without --check", lonely);
     if (a->tolerance < 0)
-        return qdq_fail(err, QDQ_E_USAGE, "--tolerance: found %g, expected a number above 0", a->tolerance);
+        return qdq_fail(err, QDQ_E_USAGE, "--tolerance: found %g, expected a number above 0",
+                        a->tolerance);
     if (a->bisect && (a->out.output != NULL || a->report != NULL))
         return qdq_fail(err, QDQ_E_USAGE, "found --bisect and %s: it writes nothing",
                         a->out.output != NULL ? "--output" : "--report");
@@ -190,7 +192,8 @@ static qdq_status choose_passes(optimize *p, qdq_error *err)
 
     if (a->target != NULL)
         QDQ_TRY(qdq_target_load(a->target, &p->target, err));
-    p->passes = a->freeze_inputs ? qdq_arena_printf(&p->c->arena, "freeze-inputs,%s", a->passes) : a->passes;
+    p->passes = a->freeze_inputs ? qdq_arena_printf(&p->c->arena, "freeze-inputs,%s", a->passes)
+                                 : a->passes;
     if (p->passes == NULL)
         return qdq_nomem(err);
     return qdq_pass_pipeline(p->passes, p->target, &p->pipeline, err);
@@ -204,10 +207,10 @@ static qdq_status judge(optimize *p, qdq_error *err)
     if (p->verdict.same)
         return QDQ_OK;
     char line[1000];
-    snprintf(
-        line, sizeof line,
-        "%s: the optimized model computes something else: %s; nothing is written (--tolerance allows more)",
-        cli_is_stdout(p->path) ? "<stdin>" : p->path, p->verdict.why);
+    snprintf(line, sizeof line,
+             "%s: the optimized model computes something else: %s; nothing is written (--tolerance "
+             "allows more)",
+             cli_is_stdout(p->path) ? "<stdin>" : p->path, p->verdict.why);
     cli_ui_log(&p->c->ui, QDQ_LOG_ERROR, line);
     p->c->negative = true;
     return QDQ_OK;
@@ -236,7 +239,8 @@ static qdq_status work(optimize *p, qdq_error *err)
     QDQ_TRY(choose_passes(p, err));
     QDQ_TRY(cli_model_load(p->c, p->path, &p->model, err));
     QDQ_TRY(cli_shapes_set(&p->a->set_shape, p->model, err));
-    QDQ_TRY(cli_outputs_guard(p->model, (const char *const[]){p->a->out.output, p->a->report}, 2, err));
+    QDQ_TRY(
+        cli_outputs_guard(p->model, (const char *const[]){p->a->out.output, p->a->report}, 2, err));
     if (p->a->check != NULL)
         QDQ_TRY(cmd_optimize_open_check(p, err));
     const qdq_optimize_opts o = library_opts(p);
@@ -264,31 +268,43 @@ const cli_command cmd_optimize = {
     .max_operands = 1,
     .summary = "clean, fold, fuse, repair what training left; safe for Q/DQ",
     .about =
-        "Runs passes over a model until nothing changes, without changing what it computes: takes out what\n"
-        "nothing needs, computes what is constant, fuses what an exporter took apart. QuantizeLinear and\n"
-        "DequantizeLinear stay what they are: docs/optimizer.md lists the few rewrites that touch them.\n"
+        "Runs passes over a model until nothing changes, without changing what it computes: takes "
+        "out what\n"
+        "nothing needs, computes what is constant, fuses what an exporter took apart. "
+        "QuantizeLinear and\n"
+        "DequantizeLinear stay what they are: docs/optimizer.md lists the few rewrites that touch "
+        "them.\n"
         "\n"
-        "--passes takes names of passes and of groups, in order: default, quantize, rules; 'name:word+word'\n"
+        "--passes takes names of passes and of groups, in order: default, quantize, rules; "
+        "'name:word+word'\n"
         "gives a pass arguments, '-name' takes one out of what stands before it:\n"
         "    --passes default,-fold-batchnorm\n"
         "\n"
-        "--check runs the model before and after on DATA: an .npz (arrays named as the inputs), an .npy, an\n"
+        "--check runs the model before and after on DATA: an .npz (arrays named as the inputs), an "
+        ".npy, an\n"
         "image, a folder of those, or random:SEED. Floats may be apart by 1e-5 of the range of\n"
-        "an output (16 bits: 1e-2, 8 bits: 1e-1), integers of 8 bits by one step, others not at all; NaN\n"
-        "is the same as NaN. An output that is zero everywhere or empty proves nothing, and is named. Where\n"
-        "there is Q/DQ, which may tip a rounding, an output with an SQNR of 40 dB is the same too.\n"
-        "--tolerance says another share of the range, for all floats. --bisect finds the change that is to\n"
+        "an output (16 bits: 1e-2, 8 bits: 1e-1), integers of 8 bits by one step, others not at "
+        "all; NaN\n"
+        "is the same as NaN. An output that is zero everywhere or empty proves nothing, and is "
+        "named. Where\n"
+        "there is Q/DQ, which may tip a rounding, an output with an SQNR of 40 dB is the same "
+        "too.\n"
+        "--tolerance says another share of the range, for all floats. --bisect finds the change "
+        "that is to\n"
         "blame.\n"
         "\n"
-        "Sizes of 0 mean none. Inputs that have an initializer may be given by the caller, so that they are\n"
+        "Sizes of 0 mean none. Inputs that have an initializer may be given by the caller, so that "
+        "they are\n"
         "not constant; --freeze-inputs makes them so, and they are inputs no longer.",
-    .json = "{ \"model\", \"output\", \"target\", \"passes\": \"a,b\", \"rounds\", \"settled\", \"changes\", "
+    .json = "{ \"model\", \"output\", \"target\", \"passes\": \"a,b\", \"rounds\", \"settled\", "
+            "\"changes\", "
             "\"seconds\",\n"
             "  \"nodes\": {\"before\", \"after\"}, \"constant_bytes\": {\"before\", \"after\"},\n"
             "  \"quantize\": {\"before\", \"after\"}, \"dequantize\": {\"before\", \"after\"},\n"
             "  \"by_pass\": [{\"pass\", \"changes\", \"nodes\", \"bytes\", \"seconds\",\n"
             "    \"refused\": [{\"reason\", \"candidates\", \"examples\": [\"node\"]}]}],\n"
-            "  \"check\": {\"same\", \"proven\", \"why\", \"samples\", \"outputs\": [as compare --json has "
+            "  \"check\": {\"same\", \"proven\", \"why\", \"samples\", \"outputs\": [as compare "
+            "--json has "
             "them],\n"
             "    \"run_as\": [{\"input\", \"shape\"}]},\n"
             "  \"files\": [{\"path\", \"bytes\"}] }; without --check, \"check\" is null.\n"

@@ -1,4 +1,5 @@
-/* cmd_optimize_check.c - optimize --check and --bisect: does the engine compute the same before and after? */
+/* cmd_optimize_check.c - optimize --check and --bisect: does the engine compute the same before and
+ * after? */
 #include <inttypes.h>
 
 #include "base/fail.h"
@@ -7,7 +8,8 @@
 qdq_status cmd_optimize_open_check(optimize *p, qdq_error *err)
 {
     const struct optimize_args *a = p->a;
-    const cli_data_request request = {a->check, &a->data, &a->shape.shapes, NULL, (size_t)a->samples};
+    const cli_data_request request = {a->check, &a->data, &a->shape.shapes, NULL,
+                                      (size_t)a->samples};
 
     QDQ_TRY(cli_shapes_check(&a->shape.shapes, &p->model, 1, err));
     QDQ_TRY(cli_shapes_pick(p->c, &a->shape.shapes, p->model, &p->shapes, err));
@@ -33,7 +35,8 @@ static qdq_status compare(const optimize *p, const qdq_model *before, const qdq_
     o.n_shapes = p->shapes.n;
     o.job = &p->c->job;
     return cli_at_file(
-        p->path, qdq_compare_same(p->engine, before, after, p->samples, &o, p->a->tolerance, out, err), err);
+        p->path,
+        qdq_compare_same(p->engine, before, after, p->samples, &o, p->a->tolerance, out, err), err);
 }
 
 qdq_status cmd_optimize_check(optimize *p, qdq_error *err)
@@ -41,9 +44,10 @@ qdq_status cmd_optimize_check(optimize *p, qdq_error *err)
     return compare(p, p->original, p->model, &p->verdict, err);
 }
 
-/* --- bisect ------------------------------------------------------------------------------------------------------ */
+/* --- bisect ----------------------------------------------------------------------------------- */
 
-static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size, qdq_error *err)
+static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size,
+                        qdq_error *err)
 {
     optimize *p = ctx;
     qdq_same_result r;
@@ -79,7 +83,8 @@ static void print_text(const optimize *p, const qdq_bisect_result *r)
     const char *name = cli_is_stdout(p->path) ? "<stdin>" : p->path;
 
     if (!r->found)
-        printf("%s: no difference after %" PRIu64 " change%s\n", name, r->changes, cli_plural(r->changes));
+        printf("%s: no difference after %" PRIu64 " change%s\n", name, r->changes,
+               cli_plural(r->changes));
     else if (r->number == 0)
         printf("%s: differs from itself, before any change\n  why    %s\n", name, r->why);
     else

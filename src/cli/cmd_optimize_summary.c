@@ -5,7 +5,7 @@
 #include "cli/cli_outputs.h"
 #include "cli/cmd_optimize.h"
 
-/* --- JSON ------------------------------------------------------------------------------------------------------ */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static json_t *pair_json(cli_json *j, uint64_t before, uint64_t after)
 {
@@ -64,7 +64,8 @@ static qdq_status check_json(cli_json *j, const optimize *p, json_t *to, qdq_err
     cli_json_set(j, to, "proven", json_boolean(v->same && v->proven));
     cli_json_set(j, to, "why", v->same ? json_null() : cli_json_text(v->why));
     cli_json_set(j, to, "samples", json_integer(r != NULL ? (json_int_t)r->samples : 0));
-    cli_json_set(j, to, "outputs", r != NULL ? cli_outputs_json(j, r->outputs, r->n_outputs) : json_array());
+    cli_json_set(j, to, "outputs",
+                 r != NULL ? cli_outputs_json(j, r->outputs, r->n_outputs) : json_array());
     qdq_status st = cli_data_json_shapes(p->samples, p->model, &p->a->shape.shapes, j, shapes, err);
     cli_json_set(j, to, "run_as", shapes);
     return st;
@@ -80,7 +81,8 @@ static qdq_status report_json(cli_json *j, const optimize *p, json_t **out, qdq_
 
     cli_json_set(j, root, "model", cli_json_text(p->path));
     cli_json_set(j, root, "output", cli_json_text(p->a->out.output));
-    cli_json_set(j, root, "target", p->a->target != NULL ? cli_json_text(p->a->target) : json_null());
+    cli_json_set(j, root, "target",
+                 p->a->target != NULL ? cli_json_text(p->a->target) : json_null());
     if (p->a->set_shape.n > 0)
         cli_json_set(j, root, "set_shape", cli_shapes_set_json(&p->a->set_shape, j));
     cli_json_set(j, root, "passes", cli_json_text(p->pipeline));
@@ -122,7 +124,7 @@ qdq_status cmd_optimize_write_json(const optimize *p, qdq_error *err)
     return cli_json_write(&j, root, p->a->report, p->a->out.force, err);
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------ */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static void print_totals(const optimize *p, FILE *to)
 {
@@ -131,10 +133,11 @@ static void print_totals(const optimize *p, FILE *to)
     fprintf(to, "%s: passes %s", cli_is_stdout(p->path) ? "<stdin>" : p->path, p->passes);
     if (p->a->target != NULL)
         fprintf(to, ", target %s", p->a->target);
-    fprintf(to, "\n\n%" PRIu64 " change%s in %d round%s, %.3g s\n", r->changes, cli_plural(r->changes),
-            r->rounds, cli_plural((size_t)r->rounds), r->seconds);
+    fprintf(to, "\n\n%" PRIu64 " change%s in %d round%s, %.3g s\n", r->changes,
+            cli_plural(r->changes), r->rounds, cli_plural((size_t)r->rounds), r->seconds);
     fprintf(to, "nodes: %zu, were %zu\n", r->nodes_after, r->nodes_before);
-    fprintf(to, "constants: %" PRIu64 " bytes, were %" PRIu64 "\n", r->bytes_after, r->bytes_before);
+    fprintf(to, "constants: %" PRIu64 " bytes, were %" PRIu64 "\n", r->bytes_after,
+            r->bytes_before);
     if (r->q_before + r->q_after + r->dq_before + r->dq_after > 0)
         fprintf(to, "Q/DQ: %zu and %zu, were %zu and %zu\n", r->q_after, r->dq_after, r->q_before,
                 r->dq_before);

@@ -92,12 +92,11 @@ void cli_docs_passes(qdq_buf *out)
     lists l;
 
     out->failed = open_lists(&l, NULL) != QDQ_OK || out->failed;
-    qdq_buf_puts(
-        out,
-        "# Passes\n\nMade by `qdq __docs passes` from `src/opt/passes.def`: do not edit. In the order in "
-        "which groups run\nthem; what a group is, and what may touch Q/DQ: "
-        "[optimizer.md](optimizer.md).\n\n"
-        "| pass | group | what it does |\n|---|---|---|\n");
+    qdq_buf_puts(out, "# Passes\n\nMade by `qdq __docs passes` from `src/opt/passes.def`: do not "
+                      "edit. In the order in "
+                      "which groups run\nthem; what a group is, and what may touch Q/DQ: "
+                      "[optimizer.md](optimizer.md).\n\n"
+                      "| pass | group | what it does |\n|---|---|---|\n");
     for (size_t i = 0; !out->failed && (name = qdq_pass_name(i, &help)) != NULL; i++)
         qdq_buf_printf(out, "| `%s` | %s | %s |\n", name, group_of(&l, name), help);
     close_lists(&l);
@@ -111,11 +110,13 @@ const cli_command cmd_passes = {
     .max_operands = 0,
     .summary = "list the passes that optimize models",
     .about =
-        "Lists the passes in the order in which groups run them. A group is a name for several of them:\n"
+        "Lists the passes in the order in which groups run them. A group is a name for several of "
+        "them:\n"
         "    default     what 'qdq optimize' runs; a target may add some of the others to it\n"
         "    quantize    the same and more: what 'qdq quantize' runs before it places anything\n"
         "    rules       the rewrite rules in default\n"
-        "A pass without a group runs where it is named. A pipeline is text, names with commas between:\n"
+        "A pass without a group runs where it is named. A pipeline is text, names with commas "
+        "between:\n"
         "    name:word+word    a pass with arguments\n"
         "    -name             takes a pass out of what stands before it\n"
         "Plans record the pipeline with its groups spelled out.",

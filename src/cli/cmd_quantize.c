@@ -1,5 +1,5 @@
-/* cmd_quantize.c - place, calibrate, apply, judge, write: the order in which the library is called. The
- * options are in cmd_quantize_args.c, the summary is in cmd_quantize_summary.c. */
+/* cmd_quantize.c - place, calibrate, apply, judge, write: the order in which the library is called.
+ * The options are in cmd_quantize_args.c, the summary is in cmd_quantize_summary.c. */
 #include "cli/cmd_quantize.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cli/cli_why.h"
 #include "qdq/report.h"
 
-/* --- before the work ------------------------------------------------------------------------------------------ */
+/* --- before the work -------------------------------------------------------------------------- */
 
 static qdq_status check_side_file(const struct quantize_args *a, const char *path, qdq_error *err)
 {
@@ -47,12 +47,13 @@ static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error
 static qdq_status guard_input(const quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
-    const char *const paths[] = {a->out.output, a->plan_out, a->report, a->overlay, a->quant.cache_out};
+    const char *const paths[] = {a->out.output, a->plan_out, a->report, a->overlay,
+                                 a->quant.cache_out};
 
     return a->dry_run ? QDQ_OK : cli_outputs_guard(q->model, paths, QDQ_COUNT(paths), err);
 }
 
-/* --- the work ------------------------------------------------------------------------------------------------- */
+/* --- the work --------------------------------------------------------------------------------- */
 
 static bool needs_engine(const struct quantize_args *a)
 {
@@ -101,7 +102,8 @@ static qdq_status apply_plan(quantize *q, qdq_error *err)
 
     if (a->dry_run)
         return QDQ_OK;
-    return cli_at_file(a->plan, qdq_plan_apply(q->plan, q->model, a->force_plan, &q->quantized, err), err);
+    return cli_at_file(a->plan,
+                       qdq_plan_apply(q->plan, q->model, a->force_plan, &q->quantized, err), err);
 }
 
 static qdq_status plan_and_apply(quantize *q, qdq_error *err)
@@ -117,7 +119,8 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
     if (a->plan != NULL)
         QDQ_TRY(qdq_plan_load(a->plan, &q->plan, err));
     else
-        QDQ_TRY(cli_target_open(q->c, a->quant.target, &a->quant.format, &a->engine, &q->target, err));
+        QDQ_TRY(
+            cli_target_open(q->c, a->quant.target, &a->quant.format, &a->engine, &q->target, err));
     if (needs_engine(a))
         QDQ_TRY(open_data(q, err));
     if (a->autotune != 0)
@@ -129,8 +132,8 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
     return cmd_quantize_verified(q, a->plan != NULL ? apply_plan : quantize_model, err);
 }
 
-/* Outputs that have no SQNR (strings, shapes that follow the data) are an error where the user wants it, and otherwise
- * no reason to keep the model back. */
+/* Outputs that have no SQNR (strings, shapes that follow the data) are an error where the user
+ * wants it, and otherwise no reason to keep the model back. */
 static bool is_asked_for_judgement(const struct quantize_args *a)
 {
     return a->quant.min_sqnr.value != 0 || a->quant.max_drop != NULL || a->quant.labels != NULL ||
@@ -144,11 +147,13 @@ static qdq_status judge(quantize *q, qdq_error *err)
     if (q->engine == NULL || q->samples.split.judge == 0)
         return QDQ_OK;
     if (!(qdq_engine_get_info(q->engine)->capabilities & QDQ_CAN_RUN)) {
-        cli_warn(&q->c->ui, "engine %s gives no outputs: no SQNR", qdq_engine_get_info(q->engine)->name);
+        cli_warn(&q->c->ui, "engine %s gives no outputs: no SQNR",
+                 qdq_engine_get_info(q->engine)->name);
         return QDQ_OK;
     }
     if (q->a->plan == NULL && !q->samples.split.held_back)
-        cli_warn(&q->c->ui, "one sample: SQNR is measured on the sample that calibrated, not held back");
+        cli_warn(&q->c->ui,
+                 "one sample: SQNR is measured on the sample that calibrated, not held back");
     if (q->goal != NULL) {
         q->compared = q->goal->compared;
         return QDQ_OK;
@@ -159,8 +164,8 @@ static qdq_status judge(quantize *q, qdq_error *err)
     o.first = q->samples.split.first;
     o.count = q->samples.split.judge;
     o.job = &q->c->job;
-    qdq_status st =
-        qdq_compare(q->engine, q->model, q->quantized, cli_samples_judge(&q->samples), &o, &q->compared, err);
+    qdq_status st = qdq_compare(q->engine, q->model, q->quantized, cli_samples_judge(&q->samples),
+                                &o, &q->compared, err);
     if (st == QDQ_E_UNSUPPORTED && !is_asked_for_judgement(q->a)) {
         cli_warn(&q->c->ui, "no SQNR, the outputs cannot be compared: %s", err->text);
         return QDQ_OK;
@@ -176,11 +181,13 @@ static void warn_of_little(const quantize *q)
     if (q->goal != NULL && q->goal->is_float)
         return;
     if (sum->n_tensors + sum->n_weights + sum->n_biases == 0)
-        cli_warn(&q->c->ui, sum->n_kept > 0
-                                ? "nothing was left to quantize: what the model has in 8 bits is kept"
-                                : "nothing was quantized: the reasons are listed with the result");
+        cli_warn(&q->c->ui,
+                 sum->n_kept > 0
+                     ? "nothing was left to quantize: what the model has in 8 bits is kept"
+                     : "nothing was quantized: the reasons are listed with the result");
     else if (sum->placement_only)
-        cli_warn(&q->c->ui, "placement only: scales come from random data, --calib DATA gives real ones");
+        cli_warn(&q->c->ui,
+                 "placement only: scales come from random data, --calib DATA gives real ones");
 }
 
 /* Judged before it is written: a model that the engine refuses is not handed over. */
@@ -266,75 +273,111 @@ const cli_command cmd_quantize = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "calibrate, place Q/DQ by the target's rules, write the model",
-    .about =
-        "Optimizes a model, decides by the target's rules which tensors carry Q/DQ, takes scales from DATA,\n"
-        "writes the model and says what was quantized, what was left float and why. With --no-optimize\n"
-        "the model stays as it is, but for Constant nodes, which become initializers, and for names that\n"
-        "several nodes have.\n"
-        "\n"
-        "DATA is an .npz (arrays named as the inputs), an .npy, an image, a folder of those,\n"
-        "ONNX's test data (a folder of test_data_set_N or of input_K.pb, or one .pb), or random:SEED\n"
-        "(floats normal(0,1), integers 0 or 1). Without --calib, random:0 is taken: then the result shows\n"
-        "placement only, and the last line says so.\n"
-        "\n"
-        "The same model, data, options, engine and number of --threads give the same bytes, unless a goal\n"
-        "had to be searched for. With another number scales may differ in their last digits.\n"
-        "Without --threads that number is that of the processors. Loops of qdq's own over weights and\n"
-        "ranges take OMP_NUM_THREADS threads, and give the same bytes with any number.\n"
-        "\n"
-        "With real data the goal is 20 dB for every output and every slice of it (docs/options.md), as a "
-        "lower\n"
-        "bound of the SQNR on samples that did not calibrate. --min-sqnr DB changes the goal, --min-sqnr 0\n"
-        "switches it off. If it is missed, biases are corrected where that helps, then layers go back to\n"
-        "float until it holds: those first whose error (as compare --per-tensor has it) is largest for the\n"
-        "time that 8 bits save there, by profiles, or estimated from shapes where the engine is not the\n"
-        "target's own. It doubles, bisects, and lets layers come back. The summary lists each trial.\n"
-        "\n"
-        "If only the float model reaches the default goal, the best plan that was tried and that saves a\n"
-        "tenth of the time is written, with a warning; if none does, or if what reaches the goal is slower,\n"
-        "the float model, optimized, with the warning \"nothing was quantized\". The exit code is 0. Plans\n"
-        "of weights alone, of --plan, and of models with Q/DQ are judged, not changed. A goal of --min-sqnr\n"
-        "or --max-drop that only the float model reaches: nothing is written, exit code 6; --best-effort\n"
-        "writes what came nearest, with the same exit code.\n"
-        "\n"
-        "With a goal and fewer than 64 samples the estimate is cross-validated: each sample is judged by "
-        "ranges\n"
-        "that did not see it, in 4 folds; all samples calibrate the result. Of more samples one in\n"
-        "eight, 16 to 64, is held back; so are those behind the first N of --samples N, if there are 8. One\n"
-        "sample calibrates and judges, without a bound. Without a goal one in eight, 1 to 64, is held back.\n"
-        "The output says whether shapes were open, or fixed (--shape).\n"
-        "--no-sqnr calibrates on all of them and measures nothing. --eval DATA judges on other data, and\n"
-        "calibration has all of its own.\n"
-        "\n"
-        "Where the first plan reaches the goal nothing that a clock measured enters the files. A search has\n"
-        "the times of layers and plans, and how many trials there was time for, from a clock. The plan of\n"
-        "--plan-out records them (key \"times\", with the processor and the target); --times PLAN takes "
-        "them\n"
-        "from there, and gives the same bytes again.\n"
-        "\n"
-        "Q/DQ that a model has already are kept, scales included: what training left float beside them is\n"
-        "completed by the target's rules. Quantizing twice is quantizing once.\n"
-        "\n"
-        "--autotune measures placements on the engine and keeps the fastest, as 'qdq autotune' does. The\n"
-        "folder of that run stays beside the model: after Ctrl-C the same command goes on.\n"
-        "\n"
-        "With --calib, the target's own engine must compute what the model says, as 'check --engine' has\n"
-        "it. What it computes wrongly stays float; if that does not help, nothing is written and the exit\n"
-        "code is 5.\n"
-        "\n"
-        "--plan applies a plan as it is and needs no engine; with --calib it is judged on that data. A plan\n"
-        "that was made with --set-shape is for a model of that shape: give it again.\n"
-        "\n"
-        "Then the file is measured in turns with the model as it came, on the first sample that judges,\n"
-        "for at most 2 s and at most as long as all before took, if the engine is the target's own. Not\n"
-        "with --no-bench, --autotune, or a --plan without data. Slower than float, and not faster (the\n"
-        "interval holds 1), are warnings; the exit code stays 0.",
+    .about = "Optimizes a model, decides by the target's rules which tensors carry Q/DQ, takes "
+             "scales from DATA,\n"
+             "writes the model and says what was quantized, what was left float and why. With "
+             "--no-optimize\n"
+             "the model stays as it is, but for Constant nodes, which become initializers, and for "
+             "names that\n"
+             "several nodes have.\n"
+             "\n"
+             "DATA is an .npz (arrays named as the inputs), an .npy, an image, a folder of those,\n"
+             "ONNX's test data (a folder of test_data_set_N or of input_K.pb, or one .pb), or "
+             "random:SEED\n"
+             "(floats normal(0,1), integers 0 or 1). Without --calib, random:0 is taken: then the "
+             "result shows\n"
+             "placement only, and the last line says so.\n"
+             "\n"
+             "The same model, data, options, engine and number of --threads give the same bytes, "
+             "unless a goal\n"
+             "had to be searched for. With another number scales may differ in their last digits.\n"
+             "Without --threads that number is that of the processors. Loops of qdq's own over "
+             "weights and\n"
+             "ranges take OMP_NUM_THREADS threads, and give the same bytes with any number.\n"
+             "\n"
+             "With real data the goal is 20 dB for every output and every slice of it "
+             "(docs/options.md), as a "
+             "lower\n"
+             "bound of the SQNR on samples that did not calibrate. --min-sqnr DB changes the goal, "
+             "--min-sqnr 0\n"
+             "switches it off. If it is missed, biases are corrected where that helps, then layers "
+             "go back to\n"
+             "float until it holds: those first whose error (as compare --per-tensor has it) is "
+             "largest for the\n"
+             "time that 8 bits save there, by profiles, or estimated from shapes where the engine "
+             "is not the\n"
+             "target's own. It doubles, bisects, and lets layers come back. The summary lists each "
+             "trial.\n"
+             "\n"
+             "If only the float model reaches the default goal, the best plan that was tried and "
+             "that saves a\n"
+             "tenth of the time is written, with a warning; if none does, or if what reaches the "
+             "goal is slower,\n"
+             "the float model, optimized, with the warning \"nothing was quantized\". The exit "
+             "code is 0. Plans\n"
+             "of weights alone, of --plan, and of models with Q/DQ are judged, not changed. A goal "
+             "of --min-sqnr\n"
+             "or --max-drop that only the float model reaches: nothing is written, exit code 6; "
+             "--best-effort\n"
+             "writes what came nearest, with the same exit code.\n"
+             "\n"
+             "With a goal and fewer than 64 samples the estimate is cross-validated: each sample "
+             "is judged by "
+             "ranges\n"
+             "that did not see it, in 4 folds; all samples calibrate the result. Of more samples "
+             "one in\n"
+             "eight, 16 to 64, is held back; so are those behind the first N of --samples N, if "
+             "there are 8. One\n"
+             "sample calibrates and judges, without a bound. Without a goal one in eight, 1 to 64, "
+             "is held back.\n"
+             "The output says whether shapes were open, or fixed (--shape).\n"
+             "--no-sqnr calibrates on all of them and measures nothing. --eval DATA judges on "
+             "other data, and\n"
+             "calibration has all of its own.\n"
+             "\n"
+             "Where the first plan reaches the goal nothing that a clock measured enters the "
+             "files. A search has\n"
+             "the times of layers and plans, and how many trials there was time for, from a clock. "
+             "The plan of\n"
+             "--plan-out records them (key \"times\", with the processor and the target); --times "
+             "PLAN takes "
+             "them\n"
+             "from there, and gives the same bytes again.\n"
+             "\n"
+             "Q/DQ that a model has already are kept, scales included: what training left float "
+             "beside them is\n"
+             "completed by the target's rules. Quantizing twice is quantizing once.\n"
+             "\n"
+             "--autotune measures placements on the engine and keeps the fastest, as 'qdq "
+             "autotune' does. The\n"
+             "folder of that run stays beside the model: after Ctrl-C the same command goes on.\n"
+             "\n"
+             "With --calib, the target's own engine must compute what the model says, as 'check "
+             "--engine' has\n"
+             "it. What it computes wrongly stays float; if that does not help, nothing is written "
+             "and the exit\n"
+             "code is 5.\n"
+             "\n"
+             "--plan applies a plan as it is and needs no engine; with --calib it is judged on "
+             "that data. A plan\n"
+             "that was made with --set-shape is for a model of that shape: give it again.\n"
+             "\n"
+             "Then the file is measured in turns with the model as it came, on the first sample "
+             "that judges,\n"
+             "for at most 2 s and at most as long as all before took, if the engine is the "
+             "target's own. Not\n"
+             "with --no-bench, --autotune, or a --plan without data. Slower than float, and not "
+             "faster (the\n"
+             "interval holds 1), are warnings; the exit code stays 0.",
     .json =
-        "{ \"model\", \"output\", \"target\", \"installed_target\", \"cpu\", \"engine\", \"engine_version\", "
+        "{ \"model\", \"output\", \"target\", \"installed_target\", \"cpu\", \"engine\", "
+        "\"engine_version\", "
         "\"placement_only\",\n"
-        "  \"samples\": {\"calibration\", \"sqnr\", \"shapes\": \"open\" or \"fixed\", \"held_back\"},\n"
+        "  \"samples\": {\"calibration\", \"sqnr\", \"shapes\": \"open\" or \"fixed\", "
+        "\"held_back\"},\n"
         "  \"quantized\": {\"Conv\": 20},\n"
-        "  \"kept\": {\"Conv\": 3}, \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": {\"tensors\", "
+        "  \"kept\": {\"Conv\": 3}, \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": "
+        "{\"tensors\", "
         "\"weights\", \"biases\"},\n"
         "  \"fused_layernorms\": count, where the opset was raised for them,\n"
         "  \"outputs\": [as compare --json has them],\n"
@@ -343,15 +386,19 @@ const cli_command cmd_quantize = {
         "\"bytes\"}],\n"
         "  \"speed\": {\"not_measured\", \"speedup\", \"ci_low\", \"ci_high\", \"before_ms\", "
         "\"after_ms\", \"threads\",\n"
-        "  \"shapes\": \"open\" or \"fixed\", \"fixed\": the same times with open dimensions fixed by the "
+        "  \"shapes\": \"open\" or \"fixed\", \"fixed\": the same times with open dimensions fixed "
+        "by the "
         "engine, or\n"
-        "  null, \"optimized\": against the model with the same optimizations and without Q/DQ, or null} },\n"
+        "  null, \"optimized\": against the model with the same optimizations and without Q/DQ, or "
+        "null} },\n"
         "  of which not_measured stands alone where it is no null; with a goal also\n"
         "  \"goal\": {\"reached\", \"shapes\", \"seconds\", \"cut\", \"bias_correction\",\n"
-        "  \"corrected_db\", \"uncorrected_db\" (of the worst output, where biases are corrected for it),\n"
+        "  \"corrected_db\", \"uncorrected_db\" (of the worst output, where biases are corrected "
+        "for it),\n"
         "  \"evaluations\": [{\"float\", \"sqnr_db\", \"accuracy\", \"time_share\", \"holds\"}],\n"
         "  \"layers\": [{\"node\", \"op\", \"error\", \"saved_share\", \"float\"}]}.\n"
-        "With --calib, and the target's own engine, also \"engine_check\", as 'check --engine' has it.\n"
+        "With --calib, and the target's own engine, also \"engine_check\", as 'check --engine' has "
+        "it.\n"
         "null: not known or not measured; equal outputs have sqnr_db null and \"equal\": true.\n"
         "With --why also \"why\": [{\"node\", \"rule\", \"holds\", \"verdict\"}].\n"
         "With --set-shape also \"set_shape\": [{\"input\", \"shape\"}].\n"

@@ -28,7 +28,8 @@ typedef struct quantize_speed {
     bool measured;
     const char *why_not;           /* NULL, though not measured: nobody asked */
     qdq_bench_model before, after; /* after: with its speed-up over before */
-    bool fixed_too;                /* of open dims: also with the shapes of the sample, fixed by the engine */
+    /* of open dims: also with the shapes of the sample, fixed by the engine */
+    bool fixed_too;
     qdq_bench_model fixed_before, fixed_after;
     bool optimized_too; /* beside the model with the same passes and without Q/DQ; open */
     qdq_bench_model optimized_before, optimized_after;
@@ -54,7 +55,8 @@ typedef struct quantize {
     const char *tuned_in; /* the folder of --autotune */
     json_t *tuned;        /* its report; NULL: nothing was tuned */
     double began;         /* by qdq_clock_seconds() */
-    double search_ends; /* likewise, of all searches for the goal together; 0: there was none with a limit */
+    /* likewise, of all searches for the goal together; 0: there was none with a limit */
+    double search_ends;
     quantize_speed speed;
 } quantize;
 
@@ -62,7 +64,8 @@ typedef struct quantize {
 qdq_status cmd_quantize_report(const quantize *q, qdq_error *err);
 
 /* cmd_quantize_policy.c: the goal where the user names none, and what is reported of it. */
-/* Is there a goal that may change the plan, the user's or the default one? Asked once the samples are open. */
+/* Is there a goal that may change the plan, the user's or the default one? Asked once the samples
+ * are open. */
 bool cmd_quantize_seeks_goal(const quantize *q);
 bool cmd_quantize_is_default(const quantize *q);
 qdq_status cmd_quantize_times_load(quantize *q, qdq_error *err);
@@ -75,15 +78,18 @@ bool cmd_quantize_has_goal(const struct quantize_args *a);
 qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_drop, qdq_error *err);
 /* As qdq_quantize(), under the goal. */
 qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq_error *err);
-/* QDQ_E_GOAL where the goal was not reached. Asked before and after writing; only one of the two says so: after, if
+/* QDQ_E_GOAL where the goal was not reached. Asked before and after writing; only one of the two
+ * says so: after, if
  * --best-effort wants the model all the same, else before. */
 qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *err);
 void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root);
 qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err);
 
-/* cmd_quantize_verify.c: makes the model, and as long as the engine computes it wrongly, makes it again with those nodes in float;
- * QDQ_E_ENGINE in the end. `make` calls the next one for its options. */
-qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq_error *), qdq_error *err);
+/* cmd_quantize_verify.c: makes the model, and as long as the engine computes it wrongly, makes it
+ * again with those nodes in float; QDQ_E_ENGINE in the end. `make` calls the next one for its
+ * options. */
+qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq_error *),
+                                 qdq_error *err);
 qdq_status cmd_quantize_verify_opts(quantize *q, qdq_quantize_opts *o, qdq_error *err);
 
 /* cmd_quantize_tune.c: --autotune. Fills plan and quantized; the engine is not open meanwhile. */
@@ -92,8 +98,10 @@ qdq_status cmd_quantize_tune_check(const struct quantize_args *a, qdq_error *err
 qdq_status cmd_quantize_tune(quantize *q, qdq_error *err);
 qdq_status cmd_quantize_tune_print(const quantize *q, FILE *to, qdq_error *err);
 
-/* cmd_quantize_speed.c: is it faster? Asked when the file is written; what cannot be measured is no failure. */
-/* *why: NULL if the engine is the own engine of the plan's target, else why it is not, in the arena of the command. */
+/* cmd_quantize_speed.c: is it faster? Asked when the file is written; what cannot be measured is no
+ * failure. */
+/* *why: NULL if the engine is the own engine of the plan's target, else why it is not, in the arena
+ * of the command. */
 qdq_status cmd_quantize_own_engine(quantize *q, const char **why, qdq_error *err);
 qdq_status cmd_quantize_speed(quantize *q, qdq_error *err);
 void cmd_quantize_speed_print(const quantize *q, FILE *to);
@@ -105,10 +113,11 @@ extern const cli_group cmd_quantize_groups[];
 qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err);
 
 /* cmd_quantize_summary.c */
-/* "open" or "fixed": the shapes with which outputs are compared, and with which a goal is searched. */
+/* "open" or "fixed": the shapes with which outputs are compared, and with which a goal is
+ * searched. */
 const char *cmd_quantize_shapes(const quantize *q);
-/* The samples and shapes of the comparison with the input: "24 samples, cross-validated, shapes open"; NULL: there was none, or no
- * memory. */
+/* The samples and shapes of the comparison with the input: "24 samples, cross-validated, shapes
+ * open"; NULL: there was none, or no memory. */
 const char *cmd_quantize_judged(const quantize *q);
 qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err);
 qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err);

@@ -1,4 +1,5 @@
-/* cmd_quantize_args.c - the options of quantize, one table for each theme, and what they mean together. */
+/* cmd_quantize_args.c - the options of quantize, one table for each theme, and what they mean
+ * together. */
 #include "base/fail.h"
 #include "cli/cmd_quantize.h"
 

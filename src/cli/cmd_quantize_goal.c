@@ -25,7 +25,8 @@ qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_dr
     *max_drop = -1;
     if (option == NULL)
         return QDQ_OK;
-    if (!a->quant.sqnr || a->dry_run || (a->plan != NULL && a->quant.calib == NULL && a->quant.eval == NULL))
+    if (!a->quant.sqnr || a->dry_run ||
+        (a->plan != NULL && a->quant.calib == NULL && a->quant.eval == NULL))
         return qdq_fail(err, QDQ_E_USAGE, "found %s where nothing is measured: %s", option,
                         a->dry_run       ? "--dry-run"
                         : !a->quant.sqnr ? "--no-sqnr"
@@ -36,7 +37,7 @@ qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_dr
     return QDQ_OK;
 }
 
-/* --- the way there -------------------------------------------------------------------------------------------------- */
+/* --- the way there ---------------------------------------------------------------------------- */
 
 /* A search that the engine check starts again goes on with the time of the first one. */
 static double time_left(const quantize *q, double now)
@@ -50,8 +51,8 @@ qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
 
     if (!(info->capabilities & QDQ_CAN_RUN))
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine %s gives no outputs: no goal can be measured",
-                        info->name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "engine %s gives no outputs: no goal can be measured", info->name);
     goal.by_default = cmd_quantize_is_default(q);
     goal.min_sqnr = q->a->quant.min_sqnr.value;
     goal.folds = q->samples.split.folds;
@@ -64,8 +65,8 @@ qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq
     goal.count = q->samples.split.judge;
     const double now = qdq_clock_seconds();
     goal.limit_s = time_left(q, now);
-    QDQ_TRY(qdq_quantize_goal(q->model, q->target, q->engine, q->samples.data, opts, &goal, &q->plan,
-                              &q->quantized, &q->goal, err));
+    QDQ_TRY(qdq_quantize_goal(q->model, q->target, q->engine, q->samples.data, opts, &goal,
+                              &q->plan, &q->quantized, &q->goal, err));
     if (q->search_ends == 0 && q->goal->limit_s > 0)
         q->search_ends = now + q->goal->limit_s;
     return QDQ_OK;
@@ -80,21 +81,23 @@ static qdq_status check_given(const quantize *q, qdq_error *err)
     if (r == NULL)
         return qdq_fail(err, QDQ_E_GOAL, "%s: nothing was measured, expected a goal", q->path);
     if (q->max_drop >= 0 && isnan(r->accuracy_a))
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "%s: found no accuracy, expected labels for an output with two classes or more",
-                        q->path);
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "%s: found no accuracy, expected labels for an output with two classes or more",
+            q->path);
     if (q->max_drop >= 0 && r->accuracy_a - r->accuracy_b > q->max_drop + 1e-9)
         return qdq_fail(err, QDQ_E_GOAL,
-                        "%s: accuracy: found %.4f, %.2f points below float, expected at most %g", q->path,
-                        r->accuracy_b, (r->accuracy_a - r->accuracy_b) * 100, q->max_drop * 100);
+                        "%s: accuracy: found %.4f, %.2f points below float, expected at most %g",
+                        q->path, r->accuracy_b, (r->accuracy_a - r->accuracy_b) * 100,
+                        q->max_drop * 100);
     const qdq_compare_tensor *low =
         q->a->quant.min_sqnr.value != 0
             ? cli_outputs_below(r->outputs, r->n_outputs, q->a->quant.min_sqnr.value)
             : NULL;
     if (low == NULL)
         return QDQ_OK;
-    return qdq_fail(err, QDQ_E_GOAL, "%s: output '%s'%s: found SQNR %s, expected at least %g dB", q->path,
-                    low->name, qdq_compare_place(low, place, sizeof place),
+    return qdq_fail(err, QDQ_E_GOAL, "%s: output '%s'%s: found SQNR %s, expected at least %g dB",
+                    q->path, low->name, qdq_compare_place(low, place, sizeof place),
                     cli_worst_text(low, text, sizeof text), q->a->quant.min_sqnr.value);
 }
 
@@ -108,12 +111,14 @@ qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *
         return QDQ_OK;
     if (!written && !q->c->json && q->c->ui.level >= QDQ_LOG_WARNING && q->goal->n_steps > 1)
         QDQ_TRY(
-            cmd_quantize_goal_print(q, cli_text_stderr(), err)); /* no result on stdout will show the trade */
-    return qdq_fail(err, QDQ_E_GOAL, "%s: the goal is not reached by any model with a layer in 8 bits; %s%s",
-                    q->path, q->goal->why, written ? "" : " (--best-effort writes what came nearest)");
+            /* no result on stdout will show the trade */
+            cmd_quantize_goal_print(q, cli_text_stderr(), err));
+    return qdq_fail(
+        err, QDQ_E_GOAL, "%s: the goal is not reached by any model with a layer in 8 bits; %s%s",
+        q->path, q->goal->why, written ? "" : " (--best-effort writes what came nearest)");
 }
 
-/* --- the trade ------------------------------------------------------------------------------------------------------ */
+/* --- the trade -------------------------------------------------------------------------------- */
 
 static json_t *steps_json(const quantize *q, cli_json *j)
 {
@@ -169,7 +174,8 @@ void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root)
     const qdq_compare_result *r = q->compared;
     json_t *accuracy = json_object(), *goal;
 
-    cli_json_set(j, root, "top1_agreement", r != NULL ? cli_json_real(r->top1_agreement) : json_null());
+    cli_json_set(j, root, "top1_agreement",
+                 r != NULL ? cli_json_real(r->top1_agreement) : json_null());
     cli_json_set(j, accuracy, "before", r != NULL ? cli_json_real(r->accuracy_a) : json_null());
     cli_json_set(j, accuracy, "after", r != NULL ? cli_json_real(r->accuracy_b) : json_null());
     cli_json_set(j, root, "accuracy", accuracy);
@@ -196,7 +202,8 @@ static qdq_status print_steps(const quantize *q, FILE *to, qdq_error *err)
     char text[40];
 
     fprintf(to, "\nto reach the goal (time: of the float model's, %s; shapes %s)\n",
-            q->goal->is_profiled ? "from its profile" : "estimated from shapes", cmd_quantize_shapes(q));
+            q->goal->is_profiled ? "from its profile" : "estimated from shapes",
+            cmd_quantize_shapes(q));
     cli_cell(&t, "trial");
     cli_cell(&t, "back to float");
     cli_cell(&t, "SQNR dB");
@@ -261,7 +268,8 @@ qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err)
     QDQ_TRY(print_steps(q, to, err));
     QDQ_TRY(print_layers(q, to, err));
     fprintf(to,
-            "\ntime: calibration %.1f s, judging %.1f s, errors of layers %.1f s, profiles %.1f s, trials "
+            "\ntime: calibration %.1f s, judging %.1f s, errors of layers %.1f s, profiles %.1f s, "
+            "trials "
             "%.1f s%s\n",
             q->goal->seconds.calibration, q->goal->seconds.judging, q->goal->seconds.layers,
             q->goal->seconds.profile, q->goal->seconds.trials,

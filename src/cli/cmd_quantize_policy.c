@@ -1,5 +1,5 @@
-/* cmd_quantize_policy.c - the goal of quantize where the user names none: when there is one, and what is reported where
- * it is missed. */
+/* cmd_quantize_policy.c - the goal of quantize where the user names none: when there is one, and
+ * what is reported where it is missed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,8 @@ bool cmd_quantize_is_default(const quantize *q)
 
 bool cmd_quantize_seeks_goal(const quantize *q)
 {
-    const bool runs = q->engine == NULL || (qdq_engine_get_info(q->engine)->capabilities & QDQ_CAN_RUN) != 0;
+    const bool runs =
+        q->engine == NULL || (qdq_engine_get_info(q->engine)->capabilities & QDQ_CAN_RUN) != 0;
 
     if (cmd_quantize_is_default(q))
         return runs; /* of an engine without outputs the command warns */
@@ -44,11 +45,12 @@ bool cmd_quantize_gives_up(const quantize *q, qdq_status st)
            q->a->quant.eval == NULL && q->a->report == NULL;
 }
 
-/* --- what was missed ------------------------------------------------------------------------------------------------ */
+/* --- what was missed -------------------------------------------------------------------------- */
 
 static int by_error(const void *a, const void *b)
 {
-    const qdq_goal_layer *x = *(const qdq_goal_layer *const *)a, *y = *(const qdq_goal_layer *const *)b;
+    const qdq_goal_layer *x = *(const qdq_goal_layer *const *)a,
+                         *y = *(const qdq_goal_layer *const *)b;
 
     return x->error != y->error ? (x->error < y->error ? 1 : -1) : strcmp(x->node, y->node);
 }
@@ -68,13 +70,13 @@ static const char *worst_layers(const quantize *q)
     if (n > 1)
         qsort(at, n, sizeof *at, by_error);
     for (size_t i = 0; i < n && i < SHOWN && text != NULL; i++)
-        text =
-            qdq_arena_printf(&q->c->arena, "%s%s'%s'", text, i == 0 ? "; worst layers: " : ", ", at[i]->node);
+        text = qdq_arena_printf(&q->c->arena, "%s%s'%s'", text, i == 0 ? "; worst layers: " : ", ",
+                                at[i]->node);
     return text != NULL ? text : "";
 }
 
-static const char next_step[] =
-    "; next: more samples, or 'qdq compare --per-tensor' and --exclude; --min-sqnr DB changes the goal";
+static const char next_step[] = "; next: more samples, or 'qdq compare --per-tensor' and "
+                                "--exclude; --min-sqnr DB changes the goal";
 
 static void warn_of_plan(const quantize *q)
 {
@@ -86,7 +88,8 @@ static void warn_of_plan(const quantize *q)
 
         if (least >= QDQ_DEFAULT_MIN_SQNR || isnan(t->worst_db))
             continue;
-        cli_warn(&q->c->ui, "output '%s': SQNR %.2f dB, less than %g dB; the plan was not changed for that",
+        cli_warn(&q->c->ui,
+                 "output '%s': SQNR %.2f dB, less than %g dB; the plan was not changed for that",
                  t->name, least, QDQ_DEFAULT_MIN_SQNR);
         return;
     }
@@ -95,7 +98,8 @@ static void warn_of_plan(const quantize *q)
 void cmd_quantize_warn_of_goal(const quantize *q)
 {
     const qdq_goal_result *r = q->goal;
-    const bool is_real_data = is_real(q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib);
+    const bool is_real_data =
+        is_real(q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib);
 
     if (q->a->quant.min_sqnr.given || q->a->quant.max_drop != NULL)
         return;
@@ -111,15 +115,16 @@ void cmd_quantize_warn_of_goal(const quantize *q)
         return;
     }
     if (r->is_slower)
+        cli_warn(&q->c->ui,
+                 "nothing was quantized: the goal of %g dB can be reached, but %s; next: 'qdq "
+                 "autotune' measures "
+                 "which layers are faster in 8 bits",
+                 QDQ_DEFAULT_MIN_SQNR, r->why);
+    else if (r->is_float)
         cli_warn(
             &q->c->ui,
-            "nothing was quantized: the goal of %g dB can be reached, but %s; next: 'qdq autotune' measures "
-            "which layers are faster in 8 bits",
-            QDQ_DEFAULT_MIN_SQNR, r->why);
-    else if (r->is_float)
-        cli_warn(&q->c->ui,
-                 "nothing was quantized: no plan that saves a tenth of the time reaches %g dB; %s%s%s",
-                 QDQ_DEFAULT_MIN_SQNR, r->why, worst_layers(q), next_step);
+            "nothing was quantized: no plan that saves a tenth of the time reaches %g dB; %s%s%s",
+            QDQ_DEFAULT_MIN_SQNR, r->why, worst_layers(q), next_step);
     else
         cli_warn(&q->c->ui, "the goal of %g dB is missed: %s%s%s", QDQ_DEFAULT_MIN_SQNR, r->why,
                  worst_layers(q), next_step);

@@ -1,4 +1,5 @@
-/* cmd_quantize_report.c - quantize --report and --overlay: a page, and a file for a viewer, beside the model. */
+/* cmd_quantize_report.c - quantize --report and --overlay: a page, and a file for a viewer, beside
+ * the model. */
 #include "cli/cli_report.h"
 #include "cli/cmd_quantize.h"
 

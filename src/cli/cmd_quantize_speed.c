@@ -1,5 +1,6 @@
-/* cmd_quantize_speed.c - how fast what was written is, in turns with the model as it came: both as they are on disk, with the first
- * sample that judges; open dimensions open, and then with its shapes fixed by the engine. Never longer than the work before it took. */
+/* cmd_quantize_speed.c - how fast what was written is, in turns with the model as it came: both as
+ * they are on disk, with the first sample that judges; open dimensions open, and then with its
+ * shapes fixed by the engine. Never longer than the work before it took. */
 #include <math.h>
 #include <string.h>
 
@@ -8,10 +9,11 @@
 #include "cli/cmd_quantize.h"
 #include "qdq/pass.h"
 
-/* Of what it may take, two sessions and half of the rest are spent where runs are short. Nobody feels the least. */
+/* Of what it may take, two sessions and half of the rest are spent where runs are short. Nobody
+ * feels the least. */
 static const double most_ms = 2000, least_ms = 50;
 
-/* --- measuring -------------------------------------------------------------------------------------------------------- */
+/* --- measuring -------------------------------------------------------------------------------- */
 
 static double left_ms(double ends)
 {
@@ -146,7 +148,8 @@ static qdq_status time_optimized(quantize *q, double ends, qdq_error *err)
     return st;
 }
 
-/* Half of the time does for quick models; what is left is for fixed shapes, which not every engine takes, and for float. */
+/* Half of the time does for quick models; what is left is for fixed shapes, which not every engine
+ * takes, and for float. */
 static qdq_status time_in_turns(quantize *q, double began, double all_s, qdq_error *err)
 {
     quantize_speed *to = &q->speed;
@@ -170,7 +173,8 @@ static qdq_status measure(quantize *q, qdq_error *err)
 {
     const double now = qdq_clock_seconds(), rest_ms = (now - q->began) * 1e3;
     qdq_error found = QDQ_ERROR_INIT;
-    const qdq_status st = time_in_turns(q, now, fmin(most_ms, fmax(least_ms, rest_ms)) * 1e-3, &found);
+    const qdq_status st =
+        time_in_turns(q, now, fmin(most_ms, fmax(least_ms, rest_ms)) * 1e-3, &found);
 
     if (st == QDQ_E_INTERRUPTED || st == QDQ_E_NOMEM) {
         *err = found;
@@ -191,7 +195,7 @@ qdq_status cmd_quantize_speed(quantize *q, qdq_error *err)
     return q->speed.why_not == NULL ? measure(q, err) : QDQ_OK;
 }
 
-/* --- what it says ----------------------------------------------------------------------------------------------------- */
+/* --- what it says ----------------------------------------------------------------------------- */
 
 /* What it is compared with: a model that brought Q/DQ is none in float. */
 static const char *other_name(const quantize *q)
@@ -208,23 +212,27 @@ void cmd_quantize_speed_print(const quantize *q, FILE *to)
     if (!q->speed.measured)
         return;
     const int threads = cli_threads(q->a->threads);
-    fprintf(to,
-            "\nspeed: %.2f times as fast as %s (95 %% interval %.2f to %.2f), %.3g ms, was %.3g ms; %d "
-            "thread%s, shapes %s",
-            r->speedup, other_name(q), r->ci_low, r->ci_high, r->median_ms, q->speed.before.median_ms,
-            threads, cli_plural((size_t)threads), qdq_model_is_open(q->quantized) ? "open" : "fixed");
+    fprintf(
+        to,
+        "\nspeed: %.2f times as fast as %s (95 %% interval %.2f to %.2f), %.3g ms, was %.3g ms; %d "
+        "thread%s, shapes %s",
+        r->speedup, other_name(q), r->ci_low, r->ci_high, r->median_ms, q->speed.before.median_ms,
+        threads, cli_plural((size_t)threads), qdq_model_is_open(q->quantized) ? "open" : "fixed");
     r = &q->speed.fixed_after;
     if (q->speed.fixed_too)
-        fprintf(to, "; with shapes fixed %.2f times (%.2f to %.2f), %.3g ms, was %.3g ms", r->speedup,
-                r->ci_low, r->ci_high, r->median_ms, q->speed.fixed_before.median_ms);
+        fprintf(to, "; with shapes fixed %.2f times (%.2f to %.2f), %.3g ms, was %.3g ms",
+                r->speedup, r->ci_low, r->ci_high, r->median_ms, q->speed.fixed_before.median_ms);
     r = &q->speed.optimized_after;
     if (q->speed.optimized_too && r->ci_low <= 1)
-        fprintf(to, "; %.2f times (%.2f to %.2f) as fast as with the same optimizations and without Q/DQ",
-                r->speedup, r->ci_low, r->ci_high);
+        fprintf(
+            to,
+            "; %.2f times (%.2f to %.2f) as fast as with the same optimizations and without Q/DQ",
+            r->speedup, r->ci_low, r->ci_high);
     fputc('\n', to);
 }
 
-static void put_times(cli_json *j, json_t *o, const qdq_bench_model *before, const qdq_bench_model *after)
+static void put_times(cli_json *j, json_t *o, const qdq_bench_model *before,
+                      const qdq_bench_model *after)
 {
     cli_json_set(j, o, "speedup", cli_json_real(after->speedup));
     cli_json_set(j, o, "ci_low", cli_json_real(after->ci_low));
@@ -242,14 +250,16 @@ void cmd_quantize_speed_json(const quantize *q, cli_json *j, json_t *root)
         return;
     }
     o = json_object();
-    cli_json_set(j, o, "not_measured", q->speed.measured ? json_null() : cli_json_text(q->speed.why_not));
+    cli_json_set(j, o, "not_measured",
+                 q->speed.measured ? json_null() : cli_json_text(q->speed.why_not));
     if (q->speed.measured) {
         json_t *fixed = q->speed.fixed_too ? json_object() : json_null();
         put_times(j, o, &q->speed.before, &q->speed.after);
         if (q->speed.fixed_too)
             put_times(j, fixed, &q->speed.fixed_before, &q->speed.fixed_after);
         cli_json_set(j, o, "threads", json_integer(cli_threads(q->a->threads)));
-        cli_json_set(j, o, "shapes", json_string(qdq_model_is_open(q->quantized) ? "open" : "fixed"));
+        cli_json_set(j, o, "shapes",
+                     json_string(qdq_model_is_open(q->quantized) ? "open" : "fixed"));
         cli_json_set(j, o, "fixed", fixed);
         json_t *optimized = q->speed.optimized_too ? json_object() : json_null();
         if (q->speed.optimized_too)
@@ -267,21 +277,23 @@ void cmd_quantize_speed_warn(const quantize *q)
     if (!q->speed.measured || !has_codes(q))
         return;
     if (q->speed.fixed_too && fixed->ci_high < 1 && r->ci_high >= 1)
-        cli_warn(
-            &q->c->ui,
-            "slower than %s once the engine fixes its shapes: %.2f times its speed (95 %% interval %.2f to "
-            "%.2f); --set-shape fixes them in what is written",
-            other_name(q), fixed->speedup, fixed->ci_low, fixed->ci_high);
+        cli_warn(&q->c->ui,
+                 "slower than %s once the engine fixes its shapes: %.2f times its speed (95 %% "
+                 "interval %.2f to "
+                 "%.2f); --set-shape fixes them in what is written",
+                 other_name(q), fixed->speedup, fixed->ci_low, fixed->ci_high);
     if (r->ci_low > 1 && q->speed.optimized_too && optimized->ci_high < 1)
-        cli_warn(
-            &q->c->ui,
-            "slower than with the same optimizations and without Q/DQ: %.2f times that speed (95 %% interval "
-            "%.2f to %.2f); 'qdq autotune' measures which layers are faster in 8 bits",
-            optimized->speedup, optimized->ci_low, optimized->ci_high);
+        cli_warn(&q->c->ui,
+                 "slower than with the same optimizations and without Q/DQ: %.2f times that speed "
+                 "(95 %% interval "
+                 "%.2f to %.2f); 'qdq autotune' measures which layers are faster in 8 bits",
+                 optimized->speedup, optimized->ci_low, optimized->ci_high);
     if (r->ci_low > 1)
         return;
     cli_warn(&q->c->ui,
-             "%s than %s: %.2f times its speed (95 %% interval %.2f to %.2f); 'qdq autotune' measures which "
+             "%s than %s: %.2f times its speed (95 %% interval %.2f to %.2f); 'qdq autotune' "
+             "measures which "
              "layers are faster in 8 bits",
-             r->ci_high < 1 ? "slower" : "not faster", other_name(q), r->speedup, r->ci_low, r->ci_high);
+             r->ci_high < 1 ? "slower" : "not faster", other_name(q), r->speedup, r->ci_low,
+             r->ci_high);
 }

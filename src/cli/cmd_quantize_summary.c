@@ -9,7 +9,7 @@
 #include "cli/cli_why.h"
 #include "cli/cmd_quantize.h"
 
-/* --- JSON ------------------------------------------------------------------------------------------------------ */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static json_t *counts_json(cli_json *j, const qdq_plan_summary *s)
 {
@@ -42,7 +42,8 @@ static json_t *samples_json(cli_json *j, const quantize *q)
         cli_json_set(j, o, "cross_validated", json_true());
     /* of a plan that was given, nobody knows what it was calibrated on */
     cli_json_set(j, o, "held_back",
-                 compared && q->a->plan == NULL ? json_boolean(q->samples.split.held_back) : json_null());
+                 compared && q->a->plan == NULL ? json_boolean(q->samples.split.held_back)
+                                                : json_null());
     return o;
 }
 
@@ -99,7 +100,8 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
         cli_json_set(&j, root, "installed_target", cli_json_text(q->c->installed));
     cli_json_set(&j, root, "cpu", s->cpu[0] != '\0' ? cli_json_text(s->cpu) : json_null());
     cli_json_set(&j, root, "engine", info != NULL ? cli_json_text(info->name) : json_null());
-    cli_json_set(&j, root, "engine_version", info != NULL ? cli_json_text(info->version) : json_null());
+    cli_json_set(&j, root, "engine_version",
+                 info != NULL ? cli_json_text(info->version) : json_null());
     cli_json_set(&j, root, "placement_only", json_boolean(s->placement_only));
     cli_json_set(&j, root, "samples", samples_json(&j, q));
     cli_json_set(&j, root, "quantized", operators_json(&j, s->quantized, s->n_quantized));
@@ -111,17 +113,20 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     if (s->n_layernorms > 0)
         cli_json_set(&j, root, "fused_layernorms", json_integer((json_int_t)s->n_layernorms));
     cli_json_set(&j, root, "outputs",
-                 q->compared != NULL ? cli_outputs_json(&j, q->compared->outputs, q->compared->n_outputs)
-                                     : json_null());
+                 q->compared != NULL
+                     ? cli_outputs_json(&j, q->compared->outputs, q->compared->n_outputs)
+                     : json_null());
     cli_json_set(&j, root, "weight_bytes", weights);
     cmd_quantize_goal_json(q, &j, root);
     cmd_quantize_speed_json(q, &j, root);
     if (q->is_verified)
-        cli_json_set(&j, root, "engine_check",
-                     cli_verify_json(&j, &q->computed, qdq_engine_get_info(q->engine),
-                                     q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib));
+        cli_json_set(
+            &j, root, "engine_check",
+            cli_verify_json(&j, &q->computed, qdq_engine_get_info(q->engine),
+                            q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib));
     if (st == QDQ_OK && q->samples.data != NULL)
-        st = cli_data_json_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, &j, shapes, err);
+        st = cli_data_json_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, &j, shapes,
+                                  err);
     cli_json_set(&j, root, "run_as", shapes);
     if (q->why != NULL)
         cli_json_set(&j, root, "why", cli_why_json(&j, q->why));
@@ -140,7 +145,7 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     return cli_json_print(&j, root, err);
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------ */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static qdq_status print_counts(const quantize *q, const qdq_plan_count *counts, size_t n, FILE *to,
                                qdq_error *err)
@@ -163,14 +168,15 @@ static size_t count_kept(const qdq_plan_summary *s)
     return n;
 }
 
-static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, FILE *to, qdq_error *err)
+static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, FILE *to,
+                                  qdq_error *err)
 {
     if (q->a->quant.equalize)
-        fprintf(to, "\nequalized: %zu pair%s of Conv; %zu left, where it would not help\n", s->n_equalized,
-                cli_plural(s->n_equalized), s->n_not_equalized);
+        fprintf(to, "\nequalized: %zu pair%s of Conv; %zu left, where it would not help\n",
+                s->n_equalized, cli_plural(s->n_equalized), s->n_not_equalized);
     if (s->n_layernorms > 0)
-        fprintf(to, "\nopset raised to %d: %zu LayerNormalization in single nodes fused\n", s->opset,
-                s->n_layernorms);
+        fprintf(to, "\nopset raised to %d: %zu LayerNormalization in single nodes fused\n",
+                s->opset, s->n_layernorms);
     fprintf(to, "\nquantized: %zu tensor%s, %zu weight%s, %zu bias%s\n", s->n_tensors,
             cli_plural(s->n_tensors), s->n_weights, cli_plural(s->n_weights), s->n_biases,
             s->n_biases == 1 ? "" : "es");
@@ -189,7 +195,8 @@ static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, 
 static void print_cpu(const qdq_plan_summary *s, FILE *to)
 {
     if (s->cpu[0] != '\0' && strcmp(s->cpu, qdq_cpu_name(QDQ_CPU_VNNI)) != 0)
-        fprintf(to, "made for processor %s: the target's rules of speed were not measured there\n", s->cpu);
+        fprintf(to, "made for processor %s: the target's rules of speed were not measured there\n",
+                s->cpu);
 }
 
 const char *cmd_quantize_shapes(const quantize *q)
@@ -207,8 +214,8 @@ const char *cmd_quantize_judged(const quantize *q)
                                         q->samples.eval != NULL      ? " of --eval"
                                         : q->samples.split.folds > 0 ? ", cross-validated"
                                         : q->samples.split.held_back ? " held back from calibration"
-                                        : q->a->plan == NULL         ? ", not held back from calibration"
-                                                                     : "",
+                                        : q->a->plan == NULL ? ", not held back from calibration"
+                                                             : "",
                                         cmd_quantize_shapes(q));
 }
 
@@ -228,8 +235,8 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 
 static qdq_status print_sizes(const quantize *q, FILE *to, qdq_error *err)
 {
-    const char *const paths[] = {q->a->out.output, q->a->plan_out, q->a->quant.cache_out, q->a->report,
-                                 q->a->overlay};
+    const char *const paths[] = {q->a->out.output, q->a->plan_out, q->a->quant.cache_out,
+                                 q->a->report, q->a->overlay};
     int64_t before = 0, after = 0;
 
     QDQ_TRY(cli_weight_bytes(q->model, &before, err));
@@ -257,7 +264,8 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
     print_cpu(s, to);
     cli_shapes_set_print(&q->a->quant.set_shape, to);
     if (q->samples.data != NULL)
-        QDQ_TRY(cli_data_print_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, to, err));
+        QDQ_TRY(
+            cli_data_print_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, to, err));
     QDQ_TRY(print_placement(q, s, to, err));
     QDQ_TRY(print_accuracy(q, to, err));
     cmd_quantize_speed_print(q, to);

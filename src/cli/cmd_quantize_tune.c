@@ -1,5 +1,6 @@
-/* cmd_quantize_tune.c - quantize --autotune: calibration, rules and tuning in one go. What the tuner leaves in its folder
- * becomes plan and model of the command, which are judged and written as if the rules had made them. */
+/* cmd_quantize_tune.c - quantize --autotune: calibration, rules and tuning in one go. What the
+ * tuner leaves in its folder becomes plan and model of the command, which are judged and written as
+ * if the rules had made them. */
 #include "cli/cli_tune.h"
 #include "cli/cmd_quantize.h"
 
@@ -7,7 +8,8 @@
 
 #include "base/fail.h"
 
-static const char *const choices[] = {"off", "default", "quick", "extensive", NULL}; /* off, then presets */
+/* off, then presets */
+static const char *const choices[] = {"off", "default", "quick", "extensive", NULL};
 
 const cli_opt cmd_quantize_tune_opts[] = {
     {.name = "autotune",
@@ -40,8 +42,9 @@ qdq_status cmd_quantize_tune_check(const struct quantize_args *a, qdq_error *err
     if (clash != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --autotune and %s, expected one of them", clash);
     if (cli_is_stdout(a->out.output) && a->autotune_dir == NULL)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "found --autotune and --output -, expected --autotune-dir: no folder has that name");
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "found --autotune and --output -, expected --autotune-dir: no folder has that name");
     return QDQ_OK;
 }
 
@@ -49,8 +52,9 @@ static qdq_status folder_of(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
 
-    q->tuned_in =
-        a->autotune_dir != NULL ? a->autotune_dir : qdq_arena_printf(&q->c->arena, "%s.tune", a->out.output);
+    q->tuned_in = a->autotune_dir != NULL
+                      ? a->autotune_dir
+                      : qdq_arena_printf(&q->c->arena, "%s.tune", a->out.output);
     if (q->tuned_in == NULL)
         return qdq_nomem(err);
     return cli_tune_check_folder(q->tuned_in, q->path, "the model", a->out.force, err);

@@ -1,8 +1,9 @@
-/* cmd_quantize_verify.c - what quantize ships is computed by the engine as the graph says: what is not goes back to float. */
+/* cmd_quantize_verify.c - what quantize ships is computed by the engine as the graph says: what is
+ * not goes back to float. */
 #include "base/fail.h"
 #include "cli/cmd_quantize.h"
 
-/* --- is it asked? ------------------------------------------------------------------------------------------------------- */
+/* --- is it asked? ----------------------------------------------------------------------------- */
 
 /* Only with samples, and where the engine is the one that will run the model. */
 static qdq_status is_asked(quantize *q, bool *asked, qdq_error *err)
@@ -18,7 +19,7 @@ static qdq_status is_asked(quantize *q, bool *asked, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- asking --------------------------------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 /* A model that does not run at all is told where outputs are judged. */
 static qdq_status ask(quantize *q, qdq_error *err)
@@ -35,9 +36,9 @@ static qdq_status ask(quantize *q, qdq_error *err)
     o.confirm = judge > o.count ? judge - o.count : 0;
     o.confirm = o.confirm < CONFIRM ? o.confirm : CONFIRM;
     o.job = &q->c->job;
-    qdq_status st =
-        cli_verify(q->c, &q->a->engine, q->engine, q->quantized,
-                   judge > 0 ? cli_samples_judge(&q->samples) : q->samples.data, &o, &q->computed, &own);
+    qdq_status st = cli_verify(q->c, &q->a->engine, q->engine, q->quantized,
+                               judge > 0 ? cli_samples_judge(&q->samples) : q->samples.data, &o,
+                               &q->computed, &own);
     q->is_verified = st == QDQ_OK;
     return st == QDQ_OK || st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED
                ? QDQ_OK
@@ -77,7 +78,7 @@ static qdq_status drop(quantize *q, qdq_error *err)
     return q->why != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- the interface ---------------------------------------------------------------------------------------------------------- */
+/* --- the interface ---------------------------------------------------------------------------- */
 
 qdq_status cmd_quantize_verify_opts(quantize *q, qdq_quantize_opts *o, qdq_error *err)
 {
@@ -90,7 +91,8 @@ qdq_status cmd_quantize_verify_opts(quantize *q, qdq_quantize_opts *o, qdq_error
     return QDQ_OK;
 }
 
-qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq_error *), qdq_error *err)
+qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq_error *),
+                                 qdq_error *err)
 {
     enum { TRIES = 4 };
     const bool may_change = q->a->plan == NULL;
@@ -114,9 +116,10 @@ qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq
         if (may_change && i + 1 < TRIES)
             QDQ_TRY(leave_out(q, i > 0, &n, err));
         if (n == 0)
-            return qdq_fail(err, QDQ_E_ENGINE, "%s: nothing is written: %s", q->path, q->computed.why);
-        cli_warn(&q->c->ui, "%zu node%s of that form stay%s float: %s", n, cli_plural(n), n == 1 ? "s" : "",
-                 q->computed.why);
+            return qdq_fail(err, QDQ_E_ENGINE, "%s: nothing is written: %s", q->path,
+                            q->computed.why);
+        cli_warn(&q->c->ui, "%zu node%s of that form stay%s float: %s", n, cli_plural(n),
+                 n == 1 ? "s" : "", q->computed.why);
         QDQ_TRY(drop(q, err));
     }
 }

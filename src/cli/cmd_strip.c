@@ -26,7 +26,8 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
 
     QDQ_TRY(cli_output_check(c, &a->out, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
-    qdq_status st = cli_at_file(c->operand[0], qdq_model_strip(m, &opts, &stripped, NULL, err), err);
+    qdq_status st =
+        cli_at_file(c->operand[0], qdq_model_strip(m, &opts, &stripped, NULL, err), err);
     if (st == QDQ_OK)
         st = cli_model_save(c, stripped, &a->out, err);
     if (st == QDQ_E_FORMAT) /* the model itself is not sound */
@@ -47,9 +48,11 @@ const cli_command cmd_strip = {
     .summary = "take all Q/DQ out of a model",
     .about = "Takes all QuantizeLinear and DequantizeLinear nodes out of a model, in subgraphs and "
              "functions, too; operators\n"
-             "on codes (QLinearConv, MatMulInteger, ...) become float ones, and constants that were stored "
+             "on codes (QLinearConv, MatMulInteger, ...) become float ones, and constants that "
+             "were stored "
              "as codes float\n"
-             "again. What cannot be taken out, as codes that are inputs, is listed. 'qdq import' keeps what "
+             "again. What cannot be taken out, as codes that are inputs, is listed. 'qdq import' "
+             "keeps what "
              "was there as a\n"
              "plan.",
     .json = "{ \"model\", \"output\", \"opset\", \"files\": [{\"path\", \"bytes\"}] }",

@@ -9,7 +9,7 @@
 #include "cli/cmd_targets.h"
 #include "qdq/probe.h"
 
-/* --- printing ------------------------------------------------------------------------------------------------------- */
+/* --- printing --------------------------------------------------------------------------------- */
 
 static json_t *outcome_json(cli_json *j, const qdq_probe_outcome *o)
 {
@@ -90,16 +90,17 @@ static qdq_status print_text(cli *c, const qdq_probe_report *r, const char *path
     for (size_t i = 0; i < r->n; i++)
         put_row(&t, &r->outcomes[i]);
     QDQ_TRY(cli_table_print(&t, stdout, err));
-    printf("%s on %s %s, %s: %zu probes in %.0f s: %zu pay, %zu harm, %zu undecided, %zu not measured; "
+    printf("%s on %s %s, %s: %zu probes in %.0f s: %zu pay, %zu harm, %zu undecided, %zu not "
+           "measured; "
            "%zu rule%s changed\n",
-           c->operand[0], r->engine, r->version, r->processor, r->n, r->seconds, r->n_pays, r->n_harms,
-           r->n_undecided, r->n_not_measured, r->n_changed, cli_plural(r->n_changed));
+           c->operand[0], r->engine, r->version, r->processor, r->n, r->seconds, r->n_pays,
+           r->n_harms, r->n_undecided, r->n_not_measured, r->n_changed, cli_plural(r->n_changed));
     printf("control: a model's time over its own time is %.3f to %.3f\n", r->aa_low, r->aa_high);
     printf("wrote %s\n", path);
     return QDQ_OK;
 }
 
-/* --- the command ----------------------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 static qdq_status check_args(cli *c, const struct targets_args *a, qdq_error *err)
 {
@@ -109,11 +110,13 @@ static qdq_status check_args(cli *c, const struct targets_args *a, qdq_error *er
         return qdq_fail(err, QDQ_E_USAGE, "--measure: found %s; expected -o FILE or --install",
                         a->install ? "both -o and --install" : "neither -o nor --install");
     return a->output != NULL ? cli_path_check(a->output, a->force, err)
-                             : cli_installed_path(c, "", "", "", &path, err); /* is there a folder? */
+                             /* is there a folder? */
+                             : cli_installed_path(c, "", "", "", &path, err);
 }
 
-static qdq_status fill(cli *c, const struct targets_args *a, const qdq_target *t, cli_engine_args *engine,
-                       qdq_engine_opts *eo, qdq_probe_opts *o, qdq_error *err)
+static qdq_status fill(cli *c, const struct targets_args *a, const qdq_target *t,
+                       cli_engine_args *engine, qdq_engine_opts *eo, qdq_probe_opts *o,
+                       qdq_error *err)
 {
     *engine = a->engine;
     if (engine->engine == NULL)
@@ -131,8 +134,9 @@ static qdq_status fill(cli *c, const struct targets_args *a, const qdq_target *t
 }
 
 /* An installed target replaces an older one. */
-static qdq_status write_target(cli *c, const struct targets_args *a, const char *name, const qdq_target *t,
-                               const qdq_probe_report *r, const char **path, qdq_error *err)
+static qdq_status write_target(cli *c, const struct targets_args *a, const char *name,
+                               const qdq_target *t, const qdq_probe_report *r, const char **path,
+                               qdq_error *err)
 {
     const char *text = qdq_target_text(t);
 

@@ -18,17 +18,19 @@ const cli_command *const cli_commands[] = {
     &cmd_engines,  &cmd_passes,   &cmd_docs,     &cmd_bug,    NULL,
 };
 
-/* --- overview ------------------------------------------------------------------------------------------------- */
+/* --- overview --------------------------------------------------------------------------------- */
 
 static void put_overview(qdq_buf *out)
 {
-    qdq_buf_puts(out, "usage: qdq COMMAND [options] ...\n\nQuantizes ONNX models by QuantizeLinear and "
-                      "DequantizeLinear nodes, and measures the result.\n\ncommands:\n");
+    qdq_buf_puts(out,
+                 "usage: qdq COMMAND [options] ...\n\nQuantizes ONNX models by QuantizeLinear and "
+                 "DequantizeLinear nodes, and measures the result.\n\ncommands:\n");
     for (size_t i = 0; cli_commands[i] != NULL; i++)
         if (!cli_commands[i]->hidden)
             qdq_buf_printf(out, "  %-10s  %s\n", cli_commands[i]->name, cli_commands[i]->summary);
-    qdq_buf_puts(out, "\n'qdq help COMMAND' explains one, 'qdq --version' tells the version.\n\nexample:\n"
-                      "  qdq quantize model.onnx --calib samples.npz -o model.qdq.onnx\n");
+    qdq_buf_puts(
+        out, "\n'qdq help COMMAND' explains one, 'qdq --version' tells the version.\n\nexample:\n"
+             "  qdq quantize model.onnx --calib samples.npz -o model.qdq.onnx\n");
 }
 
 static qdq_status print_buf(qdq_buf *text, qdq_error *err)
@@ -57,7 +59,7 @@ static qdq_status print_help(const cli_command *cmd, qdq_error *err)
     return print_buf(&text, err);
 }
 
-/* --- dispatch ------------------------------------------------------------------------------------------------- */
+/* --- dispatch --------------------------------------------------------------------------------- */
 
 static qdq_status find_command(const char *name, const cli_command **out, qdq_error *err)
 {
@@ -86,12 +88,14 @@ static qdq_status run_help(int argc, char *const *argv, qdq_error *err)
     if (argc == 0)
         return print_overview(err);
     if (argc > 1)
-        return qdq_fail(err, QDQ_E_USAGE, "help: unexpected argument '%s': expected one COMMAND", argv[1]);
+        return qdq_fail(err, QDQ_E_USAGE, "help: unexpected argument '%s': expected one COMMAND",
+                        argv[1]);
     QDQ_TRY(find_command(argv[0], &cmd, err));
     return print_help(cmd, err);
 }
 
-static qdq_status run_command(cli *c, const cli_command *cmd, int argc, char *const *argv, qdq_error *err)
+static qdq_status run_command(cli *c, const cli_command *cmd, int argc, char *const *argv,
+                              qdq_error *err)
 {
     cli_parsed parsed;
 
@@ -123,19 +127,21 @@ static qdq_status dispatch(cli *c, int argc, char *const *argv, qdq_error *err)
         printf("qdq %s\n", qdq_version());
         return QDQ_OK;
     }
-    if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+    if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+        strcmp(argv[1], "-h") == 0)
         return run_help(argc - 2, argv + 2, err);
     if (argv[1][0] == '-')
         return qdq_fail(err, QDQ_E_USAGE,
-                        "found option '%s', expected a command first: 'qdq help' lists them", argv[1]);
+                        "found option '%s', expected a command first: 'qdq help' lists them",
+                        argv[1]);
     QDQ_TRY(find_command(argv[1], &cmd, err));
     return run_command(c, cmd, argc - 2, argv + 2, err);
 }
 
-/* --- process -------------------------------------------------------------------------------------------------- */
+/* --- process ---------------------------------------------------------------------------------- */
 
-/* A model must not be opened as descriptor 1 because the caller closed it: what is missing becomes something
- * that fails on the first use. */
+/* A model must not be opened as descriptor 1 because the caller closed it: what is missing becomes
+ * something that fails on the first use. */
 static void fill_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -169,7 +175,8 @@ int main(int argc, char **argv)
     c.job.progress = cli_ui_progress;
     c.job.cancel = c.cancel;
 
-    qdq_status st = c.cancel == NULL || !guarded ? qdq_nomem(&err) : cli_interrupt_install(c.cancel, &err);
+    qdq_status st =
+        c.cancel == NULL || !guarded ? qdq_nomem(&err) : cli_interrupt_install(c.cancel, &err);
     if (st == QDQ_OK)
         st = dispatch(&c, argc, argv, &err);
     cli_ui_clear(&c.ui);

@@ -1,6 +1,6 @@
-/* bench.c - interleaved timing: a round times every session once, in an order that rotates, and only times of
- * one round are compared with each other. Machines drift by more than what is to be measured; what hits one
- * round hits all of its legs. */
+/* bench.c - interleaved timing: a round times every session once, in an order that rotates, and
+ * only times of one round are compared with each other. Machines drift by more than what is to be
+ * measured; what hits one round hits all of its legs. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -32,7 +32,7 @@ static bool is_over(const bench *b)
     return b->ends > 0 && qdq_clock_seconds() >= b->ends - early;
 }
 
-/* --- set-up ------------------------------------------------------------------------------------------------- */
+/* --- set-up ----------------------------------------------------------------------------------- */
 
 static qdq_status bind_inputs(bench *b, size_t i, qdq_error *err)
 {
@@ -42,7 +42,8 @@ static qdq_status bind_inputs(bench *b, size_t i, qdq_error *err)
     const qdq_array **ordered;
 
     if ((s->engine->info.capabilities & QDQ_CAN_TIME) == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' measures no time", s->engine->info.name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' measures no time",
+                        s->engine->info.name);
     if (in == NULL) {
         QDQ_TRY(qdq_random_inputs(s, b->opts->seed, &b->random[i], &n_in, err));
         in = b->random[i];
@@ -82,7 +83,7 @@ static qdq_status warm_up(bench *b, size_t i, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- rounds ------------------------------------------------------------------------------------------------- */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
 static qdq_status run_round(bench *b, double *total_ns, qdq_error *err)
 {
@@ -103,7 +104,8 @@ static qdq_status run_rounds(bench *b, qdq_error *err)
     bool fixed = b->opts->rounds > 0;
     double total_ns = 0; /* of the legs, not of the clock: an engine's time may be a virtual one */
 
-    while (b->rounds < b->max_rounds && (fixed || b->rounds < MIN_ROUNDS || total_ns < default_budget_ns)) {
+    while (b->rounds < b->max_rounds &&
+           (fixed || b->rounds < MIN_ROUNDS || total_ns < default_budget_ns)) {
         if (is_over(b))
             return b->rounds >= INTERVAL_ROUNDS
                        ? QDQ_OK
@@ -137,7 +139,7 @@ static void summarize(bench *b, size_t i, qdq_bench_model *out)
     qdq_stats_median_interval(b->scratch, n, &out->ci_low, &out->ci_high);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static qdq_status allocate(bench *b, qdq_error *err)
 {
@@ -162,7 +164,8 @@ static qdq_status measure(bench *b, qdq_bench_model *out, qdq_error *err)
         if (st == QDQ_OK)
             st = warm_up(b, i, err);
         if (st != QDQ_OK)
-            return b->n > 1 && st != QDQ_E_INTERRUPTED ? qdq_within(err, st, "model %zu", i + 1) : st;
+            return b->n > 1 && st != QDQ_E_INTERRUPTED ? qdq_within(err, st, "model %zu", i + 1)
+                                                       : st;
     }
     QDQ_TRY(run_rounds(b, err));
     for (size_t i = 0; i < b->n; i++)
@@ -170,8 +173,8 @@ static qdq_status measure(bench *b, qdq_bench_model *out, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_bench(qdq_session *const *sessions, size_t n, const qdq_bench_opts *opts, qdq_bench_model *out,
-                     qdq_error *err)
+qdq_status qdq_bench(qdq_session *const *sessions, size_t n, const qdq_bench_opts *opts,
+                     qdq_bench_model *out, qdq_error *err)
 {
     static const qdq_bench_opts defaults = QDQ_BENCH_OPTS_INIT;
     bench b = {.session = sessions, .n = n, .opts = opts != NULL ? opts : &defaults};

@@ -1,5 +1,6 @@
-/* engine.c - the registry of engines and the public functions in front of them: specs are parsed here, inputs
- * checked here, so that every engine gives the same messages. Knows no engine but by engines.def. */
+/* engine.c - the registry of engines and the public functions in front of them: specs are parsed
+ * here, inputs checked here, so that every engine gives the same messages. Knows no engine but by
+ * engines.def. */
 #include "engine/engine_ops.h"
 
 #include <stdlib.h>
@@ -31,7 +32,7 @@ const char *qdq_engine_name(size_t i, const char **help)
     return engines[i].name;
 }
 
-/* --- engines ------------------------------------------------------------------------------------------------ */
+/* --- engines ---------------------------------------------------------------------------------- */
 
 typedef struct found {
     const char *name, *arg;
@@ -56,8 +57,8 @@ static qdq_status find_engine(const char *spec, found *out, qdq_error *err)
     for (size_t i = 0; i < QDQ_COUNT(engines); i++)
         qdq_buf_printf(&known, "%s%s", i > 0 ? ", " : "", engines[i].name);
     qdq_fail(err, QDQ_E_USAGE,
-             "engine '%s' is not known: expected NAME or NAME:ARG with NAME one of %s, or FILE.so", spec,
-             known.failed || known.data == NULL ? "those listed" : known.data);
+             "engine '%s' is not known: expected NAME or NAME:ARG with NAME one of %s, or FILE.so",
+             spec, known.failed || known.data == NULL ? "those listed" : known.data);
     qdq_buf_free(&known);
     return QDQ_E_USAGE;
 }
@@ -67,8 +68,8 @@ static qdq_status describe(qdq_engine *e, qdq_error *err)
 {
     const qdq_engine_info *i = &e->info;
 
-    e->info.fingerprint =
-        qdq_arena_printf(&e->arena, "%s %s %s", i->name, i->version[0] != '\0' ? i->version : "-", i->device);
+    e->info.fingerprint = qdq_arena_printf(&e->arena, "%s %s %s", i->name,
+                                           i->version[0] != '\0' ? i->version : "-", i->device);
     return e->info.fingerprint != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
@@ -90,7 +91,8 @@ static qdq_status at_engine(const qdq_engine *e, const char *name, qdq_status st
     return is_named ? st : qdq_within(err, st, "engine '%s'", name);
 }
 
-qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_engine **out, qdq_error *err)
+qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_engine **out,
+                           qdq_error *err)
 {
     static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
     found f;
@@ -110,7 +112,8 @@ qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_en
     e->job = opts->job;
     e->info = (qdq_engine_info){.name = f.name, .version = "", .library = "", .device = "cpu"};
     qdq_status st = QDQ_OK;
-    if (opts->temp_dir != NULL && (e->temp_dir = qdq_arena_strdup(&e->arena, opts->temp_dir)) == NULL)
+    if (opts->temp_dir != NULL &&
+        (e->temp_dir = qdq_arena_strdup(&e->arena, opts->temp_dir)) == NULL)
         st = qdq_nomem(err);
     if (st == QDQ_OK)
         st = e->ops->open(e, e->remote ? spec : f.arg, opts, err);
@@ -144,7 +147,7 @@ unsigned qdq_engine_crashes(const qdq_engine *e)
     return e->remote ? qdq_remote_crashes(e) : 0;
 }
 
-/* --- sessions ----------------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 static qdq_status open_session(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
                                qdq_error *err)
@@ -157,7 +160,8 @@ static qdq_status open_session(qdq_session *s, const qdq_model *m, const qdq_ses
     if (opts->profile && (info->capabilities & QDQ_CAN_PROFILE) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine has no profile per layer");
     if (opts->groups && (info->capabilities & QDQ_CAN_GROUP) == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine does not tell which nodes a layer computes");
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "this engine does not tell which nodes a layer computes");
     if (opts->expose != NULL && (info->capabilities & QDQ_CAN_EXPOSE) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine cannot show intermediate tensors");
 
@@ -230,25 +234,28 @@ qdq_status qdq_session_run(qdq_session *s, const qdq_named_array *in, size_t n_i
     const qdq_array **ordered = NULL;
 
     if ((s->engine->info.capabilities & QDQ_CAN_RUN) == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' computes no outputs", s->engine->info.name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' computes no outputs",
+                        s->engine->info.name);
     QDQ_TRY(qdq_session_order_inputs(s, in, n_in, &ordered, err));
     qdq_status st = s->engine->ops->run(s, ordered, fn, ctx, err);
     free(ordered);
     return st;
 }
 
-qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in, size_t n_in, unsigned runs,
-                               qdq_layer **out, size_t *n, qdq_error *err)
+qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in, size_t n_in,
+                               unsigned runs, qdq_layer **out, size_t *n, qdq_error *err)
 {
     const qdq_array **ordered = NULL;
 
     *out = NULL;
     *n = 0;
     if ((s->engine->info.capabilities & QDQ_CAN_PROFILE) == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' has no profile per layer", s->engine->info.name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' has no profile per layer",
+                        s->engine->info.name);
     if (!s->can_profile)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "profile: expected a session that was opened with `profile` and not yet profiled");
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "profile: expected a session that was opened with `profile` and not yet profiled");
     if (runs == 0)
         return qdq_fail(err, QDQ_E_USAGE, "profile of 0 runs: expected at least 1");
     QDQ_TRY(qdq_session_order_inputs(s, in, n_in, &ordered, err));
@@ -266,11 +273,13 @@ qdq_status qdq_session_groups(qdq_session *s, const qdq_named_array *in, size_t 
     *out = NULL;
     *n = 0;
     if ((s->engine->info.capabilities & QDQ_CAN_GROUP) == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' does not tell which nodes a layer computes",
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "engine '%s' does not tell which nodes a layer computes",
                         s->engine->info.name);
     if (!s->can_group)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "groups: expected a session that was opened with `groups` and not yet asked");
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "groups: expected a session that was opened with `groups` and not yet asked");
     if (runs > 0)
         QDQ_TRY(qdq_session_order_inputs(s, in, n_in, &ordered, err));
     s->can_group = false;

@@ -42,7 +42,8 @@ static const char *text_of(const char *s)
     return s != NULL ? s : "";
 }
 
-static qdq_status measure(packer *p, const qdq_engine_layer *l, size_t n, qdq_arena *scratch, qdq_error *err)
+static qdq_status measure(packer *p, const qdq_engine_layer *l, size_t n, qdq_arena *scratch,
+                          qdq_error *err)
 {
     size_t n_labels = 0;
 
@@ -69,8 +70,8 @@ static qdq_status measure(packer *p, const qdq_engine_layer *l, size_t n, qdq_ar
     return QDQ_OK;
 }
 
-qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena *scratch, qdq_group **out,
-                                  size_t *n_out, qdq_error *err)
+qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena *scratch,
+                                  qdq_group **out, size_t *n_out, qdq_error *err)
 {
     packer p = {0};
 
@@ -99,8 +100,8 @@ qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena
     return QDQ_OK;
 }
 
-qdq_status qdq_engine_profile_pack(const qdq_engine_layer *from, size_t n, unsigned runs, qdq_layer **out,
-                                   qdq_error *err)
+qdq_status qdq_engine_profile_pack(const qdq_engine_layer *from, size_t n, unsigned runs,
+                                   qdq_layer **out, qdq_error *err)
 {
     size_t size = (n + 1) * sizeof(qdq_layer);
 

@@ -1,5 +1,6 @@
-/* engine_list.c - lists of engines: "ort,openvino,sim:cost.json". Arguments of engines may hold commas of their own, so that
- * one separates only where an engine of the list in engines.def is named behind it. */
+/* engine_list.c - lists of engines: "ort,openvino,sim:cost.json". Arguments of engines may hold
+ * commas of their own, so that one separates only where an engine of the list in engines.def is
+ * named behind it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* engine_ops.h - what an engine implements. engine.c checks what callers hand over and dispatches; an engine
- * gets models whose input shapes are already fixed, and arrays in the order of its inputs with types and
- * shapes that fit. It must not know who calls it, or that other engines exist. */
+/* engine_ops.h - what an engine implements. engine.c checks what callers hand over and dispatches;
+ * an engine gets models whose input shapes are already fixed, and arrays in the order of its inputs
+ * with types and shapes that fit. It must not know who calls it, or that other engines exist. */
 #ifndef QDQ_ENGINE_OPS_H
 #define QDQ_ENGINE_OPS_H
 
@@ -15,8 +15,8 @@ typedef struct qdq_engine_ops {
     qdq_status (*open)(qdq_engine *e, const char *arg, const qdq_engine_opts *opts, qdq_error *err);
     void (*close)(qdq_engine *e); /* e->self may be NULL: open() failed */
 
-    /* Sets s->self, s->in and s->out. `m` is only read, but the engine may go on using its mappings. The
-     * members shapes, expose and only_exposed of opts are already built into m. */
+    /* Sets s->self, s->in and s->out. `m` is only read, but the engine may go on using its
+     * mappings. The members shapes, expose and only_exposed of opts are already built into m. */
     qdq_status (*session_open)(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
                                qdq_error *err);
     void (*session_close)(qdq_session *s); /* s->self may be NULL */
@@ -28,26 +28,28 @@ typedef struct qdq_engine_ops {
     /* Binds inputs for timing; the arrays stay as they are until the next bind or close. */
     qdq_status (*bind)(qdq_session *s, const qdq_array *const *in, qdq_error *err);
 
-    /* Runs n times on the bound inputs and tells how long that took. No copies, no callbacks inside. */
+    /* Runs n times on the bound inputs and tells how long that took. No copies, no callbacks
+     * inside. */
     qdq_status (*time_runs)(qdq_session *s, unsigned n, uint64_t *ns, qdq_error *err);
 
-    /* For engines whose time is a virtual one: the next timed block is the one of this number, whatever was timed
-     * before. NULL: time goes by itself. */
+    /* For engines whose time is a virtual one: the next timed block is the one of this number,
+     * whatever was timed before. NULL: time goes by itself. */
     void (*seek)(qdq_session *s, uint64_t number);
 
-    qdq_status (*profile)(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
-                          size_t *n, qdq_error *err);
+    qdq_status (*profile)(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                          qdq_layer **out, size_t *n, qdq_error *err);
 
-    /* The nodes are those of s->source, which is there if the session was opened with `groups`. `in` is NULL if
-     * runs is 0. NULL: the engine cannot, and does not claim QDQ_CAN_GROUP. */
+    /* The nodes are those of s->source, which is there if the session was opened with `groups`.
+     * `in` is NULL if runs is 0. NULL: the engine cannot, and does not claim QDQ_CAN_GROUP. */
     qdq_status (*groups)(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
                          size_t *n, qdq_error *err);
 
-    /* For engines that are programs: their options of ours that they turned out to refuse, with spaces between, which is
-     * worth knowing before the next one is started; "" : none. e->info.capabilities follows. As long as the engine. NULL: it
-     * is no program. */
+    /* For engines that are programs: their options of ours that they turned out to refuse, with
+     * spaces between, which is worth knowing before the next one is started; "" : none.
+     * e->info.capabilities follows. As long as the engine. NULL: it is no program. */
     const char *(*refused)(qdq_engine *e);
-    /* An earlier run found these options refused: none of them is tried. NULL: the engine is no program. */
+    /* An earlier run found these options refused: none of them is tried. NULL: the engine is no
+     * program. */
     qdq_status (*refuse)(qdq_engine *e, const char *options, qdq_error *err);
 } qdq_engine_ops;
 

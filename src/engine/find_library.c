@@ -1,4 +1,5 @@
-/* find_library.c - looks through folders for engine libraries, and at what such a file is. Knows no engine. */
+/* find_library.c - looks through folders for engine libraries, and at what such a file is. Knows no
+ * engine. */
 #include "engine/find_library.h"
 
 #include <dirent.h>
@@ -14,7 +15,7 @@
 
 #include "base/fail.h"
 
-/* --- what a file is ---------------------------------------------------------------------------------------------------- */
+/* --- what a file is --------------------------------------------------------------------------- */
 
 static qdq_status read_head(const char *path, Elf64_Ehdr *head, qdq_error *err)
 {
@@ -29,19 +30,20 @@ static qdq_status read_head(const char *path, Elf64_Ehdr *head, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Is it a shared library for this machine? Of one for another machine the loader says that there is no such file. */
+/* Is it a shared library for this machine? Of one for another machine the loader says that there is
+ * no such file. */
 static qdq_status check_file(const char *path, qdq_error *err)
 {
     Elf64_Ehdr mine, head;
 
     QDQ_TRY(read_head(path, &head, err));
     QDQ_TRY(read_head("/proc/self/exe", &mine, err));
-    if (head.e_ident[EI_CLASS] != mine.e_ident[EI_CLASS] || head.e_ident[EI_DATA] != mine.e_ident[EI_DATA] ||
-        head.e_machine != mine.e_machine)
+    if (head.e_ident[EI_CLASS] != mine.e_ident[EI_CLASS] ||
+        head.e_ident[EI_DATA] != mine.e_ident[EI_DATA] || head.e_machine != mine.e_machine)
         return qdq_fail(
             err, QDQ_E_ENGINE,
-            "%s: is for another machine (ELF class %d, machine %d): expected class %d, machine %d", path,
-            head.e_ident[EI_CLASS], head.e_machine, mine.e_ident[EI_CLASS], mine.e_machine);
+            "%s: is for another machine (ELF class %d, machine %d): expected class %d, machine %d",
+            path, head.e_ident[EI_CLASS], head.e_machine, mine.e_ident[EI_CLASS], mine.e_machine);
     return QDQ_OK;
 }
 
@@ -57,9 +59,10 @@ qdq_status qdq_library_open(const char *path, void **handle, qdq_error *err)
     return qdq_fail(err, QDQ_E_ENGINE, "cannot load %s", why != NULL ? why : path);
 }
 
-/* --- looking for one ---------------------------------------------------------------------------------------------------- */
+/* --- looking for one -------------------------------------------------------------------------- */
 
-/* "1.31.1" of "libonnxruntime.so.1.31.1" as one number; plain ".so" is lowest. False: another file. */
+/* "1.31.1" of "libonnxruntime.so.1.31.1" as one number; plain ".so" is lowest. False: another
+ * file. */
 static bool library_rank(const char *name, const char *stem, uint64_t *rank)
 {
     size_t n_stem = strlen(stem);
@@ -145,8 +148,8 @@ static bool load_plain(looking *l, const char *name)
     return false;
 }
 
-/* Folders by the library that this code is in: where installation puts engines (lib/qdq), itself, and where set-up unpacks
- * them in a build tree. */
+/* Folders by the library that this code is in: where installation puts engines (lib/qdq), itself,
+ * and where set-up unpacks them in a build tree. */
 static bool load_beside(looking *l)
 {
     static const char *const beside[] = {"/qdq", "/qdq/openvino", "", "/ort", "/openvino"};
@@ -158,7 +161,8 @@ static bool load_beside(looking *l)
         return false;
     const char *slash = strrchr(self.dli_fname, '/');
     for (size_t i = 0; slash != NULL && i < QDQ_COUNT(beside); i++) {
-        int n = snprintf(dir, sizeof dir, "%.*s%s", (int)(slash - self.dli_fname), self.dli_fname, beside[i]);
+        int n = snprintf(dir, sizeof dir, "%.*s%s", (int)(slash - self.dli_fname), self.dli_fname,
+                         beside[i]);
         if (n > 0 && (size_t)n < sizeof dir && load_from_folder(l, dir))
             return true;
     }
@@ -193,11 +197,12 @@ qdq_status qdq_library_find(const qdq_library_search *s, qdq_error *err)
     const int reason = lack_of_descriptors();
     if (reason != 0)
         return qdq_fail_errno(err, QDQ_E_IO, reason, "cannot look for a library of %s", s->engine);
-    return qdq_fail(err, QDQ_E_ENGINE, "no %s library was found%s%s%s: %s", s->engine, l.refused ? " (" : "",
-                    l.refused ? l.why.text : "", l.refused ? ")" : "", s->advice);
+    return qdq_fail(err, QDQ_E_ENGINE, "no %s library was found%s%s%s: %s", s->engine,
+                    l.refused ? " (" : "", l.refused ? l.why.text : "", l.refused ? ")" : "",
+                    s->advice);
 }
 
-/* --- what they say ------------------------------------------------------------------------------------------------------ */
+/* --- what they say ---------------------------------------------------------------------------- */
 
 void qdq_engine_one_line(char *to, size_t size, const char *from)
 {

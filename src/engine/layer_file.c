@@ -13,7 +13,7 @@
 
 static const char format[] = "qdq_layers";
 
-/* --- reading ---------------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* Our writers begin with it; texts of trtexec have it nowhere near. */
 bool qdq_layer_file_is(const char *text, size_t size)
@@ -78,7 +78,8 @@ static qdq_status pack(const qdq_group *from, size_t n, qdq_group **out, qdq_err
     return QDQ_OK;
 }
 
-static qdq_status read_layers(qdq_json_reader *r, json_t *root, qdq_group **out, size_t *n, qdq_error *err)
+static qdq_status read_layers(qdq_json_reader *r, json_t *root, qdq_group **out, size_t *n,
+                              qdq_error *err)
 {
     qdq_json_place top = qdq_json_top(r, root, format, 1), at;
     QDQ_VEC(qdq_group) layers = {0};
@@ -93,8 +94,8 @@ static qdq_status read_layers(qdq_json_reader *r, json_t *root, qdq_group **out,
     return QDQ_OK;
 }
 
-qdq_status qdq_layer_file_parse(const char *text, size_t size, const char *name, qdq_group **out, size_t *n,
-                                qdq_error *err)
+qdq_status qdq_layer_file_parse(const char *text, size_t size, const char *name, qdq_group **out,
+                                size_t *n, qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_json_reader r = {.arena = &arena, .err = err, .text = text, .size = size};
@@ -113,7 +114,7 @@ qdq_status qdq_layer_file_parse(const char *text, size_t size, const char *name,
     return st;
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static json_t *text_or_null(const char *text)
 {
@@ -128,9 +129,9 @@ static json_t *layer_json(const qdq_group *g)
     for (size_t i = 0; i < g->n_nodes && ok; i++)
         ok = json_array_append_new(nodes, qdq_json_new_text(g->node[i])) == 0;
     if (ok)
-        o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:O}", "layer", qdq_json_new_text(g->layer),
-                      "kernel", qdq_json_new_text(g->op), "in", text_or_null(g->in_type), "out",
-                      text_or_null(g->out_type), "us",
+        o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:O}", "layer",
+                      qdq_json_new_text(g->layer), "kernel", qdq_json_new_text(g->op), "in",
+                      text_or_null(g->in_type), "out", text_or_null(g->out_type), "us",
                       isnan(g->median_us) ? json_null() : json_real(g->median_us), "conversion",
                       (int)g->conversion, "by",
                       g->source == QDQ_GROUP_NONE    ? json_null()
@@ -146,8 +147,9 @@ static json_t *layer_json(const qdq_group *g)
     return o;
 }
 
-qdq_status qdq_layer_file_write(const char *path, const qdq_group *g, size_t n, const qdq_engine_info *info,
-                                const char *fingerprint, qdq_error *err)
+qdq_status qdq_layer_file_write(const char *path, const qdq_group *g, size_t n,
+                                const qdq_engine_info *info, const char *fingerprint,
+                                qdq_error *err)
 {
     json_t *layers = json_array(), *root = NULL;
     bool ok = layers != NULL;
@@ -156,8 +158,9 @@ qdq_status qdq_layer_file_write(const char *path, const qdq_group *g, size_t n, 
     for (size_t i = 0; i < n && ok; i++)
         ok = json_array_append_new(layers, layer_json(&g[i])) == 0;
     if (ok)
-        root = json_pack("{s:i, s:o, s:o, s:o, s:o, s:O}", format, 1, "engine", qdq_json_new_text(info->name),
-                         "engine_version", qdq_json_new_text(info->version), "device",
+        root = json_pack("{s:i, s:o, s:o, s:o, s:o, s:O}", format, 1, "engine",
+                         qdq_json_new_text(info->name), "engine_version",
+                         qdq_json_new_text(info->version), "device",
                          qdq_json_new_text(info->device), "fingerprint",
                          text_or_null(fingerprint != NULL ? fingerprint : ""), "layers", layers);
     json_decref(layers);
@@ -169,13 +172,13 @@ qdq_status qdq_layer_file_write(const char *path, const qdq_group *g, size_t n, 
     return st;
 }
 
-qdq_status qdq_groups_write(const char *path, const qdq_group *g, size_t n, const qdq_engine_info *info,
-                            qdq_error *err)
+qdq_status qdq_groups_write(const char *path, const qdq_group *g, size_t n,
+                            const qdq_engine_info *info, qdq_error *err)
 {
     return qdq_layer_file_write(path, g, n, info, NULL, err);
 }
 
-/* --- whose it is ------------------------------------------------------------------------------------------------------ */
+/* --- whose it is ------------------------------------------------------------------------------ */
 
 qdq_status qdq_layer_file_is_of(const char *path, const char *fingerprint, bool *is, qdq_error *err)
 {

@@ -1,4 +1,5 @@
-/* layer_nodes.c - names and tensors of engines' layers, told to nodes. Knows engines' habits, but no engine. */
+/* layer_nodes.c - names and tensors of engines' layers, told to nodes. Knows engines' habits, but
+ * no engine. */
 #include "engine/layer_nodes.h"
 
 #include <ctype.h>
@@ -6,9 +7,10 @@
 
 #include "base/fail.h"
 
-/* --- the index ---------------------------------------------------------------------------------------------------------- */
+/* --- the index -------------------------------------------------------------------------------- */
 
-qdq_status qdq_layer_index_make(qdq_layer_index *x, const qdq_graph *g, qdq_arena *arena, qdq_error *err)
+qdq_status qdq_layer_index_make(qdq_layer_index *x, const qdq_graph *g, qdq_arena *arena,
+                                qdq_error *err)
 {
     *x = (qdq_layer_index){.graph = g, .labels = QDQ_MAP_INIT};
     x->seen = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *x->seen);
@@ -30,7 +32,7 @@ void qdq_layer_index_free(qdq_layer_index *x)
     qdq_map_free(&x->labels);
 }
 
-/* --- one name ----------------------------------------------------------------------------------------------------------- */
+/* --- one name --------------------------------------------------------------------------------- */
 
 qdq_layer_owner qdq_layer_find(const qdq_layer_index *x, const char *name, size_t size)
 {
@@ -82,7 +84,8 @@ static bool cut_fusion(char *name)
 
     if (n > 0 && name[n - 1] == '/')
         n--;
-    if (n < sizeof ending || strncmp(name + n - (sizeof ending - 1), ending, sizeof ending - 1) != 0)
+    if (n < sizeof ending ||
+        strncmp(name + n - (sizeof ending - 1), ending, sizeof ending - 1) != 0)
         return false;
     while (n > 1 && name[n - 1] != '/')
         n--;
@@ -92,7 +95,8 @@ static bool cut_fusion(char *name)
     return true;
 }
 
-/* Those of ONNX Runtime: "_nchwc" for a layout, "_pre_q" for what is quantized now; and our own, around Q and DQ. */
+/* Those of ONNX Runtime: "_nchwc" for a layout, "_pre_q" for what is quantized now; and our own,
+ * around Q and DQ. */
 static bool cut_ending(char *name)
 {
     static const char *const endings[] = {"_nchwc",
@@ -123,7 +127,7 @@ qdq_layer_owner qdq_layer_find_ending(const qdq_layer_index *x, char *name)
     return o;
 }
 
-/* --- several names in one text ------------------------------------------------------------------------------------------ */
+/* --- several names in one text ---------------------------------------------------------------- */
 
 /* The length of the separator that stands at p, 0 if none does. */
 static size_t separator_at(const char *p, const char *const *separators)
@@ -136,8 +140,8 @@ static size_t separator_at(const char *p, const char *const *separators)
     return 0;
 }
 
-/* The longest known name that begins at p and ends at a separator or with the text. 0: none; then *piece is how far it is to
- * the first separator. */
+/* The longest known name that begins at p and ends at a separator or with the text. 0: none; then
+ * *piece is how far it is to the first separator. */
 static size_t longest_name(const qdq_layer_index *x, const char *p, const char *const *separators,
                            size_t *piece, qdq_layer_owner *owner)
 {
@@ -161,8 +165,9 @@ static size_t longest_name(const qdq_layer_index *x, const char *p, const char *
     return best;
 }
 
-qdq_status qdq_layer_split(const qdq_layer_index *x, const char *text, const char *const *separators,
-                           qdq_arena *arena, qdq_layer_names *out, qdq_error *err)
+qdq_status qdq_layer_split(const qdq_layer_index *x, const char *text,
+                           const char *const *separators, qdq_arena *arena, qdq_layer_names *out,
+                           qdq_error *err)
 {
     const char *p = text;
 
@@ -178,7 +183,7 @@ qdq_status qdq_layer_split(const qdq_layer_index *x, const char *text, const cha
     return QDQ_OK;
 }
 
-/* --- kernels ------------------------------------------------------------------------------------------------------------ */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 bool qdq_layer_is_conversion(const char *op, const qdq_node *node)
 {
@@ -209,16 +214,17 @@ bool qdq_layer_is_movement(const qdq_node *n)
     return false;
 }
 
-static const qdq_node *core_of(const char *op, const qdq_node *called, const qdq_node *n, const bool *named,
-                               int depth)
+static const qdq_node *core_of(const char *op, const qdq_node *called, const qdq_node *n,
+                               const bool *named, int depth)
 {
     if (qdq_layer_is_core(op, n))
         return n == called || !named[n->id] ? n : NULL;
     for (uint32_t i = 0; i < n->n_in && depth > 0; i++) {
         const qdq_value *v = qdq_node_in(n, i);
         const qdq_node *from = v != NULL ? v->producer : NULL;
-        const qdq_node *core =
-            from != NULL && from->graph == n->graph ? core_of(op, called, from, named, depth - 1) : NULL;
+        const qdq_node *core = from != NULL && from->graph == n->graph
+                                   ? core_of(op, called, from, named, depth - 1)
+                                   : NULL;
         if (core != NULL)
             return core;
     }
@@ -232,9 +238,10 @@ const qdq_node *qdq_layer_core(const char *op, const qdq_node *node, const bool 
     return core_of(op, node, node, named, longest);
 }
 
-/* --- tensors ------------------------------------------------------------------------------------------------------------ */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Computed before anything runs, as engines do: but what quantizes a constant says in which type it is used. */
+/* Computed before anything runs, as engines do: but what quantizes a constant says in which type it
+ * is used. */
 static bool is_folded(const qdq_node *n)
 {
     if (n->op == QDQ_OP_CONSTANT)
@@ -266,8 +273,9 @@ static void reverse(const qdq_node **at, size_t n)
     }
 }
 
-qdq_status qdq_layer_slice(qdq_layer_index *x, const qdq_value *const *to, size_t n_to, const bool *given,
-                           qdq_arena *arena, qdq_layer_node_list *out, qdq_error *err)
+qdq_status qdq_layer_slice(qdq_layer_index *x, const qdq_value *const *to, size_t n_to,
+                           const bool *given, qdq_arena *arena, qdq_layer_node_list *out,
+                           qdq_error *err)
 {
     const size_t first = out->n;
 
@@ -275,7 +283,8 @@ qdq_status qdq_layer_slice(qdq_layer_index *x, const qdq_value *const *to, size_
     for (size_t i = 0; i < n_to; i++)
         if (!push(x, to[i], arena, out))
             return qdq_nomem(err);
-    for (size_t next = first; next < out->n; next++) { /* what is appended is looked at in its turn */
+    /* what is appended is looked at in its turn */
+    for (size_t next = first; next < out->n; next++) {
         const qdq_node *n = out->at[next];
         for (uint32_t i = 0; i < n->n_in; i++) {
             const qdq_value *v = qdq_node_in(n, i);

@@ -1,7 +1,8 @@
 /* layer_nodes.h - from what engines call their layers to the nodes of the model behind them.
  *
- * An engine names a layer after a node, after the tensor that it gives, or after several of these in one text, with endings
- * of its own. Where names say nothing, the tensors do: what a layer gives, computed from what others give. */
+ * An engine names a layer after a node, after the tensor that it gives, or after several of these
+ * in one text, with endings of its own. Where names say nothing, the tensors do: what a layer
+ * gives, computed from what others give. */
 #ifndef QDQ_LAYER_NODES_H
 #define QDQ_LAYER_NODES_H
 
@@ -27,51 +28,58 @@ typedef struct qdq_layer_index {
 } qdq_layer_index;
 
 /* Labels go to the arena; the graph must not change. Free it in any case. */
-qdq_status qdq_layer_index_make(qdq_layer_index *x, const qdq_graph *g, qdq_arena *arena, qdq_error *err);
+qdq_status qdq_layer_index_make(qdq_layer_index *x, const qdq_graph *g, qdq_arena *arena,
+                                qdq_error *err);
 void qdq_layer_index_free(qdq_layer_index *x);
 
-/* --- one name --------------------------------------------------------------------------------------------------------- */
+/* --- one name --------------------------------------------------------------------------------- */
 
 /* Exactly this name: a node's before a tensor's. `size` bytes, for names inside of texts. */
 qdq_layer_owner qdq_layer_find(const qdq_layer_index *x, const char *name, size_t size);
 
-/* The same once endings that engines add are cut off `name`, one after the other, until it is known. */
+/* The same once endings that engines add are cut off `name`, one after the other, until it is
+ * known. */
 qdq_layer_owner qdq_layer_find_ending(const qdq_layer_index *x, char *name);
 
-/* --- several names in one text ---------------------------------------------------------------------------------------- */
+/* --- several names in one text ---------------------------------------------------------------- */
 
 typedef struct qdq_layer_names {
     QDQ_VEC(qdq_layer_owner) known;
     size_t n_unknown; /* pieces that are no name here */
 } qdq_layer_names;
 
-/* Takes a text apart at `separators` (ends with NULL). Names may hold separators themselves: the longest one that is known
- * wins. Adds to *out. */
-qdq_status qdq_layer_split(const qdq_layer_index *x, const char *text, const char *const *separators,
-                           qdq_arena *arena, qdq_layer_names *out, qdq_error *err);
+/* Takes a text apart at `separators` (ends with NULL). Names may hold separators themselves: the
+ * longest one that is known wins. Adds to *out. */
+qdq_status qdq_layer_split(const qdq_layer_index *x, const char *text,
+                           const char *const *separators, qdq_arena *arena, qdq_layer_names *out,
+                           qdq_error *err);
 
-/* --- kernels ---------------------------------------------------------------------------------------------------------- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
-/* Does a kernel of that operator move numbers from one form into another, without being the node of the model that it is
- * called after? `node` may be NULL. */
+/* Does a kernel of that operator move numbers from one form into another, without being the node of
+ * the model that it is called after? `node` may be NULL. */
 bool qdq_layer_is_conversion(const char *op, const qdq_node *node);
 
-/* Is the node what the kernel computes before its epilogue? A Conv is, of "QLinearConv" and "FusedConv". */
+/* Is the node what the kernel computes before its epilogue? A Conv is, of "QLinearConv" and
+ * "FusedConv". */
 bool qdq_layer_is_core(const char *op, const qdq_node *node);
 
-/* Does the node move numbers and compute none? Such a node is in the layers of all who read what it moves. */
+/* Does the node move numbers and compute none? Such a node is in the layers of all who read what it
+ * moves. */
 bool qdq_layer_is_movement(const qdq_node *n);
 
-/* A fused kernel is called after what it ends with, or gives: the core is `node` or some steps in front of it. Of two, the
- * one that is not `named` (by node id), for that has a layer of its own. NULL: there is none. */
+/* A fused kernel is called after what it ends with, or gives: the core is `node` or some steps in
+ * front of it. Of two, the one that is not `named` (by node id), for that has a layer of its own.
+ * NULL: there is none. */
 const qdq_node *qdq_layer_core(const char *op, const qdq_node *node, const bool *named);
 
-/* --- tensors ---------------------------------------------------------------------------------------------------------- */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Appends the nodes that compute `to` from tensors that are there: those marked in `given` (by value id), inputs, constants.
- * What is constant is left out, but for its Q and DQ; each node comes once, those in front first. A value of `to` may be marked: it is computed all the
- * same. */
-qdq_status qdq_layer_slice(qdq_layer_index *x, const qdq_value *const *to, size_t n_to, const bool *given,
-                           qdq_arena *arena, qdq_layer_node_list *out, qdq_error *err);
+/* Appends the nodes that compute `to` from tensors that are there: those marked in `given` (by
+ * value id), inputs, constants. What is constant is left out, but for its Q and DQ; each node comes
+ * once, those in front first. A value of `to` may be marked: it is computed all the same. */
+qdq_status qdq_layer_slice(qdq_layer_index *x, const qdq_value *const *to, size_t n_to,
+                           const bool *given, qdq_arena *arena, qdq_layer_node_list *out,
+                           qdq_error *err);
 
 #endif /* QDQ_LAYER_NODES_H */

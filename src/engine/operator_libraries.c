@@ -29,8 +29,8 @@ static qdq_status read_one(const char *file, qdq_arena *arena, const char **path
     return QDQ_OK;
 }
 
-qdq_status qdq_operator_libraries_read(const char *const *files, qdq_arena *arena, const char *const **paths,
-                                       const char **text, qdq_error *err)
+qdq_status qdq_operator_libraries_read(const char *const *files, qdq_arena *arena,
+                                       const char *const **paths, const char **text, qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(1 << 20);
     qdq_status st = QDQ_OK;

@@ -1,4 +1,5 @@
-/* plugin.c - engines in shared libraries of others: loads one, looks whether it is one, and calls its table. */
+/* plugin.c - engines in shared libraries of others: loads one, looks whether it is one, and calls
+ * its table. */
 #include "engine/plugin.h"
 
 #include <dlfcn.h>
@@ -22,19 +23,20 @@ typedef struct plugin_session {
     void *session;
 } plugin_session;
 
-/* --- the table ---------------------------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static qdq_status check_table(const char *path, const qdq_engine_plugin *t, qdq_error *err)
 {
     if (t == NULL)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s: has no table of version %d, which is what this qdq speaks",
-                        path, QDQ_ENGINE_PLUGIN_VERSION);
-    if (t->version != QDQ_ENGINE_PLUGIN_VERSION)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s: its table is of version %u: expected %d", path, t->version,
+        return qdq_fail(err, QDQ_E_ENGINE,
+                        "%s: has no table of version %d, which is what this qdq speaks", path,
                         QDQ_ENGINE_PLUGIN_VERSION);
+    if (t->version != QDQ_ENGINE_PLUGIN_VERSION)
+        return qdq_fail(err, QDQ_E_ENGINE, "%s: its table is of version %u: expected %d", path,
+                        t->version, QDQ_ENGINE_PLUGIN_VERSION);
     if (t->size < sizeof *t)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s: its table has %zu bytes: expected at least %zu", path,
-                        t->size, sizeof *t);
+        return qdq_fail(err, QDQ_E_ENGINE, "%s: its table has %zu bytes: expected at least %zu",
+                        path, t->size, sizeof *t);
     const char *missing = t->name == NULL || t->name[0] == '\0' ? "name"
                           : t->open == NULL                     ? "open"
                           : t->close == NULL                    ? "close"
@@ -59,15 +61,16 @@ static qdq_status load(const char *path, const qdq_engine_plugin **out, qdq_erro
 
     QDQ_TRY(qdq_library_open(path, &handle, err));
     found.data = dlsym(handle, symbol);
-    qdq_status st = found.data == NULL ? qdq_fail(err, QDQ_E_ENGINE,
-                                                  "%s: is no engine: it does not export %s()", path, symbol)
-                                       : check_table(path, *out = found.get(QDQ_ENGINE_PLUGIN_VERSION), err);
+    qdq_status st =
+        found.data == NULL
+            ? qdq_fail(err, QDQ_E_ENGINE, "%s: is no engine: it does not export %s()", path, symbol)
+            : check_table(path, *out = found.get(QDQ_ENGINE_PLUGIN_VERSION), err);
     if (st != QDQ_OK)
         dlclose(handle); /* one that is used stays: its threads may outlive its sessions */
     return st;
 }
 
-/* --- specs -------------------------------------------------------------------------------------------------------------- */
+/* --- specs ------------------------------------------------------------------------------------ */
 
 /* Behind the ".so" of a file's name, and the numbers that may follow it; NULL: there is none. */
 static const char *end_of_file(const char *spec)
@@ -87,7 +90,7 @@ bool qdq_plugin_is_spec(const char *spec)
     return end_of_file(spec) != NULL || memchr(spec, '/', strcspn(spec, ":")) != NULL;
 }
 
-/* --- engine ------------------------------------------------------------------------------------------------------------- */
+/* --- engine ----------------------------------------------------------------------------------- */
 
 static void plugin_close(qdq_engine *e)
 {
@@ -119,10 +122,12 @@ static const char *path_of(qdq_engine *e, const char *spec)
     const char *end = end_of_file(spec);
     size_t n = end != NULL ? (size_t)(end - spec) : strcspn(spec, ":");
 
-    return qdq_arena_printf(&e->arena, "%s%.*s", memchr(spec, '/', n) != NULL ? "" : "./", (int)n, spec);
+    return qdq_arena_printf(&e->arena, "%s%.*s", memchr(spec, '/', n) != NULL ? "" : "./", (int)n,
+                            spec);
 }
 
-static qdq_status plugin_open(qdq_engine *e, const char *spec, const qdq_engine_opts *opts, qdq_error *err)
+static qdq_status plugin_open(qdq_engine *e, const char *spec, const qdq_engine_opts *opts,
+                              qdq_error *err)
 {
     const char *path = path_of(e, spec);
     const char *end = end_of_file(spec);
@@ -148,7 +153,7 @@ static qdq_status plugin_open(qdq_engine *e, const char *spec, const qdq_engine_
     return QDQ_OK;
 }
 
-/* --- sessions ----------------------------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 static void plugin_session_close(qdq_session *s)
 {
@@ -171,8 +176,8 @@ static qdq_status read_ios(qdq_session *s, io_fn io, qdq_io **out, size_t *n, qd
 
     while (io(ps->session, list.n, &one)) {
         if (one.name == NULL || one.rank > QDQ_MAX_RANK)
-            return qdq_fail(err, QDQ_E_ENGINE, "input or output %zu has no name, or rank %d", list.n,
-                            one.rank);
+            return qdq_fail(err, QDQ_E_ENGINE, "input or output %zu has no name, or rank %d",
+                            list.n, one.rank);
         if (!QDQ_PUSH(&s->arena, &list, one))
             return qdq_nomem(err);
         one = (qdq_io){.rank = -1};
@@ -182,8 +187,8 @@ static qdq_status read_ios(qdq_session *s, io_fn io, qdq_io **out, size_t *n, qd
     return QDQ_OK;
 }
 
-static qdq_status plugin_session_open(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
-                                      qdq_error *err)
+static qdq_status plugin_session_open(qdq_session *s, const qdq_model *m,
+                                      const qdq_session_opts *opts, qdq_error *err)
 {
     const plugin *p = s->engine->self;
     const qdq_plugin_session_opts po = {.level = opts->level,
@@ -206,8 +211,8 @@ static qdq_status plugin_session_open(qdq_session *s, const qdq_model *m, const 
     return st == QDQ_OK ? read_ios(s, p->table->output, &s->out, &s->n_out, err) : st;
 }
 
-static qdq_status plugin_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
-                             qdq_error *err)
+static qdq_status plugin_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn,
+                             void *ctx, qdq_error *err)
 {
     const plugin_session *ps = s->self;
 
@@ -228,15 +233,16 @@ static qdq_status plugin_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq
     return ps->table->time_runs(ps->session, n, ns, err);
 }
 
-/* --- layers ------------------------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
 typedef struct collector {
     qdq_arena arena;
     qdq_layer_index names; /* of the source, where nodes are asked for */
     bool *given;           /* by value id: a layer gives it */
     QDQ_VEC(qdq_engine_layer) layers;
-    QDQ_VEC(qdq_layer_owner) gives; /* of all layers that name tensors alone, one behind the other */
-    QDQ_VEC(size_t) n_gives;        /* by layer */
+    /* of all layers that name tensors alone, one behind the other */
+    QDQ_VEC(qdq_layer_owner) gives;
+    QDQ_VEC(size_t) n_gives; /* by layer */
 } collector;
 
 static const char *keep(collector *c, const char *text, bool *good)
@@ -297,22 +303,24 @@ static qdq_status find_slices(collector *c, qdq_error *err)
     for (size_t i = 0; i < c->layers.n; i++) {
         qdq_engine_layer *l = &c->layers.at[i];
         for (size_t k = 0; k < c->n_gives.at[i]; k++, next++)
-            QDQ_TRY(qdq_layer_slice(&c->names, &next->value, 1, c->given, &c->arena, &l->nodes, err));
+            QDQ_TRY(
+                qdq_layer_slice(&c->names, &next->value, 1, c->given, &c->arena, &l->nodes, err));
         if (c->n_gives.at[i] > 0 && l->nodes.n > 0)
             l->source = QDQ_GROUP_SLICE;
     }
     return QDQ_OK;
 }
 
-static qdq_status plugin_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
-                                size_t *n, qdq_error *err)
+static qdq_status plugin_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                                qdq_group **out, size_t *n, qdq_error *err)
 {
     const plugin_session *ps = s->self;
     const qdq_graph *g = s->source->graph;
     collector c = {0};
 
     c.given = qdq_arena_array(&c.arena, g->values.n + 1, sizeof *c.given);
-    qdq_status st = c.given != NULL ? qdq_layer_index_make(&c.names, g, &c.arena, err) : qdq_nomem(err);
+    qdq_status st =
+        c.given != NULL ? qdq_layer_index_make(&c.names, g, &c.arena, err) : qdq_nomem(err);
     if (st == QDQ_OK)
         st = ps->table->layers(ps->session, in, runs, collect, &c, err);
     if (st == QDQ_OK)
@@ -324,8 +332,8 @@ static qdq_status plugin_groups(qdq_session *s, const qdq_array *const *in, unsi
     return st;
 }
 
-static qdq_status plugin_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
-                                 size_t *n, qdq_error *err)
+static qdq_status plugin_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                                 qdq_layer **out, size_t *n, qdq_error *err)
 {
     const plugin_session *ps = s->self;
     collector c = {0};

@@ -20,10 +20,11 @@ static qdq_status describe(const qdq_io *io, qdq_array *a, qdq_error *err)
     int64_t count = 1;
 
     if (io->elem == QDQ_UNDEFINED || io->elem == QDQ_STRING)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is %s: random inputs are numbers", io->name,
-                        io->elem == QDQ_STRING ? "of strings" : "no tensor");
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is %s: random inputs are numbers",
+                        io->name, io->elem == QDQ_STRING ? "of strings" : "no tensor");
     if (io->rank < 0)
-        return qdq_fail(err, QDQ_E_USAGE, "input '%s' is of unknown rank: a shape is needed", io->name);
+        return qdq_fail(err, QDQ_E_USAGE, "input '%s' is of unknown rank: a shape is needed",
+                        io->name);
     *a = (qdq_array){.elem = io->elem, .rank = io->rank};
     for (int i = 0; i < io->rank; i++) {
         a->dim[i] = io->dim[i] < 0 ? 1 : io->dim[i];
@@ -72,9 +73,9 @@ qdq_status qdq_random_inputs(const qdq_session *s, uint64_t seed, qdq_named_arra
         in[i].name = qdq_pack_text(&name, s->in[i].name);
         p += aligned((size_t)(name - p));
         if (st == QDQ_OK && !qdq_random_fill(&in[i].array, seed, in[i].name))
-            st =
-                qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is %s: there are no random numbers of that type",
-                         in[i].name, qdq_elem_name(in[i].array.elem));
+            st = qdq_fail(err, QDQ_E_UNSUPPORTED,
+                          "input '%s' is %s: there are no random numbers of that type", in[i].name,
+                          qdq_elem_name(in[i].array.elem));
         if (st != QDQ_OK) {
             free(block);
             return st;

@@ -1,6 +1,6 @@
-/* replay.c - the `replay` engine: times, profiles and layer information from a folder (trt/trt_record.h says what is in it),
- * instead of from a device. For tests, and for looking at what somebody else's machine said: nothing in it depends on this
- * one. */
+/* replay.c - the `replay` engine: times, profiles and layer information from a folder
+ * (trt/trt_record.h says what is in it), instead of from a device. For tests, and for looking at
+ * what somebody else's machine said: nothing in it depends on this one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ typedef struct replay_session {
     uint64_t next; /* timed block */
 } replay_session;
 
-/* --- engine ---------------------------------------------------------------------------------------------------------------- */
+/* --- engine ----------------------------------------------------------------------------------- */
 
 static void replay_close(qdq_engine *e)
 {
@@ -48,7 +48,8 @@ static qdq_status read_info(qdq_engine *e, const char *path, qdq_error *err)
     return reader.status == QDQ_OK ? QDQ_OK : qdq_within(err, reader.status, "%s", path);
 }
 
-static qdq_status replay_open(qdq_engine *e, const char *arg, const qdq_engine_opts *opts, qdq_error *err)
+static qdq_status replay_open(qdq_engine *e, const char *arg, const qdq_engine_opts *opts,
+                              qdq_error *err)
 {
     struct stat st;
 
@@ -66,7 +67,7 @@ static qdq_status replay_open(qdq_engine *e, const char *arg, const qdq_engine_o
     return stat(path, &st) == 0 ? read_info(e, path, err) : QDQ_OK;
 }
 
-/* --- files ----------------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static qdq_status read_file(const qdq_session *s, const char *what, qdq_arena *arena, char **text,
                             size_t *size, qdq_error *err)
@@ -84,8 +85,8 @@ static qdq_status read_file(const qdq_session *s, const char *what, qdq_arena *a
             return qdq_read_file(path, MAX_FILE, text, size, err);
     }
     return qdq_fail(err, QDQ_E_ENGINE,
-                    "%s: found neither %s.%s nor any.%s: nothing was recorded of this model", dir, rs->key,
-                    what, what);
+                    "%s: found neither %s.%s nor any.%s: nothing was recorded of this model", dir,
+                    rs->key, what, what);
 }
 
 static void version_of(const qdq_session *s, int *major, int *minor)
@@ -108,7 +109,8 @@ static qdq_status read_times(qdq_session *s, qdq_error *err)
         return QDQ_OK;
     version_of(s, &major, &minor);
     QDQ_TRY(read_file(s, "times.json", &s->arena, &text, &size, err));
-    qdq_status st = qdq_trt_times_parse(text, size, major, minor, 200, &s->arena, &rs->ms, &rs->n_ms, err);
+    qdq_status st =
+        qdq_trt_times_parse(text, size, major, minor, 200, &s->arena, &rs->ms, &rs->n_ms, err);
     qdq_free(text);
     return st;
 }
@@ -138,10 +140,10 @@ static qdq_status read_layers(qdq_session *s, qdq_trt_layers *l, qdq_error *err)
     return st;
 }
 
-/* --- sessions -------------------------------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
-static qdq_status replay_session_open(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
-                                      qdq_error *err)
+static qdq_status replay_session_open(qdq_session *s, const qdq_model *m,
+                                      const qdq_session_opts *opts, qdq_error *err)
 {
     replay_session *rs = calloc(1, sizeof *rs);
     qdq_model *copy = NULL;
@@ -168,8 +170,8 @@ static void replay_session_close(qdq_session *s)
     free(rs);
 }
 
-static qdq_status replay_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
-                             qdq_error *err)
+static qdq_status replay_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn,
+                             void *ctx, qdq_error *err)
 {
     (void)s, (void)in, (void)fn, (void)ctx;
     return qdq_fail(err, QDQ_E_UNSUPPORTED, "what was recorded are times, not outputs");
@@ -199,8 +201,8 @@ static void replay_seek(qdq_session *s, uint64_t number)
     rs->next = number;
 }
 
-static qdq_status replay_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
-                                 size_t *n, qdq_error *err)
+static qdq_status replay_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                                 qdq_layer **out, size_t *n, qdq_error *err)
 {
     replay_session *rs = s->self;
     qdq_trt_layers l;
@@ -214,8 +216,8 @@ static qdq_status replay_profile(qdq_session *s, const qdq_array *const *in, uns
     return qdq_trt_make_profile(&l, &p, out, n, err);
 }
 
-static qdq_status replay_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
-                                size_t *n, qdq_error *err)
+static qdq_status replay_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                                qdq_group **out, size_t *n, qdq_error *err)
 {
     replay_session *rs = s->self;
     qdq_trt_layers l;
@@ -226,7 +228,8 @@ static qdq_status replay_groups(qdq_session *s, const qdq_array *const *in, unsi
     QDQ_TRY(read_layers(s, &l, err));
     if (runs > 0)
         QDQ_TRY(read_profile(s, &p, err));
-    return qdq_trt_make_groups(&l, runs > 0 ? &p : NULL, s->source->graph, s->engine->job, out, n, err);
+    return qdq_trt_make_groups(&l, runs > 0 ? &p : NULL, s->source->graph, s->engine->job, out, n,
+                               err);
 }
 
 const qdq_engine_ops qdq_engine_replay = {

@@ -28,10 +28,12 @@ double qdq_stats_quantile(const double *sorted, size_t n, double q)
     return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
 }
 
-/* The largest k with P(B(n, 1/2) < k) <= 2.5 %: the k-th smallest and the k-th largest sample are the ends. */
+/* The largest k with P(B(n, 1/2) < k) <= 2.5 %: the k-th smallest and the k-th largest sample are
+ * the ends. */
 static size_t tail_rank(size_t n)
 {
-    if (n > 1000) { /* 2^-n leaves the range of double; the normal approximation is then good to one rank */
+    /* 2^-n leaves the range of double; the normal approximation is then good to one rank */
+    if (n > 1000) {
         double k = floor((double)n / 2 - 1.959964 * sqrt((double)n) / 2);
         return (size_t)k;
     }

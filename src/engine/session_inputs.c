@@ -1,5 +1,5 @@
-/* session_inputs.c - checks arrays against a session's inputs before an engine sees them: engines report such
- * mistakes late, each in its own words, or not at all. */
+/* session_inputs.c - checks arrays against a session's inputs before an engine sees them: engines
+ * report such mistakes late, each in its own words, or not at all. */
 #include "engine/session_inputs.h"
 
 #include <inttypes.h>
@@ -54,7 +54,8 @@ static qdq_status check_shape(const qdq_io *io, const qdq_array *a, qdq_error *e
         fits = io->dim[i] < 0 || io->dim[i] == a->dim[i];
     if (!fits)
         return qdq_fail(err, QDQ_E_USAGE, "input '%s' has shape %s: expected %s", io->name,
-                        qdq_input_shape_text(a, got, sizeof got), qdq_io_shape_text(io, want, sizeof want));
+                        qdq_input_shape_text(a, got, sizeof got),
+                        qdq_io_shape_text(io, want, sizeof want));
     return QDQ_OK;
 }
 
@@ -63,17 +64,19 @@ static qdq_status check_array(const qdq_io *io, const qdq_array *a, qdq_error *e
     size_t bytes;
 
     if (io->elem == QDQ_STRING || a->elem == QDQ_STRING)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is of strings: expected numbers", io->name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is of strings: expected numbers",
+                        io->name);
     if (io->elem == QDQ_UNDEFINED)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is no tensor: expected tensors only", io->name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is no tensor: expected tensors only",
+                        io->name);
     if (qdq_elem_name(a->elem) == NULL || a->elem != io->elem) {
         const char *got = qdq_elem_name(a->elem);
-        return qdq_fail(err, QDQ_E_USAGE, "input '%s' is %s: expected %s", io->name, got ? got : "of no type",
-                        qdq_elem_name(io->elem));
+        return qdq_fail(err, QDQ_E_USAGE, "input '%s' is %s: expected %s", io->name,
+                        got ? got : "of no type", qdq_elem_name(io->elem));
     }
     if (a->rank < 0 || a->rank > QDQ_MAX_RANK)
-        return qdq_fail(err, QDQ_E_USAGE, "input '%s' has rank %d: expected 0 to %d", io->name, a->rank,
-                        QDQ_MAX_RANK);
+        return qdq_fail(err, QDQ_E_USAGE, "input '%s' has rank %d: expected 0 to %d", io->name,
+                        a->rank, QDQ_MAX_RANK);
     int64_t count = 1;
     for (int i = 0; i < a->rank; i++) {
         if (a->dim[i] < 0 || (a->dim[i] > 0 && count > INT64_MAX / a->dim[i]))
@@ -82,17 +85,19 @@ static qdq_status check_array(const qdq_io *io, const qdq_array *a, qdq_error *e
         count *= a->dim[i];
     }
     QDQ_TRY(check_shape(io, a, err));
-    if (!qdq_elem_bytes(a->elem, count, &bytes) || bytes != a->bytes || (a->data == NULL && bytes > 0))
-        return qdq_fail(err, QDQ_E_USAGE, "input '%s' has %zu bytes of data: its shape needs %zu", io->name,
-                        a->data != NULL ? a->bytes : 0, bytes);
+    if (!qdq_elem_bytes(a->elem, count, &bytes) || bytes != a->bytes ||
+        (a->data == NULL && bytes > 0))
+        return qdq_fail(err, QDQ_E_USAGE, "input '%s' has %zu bytes of data: its shape needs %zu",
+                        io->name, a->data != NULL ? a->bytes : 0, bytes);
     return QDQ_OK;
 }
 
-static qdq_status order(const qdq_session *s, const qdq_named_array *in, size_t n_in, const qdq_array **out,
-                        qdq_error *err)
+static qdq_status order(const qdq_session *s, const qdq_named_array *in, size_t n_in,
+                        const qdq_array **out, qdq_error *err)
 {
     qdq_buf names = QDQ_BUF_INIT(600);
-    size_t i = 0; /* mostly they come in the session's order: each is looked for behind the one before */
+    /* mostly they come in the session's order: each is looked for behind the one before */
+    size_t i = 0;
 
     for (size_t k = 0; k < n_in; k++) {
         size_t tried = 0;

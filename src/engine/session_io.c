@@ -16,8 +16,8 @@ static qdq_status describe(qdq_session *s, const qdq_value *v, qdq_io *io, qdq_e
         return QDQ_OK;
     io->elem = t->elem;
     if (t->rank > QDQ_MAX_RANK)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s' has rank %d: expected at most %d", v->name,
-                        t->rank, QDQ_MAX_RANK);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s' has rank %d: expected at most %d",
+                        v->name, t->rank, QDQ_MAX_RANK);
     io->rank = t->rank;
     for (int a = 0; a < t->rank; a++) {
         io->dim[a] = t->dim[a].value;

@@ -1,7 +1,7 @@
-/* session_model.c - builds session options into a clone of the model: fixed input shapes and additional
- * outputs are part of what every engine understands, so no engine needs options of its own for them. A symbol
- * that is fixed in one input is fixed in all of them. Node names that engines refuse are taken off, too, and many
- * initializers that nothing reads. */
+/* session_model.c - builds session options into a clone of the model: fixed input shapes and
+ * additional outputs are part of what every engine understands, so no engine needs options of its
+ * own for them. A symbol that is fixed in one input is fixed in all of them. Node names that
+ * engines refuse are taken off, too, and many initializers that nothing reads. */
 #include "engine/session_model.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "ir/edit.h"
 #include "qdq/pass.h"
 
-/* --- shapes ------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 static const qdq_input_shape *shape_of(const qdq_session_opts *opts, const char *input)
 {
@@ -40,7 +40,8 @@ static qdq_status find_symbol(const qdq_graph *g, const qdq_session_opts *opts, 
                 continue;
             if (*value >= 0 && *value != shape->dim[a])
                 return qdq_fail(err, QDQ_E_USAGE,
-                                "dim '%s' would be %" PRId64 " in input '%s' and %" PRId64 " in input '%s'",
+                                "dim '%s' would be %" PRId64 " in input '%s' and %" PRId64
+                                " in input '%s'",
                                 param, *value, from, shape->dim[a], v->name);
             *value = shape->dim[a];
             from = v->name;
@@ -56,18 +57,19 @@ static qdq_status check_shape(const qdq_value *v, const qdq_input_shape *shape, 
     if (t == NULL || t->kind != QDQ_TYPE_TENSOR)
         return qdq_fail(err, QDQ_E_USAGE, "shape for input '%s': the input is no tensor", v->name);
     if (shape->rank < 0 || shape->rank > QDQ_MAX_RANK)
-        return qdq_fail(err, QDQ_E_USAGE, "shape for input '%s' has rank %d: expected 0 to %d", v->name,
-                        shape->rank, QDQ_MAX_RANK);
+        return qdq_fail(err, QDQ_E_USAGE, "shape for input '%s' has rank %d: expected 0 to %d",
+                        v->name, shape->rank, QDQ_MAX_RANK);
     if (t->rank >= 0 && t->rank != shape->rank)
         return qdq_fail(err, QDQ_E_USAGE, "shape for input '%s' has rank %d: expected %d", v->name,
                         shape->rank, t->rank);
     for (int a = 0; a < shape->rank; a++) {
         if (shape->dim[a] < 0)
-            return qdq_fail(err, QDQ_E_USAGE, "shape for input '%s' has dim %" PRId64 " at axis %d", v->name,
-                            shape->dim[a], a);
+            return qdq_fail(err, QDQ_E_USAGE, "shape for input '%s' has dim %" PRId64 " at axis %d",
+                            v->name, shape->dim[a], a);
         if (t->rank >= 0 && t->dim[a].value >= 0 && t->dim[a].value != shape->dim[a])
             return qdq_fail(err, QDQ_E_USAGE,
-                            "shape for input '%s' has %" PRId64 " at axis %d: the model fixes it to %" PRId64,
+                            "shape for input '%s' has %" PRId64
+                            " at axis %d: the model fixes it to %" PRId64,
                             v->name, shape->dim[a], a, t->dim[a].value);
     }
     return QDQ_OK;
@@ -124,8 +126,8 @@ static qdq_status fix_input(qdq_model *own, qdq_value *v, const qdq_graph *origi
     return QDQ_OK;
 }
 
-static qdq_status fix_shapes(qdq_model *own, const qdq_graph *original, const qdq_session_opts *opts,
-                             qdq_error *err)
+static qdq_status fix_shapes(qdq_model *own, const qdq_graph *original,
+                             const qdq_session_opts *opts, qdq_error *err)
 {
     QDQ_TRY(check_shapes(original, opts, err));
     /* Two inputs may give one symbol two values: found here even if no third input asks. */
@@ -142,7 +144,7 @@ static qdq_status fix_shapes(qdq_model *own, const qdq_graph *original, const qd
     return QDQ_OK;
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------ */
+/* --- outputs ---------------------------------------------------------------------------------- */
 
 static bool is_exposed(const qdq_session_opts *opts, const char *name)
 {
@@ -162,20 +164,21 @@ static qdq_status expose(qdq_model *own, const qdq_session_opts *opts, qdq_error
     for (size_t i = 0; opts->expose[i] != NULL; i++) {
         qdq_value *v = qdq_graph_find(g, opts->expose[i]);
         if (v == NULL)
-            return qdq_fail(err, QDQ_E_USAGE, "expose: the main graph has no tensor '%s'", opts->expose[i]);
+            return qdq_fail(err, QDQ_E_USAGE, "expose: the main graph has no tensor '%s'",
+                            opts->expose[i]);
         if (v->n_output > 0)
             continue;
         if (!qdq_graph_add_output(g, v))
             return qdq_nomem(err);
-        /* A wrong declared type is an error to engines, no type at all is inferred. Operators of other
-         * domains keep theirs: nobody can infer it. */
+        /* A wrong declared type is an error to engines, no type at all is inferred. Operators of
+         * other domains keep theirs: nobody can infer it. */
         if (v->producer != NULL && v->producer->domain[0] == '\0')
             qdq_value_set_type(v, NULL);
     }
     return QDQ_OK;
 }
 
-/* --- names -------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static bool nodes_share_names(const qdq_model *m)
 {
@@ -191,9 +194,10 @@ static bool nodes_share_names(const qdq_model *m)
     return false;
 }
 
-/* --- initializers that nothing reads --------------------------------------------------------------------------- */
+/* --- initializers that nothing reads ---------------------------------------------------------- */
 
-/* The time that ONNX Runtime takes to drop them is quadratic: 100,000 cost 30 s, this number next to none. */
+/* The time that ONNX Runtime takes to drop them is quadratic: 100,000 cost 30 s, this number next
+ * to none. */
 enum { UNREAD_MAX = 1000 };
 
 static bool has_unread(const qdq_model *m)
@@ -211,7 +215,8 @@ static void drop_unread(qdq_model *own)
         QDQ_FOR_INITS(v, g) qdq_value_remove_if_unused(v);
 }
 
-/* An engine holds weights in a form of its own: ours were read before and will be again, but not meanwhile. */
+/* An engine holds weights in a form of its own: ours were read before and will be again, but not
+ * meanwhile. */
 static void rest_weights(const qdq_model *m)
 {
     for (size_t i = 0; i < m->mappings.n; i++)
@@ -228,7 +233,8 @@ qdq_status qdq_session_model(const qdq_model *m, const qdq_session_opts *opts, q
     *out = NULL;
     rest_weights(m);
     if (opts->only_exposed && (opts->expose == NULL || opts->expose[0] == NULL))
-        return qdq_fail(err, QDQ_E_USAGE, "only_exposed without exposed tensors: nothing would be computed");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "only_exposed without exposed tensors: nothing would be computed");
     if (opts->n_shapes == 0 && opts->expose == NULL && !shared_names && !unread)
         return QDQ_OK;
     QDQ_TRY(qdq_model_clone(m, &own, err));

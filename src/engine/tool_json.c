@@ -1,5 +1,5 @@
-/* tool_json.c - see the header. Texts end at a quote that is followed by what JSON wants to see there; any other quote
- * belongs to the text. */
+/* tool_json.c - see the header. Texts end at a quote that is followed by what JSON wants to see
+ * there; any other quote belongs to the text. */
 #include "engine/tool_json.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@ typedef struct parser {
     qdq_error *err;
 } parser;
 
-/* --- numbers -------------------------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static size_t word_number(const char *s, size_t size, double *x)
 {
@@ -103,7 +103,7 @@ size_t qdq_tool_number(const char *s, size_t size, double *x)
     return at;
 }
 
-/* --- texts ---------------------------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 static const char *skip_space(const char *p, const char *end)
 {
@@ -119,10 +119,12 @@ static qdq_status wrong(const parser *s, const char *expected)
     for (const char *p = s->text; p < s->p && p < s->end; p++)
         line += *p == '\n';
     if (s->p >= s->end)
-        return qdq_fail(s->err, QDQ_E_FORMAT, "line %zu: it ends where %s was expected", line, expected);
+        return qdq_fail(s->err, QDQ_E_FORMAT, "line %zu: it ends where %s was expected", line,
+                        expected);
     unsigned char c = (unsigned char)*s->p;
     return qdq_fail(s->err, QDQ_E_FORMAT,
-                    isprint(c) ? "line %zu: found '%c', expected %s" : "line %zu: found byte %d, expected %s",
+                    isprint(c) ? "line %zu: found '%c', expected %s"
+                               : "line %zu: found byte %d, expected %s",
                     line, c, expected);
 }
 
@@ -139,7 +141,8 @@ static bool is_end(const parser *s, const char *quote, place where)
         return *p == ':';
     if (where == IN_LIST)
         return *p == ']' || *p == ',';
-    if (where == IN_OBJECT && *p == ',') /* the next key, or nothing at all where a comma is left over */
+    /* the next key, or nothing at all where a comma is left over */
+    if (where == IN_OBJECT && *p == ',')
         p = skip_space(p + 1, s->end);
     return where == IN_OBJECT && (p == s->end || *p == '"' || *p == '}');
 }
@@ -180,7 +183,8 @@ static void put_utf8(qdq_buf *b, unsigned c)
     }
 }
 
-/* Behind the backslash; returns the first byte behind the escape. What is no escape stays as it was written. */
+/* Behind the backslash; returns the first byte behind the escape. What is no escape stays as it was
+ * written. */
 static const char *put_escape(qdq_buf *b, const char *p, const char *end)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -230,7 +234,7 @@ static qdq_status read_text(parser *s, place where, const char **out)
     return *out != NULL ? QDQ_OK : qdq_nomem(s->err);
 }
 
-/* --- values --------------------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static qdq_status read_value(parser *s, place where, int depth, qdq_tool_json **out);
 
@@ -327,8 +331,8 @@ static qdq_status read_value(parser *s, place where, int depth, qdq_tool_json **
     return QDQ_OK;
 }
 
-qdq_status qdq_tool_json_parse(const char *text, size_t size, qdq_arena *arena, const qdq_tool_json **out,
-                               qdq_error *err)
+qdq_status qdq_tool_json_parse(const char *text, size_t size, qdq_arena *arena,
+                               const qdq_tool_json **out, qdq_error *err)
 {
     parser s = {.text = text, .end = text + size, .p = text, .arena = arena, .err = err};
     qdq_tool_json *root = NULL;
@@ -343,7 +347,7 @@ qdq_status qdq_tool_json_parse(const char *text, size_t size, qdq_arena *arena, 
     return QDQ_OK;
 }
 
-/* --- members -------------------------------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 const qdq_tool_json *qdq_tool_json_get(const qdq_tool_json *object, const char *key)
 {

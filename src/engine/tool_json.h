@@ -1,5 +1,6 @@
-/* tool_json.h - JSON as tools write it that know no better: raw control bytes and unescaped quotes inside texts, nan and
- * inf, names that are no UTF-8. For what other programs print, never for files of our own (base/json.h is strict). */
+/* tool_json.h - JSON as tools write it that know no better: raw control bytes and unescaped quotes
+ * inside texts, nan and inf, names that are no UTF-8. For what other programs print, never for
+ * files of our own (base/json.h is strict). */
 #ifndef QDQ_TOOL_JSON_H
 #define QDQ_TOOL_JSON_H
 
@@ -27,15 +28,18 @@ typedef struct qdq_tool_json {
 } qdq_tool_json;
 
 /* QDQ_E_FORMAT says the line, what was found and what was expected. *out lives in the arena. */
-qdq_status qdq_tool_json_parse(const char *text, size_t size, qdq_arena *arena, const qdq_tool_json **out,
-                               qdq_error *err);
+qdq_status qdq_tool_json_parse(const char *text, size_t size, qdq_arena *arena,
+                               const qdq_tool_json **out, qdq_error *err);
 
 /* The member of an object; NULL: there is none, or it is no object. */
 const qdq_tool_json *qdq_tool_json_get(const qdq_tool_json *object, const char *key);
-const char *qdq_tool_json_text(const qdq_tool_json *object, const char *key); /* "": no text there */
-double qdq_tool_json_number(const qdq_tool_json *object, const char *key);    /* NAN: no number there */
+/* "": no text there */
+const char *qdq_tool_json_text(const qdq_tool_json *object, const char *key);
+/* NAN: no number there */
+double qdq_tool_json_number(const qdq_tool_json *object, const char *key);
 
-/* A number at the beginning of s, whatever the locale, nan and inf as well; returns how many bytes it has, 0: none. */
+/* A number at the beginning of s, whatever the locale, nan and inf as well; returns how many bytes
+ * it has, 0: none. */
 size_t qdq_tool_number(const char *s, size_t size, double *x);
 
 #endif /* QDQ_TOOL_JSON_H */

@@ -1,7 +1,7 @@
 /* check.c - the verifier: everything that must hold for a model, in one pass of linear time.
  *
- * It trusts nothing: neither the file the model came from nor the edits that made it, so it is also what tests
- * and the pass manager call after every change. It changes nothing. */
+ * It trusts nothing: neither the file the model came from nor the edits that made it, so it is also
+ * what tests and the pass manager call after every change. It changes nothing. */
 #include "base/fail.h"
 #include "ir/checker.h"
 #include "ir/graph_check.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- findings ----------------------------------------------------------------------------------------------- */
+/* --- findings --------------------------------------------------------------------------------- */
 
 void qdq_check_report(qdq_checker *c, bool is_error, const char *fmt, ...)
 {
@@ -52,7 +52,7 @@ const char *qdq_check_place(qdq_checker *c, const qdq_node *n)
 #define ERROR(...)   qdq_check_report(c, true, __VA_ARGS__)
 #define WARNING(...) qdq_check_report(c, false, __VA_ARGS__)
 
-/* --- the model's header --------------------------------------------------------------------------------------- */
+/* --- the model's header ----------------------------------------------------------------------- */
 
 /* The IR version that the ONNX release with this opset came with. */
 static int64_t ir_version_of(int64_t opset)
@@ -86,14 +86,15 @@ static void check_opsets(qdq_checker *c)
             return;
         }
         if (!is_new && place->num != (uint64_t)set->version)
-            ERROR("model: domain '%s' is imported in versions %" PRId64 " and %" PRId64 ", expected one",
+            ERROR("model: domain '%s' is imported in versions %" PRId64 " and %" PRId64
+                  ", expected one",
                   set->domain, (int64_t)place->num, set->version);
         else if (!is_new)
             WARNING("model: domain '%s' is imported twice", set->domain);
         place->num = (uint64_t)set->version;
         if (set->version < 1)
-            ERROR("model: domain '%s' is imported in version %" PRId64 ", expected at least 1", set->domain,
-                  set->version);
+            ERROR("model: domain '%s' is imported in version %" PRId64 ", expected at least 1",
+                  set->domain, set->version);
     }
 }
 
@@ -105,15 +106,15 @@ static void check_header(qdq_checker *c)
     if (m->ir_version < 1)
         ERROR("model: IR version %" PRId64 ", expected at least 1", m->ir_version);
     else if (m->ir_version > NEWEST_IR)
-        WARNING("model: IR version %" PRId64 " is newer than %d, the newest that is known", m->ir_version,
-                NEWEST_IR);
+        WARNING("model: IR version %" PRId64 " is newer than %d, the newest that is known",
+                m->ir_version, NEWEST_IR);
     else if (opset > 0 && m->ir_version < ir_version_of(opset))
         WARNING("model: opset %" PRId64 " came with IR version %" PRId64 ", found %" PRId64, opset,
                 ir_version_of(opset), m->ir_version);
     check_opsets(c);
 }
 
-/* --- values --------------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static void check_uses(qdq_checker *c, const qdq_value *v)
 {
@@ -128,8 +129,9 @@ static void check_uses(qdq_checker *c, const qdq_value *v)
         }
     }
     if (n != v->n_use || v->last != before)
-        ERROR("value '%s': found %s%u uses in its list, expected %u", v->name, n > v->n_use ? "over " : "",
-              (unsigned)(n > v->n_use ? v->n_use : n), (unsigned)v->n_use);
+        ERROR("value '%s': found %s%u uses in its list, expected %u", v->name,
+              n > v->n_use ? "over " : "", (unsigned)(n > v->n_use ? v->n_use : n),
+              (unsigned)v->n_use);
     c->n_listed += n;
 }
 
@@ -140,9 +142,10 @@ static void check_definition(qdq_checker *c, const qdq_value *v)
     if (v->producer != NULL) {
         const qdq_node *n = v->producer;
 
-        if (n->dead || n->graph != v->graph || v->out_index >= n->n_out || n->out[v->out_index] != v)
-            ERROR("value '%s': it does not stand where its producer '%s' keeps its outputs", v->name,
-                  qdq_node_label(n, &c->scratch));
+        if (n->dead || n->graph != v->graph || v->out_index >= n->n_out ||
+            n->out[v->out_index] != v)
+            ERROR("value '%s': it does not stand where its producer '%s' keeps its outputs",
+                  v->name, qdq_node_label(n, &c->scratch));
         if (v->is_input || has_data)
             ERROR("value '%s': found a producer, %s, expected one definition", v->name,
                   v->is_input ? "and it is a graph input" : "and it is an initializer");
@@ -162,7 +165,8 @@ static bool check_ids(qdq_checker *c, const qdq_graph *g)
 {
     for (size_t i = 0; i < g->values.n; i++)
         if (g->values.at[i]->id != i || g->values.at[i]->graph != g) {
-            ERROR("graph '%s': value '%s' is not where its id says", g->name, g->values.at[i]->name);
+            ERROR("graph '%s': value '%s' is not where its id says", g->name,
+                  g->values.at[i]->name);
             return false;
         }
     return true;
@@ -178,8 +182,8 @@ static void check_value(qdq_checker *c, const qdq_graph *g, const qdq_value *v)
         ERROR("graph '%s': the name '%s' belongs to two values", g->name, v->name);
     if (g->owner != NULL && qdq_name_of(v->name)->n_value > 1 &&
         qdq_graph_resolve(g->owner->graph, v->name) != NULL)
-        ERROR("graph '%s': the name '%s' is also that of a value around it, expected another", g->name,
-              v->name);
+        ERROR("graph '%s': the name '%s' is also that of a value around it, expected another",
+              g->name, v->name);
     check_uses(c, v);
     check_definition(c, v);
     if (v->type != NULL)
@@ -237,7 +241,8 @@ static void check_inits(qdq_checker *c, const qdq_graph *g, uint32_t *listed)
         if (v->dead)
             continue;
         if (v->graph != g || (v->init == NULL && v->sparse == NULL) || listed[v->id] & LISTED_INIT)
-            ERROR("graph '%s': initializer %zu, '%s', has no data or is listed twice", g->name, i, v->name);
+            ERROR("graph '%s': initializer %zu, '%s', has no data or is listed twice", g->name, i,
+                  v->name);
         else
             listed[v->id] |= LISTED_INIT;
     }
@@ -268,7 +273,7 @@ static void check_lists(qdq_checker *c, const qdq_graph *g)
     }
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static bool is_around(const qdq_graph *outer, const qdq_graph *g)
 {
@@ -293,15 +298,17 @@ static void check_operands(qdq_checker *c, const qdq_node *n)
             continue;
         c->n_slots++;
         if (u->value->dead)
-            ERROR("%s: input %u, '%s', was removed", qdq_check_place(c, n), (unsigned)i, u->value->name);
+            ERROR("%s: input %u, '%s', was removed", qdq_check_place(c, n), (unsigned)i,
+                  u->value->name);
         else if (u->value->graph != n->graph && !is_around(u->value->graph, n->graph))
             ERROR("%s: input %u, '%s', is of a graph that is not around it", qdq_check_place(c, n),
                   (unsigned)i, u->value->name);
     }
     for (uint32_t i = 0; i < n->n_out; i++)
-        if (n->out[i] != NULL && (n->out[i]->dead || n->out[i]->producer != n || n->out[i]->out_index != i))
-            ERROR("%s: output %u, '%s', has another producer, expected this node", qdq_check_place(c, n),
-                  (unsigned)i, n->out[i]->name);
+        if (n->out[i] != NULL &&
+            (n->out[i]->dead || n->out[i]->producer != n || n->out[i]->out_index != i))
+            ERROR("%s: output %u, '%s', has another producer, expected this node",
+                  qdq_check_place(c, n), (unsigned)i, n->out[i]->name);
 }
 
 static bool imports(const qdq_checker *c, const char *domain)
@@ -348,7 +355,8 @@ static void check_operator(qdq_checker *c, const qdq_node *n)
         report_unknown(c, n, domain);
 }
 
-/* Node list and ids, before anything walks the list: `place` gets the place of every node, from 1. */
+/* Node list and ids, before anything walks the list: `place` gets the place of every node, from
+ * 1. */
 static bool check_node_list(qdq_checker *c, const qdq_graph *g, uint32_t *place)
 {
     uint32_t at = 0;
@@ -362,12 +370,14 @@ static bool check_node_list(qdq_checker *c, const qdq_graph *g, uint32_t *place)
         place[n->id] = ++at;
     }
     if (at != g->n_node)
-        ERROR("graph '%s': found %u nodes, expected %u", g->name, (unsigned)at, (unsigned)g->n_node);
+        ERROR("graph '%s': found %u nodes, expected %u", g->name, (unsigned)at,
+              (unsigned)g->n_node);
     return at == g->n_node;
 }
 
 /* Some node reads what comes later: a cycle is an error, a mere disorder is not. */
-static void report_order(qdq_checker *c, const qdq_graph *g, const qdq_node *reader, const qdq_value *v)
+static void report_order(qdq_checker *c, const qdq_graph *g, const qdq_node *reader,
+                         const qdq_value *v)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_node **order;
@@ -447,9 +457,10 @@ static void check_graph(qdq_checker *c, const qdq_graph *g)
         check_order(c, g, place);
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------------ */
+/* --- the whole -------------------------------------------------------------------------------- */
 
-/* Every subgraph hangs on exactly one attribute of its owner, whose attributes were counted on the way. */
+/* Every subgraph hangs on exactly one attribute of its owner, whose attributes were counted on the
+ * way. */
 static void check_ownership(qdq_checker *c)
 {
     QDQ_FOR_GRAPHS (g, c->m) {
@@ -497,8 +508,8 @@ static void check_all(qdq_checker *c)
     }
     if (is_done(c))
         return;
-    /* Every list entry was seen to be a slot of a live node, every slot was counted: equal sums mean that no
-     * slot is missing from its list. */
+    /* Every list entry was seen to be a slot of a live node, every slot was counted: equal sums
+     * mean that no slot is missing from its list. */
     if (c->n_error == 0 && c->n_listed != c->n_slots)
         ERROR("model: found %" PRIu64 " uses in lists and %" PRIu64 " in nodes, expected the same",
               c->n_listed, c->n_slots);

@@ -34,7 +34,8 @@ void qdq_check_tensor(qdq_checker *c, const char *name, const qdq_tensor *t)
 
     for (int i = 0; i < t->rank; i++) {
         if (t->dim[i] < 0 || (t->dim[i] != 0 && count > INT64_MAX / t->dim[i])) {
-            ERROR("tensor '%s': dimension %d, %" PRId64 ", is negative or too large", name, i, t->dim[i]);
+            ERROR("tensor '%s': dimension %d, %" PRId64 ", is negative or too large", name, i,
+                  t->dim[i]);
             return;
         }
         count *= t->dim[i];
@@ -65,26 +66,29 @@ void qdq_check_declared(qdq_checker *c, const qdq_value *v)
     if (v->type->elem != QDQ_UNDEFINED && v->type->elem != t->elem) {
         const char *declared = qdq_elem_name(v->type->elem), *found = qdq_elem_name(t->elem);
 
-        WARNING("value '%s': declared as %s, but its data is %s", v->name, declared ? declared : "?",
-                found ? found : "?");
+        WARNING("value '%s': declared as %s, but its data is %s", v->name,
+                declared ? declared : "?", found ? found : "?");
     }
     if (v->type->rank < 0)
         return;
     if (v->type->rank != t->rank) {
-        WARNING("value '%s': declared with %d dimensions, but its data has %d", v->name, v->type->rank,
-                t->rank);
+        WARNING("value '%s': declared with %d dimensions, but its data has %d", v->name,
+                v->type->rank, t->rank);
         return;
     }
     for (int i = 0; i < t->rank; i++)
         if (v->type->dim[i].value >= 0 && v->type->dim[i].value != t->dim[i])
-            WARNING("value '%s': dimension %d is declared as %" PRId64 ", but is %" PRId64 " in its data",
+            WARNING("value '%s': dimension %d is declared as %" PRId64 ", but is %" PRId64
+                    " in its data",
                     v->name, i, v->type->dim[i].value, t->dim[i]);
 }
 
-static void check_graph_ref(qdq_checker *c, const qdq_node *n, const qdq_attr *a, const qdq_graph *g)
+static void check_graph_ref(qdq_checker *c, const qdq_node *n, const qdq_attr *a,
+                            const qdq_graph *g)
 {
     if (g == NULL || g->dead || g->owner != n)
-        ERROR("%s: attribute '%s' holds a graph that is not its own", qdq_check_place(c, n), a->name);
+        ERROR("%s: attribute '%s' holds a graph that is not its own", qdq_check_place(c, n),
+              a->name);
     else
         c->n_held[g->index]++;
 }
@@ -142,7 +146,8 @@ static void check_attr_value(qdq_checker *c, const qdq_node *n, const qdq_attr *
         ERROR("%s: attribute '%s' has no %s", qdq_check_place(c, n), a->name, missing);
 }
 
-/* Few attributes are compared pairwise; many go through a map, so that a million of them are no trap. */
+/* Few attributes are compared pairwise; many go through a map, so that a million of them are no
+ * trap. */
 static void check_duplicates(qdq_checker *c, const qdq_node *n)
 {
     enum { FEW = 16 };
@@ -160,7 +165,8 @@ static void check_duplicates(qdq_checker *c, const qdq_node *n)
                     is_new = false;
         }
         if (!is_new)
-            ERROR("%s: found attribute '%s' twice, expected once", qdq_check_place(c, n), n->attr[i]->name);
+            ERROR("%s: found attribute '%s' twice, expected once", qdq_check_place(c, n),
+                  n->attr[i]->name);
     }
     qdq_map_free(&seen);
 }

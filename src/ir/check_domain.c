@@ -1,8 +1,8 @@
-/* check_domain.c - the verifier's view of numbers in attributes and constant inputs: engines divide, allocate and index
- * by them, some without a look, and end the process.
+/* check_domain.c - the verifier's view of numbers in attributes and constant inputs: engines
+ * divide, allocate and index by them, some without a look, and end the process.
  *
- * Only what no engine can accept is an error: ranks and dims are those of initializers and of the model's inputs, never
- * of declared types inside. */
+ * Only what no engine can accept is an error: ranks and dims are those of initializers and of the
+ * model's inputs, never of declared types inside. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static const input_domain input_domains[] = {
 #undef INPUT
 };
 
-/* --- lookup ------------------------------------------------------------------------------------------------------ */
+/* --- lookup ----------------------------------------------------------------------------------- */
 
 static size_t first_row(const char *attr)
 {
@@ -73,13 +73,14 @@ static bool lists(const char *ops, const char *type)
 
 static const domain *find_domain(const qdq_node *n, const char *attr)
 {
-    for (size_t i = first_row(attr); i < QDQ_COUNT(domains) && strcmp(domains[i].attr, attr) == 0; i++)
+    for (size_t i = first_row(attr); i < QDQ_COUNT(domains) && strcmp(domains[i].attr, attr) == 0;
+         i++)
         if (lists(domains[i].ops, n->type))
             return &domains[i];
     return NULL;
 }
 
-/* --- what is certain of an input --------------------------------------------------------------------------------- */
+/* --- what is certain of an input -------------------------------------------------------------- */
 
 static int rank_of(const qdq_value *v)
 {
@@ -87,7 +88,8 @@ static int rank_of(const qdq_value *v)
         return -1;
     if (v->init != NULL)
         return v->init->rank;
-    return v->is_input && v->graph->owner == NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR
+    return v->is_input && v->graph->owner == NULL && v->type != NULL &&
+                   v->type->kind == QDQ_TYPE_TENSOR
                ? v->type->rank
                : -1;
 }
@@ -99,13 +101,13 @@ static int64_t dim_of(const qdq_value *v, int axis)
     return v->init != NULL ? v->init->dim[axis] : v->type->dim[axis].value;
 }
 
-/* --- kinds ------------------------------------------------------------------------------------------------------- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 static void outside(qdq_checker *c, const qdq_node *n, const char *attr, int64_t value, int64_t low,
                     int64_t high)
 {
-    ERROR("%s: attribute '%s' of %s is %" PRId64 "; expected %" PRId64 " to %" PRId64, qdq_check_place(c, n),
-          attr, n->type, value, low, high);
+    ERROR("%s: attribute '%s' of %s is %" PRId64 "; expected %" PRId64 " to %" PRId64,
+          qdq_check_place(c, n), attr, n->type, value, low, high);
 }
 
 static void check_axis(qdq_checker *c, const qdq_node *n, const domain *d, int64_t value)
@@ -135,8 +137,8 @@ static void check_int(qdq_checker *c, const qdq_node *n, const domain *d, int64_
     case TYPE:
         if (!(d->low == 0 && value == 0) &&
             (value <= 0 || value > INT32_MAX || qdq_elem_name((qdq_elem)value) == NULL))
-            ERROR("%s: attribute '%s' of %s is %" PRId64 "; expected an element type", qdq_check_place(c, n),
-                  d->attr, n->type, value);
+            ERROR("%s: attribute '%s' of %s is %" PRId64 "; expected an element type",
+                  qdq_check_place(c, n), d->attr, n->type, value);
         break;
     case PERM:
         break;
@@ -160,8 +162,8 @@ static void check_perm(qdq_checker *c, const qdq_node *n, const qdq_attr *a)
         ERROR("%s: attribute 'perm' of %s has %zu entries; expected each of 0 to %d once",
               qdq_check_place(c, n), n->type, a->count, rank - 1);
     else if (!right)
-        ERROR("%s: attribute 'perm' of %s is no permutation of its %zu entries", qdq_check_place(c, n),
-              n->type, a->count);
+        ERROR("%s: attribute 'perm' of %s is no permutation of its %zu entries",
+              qdq_check_place(c, n), n->type, a->count);
 }
 
 static void check_attr(qdq_checker *c, const qdq_node *n, const qdq_attr *a)
@@ -184,7 +186,7 @@ static void check_attr(qdq_checker *c, const qdq_node *n, const qdq_attr *a)
         check_int(c, n, d, a->v.ints[i]);
 }
 
-/* --- attributes and inputs that must fit each other ---------------------------------------------------------------- */
+/* --- attributes and inputs that must fit each other ------------------------------------------- */
 
 /* Every list has an entry for each dim of the kernel; pads have two. */
 static void check_kernel(qdq_checker *c, const qdq_node *n)
@@ -267,7 +269,7 @@ static void check_split(qdq_checker *c, const qdq_node *n)
               qdq_check_place(c, n), sum, dim);
 }
 
-/* --- constant inputs ---------------------------------------------------------------------------------------------- */
+/* --- constant inputs -------------------------------------------------------------------------- */
 
 /* The integers or bools of a constant, in `scratch`; false: not known. */
 static bool known_ints(const qdq_value *v, qdq_arena *scratch, qdq_elem *elem, qdq_span *bytes)
@@ -324,17 +326,19 @@ static void check_inputs(qdq_checker *c, const qdq_node *n)
             check_input(c, n, &input_domains[i]);
 }
 
-/* --- loops ---------------------------------------------------------------------------------------------------------- */
+/* --- loops ------------------------------------------------------------------------------------ */
 
 enum { MAX_TRIPS = 1 << 24 }; /* a minute of the shortest body */
 
-/* No iteration can make the condition false: it is true at first, and the body hands it on or sets it. */
+/* No iteration can make the condition false: it is true at first, and the body hands it on or sets
+ * it. */
 static bool never_stops(const qdq_node *n, const qdq_graph *body)
 {
     const qdq_value *v = body->outputs.n > 0 ? body->outputs.at[0] : NULL;
     int64_t yes = 1;
 
-    for (int i = 0; v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_IDENTITY && i < AXIS_MAX;
+    for (int i = 0;
+         v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_IDENTITY && i < AXIS_MAX;
          i++)
         v = qdq_node_in(v->producer, 0);
     if (v == NULL)
@@ -359,7 +363,8 @@ static void check_loop(qdq_checker *c, const qdq_node *n)
         ERROR("%s: Loop has no trip count and a condition that stays true; expected an end",
               qdq_check_place(c, n));
     else
-        ERROR("%s: Loop has a trip count of %" PRId64 " and a condition that stays true; expected 0 to %d",
+        ERROR("%s: Loop has a trip count of %" PRId64
+              " and a condition that stays true; expected 0 to %d",
               qdq_check_place(c, n), trips, MAX_TRIPS);
 }
 
@@ -368,7 +373,8 @@ static void check_scan(qdq_checker *c, const qdq_node *n)
     const int64_t inputs = qdq_node_int(n, "num_scan_inputs", 1);
 
     if (inputs > (int64_t)n->n_in)
-        ERROR("%s: attribute 'num_scan_inputs' of Scan is %" PRId64 "; expected 1 to %u, as it has inputs",
+        ERROR("%s: attribute 'num_scan_inputs' of Scan is %" PRId64
+              "; expected 1 to %u, as it has inputs",
               qdq_check_place(c, n), inputs, (unsigned)n->n_in);
 }
 

@@ -23,7 +23,7 @@ static bool check_function(qdq_checker *c, uint32_t i)
     return true;
 }
 
-/* --- what calls come to ------------------------------------------------------------------------------------------------ */
+/* --- what calls come to ----------------------------------------------------------------------- */
 
 /* Engines put bodies in place of calls, by recursion and without a limit of their own. */
 enum { MAX_CALL_DEPTH = 256, MAX_CALLED_NODES = 5000000 };
@@ -71,8 +71,8 @@ static void check_calls(qdq_checker *c, const uint32_t *order, size_t n)
         return;
     }
     if (all.depth > MAX_CALL_DEPTH)
-        ERROR("model: calls of functions are nested %u deep; expected at most %d", (unsigned)all.depth,
-              MAX_CALL_DEPTH);
+        ERROR("model: calls of functions are nested %u deep; expected at most %d",
+              (unsigned)all.depth, MAX_CALL_DEPTH);
     if (all.nodes > MAX_CALLED_NODES)
         ERROR("model: more than %d nodes with all calls of functions written out; expected fewer",
               MAX_CALLED_NODES);

@@ -20,9 +20,10 @@ static void check_file(qdq_checker *c, const qdq_mapping *map)
     if (qdq_sha256_file(qdq_mapping_fd(map), name, digest, &size, &err) != QDQ_OK)
         qdq_check_report(c, true, "external data '%s'", err.text);
     else if (strncmp(digest, digits, QDQ_SIDE_DIGITS) != 0)
-        qdq_check_report(c, true,
-                         "external data '%s': its content has the hash %.16s, expected the one in its name",
-                         name, digest);
+        qdq_check_report(
+            c, true,
+            "external data '%s': its content has the hash %.16s, expected the one in its name",
+            name, digest);
 }
 
 void qdq_check_side_files(qdq_checker *c)

@@ -8,8 +8,8 @@ typedef struct qdq_checker {
     const qdq_model *m;
     qdq_arena scratch;
     bool first_only; /* stop at the first error, look for no warnings */
-    bool
-        wants_domains; /* look at numbers in attributes and at what calls come to: what engines stumble over */
+    /* look at numbers in attributes and at what calls come to: what engines stumble over */
+    bool wants_domains;
     bool nomem;
     size_t n_error;
     QDQ_VEC(qdq_finding) found;
@@ -17,9 +17,10 @@ typedef struct qdq_checker {
     qdq_functions functions;
     qdq_map unknown;              /* operators that were reported as not known */
     const qdq_function *function; /* whose body is looked at, NULL: none */
-    const char *last_domain;      /* the domain of the node before: it need not be looked up again */
-    uint64_t n_listed, n_slots;   /* uses seen in lists and in nodes */
-    uint32_t *n_held;             /* by graph index: attributes that hold it */
+    /* the domain of the node before: it need not be looked up again */
+    const char *last_domain;
+    uint64_t n_listed, n_slots; /* uses seen in lists and in nodes */
+    uint32_t *n_held;           /* by graph index: attributes that hold it */
 } qdq_checker;
 
 void qdq_check_report(qdq_checker *c, bool is_error, const char *fmt, ...) QDQ_PRINTF(3, 4);

@@ -1,8 +1,9 @@
-/* clone.c - a deep copy of a model, or of one of its graphs, that shares its weights: as a model, or beside what another
- * model has.
+/* clone.c - a deep copy of a model, or of one of its graphs, that shares its weights: as a model,
+ * or beside what another model has.
  *
- * Dead things are left behind and ids are dealt out again without gaps; the order of nodes, values, inputs and
- * uses is that of the original, so that whatever walks the copy sees what it would see in the original. */
+ * Dead things are left behind and ids are dealt out again without gaps; the order of nodes, values,
+ * inputs and uses is that of the original, so that whatever walks the copy sees what it would see
+ * in the original. */
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/name.h"
@@ -14,7 +15,8 @@
 typedef struct cloner {
     const qdq_model *from;
     const qdq_graph *root; /* becomes the main graph; what is outside of it is left behind */
-    const char *prefix;    /* of names of values, nodes and symbols beside others; NULL: they stay */
+    /* of names of values, nodes and symbols beside others; NULL: they stay */
+    const char *prefix;
     qdq_model *to;
     qdq_arena scratch;
     qdq_graph **graph;  /* by index in from: the copy, NULL for those that are not copied */
@@ -27,7 +29,8 @@ static void *alloc(cloner *c, size_t n, size_t size)
     return qdq_arena_array(&c->to->arena, n == 0 ? 1 : n, size);
 }
 
-/* Blobs inside attributes can be as large as weights: what lies in a mapping is shared like them. */
+/* Blobs inside attributes can be as large as weights: what lies in a mapping is shared like
+ * them. */
 static bool share_large(cloner *c, qdq_span span, bool *is_shared)
 {
     enum { LARGE = 4096 };
@@ -88,8 +91,9 @@ static bool copy_name(cloner *c, const char *from, const char **to)
 /* Of a value, a node or a symbol; "" stays. */
 static const char *prefixed(cloner *c, const char *from)
 {
-    const char *text =
-        c->prefix != NULL && from[0] != '\0' ? qdq_arena_printf(&c->scratch, "%s%s", c->prefix, from) : from;
+    const char *text = c->prefix != NULL && from[0] != '\0'
+                           ? qdq_arena_printf(&c->scratch, "%s%s", c->prefix, from)
+                           : from;
 
     return text != NULL ? qdq_intern(c->to, text) : NULL;
 }
@@ -168,7 +172,7 @@ static bool copy_sparse(cloner *c, const qdq_sparse *from, const qdq_sparse **to
            copy_dims(c, from->rank, from->dim, &s->dim) && copy_span(c, from->wire, &s->wire);
 }
 
-/* --- attributes --------------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static bool copy_list(cloner *c, const void *from, size_t n, size_t size, void *to)
 {
@@ -182,16 +186,16 @@ static bool copy_list(cloner *c, const void *from, size_t n, size_t size, void *
     return true;
 }
 
-#define COPY_EACH(type, field, copy)                                                                         \
-    do {                                                                                                     \
-        type *list = alloc(c, from->count, sizeof *list);                                                    \
-        if (list == NULL)                                                                                    \
-            return false;                                                                                    \
-        for (size_t i = 0; i < from->count; i++)                                                             \
-            if (!copy(c, from->v.field[i], &list[i]))                                                        \
-                return false;                                                                                \
-        to->v.field = list;                                                                                  \
-        return true;                                                                                         \
+#define COPY_EACH(type, field, copy)                                                               \
+    do {                                                                                           \
+        type *list = alloc(c, from->count, sizeof *list);                                          \
+        if (list == NULL)                                                                          \
+            return false;                                                                          \
+        for (size_t i = 0; i < from->count; i++)                                                   \
+            if (!copy(c, from->v.field[i], &list[i]))                                              \
+                return false;                                                                      \
+        to->v.field = list;                                                                        \
+        return true;                                                                               \
     } while (0)
 
 static bool copy_graph_ref(cloner *c, const qdq_graph *from, qdq_graph **to)
@@ -250,7 +254,7 @@ static qdq_attr *copy_attr(cloner *c, const qdq_attr *from)
                : NULL;
 }
 
-/* --- graphs --------------------------------------------------------------------------------------------------- */
+/* --- graphs ----------------------------------------------------------------------------------- */
 
 static bool copy_value(cloner *c, const qdq_value *from)
 {
@@ -313,10 +317,11 @@ static bool copy_node(cloner *c, const qdq_node *from)
     uint32_t index = from->graph->index;
     const char *name = prefixed(c, from->name);
     qdq_node *n = name == NULL ? NULL
-                               : qdq_graph_add_node(c->graph[index], NULL, from->domain, from->type, name,
-                                                    from->n_in, from->n_out, NULL);
+                               : qdq_graph_add_node(c->graph[index], NULL, from->domain, from->type,
+                                                    name, from->n_in, from->n_out, NULL);
 
-    if (n == NULL || !copy_text(c, from->overload, &n->overload) || !copy_span(c, from->rest, &n->rest))
+    if (n == NULL || !copy_text(c, from->overload, &n->overload) ||
+        !copy_span(c, from->rest, &n->rest))
         return false;
     c->node[index][from->id] = n;
     for (uint32_t i = 0; i < from->n_out; i++) {
@@ -339,7 +344,8 @@ static bool copy_node(cloner *c, const qdq_node *from)
 
 static bool copy_nodes(cloner *c, const qdq_graph *from)
 {
-    c->node[from->index] = qdq_arena_array(&c->scratch, (size_t)from->next_node_id + 1, sizeof(qdq_node *));
+    c->node[from->index] =
+        qdq_arena_array(&c->scratch, (size_t)from->next_node_id + 1, sizeof(qdq_node *));
     if (c->node[from->index] == NULL)
         return false;
     QDQ_FOR_NODES (n, from) {
@@ -358,7 +364,8 @@ static void copy_uses(cloner *c, const qdq_graph *from)
         if (v->dead)
             continue;
         for (const qdq_use *u = v->first; u != NULL; u = u->next) {
-            qdq_node *n = c->node[u->node->graph->index][u->node->id]; /* inner graphs are copied, too */
+            /* inner graphs are copied, too */
+            qdq_node *n = c->node[u->node->graph->index][u->node->id];
 
             qdq_use_link(&n->in[u->index], c->value[from->index][v->id]);
         }
@@ -378,7 +385,8 @@ static qdq_value *copy_capture(cloner *c, const qdq_value *from)
         return copy_tensor(c, constant, &data)
                    ? qdq_graph_add_init(c->to->graph, from->name, (qdq_tensor *)(uintptr_t)data)
                    : NULL;
-    return copy_type(c, from->type, &type) ? qdq_graph_add_input(c->to->graph, from->name, type) : NULL;
+    return copy_type(c, from->type, &type) ? qdq_graph_add_input(c->to->graph, from->name, type)
+                                           : NULL;
 }
 
 static bool copy_captures(cloner *c, const qdq_graph *from)
@@ -397,7 +405,7 @@ static bool copy_captures(cloner *c, const qdq_graph *from)
     return true;
 }
 
-/* --- the model ------------------------------------------------------------------------------------------------ */
+/* --- the model -------------------------------------------------------------------------------- */
 
 static bool copy_opset(cloner *c, const qdq_opset *from, qdq_opset *to)
 {
@@ -426,7 +434,8 @@ static bool copy_header(cloner *c)
         qdq_prop prop;
 
         if (!copy_text(c, from->props.at[i].key, &prop.key) ||
-            !copy_text(c, from->props.at[i].value, &prop.value) || !QDQ_PUSH(&to->arena, &to->props, prop))
+            !copy_text(c, from->props.at[i].value, &prop.value) ||
+            !QDQ_PUSH(&to->arena, &to->props, prop))
             return false;
     }
     return true;
@@ -437,8 +446,9 @@ static bool copy_function(cloner *c, const qdq_function *from)
     qdq_function *f = alloc(c, 1, sizeof *f);
     qdq_arena *arena = &c->to->arena;
 
-    if (f == NULL || !copy_text(c, from->name, &f->name) || !copy_text(c, from->domain, &f->domain) ||
-        !copy_text(c, from->overload, &f->overload) || !copy_span(c, from->rest, &f->rest))
+    if (f == NULL || !copy_text(c, from->name, &f->name) ||
+        !copy_text(c, from->domain, &f->domain) || !copy_text(c, from->overload, &f->overload) ||
+        !copy_span(c, from->rest, &f->rest))
         return false;
     f->body = c->graph[from->body->index];
     f->body->function = f;
@@ -474,7 +484,8 @@ static bool has_function(const qdq_model *m, const qdq_function *f)
     return false;
 }
 
-/* Inside the root, or in a function if the root is the main graph; not a function that is there already. */
+/* Inside the root, or in a function if the root is the main graph; not a function that is there
+ * already. */
 static bool is_copied(const cloner *c, const qdq_graph *g)
 {
     if (c->root == c->from->graph) {
@@ -502,8 +513,8 @@ static bool copy_shells(cloner *c)
         qdq_graph *copy = g == c->root ? c->to->graph : qdq_graph_new(c->to, NULL, g->name);
         const bool is_beside = g == c->root && c->prefix != NULL;
 
-        if (copy == NULL ||
-            (!is_beside && (!copy_name(c, g->name, &copy->name) || !copy_span(c, g->rest, &copy->rest))))
+        if (copy == NULL || (!is_beside && (!copy_name(c, g->name, &copy->name) ||
+                                            !copy_span(c, g->rest, &copy->rest))))
             return false;
         c->graph[g->index] = copy;
     }
@@ -564,7 +575,7 @@ qdq_status qdq_graph_to_model(const qdq_graph *g, qdq_model **out, qdq_error *er
     return clone(g->model, g, out, err);
 }
 
-/* --- beside others ---------------------------------------------------------------------------------------------- */
+/* --- beside others ---------------------------------------------------------------------------- */
 
 static qdq_status join_opsets(cloner *c, qdq_error *err)
 {
@@ -575,9 +586,11 @@ static qdq_status join_opsets(cloner *c, qdq_error *err)
 
         if (have != 0 && have != from->version)
             return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                            "models of opset %" PRId64 " and %" PRId64 " of domain '%s' cannot be joined",
+                            "models of opset %" PRId64 " and %" PRId64
+                            " of domain '%s' cannot be joined",
                             have, from->version, from->domain);
-        if (have == 0 && (!copy_opset(c, from, &set) || !QDQ_PUSH(&c->to->arena, &c->to->opsets, set)))
+        if (have == 0 &&
+            (!copy_opset(c, from, &set) || !QDQ_PUSH(&c->to->arena, &c->to->opsets, set)))
             return qdq_nomem(err);
     }
     if (c->to->ir_version < c->from->ir_version)

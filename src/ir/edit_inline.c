@@ -1,14 +1,16 @@
-/* edit_inline.c - a node gives way to a body: the branch of an If, or the body of a function that it calls. The
- * body is copied, never moved, so that ids stay what they are and a function can be called again.
+/* edit_inline.c - a node gives way to a body: the branch of an If, or the body of a function that
+ * it calls. The body is copied, never moved, so that ids stay what they are and a function can be
+ * called again.
  *
- * What functions say of types is left behind: they differ from call to call. Why a node may be replaced
- * is the caller's business. */
+ * What functions say of types is left behind: they differ from call to call. Why a node may be
+ * replaced is the caller's business. */
 #include <assert.h>
 
 #include "ir/edit.h"
 #include "ir/name.h"
 
-/* One graph that is being copied, and the copies of the graphs around it. Captures are found through them. */
+/* One graph that is being copied, and the copies of the graphs around it. Captures are found
+ * through them. */
 typedef struct frame {
     const qdq_graph *from;
     qdq_graph *to;
@@ -28,7 +30,7 @@ typedef struct inliner {
 static bool copy_graph(inliner *in, const frame *around, const qdq_graph *from, qdq_node *owner,
                        qdq_graph **out);
 
-/* --- names ------------------------------------------------------------------------------------------------------ */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* A name that only the original has is free: it is in another function, or goes with the node. */
 static const char *name_in(const frame *f, const qdq_value *from)
@@ -48,7 +50,7 @@ static const char *node_name_in(const inliner *in, const frame *f, const qdq_nod
     return qdq_graph_unique_node_name(f->to, from->name);
 }
 
-/* --- values ----------------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 /* What stands for `v`, which is read somewhere in the frame's graph. */
 static qdq_value *mapped(const frame *f, qdq_value *v)
@@ -63,7 +65,8 @@ static qdq_value *copy_value(const inliner *in, const frame *f, const qdq_value 
 {
     bool is_typed = in->keeps_types || from->is_input || from->n_output > 0;
     const char *name = name_in(f, from);
-    qdq_value *v = name == NULL ? NULL : qdq_graph_add_value(f->to, name, is_typed ? from->type : NULL);
+    qdq_value *v =
+        name == NULL ? NULL : qdq_graph_add_value(f->to, name, is_typed ? from->type : NULL);
 
     if (v == NULL)
         return NULL;
@@ -73,14 +76,16 @@ static qdq_value *copy_value(const inliner *in, const frame *f, const qdq_value 
     return v;
 }
 
-static qdq_value *add_sparse_node(const inliner *in, const frame *f, const char *name, const qdq_value *from)
+static qdq_value *add_sparse_node(const inliner *in, const frame *f, const char *name,
+                                  const qdq_value *from)
 {
     qdq_node *n = qdq_graph_add_node(f->to, in->node, "", "Constant", "", 0, 1, &name);
     qdq_attr *a = qdq_arena_alloc(&in->m->arena, sizeof *a);
 
     if (n == NULL || a == NULL)
         return NULL;
-    *a = (qdq_attr){.name = "sparse_value", .type = QDQ_ATTR_SPARSE, .count = 1, .v.sparse = from->sparse};
+    *a = (qdq_attr){
+        .name = "sparse_value", .type = QDQ_ATTR_SPARSE, .count = 1, .v.sparse = from->sparse};
     qdq_value_set_type(n->out[0], from->type);
     return qdq_node_set_attr(n, a) ? n->out[0] : NULL;
 }
@@ -114,7 +119,7 @@ static bool copy_data(const inliner *in, const frame *f, const qdq_value *from)
     return t != NULL && qdq_value_set_init(v, t);
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------ */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 /* A value that stands ready for an output was one of the node that gives way. */
 static bool copy_outputs(const inliner *in, const frame *f, const qdq_node *from, qdq_node *n)
@@ -137,15 +142,16 @@ static bool copy_outputs(const inliner *in, const frame *f, const qdq_node *from
     return true;
 }
 
-/* Nodes and their outputs first: a body need not be in order. *first is the copy of the first node. */
+/* Nodes and their outputs first: a body need not be in order. *first is the copy of the first
+ * node. */
 static bool copy_nodes(const inliner *in, const frame *f, qdq_node *before, qdq_node **first)
 {
     *first = NULL;
     QDQ_FOR_NODES (from, f->from) {
         const char *name = node_name_in(in, f, from);
         qdq_node *n = name == NULL ? NULL
-                                   : qdq_graph_add_node(f->to, before, from->domain, from->type, name,
-                                                        from->n_in, from->n_out, NULL);
+                                   : qdq_graph_add_node(f->to, before, from->domain, from->type,
+                                                        name, from->n_in, from->n_out, NULL);
 
         if (n == NULL)
             return false;
@@ -159,9 +165,10 @@ static bool copy_nodes(const inliner *in, const frame *f, qdq_node *before, qdq_
     return true;
 }
 
-/* --- attributes ------------------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
-/* What the call gives for a parameter, else its default, else NULL: the attribute is then left out. */
+/* What the call gives for a parameter, else its default, else NULL: the attribute is then left
+ * out. */
 static const qdq_attr *argument(const inliner *in, const char *parameter)
 {
     const qdq_attr *a = qdq_node_attr(in->node, parameter);
@@ -172,7 +179,8 @@ static const qdq_attr *argument(const inliner *in, const char *parameter)
     return a;
 }
 
-static bool copy_graphs(inliner *in, const frame *f, qdq_node *owner, const qdq_attr *from, qdq_attr *to)
+static bool copy_graphs(inliner *in, const frame *f, qdq_node *owner, const qdq_attr *from,
+                        qdq_attr *to)
 {
     qdq_graph **list;
 
@@ -204,7 +212,8 @@ static bool copy_attr(inliner *in, const frame *f, qdq_node *n, qdq_attr *from)
         *a = *source;
         a->name = from->name;
     }
-    if (source->ref == NULL && (source->type == QDQ_ATTR_GRAPH || source->type == QDQ_ATTR_GRAPHS) &&
+    if (source->ref == NULL &&
+        (source->type == QDQ_ATTR_GRAPH || source->type == QDQ_ATTR_GRAPHS) &&
         !copy_graphs(in, f, n, source, a))
         return false;
     return qdq_node_append_attr(n, a);
@@ -225,7 +234,7 @@ static bool fill_nodes(inliner *in, const frame *f, qdq_node *n)
     return true;
 }
 
-/* --- graphs ----------------------------------------------------------------------------------------------------- */
+/* --- graphs ----------------------------------------------------------------------------------- */
 
 static bool copy_lists(const inliner *in, const frame *f)
 {
@@ -267,10 +276,11 @@ static bool copy_graph(inliner *in, const frame *around, const qdq_graph *from, 
     return first == NULL || fill_nodes(in, &f, first);
 }
 
-/* --- the node ---------------------------------------------------------------------------------------------------- */
+/* --- the node --------------------------------------------------------------------------------- */
 
-/* Inputs and outputs of a body stand for those of the node. An output that a node of the body computes goes over
- * to the copy of that node, name, readers and all; the others are left for the end. */
+/* Inputs and outputs of a body stand for those of the node. An output that a node of the body
+ * computes goes over to the copy of that node, name, readers and all; the others are left for the
+ * end. */
 static void map_operands(const inliner *in, const frame *f)
 {
     for (uint32_t i = 0; i < f->from->inputs.n; i++)
@@ -295,7 +305,8 @@ static bool give_output(qdq_node *n, uint32_t i, qdq_value *x)
     if (qdq_value_replace(n->out[i], x))
         return true;
     name = qdq_graph_unique_name(n->graph, n->out[i]->name);
-    identity = name == NULL ? NULL : qdq_graph_add_node(n->graph, n, "", "Identity", "", 1, 1, &name);
+    identity =
+        name == NULL ? NULL : qdq_graph_add_node(n->graph, n, "", "Identity", "", 1, 1, &name);
     if (identity == NULL)
         return false;
     qdq_node_set_in(identity, 0, x);
@@ -315,7 +326,8 @@ static bool replace_node(inliner *in, const frame *f)
     if (!copy_nodes(in, f, in->node, &first) || (first != NULL && !fill_nodes(in, f, first)))
         return false;
     for (uint32_t i = 0; i < in->node->n_out; i++)
-        if (in->node->out[i] != NULL && !give_output(in->node, i, f->value[f->from->outputs.at[i]->id]))
+        if (in->node->out[i] != NULL &&
+            !give_output(in->node, i, f->value[f->from->outputs.at[i]->id]))
             return false;
     qdq_node_remove(in->node);
     return true;

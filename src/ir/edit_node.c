@@ -6,8 +6,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* Arrays of nodes have no capacity field: room is always a power of two, so a full one is seen by its count.
- * An array that was trimmed is then grown a little too early, which costs memory and nothing else. */
+/* Arrays of nodes have no capacity field: room is always a power of two, so a full one is seen by
+ * its count. An array that was trimmed is then grown a little too early, which costs memory and
+ * nothing else. */
 static uint32_t room_for(uint32_t n)
 {
     uint32_t room = 1;
@@ -39,7 +40,7 @@ static bool grow(qdq_node *n, void **at, uint32_t used, size_t elem_size)
     return true;
 }
 
-/* --- birth -------------------------------------------------------------------------------------------------- */
+/* --- birth ------------------------------------------------------------------------------------ */
 
 static void link_before(qdq_node *n, qdq_node *before)
 {
@@ -67,7 +68,8 @@ static bool make_outputs(qdq_node *n, uint32_t n_out, const char *const *names)
 }
 
 qdq_node *qdq_graph_add_node(qdq_graph *g, qdq_node *before, const char *domain, const char *type,
-                             const char *name, uint32_t n_in, uint32_t n_out, const char *const *out_names)
+                             const char *name, uint32_t n_in, uint32_t n_out,
+                             const char *const *out_names)
 {
     qdq_model *m = g->model;
     qdq_node *n = qdq_arena_alloc(&m->arena, sizeof *n);
@@ -85,7 +87,8 @@ qdq_node *qdq_graph_add_node(qdq_graph *g, qdq_node *before, const char *domain,
     n->op = qdq_op_find(n->domain, n->type);
     if (n_in > 0 && (n->in = qdq_arena_array(&m->arena, room_for(n_in), sizeof *n->in)) == NULL)
         return NULL;
-    if (n_out > 0 && (n->out = qdq_arena_array(&m->arena, room_for(n_out), sizeof(qdq_value *))) == NULL)
+    if (n_out > 0 &&
+        (n->out = qdq_arena_array(&m->arena, room_for(n_out), sizeof(qdq_value *))) == NULL)
         return NULL;
     n->n_in = n_in;
     n->n_out = n_out;
@@ -165,7 +168,7 @@ void qdq_node_move_before(qdq_node *n, qdq_node *before)
     qdq_graph_touch(n->graph);
 }
 
-/* --- operands ----------------------------------------------------------------------------------------------- */
+/* --- operands --------------------------------------------------------------------------------- */
 
 void qdq_node_set_in(qdq_node *n, uint32_t i, qdq_value *v)
 {
@@ -182,7 +185,8 @@ void qdq_node_set_in(qdq_node *n, uint32_t i, qdq_value *v)
     qdq_graph_touch(n->graph);
 }
 
-/* Where a use is after the move: those of the same node, which may be each other's neighbours, moved along. */
+/* Where a use is after the move: those of the same node, which may be each other's neighbours,
+ * moved along. */
 static qdq_use *moved(const qdq_node *n, const qdq_use *old, qdq_use *u)
 {
     uintptr_t at = (uintptr_t)u, start = (uintptr_t)old;
@@ -269,7 +273,7 @@ void qdq_node_trim_out(qdq_node *n)
         qdq_graph_touch(n->graph);
 }
 
-/* --- attributes --------------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static void kill_graph(qdq_graph *g, int depth);
 
@@ -284,7 +288,8 @@ static void kill_graphs_of(const qdq_attr *a, int depth)
             kill_graph(a->v.graphs[i], depth);
 }
 
-/* True if one of the graphs of `old` goes on in `new`: then it is the same body under a new attribute. */
+/* True if one of the graphs of `old` goes on in `new`: then it is the same body under a new
+ * attribute. */
 static bool has_graph(const qdq_attr *a, const qdq_graph *g)
 {
     if (a->type == QDQ_ATTR_GRAPH)
@@ -412,7 +417,7 @@ bool qdq_node_set_tensor(qdq_node *n, const char *name, qdq_tensor *t)
     return qdq_node_set_attr(n, a);
 }
 
-/* --- death -------------------------------------------------------------------------------------------------- */
+/* --- death ------------------------------------------------------------------------------------ */
 
 /* Everything but the outputs, which the two callers treat differently. */
 static void kill_node(qdq_node *n, int depth)
@@ -433,7 +438,8 @@ static void kill_graph(qdq_graph *g, int depth)
     g->dead = true;
     for (qdq_node *n = g->end.next; n != &g->end; n = n->next)
         kill_node(n, depth);
-    for (size_t i = 0; i < g->values.n; i++) { /* qdq_value_kill, but for the map, which goes as a whole */
+    /* qdq_value_kill, but for the map, which goes as a whole */
+    for (size_t i = 0; i < g->values.n; i++) {
         qdq_value *v = g->values.at[i];
 
         qdq_name_of(v->name)->n_value -= !v->dead;

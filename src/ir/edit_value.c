@@ -1,4 +1,5 @@
-/* edit_value.c - edits of values: names, uses, inputs, outputs, initializers. Knows no node but through uses. */
+/* edit_value.c - edits of values: names, uses, inputs, outputs, initializers. Knows no node but
+ * through uses. */
 #include "ir/edit.h"
 #include "ir/name.h"
 #include "ir/use.h"
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- names -------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* True if `text` names a live value of g, of a graph around it, or of one inside it. */
 static bool is_taken(const qdq_graph *g, const char *text)
@@ -21,7 +22,8 @@ static bool is_taken(const qdq_graph *g, const char *text)
     interned = ((qdq_name *)known->ptr)->text;
     if (qdq_graph_resolve(g, interned) != NULL)
         return true;
-    /* Some graph has it: one inside g? `left` ends the search early on models with many subgraphs. */
+    /* Some graph has it: one inside g? `left` ends the search early on models with many
+     * subgraphs. */
     QDQ_FOR_GRAPHS (other, g->model) {
         if (left == 0)
             return false;
@@ -52,7 +54,8 @@ static bool is_node_taken(const qdq_graph *g, const char *name)
 }
 
 /* The last suffix is remembered, so that n names of one base cost n tries, not n * n. */
-static const char *first_free(qdq_graph *g, const char *base, bool (*taken)(const qdq_graph *, const char *))
+static const char *first_free(qdq_graph *g, const char *base,
+                              bool (*taken)(const qdq_graph *, const char *))
 {
     qdq_model *m = g->model;
     const char *interned = qdq_intern(m, base);
@@ -84,7 +87,7 @@ const char *qdq_graph_unique_node_name(qdq_graph *g, const char *base)
     return first_free(g, base, is_node_taken);
 }
 
-/* --- birth and death ------------------------------------------------------------------------------------------ */
+/* --- birth and death -------------------------------------------------------------------------- */
 
 qdq_value *qdq_graph_add_value(qdq_graph *g, const char *name, const qdq_type *type)
 {
@@ -164,7 +167,7 @@ bool qdq_value_rename(qdq_value *v, const char *name)
     return true;
 }
 
-/* --- inputs and outputs ------------------------------------------------------------------------------------- */
+/* --- inputs and outputs ----------------------------------------------------------------------- */
 
 qdq_value *qdq_graph_add_input(qdq_graph *g, const char *name, const qdq_type *type)
 {
@@ -188,10 +191,12 @@ bool qdq_graph_make_input(qdq_graph *g, qdq_value *v)
 void qdq_graph_remove_input(qdq_graph *g, qdq_value *v)
 {
     assert(v->graph == g && v->is_input);
-    for (size_t i = g->inputs.n; i-- > 0;) /* from behind: initializers are listed behind the real inputs */
+    /* from behind: initializers are listed behind the real inputs */
+    for (size_t i = g->inputs.n; i-- > 0;)
         if (g->inputs.at[i] == v) {
             g->inputs.n--;
-            memmove(&g->inputs.at[i], &g->inputs.at[i + 1], (g->inputs.n - i) * sizeof(qdq_value *));
+            memmove(&g->inputs.at[i], &g->inputs.at[i + 1],
+                    (g->inputs.n - i) * sizeof(qdq_value *));
             break;
         }
     v->is_input = false;
@@ -250,7 +255,7 @@ void qdq_graph_set_rest(qdq_graph *g, qdq_span rest)
     qdq_graph_touch(g);
 }
 
-/* --- data and types ------------------------------------------------------------------------------------------- */
+/* --- data and types --------------------------------------------------------------------------- */
 
 qdq_value *qdq_graph_add_init(qdq_graph *g, const char *name, qdq_tensor *t)
 {
@@ -265,7 +270,8 @@ qdq_value *qdq_graph_add_constant(qdq_graph *g, qdq_node *before, const char *na
     if (!qdq_graph_in_function(g))
         return qdq_graph_add_init(g, name, t);
     const qdq_type *type = qdq_type_fixed(g->model, t->elem, t->rank, t->dim);
-    qdq_node *n = type != NULL ? qdq_graph_add_node(g, before, "", "Constant", "", 0, 1, &name) : NULL;
+    qdq_node *n =
+        type != NULL ? qdq_graph_add_node(g, before, "", "Constant", "", 0, 1, &name) : NULL;
 
     if (n == NULL || !qdq_node_set_tensor(n, "value", t))
         return NULL;
@@ -336,9 +342,10 @@ void qdq_value_detach(qdq_value *v)
     qdq_graph_touch(v->graph);
 }
 
-/* --- uses ------------------------------------------------------------------------------------------------------- */
+/* --- uses ------------------------------------------------------------------------------------- */
 
-/* The output keeps its name and its declared type: `to` becomes it, and `from` goes on under the other name. */
+/* The output keeps its name and its declared type: `to` becomes it, and `from` goes on under the
+ * other name. */
 static void take_over_output(qdq_value *from, qdq_value *to)
 {
     qdq_graph *g = from->graph;
@@ -371,8 +378,9 @@ bool qdq_value_replace(qdq_value *from, qdq_value *to)
     assert(!from->dead && !to->dead);
     if (from == to)
         return true;
-    if (from->n_output > 0 && (to->graph != from->graph || to->producer == NULL || to->is_input ||
-                               to->init != NULL || to->sparse != NULL || to->n_output > 0 || from->is_input))
+    if (from->n_output > 0 &&
+        (to->graph != from->graph || to->producer == NULL || to->is_input || to->init != NULL ||
+         to->sparse != NULL || to->n_output > 0 || from->is_input))
         return false;
     if (from->n_output > 0)
         take_over_output(from, to);
@@ -400,9 +408,11 @@ bool qdq_value_replace(qdq_value *from, qdq_value *to)
 
 qdq_value *qdq_value_lift(qdq_value *v, qdq_graph *to)
 {
-    /* Free but for v itself, or had by nobody: whether others are inside `to` is not worth a walk over all graphs. */
-    const char *name =
-        qdq_name_of(v->name)->n_value == 1 ? v->name : first_free(to, v->name, is_had_by_some_value);
+    /* Free but for v itself, or had by nobody: whether others are inside `to` is not worth a walk
+     * over all graphs. */
+    const char *name = qdq_name_of(v->name)->n_value == 1
+                           ? v->name
+                           : first_free(to, v->name, is_had_by_some_value);
     qdq_value *lifted = name == NULL ? NULL : qdq_graph_add_value(to, name, v->type);
 
     assert(v->producer == NULL && !v->is_input && v->n_output == 0);
@@ -410,7 +420,8 @@ qdq_value *qdq_value_lift(qdq_value *v, qdq_graph *to)
         return NULL;
     lifted->rest = v->rest;
     lifted->has_info = v->has_info;
-    if (v->sparse != NULL ? !qdq_value_set_sparse(lifted, v->sparse) : !qdq_value_set_init(lifted, v->init))
+    if (v->sparse != NULL ? !qdq_value_set_sparse(lifted, v->sparse)
+                          : !qdq_value_set_init(lifted, v->init))
         return NULL;
     qdq_value_replace(v, lifted);
     qdq_value_remove(v);

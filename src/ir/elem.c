@@ -1,4 +1,5 @@
-/* elem.c - single elements of packed data as float or int64, all ONNX formats. Knows bits, no tensors. */
+/* elem.c - single elements of packed data as float or int64, all ONNX formats. Knows bits, no
+ * tensors. */
 #include "ir/ir.h"
 
 #include <math.h>
@@ -10,8 +11,8 @@
 #error "tensor bytes are little-endian and are read in place: a big-endian host is not supported"
 #endif
 
-/* A small float of `exp` exponent and `man` mantissa bits; `code` has no sign bit. Infinity and NaN are the
- * caller's business, they differ between the formats. */
+/* A small float of `exp` exponent and `man` mantissa bits; `code` has no sign bit. Infinity and NaN
+ * are the caller's business, they differ between the formats. */
 static float small_float(unsigned code, unsigned man, int bias)
 {
     unsigned exponent = code >> man, mantissa = code & ((1U << man) - 1);
@@ -21,7 +22,8 @@ static float small_float(unsigned code, unsigned man, int bias)
     return ldexpf((float)(mantissa | 1U << man), (int)exponent - bias - (int)man);
 }
 
-/* The two families differ in what the codes at the end mean: FN has one NaN per sign, FNUZ one NaN at -0. */
+/* The two families differ in what the codes at the end mean: FN has one NaN per sign, FNUZ one NaN
+ * at -0. */
 static float from_float8(qdq_elem e, uint8_t b)
 {
     unsigned code = b & 0x7fU;
@@ -55,8 +57,8 @@ static int sign_extend(unsigned code, unsigned bits)
     return code >> (bits - 1) ? (int)code - (int)(1U << bits) : (int)code;
 }
 
-#define LOAD(type, data, i)                                                                                  \
-    type x;                                                                                                  \
+#define LOAD(type, data, i)                                                                        \
+    type x;                                                                                        \
     memcpy(&x, (const unsigned char *)(data) + (size_t)(i) * sizeof x, sizeof x)
 
 float qdq_elem_float(qdq_elem e, const void *data, int64_t i)
@@ -182,9 +184,10 @@ int64_t qdq_elem_int(qdq_elem e, const void *data, int64_t i)
     return 0;
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
-/* The code nearest to a >= 0, ties to even; beyond the largest code the result is beyond it, too. */
+/* The code nearest to a >= 0, ties to even; beyond the largest code the result is beyond it,
+ * too. */
 static uint32_t small_code(double a, unsigned man, int bias)
 {
     int e;
@@ -263,7 +266,8 @@ static void put_bits(void *data, int64_t i, unsigned bits, uint64_t code)
     unsigned per_byte = 8 / bits, shift = (unsigned)(i % per_byte) * bits;
     unsigned mask = ((1U << bits) - 1) << shift;
 
-    bytes[i / per_byte] = (unsigned char)((bytes[i / per_byte] & ~mask) | ((unsigned)code << shift & mask));
+    bytes[i / per_byte] =
+        (unsigned char)((bytes[i / per_byte] & ~mask) | ((unsigned)code << shift & mask));
 }
 
 bool qdq_elem_put_float(qdq_elem e, void *data, int64_t i, double x)
@@ -300,7 +304,8 @@ bool qdq_elem_put_float(qdq_elem e, void *data, int64_t i, double x)
 bool qdq_elem_put_int(qdq_elem e, void *data, int64_t i, int64_t x)
 {
     unsigned bits = qdq_elem_bits(e);
-    bool is_signed = e == QDQ_INT2 || e == QDQ_INT4 || e == QDQ_INT8 || e == QDQ_INT16 || e == QDQ_INT32;
+    bool is_signed =
+        e == QDQ_INT2 || e == QDQ_INT4 || e == QDQ_INT8 || e == QDQ_INT16 || e == QDQ_INT32;
 
     if (!qdq_elem_is_int(e))
         return false;

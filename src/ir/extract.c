@@ -1,5 +1,5 @@
-/* extract.c - the part of a model between some values and some others. Works on a clone, so weights are shared
- * and the original is untouched. */
+/* extract.c - the part of a model between some values and some others. Works on a clone, so weights
+ * are shared and the original is untouched. */
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/graph_check.h"
@@ -23,8 +23,8 @@ static qdq_status find(extractor *x, const char *name, const char *what, qdq_val
 {
     *v = qdq_graph_find(x->g, name);
     if (*v == NULL)
-        return qdq_fail(x->err, QDQ_E_USAGE, "extract: %s '%s' is no value of graph '%s'", what, name,
-                        x->g->name);
+        return qdq_fail(x->err, QDQ_E_USAGE, "extract: %s '%s' is no value of graph '%s'", what,
+                        name, x->g->name);
     return QDQ_OK;
 }
 
@@ -41,7 +41,7 @@ static qdq_status mark_inputs(extractor *x, const char *const *inputs, size_t n)
     return QDQ_OK;
 }
 
-/* --- what is needed --------------------------------------------------------------------------------------------- */
+/* --- what is needed --------------------------------------------------------------------------- */
 
 static qdq_status need_value(extractor *x, const qdq_value *v)
 {
@@ -85,12 +85,13 @@ static qdq_status missing_error(extractor *x)
     size_t used = 0;
 
     for (size_t i = 0; i < x->missing.n && i < SHOWN && used < sizeof list; i++)
-        used +=
-            (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", i > 0 ? ", " : "", x->missing.at[i]);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", i > 0 ? ", " : "",
+                                 x->missing.at[i]);
     if (x->missing.n > SHOWN && used < sizeof list)
         snprintf(list + used, sizeof list - used, " and %zu more", x->missing.n - SHOWN);
     return qdq_fail(x->err, QDQ_E_USAGE,
-                    "extract: the outputs also depend on %s, expected inputs that cut all paths", list);
+                    "extract: the outputs also depend on %s, expected inputs that cut all paths",
+                    list);
 }
 
 static qdq_status find_needed(extractor *x, const char *const *outputs, size_t n)
@@ -106,7 +107,7 @@ static qdq_status find_needed(extractor *x, const char *const *outputs, size_t n
     return x->missing.n > 0 ? missing_error(x) : QDQ_OK;
 }
 
-/* --- the cut ---------------------------------------------------------------------------------------------------- */
+/* --- the cut ---------------------------------------------------------------------------------- */
 
 static qdq_status replace_outputs(extractor *x, const char *const *outputs, size_t n)
 {
@@ -123,8 +124,8 @@ static qdq_status replace_outputs(extractor *x, const char *const *outputs, size
     return QDQ_OK;
 }
 
-/* Values that become inputs lose what defined them; the order is that of the caller. Initializers that could
- * be overridden stay what they were, behind the real inputs. */
+/* Values that become inputs lose what defined them; the order is that of the caller. Initializers
+ * that could be overridden stay what they were, behind the real inputs. */
 static qdq_status replace_inputs(extractor *x, const char *const *inputs, size_t n)
 {
     QDQ_VEC(qdq_value *) old = {NULL, 0, 0};
@@ -144,7 +145,8 @@ static qdq_status replace_inputs(extractor *x, const char *const *inputs, size_t
             return qdq_nomem(x->err);
     }
     for (size_t i = old.n; i-- > 0;)
-        if ((old.at[i]->init != NULL || old.at[i]->sparse != NULL) && !qdq_graph_make_input(x->g, old.at[i]))
+        if ((old.at[i]->init != NULL || old.at[i]->sparse != NULL) &&
+            !qdq_graph_make_input(x->g, old.at[i]))
             return qdq_nomem(x->err);
     return QDQ_OK;
 }
@@ -169,8 +171,8 @@ static qdq_status remove_rest(extractor *x)
     return QDQ_OK;
 }
 
-static qdq_status cut(extractor *x, const char *const *inputs, size_t n_in, const char *const *outputs,
-                      size_t n_out)
+static qdq_status cut(extractor *x, const char *const *inputs, size_t n_in,
+                      const char *const *outputs, size_t n_out)
 {
     size_t n_value = x->g->values.n + 1;
 
@@ -198,7 +200,8 @@ static bool lacks_type(const qdq_model *m, const char *const *names, size_t n)
 }
 
 qdq_status qdq_model_extract(const qdq_model *m, const char *const *inputs, size_t n_in,
-                             const char *const *outputs, size_t n_out, qdq_model **out, qdq_error *err)
+                             const char *const *outputs, size_t n_out, qdq_model **out,
+                             qdq_error *err)
 {
     extractor x;
     qdq_shape_opts opts = {false, false, NULL};

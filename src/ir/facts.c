@@ -1,8 +1,9 @@
-/* facts.c - a run of shape inference that is kept beside the model instead of being written to it, and that
- * believes nothing but graph inputs and constants (qdq_infer_env.prove).
+/* facts.c - a run of shape inference that is kept beside the model instead of being written to it,
+ * and that believes nothing but graph inputs and constants (qdq_infer_env.prove).
  *
- * Facts are looked up by graph index and value id, which edits never use again: a value that is newer has no
- * place there. Symbols stand for dims of the size that engines can have: below 2^31. */
+ * Facts are looked up by graph index and value id, which edits never use again: a value that is
+ * newer has no place there. Symbols stand for dims of the size that engines can have: below
+ * 2^31. */
 #include "ir/facts.h"
 
 #include <stdlib.h>
@@ -22,10 +23,11 @@ struct qdq_facts {
     qdq_shape_opts opts;
     facts_graph *graph; /* by graph index */
     size_t n_graph;
-    qdq_map data_types; /* tensor -> type, of constants that inference did not see; made when asked for */
+    /* tensor -> type, of constants that inference did not see; made when asked for */
+    qdq_map data_types;
 };
 
-/* --- open, close ----------------------------------------------------------------------------------------------- */
+/* --- open, close ------------------------------------------------------------------------------ */
 
 static qdq_status find_facts(qdq_facts *f, qdq_model *m, qdq_error *err)
 {
@@ -73,7 +75,7 @@ void qdq_facts_close(qdq_facts *f)
     free(f);
 }
 
-/* --- what is known of a value -------------------------------------------------------------------------------------- */
+/* --- what is known of a value ----------------------------------------------------------------- */
 
 static bool newer(const qdq_facts *f, const qdq_value *v)
 {
@@ -90,7 +92,8 @@ static const qdq_fact *fact_of(const qdq_facts *f, const qdq_value *v)
 
 static bool is_type_of(const qdq_type *type, const qdq_tensor *t)
 {
-    if (type == NULL || type->kind != QDQ_TYPE_TENSOR || type->elem != t->elem || type->rank != t->rank)
+    if (type == NULL || type->kind != QDQ_TYPE_TENSOR || type->elem != t->elem ||
+        type->rank != t->rank)
         return false;
     for (int i = 0; i < t->rank; i++)
         if (type->dim[i].value != t->dim[i])
@@ -139,7 +142,7 @@ bool qdq_facts_same_type(const qdq_facts *f, const qdq_value *a, const qdq_value
     return true;
 }
 
-/* --- elements ------------------------------------------------------------------------------------------------------ */
+/* --- elements --------------------------------------------------------------------------------- */
 
 static bool read_elems(const qdq_values *values, int max, int *rank, int *n, qdq_fact_elem *out)
 {
@@ -174,7 +177,8 @@ static bool read_const(qdq_infer_env *env, const qdq_tensor *t, int max, int *ra
     return ok;
 }
 
-bool qdq_facts_elems(const qdq_facts *f, const qdq_value *v, int max, int *rank, int *n, qdq_fact_elem *out)
+bool qdq_facts_elems(const qdq_facts *f, const qdq_value *v, int max, int *rank, int *n,
+                     qdq_fact_elem *out)
 {
     const qdq_tensor *t = qdq_value_const(v);
     const qdq_fact *fact = fact_of(f, v);
@@ -203,8 +207,9 @@ qdq_tensor *qdq_facts_tensor(const qdq_facts *f, const qdq_value *v, qdq_status 
         return NULL;
     }
     for (int i = 0; i < values->n; i++)
-        if (qdq_elem_is_int(values->elem) ? !qdq_elem_put_int(values->elem, data, i, values->at[i].v.i)
-                                          : !qdq_elem_put_float(values->elem, data, i, values->at[i].v.f))
+        if (qdq_elem_is_int(values->elem)
+                ? !qdq_elem_put_int(values->elem, data, i, values->at[i].v.i)
+                : !qdq_elem_put_float(values->elem, data, i, values->at[i].v.f))
             return NULL;
     return t;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* --- by name ---------------------------------------------------------------------------------------------------- */
+/* --- by name ---------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(const char *domain, const char *name, const char *overload)
 {
@@ -15,15 +15,18 @@ static uint64_t hash_of(const char *domain, const char *name, const char *overlo
     return overload[0] == '\0' ? hash : XXH3_64bits_withSeed(overload, strlen(overload), hash);
 }
 
-static bool is_called(const qdq_function *f, const char *domain, const char *name, const char *overload)
+static bool is_called(const qdq_function *f, const char *domain, const char *name,
+                      const char *overload)
 {
-    return strcmp(f->name, name) == 0 && strcmp(qdq_plain_domain(f->domain), qdq_plain_domain(domain)) == 0 &&
+    return strcmp(f->name, name) == 0 &&
+           strcmp(qdq_plain_domain(f->domain), qdq_plain_domain(domain)) == 0 &&
            strcmp(f->overload, overload) == 0;
 }
 
 bool qdq_functions_open(qdq_functions *f, const qdq_model *m, qdq_arena *scratch)
 {
-    *f = (qdq_functions){.m = m, .next = qdq_arena_array(scratch, m->functions.n + 1, sizeof *f->next)};
+    *f = (qdq_functions){.m = m,
+                         .next = qdq_arena_array(scratch, m->functions.n + 1, sizeof *f->next)};
     if (f->next == NULL)
         return false;
     for (size_t i = m->functions.n; i-- > 0;) {
@@ -49,7 +52,8 @@ uint32_t qdq_functions_find(const qdq_functions *f, const char *domain, const ch
                             const char *overload)
 {
     const qdq_map_value *first =
-        f->m->functions.n == 0 ? NULL : qdq_map_get_int(&f->by_hash, hash_of(domain, name, overload));
+        f->m->functions.n == 0 ? NULL
+                               : qdq_map_get_int(&f->by_hash, hash_of(domain, name, overload));
     uint32_t i = first == NULL ? QDQ_NO_FUNCTION : (uint32_t)first->num;
 
     while (i != QDQ_NO_FUNCTION && !is_called(f->m->functions.at[i], domain, name, overload))
@@ -62,7 +66,7 @@ uint32_t qdq_functions_callee(const qdq_functions *f, const qdq_node *n)
     return qdq_functions_find(f, n->domain, n->type, n->overload);
 }
 
-/* --- order ------------------------------------------------------------------------------------------------------ */
+/* --- order ------------------------------------------------------------------------------------ */
 
 typedef struct call {
     uint32_t from, to;
@@ -76,7 +80,8 @@ static bool collect_calls(const qdq_functions *f, qdq_arena *scratch, calls *lis
     bool ok = true;
 
     for (size_t i = 0; i < m->functions.n && ok; i++) {
-        qdq_map_value *place = qdq_map_put_int(&index, (uint64_t)(uintptr_t)m->functions.at[i], NULL);
+        qdq_map_value *place =
+            qdq_map_put_int(&index, (uint64_t)(uintptr_t)m->functions.at[i], NULL);
 
         ok = place != NULL;
         if (ok)
@@ -99,12 +104,14 @@ static bool collect_calls(const qdq_functions *f, qdq_arena *scratch, calls *lis
     return ok;
 }
 
-/* Functions that call nothing that is left are taken away until none is left, or only circles are. */
+/* Functions that call nothing that is left are taken away until none is left, or only circles
+ * are. */
 bool qdq_functions_order(const qdq_functions *f, qdq_arena *scratch, uint32_t **order, size_t *n)
 {
     size_t count = f->m->functions.n;
     uint32_t *n_calls = qdq_arena_array(scratch, count + 1, sizeof *n_calls); /* that it makes */
-    uint32_t *start = qdq_arena_array(scratch, count + 2, sizeof *start);     /* of its callers in `caller` */
+    /* of its callers in `caller` */
+    uint32_t *start = qdq_arena_array(scratch, count + 2, sizeof *start);
     uint32_t *ready = qdq_arena_array(scratch, count + 1, sizeof *ready), *caller;
     calls list = {NULL, 0, 0};
 

@@ -1,4 +1,5 @@
-/* inspect.c - what a model holds, as text, JSON, or a drawing for Graphviz. Reads no tensor data. */
+/* inspect.c - what a model holds, as text, JSON, or a drawing for Graphviz. Reads no tensor
+ * data. */
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/json.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- counting --------------------------------------------------------------------------------------------------- */
+/* --- counting --------------------------------------------------------------------------------- */
 
 typedef struct op_count {
     const char *name; /* "Conv", "com.microsoft::Gelu" */
@@ -113,7 +114,9 @@ static const qdq_graph *root_of(const qdq_graph *g)
 static bool take_census(inspector *x)
 {
     QDQ_FOR_GRAPHS (g, x->m) {
-        census *c = root_of(g)->function != NULL ? &x->functions : g == x->m->graph ? &x->main : &x->sub;
+        census *c = root_of(g)->function != NULL ? &x->functions
+                    : g == x->m->graph           ? &x->main
+                                                 : &x->sub;
 
         if (!count_graph(x, c, g))
             return false;
@@ -121,7 +124,7 @@ static bool take_census(inspector *x)
     return sort_ops(x, &x->main) && sort_ops(x, &x->sub) && sort_ops(x, &x->functions);
 }
 
-/* --- JSON ------------------------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 /* JSON is UTF-8; names in files need not be. */
 static json_t *text_of(inspector *x, const char *s)
@@ -188,8 +191,8 @@ static json_t *values_of(inspector *x, qdq_value *const *v, size_t n, bool are_i
 
         if (are_inputs && (v[i]->init != NULL || v[i]->sparse != NULL))
             continue;
-        one = json_pack("{s:o, s:o, s:o}", "name", text_of(x, v[i]->name), "type", type_of(x, v[i]->type),
-                        "shape", shape_of(x, v[i]->type));
+        one = json_pack("{s:o, s:o, s:o}", "name", text_of(x, v[i]->name), "type",
+                        type_of(x, v[i]->type), "shape", shape_of(x, v[i]->type));
         if (json_array_append_new(list, one) != 0) {
             json_decref(list);
             list = NULL;
@@ -205,7 +208,8 @@ static json_t *ops_of(inspector *x, const census *c)
     for (size_t i = 0; i < c->ops.n_live && ops != NULL; i++) {
         json_t *key = text_of(x, c->sorted[i].name);
 
-        if (key == NULL || json_object_set_new(ops, json_string_value(key), number_of(c->sorted[i].n)) != 0) {
+        if (key == NULL ||
+            json_object_set_new(ops, json_string_value(key), number_of(c->sorted[i].n)) != 0) {
             json_decref(ops);
             ops = NULL;
         }
@@ -234,8 +238,9 @@ static json_t *opsets_of(inspector *x)
 static json_t *apart(inspector *x, const census *c)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:o}", "graphs", number_of(c->n_graph), "nodes",
-                     number_of(c->n_node), "ops", ops_of(x, c), "initializers", number_of(c->n_init),
-                     "weight_bytes", number_of(c->weight_bytes + c->constant_bytes));
+                     number_of(c->n_node), "ops", ops_of(x, c), "initializers",
+                     number_of(c->n_init), "weight_bytes",
+                     number_of(c->weight_bytes + c->constant_bytes));
 }
 
 static json_t *to_json(inspector *x)
@@ -243,15 +248,16 @@ static json_t *to_json(inspector *x)
     const qdq_graph *g = x->m->graph;
     const census *c = &x->main;
 
-    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o, s:o, s:o}",
-                     "ir_version", (json_int_t)x->m->ir_version, "opsets", opsets_of(x), "nodes",
-                     number_of(c->n_node), "ops", ops_of(x, c), "initializers", number_of(c->n_init),
-                     "weight_bytes", number_of(c->weight_bytes + c->constant_bytes), "inputs",
-                     values_of(x, g->inputs.at, g->inputs.n, true), "outputs",
-                     values_of(x, g->outputs.at, g->outputs.n, false), "qdq", "quantize",
-                     number_of(c->n_quantize), "dequantize", number_of(c->n_dequantize), "subgraphs",
-                     apart(x, &x->sub), "functions", apart(x, &x->functions), "graph_name",
-                     text_of(x, g->name), "producer", text_of(x, x->m->producer_name));
+    return json_pack(
+        "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o, s:o, s:o}", "ir_version",
+        (json_int_t)x->m->ir_version, "opsets", opsets_of(x), "nodes", number_of(c->n_node), "ops",
+        ops_of(x, c), "initializers", number_of(c->n_init), "weight_bytes",
+        number_of(c->weight_bytes + c->constant_bytes), "inputs",
+        values_of(x, g->inputs.at, g->inputs.n, true), "outputs",
+        values_of(x, g->outputs.at, g->outputs.n, false), "qdq", "quantize",
+        number_of(c->n_quantize), "dequantize", number_of(c->n_dequantize), "subgraphs",
+        apart(x, &x->sub), "functions", apart(x, &x->functions), "graph_name", text_of(x, g->name),
+        "producer", text_of(x, x->m->producer_name));
 }
 
 static qdq_status print_json(inspector *x, char **text, qdq_error *err)
@@ -263,7 +269,7 @@ static qdq_status print_json(inspector *x, char **text, qdq_error *err)
     return st;
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static void print_size(qdq_buf *out, uint64_t bytes)
 {
@@ -282,7 +288,8 @@ static void print_name(qdq_buf *out, const char *name)
         qdq_buf_putc(out, (unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name);
 }
 
-static void print_values(qdq_buf *out, const char *head, qdq_value *const *v, size_t n, bool are_inputs)
+static void print_values(qdq_buf *out, const char *head, qdq_value *const *v, size_t n,
+                         bool are_inputs)
 {
     for (size_t i = 0; i < n; i++) {
         if (are_inputs && (v[i]->init != NULL || v[i]->sparse != NULL))
@@ -350,8 +357,8 @@ static void print_text(inspector *x, qdq_buf *out)
                    x->main.n_quantize, x->main.n_dequantize);
     qdq_buf_printf(out, "%-14s%" PRIu64 "\n", "nodes", x->main.n_node);
     if (x->sub.n_graph > 0)
-        qdq_buf_printf(out, "%-14s%" PRIu64 " with %" PRIu64 " nodes\n", "subgraphs", x->sub.n_graph,
-                       x->sub.n_node);
+        qdq_buf_printf(out, "%-14s%" PRIu64 " with %" PRIu64 " nodes\n", "subgraphs",
+                       x->sub.n_graph, x->sub.n_node);
     if (m->functions.n > 0)
         qdq_buf_printf(out, "%-14s%zu with %" PRIu64 " nodes\n", "functions", m->functions.n,
                        x->functions.n_node);
@@ -360,7 +367,7 @@ static void print_text(inspector *x, qdq_buf *out)
     print_ops(out, "operators in functions", &x->functions);
 }
 
-/* --- all three -------------------------------------------------------------------------------------------------- */
+/* --- all three -------------------------------------------------------------------------------- */
 
 static qdq_status take_text(qdq_buf *out, char **text, qdq_error *err)
 {

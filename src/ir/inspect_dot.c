@@ -1,5 +1,5 @@
-/* inspect_dot.c - a model as a drawing for Graphviz: nodes, values between them, subgraphs as frames. Weights
- * are left out: they would bury the rest. */
+/* inspect_dot.c - a model as a drawing for Graphviz: nodes, values between them, subgraphs as
+ * frames. Weights are left out: they would bury the rest. */
 #include "ir/inspect_dot.h"
 
 #include "ir/text_literal.h"
@@ -83,7 +83,8 @@ static void print_edges(qdq_buf *out, const qdq_graph *g)
             continue;
         for (const qdq_use *u = v->first; u != NULL; u = u->next)
             if (print_source(out, v)) {
-                qdq_buf_printf(out, "g%un%u", (unsigned)u->node->graph->index, (unsigned)u->node->id);
+                qdq_buf_printf(out, "g%un%u", (unsigned)u->node->graph->index,
+                               (unsigned)u->node->id);
                 print_edge_label(out, v);
             }
         if (v->n_output > 0 && print_source(out, v)) {
@@ -124,8 +125,8 @@ void qdq_print_dot(const qdq_model *m, qdq_buf *out)
         if (g->owner != NULL) /* a dotted line from the node to the first thing in its body */
             QDQ_FOR_NODES (n, g) {
                 qdq_buf_printf(out, "  g%un%u -> g%un%u [style=dotted, arrowhead=none];\n",
-                               (unsigned)g->owner->graph->index, (unsigned)g->owner->id, (unsigned)g->index,
-                               (unsigned)n->id);
+                               (unsigned)g->owner->graph->index, (unsigned)g->owner->id,
+                               (unsigned)g->index, (unsigned)n->id);
                 break;
             }
     }

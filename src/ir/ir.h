@@ -1,14 +1,16 @@
-/* ir.h - the graph: what a model is in memory. Structure only; edit.h is the one place that changes it.
+/* ir.h - the graph: what a model is in memory. Structure only; edit.h is the one place that changes
+ * it.
  *
- * Lifetimes. Everything below lives in the model's arena until the model is freed, removed things included
- * (they answer true to `dead`), so pointers stay valid across edits. Weights are outside the arena: counted
- * mappings that clones share and nobody writes to.
+ * Lifetimes. Everything below lives in the model's arena until the model is freed, removed things
+ * included (they answer true to `dead`), so pointers stay valid across edits. Weights are outside
+ * the arena: counted mappings that clones share and nobody writes to.
  *
- * Identity. A pointer is the identity of a node or value; `id` is dense within the graph, never reused, and
- * meant for side tables: a pass keeps its own data in arrays indexed by id, never in the node.
+ * Identity. A pointer is the identity of a node or value; `id` is dense within the graph, never
+ * reused, and meant for side tables: a pass keeps its own data in arrays indexed by id, never in
+ * the node.
  *
- * What the library does not model (documentation strings, device configurations, fields of newer ONNX
- * versions, ...) is kept verbatim as wire bytes in `rest` and written again. */
+ * What the library does not model (documentation strings, device configurations, fields of newer
+ * ONNX versions, ...) is kept verbatim as wire bytes in `rest` and written again. */
 #ifndef QDQ_IR_H
 #define QDQ_IR_H
 
@@ -47,10 +49,11 @@ typedef struct qdq_op_info {
 
 enum { QDQ_MAX_NESTING = 64 }; /* graphs inside graphs, types inside types: what readers accept */
 
-const qdq_op_info *qdq_op_get_info(qdq_op op);            /* never NULL; name "?" for unknown */
-qdq_op qdq_op_find(const char *domain, const char *name); /* "" and "ai.onnx" are the default domain */
+const qdq_op_info *qdq_op_get_info(qdq_op op); /* never NULL; name "?" for unknown */
+/* "" and "ai.onnx" are the default domain */
+qdq_op qdq_op_find(const char *domain, const char *name);
 
-/* --- types and shapes: immutable, may be shared ------------------------------------------------------------ */
+/* --- types and shapes: immutable, may be shared ----------------------------------------------- */
 
 typedef struct qdq_dim {
     int64_t value;     /* >= 0: known; -1: not */
@@ -78,13 +81,14 @@ struct qdq_type {
     int rank;              /* tensor, sparse; -1: unknown */
     const qdq_dim *dim;    /* rank of them */
     const qdq_type *inner; /* sequence, optional, map (value type) */
-    /* Denotation and unknown fields of TypeProto. If a deeper level has what the members cannot say (denotation
-     * of a dim, unknown fields, an unknown kind), all of the TypeProto, which is then written instead of the
-     * members: whoever derives a type from another one leaves `rest` empty. */
+    /* Denotation and unknown fields of TypeProto. If a deeper level has what the members cannot say
+     * (denotation of a dim, unknown fields, an unknown kind), all of the TypeProto, which is then
+     * written instead of the members: whoever derives a type from another one leaves `rest`
+     * empty. */
     qdq_span rest;
 };
 
-/* --- tensors: constants -------------------------------------------------------------------------------------- */
+/* --- tensors: constants ----------------------------------------------------------------------- */
 
 typedef enum qdq_storage {
     QDQ_STORE_BYTES,  /* `bytes`: raw little-endian data inside `owner` */
@@ -100,8 +104,8 @@ struct qdq_tensor {
     int64_t count; /* elements; overflow was refused when it was read */
     qdq_storage storage;
     qdq_span bytes; /* QDQ_STORE_BYTES */
-    qdq_mapping
-        *owner;    /* what `bytes` or `wire` lie in; the model holds it (qdq_model_hold), not the tensor */
+    /* what `bytes` or `wire` lie in; the model holds it (qdq_model_hold), not the tensor */
+    qdq_mapping *owner;
     qdq_span wire; /* the whole TensorProto as read, unchanged but for its name; else empty */
     bool external; /* was stored as external data when read */
     const qdq_span *strings; /* QDQ_STORE_STRINGS: count of them */
@@ -118,13 +122,14 @@ typedef struct qdq_sparse {
 /* The elements of a shape; false: a dim is negative, or they cannot be counted. */
 bool qdq_dims_count(int rank, const int64_t *dim, int64_t *count);
 
-/* Raw little-endian elements of `t` in *data: points into its mapping, or, for typed fields, is decoded into
- * `scratch`. Packed 2 and 4 bit types stay packed. Strings are QDQ_E_UNSUPPORTED. The bytes may be unaligned:
- * read them with memcpy, or ask for an aligned copy. */
+/* Raw little-endian elements of `t` in *data: points into its mapping, or, for typed fields, is
+ * decoded into `scratch`. Packed 2 and 4 bit types stay packed. Strings are QDQ_E_UNSUPPORTED. The
+ * bytes may be unaligned: read them with memcpy, or ask for an aligned copy. */
 qdq_status qdq_tensor_data(const qdq_tensor *t, qdq_arena *scratch, qdq_span *data, qdq_error *err);
 
 /* All elements converted to double, float or int64 in `scratch` (at most `max` of them, else
- * QDQ_E_UNSUPPORTED). All element types but strings and complex. int64: floating point types are refused. */
+ * QDQ_E_UNSUPPORTED). All element types but strings and complex. int64: floating point types are
+ * refused. */
 qdq_status qdq_tensor_floats(const qdq_tensor *t, qdq_arena *scratch, float **out, qdq_error *err);
 qdq_status qdq_tensor_ints(const qdq_tensor *t, qdq_arena *scratch, int64_t max, int64_t **out,
                            qdq_error *err);
@@ -133,21 +138,22 @@ bool qdq_tensor_scalar(const qdq_tensor *t, double *x);
 /* All elements of such a tensor are x, exactly. Looks no further than to the first that is not. */
 bool qdq_tensor_all(const qdq_tensor *t, double x);
 
-/* One element of packed data as float or int64; `i` counts elements, 2 and 4 bit types included. Strings and
- * complex give NaN. qdq_elem_int: integers and bool only, else 0. */
+/* One element of packed data as float or int64; `i` counts elements, 2 and 4 bit types included.
+ * Strings and complex give NaN. qdq_elem_int: integers and bool only, else 0. */
 float qdq_elem_float(qdq_elem e, const void *data, int64_t i);
 int64_t qdq_elem_int(qdq_elem e, const void *data, int64_t i);
-/* The inverse, rounded to nearest even. False, and nothing written, if the type has no value near x or is of
- * the other kind: float8 without infinity, 300 as uint8, 0.3 as float8e8m0. */
+/* The inverse, rounded to nearest even. False, and nothing written, if the type has no value near x
+ * or is of the other kind: float8 without infinity, 300 as uint8, 0.3 as float8e8m0. */
 bool qdq_elem_put_float(qdq_elem e, void *data, int64_t i, double x);
 bool qdq_elem_put_int(qdq_elem e, void *data, int64_t i, int64_t x);
-/* Some of `count` elements is NaN, which is equal to nothing; complex numbers and strings count as NaN. */
+/* Some of `count` elements is NaN, which is equal to nothing; complex numbers and strings count as
+ * NaN. */
 bool qdq_elem_has_nan(qdq_elem e, const void *data, int64_t count);
 bool qdq_tensor_same_type(const qdq_tensor *a, const qdq_tensor *b); /* element type, rank, dims */
 bool qdq_elem_is_int(qdq_elem e);   /* integers of any width, bool included */
 bool qdq_elem_is_float(qdq_elem e); /* real floating point types of any width */
 
-/* --- attributes ------------------------------------------------------------------------------------------------ */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 /* The numbers are those of AttributeProto.AttributeType. */
 typedef enum qdq_attr_type {
@@ -192,10 +198,10 @@ struct qdq_attr {
     qdq_span rest;
 };
 
-/* --- values, nodes, graphs ------------------------------------------------------------------------------------- */
+/* --- values, nodes, graphs -------------------------------------------------------------------- */
 
-/* Input slot `index` of `node` reads `value` (NULL: the optional input is left out). The uses of one value
- * form a list in the order in which they were made. */
+/* Input slot `index` of `node` reads `value` (NULL: the optional input is left out). The uses of
+ * one value form a list in the order in which they were made. */
 struct qdq_use {
     qdq_value *value;
     qdq_node *node;
@@ -214,7 +220,8 @@ struct qdq_value {
     uint32_t n_output; /* times it is listed as an output of its graph */
     bool is_input;
     bool dead;
-    bool has_info;        /* listed in value_info when read: written again even if it is an initializer */
+    /* listed in value_info when read: written again even if it is an initializer */
+    bool has_info;
     const qdq_type *type; /* NULL: unknown */
     qdq_tensor *init;     /* initializer, or NULL */
     qdq_sparse *sparse;
@@ -242,9 +249,10 @@ struct qdq_node {
 
 struct qdq_graph {
     qdq_model *model;
-    uint32_t index;         /* in model->graphs */
-    bool dead;              /* its owner was removed; its nodes and values are dead, too */
-    qdq_node *owner;        /* the node whose attribute this is; NULL: main graph or function body */
+    uint32_t index; /* in model->graphs */
+    bool dead;      /* its owner was removed; its nodes and values are dead, too */
+    /* the node whose attribute this is; NULL: main graph or function body */
+    qdq_node *owner;
     qdq_function *function; /* the function whose body this is, or NULL */
     const char *name;
     qdq_node end;                /* sentinel of the node list */
@@ -256,7 +264,8 @@ struct qdq_graph {
     uint32_t next_node_id;
     qdq_map by_name; /* value name -> qdq_value *, live ones */
     uint64_t edits;  /* every edit counts itself; subgraph edits count in all graphs around */
-    atomic_uint_least64_t input_cursor; /* where qdq_model_input() stopped (model_io.c); 0 after an edit */
+    /* where qdq_model_input() stopped (model_io.c); 0 after an edit */
+    atomic_uint_least64_t input_cursor;
     qdq_span rest; /* documentation, quantization annotations, metadata, unknown fields */
 };
 
@@ -289,27 +298,32 @@ struct qdq_model {
     QDQ_VEC(qdq_prop) props; /* metadata_props */
     qdq_graph *graph;
     QDQ_VEC(qdq_function *) functions;
-    QDQ_VEC(qdq_mapping *) mappings; /* one reference each: model file, external files, heap weights */
-    QDQ_VEC(qdq_graph *) graphs;     /* all graphs, main first, dead ones included: QDQ_FOR_GRAPHS */
-    const char *path;                /* as given to load; "" when made in memory */
-    bool had_external;               /* some tensor was external when read */
-    uint64_t edits;                  /* of opsets, functions, properties; those of graphs count there */
+    /* one reference each: model file, external files, heap weights */
+    QDQ_VEC(qdq_mapping *) mappings;
+    /* all graphs, main first, dead ones included: QDQ_FOR_GRAPHS */
+    QDQ_VEC(qdq_graph *) graphs;
+    const char *path;  /* as given to load; "" when made in memory */
+    bool had_external; /* some tensor was external when read */
+    /* of opsets, functions, properties; those of graphs count there */
+    uint64_t edits;
     qdq_span rest;
 };
 
-/* Walks the live nodes of a graph in order. The body may remove any node, the current one included, and may
- * insert anywhere; nodes inserted behind the current one after its removal are not visited. */
-#define QDQ_FOR_NODES(n, g)                                                                                  \
-    for (qdq_node *n = qdq_live_from((g), (g)->end.next); n != NULL; n = qdq_live_from((g), n->next))
+/* Walks the live nodes of a graph in order. The body may remove any node, the current one included,
+ * and may insert anywhere; nodes inserted behind the current one after its removal are not
+ * visited. */
+#define QDQ_FOR_NODES(n, g)                                                                        \
+    for (qdq_node *n = qdq_live_from((g), (g)->end.next); n != NULL;                               \
+         n = qdq_live_from((g), n->next))
 
 /* Walks the live graphs of a model: the main one, bodies of subgraphs and of functions. */
-#define QDQ_FOR_GRAPHS(g, m)                                                                                 \
+#define QDQ_FOR_GRAPHS(g, m)                                                                       \
     for (qdq_graph *g = qdq_live_graph((m), 0); g != NULL; g = qdq_live_graph((m), (g)->index + 1))
 
 /* Walks the live initializers of a graph in file order; the body may remove the current one with
  * qdq_value_remove. */
-#define QDQ_FOR_INITS(v, g)                                                                                  \
-    for (size_t v##_i = 0; v##_i < (g)->inits.n; v##_i++)                                                    \
+#define QDQ_FOR_INITS(v, g)                                                                        \
+    for (size_t v##_i = 0; v##_i < (g)->inits.n; v##_i++)                                          \
         for (qdq_value *v = (g)->inits.at[v##_i]; v != NULL && !v->dead; v = NULL)
 
 static inline qdq_graph *qdq_live_graph(const qdq_model *m, size_t i)
@@ -327,27 +341,29 @@ static inline qdq_node *qdq_live_from(const qdq_graph *g, qdq_node *n)
 }
 
 /* Walks the uses of a value; the body may redirect or remove the current use. */
-#define QDQ_FOR_USES(u, val)                                                                                 \
-    for (qdq_use *u = (val)->first, *u##_next = u ? u->next : NULL; u != NULL;                               \
+#define QDQ_FOR_USES(u, val)                                                                       \
+    for (qdq_use *u = (val)->first, *u##_next = u ? u->next : NULL; u != NULL;                     \
          u = u##_next, u##_next = u ? u->next : NULL)
 
-/* --- questions -------------------------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
-/* Interned copy of text, "" included: equal text, equal pointer. NULL: out of memory. All names, types, domains
- * and symbols in the structs above are interned. */
+/* Interned copy of text, "" included: equal text, equal pointer. NULL: out of memory. All names,
+ * types, domains and symbols in the structs above are interned. */
 const char *qdq_intern(qdq_model *m, const char *s);
 const char *qdq_intern_n(qdq_model *m, const char *s, size_t n);
 
-qdq_value *qdq_graph_find(const qdq_graph *g, const char *name);    /* in this graph only */
-qdq_value *qdq_graph_resolve(const qdq_graph *g, const char *name); /* also in the graphs around it */
+qdq_value *qdq_graph_find(const qdq_graph *g, const char *name); /* in this graph only */
+/* also in the graphs around it */
+qdq_value *qdq_graph_resolve(const qdq_graph *g, const char *name);
 int64_t qdq_model_opset_of(const qdq_model *m, const char *domain); /* 0: not imported */
-const char *qdq_plain_domain(const char *domain);                   /* "" for "ai.onnx", else itself */
+/* "" for "ai.onnx", else itself */
+const char *qdq_plain_domain(const char *domain);
 
 /* The opset of the default domain where the graph stands: a function may import its own. */
 int64_t qdq_graph_opset(const qdq_graph *g);
 
-/* The function in whose body the graph is, at whatever depth, or NULL. Initializers cannot be there, and types
- * differ from call to call. */
+/* The function in whose body the graph is, at whatever depth, or NULL. Initializers cannot be
+ * there, and types differ from call to call. */
 const qdq_function *qdq_graph_function(const qdq_graph *g);
 static inline bool qdq_graph_in_function(const qdq_graph *g)
 {
@@ -363,8 +379,8 @@ static inline qdq_value *qdq_node_out(const qdq_node *n, uint32_t i)
     return i < n->n_out ? n->out[i] : NULL;
 }
 
-/* The tensor of a value that is known now: an initializer that no caller can override (not an input, or IR
- * version below 4), or the output of a Constant node with a `value`. Else NULL. */
+/* The tensor of a value that is known now: an initializer that no caller can override (not an
+ * input, or IR version below 4), or the output of a Constant node with a `value`. Else NULL. */
 const qdq_tensor *qdq_value_const(const qdq_value *v);
 
 /* True if an output of the node is read, in a subgraph maybe, or is a graph output. */
@@ -379,7 +395,8 @@ bool qdq_value_static_shape(const qdq_value *v, int *rank, int64_t *dim, int max
 const qdq_attr *qdq_node_attr(const qdq_node *n, const char *name); /* NULL: not there */
 int64_t qdq_node_int(const qdq_node *n, const char *name, int64_t fallback);
 float qdq_node_float(const qdq_node *n, const char *name, float fallback);
-bool qdq_node_string_is(const qdq_node *n, const char *name, const char *text, const char *fallback);
+bool qdq_node_string_is(const qdq_node *n, const char *name, const char *text,
+                        const char *fallback);
 /* *ints NULL and false when it is not there. */
 bool qdq_node_ints(const qdq_node *n, const char *name, const int64_t **ints, size_t *count);
 
@@ -395,8 +412,8 @@ bool qdq_node_has_own_name(const qdq_node *n);
 /* How users name a node: its name if that is there and no other node of the model has it, else
  * "Op@first_output". Text of the model or in `scratch`; never NULL, out of memory gives "?". */
 const char *qdq_node_label(const qdq_node *n, qdq_arena *scratch);
-/* Label -> node (ptr), for the nodes of g; of two with one label the first stays, also one that is there already. The
- * labels are as above. False: out of memory. */
+/* Label -> node (ptr), for the nodes of g; of two with one label the first stays, also one that is
+ * there already. The labels are as above. False: out of memory. */
 bool qdq_graph_map_labels(const qdq_graph *g, qdq_arena *scratch, qdq_map *nodes);
 
 #endif /* QDQ_IR_H */

@@ -1,4 +1,5 @@
-/* model.c - models as containers: birth, interned text, what they hold, death. Copies are in clone.c. */
+/* model.c - models as containers: birth, interned text, what they hold, death. Copies are in
+ * clone.c. */
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/name.h"
@@ -84,7 +85,8 @@ bool qdq_model_hold(qdq_model *m, qdq_mapping *map)
     return true;
 }
 
-qdq_status qdq_model_set_opset_version(qdq_model *m, const char *domain, int64_t version, qdq_error *err)
+qdq_status qdq_model_set_opset_version(qdq_model *m, const char *domain, int64_t version,
+                                       qdq_error *err)
 {
     qdq_opset set = {qdq_intern(m, domain), version, {NULL, 0}};
 
@@ -105,8 +107,8 @@ bool qdq_model_add_opset(qdq_model *m, qdq_function *f, const char *domain, int6
     qdq_opset set = {qdq_intern(m, domain), version, {NULL, 0}};
 
     m->edits++;
-    return set.domain != NULL &&
-           (f != NULL ? QDQ_PUSH(&m->arena, &f->opsets, set) : QDQ_PUSH(&m->arena, &m->opsets, set));
+    return set.domain != NULL && (f != NULL ? QDQ_PUSH(&m->arena, &f->opsets, set)
+                                            : QDQ_PUSH(&m->arena, &m->opsets, set));
 }
 
 void qdq_model_remove_opset(qdq_model *m, qdq_function *f, size_t i)
@@ -125,7 +127,8 @@ void qdq_model_remove_function(qdq_model *m, size_t i)
     assert(i < m->functions.n);
     qdq_graph_kill(m->functions.at[i]->body);
     m->functions.n--;
-    memmove(&m->functions.at[i], &m->functions.at[i + 1], (m->functions.n - i) * sizeof(qdq_function *));
+    memmove(&m->functions.at[i], &m->functions.at[i + 1],
+            (m->functions.n - i) * sizeof(qdq_function *));
     m->edits++;
 }
 

@@ -8,8 +8,8 @@ int qdq_model_opset(const qdq_model *m)
     return version < 0 || version > INT32_MAX ? 0 : (int)version;
 }
 
-/* Below IR 4 every initializer had to be listed as an input, too; above it may be overridden. Neither has to
- * be given. */
+/* Below IR 4 every initializer had to be listed as an input, too; above it may be overridden.
+ * Neither has to be given. */
 static bool is_real_input(const qdq_value *v)
 {
     return v->init == NULL && v->sparse == NULL;
@@ -46,20 +46,23 @@ size_t qdq_model_output_count(const qdq_model *m)
     return m->graph->outputs.n;
 }
 
-/* Callers ask for one input after the other: the search goes on where the last one ended, so that all of them together
- * take linear time. Readers in other threads may move the cursor; each of its values is right. */
+/* Callers ask for one input after the other: the search goes on where the last one ended, so that
+ * all of them together take linear time. Readers in other threads may move the cursor; each of its
+ * values is right. */
 bool qdq_model_input(const qdq_model *m, size_t i, qdq_io *out)
 {
     qdq_graph *g = m->graph;
     uint64_t cursor = atomic_load_explicit(&g->input_cursor, memory_order_relaxed);
-    uint32_t number = (uint32_t)(cursor >> 32), place = (uint32_t)cursor; /* of a real input, or both 0 */
+    /* of a real input, or both 0 */
+    uint32_t number = (uint32_t)(cursor >> 32), place = (uint32_t)cursor;
 
     if (i < number)
         number = place = 0;
     for (; place < g->inputs.n; place++)
         if (is_real_input(g->inputs.at[place]) && number++ == i) {
             describe(g->inputs.at[place], out);
-            atomic_store_explicit(&g->input_cursor, (uint64_t)i << 32 | place, memory_order_relaxed);
+            atomic_store_explicit(&g->input_cursor, (uint64_t)i << 32 | place,
+                                  memory_order_relaxed);
             return true;
         }
     return false;

@@ -1,8 +1,9 @@
-/* name.h - what the model keeps behind every interned text. Private to the files of ir/ that edit, and to the
- * reader.
+/* name.h - what the model keeps behind every interned text. Private to the files of ir/ that edit,
+ * and to the reader.
  *
- * The record in front of the text makes three questions cheap on graphs with a million nodes: is this value
- * name free anywhere (n_value), does another node have this name (n_node), which suffix was tried last. */
+ * The record in front of the text makes three questions cheap on graphs with a million nodes: is
+ * this value name free anywhere (n_value), does another node have this name (n_node), which suffix
+ * was tried last. */
 #ifndef QDQ_NAME_H
 #define QDQ_NAME_H
 

@@ -1,5 +1,6 @@
-/* qdq_node.c - see the header. Rules: QuantizeLinear and DequantizeLinear of the ONNX operator specification,
- * versions 10 (one scale), 13 (axis), 19 (float8), 21 (blocks, 4 and 16 bits, output_dtype of Q). */
+/* qdq_node.c - see the header. Rules: QuantizeLinear and DequantizeLinear of the ONNX operator
+ * specification, versions 10 (one scale), 13 (axis), 19 (float8), 21 (blocks, 4 and 16 bits,
+ * output_dtype of Q). */
 #include "ir/qdq_node.h"
 
 #include <math.h>
@@ -38,7 +39,8 @@ static qdq_status read_scale(reading *r, const qdq_tensor *t, qdq_error *err)
         r->why = "its scale is not a float tensor";
         return QDQ_OK;
     }
-    QDQ_TRY(or_reason(r, qdq_tensor_floats(t, r->scratch, &scale, err), "its scale cannot be read"));
+    QDQ_TRY(
+        or_reason(r, qdq_tensor_floats(t, r->scratch, &scale, err), "its scale cannot be read"));
     if (r->why != NULL)
         return QDQ_OK;
     r->out->scale = scale;
@@ -58,7 +60,8 @@ static qdq_status read_float_zero(reading *r, const qdq_tensor *t, qdq_error *er
 {
     float *zero = NULL;
 
-    QDQ_TRY(or_reason(r, qdq_tensor_floats(t, r->scratch, &zero, err), "its zero point cannot be read"));
+    QDQ_TRY(or_reason(r, qdq_tensor_floats(t, r->scratch, &zero, err),
+                      "its zero point cannot be read"));
     for (int64_t i = 0; i < t->count && r->why == NULL; i++)
         if (zero[i] != 0)
             r->why = "its zero point is not 0, as that of float codes must be";
@@ -85,7 +88,8 @@ static qdq_status read_zero(reading *r, const qdq_tensor *t, qdq_error *err)
         r->why = "its zero point is of no type for codes";
         return QDQ_OK;
     }
-    QDQ_TRY(or_reason(r, qdq_tensor_data(t, r->scratch, &bytes, err), "its zero point cannot be read"));
+    QDQ_TRY(
+        or_reason(r, qdq_tensor_data(t, r->scratch, &bytes, err), "its zero point cannot be read"));
     for (int64_t i = 0; i < t->count && r->why == NULL; i++)
         zero[i] = (int32_t)qdq_elem_int(t->elem, bytes.data, i);
     return QDQ_OK;
@@ -103,7 +107,8 @@ static qdq_elem codes_of_q(const qdq_node *q)
     return QDQ_UINT8;
 }
 
-/* The data itself decides; where nothing is known of it, the zero point, which has the same type. */
+/* The data itself decides; where nothing is known of it, the zero point, which has the same
+ * type. */
 static qdq_elem codes_of(const qdq_node *n)
 {
     const qdq_value *x = qdq_node_in(n, 0);
@@ -117,7 +122,8 @@ static qdq_elem codes_of(const qdq_node *n)
         return codes_of_q(x->producer);
     if (zero != NULL)
         return zero->elem;
-    return x != NULL && x->type != NULL && x->type->kind == QDQ_TYPE_TENSOR ? x->type->elem : QDQ_UNDEFINED;
+    return x != NULL && x->type != NULL && x->type->kind == QDQ_TYPE_TENSOR ? x->type->elem
+                                                                            : QDQ_UNDEFINED;
 }
 
 /* Blocks: the scales have the rank of the data, and its dims but for the axis. */
@@ -134,8 +140,8 @@ static bool are_blocks(const qdq_tensor *scale, const qdq_tensor *data, int axis
     return true;
 }
 
-/* The axis counts only where there are several scales, or blocks. ONNX: 1 if it is not given, negative ones
- * count from behind. */
+/* The axis counts only where there are several scales, or blocks. ONNX: 1 if it is not given,
+ * negative ones count from behind. */
 static void read_axis(reading *r, const qdq_tensor *scale, const qdq_tensor *data)
 {
     int64_t axis = qdq_node_int(r->n, "axis", 1), block = qdq_node_int(r->n, "block_size", 0);
@@ -144,7 +150,9 @@ static void read_axis(reading *r, const qdq_tensor *scale, const qdq_tensor *dat
     if (block == 0 && scale->rank == 0)
         return;
     if (data == NULL) {
-        r->why = scale->count == 1 && block == 0 ? NULL : "it has several scales for data of unknown shape";
+        r->why = scale->count == 1 && block == 0
+                     ? NULL
+                     : "it has several scales for data of unknown shape";
         return;
     }
     axis += axis < 0 ? data->rank : 0;
@@ -213,8 +221,8 @@ qdq_status qdq_channels_of(const qdq_tensor *t, int axis, qdq_channels *out, qdq
     if (axis < 0)
         return QDQ_OK;
     if (axis >= t->rank)
-        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': axis %d, but its rank is %d", t->name, axis,
-                        t->rank);
+        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': axis %d, but its rank is %d", t->name,
+                        axis, t->rank);
     out->inner = 1;
     for (int i = 0; i < t->rank; i++) {
         if (i < axis)

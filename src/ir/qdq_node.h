@@ -1,5 +1,6 @@
-/* qdq_node.h - what a QuantizeLinear or DequantizeLinear node says: the one place that reads scale, zero point,
- * axis, block and type of codes, so that every pass and plan understands a node the same way. */
+/* qdq_node.h - what a QuantizeLinear or DequantizeLinear node says: the one place that reads scale,
+ * zero point, axis, block and type of codes, so that every pass and plan understands a node the
+ * same way. */
 #ifndef QDQ_QDQ_NODE_H
 #define QDQ_QDQ_NODE_H
 
@@ -7,7 +8,8 @@
 
 /* codes = saturate(round(x / scale) + zero); x' = (codes - zero) * scale */
 typedef struct qdq_params {
-    qdq_elem codes;      /* type of the quantized side; QDQ_UNDEFINED: a DQ whose input has no known type */
+    /* type of the quantized side; QDQ_UNDEFINED: a DQ whose input has no known type */
+    qdq_elem codes;
     qdq_elem scale_elem; /* type that the scales are stored in */
     const float *scale;  /* `count` of them, finite, none below 0 */
     const int32_t *zero; /* likewise; NULL: no zero point input, which means 0 */
@@ -17,10 +19,10 @@ typedef struct qdq_params {
     int64_t block; /* elements along `axis` that share a scale; 0: not blocked, a scale per index */
 } qdq_params;
 
-/* Reads a Q or DQ whose scale and zero point are constants. `quantized` is a tensor with the rank and dims of
- * what is quantized, for the axis; NULL: not known, then several scales are a reason. *why NULL: *out is filled,
- * and points into `scratch`. Else *why is a literal that says what the node lacks ("its scale is computed").
- * Fails only when memory does. */
+/* Reads a Q or DQ whose scale and zero point are constants. `quantized` is a tensor with the rank
+ * and dims of what is quantized, for the axis; NULL: not known, then several scales are a reason.
+ * *why NULL: *out is filled, and points into `scratch`. Else *why is a literal that says what the
+ * node lacks ("its scale is computed"). Fails only when memory does. */
 qdq_status qdq_params_read(const qdq_node *n, const qdq_tensor *quantized, qdq_arena *scratch,
                            qdq_params *out, const char **why, qdq_error *err);
 
@@ -50,7 +52,8 @@ typedef struct qdq_scale_grid {
 /* The axis is known to be one of t's. */
 qdq_scale_grid qdq_scale_grid_of(const qdq_tensor *t, int axis, int64_t block);
 
-static inline size_t qdq_scale_at(const qdq_scale_grid *g, size_t outer, size_t channel, size_t inner)
+static inline size_t qdq_scale_at(const qdq_scale_grid *g, size_t outer, size_t channel,
+                                  size_t inner)
 {
     return g->block == 0 ? channel : (outer * g->n_block + channel / g->block) * g->c.inner + inner;
 }
@@ -60,8 +63,9 @@ static inline size_t qdq_scale_count(const qdq_scale_grid *g)
     return g->block == 0 ? g->c.channels : g->c.outer * g->n_block * g->c.inner;
 }
 
-/* The linear node whose bias input `input` of `reader` is: the reader itself or, if that is an Add, what
- * computes the other operand (a MatMul's bias is the constant of the Add behind it). NULL: nothing does. */
+/* The linear node whose bias input `input` of `reader` is: the reader itself or, if that is an Add,
+ * what computes the other operand (a MatMul's bias is the constant of the Add behind it). NULL:
+ * nothing does. */
 const qdq_node *qdq_bias_linear(const qdq_node *reader, uint32_t input);
 
 /* Is there a QuantizeLinear or DequantizeLinear in any graph of the model? */

@@ -115,7 +115,8 @@ const qdq_attr *qdq_node_attr(const qdq_node *n, const char *name)
     return NULL;
 }
 
-/* An attribute of the type asked for that has a value: not one that refers to a function's attribute. */
+/* An attribute of the type asked for that has a value: not one that refers to a function's
+ * attribute. */
 static const qdq_attr *typed_attr(const qdq_node *n, const char *name, qdq_attr_type type)
 {
     const qdq_attr *a = qdq_node_attr(n, name);

@@ -1,8 +1,8 @@
-/* set_shapes.c - fixes the shapes of graph inputs: infers all other shapes again and lets the batch that an
- * exporter wrote into the shape of a Reshape follow.
+/* set_shapes.c - fixes the shapes of graph inputs: infers all other shapes again and lets the batch
+ * that an exporter wrote into the shape of a Reshape follow.
  *
- * First everything is tried on facts beside the model, then everything is made that needs memory, and only
- * then the model changes: shapes that do not fit leave it as it was. */
+ * First everything is tried on facts beside the model, then everything is made that needs memory,
+ * and only then the model changes: shapes that do not fit leave it as it was. */
 #include "ir/shape_infer.h"
 
 #include <inttypes.h>
@@ -31,7 +31,7 @@ static uint64_t key_of(const void *p)
     return (uint64_t)(uintptr_t)p;
 }
 
-/* --- what inference asks ------------------------------------------------------------------------------------------ */
+/* --- what inference asks ---------------------------------------------------------------------- */
 
 const qdq_type *qdq_adapt_input(const qdq_adapt *a, const qdq_value *v)
 {
@@ -49,10 +49,10 @@ qdq_dim qdq_adapt_dim(const qdq_adapt *a, qdq_dim d)
     return place == NULL ? d : qdq_dim_known((int64_t)place->num);
 }
 
-/* Rows in, rows out: where the input of a Reshape now has r times as many leading rows as before, a leading
- * number that was written down for the old ones gets r times as large. What follows -1, 0 or Shape needs no
- * help. Where -1 could take the growth as well, and pictures rather than batches may have grown, only a number
- * that was the number of rows follows. */
+/* Rows in, rows out: where the input of a Reshape now has r times as many leading rows as before, a
+ * leading number that was written down for the old ones gets r times as large. What follows -1, 0
+ * or Shape needs no help. Where -1 could take the growth as well, and pictures rather than batches
+ * may have grown, only a number that was the number of rows follows. */
 static bool lead_follows(const qdq_adapt *a, const qdq_values *shape, int64_t rows_before)
 {
     bool has_open = false;
@@ -63,7 +63,8 @@ static bool lead_follows(const qdq_adapt *a, const qdq_values *shape, int64_t ro
 }
 
 /* Not in functions: their bodies serve other calls, too. */
-qdq_status qdq_infer_adapt(qdq_infer *c, const qdq_shape *in, const qdq_values *shape, qdq_shape *out)
+qdq_status qdq_infer_adapt(qdq_infer *c, const qdq_shape *in, const qdq_values *shape,
+                           qdq_shape *out)
 {
     qdq_adapt *a = c->env->adapt;
     const qdq_value *x = qdq_node_in(c->node, 0), *s = qdq_node_in(c->node, 1);
@@ -74,8 +75,8 @@ qdq_status qdq_infer_adapt(qdq_infer *c, const qdq_shape *in, const qdq_values *
     bool is_new;
 
     if (a == NULL || c->env->call != NULL || x == NULL || s == NULL || qdq_value_const(s) == NULL ||
-        in->rank < 1 || shape->n < 1 || shape->at[0].know != QDQ_KNOW_NUMBER || shape->at[0].v.i < 1 ||
-        in->dim[0].value < 1)
+        in->rank < 1 || shape->n < 1 || shape->at[0].know != QDQ_KNOW_NUMBER ||
+        shape->at[0].v.i < 1 || in->dim[0].value < 1)
         return QDQ_OK;
     if (a->old->graphs[x->graph->index].fact == NULL)
         return QDQ_OK;
@@ -100,7 +101,7 @@ qdq_status qdq_infer_adapt(qdq_infer *c, const qdq_shape *in, const qdq_values *
     return QDQ_PUSH(&c->env->arena, &a->changes, change) ? QDQ_OK : qdq_nomem(c->err);
 }
 
-/* --- what the caller asks for --------------------------------------------------------------------------------------- */
+/* --- what the caller asks for ----------------------------------------------------------------- */
 
 static qdq_status find_input(const qdq_model *m, const char *name, qdq_value **out, qdq_error *err)
 {
@@ -110,16 +111,18 @@ static qdq_status find_input(const qdq_model *m, const char *name, qdq_value **o
         return qdq_fail(err, QDQ_E_USAGE, "shape for '%s': the model has no input of that name",
                         name == NULL ? "" : name);
     if (v->init != NULL || v->sparse != NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "shape for '%s': a constant of the model, want an input", name);
-    if (v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR || v->type->elem == QDQ_UNDEFINED)
-        return qdq_fail(err, QDQ_E_USAGE, "shape for '%s': the input is no tensor of a known element type",
+        return qdq_fail(err, QDQ_E_USAGE, "shape for '%s': a constant of the model, want an input",
                         name);
+    if (v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR || v->type->elem == QDQ_UNDEFINED)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "shape for '%s': the input is no tensor of a known element type", name);
     *out = v;
     return QDQ_OK;
 }
 
 /* A symbol of the input's declared shape means the same number everywhere. */
-static qdq_status bind_symbol(qdq_adapt *a, const qdq_value *v, qdq_dim d, int64_t value, qdq_error *err)
+static qdq_status bind_symbol(qdq_adapt *a, const qdq_value *v, qdq_dim d, int64_t value,
+                              qdq_error *err)
 {
     qdq_map_value *place;
     bool is_new;
@@ -131,8 +134,8 @@ static qdq_status bind_symbol(qdq_adapt *a, const qdq_value *v, qdq_dim d, int64
         return qdq_nomem(err);
     if (!is_new && place->num != (uint64_t)value)
         return qdq_fail(err, QDQ_E_USAGE,
-                        "shape for '%s': dim '%s' is %" PRId64 " here and %" PRIu64 " elsewhere", v->name,
-                        d.param, value, place->num);
+                        "shape for '%s': dim '%s' is %" PRId64 " here and %" PRIu64 " elsewhere",
+                        v->name, d.param, value, place->num);
     place->num = (uint64_t)value;
     return QDQ_OK;
 }
@@ -160,23 +163,25 @@ static qdq_status put_input(qdq_adapt *a, qdq_infer_env *env, const qdq_value *v
     return QDQ_OK;
 }
 
-static qdq_status read_request(qdq_adapt *a, qdq_infer_env *env, const qdq_input_shape *want, qdq_error *err)
+static qdq_status read_request(qdq_adapt *a, qdq_infer_env *env, const qdq_input_shape *want,
+                               qdq_error *err)
 {
     qdq_value *v = NULL;
     qdq_shape s;
 
     QDQ_TRY(find_input(env->model, want->name, &v, err));
     if (want->rank < 0 || want->rank > QDQ_MAX_RANK)
-        return qdq_fail(err, QDQ_E_USAGE, "shape for '%s': rank %d, want 0 to %d", want->name, want->rank,
-                        QDQ_MAX_RANK);
+        return qdq_fail(err, QDQ_E_USAGE, "shape for '%s': rank %d, want 0 to %d", want->name,
+                        want->rank, QDQ_MAX_RANK);
     if (v->type->rank >= 0 && v->type->rank != want->rank)
-        return qdq_fail(err, QDQ_E_USAGE, "shape for '%s': rank %d, the input has rank %d", want->name,
-                        want->rank, v->type->rank);
+        return qdq_fail(err, QDQ_E_USAGE, "shape for '%s': rank %d, the input has rank %d",
+                        want->name, want->rank, v->type->rank);
     s.rank = want->rank;
     for (int i = 0; i < s.rank; i++) {
         if (want->dim[i] < 1)
-            return qdq_fail(err, QDQ_E_USAGE, "shape for '%s': dim %d is %" PRId64 ", want 1 or more",
-                            want->name, i, want->dim[i]);
+            return qdq_fail(err, QDQ_E_USAGE,
+                            "shape for '%s': dim %d is %" PRId64 ", want 1 or more", want->name, i,
+                            want->dim[i]);
         s.dim[i] = qdq_dim_known(want->dim[i]);
         if (v->type->rank >= 0 && i > 0 && v->type->dim[i].value >= 0 &&
             v->type->dim[i].value != want->dim[i])
@@ -197,8 +202,8 @@ static qdq_status other_inputs(qdq_adapt *a, qdq_infer_env *env, qdq_error *err)
         bool changed = false;
         qdq_shape s;
 
-        if (v->init != NULL || v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR || v->type->rank < 0 ||
-            v->type->rank > QDQ_INFER_RANK || qdq_adapt_input(a, v) != NULL)
+        if (v->init != NULL || v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR ||
+            v->type->rank < 0 || v->type->rank > QDQ_INFER_RANK || qdq_adapt_input(a, v) != NULL)
             continue;
         s.rank = v->type->rank;
         for (int k = 0; k < s.rank; k++) {
@@ -211,7 +216,7 @@ static qdq_status other_inputs(qdq_adapt *a, qdq_infer_env *env, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- the change ---------------------------------------------------------------------------------------------------- */
+/* --- the change ------------------------------------------------------------------------------- */
 
 /* A new constant for each Reshape: the old one may have other readers. */
 static qdq_status make_shapes(qdq_adapt *a, qdq_infer_env *env, qdq_error *err)
@@ -290,7 +295,8 @@ static qdq_status fix(const qdq_input_shape *shapes, size_t n, qdq_adapt *a, qdq
     return QDQ_OK;
 }
 
-qdq_status qdq_model_set_shapes(qdq_model *m, const qdq_input_shape *shapes, size_t n, qdq_error *err)
+qdq_status qdq_model_set_shapes(qdq_model *m, const qdq_input_shape *shapes, size_t n,
+                                qdq_error *err)
 {
     static const qdq_shape_opts before = {false, false, NULL}, after = {true, true, NULL};
     qdq_error local = {QDQ_OK, ""};

@@ -1,5 +1,6 @@
-/* shape.c - type and shape inference: walks the graphs, asks the shape function of every operator, and weighs
- * what it says against what the file declares. Knows no operator; writes nothing (shape_commit.c does). */
+/* shape.c - type and shape inference: walks the graphs, asks the shape function of every operator,
+ * and weighs what it says against what the file declares. Knows no operator; writes nothing
+ * (shape_commit.c does). */
 #include "ir/shape_infer.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ static bool in_function(const qdq_infer_env *env)
     return env->call != NULL;
 }
 
-/* --- contradictions -------------------------------------------------------------------------------------------- */
+/* --- contradictions --------------------------------------------------------------------------- */
 
 static void type_text(const qdq_type *t, char *text, size_t size)
 {
@@ -43,7 +44,8 @@ static void type_text(const qdq_type *t, char *text, size_t size)
         if (t->dim[i].value >= 0)
             qdq_buf_printf(&b, "%s%lld", i > 0 ? "," : "", (long long)t->dim[i].value);
         else
-            qdq_buf_printf(&b, "%s%s", i > 0 ? "," : "", t->dim[i].param != NULL ? t->dim[i].param : "?");
+            qdq_buf_printf(&b, "%s%s", i > 0 ? "," : "",
+                           t->dim[i].param != NULL ? t->dim[i].param : "?");
     }
     if (t->kind == QDQ_TYPE_TENSOR && t->rank >= 0)
         qdq_buf_putc(&b, ']');
@@ -53,7 +55,8 @@ static void type_text(const qdq_type *t, char *text, size_t size)
     qdq_buf_free(&b);
 }
 
-/* `err` holds what is wrong. Strict: that is the answer. Else the log hears of it, and it is forgotten. */
+/* `err` holds what is wrong. Strict: that is the answer. Else the log hears of it, and it is
+ * forgotten. */
 static qdq_status contradiction(qdq_infer_env *env, qdq_error *err)
 {
     if (env->opts->strict)
@@ -77,7 +80,7 @@ static qdq_status declared_wrong(qdq_infer_env *env, const qdq_value *v, const q
     return contradiction(env, err);
 }
 
-/* --- what the file declares ---------------------------------------------------------------------------------------- */
+/* --- what the file declares ------------------------------------------------------------------- */
 
 /* Inside functions symbols mean something else at every call; an empty symbol means nothing. */
 static qdq_dim declared_dim(const qdq_infer_env *env, qdq_dim d)
@@ -105,7 +108,8 @@ static bool default_fits(const qdq_value *v)
     return true;
 }
 
-qdq_status qdq_infer_declared(qdq_infer_env *env, const qdq_value *v, const qdq_type **out, qdq_error *err)
+qdq_status qdq_infer_declared(qdq_infer_env *env, const qdq_value *v, const qdq_type **out,
+                              qdq_error *err)
 {
     bool is_main_input = v->is_input && v->graph == env->model->graph;
     const qdq_type *t = v->type;
@@ -200,7 +204,7 @@ static qdq_status settle(qdq_infer_env *env, const qdq_value *v, const qdq_type 
     return QDQ_OK;
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------------ */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static void forget_outputs(qdq_infer_env *env, const qdq_node *n)
 {
@@ -261,7 +265,7 @@ static qdq_status infer_node(qdq_infer_env *env, const qdq_node *n, qdq_error *e
     return QDQ_OK;
 }
 
-/* --- graphs ----------------------------------------------------------------------------------------------------------- */
+/* --- graphs ----------------------------------------------------------------------------------- */
 
 /* Ready for a walk: nothing is known but the inputs. */
 static qdq_status enter_graph(qdq_infer_env *env, qdq_graph *g, const qdq_fact *in, size_t n_in,
@@ -307,8 +311,8 @@ void qdq_infer_give_up(qdq_infer_env *env, const qdq_graph *g)
     env->graphs[g->index].given_up = true;
 }
 
-qdq_status qdq_infer_body(qdq_infer_env *env, qdq_graph *g, const qdq_fact *in, size_t n_in, qdq_fact *out,
-                          bool *done, qdq_error *err)
+qdq_status qdq_infer_body(qdq_infer_env *env, qdq_graph *g, const qdq_fact *in, size_t n_in,
+                          qdq_fact *out, bool *done, qdq_error *err)
 {
     qdq_infer_graph_state *s = &env->graphs[g->index];
     uint64_t work = (uint64_t)g->n_node + g->values.n + 1;
@@ -345,9 +349,10 @@ qdq_status qdq_infer_body(qdq_infer_env *env, qdq_graph *g, const qdq_fact *in, 
     return QDQ_OK;
 }
 
-/* --- a run ------------------------------------------------------------------------------------------------------------- */
+/* --- a run ------------------------------------------------------------------------------------ */
 
-qdq_status qdq_infer_open(qdq_infer_env *env, qdq_model *m, const qdq_shape_opts *opts, qdq_error *err)
+qdq_status qdq_infer_open(qdq_infer_env *env, qdq_model *m, const qdq_shape_opts *opts,
+                          qdq_error *err)
 {
     memset(env, 0, sizeof *env);
     env->model = m;

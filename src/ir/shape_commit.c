@@ -1,5 +1,5 @@
-/* shape_commit.c - writes what a run of shape inference found to the model: first makes all new types, then
- * sets them, so that running out of memory leaves the model as it was. */
+/* shape_commit.c - writes what a run of shape inference found to the model: first makes all new
+ * types, then sets them, so that running out of memory leaves the model as it was. */
 #include "ir/shape_infer.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct commit {
     qdq_error *err;
 } commit;
 
-/* --- types in the model ----------------------------------------------------------------------------------------- */
+/* --- types in the model ----------------------------------------------------------------------- */
 
 static const qdq_type *make_type(qdq_model *m, const qdq_type *t, qdq_span rest)
 {
@@ -37,8 +37,8 @@ static const qdq_type *make_type(qdq_model *m, const qdq_type *t, qdq_span rest)
     return own;
 }
 
-/* The model's copy of a type from the scratch arena. `rest` is what the file had besides shape and element
- * type (denotations): such types are rare and not shared. */
+/* The model's copy of a type from the scratch arena. `rest` is what the file had besides shape and
+ * element type (denotations): such types are rare and not shared. */
 static qdq_status model_type(commit *k, const qdq_type *t, qdq_span rest, const qdq_type **out)
 {
     struct {
@@ -74,7 +74,7 @@ static qdq_status model_type(commit *k, const qdq_type *t, qdq_span rest, const 
     return QDQ_OK;
 }
 
-/* --- what to change ------------------------------------------------------------------------------------------------ */
+/* --- what to change --------------------------------------------------------------------------- */
 
 /* Names that the file gives to dims of the graph's outputs are the caller's and stay. */
 static void keep_output_names(const qdq_infer_env *env, const qdq_value *v, qdq_shape *s)
@@ -92,8 +92,8 @@ static void keep_output_names(const qdq_infer_env *env, const qdq_value *v, qdq_
     }
 }
 
-/* What is left of a declared type that inference could not confirm and that may be out of date: the element
- * type, and for outputs the rank and the names of dims. */
+/* What is left of a declared type that inference could not confirm and that may be out of date: the
+ * element type, and for outputs the rank and the names of dims. */
 static qdq_status stale_type(commit *k, const qdq_value *v)
 {
     qdq_type t = {0};
@@ -112,8 +112,9 @@ static qdq_status stale_type(commit *k, const qdq_value *v)
     if (qdq_type_equal(&t, v->type))
         return QDQ_OK;
     QDQ_TRY(model_type(k, &t, (qdq_span){NULL, 0}, &type));
-    return QDQ_PUSH(&k->env->arena, &k->changes, ((change){(qdq_value *)v, type})) ? QDQ_OK
-                                                                                   : qdq_nomem(k->err);
+    return QDQ_PUSH(&k->env->arena, &k->changes, ((change){(qdq_value *)v, type}))
+               ? QDQ_OK
+               : qdq_nomem(k->err);
 }
 
 static qdq_status fresh_type(commit *k, qdq_value *v, const qdq_type *found)
@@ -127,7 +128,8 @@ static qdq_status fresh_type(commit *k, qdq_value *v, const qdq_type *found)
         /* Only types that the model had already: passed on, by Identity for example. */
         if (found == old)
             return QDQ_OK;
-        return QDQ_PUSH(&k->env->arena, &k->changes, ((change){v, found})) ? QDQ_OK : qdq_nomem(k->err);
+        return QDQ_PUSH(&k->env->arena, &k->changes, ((change){v, found})) ? QDQ_OK
+                                                                           : qdq_nomem(k->err);
     }
     if (t.rank < 0 && old != NULL && old->kind == QDQ_TYPE_TENSOR && old->rank > QDQ_INFER_RANK &&
         old->elem == t.elem)

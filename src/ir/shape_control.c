@@ -54,7 +54,7 @@ static qdq_status forget_shape(qdq_infer *c, const qdq_type **type)
     return QDQ_OK;
 }
 
-/* --- If -------------------------------------------------------------------------------------------------------- */
+/* --- If --------------------------------------------------------------------------------------- */
 
 /* Whether the condition is known: 1, 0, or -1. */
 static int known_condition(const qdq_infer *c)
@@ -80,8 +80,8 @@ qdq_status qdq_infer_branch(qdq_infer *c)
         if (g == NULL)
             return QDQ_E_FORMAT;
         if (g->outputs.n != c->node->n_out)
-            return qdq_fail(c->err, QDQ_E_FORMAT, "%s has %zu outputs, want %u", name[k], g->outputs.n,
-                            (unsigned)c->node->n_out);
+            return qdq_fail(c->err, QDQ_E_FORMAT, "%s has %zu outputs, want %u", name[k],
+                            g->outputs.n, (unsigned)c->node->n_out);
         if (only >= 0 && only != k)
             continue;
         out[k] = new_facts(c, c->node->n_out);
@@ -103,9 +103,10 @@ qdq_status qdq_infer_branch(qdq_infer *c)
     return QDQ_OK;
 }
 
-/* --- Loop and Scan ------------------------------------------------------------------------------------------------ */
+/* --- Loop and Scan ---------------------------------------------------------------------------- */
 
-/* What goes round keeps its element type: ONNX wants that, and shapes alone may differ between iterations. */
+/* What goes round keeps its element type: ONNX wants that, and shapes alone may differ between
+ * iterations. */
 static qdq_status same_elem(qdq_infer *c, size_t state, const qdq_type *in, const qdq_type *out)
 {
     if (in == NULL || out == NULL || in->kind != QDQ_TYPE_TENSOR || out->kind != QDQ_TYPE_TENSOR ||
@@ -115,11 +116,13 @@ static qdq_status same_elem(qdq_infer *c, size_t state, const qdq_type *in, cons
                     qdq_elem_name(in->elem), qdq_elem_name(out->elem));
 }
 
-/* States go round: what comes out of the body must fit what went in. The first round assumes the shapes of the
- * first iteration; where they do not hold, the next assumes what first and later iterations have in common,
- * and the last one no shape at all. `out` begins with `skip` outputs that are no states. */
-static qdq_status run_rounds(qdq_infer *c, qdq_graph *g, qdq_fact *in, size_t n_in, size_t first_state,
-                             size_t n_state, qdq_fact *out, size_t skip, bool *done)
+/* States go round: what comes out of the body must fit what went in. The first round assumes the
+ * shapes of the first iteration; where they do not hold, the next assumes what first and later
+ * iterations have in common, and the last one no shape at all. `out` begins with `skip` outputs
+ * that are no states. */
+static qdq_status run_rounds(qdq_infer *c, qdq_graph *g, qdq_fact *in, size_t n_in,
+                             size_t first_state, size_t n_state, qdq_fact *out, size_t skip,
+                             bool *done)
 {
     for (int round = 0; round < 3; round++) {
         bool stable = true;
@@ -146,7 +149,8 @@ static qdq_status run_rounds(qdq_infer *c, qdq_graph *g, qdq_fact *in, size_t n_
 }
 
 /* A dim put in front (axis 0) or at `axis` of what one iteration gives. */
-static qdq_status stack_out(qdq_infer *c, uint32_t i, const qdq_type *type, int64_t axis, qdq_dim length)
+static qdq_status stack_out(qdq_infer *c, uint32_t i, const qdq_type *type, int64_t axis,
+                            qdq_dim length)
 {
     qdq_shape s;
     int at;
@@ -171,7 +175,8 @@ qdq_status qdq_infer_loop(qdq_infer *c)
 
     if (g == NULL)
         return QDQ_E_FORMAT;
-    if (g->inputs.n != n_state + 2 || g->outputs.n < n_state + 1 || c->node->n_out != g->outputs.n - 1)
+    if (g->inputs.n != n_state + 2 || g->outputs.n < n_state + 1 ||
+        c->node->n_out != g->outputs.n - 1)
         return qdq_fail(c->err, QDQ_E_FORMAT,
                         "%zu states, but the body has %zu inputs and %zu outputs for %u", n_state,
                         g->inputs.n, g->outputs.n, (unsigned)c->node->n_out);
@@ -206,7 +211,8 @@ static int64_t scan_axis(qdq_infer *c, const char *name, size_t i)
 }
 
 /* One slice of scan input i: its shape without the scanned axis, whose length all of them share. */
-static qdq_status scan_slice(qdq_infer *c, uint32_t i, int64_t axis, qdq_dim *length, const qdq_type **type)
+static qdq_status scan_slice(qdq_infer *c, uint32_t i, int64_t axis, qdq_dim *length,
+                             const qdq_type **type)
 {
     qdq_type *t = qdq_arena_alloc(&c->env->arena, sizeof *t);
     qdq_dim *dim = qdq_arena_array(&c->env->arena, QDQ_INFER_RANK, sizeof *dim);
@@ -249,8 +255,9 @@ qdq_status qdq_infer_scan(qdq_infer *c)
         return QDQ_OK;
     if (n_scan < 1 || n_scan > c->node->n_in || g->inputs.n != c->node->n_in ||
         g->outputs.n != c->node->n_out || g->outputs.n < c->node->n_in - (size_t)n_scan)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "%u inputs and %u outputs, but the body has %zu and %zu",
-                        (unsigned)c->node->n_in, (unsigned)c->node->n_out, g->inputs.n, g->outputs.n);
+        return qdq_fail(
+            c->err, QDQ_E_FORMAT, "%u inputs and %u outputs, but the body has %zu and %zu",
+            (unsigned)c->node->n_in, (unsigned)c->node->n_out, g->inputs.n, g->outputs.n);
     n_state = c->node->n_in - (size_t)n_scan;
     in = new_facts(c, c->node->n_in);
     out = new_facts(c, g->outputs.n);
@@ -260,7 +267,8 @@ qdq_status qdq_infer_scan(qdq_infer *c)
         if (i < n_state)
             in[i].type = qdq_infer_in(c, i);
         else
-            QDQ_TRY(scan_slice(c, i, scan_axis(c, "scan_input_axes", i - n_state), &length, &in[i].type));
+            QDQ_TRY(scan_slice(c, i, scan_axis(c, "scan_input_axes", i - n_state), &length,
+                               &in[i].type));
     QDQ_TRY(run_rounds(c, g, in, c->node->n_in, 0, n_state, out, 0, &done));
     if (!done)
         return QDQ_OK;
@@ -268,11 +276,12 @@ qdq_status qdq_infer_scan(qdq_infer *c)
         if (i < n_state)
             QDQ_TRY(qdq_infer_set(c, i, in[i].type));
         else
-            QDQ_TRY(stack_out(c, i, out[i].type, scan_axis(c, "scan_output_axes", i - n_state), length));
+            QDQ_TRY(stack_out(c, i, out[i].type, scan_axis(c, "scan_output_axes", i - n_state),
+                              length));
     return QDQ_OK;
 }
 
-/* --- functions ---------------------------------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static const char *function_key(qdq_infer_env *env, const char *domain, const char *name,
                                 const char *overload)

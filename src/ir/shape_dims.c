@@ -1,4 +1,5 @@
-/* shape_dims.c - arithmetic of dims that are known, have a name, or are unknown. Knows no operators. */
+/* shape_dims.c - arithmetic of dims that are known, have a name, or are unknown. Knows no
+ * operators. */
 #include "ir/shape_infer.h"
 
 #include <string.h>
@@ -91,8 +92,8 @@ void qdq_shape_fill(qdq_shape *s, int rank)
         s->dim[i] = qdq_dim_unknown();
 }
 
-/* Two dims broadcast together. A dim that is not known may be 1 or the other's value: next to a value above
- * one only that value can result, next to another unknown nothing can be said. */
+/* Two dims broadcast together. A dim that is not known may be 1 or the other's value: next to a
+ * value above one only that value can result, next to another unknown nothing can be said. */
 static bool dim_broadcast(qdq_dim a, qdq_dim b, qdq_dim *out)
 {
     if (a.value == 1 || (b.value != 1 && qdq_dim_same(a, b))) {
@@ -125,9 +126,10 @@ qdq_status qdq_shape_broadcast(qdq_infer *c, qdq_shape *a, const qdq_shape *b)
         qdq_dim db = i <= b->rank ? b->dim[b->rank - i] : qdq_dim_known(1);
 
         if (!dim_broadcast(da, db, &out.dim[rank - i]))
-            return qdq_fail(c->err, QDQ_E_FORMAT,
-                            "dims %lld and %lld, counted %d from the end, do not broadcast: want equal or 1",
-                            (long long)da.value, (long long)db.value, i);
+            return qdq_fail(
+                c->err, QDQ_E_FORMAT,
+                "dims %lld and %lld, counted %d from the end, do not broadcast: want equal or 1",
+                (long long)da.value, (long long)db.value, i);
     }
     *a = out;
     return QDQ_OK;
@@ -153,7 +155,8 @@ bool qdq_type_equal(const qdq_type *a, const qdq_type *b)
     for (int depth = 0; depth < QDQ_MAX_NESTING; depth++) {
         if (a == b)
             return true;
-        if (a == NULL || b == NULL || a->kind != b->kind || a->elem != b->elem || a->rank != b->rank)
+        if (a == NULL || b == NULL || a->kind != b->kind || a->elem != b->elem ||
+            a->rank != b->rank)
             return false;
         if (a->kind == QDQ_TYPE_OTHER)
             return false;
@@ -168,8 +171,8 @@ bool qdq_type_equal(const qdq_type *a, const qdq_type *b)
     return false;
 }
 
-qdq_status qdq_type_common(qdq_infer_env *env, const qdq_type *a, const qdq_type *b, const qdq_type **out,
-                           qdq_error *err)
+qdq_status qdq_type_common(qdq_infer_env *env, const qdq_type *a, const qdq_type *b,
+                           const qdq_type **out, qdq_error *err)
 {
     qdq_type *common;
     qdq_dim *dim;

@@ -1,11 +1,11 @@
-/* shape_index.c - shapes of operators that make tensors from nothing but shapes and numbers, and of those that
- * pick elements: constants, ranges, slices, gathers. */
+/* shape_index.c - shapes of operators that make tensors from nothing but shapes and numbers, and of
+ * those that pick elements: constants, ranges, slices, gathers. */
 #include "ir/shape_infer.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-/* --- constants and shapes ------------------------------------------------------------------------------------ */
+/* --- constants and shapes --------------------------------------------------------------------- */
 
 static qdq_status constant_list(qdq_infer *c, qdq_elem elem, const qdq_attr *list)
 {
@@ -62,7 +62,8 @@ qdq_status qdq_infer_constantofshape(qdq_infer *c)
     if (v != NULL && v->n == out.rank && qdq_elem_is_int(v->elem))
         for (int i = 0; i < out.rank; i++) {
             if (v->at[i].know == QDQ_KNOW_NUMBER && v->at[i].v.i < 0)
-                return qdq_fail(c->err, QDQ_E_FORMAT, "dim %d of the shape is %" PRId64 ", want 0 or more", i,
+                return qdq_fail(c->err, QDQ_E_FORMAT,
+                                "dim %d of the shape is %" PRId64 ", want 0 or more", i,
                                 v->at[i].v.i);
             out.dim[i] = qdq_dim_from(&v->at[i]);
         }
@@ -172,7 +173,7 @@ qdq_status qdq_infer_range(qdq_infer *c)
     return qdq_infer_out(c, 0, elem, &s);
 }
 
-/* --- Slice ------------------------------------------------------------------------------------------------------ */
+/* --- Slice ------------------------------------------------------------------------------------ */
 
 /* One number per sliced axis, from attribute or input; unknown where it is not known. */
 typedef struct slice_arg {
@@ -208,7 +209,8 @@ static int64_t slice_count(int64_t dim, int64_t start, int64_t end, int64_t step
     return start > end ? (int64_t)(1 + (uint64_t)(start - end - 1) / (0 - (uint64_t)step)) : 0;
 }
 
-static qdq_dim slice_dim(qdq_dim dim, const qdq_scalar *start, const qdq_scalar *end, const qdq_scalar *step)
+static qdq_dim slice_dim(qdq_dim dim, const qdq_scalar *start, const qdq_scalar *end,
+                         const qdq_scalar *step)
 {
     bool from_0, to_end;
 
@@ -221,15 +223,16 @@ static qdq_dim slice_dim(qdq_dim dim, const qdq_scalar *start, const qdq_scalar 
         return from_0 && to_end ? dim : qdq_dim_unknown();
     if (end->know != QDQ_KNOW_NUMBER)
         return qdq_dim_unknown();
-    /* Backwards to "the end": nothing by ONNX's words, all that is left of start by ONNX Runtime's deeds. */
+    /* Backwards to "the end": nothing by ONNX's words, all that is left of start by ONNX Runtime's
+     * deeds. */
     if (step->v.i < 0 && (end->v.i == INT64_MAX || end->v.i == INT32_MAX))
         return qdq_dim_unknown();
     return qdq_dim_known(slice_count(dim.value, start->v.i, end->v.i, step->v.i));
 }
 
 /* Reads what slices which axis. *n: axes; -1: not known which. */
-qdq_status qdq_infer_slice_args(qdq_infer *c, int rank, int *n, int *axis, qdq_scalar *start, qdq_scalar *end,
-                                qdq_scalar *step)
+qdq_status qdq_infer_slice_args(qdq_infer *c, int rank, int *n, int *axis, qdq_scalar *start,
+                                qdq_scalar *end, qdq_scalar *step)
 {
     slice_arg arg[4] = {{0}}; /* starts, ends, axes, steps */
     bool seen[QDQ_INFER_RANK] = {false};
@@ -245,15 +248,16 @@ qdq_status qdq_infer_slice_args(qdq_infer *c, int rank, int *n, int *axis, qdq_s
             if (!qdq_infer_ints(c, name[i], &arg[i].ints, &k) && i < 2)
                 return qdq_fail(c->err, QDQ_E_FORMAT, "attribute '%s' is missing", name[i]);
             if (i > 0 && arg[i].ints != NULL && k != count)
-                return qdq_fail(c->err, QDQ_E_FORMAT, "attribute '%s' has %zu numbers, want %zu", name[i], k,
-                                count);
+                return qdq_fail(c->err, QDQ_E_FORMAT, "attribute '%s' has %zu numbers, want %zu",
+                                name[i], k, count);
             count = i == 0 ? k : count;
         }
     } else {
         for (uint32_t i = 0; i < 4; i++) {
             arg[i].values = qdq_infer_known(c, i + 1);
             if (arg[i].values != NULL && !qdq_elem_is_int(arg[i].values->elem))
-                return qdq_fail(c->err, QDQ_E_FORMAT, "input %u is not of an integer type", (unsigned)i + 1);
+                return qdq_fail(c->err, QDQ_E_FORMAT, "input %u is not of an integer type",
+                                (unsigned)i + 1);
         }
         if (!qdq_infer_shape_of(c, 1, &s) || s.rank != 1 || s.dim[0].value < 0)
             return QDQ_OK;
@@ -298,7 +302,7 @@ qdq_status qdq_infer_slice(qdq_infer *c)
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &s);
 }
 
-/* --- gathers ------------------------------------------------------------------------------------------------------ */
+/* --- gathers ---------------------------------------------------------------------------------- */
 
 qdq_status qdq_infer_gather(qdq_infer *c)
 {
@@ -336,8 +340,8 @@ qdq_status qdq_infer_gathernd(qdq_infer *c)
     if (!qdq_infer_shape_of(c, 0, &data) || !qdq_infer_shape_of(c, 1, &index))
         return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), NULL);
     if (index.rank < 1 || batch < 0 || batch >= index.rank || batch >= data.rank)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "%" PRId64 " batch dims of ranks %d and %d", batch, data.rank,
-                        index.rank);
+        return qdq_fail(c->err, QDQ_E_FORMAT, "%" PRId64 " batch dims of ranks %d and %d", batch,
+                        data.rank, index.rank);
     depth = index.dim[index.rank - 1].value;
     if (depth < 0)
         return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), NULL);
@@ -401,7 +405,7 @@ qdq_status qdq_infer_topk(qdq_infer *c)
     return qdq_infer_out(c, 1, QDQ_INT64, &s);
 }
 
-/* --- as many as the data says --------------------------------------------------------------------------------------- */
+/* --- as many as the data says ----------------------------------------------------------------- */
 
 qdq_status qdq_infer_nonzero(qdq_infer *c)
 {

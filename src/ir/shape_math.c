@@ -1,5 +1,5 @@
-/* shape_math.c - shapes of operators that compute element by element, along axes, or as matrix products, and
- * of those that only change the element type. */
+/* shape_math.c - shapes of operators that compute element by element, along axes, or as matrix
+ * products, and of those that only change the element type. */
 #include "ir/shape_infer.h"
 
 /* The element type that inputs [from, to) share: that of the first one whose type is known. */
@@ -81,7 +81,7 @@ qdq_status qdq_infer_where(qdq_infer *c)
     return qdq_infer_out(c, 0, common_elem(c, 1, 3), &s);
 }
 
-/* --- element types ----------------------------------------------------------------------------------------- */
+/* --- element types ---------------------------------------------------------------------------- */
 
 /* An element type in an attribute; undefined if it is not there or no type. */
 static qdq_elem attr_elem(qdq_infer *c, const char *name)
@@ -174,7 +174,7 @@ qdq_status qdq_infer_multinomial(qdq_infer *c)
     return qdq_infer_out(c, 0, elem == QDQ_UNDEFINED ? QDQ_INT32 : elem, &s);
 }
 
-/* --- along axes ---------------------------------------------------------------------------------------------- */
+/* --- along axes ------------------------------------------------------------------------------- */
 
 /* Which of them takes axes as input since when. */
 static int64_t reduce_axes_since(qdq_op op)
@@ -230,9 +230,10 @@ qdq_status qdq_infer_argreduce(qdq_infer *c)
     return qdq_infer_out(c, 0, QDQ_INT64, &s);
 }
 
-/* --- matrix products ----------------------------------------------------------------------------------------- */
+/* --- matrix products -------------------------------------------------------------------------- */
 
-/* numpy.matmul: a vector counts as a row on the left and as a column on the right, and that dim goes away. */
+/* numpy.matmul: a vector counts as a row on the left and as a column on the right, and that dim
+ * goes away. */
 static qdq_status matmul_shape(qdq_infer *c, uint32_t ia, uint32_t ib, qdq_shape *out)
 {
     qdq_shape a, b;
@@ -248,8 +249,8 @@ static qdq_status matmul_shape(qdq_infer *c, uint32_t ia, uint32_t ib, qdq_shape
     a_vector = a.rank == 1;
     b_vector = b.rank == 1;
     if (!qdq_dim_merge(a.dim[a.rank - 1], b.dim[b_vector ? 0 : b.rank - 2], &k))
-        return qdq_infer_mismatch(c, "inner dim of the second input is", b.dim[b_vector ? 0 : b.rank - 2],
-                                  a.dim[a.rank - 1]);
+        return qdq_infer_mismatch(c, "inner dim of the second input is",
+                                  b.dim[b_vector ? 0 : b.rank - 2], a.dim[a.rank - 1]);
     rows = a_vector ? qdq_dim_known(1) : a.dim[a.rank - 2];
     columns = b_vector ? qdq_dim_known(1) : b.dim[b.rank - 1];
     a.rank = a_vector ? 0 : a.rank - 2;
@@ -292,7 +293,8 @@ qdq_status qdq_infer_gemm(qdq_infer *c)
     if ((has_a && a.rank != 2) || (has_b && b.rank != 2))
         return qdq_fail(c->err, QDQ_E_FORMAT, "inputs of ranks %d and %d, want 2", a.rank, b.rank);
     if (has_a && has_b && !qdq_dim_merge(a.dim[1 - a_rows], b.dim[b_rows], &k))
-        return qdq_infer_mismatch(c, "inner dim of the second input is", b.dim[b_rows], a.dim[1 - a_rows]);
+        return qdq_infer_mismatch(c, "inner dim of the second input is", b.dim[b_rows],
+                                  a.dim[1 - a_rows]);
     qdq_shape_fill(&out, 2);
     if (has_a)
         out.dim[0] = a.dim[a_rows];

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-/* --- windows that slide over the spatial axes ------------------------------------------------------------------ */
+/* --- windows that slide over the spatial axes ------------------------------------------------- */
 
 enum auto_pad { PAD_GIVEN, PAD_SAME, PAD_VALID };
 
@@ -32,11 +32,13 @@ static qdq_status window_ints(qdq_infer *c, const char *name, int n, int64_t low
         return QDQ_OK;
     }
     if (count != (size_t)n)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "attribute '%s' has %zu numbers, want %d", name, count, n);
+        return qdq_fail(c->err, QDQ_E_FORMAT, "attribute '%s' has %zu numbers, want %d", name,
+                        count, n);
     for (int i = 0; i < n; i++) {
         if (ints[i] < low || ints[i] > WINDOW_MAX)
-            return qdq_fail(c->err, QDQ_E_FORMAT, "attribute '%s' has %" PRId64 ", want %" PRId64 " or more",
-                            name, ints[i], low);
+            return qdq_fail(c->err, QDQ_E_FORMAT,
+                            "attribute '%s' has %" PRId64 ", want %" PRId64 " or more", name,
+                            ints[i], low);
         out[i] = ints[i];
     }
     return QDQ_OK;
@@ -54,8 +56,8 @@ static qdq_status window_read(qdq_infer *c, int n, window *w)
         QDQ_TRY(window_ints(c, "kernel_shape", n, 1, 1, kernel));
         for (int i = 0; i < n; i++)
             if (!qdq_dim_merge(qdq_dim_known(kernel[i]), w->kernel[i], &w->kernel[i]))
-                return qdq_infer_mismatch(c, "attribute 'kernel_shape' has", qdq_dim_known(kernel[i]),
-                                          w->kernel[i]);
+                return qdq_infer_mismatch(c, "attribute 'kernel_shape' has",
+                                          qdq_dim_known(kernel[i]), w->kernel[i]);
     }
     QDQ_TRY(window_ints(c, "strides", n, 1, 1, w->stride));
     QDQ_TRY(window_ints(c, "dilations", n, 1, 1, w->dilation));
@@ -110,11 +112,12 @@ static qdq_dim window_slide(const window *w, int i, qdq_dim in)
     return qdq_dim_unknown();
 }
 
-/* --- Conv and ConvTranspose ------------------------------------------------------------------------------------- */
+/* --- Conv and ConvTranspose ------------------------------------------------------------------- */
 
-/* Reads X (input ix) and W (input iw). Either may be unknown as long as the other gives the rank; false in
- * *known: neither does. */
-static qdq_status conv_inputs(qdq_infer *c, uint32_t ix, uint32_t iw, qdq_shape *x, qdq_shape *w, bool *known)
+/* Reads X (input ix) and W (input iw). Either may be unknown as long as the other gives the rank;
+ * false in *known: neither does. */
+static qdq_status conv_inputs(qdq_infer *c, uint32_t ix, uint32_t iw, qdq_shape *x, qdq_shape *w,
+                              bool *known)
 {
     bool has_x = qdq_infer_shape_of(c, ix, x), has_w = qdq_infer_shape_of(c, iw, w);
 
@@ -127,7 +130,8 @@ static qdq_status conv_inputs(qdq_infer *c, uint32_t ix, uint32_t iw, qdq_shape 
         qdq_shape_fill(w, x->rank);
     if (x->rank != w->rank || x->rank < 2)
         return qdq_fail(c->err, QDQ_E_FORMAT,
-                        "input of rank %d and weight of rank %d, want the same, 3 or more", x->rank, w->rank);
+                        "input of rank %d and weight of rank %d, want the same, 3 or more", x->rank,
+                        w->rank);
     return QDQ_OK;
 }
 
@@ -135,7 +139,8 @@ static qdq_status conv_groups(qdq_infer *c, int64_t *groups)
 {
     *groups = qdq_infer_int(c, "group", 1);
     if (*groups < 1 || *groups > WINDOW_MAX)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'group' is %" PRId64 ", want 1 or more", *groups);
+        return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'group' is %" PRId64 ", want 1 or more",
+                        *groups);
     return QDQ_OK;
 }
 
@@ -158,8 +163,8 @@ static qdq_status conv_shape(qdq_infer *c, uint32_t ix, uint32_t iw, qdq_shape *
     channels = qdq_dim_mul(c->env, weight.dim[1], qdq_dim_known(groups));
     if (!qdq_dim_merge(x.dim[1], channels, &channels))
         return qdq_fail(c->err, QDQ_E_FORMAT,
-                        "the input has %" PRId64 " channels, the weight wants %" PRId64 " in %" PRId64
-                        " groups",
+                        "the input has %" PRId64 " channels, the weight wants %" PRId64
+                        " in %" PRId64 " groups",
                         x.dim[1].value, weight.dim[1].value, groups);
     qdq_shape_fill(out, x.rank);
     out->dim[0] = x.dim[0];
@@ -167,10 +172,11 @@ static qdq_status conv_shape(qdq_infer *c, uint32_t ix, uint32_t iw, qdq_shape *
     for (int i = 0; i < w.n; i++) {
         qdq_dim in = x.dim[i + 2];
 
-        if (w.pad != PAD_SAME && window_extent(&w, i) > 0 && in.value >= 0 && in.value <= SPACE_MAX &&
-            window_count(&w, i, in.value) < 0)
+        if (w.pad != PAD_SAME && window_extent(&w, i) > 0 && in.value >= 0 &&
+            in.value <= SPACE_MAX && window_count(&w, i, in.value) < 0)
             return qdq_fail(c->err, QDQ_E_FORMAT,
-                            "spatial axis %d: the kernel covers %" PRId64 ", the padded input has %" PRId64,
+                            "spatial axis %d: the kernel covers %" PRId64
+                            ", the padded input has %" PRId64,
                             i, window_extent(&w, i), in.value + w.begin[i] + w.end[i]);
         out->dim[i + 2] = window_slide(&w, i, in);
     }
@@ -198,8 +204,8 @@ qdq_status qdq_infer_qlinearconv(qdq_infer *c)
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 7), &out);
 }
 
-/* With SAME_UPPER or SAME_LOWER the output is `stride` times the input, which takes a kernel that reaches the
- * next position: engines differ where it does not. */
+/* With SAME_UPPER or SAME_LOWER the output is `stride` times the input, which takes a kernel that
+ * reaches the next position: engines differ where it does not. */
 static qdq_status transposed_dim(qdq_infer *c, const window *w, int i, qdq_dim in, int64_t extra,
                                  qdq_dim *out)
 {
@@ -219,7 +225,8 @@ static qdq_status transposed_dim(qdq_infer *c, const window *w, int i, qdq_dim i
     else
         n = w->stride[i] * (in.value - 1) + extra + extent - w->begin[i] - w->end[i];
     if (n < 0)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "spatial axis %d: pads leave %" PRId64 " of the output", i, n);
+        return qdq_fail(c->err, QDQ_E_FORMAT,
+                        "spatial axis %d: pads leave %" PRId64 " of the output", i, n);
     *out = qdq_dim_known(n);
     return QDQ_OK;
 }
@@ -251,8 +258,8 @@ qdq_status qdq_infer_convtranspose(qdq_infer *c)
     if (qdq_infer_ints(c, "output_shape", &given, &n_given)) {
         /* Some exporters write batch and channels, too. */
         if (n_given != (size_t)w.n && n_given != (size_t)x.rank)
-            return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'output_shape' has %zu numbers, want %d",
-                            n_given, w.n);
+            return qdq_fail(c->err, QDQ_E_FORMAT,
+                            "attribute 'output_shape' has %zu numbers, want %d", n_given, w.n);
         for (int i = 0; i < w.n; i++)
             if (given[n_given - (size_t)w.n + (size_t)i] >= 0)
                 out.dim[i + 2] = qdq_dim_known(given[n_given - (size_t)w.n + (size_t)i]);
@@ -263,11 +270,11 @@ qdq_status qdq_infer_convtranspose(qdq_infer *c)
     return qdq_infer_out(c, 0, elem, &out);
 }
 
-/* --- pools ------------------------------------------------------------------------------------------------------ */
+/* --- pools ------------------------------------------------------------------------------------ */
 
-/* Rounding up, the last window may reach beyond the padded input but must start inside of input and front
- * padding. Engines differ, and nothing is said, on dilated windows with SAME_UPPER or SAME_LOWER, and on windows
- * larger than the input (window_slide finds less than one position). */
+/* Rounding up, the last window may reach beyond the padded input but must start inside of input and
+ * front padding. Engines differ, and nothing is said, on dilated windows with SAME_UPPER or
+ * SAME_LOWER, and on windows larger than the input (window_slide finds less than one position). */
 static qdq_dim pool_dim(const window *w, int i, qdq_dim in, bool ceil_mode)
 {
     qdq_dim out = window_slide(w, i, in);
@@ -325,7 +332,7 @@ qdq_status qdq_infer_globalpool(qdq_infer *c)
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &s);
 }
 
-/* --- normalizations ----------------------------------------------------------------------------------------------- */
+/* --- normalizations --------------------------------------------------------------------------- */
 
 qdq_status qdq_infer_batchnorm(qdq_infer *c)
 {
@@ -368,10 +375,10 @@ qdq_status qdq_infer_dropout(qdq_infer *c)
     return qdq_infer_out(c, 1, c->opset >= 10 ? QDQ_BOOL : qdq_infer_elem(c, 0), &s);
 }
 
-/* --- recurrent networks and sampled grids --------------------------------------------------------------------------- */
+/* --- recurrent networks and sampled grids ----------------------------------------------------- */
 
-/* X is [steps, batch, features]; Y is [steps, directions, batch, hidden], the last states are without steps.
- * Layout 1 puts the batch first everywhere. */
+/* X is [steps, batch, features]; Y is [steps, directions, batch, hidden], the last states are
+ * without steps. Layout 1 puts the batch first everywhere. */
 qdq_status qdq_infer_recurrent(qdq_infer *c)
 {
     bool batch_first = c->opset >= 14 && qdq_infer_int(c, "layout", 0) != 0;
@@ -384,11 +391,13 @@ qdq_status qdq_infer_recurrent(qdq_infer *c)
         qdq_shape_fill(&x, 3);
     if (x.rank != 3)
         return qdq_fail(c->err, QDQ_E_FORMAT, "input 0 has rank %d, want 3", x.rank);
-    directions = qdq_dim_known(qdq_infer_string_is(c, "direction", "bidirectional", "forward") ? 2 : 1);
+    directions =
+        qdq_dim_known(qdq_infer_string_is(c, "direction", "bidirectional", "forward") ? 2 : 1);
     size = hidden >= 0 ? qdq_dim_known(hidden) : qdq_dim_unknown();
     if (qdq_infer_shape_of(c, 2, &r)) {
         if (r.rank != 3 || !qdq_dim_merge(size, r.dim[2], &size))
-            return qdq_fail(c->err, QDQ_E_FORMAT, "input 2 does not fit a hidden size of %" PRId64, hidden);
+            return qdq_fail(c->err, QDQ_E_FORMAT, "input 2 does not fit a hidden size of %" PRId64,
+                            hidden);
     }
     all.rank = 4;
     all.dim[0] = x.dim[0];
@@ -413,7 +422,8 @@ qdq_status qdq_infer_gridsample(qdq_infer *c)
         return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), NULL);
     if (x.rank != grid.rank || x.rank < 3)
         return qdq_fail(c->err, QDQ_E_FORMAT,
-                        "input of rank %d and grid of rank %d, want the same, 3 or more", x.rank, grid.rank);
+                        "input of rank %d and grid of rank %d, want the same, 3 or more", x.rank,
+                        grid.rank);
     out = x;
     if (!qdq_dim_merge(x.dim[0], grid.dim[0], &out.dim[0]))
         return qdq_infer_mismatch(c, "batch of the grid:", grid.dim[0], x.dim[0]);
@@ -422,13 +432,14 @@ qdq_status qdq_infer_gridsample(qdq_infer *c)
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &out);
 }
 
-/* --- depth and space ------------------------------------------------------------------------------------------------ */
+/* --- depth and space -------------------------------------------------------------------------- */
 
 static qdq_status block_size(qdq_infer *c, qdq_shape *s, int64_t *block)
 {
     *block = qdq_infer_int(c, "blocksize", 0);
     if (*block < 1 || *block > 65536)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'blocksize' is %" PRId64 ", want 1 or more", *block);
+        return qdq_fail(c->err, QDQ_E_FORMAT,
+                        "attribute 'blocksize' is %" PRId64 ", want 1 or more", *block);
     if (qdq_infer_shape_of(c, 0, s) && s->rank != 4)
         return qdq_fail(c->err, QDQ_E_FORMAT, "input 0 has rank %d, want 4", s->rank);
     return QDQ_OK;
@@ -437,8 +448,8 @@ static qdq_status block_size(qdq_infer *c, qdq_shape *s, int64_t *block)
 static qdq_status divide_dim(qdq_infer *c, qdq_dim *d, int64_t by)
 {
     if (d->value >= 0 && d->value % by != 0)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "a dim of %" PRId64 " does not divide by %" PRId64, d->value,
-                        by);
+        return qdq_fail(c->err, QDQ_E_FORMAT, "a dim of %" PRId64 " does not divide by %" PRId64,
+                        d->value, by);
     if (by != 1)
         *d = d->value >= 0 ? qdq_dim_known(d->value / by) : qdq_dim_unknown();
     return QDQ_OK;

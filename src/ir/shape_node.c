@@ -1,10 +1,11 @@
-/* shape_node.c - how shape functions see the node at work: inputs, attributes, outputs. Knows no operators. */
+/* shape_node.c - how shape functions see the node at work: inputs, attributes, outputs. Knows no
+ * operators. */
 #include "ir/shape_infer.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* --- facts ------------------------------------------------------------------------------------------------- */
+/* --- facts ------------------------------------------------------------------------------------ */
 
 static qdq_fact *fact_place(qdq_infer_env *env, const qdq_value *v)
 {
@@ -40,13 +41,14 @@ static const qdq_type *type_of_data(qdq_infer_env *env, const qdq_value *v)
                : qdq_infer_data_type(env, v->sparse->values->elem, v->sparse->rank, v->sparse->dim);
 }
 
-/* Initializers are looked at only when a node reads them, small ones only when their elements matter: a model
- * has gigabytes of weights and a few shapes. */
+/* Initializers are looked at only when a node reads them, small ones only when their elements
+ * matter: a model has gigabytes of weights and a few shapes. */
 const qdq_fact *qdq_infer_fact(qdq_infer_env *env, const qdq_value *v)
 {
     qdq_fact *f = fact_place(env, v);
 
-    if (f != NULL && f->type == NULL && (v->init != NULL || v->sparse != NULL) && v->producer == NULL)
+    if (f != NULL && f->type == NULL && (v->init != NULL || v->sparse != NULL) &&
+        v->producer == NULL)
         f->type = type_of_data(env, v);
     return f;
 }
@@ -67,7 +69,7 @@ const qdq_values *qdq_infer_values_of(qdq_infer_env *env, const qdq_value *v)
     return f->values;
 }
 
-/* --- inputs ------------------------------------------------------------------------------------------------ */
+/* --- inputs ----------------------------------------------------------------------------------- */
 
 bool qdq_infer_has(const qdq_infer *c, uint32_t i)
 {
@@ -125,7 +127,7 @@ bool qdq_infer_ints_in(const qdq_infer *c, uint32_t i, int64_t *out, int *n)
     return true;
 }
 
-/* --- outputs ----------------------------------------------------------------------------------------------- */
+/* --- outputs ---------------------------------------------------------------------------------- */
 
 qdq_status qdq_infer_set(qdq_infer *c, uint32_t i, const qdq_type *type)
 {
@@ -214,7 +216,7 @@ void qdq_infer_keep(qdq_infer *c, uint32_t i, const qdq_values *values)
         fact_place(c->env, v)->values = values;
 }
 
-/* --- attributes -------------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static const qdq_attr *find_attr(qdq_attr *const *attr, size_t n, const char *name)
 {
@@ -224,7 +226,8 @@ static const qdq_attr *find_attr(qdq_attr *const *attr, size_t n, const char *na
     return NULL;
 }
 
-/* In a function body an attribute may stand for one of the call's, which may itself be in a function body. */
+/* In a function body an attribute may stand for one of the call's, which may itself be in a
+ * function body. */
 static const qdq_attr *resolve_attr(const qdq_infer_call *call, const qdq_attr *a)
 {
     while (a != NULL && a->ref != NULL) {
@@ -280,7 +283,8 @@ bool qdq_infer_string_is(qdq_infer *c, const char *name, const char *text, const
 qdq_status qdq_infer_axis(qdq_infer *c, int64_t axis, int rank, int *out)
 {
     if (axis < -rank || axis >= rank)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "axis %" PRId64 " of a tensor of rank %d", axis, rank);
+        return qdq_fail(c->err, QDQ_E_FORMAT, "axis %" PRId64 " of a tensor of rank %d", axis,
+                        rank);
     *out = (int)(axis < 0 ? axis + rank : axis);
     return QDQ_OK;
 }
@@ -318,5 +322,6 @@ qdq_status qdq_infer_axes(qdq_infer *c, uint32_t i, int64_t since, int rank, boo
 
 qdq_status qdq_infer_mismatch(qdq_infer *c, const char *what, qdq_dim found, qdq_dim want)
 {
-    return qdq_fail(c->err, QDQ_E_FORMAT, "%s %" PRId64 ", want %" PRId64, what, found.value, want.value);
+    return qdq_fail(c->err, QDQ_E_FORMAT, "%s %" PRId64 ", want %" PRId64, what, found.value,
+                    want.value);
 }

@@ -4,7 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* floor(dim * scale) in single precision: ONNX leaves rounding open, ONNX Runtime multiplies floats. */
+/* floor(dim * scale) in single precision: ONNX leaves rounding open, ONNX Runtime multiplies
+ * floats. */
 static qdq_dim scaled(qdq_dim in, const qdq_scalar *scale)
 {
     float size;
@@ -19,7 +20,8 @@ static qdq_dim scaled(qdq_dim in, const qdq_scalar *scale)
     return qdq_dim_known((int64_t)size);
 }
 
-/* The elements of input i, one for each of n axes; NULL: not known. An empty tensor stands for no input. */
+/* The elements of input i, one for each of n axes; NULL: not known. An empty tensor stands for no
+ * input. */
 static qdq_status per_axis(qdq_infer *c, uint32_t i, int n, bool floats, const qdq_values **out)
 {
     const qdq_values *v = qdq_infer_known(c, i);
@@ -28,7 +30,8 @@ static qdq_status per_axis(qdq_infer *c, uint32_t i, int n, bool floats, const q
     if (v == NULL || v->n == 0 || qdq_elem_is_float(v->elem) != floats)
         return QDQ_OK;
     if (v->n != n)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "input %u has %d elements, want %d", (unsigned)i, v->n, n);
+        return qdq_fail(c->err, QDQ_E_FORMAT, "input %u has %d elements, want %d", (unsigned)i,
+                        v->n, n);
     *out = v;
     return QDQ_OK;
 }
@@ -45,8 +48,8 @@ qdq_status qdq_infer_upsample(qdq_infer *c)
     if (c->opset < 9) {
         attr = qdq_infer_attr(c, "scales", QDQ_ATTR_FLOATS);
         if (attr != NULL && attr->count != (size_t)in.rank)
-            return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'scales' has %zu numbers, want %d", attr->count,
-                            in.rank);
+            return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'scales' has %zu numbers, want %d",
+                            attr->count, in.rank);
     }
     QDQ_TRY(per_axis(c, 1, in.rank, true, &scales));
     for (int i = 0; i < in.rank; i++) {
@@ -76,7 +79,8 @@ static qdq_status resize_axes(qdq_infer *c, int rank, int *axis, int *n)
     if (c->opset < 18 || !qdq_infer_ints(c, "axes", &axes, &count))
         return QDQ_OK;
     if (count > (size_t)rank)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'axes' has %zu numbers for rank %d", count, rank);
+        return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'axes' has %zu numbers for rank %d", count,
+                        rank);
     *n = (int)count;
     for (int i = 0; i < *n; i++) {
         QDQ_TRY(qdq_infer_axis(c, axes[i], rank, &axis[i]));
@@ -88,15 +92,16 @@ static qdq_status resize_axes(qdq_infer *c, int rank, int *axis, int *n)
 }
 
 /* Sizes are a box that the result, enlarged evenly, must fit into or cover. */
-static void keep_aspect(const qdq_shape *in, const qdq_values *sizes, const int *axis, int n, bool cover,
-                        qdq_shape *out)
+static void keep_aspect(const qdq_shape *in, const qdq_values *sizes, const int *axis, int n,
+                        bool cover, qdq_shape *out)
 {
     float scale = 0.0f;
 
     for (int i = 0; i < n; i++) {
         float s;
 
-        if (in->dim[axis[i]].value < 1 || sizes->at[i].know != QDQ_KNOW_NUMBER || sizes->at[i].v.i < 0)
+        if (in->dim[axis[i]].value < 1 || sizes->at[i].know != QDQ_KNOW_NUMBER ||
+            sizes->at[i].v.i < 0)
             return;
         s = (float)sizes->at[i].v.i / (float)in->dim[axis[i]].value;
         if (i == 0 || (cover ? s > scale : s < scale))
@@ -113,7 +118,8 @@ static void keep_aspect(const qdq_shape *in, const qdq_values *sizes, const int 
 qdq_status qdq_infer_resize(qdq_infer *c)
 {
     uint32_t scales_at = c->opset < 11 ? 1 : 2;
-    bool crop = qdq_infer_string_is(c, "coordinate_transformation_mode", "tf_crop_and_resize", NULL);
+    bool crop =
+        qdq_infer_string_is(c, "coordinate_transformation_mode", "tf_crop_and_resize", NULL);
     bool inside = qdq_infer_string_is(c, "keep_aspect_ratio_policy", "not_larger", NULL);
     bool cover = qdq_infer_string_is(c, "keep_aspect_ratio_policy", "not_smaller", NULL);
     const qdq_values *scales, *sizes = NULL;

@@ -1,8 +1,10 @@
-/* shape_symbol.c - sums and products of symbols, for facts.c: "2*N+1", "M*N". Such a sum is a symbol like any other,
- * written in one way only, so that equal names are equal numbers: a+b is b+a, and 12*N/12 is N.
+/* shape_symbol.c - sums and products of symbols, for facts.c: "2*N+1", "M*N". Such a sum is a
+ * symbol like any other, written in one way only, so that equal names are equal numbers: a+b is
+ * b+a, and 12*N/12 is N.
  *
- * A sum with a negative factor may be below zero, which no symbol is, and is not known. So is one that is long:
- * the last of many operations in a row would otherwise be as long as they are many. */
+ * A sum with a negative factor may be below zero, which no symbol is, and is not known. So is one
+ * that is long: the last of many operations in a row would otherwise be as long as they are
+ * many. */
 #include "ir/shape_infer.h"
 
 #include <inttypes.h>
@@ -37,7 +39,7 @@ static uint64_t key_of(const char *name)
     return (uint64_t)(uintptr_t)name;
 }
 
-/* --- terms and sums ---------------------------------------------------------------------------------------------- */
+/* --- terms and sums --------------------------------------------------------------------------- */
 
 /* Long products first, the plain number last. */
 static int compare(const term *a, const term *b)
@@ -143,7 +145,7 @@ static bool combine(char op, const sum *a, const sum *b, sum *out)
     }
 }
 
-/* --- to and from symbols -------------------------------------------------------------------------------------------- */
+/* --- to and from symbols ---------------------------------------------------------------------- */
 
 /* The text of a sum must say what it is a sum of: not every name can be part of one. */
 static bool fits_into_text(const char *name)
@@ -194,7 +196,8 @@ static bool write_text(const sum *s, char *text)
     return ok;
 }
 
-/* Files may call a dim "N+1": that is a name like any other, and says nothing of N. Such names are taken. */
+/* Files may call a dim "N+1": that is a name like any other, and says nothing of N. Such names are
+ * taken. */
 static bool take_declared(qdq_infer_env *env)
 {
     const qdq_graph *g = env->model->graph;
@@ -258,7 +261,7 @@ static qdq_scalar write_sum(qdq_infer_env *env, const sum *s)
     return make_symbol(env, text, s);
 }
 
-/* --- arithmetic -------------------------------------------------------------------------------------------------------- */
+/* --- arithmetic ------------------------------------------------------------------------------- */
 
 qdq_scalar qdq_symbol_combine(qdq_infer_env *env, char op, const qdq_scalar *a, const qdq_scalar *b)
 {
@@ -267,7 +270,8 @@ qdq_scalar qdq_symbol_combine(qdq_infer_env *env, char op, const qdq_scalar *a, 
     if (!env->prove || a->know == QDQ_KNOW_NOT || b->know == QDQ_KNOW_NOT ||
         (a->know == QDQ_KNOW_NUMBER && b->know == QDQ_KNOW_NUMBER))
         return not_known;
-    if (!read_sum(env, a, &left) || !read_sum(env, b, &right) || !combine(op, &left, &right, &result))
+    if (!read_sum(env, a, &left) || !read_sum(env, b, &right) ||
+        !combine(op, &left, &right, &result))
         return not_known;
     return write_sum(env, &result);
 }

@@ -1,12 +1,13 @@
-/* shape_tensor.c - shapes of operators that lay out the same elements in another way: reshape, transpose,
- * concat, split, pad, repeat. */
+/* shape_tensor.c - shapes of operators that lay out the same elements in another way: reshape,
+ * transpose, concat, split, pad, repeat. */
 #include "ir/shape_infer.h"
 
 #include <inttypes.h>
 
-/* --- Reshape ------------------------------------------------------------------------------------------------ */
+/* --- Reshape ---------------------------------------------------------------------------------- */
 
-/* Takes one dim `d` out of the product that `s` stands for: divides by it. False: that cannot be done. */
+/* Takes one dim `d` out of the product that `s` stands for: divides by it. False: that cannot be
+ * done. */
 static bool cancel(qdq_shape *s, qdq_dim d)
 {
     for (int i = 0; i < s->rank; i++)
@@ -17,8 +18,8 @@ static bool cancel(qdq_shape *s, qdq_dim d)
     return false;
 }
 
-/* What the one open dim of `out` must be for both shapes to have as many elements. Symbols that both have
- * cancel out: [N, 768, 7, 7] to [N, 768, -1] gives 49, and to [-1, 768, 49] gives N. */
+/* What the one open dim of `out` must be for both shapes to have as many elements. Symbols that
+ * both have cancel out: [N, 768, 7, 7] to [N, 768, -1] gives 49, and to [-1, 768, 49] gives N. */
 static qdq_status solve_dim(qdq_infer *c, const qdq_shape *in, const qdq_shape *out, int open,
                             qdq_dim *solved)
 {
@@ -44,7 +45,8 @@ static qdq_status solve_dim(qdq_infer *c, const qdq_shape *in, const qdq_shape *
     if (have.value == 0 || rest.value == 1) {
         if (have.value % taken.value != 0)
             return qdq_fail(c->err, QDQ_E_FORMAT,
-                            "%" PRId64 " elements do not fill a shape whose other dims take %" PRId64,
+                            "%" PRId64
+                            " elements do not fill a shape whose other dims take %" PRId64,
                             have.value, taken.value);
         *solved = qdq_dim_known(have.value / taken.value);
     } else if (have.value == taken.value) {
@@ -83,8 +85,8 @@ static bool reshape_rank(const qdq_infer *c, qdq_shape *out)
 }
 
 /* Puts in what the elements of the shape tensor say. *inferred: the place of -1, or -1. */
-static qdq_status reshape_read(qdq_infer *c, const qdq_values *shape, const qdq_shape *in, qdq_shape *out,
-                               int *inferred)
+static qdq_status reshape_read(qdq_infer *c, const qdq_values *shape, const qdq_shape *in,
+                               qdq_shape *out, int *inferred)
 {
     bool allow_zero = c->opset >= 14 && qdq_infer_int(c, "allowzero", 0) != 0;
 
@@ -98,15 +100,15 @@ static qdq_status reshape_read(qdq_infer *c, const qdq_values *shape, const qdq_
             out->dim[i] = qdq_dim_known(0);
         } else if (s->v.i == 0) {
             if (in->rank >= 0 && i >= in->rank)
-                return qdq_fail(c->err, QDQ_E_FORMAT, "dim %d is copied from an input of rank %d", i,
-                                in->rank);
+                return qdq_fail(c->err, QDQ_E_FORMAT, "dim %d is copied from an input of rank %d",
+                                i, in->rank);
             if (in->rank >= 0)
                 out->dim[i] = in->dim[i];
         } else if (s->v.i == -1 && *inferred < 0) {
             *inferred = i;
         } else {
-            return qdq_fail(c->err, QDQ_E_FORMAT, "dim %d of the shape is %" PRId64 ", want one -1 at most",
-                            i, s->v.i);
+            return qdq_fail(c->err, QDQ_E_FORMAT,
+                            "dim %d of the shape is %" PRId64 ", want one -1 at most", i, s->v.i);
         }
     }
     return QDQ_OK;
@@ -137,8 +139,9 @@ qdq_status qdq_infer_reshape(qdq_infer *c)
             QDQ_TRY(solve_dim(c, &in, &out, open, &out.dim[open]));
             if (out.dim[open].value < 0 && out.dim[open].param == NULL) {
                 others.dim[open] = qdq_dim_known(1);
-                out.dim[open] = qdq_dim_combine(c->env, '/', qdq_shape_product(c->env, &in, 0, in.rank),
-                                                qdq_shape_product(c->env, &others, 0, out.rank));
+                out.dim[open] =
+                    qdq_dim_combine(c->env, '/', qdq_shape_product(c->env, &in, 0, in.rank),
+                                    qdq_shape_product(c->env, &others, 0, out.rank));
             }
         }
         if (counts_differ(&in, &out))
@@ -157,7 +160,8 @@ qdq_status qdq_infer_flatten(qdq_infer *c)
     qdq_shape_fill(&out, 2);
     if (qdq_infer_shape_of(c, 0, &in)) {
         if (axis < -in.rank || axis > in.rank)
-            return qdq_fail(c->err, QDQ_E_FORMAT, "axis %" PRId64 " of a tensor of rank %d", axis, in.rank);
+            return qdq_fail(c->err, QDQ_E_FORMAT, "axis %" PRId64 " of a tensor of rank %d", axis,
+                            in.rank);
         if (axis < 0)
             axis += in.rank;
         out.dim[0] = qdq_shape_product(c->env, &in, 0, (int)axis);
@@ -184,7 +188,8 @@ qdq_status qdq_infer_squeeze(qdq_infer *c)
         if (count <= 0 ? in.dim[i].value != 1 : !mark[i])
             out.dim[out.rank++] = in.dim[i];
         else if (in.dim[i].value >= 0 && in.dim[i].value != 1)
-            return qdq_fail(c->err, QDQ_E_FORMAT, "axis %d has dim %" PRId64 ", want 1", i, in.dim[i].value);
+            return qdq_fail(c->err, QDQ_E_FORMAT, "axis %d has dim %" PRId64 ", want 1", i,
+                            in.dim[i].value);
     }
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &out);
 }
@@ -232,19 +237,22 @@ qdq_status qdq_infer_transpose(qdq_infer *c)
         return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &out);
     }
     if (n != (size_t)in.rank)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'perm' has %zu numbers, want %d", n, in.rank);
+        return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'perm' has %zu numbers, want %d", n,
+                        in.rank);
     for (int i = 0; i < in.rank; i++) {
         if (perm[i] < 0 || perm[i] >= in.rank || seen[perm[i]])
-            return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'perm' is no permutation of %d axes", in.rank);
+            return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'perm' is no permutation of %d axes",
+                            in.rank);
         seen[perm[i]] = true;
         out.dim[i] = in.dim[perm[i]];
     }
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &out);
 }
 
-/* --- joining and cutting ------------------------------------------------------------------------------------- */
+/* --- joining and cutting ---------------------------------------------------------------------- */
 
-/* All inputs have the same rank; one whose shape is not known leaves the sum open and nothing else. */
+/* All inputs have the same rank; one whose shape is not known leaves the sum open and nothing
+ * else. */
 qdq_status qdq_infer_concat(qdq_infer *c)
 {
     const qdq_attr *attr = qdq_infer_attr(c, "axis", QDQ_ATTR_INT);
@@ -254,7 +262,8 @@ qdq_status qdq_infer_concat(qdq_infer *c)
     int axis = 0;
 
     if (attr == NULL)
-        return c->bad != NULL ? QDQ_OK : qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'axis' is missing");
+        return c->bad != NULL ? QDQ_OK
+                              : qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'axis' is missing");
     out.rank = -1;
     for (uint32_t i = 0; i < c->node->n_in; i++) {
         if (elem == QDQ_UNDEFINED)
@@ -267,13 +276,14 @@ qdq_status qdq_infer_concat(qdq_infer *c)
             qdq_shape_fill(&out, s.rank);
             QDQ_TRY(qdq_infer_axis(c, attr->v.i, s.rank, &axis));
         } else if (out.rank != s.rank) {
-            return qdq_fail(c->err, QDQ_E_FORMAT, "input %u has rank %d, want %d", (unsigned)i, s.rank,
-                            out.rank);
+            return qdq_fail(c->err, QDQ_E_FORMAT, "input %u has rank %d, want %d", (unsigned)i,
+                            s.rank, out.rank);
         }
         sum = qdq_dim_add(c->env, sum, s.dim[axis]);
         for (int k = 0; k < s.rank; k++)
             if (k != axis && !qdq_dim_merge(out.dim[k], s.dim[k], &out.dim[k]))
-                return qdq_fail(c->err, QDQ_E_FORMAT, "input %u has %" PRId64 " along axis %d, want %" PRId64,
+                return qdq_fail(c->err, QDQ_E_FORMAT,
+                                "input %u has %" PRId64 " along axis %d, want %" PRId64,
                                 (unsigned)i, s.dim[k].value, k, out.dim[k].value);
     }
     if (out.rank >= 0)
@@ -292,13 +302,14 @@ static qdq_status even_part(qdq_infer *c, qdq_dim in, uint32_t i, uint32_t n, qd
     chunk = in.value / n + (in.value % n != 0);
     rest = in.value - chunk * (n - 1);
     if (rest < 0 || (rest != chunk && c->opset < 18))
-        return qdq_fail(c->err, QDQ_E_FORMAT, "a dim of %" PRId64 " does not split into %u parts", in.value,
-                        (unsigned)n);
+        return qdq_fail(c->err, QDQ_E_FORMAT, "a dim of %" PRId64 " does not split into %u parts",
+                        in.value, (unsigned)n);
     *part = qdq_dim_known(i + 1 < n ? chunk : rest);
     return QDQ_OK;
 }
 
-/* The sizes given by attribute or input. *given false: even parts. What is not known of them is unknown. */
+/* The sizes given by attribute or input. *given false: even parts. What is not known of them is
+ * unknown. */
 static qdq_status split_sizes(qdq_infer *c, bool *given, qdq_dim *size)
 {
     const qdq_values *v = NULL;
@@ -402,13 +413,14 @@ qdq_status qdq_infer_pad(qdq_infer *c)
             continue;
         }
         if (grown < 0)
-            return qdq_fail(c->err, QDQ_E_FORMAT, "pads leave %" PRId64 " along axis %d", grown, axis[i]);
+            return qdq_fail(c->err, QDQ_E_FORMAT, "pads leave %" PRId64 " along axis %d", grown,
+                            axis[i]);
         *d = qdq_dim_known(grown);
     }
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &s);
 }
 
-/* --- repeating ----------------------------------------------------------------------------------------------- */
+/* --- repeating -------------------------------------------------------------------------------- */
 
 qdq_status qdq_infer_expand(qdq_infer *c)
 {
@@ -434,13 +446,13 @@ qdq_status qdq_infer_tile(qdq_infer *c)
     if (v != NULL && v->n != s.rank)
         return qdq_fail(c->err, QDQ_E_FORMAT, "%d repeats for rank %d", v->n, s.rank);
     for (int i = 0; i < s.rank; i++)
-        s.dim[i] =
-            qdq_dim_mul(c->env, s.dim[i],
-                        v == NULL || !qdq_elem_is_int(v->elem) ? qdq_dim_unknown() : qdq_dim_from(&v->at[i]));
+        s.dim[i] = qdq_dim_mul(c->env, s.dim[i],
+                               v == NULL || !qdq_elem_is_int(v->elem) ? qdq_dim_unknown()
+                                                                      : qdq_dim_from(&v->at[i]));
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &s);
 }
 
-/* --- sequences: what comes out is not followed --------------------------------------------------------------- */
+/* --- sequences: what comes out is not followed ------------------------------------------------ */
 
 qdq_status qdq_infer_nothing(qdq_infer *c)
 {

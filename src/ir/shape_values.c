@@ -1,7 +1,8 @@
-/* shape_values.c - elements of small tensors on their way through operators that make them or move them.
+/* shape_values.c - elements of small tensors on their way through operators that make them or move
+ * them.
  *
- * The shape function has run before: the output's shape is known, or nothing is followed. Elements that are
- * not known stay so one by one: [2, 3, ?] still says two dims of a Reshape. */
+ * The shape function has run before: the output's shape is known, or nothing is followed. Elements
+ * that are not known stay so one by one: [2, 3, ?] still says two dims of a Reshape. */
 #include "ir/shape_infer.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ qdq_status qdq_values_none(qdq_infer *c)
     return QDQ_OK;
 }
 
-/* --- sources ------------------------------------------------------------------------------------------------ */
+/* --- sources ---------------------------------------------------------------------------------- */
 
 static qdq_scalar number_int(int64_t i)
 {
@@ -42,8 +43,8 @@ static double element_float(qdq_elem e, const void *data, int64_t i)
     return d;
 }
 
-/* Decodes a tensor that is small enough. One whose bytes cannot be had is not known: whoever needs them will
- * say why. */
+/* Decodes a tensor that is small enough. One whose bytes cannot be had is not known: whoever needs
+ * them will say why. */
 const qdq_values *qdq_values_of_tensor(qdq_infer_env *env, const qdq_tensor *t)
 {
     qdq_error ignored;
@@ -52,12 +53,14 @@ const qdq_values *qdq_values_of_tensor(qdq_infer_env *env, const qdq_tensor *t)
     qdq_status st;
 
     if (t->count < 0 || t->count > QDQ_VALUES_MAX || t->rank > QDQ_VALUES_RANK ||
-        t->storage == QDQ_STORE_STRINGS || (!qdq_elem_is_int(t->elem) && !qdq_elem_is_float(t->elem)) ||
+        t->storage == QDQ_STORE_STRINGS ||
+        (!qdq_elem_is_int(t->elem) && !qdq_elem_is_float(t->elem)) ||
         env->room < (uint64_t)t->count + 1)
         return NULL;
     env->room -= (uint64_t)t->count + 1;
     st = qdq_tensor_data(t, &env->arena, &data, &ignored);
-    v = st == QDQ_OK ? qdq_arena_alloc(&env->arena, sizeof *v + (size_t)t->count * sizeof *v->at) : NULL;
+    v = st == QDQ_OK ? qdq_arena_alloc(&env->arena, sizeof *v + (size_t)t->count * sizeof *v->at)
+                     : NULL;
     if (v == NULL) {
         env->nomem = env->nomem || st == QDQ_OK || st == QDQ_E_NOMEM;
         return NULL;
@@ -68,8 +71,9 @@ const qdq_values *qdq_values_of_tensor(qdq_infer_env *env, const qdq_tensor *t)
     for (int i = 0; i < t->rank; i++)
         v->dim[i] = t->dim[i];
     for (int i = 0; i < v->n; i++)
-        v->at[i] = qdq_elem_is_int(t->elem) ? qdq_scalar_int(t->elem, qdq_elem_int(t->elem, data.data, i))
-                                            : number_float(element_float(t->elem, data.data, i));
+        v->at[i] = qdq_elem_is_int(t->elem)
+                       ? qdq_scalar_int(t->elem, qdq_elem_int(t->elem, data.data, i))
+                       : number_float(element_float(t->elem, data.data, i));
     return v;
 }
 
@@ -167,7 +171,7 @@ qdq_status qdq_values_range(qdq_infer *c)
     return QDQ_OK;
 }
 
-/* --- same elements ---------------------------------------------------------------------------------------------- */
+/* --- same elements ---------------------------------------------------------------------------- */
 
 /* Identity, and all that only changes the shape. */
 qdq_status qdq_values_same(qdq_infer *c)
@@ -185,16 +189,19 @@ qdq_status qdq_values_same(qdq_infer *c)
     return QDQ_OK;
 }
 
-/* Smallest and largest integer of a type of at most 64 bits; false for types that hold no integers. */
+/* Smallest and largest integer of a type of at most 64 bits; false for types that hold no
+ * integers. */
 static bool int_range(qdq_elem e, int64_t *low, int64_t *high)
 {
     unsigned bits = qdq_elem_bits(e);
-    bool is_signed =
-        e == QDQ_INT8 || e == QDQ_INT16 || e == QDQ_INT32 || e == QDQ_INT64 || e == QDQ_INT4 || e == QDQ_INT2;
+    bool is_signed = e == QDQ_INT8 || e == QDQ_INT16 || e == QDQ_INT32 || e == QDQ_INT64 ||
+                     e == QDQ_INT4 || e == QDQ_INT2;
 
     if (!qdq_elem_is_int(e) || bits == 0)
         return false;
-    *high = bits >= 63 ? INT64_MAX : is_signed ? ((int64_t)1 << (bits - 1)) - 1 : ((int64_t)1 << bits) - 1;
+    *high = bits >= 63  ? INT64_MAX
+            : is_signed ? ((int64_t)1 << (bits - 1)) - 1
+                        : ((int64_t)1 << bits) - 1;
     *low = is_signed ? -*high - 1 : 0;
     if (e == QDQ_BOOL)
         *high = 1;
@@ -220,8 +227,8 @@ qdq_scalar qdq_scalar_float(qdq_elem e, double f)
     return e == QDQ_DOUBLE ? number_float(f) : none;
 }
 
-/* A float that stands for a symbol is that dim as long as it is below 2^24: good enough for a shape to show,
- * but no proof. */
+/* A float that stands for a symbol is that dim as long as it is below 2^24: good enough for a shape
+ * to show, but no proof. */
 static qdq_scalar cast_symbol(const qdq_scalar *s, qdq_elem to, bool prove)
 {
     qdq_scalar none = {QDQ_KNOW_NOT, {0}};
@@ -268,7 +275,7 @@ qdq_status qdq_values_cast(qdq_infer *c)
     return QDQ_OK;
 }
 
-/* --- elements from other places ------------------------------------------------------------------------------------ */
+/* --- elements from other places --------------------------------------------------------------- */
 
 /* The row-major index of element i of `of`, as one coordinate per axis. */
 void qdq_values_coordinates(const qdq_values *of, int i, int64_t *at)
@@ -397,7 +404,8 @@ qdq_status qdq_values_gather(qdq_infer *c)
 qdq_status qdq_values_slice(qdq_infer *c)
 {
     qdq_scalar start[QDQ_INFER_RANK], end[QDQ_INFER_RANK], step[QDQ_INFER_RANK];
-    int64_t at[QDQ_VALUES_RANK], first[QDQ_VALUES_RANK] = {0}, stride[QDQ_VALUES_RANK] = {1, 1, 1, 1};
+    int64_t at[QDQ_VALUES_RANK], first[QDQ_VALUES_RANK] = {0},
+                                 stride[QDQ_VALUES_RANK] = {1, 1, 1, 1};
     const qdq_values *in = qdq_infer_known(c, 0);
     int axis[QDQ_INFER_RANK], n;
     qdq_values *out;
@@ -466,7 +474,8 @@ qdq_status qdq_values_split(qdq_infer *c)
     for (uint32_t k = 0; k < c->node->n_out; k++) {
         QDQ_TRY(qdq_infer_values(c, k, &out));
         if (out == NULL)
-            return QDQ_OK; /* where the next part begins is not known, or nobody reads this one: rare */
+            /* where the next part begins is not known, or nobody reads this one: rare */
+            return QDQ_OK;
         for (int i = 0; i < out->n; i++) {
             qdq_values_coordinates(out, i, at);
             at[axis] += base;
@@ -501,14 +510,16 @@ static qdq_scalar choose(qdq_scalar pick, qdq_scalar yes, qdq_scalar no, qdq_ele
 
 qdq_status qdq_values_where(qdq_infer *c)
 {
-    const qdq_values *pick = qdq_infer_known(c, 0), *yes = qdq_infer_known(c, 1), *no = qdq_infer_known(c, 2);
+    const qdq_values *pick = qdq_infer_known(c, 0), *yes = qdq_infer_known(c, 1),
+                     *no = qdq_infer_known(c, 2);
     int64_t at[QDQ_VALUES_RANK];
     qdq_values *out;
 
     if (yes == NULL && no == NULL)
         return QDQ_OK;
     QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL || (yes != NULL && yes->elem != out->elem) || (no != NULL && no->elem != out->elem))
+    if (out == NULL || (yes != NULL && yes->elem != out->elem) ||
+        (no != NULL && no->elem != out->elem))
         return QDQ_OK;
     for (int i = 0; i < out->n; i++) {
         qdq_values_coordinates(out, i, at);

@@ -1,5 +1,6 @@
-/* shape_values_math.c - arithmetic on elements of small tensors: what exporters write between Shape and
- * Reshape. A symbol survives only where the result is the symbol for sure: N * 1, N + 0, max(N, 0). */
+/* shape_values_math.c - arithmetic on elements of small tensors: what exporters write between Shape
+ * and Reshape. A symbol survives only where the result is the symbol for sure: N * 1, N + 0, max(N,
+ * 0). */
 #include "ir/shape_infer.h"
 
 #include <math.h>
@@ -8,11 +9,12 @@ static const qdq_scalar not_known = {QDQ_KNOW_NOT, {0}};
 
 typedef qdq_scalar binary_fn(qdq_elem e, const qdq_scalar *a, const qdq_scalar *b);
 
-/* --- questions to one element ---------------------------------------------------------------------------------- */
+/* --- questions to one element ----------------------------------------------------------------- */
 
 static bool is_number(qdq_elem e, const qdq_scalar *s, int number)
 {
-    return s->know == QDQ_KNOW_NUMBER && (qdq_elem_is_int(e) ? s->v.i == number : s->v.f == (double)number);
+    return s->know == QDQ_KNOW_NUMBER &&
+           (qdq_elem_is_int(e) ? s->v.i == number : s->v.f == (double)number);
 }
 
 static bool is_negative(qdq_elem e, const qdq_scalar *s)
@@ -40,7 +42,7 @@ static qdq_scalar truth(bool yes)
     return qdq_scalar_int(QDQ_BOOL, yes ? 1 : 0);
 }
 
-/* --- two elements -------------------------------------------------------------------------------------------------- */
+/* --- two elements ----------------------------------------------------------------------------- */
 
 static qdq_scalar add(qdq_elem e, const qdq_scalar *a, const qdq_scalar *b)
 {
@@ -65,7 +67,8 @@ static qdq_scalar sub(qdq_elem e, const qdq_scalar *a, const qdq_scalar *b)
         return not_known;
     if (!qdq_elem_is_int(e))
         return qdq_scalar_float(e, a->v.f - b->v.f);
-    return b->v.i != INT64_MIN && qdq_add_int64(a->v.i, -b->v.i, &i) ? qdq_scalar_int(e, i) : not_known;
+    return b->v.i != INT64_MIN && qdq_add_int64(a->v.i, -b->v.i, &i) ? qdq_scalar_int(e, i)
+                                                                     : not_known;
 }
 
 static qdq_scalar mul(qdq_elem e, const qdq_scalar *a, const qdq_scalar *b)
@@ -126,7 +129,8 @@ static qdq_scalar max(qdq_elem e, const qdq_scalar *a, const qdq_scalar *b)
 {
     if (numbers(a, b))
         return order(e, a, b) >= 0 ? *a : *b;
-    if (same_symbol(a, b) || (a->know == QDQ_KNOW_SYMBOL && (is_negative(e, b) || is_number(e, b, 0))))
+    if (same_symbol(a, b) ||
+        (a->know == QDQ_KNOW_SYMBOL && (is_negative(e, b) || is_number(e, b, 0))))
         return *a;
     if (b->know == QDQ_KNOW_SYMBOL && (is_negative(e, a) || is_number(e, a, 0)))
         return *b;
@@ -137,7 +141,8 @@ static qdq_scalar min(qdq_elem e, const qdq_scalar *a, const qdq_scalar *b)
 {
     if (numbers(a, b))
         return order(e, a, b) <= 0 ? *a : *b;
-    if (same_symbol(a, b) || (b->know == QDQ_KNOW_SYMBOL && (is_negative(e, a) || is_number(e, a, 0))))
+    if (same_symbol(a, b) ||
+        (b->know == QDQ_KNOW_SYMBOL && (is_negative(e, a) || is_number(e, a, 0))))
         return *a;
     if (a->know == QDQ_KNOW_SYMBOL && (is_negative(e, b) || is_number(e, b, 0)))
         return *b;
@@ -201,7 +206,7 @@ static qdq_scalar either(qdq_elem e, const qdq_scalar *a, const qdq_scalar *b)
     return numbers(a, b) ? truth(false) : not_known;
 }
 
-/* --- two tensors ----------------------------------------------------------------------------------------------------- */
+/* --- two tensors ------------------------------------------------------------------------------ */
 
 /* `sign`: how sums of symbols combine, 0 if they do not. */
 static qdq_scalar apply(qdq_infer *c, binary_fn *fn, char sign, qdq_elem e, const qdq_scalar *a,
@@ -209,7 +214,9 @@ static qdq_scalar apply(qdq_infer *c, binary_fn *fn, char sign, qdq_elem e, cons
 {
     qdq_scalar s = fn(e, a, b);
 
-    return s.know == QDQ_KNOW_NOT && sign != 0 && e == QDQ_INT64 ? qdq_symbol_combine(c->env, sign, a, b) : s;
+    return s.know == QDQ_KNOW_NOT && sign != 0 && e == QDQ_INT64
+               ? qdq_symbol_combine(c->env, sign, a, b)
+               : s;
 }
 
 /* Folds all inputs, broadcast, from the left. */
@@ -341,7 +348,8 @@ static qdq_scalar bound(qdq_infer *c, uint32_t i, binary_fn *fn, qdq_elem e, qdq
 
     if (!qdq_infer_has(c, i))
         return s;
-    return limit == NULL || limit->n != 1 || limit->elem != e ? not_known : fn(e, &s, &limit->at[0]);
+    return limit == NULL || limit->n != 1 || limit->elem != e ? not_known
+                                                              : fn(e, &s, &limit->at[0]);
 }
 
 /* Before opset 11 the bounds were attributes, and only of floats. */
@@ -361,7 +369,7 @@ qdq_status qdq_values_clip(qdq_infer *c)
     return QDQ_OK;
 }
 
-/* --- one tensor -------------------------------------------------------------------------------------------------------- */
+/* --- one tensor ------------------------------------------------------------------------------- */
 
 typedef qdq_scalar unary_fn(qdq_elem e, const qdq_scalar *a);
 
@@ -465,7 +473,7 @@ qdq_status qdq_values_round(qdq_infer *c)
     return map(c, round_even);
 }
 
-/* --- all elements to one ------------------------------------------------------------------------------------------------- */
+/* --- all elements to one ---------------------------------------------------------------------- */
 
 /* With a sign: in which order engines add up floats is their secret. */
 static qdq_status reduce(qdq_infer *c, binary_fn *fn, char sign)
@@ -476,8 +484,9 @@ static qdq_status reduce(qdq_infer *c, binary_fn *fn, char sign)
     if (in == NULL || in->n == 0 || (sign != 0 && in->n > 2 && !qdq_elem_is_int(in->elem)))
         return QDQ_OK;
     QDQ_TRY(qdq_infer_values(c, 0, &out));
-    /* Only full reductions: with keepdims and axes that are not all, more than one element is left, or the one
-     * axis that stays has one. Either way the result is that of all elements when one is left. */
+    /* Only full reductions: with keepdims and axes that are not all, more than one element is left,
+     * or the one axis that stays has one. Either way the result is that of all elements when one is
+     * left. */
     if (out == NULL || out->n != 1)
         return QDQ_OK;
     out->at[0] = in->at[0];

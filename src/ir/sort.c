@@ -1,4 +1,5 @@
-/* sort.c - the order in which the nodes of a graph can run. Time n log n at worst, n when the order is right. */
+/* sort.c - the order in which the nodes of a graph can run. Time n log n at worst, n when the order
+ * is right. */
 #include "base/fail.h"
 #include "ir/graph_check.h"
 #include "ir/name.h"
@@ -47,11 +48,13 @@ static uint32_t heap_pop(sorter *s)
     return top;
 }
 
-/* Calls for every edge between two nodes of g; captures count as edges of the node that has the subgraph. */
-#define FOR_READERS(s, reader, place)                                                                        \
-    for (uint32_t o_ = 0; o_ < (s)->by_pos[place]->n_out; o_++)                                              \
-        for (const qdq_use *u_ = (s)->by_pos[place]->out[o_] ? (s)->by_pos[place]->out[o_]->first : NULL;    \
-             u_ != NULL; u_ = u_->next)                                                                      \
+/* Calls for every edge between two nodes of g; captures count as edges of the node that has the
+ * subgraph. */
+#define FOR_READERS(s, reader, place)                                                              \
+    for (uint32_t o_ = 0; o_ < (s)->by_pos[place]->n_out; o_++)                                    \
+        for (const qdq_use *u_ = (s)->by_pos[place]->out[o_] ? (s)->by_pos[place]->out[o_]->first  \
+                                                             : NULL;                               \
+             u_ != NULL; u_ = u_->next)                                                            \
             for (qdq_node *reader = ancestor(u_->node, (s)->g); reader != NULL; reader = NULL)
 
 /* Counts what every node waits for; true if the list is in a valid order as it is. */
@@ -71,7 +74,8 @@ static bool count_waits(sorter *s)
     return in_order;
 }
 
-/* Nodes that wait for ever are on a cycle or behind one: from one of them backwards until a node returns. */
+/* Nodes that wait for ever are on a cycle or behind one: from one of them backwards until a node
+ * returns. */
 static qdq_node *on_cycle(sorter *s)
 {
     uint32_t *before = s->heap; /* its work is done */

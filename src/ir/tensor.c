@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- types ---------------------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 /* A tensor type whose `rank` dims the caller fills in through *dim; NULL: out of memory. */
 static qdq_type *new_type(qdq_model *m, qdq_elem elem, int rank, qdq_dim **dim)
@@ -15,7 +15,8 @@ static qdq_type *new_type(qdq_model *m, qdq_elem elem, int rank, qdq_dim **dim)
     qdq_type *t = qdq_arena_alloc(&m->arena, sizeof *t);
 
     *dim = NULL;
-    if (t == NULL || (rank > 0 && (*dim = qdq_arena_array(&m->arena, (size_t)rank, sizeof **dim)) == NULL))
+    if (t == NULL ||
+        (rank > 0 && (*dim = qdq_arena_array(&m->arena, (size_t)rank, sizeof **dim)) == NULL))
         return NULL;
     t->kind = QDQ_TYPE_TENSOR;
     t->elem = elem;
@@ -44,7 +45,7 @@ const qdq_type *qdq_type_fixed(qdq_model *m, qdq_elem elem, int rank, const int6
     return t;
 }
 
-/* --- making ----------------------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 bool qdq_dims_count(int rank, const int64_t *dim, int64_t *count)
 {
@@ -133,8 +134,8 @@ static bool share_span(qdq_model *m, const qdq_mapping *owner, qdq_span *span)
     const unsigned char *start = owner == NULL ? NULL : qdq_mapping_data(owner);
     unsigned char *copy;
 
-    if (span->size == 0 ||
-        (start != NULL && span->data >= start && span->data + span->size <= start + qdq_mapping_size(owner)))
+    if (span->size == 0 || (start != NULL && span->data >= start &&
+                            span->data + span->size <= start + qdq_mapping_size(owner)))
         return true;
     copy = qdq_arena_alloc(&m->arena, span->size);
     if (copy == NULL)
@@ -181,7 +182,8 @@ qdq_tensor *qdq_tensor_share(qdq_model *m, const qdq_tensor *t)
     return copy;
 }
 
-qdq_tensor *qdq_tensor_view(qdq_model *m, const qdq_tensor *t, qdq_elem elem, int rank, const int64_t *dim)
+qdq_tensor *qdq_tensor_view(qdq_model *m, const qdq_tensor *t, qdq_elem elem, int rank,
+                            const int64_t *dim)
 {
     qdq_tensor *view = new_shell(m, elem, rank, dim);
     size_t size, own;
@@ -212,7 +214,7 @@ qdq_tensor *qdq_tensor_view(qdq_model *m, const qdq_tensor *t, qdq_elem elem, in
     return view;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static const char *elem_text(qdq_elem e)
 {
@@ -228,22 +230,25 @@ qdq_status qdq_tensor_data(const qdq_tensor *t, qdq_arena *scratch, qdq_span *da
 
     *data = (qdq_span){NULL, 0};
     if (t->storage == QDQ_STORE_STRINGS || t->elem == QDQ_STRING)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': strings have no numeric data", t->name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': strings have no numeric data",
+                        t->name);
     if (!qdq_elem_bytes(t->elem, t->count, &size))
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %" PRId64 " elements of %s cannot be addressed",
-                        t->name, t->count, elem_text(t->elem));
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "tensor '%s': %" PRId64 " elements of %s cannot be addressed", t->name,
+                        t->count, elem_text(t->elem));
     if (t->storage == QDQ_STORE_BYTES) {
         if (t->bytes.size != size)
-            return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': found %zu bytes of data, expected %zu", t->name,
-                            t->bytes.size, size);
+            return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': found %zu bytes of data, expected %zu",
+                            t->name, t->bytes.size, size);
         *data = t->bytes;
         return QDQ_OK;
     }
-    /* A stored value takes at least one byte of the file: what cannot be there is refused before any
-     * memory is asked for. */
+    /* A stored value takes at least one byte of the file: what cannot be there is refused before
+     * any memory is asked for. */
     if (size / 16 > t->wire.size)
         return qdq_fail(err, QDQ_E_FORMAT,
-                        "tensor '%s': found %zu bytes of typed fields, expected %" PRId64 " elements of %s",
+                        "tensor '%s': found %zu bytes of typed fields, expected %" PRId64
+                        " elements of %s",
                         t->name, t->wire.size, t->count, elem_text(t->elem));
     decoded = qdq_arena_alloc(scratch, size == 0 ? 1 : size);
     if (decoded == NULL)
@@ -275,8 +280,8 @@ qdq_status qdq_tensor_floats(const qdq_tensor *t, qdq_arena *scratch, float **ou
 
     *out = NULL;
     if (!qdq_elem_is_int(t->elem) && !qdq_elem_is_float(t->elem))
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %s cannot be converted to float", t->name,
-                        elem_text(t->elem));
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %s cannot be converted to float",
+                        t->name, elem_text(t->elem));
     QDQ_TRY(qdq_tensor_data(t, scratch, &data, err));
     *out = qdq_arena_array(scratch, t->count == 0 ? 1 : (size_t)t->count, sizeof **out);
     if (*out == NULL)
@@ -297,8 +302,8 @@ qdq_status qdq_tensor_ints(const qdq_tensor *t, qdq_arena *scratch, int64_t max,
                         elem_text(t->elem));
     if (t->count > max)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "tensor '%s': found %" PRId64 " elements, expected at most %" PRId64, t->name,
-                        t->count, max);
+                        "tensor '%s': found %" PRId64 " elements, expected at most %" PRId64,
+                        t->name, t->count, max);
     QDQ_TRY(qdq_tensor_data(t, scratch, &data, err));
     *out = qdq_arena_array(scratch, t->count == 0 ? 1 : (size_t)t->count, sizeof **out);
     if (*out == NULL)
@@ -330,7 +335,8 @@ bool qdq_tensor_scalar(const qdq_tensor *t, double *x)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_span bytes;
-    bool ok = t->count == 1 && is_number(t->elem) && qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
+    bool ok =
+        t->count == 1 && is_number(t->elem) && qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
 
     if (ok)
         *x = number(t->elem, bytes.data, 0);

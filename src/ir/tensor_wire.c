@@ -1,5 +1,5 @@
-/* tensor_wire.c - the typed fields of a TensorProto: packed or not, in any number of pieces. Knows of protocol
- * buffers only what this needs; the reader of models is onnx/. */
+/* tensor_wire.c - the typed fields of a TensorProto: packed or not, in any number of pieces. Knows
+ * of protocol buffers only what this needs; the reader of models is onnx/. */
 #include "ir/tensor_wire.h"
 
 #include "base/fail.h"
@@ -183,24 +183,27 @@ static bool read_field(sink *s, reader *r)
     }
 }
 
-qdq_status qdq_tensor_decode_wire(const qdq_tensor *t, unsigned char *data, size_t size, qdq_error *err)
+qdq_status qdq_tensor_decode_wire(const qdq_tensor *t, unsigned char *data, size_t size,
+                                  qdq_error *err)
 {
     sink s = {t, field_of(t->elem), data, data + size, 0, false, 0};
     reader r = {t->wire.data, t->wire.data + t->wire.size};
     size_t each = value_size(t->elem);
 
     if (s.field == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': elements of type %s cannot be read as numbers",
-                        t->name, qdq_elem_name(t->elem) ? qdq_elem_name(t->elem) : "?");
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "tensor '%s': elements of type %s cannot be read as numbers", t->name,
+                        qdq_elem_name(t->elem) ? qdq_elem_name(t->elem) : "?");
     while (r.at < r.end)
         if (!read_field(&s, &r))
-            return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': its typed data is cut off or malformed",
-                            t->name);
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "tensor '%s': its typed data is cut off or malformed", t->name);
     if (s.extra > 0 || s.data != s.end)
-        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': found %" PRIu64 " stored values, expected %zu",
-                        t->name, (uint64_t)((size_t)(s.data - data) / each) + s.extra, size / each);
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "tensor '%s': found %" PRIu64 " stored values, expected %zu", t->name,
+                        (uint64_t)((size_t)(s.data - data) / each) + s.extra, size / each);
     if (s.bad_value)
-        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': the value %" PRId64 " does not fit %s", t->name,
-                        s.bad, qdq_elem_name(t->elem));
+        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': the value %" PRId64 " does not fit %s",
+                        t->name, s.bad, qdq_elem_name(t->elem));
     return QDQ_OK;
 }

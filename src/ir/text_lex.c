@@ -42,7 +42,7 @@ static void skip(qdq_lex *l)
     }
 }
 
-/* --- messages --------------------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 qdq_status qdq_lex_fail(qdq_lex *l, const char *fmt, ...)
 {
@@ -81,11 +81,12 @@ qdq_status qdq_lex_expected(qdq_lex *l, const char *what)
     }
     word[n] = '\0';
     if (n == 0)
-        return qdq_lex_fail(l, "found byte 0x%02x, expected %s", (unsigned)(unsigned char)*l->at, what);
+        return qdq_lex_fail(l, "found byte 0x%02x, expected %s", (unsigned)(unsigned char)*l->at,
+                            what);
     return qdq_lex_fail(l, "found '%s', expected %s", word, what);
 }
 
-/* --- words ------------------------------------------------------------------------------------------------------ */
+/* --- words ------------------------------------------------------------------------------------ */
 
 char qdq_lex_peek(qdq_lex *l)
 {
@@ -148,7 +149,8 @@ static int hex(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* One character behind a backslash; the two forms that ONNX itself writes, \" and \\, fall under "itself". */
+/* One character behind a backslash; the two forms that ONNX itself writes, \" and \\, fall under
+ * "itself". */
 static bool unescape(const char **p, const char *end, unsigned char *to)
 {
     char c = *(*p)++;
@@ -225,7 +227,7 @@ qdq_status qdq_lex_name(qdq_lex *l, qdq_span *name)
     return QDQ_OK;
 }
 
-/* --- numbers ---------------------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 /* The letters of inf, infinity or nan at p, else NULL. */
 static const char *special_end(const char *p, const char *end)
@@ -235,7 +237,8 @@ static const char *special_end(const char *p, const char *end)
     for (size_t i = 0; i < QDQ_COUNT(words); i++) {
         size_t n = strlen(words[i]);
 
-        if ((size_t)(end - p) >= n && memcmp(p, words[i], n) == 0 && ((size_t)(end - p) == n || !is_id(p[n])))
+        if ((size_t)(end - p) >= n && memcmp(p, words[i], n) == 0 &&
+            ((size_t)(end - p) == n || !is_id(p[n])))
             return p + n;
     }
     return NULL;

@@ -4,8 +4,8 @@
 
 #include "ir/ir.h"
 
-/* Spaces and comments (# to the end of the line) are skipped in front of every word, never behind it. The text
- * need not end with a NUL and may hold any bytes. */
+/* Spaces and comments (# to the end of the line) are skipped in front of every word, never behind
+ * it. The text need not end with a NUL and may hold any bytes. */
 typedef struct qdq_lex {
     const char *name; /* of the text, for messages */
     const char *start, *at, *end;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- text ------------------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 /* Bytes of the UTF-8 character at s; 0 if it is none. */
 static size_t utf8_size(const unsigned char *s, size_t n)
@@ -23,8 +23,8 @@ static size_t utf8_size(const unsigned char *s, size_t n)
     for (size_t i = 1; i < size; i++)
         if ((s[i] & 0xc0U) != 0x80U)
             return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] >= 0x90))
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
         return 0;
     return size;
 }
@@ -59,7 +59,8 @@ void qdq_print_string(qdq_buf *out, const char *s, size_t n)
 /* Words that mean something where a name may stand. */
 static bool is_keyword(const char *s)
 {
-    static const char *const words[] = {"seq", "map", "optional", "sparse_tensor", "inf", "infinity", "nan"};
+    static const char *const words[] = {"seq", "map",      "optional", "sparse_tensor",
+                                        "inf", "infinity", "nan"};
 
     for (size_t i = 0; i < QDQ_COUNT(words); i++)
         if (strcmp(s, words[i]) == 0)
@@ -71,8 +72,8 @@ void qdq_print_name(qdq_buf *out, const char *name)
 {
     size_t n = 0;
 
-    while ((name[n] >= 'a' && name[n] <= 'z') || (name[n] >= 'A' && name[n] <= 'Z') || name[n] == '_' ||
-           (n > 0 && name[n] >= '0' && name[n] <= '9'))
+    while ((name[n] >= 'a' && name[n] <= 'z') || (name[n] >= 'A' && name[n] <= 'Z') ||
+           name[n] == '_' || (n > 0 && name[n] >= '0' && name[n] <= '9'))
         n++;
     if (n == 0 || name[n] != '\0' || is_keyword(name))
         qdq_print_string(out, name, strlen(name));
@@ -80,7 +81,7 @@ void qdq_print_name(qdq_buf *out, const char *name)
         qdq_buf_append(out, name, n);
 }
 
-/* --- types ------------------------------------------------------------------------------------------------------ */
+/* --- types ------------------------------------------------------------------------------------ */
 
 static const char *elem_text(qdq_elem e)
 {
@@ -164,7 +165,7 @@ void qdq_print_sparse_type(qdq_buf *out, const qdq_sparse *s)
     qdq_buf_putc(out, ')');
 }
 
-/* --- numbers ---------------------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 /* The locale of the caller decides about printf's decimal point; ours is always '.'. */
 static void plain_point(char *s)
@@ -172,7 +173,8 @@ static void plain_point(char *s)
     char *from = s, *to = s;
 
     for (bool was_point = false; *from != '\0'; from++) {
-        bool is_plain = (*from >= '0' && *from <= '9') || *from == '-' || *from == '+' || *from == 'e';
+        bool is_plain =
+            (*from >= '0' && *from <= '9') || *from == '-' || *from == '+' || *from == 'e';
 
         if (is_plain)
             *to++ = *from;
@@ -201,7 +203,8 @@ static void print_float(qdq_buf *out, qdq_elem e, double x, bool with_point)
     (void)qdq_elem_put_float(e, want, 0, x);
     for (; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, x);
-        if (qdq_elem_put_float(e, got, 0, strtod(text, NULL)) && memcmp(want, got, sizeof want) == 0)
+        if (qdq_elem_put_float(e, got, 0, strtod(text, NULL)) &&
+            memcmp(want, got, sizeof want) == 0)
             break;
     }
     plain_point(text);
@@ -280,18 +283,20 @@ qdq_status qdq_print_sparse_data(qdq_literals *l, const qdq_sparse *s, qdq_error
     return QDQ_OK;
 }
 
-/* --- attributes ------------------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static const char *const attr_types[] = {
-    "undefined", "float",   "int",    "string",        "tensor",         "graph",      "floats",     "ints",
-    "strings",   "tensors", "graphs", "sparse_tensor", "sparse_tensors", "type_proto", "type_protos"};
+    "undefined",      "float",      "int",        "string",  "tensor", "graph",
+    "floats",         "ints",       "strings",    "tensors", "graphs", "sparse_tensor",
+    "sparse_tensors", "type_proto", "type_protos"};
 
 const char *qdq_attr_type_name(qdq_attr_type t)
 {
     return (unsigned)t < QDQ_COUNT(attr_types) ? attr_types[t] : NULL;
 }
 
-/* The value alone tells most types; not that of an empty list, of a reference, or of what reads like a name. */
+/* The value alone tells most types; not that of an empty list, of a reference, or of what reads
+ * like a name. */
 static bool needs_type(const qdq_attr *a)
 {
     switch (a->type) {
@@ -323,7 +328,8 @@ void qdq_print_attr_start(qdq_buf *out, const qdq_attr *a)
 {
     qdq_print_name(out, a->name);
     if (needs_type(a))
-        qdq_buf_printf(out, ": %s", qdq_attr_type_name(a->type) ? qdq_attr_type_name(a->type) : "undefined");
+        qdq_buf_printf(out, ": %s",
+                       qdq_attr_type_name(a->type) ? qdq_attr_type_name(a->type) : "undefined");
     qdq_buf_puts(out, " = ");
     if (a->ref != NULL) {
         qdq_buf_putc(out, '@');
@@ -355,7 +361,8 @@ static qdq_status print_one(qdq_literals *l, const qdq_attr *a, size_t i, qdq_er
     switch (a->type) {
     case QDQ_ATTR_FLOAT:
     case QDQ_ATTR_FLOATS:
-        print_float(l->out, QDQ_FLOAT, (double)(a->type == QDQ_ATTR_FLOAT ? a->v.f : a->v.floats[i]), true);
+        print_float(l->out, QDQ_FLOAT,
+                    (double)(a->type == QDQ_ATTR_FLOAT ? a->v.f : a->v.floats[i]), true);
         return QDQ_OK;
     case QDQ_ATTR_INT:
     case QDQ_ATTR_INTS:
@@ -378,7 +385,8 @@ static qdq_status print_one(qdq_literals *l, const qdq_attr *a, size_t i, qdq_er
     case QDQ_ATTR_TYPE:
     case QDQ_ATTR_TYPES:
         if (!qdq_print_type(l->out, a->type == QDQ_ATTR_TYPE ? a->v.type : a->v.types[i]))
-            return qdq_fail(err, QDQ_E_UNSUPPORTED, "attribute '%s': its type has no text form", a->name);
+            return qdq_fail(err, QDQ_E_UNSUPPORTED, "attribute '%s': its type has no text form",
+                            a->name);
         return QDQ_OK;
     case QDQ_ATTR_UNDEFINED:
     case QDQ_ATTR_GRAPH:
@@ -390,8 +398,9 @@ static qdq_status print_one(qdq_literals *l, const qdq_attr *a, size_t i, qdq_er
 
 static bool is_list(qdq_attr_type t)
 {
-    return t == QDQ_ATTR_FLOATS || t == QDQ_ATTR_INTS || t == QDQ_ATTR_STRINGS || t == QDQ_ATTR_TENSORS ||
-           t == QDQ_ATTR_GRAPHS || t == QDQ_ATTR_SPARSES || t == QDQ_ATTR_TYPES;
+    return t == QDQ_ATTR_FLOATS || t == QDQ_ATTR_INTS || t == QDQ_ATTR_STRINGS ||
+           t == QDQ_ATTR_TENSORS || t == QDQ_ATTR_GRAPHS || t == QDQ_ATTR_SPARSES ||
+           t == QDQ_ATTR_TYPES;
 }
 
 qdq_status qdq_print_attr_value(qdq_literals *l, const qdq_attr *a, qdq_error *err)

@@ -1,4 +1,5 @@
-/* text_literal.h - how names, types, numbers and attributes look in the text form. Private to text_*.c. */
+/* text_literal.h - how names, types, numbers and attributes look in the text form. Private to
+ * text_*.c. */
 #ifndef QDQ_TEXT_LITERAL_H
 #define QDQ_TEXT_LITERAL_H
 
@@ -22,7 +23,8 @@ void qdq_print_sparse_type(qdq_buf *out, const qdq_sparse *s);
 qdq_status qdq_print_sparse_data(qdq_literals *l, const qdq_sparse *s, qdq_error *err);
 
 void qdq_print_attr_start(qdq_buf *out, const qdq_attr *a); /* "axis = ", "axes: ints = " */
-qdq_status qdq_print_attr_value(qdq_literals *l, const qdq_attr *a, qdq_error *err); /* all but graphs */
+/* all but graphs */
+qdq_status qdq_print_attr_value(qdq_literals *l, const qdq_attr *a, qdq_error *err);
 
 const char *qdq_attr_type_name(qdq_attr_type t); /* "ints"; NULL: no such type */
 

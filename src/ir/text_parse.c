@@ -1,8 +1,9 @@
-/* text_parse.c - reads the text form: header, graphs, nodes, functions. Accepts what onnx.printer writes.
+/* text_parse.c - reads the text form: header, graphs, nodes, functions. Accepts what onnx.printer
+ * writes.
  *
- * Names are resolved when a top-level graph is complete, so that a use may stand before its definition. What
- * is then defined nowhere becomes a value without definition, which the verifier reports: tests of the
- * verifier are written as text, too. */
+ * Names are resolved when a top-level graph is complete, so that a use may stand before its
+ * definition. What is then defined nowhere becomes a value without definition, which the verifier
+ * reports: tests of the verifier are written as text, too. */
 #include "ir/text_parse.h"
 
 #include "base/fail.h"
@@ -57,7 +58,7 @@ static qdq_status fail_at(qdq_text_parser *p, const char *at, const char *proble
     return qdq_lex_fail(&p->lex, "%s '%s'", problem, name);
 }
 
-/* --- values of a graph ------------------------------------------------------------------------------------------ */
+/* --- values of a graph ------------------------------------------------------------------------ */
 
 static qdq_status find_or_add(qdq_text_parser *p, qdq_graph *g, const char *name, qdq_value **out)
 {
@@ -158,7 +159,7 @@ static qdq_status parse_infos(qdq_text_parser *p, qdq_graph *g)
     return qdq_lex_need(&p->lex, '>');
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------ */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 typedef struct spot {
     const char *name, *at;
@@ -322,11 +323,11 @@ static qdq_status resolve(qdq_text_parser *p)
     return QDQ_OK;
 }
 
-/* --- the header ------------------------------------------------------------------------------------------------- */
+/* --- the header ------------------------------------------------------------------------------- */
 
 /* Fields that the model does not know of are kept as wire bytes, as the reader of models does. */
-static qdq_status keep_field(qdq_text_parser *p, qdq_span *rest, unsigned field, bool is_int, int64_t number,
-                             qdq_span text)
+static qdq_status keep_field(qdq_text_parser *p, qdq_span *rest, unsigned field, bool is_int,
+                             int64_t number, qdq_span text)
 {
     unsigned char head[24], *bytes;
     uint64_t value = is_int ? (uint64_t)number : text.size;
@@ -359,18 +360,18 @@ static qdq_status parse_opset(qdq_text_parser *p, qdq_opset *set)
     return set->domain == NULL ? nomem(p) : parse_int(p, &set->version);
 }
 
-#define PARSE_OPSETS(p, list)                                                                                \
-    do {                                                                                                     \
-        qdq_opset set;                                                                                       \
-        NEED(p, '[');                                                                                        \
-        if (qdq_lex_match(&(p)->lex, ']'))                                                                   \
-            break;                                                                                           \
-        do {                                                                                                 \
-            QDQ_TRY(parse_opset(p, &set));                                                                   \
-            if (!QDQ_PUSH(&(p)->m->arena, (list), set))                                                      \
-                return nomem(p);                                                                             \
-        } while (qdq_lex_match(&(p)->lex, ','));                                                             \
-        NEED(p, ']');                                                                                        \
+#define PARSE_OPSETS(p, list)                                                                      \
+    do {                                                                                           \
+        qdq_opset set;                                                                             \
+        NEED(p, '[');                                                                              \
+        if (qdq_lex_match(&(p)->lex, ']'))                                                         \
+            break;                                                                                 \
+        do {                                                                                       \
+            QDQ_TRY(parse_opset(p, &set));                                                         \
+            if (!QDQ_PUSH(&(p)->m->arena, (list), set))                                            \
+                return nomem(p);                                                                   \
+        } while (qdq_lex_match(&(p)->lex, ','));                                                   \
+        NEED(p, ']');                                                                              \
     } while (0)
 
 static qdq_status parse_props(qdq_text_parser *p)
@@ -422,7 +423,8 @@ static qdq_status parse_model_key(qdq_text_parser *p, qdq_span key)
     else if (qdq_span_is(key, "producer_version"))
         m->producer_version = (const char *)s.data;
     else
-        return keep_field(p, &m->rest, qdq_span_is(key, "domain") ? DOMAIN : DOC_STRING, false, 0, s);
+        return keep_field(p, &m->rest, qdq_span_is(key, "domain") ? DOMAIN : DOC_STRING, false, 0,
+                          s);
     return QDQ_OK;
 }
 
@@ -439,7 +441,7 @@ static qdq_status parse_header(qdq_text_parser *p)
     return qdq_lex_need(&p->lex, '>');
 }
 
-/* --- functions -------------------------------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static qdq_status parse_function_key(qdq_text_parser *p, qdq_function *f, qdq_span key)
 {
@@ -521,7 +523,7 @@ static qdq_status parse_function(qdq_text_parser *p)
     return resolve(p);
 }
 
-/* --- the model -------------------------------------------------------------------------------------------------- */
+/* --- the model -------------------------------------------------------------------------------- */
 
 /* Without a header: opset 17, and version 1 of every other domain that is used. */
 static qdq_status import_domains(qdq_text_parser *p)
@@ -555,7 +557,8 @@ static qdq_status parse_model(qdq_text_parser *p)
     return has_header ? QDQ_OK : import_domains(p);
 }
 
-qdq_status qdq_text_parse(const char *text, size_t size, const char *name, qdq_model **out, qdq_error *err)
+qdq_status qdq_text_parse(const char *text, size_t size, const char *name, qdq_model **out,
+                          qdq_error *err)
 {
     qdq_text_parser p = {
         {name, text, text, text + size, NULL, err}, qdq_model_new(), QDQ_ARENA_INIT, {NULL, 0, 0}};

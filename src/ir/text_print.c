@@ -1,4 +1,5 @@
-/* text_print.c - the text form of a model: layout, names, nodes, graphs. Literals are in text_literal.c.
+/* text_print.c - the text form of a model: layout, names, nodes, graphs. Literals are in
+ * text_literal.c.
  *
  * The layout is part of the contract: tests compare it byte by byte (docs/text.md). */
 #include "base/fail.h"
@@ -26,7 +27,7 @@ static void indent(printer *p, int depth)
         qdq_buf_puts(p->out, "  ");
 }
 
-/* --- values ----------------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static void print_value(printer *p, const qdq_value *v)
 {
@@ -101,7 +102,7 @@ static qdq_status print_inits(printer *p, const qdq_graph *g, int depth)
     return QDQ_OK;
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------ */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static bool is_plain(const char *s)
 {
@@ -239,8 +240,8 @@ static qdq_status print_body(printer *p, const qdq_graph *g, int depth)
 static qdq_status print_graph(printer *p, const qdq_graph *g, int depth)
 {
     if (depth > QDQ_MAX_NESTING)
-        return qdq_fail(p->err, QDQ_E_UNSUPPORTED, "graph '%s': graphs are nested deeper than %d", g->name,
-                        QDQ_MAX_NESTING);
+        return qdq_fail(p->err, QDQ_E_UNSUPPORTED, "graph '%s': graphs are nested deeper than %d",
+                        g->name, QDQ_MAX_NESTING);
     qdq_print_name(p->out, g->name);
     qdq_buf_putc(p->out, ' ');
     QDQ_TRY(print_inputs(p, g));
@@ -249,7 +250,7 @@ static qdq_status print_graph(printer *p, const qdq_graph *g, int depth)
     return print_body(p, g, depth);
 }
 
-/* --- functions and the header ----------------------------------------------------------------------------------- */
+/* --- functions and the header ----------------------------------------------------------------- */
 
 static void print_opsets(printer *p, const qdq_opset *set, size_t n)
 {
@@ -335,11 +336,15 @@ static qdq_status print_model(printer *p, const qdq_model *m)
     return p->out->failed ? qdq_nomem(p->err) : QDQ_OK;
 }
 
-qdq_status qdq_text_print(const qdq_model *m, const qdq_text_opts *opts, qdq_buf *out, qdq_error *err)
+qdq_status qdq_text_print(const qdq_model *m, const qdq_text_opts *opts, qdq_buf *out,
+                          qdq_error *err)
 {
-    int64_t max = opts == NULL || opts->max_elements == 0 ? DEFAULT_MAX_ELEMENTS : opts->max_elements;
-    printer p = {
-        {out, QDQ_ARENA_INIT, max < 0 ? INT64_MAX : max}, out, err, opts != NULL && opts->with_types};
+    int64_t max =
+        opts == NULL || opts->max_elements == 0 ? DEFAULT_MAX_ELEMENTS : opts->max_elements;
+    printer p = {{out, QDQ_ARENA_INIT, max < 0 ? INT64_MAX : max},
+                 out,
+                 err,
+                 opts != NULL && opts->with_types};
     qdq_status st = print_model(&p, m);
 
     qdq_arena_free(&p.lit.scratch);

@@ -14,7 +14,7 @@ static qdq_status nomem(qdq_text_parser *p)
     return qdq_nomem(p->lex.err);
 }
 
-/* --- types ------------------------------------------------------------------------------------------------------ */
+/* --- types ------------------------------------------------------------------------------------ */
 
 static bool is_elem(qdq_span id, qdq_elem *e)
 {
@@ -50,7 +50,8 @@ static qdq_status parse_dim(qdq_text_parser *p, qdq_dim *dim)
         return qdq_parse_interned(p, &dim->param);
     QDQ_TRY(qdq_lex_number(&p->lex, &n));
     if (!qdq_number_int(&n, &dim->value) || dim->value < 0)
-        return qdq_lex_fail(&p->lex, "found a dimension that is no integer from 0 up in front of this");
+        return qdq_lex_fail(&p->lex,
+                            "found a dimension that is no integer from 0 up in front of this");
     return QDQ_OK;
 }
 
@@ -125,11 +126,11 @@ qdq_status qdq_parse_type(qdq_text_parser *p, int depth, const qdq_type **type)
     return qdq_lex_need(&p->lex, ')');
 }
 
-/* --- tensors ---------------------------------------------------------------------------------------------------- */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
 /* Fixed dimensions of a type; count is checked against overflow. */
-static qdq_status fixed_dims(qdq_text_parser *p, const qdq_type *type, const char *name, int64_t **dim,
-                             int64_t *count)
+static qdq_status fixed_dims(qdq_text_parser *p, const qdq_type *type, const char *name,
+                             int64_t **dim, int64_t *count)
 {
     *count = 1;
     if (type->rank < 0)
@@ -141,7 +142,8 @@ static qdq_status fixed_dims(qdq_text_parser *p, const qdq_type *type, const cha
         int64_t d = type->dim[i].value;
 
         if (d < 0)
-            return qdq_lex_fail(&p->lex, "tensor '%s' has data, but dimension %d is not a number", name, i);
+            return qdq_lex_fail(&p->lex, "tensor '%s' has data, but dimension %d is not a number",
+                                name, i);
         if (d != 0 && *count > INT64_MAX / d)
             return qdq_lex_fail(&p->lex, "tensor '%s' has more elements than can be counted", name);
         *count *= d;
@@ -166,14 +168,17 @@ static bool put_number(qdq_elem e, void *data, int64_t i, const qdq_number *n)
     if (qdq_elem_is_int(e))
         return qdq_number_int(n, &s) && qdq_elem_put_int(e, data, i, s);
     if (!n->is_float && e != QDQ_FLOAT && e != QDQ_DOUBLE) {
-        qdq_elem bits = qdq_elem_bits(e) == 16 ? QDQ_UINT16 : qdq_elem_bits(e) == 8 ? QDQ_UINT8 : QDQ_UINT4;
+        qdq_elem bits = qdq_elem_bits(e) == 16  ? QDQ_UINT16
+                        : qdq_elem_bits(e) == 8 ? QDQ_UINT8
+                                                : QDQ_UINT4;
 
         return qdq_number_int(n, &s) && qdq_elem_put_int(bits, data, i, s);
     }
     return qdq_number_double(n, &x) && qdq_elem_put_float(e, data, i, x);
 }
 
-static qdq_status parse_number(qdq_text_parser *p, qdq_elem e, const char *name, void *data, int64_t i)
+static qdq_status parse_number(qdq_text_parser *p, qdq_elem e, const char *name, void *data,
+                               int64_t i)
 {
     qdq_number n;
     qdq_span id;
@@ -195,7 +200,8 @@ static qdq_status parse_number(qdq_text_parser *p, qdq_elem e, const char *name,
 
 static qdq_status count_error(qdq_text_parser *p, const char *name, int64_t expected)
 {
-    return qdq_lex_fail(&p->lex, "tensor '%s': found %s values than its type has, expected %" PRId64, name,
+    return qdq_lex_fail(&p->lex,
+                        "tensor '%s': found %s values than its type has, expected %" PRId64, name,
                         qdq_lex_peek(&p->lex) == '}' ? "fewer" : "more", expected);
 }
 
@@ -220,7 +226,8 @@ static qdq_status parse_elements(qdq_text_parser *p, qdq_tensor *t, void *data, 
             QDQ_TRY(parse_number(p, e, name, data, i));
     }
     if (qdq_lex_peek(&p->lex) != '}')
-        return qdq_lex_peek(&p->lex) == ',' ? count_error(p, name, count) : qdq_lex_need(&p->lex, '}');
+        return qdq_lex_peek(&p->lex) == ',' ? count_error(p, name, count)
+                                            : qdq_lex_need(&p->lex, '}');
     return qdq_lex_need(&p->lex, '}');
 }
 
@@ -235,7 +242,8 @@ static qdq_status new_string_tensor(qdq_text_parser *p, const qdq_type *type, co
         return nomem(p);
     if (type->rank > 0)
         memcpy(copy, dim, (size_t)type->rank * sizeof *copy);
-    *t = (qdq_tensor){.name = "", .elem = QDQ_STRING, .rank = type->rank, .dim = copy, .count = count};
+    *t = (qdq_tensor){
+        .name = "", .elem = QDQ_STRING, .rank = type->rank, .dim = copy, .count = count};
     t->storage = QDQ_STORE_STRINGS;
     t->strings = *strings;
     *out = t;
@@ -243,7 +251,8 @@ static qdq_status new_string_tensor(qdq_text_parser *p, const qdq_type *type, co
 }
 
 /* Behind the name; a '=' there was taken, too. */
-qdq_status qdq_parse_tensor(qdq_text_parser *p, const qdq_type *type, const char *name, qdq_tensor **out)
+qdq_status qdq_parse_tensor(qdq_text_parser *p, const qdq_type *type, const char *name,
+                            qdq_tensor **out)
 {
     qdq_span *strings = NULL;
     int64_t count, *dim;
@@ -253,13 +262,13 @@ qdq_status qdq_parse_tensor(qdq_text_parser *p, const qdq_type *type, const char
     if (type->kind != QDQ_TYPE_TENSOR || type->elem == QDQ_UNDEFINED)
         return qdq_lex_fail(&p->lex, "'%s' has data, but no tensor type", name);
     if (qdq_lex_peek(&p->lex) == '.')
-        return qdq_lex_fail(&p->lex, "found '...', expected the data of tensor '%s', which was left out",
-                            name);
+        return qdq_lex_fail(
+            &p->lex, "found '...', expected the data of tensor '%s', which was left out", name);
     QDQ_TRY(fixed_dims(p, type, name, &dim, &count));
     NEED(p, '{');
     if (count > p->lex.end - p->lex.at)
-        return qdq_lex_fail(&p->lex, "tensor '%s': found less text than %" PRId64 " elements take", name,
-                            count);
+        return qdq_lex_fail(&p->lex, "tensor '%s': found less text than %" PRId64 " elements take",
+                            name, count);
     if (type->elem == QDQ_STRING)
         QDQ_TRY(new_string_tensor(p, type, dim, count, out, &strings));
     else
@@ -290,8 +299,8 @@ qdq_status qdq_parse_sparse(qdq_text_parser *p, const qdq_type *type, qdq_sparse
     QDQ_TRY(qdq_parse_type(p, 0, &part));
     QDQ_TRY(qdq_parse_tensor(p, part, "values", &t));
     if (t->elem != type->elem)
-        return qdq_lex_fail(&p->lex, "found values of %s in a sparse tensor of %s", qdq_elem_name(t->elem),
-                            qdq_elem_name(type->elem));
+        return qdq_lex_fail(&p->lex, "found values of %s in a sparse tensor of %s",
+                            qdq_elem_name(t->elem), qdq_elem_name(type->elem));
     s->values = t;
     NEED(p, ',');
     QDQ_TRY(qdq_parse_type(p, 0, &part));
@@ -300,7 +309,7 @@ qdq_status qdq_parse_sparse(qdq_text_parser *p, const qdq_type *type, qdq_sparse
     return qdq_lex_need(&p->lex, '}');
 }
 
-/* --- attributes ------------------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static qdq_attr_type single_of(qdq_attr_type t)
 {
@@ -364,8 +373,8 @@ static qdq_status parse_typed_value(qdq_text_parser *p, bool want_type, qdq_attr
 
     QDQ_TRY(qdq_parse_type(p, 0, &type));
     next = qdq_lex_peek(&p->lex);
-    if (want_type ||
-        (next != '{' && next != '=' && next != '"' && next != '.' && !qdq_lex_peek_id(&p->lex, &id))) {
+    if (want_type || (next != '{' && next != '=' && next != '"' && next != '.' &&
+                      !qdq_lex_peek_id(&p->lex, &id))) {
         one->type = QDQ_ATTR_TYPE;
         one->v.type = type;
         return QDQ_OK;
@@ -438,33 +447,35 @@ static qdq_status parse_single(qdq_text_parser *p, qdq_attr_type want, qdq_node 
     if (want == QDQ_ATTR_UNDEFINED || want == one->type)
         return QDQ_OK;
     p->lex.at = at;
-    return qdq_lex_fail(&p->lex, "found a value of type %s, expected %s", qdq_attr_type_name(one->type),
-                        qdq_attr_type_name(want));
+    return qdq_lex_fail(&p->lex, "found a value of type %s, expected %s",
+                        qdq_attr_type_name(one->type), qdq_attr_type_name(want));
 }
 
-#define COLLECT(p, kind, field, list_field)                                                                  \
-    do {                                                                                                     \
-        QDQ_VEC(kind) list = {NULL, 0, 0};                                                                   \
-        qdq_attr one = first;                                                                                \
-        for (;;) {                                                                                           \
-            if (!QDQ_PUSH(&(p)->m->arena, &list, one.v.field))                                               \
-                return nomem(p);                                                                             \
-            if (!qdq_lex_match(&(p)->lex, ','))                                                              \
-                break;                                                                                       \
-            QDQ_TRY(parse_single(p, first.type, owner, depth, &one));                                        \
-        }                                                                                                    \
-        a->v.list_field = list.at;                                                                           \
-        a->count = list.n;                                                                                   \
+#define COLLECT(p, kind, field, list_field)                                                        \
+    do {                                                                                           \
+        QDQ_VEC(kind) list = {NULL, 0, 0};                                                         \
+        qdq_attr one = first;                                                                      \
+        for (;;) {                                                                                 \
+            if (!QDQ_PUSH(&(p)->m->arena, &list, one.v.field))                                     \
+                return nomem(p);                                                                   \
+            if (!qdq_lex_match(&(p)->lex, ','))                                                    \
+                break;                                                                             \
+            QDQ_TRY(parse_single(p, first.type, owner, depth, &one));                              \
+        }                                                                                          \
+        a->v.list_field = list.at;                                                                 \
+        a->count = list.n;                                                                         \
     } while (0)
 
-/* Behind '['. All values of a list are of the type of the first, or of the one that was announced. */
+/* Behind '['. All values of a list are of the type of the first, or of the one that was
+ * announced. */
 static qdq_status parse_list(qdq_text_parser *p, qdq_node *owner, int depth, qdq_attr *a)
 {
     qdq_attr first = {.count = 1};
 
     if (qdq_lex_match(&p->lex, ']')) {
         if (a->type == QDQ_ATTR_UNDEFINED)
-            return qdq_lex_fail(&p->lex, "attribute '%s': an empty list needs a type, as in '%s: ints = []'",
+            return qdq_lex_fail(&p->lex,
+                                "attribute '%s': an empty list needs a type, as in '%s: ints = []'",
                                 a->name, a->name);
         a->count = 0;
         return QDQ_OK;
@@ -520,7 +531,8 @@ static qdq_status parse_attr_type(qdq_text_parser *p, qdq_attr_type *type)
     return qdq_lex_expected(&p->lex, "an attribute type");
 }
 
-qdq_status qdq_parse_attr(qdq_text_parser *p, const char *name, qdq_node *owner, int depth, qdq_attr **out)
+qdq_status qdq_parse_attr(qdq_text_parser *p, const char *name, qdq_node *owner, int depth,
+                          qdq_attr **out)
 {
     qdq_attr *a = qdq_arena_alloc(&p->m->arena, sizeof *a);
     qdq_attr_type type = QDQ_ATTR_UNDEFINED;
@@ -536,7 +548,8 @@ qdq_status qdq_parse_attr(qdq_text_parser *p, const char *name, qdq_node *owner,
     NEED(p, '=');
     if (qdq_lex_match(&p->lex, '@')) {
         if (type == QDQ_ATTR_UNDEFINED)
-            return qdq_lex_fail(&p->lex, "attribute '%s': a reference needs a type, as in '%s: int = @x'",
+            return qdq_lex_fail(&p->lex,
+                                "attribute '%s': a reference needs a type, as in '%s: int = @x'",
                                 name, name);
         return qdq_parse_interned(p, &a->ref);
     }

@@ -35,7 +35,8 @@ static const struct elem_info {
     [QDQ_UINT2] = {"uint2", 2},
     [QDQ_INT2] = {"int2", 2},
 };
-_Static_assert(sizeof elem_table / sizeof elem_table[0] == QDQ_ELEM_COUNT, "one line per element type");
+_Static_assert(sizeof elem_table / sizeof elem_table[0] == QDQ_ELEM_COUNT,
+               "one line per element type");
 
 /* Element types come from files: any number may arrive here. */
 static bool is_elem(qdq_elem e)
@@ -131,8 +132,8 @@ bool qdq_elem_is_int(qdq_elem e)
 
 bool qdq_elem_is_float(qdq_elem e)
 {
-    return is_elem(e) && !qdq_elem_is_int(e) && e != QDQ_UNDEFINED && e != QDQ_STRING && e != QDQ_COMPLEX64 &&
-           e != QDQ_COMPLEX128;
+    return is_elem(e) && !qdq_elem_is_int(e) && e != QDQ_UNDEFINED && e != QDQ_STRING &&
+           e != QDQ_COMPLEX64 && e != QDQ_COMPLEX128;
 }
 
 static const qdq_op_info op_table[] = {
@@ -154,7 +155,8 @@ const qdq_op_info *qdq_op_get_info(qdq_op op)
     return &op_table[(unsigned)op < (unsigned)QDQ_OP_COUNT ? op : QDQ_OP_UNKNOWN];
 }
 
-/* Called for every node of a file: binary search over ops.def, which is in strcmp order (a test looks). */
+/* Called for every node of a file: binary search over ops.def, which is in strcmp order (a test
+ * looks). */
 qdq_op qdq_op_find(const char *domain, const char *name)
 {
     int low = QDQ_OP_UNKNOWN + 1, high = QDQ_OP_COUNT;

@@ -10,7 +10,7 @@ typedef struct entry {
 } entry;
 
 static const entry entries[] = {
-#define FLOATS(ENUM, since, in16, out16, inb, outb)                                                          \
+#define FLOATS(ENUM, since, in16, out16, inb, outb)                                                \
     {QDQ_OP_##ENUM, (since), {(in16), (out16)}, {(inb), (outb)}},
 #include "onnx/float_types.def"
 #undef FLOATS

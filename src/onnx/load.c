@@ -1,4 +1,5 @@
-/* load.c - where the reader's bytes come from: a file, memory, or parts of both. It maps files and never looks inside. */
+/* load.c - where the reader's bytes come from: a file, memory, or parts of both. It maps files and
+ * never looks inside. */
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/name.h"
@@ -73,17 +74,20 @@ static qdq_status load_mapping(const load_from *from, const char *name, const qd
     return QDQ_OK;
 }
 
-static qdq_status check_size(uint64_t size, const char *name, const qdq_load_opts *opts, qdq_error *err)
+static qdq_status check_size(uint64_t size, const char *name, const qdq_load_opts *opts,
+                             qdq_error *err)
 {
     if (opts != NULL && opts->max_bytes != 0 && size > opts->max_bytes)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "%s: %" PRIu64 " bytes, at most %" PRIu64 " are allowed",
-                        name, size, opts->max_bytes);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "%s: %" PRIu64 " bytes, at most %" PRIu64 " are allowed", name, size,
+                        opts->max_bytes);
     if (size == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "%s: the file is empty, expected an ONNX model", name);
     return QDQ_OK;
 }
 
-qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model **out, qdq_error *err)
+qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model **out,
+                          qdq_error *err)
 {
     qdq_mapping *file;
     qdq_status st;
@@ -95,11 +99,12 @@ qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model
         qdq_mapping_unref(file);
         return st;
     }
-    return load_mapping(&(load_from){file, 0, qdq_mapping_size(file), NULL, 0}, path, opts, out, err);
+    return load_mapping(&(load_from){file, 0, qdq_mapping_size(file), NULL, 0}, path, opts, out,
+                        err);
 }
 
-qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name, const qdq_load_opts *opts,
-                                qdq_model **out, qdq_error *err)
+qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name,
+                                const qdq_load_opts *opts, qdq_model **out, qdq_error *err)
 {
     qdq_mapping *file;
 
@@ -112,7 +117,8 @@ qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name
 }
 
 qdq_status qdq_onnx_read_parts(const qdq_onnx_part *model, size_t offset, size_t size,
-                               const qdq_onnx_part *parts, size_t n, qdq_model **out, qdq_error *err)
+                               const qdq_onnx_part *parts, size_t n, qdq_model **out,
+                               qdq_error *err)
 {
     const size_t all = qdq_mapping_size(model->map);
 
@@ -120,8 +126,8 @@ qdq_status qdq_onnx_read_parts(const qdq_onnx_part *model, size_t offset, size_t
     if (size == 0 || offset > all || size > all - offset)
         return qdq_fail(err, QDQ_E_FORMAT, "%s: %zu bytes at %zu, expected a part of %zu bytes",
                         model->location, size, offset, all);
-    return load_mapping(&(load_from){qdq_mapping_ref(model->map), offset, size, parts, n}, model->location,
-                        NULL, out, err);
+    return load_mapping(&(load_from){qdq_mapping_ref(model->map), offset, size, parts, n},
+                        model->location, NULL, out, err);
 }
 
 /* Takes the file. */
@@ -137,7 +143,8 @@ static qdq_status read_tensor_file(qdq_mapping *file, const char *name, qdq_mode
         return qdq_nomem(err);
     }
     r.in = (qdq_wire_in){bytes.data, &r.scratch, &r.m->arena};
-    qdq_status st = qdq_model_hold(r.m, file) ? qdq_read_tensor(&r, bytes, &t, err) : qdq_nomem(err);
+    qdq_status st =
+        qdq_model_hold(r.m, file) ? qdq_read_tensor(&r, bytes, &t, err) : qdq_nomem(err);
     qdq_map_free(&r.external);
     qdq_arena_free(&r.scratch);
     if (st != QDQ_OK) {
@@ -149,7 +156,8 @@ static qdq_status read_tensor_file(qdq_mapping *file, const char *name, qdq_mode
     return QDQ_OK;
 }
 
-qdq_status qdq_onnx_read_tensor(const char *path, qdq_model **holder, const qdq_tensor **out, qdq_error *err)
+qdq_status qdq_onnx_read_tensor(const char *path, qdq_model **holder, const qdq_tensor **out,
+                                qdq_error *err)
 {
     qdq_mapping *file;
 
@@ -159,8 +167,8 @@ qdq_status qdq_onnx_read_tensor(const char *path, qdq_model **holder, const qdq_
     return read_tensor_file(file, path, holder, out, err);
 }
 
-qdq_status qdq_onnx_read_tensor_bytes(const void *data, size_t bytes, const char *name, qdq_model **holder,
-                                      const qdq_tensor **out, qdq_error *err)
+qdq_status qdq_onnx_read_tensor_bytes(const void *data, size_t bytes, const char *name,
+                                      qdq_model **holder, const qdq_tensor **out, qdq_error *err)
 {
     qdq_mapping *file = qdq_mapping_new_heap(bytes);
 

@@ -23,7 +23,8 @@ static bool is_ours(const qdq_wire_item *item, const char *prefix, qdq_arena *sc
 }
 
 /* The fields of `rest` up to the metadata, or behind it. */
-static void put_rest(qdq_wire_out *out, qdq_span rest, bool behind, const char *prefix, qdq_arena *scratch)
+static void put_rest(qdq_wire_out *out, qdq_span rest, bool behind, const char *prefix,
+                     qdq_arena *scratch)
 {
     qdq_wire_item item;
     size_t pos = 0;
@@ -36,7 +37,8 @@ static void put_rest(qdq_wire_out *out, qdq_span rest, bool behind, const char *
 static void put_props(qdq_wire_out *out, const qdq_prop *props, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const qdq_pb_prop pb = {.key = qdq_pb_text(props[i].key), .value = qdq_pb_text(props[i].value)};
+        const qdq_pb_prop pb = {.key = qdq_pb_text(props[i].key),
+                                .value = qdq_pb_text(props[i].value)};
         const qdq_wire_mark mark = qdq_wire_begin(out, FIELD_METADATA);
 
         qdq_wire_encode(out, &qdq_pb_prop_desc, &pb);
@@ -44,8 +46,8 @@ static void put_props(qdq_wire_out *out, const qdq_prop *props, size_t n)
     }
 }
 
-qdq_status qdq_node_set_props(qdq_node *n, const char *prefix, const qdq_prop *props, size_t n_props,
-                              qdq_error *err)
+qdq_status qdq_node_set_props(qdq_node *n, const char *prefix, const qdq_prop *props,
+                              size_t n_props, qdq_error *err)
 {
     qdq_wire_out out = {.bytes = QDQ_BUF_INIT(MOST_BYTES)};
     qdq_buf whole = QDQ_BUF_INIT(MOST_BYTES);
@@ -55,8 +57,9 @@ qdq_status qdq_node_set_props(qdq_node *n, const char *prefix, const qdq_prop *p
     put_props(&out, props, n_props);
     put_rest(&out, n->rest, true, prefix, &scratch);
     qdq_status st = qdq_wire_to_buf(&out, &whole, err);
-    unsigned char *copy =
-        st == QDQ_OK && whole.size > 0 ? qdq_arena_alloc(&n->graph->model->arena, whole.size) : NULL;
+    unsigned char *copy = st == QDQ_OK && whole.size > 0
+                              ? qdq_arena_alloc(&n->graph->model->arena, whole.size)
+                              : NULL;
     if (st == QDQ_OK && whole.size > 0 && copy == NULL)
         st = qdq_nomem(err);
     if (st == QDQ_OK) {

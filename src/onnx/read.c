@@ -10,9 +10,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- names ----------------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
-qdq_status qdq_read_name(qdq_reader *r, qdq_span text, const char *what, const char **out, qdq_error *err)
+qdq_status qdq_read_name(qdq_reader *r, qdq_span text, const char *what, const char **out,
+                         qdq_error *err)
 {
     if (text.size > 0 && memchr(text.data, '\0', text.size) != NULL)
         return qdq_fail(err, QDQ_E_FORMAT, "a NUL byte in %s '%s', expected text", what,
@@ -33,10 +34,10 @@ void *qdq_read_array(qdq_reader *r, size_t n, size_t elem_size)
     return qdq_arena_array(&r->m->arena, n == 0 ? 1 : n, elem_size);
 }
 
-/* --- graphs ------------------------------------------------------------------------------------------------------------ */
+/* --- graphs ----------------------------------------------------------------------------------- */
 
-static qdq_status decode_value_info(qdq_reader *r, qdq_span body, qdq_pb_value_info *pb, const char **name,
-                                    qdq_error *err)
+static qdq_status decode_value_info(qdq_reader *r, qdq_span body, qdq_pb_value_info *pb,
+                                    const char **name, qdq_error *err)
 {
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_value_info_desc, body, pb, err));
     QDQ_TRY(qdq_read_name(r, pb->name, "value name", name, err));
@@ -66,7 +67,8 @@ static qdq_status read_input(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_err
 
     QDQ_TRY(decode_value_info(r, body, &pb, &name, err));
     if (qdq_graph_resolve(g, name) != NULL)
-        return qdq_fail(err, QDQ_E_FORMAT, "input '%s' is already defined, expected a name of its own", name);
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "input '%s' is already defined, expected a name of its own", name);
     QDQ_TRY(read_info_type(r, &pb, name, &type, err));
     if ((v = qdq_graph_add_input(g, name, type)) == NULL)
         return qdq_nomem(err);
@@ -74,15 +76,17 @@ static qdq_status read_input(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_err
     return QDQ_OK;
 }
 
-/* The value that an initializer gives its data to: a new one, or an input, which it is the default of. */
+/* The value that an initializer gives its data to: a new one, or an input, which it is the default
+ * of. */
 static qdq_status initializer_place(qdq_graph *g, const char *name, qdq_value **v, qdq_error *err)
 {
     if (name[0] == '\0')
         return qdq_fail(err, QDQ_E_FORMAT, "an initializer without name");
     *v = qdq_graph_resolve(g, name);
-    if (*v != NULL && ((*v)->graph != g || !(*v)->is_input || (*v)->init != NULL || (*v)->sparse != NULL))
-        return qdq_fail(err, QDQ_E_FORMAT, "initializer '%s' is already defined, expected a name of its own",
-                        name);
+    if (*v != NULL &&
+        ((*v)->graph != g || !(*v)->is_input || (*v)->init != NULL || (*v)->sparse != NULL))
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "initializer '%s' is already defined, expected a name of its own", name);
     return QDQ_OK;
 }
 
@@ -98,7 +102,8 @@ static qdq_status read_initializer(qdq_reader *r, qdq_graph *g, qdq_span body, q
     return qdq_graph_add_init(g, t->name, t) != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status read_sparse_initializer(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_error *err)
+static qdq_status read_sparse_initializer(qdq_reader *r, qdq_graph *g, qdq_span body,
+                                          qdq_error *err)
 {
     qdq_sparse *s;
     qdq_value *v;
@@ -131,7 +136,8 @@ static qdq_status read_output(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_er
 
 static bool is_type_of(const qdq_type *type, const qdq_tensor *t)
 {
-    if (type == NULL || type->kind != QDQ_TYPE_TENSOR || type->elem != t->elem || type->rank != t->rank)
+    if (type == NULL || type->kind != QDQ_TYPE_TENSOR || type->elem != t->elem ||
+        type->rank != t->rank)
         return false;
     for (int i = 0; i < t->rank; i++)
         if (type->dim[i].value != t->dim[i])
@@ -139,8 +145,8 @@ static bool is_type_of(const qdq_type *type, const qdq_tensor *t)
     return true;
 }
 
-/* Value infos mostly come in the order of the values: the next few are looked at before the map is asked,
- * whose places are all over the memory in large graphs. */
+/* Value infos mostly come in the order of the values: the next few are looked at before the map is
+ * asked, whose places are all over the memory in large graphs. */
 static qdq_value *find_value(const qdq_graph *g, qdq_span name, size_t *next)
 {
     const qdq_map_value *place;
@@ -159,10 +165,10 @@ static qdq_value *find_value(const qdq_graph *g, qdq_span name, size_t *next)
     return place->ptr;
 }
 
-/* A type for a value inside the graph. *taken false: it says nothing that a value has a place for (the value is
- * not there, or has its type from elsewhere), but is to be kept. */
-static qdq_status read_value_info(qdq_reader *r, qdq_graph *g, qdq_span body, size_t *next, bool *taken,
-                                  qdq_error *err)
+/* A type for a value inside the graph. *taken false: it says nothing that a value has a place for
+ * (the value is not there, or has its type from elsewhere), but is to be kept. */
+static qdq_status read_value_info(qdq_reader *r, qdq_graph *g, qdq_span body, size_t *next,
+                                  bool *taken, qdq_error *err)
 {
     qdq_pb_value_info pb;
     const qdq_type *type;
@@ -240,8 +246,8 @@ static qdq_status read_value_infos(qdq_reader *r, qdq_graph *g, const qdq_wire_m
 
 typedef qdq_status read_fn(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_error *err);
 
-static qdq_status read_each(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSGS *list, read_fn *read,
-                            qdq_error *err)
+static qdq_status read_each(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSGS *list,
+                            read_fn *read, qdq_error *err)
 {
     qdq_arena_mark mark = qdq_arena_get_loop_mark(&r->scratch);
 
@@ -252,9 +258,10 @@ static qdq_status read_each(qdq_reader *r, qdq_graph *g, const qdq_wire_member_M
     return QDQ_OK;
 }
 
-/* The order matters: what nodes and outputs name must be there, and value infos come last, so that they do
- * not take the place of what inputs, initializers and outputs say. */
-static qdq_status fill_graph(qdq_reader *r, qdq_graph *g, const qdq_pb_graph *pb, int depth, qdq_error *err)
+/* The order matters: what nodes and outputs name must be there, and value infos come last, so that
+ * they do not take the place of what inputs, initializers and outputs say. */
+static qdq_status fill_graph(qdq_reader *r, qdq_graph *g, const qdq_pb_graph *pb, int depth,
+                             qdq_error *err)
 {
     g->rest = pb->head.rest;
     QDQ_TRY(read_each(r, g, &pb->input, read_input, err));
@@ -287,7 +294,7 @@ qdq_status qdq_read_graph(qdq_reader *r, qdq_node *node, qdq_span body, int dept
     return st;
 }
 
-/* --- functions --------------------------------------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static qdq_status read_opset(qdq_reader *r, qdq_span body, qdq_opset *set, qdq_error *err)
 {
@@ -301,8 +308,8 @@ static qdq_status read_opset(qdq_reader *r, qdq_span body, qdq_opset *set, qdq_e
 }
 
 /* Some exporters import a domain twice, as "" and as "ai.onnx": once is enough if they agree. */
-static qdq_status read_opsets(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_opset **at, size_t *n,
-                              qdq_error *err)
+static qdq_status read_opsets(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_opset **at,
+                              size_t *n, qdq_error *err)
 {
     qdq_opset *sets = qdq_read_array(r, from->n, sizeof *sets);
 
@@ -317,7 +324,8 @@ static qdq_status read_opsets(qdq_reader *r, const qdq_wire_member_MSGS *from, q
             k++;
         if (sets[k].version != set->version)
             return qdq_fail(err, QDQ_E_FORMAT,
-                            "domain '%s' is imported in versions %" PRId64 " and %" PRId64 ", expected one",
+                            "domain '%s' is imported in versions %" PRId64 " and %" PRId64
+                            ", expected one",
                             set->domain, sets[k].version, set->version);
         if (k == *n)
             (*n)++;
@@ -328,8 +336,8 @@ static qdq_status read_opsets(qdq_reader *r, const qdq_wire_member_MSGS *from, q
     return QDQ_OK;
 }
 
-static qdq_status read_function_io(qdq_reader *r, qdq_graph *g, const qdq_pb_function *pb, int depth,
-                                   qdq_span *rest, qdq_error *err)
+static qdq_status read_function_io(qdq_reader *r, qdq_graph *g, const qdq_pb_function *pb,
+                                   int depth, qdq_span *rest, qdq_error *err)
 {
     const char *name;
     qdq_value *v;
@@ -337,7 +345,8 @@ static qdq_status read_function_io(qdq_reader *r, qdq_graph *g, const qdq_pb_fun
     for (size_t i = 0; i < pb->input.n; i++) {
         QDQ_TRY(qdq_read_name(r, pb->input.at[i], "input name", &name, err));
         if (name[0] == '\0' || qdq_graph_find(g, name) != NULL)
-            return qdq_fail(err, QDQ_E_FORMAT, "input %zu '%s', expected a name of its own", i, name);
+            return qdq_fail(err, QDQ_E_FORMAT, "input %zu '%s', expected a name of its own", i,
+                            name);
         if (qdq_graph_add_input(g, name, NULL) == NULL)
             return qdq_nomem(err);
     }
@@ -352,7 +361,8 @@ static qdq_status read_function_io(qdq_reader *r, qdq_graph *g, const qdq_pb_fun
     return read_value_infos(r, g, &pb->value_info, QDQ_PB_function_value_info, rest, err);
 }
 
-static qdq_status fill_function(qdq_reader *r, qdq_function *f, const qdq_pb_function *pb, qdq_error *err)
+static qdq_status fill_function(qdq_reader *r, qdq_function *f, const qdq_pb_function *pb,
+                                qdq_error *err)
 {
     f->rest = pb->head.rest;
     for (size_t i = 0; i < pb->attribute.n; i++) {
@@ -413,14 +423,14 @@ static qdq_status read_functions(qdq_reader *r, const qdq_wire_member_MSGS *list
             !QDQ_PUSH(&r->m->arena, &r->m->functions, f))
             st = qdq_nomem(err);
         else if (!is_new)
-            st = qdq_fail(err, QDQ_E_FORMAT, "function '%s' of domain '%s' is defined twice", f->name,
-                          f->domain);
+            st = qdq_fail(err, QDQ_E_FORMAT, "function '%s' of domain '%s' is defined twice",
+                          f->name, f->domain);
     }
     qdq_map_free(&names);
     return st;
 }
 
-/* --- models ------------------------------------------------------------------------------------------------------------ */
+/* --- models ----------------------------------------------------------------------------------- */
 
 static qdq_status read_prop(qdq_reader *r, qdq_span body, bool *taken, qdq_error *err)
 {
@@ -464,7 +474,8 @@ qdq_status qdq_read_model(qdq_reader *r, qdq_span bytes, qdq_error *err)
     if (pb.graph.n == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "no graph, expected an ONNX model");
     if (pb.ir_version.v < 1)
-        return qdq_fail(err, QDQ_E_FORMAT, "ir_version is %" PRId64 ", expected 1 or more", pb.ir_version.v);
+        return qdq_fail(err, QDQ_E_FORMAT, "ir_version is %" PRId64 ", expected 1 or more",
+                        pb.ir_version.v);
     m->ir_version = pb.ir_version.v;
     m->rest = pb.head.rest;
     QDQ_TRY(qdq_read_name(r, pb.producer_name, "producer_name", &m->producer_name, err));

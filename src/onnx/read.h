@@ -25,11 +25,13 @@ typedef struct qdq_reader {
     qdq_seen_type seen[QDQ_SEEN_TYPES];
 } qdq_reader;
 
-/* Messages name the place in this many graphs around it; deeper ones would leave no room for the reason. */
+/* Messages name the place in this many graphs around it; deeper ones would leave no room for the
+ * reason. */
 enum { QDQ_READ_PLACES = 6 };
 
 /* Text from the file, interned; `what` stands for it in messages. Text that is not there is "". */
-qdq_status qdq_read_name(qdq_reader *r, qdq_span text, const char *what, const char **out, qdq_error *err);
+qdq_status qdq_read_name(qdq_reader *r, qdq_span text, const char *what, const char **out,
+                         qdq_error *err);
 
 /* The same for domains: "ai.onnx" is another spelling of "". */
 qdq_status qdq_read_domain(qdq_reader *r, qdq_span text, const char **out, qdq_error *err);
@@ -37,12 +39,13 @@ qdq_status qdq_read_domain(qdq_reader *r, qdq_span text, const char **out, qdq_e
 /* A zeroed array of n elements in the model's arena; for n == 0, too. */
 void *qdq_read_array(qdq_reader *r, size_t n, size_t elem_size);
 
-qdq_status qdq_read_type(qdq_reader *r, qdq_span body, int depth, const qdq_type **out, qdq_error *err);
+qdq_status qdq_read_type(qdq_reader *r, qdq_span body, int depth, const qdq_type **out,
+                         qdq_error *err);
 qdq_status qdq_read_tensor(qdq_reader *r, qdq_span body, qdq_tensor **out, qdq_error *err);
 qdq_status qdq_read_sparse(qdq_reader *r, qdq_span body, qdq_sparse **out, qdq_error *err);
 
-/* `node` owns the attribute's graphs; NULL (defaults of function attributes): graphs are refused. `depth`
- * counts the graphs around. */
+/* `node` owns the attribute's graphs; NULL (defaults of function attributes): graphs are refused.
+ * `depth` counts the graphs around. */
 qdq_status qdq_read_attr(qdq_reader *r, qdq_node *node, qdq_span body, int depth, qdq_attr **out,
                          qdq_error *err);
 

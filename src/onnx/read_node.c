@@ -1,6 +1,7 @@
-/* read_node.c - NodeProto and AttributeProto -> nodes. Nodes may stand in any order: one that names what is not
- * there yet, or has a subgraph (which may name anything of the graphs around), gets its inputs and attributes
- * in a second pass. Whether the nodes can be sorted is the verifier's question. */
+/* read_node.c - NodeProto and AttributeProto -> nodes. Nodes may stand in any order: one that names
+ * what is not there yet, or has a subgraph (which may name anything of the graphs around), gets its
+ * inputs and attributes in a second pass. Whether the nodes can be sorted is the verifier's
+ * question. */
 #include "onnx/read.h"
 #include "base/fail.h"
 #include "ir/edit.h"
@@ -9,9 +10,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- attributes ------------------------------------------------------------------------------------------------------ */
+/* --- attributes ------------------------------------------------------------------------------- */
 
-/* Field of the value of each attribute type: what the other types' fields hold is kept in `rest`. */
+/* Field of the value of each attribute type: what the other types' fields hold is kept in
+ * `rest`. */
 static unsigned value_field(qdq_attr_type type)
 {
     switch (type) {
@@ -53,14 +55,17 @@ static unsigned value_field(qdq_attr_type type)
 static unsigned filled_types(const qdq_pb_attr *pb)
 {
     return (unsigned)pb->f.has << QDQ_ATTR_FLOAT | (unsigned)pb->i.has << QDQ_ATTR_INT |
-           (unsigned)(pb->s.data != NULL) << QDQ_ATTR_STRING | (unsigned)(pb->t.n > 0) << QDQ_ATTR_TENSOR |
-           (unsigned)(pb->g.n > 0) << QDQ_ATTR_GRAPH | (unsigned)(pb->floats.n > 0) << QDQ_ATTR_FLOATS |
-           (unsigned)(pb->ints.n > 0) << QDQ_ATTR_INTS | (unsigned)(pb->strings.n > 0) << QDQ_ATTR_STRINGS |
+           (unsigned)(pb->s.data != NULL) << QDQ_ATTR_STRING |
+           (unsigned)(pb->t.n > 0) << QDQ_ATTR_TENSOR | (unsigned)(pb->g.n > 0) << QDQ_ATTR_GRAPH |
+           (unsigned)(pb->floats.n > 0) << QDQ_ATTR_FLOATS |
+           (unsigned)(pb->ints.n > 0) << QDQ_ATTR_INTS |
+           (unsigned)(pb->strings.n > 0) << QDQ_ATTR_STRINGS |
            (unsigned)(pb->tensors.n > 0) << QDQ_ATTR_TENSORS |
            (unsigned)(pb->graphs.n > 0) << QDQ_ATTR_GRAPHS |
            (unsigned)(pb->sparse_tensor.n > 0) << QDQ_ATTR_SPARSE |
            (unsigned)(pb->sparse_tensors.n > 0) << QDQ_ATTR_SPARSES |
-           (unsigned)(pb->tp.n > 0) << QDQ_ATTR_TYPE | (unsigned)(pb->type_protos.n > 0) << QDQ_ATTR_TYPES;
+           (unsigned)(pb->tp.n > 0) << QDQ_ATTR_TYPE |
+           (unsigned)(pb->type_protos.n > 0) << QDQ_ATTR_TYPES;
 }
 
 /* IR versions before 2 had no `type`: the one field that is filled tells it. */
@@ -75,8 +80,8 @@ static qdq_attr_type type_of(const qdq_pb_attr *pb, unsigned filled)
     return QDQ_ATTR_UNDEFINED;
 }
 
-static qdq_status copy_array(qdq_reader *r, const void *from, size_t n, size_t size, const void **out,
-                             size_t *count, qdq_error *err)
+static qdq_status copy_array(qdq_reader *r, const void *from, size_t n, size_t size,
+                             const void **out, size_t *count, qdq_error *err)
 {
     void *copy = qdq_read_array(r, n, size);
 
@@ -89,7 +94,8 @@ static qdq_status copy_array(qdq_reader *r, const void *from, size_t n, size_t s
     return QDQ_OK;
 }
 
-static qdq_status read_tensors(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_attr *a, qdq_error *err)
+static qdq_status read_tensors(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_attr *a,
+                               qdq_error *err)
 {
     const qdq_tensor **list = qdq_read_array(r, from->n, sizeof *list);
 
@@ -105,7 +111,8 @@ static qdq_status read_tensors(qdq_reader *r, const qdq_wire_member_MSGS *from, 
     return QDQ_OK;
 }
 
-static qdq_status read_sparses(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_attr *a, qdq_error *err)
+static qdq_status read_sparses(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_attr *a,
+                               qdq_error *err)
 {
     const qdq_sparse **list = qdq_read_array(r, from->n, sizeof *list);
 
@@ -121,7 +128,8 @@ static qdq_status read_sparses(qdq_reader *r, const qdq_wire_member_MSGS *from, 
     return QDQ_OK;
 }
 
-static qdq_status read_types(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_attr *a, qdq_error *err)
+static qdq_status read_types(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_attr *a,
+                             qdq_error *err)
 {
     const qdq_type **list = qdq_read_array(r, from->n, sizeof *list);
 
@@ -134,8 +142,8 @@ static qdq_status read_types(qdq_reader *r, const qdq_wire_member_MSGS *from, qd
     return QDQ_OK;
 }
 
-static qdq_status read_graphs(qdq_reader *r, qdq_node *node, int depth, const qdq_wire_member_MSGS *from,
-                              qdq_attr *a, qdq_error *err)
+static qdq_status read_graphs(qdq_reader *r, qdq_node *node, int depth,
+                              const qdq_wire_member_MSGS *from, qdq_attr *a, qdq_error *err)
 {
     qdq_graph **list = qdq_read_array(r, from->n, sizeof *list);
 
@@ -151,11 +159,12 @@ static qdq_status read_graphs(qdq_reader *r, qdq_node *node, int depth, const qd
 /* A single message: exactly one, which `filled` has not told yet when the type was given. */
 static qdq_status want_message(const qdq_wire_member_MSG *m, qdq_error *err)
 {
-    return m->n == 1 ? QDQ_OK : qdq_fail(err, QDQ_E_FORMAT, "no value, expected one of the declared type");
+    return m->n == 1 ? QDQ_OK
+                     : qdq_fail(err, QDQ_E_FORMAT, "no value, expected one of the declared type");
 }
 
-static qdq_status read_value(qdq_reader *r, qdq_node *node, int depth, const qdq_pb_attr *pb, qdq_attr *a,
-                             qdq_error *err)
+static qdq_status read_value(qdq_reader *r, qdq_node *node, int depth, const qdq_pb_attr *pb,
+                             qdq_attr *a, qdq_error *err)
 {
     qdq_tensor *t = NULL;
     qdq_sparse *s = NULL;
@@ -192,7 +201,8 @@ static qdq_status read_value(qdq_reader *r, qdq_node *node, int depth, const qdq
         a->v.ints = list;
         return QDQ_OK;
     case QDQ_ATTR_STRINGS:
-        QDQ_TRY(copy_array(r, pb->strings.at, pb->strings.n, sizeof(qdq_span), &list, &a->count, err));
+        QDQ_TRY(
+            copy_array(r, pb->strings.at, pb->strings.n, sizeof(qdq_span), &list, &a->count, err));
         a->v.strings = list;
         return QDQ_OK;
     case QDQ_ATTR_TENSORS:
@@ -215,10 +225,11 @@ static qdq_status read_value(qdq_reader *r, qdq_node *node, int depth, const qdq
     return QDQ_OK;
 }
 
-/* What the struct does not hold goes to `rest`: unknown fields, and values of other types than the declared
- * one; of a type that we do not know, or of a reference to a function's attribute, all values. */
-static qdq_status keep_rest(qdq_reader *r, const qdq_pb_attr *pb, unsigned filled, qdq_span body, qdq_attr *a,
-                            qdq_error *err)
+/* What the struct does not hold goes to `rest`: unknown fields, and values of other types than the
+ * declared one; of a type that we do not know, or of a reference to a function's attribute, all
+ * values. */
+static qdq_status keep_rest(qdq_reader *r, const qdq_pb_attr *pb, unsigned filled, qdq_span body,
+                            qdq_attr *a, qdq_error *err)
 {
     uint32_t numbers = ~qdq_pb_attr_desc.known;
     bool has_value = a->type != QDQ_ATTR_UNDEFINED && a->ref == NULL;
@@ -235,8 +246,8 @@ static qdq_status keep_rest(qdq_reader *r, const qdq_pb_attr *pb, unsigned fille
     return qdq_wire_gather(body, numbers, &r->m->arena, &a->rest, err);
 }
 
-static qdq_status fill_attr(qdq_reader *r, qdq_node *node, const qdq_pb_attr *pb, qdq_span body, int depth,
-                            qdq_attr *a, qdq_error *err)
+static qdq_status fill_attr(qdq_reader *r, qdq_node *node, const qdq_pb_attr *pb, qdq_span body,
+                            int depth, qdq_attr *a, qdq_error *err)
 {
     unsigned filled = filled_types(pb);
 
@@ -270,10 +281,10 @@ qdq_status qdq_read_attr(qdq_reader *r, qdq_node *node, qdq_span body, int depth
     return st;
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
-/* One after the other into the slots that the node already has, so that a name that comes twice meets itself
- * in the graph. */
+/* One after the other into the slots that the node already has, so that a name that comes twice
+ * meets itself in the graph. */
 static qdq_status add_outputs(qdq_reader *r, qdq_node *node, const qdq_wire_member_TEXTS *texts,
                               qdq_error *err)
 {
@@ -285,8 +296,8 @@ static qdq_status add_outputs(qdq_reader *r, qdq_node *node, const qdq_wire_memb
             continue;
         QDQ_TRY(qdq_read_name(r, texts->at[i], "output name", &name, err));
         if (qdq_name_of(name)->n_value > 0 && qdq_graph_resolve(node->graph, name) != NULL)
-            return qdq_fail(err, QDQ_E_FORMAT, "output '%s' is already defined, expected a name of its own",
-                            name);
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "output '%s' is already defined, expected a name of its own", name);
         if ((v = qdq_graph_add_value(node->graph, name, NULL)) == NULL)
             return qdq_nomem(err);
         v->producer = node;
@@ -296,7 +307,8 @@ static qdq_status add_outputs(qdq_reader *r, qdq_node *node, const qdq_wire_memb
     return QDQ_OK;
 }
 
-static qdq_status add_node(qdq_reader *r, qdq_graph *g, const qdq_pb_node *pb, qdq_node **out, qdq_error *err)
+static qdq_status add_node(qdq_reader *r, qdq_graph *g, const qdq_pb_node *pb, qdq_node **out,
+                           qdq_error *err)
 {
     const char *type, *name, *domain, *overload;
 
@@ -308,8 +320,8 @@ static qdq_status add_node(qdq_reader *r, qdq_graph *g, const qdq_pb_node *pb, q
         return qdq_fail(err, QDQ_E_FORMAT, "no operator type");
     if (pb->input.n > INT32_MAX || pb->output.n > INT32_MAX)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "more than 2^31 inputs or outputs");
-    *out =
-        qdq_graph_add_node(g, NULL, domain, type, name, (uint32_t)pb->input.n, (uint32_t)pb->output.n, NULL);
+    *out = qdq_graph_add_node(g, NULL, domain, type, name, (uint32_t)pb->input.n,
+                              (uint32_t)pb->output.n, NULL);
     if (*out == NULL)
         return qdq_nomem(err);
     (*out)->overload = overload;
@@ -339,10 +351,11 @@ static qdq_status connect_node(qdq_reader *r, qdq_node *node, const qdq_pb_node 
         if (name.size == 0)
             continue;
         if ((v = resolve(node->graph, name)) == NULL)
-            return qdq_fail(err, QDQ_E_FORMAT,
-                            "input %zu '%.*s' is not defined, expected the name of an input, an initializer "
-                            "or an output",
-                            i, (int)(name.size > 200 ? 200 : name.size), (const char *)name.data);
+            return qdq_fail(
+                err, QDQ_E_FORMAT,
+                "input %zu '%.*s' is not defined, expected the name of an input, an initializer "
+                "or an output",
+                i, (int)(name.size > 200 ? 200 : name.size), (const char *)name.data);
         qdq_node_set_in(node, (uint32_t)i, v);
     }
     for (size_t i = 0; i < pb->attribute.n; i++) {
@@ -369,14 +382,16 @@ static bool must_wait(const qdq_graph *g, const qdq_pb_node *pb)
 }
 
 /* "node 2 ('conv1')", or "node 2 (Conv)" without a name. */
-static qdq_status within_node(const qdq_pb_node *pb, size_t index, int depth, qdq_status st, qdq_error *err)
+static qdq_status within_node(const qdq_pb_node *pb, size_t index, int depth, qdq_status st,
+                              qdq_error *err)
 {
     qdq_span text = pb->name.size > 0 ? pb->name : pb->op_type;
     const char *quote = pb->name.size > 0 ? "'" : "";
 
     if (depth >= QDQ_READ_PLACES)
         return st;
-    return qdq_within(err, st, "node %zu (%s%.*s%s)", index, quote, (int)(text.size > 200 ? 200 : text.size),
+    return qdq_within(err, st, "node %zu (%s%.*s%s)", index, quote,
+                      (int)(text.size > 200 ? 200 : text.size),
                       text.data == NULL ? "" : (const char *)text.data, quote);
 }
 

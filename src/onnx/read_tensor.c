@@ -1,7 +1,8 @@
 /* read_tensor.c - TensorProto and SparseTensorProto -> qdq_tensor, external data included.
  *
- * Tensor bytes are not read: raw data stays where it is in the mapping, typed fields stay in wire form. What
- * is checked here is that there are as many bytes as the shape needs, so that nobody later has to. */
+ * Tensor bytes are not read: raw data stays where it is in the mapping, typed fields stay in wire
+ * form. What is checked here is that there are as many bytes as the shape needs, so that nobody
+ * later has to. */
 #include "onnx/read.h"
 #include "base/fail.h"
 #include "ir/edit.h"
@@ -9,10 +10,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- shape --------------------------------------------------------------------------------------------------------- */
+/* --- shape ------------------------------------------------------------------------------------ */
 
-static qdq_status read_dims(qdq_reader *r, const qdq_wire_member_INTS *dims, int *rank, const int64_t **dim,
-                            int64_t *count, qdq_error *err)
+static qdq_status read_dims(qdq_reader *r, const qdq_wire_member_INTS *dims, int *rank,
+                            const int64_t **dim, int64_t *count, qdq_error *err)
 {
     int64_t *copy;
 
@@ -36,7 +37,7 @@ static qdq_status read_dims(qdq_reader *r, const qdq_wire_member_INTS *dims, int
     return QDQ_OK;
 }
 
-/* --- external data ------------------------------------------------------------------------------------------------- */
+/* --- external data ---------------------------------------------------------------------------- */
 
 typedef struct external_ref {
     const char *location; /* interned */
@@ -49,13 +50,14 @@ static qdq_status parse_number(const char *key, qdq_span text, uint64_t *out, qd
     uint64_t v = 0;
 
     if (text.size == 0)
-        return qdq_fail(err, QDQ_E_FORMAT, "external data: %s is empty, expected a decimal number", key);
+        return qdq_fail(err, QDQ_E_FORMAT, "external data: %s is empty, expected a decimal number",
+                        key);
     for (size_t i = 0; i < text.size; i++) {
         unsigned digit = (unsigned)text.data[i] - '0';
         if (digit > 9 || v > (UINT64_MAX - digit) / 10)
             return qdq_fail(err, QDQ_E_FORMAT,
-                            "external data: %s is '%.*s', expected a decimal number of 64 bits", key,
-                            (int)(text.size > 40 ? 40 : text.size), (const char *)text.data);
+                            "external data: %s is '%.*s', expected a decimal number of 64 bits",
+                            key, (int)(text.size > 40 ? 40 : text.size), (const char *)text.data);
         v = v * 10 + digit;
     }
     *out = v;
@@ -68,8 +70,8 @@ static bool span_is(qdq_span s, const char *text)
 }
 
 /* Keys that we do not know ("checksum") say nothing that reading needs. */
-static qdq_status read_external_ref(qdq_reader *r, const qdq_wire_member_MSGS *entries, external_ref *ref,
-                                    qdq_error *err)
+static qdq_status read_external_ref(qdq_reader *r, const qdq_wire_member_MSGS *entries,
+                                    external_ref *ref, qdq_error *err)
 {
     *ref = (external_ref){NULL, 0, 0, false};
     for (size_t i = 0; i < entries->n; i++) {
@@ -91,7 +93,8 @@ static qdq_status read_external_ref(qdq_reader *r, const qdq_wire_member_MSGS *e
     return QDQ_OK;
 }
 
-static qdq_status open_external(qdq_reader *r, const char *location, qdq_mapping **out, qdq_error *err)
+static qdq_status open_external(qdq_reader *r, const char *location, qdq_mapping **out,
+                                qdq_error *err)
 {
     const qdq_map_value *known = qdq_map_get(&r->external, location);
     qdq_map_value *place;
@@ -102,9 +105,10 @@ static qdq_status open_external(qdq_reader *r, const char *location, qdq_mapping
         return QDQ_OK;
     }
     if (r->external_dir == NULL)
-        return qdq_fail(err, QDQ_E_FORMAT,
-                        "external data in '%s', but the model comes from memory and no folder was given",
-                        location);
+        return qdq_fail(
+            err, QDQ_E_FORMAT,
+            "external data in '%s', but the model comes from memory and no folder was given",
+            location);
     QDQ_TRY(qdq_mapping_open_below(r->external_dir, location, &map, err));
     if (!qdq_model_hold(r->m, map) || (place = qdq_map_put(&r->external, location, NULL)) == NULL)
         return qdq_nomem(err);
@@ -124,11 +128,12 @@ static qdq_status set_external(qdq_reader *r, const qdq_pb_tensor *pb, qdq_tenso
     QDQ_TRY(open_external(r, ref.location, &map, err));
     if (ref.has_length && ref.length != bytes)
         return qdq_fail(err, QDQ_E_FORMAT,
-                        "external data '%s': length is %" PRIu64 " bytes, the shape needs %zu", ref.location,
-                        ref.length, bytes);
+                        "external data '%s': length is %" PRIu64 " bytes, the shape needs %zu",
+                        ref.location, ref.length, bytes);
     if (ref.offset > qdq_mapping_size(map) || bytes > qdq_mapping_size(map) - ref.offset)
         return qdq_fail(err, QDQ_E_FORMAT,
-                        "external data '%s': offset %" PRIu64 " and length %zu reach beyond the end of the "
+                        "external data '%s': offset %" PRIu64
+                        " and length %zu reach beyond the end of the "
                         "file (%zu bytes)",
                         ref.location, ref.offset, bytes, qdq_mapping_size(map));
     t->storage = QDQ_STORE_BYTES;
@@ -139,9 +144,10 @@ static qdq_status set_external(qdq_reader *r, const qdq_pb_tensor *pb, qdq_tenso
     return QDQ_OK;
 }
 
-/* --- data inside the file -------------------------------------------------------------------------------------------- */
+/* --- data inside the file --------------------------------------------------------------------- */
 
-/* The typed field that ONNX wants for an element type, and how many numbers in it make how many elements. */
+/* The typed field that ONNX wants for an element type, and how many numbers in it make how many
+ * elements. */
 typedef struct typed_field {
     unsigned number;         /* 0: the type has none */
     unsigned per_entry, per; /* `per_entry` elements in `per` numbers */
@@ -231,7 +237,8 @@ static qdq_status set_typed(qdq_reader *r, const qdq_pb_tensor *pb, qdq_tensor *
 {
     typed_field field = field_of(t->elem);
     size_t found = count_of(pb, field.number);
-    uint64_t need = (uint64_t)t->count / field.per_entry + ((uint64_t)t->count % field.per_entry != 0);
+    uint64_t need =
+        (uint64_t)t->count / field.per_entry + ((uint64_t)t->count % field.per_entry != 0);
 
     if (found != total)
         return qdq_fail(err, QDQ_E_FORMAT, "data in a field that does not fit element type %s",
@@ -252,11 +259,13 @@ static qdq_status set_data(qdq_reader *r, const qdq_pb_tensor *pb, qdq_tensor *t
     size_t bytes = 0;
 
     if (t->elem != QDQ_STRING && !qdq_elem_bytes(t->elem, t->count, &bytes))
-        return qdq_fail(err, QDQ_E_FORMAT, "%" PRId64 " elements of type %s overflow the address space",
-                        t->count, qdq_elem_name(t->elem));
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "%" PRId64 " elements of type %s overflow the address space", t->count,
+                        qdq_elem_name(t->elem));
     if (pb->data_location.v == 1) {
         if (total > 0 || pb->raw_data.size > 0)
-            return qdq_fail(err, QDQ_E_FORMAT, "both external data and data in the file, expected one");
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "both external data and data in the file, expected one");
         return set_external(r, pb, t, bytes, err);
     }
     t->owner = r->file;
@@ -267,7 +276,8 @@ static qdq_status set_data(qdq_reader *r, const qdq_pb_tensor *pb, qdq_tensor *t
     if (t->elem == QDQ_STRING)
         return qdq_fail(err, QDQ_E_FORMAT, "strings as raw data, expected string_data");
     if (pb->raw_data.size != bytes)
-        return qdq_fail(err, QDQ_E_FORMAT, "%zu bytes of raw data, %" PRId64 " elements of type %s need %zu",
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "%zu bytes of raw data, %" PRId64 " elements of type %s need %zu",
                         pb->raw_data.size, t->count, qdq_elem_name(t->elem), bytes);
     t->storage = QDQ_STORE_BYTES;
     t->bytes = pb->raw_data;
@@ -277,15 +287,17 @@ static qdq_status set_data(qdq_reader *r, const qdq_pb_tensor *pb, qdq_tensor *t
 static qdq_status fill_tensor(qdq_reader *r, const qdq_pb_tensor *pb, qdq_tensor *t, qdq_error *err)
 {
     if (pb->data_type.v <= 0)
-        return qdq_fail(err, QDQ_E_FORMAT, "element type %" PRId64 ", expected 1 to %d", pb->data_type.v,
-                        QDQ_ELEM_COUNT - 1);
-    if (pb->data_type.v >= QDQ_ELEM_COUNT)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "element type %" PRId64 " is not known, 1 to %d are",
+        return qdq_fail(err, QDQ_E_FORMAT, "element type %" PRId64 ", expected 1 to %d",
                         pb->data_type.v, QDQ_ELEM_COUNT - 1);
+    if (pb->data_type.v >= QDQ_ELEM_COUNT)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "element type %" PRId64 " is not known, 1 to %d are", pb->data_type.v,
+                        QDQ_ELEM_COUNT - 1);
     if (pb->segment.n > 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "a tensor in segments");
     if (pb->data_location.v < 0 || pb->data_location.v > 1)
-        return qdq_fail(err, QDQ_E_FORMAT, "data location %" PRId64 ", expected 0 or 1", pb->data_location.v);
+        return qdq_fail(err, QDQ_E_FORMAT, "data location %" PRId64 ", expected 0 or 1",
+                        pb->data_location.v);
     t->elem = (qdq_elem)pb->data_type.v;
     QDQ_TRY(read_dims(r, &pb->dims, &t->rank, &t->dim, &t->count, err));
     return set_data(r, pb, t, err);

@@ -1,13 +1,15 @@
 /* read_type.c - TypeProto -> qdq_type.
  *
- * What the struct cannot say (denotations of dimensions, fields of newer ONNX versions, element types that we
- * do not know) must survive: then `rest` keeps the whole TypeProto, which the writer recognises and prefers. */
+ * What the struct cannot say (denotations of dimensions, fields of newer ONNX versions, element
+ * types that we do not know) must survive: then `rest` keeps the whole TypeProto, which the writer
+ * recognises and prefers. */
 #include "onnx/read.h"
 #include "base/fail.h"
 
 #include <string.h>
 
-/* Dims of -1, which some exporters write for "unknown", and symbols of "" are not what we would write. */
+/* Dims of -1, which some exporters write for "unknown", and symbols of "" are not what we would
+ * write. */
 static qdq_status read_dim(qdq_reader *r, qdq_span body, qdq_dim *dim, bool *whole, qdq_error *err)
 {
     qdq_pb_dim pb;
@@ -23,7 +25,8 @@ static qdq_status read_dim(qdq_reader *r, qdq_span body, qdq_dim *dim, bool *who
     return QDQ_OK;
 }
 
-static qdq_status read_shape(qdq_reader *r, qdq_span body, qdq_type *type, bool *whole, qdq_error *err)
+static qdq_status read_shape(qdq_reader *r, qdq_span body, qdq_type *type, bool *whole,
+                             qdq_error *err)
 {
     qdq_pb_shape pb;
     qdq_dim *dim;
@@ -32,8 +35,9 @@ static qdq_status read_shape(qdq_reader *r, qdq_span body, qdq_type *type, bool 
     if (pb.head.rest.size > 0)
         *whole = true;
     if (pb.dim.n > QDQ_MAX_RANK)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "a shape of %zu dimensions, at most %d are supported",
-                        pb.dim.n, QDQ_MAX_RANK);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "a shape of %zu dimensions, at most %d are supported", pb.dim.n,
+                        QDQ_MAX_RANK);
     if ((dim = qdq_read_array(r, pb.dim.n, sizeof *dim)) == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < pb.dim.n; i++)
@@ -51,7 +55,8 @@ static qdq_elem known_elem(int64_t number, bool *whole)
     return QDQ_UNDEFINED;
 }
 
-static qdq_status read_tensor_type(qdq_reader *r, qdq_span body, qdq_type *type, bool *whole, qdq_error *err)
+static qdq_status read_tensor_type(qdq_reader *r, qdq_span body, qdq_type *type, bool *whole,
+                                   qdq_error *err)
 {
     qdq_pb_type_tensor pb;
 
@@ -71,7 +76,8 @@ static qdq_status read_inner(qdq_reader *r, qdq_span body, int depth, qdq_type *
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_type_inner_desc, body, &pb, err));
     if (pb.head.rest.size > 0)
         *whole = true;
-    return pb.elem_type.n == 0 ? QDQ_OK : qdq_read_type(r, pb.elem_type.at[0], depth + 1, &type->inner, err);
+    return pb.elem_type.n == 0 ? QDQ_OK
+                               : qdq_read_type(r, pb.elem_type.at[0], depth + 1, &type->inner, err);
 }
 
 static qdq_status read_map(qdq_reader *r, qdq_span body, int depth, qdq_type *type, bool *whole,
@@ -83,12 +89,13 @@ static qdq_status read_map(qdq_reader *r, qdq_span body, int depth, qdq_type *ty
     if (pb.head.rest.size > 0)
         *whole = true;
     type->elem = known_elem(pb.key_type.v, whole);
-    return pb.value_type.n == 0 ? QDQ_OK
-                                : qdq_read_type(r, pb.value_type.at[0], depth + 1, &type->inner, err);
+    return pb.value_type.n == 0
+               ? QDQ_OK
+               : qdq_read_type(r, pb.value_type.at[0], depth + 1, &type->inner, err);
 }
 
-static qdq_status read_members(qdq_reader *r, const qdq_pb_type *pb, int depth, qdq_type *type, bool *whole,
-                               qdq_error *err)
+static qdq_status read_members(qdq_reader *r, const qdq_pb_type *pb, int depth, qdq_type *type,
+                               bool *whole, qdq_error *err)
 {
     size_t kinds = pb->tensor_type.n + pb->sequence_type.n + pb->map_type.n + pb->opaque_type.n +
                    pb->sparse_tensor_type.n + pb->optional_type.n;
@@ -111,11 +118,13 @@ static qdq_status read_members(qdq_reader *r, const qdq_pb_type *pb, int depth, 
         return read_map(r, pb->map_type.at[0], depth, type, whole, err);
     }
     type->kind = pb->sequence_type.n == 1 ? QDQ_TYPE_SEQUENCE : QDQ_TYPE_OPTIONAL;
-    return read_inner(r, pb->sequence_type.n == 1 ? pb->sequence_type.at[0] : pb->optional_type.at[0], depth,
-                      type, whole, err);
+    return read_inner(r,
+                      pb->sequence_type.n == 1 ? pb->sequence_type.at[0] : pb->optional_type.at[0],
+                      depth, type, whole, err);
 }
 
-static qdq_status read_new(qdq_reader *r, qdq_span body, int depth, const qdq_type **out, qdq_error *err)
+static qdq_status read_new(qdq_reader *r, qdq_span body, int depth, const qdq_type **out,
+                           qdq_error *err)
 {
     qdq_pb_type pb;
     qdq_type *type;
@@ -139,8 +148,10 @@ static qdq_seen_type *seen_place(qdq_reader *r, qdq_span body)
     return &r->seen[hash >> 16 & (QDQ_SEEN_TYPES - 1)];
 }
 
-/* Inner types are always read, or the depth of a type could grow with every one that is known already. */
-qdq_status qdq_read_type(qdq_reader *r, qdq_span body, int depth, const qdq_type **out, qdq_error *err)
+/* Inner types are always read, or the depth of a type could grow with every one that is known
+ * already. */
+qdq_status qdq_read_type(qdq_reader *r, qdq_span body, int depth, const qdq_type **out,
+                         qdq_error *err)
 {
     qdq_seen_type *seen = seen_place(r, body);
 

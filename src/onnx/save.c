@@ -1,6 +1,7 @@
-/* save.c - model -> files: decides what goes to the side file of external data, writes both files whole and
- * puts them in place by rename. Tensor bytes go from the source mapping to the file without being copied in
- * memory. The side file comes first: its content gives the name that the model is encoded with. */
+/* save.c - model -> files: decides what goes to the side file of external data, writes both files
+ * whole and puts them in place by rename. Tensor bytes go from the source mapping to the file
+ * without being copied in memory. The side file comes first: its content gives the name that the
+ * model is encoded with. */
 #include "base/fail.h"
 #include "base/side_name.h"
 #include "base/vec.h"
@@ -17,7 +18,7 @@ enum { SMALL = 1024, LARGE = 1 << 20, ALIGN = 64, PAGE = 4096 };
 /* What protobuf readers accept in one piece. */
 #define MAX_MODEL_BYTES ((uint64_t)INT32_MAX)
 
-/* --- which tensor goes where in the side file ---------------------------------------------------------------------- */
+/* --- which tensor goes where in the side file ------------------------------------------------- */
 
 typedef struct side_item {
     const qdq_tensor *t;
@@ -27,8 +28,9 @@ typedef struct side_item {
 
 typedef struct side_plan {
     const qdq_model *m;
-    bool all;             /* every initializer of 1 KiB and more, else as the input had it */
-    const char *location; /* base name of the side file; until that is known, another of its length */
+    bool all; /* every initializer of 1 KiB and more, else as the input had it */
+    /* base name of the side file; until that is known, another of its length */
+    const char *location;
     qdq_arena arena;
     QDQ_VEC(side_item) items;
     qdq_map places; /* where the data is -> index into items: shared data is written once */
@@ -97,10 +99,11 @@ static void reset_plan(side_plan *p)
     p->end = 0;
 }
 
-static qdq_status encode_once(const qdq_model *m, qdq_external external, side_plan *p, qdq_wire_out *out,
-                              qdq_error *err)
+static qdq_status encode_once(const qdq_model *m, qdq_external external, side_plan *p,
+                              qdq_wire_out *out, qdq_error *err)
 {
-    qdq_onnx_write_opts opts = {.external = external == QDQ_EXTERNAL_NEVER ? NULL : place_tensor, .ctx = p};
+    qdq_onnx_write_opts opts = {.external = external == QDQ_EXTERNAL_NEVER ? NULL : place_tensor,
+                                .ctx = p};
 
     QDQ_TRY(qdq_onnx_encode(m, &opts, out, err));
     return p->failed ? qdq_nomem(err) : QDQ_OK;
@@ -120,14 +123,16 @@ static qdq_status encode(const qdq_model *m, qdq_external external, side_plan *p
     }
     if (out->total > MAX_MODEL_BYTES)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "%" PRIu64 " bytes in one file, at most %" PRIu64 " can be read%s", out->total,
-                        MAX_MODEL_BYTES, external == QDQ_EXTERNAL_NEVER ? ": external data is needed" : "");
+                        "%" PRIu64 " bytes in one file, at most %" PRIu64 " can be read%s",
+                        out->total, MAX_MODEL_BYTES,
+                        external == QDQ_EXTERNAL_NEVER ? ": external data is needed" : "");
     return QDQ_OK;
 }
 
-/* --- writing ----------------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
-static qdq_status write_tensor(qdq_outfile *f, const side_item *item, qdq_arena *scratch, qdq_error *err)
+static qdq_status write_tensor(qdq_outfile *f, const side_item *item, qdq_arena *scratch,
+                               qdq_error *err)
 {
     static const unsigned char zeros[PAGE];
     const qdq_mapping *owner = item->t->owner;
@@ -137,8 +142,8 @@ static qdq_status write_tensor(qdq_outfile *f, const side_item *item, qdq_arena 
     QDQ_TRY(qdq_tensor_data(item->t, scratch, &data, err));
     if (owner != NULL && data.data >= qdq_mapping_data(owner) &&
         data.data < qdq_mapping_data(owner) + qdq_mapping_size(owner))
-        return qdq_outfile_write_mapping(f, owner, (size_t)(data.data - qdq_mapping_data(owner)), data.size,
-                                         err);
+        return qdq_outfile_write_mapping(f, owner, (size_t)(data.data - qdq_mapping_data(owner)),
+                                         data.size, err);
     return qdq_outfile_write(f, data.data, data.size, err);
 }
 
@@ -170,7 +175,8 @@ typedef struct saving {
     qdq_old_sides old;
 } saving;
 
-/* The side file gets its name, and the model is encoded with it. What goes where stays as it is planned. */
+/* The side file gets its name, and the model is encoded with it. What goes where stays as it is
+ * planned. */
 static qdq_status write_side_file(saving *s, qdq_error *err)
 {
     QDQ_TRY(qdq_side_open(&s->side, s->path, err));
@@ -201,8 +207,8 @@ static qdq_status write_files(saving *s, qdq_error *err)
 static qdq_status save(saving *s, qdq_error *err)
 {
     /* the name has the length that it will have, so that the size is right */
-    s->plan.location =
-        qdq_arena_printf(&s->arena, "%s" QDQ_SIDE_SUFFIX, qdq_base_name(s->path), "0123456789abcdef");
+    s->plan.location = qdq_arena_printf(&s->arena, "%s" QDQ_SIDE_SUFFIX, qdq_base_name(s->path),
+                                        "0123456789abcdef");
     if (s->plan.location == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_model_verify(s->m, err));
@@ -212,7 +218,8 @@ static qdq_status save(saving *s, qdq_error *err)
     return write_files(s, err);
 }
 
-qdq_status qdq_model_save(const qdq_model *m, const char *path, const qdq_save_opts *opts, qdq_error *err)
+qdq_status qdq_model_save(const qdq_model *m, const char *path, const qdq_save_opts *opts,
+                          qdq_error *err)
 {
     saving s = {.m = m,
                 .path = path,
@@ -236,8 +243,8 @@ qdq_status qdq_model_save(const qdq_model *m, const char *path, const qdq_save_o
     return st;
 }
 
-static qdq_status copy(const qdq_mapping *file, const char *path, qdq_outfile **f, qdq_old_sides *old,
-                       qdq_error *err)
+static qdq_status copy(const qdq_mapping *file, const char *path, qdq_outfile **f,
+                       qdq_old_sides *old, qdq_error *err)
 {
     QDQ_TRY(qdq_outfile_open(path, true, f, err));
     QDQ_TRY(qdq_outfile_write_mapping(*f, file, 0, qdq_mapping_size(file), err));
@@ -245,7 +252,8 @@ static qdq_status copy(const qdq_mapping *file, const char *path, qdq_outfile **
     return qdq_outfile_place(*f, NULL, err);
 }
 
-qdq_status qdq_onnx_save_copy(const qdq_mapping *file, const char *path, const qdq_job *job, qdq_error *err)
+qdq_status qdq_onnx_save_copy(const qdq_mapping *file, const char *path, const qdq_job *job,
+                              qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_old_sides old = {.arena = &arena};

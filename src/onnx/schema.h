@@ -1,16 +1,16 @@
-/* schema.h - one struct per ONNX message (qdq_pb_node, ...) and its table (qdq_pb_node_desc), made from
- * schema.def. */
+/* schema.h - one struct per ONNX message (qdq_pb_node, ...) and its table (qdq_pb_node_desc), made
+ * from schema.def. */
 #ifndef QDQ_SCHEMA_H
 #define QDQ_SCHEMA_H
 
 #include "onnx/wire.h"
 
-#define MESSAGE(m, title)                                                                                    \
-    typedef struct qdq_pb_##m {                                                                              \
+#define MESSAGE(m, title)                                                                          \
+    typedef struct qdq_pb_##m {                                                                    \
         qdq_wire_head head;
 #define FIELD(m, member, number, kind) qdq_wire_member_##kind member;
-#define END(m)                                                                                               \
-    }                                                                                                        \
+#define END(m)                                                                                     \
+    }                                                                                              \
     qdq_pb_##m;
 #include "onnx/schema.def"
 #undef MESSAGE

@@ -1,5 +1,5 @@
-/* side_file.c - see the header. The order that makes a model and its side file one: side file synced, renamed, folder
- * synced; model renamed, folder synced; old side file removed. */
+/* side_file.c - see the header. The order that makes a model and its side file one: side file
+ * synced, renamed, folder synced; model renamed, folder synced; old side file removed. */
 #include "onnx/side_file.h"
 
 #include <dirent.h>
@@ -20,7 +20,7 @@
 
 enum { LOCK_TRIES = 100, PLACE_TRIES = 10 };
 
-/* --- open, seal --------------------------------------------------------------------------------------------------- */
+/* --- open, seal ------------------------------------------------------------------------------- */
 
 /* MODEL and, with a hash, what follows it; qdq_free(). NULL: out of memory. */
 static char *side_name(const char *model, const char *hash)
@@ -38,8 +38,9 @@ qdq_status qdq_side_open(qdq_side *s, const char *model, qdq_error *err)
     char *meanwhile = side_name(model, "HASH");
 
     s->model = side_name(model, NULL);
-    qdq_status st = meanwhile != NULL && s->model != NULL ? qdq_outfile_open_unnamed(meanwhile, &s->file, err)
-                                                          : qdq_nomem(err);
+    qdq_status st = meanwhile != NULL && s->model != NULL
+                        ? qdq_outfile_open_unnamed(meanwhile, &s->file, err)
+                        : qdq_nomem(err);
     qdq_free(meanwhile);
     return st;
 }
@@ -52,15 +53,16 @@ qdq_status qdq_side_seal(qdq_side *s, qdq_error *err)
     return s->name != NULL ? qdq_outfile_name(s->file, s->name, err) : qdq_nomem(err);
 }
 
-/* --- place -------------------------------------------------------------------------------------------------------- */
+/* --- place ------------------------------------------------------------------------------------ */
 
-/* A writer holds its file until the model that names it is in place, which does not take long; one that is stopped is
- * not waited for. */
+/* A writer holds its file until the model that names it is in place, which does not take long; one
+ * that is stopped is not waited for. */
 static void lock_existing(int fd)
 {
     const struct timespec nap = {0, 10000000};
 
-    for (int i = 0; i < LOCK_TRIES && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
+    for (int i = 0; i < LOCK_TRIES && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+         i++)
         nanosleep(&nap, NULL);
 }
 
@@ -107,10 +109,10 @@ static qdq_status use_existing(qdq_side *s, bool *gone, qdq_error *err)
     }
     if (fd >= 0)
         close(fd);
-    return *gone
-               ? QDQ_OK
-               : qdq_fail(err, QDQ_E_IO, "%s: its external data: %s exists with other content, expected none",
-                          s->model, s->name);
+    return *gone ? QDQ_OK
+                 : qdq_fail(err, QDQ_E_IO,
+                            "%s: its external data: %s exists with other content, expected none",
+                            s->model, s->name);
 }
 
 qdq_status qdq_side_place(qdq_side *s, qdq_error *err)
@@ -123,7 +125,8 @@ qdq_status qdq_side_place(qdq_side *s, qdq_error *err)
             return QDQ_OK;
         QDQ_TRY(use_existing(s, &gone, err));
     }
-    return gone ? qdq_fail_errno(err, QDQ_E_IO, EBUSY, "%s: its external data: %s", s->model, s->name)
+    return gone ? qdq_fail_errno(err, QDQ_E_IO, EBUSY, "%s: its external data: %s", s->model,
+                                 s->name)
                 : QDQ_OK;
 }
 
@@ -139,9 +142,10 @@ void qdq_side_close(qdq_side *s, bool named)
     *s = (qdq_side)QDQ_SIDE_INIT;
 }
 
-/* --- what is there ------------------------------------------------------------------------------------------------ */
+/* --- what is there ---------------------------------------------------------------------------- */
 
-static qdq_status add_old(qdq_old_sides *out, const char *name, bool is_ours, bool is_named, qdq_error *err)
+static qdq_status add_old(qdq_old_sides *out, const char *name, bool is_ours, bool is_named,
+                          qdq_error *err)
 {
     qdq_old_side one = {qdq_arena_strdup(out->arena, name), is_ours, is_named};
 
@@ -158,10 +162,12 @@ static char *folder_of(qdq_arena *a, const char *path)
 {
     const char *base = qdq_base_name(path);
 
-    return base == path ? qdq_arena_strdup(a, ".") : qdq_arena_strndup(a, path, (size_t)(base - path));
+    return base == path ? qdq_arena_strdup(a, ".")
+                        : qdq_arena_strndup(a, path, (size_t)(base - path));
 }
 
-static qdq_status list_folder(const char *path, const char *folder, qdq_old_sides *out, qdq_error *err)
+static qdq_status list_folder(const char *path, const char *folder, qdq_old_sides *out,
+                              qdq_error *err)
 {
     const char *base = qdq_base_name(path);
     DIR *dir = opendir(folder); /* one may write into a folder that one may not list */
@@ -177,7 +183,8 @@ static qdq_status list_folder(const char *path, const char *folder, qdq_old_side
 }
 
 /* The files that the model names, as far as they lie in its folder. */
-static qdq_status list_named(const char *path, const char *folder, qdq_old_sides *out, qdq_error *err)
+static qdq_status list_named(const char *path, const char *folder, qdq_old_sides *out,
+                             qdq_error *err)
 {
     qdq_model *m = NULL;
     struct stat self, file, there;
@@ -191,7 +198,8 @@ static qdq_status list_named(const char *path, const char *folder, qdq_old_sides
         const qdq_mapping *map = m->mappings.at[i];
         const char *full = qdq_mapping_path(map);
         const char *name = full != NULL ? qdq_base_name(full) : NULL;
-        const char *beside = name != NULL ? qdq_arena_printf(out->arena, "%s/%s", folder, name) : NULL;
+        const char *beside =
+            name != NULL ? qdq_arena_printf(out->arena, "%s/%s", folder, name) : NULL;
 
         if (name == NULL)
             continue; /* on the heap */
@@ -208,7 +216,8 @@ static qdq_status list_named(const char *path, const char *folder, qdq_old_sides
 qdq_status qdq_side_list(const char *path, qdq_old_sides *out, qdq_error *err)
 {
     const char *folder = folder_of(out->arena, path);
-    const char *former = qdq_arena_printf(out->arena, "%s.data", path); /* its name before it had a hash */
+    /* its name before it had a hash */
+    const char *former = qdq_arena_printf(out->arena, "%s.data", path);
     struct stat st;
 
     if (folder == NULL || former == NULL)
@@ -232,8 +241,8 @@ qdq_status qdq_model_guard_data(const qdq_model *m, const char *path, qdq_error 
         int fd = qdq_mapping_fd(m->mappings.at[i]);
         if (fd >= 0 && fstat(fd, &source) == 0 && source.st_dev == there.st_dev &&
             source.st_ino == there.st_ino)
-            return qdq_fail(err, QDQ_E_IO, "%s: holds external data of %s, expected another name", path,
-                            m->path[0] != 0 ? m->path : "the model");
+            return qdq_fail(err, QDQ_E_IO, "%s: holds external data of %s, expected another name",
+                            path, m->path[0] != 0 ? m->path : "the model");
     }
     return QDQ_OK;
 }
@@ -294,7 +303,8 @@ static bool remove_unused(const char *path)
     return removed;
 }
 
-void qdq_side_remove_old(const char *path, const qdq_old_sides *old, const char *fresh, const qdq_job *job)
+void qdq_side_remove_old(const char *path, const qdq_old_sides *old, const char *fresh,
+                         const qdq_job *job)
 {
     for (size_t i = 0; i < old->at.n; i++) {
         const qdq_old_side *o = &old->at.at[i];
@@ -302,7 +312,8 @@ void qdq_side_remove_old(const char *path, const qdq_old_sides *old, const char 
 
         if (fresh != NULL && strcmp(o->name, fresh) == 0)
             continue;
-        full = qdq_arena_printf(old->arena, "%.*s%s", (int)(qdq_base_name(path) - path), path, o->name);
+        full = qdq_arena_printf(old->arena, "%.*s%s", (int)(qdq_base_name(path) - path), path,
+                                o->name);
         if (full == NULL)
             return; /* a file too many is no failure */
         if (!o->is_named || !o->is_ours)

@@ -1,7 +1,9 @@
-/* upgrade.c - qdq_model_set_opset(): raises the opset of the default domain, one version after the other.
+/* upgrade.c - qdq_model_set_opset(): raises the opset of the default domain, one version after the
+ * other.
  *
- * The table upgrade.def says what each version changed. The whole conversion is rehearsed on a clone, which shares
- * all weights, so that a refusal leaves the model as it was. It knows nothing of why a higher opset is wanted. */
+ * The table upgrade.def says what each version changed. The whole conversion is rehearsed on a
+ * clone, which shares all weights, so that a refusal leaves the model as it was. It knows nothing
+ * of why a higher opset is wanted. */
 #include "onnx/upgrade.h"
 
 #include <inttypes.h>
@@ -76,7 +78,7 @@ static bool is_version_of_note(int version)
     return false;
 }
 
-/* --- one graph ----------------------------------------------------------------------------------------------- */
+/* --- one graph -------------------------------------------------------------------------------- */
 
 /* Inside functions an attribute may stand for one of the caller's: adapters need the value. */
 static qdq_status adapt(qdq_upgrade *u, qdq_node *n, const step *s, qdq_error *err)
@@ -99,21 +101,24 @@ static qdq_status convert_node(qdq_upgrade *u, qdq_node *n, int version, qdq_err
     if (s == NULL)
         return QDQ_OK;
     label = qdq_node_label(n, &u->scratch); /* now: the adapter may remove the node */
-    st = s->refused != NULL ? qdq_fail(err, QDQ_E_UNSUPPORTED, "%s", s->refused) : adapt(u, n, s, err);
+    st = s->refused != NULL ? qdq_fail(err, QDQ_E_UNSUPPORTED, "%s", s->refused)
+                            : adapt(u, n, s, err);
     if (st == QDQ_OK)
         return QDQ_OK;
-    return qdq_within(err, st, "node '%s': %s from opset %d to %d", label, type, version - 1, version);
+    return qdq_within(err, st, "node '%s': %s from opset %d to %d", label, type, version - 1,
+                      version);
 }
 
-/* Before anything is done: nobody has looked at what changed in an operator that the table does not have. */
+/* Before anything is done: nobody has looked at what changed in an operator that the table does not
+ * have. */
 static qdq_status refuse_unknown(qdq_upgrade *u, qdq_graph *g, int64_t from, int to, qdq_error *err)
 {
     QDQ_FOR_NODES (n, g)
         if (is_default(n->domain) && find_row(n->type) == NULL)
-            return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                            "node '%s': %s is not an operator that can be raised from opset %" PRId64
-                            " to %d",
-                            qdq_node_label(n, &u->scratch), n->type, from, to);
+            return qdq_fail(
+                err, QDQ_E_UNSUPPORTED,
+                "node '%s': %s is not an operator that can be raised from opset %" PRId64 " to %d",
+                qdq_node_label(n, &u->scratch), n->type, from, to);
     return QDQ_OK;
 }
 
@@ -136,7 +141,7 @@ static qdq_status convert_graph(qdq_upgrade *u, qdq_graph *g, int64_t from, int 
     return QDQ_OK;
 }
 
-/* --- opset imports --------------------------------------------------------------------------------------------- */
+/* --- opset imports ---------------------------------------------------------------------------- */
 
 static qdq_opset *default_import(qdq_opset *at, size_t n)
 {
@@ -146,12 +151,13 @@ static qdq_opset *default_import(qdq_opset *at, size_t n)
     return NULL;
 }
 
-/* The opset that g is written in; `to` when it has no node that could change, so that nothing is done. */
+/* The opset that g is written in; `to` when it has no node that could change, so that nothing is
+ * done. */
 static qdq_status opset_of_graph(qdq_model *m, qdq_graph *g, int to, int64_t *from, qdq_error *err)
 {
     const qdq_function *f = qdq_graph_function(g);
-    const qdq_opset *set =
-        f != NULL ? default_import(f->opsets.at, f->opsets.n) : default_import(m->opsets.at, m->opsets.n);
+    const qdq_opset *set = f != NULL ? default_import(f->opsets.at, f->opsets.n)
+                                     : default_import(m->opsets.at, m->opsets.n);
     bool needs_it = false;
 
     *from = to;
@@ -162,8 +168,8 @@ static qdq_status opset_of_graph(qdq_model *m, qdq_graph *g, int to, int64_t *fr
     if (set == NULL)
         return qdq_fail(err, QDQ_E_FORMAT, "the default domain is used but not imported");
     if (set->version < LOWEST)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "opset %" PRId64 ", expected %d or higher", set->version,
-                        LOWEST);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "opset %" PRId64 ", expected %d or higher",
+                        set->version, LOWEST);
     *from = set->version;
     return QDQ_OK;
 }
@@ -192,15 +198,15 @@ static qdq_status set_versions(qdq_model *m, int to, qdq_error *err)
     }
     if (m->ir_version >= ir_version_for(to))
         return QDQ_OK;
-    /* Below 4 every initializer is listed as an input and is a constant all the same; from 4 on being listed would
-     * mean that a caller may replace it. */
+    /* Below 4 every initializer is listed as an input and is a constant all the same; from 4 on
+     * being listed would mean that a caller may replace it. */
     if (m->ir_version < 4 && ir_version_for(to) >= 4)
         qdq_graph_unlist_inits(m->graph);
     m->ir_version = ir_version_for(to);
     return QDQ_OK;
 }
 
-/* --- types, lent for the conversion ------------------------------------------------------------------------------ */
+/* --- types, lent for the conversion ----------------------------------------------------------- */
 
 typedef struct lent_type {
     qdq_value *value;
@@ -211,8 +217,8 @@ typedef struct lent_types {
     QDQ_VEC(lent_type) list;
 } lent_types;
 
-/* Adapters ask for element types and ranks. What inference finds is taken back afterwards: raising the opset is no
- * reason to write types into the file that were not in it. */
+/* Adapters ask for element types and ranks. What inference finds is taken back afterwards: raising
+ * the opset is no reason to write types into the file that were not in it. */
 static qdq_status lend_types(qdq_model *m, qdq_arena *a, lent_types *lent, qdq_error *err)
 {
     qdq_shape_opts opts = {false, false, NULL};
@@ -226,8 +232,8 @@ static qdq_status lend_types(qdq_model *m, qdq_arena *a, lent_types *lent, qdq_e
                 return qdq_nomem(err);
         }
     st = qdq_model_infer(m, &opts, err);
-    /* A model whose shapes make no sense is not this function's business: types then stay unknown, and adapters
-     * that cannot do without say so. */
+    /* A model whose shapes make no sense is not this function's business: types then stay unknown,
+     * and adapters that cannot do without say so. */
     return st == QDQ_E_NOMEM ? st : QDQ_OK;
 }
 
@@ -238,7 +244,7 @@ static void take_types_back(const lent_types *lent)
             qdq_value_set_type(lent->list.at[i].value, lent->list.at[i].before);
 }
 
-/* --- the whole model --------------------------------------------------------------------------------------------- */
+/* --- the whole model -------------------------------------------------------------------------- */
 
 static qdq_status convert_graphs(qdq_upgrade *u, qdq_model *m, int to, qdq_error *err)
 {
@@ -251,8 +257,8 @@ static qdq_status convert_graphs(qdq_upgrade *u, qdq_model *m, int to, qdq_error
             st = convert_graph(u, g, from, to, err);
         if (st != QDQ_OK)
             return f == NULL ? st
-                             : qdq_within(err, st, "function '%s%s%s'", f->domain, f->domain[0] ? "." : "",
-                                          f->name);
+                             : qdq_within(err, st, "function '%s%s%s'", f->domain,
+                                          f->domain[0] ? "." : "", f->name);
     }
     return QDQ_OK;
 }
@@ -280,16 +286,19 @@ static qdq_status check_request(qdq_model *m, int opset, qdq_error *err)
     int64_t from = qdq_model_opset_of(m, "");
 
     if (opset > HIGHEST || opset < LOWEST)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "opset %d is asked for, expected %d to %d", opset, LOWEST,
-                        HIGHEST);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "opset %d is asked for, expected %d to %d", opset,
+                        LOWEST, HIGHEST);
     if (m->ir_version < 3) /* nothing was imported then: domains came without versions */
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "IR version %" PRId64 " is from before opsets, expected 3 or higher", m->ir_version);
+                        "IR version %" PRId64 " is from before opsets, expected 3 or higher",
+                        m->ir_version);
     if (from > opset)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "has opset %" PRId64 ", and lowering it to %d is not possible", from, opset);
+                        "has opset %" PRId64 ", and lowering it to %d is not possible", from,
+                        opset);
     if (from != 0 && from < LOWEST)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "has opset %" PRId64 ", expected %d or higher", from, LOWEST);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "has opset %" PRId64 ", expected %d or higher",
+                        from, LOWEST);
     return QDQ_OK;
 }
 

@@ -1,5 +1,5 @@
-/* upgrade_const.c - what the adapters need to turn an attribute into an input: reading it, and a constant with
- * its data beside the node. */
+/* upgrade_const.c - what the adapters need to turn an attribute into an input: reading it, and a
+ * constant with its data beside the node. */
 #include "onnx/upgrade.h"
 
 #include <inttypes.h>
@@ -20,8 +20,8 @@ const char *qdq_upgrade_name(qdq_upgrade *u, const qdq_node *n, const char *suff
     return text == NULL ? NULL : qdq_graph_unique_name(n->graph, text);
 }
 
-qdq_status qdq_upgrade_put(qdq_upgrade *u, qdq_node *n, uint32_t i, const char *suffix, qdq_tensor *t,
-                           qdq_error *err)
+qdq_status qdq_upgrade_put(qdq_upgrade *u, qdq_node *n, uint32_t i, const char *suffix,
+                           qdq_tensor *t, qdq_error *err)
 {
     const char *name = qdq_upgrade_name(u, n, suffix);
     qdq_value *v;
@@ -46,10 +46,12 @@ qdq_status qdq_upgrade_put_ints(qdq_upgrade *u, qdq_node *n, uint32_t i, const c
 {
     int64_t dim = (int64_t)count;
 
-    return qdq_upgrade_put(u, n, i, suffix, qdq_tensor_of_ints(n->graph->model, 1, &dim, ints), err);
+    return qdq_upgrade_put(u, n, i, suffix, qdq_tensor_of_ints(n->graph->model, 1, &dim, ints),
+                           err);
 }
 
-/* IEEE half precision, ties to even; beyond its range infinity, which is what a bound there means. */
+/* IEEE half precision, ties to even; beyond its range infinity, which is what a bound there
+ * means. */
 static uint16_t to_half(double value)
 {
     uint16_t sign = signbit(value) ? 0x8000 : 0;
@@ -60,12 +62,14 @@ static uint16_t to_half(double value)
         return 0x7e00;
     if (size >= 65520)
         return sign | 0x7c00;
-    if (size < 0x1p-14) /* subnormal: multiples of 2^-24; the largest rounds up into the normal ones */
+    /* subnormal: multiples of 2^-24; the largest rounds up into the normal ones */
+    if (size < 0x1p-14)
         return sign | (uint16_t)nearbyint(size * 0x1p24);
     frexp(size,
-          &exponent); /* size = 1.m * 2^(exponent - 1); m may round up into the exponent, as it should */
-    return sign |
-           (uint16_t)(((exponent - 1 + 15) << 10) + (int)(nearbyint(ldexp(size, 11 - exponent)) - 1024));
+          /* size = 1.m * 2^(exponent - 1); m may round up into the exponent, as it should */
+          &exponent);
+    return sign | (uint16_t)(((exponent - 1 + 15) << 10) +
+                             (int)(nearbyint(ldexp(size, 11 - exponent)) - 1024));
 }
 
 static qdq_elem input_elem(const qdq_node *n)
@@ -90,10 +94,11 @@ qdq_status qdq_upgrade_put_like_input(qdq_upgrade *u, qdq_node *n, uint32_t i, c
     qdq_tensor *t;
 
     if (elem == QDQ_UNDEFINED)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "the element type of its input is not known, and attribute '%s' must become an input "
-                        "of that type",
-                        suffix);
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "the element type of its input is not known, and attribute '%s' must become an input "
+            "of that type",
+            suffix);
     if (elem == QDQ_FLOAT)
         from = &as_float;
     else if (elem == QDQ_DOUBLE)
@@ -109,8 +114,8 @@ qdq_status qdq_upgrade_put_like_input(qdq_upgrade *u, qdq_node *n, uint32_t i, c
     return qdq_upgrade_put(u, n, i, suffix, t, err);
 }
 
-qdq_status qdq_upgrade_get_ints(const qdq_node *n, const char *name, bool required, const int64_t **ints,
-                                size_t *count, qdq_error *err)
+qdq_status qdq_upgrade_get_ints(const qdq_node *n, const char *name, bool required,
+                                const int64_t **ints, size_t *count, qdq_error *err)
 {
     bool found = qdq_node_ints(n, name, ints, count);
 

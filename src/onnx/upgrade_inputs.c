@@ -1,4 +1,5 @@
-/* upgrade_inputs.c - adapters for operators of which an attribute became an input and nothing else changed. */
+/* upgrade_inputs.c - adapters for operators of which an attribute became an input and nothing else
+ * changed. */
 #include "onnx/upgrade.h"
 
 #include <inttypes.h>
@@ -6,9 +7,10 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 
-/* The attribute's integers move to input slot i; an attribute that is not there leaves the slot empty. */
-static qdq_status move_ints(qdq_upgrade *u, qdq_node *n, const char *name, bool required, uint32_t i,
-                            qdq_error *err)
+/* The attribute's integers move to input slot i; an attribute that is not there leaves the slot
+ * empty. */
+static qdq_status move_ints(qdq_upgrade *u, qdq_node *n, const char *name, bool required,
+                            uint32_t i, qdq_error *err)
 {
     const int64_t *ints;
     size_t count;
@@ -22,7 +24,8 @@ static qdq_status move_ints(qdq_upgrade *u, qdq_node *n, const char *name, bool 
 }
 
 /* The float attribute `name` in *value; *found false when it is not there. */
-static qdq_status get_float(const qdq_node *n, const char *name, bool *found, double *value, qdq_error *err)
+static qdq_status get_float(const qdq_node *n, const char *name, bool *found, double *value,
+                            qdq_error *err)
 {
     const qdq_attr *a = qdq_node_attr(n, name);
 
@@ -36,7 +39,8 @@ static qdq_status get_float(const qdq_node *n, const char *name, bool *found, do
     return QDQ_OK;
 }
 
-static qdq_status move_float(qdq_upgrade *u, qdq_node *n, const char *name, uint32_t i, qdq_error *err)
+static qdq_status move_float(qdq_upgrade *u, qdq_node *n, const char *name, uint32_t i,
+                             qdq_error *err)
 {
     double value;
     bool found;
@@ -49,14 +53,15 @@ static qdq_status move_float(qdq_upgrade *u, qdq_node *n, const char *name, uint
     return QDQ_OK;
 }
 
-/* Squeeze, Unsqueeze and ReduceSum in opset 13, the other reductions in 18. No axes means all of them as before:
- * noop_with_empty_axes, which came with the input, is 0 by default. */
+/* Squeeze, Unsqueeze and ReduceSum in opset 13, the other reductions in 18. No axes means all of
+ * them as before: noop_with_empty_axes, which came with the input, is 0 by default. */
 qdq_status qdq_upgrade_axes_to_input(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 {
     return move_ints(u, n, "axes", n->op == QDQ_OP_UNSQUEEZE, 1, err);
 }
 
-/* A bound that was not given was the largest float, and is now the largest of the type: nothing is cut either way. */
+/* A bound that was not given was the largest float, and is now the largest of the type: nothing is
+ * cut either way. */
 qdq_status qdq_upgrade_clip_11(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 {
     QDQ_TRY(move_float(u, n, "min", 1, err));
@@ -108,7 +113,8 @@ qdq_status qdq_upgrade_topk_10(qdq_upgrade *u, qdq_node *n, qdq_error *err)
     return QDQ_OK;
 }
 
-/* The ratio says nothing at inference, which is all that Dropout did since opset 7; it is kept all the same. */
+/* The ratio says nothing at inference, which is all that Dropout did since opset 7; it is kept all
+ * the same. */
 qdq_status qdq_upgrade_dropout_12(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 {
     return move_float(u, n, "ratio", 1, err);
@@ -122,8 +128,8 @@ qdq_status qdq_upgrade_upsample_9(qdq_upgrade *u, qdq_node *n, qdq_error *err)
     if (a == NULL || a->type != QDQ_ATTR_FLOATS)
         return qdq_fail(err, QDQ_E_FORMAT, "attribute 'scales' is missing or not a list of floats");
     dim = (int64_t)a->count;
-    QDQ_TRY(
-        qdq_upgrade_put(u, n, 1, "scales", qdq_tensor_of_floats(n->graph->model, 1, &dim, a->v.floats), err));
+    QDQ_TRY(qdq_upgrade_put(u, n, 1, "scales",
+                            qdq_tensor_of_floats(n->graph->model, 1, &dim, a->v.floats), err));
     qdq_node_remove_attr(n, "scales");
     return QDQ_OK;
 }
@@ -136,7 +142,8 @@ qdq_status qdq_upgrade_dft_20(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 
     if (a != NULL && a->type != QDQ_ATTR_INT)
         return qdq_fail(err, QDQ_E_FORMAT, "attribute 'axis' is not an integer");
-    QDQ_TRY(qdq_upgrade_put(u, n, 2, "axis", qdq_tensor_of_ints(n->graph->model, 0, NULL, &axis), err));
+    QDQ_TRY(
+        qdq_upgrade_put(u, n, 2, "axis", qdq_tensor_of_ints(n->graph->model, 0, NULL, &axis), err));
     qdq_node_remove_attr(n, "axis");
     return QDQ_OK;
 }

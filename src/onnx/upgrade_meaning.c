@@ -1,5 +1,6 @@
-/* upgrade_meaning.c - adapters for operators that mean something else under the same name, and for those that are
- * gone. Where the old meaning cannot be said in the new opset, or was never settled, they refuse. */
+/* upgrade_meaning.c - adapters for operators that mean something else under the same name, and for
+ * those that are gone. Where the old meaning cannot be said in the new opset, or was never settled,
+ * they refuse. */
 #include "onnx/upgrade.h"
 
 #include <inttypes.h>
@@ -7,10 +8,10 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 
-/* --- Softmax, LogSoftmax, Hardmax ------------------------------------------------------------------------------ */
+/* --- Softmax, LogSoftmax, Hardmax ------------------------------------------------------------- */
 
-/* Until 12 the dims from `axis` on counted as one; since 13 `axis` alone does. They agree if at most one of those
- * dims is not 1; *axis then becomes it. */
+/* Until 12 the dims from `axis` on counted as one; since 13 `axis` alone does. They agree if at
+ * most one of those dims is not 1; *axis then becomes it. */
 static bool one_axis_will_do(const qdq_type *t, int64_t *axis)
 {
     int64_t found = t->rank - 1;
@@ -26,7 +27,8 @@ static bool one_axis_will_do(const qdq_type *t, int64_t *axis)
     return others <= 1;
 }
 
-/* The dims of x as an operand of Reshape: a constant with at most one -1 if that is known, else Shape(x). */
+/* The dims of x as an operand of Reshape: a constant with at most one -1 if that is known, else
+ * Shape(x). */
 static qdq_status put_shape_of(qdq_upgrade *u, qdq_value *x, qdq_node *reshape, qdq_error *err)
 {
     const qdq_type *t = x->type;
@@ -44,7 +46,9 @@ static qdq_status put_shape_of(qdq_upgrade *u, qdq_value *x, qdq_node *reshape, 
     if (known && unknown <= 1)
         return qdq_upgrade_put_ints(u, reshape, 1, "shape", dim, (size_t)t->rank, err);
     name = qdq_upgrade_name(u, reshape, "shape");
-    shape = name == NULL ? NULL : qdq_graph_add_node(reshape->graph, reshape, "", "Shape", "", 1, 1, &name);
+    shape = name == NULL
+                ? NULL
+                : qdq_graph_add_node(reshape->graph, reshape, "", "Shape", "", 1, 1, &name);
     if (shape == NULL)
         return qdq_nomem(err);
     qdq_node_set_in(shape, 0, x);
@@ -57,7 +61,8 @@ static qdq_status softmax_in_two_dims(qdq_upgrade *u, qdq_node *n, int64_t axis,
 {
     qdq_graph *g = n->graph;
     qdq_value *x = qdq_node_in(n, 0), *y = n->out[0];
-    const char *flat_name = qdq_upgrade_name(u, n, "flat"), *rows_name = qdq_upgrade_name(u, n, "rows");
+    const char *flat_name = qdq_upgrade_name(u, n, "flat"),
+               *rows_name = qdq_upgrade_name(u, n, "rows");
     qdq_node *flatten, *softmax, *reshape;
 
     if (flat_name == NULL || rows_name == NULL)
@@ -65,8 +70,8 @@ static qdq_status softmax_in_two_dims(qdq_upgrade *u, qdq_node *n, int64_t axis,
     flatten = qdq_graph_add_node(g, n, "", "Flatten", "", 1, 1, &flat_name);
     softmax = qdq_graph_add_node(g, n, "", n->type, n->name, 1, 1, &rows_name);
     reshape = qdq_graph_add_node(g, n, "", "Reshape", "", 2, 0, NULL);
-    if (flatten == NULL || softmax == NULL || reshape == NULL || !qdq_node_set_int(flatten, "axis", axis) ||
-        !qdq_node_set_int(softmax, "axis", -1))
+    if (flatten == NULL || softmax == NULL || reshape == NULL ||
+        !qdq_node_set_int(flatten, "axis", axis) || !qdq_node_set_int(softmax, "axis", -1))
         return qdq_nomem(err);
     softmax->rest = n->rest;
     qdq_node_set_in(flatten, 0, x);
@@ -93,8 +98,8 @@ qdq_status qdq_upgrade_softmax_13(qdq_upgrade *u, qdq_node *n, qdq_error *err)
         int rank = x->type->rank;
 
         if (axis < -rank || axis >= (rank == 0 ? 1 : rank))
-            return qdq_fail(err, QDQ_E_FORMAT, "axis %" PRId64 " is not one of an input of rank %d", axis,
-                            rank);
+            return qdq_fail(err, QDQ_E_FORMAT, "axis %" PRId64 " is not one of an input of rank %d",
+                            axis, rank);
         if (axis < 0)
             axis += rank;
         if (one_axis_will_do(x->type, &axis))
@@ -104,7 +109,7 @@ qdq_status qdq_upgrade_softmax_13(qdq_upgrade *u, qdq_node *n, qdq_error *err)
     return softmax_in_two_dims(u, n, axis, err);
 }
 
-/* --- Upsample and Resize ---------------------------------------------------------------------------------------- */
+/* --- Upsample and Resize ---------------------------------------------------------------------- */
 
 qdq_status qdq_upgrade_upsample_10(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 {
@@ -114,8 +119,9 @@ qdq_status qdq_upgrade_upsample_10(qdq_upgrade *u, qdq_node *n, qdq_error *err)
     return QDQ_OK;
 }
 
-/* How opset 10 rounds in mode "nearest". The standard does not say. Engines agree on floor where a dim grows, and
- * ONNX Runtime takes ceil where it shrinks; opset 11 has one attribute for all dims. */
+/* How opset 10 rounds in mode "nearest". The standard does not say. Engines agree on floor where a
+ * dim grows, and ONNX Runtime takes ceil where it shrinks; opset 11 has one attribute for all
+ * dims. */
 static qdq_status old_nearest_mode(qdq_upgrade *u, const qdq_node *n, const qdq_value *scales,
                                    const char **mode, qdq_error *err)
 {
@@ -127,25 +133,26 @@ static qdq_status old_nearest_mode(qdq_upgrade *u, const qdq_node *n, const qdq_
     if (qdq_map_get_int(&u->upsampled, (uint64_t)(uintptr_t)n) != NULL)
         return QDQ_OK;
     if (t == NULL)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "the scales of mode nearest are computed, expected constants: how it rounds depends "
-                        "on them");
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "the scales of mode nearest are computed, expected constants: how it rounds depends "
+            "on them");
     QDQ_TRY(qdq_tensor_floats(t, &u->scratch, &scale, err));
     for (int64_t i = 0; i < t->count; i++) {
         grows = grows || scale[i] > 1;
         shrinks = shrinks || scale[i] < 1;
     }
     if (grows && shrinks)
-        return qdq_fail(
-            err, QDQ_E_UNSUPPORTED,
-            "mode nearest with scales above and below 1 rounds both ways, which opset 11 cannot say");
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "mode nearest with scales above and below 1 rounds both ways, which opset "
+                        "11 cannot say");
     if (shrinks)
         *mode = "ceil";
     return QDQ_OK;
 }
 
-/* Resize(x, scales)  =>  Resize(x, roi, scales), with the coordinates of old written down. The region of interest
- * is required and unused: empty. */
+/* Resize(x, scales)  =>  Resize(x, roi, scales), with the coordinates of old written down. The
+ * region of interest is required and unused: empty. */
 qdq_status qdq_upgrade_resize_11(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 {
     qdq_value *scales = qdq_node_in(n, 1);
@@ -153,7 +160,8 @@ qdq_status qdq_upgrade_resize_11(qdq_upgrade *u, qdq_node *n, qdq_error *err)
     int64_t none = 0;
 
     if (n->n_in != 2 || scales == NULL)
-        return qdq_fail(err, QDQ_E_FORMAT, "has %u inputs, expected x and scales", (unsigned)n->n_in);
+        return qdq_fail(err, QDQ_E_FORMAT, "has %u inputs, expected x and scales",
+                        (unsigned)n->n_in);
     if (qdq_node_string_is(n, "mode", "nearest", "nearest")) {
         QDQ_TRY(old_nearest_mode(u, n, scales, &mode, err));
         if (!qdq_node_set_string(n, "nearest_mode", mode))
@@ -163,10 +171,12 @@ qdq_status qdq_upgrade_resize_11(qdq_upgrade *u, qdq_node *n, qdq_error *err)
         !qdq_node_append_in(n, scales))
         return qdq_nomem(err);
     qdq_node_set_in(n, 1, NULL);
-    return qdq_upgrade_put(u, n, 1, "roi", qdq_tensor_of_floats(n->graph->model, 1, &none, NULL), err);
+    return qdq_upgrade_put(u, n, 1, "roi", qdq_tensor_of_floats(n->graph->model, 1, &none, NULL),
+                           err);
 }
 
-/* Leaves input slot i out if it is a constant without elements, which opset 11 needed as a stand-in. */
+/* Leaves input slot i out if it is a constant without elements, which opset 11 needed as a
+ * stand-in. */
 static void drop_empty(qdq_node *n, uint32_t i)
 {
     qdq_value *v = qdq_node_in(n, i);
@@ -195,7 +205,7 @@ qdq_status qdq_upgrade_resize_13(qdq_upgrade *u, qdq_node *n, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- others ------------------------------------------------------------------------------------------------------ */
+/* --- others ----------------------------------------------------------------------------------- */
 
 qdq_status qdq_upgrade_batchnorm_9(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 {
@@ -203,12 +213,14 @@ qdq_status qdq_upgrade_batchnorm_9(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 
     (void)u;
     if (spatial != 1)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "spatial is %" PRId64 ", and only 1 was kept", spatial);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "spatial is %" PRId64 ", and only 1 was kept",
+                        spatial);
     qdq_node_remove_attr(n, "spatial");
     return QDQ_OK;
 }
 
-/* Until 13 outputs beyond the first meant training; since 14 an attribute does, and they are others. */
+/* Until 13 outputs beyond the first meant training; since 14 an attribute does, and they are
+ * others. */
 qdq_status qdq_upgrade_batchnorm_14(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 {
     (void)u;
@@ -220,14 +232,17 @@ qdq_status qdq_upgrade_batchnorm_14(qdq_upgrade *u, qdq_node *n, qdq_error *err)
     return QDQ_OK;
 }
 
-/* The standard swapped which side gets the odd pixel of automatic padding; engines did not follow at one time. */
+/* The standard swapped which side gets the odd pixel of automatic padding; engines did not follow
+ * at one time. */
 qdq_status qdq_upgrade_convtranspose_11(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 {
     (void)u;
-    if (qdq_node_attr(n, "output_shape") != NULL || qdq_node_string_is(n, "auto_pad", "SAME_UPPER", NULL) ||
+    if (qdq_node_attr(n, "output_shape") != NULL ||
+        qdq_node_string_is(n, "auto_pad", "SAME_UPPER", NULL) ||
         qdq_node_string_is(n, "auto_pad", "SAME_LOWER", NULL))
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "padding that it works out itself (output_shape, auto_pad) is split another way");
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "padding that it works out itself (output_shape, auto_pad) is split another way");
     return QDQ_OK;
 }
 
@@ -240,7 +255,8 @@ qdq_status qdq_upgrade_dropout_10(qdq_upgrade *u, qdq_node *n, qdq_error *err)
     if (mask == NULL)
         return QDQ_OK;
     if (mask->n_use > 0 || mask->n_output > 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "its mask '%s' is used, and has another type", mask->name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "its mask '%s' is used, and has another type",
+                        mask->name);
     qdq_value_detach(mask);
     qdq_value_remove(mask);
     qdq_node_trim_out(n);
@@ -264,8 +280,9 @@ qdq_status qdq_upgrade_roialign_16(qdq_upgrade *u, qdq_node *n, qdq_error *err)
     (void)u;
     if (qdq_node_attr(n, "coordinate_transformation_mode") != NULL)
         return QDQ_OK;
-    return qdq_node_set_string(n, "coordinate_transformation_mode", "output_half_pixel") ? QDQ_OK
-                                                                                         : qdq_nomem(err);
+    return qdq_node_set_string(n, "coordinate_transformation_mode", "output_half_pixel")
+               ? QDQ_OK
+               : qdq_nomem(err);
 }
 
 qdq_status qdq_upgrade_scatter_11(qdq_upgrade *u, qdq_node *n, qdq_error *err)

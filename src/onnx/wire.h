@@ -1,9 +1,10 @@
-/* wire.h - protobuf's wire format, both ways, driven by tables. Knows messages and fields only as table rows
- * (schema.h), nothing of models.
+/* wire.h - protobuf's wire format, both ways, driven by tables. Knows messages and fields only as
+ * table rows (schema.h), nothing of models.
  *
- * Decoding fills a plain struct from one message: numbers are converted, everything with a length stays a
- * span of the input, nested messages too, so nothing below one level is touched and nothing is copied.
- * Encoding takes the same struct; nested messages come from a callback that writes them in place. */
+ * Decoding fills a plain struct from one message: numbers are converted, everything with a length
+ * stays a span of the input, nested messages too, so nothing below one level is touched and nothing
+ * is copied. Encoding takes the same struct; nested messages come from a callback that writes them
+ * in place. */
 #ifndef QDQ_WIRE_H
 #define QDQ_WIRE_H
 
@@ -14,23 +15,24 @@
 
 typedef enum qdq_wire_kind {
     QDQ_WIRE_NONE = 0,
-    QDQ_WIRE_INT,           /* optional varint, signed 64 bit */
-    QDQ_WIRE_FLOAT,         /* optional fixed32 */
-    QDQ_WIRE_TEXT,          /* optional string or bytes; data is NULL when it is not there */
-    QDQ_WIRE_TEXTS,         /* repeated string or bytes */
-    QDQ_WIRE_INTS,          /* repeated varint; packed is read, unpacked is written */
-    QDQ_WIRE_FLOATS,        /* repeated fixed32; packed is read, unpacked is written */
-    QDQ_WIRE_MSG,           /* optional message */
-    QDQ_WIRE_MSGS,          /* repeated message */
-    QDQ_WIRE_COUNT_VARINT,  /* repeated numbers, packed or not, that are only counted; never written */
+    QDQ_WIRE_INT,    /* optional varint, signed 64 bit */
+    QDQ_WIRE_FLOAT,  /* optional fixed32 */
+    QDQ_WIRE_TEXT,   /* optional string or bytes; data is NULL when it is not there */
+    QDQ_WIRE_TEXTS,  /* repeated string or bytes */
+    QDQ_WIRE_INTS,   /* repeated varint; packed is read, unpacked is written */
+    QDQ_WIRE_FLOATS, /* repeated fixed32; packed is read, unpacked is written */
+    QDQ_WIRE_MSG,    /* optional message */
+    QDQ_WIRE_MSGS,   /* repeated message */
+    /* repeated numbers, packed or not, that are only counted; never written */
+    QDQ_WIRE_COUNT_VARINT,
     QDQ_WIRE_COUNT_FIXED32, /* the same */
     QDQ_WIRE_COUNT_FIXED64  /* the same */
 } qdq_wire_kind;
 
 typedef struct qdq_wire_out qdq_wire_out;
 
-/* Writes the messages of one field: for each, qdq_wire_begin(), qdq_wire_encode(), qdq_wire_end(). `ctx` is
- * that of the qdq_wire_out. */
+/* Writes the messages of one field: for each, qdq_wire_begin(), qdq_wire_encode(), qdq_wire_end().
+ * `ctx` is that of the qdq_wire_out. */
 typedef void qdq_wire_emit(qdq_wire_out *out, unsigned number, const void *obj);
 
 /* What a member of each kind looks like: schema.h picks by the kind's name. */
@@ -99,7 +101,7 @@ typedef struct qdq_wire_message {
     qdq_wire_field field[QDQ_WIRE_FIELDS]; /* by number */
 } qdq_wire_message;
 
-/* --- decoding -------------------------------------------------------------------------------------------------- */
+/* --- decoding --------------------------------------------------------------------------------- */
 
 typedef struct qdq_wire_in {
     const unsigned char *start; /* of the file: positions in messages count from here */
@@ -107,13 +109,13 @@ typedef struct qdq_wire_in {
     qdq_arena *keep;            /* `rest`, where it has to be put together */
 } qdq_wire_in;
 
-/* Decodes one message into *msg, which is cleared first. Unknown fields become `rest`. Scalars that come
- * twice: the last one counts; an optional message that comes twice is refused. */
-qdq_status qdq_wire_decode(const qdq_wire_in *in, const qdq_wire_message *desc, qdq_span body, void *msg,
-                           qdq_error *err);
+/* Decodes one message into *msg, which is cleared first. Unknown fields become `rest`. Scalars that
+ * come twice: the last one counts; an optional message that comes twice is refused. */
+qdq_status qdq_wire_decode(const qdq_wire_in *in, const qdq_wire_message *desc, qdq_span body,
+                           void *msg, qdq_error *err);
 
-/* One field after the other, tag included in `whole`. Returns false at the end, and on malformed input, where
- * *pos stays before body.size. */
+/* One field after the other, tag included in `whole`. Returns false at the end, and on malformed
+ * input, where *pos stays before body.size. */
 typedef struct qdq_wire_item {
     uint32_t number;
     unsigned type;    /* wire type */
@@ -124,11 +126,13 @@ typedef struct qdq_wire_item {
 
 bool qdq_wire_next(qdq_span body, size_t *pos, qdq_wire_item *item);
 
-/* The fields of `body` whose bit is set in `numbers`, and those with unknown ones (31 < number) if bit 0 is
- * set, as one span: of `body` itself if they are neighbours, else put together in `keep`. */
-qdq_status qdq_wire_gather(qdq_span body, uint32_t numbers, qdq_arena *keep, qdq_span *out, qdq_error *err);
+/* The fields of `body` whose bit is set in `numbers`, and those with unknown ones (31 < number) if
+ * bit 0 is set, as one span: of `body` itself if they are neighbours, else put together in
+ * `keep`. */
+qdq_status qdq_wire_gather(qdq_span body, uint32_t numbers, qdq_arena *keep, qdq_span *out,
+                           qdq_error *err);
 
-/* --- encoding -------------------------------------------------------------------------------------------------- */
+/* --- encoding --------------------------------------------------------------------------------- */
 
 typedef struct qdq_wire_piece {
     size_t at; /* position in `bytes` */
@@ -137,8 +141,8 @@ typedef struct qdq_wire_piece {
     uint64_t size;
 } qdq_wire_piece;
 
-/* Growing output: small fields in `bytes`, large spans by reference, so that tensor bytes are never copied.
- * Failure is sticky. */
+/* Growing output: small fields in `bytes`, large spans by reference, so that tensor bytes are never
+ * copied. Failure is sticky. */
 struct qdq_wire_out {
     void *ctx; /* for emit callbacks */
     qdq_buf bytes;

@@ -1,4 +1,5 @@
-/* wire_in.c - protobuf decoding: bounds-checked, one level at a time, by table. Must not know any message. */
+/* wire_in.c - protobuf decoding: bounds-checked, one level at a time, by table. Must not know any
+ * message. */
 #include "onnx/wire.h"
 #include "base/fail.h"
 #include "base/vec.h"
@@ -89,8 +90,8 @@ bool qdq_wire_next(qdq_span body, size_t *pos, qdq_wire_item *item)
 }
 
 /* Says why qdq_wire_next() stopped at `pos`: the slow way, once per broken file. */
-static qdq_status fail_item(const qdq_wire_in *in, const qdq_wire_message *desc, qdq_span body, size_t pos,
-                            qdq_error *err)
+static qdq_status fail_item(const qdq_wire_in *in, const qdq_wire_message *desc, qdq_span body,
+                            size_t pos, qdq_error *err)
 {
     const unsigned char *p = body.data + pos, *end = body.data + body.size;
     size_t at = (size_t)(p - in->start);
@@ -98,18 +99,19 @@ static qdq_status fail_item(const qdq_wire_in *in, const qdq_wire_message *desc,
     uint64_t tag, length;
 
     if (!get_varint(&p, end, &tag) || tag > UINT32_MAX || tag >> 3 == 0)
-        return qdq_fail(err, QDQ_E_FORMAT, "%s at byte %zu: bad field tag, expected one of 1 to 5 bytes",
-                        desc->name, at);
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "%s at byte %zu: bad field tag, expected one of 1 to 5 bytes", desc->name,
+                        at);
     if (tag >> 3 < QDQ_WIRE_FIELDS && desc->field[tag >> 3].name != NULL)
         field = desc->field[tag >> 3].name;
     switch (tag & 7) {
     case WT_VARINT:
-        return qdq_fail(err, QDQ_E_FORMAT, "%s at byte %zu: field %" PRIu64 " (%s): bad varint", desc->name,
-                        at, tag >> 3, field);
+        return qdq_fail(err, QDQ_E_FORMAT, "%s at byte %zu: field %" PRIu64 " (%s): bad varint",
+                        desc->name, at, tag >> 3, field);
     case WT_FIXED64:
     case WT_FIXED32:
-        return qdq_fail(err, QDQ_E_FORMAT, "%s at byte %zu: field %" PRIu64 " (%s): truncated", desc->name,
-                        at, tag >> 3, field);
+        return qdq_fail(err, QDQ_E_FORMAT, "%s at byte %zu: field %" PRIu64 " (%s): truncated",
+                        desc->name, at, tag >> 3, field);
     case WT_BYTES:
         if (!get_varint(&p, end, &length))
             return qdq_fail(err, QDQ_E_FORMAT, "%s at byte %zu: field %" PRIu64 " (%s): bad length",
@@ -119,13 +121,14 @@ static qdq_status fail_item(const qdq_wire_in *in, const qdq_wire_message *desc,
                         " bytes announced, %zu are left",
                         desc->name, at, tag >> 3, field, length, (size_t)(end - p));
     default:
-        return qdq_fail(err, QDQ_E_FORMAT, "%s at byte %zu: field %" PRIu64 " (%s): unknown wire type %u",
-                        desc->name, at, tag >> 3, field, (unsigned)(tag & 7));
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "%s at byte %zu: field %" PRIu64 " (%s): unknown wire type %u", desc->name,
+                        at, tag >> 3, field, (unsigned)(tag & 7));
     }
 }
 
-static qdq_status add_ints(const qdq_wire_in *in, const qdq_wire_item *item, qdq_wire_member_INTS *m,
-                           qdq_error *err)
+static qdq_status add_ints(const qdq_wire_in *in, const qdq_wire_item *item,
+                           qdq_wire_member_INTS *m, qdq_error *err)
 {
     const unsigned char *p = item->payload.data;
     uint64_t v = item->value;
@@ -141,12 +144,13 @@ static qdq_status add_ints(const qdq_wire_in *in, const qdq_wire_item *item, qdq
     return QDQ_OK;
 }
 
-static qdq_status add_floats(const qdq_wire_in *in, const qdq_wire_item *item, qdq_wire_member_FLOATS *m,
-                             qdq_error *err)
+static qdq_status add_floats(const qdq_wire_in *in, const qdq_wire_item *item,
+                             qdq_wire_member_FLOATS *m, qdq_error *err)
 {
     if (item->type == WT_FIXED32) {
         unsigned char bytes[4] = {(unsigned char)item->value, (unsigned char)(item->value >> 8),
-                                  (unsigned char)(item->value >> 16), (unsigned char)(item->value >> 24)};
+                                  (unsigned char)(item->value >> 16),
+                                  (unsigned char)(item->value >> 24)};
         return QDQ_PUSH(in->scratch, m, get_float(bytes)) ? QDQ_OK : qdq_nomem(err);
     }
     if (item->payload.size % 4 != 0)
@@ -158,9 +162,10 @@ static qdq_status add_floats(const qdq_wire_in *in, const qdq_wire_item *item, q
     return QDQ_OK;
 }
 
-/* Tensor data in typed fields is only counted here, so that it can be checked against the shape; decoding it
- * is the business of whoever wants the values. */
-static qdq_status count(const qdq_wire_item *item, unsigned width, qdq_wire_member_COUNT *m, qdq_error *err)
+/* Tensor data in typed fields is only counted here, so that it can be checked against the shape;
+ * decoding it is the business of whoever wants the values. */
+static qdq_status count(const qdq_wire_item *item, unsigned width, qdq_wire_member_COUNT *m,
+                        qdq_error *err)
 {
     const unsigned char *p = item->payload.data;
     size_t n = item->payload.size, ends = 0;
@@ -171,8 +176,8 @@ static qdq_status count(const qdq_wire_item *item, unsigned width, qdq_wire_memb
     }
     if (width != 0) {
         if (n % width != 0)
-            return qdq_fail(err, QDQ_E_FORMAT, "%zu bytes of packed numbers, expected a multiple of %u", n,
-                            width);
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "%zu bytes of packed numbers, expected a multiple of %u", n, width);
         m->n += n / width;
         return QDQ_OK;
     }
@@ -219,8 +224,8 @@ static unsigned allowed_types(qdq_wire_kind kind)
     return 0;
 }
 
-static qdq_status set_member(const qdq_wire_in *in, const qdq_wire_field *field, const qdq_wire_item *item,
-                             void *member, qdq_error *err)
+static qdq_status set_member(const qdq_wire_in *in, const qdq_wire_field *field,
+                             const qdq_wire_item *item, void *member, qdq_error *err)
 {
     if ((allowed_types(field->kind) >> item->type & 1) == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "wire type %u does not fit the field", item->type);
@@ -239,8 +244,9 @@ static qdq_status set_member(const qdq_wire_in *in, const qdq_wire_field *field,
         *(qdq_wire_member_TEXT *)member = item->payload;
         return QDQ_OK;
     case QDQ_WIRE_TEXTS:
-        return QDQ_PUSH(in->scratch, (qdq_wire_member_TEXTS *)member, item->payload) ? QDQ_OK
-                                                                                     : qdq_nomem(err);
+        return QDQ_PUSH(in->scratch, (qdq_wire_member_TEXTS *)member, item->payload)
+                   ? QDQ_OK
+                   : qdq_nomem(err);
     case QDQ_WIRE_INTS:
         return add_ints(in, item, member, err);
     case QDQ_WIRE_FLOATS:
@@ -261,8 +267,8 @@ static qdq_status set_member(const qdq_wire_in *in, const qdq_wire_field *field,
     return qdq_fail(err, QDQ_E_BUG, "field without kind");
 }
 
-qdq_status qdq_wire_decode(const qdq_wire_in *in, const qdq_wire_message *desc, qdq_span body, void *msg,
-                           qdq_error *err)
+qdq_status qdq_wire_decode(const qdq_wire_in *in, const qdq_wire_message *desc, qdq_span body,
+                           void *msg, qdq_error *err)
 {
     qdq_wire_head *head = msg;
     qdq_wire_item item;
@@ -276,7 +282,8 @@ qdq_status qdq_wire_decode(const qdq_wire_in *in, const qdq_wire_message *desc, 
             qdq_status st = set_member(in, field, &item, (char *)msg + field->offset, err);
             if (st != QDQ_OK)
                 return qdq_within(err, st, "%s at byte %zu: field %u (%s)", desc->name,
-                                  (size_t)(item.whole.data - in->start), (unsigned)item.number, field->name);
+                                  (size_t)(item.whole.data - in->start), (unsigned)item.number,
+                                  field->name);
         } else if (head->rest.size == 0) {
             head->rest = item.whole;
         } else if (head->rest.data + head->rest.size == item.whole.data) {
@@ -297,7 +304,8 @@ static bool is_wanted(const qdq_wire_item *item, uint32_t numbers)
     return numbers >> (item->number < QDQ_WIRE_FIELDS ? item->number : 0) & 1;
 }
 
-qdq_status qdq_wire_gather(qdq_span body, uint32_t numbers, qdq_arena *keep, qdq_span *out, qdq_error *err)
+qdq_status qdq_wire_gather(qdq_span body, uint32_t numbers, qdq_arena *keep, qdq_span *out,
+                           qdq_error *err)
 {
     qdq_span first = {NULL, 0};
     qdq_wire_item item;

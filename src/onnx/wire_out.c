@@ -1,8 +1,8 @@
 /* wire_out.c - protobuf encoding: one pass, forwards, with tensor bytes by reference.
  *
- * A message's length stands before its body but is known only after it. One byte is reserved for it; a length
- * that needs more makes a small body move up, and a large one (or one that holds references) leave a note for
- * the final pass. Must not know any message. */
+ * A message's length stands before its body but is known only after it. One byte is reserved for
+ * it; a length that needs more makes a small body move up, and a large one (or one that holds
+ * references) leave a note for the final pass. Must not know any message. */
 #include "onnx/wire.h"
 #include "base/fail.h"
 
@@ -63,7 +63,8 @@ static void insert_piece(qdq_wire_out *out, size_t index, qdq_wire_piece piece)
         out->piece = grown;
         out->cap_piece = cap;
     }
-    memmove(out->piece + index + 1, out->piece + index, (out->n_piece - index) * sizeof *out->piece);
+    memmove(out->piece + index + 1, out->piece + index,
+            (out->n_piece - index) * sizeof *out->piece);
     out->piece[index] = piece;
     out->n_piece++;
 }
@@ -143,7 +144,8 @@ static void put_messages(qdq_wire_out *out, unsigned number, const qdq_wire_memb
         qdq_wire_put_text(out, number, m->at[i]);
 }
 
-static void put_field(qdq_wire_out *out, unsigned number, const qdq_wire_field *field, const void *member)
+static void put_field(qdq_wire_out *out, unsigned number, const qdq_wire_field *field,
+                      const void *member)
 {
     switch (field->kind) {
     case QDQ_WIRE_INT: {
@@ -221,7 +223,7 @@ void qdq_wire_encode(qdq_wire_out *out, const qdq_wire_message *desc, const void
         put_rest(out, head, &pos, UINT32_MAX);
 }
 
-/* --- the finished output ------------------------------------------------------------------------------------------ */
+/* --- the finished output ---------------------------------------------------------------------- */
 
 /* Walks the output in order: small bytes, a piece, small bytes, ... Calls take() for each run. */
 typedef qdq_status take_fn(void *ctx, const void *data, size_t size, qdq_error *err);
@@ -264,7 +266,8 @@ qdq_status qdq_wire_to_buf(const qdq_wire_out *out, qdq_buf *buf, qdq_error *err
 {
     unsigned char *p;
 
-    if (out->failed || out->bytes.failed || (out->total > 0 && (p = qdq_buf_extend(buf, out->total)) == NULL))
+    if (out->failed || out->bytes.failed ||
+        (out->total > 0 && (p = qdq_buf_extend(buf, out->total)) == NULL))
         return qdq_nomem(err);
     return out->total == 0 ? QDQ_OK : walk(out, take_into_memory, &p, err);
 }

@@ -1,5 +1,6 @@
-/* write.c - model -> wire form: the mirror of read.c and read_node.c. The same model gives the same bytes:
- * everything goes by the graph's own order, nothing by address or hash. Knows no files: that is save.c. */
+/* write.c - model -> wire form: the mirror of read.c and read_node.c. The same model gives the same
+ * bytes: everything goes by the graph's own order, nothing by address or hash. Knows no files: that
+ * is save.c. */
 #include "onnx/write.h"
 #include "base/fail.h"
 #include "ir/graph_check.h"
@@ -23,7 +24,8 @@ const qdq_onnx_write_opts *qdq_writer_opts(const qdq_wire_out *out)
     return w->opts;
 }
 
-/* Fields that are not there and fields that are empty mean the same in ONNX; empty ones are left out. */
+/* Fields that are not there and fields that are empty mean the same in ONNX; empty ones are left
+ * out. */
 static qdq_span text_or_none(const char *s)
 {
     return s == NULL || s[0] == '\0' ? (qdq_span){NULL, 0} : qdq_pb_text(s);
@@ -43,7 +45,7 @@ static void *scratch_array(writer *w, size_t n, size_t size)
     return p;
 }
 
-/* --- attributes ------------------------------------------------------------------------------------------------------ */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static void emit_graph(qdq_wire_out *out, unsigned number, const void *obj);
 
@@ -155,7 +157,7 @@ static void put_attr(qdq_wire_out *out, unsigned number, const qdq_attr *a)
     qdq_wire_end(out, mark);
 }
 
-/* --- nodes ----------------------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static void emit_attrs(qdq_wire_out *out, unsigned number, const void *obj)
 {
@@ -188,7 +190,7 @@ static void put_node(writer *w, qdq_wire_out *out, unsigned number, const qdq_no
     qdq_wire_end(out, mark);
 }
 
-/* --- graphs ---------------------------------------------------------------------------------------------------------- */
+/* --- graphs ----------------------------------------------------------------------------------- */
 
 /* A graph on its way out: its nodes in an order that can run. */
 typedef struct sorted_graph {
@@ -262,7 +264,8 @@ static void emit_outputs(qdq_wire_out *out, unsigned number, const void *obj)
     bool is_main = g == w->m->graph, own = !is_main || !w->opts->only_exposed;
 
     for (size_t i = 0; own && i < g->outputs.n; i++)
-        put_info(out, number, g->outputs.at[i]->name, g->outputs.at[i]->type, g->outputs.at[i]->rest);
+        put_info(out, number, g->outputs.at[i]->name, g->outputs.at[i]->type,
+                 g->outputs.at[i]->rest);
     for (size_t i = 0; is_main && i < w->opts->n_expose; i++) {
         const qdq_value *v = qdq_graph_find(g, w->opts->expose[i]);
         if (v != NULL && !(own && v->n_output > 0))
@@ -295,7 +298,8 @@ static void emit_value_infos(qdq_wire_out *out, unsigned number, const void *obj
     for (size_t i = 0; i < s->n; i++)
         for (uint32_t k = 0; k < s->node[i]->n_out; k++) {
             const qdq_value *v = s->node[i]->out[k];
-            if (v != NULL && v->n_output == 0 && (v->type != NULL || v->rest.size > 0 || v->has_info))
+            if (v != NULL && v->n_output == 0 &&
+                (v->type != NULL || v->rest.size > 0 || v->has_info))
                 put_info(out, number, v->name, v->type, v->rest);
         }
 }
@@ -315,8 +319,8 @@ static void emit_graph(qdq_wire_out *out, unsigned number, const void *obj)
     qdq_wire_mark mark;
 
     if (w->depth >= QDQ_MAX_NESTING && w->st == QDQ_OK)
-        w->st = qdq_fail(w->err, QDQ_E_UNSUPPORTED, "graph '%s': graphs nest deeper than %d", g->name,
-                         QDQ_MAX_NESTING);
+        w->st = qdq_fail(w->err, QDQ_E_UNSUPPORTED, "graph '%s': graphs nest deeper than %d",
+                         g->name, QDQ_MAX_NESTING);
     if (!sort(w, g, &sorted))
         return;
     pb.node = (qdq_wire_member_MSGS){.emit = emit_nodes, .obj = &sorted};
@@ -329,7 +333,7 @@ static void emit_graph(qdq_wire_out *out, unsigned number, const void *obj)
     qdq_arena_reset(&w->scratch, scratch);
 }
 
-/* --- functions and the model ----------------------------------------------------------------------------------------- */
+/* --- functions and the model ------------------------------------------------------------------ */
 
 typedef struct opset_list {
     const qdq_opset *at;
@@ -370,15 +374,16 @@ static qdq_wire_member_TEXTS value_names(writer *w, qdq_value *const *at, size_t
 static void put_function(writer *w, qdq_wire_out *out, unsigned number, const qdq_function *f)
 {
     opset_list opsets = {f->opsets.at, f->opsets.n};
-    qdq_pb_function pb = {.head = {.rest = f->rest},
-                          .name = text_or_none(f->name),
-                          .input = value_names(w, f->body->inputs.at, f->body->inputs.n),
-                          .output = value_names(w, f->body->outputs.at, f->body->outputs.n),
-                          .attribute = {scratch_array(w, f->attrs.n, sizeof(qdq_span)), f->attrs.n, 0},
-                          .opset_import = {.emit = emit_opsets, .obj = &opsets},
-                          .domain = text_or_none(f->domain),
-                          .attribute_proto = {.emit = emit_attr_protos, .obj = f},
-                          .overload = text_or_none(f->overload)};
+    qdq_pb_function pb = {
+        .head = {.rest = f->rest},
+        .name = text_or_none(f->name),
+        .input = value_names(w, f->body->inputs.at, f->body->inputs.n),
+        .output = value_names(w, f->body->outputs.at, f->body->outputs.n),
+        .attribute = {scratch_array(w, f->attrs.n, sizeof(qdq_span)), f->attrs.n, 0},
+        .opset_import = {.emit = emit_opsets, .obj = &opsets},
+        .domain = text_or_none(f->domain),
+        .attribute_proto = {.emit = emit_attr_protos, .obj = f},
+        .overload = text_or_none(f->overload)};
     sorted_graph sorted;
     qdq_wire_mark mark;
 
@@ -410,7 +415,8 @@ static void emit_props(qdq_wire_out *out, unsigned number, const void *obj)
     const qdq_model *m = obj;
 
     for (size_t i = 0; i < m->props.n; i++) {
-        qdq_pb_prop pb = {.key = qdq_pb_text(m->props.at[i].key), .value = qdq_pb_text(m->props.at[i].value)};
+        qdq_pb_prop pb = {.key = qdq_pb_text(m->props.at[i].key),
+                          .value = qdq_pb_text(m->props.at[i].value)};
         qdq_wire_mark mark = qdq_wire_begin(out, number);
         qdq_wire_encode(out, &qdq_pb_prop_desc, &pb);
         qdq_wire_end(out, mark);

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* The model in wire form, tensor bytes by reference into what the model holds: `m` must outlive *out, which is
- * to be freed with qdq_wire_out_free() in every case. */
+/* The model in wire form, tensor bytes by reference into what the model holds: `m` must outlive
+ * *out, which is to be freed with qdq_wire_out_free() in every case. */
 qdq_status qdq_onnx_encode(const qdq_model *m, const qdq_onnx_write_opts *opts, qdq_wire_out *out,
                            qdq_error *err);
 
@@ -22,7 +22,8 @@ static inline qdq_span qdq_pb_text(const char *s)
 
 /* One field each, tag and length included. qdq_emit_type: a qdq_wire_emit for a qdq_type. */
 void qdq_emit_type(qdq_wire_out *out, unsigned number, const void *obj);
-void qdq_put_tensor(qdq_wire_out *out, unsigned number, const qdq_tensor *t, const char *name, bool is_init);
+void qdq_put_tensor(qdq_wire_out *out, unsigned number, const qdq_tensor *t, const char *name,
+                    bool is_init);
 /* name NULL: the name that its values have. */
 void qdq_put_sparse(qdq_wire_out *out, unsigned number, const qdq_sparse *s, const char *name);
 

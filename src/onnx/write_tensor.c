@@ -1,5 +1,5 @@
-/* write_tensor.c - tensors and types -> wire form. A tensor that is as it was read is written as it was read;
- * otherwise its own fields are new and all others are taken over from what was read. */
+/* write_tensor.c - tensors and types -> wire form. A tensor that is as it was read is written as it
+ * was read; otherwise its own fields are new and all others are taken over from what was read. */
 #include "onnx/write.h"
 #include "onnx/schema.h"
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- types ----------------------------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 static void emit_dims(qdq_wire_out *out, unsigned number, const void *obj)
 {
@@ -113,7 +113,7 @@ void qdq_emit_type(qdq_wire_out *out, unsigned number, const void *obj)
     qdq_wire_end(out, mark);
 }
 
-/* --- tensors --------------------------------------------------------------------------------------------------------- */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
 static void put_entry(qdq_wire_out *out, unsigned number, const char *key, const char *value)
 {
@@ -145,23 +145,26 @@ static bool has_name(qdq_span wire, const char *name)
     for (size_t pos = 0; qdq_wire_next(wire, &pos, &item);)
         if (item.number == QDQ_PB_tensor_name)
             found = item.payload;
-    return found.size == strlen(name) && (found.size == 0 || memcmp(found.data, name, found.size) == 0);
+    return found.size == strlen(name) &&
+           (found.size == 0 || memcmp(found.data, name, found.size) == 0);
 }
 
-static const uint32_t own_fields = QDQ_PB_BIT(tensor_dims) | QDQ_PB_BIT(tensor_data_type) |
-                                   QDQ_PB_BIT(tensor_name) | QDQ_PB_BIT(tensor_raw_data) |
-                                   QDQ_PB_BIT(tensor_string_data) | QDQ_PB_BIT(tensor_external_data) |
-                                   QDQ_PB_BIT(tensor_data_location);
-static const uint32_t typed_fields = QDQ_PB_BIT(tensor_float_data) | QDQ_PB_BIT(tensor_int32_data) |
-                                     QDQ_PB_BIT(tensor_int64_data) | QDQ_PB_BIT(tensor_double_data) |
-                                     QDQ_PB_BIT(tensor_uint64_data);
+static const uint32_t own_fields =
+    QDQ_PB_BIT(tensor_dims) | QDQ_PB_BIT(tensor_data_type) | QDQ_PB_BIT(tensor_name) |
+    QDQ_PB_BIT(tensor_raw_data) | QDQ_PB_BIT(tensor_string_data) |
+    QDQ_PB_BIT(tensor_external_data) | QDQ_PB_BIT(tensor_data_location);
+static const uint32_t typed_fields =
+    QDQ_PB_BIT(tensor_float_data) | QDQ_PB_BIT(tensor_int32_data) | QDQ_PB_BIT(tensor_int64_data) |
+    QDQ_PB_BIT(tensor_double_data) | QDQ_PB_BIT(tensor_uint64_data);
 
-void qdq_put_tensor(qdq_wire_out *out, unsigned number, const qdq_tensor *t, const char *name, bool is_init)
+void qdq_put_tensor(qdq_wire_out *out, unsigned number, const qdq_tensor *t, const char *name,
+                    bool is_init)
 {
     const qdq_onnx_write_opts *opts = qdq_writer_opts(out);
-    qdq_pb_tensor pb = {.head = {.rest = t->wire.size > 0 ? t->wire : t->rest, .rest_skip = own_fields},
-                        .dims = {.at = (int64_t *)(uintptr_t)t->dim, .n = (size_t)t->rank},
-                        .data_type = {t->elem, true}};
+    qdq_pb_tensor pb = {
+        .head = {.rest = t->wire.size > 0 ? t->wire : t->rest, .rest_skip = own_fields},
+        .dims = {.at = (int64_t *)(uintptr_t)t->dim, .n = (size_t)t->rank},
+        .data_type = {t->elem, true}};
     qdq_onnx_ref ref = {NULL, 0, 0};
     qdq_wire_mark mark;
 

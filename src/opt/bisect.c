@@ -1,6 +1,6 @@
-/* bisect.c - which change made a model bad? Every change has a number, and a pipeline can be told to stop after so
- * many: a search for the first bad number, each probe on a fresh copy. Passes are deterministic, so that the first
- * k changes are the same in every run. */
+/* bisect.c - which change made a model bad? Every change has a number, and a pipeline can be told
+ * to stop after so many: a search for the first bad number, each probe on a fresh copy. Passes are
+ * deterministic, so that the first k changes are the same in every run. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,11 +13,12 @@ typedef struct search {
     qdq_job quiet;                 /* its job, but warnings of passes would come with every probe */
     qdq_judge_fn judge;
     void *ctx;
-    qdq_bisect_result last; /* of the probe at hand: the last change that it made, and what was found */
+    /* of the probe at hand: the last change that it made, and what was found */
+    qdq_bisect_result last;
     uint64_t probes, expected;
 } search;
 
-/* --- one probe ---------------------------------------------------------------------------------------------------- */
+/* --- one probe -------------------------------------------------------------------------------- */
 
 static void remember_change(void *ctx, uint64_t number, const char *pass, const char *where)
 {
@@ -81,7 +82,7 @@ static qdq_status probe(search *s, uint64_t most, bool *bad, qdq_error *err)
     return st;
 }
 
-/* --- the search --------------------------------------------------------------------------------------------------- */
+/* --- the search ------------------------------------------------------------------------------- */
 
 /* `out` holds a bad probe; everything up to change `good` is good. */
 static qdq_status halve(search *s, uint64_t good, qdq_bisect_result *out, qdq_error *err)
@@ -123,12 +124,15 @@ static qdq_status find(search *s, qdq_bisect_result *out, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts, qdq_judge_fn judge, void *ctx,
-                            qdq_bisect_result *out, qdq_error *err)
+qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts, qdq_judge_fn judge,
+                            void *ctx, qdq_bisect_result *out, qdq_error *err)
 {
     static const qdq_optimize_opts defaults = QDQ_OPTIMIZE_OPTS_INIT;
-    search s = {
-        .model = m, .opts = opts != NULL ? opts : &defaults, .judge = judge, .ctx = ctx, .expected = 1};
+    search s = {.model = m,
+                .opts = opts != NULL ? opts : &defaults,
+                .judge = judge,
+                .ctx = ctx,
+                .expected = 1};
 
     if (s.opts->job != NULL)
         s.quiet = *s.opts->job;

@@ -1,12 +1,15 @@
-/* clean.c - passes that take out what computes nothing: constants as nodes, identities, names that say nothing. */
+/* clean.c - passes that take out what computes nothing: constants as nodes, identities, names that
+ * say nothing. */
 #include <string.h>
 
 #include "base/fail.h"
 #include "opt/opt.h"
 
-/* --- lift-constants: c = Constant <value>  =>  initializer c -------------------------------------------------------
+/* --- lift-constants: c = Constant <value>  =>  initializer c
+ * -------------------------------------------------------
  *
- * Function bodies cannot hold initializers, and a graph output keeps its node: some engines want a producer. */
+ * Function bodies cannot hold initializers, and a graph output keeps its node: some engines want a
+ * producer. */
 
 /* The constant as a tensor; NULL with *status OK for forms that stay (strings, sparse tensors). */
 static qdq_tensor *constant_of(const qdq_node *n, qdq_status *status, qdq_error *err)
@@ -62,16 +65,19 @@ qdq_status qdq_pass_lift_constants(qdq_opt *o, qdq_graph *g, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- drop-identity: y = Identity(x)  =>  whoever read y reads x ------------------------------------------------------
+/* --- drop-identity: y = Identity(x)  =>  whoever read y reads x
+ * ------------------------------------------------------
  *
- * If y is a graph output its name belongs to the caller and must survive: then x takes it, where x may
- * (qdq_value_replace decides). Dropout is an identity unless it trains; a mask that somebody reads keeps it. */
+ * If y is a graph output its name belongs to the caller and must survive: then x takes it, where x
+ * may (qdq_value_replace decides). Dropout is an identity unless it trains; a mask that somebody
+ * reads keeps it. */
 
 static bool is_identity(const qdq_node *n)
 {
     if (n->op != QDQ_OP_IDENTITY && n->op != QDQ_OP_DROPOUT)
         return false;
-    for (uint32_t i = 1; i < n->n_out; i++) /* models list outputs that Identity does not have, too */
+    /* models list outputs that Identity does not have, too */
+    for (uint32_t i = 1; i < n->n_out; i++)
         if (n->out[i] != NULL && (n->out[i]->n_use > 0 || n->out[i]->n_output > 0))
             return false;
     if (n->op == QDQ_OP_IDENTITY)
@@ -82,8 +88,9 @@ static bool is_identity(const qdq_node *n)
     const qdq_tensor *t = qdq_value_const(training);
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_span bytes;
-    bool inference = t != NULL && t->count == 1 && qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK &&
-                     bytes.size == 1 && bytes.data[0] == 0;
+    bool inference = t != NULL && t->count == 1 &&
+                     qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK && bytes.size == 1 &&
+                     bytes.data[0] == 0;
     qdq_arena_free(&scratch);
     return inference;
 }
@@ -108,11 +115,12 @@ qdq_status qdq_pass_drop_identity(qdq_opt *o, qdq_graph *g, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- drop-shared-names ------------------------------------------------------------------------------------------------
+/* --- drop-shared-names
+ * ------------------------------------------------------------------------------------------------
  *
- * ONNX wants node names unique, exporters do not always care, and ONNX Runtime refuses the file. A name that
- * several nodes have names none of them: all lose it, and are called Op@tensor, as before (qdq_node_label). Two
- * walks, because the last of them would have the name for itself. */
+ * ONNX wants node names unique, exporters do not always care, and ONNX Runtime refuses the file. A
+ * name that several nodes have names none of them: all lose it, and are called Op@tensor, as before
+ * (qdq_node_label). Two walks, because the last of them would have the name for itself. */
 
 qdq_status qdq_pass_drop_shared_names(qdq_opt *o, qdq_graph *g, qdq_error *err)
 {

@@ -1,9 +1,10 @@
-/* drop_functions.c - drop-unused-functions and drop-unused-opsets: what the model declares and no node needs. */
+/* drop_functions.c - drop-unused-functions and drop-unused-opsets: what the model declares and no
+ * node needs. */
 #include "base/fail.h"
 #include "ir/function.h"
 #include "opt/opt.h"
 
-/* --- drop-unused-functions: those that no call reaches from the main graph ---------------------------------------- */
+/* --- drop-unused-functions: those that no call reaches from the main graph -------------------- */
 
 static bool find_reached(const qdq_model *m, const qdq_functions *functions, qdq_arena *scratch,
                          bool *reached)
@@ -49,7 +50,8 @@ qdq_status qdq_pass_drop_unused_functions(qdq_opt *o, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- drop-unused-opsets: imports of domains that no operator is of -------------------------------------------------
+/* --- drop-unused-opsets: imports of domains that no operator is of
+ * -------------------------------------------------
  *
  * The default domain stays, and the domains of functions: some engines want them. */
 
@@ -97,7 +99,8 @@ static qdq_status drop_opsets(qdq_opt *o, qdq_function *f, qdq_error *err)
 {
     qdq_model *m = o->model;
     qdq_map used = QDQ_MAP_INIT;
-    bool ok = use_domain(&used, "") && use_domains_of(f != NULL ? f->body : m->graph, &o->scratch, &used) &&
+    bool ok = use_domain(&used, "") &&
+              use_domains_of(f != NULL ? f->body : m->graph, &o->scratch, &used) &&
               (f != NULL || use_domains_of_functions(m, &used));
 
     for (size_t i = f != NULL ? f->opsets.n : m->opsets.n; ok && i-- > 0;) {

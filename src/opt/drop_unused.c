@@ -1,5 +1,5 @@
-/* drop_unused.c - drop-unused: nodes, outputs, constants and annotations that nothing needs. Graph inputs stay, they
- * belong to the caller. */
+/* drop_unused.c - drop-unused: nodes, outputs, constants and annotations that nothing needs. Graph
+ * inputs stay, they belong to the caller. */
 #include "base/fail.h"
 #include "ir/function.h"
 #include "opt/annotations.h"
@@ -12,10 +12,10 @@ typedef struct sweeper {
     bool *acts; /* by graph index: something in it may have an effect; NULL: not looked at yet */
 } sweeper;
 
-/* --- effects --------------------------------------------------------------------------------------------------------
+/* --- effects -------------------------------------------------------------------------------------
  *
- * Only what is known to be without effects goes: pure operators, bodies and functions of nothing else. Random nodes
- * have one, which is that of the next one. */
+ * Only what is known to be without effects goes: pure operators, bodies and functions of nothing
+ * else. Random nodes have one, which is that of the next one. */
 
 /* Of the node itself: what is in its bodies is theirs. */
 static bool acts_itself(const sweeper *s, const qdq_node *n)
@@ -93,7 +93,7 @@ static qdq_status may_go(sweeper *s, const qdq_node *n, bool *yes, qdq_error *er
     return QDQ_OK;
 }
 
-/* --- outputs -------------------------------------------------------------------------------------------------------- */
+/* --- outputs ---------------------------------------------------------------------------------- */
 
 /* Outputs [first, last] may be left out, and what the others are does not depend on it. */
 typedef struct optional_outputs {
@@ -102,8 +102,13 @@ typedef struct optional_outputs {
 } optional_outputs;
 
 static const optional_outputs table[] = {
-    {QDQ_OP_BATCHNORMALIZATION, 1, 4}, {QDQ_OP_DROPOUT, 1, 1}, {QDQ_OP_GRU, 1, 1}, {QDQ_OP_LSTM, 1, 2},
-    {QDQ_OP_LAYERNORMALIZATION, 1, 2}, {QDQ_OP_MAXPOOL, 1, 1}, {QDQ_OP_RNN, 1, 1},
+    {QDQ_OP_BATCHNORMALIZATION, 1, 4},
+    {QDQ_OP_DROPOUT, 1, 1},
+    {QDQ_OP_GRU, 1, 1},
+    {QDQ_OP_LSTM, 1, 2},
+    {QDQ_OP_LAYERNORMALIZATION, 1, 2},
+    {QDQ_OP_MAXPOOL, 1, 1},
+    {QDQ_OP_RNN, 1, 1},
 };
 
 static const optional_outputs *optional_of(const qdq_node *n)
@@ -119,7 +124,8 @@ static bool is_spare(const qdq_value *v)
     return v != NULL && v->n_use == 0 && v->n_output == 0;
 }
 
-/* Before opset 14 BatchNormalization trains when it has more than one output, since then when an attribute says so. */
+/* Before opset 14 BatchNormalization trains when it has more than one output, since then when an
+ * attribute says so. */
 static bool trains(const qdq_node *n)
 {
     const qdq_attr *a = qdq_node_attr(n, "training_mode");
@@ -162,7 +168,7 @@ static void leave_out_inputs(qdq_opt *o, qdq_node *n)
         qdq_node_trim_in(n);
 }
 
-/* --- the sweep ------------------------------------------------------------------------------------------------------ */
+/* --- the sweep -------------------------------------------------------------------------------- */
 
 /* Readers before producers, so that one walk finds whole dead chains. */
 static qdq_status sweep_nodes(sweeper *s, qdq_graph *g, qdq_error *err)

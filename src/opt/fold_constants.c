@@ -1,12 +1,13 @@
 /* fold_constants.c - computes nodes whose result is known, and puts a constant in their place.
  *
- * Known are results of constants (eval.h), and small tensors that shape arithmetic gives although its inputs are
- * no constants (facts.h). One walk in the order of the nodes: a result is kept in memory until it is clear who
- * still reads it, so that a chain of a thousand nodes leaves one constant behind and not a thousand. Scales and
- * zero points of Q/DQ are computed whatever their weights weigh; Q and DQ themselves never (eval.h lacks them).
+ * Known are results of constants (eval.h), and small tensors that shape arithmetic gives although
+ * its inputs are no constants (facts.h). One walk in the order of the nodes: a result is kept in
+ * memory until it is clear who still reads it, so that a chain of a thousand nodes leaves one
+ * constant behind and not a thousand. Scales and zero points of Q/DQ are computed whatever their
+ * weights weigh; Q and DQ themselves never (eval.h lacks them).
  *
- * A result that is a graph output stays the output of a (Constant) node: engines want a producer. So it does in
- * function bodies, which have no initializers. */
+ * A result that is a graph output stays the output of a (Constant) node: engines want a producer.
+ * So it does in function bodies, which have no initializers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ static bool is_freed_with(const qdq_folder *f, const qdq_value *v)
     return v->n_use == 1 && qdq_fold_may_free(f, v);
 }
 
-/* --- costs -------------------------------------------------------------------------------------------------------------- */
+/* --- costs ------------------------------------------------------------------------------------ */
 
 static uint64_t out_bytes_of(const qdq_folder *f, const qdq_node *n)
 {
@@ -66,7 +67,7 @@ static qdq_fold_cost cost_of(const qdq_folder *f, const qdq_node *n)
     return c;
 }
 
-/* --- one node ------------------------------------------------------------------------------------------------------------- */
+/* --- one node --------------------------------------------------------------------------------- */
 
 static qdq_status accept(qdq_folder *f, qdq_node *n, const qdq_const *out)
 {
@@ -164,8 +165,9 @@ static qdq_status fold_fact(qdq_folder *f, qdq_node *n)
     return QDQ_OK;
 }
 
-/* An operator whose inputs are all known, but that the evaluator lacks, stays, and the report says so. Q and DQ stay on
- * purpose, random ones are no constants, and bodies have inputs of their own. */
+/* An operator whose inputs are all known, but that the evaluator lacks, stays, and the report says
+ * so. Q and DQ stay on purpose, random ones are no constants, and bodies have inputs of their
+ * own. */
 static void refuse_unknown(qdq_folder *f, const qdq_node *n)
 {
     const bool is_quantize = n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR ||
@@ -194,7 +196,7 @@ static qdq_status fold_node(qdq_folder *f, qdq_node *n)
     return st;
 }
 
-/* --- putting constants in place ---------------------------------------------------------------------------------------- */
+/* --- putting constants in place --------------------------------------------------------------- */
 
 static bool put_constant_node(qdq_graph *g, qdq_node *before, qdq_value *v, qdq_tensor *t)
 {
@@ -219,7 +221,8 @@ static qdq_status put_constant(qdq_folder *f, qdq_node *n, qdq_value *v)
     return QDQ_OK;
 }
 
-/* No computed node reads any more, so that what is still read is read by others, and nodes can go in any order. */
+/* No computed node reads any more, so that what is still read is read by others, and nodes can go
+ * in any order. */
 static qdq_status commit(qdq_folder *f)
 {
     for (size_t i = 0; i < f->nodes.n; i++)
@@ -236,7 +239,7 @@ static qdq_status commit(qdq_folder *f)
     return QDQ_OK;
 }
 
-/* --- the pass ------------------------------------------------------------------------------------------------------------ */
+/* --- the pass --------------------------------------------------------------------------------- */
 
 static qdq_status open_folder(qdq_folder *f, qdq_opt *o, qdq_graph *g)
 {
@@ -250,8 +253,8 @@ static qdq_status open_folder(qdq_folder *f, qdq_opt *o, qdq_graph *g)
     f->visits = qdq_arena_array(&f->memory, (size_t)g->next_node_id + 1, sizeof *f->visits);
     f->tainted = qdq_arena_array(&f->memory, g->values.n + 1, sizeof *f->tainted);
     f->folded = qdq_arena_array(&f->memory, (size_t)g->next_node_id + 1, sizeof *f->folded);
-    if (f->result == NULL || f->left == NULL || f->tainted == NULL || f->folded == NULL || f->last == NULL ||
-        f->visits == NULL)
+    if (f->result == NULL || f->left == NULL || f->tainted == NULL || f->folded == NULL ||
+        f->last == NULL || f->visits == NULL)
         return qdq_nomem(f->err);
     for (size_t i = 0; i < g->values.n; i++)
         f->left[i] = g->values.at[i]->n_use;

@@ -1,14 +1,16 @@
 /* fold_growth.c - folding never makes the file larger.
  *
- * Whether a result pays is known at the end of the walk only: a mask of a megabyte may be on the way to four numbers. So
- * the walk computes within the limits, and this file then counts what the model would gain and lose. The nodes are parted
- * into groups that share results and constants; a group weighs the results that are still read, less the constants that
- * nothing reads any more and the texts of its nodes. A group that is no heavier than before is folded. In one that is, each
- * result stands for itself: it replaces its node if it weighs no more than the node and the cheapest form of those inputs
- * that nothing else reads. Such inputs form trees that do not overlap, so the sum does not grow, either.
+ * Whether a result pays is known at the end of the walk only: a mask of a megabyte may be on the
+ * way to four numbers. So the walk computes within the limits, and this file then counts what the
+ * model would gain and lose. The nodes are parted into groups that share results and constants; a
+ * group weighs the results that are still read, less the constants that nothing reads any more and
+ * the texts of its nodes. A group that is no heavier than before is folded. In one that is, each
+ * result stands for itself: it replaces its node if it weighs no more than the node and the
+ * cheapest form of those inputs that nothing else reads. Such inputs form trees that do not
+ * overlap, so the sum does not grow, either.
  *
- * Results of up to FREE bytes weigh nothing: the names of a node take about as much, and shape arithmetic ends there. Nor
- * do scales and zero points of Q and DQ. */
+ * Results of up to FREE bytes weigh nothing: the names of a node take about as much, and shape
+ * arithmetic ends there. Nor do scales and zero points of Q and DQ. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -20,16 +22,17 @@ static const char too_large[] = "the file would become larger";
 
 typedef struct growth {
     qdq_folder *f;
-    uint32_t *at;        /* by node id: index in f->nodes + 1; 0: not computed */
-    size_t *group;       /* by index: parent in a forest; a root's own */
-    int64_t *grown;      /* by index of a root: bytes */
-    uint64_t *cheapest;  /* by value id: bytes of the cheapest form of a value that the file may do without */
+    uint32_t *at;   /* by node id: index in f->nodes + 1; 0: not computed */
+    size_t *group;  /* by index: parent in a forest; a root's own */
+    int64_t *grown; /* by index of a root: bytes */
+    /* by value id: bytes of the cheapest form of a value that the file may do without */
+    uint64_t *cheapest;
     bool *stays;         /* by index */
     unsigned char *fate; /* by value id, while nothing stays: 0 not asked for yet */
     bool *counted;       /* by value id */
 } growth;
 
-/* --- sizes ------------------------------------------------------------------------------------------------------------- */
+/* --- sizes ------------------------------------------------------------------------------------ */
 
 static uint64_t text_bytes(const qdq_node *n)
 {
@@ -76,7 +79,7 @@ static uint64_t result_bytes(const growth *w, const qdq_node *n)
     return sum > FREE ? sum : 0;
 }
 
-/* --- groups ------------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 static size_t root(growth *w, size_t i)
 {
@@ -94,7 +97,8 @@ static void join(growth *w, size_t a, size_t b)
 
 enum { FREED = 1, READ = 2 };
 
-/* A constant or result that goes away when the nodes do. Each value is looked at once: many nodes may read it. */
+/* A constant or result that goes away when the nodes do. Each value is looked at once: many nodes
+ * may read it. */
 static bool is_freed(growth *w, const qdq_value *v)
 {
     if (!qdq_fold_may_free(w->f, v) || v->id >= w->f->n_values)
@@ -138,7 +142,7 @@ static void weigh(growth *w, size_t i)
     }
 }
 
-/* --- single results ------------------------------------------------------------------------------------------------------ */
+/* --- single results --------------------------------------------------------------------------- */
 
 /* Bytes that node i and what serves it alone take, in their cheapest form. */
 static uint64_t node_bytes(const growth *w, size_t i)
@@ -167,7 +171,7 @@ static void find_cheapest(growth *w, size_t i)
     w->cheapest[y->id] = w->f->result[y->id].c.bytes < bytes ? w->f->result[y->id].c.bytes : bytes;
 }
 
-/* --- the pass -------------------------------------------------------------------------------------------------------------- */
+/* --- the pass --------------------------------------------------------------------------------- */
 
 static bool open_growth(growth *w, qdq_folder *f)
 {
@@ -181,8 +185,8 @@ static bool open_growth(growth *w, qdq_folder *f)
     w->cheapest = qdq_arena_array(&f->memory, f->n_values + 1, sizeof *w->cheapest);
     w->fate = qdq_arena_array(&f->memory, f->n_values + 1, sizeof *w->fate);
     w->counted = qdq_arena_array(&f->memory, f->n_values + 1, sizeof *w->counted);
-    if (w->at == NULL || w->group == NULL || w->grown == NULL || w->stays == NULL || w->cheapest == NULL ||
-        w->fate == NULL || w->counted == NULL)
+    if (w->at == NULL || w->group == NULL || w->grown == NULL || w->stays == NULL ||
+        w->cheapest == NULL || w->fate == NULL || w->counted == NULL)
         return false;
     for (size_t i = 0; i < n; i++) {
         w->at[f->nodes.at[i]->id] = (uint32_t)i + 1;
@@ -191,7 +195,8 @@ static bool open_growth(growth *w, qdq_folder *f)
     return true;
 }
 
-/* With a budget for growth that somebody gave, growth is what they want; the walk has kept to it. */
+/* With a budget for growth that somebody gave, growth is what they want; the walk has kept to
+ * it. */
 static void choose(growth *w)
 {
     size_t n = w->f->nodes.n;
@@ -238,7 +243,8 @@ static qdq_status compute_again(qdq_folder *f, const qdq_node *n)
     return st;
 }
 
-/* True if something that is folded is made of what node i makes. Asked from the last node to the first. */
+/* True if something that is folded is made of what node i makes. Asked from the last node to the
+ * first. */
 static bool is_needed(const growth *w, size_t i, const bool *needed)
 {
     const qdq_node *n = w->f->nodes.at[i];
@@ -248,7 +254,8 @@ static bool is_needed(const growth *w, size_t i, const bool *needed)
     for (uint32_t k = 0; k < n->n_out; k++)
         if (n->out[k] != NULL)
             QDQ_FOR_USES (u, n->out[k])
-                if (u->node->graph == n->graph && w->at[u->node->id] > 0 && needed[w->at[u->node->id] - 1])
+                if (u->node->graph == n->graph && w->at[u->node->id] > 0 &&
+                    needed[w->at[u->node->id] - 1])
                     return true;
     return false;
 }

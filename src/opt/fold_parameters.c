@@ -1,9 +1,10 @@
 /* fold_parameters.c - what Q and DQ need.
  *
- * A scale that is computed from a weight is folded to a constant even if the weight is above the limits and goes on
- * to be read elsewhere: without it there is nothing that an engine could run in 8 bits. Results on the way are
- * transient. What such a chain may take is measured by the constants that it begins with, and how often a node may
- * be part of one is bounded, so that no model can ask for more memory or time than its own size explains. */
+ * A scale that is computed from a weight is folded to a constant even if the weight is above the
+ * limits and goes on to be read elsewhere: without it there is nothing that an engine could run in
+ * 8 bits. Results on the way are transient. What such a chain may take is measured by the constants
+ * that it begins with, and how often a node may be part of one is bounded, so that no model can ask
+ * for more memory or time than its own size explains. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -18,8 +19,8 @@ typedef struct chain {
 
 static bool may_be_in_chain(qdq_folder *f, const qdq_node *n, const char **why)
 {
-    if (n->graph != f->g || !qdq_eval_knows(n->op) || f->policy.never[n->op] || n->n_in > QDQ_EVAL_INPUTS ||
-        n->n_out > QDQ_EVAL_OUTPUTS)
+    if (n->graph != f->g || !qdq_eval_knows(n->op) || f->policy.never[n->op] ||
+        n->n_in > QDQ_EVAL_INPUTS || n->n_out > QDQ_EVAL_OUTPUTS)
         return false;
     if (f->visits[n->id] < CHAIN_VISITS) {
         f->visits[n->id]++;
@@ -57,7 +58,8 @@ static bool walk_inputs(qdq_folder *f, const qdq_node *n, chain_walk *w, chain *
 }
 
 /* False: out of memory, or *known is false: v is not made of constants alone, or *why. */
-static bool collect(qdq_folder *f, const qdq_value *v, chain_walk *w, chain *c, bool *known, const char **why)
+static bool collect(qdq_folder *f, const qdq_value *v, chain_walk *w, chain *c, bool *known,
+                    const char **why)
 {
     *known = v->producer != NULL;
     if (!*known || !QDQ_PUSH(&f->work, &w->stack, v->producer))
@@ -111,14 +113,16 @@ static uint64_t forget(qdq_folder *f, const qdq_value *v)
     return r->c.bytes;
 }
 
-/* Unread results of node i of the chain, and the values that it was the last to read. The parameter itself stays. */
+/* Unread results of node i of the chain, and the values that it was the last to read. The parameter
+ * itself stays. */
 static uint64_t forget_transients(qdq_folder *f, const chain *c, size_t i)
 {
     const qdq_node *n = c->nodes.at[i];
     uint64_t freed = 0;
 
     for (uint32_t k = 0; k < n->n_in; k++)
-        if (n->in[k].value != NULL && n->in[k].value->graph == f->g && f->last[n->in[k].value->id] == i + 1)
+        if (n->in[k].value != NULL && n->in[k].value->graph == f->g &&
+            f->last[n->in[k].value->id] == i + 1)
             freed += forget(f, n->in[k].value);
     for (uint32_t k = 0; k < n->n_out && i + 1 < c->nodes.n; k++)
         if (n->out[k] != NULL && f->last[n->out[k]->id] == 0)

@@ -5,7 +5,8 @@
 
 static bool is_quantize(qdq_op op)
 {
-    return op == QDQ_OP_QUANTIZELINEAR || op == QDQ_OP_DEQUANTIZELINEAR || op == QDQ_OP_DYNAMICQUANTIZELINEAR;
+    return op == QDQ_OP_QUANTIZELINEAR || op == QDQ_OP_DEQUANTIZELINEAR ||
+           op == QDQ_OP_DYNAMICQUANTIZELINEAR;
 }
 
 /* Unknown names were refused before (pass.c). */
@@ -15,7 +16,7 @@ static void mark(qdq_fold_policy *p, const char *const *names, bool never)
         p->never[qdq_op_find("", names[i])] = never;
 }
 
-/* --- arguments of the pass ------------------------------------------------------------------------------------- */
+/* --- arguments of the pass -------------------------------------------------------------------- */
 
 typedef struct fold_arg {
     enum { NO, ONLY, INPUT, OUTPUT, GROWTH } kind;
@@ -116,7 +117,7 @@ void qdq_fold_policy_open(qdq_fold_policy *p, qdq_opt *o)
     apply_args(p, o->arg);
 }
 
-/* --- one node ---------------------------------------------------------------------------------------------------- */
+/* --- one node --------------------------------------------------------------------------------- */
 
 static qdq_fold ask(const qdq_fold_policy *p, const qdq_fold_cost *c)
 {
@@ -134,7 +135,8 @@ static qdq_fold ask(const qdq_fold_policy *p, const qdq_fold_cost *c)
     return answer;
 }
 
-/* Without a budget the file does not grow in the end (fold_growth.c), but results on the way take memory. */
+/* Without a budget the file does not grow in the end (fold_growth.c), but results on the way take
+ * memory. */
 static uint64_t growth_limit(const qdq_fold_policy *p)
 {
     return p->growth_bytes != 0 ? p->growth_bytes : (uint64_t)1 << 20;
@@ -169,8 +171,9 @@ enum { SPELLED_NODES = 8 }; /* between a Cast to integers and the one to float *
 
 static bool is_spelling(qdq_op op)
 {
-    return op == QDQ_OP_TRANSPOSE || op == QDQ_OP_RESHAPE || op == QDQ_OP_SQUEEZE || op == QDQ_OP_UNSQUEEZE ||
-           op == QDQ_OP_FLATTEN || op == QDQ_OP_SUB || op == QDQ_OP_MUL || op == QDQ_OP_DIV;
+    return op == QDQ_OP_TRANSPOSE || op == QDQ_OP_RESHAPE || op == QDQ_OP_SQUEEZE ||
+           op == QDQ_OP_UNSQUEEZE || op == QDQ_OP_FLATTEN || op == QDQ_OP_SUB || op == QDQ_OP_MUL ||
+           op == QDQ_OP_DIV;
 }
 
 /* Integers: does each reader lead to a Cast to float? */

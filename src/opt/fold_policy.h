@@ -21,7 +21,8 @@ typedef struct qdq_fold_policy {
     int64_t grown;                      /* bytes of constants, of all that was computed so far */
 } qdq_fold_policy;
 
-/* True for an argument of the pass: "no=Op", "only=Op" (repeatable), "input=N", "output=N", "growth=N" (bytes). */
+/* True for an argument of the pass: "no=Op", "only=Op" (repeatable), "input=N", "output=N",
+ * "growth=N" (bytes). */
 bool qdq_fold_knows_arg(const char *text, size_t size);
 
 /* The options of the caller, overruled by the arguments of the pass. */
@@ -30,10 +31,10 @@ void qdq_fold_policy_open(qdq_fold_policy *p, qdq_opt *o);
 /* NULL: go ahead, with outputs of at most *max_bytes. Else why not. */
 const char *qdq_fold_judge(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t *max_bytes);
 
-/* Cast or CastLike of `count` stored integers whose readers only move them (Transpose, Reshape and their like),
- * subtract a zero point, multiply by a scale or divide by one is how some exporters write DequantizeLinear: it
- * stays, as that would, if the result is larger or the integers have at most 16 bits. Likewise a Cast to wider
- * integers that become float behind such operators. */
+/* Cast or CastLike of `count` stored integers whose readers only move them (Transpose, Reshape and
+ * their like), subtract a zero point, multiply by a scale or divide by one is how some exporters
+ * write DequantizeLinear: it stays, as that would, if the result is larger or the integers have at
+ * most 16 bits. Likewise a Cast to wider integers that become float behind such operators. */
 bool qdq_is_spelled_dequantize(const qdq_node *n, qdq_elem from, qdq_elem to, int64_t count);
 
 #endif /* QDQ_FOLD_POLICY_H */

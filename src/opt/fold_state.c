@@ -8,7 +8,7 @@
 
 enum { SMALL = 256 }; /* bytes: results up to here lie in the pass's arena */
 
-/* --- results ---------------------------------------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 qdq_fold_result *qdq_fold_result_of(const qdq_folder *f, const qdq_value *v)
 {
@@ -65,10 +65,11 @@ bool qdq_fold_may_free(const qdq_folder *f, const qdq_value *v)
 
 bool qdq_fold_is_parameter(const qdq_node *n, uint32_t i)
 {
-    return (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) && (i == 1 || i == 2);
+    return (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) &&
+           (i == 1 || i == 2);
 }
 
-/* --- one node ------------------------------------------------------------------------------------------------------------- */
+/* --- one node --------------------------------------------------------------------------------- */
 
 bool qdq_fold_all_known(const qdq_folder *f, const qdq_node *n)
 {
@@ -107,7 +108,8 @@ void qdq_fold_release_inputs(qdq_folder *f, const qdq_node *n)
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qdq_value *v = n->in[i].value;
 
-        if (v == NULL || v->graph != f->g || v->id >= f->n_values || --f->left[v->id] > 0 || v->n_output > 0)
+        if (v == NULL || v->graph != f->g || v->id >= f->n_values || --f->left[v->id] > 0 ||
+            v->n_output > 0)
             continue;
         if (!v->is_input)
             f->policy.grown -= (int64_t)qdq_fold_bytes_of(f, v);

@@ -1,5 +1,6 @@
-/* fold_state.h - what constant folding knows while it works on one graph: the walk (fold_constants.c), what of it makes
- * the file larger (fold_growth.c), and scales (fold_parameters.c). Private to them. */
+/* fold_state.h - what constant folding knows while it works on one graph: the walk
+ * (fold_constants.c), what of it makes the file larger (fold_growth.c), and scales
+ * (fold_parameters.c). Private to them. */
 #ifndef QDQ_FOLD_STATE_H
 #define QDQ_FOLD_STATE_H
 
@@ -21,10 +22,11 @@ typedef struct qdq_folder {
     qdq_fold_result *result; /* by value id */
     uint32_t *left;          /* by value id: reads by nodes that are not computed yet */
     size_t n_values;
-    uint32_t *last;            /* by value id: who reads it last, in a chain */
-    bool *folded;              /* by node id */
-    unsigned char *visits;     /* by node id: chains that it was part of */
-    bool *tainted;             /* by value id: made, at whatever distance, by a node that was refused */
+    uint32_t *last;        /* by value id: who reads it last, in a chain */
+    bool *folded;          /* by node id */
+    unsigned char *visits; /* by node id: chains that it was part of */
+    /* by value id: made, at whatever distance, by a node that was refused */
+    bool *tainted;
     QDQ_VEC(qdq_node *) nodes; /* computed, in order */
     qdq_arena memory, work;    /* for the walk; for one node */
     qdq_error *err;
@@ -49,11 +51,13 @@ qdq_status qdq_fold_evaluate(qdq_folder *f, const qdq_node *n, uint64_t max_byte
 /* The inputs of n are read once less; drops the results that nothing reads any more. */
 void qdq_fold_release_inputs(qdq_folder *f, const qdq_node *n);
 
-/* Asks the manager for every node of f->nodes, and takes those out of the list whose result would make the file
- * larger; each of them is refused with that reason. After it, results that are still read have their data. */
+/* Asks the manager for every node of f->nodes, and takes those out of the list whose result would
+ * make the file larger; each of them is refused with that reason. After it, results that are still
+ * read have their data. */
 qdq_status qdq_fold_settle(qdq_folder *f);
 
-/* Computes the scales and zero points of Q and DQ that are left, and appends their nodes to f->nodes. */
+/* Computes the scales and zero points of Q and DQ that are left, and appends their nodes to
+ * f->nodes. */
 qdq_status qdq_fold_parameters(qdq_folder *f);
 
 #endif /* QDQ_FOLD_STATE_H */

@@ -1,15 +1,16 @@
-/* initializers.c - where constants stand: freeze-inputs, lift-subgraph-initializers, share-initializers. None of
- * them changes a byte of a tensor. */
+/* initializers.c - where constants stand: freeze-inputs, lift-subgraph-initializers,
+ * share-initializers. None of them changes a byte of a tensor. */
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/fail.h"
 #include "opt/opt.h"
 
-/* --- freeze-inputs: an input that has data is no input any more ---------------------------------------------------
+/* --- freeze-inputs: an input that has data is no input any more
+ * ---------------------------------------------------
  *
- * Callers can then not replace it, which changes the interface of the model: only when asked for. Below IR version
- * 4 initializers must be listed as inputs, and are constants all the same. */
+ * Callers can then not replace it, which changes the interface of the model: only when asked for.
+ * Below IR version 4 initializers must be listed as inputs, and are constants all the same. */
 
 qdq_status qdq_pass_freeze_inputs(qdq_opt *o, qdq_error *err)
 {
@@ -25,10 +26,11 @@ qdq_status qdq_pass_freeze_inputs(qdq_opt *o, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- lift-subgraph-initializers: constants of bodies go to the main graph -----------------------------------------
+/* --- lift-subgraph-initializers: constants of bodies go to the main graph
+ * -----------------------------------------
  *
- * There they are seen to be equal to others, and engines prepare them once. Inputs and outputs of a body are its
- * own. */
+ * There they are seen to be equal to others, and engines prepare them once. Inputs and outputs of a
+ * body are its own. */
 
 qdq_status qdq_pass_lift_subgraph_initializers(qdq_opt *o, qdq_graph *g, qdq_error *err)
 {
@@ -43,12 +45,14 @@ qdq_status qdq_pass_lift_subgraph_initializers(qdq_opt *o, qdq_graph *g, qdq_err
     return QDQ_OK;
 }
 
-/* --- share-initializers: equal constants become one ---------------------------------------------------------------
+/* --- share-initializers: equal constants become one
+ * ---------------------------------------------------------------
  *
- * What Q and DQ read as data stays apart, unless the argument `weights` asks for it: engines have refused explicit
- * quantization of weights that layers share. So do the zero points of constants: OpenVINO leaves a layer in float whose
- * zero point another layer reads too. Tensors above LARGE are not read, unless the argument is `all`; nor is
- * one that is alone with its type and shape. NaN is equal to nothing. */
+ * What Q and DQ read as data stays apart, unless the argument `weights` asks for it: engines have
+ * refused explicit quantization of weights that layers share. So do the zero points of constants:
+ * OpenVINO leaves a layer in float whose zero point another layer reads too. Tensors above LARGE
+ * are not read, unless the argument is `all`; nor is one that is alone with its type and shape. NaN
+ * is equal to nothing. */
 
 enum { LARGE = 1 << 20 };
 
@@ -82,8 +86,9 @@ static bool is_weights_zero_point(const qdq_use *u)
 static bool is_weight(const qdq_value *v)
 {
     QDQ_FOR_USES (u, v)
-        if (is_weights_zero_point(u) || (u->index == 0 && (strcmp(u->node->type, "QuantizeLinear") == 0 ||
-                                                           strcmp(u->node->type, "DequantizeLinear") == 0)))
+        if (is_weights_zero_point(u) ||
+            (u->index == 0 && (strcmp(u->node->type, "QuantizeLinear") == 0 ||
+                               strcmp(u->node->type, "DequantizeLinear") == 0)))
             return true;
     return false;
 }
@@ -121,7 +126,8 @@ static bool collect(sharing *s, const qdq_graph *g)
     return true;
 }
 
-/* The same type, shape and bytes as one that was seen before: *twin is that one, else NULL, and v is noted. */
+/* The same type, shape and bytes as one that was seen before: *twin is that one, else NULL, and v
+ * is noted. */
 static qdq_status find_twin(sharing *s, qdq_value *v, qdq_value **twin, qdq_error *err)
 {
     qdq_map_value *place;
@@ -131,8 +137,8 @@ static qdq_status find_twin(sharing *s, qdq_value *v, qdq_value **twin, qdq_erro
 
     *twin = NULL;
     QDQ_TRY(qdq_tensor_data(v->init, &s->scratch, &data, err));
-    place = qdq_map_put_int(&s->contents, XXH3_64bits_withSeed(data.data, data.size, shape_hash(v->init)),
-                            &is_new);
+    place = qdq_map_put_int(
+        &s->contents, XXH3_64bits_withSeed(data.data, data.size, shape_hash(v->init)), &is_new);
     if (place == NULL)
         return qdq_nomem(err);
     for (size_t i = is_new ? NONE : place->num; i != NONE; i = s->kept.at[i].next) {
@@ -141,7 +147,8 @@ static qdq_status find_twin(sharing *s, qdq_value *v, qdq_value **twin, qdq_erro
         if (!qdq_tensor_same_type(k->init, v->init))
             continue;
         QDQ_TRY(qdq_tensor_data(k->init, &s->scratch, &other, err));
-        if (other.size != data.size || (data.size > 0 && memcmp(other.data, data.data, data.size) != 0))
+        if (other.size != data.size ||
+            (data.size > 0 && memcmp(other.data, data.data, data.size) != 0))
             continue;
         if (!qdq_elem_has_nan(v->init->elem, data.data, v->init->count))
             *twin = k;
@@ -174,7 +181,8 @@ static qdq_status share(sharing *s, qdq_opt *o, const qdq_graph *g, qdq_error *e
 
 qdq_status qdq_pass_share_initializers(qdq_opt *o, qdq_graph *g, qdq_error *err)
 {
-    sharing s = {.takes_weights = qdq_opt_has_arg(o, "weights"), .takes_all = qdq_opt_has_arg(o, "all")};
+    sharing s = {.takes_weights = qdq_opt_has_arg(o, "weights"),
+                 .takes_all = qdq_opt_has_arg(o, "all")};
     qdq_status st = share(&s, o, g, err);
 
     qdq_map_free(&s.shapes);

@@ -1,14 +1,16 @@
 /* inline_functions.c - inline-functions: y = f(x)  =>  the nodes of f's body.
  *
- * The main graph first, from outside in: what a body brings along is looked at next. Functions whose calls stay
- * somewhere are then gone through in the same way; the others are left for drop-unused-functions. */
+ * The main graph first, from outside in: what a body brings along is looked at next. Functions
+ * whose calls stay somewhere are then gone through in the same way; the others are left for
+ * drop-unused-functions. */
 #include <string.h>
 
 #include "base/fail.h"
 #include "ir/function.h"
 #include "opt/opt.h"
 
-/* Functions that call each other twice grow without bound: a file of 6 kB would take gigabytes. Names count, too. */
+/* Functions that call each other twice grow without bound: a file of 6 kB would take gigabytes.
+ * Names count, too. */
 enum {
     MAX_NODES = 500000,        /* of the model as it becomes */
     FREE_BYTES = 16 << 20,     /* of nodes that a pipeline may put into any model */
@@ -18,14 +20,15 @@ enum {
 
 /* What can be said of a function before any call. */
 typedef struct callee {
-    uint64_t own;             /* nodes */
-    uint64_t size;            /* nodes, with all calls expanded; at most MAX_NODES + 1 */
-    uint64_t own_bytes;       /* that its nodes take, about */
-    uint64_t bytes;           /* with all calls expanded; at most MAX_BYTES + 1 */
-    int depth;                /* of graphs inside graphs; the body itself is 0 */
-    bool ends;                /* its calls do not lead in a circle */
-    bool is_reached;          /* some call of it stays */
-    size_t imported_at;       /* the place that imports all it needs: the last one where it was inlined */
+    uint64_t own;       /* nodes */
+    uint64_t size;      /* nodes, with all calls expanded; at most MAX_NODES + 1 */
+    uint64_t own_bytes; /* that its nodes take, about */
+    uint64_t bytes;     /* with all calls expanded; at most MAX_BYTES + 1 */
+    int depth;          /* of graphs inside graphs; the body itself is 0 */
+    bool ends;          /* its calls do not lead in a circle */
+    bool is_reached;    /* some call of it stays */
+    /* the place that imports all it needs: the last one where it was inlined */
+    size_t imported_at;
     QDQ_VEC(qdq_opset) needs; /* of its nodes */
 } callee;
 
@@ -42,7 +45,7 @@ typedef struct inliner {
     qdq_graph_list work; /* graphs that are still to be walked */
 } inliner;
 
-/* --- walks ----------------------------------------------------------------------------------------------------------- */
+/* --- walks ------------------------------------------------------------------------------------ */
 
 static int depth_of(const qdq_graph *g)
 {
@@ -63,7 +66,7 @@ static uint64_t bytes_of(const qdq_node *n)
     return sum;
 }
 
-/* --- what is known of functions -------------------------------------------------------------------------------------- */
+/* --- what is known of functions --------------------------------------------------------------- */
 
 /* `seen`: domain -> index + 1 of the function that needed it last. */
 static bool note_domain(inliner *in, uint32_t i, const char *domain, qdq_map *seen)
@@ -133,7 +136,7 @@ static bool study_all(inliner *in)
     return ok;
 }
 
-/* --- may this call go? ------------------------------------------------------------------------------------------------ */
+/* --- may this call go? ------------------------------------------------------------------------ */
 
 static bool has_graph(qdq_attr *const *attr, size_t n)
 {
@@ -151,7 +154,8 @@ static bool returns_nothing(const qdq_node *n, const qdq_graph *body)
         const qdq_value *v = body->outputs.at[i];
         uint32_t from = v->id; /* where it mostly is */
 
-        if (n->out[i] == NULL || (n->out[i]->n_use == 0 && n->out[i]->n_output == 0) || !v->is_input)
+        if (n->out[i] == NULL || (n->out[i]->n_use == 0 && n->out[i]->n_output == 0) ||
+            !v->is_input)
             continue;
         if (from >= body->inputs.n || body->inputs.at[from] != v)
             for (from = 0; body->inputs.at[from] != v;)
@@ -167,7 +171,8 @@ static bool fits_opsets(const inliner *in, const callee *c)
     for (size_t i = 0; c->imported_at != in->place && i < c->needs.n; i++) {
         const qdq_map_value *here = qdq_map_get(&in->imports, c->needs.at[i].domain);
 
-        if (c->needs.at[i].version == 0 || (here != NULL && here->num != (uint64_t)c->needs.at[i].version))
+        if (c->needs.at[i].version == 0 ||
+            (here != NULL && here->num != (uint64_t)c->needs.at[i].version))
             return false;
     }
     return true;
@@ -198,7 +203,7 @@ static const char *why_not(const inliner *in, const qdq_node *n, uint32_t i)
     return fits_opsets(in, c) ? NULL : "opset conflict";
 }
 
-/* --- inlining --------------------------------------------------------------------------------------------------------- */
+/* --- inlining --------------------------------------------------------------------------------- */
 
 static bool import(inliner *in, callee *c)
 {
@@ -207,8 +212,8 @@ static bool import(inliner *in, callee *c)
         bool is_new;
         qdq_map_value *here = qdq_map_put(&in->imports, need->domain, &is_new);
 
-        if (here == NULL ||
-            (is_new && !qdq_model_add_opset(in->o->model, in->function, need->domain, need->version)))
+        if (here == NULL || (is_new && !qdq_model_add_opset(in->o->model, in->function,
+                                                            need->domain, need->version)))
             return false;
         here->num = (uint64_t)need->version;
     }

@@ -1,4 +1,5 @@
-/* inline_if.c - inline-if: y = If(constant) { then } { else }  =>  the nodes of the branch that is taken. */
+/* inline_if.c - inline-if: y = If(constant) { then } { else }  =>  the nodes of the branch that is
+ * taken. */
 #include "base/fail.h"
 #include "opt/opt.h"
 

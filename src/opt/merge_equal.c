@@ -1,7 +1,9 @@
-/* merge_equal.c - merge-equal: of two nodes that compute the same from the same, the later one goes.
+/* merge_equal.c - merge-equal: of two nodes that compute the same from the same, the later one
+ * goes.
  *
- * One walk in the order of the list, so that chains merge: what a node reads was merged before it. Each graph for
- * itself. DequantizeLinear stays: engines want one for each node that they run in 8 bits (optimizer.md 5.5). */
+ * One walk in the order of the list, so that chains merge: what a node reads was merged before it.
+ * Each graph for itself. DequantizeLinear stays: engines want one for each node that they run in 8
+ * bits (optimizer.md 5.5). */
 #include <string.h>
 #include <xxhash.h>
 
@@ -32,7 +34,7 @@ typedef struct merger {
     QDQ_VEC(uint64_t) words; /* of one node: what its hash is of */
 } merger;
 
-/* --- which nodes ---------------------------------------------------------------------------------------------------- */
+/* --- which nodes ------------------------------------------------------------------------------ */
 
 /* Dropout may draw random numbers, and Identity is drop-identity's business. */
 static bool is_mergeable(const merger *m, const qdq_node *n)
@@ -49,15 +51,15 @@ static bool commutes(const qdq_node *n)
                             n->op == QDQ_OP_OR || n->op == QDQ_OP_XOR || n->op == QDQ_OP_EQUAL);
 }
 
-/* --- attributes ------------------------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static qdq_span bytes_of(const void *data, size_t n, size_t size)
 {
     return (qdq_span){data, n * size};
 }
 
-/* Attributes of one type are equal when these bytes are; of tensors, the type goes beside. False: an attribute that
- * is not compared. */
+/* Attributes of one type are equal when these bytes are; of tensors, the type goes beside. False:
+ * an attribute that is not compared. */
 static bool content_of(const qdq_attr *a, qdq_arena *scratch, qdq_span *content)
 {
     size_t size;
@@ -113,21 +115,22 @@ static bool same_attr(const qdq_attr *a, const qdq_attr *b, qdq_arena *scratch)
 {
     qdq_span x, y;
 
-    return a->type == b->type && (a->ref == NULL) == (b->ref == NULL) && content_of(a, scratch, &x) &&
-           content_of(b, scratch, &y) && x.size == y.size &&
+    return a->type == b->type && (a->ref == NULL) == (b->ref == NULL) &&
+           content_of(a, scratch, &x) && content_of(b, scratch, &y) && x.size == y.size &&
            (x.size == 0 || memcmp(x.data, y.data, x.size) == 0) &&
            (a->ref != NULL || a->type != QDQ_ATTR_TENSOR || qdq_tensor_same_type(a->v.t, b->v.t));
 }
 
-/* --- nodes ----------------------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static bool push(merger *m, const void *p)
 {
     return QDQ_PUSH(&m->memory, &m->words, (uint64_t)(uintptr_t)p);
 }
 
-/* What a node does and reads; attributes in any order. *known false: it has an attribute that is not compared, or
- * holds NaN, which is equal to nothing: thousands of those must not be looked at one by one. */
+/* What a node does and reads; attributes in any order. *known false: it has an attribute that is
+ * not compared, or holds NaN, which is equal to nothing: thousands of those must not be looked at
+ * one by one. */
 static bool hash_node(merger *m, const qdq_node *n, uint64_t *hash, bool *known)
 {
     bool swap = commutes(n) && (uintptr_t)n->in[0].value > (uintptr_t)n->in[1].value;
@@ -159,10 +162,12 @@ static bool same_inputs(const qdq_node *a, const qdq_node *b)
 
     for (uint32_t i = 0; i < a->n_in && same; i++)
         same = a->in[i].value == b->in[i].value;
-    return same || (commutes(a) && a->in[0].value == b->in[1].value && a->in[1].value == b->in[0].value);
+    return same ||
+           (commutes(a) && a->in[0].value == b->in[1].value && a->in[1].value == b->in[0].value);
 }
 
-/* How many outputs there are can be part of what a node does (Split), so the same ones must be there. */
+/* How many outputs there are can be part of what a node does (Split), so the same ones must be
+ * there. */
 static bool same_node(merger *m, const qdq_node *a, const qdq_node *b)
 {
     if (a->type != b->type || a->domain != b->domain || strcmp(a->overload, b->overload) != 0 ||
@@ -205,10 +210,11 @@ static bool find_twin(merger *m, qdq_node *n, qdq_node **twin)
     return QDQ_PUSH(&m->memory, &m->seen, one);
 }
 
-/* --- merging ---------------------------------------------------------------------------------------------------------- */
+/* --- merging ---------------------------------------------------------------------------------- */
 
-/* Two outputs of the graph in the same place keep two names. With one output, n becomes Identity, which is less than
- * it was, unless it is a Constant: fold-constants would make that of it again. */
+/* Two outputs of the graph in the same place keep two names. With one output, n becomes Identity,
+ * which is less than it was, unless it is a Constant: fold-constants would make that of it
+ * again. */
 static bool fits(const qdq_node *n, const qdq_node *twin)
 {
     for (uint32_t i = 0; i < n->n_out && (n->n_out > 1 || n->op == QDQ_OP_CONSTANT); i++)

@@ -1,4 +1,5 @@
-/* opt.c - what passes ask of the manager: permission, the record of what they did and refused, facts, constants. */
+/* opt.c - what passes ask of the manager: permission, the record of what they did and refused,
+ * facts, constants. */
 #include "opt/opt.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "base/fail.h"
 #include "opt/opt_state.h"
 
-/* --- permission and records --------------------------------------------------------------------------------------- */
+/* --- permission and records ------------------------------------------------------------------- */
 
 static bool take(qdq_opt *o, const qdq_node *n, const char *where)
 {
@@ -21,7 +22,8 @@ static bool take(qdq_opt *o, const qdq_node *n, const char *where)
         qdq_arena_mark mark = qdq_arena_get_loop_mark(&s->memory);
         if (n != NULL)
             where = qdq_node_label(n, &s->memory);
-        o->opts->on_change(o->opts->ctx, s->changes, s->pipeline.step[s->current].pass->name, where);
+        o->opts->on_change(o->opts->ctx, s->changes, s->pipeline.step[s->current].pass->name,
+                           where);
         qdq_arena_reset(&s->memory, mark);
     }
     return true;
@@ -134,7 +136,7 @@ void qdq_opt_end_record(qdq_opt *o, size_t first, size_t n, double seconds)
     o->state->last = now;
 }
 
-/* --- begin and end -------------------------------------------------------------------------------------------------- */
+/* --- begin and end ---------------------------------------------------------------------------- */
 
 qdq_status qdq_opt_begin(qdq_opt *o, qdq_error *err)
 {
@@ -167,7 +169,7 @@ qdq_status qdq_opt_facts(qdq_opt *o, const qdq_facts **out, qdq_error *err)
     return st;
 }
 
-/* --- small things ---------------------------------------------------------------------------------------------------- */
+/* --- small things ----------------------------------------------------------------------------- */
 
 bool qdq_opt_has_arg(const qdq_opt *o, const char *word)
 {
@@ -183,7 +185,8 @@ bool qdq_opt_has_arg(const qdq_opt *o, const char *word)
     return false;
 }
 
-qdq_value *qdq_opt_constant(qdq_opt *o, qdq_graph *g, qdq_node *before, const char *base, qdq_tensor *t)
+qdq_value *qdq_opt_constant(qdq_opt *o, qdq_graph *g, qdq_node *before, const char *base,
+                            qdq_tensor *t)
 {
     const char *name = t != NULL ? qdq_graph_unique_name(g, base) : NULL;
     size_t bytes = 0;

@@ -69,7 +69,8 @@ static bool copy_steps(const qdq_opt_state *s, full_report *full)
     return true;
 }
 
-qdq_status qdq_opt_report(qdq_opt *o, bool settled, int rounds, qdq_optimize_report **out, qdq_error *err)
+qdq_status qdq_opt_report(qdq_opt *o, bool settled, int rounds, qdq_optimize_report **out,
+                          qdq_error *err)
 {
     const qdq_opt_state *s = o->state;
     qdq_model_count after = qdq_opt_count(o->model);
@@ -81,7 +82,8 @@ qdq_status qdq_opt_report(qdq_opt *o, bool settled, int rounds, qdq_optimize_rep
     }
     qdq_optimize_report *r = &full->report;
     r->rounds = rounds;
-    r->settled = settled && (o->opts->max_applications == 0 || s->changes < o->opts->max_applications);
+    r->settled =
+        settled && (o->opts->max_applications == 0 || s->changes < o->opts->max_applications);
     r->changes = s->changes;
     r->nodes_before = s->before.nodes;
     r->nodes_after = after.nodes;
@@ -96,10 +98,10 @@ qdq_status qdq_opt_report(qdq_opt *o, bool settled, int rounds, qdq_optimize_rep
     return QDQ_OK;
 }
 
-/* --- changed lines ----------------------------------------------------------------------------------------------------
+/* --- changed lines -------------------------------------------------------------------------------
  *
- * Nodes are one line each in the text form, and keep their order: which lines are new or gone is what a reader
- * wants to know. Counted, because two nodes without outputs may look the same. */
+ * Nodes are one line each in the text form, and keep their order: which lines are new or gone is
+ * what a reader wants to know. Counted, because two nodes without outputs may look the same. */
 
 static qdq_status count_lines(qdq_map *counts, const char *text, int step, qdq_error *err)
 {
@@ -128,7 +130,8 @@ static void print_lines(qdq_buf *out, qdq_map *counts, const char *text, int sig
     }
 }
 
-/* Large constants are left out of the lines: nobody reads them, and a model has hundreds of megabytes of them. */
+/* Large constants are left out of the lines: nobody reads them, and a model has hundreds of
+ * megabytes of them. */
 qdq_status qdq_opt_text(const qdq_model *m, char **text, qdq_error *err)
 {
     qdq_buf out = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);

@@ -1,5 +1,5 @@
-/* opt_state.h - what the manager keeps while a pipeline runs: records for the report, the count of changes, facts.
- * Passes see opt.h only. */
+/* opt_state.h - what the manager keeps while a pipeline runs: records for the report, the count of
+ * changes, facts. Passes see opt.h only. */
 #ifndef QDQ_OPT_STATE_H
 #define QDQ_OPT_STATE_H
 
@@ -46,13 +46,14 @@ void qdq_opt_end(qdq_opt *o);
 /* Changes and refusals from here on are those of this step. */
 void qdq_opt_enter(qdq_opt *o, size_t step);
 void qdq_opt_begin_record(qdq_opt *o, size_t step);
-/* Steps [first, first + n) ran together: nodes, bytes and time are known for all of them only, unless n is 1;
- * rules book their own. */
+/* Steps [first, first + n) ran together: nodes, bytes and time are known for all of them only,
+ * unless n is 1; rules book their own. */
 void qdq_opt_end_record(qdq_opt *o, size_t first, size_t n, double seconds);
 void qdq_opt_book(qdq_opt *o, size_t step, int64_t nodes, int64_t bytes, double seconds);
 
 qdq_model_count qdq_opt_count(const qdq_model *m);
-qdq_status qdq_opt_report(qdq_opt *o, bool settled, int rounds, qdq_optimize_report **out, qdq_error *err);
+qdq_status qdq_opt_report(qdq_opt *o, bool settled, int rounds, qdq_optimize_report **out,
+                          qdq_error *err);
 
 /* The text form, with constants of up to 64 elements; freed with qdq_free(). */
 qdq_status qdq_opt_text(const qdq_model *m, char **text, qdq_error *err);

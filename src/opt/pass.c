@@ -1,5 +1,5 @@
-/* pass.c - the pass manager: runs the passes of a pipeline in order until nothing changes. The manager, not the
- * pass, finds out whether something changed: every edit counts itself. */
+/* pass.c - the pass manager: runs the passes of a pipeline in order until nothing changes. The
+ * manager, not the pass, finds out whether something changed: every edit counts itself. */
 #include "qdq/pass.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static uint64_t count_edits(const qdq_model *m)
     return edits;
 }
 
-/* --- one pass ------------------------------------------------------------------------------------------------------- */
+/* --- one pass --------------------------------------------------------------------------------- */
 
 /* Graphs that a pass adds are seen by the next one. */
 static qdq_status run_on_graphs(qdq_opt *o, qdq_graph_pass_fn run, qdq_error *err)
@@ -31,7 +31,8 @@ static qdq_status run_on_graphs(qdq_opt *o, qdq_graph_pass_fn run, qdq_error *er
     return QDQ_OK;
 }
 
-/* Neighbouring rules are one walk: what one of them leaves behind is often what another waits for. */
+/* Neighbouring rules are one walk: what one of them leaves behind is often what another waits
+ * for. */
 static qdq_status run_rules(qdq_opt *o, size_t first, size_t n, qdq_error *err)
 {
     const qdq_rule *rules[QDQ_MAX_STEPS];
@@ -47,7 +48,8 @@ static size_t group_size(const qdq_pipeline *p, size_t first)
 {
     size_t n = 1;
 
-    while (p->step[first].pass->rule != NULL && first + n < p->n && p->step[first + n].pass->rule != NULL)
+    while (p->step[first].pass->rule != NULL && first + n < p->n &&
+           p->step[first + n].pass->rule != NULL)
         n++;
     return n;
 }
@@ -104,7 +106,7 @@ static qdq_status run_and_judge(qdq_opt *o, size_t first, size_t n, qdq_error *e
     return st;
 }
 
-/* --- to the fixed point -------------------------------------------------------------------------------------------- */
+/* --- to the fixed point ----------------------------------------------------------------------- */
 
 /* A pass is skipped while nothing was edited since it last found nothing to do. */
 static qdq_status run_round(qdq_opt *o, uint64_t *seen, qdq_error *err)
@@ -123,8 +125,9 @@ static qdq_status run_round(qdq_opt *o, uint64_t *seen, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Below IR 4 every initializer is listed as an input, too. What passes add never is: from IR 4 on that is right, and
- * what was listed, which no caller could replace, is a constant that may go when nothing reads it. */
+/* Below IR 4 every initializer is listed as an input, too. What passes add never is: from IR 4 on
+ * that is right, and what was listed, which no caller could replace, is a constant that may go when
+ * nothing reads it. */
 static void leave_old_format(qdq_model *m)
 {
     if (m->ir_version != 3)
@@ -166,7 +169,7 @@ static qdq_status run_pipeline(qdq_opt *o, qdq_optimize_report **report, qdq_err
     return report != NULL ? qdq_opt_report(o, settled, rounds, report, err) : QDQ_OK;
 }
 
-/* --- public ----------------------------------------------------------------------------------------------------------- */
+/* --- public ----------------------------------------------------------------------------------- */
 
 static uint64_t or_default(uint64_t bytes)
 {
@@ -181,7 +184,8 @@ static qdq_status check_operators(const char *const *names, bool fold, qdq_error
 
         if (op == QDQ_OP_UNKNOWN)
             return qdq_fail(err, QDQ_E_USAGE,
-                            "constant folding: found '%.80s', expected an operator, as Transpose", *names);
+                            "constant folding: found '%.80s', expected an operator, as Transpose",
+                            *names);
         if (fold && (op == QDQ_OP_QUANTIZELINEAR || op == QDQ_OP_DEQUANTIZELINEAR ||
                      op == QDQ_OP_DYNAMICQUANTIZELINEAR))
             return qdq_fail(err, QDQ_E_USAGE, "constant folding: %s is never computed", *names);
@@ -189,8 +193,8 @@ static qdq_status check_operators(const char *const *names, bool fold, qdq_error
     return QDQ_OK;
 }
 
-qdq_status qdq_model_optimize(qdq_model *m, const qdq_optimize_opts *opts, qdq_optimize_report **report,
-                              qdq_error *err)
+qdq_status qdq_model_optimize(qdq_model *m, const qdq_optimize_opts *opts,
+                              qdq_optimize_report **report, qdq_error *err)
 {
     qdq_optimize_opts own = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_opt_state state = {0};

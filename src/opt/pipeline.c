@@ -1,5 +1,6 @@
-/* pipeline.c - see the header. Groups are put together here, so that what an engine wants done ("passes" in its
- * description) ends up as text: a pipeline means the same with and without the target at hand. */
+/* pipeline.c - see the header. Groups are put together here, so that what an engine wants done
+ * ("passes" in its description) ends up as text: a pipeline means the same with and without the
+ * target at hand. */
 #include "opt/pipeline.h"
 
 #include <stdlib.h>
@@ -100,8 +101,8 @@ static qdq_status check_args(const qdq_pass_info *pass, const char *arg, qdq_err
         word w = {arg, strcspn(arg, "+")};
 
         if (knows != NULL ? !knows(w.text, w.size) : !is_listed(list, w))
-            return qdq_fail(err, QDQ_E_USAGE, "pass '%s': argument '%.*s': it takes no such", pass->name,
-                            (int)(w.size < 80 ? w.size : 80), w.text);
+            return qdq_fail(err, QDQ_E_USAGE, "pass '%s': argument '%.*s': it takes no such",
+                            pass->name, (int)(w.size < 80 ? w.size : 80), w.text);
         arg += w.size + (arg[w.size] == '+');
     }
     return QDQ_OK;
@@ -135,7 +136,8 @@ static qdq_status add_step(qdq_pipeline *p, const qdq_pass_info *pass, word w, q
                            qdq_error *err)
 {
     size_t name = strlen(pass->name);
-    const char *arg = w.size > name ? qdq_arena_strndup(memory, w.text + name + 1, w.size - name - 1) : "";
+    const char *arg =
+        w.size > name ? qdq_arena_strndup(memory, w.text + name + 1, w.size - name - 1) : "";
 
     if (arg == NULL)
         return qdq_nomem(err);
@@ -148,8 +150,8 @@ static qdq_status add_step(qdq_pipeline *p, const qdq_pass_info *pass, word w, q
     return QDQ_OK;
 }
 
-/* What the target's formats say is the form that things have in the end: a pass that would give them another one has no
- * business there, or quantizing twice would not be quantizing once. */
+/* What the target's formats say is the form that things have in the end: a pass that would give
+ * them another one has no business there, or quantizing twice would not be quantizing once. */
 static bool formats_forbid(const qdq_target *t, const qdq_pass_info *pass, word w)
 {
     if (t == NULL || t->ops.n == 0)
@@ -211,7 +213,8 @@ static qdq_status add_group(qdq_pipeline *p, word group, const qdq_target *t, qd
     return QDQ_OK;
 }
 
-static qdq_status add_word(qdq_pipeline *p, word w, const qdq_target *t, qdq_arena *memory, qdq_error *err)
+static qdq_status add_word(qdq_pipeline *p, word w, const qdq_target *t, qdq_arena *memory,
+                           qdq_error *err)
 {
     const qdq_pass_info *pass;
     bool take_out = w.size > 0 && w.text[0] == '-';
@@ -229,8 +232,8 @@ static qdq_status add_word(qdq_pipeline *p, word w, const qdq_target *t, qdq_are
     return QDQ_OK;
 }
 
-qdq_status qdq_pipeline_parse(const char *text, const qdq_target *t, qdq_arena *memory, qdq_pipeline *out,
-                              qdq_error *err)
+qdq_status qdq_pipeline_parse(const char *text, const qdq_target *t, qdq_arena *memory,
+                              qdq_pipeline *out, qdq_error *err)
 {
     out->n = 0;
     while (*text != '\0') {
@@ -242,7 +245,7 @@ qdq_status qdq_pipeline_parse(const char *text, const qdq_target *t, qdq_arena *
     return QDQ_OK;
 }
 
-/* --- public ------------------------------------------------------------------------------------------------------- */
+/* --- public ----------------------------------------------------------------------------------- */
 
 const char *qdq_pass_name(size_t i, const char **help)
 {

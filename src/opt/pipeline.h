@@ -1,4 +1,5 @@
-/* pipeline.h - pipelines as text: what was asked for becomes a list of passes with their arguments. */
+/* pipeline.h - pipelines as text: what was asked for becomes a list of passes with their
+ * arguments. */
 #ifndef QDQ_PIPELINE_H
 #define QDQ_PIPELINE_H
 
@@ -34,7 +35,7 @@ typedef struct qdq_pipeline {
 } qdq_pipeline;
 
 /* The texts lie in `memory`. */
-qdq_status qdq_pipeline_parse(const char *text, const qdq_target *t, qdq_arena *memory, qdq_pipeline *out,
-                              qdq_error *err);
+qdq_status qdq_pipeline_parse(const char *text, const qdq_target *t, qdq_arena *memory,
+                              qdq_pipeline *out, qdq_error *err);
 
 #endif /* QDQ_PIPELINE_H */

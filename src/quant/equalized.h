@@ -1,4 +1,5 @@
-/* equalized.h - cleaning as part of quantizing: what the pass "equalize" is told of a target, and what passes did. */
+/* equalized.h - cleaning as part of quantizing: what the pass "equalize" is told of a target, and
+ * what passes did. */
 #ifndef QDQ_EQUALIZED_H
 #define QDQ_EQUALIZED_H
 
@@ -9,7 +10,8 @@
 typedef struct qdq_cleaned {
     size_t n_equalized;     /* pairs of Conv */
     size_t n_not_equalized; /* channels are apart, but equal ranges would not help */
-    size_t n_spelled; /* LayerNormalizations in single nodes that only the opset keeps from being fused */
+    /* LayerNormalizations in single nodes that only the opset keeps from being fused */
+    size_t n_spelled;
 } qdq_cleaned;
 
 /* The pass with arguments: what of a pair of Conv this target rounds. */

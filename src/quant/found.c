@@ -1,4 +1,5 @@
-/* found.c - see the header. Constants are qdq_params_read()'s business; what is computed is judged by its type. */
+/* found.c - see the header. Constants are qdq_params_read()'s business; what is computed is judged
+ * by its type. */
 #include "quant/found.h"
 
 #include "base/fail.h"
@@ -36,7 +37,8 @@ static int rank_of_scales(const qdq_node *n, int64_t *count)
     return type->rank;
 }
 
-/* ONNX: 1 if it is not given, negative ones count from behind. One that is outside fits no kernel. */
+/* ONNX: 1 if it is not given, negative ones count from behind. One that is outside fits no
+ * kernel. */
 static int axis_of(const qdq_node *n, int rank, int64_t count)
 {
     const qdq_tensor *t = constant_in(n, 0);
@@ -52,8 +54,10 @@ static int axis_of(const qdq_node *n, int rank, int64_t count)
 
 qdq_status qdq_found_read(const qdq_node *n, qdq_arena *scratch, qdq_found *out, qdq_error *err)
 {
-    const qdq_tensor *data = n->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_found_constant(n) : constant_in(n, 0);
-    bool computed = constant_in(n, 1) == NULL || (qdq_node_in(n, 2) != NULL && constant_in(n, 2) == NULL);
+    const qdq_tensor *data =
+        n->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_found_constant(n) : constant_in(n, 0);
+    bool computed =
+        constant_in(n, 1) == NULL || (qdq_node_in(n, 2) != NULL && constant_in(n, 2) == NULL);
     const char *why = NULL;
     int64_t count;
     int rank = rank_of_scales(n, &count);

@@ -1,5 +1,5 @@
-/* found.h - a QuantizeLinear or DequantizeLinear that a model already has, as placement and insertion, which keep
- * it, see it: also where its scale is computed. */
+/* found.h - a QuantizeLinear or DequantizeLinear that a model already has, as placement and
+ * insertion, which keep it, see it: also where its scale is computed. */
 #ifndef QDQ_FOUND_H
 #define QDQ_FOUND_H
 
@@ -25,7 +25,8 @@ bool qdq_found_qparam(const qdq_found *f, qdq_qparam *out);
 /* Codes of the one mean the same as codes of the other. */
 bool qdq_found_same(const qdq_found *a, const qdq_found *b);
 
-/* The constant that the DQ of a weight gives back, as codes, or as floats in front of a Q; NULL if it is none. */
+/* The constant that the DQ of a weight gives back, as codes, or as floats in front of a Q; NULL if
+ * it is none. */
 const qdq_tensor *qdq_found_constant(const qdq_node *dq);
 
 #endif /* QDQ_FOUND_H */

@@ -1,5 +1,6 @@
-/* quantize.c - the whole way: a model, float or partly quantized, becomes a plan (qdq_quantize_plan); a plan and the model
- * become a model with Q/DQ (qdq_quantize_finish). Both begin with the preparation of quantize_prepare.c. */
+/* quantize.c - the whole way: a model, float or partly quantized, becomes a plan
+ * (qdq_quantize_plan); a plan and the model become a model with Q/DQ (qdq_quantize_finish). Both
+ * begin with the preparation of quantize_prepare.c. */
 #include "qdq/quant.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "quant/target_fit.h"
 #include "quant/weights/scale_types.h"
 
-/* --- plan ------------------------------------------------------------------------------------------------------------ */
+/* --- plan ------------------------------------------------------------------------------------- */
 
 /* Does any scale come from the samples? */
 static bool is_calibrated(const qdq_plan *p)
@@ -28,23 +29,23 @@ static bool is_calibrated(const qdq_plan *p)
     return false;
 }
 
-qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                             const qdq_quantize_opts *opts, const qdq_plan_basis *basis, qdq_plan *p,
-                             qdq_error *err)
+qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
+                             qdq_data *data, const qdq_quantize_opts *opts,
+                             const qdq_plan_basis *basis, qdq_plan *p, qdq_error *err)
 {
     if (t->engine[0] != '\0' && strcmp(t->engine, qdq_engine_get_info(e)->name) != 0)
         qdq_job_log(opts->job, QDQ_LOG_INFO,
-                    "target '%s' is for engine %s: the ranges are those of engine %s", t->name, t->engine,
-                    qdq_engine_get_info(e)->name);
+                    "target '%s' is for engine %s: the ranges are those of engine %s", t->name,
+                    t->engine, qdq_engine_get_info(e)->name);
     QDQ_TRY(qdq_place_all(clean, t, e, data, opts, basis, p, err));
     p->placement_only = (data == NULL || qdq_data_is_random(data)) && is_calibrated(p);
     return qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- finish ---------------------------------------------------------------------------------------------------------- */
+/* --- finish ----------------------------------------------------------------------------------- */
 
-/* Runs one pass of the pipeline, if it is part of it, once more: Q/DQ have given it work, which quantizing the result
- * again would find. */
+/* Runs one pass of the pipeline, if it is part of it, once more: Q/DQ have given it work, which
+ * quantizing the result again would find. */
 static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
@@ -53,7 +54,8 @@ static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass
     for (const char *step = pipeline; *step != '\0' && st == QDQ_OK;) {
         size_t size = strcspn(step, ",");
 
-        if (strncmp(step, pass, strlen(pass)) == 0 && (step[strlen(pass)] == ':' || size == strlen(pass))) {
+        if (strncmp(step, pass, strlen(pass)) == 0 &&
+            (step[strlen(pass)] == ':' || size == strlen(pass))) {
             const char *text = qdq_arena_strndup(&scratch, step, size); /* with its arguments */
             st = text != NULL ? qdq_model_run_passes(m, text, err) : qdq_nomem(err);
         }
@@ -70,10 +72,11 @@ static qdq_status tidy(qdq_model *m, const qdq_plan *p, qdq_error *err)
     return run_again(m, p->clean, "share-initializers", err);
 }
 
-/* Where the rest has another type the result is tidied before, too: what is one constant in the widened form of the
- * result has to be one in the model that the conversion sees. Biases follow the scales that will be stored. */
-static qdq_status convert_rest(qdq_model *m, const qdq_plan *p, const qdq_map *kept, const qdq_job *job,
-                               qdq_error *err)
+/* Where the rest has another type the result is tidied before, too: what is one constant in the
+ * widened form of the result has to be one in the model that the conversion sees. Biases follow the
+ * scales that will be stored. */
+static qdq_status convert_rest(qdq_model *m, const qdq_plan *p, const qdq_map *kept,
+                               const qdq_job *job, qdq_error *err)
 {
     if (!qdq_plan_has_rest(p))
         return QDQ_OK;
@@ -111,21 +114,24 @@ qdq_status qdq_quantize_finish_cached(qdq_model *m, const qdq_plan *p, qdq_inser
         qdq_shape_opts so = {.job = job};
 
         QDQ_TRY(
-            qdq_model_infer(m, &so, err)); /* what gave a graph output was declared, and is inferred now */
+            /* what gave a graph output was declared, and is inferred now */
+            qdq_model_infer(m, &so, err));
         QDQ_TRY(tidy(m, p, err));
     }
     if (p->placement_only)
-        QDQ_TRY(qdq_model_set_prop(m, "qdq.scales", "placement only: calibrated on random input", err));
+        QDQ_TRY(
+            qdq_model_set_prop(m, "qdq.scales", "placement only: calibrated on random input", err));
     qdq_status st = qdq_model_verify(m, err);
     if (st == QDQ_E_FORMAT)
         return qdq_within(err, QDQ_E_BUG, "after inserting Q/DQ");
     return st == QDQ_OK ? qdq_check_scale_types(m, err) : st;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                       const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared, qdq_error *err)
+                       const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared,
+                       qdq_error *err)
 {
     QDQ_TRY(qdq_quantize_begin(m, t, opts, p, prepared, err));
     QDQ_TRY(qdq_quantize_plan(*prepared, t, e, data, opts, NULL, p, err));
@@ -133,7 +139,8 @@ static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, q
 }
 
 qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                        const qdq_quantize_opts *opts, qdq_plan **plan, qdq_model **out, qdq_error *err)
+                        const qdq_quantize_opts *opts, qdq_plan **plan, qdq_model **out,
+                        qdq_error *err)
 {
     static const qdq_quantize_opts defaults = QDQ_QUANTIZE_OPTS_INIT;
     qdq_target *own = NULL;
@@ -169,9 +176,10 @@ qdq_status qdq_plan_make(const qdq_model *m, const qdq_target *t, qdq_engine *e,
     return qdq_quantize(m, t, e, data, opts, out, NULL, err);
 }
 
-/* --- placement alone ------------------------------------------------------------------------------------------------- */
+/* --- placement alone -------------------------------------------------------------------------- */
 
-qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts, qdq_error *err)
+qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts,
+                       qdq_error *err)
 {
     qdq_target *own = NULL;
     qdq_model *prepared = NULL;
@@ -197,7 +205,7 @@ qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quanti
     return st;
 }
 
-/* --- apply ----------------------------------------------------------------------------------------------------------- */
+/* --- apply ------------------------------------------------------------------------------------ */
 
 static qdq_status check_fingerprint(const qdq_plan *p, const qdq_model *m, qdq_error *err)
 {
@@ -206,13 +214,14 @@ static qdq_status check_fingerprint(const qdq_plan *p, const qdq_model *m, qdq_e
     qdq_status st = qdq_model_fingerprint(m, &scratch, &have, err);
 
     if (st == QDQ_OK && strcmp(have, p->model) != 0)
-        st = qdq_fail(err, QDQ_E_FORMAT, "the plan is for another model: fingerprint %s, expected %s", have,
-                      p->model);
+        st = qdq_fail(err, QDQ_E_FORMAT,
+                      "the plan is for another model: fingerprint %s, expected %s", have, p->model);
     qdq_arena_free(&scratch);
     return st;
 }
 
-qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq_model **out, qdq_error *err)
+qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq_model **out,
+                          qdq_error *err)
 {
     qdq_model *copy = NULL;
 

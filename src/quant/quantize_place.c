@@ -15,8 +15,8 @@ typedef struct findings {
 } findings;
 
 static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_engine *e,
-                        const qdq_quantize_opts *opts, const findings *f, const qdq_plan_basis *basis,
-                        qdq_plan *p, qdq_error *err)
+                        const qdq_quantize_opts *opts, const findings *f,
+                        const qdq_plan_basis *basis, qdq_plan *p, qdq_error *err)
 {
     qdq_place_opts po = {.exclude = opts->exclude,
                          .include = opts->include,
@@ -71,9 +71,9 @@ static qdq_calib_opts calib_opts(const qdq_quantize_opts *opts)
                             .job = opts->job};
 }
 
-qdq_status qdq_find_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                           const qdq_quantize_opts *opts, unsigned folds, qdq_plan *p, qdq_calib_names *empty,
-                           qdq_error *err)
+qdq_status qdq_find_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
+                           qdq_data *data, const qdq_quantize_opts *opts, unsigned folds,
+                           qdq_plan *p, qdq_calib_names *empty, qdq_error *err)
 {
     qdq_calib_opts co = calib_opts(opts);
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
@@ -95,7 +95,8 @@ qdq_status qdq_take_rest(const qdq_plan_rest *from, qdq_plan *p, qdq_error *err)
     p->rest.direct_io = from->direct_io;
     for (size_t i = 0; i < from->keep.n; i++) {
         const qdq_plan_float *f = &from->keep.at[i];
-        qdq_plan_float entry = {qdq_arena_strdup(&p->arena, f->node), qdq_arena_strdup(&p->arena, f->op),
+        qdq_plan_float entry = {qdq_arena_strdup(&p->arena, f->node),
+                                qdq_arena_strdup(&p->arena, f->op),
                                 qdq_arena_strdup(&p->arena, f->reason)};
 
         if (entry.node == NULL || entry.op == NULL || entry.reason == NULL ||
@@ -134,18 +135,21 @@ static qdq_status end_list(qdq_plan *p, qdq_calib_names *list, qdq_error *err)
 static void report(const qdq_job *job, const findings *f, size_t n_empty, size_t n_misfit)
 {
     for (size_t i = n_empty; i < f->empty.n; i++)
-        qdq_job_log(job, QDQ_LOG_WARNING, "tensor '%s': no finite value in calibration, its nodes stay float",
+        qdq_job_log(job, QDQ_LOG_WARNING,
+                    "tensor '%s': no finite value in calibration, its nodes stay float",
                     f->empty.at[i]);
     for (size_t i = n_misfit; i < f->misfit.n; i++)
-        qdq_job_log(job, QDQ_LOG_WARNING,
-                    "node '%s' stays float: int32 cannot hold its bias beside one scale of its weight",
-                    f->misfit.at[i]);
+        qdq_job_log(
+            job, QDQ_LOG_WARNING,
+            "node '%s' stays float: int32 cannot hold its bias beside one scale of its weight",
+            f->misfit.at[i]);
 }
 
 /* Places, and takes from earlier plans what they have. Joins of random numbers say nothing. */
 static qdq_status place_round(const qdq_model *clean, const qdq_target *t, const qdq_engine *e,
                               const qdq_data *data, const qdq_quantize_opts *opts,
-                              const qdq_plan_basis *basis, const findings *f, qdq_plan *p, qdq_error *err)
+                              const qdq_plan_basis *basis, const findings *f, qdq_plan *p,
+                              qdq_error *err)
 {
     qdq_plan_clear(p);
     QDQ_TRY(place(clean, t, e, opts, f, basis, p, err));
@@ -161,7 +165,8 @@ static qdq_status place_round(const qdq_model *clean, const qdq_target *t, const
 }
 
 /* Joins that are known to be too far apart: *again is true then. */
-static qdq_status reject_joins(const qdq_target *t, qdq_plan *p, findings *f, bool *again, qdq_error *err)
+static qdq_status reject_joins(const qdq_target *t, qdq_plan *p, findings *f, bool *again,
+                               qdq_error *err)
 {
     const size_t before = f->apart.n;
 
@@ -170,9 +175,10 @@ static qdq_status reject_joins(const qdq_target *t, qdq_plan *p, findings *f, bo
     return QDQ_OK;
 }
 
-static qdq_status measure_round(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                                const qdq_quantize_opts *opts, const qdq_plan_basis *basis, findings *f,
-                                qdq_plan *p, qdq_error *err)
+static qdq_status measure_round(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
+                                qdq_data *data, const qdq_quantize_opts *opts,
+                                const qdq_plan_basis *basis, findings *f, qdq_plan *p,
+                                qdq_error *err)
 {
     const size_t n_empty = f->empty.n;
 
@@ -182,12 +188,13 @@ static qdq_status measure_round(const qdq_model *clean, const qdq_target *t, qdq
     return f->empty.n == n_empty ? qdq_find_misfit_biases(clean, p, &f->misfit, err) : QDQ_OK;
 }
 
-/* A tensor without any finite value cannot have a scale: its nodes stay float, and the others are placed again. What
- * lies behind operators that only move data shows in the next round. So does a bias that does not fit, and so do
- * tensors whose ranges are too far apart for one scale, which end after as many rounds as there are joins. */
-qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                                 const qdq_quantize_opts *opts, const qdq_plan_basis *basis, qdq_plan *p,
-                                 qdq_error *err)
+/* A tensor without any finite value cannot have a scale: its nodes stay float, and the others are
+ * placed again. What lies behind operators that only move data shows in the next round. So does a
+ * bias that does not fit, and so do tensors whose ranges are too far apart for one scale, which end
+ * after as many rounds as there are joins. */
+qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
+                                 qdq_data *data, const qdq_quantize_opts *opts,
+                                 const qdq_plan_basis *basis, qdq_plan *p, qdq_error *err)
 {
     static const qdq_plan_basis nothing = {0};
     enum { ROUNDS = 16 };

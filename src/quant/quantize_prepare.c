@@ -1,5 +1,6 @@
-/* quantize_prepare.c - the copy of a model that plans speak of: cleaned, of an opset that has what is needed, with shapes.
- * The plan's head records how it was made, so that the same copy is made when the plan is applied. */
+/* quantize_prepare.c - the copy of a model that plans speak of: cleaned, of an opset that has what
+ * is needed, with shapes. The plan's head records how it was made, so that the same copy is made
+ * when the plan is applied. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -16,24 +17,27 @@
 #include "quant/rest/widen.h"
 #include "quant/target_fit.h"
 
-static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_cleaned *done, qdq_error *err)
+static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_cleaned *done,
+                              qdq_error *err)
 {
     qdq_cleaned again;
 
     if (opset <= qdq_model_opset(m))
         return QDQ_OK;
     QDQ_TRY(qdq_model_set_opset(m, opset, err));
-    QDQ_TRY(qdq_clean(m, clean, &again, err)); /* a newer opset has operators for more of what is there */
-    done->n_spelled = again.n_spelled;         /* a second time equalizes nothing */
+    /* a newer opset has operators for more of what is there */
+    QDQ_TRY(qdq_clean(m, clean, &again, err));
+    done->n_spelled = again.n_spelled; /* a second time equalizes nothing */
     return QDQ_OK;
 }
 
-static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_cleaned *done,
-                          qdq_model **clean, qdq_error *err)
+static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *job,
+                          qdq_cleaned *done, qdq_model **clean, qdq_error *err)
 {
     qdq_shape_opts so = {.job = job};
     qdq_model *copy = NULL;
-    qdq_status st = p->rest.widened ? qdq_model_widen(m, &copy, err) : qdq_model_clone(m, &copy, err);
+    qdq_status st =
+        p->rest.widened ? qdq_model_widen(m, &copy, err) : qdq_model_clone(m, &copy, err);
 
     if (st == QDQ_OK)
         st = qdq_clean(copy, p->clean, done, err);
@@ -51,18 +55,19 @@ static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *
     return QDQ_OK;
 }
 
-qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_model **clean,
-                              qdq_error *err)
+qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job,
+                              qdq_model **clean, qdq_error *err)
 {
     qdq_cleaned done; /* the plan says it already */
 
     return prepare(p, m, job, &done, clean, err);
 }
 
-/* --- an opset that has LayerNormalization ------------------------------------------------------------------------------ */
+/* --- an opset that has LayerNormalization ----------------------------------------------------- */
 
-/* Exporters before opset 17 spell LayerNormalization in single nodes, and rules for its input ask for the operator. The
- * plan gets the opset that has it, and *prepared the `n` fused ones; a model that cannot be raised stays as it is. */
+/* Exporters before opset 17 spell LayerNormalization in single nodes, and rules for its input ask
+ * for the operator. The plan gets the opset that has it, and *prepared the `n` fused ones; a model
+ * that cannot be raised stays as it is. */
 static qdq_status raise_for_layernorm(const qdq_model *m, const qdq_job *job, size_t n, qdq_plan *p,
                                       qdq_model **prepared, qdq_error *err)
 {
@@ -75,10 +80,10 @@ static qdq_status raise_for_layernorm(const qdq_model *m, const qdq_job *job, si
     qdq_status st = prepare(p, m, job, &done, &raised, &why);
     if (st == QDQ_E_UNSUPPORTED) {
         p->opset = opset;
-        qdq_job_log(
-            job, QDQ_LOG_WARNING,
-            "opset %d cannot be raised: %s; the inputs of %zu LayerNormalization in single nodes get no Q/DQ",
-            from, why.text, n);
+        qdq_job_log(job, QDQ_LOG_WARNING,
+                    "opset %d cannot be raised: %s; the inputs of %zu LayerNormalization in single "
+                    "nodes get no Q/DQ",
+                    from, why.text, n);
         return QDQ_OK;
     }
     if (st != QDQ_OK) {
@@ -87,8 +92,8 @@ static qdq_status raise_for_layernorm(const qdq_model *m, const qdq_job *job, si
     }
     p->n_layernorms = n - done.n_spelled;
     qdq_job_log(job, QDQ_LOG_INFO,
-                "opset %d is raised to %d: %zu LayerNormalization in single nodes are fused", from, p->opset,
-                p->n_layernorms);
+                "opset %d is raised to %d: %zu LayerNormalization in single nodes are fused", from,
+                p->opset, p->n_layernorms);
     qdq_model_free(*prepared);
     *prepared = raised;
     return QDQ_OK;
@@ -103,11 +108,12 @@ static void say_fused(const qdq_plan *p, qdq_why *why, const qdq_model *prepared
         QDQ_FOR_NODES (n, g)
             if (n->op == QDQ_OP_LAYERNORMALIZATION)
                 qdq_why_say(why, n, "fuse-layernorm", true,
-                            "the model has it in single nodes; its opset is raised to %d, and they are fused",
+                            "the model has it in single nodes; its opset is raised to %d, and they "
+                            "are fused",
                             p->opset);
 }
 
-/* --- the head of a plan ---------------------------------------------------------------------------------------------- */
+/* --- the head of a plan ----------------------------------------------------------------------- */
 
 static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
                            const qdq_quantize_opts *opts, qdq_error *err)
@@ -135,15 +141,17 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
     return p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts,
-                              qdq_plan *p, qdq_model **prepared, qdq_error *err)
+qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t,
+                              const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared,
+                              qdq_error *err)
 {
     qdq_cleaned done;
 
     if (t->ops.n == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "target '%s' has no placement rules (key 'operators'): expected a target that has",
-                        t->name);
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "target '%s' has no placement rules (key 'operators'): expected a target that has",
+            t->name);
     QDQ_TRY(describe(p, m, t, opts, err));
     QDQ_TRY(prepare(p, m, opts->job, &done, prepared, err));
     p->n_equalized = done.n_equalized;

@@ -1,5 +1,5 @@
-/* quantize_steps.h - the way of qdq_quantize() in its steps, for those who go the middle one many times: one clean
- * model, many plans for it, each applied to a copy. */
+/* quantize_steps.h - the way of qdq_quantize() in its steps, for those who go the middle one many
+ * times: one clean model, many plans for it, each applied to a copy. */
 #ifndef QDQ_QUANTIZE_STEPS_H
 #define QDQ_QUANTIZE_STEPS_H
 
@@ -10,25 +10,27 @@
 #include "target/target.h"
 
 /* Fills the head of an empty plan, and *prepared: the model that plans speak of. */
-qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts,
-                              qdq_plan *p, qdq_model **prepared, qdq_error *err);
+qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t,
+                              const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared,
+                              qdq_error *err);
 
 /* The same model again, from a plan that is there. */
-qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_model **clean,
-                              qdq_error *err);
+qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job,
+                              qdq_model **clean, qdq_error *err);
 
 /* The head of another plan for the same model. */
 qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err);
 
 /* Places and calibrates: the rest of the plan. `basis` may be NULL. */
-qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                             const qdq_quantize_opts *opts, const qdq_plan_basis *basis, qdq_plan *p,
-                             qdq_error *err);
+qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
+                             qdq_data *data, const qdq_quantize_opts *opts,
+                             const qdq_plan_basis *basis, qdq_plan *p, qdq_error *err);
 
 /* Applies the plan to the clean model, which becomes the quantized one. */
 qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err);
 
-/* The same with what earlier plans for copies of the same model made of its weights; `cache` may be NULL. */
+/* The same with what earlier plans for copies of the same model made of its weights; `cache` may be
+ * NULL. */
 qdq_status qdq_quantize_finish_cached(qdq_model *m, const qdq_plan *p, qdq_insert_cache *cache,
                                       const qdq_job *job, qdq_error *err);
 

@@ -1,6 +1,6 @@
-/* target_fit.c - see the header. Without VNNI, kernels for u8 x s8 add pairs of products in int16: 255 * 127 * 2 does not
- * fit. uint8 weights have kernels that add in 32 bits; weights of 7 bits fit. Then the rules for
- * other processors go. */
+/* target_fit.c - see the header. Without VNNI, kernels for u8 x s8 add pairs of products in int16:
+ * 255 * 127 * 2 does not fit. uint8 weights have kernels that add in 32 bits; weights of 7 bits
+ * fit. Then the rules for other processors go. */
 #include "quant/target_fit.h"
 
 #include "base/cpu.h"
@@ -13,8 +13,8 @@ qdq_cpu qdq_target_cpu(qdq_cpu asked)
     return asked == QDQ_CPU_AUTO ? qdq_cpu_detect() : asked;
 }
 
-/* Would kernels of this target saturate there? Formats that users chose are not changed: they fit, or saturate no
- * kernel. */
+/* Would kernels of this target saturate there? Formats that users chose are not changed: they fit,
+ * or saturate no kernel. */
 static bool is_changed(const qdq_target *t, qdq_cpu cpu)
 {
     const qdq_format *f = &t->format;
@@ -27,7 +27,8 @@ static bool is_changed(const qdq_target *t, qdq_cpu cpu)
 /* int8 activations have no kernels beside uint8 weights. */
 static qdq_status change(const qdq_target *t, const qdq_job *job, qdq_target **out, qdq_error *err)
 {
-    const bool is_uint8 = t->without_vnni == QDQ_WITHOUT_VNNI_UINT8 && t->format.activation.type == QDQ_UINT8;
+    const bool is_uint8 =
+        t->without_vnni == QDQ_WITHOUT_VNNI_UINT8 && t->format.activation.type == QDQ_UINT8;
 
     qdq_job_log(job, QDQ_LOG_INFO, "without VNNI products of int8 weights saturate: weights are %s",
                 is_uint8 ? "uint8" : "int8 with one bit less");
@@ -36,19 +37,21 @@ static qdq_status change(const qdq_target *t, const qdq_job *job, qdq_target **o
 }
 
 /* The name is that of the processor that runs: a model for another kind is not made for it. */
-static qdq_status leave_out_rules(const qdq_target *t, qdq_cpu cpu, qdq_target **out, qdq_error *err)
+static qdq_status leave_out_rules(const qdq_target *t, qdq_cpu cpu, qdq_target **out,
+                                  qdq_error *err)
 {
     char name[300];
 
     qdq_processor_name(name, sizeof name);
-    return qdq_target_for_cpu(t, qdq_cpu_name(cpu), cpu == qdq_cpu_detect() ? name : NULL, out, err);
+    return qdq_target_for_cpu(t, qdq_cpu_name(cpu), cpu == qdq_cpu_detect() ? name : NULL, out,
+                              err);
 }
 
-typedef qdq_status (*fit_step)(const qdq_target *t, qdq_cpu cpu, const qdq_job *job, qdq_target **out,
-                               qdq_error *err);
+typedef qdq_status (*fit_step)(const qdq_target *t, qdq_cpu cpu, const qdq_job *job,
+                               qdq_target **out, qdq_error *err);
 
-static qdq_status fit_weights(const qdq_target *t, qdq_cpu cpu, const qdq_job *job, qdq_target **out,
-                              qdq_error *err)
+static qdq_status fit_weights(const qdq_target *t, qdq_cpu cpu, const qdq_job *job,
+                              qdq_target **out, qdq_error *err)
 {
     return is_changed(t, cpu) ? change(t, job, out, err) : QDQ_OK;
 }

@@ -19,8 +19,8 @@ static size_t utf8_size(const unsigned char *s, size_t n)
     for (size_t i = 1; i < size; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] >= 0x90))
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
         return 0;
     return size;
 }
@@ -116,5 +116,9 @@ void qdq_html_count(qdq_buf *b, double n)
         n /= 1000;
         i++;
     }
-    qdq_buf_printf(b, i == 0 || n >= 99.95 ? "%.0f%s" : n >= 9.995 ? "%.1f%s" : "%.2f%s", n, units[i]);
+    qdq_buf_printf(b,
+                   i == 0 || n >= 99.95 ? "%.0f%s"
+                   : n >= 9.995         ? "%.1f%s"
+                                        : "%.2f%s",
+                   n, units[i]);
 }

@@ -34,15 +34,16 @@ static void element(qdq_buf *b, const char *tag, const char *class, const char *
     qdq_buf_printf(b, "</%s>", tag);
 }
 
-/* --- the frame -------------------------------------------------------------------------------------------------------- */
+/* --- the frame -------------------------------------------------------------------------------- */
 
 /* The policy lets nothing in from anywhere: what is in the page is all there is. */
 void qdq_page_begin(qdq_buf *b, const char *title, const char *kicker, const char *subtitle)
 {
-    qdq_buf_puts(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-                    "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
-                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    qdq_buf_puts(
+        b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+           "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     element(b, "title", NULL, title);
     qdq_buf_puts(b, "\n<style>");
     for (size_t i = 0; qdq_page_css[i] != NULL; i++)
@@ -91,7 +92,7 @@ void qdq_page_figures(qdq_buf *b, const qdq_page_figure *f, size_t n)
     qdq_buf_puts(b, "</div>\n");
 }
 
-/* --- tables ----------------------------------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 static void head(qdq_buf *b, const qdq_page_table *t, size_t i)
 {
@@ -120,7 +121,8 @@ void qdq_page_table_begin(qdq_buf *b, const qdq_page_table *t)
         qdq_buf_printf(
             b,
             "<div class=\"find\"><input id=\"%s-find\" type=\"search\" placeholder=\"Search\" "
-            "aria-label=\"Search in the table\"><span id=\"%s-shown\" aria-live=\"polite\"></span></div>\n",
+            "aria-label=\"Search in the table\"><span id=\"%s-shown\" "
+            "aria-live=\"polite\"></span></div>\n",
             t->id, t->id);
     qdq_buf_printf(b, "<div class=\"wrap\"><table id=\"%s\"%s>\n<thead><tr>", t->id,
                    t->plain ? "" : " class=\"sortable\"");
@@ -140,7 +142,9 @@ void qdq_page_cell(qdq_buf *b, const qdq_page_table *t, size_t column, const cha
 {
     const qdq_page_column *c = &t->column[column];
 
-    qdq_buf_puts(b, c->is_number ? "<td class=\"num\">" : c->is_code ? "<td class=\"code\">" : "<td>");
+    qdq_buf_puts(b, c->is_number ? "<td class=\"num\">"
+                    : c->is_code ? "<td class=\"code\">"
+                                 : "<td>");
     qdq_html_text(b, text);
     qdq_buf_puts(b, "</td>");
 }
@@ -213,7 +217,7 @@ void qdq_page_table_end(qdq_buf *b)
     qdq_buf_puts(b, "</tbody></table></div>\n");
 }
 
-/* --- flows -------------------------------------------------------------------------------------------------------------- */
+/* --- flows ------------------------------------------------------------------------------------ */
 
 static void chip(qdq_buf *b, const qdq_page_chip *c)
 {

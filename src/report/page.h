@@ -1,5 +1,6 @@
-/* page.h - one HTML page that needs nothing else: no network, no fonts, no files beside it. Light and dark as the
- * reader's system is. Knows nothing of models: callers hand over text and numbers. */
+/* page.h - one HTML page that needs nothing else: no network, no fonts, no files beside it. Light
+ * and dark as the reader's system is. Knows nothing of models: callers hand over text and
+ * numbers. */
 #ifndef QDQ_PAGE_H
 #define QDQ_PAGE_H
 
@@ -21,7 +22,7 @@ typedef struct qdq_page_figure {
 } qdq_page_figure;
 void qdq_page_figures(qdq_buf *b, const qdq_page_figure *f, size_t n);
 
-/* --- tables that sort when a head is clicked, with a field to search in -------------------------------------------- */
+/* --- tables that sort when a head is clicked, with a field to search in ----------------------- */
 
 typedef struct qdq_page_column {
     const char *head, *hint; /* hint may be NULL */
@@ -42,12 +43,14 @@ void qdq_page_row_begin(qdq_buf *b, qdq_page_tone tone);
 void qdq_page_cell(qdq_buf *b, const qdq_page_table *t, size_t column, const char *text);
 /* `fmt` for one double; NaN is shown as a dash, and sorts last. */
 void qdq_page_number(qdq_buf *b, const qdq_page_table *t, size_t column, double x, const char *fmt);
-void qdq_page_share(qdq_buf *b, const qdq_page_table *t, size_t column, double share); /* 0.123 as 12.3 % */
-void qdq_page_many(qdq_buf *b, const qdq_page_table *t, size_t column, double n);      /* 1234567 as 1.23 M */
+/* 0.123 as 12.3 % */
+void qdq_page_share(qdq_buf *b, const qdq_page_table *t, size_t column, double share);
+/* 1234567 as 1.23 M */
+void qdq_page_many(qdq_buf *b, const qdq_page_table *t, size_t column, double n);
 void qdq_page_row_end(qdq_buf *b);
 void qdq_page_table_end(qdq_buf *b);
 
-/* --- plots ------------------------------------------------------------------------------------------------------------ */
+/* --- plots ------------------------------------------------------------------------------------ */
 
 /* How often values lie where, on a logarithmic scale, with the range that codes span. */
 typedef struct qdq_page_histogram {
@@ -69,12 +72,14 @@ typedef struct qdq_page_bar {
 } qdq_page_bar;
 void qdq_page_bars(qdq_buf *b, const qdq_page_bar *bar, size_t n, const char *unit);
 
-/* Something that falls (or rises) in steps: from left to right, one step for each value; those that are marked have a dot. */
-void qdq_page_steps(qdq_buf *b, const char *title, const double *value, const bool *marked, size_t n,
-                    const char *unit);
+/* Something that falls (or rises) in steps: from left to right, one step for each value; those that
+ * are marked have a dot. */
+void qdq_page_steps(qdq_buf *b, const char *title, const double *value, const bool *marked,
+                    size_t n, const char *unit);
 
-/* What is weighed against each other: a dot for each, with its label and a bar from low to high, and one line across. Those
- * without both numbers are left out; an x without bounds stands at the right edge. */
+/* What is weighed against each other: a dot for each, with its label and a bar from low to high,
+ * and one line across. Those without both numbers are left out; an x without bounds stands at the
+ * right edge. */
 typedef struct qdq_page_dot {
     const char *label;
     double x, y, low, high; /* low and high of y */
@@ -90,7 +95,7 @@ typedef struct qdq_page_scatter {
 } qdq_page_scatter;
 void qdq_page_scatter_plot(qdq_buf *b, const qdq_page_scatter *s);
 
-/* --- a line of the graph: who gives, what stands between, who reads ---------------------------------------------------- */
+/* --- a line of the graph: who gives, what stands between, who reads --------------------------- */
 
 typedef struct qdq_page_chip {
     const char *head, *text; /* operator, name */

@@ -15,17 +15,18 @@ static double at(const qdq_page_histogram *h, double x)
 
 static void label(qdq_buf *b, double x, const char *anchor, double value)
 {
-    qdq_buf_printf(b, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%.3g</text>", x, HEIGHT - 6, anchor,
-                   value);
+    qdq_buf_printf(b, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%.3g</text>", x, HEIGHT - 6,
+                   anchor, value);
 }
 
 static void range(qdq_buf *b, const qdq_page_histogram *h)
 {
     double left = at(h, h->range_low), right = at(h, h->range_high);
 
-    qdq_buf_printf(b, "<rect class=\"span\" x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"%d\"/>", left,
-                   right > left ? right - left : 0, FLOOR);
-    qdq_buf_printf(b, "<path class=\"edge\" d=\"M%.1f 0V%dM%.1f 0V%d\"/>", left, FLOOR, right, FLOOR);
+    qdq_buf_printf(b, "<rect class=\"span\" x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"%d\"/>",
+                   left, right > left ? right - left : 0, FLOOR);
+    qdq_buf_printf(b, "<path class=\"edge\" d=\"M%.1f 0V%dM%.1f 0V%d\"/>", left, FLOOR, right,
+                   FLOOR);
 }
 
 static void bins(qdq_buf *b, const qdq_page_histogram *h)
@@ -40,8 +41,9 @@ static void bins(qdq_buf *b, const qdq_page_histogram *h)
         bool is_in = middle >= h->range_low && middle <= h->range_high;
 
         if (h->count[i] > 0)
-            qdq_buf_printf(b, "<rect class=\"%s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\"/>",
-                           is_in ? "in" : "out", (double)i * width, FLOOR - tall, width * 0.86, tall);
+            qdq_buf_printf(
+                b, "<rect class=\"%s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\"/>",
+                is_in ? "in" : "out", (double)i * width, FLOOR - tall, width * 0.86, tall);
     }
 }
 
@@ -61,8 +63,9 @@ void qdq_page_histogram_plot(qdq_buf *b, const qdq_page_histogram *h)
     qdq_html_text(b, h->title);
     qdq_buf_puts(b, "</b>");
     qdq_html_text(b, h->caption);
-    qdq_buf_printf(b, "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Histogram\">", WIDTH,
-                   HEIGHT);
+    qdq_buf_printf(b,
+                   "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Histogram\">",
+                   WIDTH, HEIGHT);
     range(b, h);
     bins(b, h);
     qdq_buf_printf(b, "<path class=\"axis\" d=\"M0 %d.5H%d\"/>", FLOOR, WIDTH);
@@ -88,7 +91,8 @@ void qdq_page_bars(qdq_buf *b, const qdq_page_bar *bar, size_t n, const char *un
         qdq_buf_puts(b, "<span>");
         qdq_html_text(b, bar[i].label);
         qdq_buf_printf(b, "</span><span class=\"track\"><i%s style=\"width:%.2f%%\"></i>",
-                       bar[i].tone == QDQ_TONE_GOOD ? " class=\"good\"" : "", bar[i].value / most * 100);
+                       bar[i].tone == QDQ_TONE_GOOD ? " class=\"good\"" : "",
+                       bar[i].value / most * 100);
         qdq_buf_printf(b, "<u style=\"left:%.2f%%;width:%.2f%%\"></u></span>", left,
                        right > left ? right - left : 0);
         qdq_buf_printf(b, "<span class=\"num\">%.3g ", bar[i].value);
@@ -98,8 +102,8 @@ void qdq_page_bars(qdq_buf *b, const qdq_page_bar *bar, size_t n, const char *un
     qdq_buf_puts(b, "</div>\n");
 }
 
-void qdq_page_steps(qdq_buf *b, const char *title, const double *value, const bool *marked, size_t n,
-                    const char *unit)
+void qdq_page_steps(qdq_buf *b, const char *title, const double *value, const bool *marked,
+                    size_t n, const char *unit)
 {
     enum { WIDE = 960, TALL = 180, BASE = 160 };
     double most = 0;
@@ -110,11 +114,11 @@ void qdq_page_steps(qdq_buf *b, const char *title, const double *value, const bo
         return;
     qdq_buf_puts(b, "<figure><figcaption>");
     qdq_html_text(b, title);
-    qdq_buf_printf(
-        b,
-        "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Steps\"><path class=\"edge\" "
-        "fill=\"none\" d=\"M0 %.1f",
-        WIDE, TALL, BASE - value[0] / most * (BASE - 10));
+    qdq_buf_printf(b,
+                   "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\" "
+                   "aria-label=\"Steps\"><path class=\"edge\" "
+                   "fill=\"none\" d=\"M0 %.1f",
+                   WIDE, TALL, BASE - value[0] / most * (BASE - 10));
     for (size_t i = 0; i < n; i++)
         qdq_buf_printf(b, "H%.1fV%.1fH%.1f", (double)i * WIDE / (double)n,
                        BASE - value[i] / most * (BASE - 10), (double)(i + 1) * WIDE / (double)n);
@@ -122,9 +126,10 @@ void qdq_page_steps(qdq_buf *b, const char *title, const double *value, const bo
     for (size_t i = 0; i < n; i++)
         if (marked[i])
             qdq_buf_printf(b, "<rect class=\"in\" x=\"%.1f\" y=\"%.1f\" width=\"6\" height=\"6\"/>",
-                           (double)i * WIDE / (double)n - 3, BASE - value[i] / most * (BASE - 10) - 3);
-    qdq_buf_printf(b, "<path class=\"axis\" d=\"M0 %d.5H%d\"/><text x=\"0\" y=\"%d\">%.3g ", BASE, WIDE,
-                   TALL - 4, value[0]);
+                           (double)i * WIDE / (double)n - 3,
+                           BASE - value[i] / most * (BASE - 10) - 3);
+    qdq_buf_printf(b, "<path class=\"axis\" d=\"M0 %d.5H%d\"/><text x=\"0\" y=\"%d\">%.3g ", BASE,
+                   WIDE, TALL - 4, value[0]);
     qdq_html_text(b, unit);
     qdq_buf_printf(b, "</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.3g ", WIDE, TALL - 4,
                    value[n - 1]);
@@ -132,7 +137,7 @@ void qdq_page_steps(qdq_buf *b, const char *title, const double *value, const bo
     qdq_buf_puts(b, "</text></svg></figure>\n");
 }
 
-/* --- dots --------------------------------------------------------------------------------------------------------------- */
+/* --- dots ------------------------------------------------------------------------------------- */
 
 enum { DOTS_WIDE = 960, DOTS_TALL = 300, LEFT = 60, RIGHT = 900, TOP = 24, BOTTOM = 260 };
 
@@ -198,22 +203,25 @@ static void draw_dot(qdq_buf *b, const frame *f, const qdq_page_dot *d)
     if (isfinite(d->low) && isfinite(d->high))
         qdq_buf_printf(b, "<path class=\"whisker\" d=\"M%.1f %.1fV%.1f\"/>", x, down(f, d->low),
                        down(f, d->high));
-    qdq_buf_printf(b, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/><text x=\"%.1f\" y=\"%.1f\">",
-                   kind, x, y, x + 8, y - 6);
+    qdq_buf_printf(
+        b, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/><text x=\"%.1f\" y=\"%.1f\">",
+        kind, x, y, x + 8, y - 6);
     qdq_html_text(b, d->label);
     qdq_buf_puts(b, "</text>");
 }
 
 static void draw_axes(qdq_buf *b, const frame *f, const qdq_page_scatter *s)
 {
-    qdq_buf_printf(b, "<path class=\"axis\" fill=\"none\" d=\"M%d.5 %dV%d.5H%d\"/>", LEFT, TOP, BOTTOM,
-                   RIGHT);
+    qdq_buf_printf(b, "<path class=\"axis\" fill=\"none\" d=\"M%d.5 %dV%d.5H%d\"/>", LEFT, TOP,
+                   BOTTOM, RIGHT);
     for (int i = 0; i <= 4; i++) {
         const double share = i / 4.0;
         qdq_buf_printf(b, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.3g</text>",
-                       LEFT + (RIGHT - LEFT) * share, BOTTOM + 16, f->x_low + (f->x_high - f->x_low) * share);
+                       LEFT + (RIGHT - LEFT) * share, BOTTOM + 16,
+                       f->x_low + (f->x_high - f->x_low) * share);
         qdq_buf_printf(b, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.3g</text>", LEFT - 6,
-                       BOTTOM - (BOTTOM - TOP) * share + 4, f->y_low + (f->y_high - f->y_low) * share);
+                       BOTTOM - (BOTTOM - TOP) * share + 4,
+                       f->y_low + (f->y_high - f->y_low) * share);
     }
     qdq_buf_printf(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", RIGHT, BOTTOM + 34);
     qdq_html_text(b, s->x_unit);
@@ -230,14 +238,15 @@ void qdq_page_scatter_plot(qdq_buf *b, const qdq_page_scatter *s)
         return;
     qdq_buf_puts(b, "<figure><figcaption>");
     qdq_html_text(b, s->title);
-    qdq_buf_printf(b, "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Dots\">", DOTS_WIDE,
-                   DOTS_TALL);
+    qdq_buf_printf(b, "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Dots\">",
+                   DOTS_WIDE, DOTS_TALL);
     draw_axes(b, &f, s);
     if (s->line != NULL && isfinite(s->line_y)) {
         const double y = down(&f, s->line_y);
-        qdq_buf_printf(
-            b, "<path class=\"edge\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT,
-            y, RIGHT, RIGHT, y - 6);
+        qdq_buf_printf(b,
+                       "<path class=\"edge\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "
+                       "text-anchor=\"end\">",
+                       LEFT, y, RIGHT, RIGHT, y - 6);
         qdq_html_text(b, s->line);
         qdq_buf_puts(b, "</text>");
     }

@@ -1,4 +1,5 @@
-/* page_style.h - how the page looks, and the script that sorts and searches. Text that goes into the page as it is. */
+/* page_style.h - how the page looks, and the script that sorts and searches. Text that goes into
+ * the page as it is. */
 #ifndef QDQ_PAGE_STYLE_H
 #define QDQ_PAGE_STYLE_H
 

@@ -1,4 +1,5 @@
-/* picture.c - see the header. Texts that repeat are in the data once, so that pages of thousands of nodes stay small. */
+/* picture.c - see the header. Texts that repeat are in the data once, so that pages of thousands of
+ * nodes stay small. */
 #include "report/picture.h"
 
 #include <math.h>
@@ -36,7 +37,7 @@ const char *qdq_picture_script(void)
     return find_asset("picture_script");
 }
 
-/* --- data ------------------------------------------------------------------------------------------------------------- */
+/* --- data ------------------------------------------------------------------------------------- */
 
 typedef struct texts {
     qdq_buf *b;
@@ -205,7 +206,7 @@ static void put_data(qdq_buf *b, const qdq_picture *p)
     qdq_map_free(&t.index);
 }
 
-/* --- a table for readers without scripts ------------------------------------------------------------------------------ */
+/* --- a table for readers without scripts ------------------------------------------------------ */
 
 typedef struct ranked {
     const qdq_picture_node *node;
@@ -241,15 +242,17 @@ static void put_row(qdq_buf *b, const qdq_page_table *t, const qdq_picture_node 
 /* The nodes that take the most time. */
 static void put_table(qdq_buf *b, const qdq_picture *p)
 {
-    const qdq_page_column columns[] = {{.head = "Node", .is_code = true},
-                                       {.head = "Operator"},
-                                       {.head = "Runs as"},
-                                       {.head = p->relative ? "Given, %" : "Given, ms", .is_number = true},
-                                       {.head = p->relative ? "Chosen, %" : "Chosen, ms", .is_number = true},
-                                       {.head = "Saves", .is_number = true, .hint = "if it is quantized"},
-                                       {.head = "Rule or reason"},
-                                       {.head = "Overruled rule", .hint = "by a measurement"}};
-    const qdq_page_table table = {"model-table", columns, sizeof columns / sizeof columns[0], false};
+    const qdq_page_column columns[] = {
+        {.head = "Node", .is_code = true},
+        {.head = "Operator"},
+        {.head = "Runs as"},
+        {.head = p->relative ? "Given, %" : "Given, ms", .is_number = true},
+        {.head = p->relative ? "Chosen, %" : "Chosen, ms", .is_number = true},
+        {.head = "Saves", .is_number = true, .hint = "if it is quantized"},
+        {.head = "Rule or reason"},
+        {.head = "Overruled rule", .hint = "by a measurement"}};
+    const qdq_page_table table = {"model-table", columns, sizeof columns / sizeof columns[0],
+                                  false};
     ranked *rank = calloc(p->n_nodes + 1, sizeof *rank);
     char head[120];
 
@@ -258,7 +261,8 @@ static void put_table(qdq_buf *b, const qdq_picture *p)
         return;
     }
     for (size_t i = 0; i < p->n_nodes; i++)
-        rank[i] = (ranked){&p->node[i], isfinite(p->node[i].given_us) ? p->node[i].given_us : -1, i};
+        rank[i] =
+            (ranked){&p->node[i], isfinite(p->node[i].given_us) ? p->node[i].given_us : -1, i};
     qsort(rank, p->n_nodes, sizeof *rank, by_time);
     const size_t n = p->n_nodes < MOST_ROWS ? p->n_nodes : MOST_ROWS;
     snprintf(head, sizeof head,
@@ -289,17 +293,18 @@ void qdq_page_picture(qdq_buf *b, const qdq_picture *p)
 
     if (p->n_nodes == 0)
         return;
-    snprintf(
-        note, sizeof note,
-        "Nodes along the flow, in modules. Of two bars the upper one is the given model, the lower one the "
-        "chosen model; colours are formats. Thick lines carry codes. %.300s%s",
-        p->times != NULL ? p->times : "",
-        has_bodies(p) && !p->relative
-            ? " Nodes inside of If, Loop and Scan divide the time of that node as estimates have it."
-            : "");
+    snprintf(note, sizeof note,
+             "Nodes along the flow, in modules. Of two bars the upper one is the given model, the "
+             "lower one the "
+             "chosen model; colours are formats. Thick lines carry codes. %.300s%s",
+             p->times != NULL ? p->times : "",
+             has_bodies(p) && !p->relative ? " Nodes inside of If, Loop and Scan divide the time "
+                                             "of that node as estimates have it."
+                                           : "");
     qdq_page_section(b, "model", "The model", note);
-    qdq_buf_puts(b, "<div id=\"picture\" class=\"picture\"></div>\n<script type=\"application/json\" "
-                    "id=\"picture-data\">");
+    qdq_buf_puts(b,
+                 "<div id=\"picture\" class=\"picture\"></div>\n<script type=\"application/json\" "
+                 "id=\"picture-data\">");
     put_data(b, p);
     qdq_buf_puts(b, "</script>\n");
     put_table(b, p);

@@ -1,5 +1,6 @@
-/* picture.h - a drawing of a model: its nodes along the flow, with times, formats and the price of each decision. Takes
- * plain numbers and text; knows no models. The data is JSON inside the page, drawn by a script in the page. */
+/* picture.h - a drawing of a model: its nodes along the flow, with times, formats and the price of
+ * each decision. Takes plain numbers and text; knows no models. The data is JSON inside the page,
+ * drawn by a script in the page. */
 #ifndef QDQ_PICTURE_H
 #define QDQ_PICTURE_H
 
@@ -8,7 +9,8 @@
 #include "base/buf.h"
 #include "qdq/tensor.h"
 
-#define QDQ_PICTURE_OUTSIDE UINT32_MAX /* the other end of an edge is an input or output of the graph */
+/* the other end of an edge is an input or output of the graph */
+#define QDQ_PICTURE_OUTSIDE UINT32_MAX
 
 /* Where a price comes from. */
 typedef enum qdq_price_source {
@@ -19,17 +21,19 @@ typedef enum qdq_price_source {
     QDQ_PRICE_COUNT
 } qdq_price_source;
 
-/* What a decision for 8 bits saves, whether it was taken or not, and what decided. Texts may be NULL. */
+/* What a decision for 8 bits saves, whether it was taken or not, and what decided. Texts may be
+ * NULL. */
 typedef struct qdq_picture_price {
     qdq_price_source source;
     double saved_us, doubt_us; /* us of one run, and the standard deviation; NAN: unknown */
     const char *measured;      /* measurement behind the decision */
-    const char
-        *figures; /* the target's rule and the measurement behind it: "few-channels: 0.9 (0.8 to 1) on ..." */
+    /* the target's rule and the measurement behind it: "few-channels: 0.9 (0.8 to 1) on ..." */
+    const char *figures;
     const char *rules; /* what the target's rules decide; only where a measurement overruled them */
 } qdq_picture_price;
 
-#define QDQ_PICTURE_NO_PRICE ((qdq_picture_price){.source = QDQ_PRICE_NONE, .saved_us = NAN, .doubt_us = NAN})
+#define QDQ_PICTURE_NO_PRICE                                                                       \
+    ((qdq_picture_price){.source = QDQ_PRICE_NONE, .saved_us = NAN, .doubt_us = NAN})
 
 /* A node; in the order of execution. Times are in microseconds of one run, NAN if unknown. */
 typedef struct qdq_picture_node {
@@ -73,11 +77,12 @@ typedef struct qdq_picture {
 /* A section with the drawing, a search field, and a table for readers without scripts. */
 void qdq_page_picture(qdq_buf *b, const qdq_picture *p);
 
-/* The same data as a file of node data for Model Explorer: {graph: {"name", "results": {key: {"value", "bgColor",
- * "textColor"}}}}. `value` is the node's time in the chosen model in ms, or its share of the given model's time in percent
- * where times are estimates; a node without a time is left out. Colours are those of formats. A body of Loop or Scan is a graph of its
- * own, "NODE/ATTRIBUTE", and what is in a branch of If is "IF/ATTRIBUTE/NODE" in the If's graph, as Model Explorer's reader of ONNX
- * has them. */
+/* The same data as a file of node data for Model Explorer: {graph: {"name", "results": {key:
+ * {"value", "bgColor", "textColor"}}}}. `value` is the node's time in the chosen model in ms, or
+ * its share of the given model's time in percent where times are estimates; a node without a time
+ * is left out. Colours are those of formats. A body of Loop or Scan is a graph of its own,
+ * "NODE/ATTRIBUTE", and what is in a branch of If is "IF/ATTRIBUTE/NODE" in the If's graph, as
+ * Model Explorer's reader of ONNX has them. */
 void qdq_picture_overlay(qdq_buf *b, const qdq_picture *p);
 
 /* How the page is drawn: text that goes into it as it is; ends with NULL. */

@@ -1,5 +1,6 @@
-/* picture_overlay.c - the picture's data as a file of node data for Model Explorer (google-ai-edge/model-explorer, API
- * guide, "Create custom node data"). Colours are those of picture_style.css in its light scheme. */
+/* picture_overlay.c - the picture's data as a file of node data for Model Explorer
+ * (google-ai-edge/model-explorer, API guide, "Create custom node data"). Colours are those of
+ * picture_style.css in its light scheme. */
 #include <math.h>
 #include <string.h>
 
@@ -50,8 +51,8 @@ static const char *colour_of(qdq_elem e)
 
 enum { MOST_DEPTH = 64 };
 
-/* Model Explorer's reader of ONNX draws the branches of If where the If stands, with names below its own, and bodies of Loop
- * and Scan as graphs. False: node i is the outermost in its graph. */
+/* Model Explorer's reader of ONNX draws the branches of If where the If stands, with names below
+ * its own, and bodies of Loop and Scan as graphs. False: node i is the outermost in its graph. */
 static bool is_in_branch(const qdq_picture *p, size_t i)
 {
     return p->node[i].within != 0 && strcmp(p->node[p->node[i].within - 1].op, "If") == 0;
@@ -101,17 +102,19 @@ static bool is_together(const qdq_picture *p, size_t i, size_t k)
 {
     const qdq_picture_node *a = &p->node[outermost(p, i)], *b = &p->node[outermost(p, k)];
 
-    return a->within == b->within &&
-           (a->within == 0 || (a->body != NULL && b->body != NULL && strcmp(a->body, b->body) == 0));
+    return a->within == b->within && (a->within == 0 || (a->body != NULL && b->body != NULL &&
+                                                         strcmp(a->body, b->body) == 0));
 }
 
-/* The graph that begins with node `first`. What follows is in it, or in a graph inside, up to a node further out. */
+/* The graph that begins with node `first`. What follows is in it, or in a graph inside, up to a
+ * node further out. */
 static void put_graph(qdq_buf *b, const qdq_picture *p, size_t first, qdq_buf *key)
 {
     const char *comma = "";
 
     qdq_buf_printf(b, ": {\n  \"name\": \"%s\",\n  \"results\": {",
-                   p->relative ? "qdq: estimated time, % of the given model" : "qdq: ms of one run");
+                   p->relative ? "qdq: estimated time, % of the given model"
+                               : "qdq: ms of one run");
     for (size_t i = first; i < p->n_nodes && p->node[i].within >= p->node[first].within; i++) {
         if (!isfinite(p->node[i].chosen_us) || !is_together(p, i, first))
             continue;

@@ -58,7 +58,7 @@ bool qdq_format_takes(const qdq_format *f, qdq_elem type, int32_t zero_point)
     return type == s->type && (!s->symmetric || zero_point == qdq_elem_middle_code(type));
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static bool flag(const qdq_json_place *p, const char *key, bool fallback)
 {
@@ -76,15 +76,17 @@ static void read_scheme(const qdq_json_place *p, const char *const *types, qdq_q
     s->reduced = flag(p, "reduced", s->reduced);
     s->pow2 = flag(p, "pow2", s->pow2);
     if (s->reduced && s->type != QDQ_INT8 && s->type != QDQ_UINT8)
-        qdq_json_wrong(p, "reduced", "false: it is for 8-bit integers, whose products may saturate");
+        qdq_json_wrong(p, "reduced",
+                       "false: it is for 8-bit integers, whose products may saturate");
 }
 
 static void read_activation(const qdq_json_place *top, qdq_format *f)
 {
-    static const char *const keys[] = {"type", "symmetric", "reduced", "pow2", "unsigned_if_non_negative",
-                                       NULL};
+    static const char *const keys[] = {
+        "type", "symmetric", "reduced", "pow2", "unsigned_if_non_negative", NULL};
     static const char *const first_keys[] = {
-        "type", "symmetric", "reduced", "pow2", "unsigned_if_non_negative", "method", "min_range", NULL};
+        "type",   "symmetric", "reduced", "pow2", "unsigned_if_non_negative",
+        "method", "min_range", NULL};
     static const char *const types[] = {"float", "int8",  "uint8",        "int16", "uint16",
                                         "int4",  "uint4", "float8e4m3fn", NULL};
     qdq_json_place p;
@@ -94,7 +96,8 @@ static void read_activation(const qdq_json_place *top, qdq_format *f)
             qdq_json_wrong(top, "activation", "an object");
         return;
     }
-    qdq_json_known(&p, f->activation.type == QDQ_UNDEFINED ? first_keys : keys); /* all have one "method" */
+    /* all have one "method" */
+    qdq_json_known(&p, f->activation.type == QDQ_UNDEFINED ? first_keys : keys);
     f->min_range = qdq_json_number(&p, "min_range", 0, 1e30, f->min_range);
     f->unsigned_if_non_negative = flag(&p, "unsigned_if_non_negative", f->unsigned_if_non_negative);
     read_scheme(&p, types, &f->activation);
@@ -105,7 +108,8 @@ static void check_nbits(const qdq_json_place *p, const qdq_format *f)
     int64_t block = f->weight_block;
 
     if (!qdq_format_weight_only(f))
-        qdq_json_wrong(p, "store", "'codes' or 'float': 'nbits' is for activations of type 'float'");
+        qdq_json_wrong(p, "store",
+                       "'codes' or 'float': 'nbits' is for activations of type 'float'");
     else if (qdq_elem_bits(f->weight.type) > 8 || f->weight.type == QDQ_FLOAT8E4M3FN)
         qdq_json_wrong(p, "type", "'int4', 'uint4', 'int8' or 'uint8', as 'store' is 'nbits'");
     else if (block < NBITS_BLOCK_MIN || (block & (block - 1)) != 0)
@@ -134,15 +138,17 @@ static void check_weight(const qdq_json_place *p, const qdq_format *f)
     bool float8 = is_float8(&f->weight), awq = f->weight_method >= QDQ_WEIGHT_AWQ_LITE;
 
     if (!qdq_format_weight_only(f) && float8 != is_float8(&f->activation))
-        qdq_json_wrong(p, "type",
-                       float8
-                           ? "integers: no kernel multiplies float8 weights with activations that are none"
-                           : "'float8e4m3fn', as activations are: no kernel multiplies them with integers");
+        qdq_json_wrong(
+            p, "type",
+            float8 ? "integers: no kernel multiplies float8 weights with activations that are none"
+                   : "'float8e4m3fn', as activations are: no kernel multiplies them with integers");
     if (is_int8_by_uint8(f))
-        qdq_json_wrong(p, "type", "'int8': no kernel multiplies int8 activations with uint8 weights");
+        qdq_json_wrong(p, "type",
+                       "'int8': no kernel multiplies int8 activations with uint8 weights");
     if (awq && (!qdq_format_weight_only(f) || float8))
-        qdq_json_wrong(p, "method",
-                       "'absmax' or 'mse': awq is for integer weights and activations of type 'float'");
+        qdq_json_wrong(
+            p, "method",
+            "'absmax' or 'mse': awq is for integer weights and activations of type 'float'");
     if (f->weight_store == QDQ_WEIGHT_AS_NBITS)
         check_nbits(p, f);
 }
@@ -161,10 +167,11 @@ static void read_awq(const qdq_json_place *p, qdq_awq_steps *s)
 
 static void read_weight(const qdq_json_place *top, qdq_format *f)
 {
-    static const char *const keys[] = {"type",        "symmetric", "reduced",  "pow2",   "method",
-                                       "per_channel", "block",     "store",    "tables", "accuracy_level",
-                                       "alpha_step",  "clip_step", "clip_min", NULL};
-    static const char *const methods[] = {"absmax", "mse", "awq-lite", "awq-clip", "awq-full", NULL};
+    static const char *const keys[] = {
+        "type",  "symmetric", "reduced",        "pow2",       "method",    "per_channel", "block",
+        "store", "tables",    "accuracy_level", "alpha_step", "clip_step", "clip_min",    NULL};
+    static const char *const methods[] = {"absmax",   "mse",      "awq-lite",
+                                          "awq-clip", "awq-full", NULL};
     qdq_json_place p;
 
     if (!qdq_json_member(top, "weight", &p)) {
@@ -176,7 +183,8 @@ static void read_weight(const qdq_json_place *top, qdq_format *f)
     }
     qdq_json_known(&p, keys);
     read_scheme(&p, qdq_code_type_names, &f->weight);
-    f->weight_method = (qdq_weight_method)qdq_json_word(&p, "method", methods, (int)f->weight_method);
+    f->weight_method =
+        (qdq_weight_method)qdq_json_word(&p, "method", methods, (int)f->weight_method);
     f->weight_store =
         (qdq_weight_store)qdq_json_word(&p, "store", qdq_weight_store_names, (int)f->weight_store);
     f->weight_per_channel = flag(&p, "per_channel", f->weight_per_channel);
@@ -229,8 +237,8 @@ static void check_pattern(const qdq_json_place *p, const char *pattern)
         qdq_json_fail(p, "key 'node': %s", err.text);
 }
 
-/* Calibration tells formats apart by the type of their codes alone, so one type has one form. `first` [type] is the
- * format that came first. */
+/* Calibration tells formats apart by the type of their codes alone, so one type has one form.
+ * `first` [type] is the format that came first. */
 static void check_form(const qdq_json_place *p, const qdq_format *f, qdq_format *first)
 {
     const qdq_qscheme *s = &f->activation;
@@ -240,8 +248,8 @@ static void check_form(const qdq_json_place *p, const qdq_format *f, qdq_format 
         return;
     if (known->activation.type == QDQ_UNDEFINED)
         *known = *f;
-    else if (known->activation.symmetric != s->symmetric || known->activation.reduced != s->reduced ||
-             known->activation.pow2 != s->pow2 ||
+    else if (known->activation.symmetric != s->symmetric ||
+             known->activation.reduced != s->reduced || known->activation.pow2 != s->pow2 ||
              known->unsigned_if_non_negative != f->unsigned_if_non_negative)
         qdq_json_wrong(
             p, "activation",

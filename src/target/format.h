@@ -1,5 +1,5 @@
-/* format.h - the number formats of a target: how activations and weights become codes, and where other nodes than most
- * get other formats. */
+/* format.h - the number formats of a target: how activations and weights become codes, and where
+ * other nodes than most get other formats. */
 #ifndef QDQ_FORMAT_H
 #define QDQ_FORMAT_H
 
@@ -21,17 +21,20 @@ typedef enum qdq_weight_method {
     QDQ_WEIGHT_AWQ_FULL  /* both */
 } qdq_weight_method;
 
-/* What AWQ tries: exponents of what activations hold from 0 to 1, and parts of the range from 1 down. */
+/* What AWQ tries: exponents of what activations hold from 0 to 1, and parts of the range from 1
+ * down. */
 typedef struct qdq_awq_steps {
     double alpha;             /* from one exponent to the next */
     double clip, clip_lowest; /* from one part to the next, and the smallest one */
 } qdq_awq_steps;
 
 typedef struct qdq_format {
-    uint32_t id;                   /* 0: the target's; else that of override id - 1 */
-    qdq_qscheme activation;        /* type QDQ_FLOAT: activations stay float, weights alone are quantized */
+    uint32_t id; /* 0: the target's; else that of override id - 1 */
+    /* type QDQ_FLOAT: activations stay float, weights alone are quantized */
+    qdq_qscheme activation;
     bool unsigned_if_non_negative; /* of symmetric signed activations; see qdq_format_unsigned */
-    double min_range; /* of activations: highest less lowest value is at least that much; for all nodes */
+    /* of activations: highest less lowest value is at least that much; for all nodes */
+    double min_range;
     qdq_qscheme weight;
     bool weight_per_channel;
     int64_t weight_block; /* input channels that share a scale; 0: all of them */
@@ -43,7 +46,8 @@ typedef struct qdq_format {
     bool int32_bias;
 } qdq_format;
 
-/* Nodes that have another format than the target's; of several that fit a node, the first counts. */
+/* Nodes that have another format than the target's; of several that fit a node, the first
+ * counts. */
 typedef struct qdq_override {
     const char *node; /* POSIX extended regular expression on labels, or NULL */
     const char *op;   /* operator, or NULL */
@@ -52,8 +56,9 @@ typedef struct qdq_override {
 
 typedef QDQ_VEC(qdq_override) qdq_overrides;
 
-/* Reads "activation", "weight" and "bias" of the object p into *f; what is missing stays as it is in *f, which is all
- * zero at first: then the types are needed. Combinations that no engine runs are mistakes. */
+/* Reads "activation", "weight" and "bias" of the object p into *f; what is missing stays as it is
+ * in *f, which is all zero at first: then the types are needed. Combinations that no engine runs
+ * are mistakes. */
 void qdq_format_read(const qdq_json_place *p, qdq_format *f);
 
 /* Reads "activation" of the object p alone. *f has a type already, and p the key. */
@@ -65,11 +70,13 @@ bool qdq_format_has_kernels(const qdq_format *f);
 /* The list "overrides": each begins with `base`. */
 void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_overrides *out);
 
-/* The opset that Q/DQ need for codes of a type, or in blocks; and for all that a format can give. */
+/* The opset that Q/DQ need for codes of a type, or in blocks; and for all that a format can
+ * give. */
 int qdq_codes_opset(qdq_elem type, bool blocked);
 int qdq_format_opset(const qdq_format *f);
 
-/* Have tensors with nothing below 0 other codes than most? Then *out has them: unsigned ones of as many bits, from 0. */
+/* Have tensors with nothing below 0 other codes than most? Then *out has them: unsigned ones of as
+ * many bits, from 0. */
 bool qdq_format_unsigned(const qdq_format *f, qdq_qscheme *out);
 
 /* May integer codes of an activation have that type, with that zero point? */

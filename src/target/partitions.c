@@ -1,12 +1,12 @@
-/* partitions.c - reads what a target says of the kernels that its engine fuses over several nodes: classes of
- * operators, paths, and filters (docs/targets.md). */
+/* partitions.c - reads what a target says of the kernels that its engine fuses over several nodes:
+ * classes of operators, paths, and filters (docs/targets.md). */
 #include "target/partitions.h"
 
 #include <string.h>
 
 enum { SIZE_MAX_KEPT = 1 << 20 };
 
-/* --- paths ------------------------------------------------------------------------------------------------------ */
+/* --- paths ------------------------------------------------------------------------------------ */
 
 /* One word of a path, of `size` bytes: "Conv", "Mul|Div", "BiasAdd?". */
 static bool read_word(qdq_arena *arena, const char *text, size_t size, qdq_path *path)
@@ -44,9 +44,9 @@ static void parse_path(const qdq_json_place *p, const char *key, const char *tex
         at += size;
     }
     if (!ok || path->n == 0)
-        qdq_json_wrong(
-            p, key,
-            "operators one behind the other: 'A B', 'A|B' for either, 'A?' for one that may be missing");
+        qdq_json_wrong(p, key,
+                       "operators one behind the other: 'A B', 'A|B' for either, 'A?' for one that "
+                       "may be missing");
     for (size_t i = 0; i < path->n && ok; i++)
         if (path->word[i].op[0] == NULL)
             qdq_json_nomem(p);
@@ -92,7 +92,7 @@ static void read_rules(const qdq_json_place *p, const char *key, qdq_paths *out)
     }
 }
 
-/* --- filters ---------------------------------------------------------------------------------------------------- */
+/* --- filters ---------------------------------------------------------------------------------- */
 
 static void read_conv_filter(const qdq_json_place *p, qdq_conv_filter *f)
 {
@@ -120,15 +120,17 @@ static void read_gemm_filter(const qdq_json_place *p, qdq_gemm_filter *f)
 
 static void read_attention_filter(const qdq_json_place *p, qdq_attention_filter *f)
 {
-    static const char *const keys[] = {"rule",     "path",  "through",       "length_max", "head_min",
-                                       "head_max", "fused", "fused_through", NULL};
+    static const char *const keys[] = {"rule",       "path",          "through",
+                                       "length_max", "head_min",      "head_max",
+                                       "fused",      "fused_through", NULL};
 
     qdq_json_known(p, keys);
     f->rule = qdq_json_text(p, "rule", NULL);
     f->path.through = qdq_json_texts(p, "through");
     parse_path(p, "path", qdq_json_text(p, "path", NULL), &f->path);
     if (f->path.n != 3)
-        qdq_json_wrong(p, "path", "three operators: the first product, what is between, the second product");
+        qdq_json_wrong(p, "path",
+                       "three operators: the first product, what is between, the second product");
     f->length_max = qdq_json_int(p, "length_max", 0, SIZE_MAX_KEPT, 0);
     f->head_min = qdq_json_int(p, "head_min", 0, SIZE_MAX_KEPT, 0);
     f->head_max = qdq_json_int(p, "head_max", 0, SIZE_MAX_KEPT, 0);
@@ -138,7 +140,7 @@ static void read_attention_filter(const qdq_json_place *p, qdq_attention_filter 
     parse_path(p, "fused", qdq_json_text(p, "fused", NULL), &f->fused);
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static void read_classes(const qdq_json_place *p, qdq_partitions *out)
 {

@@ -1,4 +1,5 @@
-/* partitions.h - what a target says of kernels that its engine fuses over several nodes (key "partitions"). */
+/* partitions.h - what a target says of kernels that its engine fuses over several nodes (key
+ * "partitions"). */
 #ifndef QDQ_PARTITIONS_H
 #define QDQ_PARTITIONS_H
 
@@ -7,8 +8,8 @@
 
 enum { QDQ_PATH_WORDS = 15, QDQ_PATH_CHOICES = 4 };
 
-/* Operators one behind the other: "Relu? BatchNormalization Conv|ConvTranspose". BiasAdd, ConstMul: an Add or Mul of
- * a constant; NonBiasAdd: any other Add. */
+/* Operators one behind the other: "Relu? BatchNormalization Conv|ConvTranspose". BiasAdd, ConstMul:
+ * an Add or Mul of a constant; NonBiasAdd: any other Add. */
 typedef struct qdq_path {
     const char *text;
     struct {
@@ -32,9 +33,10 @@ typedef enum qdq_layernorm_input {
 typedef struct qdq_conv_filter {
     const char *rule;
     int64_t channels_min; /* fewer, on either side of the weight, are few */
-    int64_t
-        few_multiple; /* few ones are kept if they divide by this (group 1), with a square kernel; 0: never */
-    int64_t depthwise_kernel;  /* and with more groups, if every dim of the kernel is at least so much */
+    /* few ones are kept if they divide by this (group 1), with a square kernel; 0: never */
+    int64_t few_multiple;
+    /* and with more groups, if every dim of the kernel is at least so much */
+    int64_t depthwise_kernel;
     int64_t kernel_volume_max; /* product of the dims of the kernel */
 } qdq_conv_filter;
 
@@ -48,28 +50,32 @@ typedef struct qdq_gemm_filter {
 /* The two MatMul of an attention stay float. 0: no bound. */
 typedef struct qdq_attention_filter {
     const char *rule;
-    qdq_path path;  /* forward: MatMul, Softmax, MatMul */
-    qdq_path fused; /* backward from the Softmax: else the engine has no kernel for it; n 0: not asked */
+    qdq_path path; /* forward: MatMul, Softmax, MatMul */
+    /* backward from the Softmax: else the engine has no kernel for it; n 0: not asked */
+    qdq_path fused;
     int64_t length_max, head_min, head_max;
 } qdq_attention_filter;
 
 typedef struct qdq_partitions {
-    const char *const *pointwise;          /* join the kernel whose results they read, constants aside */
+    /* join the kernel whose results they read, constants aside */
+    const char *const *pointwise;
     const char *const *pooling;            /* run in 8 bits beside neighbours that do */
     const char *const *convolutions;       /* linear operators that a residual Add is fused into */
     const char *const *behind_convolution; /* join a kernel with a backbone */
     const char *const *resize;             /* a kernel of their own behind a linear one */
-    const char *const *sources;            /* what they give is worth 8 bits in a pointwise kernel */
-    const char *const *kept_outputs;       /* run in 8 bits though they give a graph output */
-    qdq_paths backbones;                   /* backward, to a convolution */
-    qdq_paths mul_joins, mul_stays;        /* backward from a Mul of two activations */
-    qdq_paths frozen;                      /* forward: nodes that are in no kernel with Q/DQ */
-    bool residual_add;                     /* the main branch of a residual Add stays float */
-    qdq_path mask_add;                     /* forward from an Add that stays float; n 0: none */
-    int64_t trace_depth;                   /* pass operators between a kernel and what follows it */
-    bool concat_groups;                    /* what a Concat joins has one scale */
-    bool quantize_outputs; /* results of nodes that run in 8 bits get Q/DQ, too, whoever reads them */
-    qdq_conv_filter conv;  /* rule NULL: none */
+    /* what they give is worth 8 bits in a pointwise kernel */
+    const char *const *sources;
+    const char *const *kept_outputs; /* run in 8 bits though they give a graph output */
+    qdq_paths backbones;             /* backward, to a convolution */
+    qdq_paths mul_joins, mul_stays;  /* backward from a Mul of two activations */
+    qdq_paths frozen;                /* forward: nodes that are in no kernel with Q/DQ */
+    bool residual_add;               /* the main branch of a residual Add stays float */
+    qdq_path mask_add;               /* forward from an Add that stays float; n 0: none */
+    int64_t trace_depth;             /* pass operators between a kernel and what follows it */
+    bool concat_groups;              /* what a Concat joins has one scale */
+    /* results of nodes that run in 8 bits get Q/DQ, too, whoever reads them */
+    bool quantize_outputs;
+    qdq_conv_filter conv; /* rule NULL: none */
     qdq_gemm_filter gemm;
     qdq_attention_filter attention;
 } qdq_partitions;

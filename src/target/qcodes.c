@@ -1,5 +1,6 @@
-/* qcodes.c - values to codes and back; see qparam.h. Loops are written so that the compiler vectorizes them: no calls,
- * no branches. They divide, since a product with the reciprocal rounds otherwise. */
+/* qcodes.c - values to codes and back; see qparam.h. Loops are written so that the compiler
+ * vectorizes them: no calls, no branches. They divide, since a product with the reciprocal rounds
+ * otherwise. */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ static inline float clamp(float x, float low, float high)
     return x < high ? x : high;
 }
 
-/* --- float8e4m3fn: 1 + 4 + 3 bits, bias 7, no infinity, subnormals are multiples of 2^-9 ------------------------- */
+/* --- float8e4m3fn: 1 + 4 + 3 bits, bias 7, no infinity, subnormals are multiples of 2^-9 ------ */
 
 static inline uint8_t float8_code(float x)
 {
@@ -38,7 +39,8 @@ static inline uint8_t float8_code(float x)
     memcpy(&bits, &x, sizeof bits);
     sign = bits >> 24 & 0x80;
     memcpy(&magnitude, &a, sizeof magnitude);
-    magnitude += 0x7ffff + (magnitude >> 20 & 1); /* half a step, or just below it: ties go to even */
+    /* half a step, or just below it: ties go to even */
+    magnitude += 0x7ffff + (magnitude >> 20 & 1);
     uint32_t normal = (magnitude >> 20) - ((127 - 7) << 3);
     uint32_t subnormal = (uint32_t)(int32_t)round_even(clamp(a, 0, 1) * 512);
     uint32_t code = a < 0x1p-6F ? subnormal : normal;
@@ -56,7 +58,7 @@ static inline float float8_value(uint8_t code)
     return (code & 0x80) != 0 ? -value : value;
 }
 
-/* --- one scale ------------------------------------------------------------------------------------------------------ */
+/* --- one scale -------------------------------------------------------------------------------- */
 
 int32_t qdq_quantize_value(const qdq_qparam *p, float x)
 {
@@ -70,21 +72,21 @@ int32_t qdq_quantize_value(const qdq_qparam *p, float x)
     return (int32_t)clamp(code, (float)lowest, (float)highest);
 }
 
-#define QUANTIZE_LOOP(type)                                                                                  \
-    do {                                                                                                     \
-        type *out = codes;                                                                                   \
-        for (size_t i = 0; i < n; i++) {                                                                     \
-            float v = x[i] == x[i] ? x[i] : 0;                                                               \
-            v = round_even(clamp(v / scale, -BOUND, BOUND)) + zero;                                          \
-            out[i] = (type)(int32_t)clamp(v, (float)lowest, (float)highest);                                 \
-        }                                                                                                    \
+#define QUANTIZE_LOOP(type)                                                                        \
+    do {                                                                                           \
+        type *out = codes;                                                                         \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            float v = x[i] == x[i] ? x[i] : 0;                                                     \
+            v = round_even(clamp(v / scale, -BOUND, BOUND)) + zero;                                \
+            out[i] = (type)(int32_t)clamp(v, (float)lowest, (float)highest);                       \
+        }                                                                                          \
     } while (0)
 
-#define DEQUANTIZE_LOOP(type)                                                                                \
-    do {                                                                                                     \
-        const type *in = codes;                                                                              \
-        for (size_t i = 0; i < n; i++)                                                                       \
-            x[i] = (float)((int32_t)in[i] - zero) * scale;                                                   \
+#define DEQUANTIZE_LOOP(type)                                                                      \
+    do {                                                                                           \
+        const type *in = codes;                                                                    \
+        for (size_t i = 0; i < n; i++)                                                             \
+            x[i] = (float)((int32_t)in[i] - zero) * scale;                                         \
     } while (0)
 
 void qdq_quantize_floats(const qdq_qparam *p, const float *x, size_t n, void *codes)
@@ -131,27 +133,28 @@ void qdq_dequantize_floats(const qdq_qparam *p, const void *codes, size_t n, flo
         DEQUANTIZE_LOOP(int32_t);
 }
 
-/* --- a scale for each value ------------------------------------------------------------------------------------------ */
+/* --- a scale for each value ------------------------------------------------------------------- */
 
-#define QUANTIZE_ROW(type)                                                                                   \
-    do {                                                                                                     \
-        type *out = codes;                                                                                   \
-        for (size_t i = 0; i < n; i++) {                                                                     \
-            float v = x[i] == x[i] ? x[i] : 0;                                                               \
-            v = round_even(clamp(v / scales[i], -BOUND, BOUND)) + (zeros != NULL ? (float)zeros[i] : 0);     \
-            out[i] = (type)(int32_t)clamp(v, (float)lowest, (float)highest);                                 \
-        }                                                                                                    \
+#define QUANTIZE_ROW(type)                                                                         \
+    do {                                                                                           \
+        type *out = codes;                                                                         \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            float v = x[i] == x[i] ? x[i] : 0;                                                     \
+            v = round_even(clamp(v / scales[i], -BOUND, BOUND)) +                                  \
+                (zeros != NULL ? (float)zeros[i] : 0);                                             \
+            out[i] = (type)(int32_t)clamp(v, (float)lowest, (float)highest);                       \
+        }                                                                                          \
     } while (0)
 
-#define DEQUANTIZE_ROW(type)                                                                                 \
-    do {                                                                                                     \
-        const type *in = codes;                                                                              \
-        for (size_t i = 0; i < n; i++)                                                                       \
-            x[i] = (float)((int32_t)in[i] - (zeros != NULL ? zeros[i] : 0)) * scales[i];                     \
+#define DEQUANTIZE_ROW(type)                                                                       \
+    do {                                                                                           \
+        const type *in = codes;                                                                    \
+        for (size_t i = 0; i < n; i++)                                                             \
+            x[i] = (float)((int32_t)in[i] - (zeros != NULL ? zeros[i] : 0)) * scales[i];           \
     } while (0)
 
-void qdq_quantize_row(qdq_elem type, const float *scales, const int32_t *zeros, const float *x, size_t n,
-                      void *codes)
+void qdq_quantize_row(qdq_elem type, const float *scales, const int32_t *zeros, const float *x,
+                      size_t n, void *codes)
 {
     int32_t lowest = 0, highest = 0;
 
@@ -173,8 +176,8 @@ void qdq_quantize_row(qdq_elem type, const float *scales, const int32_t *zeros, 
         QUANTIZE_ROW(uint8_t);
 }
 
-void qdq_dequantize_row(qdq_elem type, const float *scales, const int32_t *zeros, const void *codes, size_t n,
-                        float *x)
+void qdq_dequantize_row(qdq_elem type, const float *scales, const int32_t *zeros, const void *codes,
+                        size_t n, float *x)
 {
     if (type == QDQ_FLOAT8E4M3FN) {
         const uint8_t *in = codes;
@@ -190,7 +193,7 @@ void qdq_dequantize_row(qdq_elem type, const float *scales, const int32_t *zeros
         DEQUANTIZE_ROW(uint16_t);
 }
 
-/* --- as tensors store them ------------------------------------------------------------------------------------------- */
+/* --- as tensors store them -------------------------------------------------------------------- */
 
 void qdq_pack_codes(qdq_elem type, const void *codes, size_t n, void *packed)
 {

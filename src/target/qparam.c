@@ -1,5 +1,5 @@
-/* qparam.c - scales and zero points; see the header. Loops are written so that the compiler vectorizes them: no calls,
- * no branches. */
+/* qparam.c - scales and zero points; see the header. Loops are written so that the compiler
+ * vectorizes them: no calls, no branches. */
 #include "target/qparam.h"
 
 #include <float.h>
@@ -50,7 +50,8 @@ bool qdq_qscheme_codes(const qdq_qscheme *s, int32_t *lowest, int32_t *highest)
 /* The scale as its storage type holds it, never below twice the smallest value that type has. */
 static float store_scale(double scale, qdq_elem storage)
 {
-    if (storage == QDQ_FLOAT8E8M0) /* powers of two, up, so that nothing saturates: the MX formats */
+    /* powers of two, up, so that nothing saturates: the MX formats */
+    if (storage == QDQ_FLOAT8E8M0)
         return (float)exp2(fmin(ceil(fmax(log2(scale), -127)), 127));
     if (storage == QDQ_FLOAT16) {
         const double step = 0x1p-24; /* smallest positive float16 */
@@ -177,8 +178,8 @@ float qdq_absmax(const float *x, size_t n)
     return result;
 }
 
-/* Maps float bits to integers that sort as the floats do; its own inverse. Integer minima vectorize without
- * the promises about NaN and -0 that float minima would need. */
+/* Maps float bits to integers that sort as the floats do; its own inverse. Integer minima vectorize
+ * without the promises about NaN and -0 that float minima would need. */
 static inline int32_t sortable(int32_t bits)
 {
     return bits ^ ((bits >> 31) & 0x7fffffff);
@@ -221,7 +222,8 @@ bool qdq_minmax(const float *x, size_t n, float *low, float *high, uint64_t *n_n
     *n_nonfinite = 0;
     *low = from_sortable(smallest);
     *high = from_sortable(largest);
-    if (n > 0 && !(isfinite(*low) && isfinite(*high))) /* they sort to the ends: rare, and again with care */
+    /* they sort to the ends: rare, and again with care */
+    if (n > 0 && !(isfinite(*low) && isfinite(*high)))
         minmax_finite(x, n, low, high, n_nonfinite);
     return n > *n_nonfinite;
 }

@@ -12,7 +12,8 @@
 
 /* name, help, text: made from the .json files beside this one by cmake/embed.cmake */
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Woverlength-strings" /* compilers take far longer ones than C11 promises */
+#pragma GCC diagnostic ignored                                                                     \
+    "-Woverlength-strings" /* compilers take far longer ones than C11 promises */
 static const struct {
     const char *name, *help, *text;
 } builtin[] = {
@@ -20,10 +21,10 @@ static const struct {
 };
 #pragma GCC diagnostic pop
 
-/* --- public --------------------------------------------------------------------------------------------------- */
+/* --- public ----------------------------------------------------------------------------------- */
 
-static qdq_status parse_target(const char *text, size_t size, const char *name, bool lines, qdq_target **out,
-                               qdq_error *err)
+static qdq_status parse_target(const char *text, size_t size, const char *name, bool lines,
+                               qdq_target **out, qdq_error *err)
 {
     json_t *root = NULL;
     qdq_target *t = NULL;
@@ -44,7 +45,8 @@ static qdq_status parse_target(const char *text, size_t size, const char *name, 
     return QDQ_OK;
 }
 
-qdq_status qdq_target_parse(const char *text, size_t size, const char *name, qdq_target **out, qdq_error *err)
+qdq_status qdq_target_parse(const char *text, size_t size, const char *name, qdq_target **out,
+                            qdq_error *err)
 {
     *out = NULL;
     return parse_target(text, size, name, true, out, err);
@@ -130,7 +132,8 @@ static bool inherit(qdq_target *t, const qdq_target *from)
 /* Does the change name a format of activations? Then it is the only one that is wanted. */
 static bool names_activation(const char *key)
 {
-    static const char *const parts[] = {"type", "symmetric", "reduced", "pow2", "unsigned_if_non_negative"};
+    static const char *const parts[] = {"type", "symmetric", "reduced", "pow2",
+                                        "unsigned_if_non_negative"};
     static const char object[] = "activation";
     const size_t n = sizeof object - 1;
 
@@ -143,8 +146,8 @@ static bool names_activation(const char *key)
 }
 
 /* *out is t with the changes. */
-static qdq_status change(const qdq_target *t, const qdq_target_change *changes, size_t n, qdq_target **out,
-                         qdq_error *err)
+static qdq_status change(const qdq_target *t, const qdq_target_change *changes, size_t n,
+                         qdq_target **out, qdq_error *err)
 {
     json_t *root = NULL;
     char *text = NULL;
@@ -171,16 +174,16 @@ static qdq_status change(const qdq_target *t, const qdq_target_change *changes, 
     return st;
 }
 
-qdq_status qdq_target_with(const qdq_target *t, const char *key, const char *value, qdq_target **out,
-                           qdq_error *err)
+qdq_status qdq_target_with(const qdq_target *t, const char *key, const char *value,
+                           qdq_target **out, qdq_error *err)
 {
     const qdq_target_change one = {key, value};
 
     return change(t, &one, 1, out, err);
 }
 
-qdq_status qdq_target_for_cpu(const qdq_target *t, const char *kind, const char *name, qdq_target **out,
-                              qdq_error *err)
+qdq_status qdq_target_for_cpu(const qdq_target *t, const char *kind, const char *name,
+                              qdq_target **out, qdq_error *err)
 {
     QDQ_TRY(change(t, NULL, 0, out, err));
     if (keep_processor(*out, kind, name))
@@ -190,7 +193,8 @@ qdq_status qdq_target_for_cpu(const qdq_target *t, const char *kind, const char 
     return qdq_nomem(err);
 }
 
-qdq_status qdq_target_set_all(qdq_target *t, const qdq_target_change *changes, size_t n, qdq_error *err)
+qdq_status qdq_target_set_all(qdq_target *t, const qdq_target_change *changes, size_t n,
+                              qdq_error *err)
 {
     qdq_target *changed;
 
@@ -208,7 +212,8 @@ static bool is_path(const char *name)
     return strchr(name, '/') != NULL || (n > 5 && strcmp(name + n - 5, ".json") == 0);
 }
 
-static qdq_status load_file(const char *path, const char *text, size_t size, qdq_target **out, qdq_error *err)
+static qdq_status load_file(const char *path, const char *text, size_t size, qdq_target **out,
+                            qdq_error *err)
 {
     char hash[65];
 
@@ -237,11 +242,13 @@ qdq_status qdq_target_load(const char *name_or_path, qdq_target **out, qdq_error
         return st;
     }
     const char *name =
-        name_or_path + (strncmp(name_or_path, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0);
+        name_or_path +
+        (strncmp(name_or_path, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0);
     for (size_t i = 0; i < QDQ_COUNT(builtin); i++)
         if (strcmp(builtin[i].name, name) == 0)
             return parse_target(builtin[i].text, strlen(builtin[i].text), name, true, out, err);
-    return qdq_fail(err, QDQ_E_USAGE, "target '%s': expected a built-in target (qdq targets) or a .json file",
+    return qdq_fail(err, QDQ_E_USAGE,
+                    "target '%s': expected a built-in target (qdq targets) or a .json file",
                     name_or_path);
 }
 

@@ -1,5 +1,5 @@
-/* target.h - what an engine can run in 8 bits, read from a description (docs/targets.md explains each key).
- * Knows operators by name only; the graph is placement's business. */
+/* target.h - what an engine can run in 8 bits, read from a description (docs/targets.md explains
+ * each key). Knows operators by name only; the graph is placement's business. */
 #ifndef QDQ_TARGET_H
 #define QDQ_TARGET_H
 
@@ -12,9 +12,10 @@
 
 typedef enum qdq_op_kind {
     QDQ_KIND_LINEAR, /* activation and constant weight: the reason to quantize at all */
-    QDQ_KIND_TABLE,  /* hands out rows of a constant table, whose rows can be quantized on their own */
-    QDQ_KIND_JOINT,  /* 8-bit kernel when every data input is 8-bit already */
-    QDQ_KIND_PASS    /* moves 8-bit data; output has the input's scale */
+    /* hands out rows of a constant table, whose rows can be quantized on their own */
+    QDQ_KIND_TABLE,
+    QDQ_KIND_JOINT, /* 8-bit kernel when every data input is 8-bit already */
+    QDQ_KIND_PASS   /* moves 8-bit data; output has the input's scale */
 } qdq_op_kind;
 
 typedef enum qdq_axis_rule {
@@ -42,14 +43,16 @@ typedef struct qdq_target_op {
     const char *op;
     qdq_op_kind kind;
     const char *rule;
-    uint32_t data;   /* the data input of linear and pass operators, the first if there are several */
+    /* the data input of linear and pass operators, the first if there are several */
+    uint32_t data;
     uint32_t inputs; /* all data inputs, bit by bit, or QDQ_INPUTS_ALL */
     uint32_t weight;
     qdq_axis_rule axis;
     qdq_bias_rule bias;
     uint32_t bias_input;
-    bool quantize_output;        /* the kernel needs a Q behind it */
-    bool quantize_if_read;       /* it gives floats as well as codes: a Q where an 8-bit kernel reads them */
+    bool quantize_output; /* the kernel needs a Q behind it */
+    /* it gives floats as well as codes: a Q where an 8-bit kernel reads them */
+    bool quantize_if_read;
     bool only_between;           /* pays only with an 8-bit reader */
     bool tied;                   /* copies codes if operands and result have one scale */
     const char *const *epilogue; /* operators that the engine fuses behind it; ends with NULL */
@@ -70,24 +73,29 @@ typedef struct qdq_stay_float {
     const char *op, *rule, *reason;
     qdq_data_is data_is; /* where its data comes from */
     int64_t in_channels_max, out_channels_max;
-    int64_t group_channels_max; /* it has groups (but is not depthwise) with so many input channels at most */
-    int64_t sum_max;            /* products that are added up for one number of the result */
-    int64_t weight_max;         /* numbers in its weight */
-    int64_t work_max;           /* multiplications in one matrix product of two activations */
+    /* it has groups (but is not depthwise) with so many input channels at most */
+    int64_t group_channels_max;
+    int64_t sum_max;    /* products that are added up for one number of the result */
+    int64_t weight_max; /* numbers in its weight */
+    int64_t work_max;   /* multiplications in one matrix product of two activations */
     bool depthwise;
-    bool activations;   /* it multiplies two activations; other rules are about constant weights */
-    bool alone;         /* neither what it reads nor what reads it is in 8 bits */
-    bool one_reader;    /* its result, epilogue included, is read once */
-    bool linear_reader; /* a linear operator reads its result, epilogue and what must not follow left out */
-    const char *const *reads;      /* operators, one of which gives one of its operands; NULL: any */
-    const char *const *not_before; /* operators that must not follow (its epilogue left out); NULL: any */
-    /* Versions of the engine, by their first parts ("2026.4"), that compute such a node wrongly: a rule of correctness, which the
-     * tuner and users' wishes do not switch off. NULL: a rule of speed. */
+    bool activations; /* it multiplies two activations; other rules are about constant weights */
+    bool alone;       /* neither what it reads nor what reads it is in 8 bits */
+    bool one_reader;  /* its result, epilogue included, is read once */
+    /* a linear operator reads its result, epilogue and what must not follow left out */
+    bool linear_reader;
+    /* operators, one of which gives one of its operands; NULL: any */
+    const char *const *reads;
+    /* operators that must not follow (its epilogue left out); NULL: any */
+    const char *const *not_before;
+    /* Versions of the engine, by their first parts ("2026.4"), that compute such a node wrongly: a
+     * rule of correctness, which the tuner and users' wishes do not switch off. NULL: a rule of
+     * speed. */
     const char *const *engine;
     bool open;    /* a dim of its data is open */
     bool no_bias; /* it has none, or one of zeros */
-    /* Operators, one of which reads its result in float while something else reads it, too; NULL: any. Known only when all
-     * nodes are placed. */
+    /* Operators, one of which reads its result in float while something else reads it, too; NULL:
+     * any. Known only when all nodes are placed. */
     const char *const *float_reader;
     qdq_rule_facts facts;
 } qdq_stay_float;
@@ -108,16 +116,18 @@ typedef struct qdq_other_activation {
 
 typedef struct qdq_no_kernel {
     const char *op, *reason;
-    const qdq_measured *measured; /* of a rule that is off, or for other processors; NULL: nothing was */
+    /* of a rule that is off, or for other processors; NULL: nothing was */
+    const qdq_measured *measured;
 } qdq_no_kernel;
 
 /* What becomes of what is not quantized. */
 typedef struct qdq_target_rest {
-    qdq_elem type;           /* QDQ_FLOAT: as it is; QDQ_FLOAT16, QDQ_BFLOAT16 */
-    bool follows;            /* it is that of the model; `type` is QDQ_FLOAT then */
-    bool direct_io;          /* graph inputs and outputs, too */
-    bool keep_sums;          /* operators that add up many numbers stay float32 */
-    const char *const *keep; /* operators, or regular expressions on labels, that stay float32; or NULL */
+    qdq_elem type;  /* QDQ_FLOAT: as it is; QDQ_FLOAT16, QDQ_BFLOAT16 */
+    bool follows;   /* it is that of the model; `type` is QDQ_FLOAT then */
+    bool direct_io; /* graph inputs and outputs, too */
+    bool keep_sums; /* operators that add up many numbers stay float32 */
+    /* operators, or regular expressions on labels, that stay float32; or NULL */
+    const char *const *keep;
 } qdq_target_rest;
 
 /* Where the rules were measured; see qdq_target_measure(). */
@@ -134,15 +144,19 @@ struct qdq_target {
     qdq_target_rest rest;
     qdq_method method; /* of calibration, where the caller has none; never QDQ_METHOD_DEFAULT */
     qdq_overrides overrides;
-    /* The most hopeful first, without those that are off. No two formats of a target have one type of codes and differ. */
+    /* The most hopeful first, without those that are off. No two formats of a target have one type
+     * of codes and differ. */
     QDQ_VEC(qdq_other_activation) others;
-    const char *const *passes; /* what the optimizer does for this engine beyond `default`; or NULL */
-    double join_factor_max;    /* ranges that one scale joins differ by at most so much; 0: no limit */
+    /* what the optimizer does for this engine beyond `default`; or NULL */
+    const char *const *passes;
+    /* ranges that one scale joins differ by at most so much; 0: no limit */
+    double join_factor_max;
     qdq_without_vnni without_vnni;
-    bool int8_one_reader;     /* int8 activations run in 8 bits only where one node reads them */
-    bool dequantized_outputs; /* a quantized graph output is the DQ's; else its producer stays float */
-    const char *const
-        *requantizes; /* float operators that the engine quantizes itself between DQ and Q; or NULL */
+    bool int8_one_reader; /* int8 activations run in 8 bits only where one node reads them */
+    /* a quantized graph output is the DQ's; else its producer stays float */
+    bool dequantized_outputs;
+    /* float operators that the engine quantizes itself between DQ and Q; or NULL */
+    const char *const *requantizes;
     const qdq_partitions *partitions; /* NULL: placement by chains */
     qdq_layernorm_input layernorm_input;
     bool disable_mha_qdq;        /* the MatMul of attentions stay float */
@@ -155,31 +169,34 @@ struct qdq_target {
     bool has_cpu;              /* a rule has the condition `cpu` */
     const char *cpu_kind,
         *cpu_name; /* rules for other processors are left out (qdq_target_for_cpu); or NULL */
-    const char
-        *sha256; /* of the file that it was read from, whatever was changed since; NULL: there is none */
+    /* of the file that it was read from, whatever was changed since; NULL: there is none */
+    const char *sha256;
 };
 
 /* *out is the target with one key changed, as by qdq_target_set(). */
-qdq_status qdq_target_with(const qdq_target *t, const char *key, const char *value, qdq_target **out,
-                           qdq_error *err);
+qdq_status qdq_target_with(const qdq_target *t, const char *key, const char *value,
+                           qdq_target **out, qdq_error *err);
 
 /* *out is the target of a description in memory; `name` stands for its file in messages. */
 qdq_status qdq_target_parse(const char *text, size_t size, const char *name, qdq_target **out,
                             qdq_error *err);
 
-/* *out is the target with the rules that hold on this processor alone, as are targets made of it: `kind` as qdq_cpu_name() has
- * it, `name` of the model, NULL if it is not known. Its text still has all rules. */
-qdq_status qdq_target_for_cpu(const qdq_target *t, const char *kind, const char *name, qdq_target **out,
-                              qdq_error *err);
+/* *out is the target with the rules that hold on this processor alone, as are targets made of it:
+ * `kind` as qdq_cpu_name() has it, `name` of the model, NULL if it is not known. Its text still has
+ * all rules. */
+qdq_status qdq_target_for_cpu(const qdq_target *t, const char *kind, const char *name,
+                              qdq_target **out, qdq_error *err);
 
 const qdq_target_op *qdq_target_find(const qdq_target *t, const char *op); /* NULL: not listed */
 /* The first rule of `op` that does not hold; NULL: there is none. */
 const qdq_target_op *qdq_target_find_off(const qdq_target *t, const char *op);
-int qdq_target_opset(const qdq_target *t);                          /* the least that its formats need */
-const char *qdq_target_reason(const qdq_target *t, const char *op); /* why `op` has no rule; never NULL */
+/* the least that its formats need */
+int qdq_target_opset(const qdq_target *t);
+/* why `op` has no rule; never NULL */
+const char *qdq_target_reason(const qdq_target *t, const char *op);
 
-/* The newest figures of the rule that wants `op` in 8 bits, or, with the reason that a plan gives for it, leaves it float. NULL:
- * there are none. */
+/* The newest figures of the rule that wants `op` in 8 bits, or, with the reason that a plan gives
+ * for it, leaves it float. NULL: there are none. */
 const qdq_measured *qdq_target_figures(const qdq_target *t, const char *op, const char *reason);
 
 #endif /* QDQ_TARGET_H */

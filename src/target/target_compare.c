@@ -1,4 +1,5 @@
-/* target_compare.c - how two descriptions differ: rule by rule, key by key, with what was measured of each. */
+/* target_compare.c - how two descriptions differ: rule by rule, key by key, with what was measured
+ * of each. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static void add(comparing *c, qdq_target_difference d)
     c->no_memory |= !QDQ_PUSH(&c->arena, &c->all, d);
 }
 
-/* --- figures ------------------------------------------------------------------------------------------------------- */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 static const char *text_of(const json_t *object, const char *key, const char *absent)
 {
@@ -79,15 +80,15 @@ static const char *figures_text(comparing *c, const json_t *rule, const char *ke
         return "";
     if (at > 0)
         snprintf(size, sizeof size, " at %" JSON_INTEGER_FORMAT, at);
-    return keep(c,
-                qdq_arena_printf(&c->arena, "%s%s, %.3f (%.3f to %.3f), %s %s, %s", text_of(f, "verdict", ""),
-                                 size, json_number_value(json_object_get(f, "factor")),
-                                 json_number_value(json_array_get(interval, 0)),
-                                 json_number_value(json_array_get(interval, 1)), text_of(f, "engine", ""),
-                                 text_of(f, "version", ""), text_of(f, "processor", "")));
+    return keep(c, qdq_arena_printf(
+                       &c->arena, "%s%s, %.3f (%.3f to %.3f), %s %s, %s", text_of(f, "verdict", ""),
+                       size, json_number_value(json_object_get(f, "factor")),
+                       json_number_value(json_array_get(interval, 0)),
+                       json_number_value(json_array_get(interval, 1)), text_of(f, "engine", ""),
+                       text_of(f, "version", ""), text_of(f, "processor", "")));
 }
 
-/* --- rules --------------------------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 static bool is_same_rule(const json_t *a, const json_t *b)
 {
@@ -108,7 +109,8 @@ static const json_t *find_rule(const json_t *list, const json_t *of, size_t i, c
     return NULL;
 }
 
-static void compare_key(comparing *c, const char *place, const char *key, const json_t *a, const json_t *b)
+static void compare_key(comparing *c, const char *place, const char *key, const json_t *a,
+                        const json_t *b)
 {
     const json_t *of_a = json_object_get(a, key), *of_b = json_object_get(b, key);
 
@@ -163,7 +165,7 @@ static void compare_lists(comparing *c, const char *name, const json_t *a, const
     }
 }
 
-/* --- the rest ------------------------------------------------------------------------------------------------------- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 static bool is_list_of_rules(const char *key)
 {

@@ -1,4 +1,5 @@
-/* target_read.c - reads target descriptions. Every key is checked: an unknown one is a mistake, not a comment. */
+/* target_read.c - reads target descriptions. Every key is checked: an unknown one is a mistake, not
+ * a comment. */
 #include "target/target_read.h"
 
 #include <math.h>
@@ -9,11 +10,12 @@
 
 enum { INPUT_MAX = 15, CHANNELS_MAX = 1 << 20, WORK_MAX = 1 << 30 };
 
-/* --- the parts of a description ------------------------------------------------------------------------------ */
+/* --- the parts of a description --------------------------------------------------------------- */
 
 /* By qdq_method; the first one is for callers alone. */
-static const char *const methods[] = {
-    "default", "max", "entropy", "entropy-compat", "percentile", "mse", "moving-average", "auto", NULL};
+static const char *const methods[] = {"default",        "max",        "entropy",
+                                      "entropy-compat", "percentile", "mse",
+                                      "moving-average", "auto",       NULL};
 
 const char *qdq_method_name(qdq_method method)
 {
@@ -103,11 +105,13 @@ static void read_require(const qdq_json_place *p, qdq_target_op *op)
     if (!qdq_json_member(p, "require", &attributes))
         return;
     qdq_arena *arena = p->reader->arena;
-    qdq_attr_is *list = qdq_arena_array(arena, json_object_size(attributes.object) + 1, sizeof *list);
+    qdq_attr_is *list =
+        qdq_arena_array(arena, json_object_size(attributes.object) + 1, sizeof *list);
     op->require = list;
     json_object_foreach(attributes.object, name, value)
     {
-        if (list == NULL || (list[op->n_require].attribute = qdq_arena_strdup(arena, name)) == NULL) {
+        if (list == NULL ||
+            (list[op->n_require].attribute = qdq_arena_strdup(arena, name)) == NULL) {
             qdq_json_nomem(p);
             return;
         }
@@ -116,8 +120,8 @@ static void read_require(const qdq_json_place *p, qdq_target_op *op)
 }
 
 /* The keys that all rules have, and their probes. */
-static void read_facts(qdq_target *t, const qdq_json_place *p, const char *const *keys, const char *list,
-                       size_t index, qdq_rule_facts *out)
+static void read_facts(qdq_target *t, const qdq_json_place *p, const char *const *keys,
+                       const char *list, size_t index, qdq_rule_facts *out)
 {
     qdq_probe probe;
 
@@ -135,8 +139,8 @@ static void read_facts(qdq_target *t, const qdq_json_place *p, const char *const
 static void leave_out(qdq_target *t, const qdq_json_place *p, const qdq_target_op *op)
 {
     const qdq_measured *slow = qdq_rule_newest(&op->facts, QDQ_RULE_HARMS);
-    const qdq_no_kernel n = {op->op, slow != NULL ? "slower in 8 bits, as measured" : "its rule is off",
-                             slow};
+    const qdq_no_kernel n = {
+        op->op, slow != NULL ? "slower in 8 bits, as measured" : "its rule is off", slow};
 
     if (!QDQ_PUSH(&t->arena, &t->none, n) || !QDQ_PUSH(&t->arena, &t->off, *op))
         qdq_json_nomem(p);
@@ -144,9 +148,9 @@ static void leave_out(qdq_target *t, const qdq_json_place *p, const qdq_target_o
 
 static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
 {
-    static const char *const keys[] = {"op",    "kind",         "rule", "data",     "weight",  "axis",
-                                       "bias",  "output",       "off",  "epilogue", "require", "cpu",
-                                       "probe", "only_between", "tied", "measured", NULL};
+    static const char *const keys[] = {
+        "op",       "kind",    "rule", "data",  "weight",       "axis", "bias",     "output", "off",
+        "epilogue", "require", "cpu",  "probe", "only_between", "tied", "measured", NULL};
     static const char *const kinds[] = {"linear", "table", "joint", "pass", NULL};
     static const char *const axes[] = {"tensor", "0", "1", "last", "gemm", NULL};
     static const char *const outputs[] = {"float", "quantized", "if-read", NULL};
@@ -170,15 +174,17 @@ static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
     if ((op.kind == QDQ_KIND_LINEAR || op.kind == QDQ_KIND_TABLE) &&
         (op.data == op.weight ||
          (op.bias == QDQ_BIAS_INPUT && (op.bias_input == op.data || op.bias_input == op.weight))))
-        qdq_json_fail(p, "operator '%s': data, weight and bias are one input, expected different ones",
+        qdq_json_fail(p,
+                      "operator '%s': data, weight and bias are one input, expected different ones",
                       op.op);
     if (op.quantize_if_read && t->partitions != NULL)
         qdq_json_wrong(p, "output", "'float' or 'quantized', as there are 'partitions'");
     if (op.tied && (op.kind != QDQ_KIND_JOINT || !op.quantize_output || t->partitions != NULL))
-        qdq_json_fail(p,
-                      "operator '%s': key 'tied': of no meaning but for joint operators with quantized "
-                      "output, without 'partitions'",
-                      op.op);
+        qdq_json_fail(
+            p,
+            "operator '%s': key 'tied': of no meaning but for joint operators with quantized "
+            "output, without 'partitions'",
+            op.op);
     if (op.facts.off) {
         leave_out(t, p, &op);
         return;
@@ -245,7 +251,8 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index
     if (s.work_max != 0 && !s.activations)
         qdq_json_fail(p, "key 'work_max': of no meaning without 'activations'");
     if (s.engine != NULL && qdq_json_has(p, "probe"))
-        qdq_json_wrong(p, "probe", "none beside 'engine': times do not decide a rule of correctness");
+        qdq_json_wrong(p, "probe",
+                       "none beside 'engine': times do not decide a rule of correctness");
     if (!s.facts.off && !QDQ_PUSH(&t->arena, &t->stay, s))
         qdq_json_nomem(p);
 }
@@ -278,7 +285,8 @@ static void read_other(qdq_target *t, const qdq_json_place *p)
     }
     qdq_format_read_activation(p, &o.format);
     if ((s->type != QDQ_INT8 && s->type != QDQ_UINT8) || has_type(t, s->type))
-        qdq_json_wrong(&place, "type", "'int8' or 'uint8', which no other activations of the target have");
+        qdq_json_wrong(&place, "type",
+                       "'int8' or 'uint8', which no other activations of the target have");
     if (!o.facts.off && qdq_format_has_kernels(&o.format) && !QDQ_PUSH(&t->arena, &t->others, o))
         qdq_json_nomem(p);
 }

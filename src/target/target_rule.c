@@ -14,7 +14,7 @@ const char *qdq_rule_verdict_name(qdq_rule_verdict v)
     return verdicts[v];
 }
 
-/* --- figures ------------------------------------------------------------------------------------------------------- */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 static void read_interval(const qdq_json_place *p, qdq_measured *m)
 {
@@ -83,8 +83,8 @@ const qdq_measured *qdq_rule_newest(const qdq_rule_facts *r, qdq_rule_verdict v)
 
 const char *qdq_measured_text(const qdq_measured *m, qdq_arena *arena)
 {
-    return qdq_arena_printf(arena, "%.3f (%.3f to %.3f) on %s %s, %s", m->factor, m->low, m->high, m->engine,
-                            m->version, m->processor);
+    return qdq_arena_printf(arena, "%.3f (%.3f to %.3f) on %s %s, %s", m->factor, m->low, m->high,
+                            m->engine, m->version, m->processor);
 }
 
 bool qdq_rule_is_for(const qdq_rule_facts *r, const char *kind, const char *name)
@@ -95,7 +95,7 @@ bool qdq_rule_is_for(const qdq_rule_facts *r, const char *kind, const char *name
     return r->cpu == NULL;
 }
 
-/* --- probes -------------------------------------------------------------------------------------------------------- */
+/* --- probes ----------------------------------------------------------------------------------- */
 
 /* One text, or a list of lines. */
 static const char *read_graph(const qdq_json_place *p)
@@ -184,7 +184,8 @@ static void read_sizes(const qdq_json_place *p, const char *const *keys, qdq_pro
     }
     out->size = list;
     out->n_sizes = n > 0 ? n : 1;
-    if (out->threshold != NULL && (!is_threshold(out->threshold) || !has_word(keys, out->threshold)))
+    if (out->threshold != NULL &&
+        (!is_threshold(out->threshold) || !has_word(keys, out->threshold)))
         qdq_json_wrong(p, "threshold", "a key of the rule that ends in '_max', and 'sizes'");
     if (out->threshold == NULL && n > 1)
         qdq_json_wrong(p, "sizes", "one size, or the key 'threshold'");

@@ -1,5 +1,6 @@
-/* target_rule.h - the keys that every rule of a target has: does it hold, on which processors, what was measured, and which
- * models show it (docs/targets.md, "Measured rules"). Must not know the conditions of a rule, or how a probe is measured. */
+/* target_rule.h - the keys that every rule of a target has: does it hold, on which processors, what
+ * was measured, and which models show it (docs/targets.md, "Measured rules"). Must not know the
+ * conditions of a rule, or how a probe is measured. */
 #ifndef QDQ_TARGET_RULE_H
 #define QDQ_TARGET_RULE_H
 
@@ -18,9 +19,9 @@ typedef struct qdq_measured {
     qdq_rule_verdict verdict;
     double factor, low, high; /* time with the rule / time without it, and its 95 % interval */
     const char *engine, *version, *processor;
-    const char
-        *key;   /* the key of the rule that the probe decides: "off", "output", "out_channels_max", ... */
-    int64_t at; /* the size that was measured, where `key` is a threshold; else 0 */
+    /* the key of the rule that the probe decides: "off", "output", "out_channels_max", ... */
+    const char *key;
+    int64_t at;        /* the size that was measured, where `key` is a threshold; else 0 */
     const char *probe; /* which of the rule's probes: its name; "" if it has none */
 } qdq_measured;
 
@@ -40,17 +41,19 @@ typedef struct qdq_probe {
     size_t index;     /* of the rule in this list */
     size_t number;    /* of the probe in the rule */
     const char *op, *rule, *name;
-    const char *graph;          /* text form; "$n" stands for the parameter n */
-    const char *threshold;      /* the key that the sizes decide; NULL: none */
-    const char *const *beside;  /* names of rules of stay_float that hold in it, too; or NULL */
-    const qdq_probe_size *size; /* rising by the threshold; one empty size where there is no parameter */
+    const char *graph;         /* text form; "$n" stands for the parameter n */
+    const char *threshold;     /* the key that the sizes decide; NULL: none */
+    const char *const *beside; /* names of rules of stay_float that hold in it, too; or NULL */
+    /* rising by the threshold; one empty size where there is no parameter */
+    const qdq_probe_size *size;
     size_t n_sizes;
 } qdq_probe;
 
 /* What a rule says of itself. */
 typedef struct qdq_rule_facts {
-    bool off;               /* it does not hold */
-    const char *const *cpu; /* kinds of processors (qdq_cpu_name()), or parts of their names; NULL: all */
+    bool off; /* it does not hold */
+    /* kinds of processors (qdq_cpu_name()), or parts of their names; NULL: all */
+    const char *const *cpu;
     const qdq_measured *measured;
     size_t n_measured;
 } qdq_rule_facts;

@@ -1,4 +1,5 @@
-/* tune.c - the whole run: prepare, calibrate once, pose the problem, search, and let the guard decide what is shipped. */
+/* tune.c - the whole run: prepare, calibrate once, pose the problem, search, and let the guard
+ * decide what is shipped. */
 #include "qdq/tune.h"
 
 #include <math.h>
@@ -72,13 +73,14 @@ void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s)
         qdq_job_log(t->job, QDQ_LOG_INFO, "trial %u, %s, %.60s: %s", (unsigned)t->steps.n,
                     qdq_tune_phase_name(t, s->phase), unit, s->failed);
     else
-        qdq_job_log(t->job, QDQ_LOG_INFO, "trial %u, %s, %.60s: gain %.2f %% (%.2f to %.2f, %u pairs), %s",
-                    (unsigned)t->steps.n, qdq_tune_phase_name(t, s->phase), unit, s->result.gain * 100,
-                    s->result.ci_low * 100, s->result.ci_high * 100, s->result.pairs,
-                    s->kept ? "kept" : "not kept");
+        qdq_job_log(t->job, QDQ_LOG_INFO,
+                    "trial %u, %s, %.60s: gain %.2f %% (%.2f to %.2f, %u pairs), %s",
+                    (unsigned)t->steps.n, qdq_tune_phase_name(t, s->phase), unit,
+                    s->result.gain * 100, s->result.ci_low * 100, s->result.ci_high * 100,
+                    s->result.pairs, s->kept ? "kept" : "not kept");
 }
 
-/* --- what is tuned ---------------------------------------------------------------------------------------------------- */
+/* --- what is tuned ---------------------------------------------------------------------------- */
 
 void qdq_tune_engine_opts(qdq_tuning *t, qdq_engine_opts *out)
 {
@@ -90,7 +92,8 @@ void qdq_tune_engine_opts(qdq_tuning *t, qdq_engine_opts *out)
         out->worker = t->opts->worker;
 }
 
-/* What calibrates and judges: the engine itself, or ONNX Runtime where that one only tells times. */
+/* What calibrates and judges: the engine itself, or ONNX Runtime where that one only tells
+ * times. */
 static qdq_status open_engine(qdq_tuning *t, qdq_error *err)
 {
     const char *name = t->opts->engine != NULL ? t->opts->engine : "ort";
@@ -102,12 +105,14 @@ static qdq_status open_engine(qdq_tuning *t, qdq_error *err)
         return QDQ_OK;
     qdq_engine_close(t->engine);
     t->engine = NULL;
-    qdq_job_log(t->job, QDQ_LOG_INFO, "engine '%s' only tells times: ort calibrates and judges", name);
+    qdq_job_log(t->job, QDQ_LOG_INFO, "engine '%s' only tells times: ort calibrates and judges",
+                name);
     ort.plugins = NULL; /* they are libraries of the other engine */
     qdq_status st = qdq_engine_open("ort", &ort, &t->engine, err);
     return st == QDQ_OK
                ? st
-               : qdq_within(err, st, "engine '%s' computes no outputs, so another one has to calibrate",
+               : qdq_within(err, st,
+                            "engine '%s' computes no outputs, so another one has to calibrate",
                             name);
 }
 
@@ -116,15 +121,15 @@ static qdq_status check_judge(const qdq_tuning *t, qdq_error *err)
 {
     const qdq_goal_opts *goal = t->opts->goal;
 
-    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) != 0 || goal == NULL || goal->min_sqnr == 0 ||
-        t->data != NULL || goal->eval != NULL)
+    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) != 0 || goal == NULL ||
+        goal->min_sqnr == 0 || t->data != NULL || goal->eval != NULL)
         return QDQ_OK;
     return qdq_fail(err, QDQ_E_USAGE,
                     "found a goal in SQNR without data, and engine '%s', which computes no outputs",
                     qdq_lab_engine(t->lab)->name);
 }
 
-/* --- where it is measured --------------------------------------------------------------------------------------------- */
+/* --- where it is measured --------------------------------------------------------------------- */
 
 /* What another run came to stays, unless it may be replaced. */
 static qdq_status guard_result(qdq_tuning *t, const char *search, qdq_error *err)
@@ -148,7 +153,8 @@ static qdq_status guard_result(qdq_tuning *t, const char *search, qdq_error *err
     if (st != QDQ_OK || other[0] == '\0')
         return st;
     QDQ_TRY(qdq_tune_folder_restore(t->folder, err));
-    return qdq_fail(err, QDQ_E_IO, "%s: holds the result of a run with %s: -f replaces it", t->dir, other);
+    return qdq_fail(err, QDQ_E_IO, "%s: holds the result of a run with %s: -f replaces it", t->dir,
+                    other);
 }
 
 static qdq_status open_store(qdq_tuning *t, qdq_error *err)
@@ -164,7 +170,8 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
     if (path == NULL || search == NULL || options == NULL || quant == NULL)
         return qdq_nomem(err);
     qdq_processor_name(processor, sizeof processor);
-    const char *device = qdq_arena_printf(&t->arena, "%s on %s", qdq_lab_engine(t->lab)->device, processor);
+    const char *device =
+        qdq_arena_printf(&t->arena, "%s on %s", qdq_lab_engine(t->lab)->device, processor);
     if (device == NULL)
         return qdq_nomem(err);
     t->context = (qdq_tune_store_context){.model = t->head->model,
@@ -180,7 +187,8 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_recall_refused(t, err));
     t->out->resumed = t->run.resumed && t->run.n_samples > 0;
     if (t->run.other[0] != '\0')
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: begins anew beside a run with %s", path, t->run.other);
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: begins anew beside a run with %s", path,
+                    t->run.other);
     else if (t->out->resumed)
         qdq_job_log(t->job, QDQ_LOG_INFO, "%s: goes on with a run of %llu samples", path,
                     (unsigned long long)t->run.n_samples);
@@ -206,7 +214,8 @@ qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error
         lo.build_deadline_s = lo.run_deadline_s = o->engine_opts->deadline_s;
         engine = *o->engine_opts;
     }
-    if (engine.timing_cache == NULL) /* all builds of a run choose their kernels by the same times */
+    /* all builds of a run choose their kernels by the same times */
+    if (engine.timing_cache == NULL)
         engine.timing_cache = qdq_tune_path(t, "timing.cache");
     if (lo.logs == NULL || engine.timing_cache == NULL)
         return qdq_nomem(err);
@@ -214,7 +223,8 @@ qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error
         lo.shapes = t->quantize.shapes;
         lo.n_shapes = t->quantize.n_shapes;
         QDQ_TRY(qdq_tune_samples(t, &lo.samples, err));
-    } else if (engine.trtexec_args != NULL) { /* their shapes are those of the whole model's inputs */
+    } else if (engine.trtexec_args !=
+               NULL) { /* their shapes are those of the whole model's inputs */
         QDQ_TRY(qdq_trt_without_shapes(engine.trtexec_args, &t->arena, &engine.trtexec_args, err));
     }
     QDQ_TRY(qdq_lab_open(&lo, out, err));
@@ -244,10 +254,12 @@ static qdq_status write_baseline(qdq_tuning *t, qdq_error *err)
 
     if (best == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_tune_name_plan(t->nothing, name, err)); /* knows the model and what it was converted to */
-    const char *of = t->opts->external == QDQ_EXTERNAL_AUTO
-                         ? name
-                         : qdq_arena_printf(&t->arena, "%s, external %d", name, (int)t->opts->external);
+    /* knows the model and what it was converted to */
+    QDQ_TRY(qdq_tune_name_plan(t->nothing, name, err));
+    const char *of =
+        t->opts->external == QDQ_EXTERNAL_AUTO
+            ? name
+            : qdq_arena_printf(&t->arena, "%s, external %d", name, (int)t->opts->external);
     if (of == NULL)
         return qdq_nomem(err);
     if (!qdq_tune_folder_has(t->folder, "baseline.onnx", of)) {
@@ -257,7 +269,7 @@ static qdq_status write_baseline(qdq_tuning *t, qdq_error *err)
     return access(best, F_OK) == 0 ? QDQ_OK : qdq_tune_write_best(t, NULL, err);
 }
 
-/* --- the model's files ------------------------------------------------------------------------------------------------ */
+/* --- the model's files ------------------------------------------------------------------------ */
 
 /* The k-th file of the model and of the baselines; NULL: there are no more. */
 static const qdq_mapping *file_of(const qdq_tuning *t, size_t k)
@@ -288,7 +300,8 @@ static qdq_status remember_files(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* A file that was replaced does no harm: what is mapped stays. One that was written to is another model from then on. */
+/* A file that was replaced does no harm: what is mapped stays. One that was written to is another
+ * model from then on. */
 static qdq_status check_files(const qdq_tuning *t, qdq_error *err)
 {
     const qdq_mapping *file;
@@ -301,14 +314,15 @@ static qdq_status check_files(const qdq_tuning *t, qdq_error *err)
             continue;
         if (now.st_size != then->st_size || now.st_mtim.tv_sec != then->st_mtim.tv_sec ||
             now.st_mtim.tv_nsec != then->st_mtim.tv_nsec)
-            return qdq_fail(err, QDQ_E_IO,
-                            "%s was written to while it was tuned: what was measured is worth nothing",
-                            qdq_mapping_path(file));
+            return qdq_fail(
+                err, QDQ_E_IO,
+                "%s was written to while it was tuned: what was measured is worth nothing",
+                qdq_mapping_path(file));
     }
     return QDQ_OK;
 }
 
-/* --- search ----------------------------------------------------------------------------------------------------------- */
+/* --- search ----------------------------------------------------------------------------------- */
 
 static qdq_status follow_strategy(qdq_tuning *t, qdq_error *err)
 {
@@ -328,7 +342,8 @@ static qdq_status pose(qdq_tuning *t, qdq_error *err)
     return qdq_tune_pose(t, err);
 }
 
-/* What another run settled is followed; where that does not hold, and everywhere else, is searched. */
+/* What another run settled is followed; where that does not hold, and everywhere else, is
+ * searched. */
 static qdq_status follow(qdq_tuning *t, qdq_error *err)
 {
     bool done = false;

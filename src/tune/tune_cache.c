@@ -1,5 +1,6 @@
-/* tune_cache.c - autotune_cache.json of a run: rewritten after each group that was measured in isolation and after each decision, for
- * people, for Model-Optimizer's users, and for a run that has lost its store. tune_cache_read.c reads it. */
+/* tune_cache.c - autotune_cache.json of a run: rewritten after each group that was measured in
+ * isolation and after each decision, for people, for Model-Optimizer's users, and for a run that
+ * has lost its store. tune_cache_read.c reads it. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "tune/space/space_halves.h"
 #include "tune/greedy/greedy.h"
 
-/* --- groups ------------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 typedef struct exporting {
     qdq_tuning *t;
@@ -26,8 +27,8 @@ static void add_tensor(const qdq_node *n, uint32_t input, const char **at, size_
 }
 
 /* Tensors of a group that have codes in an assignment: 32 for each decision at most. */
-static qdq_status list_tensors(exporting *x, const qdq_choices *c, size_t instance, const qdq_assign *a,
-                               qdq_cached_group *out, qdq_error *err)
+static qdq_status list_tensors(exporting *x, const qdq_choices *c, size_t instance,
+                               const qdq_assign *a, qdq_cached_group *out, qdq_error *err)
 {
     const qdq_space *s = x->t->space;
     const char **at = qdq_arena_array(&x->c.arena, 32 * c->n + 1, sizeof *at);
@@ -36,12 +37,14 @@ static qdq_status list_tensors(exporting *x, const qdq_choices *c, size_t instan
         return qdq_nomem(err);
     for (size_t k = 0; k < c->n; k++) {
         const uint32_t group = c->choice[k].group[instance];
-        const qdq_space_part part = group != QDQ_NO_GROUP ? qdq_space_get_part(s, a, group) : QDQ_PART_NONE;
+        const qdq_space_part part =
+            group != QDQ_NO_GROUP ? qdq_space_get_part(s, a, group) : QDQ_PART_NONE;
         if (part == QDQ_PART_NONE)
             continue;
         const qdq_target_op *op = qdq_target_find(s->target, s->group[group].node->type);
         for (uint32_t i = 0; i < 32; i++) {
-            const bool is_weight = s->group[group].linear && op != NULL && i == (uint32_t)op->weight;
+            const bool is_weight =
+                s->group[group].linear && op != NULL && i == (uint32_t)op->weight;
             if ((s->group[group].inputs >> i & 1) != 0 &&
                 (part == QDQ_PART_FULL || is_weight == (part == QDQ_PART_WEIGHT)))
                 add_tensor(s->group[group].node, i, at, &out->n_tensors);
@@ -90,7 +93,8 @@ static const qdq_tune_kind *kind_of(const qdq_tuning *t, uint32_t unit, uint32_t
     return NULL;
 }
 
-/* The scheme of a group, and what is known of it. Once groups are merged, one that was not proposed stays float. */
+/* The scheme of a group, and what is known of it. Once groups are merged, one that was not proposed
+ * stays float. */
 typedef struct outcome {
     size_t scheme;
     double none_us, saved_us, border_us;
@@ -100,7 +104,8 @@ typedef struct outcome {
 static outcome outcome_of(const qdq_tuning *t, const qdq_tune_kind *k, uint32_t group)
 {
     const qdq_tune_greedy *g = t->greedy;
-    outcome o = {.none_us = NAN, .in_progress = !g->kinds.measured && !k->settled && k->why == NULL};
+    outcome o = {.none_us = NAN,
+                 .in_progress = !g->kinds.measured && !k->settled && k->why == NULL};
     bool chosen = !g->merged;
 
     for (size_t i = 0; i < g->problem.n_items && !chosen; i++)
@@ -128,8 +133,8 @@ static const char *say(const qdq_tune_kind *k, const outcome *o)
 }
 
 /* Of greedy: by what was measured in isolation. */
-static qdq_status fill_by_kind(exporting *x, const qdq_tune_kind *k, uint32_t instance, qdq_cached_group *g,
-                               qdq_error *err)
+static qdq_status fill_by_kind(exporting *x, const qdq_tune_kind *k, uint32_t instance,
+                               qdq_cached_group *g, qdq_error *err)
 {
     const outcome o = outcome_of(x->t, k, (uint32_t)g->id);
     const double none = o.none_us * 1e-3, best = none - o.saved_us * 1e-3;
@@ -165,7 +170,8 @@ static qdq_status add_group(exporting *x, uint32_t unit, uint32_t instance, qdq_
                           .base_compute_ms = NAN,
                           .best_compute_ms = NAN};
 
-    QDQ_TRY(k != NULL ? fill_by_kind(x, k, instance, &g, err) : fill_by_bits(x, unit, instance, &g, err));
+    QDQ_TRY(k != NULL ? fill_by_kind(x, k, instance, &g, err)
+                      : fill_by_bits(x, unit, instance, &g, err));
     return QDQ_PUSH(&x->c.arena, &x->c.groups, g) ? QDQ_OK : qdq_nomem(err);
 }
 
@@ -178,7 +184,7 @@ static qdq_status add_groups(exporting *x, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- decisions ---------------------------------------------------------------------------------------------------------- */
+/* --- decisions -------------------------------------------------------------------------------- */
 
 static bool is_decided(const qdq_validate_result *r, size_t item)
 {
@@ -227,7 +233,7 @@ static qdq_status add_samples(exporting *x, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static qdq_status fill(exporting *x, bool completed, qdq_error *err)
 {
@@ -246,7 +252,8 @@ static qdq_status fill(exporting *x, bool completed, qdq_error *err)
     return add_decisions(x, err);
 }
 
-qdq_status qdq_tune_write_cache(qdq_tuning *t, const qdq_assign *incumbent, bool completed, qdq_error *err)
+qdq_status qdq_tune_write_cache(qdq_tuning *t, const qdq_assign *incumbent, bool completed,
+                                qdq_error *err)
 {
     exporting x = {.t = t, .incumbent = incumbent};
     const char *path = qdq_tune_path(t, QDQ_AUTOTUNE_CACHE);

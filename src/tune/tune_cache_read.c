@@ -1,6 +1,8 @@
-/* tune_cache_read.c - the autotune_cache.json that a run finds. Its own one, without the store, has all samples of groups in isolation
- * and the decisions so far: the run goes on with them. Of another one, be it Model-Optimizer's, the schemes count: greedy measures
- * those groups in the whole model only, the other strategies begin with that placement. What is shipped is measured in any case. */
+/* tune_cache_read.c - the autotune_cache.json that a run finds. Its own one, without the store, has
+ * all samples of groups in isolation and the decisions so far: the run goes on with them. Of
+ * another one, be it Model-Optimizer's, the schemes count: greedy measures those groups in the
+ * whole model only, the other strategies begin with that placement. What is shipped is measured in
+ * any case. */
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,13 +16,14 @@
 #include "tune/greedy/greedy.h"
 #include "tune/space/space_halves.h"
 
-/* --- the file ----------------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static qdq_status name_run(qdq_tuning *t, qdq_error *err)
 {
     const qdq_tune_store_context *c = &t->context;
-    const char *all = qdq_arena_printf(&t->arena, "%s\n%s\n%s\n%s\n%s\n%s", c->model, c->engine, c->device,
-                                       c->options, c->quant != NULL ? c->quant : "", t->search_text);
+    const char *all =
+        qdq_arena_printf(&t->arena, "%s\n%s\n%s\n%s\n%s\n%s", c->model, c->engine, c->device,
+                         c->options, c->quant != NULL ? c->quant : "", t->search_text);
 
     if (all == NULL)
         return qdq_nomem(err);
@@ -36,13 +39,14 @@ static qdq_status set_aside(const qdq_tuning *t, const char *path, const char *w
     char *kept;
 
     QDQ_TRY(qdq_set_aside(path, end, &kept, err));
-    qdq_job_log(t->job, is_bad ? QDQ_LOG_WARNING : QDQ_LOG_INFO, "%s: it is kept as %s%s", why, kept,
-                is_bad ? ", and not used" : "");
+    qdq_job_log(t->job, is_bad ? QDQ_LOG_WARNING : QDQ_LOG_INFO, "%s: it is kept as %s%s", why,
+                kept, is_bad ? ", and not used" : "");
     qdq_free(kept);
     return QDQ_OK;
 }
 
-/* A run that has samples in its store goes on with these. A file that some other run of this store wrote says nothing new. */
+/* A run that has samples in its store goes on with these. A file that some other run of this store
+ * wrote says nothing new. */
 static bool is_news(const qdq_tuning *t, const qdq_autotune_cache *c)
 {
     if (t->out->resumed)
@@ -51,7 +55,8 @@ static bool is_news(const qdq_tuning *t, const qdq_autotune_cache *c)
 }
 
 /* What the file says when a run begins: a run that goes on has to see the same. */
-static qdq_status remember(qdq_tuning *t, const char *key, const qdq_autotune_cache *c, qdq_error *err)
+static qdq_status remember(qdq_tuning *t, const char *key, const qdq_autotune_cache *c,
+                           qdq_error *err)
 {
     char *text;
 
@@ -89,7 +94,8 @@ static qdq_status restore(qdq_tuning *t, const qdq_cached_samples *s, qdq_error 
     bool ok = list != NULL;
 
     for (size_t i = 0; i + 2 < s->n && ok; i += 3)
-        ok = json_array_append_new(list, json_pack("[f, f, f]", s->us[i], s->us[i + 1], s->us[i + 2])) == 0;
+        ok = json_array_append_new(
+                 list, json_pack("[f, f, f]", s->us[i], s->us[i + 1], s->us[i + 2])) == 0;
     if (!ok)
         json_decref(list);
     return ok ? qdq_tune_remember_content(t, s->key, list, err) : qdq_nomem(err);
@@ -108,7 +114,8 @@ static qdq_status use(qdq_tuning *t, qdq_error *err)
 static qdq_status open_cache(qdq_tuning *t, qdq_autotune_cache *c, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, QDQ_AUTOTUNE_CACHE),
-               *key = qdq_arena_printf(&t->arena, QDQ_AUTOTUNE_CACHE " of run %lld", (long long)t->run.id);
+               *key = qdq_arena_printf(&t->arena, QDQ_AUTOTUNE_CACHE " of run %lld",
+                                       (long long)t->run.id);
     qdq_status st = QDQ_OK;
     bool used = false;
     char *text;
@@ -154,7 +161,7 @@ void qdq_tune_close_cache(qdq_tuning *t)
     t->cached = NULL;
 }
 
-/* --- groups ------------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* Names differ from version to version of Model-Optimizer: what they speak of does not. */
 static bool names_scheme(const char *name, qdq_scheme_kind kind)
@@ -167,7 +174,8 @@ static bool names_scheme(const char *name, qdq_scheme_kind kind)
     return strstr(name, word[kind]) != NULL;
 }
 
-/* Numbers of groups are those of this model where this run wrote them; else only the engine's names tell. */
+/* Numbers of groups are those of this model where this run wrote them; else only the engine's names
+ * tell. */
 static bool is_group(const qdq_tuning *t, const qdq_cached_group *g, uint32_t group)
 {
     if (t->cached_is_mine)
@@ -181,7 +189,8 @@ static void import_group(const qdq_tuning *t, const qdq_cached_group *g, qdq_tun
     const double none = by_layers ? g->base_compute_ms : g->base_ms,
                  best = by_layers ? g->best_compute_ms : g->best_ms;
 
-    if (k->settled || g->in_progress || !is_group(t, g, k->group) || !isfinite(none) || !isfinite(best))
+    if (k->settled || g->in_progress || !is_group(t, g, k->group) || !isfinite(none) ||
+        !isfinite(best))
         return;
     for (size_t s = 0; s < k->n_schemes && !k->settled; s++) {
         if (!names_scheme(g->scheme, k->scheme[s].what->kind))
@@ -190,7 +199,8 @@ static void import_group(const qdq_tuning *t, const qdq_cached_group *g, qdq_tun
         k->best = k->proposed = s;
         k->none_us = none * 1e3;
         k->border_us = by_layers && g->best_ms > best ? (g->best_ms - best) * 1e3 : 0;
-        k->saved = (qdq_saving){.mean_us = (none - best) * 1e3, .groups = (double)k->n, .qualifies = s != 0};
+        k->saved = (qdq_saving){
+            .mean_us = (none - best) * 1e3, .groups = (double)k->n, .qualifies = s != 0};
     }
 }
 
@@ -206,18 +216,21 @@ void qdq_tune_import_cache(const qdq_tuning *t, qdq_tune_kinds *kinds)
     for (size_t k = 0; k < kinds->n; k++)
         n += kinds->at[k].settled;
     qdq_job_log(t->job, QDQ_LOG_INFO,
-                QDQ_AUTOTUNE_CACHE ": has %zu of %zu kinds of groups, which are not measured apart", n,
-                kinds->n);
+                QDQ_AUTOTUNE_CACHE ": has %zu of %zu kinds of groups, which are not measured apart",
+                n, kinds->n);
 }
 
-/* --- decisions ---------------------------------------------------------------------------------------------------------- */
+/* --- decisions -------------------------------------------------------------------------------- */
 
 static qdq_validate_verdict verdict_of(const qdq_cached_decision *d)
 {
     for (int v = QDQ_VALIDATE_UNDECIDED; v <= QDQ_VALIDATE_FAILED; v++)
-        if (d->verdict != NULL && strcmp(d->verdict, qdq_validate_verdict_name((qdq_validate_verdict)v)) == 0)
+        if (d->verdict != NULL &&
+            strcmp(d->verdict, qdq_validate_verdict_name((qdq_validate_verdict)v)) == 0)
             return (qdq_validate_verdict)v;
-    return d->kept ? QDQ_VALIDATE_KEPT : d->reason != NULL ? QDQ_VALIDATE_FAILED : QDQ_VALIDATE_REJECTED;
+    return d->kept             ? QDQ_VALIDATE_KEPT
+           : d->reason != NULL ? QDQ_VALIDATE_FAILED
+                               : QDQ_VALIDATE_REJECTED;
 }
 
 qdq_status qdq_tune_take_decisions(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
@@ -241,7 +254,7 @@ qdq_status qdq_tune_take_decisions(qdq_tuning *t, qdq_tune_greedy *g, qdq_error 
     return QDQ_OK;
 }
 
-/* --- as a start --------------------------------------------------------------------------------------------------------- */
+/* --- as a start ------------------------------------------------------------------------------- */
 
 static bool is_rejected(const qdq_autotune_cache *c, int64_t group)
 {
@@ -259,7 +272,8 @@ static bool has_tensor(const qdq_cached_group *g, const qdq_value *v)
     return false;
 }
 
-/* Is an activation of the decision among the tensors? Without any list, all of the group is meant. */
+/* Is an activation of the decision among the tensors? Without any list, all of the group is
+ * meant. */
 static bool is_placed(const qdq_tuning *t, const qdq_cached_group *g, uint32_t decision)
 {
     const qdq_slot_group *s = &t->space->group[decision];
@@ -280,8 +294,8 @@ static bool is_whole(const char *scheme)
            names_scheme(scheme, QDQ_SCHEME_RULES);
 }
 
-static bool place_group(const qdq_tuning *t, const qdq_cached_group *g, uint32_t unit, uint32_t instance,
-                        qdq_assign *a)
+static bool place_group(const qdq_tuning *t, const qdq_cached_group *g, uint32_t unit,
+                        uint32_t instance, qdq_assign *a)
 {
     const qdq_choices *c = &t->choices[unit];
     bool any = false;

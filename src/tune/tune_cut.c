@@ -1,4 +1,5 @@
-/* tune_cut.c - the strategy mincut on the space: profiles told to decisions and to the tensors between them. */
+/* tune_cut.c - the strategy mincut on the space: profiles told to decisions and to the tensors
+ * between them. */
 #include "tune/tune_state.h"
 
 #include <math.h>
@@ -46,7 +47,8 @@ void qdq_tune_tell_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tun
     out->rest.us = fmax(out->rest.us, 0);
 }
 
-static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known, qdq_error *err)
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known,
+                          qdq_error *err)
 {
     qdq_tuning *t = ctx;
     qdq_tune_candidate *c;
@@ -61,32 +63,36 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, 
     return QDQ_OK;
 }
 
-/* --- the strategy ------------------------------------------------------------------------------------------------------- */
+/* --- the strategy ----------------------------------------------------------------------------- */
 
 qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err)
 {
-    if (t->opts->mode != QDQ_TUNE_SUBGRAPH || t->space->n_groups == 0 || qdq_tune_wants_greedy(t->opts))
+    if (t->opts->mode != QDQ_TUNE_SUBGRAPH || t->space->n_groups == 0 ||
+        qdq_tune_wants_greedy(t->opts))
         return QDQ_OK;
     t->cuts = t->base->times != NULL && t->base->times->is_known;
     if (t->cuts && t->opts->schemes_per_region > 0)
         qdq_job_log(t->job, QDQ_LOG_INFO,
-                    "minimum cuts place all groups at once: the bound on schemes of a group changes nothing");
+                    "minimum cuts place all groups at once: the bound on schemes of a group "
+                    "changes nothing");
     if (t->cuts)
         return QDQ_OK;
     if (t->opts->strategy == QDQ_TUNE_MINCUT || t->opts->pareto > 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "engine '%s' tells too little of how long each layer takes for minimum cuts%s",
-                        qdq_lab_engine(t->lab)->name,
-                        t->opts->pareto > 0 ? ", without which there is no front" : "");
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "engine '%s' tells too little of how long each layer takes for minimum cuts%s",
+            qdq_lab_engine(t->lab)->name,
+            t->opts->pareto > 0 ? ", without which there is no front" : "");
     t->search_opts.max_builds = qdq_tune_max_builds(t, false);
     qdq_job_log(t->job, QDQ_LOG_WARNING,
-                "engine '%s' tells too little of how long each layer takes for minimum cuts: kinds of groups "
+                "engine '%s' tells too little of how long each layer takes for minimum cuts: kinds "
+                "of groups "
                 "are tried one by one on the whole model, which takes more builds",
                 qdq_lab_engine(t->lab)->name);
     return QDQ_OK;
 }
 
-/* --- the goal ----------------------------------------------------------------------------------------------------------- */
+/* --- the goal --------------------------------------------------------------------------------- */
 
 /* An accuracy has no number that could be compared with harm. */
 static double excess_of(const qdq_tuning *t, const qdq_tune_heard *h, bool holds)
@@ -113,7 +119,8 @@ static qdq_status judge(void *ctx, const qdq_assign *a, qdq_cut_verdict *out, qd
     return QDQ_OK;
 }
 
-/* From what is proposed on, candidates are judged before they are built, if it is known what decisions do. */
+/* From what is proposed on, candidates are judged before they are built, if it is known what
+ * decisions do. */
 static qdq_status bound(qdq_tuning *t, qdq_cut_problem *p, qdq_error *err)
 {
     if (!qdq_tune_has_goal(t))
@@ -121,10 +128,10 @@ static qdq_status bound(qdq_tuning *t, qdq_cut_problem *p, qdq_error *err)
     QDQ_TRY(qdq_tune_find_harm(t, err));
     t->bounded = t->harm != NULL;
     if (!t->bounded) {
-        qdq_job_log(
-            t->job, QDQ_LOG_WARNING,
-            "what decisions do to the outputs cannot be measured: what misses the goal is refused, but "
-            "nothing else is looked for");
+        qdq_job_log(t->job, QDQ_LOG_WARNING,
+                    "what decisions do to the outputs cannot be measured: what misses the goal is "
+                    "refused, but "
+                    "nothing else is looked for");
         return QDQ_OK;
     }
     p->harm = t->harm;
@@ -139,13 +146,13 @@ static void say_what_came_out(const qdq_tuning *t)
 {
     if (!t->bounded || qdq_assign_count(&t->found.best) > 0 || isnan(t->least_noisy_db))
         return;
-    qdq_job_log(
-        t->job, QDQ_LOG_WARNING,
-        "no placement that is faster keeps the goal: the best that was judged, of %u, has SQNR %.2f dB",
-        t->evaluations, t->least_noisy_db);
+    qdq_job_log(t->job, QDQ_LOG_WARNING,
+                "no placement that is faster keeps the goal: the best that was judged, of %u, has "
+                "SQNR %.2f dB",
+                t->evaluations, t->least_noisy_db);
 }
 
-/* --- the search --------------------------------------------------------------------------------------------------------- */
+/* --- the search ------------------------------------------------------------------------------- */
 
 qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err)
 {

@@ -1,6 +1,7 @@
-/* tune_edges.c - after the search: Q/DQ on single edges, as space_edges.h has them. Two profiles price them all, of the best
- * placement and of the same with every edge turned that may pay; what pays by these is measured like any other
- * candidate. Edges between nodes that are alike are decided alike: times of single layers are too rough for one. */
+/* tune_edges.c - after the search: Q/DQ on single edges, as space_edges.h has them. Two profiles
+ * price them all, of the best placement and of the same with every edge turned that may pay; what
+ * pays by these is measured like any other candidate. Edges between nodes that are alike are
+ * decided alike: times of single layers are too rough for one. */
 #include "tune/tune_state.h"
 
 #include <math.h>
@@ -11,18 +12,20 @@
 #include "tune/space/space_halves.h"
 #include "tune/tune_prices.h"
 
-/* A gain below this share of what the edges' nodes and conversions take, or of the model's time, is noise. */
+/* A gain below this share of what the edges' nodes and conversions take, or of the model's time, is
+ * noise. */
 static const double least_of_kind = 0.02, least_of_model = 0.0005;
 
 typedef struct edging {
     qdq_tuning *t;
     qdq_arena arena;
-    qdq_assign base;      /* the best placement, with a bit for each edge */
-    bool is_better;       /* than what the search found */
-    bool *has_codes;      /* by edge: does it read what Q/DQ make, in that placement? */
-    bool *runs;           /* by node: in 8 bits there */
-    bool *may_pay;        /* by edge: turned round it may be faster */
-    uint32_t *kind_of;    /* by tensor of t->nets: its kind; UINT32_MAX: none of its edges may pay */
+    qdq_assign base; /* the best placement, with a bit for each edge */
+    bool is_better;  /* than what the search found */
+    bool *has_codes; /* by edge: does it read what Q/DQ make, in that placement? */
+    bool *runs;      /* by node: in 8 bits there */
+    bool *may_pay;   /* by edge: turned round it may be faster */
+    /* by tensor of t->nets: its kind; UINT32_MAX: none of its edges may pay */
+    uint32_t *kind_of;
     QDQ_VEC(double) gain; /* by kind: us that its turned edges save; 0: none */
     qdq_tune_edge *edge;  /* t->edges */
 } edging;
@@ -32,7 +35,7 @@ static bool has_budget(const qdq_tuning *t)
     return qdq_tune_has_builds(t, 1, qdq_tune_max_builds_with_edges(t, t->cuts));
 }
 
-/* --- which edges may pay ------------------------------------------------------------------------------------------------ */
+/* --- which edges may pay ---------------------------------------------------------------------- */
 
 static bool is_copy(const edging *x, const qdq_node *n)
 {
@@ -75,9 +78,9 @@ static bool reads_codes(const edging *x, const qdq_node *n)
     return x->runs[n->id];
 }
 
-/* A copy may move floats instead of codes, and the other way round, where codes are read behind it. A float operator may read
- * codes of what reads codes, or beside others; what reads floats among floats has no kernel to gain from. What was turned
- * before may be turned back. */
+/* A copy may move floats instead of codes, and the other way round, where codes are read behind it.
+ * A float operator may read codes of what reads codes, or beside others; what reads floats among
+ * floats has no kernel to gain from. What was turned before may be turned back. */
 static bool may_pay(const edging *x, size_t edge)
 {
     const qdq_space_edge *e = &x->t->space->edge[edge];
@@ -132,7 +135,7 @@ static qdq_status find_edges(edging *x, bool *any, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- kinds -------------------------------------------------------------------------------------------------------------- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 static uint32_t net_of(const edging *x, size_t edge)
 {
@@ -146,7 +149,8 @@ static bool describe(const void *ctx, size_t edge, qdq_buf *text)
     const qdq_space_edge *e = &x->t->space->edge[edge];
 
     if (x->may_pay[edge])
-        qdq_buf_printf(text, " %s.%u%c", e->node->type, (unsigned)e->input, x->has_codes[edge] ? '-' : '+');
+        qdq_buf_printf(text, " %s.%u%c", e->node->type, (unsigned)e->input,
+                       x->has_codes[edge] ? '-' : '+');
     return x->may_pay[edge];
 }
 
@@ -161,7 +165,7 @@ static qdq_status find_kinds(edging *x, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- what they cost ----------------------------------------------------------------------------------------------------- */
+/* --- what they cost --------------------------------------------------------------------------- */
 
 static uint32_t kind_of(const edging *x, size_t edge)
 {
@@ -215,7 +219,8 @@ static void note_trial(const edging *x, const qdq_assign *c, const qdq_test_resu
     }
 }
 
-/* One profile beside the other says which kinds are faster with their edges turned; *any: some are. */
+/* One profile beside the other says which kinds are faster with their edges turned; *any: some
+ * are. */
 static qdq_status find_gains(edging *x, qdq_assign *c, bool *any, qdq_error *err)
 {
     const qdq_space *s = x->t->space;
@@ -235,7 +240,8 @@ static qdq_status find_gains(edging *x, qdq_assign *c, bool *any, qdq_error *err
     for (size_t k = 0; k < x->gain.n; k++) {
         const double gain = before.time[k] - times * after.time[k];
         note_prices(x, (uint32_t)k, gain);
-        x->gain.at[k] = gain > fmax(least_of_kind * before.time[k], least_of_model * before.sum) ? gain : 0;
+        x->gain.at[k] =
+            gain > fmax(least_of_kind * before.time[k], least_of_model * before.sum) ? gain : 0;
         *any = *any || x->gain.at[k] > 0;
     }
     return QDQ_OK;
@@ -247,7 +253,8 @@ static void turn(const edging *x, uint32_t only, qdq_assign *c)
     qdq_assign_take(c, &x->base);
     for (size_t i = 0; i < x->t->space->n_edges; i++) {
         const uint32_t kind = kind_of(x, i);
-        if (kind != QDQ_TUNE_NO_KIND && x->gain.at[kind] > 0 && (only == QDQ_TUNE_NO_KIND || only == kind))
+        if (kind != QDQ_TUNE_NO_KIND && x->gain.at[kind] > 0 &&
+            (only == QDQ_TUNE_NO_KIND || only == kind))
             qdq_space_flip(x->t->space, c, i);
     }
 }
@@ -265,7 +272,7 @@ static uint32_t best_kind(const edging *x, size_t *n_paying)
     return best;
 }
 
-/* --- measuring ---------------------------------------------------------------------------------------------------------- */
+/* --- measuring -------------------------------------------------------------------------------- */
 
 static qdq_status measure(edging *x, const qdq_assign *c, bool *kept, qdq_error *err)
 {
@@ -303,11 +310,12 @@ static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
     return measure(x, &c, kept, err);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static bool is_wanted(const qdq_tuning *t)
 {
-    return t->space->n_edges > 0 && qdq_tune_may_refine(t) && qdq_tune_can_profile(t) && has_budget(t);
+    return t->space->n_edges > 0 && qdq_tune_may_refine(t) && qdq_tune_can_profile(t) &&
+           has_budget(t);
 }
 
 static qdq_status begin(edging *x, qdq_error *err)

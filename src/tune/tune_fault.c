@@ -1,5 +1,6 @@
-/* tune_fault.c - what the words of a failed trial tell: how the engine's process ended, and whether the model or the machine
- * was at fault. Words, since a trial that an earlier process measured has nothing else in the store. */
+/* tune_fault.c - what the words of a failed trial tell: how the engine's process ended, and whether
+ * the model or the machine was at fault. Words, since a trial that an earlier process measured has
+ * nothing else in the store. */
 #include "tune/tune_state.h"
 
 #include <string.h>
@@ -39,10 +40,12 @@ const char *qdq_tune_fault_name(const char *why)
 {
     why = without_earlier(why);
     if (begins_with(why, qdq_remote_end_name(QDQ_REMOTE_HUNG)) ||
-        begins_with(why, qdq_remote_end_name(QDQ_REMOTE_MEMORY)) || begins_with(why, QDQ_TUNE_SYSTEM))
+        begins_with(why, qdq_remote_end_name(QDQ_REMOTE_MEMORY)) ||
+        begins_with(why, QDQ_TUNE_SYSTEM))
         return "machine";
     if (begins_with(why, qdq_remote_end_name(QDQ_REMOTE_CRASHED)))
         return strstr(why, "SIGKILL") != NULL ? "machine"
-                                              : "model"; /* who has no memory is killed from outside */
+                                              /* who has no memory is killed from outside */
+                                              : "model";
     return qdq_trt_blames_machine(why) ? "machine" : "model";
 }

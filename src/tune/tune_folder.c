@@ -1,5 +1,5 @@
-/* tune_folder.c - see the header. The note is locked as long as the run lives: the system lets go of it whatever the
- * process dies of, so that nobody has to guess from numbers of processes. */
+/* tune_folder.c - see the header. The note is locked as long as the run lives: the system lets go
+ * of it whatever the process dies of, so that nobody has to guess from numbers of processes. */
 #include "tune/tune_folder.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ struct qdq_tune_folder {
     qdq_tempdir *work;
 };
 
-/* --- the lock --------------------------------------------------------------------------------------------------------- */
+/* --- the lock --------------------------------------------------------------------------------- */
 
 /* Of the open file, not of the process: two runs in one process are two. */
 static int lock(int fd)
@@ -65,7 +65,7 @@ static bool is_locked(int fd)
     return fcntl(fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
 }
 
-/* --- the note --------------------------------------------------------------------------------------------------------- */
+/* --- the note --------------------------------------------------------------------------------- */
 
 static qdq_status read_note(int fd, const char *dir, json_t **out, qdq_error *err)
 {
@@ -85,7 +85,8 @@ static qdq_status read_note(int fd, const char *dir, json_t **out, qdq_error *er
     return status;
 }
 
-/* In place, for the lock is on this very file; short enough for one call, so that nobody sees half of it. */
+/* In place, for the lock is on this very file; short enough for one call, so that nobody sees half
+ * of it. */
 static qdq_status write_note(qdq_tune_folder *f, qdq_error *err)
 {
     char *text;
@@ -129,11 +130,12 @@ static qdq_status begin_note(qdq_tune_folder *f, const char *store, qdq_error *e
     if (store != NULL)
         json_object_set_new(f->note, "store", json_string(store));
     json_t *files = json_object_get(old, "files");
-    json_object_set_new(f->note, "files", json_is_object(files) ? json_incref(files) : json_object());
+    json_object_set_new(f->note, "files",
+                        json_is_object(files) ? json_incref(files) : json_object());
     return f->note != NULL ? write_note(f, err) : qdq_nomem(err);
 }
 
-/* --- open and close --------------------------------------------------------------------------------------------------- */
+/* --- open and close --------------------------------------------------------------------------- */
 
 static qdq_status make_folder(const char *path, qdq_error *err)
 {
@@ -156,7 +158,8 @@ static int64_t holder(const qdq_tune_folder *f)
     return process;
 }
 
-/* A run that is killed while it starts a worker leaves the lock with that process until it becomes the worker. */
+/* A run that is killed while it starts a worker leaves the lock with that process until it becomes
+ * the worker. */
 static bool is_on_its_way_out(int64_t process)
 {
     return process > 0 && kill((pid_t)process, 0) != 0 && errno == ESRCH;
@@ -174,18 +177,21 @@ static qdq_status take(qdq_tune_folder *f, const char *path, qdq_error *err)
         poll(NULL, 0, 1);
         reason = lock(f->fd);
     }
-    if (reason != EAGAIN && reason != EACCES) /* what knows no locks has no second run to fear, we hope */
+    /* what knows no locks has no second run to fear, we hope */
+    if (reason != EAGAIN && reason != EACCES)
         return QDQ_OK;
-    return qdq_fail(
-        err, QDQ_E_IO,
-        "%s: another run is at work in this folder (process %lld): expected its end, or another folder",
-        f->dir, (long long)holder(f));
+    return qdq_fail(err, QDQ_E_IO,
+                    "%s: another run is at work in this folder (process %lld): expected its end, "
+                    "or another folder",
+                    f->dir, (long long)holder(f));
 }
 
-/* A store under the name of something else that a run writes would be overwritten while it is open. */
+/* A store under the name of something else that a run writes would be overwritten while it is
+ * open. */
 static qdq_status check_store(const char *dir, const char *store, qdq_error *err)
 {
-    const char *slash = store != NULL ? strrchr(store, '/') : NULL, *name = slash != NULL ? slash + 1 : store;
+    const char *slash = store != NULL ? strrchr(store, '/') : NULL,
+               *name = slash != NULL ? slash + 1 : store;
     char parent[PATH_MAX] = ".";
     struct stat of_dir, of_parent;
 
@@ -224,8 +230,8 @@ static qdq_status set_up(qdq_tune_folder *f, const char *dir, bool keep_models, 
     return qdq_tempdir_new_as(dir, WORK, &f->work, err);
 }
 
-qdq_status qdq_tune_folder_open(const char *dir, bool keep_models, const char *store, qdq_tune_folder **out,
-                                qdq_error *err)
+qdq_status qdq_tune_folder_open(const char *dir, bool keep_models, const char *store,
+                                qdq_tune_folder **out, qdq_error *err)
 {
     qdq_tune_folder *f = calloc(1, sizeof *f);
 
@@ -269,7 +275,8 @@ qdq_tempdir *qdq_tune_folder_work(const qdq_tune_folder *f)
 qdq_status qdq_tune_folder_began(qdq_tune_folder *f, int64_t run, qdq_error *err)
 {
     json_object_del(f->note, "earlier");
-    return json_object_set_new(f->note, "run", json_integer(run)) == 0 ? write_note(f, err) : qdq_nomem(err);
+    return json_object_set_new(f->note, "run", json_integer(run)) == 0 ? write_note(f, err)
+                                                                       : qdq_nomem(err);
 }
 
 int64_t qdq_tune_folder_run_before(const qdq_tune_folder *f, const char **store)
@@ -291,7 +298,7 @@ qdq_status qdq_tune_folder_restore(qdq_tune_folder *f, qdq_error *err)
     return st;
 }
 
-/* --- what was written ------------------------------------------------------------------------------------------------- */
+/* --- what was written ------------------------------------------------------------------------- */
 
 /* Appends to *text; false: there is no such file. */
 static bool stamp_file(const char *dir, const char *name, qdq_buf *text)
@@ -302,21 +309,21 @@ static bool stamp_file(const char *dir, const char *name, qdq_buf *text)
 
     if (n < 0 || (size_t)n >= sizeof path || stat(path, &st) != 0)
         return false;
-    qdq_buf_printf(text, "%llu %lld %lld.%09ld;", (unsigned long long)st.st_ino, (long long)st.st_size,
-                   (long long)st.st_mtim.tv_sec, (long)st.st_mtim.tv_nsec);
+    qdq_buf_printf(text, "%llu %lld %lld.%09ld;", (unsigned long long)st.st_ino,
+                   (long long)st.st_size, (long long)st.st_mtim.tv_sec, (long)st.st_mtim.tv_nsec);
     return true;
 }
 
-/* Whoever writes into a file, or puts another in its place, changes this; with the side file that a model names.
- * qdq_free(). NULL: there is none, or no memory. */
+/* Whoever writes into a file, or puts another in its place, changes this; with the side file that a
+ * model names. qdq_free(). NULL: there is none, or no memory. */
 static char *stamp(const qdq_tune_folder *f, const char *name)
 {
     qdq_buf text = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_old_sides sides = {.arena = &arena};
     const char *path = qdq_arena_printf(&arena, "%s/%s", f->dir, name);
-    bool found =
-        path != NULL && stamp_file(f->dir, name, &text) && qdq_side_list(path, &sides, NULL) == QDQ_OK;
+    bool found = path != NULL && stamp_file(f->dir, name, &text) &&
+                 qdq_side_list(path, &sides, NULL) == QDQ_OK;
 
     for (size_t i = 0; found && i < sides.at.n; i++)
         if (sides.at.at[i].is_named)
@@ -340,7 +347,8 @@ bool qdq_tune_folder_has(const qdq_tune_folder *f, const char *name, const char 
     return same;
 }
 
-qdq_status qdq_tune_folder_wrote(qdq_tune_folder *f, const char *name, const char *of, qdq_error *err)
+qdq_status qdq_tune_folder_wrote(qdq_tune_folder *f, const char *name, const char *of,
+                                 qdq_error *err)
 {
     json_t *file = json_object();
     char *now = stamp(f, name);
@@ -353,7 +361,7 @@ qdq_status qdq_tune_folder_wrote(qdq_tune_folder *f, const char *name, const cha
     return write_note(f, err);
 }
 
-/* --- whoever asks ----------------------------------------------------------------------------------------------------- */
+/* --- whoever asks ----------------------------------------------------------------------------- */
 
 static qdq_status copy_text(json_t *note, const char *key, char **out, qdq_error *err)
 {
@@ -393,11 +401,13 @@ qdq_status qdq_tune_note_read(const char *dir, qdq_tune_note *out, qdq_error *er
     if (path == NULL)
         return qdq_nomem(err);
     snprintf(path, room, "%s/" NOTE, dir);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* whatever it is, it is not waited for */
+    /* whatever it is, it is not waited for */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     free(path);
     if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? QDQ_OK
-                                                   : qdq_fail_errno(err, QDQ_E_IO, errno, "%s/" NOTE, dir);
+        return errno == ENOENT || errno == ENOTDIR
+                   ? QDQ_OK
+                   : qdq_fail_errno(err, QDQ_E_IO, errno, "%s/" NOTE, dir);
     qdq_status st = understand(fd, dir, out, err);
     close(fd);
     if (st != QDQ_OK)

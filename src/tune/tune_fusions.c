@@ -1,6 +1,6 @@
-/* tune_fusions.c - what is decided together in subgraph mode: what the engine computes in one layer, both of the model
- * without Q/DQ and of the one with all of them. Groups of one key are instances of one pattern; from there on both modes
- * are alike. */
+/* tune_fusions.c - what is decided together in subgraph mode: what the engine computes in one
+ * layer, both of the model without Q/DQ and of the one with all of them. Groups of one key are
+ * instances of one pattern; from there on both modes are alike. */
 #include "tune/tune_state.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@
 
 enum { GROUP_RUNS = 8, LAYERS_MAX = 1 << 30 };
 
-/* --- what is kept --------------------------------------------------------------------------------------------------------- */
+/* --- what is kept ----------------------------------------------------------------------------- */
 
 /* In the store, where recall() finds it. */
 static qdq_status keep(qdq_tuning *t, const char *key, const qdq_tune_layers *l, qdq_error *err)
@@ -25,7 +25,7 @@ static qdq_status keep(qdq_tuning *t, const char *key, const qdq_tune_layers *l,
     return qdq_tune_remember(t, key, qdq_remote_groups_json(l->at, l->n), err);
 }
 
-/* --- files ---------------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* "resnet50" of "models/resnet50.onnx"; NULL: out of memory. */
 static const char *name_of_model(qdq_tuning *t)
@@ -37,7 +37,8 @@ static const char *name_of_model(qdq_tuning *t)
     return n > 0 ? qdq_arena_printf(&t->arena, "%.*s", (int)n, name) : "model";
 }
 
-/* What is not quantized is in that precision, and what trtexec is told to build in any case. NULL: out of memory. */
+/* What is not quantized is in that precision, and what trtexec is told to build in any case. NULL:
+ * out of memory. */
 static const char *name_of_precision(qdq_tuning *t)
 {
     const qdq_engine_opts *o = t->opts->engine_opts;
@@ -57,8 +58,8 @@ static const char *name_of_precision(qdq_tuning *t)
 /* The fingerprint: what the baseline's layers are of, and all that their times depend on. */
 static qdq_status describe_graph(qdq_tuning *t, qdq_graph_file *out, qdq_error *err)
 {
-    const char *all = qdq_arena_printf(&t->arena, "%s\n%s\n%s\n%s", t->base->name, t->context.engine,
-                                       t->context.device, t->context.options);
+    const char *all = qdq_arena_printf(&t->arena, "%s\n%s\n%s\n%s", t->base->name,
+                                       t->context.engine, t->context.device, t->context.options);
     char *digits = qdq_arena_alloc(&t->arena, 33);
 
     *out = (qdq_graph_file){.dir = t->dir,
@@ -102,12 +103,13 @@ static qdq_status read_graph(qdq_tuning *t, const char *key, qdq_tune_layers *ou
     *known = st == QDQ_OK && out->n > 0;
     if (!*known)
         return QDQ_OK;
-    qdq_job_log(t->job, QDQ_LOG_INFO, "%s.%s.graph.json has the layers: they are not asked for again", f.name,
+    qdq_job_log(t->job, QDQ_LOG_INFO,
+                "%s.%s.graph.json has the layers: they are not asked for again", f.name,
                 f.precision);
     return keep(t, key, out, err);
 }
 
-/* --- of a candidate, from the engine -------------------------------------------------------------------------------------- */
+/* --- of a candidate, from the engine ---------------------------------------------------------- */
 
 /* What the builder of the model without Q/DQ printed. */
 static qdq_status keep_output(qdq_tuning *t, qdq_error *err)
@@ -120,8 +122,8 @@ static qdq_status keep_output(qdq_tuning *t, qdq_error *err)
 }
 
 /* What an engine did not survive says nothing, and is asked again by a run that goes on. */
-static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, qdq_tune_layers *out,
-                          qdq_error *err)
+static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
+                          qdq_tune_layers *out, qdq_error *err)
 {
     const char *path;
     qdq_remote_fate fate = {0};
@@ -135,15 +137,16 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
         QDQ_TRY(keep_output(t, err));
     QDQ_TRY(qdq_tune_note_refused(t, t->lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "no layers of %s (%s: %s)", path, qdq_remote_end_name(fate.end),
-                    fate.text);
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "no layers of %s (%s: %s)", path,
+                    qdq_remote_end_name(fate.end), fate.text);
         return QDQ_OK;
     }
     return keep(t, key, out, err);
 }
 
 /* What the store has. *known: false if it has nothing, or nothing that can be read. */
-static qdq_status recall(qdq_tuning *t, const char *key, qdq_tune_layers *out, bool *known, qdq_error *err)
+static qdq_status recall(qdq_tuning *t, const char *key, qdq_tune_layers *out, bool *known,
+                         qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
     json_t *list;
@@ -157,8 +160,8 @@ static qdq_status recall(qdq_tuning *t, const char *key, qdq_tune_layers *out, b
     if (st != QDQ_E_FORMAT)
         return st == QDQ_OK ? QDQ_OK : qdq_nomem(err);
     *known = false;
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "the store is damaged: %s: %s: it is measured once more", key,
-                why.text);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "the store is damaged: %s: %s: it is measured once more",
+                key, why.text);
     return QDQ_OK;
 }
 
@@ -168,8 +171,8 @@ static bool may_build(const qdq_tuning *t)
     return t->search_opts.max_builds == 0 || t->builds + 1 < t->search_opts.max_builds;
 }
 
-/* None where the engine does not tell, or the budget is used up. Layers with times are a profile, too: no other build is
- * needed for that. */
+/* None where the engine does not tell, or the budget is used up. Layers with times are a profile,
+ * too: no other build is needed for that. */
 static qdq_status ask(qdq_tuning *t, qdq_tune_candidate *c, qdq_tune_layers *out, qdq_error *err)
 {
     const char *key = qdq_arena_printf(&t->arena, "groups %s", c->name);
@@ -188,7 +191,7 @@ static qdq_status ask(qdq_tuning *t, qdq_tune_candidate *c, qdq_tune_layers *out
     return qdq_tune_profile_from(t, c, out->at, out->n, err);
 }
 
-/* --- groups --------------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* By what the engine itself tells. What does not fit says nothing. */
 static qdq_status find(qdq_tuning *t, const qdq_tune_layers *l, qdq_fusions **out, qdq_error *err)
@@ -208,11 +211,11 @@ static qdq_status find_by_engine(qdq_tuning *t, qdq_fusions **out, qdq_error *er
     qdq_status st = ask(t, t->base, &l, err);
 
     if (st == QDQ_OK && l.n == 0)
-        qdq_job_log(
-            t->job, QDQ_LOG_WARNING,
-            "engine '%s' did not tell which nodes it computes together: groups are found by structure, "
-            "as engines fuse usually",
-            qdq_lab_engine(t->lab)->name);
+        qdq_job_log(t->job, QDQ_LOG_WARNING,
+                    "engine '%s' did not tell which nodes it computes together: groups are found "
+                    "by structure, "
+                    "as engines fuse usually",
+                    qdq_lab_engine(t->lab)->name);
     if (st == QDQ_OK && l.n > 0)
         st = write_graph(t, &l, err);
     if (st == QDQ_OK)
@@ -232,7 +235,8 @@ static qdq_status find_by_file(qdq_tuning *t, qdq_fusions **out, qdq_error *err)
     return st == QDQ_E_UNSUPPORTED ? qdq_within(err, st, "%s", path) : st;
 }
 
-/* Q/DQ change what is fused: nodes are decided together that are computed together with them as well. */
+/* Q/DQ change what is fused: nodes are decided together that are computed together with them as
+ * well. */
 static qdq_status refine(qdq_tuning *t, qdq_fusions **f, qdq_error *err)
 {
     qdq_fusions *with = NULL, *both = NULL;
@@ -270,12 +274,13 @@ qdq_status qdq_tune_find_fusions(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(refine(t, &t->fusions, err));
     QDQ_TRY(qdq_fusion_keys_find(t->fusions, &t->keys, err));
     QDQ_TRY(qdq_fusion_patterns_make(t->keys, &t->patterns, err));
-    qdq_job_log(t->job, QDQ_LOG_INFO, "%u groups of %u kinds; layers are known of %.0f %% of the operators",
-                t->fusions->n, t->keys->n, isfinite(t->fusions->covered) ? t->fusions->covered * 100 : 0);
+    qdq_job_log(
+        t->job, QDQ_LOG_INFO, "%u groups of %u kinds; layers are known of %.0f %% of the operators",
+        t->fusions->n, t->keys->n, isfinite(t->fusions->covered) ? t->fusions->covered * 100 : 0);
     return qdq_tune_write_subgraphs(t, err);
 }
 
-/* --- what users hand in ------------------------------------------------------------------------------------------------ */
+/* --- what users hand in ----------------------------------------------------------------------- */
 
 /* In a few digits: other layers make another search. */
 static qdq_status name_layers(qdq_tuning *t, qdq_error *err)

@@ -1,5 +1,6 @@
-/* tune_guard.c - the last act: what is on disk, the model that was given, and the rules' plan, measured afresh, against
- * each other. Whatever the search believed, the best of these three is what the user gets. */
+/* tune_guard.c - the last act: what is on disk, the model that was given, and the rules' plan,
+ * measured afresh, against each other. Whatever the search believed, the best of these three is
+ * what the user gets. */
 #include "tune/tune_guard.h"
 
 #include <math.h>
@@ -23,8 +24,9 @@ static unsigned timely(const qdq_tuning *t, unsigned pairs)
     return isinf(left) || pair <= 0 ? pairs : (unsigned)fmin(pairs, fmax(left / pair, 0));
 }
 
-static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, unsigned nth,
-                                unsigned pairs, qdq_test_result *r, bool *ok, qdq_error *err)
+static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
+                                unsigned nth, unsigned pairs, qdq_test_result *r, bool *ok,
+                                qdq_error *err)
 {
     qdq_test_opts o = t->test;
     bool failed;
@@ -58,24 +60,26 @@ static bool waits(const qdq_tuning *t)
     return t->noisy && t->test.least_ns > 0;
 }
 
-/* Is more to be learnt? What was found should not be lost to a wide interval; and where pairs are cheap, it need not be
- * wide. */
+/* Is more to be learnt? What was found should not be lost to a wide interval; and where pairs are
+ * cheap, it need not be wide. */
 static bool is_vague(const qdq_tuning *t, const qdq_test_result *r)
 {
     const double width = 0.04;
 
     if (r->gain > 0 && r->ci_low <= 0)
         return true;
-    return (waits(t) || r->ci_high - r->ci_low > width * (1 - r->gain)) && affordable(t, r) > MORE_PAIRS;
+    return (waits(t) || r->ci_high - r->ci_low > width * (1 - r->gain)) &&
+           affordable(t, r) > MORE_PAIRS;
 }
 
-qdq_status qdq_guard_measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, qdq_test_result *r,
-                             bool *ok, qdq_error *err)
+qdq_status qdq_guard_measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
+                             qdq_test_result *r, bool *ok, qdq_error *err)
 {
     QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH, GUARD_PAIRS, r, ok, err));
     if (!*ok || !is_vague(t, r))
         return QDQ_OK;
-    const double pairs = waits(t) ? fmin(fmax(affordable(t, r), MORE_PAIRS), MOST_PAIRS) : MORE_PAIRS;
+    const double pairs =
+        waits(t) ? fmin(fmax(affordable(t, r), MORE_PAIRS), MOST_PAIRS) : MORE_PAIRS;
     const qdq_test_result first = *r;
     const bool was_cut = t->cut;
     QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH + 1, (unsigned)pairs, r, ok, err));
@@ -86,7 +90,8 @@ qdq_status qdq_guard_measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_cand
     return QDQ_OK;
 }
 
-void qdq_guard_tell_times(qdq_tuning *t, const qdq_test_result *of_shipped, const qdq_test_result *of_rules)
+void qdq_guard_tell_times(qdq_tuning *t, const qdq_test_result *of_shipped,
+                          const qdq_test_result *of_rules)
 {
     qdq_tune_result *out = t->out;
     const qdq_test_result *of_any = of_shipped != NULL ? of_shipped : of_rules;
@@ -109,7 +114,8 @@ void qdq_guard_tell_times(qdq_tuning *t, const qdq_test_result *of_shipped, cons
 /* The rules' own plan: not always one that an assignment of the space can say. */
 static qdq_status build_rules(qdq_tuning *t, qdq_tune_candidate **out, qdq_error *err)
 {
-    const char *path = qdq_arena_printf(&t->arena, "%s/guard-rules.onnx", qdq_tempdir_path(t->work));
+    const char *path =
+        qdq_arena_printf(&t->arena, "%s/guard-rules.onnx", qdq_tempdir_path(t->work));
 
     QDQ_TRY(qdq_tune_candidate_named(t, t->rules_name, out, err));
     if (path == NULL)
@@ -120,8 +126,8 @@ static qdq_status build_rules(qdq_tuning *t, qdq_tune_candidate **out, qdq_error
     return qdq_tune_build(t, *out, path, err);
 }
 
-static qdq_status build_written(qdq_tuning *t, const char *name, const char *file, qdq_tune_candidate **out,
-                                qdq_error *err)
+static qdq_status build_written(qdq_tuning *t, const char *name, const char *file,
+                                qdq_tune_candidate **out, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, file);
 
@@ -131,8 +137,8 @@ static qdq_status build_written(qdq_tuning *t, const char *name, const char *fil
     return qdq_tune_build(t, *out, path, err);
 }
 
-/* What the search ended with, as it ships. *name: of the file of it; 32 letters are the most. *is_rules: it is the rules'
- * plan. */
+/* What the search ended with, as it ships. *name: of the file of it; 32 letters are the most.
+ * *is_rules: it is the rules' plan. */
 static qdq_status write_found(qdq_tuning *t, const char **name, bool *is_rules, qdq_error *err)
 {
     qdq_plan *p;
@@ -153,7 +159,8 @@ static qdq_status write_found(qdq_tuning *t, const char **name, bool *is_rules, 
 
 static qdq_status build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_error *err)
 {
-    const char *name = t->converted ? qdq_arena_printf(&t->arena, "input-%.26s", t->nothing_name) : "input";
+    const char *name =
+        t->converted ? qdq_arena_printf(&t->arena, "input-%.26s", t->nothing_name) : "input";
 
     if (name == NULL)
         return qdq_nomem(err);
@@ -164,7 +171,8 @@ static qdq_status build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_err
 qdq_status qdq_tune_build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_error *err)
 {
     QDQ_TRY(build_input(t, input, err));
-    return (*input)->failed ? qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", (*input)->why) : QDQ_OK;
+    return (*input)->failed ? qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", (*input)->why)
+                            : QDQ_OK;
 }
 
 static qdq_status measure_rules(qdq_tuning *t, qdq_guard *g, qdq_error *err)
@@ -201,9 +209,10 @@ static qdq_status wins_duel(qdq_tuning *t, const qdq_guard *g, bool *out, qdq_er
     return QDQ_OK;
 }
 
-/* --- open and fixed dims ------------------------------------------------------------------------------------------------ */
+/* --- open and fixed dims ---------------------------------------------------------------------- */
 
-/* A range of shapes among the options of trtexec is one for open dims: there is no other way then. */
+/* A range of shapes among the options of trtexec is one for open dims: there is no other way
+ * then. */
 static qdq_status has_range(const qdq_tuning *t, bool *out, qdq_error *err)
 {
     const char *args = t->opts->engine_opts != NULL ? t->opts->engine_opts->trtexec_args : NULL;
@@ -239,8 +248,10 @@ static qdq_status find_other(qdq_tuning *t, qdq_guard *g, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Of a model and shapes, in 32 digits: what was measured with others is not taken from the store. */
-static qdq_status name_other(const char *model, const qdq_tune_shapes *s, char name[33], qdq_error *err)
+/* Of a model and shapes, in 32 digits: what was measured with others is not taken from the
+ * store. */
+static qdq_status name_other(const char *model, const qdq_tune_shapes *s, char name[33],
+                             qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(1 << 20);
 
@@ -257,8 +268,8 @@ static qdq_status name_other(const char *model, const qdq_tune_shapes *s, char n
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status build_other(qdq_tuning *t, const qdq_guard *g, const char *model, const char *path,
-                              qdq_tune_candidate **out, qdq_error *err)
+static qdq_status build_other(qdq_tuning *t, const qdq_guard *g, const char *model,
+                              const char *path, qdq_tune_candidate **out, qdq_error *err)
 {
     char name[33];
 
@@ -309,13 +320,15 @@ qdq_status qdq_guard_keeps_up(qdq_tuning *t, const qdq_guard *g, const char *nam
     *out = r.ci_high >= 0;
     t->slower = !*out;
     if (!*out)
-        qdq_tune_tell_miss(t, "with shapes %s: %.2f times as fast as the input (95 %% interval %.2f to %.2f)",
-                           qdq_tune_dims_name(o->dims), o->speedup, o->ci_low, o->ci_high);
+        qdq_tune_tell_miss(
+            t, "with shapes %s: %.2f times as fast as the input (95 %% interval %.2f to %.2f)",
+            qdq_tune_dims_name(o->dims), o->speedup, o->ci_low, o->ci_high);
     return QDQ_OK;
 }
 
 /* The same of model.onnx, or where p is not NULL of the model of that plan. */
-static qdq_status keeps_up(qdq_tuning *t, const qdq_guard *g, const qdq_plan *p, bool *out, qdq_error *err)
+static qdq_status keeps_up(qdq_tuning *t, const qdq_guard *g, const qdq_plan *p, bool *out,
+                           qdq_error *err)
 {
     char name[33];
 
@@ -326,11 +339,12 @@ static qdq_status keeps_up(qdq_tuning *t, const qdq_guard *g, const qdq_plan *p,
     QDQ_TRY(qdq_tune_name_plan(p, name, err));
     QDQ_TRY(qdq_candidate_write(t->files, p, "guard-other.onnx", err));
     return qdq_guard_keeps_up(
-        t, g, name, qdq_arena_printf(&t->arena, "%s/guard-other.onnx", qdq_tempdir_path(t->work)), out, err);
+        t, g, name, qdq_arena_printf(&t->arena, "%s/guard-other.onnx", qdq_tempdir_path(t->work)),
+        out, err);
 }
 
-/* Faster for sure than the input, not slower with the other dims, as accurate as the user wants, and computed by the engine as it
- * is written. */
+/* Faster for sure than the input, not slower with the other dims, as accurate as the user wants,
+ * and computed by the engine as it is written. */
 static qdq_status wins(qdq_tuning *t, const qdq_guard *g, const qdq_test_result *r, bool ok,
                        const qdq_plan *p, bool *out, qdq_error *err)
 {
@@ -343,11 +357,12 @@ static qdq_status wins(qdq_tuning *t, const qdq_guard *g, const qdq_test_result 
     return *out ? keeps_up(t, g, p, out, err) : QDQ_OK;
 }
 
-/* --- the result ------------------------------------------------------------------------------------------------------- */
+/* --- the result ------------------------------------------------------------------------------- */
 
-/* Where neither what the search found nor the rules' plan can ship: the start that was made for the goal. */
-static qdq_status try_reached(qdq_tuning *t, const qdq_guard *g, qdq_test_result *r, qdq_tune_candidate **out,
-                              qdq_error *err)
+/* Where neither what the search found nor the rules' plan can ship: the start that was made for the
+ * goal. */
+static qdq_status try_reached(qdq_tuning *t, const qdq_guard *g, qdq_test_result *r,
+                              qdq_tune_candidate **out, qdq_error *err)
 {
     bool ok, wins_it = false;
     qdq_plan *p;
@@ -485,12 +500,13 @@ static qdq_status decide(qdq_tuning *t, qdq_guard *g, qdq_error *err)
     return rules_win ? qdq_tune_write_best(t, t->rules, err) : QDQ_OK;
 }
 
-/* A test of model_raw.onnx against the input; NULL: it failed, or there is neither time nor a build left for it. */
+/* A test of model_raw.onnx against the input; NULL: it failed, or there is neither time nor a build
+ * left for it. */
 static qdq_status test_raw(qdq_tuning *t, const qdq_guard *g, qdq_test_result *own,
                            const qdq_test_result **out, qdq_error *err)
 {
-    const bool was_cut = t->cut,
-               has_build = t->raw->counted || t->opts->max_builds == 0 || t->builds < t->opts->max_builds;
+    const bool was_cut = t->cut, has_build = t->raw->counted || t->opts->max_builds == 0 ||
+                                             t->builds < t->opts->max_builds;
     bool ok = false;
 
     *out = NULL;
@@ -558,7 +574,8 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
         return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", g.input->why);
     if (qdq_assign_count(&t->found.best) > 0)
         QDQ_TRY(measure_written(t, &g, err));
-    QDQ_TRY(qdq_baselines_measure(t, &g, err)); /* nothing that was given is to be lost for want of time */
+    /* nothing that was given is to be lost for want of time */
+    QDQ_TRY(qdq_baselines_measure(t, &g, err));
     if (g.same) {
         g.of_rules = g.of_written;
         g.rules_ok = g.written_ok;

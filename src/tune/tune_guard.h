@@ -1,11 +1,13 @@
-/* tune_guard.h - what the guard knows while it decides, and how it measures; shared by tune_guard.c and baseline/. */
+/* tune_guard.h - what the guard knows while it decides, and how it measures; shared by tune_guard.c
+ * and baseline/. */
 #ifndef QDQ_TUNE_GUARD_H
 #define QDQ_TUNE_GUARD_H
 
 #include "tune/tune_state.h"
 
 typedef struct qdq_guard {
-    qdq_tune_candidate *input, *rules, *written; /* written NULL: the search ended with what was given */
+    /* written NULL: the search ended with what was given */
+    qdq_tune_candidate *input, *rules, *written;
     const qdq_tune_shapes
         *other; /* of inputs, where users may run the model in another way; NULL: there is none */
     qdq_test_result of_rules, of_written; /* against the input */
@@ -15,17 +17,20 @@ typedef struct qdq_guard {
     qdq_test_result of_shipped;
 } qdq_guard;
 
-/* How much faster b is than a, in fresh pairs, with its interval. *ok: both lived. t->cut: there was no time. */
-qdq_status qdq_guard_measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, qdq_test_result *r,
-                             bool *ok, qdq_error *err);
+/* How much faster b is than a, in fresh pairs, with its interval. *ok: both lived. t->cut: there
+ * was no time. */
+qdq_status qdq_guard_measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
+                             qdq_test_result *r, bool *ok, qdq_error *err);
 
-/* Is the model file `path`, which is called `name`, not slower than the input with the other dims, either? Slower is what has its whole
- * interval below 1. An input that the engine does not take like that is nothing to be slower than. Tells t->out->other_dims. */
+/* Is the model file `path`, which is called `name`, not slower than the input with the other dims,
+ * either? Slower is what has its whole interval below 1. An input that the engine does not take
+ * like that is nothing to be slower than. Tells t->out->other_dims. */
 qdq_status qdq_guard_keeps_up(qdq_tuning *t, const qdq_guard *g, const char *name, const char *path,
                               bool *out, qdq_error *err);
 
-/* Times of the result: everything in one scale, what was given, as it was timed here, and shares of that from pairs. NULL: not
- * measured, or the input. */
-void qdq_guard_tell_times(qdq_tuning *t, const qdq_test_result *of_shipped, const qdq_test_result *of_rules);
+/* Times of the result: everything in one scale, what was given, as it was timed here, and shares of
+ * that from pairs. NULL: not measured, or the input. */
+void qdq_guard_tell_times(qdq_tuning *t, const qdq_test_result *of_shipped,
+                          const qdq_test_result *of_rules);
 
 #endif /* QDQ_TUNE_GUARD_H */

@@ -1,5 +1,6 @@
-/* tune_known.c - what other runs measured: seeds of patterns, placements of this very model, and times in the store. Only what was
- * measured here is believed, and of that nothing that does not hold when it is tried. */
+/* tune_known.c - what other runs measured: seeds of patterns, placements of this very model, and
+ * times in the store. Only what was measured here is believed, and of that nothing that does not
+ * hold when it is tried. */
 #include "tune/tune_state.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 #include "base/fail.h"
 #include "tune/space/space_edges.h"
 
-/* --- placements as text ----------------------------------------------------------------------------------------------- */
+/* --- placements as text ----------------------------------------------------------------------- */
 
 /* Four bits in a digit, the first one in the low bit. */
 static void put_bits(qdq_buf *b, const qdq_assign *a, size_t from, size_t end)
@@ -63,8 +64,8 @@ static bool read_bits(const char *text, size_t n_digits, qdq_assign *a, size_t f
 }
 
 /* *ok: it is one of this model. */
-static qdq_status read_placement(const qdq_tuning *t, const char *text, qdq_arena *arena, qdq_assign *out,
-                                 bool *ok, qdq_error *err)
+static qdq_status read_placement(const qdq_tuning *t, const char *text, qdq_arena *arena,
+                                 qdq_assign *out, bool *ok, qdq_error *err)
 {
     const size_t n = t->space->n_groups, n_all = qdq_space_edge_bits(t->space);
     const size_t groups = text != NULL ? strcspn(text, "/") : 0;
@@ -76,11 +77,12 @@ static qdq_status read_placement(const qdq_tuning *t, const char *text, qdq_aren
     const bool beyond = *more != '\0';
     if (!qdq_assign_new(out, beyond ? n_all : n, arena))
         return qdq_nomem(err);
-    *ok = read_bits(text, groups, out, 0, n) && (!beyond || read_bits(more, strlen(more), out, n, n_all));
+    *ok = read_bits(text, groups, out, 0, n) &&
+          (!beyond || read_bits(more, strlen(more), out, n, n_all));
     return QDQ_OK;
 }
 
-/* --- seeds ------------------------------------------------------------------------------------------------------------ */
+/* --- seeds ------------------------------------------------------------------------------------ */
 
 static bool same_text(const char *a, const char *b)
 {
@@ -93,8 +95,8 @@ static bool is_from_here(const qdq_tuning *t, const qdq_pattern_key *k)
            same_text(k->options, t->context.options);
 }
 
-/* How much an entry says about a pattern here: 0: it was measured on this engine and device; 1: on others; 2: it knows no more than
- * the signature; 3: it is about another pattern. */
+/* How much an entry says about a pattern here: 0: it was measured on this engine and device; 1: on
+ * others; 2: it knows no more than the signature; 3: it is about another pattern. */
 static unsigned rank_of(const qdq_tuning *t, size_t pattern, const qdq_pattern_key *k)
 {
     if (k->canon != NULL)
@@ -107,14 +109,15 @@ typedef struct seeds {
     size_t n, most;
 } seeds;
 
-static qdq_status add_seed(qdq_tuning *t, size_t pattern, const qdq_scheme *scheme, seeds *s, qdq_error *err)
+static qdq_status add_seed(qdq_tuning *t, size_t pattern, const qdq_scheme *scheme, seeds *s,
+                           qdq_error *err)
 {
     qdq_assign *bits = &s->at[s->n];
 
     if (s->n == s->most)
         return QDQ_OK;
-    QDQ_TRY(qdq_choices_from_scheme(&t->choices[pattern], &t->patterns->pattern[pattern], t->space, scheme,
-                                    &t->arena, bits, err));
+    QDQ_TRY(qdq_choices_from_scheme(&t->choices[pattern], &t->patterns->pattern[pattern], t->space,
+                                    scheme, &t->arena, bits, err));
     for (size_t i = 0; i < s->n; i++)
         if (qdq_assign_equal(&s->at[i], bits))
             return QDQ_OK;
@@ -122,7 +125,8 @@ static qdq_status add_seed(qdq_tuning *t, size_t pattern, const qdq_scheme *sche
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_find_seeds(qdq_tuning *t, size_t pattern, qdq_assign **out, size_t *n, qdq_error *err)
+qdq_status qdq_tune_find_seeds(qdq_tuning *t, size_t pattern, qdq_assign **out, size_t *n,
+                               qdq_error *err)
 {
     const double share = t->opts->pool_share > 0 ? t->opts->pool_share : 0.1;
     const size_t least = t->opts->pool_least > 0 ? t->opts->pool_least : 10;
@@ -182,7 +186,7 @@ qdq_status qdq_tune_find_placement(qdq_tuning *t, qdq_assign *out, bool *found, 
     return QDQ_OK;
 }
 
-/* --- times ------------------------------------------------------------------------------------------------------------ */
+/* --- times ------------------------------------------------------------------------------------ */
 
 double qdq_tune_share_of(const qdq_search_event *e)
 {
@@ -258,10 +262,11 @@ qdq_status qdq_tune_remember_share(qdq_tuning *t, const qdq_search_event *e, qdq
     if (name == NULL)
         return qdq_nomem(err);
     return qdq_tune_remember(
-        t, name, json_pack("{s:f, s:I}", "share", qdq_tune_share_of(e), "run", (json_int_t)t->run.id), err);
+        t, name,
+        json_pack("{s:f, s:I}", "share", qdq_tune_share_of(e), "run", (json_int_t)t->run.id), err);
 }
 
-/* --- what is settled -------------------------------------------------------------------------------------------------- */
+/* --- what is settled -------------------------------------------------------------------------- */
 
 static qdq_status try_one(qdq_tuning *t, const char *move, const qdq_assign *a, qdq_tune_tried *r,
                           qdq_error *err)
@@ -272,8 +277,8 @@ static qdq_status try_one(qdq_tuning *t, const char *move, const qdq_assign *a, 
     return QDQ_OK;
 }
 
-/* Does the best one take what the entry says? If not, the engine or the machine is another one than it seems; a little is what
- * neighbours do. */
+/* Does the best one take what the entry says? If not, the engine or the machine is another one than
+ * it seems; a little is what neighbours do. */
 static qdq_status try_best(qdq_tuning *t, bool *holds, qdq_error *err)
 {
     const double doubt = 0.1;
@@ -322,7 +327,8 @@ static qdq_status tell_units(qdq_tuning *t, qdq_error *err)
     for (size_t u = 0; u < t->problem.n_units; u++) {
         if (!qdq_assign_new(&t->found.unit[u].best, t->choices[u].n, &t->arena))
             return qdq_nomem(err);
-        qdq_choices_vote(&t->choices[u], &t->patterns->pattern[u], &t->found.best, &t->found.unit[u].best);
+        qdq_choices_vote(&t->choices[u], &t->patterns->pattern[u], &t->found.best,
+                         &t->found.unit[u].best);
     }
     return QDQ_OK;
 }

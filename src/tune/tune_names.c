@@ -1,4 +1,5 @@
-/* tune_names.c - candidates and their names: a plan's name follows from its text, so that a run that is resumed finds its samples. */
+/* tune_names.c - candidates and their names: a plan's name follows from its text, so that a run
+ * that is resumed finds its samples. */
 #include "tune/tune_state.h"
 
 #include <math.h>
@@ -9,7 +10,8 @@
 
 #include "base/fail.h"
 
-qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_candidate **out, qdq_error *err)
+qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_candidate **out,
+                                    qdq_error *err)
 {
     qdq_map_value *known = qdq_map_get(&t->by_name, name);
 
@@ -44,7 +46,8 @@ qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err)
 }
 
 /* A plan without Q/DQ is the baseline, whatever the assignment wanted. */
-static qdq_status name_candidate(const qdq_tuning *t, const qdq_plan *p, char name[33], qdq_error *err)
+static qdq_status name_candidate(const qdq_tuning *t, const qdq_plan *p, char name[33],
+                                 qdq_error *err)
 {
     if (p->tensors.n + p->weights.n > 0)
         return qdq_tune_name_plan(p, name, err);
@@ -52,7 +55,8 @@ static qdq_status name_candidate(const qdq_tuning *t, const qdq_plan *p, char na
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_candidate **out, qdq_error *err)
+qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_candidate **out,
+                                 qdq_error *err)
 {
     const qdq_assign_hash h = qdq_assign_get_hash(a);
     const uint64_t key = qdq_assign_hash_key(h);

@@ -1,5 +1,6 @@
-/* tune_others.c - what the rules of the other built-in targets place, in this target's types: another processor's rules may be the
- * better ones here. Each is tried late, and only where profiles do not rule it out. */
+/* tune_others.c - what the rules of the other built-in targets place, in this target's types:
+ * another processor's rules may be the better ones here. Each is tried late, and only where
+ * profiles do not rule it out. */
 #include "tune/tune_state.h"
 
 #include <math.h>
@@ -88,10 +89,10 @@ qdq_status qdq_tune_find_others(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- which of them may be the fastest ----------------------------------------------------------------------------------- */
+/* --- which of them may be the fastest --------------------------------------------------------- */
 
-static qdq_status see(qdq_tuning *t, const qdq_tune_candidate *c, qdq_arena *scratch, qdq_cut_seen *out,
-                      qdq_error *err)
+static qdq_status see(qdq_tuning *t, const qdq_tune_candidate *c, qdq_arena *scratch,
+                      qdq_cut_seen *out, qdq_error *err)
 {
     *out = (qdq_cut_seen){.time_ns = c == t->base ? t->problem.base_ns : NAN};
     if (!qdq_assign_new(&out->assign, t->space->n_groups, scratch))
@@ -110,7 +111,8 @@ static bool is_profiled(const qdq_tuning *t, const qdq_tune_candidate *c)
            c->assign.n == t->space->n_groups;
 }
 
-/* From profiles that a strategy without costs has taken: two at least, as one prices nothing. *known: there are two. */
+/* From profiles that a strategy without costs has taken: two at least, as one prices nothing.
+ * *known: there are two. */
 static qdq_status fit_costs(qdq_tuning *t, qdq_cut_costs *out, bool *known, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
@@ -129,7 +131,8 @@ static qdq_status fit_costs(qdq_tuning *t, qdq_cut_costs *out, bool *known, qdq_
     }
     *known = st == QDQ_OK && seen.n > 1;
     if (*known)
-        st = qdq_cut_costs_fit(out, &t->nets.graph, seen.at, seen.n, t->problem.allowed, &t->arena, err);
+        st = qdq_cut_costs_fit(out, &t->nets.graph, seen.at, seen.n, t->problem.allowed, &t->arena,
+                               err);
     qdq_arena_free(&scratch);
     return st;
 }
@@ -145,7 +148,8 @@ static double doubt_between(const qdq_tuning *t, const qdq_cut_costs *k, const q
         if (qdq_assign_get(a, i) != qdq_assign_get(b, i))
             sum += k->doubt[i] * k->doubt[i];
     for (size_t i = 0; i < g->n_nets; i++) {
-        const qdq_net_state x = qdq_cut_net_state(&g->net[i], a), y = qdq_cut_net_state(&g->net[i], b);
+        const qdq_net_state x = qdq_cut_net_state(&g->net[i], a),
+                            y = qdq_cut_net_state(&g->net[i], b);
         if (x != y && (x == QDQ_NET_Q || y == QDQ_NET_Q))
             sum += k->q_doubt[i] * k->q_doubt[i];
         if (x != y && (x == QDQ_NET_DQ || y == QDQ_NET_DQ))
@@ -168,7 +172,8 @@ static qdq_status try_other(qdq_tuning *t, size_t i, qdq_error *err)
     const qdq_assign *a = &t->problem.late[i];
     qdq_tune_tried r;
 
-    QDQ_TRY(qdq_tune_try(t, QDQ_PHASE_INTERACTIONS, t->problem.late_name[i], &t->found.best, a, &r, err));
+    QDQ_TRY(qdq_tune_try(t, QDQ_PHASE_INTERACTIONS, t->problem.late_name[i], &t->found.best, a, &r,
+                         err));
     if (r.kept && !qdq_assign_copy(&t->found.best, a, &t->arena))
         return qdq_nomem(err);
     return QDQ_OK;

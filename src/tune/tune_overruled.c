@@ -1,5 +1,6 @@
-/* tune_overruled.c - rules of the target that the written plan contradicts, because of a measurement. A rule is named where the plan
- * of the rules and the written plan decide differently about a node; nodes that only follow their neighbours name none. */
+/* tune_overruled.c - rules of the target that the written plan contradicts, because of a
+ * measurement. A rule is named where the plan of the rules and the written plan decide differently
+ * about a node; nodes that only follow their neighbours name none. */
 #include "tune/tune_state.h"
 
 #include <stdio.h>
@@ -50,7 +51,8 @@ static bool is_decided(const char *reason)
            strcmp(reason, QDQ_SPACE_GETS_FLOATS) == 0;
 }
 
-static void compare(const qdq_tuning *t, const qdq_map *by_rules, const qdq_map *written, const qdq_plan *p)
+static void compare(const qdq_tuning *t, const qdq_map *by_rules, const qdq_map *written,
+                    const qdq_plan *p)
 {
     for (size_t i = 0; i < t->rules->left_float.n; i++) {
         const qdq_plan_float *f = &t->rules->left_float.at[i];

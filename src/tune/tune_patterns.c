@@ -1,5 +1,5 @@
-/* tune_patterns.c - patterns.yaml: what a run learnt about each pattern, and about the model as a whole. Written after each
- * trial, so that it is there however the run ends. */
+/* tune_patterns.c - patterns.yaml: what a run learnt about each pattern, and about the model as a
+ * whole. Written after each trial, so that it is there however the run ends. */
 #include "tune/tune_state.h"
 
 #include <stdio.h>
@@ -13,14 +13,16 @@
 #include "tune/region/canon.h"
 #include "tune/space/space_edges.h"
 
-/* --- names ------------------------------------------------------------------------------------------------------------ */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* All nodes of the clean model as one set. */
-static qdq_status canonize(const qdq_tuning *t, qdq_arena *scratch, qdq_canon_form *out, qdq_error *err)
+static qdq_status canonize(const qdq_tuning *t, qdq_arena *scratch, qdq_canon_form *out,
+                           qdq_error *err)
 {
     const qdq_graph *g = t->clean->graph;
     uint32_t *owner = qdq_arena_array(scratch, (size_t)g->next_node_id + 1, sizeof *owner);
-    const qdq_node **node = qdq_arena_array(scratch, (size_t)g->n_node + 1, sizeof(const qdq_node *));
+    const qdq_node **node =
+        qdq_arena_array(scratch, (size_t)g->n_node + 1, sizeof(const qdq_node *));
     qdq_canon *c;
     size_t n = 0;
 
@@ -34,13 +36,15 @@ static qdq_status canonize(const qdq_tuning *t, qdq_arena *scratch, qdq_canon_fo
     return qdq_canon_nodes(c, node, n, 1, scratch, out, err);
 }
 
-/* A placement counts decisions in the order of the graph: another order, or other decisions, are another model. */
+/* A placement counts decisions in the order of the graph: another order, or other decisions, are
+ * another model. */
 static qdq_status name_model(qdq_tuning *t, qdq_arena *scratch, qdq_error *err)
 {
     const qdq_space *s = t->space;
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     qdq_canon_form form;
-    uint32_t *index = qdq_arena_array(scratch, (size_t)t->clean->graph->next_node_id + 1, sizeof *index);
+    uint32_t *index =
+        qdq_arena_array(scratch, (size_t)t->clean->graph->next_node_id + 1, sizeof *index);
     uint32_t n = 0;
 
     if (index == NULL)
@@ -68,8 +72,8 @@ static qdq_pattern_key key_of(const qdq_tuning *t, const char *signature, const 
     return (qdq_pattern_key){signature, canon, c->engine, c->device, c->options};
 }
 
-/* An entry about this model that a search left which came to its end, as long as this one, and that nobody changed. Models that
- * were given, and a filter, make another search. */
+/* An entry about this model that a search left which came to its end, as long as this one, and that
+ * nobody changed. Models that were given, and a filter, make another search. */
 static qdq_status find_settled(qdq_tuning *t, qdq_error *err)
 {
     const qdq_pattern_key key = key_of(t, QDQ_PATTERN_MODEL, t->whole);
@@ -116,7 +120,7 @@ qdq_status qdq_tune_name_patterns(qdq_tuning *t, qdq_error *err)
     return st == QDQ_OK ? find_settled(t, err) : st;
 }
 
-/* --- what was learnt -------------------------------------------------------------------------------------------------- */
+/* --- what was learnt -------------------------------------------------------------------------- */
 
 /* ISO 8601 as Model-Optimizer writes it; in the arena. */
 static const char *now_text(qdq_arena *arena)
@@ -125,7 +129,8 @@ static const char *now_text(qdq_arena *arena)
     struct tm utc;
     char text[40];
 
-    if (gmtime_r(&now, &utc) == NULL || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S+00:00", &utc) == 0)
+    if (gmtime_r(&now, &utc) == NULL ||
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S+00:00", &utc) == 0)
         return NULL;
     return qdq_arena_strdup(arena, text);
 }
@@ -137,9 +142,11 @@ static bool is_replay(const qdq_tuning *t)
 }
 
 /* When an earlier process of this run measured it; NULL: it did not. */
-static const char *time_before(const qdq_tuning *t, const qdq_pattern_key *key, const qdq_scheme *scheme)
+static const char *time_before(const qdq_tuning *t, const qdq_pattern_key *key,
+                               const qdq_scheme *scheme)
 {
-    const qdq_pattern_schemes *before = is_replay(t) ? qdq_pattern_cache_find(&t->before, key) : NULL;
+    const qdq_pattern_schemes *before =
+        is_replay(t) ? qdq_pattern_cache_find(&t->before, key) : NULL;
 
     for (size_t i = 0; before != NULL && i < before->schemes.n; i++)
         if (qdq_scheme_distance(&before->schemes.at[i], scheme) == 0)
@@ -147,8 +154,8 @@ static const char *time_before(const qdq_tuning *t, const qdq_pattern_key *key, 
     return NULL;
 }
 
-static qdq_status add_scheme(qdq_tuning *t, const qdq_pattern_key *key, size_t size, qdq_scheme *scheme,
-                             double ms, const char *when, qdq_error *err)
+static qdq_status add_scheme(qdq_tuning *t, const qdq_pattern_key *key, size_t size,
+                             qdq_scheme *scheme, double ms, const char *when, qdq_error *err)
 {
     qdq_pattern_schemes one = {.key = *key, .size = size};
     const char *before = time_before(t, key, scheme);
@@ -175,8 +182,9 @@ static bool is_uniform(const qdq_choices *c, const qdq_pattern *p, const qdq_ass
 }
 
 /* The scheme of a pattern that was measured here: it is another one than before. */
-static qdq_status learn_pattern(qdq_tuning *t, size_t u, const qdq_assign *before, const qdq_assign *a,
-                                double ms, const char *when, qdq_arena *scratch, qdq_error *err)
+static qdq_status learn_pattern(qdq_tuning *t, size_t u, const qdq_assign *before,
+                                const qdq_assign *a, double ms, const char *when,
+                                qdq_arena *scratch, qdq_error *err)
 {
     const qdq_pattern *p = &t->patterns->pattern[u];
     const qdq_choices *c = &t->choices[u];
@@ -216,7 +224,7 @@ static qdq_status learn(qdq_tuning *t, const qdq_assign *before, const qdq_assig
     return st;
 }
 
-/* --- the file --------------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static qdq_status write_file(qdq_tuning *t, qdq_pattern_cache *c, qdq_error *err)
 {

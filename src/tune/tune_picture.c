@@ -1,5 +1,6 @@
-/* tune_picture.c - the drawing of what a run wrote: formats and rules from its plan, times from the profiles of the search, the
- * price of each decision from the costs of minimum cuts or from trials. Measures nothing. */
+/* tune_picture.c - the drawing of what a run wrote: formats and rules from its plan, times from the
+ * profiles of the search, the price of each decision from the costs of minimum cuts or from trials.
+ * Measures nothing. */
 #include "tune/tune_state.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 #include "tune/space/space_edges.h"
 #include "tune/space/space_types.h"
 
-/* --- times ------------------------------------------------------------------------------------------------------------ */
+/* --- times ------------------------------------------------------------------------------------ */
 
 /* The profile of what ships; NULL: there is none. */
 static qdq_status shipped_times(qdq_tuning *t, const qdq_tune_times **out, qdq_error *err)
@@ -56,7 +57,8 @@ static void set_times(const qdq_tuning *t, qdq_plan_picture *x, const qdq_tune_t
         const uint32_t id = x->node[i]->id;
         if (!qdq_plan_picture_is_main(x, i))
             continue;
-        const double predicted = chosen == NULL && n->chosen != n->given ? predicted_us(t, x->node[i]) : NAN;
+        const double predicted =
+            chosen == NULL && n->chosen != n->given ? predicted_us(t, x->node[i]) : NAN;
 
         n->given_us = given->own[id] * of_given;
         n->chosen_us = chosen != NULL     ? chosen->own[id] * of_chosen
@@ -67,20 +69,22 @@ static void set_times(const qdq_tuning *t, qdq_plan_picture *x, const qdq_tune_t
         if (x->picture.edge[i].coded && x->value[i]->graph == t->clean->graph &&
             chosen->conversions[x->value[i]->id] > 0)
             x->picture.edge[i].convert_us = chosen->converted[x->value[i]->id] * of_chosen;
-    x->picture.times = chosen != NULL ? "Times come from profiles of the search, scaled to whole runs."
-                       : t->has_costs
-                           ? "Times of the given model come from a profile, those of quantized nodes from "
-                             "the costs that the search ended with."
-                           : "Times come from a profile of the given model; what was written has none.";
+    x->picture.times =
+        chosen != NULL ? "Times come from profiles of the search, scaled to whole runs."
+        : t->has_costs
+            ? "Times of the given model come from a profile, those of quantized nodes from "
+              "the costs that the search ended with."
+            : "Times come from a profile of the given model; what was written has none.";
 }
 
-/* --- prices ----------------------------------------------------------------------------------------------------------- */
+/* --- prices ----------------------------------------------------------------------------------- */
 
 typedef struct pricing {
     qdq_tuning *t;
     qdq_plan_picture *out;
     qdq_plan_picture rules; /* of the rules' plan: the same nodes and edges */
-    const char **trial;    /* by node id: what trials say of the pattern that the node is in; NULL: nothing */
+    /* by node id: what trials say of the pattern that the node is in; NULL: nothing */
+    const char **trial;
     double factor;         /* us of a whole run for each us of a profile */
     const char *otherwise; /* what decided where no trial did */
 } pricing;
@@ -102,7 +106,8 @@ static double mean_own(const qdq_tuning *t, const qdq_node *n, size_t group, boo
     return count > 0 ? sum / count : NAN;
 }
 
-static bool set_price(qdq_picture_price *p, qdq_price_source source, double saved_us, double doubt_us)
+static bool set_price(qdq_picture_price *p, qdq_price_source source, double saved_us,
+                      double doubt_us)
 {
     if (!isfinite(saved_us))
         return false;
@@ -113,11 +118,13 @@ static bool set_price(qdq_picture_price *p, qdq_price_source source, double save
 }
 
 /* All decisions about one kernel together. */
-static bool price_by_costs(const qdq_tuning *t, const qdq_node *n, size_t first, qdq_picture_price *out)
+static bool price_by_costs(const qdq_tuning *t, const qdq_node *n, size_t first,
+                           qdq_picture_price *out)
 {
     double saved = 0, variance = 0;
 
-    for (size_t g = first; g < t->space->n_groups && t->space->group[g].node == n && t->has_costs; g++) {
+    for (size_t g = first; g < t->space->n_groups && t->space->group[g].node == n && t->has_costs;
+         g++) {
         saved += t->costs.energy.off[g] - t->costs.energy.on[g];
         variance += t->costs.doubt[g] * t->costs.doubt[g];
     }
@@ -127,12 +134,13 @@ static bool price_by_costs(const qdq_tuning *t, const qdq_node *n, size_t first,
 /* "a trial of WHAT gained 1.20 % (0.80 to 1.50), kept"; NULL: out of memory. */
 static const char *trial_text(qdq_tuning *t, const char *what, const qdq_test_result *r, bool kept)
 {
-    return qdq_arena_printf(&t->arena, "a trial of %s gained %.2f %% (%.2f to %.2f), %s", what, r->gain * 100,
-                            r->ci_low * 100, r->ci_high * 100, kept ? "kept" : "not kept");
+    return qdq_arena_printf(&t->arena, "a trial of %s gained %.2f %% (%.2f to %.2f), %s", what,
+                            r->gain * 100, r->ci_low * 100, r->ci_high * 100,
+                            kept ? "kept" : "not kept");
 }
 
-/* The last step of a unit (SIZE_MAX: of the placements that the search began with) that was measured, of those that were kept
- * if there are any; NULL: there is none. */
+/* The last step of a unit (SIZE_MAX: of the placements that the search began with) that was
+ * measured, of those that were kept if there are any; NULL: there is none. */
 static const qdq_tune_step *last_step(const qdq_tuning *t, size_t unit)
 {
     const qdq_tune_step *last = NULL;
@@ -150,7 +158,8 @@ static qdq_status find_trials(qdq_tuning *t, const char **of, qdq_error *err)
     for (size_t u = 0; t->patterns != NULL && u < t->patterns->n && u < t->problem.n_units; u++) {
         const qdq_pattern *p = &t->patterns->pattern[u];
         const qdq_tune_step *step = last_step(t, u);
-        const char *text = step != NULL ? trial_text(t, "its pattern", &step->result, step->kept) : NULL;
+        const char *text =
+            step != NULL ? trial_text(t, "its pattern", &step->result, step->kept) : NULL;
         if (step != NULL && text == NULL)
             return qdq_nomem(err);
         for (size_t i = 0; i < p->n_instances && text != NULL; i++)
@@ -170,8 +179,8 @@ static unsigned count_profiles(const qdq_tuning *t)
 }
 
 /* "uint8: QLinearConv", or "float: too few channels", where the written model has it otherwise. */
-static qdq_status set_rules(pricing *x, qdq_picture_price *out, qdq_elem type, bool coded, const char *why,
-                            qdq_error *err)
+static qdq_status set_rules(pricing *x, qdq_picture_price *out, qdq_elem type, bool coded,
+                            const char *why, qdq_error *err)
 {
     out->rules = qdq_arena_printf(&x->t->arena, "%s: %s", coded ? qdq_elem_name(type) : "float",
                                   why != NULL ? why
@@ -191,11 +200,14 @@ static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
     if (first != QDQ_NO_GROUP) {
         if (!price_by_costs(x->t, n, first, &node->price))
             set_price(&node->price, QDQ_PRICE_PROFILED,
-                      (mean_own(x->t, n, first, false) - mean_own(x->t, n, first, true)) * x->factor, NAN);
+                      (mean_own(x->t, n, first, false) - mean_own(x->t, n, first, true)) *
+                          x->factor,
+                      NAN);
         node->price.measured = x->trial[n->id] != NULL ? x->trial[n->id] : x->otherwise;
     }
     if (rules->chosen != node->chosen)
-        QDQ_TRY(set_rules(x, &node->price, rules->chosen, rules->chosen != rules->given, rules->why, err));
+        QDQ_TRY(set_rules(x, &node->price, rules->chosen, rules->chosen != rules->given, rules->why,
+                          err));
     return qdq_plan_picture_quote(x->out, i, rules, x->t->target, &x->t->arena, err);
 }
 
@@ -219,20 +231,22 @@ static const qdq_tune_edge *found_edge(const pricing *x, size_t i)
         return NULL;
     if (e->to != QDQ_PICTURE_OUTSIDE)
         at = qdq_space_edge_of(s, x->out->node[e->to], x->out->input[i]);
-    for (size_t k = s->n_edges; e->to == QDQ_PICTURE_OUTSIDE && k > 0 && s->edge[k - 1].node == NULL; k--)
+    for (size_t k = s->n_edges;
+         e->to == QDQ_PICTURE_OUTSIDE && k > 0 && s->edge[k - 1].node == NULL; k--)
         if (s->edge[k - 1].input == x->out->input[i])
             at = k - 1;
     return at != QDQ_NO_EDGE && isfinite(x->t->edges[at].saved_us) ? &x->t->edges[at] : NULL;
 }
 
-static qdq_status price_found(pricing *x, const qdq_tune_edge *found, qdq_picture_price *out, qdq_error *err)
+static qdq_status price_found(pricing *x, const qdq_tune_edge *found, qdq_picture_price *out,
+                              qdq_error *err)
 {
     char text[80];
 
     set_price(out, QDQ_PRICE_PROFILED, found->saved_us * x->factor, NAN);
     if (found->tried) {
-        snprintf(text, sizeof text, found->turned > 1 ? "%u edges, this one among them," : "this edge",
-                 found->turned);
+        snprintf(text, sizeof text,
+                 found->turned > 1 ? "%u edges, this one among them," : "this edge", found->turned);
         out->measured = trial_text(x->t, text, &found->result, found->kept);
     } else {
         snprintf(text, sizeof text, " and %u like it", found->alike - 1);
@@ -242,33 +256,36 @@ static qdq_status price_found(pricing *x, const qdq_tune_edge *found, qdq_pictur
     return out->measured != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* What the search of types found of the tensor of an edge that carries quantized values; NULL: nothing. */
+/* What the search of types found of the tensor of an edge that carries quantized values; NULL:
+ * nothing. */
 static const qdq_tune_type *found_type(const pricing *x, size_t i)
 {
-    const uint32_t typed =
-        x->t->types != NULL && x->out->picture.edge[i].coded && x->out->value[i]->graph == x->t->clean->graph
-            ? qdq_space_typed(x->t->space, x->out->value[i])
-            : QDQ_NOT_TYPED;
+    const uint32_t typed = x->t->types != NULL && x->out->picture.edge[i].coded &&
+                                   x->out->value[i]->graph == x->t->clean->graph
+                               ? qdq_space_typed(x->t->space, x->out->value[i])
+                               : QDQ_NOT_TYPED;
     const qdq_tune_type *found = typed != QDQ_NOT_TYPED ? &x->t->types[typed] : NULL;
 
     return found != NULL && (found->tried || isfinite(found->saved_us)) ? found : NULL;
 }
 
 /* Of the type that the tensor has in the best placement. */
-static qdq_status price_type(pricing *x, size_t i, const qdq_tune_type *found, qdq_picture_price *out,
-                             qdq_error *err)
+static qdq_status price_type(pricing *x, size_t i, const qdq_tune_type *found,
+                             qdq_picture_price *out, qdq_error *err)
 {
     const uint32_t typed = qdq_space_typed(x->t->space, x->out->value[i]);
     const bool is_other = qdq_space_get_type(x->t->space, &x->t->found.best, typed) > 0;
     char text[80];
 
-    set_price(out, QDQ_PRICE_PROFILED, (is_other ? found->saved_us : -found->saved_us) * x->factor, NAN);
+    set_price(out, QDQ_PRICE_PROFILED, (is_other ? found->saved_us : -found->saved_us) * x->factor,
+              NAN);
     if (found->tried) {
         snprintf(text, sizeof text, "another type of %u tensor%s,", found->turned,
                  found->turned > 1 ? "s, this one among them" : "");
         out->measured = trial_text(x->t, text, &found->result, found->kept);
     } else
-        out->measured = qdq_arena_printf(&x->t->arena, "two profiles, with another type of all tensors");
+        out->measured =
+            qdq_arena_printf(&x->t->arena, "two profiles, with another type of all tensors");
     return out->measured != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
@@ -276,7 +293,8 @@ static qdq_status price_type(pricing *x, size_t i, const qdq_tune_type *found, q
 static void price_conversion(const pricing *x, size_t i, qdq_picture_price *out)
 {
     const qdq_tuning *t = x->t;
-    const uint32_t net = t->has_costs && is_main_edge(x, i) ? t->nets.of[x->out->value[i]->id] : QDQ_NO_NET;
+    const uint32_t net =
+        t->has_costs && is_main_edge(x, i) ? t->nets.of[x->out->value[i]->id] : QDQ_NO_NET;
 
     if (net == QDQ_NO_NET)
         return;
@@ -320,7 +338,8 @@ static qdq_status find_otherwise(pricing *x, qdq_error *err)
     char text[100];
 
     if (x->t->has_costs)
-        snprintf(text, sizeof text, "profiles of %u whole models, minimum cut", count_profiles(x->t));
+        snprintf(text, sizeof text, "profiles of %u whole models, minimum cut",
+                 count_profiles(x->t));
     else if (whole != NULL)
         snprintf(text, sizeof text, "the whole placement \"%.60s\"", whole->move);
     else
@@ -334,7 +353,8 @@ static qdq_status set_prices(qdq_tuning *t, qdq_plan_picture *out, qdq_error *er
 {
     pricing x = {.t = t, .out = out, .factor = 1};
 
-    x.trial = qdq_arena_array(&t->arena, (size_t)t->clean->graph->next_node_id + 1, sizeof *x.trial);
+    x.trial =
+        qdq_arena_array(&t->arena, (size_t)t->clean->graph->next_node_id + 1, sizeof *x.trial);
     if (x.trial == NULL)
         return qdq_nomem(err);
     QDQ_TRY(find_trials(t, x.trial, err));
@@ -349,20 +369,21 @@ static qdq_status set_prices(qdq_tuning *t, qdq_plan_picture *out, qdq_error *er
     return QDQ_OK;
 }
 
-/* --- blocks ----------------------------------------------------------------------------------------------------------- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 static const char *block_of(qdq_tuning *t, const qdq_node *n)
 {
     if (t->regions != NULL && t->regions->of[n->id] != NULL) {
         const qdq_region *r = t->regions->of[n->id];
-        return qdq_arena_printf(&t->arena, "region %u%s%s", (unsigned)r->id, r->path != NULL ? " of " : "",
-                                r->path != NULL ? r->path : "");
+        return qdq_arena_printf(&t->arena, "region %u%s%s", (unsigned)r->id,
+                                r->path != NULL ? " of " : "", r->path != NULL ? r->path : "");
     }
     if (t->fusions == NULL || t->fusions->of[n->id] == QDQ_NO_FUSION)
         return "";
     const qdq_fusion *f = &t->fusions->at[t->fusions->of[n->id]];
-    return f->layer[0] != '\0' ? qdq_arena_printf(&t->arena, "layer %s", f->layer)
-                               : qdq_arena_printf(&t->arena, "group %u", (unsigned)t->fusions->of[n->id]);
+    return f->layer[0] != '\0'
+               ? qdq_arena_printf(&t->arena, "layer %s", f->layer)
+               : qdq_arena_printf(&t->arena, "group %u", (unsigned)t->fusions->of[n->id]);
 }
 
 static qdq_status set_blocks(qdq_tuning *t, qdq_plan_picture *x, qdq_error *err)

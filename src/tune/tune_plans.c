@@ -1,13 +1,14 @@
-/* tune_plans.c - what is tuned: the clean model, the precision that ships, all scales, and the rules' plan. */
+/* tune_plans.c - what is tuned: the clean model, the precision that ships, all scales, and the
+ * rules' plan. */
 #include "tune/tune_state.h"
 
 #include "base/fail.h"
 #include "quant/quantize_steps.h"
 
-/* --- the precision that ships ------------------------------------------------------------------------------------------- */
+/* --- the precision that ships ----------------------------------------------------------------- */
 
-/* Settled before anything is measured, for all plans: which nodes stay float32 needs samples, but not Q/DQ. It is what
- * a plan says that quantizes nothing. */
+/* Settled before anything is measured, for all plans: which nodes stay float32 needs samples, but
+ * not Q/DQ. It is what a plan says that quantizes nothing. */
 static qdq_status settle_rest(qdq_tuning *t, qdq_error *err)
 {
     static const char *const every_node[] = {".*", NULL};
@@ -18,7 +19,8 @@ static qdq_status settle_rest(qdq_tuning *t, qdq_error *err)
     own.include = own.op_types = own.exclude_op_types =
         NULL; /* the rules' plan hears of these, and says what it thinks */
     own.why = NULL;
-    QDQ_TRY(qdq_quantize_plan(t->clean, t->target, t->engine, t->data, &own, &basis, t->nothing, err));
+    QDQ_TRY(
+        qdq_quantize_plan(t->clean, t->target, t->engine, t->data, &own, &basis, t->nothing, err));
     t->nothing->left_float.n = 0;
     t->converted = !t->asked->rest.follows; /* else the model is in that precision already */
     return qdq_take_rest(&t->nothing->rest, t->head, err);
@@ -29,10 +31,10 @@ static bool wants_rest(const qdq_target *t)
     return t->rest.type == QDQ_FLOAT16 || t->rest.type == QDQ_BFLOAT16;
 }
 
-/* --- biases ------------------------------------------------------------------------------------------------------------- */
+/* --- biases ----------------------------------------------------------------------------------- */
 
-/* Means of channels belong to a placement, so that every candidate would be calibrated again for them; and they change
- * no time. So they wait for what is shipped. */
+/* Means of channels belong to a placement, so that every candidate would be calibrated again for
+ * them; and they change no time. So they wait for what is shipped. */
 static void put_off_correction(qdq_tuning *t)
 {
     const bool random = t->data == NULL || qdq_data_is_random(t->data);
@@ -46,7 +48,7 @@ static void put_off_correction(qdq_tuning *t)
     t->quantize.bias_correction = QDQ_BIAS_CORRECTION_OFF;
 }
 
-/* --- plans -------------------------------------------------------------------------------------------------------------- */
+/* --- plans ------------------------------------------------------------------------------------ */
 
 qdq_status qdq_tune_prepare(qdq_tuning *t, qdq_error *err)
 {
@@ -64,29 +66,32 @@ qdq_status qdq_tune_prepare(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_name_plan(t->nothing, t->nothing_name, err));
     QDQ_TRY(qdq_space_new(t->clean, t->target, &t->quantize, &t->space, err));
     if (t->space->n_groups == 0)
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "no operator of this model can run in 8 bits on target '%s'",
-                    t->target->name);
+        qdq_job_log(t->job, QDQ_LOG_WARNING,
+                    "no operator of this model can run in 8 bits on target '%s'", t->target->name);
     return QDQ_OK;
 }
 
 /* The one of the target's rules. */
 static qdq_status plan_by_rules(qdq_tuning *t, qdq_error *err)
 {
-    const qdq_plan_basis basis = {.known = &t->scales, .rest = wants_rest(t->target) ? &t->head->rest : NULL};
+    const qdq_plan_basis basis = {.known = &t->scales,
+                                  .rest = wants_rest(t->target) ? &t->head->rest : NULL};
 
     qdq_plan_free(t->rules);
     t->rules = qdq_plan_new();
     if (t->rules == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_quantize_again(t->head, t->rules, err));
-    QDQ_TRY(qdq_quantize_plan(t->clean, t->target, t->engine, t->data, &t->quantize, &basis, t->rules, err));
+    QDQ_TRY(qdq_quantize_plan(t->clean, t->target, t->engine, t->data, &t->quantize, &basis,
+                              t->rules, err));
     return qdq_tune_name_plan(t->rules, t->rules_name, err);
 }
 
 qdq_status qdq_tune_calibrate(qdq_tuning *t, qdq_error *err)
 {
     qdq_tune_show(t, "calibrating");
-    QDQ_TRY(qdq_space_calibrate(t->space, t->head, t->engine, t->data, &t->quantize, &t->scales, err));
+    QDQ_TRY(
+        qdq_space_calibrate(t->space, t->head, t->engine, t->data, &t->quantize, &t->scales, err));
     QDQ_TRY(plan_by_rules(t, err));
     t->out->placement_only = t->data == NULL || qdq_data_is_random(t->data);
     return QDQ_OK;
@@ -102,5 +107,6 @@ qdq_status qdq_tune_correct(qdq_tuning *t, qdq_error *err)
 
 qdq_status qdq_tune_plan_of(qdq_tuning *t, const qdq_assign *a, qdq_plan **out, qdq_error *err)
 {
-    return qdq_space_plan(t->space, a, t->head, t->engine, t->data, &t->quantize, &t->scales, out, err);
+    return qdq_space_plan(t->space, a, t->head, t->engine, t->data, &t->quantize, &t->scales, out,
+                          err);
 }

@@ -1,4 +1,5 @@
-/* tune_presets.c - presets as a table, and the settings of a run as text, by which an unfinished run is found again. */
+/* tune_presets.c - presets as a table, and the settings of a run as text, by which an unfinished
+ * run is found again. */
 #include "tune/tune_state.h"
 
 #include <string.h>
@@ -23,9 +24,10 @@ static const preset presets[] = {
     {"extensive", 32, 5, 6, 40, 0, 60, 5},
 };
 
-/* The guard builds what was given, the rules' model and what was written, and where dims are open the first and the last with the
- * other dims, too; a search in subgraph mode the model without Q/DQ, its
- * layers, those with all Q/DQ, and a candidate. Each model with Q/DQ that was given is built by both. */
+/* The guard builds what was given, the rules' model and what was written, and where dims are open
+ * the first and the last with the other dims, too; a search in subgraph mode the model without
+ * Q/DQ, its layers, those with all Q/DQ, and a candidate. Each model with Q/DQ that was given is
+ * built by both. */
 enum { OF_GUARD = 3, OF_OTHER_DIMS = 2, LEAST_BUILDS = OF_GUARD + 4, OF_BASELINE = 2 };
 
 static unsigned count_baselines(const qdq_tune_opts *o)
@@ -42,13 +44,15 @@ static qdq_status check_range(const char *name, double x, double end, qdq_error 
 {
     return x >= 0 && x < end
                ? QDQ_OK
-               : qdq_fail(err, QDQ_E_USAGE, "found %s %g, expected 0 or more and less than %g", name, x, end);
+               : qdq_fail(err, QDQ_E_USAGE, "found %s %g, expected 0 or more and less than %g",
+                          name, x, end);
 }
 
 /* What no measurement could find out. */
 static qdq_status check_formats(const char *engine, const qdq_target *t, qdq_error *err)
 {
-    const bool is_ort = engine == NULL || strcmp(engine, "ort") == 0 || strncmp(engine, "ort:", 4) == 0;
+    const bool is_ort =
+        engine == NULL || strcmp(engine, "ort") == 0 || strncmp(engine, "ort:", 4) == 0;
     const char *type = qdq_elem_name(t->format.activation.type);
 
     if (qdq_format_weight_only(&t->format))
@@ -57,10 +61,11 @@ static qdq_status check_formats(const char *engine, const qdq_target *t, qdq_err
             "found a target that quantizes weights alone, expected one with a type of activations: "
             "there is no placement to tune");
     if (is_ort && strncmp(type, "float8", 6) == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "engine %s has no kernels for activations in %s: Q/DQ would only cost it time, and "
-                        "nothing could be found out by measuring (quantize places fp8 by rules)",
-                        engine != NULL ? engine : "ort", type);
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "engine %s has no kernels for activations in %s: Q/DQ would only cost it time, and "
+            "nothing could be found out by measuring (quantize places fp8 by rules)",
+            engine != NULL ? engine : "ort", type);
     return QDQ_OK;
 }
 
@@ -73,7 +78,8 @@ bool qdq_tune_wants_greedy(const qdq_tune_opts *o)
 {
     return o->mode == QDQ_TUNE_SUBGRAPH &&
            (o->strategy == QDQ_TUNE_GREEDY ||
-            (o->strategy == QDQ_TUNE_AUTO && o->no_incremental_validation)); /* which means nothing else */
+            /* which means nothing else */
+            (o->strategy == QDQ_TUNE_AUTO && o->no_incremental_validation));
 }
 
 static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
@@ -83,11 +89,13 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
                          o->regions.min_refine_size > 0;
 
     if ((unsigned)o->mode > QDQ_TUNE_SUBGRAPH)
-        return qdq_fail(err, QDQ_E_USAGE, "found mode %d, expected 0 (region) or 1 (subgraph)", (int)o->mode);
+        return qdq_fail(err, QDQ_E_USAGE, "found mode %d, expected 0 (region) or 1 (subgraph)",
+                        (int)o->mode);
     if ((unsigned)o->strategy > QDQ_TUNE_GREEDY)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "found strategy %d, expected 0 (as the engine allows), 1 (mincut) or 2 (greedy)",
-                        (int)o->strategy);
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "found strategy %d, expected 0 (as the engine allows), 1 (mincut) or 2 (greedy)",
+            (int)o->strategy);
     if (o->pareto == 1 || o->pareto > QDQ_TUNE_MOST_POINTS)
         return qdq_fail(err, QDQ_E_USAGE, "found a front of %u models, expected 2 to %d", o->pareto,
                         QDQ_TUNE_MOST_POINTS);
@@ -98,18 +106,21 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
                : o->no_incremental_validation ? wrong_mode("validation as a whole", "subgraph", err)
                                               : QDQ_OK;
     if (o->no_incremental_validation && o->strategy == QDQ_TUNE_MINCUT)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "found strategy mincut with validation as a whole: only greedy merges groups");
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "found strategy mincut with validation as a whole: only greedy merges groups");
     if (o->pareto > 0 && qdq_tune_wants_greedy(o))
-        return qdq_fail(err, QDQ_E_USAGE, "found strategy greedy with a front, which minimum cuts find");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found strategy greedy with a front, which minimum cuts find");
     const unsigned least = LEAST_BUILDS + OF_BASELINE * count_baselines(o);
     if (o->max_builds > 0 && o->max_builds < least)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "found %u builds, expected at least %u in subgraph mode: of the model without Q/DQ, "
-                        "two for layers, "
-                        "of a candidate, and %d of the guard%s",
-                        o->max_builds, least, OF_GUARD,
-                        least > LEAST_BUILDS ? ", and two of each model with Q/DQ that was given" : "");
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "found %u builds, expected at least %u in subgraph mode: of the model without Q/DQ, "
+            "two for layers, "
+            "of a candidate, and %d of the guard%s",
+            o->max_builds, least, OF_GUARD,
+            least > LEAST_BUILDS ? ", and two of each model with Q/DQ that was given" : "");
     return caches    ? wrong_mode("a pattern cache, whose patterns are of regions", "region", err)
            : regions ? wrong_mode("an option of regions", "region", err)
                      : QDQ_OK;
@@ -165,9 +176,9 @@ unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts)
         of_preset > 0 ? (cuts ? OF_CUTS : of_preset) - of_types(t) + OF_BASELINE * beyond : 0;
 
     /* presets count builds with the dims of the search; what users allow is all there is */
-    return o->max_builds > 0
-               ? builds_of_search(o->max_builds, OF_GUARD + n, qdq_model_is_open(t->m) ? OF_OTHER_DIMS : 0)
-               : builds_of_search(usual, OF_GUARD + n, 0);
+    return o->max_builds > 0 ? builds_of_search(o->max_builds, OF_GUARD + n,
+                                                qdq_model_is_open(t->m) ? OF_OTHER_DIMS : 0)
+                             : builds_of_search(usual, OF_GUARD + n, 0);
 }
 
 unsigned qdq_tune_max_builds_with_edges(const qdq_tuning *t, bool cuts)
@@ -195,8 +206,8 @@ static unsigned leg_runs(const qdq_tune_opts *o)
     return o->timing_runs > 0 ? o->timing_runs : 1;
 }
 
-/* Pairs are told as times of one run. Of an engine that is a program, which a time starts anew, they take far longer than they tell:
- * none. */
+/* Pairs are told as times of one run. Of an engine that is a program, which a time starts anew,
+ * they take far longer than they tell: none. */
 static double in_pairs(const qdq_tuning *t, double seconds)
 {
     const bool tells = (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) != 0;
@@ -226,7 +237,8 @@ void qdq_tune_settings(qdq_tuning *t)
         .attempts = o->max_attempts > 0 ? o->max_attempts : 100,
         .stale = p->stale,
         .max_trials = o->trials,
-        .max_builds = qdq_tune_max_builds(t, o->mode == QDQ_TUNE_SUBGRAPH && !qdq_tune_wants_greedy(o)),
+        .max_builds =
+            qdq_tune_max_builds(t, o->mode == QDQ_TUNE_SUBGRAPH && !qdq_tune_wants_greedy(o)),
         .seeds_beyond = o->max_builds == 0,
         .seed = o->seed};
 }
@@ -240,7 +252,8 @@ qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t, bool whole)
     return c;
 }
 
-/* What users handed in besides the model, in a few digits: other seeds make another search. False: out of memory. */
+/* What users handed in besides the model, in a few digits: other seeds make another search. False:
+ * out of memory. */
 static bool name_known(const qdq_tuning *t, char name[33])
 {
     qdq_buf b = QDQ_BUF_INIT(1 << 30);
@@ -266,10 +279,11 @@ static const char *mode_text(qdq_tuning *t)
 
     return t->opts->mode == QDQ_TUNE_REGION
                ? "region"
-               : qdq_arena_printf(
-                     &t->arena, "subgraph strategy=%d/%d layers=%s max_drop=%.17g evaluations=%u",
-                     (int)t->opts->strategy, t->opts->no_incremental_validation, t->layers_name,
-                     goal != NULL ? goal->max_drop : -1.0, goal != NULL ? goal->max_evaluations : 0);
+               : qdq_arena_printf(&t->arena,
+                                  "subgraph strategy=%d/%d layers=%s max_drop=%.17g evaluations=%u",
+                                  (int)t->opts->strategy, t->opts->no_incremental_validation,
+                                  t->layers_name, goal != NULL ? goal->max_drop : -1.0,
+                                  goal != NULL ? goal->max_evaluations : 0);
 }
 
 const char *qdq_tune_search_text(qdq_tuning *t, const char *data)
@@ -282,16 +296,18 @@ const char *qdq_tune_search_text(qdq_tuning *t, const char *data)
         return NULL;
     return qdq_arena_printf(
         &t->arena,
-        "mode=%s preset=%s schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g seed=%llu "
+        "mode=%s preset=%s schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
+        "seed=%llu "
         "builder=%d "
-        "size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d mutations=%u/%u pool=%.17g/%u known=%s "
+        "size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d mutations=%u/%u pool=%.17g/%u "
+        "known=%s "
         "%s%s%s",
-        mode, presets[t->opts->preset].name, o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
-        o->test.strict, o->test.enter, (unsigned long long)o->seed, (int)t->opts->regions.builder,
-        t->opts->regions.max_region_size, t->opts->regions.min_refine_size,
-        t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0.0, t->target->name, t->rules_name, t->correct,
-        o->mutations, o->attempts, t->opts->pool_share, t->opts->pool_least, known, data,
-        baselines[0] != '\0' ? " qdq-baselines=" : "", baselines);
+        mode, presets[t->opts->preset].name, o->schemes_per_unit, o->exhaustive, o->stale,
+        o->test.max_pairs, o->test.strict, o->test.enter, (unsigned long long)o->seed,
+        (int)t->opts->regions.builder, t->opts->regions.max_region_size,
+        t->opts->regions.min_refine_size, t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0.0,
+        t->target->name, t->rules_name, t->correct, o->mutations, o->attempts, t->opts->pool_share,
+        t->opts->pool_least, known, data, baselines[0] != '\0' ? " qdq-baselines=" : "", baselines);
 }
 
 const char *qdq_tune_effort_text(qdq_tuning *t)
@@ -299,13 +315,14 @@ const char *qdq_tune_effort_text(qdq_tuning *t)
     const qdq_search_opts *o = &t->search_opts;
     const qdq_goal_opts *goal = t->opts->goal;
 
-    return qdq_arena_printf(
-        &t->arena,
-        "schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g mutations=%u/%u trials=%u "
-        "builds=%u time=%.17g min_sqnr=%.17g max_drop=%.17g %s",
-        o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs, o->test.strict, o->test.enter,
-        o->mutations, o->attempts, o->max_trials, o->max_builds, t->opts->time_s,
-        goal != NULL ? goal->min_sqnr : 0, goal != NULL ? goal->max_drop : -1, t->context.quant);
+    return qdq_arena_printf(&t->arena,
+                            "schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
+                            "mutations=%u/%u trials=%u "
+                            "builds=%u time=%.17g min_sqnr=%.17g max_drop=%.17g %s",
+                            o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
+                            o->test.strict, o->test.enter, o->mutations, o->attempts, o->max_trials,
+                            o->max_builds, t->opts->time_s, goal != NULL ? goal->min_sqnr : 0,
+                            goal != NULL ? goal->max_drop : -1, t->context.quant);
 }
 
 static void put_shape(qdq_buf *b, const qdq_input_shape *s)

@@ -5,11 +5,12 @@
 #include "base/map.h"
 #include "tune/space/space_edges.h"
 
-/* --- kinds ---------------------------------------------------------------------------------------------------------------- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 /* By tensor of t->nets; "": none of its edges has a part in it. */
-static qdq_status describe_all(const qdq_tuning *t, bool (*describe)(const void *, size_t, qdq_buf *),
-                               const void *ctx, qdq_buf *text, qdq_error *err)
+static qdq_status describe_all(const qdq_tuning *t,
+                               bool (*describe)(const void *, size_t, qdq_buf *), const void *ctx,
+                               qdq_buf *text, qdq_error *err)
 {
     const qdq_space *s = t->space;
     qdq_buf one = QDQ_BUF_INIT(1 << 20);
@@ -31,7 +32,8 @@ static qdq_status describe_all(const qdq_tuning *t, bool (*describe)(const void 
     return failed ? qdq_nomem(err) : QDQ_OK;
 }
 
-static qdq_status number_kinds(const qdq_buf *text, size_t n_nets, uint32_t *of, size_t *n, qdq_error *err)
+static qdq_status number_kinds(const qdq_buf *text, size_t n_nets, uint32_t *of, size_t *n,
+                               qdq_error *err)
 {
     qdq_map kinds = QDQ_MAP_INIT;
     qdq_status st = QDQ_OK;
@@ -50,8 +52,9 @@ static qdq_status number_kinds(const qdq_buf *text, size_t n_nets, uint32_t *of,
 }
 
 qdq_status qdq_tune_find_alike(const qdq_tuning *t,
-                               bool (*describe)(const void *ctx, size_t edge, qdq_buf *text), const void *ctx,
-                               qdq_arena *arena, uint32_t **of, size_t *n, qdq_error *err)
+                               bool (*describe)(const void *ctx, size_t edge, qdq_buf *text),
+                               const void *ctx, qdq_arena *arena, uint32_t **of, size_t *n,
+                               qdq_error *err)
 {
     const size_t n_nets = t->nets.graph.n_nets;
     qdq_buf *text = qdq_arena_array(arena, n_nets + 1, sizeof *text);
@@ -69,7 +72,7 @@ qdq_status qdq_tune_find_alike(const qdq_tuning *t,
     return st;
 }
 
-/* --- whose time it is ---------------------------------------------------------------------------------------------------- */
+/* --- whose time it is ------------------------------------------------------------------------- */
 
 /* Adds time to the kind of a tensor. */
 static void add_time(const qdq_tune_kinds *k, double *time, uint32_t net, double us)
@@ -103,8 +106,10 @@ static size_t count_priced(const qdq_tune_kinds *k, const qdq_node *n)
     return beside;
 }
 
-/* A kernel between several of these tensors takes part in each; and what is converted behind it may be done by it instead. */
-static void add_kernel(const qdq_tune_kinds *k, double *time, const qdq_node *n, const qdq_tune_times *times)
+/* A kernel between several of these tensors takes part in each; and what is converted behind it may
+ * be done by it instead. */
+static void add_kernel(const qdq_tune_kinds *k, double *time, const qdq_node *n,
+                       const qdq_tune_times *times)
 {
     const size_t beside = count_priced(k, n);
     double us = times->own[n->id];
@@ -120,7 +125,8 @@ static void add_kernel(const qdq_tune_kinds *k, double *time, const qdq_node *n,
             add_time(k, time, k->t->nets.of[n->out[i]->id], us / (double)beside);
 }
 
-/* An epilogue that quantizes, a DQ that is read with the rest. Returns the time of the other kernels. */
+/* An epilogue that quantizes, a DQ that is read with the rest. Returns the time of the other
+ * kernels. */
 static double price(const qdq_tune_kinds *k, const qdq_tune_times *times, double *time)
 {
     const qdq_nets *nets = &k->t->nets;
@@ -140,7 +146,7 @@ static double price(const qdq_tune_kinds *k, const qdq_tune_times *times, double
     return rest;
 }
 
-/* --- public -------------------------------------------------------------------------------------------------------------- */
+/* --- public ----------------------------------------------------------------------------------- */
 
 qdq_status qdq_tune_price(const qdq_tune_kinds *k, const qdq_assign *a, qdq_arena *arena,
                           qdq_tune_prices *out, qdq_error *err)
@@ -180,7 +186,8 @@ bool qdq_tune_can_profile(const qdq_tuning *t)
     return (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_PROFILE) != 0;
 }
 
-qdq_status qdq_tune_best_with_edges(qdq_tuning *t, qdq_arena *arena, qdq_assign *out, qdq_error *err)
+qdq_status qdq_tune_best_with_edges(qdq_tuning *t, qdq_arena *arena, qdq_assign *out,
+                                    qdq_error *err)
 {
     if (!qdq_assign_new(out, qdq_space_edge_bits(t->space), arena))
         return qdq_nomem(err);

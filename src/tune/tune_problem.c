@@ -1,5 +1,5 @@
-/* tune_problem.c - from a model to the search's problem: regions of one pattern are decided alike, and what is known
- * beforehand is tried first. */
+/* tune_problem.c - from a model to the search's problem: regions of one pattern are decided alike,
+ * and what is known beforehand is tried first. */
 #include "tune/tune_state.h"
 
 #include <fnmatch.h>
@@ -11,7 +11,7 @@
 
 enum { FILTER_FILE_MAX = 1 << 20 };
 
-/* --- which regions the user wants ------------------------------------------------------------------------------------- */
+/* --- which regions the user wants ------------------------------------------------------------- */
 
 static qdq_status read_filter(qdq_tuning *t, qdq_error *err)
 {
@@ -34,7 +34,8 @@ static qdq_status read_filter(qdq_tuning *t, qdq_error *err)
     }
     qdq_free(text);
     if (st == QDQ_OK && t->filter.n == 0)
-        return qdq_fail(err, QDQ_E_USAGE, "%s: no wildcard in it: expected one a line", t->opts->node_filter);
+        return qdq_fail(err, QDQ_E_USAGE, "%s: no wildcard in it: expected one a line",
+                        t->opts->node_filter);
     return st;
 }
 
@@ -52,9 +53,10 @@ static bool wanted(const qdq_tuning *t, const qdq_pattern *p)
     return false;
 }
 
-/* --- units ------------------------------------------------------------------------------------------------------------ */
+/* --- units ------------------------------------------------------------------------------------ */
 
-/* What a baseline has in most instances of the pattern, and, where they do not agree, what any of them has. */
+/* What a baseline has in most instances of the pattern, and, where they do not agree, what any of
+ * them has. */
 static qdq_status seed_imported(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c,
                                 const qdq_assign *imported, qdq_assign *seed, qdq_search_unit *u,
                                 qdq_error *err)
@@ -102,8 +104,9 @@ static qdq_status make_unit(qdq_tuning *t, size_t index, const qdq_choices *c, q
     if (choice == NULL)
         return qdq_nomem(err);
     for (size_t k = 0; k < c->n; k++)
-        choice[k] = (qdq_search_choice){
-            .bit = c->choice[k].group, .worth_ns = c->choice[k].cost_ns, .linear = c->choice[k].linear};
+        choice[k] = (qdq_search_choice){.bit = c->choice[k].group,
+                                        .worth_ns = c->choice[k].cost_ns,
+                                        .linear = c->choice[k].linear};
     *u = (qdq_search_unit){
         .name = p->signature, .choice = choice, .n_choices = c->n, .n_instances = p->n_instances};
     return seed_unit(t, index, c, u, err);
@@ -128,7 +131,7 @@ static qdq_status make_units(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- borders ---------------------------------------------------------------------------------------------------------- */
+/* --- borders ---------------------------------------------------------------------------------- */
 
 /* What composites decide, beyond what is in their parts. */
 static qdq_status make_borders(qdq_tuning *t, qdq_error *err)
@@ -147,7 +150,7 @@ static qdq_status make_borders(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- starts ----------------------------------------------------------------------------------------------------------- */
+/* --- starts ----------------------------------------------------------------------------------- */
 
 enum { MAX_STARTS = 9 + QDQ_TUNE_MOST_BASELINES };
 
@@ -160,7 +163,8 @@ typedef struct starts {
 static qdq_status add_start(qdq_tuning *t, starts *s, const char *name, qdq_error *err)
 {
     s->name[s->n] = name;
-    return qdq_assign_new(&s->assign[s->n++], t->space->n_groups, &t->arena) ? QDQ_OK : qdq_nomem(err);
+    return qdq_assign_new(&s->assign[s->n++], t->space->n_groups, &t->arena) ? QDQ_OK
+                                                                             : qdq_nomem(err);
 }
 
 /* The best scheme that the caches know of each pattern, in all its instances. */
@@ -170,8 +174,8 @@ static bool apply_seeds(qdq_tuning *t, qdq_assign *a)
 
     for (size_t u = 0; u < t->problem.n_units; u++)
         if (t->problem.unit[u].n_cached > 0) {
-            qdq_choices_apply(&t->choices[u], &t->patterns->pattern[u], SIZE_MAX, &t->problem.unit[u].seed[0],
-                              a);
+            qdq_choices_apply(&t->choices[u], &t->patterns->pattern[u], SIZE_MAX,
+                              &t->problem.unit[u].seed[0], a);
             any = true;
         }
     return any;
@@ -211,7 +215,8 @@ static qdq_status apply_boundary(qdq_tuning *t, size_t pattern, qdq_assign *a, q
     return QDQ_OK;
 }
 
-/* The best schemes once more, with their points at boundaries of regions: those of composites come behind what the parts chose. */
+/* The best schemes once more, with their points at boundaries of regions: those of composites come
+ * behind what the parts chose. */
 static qdq_status add_boundary_start(qdq_tuning *t, starts *s, qdq_error *err)
 {
     qdq_boundary sum = {0};
@@ -224,10 +229,11 @@ static qdq_status add_boundary_start(qdq_tuning *t, starts *s, qdq_error *err)
         QDQ_TRY(apply_boundary(t, i, &s->assign[s->n - 1], &sum, err));
     s->n -= sum.n_groups == 0;
     if (sum.n_lost > 0)
-        qdq_job_log(t->job, QDQ_LOG_WARNING,
-                    "pattern caches: found %zu of %zu points at boundaries of regions without an operator "
-                    "that could be quantized; they are left out",
-                    sum.n_lost, sum.n_points);
+        qdq_job_log(
+            t->job, QDQ_LOG_WARNING,
+            "pattern caches: found %zu of %zu points at boundaries of regions without an operator "
+            "that could be quantized; they are left out",
+            sum.n_lost, sum.n_points);
     return QDQ_OK;
 }
 
@@ -239,7 +245,8 @@ static qdq_status add_linear_start(qdq_tuning *t, starts *s, qdq_error *err)
     return QDQ_OK;
 }
 
-/* A file that was given needs builds, too, and its placement is the better start. Profiles price everything all the same. */
+/* A file that was given needs builds, too, and its placement is the better start. Profiles price
+ * everything all the same. */
 static bool has_builds_for_plain(const qdq_tuning *t)
 {
     return !t->cuts || t->n_baselines == 0 || t->search_opts.max_builds == 0;
@@ -255,8 +262,9 @@ static qdq_status add_file_start(qdq_tuning *t, starts *s, qdq_error *err)
     return QDQ_OK;
 }
 
-/* What the rules decide, everything, and all linear operators without others: profiles of single layers do not always tell what an
- * Add costs that the engine fuses in float (4 % of MobileNetV2 on OpenVINO). */
+/* What the rules decide, everything, and all linear operators without others: profiles of single
+ * layers do not always tell what an Add costs that the engine fuses in float (4 % of MobileNetV2 on
+ * OpenVINO). */
 static qdq_status add_plain_starts(qdq_tuning *t, starts *s, qdq_error *err)
 {
     QDQ_TRY(add_file_start(t, s, err));
@@ -270,7 +278,8 @@ static qdq_status add_plain_starts(qdq_tuning *t, starts *s, qdq_error *err)
     QDQ_TRY(add_start(t, s, "everything", err));
     for (size_t i = 0; i < t->space->n_groups; i++)
         qdq_assign_set(&s->assign[s->n - 1], i, true);
-    return t->cuts ? add_linear_start(t, s, err) : QDQ_OK; /* last: a small budget is better spent on costs */
+    /* last: a small budget is better spent on costs */
+    return t->cuts ? add_linear_start(t, s, err) : QDQ_OK;
 }
 
 /* What is left of the rules' plan when layers go back to float for the goal. */
@@ -335,7 +344,7 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- what users hand in ------------------------------------------------------------------------------------------------ */
+/* --- what users hand in ----------------------------------------------------------------------- */
 
 static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
 {
@@ -352,7 +361,7 @@ static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
     return qdq_pattern_cache_merge(&t->thin, &t->known, true, err);
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 qdq_status qdq_tune_read(qdq_tuning *t, qdq_error *err)
 {

@@ -1,5 +1,5 @@
-/* tune_profile.c - where the time of a candidate goes: layers of the engine's profile, told by their names to the nodes of
- * the clean model, and to the decisions about them. */
+/* tune_profile.c - where the time of a candidate goes: layers of the engine's profile, told by
+ * their names to the nodes of the clean model, and to the decisions about them. */
 #include "tune/tune_state.h"
 
 #include <math.h>
@@ -13,13 +13,13 @@
 
 enum { PROFILE_RUNS = 8 };
 
-/* --- measuring, or remembering ----------------------------------------------------------------------------------------- */
+/* --- measuring, or remembering ---------------------------------------------------------------- */
 
 /* Names may be any bytes. */
 static bool append_layer(json_t *list, const char *name, const char *op, double us)
 {
-    return json_array_append_new(list, json_pack("{s:o, s:o, s:f}", "name", qdq_remote_text(name), "op",
-                                                 qdq_remote_text(op), "us", us)) == 0;
+    return json_array_append_new(list, json_pack("{s:o, s:o, s:f}", "name", qdq_remote_text(name),
+                                                 "op", qdq_remote_text(op), "us", us)) == 0;
 }
 
 /* A layer whose nodes the engine told, too. */
@@ -37,7 +37,8 @@ static bool append_group(json_t *list, const qdq_group *g, double us)
     json_t *last = json_array_get(list, json_array_size(list) - 1);
     return json_object_set_new(last, "nodes", nodes) == 0 &&
            json_object_set_new(last, "conversion", json_boolean(g->conversion)) == 0 &&
-           (g->tensor == NULL || json_object_set_new(last, "tensor", qdq_remote_text(g->tensor)) == 0);
+           (g->tensor == NULL ||
+            json_object_set_new(last, "tensor", qdq_remote_text(g->tensor)) == 0);
 }
 
 /* Takes j; NULL: there was no memory for it. */
@@ -88,8 +89,9 @@ static json_t *list_groups(const qdq_group *g, size_t n)
     return if_ok(list, ok);
 }
 
-/* [{"name": ..., "op": ..., "us": ...}, ...], where the engine names layers after other things with "nodes", "conversion" and "tensor":
- * kept in the store, for a run that goes on has to see the same. */
+/* [{"name": ..., "op": ..., "us": ...}, ...], where the engine names layers after other things with
+ * "nodes", "conversion" and "tensor": kept in the store, for a run that goes on has to see the
+ * same. */
 static qdq_status ask_engine(qdq_tuning *t, const char *path, json_t **out, qdq_remote_fate *fate,
                              qdq_error *err)
 {
@@ -110,7 +112,8 @@ static qdq_status ask_engine(qdq_tuning *t, const char *path, json_t **out, qdq_
 }
 
 /* What an engine did not survive says nothing, and is asked again by a run that goes on. */
-static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, json_t **out, qdq_error *err)
+static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, json_t **out,
+                          qdq_error *err)
 {
     const char *path;
     char *text;
@@ -127,8 +130,8 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     QDQ_TRY(ask_engine(t, path, out, &fate, err));
     QDQ_TRY(qdq_tune_note_refused(t, t->lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "no profile of %s (%s: %s)", path, qdq_remote_end_name(fate.end),
-                    fate.text);
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "no profile of %s (%s: %s)", path,
+                    qdq_remote_end_name(fate.end), fate.text);
         return QDQ_OK;
     }
     QDQ_TRY(qdq_json_dump(*out, &text, err));
@@ -137,8 +140,10 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     return st;
 }
 
-/* Takes a value that qdq_tune_store_value_get() or _content_get() gave. What cannot be read is measured once more. */
-static qdq_status parse_value(const qdq_tuning *t, char *text, const char *key, json_t **out, qdq_error *err)
+/* Takes a value that qdq_tune_store_value_get() or _content_get() gave. What cannot be read is
+ * measured once more. */
+static qdq_status parse_value(const qdq_tuning *t, char *text, const char *key, json_t **out,
+                              qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
 
@@ -150,7 +155,8 @@ static qdq_status parse_value(const qdq_tuning *t, char *text, const char *key, 
     if (st == QDQ_E_NOMEM)
         return qdq_nomem(err);
     if (st != QDQ_OK)
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "the store is damaged: %s: it is measured once more", why.text);
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "the store is damaged: %s: it is measured once more",
+                    why.text);
     return QDQ_OK;
 }
 
@@ -206,14 +212,14 @@ static qdq_status get_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t **out,
     return *out != NULL ? QDQ_OK : measure(t, c, key, out, err);
 }
 
-/* --- whose time it is --------------------------------------------------------------------------------------------------- */
+/* --- whose time it is ------------------------------------------------------------------------- */
 
 typedef struct layer {
     const char *op;
     double us;
     const qdq_node *node; /* whose kernel it is; NULL: nobody knows */
-    const qdq_node *
-        *told; /* all those nodes, where the engine told them: as good as one another; NULL: it did not */
+    /* all those nodes, where the engine told them: as good as one another; NULL: it did not */
+    const qdq_node **told;
     size_t n_told;
     const qdq_value *value; /* the tensor that it gives, if that is what it is called after */
     bool converts;          /* says the engine */
@@ -224,9 +230,10 @@ typedef struct reading {
     qdq_layer_index names;
     QDQ_VEC(layer) layers; /* in order of execution */
     bool *is_named;        /* by node: is a layer called after it? */
-    const qdq_node *last;  /* the node of the kernel before; NULL: there was none, or nobody knows */
-    double waiting;        /* of conversions behind it, for the kernel that comes */
-    double told;           /* of kernels whose names say nothing, and whose nodes the engine told */
+    /* the node of the kernel before; NULL: there was none, or nobody knows */
+    const qdq_node *last;
+    double waiting; /* of conversions behind it, for the kernel that comes */
+    double told;    /* of kernels whose names say nothing, and whose nodes the engine told */
     qdq_tune_times *times;
 } reading;
 
@@ -266,7 +273,8 @@ static void add_converted(reading *r, const qdq_value *v, double us)
     r->times->conversions[v->id]++;
 }
 
-/* A conversion belongs to who gives the tensor and who reads it; one without a name to the kernels around it. */
+/* A conversion belongs to who gives the tensor and who reads it; one without a name to the kernels
+ * around it. */
 static void add_conversion(reading *r, const layer *l)
 {
     if (l->value == NULL) {
@@ -311,10 +319,12 @@ static void add_up(reading *r)
     }
 }
 
-/* Is the kernel called after this operator, or does it multiply? Else one node of several is as good as another. */
+/* Is the kernel called after this operator, or does it multiply? Else one node of several is as
+ * good as another. */
 static int rank(const layer *l, const qdq_node *n)
 {
-    static const qdq_op products[] = {QDQ_OP_CONV, QDQ_OP_CONVTRANSPOSE, QDQ_OP_MATMUL, QDQ_OP_GEMM};
+    static const qdq_op products[] = {QDQ_OP_CONV, QDQ_OP_CONVTRANSPOSE, QDQ_OP_MATMUL,
+                                      QDQ_OP_GEMM};
 
     if (strncmp(l->op, n->type, strlen(n->type)) == 0)
         return 2;
@@ -336,9 +346,10 @@ static void add_told(layer *l, const qdq_node *n)
     l->node = l->told[0];
 }
 
-/* Where its own name says nothing: by the nodes that it computes, of which Q and DQ are called after their tensor. A
- * conversion of floats that a kernel gives is that of its result. */
-static qdq_status find_by_nodes(reading *r, const json_t *nodes, qdq_arena *arena, layer *l, qdq_error *err)
+/* Where its own name says nothing: by the nodes that it computes, of which Q and DQ are called
+ * after their tensor. A conversion of floats that a kernel gives is that of its result. */
+static qdq_status find_by_nodes(reading *r, const json_t *nodes, qdq_arena *arena, layer *l,
+                                qdq_error *err)
 {
     size_t i;
     const json_t *one;
@@ -363,8 +374,10 @@ static qdq_status find_by_nodes(reading *r, const json_t *nodes, qdq_arena *aren
     return QDQ_OK;
 }
 
-/* The tensor that a conversion is of says more than any name does: NULL where the engine does not tell it. */
-static qdq_status find_converted(reading *r, const json_t *tensor, qdq_arena *arena, layer *l, qdq_error *err)
+/* The tensor that a conversion is of says more than any name does: NULL where the engine does not
+ * tell it. */
+static qdq_status find_converted(reading *r, const json_t *tensor, qdq_arena *arena, layer *l,
+                                 qdq_error *err)
 {
     if (!l->converts || !json_is_string(tensor) || json_string_length(tensor) == 0)
         return QDQ_OK;
@@ -417,20 +430,21 @@ static qdq_status read_layers(reading *r, const json_t *list, qdq_arena *arena, 
     return QDQ_OK;
 }
 
-/* --- times of nodes ----------------------------------------------------------------------------------------------------- */
+/* --- times of nodes --------------------------------------------------------------------------- */
 
-qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena *arena, qdq_tune_times *out,
-                              qdq_error *err)
+qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena *arena,
+                              qdq_tune_times *out, qdq_error *err)
 {
     const size_t n = (size_t)g->next_node_id + 1, values = g->values.n + 1;
     const double enough = 0.5;
     reading r = {.graph = g, .times = out};
 
-    *out = (qdq_tune_times){.own = qdq_arena_array(arena, n, sizeof *out->own),
-                            .border = qdq_arena_array(arena, n, sizeof *out->border),
-                            .rows = qdq_arena_array(arena, n, sizeof *out->rows),
-                            .converted = qdq_arena_array(arena, values, sizeof *out->converted),
-                            .conversions = qdq_arena_array(arena, values, sizeof *out->conversions)};
+    *out =
+        (qdq_tune_times){.own = qdq_arena_array(arena, n, sizeof *out->own),
+                         .border = qdq_arena_array(arena, n, sizeof *out->border),
+                         .rows = qdq_arena_array(arena, n, sizeof *out->rows),
+                         .converted = qdq_arena_array(arena, values, sizeof *out->converted),
+                         .conversions = qdq_arena_array(arena, values, sizeof *out->conversions)};
     r.is_named = qdq_arena_array(arena, n, sizeof *r.is_named);
     if (out->own == NULL || out->border == NULL || out->rows == NULL || out->converted == NULL ||
         out->conversions == NULL || r.is_named == NULL)
@@ -453,8 +467,9 @@ static qdq_status take_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t *laye
 {
     const double much = 0.05;
     qdq_tune_times *times = qdq_arena_alloc(&t->arena, sizeof *times);
-    qdq_status st =
-        times != NULL ? qdq_tune_attribute(t->clean->graph, layers, &t->arena, times, err) : qdq_nomem(err);
+    qdq_status st = times != NULL
+                        ? qdq_tune_attribute(t->clean->graph, layers, &t->arena, times, err)
+                        : qdq_nomem(err);
 
     json_decref(layers);
     c->times = times;
@@ -498,10 +513,10 @@ qdq_status qdq_tune_profile_from(qdq_tuning *t, qdq_tune_candidate *c, const qdq
     return layers != NULL ? take_layers(t, c, layers, err) : qdq_nomem(err);
 }
 
-/* --- times of decisions -------------------------------------------------------------------------------------------------- */
+/* --- times of decisions ----------------------------------------------------------------------- */
 
-qdq_status qdq_tune_profile_bits(qdq_tuning *t, const qdq_assign *a, qdq_search_cost *cost, bool *known,
-                                 qdq_error *err)
+qdq_status qdq_tune_profile_bits(qdq_tuning *t, const qdq_assign *a, qdq_search_cost *cost,
+                                 bool *known, qdq_error *err)
 {
     const qdq_slot_group *g = t->space->group;
     qdq_tune_candidate *c;

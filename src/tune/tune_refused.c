@@ -1,5 +1,5 @@
-/* tune_refused.c - options that the engine's program turned out to refuse: found out once, and kept in tune.db, so that no
- * worker and no later run on this engine tries them again. */
+/* tune_refused.c - options that the engine's program turned out to refuse: found out once, and kept
+ * in tune.db, so that no worker and no later run on this engine tries them again. */
 #include "tune/tune_state.h"
 
 #include <string.h>
@@ -50,5 +50,6 @@ qdq_status qdq_tune_note_refused(qdq_tuning *t, const qdq_lab *lab, qdq_error *e
         return qdq_nomem(err);
     qdq_job_log(t->job, QDQ_LOG_WARNING, "%s %s refuses %s, left out from now on%s", engine->name,
                 engine->version, more, lost(engine->capabilities));
-    return qdq_tune_remember_content(t, key, json_pack("{s:o}", "options", qdq_remote_text(now)), err);
+    return qdq_tune_remember_content(t, key, json_pack("{s:o}", "options", qdq_remote_text(now)),
+                                     err);
 }

@@ -12,7 +12,7 @@
 
 enum { PAGE_BYTES = 64 << 20, TEXT = 200, MORE = 400 };
 
-/* --- what came out ---------------------------------------------------------------------------------------------------- */
+/* --- what came out ---------------------------------------------------------------------------- */
 
 /* Empty where no goal was asked of what was written. */
 static void accuracy_text(const qdq_tune_accuracy *a, char *text, size_t size)
@@ -20,8 +20,8 @@ static void accuracy_text(const qdq_tune_accuracy *a, char *text, size_t size)
     size_t n = (size_t)snprintf(text, size, "%s", a->worst);
 
     if (n > 0 && n < size && a->samples > 0) /* of an older run it is not known */
-        n +=
-            (size_t)snprintf(text + n, size - n, "; on %zu sample%s", a->samples, a->samples == 1 ? "" : "s");
+        n += (size_t)snprintf(text + n, size - n, "; on %zu sample%s", a->samples,
+                              a->samples == 1 ? "" : "s");
     if (n > 0 && n < size && !isnan(a->bound_db))
         n += (size_t)snprintf(text + n, size - n, "; lower bound %.1f dB", a->bound_db);
     if (n > 0 && n < size && !isnan(a->top1))
@@ -44,8 +44,8 @@ static void times_text(const qdq_tune_result *r, char *text, size_t size)
 static void show_figures(const qdq_tuning *t, qdq_buf *b)
 {
     const qdq_tune_result *r = t->out;
-    char speed[TEXT], interval[TEXT], final[TEXT], base[TEXT], builds[TEXT], timings[TEXT], sqnr[TEXT],
-        slice[MORE];
+    char speed[TEXT], interval[TEXT], final[TEXT], base[TEXT], builds[TEXT], timings[TEXT],
+        sqnr[TEXT], slice[MORE];
     size_t n = 0;
     qdq_page_figure f[4];
 
@@ -57,16 +57,17 @@ static void show_figures(const qdq_tuning *t, qdq_buf *b)
     times_text(r, base, sizeof base);
     f[n++] = (qdq_page_figure){final, "ms", "of one run", base, QDQ_TONE_PLAIN};
     snprintf(builds, sizeof builds, "%u", r->builds);
-    snprintf(timings, sizeof timings, "%u pairs of timed legs in %.0f s; profiles ruled out %u candidates",
-             r->timings, r->seconds, r->ruled_out);
+    snprintf(timings, sizeof timings,
+             "%u pairs of timed legs in %.0f s; profiles ruled out %u candidates", r->timings,
+             r->seconds, r->ruled_out);
     f[n++] = (qdq_page_figure){builds, NULL, "sessions built", timings, QDQ_TONE_PLAIN};
     if (!isnan(r->sqnr_db)) {
         snprintf(sqnr, sizeof sqnr, "%.1f", r->sqnr_db);
         accuracy_text(&r->written, slice, sizeof slice);
-        f[n++] =
-            (qdq_page_figure){sqnr, "dB", "SQNR of the worst slice",
-                              r->placement_only ? "placement only: the scales come from random input" : slice,
-                              r->placement_only ? QDQ_TONE_BAD : QDQ_TONE_PLAIN};
+        f[n++] = (qdq_page_figure){
+            sqnr, "dB", "SQNR of the worst slice",
+            r->placement_only ? "placement only: the scales come from random input" : slice,
+            r->placement_only ? QDQ_TONE_BAD : QDQ_TONE_PLAIN};
     }
     qdq_page_figures(b, f, n);
 }
@@ -87,12 +88,15 @@ static void dims_text(const qdq_tune_result *r, char *text, size_t size)
 }
 
 static const char *const verdict_text[] = {
-    "The search found the fastest of the three: the model that was given, the plan of the target's rules, "
+    "The search found the fastest of the three: the model that was given, the plan of the target's "
+    "rules, "
     "and its own.",
-    "Nothing that the search found was faster than the plan of the target's rules, which is what was "
+    "Nothing that the search found was faster than the plan of the target's rules, which is what "
+    "was "
     "written.",
     "No Q/DQ made this model faster on this engine: the model that was given was written again.",
-    "Nothing was faster than a model with Q/DQ that was given beside it, which was written as it is."};
+    "Nothing was faster than a model with Q/DQ that was given beside it, which was written as it "
+    "is."};
 
 static void show_latency(const qdq_tuning *t, qdq_buf *b)
 {
@@ -106,12 +110,13 @@ static void show_latency(const qdq_tuning *t, qdq_buf *b)
         snprintf(why, sizeof why, " The reason: %s.", r->why);
     if (r->crashed > 0)
         snprintf(why + strlen(why), sizeof why - strlen(why),
-                 " The engine crashed, hung or ran out of memory in %u of %u candidates.", r->crashed,
-                 r->tried);
+                 " The engine crashed, hung or ran out of memory in %u of %u candidates.",
+                 r->crashed, r->tried);
     if (isfinite(r->mde))
-        snprintf(mde, sizeof mde, " A gain below %.2f %% could not have been seen in so many pairs.",
-                 r->mde * 100);
-    bars[n++] = (qdq_page_bar){"given", r->baseline_ms, r->baseline_ms, r->baseline_ms, QDQ_TONE_PLAIN};
+        snprintf(mde, sizeof mde,
+                 " A gain below %.2f %% could not have been seen in so many pairs.", r->mde * 100);
+    bars[n++] =
+        (qdq_page_bar){"given", r->baseline_ms, r->baseline_ms, r->baseline_ms, QDQ_TONE_PLAIN};
     if (isfinite(r->rules_ms))
         bars[n++] = (qdq_page_bar){"rules", r->rules_ms, r->rules_ms, r->rules_ms, QDQ_TONE_PLAIN};
     bars[n++] = (qdq_page_bar){"written", r->final_ms, r->baseline_ms / r->ci_high,
@@ -142,7 +147,8 @@ static void unsaid_text(const qdq_tune_unsaid *u, char *text, size_t size)
     text[0] = '\0';
     for (size_t i = 0; i < QDQ_COUNT(kind); i++)
         if (kind[i].n > 0 && n < size)
-            n += (size_t)snprintf(text + n, size - n, "%s%u %s", n > 0 ? ", " : "", kind[i].n, kind[i].what);
+            n += (size_t)snprintf(text + n, size - n, "%s%u %s", n > 0 ? ", " : "", kind[i].n,
+                                  kind[i].what);
 }
 
 static void show_baselines(const qdq_tuning *t, qdq_buf *b)
@@ -154,9 +160,12 @@ static void show_baselines(const qdq_tuning *t, qdq_buf *b)
         {.head = "Speed-up", .is_number = true},
         {.head = "from", .is_number = true, .hint = "95 % interval"},
         {.head = "to", .is_number = true},
-        {.head = "SQNR, dB", .is_number = true, .hint = "of the worst output, on all samples that judge"},
+        {.head = "SQNR, dB",
+         .is_number = true,
+         .hint = "of the worst output, on all samples that judge"},
         {.head = "Accuracy", .is_number = true, .hint = "on labels"},
-        {.head = "Not in our space", .hint = "of its placement, what this target's placements cannot say"},
+        {.head = "Not in our space",
+         .hint = "of its placement, what this target's placements cannot say"},
         {.head = "Why"}};
     static const qdq_page_table table = {
         .id = "baselines", .column = columns, .n_columns = QDQ_COUNT(columns)};
@@ -198,8 +207,9 @@ static void show_computed(const qdq_tuning *t, qdq_buf *b)
         return;
     qdq_verify_text(&r->computed, r->engine, NULL, text, sizeof text);
     if (r->n_wrong > 0)
-        snprintf(refused, sizeof refused, ". Refused for that: %u placement%s, the first because %s",
-                 r->n_wrong, r->n_wrong == 1 ? "" : "s", r->wrong);
+        snprintf(refused, sizeof refused,
+                 ". Refused for that: %u placement%s, the first because %s", r->n_wrong,
+                 r->n_wrong == 1 ? "" : "s", r->wrong);
     snprintf(text + strlen(text), sizeof text - strlen(text), "%s.", refused);
     qdq_page_section(b, "engine", "Does the engine compute what the model says?", text);
 }
@@ -237,7 +247,8 @@ static void show_typed(const qdq_tuning *t, qdq_buf *b)
                                               {.head = "Instead of"},
                                               {.head = "Trial", .is_number = true},
                                               {.head = "Gain of the trial, %", .is_number = true}};
-    static const qdq_page_table table = {.id = "types", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {
+        .id = "types", .column = columns, .n_columns = QDQ_COUNT(columns)};
 
     if (t->out->n_typed == 0)
         return;
@@ -257,7 +268,7 @@ static void show_typed(const qdq_tuning *t, qdq_buf *b)
     qdq_page_table_end(b);
 }
 
-/* --- how the search went ---------------------------------------------------------------------------------------------- */
+/* --- how the search went ---------------------------------------------------------------------- */
 
 static void show_progress(const qdq_tuning *t, qdq_buf *b)
 {
@@ -271,8 +282,8 @@ static void show_progress(const qdq_tuning *t, qdq_buf *b)
         kept[i] = t->steps.at[i].kept;
     }
     if (!b->failed)
-        qdq_page_steps(b, "Time of the best so far, trial by trial; a dot where one was kept", ms, kept,
-                       t->steps.n, "ms");
+        qdq_page_steps(b, "Time of the best so far, trial by trial; a dot where one was kept", ms,
+                       kept, t->steps.n, "ms");
     free(ms);
     free(kept);
 }
@@ -289,7 +300,8 @@ static void show_verdict(qdq_buf *b, const qdq_page_table *table, const qdq_tune
     if (s->failed == NULL)
         snprintf(text, sizeof text, "%s", qdq_verdict_name(s->result.verdict));
     else
-        snprintf(text, sizeof text, "%s (fault of the %s)", s->failed, qdq_tune_fault_name(s->failed));
+        snprintf(text, sizeof text, "%s (fault of the %s)", s->failed,
+                 qdq_tune_fault_name(s->failed));
     qdq_page_cell(b, table, 6, text);
 }
 
@@ -303,12 +315,13 @@ static void show_trials(const qdq_tuning *t, qdq_buf *b)
         {.head = "to", .is_number = true},
         {.head = "Pairs", .is_number = true},
         {.head = "Verdict"}};
-    static const qdq_page_table table = {.id = "trials", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {
+        .id = "trials", .column = columns, .n_columns = QDQ_COUNT(columns)};
 
-    qdq_page_section(
-        b, "search", "How the search went",
-        "Each candidate ran in pairs with the best so far, until it was clear which is faster or that "
-        "nobody could tell.");
+    qdq_page_section(b, "search", "How the search went",
+                     "Each candidate ran in pairs with the best so far, until it was clear which "
+                     "is faster or that "
+                     "nobody could tell.");
     show_progress(t, b);
     qdq_page_table_begin(b, &table);
     for (size_t i = 0; i < t->steps.n; i++) {
@@ -327,7 +340,7 @@ static void show_trials(const qdq_tuning *t, qdq_buf *b)
     qdq_page_table_end(b);
 }
 
-/* --- what won where --------------------------------------------------------------------------------------------------- */
+/* --- what won where --------------------------------------------------------------------------- */
 
 /* What the kernels of a pattern take in a model that takes so long; NAN: no profile says it. */
 static double kernels_ms(const qdq_pattern *p, const qdq_tune_times *times, double model_ns)
@@ -348,7 +361,9 @@ static void show_patterns(const qdq_tuning *t, const qdq_tune_candidate *best, q
         {.head = "Pattern", .is_code = true},
         {.head = "Instances", .is_number = true},
         {.head = "Quantized", .hint = "decisions that are on, of all"},
-        {.head = "Given, ms", .is_number = true, .hint = "its kernels in the given model, by a profile"},
+        {.head = "Given, ms",
+         .is_number = true,
+         .hint = "its kernels in the given model, by a profile"},
         {.head = "Found, ms", .is_number = true, .hint = "its kernels in the best that was found"},
         {.head = "Tried", .is_number = true},
         {.head = "Gain", .is_number = true, .hint = "of the given model's time"},
@@ -357,11 +372,12 @@ static void show_patterns(const qdq_tuning *t, const qdq_tune_candidate *best, q
         .id = "patterns", .column = columns, .n_columns = QDQ_COUNT(columns)};
     char text[TEXT];
 
-    qdq_page_section(
-        b, "patterns", "What won where",
-        "Regions of one pattern are decided alike. Times are those of its kernels, without conversions "
-        "around "
-        "them; gains are those of trials of this pattern alone, after whole placements were tried.");
+    qdq_page_section(b, "patterns", "What won where",
+                     "Regions of one pattern are decided alike. Times are those of its kernels, "
+                     "without conversions "
+                     "around "
+                     "them; gains are those of trials of this pattern alone, after whole "
+                     "placements were tried.");
     qdq_page_table_begin(b, &table);
     for (size_t u = 0; u < t->problem.n_units; u++) {
         const qdq_search_unit *unit = &t->problem.unit[u];
@@ -388,8 +404,8 @@ static void show_patterns(const qdq_tuning *t, const qdq_tune_candidate *best, q
 }
 
 /* Decisions of a kind in all of its groups, and those of them that are on. */
-static void count_decisions(const qdq_choices *c, const qdq_pattern *p, const qdq_assign *a, size_t *all,
-                            size_t *on)
+static void count_decisions(const qdq_choices *c, const qdq_pattern *p, const qdq_assign *a,
+                            size_t *all, size_t *on)
 {
     *all = *on = 0;
     for (size_t i = 0; i < c->n; i++)
@@ -403,20 +419,26 @@ static void count_decisions(const qdq_choices *c, const qdq_pattern *p, const qd
 static void show_groups(const qdq_tuning *t, const qdq_tune_candidate *best, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {
-        {.head = "Kind of group", .is_code = true, .hint = "operators, and the first digits of its key"},
+        {.head = "Kind of group",
+         .is_code = true,
+         .hint = "operators, and the first digits of its key"},
         {.head = "Groups", .is_number = true},
         {.head = "Quantized", .hint = "decisions that are on, of all, in all groups of the kind"},
-        {.head = "Given, ms", .is_number = true, .hint = "its kernels in the given model, by a profile"},
+        {.head = "Given, ms",
+         .is_number = true,
+         .hint = "its kernels in the given model, by a profile"},
         {.head = "Found, ms", .is_number = true, .hint = "its kernels in the best that was found"}};
-    static const qdq_page_table table = {.id = "groups", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {
+        .id = "groups", .column = columns, .n_columns = QDQ_COUNT(columns)};
     char text[TEXT];
     size_t all, on;
 
-    qdq_page_section(
-        b, "groups", "What won where",
-        "A group is what the engine computes in one layer, with and without Q/DQ; groups of one kind are the "
-        "same computation. Times are those of kernels, without conversions around them. Kinds in which "
-        "nothing can run in 8 bits are left out.");
+    qdq_page_section(b, "groups", "What won where",
+                     "A group is what the engine computes in one layer, with and without Q/DQ; "
+                     "groups of one kind are the "
+                     "same computation. Times are those of kernels, without conversions around "
+                     "them. Kinds in which "
+                     "nothing can run in 8 bits are left out.");
     qdq_page_table_begin(b, &table);
     for (size_t u = 0; u < t->patterns->n; u++) {
         const qdq_pattern *p = &t->patterns->pattern[u];
@@ -435,7 +457,7 @@ static void show_groups(const qdq_tuning *t, const qdq_tune_candidate *best, qdq
     qdq_page_table_end(b);
 }
 
-/* --- the front ---------------------------------------------------------------------------------------------------------- */
+/* --- the front -------------------------------------------------------------------------------- */
 
 static void draw_front(const qdq_tuning *t, qdq_buf *b)
 {
@@ -454,8 +476,9 @@ static void draw_front(const qdq_tuning *t, qdq_buf *b)
     dot[n++] = (qdq_page_dot){"rules", t->rules_db, r->rules_ms, NAN, NAN, QDQ_TONE_PLAIN};
     dot[n++] = (qdq_page_dot){"written", t->final_db, r->final_ms, NAN, NAN, QDQ_TONE_PLAIN};
     qdq_page_scatter_plot(
-        b, &(qdq_page_scatter){.title = "Time of one run over SQNR of the worst output: further down is "
-                                        "faster, further right is nearer to the given model",
+        b, &(qdq_page_scatter){.title =
+                                   "Time of one run over SQNR of the worst output: further down is "
+                                   "faster, further right is nearer to the given model",
                                .x_unit = "SQNR, dB",
                                .y_unit = "ms",
                                .dot = dot,
@@ -471,18 +494,24 @@ static void show_front(const qdq_tuning *t, qdq_buf *b)
         {.head = "ms", .is_number = true, .hint = "measured in pairs with the given model"},
         {.head = "from", .is_number = true, .hint = "95 % interval"},
         {.head = "to", .is_number = true},
-        {.head = "Predicted, ms", .is_number = true, .hint = "by the costs that the search ended with"},
-        {.head = "SQNR, dB", .is_number = true, .hint = "of the worst output, on all samples that judge"},
+        {.head = "Predicted, ms",
+         .is_number = true,
+         .hint = "by the costs that the search ended with"},
+        {.head = "SQNR, dB",
+         .is_number = true,
+         .hint = "of the worst output, on all samples that judge"},
         {.head = "Accuracy", .is_number = true, .hint = "on labels"},
         {.head = "Nodes", .is_number = true, .hint = "in 8 bits"},
         {.head = "Note"}};
-    static const qdq_page_table table = {.id = "pareto", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {
+        .id = "pareto", .column = columns, .n_columns = QDQ_COUNT(columns)};
 
     if (t->out->n_pareto == 0)
         return;
     qdq_page_section(
         b, "front", "Latency against accuracy",
-        "Placements of which none is better than another in both, by the costs of the search and by what "
+        "Placements of which none is better than another in both, by the costs of the search and "
+        "by what "
         "each decision does to the outputs; then measured and judged. A goal does not bound them.");
     draw_front(t, b);
     qdq_page_table_begin(b, &table);
@@ -514,12 +543,13 @@ static qdq_status write_page(qdq_tuning *t, const qdq_picture *picture, qdq_erro
         return qdq_nomem(err);
     QDQ_TRY(qdq_tune_candidate_of(t, &t->found.best, &best, err));
     const bool by_region = t->opts->mode == QDQ_TUNE_REGION;
-    snprintf(subtitle, sizeof subtitle,
-             by_region ? "Target %s, engine %s, %zu regions of %zu patterns.%s"
-                       : "Target %s, engine %s, %zu fusion groups of %zu kinds.%s",
-             t->target->name, t->out->engine, by_region ? t->out->regions : t->out->groups,
-             by_region ? t->out->patterns : t->out->keys,
-             qdq_page_shapes_text(t->opts->set_shapes, t->opts->n_set_shapes, shapes, sizeof shapes));
+    snprintf(
+        subtitle, sizeof subtitle,
+        by_region ? "Target %s, engine %s, %zu regions of %zu patterns.%s"
+                  : "Target %s, engine %s, %zu fusion groups of %zu kinds.%s",
+        t->target->name, t->out->engine, by_region ? t->out->regions : t->out->groups,
+        by_region ? t->out->patterns : t->out->keys,
+        qdq_page_shapes_text(t->opts->set_shapes, t->opts->n_set_shapes, shapes, sizeof shapes));
     qdq_page_begin(&b, "Tuned placement", "qdq autotune", subtitle);
     show_figures(t, &b);
     show_latency(t, &b);

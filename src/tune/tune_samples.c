@@ -1,4 +1,5 @@
-/* tune_samples.c - the samples that candidates are timed and compared on, for the process that runs the engine. */
+/* tune_samples.c - the samples that candidates are timed and compared on, for the process that runs
+ * the engine. */
 #include "tune/accuracy/accuracy.h"
 
 #include <stdlib.h>
@@ -63,7 +64,8 @@ static qdq_data *judging_data(const qdq_tuning *t, size_t *first, size_t *count)
     const size_t all = data != NULL ? qdq_data_count(data) : 0;
 
     *first = goal != NULL && goal->first < all ? goal->first : 0;
-    *count = goal != NULL && goal->count > 0 && goal->count < all - *first ? goal->count : all - *first;
+    *count =
+        goal != NULL && goal->count > 0 && goal->count < all - *first ? goal->count : all - *first;
     return data;
 }
 
@@ -97,7 +99,8 @@ qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err)
         st = qdq_npz_write(file, s.array, s.n, err);
     stacked_free(&s);
     if (st == QDQ_E_UNSUPPORTED) {
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "measured on random input: %s", err != NULL ? err->text : "");
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "measured on random input: %s",
+                    err != NULL ? err->text : "");
         return QDQ_OK;
     }
     if (st == QDQ_OK)
@@ -105,7 +108,8 @@ qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err)
     return st;
 }
 
-qdq_status qdq_tune_sample_shapes(qdq_tuning *t, const qdq_input_shape **out, size_t *n_out, qdq_error *err)
+qdq_status qdq_tune_sample_shapes(qdq_tuning *t, const qdq_input_shape **out, size_t *n_out,
+                                  qdq_error *err)
 {
     qdq_compare_opts judging;
     const qdq_named_array *in;
@@ -118,7 +122,8 @@ qdq_status qdq_tune_sample_shapes(qdq_tuning *t, const qdq_input_shape **out, si
     if (s == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++) {
-        s[i] = (qdq_input_shape){.name = qdq_arena_strdup(&t->arena, in[i].name), .rank = in[i].array.rank};
+        s[i] = (qdq_input_shape){.name = qdq_arena_strdup(&t->arena, in[i].name),
+                                 .rank = in[i].array.rank};
         if (s[i].name == NULL)
             return qdq_nomem(err);
         memcpy(s[i].dim, in[i].array.dim, sizeof s[i].dim);

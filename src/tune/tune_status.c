@@ -1,5 +1,5 @@
-/* tune_status.c - what a folder says of its newest run: the report of one that has ended, and the last event of one that
- * has not, be it under way in another process or cut off. */
+/* tune_status.c - what a folder says of its newest run: the report of one that has ended, and the
+ * last event of one that has not, be it under way in another process or cut off. */
 #include "qdq/tune.h"
 
 #include <errno.h>
@@ -22,7 +22,8 @@ typedef struct progress {
     char phase[40];
 } progress;
 
-static qdq_status note_event(void *ctx, double time, const char *kind, const char *text, qdq_error *err)
+static qdq_status note_event(void *ctx, double time, const char *kind, const char *text,
+                             qdq_error *err)
 {
     progress *p = ctx;
     json_t *j;
@@ -41,13 +42,14 @@ static qdq_status note_event(void *ctx, double time, const char *kind, const cha
     return QDQ_OK;
 }
 
-/* Where there is no note, as in a folder that was copied without it: a number of a process may be another's by now. */
+/* Where there is no note, as in a folder that was copied without it: a number of a process may be
+ * another's by now. */
 static bool is_alive(int64_t pid)
 {
     return kill((pid_t)pid, 0) == 0 || errno == EPERM;
 }
 
-/* --- a run that has not ended ----------------------------------------------------------------------------------------- */
+/* --- a run that has not ended ----------------------------------------------------------------- */
 
 static qdq_status describe_unfinished(const qdq_tune_note *note, int64_t process, bool running,
                                       const progress *p, json_t **out, qdq_error *err)
@@ -65,11 +67,12 @@ static qdq_status describe_unfinished(const qdq_tune_note *note, int64_t process
     json_object_set_new(j, "trials", json_integer(p->trials));
     json_object_set_new(j, "kept", json_integer(p->kept));
     json_object_set_new(j, "saved", json_real(p->saved));
-    return json_object_set_new(j, "seconds", json_real(fmax(p->last - p->first, 0))) == 0 ? QDQ_OK
-                                                                                          : qdq_nomem(err);
+    return json_object_set_new(j, "seconds", json_real(fmax(p->last - p->first, 0))) == 0
+               ? QDQ_OK
+               : qdq_nomem(err);
 }
 
-/* --- a run in the store ----------------------------------------------------------------------------------------------- */
+/* --- a run in the store ----------------------------------------------------------------------- */
 
 static qdq_status describe_run(qdq_tune_store *s, const qdq_tune_note *note,
                                const qdq_tune_store_found_run *run, json_t **out, qdq_error *err)
@@ -80,14 +83,16 @@ static qdq_status describe_run(qdq_tune_store *s, const qdq_tune_note *note,
         QDQ_TRY(qdq_json_parse(run->report, strlen(run->report), "report in the store", out, err));
         if (!json_is_object(*out))
             return qdq_fail(err, QDQ_E_FORMAT, "report in the store: expected an object");
-        return json_object_set_new(*out, "state", json_string("finished")) == 0 ? QDQ_OK : qdq_nomem(err);
+        return json_object_set_new(*out, "state", json_string("finished")) == 0 ? QDQ_OK
+                                                                                : qdq_nomem(err);
     }
     QDQ_TRY(qdq_tune_store_events(s, run->id, note_event, &p, err));
-    return describe_unfinished(note, run->pid, note->found ? note->running : is_alive(run->pid), &p, out,
-                               err);
+    return describe_unfinished(note, run->pid, note->found ? note->running : is_alive(run->pid), &p,
+                               out, err);
 }
 
-static qdq_status describe_store(const char *path, const qdq_tune_note *note, json_t **out, qdq_error *err)
+static qdq_status describe_store(const char *path, const qdq_tune_note *note, json_t **out,
+                                 qdq_error *err)
 {
     qdq_tune_store_found_run run = {0};
     qdq_tune_store *s;
@@ -105,7 +110,7 @@ static qdq_status describe_store(const char *path, const qdq_tune_note *note, js
     return st;
 }
 
-/* --- a folder --------------------------------------------------------------------------------------------------------- */
+/* --- a folder --------------------------------------------------------------------------------- */
 
 static qdq_status describe(const char *dir, const qdq_tune_note *note, json_t **out, qdq_error *err)
 {
@@ -115,7 +120,8 @@ static qdq_status describe(const char *dir, const qdq_tune_note *note, json_t **
 
     if (note->found && note->run == 0)
         return describe_unfinished(note, note->process, note->running, &none, out, err);
-    const char *path = note->store != NULL ? note->store : qdq_arena_printf(&arena, "%s/tune.db", dir);
+    const char *path =
+        note->store != NULL ? note->store : qdq_arena_printf(&arena, "%s/tune.db", dir);
     if (path == NULL)
         st = qdq_nomem(err);
     else if (access(path, R_OK) != 0)

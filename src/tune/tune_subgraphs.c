@@ -1,5 +1,5 @@
-/* tune_subgraphs.c - every fusion group as a model of its own, for whoever keeps models: DIR/subgraphs/group_N.onnx, as
- * `extract --group N` writes it. */
+/* tune_subgraphs.c - every fusion group as a model of its own, for whoever keeps models:
+ * DIR/subgraphs/group_N.onnx, as `extract --group N` writes it. */
 #include "tune/tune_state.h"
 
 #include <errno.h>
@@ -19,11 +19,12 @@ qdq_status qdq_tune_open_range(qdq_tuning *t, qdq_shape_range **out, qdq_error *
     return qdq_shape_range_open(t->clean, &shapes, out, err);
 }
 
-static qdq_status write_group(qdq_tuning *t, const qdq_shape_range *range, uint32_t group, size_t *skipped,
-                              qdq_error *err)
+static qdq_status write_group(qdq_tuning *t, const qdq_shape_range *range, uint32_t group,
+                              size_t *skipped, qdq_error *err)
 {
     const qdq_group_model_opts opts = {.range = range};
-    const char *path = qdq_arena_printf(&t->arena, "%s/subgraphs/group_%u.onnx", t->dir, (unsigned)group);
+    const char *path =
+        qdq_arena_printf(&t->arena, "%s/subgraphs/group_%u.onnx", t->dir, (unsigned)group);
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
     qdq_group_model *g;
 
@@ -36,7 +37,8 @@ static qdq_status write_group(qdq_tuning *t, const qdq_shape_range *range, uint3
         st = qdq_model_save(g->model, path, &so, err);
     else {
         (*skipped)++;
-        qdq_job_log(t->job, QDQ_LOG_INFO, "group %u is no model of its own: %s", (unsigned)group, g->why);
+        qdq_job_log(t->job, QDQ_LOG_INFO, "group %u is no model of its own: %s", (unsigned)group,
+                    g->why);
     }
     qdq_group_model_free(g);
     return st;
@@ -51,8 +53,9 @@ static qdq_status write_groups(qdq_tuning *t, const qdq_shape_range *range, qdq_
         QDQ_TRY(write_group(t, range, i, &skipped, err));
     }
     if (skipped > 0)
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "%s/subgraphs: %zu of %u groups are no models of their own",
-                    t->dir, skipped, (unsigned)t->fusions->n);
+        qdq_job_log(t->job, QDQ_LOG_WARNING,
+                    "%s/subgraphs: %zu of %u groups are no models of their own", t->dir, skipped,
+                    (unsigned)t->fusions->n);
     return QDQ_OK;
 }
 

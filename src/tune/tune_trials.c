@@ -1,6 +1,7 @@
-/* tune_trials.c - one trial: two candidates, their models, samples from the store as far as it has them, and new ones
- * behind them. Every time that a decision depends on goes through here (profiles: through tune_profile.c), which is why
- * a run that was cut off can be run again: it asks the same questions, and most of the answers are on disk. */
+/* tune_trials.c - one trial: two candidates, their models, samples from the store as far as it has
+ * them, and new ones behind them. Every time that a decision depends on goes through here
+ * (profiles: through tune_profile.c), which is why a run that was cut off can be run again: it asks
+ * the same questions, and most of the answers are on disk. */
 #include "tune/tune_state.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 #include "tune/accuracy/accuracy.h"
 #include "tune/greedy/greedy.h"
 
-/* --- models ----------------------------------------------------------------------------------------------------------- */
+/* --- models ----------------------------------------------------------------------------------- */
 
 static void give_up(qdq_tune_candidate *c, const char *what, const char *why)
 {
@@ -43,7 +44,8 @@ void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried)
     }
 }
 
-static qdq_status write_model(qdq_tuning *t, qdq_tune_candidate *c, const char *file, qdq_error *err)
+static qdq_status write_model(qdq_tuning *t, qdq_tune_candidate *c, const char *file,
+                              qdq_error *err)
 {
     qdq_plan *p = NULL;
     qdq_status st = QDQ_OK;
@@ -71,8 +73,9 @@ static bool has_own_reference(const qdq_tuning *t)
     return t->converted && !t->nothing->rest.direct_io;
 }
 
-/* What outputs are compared with: the model as it was given, or its clean copy, which is the baseline. Where inputs have
- * another type than in the given model, no sample is the same for both. */
+/* What outputs are compared with: the model as it was given, or its clean copy, which is the
+ * baseline. Where inputs have another type than in the given model, no sample is the same for
+ * both. */
 static qdq_status build_reference(qdq_tuning *t, const qdq_tune_candidate **out, qdq_error *err)
 {
     qdq_tune_candidate *c = t->base;
@@ -106,7 +109,8 @@ static qdq_status check_precision(const qdq_tune_candidate *base, double least, 
                : QDQ_OK;
 }
 
-/* Are its outputs those of the float model, as far as the user wants? Asked once for each model that is built. */
+/* Are its outputs those of the float model, as far as the user wants? Asked once for each model
+ * that is built. */
 static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
 {
     const double least = t->opts->goal != NULL && !t->in_front ? t->opts->goal->min_sqnr : 0;
@@ -124,7 +128,8 @@ static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error 
     QDQ_TRY(build_reference(t, &reference, err));
     QDQ_TRY(qdq_lab_compare(t->lab, reference->handle, c->handle, &a, &fate, err));
     c->sqnr_db = a.sqnr_db;
-    sqnr_db = c->judged ? c->heard.sqnr_db : a.sqnr_db; /* of all samples that judge, where it was asked */
+    /* of all samples that judge, where it was asked */
+    sqnr_db = c->judged ? c->heard.sqnr_db : a.sqnr_db;
     if (fate.end != QDQ_REMOTE_FINE)
         give_up_by_fate(c, &fate);
     else if (!a.finite)
@@ -142,7 +147,8 @@ static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error 
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_model_file(qdq_tuning *t, qdq_tune_candidate *c, const char **path, qdq_error *err)
+qdq_status qdq_tune_model_file(qdq_tuning *t, qdq_tune_candidate *c, const char **path,
+                               qdq_error *err)
 {
     const char *file = qdq_arena_printf(&t->arena, "%s.onnx", c->name);
 
@@ -161,9 +167,9 @@ qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path
         return QDQ_OK;
     if (path == NULL)
         QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
-    QDQ_TRY(c->shapes != NULL
-                ? qdq_lab_build_shaped(t->lab, path, c->shapes->at, c->shapes->n, &c->handle, &fate, err)
-                : qdq_lab_build(t->lab, path, &c->handle, &fate, err));
+    QDQ_TRY(c->shapes != NULL ? qdq_lab_build_shaped(t->lab, path, c->shapes->at, c->shapes->n,
+                                                     &c->handle, &fate, err)
+                              : qdq_lab_build(t->lab, path, &c->handle, &fate, err));
     QDQ_TRY(qdq_tune_note_refused(t, t->lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         c->handle = -1;
@@ -179,7 +185,8 @@ void qdq_tune_drop(qdq_tuning *t, qdq_tune_candidate *c)
     if (c == t->base || c == t->raw)
         return;
     c->counted =
-        false; /* the next time is another build, also in a run that goes on and has it all on disk */
+        /* the next time is another build, also in a run that goes on and has it all on disk */
+        false;
     if (c->handle < 0)
         return;
     qdq_lab_drop(t->lab, c->handle);
@@ -193,14 +200,15 @@ void qdq_tune_drop_idle(qdq_tuning *t)
     t->idle = NULL;
 }
 
-/* --- time ------------------------------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 double qdq_tune_left_s(const qdq_tuning *t)
 {
     return t->opts->time_s > 0 ? t->budget_from + t->opts->time_s - qdq_clock_seconds() : INFINITY;
 }
 
-/* How long it takes to judge a placement. Before the first one was judged: both models on all samples that judge. */
+/* How long it takes to judge a placement. Before the first one was judged: both models on all
+ * samples that judge. */
 static double judge_s(const qdq_tuning *t)
 {
     const qdq_goal_opts *goal = t->opts->goal;
@@ -216,23 +224,28 @@ enum { RESERVED_PAIRS = 12 };
 
 double qdq_tune_after_pairs_s(const qdq_tuning *t)
 {
-    const double runs = 20, verify = t->verify_s > 0 ? t->verify_s : runs * t->problem.base_ns * 1e-9;
-    const double other =
-        qdq_model_is_open(t->m) ? 2 * qdq_lab_build_s(t->lab) + RESERVED_PAIRS * qdq_lab_pair_s(t->lab) : 0;
+    const double runs = 20,
+                 verify = t->verify_s > 0 ? t->verify_s : runs * t->problem.base_ns * 1e-9;
+    const double other = qdq_model_is_open(t->m)
+                             ? 2 * qdq_lab_build_s(t->lab) + RESERVED_PAIRS * qdq_lab_pair_s(t->lab)
+                             : 0;
 
     return judge_s(t) + verify + other;
 }
 
-/* The guard builds three models and times them in pairs; one of them is judged, verified, timed with other dims, and written. */
+/* The guard builds three models and times them in pairs; one of them is judged, verified, timed
+ * with other dims, and written. */
 static double reserve_s(const qdq_tuning *t)
 {
     const double build = t->lab != NULL ? qdq_lab_build_s(t->lab) : 0, most = 0.5;
 
     if (build <= 0)
         return 0;
-    const double n = (double)t->n_baselines; /* each is built and timed, too, and the best once more */
+    /* each is built and timed, too, and the best once more */
+    const double n = (double)t->n_baselines;
     const double raw = t->opts->mode == QDQ_TUNE_SUBGRAPH;
-    return fmin((3 + n) * build + (2 + n + (n > 0) + raw) * RESERVED_PAIRS * qdq_lab_pair_s(t->lab) +
+    return fmin((3 + n) * build +
+                    (2 + n + (n > 0) + raw) * RESERVED_PAIRS * qdq_lab_pair_s(t->lab) +
                     qdq_tune_after_pairs_s(t) + 1,
                 most * t->opts->time_s);
 }
@@ -267,7 +280,7 @@ qdq_status qdq_tune_end_timed(qdq_tuning *t, qdq_status st, bool *cut)
     return *cut ? QDQ_OK : st;
 }
 
-/* --- samples ---------------------------------------------------------------------------------------------------------- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 typedef struct taking {
     qdq_tuning *t;
@@ -292,8 +305,8 @@ bool qdq_tune_was_cut(const qdq_tuning *t, qdq_tune_candidate *c)
 {
     const char *hung = qdq_remote_end_name(QDQ_REMOTE_HUNG);
 
-    if (!c->failed || strncmp(c->why, hung, strlen(hung)) != 0 || (!t->guarded && !qdq_tune_time_is_up(t)) ||
-        (t->guarded && qdq_tune_left_s(t) > 0))
+    if (!c->failed || strncmp(c->why, hung, strlen(hung)) != 0 ||
+        (!t->guarded && !qdq_tune_time_is_up(t)) || (t->guarded && qdq_tune_left_s(t) > 0))
         return false;
     c->failed = c->died = false;
     return true;
@@ -312,8 +325,8 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
         return qdq_fail(err, QDQ_E_GOAL, "the budget of time is used up");
     if (k->a->failed || k->b->failed)
         return fail_trial(k, k->a->failed ? k->a->why : k->b->why, err);
-    QDQ_TRY(qdq_lab_pair(k->t->lab, k->a->handle, k->b->handle, pair % 2 == 1, number_of(k, pair), a_ns, b_ns,
-                         &fate, err));
+    QDQ_TRY(qdq_lab_pair(k->t->lab, k->a->handle, k->b->handle, pair % 2 == 1, number_of(k, pair),
+                         a_ns, b_ns, &fate, err));
     QDQ_TRY(qdq_tune_note_refused(k->t, k->t->lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         give_up_by_fate(k->b, &fate);
@@ -350,19 +363,21 @@ static qdq_status begin(qdq_tuning *t, taking *k, unsigned nth, qdq_error *err)
 }
 
 /* Of the store's answer, or of the test's: a trial that failed is no error of the run. */
-static qdq_status conclude(taking *k, qdq_status st, const qdq_test_result *r, bool *failed, qdq_error *err)
+static qdq_status conclude(taking *k, qdq_status st, const qdq_test_result *r, bool *failed,
+                           qdq_error *err)
 {
     if (k->failed && st == QDQ_E_GOAL) {
         *failed = true;
         return QDQ_OK;
     }
     QDQ_TRY(st);
-    return qdq_tune_store_trial_verdict(k->t->store, &k->trial, qdq_verdict_name(r->verdict), r->gain,
-                                        r->ci_low, r->ci_high, err);
+    return qdq_tune_store_trial_verdict(k->t->store, &k->trial, qdq_verdict_name(r->verdict),
+                                        r->gain, r->ci_low, r->ci_high, err);
 }
 
-qdq_status qdq_tune_compare(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, unsigned nth,
-                            const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err)
+qdq_status qdq_tune_compare(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
+                            unsigned nth, const qdq_test_opts *test, qdq_test_result *out,
+                            bool *failed, qdq_error *err)
 {
     taking k = {.t = t, .a = a, .b = b};
 
@@ -391,19 +406,20 @@ qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err
     QDQ_TRY(st);
     t->marked = c;
     if (t->epoch.noisy)
-        qdq_job_log(
-            t->job, QDQ_LOG_WARNING,
-            "this machine is noisy: a model compared with itself seems to be %.2f %% faster; gains of that "
-            "size mean nothing",
-            fabs(t->epoch.aa_gain) * 100);
+        qdq_job_log(t->job, QDQ_LOG_WARNING,
+                    "this machine is noisy: a model compared with itself seems to be %.2f %% "
+                    "faster; gains of that "
+                    "size mean nothing",
+                    fabs(t->epoch.aa_gain) * 100);
     t->test.floor_sd = t->epoch.aa_sd;
     t->noisy = t->noisy || t->epoch.aa_sd > noisy_sd;
     return QDQ_OK;
 }
 
-/* --- the search's eyes ------------------------------------------------------------------------------------------------ */
+/* --- the search's eyes ------------------------------------------------------------------------ */
 
-/* Has the noise been far below that of the control for some trials? Then they took more pairs than they needed. */
+/* Has the noise been far below that of the control for some trials? Then they took more pairs than
+ * they needed. */
 static bool is_calmer(qdq_tuning *t, const qdq_test_result *r)
 {
     enum { TRIALS = 3 };
@@ -413,14 +429,17 @@ static bool is_calmer(qdq_tuning *t, const qdq_test_result *r)
 }
 
 /* After the machine has changed its pace, noise is another one, too. */
-static qdq_status follow_drift(qdq_tuning *t, qdq_tune_candidate *incumbent, const qdq_test_result *r,
-                               qdq_error *err)
+static qdq_status follow_drift(qdq_tuning *t, qdq_tune_candidate *incumbent,
+                               const qdq_test_result *r, qdq_error *err)
 {
-    const double limit = fmax(0.1, 3 * t->epoch.aa_sd); /* of a noisy machine, single medians differ */
-    const bool drifted = incumbent == t->marked && qdq_epoch_drifted(&t->epoch, r->incumbent_ns, limit);
+    /* of a noisy machine, single medians differ */
+    const double limit = fmax(0.1, 3 * t->epoch.aa_sd);
+    const bool drifted =
+        incumbent == t->marked && qdq_epoch_drifted(&t->epoch, r->incumbent_ns, limit);
 
     if (drifted)
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "the machine's pace changed by %.0f %%: noise is measured again",
+        qdq_job_log(t->job, QDQ_LOG_WARNING,
+                    "the machine's pace changed by %.0f %%: noise is measured again",
                     (r->incumbent_ns / t->epoch.base_ns - 1) * 100);
     if (!is_calmer(t, r) && !drifted)
         return QDQ_OK;
@@ -429,7 +448,8 @@ static qdq_status follow_drift(qdq_tuning *t, qdq_tune_candidate *incumbent, con
 }
 
 static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
-                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err)
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
+                          qdq_error *err)
 {
     qdq_tuning *t = ctx;
     qdq_test_opts own = *test;
@@ -487,8 +507,8 @@ qdq_status qdq_tune_write_assignment(qdq_tuning *t, const qdq_assign *a, qdq_err
     return st;
 }
 
-/* A run that goes on finds on its way what an earlier process found, and left in model.onnx, or something better. So is a baseline
- * that saves more. */
+/* A run that goes on finds on its way what an earlier process found, and left in model.onnx, or
+ * something better. So is a baseline that saves more. */
 static qdq_status kept(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
 {
     t->unwritten = (t->out->resumed && !t->measured) || t->lead > t->saved;
@@ -514,21 +534,24 @@ static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *er
     if (!QDQ_PUSH(&t->arena, &t->steps, step))
         return qdq_nomem(err);
     qdq_tune_tell(t, &step);
-    snprintf(text, sizeof text,
-             "{\"phase\": \"%s\", \"unit\": %lld, \"candidate\": \"%s\", \"failed\": %s, \"kept\": %s, "
-             "\"gain\": %.6g, "
-             "\"low\": %.6g, \"high\": %.6g, \"pairs\": %u, \"saved\": %.6g}",
-             qdq_tune_phase_name(t, e->phase), e->unit == SIZE_MAX ? -1LL : (long long)e->unit, c->name,
-             e->result == NULL ? "true" : "false", e->kept ? "true" : "false",
-             e->result != NULL ? e->result->gain : 0, e->result != NULL ? e->result->ci_low : 0,
-             e->result != NULL ? e->result->ci_high : 0, e->result != NULL ? e->result->pairs : 0, e->saved);
+    snprintf(
+        text, sizeof text,
+        "{\"phase\": \"%s\", \"unit\": %lld, \"candidate\": \"%s\", \"failed\": %s, \"kept\": %s, "
+        "\"gain\": %.6g, "
+        "\"low\": %.6g, \"high\": %.6g, \"pairs\": %u, \"saved\": %.6g}",
+        qdq_tune_phase_name(t, e->phase), e->unit == SIZE_MAX ? -1LL : (long long)e->unit, c->name,
+        e->result == NULL ? "true" : "false", e->kept ? "true" : "false",
+        e->result != NULL ? e->result->gain : 0, e->result != NULL ? e->result->ci_low : 0,
+        e->result != NULL ? e->result->ci_high : 0, e->result != NULL ? e->result->pairs : 0,
+        e->saved);
     return qdq_tune_store_event(t->store, &t->run, "trial", text, err);
 }
 
 /* What was proposed before anything of it was rejected: greedy may go on with a part of it. */
 static const qdq_assign *proposed_of(const qdq_tuning *t, const qdq_search_event *e)
 {
-    return t->greedy != NULL && t->greedy->result.raw.word != NULL ? &t->greedy->result.raw : e->candidate;
+    return t->greedy != NULL && t->greedy->result.raw.word != NULL ? &t->greedy->result.raw
+                                                                   : e->candidate;
 }
 
 static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
@@ -538,7 +561,8 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
     t->unit = e->unit != SIZE_MAX ? t->problem.unit[e->unit].name : "";
     t->unit_number = e->unit != SIZE_MAX ? e->unit + 1 : 0;
     const bool is_best =
-        e->saved >= t->saved; /* no: merged groups, slower than the best start, that became better */
+        /* no: merged groups, slower than the best start, that became better */
+        e->saved >= t->saved;
     t->saved = fmax(t->saved, e->saved);
     QDQ_TRY(record(t, e, err));
     if (t->opts->mode == QDQ_TUNE_REGION) {
@@ -546,17 +570,20 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
         QDQ_TRY(qdq_tune_learn(t, e, err));
     }
     if (t->opts->mode == QDQ_TUNE_SUBGRAPH)
-        QDQ_TRY(
-            qdq_tune_write_cache(t, e->kept ? e->candidate : e->incumbent, e->phase == QDQ_PHASE_DONE, err));
-    if (t->opts->mode == QDQ_TUNE_SUBGRAPH && e->phase != QDQ_PHASE_START && e->phase != QDQ_PHASE_DONE)
+        QDQ_TRY(qdq_tune_write_cache(t, e->kept ? e->candidate : e->incumbent,
+                                     e->phase == QDQ_PHASE_DONE, err));
+    if (t->opts->mode == QDQ_TUNE_SUBGRAPH && e->phase != QDQ_PHASE_START &&
+        e->phase != QDQ_PHASE_DONE)
         QDQ_TRY(qdq_tune_write_raw(t, proposed_of(t, e), err));
     if (e->kept && is_best)
         QDQ_TRY(kept(t, e, err));
-    qdq_tune_show(t, e->phase == QDQ_PHASE_INTERACTIONS ? e->move : qdq_tune_phase_name(t, e->phase));
+    qdq_tune_show(t,
+                  e->phase == QDQ_PHASE_INTERACTIONS ? e->move : qdq_tune_phase_name(t, e->phase));
     return QDQ_OK;
 }
 
-static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known, qdq_error *err)
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known,
+                          qdq_error *err)
 {
     return qdq_tune_profile_bits(ctx, a, cost, known, err);
 }
@@ -582,11 +609,13 @@ qdq_search_ops qdq_tune_search_ops(qdq_tuning *t)
                             .profile = profile};
 }
 
-qdq_status qdq_tune_try(qdq_tuning *t, qdq_search_phase phase, const char *move, const qdq_assign *incumbent,
-                        const qdq_assign *candidate, qdq_tune_tried *out, qdq_error *err)
+qdq_status qdq_tune_try(qdq_tuning *t, qdq_search_phase phase, const char *move,
+                        const qdq_assign *incumbent, const qdq_assign *candidate,
+                        qdq_tune_tried *out, qdq_error *err)
 {
     *out = (qdq_tune_tried){.failed = false};
-    qdq_status st = measure(t, incumbent, candidate, &t->search_opts.test, &out->result, &out->failed, err);
+    qdq_status st =
+        measure(t, incumbent, candidate, &t->search_opts.test, &out->result, &out->failed, err);
     if (st == QDQ_E_GOAL) {
         t->found.ended_early = out->failed = true;
         return QDQ_OK;

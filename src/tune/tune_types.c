@@ -1,6 +1,7 @@
-/* tune_types.c - behind the search: other types of activations that the target lists (`other_activations`), as space_types.h has
- * them. The best placement with all tensors of such a type has a profile, which prices each kind of tensor beside the one in the
- * target's type; what is faster by these is measured like any other candidate. Tensors that share a scale are one kind. */
+/* tune_types.c - behind the search: other types of activations that the target lists
+ * (`other_activations`), as space_types.h has them. The best placement with all tensors of such a
+ * type has a profile, which prices each kind of tensor beside the one in the target's type; what is
+ * faster by these is measured like any other candidate. Tensors that share a scale are one kind. */
 #include "tune/tune_state.h"
 
 #include <math.h>
@@ -17,8 +18,8 @@
 static const double least_of_kind = 0.02, least_of_model = 0.0005;
 /* a loss of the whole model above it is none. */
 static const double plain_loss = 0.03;
-/* All tensors in one type are tried first where that brings most of what a mixture does: profiles are noisy, and neighbours of one type
- * convert nothing. */
+/* All tensors in one type are tried first where that brings most of what a mixture does: profiles
+ * are noisy, and neighbours of one type convert nothing. */
 static const double most_of_mixture = 0.9;
 
 typedef struct typing {
@@ -39,7 +40,7 @@ static bool has_budget(const qdq_tuning *t, unsigned builds)
            (t->opts->trials == 0 || t->found.trials < t->opts->trials);
 }
 
-/* --- kinds --------------------------------------------------------------------------------------------------------------- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 static uint32_t net_of(const typing *x, const qdq_value *v)
 {
@@ -91,7 +92,8 @@ static qdq_status find_kinds(typing *x, const qdq_plan *p, qdq_error *err)
 
     QDQ_TRY(qdq_tune_find_alike(x->t, describe, x, &x->arena, &x->kind_of, &n, err));
     while (x->gain.n < n)
-        if (!QDQ_PUSH(&x->arena, &x->gain, (double){0}) || !QDQ_PUSH(&x->arena, &x->pays, (bool){false}))
+        if (!QDQ_PUSH(&x->arena, &x->gain, (double){0}) ||
+            !QDQ_PUSH(&x->arena, &x->pays, (bool){false}))
             return qdq_nomem(err);
     qdq_status st = unite_tied(x, p, &groups, err);
     qdq_map_free(&groups);
@@ -103,7 +105,8 @@ static qdq_status read_plan(typing *x, qdq_error *err)
 {
     qdq_plan *p;
 
-    x->has_codes = qdq_arena_array(&x->arena, (size_t)x->t->space->n_typed + 1, sizeof *x->has_codes);
+    x->has_codes =
+        qdq_arena_array(&x->arena, (size_t)x->t->space->n_typed + 1, sizeof *x->has_codes);
     if (x->has_codes == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_tune_plan_of(x->t, &x->base, &p, err));
@@ -117,7 +120,7 @@ static qdq_status read_plan(typing *x, qdq_error *err)
     return st;
 }
 
-/* --- placements ----------------------------------------------------------------------------------------------------------- */
+/* --- placements ------------------------------------------------------------------------------- */
 
 static uint32_t kind_of(const typing *x, const qdq_value *v)
 {
@@ -126,7 +129,8 @@ static uint32_t kind_of(const typing *x, const qdq_value *v)
     return net != QDQ_NO_NET ? x->kind_of[net] : QDQ_TUNE_NO_KIND;
 }
 
-/* *out: the best placement with the other type for all tensors (`only` NULL), or for kinds that it says. */
+/* *out: the best placement with the other type for all tensors (`only` NULL), or for kinds that it
+ * says. */
 static qdq_status make(typing *x, const bool *only, qdq_assign *out, qdq_error *err)
 {
     const qdq_space *s = x->t->space;
@@ -136,15 +140,16 @@ static qdq_status make(typing *x, const bool *only, qdq_assign *out, qdq_error *
     for (size_t i = 0; i < s->n_edges; i++) {
         const qdq_value *v = s->edge[i].value;
         const uint32_t kind = kind_of(x, v);
-        const bool is_wanted = kind == QDQ_TUNE_NO_KIND ? only == NULL && x->has_codes[qdq_space_typed(s, v)]
-                                                        : only == NULL || only[kind];
+        const bool is_wanted = kind == QDQ_TUNE_NO_KIND
+                                   ? only == NULL && x->has_codes[qdq_space_typed(s, v)]
+                                   : only == NULL || only[kind];
         if (is_wanted)
             qdq_space_set_type(s, out, qdq_space_typed(s, v), x->type);
     }
     return QDQ_OK;
 }
 
-/* --- prices ---------------------------------------------------------------------------------------------------------------- */
+/* --- prices ----------------------------------------------------------------------------------- */
 
 /* A tensor has its part of what its kind saves. */
 static void note_prices(const typing *x)
@@ -198,7 +203,7 @@ static qdq_status find_gains(typing *x, const qdq_assign *all, sums *out, qdq_er
     return QDQ_OK;
 }
 
-/* --- measuring -------------------------------------------------------------------------------------------------------------- */
+/* --- measuring -------------------------------------------------------------------------------- */
 
 static void note_trial(const typing *x, const qdq_assign *c, const qdq_test_result *r, bool kept)
 {
@@ -308,7 +313,7 @@ static qdq_status try_type(typing *x, qdq_error *err)
     return measure(x, &all, &kept, err);
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 qdq_status qdq_tune_try_types(qdq_tuning *t, qdq_error *err)
 {
@@ -322,8 +327,8 @@ qdq_status qdq_tune_try_types(qdq_tuning *t, qdq_error *err)
         t->types[i].saved_us = NAN;
     if (t->space->n_typed > 0 && qdq_tune_may_refine(t))
         st = qdq_tune_best_with_edges(t, &x.arena, &x.base, err);
-    for (size_t k = 1; k <= t->space->target->others.n && x.base.n > 0 && has_budget(t, 1) && st == QDQ_OK;
-         k++) {
+    for (size_t k = 1;
+         k <= t->space->target->others.n && x.base.n > 0 && has_budget(t, 1) && st == QDQ_OK; k++) {
         x.type = k;
         st = try_type(&x, err);
     }
@@ -333,7 +338,7 @@ qdq_status qdq_tune_try_types(qdq_tuning *t, qdq_error *err)
     return st;
 }
 
-/* --- what became of it ------------------------------------------------------------------------------------------------------ */
+/* --- what became of it ------------------------------------------------------------------------ */
 
 /* The row of a type and a trial; QDQ_TUNE_MOST_TYPES: there is no room for it. */
 static size_t find_row(qdq_tuning *t, const qdq_tune_type *type, qdq_elem elem)
@@ -341,8 +346,8 @@ static size_t find_row(qdq_tuning *t, const qdq_tune_type *type, qdq_elem elem)
     qdq_tune_result *out = t->out;
     size_t i = 0;
 
-    while (i < out->n_typed &&
-           (out->typed[i].trial != type->trial || strcmp(out->typed[i].type, qdq_elem_name(elem)) != 0))
+    while (i < out->n_typed && (out->typed[i].trial != type->trial ||
+                                strcmp(out->typed[i].type, qdq_elem_name(elem)) != 0))
         i++;
     if (i == out->n_typed && i < QDQ_TUNE_MOST_TYPES)
         out->typed[out->n_typed++] =
@@ -365,8 +370,8 @@ static qdq_status list_typed(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
             return qdq_nomem(err);
         if (type == 0 || strcmp(e->origin, "tuned") != 0 || !t->types[typed].kept)
             continue;
-        const size_t row =
-            find_row(t, &t->types[typed], t->space->target->others.at[type - 1].format.activation.type);
+        const size_t row = find_row(t, &t->types[typed],
+                                    t->space->target->others.at[type - 1].format.activation.type);
         if (row == QDQ_TUNE_MOST_TYPES)
             continue;
         t->out->typed[row].tensors++;

@@ -1,5 +1,6 @@
-/* tune_verify.c - does the engine compute what a candidate says? Asked before a candidate becomes the best so far, and of what is
- * shipped. The answer is kept in the store, for this model, engine and processor: what was wrong once is not tried again. */
+/* tune_verify.c - does the engine compute what a candidate says? Asked before a candidate becomes
+ * the best so far, and of what is shipped. The answer is kept in the store, for this model, engine
+ * and processor: what was wrong once is not tried again. */
 #include "tune/tune_state.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 #include "base/json.h"
 #include "tune/accuracy/accuracy.h"
 
-/* --- remembering ------------------------------------------------------------------------------------------------------ */
+/* --- remembering ------------------------------------------------------------------------------ */
 
 static const char *key_of(qdq_tuning *t, const char *name, bool shipped)
 {
@@ -20,9 +21,9 @@ static const char *key_of(qdq_tuning *t, const char *name, bool shipped)
 
 static json_t *write(const qdq_verify_result *r)
 {
-    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:i}", "verdict", (int)r->verdict, "why", r->why, "reference",
-                     r->reference, "output", r->output, "sqnr_db", qdq_json_real(r->sqnr_db), "samples",
-                     (int)r->samples);
+    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:i}", "verdict", (int)r->verdict, "why", r->why,
+                     "reference", r->reference, "output", r->output, "sqnr_db",
+                     qdq_json_real(r->sqnr_db), "samples", (int)r->samples);
 }
 
 static bool read(const json_t *j, qdq_verify_result *r)
@@ -31,8 +32,8 @@ static bool read(const json_t *j, qdq_verify_result *r)
     int verdict, samples;
 
     if (j == NULL ||
-        json_unpack((json_t *)(uintptr_t)j, "{s:i, s:s, s:s, s:s, s:i}", "verdict", &verdict, "why", &why,
-                    "reference", &reference, "output", &output, "samples", &samples) != 0)
+        json_unpack((json_t *)(uintptr_t)j, "{s:i, s:s, s:s, s:s, s:i}", "verdict", &verdict, "why",
+                    &why, "reference", &reference, "output", &output, "samples", &samples) != 0)
         return false;
     *r = (qdq_verify_result){.verdict = (qdq_verify_verdict)verdict, .samples = (size_t)samples};
     const json_t *db = json_object_get(j, "sqnr_db");
@@ -45,7 +46,8 @@ static bool read(const json_t *j, qdq_verify_result *r)
     return verdict >= QDQ_VERIFY_UNKNOWN && verdict <= QDQ_VERIFY_WRONG;
 }
 
-static qdq_status recall(qdq_tuning *t, const char *key, qdq_verify_result *out, bool *found, qdq_error *err)
+static qdq_status recall(qdq_tuning *t, const char *key, qdq_verify_result *out, bool *found,
+                         qdq_error *err)
 {
     json_t *j = NULL;
 
@@ -57,7 +59,7 @@ static qdq_status recall(qdq_tuning *t, const char *key, qdq_verify_result *out,
     return QDQ_OK;
 }
 
-/* --- asking ----------------------------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 /* ONNX Runtime, where it is not the engine itself; none: the verdicts say so. */
 static qdq_engine *reference(qdq_tuning *t)
@@ -75,8 +77,8 @@ static qdq_engine *reference(qdq_tuning *t)
     return t->reference;
 }
 
-static qdq_status run(qdq_tuning *t, const qdq_model *m, const qdq_input_shape *shapes, size_t n_shapes,
-                      size_t count, qdq_verify_result *out, qdq_error *err)
+static qdq_status run(qdq_tuning *t, const qdq_model *m, const qdq_input_shape *shapes,
+                      size_t n_shapes, size_t count, qdq_verify_result *out, qdq_error *err)
 {
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
     qdq_error own = QDQ_ERROR_INIT;
@@ -105,7 +107,8 @@ static qdq_status run(qdq_tuning *t, const qdq_model *m, const qdq_input_shape *
     return QDQ_OK;
 }
 
-/* Does the engine fail on the input, too, if it fixes these shapes? Then they are none that anybody runs. */
+/* Does the engine fail on the input, too, if it fixes these shapes? Then they are none that anybody
+ * runs. */
 static qdq_status fails_as_given(qdq_tuning *t, const qdq_input_shape *shapes, size_t n,
                                  const qdq_verify_result *r, bool *out, qdq_error *err)
 {
@@ -119,8 +122,8 @@ static qdq_status fails_as_given(qdq_tuning *t, const qdq_input_shape *shapes, s
     return QDQ_OK;
 }
 
-/* As it is written, and with the shapes that it is timed with. Of a candidate fewer samples, and no more than one question once the time
- * is up: what ships is asked in any case. */
+/* As it is written, and with the shapes that it is timed with. Of a candidate fewer samples, and no
+ * more than one question once the time is up: what ships is asked in any case. */
 static qdq_status ask_all(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verify_result *out,
                           qdq_error *err)
 {
@@ -132,7 +135,8 @@ static qdq_status ask_all(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_v
 
     if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) == 0) {
         *out = (qdq_verify_result){.sqnr_db = NAN};
-        snprintf(out->why, sizeof out->why, "engine '%s' computes no outputs", qdq_lab_engine(t->lab)->name);
+        snprintf(out->why, sizeof out->why, "engine '%s' computes no outputs",
+                 qdq_lab_engine(t->lab)->name);
         return QDQ_OK;
     }
     QDQ_TRY(run(t, m, NULL, 0, shipped ? SHIPPED : SEARCHED, out, err));
@@ -148,8 +152,8 @@ static qdq_status ask_all(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_v
 }
 
 /* *cut: there was no time for an answer. */
-static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verify_result *out, bool *cut,
-                      qdq_error *err)
+static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verify_result *out,
+                      bool *cut, qdq_error *err)
 {
     const double start = qdq_clock_seconds();
 
@@ -171,7 +175,7 @@ static void tell_wrong(qdq_tuning *t, const qdq_verify_result *r)
     qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is refused: %s", r->why);
 }
 
-/* --- candidates of the search ------------------------------------------------------------------------------------------- */
+/* --- candidates of the search ----------------------------------------------------------------- */
 
 static void refuse(qdq_tuning *t, qdq_tune_candidate *c, const qdq_verify_result *r)
 {
@@ -222,10 +226,10 @@ qdq_status qdq_tune_verify(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- what is shipped ------------------------------------------------------------------------------------------------------ */
+/* --- what is shipped -------------------------------------------------------------------------- */
 
-qdq_status qdq_tune_verify_model(qdq_tuning *t, const qdq_model *m, const char *name, qdq_verify_result *r,
-                                 bool *cut, qdq_error *err)
+qdq_status qdq_tune_verify_model(qdq_tuning *t, const qdq_model *m, const char *name,
+                                 qdq_verify_result *r, bool *cut, qdq_error *err)
 {
     const char *key = key_of(t, name, true);
     bool found;

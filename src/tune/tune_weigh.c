@@ -1,5 +1,6 @@
-/* tune_weigh.c - what a decision can be worth at most: the time of its nodes in the float model, as the engine's profile
- * has it, else as shapes suggest. It decides what is tried first, and what is too small to try. */
+/* tune_weigh.c - what a decision can be worth at most: the time of its nodes in the float model, as
+ * the engine's profile has it, else as shapes suggest. It decides what is tried first, and what is
+ * too small to try. */
 #include "tune/tune_state.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static qdq_status from_profile(qdq_tuning *t, double *ns, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- worth ------------------------------------------------------------------------------------------------------------ */
+/* --- worth ------------------------------------------------------------------------------------ */
 
 static void weigh_groups(qdq_tuning *t, const double *ns)
 {

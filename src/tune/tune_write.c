@@ -1,4 +1,5 @@
-/* tune_write.c - what a run leaves in its folder. Every file appears whole, by rename: a reader never sees half of one. */
+/* tune_write.c - what a run leaves in its folder. Every file appears whole, by rename: a reader
+ * never sees half of one. */
 #include "tune/greedy/greedy.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ const char *qdq_tune_path(qdq_tuning *t, const char *name)
     return qdq_arena_printf(&t->arena, "%s/%s", t->dir, name);
 }
 
-/* --- the model -------------------------------------------------------------------------------------------------------- */
+/* --- the model -------------------------------------------------------------------------------- */
 
 static qdq_status save(qdq_tuning *t, const qdq_model *m, const char *name, qdq_error *err)
 {
@@ -27,7 +28,8 @@ static qdq_status save(qdq_tuning *t, const qdq_model *m, const char *name, qdq_
     return path != NULL ? qdq_model_save(m, path, &so, err) : qdq_nomem(err);
 }
 
-static qdq_status save_plan_as_model(qdq_tuning *t, const qdq_plan *p, const char *name, qdq_error *err)
+static qdq_status save_plan_as_model(qdq_tuning *t, const qdq_plan *p, const char *name,
+                                     qdq_error *err)
 {
     qdq_model *m = NULL;
 
@@ -53,19 +55,20 @@ qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
     return qdq_plan_save(p != NULL ? p : t->nothing, path, true, err);
 }
 
-qdq_status qdq_tune_write_file(qdq_tuning *t, const qdq_model *m, const qdq_mapping *file, const char *path,
-                               qdq_error *err)
+qdq_status qdq_tune_write_file(qdq_tuning *t, const qdq_model *m, const qdq_mapping *file,
+                               const char *path, qdq_error *err)
 {
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
 
     so.allow_overwrite = true;
     so.external = t->opts->external;
-    return file != NULL && so.external != QDQ_EXTERNAL_ALWAYS ? qdq_onnx_save_copy(file, path, t->job, err)
-                                                              : qdq_model_save(m, path, &so, err);
+    return file != NULL && so.external != QDQ_EXTERNAL_ALWAYS
+               ? qdq_onnx_save_copy(file, path, t->job, err)
+               : qdq_model_save(m, path, &so, err);
 }
 
-qdq_status qdq_tune_write_model(qdq_tuning *t, const qdq_model *m, const qdq_mapping *file, const qdq_plan *p,
-                                qdq_error *err)
+qdq_status qdq_tune_write_model(qdq_tuning *t, const qdq_model *m, const qdq_mapping *file,
+                                const qdq_plan *p, qdq_error *err)
 {
     const char *model = qdq_tune_path(t, "model.onnx"), *plan = qdq_tune_path(t, "plan.json");
 
@@ -75,8 +78,8 @@ qdq_status qdq_tune_write_model(qdq_tuning *t, const qdq_model *m, const qdq_map
     return qdq_plan_save(p, plan, true, err);
 }
 
-qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *model, const char *plan,
-                               qdq_error *err)
+qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *model,
+                               const char *plan, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, plan);
 
@@ -86,7 +89,8 @@ qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *mod
     return qdq_plan_save(p, path, true, err);
 }
 
-qdq_status qdq_tune_write_annotated(qdq_tuning *t, const qdq_plan *p, const qdq_picture *x, qdq_error *err)
+qdq_status qdq_tune_write_annotated(qdq_tuning *t, const qdq_plan *p, const qdq_picture *x,
+                                    qdq_error *err)
 {
     qdq_model *m = NULL;
 
@@ -113,7 +117,7 @@ qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err
     return st;
 }
 
-/* --- report.json ------------------------------------------------------------------------------------------------------ */
+/* --- report.json ------------------------------------------------------------------------------ */
 
 static void put_number(json_t *j, const char *key, double x)
 {
@@ -169,7 +173,8 @@ static json_t *describe_computed(const qdq_tune_result *r)
     json_object_set_new(j, "reference", json_string(r->computed.reference));
     put_number(j, "agreement_db", r->computed.sqnr_db);
     json_object_set_new(j, "n_samples", json_integer((json_int_t)r->computed.samples));
-    json_object_set_new(j, "why", r->computed.why[0] != '\0' ? json_string(r->computed.why) : json_null());
+    json_object_set_new(j, "why",
+                        r->computed.why[0] != '\0' ? json_string(r->computed.why) : json_null());
     json_object_set_new(j, "not_compared",
                         r->computed.not_compared[0] != '\0' ? json_string(r->computed.not_compared)
                                                             : json_null());
@@ -229,8 +234,8 @@ static json_t *describe_baseline(const qdq_tune_baseline *b)
     put_number(j, "agreement_db", b->agreement_db);
     json_object_set_new(j, "not_expressed",
                         json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "edges", (int)u->edges, "types",
-                                  (int)u->types, "scales", (int)u->scales, "weights", (int)u->weights, "gone",
-                                  (int)u->gone, "other", (int)u->other));
+                                  (int)u->types, "scales", (int)u->scales, "weights",
+                                  (int)u->weights, "gone", (int)u->gone, "other", (int)u->other));
     return j;
 }
 
@@ -250,8 +255,9 @@ static void put_overruled(json_t *j, const qdq_tune_result *r)
 
     for (size_t i = 0; i < r->n_overruled; i++) {
         const qdq_tune_overruled *o = &r->overruled[i];
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i}", "rule", o->rule, "op", o->op, "now",
-                                              o->quantized ? "8 bits" : "float", "nodes", (int)o->nodes));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:s, s:i}", "rule", o->rule, "op", o->op, "now",
+                                        o->quantized ? "8 bits" : "float", "nodes", (int)o->nodes));
     }
     json_object_set_new(j, "overruled", list);
 }
@@ -267,9 +273,9 @@ static void put_types(json_t *j, const qdq_tuning *t)
         for (size_t k = 0; k < t->typed_name.n; k++)
             if (t->typed_of.at[k] == i)
                 json_array_append_new(names, qdq_json_new_text(t->typed_name.at[k]));
-        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:i, s:f}", "type", o->type, "instead_of",
-                                              o->instead_of, "tensors", names, "trial", (int)o->trial, "gain",
-                                              o->gain));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:i, s:f}", "type", o->type,
+                                              "instead_of", o->instead_of, "tensors", names,
+                                              "trial", (int)o->trial, "gain", o->gain));
     }
     json_object_set_new(j, "types", list);
 }
@@ -282,8 +288,9 @@ static void put_failed(json_t *j, const qdq_tuning *t)
     for (size_t i = 0; i < t->steps.n; i++) {
         const char *why = t->steps.at[i].failed;
         if (why != NULL)
-            json_array_append_new(list, json_pack("{s:I, s:s, s:o}", "trial", (json_int_t)i + 1, "fault",
-                                                  qdq_tune_fault_name(why), "why", qdq_json_new_text(why)));
+            json_array_append_new(list, json_pack("{s:I, s:s, s:o}", "trial", (json_int_t)i + 1,
+                                                  "fault", qdq_tune_fault_name(why), "why",
+                                                  qdq_json_new_text(why)));
     }
     json_object_set_new(j, "failed", list);
 }
@@ -297,7 +304,8 @@ static json_t *report(const qdq_tuning *t)
     json_object_set_new(j, "engine", json_string(r->engine));
     put_number(j, "baseline_ms", r->baseline_ms);
     put_number(j, "rules_ms", r->rules_ms);
-    json_object_set_new(j, "rules_why", r->rules_why[0] != '\0' ? json_string(r->rules_why) : json_null());
+    json_object_set_new(j, "rules_why",
+                        r->rules_why[0] != '\0' ? json_string(r->rules_why) : json_null());
     put_number(j, "final_ms", r->final_ms);
     put_number(j, "predicted_ms", r->predicted_ms);
     put_number(j, "speedup", r->speedup);
@@ -336,7 +344,8 @@ static json_t *report(const qdq_tuning *t)
     put_overruled(j, r);
     put_types(j, t);
     if (t->opts->n_set_shapes > 0)
-        json_object_set_new(j, "set_shape", describe_shapes(t->opts->set_shapes, t->opts->n_set_shapes));
+        json_object_set_new(j, "set_shape",
+                            describe_shapes(t->opts->set_shapes, t->opts->n_set_shapes));
     if (r->n_baselines > 0)
         put_baselines(j, r);
     if (t->opts->pareto > 0)

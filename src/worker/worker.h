@@ -1,6 +1,6 @@
 /* worker.h - the program qdq-worker: an engine and sessions on it, for another process that asks
- * (engine/remote/remote_message.h): the engine `remote`, or the lab of the tuner. Whatever the engine does to this process
- * costs the other one a call. */
+ * (engine/remote/remote_message.h): the engine `remote`, or the lab of the tuner. Whatever the
+ * engine does to this process costs the other one a call. */
 #ifndef QDQ_WORKER_H
 #define QDQ_WORKER_H
 
@@ -20,7 +20,8 @@ typedef struct qdq_worker_model {
     unsigned runs;    /* of a leg; 0: not warm yet */
 } qdq_worker_model;
 
-/* Outputs of the model that others are compared with, from the last comparison: it is nearly always the same one. */
+/* Outputs of the model that others are compared with, from the last comparison: it is nearly always
+ * the same one. */
 typedef struct qdq_worker_reference {
     int64_t handle;   /* -1: nothing is kept */
     qdq_arena memory; /* of all that is kept */
@@ -35,7 +36,8 @@ typedef struct qdq_compare_sums qdq_compare_sums;
 typedef struct qdq_worker_watch {
     int fd;
     atomic_bool has_work; /* from when on `work` may be read */
-    char work[4096];      /* the run's folder: removed where the lab died, which would have done it */
+    /* the run's folder: removed where the lab died, which would have done it */
+    char work[4096];
 } qdq_worker_watch;
 
 typedef struct qdq_worker {
@@ -56,44 +58,48 @@ typedef struct qdq_worker {
     QDQ_VEC(qdq_worker_model *) models;
     qdq_worker_reference reference;
     qdq_compare_sums *sums; /* of the comparison at hand */
-    int received;        /* the descriptor that came with the question at hand, if nobody has taken it; -1 */
+    /* the descriptor that came with the question at hand, if nobody has taken it; -1 */
+    int received;
     qdq_shared exchange; /* arrays on their way; none for a lab */
-    json_t *log;         /* what the engine has logged since the last answer; NULL: that is printed */
+    /* what the engine has logged since the last answer; NULL: that is printed */
+    json_t *log;
 } qdq_worker;
 
-/* An answer that is not the last one to its question: sends it, takes it, and answers what is asked before the other side
- * says "next". QDQ_E_INTERRUPTED: it says "stop", or is gone. */
+/* An answer that is not the last one to its question: sends it, takes it, and answers what is asked
+ * before the other side says "next". QDQ_E_INTERRUPTED: it says "stop", or is gone. */
 qdq_status qdq_worker_say(qdq_worker *w, qdq_remote_object *answer, qdq_error *err);
 
 /* Answers until the lab says goodbye: 0. What is no question, and a lab that is gone, end it: 2. */
 int qdq_worker_serve(qdq_worker_watch *watch);
 
-/* Uses AMX, if the environment does not forbid it to OpenVINO: 0, or the signal that this process dies of. */
+/* Uses AMX, if the environment does not forbid it to OpenVINO: 0, or the signal that this process
+ * dies of. */
 int qdq_worker_probe_amx(void);
 
-/* A question, and the answer that is made. What is missing in the question is known to its reader. */
-typedef qdq_status (*qdq_worker_answer_fn)(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                                           qdq_error *err);
+/* A question, and the answer that is made. What is missing in the question is known to its
+ * reader. */
+typedef qdq_status (*qdq_worker_answer_fn)(qdq_worker *w, const qdq_json_place *q,
+                                           qdq_remote_object *answer, qdq_error *err);
 
-/* --- worker_session.c: sessions of the engine `remote` ---------------------------------------------------------------- */
+/* --- worker_session.c: sessions of the engine `remote` ---------------------------------------- */
 
-qdq_status qdq_worker_open_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                                   qdq_error *err);
+qdq_status qdq_worker_open_session(qdq_worker *w, const qdq_json_place *q,
+                                   qdq_remote_object *answer, qdq_error *err);
 qdq_status qdq_worker_run_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
                                   qdq_error *err);
-qdq_status qdq_worker_bind_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                                   qdq_error *err);
-qdq_status qdq_worker_time_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                                   qdq_error *err);
-qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                                      qdq_error *err);
-qdq_status qdq_worker_group_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                                    qdq_error *err);
+qdq_status qdq_worker_bind_session(qdq_worker *w, const qdq_json_place *q,
+                                   qdq_remote_object *answer, qdq_error *err);
+qdq_status qdq_worker_time_session(qdq_worker *w, const qdq_json_place *q,
+                                   qdq_remote_object *answer, qdq_error *err);
+qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q,
+                                      qdq_remote_object *answer, qdq_error *err);
+qdq_status qdq_worker_group_session(qdq_worker *w, const qdq_json_place *q,
+                                    qdq_remote_object *answer, qdq_error *err);
 
-/* --- worker_models.c ------------------------------------------------------------------------------------------------ */
+/* --- worker_models.c -------------------------------------------------------------------------- */
 
-/* Sample i in the types that m reads. *in is lent until the next call, or lies in `memory` as far as it had to be
- * converted. *count: samples there are. */
+/* Sample i in the types that m reads. *in is lent until the next call, or lies in `memory` as far
+ * as it had to be converted. *count: samples there are. */
 qdq_status qdq_worker_sample(qdq_worker *w, const qdq_model *m, size_t i, qdq_arena *memory,
                              const qdq_named_array **in, size_t *n, size_t *count, qdq_error *err);
 
@@ -104,8 +110,9 @@ typedef enum qdq_worker_purpose {
     QDQ_WORKER_GROUPS
 } qdq_worker_purpose;
 
-qdq_status qdq_worker_open(qdq_worker *w, const char *path, const qdq_input_shape *shapes, size_t n_shapes,
-                           qdq_worker_purpose purpose, qdq_worker_model **out, qdq_error *err);
+qdq_status qdq_worker_open(qdq_worker *w, const char *path, const qdq_input_shape *shapes,
+                           size_t n_shapes, qdq_worker_purpose purpose, qdq_worker_model **out,
+                           qdq_error *err);
 void qdq_worker_close(qdq_worker_model *m); /* NULL is allowed */
 
 /* NULL: *err says that there is none. */
@@ -114,7 +121,7 @@ qdq_worker_model *qdq_worker_find(const qdq_worker *w, int64_t handle, qdq_error
 qdq_status qdq_worker_warm_up(qdq_worker *w, qdq_worker_model *m, qdq_error *err);
 qdq_status qdq_worker_time(qdq_worker_model *m, uint64_t number, double *ns, qdq_error *err);
 
-/* --- worker_compare.c ----------------------------------------------------------------------------------------------- */
+/* --- worker_compare.c ------------------------------------------------------------------------- */
 
 typedef struct qdq_worker_verdict {
     size_t samples;
@@ -123,8 +130,8 @@ typedef struct qdq_worker_verdict {
 } qdq_worker_verdict;
 
 /* Runs both on a sample. Sample 0 begins a comparison, the others go on with it. */
-qdq_status qdq_worker_compare(qdq_worker *w, qdq_worker_model *a, qdq_worker_model *b, size_t sample,
-                              qdq_worker_verdict *out, qdq_error *err);
+qdq_status qdq_worker_compare(qdq_worker *w, qdq_worker_model *a, qdq_worker_model *b,
+                              size_t sample, qdq_worker_verdict *out, qdq_error *err);
 /* A handle is used no more. */
 void qdq_worker_forget(qdq_worker *w, int64_t handle);
 void qdq_worker_compare_free(qdq_worker *w);

@@ -1,4 +1,5 @@
-/* worker_compare.c - what two models give on the same samples: how far apart, and whether it is numbers at all. */
+/* worker_compare.c - what two models give on the same samples: how far apart, and whether it is
+ * numbers at all. */
 #include "worker/worker.h"
 
 #include <math.h>
@@ -18,12 +19,13 @@ struct qdq_compare_sums {
     qdq_arena arena;
     qdq_compare_output *outputs; /* of a */
     int64_t batch;               /* qdq_slices_batch() */
-    bool *follows;               /* by output of a: its shape depends on data. Only that is compared */
-    bool moved;                  /* such a shape was another one */
+    /* by output of a: its shape depends on data. Only that is compared */
+    bool *follows;
+    bool moved; /* such a shape was another one */
     size_t n;
 };
 
-/* --- what the reference gave ---------------------------------------------------------------------------------------- */
+/* --- what the reference gave ------------------------------------------------------------------ */
 
 static void forget_reference(qdq_worker_reference *r)
 {
@@ -68,7 +70,8 @@ static qdq_status collect(void *ctx, const char *name, const qdq_array *a, qdq_e
     collector *c = ctx;
 
     if (c->n == c->room)
-        return qdq_fail(err, QDQ_E_ENGINE, "the engine gave more outputs than the %zu it has", c->room);
+        return qdq_fail(err, QDQ_E_ENGINE, "the engine gave more outputs than the %zu it has",
+                        c->room);
     qdq_named_array *to = &c->at[c->n];
     to->array = *a;
     to->array.data = qdq_arena_alloc(c->memory, a->bytes + 1);
@@ -107,7 +110,8 @@ static qdq_status run_model(qdq_worker *w, qdq_worker_model *m, size_t sample, q
     return st;
 }
 
-/* The outputs of `a`, kept from last time or to be kept for next time, if there is not too much of it. */
+/* The outputs of `a`, kept from last time or to be kept for next time, if there is not too much of
+ * it. */
 static qdq_status refer(qdq_worker *w, qdq_worker_model *a, size_t sample, qdq_arena *memory,
                         qdq_named_array **out, size_t *samples, qdq_error *err)
 {
@@ -134,7 +138,7 @@ static qdq_status refer(qdq_worker *w, qdq_worker_model *a, size_t sample, qdq_a
     return st;
 }
 
-/* --- sums ----------------------------------------------------------------------------------------------------------- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 /* Outputs of a, in the order of its session. */
 static qdq_status find_followers(qdq_compare_sums *s, const qdq_worker_model *a, qdq_error *err)
@@ -179,18 +183,19 @@ static qdq_status add_outputs(qdq_compare_sums *s, size_t sample, const qdq_name
         const bool same = qdq_array_same_shape(&other->array, &a[i].array);
         s->moved = s->moved || !same;
         if (!same && !s->follows[i])
-            return qdq_fail(err, QDQ_E_ENGINE, "output '%s' has another shape than that of the other model",
+            return qdq_fail(err, QDQ_E_ENGINE,
+                            "output '%s' has another shape than that of the other model",
                             a[i].name);
         if (s->follows[i])
             continue;
-        QDQ_TRY(
-            qdq_compare_output_add(&s->outputs[i], sample, s->batch, &a[i].array, &other->array, NULL, err));
+        QDQ_TRY(qdq_compare_output_add(&s->outputs[i], sample, s->batch, &a[i].array, &other->array,
+                                       NULL, err));
     }
     return QDQ_OK;
 }
 
-/* A pair of numbers that are not finite and not the same makes the sum of differences infinite. An output that is zero
- * everywhere has no SQNR, and is worse than any that has one. */
+/* A pair of numbers that are not finite and not the same makes the sum of differences infinite. An
+ * output that is zero everywhere has no SQNR, and is worse than any that has one. */
 static qdq_status conclude(const qdq_compare_sums *s, qdq_worker_verdict *out, qdq_error *err)
 {
     out->finite = true;
@@ -209,8 +214,8 @@ static qdq_status conclude(const qdq_compare_sums *s, qdq_worker_verdict *out, q
     return QDQ_OK;
 }
 
-qdq_status qdq_worker_compare(qdq_worker *w, qdq_worker_model *a, qdq_worker_model *b, size_t sample,
-                              qdq_worker_verdict *out, qdq_error *err)
+qdq_status qdq_worker_compare(qdq_worker *w, qdq_worker_model *a, qdq_worker_model *b,
+                              size_t sample, qdq_worker_verdict *out, qdq_error *err)
 {
     qdq_arena memory = QDQ_ARENA_INIT;
     qdq_named_array *of_a = NULL, *of_b = NULL;
@@ -218,8 +223,10 @@ qdq_status qdq_worker_compare(qdq_worker *w, qdq_worker_model *a, qdq_worker_mod
 
     if (sample == 0)
         QDQ_TRY(begin(w, a, b->handle, err));
-    if (w->sums == NULL || w->sums->a != a->handle || w->sums->b != b->handle || w->sums->next != sample)
-        return qdq_fail(err, QDQ_E_BUG, "sample %zu is not the next one of this comparison", sample);
+    if (w->sums == NULL || w->sums->a != a->handle || w->sums->b != b->handle ||
+        w->sums->next != sample)
+        return qdq_fail(err, QDQ_E_BUG, "sample %zu is not the next one of this comparison",
+                        sample);
     qdq_status st = refer(w, a, sample, &memory, &of_a, &out->samples, err);
     if (st == QDQ_OK)
         st = run_model(w, b, sample, &memory, &of_b, &bytes, &out->samples, err);

@@ -1,5 +1,5 @@
-/* worker_main.c - the program: puts the process in order, and ends it when the lab is gone. What is asked and answered
- * is in worker_serve.c. */
+/* worker_main.c - the program: puts the process in order, and ends it when the lab is gone. What is
+ * asked and answered is in worker_serve.c. */
 #include "worker/worker.h"
 
 #include <fcntl.h>
@@ -15,8 +15,9 @@
 #include "base/file.h"
 #include "base/spawn.h"
 
-/* An engine that hangs or computes reads no questions, so it would outlive a lab that was killed: this thread waits for
- * nothing but that. It takes along what the engine has started, and the files of the run. */
+/* An engine that hangs or computes reads no questions, so it would outlive a lab that was killed:
+ * this thread waits for nothing but that. It takes along what the engine has started, and the files
+ * of the run. */
 static void *watch(void *ctx)
 {
     qdq_worker_watch *w = ctx;
@@ -39,7 +40,8 @@ static int start_watching(qdq_worker_watch *w)
 
     if (reason != 0)
         return reason;
-    pthread_attr_setstacksize(&attr, (size_t)256 * 1024); /* the usual 8 MiB count where memory is limited */
+    /* the usual 8 MiB count where memory is limited */
+    pthread_attr_setstacksize(&attr, (size_t)256 * 1024);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     reason = pthread_create(&thread, &attr, watch, w);
     pthread_attr_destroy(&attr);
@@ -58,7 +60,8 @@ static int take_socket(void)
     return fd;
 }
 
-/* A system without memory shall end this process first, and not the one that tells of it: that one may well be larger. */
+/* A system without memory shall end this process first, and not the one that tells of it: that one
+ * may well be larger. */
 static void be_first_to_go(void)
 {
     const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -92,8 +95,8 @@ int main(int argc, char **argv)
         return qdq_worker_probe_amx();
     }
     if (argc != 1 || !is_socket(STDIN_FILENO)) {
-        fprintf(stderr,
-                "qdq-worker runs inference engines for qdq, which starts it; it is of no use by itself\n");
+        fprintf(stderr, "qdq-worker runs inference engines for qdq, which starts it; it is of no "
+                        "use by itself\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0); /* last words must not die in a buffer */

@@ -12,7 +12,7 @@
 
 enum { RANDOM_SAMPLES = 4, ALIGNMENT = 64 };
 
-/* --- samples -------------------------------------------------------------------------------------------------------- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 static bool is_input(const qdq_model *m, const char *name)
 {
@@ -24,9 +24,10 @@ static bool is_input(const qdq_model *m, const char *name)
     return false;
 }
 
-/* What trtexec is told to time, samples must have, though the model stays open: they are given where it has no shape. */
-static qdq_status add_usual_shapes(const qdq_worker *w, const qdq_trtexec_shapes *x, qdq_arena *arena,
-                                   qdq_data_opts *opts, qdq_error *err)
+/* What trtexec is told to time, samples must have, though the model stays open: they are given
+ * where it has no shape. */
+static qdq_status add_usual_shapes(const qdq_worker *w, const qdq_trtexec_shapes *x,
+                                   qdq_arena *arena, qdq_data_opts *opts, qdq_error *err)
 {
     qdq_input_shape *all = qdq_arena_array(arena, w->n_shapes + x->n_opt + 1, sizeof *all);
     size_t n = 0;
@@ -62,7 +63,8 @@ static qdq_status open_data(qdq_worker *w, const qdq_model *m, qdq_error *err)
     if (st == QDQ_OK && usual != NULL)
         st = add_usual_shapes(w, usual, &scratch, &opts, err);
     if (st == QDQ_OK)
-        st = qdq_data_open(w->samples != NULL ? w->samples : random, w->data_for, &opts, &w->data, err);
+        st = qdq_data_open(w->samples != NULL ? w->samples : random, w->data_for, &opts, &w->data,
+                           err);
     qdq_arena_free(&scratch);
     qdq_free(usual);
     return st;
@@ -85,7 +87,8 @@ static bool is_sampled(const qdq_worker *w, const qdq_model *m)
 
     if (w->samples != NULL || qdq_model_input_count(m) != qdq_model_input_count(w->data_for))
         return w->samples != NULL;
-    for (size_t i = 0; qdq_model_input(m, i, &of_m) && qdq_model_input(w->data_for, i, &of_data); i++)
+    for (size_t i = 0; qdq_model_input(m, i, &of_m) && qdq_model_input(w->data_for, i, &of_data);
+         i++)
         if (!has_shape(&of_m, &of_data))
             return false;
     return true;
@@ -116,7 +119,7 @@ qdq_status qdq_worker_sample(qdq_worker *w, const qdq_model *m, size_t i, qdq_ar
     return qdq_compare_feed(m, w->data_for, in, *n, memory, err);
 }
 
-/* --- sessions ------------------------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 void qdq_worker_close(qdq_worker_model *m)
 {
@@ -128,8 +131,9 @@ void qdq_worker_close(qdq_worker_model *m)
     free(m);
 }
 
-qdq_status qdq_worker_open(qdq_worker *w, const char *path, const qdq_input_shape *shapes, size_t n_shapes,
-                           qdq_worker_purpose purpose, qdq_worker_model **out, qdq_error *err)
+qdq_status qdq_worker_open(qdq_worker *w, const char *path, const qdq_input_shape *shapes,
+                           size_t n_shapes, qdq_worker_purpose purpose, qdq_worker_model **out,
+                           qdq_error *err)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_worker_model *m = calloc(1, sizeof *m);
@@ -162,11 +166,12 @@ qdq_worker_model *qdq_worker_find(const qdq_worker *w, int64_t handle, qdq_error
     return NULL;
 }
 
-/* --- times ---------------------------------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 
-/* The sample is lent, what is bound must stay. Equally aligned for all models: it shows in their times. */
-static qdq_status copy_inputs(qdq_worker_model *m, const qdq_named_array *in, size_t n, qdq_named_array **out,
-                              qdq_error *err)
+/* The sample is lent, what is bound must stay. Equally aligned for all models: it shows in their
+ * times. */
+static qdq_status copy_inputs(qdq_worker_model *m, const qdq_named_array *in, size_t n,
+                              qdq_named_array **out, qdq_error *err)
 {
     *out = qdq_arena_array(&m->inputs, n + 1, sizeof **out);
     if (*out == NULL)
@@ -206,14 +211,15 @@ static void seek(qdq_session *s, uint64_t number)
         s->engine->ops->seek(s, number);
 }
 
-/* How many runs make a leg is found out once, from the fastest run: with the same number each time, times of two legs
- * can be compared. */
+/* How many runs make a leg is found out once, from the fastest run: with the same number each time,
+ * times of two legs can be compared. */
 qdq_status qdq_worker_warm_up(qdq_worker *w, qdq_worker_model *m, qdq_error *err)
 {
     uint64_t best = UINT64_MAX, ns = 0;
 
     if ((w->engine->info.capabilities & QDQ_CAN_TIME) == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' measures no time", w->engine->info.name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' measures no time",
+                        w->engine->info.name);
     QDQ_TRY(bind(w, m, err));
     seek(m->session, 0);
     for (unsigned i = 0; i < w->warmup; i++) {

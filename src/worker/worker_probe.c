@@ -1,4 +1,5 @@
-/* worker_probe.c - tries out instructions that may kill the process: the exit status is the answer, or the signal. */
+/* worker_probe.c - tries out instructions that may kill the process: the exit status is the answer,
+ * or the signal. */
 #include "worker/worker.h"
 
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 
 #if defined(__x86_64__)
 
-/* oneDNN reads these; what they allow beyond AVX-512 with VNNI, BF16 or FP16 has AMX in its name, or is everything. */
+/* oneDNN reads these; what they allow beyond AVX-512 with VNNI, BF16 or FP16 has AMX in its name,
+ * or is everything. */
 static bool environment_forbids_amx(void)
 {
     static const char *const names[] = {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"};

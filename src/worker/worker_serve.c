@@ -16,7 +16,7 @@
 #include "engine/remote/remote_groups.h"
 #include "engine/remote/remote_profile.h"
 
-/* --- hello ---------------------------------------------------------------------------------------------------------- */
+/* --- hello ------------------------------------------------------------------------------------ */
 
 /* What is lost for want of memory is lost. */
 static void note_log(void *ctx, qdq_log_level level, const char *text)
@@ -70,8 +70,8 @@ static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *
     w->seed = (uint64_t)qdq_json_int(q, "seed", INT64_MIN, INT64_MAX, 0);
     if (qdq_json_has(q, "samples"))
         w->samples = qdq_remote_get_text(q, "samples", NULL);
-#define READ(key)                                                                                            \
-    if (qdq_json_has(q, #key))                                                                               \
+#define READ(key)                                                                                  \
+    if (qdq_json_has(q, #key))                                                                     \
         w->engine_opts.key = qdq_remote_get_text(q, #key, NULL);
     QDQ_REMOTE_ENGINE_TEXTS(READ)
 #undef READ
@@ -79,14 +79,15 @@ static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *
         read_work(w, q);
     QDQ_TRY(qdq_remote_shapes_read(q, &w->shapes, &w->n_shapes, err));
     if (strcmp(version, qdq_version()) != 0 && q->reader->status == QDQ_OK)
-        return qdq_fail(err, QDQ_E_USAGE, "qdq-worker is of version %s, expected %s: they belong together",
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "qdq-worker is of version %s, expected %s: they belong together",
                         qdq_version(), version);
     return QDQ_OK;
 }
 
 /* The texts of the list again, as bytes; ends with NULL. */
-static qdq_status read_texts(qdq_worker *w, const qdq_json_place *q, const char *key, const char *const **out,
-                             qdq_error *err)
+static qdq_status read_texts(qdq_worker *w, const qdq_json_place *q, const char *key,
+                             const char *const **out, qdq_error *err)
 {
     const json_t *list = json_object_get(q->object, key);
     size_t n = json_array_size(list);
@@ -106,10 +107,12 @@ static qdq_status read_texts(qdq_worker *w, const qdq_json_place *q, const char 
 
 static qdq_status refuse_options(qdq_worker *w, const char *options, qdq_error *err)
 {
-    return w->engine->ops->refuse != NULL ? w->engine->ops->refuse(w->engine, options, err) : QDQ_OK;
+    return w->engine->ops->refuse != NULL ? w->engine->ops->refuse(w->engine, options, err)
+                                          : QDQ_OK;
 }
 
-static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
+static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                        qdq_error *err)
 {
     const char *spec = qdq_remote_get_text(q, "engine", NULL);
     int64_t max_memory = qdq_json_int(q, "max_memory", 0, INT64_MAX, 0);
@@ -142,13 +145,14 @@ static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_remote_objec
     return QDQ_OK;
 }
 
-static qdq_status refuse(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
+static qdq_status refuse(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                         qdq_error *err)
 {
     (void)answer;
     return refuse_options(w, qdq_remote_get_text(q, "options", NULL), err);
 }
 
-/* --- models --------------------------------------------------------------------------------------------------------- */
+/* --- models ----------------------------------------------------------------------------------- */
 
 static qdq_status open_model(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
                              qdq_error *err)
@@ -177,7 +181,8 @@ static qdq_status open_model(qdq_worker *w, const qdq_json_place *q, qdq_remote_
 static qdq_status drop_model(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
                              qdq_error *err)
 {
-    const qdq_worker_model *m = qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
+    const qdq_worker_model *m =
+        qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
 
     (void)answer;
     if (m == NULL)
@@ -193,7 +198,8 @@ static qdq_status drop_model(qdq_worker *w, const qdq_json_place *q, qdq_remote_
     return QDQ_OK;
 }
 
-static qdq_status warm(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
+static qdq_status warm(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                       qdq_error *err)
 {
     qdq_worker_model *m = qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
 
@@ -204,7 +210,8 @@ static qdq_status warm(qdq_worker *w, const qdq_json_place *q, qdq_remote_object
     return QDQ_OK;
 }
 
-static qdq_status leg(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
+static qdq_status leg(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                      qdq_error *err)
 {
     qdq_worker_model *m = qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
     uint64_t number = (uint64_t)qdq_json_int(q, "number", INT64_MIN, INT64_MAX, 0);
@@ -217,7 +224,8 @@ static qdq_status leg(qdq_worker *w, const qdq_json_place *q, qdq_remote_object 
     return QDQ_OK;
 }
 
-static qdq_status compare(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
+static qdq_status compare(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                          qdq_error *err)
 {
     qdq_worker_model *a = qdq_worker_find(w, qdq_json_int(q, "a", 0, INT64_MAX, -1), err);
     qdq_worker_model *b = qdq_worker_find(w, qdq_json_int(q, "b", 0, INT64_MAX, -1), err);
@@ -244,7 +252,8 @@ typedef qdq_status (*session_fn)(qdq_worker *w, const qdq_worker_model *m, unsig
 
 /* What takes a session of its own, of at least so many runs. */
 static qdq_status ask_apart(qdq_worker *w, const qdq_json_place *q, qdq_worker_purpose purpose,
-                            unsigned least, session_fn ask, qdq_remote_object *answer, qdq_error *err)
+                            unsigned least, session_fn ask, qdq_remote_object *answer,
+                            qdq_error *err)
 {
     const char *path = qdq_remote_get_text(q, "path", NULL);
     unsigned runs = (unsigned)qdq_json_int(q, "runs", least, UINT32_MAX, least);
@@ -276,7 +285,8 @@ static qdq_status profile_session(qdq_worker *w, const qdq_worker_model *m, unsi
     return st;
 }
 
-static qdq_status profile(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
+static qdq_status profile(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                          qdq_error *err)
 {
     return ask_apart(w, q, QDQ_WORKER_PROFILE, 1, profile_session, answer, err);
 }
@@ -301,12 +311,13 @@ static qdq_status group_session(qdq_worker *w, const qdq_worker_model *m, unsign
     return st;
 }
 
-static qdq_status groups(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
+static qdq_status groups(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                         qdq_error *err)
 {
     return ask_apart(w, q, QDQ_WORKER_GROUPS, 0, group_session, answer, err);
 }
 
-/* --- answers -------------------------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -448,8 +459,9 @@ static next answer_question(qdq_worker *w, json_t *question)
         fflush(stdout);
         if (reader.status == QDQ_E_NOMEM)
             st = qdq_nomem(&err);
-        n = reader.status != QDQ_OK && reader.status != QDQ_E_NOMEM ? confused(wrong.text)
-                                                                    : send_answer(w, &answer, st, &err);
+        n = reader.status != QDQ_OK && reader.status != QDQ_E_NOMEM
+                ? confused(wrong.text)
+                : send_answer(w, &answer, st, &err);
         json_decref(answer.json);
     }
     qdq_fd_close(&w->received);
@@ -457,7 +469,7 @@ static next answer_question(qdq_worker *w, json_t *question)
     return n;
 }
 
-/* --- questions ------------------------------------------------------------------------------------------------------ */
+/* --- questions -------------------------------------------------------------------------------- */
 
 /* Some bytes, and the descriptor that may come with them. */
 static ssize_t receive_some(qdq_worker *w, char *data, size_t size)
@@ -481,7 +493,8 @@ static ssize_t receive_some(qdq_worker *w, char *data, size_t size)
     return n;
 }
 
-/* One message, which is all that may be there: the next question waits for an answer to this one. */
+/* One message, which is all that may be there: the next question waits for an answer to this
+ * one. */
 static next receive(qdq_worker *w, json_t **question)
 {
     qdq_buf in = QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
@@ -500,7 +513,8 @@ static next receive(qdq_worker *w, json_t **question)
             qdq_buf_append(&in, chunk, (size_t)n);
         if (n <= 0)
             then = confused("the other side is gone");
-        else if (in.failed || qdq_remote_message_take(in.data, in.size, &used, question, &err) != QDQ_OK)
+        else if (in.failed ||
+                 qdq_remote_message_take(in.data, in.size, &used, question, &err) != QDQ_OK)
             then = confused(in.failed ? "it is too long" : err.text);
     }
     if (then == GO_ON && used < in.size)

@@ -1,4 +1,5 @@
-/* worker_session.c - sessions of the engine `remote`: a model that is sent, and runs on arrays in shared memory. */
+/* worker_session.c - sessions of the engine `remote`: a model that is sent, and runs on arrays in
+ * shared memory. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 /* Outputs are handed over in pieces of this size, so that memory stays warm and small. */
 enum { PIECE = 1 << 20, ALIGNMENT = 64 };
 
-/* --- open ----------------------------------------------------------------------------------------------------------- */
+/* --- open ------------------------------------------------------------------------------------- */
 
 static qdq_status read_opts(const qdq_json_place *q, qdq_session_opts *opts, qdq_error *err)
 {
@@ -27,7 +28,8 @@ static qdq_status read_opts(const qdq_json_place *q, qdq_session_opts *opts, qdq
     return q->reader->status;
 }
 
-static qdq_status open_session(qdq_worker *w, const qdq_json_place *q, qdq_worker_model *m, qdq_error *err)
+static qdq_status open_session(qdq_worker *w, const qdq_json_place *q, qdq_worker_model *m,
+                               qdq_error *err)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     int fd = w->received;
@@ -44,8 +46,8 @@ static qdq_status open_session(qdq_worker *w, const qdq_json_place *q, qdq_worke
     return qdq_session_open(w->engine, m->model, &opts, &m->session, err);
 }
 
-qdq_status qdq_worker_open_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                                   qdq_error *err)
+qdq_status qdq_worker_open_session(qdq_worker *w, const qdq_json_place *q,
+                                   qdq_remote_object *answer, qdq_error *err)
 {
     int64_t handle = qdq_json_int(q, "handle", 0, INT64_MAX, -1);
     qdq_worker_model *m = calloc(1, sizeof *m);
@@ -66,7 +68,7 @@ qdq_status qdq_worker_open_session(qdq_worker *w, const qdq_json_place *q, qdq_r
     return QDQ_OK;
 }
 
-/* --- arrays --------------------------------------------------------------------------------------------------------- */
+/* --- arrays ----------------------------------------------------------------------------------- */
 
 /* The arrays of the question, one for each input of the session. *in ends with NULL. */
 static qdq_status read_inputs(qdq_worker *w, const qdq_json_place *q, const qdq_session *s,
@@ -83,8 +85,8 @@ static qdq_status read_inputs(qdq_worker *w, const qdq_json_place *q, const qdq_
     if (n != s->n_in)
         return qdq_fail(err, QDQ_E_BUG, "%zu inputs, expected %zu", n, s->n_in);
     for (size_t i = 0; i < n; i++) {
-        QDQ_TRY(
-            qdq_remote_array_get(&w->exchange, json_array_get(list, i), q->reader->arena, &arrays[i], err));
+        QDQ_TRY(qdq_remote_array_get(&w->exchange, json_array_get(list, i), q->reader->arena,
+                                     &arrays[i], err));
         ordered[i] = &arrays[i].array;
     }
     return QDQ_OK;
@@ -95,7 +97,7 @@ static qdq_worker_model *find(qdq_worker *w, const qdq_json_place *q, qdq_error 
     return qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
 }
 
-/* --- run ------------------------------------------------------------------------------------------------------------ */
+/* --- run -------------------------------------------------------------------------------------- */
 
 typedef struct giver {
     qdq_worker *w;
@@ -122,7 +124,8 @@ static qdq_status give(void *ctx, const char *name, const qdq_array *a, qdq_erro
 {
     giver *g = ctx;
 
-    if (g->end > g->start && a->bytes > PIECE - (g->end - g->start < PIECE ? g->end - g->start : PIECE))
+    if (g->end > g->start &&
+        a->bytes > PIECE - (g->end - g->start < PIECE ? g->end - g->start : PIECE))
         QDQ_TRY(hand_over(g, err));
     return qdq_remote_array_put(&g->w->exchange, &g->end, name, a, g->piece, err);
 }
@@ -149,10 +152,10 @@ qdq_status qdq_worker_run_session(qdq_worker *w, const qdq_json_place *q, qdq_re
     return st;
 }
 
-/* --- times ---------------------------------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 
-/* What is bound must stay, while the memory of the exchange is used for other things. Equally aligned for all models: it
- * shows in their times. */
+/* What is bound must stay, while the memory of the exchange is used for other things. Equally
+ * aligned for all models: it shows in their times. */
 static qdq_status keep_inputs(qdq_worker_model *m, const qdq_array **in, size_t n, qdq_error *err)
 {
     for (size_t i = 0; i < n; i++) {
@@ -170,8 +173,8 @@ static qdq_status keep_inputs(qdq_worker_model *m, const qdq_array **in, size_t 
     return QDQ_OK;
 }
 
-qdq_status qdq_worker_bind_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                                   qdq_error *err)
+qdq_status qdq_worker_bind_session(qdq_worker *w, const qdq_json_place *q,
+                                   qdq_remote_object *answer, qdq_error *err)
 {
     qdq_worker_model *m = find(w, q, err);
     const qdq_array **in;
@@ -184,8 +187,8 @@ qdq_status qdq_worker_bind_session(qdq_worker *w, const qdq_json_place *q, qdq_r
     return w->engine->ops->bind(m->session, in, err);
 }
 
-qdq_status qdq_worker_time_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                                   qdq_error *err)
+qdq_status qdq_worker_time_session(qdq_worker *w, const qdq_json_place *q,
+                                   qdq_remote_object *answer, qdq_error *err)
 {
     const qdq_worker_model *m = find(w, q, err);
     unsigned runs = (unsigned)qdq_json_int(q, "runs", 0, UINT32_MAX, -1);
@@ -200,10 +203,10 @@ qdq_status qdq_worker_time_session(qdq_worker *w, const qdq_json_place *q, qdq_r
     return QDQ_OK;
 }
 
-/* --- layers --------------------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
-qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                                      qdq_error *err)
+qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q,
+                                      qdq_remote_object *answer, qdq_error *err)
 {
     const qdq_worker_model *m = find(w, q, err);
     unsigned runs = (unsigned)qdq_json_int(q, "runs", 1, UINT32_MAX, -1);
@@ -220,8 +223,8 @@ qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q, qd
     return QDQ_OK;
 }
 
-qdq_status qdq_worker_group_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                                    qdq_error *err)
+qdq_status qdq_worker_group_session(qdq_worker *w, const qdq_json_place *q,
+                                    qdq_remote_object *answer, qdq_error *err)
 {
     const qdq_worker_model *m = find(w, q, err);
     unsigned runs = (unsigned)qdq_json_int(q, "runs", 0, UINT32_MAX, -1);

@@ -1,5 +1,6 @@
-/* eval_broken.c - nodes at random: inputs of any type and shape, attributes with any value. Whatever comes is
- * computed or refused; a result is whole and within its limit. The sanitizers watch. */
+/* eval_broken.c - nodes at random: inputs of any type and shape, attributes with any value.
+ * Whatever comes is computed or refused; a result is whole and within its limit. The sanitizers
+ * watch. */
 #include "base/random.h"
 #include "ir/edit.h"
 #include "support/evals.h"
@@ -16,7 +17,8 @@ static int64_t below(int64_t n)
 /* Small numbers mostly, and those at the ends. */
 static int64_t number(void)
 {
-    static const int64_t odd[] = {INT64_MAX, INT64_MIN, INT64_MIN + 1, INT32_MAX, INT32_MIN, 1 << 20, 100};
+    static const int64_t odd[] = {INT64_MAX, INT64_MIN, INT64_MIN + 1, INT32_MAX, INT32_MIN,
+                                  1 << 20,   100};
 
     return below(8) > 0 ? below(8) - 3 : odd[below((int64_t)QDQ_COUNT(odd))];
 }
@@ -35,7 +37,8 @@ static void fill(qdq_elem e, void *data, int64_t n)
             qdq_elem_put_float(e, data, i, odd[below((int64_t)QDQ_COUNT(odd))]);
 }
 
-/* NULL: left out. Often of the shape of `like`. Dims that overflow come with a 0, as they can in a file. */
+/* NULL: left out. Often of the shape of `like`. Dims that overflow come with a 0, as they can in a
+ * file. */
 static const qdq_const *any_input(qdq_arena *memory, qdq_elem theme, const qdq_const *like)
 {
     qdq_const *x = qdq_arena_alloc(memory, sizeof *x);
@@ -44,9 +47,14 @@ static const qdq_const *any_input(qdq_arena *memory, qdq_elem theme, const qdq_c
 
     assert_true(x != NULL && dim != NULL);
     x->elem = below(3) > 0 ? theme : below(2) == 0 ? QDQ_INT64 : any_type();
-    x->rank = like != NULL ? like->rank : below(3) == 0 ? (int)below(2) : (int)below(below(10) > 0 ? 5 : 8);
+    x->rank = like != NULL    ? like->rank
+              : below(3) == 0 ? (int)below(2)
+                              : (int)below(below(10) > 0 ? 5 : 8);
     for (int i = 0; i < x->rank; i++)
-        dim[i] = like != NULL ? like->dim[i] : below(3) > 0 ? 1 + below(3) : below(20) > 0 ? below(3) : 0;
+        dim[i] = like != NULL    ? like->dim[i]
+                 : below(3) > 0  ? 1 + below(3)
+                 : below(20) > 0 ? below(3)
+                                 : 0;
     if (x->rank > 1 && below(20) == 0) {
         dim[0] = 0;
         dim[1] = INT64_MAX;
@@ -80,17 +88,18 @@ static const qdq_const *any_dim_of(qdq_arena *memory, const qdq_const *x)
 static void add_attribute(qdq_node *n)
 {
     static const char *const ints[] = {
-        "axis",        "keepdims",  "to",        "k",        "largest", "blocksize",  "fmod", "upper",
-        "transA",      "transB",    "exclusive", "saturate", "start",   "batch_dims", "end",  "dtype",
-        "num_outputs", "allowzero", "size",      "p",        "group",   "num_groups"};
+        "axis",  "keepdims",   "to",     "k",         "largest",     "blocksize",
+        "fmod",  "upper",      "transA", "transB",    "exclusive",   "saturate",
+        "start", "batch_dims", "end",    "dtype",     "num_outputs", "allowzero",
+        "size",  "p",          "group",  "num_groups"};
     static const char *const lists[] = {"axes",      "perm",           "pads",        "split",
                                         "starts",    "ends",           "value_ints",  "strides",
                                         "dilations", "output_padding", "output_shape"};
     static const char *const texts[] = {"mode", "direction", "reduction", "auto_pad",
                                         "coordinate_transformation_mode"};
-    static const char *const words[] = {"LEFT",  "RIGHT",  "reflect", "edge",          "wrap",
-                                        "add",   "max",    "CRD",     "none",          "SAME_UPPER",
-                                        "VALID", "linear", "cubic",   "align_corners", "asymmetric"};
+    static const char *const words[] = {
+        "LEFT", "RIGHT",      "reflect", "edge",   "wrap",  "add",           "max",       "CRD",
+        "none", "SAME_UPPER", "VALID",   "linear", "cubic", "align_corners", "asymmetric"};
     int64_t list[6] = {below(4), below(4), number(), number(), number(), number()};
     int64_t kind = below(4), wrong = below(16);
     const char *name = kind == 0   ? texts[below((int64_t)QDQ_COUNT(texts))]
@@ -110,7 +119,8 @@ static void add_attribute(qdq_node *n)
 static void add_needed(qdq_node *n, const qdq_const *x)
 {
     int64_t list[6] = {1 + below(2), 1 + below(2), 1, number(), number(), number()};
-    size_t count = below(8) == 0 || x == NULL || x->rank < 2 ? (size_t)below(7) : (size_t)x->rank - 2;
+    size_t count =
+        below(8) == 0 || x == NULL || x->rank < 2 ? (size_t)below(7) : (size_t)x->rank - 2;
 
     if (below(4) > 0)
         assert_true(qdq_node_set_ints(n, "kernel_shape", list, count < 6 ? count : 6));

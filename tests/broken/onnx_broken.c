@@ -1,5 +1,5 @@
-/* onnx_broken.c - malformed models, made in code: each is refused with a place and a reason, and none crashes,
- * hangs or leaves anything behind. */
+/* onnx_broken.c - malformed models, made in code: each is refused with a place and a reason, and
+ * none crashes, hangs or leaves anything behind. */
 #include "base/file.h"
 #include "ir/ir.h"
 #include "support/roundtrip.h"
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- one mistake each --------------------------------------------------------------------------------------------- */
+/* --- one mistake each ------------------------------------------------------------------------- */
 
 static const int64_t dims[] = {1, 3};
 
@@ -17,7 +17,8 @@ static qdq_buf sound_graph(void)
     return relu_graph();
 }
 
-static void put_node(qdq_buf *graph, const char *op, const char *name, const char *in, const char *out)
+static void put_node(qdq_buf *graph, const char *op, const char *name, const char *in,
+                     const char *out)
 {
     qdq_buf node = pb_node(op, name, in, NULL, out);
 
@@ -541,38 +542,48 @@ static const broken_case cases[] = {
     {"no IR version", no_ir_version, "ir_version is 0, expected 1 or more", 0},
     {"text", text_file, "m.onnx: ModelProto at byte ", 0},
     {"two graphs", two_graphs, "field 7 (graph): comes twice, expected once", 0},
-    {"graph as number", graph_as_number, "ModelProto at byte 2: field 7 (graph): wire type 0 does not fit",
-     0},
+    {"graph as number", graph_as_number,
+     "ModelProto at byte 2: field 7 (graph): wire type 0 does not fit", 0},
     {"group", group_field, "field 7 (graph): unknown wire type 3", 0},
     {"field 0", field_zero, "ModelProto at byte 2: bad field tag", 0},
     {"long varint", long_varint, "field 1 (ir_version): bad varint", 0},
     {"overflowing varint", overflowing_varint, "field 1 (ir_version): bad varint", 0},
-    {"long length", length_beyond_the_end, "field 7 (graph): truncated: 1000 bytes announced, 5 are left", 0},
-    {"huge length", length_of_2_to_the_63, "truncated: 9223372036854775808 bytes announced, 0 are left", 0},
-    {"two opset versions", two_opset_versions, "domain '' is imported in versions 17 and 13, expected one",
-     0},
+    {"long length", length_beyond_the_end,
+     "field 7 (graph): truncated: 1000 bytes announced, 5 are left", 0},
+    {"huge length", length_of_2_to_the_63,
+     "truncated: 9223372036854775808 bytes announced, 0 are left", 0},
+    {"two opset versions", two_opset_versions,
+     "domain '' is imported in versions 17 and 13, expected one", 0},
     {"NUL in name", nul_in_name, "a NUL byte in graph name 'a', expected text", 0},
     {"undefined input", undefined_input,
-     "m.onnx: graph 'g': node 1 ('conv1'): input 0 'nobody' is not defined, expected the name of", 0},
-    {"undefined output", undefined_output, "graph 'g': output 'nobody' is not defined in this graph", 0},
+     "m.onnx: graph 'g': node 1 ('conv1'): input 0 'nobody' is not defined, expected the name of",
+     0},
+    {"undefined output", undefined_output,
+     "graph 'g': output 'nobody' is not defined in this graph", 0},
     {"two producers", two_producers, "graph 'g': node 1 (Relu): output 'y' is already defined", 0},
-    {"output listed twice", one_node_twice_the_same_output, "node 1 ('s'): output 'a' is already defined", 0},
-    {"producer of an input", producer_of_an_input, "node 1 ('again'): output 'x' is already defined", 0},
+    {"output listed twice", one_node_twice_the_same_output,
+     "node 1 ('s'): output 'a' is already defined", 0},
+    {"producer of an input", producer_of_an_input,
+     "node 1 ('again'): output 'x' is already defined", 0},
     {"two inputs", two_inputs, "graph 'g': input 'x' is already defined", 0},
     {"nameless input", nameless_input, "graph 'g': a value without name", 0},
     {"nameless operator", nameless_operator, "node 1 ('n'): no operator type", 0},
-    {"two initializers", two_initializers, "initializer 'w' is already defined, expected a name of its own",
-     0},
-    {"initializer and producer", initializer_and_producer, "node 1 ('n'): output 'w' is already defined", 0},
+    {"two initializers", two_initializers,
+     "initializer 'w' is already defined, expected a name of its own", 0},
+    {"initializer and producer", initializer_and_producer,
+     "node 1 ('n'): output 'w' is already defined", 0},
     {"nameless initializer", nameless_initializer, "an initializer without name", 0},
     {"negative dim", negative_dim, "tensor 'w': dimension 1 is negative (-7)", 0},
-    {"overflowing dims", overflowing_dims, "tensor 'w': the product of the dimensions overflows", 0},
-    {"overflowing bytes", overflowing_bytes, "elements of type float overflow the address space", 0},
+    {"overflowing dims", overflowing_dims, "tensor 'w': the product of the dimensions overflows",
+     0},
+    {"overflowing bytes", overflowing_bytes, "elements of type float overflow the address space",
+     0},
     {"many dims", too_many_dims, "13 dimensions, at most 12 are supported", QDQ_E_UNSUPPORTED},
     {"short raw data", short_raw_data, "8 bytes of raw data, 3 elements of type float need 12", 0},
     {"no data", no_data, "tensor 'w': 0 values of type float, the shape needs 3", 0},
     {"few values", few_values, "tensor 'w': 2 values of type float, the shape needs 3", 0},
-    {"odd floats", odd_packed_floats, "(float_data): 5 bytes of packed numbers, expected a multiple of 4", 0},
+    {"odd floats", odd_packed_floats,
+     "(float_data): 5 bytes of packed numbers, expected a multiple of 4", 0},
     {"wrong field", wrong_typed_field, "data in a field that does not fit element type float", 0},
     {"two encodings", two_encodings, "both raw data and typed data, expected one", 0},
     {"truncated list", truncated_packed_varint, "the last varint of a packed list is truncated", 0},
@@ -582,14 +593,16 @@ static const broken_case cases[] = {
     {"segments", segmented, "tensor 'w': a tensor in segments", QDQ_E_UNSUPPORTED},
     {"data location", data_location, "data location 7, expected 0 or 1", 0},
     {"external and inline", external_and_inline, "both external data and data in the file", 0},
-    {"no tensor", tensor_attribute_without_tensor, "node 1 ('n'): attribute 'a': no value, expected one", 0},
+    {"no tensor", tensor_attribute_without_tensor,
+     "node 1 ('n'): attribute 'a': no value, expected one", 0},
     {"no subgraph", graph_attribute_without_graph, "attribute 'a': no value, expected one", 0},
     {"subgraph reads nobody", subgraph_reads_nobody,
-     "node 1 ('if'): attribute 'then_branch': graph 'body': node 0 ('inner'): input 0 'nobody' is not "
+     "node 1 ('if'): attribute 'then_branch': graph 'body': node 0 ('inner'): input 0 'nobody' is "
+     "not "
      "defined",
      0},
-    {"subgraph shadows", subgraph_shadows, "graph 'body': node 0 ('inner'): output 'y' is already defined",
-     0},
+    {"subgraph shadows", subgraph_shadows,
+     "graph 'body': node 0 ('inner'): output 'y' is already defined", 0},
     {"subgraph returns outer value", subgraph_returns_outer_value,
      "graph 'body': output 'x' is not defined in this graph", 0},
     {"graph bomb", graph_bomb, "graphs nest deeper than 64", 0},
@@ -611,7 +624,8 @@ static void each_mistake_is_named_with_its_place(void **state)
         qdq_status st = qdq_model_load_bytes(b.data, b.size, "m.onnx", NULL, &m, &err);
 
         if (st != want || strstr(err.text, c->message) == NULL)
-            fail_msg("%s: %s: '%s', expected '%s'", c->name, qdq_status_name(st), err.text, c->message);
+            fail_msg("%s: %s: '%s', expected '%s'", c->name, qdq_status_name(st), err.text,
+                     c->message);
         assert_null(m);
         assert_null(strchr(err.text, '\n'));
         qdq_buf_free(&b);
@@ -633,8 +647,8 @@ static void nesting_up_to_the_limit_is_read_and_written(void **state)
 
 static void cycle_is_read_and_then_refused(void **state)
 {
-    qdq_buf graph = PB_NEW, a = pb_node("Add", "a", "x", "u", "t"), b = pb_node("Relu", "b", "t", NULL, "u"),
-            bytes;
+    qdq_buf graph = PB_NEW, a = pb_node("Add", "a", "x", "u", "t"),
+            b = pb_node("Relu", "b", "t", NULL, "u"), bytes;
     qdq_model *m;
     void *data;
     size_t size;
@@ -665,19 +679,21 @@ static void size_limit_and_empty_files_are_named(void **state)
                  qdq_model_load_bytes(b.data, b.size, "m.onnx", &opts, &m, &err));
     assert_fails(QDQ_E_FORMAT, "m.onnx: the file is empty",
                  qdq_model_load_bytes("", 0, "m.onnx", NULL, &m, &err));
-    assert_fails(QDQ_E_IO, "nothing.onnx", qdq_model_load(test_path("nothing.onnx"), NULL, &m, &err));
+    assert_fails(QDQ_E_IO, "nothing.onnx",
+                 qdq_model_load(test_path("nothing.onnx"), NULL, &m, &err));
     assert_fails(QDQ_E_IO, test_dir(), qdq_model_load(test_dir(), NULL, &m, &err));
     qdq_buf_free(&b);
 }
 
-/* --- any byte --------------------------------------------------------------------------------------------------------- */
+/* --- any byte --------------------------------------------------------------------------------- */
 
 /* Something of everything that has lengths. */
 static qdq_buf rich_model(void)
 {
     qdq_buf graph = sound_graph(), node = pb_node("Custom", "c", "x", "w", "z"), attr = PB_NEW,
             inner = PB_NEW, b;
-    qdq_buf function = PB_NEW, body = pb_node("Relu", "n", "a", NULL, "b"), t = tensor(1, (int64_t[]){2});
+    qdq_buf function = PB_NEW, body = pb_node("Relu", "n", "a", NULL, "b"),
+            t = tensor(1, (int64_t[]){2});
     qdq_buf sparse = PB_NEW, values = PB_NEW;
 
     pb_bytes(&t, 4, "abcdefgh", 8);
@@ -754,7 +770,8 @@ static void truncation_at_every_byte_is_survived(void **state)
 
 static void every_byte_changed_is_survived(void **state)
 {
-    static const unsigned char changes[] = {0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff, 0x7f};
+    static const unsigned char changes[] = {0x01, 0x02, 0x04, 0x08, 0x10,
+                                            0x20, 0x40, 0x80, 0xff, 0x7f};
     qdq_buf b = rich_model();
 
     (void)state;
@@ -767,7 +784,7 @@ static void every_byte_changed_is_survived(void **state)
     qdq_buf_free(&b);
 }
 
-/* --- external data ---------------------------------------------------------------------------------------------------- */
+/* --- external data ---------------------------------------------------------------------------- */
 
 /* A model file with one external tensor of 2 floats. */
 static const char *external_model(const char *location, const char *offset, const char *length)
@@ -803,11 +820,12 @@ static void external_data_attacks_are_refused(void **state)
         {"link.bin", NULL, NULL, "link", QDQ_OK},
         {"linked/weights.bin", NULL, NULL, "link", QDQ_OK},
         {"sub", NULL, NULL, "sub", QDQ_OK},
-        {"weights.bin", "100", NULL, "offset 100 and length 8 reach beyond the end of the file (10 bytes)",
-         QDQ_E_FORMAT},
+        {"weights.bin", "100", NULL,
+         "offset 100 and length 8 reach beyond the end of the file (10 bytes)", QDQ_E_FORMAT},
         {"weights.bin", "3", NULL, "offset 3 and length 8 reach beyond the end", QDQ_E_FORMAT},
         {"weights.bin", "18446744073709551615", NULL, "reach beyond the end", QDQ_E_FORMAT},
-        {"weights.bin", "18446744073709551616", NULL, "expected a decimal number of 64 bits", QDQ_E_FORMAT},
+        {"weights.bin", "18446744073709551616", NULL, "expected a decimal number of 64 bits",
+         QDQ_E_FORMAT},
         {"weights.bin", "-1", NULL, "offset is '-1', expected a decimal number", QDQ_E_FORMAT},
         {"weights.bin", "", NULL, "offset is empty", QDQ_E_FORMAT},
         {"weights.bin", "0x1", NULL, "offset is '0x1'", QDQ_E_FORMAT},
@@ -822,13 +840,16 @@ static void external_data_attacks_are_refused(void **state)
     assert_int_equal(symlink("weights.bin", test_path("link.bin")), 0);
     assert_int_equal(symlink(".", test_path("linked")), 0);
     for (size_t i = 0; i < QDQ_COUNT(attacks); i++) {
-        const char *path = external_model(attacks[i].location, attacks[i].offset, attacks[i].length);
+        const char *path =
+            external_model(attacks[i].location, attacks[i].offset, attacks[i].length);
         qdq_model *m = NULL;
         qdq_status st = qdq_model_load(path, NULL, &m, &err);
 
-        if (attacks[i].status == QDQ_OK ? st != QDQ_E_IO && st != QDQ_E_FORMAT : st != attacks[i].status)
+        if (attacks[i].status == QDQ_OK ? st != QDQ_E_IO && st != QDQ_E_FORMAT
+                                        : st != attacks[i].status)
             fail_msg("attack %zu: %s: %s", i, qdq_status_name(st), err.text);
-        if (strstr(err.text, attacks[i].message) == NULL || strstr(err.text, "tensor 'w': ") == NULL)
+        if (strstr(err.text, attacks[i].message) == NULL ||
+            strstr(err.text, "tensor 'w': ") == NULL)
             fail_msg("attack %zu: '%s', expected '%s'", i, err.text, attacks[i].message);
         assert_null(m);
     }
@@ -840,7 +861,8 @@ static void external_fifo_does_not_hang(void **state)
 
     (void)state;
     assert_int_equal(mkfifo(test_path("fifo.bin"), 0600), 0);
-    assert_int_not_equal(qdq_model_load(external_model("fifo.bin", NULL, NULL), NULL, &m, &err), QDQ_OK);
+    assert_int_not_equal(qdq_model_load(external_model("fifo.bin", NULL, NULL), NULL, &m, &err),
+                         QDQ_OK);
     assert_null(m);
 }
 

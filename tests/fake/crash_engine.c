@@ -1,5 +1,5 @@
-/* crash_engine.c - an engine that ends its process where and how its argument says: "run:abort". It takes models with one input
- * x and one output y, both float[1,2], and gives what it gets. */
+/* crash_engine.c - an engine that ends its process where and how its argument says: "run:abort". It
+ * takes models with one input x and one output y, both float[1,2], and gives what it gets. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +31,8 @@ static void end_at(const char *place)
     raise(SIGSEGV);
 }
 
-static qdq_status open_engine(const char *arg, const char *temp_dir, void **engine, qdq_plugin_info *info,
-                              qdq_error *err)
+static qdq_status open_engine(const char *arg, const char *temp_dir, void **engine,
+                              qdq_plugin_info *info, qdq_error *err)
 {
     static int self;
 
@@ -84,7 +84,8 @@ static bool output(void *session, size_t i, qdq_io *out)
     return describe(i, "y", out);
 }
 
-static qdq_status run(void *session, const qdq_array *const *in, qdq_output_fn fn, void *ctx, qdq_error *err)
+static qdq_status run(void *session, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
+                      qdq_error *err)
 {
     (void)session;
     end_at("run");
@@ -106,11 +107,12 @@ static qdq_status time_runs(void *session, unsigned n, uint64_t *ns, qdq_error *
     return QDQ_OK;
 }
 
-static qdq_status layers(void *session, const qdq_array *const *in, unsigned runs, qdq_plugin_layer_fn fn,
-                         void *ctx, qdq_error *err)
+static qdq_status layers(void *session, const qdq_array *const *in, unsigned runs,
+                         qdq_plugin_layer_fn fn, void *ctx, qdq_error *err)
 {
     static const char *const tensor[] = {"y"};
-    const qdq_plugin_layer layer = {.name = "all", .op = "All", .us = 1, .tensors = tensor, .n_tensors = 1};
+    const qdq_plugin_layer layer = {
+        .name = "all", .op = "All", .us = 1, .tensors = tensor, .n_tensors = 1};
 
     (void)session, (void)in;
     end_at(runs > 0 ? "layers" : "nodes");

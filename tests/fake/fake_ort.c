@@ -1,5 +1,5 @@
-/* fake_ort.c - libraries that look like ONNX Runtime until one asks: FAKE_VERSION is what they report, and
- * FAKE_TABLE says what they have behind it. */
+/* fake_ort.c - libraries that look like ONNX Runtime until one asks: FAKE_VERSION is what they
+ * report, and FAKE_TABLE says what they have behind it. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
-/* fake_ort_compiler.c - ONNX Runtime as it is with an execution provider that compiles nodes: the library that FAKE_ORT_REAL
- * names, but no session that shall write its optimized model can be made. */
+/* fake_ort_compiler.c - ONNX Runtime as it is with an execution provider that compiles nodes: the
+ * library that FAKE_ORT_REAL names, but no session that shall write its optimized model can be
+ * made. */
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -18,7 +19,8 @@ static const ort_session_options *writes;
 static ort_status *set_path(ort_session_options *o, const char *path)
 {
     writes = o;
-    return ((qdq_ort_pf_SetOptimizedModelFilePath)real[QDQ_ORT_I_SetOptimizedModelFilePath])(o, path);
+    return ((qdq_ort_pf_SetOptimizedModelFilePath)real[QDQ_ORT_I_SetOptimizedModelFilePath])(o,
+                                                                                             path);
 }
 
 static ort_status *create_session(const ort_env *env, const void *bytes, size_t size,
@@ -26,10 +28,11 @@ static ort_status *create_session(const ort_env *env, const void *bytes, size_t 
 {
     if (o == writes)
         return ((qdq_ort_pf_CreateStatus)real[QDQ_ORT_I_CreateStatus])(
-            1, "Unable to serialize model as it contains compiled nodes. Please disable any execution "
-               "providers which generate compiled nodes.");
-    return ((qdq_ort_pf_CreateSessionFromArray)real[QDQ_ORT_I_CreateSessionFromArray])(env, bytes, size, o,
-                                                                                       out);
+            1,
+            "Unable to serialize model as it contains compiled nodes. Please disable any execution "
+            "providers which generate compiled nodes.");
+    return ((qdq_ort_pf_CreateSessionFromArray)real[QDQ_ORT_I_CreateSessionFromArray])(
+        env, bytes, size, o, out);
 }
 
 static void release_options(ort_session_options *o)
@@ -59,8 +62,8 @@ static const qdq_ort_fn *get_api(uint32_t version)
     real = real_base()->get_api(version);
     if (real == NULL)
         return NULL;
-#define F(i, n, r, p)                                                                                        \
-    if ((i) <= 265 || ((i) == 266 && version >= 17) || ((i) == 390 && version >= 24))                        \
+#define F(i, n, r, p)                                                                              \
+    if ((i) <= 265 || ((i) == 266 && version >= 17) || ((i) == 390 && version >= 24))              \
         table[i] = real[i];
     QDQ_ORT_LIST(F)
 #undef F

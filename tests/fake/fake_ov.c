@@ -1,5 +1,5 @@
-/* fake_ov.c - libraries that look like OpenVINO until one asks: FAKE_VERSION is what they report. What they export beside that
- * is in fake_ov_rest.c, or missing. */
+/* fake_ov.c - libraries that look like OpenVINO until one asks: FAKE_VERSION is what they report.
+ * What they export beside that is in fake_ov_rest.c, or missing. */
 #include "engine/openvino/openvino_api.h"
 
 int ov_get_openvino_version(ov_version *v);

@@ -1,6 +1,7 @@
-/* twice_ort.c - a library with an operator for ONNX Runtime, test.qdq.Twice: y = 2 x of float32. Written after the documentation of
- * OrtCustomOp, in the form of API 12, which later versions read, too; functions of the library are taken from its table by
- * number, as src/engine/ort/ort_api.h does. With NO_ENTRY it has an operator, but no function that registers it. */
+/* twice_ort.c - a library with an operator for ONNX Runtime, test.qdq.Twice: y = 2 x of float32.
+ * Written after the documentation of OrtCustomOp, in the form of API 12, which later versions read,
+ * too; functions of the library are taken from its table by number, as src/engine/ort/ort_api.h
+ * does. With NO_ENTRY it has an operator, but no function that registers it. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,7 +36,8 @@ static const fn *table;
 /* Numbers are those of the reference: append-only. */
 #define CALL(i, type) ((type)table[i])
 typedef void *(*get_input)(const void *context, size_t i, const void **value);
-typedef void *(*get_output)(void *context, size_t i, const int64_t *dims, size_t rank, void **value);
+typedef void *(*get_output)(void *context, size_t i, const int64_t *dims, size_t rank,
+                            void **value);
 typedef void *(*get_data)(void *value, void **data);
 typedef void *(*get_info)(const void *value, void **info);
 typedef void *(*get_size)(const void *info, size_t *n);
@@ -84,7 +86,8 @@ static int required(const ort_custom_op *op, size_t i)
     return 0;
 }
 
-/* There is no way to tell of a failure in this form, and none of these calls fails on a tensor of the declared type. */
+/* There is no way to tell of a failure in this form, and none of these calls fails on a tensor of
+ * the declared type. */
 static void compute(void *kernel, void *context)
 {
     const void *x = NULL;
@@ -123,7 +126,8 @@ const void *twice_is_here(void)
     return &twice;
 }
 #else
-static void *domain; /* as long as the library, which is there as long as a session that refers to it */
+/* as long as the library, which is there as long as a session that refers to it */
+static void *domain;
 
 __attribute__((destructor)) static void release(void)
 {

@@ -1,4 +1,5 @@
-/* autotune_cache_alloc.c - every allocation of a cache's reader and writer fails once: an error, no crash, no leak. */
+/* autotune_cache_alloc.c - every allocation of a cache's reader and writer fails once: an error, no
+ * crash, no leak. */
 #include "support/alloc_fail.h"
 #include "tune/cache/autotune_cache.h"
 
@@ -10,9 +11,11 @@
 static const char text[] =
     "{\"version\": 1, \"model_path\": \"m.onnx\", \"run\": {\"fingerprint\": \"f\", "
     "\"number\": 1}, \"phase2\": {\"samples\": {\"k\": [1, 2.5]}, \"results\": [{\"group_id\": 1, "
-    "\"trt_layer_name\": \"a\", \"baseline_latency_ms\": Infinity, \"best_scheme_target_tensors\": [\"w\", "
+    "\"trt_layer_name\": \"a\", \"baseline_latency_ms\": Infinity, \"best_scheme_target_tensors\": "
+    "[\"w\", "
     "\"x\"], "
-    "\"best_latency_ms\": NaN}]}, \"phase3\": {\"full_baseline_ms\": 2, \"candidates\": [1], \"validated\": "
+    "\"best_latency_ms\": NaN}]}, \"phase3\": {\"full_baseline_ms\": 2, \"candidates\": [1], "
+    "\"validated\": "
     "[{\"group_id\": 1, \"kept\": false, \"latency_ms\": 2, \"reason\": \"r\", \"verdict\": "
     "\"failed\"}], \"next\": 1}}";
 
@@ -79,8 +82,9 @@ static void a_file_is_read_and_moved_in_spite_of_them(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reader_and_writer_survive_every_allocation_failure),
-                                       cmocka_unit_test(a_file_is_read_and_moved_in_spite_of_them)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reader_and_writer_survive_every_allocation_failure),
+        cmocka_unit_test(a_file_is_read_and_moved_in_spite_of_them)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

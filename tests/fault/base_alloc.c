@@ -80,7 +80,8 @@ static qdq_status fill_map(void *ctx, qdq_error *err)
     for (uint64_t k = 0; k < i; k++)
         assert_int_equal(qdq_map_get_int(&m, k * k)->num, k);
     bool ok = i == 100;
-    if (!ok && qdq_map_put_int(&m, 7, NULL) == NULL) /* a map that could not grow once can grow later */
+    /* a map that could not grow once can grow later */
+    if (!ok && qdq_map_put_int(&m, 7, NULL) == NULL)
         fail_msg("the map is of no use after a failed put");
     qdq_map_free(&m);
     return ok ? QDQ_OK : qdq_nomem(err);

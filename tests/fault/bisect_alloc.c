@@ -1,5 +1,5 @@
-/* bisect_alloc.c - every allocation of a bisection and of the comparison that judges it fails once: no crash, no
- * leak, a message, and a result without a finding. */
+/* bisect_alloc.c - every allocation of a bisection and of the comparison that judges it fails once:
+ * no crash, no leak, a message, and a result without a finding. */
 #include "support/alloc_fail.h"
 
 #include "base/file.h"
@@ -17,7 +17,8 @@ typedef struct search {
 } search;
 
 /* Compares, so that its allocations fail, too; the verdict is that Identity must not go. */
-static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size, qdq_error *err)
+static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size,
+                        qdq_error *err)
 {
     search *s = ctx;
     qdq_same_result r;

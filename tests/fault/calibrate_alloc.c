@@ -1,5 +1,5 @@
-/* calibrate_alloc.c - every allocation of calibration by histograms, of equalization and of reading caches fails once:
- * a message, no leak, and what succeeds is right. */
+/* calibrate_alloc.c - every allocation of calibration by histograms, of equalization and of reading
+ * caches fails once: a message, no leak, and what succeeds is right. */
 #include "support/alloc_fail.h"
 
 #include "quant/calib/calib_cache.h"
@@ -80,7 +80,8 @@ static void every_method_survives_every_allocation_failure(void **state)
     for (size_t i = 0; i < QDQ_COUNT(methods); i++) {
         static const float x[128] = {1, 2, 3, 4, [64] = 0.5f, 3};
         job j = {test_path("in.onnx"), test_path("ranges.json"),
-                 test_npy_file("x.npy", TEST_HEADER("<f4", "(1, 8, 4, 4)"), x, sizeof x), methods[i]};
+                 test_npy_file("x.npy", TEST_HEADER("<f4", "(1, 8, 4, 4)"), x, sizeof x),
+                 methods[i]};
 
         write_model(j.model);
         assert_true(test_every_alloc_fails(quantize, &j) > 50);
@@ -102,8 +103,9 @@ static qdq_status read_cache(void *ctx, qdq_error *err)
 static void caches_survive_every_allocation_failure(void **state)
 {
     char trt[] = "TRT-8601-EntropyCalibration2\nx: 3d4ccccd\na: b: 0\n";
-    char ours[] = "{\"qdq_ranges\": 1, \"tensors\": [{\"tensor\": \"x\", \"low\": -1, \"high\": 2},\n"
-                  "{\"tensor\": \"y\", \"low\": 0, \"high\": 0}]}";
+    char ours[] =
+        "{\"qdq_ranges\": 1, \"tensors\": [{\"tensor\": \"x\", \"low\": -1, \"high\": 2},\n"
+        "{\"tensor\": \"y\", \"low\": 0, \"high\": 0}]}";
 
     (void)state;
     assert_true(test_every_alloc_fails(read_cache, trt) >= 1);

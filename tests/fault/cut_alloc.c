@@ -1,4 +1,5 @@
-/* cut_alloc.c - every allocation of a cut, of a front and of the strategy mincut fails once: an error, no crash, no leak. */
+/* cut_alloc.c - every allocation of a cut, of a front and of the strategy mincut fails once: an
+ * error, no crash, no leak. */
 #include "base/fail.h"
 #include "support/alloc_fail.h"
 #include "support/test.h"
@@ -11,7 +12,8 @@ static const uint32_t readers[] = {1, 2, 3};
 static const qdq_cut_net nets[] = {{.from = 0, .to = readers, .n_to = 3},
                                    {.from = 1, .to = &readers[2], .n_to = 1}};
 static const qdq_cut_tie ties[] = {{2, 3}};
-static const qdq_cut_graph graph = {.n_bits = BITS, .net = nets, .n_nets = 2, .tie = ties, .n_ties = 1};
+static const qdq_cut_graph graph = {
+    .n_bits = BITS, .net = nets, .n_nets = 2, .tie = ties, .n_ties = 1};
 
 static qdq_status fill(qdq_energy *e, qdq_arena *arena, qdq_error *err)
 {
@@ -47,7 +49,7 @@ static void a_cut_survives_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(cut, NULL) >= 2);
 }
 
-/* --- fronts ------------------------------------------------------------------------------------------------------------ */
+/* --- fronts ----------------------------------------------------------------------------------- */
 
 static const double harm[BITS] = {3, 1, 1, 2};
 
@@ -80,7 +82,7 @@ static void a_front_survives_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(find_front, NULL) >= 4);
 }
 
-/* --- the strategy ------------------------------------------------------------------------------------------------------ */
+/* --- the strategy ----------------------------------------------------------------------------- */
 
 enum { GROUPS = 40 };
 
@@ -116,7 +118,8 @@ static double time_of(const world *w, const qdq_assign *a)
 }
 
 static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
-                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err)
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
+                          qdq_error *err)
 {
     const double gain = 1 - time_of(ctx, candidate) / time_of(ctx, incumbent);
 
@@ -129,7 +132,8 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
     return QDQ_OK;
 }
 
-static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known, qdq_error *err)
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known,
+                          qdq_error *err)
 {
     const world *w = ctx;
 
@@ -167,8 +171,11 @@ static qdq_status search(void *ctx, qdq_error *err)
         w->net[i] = (qdq_cut_net){.from = i, .to = &w->reader[i], .n_to = 1};
     }
     w->graph = (qdq_cut_graph){.n_bits = GROUPS, .net = w->net, .n_nets = GROUPS - 1};
-    const qdq_search_problem p = {
-        .n_bits = GROUPS, .start = &start, .start_name = names, .n_starts = 1, .base_ns = 1e4 * GROUPS};
+    const qdq_search_problem p = {.n_bits = GROUPS,
+                                  .start = &start,
+                                  .start_name = names,
+                                  .n_starts = 1,
+                                  .base_ns = 1e4 * GROUPS};
     for (size_t i = 0; i < GROUPS; i++)
         alike[i] = 1;
     const qdq_cut_problem cut = {.search = &p,
@@ -185,7 +192,8 @@ static qdq_status search(void *ctx, qdq_error *err)
         st = qdq_cut_search_run(&cut, &o, &ops, &arena, &out, err);
     if (st == QDQ_OK) {
         const size_t on = qdq_assign_count(&out.search.best);
-        assert_true(out.known && (w->is_bounded ? on > 8 && on <= GROUPS / 2 - 4 : on == GROUPS / 2));
+        assert_true(out.known &&
+                    (w->is_bounded ? on > 8 && on <= GROUPS / 2 - 4 : on == GROUPS / 2));
     }
     qdq_arena_free(&arena);
     return st;

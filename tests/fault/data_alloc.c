@@ -98,7 +98,8 @@ static void protos_survive_lack_of_memory(void **state)
     pb_bytes(&b, 4, ramp, 24); /* float_data, which is decoded */
     mkdir(test_path("sets"), 0700);
     mkdir(test_path("sets/test_data_set_0"), 0700);
-    assert_ok(qdq_write_file(test_path("sets/test_data_set_0/input_0.pb"), true, b.data, b.size, &err));
+    assert_ok(
+        qdq_write_file(test_path("sets/test_data_set_0/input_0.pb"), true, b.data, b.size, &err));
     qdq_buf_free(&b);
     try_all(flat, test_path("sets"), NULL, NULL);
 }

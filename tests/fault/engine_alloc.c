@@ -1,4 +1,5 @@
-/* engine_alloc.c - every allocation of the engines fails once: opening, running, timing, profiling. */
+/* engine_alloc.c - every allocation of the engines fails once: opening, running, timing,
+ * profiling. */
 #include "support/alloc_fail.h"
 
 #include <string.h>

@@ -1,24 +1,31 @@
-/* exist_alloc.c - every allocation of reading quantization that is there fails once: strip, import, check against a
- * target, encodings. */
+/* exist_alloc.c - every allocation of reading quantization that is there fails once: strip, import,
+ * check against a target, encodings. */
 #include "support/alloc_fail.h"
 
 #include "qdq/quant.h"
 
-/* Operators on codes, dynamic quantization, a Relu that codes stand for, a body, constants of all kinds, what stays. */
+/* Operators on codes, dynamic quantization, a Relu that codes stand for, a body, constants of all
+ * kinds, what stays. */
 static const char model_text[] =
-    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1], producer_name: \"onnx.quantize\">\n"
-    "g (float[1,2,4,4] x, bool k, uint8[2] raw) => (float[1,2,4,4] y, float[1,2,4,4] v, float[2] o, "
+    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1], producer_name: "
+    "\"onnx.quantize\">\n"
+    "g (float[1,2,4,4] x, bool k, uint8[2] raw) => (float[1,2,4,4] y, float[1,2,4,4] v, float[2] "
+    "o, "
     "float[1,2,4,4] n) <\n"
-    "  float s = {0.5}, uint8 z = {0}, int8[2,2,1,1] w_quantized = {1, 2, 3, 4}, float[2] ws = {0.5, 0.25}, "
+    "  float s = {0.5}, uint8 z = {0}, int8[2,2,1,1] w_quantized = {1, 2, 3, 4}, float[2] ws = "
+    "{0.5, 0.25}, "
     "int8[2] wz = "
     "{0, 0},\n"
-    "  int32[2] b = {5, 6}, float[2] bs = {0.25, 0.125}, float[2] fb = {1, 2}, int8[4,4] m = {1, 2, 3, 4, 5, "
+    "  int32[2] b = {5, 6}, float[2] bs = {0.25, 0.125}, float[2] fb = {1, 2}, int8[4,4] m = {1, "
+    "2, 3, 4, 5, "
     "6, 7, 8, 9, 10, "
     "11, 12, 13, 14, 15, 16}> {\n"
     "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
-    "  dw = DequantizeLinear <axis = 0> (w_quantized, ws, wz) db = DequantizeLinear <axis = 0> (b, bs)\n"
+    "  dw = DequantizeLinear <axis = 0> (w_quantized, ws, wz) db = DequantizeLinear <axis = 0> (b, "
+    "bs)\n"
     "  c = Conv(d, dw, db) e = QuantizeLinear(c, s, z)\n"
-    "  a_quantized = com.microsoft.QLinearAdd(e, s, z, e, s, z, s, z) y = DequantizeLinear(a_quantized, s, "
+    "  a_quantized = com.microsoft.QLinearAdd(e, s, z, e, s, z, s, z) y = "
+    "DequantizeLinear(a_quantized, s, "
     "z)\n"
     "  t, ts, tz = DynamicQuantizeLinear(x) i = MatMulInteger(t, m, tz) f = Cast <to = 1> (i)\n"
     "  both = Mul(ts, s) n = Mul(f, both)\n"
@@ -31,13 +38,18 @@ static const char model_text[] =
 /* Weights inside of operators: a scale below 0, zero points, biases of both forms, a table. */
 static const char nbits_text[] =
     "<ir_version: 9, opset_import: [\"\" : 21, \"com.microsoft\" : 1]>\n"
-    "g (float[3,4] x, float[1,3,4] x3, int64[2] i) => (float[3,2] y, float[1,3,2] u, float[2,2] t) <\n"
-    "  uint8[2,1,8] w_quantized = {121, 138, 255, 255, 255, 255, 255, 255, 187, 240, 0, 0, 0, 0, 0, 0},\n"
-    "  float[2] s = {1, -0.5}, uint8[2,1] z = {9, 7}, float[2] b = {5, 6}, int4[2,2] t_Q4 = {1, -8, 7, 0},\n"
+    "g (float[3,4] x, float[1,3,4] x3, int64[2] i) => (float[3,2] y, float[1,3,2] u, float[2,2] t) "
+    "<\n"
+    "  uint8[2,1,8] w_quantized = {121, 138, 255, 255, 255, 255, 255, 255, 187, 240, 0, 0, 0, 0, "
+    "0, 0},\n"
+    "  float[2] s = {1, -0.5}, uint8[2,1] z = {9, 7}, float[2] b = {5, 6}, int4[2,2] t_Q4 = {1, "
+    "-8, 7, 0},\n"
     "  float[2,1] ts = {1, 0.5}> {\n"
-    "  [\"n\"] y = com.microsoft.MatMulNBits <K = 4, N = 2, block_size = 16> (x, w_quantized, s, z, \"\", "
+    "  [\"n\"] y = com.microsoft.MatMulNBits <K = 4, N = 2, block_size = 16> (x, w_quantized, s, "
+    "z, \"\", "
     "b)\n"
-    "  [\"o\"] u = com.microsoft.MatMulNBits <K = 4, N = 2, block_size = 16> (x3, w_quantized, s, \"\", "
+    "  [\"o\"] u = com.microsoft.MatMulNBits <K = 4, N = 2, block_size = 16> (x3, w_quantized, s, "
+    "\"\", "
     "\"\", b)\n"
     "  t = com.microsoft.GatherBlockQuantized <block_size = 16> (t_Q4, i, ts)\n"
     "}\n";
@@ -108,7 +120,8 @@ static qdq_status check_on_sim(void *ctx, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_target_load("ort-cpu", &t, err);
     if (st == QDQ_OK)
-        st = qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &opts.engine, err);
+        st = qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &opts.engine,
+                             err);
     if (st == QDQ_OK)
         st = qdq_model_check_target(m, t, &opts, &r, err);
     qdq_free(r);
@@ -120,13 +133,14 @@ static qdq_status check_on_sim(void *ctx, qdq_error *err)
 
 static qdq_status encodings(void *ctx, qdq_error *err)
 {
-    static const char text[] = "{\"activation_encodings\": {\"x\": [{\"bitwidth\": 8, \"offset\": -3, "
-                               "\"scale\": 0.5}], \"nowhere\": [{\"bitwidth\": "
-                               "8, \"offset\": 0, \"scale\": 1}]}, \"param_encodings\": {\"w\": "
-                               "[{\"bitwidth\": 8, \"is_symmetric\": \"True\", "
-                               "\"offset\": -128, \"scale\": 0.5}], \"b\": [{\"bitwidth\": 32, "
-                               "\"is_symmetric\": \"True\", \"offset\": "
-                               "-2147483648, \"scale\": 0.5}]}}";
+    static const char text[] =
+        "{\"activation_encodings\": {\"x\": [{\"bitwidth\": 8, \"offset\": -3, "
+        "\"scale\": 0.5}], \"nowhere\": [{\"bitwidth\": "
+        "8, \"offset\": 0, \"scale\": 1}]}, \"param_encodings\": {\"w\": "
+        "[{\"bitwidth\": 8, \"is_symmetric\": \"True\", "
+        "\"offset\": -128, \"scale\": 0.5}], \"b\": [{\"bitwidth\": 32, "
+        "\"is_symmetric\": \"True\", \"offset\": "
+        "-2147483648, \"scale\": 0.5}]}}";
     qdq_model *m = NULL;
     qdq_plan *p = NULL;
     qdq_status st = qdq_model_from_text(ctx, "t", &m, err);
@@ -161,10 +175,11 @@ static void check_survives_every_allocation_failure(void **state)
 
 static void a_proof_survives_every_allocation_failure(void **state)
 {
-    static const char small[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                                "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}> {\n"
-                                "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) y = Sigmoid(d)\n"
-                                "}\n";
+    static const char small[] =
+        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+        "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}> {\n"
+        "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) y = Sigmoid(d)\n"
+        "}\n";
 
     (void)state;
     assert_true(test_every_alloc_fails(check_on_sim, (void *)(uintptr_t)small) > 1);

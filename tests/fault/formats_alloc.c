@@ -1,4 +1,5 @@
-/* formats_alloc.c - every allocation of placing, inserting and reading back all number formats fails once. */
+/* formats_alloc.c - every allocation of placing, inserting and reading back all number formats
+ * fails once. */
 #include "support/alloc_fail.h"
 
 #include <stdio.h>
@@ -10,22 +11,26 @@
 #include "quant/weights/awq_state.h"
 #include "support/build.h"
 
-static const char overrides[] = "[{\"node\": \"^c1$\", \"activation\": {\"type\": \"int16\"}},"
-                                " {\"node\": \"^y$\", \"activation\": {\"type\": \"float\"}, \"weight\": "
-                                "{\"type\": \"int4\", \"block\": 16, "
-                                "\"store\": \"nbits\"}},"
-                                " {\"op\": \"Gather\", \"activation\": {\"type\": \"float\"}, \"weight\": "
-                                "{\"type\": \"uint4\", \"block\": 16, "
-                                "\"symmetric\": false, \"store\": \"nbits\", \"tables\": true}}]";
+static const char overrides[] =
+    "[{\"node\": \"^c1$\", \"activation\": {\"type\": \"int16\"}},"
+    " {\"node\": \"^y$\", \"activation\": {\"type\": \"float\"}, \"weight\": "
+    "{\"type\": \"int4\", \"block\": 16, "
+    "\"store\": \"nbits\"}},"
+    " {\"op\": \"Gather\", \"activation\": {\"type\": \"float\"}, \"weight\": "
+    "{\"type\": \"uint4\", \"block\": 16, "
+    "\"symmetric\": false, \"store\": \"nbits\", \"tables\": true}}]";
 
-static const char scaled[] =
-    "{\"qdq_plan\": 1, \"scalings\": [{\"tensor\": \"n\", \"consumers\": [[\"y\", 0]], \"fold\": \"n\", "
-    "\"scales\": [1, 2, 3, 4]}, {\"tensor\": \"x\", \"consumers\": [[\"z\", 0]], \"scales\": [1, 2, 3, 4]}],"
-    "\"weights\": [{\"tensor\": \"w\", \"consumers\": [[\"y\", 1]], \"axis\": 1, \"type\": \"uint4\", "
-    "\"symmetric\": "
-    "false, \"method\": \"clip\", \"clip\": \"AB\"}, {\"tensor\": \"v\", \"consumers\": [[\"z\", 1]], "
-    "\"axis\": 0, "
-    "\"block\": 2, \"type\": \"float8e4m3fn\", \"store\": \"float\"}]}";
+static const char scaled[] = "{\"qdq_plan\": 1, \"scalings\": [{\"tensor\": \"n\", \"consumers\": "
+                             "[[\"y\", 0]], \"fold\": \"n\", "
+                             "\"scales\": [1, 2, 3, 4]}, {\"tensor\": \"x\", \"consumers\": "
+                             "[[\"z\", 0]], \"scales\": [1, 2, 3, 4]}],"
+                             "\"weights\": [{\"tensor\": \"w\", \"consumers\": [[\"y\", 1]], "
+                             "\"axis\": 1, \"type\": \"uint4\", "
+                             "\"symmetric\": "
+                             "false, \"method\": \"clip\", \"clip\": \"AB\"}, {\"tensor\": \"v\", "
+                             "\"consumers\": [[\"z\", 1]], "
+                             "\"axis\": 0, "
+                             "\"block\": 2, \"type\": \"float8e4m3fn\", \"store\": \"float\"}]}";
 
 static qdq_model *mixed_model(void)
 {
@@ -89,10 +94,12 @@ static qdq_status mix(void *ctx, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_target_set(
             t, "operators",
-            "[{\"op\": \"Conv\", \"kind\": \"linear\", \"data\": [0], \"weight\": 1, \"axis\": \"0\", "
+            "[{\"op\": \"Conv\", \"kind\": \"linear\", \"data\": [0], \"weight\": 1, \"axis\": "
+            "\"0\", "
             "\"bias\": 2, \"output\": \"quantized\", \"rule\": \"conv\"},"
             "{\"op\": \"MatMul\", \"kind\": \"linear\", \"axis\": \"last\", \"rule\": \"matmul\"},"
-            "{\"op\": \"Gather\", \"kind\": \"table\", \"data\": [1], \"weight\": 0, \"axis\": \"0\", "
+            "{\"op\": \"Gather\", \"kind\": \"table\", \"data\": [1], \"weight\": 0, \"axis\": "
+            "\"0\", "
             "\"rule\": \"table\"}]",
             err);
     if (st == QDQ_OK)

@@ -1,4 +1,5 @@
-/* fusion_schemes_alloc.c - every allocation of listing the schemes of fusion groups fails once: an error, no leak. */
+/* fusion_schemes_alloc.c - every allocation of listing the schemes of fusion groups fails once: an
+ * error, no leak. */
 #include "support/alloc_fail.h"
 #include "support/build.h"
 #include "support/spaced.h"

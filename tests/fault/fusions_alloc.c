@@ -1,5 +1,5 @@
-/* fusions_alloc.c - every allocation of reading layers, of finding fusion groups and their keys fails once: an error, no crash, no
- * leak. */
+/* fusions_alloc.c - every allocation of reading layers, of finding fusion groups and their keys
+ * fails once: an error, no crash, no leak. */
 #include "base/fail.h"
 #include "engine/layer_file.h"
 #include "support/alloc_fail.h"
@@ -57,7 +57,8 @@ static void finding_groups_survives_every_allocation_failure(void **state)
     f.m = test_built(&b);
     f.opts.most = 3;
     f.opts.least = 0.1;
-    f.layers = TEST_LAYERS("Myelin stem+s+a1+b1+c1+d1+e1+a2 9", "Conv a2+c2+e2 3", "Conv b3 2", "wait -");
+    f.layers =
+        TEST_LAYERS("Myelin stem+s+a1+b1+c1+d1+e1+a2 9", "Conv a2+c2+e2 3", "Conv b3 2", "wait -");
     f.quantized = TEST_LAYERS("Conv a1+b1 2", "Conv a2+b2", "Conv c2", "Conv a3+b3+x_q");
     assert_true(test_every_alloc_fails(find, &f) >= 10);
     test_layers_free(&f.layers);
@@ -118,7 +119,8 @@ static qdq_status write_and_read(void *ctx, qdq_error *err)
 
 static void layers_in_a_folder_survive_every_allocation_failure(void **state)
 {
-    qdq_model *m = test_model("g (float[1,8] x) => (float[1,8] y) { [a] t = Relu(x) [b] y = Tanh(t) }");
+    qdq_model *m =
+        test_model("g (float[1,8] x) => (float[1,8] y) { [a] t = Relu(x) [b] y = Tanh(t) }");
 
     (void)state;
     (void)test_dir(); /* makes it */

@@ -1,4 +1,5 @@
-/* group_model_alloc.c - every allocation of making a group's model fails once: an error, no crash, no leak. */
+/* group_model_alloc.c - every allocation of making a group's model fails once: an error, no crash,
+ * no leak. */
 #include "ir/shape.h"
 #include "support/alloc_fail.h"
 #include "support/layers.h"
@@ -50,7 +51,8 @@ static void making_models_survives_every_allocation_failure(void **state)
 {
     qdq_model *m = test_model(
         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "g (float[N,2,2] x) => (float[N,4] y) <float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}, "
+        "g (float[N,2,2] x) => (float[N,4] y) <float[4,4] w = "
+        "{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}, "
         "int64[1] four = {4}, int64[1] zero = {0}>\n"
         "{ [s] s = Shape(x)\n [g] n = Gather(s, zero)\n [c] to = Concat<axis = 0>(n, four)\n"
         "  [r] t = Relu(x)\n [v] u = Reshape(t, to)\n [a] y = MatMul(u, w)\n [d] z = Abs(x) }\n");
@@ -71,7 +73,8 @@ static void making_models_survives_every_allocation_failure(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(making_models_survives_every_allocation_failure)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(making_models_survives_every_allocation_failure)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

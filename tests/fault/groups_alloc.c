@@ -1,5 +1,6 @@
-/* groups_alloc.c - every allocation fails once while layers of engines get their nodes: out of names, graphs and profiles,
- * through each engine, and on the way to what is drawn and said of them. */
+/* groups_alloc.c - every allocation fails once while layers of engines get their nodes: out of
+ * names, graphs and profiles, through each engine, and on the way to what is drawn and said of
+ * them. */
 #include "support/alloc_fail.h"
 
 #include <stdlib.h>
@@ -10,15 +11,16 @@
 #include "engine/ort/ort_session.h"
 #include "qdq/check.h"
 
-#define HEAD                                                                                                 \
-    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"com.microsoft.nchwc\" : 1]>\n"
+#define HEAD                                                                                       \
+    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"com.microsoft.nchwc\" : "  \
+    "1]>\n"
 
 /* One node has a name, one has none: theirs is made where it is asked for. */
 static const char source[] = HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] y)\n"
                                   "<float[4,4,1,1] w = {1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1}>\n"
                                   "{ [conv] t = Conv(x, w)\n u = Add(t, z)\n y = Relu(u) }\n";
 
-/* --- out of texts --------------------------------------------------------------------------------------------------- */
+/* --- out of texts ----------------------------------------------------------------------------- */
 
 static const char optimized[] =
     HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z, bool c) => (float[1,4,8,8] y)\n"
@@ -29,10 +31,11 @@ static const char optimized[] =
          "  q = If(c) <then_branch = t () => (float[1,4,8,8] a) { a = Relu(x) },"
          " else_branch = e () => (float[1,4,8,8] b) { b = Neg(x) }> }\n";
 
-#define NODE(name, us, op, index)                                                                            \
-    "{\"cat\" : \"Node\",\"dur\" :" us ",\"name\" :\"" name "_kernel_time\",\"args\" : {\"op_name\" : \"" op \
-    "\",\"node_index\" : \"" index                                                                           \
-    "\",\"input_type_shape\" : [{\"uint8\":[1,8]}],\"output_type_shape\" : [{\"float\":[1,8]}]}},\n"
+#define NODE(name, us, op, index)                                                                  \
+    "{\"cat\" : \"Node\",\"dur\" :" us ",\"name\" :\"" name                                        \
+    "_kernel_time\",\"args\" : {\"op_name\" : \"" op "\",\"node_index\" : \"" index                \
+    "\",\"input_type_shape\" : [{\"uint8\":[1,8]}],\"output_type_shape\" : "                       \
+    "[{\"float\":[1,8]}]}},\n"
 #define RUN "{\"cat\" : \"Session\",\"dur\" :9,\"name\" :\"model_run\",\"args\" : {}},\n"
 
 static const char profile[] =
@@ -43,7 +46,8 @@ typedef struct models {
     const qdq_model *source, *optimized;
 } models;
 
-static qdq_status read_profile(const models *m, qdq_arena *arena, qdq_group **g, size_t *n, qdq_error *err)
+static qdq_status read_profile(const models *m, qdq_arena *arena, qdq_group **g, size_t *n,
+                               qdq_error *err)
 {
     char *text = qdq_arena_strdup(arena, profile);
     qdq_engine_layer *l;
@@ -127,7 +131,7 @@ static void names_in_one_text_survive(void **state)
     qdq_model_free(m);
 }
 
-/* --- through engines ------------------------------------------------------------------------------------------------ */
+/* --- through engines -------------------------------------------------------------------------- */
 
 typedef struct tried {
     const char *spec;
@@ -216,7 +220,8 @@ static void the_simulated_engine_survives(void **state)
 static void engines_from_shared_libraries_survive(void **state)
 {
     (void)state;
-    try_engine(QDQ_BUILD_DIR "/examples/engine_plugin.so:sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json",
+    try_engine(QDQ_BUILD_DIR "/examples/engine_plugin.so:sim:" QDQ_SOURCE_DIR
+                             "/tests/data/sim_basic.json",
                true);
 }
 
@@ -234,25 +239,27 @@ static void the_replay_engine_survives(void **state)
 
     (void)state;
     assert_int_equal(mkdir(dir, 0700), 0);
-    write_text(
-        test_path("replay/replay.json"),
-        "{\"qdq_replay\": 1, \"engine\": \"trtexec\", \"version\": \"10.16.1\", \"device\": \"stand-in\"}");
+    write_text(test_path("replay/replay.json"),
+               "{\"qdq_replay\": 1, \"engine\": \"trtexec\", \"version\": \"10.16.1\", \"device\": "
+               "\"stand-in\"}");
     write_text(test_path("replay/any.times.json"), "[{\"computeMs\":2},{\"computeMs\":3}]");
-    write_text(
-        test_path("replay/any.profile.json"),
-        "[{\"count\":2},{\"name\":\"conv + Add@u\",\"averageMs\":1},{\"name\":\"k\",\"averageMs\":2}]");
-    write_text(
-        test_path("replay/any.layers.json"),
-        "{\"Layers\":[{\"Name\":\"conv + "
-        "Add@u\",\"LayerType\":\"CaskConvolution\",\"Inputs\":[{\"Name\":\"x\","
-        "\"Format/Datatype\":\"Int8\"}],\"Outputs\":[{\"Name\":\"u\",\"Format/Datatype\":\"Half\"}]},"
-        "{\"Name\":\"k\",\"LayerType\":\"kgen\",\"Inputs\":[{\"Name\":\"u\"}],\"Outputs\":[{\"Name\":\"y\"}],"
-        "\"Metadata\":\"[ONNX Layer: node_of_y]\"}],\"Bindings\":[\"x\",\"z\",\"y\"]}");
+    write_text(test_path("replay/any.profile.json"),
+               "[{\"count\":2},{\"name\":\"conv + "
+               "Add@u\",\"averageMs\":1},{\"name\":\"k\",\"averageMs\":2}]");
+    write_text(test_path("replay/any.layers.json"),
+               "{\"Layers\":[{\"Name\":\"conv + "
+               "Add@u\",\"LayerType\":\"CaskConvolution\",\"Inputs\":[{\"Name\":\"x\","
+               "\"Format/Datatype\":\"Int8\"}],\"Outputs\":[{\"Name\":\"u\",\"Format/"
+               "Datatype\":\"Half\"}]},"
+               "{\"Name\":\"k\",\"LayerType\":\"kgen\",\"Inputs\":[{\"Name\":\"u\"}],\"Outputs\":[{"
+               "\"Name\":\"y\"}],"
+               "\"Metadata\":\"[ONNX Layer: node_of_y]\"}],\"Bindings\":[\"x\",\"z\",\"y\"]}");
     snprintf(spec, sizeof spec, "replay:%s", dir);
     try_engine(spec, false);
 }
 
-/* Of real ones what our binding allocates fails; OpenVINO takes its time over each model that it compiles. */
+/* Of real ones what our binding allocates fails; OpenVINO takes its time over each model that it
+ * compiles. */
 static void the_binding_of_onnx_runtime_survives(void **state)
 {
     qdq_engine *e = test_ort();

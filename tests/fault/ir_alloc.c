@@ -1,4 +1,5 @@
-/* ir_alloc.c - every allocation of the graph's operations fails once: no crash, no leak, a message. */
+/* ir_alloc.c - every allocation of the graph's operations fails once: no crash, no leak, a
+ * message. */
 #include "support/alloc_fail.h"
 
 #include "base/buf.h"
@@ -6,19 +7,20 @@
 #include "ir/graph_check.h"
 #include "ir/text.h"
 
-static const char text[] = "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1], metadata_props: [\"k\" : "
-                           "\"v\"], doc_string: \"d\">\n"
-                           "g (bool c, float[N,2] x, float[2] b = {1, 2}) => (float[?,2] y) <\n"
-                           "  float[2,2] w = {1, 2, 3, 4}, string[1] s = {\"a\"}, sparse_tensor(float[3]) z "
-                           "= {float[1] {1}, int64[1] {2}}\n"
-                           "> {\n"
-                           "  [n] t = my.F <i = 1, is = [1, 2], ss = [\"a\"], t = float {1}> (x, w)\n"
-                           "  y = If <then_branch = a () => (float p) { p = Add(t, b) }, else_branch = e () "
-                           "=> (float q) { q = Neg(r) }> (c)\n"
-                           "  r = Other(t)\n"
-                           "}\n"
-                           "<domain: \"my\", opset_import: [\"\" : 21]> F <alpha, beta = 1.0> (u, v) => (o) "
-                           "{ o = Mul <x: int = @alpha> (u, v) }";
+static const char text[] =
+    "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1], metadata_props: [\"k\" : "
+    "\"v\"], doc_string: \"d\">\n"
+    "g (bool c, float[N,2] x, float[2] b = {1, 2}) => (float[?,2] y) <\n"
+    "  float[2,2] w = {1, 2, 3, 4}, string[1] s = {\"a\"}, sparse_tensor(float[3]) z "
+    "= {float[1] {1}, int64[1] {2}}\n"
+    "> {\n"
+    "  [n] t = my.F <i = 1, is = [1, 2], ss = [\"a\"], t = float {1}> (x, w)\n"
+    "  y = If <then_branch = a () => (float p) { p = Add(t, b) }, else_branch = e () "
+    "=> (float q) { q = Neg(r) }> (c)\n"
+    "  r = Other(t)\n"
+    "}\n"
+    "<domain: \"my\", opset_import: [\"\" : 21]> F <alpha, beta = 1.0> (u, v) => (o) "
+    "{ o = Mul <x: int = @alpha> (u, v) }";
 
 static qdq_status parse(void *ctx, qdq_error *err)
 {
@@ -111,12 +113,12 @@ static qdq_status edit(void *ctx, qdq_error *err)
     ok = t != NULL && (v = qdq_graph_add_init(g, "init", t)) != NULL &&
          (n = qdq_graph_add_node(g, NULL, "d", "Op", "name", 1, 2, outs)) != NULL;
     for (int i = 0; i < 9 && ok; i++)
-        ok =
-            qdq_node_append_in(n, v) && qdq_node_append_out(n, NULL) && qdq_graph_unique_name(g, "x") != NULL;
+        ok = qdq_node_append_in(n, v) && qdq_node_append_out(n, NULL) &&
+             qdq_graph_unique_name(g, "x") != NULL;
     ok = ok && qdq_node_set_ints(n, "a", ints, 3) && qdq_node_set_string(n, "b", "text") &&
-         qdq_node_set_float(n, "c", 1) && qdq_node_set_type(n, "e", "P") && qdq_node_set_name(n, "m") &&
-         qdq_value_rename(v, "other") && qdq_graph_add_input(g, "in", NULL) != NULL &&
-         qdq_graph_add_output(g, n->out[0]) &&
+         qdq_node_set_float(n, "c", 1) && qdq_node_set_type(n, "e", "P") &&
+         qdq_node_set_name(n, "m") && qdq_value_rename(v, "other") &&
+         qdq_graph_add_input(g, "in", NULL) != NULL && qdq_graph_add_output(g, n->out[0]) &&
          qdq_tensor_view(m, t, QDQ_UINT8, 1, (const int64_t[]){8}) != NULL &&
          qdq_model_set_prop(m, "p", "q", err) == QDQ_OK &&
          qdq_model_set_opset_version(m, "e", 1, err) == QDQ_OK;
@@ -126,7 +128,8 @@ static qdq_status edit(void *ctx, qdq_error *err)
 
 static void operations_on_a_model_survive_every_failure(void **state)
 {
-    static const test_attempt attempts[] = {print, clone, verify, check, sort, inspect, extract, edit};
+    static const test_attempt attempts[] = {print, clone,   verify,  check,
+                                            sort,  inspect, extract, edit};
     qdq_model *m = test_model(text);
 
     (void)state;

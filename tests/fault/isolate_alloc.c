@@ -1,4 +1,5 @@
-/* isolate_alloc.c - every allocation of making models of isolated groups fails once: an error, no crash, no leak. */
+/* isolate_alloc.c - every allocation of making models of isolated groups fails once: an error, no
+ * crash, no leak. */
 #include "support/alloc_fail.h"
 #include "support/isolated.h"
 #include "support/test.h"

@@ -1,5 +1,5 @@
-/* kept_alloc.c - every allocation of what is kept from trial to trial of a goal fails once: outputs of the float model, and
- * means of channels. */
+/* kept_alloc.c - every allocation of what is kept from trial to trial of a goal fails once: outputs
+ * of the float model, and means of channels. */
 #include "support/alloc_fail.h"
 
 #include "qdq/qdq.h"
@@ -14,7 +14,8 @@ static qdq_status compare_twice(void *ctx, qdq_error *err)
     qdq_engine *e = NULL;
     qdq_data *d = NULL;
     qdq_model *m = NULL;
-    qdq_status st = qdq_model_from_text("g (float[N,2] x) => (float[N,2] y) { y = Neg(x) }", "test", &m, err);
+    qdq_status st =
+        qdq_model_from_text("g (float[N,2] x) => (float[N,2] y) { y = Neg(x) }", "test", &m, err);
 
     if (st == QDQ_OK)
         st = qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &e, err);
@@ -37,12 +38,14 @@ static qdq_status compare_twice(void *ctx, qdq_error *err)
 static qdq_status gather(qdq_scales *s, qdq_error *err)
 {
     float x[] = {1, 2, 3, 4};
-    const qdq_array array = {.elem = QDQ_FLOAT, .rank = 2, .dim = {2, 2}, .data = x, .bytes = sizeof x};
+    const qdq_array array = {
+        .elem = QDQ_FLOAT, .rank = 2, .dim = {2, 2}, .data = x, .bytes = sizeof x};
     qdq_plan *p = qdq_plan_new();
     qdq_map index = QDQ_MAP_INIT;
     qdq_status st = QDQ_OK;
 
-    if (p == NULL || !qdq_means_want(p, &index, "x", 1, 2, 0) || !qdq_means_want(p, &index, "x", 0, 2, 2))
+    if (p == NULL || !qdq_means_want(p, &index, "x", 1, 2, 0) ||
+        !qdq_means_want(p, &index, "x", 0, 2, 2))
         st = qdq_nomem(err);
     if (st == QDQ_OK)
         st = qdq_scales_give_means(s, p, err);

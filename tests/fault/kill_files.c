@@ -1,5 +1,5 @@
-/* kill_files.c - the tool is killed before and after each system call by which it ships files: what is there is then old or
- * new, never between, and the next run ends as if nothing had happened. */
+/* kill_files.c - the tool is killed before and after each system call by which it ships files: what
+ * is there is then old or new, never between, and the next run ends as if nothing had happened. */
 #include "support/killed.h"
 
 #include <dirent.h>
@@ -26,7 +26,7 @@ static const char tool[] = QDQ_BUILD_DIR "/qdq";
 
 enum { ALWAYS_AGAIN = 8 }; /* of tuning runs every 8th is run again: they take longer */
 
-/* --- folders ------------------------------------------------------------------------------------------------------ */
+/* --- folders ---------------------------------------------------------------------------------- */
 
 static bool is_dots(const char *name)
 {
@@ -94,7 +94,8 @@ static bool same_file(const char *a, const char *b)
 }
 
 /* That file of the folder as it is in one of two others. */
-static bool is_old_or_new(const char *name, const char *folder, const char *before, const char *after)
+static bool is_old_or_new(const char *name, const char *folder, const char *before,
+                          const char *after)
 {
     char now[600], old[600], fresh[600];
 
@@ -104,10 +105,10 @@ static bool is_old_or_new(const char *name, const char *folder, const char *befo
     return same_file(now, old) || same_file(now, fresh);
 }
 
-/* A model that loads, whose external data have the hash that their name says, and that is old or new. Since the name of
- * the data is in the model, the same model has the same data. */
-static void assert_model(const char *name, const char *folder, const char *before, const char *after,
-                         const char *where)
+/* A model that loads, whose external data have the hash that their name says, and that is old or
+ * new. Since the name of the data is in the model, the same model has the same data. */
+static void assert_model(const char *name, const char *folder, const char *before,
+                         const char *after, const char *where)
 {
     qdq_model *m = NULL;
     qdq_finding *found;
@@ -163,7 +164,7 @@ static void assert_same_models(const char *folder, const char *other, const char
         fail_msg("%s: not as many files as without a kill", where);
 }
 
-/* --- models ------------------------------------------------------------------------------------------------------- */
+/* --- models ----------------------------------------------------------------------------------- */
 
 /* Three MatMul, two of whose weights are worth a side file; `first` tells models apart. */
 static void write_model(const char *path, int first)
@@ -171,22 +172,26 @@ static void write_model(const char *path, int first)
     enum { WIDTH = 24 };
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
-    qdq_buf_printf(&b, "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[1,%d] x) => (float[1,%d] y)\n<",
-                   WIDTH, WIDTH);
+    qdq_buf_printf(
+        &b, "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[1,%d] x) => (float[1,%d] y)\n<",
+        WIDTH, WIDTH);
     for (int i = 0; i < 3; i++) {
         qdq_buf_printf(&b, "%sfloat[%d,%d] w%d = {", i > 0 ? ", " : "", WIDTH, WIDTH, i);
         for (int k = 0; k < WIDTH * WIDTH; k++)
-            qdq_buf_printf(&b, "%s%.3f", k > 0 ? ", " : "", ((k * 37 + i + first) % 101 - 50) / 100.0);
+            qdq_buf_printf(&b, "%s%.3f", k > 0 ? ", " : "",
+                           ((k * 37 + i + first) % 101 - 50) / 100.0);
         qdq_buf_puts(&b, "}");
     }
-    qdq_buf_puts(&b, ">\n{\n  [m0] a = MatMul(x, w0)\n  [r0] ra = Relu(a)\n  [m1] b = MatMul(ra, w1)\n  [r1] "
-                     "rb = Relu(b)\n"
-                     "  [m2] y = MatMul(rb, w2)\n}\n");
+    qdq_buf_puts(
+        &b,
+        ">\n{\n  [m0] a = MatMul(x, w0)\n  [r0] ra = Relu(a)\n  [m1] b = MatMul(ra, w1)\n  [r1] "
+        "rb = Relu(b)\n"
+        "  [m2] y = MatMul(rb, w2)\n}\n");
     assert_ok(qdq_write_file(path, true, b.data, b.size, &err));
     qdq_buf_free(&b);
 }
 
-/* --- quantize -f ---------------------------------------------------------------------------------------------------- */
+/* --- quantize -f ------------------------------------------------------------------------------ */
 
 static bool every_call(const char *path)
 {
@@ -197,8 +202,8 @@ static void quantize_leaves_the_old_model_or_the_new(void **state)
 {
     const char *const plan[] = {tool, "quantize", "m.onnxtxt",  "-q",        "-e", "sim:sim.json",
                                 "-o", "q.onnx",   "--plan-out", "plan.json", NULL};
-    const char *const old[] = {tool,     "copy", "other.onnxtxt", "-o", "q.onnx", "-f", "--external-data",
-                               "always", NULL};
+    const char *const old[] = {
+        tool, "copy", "other.onnxtxt", "-o", "q.onnx", "-f", "--external-data", "always", NULL};
     const char *const fresh[] = {tool,     "quantize",        "m.onnxtxt", "-q",
                                  "--plan", "plan.json",       "-o",        "q.onnx",
                                  "-f",     "--external-data", "always",    NULL};
@@ -237,12 +242,13 @@ static void quantize_leaves_the_old_model_or_the_new(void **state)
     assert_same_models(now, after, "not killed");
 }
 
-/* --- a run's folder ------------------------------------------------------------------------------------------------- */
+/* --- a run's folder --------------------------------------------------------------------------- */
 
 static const char *const models[] = {"model.onnx", "baseline.onnx"};
 static const char *const others[] = {"plan.json", "report.json", "report.html", "patterns.yaml"};
 
-/* About one of the files that are shipped, its temporary file, its side file, or the folder itself. */
+/* About one of the files that are shipped, its temporary file, its side file, or the folder
+ * itself. */
 static bool shipping_call(const char *path)
 {
     const char *base = qdq_base_name(path);
@@ -278,7 +284,8 @@ static void assert_whole(const char *folder, const char *name, const char *where
     qdq_free(text);
 }
 
-static void assert_run_folder(const char *folder, const char *before, const char *after, const char *where)
+static void assert_run_folder(const char *folder, const char *before, const char *after,
+                              const char *where)
 {
     for (size_t i = 0; i < QDQ_COUNT(models); i++)
         assert_model(models[i], folder, before, after, where);
@@ -352,7 +359,7 @@ static void a_run_s_folder_holds_the_old_files_or_the_new(void **state)
     assert_true(stop > 20);
 }
 
-/* --- a system that refuses ptrace --------------------------------------------------------------------------------------- */
+/* --- a system that refuses ptrace ------------------------------------------------------------- */
 
 static const char alone[] = "--first-alone";
 
@@ -371,7 +378,8 @@ static bool refuse_ptrace(void)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-/* The exit code of this program with the first test alone, where ptrace is refused; *text: all that it prints. */
+/* The exit code of this program with the first test alone, where ptrace is refused; *text: all that
+ * it prints. */
 static int run_without_ptrace(const char *require, char *text, size_t size)
 {
     int status, fd[2];
@@ -405,7 +413,8 @@ static void where_ptrace_is_refused_ci_fails_and_others_skip_aloud(void **state)
 
     (void)state;
     assert_int_equal(run_without_ptrace("1", text, sizeof text), 1);
-    assert_non_null(strstr(text, "ptrace is missing, and QDQ_TEST_REQUIRE=1 says that it must be there"));
+    assert_non_null(
+        strstr(text, "ptrace is missing, and QDQ_TEST_REQUIRE=1 says that it must be there"));
     assert_int_equal(run_without_ptrace("0", text, sizeof text), 0);
     assert_non_null(strstr(text, "SKIPPED: ptrace is missing"));
 }

@@ -1,5 +1,5 @@
-/* lab_alloc.c - every allocation of the lab fails once: no worker is left behind, nothing is lost. The worker is another
- * program, which has memory. */
+/* lab_alloc.c - every allocation of the lab fails once: no worker is left behind, nothing is lost.
+ * The worker is another program, which has memory. */
 #include "base/file.h"
 #include "support/alloc_fail.h"
 #include "tune/lab/lab.h"
@@ -119,8 +119,8 @@ static void the_lab_survives(void **state)
 
 static void so_it_does_when_workers_die(void **state)
 {
-    char *spec =
-        save("crash.json", "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"crash\": \"SIGABRT\"}]}");
+    char *spec = save("crash.json",
+                      "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"crash\": \"SIGABRT\"}]}");
     char *a = save("c.onnx", model_text);
     char logs[300];
 

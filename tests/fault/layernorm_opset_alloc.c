@@ -1,14 +1,17 @@
-/* layernorm_opset_alloc.c - the way to the copy whose opset is raised for LayerNormalization: each allocation fails once. */
+/* layernorm_opset_alloc.c - the way to the copy whose opset is raised for LayerNormalization: each
+ * allocation fails once. */
 #include "quant/quantize_steps.h"
 #include "support/alloc_fail.h"
 
 static const char text[] =
     "<ir_version: 7, opset_import: [\"\" : 13]>\n"
     "g (float[2,4] x) => (float[2,2] y) <float eps = {1e-05}, float two = {2},\n"
-    " float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2}, float[4,2] v = {1, 2, 3, 4, 5, 6, 7, "
+    " float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2}, float[4,2] v = {1, 2, 3, 4, "
+    "5, 6, 7, "
     "8}> {\n"
     " h = MatMul(x, w) m = ReduceMean <axes = [-1]> (h) d = Sub(h, m) p = Pow(d, two)\n"
-    " q = ReduceMean <axes = [-1]> (p) e = Add(q, eps) s = Sqrt(e) n = Div(d, s) y = MatMul(n, v)\n}\n";
+    " q = ReduceMean <axes = [-1]> (p) e = Add(q, eps) s = Sqrt(e) n = Div(d, s) y = MatMul(n, "
+    "v)\n}\n";
 
 static qdq_status explain(void *ctx, qdq_error *err)
 {
@@ -39,7 +42,8 @@ static void each_allocation_of_raising_the_opset_fails_once(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_allocation_of_raising_the_opset_fails_once)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_allocation_of_raising_the_opset_fails_once)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

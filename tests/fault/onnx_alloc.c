@@ -1,4 +1,5 @@
-/* onnx_alloc.c - every allocation of reading and writing fails once: no crash, no leak, nothing left behind. */
+/* onnx_alloc.c - every allocation of reading and writing fails once: no crash, no leak, nothing
+ * left behind. */
 #include "base/file.h"
 #include "ir/ir.h"
 #include "onnx/onnx_io.h"
@@ -34,7 +35,8 @@ static void loading(void **state)
 {
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(seeds); i++)
-        assert_true(test_every_alloc_fails(load_model, (char *)(uintptr_t)seed_path(seeds[i])) > 10);
+        assert_true(test_every_alloc_fails(load_model, (char *)(uintptr_t)seed_path(seeds[i])) >
+                    10);
 }
 
 static qdq_status load_bytes(void *ctx, qdq_error *e)
@@ -111,8 +113,9 @@ static void saving_with_external_data(void **state)
     qdq_buf big = QDQ_BUF_INIT(1 << 20);
 
     (void)state;
-    qdq_buf_puts(&big, "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[512] x) => (float[512] y)\n"
-                       "<float[512] w = {0");
+    qdq_buf_puts(&big,
+                 "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[512] x) => (float[512] y)\n"
+                 "<float[512] w = {0");
     for (int i = 1; i < 512; i++)
         qdq_buf_printf(&big, ",%d", i);
     qdq_buf_puts(&big, "}> {\n  y = Add (x, w)\n}\n");

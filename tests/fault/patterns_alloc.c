@@ -1,5 +1,5 @@
-/* patterns_alloc.c - every allocation of pattern caches fails once: reading, adding, merging, writing, and what points of
- * patterns are in the space. The cache that was there is as it was. */
+/* patterns_alloc.c - every allocation of pattern caches fails once: reading, adding, merging,
+ * writing, and what points of patterns are in the space. The cache that was there is as it was. */
 #include "support/alloc_fail.h"
 #include "support/blocks.h"
 #include "support/regioned.h"
@@ -8,7 +8,8 @@
 static const char *const text =
     "minimum_distance: 1\npattern_schemes:\n"
     "- pattern_signature: A\n  schemes:\n"
-    "  - {latency_ms: 2, profile_timestamp: '2026', nodes_insertion_points: [{node_index: 0, input_index: "
+    "  - {latency_ms: 2, profile_timestamp: '2026', nodes_insertion_points: [{node_index: 0, "
+    "input_index: "
     "0}]}\n"
     "  - {latency_ms: 1, child_region_inputs: [{region_index: 0, input_index: 0}]}\n"
     "- pattern_signature: B\n  schemes: [{region_outputs: [{node_index: 1, output_index: 0}]}]\n"
@@ -88,7 +89,7 @@ static void merging_survives_every_allocation_failure(void **state)
     qdq_pattern_cache_free(&c);
 }
 
-/* --- choices ------------------------------------------------------------------------------------------------------- */
+/* --- choices ---------------------------------------------------------------------------------- */
 
 typedef struct choosing {
     const qdq_pattern *p;

@@ -1,5 +1,6 @@
-/* picture_alloc.c - every allocation on the way to the drawing of a model fails once: what a plan says of nodes and edges, bodies
- * included, the page, the overlay, the metadata, a report with profiles, a tuned model. */
+/* picture_alloc.c - every allocation on the way to the drawing of a model fails once: what a plan
+ * says of nodes and edges, bodies included, the page, the overlay, the metadata, a report with
+ * profiles, a tuned model. */
 #include "support/alloc_fail.h"
 
 #include "base/fail.h"
@@ -22,11 +23,13 @@ static const char text[] =
 
 static bool fill(qdq_plan *p)
 {
-    qdq_plan_tensor x = {.tensor = "x", .qparam = {.type = QDQ_UINT8, .scale = 0.5f}, .rule = "matmul"};
+    qdq_plan_tensor x = {
+        .tensor = "x", .qparam = {.type = QDQ_UINT8, .scale = 0.5f}, .rule = "matmul"};
     qdq_plan_weight w = {.tensor = "w", .type = QDQ_INT8, .rule = "matmul"};
 
-    return qdq_plan_add_edge(p, &x.consumers, "fc", 0) && qdq_plan_add_edge(p, &w.consumers, "fc", 1) &&
-           QDQ_PUSH(&p->arena, &p->tensors, x) && QDQ_PUSH(&p->arena, &p->weights, w) &&
+    return qdq_plan_add_edge(p, &x.consumers, "fc", 0) &&
+           qdq_plan_add_edge(p, &w.consumers, "fc", 1) && QDQ_PUSH(&p->arena, &p->tensors, x) &&
+           QDQ_PUSH(&p->arena, &p->weights, w) &&
            QDQ_PUSH(&p->arena, &p->quantized, ((qdq_plan_node){"fc", "MatMul", false}));
 }
 
@@ -78,7 +81,7 @@ static void a_drawing_survives_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(draw, NULL) > 30);
 }
 
-/* --- a report whose drawing has profiles ------------------------------------------------------------------------------- */
+/* --- a report whose drawing has profiles ------------------------------------------------------ */
 
 typedef struct subject {
     qdq_model *m, *quantized;
@@ -97,8 +100,8 @@ static void open_subject(subject *s)
     size_t at = 0;
 
     for (int i = 0; i < 72; i++)
-        at +=
-            (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "", ((i * 37) % 72 - 36) / 36.0);
+        at += (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "",
+                               ((i * 37) % 72 - 36) / 36.0);
     snprintf(model, sizeof model,
              "g (float[1,2,6,6] x) => (float[1,4,1,1] y) <float[4,2,3,3] w = {%s}> {"
              " h = Conv<pads = [1, 1, 1, 1]>(x, w) r = Relu(h) y = GlobalAveragePool(r) }",
@@ -106,9 +109,11 @@ static void open_subject(subject *s)
     s->m = test_model(model);
     s->overlay = test_path("nodes.json");
     assert_ok(qdq_target_load("ort-cpu", &s->target, &err));
-    assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/cli/fixtures/sim.json", NULL, &s->engine, &err));
+    assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/cli/fixtures/sim.json", NULL,
+                              &s->engine, &err));
     assert_ok(qdq_data_open("random:1", s->m, NULL, &s->data, &err));
-    assert_ok(qdq_quantize(s->m, s->target, s->engine, s->data, &qo, &s->plan, &s->quantized, &err));
+    assert_ok(
+        qdq_quantize(s->m, s->target, s->engine, s->data, &qo, &s->plan, &s->quantized, &err));
     assert_true(s->plan->quantized.n > 0);
 }
 
@@ -145,7 +150,7 @@ static void a_report_with_profiles_survives_every_allocation_failure(void **stat
     close_subject(&s);
 }
 
-/* --- the drawing of a tuned model --------------------------------------------------------------------------------------- */
+/* --- the drawing of a tuned model ------------------------------------------------------------- */
 
 typedef struct tuned {
     subject s;
@@ -168,9 +173,10 @@ static void open_tuned(tuned *x)
     assert_in_range(x->s.m->graph->values.n, 1, 64);
     for (size_t i = 0; i < 8; i++)
         x->edges[i] = (qdq_tune_edge){.saved_us = 1, .alike = 1, .tried = i % 2 == 0, .turned = 1};
-    x->times =
-        (qdq_tune_times){.own = zeros, .converted = zeros, .conversions = zeros, .sum = 1, .is_known = true};
-    x->step = (qdq_tune_step){.phase = QDQ_PHASE_START, .unit = SIZE_MAX, .move = "everything", .kept = true};
+    x->times = (qdq_tune_times){
+        .own = zeros, .converted = zeros, .conversions = zeros, .sum = 1, .is_known = true};
+    x->step = (qdq_tune_step){
+        .phase = QDQ_PHASE_START, .unit = SIZE_MAX, .move = "everything", .kept = true};
 }
 
 static qdq_status draw_tuned(void *ctx, qdq_error *err)

@@ -1,5 +1,5 @@
-/* place_alloc.c - every allocation of placement by partitions fails once, and of reading the targets that ask for it: an
- * error, no crash, no leak. */
+/* place_alloc.c - every allocation of placement by partitions fails once, and of reading the
+ * targets that ask for it: an error, no crash, no leak. */
 #include "base/fail.h"
 #include "quant/place/place.h"
 #include "support/alloc_fail.h"
@@ -11,7 +11,8 @@ typedef struct placing {
     const char *about; /* what a listener asks about; NULL: nobody listens */
 } placing;
 
-/* A residual block, an attention, a Concat of quantized tensors, a LayerNormalization, Q/DQ that are there. */
+/* A residual block, an attention, a Concat of quantized tensors, a LayerNormalization, Q/DQ that
+ * are there. */
 static qdq_model *build(void)
 {
     test_builder b = test_build(19);

@@ -1,5 +1,6 @@
-/* probe_alloc.c - allocations fail while probes become models and targets (each of them), and while they are measured (a sample): an
- * error, no crash, no leak, nothing given that is not whole. The worker is another program, which has memory. */
+/* probe_alloc.c - allocations fail while probes become models and targets (each of them), and while
+ * they are measured (a sample): an error, no crash, no leak, nothing given that is not whole. The
+ * worker is another program, which has memory. */
 #include "support/alloc_fail.h"
 
 #include "base/fail.h"
@@ -57,7 +58,8 @@ static qdq_status make_sides(void *ctx, qdq_error *err)
 static qdq_status change(json_t *root, const qdq_target *t, qdq_arena *arena, qdq_error *err)
 {
     const qdq_probe *p = &t->probes.at[t->probes.n - 1];
-    const qdq_measured m = {QDQ_RULE_PAYS, 0.5, 0.4, 0.6, "ort", "1", "A", "out_channels_max", 8, ""};
+    const qdq_measured m = {QDQ_RULE_PAYS,      0.5, 0.4, 0.6, "ort", "1", "A",
+                            "out_channels_max", 8,   ""};
 
     if (qdq_probe_key(root, p, arena) == NULL ||
         qdq_probe_value_now(root, p, "out_channels_max", arena) == NULL)
@@ -119,10 +121,11 @@ static void probes_become_models_and_targets_without_memory(void **state)
 
 static void rules_are_measured_without_memory(void **state)
 {
-    static const char costs[] =
-        "{\"qdq_sim\": 1, \"noise\": 0.01, \"default\": {\"float_us\": 10}, \"convert\": {\"float_us\": 1}, "
-        "\"ops\": {\"Conv\": {\"float_us\": 10, \"float_us_per_k\": 50, \"int8_us\": 50, \"int8_us_per_k\": "
-        "1}}}";
+    static const char costs[] = "{\"qdq_sim\": 1, \"noise\": 0.01, \"default\": {\"float_us\": "
+                                "10}, \"convert\": {\"float_us\": 1}, "
+                                "\"ops\": {\"Conv\": {\"float_us\": 10, \"float_us_per_k\": 50, "
+                                "\"int8_us\": 50, \"int8_us_per_k\": "
+                                "1}}}";
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = load();
     world w = {.t = t};

@@ -1,5 +1,5 @@
-/* quantize_alloc.c - every allocation of load, quantize (on the sim engine) and save fails once: no crash, no
- * leak, a message, and no file left behind. */
+/* quantize_alloc.c - every allocation of load, quantize (on the sim engine) and save fails once: no
+ * crash, no leak, a message, and no file left behind. */
 #include "support/alloc_fail.h"
 
 #include <unistd.h>
@@ -13,36 +13,39 @@
 #include "support/build.h"
 #include "support/quantize.h"
 
-static char plan_text[] =
-    "{\n"
-    "  \"qdq_plan\": 1,\n"
-    "  \"model\": \"00ff\",\n"
-    "  \"target\": \"ort-cpu\",\n"
-    "  \"created_by\": \"qdq\",\n"
-    "  \"clean\": \"\",\n"
-    "  \"opset\": 13,\n"
-    "  \"placement_only\": true,\n"
-    "  \"tensors\": [\n"
-    "    {\"tensor\": \"a\", \"consumers\": [[\"n1\", 0], [\"n2\", 1]], \"type\": \"uint8\", \"scale\": "
-    "0.1, "
-    "\"zero_point\": 7, \"rule\": \"conv\", \"origin\": \"rule\"}\n"
-    "  ],\n"
-    "  \"weights\": [\n"
-    "    {\"tensor\": \"w\", \"consumers\": [[\"n1\", 1]], \"axis\": 0, \"type\": \"int8\", \"method\": "
-    "\"given\", \"block\": null, \"scales\": [0.5, 0.7], \"rule\": \"conv\", \"origin\": \"import\"}\n"
-    "  ],\n"
-    "  \"biases\": [\n"
-    "    {\"tensor\": \"b\", \"consumer\": [\"n1\", 2], \"type\": \"int32\", \"activation\": \"a\", "
-    "\"weight\": "
-    "\"w\", \"rule\": \"conv\", \"origin\": \"rule\"}\n"
-    "  ],\n"
-    "  \"quantized\": [\n"
-    "    {\"node\": \"n1\", \"op\": \"Conv\"}\n"
-    "  ],\n"
-    "  \"left_float\": [\n"
-    "    {\"node\": \"s\", \"op\": \"Softmax\", \"reason\": \"slow\"}\n"
-    "  ]\n"
-    "}\n";
+static char plan_text[] = "{\n"
+                          "  \"qdq_plan\": 1,\n"
+                          "  \"model\": \"00ff\",\n"
+                          "  \"target\": \"ort-cpu\",\n"
+                          "  \"created_by\": \"qdq\",\n"
+                          "  \"clean\": \"\",\n"
+                          "  \"opset\": 13,\n"
+                          "  \"placement_only\": true,\n"
+                          "  \"tensors\": [\n"
+                          "    {\"tensor\": \"a\", \"consumers\": [[\"n1\", 0], [\"n2\", 1]], "
+                          "\"type\": \"uint8\", \"scale\": "
+                          "0.1, "
+                          "\"zero_point\": 7, \"rule\": \"conv\", \"origin\": \"rule\"}\n"
+                          "  ],\n"
+                          "  \"weights\": [\n"
+                          "    {\"tensor\": \"w\", \"consumers\": [[\"n1\", 1]], \"axis\": 0, "
+                          "\"type\": \"int8\", \"method\": "
+                          "\"given\", \"block\": null, \"scales\": [0.5, 0.7], \"rule\": \"conv\", "
+                          "\"origin\": \"import\"}\n"
+                          "  ],\n"
+                          "  \"biases\": [\n"
+                          "    {\"tensor\": \"b\", \"consumer\": [\"n1\", 2], \"type\": \"int32\", "
+                          "\"activation\": \"a\", "
+                          "\"weight\": "
+                          "\"w\", \"rule\": \"conv\", \"origin\": \"rule\"}\n"
+                          "  ],\n"
+                          "  \"quantized\": [\n"
+                          "    {\"node\": \"n1\", \"op\": \"Conv\"}\n"
+                          "  ],\n"
+                          "  \"left_float\": [\n"
+                          "    {\"node\": \"s\", \"op\": \"Softmax\", \"reason\": \"slow\"}\n"
+                          "  ]\n"
+                          "}\n";
 
 typedef struct files {
     const char *model, *cost, *out;
@@ -75,7 +78,8 @@ static void write_model(const char *path)
     qdq_model_free(m);
 }
 
-/* Q/DQ in all that placement asks of them: used again, handed on by a pool, beside a float bias, refused. */
+/* Q/DQ in all that placement asks of them: used again, handed on by a pool, beside a float bias,
+ * refused. */
 static void write_trained_model(const char *path)
 {
     test_builder b = test_build(21);
@@ -256,8 +260,8 @@ static qdq_status load_target(void *ctx, qdq_error *err)
 
 static files prepared(void)
 {
-    files f = {test_path("in.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", test_path("out.onnx"),
-               NULL};
+    files f = {test_path("in.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json",
+               test_path("out.onnx"), NULL};
 
     write_model(f.model);
     return f;
@@ -309,19 +313,19 @@ static void bodies_survive_every_allocation_failure(void **state)
     files f = {test_path("bodies.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, NULL};
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m =
-        test_model("<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                   "graph (float[2,2] x, bool c) => (float[2,2] y, float[2,2] z) <float[2,2] w = {1, 2, 3, "
-                   "4}, int64 n = {2}> {\n"
-                   "h = If <then_branch = t () => (float[2,2] p) { p = MatMul(x, w) },\n"
-                   "        else_branch = e () => (float[2,2] p) { p = MatMul(x, x) }> (c)\n"
-                   "y = Loop <body = b (int64 i, bool g, float[2,2] s) => (bool d, float[2,2] r) {\n"
-                   "  d = Identity(g)\n"
-                   "  r = If <then_branch = u () => (float[2,2] q) { q = MatMul(s, w) },\n"
-                   "          else_branch = v () => (float[2,2] q) { q = Neg(h) }> (c) }> (n, \"\", h)\n"
-                   "z, k = Scan <num_scan_inputs = 1, body = o (float[2,2] a, float[2] l) => (float[2,2] aa, "
-                   "float[2,2] ll) {\n"
-                   "  aa = MatMul(a, w)\n  ll = Add(aa, l) }> (x, x)\n}");
+    qdq_model *m = test_model(
+        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+        "graph (float[2,2] x, bool c) => (float[2,2] y, float[2,2] z) <float[2,2] w = {1, 2, 3, "
+        "4}, int64 n = {2}> {\n"
+        "h = If <then_branch = t () => (float[2,2] p) { p = MatMul(x, w) },\n"
+        "        else_branch = e () => (float[2,2] p) { p = MatMul(x, x) }> (c)\n"
+        "y = Loop <body = b (int64 i, bool g, float[2,2] s) => (bool d, float[2,2] r) {\n"
+        "  d = Identity(g)\n"
+        "  r = If <then_branch = u () => (float[2,2] q) { q = MatMul(s, w) },\n"
+        "          else_branch = v () => (float[2,2] q) { q = Neg(h) }> (c) }> (n, \"\", h)\n"
+        "z, k = Scan <num_scan_inputs = 1, body = o (float[2,2] a, float[2] l) => (float[2,2] aa, "
+        "float[2,2] ll) {\n"
+        "  aa = MatMul(a, w)\n  ll = Add(aa, l) }> (x, x)\n}");
 
     (void)state;
     so.allow_overwrite = true;
@@ -368,11 +372,13 @@ static void plans_and_targets_as_text_survive_every_allocation_failure(void **st
 
 static qdq_status find_misfits(void *ctx, qdq_error *err)
 {
-    static const char plan[] =
-        "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"x\", \"consumers\": [[\"n\", 0]], \"type\": "
-        "\"uint8\", \"scale\": 0.5}], \"weights\": [{\"tensor\": \"w\", \"consumers\": [[\"n\", 1]], "
-        "\"type\": \"int8\"}], \"biases\": [{\"tensor\": \"b\", \"consumer\": [\"n\", 2], \"activation\": "
-        "\"x\", \"weight\": \"w\"}]}";
+    static const char plan[] = "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"x\", \"consumers\": "
+                               "[[\"n\", 0]], \"type\": "
+                               "\"uint8\", \"scale\": 0.5}], \"weights\": [{\"tensor\": \"w\", "
+                               "\"consumers\": [[\"n\", 1]], "
+                               "\"type\": \"int8\"}], \"biases\": [{\"tensor\": \"b\", "
+                               "\"consumer\": [\"n\", 2], \"activation\": "
+                               "\"x\", \"weight\": \"w\"}]}";
     qdq_calib_names labels = {0};
     qdq_plan *p = NULL;
     qdq_status st = qdq_plan_parse(plan, sizeof plan - 1, "plan", &p, err);
@@ -389,9 +395,9 @@ static qdq_status find_misfits(void *ctx, qdq_error *err)
 
 static void biases_without_room_are_found_or_the_allocation_is_reported(void **state)
 {
-    qdq_model *m =
-        test_model("g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1e-7}, float[1] b "
-                   "= {5}> {\n  [\"n\"] y = Conv(x, w, b)\n}\n");
+    qdq_model *m = test_model(
+        "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1e-7}, float[1] b "
+        "= {5}> {\n  [\"n\"] y = Conv(x, w, b)\n}\n");
 
     (void)state;
     assert_true(test_every_alloc_fails(find_misfits, m) > 1);
@@ -416,8 +422,9 @@ static qdq_status follow(void *ctx, qdq_error *err)
 
 static void following_the_type_of_the_model_survives_every_allocation_failure(void **state)
 {
-    qdq_model *m = test_model("<ir_version: 10, opset_import: [\"\" : 22]>\n"
-                              "g (bfloat16[2] x) => (bfloat16[2] z) {\n y = Neg(x)\n z = Exp(y)\n}\n");
+    qdq_model *m =
+        test_model("<ir_version: 10, opset_import: [\"\" : 22]>\n"
+                   "g (bfloat16[2] x) => (bfloat16[2] z) {\n y = Neg(x)\n z = Exp(y)\n}\n");
 
     (void)state;
     assert_true(test_every_alloc_fails(follow, m) > 20);

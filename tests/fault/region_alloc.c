@@ -1,4 +1,5 @@
-/* region_alloc.c - every allocation of finding regions and patterns fails once: an error, no crash, no leak. */
+/* region_alloc.c - every allocation of finding regions and patterns fails once: an error, no crash,
+ * no leak. */
 #include "base/fail.h"
 #include "support/alloc_fail.h"
 #include "support/build.h"
@@ -72,8 +73,8 @@ static qdq_status print(void *ctx, qdq_error *err)
 {
     const finding *f = ctx;
     char *text = NULL;
-    qdq_status st =
-        qdq_regions_print(f->m, NULL, NULL, &f->opts, (qdq_regions_form)f->form, true, true, &text, err);
+    qdq_status st = qdq_regions_print(f->m, NULL, NULL, &f->opts, (qdq_regions_form)f->form, true,
+                                      true, &text, err);
 
     qdq_free(text);
     return st;

@@ -1,10 +1,11 @@
-/* remote_alloc.c - every allocation of an engine in another process fails once, on our side: no process is left behind, nothing is
- * lost. The worker is another program, which has memory. */
+/* remote_alloc.c - every allocation of an engine in another process fails once, on our side: no
+ * process is left behind, nothing is lost. The worker is another program, which has memory. */
 #include "base/file.h"
 #include "support/alloc_fail.h"
 
-static const char text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                           "g (float[N,1,4,4] x) => (float[N,1,4,4] y) { t = Relu(x)\n y = Neg(t) }\n";
+static const char text[] =
+    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+    "g (float[N,1,4,4] x) => (float[N,1,4,4] y) { t = Relu(x)\n y = Neg(t) }\n";
 
 typedef struct tried {
     const char *spec;

@@ -1,5 +1,5 @@
-/* rules_alloc.c - every allocation of every rule fails once: no crash, no leak, a message, and a model that is sound
- * where the rule could do without the memory. */
+/* rules_alloc.c - every allocation of every rule fails once: no crash, no leak, a message, and a
+ * model that is sound where the rule could do without the memory. */
 #include "support/alloc_fail.h"
 #include "support/rule_cases.h"
 
@@ -10,7 +10,8 @@ static qdq_status optimize(void *ctx, qdq_error *err)
     qdq_model *m = NULL;
     char text[2000];
 
-    snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\" : %d]>\n%s", c->opset, c->graph);
+    snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\" : %d]>\n%s", c->opset,
+             c->graph);
     qdq_status st = qdq_model_from_text(text, "t", &m, err);
 
     opts.passes = c->rule;

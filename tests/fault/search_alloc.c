@@ -1,12 +1,12 @@
-/* search_alloc.c - every allocation of a search, of a test of pairs, and of reading a profile fails once: an error, no crash,
- * no leak. */
+/* search_alloc.c - every allocation of a search, of a test of pairs, and of reading a profile fails
+ * once: an error, no crash, no leak. */
 #include "base/fail.h"
 #include "base/json.h"
 #include "support/alloc_fail.h"
 #include "support/test.h"
 #include "tune/tune_state.h"
 
-/* --- a search --------------------------------------------------------------------------------------------------------- */
+/* --- a search --------------------------------------------------------------------------------- */
 
 enum { BITS = 6 };
 
@@ -26,7 +26,8 @@ static double time_of(const qdq_assign *a)
 }
 
 static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
-                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err)
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
+                          qdq_error *err)
 {
     const double gain = 1 - time_of(candidate) / time_of(incumbent);
 
@@ -40,7 +41,8 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
     return QDQ_OK;
 }
 
-static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known, qdq_error *err)
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known,
+                          qdq_error *err)
 {
     (void)ctx;
     (void)err;
@@ -62,8 +64,9 @@ static qdq_status search(void *ctx, qdq_error *err)
 
     for (size_t i = 0; i < BITS; i++)
         choice[i] = (qdq_search_choice){&bit[i], 1e6 / BITS, true};
-    const qdq_search_unit unit[] = {{.name = "a", .choice = choice, .n_choices = 2, .n_instances = 1},
-                                    {.name = "b", .choice = choice + 2, .n_choices = 4, .n_instances = 1}};
+    const qdq_search_unit unit[] = {
+        {.name = "a", .choice = choice, .n_choices = 2, .n_instances = 1},
+        {.name = "b", .choice = choice + 2, .n_choices = 4, .n_instances = 1}};
     const qdq_search_border borders[] = {{border, 2}};
     const qdq_search_problem p = {.n_bits = BITS,
                                   .unit = unit,
@@ -81,9 +84,10 @@ static qdq_status search(void *ctx, qdq_error *err)
                                .stale = 3,
                                .seed = 1};
     const qdq_search_ops ops = {.measure = measure, .profile = *profiles ? profile : NULL};
-    qdq_status st = qdq_assign_new(&start[0], BITS, &arena) && qdq_assign_new(&start[1], BITS, &arena)
-                        ? QDQ_OK
-                        : qdq_nomem(err);
+    qdq_status st =
+        qdq_assign_new(&start[0], BITS, &arena) && qdq_assign_new(&start[1], BITS, &arena)
+            ? QDQ_OK
+            : qdq_nomem(err);
     for (size_t i = 0; i < BITS && st == QDQ_OK; i++)
         qdq_assign_set(&start[1], i, true);
     if (st == QDQ_OK)
@@ -103,9 +107,10 @@ static void a_search_survives_every_allocation_failure(void **state)
         assert_true(test_every_alloc_fails(search, &profiles[i]) >= 4);
 }
 
-/* --- pairs ------------------------------------------------------------------------------------------------------------- */
+/* --- pairs ------------------------------------------------------------------------------------ */
 
-static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns, qdq_error *err)
+static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns,
+                       qdq_error *err)
 {
     (void)ctx;
     (void)err;
@@ -131,7 +136,7 @@ static void pairs_survive_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(test_pairs, NULL) >= 8);
 }
 
-/* --- a profile --------------------------------------------------------------------------------------------------------- */
+/* --- a profile -------------------------------------------------------------------------------- */
 
 typedef struct reading {
     const qdq_model *m;
@@ -153,9 +158,10 @@ static qdq_status attribute(void *ctx, qdq_error *err)
 
 static void reading_a_profile_survives_every_allocation_failure(void **state)
 {
-    static const char layers[] = "[{\"name\": \"add_token_3\", \"op\": \"QLinearAdd\", \"us\": 9},"
-                                 " {\"name\": \"y_QuantizeLinear\", \"op\": \"QuantizeLinear\", \"us\": 1},"
-                                 " {\"name\": \"relu\", \"op\": \"Relu\", \"us\": 2}]";
+    static const char layers[] =
+        "[{\"name\": \"add_token_3\", \"op\": \"QLinearAdd\", \"us\": 9},"
+        " {\"name\": \"y_QuantizeLinear\", \"op\": \"QuantizeLinear\", \"us\": 1},"
+        " {\"name\": \"relu\", \"op\": \"Relu\", \"us\": 2}]";
     qdq_model *m =
         test_model("g (float[1,4] x) => (float[1,4] z) { [add] y = Add(x, x) [relu] z = Relu(y) }");
     qdq_error err = QDQ_ERROR_INIT;

@@ -1,4 +1,5 @@
-/* shape_alloc.c - every allocation of shape inference fails once: no crash, no leak, and a model that is as it was. */
+/* shape_alloc.c - every allocation of shape inference fails once: no crash, no leak, and a model
+ * that is as it was. */
 #include "support/alloc_fail.h"
 
 #include "ir/facts.h"
@@ -7,7 +8,8 @@
 
 static const char text[] =
     "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"
-    "g (bool c, int64 n, float[1,3,8,8] x, float[4,3,3,3] w, float[N,K] dyn) => (float[1,M] out, p, q, r, s, "
+    "g (bool c, int64 n, float[1,3,8,8] x, float[4,3,3,3] w, float[N,K] dyn) => (float[1,M] out, "
+    "p, q, r, s, "
     "size) <\n"
     "  int64[2] k = {1, -1}, int64[1] a = {0}, int64[1] m = {-1}, float[4] up = {1, 1, 2, "
     "2},\n"
@@ -20,13 +22,16 @@ static const char text[] =
     "  b = Slice(h, a, m)\n"
     "  t = Concat <axis = 0> (b, m)\n"
     "  p = Reshape(conv, t)\n"
-    "  q = If <then_branch = y () => (u) { u = Relu(p) }, else_branch = z () => (v) { v = Concat <axis = 1> "
+    "  q = If <then_branch = y () => (u) { u = Relu(p) }, else_branch = z () => (v) { v = Concat "
+    "<axis = 1> "
     "(p, p) }> (c)\n"
-    "  r = Loop <body = l (i, e, d) => (e2, f) { e2 = Identity(e) f = Concat <axis = 0> (d, d) }> (n, c, p)\n"
+    "  r = Loop <body = l (i, e, d) => (e2, f) { e2 = Identity(e) f = Concat <axis = 0> (d, d) }> "
+    "(n, c, p)\n"
     "  s, rest = my.fn(out)\n"
     "  size = Size(dyn)\n"
     "}\n"
-    "<domain: \"my\", opset_import: [\"\" : 17]> fn (i) => (j, l) { j, l = Split <axis = 1> (i) }\n";
+    "<domain: \"my\", opset_import: [\"\" : 17]> fn (i) => (j, l) { j, l = Split <axis = 1> (i) "
+    "}\n";
 
 static qdq_status infer(void *ctx, qdq_error *err)
 {
@@ -52,7 +57,8 @@ static qdq_status fix(void *ctx, qdq_error *err)
 
     if (st == QDQ_OK) {
         st = qdq_model_set_shapes(m, &shape, 1, err);
-        /* What it computes is unchanged: x still has one row, and Reshape reads the old constant. */
+        /* What it computes is unchanged: x still has one row, and Reshape reads the old
+         * constant. */
         if (st != QDQ_OK) {
             assert_int_equal(qdq_graph_find(m->graph, "x")->type->dim[0].value, 1);
             assert_int_equal(qdq_graph_find(m->graph, "k")->n_use, 1);

@@ -1,4 +1,5 @@
-/* trt_alloc.c - every allocation fails once while what trtexec writes is read, mapped to a model and handed over. */
+/* trt_alloc.c - every allocation fails once while what trtexec writes is read, mapped to a model
+ * and handed over. */
 #include "base/fail.h"
 #include "engine/trt/trt_args.h"
 #include "engine/trt/trt_log.h"
@@ -17,7 +18,8 @@ static const char profile[] =
     "[{\"count\":9},{\"name\":\"k\",\"averageMs\":1},{\"name\":\"z\",\"averageMs\":1}]";
 static const char times[] = "[{\"computeMs\":1},{\"computeMs\":2}]";
 
-static qdq_status read_all(const qdq_model *m, qdq_arena *arena, qdq_layer **l, qdq_group **g, qdq_error *err)
+static qdq_status read_all(const qdq_model *m, qdq_arena *arena, qdq_layer **l, qdq_group **g,
+                           qdq_error *err)
 {
     qdq_trt_layers info;
     qdq_trt_profile p;
@@ -65,7 +67,8 @@ static void nothing_is_lost_when_memory_runs_out(void **state)
 {
     qdq_model *m = test_model(
         "graph (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"
-        " { [\"/l0/MatMul\"] a = MatMul(x, w) [\"/l0/Relu\"] b = Relu(a) [\"/l.1/Neg\"] y = Neg(b) }");
+        " { [\"/l0/MatMul\"] a = MatMul(x, w) [\"/l0/Relu\"] b = Relu(a) [\"/l.1/Neg\"] y = Neg(b) "
+        "}");
 
     (void)state;
     assert_true(test_every_alloc_fails(attempt, m) > 10);

@@ -1,5 +1,5 @@
-/* tune_folder_alloc.c - every allocation about the folder of a run fails once: nothing stays locked or open, what was noted
- * before is known still. */
+/* tune_folder_alloc.c - every allocation about the folder of a run fails once: nothing stays locked
+ * or open, what was noted before is known still. */
 #include "support/alloc_fail.h"
 
 #include <dirent.h>
@@ -71,7 +71,8 @@ static void a_folder_survives_every_allocation_failure(void **state)
                      4); /* note, logs, region_models, baseline: no folder of candidates */
     assert_ok(qdq_tune_note_read(dir, &note, &err));
     assert_true(note.found && !note.running);
-    assert_non_null(note.store); /* also where memory was short, it is never another store than it was */
+    /* also where memory was short, it is never another store than it was */
+    assert_non_null(note.store);
     qdq_tune_note_free(&note);
     assert_ok(qdq_tune_folder_open(dir, true, "a store", &f, &err));
     assert_true(qdq_tune_folder_has(f, "baseline.onnx", "model1"));

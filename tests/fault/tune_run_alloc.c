@@ -1,5 +1,6 @@
-/* tune_run_alloc.c - allocations of whole tuning runs fail, those of a sample: the run says so, what it leaves is whole, and
- * the next one goes on from there. The worker is another program, which has memory. */
+/* tune_run_alloc.c - allocations of whole tuning runs fail, those of a sample: the run says so,
+ * what it leaves is whole, and the next one goes on from there. The worker is another program,
+ * which has memory. */
 #include "support/alloc_fail.h"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* tune_space_alloc.c - every allocation on the way from a clean model to a candidate's file fails once: an error, no
- * leak, and what was made before still serves. */
+/* tune_space_alloc.c - every allocation on the way from a clean model to a candidate's file fails
+ * once: an error, no leak, and what was made before still serves. */
 #include "support/alloc_fail.h"
 
 #include <sys/stat.h>
@@ -42,12 +42,14 @@ typedef struct setting {
 static setting set_up(const char *target)
 {
     static unsigned count;
-    setting s = {.opts = QDQ_QUANTIZE_OPTS_INIT, .head = qdq_plan_new(), .folder = test_path("%u", count++)};
+    setting s = {
+        .opts = QDQ_QUANTIZE_OPTS_INIT, .head = qdq_plan_new(), .folder = test_path("%u", count++)};
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = build();
 
     assert_int_equal(mkdir(s.folder, 0700), 0);
-    assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &s.engine, &err));
+    assert_ok(
+        qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &s.engine, &err));
     assert_ok(qdq_target_load(target, &s.target, &err));
     assert_ok(qdq_target_set(s.target, "weight.method", "mse", &err));
     assert_ok(qdq_quantize_begin(m, s.target, &s.opts, s.head, &s.clean, &err));
@@ -64,12 +66,13 @@ static void put_away(setting *s)
 }
 
 /* All groups, then all but the second, then halves of some. */
-static qdq_status make_plans(const setting *s, const qdq_space *space, qdq_scales *known, qdq_plan *plans[3],
-                             qdq_error *err)
+static qdq_status make_plans(const setting *s, const qdq_space *space, qdq_scales *known,
+                             qdq_plan *plans[3], qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_assign a, own;
-    qdq_status st = qdq_assign_new(&a, qdq_space_scheme_bits(space), &arena) ? QDQ_OK : qdq_nomem(err);
+    qdq_status st =
+        qdq_assign_new(&a, qdq_space_scheme_bits(space), &arena) ? QDQ_OK : qdq_nomem(err);
 
     for (size_t i = 0; i < space->n_groups && st == QDQ_OK; i++)
         qdq_assign_set(&a, i, true);
@@ -164,7 +167,8 @@ static void candidates_survive_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(write_in_a_new_folder, &s) >= 50);
     assert_ok(qdq_candidates_open(s.folder, s.clean, NULL, &s.candidates, &err));
     assert_true(test_every_alloc_fails(write_in_the_same_folder, &s) >= 50);
-    assert_ok(qdq_candidate_model(s.candidates, s.plans[0], &got, &err)); /* what is kept is right */
+    /* what is kept is right */
+    assert_ok(qdq_candidate_model(s.candidates, s.plans[0], &got, &err));
     assert_ok(qdq_model_clone(s.clean, &want, &err));
     assert_ok(qdq_quantize_finish(want, s.plans[0], NULL, &err));
     assert_ok(qdq_model_to_bytes(got, &a, &n, &err));

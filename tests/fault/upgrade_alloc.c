@@ -1,12 +1,13 @@
-/* upgrade_alloc.c - every allocation of raising the opset fails once. What it is raised from is made without
- * failures; only the raising is attempted. */
+/* upgrade_alloc.c - every allocation of raising the opset fails once. What it is raised from is
+ * made without failures; only the raising is attempted. */
 #include "support/alloc_fail.h"
 
 #include <string.h>
 
 static const char all_adapters[] =
     "<ir_version: 3, opset_import: [\"\" : 7, \"acme\" : 1]>\n"
-    "g (float[1,2,4,N] x, bool c) => (float[1,2,4,N] y, float[1,2,8,M] u, float p, float q, float f) {\n"
+    "g (float[1,2,4,N] x, bool c) => (float[1,2,4,N] y, float[1,2,8,M] u, float p, float q, float "
+    "f) {\n"
     "  a = Clip <min = 0.0, max = 6.0> (x)\n"
     "  b, mask = Dropout <ratio = 0.5> (a)\n"
     "  y = Softmax(b)\n"
@@ -14,7 +15,8 @@ static const char all_adapters[] =
     "  s, t = Split <axis = 1> (u)\n"
     "  r = ReduceMean <axes = [2, 3]> (s)\n"
     "  p = If (c) <then_branch = h () => (float v) { v = Squeeze <axes = [0]> (r) },\n"
-    "              else_branch = e () => (float w) { w = Pad <pads = [0, 0, 0, 0, 0, 0, 0, 1], value = 1.0> "
+    "              else_branch = e () => (float w) { w = Pad <pads = [0, 0, 0, 0, 0, 0, 0, 1], "
+    "value = 1.0> "
     "(r) }>\n"
     "  q = Slice <starts = [0], ends = [1]> (t)\n"
     "  f = acme.F(q)\n"

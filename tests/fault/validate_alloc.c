@@ -17,7 +17,8 @@ static double time_of(const qdq_assign *a)
 }
 
 static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
-                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err)
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
+                          qdq_error *err)
 {
     const double gain = 1 - time_of(candidate) / time_of(incumbent);
 

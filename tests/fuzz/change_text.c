@@ -1,5 +1,5 @@
-/* change_text.c - see the header. Words are put in place of words, lines are moved, doubled and taken out. libFuzzer
- * finds its entry by name. */
+/* change_text.c - see the header. Words are put in place of words, lines are moved, doubled and
+ * taken out. libFuzzer finds its entry by name. */
 #include "fuzz/change_text.h"
 
 #include <ctype.h>
@@ -30,9 +30,10 @@ static const char *const numbers[] = {"-1",
                                       "1e30",
                                       "-1e-40"};
 
-static const char *const types[] = {"float", "double", "float16",      "bfloat16", "int8",     "uint8",
-                                    "int32", "uint32", "int64",        "uint64",   "bool",     "int4",
-                                    "uint4", "string", "float8e4m3fn", "int16",    "complex64"};
+static const char *const types[] = {"float", "double",   "float16", "bfloat16", "int8",
+                                    "uint8", "int32",    "uint32",  "int64",    "uint64",
+                                    "bool",  "int4",     "uint4",   "string",   "float8e4m3fn",
+                                    "int16", "complex64"};
 
 #define PICK(list, state) (list)[below((state), sizeof(list) / sizeof *(list))]
 
@@ -50,7 +51,7 @@ static size_t below(uint64_t *state, size_t n)
     return n == 0 ? 0 : (size_t)(qdq_fuzz_random(state) % n);
 }
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static bool is_word(char c)
 {
@@ -81,7 +82,8 @@ static size_t find_word(const char *text, size_t size, uint64_t *state, size_t *
     return end - i;
 }
 
-static size_t replace(char *text, size_t size, size_t max, size_t at, size_t old, const char *by, size_t n)
+static size_t replace(char *text, size_t size, size_t max, size_t at, size_t old, const char *by,
+                      size_t n)
 {
     if (size - old + n > max)
         return size;
@@ -164,7 +166,7 @@ static size_t change_word(char *text, size_t size, size_t max, uint64_t *state)
     return swap_word(text, size, max, state, at, n);
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* A node on a line of its own: without it, or with another such line, there is still a model. */
 static bool is_node(const char *line, size_t n)
@@ -175,7 +177,8 @@ static bool is_node(const char *line, size_t n)
         braces += (line[i] == '{') - (line[i] == '}');
         angles += (line[i] == '<') - (line[i] == '>' && i > 0 && line[i - 1] != '=');
     }
-    return n > 3 && line[0] == ' ' && line[n - 1] == '\n' && line[n - 2] == ')' && braces == 0 && angles == 0;
+    return n > 3 && line[0] == ' ' && line[n - 1] == '\n' && line[n - 2] == ')' && braces == 0 &&
+           angles == 0;
 }
 
 /* Its size; 0: none found. */
@@ -202,8 +205,8 @@ static size_t drop_node(char *text, size_t size, uint64_t *state)
     return replace(text, size, size, at, n, "", 0);
 }
 
-/* A second node in front of the first; what it computes has a name of its own, which some word behind it gets, too,
- * so that it is read. */
+/* A second node in front of the first; what it computes has a name of its own, which some word
+ * behind it gets, too, so that it is read. */
 static size_t double_node(char *text, size_t size, size_t max, uint64_t *state)
 {
     size_t at, n = find_node(text, size, state, &at), word = at, end;
@@ -215,8 +218,8 @@ static size_t double_node(char *text, size_t size, size_t max, uint64_t *state)
         end++;
     if (n == 0 || n + MAX_WORD > sizeof line || end - word + 8 > sizeof name || end == word)
         return size;
-    int m =
-        snprintf(name, sizeof name, "%.*s_%u", (int)(end - word), text + word, (unsigned)below(state, 1000));
+    int m = snprintf(name, sizeof name, "%.*s_%u", (int)(end - word), text + word,
+                     (unsigned)below(state, 1000));
     memcpy(line, text + at, n);
     n = replace(line, n, sizeof line, word - at, end - word, name, (size_t)m);
     size = replace(text, size, max, at, 0, line, n);
@@ -243,7 +246,7 @@ static size_t move_node(char *text, size_t size, uint64_t *state)
     return replace(text, left, size, to, 0, line, n);
 }
 
-/* --- entry -------------------------------------------------------------------------------------------------------- */
+/* --- entry ------------------------------------------------------------------------------------ */
 
 size_t qdq_fuzz_change_text(char *text, size_t size, size_t max, uint64_t *state)
 {

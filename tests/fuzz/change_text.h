@@ -1,5 +1,5 @@
-/* change_text.h - changes of model text that mostly leave it readable: changed bytes hardly ever get beyond the
- * parser, and what is behind it wants hostile models, too. */
+/* change_text.h - changes of model text that mostly leave it readable: changed bytes hardly ever
+ * get beyond the parser, and what is behind it wants hostile models, too. */
 #ifndef QDQ_FUZZ_CHANGE_TEXT_H
 #define QDQ_FUZZ_CHANGE_TEXT_H
 

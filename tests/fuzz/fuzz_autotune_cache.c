@@ -1,5 +1,5 @@
-/* fuzz_autotune_cache.c - autotune_cache.json from hostile text: an error that says so, or what is written as strict JSON,
- * reads back, and is written the same. */
+/* fuzz_autotune_cache.c - autotune_cache.json from hostile text: an error that says so, or what is
+ * written as strict JSON, reads back, and is written the same. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

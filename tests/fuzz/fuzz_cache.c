@@ -1,4 +1,5 @@
-/* fuzz_cache.c - calibration caches from hostile text: every range that is read can make a scale. */
+/* fuzz_cache.c - calibration caches from hostile text: every range that is read can make a
+ * scale. */
 #include <math.h>
 #include <stdlib.h>
 

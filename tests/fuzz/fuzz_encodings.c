@@ -1,4 +1,5 @@
-/* fuzz_encodings.c - AIMET's encodings from hostile text: a plan, which prints and applies, or an error. */
+/* fuzz_encodings.c - AIMET's encodings from hostile text: a plan, which prints and applies, or an
+ * error. */
 #include <stdlib.h>
 #include <string.h>
 

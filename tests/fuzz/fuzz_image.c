@@ -1,4 +1,5 @@
-/* fuzz_image.c - pictures: whatever the bytes are, decoding ends, and every pixel of what was decoded can be read. */
+/* fuzz_image.c - pictures: whatever the bytes are, decoding ends, and every pixel of what was
+ * decoded can be read. */
 #include <stdint.h>
 #include <stdlib.h>
 

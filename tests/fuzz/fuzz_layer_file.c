@@ -1,5 +1,5 @@
-/* fuzz_layer_file.c - a file with layers from hostile text, and fusion groups from what it says of a model: every node in one
- * of them, or a reason. */
+/* fuzz_layer_file.c - a file with layers from hostile text, and fusion groups from what it says of
+ * a model: every node in one of them, or a reason. */
 #include <stdlib.h>
 
 #include "engine/layer_file.h"
@@ -11,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const char model[] =
     "<ir_version: 9, opset_import: [\"\" : 17]>\n"
     "g (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"
-    "{ [a] t = MatMul(x, w) [b] u = Relu(t) [c] v = MatMul(u, w) [d] r = Add(v, t) [e] s = Softmax(r) [f] y "
+    "{ [a] t = MatMul(x, w) [b] u = Relu(t) [c] v = MatMul(u, w) [d] r = Add(v, t) [e] s = "
+    "Softmax(r) [f] y "
     "= Mul(s, u) }";
 
 static void group(const qdq_model *m, const qdq_group *layer, size_t n)
@@ -42,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     qdq_group *layer;
     size_t n;
 
-    if (qdq_model_from_text(model, "fuzz", &m, &err) != QDQ_OK || qdq_model_infer(m, NULL, &err) != QDQ_OK)
+    if (qdq_model_from_text(model, "fuzz", &m, &err) != QDQ_OK ||
+        qdq_model_infer(m, NULL, &err) != QDQ_OK)
         abort();
     if (qdq_layer_file_parse((const char *)data, size, "fuzz", &layer, &n, &err) == QDQ_OK)
         group(m, layer, n);

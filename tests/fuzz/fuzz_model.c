@@ -1,5 +1,5 @@
-/* fuzz_model.c - fuzz target: model bytes. What can be read can be checked, cloned and written; what was written
- * can be read again and gives the same bytes. */
+/* fuzz_model.c - fuzz target: model bytes. What can be read can be checked, cloned and written;
+ * what was written can be read again and gives the same bytes. */
 #include "qdq/qdq.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* fuzz_npz.c - archives of arrays, and single arrays: whatever they claim, reading them ends, and a header that was
- * believed has data of its size behind it. */
+/* fuzz_npz.c - archives of arrays, and single arrays: whatever they claim, reading them ends, and a
+ * header that was believed has data of its size behind it. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* fuzz_optimize.c - optimizes hostile models, text or ONNX bytes, for each engine and with one pass alone. A sound
- * model stays sound after every pass, is done after one run, and keeps its inputs and outputs; what cannot be done
- * is an error, and no defect of ours. */
+/* fuzz_optimize.c - optimizes hostile models, text or ONNX bytes, for each engine and with one pass
+ * alone. A sound model stays sound after every pass, is done after one run, and keeps its inputs
+ * and outputs; what cannot be done is an error, and no defect of ours. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,8 @@ static void optimize(const qdq_model *m, const qdq_optimize_opts *opts, const ch
     if (run(copy, opts, &first)) {
         char *now = test_signature(copy);
 
-        if (now != NULL && strcmp(opts->passes, "freeze-inputs") != 0 && !test_same_signature(signature, now))
+        if (now != NULL && strcmp(opts->passes, "freeze-inputs") != 0 &&
+            !test_same_signature(signature, now))
             defect(opts->passes, "inputs and outputs are now", now);
         qdq_free(now);
         if (first->settled && !run(copy, opts, &second))

@@ -1,5 +1,6 @@
-/* fuzz_ort_groups.c - graphs that ONNX Runtime says it has made of a model, as hostile text, up to a line "---", and the
- * profile behind it: what their nodes and layers compute are nodes of the model, and no node of a layer came from nowhere. */
+/* fuzz_ort_groups.c - graphs that ONNX Runtime says it has made of a model, as hostile text, up to
+ * a line "---", and the profile behind it: what their nodes and layers compute are nodes of the
+ * model, and no node of a layer came from nowhere. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,13 +32,15 @@ static void check_nodes(const qdq_model *m, const qdq_model *optimized, qdq_aren
     if (qdq_optimized_nodes(m->graph, optimized->graph, arena, &o, &n, &err) != QDQ_OK)
         abort();
     for (size_t i = 0; i < n; i++) {
-        if (o[i].node->graph != optimized->graph || (o[i].source == QDQ_GROUP_NONE) != (o[i].nodes.n == 0))
+        if (o[i].node->graph != optimized->graph ||
+            (o[i].source == QDQ_GROUP_NONE) != (o[i].nodes.n == 0))
             abort();
         check_list(&o[i].nodes, m);
     }
 }
 
-static void check_layers(const qdq_model *m, const qdq_model *optimized, char *profile, qdq_arena *arena)
+static void check_layers(const qdq_model *m, const qdq_model *optimized, char *profile,
+                         qdq_arena *arena)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_group *g = NULL;

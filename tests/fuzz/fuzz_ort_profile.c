@@ -1,5 +1,5 @@
-/* fuzz_ort_profile.c - profiles of ONNX Runtime from hostile text: layers have names and times that can be added up, and
- * there are no more of them than lines. */
+/* fuzz_ort_profile.c - profiles of ONNX Runtime from hostile text: layers have names and times that
+ * can be added up, and there are no more of them than lines. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* fuzz_patterns.c - pattern caches from hostile text: what is read keeps the order, and what is written reads back as the
- * same. */
+/* fuzz_patterns.c - pattern caches from hostile text: what is read keeps the order, and what is
+ * written reads back as the same. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* fuzz_plan.c - plans from hostile text: parse, print, parse again; what was read must print the same. */
+/* fuzz_plan.c - plans from hostile text: parse, print, parse again; what was read must print the
+ * same. */
 #include <stdlib.h>
 #include <string.h>
 

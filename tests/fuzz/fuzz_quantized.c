@@ -1,5 +1,6 @@
-/* fuzz_quantized.c - quantization in hostile models, text or ONNX bytes: stripped, imported, checked against each target.
- * What strip gives is sound, and float but for what is said to stay; a plan prints, and applies or is refused. */
+/* fuzz_quantized.c - quantization in hostile models, text or ONNX bytes: stripped, imported,
+ * checked against each target. What strip gives is sound, and float but for what is said to stay; a
+ * plan prints, and applies or is refused. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* fuzz_remote_message.c - what arrives from a worker, hostile: messages are taken while there are any, and each that was
- * taken is the same after it went on the way once more; so are layers in it. */
+/* fuzz_remote_message.c - what arrives from a worker, hostile: messages are taken while there are
+ * any, and each that was taken is the same after it went on the way once more; so are layers in
+ * it. */
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -20,8 +21,8 @@ static void send_again(const json_t *message)
 
     qdq_remote_message_put(&b, message);
     /* What is nested deeper than we write is never sent by us. */
-    if (!b.failed && (qdq_remote_message_take(b.data, b.size, &used, &back, &err) != QDQ_OK || back == NULL ||
-                      used != b.size || !json_equal(back, (json_t *)message)))
+    if (!b.failed && (qdq_remote_message_take(b.data, b.size, &used, &back, &err) != QDQ_OK ||
+                      back == NULL || used != b.size || !json_equal(back, (json_t *)message)))
         abort();
     json_decref(back);
     qdq_buf_free(&b);
@@ -49,7 +50,8 @@ static void read_layers(const json_t *list)
     if (qdq_remote_groups_read(list, &g, &n, &err) != QDQ_OK)
         return;
     json_t *sent = qdq_remote_groups_json(g, n);
-    if (sent == NULL || qdq_remote_groups_read(sent, &again, &n_again, &err) != QDQ_OK || n_again != n)
+    if (sent == NULL || qdq_remote_groups_read(sent, &again, &n_again, &err) != QDQ_OK ||
+        n_again != n)
         abort();
     qdq_free(again);
     qdq_free(g);
@@ -65,14 +67,16 @@ static void read_profile(const json_t *list)
     if (qdq_remote_profile_read(list, &l, &n, &err) != QDQ_OK)
         return;
     json_t *sent = qdq_remote_profile_json(l, n);
-    if (sent == NULL || qdq_remote_profile_read(sent, &again, &n_again, &err) != QDQ_OK || n_again != n)
+    if (sent == NULL || qdq_remote_profile_read(sent, &again, &n_again, &err) != QDQ_OK ||
+        n_again != n)
         abort();
     qdq_free(again);
     qdq_free(l);
     json_decref(sent);
 }
 
-/* What a message says of a session: whatever it is, no array is read that the memory does not hold. */
+/* What a message says of a session: whatever it is, no array is read that the memory does not
+ * hold. */
 static void read_session(json_t *message)
 {
     qdq_error err = QDQ_ERROR_INIT;

@@ -1,6 +1,6 @@
-/* fuzz_shape.c - infers shapes of hostile text, then fixes the shapes of its inputs, and proves what
- * it can. A sound model must stay
- * sound, a refusal must change nothing, and a second run must find nothing new. */
+/* fuzz_shape.c - infers shapes of hostile text, then fixes the shapes of its inputs, and proves
+ * what it can. A sound model must stay sound, a refusal must change nothing, and a second run must
+ * find nothing new. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +20,13 @@ static void infer(qdq_model *m, bool strict)
             abort();
         return;
     }
-    /* Where the model contradicts itself the second run may do with what the first one settled, and where the
-     * verifier refuses it (a body whose output nobody computes) the second may find what the first missed. */
+    /* Where the model contradicts itself the second run may do with what the first one settled, and
+     * where the verifier refuses it (a body whose output nobody computes) the second may find what
+     * the first missed. */
     edits = m->graph->edits;
     qdq_status again = qdq_model_infer(m, &opts, NULL);
-    if (qdq_model_verify(m, NULL) == QDQ_OK && (again != QDQ_OK || (strict && m->graph->edits != edits)))
+    if (qdq_model_verify(m, NULL) == QDQ_OK &&
+        (again != QDQ_OK || (strict && m->graph->edits != edits)))
         abort();
 }
 

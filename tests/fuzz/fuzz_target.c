@@ -1,5 +1,5 @@
-/* fuzz_target.c - descriptions of targets from hostile text: what was read is read again from its own text, and a key can
- * be set in it or is refused. */
+/* fuzz_target.c - descriptions of targets from hostile text: what was read is read again from its
+ * own text, and a key can be set in it or is refused. */
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (load(data, size, &t, &err) != QDQ_OK)
         return 0;
     const char *text = qdq_target_text(t);
-    if (load(text, strlen(text), &again, &err) != QDQ_OK || strcmp(qdq_target_text(again), text) != 0)
+    if (load(text, strlen(text), &again, &err) != QDQ_OK ||
+        strcmp(qdq_target_text(again), text) != 0)
         abort();
     if (qdq_target_set(again, "weight.type", "uint8", &err) != QDQ_OK &&
         strcmp(qdq_target_text(again), text) != 0)

@@ -1,5 +1,5 @@
-/* fuzz_tensor.c - a file with one TensorProto, as ONNX's test data are: whatever it claims, reading it ends, and a tensor that
- * was believed has data of its size. */
+/* fuzz_tensor.c - a file with one TensorProto, as ONNX's test data are: whatever it claims, reading
+ * it ends, and a tensor that was believed has data of its size. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

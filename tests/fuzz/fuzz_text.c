@@ -1,4 +1,5 @@
-/* fuzz_text.c - models from hostile text: parse, print, parse again; a printed model prints the same. */
+/* fuzz_text.c - models from hostile text: parse, print, parse again; a printed model prints the
+ * same. */
 #include <stdlib.h>
 #include <string.h>
 

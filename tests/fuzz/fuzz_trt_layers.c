@@ -1,5 +1,5 @@
-/* fuzz_trt_layers.c - layer information from hostile text, and its names and metadata against a model: what is found are
- * nodes of that model, each once. */
+/* fuzz_trt_layers.c - layer information from hostile text, and its names and metadata against a
+ * model: what is found are nodes of that model, each once. */
 #include <stdlib.h>
 
 #include "engine/trt/trt_map.h"

@@ -20,8 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (log.n_unknown > QDQ_TRT_MAX_UNKNOWN || strlen(log.reason) >= sizeof log.reason ||
         (log.failure == QDQ_TRT_FINE && log.reason[0] != '\0') || strchr(log.reason, '\n') != NULL)
         abort();
-    if (qdq_trt_times_parse((const char *)data, size, log.major, log.minor, 200, &arena, &ms, &n, &err) ==
-        QDQ_OK)
+    if (qdq_trt_times_parse((const char *)data, size, log.major, log.minor, 200, &arena, &ms, &n,
+                            &err) == QDQ_OK)
         for (size_t i = 0; i < n; i++)
             if (!isfinite(ms[i]) || ms[i] < 0)
                 abort();

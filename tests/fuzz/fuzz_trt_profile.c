@@ -1,4 +1,5 @@
-/* fuzz_trt_profile.c - profiles from hostile text: times are none or not negative, and each row belongs to one layer. */
+/* fuzz_trt_profile.c - profiles from hostile text: times are none or not negative, and each row
+ * belongs to one layer. */
 #include <math.h>
 #include <stdlib.h>
 

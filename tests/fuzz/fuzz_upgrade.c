@@ -1,5 +1,5 @@
-/* fuzz_upgrade.c - raises models of hostile text to opset 13, then 22. A sound model must stay sound, and a refusal
- * must leave what it was. */
+/* fuzz_upgrade.c - raises models of hostile text to opset 13, then 22. A sound model must stay
+ * sound, and a refusal must leave what it was. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* fuzz_yaml.c - configurations from hostile text: read, and every node that comes of it is looked at. */
+/* fuzz_yaml.c - configurations from hostile text: read, and every node that comes of it is looked
+ * at. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     qdq_arena arena = QDQ_ARENA_INIT;
     const qdq_yaml *top = NULL;
 
-    if (qdq_yaml_parse((const char *)data, size, "fuzz", &arena, &top, &err) == QDQ_OK && top != NULL)
+    if (qdq_yaml_parse((const char *)data, size, "fuzz", &arena, &top, &err) == QDQ_OK &&
+        top != NULL)
         look(top, 0);
     qdq_arena_free(&arena);
     return 0;

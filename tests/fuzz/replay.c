@@ -1,6 +1,6 @@
-/* replay.c - runs a fuzz target without a fuzzer: every file of the folders given, in order of name, then
- * seeded changes of each, always the same. What a fuzzer once found stays tested in `make check`. It knows
- * nothing of what the target does with the bytes. */
+/* replay.c - runs a fuzz target without a fuzzer: every file of the folders given, in order of
+ * name, then seeded changes of each, always the same. What a fuzzer once found stays tested in
+ * `make check`. It knows nothing of what the target does with the bytes. */
 #include "fuzz/change_text.h"
 
 #include <dirent.h>

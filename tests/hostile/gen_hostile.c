@@ -1,7 +1,9 @@
-/* gen_hostile.c - writes one model of a seeded series that is made to break what reads it: gen_hostile SEED NUMBER OUT.onnx
+/* gen_hostile.c - writes one model of a seeded series that is made to break what reads it:
+ * gen_hostile SEED NUMBER OUT.onnx
  *
- * NUMBER % KINDS is what is wrong with it: numbers in attributes, depth, names, shapes, loops, external data, Q/DQ, sizes, bytes.
- * The same SEED and NUMBER write the same bytes. Prints one line that says what it wrote. */
+ * NUMBER % KINDS is what is wrong with it: numbers in attributes, depth, names, shapes, loops,
+ * external data, Q/DQ, sizes, bytes. The same SEED and NUMBER write the same bytes. Prints one line
+ * that says what it wrote. */
 #include "../perf/gen_proto.h"
 
 #include <limits.h>
@@ -55,7 +57,7 @@ static int64_t extreme(void)
     return ends[draw(sizeof ends / sizeof *ends)];
 }
 
-/* --- parts of models ------------------------------------------------------------------------------------------------ */
+/* --- parts of models -------------------------------------------------------------------------- */
 
 static void put_attr_int(bytes *node, const char *attr, int64_t v)
 {
@@ -115,7 +117,8 @@ static void put_op(bytes *graph, const char *op, const char *in, const char *out
 }
 
 /* ValueInfoProto; rank < 0: no shape. A dim of -1 is the symbol N. */
-static void put_value(bytes *graph, unsigned field, const char *value, int elem, int rank, const int64_t *dim)
+static void put_value(bytes *graph, unsigned field, const char *value, int elem, int rank,
+                      const int64_t *dim)
 {
     bytes shape = {0}, tensor = {0}, type = {0}, info = {0}, d = {0};
 
@@ -136,8 +139,8 @@ static void put_value(bytes *graph, unsigned field, const char *value, int elem,
     free(shape.data), free(tensor.data), free(type.data), free(info.data), free(d.data);
 }
 
-static void put_init(bytes *graph, const char *name, int elem, int rank, const int64_t *dim, const void *data,
-                     size_t size)
+static void put_init(bytes *graph, const char *name, int elem, int rank, const int64_t *dim,
+                     const void *data, size_t size)
 {
     bytes t = {0};
 
@@ -202,9 +205,10 @@ static void put_conv(bytes *g)
     put_op(g, "Conv", "x w", "h", &a);
 }
 
-/* --- numbers in attributes ------------------------------------------------------------------------------------------- */
+/* --- numbers in attributes -------------------------------------------------------------------- */
 
-/* Inputs: f = a float input, w = float weights, i = int64 zeros, b = a bool. Attributes with '*' are lists. */
+/* Inputs: f = a float input, w = float weights, i = int64 zeros, b = a bool. Attributes with '*'
+ * are lists. */
 static const struct {
     const char *op, *inputs, *attrs;
 } ops[] = {
@@ -320,8 +324,8 @@ static void attributes(bytes *m)
         else
             put_attr_int(&a, at, v[0]);
         if (used < sizeof what)
-            used += (size_t)snprintf(what + used, sizeof what - used, " %s=%lld%s", at, (long long)v[0],
-                                     is_list ? ",..." : "");
+            used += (size_t)snprintf(what + used, sizeof what - used, " %s=%lld%s", at,
+                                     (long long)v[0], is_list ? ",..." : "");
     }
     put_op(&g, ops[k].op, names, "y", &a);
     put_value(&g, 12, "y", F32, -1, NULL);
@@ -329,7 +333,7 @@ static void attributes(bytes *m)
     free(g.data), free(a.data);
 }
 
-/* --- depth ----------------------------------------------------------------------------------------------------------- */
+/* --- depth ------------------------------------------------------------------------------------ */
 
 /* An If in an If in ...: each has the next one in its first branch. */
 static void put_ifs(bytes *g, int depth, const char *out)
@@ -441,7 +445,7 @@ static void depth(bytes *m)
     free(g.data), free(type.data), free(info.data);
 }
 
-/* --- names ----------------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static void names(bytes *m)
 {
@@ -473,7 +477,8 @@ static void names(bytes *m)
     }
     snprintf(what, sizeof what, "names, %zu bytes", strlen(name));
     put_conv(&g);
-    for (int i = 0; i < 3; i++) { /* nodes of one name; values that come twice or are called nothing */
+    /* nodes of one name; values that come twice or are called nothing */
+    for (int i = 0; i < 3; i++) {
         put_text(&n, 1, i == 0 ? "h" : name);
         put_text(&n, 2, i < 2 || draw(2) == 0 ? name : "y");
         put_text(&n, 3, name);
@@ -491,7 +496,7 @@ static void names(bytes *m)
     free(name), free(g.data), free(n.data), free(type.data);
 }
 
-/* --- shapes ---------------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 static void shapes(bytes *m)
 {
@@ -543,14 +548,15 @@ static void shapes(bytes *m)
     free(g.data);
 }
 
-/* --- loops ----------------------------------------------------------------------------------------------------------- */
+/* --- loops ------------------------------------------------------------------------------------ */
 
 static void loops(bytes *m)
 {
     bytes g = {0}, body = {0}, a = {0};
     const int64_t drawn = draw(2) == 0 ? extreme() : (int64_t)draw(10);
     const int64_t trips =
-        drawn > 1000 && drawn <= 1 << 24 ? 1000 : drawn; /* what is slow, but ends, is not hostile */
+        /* what is slow, but ends, is not hostile */
+        drawn > 1000 && drawn <= 1 << 24 ? 1000 : drawn;
     /* what doubles 30 times takes all memory there is, on any engine */
     const bool scans = draw(3) == 0, ends = draw(3) != 0,
                grows = draw(2) == 0 && ((trips >= 0 && trips < 16) || !ends);
@@ -601,7 +607,7 @@ static void loops(bytes *m)
     free(g.data), free(body.data), free(a.data);
 }
 
-/* --- external data ----------------------------------------------------------------------------------------------------- */
+/* --- external data ---------------------------------------------------------------------------- */
 
 static void put_entry(bytes *tensor, const char *key, const char *value)
 {
@@ -625,8 +631,9 @@ static void external(bytes *m)
                                          "a/../b",
                                          "x\ny",
                                          "/dev/stdin"};
-    static const char *const numbers[] = {"0", "-1", "4",   "9223372036854775807",  "9223372036854775808",
-                                          "x", "",   "1e3", "18446744073709551615", "2304"};
+    static const char *const numbers[] = {
+        "0", "-1", "4",   "9223372036854775807",  "9223372036854775808",
+        "x", "",   "1e3", "18446744073709551615", "2304"};
     static const int64_t w[] = {8, 8, 3, 3};
     bytes g = {0}, t = {0};
     const char *place = places[draw(10)], *offset = numbers[draw(10)], *length = numbers[draw(10)];
@@ -651,7 +658,7 @@ static void external(bytes *m)
     free(g.data), free(t.data);
 }
 
-/* --- Q/DQ ---------------------------------------------------------------------------------------------------------------- */
+/* --- Q/DQ ------------------------------------------------------------------------------------- */
 
 static void quantized(bytes *m)
 {
@@ -689,13 +696,14 @@ static void quantized(bytes *m)
     free(g.data), free(a.data);
 }
 
-/* --- sizes --------------------------------------------------------------------------------------------------------------- */
+/* --- sizes ------------------------------------------------------------------------------------ */
 
 static void sizes(bytes *m)
 {
     bytes g = {0}, a = {0};
     const int many = draw(3) == 0 ? 100000 : 3000, kind = (int)draw(5);
-    const int n = kind == 0 ? many / 10 : kind == 1 ? many / 100 : many; /* engines: quadratic time */
+    /* engines: quadratic time */
+    const int n = kind == 0 ? many / 10 : kind == 1 ? many / 100 : many;
     char in[64] = "h", out[64];
 
     snprintf(what, sizeof what, "%d of kind %d", n, kind);
@@ -732,11 +740,12 @@ static void sizes(bytes *m)
     free(g.data), free(a.data);
 }
 
-/* --- bytes --------------------------------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 static void damaged(bytes *m)
 {
-    static const char *const kinds[] = {"bytes changed", "cut", "bytes changed and cut", "one half twice"};
+    static const char *const kinds[] = {"bytes changed", "cut", "bytes changed and cut",
+                                        "one half twice"};
     const uint64_t kind = draw(4);
     bytes g = {0};
 

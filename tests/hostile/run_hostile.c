@@ -1,12 +1,15 @@
-/* run_hostile.c - runs the tool on hostile models: run_hostile QDQ WORKER GENERATOR SIM.json FOLDER FIRST LAST STEP [each]
+/* run_hostile.c - runs the tool on hostile models: run_hostile QDQ WORKER GENERATOR SIM.json FOLDER
+ * FIRST LAST STEP [each]
  *
- * Each model of gen_hostile goes through the commands that load models, on `ort`, `openvino` and `sim`; without `each`, on
- * one of them in turn. Whatever a model does to an engine, the tool ends by itself, with an exit code of its own and
- * with words, within 30 s and 2 GiB, and leaves neither processes nor temporary files behind. A worker that a signal ends
- * is told: this program stands in for `qdq-worker`, too, and notes how the real one ends. Prints each violation.
+ * Each model of gen_hostile goes through the commands that load models, on `ort`, `openvino` and
+ * `sim`; without `each`, on one of them in turn. Whatever a model does to an engine, the tool ends
+ * by itself, with an exit code of its own and with words, within 30 s and 2 GiB, and leaves neither
+ * processes nor temporary files behind. A worker that a signal ends is told: this program stands in
+ * for `qdq-worker`, too, and notes how the real one ends. Prints each violation.
  *
- * The 30 s are wall time on a machine that is not overloaded. While more threads want to run than there are processors (this
- * test and all others count), the limit grows by that ratio, at most fourfold. */
+ * The 30 s are wall time on a machine that is not overloaded. While more threads want to run than
+ * there are processors (this test and all others count), the limit grows by that ratio, at most
+ * fourfold. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -35,11 +38,13 @@ static const char *const engines[] = {"ort", "openvino", NULL}; /* the last: sim
 static const char *qdq, *generator, *sim, *folder;
 static const char *const witness_worker = "HOSTILE_WORKER", *const witness_log = "HOSTILE_LOG";
 
-/* MODEL and OUT stand for files, DIR for a folder, ENGINE for the engine; each command is run for each engine. */
-static const char *const alone[] = {"inspect MODEL",           "check MODEL",
-                                    "copy MODEL -o OUT -f",    "strip MODEL -o OUT -f",
-                                    "import MODEL -o OUT -f",  "extract MODEL --outputs y -o OUT -f",
-                                    "optimize MODEL -o OUT -f"};
+/* MODEL and OUT stand for files, DIR for a folder, ENGINE for the engine; each command is run for
+ * each engine. */
+static const char *const alone[] = {
+    "inspect MODEL",           "check MODEL",
+    "copy MODEL -o OUT -f",    "strip MODEL -o OUT -f",
+    "import MODEL -o OUT -f",  "extract MODEL --outputs y -o OUT -f",
+    "optimize MODEL -o OUT -f"};
 static const char *const on_engines[] = {
     "bench MODEL -e ENGINE --rounds 2",
     "quantize MODEL -e ENGINE -o OUT -f",
@@ -80,10 +85,10 @@ static double overload(void)
     return ratio < 1 ? 1 : ratio > MAX_OVERLOAD ? MAX_OVERLOAD : ratio;
 }
 
-/* --- the witness ---------------------------------------------------------------------------------------------------- */
+/* --- the witness ------------------------------------------------------------------------------ */
 
-/* The tool starts this in place of its worker: runs the real one in the same process group, notes the signal that ends it,
- * and ends in the same way. */
+/* The tool starts this in place of its worker: runs the real one in the same process group, notes
+ * the signal that ends it, and ends in the same way. */
 static int witness(int argc, char **argv)
 {
     const char *worker = getenv(witness_worker), *log = getenv(witness_log);
@@ -100,7 +105,8 @@ static int witness(int argc, char **argv)
         return 127;
     if (!WIFSIGNALED(status))
         return WEXITSTATUS(status);
-    FILE *f = argc == 1 ? fopen(log, "a") : NULL; /* with arguments it asks what the processor has */
+    /* with arguments it asks what the processor has */
+    FILE *f = argc == 1 ? fopen(log, "a") : NULL;
     if (f != NULL) {
         fprintf(f, "SIG%s\n", sigabbrev_np(WTERMSIG(status)));
         fclose(f);
@@ -110,7 +116,7 @@ static int witness(int argc, char **argv)
     return 127;
 }
 
-/* --- one command ---------------------------------------------------------------------------------------------------- */
+/* --- one command ------------------------------------------------------------------------------ */
 
 static void become(char **argv, const char *out, const char *err)
 {
@@ -174,7 +180,7 @@ typedef struct job {
     long largest;
 } job;
 
-/* --- what is wrong with it ------------------------------------------------------------------------------------------ */
+/* --- what is wrong with it -------------------------------------------------------------------- */
 
 static void first_line(const char *path, char *line, size_t size)
 {
@@ -252,7 +258,7 @@ static const char *complaint(const outcome *o, const job *j)
     return "left temporary files behind";
 }
 
-/* --- one model ------------------------------------------------------------------------------------------------------ */
+/* --- one model -------------------------------------------------------------------------------- */
 
 static void remove_tree(const char *path)
 {
@@ -327,13 +333,14 @@ static void try_model(job *j, bool each)
         try_command(j, alone[i], NULL);
     for (size_t e = 0; e < 3; e++)
         for (size_t i = 0;
-             (each || (size_t)j->number / 9 % 3 == e) && i < sizeof on_engines / sizeof *on_engines; i++)
+             (each || (size_t)j->number / 9 % 3 == e) && i < sizeof on_engines / sizeof *on_engines;
+             i++)
             try_command(j, on_engines[i], engines[e] != NULL ? engines[e] : sim);
     unlink(j->model);
     unlink(j->out);
 }
 
-/* --- all ------------------------------------------------------------------------------------------------------------ */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static int work(int w, long first, long last, long step, bool each)
 {
@@ -350,13 +357,15 @@ static int work(int w, long first, long last, long step, bool each)
     setenv(witness_log, j.log, 1);
     for (j.number = first + w * step; j.number <= last; j.number += WORKERS * step)
         try_model(&j, each);
-    printf("%ld runs, %ld failed; %ld engines crashed and were told of; %ld were asked to end; at most %.1f "
+    printf("%ld runs, %ld failed; %ld engines crashed and were told of; %ld were asked to end; at "
+           "most %.1f "
            "s, %ld MiB\n",
            j.runs, j.failed, j.crashed, j.terminated, j.slowest, j.largest);
     return j.failed > 0;
 }
 
-/* Puts the tool into a folder where it finds the witness as its worker, and its engines as before. */
+/* Puts the tool into a folder where it finds the witness as its worker, and its engines as
+ * before. */
 static const char *place_tool(const char *tool)
 {
     static const char *const parts[] = {"qdq-worker", "ort", "openvino", "qdq"};
@@ -368,8 +377,8 @@ static const char *place_tool(const char *tool)
     self[n > 0 ? n : 0] = '\0';
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, parts[i]);
-        snprintf(from, sizeof from, "%.*s/%s", slash != NULL ? (int)(slash - tool) : 1, slash ? tool : ".",
-                 parts[i]);
+        snprintf(from, sizeof from, "%.*s/%s", slash != NULL ? (int)(slash - tool) : 1,
+                 slash ? tool : ".", parts[i]);
         unlink(path);
         if (i == 1 || i == 2 ? symlink(from, path) != 0 : link(i == 0 ? self : tool, path) != 0)
             return NULL;
@@ -385,7 +394,8 @@ int main(int argc, char **argv)
     if (getenv(witness_worker) != NULL)
         return witness(argc, argv);
     if (argc < 9) {
-        fprintf(stderr, "usage: run_hostile QDQ WORKER GENERATOR SIM.json FOLDER FIRST LAST STEP [each]\n");
+        fprintf(stderr,
+                "usage: run_hostile QDQ WORKER GENERATOR SIM.json FOLDER FIRST LAST STEP [each]\n");
         return 2;
     }
     generator = argv[3], folder = argv[5];
@@ -399,8 +409,8 @@ int main(int argc, char **argv)
     for (int w = 0; w < WORKERS; w++) {
         fflush(NULL);
         if (fork() == 0)
-            exit(work(w, strtol(argv[6], NULL, 10), strtol(argv[7], NULL, 10), strtol(argv[8], NULL, 10),
-                      argc > 9));
+            exit(work(w, strtol(argv[6], NULL, 10), strtol(argv[7], NULL, 10),
+                      strtol(argv[8], NULL, 10), argc > 9));
     }
     for (int status; wait(&status) > 0;)
         failed |= status;

@@ -1,5 +1,6 @@
-/* corpus_alloc.c - every allocation of quantizing real models fails once. What fault/quantize_alloc.c does on one
- * small graph, on networks with all that exporters leave in them. */
+/* corpus_alloc.c - every allocation of quantizing real models fails once. What
+ * fault/quantize_alloc.c does on one small graph, on networks with all that exporters leave in
+ * them. */
 #include "support/alloc_fail.h"
 #include "support/quantize.h"
 

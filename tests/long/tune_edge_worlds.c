@@ -1,5 +1,5 @@
-/* tune_edge_worlds.c - 200 worlds on the sim engine with a price on every edge that no target tells: what subgraph mode finds,
- * beside the best of all placements of groups and edges. */
+/* tune_edge_worlds.c - 200 worlds on the sim engine with a price on every edge that no target
+ * tells: what subgraph mode finds, beside the best of all placements of groups and edges. */
 #include <math.h>
 
 #include "base/json.h"
@@ -14,33 +14,37 @@ enum { WORLDS = 200, FEW_WORLDS = 60, MOST_BITS = 12 };
 
 static qdq_error err;
 
-/* A product, three operators without a kernel in the target, one that copies, and a product at the end. */
+/* A product, three operators without a kernel in the target, one that copies, and a product at the
+ * end. */
 static qdq_model *network(void)
 {
     static char text[8000];
 
-    snprintf(
-        text, sizeof text,
-        "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g = {1, 1, 1, 1, 1, 1, 1, 1}> {"
-        " h1 = MatMul(x, a) n = LayerNormalization(h1, g) h2 = MatMul(n, a) t = Transpose<perm = [1, 0]>(h2)"
-        " s = Softmax(t) h3 = MatMul(t, a) m = Mul(h3, s) y = MatMul(m, a) }",
-        test_tuned_weights());
+    snprintf(text, sizeof text,
+             "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g = {1, 1, 1, 1, "
+             "1, 1, 1, 1}> {"
+             " h1 = MatMul(x, a) n = LayerNormalization(h1, g) h2 = MatMul(n, a) t = "
+             "Transpose<perm = [1, 0]>(h2)"
+             " s = Softmax(t) h3 = MatMul(t, a) m = Mul(h3, s) y = MatMul(m, a) }",
+             test_tuned_weights());
     return test_model(text);
 }
 
 /* Each operator with its times in float and on codes; some are slower on codes. */
 static const char *costs(qdq_random *r)
 {
-    static const char *const ops[] = {"MatMul", "LayerNormalization", "Transpose", "Softmax", "Mul"};
+    static const char *const ops[] = {"MatMul", "LayerNormalization", "Transpose", "Softmax",
+                                      "Mul"};
     static char text[1000];
     size_t at = 0;
 
     for (size_t i = 0; i < QDQ_COUNT(ops); i++) {
         const double us = i == 0 ? 100 : 20 + 60 * qdq_random_uniform(r);
-        at += (size_t)snprintf(
-            text + at, sizeof text - at, "%s\"%s\": {\"float_us\": %.1f, \"int8_us\": %.1f, \"inputs\": %d}",
-            i > 0 ? ", " : "", ops[i], us, us * (i == 0 ? 0.4 : 1.4) * qdq_random_uniform(r) + 2,
-            i == 0 || i == 4 ? 2 : 1);
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               "%s\"%s\": {\"float_us\": %.1f, \"int8_us\": %.1f, \"inputs\": %d}",
+                               i > 0 ? ", " : "", ops[i], us,
+                               us * (i == 0 ? 0.4 : 1.4) * qdq_random_uniform(r) + 2,
+                               i == 0 || i == 4 ? 2 : 1);
     }
     return test_tuned_costs(text, NULL);
 }
@@ -75,7 +79,8 @@ static double best_of_all(test_space *t)
     return best;
 }
 
-/* Rules of ort-cpu; of those operators that are in `off` they are switched off, as if they had harmed elsewhere. */
+/* Rules of ort-cpu; of those operators that are in `off` they are switched off, as if they had
+ * harmed elsewhere. */
 static qdq_target *target_without(const char *const *off, size_t n)
 {
     json_t *root, *rule;
@@ -85,7 +90,8 @@ static qdq_target *target_without(const char *const *off, size_t n)
 
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_target_set(t, "engine", "sim", &err));
-    assert_ok(qdq_json_parse(qdq_target_text(t), strlen(qdq_target_text(t)), "target", &root, &err));
+    assert_ok(
+        qdq_json_parse(qdq_target_text(t), strlen(qdq_target_text(t)), "target", &root, &err));
     json_array_foreach(json_object_get(root, "operators"), i, rule)
     {
         for (size_t k = 0; k < n; k++)
@@ -124,8 +130,8 @@ static qdq_model *baseline(test_space *t, const char *path, qdq_random *r)
 }
 
 /* One world: what a run in subgraph mode finds by the rules of `target`, beside the best of all. */
-static void try_world(const qdq_target *target, const char *folder, bool with_baseline, qdq_random *r,
-                      tally *sum)
+static void try_world(const qdq_target *target, const char *folder, bool with_baseline,
+                      qdq_random *r, tally *sum)
 {
     static const char *const set[] = {"engine", "sim", NULL};
     qdq_engine *e;
@@ -147,7 +153,8 @@ static void try_world(const qdq_target *target, const char *folder, bool with_ba
     assert_ok(qdq_autotune(m, target, NULL, folder, &o, &found, &err));
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     assert_ok(qdq_model_load(path, NULL, &tuned, &err));
-    const double in_float = test_sim_time(e, m), best = best_of_all(&t), mine = test_sim_time(e, tuned);
+    const double in_float = test_sim_time(e, m), best = best_of_all(&t),
+                 mine = test_sim_time(e, tuned);
     const double share = (in_float - mine) / (in_float - best);
     sum->gain += in_float - mine;
     sum->most += in_float - best;
@@ -162,9 +169,9 @@ static void try_world(const qdq_target *target, const char *folder, bool with_ba
 
 static void expect(const tally *sum, unsigned worlds)
 {
-    print_message(
-        "%.4f of the best gain; below 0.98 in %u of %u worlds, %.4f in the worst; %u builds at most\n",
-        sum->gain / sum->most, sum->below, worlds, sum->worst, sum->builds);
+    print_message("%.4f of the best gain; below 0.98 in %u of %u worlds, %.4f in the worst; %u "
+                  "builds at most\n",
+                  sum->gain / sum->most, sum->below, worlds, sum->worst, sum->builds);
     assert_true(sum->gain >= 0.98 * sum->most);
     assert_true(sum->builds <= 14);
 }
@@ -182,7 +189,8 @@ static void the_cut_finds_nearly_all_that_edges_can_bring(void **state)
     qdq_target_free(t);
 }
 
-/* Every second rule of the network's operators is off, though in many of these worlds its kernel pays. */
+/* Every second rule of the network's operators is off, though in many of these worlds its kernel
+ * pays. */
 static void rules_that_are_wrong_cost_next_to_nothing(void **state)
 {
     static const char *const rules[] = {"MatMul", "Mul", "Transpose", "Softmax", "Relu"};

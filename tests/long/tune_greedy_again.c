@@ -1,5 +1,6 @@
-/* tune_greedy_again.c - runs by the strategy greedy in a folder that has something: a run that was cut off, one that ended, one of
- * another model (subgraph 8 case 17: what times of groups apart are good for then), or an autotune_cache.json. */
+/* tune_greedy_again.c - runs by the strategy greedy in a folder that has something: a run that was
+ * cut off, one that ended, one of another model (subgraph 8 case 17: what times of groups apart are
+ * good for then), or an autotune_cache.json. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,14 +11,15 @@
 
 static qdq_error err;
 
-/* Both operands in codes: a half is no kernel in 8 bits. The last product is slow in the whole model alone, so that there is
- * something to reject. */
+/* Both operands in codes: a half is no kernel in 8 bits. The last product is slow in the whole
+ * model alone, so that there is something to reject. */
 #define OPS   "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2}"
 #define LOSES "\"nodes\": {\"MatMul@h5\": {\"float_us\": 100, \"int8_us\": 250, \"inputs\": 2}}"
 
 typedef struct setting {
-    const char *weight, *alpha, *type; /* first number of a weight; an attribute; type of activations */
-    const char *device;                /* a part of the engine's fingerprint, as its version */
+    /* first number of a weight; an attribute; type of activations */
+    const char *weight, *alpha, *type;
+    const char *device; /* a part of the engine's fingerprint, as its version */
     bool blind;
 } setting;
 
@@ -28,12 +30,13 @@ static qdq_model *model_of(const setting *s)
 {
     char text[2000];
 
-    snprintf(
-        text, sizeof text,
-        "g (float[1,2] x) => (float[1,2] y) <float[2,2] a = {%s, 2, 3, 4}, float[2,2] b = {4, 3, 2, 1}> {"
-        " h1 = MatMul(x, a) r1 = LeakyRelu<alpha = %s>(h1) h2 = MatMul(r1, b) r2 = Sigmoid(h2)"
-        " h3 = MatMul(r2, a) r3 = Erf(h3) h4 = MatMul(r3, b) r4 = Relu(h4) h5 = MatMul(r4, a) y = Tanh(h5) }",
-        s->weight, s->alpha);
+    snprintf(text, sizeof text,
+             "g (float[1,2] x) => (float[1,2] y) <float[2,2] a = {%s, 2, 3, 4}, float[2,2] b = {4, "
+             "3, 2, 1}> {"
+             " h1 = MatMul(x, a) r1 = LeakyRelu<alpha = %s>(h1) h2 = MatMul(r1, b) r2 = Sigmoid(h2)"
+             " h3 = MatMul(r2, a) r3 = Erf(h3) h4 = MatMul(r3, b) r4 = Relu(h4) h5 = MatMul(r4, a) "
+             "y = Tanh(h5) }",
+             s->weight, s->alpha);
     return test_model(text);
 }
 
@@ -55,7 +58,8 @@ static qdq_tune_opts opts(const setting *s)
     return o;
 }
 
-static qdq_status tune(const setting *s, const char *folder, const qdq_tune_opts *o, qdq_tune_result *r)
+static qdq_status tune(const setting *s, const char *folder, const qdq_tune_opts *o,
+                       qdq_tune_result *r)
 {
     qdq_model *m = model_of(s);
     qdq_status st = test_tuned_run_on(m, NULL, s->type, folder, o, r, &err);
@@ -74,7 +78,7 @@ static qdq_tune_result run(const setting *s, const char *folder)
     return r;
 }
 
-/* --- what a run left ---------------------------------------------------------------------------------------------------- */
+/* --- what a run left -------------------------------------------------------------------------- */
 
 /* json_decref() */
 static json_t *decisions_of(const char *folder)
@@ -99,7 +103,7 @@ static void assert_same_end(const char *a, const char *b)
     test_tuned_same(a, b, "plan.json");
 }
 
-/* --- going on ------------------------------------------------------------------------------------------------------------- */
+/* --- going on --------------------------------------------------------------------------------- */
 
 static void a_finished_run_measures_nothing_again(void **state)
 {
@@ -138,8 +142,8 @@ static void stop_after(void *ctx, const qdq_tune_live *now)
     qdq_cancel_set(s->cancel);
 }
 
-/* At every step up to the end of what is measured apart, and at some behind. By whole times, where each scheme is a measurement of
- * its own, which is not taken twice. */
+/* At every step up to the end of what is measured apart, and at some behind. By whole times, where
+ * each scheme is a measurement of its own, which is not taken twice. */
 static void a_cancelled_run_goes_on_to_the_same_end(void **state)
 {
     char *whole = strdup(test_path("whole"));
@@ -177,7 +181,7 @@ static void a_cancelled_run_goes_on_to_the_same_end(void **state)
     free(whole);
 }
 
-/* --- changes between two runs ----------------------------------------------------------------------------------------------- */
+/* --- changes between two runs ----------------------------------------------------------------- */
 
 typedef struct changed {
     unsigned first, fresh, second; /* models of groups that were built */
@@ -187,7 +191,8 @@ typedef struct changed {
 static changed change(const char *name, const setting *was, const setting *after)
 {
     char *folder = strdup(test_path("%s", name)), *alone = strdup(test_path("%s_alone", name));
-    const qdq_tune_result first = run(was, folder), fresh = run(after, alone), second = run(after, folder);
+    const qdq_tune_result first = run(was, folder), fresh = run(after, alone),
+                          second = run(after, folder);
 
     assert_false(second.resumed);
     assert_same_end(folder, alone);
@@ -240,7 +245,7 @@ static void subgraph_8_case_17_another_engine_drops_times_of_groups(void **state
     assert_int_equal(n.second, n.fresh);
 }
 
-/* --- autotune_cache.json ------------------------------------------------------------------------------------------------------ */
+/* --- autotune_cache.json ---------------------------------------------------------------------- */
 
 static bool exists(const char *folder, const char *name)
 {
@@ -277,7 +282,8 @@ static char *replace(const char *text, const char *from, const char *to)
     return out;
 }
 
-/* What the first run leaves is a run without measurements apart elsewhere: only the whole model is measured. */
+/* What the first run leaves is a run without measurements apart elsewhere: only the whole model is
+ * measured. */
 static void schemes_of_a_cache_are_not_measured_apart(void **state)
 {
     char *first = strdup(test_path("first"));
@@ -307,10 +313,12 @@ static char *make_foreign(const char *cache)
     return replace(cache, "\"fingerprint\": \"", "\"fingerprint\": \"other");
 }
 
-/* Groups that are settled by it have no samples of their own, and names that are unknown say nothing. */
+/* Groups that are settled by it have no samples of their own, and names that are unknown say
+ * nothing. */
 static void what_a_cache_says_of_others_is_ignored(void **state)
 {
-    static const char *const from[] = {"\"full\"", "MatMul@h"}, *const to[] = {"\"magic\"", "Conv@q"};
+    static const char *const from[] = {"\"full\"", "MatMul@h"}, *const to[] = {"\"magic\"",
+                                                                               "Conv@q"};
     char *first = strdup(test_path("ours"));
     const qdq_tune_result want = run(&before, first);
     char *cache = test_tuned_file(first, "autotune_cache.json"), *foreign = make_foreign(cache);
@@ -332,7 +340,7 @@ static void what_a_cache_says_of_others_is_ignored(void **state)
     free(first);
 }
 
-/* --- files of other runs ---------------------------------------------------------------------------------------------------- */
+/* --- files of other runs ---------------------------------------------------------------------- */
 
 static bool same_text(const char *folder, const char *name, const char *want)
 {
@@ -386,7 +394,8 @@ static void a_file_of_another_run_is_read_and_set_aside_by_every_strategy(void *
     free(first);
 }
 
-/* As Model-Optimizer leaves it: nothing of a run is in it, and a group that it rejected stays float at first. */
+/* As Model-Optimizer leaves it: nothing of a run is in it, and a group that it rejected stays float
+ * at first. */
 static void a_file_of_model_optimizer_is_a_start(void **state)
 {
     static const char file[] =

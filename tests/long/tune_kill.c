@@ -1,5 +1,5 @@
-/* tune_kill.c - a tuning run that is killed at 200 moments and run again ends as if nothing had happened: the same plan,
- * nothing lost that had been reported, nothing measured twice. */
+/* tune_kill.c - a tuning run that is killed at 200 moments and run again ends as if nothing had
+ * happened: the same plan, nothing lost that had been reported, nothing measured twice. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,8 +13,8 @@
 
 enum { KILLS = 200 };
 
-static qdq_status tune(const qdq_model *m, const char *folder, const char *engine, qdq_tune_result *out,
-                       qdq_error *err)
+static qdq_status tune(const qdq_model *m, const char *folder, const char *engine,
+                       qdq_tune_result *out, qdq_error *err)
 {
     qdq_tune_opts opts = test_tuned_opts(engine);
 
@@ -104,7 +104,8 @@ static void kill_runs(const char *name, const char *engine, int kills)
         qdq_free(plan);
         free(folder);
     }
-    print_message("%d of %d were killed between their first sample and their last\n", in_the_middle, kills);
+    print_message("%d of %d were killed between their first sample and their last\n", in_the_middle,
+                  kills);
     assert_true(in_the_middle > kills / 10); /* else nothing has been tested */
     qdq_free(want);
     qdq_model_free(m);
@@ -121,7 +122,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1)
         return test_tuned_child(argc, argv);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(killed_at_200_moments_it_ends_with_the_same_plan)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(killed_at_200_moments_it_ends_with_the_same_plan)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

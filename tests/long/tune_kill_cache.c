@@ -1,5 +1,6 @@
-/* tune_kill_cache.c - a run of subgraph mode that is killed behind each of its writes of autotune_cache.json, and run again, ends the
- * same: with its store, and without it, by what that file has alone. */
+/* tune_kill_cache.c - a run of subgraph mode that is killed behind each of its writes of
+ * autotune_cache.json, and run again, ends the same: with its store, and without it, by what that
+ * file has alone. */
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -14,21 +15,25 @@
 #include "tune/cache/autotune_cache.h"
 
 /* The last product is slow in the whole model alone: there is something to reject. */
-#define OPS                                                                                                  \
-    "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2}, \"Add\": {\"float_us\": 20, "          \
+#define OPS                                                                                        \
+    "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2}, \"Add\": {\"float_us\": "    \
+    "20, "                                                                                         \
     "\"int8_us\": 60, \"inputs\": 2}"
 #define LOSES "\"nodes\": {\"MatMul@h4\": {\"float_us\": 100, \"int8_us\": 250, \"inputs\": 2}}"
 
 static qdq_error err;
 
-/* --- the file's writes ---------------------------------------------------------------------------------------------------- */
+/* --- the file's writes ------------------------------------------------------------------------ */
 
 static unsigned writes, last_write; /* so far; behind which to die */
 
-qdq_status __real_qdq_autotune_cache_write(const qdq_autotune_cache *c, const char *path, qdq_error *e);
-qdq_status __wrap_qdq_autotune_cache_write(const qdq_autotune_cache *c, const char *path, qdq_error *e);
+qdq_status __real_qdq_autotune_cache_write(const qdq_autotune_cache *c, const char *path,
+                                           qdq_error *e);
+qdq_status __wrap_qdq_autotune_cache_write(const qdq_autotune_cache *c, const char *path,
+                                           qdq_error *e);
 
-qdq_status __wrap_qdq_autotune_cache_write(const qdq_autotune_cache *c, const char *path, qdq_error *e)
+qdq_status __wrap_qdq_autotune_cache_write(const qdq_autotune_cache *c, const char *path,
+                                           qdq_error *e)
 {
     const qdq_status st = __real_qdq_autotune_cache_write(c, path, e);
 
@@ -37,7 +42,7 @@ qdq_status __wrap_qdq_autotune_cache_write(const qdq_autotune_cache *c, const ch
     return st;
 }
 
-/* --- runs ----------------------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static qdq_status tune(const char *folder, const char *engine, qdq_tune_strategy strategy,
                        qdq_tune_result *out)
@@ -57,7 +62,8 @@ static int child(char **argv)
     qdq_tune_result r;
 
     last_write = (unsigned)strtoul(argv[3], NULL, 10);
-    return tune(argv[1], argv[2], (qdq_tune_strategy)strtoul(argv[4], NULL, 10), &r) == QDQ_OK ? 0 : 1;
+    return tune(argv[1], argv[2], (qdq_tune_strategy)strtoul(argv[4], NULL, 10), &r) == QDQ_OK ? 0
+                                                                                               : 1;
 }
 
 static bool is_killed_behind(unsigned last, const char *folder, const char *engine,
@@ -71,8 +77,9 @@ static bool is_killed_behind(unsigned last, const char *folder, const char *engi
     snprintf(number, sizeof number, "%u", last);
     snprintf(how, sizeof how, "%d", (int)strategy);
     assert_int_equal(
-        qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = -1, .out = STDOUT_FILENO, .err = STDERR_FILENO},
-                  &pid),
+        qdq_spawn(
+            &(qdq_spawn_opts){.argv = argv, .in = -1, .out = STDOUT_FILENO, .err = STDERR_FILENO},
+            &pid),
         0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
@@ -122,8 +129,8 @@ static void assert_same_end(const char *folder, const char *whole, const qdq_tun
     if (!same_trials)
         return;
     if (r->kept != want->kept || r->rejected != want->rejected)
-        fail_msg("%s: behind write %u: kept %u, rejected %u: expected %u, %u", folder, last, r->kept,
-                 r->rejected, want->kept, want->rejected);
+        fail_msg("%s: behind write %u: kept %u, rejected %u: expected %u, %u", folder, last,
+                 r->kept, r->rejected, want->kept, want->rejected);
 }
 
 /* *partly: how many of the files had groups that were still measured. */
@@ -138,7 +145,8 @@ static void kill_behind_writes(const char *name, const char *engine, qdq_tune_st
     const uint64_t samples = test_tuned_samples(whole);
     *partly = 0;
     for (*all = 0; more; ++*all) {
-        char *kept = strdup(test_path("%s%u", name, *all)), *lost = strdup(test_path("%s%u_", name, *all));
+        char *kept = strdup(test_path("%s%u", name, *all)),
+             *lost = strdup(test_path("%s%u_", name, *all));
         unsigned done, open;
         more = is_killed_behind(*all + 1, kept, engine, strategy);
         if (more) {
@@ -161,7 +169,7 @@ static void kill_behind_writes(const char *name, const char *engine, qdq_tune_st
     free(whole);
 }
 
-/* --- the tests ------------------------------------------------------------------------------------------------------------ */
+/* --- the tests -------------------------------------------------------------------------------- */
 
 static void killed_behind_each_write_of_the_file_greedy_ends_the_same(void **state)
 {
@@ -178,8 +186,8 @@ static void so_it_does_by_whole_times_after_each_group(void **state)
     unsigned all, partly;
 
     (void)state;
-    kill_behind_writes("whole", test_tuned_costs(OPS, LOSES ", " TEST_TUNED_BLIND), QDQ_TUNE_GREEDY, &all,
-                       &partly);
+    kill_behind_writes("whole", test_tuned_costs(OPS, LOSES ", " TEST_TUNED_BLIND), QDQ_TUNE_GREEDY,
+                       &all, &partly);
     assert_true(partly >= 5 && all > partly + 4);
 }
 
@@ -188,7 +196,8 @@ static void so_do_minimum_cuts(void **state)
     unsigned all, partly;
 
     (void)state;
-    kill_behind_writes("cuts", test_tuned_costs(TEST_TUNED_OPS, LOSES), QDQ_TUNE_MINCUT, &all, &partly);
+    kill_behind_writes("cuts", test_tuned_costs(TEST_TUNED_OPS, LOSES), QDQ_TUNE_MINCUT, &all,
+                       &partly);
     assert_true(partly == 0 && all > 2);
 }
 
@@ -197,8 +206,8 @@ static void so_do_trials_of_kinds_one_by_one(void **state)
     unsigned all, partly;
 
     (void)state;
-    kill_behind_writes("blind", test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND), QDQ_TUNE_AUTO, &all,
-                       &partly);
+    kill_behind_writes("blind", test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND), QDQ_TUNE_AUTO,
+                       &all, &partly);
     assert_true(partly == 0 && all > 2);
 }
 

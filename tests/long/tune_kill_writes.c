@@ -1,6 +1,8 @@
-/* tune_kill_writes.c - subgraph 8 case 17: a run of subgraph mode that is killed behind each of its first 50 writes to the
- * store, and run again, ends as if nothing had happened: the same plan, the same model with the same scales, no pair measured
- * twice. So by minimum cuts, and by greedy with times of layers and without. Not at moments of a clock, as in tune_kill.c: the store itself says when it has written. */
+/* tune_kill_writes.c - subgraph 8 case 17: a run of subgraph mode that is killed behind each of its
+ * first 50 writes to the store, and run again, ends as if nothing had happened: the same plan, the
+ * same model with the same scales, no pair measured twice. So by minimum cuts, and by greedy with
+ * times of layers and without. Not at moments of a clock, as in tune_kill.c: the store itself says
+ * when it has written. */
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -17,7 +19,7 @@
 
 enum { KILLS = 50, SAMPLES = 16, WIDTH = 8 };
 
-/* --- the store's writes ------------------------------------------------------------------------------------------------- */
+/* --- the store's writes ----------------------------------------------------------------------- */
 
 static unsigned writes, last_write; /* so far; behind which to die, 0: none are counted */
 
@@ -42,7 +44,7 @@ int __wrap_sqlite3_open_v2(const char *path, sqlite3 **db, int flags, const char
     return rc;
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 /* What calibrates: its scales are real, so a resumed run that forgot it would ship others. */
 static const char *write_data(void)
@@ -55,8 +57,8 @@ static const char *write_data(void)
     return test_npy_file("x.npy", TEST_HEADER("<f4", "(16, 8)"), x, sizeof x);
 }
 
-static qdq_status tune(const char *folder, const char *engine, const char *data, qdq_tune_strategy strategy,
-                       qdq_tune_result *out, qdq_error *err)
+static qdq_status tune(const char *folder, const char *engine, const char *data,
+                       qdq_tune_strategy strategy, qdq_tune_result *out, qdq_error *err)
 {
     qdq_tune_opts opts = test_tuned_opts(engine);
     qdq_model *m = test_tuned_model();
@@ -97,7 +99,9 @@ static int run_until(unsigned last, const char *folder, const char *engine, cons
     snprintf(how, sizeof how, "%d", (int)strategy);
     assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
     assert_int_equal(
-        qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = -1, .out = fd[1], .err = STDERR_FILENO}, &pid), 0);
+        qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = -1, .out = fd[1], .err = STDERR_FILENO},
+                  &pid),
+        0);
     close(fd[1]);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (read(fd[0], n, sizeof *n) != sizeof *n)
@@ -106,7 +110,7 @@ static int run_until(unsigned last, const char *folder, const char *engine, cons
     return status;
 }
 
-/* --- the test --------------------------------------------------------------------------------------------------------- */
+/* --- the test --------------------------------------------------------------------------------- */
 
 static void assert_same_file(const char *folder, const char *whole, const char *name, unsigned last)
 {
@@ -129,9 +133,9 @@ static void kill_behind_writes(const char *name, const char *engine, qdq_tune_st
     assert_int_equal(run_until(UINT_MAX, whole, engine, data, strategy, &all), 0);
     assert_ok(tune(whole, engine, data, strategy, &want, &err));
     const uint64_t samples = test_tuned_samples(whole);
-    print_message("a run writes %u times, and takes %llu samples: %s by %s, %.2f times as fast\n", all,
-                  (unsigned long long)samples, qdq_tune_verdict_name(want.verdict), want.strategy,
-                  want.speedup);
+    print_message("a run writes %u times, and takes %llu samples: %s by %s, %.2f times as fast\n",
+                  all, (unsigned long long)samples, qdq_tune_verdict_name(want.verdict),
+                  want.strategy, want.speedup);
     assert_true(all > KILLS);
     assert_int_equal(want.verdict, QDQ_TUNED);
     assert_false(want.placement_only); /* scales are real */

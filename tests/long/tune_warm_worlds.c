@@ -1,5 +1,6 @@
-/* tune_warm_worlds.c - 200 random worlds on the sim engine: a run that is given pattern caches never ends below one that is not,
- * be they its own, of a similar model, or full of wrong entries; with its own it is short. */
+/* tune_warm_worlds.c - 200 random worlds on the sim engine: a run that is given pattern caches
+ * never ends below one that is not, be they its own, of a similar model, or full of wrong entries;
+ * with its own it is short. */
 #include "support/warm.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* bias_correct_bodies.c - corrections of biases inside the bodies of If and Loop: the means are those of what reached the
- * body, numbers are those of the definition, a bias that several graphs read is corrected for each, and plans replay it. */
+/* bias_correct_bodies.c - corrections of biases inside the bodies of If and Loop: the means are
+ * those of what reached the body, numbers are those of the definition, a bias that several graphs
+ * read is corrected for each, and plans replay it. */
 #include <math.h>
 
 #include "base/random.h"
@@ -17,11 +18,13 @@ static const float w[K][K] = {{7, 0.4F, 1.4F, -0.4F},
                               {-2.3F, 3.4F, 0.45F, 1.3F},
                               {0.3F, -1.4F, 2.45F, 5.6F},
                               {1.7F, 2.6F, -3.4F, 0.35F}};
-#define W                                                                                                    \
-    "float[4,4] w = {7, 0.4, 1.4, -0.4, -2.3, 3.4, 0.45, 1.3, 0.3, -1.4, 2.45, 5.6, 1.7, 2.6, -3.4, "        \
+#define W                                                                                          \
+    "float[4,4] w = {7, 0.4, 1.4, -0.4, -2.3, 3.4, 0.45, 1.3, 0.3, -1.4, 2.45, 5.6, 1.7, 2.6, "    \
+    "-3.4, "                                                                                       \
     "0.35}, float[4] b = {1, 2, 3, 4}, float zero = {0}"
 
-/* Every second sample lies around 2, 1, 0, -1, the others around -3, 0, 1, 0: their sums are above and below 0. */
+/* Every second sample lies around 2, 1, 0, -1, the others around -3, 0, 1, 0: their sums are above
+ * and below 0. */
 static const float *samples(void)
 {
     static const float middle[2][K] = {{2, 1, 0, -1}, {-3, 0, 1, 0}};
@@ -136,10 +139,12 @@ static void assert_delta(const done *d, const char *node, const double *mean)
     assert_int_equal(c->n_delta, K);
     for (size_t o = 0; o < K; o++)
         if (fabs((double)c->delta[o] - want[o]) > 1e-4)
-            fail_msg("%s: channel %zu is corrected by %g, want %g", node, o, (double)c->delta[o], want[o]);
+            fail_msg("%s: channel %zu is corrected by %g, want %g", node, o, (double)c->delta[o],
+                     want[o]);
 }
 
-/* What the Gemm called `node` adds, which MatMul and Add became, wherever it is: its bias plus the correction. */
+/* What the Gemm called `node` adds, which MatMul and Add became, wherever it is: its bias plus the
+ * correction. */
 static void assert_bias(const done *d, const char *node)
 {
     const qdq_plan_correction *c = correction_of(d->plan, node);
@@ -166,7 +171,8 @@ static void assert_bias(const done *d, const char *node)
     qdq_arena_free(&scratch);
 }
 
-/* One weight and one bias for three products: outside all samples count, in each branch those that took it. */
+/* One weight and one bias for three products: outside all samples count, in each branch those that
+ * took it. */
 static void each_branch_of_an_if_is_corrected_by_what_took_it(void **state)
 {
     qdq_engine *e = need_ort();
@@ -219,12 +225,13 @@ static void a_loop_is_corrected_by_the_means_over_its_iterations(void **state)
 {
     qdq_engine *e = need_ort();
     done d = corrected(
-        e, HEAD "graph (float[2,4] x) => (float[T,2,4] all, float[2,4] last) <" W
-                ", int64 trips = {3}, float one = {1}> {\n"
-                "last, all = Loop <body = f (int64 i, bool c, float[2,4] s) => (bool d, float[2,4] t, "
-                "float[2,4] o) {\n"
-                "  d = Identity(c)\n h = MatMul(s, w)\n [\"inside\"] o = Add(h, b)\n t = Add(s, one) }> "
-                "(trips, \"\", x)\n}");
+        e, HEAD
+        "graph (float[2,4] x) => (float[T,2,4] all, float[2,4] last) <" W
+        ", int64 trips = {3}, float one = {1}> {\n"
+        "last, all = Loop <body = f (int64 i, bool c, float[2,4] s) => (bool d, float[2,4] t, "
+        "float[2,4] o) {\n"
+        "  d = Identity(c)\n h = MatMul(s, w)\n [\"inside\"] o = Add(h, b)\n t = Add(s, one) }> "
+        "(trips, \"\", x)\n}");
     double even[K], odd[K], mean[K];
 
     (void)state;
@@ -244,14 +251,15 @@ static void a_loop_is_corrected_by_the_means_over_its_iterations(void **state)
 static void a_conv_in_a_branch_gets_a_bias(void **state)
 {
     qdq_engine *e = need_ort();
-    done d = corrected(e, HEAD "graph (float[2,4] x) => (float[1,4,2,1] y) <" W
-                               ", int64[4] shape = {1, 2, 4, 1}, int64[4] kernel = {4, 4, 1, 1}> {\n"
-                               "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
-                               "r = Reshape(x, shape)\n g = Transpose <perm = [0, 2, 1, 3]> (r)\n"
-                               "m = Transpose <perm = [1, 0]> (w)\n v = Reshape(m, kernel)\n"
-                               "y = If <then_branch = t () => (float[1,4,2,1] p) {\n"
-                               "  [\"conv\"] p = Conv(g, v) },\n"
-                               "else_branch = f () => (float[1,4,2,1] q) { q = Neg(g) }> (c)\n}");
+    done d =
+        corrected(e, HEAD "graph (float[2,4] x) => (float[1,4,2,1] y) <" W
+                          ", int64[4] shape = {1, 2, 4, 1}, int64[4] kernel = {4, 4, 1, 1}> {\n"
+                          "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
+                          "r = Reshape(x, shape)\n g = Transpose <perm = [0, 2, 1, 3]> (r)\n"
+                          "m = Transpose <perm = [1, 0]> (w)\n v = Reshape(m, kernel)\n"
+                          "y = If <then_branch = t () => (float[1,4,2,1] p) {\n"
+                          "  [\"conv\"] p = Conv(g, v) },\n"
+                          "else_branch = f () => (float[1,4,2,1] q) { q = Neg(g) }> (c)\n}");
     const qdq_node *conv = NULL;
     double above[K];
 
@@ -275,12 +283,13 @@ static void a_conv_in_a_branch_gets_a_bias(void **state)
 static void a_branch_that_no_sample_takes_keeps_its_bias(void **state)
 {
     qdq_engine *e = need_ort();
-    done d = corrected(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W "> {\n"
-                               "a = Abs(x)\n s = ReduceSum <keepdims = 0> (a)\n c = Greater(s, zero)\n"
-                               "y = If <then_branch = t () => (float[2,4] p) {\n"
-                               "  hp = MatMul(x, w)\n [\"then\"] p = Add(hp, b) },\n"
-                               "else_branch = f () => (float[2,4] q) {\n"
-                               "  hq = MatMul(x, w)\n [\"else\"] q = Add(hq, b) }> (c)\n}");
+    done d =
+        corrected(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W "> {\n"
+                          "a = Abs(x)\n s = ReduceSum <keepdims = 0> (a)\n c = Greater(s, zero)\n"
+                          "y = If <then_branch = t () => (float[2,4] p) {\n"
+                          "  hp = MatMul(x, w)\n [\"then\"] p = Add(hp, b) },\n"
+                          "else_branch = f () => (float[2,4] q) {\n"
+                          "  hq = MatMul(x, w)\n [\"else\"] q = Add(hq, b) }> (c)\n}");
 
     (void)state;
     assert_int_equal(d.plan->corrections.n, 1);

@@ -1,5 +1,6 @@
-/* bias_correct_ort.c - corrections of biases, with means that ONNX Runtime computes: the numbers are those of the
- * definition, every kind of product takes them, and results come nearer. Cross-layer equalization likewise. */
+/* bias_correct_ort.c - corrections of biases, with means that ONNX Runtime computes: the numbers
+ * are those of the definition, every kind of product takes them, and results come nearer.
+ * Cross-layer equalization likewise. */
 #include <math.h>
 
 #include "base/random.h"
@@ -27,8 +28,8 @@ static qdq_data *data_for(const qdq_model *m)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
     qdq_data *d = NULL;
-    const char *path =
-        test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 4, 6, 6)"), shifted(), COUNT * sizeof(float));
+    const char *path = test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 4, 6, 6)"), shifted(),
+                                     COUNT * sizeof(float));
 
     assert_ok(qdq_data_open(path, m, &opts, &d, &err));
     return d;
@@ -76,7 +77,7 @@ static double quantized(qdq_engine *e, const qdq_model *m, qdq_data *d, qdq_data
 #define SET(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define COARSE   SET("weight.type", "int4", "weight.per_channel", "false", "stay_float", "[]")
 
-/* --- numbers ------------------------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static void the_numbers_of_a_conv_are_those_of_the_definition(void **state)
 {
@@ -115,7 +116,7 @@ static void the_numbers_of_a_conv_are_those_of_the_definition(void **state)
     qdq_model_free(m);
 }
 
-/* --- kinds --------------------------------------------------------------------------------------------------------- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 static void conv(test_builder *b)
 {
@@ -144,7 +145,8 @@ static void conv_transpose(test_builder *b)
 
     test_conv(b, "c", "x", 32, CHANNELS, 1, 1);
     TEST_RANDOM(b, "w", 32, 32, 2, 2);
-    assert_true(qdq_node_set_ints(TEST_NODE(b, "ConvTranspose", "y", "c", "w"), "strides", strides, 2));
+    assert_true(
+        qdq_node_set_ints(TEST_NODE(b, "ConvTranspose", "y", "c", "w"), "strides", strides, 2));
 }
 
 static void shared_bias(test_builder *b)
@@ -187,7 +189,8 @@ static void gemm_transposed(test_builder *b)
     assert_true(qdq_node_set_float(n, "alpha", 0.5f) && qdq_node_set_float(n, "beta", 2));
 }
 
-/* Weights alone become codes, and coarse ones: all that is lost is what a bias can take off in part. */
+/* Weights alone become codes, and coarse ones: all that is lost is what a bias can take off in
+ * part. */
 static void every_kind_of_product_comes_nearer(void **state)
 {
     static const struct {
@@ -220,15 +223,16 @@ static void every_kind_of_product_comes_nearer(void **state)
         double plain = quantized(e, m, d, d, (wish){kinds[i].target, COARSE, false, false}, NULL);
         double corrected = quantized(e, m, d, d, (wish){kinds[i].target, COARSE, true, false}, &p);
         if (p->corrections.n != kinds[i].n || !(corrected > plain + 0.5))
-            fail_msg("%s: %zu corrections, %g dB without, %g dB with", kinds[i].name, p->corrections.n, plain,
-                     corrected);
+            fail_msg("%s: %zu corrections, %g dB without, %g dB with", kinds[i].name,
+                     p->corrections.n, plain, corrected);
         qdq_plan_free(p);
         qdq_data_close(d);
         qdq_model_free(m);
     }
 }
 
-/* Beside int32 biases a new one is int32, too, so that the engine goes on fusing; a MatMul without Add is left alone. */
+/* Beside int32 biases a new one is int32, too, so that the engine goes on fusing; a MatMul without
+ * Add is left alone. */
 static void a_new_bias_is_stored_as_the_others_are(void **state)
 {
     qdq_engine *e = need_ort();
@@ -243,7 +247,8 @@ static void a_new_bias_is_stored_as_the_others_are(void **state)
     test_output(&b, "z");
     qdq_model *m = test_built(&b);
     qdq_data *d = data_for(m);
-    assert_true(quantized(e, m, d, d, (wish){"ort-cpu", SET("stay_float", "[]"), true, false}, &p) > 20);
+    assert_true(quantized(e, m, d, d, (wish){"ort-cpu", SET("stay_float", "[]"), true, false}, &p) >
+                20);
     assert_int_equal(p->corrections.n, 1);
     assert_int_equal(p->biases.n, 1);
     assert_string_equal(p->biases.at[0].tensor, p->corrections.at[0].tensor);
@@ -252,7 +257,7 @@ static void a_new_bias_is_stored_as_the_others_are(void **state)
     qdq_model_free(m);
 }
 
-/* --- models -------------------------------------------------------------------------------------------------------- */
+/* --- models ----------------------------------------------------------------------------------- */
 
 static qdq_data *digits(const qdq_model *m, const char *file)
 {
@@ -268,8 +273,8 @@ static qdq_data *digits(const qdq_model *m, const char *file)
 }
 
 /* At least `gain` dB better. */
-static void assert_gain(const char *model, const char *target, const char *const *set, bool equalize,
-                        double gain)
+static void assert_gain(const char *model, const char *target, const char *const *set,
+                        bool equalize, double gain)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = need_model(model);
@@ -278,7 +283,8 @@ static void assert_gain(const char *model, const char *target, const char *const
     double better = quantized(e, m, d, test, (wish){target, set, !equalize, equalize}, NULL);
 
     if (!(better >= plain + gain))
-        fail_msg("%s on %s: %g dB without, %g dB with, want %g more", model, target, plain, better, gain);
+        fail_msg("%s on %s: %g dB without, %g dB with, want %g more", model, target, plain, better,
+                 gain);
     qdq_data_close(d);
     qdq_data_close(test);
     qdq_model_free(m);
@@ -293,7 +299,7 @@ static void models_come_nearer(void **state)
     assert_gain("digits/digits_vit.onnx", "int4", SET(NULL), false, 2);
 }
 
-/* --- equalization -------------------------------------------------------------------------------------------------- */
+/* --- equalization ----------------------------------------------------------------------------- */
 
 /* Rows of the first weight are 1000 times apart, columns of the second the other way round. */
 static qdq_model *spread(const char *activation)

@@ -1,18 +1,22 @@
-/* bias_ort.c - what becomes of a bias that int32 cannot hold at the scale of activation times weight. Three ways out
- * are measured on ONNX Runtime: the node in float, the bias in float, a larger scale for the weight. */
+/* bias_ort.c - what becomes of a bias that int32 cannot hold at the scale of activation times
+ * weight. Three ways out are measured on ONNX Runtime: the node in float, the bias in float, a
+ * larger scale for the weight. */
 #include <math.h>
 
 #include "numeric/ort_help.h"
 #include "quant/plan/plan.h"
 
 /* ptq 8.3 N17: activation 0.5, weight 7.843e-10 (that of channel 1), bias 5. */
-#define FRONT                                                                                                \
-    "<ir_version: 9, opset_import: [\"\" : 17]>\n"                                                           \
-    "g (float[1,1,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {128}, float t = {0.0625}, "     \
-    "uint8 u = {128}, int8[2,1,1,1] w = {127, 127}, float[2] ws = {0.0078125, 7.843e-10}, int8[2] wz = {0, " \
+#define FRONT                                                                                      \
+    "<ir_version: 9, opset_import: [\"\" : 17]>\n"                                                 \
+    "g (float[1,1,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {128}, float t = "     \
+    "{0.0625}, "                                                                                   \
+    "uint8 u = {128}, int8[2,1,1,1] w = {127, 127}, float[2] ws = {0.0078125, 7.843e-10}, "        \
+    "int8[2] wz = {0, "                                                                            \
     "0},\n"
-#define CONV                                                                                                 \
-    "  xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) wd = DequantizeLinear <axis = 0> (w, "   \
+#define CONV                                                                                       \
+    "  xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) wd = DequantizeLinear <axis "  \
+    "= 0> (w, "                                                                                    \
     "ws, wz)\n"
 #define OUT " c = Conv(xd, wd, b) cq = QuantizeLinear(c, t, u) y = DequantizeLinear(cq, t, u)\n}\n"
 
@@ -45,12 +49,14 @@ static void codes_are_clipped_too(void **state)
     qdq_engine *e = need_ort();
 
     (void)state;
-    assert_true(off(e,
-                    FRONT "int32[2] bq = {128, 2147483647}, float[2] bs = {0.00390625, 3.9215e-10}> {\n" CONV
-                          "  b = DequantizeLinear <axis = 0> (bq, bs)" OUT) > 30);
+    assert_true(
+        off(e, FRONT
+            "int32[2] bq = {128, 2147483647}, float[2] bs = {0.00390625, 3.9215e-10}> {\n" CONV
+            "  b = DequantizeLinear <axis = 0> (bq, bs)" OUT) > 30);
 }
 
-/* 5 / 2^31 / 0.5 is the scale, and the channel's weight, which adds 1e-7 times x to 5, has codes of 21 instead of 127. */
+/* 5 / 2^31 / 0.5 is the scale, and the channel's weight, which adds 1e-7 times x to 5, has codes of
+ * 21 instead of 127. */
 static void a_larger_scale_of_the_channel_is_exact(void **state)
 {
     qdq_engine *e = need_ort();
@@ -58,27 +64,30 @@ static void a_larger_scale_of_the_channel_is_exact(void **state)
     (void)state;
     assert_true(
         off(e, "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-               "g (float[1,1,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {128}, float t = "
+               "g (float[1,1,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {128}, "
+               "float t = "
                "{0.0625}, uint8 u = {128}, int8[2,1,1,1] w = {127, 21}, float[2] ws = {0.0078125, "
                "4.6571e-09}, int8[2] wz = {0, 0}, int32[2] bq = {128, 2147264000}, float[2] bs = "
-               "{0.00390625, 2.32855e-09}> {\n" CONV "  b = DequantizeLinear <axis = 0> (bq, bs)" OUT) < 1);
+               "{0.00390625, 2.32855e-09}> {\n" CONV
+               "  b = DequantizeLinear <axis = 0> (bq, bs)" OUT) < 1);
 }
 
-/* --- what quantize does ------------------------------------------------------------------------------------------------- */
+/* --- what quantize does ----------------------------------------------------------------------- */
 
 static qdq_model *small_weights(void)
 {
-    return test_model("<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                      "g (float[1,8,8,8] x) => (float[1,8,8,8] y) <float[8,8,1,1] v = "
-                      "{1,0,0,0,0,0,0,0, 0,1,0,0,0,0,0,0, 0,0,1,0,0,0,0,0, 0,0,0,1,0,0,0,0, "
-                      "0,0,0,0,1,0,0,0, 0,0,0,0,0,1,0,0, 0,0,0,0,0,0,1,0, 0,0,0,0,0,0,0,1},\n"
-                      "float[8,8,1,1] w = {1e-7,0,0,0,0,0,0,0, 0,1e-7,0,0,0,0,0,0, 0,0,1e-7,0,0,0,0,0, "
-                      "0,0,0,1e-7,0,0,0,0, 0,0,0,0,1e-7,0,0,0, 0,0,0,0,0,1e-7,0,0, 0,0,0,0,0,0,1e-7,0, "
-                      "0,0,0,0,0,0,0,1e-7}, float[8] b = {5, 0, 0, 0, 0, 0, 0, 0}> {\n"
-                      "  [\"first\"] a = Conv(x, v)\n"
-                      "  [\"second\"] c = Conv(a, w, b)\n"
-                      "  [\"third\"] y = Conv(c, v)\n"
-                      "}\n");
+    return test_model(
+        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+        "g (float[1,8,8,8] x) => (float[1,8,8,8] y) <float[8,8,1,1] v = "
+        "{1,0,0,0,0,0,0,0, 0,1,0,0,0,0,0,0, 0,0,1,0,0,0,0,0, 0,0,0,1,0,0,0,0, "
+        "0,0,0,0,1,0,0,0, 0,0,0,0,0,1,0,0, 0,0,0,0,0,0,1,0, 0,0,0,0,0,0,0,1},\n"
+        "float[8,8,1,1] w = {1e-7,0,0,0,0,0,0,0, 0,1e-7,0,0,0,0,0,0, 0,0,1e-7,0,0,0,0,0, "
+        "0,0,0,1e-7,0,0,0,0, 0,0,0,0,1e-7,0,0,0, 0,0,0,0,0,1e-7,0,0, 0,0,0,0,0,0,1e-7,0, "
+        "0,0,0,0,0,0,0,1e-7}, float[8] b = {5, 0, 0, 0, 0, 0, 0, 0}> {\n"
+        "  [\"first\"] a = Conv(x, v)\n"
+        "  [\"second\"] c = Conv(a, w, b)\n"
+        "  [\"third\"] y = Conv(c, v)\n"
+        "}\n");
 }
 
 static qdq_plan *planned(qdq_engine *e, const char *per_channel, kept *want, kept *have)
@@ -129,7 +138,8 @@ static void with_one_scale_for_all_channels_the_node_stays_float(void **state)
     qdq_plan *p = planned(e, "false", &want, &have);
 
     (void)state;
-    assert_string_equal(reason_of(p, "second"), "int32 cannot hold its bias beside one scale of its weight");
+    assert_string_equal(reason_of(p, "second"),
+                        "int32 cannot hold its bias beside one scale of its weight");
     assert_int_equal(p->biases.n, 0);
     assert_int_equal(p->weights.n, 1); /* v, which two Conv read */
     for (size_t i = 0; i < 64; i++)

@@ -1,4 +1,5 @@
-/* calibrate_ort.c - calibration of plans made for the test: cuts into runs, groups, tensors without values, caches. */
+/* calibrate_ort.c - calibration of plans made for the test: cuts into runs, groups, tensors without
+ * values, caches. */
 #include <math.h>
 
 #include "numeric/ort_help.h"
@@ -53,8 +54,8 @@ static qdq_target *target_of(bool symmetric)
     return t;
 }
 
-static void calibrate_for(const qdq_target *t, qdq_engine *e, const qdq_model *m, const qdq_calib_opts *opts,
-                          qdq_plan *p, qdq_calib_names *empty)
+static void calibrate_for(const qdq_target *t, qdq_engine *e, const qdq_model *m,
+                          const qdq_calib_opts *opts, qdq_plan *p, qdq_calib_names *empty)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
@@ -110,7 +111,8 @@ static void the_bound_on_memory_changes_no_scale(void **state)
     qdq_model_free(m);
 }
 
-/* ptq 8.3 N18, through the engine: the widest member decides for all, and nobody else's scale changes. */
+/* ptq 8.3 N18, through the engine: the widest member decides for all, and nobody else's scale
+ * changes. */
 static void n18_a_group_shares_the_scale_of_its_widest_member(void **state)
 {
     static const wanted apart[] = {{"r0", NULL}, {"s1", NULL}, {"c2", NULL}};
@@ -155,7 +157,8 @@ static void codes_of_two_types_on_one_tensor_have_ranges_of_their_own(void **sta
         both->tensors.at[1].qparam.type = QDQ_UINT8;
         assert_ok(qdq_target_set(
             t, "overrides",
-            "[{\"op\": \"Relu\", \"activation\": {\"type\": \"int16\", \"symmetric\": true}}]", &err));
+            "[{\"op\": \"Relu\", \"activation\": {\"type\": \"int16\", \"symmetric\": true}}]",
+            &err));
         calibrate_for(t, e, m, &opts, both, &empty);
         calibrate(e, m, &opts, false, alone, &empty);
         assert_int_equal(both->tensors.at[1].qparam.zero_point, 0);
@@ -197,7 +200,8 @@ static void what_is_never_negative_has_unsigned_codes_where_the_target_says_so(v
             assert_int_equal(p->tensors.at[i].qparam.type, positive ? QDQ_UINT8 : QDQ_INT8);
             assert_int_equal(p->tensors.at[i].qparam.zero_point, 0);
             assert_int_equal(plain->tensors.at[i].qparam.type, QDQ_INT8);
-            assert_true(positive || p->tensors.at[i].qparam.scale == plain->tensors.at[i].qparam.scale);
+            assert_true(positive ||
+                        p->tensors.at[i].qparam.scale == plain->tensors.at[i].qparam.scale);
         }
         assert_true(p->tensors.at[1].qparam.scale == u->tensors.at[0].qparam.scale);
         qdq_plan_free(p);
@@ -307,8 +311,9 @@ static void a_tensor_of_nan_alone_leaves_its_nodes_float_and_the_others_not(void
     for (size_t i = 0; i < p->tensors.n; i++)
         assert_string_not_equal(p->tensors.at[i].tensor, "bad");
     for (size_t i = 0; i < p->left_float.n; i++)
-        found = found || (strcmp(p->left_float.at[i].node, "c1") == 0 &&
-                          strstr(p->left_float.at[i].reason, "took no finite value in calibration") != NULL);
+        found = found ||
+                (strcmp(p->left_float.at[i].node, "c1") == 0 &&
+                 strstr(p->left_float.at[i].reason, "took no finite value in calibration") != NULL);
     assert_true(found);
     qdq_plan_free(p);
     qdq_target_free(t);
@@ -326,7 +331,8 @@ static void count_zeros(void *ctx, qdq_log_level level, const char *text)
 {
     unsigned *n = ctx;
 
-    *n += level == QDQ_LOG_WARNING && strstr(text, "'r0' is 0 in all samples: its scale is 1") != NULL;
+    *n += level == QDQ_LOG_WARNING &&
+          strstr(text, "'r0' is 0 in all samples: its scale is 1") != NULL;
 }
 
 /* Samples of a wrong kind, or a dead layer: a scale that was made of nothing is none to trust. */
@@ -361,8 +367,8 @@ static void a_tensor_of_zeros_alone_is_named(void **state)
     qdq_model_free(m);
 }
 
-/* ptq 7 B35: what gets no codes is not looked at. On tensorrt results get none; this one is all NaN, which is said of
- * every tensor that is looked at. */
+/* ptq 7 B35: what gets no codes is not looked at. On tensorrt results get none; this one is all
+ * NaN, which is said of every tensor that is looked at. */
 static void b35_tensors_without_codes_are_not_observed(void **state)
 {
     static const wanted of_input[] = {{"x", NULL}}, of_both[] = {{"x", NULL}, {"bad", NULL}};

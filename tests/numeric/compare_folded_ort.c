@@ -1,5 +1,5 @@
-/* compare_folded_ort.c - inner values of models whose nodes an optimizer folded into each other, on ONNX Runtime: a result
- * keeps the first node's name and has the last one's numbers. */
+/* compare_folded_ort.c - inner values of models whose nodes an optimizer folded into each other, on
+ * ONNX Runtime: a result keeps the first node's name and has the last one's numbers. */
 #include <math.h>
 
 #include "numeric/ort_help.h"
@@ -10,15 +10,16 @@ static qdq_error err;
 #define HEAD     "<ir_version: 9, opset_import: [\"\" : 17]>\n"
 #define BN(x, y) y " = BatchNormalization(" x ", s, b, m, v) "
 
-/* BatchNormalization that changes what it reads beyond recognition; with Relu behind it, and without. */
-static const char convs[] = HEAD
-    "g (float[N,2,4,4] x) => (float[N,2,4,4] y)\n"
-    "<float[2,2,1,1] w = {1, -0.5, 0.25, 2}, float[2] s = {-3, 0.1}, float[2] b = {5, -7},\n"
-    " float[2] m = {1, -2}, float[2] v = {0.5, 4}> {\n"
-    "  c = Conv(x, w) " BN("c", "n") "r = Relu(n)\n"
-                                     "  d = Conv(r, w) " BN("d",
-                                                            "o") "e = Conv(o, w) h = Mul(e, e) y = Relu(h)\n"
-                                                                 "}\n";
+/* BatchNormalization that changes what it reads beyond recognition; with Relu behind it, and
+ * without. */
+static const char convs[] =
+    HEAD "g (float[N,2,4,4] x) => (float[N,2,4,4] y)\n"
+         "<float[2,2,1,1] w = {1, -0.5, 0.25, 2}, float[2] s = {-3, 0.1}, float[2] b = {5, -7},\n"
+         " float[2] m = {1, -2}, float[2] v = {0.5, 4}> {\n"
+         "  c = Conv(x, w) " BN("c", "n") "r = Relu(n)\n"
+                                          "  d = Conv(r, w) " BN(
+                                              "d", "o") "e = Conv(o, w) h = Mul(e, e) y = Relu(h)\n"
+                                                        "}\n";
 
 static qdq_model *optimized(const qdq_model *m)
 {
@@ -51,8 +52,8 @@ static void assert_introduces_nothing(const char *name, const qdq_model *m, cons
     assert_true(r->n_layers > 0);
     for (size_t i = 0; i < r->n_layers; i++)
         if (r->layers[i].value.sqnr_db < 60 || r->layers[i].error > 0)
-            fail_msg("%s: '%s' (%s) has %.1f dB against the original", name, r->layers[i].value.name,
-                     r->layers[i].op, r->layers[i].value.sqnr_db);
+            fail_msg("%s: '%s' (%s) has %.1f dB against the original", name,
+                     r->layers[i].value.name, r->layers[i].op, r->layers[i].value.sqnr_db);
     qdq_free(r);
     qdq_model_free(o);
 }
@@ -100,7 +101,8 @@ static void what_was_folded_is_told_as_unmatched(void **state)
     qdq_model_free(m);
 }
 
-/* A factor near 1 went into the Conv; codes of 1 make of its input what is nearer to the value before the factor. */
+/* A factor near 1 went into the Conv; codes of 1 make of its input what is nearer to the value
+ * before the factor. */
 static void a_coarse_model_is_matched_by_what_it_computes_without_codes(void **state)
 {
     static const char a[] = HEAD "g (float[1,1,2,2] x) => (float[1,1,2,2] y)\n"
@@ -126,7 +128,8 @@ static void a_coarse_model_is_matched_by_what_it_computes_without_codes(void **s
     qdq_model_free(m);
 }
 
-/* Rounding tips over here and there by what folding changes in last digits. The same layers as the report's page and the goal's list have, which compare with the optimized float model. */
+/* Rounding tips over here and there by what folding changes in last digits. The same layers as the
+ * report's page and the goal's list have, which compare with the optimized float model. */
 static void a_quantized_model_is_blamed_as_its_optimized_float_model_would_be(void **state)
 {
     qdq_model *m = need_model("digits/digits_cnn_bn.onnx"), *o = optimized(m), *q = NULL;
@@ -138,15 +141,16 @@ static void a_quantized_model_is_blamed_as_its_optimized_float_model_would_be(vo
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_data_open("random:3", m, NULL, &d, &err));
     assert_ok(qdq_quantize(m, t, need_ort(), d, NULL, &p, &q, &err));
-    qdq_compare_layers_result *given = compared(m, q, "random:4"), *clean = compared(o, q, "random:4");
+    qdq_compare_layers_result *given = compared(m, q, "random:4"),
+                              *clean = compared(o, q, "random:4");
     for (size_t i = 0; i < clean->n_layers; i++)
         for (size_t k = 0; k < given->n_layers; k++) {
             const qdq_compare_layer *x = &clean->layers[i], *y = &given->layers[k];
 
             if (strcmp(x->value.name, y->value.name) == 0 &&
                 !(fabs(x->error - y->error) <= 0.02 * x->error + 1e-7))
-                fail_msg("'%s' introduces %g, against the model as it was given %g", x->node, x->error,
-                         y->error);
+                fail_msg("'%s' introduces %g, against the model as it was given %g", x->node,
+                         x->error, y->error);
         }
     assert_string_equal(given->layers[0].node, clean->layers[0].node);
     qdq_free(given);

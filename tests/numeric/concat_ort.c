@@ -1,5 +1,6 @@
-/* concat_ort.c - one scale for what a Concat joins, on ONNX Runtime: no accuracy is lost by it, not even where the
- * branches of a wide Concat (GoogLeNet) have ranges far apart. Their codes would become those of the result anyway. */
+/* concat_ort.c - one scale for what a Concat joins, on ONNX Runtime: no accuracy is lost by it, not
+ * even where the branches of a wide Concat (GoogLeNet) have ranges far apart. Their codes would
+ * become those of the result anyway. */
 #include "base/random.h"
 #include "numeric/ort_help.h"
 #include "quant/plan/plan.h"
@@ -41,10 +42,12 @@ typedef struct result {
     size_t scales; /* different ones of the Concat's operands and result */
 } result;
 
-static result quantized(qdq_engine *e, const qdq_model *m, qdq_data *data, const char *method, bool tied)
+static result quantized(qdq_engine *e, const qdq_model *m, qdq_data *data, const char *method,
+                        bool tied)
 {
     static const char untied[] =
-        "[{\"op\": \"Conv\", \"kind\": \"linear\", \"axis\": \"0\", \"bias\": 2, \"output\": \"quantized\","
+        "[{\"op\": \"Conv\", \"kind\": \"linear\", \"axis\": \"0\", \"bias\": 2, \"output\": "
+        "\"quantized\","
         " \"rule\": \"c\"}, {\"op\": \"Concat\", \"kind\": \"joint\", \"output\": \"quantized\","
         " \"rule\": \"j\"}]";
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
@@ -100,7 +103,8 @@ static void one_scale_is_as_good_as_five(void **state)
         qdq_data *data = NULL;
 
         assert_ok(qdq_data_open("random:5", m, &opts, &data, &err));
-        result one = quantized(e, m, data, method, true), five = quantized(e, m, data, method, false);
+        result one = quantized(e, m, data, method, true),
+               five = quantized(e, m, data, method, false);
         assert_int_equal(one.scales, 1);
         assert_true(five.scales > 1);
         if (one.db < five.db)

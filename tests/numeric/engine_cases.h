@@ -1,5 +1,5 @@
-/* engine_cases.h - what ONNX Runtime and OpenVINO are asked alike, and engine_conformance.c cannot ask of others, which compute
- * nothing real. */
+/* engine_cases.h - what ONNX Runtime and OpenVINO are asked alike, and engine_conformance.c cannot
+ * ask of others, which compute nothing real. */
 #ifndef QDQ_TEST_ENGINE_CASES_H
 #define QDQ_TEST_ENGINE_CASES_H
 
@@ -8,7 +8,8 @@
 /* A dim that one input fixes is fixed in the other one and in the output. */
 static inline void check_fixed_shapes(qdq_engine *e)
 {
-    qdq_model *m = test_model(HEAD "g (float[N,4] a, float[N,4] b) => (float[N,4] y) { y = Add(a, b) }");
+    qdq_model *m =
+        test_model(HEAD "g (float[N,4] a, float[N,4] b) => (float[N,4] y) { y = Add(a, b) }");
     qdq_input_shape shape = {"a", 2, {3, 4}};
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
@@ -36,11 +37,12 @@ static inline void check_fixed_shapes(qdq_engine *e)
 /* 1 and 8 products of the same size: no noise of this world hides that. */
 static inline void check_timed_in_rounds(qdq_engine *e)
 {
-    qdq_model *m[2] = {test_model(HEAD "g (float[96,96] x) => (float[96,96] y) { y = MatMul(x, x) }"),
-                       test_model(HEAD "g (float[96,96] x) => (float[96,96] y) {\n"
-                                       "a = MatMul(x, x)\n b = MatMul(a, x)\n c = MatMul(b, x)\n"
-                                       "d = MatMul(c, x)\n e = MatMul(d, x)\n f = MatMul(e, x)\n"
-                                       "h = MatMul(f, x)\n y = MatMul(h, x) }")};
+    qdq_model *m[2] = {
+        test_model(HEAD "g (float[96,96] x) => (float[96,96] y) { y = MatMul(x, x) }"),
+        test_model(HEAD "g (float[96,96] x) => (float[96,96] y) {\n"
+                        "a = MatMul(x, x)\n b = MatMul(a, x)\n c = MatMul(b, x)\n"
+                        "d = MatMul(c, x)\n e = MatMul(d, x)\n f = MatMul(e, x)\n"
+                        "h = MatMul(f, x)\n y = MatMul(h, x) }")};
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_bench_model r[2];

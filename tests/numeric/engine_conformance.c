@@ -1,5 +1,6 @@
-/* engine_conformance.c - what every engine promises, asked of all of them: sim, ONNX Runtime, OpenVINO, trtexec (its stand-in)
- * with what it recorded for replay, and an engine in a shared library. Whoever adds an engine adds a line to `engines`. */
+/* engine_conformance.c - what every engine promises, asked of all of them: sim, ONNX Runtime,
+ * OpenVINO, trtexec (its stand-in) with what it recorded for replay, and an engine in a shared
+ * library. Whoever adds an engine adds a line to `engines`. */
 #include <math.h>
 
 #include "base/file.h"
@@ -14,7 +15,7 @@ static const char network[] =
     "graph (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"
     " { [\"/l0/MatMul\"] a = MatMul(x, w) [\"/l0/Relu\"] b = Relu(a) y = Neg(b) }";
 
-/* --- the engines ---------------------------------------------------------------------------------------------------- */
+/* --- the engines ------------------------------------------------------------------------------ */
 
 static const char *sim_spec(void)
 {
@@ -87,7 +88,7 @@ static const struct {
     {"openvino", open_openvino}, {"trtexec", open_trtexec}, {"replay", open_replay},
 };
 
-/* --- what they promise ---------------------------------------------------------------------------------------------- */
+/* --- what they promise ------------------------------------------------------------------------ */
 
 typedef struct subject {
     qdq_engine *e;
@@ -119,7 +120,8 @@ static void it_says_who_it_is(const subject *s, const char *name)
     assert_non_null(s->info->version);
     assert_non_null(s->info->library);
     assert_true(s->info->device[0] != '\0');
-    assert_non_null(strstr(s->info->fingerprint, s->info->version)); /* other versions have other times */
+    /* other versions have other times */
+    assert_non_null(strstr(s->info->fingerprint, s->info->version));
     assert_true(can(s, QDQ_CAN_RUN) || can(s, QDQ_CAN_TIME));
 }
 
@@ -169,8 +171,10 @@ static void it_runs_or_says_that_it_cannot(const subject *s)
         assert_ok(qdq_session_run(session, s->in, s->n_in, look, &outputs, &err));
         assert_int_equal(outputs, 2);
         assert_fails(QDQ_E_USAGE, "'x'", qdq_session_run(session, NULL, 0, look, &outputs, &err));
-        assert_fails(QDQ_E_GOAL, "enough", qdq_session_run(session, s->in, s->n_in, stop, NULL, &err));
-        assert_ok(qdq_session_run(session, s->in, s->n_in, look, &outputs, &err)); /* is of use afterwards */
+        assert_fails(QDQ_E_GOAL, "enough",
+                     qdq_session_run(session, s->in, s->n_in, stop, NULL, &err));
+        /* is of use afterwards */
+        assert_ok(qdq_session_run(session, s->in, s->n_in, look, &outputs, &err));
     }
     qdq_session_close(session);
 }
@@ -186,7 +190,8 @@ static void it_takes_time(const subject *s)
     o.min_leg_ms = 0.01;
     if (can(s, QDQ_CAN_TIME)) {
         assert_ok(qdq_bench(&session, 1, &o, &out, &err));
-        assert_true(out.median_ms > 0 && out.p10_ms <= out.median_ms && out.median_ms <= out.p90_ms);
+        assert_true(out.median_ms > 0 && out.p10_ms <= out.median_ms &&
+                    out.median_ms <= out.p90_ms);
     }
     qdq_session_close(session);
 }
@@ -225,11 +230,12 @@ static void it_tells_the_nodes_of_its_layers(const subject *s, unsigned runs)
         return;
     qdq_session *session = open_session(s, false, true);
     assert_true(qdq_graph_map_labels(s->m->graph, &arena, &labels));
-    assert_ok(
-        qdq_session_groups(session, runs > 0 ? s->in : NULL, runs > 0 ? s->n_in : 0, runs, &g, &n, &err));
+    assert_ok(qdq_session_groups(session, runs > 0 ? s->in : NULL, runs > 0 ? s->n_in : 0, runs, &g,
+                                 &n, &err));
     assert_true(n > 0);
     for (size_t i = 0; i < n; i++) {
-        assert_true(g[i].layer != NULL && g[i].op != NULL && g[i].in_type != NULL && g[i].out_type != NULL);
+        assert_true(g[i].layer != NULL && g[i].op != NULL && g[i].in_type != NULL &&
+                    g[i].out_type != NULL);
         assert_true(isnan(g[i].median_us) || g[i].median_us >= 0);
         assert_true((g[i].n_nodes > 0) == (g[i].source != QDQ_GROUP_NONE));
         for (size_t k = 0; k < g[i].n_nodes; k++) {
@@ -241,7 +247,8 @@ static void it_tells_the_nodes_of_its_layers(const subject *s, unsigned runs)
     }
     assert_int_equal(found, 3);
     qdq_free(g);
-    assert_fails(QDQ_E_USAGE, "not yet asked", qdq_session_groups(session, s->in, s->n_in, 3, &g, &n, &err));
+    assert_fails(QDQ_E_USAGE, "not yet asked",
+                 qdq_session_groups(session, s->in, s->n_in, 3, &g, &n, &err));
     assert_true(g == NULL && n == 0);
     qdq_map_free(&labels);
     qdq_arena_free(&arena);
@@ -285,11 +292,11 @@ static void check_engine(size_t i)
         qdq_engine_close(s.e);
 }
 
-#define ENGINE_TEST(i, name)                                                                                 \
-    static void name##_keeps_its_promises(void **state)                                                      \
-    {                                                                                                        \
-        (void)state;                                                                                         \
-        check_engine(i);                                                                                     \
+#define ENGINE_TEST(i, name)                                                                       \
+    static void name##_keeps_its_promises(void **state)                                            \
+    {                                                                                              \
+        (void)state;                                                                               \
+        check_engine(i);                                                                           \
     }
 ENGINE_TEST(0, sim)
 ENGINE_TEST(1, plugin)

@@ -1,5 +1,5 @@
-/* engine_openvino.c - OpenVINO through our binding: its numbers against ONNX Runtime's, types, shapes, exposed tensors, profile,
- * time, and the processor that kills it. */
+/* engine_openvino.c - OpenVINO through our binding: its numbers against ONNX Runtime's, types,
+ * shapes, exposed tensors, profile, time, and the processor that kills it. */
 #include <math.h>
 #include <sys/stat.h>
 
@@ -36,7 +36,7 @@ static double sqnr_db(const kept *a, const kept *b)
     return noise > 0 ? 10 * log10(signal / noise) : 200;
 }
 
-/* --- engine ------------------------------------------------------------------------------------------------- */
+/* --- engine ----------------------------------------------------------------------------------- */
 
 static void the_engine_says_what_it_is(void **state)
 {
@@ -110,12 +110,14 @@ static void a_machine_that_kills_who_uses_amx_is_found_out_in_a_child(void **sta
     job.ctx = log;
     opts.job = &job;
     opts.worker = worker_that("traps", "kill -ILL $$");
-    assert_string_equal(qdq_engine_environment("openvino", &opts), "ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI");
+    assert_string_equal(qdq_engine_environment("openvino", &opts),
+                        "ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI");
     assert_null(qdq_engine_environment("ort", &opts));
     assert_fails(QDQ_E_ENGINE, "set ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI",
                  qdq_engine_open(spec, &opts, &e, &err));
     assert_null(e);
-    /* One that is fine, one that is none of ours, and none at all: the engine is opened, and the latter are told. */
+    /* One that is fine, one that is none of ours, and none at all: the engine is opened, and the
+     * latter are told. */
     opts.worker = worker_that("fine", "[ \"$1\" = --probe-amx ]");
     assert_null(qdq_engine_environment("openvino", &opts));
     assert_string_equal(log, "");
@@ -128,9 +130,10 @@ static void a_machine_that_kills_who_uses_amx_is_found_out_in_a_child(void **sta
     qdq_engine_close(e);
 }
 
-/* --- numbers ------------------------------------------------------------------------------------------------ */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
-/* Float kernels sum in another order: 80 dB. In 8 bits a value at the edge between two codes may fall to either side. */
+/* Float kernels sum in another order: 80 dB. In 8 bits a value at the edge between two codes may
+ * fall to either side. */
 static void models_give_the_numbers_of_onnx_runtime(void **state)
 {
     static const struct {
@@ -225,9 +228,11 @@ static void element_types_come_through(void **state)
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(types); i++) {
         const char *name = qdq_elem_name(types[i]);
-        snprintf(text, sizeof text,
-                 HEAD "g (%s[3] x) => (float[3] f, %s[3] y) { f = Cast<to = 1>(x)\n y = Cast<to = %d>(f) }",
-                 name, name, (int)types[i]);
+        snprintf(
+            text, sizeof text,
+            HEAD
+            "g (%s[3] x) => (float[3] f, %s[3] y) { f = Cast<to = 1>(x)\n y = Cast<to = %d>(f) }",
+            name, name, (int)types[i]);
         qdq_model *m = test_model(text);
         run_model(ort, m, NULL, &a);
         run_model(e, m, NULL, &b);
@@ -242,8 +247,9 @@ static void inputs_keep_their_order_and_scalars_come_through(void **state)
 {
     qdq_engine *e = need_openvino();
     qdq_model *m = test_model(
-        HEAD "g (float[2] b, float unused, float[2] a, float s) => (float[2] y, float t, float[2] z) {\n"
-             "y = Sub(a, b)\n t = Neg(s)\n z = Identity(a) }");
+        HEAD
+        "g (float[2] b, float unused, float[2] a, float s) => (float[2] y, float t, float[2] z) {\n"
+        "y = Sub(a, b)\n t = Neg(s)\n z = Identity(a) }");
     float a[2] = {5, 7}, b[2] = {1, 2}, s = 3, u = 9;
     qdq_named_array in[4] = {{"a", {QDQ_FLOAT, 1, {2}, a, 8}},
                              {"s", {QDQ_FLOAT, 0, {0}, &s, 4}},
@@ -264,7 +270,7 @@ static void inputs_keep_their_order_and_scalars_come_through(void **state)
     qdq_model_free(m);
 }
 
-/* --- refusals ----------------------------------------------------------------------------------------------- */
+/* --- refusals --------------------------------------------------------------------------------- */
 
 static void what_it_cannot_take_has_a_reason(void **state)
 {
@@ -274,7 +280,8 @@ static void what_it_cannot_take_has_a_reason(void **state)
     qdq_session *s;
 
     (void)state;
-    assert_fails(QDQ_E_ENGINE, "engine 'openvino': cannot ", qdq_session_open(e, m, NULL, &s, &err));
+    assert_fails(QDQ_E_ENGINE, "engine 'openvino': cannot ",
+                 qdq_session_open(e, m, NULL, &s, &err));
     assert_non_null(strstr(err.text, "Thing"));
     assert_null(strchr(err.text, '\n'));
     assert_null(s);
@@ -326,9 +333,12 @@ static void shapes_that_do_not_fit_are_refused(void **state)
     qdq_model *m =
         test_model(HEAD "g (float[A,4] x, float[B,4] y) => (float[C,4] z) { [sum] z = Add(x, y) }");
     float x[12] = {0};
-    qdq_named_array wrong[2] = {{"x", {QDQ_FLOAT, 2, {2, 4}, x, 32}}, {"y", {QDQ_FLOAT, 2, {3, 4}, x, 48}}};
-    qdq_named_array right[2] = {{"x", {QDQ_FLOAT, 2, {1, 4}, x, 16}}, {"y", {QDQ_FLOAT, 2, {3, 4}, x, 48}}};
-    qdq_named_array fixed[2] = {{"x", {QDQ_FLOAT, 2, {4, 3}, x, 48}}, {"y", {QDQ_FLOAT, 2, {3, 4}, x, 48}}};
+    qdq_named_array wrong[2] = {{"x", {QDQ_FLOAT, 2, {2, 4}, x, 32}},
+                                {"y", {QDQ_FLOAT, 2, {3, 4}, x, 48}}};
+    qdq_named_array right[2] = {{"x", {QDQ_FLOAT, 2, {1, 4}, x, 16}},
+                                {"y", {QDQ_FLOAT, 2, {3, 4}, x, 48}}};
+    qdq_named_array fixed[2] = {{"x", {QDQ_FLOAT, 2, {4, 3}, x, 48}},
+                                {"y", {QDQ_FLOAT, 2, {3, 4}, x, 48}}};
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model timed;
     qdq_session *s;
@@ -338,12 +348,14 @@ static void shapes_that_do_not_fit_are_refused(void **state)
     opts.inputs = wrong;
     opts.n_inputs = 2;
     assert_ok(qdq_session_open(e, m, NULL, &s, &err));
-    for (int i = 0; i < 2; i++) { /* neither is what was found out once forgotten, nor does it stay */
+    /* neither is what was found out once forgotten, nor does it stay */
+    for (int i = 0; i < 2; i++) {
         assert_fails(QDQ_E_ENGINE, "inputs 'x' (2x4), 'y' (3x4): do not fit the model: ",
                      qdq_session_run(s, wrong, 2, keep, &k, &err));
         assert_non_null(strstr(err.text, "'z'")); /* where */
         assert_null(strchr(err.text, '\n'));
-        assert_fails(QDQ_E_ENGINE, "'x' (2x4), 'y' (3x4): do not fit", qdq_bench(&s, 1, &opts, &timed, &err));
+        assert_fails(QDQ_E_ENGINE, "'x' (2x4), 'y' (3x4): do not fit",
+                     qdq_bench(&s, 1, &opts, &timed, &err));
         memset(&k, 0, sizeof k);
         assert_ok(qdq_session_run(s, right, 2, keep, &k, &err));
         assert_int_equal(k.size, 48);
@@ -354,7 +366,7 @@ static void shapes_that_do_not_fit_are_refused(void **state)
     qdq_model_free(m);
 }
 
-/* --- shapes, exposed tensors -------------------------------------------------------------------------------- */
+/* --- shapes, exposed tensors ------------------------------------------------------------------ */
 
 static void fixed_shapes_reach_the_engine(void **state)
 {
@@ -365,7 +377,8 @@ static void fixed_shapes_reach_the_engine(void **state)
 static void open_dims_may_differ_from_run_to_run_and_from_what_is_timed(void **state)
 {
     qdq_engine *e = need_openvino();
-    qdq_model *m = test_model(HEAD "g (float[N,4] a, float[N,4] b) => (float[N,4] y) { y = Add(a, b) }");
+    qdq_model *m =
+        test_model(HEAD "g (float[N,4] a, float[N,4] b) => (float[N,4] y) { y = Add(a, b) }");
     qdq_bench_model timed;
     qdq_session *s;
     static kept k;
@@ -392,7 +405,8 @@ static void open_dims_may_differ_from_run_to_run_and_from_what_is_timed(void **s
     qdq_model_free(m);
 }
 
-static bool profile_has(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts, const char *op)
+static bool profile_has(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts,
+                        const char *op)
 {
     float x[12] = {0};
     const qdq_named_array in = {"x", {QDQ_FLOAT, 2, {3, 4}, x, sizeof x}};
@@ -471,7 +485,7 @@ static void exposed_tensors_have_the_numbers_of_onnx_runtime(void **state)
     qdq_model_free(m);
 }
 
-/* --- profile, time ------------------------------------------------------------------------------------------ */
+/* --- profile, time ---------------------------------------------------------------------------- */
 
 static void the_profile_lists_executed_layers(void **state)
 {
@@ -497,7 +511,8 @@ static void the_profile_lists_executed_layers(void **state)
     assert_string_equal(l[1].name, "y"); /* what makes an output has the output's name */
     assert_true(strncmp(l[1].op, "Softmax/", 8) == 0);
     qdq_free(l);
-    assert_fails(QDQ_E_USAGE, "not yet profiled", qdq_session_profile(s, in, n_in, 5, &l, &n, &err));
+    assert_fails(QDQ_E_USAGE, "not yet profiled",
+                 qdq_session_profile(s, in, n_in, 5, &l, &n, &err));
     qdq_free(in);
     qdq_session_close(s);
     qdq_model_free(m);
@@ -536,10 +551,12 @@ static void layers_are_told_with_the_nodes_that_they_compute(void **state)
         assert_true(g[i].median_us >= 0 && g[i].in_type[0] != '\0');
         us += g[i].median_us;
         known +=
-            g[i].n_nodes > 0 || strncmp(g[i].op, "Reorder/", 8) == 0 ? g[i].median_us : 0; /* of no node */
+            /* of no node */
+            g[i].n_nodes > 0 || strncmp(g[i].op, "Reorder/", 8) == 0 ? g[i].median_us : 0;
     }
     assert_true(known >= 0.98 * us);
-    /* The convolution has lost its name to a pass; BatchNormalization and Relu behind it have not. */
+    /* The convolution has lost its name to a pass; BatchNormalization and Relu behind it have
+     * not. */
     const qdq_group *conv = group_of(g, n, "/Relu");
     assert_non_null(strstr(conv->op, "Convolution/"));
     assert_string_equal(conv->in_type, "u8");

@@ -1,4 +1,5 @@
-/* engine_ort.c - ONNX Runtime through our binding: runs, shapes, exposed tensors, profile, log, time. */
+/* engine_ort.c - ONNX Runtime through our binding: runs, shapes, exposed tensors, profile, log,
+ * time. */
 #include <math.h>
 #include <unistd.h>
 
@@ -10,7 +11,7 @@
 
 static qdq_error err;
 
-/* --- runs --------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static void the_engine_says_what_it_is(void **state)
 {
@@ -64,7 +65,8 @@ static void several_engines_live_beside_each_other(void **state)
 static void nodes_that_share_a_name_run(void **state)
 {
     qdq_engine *e = need_ort();
-    qdq_model *m = test_model(HEAD "g (float[2] x) => (float[2] y) { [n] h = Relu(x) [n] y = Neg(h) }");
+    qdq_model *m =
+        test_model(HEAD "g (float[2] x) => (float[2] y) { [n] h = Relu(x) [n] y = Neg(h) }");
     static kept a;
 
     (void)state;
@@ -102,9 +104,11 @@ static void all_element_types_come_through(void **state)
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(types); i++) {
         const char *name = qdq_elem_name(types[i]);
-        snprintf(text, sizeof text,
-                 HEAD "g (%s[3] x) => (float[3] f, %s[3] y) { f = Cast<to = 1>(x)\n y = Cast<to = %d>(f) }",
-                 name, name, (int)types[i]);
+        snprintf(
+            text, sizeof text,
+            HEAD
+            "g (%s[3] x) => (float[3] f, %s[3] y) { f = Cast<to = 1>(x)\n y = Cast<to = %d>(f) }",
+            name, name, (int)types[i]);
         qdq_model *m = test_model(text);
         run_model(e, m, NULL, &k);
         assert_int_equal(k.last.elem, types[i]);
@@ -137,7 +141,8 @@ static void narrow_types_come_through_packed(void **state)
             continue;
         snprintf(text, sizeof text,
                  "<ir_version: %d, opset_import: [\"\" : %d]>\n"
-                 "g (float[5] x) => (%s[5] y) <float s = {1}, %s z = {0}> { y = QuantizeLinear(x, s, z) }",
+                 "g (float[5] x) => (%s[5] y) <float s = {1}, %s z = {0}> { y = QuantizeLinear(x, "
+                 "s, z) }",
                  types[i].ir, types[i].opset, types[i].type, types[i].type);
         qdq_model *m = test_model(text);
         run_model(e, m, NULL, &k);
@@ -150,10 +155,11 @@ static void narrow_types_come_through_packed(void **state)
 static void empty_tensors_and_scalars_come_through(void **state)
 {
     qdq_engine *e = need_ort();
-    qdq_model *m =
-        test_model(HEAD "g (float[N] x, float s) => (float[N] y, float t) { y = Add(x, s)\n t = Neg(s) }");
+    qdq_model *m = test_model(
+        HEAD "g (float[N] x, float s) => (float[N] y, float t) { y = Add(x, s)\n t = Neg(s) }");
     float s = 3;
-    qdq_named_array in[2] = {{"x", {QDQ_FLOAT, 1, {0}, NULL, 0}}, {"s", {QDQ_FLOAT, 0, {0}, &s, 4}}};
+    qdq_named_array in[2] = {{"x", {QDQ_FLOAT, 1, {0}, NULL, 0}},
+                             {"s", {QDQ_FLOAT, 0, {0}, &s, 4}}};
     qdq_session *session;
     static kept k;
 
@@ -181,8 +187,10 @@ static void strings_and_sequences_are_refused_by_name(void **state)
 
     (void)state;
     assert_ok(qdq_session_open(e, m, NULL, &s, &err));
-    assert_fails(QDQ_E_UNSUPPORTED, "input 'x' is of strings", qdq_session_run(s, &in, 1, keep, NULL, &err));
-    assert_fails(QDQ_E_UNSUPPORTED, "input 'x' is of strings", qdq_random_inputs(s, 1, &random, &n, &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "input 'x' is of strings",
+                 qdq_session_run(s, &in, 1, keep, NULL, &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "input 'x' is of strings",
+                 qdq_random_inputs(s, 1, &random, &n, &err));
     qdq_session_close(s);
     qdq_model_free(m);
 
@@ -205,7 +213,8 @@ static void strings_and_sequences_are_refused_by_name(void **state)
 static void a_model_that_declares_an_output_with_the_wrong_rank_can_be_timed(void **state)
 {
     qdq_engine *e = need_ort();
-    qdq_model *m = test_model(HEAD "g (float[4] x, int64[k] to) => (float[1,m] y) { y = Reshape(x, to) }");
+    qdq_model *m =
+        test_model(HEAD "g (float[4] x, int64[k] to) => (float[1,m] y) { y = Reshape(x, to) }");
     float x[4] = {1, 2, 3, 4};
     int64_t to[3] = {2, 1, 2};
     qdq_named_array in[2] = {{"x", {QDQ_FLOAT, 1, {4}, x, sizeof x}},
@@ -244,8 +253,8 @@ static void what_cannot_be_loaded_has_the_engines_reason(void **state)
 static void a_run_that_fails_has_the_engines_reason(void **state)
 {
     qdq_engine *e = need_ort();
-    qdq_model *m =
-        test_model(HEAD "g (float[4] x, int64[2] shape) => (float[A,B] y) { y = Reshape(x, shape) }");
+    qdq_model *m = test_model(
+        HEAD "g (float[4] x, int64[2] shape) => (float[A,B] y) { y = Reshape(x, shape) }");
     float x[4] = {0};
     int64_t shape[2] = {3, 3};
     qdq_named_array in[2] = {{"x", {QDQ_FLOAT, 1, {4}, x, sizeof x}},
@@ -259,7 +268,7 @@ static void a_run_that_fails_has_the_engines_reason(void **state)
     qdq_model_free(m);
 }
 
-/* --- shapes and outputs ------------------------------------------------------------------------------------- */
+/* --- shapes and outputs ----------------------------------------------------------------------- */
 
 static void fixed_shapes_reach_the_engine(void **state)
 {
@@ -267,7 +276,8 @@ static void fixed_shapes_reach_the_engine(void **state)
     check_fixed_shapes(need_ort());
 }
 
-/* onnxruntime.md 0 (2) and 3.1: outputs without a type are accepted, and reported with the inferred one. */
+/* onnxruntime.md 0 (2) and 3.1: outputs without a type are accepted, and reported with the inferred
+ * one. */
 static void every_tensor_of_a_model_can_be_exposed_without_a_type(void **state)
 {
     qdq_engine *e = need_ort();
@@ -324,7 +334,7 @@ static void exposing_does_not_change_the_models_output(void **state)
     qdq_model_free(m);
 }
 
-/* --- log, profile, time ------------------------------------------------------------------------------------- */
+/* --- log, profile, time ----------------------------------------------------------------------- */
 
 static void remember_log(void *ctx, qdq_log_level level, const char *text)
 {
@@ -350,7 +360,8 @@ static void warnings_of_the_engine_arrive_at_the_job(void **state)
     opts.job = &job;
     assert_ok(qdq_engine_open(ort_spec(shared), &opts, &e, &err));
     /* The declared shape is wrong, which only a run can show. */
-    qdq_model *m = test_model(HEAD "g (float[N] x, int64[1] s) => (float[7] y) { y = Reshape(x, s) }");
+    qdq_model *m =
+        test_model(HEAD "g (float[N] x, int64[1] s) => (float[7] y) { y = Reshape(x, s) }");
     assert_ok(qdq_session_open(e, m, NULL, &s, &err));
     assert_ok(qdq_random_inputs(s, 3, &in, &n, &err));
     *(int64_t *)in[1].array.data = 1;
@@ -388,7 +399,8 @@ static void the_profile_lists_kernels_under_their_nodes_names(void **state)
     assert_string_equal(l[1].name, "second");
     assert_string_equal(l[1].op, "Softmax");
     qdq_free(l);
-    assert_fails(QDQ_E_USAGE, "not yet profiled", qdq_session_profile(s, in, n_in, 5, &l, &n, &err));
+    assert_fails(QDQ_E_USAGE, "not yet profiled",
+                 qdq_session_profile(s, in, n_in, 5, &l, &n, &err));
     qdq_free(in);
     qdq_session_close(s);
     qdq_model_free(m);

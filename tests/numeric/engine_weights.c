@@ -1,4 +1,5 @@
-/* engine_weights.c - weights that reach ONNX Runtime by reference: the same results, and no copy. */
+/* engine_weights.c - weights that reach ONNX Runtime by reference: the same results, and no
+ * copy. */
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -115,8 +116,9 @@ static void references_work_in_branches_and_for_packed_types(void **state)
     (void)state;
     if (ort_minor(e) < 19) /* int4 */
         skip();
-    qdq_buf_puts(&b, "<ir_version: 10, opset_import: [\"\" : 21]>\n"
-                     "g (bool c, float[1,64] x) => (float[1,64] y) <float s = {0.1}, int4[64,64] w = {");
+    qdq_buf_puts(
+        &b, "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+            "g (bool c, float[1,64] x) => (float[1,64] y) <float s = {0.1}, int4[64,64] w = {");
     for (int i = 0; i < 64 * 64; i++)
         qdq_buf_printf(&b, "%s%d", i > 0 ? "," : "", i * 7 % 13 - 6);
     qdq_buf_puts(&b, "}> {\n wd = DequantizeLinear(w, s)\n t = MatMul(x, wd)\n"
@@ -219,7 +221,8 @@ static void weights_made_in_memory_go_inline_beside_mapped_ones(void **state)
 
 static void more_than_2_gb_inline_is_refused_before_it_is_copied(void **state)
 {
-    qdq_model *m = test_model(HEAD "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }");
+    qdq_model *m =
+        test_model(HEAD "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }");
     qdq_tensor *w = qdq_graph_find(m->graph, "w")->init;
     static qdq_ort_api api;
     qdq_ort_model out;

@@ -1,5 +1,5 @@
-/* eval_vs_ort.c - what the evaluator computes is what ONNX Runtime computes: exactly for integers and for moved
- * elements, to a few units in the last place for floats. */
+/* eval_vs_ort.c - what the evaluator computes is what ONNX Runtime computes: exactly for integers
+ * and for moved elements, to a few units in the last place for floats. */
 #include <math.h>
 
 #include "ir/edit.h"
@@ -26,7 +26,8 @@ static const one cases[] = {
     {14, 0, "int32[2] x = {2147483647, 100}, int32[2] b = {2, 3}", "y = Mul(x, b)"},
     {13, 0, "int64[4] x = {7, -7, 7, -7}, int64[4] b = {3, 3, -3, -3}", "y = Mod(x, b)"},
     {13, 0, "int8[4] x = {7, -7, 7, -7}, int8[4] b = {3, 3, -3, -3}", "y = Mod <fmod = 1> (x, b)"},
-    {13, 0, "float[4] x = {7.5, -7.5, 7.5, -7.5}, float[4] b = {3, 3, -3, -3}", "y = Mod <fmod = 1> (x, b)"},
+    {13, 0, "float[4] x = {7.5, -7.5, 7.5, -7.5}, float[4] b = {3, 3, -3, -3}",
+     "y = Mod <fmod = 1> (x, b)"},
     {13, 0, F6 ", float[3] b = {0.1, 0.7, -3}", "y = Max(x, b)"},
     {13, 0, F6 ", float[3] b = {0.1, 0.7, -3}, float[2,1] d = {5, -5}", "y = Min(x, b, d)"},
     {13, 0, "int8[3] x = {-4, 0, 9}, int8 b = {3}", "y = Max(x, b)"},
@@ -144,7 +145,9 @@ static const one cases[] = {
     {13, 0, "float[2,3,2] x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}",
      "y = Transpose <perm = [2, 0, 1]> (x)"},
     {13, 0, I6 ", int64[2,1] b = {8, 9}", "y = Concat <axis = 1> (x, b)"},
-    {10, 0, I6 ", int64[2] s = {-1, 5}, int64[2] e = {-9, -9}, int64[2] a = {0, -1}, int64[2] t = {-1, -2}",
+    {10, 0,
+     I6
+     ", int64[2] s = {-1, 5}, int64[2] e = {-9, -9}, int64[2] a = {0, -1}, int64[2] t = {-1, -2}",
      "y = Slice(x, s, e, a, t)"},
     {9, 0, F6, "y = Slice <starts = [-2, 1], ends = [9, 2]> (x)"},
     {13, 0, I6 ", int64[2,1] i = {-1, 0}", "y = Gather <axis = 1> (x, i)"},
@@ -175,8 +178,10 @@ static const one cases[] = {
     {18, 0, "int64[5] x = {1, 2, 3, 4, 5}", "y, z, w = Split <num_outputs = 3> (x)"},
     {7, 0, F6, "y, z = Split <axis = 1, split = [1, 2]> (x)"},
     {14, 0, "float[3,3] x = {1, 2, 3, 4, 5, 6, 7, 8, 9}, int64 k = {1}", "y = Trilu(x, k)"},
-    {14, 0, "int64[3,3] x = {1, 2, 3, 4, 5, 6, 7, 8, 9}, int64 k = {-1}", "y = Trilu <upper = 0> (x, k)"},
-    {14, 0, "float[2,3,2] x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}", "y = Trilu <upper = 0> (x)"},
+    {14, 0, "int64[3,3] x = {1, 2, 3, 4, 5, 6, 7, 8, 9}, int64 k = {-1}",
+     "y = Trilu <upper = 0> (x, k)"},
+    {14, 0, "float[2,3,2] x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}",
+     "y = Trilu <upper = 0> (x)"},
     {13, 0, "float[1,8,1,2] x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}",
      "y = DepthToSpace <blocksize = 2> (x)"},
     {13, 0, "float[1,8,1,2] x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}",
@@ -210,9 +215,11 @@ static const one cases[] = {
     {20, 0, "bool[2,2] x = {1, 0, 1, 1}, int64[1] a = {1}", "y = ReduceMax(x, a)"},
     {20, 0, "bool[2,2] x = {1, 0, 1, 1}, int64[1] a = {1}", "y = ReduceMin(x, a)"},
     {13, 0, I6, "y = ReduceSum(x)"},
-    {13, 0, "int64[2,2,2] x = {1, 2, 3, 4, 5, 6, 7, 8}", "y = ReduceMax <axes = [0, 2], keepdims = 0> (x)"},
+    {13, 0, "int64[2,2,2] x = {1, 2, 3, 4, 5, 6, 7, 8}",
+     "y = ReduceMax <axes = [0, 2], keepdims = 0> (x)"},
     {13, 0, "float[2,4] x = {1, 5, 5, 2, 7, 3, 7, 1}", "y = ArgMax <axis = 1> (x)"},
-    {13, 0, "float[2,4] x = {1, 5, 5, 2, 7, 3, 7, 1}", "y = ArgMax <axis = 1, select_last_index = 1> (x)"},
+    {13, 0, "float[2,4] x = {1, 5, 5, 2, 7, 3, 7, 1}",
+     "y = ArgMax <axis = 1, select_last_index = 1> (x)"},
     {13, 0, "float[2,4] x = {1, 5, 5, 2, 7, 3, 7, 1}", "y = ArgMin <axis = 0, keepdims = 0> (x)"},
     {13, 0, "int32[2,4] x = {1, 5, 5, 2, 7, 3, 7, 1}", "y = ArgMin <axis = -1> (x)"},
     {11, 0, "float[2,4] x = {1, 5, 5, 2, 7, 3, 7, 1}, int64[1] k = {3}", "y, i = TopK(x, k)"},
@@ -224,26 +231,31 @@ static const one cases[] = {
     {11, 0, I6 ", int64 a = {-1}", "y = CumSum <exclusive = 1> (x, a)"},
     {13, 16, "float[2,3] x = {1, 2, 3, -1, 0, 5}", "y = Softmax(x)"},
     {11, 16, "float[2,3,2] x = {1, 2, 3, -1, 0, 5, 1, 2, 3, 4, 5, 6}", "y = Softmax(x)"},
-    {13, 16, "float[2,3,2] x = {1, 2, 3, -1, 0, 5, 1, 2, 3, 4, 5, 6}", "y = Softmax <axis = 1> (x)"},
+    {13, 16, "float[2,3,2] x = {1, 2, 3, -1, 0, 5, 1, 2, 3, 4, 5, 6}",
+     "y = Softmax <axis = 1> (x)"},
     {13, 64, "float[2,3] x = {1, 2, 3, -1, 0, 5}", "y = LogSoftmax(x)"},
     /* matrices */
     {13, 1, F6 ", float[3,2] b = {1, 2, 3, 4, 5, 6}", "y = MatMul(x, b)"},
     {13, 1, F6 ", float[3] b = {1, 2, 3}", "y = MatMul(x, b)"},
     {13, 1, F6 ", float[2] b = {1, 2}", "y = MatMul(b, x)"},
     {13, 1, "float[3] a = {1, 2, 3}, float[3] b = {4, 5, 6.5}", "y = MatMul(a, b)"},
-    {13, 1, "float[2,1,1,2] a = {1, 2, 3, 4}, float[2,2,2] b = {1, 2, 3, 4, 5, 6, 7, 8}", "y = MatMul(a, b)"},
+    {13, 1, "float[2,1,1,2] a = {1, 2, 3, 4}, float[2,2,2] b = {1, 2, 3, 4, 5, 6, 7, 8}",
+     "y = MatMul(a, b)"},
     {13, 0, "int64[1,2] a = {1, 2}, int64[2,2] b = {1, 2, 3, 4}", "y = MatMul(a, b)"},
     {13, 1, F6 ", float[3,2] b = {1, 2, 3, 4, 5, 6}, float[2] d = {0.5, 1}",
      "y = Gemm <alpha = 0.5, beta = 2.0> (x, b, d)"},
     {13, 1, F6 ", float[2,2] b = {1, 2, 3, 4}, float[3,1] d = {0.5, 1, 2}",
      "y = Gemm <transA = 1, transB = 1> (x, b, d)"},
     {13, 1, F6 ", float[2,3] b = {1, 2, 3, 4, 5, 6}", "y = Gemm <transB = 1> (x, b)"},
-#define X34                                                                                                  \
-    "float[1,2,3,4] x = {1, -2, 3, 4, 5, 6.5, 7, 8, -9, 10, 11, 12, 1, 2, 3, -4, 5, 6, 7, 0.25, 9, 10, 11, " \
+#define X34                                                                                        \
+    "float[1,2,3,4] x = {1, -2, 3, 4, 5, 6.5, 7, 8, -9, 10, 11, 12, 1, 2, 3, -4, 5, 6, 7, 0.25, "  \
+    "9, 10, 11, "                                                                                  \
     "12}"
-    {11, 1, X34 ", float[2,2,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}", "y = Conv(x, w)"},
+    {11, 1, X34 ", float[2,2,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}",
+     "y = Conv(x, w)"},
     {11, 1, X34 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}, float[2] b = {0.5, -1}",
-     "y = Conv <group = 2, pads = [1, 0, 0, 2], strides = [2, 1], kernel_shape = [2, 2]> (x, w, b)"},
+     "y = Conv <group = 2, pads = [1, 0, 0, 2], strides = [2, 1], kernel_shape = [2, 2]> (x, w, "
+     "b)"},
     {11, 1, X34 ", float[1,2,2,1] w = {1, 2, 3, 4}",
      "y = Conv <dilations = [2, 1], auto_pad = \"VALID\"> (x, w)"},
     {11, 1, "float[2,1,4] x = {1, 2, 3, 4, 5, 6, 7, 8}, float[1,1,3] w = {1, 0.5, -1}",
@@ -281,79 +293,109 @@ static const one cases[] = {
      "y = ConvTranspose <strides = [3]> (x, w)"},
     /* resizes */
     {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", s)"},
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", "
+     "s)"},
     {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", \"\", s)"},
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", "
+     "\"\", s)"},
     {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", s)"},
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", "
+     "s)"},
     {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", \"\", s)"},
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", "
+     "\"\", s)"},
     {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
      "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", s)"},
     {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", \"\", s)"},
-    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, \"\", s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, \"\", "
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", "
      "\"\", s)"},
     {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, \"\", s)"},
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, "
+     "\"\", s)"},
     {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, \"\", "
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, "
+     "\"\", "
      "\"\", s)"},
     {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, \"\", s)"},
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, "
+     "\"\", s)"},
     {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, \"\", \"\", "
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, "
+     "\"\", "
+     "\"\", s)"},
+    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, "
+     "\"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, "
+     "\"\", \"\", "
      "s)"},
     {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", s)"},
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"align_corners\"> (x, "
+     "\"\", s)"},
     {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", \"\", "
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"align_corners\"> (x, "
+     "\"\", \"\", "
      "s)"},
     {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", s)"},
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", "
+     "s)"},
     {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", \"\", s)"},
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", "
+     "\"\", s)"},
     {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", s)"},
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", "
+     "s)"},
     {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", \"\", s)"},
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", "
+     "\"\", s)"},
     {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", s)"},
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", "
+     "s)"},
     {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", \"\", s)"},
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", "
+     "\"\", s)"},
     {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", s)"},
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", "
+     "s)"},
     {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", \"\", s)"},
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", "
+     "\"\", s)"},
     {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
      "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", s)"},
     {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", \"\", s)"},
-    {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
-     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"round_prefer_floor\"> "
-     "(x, \"\", s)"},
-    {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
-     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"round_prefer_ceil\"> (x, "
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", "
      "\"\", s)"},
     {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
-     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\"> (x, \"\", s)"},
+     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = "
+     "\"round_prefer_floor\"> "
+     "(x, \"\", s)"},
     {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
-     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"ceil\"> (x, \"\", s)"},
+     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = "
+     "\"round_prefer_ceil\"> (x, "
+     "\"\", s)"},
+    {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
+     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\"> (x, "
+     "\"\", s)"},
+    {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
+     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"ceil\"> (x, "
+     "\"\", s)"},
     {19, 2048, R44 ", float[4] s = {1.0, 1.0, 2.3, 0.8}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"half_pixel_symmetric\"> (x, \"\", "
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"half_pixel_symmetric\"> "
+     "(x, \"\", "
      "s)"},
     {19, 2048, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.6}",
      "y = Resize <mode = \"cubic\", cubic_coeff_a = -0.5, exclude_outside = 1> (x, \"\", s)"},
     {19, 2048, R44 ", int64[2] s = {6, 9}",
-     "y = Resize <mode = \"linear\", axes = [3, 2], keep_aspect_ratio_policy = \"not_larger\"> (x, \"\", "
+     "y = Resize <mode = \"linear\", axes = [3, 2], keep_aspect_ratio_policy = \"not_larger\"> (x, "
+     "\"\", "
      "\"\", s)"},
     {19, 2048, R44 ", int64[2] s = {6, 9}",
-     "y = Resize <mode = \"linear\", axes = [2, 3], keep_aspect_ratio_policy = \"not_smaller\"> (x, \"\", "
+     "y = Resize <mode = \"linear\", axes = [2, 3], keep_aspect_ratio_policy = \"not_smaller\"> "
+     "(x, \"\", "
      "\"\", s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 5}, float[8] r = {0.0, 0.0, 0.4, 0.6, 1.0, 1.0, 1.2, 1.7}",
+    {13, 2048,
+     R44 ", int64[4] s = {1, 1, 3, 5}, float[8] r = {0.0, 0.0, 0.4, 0.6, 1.0, 1.0, 1.2, 1.7}",
      "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"tf_crop_and_resize\", "
      "extrapolation_value = 7.5> (x, r, \"\", s)"},
     /* picked elements */
@@ -362,29 +404,37 @@ static const one cases[] = {
     {11, 0, I6 ", bool[2] k = {0, 1}", "y = Compress <axis = -1> (x, k)"},
     {11, 0, F6 ", bool[6] k = {0, 1, 0, 0, 1, 1}", "y = Compress(x, k)"},
     {10, 0, F6 ", int64[3] n = {0, 1, 2}", "y = ReverseSequence(x, n)"},
-    {10, 0, F6 ", int64[2] n = {3, 2}", "y = ReverseSequence <time_axis = 1, batch_axis = 0> (x, n)"},
-    {10, 0, "int64[2,2,2] x = {1, 2, 3, 4, 5, 6, 7, 8}, int64[2] n = {2, 1}", "y = ReverseSequence(x, n)"},
+    {10, 0, F6 ", int64[2] n = {3, 2}",
+     "y = ReverseSequence <time_axis = 1, batch_axis = 0> (x, n)"},
+    {10, 0, "int64[2,2,2] x = {1, 2, 3, 4, 5, 6, 7, 8}, int64[2] n = {2, 1}",
+     "y = ReverseSequence(x, n)"},
     {11, 8, "float[2,2] x = {1, 2, 3, 5}", "y = Det(x)"},
-    {11, 8, "float[2,3,3] x = {0, 1, 2, 3, 4, 6, 6, 7, 8, 2, 0, 0, 1, 3, 0, 9, 9, 4}", "y = Det(x)"},
+    {11, 8, "float[2,3,3] x = {0, 1, 2, 3, 4, 6, 6, 7, 8, 2, 0, 0, 1, 3, 0, 9, 9, 4}",
+     "y = Det(x)"},
     /* pools */
     {12, 0, X34, "y = MaxPool <kernel_shape = [2, 2]> (x)"},
-    {12, 0, X34, "y, i = MaxPool <kernel_shape = [2, 3], pads = [1, 0, 1, 2], strides = [2, 2]> (x)"},
+    {12, 0, X34,
+     "y, i = MaxPool <kernel_shape = [2, 3], pads = [1, 0, 1, 2], strides = [2, 2]> (x)"},
     {12, 0, X34, "y, i = MaxPool <kernel_shape = [2, 2], storage_order = 1> (x)"},
     {12, 0, X34, "y = MaxPool <kernel_shape = [2, 2], dilations = [2, 1]> (x)"},
     {12, 0, X34, "y = MaxPool <kernel_shape = [2, 3], strides = [2, 2], ceil_mode = 1> (x)"},
     {12, 0, X34, "y = MaxPool <kernel_shape = [2, 2], auto_pad = \"SAME_UPPER\"> (x)"},
-    {12, 0, X34, "y = MaxPool <kernel_shape = [2, 2], auto_pad = \"SAME_LOWER\", strides = [2, 1]> (x)"},
+    {12, 0, X34,
+     "y = MaxPool <kernel_shape = [2, 2], auto_pad = \"SAME_LOWER\", strides = [2, 1]> (x)"},
     {12, 0, "int8[1,1,4] x = {-7, 3, -128, 2}", "y = MaxPool <kernel_shape = [2]> (x)"},
     {12, 0, "uint8[1,1,1,2,2] x = {7, 3, 128, 2}", "y = MaxPool <kernel_shape = [1, 2, 1]> (x)"},
     {12, 0, "double[1,1,4] x = {-7, 3, -128, 2}", "y = MaxPool <kernel_shape = [3]> (x)"},
     {11, 1, X34, "y = AveragePool <kernel_shape = [2, 2]> (x)"},
-    {11, 1, X34, "y = AveragePool <kernel_shape = [2, 3], pads = [1, 0, 1, 2], strides = [2, 2]> (x)"},
-    {11, 1, X34, "y = AveragePool <kernel_shape = [2, 3], pads = [1, 0, 1, 2], count_include_pad = 1> (x)"},
+    {11, 1, X34,
+     "y = AveragePool <kernel_shape = [2, 3], pads = [1, 0, 1, 2], strides = [2, 2]> (x)"},
+    {11, 1, X34,
+     "y = AveragePool <kernel_shape = [2, 3], pads = [1, 0, 1, 2], count_include_pad = 1> (x)"},
     {11, 1, X34, "y = AveragePool <kernel_shape = [2, 3], strides = [2, 2], ceil_mode = 1> (x)"},
     {11, 1, X34, "y = AveragePool <kernel_shape = [2, 2], auto_pad = \"SAME_LOWER\"> (x)"},
     {19, 1, X34, "y = AveragePool <kernel_shape = [2, 2], dilations = [2, 3]> (x)"},
     {11, 4, X34, "y = LpPool <kernel_shape = [2, 2]> (x)"},
-    {11, 4, X34, "y = LpPool <kernel_shape = [2, 2], p = 3, strides = [1, 2], pads = [0, 1, 1, 0]> (x)"},
+    {11, 4, X34,
+     "y = LpPool <kernel_shape = [2, 2], p = 3, strides = [1, 2], pads = [0, 1, 1, 0]> (x)"},
     {18, 4, X34, "y = LpPool <kernel_shape = [2, 2], p = 1, dilations = [2, 1]> (x)"},
     {11, 1, X34, "y = GlobalAveragePool(x)"},
     {11, 0, X34, "y = GlobalMaxPool(x)"},
@@ -401,8 +451,10 @@ static const one cases[] = {
      "y, m, d = LayerNormalization(x, s, b)"},
     {17, 32, F6 ", float[2,3] s = {1, 2, -3, 4, 5, 6}",
      "y = LayerNormalization <axis = 0, epsilon = 0.1> (x, s)"},
-    {21, 32, X34 C2("s", 2, -1) C2("b", 0.5, 3), "y = GroupNormalization <num_groups = 1> (x, s, b)"},
-    {21, 32, X34 C2("s", 2, -1) C2("b", 0.5, 3), "y = GroupNormalization <num_groups = 2> (x, s, b)"},
+    {21, 32, X34 C2("s", 2, -1) C2("b", 0.5, 3),
+     "y = GroupNormalization <num_groups = 1> (x, s, b)"},
+    {21, 32, X34 C2("s", 2, -1) C2("b", 0.5, 3),
+     "y = GroupNormalization <num_groups = 2> (x, s, b)"},
     {18, 32, X34 ", float[1] s = {2}, float[1] b = {0.5}",
      "y = GroupNormalization <num_groups = 1> (x, s, b)"},
     {23, 32, F6 ", float[3] s = {1, 2, -3}", "y = RMSNormalization(x, s)"},
@@ -418,12 +470,16 @@ static const one cases[] = {
     {12, 1, F6, "y = Einsum <equation = \"ij->i\"> (x)"},
     {12, 1, F6, "y = Einsum <equation = \"ij->\"> (x)"},
     {12, 0, F6, "y = Einsum <equation = \"ba\"> (x)"},
-    {12, 1, F6 ", float[3,2] b = {1, 2, 3, 4, 5, 6}", "y = Einsum <equation = \" ij , jk \"> (x, b)"},
-    {12, 1, "float[3] a = {1, 2, 3}, float[3] b = {4, 5, 6.5}", "y = Einsum <equation = \"i,i\"> (a, b)"},
-    {12, 1, "float[3] a = {1, 2, 3}, float[2] b = {4, 5}", "y = Einsum <equation = \"i,j\"> (a, b)"},
+    {12, 1, F6 ", float[3,2] b = {1, 2, 3, 4, 5, 6}",
+     "y = Einsum <equation = \" ij , jk \"> (x, b)"},
+    {12, 1, "float[3] a = {1, 2, 3}, float[3] b = {4, 5, 6.5}",
+     "y = Einsum <equation = \"i,i\"> (a, b)"},
+    {12, 1, "float[3] a = {1, 2, 3}, float[2] b = {4, 5}",
+     "y = Einsum <equation = \"i,j\"> (a, b)"},
     {12, 1, "float[2,1,2] a = {1, 2, 3, 4}, float[2,2,2] b = {1, 2, 3, 4, 5, 6, 7, 8}",
      "y = Einsum <equation = \"bij, bjk -> bik\"> (a, b)"},
-    {12, 0, "float[2,2,2] a = {1, 2, 3, 4, 5, 6, 7, 8}", "y = Einsum <equation = \"...ii->...i\"> (a)"},
+    {12, 0, "float[2,2,2] a = {1, 2, 3, 4, 5, 6, 7, 8}",
+     "y = Einsum <equation = \"...ii->...i\"> (a)"},
     {12, 1, "float[2,1,2] a = {1, 2, 3, 4}, float[1,2,2] b = {1, 2, 3, 4}",
      "y = Einsum <equation = \"...ij,...jk->...ik\"> (a, b)"},
     {12, 1, F6 ", float[3,2] b = {1, 2, 3, 4, 5, 6}, float[2] d = {0.5, -1}",
@@ -432,7 +488,7 @@ static const one cases[] = {
      "y = Einsum <equation = \"ij,jk->ik\"> (a, b)"},
 };
 
-/* --- comparing ------------------------------------------------------------------------------------------------------- */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 typedef struct run {
     const one *c;
@@ -465,14 +521,16 @@ static void assert_close(const run *r, const char *name, const qdq_const *ours, 
         for (size_t i = 0; i < ours->bytes; i++)
             if (((const unsigned char *)ours->data)[i] != ((const unsigned char *)theirs)[i])
                 fail_msg("%s: '%s' differs at byte %zu: %d, expected %d", r->c->node, name, i,
-                         ((const unsigned char *)ours->data)[i], ((const unsigned char *)theirs)[i]);
+                         ((const unsigned char *)ours->data)[i],
+                         ((const unsigned char *)theirs)[i]);
     }
     for (int64_t i = 0; is_float && i < ours->count; i++) {
         int64_t far = ordinal(ours, ours->data, i) - ordinal(ours, theirs, i);
 
         if (far > r->c->ulp || far < -r->c->ulp)
-            fail_msg("%s: '%s' is off by %lld at %lld: %.9g, expected %.9g", r->c->node, name, (long long)far,
-                     (long long)i, (double)qdq_elem_float(ours->elem, ours->data, i),
+            fail_msg("%s: '%s' is off by %lld at %lld: %.9g, expected %.9g", r->c->node, name,
+                     (long long)far, (long long)i,
+                     (double)qdq_elem_float(ours->elem, ours->data, i),
                      (double)qdq_elem_float(ours->elem, theirs, i));
     }
 }
@@ -513,8 +571,9 @@ static void compare(qdq_engine *e, const one *c)
     const char *why;
     char text[2000];
 
-    snprintf(text, sizeof text, "<ir_version: 10, opset_import: [\"\" : %d]>\ng () => () <%s> { %s }",
-             c->opset, c->inputs, c->node);
+    snprintf(text, sizeof text,
+             "<ir_version: 10, opset_import: [\"\" : %d]>\ng () => () <%s> { %s }", c->opset,
+             c->inputs, c->node);
     qdq_model *m = test_model(text);
     const qdq_node *n = qdq_live_from(m->graph, m->graph->end.next);
     assert_ok(test_eval_model(m, 1 << 20, &memory, ours, &why, &err));

@@ -1,6 +1,7 @@
-/* facts_vs_ort.c - what is called proven against what ONNX Runtime computes: random shape arithmetic on an input with
- * symbolic dims, run for several values of the symbols. Every known number must be the computed one, every symbol
- * the dim that it names, and every type that of the tensor. */
+/* facts_vs_ort.c - what is called proven against what ONNX Runtime computes: random shape
+ * arithmetic on an input with symbolic dims, run for several values of the symbols. Every known
+ * number must be the computed one, every symbol the dim that it names, and every type that of the
+ * tensor. */
 #include "numeric/ort_help.h"
 
 #include "base/buf.h"
@@ -74,7 +75,8 @@ static void binary(graph *g, const char *op)
 
 static void where(graph *g)
 {
-    static const char *const compare[] = {"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"};
+    static const char *const compare[] = {"Equal", "Greater", "Less", "GreaterOrEqual",
+                                          "LessOrEqual"};
     const value *a = any_vector(g), *b = &g->v[pick(g, SCALARS)];
     char call[200];
 
@@ -104,9 +106,10 @@ static void move(graph *g)
     case 2:
         from = pick(g, a->n);
         to = from + 1 + pick(g, a->n - from);
-        qdq_buf_printf(&g->text,
-                       "  b%d = Constant<value = int64[1] {%d}>() e%d = Constant<value = int64[1] {%d}>()\n",
-                       g->n, from, g->n, to);
+        qdq_buf_printf(
+            &g->text,
+            "  b%d = Constant<value = int64[1] {%d}>() e%d = Constant<value = int64[1] {%d}>()\n",
+            g->n, from, g->n, to);
         snprintf(call, sizeof call, "Slice(%s, b%d, e%d)", a->name, g->n, g->n);
         add_value(g, 1, to - from, call);
         break;
@@ -122,7 +125,8 @@ static void move(graph *g)
         break;
     default:
         snprintf(call, sizeof call, "%s<keepdims = %d>(%s)",
-                 (const char *const[]){"ReduceMax", "ReduceMin", "ReduceSum"}[pick(g, 3)], 0, a->name);
+                 (const char *const[]){"ReduceMax", "ReduceMin", "ReduceSum"}[pick(g, 3)], 0,
+                 a->name);
         add_value(g, 0, 1, call);
         break;
     }
@@ -136,7 +140,10 @@ static void unary(graph *g)
     int op = pick(g, 5);
     char call[100];
 
-    snprintf(call, sizeof call, "%s(%s%s)", ops[op], a->name, op == 3 ? ", two" : op == 4 ? ", k1" : "");
+    snprintf(call, sizeof call, "%s(%s%s)", ops[op], a->name,
+             op == 3   ? ", two"
+             : op == 4 ? ", k1"
+                       : "");
     add_value(g, a->rank, a->n, call);
 }
 
@@ -144,10 +151,11 @@ static void make(graph *g)
 {
     static const char *const ops[] = {"Add", "Sub", "Mul", "Max", "Min"};
 
-    qdq_buf_puts(&g->text,
-                 "<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                 "g (float[N,M,6,1] x) => (s) <int64 k0 = {1}, int64 k1 = {0}, int64 k2 = {-3}, int64 i0 = "
-                 "{0}, int64 i1 = {-1}, int64[1] i0v = {0}, int64 two = {2}> {\n");
+    qdq_buf_puts(
+        &g->text,
+        "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+        "g (float[N,M,6,1] x) => (s) <int64 k0 = {1}, int64 k1 = {0}, int64 k2 = {-3}, int64 i0 = "
+        "{0}, int64 i1 = {-1}, int64[1] i0v = {0}, int64 two = {2}> {\n");
     add_value(g, 0, 1, "Identity(k0)");
     add_value(g, 0, 1, "Identity(k1)");
     add_value(g, 0, 1, "Identity(k2)");
@@ -173,7 +181,7 @@ static void make(graph *g)
     qdq_buf_printf(&g->text, "  s = Identity(v%d)\n}", g->n - 1);
 }
 
-/* --- the engine's word ---------------------------------------------------------------------------------------- */
+/* --- the engine's word ------------------------------------------------------------------------ */
 
 typedef struct check {
     const qdq_model *m;
@@ -186,7 +194,8 @@ typedef struct check {
 static int64_t value_of_name(const check *c, const char *name, size_t size)
 {
     for (int i = 0; i < N_DIMS; i++)
-        if (dim_names[i] != NULL && size == strlen(dim_names[i]) && memcmp(name, dim_names[i], size) == 0)
+        if (dim_names[i] != NULL && size == strlen(dim_names[i]) &&
+            memcmp(name, dim_names[i], size) == 0)
             return c->dims[i];
     fail_msg("symbol '%s'", name);
     return -1;
@@ -200,8 +209,8 @@ static int64_t value_of(const check *c, const char *symbol)
     for (;;) {
         size_t size = strcspn(symbol, "+*");
 
-        product *=
-            symbol[0] >= '0' && symbol[0] <= '9' ? strtoll(symbol, NULL, 10) : value_of_name(c, symbol, size);
+        product *= symbol[0] >= '0' && symbol[0] <= '9' ? strtoll(symbol, NULL, 10)
+                                                        : value_of_name(c, symbol, size);
         symbol += size;
         if (*symbol != '*') {
             sum += product;
@@ -225,8 +234,9 @@ static qdq_status compare(void *ctx, const char *name, const qdq_array *a, qdq_e
     if (t == NULL || t->elem != a->elem || t->rank != a->rank)
         fail_msg("%s\n'%s': type", c->text, name);
     for (int i = 0; i < a->rank; i++)
-        if (t->dim[i].value >= 0 ? t->dim[i].value != a->dim[i]
-                                 : t->dim[i].param != NULL && value_of(c, t->dim[i].param) != a->dim[i])
+        if (t->dim[i].value >= 0
+                ? t->dim[i].value != a->dim[i]
+                : t->dim[i].param != NULL && value_of(c, t->dim[i].param) != a->dim[i])
             fail_msg("%s\n'%s': dim", c->text, name);
     if (!qdq_facts_elems(c->f, v, 64, &rank, &n, elem)) {
         c->open += 1;
@@ -237,7 +247,8 @@ static qdq_status compare(void *ctx, const char *name, const qdq_array *a, qdq_e
     for (int i = 0; i < n; i++) {
         int64_t is = ((const int64_t *)a->data)[i];
 
-        if (elem[i].known ? elem[i].value != is : elem[i].symbol != NULL && value_of(c, elem[i].symbol) != is)
+        if (elem[i].known ? elem[i].value != is
+                          : elem[i].symbol != NULL && value_of(c, elem[i].symbol) != is)
             fail_msg("%s\n'%s': element %d is %lld, said %lld %s", c->text, name, i, (long long)is,
                      (long long)elem[i].value, elem[i].symbol != NULL ? elem[i].symbol : "");
         c->numbers += elem[i].known;

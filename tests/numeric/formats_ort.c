@@ -1,5 +1,6 @@
-/* formats_ort.c - every number format of weights, run by ONNX Runtime: a quantized model computes what the float
- * model with the decoded weights does, and MatMulNBits and GatherBlockQuantized what DequantizeLinear does. */
+/* formats_ort.c - every number format of weights, run by ONNX Runtime: a quantized model computes
+ * what the float model with the decoded weights does, and MatMulNBits and GatherBlockQuantized what
+ * DequantizeLinear does. */
 #include <math.h>
 
 #include "ir/graph_check.h"
@@ -7,7 +8,8 @@
 #include "quant/plan/plan.h"
 #include "support/build.h"
 
-/* ids -> Gather table [40, 70] -> MatMul w [70, 24] -> Gemm v [10, 24] + c, transB -> Gemm u [10, 6] */
+/* ids -> Gather table [40, 70] -> MatMul w [70, 24] -> Gemm v [10, 24] + c, transB -> Gemm u [10,
+ * 6] */
 static qdq_model *products(void)
 {
     test_builder b = test_build(21);
@@ -30,7 +32,8 @@ static qdq_model *products(void)
 }
 
 /* Each "key=value"; ends with NULL. */
-static qdq_model *quantized(qdq_engine *e, const qdq_model *m, const char *target, const char *const *set)
+static qdq_model *quantized(qdq_engine *e, const qdq_model *m, const char *target,
+                            const char *const *set)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
@@ -76,7 +79,8 @@ static void assert_close(const kept *a, const kept *b, double within)
 
 static void each_format_computes_what_its_decoded_weights_do(void **state)
 {
-    static const char *const types[] = {"int8", "uint8", "int16", "uint16", "int4", "uint4", "float8e4m3fn"};
+    static const char *const types[] = {"int8", "uint8", "int16",       "uint16",
+                                        "int4", "uint4", "float8e4m3fn"};
     static const char *const blocks[] = {"0", "16", "-1"};
     static const char *const stores[] = {"codes", "float"};
     static kept want, have;
@@ -90,10 +94,11 @@ static void each_format_computes_what_its_decoded_weights_do(void **state)
                 qdq_error err = QDQ_ERROR_INIT;
                 qdq_model *stripped = NULL;
                 qdq_plan *p = NULL;
-                qdq_model *q = quantized(e, m, "int4",
-                                         SET("weight.type", types[t], "weight.block", blocks[b],
-                                             "weight.symmetric", types[t][0] == 'u' ? "false" : "true",
-                                             "weight.store", stores[s], "weight.tables", "true"));
+                qdq_model *q =
+                    quantized(e, m, "int4",
+                              SET("weight.type", types[t], "weight.block", blocks[b],
+                                  "weight.symmetric", types[t][0] == 'u' ? "false" : "true",
+                                  "weight.store", stores[s], "weight.tables", "true"));
 
                 assert_ok(qdq_plan_import(q, NULL, &p, &stripped, &err));
                 assert_int_equal(p->weights.n, 4);
@@ -117,12 +122,13 @@ static void operators_of_the_engine_compute_what_dequantizelinear_does(void **st
     (void)state;
     for (size_t t = 0; t < 2; t++)
         for (size_t s = 0; s < 2; s++) {
-            qdq_model *dq = quantized(
-                e, m, "int4",
-                SET("weight.type", types[t], "weight.symmetric", symmetric[s], "weight.tables", "true"));
-            qdq_model *nbits = quantized(e, m, "ort-cpu-int4",
-                                         SET("weight.type", types[t], "weight.symmetric", symmetric[s],
-                                             "weight.tables", "true", "weight.accuracy_level", "1"));
+            qdq_model *dq = quantized(e, m, "int4",
+                                      SET("weight.type", types[t], "weight.symmetric", symmetric[s],
+                                          "weight.tables", "true"));
+            qdq_model *nbits =
+                quantized(e, m, "ort-cpu-int4",
+                          SET("weight.type", types[t], "weight.symmetric", symmetric[s],
+                              "weight.tables", "true", "weight.accuracy_level", "1"));
 
             want = outputs(e, dq, QDQ_LEVEL_NONE);
             have = outputs(e, nbits, QDQ_LEVEL_ALL);
@@ -141,9 +147,9 @@ static void eight_bits_fit_into_the_engine_s_products_too(void **state)
     qdq_engine *e = need_ort();
     qdq_model *m = products();
     qdq_model *dq = quantized(e, m, "int4", SET("weight.type", "int8"));
-    qdq_model *nbits =
-        quantized(e, m, "ort-cpu-int4",
-                  SET("weight.type", "int8", "weight.symmetric", "true", "weight.accuracy_level", "1"));
+    qdq_model *nbits = quantized(
+        e, m, "ort-cpu-int4",
+        SET("weight.type", "int8", "weight.symmetric", "true", "weight.accuracy_level", "1"));
 
     (void)state;
     want = outputs(e, dq, QDQ_LEVEL_NONE);
@@ -154,7 +160,8 @@ static void eight_bits_fit_into_the_engine_s_products_too(void **state)
     qdq_model_free(m);
 }
 
-/* uint8, int16, float8 and int4 weights side by side. The engine refuses to fuse float8, so none is asked for. */
+/* uint8, int16, float8 and int4 weights side by side. The engine refuses to fuse float8, so none is
+ * asked for. */
 static void formats_of_single_nodes_stand_side_by_side(void **state)
 {
     static kept want, have;
@@ -178,9 +185,11 @@ static void formats_of_single_nodes_stand_side_by_side(void **state)
         e, m, "ort-cpu",
         SET("overrides",
             "[{\"node\": \"^c16$\", \"activation\": {\"type\": \"int16\", \"symmetric\": true}},"
-            " {\"node\": \"^f8$\", \"activation\": {\"type\": \"float8e4m3fn\"}, \"weight\": {\"type\": "
+            " {\"node\": \"^f8$\", \"activation\": {\"type\": \"float8e4m3fn\"}, \"weight\": "
+            "{\"type\": "
             "\"float8e4m3fn\"}},"
-            " {\"node\": \"^w4$\", \"activation\": {\"type\": \"float\"}, \"weight\": {\"type\": \"int4\", "
+            " {\"node\": \"^w4$\", \"activation\": {\"type\": \"float\"}, \"weight\": {\"type\": "
+            "\"int4\", "
             "\"block\": 16}}]"));
     want = outputs(e, m, QDQ_LEVEL_NONE);
     have = outputs(e, q, QDQ_LEVEL_NONE);

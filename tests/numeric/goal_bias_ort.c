@@ -1,5 +1,6 @@
-/* goal_bias_ort.c - a goal that is missed because rounding the weights shifts the means: biases are corrected before any layer
- * goes back to float, where that brings the goal nearer on samples that the means did not see. */
+/* goal_bias_ort.c - a goal that is missed because rounding the weights shifts the means: biases are
+ * corrected before any layer goes back to float, where that brings the goal nearer on samples that
+ * the means did not see. */
 #include <math.h>
 
 #include "base/random.h"
@@ -27,7 +28,8 @@ typedef struct setting {
     qdq_goal_result *r;
 } setting;
 
-/* Products of rows around `first` in the first half of the samples, around `second` in the other half. */
+/* Products of rows around `first` in the first half of the samples, around `second` in the other
+ * half. */
 static setting set_up(float first, float second, unsigned folds)
 {
     static const char *const coarse[][2] = {
@@ -45,8 +47,8 @@ static setting set_up(float first, float second, unsigned folds)
     TEST_NODE(&b, "Gemm", "y", "x", "w", "b");
     test_output(&b, "y");
     s.m = test_built(&b);
-    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 32)"), x, sizeof x), s.m, NULL,
-                            &s.data, &err));
+    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 32)"), x, sizeof x), s.m,
+                            NULL, &s.data, &err));
     assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
     for (size_t i = 0; i < QDQ_COUNT(coarse); i++)
         assert_ok(qdq_target_set(s.target, coarse[i][0], coarse[i][1], &err));
@@ -56,8 +58,8 @@ static setting set_up(float first, float second, unsigned folds)
 
 static void go(setting *s)
 {
-    assert_ok(qdq_quantize_goal(s->m, s->target, s->engine, s->data, &s->opts, &s->goal, &s->plan, &s->out,
-                                &s->r, &err));
+    assert_ok(qdq_quantize_goal(s->m, s->target, s->engine, s->data, &s->opts, &s->goal, &s->plan,
+                                &s->out, &s->r, &err));
 }
 
 static void put_away_result(setting *s)
@@ -137,7 +139,8 @@ static void biases_stay_where_the_caller_wants_them(void **state)
     put_away(&s);
 }
 
-/* Over all samples the mean is 1, which would help both halves; over the other half alone it does harm. */
+/* Over all samples the mean is 1, which would help both halves; over the other half alone it does
+ * harm. */
 static void corrections_are_judged_by_means_that_did_not_see_the_samples(void **state)
 {
     setting s = set_up(3, -1, 2);
@@ -153,10 +156,12 @@ static void corrections_are_judged_by_means_that_did_not_see_the_samples(void **
     put_away(&s);
 }
 
-/* The default goal, reached by corrected biases: by times of whole runs, the float model takes 400 us. */
+/* The default goal, reached by corrected biases: by times of whole runs, the float model takes 400
+ * us. */
 static void default_goal_by(setting *s, qdq_plan *times, double us)
 {
-    qdq_plan_times t = {.processor = "p", .target = "ort-cpu", .trials = 16, .float_us = 400, .eight_us = us};
+    qdq_plan_times t = {
+        .processor = "p", .target = "ort-cpu", .trials = 16, .float_us = 400, .eight_us = us};
     qdq_arena arena = QDQ_ARENA_INIT;
     char hash[65];
 

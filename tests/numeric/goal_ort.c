@@ -35,8 +35,8 @@ static setting run(double min_sqnr, double max_drop)
     opts.samples = 32;
     opts.bias_correction = QDQ_BIAS_CORRECTION_OFF; /* with it no layer has to go */
     s.goal.count = max_drop >= 0 ? 200 : 8;
-    assert_ok(
-        qdq_quantize_goal(s.m, s.target, s.engine, s.calib, &opts, &s.goal, &s.plan, &s.out, &s.r, &err));
+    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.calib, &opts, &s.goal, &s.plan, &s.out,
+                                &s.r, &err));
     return s;
 }
 
@@ -51,7 +51,8 @@ static void put_away(setting *s)
     qdq_model_free(s->m);
 }
 
-/* The result keeps what was promised when it is measured once more, and most of the layers stay in 8 bits. */
+/* The result keeps what was promised when it is measured once more, and most of the layers stay in
+ * 8 bits. */
 static void an_accuracy_goal_is_kept_with_few_layers_back(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* group_model_ort.c - groups that ONNX Runtime makes of real models, each run alone: what it gives is what the whole model
- * has there, from the same input. */
+/* group_model_ort.c - groups that ONNX Runtime makes of real models, each run alone: what it gives
+ * is what the whole model has there, from the same input. */
 #include <math.h>
 
 #include "ir/edit.h"
@@ -79,7 +79,8 @@ static qdq_status compare(void *ctx, const char *name, const qdq_array *a, qdq_e
             float x, y;
             memcpy(&x, (const char *)a->data + i * sizeof x, sizeof x);
             memcpy(&y, (const char *)want->data + i * sizeof y, sizeof y);
-            /* the same kernels on the same numbers: rounding alone, where threads or blocks add up otherwise */
+            /* the same kernels on the same numbers: rounding alone, where threads or blocks add up
+             * otherwise */
             if (fabsf(x - y) > 1e-5f * (1 + fabsf(y)))
                 fail_msg("%s[%zu]: %g alone, %g in the whole model", name, i, (double)x, (double)y);
         }
@@ -152,7 +153,8 @@ static void assert_groups_compute_the_same(qdq_engine *e, const char *file)
                 outputs += run_alone(e, g, &whole);
             qdq_group_model_free(g);
         }
-    print_message("%s: %u groups, %zu outputs compared, %zu refused\n", file, f->n, outputs, refused);
+    print_message("%s: %u groups, %zu outputs compared, %zu refused\n", file, f->n, outputs,
+                  refused);
     assert_true(outputs >= 2 * f->n && refused == 0);
     qdq_shape_range_close(range);
     qdq_fusions_free(f);
@@ -174,7 +176,8 @@ static void each_group_computes_what_it_does_in_the_whole_model(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_group_computes_what_it_does_in_the_whole_model)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_group_computes_what_it_does_in_the_whole_model)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

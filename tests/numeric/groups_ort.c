@@ -50,7 +50,8 @@ static const char *layer_of(const asked *a, const char *node)
     return "nobody";
 }
 
-/* Two of them, for ONNX Runtime adds nothing but what another Conv gives; then a third, whose input stays in the layout. */
+/* Two of them, for ONNX Runtime adds nothing but what another Conv gives; then a third, whose input
+ * stays in the layout. */
 static const char conv[] =
     HEAD "g (float[1,8,4,4] x, float[1,8,4,4] z) => (float[1,8,4,4] y)\n"
          "<float[8,8,1,1] w = {1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8,"
@@ -92,9 +93,11 @@ static void kernels_on_codes_have_their_q_and_dq(void **state)
         "g (float[1,8,8,8] x) => (float[1,8,8,8] y)\n"
         "<float s = {0.1}, uint8 z = {0}, int8[8,8,1,1] w = {1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, "
         "1,2,3,4,5,6,7,8,"
-        " 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8}, int8 zw = "
+        " 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8}, "
+        "int8 zw = "
         "{0}>\n"
-        "{ xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n wd = DequantizeLinear(w, s, zw)\n"
+        "{ xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n wd = "
+        "DequantizeLinear(w, s, zw)\n"
         "  [conv] t = Conv(xd, wd)\n [relu] r = Relu(t)\n rq = QuantizeLinear(r, s, z)\n"
         "  y = DequantizeLinear(rq, s, z) }\n";
     qdq_engine *e = need_ort();
@@ -120,8 +123,8 @@ static void kernels_on_codes_have_their_q_and_dq(void **state)
     qdq_model_free(m);
 }
 
-/* Issue 7: at least 98 % of the time of what is computed belongs to nodes. convnext_tiny is the one that layouts and
- * Transposes turn inside out. */
+/* Issue 7: at least 98 % of the time of what is computed belongs to nodes. convnext_tiny is the one
+ * that layouts and Transposes turn inside out. */
 static void nearly_all_time_of_a_network_has_its_nodes(void **state)
 {
     static const char *const names[] = {"mobilenet_v2", "convnext_tiny"};
@@ -144,10 +147,12 @@ static unsigned n_warnings;
 static void count_warnings(void *ctx, qdq_log_level level, const char *text)
 {
     (void)ctx;
-    n_warnings += level == QDQ_LOG_WARNING && strstr(text, "layers get their nodes by name") != NULL;
+    n_warnings +=
+        level == QDQ_LOG_WARNING && strstr(text, "layers get their nodes by name") != NULL;
 }
 
-/* No provider that compiles nodes is to be had here: a library in front of the real one refuses as they do. */
+/* No provider that compiles nodes is to be had here: a library in front of the real one refuses as
+ * they do. */
 static void where_the_graph_cannot_be_written_names_tell_the_nodes(void **state)
 {
     qdq_engine *real = need_ort(), *e;
@@ -163,7 +168,8 @@ static void where_the_graph_cannot_be_written_names_tell_the_nodes(void **state)
     setenv("FAKE_ORT_REAL", qdq_engine_get_info(real)->library, 1);
     job.log = count_warnings;
     engine_opts.job = &job;
-    assert_ok(qdq_engine_open("ort:" QDQ_BUILD_DIR "/tests/fake_ort_compiler.so", &engine_opts, &e, &err));
+    assert_ok(qdq_engine_open("ort:" QDQ_BUILD_DIR "/tests/fake_ort_compiler.so", &engine_opts, &e,
+                              &err));
     n_warnings = 0;
     asked a = ask(e, m, QDQ_LEVEL_ALL, 2);
     assert_int_equal(n_warnings, 1);

@@ -1,5 +1,6 @@
-/* halves_ort.c - models with the weight alone or the activation alone of linear operators in 8 bits, run by ONNX Runtime: they
- * compute what the float model does, but for what codes lose, and what the decoded weights say, where they are all there is. */
+/* halves_ort.c - models with the weight alone or the activation alone of linear operators in 8
+ * bits, run by ONNX Runtime: they compute what the float model does, but for what codes lose, and
+ * what the decoded weights say, where they are all there is. */
 #include <math.h>
 
 #include "numeric/ort_help.h"
@@ -109,10 +110,11 @@ static void expect_near(const char *what, const kept *a, const kept *b, double w
         fail_msg("%s: relative error %g, want at most %g", what, sqrt(error / size), within);
 }
 
-/* Weights in -1..1 with a scale for each channel lose 0.4 %; 0.7 % where ONNX Runtime (1.31) makes MatMulNBits of a DQ of 8
- * bits and its MatMul, which rounds the activation, too. Activations in normal(0,1) lose 1 %. With a wrong axis or zero point it
- * is a multiple of that. */
-static void expect_part(qdq_engine *e, const form *f, const char *target, const char *part, double within)
+/* Weights in -1..1 with a scale for each channel lose 0.4 %; 0.7 % where ONNX Runtime (1.31) makes
+ * MatMulNBits of a DQ of 8 bits and its MatMul, which rounds the activation, too. Activations in
+ * normal(0,1) lose 1 %. With a wrong axis or zero point it is a multiple of that. */
+static void expect_part(qdq_engine *e, const form *f, const char *target, const char *part,
+                        double within)
 {
     static kept want, have;
     test_space t = test_space_open_with(f->build(), target, (const char *const[]){NULL}, e);
@@ -147,21 +149,24 @@ static void every_form_runs_with_half_of_it_in_8_bits(void **state)
         }
 }
 
-/* x and w are read inside, too, where the target's rules put both into 8 bits: those entries are for nodes of the branch. */
+/* x and w are read inside, too, where the target's rules put both into 8 bits: those entries are
+ * for nodes of the branch. */
 static void what_a_body_reads_in_8_bits_too_keeps_an_entry_of_its_own(void **state)
 {
     static const char *const bare[] = {"stay_float", "[]", NULL};
     static kept want, have;
     qdq_engine *e = need_ort();
     test_space t = test_space_open_with(
-        test_model(HEAD
-                   "graph (float[2,4] x) => (float[2,4] y) <float zero = {-1}, float[4,4] w = {0.5, -0.25, "
-                   "0.125, 0.3, -0.4, 0.35, 0.2, -0.15, 0.45, 0.1, -0.3, 0.25, 0.05, -0.5, 0.4, 0.15}> {\n"
-                   "[\"m0\"] h = MatMul(x, w)\n"
-                   "a = Abs(x)\n s = ReduceSum <keepdims = 0> (a)\n c = Greater(s, zero)\n"
-                   "z = If <then_branch = t () => (float[2,4] p) { [\"m1\"] p = MatMul(x, w) },\n"
-                   "else_branch = e () => (float[2,4] q) { q = Relu(x) }> (c)\n"
-                   "[\"m2\"] k = MatMul(h, w)\n y = Add(z, k)\n}"),
+        test_model(
+            HEAD
+            "graph (float[2,4] x) => (float[2,4] y) <float zero = {-1}, float[4,4] w = {0.5, "
+            "-0.25, "
+            "0.125, 0.3, -0.4, 0.35, 0.2, -0.15, 0.45, 0.1, -0.3, 0.25, 0.05, -0.5, 0.4, 0.15}> {\n"
+            "[\"m0\"] h = MatMul(x, w)\n"
+            "a = Abs(x)\n s = ReduceSum <keepdims = 0> (a)\n c = Greater(s, zero)\n"
+            "z = If <then_branch = t () => (float[2,4] p) { [\"m1\"] p = MatMul(x, w) },\n"
+            "else_branch = e () => (float[2,4] q) { q = Relu(x) }> (c)\n"
+            "[\"m2\"] k = MatMul(h, w)\n y = Add(z, k)\n}"),
         "ort-cpu", bare, e);
     qdq_assign a = test_space_parts(&t, "h:activation k:weight");
     qdq_plan *p = test_space_plan(&t, &a);
@@ -213,8 +218,9 @@ static void an_activation_that_has_no_value_stays_as_it_is(void **state)
     assert_string_equal(p->tensors.at[0].tensor, "x");
     for (size_t i = 0; i < p->left_float.n; i++)
         if (strcmp(p->left_float.at[i].op, "MatMul") == 0)
-            assert_int_equal(strcmp(p->left_float.at[i].reason, "only its activation is quantized") == 0,
-                             strcmp(p->left_float.at[i].node, "q") == 0);
+            assert_int_equal(
+                strcmp(p->left_float.at[i].reason, "only its activation is quantized") == 0,
+                strcmp(p->left_float.at[i].node, "q") == 0);
     qdq_plan_free(p);
     test_space_close(&t);
 }

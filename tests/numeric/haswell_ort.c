@@ -1,5 +1,6 @@
-/* haswell_ort.c - a processor without VNNI, as QEMU emulates one: ONNX Runtime's kernels saturate there, and what is made for
- * that processor does not. The program runs itself under qemu-user, where emulation is slow: models are made outside. */
+/* haswell_ort.c - a processor without VNNI, as QEMU emulates one: ONNX Runtime's kernels saturate
+ * there, and what is made for that processor does not. The program runs itself under qemu-user,
+ * where emulation is slow: models are made outside. */
 #include <unistd.h>
 
 #include "base/cpu.h"
@@ -10,7 +11,7 @@ enum { CALIBRATE = 32, JUDGE = 2 };
 
 static qdq_error err;
 
-/* --- inside ---------------------------------------------------------------------------------------------------------- */
+/* --- inside ----------------------------------------------------------------------------------- */
 
 static double judge(qdq_engine *e, const qdq_model *m, const char *path)
 {
@@ -41,7 +42,7 @@ static int inside(const char *a, const char *b)
     return 0;
 }
 
-/* --- outside --------------------------------------------------------------------------------------------------------- */
+/* --- outside ---------------------------------------------------------------------------------- */
 
 /* Writes digits_vit, made for a processor; the type of its weights. */
 static qdq_elem make(qdq_cpu cpu, const char *path)
@@ -91,7 +92,8 @@ static void weights_for_a_processor_without_vnni_do_not_saturate_there(void **st
     assert_int_equal(make(QDQ_CPU_AVX2, b), QDQ_UINT8);
     assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
     snprintf(command, sizeof command,
-             "OMP_NUM_THREADS=1 qemu-x86_64-static -cpu Haswell '%s' '%s' '%s' 2>/dev/null", self, a, b);
+             "OMP_NUM_THREADS=1 qemu-x86_64-static -cpu Haswell '%s' '%s' '%s' 2>/dev/null", self,
+             a, b);
     FILE *f = popen(command, "r");
     assert_non_null(f);
     while (fgets(line, sizeof line, f) != NULL)

@@ -1,5 +1,5 @@
-/* heads_ort.c - detectors keep what they find: boxes to 640 and scores to 1 are not joined into one tensor with one scale,
- * whose steps would be larger than every score. */
+/* heads_ort.c - detectors keep what they find: boxes to 640 and scores to 1 are not joined into one
+ * tensor with one scale, whose steps would be larger than every score. */
 #include "base/random.h"
 #include "ir/ir.h"
 #include "numeric/ort_help.h"
@@ -54,13 +54,14 @@ static outputs scores_of(qdq_engine *e, const qdq_model *m, const char *name, qd
     return o;
 }
 
-static tally judge(qdq_engine *e, const qdq_model *m, qdq_engine *on, const qdq_model *q, qdq_opt_level level,
-                   const char *name, qdq_data *d)
+static tally judge(qdq_engine *e, const qdq_model *m, qdq_engine *on, const qdq_model *q,
+                   qdq_opt_level level, const char *name, qdq_data *d)
 {
     tally t = {0};
 
     for (size_t i = 0; i < SAMPLES; i++) {
-        outputs a = scores_of(e, m, name, QDQ_LEVEL_NONE, d, i), b = scores_of(on, q, name, level, d, i);
+        outputs a = scores_of(e, m, name, QDQ_LEVEL_NONE, d, i),
+                b = scores_of(on, q, name, level, d, i);
 
         assert_int_equal(a.n, b.n);
         for (size_t k = 0; k < a.n; k++) {
@@ -131,12 +132,13 @@ static void detections_are_kept(maker *make, const char *target, qdq_opt_level l
 {
     for (size_t i = 0; i < QDQ_COUNT(forms); i++) {
         setting s = quantized(make(&forms[i]), target, NULL);
-        tally t = judge(s.ort, s.m, s.ort, s.q, level, forms[i].is_apart ? "scores" : "detections", s.test);
+        tally t = judge(s.ort, s.m, s.ort, s.q, level, forms[i].is_apart ? "scores" : "detections",
+                        s.test);
 
         assert_true(t.found > 200 && t.seen > 5 * t.found);
         if (t.lost + t.made_up > 0)
-            fail_msg("%s, form %zu: of %zu found %zu are lost, and %zu are made up", target, i, t.found,
-                     t.lost, t.made_up);
+            fail_msg("%s, form %zu: of %zu found %zu are lost, and %zu are made up", target, i,
+                     t.found, t.lost, t.made_up);
         put_away(&s);
     }
 }
@@ -180,7 +182,8 @@ static void the_plan_says_which_ranges_are_too_far_apart(void **state)
 
     assert_non_null(strstr(reason_of(s.plan, "p3.all"), "joins ranges that differ by "));
     assert_non_null(strstr(reason_of(s.plan, "p3.all"), "'p3.boxes', 'p3.scores'"));
-    assert_non_null(strstr(reason_of(s.plan, "embedding"), "it would read 'detections' as quantized values"));
+    assert_non_null(
+        strstr(reason_of(s.plan, "embedding"), "it would read 'detections' as quantized values"));
     put_away(&s);
 }
 

@@ -1,4 +1,5 @@
-/* isolate_ort.c - isolated groups on ONNX Runtime: every part of the joined model runs, and its layers are found. */
+/* isolate_ort.c - isolated groups on ONNX Runtime: every part of the joined model runs, and its
+ * layers are found. */
 #include <math.h>
 
 #include "ort_help.h"
@@ -52,10 +53,11 @@ static void every_part_is_scored_with_and_without_qdq(void **state)
             assert_true(none[i].qdq_us == 0 && none[i].boundary_qdq_us == 0);
             assert_true(all[i].boundary_qdq_us <= all[i].qdq_us);
             assert_false(none[i].context_mismatch);
-            print_message(
-                "group %u: float %.1f us, codes %.1f + %.1f us (%.1f at the border), %u and %u layers\n",
-                (unsigned)i, none[i].own_us, all[i].own_us, all[i].qdq_us, all[i].boundary_qdq_us,
-                (unsigned)none[i].layers, (unsigned)all[i].layers);
+            print_message("group %u: float %.1f us, codes %.1f + %.1f us (%.1f at the border), %u "
+                          "and %u layers\n",
+                          (unsigned)i, none[i].own_us, all[i].own_us, all[i].qdq_us,
+                          all[i].boundary_qdq_us, (unsigned)none[i].layers,
+                          (unsigned)all[i].layers);
         }
         qdq_plan_free(plan);
         test_isolated_free(&s);

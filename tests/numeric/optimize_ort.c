@@ -1,5 +1,5 @@
-/* optimize_ort.c - the corpus before and after all passes on ONNX Runtime: what is computed stays the same, a second
- * run finds nothing to do, Q/DQ are kept. */
+/* optimize_ort.c - the corpus before and after all passes on ONNX Runtime: what is computed stays
+ * the same, a second run finds nothing to do, Q/DQ are kept. */
 #include "numeric/ort_help.h"
 #include "support/qat_form.h"
 
@@ -26,7 +26,8 @@ static qdq_model *optimized(const qdq_model *m, const char *target, qdq_optimize
     return copy;
 }
 
-static void assert_same_outputs(const char *name, const qdq_model *a, const qdq_model *b, const char *spec)
+static void assert_same_outputs(const char *name, const qdq_model *a, const qdq_model *b,
+                                const char *spec)
 {
     qdq_data_opts how = QDQ_DATA_OPTS_INIT;
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
@@ -52,8 +53,9 @@ static void optimized_models_compute_the_same(void **state)
             qdq_model *o = optimized(m, k == 0 ? NULL : "ort-cpu", NULL);
 
             assert_same_outputs(models[i], m, o,
-                                strncmp(models[i], "digits", 6) == 0 ? test_corpus("digits/digits_test.npz")
-                                                                     : "random:3");
+                                strncmp(models[i], "digits", 6) == 0
+                                    ? test_corpus("digits/digits_test.npz")
+                                    : "random:3");
             qdq_model_free(o);
             qdq_model_free(m);
         }
@@ -74,7 +76,8 @@ static void optimizing_twice_is_optimizing_once(void **state)
         assert_ok(qdq_model_to_text(once, &a, &err));
         assert_ok(qdq_model_to_text(twice, &b, &err));
         if (r->changes != 0 || strcmp(a, b) != 0)
-            fail_msg("%s: %llu changes in the second run", models[i], (unsigned long long)r->changes);
+            fail_msg("%s: %llu changes in the second run", models[i],
+                     (unsigned long long)r->changes);
         qdq_optimize_report_free(r);
         qdq_free(a);
         qdq_free(b);

@@ -1,5 +1,6 @@
-/* optimize_random.c - properties of the optimizer on seeded random graphs: outputs stay, a second run changes
- * nothing, inputs and outputs keep names and order, and Q/DQ stay unless a rewrite of docs/optimizer.md took them. */
+/* optimize_random.c - properties of the optimizer on seeded random graphs: outputs stay, a second
+ * run changes nothing, inputs and outputs keep names and order, and Q/DQ stay unless a rewrite of
+ * docs/optimizer.md took them. */
 #include <math.h>
 
 #include "ir/ir.h"
@@ -35,8 +36,8 @@ static uint64_t hash(uint64_t h, const void *data, size_t n)
     return h;
 }
 
-/* All Q and DQ of the model as a multiset: operator, axis, scale, zero point and their types, whatever the order.
- * What is computed is looked at as what it comes to. */
+/* All Q and DQ of the model as a multiset: operator, axis, scale, zero point and their types,
+ * whatever the order. What is computed is looked at as what it comes to. */
 static uint64_t all_q_and_dq(const qdq_model *model)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -44,7 +45,8 @@ static uint64_t all_q_and_dq(const qdq_model *model)
     uint64_t sum = 0;
 
     assert_ok(qdq_model_clone(model, &m, &err));
-    assert_ok(qdq_model_run_passes(m, "inline-functions,lift-constants,drop-identity,fold-constants", &err));
+    assert_ok(qdq_model_run_passes(
+        m, "inline-functions,lift-constants,drop-identity,fold-constants", &err));
 
     QDQ_FOR_GRAPHS (g, m)
         QDQ_FOR_NODES (n, g) {
@@ -54,7 +56,8 @@ static uint64_t all_q_and_dq(const qdq_model *model)
             if (n->op != QDQ_OP_QUANTIZELINEAR && n->op != QDQ_OP_DEQUANTIZELINEAR)
                 continue;
             for (uint32_t i = 1; i < n->n_in; i++) {
-                const qdq_tensor *t = n->in[i].value != NULL ? qdq_value_const(n->in[i].value) : NULL;
+                const qdq_tensor *t =
+                    n->in[i].value != NULL ? qdq_value_const(n->in[i].value) : NULL;
                 assert_non_null(t);
                 h = hash(h, &t->elem, sizeof t->elem);
                 h = hash(h, t->bytes.data, t->bytes.size);
@@ -66,8 +69,9 @@ static uint64_t all_q_and_dq(const qdq_model *model)
 }
 
 /* Without the rewrites of docs/optimizer.md that take out, merge or change Q and DQ. */
-#define NO_REWRITES                                                                                          \
-    "default,-collapse-requantize,-drop-unused,-merge-equal,-inline-if,-fold-batchnorm,-layout-before-"      \
+#define NO_REWRITES                                                                                \
+    "default,-collapse-requantize,-drop-unused,-merge-equal,-inline-if,-fold-batchnorm,-layout-"   \
+    "before-"                                                                                      \
     "dequantize"
 
 /* `tolerance` of the range; one flipped rounding step may spread where there is Q/DQ. */
@@ -76,7 +80,8 @@ static void assert_near(const kept *a, const kept *b, double tolerance, uint64_t
     double range = 0, worst = 0;
 
     if (strcmp(a->names, b->names) != 0 || a->size != b->size)
-        fail_msg("seed %llu: outputs %s, expected %s", (unsigned long long)seed, b->names, a->names);
+        fail_msg("seed %llu: outputs %s, expected %s", (unsigned long long)seed, b->names,
+                 a->names);
     for (size_t i = 0; i < a->size / sizeof(float); i++) {
         double x = (double)kept_float(a, i), y = (double)kept_float(b, i);
 

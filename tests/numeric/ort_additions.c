@@ -1,4 +1,5 @@
-/* ort_additions.c - what users add to ONNX Runtime: libraries with operators of their own, execution providers. */
+/* ort_additions.c - what users add to ONNX Runtime: libraries with operators of their own,
+ * execution providers. */
 #include <unistd.h>
 
 #include "base/file.h"
@@ -10,8 +11,9 @@
 static qdq_error err;
 
 #define LIBRARY QDQ_BUILD_DIR "/tests/twice_ort.so"
-#define TWICE                                                                                                \
-    "<ir_version: 8, opset_import: [\"\" : 17, \"test.qdq\" : 1]> g (float[3] x) => (float[3] y) {"          \
+#define TWICE                                                                                      \
+    "<ir_version: 8, opset_import: [\"\" : 17, \"test.qdq\" : 1]> g (float[3] x) => (float[3] y) " \
+    "{"                                                                                            \
     " [t] h = test.qdq.Twice(x) [n] y = Neg(h) }"
 
 static const char *const twice[] = {LIBRARY, NULL};
@@ -40,7 +42,7 @@ static void refuses(const char *const *plugins, const char *const *providers, qd
     assert_null(e);
 }
 
-/* --- operators ------------------------------------------------------------------------------------------------ */
+/* --- operators -------------------------------------------------------------------------------- */
 
 static qdq_status check_twice(void *ctx, const char *name, const qdq_array *a, qdq_error *why)
 {
@@ -171,8 +173,9 @@ static void a_relative_name_is_that_of_a_file(void **state)
 static void the_worker_of_the_tuner_has_them_as_well(void **state)
 {
     const qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .plugins = twice};
-    const qdq_lab_opts opts = {
-        .engine = ort_spec(need_ort()), .engine_opts = &engine_opts, .worker = QDQ_BUILD_DIR "/qdq-worker"};
+    const qdq_lab_opts opts = {.engine = ort_spec(need_ort()),
+                               .engine_opts = &engine_opts,
+                               .worker = QDQ_BUILD_DIR "/qdq-worker"};
     const char *path = test_path("twice.onnx");
     qdq_save_opts save = QDQ_SAVE_OPTS_INIT;
     qdq_model *m = test_model(TWICE);
@@ -190,7 +193,7 @@ static void the_worker_of_the_tuner_has_them_as_well(void **state)
     qdq_model_free(m);
 }
 
-/* --- providers ------------------------------------------------------------------------------------------------ */
+/* --- providers -------------------------------------------------------------------------------- */
 
 static void parses(const char *spec, const char *found)
 {
@@ -239,10 +242,12 @@ static void specs_of_providers_keep_the_commas_of_values(void **state)
 static void a_provider_that_the_library_lacks_is_refused_with_those_it_has(void **state)
 {
     (void)state;
-    refuses(NULL, (const char *const[]){"Abacus", NULL}, QDQ_E_ENGINE, "has no provider 'Abacus': found ");
+    refuses(NULL, (const char *const[]){"Abacus", NULL}, QDQ_E_ENGINE,
+            "has no provider 'Abacus': found ");
     assert_non_null(strstr(err.text, "CPU"));
     refuses(NULL, (const char *const[]){"CPU", "Abacus:beads=10", NULL}, QDQ_E_ENGINE, "'Abacus'");
-    refuses(NULL, (const char *const[]){"CPU:x", NULL}, QDQ_E_USAGE, "expected NAME or NAME:key=value");
+    refuses(NULL, (const char *const[]){"CPU:x", NULL}, QDQ_E_USAGE,
+            "expected NAME or NAME:key=value");
 }
 
 /* The processor is there in any case: naming it changes nothing but the fingerprint. */

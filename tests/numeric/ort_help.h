@@ -1,4 +1,5 @@
-/* ort_help.h - what the tests against ONNX Runtime share: one run on random inputs, with all that comes out. */
+/* ort_help.h - what the tests against ONNX Runtime share: one run on random inputs, with all that
+ * comes out. */
 #ifndef QDQ_TEST_ORT_HELP_H
 #define QDQ_TEST_ORT_HELP_H
 
@@ -18,7 +19,8 @@ static inline qdq_status keep(void *ctx, const char *name, const qdq_array *a, q
 {
     kept *k = ctx;
 
-    if (strlen(k->names) + strlen(name) + 2 > sizeof k->names || k->size + a->bytes > sizeof k->bytes)
+    if (strlen(k->names) + strlen(name) + 2 > sizeof k->names ||
+        k->size + a->bytes > sizeof k->bytes)
         return qdq_fail(e, QDQ_E_BUG, "the test keeps too little");
     size_t used = strlen(k->names);
     snprintf(k->names + used, sizeof k->names - used, "%s;", name);
@@ -78,7 +80,8 @@ static inline qdq_model *need_model(const char *relative)
 }
 
 /* Opens, runs once on random inputs, closes. */
-static inline void run_model(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts, kept *k)
+static inline void run_model(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts,
+                             kept *k)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_named_array *in;

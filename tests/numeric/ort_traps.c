@@ -1,6 +1,7 @@
-/* ort_traps.c - what ONNX Runtime makes of Q/DQ: the facts that the target ort-cpu is built on, each as a small
- * model and the kernels that its profile shows. A row names the place in the reference document that says so. When a
- * new release fails a row, the target's data is to be looked at, not only the row. */
+/* ort_traps.c - what ONNX Runtime makes of Q/DQ: the facts that the target ort-cpu is built on,
+ * each as a small model and the kernels that its profile shows. A row names the place in the
+ * reference document that says so. When a new release fails a row, the target's data is to be
+ * looked at, not only the row. */
 #include <math.h>
 
 #include "base/buf.h"
@@ -21,7 +22,7 @@ typedef struct trap {
     bool fake_quant;
 } trap;
 
-/* --- pieces of models --------------------------------------------------------------------------------------- */
+/* --- pieces of models ------------------------------------------------------------------------- */
 
 #define X8     "float[1,8,16,16] x"
 #define Y8     "float[1,8,16,16] y"
@@ -39,11 +40,11 @@ typedef struct trap {
 #define POOL(o, i)     o " = MaxPool<kernel_shape = [2,2], strides = [2,2]>(" i ")\n"
 
 /* A chain with a tensor that is read twice, all of it with one zero point. */
-#define FAN(z)                                                                                               \
-    QZ("xq", "x", z, "s")                                                                                    \
-    DZ("xd", "xq", z, "s")                                                                                   \
-    WD CONV("t", "xd, wd") QZ("tq", "t", z, "s") DZ("td", "tq", z, "s") CONV("u", "td, wd")                  \
-        QZ("uq", "u", z, "s") DZ("ud", "uq", z, "s") "v = Add(ud, td)\n" QZ("vq", "v", z, "s")               \
+#define FAN(z)                                                                                     \
+    QZ("xq", "x", z, "s")                                                                          \
+    DZ("xd", "xq", z, "s")                                                                         \
+    WD CONV("t", "xd, wd") QZ("tq", "t", z, "s") DZ("td", "tq", z, "s") CONV("u", "td, wd")        \
+        QZ("uq", "u", z, "s") DZ("ud", "uq", z, "s") "v = Add(ud, td)\n" QZ("vq", "v", z, "s")     \
             DZ("y", "vq", z, "s")
 
 #define MM_IN(shape)  "float[" shape ",16] x"
@@ -91,13 +92,14 @@ static const trap traps[] = {
      .lacks = "Conv"},
     {.name = "a scale that is computed from constants is one",
      .ref = "4.1 (constant folding)",
-     .body =
-         "sc = Abs(s)\n" QZ("xq", "x", "z", "sc") DZ("xd", "xq", "z", "sc") WD CONV("t", "xd, wd") YQ("t"),
+     .body = "sc = Abs(s)\n" QZ("xq", "x", "z", "sc") DZ("xd", "xq", "z", "sc")
+         WD CONV("t", "xd, wd") YQ("t"),
      .has = "QLinearConv",
      .lacks = "Conv"},
     {.name = "BatchNormalization that is not folded keeps the Conv float",
      .ref = "4.8",
-     .body = XQ WD CONV("t", "xd, wd") "n = BatchNormalization(t, ones, zeros, zeros, ones)\n" YQ("n"),
+     .body =
+         XQ WD CONV("t", "xd, wd") "n = BatchNormalization(t, ones, zeros, zeros, ones)\n" YQ("n"),
      .has = "Conv BatchNormalization",
      .lacks = "QLinearConv"},
     {.name = "one weight's DQ may serve two Conv",
@@ -116,7 +118,8 @@ static const trap traps[] = {
      .body = XQ WD DZ("bd", "b", "zi", "sbad") CONV("t", "xd, wd, bd") YQ("t"),
      .has = "QLinearConv",
      .until = 26},
-    {.name = "a bias whose scale is off by some percent keeps the Conv float, from 1.30 on at the latest",
+    {.name = "a bias whose scale is off by some percent keeps the Conv float, from 1.30 on at the "
+             "latest",
      .ref = "0 (7) is older",
      .body = XQ WD DZ("bd", "b", "zi", "sbad") CONV("t", "xd, wd, bd") YQ("t"),
      .has = "Conv",
@@ -154,7 +157,8 @@ static const trap traps[] = {
     /* Relu, Clip */
     {.name = "a Relu goes when the zero point is the type's least",
      .ref = "4.2",
-     .body = XQ WD CONV("t", "xd, wd") "r = Relu(t)\n" QZ("yq", "r", "z0", "s") DZ("y", "yq", "z0", "s"),
+     .body = XQ WD CONV("t", "xd, wd") "r = Relu(t)\n" QZ("yq", "r", "z0", "s")
+         DZ("y", "yq", "z0", "s"),
      .has = "QLinearConv",
      .lacks = "Conv FusedConv Relu"},
     {.name = "a Relu before another zero point keeps the Conv float",
@@ -207,8 +211,8 @@ static const trap traps[] = {
     {.name = "an int8 graph input behind DQ leaves float kernels on x86",
      .ref = "4.5",
      .in = "int8[1,8,16,16] x",
-     .body =
-         DZ("xd", "x", "zs", "s") WD CONV("t", "xd, wd") QZ("yq", "t", "zs", "s") DZ("y", "yq", "zs", "s"),
+     .body = DZ("xd", "x", "zs", "s") WD CONV("t", "xd, wd") QZ("yq", "t", "zs", "s")
+         DZ("y", "yq", "zs", "s"),
      .has = "Conv",
      .lacks = "QLinearConv"},
     {.name = "a uint8 graph input behind DQ does not",
@@ -220,7 +224,8 @@ static const trap traps[] = {
     {.name = "int8 without zero points leaves float kernels on x86",
      .ref = "0 (6), 4.5",
      .body = "xq = QuantizeLinear<output_dtype = 3>(x, s)\n xd = DequantizeLinear(xq, s)\n" WD CONV(
-         "t", "xd, wd") "yq = QuantizeLinear<output_dtype = 3>(t, s)\n y = DequantizeLinear(yq, s)\n",
+         "t",
+         "xd, wd") "yq = QuantizeLinear<output_dtype = 3>(t, s)\n y = DequantizeLinear(yq, s)\n",
      .has = "Conv",
      .lacks = "QLinearConv",
      .opset = 21,
@@ -267,8 +272,9 @@ static const trap traps[] = {
     {.name = "missing zero points keep MaxPool float",
      .ref = "0 (6)",
      .out = Y8HALF,
-     .body = XQ WD CONV("t", "xd, wd") "tq = QuantizeLinear(t, s)\n td = DequantizeLinear(tq, s)\n" POOL(
-         "p", "td") "yq = QuantizeLinear(p, s)\n y = DequantizeLinear(yq, s)\n",
+     .body = XQ WD
+         CONV("t", "xd, wd") "tq = QuantizeLinear(t, s)\n td = DequantizeLinear(tq, s)\n" POOL(
+             "p", "td") "yq = QuantizeLinear(p, s)\n y = DequantizeLinear(yq, s)\n",
      .has = "MaxPool"},
     {.name = "MaxPool of opset 22 is float in 1.21 to 1.27",
      .ref = "7",
@@ -339,7 +345,8 @@ static const trap traps[] = {
      .has = "QGemm",
      .lacks = "Gemm",
      .since = 21},
-    {.name = "a MatMul with nothing but its weight quantized dequantizes it in every run before 1.25",
+    {.name =
+         "a MatMul with nothing but its weight quantized dequantizes it in every run before 1.25",
      .ref = "0 (8), 4.7",
      .in = MM_IN("1,4"),
      .out = MM_OUT("1,4"),
@@ -380,7 +387,8 @@ static const trap traps[] = {
      .in = MM_IN("4"),
      .out = MM_OUT("4"),
      .body = QZ("xq", "x", "z8", "s") DZ("xd", "xq", "z8", "s") QZ("wq", "mfw", "z8", "s")
-         DZ("wd", "wq", "z8", "s") "t = MatMul(xd, wd)\n" QZ("yq", "t", "z8", "s") DZ("y", "yq", "z8", "s"),
+         DZ("wd", "wq", "z8", "s") "t = MatMul(xd, wd)\n" QZ("yq", "t", "z8", "s")
+             DZ("y", "yq", "z8", "s"),
      .fails = "float8e4m3fn",
      .opset = 19},
     {.name = "float8 around MatMul runs with fake_quant",
@@ -388,7 +396,8 @@ static const trap traps[] = {
      .in = MM_IN("4"),
      .out = MM_OUT("4"),
      .body = QZ("xq", "x", "z8", "s") DZ("xd", "xq", "z8", "s") QZ("wq", "mfw", "z8", "s")
-         DZ("wd", "wq", "z8", "s") "t = MatMul(xd, wd)\n" QZ("yq", "t", "z8", "s") DZ("y", "yq", "z8", "s"),
+         DZ("wd", "wq", "z8", "s") "t = MatMul(xd, wd)\n" QZ("yq", "t", "z8", "s")
+             DZ("y", "yq", "z8", "s"),
      .has = "MatMul",
      .opset = 19,
      .fake_quant = true},
@@ -405,7 +414,7 @@ static const trap traps[] = {
      .until = 23},
 };
 
-/* --- models from them --------------------------------------------------------------------------------------- */
+/* --- models from them ------------------------------------------------------------------------- */
 
 /* ", TYPE NAME = {...}" of n numbers between -100 and 100, divided by `div`. */
 static void add_numbers(qdq_buf *b, const char *declaration, int n, int low, double div)
@@ -434,12 +443,13 @@ static qdq_model *trap_model(const trap *t)
                    : opset > 20 ? 10
                                 : 9,
                    opset, t->in != NULL ? t->in : X8, t->out != NULL ? t->out : Y8);
-    qdq_buf_puts(&b, "float s = {0.02}, float s1 = {0.02}, float s2 = {0.03}, float s6 = {0.0235}, float[1] "
-                     "s6r1 = {0.0235},"
-                     "float sw = {0.001}, float sb = {0.00002}, float sbad = {0.002},"
-                     "uint8 z = {128}, uint8 z0 = {0}, uint8[1] z0r1 = {0}, int8 zs = {0}, int32 zi = {0},"
-                     "float c0 = {0}, float c6 = {6}, float[8] ones = {1,1,1,1,1,1,1,1},"
-                     "float[8] zeros = {0,0,0,0,0,0,0,1}");
+    qdq_buf_puts(
+        &b, "float s = {0.02}, float s1 = {0.02}, float s2 = {0.03}, float s6 = {0.0235}, float[1] "
+            "s6r1 = {0.0235},"
+            "float sw = {0.001}, float sb = {0.00002}, float sbad = {0.002},"
+            "uint8 z = {128}, uint8 z0 = {0}, uint8[1] z0r1 = {0}, int8 zs = {0}, int32 zi = {0},"
+            "float c0 = {0}, float c6 = {6}, float[8] ones = {1,1,1,1,1,1,1,1},"
+            "float[8] zeros = {0,0,0,0,0,0,0,1}");
     if (opset >= 19)
         qdq_buf_puts(&b, ", float8e4m3fn z8 = {0}");
     add_numbers(&b, "int8[8,8,3,3] w", 576, -100, 1);
@@ -515,13 +525,16 @@ static void prove(void **state)
     qdq_model_free(m);
 }
 
-/* onnxruntime.md 0 (7): the kernel never looks at the scale of a bias, so a wrong one is no error but another result. */
+/* onnxruntime.md 0 (7): the kernel never looks at the scale of a bias, so a wrong one is no error
+ * but another result. */
 static void a_bias_of_the_wrong_scale_changes_the_result_silently(void **state)
 {
-    static const trap right = {
-        .in = MM_IN("4"), .out = MM_OUT("4"), .body = MM DZ("bd", "mb", "zi", "sb") "y = Add(t, bd)\n"};
-    static const trap wrong = {
-        .in = MM_IN("4"), .out = MM_OUT("4"), .body = MM DZ("bd", "mb", "zi", "sbad") "y = Add(t, bd)\n"};
+    static const trap right = {.in = MM_IN("4"),
+                               .out = MM_OUT("4"),
+                               .body = MM DZ("bd", "mb", "zi", "sb") "y = Add(t, bd)\n"};
+    static const trap wrong = {.in = MM_IN("4"),
+                               .out = MM_OUT("4"),
+                               .body = MM DZ("bd", "mb", "zi", "sbad") "y = Add(t, bd)\n"};
     qdq_session_opts as_written = QDQ_SESSION_OPTS_INIT;
     qdq_engine *e = need_ort();
     qdq_model *r = trap_model(&right), *w = trap_model(&wrong);

@@ -1,6 +1,6 @@
-/* peers_ort.c - quantized models of other tools (tests/data/peers/ORIGIN.md) go through check, compare, import and strip
- * without loss: the float model comes back within half a step of every weight, and its quantization, as a plan, gives
- * the same numbers again. */
+/* peers_ort.c - quantized models of other tools (tests/data/peers/ORIGIN.md) go through check,
+ * compare, import and strip without loss: the float model comes back within half a step of every
+ * weight, and its quantization, as a plan, gives the same numbers again. */
 #include <math.h>
 
 #include "ir/graph_check.h"
@@ -11,15 +11,16 @@ typedef struct peer {
     double quantized_db; /* against the float model, at least */
     double stripped_db;
     double applied_db; /* plan and stripped model against the file; 0: the plan cannot say all */
-    float
-        levels; /* of weights on each side of 0, of which half a step is lost; 0: they are stored as floats */
+    /* of weights on each side of 0, of which half a step is lost; 0: they are stored as floats */
+    float levels;
 } peer;
 
 static const peer peers[] = {
     {"ort_qdq", 35, 40, INFINITY, 127},
     {"ort_qoperator", 35, 40, INFINITY, 127},
     {"ort_dynamic", 35, 35, 0, 127},
-    {"nncf", 28, 35, INFINITY, 63 /* the first layers have half the range, so that sums cannot overflow */},
+    {"nncf", 28, 35, INFINITY,
+     63 /* the first layers have half the range, so that sums cannot overflow */},
     {"modelopt", 35, INFINITY, INFINITY, 0},
     {"modelopt_fp16", 35, 60, 40, 0},
 };
@@ -86,13 +87,14 @@ static void assert_same_weights(const peer *p, const qdq_model *want, const qdq_
         for (int64_t i = 0; i < x->count; i++)
             most = fmaxf(most, fabsf(from[i]));
         float room = p->levels > 0 ? most / p->levels * 0.51f : most / 1000;
-        int64_t columns = b->op == QDQ_OP_MATMUL ? y->dim[1] : 1; /* of a Gemm that came back as MatMul */
+        /* of a Gemm that came back as MatMul */
+        int64_t columns = b->op == QDQ_OP_MATMUL ? y->dim[1] : 1;
         for (int64_t i = 0; i < x->count; i++) {
             float back = to[i % (x->count / columns) * columns + i / (x->count / columns)];
 
             if (!(fabsf(from[i] - back) <= room))
-                fail_msg("%s: weight %lld of %s: %g, want %g", p->file, (long long)i, a->name, (double)back,
-                         (double)from[i]);
+                fail_msg("%s: weight %lld of %s: %g, want %g", p->file, (long long)i, a->name,
+                         (double)back, (double)from[i]);
         }
         n++;
     }
@@ -240,7 +242,8 @@ static void our_own_files_come_back_as_the_cleaned_model(void **state)
 {
     static const char *const models[] = {"digits/digits_cnn.onnx", "digits/digits_convnext.onnx",
                                          "digits/digits_vit.onnx"};
-    static const char *const targets[] = {"ort-cpu", "tensorrt", "tensorrt-fp8", "int4", "ort-cpu-int4"};
+    static const char *const targets[] = {"ort-cpu", "tensorrt", "tensorrt-fp8", "int4",
+                                          "ort-cpu-int4"};
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
 
@@ -261,8 +264,10 @@ static void our_own_files_come_back_as_the_cleaned_model(void **state)
             assert_ok(qdq_model_set_opset(m, qdq_model_opset(q), &err));
             assert_same_graph(m, stripped);
             assert_ok(qdq_plan_apply(imported, stripped, false, &again, &err));
-            assert_int_equal(qdq_plan_get_summary(imported)->n_weights, qdq_plan_get_summary(p)->n_weights);
-            assert_int_equal(qdq_plan_get_summary(imported)->n_tensors, qdq_plan_get_summary(p)->n_tensors);
+            assert_int_equal(qdq_plan_get_summary(imported)->n_weights,
+                             qdq_plan_get_summary(p)->n_weights);
+            assert_int_equal(qdq_plan_get_summary(imported)->n_tensors,
+                             qdq_plan_get_summary(p)->n_tensors);
             qdq_free(clean);
             qdq_plan_free(p);
             qdq_plan_free(imported);
@@ -274,7 +279,8 @@ static void our_own_files_come_back_as_the_cleaned_model(void **state)
         }
 }
 
-/* ONNX Runtime's own MatMulNBits and GatherBlockQuantized, with scales below 0 and with zero points. */
+/* ONNX Runtime's own MatMulNBits and GatherBlockQuantized, with scales below 0 and with zero
+ * points. */
 static void weights_inside_of_onnx_runtimes_operators_come_out(void **state)
 {
     static const char *const files[] = {"ort_nbits_symmetric", "ort_nbits"};
@@ -283,7 +289,8 @@ static void weights_inside_of_onnx_runtimes_operators_come_out(void **state)
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(files); i++) {
-        qdq_model *original = load("products"), *m = load(files[i]), *stripped = NULL, *again = NULL;
+        qdq_model *original = load("products"), *m = load(files[i]), *stripped = NULL,
+                  *again = NULL;
         qdq_plan *plan = NULL;
         size_t n_left = 9;
 

@@ -1,6 +1,6 @@
-/* qat_ort.c - trained quantization on ONNX Runtime: after `optimize` for ort-cpu no BatchNormalization is left and
- * integer kernels run; the accuracy is that of the training; folding into quantized weights changes nothing but the
- * rounding of biases. */
+/* qat_ort.c - trained quantization on ONNX Runtime: after `optimize` for ort-cpu no
+ * BatchNormalization is left and integer kernels run; the accuracy is that of the training; folding
+ * into quantized weights changes nothing but the rounding of biases. */
 #include <math.h>
 
 #include "numeric/ort_help.h"
@@ -61,7 +61,8 @@ static double accuracy(const qdq_model *m, const qdq_model *changed)
     return result;
 }
 
-/* Both forms in which exporters leave it: with BatchNormalization, and with integers and float biases. */
+/* Both forms in which exporters leave it: with BatchNormalization, and with integers and float
+ * biases. */
 static qdq_model *trained(bool folded)
 {
     qdq_model *m = need_model("digits/digits_qat_bn.onnx");
@@ -105,9 +106,10 @@ static void for_tensorrt_biases_are_floats(void **state)
     qdq_model_free(m);
 }
 
-/* --- made for it -------------------------------------------------------------------------------------------------- */
+/* --- made for it ------------------------------------------------------------------------------ */
 
-/* name = DQ of random codes of this shape, scales of this axis in 0.01..0.02 (-1: one), weights of one sign or both */
+/* name = DQ of random codes of this shape, scales of this axis in 0.01..0.02 (-1: one), weights of
+ * one sign or both */
 static void add_weight(test_builder *b, const char *name, const int64_t *dim, int rank, int axis,
                        qdq_elem type)
 {
@@ -120,7 +122,8 @@ static void add_weight(test_builder *b, const char *name, const int64_t *dim, in
     snprintf(zero, sizeof zero, "%s.z", name);
     qdq_tensor *t = qdq_tensor_new(b->m, type, rank, dim, &data);
     for (size_t i = 0; i < t->bytes.size; i++)
-        ((unsigned char *)data)[i] = (unsigned char)(i * 37 + 11); /* all codes, the lowest included */
+        /* all codes, the lowest included */
+        ((unsigned char *)data)[i] = (unsigned char)(i * 37 + 11);
     qdq_graph_add_init(b->g, codes, t);
     t = qdq_tensor_new(b->m, QDQ_FLOAT, axis < 0 ? 0 : 1, &n, &data);
     for (int64_t i = 0; i < n; i++)
@@ -154,8 +157,8 @@ static void add_norm(test_builder *b, const char *name, const char *x, int64_t c
     TEST_NODE(b, "BatchNormalization", name, x, p[0], p[1], p[2], p[3]);
 }
 
-/* Conv (of one scale, per channel, per channel with zero point), depthwise, ConvTranspose: each fits behind the one
- * before. */
+/* Conv (of one scale, per channel, per channel with zero point), depthwise, ConvTranspose: each
+ * fits behind the one before. */
 static const struct {
     const char *op, *name, *w;
     int64_t dim[4], in;
@@ -224,7 +227,8 @@ static void folding_changes_no_more_than_rounding(void **state)
     assert_int_equal(count(o).dq, count(m).dq + 5);
     assert_ok(qdq_data_open("random:5", m, &how, &d, &err));
     assert_ok(qdq_compare(need_ort(), m, o, d, NULL, &r, &err));
-    for (size_t i = 0; i < r->n_outputs; i++) /* weights with -128 under a factor below 0 are rounded again */
+    /* weights with -128 under a factor below 0 are rounded again */
+    for (size_t i = 0; i < r->n_outputs; i++)
         if (!(r->outputs[i].sqnr_db > 35))
             fail_msg("%s: %.1f dB", r->outputs[i].name, r->outputs[i].sqnr_db);
     qdq_free(r);
@@ -241,8 +245,9 @@ static void quiet_lowest(qdq_model *m)
             ((int8_t *)(uintptr_t)v->init->bytes.data)[i] = 127;
 }
 
-/* convbn 2.7: against the graph before, codes are a step off at most, and hardly ever: a bias is rounded by at most half
- * of s_x * s_w, here 3 to 6 in 10,000 of an output step, which is how often a code can go the other way. */
+/* convbn 2.7: against the graph before, codes are a step off at most, and hardly ever: a bias is
+ * rounded by at most half of s_x * s_w, here 3 to 6 in 10,000 of an output step, which is how often
+ * a code can go the other way. */
 static void codes_of_a_folded_layer_hardly_ever_differ(void **state)
 {
     static kept before, after;
@@ -283,10 +288,13 @@ static void codes_of_a_folded_layer_hardly_ever_differ(void **state)
 static void a_negative_factor_computes_what_it_did(void **state)
 {
     static const char text[] = HEAD
-        "g () => (float[1,2,1,1] y) <int8[1,2,1,1] xq = {12, -7}, float xs = {0.05}, int8 xz = {3}, "
-        "int8[2,2,1,1] wq = {10, -20, 30, 40}, float[2] ws = {0.01, 0.02}, float[2] gamma = {2, -1}, "
+        "g () => (float[1,2,1,1] y) <int8[1,2,1,1] xq = {12, -7}, float xs = {0.05}, int8 xz = "
+        "{3}, "
+        "int8[2,2,1,1] wq = {10, -20, 30, 40}, float[2] ws = {0.01, 0.02}, float[2] gamma = {2, "
+        "-1}, "
         "float[2] beta = {0.5, 0.25}, float[2] mu = {0.1, -0.2}, float[2] var = {0.25, 0.25}> {\n"
-        "  x = DequantizeLinear(xq, xs, xz)\n  w = DequantizeLinear <axis = 0> (wq, ws)\n  c = Conv(x, w)\n"
+        "  x = DequantizeLinear(xq, xs, xz)\n  w = DequantizeLinear <axis = 0> (wq, ws)\n  c = "
+        "Conv(x, w)\n"
         "  y = BatchNormalization <epsilon = 0.0> (c, gamma, beta, mu, var)\n}\n";
     static kept k;
     qdq_model *m = test_model(text);
@@ -294,7 +302,8 @@ static void a_negative_factor_computes_what_it_did(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         run_model(need_ort(), m, NULL, &k);
-        assert_true(fabsf(kept_float(&k, 0) - 0.68F) < 1e-6F && fabsf(kept_float(&k, 1) - 0.11F) < 1e-6F);
+        assert_true(fabsf(kept_float(&k, 0) - 0.68F) < 1e-6F &&
+                    fabsf(kept_float(&k, 1) - 0.11F) < 1e-6F);
         assert_ok(qdq_model_run_passes(m, "fold-batchnorm,quantize-bias", &err));
     }
     qdq_model_free(m);

@@ -1,5 +1,6 @@
-/* qoperator_vs_ort.c - what qoperator-to-qdq makes of an operator on codes computes what ONNX Runtime's kernel of that
- * operator does: the same codes, or the next ones (fused multiply, and tables, round otherwise). */
+/* qoperator_vs_ort.c - what qoperator-to-qdq makes of an operator on codes computes what ONNX
+ * Runtime's kernel of that operator does: the same codes, or the next ones (fused multiply, and
+ * tables, round otherwise). */
 #include "numeric/ort_help.h"
 
 #define S "float s = {0.02}, uint8 z = {128}, float t = {0.03}, uint8 u = {120}"
@@ -10,54 +11,66 @@ static const struct {
     {"QLinearAdd", "y = com.microsoft.QLinearAdd(q0, s, z, q1, s, z, t, u)"},
     {"QLinearMul", "y = com.microsoft.QLinearMul(q0, s, z, q1, s, z, t, u)"},
     {"QLinearConcat", "y = com.microsoft.QLinearConcat <axis = 1> (t, u, q0, s, z, q1, s, z)"},
-    {"QLinearAveragePool", "y = com.microsoft.QLinearAveragePool <kernel_shape = [2, 2], pads = [1, 1, 0, "
-                           "0], count_include_pad = 1> (q0, "
-                           "s, z, t, u)"},
-    {"QLinearAveragePool", "y = com.microsoft.QLinearAveragePool <kernel_shape = [3, 3], strides = [2, 2], "
-                           "ceil_mode = 1> (q0, s, z, t, u)"},
+    {"QLinearAveragePool",
+     "y = com.microsoft.QLinearAveragePool <kernel_shape = [2, 2], pads = [1, 1, 0, "
+     "0], count_include_pad = 1> (q0, "
+     "s, z, t, u)"},
+    {"QLinearAveragePool",
+     "y = com.microsoft.QLinearAveragePool <kernel_shape = [3, 3], strides = [2, 2], "
+     "ceil_mode = 1> (q0, s, z, t, u)"},
     {"QLinearGlobalAveragePool",
      "y = com.microsoft.QLinearGlobalAveragePool <channels_last = 0> (q0, s, z, t, u)"},
     {"QLinearSigmoid", "y = com.microsoft.QLinearSigmoid(q0, s, z, h, u)"},
     {"QLinearLeakyRelu", "y = com.microsoft.QLinearLeakyRelu <alpha = 0.3> (q0, s, z, t, u)"},
     {"QLinearSoftmax", "y = com.microsoft.QLinearSoftmax <axis = 1, opset = 13> (q0, s, z, h, z0)"},
-    {"QLinearSoftmax", "y = com.microsoft.QLinearSoftmax <axis = -1, opset = 11> (q0, s, z, h, z0)"},
-    {"QLinearWhere", "c = Less(x0, x1)\n  y = com.microsoft.QLinearWhere(c, q0, s, z, q1, s, z, t, u)"},
+    {"QLinearSoftmax",
+     "y = com.microsoft.QLinearSoftmax <axis = -1, opset = 11> (q0, s, z, h, z0)"},
+    {"QLinearWhere",
+     "c = Less(x0, x1)\n  y = com.microsoft.QLinearWhere(c, q0, s, z, q1, s, z, t, u)"},
     {"QLinearConv", "y = QLinearConv <pads = [1, 1, 1, 1]> (q0, s, z, k, ks, kz, t, u, kb)"},
     {"QLinearConv", "y = QLinearConv(q0, s, z, k, ks, kz, t, u)"},
     {"QLinearMatMul", "y = QLinearMatMul(q0, s, z, m, ms, mz, t, u)"},
     {"QLinearMatMul", "y = QLinearMatMul(q0, s, z, q1, s, z, t, u)"},
-    {"QGemm",
-     "f = Flatten(q0)\n  y = com.microsoft.QGemm <alpha = 0.5, transB = 1> (f, s, z, n, ns, nz, nb, t, u)"},
+    {"QGemm", "f = Flatten(q0)\n  y = com.microsoft.QGemm <alpha = 0.5, transB = 1> (f, s, z, n, "
+              "ns, nz, nb, t, u)"},
     {"MaxPool", "p = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (q0)\n"
                 "  y = com.microsoft.QLinearLeakyRelu <alpha = 0.1> (p, s, z, t, u)"},
-    {"Pad", "p = Pad(q0, pads, z)\n  y = com.microsoft.QLinearLeakyRelu <alpha = 0.1> (p, s, z, t, u)"},
+    {"Pad",
+     "p = Pad(q0, pads, z)\n  y = com.microsoft.QLinearLeakyRelu <alpha = 0.1> (p, s, z, t, u)"},
 };
 
 static qdq_model *model_of(const char *body)
 {
     char text[4000];
 
-    snprintf(
-        text, sizeof text,
-        "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\n"
-        "g (float[1,2,4,4] x0, float[1,2,4,4] x1) => (uint8 y) <" S ", float h = {0.004}, uint8 z0 = {0}, "
-        "int8[3,2,3,3] k = {1, -2, 3, -4, 5, -6, 7, -8, 9, 10, 20, 30, -40, 50, -60, 70, -80, 90, 11, -12, "
-        "13, "
-        "-14, 15, -16, 17, -18, 19, 1, -2, 3, -4, 5, -6, 7, -8, 9, 10, 20, 30, -40, 50, -60, 70, -80, 90, "
-        "11, "
-        "-12, 13, -14, 15, -16, 17, -18, 19}, float[3] ks = {0.02, 0.01, 0.03}, int8[3] kz = {0, 0, 0}, "
-        "int32[3] kb = {1000, -2000, 300}, int8[4,3] m = {1, -2, 3, -4, 50, -60, 70, -8, 9, 10, 11, -127}, "
-        "float[3] ms = {0.02, 0.01, 0.03}, int8[3] mz = {0, 0, 0}, int8[1,32] n = {1, -2, 3, -4, 50, -60, "
-        "70, "
-        "-8, 9, 10, 11, -127, 1, -2, 3, -4, 50, -60, 70, -8, 9, 10, 11, -127, 1, -2, 3, -4, 50, -60, 70, "
-        "-8}, "
-        "float[1] ns = {0.01}, int8[1] nz = {0}, int32[1] nb = {5000}, int64[8] pads = {0, 0, 1, 1, 0, 0, 0, "
-        "1}> {\n"
-        "  q0 = QuantizeLinear(x0, s, z)\n"
-        "  q1 = QuantizeLinear(x1, s, z)\n"
-        "  %s\n"
-        "}\n",
-        body);
+    snprintf(text, sizeof text,
+             "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\n"
+             "g (float[1,2,4,4] x0, float[1,2,4,4] x1) => (uint8 y) <" S
+             ", float h = {0.004}, uint8 z0 = {0}, "
+             "int8[3,2,3,3] k = {1, -2, 3, -4, 5, -6, 7, -8, 9, 10, 20, 30, -40, 50, -60, 70, -80, "
+             "90, 11, -12, "
+             "13, "
+             "-14, 15, -16, 17, -18, 19, 1, -2, 3, -4, 5, -6, 7, -8, 9, 10, 20, 30, -40, 50, -60, "
+             "70, -80, 90, "
+             "11, "
+             "-12, 13, -14, 15, -16, 17, -18, 19}, float[3] ks = {0.02, 0.01, 0.03}, int8[3] kz = "
+             "{0, 0, 0}, "
+             "int32[3] kb = {1000, -2000, 300}, int8[4,3] m = {1, -2, 3, -4, 50, -60, 70, -8, 9, "
+             "10, 11, -127}, "
+             "float[3] ms = {0.02, 0.01, 0.03}, int8[3] mz = {0, 0, 0}, int8[1,32] n = {1, -2, 3, "
+             "-4, 50, -60, "
+             "70, "
+             "-8, 9, 10, 11, -127, 1, -2, 3, -4, 50, -60, 70, -8, 9, 10, 11, -127, 1, -2, 3, -4, "
+             "50, -60, 70, "
+             "-8}, "
+             "float[1] ns = {0.01}, int8[1] nz = {0}, int32[1] nb = {5000}, int64[8] pads = {0, 0, "
+             "1, 1, 0, 0, 0, "
+             "1}> {\n"
+             "  q0 = QuantizeLinear(x0, s, z)\n"
+             "  q1 = QuantizeLinear(x1, s, z)\n"
+             "  %s\n"
+             "}\n",
+             body);
     return test_model(text);
 }
 
@@ -95,16 +108,16 @@ static void every_operator_gives_the_codes_of_its_kernel(void **state)
 
 static void dynamic_products_are_the_same_numbers(void **state)
 {
-    static const char text[] =
-        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "g (float[2,4] x) => (float y) <int8[4,3] m = {1, -2, 3, -4, 50, -60, 70, -8, 9, 10, 11, -127}, "
-        "float[3] ms = {0.02, 0.01, 0.03}, int8[3] mz = {0, 0, 0}> {\n"
-        "  q, qs, qz = DynamicQuantizeLinear(x)\n"
-        "  s = Mul(ms, qs)\n"
-        "  i = MatMulInteger(q, m, qz, mz)\n"
-        "  f = Cast <to = 1> (i)\n"
-        "  y = Mul(s, f)\n"
-        "}\n";
+    static const char text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                               "g (float[2,4] x) => (float y) <int8[4,3] m = {1, -2, 3, -4, 50, "
+                               "-60, 70, -8, 9, 10, 11, -127}, "
+                               "float[3] ms = {0.02, 0.01, 0.03}, int8[3] mz = {0, 0, 0}> {\n"
+                               "  q, qs, qz = DynamicQuantizeLinear(x)\n"
+                               "  s = Mul(ms, qs)\n"
+                               "  i = MatMulInteger(q, m, qz, mz)\n"
+                               "  f = Cast <to = 1> (i)\n"
+                               "  y = Mul(s, f)\n"
+                               "}\n";
     qdq_error err = QDQ_ERROR_INIT;
     qdq_engine *e = need_ort();
     qdq_model *m = test_model(text);

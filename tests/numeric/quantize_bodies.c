@@ -1,5 +1,5 @@
-/* quantize_bodies.c - the bodies of If, Loop and Scan on ONNX Runtime: samples reach them, what comes out is close, plans
- * name what is inside, and importing gives the plan back. */
+/* quantize_bodies.c - the bodies of If, Loop and Scan on ONNX Runtime: samples reach them, what
+ * comes out is close, plans name what is inside, and importing gives the plan back. */
 #include <math.h>
 
 #include "ir/ir.h"
@@ -7,11 +7,13 @@
 #include "quant/plan/plan.h"
 #include "support/placed.h"
 
-#define W                                                                                                    \
-    "float[4,4] w = {0.5, -0.25, 0.125, 0.3, -0.4, 0.35, 0.2, -0.15, 0.45, 0.1, -0.3, 0.25, 0.05, -0.5, "    \
+#define W                                                                                          \
+    "float[4,4] w = {0.5, -0.25, 0.125, 0.3, -0.4, 0.35, 0.2, -0.15, 0.45, 0.1, -0.3, 0.25, "      \
+    "0.05, -0.5, "                                                                                 \
     "0.4, 0.15}"
-#define V                                                                                                    \
-    "float[4,4] v = {-0.2, 0.5, 0.3, -0.1, 0.25, -0.45, 0.15, 0.4, 0.35, 0.2, -0.5, 0.1, -0.3, 0.05, 0.45, " \
+#define V                                                                                          \
+    "float[4,4] v = {-0.2, 0.5, 0.3, -0.1, 0.25, -0.45, 0.15, 0.4, 0.35, 0.2, -0.5, 0.1, -0.3, "   \
+    "0.05, 0.45, "                                                                                 \
     "0.25}"
 
 typedef struct done {
@@ -65,11 +67,13 @@ static void assert_close(qdq_engine *e, const done *d, double least)
     assert_ok(qdq_compare(e, d->m, d->q, d->data, &opts, &r, &err));
     for (size_t i = 0; i < r->n_outputs; i++)
         if (!(r->outputs[i].sqnr_db >= least))
-            fail_msg("output '%s': %g dB, want %g", r->outputs[i].name, r->outputs[i].sqnr_db, least);
+            fail_msg("output '%s': %g dB, want %g", r->outputs[i].name, r->outputs[i].sqnr_db,
+                     least);
     qdq_free(r);
 }
 
-/* apply(p) as text gives the same model; import(apply(p)) = p; and stripped, the model is float again. */
+/* apply(p) as text gives the same model; import(apply(p)) = p; and stripped, the model is float
+ * again. */
 static void assert_plan_says_it_all(qdq_engine *e, done *d, double least)
 {
     qdq_plan *parsed = NULL, *imported = NULL;
@@ -117,30 +121,34 @@ static const char *reason_of(const qdq_plan *p, const char *node)
 static void both_branches_of_an_if_are_quantized(void **state)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", float zero = {0}> {\n"
-                               "[\"m0\"] h = MatMul(x, w)\n"
-                               "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
-                               "z = If <then_branch = t () => (float[2,4] p) {\n"
-                               "  [\"m1\"] a = MatMul(h, v)\n b = Relu(a)\n [\"m2\"] p = MatMul(b, v) },\n"
-                               "else_branch = e () => (float[2,4] q) { [\"m3\"] q = MatMul(h, v) }> (c)\n"
-                               "[\"m4\"] k = MatMul(h, w)\n y = Add(z, k)\n}");
+    done d = quantized(e, HEAD
+                       "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", float zero = {0}> {\n"
+                       "[\"m0\"] h = MatMul(x, w)\n"
+                       "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
+                       "z = If <then_branch = t () => (float[2,4] p) {\n"
+                       "  [\"m1\"] a = MatMul(h, v)\n b = Relu(a)\n [\"m2\"] p = MatMul(b, v) },\n"
+                       "else_branch = e () => (float[2,4] q) { [\"m3\"] q = MatMul(h, v) }> (c)\n"
+                       "[\"m4\"] k = MatMul(h, w)\n y = Add(z, k)\n}");
 
     (void)state;
-    assert_true(is_quantized(d.plan, "m0") && is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2") &&
-                is_quantized(d.plan, "m3") && is_quantized(d.plan, "m4"));
+    assert_true(is_quantized(d.plan, "m0") && is_quantized(d.plan, "m1") &&
+                is_quantized(d.plan, "m2") && is_quantized(d.plan, "m3") &&
+                is_quantized(d.plan, "m4"));
     assert_close(e, &d, 30);
     assert_plan_says_it_all(e, &d, 30);
     free_done(d);
 }
 
-/* The smaller branch comes last, and had the scale of the first; where it is the larger one, it was clipped. */
+/* The smaller branch comes last, and had the scale of the first; where it is the larger one, it was
+ * clipped. */
 static void what_two_branches_capture_has_the_range_that_each_of_them_sees(void **state)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", float big = {1.5}> {\n"
-                               "a = Abs(x)\n s = ReduceMax <keepdims = 0> (a)\n c = Greater(s, big)\n"
-                               "y = If <then_branch = t () => (float[2,4] p) { [\"m1\"] p = MatMul(x, v) },\n"
-                               "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
+    done d = quantized(
+        e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", float big = {1.5}> {\n"
+                "a = Abs(x)\n s = ReduceMax <keepdims = 0> (a)\n c = Greater(s, big)\n"
+                "y = If <then_branch = t () => (float[2,4] p) { [\"m1\"] p = MatMul(x, v) },\n"
+                "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
     float then_scale = 0, else_scale = 0;
 
     (void)state;
@@ -162,10 +170,11 @@ static void what_two_branches_capture_has_the_range_that_each_of_them_sees(void 
 static void a_branch_that_no_sample_takes_stays_float(void **state)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", float zero = {-1}> {\n"
-                               "a = Abs(x)\n s = ReduceSum <keepdims = 0> (a)\n c = Greater(s, zero)\n"
-                               "y = If <then_branch = t () => (float[2,4] p) { [\"m1\"] p = MatMul(x, w) },\n"
-                               "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
+    done d = quantized(
+        e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", float zero = {-1}> {\n"
+                "a = Abs(x)\n s = ReduceSum <keepdims = 0> (a)\n c = Greater(s, zero)\n"
+                "y = If <then_branch = t () => (float[2,4] p) { [\"m1\"] p = MatMul(x, w) },\n"
+                "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
 
     (void)state;
     assert_true(is_quantized(d.plan, "m1") && !is_quantized(d.plan, "m2"));
@@ -178,14 +187,14 @@ static void a_branch_that_no_sample_takes_stays_float(void **state)
 static void a_loop_is_quantized_over_all_its_iterations(void **state)
 {
     qdq_engine *e = need_ort();
-    done d =
-        quantized(e, HEAD "graph (float[2,4] x) => (float[2,4] y, float[K,2,4] all) <" W ", " V
-                          ", int64 trips = {5}, float grow = {2}> {\n"
-                          "y, all = Loop <body = b (int64 i, bool c, float[2,4] s) => (bool d, float[2,4] t, "
-                          "float[2,4] o) {\n"
-                          "  d = Identity(c)\n [\"m1\"] a = MatMul(s, w)\n r = Relu(a)\n [\"m2\"] g = "
-                          "MatMul(r, v)\n"
-                          "  t = Mul(g, grow)\n o = Identity(t) }> (trips, \"\", x)\n}");
+    done d = quantized(
+        e, HEAD "graph (float[2,4] x) => (float[2,4] y, float[K,2,4] all) <" W ", " V
+                ", int64 trips = {5}, float grow = {2}> {\n"
+                "y, all = Loop <body = b (int64 i, bool c, float[2,4] s) => (bool d, float[2,4] t, "
+                "float[2,4] o) {\n"
+                "  d = Identity(c)\n [\"m1\"] a = MatMul(s, w)\n r = Relu(a)\n [\"m2\"] g = "
+                "MatMul(r, v)\n"
+                "  t = Mul(g, grow)\n o = Identity(t) }> (trips, \"\", x)\n}");
 
     (void)state;
     assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
@@ -198,7 +207,8 @@ static void a_loop_that_ends_by_its_condition_is_followed(void **state)
 {
     qdq_engine *e = need_ort();
     done d = quantized(
-        e, HEAD "graph (float[1,4] x) => (float[1,4] y) <" W ", float limit = {0.2}, bool yes = {1}> {\n"
+        e, HEAD "graph (float[1,4] x) => (float[1,4] y) <" W
+                ", float limit = {0.2}, bool yes = {1}> {\n"
                 "y = Loop <body = b (int64 i, bool c, float[1,4] s) => (bool d, float[1,4] t) {\n"
                 "  [\"m1\"] t = MatMul(s, w)\n n = Abs(t)\n l = ReduceMax <keepdims = 0> (n)\n"
                 "  d = Greater(l, limit) }> (\"\", yes, x)\n}");
@@ -213,7 +223,8 @@ static void a_scan_is_quantized_slice_by_slice(void **state)
 {
     qdq_engine *e = need_ort();
     done d = quantized(
-        e, HEAD "graph (float[2,6,4] x, float[2,4] s0) => (float[2,4] f, float[6,2,4] y) <" W ", " V "> {\n"
+        e, HEAD "graph (float[2,6,4] x, float[2,4] s0) => (float[2,4] f, float[6,2,4] y) <" W ", " V
+                "> {\n"
                 "f, y = Scan <num_scan_inputs = 1, scan_input_axes = [-2], scan_input_directions = "
                 "[1], body = b (float[2,4] s, float[2,4] xt) => (float[2,4] t, float[2,4] o) {\n"
                 "  [\"m1\"] a = MatMul(s, w)\n [\"m2\"] b = MatMul(xt, v)\n c = Add(a, b)\n"
@@ -230,14 +241,15 @@ static void a_body_inside_a_body_is_quantized(void **state)
 {
     qdq_engine *e = need_ort();
     done d = quantized(
-        e,
-        HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", int64 trips = {3}, float zero = {0}> {\n"
-             "[\"m0\"] h = MatMul(x, v)\n"
-             "y = Loop <body = b (int64 i, bool c, float[2,4] s) => (bool d, float[2,4] t) {\n"
-             "  d = Identity(c)\n k = ReduceSum <keepdims = 0> (s)\n g = Greater(k, zero)\n"
-             "  t = If <then_branch = tb () => (float[2,4] p) { [\"m1\"] p = MatMul(s, w) },\n"
-             "  else_branch = eb () => (float[2,4] q) { [\"m2\"] r = MatMul(h, w)\n q = Add(r, s) }> "
-             "(g) }> (trips, \"\", x)\n}");
+        e, HEAD
+        "graph (float[2,4] x) => (float[2,4] y) <" W ", " V
+        ", int64 trips = {3}, float zero = {0}> {\n"
+        "[\"m0\"] h = MatMul(x, v)\n"
+        "y = Loop <body = b (int64 i, bool c, float[2,4] s) => (bool d, float[2,4] t) {\n"
+        "  d = Identity(c)\n k = ReduceSum <keepdims = 0> (s)\n g = Greater(k, zero)\n"
+        "  t = If <then_branch = tb () => (float[2,4] p) { [\"m1\"] p = MatMul(s, w) },\n"
+        "  else_branch = eb () => (float[2,4] q) { [\"m2\"] r = MatMul(h, w)\n q = Add(r, s) }> "
+        "(g) }> (trips, \"\", x)\n}");
 
     (void)state;
     assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
@@ -265,12 +277,13 @@ static void a_function_is_inlined_first(void **state)
 static void names_that_branches_share_are_told_apart(void **state)
 {
     qdq_engine *e = need_ort();
-    done d = quantized(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", float zero = {0}> {\n"
-                               "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
-                               "y = If <then_branch = t () => (float[2,4] p) {\n"
-                               "  [\"n\"] a = MatMul(x, w)\n b = Relu(a)\n p = MatMul(b, v) },\n"
-                               "else_branch = e () => (float[2,4] p) {\n"
-                               "  [\"n\"] a = MatMul(x, v)\n b = Relu(a)\n p = MatMul(b, w) }> (c)\n}");
+    done d = quantized(e, HEAD
+                       "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", float zero = {0}> {\n"
+                       "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
+                       "y = If <then_branch = t () => (float[2,4] p) {\n"
+                       "  [\"n\"] a = MatMul(x, w)\n b = Relu(a)\n p = MatMul(b, v) },\n"
+                       "else_branch = e () => (float[2,4] p) {\n"
+                       "  [\"n\"] a = MatMul(x, v)\n b = Relu(a)\n p = MatMul(b, w) }> (c)\n}");
 
     (void)state;
     assert_int_equal(d.plan->quantized.n, 4);
@@ -283,15 +296,17 @@ static void a_body_that_cannot_be_run_stays_float_with_the_reason(void **state)
 {
     qdq_engine *e = need_ort();
     done d = quantized(
-        e, HEAD "graph (float[2,4] x, bool c) => (float[2,4] y) <" W "> {\n"
-                "l = SequenceConstruct(x, x)\n"
-                "y = If <then_branch = t () => (float[2,4] p) {\n"
-                "  i = Constant <value_int = 0> ()\n f = SequenceAt(l, i)\n [\"m1\"] p = MatMul(f, w) },\n"
-                "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
+        e, HEAD
+        "graph (float[2,4] x, bool c) => (float[2,4] y) <" W "> {\n"
+        "l = SequenceConstruct(x, x)\n"
+        "y = If <then_branch = t () => (float[2,4] p) {\n"
+        "  i = Constant <value_int = 0> ()\n f = SequenceAt(l, i)\n [\"m1\"] p = MatMul(f, w) },\n"
+        "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
 
     (void)state;
     assert_true(is_quantized(d.plan, "m2"));
-    assert_non_null(strstr(reason_of(d.plan, "m1"), "inside If: not known, or no tensor, is the type of l"));
+    assert_non_null(
+        strstr(reason_of(d.plan, "m1"), "inside If: not known, or no tensor, is the type of l"));
     free_done(d);
 }
 

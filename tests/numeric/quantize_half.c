@@ -1,5 +1,6 @@
-/* quantize_half.c - models in 16 bits as they come: targets whose rest follows the model quantize them in their own
- * type, on ort-cpu they stay float and the reason says the way out. Run on ONNX Runtime. */
+/* quantize_half.c - models in 16 bits as they come: targets whose rest follows the model quantize
+ * them in their own type, on ort-cpu they stay float and the reason says the way out. Run on ONNX
+ * Runtime. */
 #include "numeric/ort_help.h"
 #include "qdq/compare.h"
 #include "qdq/goal.h"
@@ -8,12 +9,13 @@
 /* Two layers of 32 channels in `type`, one of them behind a Relu. */
 static qdq_model *layers(const char *type)
 {
-    static const char form[] =
-        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-        "graph (%s[1,32,8,8] x) => (%s[1,32,8,8] y) <%s[1,1,1,1] k = {0.125}, int64[4] s = {32, 32, 3, 3}> "
-        "{\n"
-        "[\"e\"] e = Expand(k, s)\n [\"a\"] a = Conv<pads = [1, 1, 1, 1]>(x, e)\n [\"r\"] r = Relu(a)\n"
-        "[\"y\"] y = Conv<pads = [1, 1, 1, 1]>(r, e)\n}";
+    static const char form[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                               "graph (%s[1,32,8,8] x) => (%s[1,32,8,8] y) <%s[1,1,1,1] k = "
+                               "{0.125}, int64[4] s = {32, 32, 3, 3}> "
+                               "{\n"
+                               "[\"e\"] e = Expand(k, s)\n [\"a\"] a = Conv<pads = [1, 1, 1, "
+                               "1]>(x, e)\n [\"r\"] r = Relu(a)\n"
+                               "[\"y\"] y = Conv<pads = [1, 1, 1, 1]>(r, e)\n}";
     char text[sizeof form + 40];
 
     snprintf(text, sizeof text, form, type, type, type);
@@ -114,7 +116,8 @@ static void a_target_that_follows_takes_the_type_of_the_model(void **state)
         assert_int_equal(r.plan->rest.type, cases[i].elem);
         assert_true(r.plan->rest.widened);
         for (size_t k = 0; k < r.plan->left_float.n; k++)
-            assert_string_not_equal(r.plan->left_float.at[k].op, "Cast"); /* the copy's borders are no loss */
+            /* the copy's borders are no loss */
+            assert_string_not_equal(r.plan->left_float.at[k].op, "Cast");
         assert_true(qdq_model_input(r.model, 0, &io) && io.elem == cases[i].elem);
         assert_true(qdq_model_output(r.model, 0, &io) && io.elem == cases[i].elem);
         double db = sqnr_of(e, m, r.model);
@@ -135,12 +138,15 @@ static void weights_alone_follow_too(void **state)
         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
         "graph (float16[2,32] x) => (float16[2,64] y) <float16[1,64] k = {0.5, 0.25, -0.125, "
         "0.375, 0.5, 1.0, 2.0, "
-        "-1.5, 0.5, 0.25, -0.125, 0.375, 0.5, 1.0, 2.0, -1.5, 0.5, 0.25, -0.125, 0.375, 0.5, 1.0, 2.0, -1.5, "
+        "-1.5, 0.5, 0.25, -0.125, 0.375, 0.5, 1.0, 2.0, -1.5, 0.5, 0.25, -0.125, 0.375, 0.5, 1.0, "
+        "2.0, -1.5, "
         "0.5, 0.25, -0.125, "
-        "0.375, 0.5, 1.0, 2.0, -1.5, 0.5, 0.25, -0.125, 0.375, 0.5, 1.0, 2.0, -1.5, 0.5, 0.25, -0.125, "
+        "0.375, 0.5, 1.0, 2.0, -1.5, 0.5, 0.25, -0.125, 0.375, 0.5, 1.0, 2.0, -1.5, 0.5, 0.25, "
+        "-0.125, "
         "0.375, "
         "0.5, 1.0, 2.0, -1.5, "
-        "0.5, 0.25, -0.125, 0.375, 0.5, 1.0, 2.0, -1.5, 0.5, 0.25, -0.125, 0.375, 0.5, 1.0, 2.0, -1.5}, "
+        "0.5, 0.25, -0.125, 0.375, 0.5, 1.0, 2.0, -1.5, 0.5, 0.25, -0.125, 0.375, 0.5, 1.0, 2.0, "
+        "-1.5}, "
         "int64[2] s = {32, 64}> {\n w = Expand(k, s)\n [\"y\"] y = MatMul(x, w)\n}");
 
     (void)state;
@@ -182,10 +188,11 @@ static void expect_float(const char *nodes)
     qdq_engine *e = need_ort();
     char text[1000];
 
-    snprintf(text, sizeof text,
-             "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-             "graph (float[1,32] x) => (float[1,32] y) <float16 h = {2.0}, bfloat16 b = {2.0}> {\n%s}",
-             nodes);
+    snprintf(
+        text, sizeof text,
+        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+        "graph (float[1,32] x) => (float[1,32] y) <float16 h = {2.0}, bfloat16 b = {2.0}> {\n%s}",
+        nodes);
     qdq_model *m = test_model(text);
     qdq_target *t = target_of("tensorrt");
     qdq_error err = QDQ_ERROR_INIT;
@@ -207,8 +214,8 @@ static void most_floats_decide(void **state)
 static void two_types_of_16_bits_stay_apart(void **state)
 {
     (void)state;
-    expect_float(
-        "c = Cast<to = 10>(x) d = Mul(c, h) f = Cast<to = 16>(d) g = Mul(f, b) y = Cast<to = 1>(g)\n");
+    expect_float("c = Cast<to = 10>(x) d = Mul(c, h) f = Cast<to = 16>(d) g = Mul(f, b) y = "
+                 "Cast<to = 1>(g)\n");
 }
 
 /* Layers go back to float in the model's own type, and the last plan still applies. */

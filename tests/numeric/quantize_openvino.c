@@ -1,5 +1,6 @@
-/* quantize_openvino.c - the whole way for openvino, with OpenVINO itself as the engine of calibration: what the plan puts into
- * 8 bits runs in 8 bits there, and trained networks keep their accuracy, on ONNX Runtime, too. */
+/* quantize_openvino.c - the whole way for openvino, with OpenVINO itself as the engine of
+ * calibration: what the plan puts into 8 bits runs in 8 bits there, and trained networks keep their
+ * accuracy, on ONNX Runtime, too. */
 #include "numeric/ort_help.h"
 #include "support/placed.h"
 
@@ -85,7 +86,7 @@ static void convolutions_run_in_8_bits(void **state)
     expect_8_bits("digits_convnext", 4);
 }
 
-/* --- accuracy ---------------------------------------------------------------------------------------------- */
+/* --- accuracy --------------------------------------------------------------------------------- */
 
 static void expect_accuracy(qdq_engine *e, const quantized *q, const char *model, double lost,
                             double sqnr_least)
@@ -98,8 +99,8 @@ static void expect_accuracy(qdq_engine *e, const quantized *q, const char *model
     assert_ok(qdq_data_open(test_corpus("digits/digits_test.npz"), q->before, &opts, &d, &err));
     assert_ok(qdq_compare(e, q->before, q->after, d, NULL, &r, &err));
     if (r->outputs[0].sqnr_db < sqnr_least || r->accuracy_b < r->accuracy_a - lost)
-        fail_msg("%s: %.1f dB, accuracy %.4f, was %.4f", model, r->outputs[0].sqnr_db, r->accuracy_b,
-                 r->accuracy_a);
+        fail_msg("%s: %.1f dB, accuracy %.4f, was %.4f", model, r->outputs[0].sqnr_db,
+                 r->accuracy_b, r->accuracy_a);
     qdq_free(r);
     qdq_data_close(d);
 }

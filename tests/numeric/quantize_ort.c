@@ -1,5 +1,5 @@
-/* quantize_ort.c - the whole way on ONNX Runtime: what a plan says is what the engine runs, passes change no
- * number, and quantized networks keep their accuracy. */
+/* quantize_ort.c - the whole way on ONNX Runtime: what a plan says is what the engine runs, passes
+ * change no number, and quantized networks keep their accuracy. */
 #include <math.h>
 
 #include "numeric/ort_help.h"
@@ -85,7 +85,8 @@ static void digits_keep_their_accuracy_within_a_fifth_of_a_point(void **state)
 
         assert_ok(qdq_compare(e, m, q, test, NULL, &r, &err));
         if (!(r->accuracy_b >= r->accuracy_a - 0.002))
-            fail_msg("%s: accuracy %.4f in 8 bits, %.4f in float", digits[i], r->accuracy_b, r->accuracy_a);
+            fail_msg("%s: accuracy %.4f in 8 bits, %.4f in float", digits[i], r->accuracy_b,
+                     r->accuracy_a);
         assert_true(r->outputs[0].sqnr_db > 20);
         qdq_free(r);
         qdq_data_close(test);
@@ -95,7 +96,8 @@ static void digits_keep_their_accuracy_within_a_fifth_of_a_point(void **state)
     }
 }
 
-/* But for rounding: behind a folded BatchNormalization a Q may meet another float32, and round it the other way. */
+/* But for rounding: behind a folded BatchNormalization a Q may meet another float32, and round it
+ * the other way. */
 static void cleaning_changes_no_number(void **state)
 {
     static const struct {
@@ -134,7 +136,8 @@ static void a_residual_network_runs_in_8_bit_kernels_from_end_to_end(void **stat
     qdq_model *q = quantized(e, m, calib);
 
     (void)state;
-    /* all but the first Conv, whose codes the Add shares, and a Gemm of 640 weights: those are faster in float */
+    /* all but the first Conv, whose codes the Add shares, and a Gemm of 640 weights: those are
+     * faster in float */
     assert_int_equal(count_kernels(e, q, "QLinearConv"), 5);
     assert_int_equal(count_kernels(e, q, "QLinearAdd"), 2);
     assert_int_equal(count_kernels(e, q, "QGemm"), 0);
@@ -151,7 +154,8 @@ static void a_layer_that_the_user_excludes_runs_in_float(void **state)
     qdq_model *q = quantized_without(e, m, NULL, exclude);
 
     (void)state;
-    /* and so does the one behind it, or ORT would quantize the excluded one when it loads the file */
+    /* and so does the one behind it, or ORT would quantize the excluded one when it loads the
+     * file */
     assert_int_equal(count_kernels(e, q, "QLinearConv"), 4);
     assert_int_equal(count_kernels(e, q, "Conv") + count_kernels(e, q, "FusedConv"), 2);
     qdq_model_free(q);
@@ -254,7 +258,8 @@ static void a_plan_for_another_model_is_refused_unless_forced(void **state)
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_plan_make(m, t, e, NULL, NULL, &p, &err));
     assert_true(qdq_plan_get_summary(p)->placement_only);
-    assert_fails(QDQ_E_FORMAT, "the plan is for another model", qdq_plan_apply(p, other, false, &q, &err));
+    assert_fails(QDQ_E_FORMAT, "the plan is for another model",
+                 qdq_plan_apply(p, other, false, &q, &err));
     assert_fails(QDQ_E_FORMAT, "the plan names what the model does not have",
                  qdq_plan_apply(p, other, true, &q, &err));
     assert_null(q);

@@ -1,5 +1,5 @@
-/* quantize_qat.c - networks that were trained with quantization, completed and run: every layer in an 8-bit kernel,
- * trained scales as they were, accuracy kept, and twice is once. */
+/* quantize_qat.c - networks that were trained with quantization, completed and run: every layer in
+ * an 8-bit kernel, trained scales as they were, accuracy kept, and twice is once. */
 #include <math.h>
 
 #include "ir/ir.h"
@@ -87,7 +87,8 @@ static float scale_of(const qdq_node *n)
     return scale;
 }
 
-/* Every Q of an activation of `before` is in `after`, with its scale; those of weights may be computed. */
+/* Every Q of an activation of `before` is in `after`, with its scale; those of weights may be
+ * computed. */
 static void assert_trained_scales_are_there(const qdq_model *before, const qdq_model *after)
 {
     size_t n = 0;
@@ -114,7 +115,8 @@ static void assert_is_completed(qdq_model *m)
     assert_int_equal(qdq_plan_get_summary(p)->n_weights, 0);
     assert_runs_in_8_bits(e, q);
     assert_accurate(e, m, q);
-    assert_ok(qdq_model_run_passes(m, "lift-constants,fold-constants", &err)); /* scales as numbers */
+    /* scales as numbers */
+    assert_ok(qdq_model_run_passes(m, "lift-constants,fold-constants", &err));
     assert_trained_scales_are_there(m, q);
     qdq_plan_free(p);
     qdq_model_free(q);
@@ -176,8 +178,8 @@ static void quantizing_twice_is_quantizing_once(void **state)
         char *a = text_of(once), *b = text_of(twice);
 
         if (s->n_tensors + s->n_weights + s->n_biases > 0 || strcmp(a, b) != 0)
-            fail_msg("%s: a second time %zu tensors, %zu weights, %zu biases", names[i], s->n_tensors,
-                     s->n_weights, s->n_biases);
+            fail_msg("%s: a second time %zu tensors, %zu weights, %zu biases", names[i],
+                     s->n_tensors, s->n_weights, s->n_biases);
         assert_true(s->n_kept > 0);
         qdq_free(a);
         qdq_free(b);

@@ -1,5 +1,6 @@
-/* quantize_rest.c - what is not quantized in 16 bits, on ONNX Runtime: the digits networks keep their results, and what
- * float16 cannot hold stays float32. The engine has no bfloat16 kernels: such results come from a widened copy. */
+/* quantize_rest.c - what is not quantized in 16 bits, on ONNX Runtime: the digits networks keep
+ * their results, and what float16 cannot hold stays float32. The engine has no bfloat16 kernels:
+ * such results come from a widened copy. */
 #include <math.h>
 
 #include "numeric/ort_help.h"
@@ -11,8 +12,10 @@ typedef struct half {
     qdq_model *model;
 } half;
 
-/* Quantizes for ort-cpu with the rest in `type`; `exclude`: regular expression of nodes that stay float, or NULL. */
-static half halved(qdq_engine *e, const qdq_model *m, qdq_data *data, const char *type, const char *exclude)
+/* Quantizes for ort-cpu with the rest in `type`; `exclude`: regular expression of nodes that stay
+ * float, or NULL. */
+static half halved(qdq_engine *e, const qdq_model *m, qdq_data *data, const char *type,
+                   const char *exclude)
 {
     const char *const list[] = {exclude, NULL};
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
@@ -83,7 +86,8 @@ static void digits_keep_their_results(void **state)
     }
 }
 
-/* Applying the plan, as text, gives what was given with it; and what is quantized is found in the result. */
+/* Applying the plan, as text, gives what was given with it; and what is quantized is found in the
+ * result. */
 static void the_plan_says_it_all(void **state)
 {
     qdq_engine *e = need_ort();
@@ -127,7 +131,8 @@ static void the_plan_says_it_all(void **state)
     qdq_model_free(m);
 }
 
-/* What was not quantized was forgotten: applying the imported plan gave a model in float32, 36 to 49 dB away. */
+/* What was not quantized was forgotten: applying the imported plan gave a model in float32, 36 to
+ * 49 dB away. */
 static void an_imported_plan_gives_the_same_results_on_what_is_left_without_q_and_dq(void **state)
 {
     static const struct {
@@ -170,11 +175,11 @@ static void what_is_beyond_float16_stays_float(void **state)
 {
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m =
-        test_model("<ir_version: 9, opset_import: [\"\" : 19]>\n"
-                   "graph (float[8] x) => (float[8] y) <float k = {100000}, float l = {0.00001}> {\n"
-                   "[\"s\"] s = Sigmoid(x)\n [\"m\"] m = Mul(s, k)\n [\"t\"] t = Sqrt(m)\n"
-                   "[\"u\"] u = Mul(t, l)\n [\"y\"] y = Neg(u)\n}");
+    qdq_model *m = test_model(
+        "<ir_version: 9, opset_import: [\"\" : 19]>\n"
+        "graph (float[8] x) => (float[8] y) <float k = {100000}, float l = {0.00001}> {\n"
+        "[\"s\"] s = Sigmoid(x)\n [\"m\"] m = Mul(s, k)\n [\"t\"] t = Sqrt(m)\n"
+        "[\"u\"] u = Mul(t, l)\n [\"y\"] y = Neg(u)\n}");
     qdq_data *data = NULL;
 
     (void)state;
@@ -189,7 +194,8 @@ static void what_is_beyond_float16_stays_float(void **state)
     run_model(e, m, &so, &a);
     run_model(e, h.model, &so, &b);
     for (size_t i = 0; i < 8; i++)
-        assert_true(fabsf(kept_float(&a, i) - kept_float(&b, i)) <= 2e-3f * fabsf(kept_float(&a, i)));
+        assert_true(fabsf(kept_float(&a, i) - kept_float(&b, i)) <=
+                    2e-3f * fabsf(kept_float(&a, i)));
     free_half(h);
     qdq_data_close(data);
     qdq_model_free(m);
@@ -203,14 +209,14 @@ static void a_model_in_bfloat16_is_checked_as_a_copy_in_float32(void **state)
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_model *wide = NULL;
     qdq_session *s = NULL;
-    qdq_model *m =
-        test_model("<ir_version: 10, opset_import: [\"\" : 22]>\n"
-                   "graph (float[2,4] x, bool c) => (bfloat16[2,3] z) <bfloat16[4,3] w = {1.0, 2.0, 3.0, "
-                   "4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0}> {\n"
-                   "h = Cast <to = 16> (x)\n"
-                   "m = If <then_branch = t () => (bfloat16[2,3] p) { p = MatMul(h, w) },\n"
-                   "else_branch = e () => (bfloat16[2,3] q) { r = MatMul(h, w)\n q = Neg(r) }> (c)\n"
-                   "k = Constant <value = bfloat16 {0.5}> ()\n z = Mul(m, k)\n}");
+    qdq_model *m = test_model(
+        "<ir_version: 10, opset_import: [\"\" : 22]>\n"
+        "graph (float[2,4] x, bool c) => (bfloat16[2,3] z) <bfloat16[4,3] w = {1.0, 2.0, 3.0, "
+        "4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0}> {\n"
+        "h = Cast <to = 16> (x)\n"
+        "m = If <then_branch = t () => (bfloat16[2,3] p) { p = MatMul(h, w) },\n"
+        "else_branch = e () => (bfloat16[2,3] q) { r = MatMul(h, w)\n q = Neg(r) }> (c)\n"
+        "k = Constant <value = bfloat16 {0.5}> ()\n z = Mul(m, k)\n}");
 
     (void)state;
     assert_fails(QDQ_E_ENGINE, "MatMul", qdq_session_open(e, m, &so, &s, &err));
@@ -221,9 +227,10 @@ static void a_model_in_bfloat16_is_checked_as_a_copy_in_float32(void **state)
     assert_int_equal(a.last.elem, QDQ_BFLOAT16);
     qdq_model_free(wide);
     qdq_model_free(m);
-    m = test_model("<ir_version: 9, opset_import: [\"\" : 19]>\n"
-                   "graph (float16[2] x) => (float16[2] y, float16[2] x) <float16[2] w = {1.5, 2.5}> {\n"
-                   "a = Mul(x, w)\n y = Neg(a)\n}");
+    m = test_model(
+        "<ir_version: 9, opset_import: [\"\" : 19]>\n"
+        "graph (float16[2] x) => (float16[2] y, float16[2] x) <float16[2] w = {1.5, 2.5}> {\n"
+        "a = Mul(x, w)\n y = Neg(a)\n}");
     assert_ok(qdq_model_widen(m, &wide, &err));
     run_model(e, m, &so, &a);
     run_model(e, wide, &so, &b);
@@ -233,7 +240,8 @@ static void a_model_in_bfloat16_is_checked_as_a_copy_in_float32(void **state)
     qdq_model_free(m);
 }
 
-/* ptq 8.3 N5: scales of a float16 model are computed in double and stored in float16. What was float32 in it stays. */
+/* ptq 8.3 N5: scales of a float16 model are computed in double and stored in float16. What was
+ * float32 in it stays. */
 static void a_float16_model_is_quantized_and_stays_float16(void **state)
 {
     qdq_engine *e = need_ort();
@@ -246,13 +254,13 @@ static void a_float16_model_is_quantized_and_stays_float16(void **state)
     qdq_data *data = NULL;
     qdq_io io;
     char *a, *b;
-    qdq_model *m =
-        test_model("<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                   "graph (float16[2,4] x) => (float16[2,4] y) <float16[4,4] w = {0.5, -0.25, 0.125, 0.375, "
-                   "-0.5, 0.25, 0.75, "
-                   "0.125, 0.5, 0.25, -0.125, 0.625, 0.25, 0.5, 0.375, -0.75}> {\n"
-                   "[\"m1\"] a = MatMul(x, w)\n b = Relu(a)\n f = Cast <to = 1> (b)\n [\"exp\"] g = Exp(f)\n"
-                   "[\"log\"] l = Log(g)\n h = Cast <to = 10> (l)\n [\"m2\"] y = MatMul(h, w)\n}");
+    qdq_model *m = test_model(
+        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+        "graph (float16[2,4] x) => (float16[2,4] y) <float16[4,4] w = {0.5, -0.25, 0.125, 0.375, "
+        "-0.5, 0.25, 0.75, "
+        "0.125, 0.5, 0.25, -0.125, 0.625, 0.25, 0.5, 0.375, -0.75}> {\n"
+        "[\"m1\"] a = MatMul(x, w)\n b = Relu(a)\n f = Cast <to = 1> (b)\n [\"exp\"] g = Exp(f)\n"
+        "[\"log\"] l = Log(g)\n h = Cast <to = 10> (l)\n [\"m2\"] y = MatMul(h, w)\n}");
 
     (void)state;
     dopts.max_samples = 40;
@@ -287,18 +295,20 @@ static void a_float16_model_is_quantized_and_stays_float16(void **state)
     qdq_model_free(again);
 }
 
-static void a_model_whose_inputs_became_float16_is_compared_on_the_samples_of_the_float_model(void **state)
+static void
+a_model_whose_inputs_became_float16_is_compared_on_the_samples_of_the_float_model(void **state)
 {
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
     qdq_data *data = NULL;
-    qdq_model *m[2] = {test_model("<ir_version: 9, opset_import: [\"\" : 19]>\n"
-                                  "g (float[2,2] x) => (float[2,2] y) <float[2] w = {1.5, 2.5}> {\n"
-                                  "a = Mul(x, w)\n y = Neg(a)\n}"),
-                       test_model("<ir_version: 9, opset_import: [\"\" : 19]>\n"
-                                  "g (float16[2,2] x) => (float16[2,2] y) <float16[2] w = {1.5, 2.5}> {\n"
-                                  "a = Mul(x, w)\n y = Neg(a)\n}")};
+    qdq_model *m[2] = {
+        test_model("<ir_version: 9, opset_import: [\"\" : 19]>\n"
+                   "g (float[2,2] x) => (float[2,2] y) <float[2] w = {1.5, 2.5}> {\n"
+                   "a = Mul(x, w)\n y = Neg(a)\n}"),
+        test_model("<ir_version: 9, opset_import: [\"\" : 19]>\n"
+                   "g (float16[2,2] x) => (float16[2,2] y) <float16[2] w = {1.5, 2.5}> {\n"
+                   "a = Mul(x, w)\n y = Neg(a)\n}")};
 
     (void)state;
     dopts.max_samples = 40;
@@ -320,7 +330,8 @@ int main(void)
         cmocka_unit_test(an_imported_plan_gives_the_same_results_on_what_is_left_without_q_and_dq),
         cmocka_unit_test(what_is_beyond_float16_stays_float),
         cmocka_unit_test(a_float16_model_is_quantized_and_stays_float16),
-        cmocka_unit_test(a_model_whose_inputs_became_float16_is_compared_on_the_samples_of_the_float_model),
+        cmocka_unit_test(
+            a_model_whose_inputs_became_float16_is_compared_on_the_samples_of_the_float_model),
         cmocka_unit_test(a_model_in_bfloat16_is_checked_as_a_copy_in_float32),
     };
 

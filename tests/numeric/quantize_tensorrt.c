@@ -1,5 +1,5 @@
-/* quantize_tensorrt.c - the whole way for tensorrt with ONNX Runtime as the engine of calibration: the file loads and runs
- * there, and trained networks keep their accuracy. */
+/* quantize_tensorrt.c - the whole way for tensorrt with ONNX Runtime as the engine of calibration:
+ * the file loads and runs there, and trained networks keep their accuracy. */
 #include "numeric/ort_help.h"
 #include "support/spelled.h"
 
@@ -44,8 +44,8 @@ static void check(const char *target, const char *model, double accuracy_lost, d
     assert_ok(qdq_data_open(test_corpus("digits/digits_test.npz"), m, &opts, &d, &err));
     assert_ok(qdq_compare(e, m, q, d, NULL, &r, &err));
     if (r->outputs[0].sqnr_db < sqnr_least || r->accuracy_b < r->accuracy_a - accuracy_lost)
-        fail_msg("%s: %.1f dB, accuracy %.4f, was %.4f", model, r->outputs[0].sqnr_db, r->accuracy_b,
-                 r->accuracy_a);
+        fail_msg("%s: %.1f dB, accuracy %.4f, was %.4f", model, r->outputs[0].sqnr_db,
+                 r->accuracy_b, r->accuracy_a);
     qdq_free(r);
     qdq_data_close(d);
     qdq_model_free(q);

@@ -1,6 +1,7 @@
-/* rules_help.h - what the tests of rewrite rules against ONNX Runtime share: what a rule makes of a model gives the
- * numbers that the model gave. Both run with the same random input, without the engine's own optimizations.
- * Tolerance: 1e-5 of the output's range, 2e-3 in half precision; exact for integers. */
+/* rules_help.h - what the tests of rewrite rules against ONNX Runtime share: what a rule makes of a
+ * model gives the numbers that the model gave. Both run with the same random input, without the
+ * engine's own optimizations. Tolerance: 1e-5 of the output's range, 2e-3 in half precision; exact
+ * for integers. */
 #ifndef QDQ_TEST_RULES_HELP_H
 #define QDQ_TEST_RULES_HELP_H
 
@@ -49,8 +50,9 @@ static inline void assert_rewrite_keeps_numbers(qdq_engine *e, const rule_case *
     qdq_optimize_report *r = NULL;
     char text[2000];
 
-    snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\" : %d, \"com.microsoft\" : 1]>\n%s",
-             c->opset, c->graph);
+    snprintf(text, sizeof text,
+             "<ir_version: 8, opset_import: [\"\" : %d, \"com.microsoft\" : 1]>\n%s", c->opset,
+             c->graph);
     qdq_model *m = test_model(text);
     run.level = QDQ_LEVEL_NONE;
     run_model(e, m, &run, &before);

@@ -1,5 +1,5 @@
-/* safe_session_ort.c - quantized models that ONNX Runtime's optimizations refuse, break or compute wrong: their results are
- * those of a run without optimizations, and the log says why. */
+/* safe_session_ort.c - quantized models that ONNX Runtime's optimizations refuse, break or compute
+ * wrong: their results are those of a run without optimizations, and the log says why. */
 #include <math.h>
 
 #include "numeric/ort_help.h"
@@ -28,11 +28,12 @@ static void close_data_and_models(qdq_data *data, qdq_model *a, qdq_model *b)
 }
 
 /* Two input channels share a scale, all weights are exact in 8 bits. */
-#define BLOCKED                                                                                              \
-    "<ir_version: 10, opset_import: [\"\" : 21]>\n"                                                          \
-    "graph (float[3,4] x) => (float[3,2] y) <float s = {0.03125}, uint8 z = {128}, int8[4,2] w = {1, 2, 3, " \
-    "4, 5, 6, 7, 8}, float[2,2] ws = {0.5, 1.0, 2.0, 4.0}> {\n"                                              \
-    "q = QuantizeLinear(x, s, z)\n d = DequantizeLinear(q, s, z)\n"                                          \
+#define BLOCKED                                                                                    \
+    "<ir_version: 10, opset_import: [\"\" : 21]>\n"                                                \
+    "graph (float[3,4] x) => (float[3,2] y) <float s = {0.03125}, uint8 z = {128}, int8[4,2] w = " \
+    "{1, 2, 3, "                                                                                   \
+    "4, 5, 6, 7, 8}, float[2,2] ws = {0.5, 1.0, 2.0, 4.0}> {\n"                                    \
+    "q = QuantizeLinear(x, s, z)\n d = DequantizeLinear(q, s, z)\n"                                \
     "f = DequantizeLinear <axis = 0, block_size = 2> (w, ws)\n y = MatMul(d, f)\n}"
 
 static void blocked_codes_that_fail_in_the_run_run_without_optimizations(void **state)
@@ -46,9 +47,10 @@ static void blocked_codes_that_fail_in_the_run_run_without_optimizations(void **
     qdq_compare_layers_result *layers = NULL;
     qdq_data *data = NULL;
     qdq_model *b = test_model(BLOCKED);
-    qdq_model *a = test_model("<ir_version: 10, opset_import: [\"\" : 21]>\n"
-                              "graph (float[3,4] x) => (float[3,2] y) <float[4,2] w = {0.5, 2.0, 1.5, 4.0, "
-                              "10.0, 24.0, 14.0, 32.0}> {\n y = MatMul(x, w)\n}");
+    qdq_model *a =
+        test_model("<ir_version: 10, opset_import: [\"\" : 21]>\n"
+                   "graph (float[3,4] x) => (float[3,2] y) <float[4,2] w = {0.5, 2.0, 1.5, 4.0, "
+                   "10.0, 24.0, 14.0, 32.0}> {\n y = MatMul(x, w)\n}");
 
     (void)state;
     opts.job = &job;
@@ -74,11 +76,11 @@ static void a_run_that_fails_either_way_says_what_the_first_one_did(void **state
     qdq_error err = QDQ_ERROR_INIT;
     heard h = {{0}, 0};
     qdq_job job = {.size = sizeof job, .log = listen, .ctx = &h};
-    qdq_model *m =
-        test_model("<ir_version: 9, opset_import: [\"\" : 19]>\n"
-                   "graph (float[2] x, int64[1] n) => (float[m] y) <float s = {0.5}, uint8 z = {0}> "
-                   "{\nq = QuantizeLinear(x, s, z)\n d = DequantizeLinear(q, s, z)\n"
-                   "y = Reshape(d, n)\n}");
+    qdq_model *m = test_model(
+        "<ir_version: 9, opset_import: [\"\" : 19]>\n"
+        "graph (float[2] x, int64[1] n) => (float[m] y) <float s = {0.5}, uint8 z = {0}> "
+        "{\nq = QuantizeLinear(x, s, z)\n d = DequantizeLinear(q, s, z)\n"
+        "y = Reshape(d, n)\n}");
     qdq_safe_session s = {.engine = e, .model = m, .which = "model", .job = &job};
     float x[2] = {1, 2};
     int64_t n[1] = {7}, two[1] = {2};
@@ -100,7 +102,8 @@ static void a_run_that_fails_either_way_says_what_the_first_one_did(void **state
     qdq_model_free(m);
 }
 
-/* 1.31 loads a Conv whose float8 has scales of float16, and makes noise of it; one with scales of float32 it refuses. */
+/* 1.31 loads a Conv whose float8 has scales of float16, and makes noise of it; one with scales of
+ * float32 it refuses. */
 static void float8_runs_without_optimizations_whether_they_refuse_it_or_not(void **state)
 {
     static const char *const scales[] = {"float32", "float16"};

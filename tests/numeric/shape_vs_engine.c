@@ -1,5 +1,5 @@
-/* shape_vs_engine.c - our shapes against ONNX Runtime's, for every value of every model of the corpus: what it
- * knows we know, and neither contradicts the other. */
+/* shape_vs_engine.c - our shapes against ONNX Runtime's, for every value of every model of the
+ * corpus: what it knows we know, and neither contradicts the other. */
 #include "ir/shape.h"
 #include "numeric/ort_help.h"
 #include "support/shapes.h"
@@ -27,11 +27,12 @@ static void compare_value(const char *model, const qdq_value *v, const qdq_io *i
         return;
     }
     if (own->rank != io->rank)
-        fail_msg("%s: value '%s': %s, the engine says rank %d", model, v->name, test_type_of(own), io->rank);
+        fail_msg("%s: value '%s': %s, the engine says rank %d", model, v->name, test_type_of(own),
+                 io->rank);
     for (int i = 0; i < io->rank; i++) {
         if (own->dim[i].value >= 0 && io->dim[i] >= 0 && own->dim[i].value != io->dim[i])
-            fail_msg("%s: value '%s': %s, the engine says dim %d is %lld", model, v->name, test_type_of(own),
-                     i, (long long)io->dim[i]);
+            fail_msg("%s: value '%s': %s, the engine says dim %d is %lld", model, v->name,
+                     test_type_of(own), i, (long long)io->dim[i]);
         t->both += own->dim[i].value >= 0 && io->dim[i] >= 0;
         t->ours += own->dim[i].value >= 0 && io->dim[i] < 0;
         t->neither += own->dim[i].value < 0 && io->dim[i] < 0;
@@ -73,9 +74,9 @@ static tally compare_model(const char *name, qdq_model *m, const qdq_session_opt
     assert_int_equal(t.values, n);
     qdq_session_close(s);
     free(names);
-    print_message(
-        "%-26s %4u values, dims known to both %4u, to us alone %3u, to the engine alone %u, to none %3u\n",
-        name, t.values, t.both, t.ours, t.theirs, t.neither);
+    print_message("%-26s %4u values, dims known to both %4u, to us alone %3u, to the engine alone "
+                  "%u, to none %3u\n",
+                  name, t.values, t.both, t.ours, t.theirs, t.neither);
     return t;
 }
 
@@ -133,8 +134,8 @@ static void full_size_architectures_agree_with_the_engine(void **state)
     }
 }
 
-/* ONNX Runtime lacks the library of its operators. What such an operator gives stays unknown, and what the file
- * declares behind it is believed. */
+/* ONNX Runtime lacks the library of its operators. What such an operator gives stays unknown, and
+ * what the file declares behind it is believed. */
 static void superres_is_inferred_as_far_as_it_goes(void **state)
 {
     qdq_shape_opts strict = {false, true, NULL};
@@ -154,17 +155,19 @@ static void superres_is_inferred_as_far_as_it_goes(void **state)
     qdq_model_free(m);
 }
 
-/* --- fixed shapes compute the same ----------------------------------------------------------------------------- */
+/* --- fixed shapes compute the same ------------------------------------------------------------ */
 
 enum { BATCH = 3 };
 
-/* Every output of `many` is that of `one`, BATCH times, up to the last digits: kernels sum in other orders. */
+/* Every output of `many` is that of `one`, BATCH times, up to the last digits: kernels sum in other
+ * orders. */
 static void same_rows(const kept *one, const kept *many)
 {
     assert_int_equal(many->size, BATCH * one->size);
     assert_string_equal(one->names, many->names);
     for (size_t i = 0; i < many->size / sizeof(float); i++)
-        assert_float_equal(kept_float(many, i), kept_float(one, i % (one->size / sizeof(float))), 1e-4f);
+        assert_float_equal(kept_float(many, i), kept_float(one, i % (one->size / sizeof(float))),
+                           1e-4f);
 }
 
 /* Both models were exported for one picture, with constant shapes in Reshape. */
@@ -201,7 +204,8 @@ static void a_batch_computes_what_single_pictures_do(void **state)
         batch.array.data = malloc(batch.array.bytes);
         assert_non_null(batch.array.data);
         for (size_t k = 0; k < BATCH; k++)
-            memcpy((char *)batch.array.data + k * in[0].array.bytes, in[0].array.data, in[0].array.bytes);
+            memcpy((char *)batch.array.data + k * in[0].array.bytes, in[0].array.data,
+                   in[0].array.bytes);
         shape.name = in[0].name;
         shape.rank = batch.array.rank;
         memcpy(shape.dim, batch.array.dim, sizeof shape.dim);

@@ -13,7 +13,8 @@ static const char *conv_model(bool quantized)
 {
     static const char *const in[] = {"x", "c0", "c1"}, *const dq[] = {"x.dq", "c0.dq", "c1.dq"};
     static const char *const out[] = {"c0", "c1", "c2"};
-    static const float scale[] = {0.04f, 0.25f, 2}; /* each Conv makes numbers some seven times as large */
+    /* each Conv makes numbers some seven times as large */
+    static const float scale[] = {0.04f, 0.25f, 2};
     test_builder b = test_build(17);
     const char *path = test_path("%s.onnx", quantized ? "int8" : "float");
 

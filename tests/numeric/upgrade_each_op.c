@@ -1,6 +1,6 @@
-/* upgrade_each_op.c - every operator of the corpus, and those that opset 22 touched, raised from each opset that
- * models come in to each later one: the numbers stay. A line holds for the opsets from `low` to `high`, where the
- * operator is written in this way. */
+/* upgrade_each_op.c - every operator of the corpus, and those that opset 22 touched, raised from
+ * each opset that models come in to each later one: the numbers stay. A line holds for the opsets
+ * from `low` to `high`, where the operator is written in this way. */
 #include "numeric/upgrade_help.h"
 
 #include "ir/graph_check.h"
@@ -14,32 +14,43 @@ static const line corpus_operators[] = {
     {7, 22, "g (float[3,4] x) => (float[3,4] y) { y = Abs(x) }"},
     {7, 22, "g (float[3,4] x, float[4] z) => (float[3,4] y) { y = Add(x, z) }"},
     {7, 22,
-     "g (float[2,3,4] x, float[3] s, float[3] b, float[3] m) => (float[2,3,4] y) <float[3] v = {1.5, 0.5, "
+     "g (float[2,3,4] x, float[3] s, float[3] b, float[3] m) => (float[2,3,4] y) <float[3] v = "
+     "{1.5, 0.5, "
      "1}>\n"
      "{ y = BatchNormalization <epsilon = 0.01> (x, s, b, m, v) }"},
     {7, 22,
-     "g (float[3,4] x) => (int32[3,4] a, float[3,4] b) { a = Cast <to = 6> (x) b = Cast <to = 1> (a) }"},
+     "g (float[3,4] x) => (int32[3,4] a, float[3,4] b) { a = Cast <to = 6> (x) b = Cast <to = 1> "
+     "(a) }"},
     {7, 10, "g (float[3,4] x) => (float[3,4] y) { y = Clip <min = -0.5, max = 0.25> (x) }"},
     {11, 22, "g (float[3,4] x) => (float[3,4] y) <float lo = {-0.5}> { y = Clip(x, lo) }"},
     {7, 22, "g (float[3,4] x, float[3,1] z) => (float[3,5] y) { y = Concat <axis = 1> (x, z) }"},
     {11, 22, "g (float[3,4] x, float[3,1] z) => (float[3,5] y) { y = Concat <axis = -1> (x, z) }"},
-    {7, 22, "g (float[2] x) => (float[2] y) { c = Constant <value = float[2] {1.5, -2}> () y = Mul(x, c) }"},
-    {12, 22, "g (float[2] x) => (float[2] y) { c = Constant <value_floats = [1.5, -2.0]> () y = Mul(x, c) }"},
+    {7, 22,
+     "g (float[2] x) => (float[2] y) { c = Constant <value = float[2] {1.5, -2}> () y = Mul(x, c) "
+     "}"},
+    {12, 22,
+     "g (float[2] x) => (float[2] y) { c = Constant <value_floats = [1.5, -2.0]> () y = Mul(x, c) "
+     "}"},
     {9, 22,
-     "g (int64[2] x) => (int64[2,3] y) <int64[2] s = {2, 3}> { y = ConstantOfShape <value = int64[1] {7}> "
+     "g (int64[2] x) => (int64[2,3] y) <int64[2] s = {2, 3}> { y = ConstantOfShape <value = "
+     "int64[1] {7}> "
      "(s) }"},
     {7, 22,
      "g (float[1,4,6,6] x, float[6,2,3,3] w, float[6] b) => (float[1,6,3,3] y) {\n"
      "  y = Conv <group = 2, pads = [1, 1, 1, 1], strides = [2, 2]> (x, w, b) }"},
     {7, 22,
-     "g (float[1,2,5,5] x, float[3,2,3,3] w) => (float[1,3,1,1] y) { y = Conv <dilations = [2, 2]> (x, w) }"},
+     "g (float[1,2,5,5] x, float[3,2,3,3] w) => (float[1,3,1,1] y) { y = Conv <dilations = [2, 2]> "
+     "(x, w) }"},
     {7, 22, "g (float[1,8,2,2] x) => (float[1,2,4,4] y) { y = DepthToSpace <blocksize = 2> (x) }"},
     {11, 22,
-     "g (float[1,8,2,2] x) => (float[1,2,4,4] y) { y = DepthToSpace <blocksize = 2, mode = \"CRD\"> (x) }"},
+     "g (float[1,8,2,2] x) => (float[1,2,4,4] y) { y = DepthToSpace <blocksize = 2, mode = "
+     "\"CRD\"> (x) }"},
     {10, 22,
-     "g (uint8[2,3] x) => (float[2,3] y) <float s = {0.1}, uint8 z = {7}> { y = DequantizeLinear(x, s, z) }"},
+     "g (uint8[2,3] x) => (float[2,3] y) <float s = {0.1}, uint8 z = {7}> { y = "
+     "DequantizeLinear(x, s, z) }"},
     {13, 22,
-     "g (int8[2,3] x) => (float[2,3] y) <float[3] s = {0.1, 0.2, 0.3}> { y = DequantizeLinear <axis = 1> (x, "
+     "g (int8[2,3] x) => (float[2,3] y) <float[3] s = {0.1, 0.2, 0.3}> { y = DequantizeLinear "
+     "<axis = 1> (x, "
      "s) }"},
     {7, 22, "g (float[3,4] x) => (float[3,4] y) <float d = {3}> { y = Div(x, d) }"},
     {7, 22, "g (int64[2,3] x) => (bool[2,3] y) <int64[1] z = {1}> { y = Equal(x, z) }"},
@@ -48,7 +59,8 @@ static const line corpus_operators[] = {
     {7, 22, "g (float[3,4] x) => (float[3,4] y) { y = Exp(x) }"},
     {8, 22, "g (float[3,1] x) => (float[2,3,4] y) <int64[3] s = {2, 1, 4}> { y = Expand(x, s) }"},
     {7, 22,
-     "g (float[2,3,4] x) => (float[2,12] a, float[1,24] b) { a = Flatten(x) b = Flatten <axis = 0> (x) }"},
+     "g (float[2,3,4] x) => (float[2,12] a, float[1,24] b) { a = Flatten(x) b = Flatten <axis = 0> "
+     "(x) }"},
     {11, 22, "g (float[2,3,4] x) => (float[6,4] y) { y = Flatten <axis = -1> (x) }"},
     {7, 22,
      "g (float[3,4] x) => (float[2,4] a, float[3] b) <int64[2] i = {2, 0}, int64 j = {1}> {\n"
@@ -73,13 +85,15 @@ static const line corpus_operators[] = {
     {10, 22,
      "g (float[1,2,6,6] x) => (float[1,2,3,3] y) {\n"
      "  y = MaxPool <kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1> (x) }"},
-    /* the last window would start in the padding: counted by the words up to 21, not since, never by the engine */
+    /* the last window would start in the padding: counted by the words up to 21, not since, never
+       by the engine */
     {10, 22,
      "g (float[1,1,4] x) => (float[1,1,2] y) {\n"
      "  y = MaxPool <kernel_shape = [2], strides = [3], pads = [1, 1], ceil_mode = 1> (x) }"},
     {7, 22, "g (float[3,4] x, float[3,1] z) => (float[3,4] y) { y = Mul(x, z) }"},
     {10, 22,
-     "g (float[2,3] x) => (uint8[2,3] y) <float s = {0.1}, uint8 z = {7}> { y = QuantizeLinear(x, s, z) }"},
+     "g (float[2,3] x) => (uint8[2,3] y) <float s = {0.1}, uint8 z = {7}> { y = QuantizeLinear(x, "
+     "s, z) }"},
     {13, 22,
      "g (float[2,3] x) => (int8[2,3] y) <float[2] s = {0.1, 0.02}, int8[2] z = {0, 1}> {\n"
      "  y = QuantizeLinear <axis = 0> (x, s, z) }"},
@@ -89,23 +103,30 @@ static const line corpus_operators[] = {
     {18, 22, "g (float[2,3,4] x) => (float[2,1,4] y) <int64[1] a = {1}> { y = ReduceMax(x, a) }"},
     {7, 17,
      "g (float[2,3,4] x) => (float[2,1,4] a, float[3] b, float[1,1,1] c) {\n"
-     "  a = ReduceMean <axes = [1]> (x) b = ReduceMean <axes = [0, 2], keepdims = 0> (x) c = ReduceMean(x) "
+     "  a = ReduceMean <axes = [1]> (x) b = ReduceMean <axes = [0, 2], keepdims = 0> (x) c = "
+     "ReduceMean(x) "
      "}"},
-    {11, 17, "g (float[2,3,4] x) => (float[2,3] y) { y = ReduceMean <axes = [-1], keepdims = 0> (x) }"},
+    {11, 17,
+     "g (float[2,3,4] x) => (float[2,3] y) { y = ReduceMean <axes = [-1], keepdims = 0> (x) }"},
     {18, 22, "g (float[2,3,4] x) => (float[2,3,1] y) <int64[1] a = {-1}> { y = ReduceMean(x, a) }"},
     {7, 22, "g (float[3,4] x) => (float[3,4] y) { y = Relu(x) }"},
     {7, 22, "g (float[2,3,4] x) => (float[2,12] y) <int64[2] s = {0, -1}> { y = Reshape(x, s) }"},
-    {10, 10, "g (float[1,2,3,4] x) => (float[1,2,6,12] y) <float[4] s = {1, 1, 2, 3}> { y = Resize(x, s) }"},
+    {10, 10,
+     "g (float[1,2,3,4] x) => (float[1,2,6,12] y) <float[4] s = {1, 1, 2, 3}> { y = Resize(x, s) "
+     "}"},
     {11, 22,
-     "g (float[1,2,3,4] x) => (float[1,2,6,10] y) <float[0] roi = {}, float[4] s = {1, 1, 2, 2.5}> {\n"
-     "  y = Resize <mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, roi, s) "
+     "g (float[1,2,3,4] x) => (float[1,2,6,10] y) <float[0] roi = {}, float[4] s = {1, 1, 2, 2.5}> "
+     "{\n"
+     "  y = Resize <mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\"> "
+     "(x, roi, s) "
      "}"},
     {13, 22,
      "g (float[1,2,5,7] x) => (float[1,2,3,3] y) <int64[4] s = {1, 2, 3, 3}> {\n"
      "  y = Resize <mode = \"nearest\", nearest_mode = \"floor\"> (x, \"\", \"\", s) }"},
     {13, 22,
      "g (float[1,2,3,4] x) => (float[1,2,7,9] y) <int64[4] s = {1, 2, 7, 9}> {\n"
-     "  y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", \"\", s) "
+     "  y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"align_corners\"> (x, "
+     "\"\", \"\", s) "
      "}"},
     {18, 22,
      "g (float[5,7,3] x) => (float[2,3,3] y) <int64[2] s = {2, 3}> {\n"
@@ -113,43 +134,56 @@ static const line corpus_operators[] = {
     {11, 22, "g (float[3,4] x) => (float[3,4] y) { y = Round(x) }"},
     {7, 22, "g (float[3,4] x) => (int64[2] y) { y = Shape(x) }"},
     {15, 22, "g (float[3,4] x) => (int64[1] y) { y = Shape <start = -1> (x) }"},
-    {7, 9, "g (float[3,4] x) => (float[1,2] y) { y = Slice <starts = [1, -3], ends = [2, 3]> (x) }"},
+    {7, 9,
+     "g (float[3,4] x) => (float[1,2] y) { y = Slice <starts = [1, -3], ends = [2, 3]> (x) }"},
     {10, 22,
-     "g (float[3,4] x) => (float[3,2] y) <int64[1] b = {-1}, int64[1] e = {0}, int64[1] a = {1}, int64[1] "
+     "g (float[3,4] x) => (float[3,2] y) <int64[1] b = {-1}, int64[1] e = {0}, int64[1] a = {1}, "
+     "int64[1] "
      "t = {-2}> { y = Slice(x, b, e, a, t) }"},
     {7, 12,
-     "g (float[2,3,4] x) => (float[2,3,4] a, float[2,3,4] b) { a = Softmax <axis = 2> (x) b = Softmax(x) }"},
+     "g (float[2,3,4] x) => (float[2,3,4] a, float[2,3,4] b) { a = Softmax <axis = 2> (x) b = "
+     "Softmax(x) }"},
     {13, 22,
-     "g (float[2,3,4] x) => (float[2,3,4] a, float[2,3,4] b) { a = Softmax <axis = 1> (x) b = Softmax(x) }"},
+     "g (float[2,3,4] x) => (float[2,3,4] a, float[2,3,4] b) { a = Softmax <axis = 1> (x) b = "
+     "Softmax(x) }"},
     {7, 12,
-     "g (float[2,6] x) => (float[2,1] a, float[2,5] b) { a, b = Split <axis = 1, split = [1, 5]> (x) }"},
+     "g (float[2,6] x) => (float[2,1] a, float[2,5] b) { a, b = Split <axis = 1, split = [1, 5]> "
+     "(x) }"},
     {7, 17, "g (float[2,6] x) => (float[2,3] a, float[2,3] b) { a, b = Split <axis = 1> (x) }"},
     {13, 22,
-     "g (float[2,6] x) => (float[2,1] a, float[2,5] b) <int64[2] s = {1, 5}> { a, b = Split <axis = 1> (x, "
+     "g (float[2,6] x) => (float[2,1] a, float[2,5] b) <int64[2] s = {1, 5}> { a, b = Split <axis "
+     "= 1> (x, "
      "s) }"},
     {18, 22,
-     "g (float[2,5] x) => (float[2,3] a, float[2,2] b) { a, b = Split <axis = 1, num_outputs = 2> (x) }"},
+     "g (float[2,5] x) => (float[2,3] a, float[2,2] b) { a, b = Split <axis = 1, num_outputs = 2> "
+     "(x) }"},
     {7, 12,
-     "g (float[1,3,1] x) => (float[3] y, float[1,3] z) { y = Squeeze(x) z = Squeeze <axes = [2]> (x) }"},
+     "g (float[1,3,1] x) => (float[3] y, float[1,3] z) { y = Squeeze(x) z = Squeeze <axes = [2]> "
+     "(x) }"},
     {13, 22,
-     "g (float[1,3,1] x) => (float[3] y, float[1,3] z) <int64[1] a = {-1}> { y = Squeeze(x) z = Squeeze(x, "
+     "g (float[1,3,1] x) => (float[3] y, float[1,3] z) <int64[1] a = {-1}> { y = Squeeze(x) z = "
+     "Squeeze(x, "
      "a) }"},
     {7, 22, "g (float[3,4] x) => (float[3,4] y) <float d = {3}> { y = Sub(d, x) }"},
     {7, 22,
-     "g (float[2,3,4] x) => (float[4,3,2] a, float[3,2,4] b) { a = Transpose(x) b = Transpose <perm = [1, 0, "
+     "g (float[2,3,4] x) => (float[4,3,2] a, float[3,2,4] b) { a = Transpose(x) b = Transpose "
+     "<perm = [1, 0, "
      "2]> (x) }"},
     {7, 12, "g (float[3] x) => (float[1,3,1] y) { y = Unsqueeze <axes = [0, 2]> (x) }"},
     {13, 22, "g (float[3] x) => (float[1,3,1] y) <int64[2] a = {0, -1}> { y = Unsqueeze(x, a) }"},
     {9, 22,
-     "g (float[3,4] x) => (float[3,4] y) <float d = {3}, bool[4] c = {1, 0, 0, 1}> { y = Where(c, x, d) }"},
+     "g (float[3,4] x) => (float[3,4] y) <float d = {3}, bool[4] c = {1, 0, 0, 1}> { y = Where(c, "
+     "x, d) }"},
 };
 
 static const line touched_by_22[] = {
     {7, 22,
-     "g (float[3,4] x) => (float[3,4] a, float[3,4] b, float[3,4] c, float[3,4] d, float[3,4] e) {\n"
+     "g (float[3,4] x) => (float[3,4] a, float[3,4] b, float[3,4] c, float[3,4] d, float[3,4] e) "
+     "{\n"
      "  a = Sin(x) b = Cos(x) c = Tan(x) d = Atan(x) e = Softsign(x) }"},
     {9, 22,
-     "g (float[3,4] x) => (float[3,4] a, float[3,4] b, float[3,4] c, float[3,4] d, float[3,4] e) {\n"
+     "g (float[3,4] x) => (float[3,4] a, float[3,4] b, float[3,4] c, float[3,4] d, float[3,4] e) "
+     "{\n"
      "  a = Sinh(x) b = Cosh(x) c = Asinh(x) t = Tanh(x) d = Atanh(t) e = Asin(t) }"},
     {7, 22,
      "g (float[3,4] x) => (float[3,4] a, float[3,4] b, float[3,4] c, float[3,4] d) {\n"
@@ -157,14 +191,16 @@ static const line touched_by_22[] = {
     {10, 22, "g (float[3,4] x) => (float[3,4] y) { y = ThresholdedRelu <alpha = 0.1> (x) }"},
     {14, 22, "g (float[3,4] x) => (float[3,4] y) { y = HardSwish(x) }"},
     {7, 22,
-     "g (float[2,3,4] x, float[3] s, float[3] b) => (float[2,3,4] y) { y = InstanceNormalization(x, s, b) }"},
+     "g (float[2,3,4] x, float[3] s, float[3] b) => (float[2,3,4] y) { y = "
+     "InstanceNormalization(x, s, b) }"},
     {7, 22, "g (float[2,3] x) => (float[2,3] y) { y = LpNormalization <p = 1> (x) }"},
     {7, 22,
      "g (float[1,2,5] x) => (float[1,2,1] a, float[1,2,1] b, float[1,2,1] c) {\n"
      "  a = GlobalMaxPool(x) b = GlobalAveragePool(x) c = GlobalLpPool(x) }"},
     {7, 22,
      "g (float[1,2,5,5] x) => (float[1,2,3,3] y) {\n"
-     "  y = AveragePool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], count_include_pad = "
+     "  y = AveragePool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], "
+     "count_include_pad = "
      "1> (x) }"},
     {10, 22,
      "g (float[1,2,6,6] x) => (float[1,2,3,3] y) {\n"
@@ -173,7 +209,8 @@ static const line touched_by_22[] = {
      "g (float[1,1,4] x) => (float[1,1,2] y) {\n"
      "  y = AveragePool <kernel_shape = [2], strides = [3], pads = [1, 1], ceil_mode = 1> (x) }"},
     {7, 22,
-     "g (float[1,2,5,5] x) => (float[1,2,2,2] y) { y = LpPool <kernel_shape = [3, 3], strides = [2, 2]> (x) "
+     "g (float[1,2,5,5] x) => (float[1,2,2,2] y) { y = LpPool <kernel_shape = [3, 3], strides = "
+     "[2, 2]> (x) "
      "}"},
     {7, 22,
      "g (float[1,2,4] x, float[2,1,3] w) => (float[1,1,8] y) {\n"
@@ -185,10 +222,12 @@ static const line touched_by_22[] = {
      "g (float[3,1,2] x, float[1,12,2] w, float[1,12,4] r) => (float[3,1,1,4] y) {\n"
      "  y = GRU <hidden_size = 4> (x, w, r) }"},
     {7, 22,
-     "g (float[3,1,2] x, float[1,16,2] w, float[1,16,4] r) => (float[3,1,1,4] y, float[1,1,4] h) {\n"
+     "g (float[3,1,2] x, float[1,16,2] w, float[1,16,4] r) => (float[3,1,1,4] y, float[1,1,4] h) "
+     "{\n"
      "  y, h = LSTM <hidden_size = 4> (x, w, r) }"},
     {16, 22,
-     "g (float[1,1,4,4] x, float[1,2,2,2] p) => (float[1,1,2,2] y) { y = GridSample <mode = \"nearest\"> (x, "
+     "g (float[1,1,4,4] x, float[1,2,2,2] p) => (float[1,1,2,2] y) { y = GridSample <mode = "
+     "\"nearest\"> (x, "
      "p) }"},
     {9, 22, "g (float[3,4] x) => (float[3,4] y) { y = EyeLike <k = 1> (x) }"},
     {7, 22, "g (float[3,4] x) => (float[3,4] y) { y = Dropout(x) }"},
@@ -240,7 +279,7 @@ static void operators_touched_by_opset_22_keep_their_numbers(void **state)
     raise_lines(touched_by_22, QDQ_COUNT(touched_by_22));
 }
 
-/* --- the corpus ---------------------------------------------------------------------------------------------------- */
+/* --- the corpus ------------------------------------------------------------------------------- */
 
 static bool is_listed(const char *op)
 {
@@ -274,10 +313,10 @@ static void raise_model(qdq_model *m, const char *name)
 /* Operators of other domains (superres_op18) are left alone. */
 static void every_model_of_the_corpus_can_be_raised(void **state)
 {
-    static const char *const models[] = {"digits/digits_cnn.onnx",      "digits/digits_cnn_bn.onnx",
-                                         "digits/digits_convnext.onnx", "digits/digits_qat_bn.onnx",
-                                         "digits/digits_vit.onnx",      "real/mnist.onnx",
-                                         "real/superres_op18.onnx",     "real/ultraface_rfb320.onnx"};
+    static const char *const models[] = {
+        "digits/digits_cnn.onnx",    "digits/digits_cnn_bn.onnx", "digits/digits_convnext.onnx",
+        "digits/digits_qat_bn.onnx", "digits/digits_vit.onnx",    "real/mnist.onnx",
+        "real/superres_op18.onnx",   "real/ultraface_rfb320.onnx"};
     static const char *const skeletons[] = {"resnet18",      "resnet50",      "mobilenet_v2",
                                             "squeezenet1_1", "convnext_tiny", "vit_b_32"};
     qdq_error err = QDQ_ERROR_INIT;

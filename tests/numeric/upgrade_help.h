@@ -1,5 +1,6 @@
-/* upgrade_help.h - what the tests of opset upgrades share: a model and its raised copies run on ONNX Runtime with
- * the same random input and must give the same numbers. Tolerance: 1e-5 of the output's range. */
+/* upgrade_help.h - what the tests of opset upgrades share: a model and its raised copies run on
+ * ONNX Runtime with the same random input and must give the same numbers. Tolerance: 1e-5 of the
+ * output's range. */
 #ifndef QDQ_TEST_UPGRADE_HELP_H
 #define QDQ_TEST_UPGRADE_HELP_H
 
@@ -40,7 +41,8 @@ static inline void free_outputs(outputs *out)
         free(out->at[i].data);
 }
 
-/* Runs without graph optimizations: what is compared is the model, not what the engine makes of it. */
+/* Runs without graph optimizations: what is compared is the model, not what the engine makes of
+ * it. */
 static inline void run(const qdq_model *m, const char *what, outputs *out)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -79,8 +81,8 @@ static inline void assert_same(const outputs *a, const outputs *b, const char *w
         }
         for (int64_t i = 0; i < count; i++) {
             range = fmax(range, fabs((double)((const float *)x->data)[i]));
-            worst =
-                fmax(worst, fabs((double)((const float *)x->data)[i] - (double)((const float *)y->data)[i]));
+            worst = fmax(worst, fabs((double)((const float *)x->data)[i] -
+                                     (double)((const float *)y->data)[i]));
         }
         if (!(worst <= tolerance * range))
             fail_msg("%s: output %zu is off by %g in a range of %g", what, k, worst, range);
@@ -107,7 +109,8 @@ static inline void assert_infers(qdq_model *m, const char *what)
         fail_msg("%s: %s", what, err.text);
 }
 
-static inline void assert_keeps_its_numbers(qdq_model *m, const char *what, const int *opsets, size_t n)
+static inline void assert_keeps_its_numbers(qdq_model *m, const char *what, const int *opsets,
+                                            size_t n)
 {
     qdq_error err = QDQ_ERROR_INIT;
     outputs before, after;

@@ -1,5 +1,6 @@
-/* verify_engines.c - do engines compute what a graph says? A form that OpenVINO 2026.4.1 computes wrongly, which was found in a
- * ConvNeXt with open batch, is found in 16 nodes; its twin with batch 1 is right. */
+/* verify_engines.c - do engines compute what a graph says? A form that OpenVINO 2026.4.1 computes
+ * wrongly, which was found in a ConvNeXt with open batch, is found in 16 nodes; its twin with batch
+ * 1 is right. */
 #include <math.h>
 
 #include "base/random.h"
@@ -7,7 +8,7 @@
 
 static qdq_error err;
 
-/* --- the model ------------------------------------------------------------------------------------------------------ */
+/* --- the model -------------------------------------------------------------------------------- */
 
 typedef struct writer {
     char *text;
@@ -27,7 +28,8 @@ static void put(writer *w, const char *fmt, ...)
     w->used += (size_t)n;
 }
 
-static void put_codes(writer *w, const char *name, const char *dims, int n, int channels, double scale)
+static void put_codes(writer *w, const char *name, const char *dims, int n, int channels,
+                      double scale)
 {
     qdq_random r = qdq_random_new(1, name);
 
@@ -43,7 +45,8 @@ static void put_codes(writer *w, const char *name, const char *dims, int n, int 
     put(w, "},\n");
 }
 
-/* An 8-bit Conv gives floats to a float depthwise Conv and, past two MatMul in 8 bits, to an Add. */
+/* An 8-bit Conv gives floats to a float depthwise Conv and, past two MatMul in 8 bits, to an
+ * Add. */
 static qdq_model *stem(const char *batch)
 {
     qdq_random r = qdq_random_new(1, "depthwise");
@@ -65,7 +68,8 @@ static qdq_model *stem(const char *batch)
             "  xq = QuantizeLinear(x, s1, z)\n  xd = DequantizeLinear(xq, s1, z)\n"
             "  w1d = DequantizeLinear <axis = 0> (w1, w1_s, w1_z)\n"
             "  [conv] conv = Conv <kernel_shape = [2, 2], strides = [2, 2]> (xd, w1d)\n"
-            "  [depthwise] dw = Conv <kernel_shape = [7, 7], pads = [3, 3, 3, 3], group = 32> (conv, w2)\n"
+            "  [depthwise] dw = Conv <kernel_shape = [7, 7], pads = [3, 3, 3, 3], group = 32> "
+            "(conv, w2)\n"
             "  [rows] rows = Transpose <perm = [0, 2, 3, 1]> (dw)\n"
             "  rq = QuantizeLinear(rows, s1, z)\n  rd = DequantizeLinear(rq, s1, z)\n"
             "  w3d = DequantizeLinear <axis = 1> (w3, w3_s, w3_z)\n"
@@ -118,12 +122,14 @@ static void openvino_loses_a_conv_that_is_read_twice_with_open_dims(void **state
     qdq_model_free(fixed);
 }
 
-/* Q and DQ with one scale and with one for each channel, an int32 bias, and operators of the evaluator. */
+/* Q and DQ with one scale and with one for each channel, an int32 bias, and operators of the
+ * evaluator. */
 static const char rows[] =
     "<ir_version: 8, opset_import: [\"\" : 17]>\n"
     "g (float[N,4] x) => (float[N,3] y)\n"
     "<int8[4,3] w = {100, -20, 30, 40, 50, -60, 70, -80, 90, -100, 110, 120},\n"
-    " float[3] ws = {0.01, 0.02, 0.005}, int8[3] wz = {0, 0, 0}, float s = {0.02}, uint8 z = {128},\n"
+    " float[3] ws = {0.01, 0.02, 0.005}, int8[3] wz = {0, 0, 0}, float s = {0.02}, uint8 z = "
+    "{128},\n"
     " int32[3] b = {1000, -1000, 500}, float[3] bs = {0.0002, 0.0004, 0.0001}>\n"
     "{\n"
     "  xq = QuantizeLinear(x, s, z)\n  xd = DequantizeLinear(xq, s, z)\n"
@@ -142,8 +148,9 @@ static void the_evaluator_is_the_reference_where_there_is_no_onnx_runtime(void *
         return;
     }
     qdq_model *m = test_model(rows), *conv = stem("1"),
-              *unknown = test_model("g (float[1,1,4,4] x, float[1,2,2,2] grid) => (float[1,1,2,2] y) {\n"
-                                    "  y = GridSample(x, grid)\n}\n");
+              *unknown =
+                  test_model("g (float[1,1,4,4] x, float[1,2,2,2] grid) => (float[1,1,2,2] y) {\n"
+                             "  y = GridSample(x, grid)\n}\n");
     qdq_verify_result r = verify(m, ov, NULL);
     assert_string_equal(r.reference, "qdq's evaluator");
     assert_string_equal(r.why, "");
@@ -155,7 +162,8 @@ static void the_evaluator_is_the_reference_where_there_is_no_onnx_runtime(void *
     r = verify(unknown, ov, NULL);
     assert_int_equal(r.verdict, QDQ_VERIFY_UNKNOWN);
     assert_string_equal(
-        r.why, "no reference: ONNX Runtime is unavailable, and qdq's evaluator does not know GridSample");
+        r.why,
+        "no reference: ONNX Runtime is unavailable, and qdq's evaluator does not know GridSample");
     qdq_model_free(m);
     qdq_model_free(conv);
     qdq_model_free(unknown);

@@ -1,4 +1,5 @@
-/* cut_speed.c - placements of large graphs by one cut: 2,000 groups in less than 100 ms, memory linear in groups. */
+/* cut_speed.c - placements of large graphs by one cut: 2,000 groups in less than 100 ms, memory
+ * linear in groups. */
 #include <math.h>
 #include <time.h>
 
@@ -52,7 +53,8 @@ static void residuals(world *w)
     add_net(w, last, 1, (uint32_t[]){QDQ_CUT_FLOAT});
 }
 
-/* Queries, keys and values of one tensor; two products, one of them behind a softmax in float; a projection, a sum. */
+/* Queries, keys and values of one tensor; two products, one of them behind a softmax in float; a
+ * projection, a sum. */
 static void attention(world *w)
 {
     const uint32_t n = (uint32_t)w->graph.n_bits;
@@ -81,7 +83,8 @@ static void anything(world *w)
     }
 }
 
-/* Codes save half or cost half; what a conversion costs, from next to nothing to as much as all that it divides. */
+/* Codes save half or cost half; what a conversion costs, from next to nothing to as much as all
+ * that it divides. */
 static void draw_costs(world *w, double conversion)
 {
     assert_ok(qdq_energy_new(&w->energy, &w->graph, &w->arena, &err));
@@ -137,7 +140,8 @@ static void large_graphs_are_placed_in_milliseconds(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        const double ms = slowest_cut(shapes[i].build, 2000), more = slowest_cut(shapes[i].build, 20000);
+        const double ms = slowest_cut(shapes[i].build, 2000),
+                     more = slowest_cut(shapes[i].build, 20000);
         printf("cut, %s: 2000 groups %.2f ms, 20000 groups %.1f ms\n", shapes[i].name, ms, more);
         assert_true(ms < 100);
         assert_true(more < 10 * 100);

@@ -1,5 +1,5 @@
-/* engine_overhead.c - what our timing loop adds to the engine's own call, for a model that takes 0.2 ms: legs of the loop and
- * legs of bare calls in turn. Issue 7 asks for less than 1 %. */
+/* engine_overhead.c - what our timing loop adds to the engine's own call, for a model that takes
+ * 0.2 ms: legs of the loop and legs of bare calls in turn. Issue 7 asks for less than 1 %. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static double median(double *x, size_t n)
     return x[n / 2];
 }
 
-/* --- the engines' own calls ----------------------------------------------------------------------------------------- */
+/* --- the engines' own calls ------------------------------------------------------------------- */
 
 typedef double (*bare_fn)(const qdq_session *s, unsigned n);
 
@@ -39,8 +39,8 @@ static double run_ort(const qdq_session *s, unsigned n)
     double start = qdq_clock_seconds();
 
     for (unsigned i = 0; i < n; i++)
-        assert_null(run(os->session, NULL, os->in_names, (const ort_value *const *)os->bound_in, s->n_in,
-                        os->out_names, s->n_out, os->bound_out));
+        assert_null(run(os->session, NULL, os->in_names, (const ort_value *const *)os->bound_in,
+                        s->n_in, os->out_names, s->n_out, os->bound_out));
     return qdq_clock_seconds() - start;
 }
 
@@ -54,7 +54,7 @@ static double run_openvino(const qdq_session *s, unsigned n)
     return qdq_clock_seconds() - start;
 }
 
-/* --- the test ------------------------------------------------------------------------------------------------------- */
+/* --- the test --------------------------------------------------------------------------------- */
 
 static qdq_session *open_small(qdq_engine *e)
 {
@@ -104,7 +104,8 @@ static double overhead_of_loop(qdq_session *s, bare_fn bare, double *ms)
     return median(share, PAIRS);
 }
 
-/* Other programs of a shared machine disturb both sides, but not always alike: one measurement that they let alone counts. */
+/* Other programs of a shared machine disturb both sides, but not always alike: one measurement that
+ * they let alone counts. */
 static void measure(const char *name, qdq_engine *e, bare_fn bare)
 {
     enum { ATTEMPTS = 5 };

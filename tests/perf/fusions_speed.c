@@ -1,5 +1,5 @@
-/* fusions_speed.c - fusion groups of large graphs: 6,000 nodes in 50 ms, 100,000 in 1 s, the fastest of three runs, whatever
- * the layers: one for each node, one for each few, one for all. */
+/* fusions_speed.c - fusion groups of large graphs: 6,000 nodes in 50 ms, 100,000 in 1 s, the
+ * fastest of three runs, whatever the layers: one for each node, one for each few, one for all. */
 #include <math.h>
 #include <time.h>
 
@@ -17,7 +17,8 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Layers of `size` nodes that follow each other; every other one shares its first node with the one before. */
+/* Layers of `size` nodes that follow each other; every other one shares its first node with the one
+ * before. */
 static qdq_group *layers_of(const qdq_model *m, size_t size, qdq_arena *arena, size_t *n)
 {
     const char **label = qdq_arena_array(arena, (size_t)m->graph->n_node + 1, sizeof *label);
@@ -29,9 +30,11 @@ static qdq_group *layers_of(const qdq_model *m, size_t size, qdq_arena *arena, s
         label[labels++] = qdq_node_label(node, arena);
     *n = 0;
     for (size_t i = 0; i < labels; i += size) {
-        size_t shared = i > 0 && size > 1 && *n % 2 == 1, end = i + size < labels ? i + size : labels;
-        g[(*n)++] = (qdq_group){"layer",          "Fused",         "f32", "f32", 1, false, label + i - shared,
-                                end - i + shared, QDQ_GROUP_EXACT, NULL};
+        size_t shared = i > 0 && size > 1 && *n % 2 == 1,
+               end = i + size < labels ? i + size : labels;
+        g[(*n)++] = (qdq_group){
+            "layer",          "Fused",         "f32", "f32", 1, false, label + i - shared,
+            end - i + shared, QDQ_GROUP_EXACT, NULL};
     }
     return g;
 }
@@ -57,8 +60,8 @@ static void assert_found_in(const qdq_model *m, size_t layer_size, double limit,
         groups = f->n;
         qdq_fusions_free(f);
     }
-    print_message("%s, %u nodes, %zu layers, %u groups: %.0f ms\n", what, m->graph->n_node, n, groups,
-                  1e3 * least);
+    print_message("%s, %u nodes, %zu layers, %u groups: %.0f ms\n", what, m->graph->n_node, n,
+                  groups, 1e3 * least);
     if (least > limit)
         fail_msg("%s, %zu layers: %.3f s, at most %.3f s", what, n, least, limit);
     qdq_arena_free(&arena);
@@ -76,8 +79,8 @@ static void generated_graphs_are_grouped_in_no_time(void **state)
         char command[9000];
         const char *path = test_path("grouped_%ld.onnx", sizes[i].nodes);
         qdq_model *m = NULL;
-        snprintf(command, sizeof command, "'%s/tests/gen_graph' %ld '%s'", QDQ_BUILD_DIR, sizes[i].nodes,
-                 path);
+        snprintf(command, sizeof command, "'%s/tests/gen_graph' %ld '%s'", QDQ_BUILD_DIR,
+                 sizes[i].nodes, path);
         assert_int_equal(system(command), 0);
         assert_ok(qdq_model_load(path, NULL, &m, &err));
         assert_ok(qdq_model_infer_shapes(m, &err));

@@ -1,9 +1,10 @@
-/* gen_fold.c - writes models that an optimizer has much to do with: gen_fold arithmetic|shapes NODES OUT.onnx
+/* gen_fold.c - writes models that an optimizer has much to do with: gen_fold arithmetic|shapes
+ * NODES OUT.onnx
  *
- * arithmetic   blocks of 14 nodes: float arithmetic on constants, integer arithmetic on the shape of what flows
- *              through, and two nodes (Add, Relu) that are left when all that is known has been computed
- * shapes       one chain from Shape(x) over Gather, Unsqueeze, Concat, Slice, Mul, Add, Div, as long as the model,
- *              whose end is the shape of a Reshape */
+ * arithmetic   blocks of 14 nodes: float arithmetic on constants, integer arithmetic on the shape
+ * of what flows through, and two nodes (Add, Relu) that are left when all that is known has been
+ * computed shapes       one chain from Shape(x) over Gather, Unsqueeze, Concat, Slice, Mul, Add,
+ * Div, as long as the model, whose end is the shape of a Reshape */
 #include "gen_proto.h"
 
 enum { FLOAT = 1, INT64 = 7, ROWS = 4, COLUMNS = 8 };
@@ -29,8 +30,8 @@ static void put_value(bytes *graph, unsigned number, const char *value, int rows
 }
 
 /* `in`: names with blanks between; `attr`: an integer attribute, or NULL. */
-static void put_node(bytes *graph, const char *op, const char *in, const char *out, const char *attr,
-                     int value)
+static void put_node(bytes *graph, const char *op, const char *in, const char *out,
+                     const char *attr, int value)
 {
     static bytes n, a;
 
@@ -49,8 +50,8 @@ static void put_node(bytes *graph, const char *op, const char *in, const char *o
     put_message(graph, 1, &n);
 }
 
-static void put_tensor(bytes *graph, const char *tensor, uint64_t elem, uint64_t rows, uint64_t columns,
-                       const void *data, size_t size)
+static void put_tensor(bytes *graph, const char *tensor, uint64_t elem, uint64_t rows,
+                       uint64_t columns, const void *data, size_t size)
 {
     static bytes t;
 
@@ -100,7 +101,7 @@ static void put_block(bytes *graph, const step *steps, size_t n, long block, lon
                  inputs(out, sizeof out, steps[i].out, block), steps[i].attr, steps[i].value);
 }
 
-/* --- arithmetic ----------------------------------------------------------------------------------------------------- */
+/* --- arithmetic ------------------------------------------------------------------------------- */
 
 static const step arithmetic[] = {
     {"Mul", "w# half", "a#", NULL, 0},       {"Add", "a# half", "b#", NULL, 0},
@@ -127,7 +128,8 @@ static void put_arithmetic(bytes *graph, long left)
     for (long block = 0; left > 0; block++) {
         for (int i = 0; i < ROWS * COLUMNS; i++)
             w[i] = (float)((block * 31 + i * 7) % 97) / 97;
-        put_tensor(graph, inputs(weight, sizeof weight, "w#", block), FLOAT, ROWS, COLUMNS, w, sizeof w);
+        put_tensor(graph, inputs(weight, sizeof weight, "w#", block), FLOAT, ROWS, COLUMNS, w,
+                   sizeof w);
         put_block(graph, arithmetic, sizeof arithmetic / sizeof *arithmetic, block, &left);
         inputs(in, sizeof in, "r#", block);
         inputs(out, sizeof out, "x#", block + 1);
@@ -137,7 +139,7 @@ static void put_arithmetic(bytes *graph, long left)
     put_value(graph, 12, out, ROWS);
 }
 
-/* --- shapes --------------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 /* From the number n_i = 8 to n_(i+1) = 8: ((n * 3 + 8) / 4, by way of a vector of two. */
 static const step shapes[] = {

@@ -1,8 +1,8 @@
 /* gen_graph.c - writes large models for measurements: gen_graph NODES OUT.onnx [--weights-gb X]
  *
- * Blocks of four nodes: Add (or MatMul with a 4 MiB weight), LeakyRelu, Mul with the block's input, Relu; every
- * node has a name, every value a shape. Weights are external data in OUT.onnx.data, a file with holes that
- * takes no space. */
+ * Blocks of four nodes: Add (or MatMul with a 4 MiB weight), LeakyRelu, Mul with the block's input,
+ * Relu; every node has a name, every value a shape. Weights are external data in OUT.onnx.data, a
+ * file with holes that takes no space. */
 #include "gen_proto.h"
 
 enum { WIDTH = 1024, WEIGHT_BYTES = WIDTH * WIDTH * 4 };
@@ -97,8 +97,8 @@ static void put_graph(bytes *graph, long nodes, long weights, const char *locati
         label out = name("t", i), constant = name("w", block);
         const char *second = step == 0 ? constant.text : step == 2 ? block_in.text : NULL;
 
-        put_node(graph, step == 0 && block < weights ? "MatMul" : ops[step], name("node", i).text, in.text,
-                 second, out.text);
+        put_node(graph, step == 0 && block < weights ? "MatMul" : ops[step], name("node", i).text,
+                 in.text, second, out.text);
         if (step == 0 && block < weights)
             put_weight(graph, constant.text, block, location);
         else if (step == 0)

@@ -1,5 +1,5 @@
-/* gen_heads.c - writes a made detector or a made DETR-like head (support/heads.h), and made images for it:
- * gen_heads detector|detr PIXELS apart|joined|read SEED COUNT OUT.onnx OUT.npz */
+/* gen_heads.c - writes a made detector or a made DETR-like head (support/heads.h), and made images
+ * for it: gen_heads detector|detr PIXELS apart|joined|read SEED COUNT OUT.onnx OUT.npz */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +9,9 @@
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: gen_heads detector|detr PIXELS apart|joined|read SEED COUNT OUT.onnx OUT.npz\n");
+    fprintf(
+        stderr,
+        "usage: gen_heads detector|detr PIXELS apart|joined|read SEED COUNT OUT.onnx OUT.npz\n");
     return 2;
 }
 
@@ -27,7 +29,8 @@ int main(int argc, char **argv)
     opts.allow_overwrite = true;
     qdq_status st = qdq_model_save(m, argv[6], &opts, &err);
     if (st == QDQ_OK)
-        st = test_head_write(m, strtoull(argv[4], NULL, 10), strtoul(argv[5], NULL, 10), argv[7], &err);
+        st = test_head_write(m, strtoull(argv[4], NULL, 10), strtoul(argv[5], NULL, 10), argv[7],
+                             &err);
     if (st != QDQ_OK)
         fprintf(stderr, "gen_heads: %s\n", err.text);
     qdq_model_free(m);

@@ -1,5 +1,5 @@
-/* gen_proto.h - a few lines of protobuf for the programs that write large models, so that these do not measure what
- * they test. */
+/* gen_proto.h - a few lines of protobuf for the programs that write large models, so that these do
+ * not measure what they test. */
 #ifndef QDQ_GEN_PROTO_H
 #define QDQ_GEN_PROTO_H
 

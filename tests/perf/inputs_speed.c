@@ -1,5 +1,5 @@
-/* inputs_speed.c - models of 300,000 inputs or outputs: time is linear in their number. The limits leave room for a slow,
- * shared machine; what was quadratic took ten minutes. */
+/* inputs_speed.c - models of 300,000 inputs or outputs: time is linear in their number. The limits
+ * leave room for a slow, shared machine; what was quadratic took ten minutes. */
 #include "support/build.h"
 #include "support/test.h"
 
@@ -17,7 +17,8 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* y = Add(x0, x1) and inputs that nothing reads; the second in front is an initializer, so that places are no numbers. */
+/* y = Add(x0, x1) and inputs that nothing reads; the second in front is an initializer, so that
+ * places are no numbers. */
 static qdq_model *many_inputs(void)
 {
     test_builder b = test_build(17);

@@ -1,5 +1,6 @@
-/* lab_overhead.c - what the lab adds to the time that an engine runs: a pair is asked for in two messages, and nothing else
- * happens. What is promised, less than 1 % of a pair, is measured here; the limit leaves room for a shared machine. */
+/* lab_overhead.c - what the lab adds to the time that an engine runs: a pair is asked for in two
+ * messages, and nothing else happens. What is promised, less than 1 % of a pair, is measured here;
+ * the limit leaves room for a shared machine. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -28,13 +29,15 @@ static qdq_lab *open_lab(void)
         test_missing("ONNX Runtime");
     snprintf(library, sizeof library, "%s", qdq_engine_get_info(e)->library);
     qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .ort_library = library};
-    qdq_lab_opts opts = {.engine = "ort", .engine_opts = &engine_opts, .worker = QDQ_BUILD_DIR "/qdq-worker"};
+    qdq_lab_opts opts = {
+        .engine = "ort", .engine_opts = &engine_opts, .worker = QDQ_BUILD_DIR "/qdq-worker"};
     assert_ok(qdq_lab_open(&opts, &lab, &err));
     return lab;
 }
 
-/* One run takes longer than a leg has to be, so that a pair is two runs and the rest is ours. Where other programs want the
- * cores, who has spoken waits for whoever should listen: so the pairs that were let alone count. */
+/* One run takes longer than a leg has to be, so that a pair is two runs and the rest is ours. Where
+ * other programs want the cores, who has spoken waits for whoever should listen: so the pairs that
+ * were let alone count. */
 static void a_pair_takes_little_longer_than_its_runs(void **state)
 {
     test_builder b = test_build(17);
@@ -58,15 +61,16 @@ static void a_pair_takes_little_longer_than_its_runs(void **state)
     for (int i = 0; i < PAIRS; i++) {
         double start = qdq_clock_seconds();
 
-        assert_ok(qdq_lab_pair(lab, handle, handle, i % 2 == 1, (uint64_t)i, &a_ns, &b_ns, &fate, &err));
+        assert_ok(
+            qdq_lab_pair(lab, handle, handle, i % 2 == 1, (uint64_t)i, &a_ns, &b_ns, &fate, &err));
         assert_int_equal(fate.end, QDQ_REMOTE_FINE);
         double seconds = qdq_clock_seconds() - start, engine = (a_ns + b_ns) * 1e-9 * runs;
         share[i] = seconds / engine - 1;
     }
     qsort(share, PAIRS, sizeof share[0], by_size);
-    print_message(
-        "a run takes %.2f ms; the lab adds %.3f %% to a pair (a tenth of the pairs), %.3f %% (half)\n",
-        a_ns * 1e-6, 100 * share[PAIRS / 10], 100 * share[PAIRS / 2]);
+    print_message("a run takes %.2f ms; the lab adds %.3f %% to a pair (a tenth of the pairs), "
+                  "%.3f %% (half)\n",
+                  a_ns * 1e-6, 100 * share[PAIRS / 10], 100 * share[PAIRS / 2]);
     assert_true(share[PAIRS / 10] < 0.03);
     qdq_lab_close(lab);
 }

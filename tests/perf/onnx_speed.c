@@ -1,5 +1,6 @@
-/* onnx_speed.c - time and memory of large models. The limits leave room for a slow, shared machine: what is
- * promised (docs/benchmarks.md) is measured by `make bench`; here falls what became several times slower. */
+/* onnx_speed.c - time and memory of large models. The limits leave room for a slow, shared machine:
+ * what is promised (docs/benchmarks.md) is measured by `make bench`; here falls what became several
+ * times slower. */
 #include "support/test.h"
 
 #include "ir/graph_check.h"
@@ -22,7 +23,8 @@ static const char *generate(long nodes, const char *more)
     char command[9000];
     const char *path = test_path("generated_%ld.onnx", nodes);
 
-    snprintf(command, sizeof command, "'%s/tests/gen_graph' %ld '%s' %s", QDQ_BUILD_DIR, nodes, path, more);
+    snprintf(command, sizeof command, "'%s/tests/gen_graph' %ld '%s' %s", QDQ_BUILD_DIR, nodes,
+             path, more);
     assert_int_equal(system(command), 0);
     return path;
 }

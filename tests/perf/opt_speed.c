@@ -1,6 +1,7 @@
-/* opt_speed.c - time to optimize large models: linear in nodes, whether they stand side by side or in one chain. The
- * limits leave room for a slow, shared machine: what is promised (docs/benchmarks.md) is measured by `make bench`;
- * here falls what became several times slower, or no longer linear. */
+/* opt_speed.c - time to optimize large models: linear in nodes, whether they stand side by side or
+ * in one chain. The limits leave room for a slow, shared machine: what is promised
+ * (docs/benchmarks.md) is measured by `make bench`; here falls what became several times slower, or
+ * no longer linear. */
 #include "base/buf.h"
 #include "support/test.h"
 
@@ -21,7 +22,8 @@ static const char *generate(const char *kind, long nodes)
     char command[9000];
     const char *path = test_path("%s_%ld.onnx", kind, nodes);
 
-    snprintf(command, sizeof command, "'%s/tests/gen_fold' %s %ld '%s'", QDQ_BUILD_DIR, kind, nodes, path);
+    snprintf(command, sizeof command, "'%s/tests/gen_fold' %s %ld '%s'", QDQ_BUILD_DIR, kind, nodes,
+             path);
     assert_int_equal(system(command), 0);
     return path;
 }
@@ -77,14 +79,16 @@ static void time_per_node_does_not_grow(void **state)
 
         for (int i = 0; i < 5; i++)
             small += optimize_time(kinds[k], 5000, 0.22);
-        printf("%s: 100000 nodes %.2f us each, 5000 nodes %.2f us each\n", kinds[k], large * 10, small * 40);
+        printf("%s: 100000 nodes %.2f us each, 5000 nodes %.2f us each\n", kinds[k], large * 10,
+               small * 40);
         assert_true(large / 100000 < 6 * small / 25000);
     }
 }
 
 static void unequal_to_all(qdq_buf *text, int i)
 {
-    qdq_buf_printf(text, "b%d = LeakyRelu <alpha: float = nan> (a0) a%d = Add(a%d, b%d)\n", i, i, i - 1, i);
+    qdq_buf_printf(text, "b%d = LeakyRelu <alpha: float = nan> (a0) a%d = Add(a%d, b%d)\n", i, i,
+                   i - 1, i);
 }
 
 static void one_part_more(qdq_buf *text, int i)
@@ -97,7 +101,8 @@ static double lines_time(void (*put)(qdq_buf *text, int i), int count)
 {
     qdq_buf text = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
-    qdq_buf_printf(&text, "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,4] a0) => (a%d) {\n", count);
+    qdq_buf_printf(
+        &text, "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,4] a0) => (a%d) {\n", count);
     for (int i = 1; i <= count; i++)
         put(&text, i);
     qdq_buf_puts(&text, "}\n");
@@ -115,7 +120,8 @@ static double lines_time(void (*put)(qdq_buf *text, int i), int count)
 /* Nodes that hash alike and are not equal, and lists that every step makes longer. */
 static void what_invites_to_look_at_all_takes_no_second(void **state)
 {
-    double nan_time = lines_time(unequal_to_all, 30000), concat_time = lines_time(one_part_more, 30000);
+    double nan_time = lines_time(unequal_to_all, 30000),
+           concat_time = lines_time(one_part_more, 30000);
 
     (void)state;
     printf("30000 times NaN %.3f s, Concat in Concat %.3f s\n", nan_time, concat_time);

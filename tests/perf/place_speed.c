@@ -1,6 +1,6 @@
-/* place_speed.c - time to place Q/DQ in large graphs, on every kind of target: linear in nodes, whatever the shape of
- * the graph. What is promised, 0.3 s for 100,000 nodes, is measured here; the limits leave room for a slow, shared
- * machine and fall when something is no longer linear. */
+/* place_speed.c - time to place Q/DQ in large graphs, on every kind of target: linear in nodes,
+ * whatever the shape of the graph. What is promised, 0.3 s for 100,000 nodes, is measured here; the
+ * limits leave room for a slow, shared machine and fall when something is no longer linear. */
 #include <time.h>
 
 #include "quant/place/place.h"
@@ -18,7 +18,7 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* --- graphs, grown node by node ------------------------------------------------------------------------------------- */
+/* --- graphs, grown node by node --------------------------------------------------------------- */
 
 typedef struct grower {
     test_builder b;
@@ -27,7 +27,8 @@ typedef struct grower {
 
 static qdq_value *add(grower *g, const char *op, qdq_value *x, const char *second, qdq_value *y)
 {
-    const int64_t side[2] = {1, 1}, axes[4] = {0, 1, 2, 3}, pads[4] = {1, 1, 1, 1}, three[2] = {3, 3};
+    const int64_t side[2] = {1, 1}, axes[4] = {0, 1, 2, 3}, pads[4] = {1, 1, 1, 1},
+                  three[2] = {3, 3};
     char name[32];
     const char *out = name;
 
@@ -41,7 +42,8 @@ static qdq_value *add(grower *g, const char *op, qdq_value *x, const char *secon
     if (strcmp(op, "Conv") == 0)
         assert_true(qdq_node_set_ints(n, "pads", pads, 4));
     if (strcmp(op, "MaxPool") == 0)
-        assert_true(qdq_node_set_ints(n, "kernel_shape", three, 2) && qdq_node_set_ints(n, "pads", pads, 4) &&
+        assert_true(qdq_node_set_ints(n, "kernel_shape", three, 2) &&
+                    qdq_node_set_ints(n, "pads", pads, 4) &&
                     qdq_node_set_ints(n, "strides", side, 2));
     if (strcmp(op, "Transpose") == 0)
         assert_true(qdq_node_set_ints(n, "perm", axes, 4));
@@ -145,7 +147,8 @@ static double place_time(const char *kind, const char *target, long nodes)
     double start = cpu_seconds();
     assert_ok(qdq_place(m, t, NULL, plan, &err));
     double seconds = cpu_seconds() - start;
-    printf("%-8s %-8s %7ld nodes: %.3f s, %zu tensors\n", target, kind, nodes, seconds, plan->tensors.n);
+    printf("%-8s %-8s %7ld nodes: %.3f s, %zu tensors\n", target, kind, nodes, seconds,
+           plan->tensors.n);
     qdq_target_free(t);
     qdq_plan_free(plan);
     qdq_model_free(m);
@@ -157,7 +160,8 @@ static void placement_is_linear(const char *target)
     static const char *const kinds[] = {"mixed", "residual", "nested", "copies", "star"};
 
     for (size_t i = 0; i < QDQ_COUNT(kinds); i++) {
-        double half = place_time(kinds[i], target, 50000), all = place_time(kinds[i], target, 100000);
+        double half = place_time(kinds[i], target, 50000),
+               all = place_time(kinds[i], target, 100000);
 
         assert_true(all < 1.5);
         if (all > 0.2 && all > 5 * half)

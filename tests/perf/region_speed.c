@@ -1,5 +1,6 @@
-/* region_speed.c - regions, signatures and borders of large graphs: linear in nodes. What is promised, 50 ms for 6,000 nodes and 1 s
- * for 100,000, is measured here, the fastest of three runs; a bad shape of graph must not be slower. */
+/* region_speed.c - regions, signatures and borders of large graphs: linear in nodes. What is
+ * promised, 50 ms for 6,000 nodes and 1 s for 100,000, is measured here, the fastest of three runs;
+ * a bad shape of graph must not be slower. */
 #include <time.h>
 
 #include "ir/ir.h"
@@ -83,8 +84,8 @@ static void generated_graphs_are_taken_apart_in_no_time(void **state)
         char command[9000];
         const char *path = test_path("generated_%ld.onnx", sizes[i].nodes);
         qdq_model *m = NULL;
-        snprintf(command, sizeof command, "'%s/tests/gen_graph' %ld '%s'", QDQ_BUILD_DIR, sizes[i].nodes,
-                 path);
+        snprintf(command, sizeof command, "'%s/tests/gen_graph' %ld '%s'", QDQ_BUILD_DIR,
+                 sizes[i].nodes, path);
         assert_int_equal(system(command), 0);
         assert_ok(qdq_model_load(path, NULL, &m, &err));
         assert_found_in(m, (size_t)sizes[i].nodes, sizes[i].limit, "blocks");
@@ -92,7 +93,7 @@ static void generated_graphs_are_taken_apart_in_no_time(void **state)
     }
 }
 
-/* --- bad shapes --------------------------------------------------------------------------------------------------------- */
+/* --- bad shapes ------------------------------------------------------------------------------- */
 
 enum { NODES = 20000 };
 

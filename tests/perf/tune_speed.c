@@ -1,7 +1,7 @@
-/* tune_speed.c - what a trial of the tuner costs beside the engine: the plan of an assignment, and its model as a file; and
- * how long it takes to see what there is to decide. What is promised, 3 ms and 5 ms for a model of 100 MB, is measured
- * here; the limits leave room for a slow, shared machine. No weight is copied: the folder does not grow, and the model is
- * small. */
+/* tune_speed.c - what a trial of the tuner costs beside the engine: the plan of an assignment, and
+ * its model as a file; and how long it takes to see what there is to decide. What is promised, 3 ms
+ * and 5 ms for a model of 100 MB, is measured here; the limits leave room for a slow, shared
+ * machine. No weight is copied: the folder does not grow, and the model is small. */
 #include <math.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -103,8 +103,8 @@ static void trial_of_resnet50_is_ready_in_milliseconds(void **state)
         slowest = written > slowest ? written : slowest;
         qdq_plan_free(p);
     }
-    printf("a trial: plan %.2f ms, candidate %.2f ms (slowest %.2f)\n", plan_ms / TRIALS, write_ms / TRIALS,
-           slowest);
+    printf("a trial: plan %.2f ms, candidate %.2f ms (slowest %.2f)\n", plan_ms / TRIALS,
+           write_ms / TRIALS, slowest);
     assert_int_equal(size_of(bin), before);
     assert_true(size_of(test_path("candidates/trial.onnx")) < 1 << 20);
     assert_true(plan_ms / TRIALS < 30 && write_ms / TRIALS < 50);
@@ -134,7 +134,8 @@ static qdq_model *residual_chain(long nodes)
             const char *out = name;
 
             snprintf(name, sizeof name, "n%ld", i + k);
-            qdq_node *n = qdq_graph_add_node(b.g, NULL, "", ops[k], name, ops[k][0] == 'R' ? 1 : 2, 1, &out);
+            qdq_node *n =
+                qdq_graph_add_node(b.g, NULL, "", ops[k], name, ops[k][0] == 'R' ? 1 : 2, 1, &out);
             assert_non_null(n);
             qdq_node_set_in(n, 0, x);
             if (ops[k][0] != 'R')
@@ -170,7 +171,8 @@ static void take_apart(const qdq_model *m, const qdq_target *t, double ms[3], si
     qdq_regions_free(r);
 }
 
-/* The limits leave room for a slow, shared machine: 50 ms and 1 s are promised on ort-cpu, and what `make bench` prints. */
+/* The limits leave room for a slow, shared machine: 50 ms and 1 s are promised on ort-cpu, and what
+ * `make bench` prints. */
 static void regions_and_slots_of_large_graphs_are_found_in_linear_time(void **state)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
@@ -193,7 +195,8 @@ static void regions_and_slots_of_large_graphs_are_found_in_linear_time(void **st
                 sum = ms[0] + ms[1] + ms[2];
             }
         }
-        printf("%s, %ld nodes: regions %.1f ms, patterns %.1f ms, %zu groups %.1f ms, together %.1f ms\n",
+        printf("%s, %ld nodes: regions %.1f ms, patterns %.1f ms, %zu groups %.1f ms, together "
+               "%.1f ms\n",
                targets[i % 2], sizes[i / 2], least[0], least[1], n_groups, least[2], sum);
         assert_true(n_groups >= (size_t)sizes[i / 2] / 5 * 3);
         assert_true(sum < limits_ms[i / 2]);

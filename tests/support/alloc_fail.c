@@ -56,8 +56,9 @@ void *__wrap_realloc(void *p, size_t size)
     return fails_now() ? NULL : __real_realloc(p, size);
 }
 
-/* The plain build tries every allocation. That of the sanitizers gives each object one of its own, of which there are ten
- * times as many, and runs slowly: there it is all of the first, and ever fewer of the others. */
+/* The plain build tries every allocation. That of the sanitizers gives each object one of its own,
+ * of which there are ten times as many, and runs slowly: there it is all of the first, and ever
+ * fewer of the others. */
 static unsigned long behind(unsigned long n)
 {
 #ifdef QDQ_ARENA_MALLOC
@@ -69,7 +70,8 @@ static unsigned long behind(unsigned long n)
 #endif
 }
 
-/* Runs it with the n-th allocation failing (0: none), and looks at what it says. Returns how many it made. */
+/* Runs it with the n-th allocation failing (0: none), and looks at what it says. Returns how many
+ * it made. */
 static unsigned long run(test_attempt attempt, void *ctx, unsigned long n)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -81,7 +83,8 @@ static unsigned long run(test_attempt attempt, void *ctx, unsigned long n)
     if ((n == 0 || made < n) && st != QDQ_OK) /* it was through before the n-th */
         fail_msg("without a failing allocation: %s: %s", qdq_status_name(st), err.text);
     if (st != QDQ_OK && st != QDQ_E_NOMEM)
-        fail_msg("allocation %lu failing: want nomem, got %s (%s)", n, qdq_status_name(st), err.text);
+        fail_msg("allocation %lu failing: want nomem, got %s (%s)", n, qdq_status_name(st),
+                 err.text);
     if (st == QDQ_E_NOMEM && err.text[0] == '\0')
         fail_msg("allocation %lu failing: no message", n);
     return made;

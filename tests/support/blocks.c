@@ -18,7 +18,8 @@ qdq_node *test_conv3(test_builder *b, const char *name, const char *x)
     if (qdq_graph_find(b->g, "w") == NULL)
         TEST_RANDOM(b, "w", 64, 64, 3, 3);
     qdq_node *n = TEST_NODE(b, "Conv", name, x, "w");
-    assert_true(qdq_node_set_ints(n, "kernel_shape", three, 2) && qdq_node_set_ints(n, "pads", ones, 4));
+    assert_true(qdq_node_set_ints(n, "kernel_shape", three, 2) &&
+                qdq_node_set_ints(n, "pads", ones, 4));
     return n;
 }
 

@@ -1,5 +1,5 @@
-/* blocks.h - convolutions and residual blocks: what tests of regions and of patterns look at. Nodes are named after their
- * only output. */
+/* blocks.h - convolutions and residual blocks: what tests of regions and of patterns look at. Nodes
+ * are named after their only output. */
 #ifndef QDQ_TEST_BLOCKS_H
 #define QDQ_TEST_BLOCKS_H
 
@@ -13,8 +13,8 @@ qdq_node *test_conv3(test_builder *b, const char *name, const char *x);
 
 enum { TEST_RESIDUAL_BLOCKS = 3 };
 
-/* stem and s, a Conv and its Relu; then blocks i = 1, 2, 3 of ai: Conv, bi: Relu, ci: Conv, di: Add of ci and of what ai
- * reads, ei: Relu. Those with bit i of `swapped` add the other way round. */
+/* stem and s, a Conv and its Relu; then blocks i = 1, 2, 3 of ai: Conv, bi: Relu, ci: Conv, di: Add
+ * of ci and of what ai reads, ei: Relu. Those with bit i of `swapped` add the other way round. */
 void test_residual_blocks(test_builder *b, unsigned swapped);
 
 #endif /* QDQ_TEST_BLOCKS_H */

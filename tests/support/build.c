@@ -29,7 +29,8 @@ static int rank_of(const int64_t *dims)
 
 qdq_value *test_input(test_builder *b, const char *name, const int64_t *dims)
 {
-    qdq_value *v = qdq_graph_add_input(b->g, name, qdq_type_fixed(b->m, QDQ_FLOAT, rank_of(dims), dims));
+    qdq_value *v =
+        qdq_graph_add_input(b->g, name, qdq_type_fixed(b->m, QDQ_FLOAT, rank_of(dims), dims));
 
     assert_non_null(v);
     return v;
@@ -76,8 +77,8 @@ qdq_node *test_node(test_builder *b, const char *op, const char *name, const cha
     return n;
 }
 
-qdq_node *test_conv(test_builder *b, const char *name, const char *x, int64_t out, int64_t in, int64_t k,
-                    int64_t group)
+qdq_node *test_conv(test_builder *b, const char *name, const char *x, int64_t out, int64_t in,
+                    int64_t k, int64_t group)
 {
     char w[64], bias[64];
     const int64_t pads[4] = {k / 2, k / 2, k / 2, k / 2}, kernel[2] = {k, k};
@@ -87,14 +88,14 @@ qdq_node *test_conv(test_builder *b, const char *name, const char *x, int64_t ou
     TEST_RANDOM(b, w, out, in / group, k, k);
     TEST_RANDOM(b, bias, out);
     qdq_node *n = TEST_NODE(b, "Conv", name, x, w, bias);
-    assert_true(qdq_node_set_ints(n, "kernel_shape", kernel, 2) && qdq_node_set_ints(n, "pads", pads, 4) &&
-                qdq_node_set_int(n, "group", group));
+    assert_true(qdq_node_set_ints(n, "kernel_shape", kernel, 2) &&
+                qdq_node_set_ints(n, "pads", pads, 4) && qdq_node_set_int(n, "group", group));
     return n;
 }
 
 /* A constant of n equal numbers, or, n being 0, one number of rank 0. */
-static const char *constant(test_builder *b, const char *base, const char *suffix, qdq_elem type, int64_t n,
-                            double x)
+static const char *constant(test_builder *b, const char *base, const char *suffix, qdq_elem type,
+                            int64_t n, double x)
 {
     static char name[80];
     void *data;
@@ -109,8 +110,8 @@ static const char *constant(test_builder *b, const char *base, const char *suffi
     return name;
 }
 
-void test_q_or_dq(test_builder *b, const char *op, const char *name, const char *data, qdq_elem type,
-                  float scale, int32_t zero_point)
+void test_q_or_dq(test_builder *b, const char *op, const char *name, const char *data,
+                  qdq_elem type, float scale, int32_t zero_point)
 {
     char s[80], z[80];
 
@@ -129,8 +130,8 @@ void test_qdq(test_builder *b, const char *x, qdq_elem type, float scale, int32_
     test_q_or_dq(b, "DequantizeLinear", dq, q, type, scale, zero_point);
 }
 
-qdq_node *test_codes(test_builder *b, const char *name, qdq_elem type, const int64_t *dims, int axis,
-                     int32_t zero_point)
+qdq_node *test_codes(test_builder *b, const char *name, qdq_elem type, const int64_t *dims,
+                     int axis, int32_t zero_point)
 {
     char dq[80], s[80], z[80];
     int64_t n = axis < 0 ? 0 : dims[axis];
@@ -149,7 +150,8 @@ qdq_node *test_codes(test_builder *b, const char *name, qdq_elem type, const int
     return node;
 }
 
-qdq_node *test_conv8(test_builder *b, const char *name, const char *x, int64_t out, int64_t in, int64_t k)
+qdq_node *test_conv8(test_builder *b, const char *name, const char *x, int64_t out, int64_t in,
+                     int64_t k)
 {
     char w[64], bias[64];
     const int64_t pads[4] = {k / 2, k / 2, k / 2, k / 2}, kernel[2] = {k, k};
@@ -161,7 +163,8 @@ qdq_node *test_conv8(test_builder *b, const char *name, const char *x, int64_t o
     snprintf(w, sizeof w, "%s.w.dq", name);
     snprintf(bias, sizeof bias, "%s.b.dq", name);
     qdq_node *n = TEST_NODE(b, "Conv", name, x, w, bias);
-    assert_true(qdq_node_set_ints(n, "kernel_shape", kernel, 2) && qdq_node_set_ints(n, "pads", pads, 4));
+    assert_true(qdq_node_set_ints(n, "kernel_shape", kernel, 2) &&
+                qdq_node_set_ints(n, "pads", pads, 4));
     return n;
 }
 

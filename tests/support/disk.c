@@ -37,8 +37,8 @@ const char *test_small_disk(size_t room)
 
 bool test_disk_read_only(bool yes)
 {
-    return mount(NULL, disk, NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | (yes ? MS_RDONLY : 0),
-                 NULL) == 0;
+    return mount(NULL, disk, NULL,
+                 MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | (yes ? MS_RDONLY : 0), NULL) == 0;
 }
 
 void test_limit_files(size_t size)

@@ -32,7 +32,8 @@ static void set_environment(const char *spec, const qdq_engine_opts *opts)
 static qdq_engine *open_once(const char *spec, qdq_engine **e)
 {
     static const char *const dirs[] = {QDQ_BUILD_DIR "/ort", QDQ_SOURCE_DIR "/build/ort",
-                                       QDQ_BUILD_DIR "/openvino", QDQ_SOURCE_DIR "/build/openvino", NULL};
+                                       QDQ_BUILD_DIR "/openvino", QDQ_SOURCE_DIR "/build/openvino",
+                                       NULL};
     qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
 

@@ -5,8 +5,8 @@
 
 enum { MAX_BYTES = 1 << 20 };
 
-qdq_status test_eval_model(const qdq_model *m, uint64_t max_bytes, qdq_arena *memory, qdq_const *out,
-                           const char **why, qdq_error *err)
+qdq_status test_eval_model(const qdq_model *m, uint64_t max_bytes, qdq_arena *memory,
+                           qdq_const *out, const char **why, qdq_error *err)
 {
     const qdq_node *n = qdq_live_from(m->graph, m->graph->end.next);
     const qdq_const *in[QDQ_EVAL_INPUTS + 1];
@@ -32,8 +32,8 @@ static qdq_model *model_of(int opset, const char *inputs, const char *node)
     char *text = malloc(size);
 
     assert_non_null(text);
-    snprintf(text, size, "<ir_version: 10, opset_import: [\"\" : %d]>\ng () => () <%s> { %s }", opset, inputs,
-             node);
+    snprintf(text, size, "<ir_version: 10, opset_import: [\"\" : %d]>\ng () => () <%s> { %s }",
+             opset, inputs, node);
     if (qdq_model_from_text(text, "test", &m, &err) != QDQ_OK)
         fail_msg("%s\n%s", text, err.text);
     free(text);
@@ -43,12 +43,14 @@ static qdq_model *model_of(int opset, const char *inputs, const char *node)
 static bool is_same(const qdq_const *got, const qdq_const *want)
 {
     return got->data != NULL && got->elem == want->elem && got->rank == want->rank &&
-           (got->rank == 0 || memcmp(got->dim, want->dim, (size_t)got->rank * sizeof *got->dim) == 0) &&
+           (got->rank == 0 ||
+            memcmp(got->dim, want->dim, (size_t)got->rank * sizeof *got->dim) == 0) &&
            got->bytes == want->bytes && memcmp(got->data, want->data, got->bytes) == 0;
 }
 
 /* The results as text, beside those that were wanted. */
-static void fail_with(const char *file, int line, const qdq_node *n, const qdq_const *out, qdq_model *want)
+static void fail_with(const char *file, int line, const qdq_node *n, const qdq_const *out,
+                      qdq_model *want)
 {
     qdq_error err = QDQ_ERROR_INIT;
     char *text = NULL, name[200];
@@ -56,7 +58,8 @@ static void fail_with(const char *file, int line, const qdq_node *n, const qdq_c
     for (uint32_t i = 0; i < n->n_out; i++)
         if (n->out[i] != NULL && out[i].data != NULL) {
             snprintf(name, sizeof name, "got_%s", n->out[i]->name);
-            qdq_graph_add_init(want->graph, qdq_intern(want, name), qdq_const_to_tensor(want, &out[i]));
+            qdq_graph_add_init(want->graph, qdq_intern(want, name),
+                               qdq_const_to_tensor(want, &out[i]));
         }
     assert_ok(qdq_model_to_text(want, &text, &err));
     print_error("%s:%d: %s gives\n%s\n", file, line, n->type, text);

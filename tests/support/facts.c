@@ -66,12 +66,15 @@ static const char *elems_text(const test_known *k, const char *name)
     assert_true(rank == 1 || (rank == 0 && n == 1));
     text[0] = '\0';
     for (int i = 0; i < n; i++) {
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s", i > 0 ? "," : rank == 0 ? "(" : "");
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s",
+                               i > 0       ? ","
+                               : rank == 0 ? "("
+                                           : "");
         if (e[i].known)
             at += (size_t)snprintf(text + at, sizeof text - at, "%lld", (long long)e[i].value);
         else
-            at +=
-                (size_t)snprintf(text + at, sizeof text - at, "%s", e[i].symbol != NULL ? e[i].symbol : "?");
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s",
+                                   e[i].symbol != NULL ? e[i].symbol : "?");
     }
     snprintf(text + at, sizeof text - at, "%s", rank == 0 ? ")" : "");
     return text;
@@ -86,13 +89,15 @@ void test_assert_elems(const test_known *k, const char *name, const char *want)
 }
 
 /* The elements of value `s`, for a graph of these inputs, initializers and nodes. */
-void test_elements(int opset, const char *inputs, const char *inits, const char *nodes, const char *want)
+void test_elements(int opset, const char *inputs, const char *inits, const char *nodes,
+                   const char *want)
 {
     char text[2048];
     test_known k;
 
-    snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\" : %d]> g (%s) => (s) <%s> { %s }", opset,
-             inputs, inits, nodes);
+    snprintf(text, sizeof text,
+             "<ir_version: 8, opset_import: [\"\" : %d]> g (%s) => (s) <%s> { %s }", opset, inputs,
+             inits, nodes);
     k = test_know(text);
     if (strcmp(elems_text(&k, "s"), want) != 0)
         fail_msg("opset %d: %s: got %s, want %s", opset, nodes, elems_text(&k, "s"), want);

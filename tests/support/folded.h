@@ -8,7 +8,8 @@
 /* What tests of folding run, where their options name no passes. */
 #define TEST_FOLD_PASSES "lift-constants,fold-constants,drop-unused"
 
-/* The model behind the passes of opts, checked after each; *report may be NULL. qdq_model_free(). */
+/* The model behind the passes of opts, checked after each; *report may be NULL.
+ * qdq_model_free(). */
 qdq_model *test_folded(const char *text, qdq_optimize_opts opts, qdq_optimize_report **report);
 
 /* It becomes `expected`, and stays that. */

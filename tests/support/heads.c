@@ -10,10 +10,11 @@
 
 enum { CLASSES = 80, DETR_CLASSES = 91, WIDTH = 64, TOKENS = 50, READ = 32 };
 
-/* --- layers --------------------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
 /* Normal numbers around `mean`. dims end with 0. */
-static void normal(test_builder *b, const char *name, double mean, double deviation, const int64_t *dims)
+static void normal(test_builder *b, const char *name, double mean, double deviation,
+                   const int64_t *dims)
 {
     qdq_random random = qdq_random_new(b->seed++, NULL);
     int rank = 0;
@@ -27,12 +28,12 @@ static void normal(test_builder *b, const char *name, double mean, double deviat
         ((float *)data)[i] = (float)(mean + deviation * (double)qdq_random_normal(&random));
     assert_non_null(qdq_graph_add_init(b->g, name, t));
 }
-#define NORMAL(b, name, mean, deviation, ...)                                                                \
+#define NORMAL(b, name, mean, deviation, ...)                                                      \
     normal((b), (name), (mean), (deviation), (const int64_t[]){__VA_ARGS__, 0})
 
 /* name = Conv(x); what goes in has about the deviation of what comes out, times `gain`. */
-static void conv(test_builder *b, const char *name, const char *x, int64_t out, int64_t in, int64_t k,
-                 int64_t stride, double gain, double bias)
+static void conv(test_builder *b, const char *name, const char *x, int64_t out, int64_t in,
+                 int64_t k, int64_t stride, double gain, double bias)
 {
     const int64_t pads[4] = {k / 2, k / 2, k / 2, k / 2}, strides[2] = {stride, stride};
     char w[64], c[64];
@@ -42,11 +43,13 @@ static void conv(test_builder *b, const char *name, const char *x, int64_t out, 
     NORMAL(b, w, 0, gain / sqrt((double)(in * k * k)), out, in, k, k);
     NORMAL(b, c, bias, 0.1, out);
     qdq_node *n = TEST_NODE(b, "Conv", name, x, w, c);
-    assert_true(qdq_node_set_ints(n, "pads", pads, 4) && qdq_node_set_ints(n, "strides", strides, 2));
+    assert_true(qdq_node_set_ints(n, "pads", pads, 4) &&
+                qdq_node_set_ints(n, "strides", strides, 2));
 }
 
 /* name.r = Relu(Conv(x)) */
-static void block(test_builder *b, const char *name, const char *x, int64_t out, int64_t in, int64_t stride)
+static void block(test_builder *b, const char *name, const char *x, int64_t out, int64_t in,
+                  int64_t stride)
 {
     char r[64];
 
@@ -56,8 +59,8 @@ static void block(test_builder *b, const char *name, const char *x, int64_t out,
 }
 
 /* name = x w + b */
-static void linear(test_builder *b, const char *name, const char *x, int64_t in, int64_t out, double gain,
-                   double bias)
+static void linear(test_builder *b, const char *name, const char *x, int64_t in, int64_t out,
+                   double gain, double bias)
 {
     char w[64], c[64], product[64];
 
@@ -75,7 +78,8 @@ static void scalar(test_builder *b, const char *name, float x)
     assert_non_null(qdq_graph_add_init(b->g, name, qdq_tensor_of_floats(b->m, 0, NULL, &x)));
 }
 
-/* A layer that was trained on what it reads weighs pixels and scores alike: rows of pixels are as much smaller. */
+/* A layer that was trained on what it reads weighs pixels and scores alike: rows of pixels are as
+ * much smaller. */
 static void reader(test_builder *b, const char *x, int64_t classes, float pixels)
 {
     const int64_t dims[2] = {classes + 4, READ};
@@ -107,7 +111,7 @@ static qdq_model *finish(test_builder *b, const test_head *h, const char *boxes,
     return test_built(b);
 }
 
-/* --- a detector ------------------------------------------------------------------------------------------------------ */
+/* --- a detector ------------------------------------------------------------------------------- */
 
 /* <to> = x [1, c, h, w] as [1, h w, c] */
 static void as_rows(test_builder *b, const char *to, const char *x, int64_t channels)
@@ -155,21 +159,26 @@ qdq_model *test_detector(const test_head *h)
     level(&b, "p3", "c3.r");
     level(&b, "p4", "c4.r");
     if (h->is_apart) {
-        assert_true(qdq_node_set_int(TEST_NODE(&b, "Concat", "boxes", "p3.boxes", "p4.boxes"), "axis", 1));
-        assert_true(qdq_node_set_int(TEST_NODE(&b, "Concat", "scores", "p3.scores", "p4.scores"), "axis", 1));
+        assert_true(
+            qdq_node_set_int(TEST_NODE(&b, "Concat", "boxes", "p3.boxes", "p4.boxes"), "axis", 1));
+        assert_true(qdq_node_set_int(TEST_NODE(&b, "Concat", "scores", "p3.scores", "p4.scores"),
+                                     "axis", 1));
         return finish(&b, h, "boxes", "scores", CLASSES);
     }
     /* each level on its own first: a join of joins */
-    assert_true(qdq_node_set_int(TEST_NODE(&b, "Concat", "p3.all", "p3.boxes", "p3.scores"), "axis", 2));
-    assert_true(qdq_node_set_int(TEST_NODE(&b, "Concat", "p4.all", "p4.boxes", "p4.scores"), "axis", 2));
-    assert_true(qdq_node_set_int(TEST_NODE(&b, "Concat", "detections", "p3.all", "p4.all"), "axis", 1));
+    assert_true(
+        qdq_node_set_int(TEST_NODE(&b, "Concat", "p3.all", "p3.boxes", "p3.scores"), "axis", 2));
+    assert_true(
+        qdq_node_set_int(TEST_NODE(&b, "Concat", "p4.all", "p4.boxes", "p4.scores"), "axis", 2));
+    assert_true(
+        qdq_node_set_int(TEST_NODE(&b, "Concat", "detections", "p3.all", "p4.all"), "axis", 1));
     test_output(&b, "detections");
     if (h->has_reader)
         reader(&b, "detections", CLASSES, h->pixels > 0 ? h->pixels : 640);
     return test_built(&b);
 }
 
-/* --- a decoder ------------------------------------------------------------------------------------------------------- */
+/* --- a decoder -------------------------------------------------------------------------------- */
 
 static void layer_norm(test_builder *b, const char *name, const char *x)
 {
@@ -222,9 +231,10 @@ qdq_model *test_detr(const test_head *h)
     return finish(&b, h, "boxes", "scores", DETR_CLASSES);
 }
 
-/* --- data --------------------------------------------------------------------------------------------------------------- */
+/* --- data ------------------------------------------------------------------------------------- */
 
-qdq_status test_head_write(const qdq_model *m, uint64_t seed, size_t n, const char *path, qdq_error *err)
+qdq_status test_head_write(const qdq_model *m, uint64_t seed, size_t n, const char *path,
+                           qdq_error *err)
 {
     const qdq_type *type = m->graph->inputs.at[0]->type;
     qdq_random random = qdq_random_new(seed, "head");

@@ -6,8 +6,8 @@
 #include "support/build.h"
 #include "support/test.h"
 
-static void clipped(test_builder *b, const char *name, const char *x, int64_t out, int64_t in, int64_t k,
-                    int64_t group)
+static void clipped(test_builder *b, const char *name, const char *x, int64_t out, int64_t in,
+                    int64_t k, int64_t group)
 {
     char clip[40];
 
@@ -68,7 +68,8 @@ const char *test_isolated_costs(void)
     static const char cost[] =
         "{\"qdq_sim\": 1, \"error\": 0.001, \"overhead_us\": 10, \"default\": {\"float_us\": 2}, "
         "\"convert\": {\"float_us\": 5}, \"ops\": {"
-        "\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true, \"epilogue\": "
+        "\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true, "
+        "\"epilogue\": "
         "[\"Clip\"]}, "
         "\"Gemm\": {\"float_us\": 50, \"int8_us\": 20, \"inputs\": 2}, "
         "\"Add\": {\"float_us\": 8, \"int8_us\": 4, \"inputs\": 2, \"output_q\": true}}}";
@@ -140,8 +141,10 @@ static qdq_plan *plan(test_isolated *s, uint32_t only)
 
     assert_true(qdq_assign_new(&a, s->space->n_groups, &s->arena));
     for (size_t i = 0; i < a.n; i++)
-        qdq_assign_set(&a, i, only == QDQ_NO_FUSION || s->f->of[s->space->group[i].node->id] == only);
-    assert_ok(qdq_space_plan(s->space, &a, s->head, s->engine, NULL, &s->opts, &s->known, &p, &err));
+        qdq_assign_set(&a, i,
+                       only == QDQ_NO_FUSION || s->f->of[s->space->group[i].node->id] == only);
+    assert_ok(
+        qdq_space_plan(s->space, &a, s->head, s->engine, NULL, &s->opts, &s->known, &p, &err));
     return p;
 }
 
@@ -167,7 +170,8 @@ qdq_group_model *test_isolated_group(const test_isolated *s, uint32_t group)
     return g;
 }
 
-qdq_parts *test_isolated_parts(const test_isolated *s, const qdq_plan *plan, qdq_insert_cache *cache)
+qdq_parts *test_isolated_parts(const test_isolated *s, const qdq_plan *plan,
+                               qdq_insert_cache *cache)
 {
     qdq_group_model *g[TEST_MOST_PARTS];
     qdq_model *m[TEST_MOST_PARTS];

@@ -117,8 +117,8 @@ static pid_t start(const char *const *argv, const char *folder)
 
     if (pid == 0) {
         int null = open("/dev/null", O_RDWR);
-        if (null < 0 || chdir(folder) != 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
-            ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+        if (null < 0 || chdir(folder) != 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
+            dup2(null, 2) < 0 || ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
             _exit(126);
         raise(SIGSTOP);
         execv(argv[0], (char *const *)(uintptr_t)argv);
@@ -129,7 +129,8 @@ static pid_t start(const char *const *argv, const char *folder)
 
 static void go_on(pid_t tid, int signal)
 {
-    ptrace(PTRACE_SYSCALL, tid, NULL, (void *)(intptr_t)signal); /* fails for a thread that has ended */
+    /* fails for a thread that has ended */
+    ptrace(PTRACE_SYSCALL, tid, NULL, (void *)(intptr_t)signal);
 }
 
 /* The signal that a stop is about to deliver; 0: it is a stop of ours. */
@@ -140,10 +141,11 @@ static int signal_of(int status)
     return signal == SIGSTOP || signal == SIGTRAP || (signal & 0x80) != 0 ? 0 : signal;
 }
 
-bool test_kill_at(const char *const *argv, const char *folder, test_counts_call *counts, unsigned stop,
-                  char where[200], int *status)
+bool test_kill_at(const char *const *argv, const char *folder, test_counts_call *counts,
+                  unsigned stop, char where[200], int *status)
 {
-    const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
+    const long options =
+        PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
     tracing *t = calloc(1, sizeof *t);
     bool killed = false;
 

@@ -11,7 +11,8 @@ static const char **split_nodes(qdq_arena *arena, char *text, size_t *n)
     const char **list = qdq_arena_array(arena, strlen(text) + 1, sizeof *list);
 
     assert_non_null(list);
-    for (char *save = NULL, *at = strtok_r(text, "+", &save); at != NULL; at = strtok_r(NULL, "+", &save))
+    for (char *save = NULL, *at = strtok_r(text, "+", &save); at != NULL;
+         at = strtok_r(NULL, "+", &save))
         list[(*n)++] = at;
     return list;
 }

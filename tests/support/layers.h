@@ -1,4 +1,5 @@
-/* layers.h - layers of an engine as tests write them: one line each, "+" between nodes, then what is said of them. */
+/* layers.h - layers of an engine as tests write them: one line each, "+" between nodes, then what
+ * is said of them. */
 #ifndef QDQ_TEST_LAYERS_H
 #define QDQ_TEST_LAYERS_H
 
@@ -12,8 +13,8 @@ typedef struct test_layers {
     qdq_arena arena;
 } test_layers;
 
-/* "Conv a+b 12", "Conv a+b", "Slice c slice 3", "Reorder a conversion 1", "Myelin - 5": kernel, labels of nodes, how they were
- * found, microseconds. The layer is called after its first node. */
+/* "Conv a+b 12", "Conv a+b", "Slice c slice 3", "Reorder a conversion 1", "Myelin - 5": kernel,
+ * labels of nodes, how they were found, microseconds. The layer is called after its first node. */
 test_layers test_layers_of(const char *const *lines);
 #define TEST_LAYERS(...) test_layers_of((const char *const[]){__VA_ARGS__, NULL})
 void test_layers_free(test_layers *l);

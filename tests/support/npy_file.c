@@ -1,10 +1,12 @@
-/* npy_file.c - written without the library's own code, so that reader and writer cannot share a mistake. */
+/* npy_file.c - written without the library's own code, so that reader and writer cannot share a
+ * mistake. */
 #include "support/npy_file.h"
 
 #include <sys/stat.h>
 #include <zip.h>
 
-const unsigned char *test_npy(int version, const char *header, const void *data, size_t bytes, size_t *size)
+const unsigned char *test_npy(int version, const char *header, const void *data, size_t bytes,
+                              size_t *size)
 {
     static unsigned char *file;
     size_t start = version == 1 ? 10 : 12, length = strlen(header) + 1;
@@ -61,7 +63,8 @@ const char *test_npz_file(const char *name, bool deflate, const test_array *arra
     for (size_t i = 0; i < n; i++) {
         char member[200];
         size_t size;
-        const unsigned char *file = test_npy(1, arrays[i].header, arrays[i].data, arrays[i].bytes, &size);
+        const unsigned char *file =
+            test_npy(1, arrays[i].header, arrays[i].data, arrays[i].bytes, &size);
         unsigned char *copy = malloc(size);
 
         assert_non_null(copy);
@@ -69,7 +72,8 @@ const char *test_npz_file(const char *name, bool deflate, const test_array *arra
         snprintf(member, sizeof member, "%s.npy", arrays[i].name);
         zip_int64_t index = zip_file_add(zip, member, zip_source_buffer(zip, copy, size, 1), 0);
         assert_true(index >= 0);
-        zip_set_file_compression(zip, (zip_uint64_t)index, deflate ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
+        zip_set_file_compression(zip, (zip_uint64_t)index, deflate ? ZIP_CM_DEFLATE : ZIP_CM_STORE,
+                                 0);
     }
     assert_int_equal(zip_close(zip), 0);
     return path;

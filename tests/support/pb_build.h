@@ -69,7 +69,8 @@ static inline void pb_entry(qdq_buf *b, unsigned number, const char *key, const 
 }
 
 /* ValueInfoProto: float with the given dims. */
-static inline void pb_value(qdq_buf *graph, unsigned number, const char *name, int rank, const int64_t *dims)
+static inline void pb_value(qdq_buf *graph, unsigned number, const char *name, int rank,
+                            const int64_t *dims)
 {
     qdq_buf shape = PB_NEW, tensor = PB_NEW, type = PB_NEW, info = PB_NEW;
 
@@ -87,7 +88,8 @@ static inline void pb_value(qdq_buf *graph, unsigned number, const char *name, i
 }
 
 /* A node with at most two inputs ("" is left out, NULL ends) and one output, without closing it. */
-static inline qdq_buf pb_node(const char *op, const char *name, const char *a, const char *b, const char *out)
+static inline qdq_buf pb_node(const char *op, const char *name, const char *a, const char *b,
+                              const char *out)
 {
     qdq_buf node = PB_NEW;
 

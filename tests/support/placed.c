@@ -20,7 +20,8 @@ static char *describe(const qdq_model *m, const qdq_plan *p)
 
             for (size_t k = 0; k < p->tensors.n; k++)
                 if (strcmp(p->tensors.at[k].tensor, name) == 0 &&
-                    (p->tensors.at[k].all || qdq_edges_have(&p->tensors.at[k].consumers, n->name, i)))
+                    (p->tensors.at[k].all ||
+                     qdq_edges_have(&p->tensors.at[k].consumers, n->name, i)))
                     how = "QDQ";
             for (size_t k = 0; k < p->weights.n; k++)
                 if (strcmp(p->weights.at[k].tensor, name) == 0 &&
@@ -77,7 +78,8 @@ void test_assert_placed(test_builder *b, const char *want)
     test_placed_free(p);
 }
 
-void test_assert_placed_on(test_builder *b, const char *target, const qdq_place_opts *opts, const char *want)
+void test_assert_placed_on(test_builder *b, const char *target, const qdq_place_opts *opts,
+                           const char *want)
 {
     test_placed p = test_place_on(b, target, opts);
 

@@ -5,8 +5,8 @@
 #include "quant/place/place.h"
 #include "support/build.h"
 
-/* One line for each node but Q and DQ: "c1: QDQ(r0) QW(c1.w) QB(c1.b)". What the plan puts into 8 bits stands in
- * brackets. */
+/* One line for each node but Q and DQ: "c1: QDQ(r0) QW(c1.w) QB(c1.b)". What the plan puts into 8
+ * bits stands in brackets. */
 typedef struct test_placed {
     qdq_model *m;
     qdq_plan *plan;
@@ -21,17 +21,20 @@ test_placed test_place(test_builder *b);
 void test_placed_free(test_placed p);
 
 void test_assert_placed(test_builder *b, const char *want);
-void test_assert_placed_on(test_builder *b, const char *target, const qdq_place_opts *opts, const char *want);
+void test_assert_placed_on(test_builder *b, const char *target, const qdq_place_opts *opts,
+                           const char *want);
 /* Each of the lines, which end with NULL, is there. Gives the placement back. */
 test_placed test_assert_lines(test_builder *b, const char *target, const qdq_place_opts *opts,
                               const char *const *lines);
-#define TEST_ASSERT_LINES(b, target, opts, ...)                                                              \
-    test_placed_free(test_assert_lines((b), (target), (opts), (const char *const[]){__VA_ARGS__, NULL}))
+#define TEST_ASSERT_LINES(b, target, opts, ...)                                                    \
+    test_placed_free(                                                                              \
+        test_assert_lines((b), (target), (opts), (const char *const[]){__VA_ARGS__, NULL}))
 
 /* Why the plan leaves a node float. */
 const char *test_reason(const qdq_plan *p, const char *node);
 
-/* The text of a plan without what an ONNX file does not hold, rule and origin above all, for qdq_free(). The plan loses it. */
+/* The text of a plan without what an ONNX file does not hold, rule and origin above all, for
+ * qdq_free(). The plan loses it. */
 char *test_plan_essence(qdq_plan *p);
 
 /* The plan as text, read and applied again to m, gives the model q: the same text. */

@@ -1,12 +1,12 @@
-/* places.c - private folders, the corpus, and what a machine may lack. A test program may look at the environment
- * and print; the library may not. */
+/* places.c - private folders, the corpus, and what a machine may lack. A test program may look at
+ * the environment and print; the library may not. */
 #include "support/test.h"
 
 #include <unistd.h>
 
 #include "base/file.h"
 
-/* --- folders ------------------------------------------------------------------------------------------------ */
+/* --- folders ---------------------------------------------------------------------------------- */
 
 static qdq_tempdir *private_dir;
 
@@ -41,7 +41,7 @@ const char *test_path(const char *fmt, ...)
     return p;
 }
 
-/* --- what a machine may lack -------------------------------------------------------------------------------- */
+/* --- what a machine may lack ------------------------------------------------------------------ */
 
 const char *test_corpus(const char *relative)
 {
@@ -50,8 +50,8 @@ const char *test_corpus(const char *relative)
     char *p = path[next++ % 8];
     const char *shared = getenv("QDQ_SHARED"); /* the folder that has models/ */
 
-    snprintf(p, sizeof path[0], "%s/models/%s", shared != NULL ? shared : QDQ_SOURCE_DIR "/../shared",
-             relative);
+    snprintf(p, sizeof path[0], "%s/models/%s",
+             shared != NULL ? shared : QDQ_SOURCE_DIR "/../shared", relative);
     return access(p, R_OK) == 0 ? p : NULL;
 }
 

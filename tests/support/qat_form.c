@@ -12,7 +12,8 @@ typedef struct layer {
     int64_t channels, inner;
 } layer;
 
-static qdq_status floats(const qdq_node *n, uint32_t i, qdq_arena *scratch, float **out, qdq_error *err)
+static qdq_status floats(const qdq_node *n, uint32_t i, qdq_arena *scratch, float **out,
+                         qdq_error *err)
 {
     const qdq_tensor *t = qdq_node_in(n, i) != NULL ? qdq_value_const(qdq_node_in(n, i)) : NULL;
 
@@ -25,12 +26,13 @@ static bool find_layer(qdq_node *linear, layer *l)
     const qdq_value *w = qdq_node_in(linear, 1);
 
     *l = (layer){.linear = linear};
-    if ((linear->op != QDQ_OP_CONV && linear->op != QDQ_OP_GEMM) || w == NULL || w->producer == NULL ||
-        w->producer->op != QDQ_OP_DEQUANTIZELINEAR)
+    if ((linear->op != QDQ_OP_CONV && linear->op != QDQ_OP_GEMM) || w == NULL ||
+        w->producer == NULL || w->producer->op != QDQ_OP_DEQUANTIZELINEAR)
         return false;
     l->dq = w->producer;
     l->q = qdq_node_in(l->dq, 0)->producer;
-    if (l->q == NULL || l->q->op != QDQ_OP_QUANTIZELINEAR || qdq_value_const(qdq_node_in(l->q, 0)) == NULL)
+    if (l->q == NULL || l->q->op != QDQ_OP_QUANTIZELINEAR ||
+        qdq_value_const(qdq_node_in(l->q, 0)) == NULL)
         return false;
     const qdq_tensor *t = qdq_value_const(qdq_node_in(l->q, 0));
     qdq_node *reader = qdq_value_only_user(linear->out[0]);
@@ -41,7 +43,8 @@ static bool find_layer(qdq_node *linear, layer *l)
 }
 
 /* What the normalization makes of channel c: y = factor * x + shift. */
-static qdq_status affine(const layer *l, qdq_arena *scratch, double *factor, double *shift, qdq_error *err)
+static qdq_status affine(const layer *l, qdq_arena *scratch, double *factor, double *shift,
+                         qdq_error *err)
 {
     float *scale, *bias, *mean, *var;
     double epsilon = (double)qdq_node_float(l->norm, "epsilon", 1e-5f);
@@ -117,7 +120,8 @@ static qdq_status fold(const layer *l, qdq_arena *scratch, qdq_error *err)
         return qdq_nomem(err);
     qdq_node_set_in(l->dq, 1, s);
     if (!qdq_value_replace(l->norm->out[0], l->linear->out[0]))
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "the result of the normalization is a graph output");
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "the result of the normalization is a graph output");
     qdq_node_remove(l->norm);
     return QDQ_OK;
 }

@@ -17,7 +17,8 @@ static qdq_status widen(const qdq_model *m, qdq_error *err)
     return st;
 }
 
-static qdq_status quantize_on_sim(const char *model, const char *cost, const char *rest, qdq_error *err)
+static qdq_status quantize_on_sim(const char *model, const char *cost, const char *rest,
+                                  qdq_error *err)
 {
     qdq_model *m = NULL, *q = NULL;
     qdq_engine *e = NULL;

@@ -1,17 +1,18 @@
-/* quantize.h - the whole way of quantization as one call, for tests that let its allocations fail. */
+/* quantize.h - the whole way of quantization as one call, for tests that let its allocations
+ * fail. */
 #ifndef QDQ_TEST_QUANTIZE_H
 #define QDQ_TEST_QUANTIZE_H
 
 #include "qdq/status.h"
 
-/* Loads the model, plans for ort-cpu on the simulated engine with this cost model, prints the plan, applies it,
- * imports the result. Frees all that it made. */
+/* Loads the model, plans for ort-cpu on the simulated engine with this cost model, prints the plan,
+ * applies it, imports the result. Frees all that it made. */
 qdq_status test_quantize_on_sim(const char *model, const char *cost, qdq_error *err);
 /* The same with what is not quantized in float16, and once more as a copy widened to float32. */
 qdq_status test_quantize_half_on_sim(const char *model, const char *cost, qdq_error *err);
 
-/* Quantizes under a goal that only a float model reaches, so that layers go back, and writes the report beside the
- * cost model. */
+/* Quantizes under a goal that only a float model reaches, so that layers go back, and writes the
+ * report beside the cost model. */
 qdq_status test_quantize_goal_on_sim(const char *model, const char *cost, qdq_error *err);
 
 #endif /* QDQ_TEST_QUANTIZE_H */

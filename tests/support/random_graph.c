@@ -1,5 +1,5 @@
-/* random_graph.c - see the header. Every step takes values that are there and adds one; the generator knows the
- * shape of each for N = 1, and writes N where a shape is printed. */
+/* random_graph.c - see the header. Every step takes values that are there and adds one; the
+ * generator knows the shape of each for N = 1, and writes N where a shape is printed. */
 #include "support/random_graph.h"
 
 #include "base/buf.h"
@@ -25,7 +25,7 @@ typedef struct maker {
     bool quantized;
 } maker;
 
-/* --- choices ---------------------------------------------------------------------------------------------------------- */
+/* --- choices ---------------------------------------------------------------------------------- */
 
 static size_t below(maker *m, size_t n)
 {
@@ -63,7 +63,7 @@ static value *pick(maker *m, int rank, bool constant)
     return found;
 }
 
-/* --- writing ----------------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static value *add(maker *m, int rank, const int64_t *dim, bool constant)
 {
@@ -125,11 +125,12 @@ static const char *ints(maker *m, const char *type, size_t n, const int64_t *at)
 
 #define NODE(m, ...) qdq_buf_printf(&(m)->nodes, "  " __VA_ARGS__)
 
-/* --- steps: each adds a value, or nothing where it does not fit --------------------------------------------------------- */
+/* --- steps: each adds a value, or nothing where it does not fit ------------------------------- */
 
 static void elementwise(maker *m)
 {
-    static const char *const ops[] = {"Relu", "Sigmoid", "Tanh", "Neg", "Identity", "Abs", "Dropout"};
+    static const char *const ops[] = {"Relu",     "Sigmoid", "Tanh",   "Neg",
+                                      "Identity", "Abs",     "Dropout"};
     value *x = pick(m, chance(m, 0.7) ? 4 : 2, chance(m, 0.1));
 
     if (x == NULL)
@@ -162,7 +163,8 @@ static void clip(maker *m)
     } else if (chance(m, 0.5))
         NODE(m, "%s = Clip(%s, %s, %s)\n", like(m, x)->name, x->name, low, high);
     else
-        NODE(m, "%s = %s(%s, %s)\n", like(m, x)->name, chance(m, 0.5) ? "Max" : "Min", x->name, low);
+        NODE(m, "%s = %s(%s, %s)\n", like(m, x)->name, chance(m, 0.5) ? "Max" : "Min", x->name,
+             low);
 }
 
 static void with_constant(maker *m)
@@ -196,7 +198,8 @@ static void join(maker *m)
         return;
     b->used = true;
     if (chance(m, 0.7)) {
-        NODE(m, "%s = %s(%s, %s)\n", like(m, a)->name, chance(m, 0.6) ? "Add" : "Mul", a->name, b->name);
+        NODE(m, "%s = %s(%s, %s)\n", like(m, a)->name, chance(m, 0.6) ? "Add" : "Mul", a->name,
+             b->name);
         return;
     }
     value *y = like(m, a);
@@ -214,8 +217,8 @@ static void batch_norm(maker *m, const value *x)
     const char *scale = init(m, 1, dim, -1.5, 1.5), *shift = init(m, 1, dim, -1, 1);
     const char *mean = init(m, 1, dim, -1, 1), *var = init(m, 1, dim, 0.2, 2);
 
-    NODE(m, "%s = BatchNormalization(%s, %s, %s, %s, %s)\n", like(m, x)->name, x->name, scale, shift, mean,
-         var);
+    NODE(m, "%s = BatchNormalization(%s, %s, %s, %s, %s)\n", like(m, x)->name, x->name, scale,
+         shift, mean, var);
 }
 
 /* The weight as it is, behind Q and DQ, or as integers behind DQ. */
@@ -227,7 +230,8 @@ static const char *weight(maker *m, int rank, const int64_t *dim, int axis)
 
     if (!m->quantized || chance(m, 0.4))
         return init(m, rank, dim, -1, 1);
-    const char *s = init(m, 1, &dim[axis], 0.005, 0.02), *z = ints(m, "int8", (size_t)dim[axis], zero);
+    const char *s = init(m, 1, &dim[axis], 0.005, 0.02),
+               *z = ints(m, "int8", (size_t)dim[axis], zero);
     for (int i = 0; i < rank; i++)
         count *= dim[i];
     if (chance(m, 0.5)) {
@@ -268,8 +272,8 @@ static void conv(maker *m)
     value *y = like(m, x);
     y->dim[1] = 4;
     int pad = in_conv ? (int)(k / 2) : 0;
-    NODE(m, "%s = Conv <kernel_shape = [%d, %d], pads = [%d, %d, %d, %d]> (%s, %s, %s)\n", y->name, (int)k,
-         (int)k, pad, pad, pad, pad, padded, w, b);
+    NODE(m, "%s = Conv <kernel_shape = [%d, %d], pads = [%d, %d, %d, %d]> (%s, %s, %s)\n", y->name,
+         (int)k, (int)k, pad, pad, pad, pad, padded, w, b);
     if (chance(m, 0.5)) {
         y->used = true;
         batch_norm(m, y);
@@ -396,7 +400,8 @@ static void slice(maker *m)
 static void reverse(maker *m)
 {
     value *x = pick(m, 4, false);
-    const int64_t first[1] = {-1}, last[1] = {INT64_MIN}, axis[1] = {chance(m, 0.5) ? 2 : -1}, step[1] = {-1};
+    const int64_t first[1] = {-1}, last[1] = {INT64_MIN}, axis[1] = {chance(m, 0.5) ? 2 : -1},
+                  step[1] = {-1};
 
     if (x == NULL)
         return;
@@ -452,10 +457,10 @@ static void branch(maker *m)
         return;
     unsigned id = m->next++;
     NODE(m, "o%u = Constant <value = bool {%d}> ()\n", id, chance(m, 0.5));
-    NODE(m, "%s = If <then_branch = t%u_g () => (float[] t%u_y) { t%u_y = Relu(%s) }, ", like(m, x)->name, id,
-         id, id, x->name);
-    NODE(m, "else_branch = e%u_g () => (float[] e%u_y) { e%u_y = Neg(%s) }> (o%u)\n", id, id, id, x->name,
-         id);
+    NODE(m, "%s = If <then_branch = t%u_g () => (float[] t%u_y) { t%u_y = Relu(%s) }, ",
+         like(m, x)->name, id, id, id, x->name);
+    NODE(m, "else_branch = e%u_g () => (float[] e%u_y) { e%u_y = Neg(%s) }> (o%u)\n", id, id, id,
+         x->name, id);
 }
 
 static void constant(maker *m)
@@ -467,14 +472,15 @@ static void constant(maker *m)
     NODE(m, "%s = Identity(%s)\n", add(m, rank, dim, true)->name, c);
 }
 
-/* --- the graph ------------------------------------------------------------------------------------------------------------ */
+/* --- the graph -------------------------------------------------------------------------------- */
 
 static void step(maker *m)
 {
     static void (*const steps[])(maker *) = {
-        elementwise,    elementwise, clip,     with_constant, with_constant, join,      join,    conv,
-        conv,           gemm,        quantize, quantize,      quantize,      transpose, flatten, slice,
-        there_and_back, twice,       branch,   constant,      reverse,       expand};
+        elementwise, elementwise, clip,    with_constant, with_constant,  join,
+        join,        conv,        conv,    gemm,          quantize,       quantize,
+        quantize,    transpose,   flatten, slice,         there_and_back, twice,
+        branch,      constant,    reverse, expand};
 
     steps[below(m, QDQ_COUNT(steps))](m);
 }
@@ -514,7 +520,9 @@ char *test_random_graph(uint64_t seed, test_random_opts opts)
         step(&m);
     NODE(&m, "%s = Relu(%s)\n", like(&m, &m.at[0])->name, m.at[0].name);
     NODE(&m, "%s = Relu(%s)\n", like(&m, &m.at[1])->name, m.at[1].name);
-    qdq_buf_puts(&out, "<ir_version: 9, opset_import: [\"\" : 17]>\ng (float[N,4,6,6] x, float[N,8] v) => (");
+    qdq_buf_puts(
+        &out,
+        "<ir_version: 9, opset_import: [\"\" : 17]>\ng (float[N,4,6,6] x, float[N,8] v) => (");
     print_outputs(&m, &out);
     qdq_buf_puts(&out, ")");
     if (m.inits.size > 0)

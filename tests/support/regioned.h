@@ -1,4 +1,5 @@
-/* regioned.h - a model with all that its patterns are tuned by: slots of a target, regions, patterns. */
+/* regioned.h - a model with all that its patterns are tuned by: slots of a target, regions,
+ * patterns. */
 #ifndef QDQ_TEST_REGIONED_H
 #define QDQ_TEST_REGIONED_H
 

@@ -27,7 +27,8 @@ static void assert_refusal(const qdq_optimize_report *r, const char *reason)
     for (size_t i = 0; i < r->n_passes; i++)
         for (size_t k = 0; k < r->passes[i].n_refusals; k++)
             if (strstr(r->passes[i].refusals[k].reason, reason) != NULL) {
-                assert_true(r->passes[i].refusals[k].n > 0 && r->passes[i].refusals[k].n_examples > 0);
+                assert_true(r->passes[i].refusals[k].n > 0 &&
+                            r->passes[i].refusals[k].n_examples > 0);
                 return;
             }
     fail_msg("nothing was refused because '%s'", reason);
@@ -36,7 +37,8 @@ static void assert_refusal(const qdq_optimize_report *r, const char *reason)
 void assert_becomes(const char *pipeline, const char *before, const char *after)
 {
     qdq_model *m = test_model(before), *want = test_model(after);
-    char *text = text_of(want); /* the canonical text: expectations do not depend on the printer's spelling */
+    /* the canonical text: expectations do not depend on the printer's spelling */
+    char *text = text_of(want);
 
     for (int i = 0; i < 2; i++) {
         qdq_optimize_report *r = run(m, pipeline);

@@ -1,5 +1,5 @@
-/* rewrite.h - passes and rules as text in and text out. Every check runs twice: twice is once; and verifies the
- * model behind every pass. */
+/* rewrite.h - passes and rules as text in and text out. Every check runs twice: twice is once; and
+ * verifies the model behind every pass. */
 #ifndef QDQ_TEST_REWRITE_H
 #define QDQ_TEST_REWRITE_H
 

@@ -4,17 +4,17 @@
 
 #include "tune/scheme/scheme.h"
 
-#define POINTS(...)                                                                                          \
-    {                                                                                                        \
-        (qdq_point[]){__VA_ARGS__}, sizeof((qdq_point[]){__VA_ARGS__}) / sizeof(qdq_point), 0                \
+#define POINTS(...)                                                                                \
+    {                                                                                              \
+        (qdq_point[]){__VA_ARGS__}, sizeof((qdq_point[]){__VA_ARGS__}) / sizeof(qdq_point), 0      \
     }
-#define NODE(n, i)                                                                                           \
-    {                                                                                                        \
-        -1, (n), (i)                                                                                         \
+#define NODE(n, i)                                                                                 \
+    {                                                                                              \
+        -1, (n), (i)                                                                               \
     }
-#define CHILD(r, i)                                                                                          \
-    {                                                                                                        \
-        (r), -1, (i)                                                                                         \
+#define CHILD(r, i)                                                                                \
+    {                                                                                              \
+        (r), -1, (i)                                                                               \
     }
 
 #endif /* QDQ_TEST_SCHEMES_H */

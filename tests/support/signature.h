@@ -1,4 +1,5 @@
-/* signature.h - what callers of a model see of it: inputs and outputs with names, types and order. */
+/* signature.h - what callers of a model see of it: inputs and outputs with names, types and
+ * order. */
 #ifndef QDQ_TEST_SIGNATURE_H
 #define QDQ_TEST_SIGNATURE_H
 
@@ -6,8 +7,8 @@
 
 #include "qdq/model.h"
 
-/* One line for each, data of inputs marked (below IR 4, where all data is listed as input and none can be replaced,
- * inputs with data are left out); freed with qdq_free(). NULL: out of memory. */
+/* One line for each, data of inputs marked (below IR 4, where all data is listed as input and none
+ * can be replaced, inputs with data are left out); freed with qdq_free(). NULL: out of memory. */
 char *test_signature(const qdq_model *m);
 
 /* Nothing else has become of them; what had no type may have got one. */

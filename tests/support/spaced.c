@@ -3,14 +3,19 @@
 
 #include "quant/quantize_steps.h"
 
-test_space test_space_open_with(qdq_model *m, const char *target, const char *const *set, qdq_engine *e)
+test_space test_space_open_with(qdq_model *m, const char *target, const char *const *set,
+                                qdq_engine *e)
 {
-    test_space t = {
-        .m = m, .engine = e, .head = qdq_plan_new(), .opts = QDQ_QUANTIZE_OPTS_INIT, .own_engine = e == NULL};
+    test_space t = {.m = m,
+                    .engine = e,
+                    .head = qdq_plan_new(),
+                    .opts = QDQ_QUANTIZE_OPTS_INIT,
+                    .own_engine = e == NULL};
     qdq_error err = QDQ_ERROR_INIT;
 
     if (e == NULL)
-        assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &t.engine, &err));
+        assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL,
+                                  &t.engine, &err));
     assert_ok(qdq_target_load(target, &t.target, &err));
     for (; *set != NULL; set += 2)
         assert_ok(qdq_target_set(t.target, set[0], set[1], &err));

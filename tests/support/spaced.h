@@ -1,4 +1,5 @@
-/* spaced.h - a model with its slot groups, for tests of assignments, their plans and their models. */
+/* spaced.h - a model with its slot groups, for tests of assignments, their plans and their
+ * models. */
 #ifndef QDQ_TEST_SPACED_H
 #define QDQ_TEST_SPACED_H
 
@@ -21,7 +22,8 @@ typedef struct test_space {
 test_space test_space_open(qdq_model *m, const char *target);
 
 /* `set`: keys of the target and what they become, NULL at the end. `e` NULL: "sim". */
-test_space test_space_open_with(qdq_model *m, const char *target, const char *const *set, qdq_engine *e);
+test_space test_space_open_with(qdq_model *m, const char *target, const char *const *set,
+                                qdq_engine *e);
 void test_space_close(test_space *t);
 
 /* The group of the operator that gives `output`; the first, if it has several. */

@@ -4,9 +4,9 @@
 
 #include "ir/ir.h"
 
-/* Replaces each LayerNormalization with a bias by ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul and Add, the last of
- * which has its name and result, and stamps the model with `opset`, below 18. For models whose other operators mean the same
- * there. How many there were. */
+/* Replaces each LayerNormalization with a bias by ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div,
+ * Mul and Add, the last of which has its name and result, and stamps the model with `opset`,
+ * below 18. For models whose other operators mean the same there. How many there were. */
 size_t test_spell_layernorms(qdq_model *m, int opset);
 
 /* Nodes of this operator in the main graph. */

@@ -17,22 +17,22 @@
 #include "qdq/qdq.h"
 
 /* assert_ok(qdq_model_load(path, NULL, &m, &err)): `err` must be in scope. */
-#define assert_ok(expr)                                                                                      \
-    do {                                                                                                     \
-        qdq_status st_ = (expr);                                                                             \
-        if (st_ != QDQ_OK)                                                                                   \
-            fail_msg("%s: %s: %s", #expr, qdq_status_name(st_), err.text);                                   \
+#define assert_ok(expr)                                                                            \
+    do {                                                                                           \
+        qdq_status st_ = (expr);                                                                   \
+        if (st_ != QDQ_OK)                                                                         \
+            fail_msg("%s: %s: %s", #expr, qdq_status_name(st_), err.text);                         \
     } while (0)
 
 /* Fails with `code`, and the message holds `part`. */
-#define assert_fails(code, part, expr)                                                                       \
-    do {                                                                                                     \
-        qdq_status st_ = (expr);                                                                             \
-        if (st_ != (code))                                                                                   \
-            fail_msg("%s: want %s, got %s (%s)", #expr, qdq_status_name(code), qdq_status_name(st_),         \
-                     err.text);                                                                              \
-        if (strstr(err.text, (part)) == NULL)                                                                \
-            fail_msg("%s: '%s' is not in '%s'", #expr, (part), err.text);                                    \
+#define assert_fails(code, part, expr)                                                             \
+    do {                                                                                           \
+        qdq_status st_ = (expr);                                                                   \
+        if (st_ != (code))                                                                         \
+            fail_msg("%s: want %s, got %s (%s)", #expr, qdq_status_name(code),                     \
+                     qdq_status_name(st_), err.text);                                              \
+        if (strstr(err.text, (part)) == NULL)                                                      \
+            fail_msg("%s: '%s' is not in '%s'", #expr, (part), err.text);                          \
     } while (0)
 
 /* A model from the text form; fails the test if it does not parse. */
@@ -49,12 +49,12 @@ const char *test_path(const char *fmt, ...) QDQ_PRINTF(1, 2);
 /* A file of the corpus (shared/models), or NULL: the caller then calls test_missing(). */
 const char *test_corpus(const char *relative);
 
-/* A full-size architecture of the corpus, or NULL. Its weights are in files that are not there; for graphs and
- * shapes holes will do, which read as zeros. */
+/* A full-size architecture of the corpus, or NULL. Its weights are in files that are not there; for
+ * graphs and shapes holes will do, which read as zeros. */
 qdq_model *test_skeleton(const char *name);
 
-/* An engine for tests that need ONNX Runtime, or NULL. In CI (QDQ_TEST_REQUIRE=1) a missing one fails the
- * test; elsewhere it is skipped loudly. */
+/* An engine for tests that need ONNX Runtime, or NULL. In CI (QDQ_TEST_REQUIRE=1) a missing one
+ * fails the test; elsewhere it is skipped loudly. */
 qdq_engine *test_ort(void);
 qdq_engine *test_openvino(void); /* likewise */
 void test_missing(const char *what);

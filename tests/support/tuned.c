@@ -15,15 +15,16 @@ qdq_model *test_tuned_model(void)
         "g (float[1,8] x) => (float[1,8] y)"
         "<float[8,8] a = {%s}, float[8,8] b = {%s}, float[8,8] c = {%s}> {"
         " h1 = MatMul(x, a) r1 = Relu(h1) h2 = MatMul(r1, b) r2 = Relu(h2) s = Add(r2, x)"
-        " h3 = MatMul(s, c) r3 = Relu(h3) h4 = MatMul(r3, a) r4 = Relu(h4) z = Add(r4, s) y = Tanh(z) }";
+        " h3 = MatMul(s, c) r3 = Relu(h3) h4 = MatMul(r3, a) r4 = Relu(h4) z = Add(r4, s) y = "
+        "Tanh(z) }";
     static char text[20000], numbers[3][4000];
     qdq_random r = qdq_random_new(1, "weights");
 
     for (int w = 0; w < 3; w++) {
         size_t at = 0;
         for (int i = 0; i < 64; i++)
-            at += (size_t)snprintf(numbers[w] + at, sizeof numbers[w] - at, "%s%.3f", i > 0 ? ", " : "",
-                                   (double)qdq_random_normal(&r));
+            at += (size_t)snprintf(numbers[w] + at, sizeof numbers[w] - at, "%s%.3f",
+                                   i > 0 ? ", " : "", (double)qdq_random_normal(&r));
     }
     snprintf(text, sizeof text, network, numbers[0], numbers[1], numbers[2]);
     return test_model(text);
@@ -102,8 +103,9 @@ qdq_tune_opts test_tuned_opts(const char *engine)
     return o;
 }
 
-qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *type, const char *folder,
-                             const qdq_tune_opts *opts, qdq_tune_result *out, qdq_error *err)
+qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *type,
+                             const char *folder, const qdq_tune_opts *opts, qdq_tune_result *out,
+                             qdq_error *err)
 {
     qdq_target *target = NULL;
 
@@ -123,7 +125,7 @@ qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune
     return test_tuned_run_on(m, NULL, NULL, folder, opts, out, err);
 }
 
-/* --- a process of its own --------------------------------------------------------------------------------------------- */
+/* --- a process of its own --------------------------------------------------------------------- */
 
 pid_t test_tuned_start(const char *folder, const char *engine, qdq_tune_mode mode, int report)
 {
@@ -132,7 +134,9 @@ pid_t test_tuned_start(const char *folder, const char *engine, qdq_tune_mode mod
     pid_t pid = 0;
 
     assert_int_equal(
-        qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = -1, .out = report, .err = STDERR_FILENO}, &pid), 0);
+        qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = -1, .out = report, .err = STDERR_FILENO},
+                  &pid),
+        0);
     return pid;
 }
 
@@ -157,7 +161,7 @@ int test_tuned_child(int argc, char **argv)
     return st == QDQ_OK ? 0 : 1;
 }
 
-/* --- what a run left --------------------------------------------------------------------------------------------------- */
+/* --- what a run left -------------------------------------------------------------------------- */
 
 char *test_tuned_file(const char *folder, const char *name)
 {

@@ -12,7 +12,8 @@ qdq_model *test_tuned_model(void);
 /* 64 numbers for a weight of another network in text form, between -1 and 1; static storage. */
 const char *test_tuned_weights(void);
 
-/* One network of test_tuned_model() for all tests of a group, which cmocka makes before them and drops behind them. */
+/* One network of test_tuned_model() for all tests of a group, which cmocka makes before them and
+ * drops behind them. */
 extern qdq_model *test_tuned;
 int test_tuned_make(void **state);
 int test_tuned_drop(void **state);
@@ -20,13 +21,14 @@ int test_tuned_drop(void **state);
 /* m, which is freed, with another number in a weight of 8 bits: by four steps at least. */
 qdq_model *test_tuned_other_weight(qdq_model *m);
 
-/* A cost model: the ops of the network, and what the test adds ("\"fail\": [...]"), behind a comma; NULL: nothing. The
- * spec "sim:FILE" of a file below test_dir(); static storage, four at a time. */
+/* A cost model: the ops of the network, and what the test adds ("\"fail\": [...]"), behind a comma;
+ * NULL: nothing. The spec "sim:FILE" of a file below test_dir(); static storage, four at a time. */
 const char *test_tuned_costs(const char *ops, const char *more);
 
 /* MatMul pays, Add does not. */
-#define TEST_TUNED_OPS                                                                                       \
-    "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30}, \"Add\": {\"float_us\": 20, \"int8_us\": 60, "        \
+#define TEST_TUNED_OPS                                                                             \
+    "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30}, \"Add\": {\"float_us\": 20, \"int8_us\": "  \
+    "60, "                                                                                         \
     "\"inputs\": 2}"
 
 /* For test_tuned_costs(): no profile rules out candidates, so that there is more to measure. */
@@ -40,13 +42,14 @@ qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune
                           qdq_tune_result *out, qdq_error *err);
 
 /* The same with data, or NULL, and with a type of activations, or NULL: the target's. */
-qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *type, const char *folder,
-                             const qdq_tune_opts *opts, qdq_tune_result *out, qdq_error *err);
+qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *type,
+                             const char *folder, const qdq_tune_opts *opts, qdq_tune_result *out,
+                             qdq_error *err);
 
-/* The same in a process of its own, which may be killed: fork() alone leaves the threads of calibration behind, for which
- * the child then waits for ever. It is this program again, so main() begins with `if (argc > 1) return
- * test_tuned_child(argc, argv);`. What it writes to `report` are numbers of pairs on disk (unsigned), one after each
- * step. */
+/* The same in a process of its own, which may be killed: fork() alone leaves the threads of
+ * calibration behind, for which the child then waits for ever. It is this program again, so main()
+ * begins with `if (argc > 1) return test_tuned_child(argc, argv);`. What it writes to `report` are
+ * numbers of pairs on disk (unsigned), one after each step. */
 pid_t test_tuned_start(const char *folder, const char *engine, qdq_tune_mode mode, int report);
 int test_tuned_child(int argc, char **argv);
 

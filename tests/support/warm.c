@@ -10,7 +10,7 @@
 
 enum { LEAST_BUILDS = 4 };
 
-/* --- worlds ----------------------------------------------------------------------------------------------------------- */
+/* --- worlds ----------------------------------------------------------------------------------- */
 
 static size_t draw(qdq_random *r, size_t n)
 {
@@ -26,8 +26,8 @@ static void put_operator(qdq_buf *b, qdq_random *r, char chain, size_t k)
     if (kind < 5)
         qdq_buf_printf(b, " %c%zu = MatMul(%c%zu, w%zu)", chain, k + 1, chain, k, draw(r, 3));
     else if (kind < 7 && k > 1)
-        qdq_buf_printf(b, " %c%zu = %s(%c%zu, %c%zu)", chain, k + 1, kind == 5 ? "Add" : "Mul", chain, k,
-                       chain, draw(r, k - 1));
+        qdq_buf_printf(b, " %c%zu = %s(%c%zu, %c%zu)", chain, k + 1, kind == 5 ? "Add" : "Mul",
+                       chain, k, chain, draw(r, k - 1));
     else if (kind == 7)
         qdq_buf_printf(b, " %c%zu = LayerNormalization(%c%zu, g)", chain, k + 1, chain, k);
     else
@@ -67,28 +67,30 @@ const char *test_warm_network(uint64_t seed, unsigned more)
 
 const char *test_warm_costs(uint64_t seed, bool blind)
 {
-    static const char *const ops[] = {"MatMul", "LayerNormalization", "Softmax", "Tanh", "Relu", "Add",
-                                      "Mul"};
+    static const char *const ops[] = {
+        "MatMul", "LayerNormalization", "Softmax", "Tanh", "Relu", "Add", "Mul"};
     qdq_random r = qdq_random_new(seed, "costs");
     static char text[2000];
     size_t at = 0;
 
     for (size_t i = 0; i < QDQ_COUNT(ops); i++) {
-        const double us = (i == 0 ? 60 : 10) + 60 * qdq_random_uniform(&r), share = qdq_random_uniform(&r);
-        at += (size_t)snprintf(text + at, sizeof text - at,
-                               "%s\"%s\": {\"float_us\": %.1f, \"float_us_per_k\": %.1f, \"int8_us\": %.1f, "
-                               "\"int8_us_per_k\": %.1f, \"inputs\": %d}",
-                               i > 0 ? ", " : "", ops[i], us, us * qdq_random_uniform(&r),
-                               us * (i == 0 ? 0.2 + 1.2 * share : 1.6 * share) + 2,
-                               us * qdq_random_uniform(&r), i == 0 || i > 4 ? 2 : 1);
+        const double us = (i == 0 ? 60 : 10) + 60 * qdq_random_uniform(&r),
+                     share = qdq_random_uniform(&r);
+        at += (size_t)snprintf(
+            text + at, sizeof text - at,
+            "%s\"%s\": {\"float_us\": %.1f, \"float_us_per_k\": %.1f, \"int8_us\": %.1f, "
+            "\"int8_us_per_k\": %.1f, \"inputs\": %d}",
+            i > 0 ? ", " : "", ops[i], us, us * qdq_random_uniform(&r),
+            us * (i == 0 ? 0.2 + 1.2 * share : 1.6 * share) + 2, us * qdq_random_uniform(&r),
+            i == 0 || i > 4 ? 2 : 1);
     }
     return test_tuned_costs(text, blind ? TEST_TUNED_BLIND : NULL);
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
-qdq_tune_result test_warm_run(const qdq_model *m, const char *engine, const char *cache, const char *store,
-                              const char *folder)
+qdq_tune_result test_warm_run(const qdq_model *m, const char *engine, const char *cache,
+                              const char *store, const char *folder)
 {
     const char *const caches[] = {cache, NULL};
     qdq_tune_opts o = test_tuned_opts(engine);
@@ -115,7 +117,7 @@ double test_warm_time(const char *engine, const char *folder)
     return us;
 }
 
-/* --- caches that are wrong -------------------------------------------------------------------------------------------- */
+/* --- caches that are wrong -------------------------------------------------------------------- */
 
 static char *other_digits(qdq_random *r, qdq_arena *arena, const char *placement)
 {
@@ -172,7 +174,7 @@ void test_warm_write_wrong(const char *from, const char *to, bool by_hand, uint6
     qdq_arena_free(&arena);
 }
 
-/* --- all of a world --------------------------------------------------------------------------------------------------- */
+/* --- all of a world --------------------------------------------------------------------------- */
 
 typedef struct warm_world {
     uint64_t seed;
@@ -221,8 +223,8 @@ double test_warm_world(uint64_t seed)
     qdq_model_free(similar);
     const unsigned builds = try_cache(&w, "own", own);
     if (3 * builds > w.cold_builds && builds > LEAST_BUILDS)
-        fail_msg("world %llu: %u builds with its own cache, %u without", (unsigned long long)seed, builds,
-                 w.cold_builds);
+        fail_msg("world %llu: %u builds with its own cache, %u without", (unsigned long long)seed,
+                 builds, w.cold_builds);
     (void)try_cache(&w, "similar", of_similar);
     (void)try_cache(&w, "wrong", wrong);
     (void)try_cache(&w, "by_hand", by_hand);

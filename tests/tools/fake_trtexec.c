@@ -1,9 +1,10 @@
-/* fake_trtexec.c - a STAND-IN for trtexec, for tests: not TensorRT, and nothing of TensorRT in it. It is written from the
- * documented behaviour (options, files, texts, exit codes) and knows what a test needs to know: times come from a toy cost
- * of the model's nodes, 8-bit where Q/DQ allow it.
+/* fake_trtexec.c - a STAND-IN for trtexec, for tests: not TensorRT, and nothing of TensorRT in it.
+ * It is written from the documented behaviour (options, files, texts, exit codes) and knows what a
+ * test needs to know: times come from a toy cost of the model's nodes, 8-bit where Q/DQ allow it.
  *
- * FAKE_TRTEXEC_VERSION is the version as its banner has it: 101601 if unset. FAKE_TRTEXEC lists what goes wrong, words
- * with commas between them: see misbehaves() in the code below. FAKE_TRTEXEC_STATE is a file for what it remembers. */
+ * FAKE_TRTEXEC_VERSION is the version as its banner has it: 101601 if unset. FAKE_TRTEXEC lists
+ * what goes wrong, words with commas between them: see misbehaves() in the code below.
+ * FAKE_TRTEXEC_STATE is a file for what it remembers. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,13 +106,14 @@ static int fail(const char *text)
     return 1;
 }
 
-/* --- options ----------------------------------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static void help(void)
 {
     printf("=== Model Options ===\n");
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        if (number() >= options[i].since && (options[i].until == 0 || number() < options[i].until) &&
+        if (number() >= options[i].since &&
+            (options[i].until == 0 || number() < options[i].until) &&
             !(misbehaves("standard") && strcmp(options[i].name, "--remoteAutoTuningConfig") == 0))
             printf("  %-30s What it does (default = something)\n", options[i].name);
 }
@@ -126,7 +128,8 @@ static int is_known(const char *a)
         return 0;
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         if (strlen(options[i].name) == n && strncmp(options[i].name, a, n) == 0)
-            return number() >= options[i].since && (options[i].until == 0 || number() < options[i].until);
+            return number() >= options[i].since &&
+                   (options[i].until == 0 || number() < options[i].until);
     return 0;
 }
 
@@ -139,8 +142,9 @@ static int check_options(void)
         int again = 0;
 
         for (int k = 0; k < i; k++)
-            again = again || (strncmp(arg[k], arg[i], n) == 0 && (arg[k][n] == '=' || arg[k][n] == '\0') &&
-                              strncmp(arg[i], "--staticPlugins", n) != 0);
+            again = again ||
+                    (strncmp(arg[k], arg[i], n) == 0 && (arg[k][n] == '=' || arg[k][n] == '\0') &&
+                     strncmp(arg[i], "--staticPlugins", n) != 0);
         if (again || !is_known(arg[i])) {
             fprintf(stderr, "[01/02/2026-10:00:00] [E] Unknown option: %.*s %s\n", (int)n, arg[i],
                     arg[i][n] == '=' ? arg[i] + n + 1 : "");
@@ -156,7 +160,7 @@ static int check_options(void)
     return bad;
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------------------ */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static int save_engine(const char *path)
 {
@@ -202,7 +206,8 @@ static void tensors(FILE *f, const fake_tensor *t, size_t n)
         if (version >= 110000)
             fprintf(f, "\"Format\":\"Row major linear\",\"Datatype\":\"%s\"}", t[i].type);
         else
-            fprintf(f, "\"Location\":\"Device\",\"Format/Datatype\":\"Row major linear %s format\"}",
+            fprintf(f,
+                    "\"Location\":\"Device\",\"Format/Datatype\":\"Row major linear %s format\"}",
                     t[i].type);
     }
     fprintf(f, "]");
@@ -211,7 +216,8 @@ static void tensors(FILE *f, const fake_tensor *t, size_t n)
 static void export_layers(const char *path)
 {
     const char *verbosity = value_of("--profilingVerbosity");
-    int detailed = verbosity != NULL && strcmp(verbosity, "detailed") == 0 && !misbehaves("names_only");
+    int detailed =
+        verbosity != NULL && strcmp(verbosity, "detailed") == 0 && !misbehaves("names_only");
     FILE *f = path != NULL ? fopen(path, "w") : NULL;
 
     if (f == NULL)
@@ -261,9 +267,11 @@ static void export_times(const char *path, int n)
     if (f == NULL)
         return;
     for (int i = 0; i < n; i++) {
-        double ms = total_ms() * (1 + 0.001 * (i % 3 - 1)), start = (version < 8500 ? 0 : 200) + i * 10.0;
+        double ms = total_ms() * (1 + 0.001 * (i % 3 - 1)),
+               start = (version < 8500 ? 0 : 200) + i * 10.0;
         fprintf(f,
-                "%s { \"startComputeMs\" : %g, \"endComputeMs\" : %g, \"h2dMs\" : 0, \"computeMs\" : %g, "
+                "%s { \"startComputeMs\" : %g, \"endComputeMs\" : %g, \"h2dMs\" : 0, \"computeMs\" "
+                ": %g, "
                 "\"d2hMs\" : 0, "
                 "\"latencyMs\" : %g }\n",
                 i == 0 ? "[\n " : ",", start, start + ms, ms, ms);
@@ -278,17 +286,18 @@ static void summary(void)
 
     printf("[01/02/2026-10:00:09] [I] === Performance summary ===\n");
     printf("[01/02/2026-10:00:09] [I] Throughput: %g qps\n", 1e3 / ms);
-    printf("[01/02/2026-10:00:09] [I] Latency: min = %g ms, max = %g ms, mean = %g ms, median = %g ms, "
+    printf("[01/02/2026-10:00:09] [I] Latency: min = %g ms, max = %g ms, mean = %g ms, median = %g "
+           "ms, "
            "percentile(99%%) = "
            "%g ms\n",
            ms, ms, ms, ms, ms);
-    printf(
-        "[01/02/2026-10:00:09] [I] GPU Compute Time: min = %g ms, max = %g ms, mean = %g ms, median = %g ms, "
-        "percentile(99%%) = %g ms\n",
-        ms, ms, ms, ms, ms);
+    printf("[01/02/2026-10:00:09] [I] GPU Compute Time: min = %g ms, max = %g ms, mean = %g ms, "
+           "median = %g ms, "
+           "percentile(99%%) = %g ms\n",
+           ms, ms, ms, ms, ms);
 }
 
-/* --- what goes wrong ---------------------------------------------------------------------------------------------------------- */
+/* --- what goes wrong -------------------------------------------------------------------------- */
 
 /* The first call fails like that, the next ones do not. */
 static int happens_once(const char *word)
@@ -350,15 +359,16 @@ static int misbehave(void)
     if (happens_once("oom_once") || misbehaves("oom_always"))
         return fail("[TRT] 2: [defaultAllocator.cpp] Error Code 1: Cuda Runtime (out of memory)");
     if (misbehaves("no_kernel") && value_of("--onnx") != NULL) {
-        fprintf(stderr,
-                "[01/02/2026-10:00:05] [E] [TRT] Error[10]: Could not find any implementation for node "
-                "{ForeignNode[/a/MatMul.../a/Add]}.\n");
+        fprintf(
+            stderr,
+            "[01/02/2026-10:00:05] [E] [TRT] Error[10]: Could not find any implementation for node "
+            "{ForeignNode[/a/MatMul.../a/Add]}.\n");
         return fail("Engine could not be created from network");
     }
     return 0;
 }
 
-/* --- commands --------------------------------------------------------------------------------------------------------------------- */
+/* --- commands --------------------------------------------------------------------------------- */
 
 /* Reads it first and writes over it in the end, as the program does: a line for each build. */
 static int write_cache(const char *path)
@@ -388,7 +398,8 @@ static int build(const char *onnx)
     const char *path = value_of("--saveEngine"), *cache = value_of("--timingCacheFile");
 
     for (int i = 0; misbehaves("chatty") && i < 3000; i++)
-        printf("[01/02/2026-10:00:01] [V] [TRT] Tactic: %d, Time: 0.0%d, of a layer with a name of some "
+        printf("[01/02/2026-10:00:01] [V] [TRT] Tactic: %d, Time: 0.0%d, of a layer with a name of "
+               "some "
                "length\n",
                i, i);
     if ((n_layers = fake_layers_of(onnx, layers, MAX_LAYERS)) == 0)
@@ -405,12 +416,13 @@ static int infer(void)
 {
     const char *n = value_of("--iterations");
     int runs = n != NULL ? (int)strtol(n, NULL, 10) : 10;
-    int attached =
-        value_of("--exportProfile") != NULL && value_of("--separateProfileRun") == NULL && version < 110000;
+    int attached = value_of("--exportProfile") != NULL &&
+                   value_of("--separateProfileRun") == NULL && version < 110000;
 
     export_profile(value_of("--exportProfile"));
     if (attached)
-        printf("[01/02/2026-10:00:09] [I] The e2e network timing is not reported since it is inaccurate due "
+        printf("[01/02/2026-10:00:09] [I] The e2e network timing is not reported since it is "
+               "inaccurate due "
                "to the extra "
                "synchronizations when the profiler is enabled.\n");
     else if (!misbehaves("no_times")) {

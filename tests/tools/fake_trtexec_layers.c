@@ -17,7 +17,7 @@ typedef struct planner {
     size_t n, max;
 } planner;
 
-/* --- nodes --------------------------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static int is_op(const qdq_node *n, const char *op)
 {
@@ -76,7 +76,7 @@ static int is_depthwise(const qdq_node *n)
     return group != NULL && group->v.i > 1;
 }
 
-/* --- what is one layer --------------------------------------------------------------------------------------------------- */
+/* --- what is one layer ------------------------------------------------------------------------ */
 
 static void put(planner *p, const qdq_node *n, const qdq_node *root)
 {
@@ -174,7 +174,7 @@ static void find_layers(planner *p)
         p->last[p->root[n->id]->id] = n;
 }
 
-/* --- what a layer is called ---------------------------------------------------------------------------------------------- */
+/* --- what a layer is called ------------------------------------------------------------------- */
 
 static void append(char *text, size_t size, const char *between, const char *more)
 {
@@ -189,7 +189,8 @@ static const char *label(const qdq_node *n, char *text, size_t size)
     if (n->name[0] != '\0')
         snprintf(text, size, "%s", n->name);
     else
-        snprintf(text, size, "node_of_%s", n->n_out > 0 && n->out[0] != NULL ? n->out[0]->name : "");
+        snprintf(text, size, "node_of_%s",
+                 n->n_out > 0 && n->out[0] != NULL ? n->out[0]->name : "");
     return text;
 }
 
@@ -263,7 +264,8 @@ static void find_tensors(const planner *p, fake_layer *l, const qdq_node *root)
         }
         for (uint32_t i = 0; i < n->n_out; i++) {
             int read = n->out[i] != NULL && n->out[i]->n_output > 0;
-            for (const qdq_use *u = n->out[i] != NULL ? n->out[i]->first : NULL; u != NULL; u = u->next)
+            for (const qdq_use *u = n->out[i] != NULL ? n->out[i]->first : NULL; u != NULL;
+                 u = u->next)
                 read = read || !is_inside(p, u->node, root);
             if (read)
                 add_tensor(l->out, &l->n_out, n->out[i]);
@@ -271,7 +273,7 @@ static void find_tensors(const planner *p, fake_layer *l, const qdq_node *root)
     }
 }
 
-/* --- what it takes ------------------------------------------------------------------------------------------------------- */
+/* --- what it takes ---------------------------------------------------------------------------- */
 
 static double kernel_us(const qdq_node *n)
 {
@@ -298,17 +300,19 @@ static const qdq_node *giver(const planner *p, const qdq_node *conv)
     return n != NULL && n->graph == p->g ? p->root[n->id] : NULL;
 }
 
-/* Kernels of Conv have channels in vectors in 8 bits, and one by one in float; others have what they find. */
+/* Kernels of Conv have channels in vectors in 8 bits, and one by one in float; others have what
+ * they find. */
 static int needs_copy(const planner *p, const qdq_node *root)
 {
     const qdq_node *from = is_op(root, "Conv") ? giver(p, root) : NULL;
 
     if (from == NULL || is_qdq(from))
         return 0;
-    return is_8bit(root) ? !(is_op(from, "Conv") && is_8bit(from)) : is_op(from, "Conv") && is_8bit(from);
+    return is_8bit(root) ? !(is_op(from, "Conv") && is_8bit(from))
+                         : is_op(from, "Conv") && is_8bit(from);
 }
 
-/* --- layers -------------------------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
 static void add_copy(planner *p, fake_layer *to)
 {
@@ -317,10 +321,13 @@ static void add_copy(planner *p, fake_layer *to)
     if (p->n == p->max)
         return;
     p->n++;
-    *l = (fake_layer){.us = copy_us, .n_in = 1, .n_out = 1, .type = "Reformat", .origin = "REFORMAT"};
-    snprintf(l->name, sizeof l->name, "Reformatting CopyNode for Input Tensor 0 to %.550s", to->name);
+    *l = (fake_layer){
+        .us = copy_us, .n_in = 1, .n_out = 1, .type = "Reformat", .origin = "REFORMAT"};
+    snprintf(l->name, sizeof l->name, "Reformatting CopyNode for Input Tensor 0 to %.550s",
+             to->name);
     l->in[0] = l->out[0] = to->in[0];
-    snprintf(l->out[0].name, sizeof l->out[0].name, "Reformatted Input Tensor 0 to %.600s", to->name);
+    snprintf(l->out[0].name, sizeof l->out[0].name, "Reformatted Input Tensor 0 to %.600s",
+             to->name);
     to->in[0] = l->out[0];
 }
 
@@ -352,7 +359,8 @@ static void add_layers(planner *p)
 {
     find_layers(p);
     QDQ_FOR_NODES (n, p->g)
-        if (p->last[p->root[n->id]->id] == n && !(is_qdq(p->root[n->id]) && is_constant(input(n, 0))))
+        if (p->last[p->root[n->id]->id] == n &&
+            !(is_qdq(p->root[n->id]) && is_constant(input(n, 0))))
             add_layer(p, p->root[n->id]);
 }
 

@@ -79,7 +79,8 @@ static void arguments_pass_through_no_shell(void **state)
 static void folder_and_environment_are_given(void **state)
 {
     static const char *const env[] = {"QDQ_A=1", "PATH=/usr/bin:/bin", NULL};
-    qdq_child_result r = shell("pwd -P; echo $QDQ_A-$HOME", (qdq_child_opts){.cwd = "/", .env = env});
+    qdq_child_result r =
+        shell("pwd -P; echo $QDQ_A-$HOME", (qdq_child_opts){.cwd = "/", .env = env});
 
     (void)state;
     assert_string_equal(r.out, "/\n1-\n");
@@ -138,8 +139,9 @@ static void large_output_on_both_streams_does_not_deadlock(void **state)
 static void the_deadline_ends_it_softly(void **state)
 {
     double start = now_s();
-    qdq_child_result r = shell("trap 'echo asked; exit 9' TERM; echo up; while :; do sleep 0.01; done",
-                               (qdq_child_opts){.deadline_s = 0.3});
+    qdq_child_result r =
+        shell("trap 'echo asked; exit 9' TERM; echo up; while :; do sleep 0.01; done",
+              (qdq_child_opts){.deadline_s = 0.3});
 
     (void)state;
     assert_true(r.timed_out);
@@ -162,7 +164,8 @@ static void who_ignores_the_deadline_is_killed_with_all_it_started(void **state)
     assert_true(now_s() - start < 5);
     pid_t grandchild = (pid_t)strtol(r.out, NULL, 10);
     assert_true(grandchild > 0);
-    for (int i = 0; i < 200 && kill(grandchild, 0) == 0; i++) { /* until whoever inherited it has reaped it */
+    /* until whoever inherited it has reaped it */
+    for (int i = 0; i < 200 && kill(grandchild, 0) == 0; i++) {
         char path[64], text[8] = "";
         snprintf(path, sizeof path, "/proc/%d/stat", (int)grandchild);
         FILE *f = fopen(path, "r");
@@ -179,7 +182,8 @@ static void who_ignores_the_deadline_is_killed_with_all_it_started(void **state)
 static void what_stays_behind_does_not_hold_us(void **state)
 {
     double start = now_s();
-    qdq_child_result r = shell("sleep 60 & echo started", (qdq_child_opts){0}); /* it holds our pipes */
+    /* it holds our pipes */
+    qdq_child_result r = shell("sleep 60 & echo started", (qdq_child_opts){0});
 
     (void)state;
     assert_int_equal(r.exit_code, 0);
@@ -218,11 +222,14 @@ static void what_cannot_be_started_is_named(void **state)
     (void)state;
     assert_does_not_start(&(qdq_child_opts){.argv = absent}, QDQ_E_IO,
                           "qdq-no-such-program: cannot start it: No such file");
-    assert_does_not_start(&(qdq_child_opts){.argv = no_path}, QDQ_E_IO, "/nowhere/trtexec: cannot start it");
-    assert_does_not_start(&(qdq_child_opts){.argv = folder}, QDQ_E_IO, "cannot start it: Permission denied");
+    assert_does_not_start(&(qdq_child_opts){.argv = no_path}, QDQ_E_IO,
+                          "/nowhere/trtexec: cannot start it");
+    assert_does_not_start(&(qdq_child_opts){.argv = folder}, QDQ_E_IO,
+                          "cannot start it: Permission denied");
     assert_does_not_start(&(qdq_child_opts){.argv = good, .cwd = "/nowhere"}, QDQ_E_IO,
                           "true: cannot run in '/nowhere': no such folder");
-    assert_does_not_start(&(qdq_child_opts){.argv = none}, QDQ_E_USAGE, "no program to run is named");
+    assert_does_not_start(&(qdq_child_opts){.argv = none}, QDQ_E_USAGE,
+                          "no program to run is named");
     assert_does_not_start(&(qdq_child_opts){0}, QDQ_E_USAGE, "no program to run is named");
 }
 
@@ -246,7 +253,8 @@ static void cancel_kills_it(void **state)
                           "sh: interrupted");
     pthread_join(thread, NULL);
     assert_true(now_s() - start < 5);
-    assert_does_not_start(&(qdq_child_opts){.argv = argv, .cancel = flag}, QDQ_E_INTERRUPTED, "interrupted");
+    assert_does_not_start(&(qdq_child_opts){.argv = argv, .cancel = flag}, QDQ_E_INTERRUPTED,
+                          "interrupted");
     qdq_cancel_free(flag);
 }
 
@@ -274,7 +282,8 @@ static void a_lost_exit_status_is_an_error_not_a_hang(void **state)
 
     (void)state;
     signal(SIGCHLD, SIG_IGN);
-    assert_does_not_start(&(qdq_child_opts){.argv = argv}, QDQ_E_IO, "true: its exit status is lost");
+    assert_does_not_start(&(qdq_child_opts){.argv = argv}, QDQ_E_IO,
+                          "true: its exit status is lost");
     signal(SIGCHLD, SIG_DFL);
 }
 
@@ -339,9 +348,9 @@ static void of_much_output_the_end_is_kept_and_the_log_has_its_limit(void **stat
 {
     const char *path = test_path("log");
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    qdq_child_result r =
-        shell("yes 12345678 | head -c 5000000; echo; echo last words; echo problem >&2",
-              (qdq_child_opts){.keep_last = true, .max_output = 1000, .log = fd, .max_log = 200000});
+    qdq_child_result r = shell(
+        "yes 12345678 | head -c 5000000; echo; echo last words; echo problem >&2",
+        (qdq_child_opts){.keep_last = true, .max_output = 1000, .log = fd, .max_log = 200000});
 
     (void)state;
     assert_true(fd > 2);
@@ -363,7 +372,8 @@ static void programs_that_a_process_started_can_be_ended_with_it(void **state)
 
     (void)state;
     assert_true(null > 2);
-    assert_int_equal(qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = -1, .out = null, .err = null}, &pid), 0);
+    assert_int_equal(
+        qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = -1, .out = null, .err = null}, &pid), 0);
     close(null);
     qdq_kill_groups_of(0);
     assert_int_equal(waitpid(pid, &status, 0), pid);

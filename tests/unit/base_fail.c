@@ -66,7 +66,8 @@ static void long_texts_are_cut_not_overrun(void **state)
     assert_true(strlen(err.text) < sizeof err.text);
     qdq_within(&err, QDQ_E_FORMAT, "%s", wide); /* a longer place is kept alone */
     assert_int_equal(strlen(err.text), sizeof err.text - 1);
-    qdq_fail_errno(&err, QDQ_E_IO, ENOENT, "%s", wide); /* the reason survives the longest of names */
+    /* the reason survives the longest of names */
+    qdq_fail_errno(&err, QDQ_E_IO, ENOENT, "%s", wide);
     assert_non_null(strstr(err.text, "x: No such file"));
 }
 

@@ -52,7 +52,8 @@ static void mistakes_are_named_with_their_place(void **state)
     assert_refused("{\"a\": 99999999999999999999}", "too big integer");
 }
 
-/* Behind a number Jansson takes it for the end of the number, and text that is kept as a string ends there. */
+/* Behind a number Jansson takes it for the end of the number, and text that is kept as a string
+ * ends there. */
 static void a_nul_byte_is_refused_wherever_it_is(void **state)
 {
     static const char text[] = "{\"a\": 1\0 }";
@@ -152,7 +153,8 @@ static void floats_read_back_bit_by_bit(void **state)
 static void a_decimal_comma_does_not_reach_the_file(void **state)
 {
     (void)state;
-    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") == NULL && setlocale(LC_NUMERIC, "fr_FR.UTF-8") == NULL) {
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") == NULL &&
+        setlocale(LC_NUMERIC, "fr_FR.UTF-8") == NULL) {
         fprintf(stderr, "SKIPPED: no locale with a decimal comma is installed\n");
         skip();
     }
@@ -209,7 +211,8 @@ static void files_are_loaded_and_named(void **state)
     assert_ok(qdq_write_file(bad, true, "{]", 2, &err));
     assert_fails(QDQ_E_FORMAT, "bad.json: line 1 column 2: not JSON", qdq_json_load(bad, &j, &err));
     assert_null(j);
-    assert_fails(QDQ_E_IO, "absent.json: cannot open", qdq_json_load(test_path("absent.json"), &j, &err));
+    assert_fails(QDQ_E_IO, "absent.json: cannot open",
+                 qdq_json_load(test_path("absent.json"), &j, &err));
     assert_null(j);
 }
 

@@ -87,7 +87,8 @@ static void a_reader_with_the_text_says_the_line(void **state)
     assert_true(qdq_json_member(&top, "weight", &weight));
     qdq_json_int(&weight, "type", 0, 1, 0);
     assert_int_equal(r.status, QDQ_E_FORMAT);
-    assert_string_equal(err.text, "line 4: weight, key 'type': expected a whole number from 0 to 1");
+    assert_string_equal(err.text,
+                        "line 4: weight, key 'type': expected a whole number from 0 to 1");
     json_decref(root);
     qdq_arena_free(&arena);
 }

@@ -36,9 +36,9 @@ static void members_are_read_by_type(void **state)
     document d;
 
     (void)state;
-    open_document(
-        &d, "{\"v\": 1, \"s\": \"\\u00e4\", \"c\": \"blue\", \"i\": -3, \"x\": 0.5, \"n\": 2, \"b\": true,"
-            " \"l\": [\"a\", \"b\"], \"e\": []}");
+    open_document(&d, "{\"v\": 1, \"s\": \"\\u00e4\", \"c\": \"blue\", \"i\": -3, \"x\": 0.5, "
+                      "\"n\": 2, \"b\": true,"
+                      " \"l\": [\"a\", \"b\"], \"e\": []}");
     const char *s = qdq_json_text(&d.top, "s", NULL);
     const char *const *l = qdq_json_texts(&d.top, "l"), *const *e = qdq_json_texts(&d.top, "e");
     assert_int_equal(qdq_json_word(&d.top, "c", colours, -1), 2);
@@ -104,7 +104,8 @@ static void objects_in_objects_and_lists_know_where_they_are(void **state)
 /* Reads one of each; the mistake is in the document. */
 static qdq_status read_all(const char *text)
 {
-    static const char *const keys[] = {"v", "s", "c", "i", "j", "x", "y", "z", "b", "l", "o", "m", NULL};
+    static const char *const keys[] = {"v", "s", "c", "i", "j", "x", "y",
+                                       "z", "b", "l", "o", "m", NULL};
     qdq_json_place p;
     document d;
 
@@ -160,7 +161,8 @@ static void mistakes_are_named_with_key_and_expectation(void **state)
         assert_fails(QDQ_E_FORMAT, cases[i].message, read_all(cases[i].text));
         assert_string_equal(err.text, cases[i].message);
     }
-    assert_fails(QDQ_E_UNSUPPORTED, "key 'v': version 2 of the format, expected 1", read_all("{\"v\": 2}"));
+    assert_fails(QDQ_E_UNSUPPORTED, "key 'v': version 2 of the format, expected 1",
+                 read_all("{\"v\": 2}"));
 }
 
 static void members_that_are_needed_are_missed(void **state)
@@ -200,21 +202,22 @@ static void the_first_mistake_stays_and_ends_walks(void **state)
 
 static void a_list_of_words_that_is_too_long_is_cut(void **state)
 {
-    static const char *const long_words[] = {"012345678901234567890123456789012345678901234567890123456789012"
-                                             "3456789012345678901234567890123456789",
-                                             "112345678901234567890123456789012345678901234567890123456789012"
-                                             "3456789012345678901234567890123456789",
-                                             "212345678901234567890123456789012345678901234567890123456789012"
-                                             "3456789012345678901234567890123456789",
-                                             "312345678901234567890123456789012345678901234567890123456789012"
-                                             "3456789012345678901234567890123456789",
-                                             "412345678901234567890123456789012345678901234567890123456789012"
-                                             "3456789012345678901234567890123456789",
-                                             "512345678901234567890123456789012345678901234567890123456789012"
-                                             "3456789012345678901234567890123456789",
-                                             "612345678901234567890123456789012345678901234567890123456789012"
-                                             "3456789012345678901234567890123456789",
-                                             NULL};
+    static const char *const long_words[] = {
+        "012345678901234567890123456789012345678901234567890123456789012"
+        "3456789012345678901234567890123456789",
+        "112345678901234567890123456789012345678901234567890123456789012"
+        "3456789012345678901234567890123456789",
+        "212345678901234567890123456789012345678901234567890123456789012"
+        "3456789012345678901234567890123456789",
+        "312345678901234567890123456789012345678901234567890123456789012"
+        "3456789012345678901234567890123456789",
+        "412345678901234567890123456789012345678901234567890123456789012"
+        "3456789012345678901234567890123456789",
+        "512345678901234567890123456789012345678901234567890123456789012"
+        "3456789012345678901234567890123456789",
+        "612345678901234567890123456789012345678901234567890123456789012"
+        "3456789012345678901234567890123456789",
+        NULL};
     document d;
 
     (void)state;

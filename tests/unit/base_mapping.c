@@ -151,7 +151,7 @@ static void heap_bytes_are_zero_and_writable(void **state)
     assert_null(qdq_mapping_new_heap(SIZE_MAX));
 }
 
-/* --- below a folder ----------------------------------------------------------------------------------------- */
+/* --- below a folder --------------------------------------------------------------------------- */
 
 static void assert_below(const char *dir, const char *relative, const char *text)
 {
@@ -166,7 +166,8 @@ static void assert_below(const char *dir, const char *relative, const char *text
     qdq_mapping_unref(m);
 }
 
-static void assert_not_below(qdq_status code, const char *dir, const char *relative, const char *part)
+static void assert_not_below(qdq_status code, const char *dir, const char *relative,
+                             const char *part)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_mapping *m = (qdq_mapping *)&err;
@@ -213,12 +214,14 @@ static void what_leads_out_of_the_folder_is_refused(void **state)
 
     (void)state;
     assert_not_below(QDQ_E_FORMAT, box, "../secret", "'..'");
-    assert_not_below(QDQ_E_FORMAT, box, "inner/../data", "has '..' in it, expected a path inside the folder");
+    assert_not_below(QDQ_E_FORMAT, box, "inner/../data",
+                     "has '..' in it, expected a path inside the folder");
     assert_not_below(QDQ_E_FORMAT, box, "..", "'..'");
     assert_not_below(QDQ_E_FORMAT, box, "/etc/passwd", "/etc/passwd: is absolute");
     assert_not_below(QDQ_E_FORMAT, "", "/etc/passwd", "is absolute");
     assert_not_below(QDQ_E_FORMAT, box, "out/secret", "'out' is a symbolic link");
-    assert_not_below(QDQ_E_FORMAT, box, "inlink", "'inlink' is a symbolic link, expected a real file");
+    assert_not_below(QDQ_E_FORMAT, box, "inlink",
+                     "'inlink' is a symbolic link, expected a real file");
     assert_not_below(QDQ_E_FORMAT, box, "dirlink/deep", "'dirlink' is a symbolic link");
 }
 
@@ -255,7 +258,7 @@ static void the_empty_folder_is_the_current_one(void **state)
     assert_int_equal(chdir(before), 0);
 }
 
-/* --- whole files -------------------------------------------------------------------------------------------- */
+/* --- whole files ------------------------------------------------------------------------------ */
 
 static void a_file_is_read_up_to_the_limit(void **state)
 {
@@ -282,7 +285,8 @@ static void a_file_is_read_up_to_the_limit(void **state)
         assert_null(data);
         assert_int_equal(size, 0);
     }
-    assert_fails(QDQ_E_FORMAT, "larger", qdq_read_file(test_path("large"), N - 1, &data, &size, &err));
+    assert_fails(QDQ_E_FORMAT, "larger",
+                 qdq_read_file(test_path("large"), N - 1, &data, &size, &err));
     free(text);
 }
 
@@ -295,13 +299,14 @@ static void what_cannot_be_read_is_named(void **state)
     (void)state;
     assert_fails(QDQ_E_IO, "absent: cannot open: No such file",
                  qdq_read_file(test_path("absent"), 10, &data, &size, &err));
-    assert_fails(QDQ_E_IO, "cannot read: Is a directory", qdq_read_file(test_dir(), 10, &data, &size, &err));
+    assert_fails(QDQ_E_IO, "cannot read: Is a directory",
+                 qdq_read_file(test_dir(), 10, &data, &size, &err));
     assert_ok(qdq_read_file("/dev/null", 0, &data, &size, &err));
     assert_string_equal(data, "");
     qdq_free(data);
-    assert_fails(
-        QDQ_E_FORMAT, "/dev/zero: is larger than the limit of 100000 bytes",
-        qdq_read_file("/dev/zero", 100000, &data, &size, &err)); /* without an end: stops all the same */
+    assert_fails(QDQ_E_FORMAT, "/dev/zero: is larger than the limit of 100000 bytes",
+                 /* without an end: stops all the same */
+                 qdq_read_file("/dev/zero", 100000, &data, &size, &err));
 }
 
 static void a_dash_is_standard_input(void **state)

@@ -157,13 +157,15 @@ static void a_link_is_replaced_not_followed(void **state)
     (void)state;
     assert_ok(qdq_write_file(test_path("target"), false, "target", 6, &err));
     assert_int_equal(symlink("target", test_path("linked")), 0);
-    assert_fails(QDQ_E_IO, "exists already", qdq_write_file(test_path("linked"), false, "x", 1, &err));
+    assert_fails(QDQ_E_IO, "exists already",
+                 qdq_write_file(test_path("linked"), false, "x", 1, &err));
     assert_ok(qdq_write_file(test_path("linked"), true, "x", 1, &err));
     assert_int_equal(lstat(test_path("linked"), &st), 0);
     assert_true(S_ISREG(st.st_mode));
     assert_content(test_path("target"), "target", 6);
     assert_int_equal(symlink("nowhere", test_path("dangling")), 0);
-    assert_fails(QDQ_E_IO, "exists already", qdq_write_file(test_path("dangling"), false, "x", 1, &err));
+    assert_fails(QDQ_E_IO, "exists already",
+                 qdq_write_file(test_path("dangling"), false, "x", 1, &err));
 }
 
 static void names_of_any_length_the_system_takes_work(void **state)
@@ -258,8 +260,10 @@ static void mappings_are_copied_from_file_and_heap(void **state)
             size += part[i].size;
         }
         assert_int_equal(qdq_outfile_size(f), size);
-        assert_fails(QDQ_E_BUG, "beyond the end", qdq_outfile_write_mapping(f, source[s], 1, SIZE, &err));
-        assert_fails(QDQ_E_BUG, "beyond the end", qdq_outfile_write_mapping(f, source[s], SIZE_MAX, 2, &err));
+        assert_fails(QDQ_E_BUG, "beyond the end",
+                     qdq_outfile_write_mapping(f, source[s], 1, SIZE, &err));
+        assert_fails(QDQ_E_BUG, "beyond the end",
+                     qdq_outfile_write_mapping(f, source[s], SIZE_MAX, 2, &err));
         assert_ok(qdq_outfile_commit(f, &err));
         assert_content(path, want, size);
         free(want);
@@ -288,7 +292,7 @@ static void a_source_that_became_shorter_is_an_error_not_a_crash(void **state)
     qdq_mapping_unref(heap);
 }
 
-/* --- full disks --------------------------------------------------------------------------------------------- */
+/* --- full disks ------------------------------------------------------------------------------- */
 
 static void every_way_of_writing_fails_beyond(const char *folder, const char *path, size_t size,
                                               const char *reason)
@@ -359,7 +363,7 @@ static void a_full_disk_leaves_nothing(void **state)
     every_way_of_writing_fails_beyond(folder, path, SIZE, "No space left on device");
 }
 
-/* --- private folders ---------------------------------------------------------------------------------------- */
+/* --- private folders -------------------------------------------------------------------------- */
 
 static void private_folders_vanish_with_all_in_them(void **state)
 {

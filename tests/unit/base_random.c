@@ -69,7 +69,8 @@ static void the_first_floats_of_seed_1_are_fixed(void **state)
 static float of_half(uint16_t h)
 {
     int exponent = (h >> 10) & 31, fraction = h & 1023;
-    float f = exponent ? ldexpf((float)(1024 + fraction), exponent - 25) : ldexpf((float)fraction, -24);
+    float f =
+        exponent ? ldexpf((float)(1024 + fraction), exponent - 25) : ldexpf((float)fraction, -24);
     return h & 0x8000 ? -f : f;
 }
 
@@ -82,7 +83,8 @@ static void halves_and_bfloats_are_the_same_numbers_rounded(void **state)
     qdq_array a = array_of(QDQ_FLOAT, x, sizeof x), b = array_of(QDQ_FLOAT16, h, sizeof h),
               c = array_of(QDQ_BFLOAT16, bf, sizeof bf);
 
-    assert_true(qdq_random_fill(&a, 3, "x") && qdq_random_fill(&b, 3, "x") && qdq_random_fill(&c, 3, "x"));
+    assert_true(qdq_random_fill(&a, 3, "x") && qdq_random_fill(&b, 3, "x") &&
+                qdq_random_fill(&c, 3, "x"));
     for (int i = 0; i < n; i++) {
         uint32_t bits = (uint32_t)bf[i] << 16;
         float wide;
@@ -98,9 +100,10 @@ static void integers_are_zero_or_one_in_every_width(void **state)
     static const struct {
         qdq_elem elem;
         unsigned bits;
-    } of[] = {{QDQ_INT8, 8},   {QDQ_UINT8, 8},   {QDQ_BOOL, 8},   {QDQ_INT16, 16},  {QDQ_UINT16, 16},
-              {QDQ_INT32, 32}, {QDQ_UINT32, 32}, {QDQ_INT64, 64}, {QDQ_UINT64, 64}, {QDQ_INT4, 4},
-              {QDQ_UINT4, 4},  {QDQ_INT2, 2},    {QDQ_UINT2, 2}};
+    } of[] = {{QDQ_INT8, 8},    {QDQ_UINT8, 8},  {QDQ_BOOL, 8},    {QDQ_INT16, 16},
+              {QDQ_UINT16, 16}, {QDQ_INT32, 32}, {QDQ_UINT32, 32}, {QDQ_INT64, 64},
+              {QDQ_UINT64, 64}, {QDQ_INT4, 4},   {QDQ_UINT4, 4},   {QDQ_INT2, 2},
+              {QDQ_UINT2, 2}};
 
     for (size_t t = 0; t < QDQ_COUNT(of); t++) {
         unsigned char data[512];

@@ -1,4 +1,5 @@
-/* base_regexp.c - regular expressions of users: what they match, and what is refused for its size. */
+/* base_regexp.c - regular expressions of users: what they match, and what is refused for its
+ * size. */
 #include "base/regexp.h"
 
 #include "base/clock.h"
@@ -44,7 +45,8 @@ static void repetitions_inside_repetitions_are_refused_before_they_take_memory(v
     (void)state;
     refuses("((a{1,250}){1,250}){1,250}", "too large");
     refuses("a{250}{250}{250}", "too large");
-    refuses("((((((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+", "too large");
+    refuses("((((((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+",
+            "too large");
     refuses("(a?){30000}", "operators");
     refuses("(abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz){350}", "characters");
 }

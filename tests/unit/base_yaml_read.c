@@ -1,4 +1,5 @@
-/* base_yaml_read.c - YAML as a tree with places; what configurations have no use for is refused where it stands. */
+/* base_yaml_read.c - YAML as a tree with places; what configurations have no use for is refused
+ * where it stands. */
 #include "base/yaml_read.h"
 
 #include "base/buf.h"
@@ -9,7 +10,8 @@ static void put(const qdq_yaml *n, qdq_buf *out)
     if (n->key != NULL)
         qdq_buf_printf(out, "%s@%zu:%zu=", n->key, n->key_line, n->key_column);
     if (n->kind == QDQ_YAML_SCALAR) {
-        qdq_buf_printf(out, n->plain ? "%s@%zu:%zu " : "'%s'@%zu:%zu ", n->text, n->line, n->column);
+        qdq_buf_printf(out, n->plain ? "%s@%zu:%zu " : "'%s'@%zu:%zu ", n->text, n->line,
+                       n->column);
         return;
     }
     qdq_buf_puts(out, n->kind == QDQ_YAML_MAP ? "{" : "[");

@@ -29,12 +29,14 @@ static const char *deciders(const char *text, bool *follows)
     return names;
 }
 
-/* Speech: durations are rounded, added up, and the length of what is made; `more` stretches them. */
-#define SPEECH(more)                                                                                         \
-    HEAD "g (float[N,4] x) => (float[M] y, float[N,4] z)\n"                                                  \
-         "<float two = {" more "}, int64 zero = {0}, int64 one = {1}, float level = {1}> {\n"                \
-         "  a = Abs(x) w = Mul(a, two) c = Ceil(w) s = ReduceSum<keepdims = 0>(c) i = Cast<to = 7>(s)\n"     \
-         "  r = Range(zero, i, one) f = Cast<to = 1>(r) y = Mul(f, level) z = Relu(x)\n"                     \
+/* Speech: durations are rounded, added up, and the length of what is made; `more` stretches
+ * them. */
+#define SPEECH(more)                                                                               \
+    HEAD "g (float[N,4] x) => (float[M] y, float[N,4] z)\n"                                        \
+         "<float two = {" more "}, int64 zero = {0}, int64 one = {1}, float level = {1}> {\n"      \
+         "  a = Abs(x) w = Mul(a, two) c = Ceil(w) s = ReduceSum<keepdims = 0>(c) i = Cast<to = "  \
+         "7>(s)\n"                                                                                 \
+         "  r = Range(zero, i, one) f = Cast<to = 1>(r) y = Mul(f, level) z = Relu(x)\n"           \
          "}\n"
 
 static void durations_decide_the_length_of_speech(void **state)
@@ -52,11 +54,13 @@ static void shape_arithmetic_in_floats_decides_nothing(void **state)
 
     (void)state;
     assert_string_equal(
-        deciders(HEAD "g (float[N,M] x) => (float[A,B] y) <float[1] half = {0.5}, float[1,1] c = {3}> {\n"
-                      "  s = Shape(x) f = Cast<to = 1>(s) h = Mul(f, half) d = Floor(h) i = Cast<to = 7>(d)\n"
-                      "  y = Expand(c, i)\n"
-                      "}\n",
-                 follows),
+        deciders(
+            HEAD
+            "g (float[N,M] x) => (float[A,B] y) <float[1] half = {0.5}, float[1,1] c = {3}> {\n"
+            "  s = Shape(x) f = Cast<to = 1>(s) h = Mul(f, half) d = Floor(h) i = Cast<to = 7>(d)\n"
+            "  y = Expand(c, i)\n"
+            "}\n",
+            follows),
         "");
     assert_false(follows[0]);
 }
@@ -64,8 +68,9 @@ static void shape_arithmetic_in_floats_decides_nothing(void **state)
 static void integers_that_are_inputs_decide_nothing(void **state)
 {
     (void)state;
-    assert_string_equal(deciders(HEAD "g (int64 n) => (int64[M] y) <int64 zero = {0}, int64 one = {1}>\n"
-                                      "{ y = Range(zero, n, one) }",
+    assert_string_equal(deciders(HEAD
+                                 "g (int64 n) => (int64[M] y) <int64 zero = {0}, int64 one = {1}>\n"
+                                 "{ y = Range(zero, n, one) }",
                                  NULL),
                         "");
 }
@@ -83,14 +88,15 @@ static void scores_decide_how_many_are_found(void **state)
 static void places_that_are_written_to_do_not_decide_the_shape(void **state)
 {
     (void)state;
-    assert_string_equal(deciders(HEAD "g (float[N] x) => (float[N] y) <float c = {0.5}>\n"
-                                      "{ t = Sigmoid(x) b = Greater(t, c) n = NonZero(b)\n"
-                                      "  p = Transpose(n) u = GatherND(t, p) y = ScatterND(t, p, u) }",
+    assert_string_equal(deciders(HEAD
+                                 "g (float[N] x) => (float[N] y) <float c = {0.5}>\n"
+                                 "{ t = Sigmoid(x) b = Greater(t, c) n = NonZero(b)\n"
+                                 "  p = Transpose(n) u = GatherND(t, p) y = ScatterND(t, p, u) }",
                                  NULL),
                         "");
 }
 
-/* --- comparing ------------------------------------------------------------------------------------------------------ */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 static qdq_compare_result *compared(const char *a, const char *b)
 {

@@ -1,4 +1,5 @@
-/* Saturated scores: samples that are all decided must not promise what the first undecided one will not keep. */
+/* Saturated scores: samples that are all decided must not promise what the first undecided one will
+ * not keep. */
 #include <math.h>
 
 #include "quant/compare/compare_output.h"
@@ -104,7 +105,8 @@ static void decided_scores_promise_no_more_than_undecided_ones_keep(void **state
     check_coverage(false);
 }
 
-/* Two samples with the same error, so that nothing is left for the jackknife: two decisions, share 1 - 0.1^(1/2). */
+/* Two samples with the same error, so that nothing is left for the jackknife: two decisions, share
+ * 1 - 0.1^(1/2). */
 static void the_bound_counts_a_share_of_the_samples_as_undecided(void **state)
 {
     float x = share_of(-6), y = share_of(-6.1);
@@ -125,10 +127,12 @@ static void the_bound_counts_a_share_of_the_samples_as_undecided(void **state)
     const double e = (double)x - (double)y;
     assert_true(t.worst_db > 60);
     assert_true(fabs(t.bound_db - 10 * log10(((1 - share) * (double)x * (double)x + share / 4) /
-                                             ((1 - share) * e * e + share * change * change))) < 1e-3);
+                                             ((1 - share) * e * e + share * change * change))) <
+                1e-3);
 }
 
-/* Scores of classes that no sample shows are near nothing: an undecided sample would have more signal there. */
+/* Scores of classes that no sample shows are near nothing: an undecided sample would have more
+ * signal there. */
 static void undecided_samples_lift_no_slice_above_what_was_measured(void **state)
 {
     float x[] = {1 - 2e-6f, 1e-6f, 1e-6f}, y[] = {1 - 3e-6f, 1e-6f, 2e-6f};

@@ -1,4 +1,5 @@
-/* Which layer introduces how much: matching and passes on the simulated engine, the numbers on ONNX Runtime. */
+/* Which layer introduces how much: matching and passes on the simulated engine, the numbers on ONNX
+ * Runtime. */
 #include <math.h>
 
 #include "base/file.h"
@@ -10,8 +11,9 @@ static qdq_error err;
 
 static qdq_engine *sim(void)
 {
-    static const char json[] = "{\"qdq_sim\": 1, \"error\": 0.01, \"ops\": {\"MatMul\": {\"float_us\": 50, "
-                               "\"int8_us\": 20, \"inputs\": 2}}}";
+    static const char json[] =
+        "{\"qdq_sim\": 1, \"error\": 0.01, \"ops\": {\"MatMul\": {\"float_us\": 50, "
+        "\"int8_us\": 20, \"inputs\": 2}}}";
     qdq_engine *e = NULL;
     char spec[600];
 
@@ -22,8 +24,8 @@ static qdq_engine *sim(void)
 }
 
 /* NULL when it fails, with the reason in `err`. */
-static qdq_compare_layers_result *compared(qdq_engine *e, const char *a, const char *b, const char *spec,
-                                           const qdq_compare_opts *opts)
+static qdq_compare_layers_result *compared(qdq_engine *e, const char *a, const char *b,
+                                           const char *spec, const qdq_compare_opts *opts)
 {
     qdq_model *m = test_model(a), *n = test_model(b);
     qdq_compare_layers_result *r = NULL;
@@ -54,7 +56,7 @@ static const qdq_compare_layer *layer(const qdq_compare_layers_result *r, const 
     return NULL;
 }
 
-/* --- matching ------------------------------------------------------------------------------------------------------- */
+/* --- matching --------------------------------------------------------------------------------- */
 
 static const char plain[] = HEAD "g (float[N,2] x) => (float[N,2] y)"
                                  "{ t = Relu(x) u = Neg(t) y = Abs(u) }";
@@ -97,8 +99,9 @@ static void tensors_that_only_one_has_are_reported(void **state)
 static void what_has_another_shape_is_no_match(void **state)
 {
     (void)state;
-    static const char turned[] = HEAD "g (float[N,2] x) => (float[N,2] y)"
-                                      "{ t = Relu(x) u = Transpose(t) w = Transpose(u) y = Abs(w) }";
+    static const char turned[] =
+        HEAD "g (float[N,2] x) => (float[N,2] y)"
+             "{ t = Relu(x) u = Transpose(t) w = Transpose(u) y = Abs(w) }";
     qdq_engine *e = sim();
     qdq_compare_layers_result *r = must(compared(e, plain, turned, "random:1", NULL));
 
@@ -115,8 +118,8 @@ static void many_tensors_take_several_passes(void **state)
     qdq_engine *e = sim();
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
     static char text[n * 40];
-    size_t at =
-        (size_t)snprintf(text, sizeof text, HEAD "g (float[N,2] x) => (float[N,2] y) { t0 = Neg(x)\n");
+    size_t at = (size_t)snprintf(text, sizeof text,
+                                 HEAD "g (float[N,2] x) => (float[N,2] y) { t0 = Neg(x)\n");
 
     for (int i = 1; i < n; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, "t%d = Neg(t%d)\n", i, i - 1);
@@ -147,13 +150,13 @@ static void the_second_model_is_named_when_it_does_not_run(void **state)
     (void)state;
     qdq_engine *e = sim();
 
-    assert_null(
-        compared(e, plain, HEAD "g (float[N,2] w) => (float[N,2] y) { y = Relu(w) }", "random:1", NULL));
+    assert_null(compared(e, plain, HEAD "g (float[N,2] w) => (float[N,2] y) { y = Relu(w) }",
+                         "random:1", NULL));
     assert_non_null(strstr(err.text, "second model, sample 0"));
     qdq_engine_close(e);
 }
 
-/* --- numbers, on ONNX Runtime --------------------------------------------------------------------------------------- */
+/* --- numbers, on ONNX Runtime ----------------------------------------------------------------- */
 
 static const float data[] = {1, 2, 4, 3, 5, 6};
 
@@ -164,12 +167,14 @@ static const char *samples(void)
     return test_npz_file("layers.npz", false, arrays, 1);
 }
 
-/* The first Add is off by the constant, which is no quantization; the Q in front of Neg loses the .25. */
+/* The first Add is off by the constant, which is no quantization; the Q in front of Neg loses the
+ * .25. */
 static const char by_hand[] = HEAD "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}>"
                                    "{ t = Add(x, c) [neg] u = Neg(t) y = Abs(u) }";
-static const char by_hand_q[] = HEAD
-    "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}, float s = {1}, uint8 z = {0}>"
-    "{ t = Add(x, c) q = QuantizeLinear(t, s, z) d = DequantizeLinear(q, s, z) [neg] u = Neg(d) y = Abs(u) }";
+static const char by_hand_q[] =
+    HEAD "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}, float s = {1}, uint8 z = {0}>"
+         "{ t = Add(x, c) q = QuantizeLinear(t, s, z) d = DequantizeLinear(q, s, z) [neg] u = "
+         "Neg(d) y = Abs(u) }";
 
 static void the_layer_behind_the_q_introduces_the_error_and_others_hand_it_on(void **state)
 {
@@ -181,7 +186,8 @@ static void the_layer_behind_the_q_introduces_the_error_and_others_hand_it_on(vo
         return;
     }
     qdq_compare_layers_result *r = must(compared(e, by_hand, by_hand_q, samples(), NULL));
-    double signal = 1.25 * 1.25 + 2 * 2 + 4.25 * 4.25 + 3 * 3 + 5.25 * 5.25 + 6 * 6, noise = 3 * 0.25 * 0.25;
+    double signal = 1.25 * 1.25 + 2 * 2 + 4.25 * 4.25 + 3 * 3 + 5.25 * 5.25 + 6 * 6,
+           noise = 3 * 0.25 * 0.25;
     const qdq_compare_layer *u = &r->layers[0]; /* the worst */
 
     assert_string_equal(u->value.name, "u");
@@ -206,9 +212,9 @@ static void an_output_behind_a_dq_is_matched_with_what_is_before_its_q(void **st
     (void)state;
     static const char a[] = HEAD "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}>"
                                  "{ y = Add(x, c) }";
-    static const char b[] =
-        HEAD "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}, float s = {1}, uint8 z = {0}>"
-             "{ [add] raw = Add(x, c) q = QuantizeLinear(raw, s, z) y = DequantizeLinear(q, s, z) }";
+    static const char b[] = HEAD
+        "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}, float s = {1}, uint8 z = {0}>"
+        "{ [add] raw = Add(x, c) q = QuantizeLinear(raw, s, z) y = DequantizeLinear(q, s, z) }";
     qdq_engine *e = test_ort();
 
     if (e == NULL) {
@@ -229,10 +235,12 @@ static void an_output_behind_a_dq_is_matched_with_what_is_before_its_q(void **st
 static void a_half_precision_layer_is_fed_in_its_own_type(void **state)
 {
     (void)state;
-    static const char a[] = HEAD "g (float[N,2] x) => (float[N,2] y) { t = Relu(x) u = Neg(t) y = Abs(u) }";
+    static const char a[] =
+        HEAD "g (float[N,2] x) => (float[N,2] y) { t = Relu(x) u = Neg(t) y = Abs(u) }";
     static const char b[] =
         HEAD "g (float[N,2] x) => (float[N,2] y) <float16 s = {1.0}, uint8 z = {0}>"
-             "{ h = Cast<to = 10>(x) t = Relu(h) q = QuantizeLinear(t, s, z) d = DequantizeLinear(q, s, z)"
+             "{ h = Cast<to = 10>(x) t = Relu(h) q = QuantizeLinear(t, s, z) d = "
+             "DequantizeLinear(q, s, z)"
              "  u = Neg(d) v = Cast<to = 1>(u) y = Abs(v) }";
     static const char b19[] = "<ir_version: 9, opset_import: [\"\" : 19]>\n";
     char text[1000];

@@ -1,5 +1,5 @@
-/* Comparing models on the simulated engine (the way of the data through a comparison) and on ONNX Runtime (the
- * numbers). */
+/* Comparing models on the simulated engine (the way of the data through a comparison) and on ONNX
+ * Runtime (the numbers). */
 #include <math.h>
 
 #include "base/file.h"
@@ -48,7 +48,7 @@ static void refused(qdq_engine *e, const char *a, const char *b, const qdq_compa
     assert_fails(code, message, err.code);
 }
 
-/* --- the simulated engine ----------------------------------------------------------------------------------------- */
+/* --- the simulated engine --------------------------------------------------------------------- */
 
 static void a_model_equals_itself(void **state)
 {
@@ -115,10 +115,10 @@ static void models_that_cannot_be_compared_are_refused(void **state)
 
     refused(e, relu, "g (float[N,2] x) => (float[N,2] z) { z = Relu(x) }", NULL, QDQ_E_FORMAT,
             "no output in common");
-    refused(e, relu, "g (float[N,2] x) => (float[2,N] y) { y = Transpose(x) }", NULL, QDQ_E_UNSUPPORTED,
-            "output 'y' is [1, 2] in the first model, [2, 1] in the second");
-    assert_null(
-        compared(e, relu, "g (float[N,2] w) => (float[N,2] y) { y = Relu(w) }", "random:1", NULL, NULL));
+    refused(e, relu, "g (float[N,2] x) => (float[2,N] y) { y = Transpose(x) }", NULL,
+            QDQ_E_UNSUPPORTED, "output 'y' is [1, 2] in the first model, [2, 1] in the second");
+    assert_null(compared(e, relu, "g (float[N,2] w) => (float[N,2] y) { y = Relu(w) }", "random:1",
+                         NULL, NULL));
     assert_non_null(strstr(err.text, "second model"));
     qdq_engine_close(e);
 }
@@ -151,15 +151,15 @@ static void a_comparison_can_be_interrupted(void **state)
 static void an_engine_that_fails_is_named_with_model_and_sample(void **state)
 {
     (void)state;
-    qdq_engine *e =
-        sim("{\"qdq_sim\": 1, \"fail\": [{\"at\": \"run\", \"nth\": 4, \"message\": \"out of luck\"}]}");
+    qdq_engine *e = sim("{\"qdq_sim\": 1, \"fail\": [{\"at\": \"run\", \"nth\": 4, \"message\": "
+                        "\"out of luck\"}]}");
 
     refused(e, relu, relu, NULL, QDQ_E_ENGINE, "second model, sample 1: ");
     assert_non_null(strstr(err.text, "out of luck"));
     qdq_engine_close(e);
 }
 
-/* --- numbers, on ONNX Runtime --------------------------------------------------------------------------------------- */
+/* --- numbers, on ONNX Runtime ----------------------------------------------------------------- */
 
 static const float data[] = {1, 2, 4, 3, 5, 6};
 static const int64_t label[] = {1, 1, 0};
@@ -204,7 +204,8 @@ static void sqnr_top1_and_accuracy_are_what_numpy_says(void **state)
 static void labels_must_be_as_many_as_rows(void **state)
 {
     (void)state;
-    static const char tripled[] = "g (float[N,2] x) => (float[M,2] y) { y = Concat<axis = 0>(x, x, x) }";
+    static const char tripled[] =
+        "g (float[N,2] x) => (float[M,2] y) { y = Concat<axis = 0>(x, x, x) }";
     qdq_engine *e = test_ort();
 
     if (e == NULL) {
@@ -228,9 +229,10 @@ static void a_label_that_is_no_class_is_named_with_its_sample(void **state)
         test_missing("ONNX Runtime");
         return;
     }
-    assert_null(compared(e, same, off_by_one, test_npz_file("odd.npz", false, arrays, 2), "label", NULL));
-    assert_fails(QDQ_E_FORMAT, "sample 1: its label is 2, expected 0 to 1 as output 'y' has 2 classes",
-                 err.code);
+    assert_null(
+        compared(e, same, off_by_one, test_npz_file("odd.npz", false, arrays, 2), "label", NULL));
+    assert_fails(QDQ_E_FORMAT,
+                 "sample 1: its label is 2, expected 0 to 1 as output 'y' has 2 classes", err.code);
     assert_null(strstr(err.text, "model"));
 }
 

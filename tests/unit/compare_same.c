@@ -1,4 +1,5 @@
-/* Do two models compute the same? What each type of output allows, and who is to blame when one does not run. */
+/* Do two models compute the same? What each type of output allows, and who is to blame when one
+ * does not run. */
 #include "base/file.h"
 #include "support/npy_file.h"
 
@@ -32,31 +33,32 @@ static qdq_same_result ask(const char *a, const char *b, double tolerance)
     return r;
 }
 
-#define assert_same(a, b, tolerance)                                                                         \
-    do {                                                                                                     \
-        qdq_same_result r_ = ask(a, b, tolerance);                                                           \
-        if (!r_.same)                                                                                        \
-            fail_msg("not the same: %s", r_.why);                                                            \
+#define assert_same(a, b, tolerance)                                                               \
+    do {                                                                                           \
+        qdq_same_result r_ = ask(a, b, tolerance);                                                 \
+        if (!r_.same)                                                                              \
+            fail_msg("not the same: %s", r_.why);                                                  \
     } while (0)
 
-#define assert_other(reason, a, b, tolerance)                                                                \
-    do {                                                                                                     \
-        qdq_same_result r_ = ask(a, b, tolerance);                                                           \
-        if (strstr(r_.why, reason) == NULL)                                                                  \
-            fail_msg("want '%s', got '%s'", reason, r_.why);                                                 \
+#define assert_other(reason, a, b, tolerance)                                                      \
+    do {                                                                                           \
+        qdq_same_result r_ = ask(a, b, tolerance);                                                 \
+        if (strstr(r_.why, reason) == NULL)                                                        \
+            fail_msg("want '%s', got '%s'", reason, r_.why);                                       \
     } while (0)
 
 #define HEAD     "<ir_version: 10, opset_import: [\"\" : 21]> "
 
 #define PLAIN(c) HEAD "g (float[N,2] x) => (float[N,2] y) <float[1] c = {" c "}> { y = Add(x, c) }"
-#define CAST(to, type, c)                                                                                    \
-    HEAD "g (float[N,2] x) => (" type "[N,2] y) <float[1] c = {" c "}> { s = Add(x, c) y = Cast<to = " to    \
-         ">(s) }"
-#define WIDE(n)                                                                                              \
-    HEAD "g (float[N,2] x) => (int64[1] y, float[N,2] z) <int64[1] c = {" n "}> "                            \
+#define CAST(to, type, c)                                                                          \
+    HEAD "g (float[N,2] x) => (" type "[N,2] y) <float[1] c = {" c                                 \
+         "}> { s = Add(x, c) y = Cast<to = " to ">(s) }"
+#define WIDE(n)                                                                                    \
+    HEAD "g (float[N,2] x) => (int64[1] y, float[N,2] z) <int64[1] c = {" n "}> "                  \
          "{ y = Identity(c) z = Relu(x) }"
-#define QUANTIZED(c)                                                                                         \
-    HEAD "g (float[N,2] x) => (float[N,2] y) <float[1] c = {" c "}, float s = {0.01}, uint16 z = {0}> "      \
+#define QUANTIZED(c)                                                                               \
+    HEAD "g (float[N,2] x) => (float[N,2] y) <float[1] c = {" c                                    \
+         "}, float s = {0.01}, uint16 z = {0}> "                                                   \
          "{ t = Add(x, c) q = QuantizeLinear(t, s, z) y = DequantizeLinear(q, s, z) }"
 
 static void floats_may_be_apart_by_a_share_of_the_range(void **state)
@@ -80,7 +82,8 @@ static void floats_of_16_bits_may_be_further_apart(void **state)
 {
     (void)state;
     assert_same(CAST("10", "float16", "0"), CAST("10", "float16", "0.05"), 0);
-    assert_other("expected at most 0.01", CAST("10", "float16", "0"), CAST("10", "float16", "0.1"), 0);
+    assert_other("expected at most 0.01", CAST("10", "float16", "0"), CAST("10", "float16", "0.1"),
+                 0);
 }
 
 static void integers_of_8_bits_may_be_one_step_apart(void **state)
@@ -96,7 +99,8 @@ static void other_integers_must_be_equal_whatever_the_tolerance(void **state)
     (void)state;
     assert_same(CAST("6", "int32", "0"), CAST("6", "int32", "0"), 0);
     assert_other("expected none", CAST("6", "int32", "0"), CAST("6", "int32", "1"), 0.5);
-    assert_other("found 3 of 3 elements that differ", WIDE("9007199254740993"), WIDE("9007199254740992"), 0);
+    assert_other("found 3 of 3 elements that differ", WIDE("9007199254740993"),
+                 WIDE("9007199254740992"), 0);
     assert_other("expected none", CAST("9", "bool", "-1"), CAST("9", "bool", "0"), 0);
 }
 
@@ -127,8 +131,8 @@ static void a_rounding_that_tips_is_allowed_where_there_is_quantization(void **s
     (void)state;
     /* one step of 0.01 everywhere: 91 against 6 * 0.0001, 51.8 dB */
     assert_same(QUANTIZED("0"), QUANTIZED("0.01"), 0);
-    assert_other("output 'y': found SQNR 37.8 dB, expected at least 40 dB", QUANTIZED("0"), QUANTIZED("0.05"),
-                 0);
+    assert_other("output 'y': found SQNR 37.8 dB, expected at least 40 dB", QUANTIZED("0"),
+                 QUANTIZED("0.05"), 0);
 }
 
 static void outputs_must_be_the_same_in_name_number_and_shape(void **state)
@@ -139,7 +143,8 @@ static void outputs_must_be_the_same_in_name_number_and_shape(void **state)
     assert_other("output 0: expected 'y', found z", y,
                  HEAD "g (float[N,2] x) => (float[N,2] z) { z = Relu(x) }", 0);
     assert_other("output 1: expected 'z', found none",
-                 HEAD "g (float[N,2] x) => (float[N,2] y, float[N,2] z) { y = Relu(x) z = Neg(x) }", y, 0);
+                 HEAD "g (float[N,2] x) => (float[N,2] y, float[N,2] z) { y = Relu(x) z = Neg(x) }",
+                 y, 0);
     assert_other("output 'y' is [1, 2] in the first model, [2, 1] in the second", y,
                  HEAD "g (float[N,2] x) => (float[2,N] y) { y = Transpose(x) }", 0);
 }
@@ -180,8 +185,8 @@ static void a_range_that_the_data_do_not_have_is_an_error(void **state)
     qdq_model_free(m);
 }
 
-/* The sim engine gives y the same numbers whatever computes it, but for what it computes wrongly: 1.0001 times, and as it is
- * written without optimizations. */
+/* The sim engine gives y the same numbers whatever computes it, but for what it computes
+ * wrongly: 1.0001 times, and as it is written without optimizations. */
 static qdq_same_result ask_sim(double times)
 {
     qdq_model *m = test_model("g (float[N,2] x) => (float[N,2] y) { y = Neg(x) }"),

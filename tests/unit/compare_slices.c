@@ -20,7 +20,8 @@ static qdq_array array_of(float *x, const int64_t *dim)
     return a;
 }
 
-static void add(qdq_compare_output *o, size_t sample, int64_t batch, float *x, float *y, const int64_t *dim)
+static void add(qdq_compare_output *o, size_t sample, int64_t batch, float *x, float *y,
+                const int64_t *dim)
 {
     qdq_array a = array_of(x, dim), b = array_of(y, dim);
 
@@ -70,7 +71,7 @@ static void scores_that_are_all_lost_are_seen_beside_boxes_in_pixels(void **stat
     assert_true(t.index >= 4 && t.index < ROWS);
 }
 
-/* --- which axis ------------------------------------------------------------------------------------------------------ */
+/* --- which axis ------------------------------------------------------------------------------- */
 
 static void the_axis_with_the_fewest_entries_above_one_is_taken(void **state)
 {
@@ -149,7 +150,7 @@ static void the_batch_is_the_first_axis_of_all_inputs(void **state)
     assert_int_equal(qdq_slices_batch(NULL, 0), 0);
 }
 
-/* --- groups ---------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* Slices of one element, each off by 1. */
 static qdq_compare_tensor of_ranges(float *x, int n)
@@ -184,7 +185,8 @@ static void like_slices_that_are_no_neighbours_are_two_groups(void **state)
     assert_int_equal(of_ranges(range, 3).index, 0);
 }
 
-/* They have no range of their own: the lesser neighbour's power counts, and they do not make its mean less. */
+/* They have no range of their own: the lesser neighbour's power counts, and they do not make its
+ * mean less. */
 static void a_slice_that_is_zero_everywhere_belongs_to_the_lesser_neighbour(void **state)
 {
     float x[] = {600, 0, 0, 2, 0}, y[] = {600, 0, 1, 2, 0};
@@ -220,7 +222,7 @@ static void a_slice_that_is_not_finite_is_the_worst(void **state)
     assert_true(isinf(t.worst_db) && t.worst_db > 0);
 }
 
-/* --- the bound ------------------------------------------------------------------------------------------------------- */
+/* --- the bound -------------------------------------------------------------------------------- */
 
 static void the_bound_of_two_samples_is_what_the_formula_says(void **state)
 {
@@ -232,7 +234,8 @@ static void the_bound_of_two_samples_is_what_the_formula_says(void **state)
     assert_true(isnan(get(&o).bound_db)); /* one sample has none */
     add(&o, 1, 1, x, z, DIMS(1, 2));
     qdq_compare_tensor t = get(&o);
-    /* slice 0: 200 / 5; without one sample 100 / 4 or 100 / 1. Its group's mean power is the same. */
+    /* slice 0: 200 / 5; without one sample 100 / 4 or 100 / 1. Its group's mean power is the
+     * same. */
     assert_near(t.worst_db, 10 * log10(40));
     assert_near(t.bound_db, 20 * log10(40) - 5 * log10(25 * 100) - 3.078 * sqrt(2) * 5 * log10(4));
     qdq_compare_output_free(&o);
@@ -268,7 +271,8 @@ static double squared_error(uint32_t *random, bool is_normal, double spread)
     return is_normal ? fmax(0.01, 1 + spread * x) : exp(spread * log(10) / 10 * x);
 }
 
-/* How often the SQNR of n others is at or above the bound of n samples, in %; *far: how often 3 dB below it. */
+/* How often the SQNR of n others is at or above the bound of n samples, in %; *far: how often 3 dB
+ * below it. */
 static double coverage(bool is_normal, double spread, size_t n, double *far)
 {
     enum { DRAWS = 2000 };
@@ -284,8 +288,8 @@ static double coverage(bool is_normal, double spread, size_t n, double *far)
         }
         for (size_t i = 0; i < n; i++)
             without[i] = -10 * log10((sum - error[i]) / (double)(n - 1));
-        const double above =
-            qdq_jackknife_bound(-10 * log10(sum / (double)n), without, n) + 10 * log10(others / (double)n);
+        const double above = qdq_jackknife_bound(-10 * log10(sum / (double)n), without, n) +
+                             10 * log10(others / (double)n);
         holds += above <= 0;
         is_far += above > 3;
     }
@@ -293,8 +297,8 @@ static double coverage(bool is_normal, double spread, size_t n, double *far)
     return holds * 100.0 / DRAWS;
 }
 
-/* Normal errors, 0.2 of their mean wide, and log-normal ones, 2 and 5 dB wide: nine of ten, or 83 of 100 where one error in
- * a hundred is fifteen times the median. */
+/* Normal errors, 0.2 of their mean wide, and log-normal ones, 2 and 5 dB wide: nine of ten, or 83
+ * of 100 where one error in a hundred is fifteen times the median. */
 static void other_samples_are_above_the_bound_in_nine_draws_of_ten(void **state)
 {
     const size_t sizes[] = {4, 8, 16, 32};
@@ -332,7 +336,7 @@ static void samples_beyond_the_sixty_fourth_share_sums(void **state)
     qdq_compare_output_free(&backwards);
 }
 
-/* --- agreement ------------------------------------------------------------------------------------------------------- */
+/* --- agreement -------------------------------------------------------------------------------- */
 
 static double top1_of(float *x, const int64_t *dim)
 {

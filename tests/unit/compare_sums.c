@@ -6,7 +6,8 @@
 
 static qdq_array floats(float *x, int64_t n)
 {
-    return (qdq_array){.elem = QDQ_FLOAT, .rank = 1, .dim = {n}, .data = x, .bytes = (size_t)n * sizeof *x};
+    return (qdq_array){
+        .elem = QDQ_FLOAT, .rank = 1, .dim = {n}, .data = x, .bytes = (size_t)n * sizeof *x};
 }
 
 static qdq_compare_tensor compared(float *x, float *y, int64_t n)
@@ -169,7 +170,8 @@ static void types_other_than_float_are_compared_by_value(void **state)
 static void top1_counts_rows_and_the_first_of_equals_wins(void **state)
 {
     (void)state;
-    float x[] = {1, 3, 2, 5, 5, 4, 0, 0, 9, NAN, 1, 2}, y[] = {0, 9, 1, 4, 4, 5, 1, 2, 3, NAN, 1, 2};
+    float x[] = {1, 3, 2, 5, 5, 4, 0, 0, 9, NAN, 1, 2},
+          y[] = {0, 9, 1, 4, 4, 5, 1, 2, 3, NAN, 1, 2};
     int64_t labels[] = {1, 2, 2, 0};
     qdq_array a = {.elem = QDQ_FLOAT, .rank = 2, .dim = {4, 3}, .data = x, .bytes = sizeof x};
     qdq_array b = a;
@@ -179,7 +181,8 @@ static void top1_counts_rows_and_the_first_of_equals_wins(void **state)
     assert_int_equal(qdq_top1_rows(&a), 4);
     qdq_top1_add(&t, &a, &b, labels);
     assert_int_equal(t.rows, 4);
-    assert_int_equal(t.same, 2); /* rows 0 and 2; row 1 is 0 against 2, a row with NaN agrees with nothing */
+    /* rows 0 and 2; row 1 is 0 against 2, a row with NaN agrees with nothing */
+    assert_int_equal(t.same, 2);
     assert_int_equal(t.labelled, 4);
     assert_int_equal(t.right_a, 2);
     assert_int_equal(t.right_b, 3);

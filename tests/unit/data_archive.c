@@ -150,7 +150,8 @@ static void members_that_are_no_arrays_do_not_count(void **state)
     assert_int_equal(qdq_npz_count(z), 1);
     assert_string_equal(qdq_npz_name(z, 0), "xb");
     unsigned char room[16];
-    assert_int_equal(qdq_npz_read(z, 0, 10, room, 7, &err), QDQ_E_BUG); /* our own mistake, not the file's */
+    /* our own mistake, not the file's */
+    assert_int_equal(qdq_npz_read(z, 0, 10, room, 7, &err), QDQ_E_BUG);
     qdq_npz_close(z);
 }
 

@@ -1,4 +1,5 @@
-/* Arrays as data: which array becomes which sample of which input, and what is refused with which words. */
+/* Arrays as data: which array becomes which sample of which input, and what is refused with which
+ * words. */
 #include <math.h>
 #include <sys/stat.h>
 
@@ -14,7 +15,7 @@ static const char two_inputs[] = "g (float[N,2] a, int64[N] b) => (float[N,2] y,
 
 static const float ramp[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 
-/* --- what a source says ----------------------------------------------------------------------------------------- */
+/* --- what a source says ----------------------------------------------------------------------- */
 
 static char heard[4000];
 
@@ -43,9 +44,10 @@ static void assert_heard(const char *part)
         fail_msg("'%s' is not in '%s'", part, heard);
 }
 
-/* --- opening ----------------------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
-static qdq_status try_open(const char *model, const char *spec, const qdq_data_opts *opts, qdq_data **d)
+static qdq_status try_open(const char *model, const char *spec, const qdq_data_opts *opts,
+                           qdq_data **d)
 {
     qdq_model *m = test_model(model);
     qdq_status st = qdq_data_open(spec, m, opts, d, &err);
@@ -89,7 +91,7 @@ static void assert_floats(const qdq_array *a, const float *want, size_t n)
     assert_memory_equal(a->data, want, n * sizeof(float));
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------ */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 static void a_npy_file_is_cut_along_its_first_axis(void **state)
 {
@@ -203,7 +205,8 @@ static void a_folder_is_read_file_by_file_in_order_of_name(void **state)
 {
     (void)state;
     test_npy_file("many/b.npy", TEST_HEADER("<f4", "(3, 2)"), ramp + 4, 24);
-    test_npy_file("many/a.NPY", TEST_HEADER("<f4", "(2,)"), ramp, 8); /* one sample, without its batch */
+    /* one sample, without its batch */
+    test_npy_file("many/a.NPY", TEST_HEADER("<f4", "(2,)"), ramp, 8);
     test_npy_file("many/aa.npy", TEST_HEADER("<f4", "(1, 2)"), ramp + 2, 8);
     assert_ok(qdq_write_file(test_path("many/README.txt"), true, "", 0, &err));
     qdq_data_opts opts = listen();
@@ -246,13 +249,15 @@ static void double_becomes_float_with_a_note_and_big_endian_silently(void **stat
     static const unsigned char turned[] = {0x3f, 0x80, 0, 0, 0xc0, 0x20, 0, 0};
     static const float want[] = {0.1f, -2, 1e-3f, 4}, other[] = {1, -2.5f};
     qdq_data_opts opts = listen();
-    qdq_data *d = opened(one_input, test_npy_file("wide.npy", TEST_HEADER("<f8", "(2, 2)"), wide, 32), &opts);
+    qdq_data *d =
+        opened(one_input, test_npy_file("wide.npy", TEST_HEADER("<f8", "(2, 2)"), wide, 32), &opts);
 
     assert_floats(sample(d, 0, 0), want, 2);
     assert_floats(sample(d, 1, 0), want + 2, 2);
     assert_heard("double is rounded to float for input 'x'");
     qdq_data_close(d);
-    d = opened(one_input, test_npy_file("turned.npy", TEST_HEADER(">f4", "(1, 2)"), turned, 8), NULL);
+    d = opened(one_input, test_npy_file("turned.npy", TEST_HEADER(">f4", "(1, 2)"), turned, 8),
+               NULL);
     assert_floats(sample(d, 0, 0), other, 2);
     qdq_data_close(d);
 }
@@ -267,7 +272,8 @@ static void wide_floats_are_rounded_for_inputs_in_16_bits(void **state)
     static const double wider[] = {1, 2049}, beyond[] = {0, 70000};
     static const uint16_t want[] = {0x3c00, 0x6800, 0xfbff, 0}, brains[] = {0x3f80, 0x4500};
     qdq_data_opts opts = listen();
-    qdq_data *d = opened(half, test_npy_file("h.npy", TEST_HEADER("<f4", "(2, 2)"), wide, 16), &opts);
+    qdq_data *d =
+        opened(half, test_npy_file("h.npy", TEST_HEADER("<f4", "(2, 2)"), wide, 16), &opts);
 
     assert_int_equal(sample(d, 0, 0)->elem, QDQ_FLOAT16);
     assert_memory_equal(sample(d, 0, 0)->data, want, 4);
@@ -283,7 +289,8 @@ static void wide_floats_are_rounded_for_inputs_in_16_bits(void **state)
     d = opened(half, test_npy_file("h.npy", TEST_HEADER("<f8", "(1, 2)"), beyond, 16), NULL);
     const qdq_named_array *in;
     size_t n;
-    assert_fails(QDQ_E_FORMAT, "input 'x', sample 0: element 1 is 70000, expected what float16 can hold",
+    assert_fails(QDQ_E_FORMAT,
+                 "input 'x', sample 0: element 1 is 70000, expected what float16 can hold",
                  qdq_data_get(d, 0, &in, &n, &err));
     qdq_data_close(d);
 }
@@ -294,7 +301,8 @@ static void max_samples_bounds_the_count(void **state)
     qdq_data_opts opts = listen();
 
     opts.max_samples = 3;
-    qdq_data *d = opened(one_input, test_npy_file("ramp.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40), &opts);
+    qdq_data *d =
+        opened(one_input, test_npy_file("ramp.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40), &opts);
     assert_int_equal(qdq_data_count(d), 3);
     qdq_data_close(d);
 }
@@ -305,12 +313,13 @@ static void options_for_images_are_named_when_there_are_none(void **state)
     qdq_data_opts opts = listen();
 
     opts.n_mean = 1;
-    qdq_data *d = opened(one_input, test_npy_file("ramp.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40), &opts);
+    qdq_data *d =
+        opened(one_input, test_npy_file("ramp.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40), &opts);
     assert_heard("these data are no images");
     qdq_data_close(d);
 }
 
-/* --- labels ------------------------------------------------------------------------------------------------------- */
+/* --- labels ----------------------------------------------------------------------------------- */
 
 static void labels_come_with_their_samples(void **state)
 {
@@ -380,8 +389,8 @@ static void labels_that_do_not_fit_are_refused(void **state)
     opts.labels = "y";
     refused(one_input, test_npz_file("l.npz", true, arrays, 2), &opts, QDQ_E_FORMAT,
             "no labels 'y'; arrays in the file: 'x', 'label'");
-    refused(one_input, test_npy_file("l.npy", TEST_HEADER("<f4", "(2, 2)"), ramp, 16), &opts, QDQ_E_USAGE,
-            "can only come from .npz files");
+    refused(one_input, test_npy_file("l.npy", TEST_HEADER("<f4", "(2, 2)"), ramp, 16), &opts,
+            QDQ_E_USAGE, "can only come from .npz files");
     refused(one_input, "random:1", &opts, QDQ_E_USAGE, "can only come from .npz files");
 }
 
@@ -411,16 +420,18 @@ static void labels_may_have_a_file_of_their_own(void **state)
     assert_int_equal(*qdq_data_labels(d, 2, &n), 4);
     qdq_data_close(d);
     spec[strlen(spec) - 1] = 'f';
-    refused(one_input, path, &opts, QDQ_E_FORMAT, "ls.npz: labels are float [5], expected integers [5]");
+    refused(one_input, path, &opts, QDQ_E_FORMAT,
+            "ls.npz: labels are float [5], expected integers [5]");
     spec[strlen(spec) - 1] = 'g';
     refused(one_input, path, &opts, QDQ_E_FORMAT, "ls.npz: no labels 'g' among 2 arrays");
     opts.labels = test_npy_file("l3.npy", TEST_HEADER("<i4", "(3,)"), label, 12);
-    refused(one_input, path, &opts, QDQ_E_FORMAT, "l3.npy: labels are int32 [3], expected integers [5]");
+    refused(one_input, path, &opts, QDQ_E_FORMAT,
+            "l3.npy: labels are int32 [3], expected integers [5]");
     opts.labels = "missing.npy";
     refused(one_input, path, &opts, QDQ_E_IO, "missing.npy");
 }
 
-/* --- what is refused ------------------------------------------------------------------------------------------------ */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 static void arrays_that_do_not_fit_are_refused_with_both_shapes(void **state)
 {
@@ -436,7 +447,8 @@ static void arrays_that_do_not_fit_are_refused_with_both_shapes(void **state)
         {one_input, TEST_HEADER("<f2", "(2, 2)"), 8, "wrong element type: it is float16"},
         {one_input, TEST_HEADER("<f4", "(4,)"), 16,
          "wrong number of dimensions: it is float [4], input 'x' is float [N, 2]"},
-        {one_input, TEST_HEADER("<f4", "(2, 1, 2)"), 16, "wrong number of dimensions: it is float [2, 1, 2]"},
+        {one_input, TEST_HEADER("<f4", "(2, 1, 2)"), 16,
+         "wrong number of dimensions: it is float [2, 1, 2]"},
         {one_input, TEST_HEADER("<f4", "()"), 4, "wrong number of dimensions: it is float []"},
         {one_input, TEST_HEADER("<f4", "(2, 3)"), 24, "wrong shape: it is float [2, 3]"},
         {one_input, TEST_HEADER("<f4", "(0, 2)"), 0, "empty array: it is float [0, 2]"},
@@ -449,11 +461,12 @@ static void arrays_that_do_not_fit_are_refused_with_both_shapes(void **state)
     };
 
     for (size_t i = 0; i < QDQ_COUNT(of); i++)
-        refused(of[i].model, test_npy_file("bad.npy", of[i].header, ramp, of[i].bytes), NULL, QDQ_E_FORMAT,
-                of[i].message);
+        refused(of[i].model, test_npy_file("bad.npy", of[i].header, ramp, of[i].bytes), NULL,
+                QDQ_E_FORMAT, of[i].message);
     assert_non_null(strstr(err.text, "bad.npy: ")); /* the place comes first */
 
-    qdq_data *d = opened(one_input, test_npy_file("huge.npy", TEST_HEADER("<f8", "(1, 2)"), huge, 16), NULL);
+    qdq_data *d =
+        opened(one_input, test_npy_file("huge.npy", TEST_HEADER("<f8", "(1, 2)"), huge, 16), NULL);
     const qdq_named_array *in;
     size_t n;
     assert_fails(QDQ_E_FORMAT, "element 0 is 1e+300, expected what float can hold",
@@ -468,10 +481,10 @@ static void inputs_must_agree_on_the_number_of_samples(void **state)
     const test_array arrays[] = {{"a", TEST_HEADER("<f4", "(3, 2)"), ramp, 24},
                                  {"b", TEST_HEADER("<i8", "(2,)"), b, 16}};
 
-    refused(
-        two_inputs, test_npz_file("uneven.npz", true, arrays, 2), NULL, QDQ_E_FORMAT,
-        "uneven.npz: 2 samples for input 'b', but 3 for input 'a': where the first dimension is no batch, "
-        "--shape says how long a sample is");
+    refused(two_inputs, test_npz_file("uneven.npz", true, arrays, 2), NULL, QDQ_E_FORMAT,
+            "uneven.npz: 2 samples for input 'b', but 3 for input 'a': where the first dimension "
+            "is no batch, "
+            "--shape says how long a sample is");
     refused(two_inputs, test_npz_file("lone.npz", true, arrays, 1), NULL, QDQ_E_FORMAT,
             "lone.npz: no array for input 'b'; arrays in the file: 'a'");
 }
@@ -483,8 +496,12 @@ static void nan_and_infinity_are_found_in_their_sample(void **state)
         const char *model, *header;
         unsigned char data[16];
     } of[] = {
-        {one_input, TEST_HEADER("<f4", "(2, 2)"), {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x7f}},
-        {one_input, TEST_HEADER("<f4", "(2, 2)"), {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0xff}},
+        {one_input,
+         TEST_HEADER("<f4", "(2, 2)"),
+         {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x7f}},
+        {one_input,
+         TEST_HEADER("<f4", "(2, 2)"),
+         {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0xff}},
         {"g (float16[N,4] x) => (float16[N,4] y) { y = Relu(x) }",
          TEST_HEADER("<f2", "(2, 4)"),
          {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x7c}},
@@ -494,7 +511,8 @@ static void nan_and_infinity_are_found_in_their_sample(void **state)
     };
 
     for (size_t i = 0; i < QDQ_COUNT(of); i++) {
-        qdq_data *d = opened(of[i].model, test_npy_file("nan.npy", of[i].header, of[i].data, 16), NULL);
+        qdq_data *d =
+            opened(of[i].model, test_npy_file("nan.npy", of[i].header, of[i].data, 16), NULL);
         const qdq_named_array *in;
         size_t n;
 
@@ -524,7 +542,8 @@ static void specs_that_name_no_data_are_refused(void **state)
             "notes.txt: data are a .npz, .npy, .pb or image file");
     refused(one_input, test_path("bare"), NULL, QDQ_E_FORMAT, "bare: no .npz, .npy, .jpg");
     refused(one_input, test_path("mixed"), NULL, QDQ_E_FORMAT, "mixed: both arrays");
-    refused(one_input, test_path("text.npz"), NULL, QDQ_E_FORMAT, "text.npz: neither a .npz nor a .npy file");
+    refused(one_input, test_path("text.npz"), NULL, QDQ_E_FORMAT,
+            "text.npz: neither a .npz nor a .npy file");
     refused(one_input, test_path("text.npy"), NULL, QDQ_E_FORMAT, "text.npy: neither");
     refused(one_input, test_path("none.npz"), NULL, QDQ_E_FORMAT, "none.npz: empty file");
     refused("g () => (float y) <float w = {1}> { y = Identity(w) }", test_path("text.npz"), NULL,
@@ -536,15 +555,15 @@ static void a_file_longer_or_shorter_than_its_shape_is_refused(void **state)
     (void)state;
     const test_array array = {"x", TEST_HEADER("<f4", "(2, 2)"), ramp, 20};
 
-    refused(one_input, test_npy_file("long.npy", TEST_HEADER("<f4", "(2, 2)"), ramp, 20), NULL, QDQ_E_FORMAT,
-            "long.npy: 20 bytes of data, the shape needs 16");
-    refused(one_input, test_npy_file("short.npy", TEST_HEADER("<f4", "(2, 2)"), ramp, 12), NULL, QDQ_E_FORMAT,
-            "short.npy: 12 bytes of data, the shape needs 16");
+    refused(one_input, test_npy_file("long.npy", TEST_HEADER("<f4", "(2, 2)"), ramp, 20), NULL,
+            QDQ_E_FORMAT, "long.npy: 20 bytes of data, the shape needs 16");
+    refused(one_input, test_npy_file("short.npy", TEST_HEADER("<f4", "(2, 2)"), ramp, 12), NULL,
+            QDQ_E_FORMAT, "short.npy: 12 bytes of data, the shape needs 16");
     refused(one_input, test_npz_file("long.npz", true, &array, 1), NULL, QDQ_E_FORMAT,
             "array 'x': 20 bytes of data, the shape needs 16");
 }
 
-/* --- random ---------------------------------------------------------------------------------------------------------- */
+/* --- random ----------------------------------------------------------------------------------- */
 
 static void random_data_are_the_same_each_time_and_differ_by_sample_and_seed(void **state)
 {
@@ -585,8 +604,8 @@ static void random_needs_a_seed_and_types_with_numbers(void **state)
 
     for (size_t i = 0; i < QDQ_COUNT(bad); i++)
         refused(one_input, bad[i], NULL, QDQ_E_USAGE, "expected random:SEED");
-    refused("g (string[N] x) => (string[N] y) { y = Identity(x) }", "random:1", NULL, QDQ_E_UNSUPPORTED,
-            "input 'x': no data can be made for string [N]");
+    refused("g (string[N] x) => (string[N] y) { y = Identity(x) }", "random:1", NULL,
+            QDQ_E_UNSUPPORTED, "input 'x': no data can be made for string [N]");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* data_codes.c - samples of floats for graph inputs that take codes: quantized with the scale behind the input, or refused
- * with what to do. */
+/* data_codes.c - samples of floats for graph inputs that take codes: quantized with the scale
+ * behind the input, or refused with what to do. */
 #include <math.h>
 
 #include "quant/compare/compare_feed.h"
@@ -7,8 +7,8 @@
 #include "support/npy_file.h"
 
 #define HEAD "<ir_version: 9, opset_import: [\"\" : 19]>\n"
-#define KNOWN                                                                                                \
-    HEAD "g (uint8[N,2] x) => (float[N,2] y) <float s = {0.5}, uint8 z = {3}>"                               \
+#define KNOWN                                                                                      \
+    HEAD "g (uint8[N,2] x) => (float[N,2] y) <float s = {0.5}, uint8 z = {3}>"                     \
          "{ d = DequantizeLinear(x, s, z) y = Relu(d) }"
 #define FLOATS HEAD "g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }"
 
@@ -30,7 +30,8 @@ static void the_scale_of_an_input_is_that_of_all_its_readers(void **state)
         FLOATS, /* no codes */
         HEAD "g (uint8[2] x) => (float[2] y) { y = Cast <to = 1> (x) }",
         HEAD "g (uint8[2] x, float s) => (float[2] y) { y = DequantizeLinear(x, s) }",
-        HEAD "g (uint8[2,2] x) => (float[2,2] y) <float[2] s = {0.5, 1.0}> { y = DequantizeLinear(x, s) }",
+        HEAD "g (uint8[2,2] x) => (float[2,2] y) <float[2] s = {0.5, 1.0}> { y = "
+             "DequantizeLinear(x, s) }",
         HEAD "g (uint8[2] x) => (float[2] y, float[2] c) <float s = {0.5}> "
              "{ y = DequantizeLinear(x, s) c = Cast <to = 1> (x) }",
         HEAD "g (uint8[2] x) => (float[2] y, float[2] c) <float s = {0.5}, float t = {0.25}> "
@@ -43,8 +44,9 @@ static void the_scale_of_an_input_is_that_of_all_its_readers(void **state)
     assert_int_equal(p.type, QDQ_UINT8);
     assert_true(p.scale == 0.5F);
     assert_int_equal(p.zero_point, 3);
-    p = codes_of(HEAD "g (int8[2] x) => (float[2] y, float16[2] z) <float s = {0.5}, float16 h = {0.5}> "
-                      "{ y = DequantizeLinear(x, s) z = DequantizeLinear(x, h) }");
+    p = codes_of(HEAD
+                 "g (int8[2] x) => (float[2] y, float16[2] z) <float s = {0.5}, float16 h = {0.5}> "
+                 "{ y = DequantizeLinear(x, s) z = DequantizeLinear(x, h) }");
     assert_int_equal(p.type, QDQ_INT8);
     assert_int_equal(p.zero_point, 0);
     for (size_t i = 0; i < QDQ_COUNT(unknown); i++)
@@ -55,8 +57,9 @@ static void floats_become_codes_of_the_input(void **state)
 {
     static const float samples[] = {0, 0.5F, -1, 1000, -7, 1.25F};
     static const double wide[] = {0, 0.5, -1, 1000, -7, 1.25};
-    static const uint8_t codes[] = {3,   4, 1,
-                                    255, 0, 5}; /* 5.5 goes to the even one, then saturation at both ends */
+    static const uint8_t codes[] = {3, 4, 1,
+                                    /* 5.5 goes to the even one, then saturation at both ends */
+                                    255, 0, 5};
     const char *files[2];
     qdq_model *m = test_model(KNOWN);
 
@@ -90,8 +93,8 @@ static void codes_are_taken_as_they_are(void **state)
     size_t n;
 
     (void)state;
-    assert_ok(
-        qdq_data_open(test_npy_file("u.npy", TEST_HEADER("|u1", "(1, 2)"), codes, 2), m, NULL, &d, &err));
+    assert_ok(qdq_data_open(test_npy_file("u.npy", TEST_HEADER("|u1", "(1, 2)"), codes, 2), m, NULL,
+                            &d, &err));
     assert_ok(qdq_data_get(d, 0, &in, &n, &err));
     assert_memory_equal(in->array.data, codes, 2);
     qdq_data_close(d);
@@ -108,14 +111,15 @@ static void floats_without_a_scale_or_without_a_value_are_refused(void **state)
     size_t n;
 
     (void)state;
-    assert_fails(
-        QDQ_E_FORMAT,
-        "it is float [1, 2], input 'x' is uint8 [N, 2], and no DequantizeLinear with one constant scale "
-        "reads it: expected an array of uint8",
-        qdq_data_open(sound, m, NULL, &d, &err));
+    assert_fails(QDQ_E_FORMAT,
+                 "it is float [1, 2], input 'x' is uint8 [N, 2], and no DequantizeLinear with one "
+                 "constant scale "
+                 "reads it: expected an array of uint8",
+                 qdq_data_open(sound, m, NULL, &d, &err));
     qdq_model_free(m);
     m = test_model(KNOWN);
-    assert_ok(qdq_data_open(test_npy_file("n.npy", TEST_HEADER("<f4", "(1, 2)"), bad, 8), m, NULL, &d, &err));
+    assert_ok(qdq_data_open(test_npy_file("n.npy", TEST_HEADER("<f4", "(1, 2)"), bad, 8), m, NULL,
+                            &d, &err));
     assert_fails(QDQ_E_FORMAT, "element 1 is NaN or infinite", qdq_data_get(d, 0, &in, &n, &err));
     qdq_data_close(d);
     qdq_model_free(m);
@@ -128,7 +132,8 @@ static void samples_of_one_model_are_fed_to_the_other(void **state)
     qdq_named_array given = {"x", {QDQ_FLOAT, 2, {1, 2}, x, sizeof x}};
     const qdq_named_array *in = &given;
     qdq_model *floats = test_model(FLOATS), *codes = test_model(KNOWN);
-    qdq_model *none = test_model(HEAD "g (uint8[N,2] x) => (float[N,2] y) { y = Cast <to = 1> (x) }");
+    qdq_model *none =
+        test_model(HEAD "g (uint8[N,2] x) => (float[N,2] y) { y = Cast <to = 1> (x) }");
     qdq_arena memory = QDQ_ARENA_INIT;
 
     (void)state;

@@ -66,7 +66,8 @@ static void odd_but_sound_headers_are_read(void **state)
     assert_ok(parse(1, TEST_HEADER("<f4", "(0, 5)"), 0, &a));
     assert_int_equal(a.count, 0);
     assert_ok(
-        parse(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 7, 1), }", 28, &a)); /* both orders */
+        /* both orders */
+        parse(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 7, 1), }", 28, &a));
     assert_ok(parse(1, "{'descr': '>i1', 'fortran_order': False, 'shape': (2,), }", 2, &a));
     assert_false(a.swap);
 }
@@ -132,8 +133,10 @@ static void broken_headers_are_refused(void **state)
         {QDQ_E_UNSUPPORTED, TEST_HEADER("<U5", "(1,)"), "elements of type '<U5'"},
         {QDQ_E_UNSUPPORTED, TEST_HEADER("|f4", "(1,)"), "elements of type '|f4'"},
         {QDQ_E_UNSUPPORTED, TEST_HEADER("", "(1,)"), "elements of type ''"},
-        {QDQ_E_UNSUPPORTED, TEST_HEADER("<f4", "(1,1,1,1,1,1,1,1,1,1,1,1,1)"), "more than 12 dimensions"},
-        {QDQ_E_UNSUPPORTED, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", "Fortran order"},
+        {QDQ_E_UNSUPPORTED, TEST_HEADER("<f4", "(1,1,1,1,1,1,1,1,1,1,1,1,1)"),
+         "more than 12 dimensions"},
+        {QDQ_E_UNSUPPORTED, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
+         "Fortran order"},
     };
 
     for (size_t i = 0; i < QDQ_COUNT(of); i++) {
@@ -149,7 +152,8 @@ static void a_file_cut_anywhere_before_its_data_is_refused(void **state)
     (void)state;
     for (int version = 1; version <= 3; version++) {
         size_t size;
-        const unsigned char *file = test_npy(version, TEST_HEADER("<f4", "(2, 3, 4)"), "", 0, &size);
+        const unsigned char *file =
+            test_npy(version, TEST_HEADER("<f4", "(2, 3, 4)"), "", 0, &size);
 
         for (size_t cut = 0; cut < size; cut++) {
             unsigned char *exact = malloc(cut > 0 ? cut : 1); /* a sanitizer sees the end */
@@ -169,14 +173,16 @@ static void other_magic_versions_and_giant_headers_are_refused(void **state)
     unsigned char file[64] = "\x93NUMPY\x01";
     qdq_npy a;
 
-    assert_fails(QDQ_E_FORMAT, "expected '{'", qdq_npy_parse(file, sizeof file, &a, &err)); /* no header */
+    /* no header */
+    assert_fails(QDQ_E_FORMAT, "expected '{'", qdq_npy_parse(file, sizeof file, &a, &err));
     file[6] = 4;
     assert_fails(QDQ_E_UNSUPPORTED, "version 4.0", qdq_npy_parse(file, sizeof file, &a, &err));
     file[6] = 0;
     assert_fails(QDQ_E_UNSUPPORTED, "version 0.0", qdq_npy_parse(file, sizeof file, &a, &err));
     file[6] = 2;
     memset(file + 8, 0xff, 4);
-    assert_fails(QDQ_E_FORMAT, "a header of 4294967295 bytes", qdq_npy_parse(file, sizeof file, &a, &err));
+    assert_fails(QDQ_E_FORMAT, "a header of 4294967295 bytes",
+                 qdq_npy_parse(file, sizeof file, &a, &err));
     file[0] = 'x';
     assert_fails(QDQ_E_FORMAT, "does not begin with", qdq_npy_parse(file, sizeof file, &a, &err));
 }

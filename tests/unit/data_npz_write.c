@@ -13,8 +13,8 @@ static void arrays_are_read_again(void **state)
         {"x", {.elem = QDQ_FLOAT, .rank = 2, .dim = {2, 3}, .data = x, .bytes = sizeof x}},
         {"k", {.elem = QDQ_INT64, .rank = 1, .dim = {2}, .data = k, .bytes = sizeof k}}};
     const char *path = test_path("out.npz");
-    qdq_model *m =
-        test_model("g (float[1,3] x, int64[1] k) => (float[1,3] y) { f = Cast<to=1>(k) y = Add(x, f) }");
+    qdq_model *m = test_model(
+        "g (float[1,3] x, int64[1] k) => (float[1,3] y) { f = Cast<to=1>(k) y = Add(x, f) }");
     const qdq_named_array *out;
     qdq_data *d;
     size_t n;
@@ -38,17 +38,20 @@ static void arrays_are_read_again(void **state)
 static void what_numpy_has_no_type_for_is_refused(void **state)
 {
     unsigned char b[2] = {0, 0};
-    const qdq_named_array in = {"x", {.elem = QDQ_BFLOAT16, .rank = 1, .dim = {1}, .data = b, .bytes = 2}};
+    const qdq_named_array in = {
+        "x", {.elem = QDQ_BFLOAT16, .rank = 1, .dim = {1}, .data = b, .bytes = 2}};
     qdq_error err = QDQ_ERROR_INIT;
 
     (void)state;
-    assert_fails(QDQ_E_UNSUPPORTED, "no such type", qdq_npz_write(test_path("b.npz"), &in, 1, &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "no such type",
+                 qdq_npz_write(test_path("b.npz"), &in, 1, &err));
     assert_int_not_equal(access(test_path("b.npz"), F_OK), 0);
-    assert_fails(QDQ_E_IO, "no/such",
-                 qdq_npz_write(test_path("no/such/b.npz"),
-                               &(qdq_named_array){
-                                   "x", {.elem = QDQ_INT8, .rank = 1, .dim = {2}, .data = b, .bytes = 2}},
-                               1, &err));
+    assert_fails(
+        QDQ_E_IO, "no/such",
+        qdq_npz_write(test_path("no/such/b.npz"),
+                      &(qdq_named_array){
+                          "x", {.elem = QDQ_INT8, .rank = 1, .dim = {2}, .data = b, .bytes = 2}},
+                      1, &err));
 }
 
 int main(void)

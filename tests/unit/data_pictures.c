@@ -63,7 +63,8 @@ static const char *folder(const char *name, int copies)
     return path;
 }
 
-static qdq_status try_open(const char *model, const char *spec, const qdq_data_opts *opts, qdq_data **d)
+static qdq_status try_open(const char *model, const char *spec, const qdq_data_opts *opts,
+                           qdq_data **d)
 {
     qdq_model *m = test_model(model);
     qdq_status st = qdq_data_open(spec, m, opts, d, &err);
@@ -236,7 +237,8 @@ static void free_dimensions_take_the_size_that_the_caller_gives(void **state)
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
     const char *path = folder("free", 1);
 
-    refused(model, path, &opts, QDQ_E_USAGE, "input 'x' is float [N, 3, H, W], so an image size is needed");
+    refused(model, path, &opts, QDQ_E_USAGE,
+            "input 'x' is float [N, 3, H, W], so an image size is needed");
     opts.image_height = 4;
     opts.image_width = 6;
     qdq_data *d = opened(model, path, &opts);
@@ -273,19 +275,21 @@ static void options_that_fit_no_image_are_refused(void **state)
     } of[] = {
         {nchw, "chw", NULL, 0, 1, QDQ_E_USAGE, "layout 'chw', expected nchw or nhwc"},
         {nchw, NULL, "rgba", 0, 1, QDQ_E_USAGE, "channel order 'rgba', expected rgb, bgr or gray"},
-        {nchw, NULL, "gray", 0, 1, QDQ_E_USAGE, "channel order gray, but input 'x' is float [1, 3, 2, 3]"},
+        {nchw, NULL, "gray", 0, 1, QDQ_E_USAGE,
+         "channel order gray, but input 'x' is float [1, 3, 2, 3]"},
         {gray, NULL, "rgb", 0, 1, QDQ_E_USAGE, "channel order rgb, but"},
         {nchw, NULL, NULL, 2, 1, QDQ_E_USAGE, "2 numbers for the mean, expected 1 or 3"},
-        {nchw, NULL, NULL, 0, 0, QDQ_E_USAGE, "standard deviation 0, expected finite and above zero"},
+        {nchw, NULL, NULL, 0, 0, QDQ_E_USAGE,
+         "standard deviation 0, expected finite and above zero"},
         {nhwc, "nchw", NULL, 0, 1, QDQ_E_USAGE, "2 channels in this layout"},
-        {"g (float[1,A,B,C] x) => (float[1,A,B,C] y) { y = Relu(x) }", NULL, NULL, 0, 1, QDQ_E_USAGE,
-         "no dimension of 1, 3 or 4 channels shows its layout"},
+        {"g (float[1,A,B,C] x) => (float[1,A,B,C] y) { y = Relu(x) }", NULL, NULL, 0, 1,
+         QDQ_E_USAGE, "no dimension of 1, 3 or 4 channels shows its layout"},
         {"g (float[1,6] x) => (float[1,6] y) { y = Relu(x) }", NULL, NULL, 0, 1, QDQ_E_FORMAT,
          "images need float or uint8 with 4 dimensions"},
-        {"g (int64[1,3,2,3] x) => (int64[1,3,2,3] y) { y = Identity(x) }", NULL, NULL, 0, 1, QDQ_E_FORMAT,
-         "images need float or uint8"},
-        {"g (float[1,3,2,3] x, float[1] w) => (float[1,3,2,3] y) { y = Add(x, w) }", NULL, NULL, 0, 1,
-         QDQ_E_FORMAT, "images are data for one input, the model has 2 ('x', 'w')"},
+        {"g (int64[1,3,2,3] x) => (int64[1,3,2,3] y) { y = Identity(x) }", NULL, NULL, 0, 1,
+         QDQ_E_FORMAT, "images need float or uint8"},
+        {"g (float[1,3,2,3] x, float[1] w) => (float[1,3,2,3] y) { y = Add(x, w) }", NULL, NULL, 0,
+         1, QDQ_E_FORMAT, "images are data for one input, the model has 2 ('x', 'w')"},
     };
 
     for (size_t i = 0; i < QDQ_COUNT(of); i++) {
@@ -366,12 +370,14 @@ static void every_form_of_a_picture_gives_its_colour(void **state)
             size_t size = 0;
             qdq_image image;
 
-            snprintf(path, sizeof path, "%s/tests/fuzz/corpus/image/%s", QDQ_SOURCE_DIR, cases[i].file);
+            snprintf(path, sizeof path, "%s/tests/fuzz/corpus/image/%s", QDQ_SOURCE_DIR,
+                     cases[i].file);
             assert_ok(qdq_read_file(path, 1 << 20, &file, &size, &err));
             assert_ok(qdq_image_decode(file, size, channels, &image, &err));
             assert_true(image.width == 8 && image.height == 8 && image.channels == channels);
             for (int k = 0; k < 64 * channels; k++) {
-                const int is = image.pixels[k], luma = (rgb[0] * 77 + rgb[1] * 150 + rgb[2] * 29) >> 8;
+                const int is = image.pixels[k],
+                          luma = (rgb[0] * 77 + rgb[1] * 150 + rgb[2] * 29) >> 8;
 
                 if (abs(is - (channels == 1 ? luma : want[k % channels])) > 2)
                     fail_msg("%s, %d channels: value %d is %d", cases[i].file, channels, k, is);
@@ -402,7 +408,8 @@ static void photographs_of_the_corpus_are_read(void **state)
     opts.n_mean = opts.n_std = 1;
     opts.mean[0] = 127;
     opts.std[0] = 128;
-    qdq_data *d = opened("g (float[1,3,240,320] x) => (float[1,3,240,320] y) { y = Relu(x) }", path, &opts);
+    qdq_data *d =
+        opened("g (float[1,3,240,320] x) => (float[1,3,240,320] y) { y = Relu(x) }", path, &opts);
     assert_int_equal(qdq_data_count(d), 12);
     for (size_t i = 0; i < 12; i++) {
         const qdq_array *a = sample(d, i);

@@ -1,4 +1,5 @@
-/* ONNX's test data as samples: which file becomes which input, and what is refused with which words. */
+/* ONNX's test data as samples: which file becomes which input, and what is refused with which
+ * words. */
 #include <math.h>
 #include <sys/stat.h>
 
@@ -15,7 +16,7 @@ static const char two_inputs[] = "g (float[N,2] a, int64[N] b) => (float[N,2] y,
 static const float ramp[] = {0, 1, 2, 3, 4, 5};
 static const int64_t numbers[] = {7, 8, 9};
 
-/* --- files --------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static void save(const char *path, qdq_buf *b)
 {
@@ -24,8 +25,8 @@ static void save(const char *path, qdq_buf *b)
 }
 
 /* A tensor of rank 2, or 1 if cols is 0. */
-static void save_tensor(const char *path, const char *name, qdq_elem elem, int64_t rows, int64_t cols,
-                        const void *data, size_t bytes)
+static void save_tensor(const char *path, const char *name, qdq_elem elem, int64_t rows,
+                        int64_t cols, const void *data, size_t bytes)
 {
     qdq_buf b = PB_NEW;
 
@@ -43,11 +44,12 @@ static void make_set(const char *folder)
     char path[200];
 
     mkdir(test_path("%s", folder), 0700);
-    snprintf(path, sizeof path, "%s/output_0.pb", folder); /* expected results are no data, and no mistake */
+    /* expected results are no data, and no mistake */
+    snprintf(path, sizeof path, "%s/output_0.pb", folder);
     assert_ok(qdq_write_file(test_path("%s", path), true, "x", 1, &err));
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static char heard[2000];
 
@@ -105,7 +107,7 @@ static void assert_data(const qdq_array *a, qdq_elem elem, const void *want, siz
     assert_memory_equal(a->data, want, bytes);
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 static void sets_are_samples_in_the_order_of_their_numbers(void **state)
 {
@@ -179,7 +181,7 @@ static void one_file_is_a_sample_of_a_model_with_one_input(void **state)
     qdq_data_close(d);
 }
 
-/* --- what is refused -------------------------------------------------------------------------------------------- */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 static void tensors_that_do_not_fit_their_input_are_refused(void **state)
 {
@@ -193,7 +195,8 @@ static void tensors_that_do_not_fit_their_input_are_refused(void **state)
     refused(one_input, "shape.pb", QDQ_E_FORMAT, "wrong shape: it is float [2, 3]");
     save_tensor("none.pb", "", QDQ_FLOAT, 0, 2, ramp, 0);
     refused(one_input, "none.pb", QDQ_E_FORMAT, "empty tensor");
-    refused(two_inputs, "type.pb", QDQ_E_FORMAT, "one tensor, but the model has 2 inputs: expected a folder");
+    refused(two_inputs, "type.pb", QDQ_E_FORMAT,
+            "one tensor, but the model has 2 inputs: expected a folder");
 }
 
 static void sets_that_are_not_complete_are_refused(void **state)
@@ -236,7 +239,8 @@ static void files_that_are_no_tensor_are_refused(void **state)
     assert_ok(qdq_write_file(test_path("nothing.pb"), true, "", 0, &err));
     refused(one_input, "nothing.pb", QDQ_E_FORMAT, "element type 0, expected 1 to");
     save_tensor("short.pb", "", QDQ_FLOAT, 2, 2, ramp, 12);
-    refused(one_input, "short.pb", QDQ_E_FORMAT, "12 bytes of raw data, 4 elements of type float need 16");
+    refused(one_input, "short.pb", QDQ_E_FORMAT,
+            "12 bytes of raw data, 4 elements of type float need 16");
 
     pb_int(&outside, 1, 1);
     pb_int(&outside, 1, 2);

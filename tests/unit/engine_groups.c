@@ -1,5 +1,6 @@
-/* engine_groups.c - the nodes behind kernels: from optimized graphs as ONNX Runtime writes them at its levels, and from its
- * profile beside them; what is said about kernels that read codes and give floats. */
+/* engine_groups.c - the nodes behind kernels: from optimized graphs as ONNX Runtime writes them at
+ * its levels, and from its profile beside them; what is said about kernels that read codes and give
+ * floats. */
 #include <math.h>
 
 #include "engine/ort/optimized_nodes.h"
@@ -9,8 +10,9 @@
 
 static qdq_error err;
 
-#define HEAD                                                                                                 \
-    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"com.microsoft.nchwc\" : 1]>\n"
+#define HEAD                                                                                       \
+    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"com.microsoft.nchwc\" : "  \
+    "1]>\n"
 
 static const char source[] = HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] y)\n"
                                   "<float[4] w = {1, 2, 3, 4}>\n"
@@ -75,7 +77,8 @@ static void both_levels_agree_through_output_tensors(void **state)
 static void a_graph_of_another_model_has_no_nodes_here(void **state)
 {
     qdq_model *m = test_model(source);
-    qdq_model *other = test_model(HEAD "g (float[2] q) => (float[2] h) { [enc] e = Erf(q)\n h = Gelu(e) }\n");
+    qdq_model *other =
+        test_model(HEAD "g (float[2] q) => (float[2] h) { [enc] e = Erf(q)\n h = Gelu(e) }\n");
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_optimized_node *o;
     size_t n;
@@ -88,13 +91,13 @@ static void a_graph_of_another_model_has_no_nodes_here(void **state)
     qdq_model_free(other);
 }
 
-/* --- with the profile ------------------------------------------------------------------------------------------ */
+/* --- with the profile ------------------------------------------------------------------------- */
 
-#define ROW(name, us, op, index, in, out)                                                                    \
-    "{\"cat\" : \"Node\",\"dur\" :" us ",\"name\" :\"" name "\",\"args\" : {\"op_name\" : \"" op             \
-    "\",\"node_index\" : \"" index "\",\"input_type_shape\" : [" in "],\"output_type_shape\" : [" out        \
-    "]}},\n"
-#define KERNEL(name, us, op, index)                                                                          \
+#define ROW(name, us, op, index, in, out)                                                          \
+    "{\"cat\" : \"Node\",\"dur\" :" us ",\"name\" :\"" name "\",\"args\" : {\"op_name\" : \"" op   \
+    "\",\"node_index\" : \"" index "\",\"input_type_shape\" : [" in                                \
+    "],\"output_type_shape\" : [" out "]}},\n"
+#define KERNEL(name, us, op, index)                                                                \
     ROW(name "_kernel_time", us, op, index, "{\"float\":[1,8]}", "{\"float\":[1,8]}")
 #define RUN "{\"cat\" : \"Session\",\"dur\" :9,\"name\" :\"model_run\",\"args\" : {}},\n"
 
@@ -115,10 +118,12 @@ static qdq_engine_layer *join(const char *body, const qdq_model *m, const qdq_mo
 static void layers_of_the_profile_get_their_nodes(void **state)
 {
     static const char profile[] = KERNEL("conv", "900", "FusedConv", "0") RUN /* warm-up */
-        ROW("conv_fence_before", "5", "FusedConv", "0", "", "") KERNEL("conv", "10", "FusedConv", "0")
-            ROW("conv_fence_after", "5", "FusedConv", "0", "", "")
-                KERNEL("Memcpy_token_1", "3", "MemcpyToHost", "7") KERNEL("MaxPool_4", "2", "MaxPool", "4")
-                    KERNEL("MaxPool_5", "4", "MaxPool", "5") RUN;
+        ROW("conv_fence_before", "5", "FusedConv", "0", "", "")
+            KERNEL("conv", "10", "FusedConv", "0")
+                ROW("conv_fence_after", "5", "FusedConv", "0", "", "")
+                    KERNEL("Memcpy_token_1", "3", "MemcpyToHost", "7")
+                        KERNEL("MaxPool_4", "2", "MaxPool", "4")
+                            KERNEL("MaxPool_5", "4", "MaxPool", "5") RUN;
     qdq_model *m = test_model(source), *two = test_model(level2);
     qdq_arena arena = QDQ_ARENA_INIT;
     size_t n;
@@ -130,7 +135,8 @@ static void layers_of_the_profile_get_their_nodes(void **state)
     assert_string_equal(nodes_of(&l[0].nodes, &arena), "conv + Add@u + relu");
     assert_string_equal(l[0].in_type, "f32");
     assert_true(l[1].conversion && l[1].nodes.n == 0 && l[1].us == 3);
-    assert_string_equal(nodes_of(&l[2].nodes, &arena), "MaxPool@p"); /* two without a name: by order */
+    /* two without a name: by order */
+    assert_string_equal(nodes_of(&l[2].nodes, &arena), "MaxPool@p");
     assert_string_equal(nodes_of(&l[3].nodes, &arena), "MaxPool@y");
     assert_true(l[2].us == 2 && l[3].us == 4);
     qdq_arena_free(&arena);
@@ -141,8 +147,8 @@ static void layers_of_the_profile_get_their_nodes(void **state)
 static void types_are_those_of_the_tensor_that_is_worked_on(void **state)
 {
     static const char profile[] =
-        RUN ROW("a_kernel_time", "1", "QLinearConcat", "0", "{\"float\":[]},{\"uint8\":[]},{\"uint8\":[1,4]}",
-                "{\"uint8\":[1,8]}")
+        RUN ROW("a_kernel_time", "1", "QLinearConcat", "0",
+                "{\"float\":[]},{\"uint8\":[]},{\"uint8\":[1,4]}", "{\"uint8\":[1,8]}")
             ROW("b_kernel_time", "1", "QGemm", "1", "{\"int8\":[1,4]}", "{\"bfloat16\":[]}")
                 ROW("c_kernel_time", "1", "Odd", "2", "{},[],7,{\"seq\":[1]}", "") RUN;
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -170,8 +176,9 @@ static void kernels_in_bodies_do_not_count_twice(void **state)
         HEAD "g (float[2] x, bool c) => (float[2] y) {\n"
              "  [if] y = If(c) <then_branch = t () => (float[2] a) { [in] a = Relu(x) },\n"
              "    else_branch = e () => (float[2] b) { b = Neg(x) }> }\n";
-    static const char profile[] = RUN KERNEL("in", "3", "Relu", "0") KERNEL("Neg_1", "3", "Neg", "1")
-        KERNEL("if", "9", "If", "0") KERNEL("other", "1", "Relu", "2") RUN;
+    static const char profile[] =
+        RUN KERNEL("in", "3", "Relu", "0") KERNEL("Neg_1", "3", "Neg", "1")
+            KERNEL("if", "9", "If", "0") KERNEL("other", "1", "Relu", "2") RUN;
     qdq_model *m = test_model(text);
     qdq_arena arena = QDQ_ARENA_INIT;
     size_t n;
@@ -186,7 +193,8 @@ static void kernels_in_bodies_do_not_count_twice(void **state)
     qdq_model_free(m);
 }
 
-static qdq_engine_layer *join_by_name(const char *body, const qdq_model *m, qdq_arena *arena, size_t *n)
+static qdq_engine_layer *join_by_name(const char *body, const qdq_model *m, qdq_arena *arena,
+                                      size_t *n)
 {
     qdq_engine_layer *l;
     char text[8000];
@@ -204,10 +212,11 @@ static qdq_engine_layer *join_by_name(const char *body, const qdq_model *m, qdq_
 static void what_is_compiled_has_the_nodes_that_no_other_layer_has(void **state)
 {
     static const char one[] = RUN KERNEL("Memcpy_token_1", "3", "MemcpyFromHost", "7")
-        KERNEL(COMPILED "0_0", "9", "TRTKernel_graph_g_5318008_0", "1") KERNEL("p_nchwc", "2", "MaxPool", "4")
-            RUN;
+        KERNEL(COMPILED "0_0", "9", "TRTKernel_graph_g_5318008_0", "1")
+            KERNEL("p_nchwc", "2", "MaxPool", "4") RUN;
     static const char two[] = RUN KERNEL(COMPILED "0_0", "9", "TRTKernel_graph_g_5318008_0", "1")
-        KERNEL(COMPILED "1_1", "9", "TRTKernel_graph_g_5318008_1", "2") KERNEL("relu", "2", "Relu", "4") RUN;
+        KERNEL(COMPILED "1_1", "9", "TRTKernel_graph_g_5318008_1", "2")
+            KERNEL("relu", "2", "Relu", "4") RUN;
     qdq_model *m = test_model(source);
     qdq_arena arena = QDQ_ARENA_INIT;
     size_t n;
@@ -231,7 +240,7 @@ static void what_is_compiled_has_the_nodes_that_no_other_layer_has(void **state)
     qdq_model_free(m);
 }
 
-/* --- findings -------------------------------------------------------------------------------------------------- */
+/* --- findings --------------------------------------------------------------------------------- */
 
 static const char quantized[] =
     HEAD "g (float[1,4] x) => (float[1,4] y)\n"
@@ -263,7 +272,8 @@ static void codes_in_and_float_out_names_the_tensor_without_a_q(void **state)
 
     (void)state;
     qdq_group_finding *f = findings(quantized, g, 5, &n);
-    assert_int_equal(n, 2); /* what the model gives its caller may be float, and a conversion is what it is */
+    /* what the model gives its caller may be float, and a conversion is what it is */
+    assert_int_equal(n, 2);
     assert_int_equal(f[0].group, 0);
     assert_string_equal(f[0].node, "mm");
     assert_string_equal(f[0].tensor, "a");
@@ -278,10 +288,10 @@ static void a_q_that_is_there_but_not_taken_in_is_told_apart(void **state)
     static const char text[] =
         HEAD "g (float[1,4] x) => (float[1,4] y)\n<float s = {1}, uint8 z = {0}>\n"
              "{ [r] a = Relu(x)\n q = QuantizeLinear(a, s, z)\n y = DequantizeLinear(q, s, z) }\n";
-    static const char both[] =
-        HEAD "g (float[1,4] x) => (float[1,4] y, float[1,4] h)\n<float s = {1}, uint8 z = {0}>\n"
-             "{ [r] a = Relu(x)\n q = QuantizeLinear(a, s, z)\n y = DequantizeLinear(q, s, z)\n [g] h = "
-             "Erf(a) }\n";
+    static const char both[] = HEAD
+        "g (float[1,4] x) => (float[1,4] y, float[1,4] h)\n<float s = {1}, uint8 z = {0}>\n"
+        "{ [r] a = Relu(x)\n q = QuantizeLinear(a, s, z)\n y = DequantizeLinear(q, s, z)\n [g] h = "
+        "Erf(a) }\n";
     static const char *const r[] = {"r"};
     const qdq_group g = {"r", "QLinearRelu", "u8", "f32", NAN, false, r, 1, QDQ_GROUP_EXACT, NULL};
     size_t n;
@@ -289,12 +299,13 @@ static void a_q_that_is_there_but_not_taken_in_is_told_apart(void **state)
     (void)state;
     qdq_group_finding *f = findings(text, &g, 1, &n);
     assert_int_equal(n, 1);
-    assert_string_equal(f[0].why, "reads u8 and gives f32: the QuantizeLinear behind 'a' is not taken in");
+    assert_string_equal(f[0].why,
+                        "reads u8 and gives f32: the QuantizeLinear behind 'a' is not taken in");
     qdq_free(f);
     f = findings(both, &g, 1, &n);
     assert_int_equal(n, 1);
-    assert_string_equal(f[0].why,
-                        "reads u8 and gives f32: 'a' goes into a QuantizeLinear, but into 'g' in float");
+    assert_string_equal(
+        f[0].why, "reads u8 and gives f32: 'a' goes into a QuantizeLinear, but into 'g' in float");
     qdq_free(f);
 }
 

@@ -1,4 +1,5 @@
-/* engine_layer_file.c - layers of an engine in files: written and read again, and what is refused. */
+/* engine_layer_file.c - layers of an engine in files: written and read again, and what is
+ * refused. */
 #include "engine/layer_file.h"
 
 #include <math.h>
@@ -9,8 +10,9 @@
 
 static qdq_error err;
 
-static const char text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                           "g (float[1,4] x) => (float[1,4] y) { [a] t = Relu(x)\n [b] y = Abs(t) }\n";
+static const char text[] =
+    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+    "g (float[1,4] x) => (float[1,4] y) { [a] t = Relu(x)\n [b] y = Abs(t) }\n";
 
 static const qdq_engine_info info = {
     .name = "sim", .version = "1", .library = "", .device = "cpu", .fingerprint = "sim 1"};
@@ -55,8 +57,10 @@ static void what_is_written_is_read_again(void **state)
         assert_same(g, n);
         qdq_free(g);
     }
-    assert_fails(QDQ_E_USAGE, "has times itself", qdq_groups_read(m, path, path, NULL, &g, &n, &err));
-    assert_fails(QDQ_E_IO, "nowhere", qdq_groups_read(m, test_path("nowhere"), NULL, NULL, &g, &n, &err));
+    assert_fails(QDQ_E_USAGE, "has times itself",
+                 qdq_groups_read(m, path, path, NULL, &g, &n, &err));
+    assert_fails(QDQ_E_IO, "nowhere",
+                 qdq_groups_read(m, test_path("nowhere"), NULL, NULL, &g, &n, &err));
     qdq_model_free(m);
 }
 
@@ -79,7 +83,8 @@ static void mistakes_have_their_place(void **state)
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(wrong); i++) {
         err = (qdq_error)QDQ_ERROR_INIT;
-        if (qdq_layer_file_parse(wrong[i].text, strlen(wrong[i].text), "a.json", &g, &n, &err) == QDQ_OK)
+        if (qdq_layer_file_parse(wrong[i].text, strlen(wrong[i].text), "a.json", &g, &n, &err) ==
+            QDQ_OK)
             fail_msg("read: %s", wrong[i].text);
         if (strstr(err.text, wrong[i].part) == NULL)
             fail_msg("'%s' is not in '%s'", wrong[i].part, err.text);
@@ -91,7 +96,8 @@ static void mistakes_have_their_place(void **state)
 static void the_folder_of_a_run_has_layers_and_a_log(void **state)
 {
     qdq_model *m = test_model(text);
-    qdq_graph_file f = {.dir = test_dir(), .name = "net", .precision = "fp32", .info = &info, .model = m};
+    qdq_graph_file f = {
+        .dir = test_dir(), .name = "net", .precision = "fp32", .info = &info, .model = m};
     qdq_group *g;
     size_t n, size;
     char *log;
@@ -112,7 +118,8 @@ static void the_folder_of_a_run_has_layers_and_a_log(void **state)
 static void layers_of_another_fingerprint_are_not_read(void **state)
 {
     qdq_model *m = test_model(text);
-    qdq_graph_file f = {.dir = test_dir(), .name = "of", .precision = "fp32", .info = &info, .model = m};
+    qdq_graph_file f = {
+        .dir = test_dir(), .name = "of", .precision = "fp32", .info = &info, .model = m};
     const char *graph = test_path("of.fp32.graph.json");
     qdq_group *g;
     size_t n;
@@ -129,7 +136,8 @@ static void layers_of_another_fingerprint_are_not_read(void **state)
     assert_fails(QDQ_E_UNSUPPORTED, "expected the fingerprint 0124",
                  qdq_graph_file_read(&f, NULL, &g, &n, &err));
     assert_null(g);
-    assert_ok(qdq_groups_write(graph, layers, QDQ_COUNT(layers), &info, &err)); /* of nobody knows what */
+    /* of nobody knows what */
+    assert_ok(qdq_groups_write(graph, layers, QDQ_COUNT(layers), &info, &err));
     assert_fails(QDQ_E_UNSUPPORTED, "graph.json", qdq_graph_file_read(&f, NULL, &g, &n, &err));
     f.fingerprint = NULL;
     assert_ok(qdq_graph_file_read(&f, NULL, &g, &n, &err));

@@ -1,5 +1,5 @@
-/* engine_layer_nodes.c - what engines call their layers, told to nodes: names with endings, several in one text, and the
- * nodes between tensors. */
+/* engine_layer_nodes.c - what engines call their layers, told to nodes: names with endings, several
+ * in one text, and the nodes between tensors. */
 #include "engine/layer_nodes.h"
 #include "support/test.h"
 
@@ -34,8 +34,8 @@ static void open_network(indexed *i)
         strcat(zeros, ", 0");
     strcat(zeros, "}");
     assert_non_null(p);
-    snprintf(text, sizeof text, "%.*s%s, int8[4,4,1,1] wq = %s%s", (int)(p - network), network, zeros, zeros,
-             strstr(p, ", float s"));
+    snprintf(text, sizeof text, "%.*s%s, int8[4,4,1,1] wq = %s%s", (int)(p - network), network,
+             zeros, zeros, strstr(p, ", float s"));
     *i = (indexed){.m = test_model(text)};
     assert_ok(qdq_layer_index_make(&i->x, i->m->graph, &i->arena, &err));
 }
@@ -82,8 +82,8 @@ static void names_are_of_nodes_or_of_tensors_with_endings(void **state)
     assert_string_equal(owner(&i, "last_token_12"), "last");
     assert_string_equal(owner(&i, "wd/duplicated_token_3"), "DequantizeLinear@wd");
     assert_string_equal(owner(&i, "last/MatMulAddFusion"), "last");
-    assert_string_equal(owner(&i, "last/MatmulTransposeFusion//MatMulScaleFusion//MatmulTransposeFusion/"),
-                        "last");
+    assert_string_equal(
+        owner(&i, "last/MatmulTransposeFusion//MatMulScaleFusion//MatmulTransposeFusion/"), "last");
     assert_string_equal(owner(&i, "_token_12"), "nobody");
     assert_string_equal(owner(&i, "/Fusion"), "nobody");
     assert_string_equal(owner(&i, "Fusion/"), "nobody");
@@ -112,7 +112,8 @@ static void a_text_of_several_names_is_taken_apart_by_the_longest(void **state)
     assert_int_equal(l.n_unknown, 0);
     l = (qdq_layer_names){0};
     assert_ok(qdq_layer_split(&i.x, "", comma, &i.arena, &l, &err));
-    assert_ok(qdq_layer_split(&i.x, "lastly,xx,la", comma, &i.arena, &l, &err)); /* beginnings are no names */
+    /* beginnings are no names */
+    assert_ok(qdq_layer_split(&i.x, "lastly,xx,la", comma, &i.arena, &l, &err));
     assert_true(l.known.n == 0 && l.n_unknown == 3);
     close_network(&i);
 }
@@ -139,7 +140,8 @@ static void a_slice_is_what_lies_between_tensors(void **state)
                         "a,b | Add@c | last"); /* the Identity of a constant is no part */
     assert_string_equal(slice(&i, "r", NULL),
                         "DequantizeLinear@wd | x + y | x"); /* what dequantizes one is */
-    assert_string_equal(slice(&i, "y", "y"), "DequantizeLinear@wd | x + y | x | a,b | Add@c | last");
+    assert_string_equal(slice(&i, "y", "y"),
+                        "DequantizeLinear@wd | x + y | x | a,b | Add@c | last");
     assert_string_equal(slice(&i, "x", NULL), "");
     close_network(&i);
 }

@@ -1,5 +1,5 @@
-/* engine_plugin.c - engines in shared libraries: what is refused, and with which words. That a good one works is among the
- * things that numeric/engine_conformance.c asks. */
+/* engine_plugin.c - engines in shared libraries: what is refused, and with which words. That a good
+ * one works is among the things that numeric/engine_conformance.c asks. */
 #include "base/file.h"
 #include "support/test.h"
 

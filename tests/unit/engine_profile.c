@@ -17,12 +17,12 @@ static void count_log(void *ctx, qdq_log_level level, const char *text)
     n_logged++;
 }
 
-#define NODE(name, us, op, index)                                                                            \
-    "{\"cat\" : \"Node\",\"pid\" :1,\"tid\" :1,\"dur\" :" us ",\"ts\" :1,\"ph\" : \"X\",\"name\" :\"" name   \
-    "_kernel_time\",\"args\" : {\"op_name\" : \"" op "\",\"node_index\" : \"" index                          \
-    "\",\"input_type_shape\" : [{\"uint8\":[1,8]}]}},\n"
-#define RUN                                                                                                  \
-    "{\"cat\" : \"Session\",\"pid\" :1,\"tid\" :1,\"dur\" :9,\"ts\" :1,\"ph\" : \"X\",\"name\" "             \
+#define NODE(name, us, op, index)                                                                  \
+    "{\"cat\" : \"Node\",\"pid\" :1,\"tid\" :1,\"dur\" :" us                                       \
+    ",\"ts\" :1,\"ph\" : \"X\",\"name\" :\"" name "_kernel_time\",\"args\" : {\"op_name\" : \"" op \
+    "\",\"node_index\" : \"" index "\",\"input_type_shape\" : [{\"uint8\":[1,8]}]}},\n"
+#define RUN                                                                                        \
+    "{\"cat\" : \"Session\",\"pid\" :1,\"tid\" :1,\"dur\" :9,\"ts\" :1,\"ph\" : \"X\",\"name\" "   \
     ":\"model_run\",\"args\" : {}},\n"
 
 static qdq_status parse(const char *body, qdq_layer **l, size_t *n)
@@ -44,10 +44,12 @@ static void the_first_run_and_an_unfinished_one_do_not_count(void **state)
     size_t n;
 
     (void)state;
-    assert_ok(parse(NODE("a", "1000", "Conv", "0") NODE("b", "1", "Relu", "1") RUN       /* warm-up */
-                        NODE("a", "10", "Conv", "0") NODE("b", "2", "Relu", "1") RUN     /* 1 */
+    /* warm-up */
+    assert_ok(parse(NODE("a", "1000", "Conv", "0") NODE("b", "1", "Relu", "1")
+                        RUN NODE("a", "10", "Conv", "0") NODE("b", "2", "Relu", "1") RUN /* 1 */
                             NODE("a", "20", "Conv", "0") NODE("b", "4", "Relu", "1") RUN /* 2 */
-                                NODE("a", "9999", "Conv", "0"),                          /* cut off */
+                                /* cut off */
+                                NODE("a", "9999", "Conv", "0"),
                     &l, &n));
     assert_int_equal(n, 2);
     assert_string_equal(l[0].name, "a");
@@ -65,7 +67,8 @@ static void nodes_of_one_name_are_kept_apart_by_kernel_and_number(void **state)
     size_t n;
 
     (void)state;
-    assert_ok(parse(RUN NODE("", "1", "Conv", "0") NODE("", "2", "Conv", "1") NODE("", "3", "Relu", "1") RUN,
+    assert_ok(parse(RUN NODE("", "1", "Conv", "0") NODE("", "2", "Conv", "1")
+                        NODE("", "3", "Relu", "1") RUN,
                     &l, &n));
     assert_int_equal(n, 3);
     qdq_free(l);
@@ -77,10 +80,11 @@ static void other_events_are_passed_over(void **state)
     size_t n;
 
     (void)state;
-    assert_ok(parse("{\"cat\" : \"Node\",\"dur\" :5,\"name\" :\"a_fence_before\",\"args\" : {}},\n" RUN NODE(
-                        "a", "7", "Conv", "0") "{\"cat\" : \"Node\",\"dur\" :5,\"name\" :\"a_fence_after\","
-                                               "\"args\" : {}},\n" RUN,
-                    &l, &n));
+    assert_ok(parse(
+        "{\"cat\" : \"Node\",\"dur\" :5,\"name\" :\"a_fence_before\",\"args\" : {}},\n" RUN NODE(
+            "a", "7", "Conv", "0") "{\"cat\" : \"Node\",\"dur\" :5,\"name\" :\"a_fence_after\","
+                                   "\"args\" : {}},\n" RUN,
+        &l, &n));
     assert_int_equal(n, 1);
     assert_near(l[0].median_us, 7, 1e-9);
     qdq_free(l);
@@ -93,8 +97,8 @@ static void names_that_break_json_are_repaired(void **state)
     size_t n;
 
     (void)state;
-    assert_ok(parse(RUN NODE("say \"hi\" \\ there", "4", "Conv", "0") NODE("two\nlines\t", "5", "Relu", "1")
-                        RUN,
+    assert_ok(parse(RUN NODE("say \"hi\" \\ there", "4", "Conv", "0")
+                        NODE("two\nlines\t", "5", "Relu", "1") RUN,
                     &l, &n));
     assert_int_equal(n, 2);
     assert_string_equal(l[0].name, "say \"hi\" \\ there");
@@ -111,8 +115,8 @@ static void names_that_are_no_utf8_arrive_byte_for_byte(void **state)
     size_t n;
 
     (void)state;
-    assert_ok(parse(RUN NODE("\xff\xc3(, a]b", "4", "Conv", "0") NODE("\xe2\x82 \"q\" \x01", "5", "Relu", "1")
-                        RUN,
+    assert_ok(parse(RUN NODE("\xff\xc3(, a]b", "4", "Conv", "0")
+                        NODE("\xe2\x82 \"q\" \x01", "5", "Relu", "1") RUN,
                     &l, &n));
     assert_int_equal(n, 2);
     assert_string_equal(l[0].name, "\xff\xc3(, a]b");
@@ -130,16 +134,16 @@ static void events_without_a_time_that_counts_are_told(void **state)
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(times); i++) {
-        snprintf(text, sizeof text, RUN NODE("odd", "%s", "Conv", "0") NODE("a", "4", "Conv", "1") RUN,
-                 times[i]);
+        snprintf(text, sizeof text,
+                 RUN NODE("odd", "%s", "Conv", "0") NODE("a", "4", "Conv", "1") RUN, times[i]);
         assert_ok(parse(text, &l, &n));
         assert_int_equal(n, 1);
         assert_string_equal(l[0].name, "a");
         assert_int_equal(n_logged, 1);
         qdq_free(l);
     }
-    assert_ok(parse(RUN "{\"cat\" : \"Node\",\"name\" :\"b_kernel_time\"},\n{},\n" NODE("a", "4", "Conv", "1")
-                        RUN,
+    assert_ok(parse(RUN "{\"cat\" : \"Node\",\"name\" :\"b_kernel_time\"},\n{},\n" NODE(
+                        "a", "4", "Conv", "1") RUN,
                     &l, &n));
     assert_int_equal(n, 1);
     qdq_free(l);
@@ -164,7 +168,8 @@ static void a_profile_without_runs_is_an_error(void **state)
 
     (void)state;
     assert_fails(QDQ_E_ENGINE, "found 0 runs and 0 layers", parse("", &l, &n));
-    assert_fails(QDQ_E_ENGINE, "found 1 runs and 1 layers", parse(NODE("a", "4", "Conv", "0") RUN, &l, &n));
+    assert_fails(QDQ_E_ENGINE, "found 1 runs and 1 layers",
+                 parse(NODE("a", "4", "Conv", "0") RUN, &l, &n));
     assert_fails(QDQ_E_ENGINE, "found 0 runs", parse("}{\\\"", &l, &n));
     assert_null(l);
 }

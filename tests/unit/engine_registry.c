@@ -8,7 +8,8 @@
 static qdq_error err;
 
 /* The engine must not open; its message holds `part`. */
-static void refuses(const char *spec, const qdq_engine_opts *opts, qdq_status code, const char *part)
+static void refuses(const char *spec, const qdq_engine_opts *opts, qdq_status code,
+                    const char *part)
 {
     qdq_engine *e = (qdq_engine *)&err;
 
@@ -50,7 +51,8 @@ static void splits(const char *list, const char *parts)
     assert_ok(qdq_engine_split(list, &specs, &n, &err));
     assert_null(specs[n]);
     for (size_t i = 0; i < n; i++)
-        used += (size_t)snprintf(found + used, sizeof found - used, "%s%s", i > 0 ? "|" : "", specs[i]);
+        used +=
+            (size_t)snprintf(found + used, sizeof found - used, "%s%s", i > 0 ? "|" : "", specs[i]);
     assert_string_equal(found, parts);
     qdq_free(specs);
 }
@@ -177,8 +179,8 @@ static void copy_library(const char *fake, const char *to)
     qdq_free(data);
 }
 
-/* Only ONNX Runtime itself can prove that one is taken; here it shows which one was tried first. The loader's
- * own path must not hold one for this test to say something. */
+/* Only ONNX Runtime itself can prove that one is taken; here it shows which one was tried first.
+ * The loader's own path must not hold one for this test to say something. */
 static void folders_are_searched_for_the_newest_library(void **state)
 {
     const char *dirs[] = {"/nonexistent", test_dir(), NULL};
@@ -222,8 +224,8 @@ static void too_few_descriptors_are_no_missing_library(void **state)
         close(taken);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(st, QDQ_E_IO);
-    assert_string_equal(err.text,
-                        "engine 'ort': cannot look for a library of ONNX Runtime: Too many open files");
+    assert_string_equal(
+        err.text, "engine 'ort': cannot look for a library of ONNX Runtime: Too many open files");
 }
 
 static void closing_nothing_is_allowed(void **state)

@@ -1,5 +1,5 @@
-/* engine_remote.c - engines in a process of their own: they give what they give in ours, and whatever way they end is an
- * error of one call. */
+/* engine_remote.c - engines in a process of their own: they give what they give in ours, and
+ * whatever way they end is an error of one call. */
 #include <math.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -56,8 +56,9 @@ static qdq_engine *open_crash(const char *arg)
 static const char *sim_spec(void)
 {
     static char spec[600];
-    static const char cost[] = "{\"qdq_sim\": 1, \"error\": 0.01, \"noise\": 0.1, \"ops\": {\"MatMul\": "
-                               "{\"float_us\": 9, \"epilogue\": [\"Relu\"]}}}";
+    static const char cost[] =
+        "{\"qdq_sim\": 1, \"error\": 0.01, \"noise\": 0.1, \"ops\": {\"MatMul\": "
+        "{\"float_us\": 9, \"epilogue\": [\"Relu\"]}}}";
 
     assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
     snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
@@ -67,7 +68,8 @@ static const char *sim_spec(void)
 static const char two[] = "g (float[1,2] x) => (float[1,2] y) { [relu] y = Relu(x) }";
 
 static const char network[] =
-    "graph (float[N,4] x) => (float[N,4] y, float[N,4] b) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"
+    "graph (float[N,4] x) => (float[N,4] y, float[N,4] b) <float[4,4] w = "
+    "{1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"
     " { [\"/l0/MatMul\"] a = MatMul(x, w) [\"/l0/Relu\"] b = Relu(a) y = Neg(b) }";
 
 static qdq_session *open_session(qdq_engine *e, const qdq_model *m, const qdq_session_opts *o)
@@ -78,7 +80,7 @@ static qdq_session *open_session(qdq_engine *e, const qdq_model *m, const qdq_se
     return s;
 }
 
-/* --- the same ------------------------------------------------------------------------------------------------------- */
+/* --- the same --------------------------------------------------------------------------------- */
 
 typedef struct outputs {
     char text[4000];
@@ -134,7 +136,8 @@ static void describe(qdq_engine *e, const qdq_model *m, outputs *o)
     s = open_session(e, m, &so);
     assert_ok(qdq_session_profile(s, in, n_in, 3, &l, &n, &err));
     for (size_t i = 0; i < n; i++)
-        snprintf(text + strlen(text), 200, " [%s %s %g %u]", l[i].name, l[i].op, l[i].median_us, l[i].runs);
+        snprintf(text + strlen(text), 200, " [%s %s %g %u]", l[i].name, l[i].op, l[i].median_us,
+                 l[i].runs);
     qdq_free(l);
     qdq_session_close(s);
     s = open_session(e, m, &so);
@@ -204,7 +207,7 @@ static void errors_have_the_same_words(void **state)
     qdq_model_free(m);
 }
 
-/* --- outputs in pieces ---------------------------------------------------------------------------------------------- */
+/* --- outputs in pieces ------------------------------------------------------------------------ */
 
 typedef struct nested {
     qdq_session *other;
@@ -276,7 +279,7 @@ static void large_outputs_come_in_pieces(void **state)
     qdq_model_free(small);
 }
 
-/* --- ends ----------------------------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 /* Does with an engine what commands do, up to the first thing that fails. */
 static qdq_status use(qdq_engine *e, const qdq_model *m)
@@ -321,7 +324,8 @@ static void whatever_way_it_ends_is_an_error_of_one_call(void **state)
     } ends[] = {
         {"session:segv", "crashed (SIGSEGV) while it built the model: last words in session"},
         {"session:abort", "crashed (SIGABRT) while it built the model: last words"},
-        {"session:exit", "crashed (the worker exited with code 3) while it built the model: last words"},
+        {"session:exit",
+         "crashed (the worker exited with code 3) while it built the model: last words"},
         {"session:hang", "was ended while it built the model: no answer within 0.5 s"},
         {"session:stop", "was ended while it built the model: no answer within 0.5 s"},
         {"session:memory", "ran out of memory while it built the model: SIGABRT: std::bad_alloc"},
@@ -332,7 +336,8 @@ static void whatever_way_it_ends_is_an_error_of_one_call(void **state)
         {"time:abort", "crashed (SIGABRT) while it ran the model for a time: last words in time"},
         {"time:hang", "was ended while it ran the model for a time"},
         {"layers:segv", "crashed (SIGSEGV) while it profiled the model: last words in layers"},
-        {"nodes:abort", "crashed (SIGABRT) while it listed the layers of the model: last words in nodes"},
+        {"nodes:abort",
+         "crashed (SIGABRT) while it listed the layers of the model: last words in nodes"},
     };
     qdq_model *m = test_model(two);
 
@@ -388,10 +393,11 @@ static void what_another_session_did_is_made_good(void **state)
         "{\"qdq_sim\": 1, \"default\": {\"float_us\": 2}, \"fail\": [{\"at\": \"open\", "
         "\"node\": \"conv\", \"crash\": \"SIGSEGV\"}], \"ops\": {\"MatMul\": {\"float_us\": 5, "
         "\"int8_us\": 2, \"inputs\": 2}}}";
-    static const char bad[] =
-        "g (float[1,2] x) => (float[1,2] y) <float s = {0.1}, int8 z = {0}, int8[2,2] w = {1, 2, 3, 4}>"
-        "{ xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) wd = DequantizeLinear(w, s, z)"
-        " [conv] y = MatMul(xd, wd) }";
+    static const char bad[] = "g (float[1,2] x) => (float[1,2] y) <float s = {0.1}, int8 z = {0}, "
+                              "int8[2,2] w = {1, 2, 3, 4}>"
+                              "{ xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) wd = "
+                              "DequantizeLinear(w, s, z)"
+                              " [conv] y = MatMul(xd, wd) }";
     qdq_model *m = test_model(two), *n = test_model(bad);
     qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model time;
@@ -514,6 +520,7 @@ int main(void)
     };
 
     /* A sanitizer in the worker is to leave signals alone. */
-    setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:handle_sigfpe=0:handle_sigbus=0:handle_sigill=0", 1);
+    setenv("ASAN_OPTIONS",
+           "handle_segv=0:handle_abort=0:handle_sigfpe=0:handle_sigbus=0:handle_sigill=0", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

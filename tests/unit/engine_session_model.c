@@ -1,4 +1,5 @@
-/* engine_session_model.c - what engines are spared of a model. What options build into it is in engine_sim.c. */
+/* engine_session_model.c - what engines are spared of a model. What options build into it is in
+ * engine_sim.c. */
 #include "engine/session_model.h"
 #include "support/test.h"
 
@@ -14,9 +15,10 @@ static qdq_model *unread_initializers(int n)
     size_t used;
 
     assert_non_null(text);
-    used = (size_t)snprintf(text, size,
-                            "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                            "g (float[1] x) => (float[1] y, b) <float[1] a = {1}, float[1] b = {2}");
+    used =
+        (size_t)snprintf(text, size,
+                         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                         "g (float[1] x) => (float[1] y, b) <float[1] a = {1}, float[1] b = {2}");
     for (int i = 0; i < n; i++)
         used += (size_t)snprintf(text + used, size - used, ", float v%d = {0}", i);
     snprintf(text + used, size - used, "> { y = Add(x, a) }\n");

@@ -1,6 +1,6 @@
-/* engine_sim.c - the simulated engine: costs that can be added up by hand, noise that repeats, outputs, failures;
- * and, because it is the engine that every machine has, what all engines share: inputs, shapes, exposed tensors,
- * interleaved timing. */
+/* engine_sim.c - the simulated engine: costs that can be added up by hand, noise that repeats,
+ * outputs, failures; and, because it is the engine that every machine has, what all engines share:
+ * inputs, shapes, exposed tensors, interleaved timing. */
 #include <math.h>
 
 #include "base/buf.h"
@@ -13,7 +13,7 @@
 
 static qdq_error err;
 
-/* --- models and engines ------------------------------------------------------------------------------------- */
+/* --- models and engines ----------------------------------------------------------------------- */
 
 static const char conv_float[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
                                  "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
@@ -24,25 +24,25 @@ static const char conv_float[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
                                  "}\n";
 
 /* P stands for a prefix of the inserted names. */
-#define CONV_INT8(P)                                                                                         \
-    "<ir_version: 9, opset_import: [\"\" : 17]>\n"                                                           \
-    "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"                                                           \
-    "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"                               \
-    "{\n"                                                                                                    \
-    "  " P "xq = QuantizeLinear(x, s, z)\n"                                                                  \
-    "  " P "xd = DequantizeLinear(" P "xq, s, z)\n"                                                          \
-    "  " P "wd = DequantizeLinear(w, s, zw)\n"                                                               \
-    "  [conv] t = Conv(" P "xd, " P "wd)\n"                                                                  \
-    "  [relu] r = Relu(t)\n"                                                                                 \
-    "  " P "rq = QuantizeLinear(r, s, z)\n"                                                                  \
-    "  y = DequantizeLinear(" P "rq, s, z)\n"                                                                \
+#define CONV_INT8(P)                                                                               \
+    "<ir_version: 9, opset_import: [\"\" : 17]>\n"                                                 \
+    "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"                                                 \
+    "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"                     \
+    "{\n"                                                                                          \
+    "  " P "xq = QuantizeLinear(x, s, z)\n"                                                        \
+    "  " P "xd = DequantizeLinear(" P "xq, s, z)\n"                                                \
+    "  " P "wd = DequantizeLinear(w, s, zw)\n"                                                     \
+    "  [conv] t = Conv(" P "xd, " P "wd)\n"                                                        \
+    "  [relu] r = Relu(t)\n"                                                                       \
+    "  " P "rq = QuantizeLinear(r, s, z)\n"                                                        \
+    "  y = DequantizeLinear(" P "rq, s, z)\n"                                                      \
     "}\n"
 
 static const char conv_int8[] = CONV_INT8("");
 
-#define COSTS                                                                                                \
-    "\"overhead_us\": 10, \"default\": {\"float_us\": 2}, \"convert\": {\"float_us\": 5},"                   \
-    "\"ops\": {\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true,"            \
+#define COSTS                                                                                      \
+    "\"overhead_us\": 10, \"default\": {\"float_us\": 2}, \"convert\": {\"float_us\": 5},"         \
+    "\"ops\": {\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true,"  \
     "\"epilogue\": [\"Relu\"]}}"
 
 static qdq_status open_sim(const char *json, qdq_engine **e)
@@ -94,29 +94,29 @@ static double time_of(const char *json, const char *text)
     return result.median_ms * 1e3;
 }
 
-/* --- costs -------------------------------------------------------------------------------------------------- */
+/* --- costs ------------------------------------------------------------------------------------ */
 
 static void float_nodes_cost_what_the_model_says(void **state)
 {
     (void)state;
-    assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", conv_float), 110, 1e-6); /* Relu is in the epilogue */
+    /* Relu is in the epilogue */
+    assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", conv_float), 110, 1e-6);
 }
 
 /* The first input has uint8 codes. */
 static void an_8_bit_kernel_takes_as_long_as_its_type_of_codes_says(void **state)
 {
     (void)state;
-    assert_near(
-        time_of(
-            "{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"int8_us\": 30, \"inputs\": 2, \"types\": {\"uint8\": "
-            "2}}}, \"convert\": {}, \"default\": {}}",
-            conv_int8),
-        60, 1e-6);
-    assert_near(
-        time_of("{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"int8_us\": 30, \"inputs\": 2, \"types\": {\"int8\": "
-                "2}}}, \"convert\": {}, \"default\": {}}",
-                conv_int8),
-        30, 1e-6);
+    assert_near(time_of("{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"int8_us\": 30, \"inputs\": 2, "
+                        "\"types\": {\"uint8\": "
+                        "2}}}, \"convert\": {}, \"default\": {}}",
+                        conv_int8),
+                60, 1e-6);
+    assert_near(time_of("{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"int8_us\": 30, \"inputs\": 2, "
+                        "\"types\": {\"int8\": "
+                        "2}}}, \"convert\": {}, \"default\": {}}",
+                        conv_int8),
+                30, 1e-6);
 }
 
 static void a_fused_unit_pays_only_for_its_outer_conversions(void **state)
@@ -196,7 +196,8 @@ static void the_profile_lists_what_is_executed(void **state)
     assert_int_equal(l[1].runs, 3);
     assert_string_equal(l[2].op, "DequantizeLinear");
     qdq_free(l);
-    assert_fails(QDQ_E_USAGE, "not yet profiled", qdq_session_profile(o.s, in, n_in, 3, &l, &n, &err));
+    assert_fails(QDQ_E_USAGE, "not yet profiled",
+                 qdq_session_profile(o.s, in, n_in, 3, &l, &n, &err));
     qdq_free(in);
     close_all(&o);
 }
@@ -208,12 +209,13 @@ static void a_session_opened_without_profile_has_none(void **state)
 
     (void)state;
     opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
-    assert_fails(QDQ_E_USAGE, "opened with `profile`", qdq_session_profile(o.s, NULL, 0, 3, &l, &n, &err));
+    assert_fails(QDQ_E_USAGE, "opened with `profile`",
+                 qdq_session_profile(o.s, NULL, 0, 3, &l, &n, &err));
     assert_null(l);
     close_all(&o);
 }
 
-/* --- groups ------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* "a + b" */
 static const char *nodes_of(const qdq_group *g)
@@ -222,7 +224,8 @@ static const char *nodes_of(const qdq_group *g)
 
     text[0] = '\0';
     for (size_t i = 0; i < g->n_nodes; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > 0 ? " + " : "", g->node[i]);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > 0 ? " + " : "",
+                 g->node[i]);
     return text;
 }
 
@@ -246,8 +249,9 @@ static void groups_name_the_nodes_of_every_kernel(void **state)
     assert_string_equal(g[0].in_type, "f32");
     assert_string_equal(g[0].out_type, "u8");
     assert_string_equal(g[1].op, "QLinearConv");
-    assert_string_equal(nodes_of(&g[1]),
-                        "DequantizeLinear@xd + DequantizeLinear@wd + conv + relu + QuantizeLinear@rq");
+    assert_string_equal(
+        nodes_of(&g[1]),
+        "DequantizeLinear@xd + DequantizeLinear@wd + conv + relu + QuantizeLinear@rq");
     assert_string_equal(g[1].in_type, "u8");
     assert_string_equal(g[1].out_type, "u8");
     assert_int_equal(g[1].source, QDQ_GROUP_EXACT);
@@ -276,7 +280,8 @@ static void groups_without_runs_have_no_times(void **state)
     qdq_free(g);
     close_all(&o);
     o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_float, NULL);
-    assert_fails(QDQ_E_USAGE, "opened with `groups`", qdq_session_groups(o.s, NULL, 0, 0, &g, &n, &err));
+    assert_fails(QDQ_E_USAGE, "opened with `groups`",
+                 qdq_session_groups(o.s, NULL, 0, 0, &g, &n, &err));
     close_all(&o);
 }
 
@@ -289,7 +294,7 @@ static void a_fingerprint_says_what_times_depend_on(void **state)
     qdq_engine_close(e);
 }
 
-/* --- noise -------------------------------------------------------------------------------------------------- */
+/* --- noise ------------------------------------------------------------------------------------ */
 
 #define NOISY "{\"qdq_sim\": 1, \"noise\": 0.05, " COSTS ", \"seed\": "
 
@@ -385,7 +390,7 @@ static void bench_of_nothing_and_a_cancelled_one_end_with_a_reason(void **state)
     close_all(&o);
 }
 
-/* --- inputs ------------------------------------------------------------------------------------------------- */
+/* --- inputs ----------------------------------------------------------------------------------- */
 
 typedef struct seen {
     char names[200];
@@ -424,8 +429,10 @@ static void inputs_that_do_not_fit_are_refused_with_both_sides(void **state)
     (void)state;
     in[1] = in[0];
     assert_ok(qdq_session_run(o.s, in, 1, NULL, NULL, &err));
-    assert_fails(QDQ_E_USAGE, "input 'x' is missing", qdq_session_run(o.s, NULL, 0, NULL, NULL, &err));
-    assert_fails(QDQ_E_USAGE, "input 'x' is given twice", qdq_session_run(o.s, in, 2, NULL, NULL, &err));
+    assert_fails(QDQ_E_USAGE, "input 'x' is missing",
+                 qdq_session_run(o.s, NULL, 0, NULL, NULL, &err));
+    assert_fails(QDQ_E_USAGE, "input 'x' is given twice",
+                 qdq_session_run(o.s, in, 2, NULL, NULL, &err));
     in[1].name = "mask";
     assert_fails(QDQ_E_USAGE, "no input is named 'mask': the inputs are 'x'",
                  qdq_session_run(o.s, in, 2, NULL, NULL, &err));
@@ -444,7 +451,8 @@ static void inputs_that_do_not_fit_are_refused_with_both_sides(void **state)
     assert_fails(QDQ_E_USAGE, "has rank 99", qdq_session_run(o.s, in, 1, NULL, NULL, &err));
     in[0].array.rank = 4;
     in[0].array.dim[1] = -1;
-    assert_fails(QDQ_E_USAGE, "has dim -1 at axis 1", qdq_session_run(o.s, in, 1, NULL, NULL, &err));
+    assert_fails(QDQ_E_USAGE, "has dim -1 at axis 1",
+                 qdq_session_run(o.s, in, 1, NULL, NULL, &err));
     in[0].array.dim[1] = 1;
     in[0].array.bytes = 4;
     assert_fails(QDQ_E_USAGE, "has 4 bytes of data: its shape needs 128",
@@ -454,8 +462,9 @@ static void inputs_that_do_not_fit_are_refused_with_both_sides(void **state)
 
 static void shapes_that_do_not_fit_the_model_are_refused(void **state)
 {
-    static const char two[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                              "g (float[N,4] a, float[N,4] b) => (float[N,4] y) { y = Add(a, b) }\n";
+    static const char two[] =
+        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+        "g (float[N,4] a, float[N,4] b) => (float[N,4] y) { y = Add(a, b) }\n";
     static const struct {
         qdq_input_shape shape;
         const char *part;
@@ -524,7 +533,7 @@ static void random_inputs_repeat_and_follow_the_types(void **state)
     close_all(&o);
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------ */
+/* --- outputs ---------------------------------------------------------------------------------- */
 
 static seen run_on(qdq_session *s, uint64_t seed, int64_t batch)
 {
@@ -580,15 +589,17 @@ static void eight_bit_kernels_add_the_error_of_the_cost_model(void **state)
 {
     static const char json[] = "{\"qdq_sim\": 1, \"error\": 0.01,"
                                "\"ops\": {\"MatMul\": {\"int8_us\": 1, \"inputs\": 2}}}";
-    static const char head[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                               "g (float[B,1,4,4] x) => (float[B,1,4,4] y) <float s = {1}, uint8 z = {0}>\n";
+    static const char head[] =
+        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+        "g (float[B,1,4,4] x) => (float[B,1,4,4] y) <float s = {1}, uint8 z = {0}>\n";
     char text[1000];
 
     (void)state;
     snprintf(text, sizeof text, "%s{ y = MatMul(x, x) }", head);
     opened f = open_all(json, text, NULL);
     snprintf(text, sizeof text,
-             "%s{ q = QuantizeLinear(x, s, z)\n d = DequantizeLinear(q, s, z)\n y = MatMul(d, d) }", head);
+             "%s{ q = QuantizeLinear(x, s, z)\n d = DequantizeLinear(q, s, z)\n y = MatMul(d, d) }",
+             head);
     opened q = open_all(json, text, NULL);
     seen a = run_on(f.s, 1, 4), b = run_on(q.s, 1, 4);
     assert_true(a.first != b.first);
@@ -689,7 +700,7 @@ static void an_output_of_unknown_shape_is_named(void **state)
     close_all(&o);
 }
 
-/* --- failures and mistakes ---------------------------------------------------------------------------------- */
+/* --- failures and mistakes -------------------------------------------------------------------- */
 
 static void failures_happen_where_they_are_asked_for(void **state)
 {
@@ -700,9 +711,9 @@ static void failures_happen_where_they_are_asked_for(void **state)
     qdq_session *s;
 
     (void)state;
-    qdq_engine *e =
-        sim("{\"qdq_sim\": 1, " COSTS ", \"fail\": [{\"at\": \"run\", \"nth\": 2, \"message\": \"crash\"},"
-            "{\"at\": \"open\", \"node\": \"conv\", \"message\": \"no kernel\"}]}");
+    qdq_engine *e = sim("{\"qdq_sim\": 1, " COSTS
+                        ", \"fail\": [{\"at\": \"run\", \"nth\": 2, \"message\": \"crash\"},"
+                        "{\"at\": \"open\", \"node\": \"conv\", \"message\": \"no kernel\"}]}");
     assert_fails(QDQ_E_ENGINE, "no kernel", qdq_session_open(e, q, NULL, &s, &err));
     assert_ok(qdq_session_open(e, f, NULL, &s, &err));
     assert_ok(qdq_session_run(s, &in, 1, NULL, NULL, &err));
@@ -750,12 +761,14 @@ static void outputs_memory_and_patience_can_be_spoilt(void **state)
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(how); i++) {
-        snprintf(json, sizeof json, "{\"qdq_sim\": 1, \"fail\": [{\"nth\": %d%s}]}", i > 0 ? 1 : 99, how[i]);
+        snprintf(json, sizeof json, "{\"qdq_sim\": 1, \"fail\": [{\"nth\": %d%s}]}", i > 0 ? 1 : 99,
+                 how[i]);
         opened o = open_all(json, conv_float, NULL);
         assert_ok(qdq_session_run(o.s, &in, 1, add_up, &y[i], &err));
         close_all(&o);
     }
-    assert_true(isnan(y[1]) && isinf(y[2]) && y[3] == 0 && y[4] != y[0] && isfinite(y[4]) && y[5] == y[0]);
+    assert_true(isnan(y[1]) && isinf(y[2]) && y[3] == 0 && y[4] != y[0] && isfinite(y[4]) &&
+                y[5] == y[0]);
 
 #ifndef QDQ_ARENA_MALLOC /* AddressSanitizer ends the program that asks for so much */
     e = sim("{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"memory\": 16777216}]}"); /* 16 TiB */
@@ -770,9 +783,9 @@ static void outputs_memory_and_patience_can_be_spoilt(void **state)
 
 static void a_machine_becomes_slow(void **state)
 {
-    opened o =
-        open_all("{\"qdq_sim\": 1, " COSTS ", \"fail\": [{\"at\": \"time\", \"nth\": 3, \"slow\": 2}]}",
-                 conv_float, NULL);
+    opened o = open_all("{\"qdq_sim\": 1, " COSTS
+                        ", \"fail\": [{\"at\": \"time\", \"nth\": 3, \"slow\": 2}]}",
+                        conv_float, NULL);
     uint64_t ns;
 
     (void)state;
@@ -813,15 +826,18 @@ static void mistakes_in_a_cost_model_are_named(void **state)
         {"{\"qdq_sim\": 1, \"noise\": -1}", "'noise': expected a number of at least 0"},
         {"{\"qdq_sim\": 1, \"noise\": 1}", "key 'noise': expected a number below 1"},
         {"{\"qdq_sim\": 1, \"noise\": \"a\"}", "'noise': expected a number"},
-        {"{\"qdq_sim\": 1, \"outlier_factor\": 0.5}", "'outlier_factor': expected a number of at least 1"},
-        {"{\"qdq_sim\": 1, \"outlier_rate\": 1.5}", "'outlier_rate': expected a number from 0 to 1"},
+        {"{\"qdq_sim\": 1, \"outlier_factor\": 0.5}",
+         "'outlier_factor': expected a number of at least 1"},
+        {"{\"qdq_sim\": 1, \"outlier_rate\": 1.5}",
+         "'outlier_rate': expected a number from 0 to 1"},
         {"{\"qdq_sim\": 1, \"seed\": 1.5}", "'seed': expected a whole number of at least 0"},
         {"{\"qdq_sim\": 1, \"device\": 3}", "'device': expected a string"},
         {"{\"qdq_sim\": 1, \"ops\": []}", "'ops': expected an object"},
         {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": 3}}", "ops, key 'Conv': expected an object"},
         {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"cost\": 3}}}",
          "ops.Conv: unknown key 'cost', expected 'float_us'"},
-        {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"output_q\": 3}}}", "'output_q': expected true or false"},
+        {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"output_q\": 3}}}",
+         "'output_q': expected true or false"},
         {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"output_q\": true}}}",
          "ops.Conv: properties of an 8-bit kernel, but no 'int8_us'"},
         {"{\"qdq_sim\": 1, \"wrong\": [{\"op\": \"Conv\", \"codes\": \"float\"}]}",
@@ -845,10 +861,14 @@ static void mistakes_in_a_cost_model_are_named(void **state)
         {"{\"qdq_sim\": 1, \"fail\": [{\"crash\": \"SIGNAL\"}]}",
          "key 'crash': expected 'SIGABRT', 'SIGBUS'"},
         {"{\"qdq_sim\": 1, \"fail\": [{\"hang\": -1}]}", "key 'hang': expected a number from 0"},
-        {"{\"qdq_sim\": 1, \"fail\": [{\"memory\": 0}]}", "key 'memory': expected a whole number from 1"},
-        {"{\"qdq_sim\": 1, \"fail\": [{\"hang\": 1, \"memory\": 1}]}", "fail[0]: more than one of 'crash'"},
-        {"{\"qdq_sim\": 1, \"fail\": [{\"outputs\": \"odd\"}]}", "key 'outputs': expected 'nan', 'inf'"},
-        {"{\"qdq_sim\": 1, \"fail\": [{\"at\": \"time\", \"outputs\": \"nan\"}]}", "spoilt at \"run\" only"},
+        {"{\"qdq_sim\": 1, \"fail\": [{\"memory\": 0}]}",
+         "key 'memory': expected a whole number from 1"},
+        {"{\"qdq_sim\": 1, \"fail\": [{\"hang\": 1, \"memory\": 1}]}",
+         "fail[0]: more than one of 'crash'"},
+        {"{\"qdq_sim\": 1, \"fail\": [{\"outputs\": \"odd\"}]}",
+         "key 'outputs': expected 'nan', 'inf'"},
+        {"{\"qdq_sim\": 1, \"fail\": [{\"at\": \"time\", \"outputs\": \"nan\"}]}",
+         "spoilt at \"run\" only"},
         {"{\"qdq_sim\": 1, \"fail\": [{\"slow\": 2}]}", "felt at \"time\" only"},
     };
     qdq_engine *e = NULL;

@@ -1,5 +1,5 @@
-/* engine_trtexec.c - the engines `trtexec`, on the stand-in of tests/tools/fake_trtexec.c, and `replay`, on what the first
- * recorded. */
+/* engine_trtexec.c - the engines `trtexec`, on the stand-in of tests/tools/fake_trtexec.c, and
+ * `replay`, on what the first recorded. */
 #include <dirent.h>
 #include <math.h>
 #include <sys/stat.h>
@@ -30,11 +30,11 @@ static int clean(void **state)
     return 0;
 }
 
-#define TEXT                                                                                                 \
-    "graph (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"              \
+#define TEXT                                                                                       \
+    "graph (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"    \
     " { [\"/l0/MatMul\"] a = MatMul(x, w) [\"/l0/Relu\"] b = Relu(a) y = Neg(b) }"
-#define DYNAMIC                                                                                              \
-    "graph (float[N,4] x) => (float[N,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"              \
+#define DYNAMIC                                                                                    \
+    "graph (float[N,4] x) => (float[N,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"    \
     " { [\"/l0/MatMul\"] y = MatMul(x, w) }"
 
 static void open_engine(const char *spec, const char *args, const char *record)
@@ -75,7 +75,8 @@ static void it_times_by_the_median_of_exported_times(void **state)
     open_engine("trtexec", NULL, NULL);
     const qdq_engine_info *info = qdq_engine_get_info(engine);
     assert_string_equal(info->version, "10.16.1");
-    assert_int_equal(info->capabilities, QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_GROUP | QDQ_NAMES_LAYERS);
+    assert_int_equal(info->capabilities,
+                     QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_GROUP | QDQ_NAMES_LAYERS);
     assert_ok(open_session(TEXT, false));
     o.rounds = 3;
     o.warmup = 1;
@@ -112,7 +113,8 @@ static const char *recorded_log(const char *dir)
 /* It builds, and says of all else why not; the password stays where it was given. */
 static void an_engine_for_another_machine_is_built_and_not_measured_here(void **state)
 {
-    static const char args[] = "--remoteAutoTuningConfig=ssh://me:secret@board:22?remote_exec_path=/x";
+    static const char args[] =
+        "--remoteAutoTuningConfig=ssh://me:secret@board:22?remote_exec_path=/x";
     const char *dir = test_path("remote");
     qdq_bench_opts o = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model out;
@@ -217,7 +219,8 @@ static void without_exported_times_the_summary_counts(void **state)
     assert_true(fabs(ms - 0.115) < 1e-6);
 }
 
-/* subgraph 8 case 14: a profile that is not taken in a run of its own leaves no line with a latency. */
+/* subgraph 8 case 14: a profile that is not taken in a run of its own leaves no line with a
+ * latency. */
 static void without_the_summary_exported_times_count(void **state)
 {
     double ms;
@@ -264,7 +267,8 @@ static void dynamic_dimensions_are_1_unless_the_user_says(void **state)
     open_engine("trtexec", "--optShapes=x:8x5", NULL);
     assert_fails(QDQ_E_USAGE, "the shape of input 'x' does not fit", open_session(DYNAMIC, false));
     clean(NULL);
-    open_engine("trtexec", "--optShapes=x:8x4", NULL); /* a static model gets no flags, and so no error */
+    /* a static model gets no flags, and so no error */
+    open_engine("trtexec", "--optShapes=x:8x4", NULL);
     assert_ok(open_session(TEXT, false));
 }
 
@@ -350,7 +354,8 @@ static void files_by_hand_serve_all_models(void **state)
     double ms;
 
     (void)state;
-    assert_fails(QDQ_E_USAGE, "expected replay:DIR", qdq_engine_open("replay", NULL, &engine, &err));
+    assert_fails(QDQ_E_USAGE, "expected replay:DIR",
+                 qdq_engine_open("replay", NULL, &engine, &err));
     snprintf(spec, sizeof spec, "replay:%s", dir);
     assert_fails(QDQ_E_ENGINE, "no such folder", qdq_engine_open(spec, NULL, &engine, &err));
     assert_int_equal(mkdir(dir, 0700), 0);
@@ -368,7 +373,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(it_times_by_the_median_of_exported_times, clean),
-        cmocka_unit_test_teardown(an_engine_for_another_machine_is_built_and_not_measured_here, clean),
+        cmocka_unit_test_teardown(an_engine_for_another_machine_is_built_and_not_measured_here,
+                                  clean),
         cmocka_unit_test_teardown(it_computes_no_outputs, clean),
         cmocka_unit_test_teardown(profile_and_groups_come_from_its_layers, clean),
         cmocka_unit_test_teardown(layers_without_detail_are_no_groups, clean),

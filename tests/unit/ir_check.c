@@ -1,4 +1,5 @@
-/* ir_check.c - the verifier finds what is wrong, says where, and keeps silent about what is right. */
+/* ir_check.c - the verifier finds what is wrong, says where, and keeps silent about what is
+ * right. */
 #include "support/test.h"
 
 #include "ir/edit.h"
@@ -15,8 +16,8 @@ static char *findings(const qdq_model *m)
     assert_ok(qdq_model_check(m, &f, &n, &err));
     text[0] = '\0';
     for (size_t i = 0; i < n; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s: %s\n", f[i].is_error ? "E" : "W",
-                                 f[i].text);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s: %s\n",
+                                 f[i].is_error ? "E" : "W", f[i].text);
     qdq_free(f);
     return text;
 }
@@ -85,11 +86,13 @@ static void what_is_defined_nowhere_is_found(void **state)
     (void)state;
     assert_text_error("g (float x) => (float y) { [n] y = Add(x, w) }",
                       "node 'n': input 1, 'w', is defined nowhere");
-    assert_text_error("g (float x) => (float y) {}", "graph 'g': output 'y' is computed by no node");
+    assert_text_error("g (float x) => (float y) {}",
+                      "graph 'g': output 'y' is computed by no node");
     assert_text_error(
         "g (bool c) => (float y) { y = If <then_branch = b () => (float p) { p = Neg(t) }> (c) }",
         "graph 'b': node 'Neg@p': input 0, 't', is defined nowhere");
-    assert_text_error("g () => () {} f (a) => (z) { z = Relu(b) }", "graph 'f': node 'Relu@z': input 0, 'b'");
+    assert_text_error("g () => () {} f (a) => (z) { z = Relu(b) }",
+                      "graph 'f': node 'Relu@z': input 0, 'b'");
 }
 
 static void names_in_subgraphs_must_differ_from_those_around(void **state)
@@ -98,9 +101,10 @@ static void names_in_subgraphs_must_differ_from_those_around(void **state)
     assert_text_error("g (bool c, float x) => (float y) {"
                       " y = If <then_branch = b () => (float x) { x = Neg(c) }> (c) }",
                       "graph 'b': the name 'x' is also that of a value around it");
-    assert_text_warning("g (bool c) => (float y) { y = If <then_branch = a () => (float p) { p = Neg(c) },"
-                        " else_branch = b () => (float p) { p = Abs(c) }> (c) }",
-                        ""); /* beside each other they may be the same */
+    assert_text_warning(
+        "g (bool c) => (float y) { y = If <then_branch = a () => (float p) { p = Neg(c) },"
+        " else_branch = b () => (float p) { p = Abs(c) }> (c) }",
+        ""); /* beside each other they may be the same */
 }
 
 static void cycles_are_errors_and_disorder_is_a_warning(void **state)
@@ -109,7 +113,8 @@ static void cycles_are_errors_and_disorder_is_a_warning(void **state)
     assert_text_error(
         "g (float x) => (float y) { s = Neg(x) a = Add(s, c) b = Neg(a) c = Neg(b) y = Neg(c) }",
         "is on a cycle");
-    assert_text_error("g (float x) => (float x1) { x1 = Add(x, x1) }", "node 'Add@x1' is on a cycle");
+    assert_text_error("g (float x) => (float x1) { x1 = Add(x, x1) }",
+                      "node 'Add@x1' is on a cycle");
     assert_text_error(
         "g (bool c) => (float y) { y = If <then_branch = b () => (float p) { p = Neg(y) }> (c) }",
         "node 'If@y' is on a cycle");
@@ -127,7 +132,8 @@ static void opsets_and_versions_are_looked_at(void **state)
     assert_text_error(
         "<ir_version: 8, opset_import: [\"\" : 17]> g (float x) => (float y) { [n] y = a.b.Op(x) }",
         "node 'n': no opset of domain 'a.b' is imported");
-    assert_text_error("<ir_version: 8> g (float x) => (float y) { y = Relu(x) }", "no opset of domain ''");
+    assert_text_error("<ir_version: 8> g (float x) => (float y) { y = Relu(x) }",
+                      "no opset of domain ''");
     assert_text_error("<ir_version: 0> g () => () {}", "IR version 0, expected at least 1");
     assert_text_error("<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx\" : 18]> g () => () {}",
                       "domain 'ai.onnx' is imported in versions 17 and 18");
@@ -136,36 +142,39 @@ static void opsets_and_versions_are_looked_at(void **state)
     assert_text_error("<ir_version: 8, opset_import: [\"m\" : 1]> g () => () {}\n<domain: \"m\">\n"
                       "F (a) => (z) { z = Relu(a) }",
                       "graph 'F': node 'Relu@z': no opset of domain ''");
-    assert_text_warning("<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx\" : 17]> g () => () {}",
-                        "imported twice");
+    assert_text_warning(
+        "<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx\" : 17]> g () => () {}",
+        "imported twice");
     assert_text_warning("<ir_version: 99, opset_import: [\"\" : 17]> g () => () {}",
                         "IR version 99 is newer");
     assert_text_warning("<ir_version: 4, opset_import: [\"\" : 17]> g () => () {}",
                         "opset 17 came with IR version 8, found 4");
     assert_text_warning("<ir_version: 2> g (float x) => (float y) { y = Relu(x) }",
                         ""); /* nothing to import yet */
-    assert_text_warning(
-        "<ir_version: 8, opset_import: [\"ai.onnx\" : 17]> g (float x) => (float y) { y = Relu(x) }", "");
+    assert_text_warning("<ir_version: 8, opset_import: [\"ai.onnx\" : 17]> g (float x) => (float "
+                        "y) { y = Relu(x) }",
+                        "");
 }
 
 static void unknown_operators_are_told_once_each(void **state)
 {
     (void)state;
-    qdq_model *m =
-        test_model("g (float x) => (float y) { a = my.Op(x) b = my.Op(a) d = your.Op(b) y = Unheard(d) }");
+    qdq_model *m = test_model(
+        "g (float x) => (float y) { a = my.Op(x) b = my.Op(a) d = your.Op(b) y = Unheard(d) }");
 
-    assert_string_equal(findings(m),
-                        "W: node 'Op@a': operator 'my::Op' is not known and is kept as it is\n"
-                        "W: node 'Op@d': operator 'your::Op' is not known and is kept as it is\n"
-                        "W: node 'Unheard@y': operator 'Unheard' is not known and is kept as it is\n");
+    assert_string_equal(
+        findings(m), "W: node 'Op@a': operator 'my::Op' is not known and is kept as it is\n"
+                     "W: node 'Op@d': operator 'your::Op' is not known and is kept as it is\n"
+                     "W: node 'Unheard@y': operator 'Unheard' is not known and is kept as it is\n");
     qdq_model_free(m);
 }
 
 static void names_that_several_nodes_have_are_a_warning(void **state)
 {
     (void)state;
-    assert_text_warning("g (float x) => (float y) { [n] a = Neg(x) [n] y = Neg(a) }",
-                        "W: model: 2 nodes have the name 'n', expected one; they are shown as Op@output");
+    assert_text_warning(
+        "g (float x) => (float y) { [n] a = Neg(x) [n] y = Neg(a) }",
+        "W: model: 2 nodes have the name 'n', expected one; they are shown as Op@output");
 }
 
 static void attributes_are_looked_at(void **state)
@@ -175,7 +184,8 @@ static void attributes_are_looked_at(void **state)
                       "found attribute 'a' twice");
     assert_text_error("g (float x) => (float y) { y = Relu <a: int = @b> (x) }",
                       "attribute 'a' refers to 'b' of a function, but stands in none");
-    assert_text_error("g (float x) => (float y) { y = Relu <\"\" = 1> (x) }", "attribute 0 has no name");
+    assert_text_error("g (float x) => (float y) { y = Relu <\"\" = 1> (x) }",
+                      "attribute 0 has no name");
 
     char text[2000];
     size_t used = (size_t)snprintf(text, sizeof text, "g (float x) => (float y) { y = Relu <");
@@ -188,31 +198,35 @@ static void attributes_are_looked_at(void **state)
 static void functions_are_looked_at(void **state)
 {
     (void)state;
-    static const char head[] = "<ir_version: 10, opset_import: [\"\" : 21, \"m\" : 1]> g () => () {}\n";
+    static const char head[] =
+        "<ir_version: 10, opset_import: [\"\" : 21, \"m\" : 1]> g () => () {}\n";
     char text[1000];
 
-    snprintf(text, sizeof text, "%s<domain: \"m\", opset_import: [\"m\" : 1]> F (a) => (z) { z = m.F(a) }",
-             head);
+    snprintf(text, sizeof text,
+             "%s<domain: \"m\", opset_import: [\"m\" : 1]> F (a) => (z) { z = m.F(a) }", head);
     assert_text_error(text, "function 'F': its calls lead in a circle");
     snprintf(text, sizeof text,
              "%s<domain: \"m\", opset_import: [\"m\" : 1]> F (a) => (z) { z = m.G(a) }\n"
-             "<domain: \"m\", opset_import: [\"\" : 21, \"m\" : 1]> G (a) => (z) { z = If <then_branch = b "
+             "<domain: \"m\", opset_import: [\"\" : 21, \"m\" : 1]> G (a) => (z) { z = If "
+             "<then_branch = b "
              "() => (p) "
              "{ p = m.F(a) }> (a) }",
              head);
     assert_text_error(text, "its calls lead in a circle");
-    snprintf(text, sizeof text, "%s<domain: \"m\"> F (a) => (a) {}\n<domain: \"m\"> F (a) => (a) {}", head);
+    snprintf(text, sizeof text,
+             "%s<domain: \"m\"> F (a) => (a) {}\n<domain: \"m\"> F (a) => (a) {}", head);
     assert_text_error(text, "function 'F': found twice in domain 'm'");
     snprintf(text, sizeof text,
-             "%s<domain: \"m\"> F (a) => (a) {}\n<domain: \"m\", overload: \"o\"> F (a) => (a) {}", head);
+             "%s<domain: \"m\"> F (a) => (a) {}\n<domain: \"m\", overload: \"o\"> F (a) => (a) {}",
+             head);
     assert_text_warning(text, "");
 }
 
 static void tensors_are_looked_at(void **state)
 {
     (void)state;
-    qdq_model *m =
-        test_model("g () => () <float[2] w = {1, 2}> { c = Constant <value = float[2] {1, 2}> () }");
+    qdq_model *m = test_model(
+        "g () => () <float[2] w = {1, 2}> { c = Constant <value = float[2] {1, 2}> () }");
     qdq_tensor *t = value(m, "w")->init;
 
     t->bytes.size = 7;
@@ -258,7 +272,8 @@ static void damaged_structures_are_found(void **state)
     value(m, "t")->out_index = 0;
 
     value(m, "t")->is_input = true;
-    assert_error(m, "value 't': found a producer, and it is a graph input, expected one definition");
+    assert_error(m,
+                 "value 't': found a producer, and it is a graph input, expected one definition");
     value(m, "t")->is_input = false;
 
     value(m, "y")->n_output = 2;
@@ -298,9 +313,9 @@ static void damaged_structures_are_found(void **state)
 static void a_body_belongs_to_one_attribute(void **state)
 {
     (void)state;
-    qdq_model *m =
-        test_model("g (bool c) => (float y) { y = If <then_branch = b () => (float p) { p = Neg(c) }> (c) "
-                   "z = If <i = 1> (c) }");
+    qdq_model *m = test_model(
+        "g (bool c) => (float y) { y = If <then_branch = b () => (float p) { p = Neg(c) }> (c) "
+        "z = If <i = 1> (c) }");
     qdq_node *owner = value(m, "y")->producer, *other = value(m, "z")->producer;
     qdq_attr *kept = other->attr[0];
 
@@ -319,15 +334,17 @@ static void sorting_keeps_the_order_of_the_file_where_it_can(void **state)
 {
     (void)state;
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model("g (bool c, float x) => (float y) { b = Neg(a) d = Abs(x) a = Exp(x)"
-                              " y = If <then_branch = t () => (float p) { p = Add(b, l) }> (c) l = Log(x) }");
+    qdq_model *m =
+        test_model("g (bool c, float x) => (float y) { b = Neg(a) d = Abs(x) a = Exp(x)"
+                   " y = If <then_branch = t () => (float p) { p = Add(b, l) }> (c) l = Log(x) }");
     uint64_t edits = m->graph->edits;
 
     assert_ok(qdq_graph_sort(m->graph, &err));
     assert_true(m->graph->edits > edits);
     edits = m->graph->edits;
     test_assert_text(
-        m, "g (bool c, float x) => (float y) {\n  d = Abs(x)\n  a = Exp(x)\n  b = Neg(a)\n  l = Log(x)\n"
+        m, "g (bool c, float x) => (float y) {\n  d = Abs(x)\n  a = Exp(x)\n  b = Neg(a)\n  l = "
+           "Log(x)\n"
            "  y = If <then_branch = t () => (float p) {\n    p = Add(b, l)\n  }> (c)\n}\n");
     assert_string_equal(findings(m), "");
     assert_ok(qdq_graph_sort(m->graph, &err));
@@ -339,7 +356,8 @@ static void a_cycle_is_named_by_a_node_that_is_on_it(void **state)
 {
     (void)state;
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model("g (float x) => (float y) { y = Neg(z) z = Abs(b) a = Add(x, b) b = Neg(a) }");
+    qdq_model *m =
+        test_model("g (float x) => (float y) { y = Neg(z) z = Abs(b) a = Add(x, b) b = Neg(a) }");
 
     assert_fails(QDQ_E_FORMAT, "graph 'g': node '", qdq_graph_sort(m->graph, &err));
     assert_true(strstr(err.text, "'Add@a'") != NULL || strstr(err.text, "'Neg@b'") != NULL);
@@ -360,7 +378,8 @@ static void a_long_chain_backwards_is_sorted_in_no_time(void **state)
         snprintf(next, sizeof next, "t%d", i + 1);
         qdq_node *n = qdq_graph_add_node(m->graph, NULL, "", "Neg", NULL, 1, 0, NULL);
         qdq_value *v = qdq_graph_find(m->graph, name), *in;
-        assert_true(qdq_node_append_out(n, v != NULL ? v : qdq_graph_add_value(m->graph, name, NULL)));
+        assert_true(
+            qdq_node_append_out(n, v != NULL ? v : qdq_graph_add_value(m->graph, name, NULL)));
         in = i + 1 < N ? qdq_graph_add_value(m->graph, next, NULL) : qdq_graph_find(m->graph, "x");
         qdq_node_set_in(n, 0, in);
     }

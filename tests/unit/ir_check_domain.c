@@ -1,4 +1,5 @@
-/* ir_check_domain.c - numbers in attributes that end engines are found before an engine sees them; right ones are not. */
+/* ir_check_domain.c - numbers in attributes that end engines are found before an engine sees them;
+ * right ones are not. */
 #include "ir/graph_check.h"
 #include "support/test.h"
 
@@ -10,7 +11,8 @@ static qdq_model *one_node(const char *inputs, const char *constants, const char
     char text[2000];
 
     snprintf(text, sizeof text,
-             "<ir_version: 9, opset_import: [\"\" : 18, \"my\" : 1]>\ng (%s) => (y) <%s> {\n  [n] %s\n}\n",
+             "<ir_version: 9, opset_import: [\"\" : 18, \"my\" : 1]>\ng (%s) => (y) <%s> {\n  [n] "
+             "%s\n}\n",
              inputs, constants, node);
     return test_model(text);
 }
@@ -84,14 +86,18 @@ static void attributes_that_end_engines_are_errors(void **state)
         {X4 ", float[6,8,1,1] w", "y = Conv <group = 0> (x, w)",
          "attribute 'group' of Conv is 0; expected 1 to"},
         {X4 ", float[6,8,1,1] w", "y = Conv <group = 4> (x, w)",
-         "attribute 'group' of Conv is 4; expected a divisor of 6, the output channels of its weight"},
+         "attribute 'group' of Conv is 4; expected a divisor of 6, the output channels of its "
+         "weight"},
         {X4 ", float[6,8,1,1] w", "y = Conv <dilations = [1, -1]> (x, w)",
          "attribute 'dilations' of Conv is -1"},
-        {X4 ", float[6,8,1,1] w", "y = Conv <kernel_shape = [1, 1, 1]> (x, w)", "has 3 entries; expected 2"},
+        {X4 ", float[6,8,1,1] w", "y = Conv <kernel_shape = [1, 1, 1]> (x, w)",
+         "has 3 entries; expected 2"},
         {X4, "y = Cast <to = 999> (x)", "attribute 'to' of Cast is 999; expected an element type"},
         {X4, "y = Cast <to = 0> (x)", "attribute 'to' of Cast is 0; expected an element type"},
-        {X4, "y = ReduceMean <axes = [1, 7]> (x)", "attribute 'axes' of ReduceMean is 7; expected -4 to 3"},
-        {X4, "y = ReduceMean <keepdims = 2> (x)", "attribute 'keepdims' of ReduceMean is 2; expected 0 to 1"},
+        {X4, "y = ReduceMean <axes = [1, 7]> (x)",
+         "attribute 'axes' of ReduceMean is 7; expected -4 to 3"},
+        {X4, "y = ReduceMean <keepdims = 2> (x)",
+         "attribute 'keepdims' of ReduceMean is 2; expected 0 to 1"},
         {X4, "y = Scan <num_scan_inputs = 268435456, body = b (s) => (t) { t = Neg(s) }> (x)",
          "attribute 'num_scan_inputs' of Scan is 268435456; expected 1 to 1, as it has inputs"},
         {X4, "y = LRN <size = 0> (x)", "attribute 'size' of LRN is 0; expected 1 to"},
@@ -142,15 +148,18 @@ static void constant_inputs_that_end_engines_are_errors(void **state)
          "node 'n': input 1 of Pad is -2147483648; expected -2147483647 to 2147483647"},
         {"int64 v = {0}", "y = DFT (x, v)", "input 1 of DFT is 0; expected 1 to 2147483647"},
         {"int64 v = {0}", "y = STFT (x, v)", "input 1 of STFT is 0; expected 1 to 2147483647"},
-        {"int64 v = {-5}", "y = STFT (x, x, x, v)", "input 3 of STFT is -5; expected 1 to 2147483647"},
-        {"int64[1,2] v = {0, -4294967296}", "y = GatherND (x, v)", "input 1 of GatherND is -4294967296"},
+        {"int64 v = {-5}", "y = STFT (x, x, x, v)",
+         "input 3 of STFT is -5; expected 1 to 2147483647"},
+        {"int64[1,2] v = {0, -4294967296}", "y = GatherND (x, v)",
+         "input 1 of GatherND is -4294967296"},
         {"int32[1,1,1,1] v = {-2147483648}", "y = ScatterElements (x, v, x)",
          "input 1 of ScatterElements is -2147483648"},
         {"int64[1] v = {1099511627776}", "y = CenterCropPad (x, v)",
          "input 1 of CenterCropPad is 1099511627776; expected 0 to 2147483647"},
         {"int64 v = {2147483647}", "y = BlackmanWindow (v)",
          "input 0 of BlackmanWindow is 2147483647; expected 0 to 16777216"},
-        {"int64 v = {0}", "y = SplitToSequence (x, v)", "input 1 of SplitToSequence is 0; expected 1 to"},
+        {"int64 v = {0}", "y = SplitToSequence (x, v)",
+         "input 1 of SplitToSequence is 0; expected 1 to"},
     };
 
     (void)state;
@@ -199,11 +208,12 @@ static void bodies_are_looked_into(void **state)
     qdq_model_free(m);
 }
 
-#define LOOP(trips, go, next)                                                                                \
-    HEAD(17)                                                                                                 \
-    "g (float[2] x, bool d, int64 m) => (y) <int64 few = {5}, int64 less = {-1}, int64 many = "              \
-    "{4611686018427387904}, "                                                                                \
-    "bool yes = {1}> {\n  [l] y = Loop (" trips ", " go ", x) <body = b (int64 i, bool go, s) => (" next     \
+#define LOOP(trips, go, next)                                                                      \
+    HEAD(17)                                                                                       \
+    "g (float[2] x, bool d, int64 m) => (y) <int64 few = {5}, int64 less = {-1}, int64 many = "    \
+    "{4611686018427387904}, "                                                                      \
+    "bool yes = {1}> {\n  [l] y = Loop (" trips ", " go                                            \
+    ", x) <body = b (int64 i, bool go, s) => (" next                                               \
     ", t) { same = Identity(go) big = Not(go) t = Neg(s) }>\n}\n"
 
 static void a_loop_that_no_condition_ends_is_an_error(void **state)
@@ -237,7 +247,7 @@ static void a_loop_that_no_condition_ends_is_an_error(void **state)
     }
 }
 
-/* --- functions ---------------------------------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 /* F0 calls F1 calls ... `times` times each. */
 static qdq_model *calls(int levels, int times)
@@ -247,16 +257,18 @@ static qdq_model *calls(int levels, int times)
 
     assert_non_null(text);
 #define IMPORTS "opset_import: [\"\" : 17, \"my\" : 1]>\n"
-    n += (size_t)snprintf(text, size,
-                          "<ir_version: 9, " IMPORTS "g (float[2] x) => (float[2] y) { y = my.F0(x) }\n");
+    n += (size_t)snprintf(
+        text, size, "<ir_version: 9, " IMPORTS "g (float[2] x) => (float[2] y) { y = my.F0(x) }\n");
     for (int i = 0; i < levels; i++) {
-        n += (size_t)snprintf(text + n, size - n, "<domain: \"my\", " IMPORTS "F%d (a) => (c) { ", i);
+        n += (size_t)snprintf(text + n, size - n, "<domain: \"my\", " IMPORTS "F%d (a) => (c) { ",
+                              i);
         for (int k = 0; k < times; k++)
-            n += (size_t)snprintf(text + n, size - n, "%s = my.F%d(%s) ", k + 1 < times ? "b" : "c", i + 1,
-                                  k > 0 ? "b" : "a");
+            n += (size_t)snprintf(text + n, size - n, "%s = my.F%d(%s) ", k + 1 < times ? "b" : "c",
+                                  i + 1, k > 0 ? "b" : "a");
         n += (size_t)snprintf(text + n, size - n, "}\n");
     }
-    snprintf(text + n, size - n, "<domain: \"my\", " IMPORTS "F%d (a) => (b) { b = Neg(a) }\n", levels);
+    snprintf(text + n, size - n, "<domain: \"my\", " IMPORTS "F%d (a) => (b) { b = Neg(a) }\n",
+             levels);
     qdq_model *m = test_model(text);
     free(text);
     return m;
@@ -268,19 +280,21 @@ static void calls_that_end_the_stack_of_engines_are_errors(void **state)
     qdq_model *m = calls(3000, 1);
 
     (void)state;
-    assert_fails(QDQ_E_FORMAT, "model: calls of functions are nested 3001 deep; expected at most 256",
+    assert_fails(QDQ_E_FORMAT,
+                 "model: calls of functions are nested 3001 deep; expected at most 256",
                  qdq_model_check_domains(m, &err));
     qdq_model_free(m);
     m = calls(200, 1);
     assert_ok(qdq_model_check_domains(m, &err));
     qdq_model_free(m);
     m = calls(60, 2);
-    assert_fails(QDQ_E_FORMAT, "model: more than 5000000 nodes with all calls of functions written out",
+    assert_fails(QDQ_E_FORMAT,
+                 "model: more than 5000000 nodes with all calls of functions written out",
                  qdq_model_check_domains(m, &err));
     qdq_model_free(m);
 }
 
-/* --- engines ------------------------------------------------------------------------------------------------------ */
+/* --- engines ---------------------------------------------------------------------------------- */
 
 static void no_engine_is_handed_such_a_model(void **state)
 {
@@ -291,7 +305,8 @@ static void no_engine_is_handed_such_a_model(void **state)
 
     (void)state;
     assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &e, &err));
-    assert_fails(QDQ_E_FORMAT, "engine 'sim': node 'n': attribute 'blocksize' of DepthToSpace is 4294967296",
+    assert_fails(QDQ_E_FORMAT,
+                 "engine 'sim': node 'n': attribute 'blocksize' of DepthToSpace is 4294967296",
                  qdq_session_open(e, m, NULL, &s, &err));
     qdq_engine_close(e);
     qdq_model_free(m);

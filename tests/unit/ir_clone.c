@@ -5,18 +5,21 @@
 #include "ir/graph_check.h"
 
 static const char text[] =
-    "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1], producer_name: \"p\", metadata_props: [\"k\" : "
+    "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1], producer_name: \"p\", metadata_props: "
+    "[\"k\" : "
     "\"v\"]>\n"
     "g (bool c, float[N,2] x, float[2] b = {1, 2}) => (float[?,2] y, seq(float) s) <\n"
     "  float[2,2] w = {1, 2, 3, 4},\n"
     "  string[2] names = {\"a\", \"\"},\n"
     "  sparse_tensor(float[3]) z = {float[1] {1}, int64[1] {2}}\n"
     "> {\n"
-    "  [n] t, \"\" = my.F:o <i = 1, f = 0.5, s = \"x\", is = [1, 2], fs = [1.0], ss = [\"a\"], t = float "
+    "  [n] t, \"\" = my.F:o <i = 1, f = 0.5, s = \"x\", is = [1, 2], fs = [1.0], ss = [\"a\"], t = "
+    "float "
     "{1}, "
     "ts = [float {1}], ty: type_proto = map(int64, float[N]), tys: type_protos = [float], "
     "sp: sparse_tensor = sparse_tensor(float[3]) {float[1] {1}, int64[1] {2}}, "
-    "sps: sparse_tensors = [sparse_tensor(float[3]) {float[1] {1}, int64[1] {2}}], none: ints = []> (x, "
+    "sps: sparse_tensors = [sparse_tensor(float[3]) {float[1] {1}, int64[1] {2}}], none: ints = "
+    "[]> (x, "
     "\"\", w)\n"
     "  y = If <then_branch = a () => (float p) <\n"
     "    float[1] k = {7}\n"
@@ -93,8 +96,8 @@ static void edits_of_one_are_not_seen_in_the_other(void **state)
     assert_int_equal(copy->graph->edits, 0);
     assert_true(qdq_node_set_int(qdq_graph_find(copy->graph, "t")->producer, "i", 77));
     assert_true(qdq_value_rename(qdq_graph_find(copy->graph, "x"), "xx"));
-    assert_true(
-        qdq_value_set_init(qdq_graph_find(copy->graph, "w"), qdq_tensor_of_floats(copy, 2, dim, one)));
+    assert_true(qdq_value_set_init(qdq_graph_find(copy->graph, "w"),
+                                   qdq_tensor_of_floats(copy, 2, dim, one)));
     qdq_graph_set_output(copy->graph, 0, qdq_graph_find(copy->graph, "t"));
     qdq_node_remove(n);
     t = text_of(m);
@@ -123,7 +126,8 @@ static void dead_things_are_left_behind(void **state)
 static void uses_keep_their_order(void **state)
 {
     (void)state;
-    qdq_model *m = test_model("g (float x) => (float y) { a = Neg(x) b = Abs(x) y = Add(a, b) }"), *copy;
+    qdq_model *m = test_model("g (float x) => (float y) { a = Neg(x) b = Abs(x) y = Add(a, b) }"),
+              *copy;
     qdq_value *x = qdq_graph_find(m->graph, "x");
 
     qdq_node_set_in(qdq_graph_find(m->graph, "a")->producer, 0, NULL);
@@ -170,7 +174,7 @@ static void large_attributes_inside_a_mapping_are_shared(void **state)
     qdq_model_free(copy);
 }
 
-/* --- beside others ---------------------------------------------------------------------------------------------- */
+/* --- beside others ---------------------------------------------------------------------------- */
 
 static void join(qdq_model *to, const char *graph, const char *prefix)
 {
@@ -231,8 +235,10 @@ static void functions_of_joined_models_come_along_once(void **state)
 static void models_of_other_opsets_are_not_joined(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model("<ir_version: 8, opset_import: [\"\" : 17]> g (float x) => (float x) {}");
-    qdq_model *other = test_model("<ir_version: 9, opset_import: [\"\" : 18]> g (float x) => (float x) {}");
+    qdq_model *m =
+        test_model("<ir_version: 8, opset_import: [\"\" : 17]> g (float x) => (float x) {}");
+    qdq_model *other =
+        test_model("<ir_version: 9, opset_import: [\"\" : 18]> g (float x) => (float x) {}");
 
     (void)state;
     assert_fails(QDQ_E_UNSUPPORTED, "models of opset 17 and 18 of domain '' cannot be joined",

@@ -1,4 +1,5 @@
-/* ir_edit.c - edits keep use lists, names and counters right. qdq_model_verify() is the judge throughout. */
+/* ir_edit.c - edits keep use lists, names and counters right. qdq_model_verify() is the judge
+ * throughout. */
 #include "support/test.h"
 
 #include "base/random.h"
@@ -25,7 +26,7 @@ static qdq_node *maker(const qdq_model *m, const char *name)
     return value(m, name)->producer;
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------ */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static void equal_text_is_interned_once(void **state)
 {
@@ -42,16 +43,17 @@ static void equal_text_is_interned_once(void **state)
 static void unique_names_avoid_graphs_around_and_inside(void **state)
 {
     (void)state;
-    qdq_model *m =
-        test_model("g (bool c, float x) => (float y) {\n"
-                   "  y = If <then_branch = t () => (float a) { a = Neg(x) },"
-                   " else_branch = e () => (float b, float a_1) { b = Neg(x) a_1 = Neg(b) }> (c) }");
+    qdq_model *m = test_model(
+        "g (bool c, float x) => (float y) {\n"
+        "  y = If <then_branch = t () => (float a) { a = Neg(x) },"
+        " else_branch = e () => (float b, float a_1) { b = Neg(x) a_1 = Neg(b) }> (c) }");
     qdq_graph *then = maker(m, "y")->attr[0]->v.g, *other = maker(m, "y")->attr[1]->v.g;
 
     assert_string_equal(qdq_graph_unique_name(m->graph, "free"), "free");
     assert_string_equal(qdq_graph_unique_name(m->graph, "a"), "a_2"); /* a and a_1 are inside */
     assert_string_equal(qdq_graph_unique_name(then, "x"), "x_1");     /* x is around */
-    assert_string_equal(qdq_graph_unique_name(then, "b"), "b");       /* b is beside, which is no clash */
+    /* b is beside, which is no clash */
+    assert_string_equal(qdq_graph_unique_name(then, "b"), "b");
     assert_string_equal(qdq_graph_unique_name(other, "b"), "b_1");
     assert_string_equal(qdq_graph_unique_name(m->graph, ""), "_1");
     qdq_model_free(m);
@@ -83,7 +85,7 @@ static void renaming_frees_the_old_name_and_takes_the_data_along(void **state)
     qdq_model_free(m);
 }
 
-/* --- uses ------------------------------------------------------------------------------------------------------- */
+/* --- uses ------------------------------------------------------------------------------------- */
 
 static void uses_are_listed_in_the_order_in_which_they_were_made(void **state)
 {
@@ -152,8 +154,8 @@ static void replacing_a_value_redirects_captures_too(void **state)
 static void an_output_keeps_its_name_when_it_is_replaced(void **state)
 {
     (void)state;
-    qdq_model *m =
-        test_model("g (float x) => (float[1] y, float z) { t = Relu(x) y = Identity(t) z = Neg(y) }");
+    qdq_model *m = test_model(
+        "g (float x) => (float[1] y, float z) { t = Relu(x) y = Identity(t) z = Neg(y) }");
     qdq_node *identity = maker(m, "y");
 
     assert_true(qdq_value_replace(value(m, "y"), value(m, "t")));
@@ -212,7 +214,7 @@ static void walking_uses_allows_redirecting_the_current_one(void **state)
     qdq_model_free(m);
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------ */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static void nodes_are_added_where_they_are_asked_for(void **state)
 {
@@ -224,7 +226,8 @@ static void nodes_are_added_where_they_are_asked_for(void **state)
     qdq_node_set_in(n, 0, value(m, "x"));
     qdq_node_set_in(maker(m, "y"), 0, value(m, "b"));
     assert_sound(m);
-    test_assert_text(m, "g (float x) => (float y) {\n  [s] a, \"\", b = Split(x)\n  y = Relu(b)\n}\n");
+    test_assert_text(m,
+                     "g (float x) => (float y) {\n  [s] a, \"\", b = Split(x)\n  y = Relu(b)\n}\n");
     qdq_node_move_before(n, NULL);
     assert_ptr_equal(m->graph->end.prev, n);
     qdq_node_move_before(n, maker(m, "y"));
@@ -239,8 +242,8 @@ static void nodes_are_added_where_they_are_asked_for(void **state)
 static void removing_while_walking_visits_every_node(void **state)
 {
     (void)state;
-    qdq_model *m =
-        test_model("g (float x) => (float y) { a = Neg(x) b = Neg(a) c = Neg(b) d = Neg(x) y = Relu(x) }");
+    qdq_model *m = test_model(
+        "g (float x) => (float y) { a = Neg(x) b = Neg(a) c = Neg(b) d = Neg(x) y = Relu(x) }");
     int visited = 0;
 
     qdq_node_set_in(maker(m, "b"), 0, NULL);
@@ -342,7 +345,7 @@ static void replacing_a_body_kills_the_old_one(void **state)
     qdq_model_free(m);
 }
 
-/* --- inputs, outputs, initializers ---------------------------------------------------------------------------- */
+/* --- inputs, outputs, initializers ------------------------------------------------------------ */
 
 static void initializers_come_and_go(void **state)
 {
@@ -375,9 +378,10 @@ static void a_constant_is_a_node_in_function_bodies(void **state)
     (void)state;
     static const int64_t dim[] = {2};
     static const float x[] = {1, 2};
-    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1]>\n"
-                              "g (float[2] x) => (y) { y = my.F(x) }\n"
-                              "<domain: \"my\", opset_import: [\"\" : 17]> F (u) => (v) { v = Neg(u) }\n");
+    qdq_model *m =
+        test_model("<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1]>\n"
+                   "g (float[2] x) => (y) { y = my.F(x) }\n"
+                   "<domain: \"my\", opset_import: [\"\" : 17]> F (u) => (v) { v = Neg(u) }\n");
     qdq_graph *body = m->functions.at[0]->body;
     qdq_node *neg = qdq_graph_find(body, "v")->producer;
     qdq_value *outside =
@@ -398,8 +402,9 @@ static void a_constant_is_a_node_in_function_bodies(void **state)
 static void a_constant_that_callers_may_override_is_none(void **state)
 {
     (void)state;
-    qdq_model *m = test_model("g (float x, float w = {1}) => (float y) { c = Constant <value = float {2}> () "
-                              "d = Constant <value_float = 2.0> () y = Sum(x, w, c, d) }");
+    qdq_model *m =
+        test_model("g (float x, float w = {1}) => (float y) { c = Constant <value = float {2}> () "
+                   "d = Constant <value_float = 2.0> () y = Sum(x, w, c, d) }");
 
     assert_null(qdq_value_const(value(m, "w")));
     m->ir_version = 3;
@@ -417,8 +422,8 @@ static void a_constant_that_callers_may_override_is_none(void **state)
 static void inputs_and_outputs_are_edited_by_place(void **state)
 {
     (void)state;
-    qdq_model *m =
-        test_model("g (float a, float b, float c) => (float x, float y) { x = Add(a, b) y = Neg(c) }");
+    qdq_model *m = test_model(
+        "g (float a, float b, float c) => (float x, float y) { x = Add(a, b) y = Neg(c) }");
 
     qdq_graph_remove_output(m->graph, 0);
     qdq_graph_set_output(m->graph, 0, value(m, "x"));
@@ -443,17 +448,18 @@ static void a_detached_value_can_become_a_constant(void **state)
     qdq_value_detach(a);
     assert_true(qdq_value_set_init(a, qdq_tensor_of_floats(m, 0, NULL, one)));
     assert_sound(m);
-    test_assert_text(
-        m, "g (float x) => (float y) <\n  float a = {1}\n> {\n  \"\", b = Op(x)\n  y = Add(a, b)\n}\n");
+    test_assert_text(m, "g (float x) => (float y) <\n  float a = {1}\n> {\n  \"\", b = Op(x)\n  y "
+                        "= Add(a, b)\n}\n");
     qdq_model_free(m);
 }
 
-/* --- questions -------------------------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 static void shapes_are_static_when_all_is_known(void **state)
 {
     (void)state;
-    qdq_model *m = test_model("g (float[2,3] a, float[N] b, float[] c, float d, seq(float) e, f) => () {}");
+    qdq_model *m =
+        test_model("g (float[2,3] a, float[N] b, float[] c, float d, seq(float) e, f) => () {}");
     int64_t dim[2];
     int rank = -7;
 
@@ -472,8 +478,9 @@ static void shapes_are_static_when_all_is_known(void **state)
 static void labels_are_names_where_those_are_unique(void **state)
 {
     (void)state;
-    qdq_model *m = test_model("g (float x) => (float y) { [n] a = Neg(x) [dup] b = Neg(x) [dup] y = Neg(x) "
-                              "\"\", c = Op(x) = Sink(x) }");
+    qdq_model *m =
+        test_model("g (float x) => (float y) { [n] a = Neg(x) [dup] b = Neg(x) [dup] y = Neg(x) "
+                   "\"\", c = Op(x) = Sink(x) }");
     qdq_arena scratch = QDQ_ARENA_INIT;
 
     assert_string_equal(qdq_node_label(maker(m, "a"), &scratch), "n");
@@ -491,8 +498,9 @@ static void labels_are_names_where_those_are_unique(void **state)
 static void nodes_without_a_name_of_their_own_are_called_by_their_labels(void **state)
 {
     (void)state;
-    qdq_model *m = test_model("g (float x) => (float y) { [n] a = Neg(x) [dup] b = Neg(x) [dup] y = Neg(x) "
-                              "c = Op(x) }");
+    qdq_model *m =
+        test_model("g (float x) => (float y) { [n] a = Neg(x) [dup] b = Neg(x) [dup] y = Neg(x) "
+                   "c = Op(x) }");
 
     assert_true(qdq_graph_name_nodes(m->graph));
     assert_string_equal(maker(m, "a")->name, "n");
@@ -522,7 +530,7 @@ static void opsets_and_properties_are_set_by_key(void **state)
     qdq_model_free(m);
 }
 
-/* --- random edits ----------------------------------------------------------------------------------------------- */
+/* --- random edits ----------------------------------------------------------------------------- */
 
 typedef struct walk {
     qdq_model *m;
@@ -569,7 +577,8 @@ static qdq_node *any_node(walk *w)
 static void add_random_node(walk *w)
 {
     qdq_graph *g = w->m->graph;
-    const char *outs[] = {qdq_graph_unique_name(g, "t"), below(w, 3) ? NULL : qdq_graph_unique_name(g, "s")};
+    const char *outs[] = {qdq_graph_unique_name(g, "t"),
+                          below(w, 3) ? NULL : qdq_graph_unique_name(g, "s")};
     qdq_value *in[3] = {any_value(w), below(w, 4) ? any_value(w) : NULL, any_source(w)};
     qdq_node *n = qdq_graph_add_node(g, NULL, "", "Op", below(w, 2) ? "same" : "", 3, 2, outs);
 
@@ -667,8 +676,8 @@ static char *text_of(const qdq_model *m)
     return text;
 }
 
-/* Now and then the walk goes on with a clone, after the original: both must say the same, and sorting must end
- * in an order that needs no more sorting. */
+/* Now and then the walk goes on with a clone, after the original: both must say the same, and
+ * sorting must end in an order that needs no more sorting. */
 static void swap_for_clone(walk *w)
 {
     qdq_error err = QDQ_ERROR_INIT;

@@ -1,5 +1,5 @@
-/* ir_edit_inline.c - a node gives way to a body. What it is for: opt_inline_if.c, opt_inline_functions.c; here is
- * what those cannot see. */
+/* ir_edit_inline.c - a node gives way to a body. What it is for: opt_inline_if.c,
+ * opt_inline_functions.c; here is what those cannot see. */
 #include "support/test.h"
 
 #include "ir/edit.h"
@@ -32,13 +32,13 @@ static void outputs_go_over_to_the_nodes_of_the_body(void **state)
 static void types_come_along_from_branches_and_not_from_functions(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m =
-        test_model("<ir_version: 10, opset_import: [\"\" : 17, \"my\" : 1]>\n"
-                   "g (bool c, float[2] x) => (y, z) {\n"
-                   "  y = If <then_branch = t () => (float[2] a) { a = Neg(p) p = Abs(x) },"
-                   " else_branch = e () => (float[2] b) { b = Abs(x) }> (c)\n"
-                   "  z = my.F(x) }\n"
-                   "<domain: \"my\", opset_import: [\"\" : 17]> F (u) => (v) { w = Neg(u) v = Abs(w) }\n");
+    qdq_model *m = test_model(
+        "<ir_version: 10, opset_import: [\"\" : 17, \"my\" : 1]>\n"
+        "g (bool c, float[2] x) => (y, z) {\n"
+        "  y = If <then_branch = t () => (float[2] a) { a = Neg(p) p = Abs(x) },"
+        " else_branch = e () => (float[2] b) { b = Abs(x) }> (c)\n"
+        "  z = my.F(x) }\n"
+        "<domain: \"my\", opset_import: [\"\" : 17]> F (u) => (v) { w = Neg(u) v = Abs(w) }\n");
     const int64_t dim[] = {2};
     const qdq_type *type = qdq_type_fixed(m, QDQ_FLOAT, 1, dim);
     qdq_graph *branch = maker(m, "y")->attr[0]->v.g, *body = m->functions.at[0]->body;
@@ -50,7 +50,8 @@ static void types_come_along_from_branches_and_not_from_functions(void **state)
     qdq_graph_find(branch, "p")->has_info = true;
     assert_true(qdq_node_inline(maker(m, "y"), branch));
     assert_true(qdq_node_inline(maker(m, "z"), body));
-    assert_true(qdq_graph_find(m->graph, "p")->type == type && qdq_graph_find(m->graph, "p")->has_info);
+    assert_true(qdq_graph_find(m->graph, "p")->type == type &&
+                qdq_graph_find(m->graph, "p")->has_info);
     assert_non_null(qdq_graph_find(m->graph, "y")->type);
     assert_null(qdq_graph_find(m->graph, "w")->type);
     assert_ok(qdq_model_verify(m, &err));
@@ -61,15 +62,16 @@ static void types_come_along_from_branches_and_not_from_functions(void **state)
 static void sparse_constants_come_along(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1]>\n"
-                              "g (bool c, float[3] x) => (float[3] y) {\n"
-                              "  y = If <then_branch = t () => (float[3] a) <sparse_tensor(float[3]) s = "
-                              "{float[1] {1}, int64[1] {2}}> {"
-                              " a = Add(x, s) }, else_branch = e () => (float[3] b) { b = Abs(x) }> (c) }\n"
-                              "<domain: \"my\", opset_import: [\"\" : 17]> F (c, x) => (y) {\n"
-                              "  y = If <then_branch = t () => (float[3] a) <sparse_tensor(float[3]) s = "
-                              "{float[1] {1}, int64[1] {2}}> {"
-                              " a = Add(x, s) }, else_branch = e () => (float[3] b) { b = Abs(x) }> (c) }\n");
+    qdq_model *m =
+        test_model("<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1]>\n"
+                   "g (bool c, float[3] x) => (float[3] y) {\n"
+                   "  y = If <then_branch = t () => (float[3] a) <sparse_tensor(float[3]) s = "
+                   "{float[1] {1}, int64[1] {2}}> {"
+                   " a = Add(x, s) }, else_branch = e () => (float[3] b) { b = Abs(x) }> (c) }\n"
+                   "<domain: \"my\", opset_import: [\"\" : 17]> F (c, x) => (y) {\n"
+                   "  y = If <then_branch = t () => (float[3] a) <sparse_tensor(float[3]) s = "
+                   "{float[1] {1}, int64[1] {2}}> {"
+                   " a = Add(x, s) }, else_branch = e () => (float[3] b) { b = Abs(x) }> (c) }\n");
     qdq_graph *body = m->functions.at[0]->body;
     qdq_node *inner = qdq_graph_find(body, "y")->producer, *outer = maker(m, "y");
 
@@ -86,11 +88,12 @@ static void sparse_constants_come_along(void **state)
 static void a_lifted_constant_takes_type_name_and_readers_along(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(
-        "g (bool c, float[2] x) => (float[2] y) <float[2] v = {1, 2}> {\n"
-        "  y = If <then_branch = t () => (float[2] a) <float[2] w = {1, 2}, sparse_tensor(float[3]) s = "
-        "{float[1] {1}, "
-        "int64[1] {2}}> { a = Sum(x, w, s, v) }, else_branch = e () => (float[2] b) { b = Abs(x) }> (c) }");
+    qdq_model *m = test_model("g (bool c, float[2] x) => (float[2] y) <float[2] v = {1, 2}> {\n"
+                              "  y = If <then_branch = t () => (float[2] a) <float[2] w = {1, 2}, "
+                              "sparse_tensor(float[3]) s = "
+                              "{float[1] {1}, "
+                              "int64[1] {2}}> { a = Sum(x, w, s, v) }, else_branch = e () => "
+                              "(float[2] b) { b = Abs(x) }> (c) }");
     qdq_graph *branch = maker(m, "y")->attr[0]->v.g;
     qdq_value *w = qdq_graph_find(branch, "w"), *s = qdq_graph_find(branch, "s"), *lifted;
 

@@ -26,8 +26,8 @@ static qdq_model *extract(const char *from, const char *in0, const char *in1, co
     return part;
 }
 
-static void assert_extract_fails(const char *in0, const char *in1, const char *out0, const char *out1,
-                                 const char *part)
+static void assert_extract_fails(const char *in0, const char *in1, const char *out0,
+                                 const char *out1, const char *part)
 {
     const char *inputs[] = {in0, in1}, *outputs[] = {out0, out1};
     qdq_error err = QDQ_ERROR_INIT;
@@ -85,10 +85,12 @@ static void weights_can_become_inputs_and_the_order_is_the_callers(void **state)
 static void a_node_with_one_output_cut_keeps_the_other(void **state)
 {
     (void)state;
-    qdq_model *m = extract("g (float[2] x) => (float y) { a, b = Split(x) y = Add(a, b) }", "x", "a", "y");
+    qdq_model *m =
+        extract("g (float[2] x) => (float y) { a, b = Split(x) y = Add(a, b) }", "x", "a", "y");
 
     test_assert_text(
-        m, "g (float[2] x, float[1] a) => (float[1] y) {\n  \"\", b = Split(x)\n  y = Add(a, b)\n}\n");
+        m,
+        "g (float[2] x, float[1] a) => (float[1] y) {\n  \"\", b = Split(x)\n  y = Add(a, b)\n}\n");
     qdq_model_free(m);
 }
 
@@ -115,9 +117,9 @@ static void captured_values_count_as_needed(void **state)
 static void constants_that_may_be_overridden_stay_so(void **state)
 {
     (void)state;
-    qdq_model *m =
-        extract("g (float k = {1}, float x, float l = {2}) => (float z) { y = Add(x, k) z = Add(y, l) }", "x",
-                NULL, "y");
+    qdq_model *m = extract(
+        "g (float k = {1}, float x, float l = {2}) => (float z) { y = Add(x, k) z = Add(y, l) }",
+        "x", NULL, "y");
 
     test_assert_text(m, "g (float x, float k = {1}) => (float y) {\n  y = Add(x, k)\n}\n");
     qdq_model_free(m);
@@ -139,13 +141,15 @@ static void a_long_list_of_what_is_missing_is_cut_short(void **state)
 {
     (void)state;
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(
-                  "g (float a,float b,float c,float d,float e,float f,float h,float i,float j,float k)"
-                  " => (float y) { y = Sum(a,b,c,d,e,f,h,i,j,k) }"),
-              *part = NULL;
+    qdq_model
+        *m = test_model(
+            "g (float a,float b,float c,float d,float e,float f,float h,float i,float j,float k)"
+            " => (float y) { y = Sum(a,b,c,d,e,f,h,i,j,k) }"),
+        *part = NULL;
     const char *outputs[] = {"y"};
 
-    assert_fails(QDQ_E_USAGE, "'h', 'i' and 2 more", qdq_model_extract(m, NULL, 0, outputs, 1, &part, &err));
+    assert_fails(QDQ_E_USAGE, "'h', 'i' and 2 more",
+                 qdq_model_extract(m, NULL, 0, outputs, 1, &part, &err));
     qdq_model_free(m);
 }
 

@@ -5,14 +5,14 @@
 
 #include "ir/edit.h"
 
-/* --- types ------------------------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 static void types_follow_from_graph_inputs(void **state)
 {
     (void)state;
-    test_known k =
-        test_know(HEAD "g (float[N,3,?] x) => (y) <float[3,1] w = {1, 2, 3}> { a = Relu(x) b = Mul(a, w) y "
-                       "= Reshape(b, s) s = Shape(x) }");
+    test_known k = test_know(
+        HEAD "g (float[N,3,?] x) => (y) <float[3,1] w = {1, 2, 3}> { a = Relu(x) b = Mul(a, w) y "
+             "= Reshape(b, s) s = Shape(x) }");
 
     test_assert_type(&k, "x", "float[N,3,?]");
     test_assert_type(&k, "b", "float[N,3,?]");
@@ -45,8 +45,10 @@ static void claims_about_inputs_of_bodies_are_no_proof(void **state)
 {
     (void)state;
     test_known k = test_know(
-        HEAD "g (int64 n, bool c, float[r] x) => (y) { u = a.Unknown(x) y = Loop<body = b (int64 i, "
-             "bool k, float[3] s) => (bool k2, float[3] t) { k2 = Identity(k) t = Relu(s) }>(n, c, u) }");
+        HEAD
+        "g (int64 n, bool c, float[r] x) => (y) { u = a.Unknown(x) y = Loop<body = b (int64 i, "
+        "bool k, float[3] s) => (bool k2, float[3] t) { k2 = Identity(k) t = Relu(s) }>(n, c, u) "
+        "}");
 
     test_assert_type(&k, "s", "-");
     test_assert_type(&k, "t", "-");
@@ -58,9 +60,9 @@ static void claims_about_inputs_of_bodies_are_no_proof(void **state)
 static void an_input_with_a_default_is_what_the_file_and_the_default_say(void **state)
 {
     (void)state;
-    qdq_model *m =
-        test_model(HEAD "g (float[N] x) => (y) <float[3] a = {1, 2, 3}, float[2] b = {1, 2}, float[2] c "
-                        "= {1, 2}, float[2] d = {5, 6}> { y = Sum(a, b, c, d) }");
+    qdq_model *m = test_model(
+        HEAD "g (float[N] x) => (y) <float[3] a = {1, 2, 3}, float[2] b = {1, 2}, float[2] c "
+             "= {1, 2}, float[2] d = {5, 6}> { y = Sum(a, b, c, d) }");
     qdq_dim four = {4, NULL};
     qdq_value *d;
     test_known k;
@@ -72,7 +74,8 @@ static void an_input_with_a_default_is_what_the_file_and_the_default_say(void **
         assert_true(qdq_graph_make_input(m->graph, d));
         assert_null(qdq_value_const(d));
     }
-    qdq_value_set_type(qdq_graph_find(m->graph, "a"), qdq_type_fixed(m, QDQ_FLOAT, 1, &(int64_t){3}));
+    qdq_value_set_type(qdq_graph_find(m->graph, "a"),
+                       qdq_type_fixed(m, QDQ_FLOAT, 1, &(int64_t){3}));
     qdq_value_set_type(qdq_graph_find(m->graph, "b"), qdq_graph_find(m->graph, "x")->type);
     qdq_value_set_type(qdq_graph_find(m->graph, "c"), qdq_type_tensor(m, QDQ_FLOAT, 1, &four));
     qdq_value_set_type(d, NULL);
@@ -85,9 +88,9 @@ static void an_input_with_a_default_is_what_the_file_and_the_default_say(void **
     test_forget(&k);
 
     /* below IR 4 these are constants */
-    k = test_know(
-        "<ir_version: 3, opset_import: [\"\" : 8]> g (float[4] c) => (y) <float[2] c = {1, 2}> { y = "
-        "Relu(c) }");
+    k = test_know("<ir_version: 3, opset_import: [\"\" : 8]> g (float[4] c) => (y) <float[2] c = "
+                  "{1, 2}> { y = "
+                  "Relu(c) }");
     test_assert_type(&k, "c", "float[2]");
     test_assert_type(&k, "y", "float[2]");
     test_forget(&k);
@@ -96,10 +99,10 @@ static void an_input_with_a_default_is_what_the_file_and_the_default_say(void **
 static void a_node_that_cannot_be_right_gives_nothing(void **state)
 {
     (void)state;
-    test_known k =
-        test_know(HEAD "g (float[2,3] x, float[4,5] z) => (float[2,5] y) <int64[2] p = {4, 4}> { m = "
-                       "MatMul(x, z) y = Relu(m) r = Reshape(x, p) q = Relu(r) t = "
-                       "Transpose<perm = [0, 0]>(x) u = Shape(t) w = Neg(x) }");
+    test_known k = test_know(
+        HEAD "g (float[2,3] x, float[4,5] z) => (float[2,5] y) <int64[2] p = {4, 4}> { m = "
+             "MatMul(x, z) y = Relu(m) r = Reshape(x, p) q = Relu(r) t = "
+             "Transpose<perm = [0, 0]>(x) u = Shape(t) w = Neg(x) }");
 
     test_assert_type(&k, "m", "-");
     test_assert_type(&k, "y", "-");
@@ -115,8 +118,9 @@ static void same_types_have_the_same_dims_by_number_or_name(void **state)
 {
     (void)state;
     test_known k = test_know(
-        HEAD "g (float[N,3] a, float[N,3] b, float[M,3] c, float[?,3] d, double[N,3] e, float[N] f, "
-             "float u) => (y) { y = Relu(a) z = Relu(d) v = Neg(u) w = a.Unknown(u) }");
+        HEAD
+        "g (float[N,3] a, float[N,3] b, float[M,3] c, float[?,3] d, double[N,3] e, float[N] f, "
+        "float u) => (y) { y = Relu(a) z = Relu(d) v = Neg(u) w = a.Unknown(u) }");
 
     assert_true(qdq_facts_same_type(k.f, test_value(&k, "a"), test_value(&k, "b")));
     assert_true(qdq_facts_same_type(k.f, test_value(&k, "a"), test_value(&k, "y")));
@@ -131,17 +135,18 @@ static void same_types_have_the_same_dims_by_number_or_name(void **state)
     test_forget(&k);
 }
 
-/* --- bodies ------------------------------------------------------------------------------------------------------ */
+/* --- bodies ----------------------------------------------------------------------------------- */
 
 static void facts_in_a_loop_hold_in_every_iteration(void **state)
 {
     (void)state;
     test_known k = test_know(
-        HEAD "g (int64 n, bool c, float[N,3] x) => (y, z, w) <int64 zero = {0}, int64 one = {1}, "
-             "int64[1] a = {0}> {"
-             " y, z, w = Loop<body = b (i, k, s, t, u) => (k2, s2, t2, u2) {"
-             "   k2 = Identity(k) s2 = Concat<axis = 0>(s, s) t2 = Add(t, one) u2 = Relu(u) h = Shape(u)"
-             "   j = Add(i, zero) q = Unsqueeze(t, a) outer = Shape(x) }>(n, c, x, zero, x) }");
+        HEAD
+        "g (int64 n, bool c, float[N,3] x) => (y, z, w) <int64 zero = {0}, int64 one = {1}, "
+        "int64[1] a = {0}> {"
+        " y, z, w = Loop<body = b (i, k, s, t, u) => (k2, s2, t2, u2) {"
+        "   k2 = Identity(k) s2 = Concat<axis = 0>(s, s) t2 = Add(t, one) u2 = Relu(u) h = Shape(u)"
+        "   j = Add(i, zero) q = Unsqueeze(t, a) outer = Shape(x) }>(n, c, x, zero, x) }");
 
     test_assert_type(&k, "s", "float[?,3]"); /* grows */
     test_assert_type(&k, "u", "float[N,3]"); /* does not */
@@ -162,8 +167,9 @@ static void a_loop_counter_that_is_declared_as_a_vector_may_be_one(void **state)
 {
     (void)state;
     test_known k = test_know(
-        HEAD "g (int64 n, bool c, float[N] x) => (y) { y = Loop<body = b (int64[1] i, bool k, s) => "
-             "(k2, t) { k2 = Identity(k) t = Relu(s) j = Neg(i) }>(n, c, x) }");
+        HEAD
+        "g (int64 n, bool c, float[N] x) => (y) { y = Loop<body = b (int64[1] i, bool k, s) => "
+        "(k2, t) { k2 = Identity(k) t = Relu(s) j = Neg(i) }>(n, c, x) }");
 
     test_assert_type(&k, "i", "int64[]");
     test_assert_type(&k, "j", "int64[]");
@@ -175,8 +181,9 @@ static void facts_in_a_scan_hold_in_every_step(void **state)
 {
     (void)state;
     test_known k = test_know(
-        HEAD "g (float[3] s0, float[N,3] x) => (s1, y) { s1, y = Scan<num_scan_inputs = 1, body = b "
-             "(s, e) => (t, o) { t = Add(s, e) o = Shape(t) }>(s0, x) }");
+        HEAD
+        "g (float[3] s0, float[N,3] x) => (s1, y) { s1, y = Scan<num_scan_inputs = 1, body = b "
+        "(s, e) => (t, o) { t = Add(s, e) o = Shape(t) }>(s0, x) }");
 
     test_assert_type(&k, "e", "float[3]");
     test_assert_elems(&k, "o", "3");
@@ -184,16 +191,17 @@ static void facts_in_a_scan_hold_in_every_step(void **state)
     test_forget(&k);
 }
 
-/* The outer loop goes round twice, the second time knowing less; what the first time found inside is gone. */
+/* The outer loop goes round twice, the second time knowing less; what the first time found inside
+ * is gone. */
 static void facts_in_loops_inside_loops_hold_in_every_iteration(void **state)
 {
     (void)state;
-    test_known k =
-        test_know(HEAD "g (int64 n, bool c, float[2,3] x, float[4,2] w) => (y, z) {"
-                       " y, z = Loop<body = b (i, k, s, e) => (k2, s2, e2) { k2 = Identity(k)"
-                       "   r, p = Scan<num_scan_inputs = 1, body = v (q, a) => (q2, a2) { q2 = Identity(q) "
-                       "a2 = Relu(a) }, scan_input_axes = [1]>(x, s) s2 = ReduceMax<axes = [1], keepdims = "
-                       "0>(s) e2 = Identity(e) }>(n, c, x, w) }");
+    test_known k = test_know(
+        HEAD "g (int64 n, bool c, float[2,3] x, float[4,2] w) => (y, z) {"
+             " y, z = Loop<body = b (i, k, s, e) => (k2, s2, e2) { k2 = Identity(k)"
+             "   r, p = Scan<num_scan_inputs = 1, body = v (q, a) => (q2, a2) { q2 = Identity(q) "
+             "a2 = Relu(a) }, scan_input_axes = [1]>(x, s) s2 = ReduceMax<axes = [1], keepdims = "
+             "0>(s) e2 = Identity(e) }>(n, c, x, w) }");
 
     test_assert_type(&k, "e2", "float[4,2]");
     test_assert_type(&k, "q2", "float[2,3]");
@@ -208,10 +216,11 @@ static void only_the_branch_that_is_taken_is_known(void **state)
 {
     (void)state;
     test_known k = test_know(
-        HEAD "g (float[2,3] x, bool c) => (y, z) <int64 i = {0}, int64 two = {2}> { h = Shape(x) d = "
-             "Gather(h, i) e = Equal(d, two) y = If<then_branch = t () => (p) { p = Relu(x) }, "
-             "else_branch = f () => (q) { q = Neg(x) }>(e) z = If<then_branch = t () => (p2) { p2 = "
-             "Relu(x) }, else_branch = f () => (q2) { q2 = Neg(x) }>(c) }");
+        HEAD
+        "g (float[2,3] x, bool c) => (y, z) <int64 i = {0}, int64 two = {2}> { h = Shape(x) d = "
+        "Gather(h, i) e = Equal(d, two) y = If<then_branch = t () => (p) { p = Relu(x) }, "
+        "else_branch = f () => (q) { q = Neg(x) }>(e) z = If<then_branch = t () => (p2) { p2 = "
+        "Relu(x) }, else_branch = f () => (q2) { q2 = Neg(x) }>(c) }");
 
     test_assert_type(&k, "p", "float[2,3]");
     test_assert_type(&k, "q", "-");
@@ -224,11 +233,13 @@ static void only_the_branch_that_is_taken_is_known(void **state)
 static void bodies_of_functions_have_no_facts_but_constants(void **state)
 {
     (void)state;
-    test_known k = test_know(
-        "<ir_version: 8, opset_import: [\"\" : 17, \"a\" : 1]> g (float[N,3] x) => (y) { y = a.F(x) }"
-        " <domain: \"a\", opset_import: [\"\" : 17]> F (p) => (q) { c = Constant<value = int64[2] {4, "
-        "5}>() r = Relu(p) h = Shape(r) q = If<then_branch = t () => (o) { o = Neg(r) }, else_branch = e "
-        "() => (o2) { o2 = Relu(r) }>(b) b = Constant<value = bool {1}>() }");
+    test_known k = test_know("<ir_version: 8, opset_import: [\"\" : 17, \"a\" : 1]> g (float[N,3] "
+                             "x) => (y) { y = a.F(x) }"
+                             " <domain: \"a\", opset_import: [\"\" : 17]> F (p) => (q) { c = "
+                             "Constant<value = int64[2] {4, "
+                             "5}>() r = Relu(p) h = Shape(r) q = If<then_branch = t () => (o) { o "
+                             "= Neg(r) }, else_branch = e "
+                             "() => (o2) { o2 = Relu(r) }>(b) b = Constant<value = bool {1}>() }");
 
     test_assert_type(&k, "y", "float[N,3]");
     test_assert_type(&k, "p", "-");
@@ -241,7 +252,7 @@ static void bodies_of_functions_have_no_facts_but_constants(void **state)
     test_forget(&k);
 }
 
-/* --- while the model changes ---------------------------------------------------------------------------------------- */
+/* --- while the model changes ------------------------------------------------------------------ */
 
 static void newer_values_have_the_type_that_the_edit_gave(void **state)
 {
@@ -250,7 +261,8 @@ static void newer_values_have_the_type_that_the_edit_gave(void **state)
     qdq_graph *g = k.m->graph;
     int64_t dim = 2, data[] = {4, 5};
     const qdq_type *type = qdq_type_fixed(k.m, QDQ_FLOAT, 1, &dim);
-    qdq_value *v = qdq_graph_add_value(g, "new", type), *w = qdq_graph_add_value(g, "bare", NULL), *c;
+    qdq_value *v = qdq_graph_add_value(g, "new", type), *w = qdq_graph_add_value(g, "bare", NULL),
+              *c;
     qdq_fact_elem e[2];
     int rank, n;
 
@@ -283,7 +295,8 @@ static void a_value_that_was_folded_is_what_its_data_says(void **state)
 {
     (void)state;
     test_known k = test_know(
-        HEAD "g (float[N,3] x, int64[2] i) => (y) { s = a.Unknown(x) r = Shape(x) y = Gather(r, i) }");
+        HEAD
+        "g (float[N,3] x, int64[2] i) => (y) { s = a.Unknown(x) r = Shape(x) y = Gather(r, i) }");
     int64_t dim = 1, data = 6;
     qdq_value *s = test_value(&k, "s");
     qdq_node *n = s->producer;
@@ -302,7 +315,8 @@ static void values_of_new_graphs_are_newer(void **state)
 {
     (void)state;
     test_known k = test_know(HEAD "g (bool c, float[N] x) => (y) { y = Relu(x) }");
-    qdq_node *n = qdq_graph_add_node(k.m->graph, NULL, "", "If", "if", 1, 1, (const char *const[]){"z"});
+    qdq_node *n =
+        qdq_graph_add_node(k.m->graph, NULL, "", "If", "if", 1, 1, (const char *const[]){"z"});
     qdq_graph *body = qdq_graph_new(k.m, n, "body");
     int64_t dim = 2;
     const qdq_type *type = qdq_type_fixed(k.m, QDQ_FLOAT, 1, &dim);
@@ -326,7 +340,7 @@ static void a_cycle_is_refused(void **state)
     qdq_model_free(m);
 }
 
-/* --- many nodes ------------------------------------------------------------------------------------------------------- */
+/* --- many nodes ------------------------------------------------------------------------------- */
 
 /* s = Shape(x); then s = Add(s, one) n times. */
 static qdq_model *chain(int n)

@@ -59,7 +59,8 @@ static void called_functions_come_before_their_callers(void **state)
     size_t n = 0;
 
     (void)state;
-    assert_true(qdq_functions_open(&f, m, &scratch) && qdq_functions_order(&f, &scratch, &order, &n));
+    assert_true(qdq_functions_open(&f, m, &scratch) &&
+                qdq_functions_order(&f, &scratch, &order, &n));
     assert_int_equal(n, 4);
     for (uint32_t i = 0; i < n; i++)
         place[order[i]] = i;
@@ -81,7 +82,8 @@ static void circles_and_their_callers_are_not_in_the_order(void **state)
     size_t n = 0;
 
     (void)state;
-    assert_true(qdq_functions_open(&f, m, &scratch) && qdq_functions_order(&f, &scratch, &order, &n));
+    assert_true(qdq_functions_open(&f, m, &scratch) &&
+                qdq_functions_order(&f, &scratch, &order, &n));
     assert_int_equal(n, 1);
     assert_int_equal(order[0], 2);
     qdq_functions_close(&f);
@@ -92,12 +94,12 @@ static void circles_and_their_callers_are_not_in_the_order(void **state)
 static void a_removed_function_is_gone_with_its_body(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m =
-        test_model(HEAD "g (float x) => (float y) { y = Neg(x) }\n"
-                        "<domain: \"my\", opset_import: [\"\" : 17]>\n"
-                        "A (c, x) => (y) { y = If <then_branch = t () => (float a) { a = Neg(x) },"
-                        " else_branch = e () => (float b) { b = Abs(x) }> (c) }\n"
-                        "<domain: \"my\", opset_import: [\"\" : 17]> B (x) => (y) { y = Neg(x) }\n");
+    qdq_model *m = test_model(
+        HEAD "g (float x) => (float y) { y = Neg(x) }\n"
+             "<domain: \"my\", opset_import: [\"\" : 17]>\n"
+             "A (c, x) => (y) { y = If <then_branch = t () => (float a) { a = Neg(x) },"
+             " else_branch = e () => (float b) { b = Abs(x) }> (c) }\n"
+             "<domain: \"my\", opset_import: [\"\" : 17]> B (x) => (y) { y = Neg(x) }\n");
     uint64_t edits = m->edits;
     size_t n_graph = 0;
 

@@ -1,4 +1,5 @@
-/* ir_inspect.c - views of a model, its inputs and outputs, and the part of it between some values. */
+/* ir_inspect.c - views of a model, its inputs and outputs, and the part of it between some
+ * values. */
 #include "support/test.h"
 
 #include <jansson.h>
@@ -7,9 +8,11 @@
 #include "ir/graph_check.h"
 
 static const char text[] =
-    "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1], producer_name: \"pytorch\", producer_version: "
+    "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1], producer_name: \"pytorch\", "
+    "producer_version: "
     "\"2\">\n"
-    "main (bool c, float[N,2,?] x, float[2] b = {1, 2}, seq(float[2]) q, float[] r) => (float y, z) <\n"
+    "main (bool c, float[N,2,?] x, float[2] b = {1, 2}, seq(float[2]) q, float[] r) => (float y, "
+    "z) <\n"
     "  float[2,2] w = {1, 2, 3, 4},\n"
     "  int4[3] n = {1, 2, 3},\n"
     "  string[2] names = {\"ab\", \"c\"}\n"
@@ -44,17 +47,22 @@ static void json_has_the_promised_keys(void **state)
     assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "opsets"), "")), 21);
     assert_int_equal(json_integer_value(json_object_get(j, "nodes")), 6);
     assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "ops"), "my::F")), 1);
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "ops"), "com.microsoft::Gelu")),
-                     1);
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "ops"), "DequantizeLinear")), 2);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(j, "ops"), "com.microsoft::Gelu")), 1);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(j, "ops"), "DequantizeLinear")), 2);
     assert_null(json_object_get(json_object_get(j, "ops"), "Add"));
     assert_int_equal(json_integer_value(json_object_get(j, "initializers")), 4);
     assert_int_equal(json_integer_value(json_object_get(j, "weight_bytes")), 8 + 16 + 2 + 3);
     assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "qdq"), "quantize")), 1);
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "qdq"), "dequantize")), 2);
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "subgraphs"), "nodes")), 2);
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "subgraphs"), "weight_bytes")), 4);
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "functions"), "nodes")), 1);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "qdq"), "dequantize")),
+                     2);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "subgraphs"), "nodes")),
+                     2);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(j, "subgraphs"), "weight_bytes")), 4);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "functions"), "nodes")),
+                     1);
 
     io = json_object_get(j, "inputs");
     assert_int_equal(json_array_size(io), 4); /* b is an initializer */
@@ -63,11 +71,13 @@ static void json_has_the_promised_keys(void **state)
     char *shape = json_dumps(json_object_get(json_array_get(io, 1), "shape"), 0);
     assert_string_equal(shape, "[\"N\", 2, null]");
     free(shape);
-    assert_string_equal(json_string_value(json_object_get(json_array_get(io, 2), "type")), "seq(float[2])");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(io, 2), "type")),
+                        "seq(float[2])");
     assert_true(json_is_null(json_object_get(json_array_get(io, 3), "shape")));
     io = json_object_get(j, "outputs");
     assert_int_equal(json_array_size(json_object_get(json_array_get(io, 0), "shape")), 0);
-    assert_string_equal(json_string_value(json_object_get(json_array_get(io, 1), "type")), "undefined");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(io, 1), "type")),
+                        "undefined");
     json_decref(j);
     qdq_free(out);
     qdq_model_free(m);
@@ -127,8 +137,8 @@ static void the_drawing_has_nodes_edges_and_frames(void **state)
     char *out = view(m, QDQ_VIEW_DOT);
 
     assert_int_equal(strncmp(out, "digraph \"main\" {\n", 17), 0);
-    assert_non_null(
-        strstr(out, "g0n1 [shape=box, style=filled, fillcolor=\"#f4cccc\", label=\"QuantizeLinear\"];"));
+    assert_non_null(strstr(
+        out, "g0n1 [shape=box, style=filled, fillcolor=\"#f4cccc\", label=\"QuantizeLinear\"];"));
     assert_non_null(strstr(out, "g0n0 -> g0n1 [label=\"t\"];"));
     assert_non_null(strstr(out, "subgraph cluster_1 {"));
     assert_non_null(strstr(out, "label=\"x\\nfloat[N,2,?]\""));

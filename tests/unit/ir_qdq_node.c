@@ -1,4 +1,5 @@
-/* ir_qdq_node.c - what Q and DQ nodes say: values where they are sound, a reason where they are not. */
+/* ir_qdq_node.c - what Q and DQ nodes say: values where they are sound, a reason where they are
+ * not. */
 #include "ir/qdq_node.h"
 
 #include "ir/edit.h"
@@ -37,26 +38,28 @@ static void sound_nodes_are_read(void **state)
 {
     static const sound_case cases[] = {
         {SCALE ", uint8 z = {7}", "DequantizeLinear(q, s, z)", QDQ_UINT8, 1, -1, 0, 0.5F, 7, true},
-        {SCALE ", uint8[4] c = {1, 2, 3, 4}", "DequantizeLinear(c, s)", QDQ_UINT8, 1, -1, 0, 0.5F, 0, true},
-        {"float16 s = {0.5}, int8 z = {-3}", "DequantizeLinear(q, s, z)", QDQ_INT8, 1, -1, 0, 0.5F, -3, true},
+        {SCALE ", uint8[4] c = {1, 2, 3, 4}", "DequantizeLinear(c, s)", QDQ_UINT8, 1, -1, 0, 0.5F,
+         0, true},
+        {"float16 s = {0.5}, int8 z = {-3}", "DequantizeLinear(q, s, z)", QDQ_INT8, 1, -1, 0, 0.5F,
+         -3, true},
         {"float[1] s = {0.5}", "QuantizeLinear(x, s)", QDQ_UINT8, 1, -1, 0, 0.5F, 0, true},
         {SCALE, "QuantizeLinear <output_dtype = 5> (x, s)", QDQ_INT16, 1, -1, 0, 0.5F, 0, true},
         {"float[2] s = {1, 0}, int8[2] z = {0, 9}, int8[2,3] c = {1, 2, 3, 4, 5, 6}",
          "DequantizeLinear <axis = 0> (c, s, z)", QDQ_INT8, 2, 0, 0, 0, 9, false},
-        {"float[3] s = {1, 2, 3}, int8[2,3] c = {1, 2, 3, 4, 5, 6}", "DequantizeLinear(c, s)", QDQ_INT8, 3, 1,
-         0, 3, 0, true},
-        {"float[3] s = {1, 2, 3}, int32[2,3] c = {1, 2, 3, 4, 5, 6}", "DequantizeLinear <axis = -1> (c, s)",
-         QDQ_INT32, 3, 1, 0, 3, 0, true},
-        {"float[1] s = {2}, int8[2,3] c = {1, 2, 3, 4, 5, 6}", "DequantizeLinear <axis = 5> (c, s)", QDQ_INT8,
-         1, -1, 0, 2, 0, true},
-        {"float[1] s = {2}, int8[1,3] c = {1, 2, 3}", "DequantizeLinear <axis = 0> (c, s)", QDQ_INT8, 1, 0, 0,
-         2, 0, true},
+        {"float[3] s = {1, 2, 3}, int8[2,3] c = {1, 2, 3, 4, 5, 6}", "DequantizeLinear(c, s)",
+         QDQ_INT8, 3, 1, 0, 3, 0, true},
+        {"float[3] s = {1, 2, 3}, int32[2,3] c = {1, 2, 3, 4, 5, 6}",
+         "DequantizeLinear <axis = -1> (c, s)", QDQ_INT32, 3, 1, 0, 3, 0, true},
+        {"float[1] s = {2}, int8[2,3] c = {1, 2, 3, 4, 5, 6}", "DequantizeLinear <axis = 5> (c, s)",
+         QDQ_INT8, 1, -1, 0, 2, 0, true},
+        {"float[1] s = {2}, int8[1,3] c = {1, 2, 3}", "DequantizeLinear <axis = 0> (c, s)",
+         QDQ_INT8, 1, 0, 0, 2, 0, true},
         {"float[2,2] s = {1, 2, 3, 4}, int8[2,3] c = {1, 2, 3, 4, 5, 6}",
          "DequantizeLinear <axis = 1, block_size = 2> (c, s)", QDQ_INT8, 4, 1, 2, 4, 0, true},
         {SCALE ", float8e4m3fn z = {0}, float8e4m3fn[2] c = {1, 2}", "DequantizeLinear(c, s, z)",
          QDQ_FLOAT8E4M3FN, 1, -1, 0, 0.5F, 0, true},
-        {SCALE ", int4 z = {-8}, int4[2] c = {1, 2}", "DequantizeLinear(c, s, z)", QDQ_INT4, 1, -1, 0, 0.5F,
-         -8, true},
+        {SCALE ", int4 z = {-8}, int4[2] c = {1, 2}", "DequantizeLinear(c, s, z)", QDQ_INT4, 1, -1,
+         0, 0.5F, -8, true},
     };
     char text[600];
 
@@ -99,29 +102,34 @@ static void what_a_node_lacks_is_said(void **state)
         {"double s = {1e300}", "DequantizeLinear(q, s)", "its scale is negative or not finite"},
         {"int32 s = {1}", "DequantizeLinear(q, s)", "its scale is not a float tensor"},
         {"float[0] s = {}", "DequantizeLinear(q, s)", "its scale is not a float tensor"},
-        {"float[2] s = {1, 2}", "DequantizeLinear(q, s)", "it has several scales for data of unknown shape"},
+        {"float[2] s = {1, 2}", "DequantizeLinear(q, s)",
+         "it has several scales for data of unknown shape"},
         {SCALE, "DequantizeLinear <block_size = 2> (q, s)",
          "it has several scales for data of unknown shape"},
         {"float[2] s = {1, 2}, int8[3] c = {1, 2, 3}", "DequantizeLinear <axis = 0> (c, s)",
          "it has not one scale for each channel of its axis"},
         {"float[2] s = {1, 2}, int8[2] c = {1, 2}", "DequantizeLinear(c, s)",
          "it has not one scale for each channel of its axis"},
-        {"float[2] s = {1, 2}, int8[2] c = {1, 2}", "DequantizeLinear <axis = 9223372036854775807> (c, s)",
+        {"float[2] s = {1, 2}, int8[2] c = {1, 2}",
+         "DequantizeLinear <axis = 9223372036854775807> (c, s)",
          "it has not one scale for each channel of its axis"},
-        {"float[2] s = {1, 2}, int8[2] c = {1, 2}", "DequantizeLinear <axis = -9223372036854775808> (c, s)",
+        {"float[2] s = {1, 2}, int8[2] c = {1, 2}",
+         "DequantizeLinear <axis = -9223372036854775808> (c, s)",
          "it has not one scale for each channel of its axis"},
         {"float[2,1] s = {1, 2}, int8[2,2] c = {1, 2, 3, 4}", "DequantizeLinear <axis = 0> (c, s)",
          "it has not one scale for each channel of its axis"},
-        {"float[2,1] s = {1, 2}, int8[2,2] c = {1, 2, 3, 4}", "DequantizeLinear <block_size = -2> (c, s)",
-         "its scales do not fit its blocks"},
+        {"float[2,1] s = {1, 2}, int8[2,2] c = {1, 2, 3, 4}",
+         "DequantizeLinear <block_size = -2> (c, s)", "its scales do not fit its blocks"},
         {"float[2,1] s = {1, 2}, int8[2,2] c = {1, 2, 3, 4}",
          "DequantizeLinear <axis = 7, block_size = 2> (c, s)", "its scales do not fit its blocks"},
         {"float[2,1] s = {1, 2}, int8[2,2] c = {1, 2, 3, 4}",
          "DequantizeLinear <axis = 0, block_size = 2> (c, s)", "its scales do not fit its blocks"},
         {SCALE ", uint8[2] z = {1, 2}", "DequantizeLinear(q, s, z)",
          "it has not as many zero points as scales"},
-        {SCALE ", float z = {0}", "DequantizeLinear(q, s, z)", "its zero point is of no type for codes"},
-        {SCALE ", int64 z = {0}", "DequantizeLinear(q, s, z)", "its zero point is of no type for codes"},
+        {SCALE ", float z = {0}", "DequantizeLinear(q, s, z)",
+         "its zero point is of no type for codes"},
+        {SCALE ", int64 z = {0}", "DequantizeLinear(q, s, z)",
+         "its zero point is of no type for codes"},
         {SCALE ", float8e5m2 z = {1.0}", "QuantizeLinear(x, s, z)",
          "its zero point is not 0, as that of float codes must be"},
         {SCALE ", int8 z = {0}, uint8[1] c = {0}", "DequantizeLinear(c, s, z)",
@@ -134,8 +142,8 @@ static void what_a_node_lacks_is_said(void **state)
         qdq_arena memory = QDQ_ARENA_INIT;
         qdq_params p;
 
-        snprintf(text, sizeof text, "g (float[4] x, uint8[4] q) => (y) <%s> { [n] y = %s }", cases[i].inits,
-                 cases[i].node);
+        snprintf(text, sizeof text, "g (float[4] x, uint8[4] q) => (y) <%s> { [n] y = %s }",
+                 cases[i].inits, cases[i].node);
         qdq_model *m = test_model(text);
         const char *why = read_node(m, &memory, &p);
         if (why == NULL || strcmp(why, cases[i].why) != 0)
@@ -147,7 +155,8 @@ static void what_a_node_lacks_is_said(void **state)
 
 static void an_overridable_scale_is_computed(void **state)
 {
-    qdq_model *m = test_model("g (uint8[4] q, float s = {0.5}) => (y) { [n] y = DequantizeLinear(q, s) }");
+    qdq_model *m =
+        test_model("g (uint8[4] q, float s = {0.5}) => (y) { [n] y = DequantizeLinear(q, s) }");
     qdq_arena memory = QDQ_ARENA_INIT;
     qdq_params p;
 
@@ -159,12 +168,12 @@ static void an_overridable_scale_is_computed(void **state)
 
 static void the_codes_behind_q_are_those_of_q(void **state)
 {
-    qdq_model *m =
-        test_model("g (float[4] x) => (y) <float s = {0.5}, float t = {0.500000059604644775390625}> {\n"
-                   "  q = QuantizeLinear <output_dtype = 3> (x, s)\n"
-                   "  [n] y = DequantizeLinear(q, s)\n"
-                   "  other = DequantizeLinear(q, t)\n"
-                   "}");
+    qdq_model *m = test_model(
+        "g (float[4] x) => (y) <float s = {0.5}, float t = {0.500000059604644775390625}> {\n"
+        "  q = QuantizeLinear <output_dtype = 3> (x, s)\n"
+        "  [n] y = DequantizeLinear(q, s)\n"
+        "  other = DequantizeLinear(q, t)\n"
+        "}");
     qdq_arena memory = QDQ_ARENA_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_params p, other;
@@ -191,7 +200,8 @@ static void channels_of_an_empty_tensor_are_empty(void **state)
     (void)state;
     assert_ok(qdq_channels_of(&t, 1, &c, &err));
     assert_int_equal(c.outer * c.inner, 0);
-    assert_fails(QDQ_E_FORMAT, "tensor 't': axis 3, but its rank is 3", qdq_channels_of(&t, 3, &c, &err));
+    assert_fails(QDQ_E_FORMAT, "tensor 't': axis 3, but its rank is 3",
+                 qdq_channels_of(&t, 3, &c, &err));
 }
 
 static void the_bias_of_a_matmul_is_added_behind_it(void **state)

@@ -37,11 +37,12 @@ static void a_symbol_becomes_a_number_everywhere(void **state)
 {
     (void)state;
     qdq_input_shape s = shape_of("x", 2, 128, 3, 0);
-    qdq_model *m =
-        fixed("g (float[N,3] x, float[N] w) => (float[N,3] y, u) { y = Relu(x) u = Neg(w) }", &s, 1);
+    qdq_model *m = fixed(
+        "g (float[N,3] x, float[N] w) => (float[N,3] y, u) { y = Relu(x) u = Neg(w) }", &s, 1);
 
-    test_assert_text(m, "g (float[128,3] x, float[128] w) => (float[128,3] y, float[128] u) {\n  y = "
-                        "Relu(x)\n  u = Neg(w)\n}\n");
+    test_assert_text(m,
+                     "g (float[128,3] x, float[128] w) => (float[128,3] y, float[128] u) {\n  y = "
+                     "Relu(x)\n  u = Neg(w)\n}\n");
     qdq_model_free(m);
 }
 
@@ -49,9 +50,10 @@ static void stale_shapes_of_the_file_are_replaced(void **state)
 {
     (void)state;
     qdq_input_shape s = shape_of("x", 2, 128, 3, 0);
-    qdq_model *m = fixed("g (float[1,3] x) => (float[1,3] y, float[1,N] z) <float[1,3] t> { t = Relu(x) y = "
-                         "Neg(t) z = a.Other(t) }",
-                         &s, 1);
+    qdq_model *m =
+        fixed("g (float[1,3] x) => (float[1,3] y, float[1,N] z) <float[1,3] t> { t = Relu(x) y = "
+              "Neg(t) z = a.Other(t) }",
+              &s, 1);
 
     assert_string_equal(test_type(m, "t"), "float[128,3]");
     assert_string_equal(test_type(m, "y"), "float[128,3]");
@@ -63,11 +65,13 @@ static void a_constant_batch_in_reshape_follows(void **state)
 {
     (void)state;
     qdq_input_shape s = shape_of("x", 3, 128, 5, 4);
-    qdq_model *m =
-        fixed("g (float[1,5,4] x) => (y) <int64[3] k = {1, -1, 2}> { t = Relu(x) y = Reshape(t, k) }", &s, 1);
+    qdq_model *m = fixed(
+        "g (float[1,5,4] x) => (y) <int64[3] k = {1, -1, 2}> { t = Relu(x) y = Reshape(t, k) }", &s,
+        1);
 
-    test_assert_text(m, "g (float[128,5,4] x) => (float[128,10,2] y) <\n  int64[3] k_1 = {128, -1, 2}\n> {\n "
-                        " t = Relu(x)\n  y = Reshape(t, k_1)\n}\n");
+    test_assert_text(
+        m, "g (float[128,5,4] x) => (float[128,10,2] y) <\n  int64[3] k_1 = {128, -1, 2}\n> {\n "
+           " t = Relu(x)\n  y = Reshape(t, k_1)\n}\n");
     qdq_model_free(m);
 }
 
@@ -75,9 +79,10 @@ static void rows_follow_through_flattening_and_back(void **state)
 {
     (void)state;
     qdq_input_shape s = shape_of("x", 3, 8, 5, 4);
-    qdq_model *m = fixed("g (float[2,5,4] x) => (y) <int64[2] a = {10, 4}, int64[3] b = {2, 5, 4}> {"
-                         " t = Reshape(x, a) u = Relu(t) y = Reshape(u, b) }",
-                         &s, 1);
+    qdq_model *m =
+        fixed("g (float[2,5,4] x) => (y) <int64[2] a = {10, 4}, int64[3] b = {2, 5, 4}> {"
+              " t = Reshape(x, a) u = Relu(t) y = Reshape(u, b) }",
+              &s, 1);
 
     assert_string_equal(test_type(m, "t"), "float[40,4]");
     assert_string_equal(test_type(m, "y"), "float[8,5,4]");
@@ -89,9 +94,10 @@ static void a_leading_1_follows_when_only_batches_grow(void **state)
 {
     (void)state;
     qdq_input_shape s = shape_of("x", 3, 8, 5, 4);
-    qdq_model *m = fixed("g (float[2,5,4] x) => (y) <int64[2] a = {-1, 4}, int64[3] b = {2, -1, 4}> { t = "
-                         "Reshape(x, a) y = Reshape(t, b) }",
-                         &s, 1);
+    qdq_model *m =
+        fixed("g (float[2,5,4] x) => (y) <int64[2] a = {-1, 4}, int64[3] b = {2, -1, 4}> { t = "
+              "Reshape(x, a) y = Reshape(t, b) }",
+              &s, 1);
 
     assert_string_equal(test_type(m, "y"), "float[8,5,4]");
     qdq_model_free(m);
@@ -102,7 +108,8 @@ static void a_leading_1_stays_when_pictures_grow(void **state)
 {
     (void)state;
     qdq_input_shape s = shape_of("x", 3, 6, 8, 3);
-    qdq_model *m = fixed("g (float[3,4,3] x) => (y) <int64[3] b = {1, -1, 3}> { y = Reshape(x, b) }", &s, 1);
+    qdq_model *m =
+        fixed("g (float[3,4,3] x) => (y) <int64[3] b = {1, -1, 3}> { y = Reshape(x, b) }", &s, 1);
 
     assert_string_equal(test_type(m, "y"), "float[1,48,3]");
     qdq_model_free(m);
@@ -112,9 +119,10 @@ static void a_shared_constant_keeps_its_other_uses(void **state)
 {
     (void)state;
     qdq_input_shape s = shape_of("x", 2, 6, 4, 0);
-    qdq_model *m = fixed("g (float[1,4] x) => (y, z, k) <int64[2] k = {1, -1}, float[2,2] w = {1, 2, 3, 4}> {"
-                         " y = Reshape(x, k) z = Reshape(w, k) }",
-                         &s, 1);
+    qdq_model *m =
+        fixed("g (float[1,4] x) => (y, z, k) <int64[2] k = {1, -1}, float[2,2] w = {1, 2, 3, 4}> {"
+              " y = Reshape(x, k) z = Reshape(w, k) }",
+              &s, 1);
 
     assert_string_equal(test_type(m, "y"), "float[6,4]");
     assert_string_equal(test_type(m, "z"), "float[1,4]");
@@ -126,11 +134,12 @@ static void constants_from_nodes_follow_too(void **state)
 {
     (void)state;
     qdq_input_shape s = shape_of("x", 2, 6, 4, 0);
-    qdq_model *m =
-        fixed("g (float[1,4] x) => (y) { k = Constant<value = int64[2] {1, 4}>() y = Reshape(x, k) }", &s, 1);
+    qdq_model *m = fixed(
+        "g (float[1,4] x) => (y) { k = Constant<value = int64[2] {1, 4}>() y = Reshape(x, k) }", &s,
+        1);
 
-    test_assert_text(
-        m, "g (float[6,4] x) => (float[6,4] y) <\n  int64[2] k_1 = {6, 4}\n> {\n  y = Reshape(x, k_1)\n}\n");
+    test_assert_text(m, "g (float[6,4] x) => (float[6,4] y) <\n  int64[2] k_1 = {6, 4}\n> {\n  y = "
+                        "Reshape(x, k_1)\n}\n");
     qdq_model_free(m);
 }
 
@@ -138,10 +147,11 @@ static void what_follows_by_itself_is_not_touched(void **state)
 {
     (void)state;
     qdq_input_shape s = shape_of("x", 2, 6, 4, 0);
-    static const char text[] = "g (float[1,4] x) => (y, z) <int64[2] a = {-1, 2}, int64[3] b = {0, 2, 2}, "
-                               "int64[1] i = {0}, int64[1] j = {1}, int64[1] k = {-1}> {"
-                               " y = Reshape(x, a) z = Reshape(x, b) h = Shape(x) c = Slice(h, i, j) d = "
-                               "Concat<axis = 0>(c, k) w = Reshape(x, d) }";
+    static const char text[] =
+        "g (float[1,4] x) => (y, z) <int64[2] a = {-1, 2}, int64[3] b = {0, 2, 2}, "
+        "int64[1] i = {0}, int64[1] j = {1}, int64[1] k = {-1}> {"
+        " y = Reshape(x, a) z = Reshape(x, b) h = Shape(x) c = Slice(h, i, j) d = "
+        "Concat<axis = 0>(c, k) w = Reshape(x, d) }";
     qdq_model *m = fixed(text, &s, 1);
 
     assert_string_equal(test_type(m, "y"), "float[12,2]");
@@ -155,7 +165,8 @@ static void a_symbolic_batch_says_nothing_about_constants(void **state)
 {
     (void)state;
     qdq_input_shape s = shape_of("x", 2, 6, 4, 0);
-    qdq_model *m = fixed("g (float[N,4] x) => (y) <int64[2] k = {1, -1}> { y = Reshape(x, k) }", &s, 1);
+    qdq_model *m =
+        fixed("g (float[N,4] x) => (y) <int64[2] k = {1, -1}> { y = Reshape(x, k) }", &s, 1);
 
     assert_string_equal(test_type(m, "y"), "float[1,24]");
     qdq_model_free(m);
@@ -165,10 +176,11 @@ static void shapes_inside_branches_follow(void **state)
 {
     (void)state;
     qdq_input_shape s = shape_of("x", 2, 6, 4, 0);
-    qdq_model *m = fixed("g (bool c, float[1,4] x) => (y) <int64[2] k = {1, 4}> {"
-                         " y = If<then_branch = t () => (p) { p = Reshape(x, k) }, else_branch = e () => (q) "
-                         "{ q = Relu(x) }>(c) }",
-                         &s, 1);
+    qdq_model *m =
+        fixed("g (bool c, float[1,4] x) => (y) <int64[2] k = {1, 4}> {"
+              " y = If<then_branch = t () => (p) { p = Reshape(x, k) }, else_branch = e () => (q) "
+              "{ q = Relu(x) }>(c) }",
+              &s, 1);
 
     assert_string_equal(test_type(m, "y"), "float[6,4]");
     qdq_model_free(m);
@@ -177,8 +189,9 @@ static void shapes_inside_branches_follow(void **state)
 static void shapes_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
-    static const char plain[] = "g (float[N,3] x, float[N,4] z) => (y) <float[3,5] k = "
-                                "{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15}> { [fc] y = Gemm(x, k) u = Relu(z) }";
+    static const char plain[] =
+        "g (float[N,3] x, float[N,4] z) => (y) <float[3,5] k = "
+        "{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15}> { [fc] y = Gemm(x, k) u = Relu(z) }";
     qdq_input_shape two[2];
     qdq_input_shape s;
 
@@ -209,11 +222,13 @@ static void constants_and_odd_inputs_are_refused(void **state)
     (void)state;
     qdq_input_shape s = shape_of("w", 1, 2, 0, 0);
 
-    refused("<ir_version: 3, opset_import: [\"\" : 8]> g (float[2] x, float[2] w = {1, 2}) => (y) { y = "
+    refused("<ir_version: 3, opset_import: [\"\" : 8]> g (float[2] x, float[2] w = {1, 2}) => (y) "
+            "{ y = "
             "Add(x, w) }",
             &s, 1, "shape for 'w': a constant of the model");
     refused("g (w) => (y) { y = Relu(w) }", &s, 1, "no tensor of a known element type");
-    refused("g (seq(float) w) => (y) { y = Identity(w) }", &s, 1, "no tensor of a known element type");
+    refused("g (seq(float) w) => (y) { y = Identity(w) }", &s, 1,
+            "no tensor of a known element type");
 }
 
 static void a_reshape_that_cannot_follow_is_refused(void **state)
@@ -222,7 +237,8 @@ static void a_reshape_that_cannot_follow_is_refused(void **state)
     /* The batch is not in front where the constant has it. */
     qdq_input_shape s = shape_of("x", 3, 2, 5, 4);
 
-    refused("g (float[1,5,4] x) => (y) <int64[3] k = {5, 2, 2}> { t = Transpose<perm = [1, 0, 2]>(x) y = "
+    refused("g (float[1,5,4] x) => (y) <int64[3] k = {5, 2, 2}> { t = Transpose<perm = [1, 0, "
+            "2]>(x) y = "
             "Reshape(t, k) }",
             &s, 1, "40 elements reshaped to 20");
     s = shape_of("x", 3, 3, 5, 4);
@@ -245,7 +261,8 @@ static void setting_the_same_shapes_twice_changes_nothing(void **state)
     (void)state;
     qdq_input_shape s = shape_of("x", 3, 8, 5, 4);
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = fixed("g (float[1,5,4] x) => (y) <int64[3] k = {1, -1, 2}> { y = Reshape(x, k) }", &s, 1);
+    qdq_model *m =
+        fixed("g (float[1,5,4] x) => (y) <int64[3] k = {1, -1, 2}> { y = Reshape(x, k) }", &s, 1);
     uint64_t edits = m->graph->edits;
 
     assert_ok(qdq_model_set_shapes(m, &s, 1, &err));

@@ -37,9 +37,10 @@ static void declared_types_fill_what_inference_leaves_open(void **state)
 {
     (void)state;
     heard h;
-    qdq_model *m = infer("g (float[N,?] x) => (float[N,10] y, z) <float[4,5] u> { t = Relu(x) y = Mul(t, t)"
-                         " u = a.Unknown(x) z = Relu(u) }",
-                         true, false, &h);
+    qdq_model *m =
+        infer("g (float[N,?] x) => (float[N,10] y, z) <float[4,5] u> { t = Relu(x) y = Mul(t, t)"
+              " u = a.Unknown(x) z = Relu(u) }",
+              true, false, &h);
 
     assert_string_equal(test_type(m, "t"), "float[N,?]");
     assert_string_equal(test_type(m, "y"), "float[N,10]");
@@ -76,9 +77,9 @@ static void rank_and_element_type_contradict_too(void **state)
 {
     (void)state;
     heard h;
-    qdq_model *m = infer(
-        "g (float[2,5] x) => (int8[2,5] y, float[10] z, seq(float) q) { y = Relu(x) z = Neg(x) q = Abs(x) }",
-        false, false, &h);
+    qdq_model *m = infer("g (float[2,5] x) => (int8[2,5] y, float[10] z, seq(float) q) { y = "
+                         "Relu(x) z = Neg(x) q = Abs(x) }",
+                         false, false, &h);
 
     assert_int_equal(h.n, 3);
     assert_string_equal(test_type(m, "y"), "float[2,5]");
@@ -109,10 +110,11 @@ static void stale_types_can_be_forgotten(void **state)
 {
     (void)state;
     heard h;
-    qdq_model *m = infer("g (float[4,5] x) => (float[1,5] y, float[1,N] z) <float[1,5] t, float[1,7] u> { t "
-                         "= Relu(x) y = Neg(t)"
-                         " u = a.Unknown(x) z = a.Unknown(u) }",
-                         true, true, &h);
+    qdq_model *m =
+        infer("g (float[4,5] x) => (float[1,5] y, float[1,N] z) <float[1,5] t, float[1,7] u> { t "
+              "= Relu(x) y = Neg(t)"
+              " u = a.Unknown(x) z = a.Unknown(u) }",
+              true, true, &h);
 
     assert_string_equal(test_type(m, "x"), "float[4,5]");
     assert_string_equal(test_type(m, "t"), "float[4,5]");
@@ -138,14 +140,16 @@ static void old_models_list_constants_as_inputs(void **state)
 {
     (void)state;
     heard h;
-    qdq_model *m = infer("<ir_version: 3, opset_import: [\"\" : 8]> g (float[2,6] x, int64[2] s = {3, 4}) => "
-                         "(y) { y = Reshape(x, s) }",
-                         true, false, &h);
+    qdq_model *m =
+        infer("<ir_version: 3, opset_import: [\"\" : 8]> g (float[2,6] x, int64[2] s = {3, 4}) => "
+              "(y) { y = Reshape(x, s) }",
+              true, false, &h);
 
     assert_string_equal(test_type(m, "y"), "float[3,4]");
     qdq_model_free(m);
     /* since IR 4 the caller may give another value */
-    m = infer("<ir_version: 4, opset_import: [\"\" : 8]> g (float[2,6] x, int64[2] s = {3, 4}) => (y) { y = "
+    m = infer("<ir_version: 4, opset_import: [\"\" : 8]> g (float[2,6] x, int64[2] s = {3, 4}) => "
+              "(y) { y = "
               "Reshape(x, s) }",
               true, false, &h);
     assert_string_equal(test_type(m, "y"), "float[?,?]");
@@ -187,10 +191,11 @@ static void ranks_beyond_the_limit_stay_unknown(void **state)
         p += sprintf(p, "%s2", i > 0 ? "," : "");
     sprintf(p, "] x) => (y) { y = Relu(x) }");
     test_infers(17, text, "float[]");
-    test_infers(11,
-                "g (float[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] x) => (y) { y = "
-                "Unsqueeze<axes = [0]>(x) }",
-                "float[]");
+    test_infers(
+        11,
+        "g (float[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] x) => (y) { y = "
+        "Unsqueeze<axes = [0]>(x) }",
+        "float[]");
 }
 
 static void sequences_are_passed_on(void **state)

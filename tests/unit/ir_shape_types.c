@@ -1,5 +1,5 @@
-/* ir_shape_types.c - element types that opsets 21 to 23 let in: 4 bits nearly everywhere, bfloat16 in the rest. The
- * expectations are what ONNX 1.23 infers. */
+/* ir_shape_types.c - element types that opsets 21 to 23 let in: 4 bits nearly everywhere, bfloat16
+ * in the rest. The expectations are what ONNX 1.23 infers. */
 #include "support/shapes.h"
 
 static const struct {
@@ -22,15 +22,21 @@ static const struct {
      "int4[3]"},
     {21, "g (int4[2] x) => (y) <int64[2] p = {1, 1}> { y = Pad(x, p) }", "int4[4]"},
     {21,
-     "g (bool c, int4[2] x) => (y) { y = If<then_branch = t () => (p) { p = Identity(x) }, else_branch = e "
+     "g (bool c, int4[2] x) => (y) { y = If<then_branch = t () => (p) { p = Identity(x) }, "
+     "else_branch = e "
      "() => (q) { q = Identity(x) }>(c) }",
      "int4[2]"},
-    {21, "g (float[2,4] x, float s) => (y) { y = QuantizeLinear<output_dtype = 22>(x, s) }", "int4[2,4]"},
-    {21, "g (int4[2,4] x, float16[2,2] s) => (y) { y = DequantizeLinear<axis = 1, block_size = 2>(x, s) }",
+    {21, "g (float[2,4] x, float s) => (y) { y = QuantizeLinear<output_dtype = 22>(x, s) }",
+     "int4[2,4]"},
+    {21,
+     "g (int4[2,4] x, float16[2,2] s) => (y) { y = DequantizeLinear<axis = 1, block_size = 2>(x, "
+     "s) }",
      "float16[2,4]"},
-    {23, "g (int4[2,4] x, float s) => (y) { y = DequantizeLinear<output_dtype = 10>(x, s) }", "float16[2,4]"},
+    {23, "g (int4[2,4] x, float s) => (y) { y = DequantizeLinear<output_dtype = 10>(x, s) }",
+     "float16[2,4]"},
     {23, "g (float16[2,4] x, float s, int4 z) => (y) { y = QuantizeLinear(x, s, z) }", "int4[2,4]"},
-    {22, "g (bfloat16[1,2,4,4] x, bfloat16[3,2,3,3] w) => (y) { y = Conv(x, w) }", "bfloat16[1,3,2,2]"},
+    {22, "g (bfloat16[1,2,4,4] x, bfloat16[3,2,3,3] w) => (y) { y = Conv(x, w) }",
+     "bfloat16[1,3,2,2]"},
     {22, "g (bfloat16[3,3] x) => (y) { y = EyeLike(x) }", "bfloat16[3,3]"},
     {22, "g (float[3,3] x) => (y) { y = EyeLike<dtype = 16>(x) }", "bfloat16[3,3]"},
     {22, "g (bfloat16[3,3] x) => (y) { y = RandomNormalLike(x) }", "bfloat16[3,3]"},
@@ -38,7 +44,8 @@ static const struct {
     {22, "g (bfloat16[3,3] x) => (y) { y = Bernoulli<dtype = 6>(x) }", "int32[3,3]"},
     {22, "g (bfloat16[3,3] x) => (t) { t, y = Dropout(x) }", "bool[3,3]"},
     {22,
-     "g (bfloat16[3,1,2] x, bfloat16[1,16,2] w, bfloat16[1,16,4] r) => (y) { y = LSTM <hidden_size = 4> (x, "
+     "g (bfloat16[3,1,2] x, bfloat16[1,16,2] w, bfloat16[1,16,4] r) => (y) { y = LSTM <hidden_size "
+     "= 4> (x, "
      "w, r) }",
      "bfloat16[3,1,1,4]"},
 };

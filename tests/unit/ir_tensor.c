@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "ir/edit.h"
 
-/* --- TensorProto by hand ------------------------------------------------------------------------------------ */
+/* --- TensorProto by hand ---------------------------------------------------------------------- */
 
 static void varint(qdq_buf *b, uint64_t x)
 {
@@ -115,8 +115,12 @@ static void float_fields_are_decoded_in_any_number_of_pieces(void **state)
     (void)state;
     static const int64_t dim[] = {4};
     static const float want[] = {1, 2, 3, 4};
-    qdq_tensor t = {
-        .name = "w", .elem = QDQ_FLOAT, .rank = 1, .dim = dim, .count = 4, .storage = QDQ_STORE_WIRE};
+    qdq_tensor t = {.name = "w",
+                    .elem = QDQ_FLOAT,
+                    .rank = 1,
+                    .dim = dim,
+                    .count = 4,
+                    .storage = QDQ_STORE_WIRE};
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_buf b = QDQ_BUF_INIT(1000);
@@ -188,7 +192,8 @@ static void a_count_that_the_file_cannot_hold_asks_for_no_memory(void **state)
     qdq_buf b = QDQ_BUF_INIT(1000);
     qdq_tensor t = varints(&b, QDQ_INT32, dim, 5, true, x, 1);
 
-    assert_data_fails(&t, QDQ_E_FORMAT, "bytes of typed fields, expected 1125899906842624 elements of int32");
+    assert_data_fails(&t, QDQ_E_FORMAT,
+                      "bytes of typed fields, expected 1125899906842624 elements of int32");
     qdq_buf_free(&b);
 }
 
@@ -196,8 +201,12 @@ static void strings_and_sizes_that_do_not_match_are_refused(void **state)
 {
     (void)state;
     static const int64_t dim[] = {2};
-    qdq_tensor t = {
-        .name = "w", .elem = QDQ_STRING, .rank = 1, .dim = dim, .count = 2, .storage = QDQ_STORE_STRINGS};
+    qdq_tensor t = {.name = "w",
+                    .elem = QDQ_STRING,
+                    .rank = 1,
+                    .dim = dim,
+                    .count = 2,
+                    .storage = QDQ_STORE_STRINGS};
 
     assert_data_fails(&t, QDQ_E_UNSUPPORTED, "strings have no numeric data");
     t.elem = QDQ_FLOAT;
@@ -238,11 +247,11 @@ static void conversions_say_what_they_cannot_do(void **state)
 static void a_tensor_with_one_element_is_a_number(void **state)
 {
     (void)state;
-    qdq_model *m =
-        test_model("g () => (float a) <double d = {0.1}, float16[1,1] h = {15360}, int64[1] i = {-7},\n"
-                   "  uint4 q = {9}, float[2] two = {1, 2}, complex64 c = {1, 2}, string s = {\"1\"}> {\n"
-                   "  a = Constant <value = float {1}> ()\n"
-                   "}\n");
+    qdq_model *m = test_model(
+        "g () => (float a) <double d = {0.1}, float16[1,1] h = {15360}, int64[1] i = {-7},\n"
+        "  uint4 q = {9}, float[2] two = {1, 2}, complex64 c = {1, 2}, string s = {\"1\"}> {\n"
+        "  a = Constant <value = float {1}> ()\n"
+        "}\n");
     static const struct {
         const char *name;
         double want;

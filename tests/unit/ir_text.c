@@ -97,7 +97,8 @@ static void the_whole_header_survives(void **state)
 static void other_header_fields_are_kept_as_wire_bytes(void **state)
 {
     (void)state;
-    qdq_model *m = test_model("<domain: \"d\", model_version: 300, doc_string: \"hi\"> g () => () {}");
+    qdq_model *m =
+        test_model("<domain: \"d\", model_version: 300, doc_string: \"hi\"> g () => () {}");
 
     assert_int_equal(m->rest.size, 3 + 3 + 4);
     assert_memory_equal(m->rest.data,
@@ -155,9 +156,11 @@ static void every_element_type_round_trips(void **state)
 static void plain_integers_are_the_bits_of_narrow_floats(void **state)
 {
     (void)state;
-    qdq_model *m = test_model("g () => () <float16[2] h = {15360, 16384}, float8e4m3fn[1] f = {56}> {}");
+    qdq_model *m =
+        test_model("g () => () <float16[2] h = {15360, 16384}, float8e4m3fn[1] f = {56}> {}");
 
-    test_assert_text(m, "g () => () <\n  float16[2] h = {1.0, 2.0},\n  float8e4m3fn[1] f = {1.0}\n> {\n}\n");
+    test_assert_text(
+        m, "g () => () <\n  float16[2] h = {1.0, 2.0},\n  float8e4m3fn[1] f = {1.0}\n> {\n}\n");
     qdq_model_free(m);
 }
 
@@ -166,8 +169,10 @@ static void attributes_of_all_kinds_round_trip(void **state)
     (void)state;
     assert_same(
         "graph (float x) => (float y) {\n"
-        "  y = Op <i = 1, n = -7, f = 1.0, g = 0.1, s = \"a\\\\b\", e = \"\", is = [1, 2], fs = [1.0, 2.5], "
-        "ss = [\"a\", \"b\"], t = float[2] {1, 2}, named = int64 n {3}, ts = [float {1}, int8[1] {2}], "
+        "  y = Op <i = 1, n = -7, f = 1.0, g = 0.1, s = \"a\\\\b\", e = \"\", is = [1, 2], fs = "
+        "[1.0, 2.5], "
+        "ss = [\"a\", \"b\"], t = float[2] {1, 2}, named = int64 n {3}, ts = [float {1}, int8[1] "
+        "{2}], "
         "ty: type_proto = seq(float[N,?]), tys: type_protos = [float, int64[]], none: ints = [], "
         "infs: float = -inf, nans: floats = [nan, 1.0], nothing: graphs = []> (x)\n"
         "}\n");
@@ -206,10 +211,11 @@ static void names_are_quoted_where_they_must_be(void **state)
 static void types_of_all_kinds_round_trip(void **state)
 {
     (void)state;
-    assert_same("graph (float[] r, float s, float[?,N,3] t, seq(float[2]) q, optional(seq(string)) o, "
-                "map(int64, float[2]) m, sparse_tensor(float[3,4]) p, u) => (float[1] y) {\n"
-                "  y = Op(r)\n"
-                "}\n");
+    assert_same(
+        "graph (float[] r, float s, float[?,N,3] t, seq(float[2]) q, optional(seq(string)) o, "
+        "map(int64, float[2]) m, sparse_tensor(float[3,4]) p, u) => (float[1] y) {\n"
+        "  y = Op(r)\n"
+        "}\n");
 }
 
 static void subgraphs_capture_values_and_keep_their_layout(void **state)
@@ -259,16 +265,17 @@ static void functions_follow_the_graph(void **state)
 static void what_onnx_prints_is_read(void **state)
 {
     (void)state;
-    qdq_model *m = test_model("<\n"
-                              "   ir_version: 10,\n"
-                              "   opset_import: [\"\" : 21, \"com.microsoft\" : 1]\n"
-                              ">\n"
-                              "g (float[N] X) => ( Y) \n"
-                              "   <float[2] w =  {1,2.5}, float q> # a comment\n"
-                              "{\n"
-                              "   [nn] q = com.microsoft.Gelu <axis: int = 1, fs: floats = [1, 2]> (X)\n"
-                              "   Y = Add (q, w) <x = 1>\n"
-                              "}\n");
+    qdq_model *m =
+        test_model("<\n"
+                   "   ir_version: 10,\n"
+                   "   opset_import: [\"\" : 21, \"com.microsoft\" : 1]\n"
+                   ">\n"
+                   "g (float[N] X) => ( Y) \n"
+                   "   <float[2] w =  {1,2.5}, float q> # a comment\n"
+                   "{\n"
+                   "   [nn] q = com.microsoft.Gelu <axis: int = 1, fs: floats = [1, 2]> (X)\n"
+                   "   Y = Add (q, w) <x = 1>\n"
+                   "}\n");
 
     test_assert_text(m, "g (float[N] X) => (Y) <\n"
                         "  float[2] w = {1, 2.5}\n"
@@ -294,7 +301,8 @@ static void large_tensors_are_left_out_and_then_refused(void **state)
 static void types_of_intermediate_values_are_comments(void **state)
 {
     (void)state;
-    qdq_model *m = test_model("g (float[2] x) => (float[2] y) <float[2] t> { t = Relu(x) y = Neg(t) }");
+    qdq_model *m =
+        test_model("g (float[2] x) => (float[2] y) <float[2] t> { t = Relu(x) y = Neg(t) }");
     char *text = print_with(m, 0, true);
 
     assert_non_null(strstr(text, "  t = Relu(x)  # float[2] t\n"));
@@ -318,7 +326,8 @@ static void mistakes_are_reported_with_line_and_column(void **state)
 {
     (void)state;
     assert_refused("", "t:1:1: found the end, expected a name");
-    assert_refused("g (float x) => (float y) {\n  y = Relu x)\n}", "t:2:12: found 'x', expected '('");
+    assert_refused("g (float x) => (float y) {\n  y = Relu x)\n}",
+                   "t:2:12: found 'x', expected '('");
     assert_refused("g (float x) => (float y) {\n  y = Relu(x)\n",
                    "t:3:1: found the end, expected a node or '}'");
     assert_refused("g (float x) -> (float y) {}", "found '-', expected '='");
@@ -333,7 +342,8 @@ static void mistakes_are_reported_with_line_and_column(void **state)
     assert_refused("g () => () <x = {1}> {}", "initializer 'x' has no type");
     assert_refused("g () => () <float[] x = {1}> {}", "no rank");
     assert_refused("g () => () <float[N] x = {1}> {}", "dimension 0 is not a number");
-    assert_refused("g () => () <float[2] x = {1}> {}", "found fewer values than its type has, expected 2");
+    assert_refused("g () => () <float[2] x = {1}> {}",
+                   "found fewer values than its type has, expected 2");
     assert_refused("g () => () <float[2] x = {1, 2, 3}> {}",
                    "found more values than its type has, expected 2");
     assert_refused("g () => () <uint8[1] x = {256}> {}",
@@ -344,10 +354,13 @@ static void mistakes_are_reported_with_line_and_column(void **state)
     assert_refused("g () => () <seq(float) x = {1}> {}", "no tensor type");
     assert_refused("g () => () { = Op <a = []> () }", "an empty list needs a type");
     assert_refused("g () => () { = Op <a = @b> () }", "a reference needs a type");
-    assert_refused("g () => () { = Op <a: int = 1.5> () }", "found a value of type float, expected int");
-    assert_refused("g () => () { = Op <a = [1, \"x\"]> () }", "found a value of type string, expected int");
+    assert_refused("g () => () { = Op <a: int = 1.5> () }",
+                   "found a value of type float, expected int");
+    assert_refused("g () => () { = Op <a = [1, \"x\"]> () }",
+                   "found a value of type string, expected int");
     assert_refused("g () => () { = Op <a: int = [1]> () }", "found a list, expected one int");
-    assert_refused("g () => () { = Op <a: what = [1]> () }", "found 'what', expected an attribute type");
+    assert_refused("g () => () { = Op <a: what = [1]> () }",
+                   "found 'what', expected an attribute type");
     assert_refused("g () => () { = Op <a = 99999999999999999999> () }", "out of range");
     assert_refused("g () => () { = Op <a = \"x> () }", "string without an end");
     assert_refused("g () => () { = Op <a = \"\\xg0\"> () }", "hexadecimal");
@@ -426,7 +439,8 @@ static void damaged_text_is_an_error_or_a_model(void **state)
         "  [n] y, \"\" = a.b.Op:o <i = -1, l = [1.5, 2], t = float16[1] {1.5}, g = s () => (z) {\n"
         "    z = Neg(x)\n  }, ty: type_proto = map(int64, seq(float))> (x, \"\", w)\n}\n"
         "<domain: \"d\">\nf <a, q = 1> (x) => (y) { y = Op <z: ints = @a> (x) }\n";
-    static const char bytes[] = {'\0', '"', '{', '}', '<', '(', '[', ',', '9', '.', '\\', 'z', '\xff'};
+    static const char bytes[] = {'\0', '"', '{', '}',  '<', '(',   '[',
+                                 ',',  '9', '.', '\\', 'z', '\xff'};
     char copy[sizeof text];
 
     for (size_t i = 0; i < sizeof text - 1; i++) {

@@ -88,8 +88,9 @@ static void operators_are_sorted_and_found(void **state)
 static void narrow_floats_survive_the_way_to_float_and_back(void **state)
 {
     (void)state;
-    static const qdq_elem types[] = {QDQ_FLOAT16,    QDQ_BFLOAT16,       QDQ_FLOAT8E4M3FN, QDQ_FLOAT8E4M3FNUZ,
-                                     QDQ_FLOAT8E5M2, QDQ_FLOAT8E5M2FNUZ, QDQ_FLOAT4E2M1,   QDQ_FLOAT8E8M0};
+    static const qdq_elem types[] = {QDQ_FLOAT16,        QDQ_BFLOAT16,   QDQ_FLOAT8E4M3FN,
+                                     QDQ_FLOAT8E4M3FNUZ, QDQ_FLOAT8E5M2, QDQ_FLOAT8E5M2FNUZ,
+                                     QDQ_FLOAT4E2M1,     QDQ_FLOAT8E8M0};
 
     for (size_t t = 0; t < QDQ_COUNT(types); t++) {
         unsigned bits = qdq_elem_bits(types[t]);
@@ -158,7 +159,8 @@ static void rounding_is_to_nearest_even(void **state)
     assert_int_equal(h, 0x3c00);
     assert_true(qdq_elem_put_float(QDQ_FLOAT16, &h, 0, 1 + 3 * 0x1p-11));
     assert_int_equal(h, 0x3c02);
-    assert_true(qdq_elem_put_float(QDQ_FLOAT16, &h, 0, 0x1.ffcp15 + 8)); /* stays below the overflow */
+    /* stays below the overflow */
+    assert_true(qdq_elem_put_float(QDQ_FLOAT16, &h, 0, 0x1.ffcp15 + 8));
     assert_int_equal(h, 0x7bff);
     assert_true(qdq_elem_put_float(QDQ_FLOAT8E4M3FN, &b, 0, 460));
     assert_int_equal(b, 0x7e);

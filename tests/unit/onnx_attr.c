@@ -86,8 +86,8 @@ static void put_attribute(qdq_buf *node, qdq_buf *attr, qdq_attr_type type)
     pb_message(node, 5, attr);
 }
 
-static void put_message_attribute(qdq_buf *node, const char *name, qdq_attr_type type, unsigned number,
-                                  qdq_buf *first, qdq_buf *second)
+static void put_message_attribute(qdq_buf *node, const char *name, qdq_attr_type type,
+                                  unsigned number, qdq_buf *first, qdq_buf *second)
 {
     qdq_buf attr = attribute(name);
 
@@ -230,7 +230,8 @@ static void attributes_of_every_kind_come_out_unchanged(void **state)
 
 static void attribute_without_type_has_that_of_its_value(void **state)
 {
-    qdq_buf graph = PB_NEW, node = pb_node("Custom", "c", "x", NULL, "y"), attr = attribute("i"), model;
+    qdq_buf graph = PB_NEW, node = pb_node("Custom", "c", "x", NULL, "y"), attr = attribute("i"),
+            model;
     int64_t dims[] = {1, 3};
     qdq_model *m;
 

@@ -1,5 +1,5 @@
-/* onnx_corpus.c - round trips of the models that people made. The skeletons' weights are stood in for by files
- * with holes: sizes and offsets are real, and nothing of them is read. */
+/* onnx_corpus.c - round trips of the models that people made. The skeletons' weights are stood in
+ * for by files with holes: sizes and offsets are real, and nothing of them is read. */
 #include "base/file.h"
 #include "ir/ir.h"
 #include "onnx/onnx_io.h"
@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A private copy of a model, and beside it as much external data as its list of weights says. NULL: not here. */
+/* A private copy of a model, and beside it as much external data as its list of weights says. NULL:
+ * not here. */
 static const char *fetch(const char *folder, const char *name)
 {
     char relative[200];
@@ -66,8 +67,8 @@ static void copy_model(const char *from, const char *to)
 
 static void models_of_protobuf_writers_come_out_byte_for_byte(void **state)
 {
-    static const char *const names[] = {"digits_cnn", "digits_cnn_bn", "digits_convnext", "digits_qat_bn",
-                                        "digits_vit"};
+    static const char *const names[] = {"digits_cnn", "digits_cnn_bn", "digits_convnext",
+                                        "digits_qat_bn", "digits_vit"};
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {

@@ -61,7 +61,8 @@ static void left_out_operands_stay_left_out(void **state)
 
 static void initializer_of_an_input_is_its_default(void **state)
 {
-    qdq_buf graph = PB_NEW, node = pb_node("Add", "a", "x", "t", "y"), tensor = small_tensor("t"), model;
+    qdq_buf graph = PB_NEW, node = pb_node("Add", "a", "x", "t", "y"), tensor = small_tensor("t"),
+            model;
     int64_t dims[] = {4};
     qdq_model *m;
 
@@ -85,7 +86,8 @@ static void initializer_of_an_input_is_its_default(void **state)
 
 static void value_info_of_an_initializer_is_written_again(void **state)
 {
-    qdq_buf graph = PB_NEW, node = pb_node("Add", "a", "x", "t", "y"), tensor = small_tensor("t"), model;
+    qdq_buf graph = PB_NEW, node = pb_node("Add", "a", "x", "t", "y"), tensor = small_tensor("t"),
+            model;
     qdq_buf type = PB_NEW, shape = PB_NEW, dim = PB_NEW, info = PB_NEW, tensor_type = PB_NEW;
     int64_t dims[] = {4};
 
@@ -180,7 +182,7 @@ static void both_names_of_the_default_domain_are_one(void **state)
     qdq_buf_free(&model);
 }
 
-/* --- writing for engines --- */
+/* --- writing for engines ---------------------------------------------------------------------- */
 
 static qdq_model *load_text(void)
 {

@@ -22,7 +22,8 @@ static void entries_with_the_prefix_are_replaced_and_others_stay(void **state)
 {
     (void)state;
     qdq_model *m = test_model("g (float x) => (float y) { [n] y = Neg(x) }");
-    const qdq_prop other[] = {{"owner", "somebody"}}, one[] = {{"qdq.why", "first"}, {"qdq.format", "int8"}},
+    const qdq_prop other[] = {{"owner", "somebody"}},
+                   one[] = {{"qdq.why", "first"}, {"qdq.format", "int8"}},
                    two[] = {{"qdq.why", "second"}};
     qdq_error err = QDQ_ERROR_INIT;
 

@@ -1,4 +1,5 @@
-/* onnx_rest.c - what we do not know survives: fields of newer ONNX versions, documentation, odd entries. */
+/* onnx_rest.c - what we do not know survives: fields of newer ONNX versions, documentation, odd
+ * entries. */
 #include "ir/ir.h"
 #include "onnx/wire.h"
 #include "support/roundtrip.h"
@@ -11,7 +12,8 @@ static void small_model_comes_out_byte_for_byte(void **state)
     assert_unchanged(&model);
 }
 
-/* One field of every wire type under numbers that ONNX does not use; 27 is below the table's end, 1000 not. */
+/* One field of every wire type under numbers that ONNX does not use; 27 is below the table's end,
+ * 1000 not. */
 static void put_unknown(qdq_buf *b)
 {
     pb_int(b, 27, -5);
@@ -46,8 +48,10 @@ static void put_typed_value(qdq_buf *graph, unsigned number, const char *name)
 
 static void unknown_fields_of_every_message_survive(void **state)
 {
-    qdq_buf graph = PB_NEW, node = pb_node("Add", "a", "x", "w", "y"), attr = PB_NEW, tensor = PB_NEW;
-    qdq_buf model = PB_NEW, opset = PB_NEW, function = PB_NEW, body = pb_node("Relu", "r", "a", NULL, "b");
+    qdq_buf graph = PB_NEW, node = pb_node("Add", "a", "x", "w", "y"), attr = PB_NEW,
+            tensor = PB_NEW;
+    qdq_buf model = PB_NEW, opset = PB_NEW, function = PB_NEW,
+            body = pb_node("Relu", "r", "a", NULL, "b");
     qdq_buf config = PB_NEW;
     float one = 1;
 

@@ -46,8 +46,8 @@ static void put_external(qdq_buf *graph, const char *name, int64_t count, const 
 
 enum { FLOATS = 700, FILE_BYTES = FLOATS * 4 + 1 };
 
-/* weights.bin: one byte, then 700 floats. `shifted` begins at an odd offset, `tied` is the same range, `tail`
- * overlaps and says no length, `small` has 2 floats. */
+/* weights.bin: one byte, then 700 floats. `shifted` begins at an odd offset, `tied` is the same
+ * range, `tail` overlaps and says no length, `small` has 2 floats. */
 static void write_source(const char *model)
 {
     unsigned char bytes[FILE_BYTES] = {0xff};
@@ -242,7 +242,8 @@ static void large_tensors_begin_on_a_page(void **state)
         t = qdq_tensor_new(m, QDQ_INT8, 1, &dim, &data);
         memset(data, i + 1, (size_t)dim);
         dim++;
-        assert_non_null(qdq_graph_add_init(m->graph, i == 0 ? "a" : "b", (qdq_tensor *)(uintptr_t)t));
+        assert_non_null(
+            qdq_graph_add_init(m->graph, i == 0 ? "a" : "b", (qdq_tensor *)(uintptr_t)t));
     }
     save(m, test_path("large.onnx"), QDQ_EXTERNAL_ALWAYS, false);
     again = load_path(test_path("large.onnx"));
@@ -299,7 +300,8 @@ static void data_of_the_source_is_not_replaced_by_a_model(void **state)
                  qdq_model_save(m, test_path("weights.bin"), &opts, &err));
     assert_int_equal(size_of(test_path("weights.bin")), FILE_BYTES);
     assert_int_equal(symlink("weights.bin", test_path("alias.bin")), 0);
-    assert_fails(QDQ_E_IO, "holds external data of", qdq_model_save(m, test_path("alias.bin"), &opts, &err));
+    assert_fails(QDQ_E_IO, "holds external data of",
+                 qdq_model_save(m, test_path("alias.bin"), &opts, &err));
     assert_weights(m);
     qdq_model_free(m);
 }

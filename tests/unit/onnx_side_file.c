@@ -1,4 +1,5 @@
-/* onnx_side_file.c - a model and its file of external data are one: names by content, what is replaced and what stays. */
+/* onnx_side_file.c - a model and its file of external data are one: names by content, what is
+ * replaced and what stays. */
 #include "onnx/side_file.h"
 
 #include <fcntl.h>
@@ -17,11 +18,11 @@ static qdq_error err;
 static qdq_model *weights(int first)
 {
     static char text[40000];
-    size_t n =
-        (size_t)snprintf(text, sizeof text,
-                         "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[512] x) => (float[512] y)\n"
-                         "<float[512] w = {%d",
-                         first);
+    size_t n = (size_t)snprintf(
+        text, sizeof text,
+        "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[512] x) => (float[512] y)\n"
+        "<float[512] w = {%d",
+        first);
 
     for (int i = 1; i < 512; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, ",%d", i);
@@ -140,10 +141,13 @@ static void a_side_file_with_other_content_is_refused(void **state)
     snprintf(side, sizeof side, "%s", test_side_file(test_path("other/m.onnx")));
     assert_ok(qdq_write_file(side, true, "mine", 4, &err));
     assert_int_equal(unlink(test_path("other/m.onnx")), 0);
-    assert_fails(QDQ_E_IO, "exists with other content", save_as(m, test_path("other/m.onnx"), false, NULL));
-    assert_fails(QDQ_E_IO, "exists with other content", save_as(m, test_path("other/m.onnx"), true, NULL));
+    assert_fails(QDQ_E_IO, "exists with other content",
+                 save_as(m, test_path("other/m.onnx"), false, NULL));
+    assert_fails(QDQ_E_IO, "exists with other content",
+                 save_as(m, test_path("other/m.onnx"), true, NULL));
     assert_int_equal(unlink(side) | symlink("/dev/null", side), 0);
-    assert_fails(QDQ_E_IO, "exists with other content", save_as(m, test_path("other/m.onnx"), true, NULL));
+    assert_fails(QDQ_E_IO, "exists with other content",
+                 save_as(m, test_path("other/m.onnx"), true, NULL));
     assert_int_equal(test_count_files(folder), 1);
     qdq_model_free(m);
 }
@@ -188,9 +192,9 @@ static void what_is_not_ours_stays_with_a_note(void **state)
     save(1, test_path("stays/m.onnx"), false);
     assert_ok(qdq_write_file(test_path("stays/m.onnx.0123456789abcdef.data"), false, "x", 1, &err));
     assert_ok(save_as(m, test_path("stays/m.onnx"), true, &job));
-    assert_non_null(strstr(text,
-                           "stays/m.onnx.0123456789abcdef.data stays: the model that was replaced does not "
-                           "name it"));
+    assert_non_null(strstr(
+        text, "stays/m.onnx.0123456789abcdef.data stays: the model that was replaced does not "
+              "name it"));
     assert_int_equal(test_count_files(folder), 3);
 
     /* a model made by the version before, which names m.onnx.data */
@@ -203,7 +207,8 @@ static void what_is_not_ours_stays_with_a_note(void **state)
     memcpy(at, "././././././././/m.onnx.data", 28); /* as long */
     assert_ok(qdq_write_file(test_path("former/m.onnx"), false, bytes, size, &err));
     qdq_free(bytes);
-    assert_int_equal(link(test_side_file(test_path("name/m.onnx")), test_path("former/m.onnx.data")), 0);
+    assert_int_equal(
+        link(test_side_file(test_path("name/m.onnx")), test_path("former/m.onnx.data")), 0);
     assert_ok(save_as(m, test_path("former/m.onnx"), true, &job));
     assert_non_null(strstr(text, "former/m.onnx.data stays: its name does not say whose it is"));
     assert_int_equal(test_count_files(folder), 3);
@@ -260,12 +265,14 @@ static void a_removed_model_takes_its_side_file_along(void **state)
     (void)state;
     const char *folder = new_folder("removed");
     save(1, test_path("removed/m.onnx"), false);
-    assert_ok(qdq_write_file(test_path("removed/m.onnx.0123456789abcdef.data"), false, "x", 1, &err));
+    assert_ok(
+        qdq_write_file(test_path("removed/m.onnx.0123456789abcdef.data"), false, "x", 1, &err));
     assert_ok(qdq_model_remove(test_path("removed/m.onnx"), &err));
     assert_int_equal(test_count_files(folder), 1);
     assert_ok(qdq_model_remove(test_path("removed/m.onnx"), &err));
     assert_int_equal(mkdir(test_path("removed/folder"), 0700), 0);
-    assert_fails(QDQ_E_IO, "cannot be removed", qdq_model_remove(test_path("removed/folder"), &err));
+    assert_fails(QDQ_E_IO, "cannot be removed",
+                 qdq_model_remove(test_path("removed/folder"), &err));
 }
 
 int main(void)

@@ -92,7 +92,8 @@ static void check_encoding(const elem_case *c, int encoding)
     model = pb_model(&graph);
     m = load(&model);
     assert_int_equal(m->graph->inits.at[0]->init->elem, c->elem);
-    assert_int_equal(m->graph->inits.at[0]->init->storage, encoding == 0 ? QDQ_STORE_BYTES : QDQ_STORE_WIRE);
+    assert_int_equal(m->graph->inits.at[0]->init->storage,
+                     encoding == 0 ? QDQ_STORE_BYTES : QDQ_STORE_WIRE);
     assert_ok(qdq_tensor_data(m->graph->inits.at[0]->init, &scratch, &found, &err));
     assert_int_equal(found.size, size);
     if (memcmp(found.data, data, size) != 0)

@@ -1,4 +1,5 @@
-/* Raising the opset as a whole: what is refused, what stays as it was, versions, subgraphs, functions. */
+/* Raising the opset as a whole: what is refused, what stays as it was, versions, subgraphs,
+ * functions. */
 #include "support/test.h"
 
 #include "ir/edit.h"
@@ -58,7 +59,8 @@ static void lowering_and_numbers_out_of_range_are_refused(void **state)
     static const char text[] = HEADER(8, 13) "g (float[2] x) => (float[2] y) { y = Relu(x) }";
 
     (void)state;
-    assert_refused(QDQ_E_UNSUPPORTED, "has opset 13, and lowering it to 12 is not possible", text, 12);
+    assert_refused(QDQ_E_UNSUPPORTED, "has opset 13, and lowering it to 12 is not possible", text,
+                   12);
     assert_refused(QDQ_E_UNSUPPORTED, "opset 23 is asked for, expected 7 to 22", text, 23);
     assert_refused(QDQ_E_UNSUPPORTED, "opset 6 is asked for, expected 7 to 22", text, 6);
 }
@@ -80,19 +82,21 @@ static void models_from_before_opsets_are_refused(void **state)
 static void an_operator_that_is_not_in_the_table_is_named(void **state)
 {
     (void)state;
-    assert_refused(QDQ_E_UNSUPPORTED,
-                   "node 'Frobnicate@y': Frobnicate is not an operator that can be raised from opset 7 to 8",
-                   HEADER(3, 7) "g (float[2] x) => (float[2] y) { t = Relu(x) y = Frobnicate(t) }", 8);
+    assert_refused(
+        QDQ_E_UNSUPPORTED,
+        "node 'Frobnicate@y': Frobnicate is not an operator that can be raised from opset 7 to 8",
+        HEADER(3, 7) "g (float[2] x) => (float[2] y) { t = Relu(x) y = Frobnicate(t) }", 8);
 }
 
 static void an_operator_whose_change_is_not_written_is_named_with_the_step(void **state)
 {
     (void)state;
     /* Clip is rewritten before in the rehearsal, and must not be in the model. */
-    assert_refused(QDQ_E_UNSUPPORTED, "node 'hot': OneHot from opset 10 to 11: an index below zero",
-                   HEADER(5, 9) "g (float[2] x, int64[2] i, int64 d, float[2] v) => (float[2] y, float z)\n"
-                                "{ y = Clip <max = 6.0> (x) [hot] z = OneHot(i, d, v) }",
-                   13);
+    assert_refused(
+        QDQ_E_UNSUPPORTED, "node 'hot': OneHot from opset 10 to 11: an index below zero",
+        HEADER(5, 9) "g (float[2] x, int64[2] i, int64 d, float[2] v) => (float[2] y, float z)\n"
+                     "{ y = Clip <max = 6.0> (x) [hot] z = OneHot(i, d, v) }",
+        13);
 }
 
 static void operators_of_other_domains_are_left_alone(void **state)
@@ -137,7 +141,8 @@ static void the_ir_version_rises_to_what_the_opset_needs(void **state)
 
     (void)state;
     for (size_t i = 1; i < QDQ_COUNT(want); i++) {
-        qdq_model *m = raised(HEADER(3, 7) "g (float[2] x) => (float[2] y) { y = Relu(x) }", want[i].opset);
+        qdq_model *m =
+            raised(HEADER(3, 7) "g (float[2] x) => (float[2] y) { y = Relu(x) }", want[i].opset);
 
         assert_int_equal(m->ir_version, want[i].ir);
         qdq_model_free(m);
@@ -156,8 +161,8 @@ static void a_higher_ir_version_stays(void **state)
 static void initializers_leave_the_inputs_when_ir_three_is_left(void **state)
 {
     (void)state;
-    qdq_model *m =
-        raised(HEADER(3, 8) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 9);
+    qdq_model *m = raised(
+        HEADER(3, 8) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 9);
 
     assert_int_equal(m->graph->inputs.n, 1);
     test_assert_text(m, "g (float[2] x) => (float[2] y) <\n"
@@ -171,8 +176,8 @@ static void initializers_leave_the_inputs_when_ir_three_is_left(void **state)
 static void initializers_stay_inputs_below_ir_four(void **state)
 {
     (void)state;
-    qdq_model *m =
-        raised(HEADER(3, 7) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 8);
+    qdq_model *m = raised(
+        HEADER(3, 7) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 8);
 
     assert_int_equal(m->ir_version, 3);
     assert_int_equal(m->graph->inputs.n, 2);
@@ -182,8 +187,8 @@ static void initializers_stay_inputs_below_ir_four(void **state)
 static void replaceable_initializers_of_ir_four_stay_inputs(void **state)
 {
     (void)state;
-    qdq_model *m =
-        raised(HEADER(4, 9) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 21);
+    qdq_model *m = raised(
+        HEADER(4, 9) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 21);
 
     assert_int_equal(m->graph->inputs.n, 2);
     qdq_model_free(m);
@@ -193,13 +198,12 @@ static void subgraphs_are_converted_with_their_own_constants(void **state)
 {
     (void)state;
     qdq_model *m = raised(
-        HEADER(
-            6,
-            11) "g (bool c, float[1,2] x) => (float[2] y) {\n"
-                "  y = If (c) <\n"
-                "    then_branch = a () => (float[2] p) { p = Squeeze <axes = [0]> (x) },\n"
-                "    else_branch = b () => (float[2] q) { q = ReduceSum <axes = [0], keepdims = 0> (x) }>\n"
-                "}",
+        HEADER(6, 11) "g (bool c, float[1,2] x) => (float[2] y) {\n"
+                      "  y = If (c) <\n"
+                      "    then_branch = a () => (float[2] p) { p = Squeeze <axes = [0]> (x) },\n"
+                      "    else_branch = b () => (float[2] q) { q = ReduceSum <axes = [0], "
+                      "keepdims = 0> (x) }>\n"
+                      "}",
         13);
     const qdq_node *node = m->graph->end.next;
 
@@ -219,18 +223,19 @@ static void subgraphs_are_converted_with_their_own_constants(void **state)
 static void refusals_in_a_subgraph_leave_the_whole_model(void **state)
 {
     (void)state;
-    assert_refused(QDQ_E_UNSUPPORTED, "node 'Scan@q': Scan",
-                   HEADER(3, 8) "g (bool c, float[1,2] x) => (float[2] y) {\n"
-                                "  t = Clip <max = 6.0> (x)\n"
-                                "  y = If (c) <\n"
-                                "    then_branch = a () => (float[2] p) { p = Squeeze <axes = [0]> (t) },\n"
-                                "    else_branch = b () => (float[2] q) { q = Scan(t) }>\n"
-                                "}",
-                   13);
+    assert_refused(
+        QDQ_E_UNSUPPORTED, "node 'Scan@q': Scan",
+        HEADER(3, 8) "g (bool c, float[1,2] x) => (float[2] y) {\n"
+                     "  t = Clip <max = 6.0> (x)\n"
+                     "  y = If (c) <\n"
+                     "    then_branch = a () => (float[2] p) { p = Squeeze <axes = [0]> (t) },\n"
+                     "    else_branch = b () => (float[2] q) { q = Scan(t) }>\n"
+                     "}",
+        13);
 }
 
-/* ONNX Runtime reads a function's body with the model's opset, whatever the function imports; ONNX's own checker
- * refuses a difference that matters. So bodies are raised along. */
+/* ONNX Runtime reads a function's body with the model's opset, whatever the function imports;
+ * ONNX's own checker refuses a difference that matters. So bodies are raised along. */
 static void function_bodies_are_raised_along_with_constant_nodes(void **state)
 {
     (void)state;
@@ -268,22 +273,22 @@ static void a_function_that_is_further_on_stays(void **state)
 static void an_attribute_of_the_functions_caller_is_refused_with_the_function(void **state)
 {
     (void)state;
-    assert_refused(
-        QDQ_E_UNSUPPORTED,
-        "function 'acme.Flat': node 'Squeeze@y': Squeeze from opset 12 to 13: attribute 'axes' is given by "
-        "the function's caller",
-        "<ir_version: 8, opset_import: [\"\" : 11, \"acme\" : 1]>\n"
-        "g (float[1,2] x) => (float[2] y) { y = acme.Flat <dims = [0]> (x) }\n"
-        "<domain: \"acme\", opset_import: [\"\" : 11]>\n"
-        "Flat <dims> (x) => (y) { y = Squeeze <axes: ints = @dims> (x) }",
-        13);
+    assert_refused(QDQ_E_UNSUPPORTED,
+                   "function 'acme.Flat': node 'Squeeze@y': Squeeze from opset 12 to 13: attribute "
+                   "'axes' is given by "
+                   "the function's caller",
+                   "<ir_version: 8, opset_import: [\"\" : 11, \"acme\" : 1]>\n"
+                   "g (float[1,2] x) => (float[2] y) { y = acme.Flat <dims = [0]> (x) }\n"
+                   "<domain: \"acme\", opset_import: [\"\" : 11]>\n"
+                   "Flat <dims> (x) => (y) { y = Squeeze <axes: ints = @dims> (x) }",
+                   13);
 }
 
 static void types_found_on_the_way_do_not_stay(void **state)
 {
     (void)state;
-    qdq_model *m =
-        raised(HEADER(7, 12) "g (float[2,3] x) => (float[2,3] y) { t = Relu(x) y = Softmax(t) }", 13);
+    qdq_model *m = raised(
+        HEADER(7, 12) "g (float[2,3] x) => (float[2,3] y) { t = Relu(x) y = Softmax(t) }", 13);
 
     assert_null(qdq_graph_find(m->graph, "t")->type);
     qdq_model_free(m);
@@ -293,8 +298,8 @@ static void a_removed_node_is_not_converted(void **state)
 {
     (void)state;
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m =
-        test_model(HEADER(7, 12) "g (float[2,3] x) => (float[2,3] y) { t = Frobnicate(x) y = Relu(x) }");
+    qdq_model *m = test_model(
+        HEADER(7, 12) "g (float[2,3] x) => (float[2,3] y) { t = Frobnicate(x) y = Relu(x) }");
 
     qdq_node_remove(m->graph->end.next);
     assert_ok(qdq_model_set_opset(m, 13, &err));

@@ -1,5 +1,5 @@
-/* Attributes that became inputs: each adapter of onnx/upgrade_inputs.c, with and without the attribute, and what
- * it says about an attribute of the wrong type. */
+/* Attributes that became inputs: each adapter of onnx/upgrade_inputs.c, with and without the
+ * attribute, and what it says about an attribute of the wrong type. */
 #include "support/test.h"
 
 #include "ir/edit.h"
@@ -28,12 +28,13 @@ static void assert_refused(qdq_status code, const char *part, const char *text, 
     qdq_model_free(m);
 }
 
-/* --- axes ---------------------------------------------------------------------------------------------------- */
+/* --- axes ------------------------------------------------------------------------------------- */
 
 static void squeeze_axes_become_an_input_in_13(void **state)
 {
     (void)state;
-    assert_becomes(AT(12) "g (float[1,2,1] x) => (float[2] y) { y = Squeeze <axes = [0, 2]> (x) }", 13,
+    assert_becomes(AT(12) "g (float[1,2,1] x) => (float[2] y) { y = Squeeze <axes = [0, 2]> (x) }",
+                   13,
                    "g (float[1,2,1] x) => (float[2] y) <\n"
                    "  int64[2] y_axes = {0, 2}\n"
                    "> {\n"
@@ -83,9 +84,10 @@ static void axes_of_another_type_are_an_error(void **state)
 static void an_input_in_the_place_of_the_attribute_is_an_error(void **state)
 {
     (void)state;
-    assert_refused(QDQ_E_FORMAT, "has an input 1, expected attribute 'axes' in its place",
-                   AT(12) "g (float[1,2] x, int64[1] a) => (float[2] y) { y = Squeeze <axes = [1]> (x, a) }",
-                   13);
+    assert_refused(
+        QDQ_E_FORMAT, "has an input 1, expected attribute 'axes' in its place",
+        AT(12) "g (float[1,2] x, int64[1] a) => (float[2] y) { y = Squeeze <axes = [1]> (x, a) }",
+        13);
 }
 
 static void reduce_sum_changes_in_13_and_the_other_reductions_in_18(void **state)
@@ -95,7 +97,8 @@ static void reduce_sum_changes_in_13_and_the_other_reductions_in_18(void **state
                                          "ReduceMin",       "ReduceProd", "ReduceSumSquare"};
 
     (void)state;
-    assert_becomes(AT(12) "g (float[3,2] x) => (float[3,1] y) { y = ReduceSum <axes = [1]> (x) }", 13,
+    assert_becomes(AT(12) "g (float[3,2] x) => (float[3,1] y) { y = ReduceSum <axes = [1]> (x) }",
+                   13,
                    "g (float[3,2] x) => (float[3,1] y) <\n"
                    "  int64[1] y_axes = {1}\n"
                    "> {\n"
@@ -104,9 +107,10 @@ static void reduce_sum_changes_in_13_and_the_other_reductions_in_18(void **state
     for (size_t i = 0; i < QDQ_COUNT(others); i++) {
         char text[500], same[500], changed[500];
 
-        snprintf(text, sizeof text,
-                 AT(12) "g (float[3,2] x) => (float[3] y) { y = %s <axes = [1], keepdims = 0> (x) }",
-                 others[i]);
+        snprintf(
+            text, sizeof text,
+            AT(12) "g (float[3,2] x) => (float[3] y) { y = %s <axes = [1], keepdims = 0> (x) }",
+            others[i]);
         snprintf(same, sizeof same,
                  "g (float[3,2] x) => (float[3] y) {\n  y = %s <axes = [1], keepdims = 0> (x)\n}\n",
                  others[i]);
@@ -122,20 +126,22 @@ static void reduce_sum_changes_in_13_and_the_other_reductions_in_18(void **state
 static void a_name_that_is_taken_gets_a_number(void **state)
 {
     (void)state;
-    assert_becomes(AT(12) "g (float[1,2] y_axes) => (float[2] y) { y = Squeeze <axes = [0]> (y_axes) }", 13,
-                   "g (float[1,2] y_axes) => (float[2] y) <\n"
-                   "  int64[1] y_axes_1 = {0}\n"
-                   "> {\n"
-                   "  y = Squeeze(y_axes, y_axes_1)\n"
-                   "}\n");
+    assert_becomes(
+        AT(12) "g (float[1,2] y_axes) => (float[2] y) { y = Squeeze <axes = [0]> (y_axes) }", 13,
+        "g (float[1,2] y_axes) => (float[2] y) <\n"
+        "  int64[1] y_axes_1 = {0}\n"
+        "> {\n"
+        "  y = Squeeze(y_axes, y_axes_1)\n"
+        "}\n");
 }
 
-/* --- bounds and values ------------------------------------------------------------------------------------------ */
+/* --- bounds and values ------------------------------------------------------------------------ */
 
 static void clip_bounds_become_scalars_of_the_inputs_type(void **state)
 {
     (void)state;
-    assert_becomes(AT(10) "g (float[2] x) => (float[2] y) { y = Clip <min = 0.0, max = 6.0> (x) }", 11,
+    assert_becomes(AT(10) "g (float[2] x) => (float[2] y) { y = Clip <min = 0.0, max = 6.0> (x) }",
+                   11,
                    "g (float[2] x) => (float[2] y) <\n"
                    "  float y_min = {0},\n"
                    "  float y_max = {6}\n"
@@ -178,7 +184,8 @@ static uint16_t half_of(const char *number)
     uint16_t bits;
 
     snprintf(text, sizeof text,
-             AT(10) "g (float16[2] x) => (float16[2] y) { y = Clip <min: float = %s> (x) }", number);
+             AT(10) "g (float16[2] x) => (float16[2] y) { y = Clip <min: float = %s> (x) }",
+             number);
     qdq_model *m = test_model(text);
     assert_ok(qdq_model_set_opset(m, 11, &err));
     const qdq_tensor *t = qdq_value_const(m->graph->end.next->in[1].value);
@@ -232,23 +239,24 @@ static void clip_of_integers_is_an_error(void **state)
 static void pad_gets_pads_and_a_value_that_is_not_zero(void **state)
 {
     (void)state;
-    assert_becomes(AT(10) "g (float[2] x) => (float[4] y) { y = Pad <pads = [1, 1], value = 2.0, mode = "
-                          "\"constant\"> (x) }",
-                   11,
-                   "g (float[2] x) => (float[4] y) <\n"
-                   "  int64[2] y_pads = {1, 1},\n"
-                   "  float y_value = {2}\n"
-                   "> {\n"
-                   "  y = Pad <mode = \"constant\"> (x, y_pads, y_value)\n"
-                   "}\n");
     assert_becomes(
-        AT(10) "g (float[2] x) => (float[4] y) { y = Pad <pads = [1, 1], value = 0.0, mode = \"edge\"> (x) }",
-        21,
+        AT(10) "g (float[2] x) => (float[4] y) { y = Pad <pads = [1, 1], value = 2.0, mode = "
+               "\"constant\"> (x) }",
+        11,
         "g (float[2] x) => (float[4] y) <\n"
-        "  int64[2] y_pads = {1, 1}\n"
+        "  int64[2] y_pads = {1, 1},\n"
+        "  float y_value = {2}\n"
         "> {\n"
-        "  y = Pad <mode = \"edge\"> (x, y_pads)\n"
+        "  y = Pad <mode = \"constant\"> (x, y_pads, y_value)\n"
         "}\n");
+    assert_becomes(AT(10) "g (float[2] x) => (float[4] y) { y = Pad <pads = [1, 1], value = 0.0, "
+                          "mode = \"edge\"> (x) }",
+                   21,
+                   "g (float[2] x) => (float[4] y) <\n"
+                   "  int64[2] y_pads = {1, 1}\n"
+                   "> {\n"
+                   "  y = Pad <mode = \"edge\"> (x, y_pads)\n"
+                   "}\n");
     assert_refused(QDQ_E_FORMAT, "attribute 'pads' is missing",
                    AT(10) "g (float[2] x) => (float[4] y) { y = Pad(x) }", 11);
 }
@@ -264,28 +272,29 @@ static void dropout_keeps_its_ratio_as_an_input(void **state)
                    "}\n");
 }
 
-/* --- ranges, parts, counts ---------------------------------------------------------------------------------------- */
+/* --- ranges, parts, counts -------------------------------------------------------------------- */
 
 static void slice_gets_starts_ends_and_axes(void **state)
 {
     (void)state;
-    assert_becomes(
-        AT(9) "g (float[4,4] x) => (float[4,2] y) { y = Slice <starts = [1], ends = [3], axes = [1]> (x) }",
-        10,
-        "g (float[4,4] x) => (float[4,2] y) <\n"
-        "  int64[1] y_starts = {1},\n"
-        "  int64[1] y_ends = {3},\n"
-        "  int64[1] y_axes = {1}\n"
-        "> {\n"
-        "  y = Slice(x, y_starts, y_ends, y_axes)\n"
-        "}\n");
-    assert_becomes(AT(9) "g (float[4] x) => (float[2] y) { y = Slice <starts = [1], ends = [3]> (x) }", 13,
-                   "g (float[4] x) => (float[2] y) <\n"
+    assert_becomes(AT(9) "g (float[4,4] x) => (float[4,2] y) { y = Slice <starts = [1], ends = "
+                         "[3], axes = [1]> (x) }",
+                   10,
+                   "g (float[4,4] x) => (float[4,2] y) <\n"
                    "  int64[1] y_starts = {1},\n"
-                   "  int64[1] y_ends = {3}\n"
+                   "  int64[1] y_ends = {3},\n"
+                   "  int64[1] y_axes = {1}\n"
                    "> {\n"
-                   "  y = Slice(x, y_starts, y_ends)\n"
+                   "  y = Slice(x, y_starts, y_ends, y_axes)\n"
                    "}\n");
+    assert_becomes(
+        AT(9) "g (float[4] x) => (float[2] y) { y = Slice <starts = [1], ends = [3]> (x) }", 13,
+        "g (float[4] x) => (float[2] y) <\n"
+        "  int64[1] y_starts = {1},\n"
+        "  int64[1] y_ends = {3}\n"
+        "> {\n"
+        "  y = Slice(x, y_starts, y_ends)\n"
+        "}\n");
     assert_refused(QDQ_E_FORMAT, "attribute 'ends' is missing",
                    AT(9) "g (float[4] x) => (float[2] y) { y = Slice <starts = [1]> (x) }", 13);
 }
@@ -293,18 +302,20 @@ static void slice_gets_starts_ends_and_axes(void **state)
 static void split_gets_its_parts_in_13(void **state)
 {
     (void)state;
-    assert_becomes(AT(7) "g (float[3] x) => (float[1] y, float[2] z) { y, z = Split <split = [1, 2]> (x) }",
-                   18,
-                   "g (float[3] x) => (float[1] y, float[2] z) <\n"
-                   "  int64[2] y_split = {1, 2}\n"
-                   "> {\n"
-                   "  y, z = Split(x, y_split)\n"
-                   "}\n");
+    assert_becomes(
+        AT(7) "g (float[3] x) => (float[1] y, float[2] z) { y, z = Split <split = [1, 2]> (x) }",
+        18,
+        "g (float[3] x) => (float[1] y, float[2] z) <\n"
+        "  int64[2] y_split = {1, 2}\n"
+        "> {\n"
+        "  y, z = Split(x, y_split)\n"
+        "}\n");
 }
 
 static void split_into_equal_parts_gets_their_number_in_18(void **state)
 {
-    static const char text[] = AT(13) "g (float[4] x) => (float[2] y, float[2] z) { y, z = Split(x) }";
+    static const char text[] =
+        AT(13) "g (float[4] x) => (float[2] y, float[2] z) { y, z = Split(x) }";
 
     (void)state;
     assert_becomes(text, 17,
@@ -320,13 +331,14 @@ static void split_into_equal_parts_gets_their_number_in_18(void **state)
 static void topk_gets_k(void **state)
 {
     (void)state;
-    assert_becomes(AT(9) "g (float[4] x) => (float[2] y, int64[2] i) { y, i = TopK <k = 2, axis = 0> (x) }",
-                   11,
-                   "g (float[4] x) => (float[2] y, int64[2] i) <\n"
-                   "  int64[1] y_k = {2}\n"
-                   "> {\n"
-                   "  y, i = TopK <axis = 0> (x, y_k)\n"
-                   "}\n");
+    assert_becomes(
+        AT(9) "g (float[4] x) => (float[2] y, int64[2] i) { y, i = TopK <k = 2, axis = 0> (x) }",
+        11,
+        "g (float[4] x) => (float[2] y, int64[2] i) <\n"
+        "  int64[1] y_k = {2}\n"
+        "> {\n"
+        "  y, i = TopK <axis = 0> (x, y_k)\n"
+        "}\n");
     assert_refused(QDQ_E_FORMAT, "attribute 'k' is missing or not an integer",
                    AT(9) "g (float[4] x) => (float[2] y, int64[2] i) { y, i = TopK(x) }", 11);
 }
@@ -341,7 +353,8 @@ static void dft_gets_its_axis_because_the_default_moved(void **state)
                    "  y = DFT(x, \"\", y_axis)\n"
                    "}\n");
     assert_refused(QDQ_E_FORMAT, "attribute 'axis' is not an integer",
-                   AT(17) "g (float[1,4,4,1] x) => (float[1,4,4,2] y) { y = DFT <axis = [1]> (x) }", 20);
+                   AT(17) "g (float[1,4,4,1] x) => (float[1,4,4,2] y) { y = DFT <axis = [1]> (x) }",
+                   20);
 }
 
 int main(void)

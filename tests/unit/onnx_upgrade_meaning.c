@@ -1,5 +1,6 @@
-/* Operators that mean something else in a later opset, or are gone: each adapter of onnx/upgrade_meaning.c. That
- * the numbers stay is tested against ONNX Runtime in numeric/upgrade_vs_ort.c. */
+/* Operators that mean something else in a later opset, or are gone: each adapter of
+ * onnx/upgrade_meaning.c. That the numbers stay is tested against ONNX Runtime in
+ * numeric/upgrade_vs_ort.c. */
 #include "support/test.h"
 
 #include "ir/graph_check.h"
@@ -27,7 +28,7 @@ static void assert_refused(qdq_status code, const char *part, const char *text, 
     qdq_model_free(m);
 }
 
-/* --- softmax -------------------------------------------------------------------------------------------------- */
+/* --- softmax ---------------------------------------------------------------------------------- */
 
 static void softmax_over_the_last_dim_only_gets_its_axis_written(void **state)
 {
@@ -37,7 +38,8 @@ static void softmax_over_the_last_dim_only_gets_its_axis_written(void **state)
     for (size_t i = 0; i < QDQ_COUNT(ops); i++) {
         char text[300], expected[300];
 
-        snprintf(text, sizeof text, AT(9) "g (float[2,3] x) => (float[2,3] y) { y = %s(x) }", ops[i]);
+        snprintf(text, sizeof text, AT(9) "g (float[2,3] x) => (float[2,3] y) { y = %s(x) }",
+                 ops[i]);
         snprintf(expected, sizeof expected,
                  "g (float[2,3] x) => (float[2,3] y) {\n  y = %s <axis = 1> (x)\n}\n", ops[i]);
         assert_becomes(text, 13, expected);
@@ -54,20 +56,23 @@ static void softmax_stays_below_13(void **state)
 static void softmax_of_13_stays(void **state)
 {
     (void)state;
-    assert_becomes(AT(13) "g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax <axis = 1> (x) }", 21,
+    assert_becomes(AT(13) "g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax <axis = 1> (x) }",
+                   21,
                    "g (float[2,3,4] x) => (float[2,3,4] y) {\n  y = Softmax <axis = 1> (x)\n}\n");
 }
 
 static void softmax_over_one_long_dim_gets_that_axis(void **state)
 {
     (void)state;
-    assert_becomes(AT(9) "g (float[N,3,1,1] x) => (float[N,3,1,1] y) { y = Softmax(x) }", 13,
-                   "g (float[N,3,1,1] x) => (float[N,3,1,1] y) {\n  y = Softmax <axis = 1> (x)\n}\n");
+    assert_becomes(
+        AT(9) "g (float[N,3,1,1] x) => (float[N,3,1,1] y) { y = Softmax(x) }", 13,
+        "g (float[N,3,1,1] x) => (float[N,3,1,1] y) {\n  y = Softmax <axis = 1> (x)\n}\n");
     assert_becomes(AT(9) "g (float[N,1,3] x) => (float[N,1,3] y) { y = Softmax(x) }", 13,
                    "g (float[N,1,3] x) => (float[N,1,3] y) {\n  y = Softmax <axis = 2> (x)\n}\n");
     assert_becomes(AT(9) "g (float[N,1] x) => (float[N,1] y) { y = Softmax(x) }", 13,
                    "g (float[N,1] x) => (float[N,1] y) {\n  y = Softmax <axis = 1> (x)\n}\n");
-    assert_becomes(AT(11) "g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax <axis = -1> (x) }", 13,
+    assert_becomes(AT(11) "g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax <axis = -1> (x) }",
+                   13,
                    "g (float[2,3,4] x) => (float[2,3,4] y) {\n  y = Softmax <axis = 2> (x)\n}\n");
 }
 
@@ -100,7 +105,8 @@ static void softmax_with_one_unknown_dim_reshapes_by_a_constant(void **state)
 static void softmax_with_unknown_dims_asks_for_the_shape(void **state)
 {
     (void)state;
-    assert_becomes(AT(9) "g (float[N,3,M] x) => (float[N,3,M] y) { y = Softmax(x) z = Relu(y) }", 13,
+    assert_becomes(AT(9) "g (float[N,3,M] x) => (float[N,3,M] y) { y = Softmax(x) z = Relu(y) }",
+                   13,
                    "g (float[N,3,M] x) => (float[N,3,M] y) {\n"
                    "  y_flat = Flatten <axis = 1> (x)\n"
                    "  y_rows = Softmax <axis = -1> (y_flat)\n"
@@ -135,23 +141,26 @@ static void softmax_of_unknown_rank_is_done_in_two_dims(void **state)
 static void softmax_with_an_axis_that_is_none_is_an_error(void **state)
 {
     (void)state;
-    assert_refused(QDQ_E_FORMAT,
-                   "node 'Softmax@y': Softmax from opset 12 to 13: axis 2 is not one of an input of rank 2",
-                   AT(9) "g (float[2,3] x) => (float[2,3] y) { y = Softmax <axis = 2> (x) }", 13);
+    assert_refused(
+        QDQ_E_FORMAT,
+        "node 'Softmax@y': Softmax from opset 12 to 13: axis 2 is not one of an input of rank 2",
+        AT(9) "g (float[2,3] x) => (float[2,3] y) { y = Softmax <axis = 2> (x) }", 13);
     assert_refused(QDQ_E_FORMAT, "attribute 'axis' is not an integer",
                    AT(9) "g (float[2,3] x) => (float[2,3] y) { y = Softmax <axis = [1]> (x) }", 13);
-    assert_refused(QDQ_E_FORMAT, "expected one input and one output",
-                   AT(9) "g (float[2,3] x) => (float[2,3] z) { y, more = Softmax(x) z = Relu(more) }", 13);
+    assert_refused(
+        QDQ_E_FORMAT, "expected one input and one output",
+        AT(9) "g (float[2,3] x) => (float[2,3] z) { y, more = Softmax(x) z = Relu(more) }", 13);
     assert_refused(QDQ_E_FORMAT, "expected one input and one output",
                    AT(9) "g (float[2,3] x) => (float[2,3] x) { y = Softmax() }", 13);
 }
 
-/* --- resizing ---------------------------------------------------------------------------------------------------- */
+/* --- resizing --------------------------------------------------------------------------------- */
 
 static void upsample_becomes_resize(void **state)
 {
-    static const char text[] = AT(7) "g (float[1,1,2,2] x) => (float[1,1,4,4] y) { y = Upsample <mode = "
-                                     "\"nearest\", scales = [1.0, 1.0, 2.0, 2.0]> (x) }";
+    static const char text[] =
+        AT(7) "g (float[1,1,2,2] x) => (float[1,1,4,4] y) { y = Upsample <mode = "
+              "\"nearest\", scales = [1.0, 1.0, 2.0, 2.0]> (x) }";
 
     (void)state;
     assert_becomes(text, 9,
@@ -190,44 +199,50 @@ static void upsample_becomes_resize(void **state)
 static void upsample_by_computed_scales_grows_and_takes_floor(void **state)
 {
     (void)state;
-    assert_becomes(AT(9) "g (float[1,2] x, float[2] s) => (float[1,M] y) { y = Upsample(x, s) }", 13,
-                   "g (float[1,2] x, float[2] s) => (float[1,M] y) {\n"
-                   "  y = Resize <nearest_mode = \"floor\", coordinate_transformation_mode = \"asymmetric\"> "
-                   "(x, \"\", s)\n"
-                   "}\n");
+    assert_becomes(
+        AT(9) "g (float[1,2] x, float[2] s) => (float[1,M] y) { y = Upsample(x, s) }", 13,
+        "g (float[1,2] x, float[2] s) => (float[1,M] y) {\n"
+        "  y = Resize <nearest_mode = \"floor\", coordinate_transformation_mode = \"asymmetric\"> "
+        "(x, \"\", s)\n"
+        "}\n");
 }
 
 static void linear_resize_needs_no_rounding(void **state)
 {
     (void)state;
-    assert_becomes(
-        AT(10) "g (float[1,2] x, float[2] s) => (float[1,M] y) { y = Resize <mode = \"linear\"> (x, s) }", 13,
-        "g (float[1,2] x, float[2] s) => (float[1,M] y) {\n"
-        "  y = Resize <mode = \"linear\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", s)\n"
-        "}\n");
+    assert_becomes(AT(10) "g (float[1,2] x, float[2] s) => (float[1,M] y) { y = Resize <mode = "
+                          "\"linear\"> (x, s) }",
+                   13,
+                   "g (float[1,2] x, float[2] s) => (float[1,M] y) {\n"
+                   "  y = Resize <mode = \"linear\", coordinate_transformation_mode = "
+                   "\"asymmetric\"> (x, \"\", s)\n"
+                   "}\n");
 }
 
 static void nearest_resize_that_shrinks_takes_ceil(void **state)
 {
     (void)state;
-    assert_becomes(AT(10) "g (float[1,4] x) => (float[1,2] y) <float[2] s = {1.0, 0.5}> { y = Resize(x, s) }",
-                   13,
-                   "g (float[1,4] x) => (float[1,2] y) <\n"
-                   "  float[2] s = {1, 0.5}\n"
-                   "> {\n"
-                   "  y = Resize <nearest_mode = \"ceil\", coordinate_transformation_mode = \"asymmetric\"> "
-                   "(x, \"\", s)\n"
-                   "}\n");
+    assert_becomes(
+        AT(10) "g (float[1,4] x) => (float[1,2] y) <float[2] s = {1.0, 0.5}> { y = Resize(x, s) }",
+        13,
+        "g (float[1,4] x) => (float[1,2] y) <\n"
+        "  float[2] s = {1, 0.5}\n"
+        "> {\n"
+        "  y = Resize <nearest_mode = \"ceil\", coordinate_transformation_mode = \"asymmetric\"> "
+        "(x, \"\", s)\n"
+        "}\n");
 }
 
 static void nearest_resize_that_nobody_can_round_is_refused(void **state)
 {
     (void)state;
-    assert_refused(QDQ_E_UNSUPPORTED, "mode nearest with scales above and below 1 rounds both ways",
-                   AT(10) "g (float[2,4] x) => (float[4,2] y) <float[2] s = {2.0, 0.5}> { y = Resize(x, s) }",
-                   13);
+    assert_refused(
+        QDQ_E_UNSUPPORTED, "mode nearest with scales above and below 1 rounds both ways",
+        AT(10) "g (float[2,4] x) => (float[4,2] y) <float[2] s = {2.0, 0.5}> { y = Resize(x, s) }",
+        13);
     assert_refused(QDQ_E_UNSUPPORTED, "the scales of mode nearest are computed, expected constants",
-                   AT(10) "g (float[2,4] x, float[2] s) => (float[4,2] y) { y = Resize(x, s) }", 13);
+                   AT(10) "g (float[2,4] x, float[2] s) => (float[4,2] y) { y = Resize(x, s) }",
+                   13);
     assert_refused(QDQ_E_FORMAT, "has 1 inputs, expected x and scales",
                    AT(10) "g (float[2,4] x) => (float[4,2] y) { y = Resize(x) }", 13);
 }
@@ -254,17 +269,19 @@ static void a_coordinate_mode_that_is_gone_is_refused(void **state)
 {
     (void)state;
     assert_refused(
-        QDQ_E_UNSUPPORTED, "Resize from opset 12 to 13: coordinate_transformation_mode tf_half_pixel_for_nn",
+        QDQ_E_UNSUPPORTED,
+        "Resize from opset 12 to 13: coordinate_transformation_mode tf_half_pixel_for_nn",
         AT(11) "g (float[1,4] x) => (float[1,2] y) <float[2] s = {1.0, 0.5}>\n"
-               "{ y = Resize <coordinate_transformation_mode = \"tf_half_pixel_for_nn\"> (x, \"\", s) }",
+               "{ y = Resize <coordinate_transformation_mode = \"tf_half_pixel_for_nn\"> (x, \"\", "
+               "s) }",
         13);
 }
 
-/* --- others --------------------------------------------------------------------------------------------------------- */
+/* --- others ----------------------------------------------------------------------------------- */
 
-#define BN(opset, attrs, outs)                                                                               \
-    AT(opset)                                                                                                \
-    "g (float[1,2,3] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2,3] y)\n"               \
+#define BN(opset, attrs, outs)                                                                     \
+    AT(opset)                                                                                      \
+    "g (float[1,2,3] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2,3] y)\n"     \
     "{ y" outs " = BatchNormalization " attrs " (x, s, b, m, v) }"
 
 static void batchnorm_loses_spatial(void **state)
@@ -283,8 +300,8 @@ static void batchnorm_loses_spatial(void **state)
 static void batchnorm_in_training_mode_is_refused(void **state)
 {
     (void)state;
-    assert_refused(QDQ_E_UNSUPPORTED, "output 'mm' puts it into training mode", BN(9, "", ", mm, vv, sm, sv"),
-                   14);
+    assert_refused(QDQ_E_UNSUPPORTED, "output 'mm' puts it into training mode",
+                   BN(9, "", ", mm, vv, sm, sv"), 14);
     assert_becomes(
         BN(9, "", ", \"\", \"\", \"\", \"\""), 14,
         "g (float[1,2,3] x, float[2] s, float[2] b, float[2] m, float[2] v) => (float[1,2,3] y) {\n"
@@ -297,83 +314,96 @@ static void dropout_loses_a_mask_that_nobody_reads(void **state)
     (void)state;
     assert_becomes(AT(7) "g (float[2] x) => (float[2] y) { y, mask = Dropout(x) }", 13,
                    "g (float[2] x) => (float[2] y) {\n  y = Dropout(x)\n}\n");
-    assert_becomes(AT(10) "g (float[2] x) => (float[2] y, bool[2] mask) { y, mask = Dropout(x) }", 13,
+    assert_becomes(AT(10) "g (float[2] x) => (float[2] y, bool[2] mask) { y, mask = Dropout(x) }",
+                   13,
                    "g (float[2] x) => (float[2] y, bool[2] mask) {\n  y, mask = Dropout(x)\n}\n");
     assert_refused(QDQ_E_UNSUPPORTED, "Dropout from opset 9 to 10: its mask 'mask' is used",
-                   AT(7) "g (float[2] x) => (float[2] y, float[2] mask) { y, mask = Dropout(x) }", 13);
+                   AT(7) "g (float[2] x) => (float[2] y, float[2] mask) { y, mask = Dropout(x) }",
+                   13);
     assert_refused(QDQ_E_UNSUPPORTED, "its mask 'mask' is used",
-                   AT(7) "g (float[2] x) => (float[2] y) { z, mask = Dropout(x) y = Relu(mask) }", 13);
+                   AT(7) "g (float[2] x) => (float[2] y) { z, mask = Dropout(x) y = Relu(mask) }",
+                   13);
 }
 
 static void transposed_convolution_that_pads_itself_is_refused(void **state)
 {
     (void)state;
-    assert_becomes(AT(7) "g (float[1,1,4] x, float[1,1,2] w) => (float[1,1,8] y) { y = ConvTranspose "
-                         "<strides = [2]> (x, w) }",
-                   21,
-                   "g (float[1,1,4] x, float[1,1,2] w) => (float[1,1,8] y) {\n"
-                   "  y = ConvTranspose <strides = [2]> (x, w)\n"
-                   "}\n");
-    assert_refused(QDQ_E_UNSUPPORTED, "ConvTranspose from opset 10 to 11: padding that it works out itself",
-                   AT(7) "g (float[1,1,4] x, float[1,1,2] w) => (float[1,1,7] y) { y = ConvTranspose "
-                         "<output_shape = [7]> (x, w) }",
-                   11);
-    assert_refused(QDQ_E_UNSUPPORTED, "padding that it works out itself",
-                   AT(7) "g (float[1,1,4] x, float[1,1,2] w) => (float[1,1,7] y) { y = ConvTranspose "
-                         "<auto_pad = \"SAME_LOWER\"> (x, w) }",
-                   11);
+    assert_becomes(
+        AT(7) "g (float[1,1,4] x, float[1,1,2] w) => (float[1,1,8] y) { y = ConvTranspose "
+              "<strides = [2]> (x, w) }",
+        21,
+        "g (float[1,1,4] x, float[1,1,2] w) => (float[1,1,8] y) {\n"
+        "  y = ConvTranspose <strides = [2]> (x, w)\n"
+        "}\n");
+    assert_refused(
+        QDQ_E_UNSUPPORTED, "ConvTranspose from opset 10 to 11: padding that it works out itself",
+        AT(7) "g (float[1,1,4] x, float[1,1,2] w) => (float[1,1,7] y) { y = ConvTranspose "
+              "<output_shape = [7]> (x, w) }",
+        11);
+    assert_refused(
+        QDQ_E_UNSUPPORTED, "padding that it works out itself",
+        AT(7) "g (float[1,1,4] x, float[1,1,2] w) => (float[1,1,7] y) { y = ConvTranspose "
+              "<auto_pad = \"SAME_LOWER\"> (x, w) }",
+        11);
 }
 
 static void scatter_is_renamed(void **state)
 {
     (void)state;
-    assert_becomes(
-        AT(9) "g (float[3] x, int64[1] i, float[1] u) => (float[3] y) { y = Scatter <axis = 0> (x, i, u) }",
-        18,
-        "g (float[3] x, int64[1] i, float[1] u) => (float[3] y) {\n"
-        "  y = ScatterElements <axis = 0> (x, i, u)\n"
-        "}\n");
+    assert_becomes(AT(9) "g (float[3] x, int64[1] i, float[1] u) => (float[3] y) { y = Scatter "
+                         "<axis = 0> (x, i, u) }",
+                   18,
+                   "g (float[3] x, int64[1] i, float[1] u) => (float[3] y) {\n"
+                   "  y = ScatterElements <axis = 0> (x, i, u)\n"
+                   "}\n");
 }
 
 static void defaults_that_moved_are_written_down(void **state)
 {
     (void)state;
-    assert_becomes(AT(10) "g (float[1,1,4,4] x, float[1,4] r, int64[1] b) => (float[1,1,1,1] y) { y = "
-                          "RoiAlign(x, r, b) }",
-                   16,
-                   "g (float[1,1,4,4] x, float[1,4] r, int64[1] b) => (float[1,1,1,1] y) {\n"
-                   "  y = RoiAlign <coordinate_transformation_mode = \"output_half_pixel\"> (x, r, b)\n"
+    assert_becomes(
+        AT(10) "g (float[1,1,4,4] x, float[1,4] r, int64[1] b) => (float[1,1,1,1] y) { y = "
+               "RoiAlign(x, r, b) }",
+        16,
+        "g (float[1,1,4,4] x, float[1,4] r, int64[1] b) => (float[1,1,1,1] y) {\n"
+        "  y = RoiAlign <coordinate_transformation_mode = \"output_half_pixel\"> (x, r, b)\n"
+        "}\n");
+    assert_becomes(AT(16) "g (float[1,1,4,4] x, float[1,2,2,2] p) => (float[1,1,2,2] y) { y = "
+                          "GridSample(x, p) }",
+                   20,
+                   "g (float[1,1,4,4] x, float[1,2,2,2] p) => (float[1,1,2,2] y) {\n"
+                   "  y = GridSample <mode = \"linear\"> (x, p)\n"
                    "}\n");
     assert_becomes(
-        AT(16) "g (float[1,1,4,4] x, float[1,2,2,2] p) => (float[1,1,2,2] y) { y = GridSample(x, p) }", 20,
+        AT(16) "g (float[1,1,4,4] x, float[1,2,2,2] p) => (float[1,1,2,2] y) { y = GridSample "
+               "<mode = \"bicubic\"> (x, p) }",
+        20,
         "g (float[1,1,4,4] x, float[1,2,2,2] p) => (float[1,1,2,2] y) {\n"
-        "  y = GridSample <mode = \"linear\"> (x, p)\n"
+        "  y = GridSample <mode = \"cubic\"> (x, p)\n"
         "}\n");
-    assert_becomes(AT(16) "g (float[1,1,4,4] x, float[1,2,2,2] p) => (float[1,1,2,2] y) { y = GridSample "
-                          "<mode = \"bicubic\"> (x, p) }",
-                   20,
-                   "g (float[1,1,4,4] x, float[1,2,2,2] p) => (float[1,1,2,2] y) {\n"
-                   "  y = GridSample <mode = \"cubic\"> (x, p)\n"
-                   "}\n");
-    assert_becomes(AT(16) "g (float[1,1,4,4] x, float[1,2,2,2] p) => (float[1,1,2,2] y) { y = GridSample "
-                          "<mode = \"nearest\"> (x, p) }",
-                   20,
-                   "g (float[1,1,4,4] x, float[1,2,2,2] p) => (float[1,1,2,2] y) {\n"
-                   "  y = GridSample <mode = \"nearest\"> (x, p)\n"
-                   "}\n");
+    assert_becomes(
+        AT(16) "g (float[1,1,4,4] x, float[1,2,2,2] p) => (float[1,1,2,2] y) { y = GridSample "
+               "<mode = \"nearest\"> (x, p) }",
+        20,
+        "g (float[1,1,4,4] x, float[1,2,2,2] p) => (float[1,1,2,2] y) {\n"
+        "  y = GridSample <mode = \"nearest\"> (x, p)\n"
+        "}\n");
 }
 
 static void operators_whose_words_alone_changed_stay(void **state)
 {
     (void)state;
     assert_becomes(
-        AT(7) "g (float[1,4,2,2] x) => (float[1,1,4,4] y) { y = DepthToSpace <blocksize = 2> (x) }", 21,
-        "g (float[1,4,2,2] x) => (float[1,1,4,4] y) {\n  y = DepthToSpace <blocksize = 2> (x)\n}\n");
-    assert_becomes(AT(7) "g (float[2,3] x, float[3,2] w) => (float[2,2] y) <float c = {0}> { y = Gemm <alpha "
-                         "= 2.0> (x, w, c) }",
-                   21,
-                   "g (float[2,3] x, float[3,2] w) => (float[2,2] y) <\n  float c = {0}\n> {\n"
-                   "  y = Gemm <alpha = 2.0> (x, w, c)\n}\n");
+        AT(7) "g (float[1,4,2,2] x) => (float[1,1,4,4] y) { y = DepthToSpace <blocksize = 2> (x) }",
+        21,
+        "g (float[1,4,2,2] x) => (float[1,1,4,4] y) {\n  y = DepthToSpace <blocksize = 2> "
+        "(x)\n}\n");
+    assert_becomes(
+        AT(7) "g (float[2,3] x, float[3,2] w) => (float[2,2] y) <float c = {0}> { y = Gemm <alpha "
+              "= 2.0> (x, w, c) }",
+        21,
+        "g (float[2,3] x, float[3,2] w) => (float[2,2] y) <\n  float c = {0}\n> {\n"
+        "  y = Gemm <alpha = 2.0> (x, w, c)\n}\n");
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* onnx_wire.c - protobuf itself: lengths of every size, references, fields in order, what a reader stops at. */
+/* onnx_wire.c - protobuf itself: lengths of every size, references, fields in order, what a reader
+ * stops at. */
 #include "onnx/schema.h"
 #include "support/pb_build.h"
 #include "support/test.h"
@@ -55,7 +56,8 @@ static void check_nesting(const body *c)
 
 static void lengths_of_every_size_are_right(void **state)
 {
-    static const size_t sizes[] = {0, 1, 120, 127, 128, 129, 600, 16380, 16383, 16384, 16385, 100000};
+    static const size_t sizes[] = {0,   1,     120,   127,   128,   129,
+                                   600, 16380, 16383, 16384, 16385, 100000};
 
     (void)state;
     for (size_t i = 0; i < sizeof filler; i++)
@@ -85,8 +87,8 @@ static void numbers_survive(void **state)
     qdq_wire_encode(&out, &qdq_pb_attr_desc, &pb);
     assert_ok(qdq_wire_to_buf(&out, &bytes, &err));
     span = (qdq_span){(unsigned char *)bytes.data, bytes.size};
-    assert_ok(
-        qdq_wire_decode(&(qdq_wire_in){span.data, &arena, &arena}, &qdq_pb_attr_desc, span, &again, &err));
+    assert_ok(qdq_wire_decode(&(qdq_wire_in){span.data, &arena, &arena}, &qdq_pb_attr_desc, span,
+                              &again, &err));
     assert_int_equal(again.ints.n, QDQ_COUNT(ints));
     assert_memory_equal(again.ints.at, ints, sizeof ints);
     assert_memory_equal(again.floats.at, floats, sizeof floats);
@@ -114,7 +116,8 @@ static void packed_lists_are_read(void **state)
     pb_bytes(&bytes, 7, floats, sizeof floats);
     pb_bytes(&bytes, 8, "", 0);
     span = (qdq_span){(unsigned char *)bytes.data, bytes.size};
-    assert_ok(qdq_wire_decode(&(qdq_wire_in){span.data, &arena, &arena}, &qdq_pb_attr_desc, span, &pb, &err));
+    assert_ok(qdq_wire_decode(&(qdq_wire_in){span.data, &arena, &arena}, &qdq_pb_attr_desc, span,
+                              &pb, &err));
     assert_int_equal(pb.ints.n, 2);
     assert_int_equal(pb.ints.at[0], 300);
     assert_int_equal(pb.floats.n, 2);
@@ -123,12 +126,14 @@ static void packed_lists_are_read(void **state)
     qdq_buf_free(&bytes);
 }
 
-/* What is kept is written between the known fields by number, and not at all if it is to be left out. */
+/* What is kept is written between the known fields by number, and not at all if it is to be left
+ * out. */
 static void kept_fields_are_merged_by_number(void **state)
 {
     qdq_buf rest = PB_NEW, want = PB_NEW, found = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     qdq_wire_out out = {.bytes = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT)};
-    qdq_pb_node pb = {.name = {(const unsigned char *)"n", 1}, .domain = {(const unsigned char *)"d", 1}};
+    qdq_pb_node pb = {.name = {(const unsigned char *)"n", 1},
+                      .domain = {(const unsigned char *)"d", 1}};
 
     (void)state;
     pb_text(&rest, 6, "doc");
@@ -184,8 +189,10 @@ static void fields_are_gathered_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths_of_every_size_are_right), cmocka_unit_test(numbers_survive),
-        cmocka_unit_test(packed_lists_are_read),           cmocka_unit_test(kept_fields_are_merged_by_number),
+        cmocka_unit_test(lengths_of_every_size_are_right),
+        cmocka_unit_test(numbers_survive),
+        cmocka_unit_test(packed_lists_are_read),
+        cmocka_unit_test(kept_fields_are_merged_by_number),
         cmocka_unit_test(fields_are_gathered_in_order),
     };
 

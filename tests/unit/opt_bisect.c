@@ -1,11 +1,12 @@
-/* Finding the change to blame: judges that look at the structure of the model know which one it is. */
+/* Finding the change to blame: judges that look at the structure of the model know which one it
+ * is. */
 #include "ir/edit.h"
 #include "ir/graph_check.h"
 #include "support/test.h"
 
 static qdq_error err;
 
-/* --- the verifier, which can be told to insist on a value ------------------------------------------------------------- */
+/* --- the verifier, which can be told to insist on a value ------------------------------------- */
 
 static const char *insisted_on;
 
@@ -19,12 +20,13 @@ qdq_status __wrap_qdq_model_verify(const qdq_model *m, qdq_error *e)
     return __real_qdq_model_verify(m, e);
 }
 
-/* --- judges ------------------------------------------------------------------------------------------------------------ */
+/* --- judges ----------------------------------------------------------------------------------- */
 
 /* Six identities: the pass takes them out one after the other. */
-static const char six[] = "g (float[2] x) => (float[2] y) {"
-                          "a = Identity(x) b = Identity(a) c = Identity(b) d = Identity(c) e = Identity(d)"
-                          "f = Identity(e) y = Relu(f) }";
+static const char six[] =
+    "g (float[2] x) => (float[2] y) {"
+    "a = Identity(x) b = Identity(a) c = Identity(b) d = Identity(c) e = Identity(d)"
+    "f = Identity(e) y = Relu(f) }";
 
 typedef struct judge_state {
     const char *needed; /* a model without this value is bad; NULL: none is */
@@ -32,7 +34,8 @@ typedef struct judge_state {
     int calls;
 } judge_state;
 
-static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size, qdq_error *e)
+static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size,
+                        qdq_error *e)
 {
     judge_state *j = ctx;
 
@@ -140,8 +143,9 @@ static void a_pass_that_breaks_the_model_is_a_defect_that_is_named(void **state)
         opts.verify_each = each == 1;
         insisted_on = "c";
         assert_fails(QDQ_E_BUG,
-                     each == 1 ? "after pass 'drop-identity': 'c' is defined nowhere"
-                               : "after passes 'lift-constants,drop-identity': 'c' is defined nowhere",
+                     each == 1
+                         ? "after pass 'drop-identity': 'c' is defined nowhere"
+                         : "after passes 'lift-constants,drop-identity': 'c' is defined nowhere",
                      qdq_model_optimize(m, &opts, NULL, &err));
         insisted_on = NULL;
         qdq_model_free(m);
@@ -233,7 +237,8 @@ static void mistakes_in_the_pipeline_are_errors_and_no_finding(void **state)
     qdq_bisect_result r;
 
     opts.passes = "nothing";
-    assert_fails(QDQ_E_USAGE, "'nothing' is no pass", qdq_model_bisect(m, &opts, judge, &j, &r, &err));
+    assert_fails(QDQ_E_USAGE, "'nothing' is no pass",
+                 qdq_model_bisect(m, &opts, judge, &j, &r, &err));
     assert_int_equal(j.calls, 0);
     qdq_model_free(m);
 }

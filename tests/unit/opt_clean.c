@@ -1,9 +1,9 @@
-/* opt_clean.c - the cleaning passes, as text in and text out. Each rule: fires, does not fire (each reason),
- * graph output, shared value, subgraph, Q/DQ, twice is once. */
+/* opt_clean.c - the cleaning passes, as text in and text out. Each rule: fires, does not fire (each
+ * reason), graph output, shared value, subgraph, Q/DQ, twice is once. */
 #include "ir/ir.h"
 #include "support/rewrite.h"
 
-/* --- lift-constants -------------------------------------------------------------------------------------------- */
+/* --- lift-constants --------------------------------------------------------------------------- */
 
 static void constant_nodes_become_initializers(void **state)
 {
@@ -36,17 +36,18 @@ static void a_lifted_constant_has_its_type_before_shapes_are_inferred(void **sta
 static void constants_written_as_numbers_become_tensors(void **state)
 {
     (void)state;
-    assert_becomes("lift-constants",
-                   "g (float[2] x) => (float[2] y, int64[2] z) {\n"
-                   "  c = Constant <value_float = 2.5> ()\n"
-                   "  y = Mul(x, c)\n"
-                   "  i = Constant <value_ints = [1, 2]> ()\n"
-                   "  z = Neg(i)\n"
-                   "}\n",
-                   "g (float[2] x) => (float[2] y, int64[2] z) <float c = {2.5}, int64[2] i = {1, 2}> {\n"
-                   "  y = Mul(x, c)\n"
-                   "  z = Neg(i)\n"
-                   "}\n");
+    assert_becomes(
+        "lift-constants",
+        "g (float[2] x) => (float[2] y, int64[2] z) {\n"
+        "  c = Constant <value_float = 2.5> ()\n"
+        "  y = Mul(x, c)\n"
+        "  i = Constant <value_ints = [1, 2]> ()\n"
+        "  z = Neg(i)\n"
+        "}\n",
+        "g (float[2] x) => (float[2] y, int64[2] z) <float c = {2.5}, int64[2] i = {1, 2}> {\n"
+        "  y = Mul(x, c)\n"
+        "  z = Neg(i)\n"
+        "}\n");
 }
 
 static void a_constant_that_is_a_graph_output_stays_a_node(void **state)
@@ -90,7 +91,7 @@ static void constants_inside_a_subgraph_become_its_initializers(void **state)
     qdq_model_free(m);
 }
 
-/* --- drop-identity --------------------------------------------------------------------------------------------- */
+/* --- drop-identity ---------------------------------------------------------------------------- */
 
 static void identity_in_the_middle_goes(void **state)
 {
@@ -190,14 +191,16 @@ static void dropout_that_does_not_train_goes(void **state)
 static void dropout_that_may_train_stays(void **state)
 {
     (void)state;
-    assert_kept("drop-identity", "g (float[2] x, bool training) => (float[2] y) <float r = {0.5}> {\n"
-                                 "  t = Dropout(x, r, training)\n"
-                                 "  y = Relu(t)\n"
-                                 "}\n");
-    assert_kept("drop-identity", "g (float[2] x) => (float[2] y) <float r = {0.5}, bool training = {1}> {\n"
-                                 "  t = Dropout(x, r, training)\n"
-                                 "  y = Relu(t)\n"
-                                 "}\n");
+    assert_kept("drop-identity",
+                "g (float[2] x, bool training) => (float[2] y) <float r = {0.5}> {\n"
+                "  t = Dropout(x, r, training)\n"
+                "  y = Relu(t)\n"
+                "}\n");
+    assert_kept("drop-identity",
+                "g (float[2] x) => (float[2] y) <float r = {0.5}, bool training = {1}> {\n"
+                "  t = Dropout(x, r, training)\n"
+                "  y = Relu(t)\n"
+                "}\n");
 }
 
 static void dropout_whose_mask_is_read_stays(void **state)
@@ -209,7 +212,7 @@ static void dropout_whose_mask_is_read_stays(void **state)
                                  "}\n");
 }
 
-/* --- drop-shared-names ------------------------------------------------------------------------------------------ */
+/* --- drop-shared-names ------------------------------------------------------------------------ */
 
 static void names_that_nodes_share_go(void **state)
 {
@@ -227,7 +230,7 @@ static void names_that_nodes_share_go(void **state)
                    "}\n");
 }
 
-/* --- the manager ------------------------------------------------------------------------------------------------ */
+/* --- the manager ------------------------------------------------------------------------------ */
 
 static void unknown_passes_are_named(void **state)
 {
@@ -271,12 +274,14 @@ static void pipelines_have_groups_arguments_and_exceptions(void **state)
     assert_null(strstr(text, "fold-batchnorm"));
     assert_true(strncmp(text, "inline-functions:a+b,lift-constants", 35) == 0); /* where it stood */
     qdq_free(text);
-    assert_ok(qdq_pass_pipeline("quantize-bias:int32,drop-unused,quantize-bias:float,drop-unused", NULL,
-                                &text, &err));
-    assert_string_equal(text, "quantize-bias:float,drop-unused,drop-unused"); /* the last word counts */
-    qdq_free(text);
-    assert_ok(qdq_pass_pipeline("lift-constants,fold-constants,drop-unused,fold-constants:no=Neg+input=7",
+    assert_ok(qdq_pass_pipeline("quantize-bias:int32,drop-unused,quantize-bias:float,drop-unused",
                                 NULL, &text, &err));
+    /* the last word counts */
+    assert_string_equal(text, "quantize-bias:float,drop-unused,drop-unused");
+    qdq_free(text);
+    assert_ok(
+        qdq_pass_pipeline("lift-constants,fold-constants,drop-unused,fold-constants:no=Neg+input=7",
+                          NULL, &text, &err));
     assert_string_equal(text, "lift-constants,fold-constants:no=Neg+input=7,drop-unused");
     qdq_free(text);
     assert_fails(QDQ_E_USAGE, "pipeline: 'nothing' is no pass",
@@ -284,17 +289,19 @@ static void pipelines_have_groups_arguments_and_exceptions(void **state)
     assert_null(text);
 }
 
-/* convbn 4 case 27: below IR 4 all initializers are listed as inputs, and callers can replace none. */
+/* convbn 4 case 27: below IR 4 all initializers are listed as inputs, and callers can replace
+ * none. */
 static void what_passes_add_to_an_old_model_is_no_input(void **state)
 {
     (void)state;
-    assert_becomes("fold-batchnorm,drop-unused",
-                   "<ir_version: 3, opset_import: [\"\" : 9]> g (float[1,1,2,2] x, float[1,1,1,1] w = {2}, "
-                   "float[1] a = {1}, float[1] v = {4}) => (float[1,1,2,2] y) {\n  c = Conv(x, w)\n"
-                   "  y = BatchNormalization <epsilon = 0.0> (c, a, a, a, v)\n}\n",
-                   "<ir_version: 4, opset_import: [\"\" : 9]> g (float[1,1,2,2] x) => (float[1,1,2,2] y) "
-                   "<float[1] a_folded = {0.5}, float[1,1,1,1] w_folded = {1}> {\n"
-                   "  y = Conv(x, w_folded, a_folded)\n}\n");
+    assert_becomes(
+        "fold-batchnorm,drop-unused",
+        "<ir_version: 3, opset_import: [\"\" : 9]> g (float[1,1,2,2] x, float[1,1,1,1] w = {2}, "
+        "float[1] a = {1}, float[1] v = {4}) => (float[1,1,2,2] y) {\n  c = Conv(x, w)\n"
+        "  y = BatchNormalization <epsilon = 0.0> (c, a, a, a, v)\n}\n",
+        "<ir_version: 4, opset_import: [\"\" : 9]> g (float[1,1,2,2] x) => (float[1,1,2,2] y) "
+        "<float[1] a_folded = {0.5}, float[1,1,1,1] w_folded = {1}> {\n"
+        "  y = Conv(x, w_folded, a_folded)\n}\n");
     assert_kept("default",
                 "<ir_version: 3, opset_import: [\"\" : 9]> g (float[1,1,2,2] x, float[1,1,1,1] w = "
                 "{2}) => (float[1,1,2,2] y) {\n  y = Conv(x, w)\n}\n");

@@ -1,4 +1,5 @@
-/* opt_drop_unused.c - what nothing needs goes: nodes, bodies, calls, outputs, constants, annotations. */
+/* opt_drop_unused.c - what nothing needs goes: nodes, bodies, calls, outputs, constants,
+ * annotations. */
 #include "support/rewrite.h"
 
 #include "ir/edit.h"
@@ -6,7 +7,7 @@
 
 #define PASS "drop-unused"
 
-/* --- nodes ------------------------------------------------------------------------------------------------------ */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static void dead_chains_and_their_constants_go(void **state)
 {
@@ -34,33 +35,35 @@ static void random_and_unknown_nodes_stay(void **state)
 static void dequantized_weights_that_are_read_stay(void **state)
 {
     (void)state;
-    assert_kept("drop-unused",
-                "g (float[2] x) => (float[2] y) <int8[2] w = {1, 2}, float s = {0.5}, int8 z = {0}> {\n"
-                "  d = DequantizeLinear(w, s, z)\n"
-                "  y = Add(x, d)\n"
-                "}\n");
+    assert_kept(
+        "drop-unused",
+        "g (float[2] x) => (float[2] y) <int8[2] w = {1, 2}, float s = {0.5}, int8 z = {0}> {\n"
+        "  d = DequantizeLinear(w, s, z)\n"
+        "  y = Add(x, d)\n"
+        "}\n");
 }
 
 /* Random nodes draw from one source: which numbers the next one gets depends on them. */
 static void bodies_of_nothing_but_pure_operators_go_whole(void **state)
 {
     (void)state;
-    assert_becomes(PASS,
-                   "g (bool c, int64 n, float[2] x) => (float[2] y) {\n"
-                   "  dead = Neg(x)\n"
-                   "  a = If <then_branch = t () => (float[2] p) {\n"
-                   "    p = Neg(dead)\n"
-                   "  }, else_branch = e () => (float[2] q) {\n"
-                   "    q = Loop <body = b (int64 i, bool k, float[2] s) => (bool k2, float[2] s2) {\n"
-                   "      k2 = Identity(k)\n"
-                   "      s2 = Add(s, dead)\n"
-                   "    }> (n, \"\", x)\n"
-                   "  }> (c)\n"
-                   "  y = Neg(x)\n"
-                   "}\n",
-                   "g (bool c, int64 n, float[2] x) => (float[2] y) {\n"
-                   "  y = Neg(x)\n"
-                   "}\n");
+    assert_becomes(
+        PASS,
+        "g (bool c, int64 n, float[2] x) => (float[2] y) {\n"
+        "  dead = Neg(x)\n"
+        "  a = If <then_branch = t () => (float[2] p) {\n"
+        "    p = Neg(dead)\n"
+        "  }, else_branch = e () => (float[2] q) {\n"
+        "    q = Loop <body = b (int64 i, bool k, float[2] s) => (bool k2, float[2] s2) {\n"
+        "      k2 = Identity(k)\n"
+        "      s2 = Add(s, dead)\n"
+        "    }> (n, \"\", x)\n"
+        "  }> (c)\n"
+        "  y = Neg(x)\n"
+        "}\n",
+        "g (bool c, int64 n, float[2] x) => (float[2] y) {\n"
+        "  y = Neg(x)\n"
+        "}\n");
 }
 
 static void bodies_with_random_or_unknown_nodes_stay(void **state)
@@ -147,64 +150,69 @@ static void calls_go_when_all_in_the_function_may_go(void **state)
     assert_becomes(PASS, before, after);
 }
 
-/* --- operands --------------------------------------------------------------------------------------------------- */
+/* --- operands --------------------------------------------------------------------------------- */
 
 static void outputs_that_nobody_reads_are_left_out(void **state)
 {
     (void)state;
-    assert_becomes(
-        PASS,
-        "g (float[1,1,4,4] x, float[2,1,3] s, float[1,8,3] w, float[1,8,2] r) => (float[1,1,4,4] y, "
-        "float[1,1,2] z, float[1,1,2] h) {\n"
-        "  y, i = MaxPool <kernel_shape = [1, 1]> (x)\n"
-        "  a, z, c = LSTM <hidden_size = 2> (s, w, r)\n"
-        "  b, d, h = LSTM <hidden_size = 2> (s, w, r)\n"
-        "}\n",
-        "g (float[1,1,4,4] x, float[2,1,3] s, float[1,8,3] w, float[1,8,2] r) => (float[1,1,4,4] y, "
-        "float[1,1,2] z, float[1,1,2] h) {\n"
-        "  y = MaxPool <kernel_shape = [1, 1]> (x)\n"
-        "  a, z = LSTM <hidden_size = 2> (s, w, r)\n"
-        "  b, \"\", h = LSTM <hidden_size = 2> (s, w, r)\n"
-        "}\n");
+    assert_becomes(PASS,
+                   "g (float[1,1,4,4] x, float[2,1,3] s, float[1,8,3] w, float[1,8,2] r) => "
+                   "(float[1,1,4,4] y, "
+                   "float[1,1,2] z, float[1,1,2] h) {\n"
+                   "  y, i = MaxPool <kernel_shape = [1, 1]> (x)\n"
+                   "  a, z, c = LSTM <hidden_size = 2> (s, w, r)\n"
+                   "  b, d, h = LSTM <hidden_size = 2> (s, w, r)\n"
+                   "}\n",
+                   "g (float[1,1,4,4] x, float[2,1,3] s, float[1,8,3] w, float[1,8,2] r) => "
+                   "(float[1,1,4,4] y, "
+                   "float[1,1,2] z, float[1,1,2] h) {\n"
+                   "  y = MaxPool <kernel_shape = [1, 1]> (x)\n"
+                   "  a, z = LSTM <hidden_size = 2> (s, w, r)\n"
+                   "  b, \"\", h = LSTM <hidden_size = 2> (s, w, r)\n"
+                   "}\n");
 }
 
 static void outputs_that_must_be_there_stay(void **state)
 {
     (void)state;
-    assert_kept(PASS, "g (float[6] x) => (float[2] y, float[1] v, uint8[6] q) <int64[1] k = {1}> {\n"
-                      "  y, b, c = Split <num_outputs = 3> (x)\n"
-                      "  v, i = TopK(x, k)\n"
-                      "  q, s, z = DynamicQuantizeLinear(x)\n"
-                      "}\n");
+    assert_kept(PASS,
+                "g (float[6] x) => (float[2] y, float[1] v, uint8[6] q) <int64[1] k = {1}> {\n"
+                "  y, b, c = Split <num_outputs = 3> (x)\n"
+                "  v, i = TopK(x, k)\n"
+                "  q, s, z = DynamicQuantizeLinear(x)\n"
+                "}\n");
 }
 
 /* optimizer 10 case 28 */
 static void batchnormalization_that_trains_keeps_its_outputs(void **state)
 {
     (void)state;
-    assert_refused("default",
-                   "g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2] s = {1, 2}, float[2] b = {1, 3}, "
-                   "float[2] m = {0, 1}, float[2] v = {1, 4}, float[2,2,1,1] w = {1, 2, 3, 4}> {\n"
-                   "  c = Conv(x, w)\n"
-                   "  y, om, ov = BatchNormalization <training_mode = 1> (c, s, b, m, v)\n"
-                   "}\n",
-                   "it trains");
-    assert_refused(PASS,
-                   "<ir_version: 7, opset_import: [\"\" : 9]>\n"
-                   "g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2] s = {1, 2}, float[2] b = {1, 3}, "
-                   "float[2] m = {0, 1}, float[2] v = {1, 4}> {\n"
-                   "  y, om, ov = BatchNormalization(x, s, b, m, v)\n"
-                   "}\n",
-                   "it trains");
-    assert_becomes(PASS,
-                   "g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2] s = {1, 2}, float[2] b = {1, 3}, "
-                   "float[2] m = {0, 1}, float[2] v = {1, 4}> {\n"
-                   "  y, om, ov = BatchNormalization(x, s, b, m, v)\n"
-                   "}\n",
-                   "g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2] s = {1, 2}, float[2] b = {1, 3}, "
-                   "float[2] m = {0, 1}, float[2] v = {1, 4}> {\n"
-                   "  y = BatchNormalization(x, s, b, m, v)\n"
-                   "}\n");
+    assert_refused(
+        "default",
+        "g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2] s = {1, 2}, float[2] b = {1, 3}, "
+        "float[2] m = {0, 1}, float[2] v = {1, 4}, float[2,2,1,1] w = {1, 2, 3, 4}> {\n"
+        "  c = Conv(x, w)\n"
+        "  y, om, ov = BatchNormalization <training_mode = 1> (c, s, b, m, v)\n"
+        "}\n",
+        "it trains");
+    assert_refused(
+        PASS,
+        "<ir_version: 7, opset_import: [\"\" : 9]>\n"
+        "g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2] s = {1, 2}, float[2] b = {1, 3}, "
+        "float[2] m = {0, 1}, float[2] v = {1, 4}> {\n"
+        "  y, om, ov = BatchNormalization(x, s, b, m, v)\n"
+        "}\n",
+        "it trains");
+    assert_becomes(
+        PASS,
+        "g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2] s = {1, 2}, float[2] b = {1, 3}, "
+        "float[2] m = {0, 1}, float[2] v = {1, 4}> {\n"
+        "  y, om, ov = BatchNormalization(x, s, b, m, v)\n"
+        "}\n",
+        "g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2] s = {1, 2}, float[2] b = {1, 3}, "
+        "float[2] m = {0, 1}, float[2] v = {1, 4}> {\n"
+        "  y = BatchNormalization(x, s, b, m, v)\n"
+        "}\n");
 }
 
 static void left_out_inputs_at_the_end_go(void **state)
@@ -229,14 +237,14 @@ static void left_out_inputs_at_the_end_go(void **state)
                    "}\n");
 }
 
-/* --- constants and annotations ---------------------------------------------------------------------------------- */
+/* --- constants and annotations ---------------------------------------------------------------- */
 
 static void constants_that_are_inputs_or_outputs_stay(void **state)
 {
     (void)state;
-    assert_kept(PASS,
-                "g (float x, float unused, float i = {1}) => (float x, float o, float o) <float o = {1}> {\n"
-                "}\n");
+    assert_kept(PASS, "g (float x, float unused, float i = {1}) => (float x, float o, float o) "
+                      "<float o = {1}> {\n"
+                      "}\n");
 }
 
 /* TensorAnnotation: tensor_name = 1, quant_parameter_tensor_names = 2 (key = 1, value = 2). */
@@ -255,11 +263,11 @@ static void annotations_go_with_their_tensors_and_hold_their_constants(void **st
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_buf rest = PB_NEW, expected = PB_NEW;
-    qdq_model *m =
-        test_model("g (float[2] x) => (float[2] y) <float s = {1}, float t = {2}, float u = {3}> {\n"
-                   "  dead = Neg(x)\n"
-                   "  y = Abs(x)\n"
-                   "}\n");
+    qdq_model *m = test_model(
+        "g (float[2] x) => (float[2] y) <float s = {1}, float t = {2}, float u = {3}> {\n"
+        "  dead = Neg(x)\n"
+        "  y = Abs(x)\n"
+        "}\n");
 
     (void)state;
     pb_text(&rest, 10, "a comment");

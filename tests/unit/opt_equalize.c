@@ -1,4 +1,5 @@
-/* opt_equalize.c - channels between two Conv get the same range in both weights, by powers of two. */
+/* opt_equalize.c - channels between two Conv get the same range in both weights, by powers of
+ * two. */
 #include <math.h>
 
 #include "base/random.h"
@@ -17,16 +18,17 @@ static void both_weights_get_the_same_range(void **state)
     for (size_t i = 0; i < QDQ_COUNT(between); i++) {
         char before[700], after[700];
 
-        snprintf(
-            before, sizeof before,
-            "h (float[N,1,2,2] x) => (float[N,1,2,2] y) <float[2,1,1,1] w = {64, 1}, float[2] b = {8, 3},\n"
-            "float[1,2,1,1] v = {1, -16}> {\n  c = Conv(x, w, b) %s y = Conv(%s, v)\n}\n",
-            between[i], i == 0 ? "c" : "r");
-        snprintf(after, sizeof after,
-                 "h (float[N,1,2,2] x) => (float[N,1,2,2] y) <float[2,1,1,1] w_equalized = {8, 4},\n"
-                 "float[2] b_equalized = {1, 12}, float[1,2,1,1] v_equalized = {8, -4}> {\n"
-                 "  c = Conv(x, w_equalized, b_equalized) %s y = Conv(%s, v_equalized)\n}\n",
+        snprintf(before, sizeof before,
+                 "h (float[N,1,2,2] x) => (float[N,1,2,2] y) <float[2,1,1,1] w = {64, 1}, float[2] "
+                 "b = {8, 3},\n"
+                 "float[1,2,1,1] v = {1, -16}> {\n  c = Conv(x, w, b) %s y = Conv(%s, v)\n}\n",
                  between[i], i == 0 ? "c" : "r");
+        snprintf(
+            after, sizeof after,
+            "h (float[N,1,2,2] x) => (float[N,1,2,2] y) <float[2,1,1,1] w_equalized = {8, 4},\n"
+            "float[2] b_equalized = {1, 12}, float[1,2,1,1] v_equalized = {8, -4}> {\n"
+            "  c = Conv(x, w_equalized, b_equalized) %s y = Conv(%s, v_equalized)\n}\n",
+            between[i], i == 0 ? "c" : "r");
         assert_becomes(PIPELINE, before, after);
     }
 }
@@ -34,19 +36,21 @@ static void both_weights_get_the_same_range(void **state)
 static void a_depthwise_conv_is_a_link_of_the_chain(void **state)
 {
     (void)state;
-    assert_becomes(PIPELINE,
-                   "h (float[N,1,2,2] x) => (float[N,2,2,2] y) <float[2,1,1,1] w = {16, 1}, float[2,1,1,1] v "
-                   "= {1, 16}> {\n"
-                   "  c = Conv(x, w) y = Conv<group = 2>(c, v)\n}\n",
-                   "h (float[N,1,2,2] x) => (float[N,2,2,2] y) <float[2,1,1,1] w_equalized = {4, 4},\n"
-                   "float[2,1,1,1] v_equalized = {4, 4}> {\n"
-                   "  c = Conv(x, w_equalized) y = Conv<group = 2>(c, v_equalized)\n}\n");
+    assert_becomes(
+        PIPELINE,
+        "h (float[N,1,2,2] x) => (float[N,2,2,2] y) <float[2,1,1,1] w = {16, 1}, float[2,1,1,1] v "
+        "= {1, 16}> {\n"
+        "  c = Conv(x, w) y = Conv<group = 2>(c, v)\n}\n",
+        "h (float[N,1,2,2] x) => (float[N,2,2,2] y) <float[2,1,1,1] w_equalized = {4, 4},\n"
+        "float[2,1,1,1] v_equalized = {4, 4}> {\n"
+        "  c = Conv(x, w_equalized) y = Conv<group = 2>(c, v_equalized)\n}\n");
 }
 
 static void what_does_not_pass_a_factor_through_or_is_read_elsewhere_stays(void **state)
 {
     static const char *const bodies[] = {
-        "c = Conv(x, w) r = Clip(c, lo, hi) y = Conv(r, v)",       /* Relu6: its bound does not move */
+        /* Relu6: its bound does not move */
+        "c = Conv(x, w) r = Clip(c, lo, hi) y = Conv(r, v)",
         "c = Conv(x, w) r = Sigmoid(c) y = Conv(r, v)",            /* not homogeneous */
         "c = Conv(x, w) r = Relu(c) q = Conv(r, v) y = Add(q, r)", /* a second reader */
         "c = Conv(x, w) y = Conv(c, d)",                           /* weights that are computed */
@@ -60,7 +64,8 @@ static void what_does_not_pass_a_factor_through_or_is_read_elsewhere_stays(void 
 
         snprintf(text, sizeof text,
                  "h (float[N,2,2,2] x, float[2,2,1,1] d) => (float[N,2,2,2] y)\n"
-                 "<float[2,2,1,1] w = {64, 1, 1, 1}, float[2,2,1,1] v = {1, 1, 1, 16}, float[2,2,1,1] z = "
+                 "<float[2,2,1,1] w = {64, 1, 1, 1}, float[2,2,1,1] v = {1, 1, 1, 16}, "
+                 "float[2,2,1,1] z = "
                  "{0, 0, 0, 0},\n"
                  "float[2,2,1,1] e = {1.4, 1, 1, 10}, float lo = {0}, float hi = {6}> {\n  %s\n}\n",
                  bodies[i]);
@@ -93,9 +98,9 @@ static size_t refused(qdq_model *m, const char *pipeline, const char *reason)
     return n;
 }
 
-/* digits_cnn lost 2.1 dB. One large weight of the second Conv asks for half the range: its data need twice as much then,
- * and all other channels pay for that; where weights alone count
- * and have one scale, the second one gains more than the first one loses. */
+/* digits_cnn lost 2.1 dB. One large weight of the second Conv asks for half the range: its data
+ * need twice as much then, and all other channels pay for that; where weights alone count and have
+ * one scale, the second one gains more than the first one loses. */
 static void a_pair_that_would_lose_accuracy_stays(void **state)
 {
     static const char *const pipelines[] = {"equalize", "equalize:weights", "equalize:per-channel",
@@ -110,7 +115,8 @@ static void a_pair_that_would_lose_accuracy_stays(void **state)
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases) * QDQ_COUNT(pipelines); i++) {
-        const size_t k = i / QDQ_COUNT(pipelines), want = cases[k].refused[i % QDQ_COUNT(pipelines)];
+        const size_t k = i / QDQ_COUNT(pipelines),
+                     want = cases[k].refused[i % QDQ_COUNT(pipelines)];
         const char *pipeline = pipelines[i % QDQ_COUNT(pipelines)];
         char text[500];
 
@@ -127,7 +133,8 @@ static void a_pair_that_would_lose_accuracy_stays(void **state)
     }
 }
 
-/* Squared error of a weight in 8 bits with one scale, over its squares: the mean over its output channels. */
+/* Squared error of a weight in 8 bits with one scale, over its squares: the mean over its output
+ * channels. */
 static double noise_of(const qdq_model *m, const char *node)
 {
     const qdq_node *n = NULL;
@@ -164,7 +171,8 @@ static double noise_of(const qdq_model *m, const char *node)
     return mean;
 }
 
-/* Channel ranges 1000 times apart, as MobileNet has them: one scale leaves the small ones nothing. */
+/* Channel ranges 1000 times apart, as MobileNet has them: one scale leaves the small ones
+ * nothing. */
 static void channels_a_thousand_times_apart_fit_one_scale_afterwards(void **state)
 {
     test_builder b = test_build(17);
@@ -180,7 +188,8 @@ static void channels_a_thousand_times_apart_fit_one_scale_afterwards(void **stat
     test_output(&b, "c2");
     qdq_model *m = test_built(&b);
     QDQ_FOR_NODES (n, m->graph) { /* the network stays the same: c1 takes back what c0 spreads */
-        bool first = strcmp(n->out[0]->name, "c0") == 0, second = strcmp(n->out[0]->name, "c1") == 0;
+        bool first = strcmp(n->out[0]->name, "c0") == 0,
+             second = strcmp(n->out[0]->name, "c1") == 0;
         if (!first && !second)
             continue;
         float *w = (float *)(uintptr_t)qdq_value_const(n->in[1].value)->bytes.data;

@@ -1,4 +1,5 @@
-/* opt_eval_move.c - operators of the evaluator that move elements, change shapes and make arrays. */
+/* opt_eval_move.c - operators of the evaluator that move elements, change shapes and make
+ * arrays. */
 #include "support/evals.h"
 
 static const char x23[] = "int64[2,3] x = {1, 2, 3, 4, 5, 6}";
@@ -26,29 +27,35 @@ static void shapes_are_changed(void **state)
           "float[3,0] y = {}");
     refuses(14, "float[0,3] x = {}, int64[2] s = {0, -1}", "y = Reshape <allowzero = 0> (x, s)",
             "do not fill");
-    gives(13, "int4[3] x = {1, -2, 3}, int64[2] s = {1, 3}", "y = Reshape(x, s)", "int4[1,3] y = {1, -2, 3}");
+    gives(13, "int4[3] x = {1, -2, 3}, int64[2] s = {1, 3}", "y = Reshape(x, s)",
+          "int4[1,3] y = {1, -2, 3}");
     gives(13, "float[1] x = {1}, int64[0] s = {}", "y = Reshape(x, s)", "float y = {1}");
-    refuses(13, "float[2] x = {1, 2}, int64[2] s = {-1, -1}", "y = Reshape(x, s)", "expected one -1 at most");
+    refuses(13, "float[2] x = {1, 2}, int64[2] s = {-1, -1}", "y = Reshape(x, s)",
+            "expected one -1 at most");
     refuses(13, "float[2] x = {1, 2}, int64[1] s = {-2}", "y = Reshape(x, s)", "dim 0 is -2");
     refuses(13, "float[2] x = {1, 2}, int64[2] s = {3, -1}", "y = Reshape(x, s)", "do not fill");
     refuses(13, "float[2] x = {1, 2}, int64[1] s = {3}", "y = Reshape(x, s)", "do not fill");
     refuses(13, "float[2] x = {1, 2}, int64[2] s = {1, 0}", "y = Reshape(x, s)",
             "copied from an array of rank 1");
-    refuses(13, "float[2] x = {1, 2}, int64[3] s = {4294967296, 4294967296, -1}", "y = Reshape(x, s)",
-            "do not fill");
+    refuses(13, "float[2] x = {1, 2}, int64[3] s = {4294967296, 4294967296, -1}",
+            "y = Reshape(x, s)", "do not fill");
     refuses(13, "float[2] x = {1, 2}, float[1] s = {2}", "y = Reshape(x, s)", "type float");
-    gives(13, "float[2,1,3] x = {1, 2, 3, 4, 5, 6}", "y = Flatten(x)", "float[2,3] y = {1, 2, 3, 4, 5, 6}");
+    gives(13, "float[2,1,3] x = {1, 2, 3, 4, 5, 6}", "y = Flatten(x)",
+          "float[2,3] y = {1, 2, 3, 4, 5, 6}");
     gives(13, "float[2,1,3] x = {1, 2, 3, 4, 5, 6}", "y = Flatten <axis = -1> (x)",
           "float[2,3] y = {1, 2, 3, 4, 5, 6}");
     gives(13, "float x = {1}", "y = Flatten <axis = 0> (x)", "float[1,1] y = {1}");
     refuses(13, "float x = {1}", "y = Flatten(x)", "axis 1");
     gives(7, "float[1,2,1] x = {1, 2}", "y = Squeeze(x)", "float[2] y = {1, 2}");
     gives(11, "float[1,2,1] x = {1, 2}", "y = Squeeze <axes = [-1]> (x)", "float[1,2] y = {1, 2}");
-    gives(13, "float[1,2,1] x = {1, 2}, int64[1] a = {0}", "y = Squeeze(x, a)", "float[2,1] y = {1, 2}");
+    gives(13, "float[1,2,1] x = {1, 2}, int64[1] a = {0}", "y = Squeeze(x, a)",
+          "float[2,1] y = {1, 2}");
     refuses(13, "float[1,2,1] x = {1, 2}, int64[0] a = {}", "y = Squeeze(x, a)", "axes are empty");
-    refuses(13, "float[1,2,1] x = {1, 2}, int64[1] a = {1}", "y = Squeeze(x, a)", "axis 1 has dim 2");
+    refuses(13, "float[1,2,1] x = {1, 2}, int64[1] a = {1}", "y = Squeeze(x, a)",
+            "axis 1 has dim 2");
     gives(7, "float[2] x = {1, 2}", "y = Unsqueeze <axes = [0, 2]> (x)", "float[1,2,1] y = {1, 2}");
-    gives(13, "float[2] x = {1, 2}, int64[2] a = {-1, 0}", "y = Unsqueeze(x, a)", "float[1,2,1] y = {1, 2}");
+    gives(13, "float[2] x = {1, 2}, int64[2] a = {-1, 0}", "y = Unsqueeze(x, a)",
+          "float[1,2,1] y = {1, 2}");
     gives(13, "int64 x = {7}, int64 a = {0}", "y = Unsqueeze(x, a)", "int64[1] y = {7}");
     refuses(13, "float[2] x = {1, 2}", "y = Unsqueeze(x)", "axes are missing");
     refuses(13, "float[2] x = {1, 2}, int64[2] a = {0, 0}", "y = Unsqueeze(x, a)", "there twice");
@@ -94,7 +101,8 @@ static void large_arrays_are_transposed(void **state)
         const char *why;
 
         snprintf(text, sizeof text,
-                 "g (int32[A,B,C] x) => (int32[D,E,F] y) { y = Transpose <perm = [%s]> (x) }", perm);
+                 "g (int32[A,B,C] x) => (int32[D,E,F] y) { y = Transpose <perm = [%s]> (x) }",
+                 perm);
         qdq_model *m = test_model(text);
         int32_t *data = qdq_arena_array(&memory, (size_t)n, sizeof *data);
         for (int64_t i = 0; i < n; i++)
@@ -128,18 +136,23 @@ static void arrays_are_joined_and_cut(void **state)
           "int64[2,3] y = {1, 3, 4, 2, 5, 6}");
     gives(13, "uint4[1] a = {1}, uint4[2] b = {2, 3}", "y = Concat <axis = 0> (a, b)",
           "uint4[3] y = {1, 2, 3}");
-    gives(13, "float[0] a = {}, float[1] b = {2}", "y = Concat <axis = 0> (a, b)", "float[1] y = {2}");
+    gives(13, "float[0] a = {}, float[1] b = {2}", "y = Concat <axis = 0> (a, b)",
+          "float[1] y = {2}");
     refuses(13, "float[1] a = {1}, float[1] b = {2}", "y = Concat(a, b)", "'axis' is missing");
     refuses(13, "float a = {1}, float b = {2}", "y = Concat <axis = 0> (a, b)",
             "axis 0 of an array of rank 0");
-    refuses(13, "float[1] a = {1}, double[1] b = {2}", "y = Concat <axis = 0> (a, b)", "another type");
+    refuses(13, "float[1] a = {1}, double[1] b = {2}", "y = Concat <axis = 0> (a, b)",
+            "another type");
     refuses(13, "float[1] a = {1}, float[1,1] b = {2}", "y = Concat <axis = 0> (a, b)",
             "another type or rank");
-    refuses(13, "float[1,1] a = {1}, float[1,2] b = {2, 3}", "y = Concat <axis = 0> (a, b)", "along axis 1");
+    refuses(13, "float[1,1] a = {1}, float[1,2] b = {2, 3}", "y = Concat <axis = 0> (a, b)",
+            "along axis 1");
     refuses(13, "uint4[1] a = {1}, uint8[1] b = {2}", "y = Concat <axis = 0> (a, b)",
             "types uint4 and uint8");
-    refuses(13, "uint4[1] a = {1}, int4[1] b = {2}", "y = Concat <axis = 0> (a, b)", "types uint4 and int4");
-    gives(7, x23, "y = Slice <starts = [1], ends = [3], axes = [1]> (x)", "int64[2,2] y = {2, 3, 5, 6}");
+    refuses(13, "uint4[1] a = {1}, int4[1] b = {2}", "y = Concat <axis = 0> (a, b)",
+            "types uint4 and int4");
+    gives(7, x23, "y = Slice <starts = [1], ends = [3], axes = [1]> (x)",
+          "int64[2,2] y = {2, 3, 5, 6}");
     gives(10,
           "int64[5] x = {0, 1, 2, 3, 4}, int64[1] s = {-1}, int64[1] e = {-100}, int64[1] a = {0}, "
           "int64[1] t = {-2}",
@@ -149,21 +162,25 @@ static void arrays_are_joined_and_cut(void **state)
     gives(10, "int64[3] x = {1, 2, 3}, int64[1] s = {2}, int64[1] e = {1}", "y = Slice(x, s, e)",
           "int64[0] y = {}");
     gives(10,
-          "int64[3] x = {1, 2, 3}, int64[1] s = {2}, int64[1] e = {-9223372036854775808}, int64[1] a = {0}, "
+          "int64[3] x = {1, 2, 3}, int64[1] s = {2}, int64[1] e = {-9223372036854775808}, int64[1] "
+          "a = {0}, "
           "int64[1] t = {-9223372036854775808}",
           "y = Slice(x, s, e, a, t)", "int64[1] y = {3}");
-    gives(10, "int64[0] x = {}, int64[1] s = {0}, int64[1] e = {5}, int64[1] a = {0}, int64[1] t = {-1}",
-          "y = Slice(x, s, e, a, t)", "int64[0] y = {}");
+    gives(
+        10,
+        "int64[0] x = {}, int64[1] s = {0}, int64[1] e = {5}, int64[1] a = {0}, int64[1] t = {-1}",
+        "y = Slice(x, s, e, a, t)", "int64[0] y = {}");
     refuses(10,
-            "int64[3] x = {1, 2, 3}, int64[1] s = {2}, int64[1] e = {1}, int64[1] a = {0}, int64[1] t = {0}",
+            "int64[3] x = {1, 2, 3}, int64[1] s = {2}, int64[1] e = {1}, int64[1] a = {0}, "
+            "int64[1] t = {0}",
             "y = Slice(x, s, e, a, t)", "the step along axis 0 is 0");
-    refuses(10, "int64[3] x = {1, 2, 3}, int64[2] s = {2, 2}, int64[2] e = {1, 1}", "y = Slice(x, s, e)",
-            "2 slices of an array of rank 1");
-    refuses(10, "int64[3] x = {1, 2, 3}, int64[1] s = {2}, int64[2] e = {1, 1}", "y = Slice(x, s, e)",
-            "1 starts and 2 ends");
+    refuses(10, "int64[3] x = {1, 2, 3}, int64[2] s = {2, 2}, int64[2] e = {1, 1}",
+            "y = Slice(x, s, e)", "2 slices of an array of rank 1");
+    refuses(10, "int64[3] x = {1, 2, 3}, int64[1] s = {2}, int64[2] e = {1, 1}",
+            "y = Slice(x, s, e)", "1 starts and 2 ends");
     refuses(10, "int64[3] x = {1, 2, 3}, int64[1] s = {2}", "y = Slice(x, s)", "missing");
-    refuses(10, "int64[3] x = {1, 2, 3}, int64[2] s = {0, 0}, int64[2] a = {0, -1}", "y = Slice(x, s, s, a)",
-            "slices of an array of rank 1");
+    refuses(10, "int64[3] x = {1, 2, 3}, int64[2] s = {0, 0}, int64[2] a = {0, -1}",
+            "y = Slice(x, s, s, a)", "slices of an array of rank 1");
     refuses(10, "int64[1,3] x = {1, 2, 3}, int64[2] s = {0, 0}, int64[2] a = {1, -1}",
             "y = Slice(x, s, s, a)", "there twice");
 }
@@ -172,25 +189,31 @@ static void elements_are_picked(void **state)
 {
     (void)state;
     gives(13, "int64[3] x = {10, 20, 30}, int64 i = {-1}", "y = Gather(x, i)", "int64 y = {30}");
-    gives(13, "int64[3] x = {10, 20, 30}, int32[2] i = {0, 2}", "y = Gather(x, i)", "int64[2] y = {10, 30}");
-    gives(13, "int64[2,3] x = {1, 2, 3, 4, 5, 6}, int64[1,2] i = {2, 0}", "y = Gather <axis = 1> (x, i)",
-          "int64[2,1,2] y = {3, 1, 6, 4}");
+    gives(13, "int64[3] x = {10, 20, 30}, int32[2] i = {0, 2}", "y = Gather(x, i)",
+          "int64[2] y = {10, 30}");
+    gives(13, "int64[2,3] x = {1, 2, 3, 4, 5, 6}, int64[1,2] i = {2, 0}",
+          "y = Gather <axis = 1> (x, i)", "int64[2,1,2] y = {3, 1, 6, 4}");
     gives(13, "int64[2,3] x = {1, 2, 3, 4, 5, 6}, int64 i = {1}", "y = Gather(x, i)",
           "int64[3] y = {4, 5, 6}");
     gives(13, "int4[4] x = {1, 2, 3, -4}, int64[3] i = {3, 3, 0}", "y = Gather(x, i)",
           "int4[3] y = {-4, -4, 1}");
     gives(13, "float[0,3] x = {}, int64[0] i = {}", "y = Gather(x, i)", "float[0,3] y = {}");
-    refuses(13, "int64[3] x = {10, 20, 30}, int64 i = {3}", "y = Gather(x, i)", "index 3 is out of range");
-    refuses(13, "int64[3] x = {10, 20, 30}, int64 i = {-4}", "y = Gather(x, i)", "index -4 is out of range");
+    refuses(13, "int64[3] x = {10, 20, 30}, int64 i = {3}", "y = Gather(x, i)",
+            "index 3 is out of range");
+    refuses(13, "int64[3] x = {10, 20, 30}, int64 i = {-4}", "y = Gather(x, i)",
+            "index -4 is out of range");
     refuses(13, "int64[3] x = {10, 20, 30}, float i = {0}", "y = Gather(x, i)", "type float");
-    refuses(13, "int64 x = {10}, int64 i = {0}", "y = Gather(x, i)", "axis 0 of an array of rank 0");
+    refuses(13, "int64 x = {10}, int64 i = {0}", "y = Gather(x, i)",
+            "axis 0 of an array of rank 0");
     gives(13, "bool[2] c = {1, 0}, float[2] a = {1, 2}, float b = {9}", "y = Where(c, a, b)",
           "float[2] y = {1, 9}");
     gives(13, "bool[2,1] c = {1, 0}, int4[2] a = {1, 2}, int4[2] b = {3, 4}", "y = Where(c, a, b)",
           "int4[2,2] y = {1, 2, 3, 4}");
-    gives(13, "bool c = {1}, float a = {nan}, float b = {9}", "y = Where(c, a, b)", "float y = {nan}");
+    gives(13, "bool c = {1}, float a = {nan}, float b = {9}", "y = Where(c, a, b)",
+          "float y = {nan}");
     refuses(13, "int64 c = {1}, float a = {1}, float b = {9}", "y = Where(c, a, b)", "type int64");
-    refuses(13, "bool c = {1}, float a = {1}, int64 b = {9}", "y = Where(c, a, b)", "types float and int64");
+    refuses(13, "bool c = {1}, float a = {1}, int64 b = {9}", "y = Where(c, a, b)",
+            "types float and int64");
 }
 
 static void arrays_are_repeated_and_made(void **state)
@@ -204,38 +227,45 @@ static void arrays_are_repeated_and_made(void **state)
     refuses(13, "float[1] x = {1}, int64[1] s = {-1}", "y = Expand(x, s)", "dim 0 is -1");
     refuses(13, "float x = {1}, int64[1] s = {1000000}", "y = Expand(x, s)",
             "a result of 4000000 bytes is above the limit of 1048576");
-    refuses(13, "float x = {1}, int64[2] s = {4294967296, 4294967296}", "y = Expand(x, s)", "can be counted");
+    refuses(13, "float x = {1}, int64[2] s = {4294967296, 4294967296}", "y = Expand(x, s)",
+            "can be counted");
     gives(13, "int64[2] s = {1, 2}", "y = ConstantOfShape(s)", "float[1,2] y = {0, 0}");
     gives(13, "int64[1] s = {3}", "y = ConstantOfShape <value = int64[1] {-1}> (s)",
           "int64[3] y = {-1, -1, -1}");
     gives(13, "int64[0] s = {}", "y = ConstantOfShape <value = bool[1] {1}> (s)", "bool y = {1}");
     refuses(13, "int64[1] s = {-3}", "y = ConstantOfShape(s)", "can be counted");
-    refuses(13, "int64[1] s = {3}", "y = ConstantOfShape <value = int64[2] {1, 2}> (s)", "no single element");
+    refuses(13, "int64[1] s = {3}", "y = ConstantOfShape <value = int64[2] {1, 2}> (s)",
+            "no single element");
     refuses(13, "int64[1] s = {262145}", "y = ConstantOfShape(s)", "above the limit");
     gives(13, "", "y = Constant <value = int64[2] {1, 2}> ()", "int64[2] y = {1, 2}");
     gives(13, "", "y = Constant <value_float = 2.5> ()", "float y = {2.5}");
     gives(13, "", "y = Constant <value_ints = [2, 3]> ()", "int64[2] y = {2, 3}");
     refuses(13, "", "y = Constant <value_string = \"a\"> ()", "a constant of a kind");
     refuses(13, "", "y = Constant <value = string[1] {\"a\"}> ()", "strings");
-    gives(13, "int64 a = {2}, int64 b = {9}, int64 d = {3}", "y = Range(a, b, d)", "int64[3] y = {2, 5, 8}");
-    gives(13, "int32 a = {2}, int32 b = {-1}, int32 d = {-2}", "y = Range(a, b, d)", "int32[2] y = {2, 0}");
+    gives(13, "int64 a = {2}, int64 b = {9}, int64 d = {3}", "y = Range(a, b, d)",
+          "int64[3] y = {2, 5, 8}");
+    gives(13, "int32 a = {2}, int32 b = {-1}, int32 d = {-2}", "y = Range(a, b, d)",
+          "int32[2] y = {2, 0}");
     gives(13, "float a = {0}, float b = {1}, float d = {0.25}", "y = Range(a, b, d)",
           "float[4] y = {0, 0.25, 0.5, 0.75}");
-    gives(13, "int64 a = {2}, int64 b = {2}, int64 d = {3}", "y = Range(a, b, d)", "int64[0] y = {}");
+    gives(13, "int64 a = {2}, int64 b = {2}, int64 d = {3}", "y = Range(a, b, d)",
+          "int64[0] y = {}");
     /* the last product alone is beyond int64 */
-    gives(
-        13,
-        "int64 a = {-9223372036854775807}, int64 b = {9223372036854775807}, int64 d = {4611686018427387904}",
-        "y = Range(a, b, d)",
-        "int64[4] y = {-9223372036854775807, -4611686018427387903, 1, 4611686018427387905}");
+    gives(13,
+          "int64 a = {-9223372036854775807}, int64 b = {9223372036854775807}, int64 d = "
+          "{4611686018427387904}",
+          "y = Range(a, b, d)",
+          "int64[4] y = {-9223372036854775807, -4611686018427387903, 1, 4611686018427387905}");
     refuses(13, "int64 a = {2}, int64 b = {9}, int64 d = {0}", "y = Range(a, b, d)", "without end");
     refuses(13, "float a = {2}, float b = {9}, float d = {0}", "y = Range(a, b, d)", "without end");
     refuses(13, "int64 a = {-9223372036854775808}, int64 b = {9223372036854775807}, int64 d = {1}",
             "y = Range(a, b, d)", "without end");
-    refuses(13, "int64 a = {0}, int64 b = {9223372036854775807}, int64 d = {1}", "y = Range(a, b, d)",
-            "can be counted");
-    refuses(13, "int64 a = {0}, int64 b = {131073}, int64 d = {1}", "y = Range(a, b, d)", "above the limit");
-    refuses(13, "int64 a = {0}, int32 b = {9}, int64 d = {1}", "y = Range(a, b, d)", "input 1 is no scalar");
+    refuses(13, "int64 a = {0}, int64 b = {9223372036854775807}, int64 d = {1}",
+            "y = Range(a, b, d)", "can be counted");
+    refuses(13, "int64 a = {0}, int64 b = {131073}, int64 d = {1}", "y = Range(a, b, d)",
+            "above the limit");
+    refuses(13, "int64 a = {0}, int32 b = {9}, int64 d = {1}", "y = Range(a, b, d)",
+            "input 1 is no scalar");
 }
 
 static void casts_keep_what_fits(void **state)
@@ -250,7 +280,8 @@ static void casts_keep_what_fits(void **state)
     gives(13, "uint64 x = {18446744073709551615}", "y = Cast <to = 7> (x)", "int64 y = {-1}");
     gives(13, "bool[2] x = {0, 1}", "y = Cast <to = 1> (x)", "float[2] y = {0, 1}");
     gives(13, "double[2] x = {0.1, 1e300}", "y = Cast <to = 1> (x)", "float[2] y = {0.1, inf}");
-    gives(13, "float[3] x = {1, 65520, 2049}", "y = Cast <to = 10> (x)", "float16[3] y = {1.0, inf, 2048.0}");
+    gives(13, "float[3] x = {1, 65520, 2049}", "y = Cast <to = 10> (x)",
+          "float16[3] y = {1.0, inf, 2048.0}");
     gives(13, "float[2] x = {1, nan}", "y = Cast <to = 16> (x)", "bfloat16[2] y = {1.0, nan}");
     gives(13, "float16[2] x = {1.5, 5.9604645e-08}", "y = Cast <to = 1> (x)",
           "float[2] y = {1.5, 5.9604645e-08}");
@@ -266,10 +297,12 @@ static void casts_keep_what_fits(void **state)
           "bfloat16 y = {4647714815446351872.0}");
     refuses(13, "float x = {256}", "y = Cast <to = 2> (x)", "no certain value as uint8");
     refuses(13, "float x = {-1}", "y = Cast <to = 2> (x)", "no certain value as uint8");
-    refuses(13, "float x = {9223372036854775808}", "y = Cast <to = 7> (x)", "no certain value as int64");
+    refuses(13, "float x = {9223372036854775808}", "y = Cast <to = 7> (x)",
+            "no certain value as int64");
     refuses(13, "float x = {nan}", "y = Cast <to = 7> (x)", "no certain value as int64");
     refuses(21, "int64 x = {8}", "y = Cast <to = 22> (x)", "no certain value as int4");
-    refuses(21, "uint64 x = {18446744073709551615}", "y = Cast <to = 22> (x)", "no certain value as int4");
+    refuses(21, "uint64 x = {18446744073709551615}", "y = Cast <to = 22> (x)",
+            "no certain value as int4");
     refuses(21, "float x = {0.5}", "y = Cast <to = 22> (x)", "no certain value as int4");
     refuses(19, "float x = {inf}", "y = Cast <to = 17> (x)", "no certain value as float8e4m3fn");
     refuses(19, "float x = {1000}", "y = Cast <to = 17, saturate = 0> (x)", "no certain value");
@@ -284,8 +317,10 @@ static void what_is_not_known_is_refused_with_a_reason(void **state)
     (void)state;
     refuses(13, "float[1] x = {1}, float s = {1}, int8 z = {0}", "y = QuantizeLinear(x, s, z)",
             "operator QuantizeLinear is not computed");
-    refuses(13, "int8[1] x = {1}, float s = {1}", "y = DequantizeLinear(x, s)", "DequantizeLinear is not");
-    refuses(13, "float[1] x = {1}", "y, s, z = DynamicQuantizeLinear(x)", "DynamicQuantizeLinear is not");
+    refuses(13, "int8[1] x = {1}, float s = {1}", "y = DequantizeLinear(x, s)",
+            "DequantizeLinear is not");
+    refuses(13, "float[1] x = {1}", "y, s, z = DynamicQuantizeLinear(x)",
+            "DynamicQuantizeLinear is not");
     refuses(13, "", "y = RandomNormal <shape = [2]> ()", "RandomNormal is not");
     refuses(13, "float x = {1}", "y = Dropout(x)", "Dropout is not");
     refuses(13, "float x = {1}", "y = acme.Abs(x)", "operator Abs is not computed");

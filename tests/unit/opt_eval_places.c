@@ -1,4 +1,5 @@
-/* opt_eval_places.c - operators of the evaluator that pick elements by index, put them down, cut, pad, repeat. */
+/* opt_eval_places.c - operators of the evaluator that pick elements by index, put them down, cut,
+ * pad, repeat. */
 #include "support/evals.h"
 
 static const char x23[] = "int64[2,3] x = {1, 2, 3, 4, 5, 6}";
@@ -7,8 +8,10 @@ static const char x23[] = "int64[2,3] x = {1, 2, 3, 4, 5, 6}";
 static void elements_are_gathered(void **state)
 {
     (void)state;
-    gives(13, X23 ", int64[1,3] i = {-1, 0, 1}", "y = GatherElements(x, i)", "int64[1,3] y = {4, 2, 6}");
-    gives(13, X23 ", int32[2,1] i = {2, 0}", "y = GatherElements <axis = 1> (x, i)", "int64[2,1] y = {3, 4}");
+    gives(13, X23 ", int64[1,3] i = {-1, 0, 1}", "y = GatherElements(x, i)",
+          "int64[1,3] y = {4, 2, 6}");
+    gives(13, X23 ", int32[2,1] i = {2, 0}", "y = GatherElements <axis = 1> (x, i)",
+          "int64[2,1] y = {3, 4}");
     gives(13, "int4[2,2] x = {1, 2, 3, 4}, int64[1,2] i = {1, 0}", "y = GatherElements(x, i)",
           "int4[1,2] y = {3, 2}");
     gives(13, X23 ", int64[0,3] i = {}", "y = GatherElements(x, i)", "int64[0,3] y = {}");
@@ -16,10 +19,12 @@ static void elements_are_gathered(void **state)
     refuses(13, X23 ", int64[1,4] i = {0, 0, 0, 0}", "y = GatherElements(x, i)",
             "more indices than elements");
     refuses(13, X23 ", int64[1,1] i = {2}", "y = GatherElements(x, i)", "index 2 is out of range");
-    refuses(13, "int64[2,0] x = {}, int64[1,1] i = {0}", "y = GatherElements(x, i)", "more indices");
+    refuses(13, "int64[2,0] x = {}, int64[1,1] i = {0}", "y = GatherElements(x, i)",
+            "more indices");
     gives(13, X23 ", int64[2,2] i = {0, 1, 1, -1}", "y = GatherND(x, i)", "int64[2] y = {2, 6}");
     gives(13, X23 ", int64[1,1] i = {1}", "y = GatherND(x, i)", "int64[1,3] y = {4, 5, 6}");
-    gives(13, X23 ", int64[2,1] i = {0, 2}", "y = GatherND <batch_dims = 1> (x, i)", "int64[2] y = {1, 6}");
+    gives(13, X23 ", int64[2,1] i = {0, 2}", "y = GatherND <batch_dims = 1> (x, i)",
+          "int64[2] y = {1, 6}");
     gives(13, X23 ", int64[2,0] i = {}", "y = GatherND(x, i)",
           "int64[2,2,3] y = {1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}");
     gives(13, X23 ", int64[0,1] i = {}", "y = GatherND(x, i)", "int64[0,3] y = {}");
@@ -36,21 +41,21 @@ static void elements_are_gathered(void **state)
 static void elements_are_scattered(void **state)
 {
     (void)state;
-    gives(13, X23 ", int64[1,2] i = {1, -2}, int64[1,2] u = {50, 60}", "y = ScatterElements(x, i, u)",
-          "int64[2,3] y = {1, 60, 3, 50, 5, 6}");
+    gives(13, X23 ", int64[1,2] i = {1, -2}, int64[1,2] u = {50, 60}",
+          "y = ScatterElements(x, i, u)", "int64[2,3] y = {1, 60, 3, 50, 5, 6}");
     gives(18, X23 ", int64[1,2] i = {2, 2}, int64[1,2] u = {50, 60}",
           "y = ScatterElements <axis = 1, reduction = \"add\"> (x, i, u)",
           "int64[2,3] y = {1, 2, 113, 4, 5, 6}");
     gives(18, "float[3] x = {1, 2, 3}, int64[2] i = {0, 2}, float[2] u = {5, -1}",
           "y = ScatterElements <reduction = \"min\"> (x, i, u)", "float[3] y = {1, 2, -1}");
-    gives(18, "uint4[3] x = {1, 2, 3}, int64[1] i = {1}, uint4[1] u = {15}", "y = ScatterElements(x, i, u)",
-          "uint4[3] y = {1, 15, 3}");
-    gives(18, "float[3] x = {1, 2, 3}, int64[0] i = {}, float[0] u = {}", "y = ScatterElements(x, i, u)",
-          "float[3] y = {1, 2, 3}");
-    refuses(18, X23 ", int64[1,2] i = {1, 0}, int64[2,1] u = {50, 60}", "y = ScatterElements(x, i, u)",
-            "different shapes");
-    refuses(18, X23 ", int64[1,2] i = {1, 0}, float[1,2] u = {50, 60}", "y = ScatterElements(x, i, u)",
-            "types int64 and float");
+    gives(18, "uint4[3] x = {1, 2, 3}, int64[1] i = {1}, uint4[1] u = {15}",
+          "y = ScatterElements(x, i, u)", "uint4[3] y = {1, 15, 3}");
+    gives(18, "float[3] x = {1, 2, 3}, int64[0] i = {}, float[0] u = {}",
+          "y = ScatterElements(x, i, u)", "float[3] y = {1, 2, 3}");
+    refuses(18, X23 ", int64[1,2] i = {1, 0}, int64[2,1] u = {50, 60}",
+            "y = ScatterElements(x, i, u)", "different shapes");
+    refuses(18, X23 ", int64[1,2] i = {1, 0}, float[1,2] u = {50, 60}",
+            "y = ScatterElements(x, i, u)", "types int64 and float");
     refuses(18, X23 ", int64[1,1] i = {2}, int64[1,1] u = {50}", "y = ScatterElements(x, i, u)",
             "index 2 is out");
     refuses(18, "uint4[3] x = {1, 2, 3}, int64[1] i = {1}, uint4[1] u = {15}",
@@ -67,7 +72,8 @@ static void elements_are_scattered(void **state)
           "y = ScatterND <reduction = \"add\"> (x, i, u)", "int64[2,3] y = {1, 32, 3, 4, 5, 6}");
     gives(16, X23 ", int64[0,2] i = {}, int64[0] u = {}", "y = ScatterND(x, i, u)",
           "int64[2,3] y = {1, 2, 3, 4, 5, 6}");
-    refuses(16, X23 ", int64[1,1] i = {0}, int64[1,2] u = {7, 8}", "y = ScatterND(x, i, u)", "another shape");
+    refuses(16, X23 ", int64[1,1] i = {0}, int64[1,2] u = {7, 8}", "y = ScatterND(x, i, u)",
+            "another shape");
     refuses(16, X23 ", int64[1,1] i = {2}, int64[1,3] u = {7, 8, 9}", "y = ScatterND(x, i, u)",
             "index 2 is out");
     refuses(16, "float[0] x = {}, int64[1,1] i = {0}, float[1] u = {1}", "y = ScatterND(x, i, u)",
@@ -92,7 +98,8 @@ static void borders_are_added_and_taken_away(void **state)
     gives(10, "float16[1] x = {1.0}", "y = Pad <pads = [1, 0], value = 2.5> (x)",
           "float16[2] y = {2.5, 1.0}");
     gives(13, "float[0] x = {}, int64[2] p = {1, 1}", "y = Pad(x, p)", "float[2] y = {0, 0}");
-    gives(13, "float x = {3}, int64[0] p = {}", "y = Pad <mode = \"edge\"> (x, p)", "float y = {3}");
+    gives(13, "float x = {3}, int64[0] p = {}", "y = Pad <mode = \"edge\"> (x, p)",
+          "float y = {3}");
     refuses(13, "float[0] x = {}, int64[2] p = {1, 1}", "y = Pad <mode = \"edge\"> (x, p)",
             "along a dim of 0");
     refuses(13, "float[2] x = {1, 2}, int64[2] p = {2, 0}", "y = Pad <mode = \"reflect\"> (x, p)",
@@ -104,8 +111,10 @@ static void borders_are_added_and_taken_away(void **state)
             "along a dim of 2");
     refuses(13, "float[2] x = {1, 2}, int64[2] p = {4611686018427387903, 1}", "y = Pad(x, p)",
             "can be counted");
-    refuses(13, "float[2] x = {1, 2}, int64[2] p = {262143, 0}", "y = Pad(x, p)", "above the limit");
-    refuses(13, "float[2] x = {1, 2}, int64[3] p = {1, 1, 1}", "y = Pad(x, p)", "3 pads for 1 axes");
+    refuses(13, "float[2] x = {1, 2}, int64[2] p = {262143, 0}", "y = Pad(x, p)",
+            "above the limit");
+    refuses(13, "float[2] x = {1, 2}, int64[3] p = {1, 1, 1}", "y = Pad(x, p)",
+            "3 pads for 1 axes");
     refuses(13, "float[2] x = {1, 2}", "y = Pad(x)", "0 pads");
     refuses(13, "float[2] x = {1, 2}, int64[2] p = {1, 0}, double v = {1}", "y = Pad(x, p, v)",
             "no scalar of the type");
@@ -118,7 +127,8 @@ static void borders_are_added_and_taken_away(void **state)
 static void arrays_are_cut(void **state)
 {
     (void)state;
-    gives(13, "int64[4] x = {1, 2, 3, 4}", "y, z = Split(x)", "int64[2] y = {1, 2}, int64[2] z = {3, 4}");
+    gives(13, "int64[4] x = {1, 2, 3, 4}", "y, z = Split(x)",
+          "int64[2] y = {1, 2}, int64[2] z = {3, 4}");
     gives(18, "int64[3] x = {1, 2, 3}", "y, z = Split <num_outputs = 2> (x)",
           "int64[2] y = {1, 2}, int64[1] z = {3}");
     gives(13, X23 ", int64[2] s = {0, 3}", "y, z = Split <axis = -1> (x, s)",
@@ -127,10 +137,14 @@ static void arrays_are_cut(void **state)
           "uint4[1] y = {1}, uint4[2] z = {2, 3}");
     gives(13, "int64[4] x = {1, 2, 3, 4}", "\"\", z = Split(x)", "int64[2] z = {3, 4}");
     refuses(13, "int64[3] x = {1, 2, 3}", "y, z = Split(x)", "does not split into 2 parts");
-    refuses(18, "int64[3] x = {1, 2, 3}", "y, z = Split <num_outputs = 3> (x)", "not the number of outputs");
-    refuses(18, "int64[1] x = {1}", "a, b, c = Split <num_outputs = 3> (x)", "does not split into 3 parts");
-    refuses(13, "int64[3] x = {1, 2, 3}, int64[2] s = {1, 1}", "y, z = Split(x, s)", "do not add up");
-    refuses(13, "int64[3] x = {1, 2, 3}, int64[2] s = {4, -1}", "y, z = Split(x, s)", "do not add up");
+    refuses(18, "int64[3] x = {1, 2, 3}", "y, z = Split <num_outputs = 3> (x)",
+            "not the number of outputs");
+    refuses(18, "int64[1] x = {1}", "a, b, c = Split <num_outputs = 3> (x)",
+            "does not split into 3 parts");
+    refuses(13, "int64[3] x = {1, 2, 3}, int64[2] s = {1, 1}", "y, z = Split(x, s)",
+            "do not add up");
+    refuses(13, "int64[3] x = {1, 2, 3}, int64[2] s = {4, -1}", "y, z = Split(x, s)",
+            "do not add up");
     refuses(13, "int64[3] x = {1, 2, 3}, int64[3] s = {1, 1, 1}", "y, z = Split(x, s)",
             "3 parts for 2 outputs");
     refuses(11, "int64[3] x = {1, 2, 3}, int64[1] s = {3}", "y = Split(x, s)",
@@ -152,11 +166,13 @@ static void arrays_are_repeated_and_regrouped(void **state)
     (void)state;
     gives(13, "int64[2,2] x = {1, 2, 3, 4}, int64[2] r = {2, 2}", "y = Tile(x, r)",
           "int64[4,4] y = {1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 1, 2, 3, 4, 3, 4}");
-    gives(13, "int4[3] x = {1, 2, 3}, int64[1] r = {2}", "y = Tile(x, r)", "int4[6] y = {1, 2, 3, 1, 2, 3}");
+    gives(13, "int4[3] x = {1, 2, 3}, int64[1] r = {2}", "y = Tile(x, r)",
+          "int4[6] y = {1, 2, 3, 1, 2, 3}");
     gives(13, "int64[2] x = {1, 2}, int64[1] r = {0}", "y = Tile(x, r)", "int64[0] y = {}");
     refuses(13, "int64[2] x = {1, 2}, int64[2] r = {1, 1}", "y = Tile(x, r)", "2 repeats");
     refuses(13, "int64[2] x = {1, 2}, int64[1] r = {-1}", "y = Tile(x, r)", "repeated -1 times");
-    refuses(13, "int64[2] x = {1, 2}, int64[1] r = {9223372036854775807}", "y = Tile(x, r)", "repeated");
+    refuses(13, "int64[2] x = {1, 2}, int64[1] r = {9223372036854775807}", "y = Tile(x, r)",
+            "repeated");
     refuses(13, "int64[2] x = {1, 2}, int64[1] r = {1000000}", "y = Tile(x, r)", "above the limit");
     gives(13, "int64[1,4,1,1] x = {1, 2, 3, 4}", "y = DepthToSpace <blocksize = 2> (x)",
           "int64[1,1,2,2] y = {1, 2, 3, 4}");
@@ -167,27 +183,32 @@ static void arrays_are_repeated_and_regrouped(void **state)
           "int64[1,2,2,2] y = {1, 3, 5, 7, 2, 4, 6, 8}");
     gives(13, "int64[1,1,2,2] x = {1, 2, 3, 4}", "y = SpaceToDepth <blocksize = 2> (x)",
           "int64[1,4,1,1] y = {1, 2, 3, 4}");
-    refuses(13, "int64[1,3,1,1] x = {1, 2, 3}", "y = DepthToSpace <blocksize = 2> (x)", "do not divide");
-    refuses(13, "int64[1,1,1,2] x = {1, 2}", "y = SpaceToDepth <blocksize = 2> (x)", "do not divide");
+    refuses(13, "int64[1,3,1,1] x = {1, 2, 3}", "y = DepthToSpace <blocksize = 2> (x)",
+            "do not divide");
+    refuses(13, "int64[1,1,1,2] x = {1, 2}", "y = SpaceToDepth <blocksize = 2> (x)",
+            "do not divide");
     refuses(13, "int64[1,1,1,2] x = {1, 2}", "y = SpaceToDepth(x)", "do not divide");
-    refuses(13, "int64[1,1,2] x = {1, 2}", "y = SpaceToDepth <blocksize = 1> (x)", "rank 3, expected 4");
-    refuses(13, "int64[1,4,1,1] x = {1, 2, 3, 4}", "y = DepthToSpace <blocksize = 2, mode = \"x\"> (x)",
-            "neither DCR nor CRD");
+    refuses(13, "int64[1,1,2] x = {1, 2}", "y = SpaceToDepth <blocksize = 1> (x)",
+            "rank 3, expected 4");
+    refuses(13, "int64[1,4,1,1] x = {1, 2, 3, 4}",
+            "y = DepthToSpace <blocksize = 2, mode = \"x\"> (x)", "neither DCR nor CRD");
 }
 
 static void arrays_are_made(void **state)
 {
     (void)state;
-    gives(13, "float[2,3] x = {1, 2, 3, 4, 5, 6}", "y = EyeLike(x)", "float[2,3] y = {1, 0, 0, 0, 1, 0}");
+    gives(13, "float[2,3] x = {1, 2, 3, 4, 5, 6}", "y = EyeLike(x)",
+          "float[2,3] y = {1, 0, 0, 0, 1, 0}");
     gives(13, x23, "y = EyeLike <k = -1, dtype = 9> (x)", "bool[2,3] y = {0, 0, 0, 1, 0, 0}");
-    gives(13, x23, "y = EyeLike <k = -9223372036854775808> (x)", "int64[2,3] y = {0, 0, 0, 0, 0, 0}");
+    gives(13, x23, "y = EyeLike <k = -9223372036854775808> (x)",
+          "int64[2,3] y = {0, 0, 0, 0, 0, 0}");
     gives(13, "float16[1,1] x = {7.0}", "y = EyeLike(x)", "float16[1,1] y = {1.0}");
     refuses(13, "float[2] x = {1, 2}", "y = EyeLike(x)", "rank 1, expected 2");
     refuses(13, x23, "y = EyeLike <dtype = 8> (x)", "a result of a type");
     gives(13, "int64[2] x = {2, -1}, int64 d = {3}, float[2] v = {0, 1}", "y = OneHot(x, d, v)",
           "float[2,3] y = {0, 0, 1, 0, 0, 1}");
-    gives(13, "int64[2] x = {3, 0}, int64 d = {2}, int4[2] v = {-1, 1}", "y = OneHot <axis = 0> (x, d, v)",
-          "int4[2,2] y = {-1, 1, -1, -1}");
+    gives(13, "int64[2] x = {3, 0}, int64 d = {2}, int4[2] v = {-1, 1}",
+          "y = OneHot <axis = 0> (x, d, v)", "int4[2,2] y = {-1, 1, -1, -1}");
     gives(13, "int64[2] x = {3, 0}, int64 d = {0}, float[2] v = {-1, 1}", "y = OneHot(x, d, v)",
           "float[2,0] y = {}");
     refuses(13, "int64[2] x = {3, 0}, int64 d = {-1}, float[2] v = {-1, 1}", "y = OneHot(x, d, v)",
@@ -196,8 +217,8 @@ static void arrays_are_made(void **state)
             "1 elements, expected 2");
     refuses(13, "float[2] x = {3, 0}, int64 d = {2}, float[2] v = {0, 1}", "y = OneHot(x, d, v)",
             "type float");
-    refuses(13, "int64[2] x = {3, 0}, int64 d = {1000000}, float[2] v = {0, 1}", "y = OneHot(x, d, v)",
-            "above the limit");
+    refuses(13, "int64[2] x = {3, 0}, int64 d = {1000000}, float[2] v = {0, 1}",
+            "y = OneHot(x, d, v)", "above the limit");
     gives(13, "float[2,2] x = {0, nan, -0.0, 3}", "y = NonZero(x)", "int64[2,2] y = {0, 1, 1, 1}");
     gives(13, "uint8[3] x = {0, 0, 0}", "y = NonZero(x)", "int64[1,0] y = {}");
     gives(13, "bfloat16[2] x = {0.0, 2.0}", "y = NonZero(x)", "int64[1,1] y = {1}");

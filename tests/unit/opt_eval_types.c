@@ -1,5 +1,5 @@
-/* opt_eval_types.c - every element type gives what the widest type gives, wrapped; and the ends of what the
- * evaluator accepts. */
+/* opt_eval_types.c - every element type gives what the widest type gives, wrapped; and the ends of
+ * what the evaluator accepts. */
 #include "base/random.h"
 #include "ir/edit.h"
 #include "support/evals.h"
@@ -46,8 +46,9 @@ static int64_t expected(const char *op, int64_t x, int64_t y)
                                         "BitwiseOr",
                                         "BitwiseXor"};
     int64_t floor_mod = x % y != 0 && (x % y < 0) != (y < 0) ? x % y + y : x % y;
-    int64_t results[] = {x + y, x - y, x * y,  x / y,  floor_mod, x > y ? x : y, x < y ? x : y, x == y,
-                         x > y, x < y, x >= y, x <= y, x & y,     x | y,         x ^ y};
+    int64_t results[] = {x + y,         x - y,         x * y,  x / y, floor_mod,
+                         x > y ? x : y, x < y ? x : y, x == y, x > y, x < y,
+                         x >= y,        x <= y,        x & y,  x | y, x ^ y};
 
     for (size_t i = 0; i < QDQ_COUNT(names); i++)
         if (strcmp(names[i], op) == 0)
@@ -70,7 +71,8 @@ static void compare_binary(const char *op, qdq_elem e)
     qdq_const out;
 
     for (int64_t i = 0; i < N; i++) {
-        int64_t x = (int64_t)(qdq_random_u64(&r) % 128), y = (int64_t)(qdq_random_u64(&r) % 127) + 1;
+        int64_t x = (int64_t)(qdq_random_u64(&r) % 128),
+                y = (int64_t)(qdq_random_u64(&r) % 127) + 1;
 
         y = i % 4 == 0 ? (x != 0 ? x : 1) : y; /* equal ones */
         if (!is_unsigned(e)) {
@@ -79,8 +81,10 @@ static void compare_binary(const char *op, qdq_elem e)
         }
         if (is_float && strcmp(op, "Div") == 0)
             x *= y; /* without remainder */
-        assert_true(is_float ? qdq_elem_put_float(e, a, i, (double)x) : qdq_elem_put_int(e, a, i, x));
-        assert_true(is_float ? qdq_elem_put_float(e, b, i, (double)y) : qdq_elem_put_int(e, b, i, y));
+        assert_true(is_float ? qdq_elem_put_float(e, a, i, (double)x)
+                             : qdq_elem_put_int(e, a, i, x));
+        assert_true(is_float ? qdq_elem_put_float(e, b, i, (double)y)
+                             : qdq_elem_put_int(e, b, i, y));
     }
     for (int64_t n_b = 1; n_b <= N; n_b += N - 1) { /* a scalar, and as many */
         qdq_const left = {e, 1, &dim, N, a, N * (qdq_elem_bits(e) / 8)};
@@ -127,9 +131,9 @@ static void one_number_of_any_type(void **state)
                                       "uint8", "uint16", "uint32", "uint64"};
     char in[100], want[100];
 
-#define CHECK(node, values, results)                                                                         \
-    snprintf(in, sizeof in, "%s[3] x = {" values "}", type);                                                 \
-    snprintf(want, sizeof want, "%s[3] y = {" results "}", type);                                            \
+#define CHECK(node, values, results)                                                               \
+    snprintf(in, sizeof in, "%s[3] x = {" values "}", type);                                       \
+    snprintf(want, sizeof want, "%s[3] y = {" results "}", type);                                  \
     gives(18, in, node, want);
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(negative); i++) {
@@ -160,9 +164,11 @@ static void extremes_and_sums_of_any_type(void **state)
     static const struct {
         const char *node, *result;
     } cases[] = {
-        {"y = ReduceSum(x)", "14"},   {"y = ReduceL1(x)", "14"},    {"y = ReduceSumSquare(x)", "78"},
-        {"y = ReduceProd(x)", "70"},  {"y = ReduceMax(x)", "7"},    {"y = ReduceMin(x)", "2"},
-        {"y = Max(x, z)", "5, 7, 4"}, {"y = Min(x, z)", "4, 4, 2"}, {"y = ReduceMean(x)", "4"},
+        {"y = ReduceSum(x)", "14"},       {"y = ReduceL1(x)", "14"},
+        {"y = ReduceSumSquare(x)", "78"}, {"y = ReduceProd(x)", "70"},
+        {"y = ReduceMax(x)", "7"},        {"y = ReduceMin(x)", "2"},
+        {"y = Max(x, z)", "5, 7, 4"},     {"y = Min(x, z)", "4, 4, 2"},
+        {"y = ReduceMean(x)", "4"},
     };
     char in[100], want[100];
 
@@ -174,7 +180,8 @@ static void extremes_and_sums_of_any_type(void **state)
             if (types[i][0] != 'i' && types[i][0] != 'u' && strstr(cases[k].node, "Mean") != NULL)
                 continue;
             snprintf(in, sizeof in, "%s[3] x = {5, 7, 2}, %s z = {4}", types[i], types[i]);
-            snprintf(want, sizeof want, "%s[%d] y = {%s}", types[i], three ? 3 : 1, cases[k].result);
+            snprintf(want, sizeof want, "%s[%d] y = {%s}", types[i], three ? 3 : 1,
+                     cases[k].result);
             gives(13, in, cases[k].node, want);
         }
 }
@@ -197,7 +204,8 @@ static void bits_are_shifted(void **state)
     refuses(13, "uint8 x = {255}, uint8 z = {8}", "y = BitShift <direction = \"LEFT\"> (x, z)",
             "as many bits");
     refuses(13, "uint8 x = {255}, uint8 z = {1}", "y = BitShift(x, z)", "neither LEFT nor RIGHT");
-    refuses(13, "int8 x = {1}, int8 z = {1}", "y = BitShift <direction = \"LEFT\"> (x, z)", "type int8");
+    refuses(13, "int8 x = {1}, int8 z = {1}", "y = BitShift <direction = \"LEFT\"> (x, z)",
+            "type int8");
 }
 
 static void sizes_at_the_end_of_what_is_accepted(void **state)
@@ -213,12 +221,14 @@ static void sizes_at_the_end_of_what_is_accepted(void **state)
     inputs[strlen(inputs) - 4] = '\0';
     snprintf(node, sizeof node, "y = Sum(%s)", inputs);
     gives(13, "float x0 = {1}", node, "float y = {64}");
-    refuses(13, "int64[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] x = {0}, int64 d = {1}, float[2] v = {0, 1}",
+    refuses(13,
+            "int64[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] x = {0}, int64 d = {1}, float[2] v = {0, 1}",
             "y = OneHot(x, d, v)", "a result of rank 17, expected at most 16");
     refuses(13, "float[1] x = {1}, int64[1,1] a = {0}", "y = Squeeze(x, a)",
             "input 1 has rank 2, expected 1");
     refuses(13, "complex128[1] x = {1, 2}", "y = Identity(x)", "type complex128");
-    gives(13, "complex64[2] x = {1, 2, 3, 4}, int64 i = {1}", "y = Gather(x, i)", "complex64 y = {3, 4}");
+    gives(13, "complex64[2] x = {1, 2, 3, 4}, int64 i = {1}", "y = Gather(x, i)",
+          "complex64 y = {3, 4}");
     refuses(27, "float x = {1}", "y = Abs(x)", "opset 27, expected 7 to 26");
 }
 

@@ -1,5 +1,5 @@
-/* opt_eval_windows.c - Conv, ConvTranspose and pools of constants: what is refused, and what no engine says. Numbers are compared
- * with an engine's (eval_vs_ort.c). */
+/* opt_eval_windows.c - Conv, ConvTranspose and pools of constants: what is refused, and what no
+ * engine says. Numbers are compared with an engine's (eval_vs_ort.c). */
 #include "support/evals.h"
 
 #define X4 "float[1,1,4] x = {1, 2, 3, 4}"
@@ -11,7 +11,8 @@ static void the_last_window_may_end_in_padding_but_not_start_there(void **state)
           "float[1,1,2] y = {3, 4}");
     gives(10, X4, "y = MaxPool <kernel_shape = [1], strides = [3], ceil_mode = 1> (x)",
           "float[1,1,2] y = {1, 4}");
-    gives(10, X4, "y = MaxPool <kernel_shape = [2], strides = [3], pads = [1, 1], ceil_mode = 1> (x)",
+    gives(10, X4,
+          "y = MaxPool <kernel_shape = [2], strides = [3], pads = [1, 1], ceil_mode = 1> (x)",
           "float[1,1,2] y = {1, 4}");
     gives(10, "float[1,1,2] x = {2, 4}",
           "y = AveragePool <kernel_shape = [3], strides = [2], pads = [1, 1], ceil_mode = 1, "
@@ -48,22 +49,30 @@ static void pools_that_do_not_fit_are_refused(void **state)
     refuses(12, X4, "y = MaxPool <kernel_shape = [5]> (x)", "larger than the data");
     refuses(12, X4, "y = MaxPool <kernel_shape = [2, 2]> (x)", "2 numbers, expected 1");
     refuses(12, X4, "y = MaxPool <kernel_shape = [0]> (x)", "'kernel_shape' has 0");
-    refuses(12, X4, "y = MaxPool <kernel_shape = [2], pads = [2, 0]> (x)", "as large as the kernel");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [2], pads = [2, 0]> (x)",
+            "as large as the kernel");
     refuses(12, X4, "y = MaxPool <kernel_shape = [2], pads = [-1, 0]> (x)", "'pads' has -1");
     refuses(12, X4, "y = MaxPool <kernel_shape = [2], dilations = [0]> (x)", "'dilations' has 0");
-    refuses(12, X4, "y = MaxPool <kernel_shape = [2], ceil_mode = 2> (x)", "'ceil_mode' is neither");
-    refuses(12, X4, "y = MaxPool <kernel_shape = [2], auto_pad = 1> (x)", "a type that it should not have");
-    refuses(12, X4, "y = MaxPool <kernel_shape = [2], auto_pad = \"ODD\"> (x)", "none of its values");
-    refuses(
-        12, X4,
-        "y = MaxPool <kernel_shape = [2147483647], dilations = [2147483647], auto_pad = \"SAME_UPPER\"> (x)",
-        "larger than the data");
-    refuses(12, X4, "y = MaxPool <kernel_shape = [1000000000], auto_pad = \"SAME_UPPER\"> (x)", "places");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [2], ceil_mode = 2> (x)",
+            "'ceil_mode' is neither");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [2], auto_pad = 1> (x)",
+            "a type that it should not have");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [2], auto_pad = \"ODD\"> (x)",
+            "none of its values");
+    refuses(12, X4,
+            "y = MaxPool <kernel_shape = [2147483647], dilations = [2147483647], auto_pad = "
+            "\"SAME_UPPER\"> (x)",
+            "larger than the data");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [1000000000], auto_pad = \"SAME_UPPER\"> (x)",
+            "places");
     refuses(12, X4, "y = LpPool <kernel_shape = [2], p = 0> (x)", "'p' is 0");
     refuses(12, "float[1,1,1] x = {1}",
-            "y = MaxPool <kernel_shape = [2], dilations = [2], pads = [1, 1]> (x)", "a window without data");
-    refuses(12, "float[1,1,2] x = {1, nan}", "y = MaxPool <kernel_shape = [2]> (x)", "the data have NaN");
-    refuses(12, "float[1,2] x = {1, 2}", "y = MaxPool <kernel_shape = [2]> (x)", "rank 2, expected 3 to 5");
+            "y = MaxPool <kernel_shape = [2], dilations = [2], pads = [1, 1]> (x)",
+            "a window without data");
+    refuses(12, "float[1,1,2] x = {1, nan}", "y = MaxPool <kernel_shape = [2]> (x)",
+            "the data have NaN");
+    refuses(12, "float[1,2] x = {1, 2}", "y = MaxPool <kernel_shape = [2]> (x)",
+            "rank 2, expected 3 to 5");
     refuses(12, "float[1,1,0] x = {}", "y = MaxPool <kernel_shape = [1]> (x)", "without elements");
     refuses(12, "int32[1,1,2] x = {1, 2}", "y = MaxPool <kernel_shape = [2]> (x)", "type int32");
     refuses(12, "int8[1,1,2] x = {1, 2}", "y = AveragePool <kernel_shape = [2]> (x)", "type int8");
@@ -88,18 +97,23 @@ static void transposed_convolutions_that_do_not_fit_are_refused(void **state)
     gives(11, "double[1,1,2] x = {1, 2}, double[1,1,2] w = {1, 10}, double[1] b = {0.5}",
           "y = ConvTranspose <strides = [2], output_padding = [1]> (x, w, b)",
           "double[1,1,5] y = {1.5, 10.5, 2.5, 20.5, 0.5}");
-    refuses(11, X4 ", float[2,1,1] w = {1, 2}", "y = ConvTranspose(x, w)", "channels that do not fit");
+    refuses(11, X4 ", float[2,1,1] w = {1, 2}", "y = ConvTranspose(x, w)",
+            "channels that do not fit");
     refuses(11, X4 W2, "y = ConvTranspose <group = 0> (x, w)", "channels that do not fit");
     refuses(11, X4 W2, "y = ConvTranspose <group = 2> (x, w)", "channels that do not fit");
-    refuses(11, X4 W2 ", float[2] b = {1, 2}", "y = ConvTranspose(x, w, b)", "a bias that does not fit");
+    refuses(11, X4 W2 ", float[2] b = {1, 2}", "y = ConvTranspose(x, w, b)",
+            "a bias that does not fit");
     refuses(11, X4 W2, "y = ConvTranspose <kernel_shape = [3]> (x, w)", "not the weight's");
     refuses(11, X4 W2, "y = ConvTranspose <output_padding = [1]> (x, w)", "as large as a step");
-    refuses(11, X4 W2, "y = ConvTranspose <output_shape = [9]> (x, w)", "larger than the data make it");
+    refuses(11, X4 W2, "y = ConvTranspose <output_shape = [9]> (x, w)",
+            "larger than the data make it");
     refuses(11, X4 W2, "y = ConvTranspose <output_shape = [0]> (x, w)", "without elements");
     refuses(11, X4 W2, "y = ConvTranspose <pads = [3, 2]> (x, w)", "without elements");
-    refuses(11, X4 W2, "y = ConvTranspose <pads = [2147483647, 2147483647]> (x, w)", "without elements");
+    refuses(11, X4 W2, "y = ConvTranspose <pads = [2147483647, 2147483647]> (x, w)",
+            "without elements");
     refuses(11, X4 W2, "y = ConvTranspose <strides = [2147483647]> (x, w)", "above the limit");
-    refuses(11, X4 W2, "y = ConvTranspose <dilations = [2147483648]> (x, w)", "'dilations' has 2147483648");
+    refuses(11, X4 W2, "y = ConvTranspose <dilations = [2147483648]> (x, w)",
+            "'dilations' has 2147483648");
     refuses(10, X4 W2, "y = ConvTranspose <output_shape = [4]> (x, w)", "opset 11 changed");
     refuses(10, X4 W2, "y = ConvTranspose <auto_pad = \"SAME_UPPER\"> (x, w)", "opset 11 changed");
     refuses(11, X4 ", float[1,1] w = {1}", "y = ConvTranspose(x, w)", "ranks 3 and 2");

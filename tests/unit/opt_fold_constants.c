@@ -12,7 +12,7 @@ static void stays(const char *text)
     test_folds_to(text, text);
 }
 
-/* --- quantization stays ------------------------------------------------------------------------------------------------ */
+/* --- quantization stays ----------------------------------------------------------------------- */
 
 /* optimizer 10 cases 1 and 2, convbn 4 case 26 */
 static void a_dequantized_weight_stays_however_small_or_large(void **state)
@@ -100,11 +100,13 @@ static void no_callback_and_no_option_folds_quantization(void **state)
     opts.should_fold = NULL;
     opts.fold_only = only;
     qdq_model *m = test_model(text);
-    assert_fails(QDQ_E_USAGE, "DequantizeLinear is never computed", qdq_model_optimize(m, &opts, NULL, &err));
+    assert_fails(QDQ_E_USAGE, "DequantizeLinear is never computed",
+                 qdq_model_optimize(m, &opts, NULL, &err));
     qdq_model_free(m);
 }
 
-/* Each of the three, of constants small and large, under limits that allow everything and a callback that says yes. */
+/* Each of the three, of constants small and large, under limits that allow everything and a
+ * callback that says yes. */
 static void the_three_operators_stay_whatever_the_size(void **state)
 {
     const int64_t size[] = {2, 600000};
@@ -148,28 +150,28 @@ static void the_three_operators_stay_whatever_the_size(void **state)
 static void a_computed_scale_becomes_an_initializer_and_q_and_dq_stay(void **state)
 {
     (void)state;
-    test_folds_to(
-        "g (float[N,2] x) => (float[N,2] y) <\n"
-        "  float[2,2] w = {0.5, -2, 0.25, 1}, float top = {127}, float least = {1e-08}, int64 zero = {0}\n"
-        "> {\n"
-        "  a = Abs(w)\n"
-        "  m = ReduceMax <axes = [0, 1], keepdims = 0> (a)\n"
-        "  d = Div(m, top)\n"
-        "  s = Clip(d, least, \"\")\n"
-        "  z = Cast <to = 3> (zero)\n"
-        "  q = QuantizeLinear(w, s, z)\n"
-        "  f = DequantizeLinear(q, s, z)\n"
-        "  y = MatMul(x, f)\n"
-        "}\n",
-        "g (float[N,2] x) => (float[N,2] y) <\n"
-        "  float[2,2] w = {0.5, -2, 0.25, 1},\n"
-        "  int8 z = {0},\n"
-        "  float s = {0.015748031}\n"
-        "> {\n"
-        "  q = QuantizeLinear(w, s, z)\n"
-        "  f = DequantizeLinear(q, s, z)\n"
-        "  y = MatMul(x, f)\n"
-        "}\n");
+    test_folds_to("g (float[N,2] x) => (float[N,2] y) <\n"
+                  "  float[2,2] w = {0.5, -2, 0.25, 1}, float top = {127}, float least = {1e-08}, "
+                  "int64 zero = {0}\n"
+                  "> {\n"
+                  "  a = Abs(w)\n"
+                  "  m = ReduceMax <axes = [0, 1], keepdims = 0> (a)\n"
+                  "  d = Div(m, top)\n"
+                  "  s = Clip(d, least, \"\")\n"
+                  "  z = Cast <to = 3> (zero)\n"
+                  "  q = QuantizeLinear(w, s, z)\n"
+                  "  f = DequantizeLinear(q, s, z)\n"
+                  "  y = MatMul(x, f)\n"
+                  "}\n",
+                  "g (float[N,2] x) => (float[N,2] y) <\n"
+                  "  float[2,2] w = {0.5, -2, 0.25, 1},\n"
+                  "  int8 z = {0},\n"
+                  "  float s = {0.015748031}\n"
+                  "> {\n"
+                  "  q = QuantizeLinear(w, s, z)\n"
+                  "  f = DequantizeLinear(q, s, z)\n"
+                  "  y = MatMul(x, f)\n"
+                  "}\n");
 }
 
 static void the_scale_of_a_weight_above_all_limits_is_computed(void **state)
@@ -207,12 +209,13 @@ static void the_scale_of_a_weight_above_all_limits_is_computed(void **state)
 static void a_scale_that_cannot_be_computed_is_refused_with_its_reason(void **state)
 {
     (void)state;
-    test_fold_refused(
-        "g (float[N] x) => (uint8[N] y) <float s = {0.1}, uint8[3] z = {1, 2, 3}, int64[2] two = {2, 2}> {\n"
-        "  zero = Reshape(z, two)\n"
-        "  y = QuantizeLinear(x, s, zero)\n"
-        "}\n",
-        (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "3 elements do not fill a shape of 4");
+    test_fold_refused("g (float[N] x) => (uint8[N] y) <float s = {0.1}, uint8[3] z = {1, 2, 3}, "
+                      "int64[2] two = {2, 2}> {\n"
+                      "  zero = Reshape(z, two)\n"
+                      "  y = QuantizeLinear(x, s, zero)\n"
+                      "}\n",
+                      (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT,
+                      "3 elements do not fill a shape of 4");
 }
 
 static void a_scale_may_be_made_of_another_scale(void **state)
@@ -221,22 +224,22 @@ static void a_scale_may_be_made_of_another_scale(void **state)
 
     (void)state;
     opts.fold_input_bytes = opts.fold_output_bytes = 8;
-    test_folds_to_with(
-        "g (float[N] x) => (uint8[N] y, uint8[N] u) <float[4] w = {1, -8, 2, 4}, float half = {0.5}> {\n"
-        "  a = Abs(w)\n"
-        "  s = ReduceMax <keepdims = 0> (a)\n"
-        "  t = Mul(s, half)\n"
-        "  y = QuantizeLinear(x, t)\n"
-        "  u = QuantizeLinear(x, s)\n"
-        "}\n",
-        "g (float[N] x) => (uint8[N] y, uint8[N] u) <\n"
-        "  float t = {4},\n"
-        "  float s = {8}\n"
-        "> {\n"
-        "  y = QuantizeLinear(x, t)\n"
-        "  u = QuantizeLinear(x, s)\n"
-        "}\n",
-        opts);
+    test_folds_to_with("g (float[N] x) => (uint8[N] y, uint8[N] u) <float[4] w = {1, -8, 2, 4}, "
+                       "float half = {0.5}> {\n"
+                       "  a = Abs(w)\n"
+                       "  s = ReduceMax <keepdims = 0> (a)\n"
+                       "  t = Mul(s, half)\n"
+                       "  y = QuantizeLinear(x, t)\n"
+                       "  u = QuantizeLinear(x, s)\n"
+                       "}\n",
+                       "g (float[N] x) => (uint8[N] y, uint8[N] u) <\n"
+                       "  float t = {4},\n"
+                       "  float s = {8}\n"
+                       "> {\n"
+                       "  y = QuantizeLinear(x, t)\n"
+                       "  u = QuantizeLinear(x, s)\n"
+                       "}\n",
+                       opts);
 }
 
 static void a_scale_of_a_huge_tensor_is_refused(void **state)
@@ -252,7 +255,8 @@ static void a_scale_of_a_huge_tensor_is_refused(void **state)
           "}\n");
 }
 
-/* Each scale is the sum of all weights behind it: what is computed for one is not kept for the next. */
+/* Each scale is the sum of all weights behind it: what is computed for one is not kept for the
+ * next. */
 static void scales_that_share_their_way_do_not_take_quadratic_time(void **state)
 {
     enum { SCALES = 2000 };
@@ -320,8 +324,10 @@ static void a_dequantization_stays_however_it_is_spelled(void **state)
         char text[600];
 
         snprintf(text, sizeof text,
-                 "g (float[N,2] x) => (float[N,2] y) <\n  int8[2,2] w = {1, 2, 3, 4},\n  float s = {0.5},\n"
-                 "  float z = {3},\n  int32 zi = {3},\n  int64[2] shape = {2, 2}\n> {\n  %s\n  y = MatMul(x, "
+                 "g (float[N,2] x) => (float[N,2] y) <\n  int8[2,2] w = {1, 2, 3, 4},\n  float s = "
+                 "{0.5},\n"
+                 "  float z = {3},\n  int32 zi = {3},\n  int64[2] shape = {2, 2}\n> {\n  %s\n  y = "
+                 "MatMul(x, "
                  "m)\n}\n",
                  way[i]);
         qdq_model *m = test_folded(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, NULL);
@@ -333,20 +339,22 @@ static void a_dequantization_stays_however_it_is_spelled(void **state)
     }
 }
 
-/* The integers are moved before they become float: that is computed, and what follows is as if it were stored so. */
+/* The integers are moved before they become float: that is computed, and what follows is as if it
+ * were stored so. */
 static void stored_integers_that_were_transposed_first_stay_integers(void **state)
 {
     (void)state;
-    test_folds_to("g (float[N,2] x) => (float[N,2] y) <int8[2,2] w = {1, 2, 3, 4}, float s = {0.5}> {\n"
-                  "  t = Transpose(w)\n  c = Cast <to = 1> (t)\n  m = Mul(c, s)\n  y = MatMul(x, m)\n}\n",
-                  "g (float[N,2] x) => (float[N,2] y) <\n"
-                  "  float s = {0.5},\n"
-                  "  int8[2,2] t = {1, 3, 2, 4}\n"
-                  "> {\n"
-                  "  c = Cast <to = 1> (t)\n"
-                  "  m = Mul(c, s)\n"
-                  "  y = MatMul(x, m)\n"
-                  "}\n");
+    test_folds_to(
+        "g (float[N,2] x) => (float[N,2] y) <int8[2,2] w = {1, 2, 3, 4}, float s = {0.5}> {\n"
+        "  t = Transpose(w)\n  c = Cast <to = 1> (t)\n  m = Mul(c, s)\n  y = MatMul(x, m)\n}\n",
+        "g (float[N,2] x) => (float[N,2] y) <\n"
+        "  float s = {0.5},\n"
+        "  int8[2,2] t = {1, 3, 2, 4}\n"
+        "> {\n"
+        "  c = Cast <to = 1> (t)\n"
+        "  m = Mul(c, s)\n"
+        "  y = MatMul(x, m)\n"
+        "}\n");
 }
 
 static void integers_that_are_no_smaller_than_floats_are_computed(void **state)
@@ -361,7 +369,7 @@ static void integers_that_are_no_smaller_than_floats_are_computed(void **state)
                   "}\n");
 }
 
-/* --- what is computed ------------------------------------------------------------------------------------------------- */
+/* --- what is computed ------------------------------------------------------------------------- */
 
 /* optimizer 10 case 11 */
 static void shape_arithmetic_of_a_known_dimension_is_a_constant(void **state)
@@ -383,19 +391,20 @@ static void shape_arithmetic_of_a_known_dimension_is_a_constant(void **state)
 static void all_outputs_of_a_node_are_computed(void **state)
 {
     (void)state;
-    test_folds_to("g (float[2] x, float[4] u) => (float[2] y, float[4] v) <float[6] c = {1, 2, 3, 4, 5, 6}, "
-                  "int64[2] n = {2, 4}> {\n"
-                  "  a, b = Split(c, n)\n"
-                  "  y = Add(x, a)\n"
-                  "  v = Add(u, b)\n"
-                  "}\n",
-                  "g (float[2] x, float[4] u) => (float[2] y, float[4] v) <\n"
-                  "  float[2] a = {1, 2},\n"
-                  "  float[4] b = {3, 4, 5, 6}\n"
-                  "> {\n"
-                  "  y = Add(x, a)\n"
-                  "  v = Add(u, b)\n"
-                  "}\n");
+    test_folds_to(
+        "g (float[2] x, float[4] u) => (float[2] y, float[4] v) <float[6] c = {1, 2, 3, 4, 5, 6}, "
+        "int64[2] n = {2, 4}> {\n"
+        "  a, b = Split(c, n)\n"
+        "  y = Add(x, a)\n"
+        "  v = Add(u, b)\n"
+        "}\n",
+        "g (float[2] x, float[4] u) => (float[2] y, float[4] v) <\n"
+        "  float[2] a = {1, 2},\n"
+        "  float[4] b = {3, 4, 5, 6}\n"
+        "> {\n"
+        "  y = Add(x, a)\n"
+        "  v = Add(u, b)\n"
+        "}\n");
 }
 
 static void an_output_that_the_operator_does_not_have_is_no_lack_of_memory(void **state)
@@ -404,7 +413,8 @@ static void an_output_that_the_operator_does_not_have_is_no_lack_of_memory(void 
     test_fold_refused("g () => (float[2] y, z) <float[2] a = {1, 2}> {\n"
                       "  y, z = Neg(a)\n"
                       "}\n",
-                      (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "output 1 is none of the operator's");
+                      (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT,
+                      "output 1 is none of the operator's");
 }
 
 static void a_chain_leaves_one_constant(void **state)
@@ -513,7 +523,7 @@ static void shape_arithmetic_in_a_function_depends_on_the_call_and_stays(void **
     qdq_model_free(m);
 }
 
-/* --- what is not -------------------------------------------------------------------------------------------------------- */
+/* --- what is not ------------------------------------------------------------------------------ */
 
 /* optimizer 10 case 17, first half */
 static void an_initializer_that_callers_may_override_is_no_constant(void **state)
@@ -595,22 +605,24 @@ static void a_weight_that_one_node_reads_is_transposed_whatever_its_size(void **
 
 static void huge_results_are_refused_before_they_exist(void **state)
 {
-    static const char *const nodes[] = {"t = Tile(a, n)", "t = Expand(a, n)", "t = ConstantOfShape(n)"};
+    static const char *const nodes[] = {"t = Tile(a, n)", "t = Expand(a, n)",
+                                        "t = ConstantOfShape(n)"};
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(nodes); i++) {
         char text[400];
 
-        snprintf(
-            text, sizeof text,
-            "g (float[1] x) => (float[] y) <float[1,1] a = {1}, int64[2] n = {3000000000, 3000000000}> {\n"
-            "  %s\n  y = Add(x, t)\n}\n",
-            nodes[i]);
+        snprintf(text, sizeof text,
+                 "g (float[1] x) => (float[] y) <float[1,1] a = {1}, int64[2] n = {3000000000, "
+                 "3000000000}> {\n"
+                 "  %s\n  y = Add(x, t)\n}\n",
+                 nodes[i]);
         test_fold_refused(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "");
     }
-    test_fold_refused("g (float[1] x) => (float[] y) <float a = {0}, float b = {3e9}, float c = {1}> {\n"
-                      "  t = Range(a, b, c)\n  y = Add(x, t)\n}\n",
-                      (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "");
+    test_fold_refused(
+        "g (float[1] x) => (float[] y) <float a = {0}, float b = {3e9}, float c = {1}> {\n"
+        "  t = Range(a, b, c)\n  y = Add(x, t)\n}\n",
+        (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "");
 }
 
 static void constants_do_not_outgrow_the_budget(void **state)
@@ -652,7 +664,8 @@ static void lists_and_the_callback_decide(void **state)
     test_folds_to_with(text, text, opts);
     test_fold_refused(text, opts, "the options exclude this operator");
     opts.no_fold = wrong;
-    assert_fails(QDQ_E_USAGE, "found 'Nag', expected an operator", qdq_model_optimize(m, &opts, NULL, &err));
+    assert_fails(QDQ_E_USAGE, "found 'Nag', expected an operator",
+                 qdq_model_optimize(m, &opts, NULL, &err));
     opts.no_fold = NULL;
     opts.fold_input_bytes = 1;
     opts.should_fold = always;
@@ -686,11 +699,13 @@ static void arguments_of_the_pass_are_limits_and_lists(void **state)
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
-        qdq_model *m = test_model("g (float[2] x) => (float[2] y, float[2] a) <float[2] a = {1, 2}> {\n"
-                                  "  b = Neg(a)\n  y = Add(x, b)\n}\n");
+        qdq_model *m =
+            test_model("g (float[2] x) => (float[2] y, float[2] a) <float[2] a = {1, 2}> {\n"
+                       "  b = Neg(a)\n  y = Add(x, b)\n}\n");
 
         assert_ok(qdq_model_run_passes(m, cases[i].passes, &err));
-        if (test_count_op(m, QDQ_OP_NEG) != cases[i].negs || test_count_op(m, QDQ_OP_ADD) != cases[i].adds)
+        if (test_count_op(m, QDQ_OP_NEG) != cases[i].negs ||
+            test_count_op(m, QDQ_OP_ADD) != cases[i].adds)
             fail_msg("%s: %zu Neg", cases[i].passes, test_count_op(m, QDQ_OP_NEG));
         qdq_model_free(m);
     }
@@ -712,7 +727,8 @@ static void an_operator_that_is_not_computed_is_in_the_report(void **state)
                        "}\n";
 
     (void)state;
-    test_fold_refused(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "this operator is not computed");
+    test_fold_refused(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT,
+                      "this operator is not computed");
 }
 
 static void what_gives_nan_is_not_computed(void **state)
@@ -737,14 +753,15 @@ static void an_empty_graph_and_an_output_that_is_an_input_are_fine(void **state)
     stays("g () => (float[2] w) <\n  float[2] w = {1, 2}\n> {\n}\n");
 }
 
-/* Inference gives types to outputs of nodes alone: whoever asked for that of a computed weight got none, and targets with
- * partitions put Q/DQ on the data of a product, but not on its weight. */
+/* Inference gives types to outputs of nodes alone: whoever asked for that of a computed weight got
+ * none, and targets with partitions put Q/DQ on the data of a product, but not on its weight. */
 static void what_was_computed_has_a_type(void **state)
 {
-    qdq_model *m = test_folded("<ir_version: 8, opset_import: [\"\" : 17]>\n"
-                               "h (float[N,3] x) => (float[N,2] y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> {\n"
-                               "  t = Transpose(w)\n  y = MatMul(x, t)\n}\n",
-                               (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, NULL);
+    qdq_model *m =
+        test_folded("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                    "h (float[N,3] x) => (float[N,2] y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> {\n"
+                    "  t = Transpose(w)\n  y = MatMul(x, t)\n}\n",
+                    (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, NULL);
     const qdq_value *t = qdq_graph_find(m->graph, "t");
 
     (void)state;

@@ -51,26 +51,26 @@ static void stored_integers_of_a_matrix_stay_although_nothing_scales_them(void *
 static void only_what_the_file_would_hold_counts(void **state)
 {
     (void)state;
-    test_folds_to(
-        "g (float[40] x) => (float[40] y, float u) <int64[2] a = {20, 99}, int64[2] b = {2, 1}, int64 i "
-        "= {0}> {\n"
-        "  p = Mul(a, b)\n"
-        "  k = Gather(p, i)\n"
-        "  ax = Constant <value = int64[1] {0}> ()\n"
-        "  n = Unsqueeze(k, ax)\n"
-        "  t = ConstantOfShape <value = float[1] {1}> (n)\n"
-        "  r = Neg(t)\n"
-        "  y = Add(x, r)\n"
-        "  u = ReduceSum <keepdims = 0> (t)\n"
-        "}\n",
-        "g (float[40] x) => (float[40] y, float u) <\n"
-        "  int64[1] n = {40}\n"
-        "> {\n"
-        "  t = ConstantOfShape <value = float[1] {1}> (n)\n"
-        "  r = Neg(t)\n"
-        "  y = Add(x, r)\n"
-        "  u = Constant <value = float {40}> ()\n"
-        "}\n");
+    test_folds_to("g (float[40] x) => (float[40] y, float u) <int64[2] a = {20, 99}, int64[2] b = "
+                  "{2, 1}, int64 i "
+                  "= {0}> {\n"
+                  "  p = Mul(a, b)\n"
+                  "  k = Gather(p, i)\n"
+                  "  ax = Constant <value = int64[1] {0}> ()\n"
+                  "  n = Unsqueeze(k, ax)\n"
+                  "  t = ConstantOfShape <value = float[1] {1}> (n)\n"
+                  "  r = Neg(t)\n"
+                  "  y = Add(x, r)\n"
+                  "  u = ReduceSum <keepdims = 0> (t)\n"
+                  "}\n",
+                  "g (float[40] x) => (float[40] y, float u) <\n"
+                  "  int64[1] n = {40}\n"
+                  "> {\n"
+                  "  t = ConstantOfShape <value = float[1] {1}> (n)\n"
+                  "  r = Neg(t)\n"
+                  "  y = Add(x, r)\n"
+                  "  u = Constant <value = float {40}> ()\n"
+                  "}\n");
 }
 
 /* Two thirds each: together more than the weight; three halves of another: it pays for itself. */

@@ -4,12 +4,15 @@
 #define OPSET(n) "<ir_version: 9, opset_import: [\"\" : " #n "]>\n"
 
 /* Constants that spellings may use; what they leave is taken out. */
-#define FLOATS                                                                                               \
-    "<float half = {0.5}, float one = {1}, float two = {2}, float three = {3}, float six = {6}, float zero " \
-    "= {0},\n"                                                                                               \
-    " float root = {1.4142135}, float inverse_root = {0.70710677}, float k = {0.7978846}, float c = "        \
-    "{0.044715},\n"                                                                                          \
-    " float kc = {0.035677407}, float sixth = {0.16666667}, int64 cube = {3}, float fast = {1.702}>"
+#define FLOATS                                                                                     \
+    "<float half = {0.5}, float one = {1}, float two = {2}, float three = {3}, float six = {6}, "  \
+    "float zero "                                                                                  \
+    "= {0},\n"                                                                                     \
+    " float root = {1.4142135}, float inverse_root = {0.70710677}, float k = {0.7978846}, float "  \
+    "c = "                                                                                         \
+    "{0.044715},\n"                                                                                \
+    " float kc = {0.035677407}, float sixth = {0.16666667}, int64 cube = {3}, float fast = "       \
+    "{1.702}>"
 
 static const char *spell(const char *opset, const char *nodes)
 {
@@ -17,8 +20,8 @@ static const char *spell(const char *opset, const char *nodes)
     static int turn;
 
     turn = (turn + 1) % 4;
-    snprintf(text[turn], sizeof text[turn], "%sg (float[2,N] x) => (float[2,N] y) " FLOATS " {\n%s\n}\n",
-             opset, nodes);
+    snprintf(text[turn], sizeof text[turn],
+             "%sg (float[2,N] x) => (float[2,N] y) " FLOATS " {\n%s\n}\n", opset, nodes);
     return text[turn];
 }
 
@@ -30,8 +33,8 @@ static const char *result(const char *opset, const char *nodes)
     return text;
 }
 
-static void assert_fuses(const char *rule, const char *opset, const char *const *spellings, size_t n,
-                         const char *fused)
+static void assert_fuses(const char *rule, const char *opset, const char *const *spellings,
+                         size_t n, const char *fused)
 {
     char pipeline[100];
 
@@ -49,7 +52,7 @@ static void assert_stays(const char *rule, const char *opset, const char *nodes,
         assert_refused(rule, spell(opset, nodes), why);
 }
 
-/* --- Gelu -------------------------------------------------------------------------------------------------------- */
+/* --- Gelu ------------------------------------------------------------------------------------- */
 
 static void gelu_with_erf_is_found_in_every_spelling(void **state)
 {
@@ -74,9 +77,11 @@ static void gelu_with_tanh_is_found_in_every_spelling(void **state)
         "h = Mul(half, x) y = Mul(h, f)",
         "a = Pow(x, cube) b = Mul(a, c) d = Add(b, x) e = Mul(k, d) t = Tanh(e) f = Add(t, one)\n"
         "p = Mul(x, f) y = Mul(p, half)",
-        "q = Mul(x, x) a = Mul(x, q) b = Mul(a, c) d = Add(x, b) e = Mul(d, k) t = Tanh(e) f = Add(t, one)\n"
+        "q = Mul(x, x) a = Mul(x, q) b = Mul(a, c) d = Add(x, b) e = Mul(d, k) t = Tanh(e) f = "
+        "Add(t, one)\n"
         "g = Mul(f, half) y = Mul(x, g)",
-        "v = Mul(x, k) w = Mul(c, x) q = Mul(w, x) r = Add(one, q) e = Mul(v, r) t = Tanh(e) f = Add(t, "
+        "v = Mul(x, k) w = Mul(c, x) q = Mul(w, x) r = Add(one, q) e = Mul(v, r) t = Tanh(e) f = "
+        "Add(t, "
         "one)\n"
         "h = Mul(x, half) y = Mul(h, f)",
         "q = Mul(x, x) r = Mul(q, kc) s = Add(r, k) e = Mul(x, s) t = Tanh(e) f = Add(t, one)\n"
@@ -129,11 +134,12 @@ static void the_result_may_be_read_and_multiplied_further(void **state)
     (void)state;
     assert_becomes(
         "fuse-gelu,drop-unused",
-        OPSET(20) "g (float[2] x) => (float[2] y, float[2] z) <float half = {0.5}, float one = {1},\n"
-                  "float root = {1.4142135}> {\n"
-                  "  a = Div(x, root) e = Erf(a) s = Add(e, one) p = Mul(x, s) y = Mul(p, half)\n"
-                  "  q = Mul(y, half) z = Mul(q, y)\n"
-                  "}\n",
+        OPSET(
+            20) "g (float[2] x) => (float[2] y, float[2] z) <float half = {0.5}, float one = {1},\n"
+                "float root = {1.4142135}> {\n"
+                "  a = Div(x, root) e = Erf(a) s = Add(e, one) p = Mul(x, s) y = Mul(p, half)\n"
+                "  q = Mul(y, half) z = Mul(q, y)\n"
+                "}\n",
         OPSET(20) "g (float[2] x) => (float[2] y, float[2] z) <float half = {0.5}> {\n"
                   "  y = Gelu(x)\n"
                   "  q = Mul(y, half) z = Mul(q, y)\n"
@@ -145,11 +151,12 @@ static void x_may_be_computed_by_the_same_operators(void **state)
     (void)state;
     assert_becomes(
         "fuse-gelu,drop-unused",
-        OPSET(20) "g (float[2] u, float[2] b) => (float[2] y) <float half = {0.5}, float one = {1},\n"
-                  "float root = {1.4142135}> {\n"
-                  "  v = Mul(u, half) x = Add(v, b)\n"
-                  "  a = Div(x, root) e = Erf(a) s = Add(e, one) p = Mul(x, s) y = Mul(p, half)\n"
-                  "}\n",
+        OPSET(
+            20) "g (float[2] u, float[2] b) => (float[2] y) <float half = {0.5}, float one = {1},\n"
+                "float root = {1.4142135}> {\n"
+                "  v = Mul(u, half) x = Add(v, b)\n"
+                "  a = Div(x, root) e = Erf(a) s = Add(e, one) p = Mul(x, s) y = Mul(p, half)\n"
+                "}\n",
         OPSET(20) "g (float[2] u, float[2] b) => (float[2] y) <float half = {0.5}> {\n"
                   "  v = Mul(u, half) x = Add(v, b)\n"
                   "  y = Gelu(x)\n"
@@ -164,16 +171,16 @@ static void values_inside_that_are_read_elsewhere_keep_it(void **state)
     for (size_t i = 0; i < QDQ_COUNT(readers); i++) {
         char text[1000], output[1000];
 
-        snprintf(
-            text, sizeof text,
-            OPSET(20) "g (float[2] x) => (float[2] y, float[2] z) <float half = {0.5}, float one = {1},\n"
-                      "float root = {1.4142135}> {\n  " ERF "\n  z = Neg(%s)\n}\n",
-            readers[i]);
-        snprintf(
-            output, sizeof output,
-            OPSET(20) "g (float[2] x) => (float[2] y, float[2] %s) <float half = {0.5}, float one = {1},\n"
-                      "float root = {1.4142135}> {\n  " ERF "\n}\n",
-            readers[i]);
+        snprintf(text, sizeof text,
+                 OPSET(20) "g (float[2] x) => (float[2] y, float[2] z) <float half = {0.5}, float "
+                           "one = {1},\n"
+                           "float root = {1.4142135}> {\n  " ERF "\n  z = Neg(%s)\n}\n",
+                 readers[i]);
+        snprintf(output, sizeof output,
+                 OPSET(20) "g (float[2] x) => (float[2] y, float[2] %s) <float half = {0.5}, float "
+                           "one = {1},\n"
+                           "float root = {1.4142135}> {\n  " ERF "\n}\n",
+                 readers[i]);
         assert_refused("fuse-gelu", text, "read elsewhere");
         assert_refused("fuse-gelu", output, "read elsewhere");
     }
@@ -182,39 +189,45 @@ static void values_inside_that_are_read_elsewhere_keep_it(void **state)
 static void gelu_of_other_types_stays(void **state)
 {
     (void)state;
-    assert_refused("fuse-gelu",
-                   OPSET(20) "g (double[2] x) => (double[2] y) <double half = {0.5}, double one = {1},\n"
-                             "double root = {1.4142135623730951}> {\n  " ERF "\n}\n",
-                   "the element type is not float");
+    assert_refused(
+        "fuse-gelu",
+        OPSET(20) "g (double[2] x) => (double[2] y) <double half = {0.5}, double one = {1},\n"
+                  "double root = {1.4142135623730951}> {\n  " ERF "\n}\n",
+        "the element type is not float");
     /* sqrt(2) as float16 is off by more than a millionth */
-    assert_kept("fuse-gelu",
-                OPSET(20) "g (float16[2] x) => (float16[2] y) <float16 half = {0.5}, float16 one = {1.0},\n"
-                          "float16 root = {1.4142135}> {\n  " ERF "\n}\n");
+    assert_kept(
+        "fuse-gelu",
+        OPSET(20) "g (float16[2] x) => (float16[2] y) <float16 half = {0.5}, float16 one = {1.0},\n"
+                  "float16 root = {1.4142135}> {\n  " ERF "\n}\n");
 }
 
 static void constants_that_add_dimensions_keep_it(void **state)
 {
     (void)state;
-    assert_refused("fuse-gelu",
-                   OPSET(20) "g (float[2] x) => (float[1,2] y) <float[1,1] half = {0.5}, float one = {1},\n"
-                             "float root = {1.4142135}> {\n  " ERF "\n}\n",
-                   "more dimensions");
-    assert_refused("fuse-gelu",
-                   OPSET(20) "g (float[] x) => (float[] y) <float[1] half = {0.5}, float one = {1},\n"
-                             "float root = {1.4142135}> {\n  " ERF "\n}\n",
-                   "more dimensions");
-    assert_becomes("fuse-gelu,drop-unused",
-                   OPSET(20) "g (float[2,3] x) => (float[2,3] y) <float[1,1] half = {0.5}, float one = {1},\n"
-                             "float root = {1.4142135}> {\n  " ERF "\n}\n",
-                   OPSET(20) "g (float[2,3] x) => (float[2,3] y) {\n  y = Gelu(x)\n}\n");
+    assert_refused(
+        "fuse-gelu",
+        OPSET(20) "g (float[2] x) => (float[1,2] y) <float[1,1] half = {0.5}, float one = {1},\n"
+                  "float root = {1.4142135}> {\n  " ERF "\n}\n",
+        "more dimensions");
+    assert_refused(
+        "fuse-gelu",
+        OPSET(20) "g (float[] x) => (float[] y) <float[1] half = {0.5}, float one = {1},\n"
+                  "float root = {1.4142135}> {\n  " ERF "\n}\n",
+        "more dimensions");
+    assert_becomes(
+        "fuse-gelu,drop-unused",
+        OPSET(20) "g (float[2,3] x) => (float[2,3] y) <float[1,1] half = {0.5}, float one = {1},\n"
+                  "float root = {1.4142135}> {\n  " ERF "\n}\n",
+        OPSET(20) "g (float[2,3] x) => (float[2,3] y) {\n  y = Gelu(x)\n}\n");
 }
 
 static void constants_that_callers_may_override_keep_it(void **state)
 {
     (void)state;
-    assert_kept("fuse-gelu",
-                OPSET(20) "g (float[2] x, float root = {1.4142135}) => (float[2] y) <float half = {0.5},\n"
-                          "float one = {1}> {\n  " ERF "\n}\n");
+    assert_kept(
+        "fuse-gelu",
+        OPSET(20) "g (float[2] x, float root = {1.4142135}) => (float[2] y) <float half = {0.5},\n"
+                  "float one = {1}> {\n  " ERF "\n}\n");
 }
 
 static void quantization_inside_keeps_it(void **state)
@@ -232,44 +245,47 @@ static void quantization_inside_keeps_it(void **state)
 static void quantization_around_it_stays(void **state)
 {
     (void)state;
-    assert_becomes("fuse-gelu,drop-unused",
-                   OPSET(20) "g (uint8[2] q) => (uint8[2] r) <float half = {0.5}, float one = {1},\n"
-                             "float root = {1.4142135}, float scale = {0.1}, uint8 z = {128}> {\n"
-                             "  x = DequantizeLinear(q, scale, z)\n  " ERF
-                             "\n  r = QuantizeLinear(y, scale, z)\n"
-                             "}\n",
-                   OPSET(20) "g (uint8[2] q) => (uint8[2] r) <float scale = {0.1}, uint8 z = {128}> {\n"
-                             "  x = DequantizeLinear(q, scale, z)\n"
-                             "  y = Gelu(x)\n"
-                             "  r = QuantizeLinear(y, scale, z)\n"
-                             "}\n");
+    assert_becomes(
+        "fuse-gelu,drop-unused",
+        OPSET(20) "g (uint8[2] q) => (uint8[2] r) <float half = {0.5}, float one = {1},\n"
+                  "float root = {1.4142135}, float scale = {0.1}, uint8 z = {128}> {\n"
+                  "  x = DequantizeLinear(q, scale, z)\n  " ERF
+                  "\n  r = QuantizeLinear(y, scale, z)\n"
+                  "}\n",
+        OPSET(20) "g (uint8[2] q) => (uint8[2] r) <float scale = {0.1}, uint8 z = {128}> {\n"
+                  "  x = DequantizeLinear(q, scale, z)\n"
+                  "  y = Gelu(x)\n"
+                  "  r = QuantizeLinear(y, scale, z)\n"
+                  "}\n");
 }
 
 static void bodies_of_subgraphs_have_gelu_too(void **state)
 {
     (void)state;
-    assert_becomes("fuse-gelu,drop-unused",
-                   OPSET(20) "g (bool b, float[2] x) => (float[2] o) <float half = {0.5}, float one = {1},\n"
-                             "float root = {1.4142135}> {\n"
-                             "  o = If (b) <then_branch = t () => (float[2] y) {\n" ERF "\n},\n"
-                             "              else_branch = f () => (float[2] n) { n = Neg(x) }>\n"
-                             "}\n",
-                   OPSET(20) "g (bool b, float[2] x) => (float[2] o) {\n"
-                             "  o = If (b) <then_branch = t () => (float[2] y) { y = Gelu(x) },\n"
-                             "              else_branch = f () => (float[2] n) { n = Neg(x) }>\n"
-                             "}\n");
+    assert_becomes(
+        "fuse-gelu,drop-unused",
+        OPSET(20) "g (bool b, float[2] x) => (float[2] o) <float half = {0.5}, float one = {1},\n"
+                  "float root = {1.4142135}> {\n"
+                  "  o = If (b) <then_branch = t () => (float[2] y) {\n" ERF "\n},\n"
+                  "              else_branch = f () => (float[2] n) { n = Neg(x) }>\n"
+                  "}\n",
+        OPSET(20) "g (bool b, float[2] x) => (float[2] o) {\n"
+                  "  o = If (b) <then_branch = t () => (float[2] y) { y = Gelu(x) },\n"
+                  "              else_branch = f () => (float[2] n) { n = Neg(x) }>\n"
+                  "}\n");
 }
 
 static void a_value_that_a_subgraph_reads_keeps_it(void **state)
 {
     (void)state;
-    assert_refused("fuse-gelu",
-                   OPSET(20) "g (bool b, float[2] x) => (float[2] y, float[2] o) <float half = {0.5},\n"
-                             "float one = {1}, float root = {1.4142135}> {\n  " ERF "\n"
-                             "  o = If (b) <then_branch = t () => (float[2] p1) { p1 = Neg(p) },\n"
-                             "              else_branch = f () => (float[2] n) { n = Neg(x) }>\n"
-                             "}\n",
-                   "read elsewhere");
+    assert_refused(
+        "fuse-gelu",
+        OPSET(20) "g (bool b, float[2] x) => (float[2] y, float[2] o) <float half = {0.5},\n"
+                  "float one = {1}, float root = {1.4142135}> {\n  " ERF "\n"
+                  "  o = If (b) <then_branch = t () => (float[2] p1) { p1 = Neg(p) },\n"
+                  "              else_branch = f () => (float[2] n) { n = Neg(x) }>\n"
+                  "}\n",
+        "read elsewhere");
 }
 
 static void functions_have_gelu_too(void **state)
@@ -280,8 +296,10 @@ static void functions_have_gelu_too(void **state)
         "<ir_version: 9, opset_import: [\"\" : 20, \"acme\" : 1]>\n"
         "g (float[2] x) => (float[2] y) { y = acme.F(x) }\n"
         "<domain: \"acme\", opset_import: [\"\" : 20]>\n"
-        "F (x) => (y) { half = Constant <value_float = 0.5> () one = Constant <value = float {1}> ()\n"
-        "  root = Constant <value = float {1.4142135}> () other = Constant <value = float {0.5}> ()\n"
+        "F (x) => (y) { half = Constant <value_float = 0.5> () one = Constant <value = float {1}> "
+        "()\n"
+        "  root = Constant <value = float {1.4142135}> () other = Constant <value = float {0.5}> "
+        "()\n"
         "  a = Div(x, root) e = Erf(a) s = Add(e, one) p = Mul(x, s) y = Mul(p, other) }\n",
         "<ir_version: 9, opset_import: [\"\" : 20, \"acme\" : 1]>\n"
         "g (float[2] x) => (float[2] y) { y = acme.F(x) }\n"
@@ -295,15 +313,18 @@ static void arithmetic_that_doubles_at_every_step_is_no_trap(void **state)
 
     (void)state;
     for (int i = 1; i < 100; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "  v%d = Mul(v%d, v%d)\n", i, i - 1, i - 1);
-    snprintf(text + strlen(text), sizeof text - strlen(text), "  e = Erf(v99)\n  v100 = Add(e, v99)\n");
+        snprintf(text + strlen(text), sizeof text - strlen(text), "  v%d = Mul(v%d, v%d)\n", i,
+                 i - 1, i - 1);
+    snprintf(text + strlen(text), sizeof text - strlen(text),
+             "  e = Erf(v99)\n  v100 = Add(e, v99)\n");
     for (int i = 101; i < 200; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "  v%d = Add(v%d, v%d)\n", i, i - 1, i - 1);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "  v%d = Add(v%d, v%d)\n", i,
+                 i - 1, i - 1);
     snprintf(text + strlen(text), sizeof text - strlen(text), "  y = Neg(v199)\n}\n");
     assert_kept("fuse-gelu", text);
 }
 
-/* --- HardSwish and HardSigmoid ------------------------------------------------------------------------------------ */
+/* --- HardSwish and HardSigmoid ---------------------------------------------------------------- */
 
 static void hardswish_is_found_in_every_spelling(void **state)
 {
@@ -343,7 +364,8 @@ static void other_hard_functions_stay(void **state)
 static void hardswish_needs_its_opset(void **state)
 {
     (void)state;
-    assert_stays("fuse-hardswish", OPSET(13), "t = HardSigmoid <alpha = 0.16666667> (x) y = Mul(x, t)", NULL);
+    assert_stays("fuse-hardswish", OPSET(13),
+                 "t = HardSigmoid <alpha = 0.16666667> (x) y = Mul(x, t)", NULL);
 }
 
 static void hardsigmoid_is_found_in_every_spelling(void **state)
@@ -361,11 +383,12 @@ static void hardsigmoid_is_found_in_every_spelling(void **state)
 static void bounds_were_attributes_once(void **state)
 {
     (void)state;
-    assert_becomes("fuse-hardsigmoid,drop-unused",
-                   spell(OPSET(9), "a = Add(x, three) t = Clip <min = 0.0, max = 6.0> (a) y = Div(t, six)"),
-                   result(OPSET(9), "y = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)"));
-    assert_stays("fuse-hardsigmoid", OPSET(9), "a = Add(x, three) t = Clip <max = 6.0> (a) y = Div(t, six)",
-                 NULL);
+    assert_becomes(
+        "fuse-hardsigmoid,drop-unused",
+        spell(OPSET(9), "a = Add(x, three) t = Clip <min = 0.0, max = 6.0> (a) y = Div(t, six)"),
+        result(OPSET(9), "y = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)"));
+    assert_stays("fuse-hardsigmoid", OPSET(9),
+                 "a = Add(x, three) t = Clip <max = 6.0> (a) y = Div(t, six)", NULL);
     assert_stays("fuse-hardsigmoid", OPSET(6),
                  "a = Add(x, three) t = Clip <min = 0.0, max = 6.0> (a) y = Div(t, six)", NULL);
 }
@@ -395,18 +418,19 @@ static void hardsigmoid_is_found_inside_of_hardswish(void **state)
 static void hardsigmoid_that_is_read_inside_stays(void **state)
 {
     (void)state;
-    assert_refused("fuse-hardsigmoid",
-                   "g (float[2] x) => (float[2] y, float[2] t) <float three = {3}, float zero = {0}, float "
-                   "six = {6}> {\n"
-                   "  a = Add(x, three) t = Clip(a, zero, six) y = Div(t, six)\n"
-                   "}\n",
-                   "read elsewhere");
     assert_refused(
-        "fuse-hardswish",
-        "g (double[2] x) => (double[2] y) <double three = {3}, double zero = {0}, double six = {6}> {\n"
-        "  a = Add(x, three) t = Clip(a, zero, six) p = Mul(x, t) y = Div(p, six)\n"
+        "fuse-hardsigmoid",
+        "g (float[2] x) => (float[2] y, float[2] t) <float three = {3}, float zero = {0}, float "
+        "six = {6}> {\n"
+        "  a = Add(x, three) t = Clip(a, zero, six) y = Div(t, six)\n"
         "}\n",
-        "the element type is not float");
+        "read elsewhere");
+    assert_refused("fuse-hardswish",
+                   "g (double[2] x) => (double[2] y) <double three = {3}, double zero = {0}, "
+                   "double six = {6}> {\n"
+                   "  a = Add(x, three) t = Clip(a, zero, six) p = Mul(x, t) y = Div(p, six)\n"
+                   "}\n",
+                   "the element type is not float");
 }
 
 static void attributes_of_a_function_that_callers_set_keep_it(void **state)
@@ -420,11 +444,12 @@ static void attributes_of_a_function_that_callers_set_keep_it(void **state)
                 "  y = Mul(x, t) }\n");
 }
 
-/* --- Swish ----------------------------------------------------------------------------------------------------------- */
+/* --- Swish ------------------------------------------------------------------------------------ */
 
 static void swish_is_found_with_and_without_a_factor(void **state)
 {
-    static const char *const silu[] = {"t = Sigmoid(x) y = Mul(x, t)", "t = Sigmoid(x) y = Mul(t, x)"};
+    static const char *const silu[] = {"t = Sigmoid(x) y = Mul(x, t)",
+                                       "t = Sigmoid(x) y = Mul(t, x)"};
     static const char *const quick[] = {"a = Mul(x, fast) t = Sigmoid(a) y = Mul(x, t)",
                                         "a = Mul(fast, x) t = Sigmoid(a) y = Mul(t, x)"};
 
@@ -440,9 +465,10 @@ static void swish_of_something_else_stays(void **state)
     assert_stays("fuse-silu", OPSET(24), "t = Sigmoid(x) y = Mul(t, t)", NULL);
     assert_stays("fuse-silu", OPSET(24), "a = Mul(x, zero) t = Sigmoid(a) y = Mul(x, t)", NULL);
     assert_stays("fuse-silu", OPSET(24), "a = Add(x, one) t = Sigmoid(a) y = Mul(x, t)", NULL);
-    assert_refused("fuse-silu",
-                   OPSET(24) "g (float[2] x) => (float[2] y, float[2] t) { t = Sigmoid(x) y = Mul(x, t) }\n",
-                   "read elsewhere");
+    assert_refused(
+        "fuse-silu",
+        OPSET(24) "g (float[2] x) => (float[2] y, float[2] t) { t = Sigmoid(x) y = Mul(x, t) }\n",
+        "read elsewhere");
 }
 
 int main(void)

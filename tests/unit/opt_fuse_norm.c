@@ -4,8 +4,9 @@
 #define OPSET(n) "<ir_version: 9, opset_import: [\"\" : " #n "]>\n"
 
 /* Constants that spellings may use; what they leave is taken out. */
-#define CONSTANTS                                                                                            \
-    "float eps = {1e-05}, float zero = {0}, float one = {1}, float two = {2}, int64 square = {2},\n"         \
+#define CONSTANTS                                                                                  \
+    "float eps = {1e-05}, float zero = {0}, float one = {1}, float two = {2}, int64 square = "     \
+    "{2},\n"                                                                                       \
     " int64[1] last = {-1}, int64[1] last2 = {2}, int64[2] both = {1, -1}"
 #define PARAMS "float[4] w = {1, 2, 3, 4}, float[4] b = {5, 6, 7, 8}"
 
@@ -23,23 +24,24 @@ static const char *spell(const char *opset, const char *nodes)
 
     turn = (turn + 1) % 4;
     snprintf(text[turn], sizeof text[turn],
-             "%sg (float[2,N,4] x) => (float[2,N,4] y) <" CONSTANTS ", " PARAMS "> {\n%s\n}\n", opset, nodes);
+             "%sg (float[2,N,4] x) => (float[2,N,4] y) <" CONSTANTS ", " PARAMS "> {\n%s\n}\n",
+             opset, nodes);
     return text[turn];
 }
 
-static void assert_fuses(const char *rule, const char *opset, const char *const *spellings, size_t n,
-                         const char *params, const char *fused)
+static void assert_fuses(const char *rule, const char *opset, const char *const *spellings,
+                         size_t n, const char *params, const char *fused)
 {
     char pipeline[100], result[2000];
 
     snprintf(pipeline, sizeof pipeline, "%s,drop-unused", rule);
-    snprintf(result, sizeof result, "%sg (float[2,N,4] x) => (float[2,N,4] y) %s {\n%s\n}\n", opset, params,
-             fused);
+    snprintf(result, sizeof result, "%sg (float[2,N,4] x) => (float[2,N,4] y) %s {\n%s\n}\n", opset,
+             params, fused);
     for (size_t i = 0; i < n; i++)
         assert_becomes(pipeline, spell(opset, spellings[i]), result);
 }
 
-/* --- LayerNormalization: spellings ------------------------------------------------------------------------------- */
+/* --- LayerNormalization: spellings ------------------------------------------------------------ */
 
 static void layernorm_is_found_in_every_spelling(void **state)
 {
@@ -54,7 +56,8 @@ static void layernorm_is_found_in_every_spelling(void **state)
         MEAN "m2 = ReduceMean <axes = [2]> (x) d2 = Sub(x, m2) p = Mul(d2, d2) " REST
              "n = Div(d, s) t = Mul(n, w) y = Add(t, b)",
         "m = ReduceMean <axes = [2], keepdims = 1> (x) d = Sub(x, m) p = Pow(d, two)\n"
-        "v = ReduceMean <axes = [2]> (p) e = Add(eps, v) s = Sqrt(e) n = Div(d, s) t = Mul(n, w) y = Add(t, "
+        "v = ReduceMean <axes = [2]> (p) e = Add(eps, v) s = Sqrt(e) n = Div(d, s) t = Mul(n, w) y "
+        "= Add(t, "
         "b)",
     };
 
@@ -97,7 +100,8 @@ static void factors_of_another_shape_stay_behind_it(void **state)
     static const char *const shapes[] = {"float w = {2}", "float[1] w = {2}",
                                          "float[1,1,1,4] w = {1, 2, 3, 4}",
                                          "float[1,2,4] w = {1, 2, 3, 4, 5, 6, 7, 8}"};
-    static const char *const outputs[] = {"float[2,2,4]", "float[2,2,4]", "float[1,2,2,4]", "float[2,2,4]"};
+    static const char *const outputs[] = {"float[2,2,4]", "float[2,2,4]", "float[1,2,2,4]",
+                                          "float[2,2,4]"};
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(shapes); i++) {
@@ -107,10 +111,11 @@ static void factors_of_another_shape_stay_behind_it(void **state)
                  "g (float[2,2,4] x) => (%s y) <float eps = {1e-05}, float two = {2}, %s> {\n" NORM
                  "y = Mul(n, w)\n}\n",
                  outputs[i], shapes[i]);
-        snprintf(after, sizeof after,
-                 "g (float[2,2,4] x) => (%s y) <%s, float[4] n_scale = {1, 1, 1, 1}> {\n"
-                 "n = LayerNormalization <axis = -1, epsilon = 1e-05> (x, n_scale) y = Mul(n, w)\n}\n",
-                 outputs[i], shapes[i]);
+        snprintf(
+            after, sizeof after,
+            "g (float[2,2,4] x) => (%s y) <%s, float[4] n_scale = {1, 1, 1, 1}> {\n"
+            "n = LayerNormalization <axis = -1, epsilon = 1e-05> (x, n_scale) y = Mul(n, w)\n}\n",
+            outputs[i], shapes[i]);
         assert_becomes("fuse-layernorm,drop-unused", before, after);
     }
 }
@@ -118,62 +123,66 @@ static void factors_of_another_shape_stay_behind_it(void **state)
 static void a_bias_of_another_shape_stays_behind_it(void **state)
 {
     (void)state;
-    assert_becomes("fuse-layernorm,drop-unused",
-                   "g (float[2,4] x, float[4] b) => (float[2,4] y) <float eps = {1e-05}, float two = {2},\n"
-                   "float[4] w = {1, 2, 3, 4}> {\n" NORM "t = Mul(n, w) y = Add(t, b)\n}\n",
-                   "g (float[2,4] x, float[4] b) => (float[2,4] y) <float[4] w = {1, 2, 3, 4}> {\n"
-                   "t = LayerNormalization <axis = -1, epsilon = 1e-05> (x, w) y = Add(t, b)\n}\n");
+    assert_becomes(
+        "fuse-layernorm,drop-unused",
+        "g (float[2,4] x, float[4] b) => (float[2,4] y) <float eps = {1e-05}, float two = {2},\n"
+        "float[4] w = {1, 2, 3, 4}> {\n" NORM "t = Mul(n, w) y = Add(t, b)\n}\n",
+        "g (float[2,4] x, float[4] b) => (float[2,4] y) <float[4] w = {1, 2, 3, 4}> {\n"
+        "t = LayerNormalization <axis = -1, epsilon = 1e-05> (x, w) y = Add(t, b)\n}\n");
 }
 
 static void constants_with_ones_in_front_are_reshaped(void **state)
 {
     (void)state;
-    assert_becomes(
-        "fuse-layernorm,drop-unused",
-        "g (float[2,4] x) => (float[2,4] y) <float eps = {1e-05}, float two = {2},\n"
-        "float[1,4] w = {1, 2, 3, 4}, float[4] b = {5, 6, 7, 8}> {\n" NORM "t = Mul(n, w) y = Add(t, b)\n}\n",
-        "g (float[2,4] x) => (float[2,4] y) <float[4] b = {5, 6, 7, 8}, float[4] w_1 = {1, 2, 3, 4}> {\n"
-        "y = LayerNormalization <axis = -1, epsilon = 1e-05> (x, w_1, b)\n}\n");
+    assert_becomes("fuse-layernorm,drop-unused",
+                   "g (float[2,4] x) => (float[2,4] y) <float eps = {1e-05}, float two = {2},\n"
+                   "float[1,4] w = {1, 2, 3, 4}, float[4] b = {5, 6, 7, 8}> {\n" NORM
+                   "t = Mul(n, w) y = Add(t, b)\n}\n",
+                   "g (float[2,4] x) => (float[2,4] y) <float[4] b = {5, 6, 7, 8}, float[4] w_1 = "
+                   "{1, 2, 3, 4}> {\n"
+                   "y = LayerNormalization <axis = -1, epsilon = 1e-05> (x, w_1, b)\n}\n");
 }
 
 static void several_axes_at_the_end_are_one_norm(void **state)
 {
     (void)state;
-    assert_becomes(
-        "fuse-layernorm,drop-unused",
-        "g (float[N,2,2] x) => (float[N,2,2] y) <float eps = {1e-05}, float two = {2},\n"
-        "float[2,2] w = {1, 2, 3, 4}, float[2] b = {5, 6}> {\n"
-        "m = ReduceMean <axes = [-1, 1]> (x) d = Sub(x, m) p = Pow(d, two) v = ReduceMean <axes = [1, 2]> "
-        "(p)\n"
-        "e = Add(v, eps) s = Sqrt(e) n = Div(d, s) t = Mul(n, w) y = Add(t, b)\n}\n",
-        "g (float[N,2,2] x) => (float[N,2,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] b = {5, 6}> {\n"
-        "t = LayerNormalization <axis = -2, epsilon = 1e-05> (x, w) y = Add(t, b)\n}\n");
+    assert_becomes("fuse-layernorm,drop-unused",
+                   "g (float[N,2,2] x) => (float[N,2,2] y) <float eps = {1e-05}, float two = {2},\n"
+                   "float[2,2] w = {1, 2, 3, 4}, float[2] b = {5, 6}> {\n"
+                   "m = ReduceMean <axes = [-1, 1]> (x) d = Sub(x, m) p = Pow(d, two) v = "
+                   "ReduceMean <axes = [1, 2]> "
+                   "(p)\n"
+                   "e = Add(v, eps) s = Sqrt(e) n = Div(d, s) t = Mul(n, w) y = Add(t, b)\n}\n",
+                   "g (float[N,2,2] x) => (float[N,2,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] "
+                   "b = {5, 6}> {\n"
+                   "t = LayerNormalization <axis = -2, epsilon = 1e-05> (x, w) y = Add(t, b)\n}\n");
 }
 
 static void double_keeps_its_precision(void **state)
 {
     (void)state;
-    assert_becomes("fuse-layernorm,drop-unused",
-                   "g (double[2,2] x) => (double[2,2] y) <double eps = {0.0001}, double two = {2},\n"
-                   "double[2] w = {1, 2}> {\n" NORM "y = Mul(n, w)\n}\n",
-                   "g (double[2,2] x) => (double[2,2] y) <double[2] w = {1, 2}> {\n"
-                   "y = LayerNormalization <axis = -1, epsilon = 0.0001, stash_type = 11> (x, w)\n}\n");
+    assert_becomes(
+        "fuse-layernorm,drop-unused",
+        "g (double[2,2] x) => (double[2,2] y) <double eps = {0.0001}, double two = {2},\n"
+        "double[2] w = {1, 2}> {\n" NORM "y = Mul(n, w)\n}\n",
+        "g (double[2,2] x) => (double[2,2] y) <double[2] w = {1, 2}> {\n"
+        "y = LayerNormalization <axis = -1, epsilon = 0.0001, stash_type = 11> (x, w)\n}\n");
 }
 
-/* --- LayerNormalization: between casts -------------------------------------------------------------------------------- */
+/* --- LayerNormalization: between casts -------------------------------------------------------- */
 
-#define HALF_HEAD                                                                                            \
-    "g (float16[2,2] h) => (float16[2,2] y) <float eps = {1e-05}, float two = {2},\n"                        \
+#define HALF_HEAD                                                                                  \
+    "g (float16[2,2] h) => (float16[2,2] y) <float eps = {1e-05}, float two = {2},\n"              \
     "float16[2] w = {1.0, 2.0}, float16[2] b = {3.0, 4.0}> {\n x = Cast <to = 1> (h) "
 
 static void half_precision_between_casts_is_one_norm(void **state)
 {
     (void)state;
-    assert_becomes(
-        "fuse-layernorm,drop-unused",
-        HALF_HEAD NORM "c = Cast <to = 10> (n) t = Mul(c, w) y = Add(t, b)\n}\n",
-        "g (float16[2,2] h) => (float16[2,2] y) <float16[2] w = {1.0, 2.0}, float16[2] b = {3.0, 4.0}> {\n"
-        "y = LayerNormalization <axis = -1, epsilon = 1e-05> (h, w, b)\n}\n");
+    assert_becomes("fuse-layernorm,drop-unused",
+                   HALF_HEAD NORM "c = Cast <to = 10> (n) t = Mul(c, w) y = Add(t, b)\n}\n",
+                   "g (float16[2,2] h) => (float16[2,2] y) <float16[2] w = {1.0, 2.0}, float16[2] "
+                   "b = {3.0, 4.0}> {\n"
+                   "y = LayerNormalization <axis = -1, epsilon = 1e-05> (h, w, b)\n}\n");
 }
 
 static void casts_that_others_need_stay_around_a_norm_in_float(void **state)
@@ -181,25 +190,29 @@ static void casts_that_others_need_stay_around_a_norm_in_float(void **state)
     (void)state;
     assert_becomes(
         "fuse-layernorm,drop-unused",
-        "g (float16[2,2] h) => (float16[2,2] y, float[2,2] o) <float eps = {1e-05}, float two = {2}> {\n"
+        "g (float16[2,2] h) => (float16[2,2] y, float[2,2] o) <float eps = {1e-05}, float two = "
+        "{2}> {\n"
         "x = Cast <to = 1> (h) o = Neg(x) " NORM "y = Cast <to = 10> (n)\n}\n",
         "g (float16[2,2] h) => (float16[2,2] y, float[2,2] o) <float[2] n_scale = {1, 1}> {\n"
-        "x = Cast <to = 1> (h) o = Neg(x) n = LayerNormalization <axis = -1, epsilon = 1e-05> (x, n_scale)\n"
+        "x = Cast <to = 1> (h) o = Neg(x) n = LayerNormalization <axis = -1, epsilon = 1e-05> (x, "
+        "n_scale)\n"
         "y = Cast <to = 10> (n)\n}\n");
-    assert_becomes("fuse-layernorm,drop-unused",
-                   "g (float16[2,2] h) => (bfloat16[2,2] y) <float eps = {1e-05}, float two = {2}> {\n"
-                   "x = Cast <to = 1> (h) " NORM "y = Cast <to = 16> (n)\n}\n",
-                   "g (float16[2,2] h) => (bfloat16[2,2] y) <float[2] n_scale = {1, 1}> {\n"
-                   "x = Cast <to = 1> (h) n = LayerNormalization <axis = -1, epsilon = 1e-05> (x, n_scale)\n"
-                   "y = Cast <to = 16> (n)\n}\n");
+    assert_becomes(
+        "fuse-layernorm,drop-unused",
+        "g (float16[2,2] h) => (bfloat16[2,2] y) <float eps = {1e-05}, float two = {2}> {\n"
+        "x = Cast <to = 1> (h) " NORM "y = Cast <to = 16> (n)\n}\n",
+        "g (float16[2,2] h) => (bfloat16[2,2] y) <float[2] n_scale = {1, 1}> {\n"
+        "x = Cast <to = 1> (h) n = LayerNormalization <axis = -1, epsilon = 1e-05> (x, n_scale)\n"
+        "y = Cast <to = 16> (n)\n}\n");
 }
 
-/* --- LayerNormalization: what is none ------------------------------------------------------------------------------------ */
+/* --- LayerNormalization: what is none --------------------------------------------------------- */
 
 static void layernorm_needs_its_opset(void **state)
 {
     (void)state;
-    assert_refused("fuse-layernorm", spell(OPSET(16), NORM "t = Mul(n, w) y = Add(t, b)"), "needs opset 17");
+    assert_refused("fuse-layernorm", spell(OPSET(16), NORM "t = Mul(n, w) y = Add(t, b)"),
+                   "needs opset 17");
     assert_kept("fuse-layernorm", spell(OPSET(16), MEAN "p = Mul(d, x) " REST "y = Div(d, s)"));
 }
 
@@ -217,8 +230,10 @@ static void other_arithmetic_stays(void **state)
         MEAN "p = Mul(d, d) v = ReduceSum(p, last) e = Add(v, eps) s = Sqrt(e) y = Div(d, s)",
         "m = ReduceMax <axes = [-1]> (x) d = Sub(x, m) p = Mul(d, d) " REST "y = Div(d, s)",
         "m = ReduceMean <axes = [-1]> (x) d = Sub(m, x) p = Mul(d, d) " REST "y = Div(d, s)",
-        "z = Neg(x) m = ReduceMean <axes = [-1]> (z) d = Sub(x, m) p = Mul(d, d) " REST "y = Div(d, s)",
-        MEAN "p = Mul(d, d) v = ReduceMean <axes = [-1]> (p) e = Add(v, x) s = Sqrt(e) y = Div(d, s)",
+        "z = Neg(x) m = ReduceMean <axes = [-1]> (z) d = Sub(x, m) p = Mul(d, d) " REST
+        "y = Div(d, s)",
+        MEAN
+        "p = Mul(d, d) v = ReduceMean <axes = [-1]> (p) e = Add(v, x) s = Sqrt(e) y = Div(d, s)",
         MEAN "d2 = Sub(x, eps) p = Mul(d2, d2) " REST "y = Div(d, s)",
         MEAN "z = Neg(d) p = Mul(z, z) " REST "y = Div(d, s)",
     };
@@ -231,12 +246,17 @@ static void other_arithmetic_stays(void **state)
 static void other_axes_are_refused(void **state)
 {
     static const char *const others[] = {
-        "m = ReduceMean <axes = [1]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <axes = [1]> (p)",
-        "m = ReduceMean <axes = [0, 2]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <axes = [0, 2]> (p)",
-        "m = ReduceMean <axes = [-1]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <axes = [1, 2]> (p)",
-        "m = ReduceMean <axes = [1, 2]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <axes = [-1]> (p)",
+        "m = ReduceMean <axes = [1]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <axes = [1]> "
+        "(p)",
+        "m = ReduceMean <axes = [0, 2]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <axes = [0, "
+        "2]> (p)",
+        "m = ReduceMean <axes = [-1]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <axes = [1, "
+        "2]> (p)",
+        "m = ReduceMean <axes = [1, 2]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <axes = "
+        "[-1]> (p)",
         "m = ReduceMean (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean (p)",
-        "m = ReduceMean <axes = [1]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <keepdims = 0> (p)",
+        "m = ReduceMean <axes = [1]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <keepdims = 0> "
+        "(p)",
     };
 
     (void)state;
@@ -249,11 +269,12 @@ static void other_axes_are_refused(void **state)
                  others[i]);
         assert_refused("fuse-layernorm", text, "not over the last axes");
     }
-    assert_refused("fuse-layernorm",
-                   OPSET(18) "g (float[4,4] x, int64[1] axes) => (float[4,4] y) <float eps = {1e-05}> {\n"
-                             "m = ReduceMean(x, axes) d = Sub(x, m) p = Mul(d, d) v = ReduceMean(p, axes)\n"
-                             "e = Add(v, eps) s = Sqrt(e) y = Div(d, s)\n}\n",
-                   "not over the last axes");
+    assert_refused(
+        "fuse-layernorm",
+        OPSET(18) "g (float[4,4] x, int64[1] axes) => (float[4,4] y) <float eps = {1e-05}> {\n"
+                  "m = ReduceMean(x, axes) d = Sub(x, m) p = Mul(d, d) v = ReduceMean(p, axes)\n"
+                  "e = Add(v, eps) s = Sqrt(e) y = Div(d, s)\n}\n",
+        "not over the last axes");
 }
 
 static void an_epsilon_that_is_not_positive_is_refused(void **state)
@@ -270,8 +291,9 @@ static void an_epsilon_that_is_not_positive_is_refused(void **state)
                  values[i]);
         assert_refused("fuse-layernorm", text, "epsilon is not a positive float");
     }
-    assert_kept("fuse-layernorm", "g (float[4,4] x) => (float[4,4] y) <float[4] eps = {1, 1, 1, 1}> {\n" MEAN
-                                  "p = Mul(d, d) " REST "y = Div(d, s)\n}\n");
+    assert_kept("fuse-layernorm",
+                "g (float[4,4] x) => (float[4,4] y) <float[4] eps = {1, 1, 1, 1}> {\n" MEAN
+                "p = Mul(d, d) " REST "y = Div(d, s)\n}\n");
     assert_kept("fuse-layernorm", "g (float[4,4] x, float eps = {1e-05}) => (float[4,4] y) {\n" MEAN
                                   "p = Mul(d, d) " REST "y = Div(d, s)\n}\n");
 }
@@ -308,11 +330,10 @@ static void constants_with_more_dimensions_are_refused(void **state)
                    "g (float[2,4] x) => (float[1,2,4] y) <float[1,1,1] eps = {1e-05}> {\n" MEAN
                    "p = Mul(d, d) " REST "y = Div(d, s)\n}\n",
                    "more dimensions");
-    assert_refused(
-        "fuse-layernorm",
-        "g (float[2,4] x) => (float[1,2,4] y) <float eps = {1e-05}, float[1,1,1] one = {1}> {\n" MEAN
-        "p = Mul(d, d) " REST "r = Div(one, s) y = Mul(d, r)\n}\n",
-        "more dimensions");
+    assert_refused("fuse-layernorm",
+                   "g (float[2,4] x) => (float[1,2,4] y) <float eps = {1e-05}, float[1,1,1] one = "
+                   "{1}> {\n" MEAN "p = Mul(d, d) " REST "r = Div(one, s) y = Mul(d, r)\n}\n",
+                   "more dimensions");
 }
 
 static void values_inside_that_are_read_elsewhere_are_refused(void **state)
@@ -339,17 +360,17 @@ static void values_inside_that_are_read_elsewhere_are_refused(void **state)
 static void results_that_are_read_twice_are_taken_as_far_as_they_go(void **state)
 {
     (void)state;
+    assert_becomes("fuse-layernorm,drop-unused",
+                   "g (float[4,4] x) => (float[4,4] y, float[4,4] t) <float eps = {1e-05}, float "
+                   "two = {2},\n" PARAMS "> {\n" NORM "t = Mul(n, w) y = Add(t, b)\n}\n",
+                   "g (float[4,4] x) => (float[4,4] y, float[4,4] t) <" PARAMS "> {\n"
+                   "t = LayerNormalization <axis = -1, epsilon = 1e-05> (x, w) y = Add(t, b)\n}\n");
     assert_becomes(
         "fuse-layernorm,drop-unused",
-        "g (float[4,4] x) => (float[4,4] y, float[4,4] t) <float eps = {1e-05}, float two = {2},\n" PARAMS
-        "> {\n" NORM "t = Mul(n, w) y = Add(t, b)\n}\n",
-        "g (float[4,4] x) => (float[4,4] y, float[4,4] t) <" PARAMS "> {\n"
-        "t = LayerNormalization <axis = -1, epsilon = 1e-05> (x, w) y = Add(t, b)\n}\n");
-    assert_becomes("fuse-layernorm,drop-unused",
-                   "g (float[4,4] x) => (float[4,4] y) <float eps = {1e-05}, float two = {2}> {\n" NORM
-                   "y = Mul(n, n)\n}\n",
-                   "g (float[4,4] x) => (float[4,4] y) <float[4] n_scale = {1, 1, 1, 1}> {\n"
-                   "n = LayerNormalization <axis = -1, epsilon = 1e-05> (x, n_scale) y = Mul(n, n)\n}\n");
+        "g (float[4,4] x) => (float[4,4] y) <float eps = {1e-05}, float two = {2}> {\n" NORM
+        "y = Mul(n, n)\n}\n",
+        "g (float[4,4] x) => (float[4,4] y) <float[4] n_scale = {1, 1, 1, 1}> {\n"
+        "n = LayerNormalization <axis = -1, epsilon = 1e-05> (x, n_scale) y = Mul(n, n)\n}\n");
 }
 
 static void a_large_scale_of_ones_is_refused(void **state)
@@ -359,38 +380,42 @@ static void a_large_scale_of_ones_is_refused(void **state)
                    "g (float[1,1000000] x) => (float[1,1000000] y) <float eps = {1e-05}> {\n" MEAN
                    "p = Mul(d, d) " REST "y = Div(d, s)\n}\n",
                    "larger than the limit");
-    assert_refused("fuse-layernorm",
-                   "g (float[1,9000000000000000000] x) => (float[1,9000000000000000000] y) <float eps = "
-                   "{1e-05}> {\n" MEAN "p = Mul(d, d) " REST "y = Div(d, s)\n}\n",
-                   "");
+    assert_refused(
+        "fuse-layernorm",
+        "g (float[1,9000000000000000000] x) => (float[1,9000000000000000000] y) <float eps = "
+        "{1e-05}> {\n" MEAN "p = Mul(d, d) " REST "y = Div(d, s)\n}\n",
+        "");
 }
 
 static void quantization_inside_keeps_it(void **state)
 {
     (void)state;
-    assert_kept(
-        "fuse-layernorm",
-        "g (float[4,4] x) => (float[4,4] y) <float eps = {1e-05}, float s0 = {0.1}, uint8 z = {128}> {\n"
-        "m = ReduceMean <axes = [-1]> (x) d0 = Sub(x, m) q = QuantizeLinear(d0, s0, z)\n"
-        "d = DequantizeLinear(q, s0, z) p = Mul(d, d) " REST "y = Div(d, s)\n}\n");
+    assert_kept("fuse-layernorm",
+                "g (float[4,4] x) => (float[4,4] y) <float eps = {1e-05}, float s0 = {0.1}, uint8 "
+                "z = {128}> {\n"
+                "m = ReduceMean <axes = [-1]> (x) d0 = Sub(x, m) q = QuantizeLinear(d0, s0, z)\n"
+                "d = DequantizeLinear(q, s0, z) p = Mul(d, d) " REST "y = Div(d, s)\n}\n");
     assert_refused(
         "fuse-layernorm",
         "g (float[4,4] x) => (float[4,4] y, uint8[4,4] q) <float eps = {1e-05}, float s0 = {0.1},\n"
-        "uint8 z = {128}> {\n" MEAN "p = Mul(d, d) " REST "y = Div(d, s) q = QuantizeLinear(d, s0, z)\n}\n",
+        "uint8 z = {128}> {\n" MEAN "p = Mul(d, d) " REST
+        "y = Div(d, s) q = QuantizeLinear(d, s0, z)\n}\n",
         "read elsewhere");
 }
 
 static void quantization_around_it_stays(void **state)
 {
     (void)state;
-    assert_becomes(
-        "fuse-layernorm,drop-unused",
-        "g (uint8[4,4] q) => (uint8[4,4] r) <float eps = {1e-05}, float two = {2}, float s0 = {0.1}, uint8 z "
-        "= {128},\n" PARAMS "> {\n  x = DequantizeLinear(q, s0, z) " NORM
-        "t = Mul(n, w) y = Add(t, b) r = QuantizeLinear(y, s0, z)\n}\n",
-        "g (uint8[4,4] q) => (uint8[4,4] r) <float s0 = {0.1}, uint8 z = {128}, " PARAMS "> {\n"
-        "x = DequantizeLinear(q, s0, z) y = LayerNormalization <axis = -1, epsilon = 1e-05> (x, w, b)\n"
-        "r = QuantizeLinear(y, s0, z)\n}\n");
+    assert_becomes("fuse-layernorm,drop-unused",
+                   "g (uint8[4,4] q) => (uint8[4,4] r) <float eps = {1e-05}, float two = {2}, "
+                   "float s0 = {0.1}, uint8 z "
+                   "= {128},\n" PARAMS "> {\n  x = DequantizeLinear(q, s0, z) " NORM
+                   "t = Mul(n, w) y = Add(t, b) r = QuantizeLinear(y, s0, z)\n}\n",
+                   "g (uint8[4,4] q) => (uint8[4,4] r) <float s0 = {0.1}, uint8 z = {128}, " PARAMS
+                   "> {\n"
+                   "x = DequantizeLinear(q, s0, z) y = LayerNormalization <axis = -1, epsilon = "
+                   "1e-05> (x, w, b)\n"
+                   "r = QuantizeLinear(y, s0, z)\n}\n");
 }
 
 static void bodies_of_subgraphs_have_norms_too(void **state)
@@ -398,8 +423,10 @@ static void bodies_of_subgraphs_have_norms_too(void **state)
     (void)state;
     assert_becomes(
         "fuse-layernorm,drop-unused",
-        "g (bool c, float[2,4] x) => (float[2,4] o) <float eps = {1e-05}, float two = {2}, " PARAMS "> {\n"
-        "  o = If (c) <then_branch = t () => (float[2,4] y) {\n" NORM "t = Mul(n, w) y = Add(t, b)\n},\n"
+        "g (bool c, float[2,4] x) => (float[2,4] o) <float eps = {1e-05}, float two = {2}, " PARAMS
+        "> {\n"
+        "  o = If (c) <then_branch = t () => (float[2,4] y) {\n" NORM
+        "t = Mul(n, w) y = Add(t, b)\n},\n"
         "              else_branch = f () => (float[2,4] neg) { neg = Neg(x) }>\n}\n",
         "g (bool c, float[2,4] x) => (float[2,4] o) <" PARAMS "> {\n"
         "  o = If (c) <then_branch = t () => (float[2,4] y) {\n"
@@ -414,12 +441,12 @@ static void functions_know_no_shapes_and_keep_it(void **state)
                    "<ir_version: 9, opset_import: [\"\" : 17, \"acme\" : 1]>\n"
                    "g (float[2,4] x) => (float[2,4] y) { y = acme.F(x) }\n"
                    "<domain: \"acme\", opset_import: [\"\" : 17]>\n"
-                   "F (x) => (y) { eps = Constant <value = float {1e-05}> () " MEAN "p = Mul(d, d) " REST
-                   "y = Div(d, s) }\n",
+                   "F (x) => (y) { eps = Constant <value = float {1e-05}> () " MEAN
+                   "p = Mul(d, d) " REST "y = Div(d, s) }\n",
                    "not proven");
 }
 
-/* --- RMSNormalization -------------------------------------------------------------------------------------------------- */
+/* --- RMSNormalization ------------------------------------------------------------------------- */
 
 static void rmsnorm_is_found_in_every_spelling(void **state)
 {
@@ -428,10 +455,12 @@ static void rmsnorm_is_found_in_every_spelling(void **state)
         "p = Mul(x, x) " REST18 "r = Div(one, s) n = Mul(x, r) y = Mul(n, w)",
         "p = Pow(x, square) " REST18 "n = Div(x, s) y = Mul(n, w)",
     };
-    static const char *const plain[] = {"p = Pow(x, two) " REST18 "r = Reciprocal(s) y = Mul(x, r)"};
+    static const char *const plain[] = {"p = Pow(x, two) " REST18
+                                        "r = Reciprocal(s) y = Mul(x, r)"};
 
     (void)state;
-    assert_fuses("fuse-rmsnorm", OPSET(23), spellings, QDQ_COUNT(spellings), "<float[4] w = {1, 2, 3, 4}>",
+    assert_fuses("fuse-rmsnorm", OPSET(23), spellings, QDQ_COUNT(spellings),
+                 "<float[4] w = {1, 2, 3, 4}>",
                  "y = RMSNormalization <axis = -1, epsilon = 1e-05> (x, w)");
     assert_fuses("fuse-rmsnorm", OPSET(23), plain, 1, "<float[4] y_scale = {1, 1, 1, 1}>",
                  "y = RMSNormalization <axis = -1, epsilon = 1e-05> (x, y_scale)");
@@ -439,8 +468,8 @@ static void rmsnorm_is_found_in_every_spelling(void **state)
 
 static void rmsnorm_has_no_bias(void **state)
 {
-    static const char *const biased[] = {"p = Pow(x, two) " REST18
-                                         "r = Reciprocal(s) n = Mul(x, r) t = Mul(n, w) y = Add(t, b)"};
+    static const char *const biased[] = {
+        "p = Pow(x, two) " REST18 "r = Reciprocal(s) n = Mul(x, r) t = Mul(n, w) y = Add(t, b)"};
 
     (void)state;
     assert_fuses("fuse-rmsnorm", OPSET(23), biased, 1, "<" PARAMS ">",
@@ -450,13 +479,14 @@ static void rmsnorm_has_no_bias(void **state)
 static void rmsnorm_between_casts_is_one_norm(void **state)
 {
     (void)state;
-    assert_becomes("fuse-rmsnorm,drop-unused",
-                   OPSET(23) "g (float16[2,2] h) => (float16[2,2] y) <float eps = {1e-05}, float two = {2},\n"
-                             "float16[2] w = {1.0, 2.0}, int64[1] last = {-1}> {\n x = Cast <to = 1> (h) p = "
-                             "Pow(x, two) " REST18
-                             "r = Reciprocal(s) n = Mul(x, r) c = Cast <to = 10> (n) y = Mul(w, c)\n}\n",
-                   OPSET(23) "g (float16[2,2] h) => (float16[2,2] y) <float16[2] w = {1.0, 2.0}> {\n"
-                             "y = RMSNormalization <axis = -1, epsilon = 1e-05> (h, w)\n}\n");
+    assert_becomes(
+        "fuse-rmsnorm,drop-unused",
+        OPSET(23) "g (float16[2,2] h) => (float16[2,2] y) <float eps = {1e-05}, float two = {2},\n"
+                  "float16[2] w = {1.0, 2.0}, int64[1] last = {-1}> {\n x = Cast <to = 1> (h) p = "
+                  "Pow(x, two) " REST18
+                  "r = Reciprocal(s) n = Mul(x, r) c = Cast <to = 10> (n) y = Mul(w, c)\n}\n",
+        OPSET(23) "g (float16[2,2] h) => (float16[2,2] y) <float16[2] w = {1.0, 2.0}> {\n"
+                  "y = RMSNormalization <axis = -1, epsilon = 1e-05> (h, w)\n}\n");
 }
 
 static void each_norm_is_left_to_its_rule(void **state)
@@ -466,8 +496,10 @@ static void each_norm_is_left_to_its_rule(void **state)
 
     (void)state;
     assert_kept("fuse-rmsnorm", spell(OPSET(23), centred[0]));
-    assert_kept("fuse-layernorm", spell(OPSET(23), "p = Mul(x, x) " REST18 "n = Div(x, s) y = Mul(n, w)"));
-    assert_kept("fuse-rmsnorm", spell(OPSET(22), "p = Mul(x, x) " REST18 "n = Div(x, s) y = Mul(n, w)"));
+    assert_kept("fuse-layernorm",
+                spell(OPSET(23), "p = Mul(x, x) " REST18 "n = Div(x, s) y = Mul(n, w)"));
+    assert_kept("fuse-rmsnorm",
+                spell(OPSET(22), "p = Mul(x, x) " REST18 "n = Div(x, s) y = Mul(n, w)"));
     assert_fuses("fuse-rmsnorm,fuse-layernorm", OPSET(23), centred, 1, "<" PARAMS ">",
                  "y = LayerNormalization <axis = -1, epsilon = 1e-05> (x, w, b)");
 }

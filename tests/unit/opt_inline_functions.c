@@ -1,4 +1,5 @@
-/* opt_inline_functions.c - calls of functions give way to their bodies; what cannot be put in place stays a call. */
+/* opt_inline_functions.c - calls of functions give way to their bodies; what cannot be put in place
+ * stays a call. */
 #include "support/rewrite.h"
 
 #define HEAD(imports) "<ir_version: 9, opset_import: [\"\" : 17, " imports "]>\n"
@@ -6,7 +7,7 @@
 #define BODY          "<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]>\n"
 #define PASS          "inline-functions,drop-unused-functions"
 
-/* --- fires ------------------------------------------------------------------------------------------------------ */
+/* --- fires ------------------------------------------------------------------------------------ */
 
 static void a_call_gives_way_to_the_body(void **state)
 {
@@ -154,25 +155,26 @@ static void calls_inside_subgraphs_and_subgraphs_inside_functions(void **state)
 static void a_loop_inside_a_function_keeps_its_captures(void **state)
 {
     (void)state;
-    assert_becomes(PASS,
-                   MY "g (int64 n, float[2] x) => (float[2] y) {\n"
-                      "  h = Neg(x)\n"
-                      "  y = my.F(n, h)\n"
-                      "}\n" BODY "F (n, u) => (v) {\n"
-                      "  h = Abs(u)\n"
-                      "  v = Loop <body = b (int64 i, bool k, float[2] s) => (bool k2, float[2] s2) {\n"
-                      "    k2 = Identity(k)\n"
-                      "    s2 = Add(s, h)\n"
-                      "  }> (n, \"\", u)\n"
-                      "}\n",
-                   MY "g (int64 n, float[2] x) => (float[2] y) {\n"
-                      "  h = Neg(x)\n"
-                      "  h_1 = Abs(h)\n"
-                      "  y = Loop <body = b (int64 i, bool k, float[2] s) => (bool k2, float[2] s2) {\n"
-                      "    k2 = Identity(k)\n"
-                      "    s2 = Add(s, h_1)\n"
-                      "  }> (n, \"\", h)\n"
-                      "}\n");
+    assert_becomes(
+        PASS,
+        MY "g (int64 n, float[2] x) => (float[2] y) {\n"
+           "  h = Neg(x)\n"
+           "  y = my.F(n, h)\n"
+           "}\n" BODY "F (n, u) => (v) {\n"
+           "  h = Abs(u)\n"
+           "  v = Loop <body = b (int64 i, bool k, float[2] s) => (bool k2, float[2] s2) {\n"
+           "    k2 = Identity(k)\n"
+           "    s2 = Add(s, h)\n"
+           "  }> (n, \"\", u)\n"
+           "}\n",
+        MY "g (int64 n, float[2] x) => (float[2] y) {\n"
+           "  h = Neg(x)\n"
+           "  h_1 = Abs(h)\n"
+           "  y = Loop <body = b (int64 i, bool k, float[2] s) => (bool k2, float[2] s2) {\n"
+           "    k2 = Identity(k)\n"
+           "    s2 = Add(s, h_1)\n"
+           "  }> (n, \"\", h)\n"
+           "}\n");
 }
 
 static void q_and_dq_in_functions_inline_like_all_else(void **state)
@@ -195,13 +197,14 @@ static void domains_that_the_model_lacks_are_imported(void **state)
 {
     (void)state;
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(MY "g (float[2] x) => (float[2] y) {\n"
-                                 "  y = my.F(x)\n"
-                                 "}\n"
-                                 "<domain: \"my\", opset_import: [\"\" : 17, \"your\" : 3, \"unused\" : 1]>\n"
-                                 "F (a) => (b) {\n"
-                                 "  b = your.Op(a)\n"
-                                 "}\n");
+    qdq_model *m =
+        test_model(MY "g (float[2] x) => (float[2] y) {\n"
+                      "  y = my.F(x)\n"
+                      "}\n"
+                      "<domain: \"my\", opset_import: [\"\" : 17, \"your\" : 3, \"unused\" : 1]>\n"
+                      "F (a) => (b) {\n"
+                      "  b = your.Op(a)\n"
+                      "}\n");
     char *text;
 
     assert_ok(qdq_model_run_passes(m, PASS ",drop-unused-opsets", &err));
@@ -231,7 +234,7 @@ static void empty_bodies_and_overloads(void **state)
                       "}\n");
 }
 
-/* --- does not fire ---------------------------------------------------------------------------------------------- */
+/* --- does not fire ---------------------------------------------------------------------------- */
 
 /* optimizer 10 case 35 */
 static void a_function_with_another_opset_stays_a_call(void **state)
@@ -319,9 +322,10 @@ static void calls_that_do_not_fit_are_refused(void **state)
     assert_refused(PASS, text, "the call has more inputs or outputs than the function");
     snprintf(text, sizeof text, MY "g (float[2] x) => (float[2] y) { y, z = my.F(x) }\n%s", body);
     assert_refused(PASS, text, "the call has more inputs or outputs than the function");
-    assert_refused(
-        PASS, MY "g (float[2] x) => (float[2] y) { y = my.F(x) }\n" BODY "F (a, b) => (b) { c = Neg(a) }",
-        "the function returns an input that the call leaves out");
+    assert_refused(PASS,
+                   MY "g (float[2] x) => (float[2] y) { y = my.F(x) }\n" BODY
+                      "F (a, b) => (b) { c = Neg(a) }",
+                   "the function returns an input that the call leaves out");
 }
 
 static void functions_that_are_named_stay(void **state)
@@ -339,8 +343,9 @@ static void functions_that_are_named_stay(void **state)
 static void recursion_is_refused_with_the_name_of_a_function(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(MY "g (float[2] x) => (float[2] y) { y = my.F(x) }\n" BODY
-                                 "F (a) => (b) { b = my.G(a) }\n" BODY "G (a) => (b) { b = my.F(a) }\n");
+    qdq_model *m =
+        test_model(MY "g (float[2] x) => (float[2] y) { y = my.F(x) }\n" BODY
+                      "F (a) => (b) { b = my.G(a) }\n" BODY "G (a) => (b) { b = my.F(a) }\n");
 
     (void)state;
     assert_fails(QDQ_E_FORMAT, "function 'F': its calls lead in a circle",
@@ -348,9 +353,10 @@ static void recursion_is_refused_with_the_name_of_a_function(void **state)
     qdq_model_free(m);
 }
 
-/* --- size ------------------------------------------------------------------------------------------------------- */
+/* --- size ------------------------------------------------------------------------------------- */
 
-/* Each function calls the next one twice: 2^40 nodes. What fits into the limit is expanded, above it calls stay. */
+/* Each function calls the next one twice: 2^40 nodes. What fits into the limit is expanded, above
+ * it calls stay. */
 static void a_file_of_six_kilobytes_does_not_become_a_gigabyte(void **state)
 {
     enum { LEVELS = 40 };
@@ -361,22 +367,26 @@ static void a_file_of_six_kilobytes_does_not_become_a_gigabyte(void **state)
     size_t n = 0;
 
     (void)state;
-    n += (size_t)snprintf(text, sizeof text, MY "g (float[2] x) => (float[2] y) { y = my.F0(x) }\n");
+    n +=
+        (size_t)snprintf(text, sizeof text, MY "g (float[2] x) => (float[2] y) { y = my.F0(x) }\n");
     for (int i = 0; i < LEVELS; i++)
         n += (size_t)snprintf(text + n, sizeof text - n,
-                              BODY "F%d (a) => (c) { b = my.F%d(a) c = my.F%d(b) }\n", i, i + 1, i + 1);
+                              BODY "F%d (a) => (c) { b = my.F%d(a) c = my.F%d(b) }\n", i, i + 1,
+                              i + 1);
     snprintf(text + n, sizeof text - n, BODY "F%d (a) => (b) { b = Neg(a) }\n", LEVELS);
     qdq_model *m = test_model(text);
     opts.passes = "inline-functions";
     assert_ok(qdq_model_optimize(m, &opts, &r, &err));
     assert_true(r->nodes_after > 10000 && r->nodes_after <= 40000 && r->settled);
-    assert_string_equal(r->passes[0].refusals[1].reason,
-                        "the bodies would take more than 16 MiB and 20 times the memory of all nodes");
+    assert_string_equal(
+        r->passes[0].refusals[1].reason,
+        "the bodies would take more than 16 MiB and 20 times the memory of all nodes");
     qdq_optimize_report_free(r);
     qdq_model_free(m);
 }
 
-/* A chain of functions, each of which calls the next one inside an If: 100 graphs deep is too deep. */
+/* A chain of functions, each of which calls the next one inside an If: 100 graphs deep is too
+ * deep. */
 static void graphs_do_not_get_nested_too_deep(void **state)
 {
     enum { LEVELS = 100 };
@@ -405,7 +415,7 @@ static void graphs_do_not_get_nested_too_deep(void **state)
     qdq_model_free(m);
 }
 
-/* --- drop-unused-functions, drop-unused-opsets ------------------------------------------------------------------- */
+/* --- drop-unused-functions, drop-unused-opsets ------------------------------------------------ */
 
 static void functions_that_only_unused_ones_call_go_too(void **state)
 {
@@ -466,12 +476,15 @@ static void imports_that_no_node_needs_go(void **state)
 {
     (void)state;
     assert_imports(
-        HEAD("\"a\" : 1, \"b\" : 2, \"my\" : 3, \"c\" : 4") "g (float[2] x) => (float[2] y) { y = b.F(x) }",
+        HEAD("\"a\" : 1, \"b\" : 2, \"my\" : 3, \"c\" : 4") "g (float[2] x) => (float[2] y) { y = "
+                                                            "b.F(x) }",
         "[\"\" : 17, \"b\" : 2]");
-    /* domains of functions, and what functions import, stay; functions themselves keep what they use */
+    /* domains of functions, and what functions import, stay; functions themselves keep what they
+     * use */
     assert_imports(
         HEAD("\"my\" : 1, \"a\" : 1, \"b\" : 1") "g (float[2] x) => (float[2] y) { y = my.F(x) }\n"
-                                                 "<domain: \"my\", opset_import: [\"a\" : 1, \"\" : 17]>\n"
+                                                 "<domain: \"my\", opset_import: [\"a\" : 1, \"\" "
+                                                 ": 17]>\n"
                                                  "F (x) => (y) { y = a.Op(x) }\n",
         "[\"\" : 17, \"my\" : 1, \"a\" : 1]");
     assert_imports(MY "g (float[2] x) => (float[2] y) { y = my.F(x) }\n"

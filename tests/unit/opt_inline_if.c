@@ -3,18 +3,19 @@
 
 #define BOOL(value) "bool c = {" value "}"
 
-/* --- fires ------------------------------------------------------------------------------------------------------ */
+/* --- fires ------------------------------------------------------------------------------------ */
 
 /* optimizer 10 case 14 */
 static void the_branch_that_is_taken_takes_the_place_of_the_if(void **state)
 {
-    static const char branches[] = "  z = If <then_branch = t () => (float[2] a) <float[2] temp = {1, 2}> {\n"
-                                   "    s = Add(x, x)\n"
-                                   "    a = Mul(s, temp)\n"
-                                   "  }, else_branch = e () => (float[2] b) {\n"
-                                   "    b = Mul(x, x)\n"
-                                   "  }> (c)\n"
-                                   "}\n";
+    static const char branches[] =
+        "  z = If <then_branch = t () => (float[2] a) <float[2] temp = {1, 2}> {\n"
+        "    s = Add(x, x)\n"
+        "    a = Mul(s, temp)\n"
+        "  }, else_branch = e () => (float[2] b) {\n"
+        "    b = Mul(x, x)\n"
+        "  }> (c)\n"
+        "}\n";
     char text[1000];
 
     (void)state;
@@ -35,32 +36,34 @@ static void the_branch_that_is_taken_takes_the_place_of_the_if(void **state)
 static void a_branch_initializer_whose_name_is_taken_is_renamed(void **state)
 {
     (void)state;
-    assert_becomes("inline-if",
-                   "g (float[2] x, bool d) => (float[2] z, float[2] y) <" BOOL(
-                       "1") "> {\n"
-                            "  z = If <then_branch = t () => (float[2] a) <float[2] temp = {1, 2}> {\n"
-                            "    a = Add(x, temp)\n"
-                            "  }, else_branch = e () => (float[2] b) {\n"
-                            "    b = Mul(x, x)\n"
-                            "  }> (c)\n"
-                            "  y = If <then_branch = t2 () => (float[2] a2) <float[2] temp = {3, 4}> {\n"
-                            "    a2 = Add(x, temp)\n"
-                            "  }, else_branch = e2 () => (float[2] b2) {\n"
-                            "    b2 = Mul(x, x)\n"
-                            "  }> (d)\n"
-                            "}\n",
-                   "g (float[2] x, bool d) => (float[2] z, float[2] y) <" BOOL(
-                       "1") ", float[2] temp_1 = {1, 2}> {\n"
-                            "  z = Add(x, temp_1)\n"
-                            "  y = If <then_branch = t2 () => (float[2] a2) <float[2] temp = {3, 4}> {\n"
-                            "    a2 = Add(x, temp)\n"
-                            "  }, else_branch = e2 () => (float[2] b2) {\n"
-                            "    b2 = Mul(x, x)\n"
-                            "  }> (d)\n"
-                            "}\n");
+    assert_becomes(
+        "inline-if",
+        "g (float[2] x, bool d) => (float[2] z, float[2] y) <" BOOL(
+            "1") "> {\n"
+                 "  z = If <then_branch = t () => (float[2] a) <float[2] temp = {1, 2}> {\n"
+                 "    a = Add(x, temp)\n"
+                 "  }, else_branch = e () => (float[2] b) {\n"
+                 "    b = Mul(x, x)\n"
+                 "  }> (c)\n"
+                 "  y = If <then_branch = t2 () => (float[2] a2) <float[2] temp = {3, 4}> {\n"
+                 "    a2 = Add(x, temp)\n"
+                 "  }, else_branch = e2 () => (float[2] b2) {\n"
+                 "    b2 = Mul(x, x)\n"
+                 "  }> (d)\n"
+                 "}\n",
+        "g (float[2] x, bool d) => (float[2] z, float[2] y) <" BOOL(
+            "1") ", float[2] temp_1 = {1, 2}> {\n"
+                 "  z = Add(x, temp_1)\n"
+                 "  y = If <then_branch = t2 () => (float[2] a2) <float[2] temp = {3, 4}> {\n"
+                 "    a2 = Add(x, temp)\n"
+                 "  }, else_branch = e2 () => (float[2] b2) {\n"
+                 "    b2 = Mul(x, x)\n"
+                 "  }> (d)\n"
+                 "}\n");
 }
 
-/* Two branches that both have a value `t`: the one that moves out must not hide what the other one has. */
+/* Two branches that both have a value `t`: the one that moves out must not hide what the other one
+ * has. */
 static void a_value_whose_name_another_body_has_is_renamed(void **state)
 {
     (void)state;
@@ -128,24 +131,24 @@ static void captures_and_graphs_inside_the_branch_come_along(void **state)
 static void an_if_inside_an_if_goes_too(void **state)
 {
     (void)state;
-    assert_becomes(
-        "inline-if",
-        "g (float[2] x) => (float[2] z) <" BOOL("1") "> {\n"
-                                                     "  z = If <then_branch = p () => (float[2] a) {\n"
-                                                     "    t = Abs(x)\n"
-                                                     "    a = If <then_branch = r () => (float[2] m) {\n"
-                                                     "      m = Exp(t)\n"
-                                                     "    }, else_branch = s () => (float[2] n) {\n"
-                                                     "      n = Neg(t)\n"
-                                                     "    }> (c)\n"
-                                                     "  }, else_branch = q () => (float[2] b) {\n"
-                                                     "    b = Mul(x, x)\n"
-                                                     "  }> (c)\n"
-                                                     "}\n",
-        "g (float[2] x) => (float[2] z) <" BOOL("1") "> {\n"
-                                                     "  t = Abs(x)\n"
-                                                     "  z = Exp(t)\n"
-                                                     "}\n");
+    assert_becomes("inline-if",
+                   "g (float[2] x) => (float[2] z) <" BOOL(
+                       "1") "> {\n"
+                            "  z = If <then_branch = p () => (float[2] a) {\n"
+                            "    t = Abs(x)\n"
+                            "    a = If <then_branch = r () => (float[2] m) {\n"
+                            "      m = Exp(t)\n"
+                            "    }, else_branch = s () => (float[2] n) {\n"
+                            "      n = Neg(t)\n"
+                            "    }> (c)\n"
+                            "  }, else_branch = q () => (float[2] b) {\n"
+                            "    b = Mul(x, x)\n"
+                            "  }> (c)\n"
+                            "}\n",
+                   "g (float[2] x) => (float[2] z) <" BOOL("1") "> {\n"
+                                                                "  t = Abs(x)\n"
+                                                                "  z = Exp(t)\n"
+                                                                "}\n");
 }
 
 static void an_if_in_a_body_goes_into_the_body(void **state)
@@ -203,108 +206,112 @@ static void in_a_function_the_constants_of_the_branch_become_nodes(void **state)
                    "}\n");
 }
 
-/* --- outputs ---------------------------------------------------------------------------------------------------- */
+/* --- outputs ---------------------------------------------------------------------------------- */
 
 static void an_output_that_is_a_constant_of_the_branch_keeps_its_name(void **state)
 {
     (void)state;
-    assert_becomes("inline-if",
-                   "g (float[2] x) => (float[2] z, float[2] y) <" BOOL(
-                       "1") "> {\n"
-                            "  z, k = If <then_branch = p () => (float[2] w, float[2] w2) <float[2] w = {1, "
-                            "2}, float[2] "
-                            "w2 = {3, 4}> {\n"
-                            "  }, else_branch = q () => (float[2] b, float[2] d) {\n"
-                            "    b = Mul(x, x)\n"
-                            "    d = Neg(x)\n"
-                            "  }> (c)\n"
-                            "  y = Add(k, x)\n"
-                            "}\n",
-                   "g (float[2] x) => (float[2] z, float[2] y) <" BOOL(
-                       "1") ", float[2] w = {1, 2}, float[2] w2 = {3, 4}> {\n"
-                            "  z = Identity(w)\n"
-                            "  y = Add(w2, x)\n"
-                            "}\n");
+    assert_becomes(
+        "inline-if",
+        "g (float[2] x) => (float[2] z, float[2] y) <" BOOL(
+            "1") "> {\n"
+                 "  z, k = If <then_branch = p () => (float[2] w, float[2] w2) <float[2] w = {1, "
+                 "2}, float[2] "
+                 "w2 = {3, 4}> {\n"
+                 "  }, else_branch = q () => (float[2] b, float[2] d) {\n"
+                 "    b = Mul(x, x)\n"
+                 "    d = Neg(x)\n"
+                 "  }> (c)\n"
+                 "  y = Add(k, x)\n"
+                 "}\n",
+        "g (float[2] x) => (float[2] z, float[2] y) <" BOOL(
+            "1") ", float[2] w = {1, 2}, float[2] w2 = {3, 4}> {\n"
+                 "  z = Identity(w)\n"
+                 "  y = Add(w2, x)\n"
+                 "}\n");
 }
 
 static void one_value_that_is_two_outputs_is_passed_on(void **state)
 {
     (void)state;
-    assert_becomes("inline-if",
-                   "g (float[2] x) => (float[2] z, float[2] y, float[2] r) <" BOOL(
-                       "1") "> {\n"
-                            "  z, y, k = If <then_branch = p () => (float[2] a, float[2] a, float[2] a) {\n"
-                            "    a = Abs(x)\n"
-                            "  }, else_branch = q () => (float[2] b, float[2] b, float[2] b) {\n"
-                            "    b = Mul(x, x)\n"
-                            "  }> (c)\n"
-                            "  r = Neg(k)\n"
-                            "}\n",
-                   "g (float[2] x) => (float[2] z, float[2] y, float[2] r) <" BOOL("1") "> {\n"
-                                                                                        "  z = Abs(x)\n"
-                                                                                        "  y = Identity(z)\n"
-                                                                                        "  r = Neg(z)\n"
-                                                                                        "}\n");
+    assert_becomes(
+        "inline-if",
+        "g (float[2] x) => (float[2] z, float[2] y, float[2] r) <" BOOL(
+            "1") "> {\n"
+                 "  z, y, k = If <then_branch = p () => (float[2] a, float[2] a, float[2] a) {\n"
+                 "    a = Abs(x)\n"
+                 "  }, else_branch = q () => (float[2] b, float[2] b, float[2] b) {\n"
+                 "    b = Mul(x, x)\n"
+                 "  }> (c)\n"
+                 "  r = Neg(k)\n"
+                 "}\n",
+        "g (float[2] x) => (float[2] z, float[2] y, float[2] r) <" BOOL("1") "> {\n"
+                                                                             "  z = Abs(x)\n"
+                                                                             "  y = Identity(z)\n"
+                                                                             "  r = Neg(z)\n"
+                                                                             "}\n");
 }
 
 static void outputs_that_nobody_reads_or_that_are_left_out_do_not_disturb(void **state)
 {
     (void)state;
-    assert_becomes("inline-if",
-                   "g (float[2] x) => (float[2] y) <" BOOL(
-                       "1") "> {\n"
-                            "  \"\", z, y = If <then_branch = p () => (float[2] w, float[2] w, float[2] a) "
-                            "<float[2] w = {1, 2}> {\n"
-                            "    a = Abs(x)\n"
-                            "  }, else_branch = q () => (float[2] b, float[2] b, float[2] b) {\n"
-                            "    b = Mul(x, x)\n"
-                            "  }> (c)\n"
-                            "}\n",
-                   "g (float[2] x) => (float[2] y) <" BOOL("1") ", float[2] w = {1, 2}> {\n"
-                                                                "  y = Abs(x)\n"
-                                                                "}\n");
+    assert_becomes(
+        "inline-if",
+        "g (float[2] x) => (float[2] y) <" BOOL(
+            "1") "> {\n"
+                 "  \"\", z, y = If <then_branch = p () => (float[2] w, float[2] w, float[2] a) "
+                 "<float[2] w = {1, 2}> {\n"
+                 "    a = Abs(x)\n"
+                 "  }, else_branch = q () => (float[2] b, float[2] b, float[2] b) {\n"
+                 "    b = Mul(x, x)\n"
+                 "  }> (c)\n"
+                 "}\n",
+        "g (float[2] x) => (float[2] y) <" BOOL("1") ", float[2] w = {1, 2}> {\n"
+                                                     "  y = Abs(x)\n"
+                                                     "}\n");
 }
 
 static void outputs_may_be_sequences_and_optionals(void **state)
 {
     (void)state;
-    assert_becomes("inline-if",
-                   "g (float[2] x) => (seq(float[2]) z, optional(float[2]) y) <" BOOL(
-                       "1") "> {\n"
-                            "  z, y = If <then_branch = p () => (seq(float[2]) a, optional(float[2]) o) {\n"
-                            "    a = SequenceConstruct(x, x)\n"
-                            "    o = Optional(x)\n"
-                            "  }, else_branch = q () => (seq(float[2]) b, optional(float[2]) r) {\n"
-                            "    b = SequenceEmpty()\n"
-                            "    r = Optional(x)\n"
-                            "  }> (c)\n"
-                            "}\n",
-                   "g (float[2] x) => (seq(float[2]) z, optional(float[2]) y) <" BOOL(
-                       "1") "> {\n"
-                            "  z = SequenceConstruct(x, x)\n"
-                            "  y = Optional(x)\n"
-                            "}\n");
+    assert_becomes(
+        "inline-if",
+        "g (float[2] x) => (seq(float[2]) z, optional(float[2]) y) <" BOOL(
+            "1") "> {\n"
+                 "  z, y = If <then_branch = p () => (seq(float[2]) a, optional(float[2]) o) {\n"
+                 "    a = SequenceConstruct(x, x)\n"
+                 "    o = Optional(x)\n"
+                 "  }, else_branch = q () => (seq(float[2]) b, optional(float[2]) r) {\n"
+                 "    b = SequenceEmpty()\n"
+                 "    r = Optional(x)\n"
+                 "  }> (c)\n"
+                 "}\n",
+        "g (float[2] x) => (seq(float[2]) z, optional(float[2]) y) <" BOOL(
+            "1") "> {\n"
+                 "  z = SequenceConstruct(x, x)\n"
+                 "  y = Optional(x)\n"
+                 "}\n");
 }
 
 /* A branch that only passes on what stands around it: Identity, which drop-identity knows. */
 static void a_captured_value_as_output_is_an_alias(void **state)
 {
     (void)state;
-    assert_becomes(
-        "inline-if,drop-identity",
-        "g (float[2] x) => (float[2] y) <" BOOL("1") "> {\n"
-                                                     "  h = Neg(x)\n"
-                                                     "  z = If <then_branch = p () => (float[2] a) {\n"
-                                                     "    a = Identity(h)\n"
-                                                     "  }, else_branch = q () => (float[2] b) {\n"
-                                                     "    b = Mul(x, x)\n"
-                                                     "  }> (c)\n"
-                                                     "  y = Add(z, h)\n"
-                                                     "}\n",
-        "g (float[2] x) => (float[2] y) <" BOOL("1") "> {\n"
-                                                     "  h = Neg(x)\n"
-                                                     "  y = Add(h, h)\n"
-                                                     "}\n");
+    assert_becomes("inline-if,drop-identity",
+                   "g (float[2] x) => (float[2] y) <" BOOL(
+                       "1") "> {\n"
+                            "  h = Neg(x)\n"
+                            "  z = If <then_branch = p () => (float[2] a) {\n"
+                            "    a = Identity(h)\n"
+                            "  }, else_branch = q () => (float[2] b) {\n"
+                            "    b = Mul(x, x)\n"
+                            "  }> (c)\n"
+                            "  y = Add(z, h)\n"
+                            "}\n",
+                   "g (float[2] x) => (float[2] y) <" BOOL("1") "> {\n"
+                                                                "  h = Neg(x)\n"
+                                                                "  y = Add(h, h)\n"
+                                                                "}\n");
 }
 
 static void q_and_dq_of_the_branch_come_along(void **state)
@@ -327,13 +334,13 @@ static void q_and_dq_of_the_branch_come_along(void **state)
                                                      "}\n");
 }
 
-/* --- does not fire ---------------------------------------------------------------------------------------------- */
+/* --- does not fire ---------------------------------------------------------------------------- */
 
-#define BRANCHES                                                                                             \
-    "<then_branch = t () => (float[2] a) {\n"                                                                \
-    "    a = Add(x, x)\n"                                                                                    \
-    "  }, else_branch = e () => (float[2] b) {\n"                                                            \
-    "    b = Mul(x, x)\n"                                                                                    \
+#define BRANCHES                                                                                   \
+    "<then_branch = t () => (float[2] a) {\n"                                                      \
+    "    a = Add(x, x)\n"                                                                          \
+    "  }, else_branch = e () => (float[2] b) {\n"                                                  \
+    "    b = Mul(x, x)\n"                                                                          \
     "  }>"
 
 /* optimizer 10 case 14 */
@@ -392,17 +399,17 @@ static void branches_that_do_not_fit_are_refused(void **state)
                             "  }> (c)\n"
                             "}\n",
                    "the branch that is taken has inputs");
-    assert_refused(
-        "inline-if",
-        "g (float[2] x) => (float[2] z) <" BOOL("0") "> {\n"
-                                                     "  z = If <then_branch = t () => (float[2] a) {\n"
-                                                     "    a = Neg(x)\n"
-                                                     "  }> (c)\n"
-                                                     "}\n",
-        "the branch that is taken is not there");
+    assert_refused("inline-if",
+                   "g (float[2] x) => (float[2] z) <" BOOL(
+                       "0") "> {\n"
+                            "  z = If <then_branch = t () => (float[2] a) {\n"
+                            "    a = Neg(x)\n"
+                            "  }> (c)\n"
+                            "}\n",
+                   "the branch that is taken is not there");
 }
 
-/* --- size ------------------------------------------------------------------------------------------------------- */
+/* --- size ------------------------------------------------------------------------------------- */
 
 /* 60 Ifs inside each other: each is copied out once for every one around it, and no more. */
 static void deeply_nested_branches_come_up(void **state)
@@ -413,12 +420,14 @@ static void deeply_nested_branches_come_up(void **state)
     qdq_error err = QDQ_ERROR_INIT;
 
     (void)state;
-    n += (size_t)snprintf(text + n, sizeof text - n, "g (float[2] x) => (float[2] y0) <" BOOL("1") "> {\n");
+    n += (size_t)snprintf(text + n, sizeof text - n,
+                          "g (float[2] x) => (float[2] y0) <" BOOL("1") "> {\n");
     for (int i = 0; i < DEEP; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n,
-                              "t%d = Neg(x) y%d = If <else_branch = e () => (float[2] b) { b = Abs(t%d) },"
-                              " then_branch = p () => (float[2] y%d) {\n",
-                              i, i, i, i + 1);
+        n += (size_t)snprintf(
+            text + n, sizeof text - n,
+            "t%d = Neg(x) y%d = If <else_branch = e () => (float[2] b) { b = Abs(t%d) },"
+            " then_branch = p () => (float[2] y%d) {\n",
+            i, i, i, i + 1);
     n += (size_t)snprintf(text + n, sizeof text - n, "y%d = Exp(x)", DEEP);
     for (int i = 0; i < DEEP; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "}> (c)");

@@ -3,7 +3,7 @@
 
 #define PASS "merge-equal"
 
-/* --- fires ------------------------------------------------------------------------------------------------------ */
+/* --- fires ------------------------------------------------------------------------------------ */
 
 /* optimizer 10 case 34 */
 static void equal_nodes_become_one_and_chains_follow(void **state)
@@ -30,16 +30,17 @@ static void equal_nodes_become_one_and_chains_follow(void **state)
 static void attributes_may_stand_in_any_order(void **state)
 {
     (void)state;
-    assert_becomes(PASS,
-                   "g (float[1,1,4,4] x) => (float[1,1,2,2] y) {\n"
-                   "  a = MaxPool <kernel_shape = [2, 2], strides = [2, 2], auto_pad = \"VALID\"> (x)\n"
-                   "  b = MaxPool <auto_pad = \"VALID\", strides = [2, 2], kernel_shape = [2, 2]> (x)\n"
-                   "  y = Sub(a, b)\n"
-                   "}\n",
-                   "g (float[1,1,4,4] x) => (float[1,1,2,2] y) {\n"
-                   "  a = MaxPool <kernel_shape = [2, 2], strides = [2, 2], auto_pad = \"VALID\"> (x)\n"
-                   "  y = Sub(a, a)\n"
-                   "}\n");
+    assert_becomes(
+        PASS,
+        "g (float[1,1,4,4] x) => (float[1,1,2,2] y) {\n"
+        "  a = MaxPool <kernel_shape = [2, 2], strides = [2, 2], auto_pad = \"VALID\"> (x)\n"
+        "  b = MaxPool <auto_pad = \"VALID\", strides = [2, 2], kernel_shape = [2, 2]> (x)\n"
+        "  y = Sub(a, b)\n"
+        "}\n",
+        "g (float[1,1,4,4] x) => (float[1,1,2,2] y) {\n"
+        "  a = MaxPool <kernel_shape = [2, 2], strides = [2, 2], auto_pad = \"VALID\"> (x)\n"
+        "  y = Sub(a, a)\n"
+        "}\n");
 }
 
 static void operands_of_a_sum_may_change_places(void **state)
@@ -81,12 +82,13 @@ static void quantizelinear_is_merged_and_dequantizelinear_is_not(void **state)
 {
     (void)state;
     /* optimizer 10 case 4 */
-    assert_kept("default", "g (uint8[2] x) => (float[2] y, float[2] u) <float s = {0.5}, uint8 z = {3}> {\n"
-                           "  a = DequantizeLinear(x, s, z)\n"
-                           "  b = DequantizeLinear(x, s, z)\n"
-                           "  y = Sigmoid(a)\n"
-                           "  u = Tanh(b)\n"
-                           "}\n");
+    assert_kept("default",
+                "g (uint8[2] x) => (float[2] y, float[2] u) <float s = {0.5}, uint8 z = {3}> {\n"
+                "  a = DequantizeLinear(x, s, z)\n"
+                "  b = DequantizeLinear(x, s, z)\n"
+                "  y = Sigmoid(a)\n"
+                "  u = Tanh(b)\n"
+                "}\n");
     assert_becomes(PASS,
                    "g (float[2] x) => (float[2] y, float[2] u) <float s = {0.5}, uint8 z = {3}> {\n"
                    "  p = QuantizeLinear(x, s, z)\n"
@@ -109,12 +111,12 @@ static void quantizelinear_is_merged_and_dequantizelinear_is_not(void **state)
 static void a_zero_point_that_is_written_down_stays_apart_from_one_that_is_not(void **state)
 {
     (void)state;
-    assert_kept("default",
-                "g (float[2] x) => (uint8[2] p, uint8[2] q, float[2] y) <float s = {0.5}, uint8 z = {0}> {\n"
-                "  p = QuantizeLinear(x, s, z)\n"
-                "  q = QuantizeLinear(x, s)\n"
-                "  y = DequantizeLinear(p, s, z)\n"
-                "}\n");
+    assert_kept("default", "g (float[2] x) => (uint8[2] p, uint8[2] q, float[2] y) <float s = "
+                           "{0.5}, uint8 z = {0}> {\n"
+                           "  p = QuantizeLinear(x, s, z)\n"
+                           "  q = QuantizeLinear(x, s)\n"
+                           "  y = DequantizeLinear(p, s, z)\n"
+                           "}\n");
 }
 
 static void bodies_are_merged_each_for_itself(void **state)
@@ -198,7 +200,7 @@ static void constants_and_parameters_in_functions(void **state)
     assert_becomes(PASS, before, after);
 }
 
-/* --- graph outputs ---------------------------------------------------------------------------------------------- */
+/* --- graph outputs ---------------------------------------------------------------------------- */
 
 static void outputs_keep_their_names(void **state)
 {
@@ -224,7 +226,8 @@ static void outputs_keep_their_names(void **state)
                    "}\n");
 }
 
-/* What fold-constants makes Constant nodes of, this pass must not make Identity of, and so on without end. */
+/* What fold-constants makes Constant nodes of, this pass must not make Identity of, and so on
+ * without end. */
 static void constants_that_are_two_outputs_stay_two(void **state)
 {
     (void)state;
@@ -243,7 +246,7 @@ static void nodes_of_several_outputs_with_two_names_each_stay(void **state)
                       "}\n");
 }
 
-/* --- does not fire ---------------------------------------------------------------------------------------------- */
+/* --- does not fire ---------------------------------------------------------------------------- */
 
 /* optimizer 10 case 34 */
 static void operands_that_are_left_out_keep_their_place(void **state)
@@ -269,10 +272,11 @@ static void random_nodes_are_not_equal(void **state)
                            "  r = RandomNormal <shape = [4]> ()\n"
                            "  y = Add(x, r)\n"
                            "}\n");
-    assert_kept(PASS, "g (float[2] x) => (float[2] y, float[2] z) <float r = {0.5}, bool t = {1}> {\n"
-                      "  y = Dropout(x, r, t)\n"
-                      "  z = Dropout(x, r, t)\n"
-                      "}\n");
+    assert_kept(PASS,
+                "g (float[2] x) => (float[2] y, float[2] z) <float r = {0.5}, bool t = {1}> {\n"
+                "  y = Dropout(x, r, t)\n"
+                "  z = Dropout(x, r, t)\n"
+                "}\n");
 }
 
 static void unknown_operators_and_those_with_bodies_stay(void **state)

@@ -1,5 +1,5 @@
-/* opt_odd_models.c - sound but odd models come through every pass and pipeline sound, with the same inputs and
- * outputs, and a second run changes nothing. */
+/* opt_odd_models.c - sound but odd models come through every pass and pipeline sound, with the same
+ * inputs and outputs, and a second run changes nothing. */
 #include <sys/resource.h>
 
 #include "base/buf.h"
@@ -9,10 +9,11 @@
 #include "support/signature.h"
 #include "support/test.h"
 
-/* --- what holds for all ------------------------------------------------------------------------------------------- */
+/* --- what holds for all ----------------------------------------------------------------------- */
 
 /* The first run, and that there is nothing left for a second. The report is the first's. */
-static qdq_optimize_report *optimize(qdq_model *m, const char *name, const char *passes, const qdq_target *t)
+static qdq_optimize_report *optimize(qdq_model *m, const char *name, const char *passes,
+                                     const qdq_target *t)
 {
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_optimize_report *first = NULL, *second = NULL;
@@ -27,7 +28,8 @@ static qdq_optimize_report *optimize(qdq_model *m, const char *name, const char 
     assert_ok(qdq_model_optimize(m, &opts, &second, &err));
     for (size_t i = 0; i < second->n_passes; i++)
         if (second->passes[i].changes > 0)
-            fail_msg("%s, %s: a second run changes something: %s", name, passes, second->passes[i].pass);
+            fail_msg("%s, %s: a second run changes something: %s", name, passes,
+                     second->passes[i].pass);
     qdq_optimize_report_free(second);
     return first;
 }
@@ -78,7 +80,7 @@ static void odd_models_come_through_every_pass(void **state)
     }
 }
 
-/* --- every version ------------------------------------------------------------------------------------------------ */
+/* --- every version ---------------------------------------------------------------------------- */
 
 static void every_opset_comes_through_every_pass(void **state)
 {
@@ -90,14 +92,18 @@ static void every_opset_comes_through_every_pass(void **state)
         snprintf(
             text, sizeof text,
             "<ir_version: %d, opset_import: [\"\" : %d]>\n"
-            "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, 3, 4}, float[2] b = {0, "
+            "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, 3, 4}, float[2] "
+            "b = {0, "
             "0},\n"
-            "  float[2] s = {1, 2}, float[2] v = {0.5, 0.25}, int64[4] shape = {1, 2, 4, 4}, float[2] two = "
+            "  float[2] s = {1, 2}, float[2] v = {0.5, 0.25}, int64[4] shape = {1, 2, 4, 4}, "
+            "float[2] two = "
             "{2, 2}> {\n"
-            "  a = Identity(x) c = Conv(a, w, b) d = BatchNormalization(c, s, b, b, v) e = Relu(d)\n"
+            "  a = Identity(x) c = Conv(a, w, b) d = BatchNormalization(c, s, b, b, v) e = "
+            "Relu(d)\n"
             "  f = Relu(e) g1 = Dropout(f) h = Shape(g1) i = Cast <to = 7> (h) k = Reshape(g1, i)\n"
             "  l = Transpose <perm = [0, 1, 3, 2]> (k) m = Transpose <perm = [0, 1, 3, 2]> (l)\n"
-            "  n = Reshape(m, shape) o = Mul(two, two) p = Softmax <axis = 1> (o) q = Add(n, n) y = Abs(q) }",
+            "  n = Reshape(m, shape) o = Mul(two, two) p = Softmax <axis = 1> (o) q = Add(n, n) y "
+            "= Abs(q) }",
             opset < 9 ? 3 : 8, opset);
         qdq_model *m = test_model(text);
         survives_all(m, name);
@@ -105,21 +111,24 @@ static void every_opset_comes_through_every_pass(void **state)
     }
 }
 
-/* --- depth and length --------------------------------------------------------------------------------------------- */
+/* --- depth and length ------------------------------------------------------------------------- */
 
-/* If in If, `depth` deep: the innermost reads x of the main graph; conditions are all known, or none is. */
+/* If in If, `depth` deep: the innermost reads x of the main graph; conditions are all known, or
+ * none is. */
 static qdq_model *nested(int depth, bool known)
 {
     qdq_buf text = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
-    qdq_buf_puts(&text, "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[2] x, bool c) => (float[2] y0) "
-                        "<bool yes = {1}> {\n");
+    qdq_buf_puts(
+        &text,
+        "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[2] x, bool c) => (float[2] y0) "
+        "<bool yes = {1}> {\n");
     for (int i = 0; i < depth; i++)
         qdq_buf_printf(&text, "y%d = If <then_branch = t%d () => (float[2] y%d) {\n", i, i, i + 1);
     qdq_buf_printf(&text, "i = Identity(x) y%d = Neg(i)\n", depth);
     for (int i = depth; i-- > 0;)
-        qdq_buf_printf(&text, "}, else_branch = e%d () => (float[2] n%d) { n%d = Abs(x) }> (%s)\n", i, i, i,
-                       known ? "yes" : "c");
+        qdq_buf_printf(&text, "}, else_branch = e%d () => (float[2] n%d) { n%d = Abs(x) }> (%s)\n",
+                       i, i, i, known ? "yes" : "c");
     qdq_buf_puts(&text, "}\n");
     assert_false(text.failed);
     qdq_model *m = test_model(text.data);
@@ -163,7 +172,7 @@ static void a_chain_as_long_as_a_list_of_nodes_may_be_is_cleaned(void **state)
     qdq_model_free(b.m);
 }
 
-/* --- what is said of them ----------------------------------------------------------------------------------------- */
+/* --- what is said of them --------------------------------------------------------------------- */
 
 static bool has_reason(const qdq_optimize_report *r, const char *reason)
 {
@@ -221,28 +230,31 @@ static void refused(const char *text, const char *part)
 static void functions_that_call_themselves_are_refused(void **state)
 {
     (void)state;
-    refused("<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"
-            "g (float[2] x) => (float[2] y) { i = Identity(x) y = my.F(i) }\n"
-            "<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]> F (u) => (v) { t = my.G(u) v = "
-            "Identity(t) }\n"
-            "<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]> G (u) => (v) { v = my.F(u) }",
-            "function 'F': its calls lead in a circle");
+    refused(
+        "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"
+        "g (float[2] x) => (float[2] y) { i = Identity(x) y = my.F(i) }\n"
+        "<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]> F (u) => (v) { t = my.G(u) v = "
+        "Identity(t) }\n"
+        "<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]> G (u) => (v) { v = my.F(u) }",
+        "function 'F': its calls lead in a circle");
     stays("functions of another opset", "default", "opset conflict");
 }
 
 static void names_of_the_graph_around_are_refused_in_bodies(void **state)
 {
     (void)state;
-    refused("g (float[2] x, bool c) => (float[2] y) <float[2] k = {1, 2}> {\n"
-            "  y = If <then_branch = a () => (float[2] p) <float[2] k = {3, 4}> { p = Add(x, k) },\n"
-            "    else_branch = b () => (float[2] q) { q = Neg(x) }> (c)\n"
-            "}\n",
-            "the name 'k' is also that of a value around it");
-    refused("g (float[2] x, bool c) => (float[2] y) {\n"
-            "  y = If <then_branch = a () => (float[2] x) {}, else_branch = b () => (float[2] q) { q = "
-            "Neg(x) }> (c)\n"
-            "}\n",
-            "graph 'a'");
+    refused(
+        "g (float[2] x, bool c) => (float[2] y) <float[2] k = {1, 2}> {\n"
+        "  y = If <then_branch = a () => (float[2] p) <float[2] k = {3, 4}> { p = Add(x, k) },\n"
+        "    else_branch = b () => (float[2] q) { q = Neg(x) }> (c)\n"
+        "}\n",
+        "the name 'k' is also that of a value around it");
+    refused(
+        "g (float[2] x, bool c) => (float[2] y) {\n"
+        "  y = If <then_branch = a () => (float[2] x) {}, else_branch = b () => (float[2] q) { q = "
+        "Neg(x) }> (c)\n"
+        "}\n",
+        "graph 'a'");
 }
 
 static void functions_that_call_functions_are_put_in_place(void **state)
@@ -274,8 +286,8 @@ static void initializers_that_callers_may_override_are_no_constants(void **state
 {
     (void)state;
     stays("initializers that callers may override", "fold-constants", NULL);
-    stays("initializers that callers may override", "inline-if,fold-constants,drop-unused,share-initializers",
-          NULL);
+    stays("initializers that callers may override",
+          "inline-if,fold-constants,drop-unused,share-initializers", NULL);
     /* below IR 4 they are constants: nobody could give another value */
     qdq_model *m = test_model(odd("initializers that are listed as inputs, below IR 4"));
     qdq_optimize_report_free(optimize(m, "below IR 4", "default", NULL));
@@ -284,7 +296,7 @@ static void initializers_that_callers_may_override_are_no_constants(void **state
     qdq_model_free(m);
 }
 
-/* --- limits ------------------------------------------------------------------------------------------------------- */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 static void huge_results_are_refused_with_a_reason_and_without_memory(void **state)
 {

@@ -1,4 +1,5 @@
-/* opt_quantize_bias_range.c - codes and scales of biases between Q/DQ are exact: the numbers of convbn 4. */
+/* opt_quantize_bias_range.c - codes and scales of biases between Q/DQ are exact: the numbers of
+ * convbn 4. */
 #include <inttypes.h>
 
 #include "ir/edit.h"
@@ -8,7 +9,7 @@
 
 #define PASS "quantize-bias"
 
-/* --- numbers ------------------------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 /* y = Conv(DQ(xq), DQ(wq), b), 1x1, one input channel: all that matters is numbers. */
 typedef struct number_case {
@@ -96,7 +97,8 @@ static void check_numbers(const number_case *c)
     heard first = {""}, second = {""};
 
     snprintf(text, sizeof text,
-             "g (%s[1,1,1,1] xq) => (float[1,%zu,1,1] y) <float xs = {%s}, %s xz = {%s}, %s, float[%zu] b = "
+             "g (%s[1,1,1,1] xq) => (float[1,%zu,1,1] y) <float xs = {%s}, %s xz = {%s}, %s, "
+             "float[%zu] b = "
              "%s> {\n"
              "  x = DequantizeLinear(xq, xs, xz)\n"
              "  w = DequantizeLinear <axis = 0> (wq, ws)\n"
@@ -283,7 +285,8 @@ static void codes_and_scales_are_exact(void **state)
         check_numbers(&cases[i]);
 }
 
-/* convbn 4 case 7: 4608 weights of 127 under data of 255 leave room for codes up to 1998253567 only. */
+/* convbn 4 case 7: 4608 weights of 127 under data of 255 leave room for codes up to 1998253567
+ * only. */
 static void a_bias_leaves_room_for_the_accumulator(void **state)
 {
     static const struct {
@@ -315,12 +318,15 @@ static void a_bias_leaves_room_for_the_accumulator(void **state)
         test_output(&b, "y");
         qdq_model *m = test_built(&b);
         qdq_optimize_report *r = run(m, PASS, &h);
-        const qdq_node *conv = m->graph->outputs.at[0]->producer, *dq = qdq_node_in(conv, 2)->producer;
+        const qdq_node *conv = m->graph->outputs.at[0]->producer,
+                       *dq = qdq_node_in(conv, 2)->producer;
         assert_int_equal(qdq_elem_int(QDQ_INT32, constant(dq, 0)->bytes.data, 0), cases[i].code);
         if (cases[i].scale != 0) {
             assert_int_equal(bits_at(constant(dq, 1), 0), cases[i].scale);
-            assert_int_equal(bits_at(constant(qdq_node_in(conv, 1)->producer, 1), 0), cases[i].weight_scale);
-            assert_int_equal(constant(qdq_node_in(conv, 1)->producer, 0)->bytes.data[0], 127); /* 126.876 */
+            assert_int_equal(bits_at(constant(qdq_node_in(conv, 1)->producer, 1), 0),
+                             cases[i].weight_scale);
+            /* 126.876 */
+            assert_int_equal(constant(qdq_node_in(conv, 1)->producer, 0)->bytes.data[0], 127);
         }
         assert_non_null(strstr(h.text, "were raised"));
         qdq_optimize_report_free(r);

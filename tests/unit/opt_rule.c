@@ -6,7 +6,7 @@
 
 enum { MAX_RULES = 4 };
 
-/* --- rules --------------------------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 static int n_checked;
 
@@ -36,9 +36,9 @@ static qdq_status mark(qdq_match *m, qdq_error *err)
     return qdq_match_recast(m, "Identity", 1, (qdq_value *[]){qdq_match_value(m, "x")}, err);
 }
 
-#define RULE_OF(pattern, check, build)                                                                       \
-    {                                                                                                        \
-        pattern, QDQ_COUNT(pattern), 0, 0, false, check, build                                               \
+#define RULE_OF(pattern, check, build)                                                             \
+    {                                                                                              \
+        pattern, QDQ_COUNT(pattern), 0, 0, false, check, build                                     \
     }
 
 static const qdq_pat two_negs_pat[] = {
@@ -53,7 +53,7 @@ static const qdq_pat only_relu_pat[] = {
 };
 static const qdq_rule only_relu = RULE_OF(only_relu_pat, NULL, become_x);
 
-/* --- running them --------------------------------------------------------------------------------------------------- */
+/* --- running them ----------------------------------------------------------------------------- */
 
 typedef struct changed {
     uint64_t n;
@@ -66,7 +66,8 @@ static void hear(void *ctx, uint64_t number, const char *pass, const char *where
 
     assert_int_equal(number, c->n + 1);
     c->n = number;
-    snprintf(c->where + strlen(c->where), sizeof c->where - strlen(c->where), "%s %s;", pass, where);
+    snprintf(c->where + strlen(c->where), sizeof c->where - strlen(c->where), "%s %s;", pass,
+             where);
 }
 
 /* What one walk over all graphs did. The arena of the records is the caller's. */
@@ -75,7 +76,8 @@ typedef struct ran {
     changed heard;
 } ran;
 
-static void run_rules(qdq_model *m, const qdq_rule *const *rules, size_t n, uint64_t limit, ran *out)
+static void run_rules(qdq_model *m, const qdq_rule *const *rules, size_t n, uint64_t limit,
+                      ran *out)
 {
     static const qdq_pass_info names[MAX_RULES] = {
         {.name = "first"}, {.name = "second"}, {.name = "third"}, {.name = "fourth"}};
@@ -105,7 +107,8 @@ static void free_ran(ran *r)
 }
 
 /* One rule on `before` leaves `after`, with so many changes. */
-static void assert_rule(const qdq_rule *rule, const char *before, const char *after, uint64_t changes)
+static void assert_rule(const qdq_rule *rule, const char *before, const char *after,
+                        uint64_t changes)
 {
     qdq_model *m = test_model(before), *want = test_model(after);
     qdq_error err = QDQ_ERROR_INIT;
@@ -122,13 +125,13 @@ static void assert_rule(const qdq_rule *rule, const char *before, const char *af
     qdq_model_free(m);
 }
 
-#define ASSERT_FITS(pattern, before, after)                                                                  \
-    do {                                                                                                     \
-        static const qdq_rule rule = RULE_OF(pattern, NULL, mark);                                           \
-        assert_rule(&rule, before, after, strcmp(before, after) != 0);                                       \
+#define ASSERT_FITS(pattern, before, after)                                                        \
+    do {                                                                                           \
+        static const qdq_rule rule = RULE_OF(pattern, NULL, mark);                                 \
+        assert_rule(&rule, before, after, strcmp(before, after) != 0);                             \
     } while (0)
 
-/* --- the matcher ----------------------------------------------------------------------------------------------------- */
+/* --- the matcher ------------------------------------------------------------------------------ */
 
 static void constants_are_told_from_values(void **state)
 {
@@ -137,9 +140,10 @@ static void constants_are_told_from_values(void **state)
     (void)state;
     ASSERT_FITS(pat, "g (float[1] x) => (float[1] y) <float[1] c = {1}> { y = Add(x, c) }",
                 "g (float[1] x) => (float[1] y) <float[1] c = {1}> { y = Identity(x) }");
-    ASSERT_FITS(pat,
-                "g (float[1] x) => (float[1] y) { c = Constant <value = float[1] {1}> () y = Add(x, c) }",
-                "g (float[1] x) => (float[1] y) { y = Identity(x) }");
+    ASSERT_FITS(
+        pat,
+        "g (float[1] x) => (float[1] y) { c = Constant <value = float[1] {1}> () y = Add(x, c) }",
+        "g (float[1] x) => (float[1] y) { y = Identity(x) }");
     /* in the other order it does not say so */
     ASSERT_FITS(pat, "g (float[1] x) => (float[1] y) <float[1] c = {1}> { y = Add(c, x) }",
                 "g (float[1] x) => (float[1] y) <float[1] c = {1}> { y = Add(c, x) }");
@@ -157,14 +161,17 @@ static void an_initializer_that_the_caller_may_override_is_no_constant(void **st
 static void inputs_that_may_be_left_out_may_be_there(void **state)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_CLIP, {"x", "#lo?", "#hi?"}, 0}};
-    static const char *const fits[] = {"Clip(x)", "Clip(x, a)", "Clip(x, \"\", a)", "Clip(x, a, a)"};
+    static const char *const fits[] = {"Clip(x)", "Clip(x, a)", "Clip(x, \"\", a)",
+                                       "Clip(x, a, a)"};
     char before[200];
     static const qdq_rule rule = RULE_OF(pat, NULL, mark);
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(fits); i++) {
-        snprintf(before, sizeof before, "g (float[1] x) => (float[1] y) <float a = {1}> { y = %s }", fits[i]);
-        assert_rule(&rule, before, "g (float[1] x) => (float[1] y) <float a = {1}> { y = Identity(x) }", 1);
+        snprintf(before, sizeof before, "g (float[1] x) => (float[1] y) <float a = {1}> { y = %s }",
+                 fits[i]);
+        assert_rule(&rule, before,
+                    "g (float[1] x) => (float[1] y) <float a = {1}> { y = Identity(x) }", 1);
     }
     assert_rule(&rule, "g (float[1] x, float a) => (float[1] y) { y = Clip(x, a) }",
                 "g (float[1] x, float a) => (float[1] y) { y = Clip(x, a) }", 0);
@@ -196,9 +203,10 @@ static void a_name_that_returns_is_the_same_value(void **state)
                 "g (float[1] a) => (float[1] y) { y = Identity(a) }");
     ASSERT_FITS(pat, "g (float[1] a, float[1] b) => (float[1] y) { y = Add(a, b) }",
                 "g (float[1] a, float[1] b) => (float[1] y) { y = Add(a, b) }");
-    ASSERT_FITS(with_const,
-                "g (float[1] x) => (float[1] y) <float a = {1}, float b = {1}> { y = Clip(x, a, b) }",
-                "g (float[1] x) => (float[1] y) <float a = {1}, float b = {1}> { y = Clip(x, a, b) }");
+    ASSERT_FITS(
+        with_const,
+        "g (float[1] x) => (float[1] y) <float a = {1}, float b = {1}> { y = Clip(x, a, b) }",
+        "g (float[1] x) => (float[1] y) <float a = {1}, float b = {1}> { y = Clip(x, a, b) }");
     ASSERT_FITS(with_const, "g (float[1] x) => (float[1] y) <float a = {1}> { y = Clip(x, a, a) }",
                 "g (float[1] x) => (float[1] y) <float a = {1}> { y = Identity(x) }");
 }
@@ -214,8 +222,10 @@ static void a_row_that_is_reached_twice_is_one_node(void **state)
     (void)state;
     ASSERT_FITS(pat, "g (float[1] x) => (float[1] y) { t = Neg(x) s = Sigmoid(t) y = Mul(s, t) }",
                 "g (float[1] x) => (float[1] y) { y = Identity(x) }");
-    ASSERT_FITS(pat, "g (float[1] x) => (float[1] y) { t = Neg(x) u = Neg(x) s = Sigmoid(t) y = Mul(s, u) }",
-                "g (float[1] x) => (float[1] y) { t = Neg(x) u = Neg(x) s = Sigmoid(t) y = Mul(s, u) }");
+    ASSERT_FITS(
+        pat,
+        "g (float[1] x) => (float[1] y) { t = Neg(x) u = Neg(x) s = Sigmoid(t) y = Mul(s, u) }",
+        "g (float[1] x) => (float[1] y) { t = Neg(x) u = Neg(x) s = Sigmoid(t) y = Mul(s, u) }");
 }
 
 static void what_a_failed_order_has_bound_is_forgotten(void **state)
@@ -227,14 +237,18 @@ static void what_a_failed_order_has_bound_is_forgotten(void **state)
 
     (void)state;
     /* m is the first factor, and x = u does not fit its product: then it is the second */
-    ASSERT_FITS(
-        pat, "g (float[1] a) => (float[1] y) <float c = {2}> { m = Mul(c, a) u = Mul(m, c) y = Add(m, u) }",
-        "g (float[1] a) => (float[1] y) <float c = {2}> { m = Mul(c, a) y = Identity(m) }");
-    ASSERT_FITS(pat, "g (float[1] a) => (float[1] y) <float c = {2}> { m = Mul(c, a) y = Add(a, m) }",
+    ASSERT_FITS(pat,
+                "g (float[1] a) => (float[1] y) <float c = {2}> { m = Mul(c, a) u = Mul(m, c) y = "
+                "Add(m, u) }",
+                "g (float[1] a) => (float[1] y) <float c = {2}> { m = Mul(c, a) y = Identity(m) }");
+    ASSERT_FITS(pat,
+                "g (float[1] a) => (float[1] y) <float c = {2}> { m = Mul(c, a) y = Add(a, m) }",
                 "g (float[1] a) => (float[1] y) <float c = {2}> { y = Identity(a) }");
     ASSERT_FITS(pat,
-                "g (float[1] a, float[1] b) => (float[1] y) <float c = {2}> { m = Mul(c, a) y = Add(b, m) }",
-                "g (float[1] a, float[1] b) => (float[1] y) <float c = {2}> { m = Mul(c, a) y = Add(b, m) }");
+                "g (float[1] a, float[1] b) => (float[1] y) <float c = {2}> { m = Mul(c, a) y = "
+                "Add(b, m) }",
+                "g (float[1] a, float[1] b) => (float[1] y) <float c = {2}> { m = Mul(c, a) y = "
+                "Add(b, m) }");
 }
 
 static void the_other_order_is_tried_when_the_first_is_read_elsewhere(void **state)
@@ -245,8 +259,9 @@ static void the_other_order_is_tried_when_the_first_is_read_elsewhere(void **sta
     };
 
     (void)state;
-    ASSERT_FITS(pat, "g (float[1] a) => (float[1] y, float[1] p) { p = Neg(a) q = Neg(p) y = Add(p, q) }",
-                "g (float[1] a) => (float[1] y, float[1] p) { p = Neg(a) y = Identity(p) }");
+    ASSERT_FITS(
+        pat, "g (float[1] a) => (float[1] y, float[1] p) { p = Neg(a) q = Neg(p) y = Add(p, q) }",
+        "g (float[1] a) => (float[1] y, float[1] p) { p = Neg(a) y = Identity(p) }");
 }
 
 /* Of two negations, the second is meant. */
@@ -326,11 +341,12 @@ static void a_second_output_is_not_what_a_row_computes(void **state)
 static void rows_stay_in_the_graph_of_the_root_and_values_need_not(void **state)
 {
     static const qdq_pat value[] = {{"y", QDQ_OP_ADD, {"x", "#c"}, 0}};
-    static const char nodes[] = "g (float[1] x, bool b) => (float[1] y) {\n"
-                                "  t = Neg(x)\n"
-                                "  y = If (b) <then_branch = p () => (float[1] u) { u = Neg(t) },\n"
-                                "              else_branch = q () => (float[1] v) { v = Relu(x) }>\n"
-                                "}";
+    static const char nodes[] =
+        "g (float[1] x, bool b) => (float[1] y) {\n"
+        "  t = Neg(x)\n"
+        "  y = If (b) <then_branch = p () => (float[1] u) { u = Neg(t) },\n"
+        "              else_branch = q () => (float[1] v) { v = Relu(x) }>\n"
+        "}";
 
     (void)state;
     assert_rule(&two_negs, nodes, nodes, 0);
@@ -384,15 +400,16 @@ static void a_node_whose_attribute_the_caller_gives_fits_nothing(void **state)
     static const qdq_pat pat[] = {{"y", QDQ_OP_ELU, {"x"}, 0}};
 
     (void)state;
-    ASSERT_FITS(pat,
-                "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
-                "g (float[1] x) => (float[1] y) { y = d.F <a = 2.0> (x) }\n"
-                "<domain: \"d\", opset_import: [\"\" : 17]> F <a> (x) => (y) { t = Elu <alpha: float = @a> "
-                "(x) y = Elu <alpha = 1.0> (t) }",
-                "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
-                "g (float[1] x) => (float[1] y) { y = d.F <a = 2.0> (x) }\n"
-                "<domain: \"d\", opset_import: [\"\" : 17]> F <a> (x) => (y) { t = Elu <alpha: float = @a> "
-                "(x) y = Identity(t) }");
+    ASSERT_FITS(
+        pat,
+        "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+        "g (float[1] x) => (float[1] y) { y = d.F <a = 2.0> (x) }\n"
+        "<domain: \"d\", opset_import: [\"\" : 17]> F <a> (x) => (y) { t = Elu <alpha: float = @a> "
+        "(x) y = Elu <alpha = 1.0> (t) }",
+        "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+        "g (float[1] x) => (float[1] y) { y = d.F <a = 2.0> (x) }\n"
+        "<domain: \"d\", opset_import: [\"\" : 17]> F <a> (x) => (y) { t = Elu <alpha: float = @a> "
+        "(x) y = Identity(t) }");
 }
 
 static void numbers_are_read_from_constants(void **state)
@@ -425,11 +442,11 @@ static void numbers_are_read_from_constants(void **state)
         int64_t list[4], sum = 0;
         size_t n;
 
-        snprintf(
-            text, sizeof text,
-            "g (float[1] x) => (float[1] y) { c = Constant <value = %s> () d = Constant <value = float {1}> "
-            "() y = Clip(x, c, d) }",
-            cases[i].c);
+        snprintf(text, sizeof text,
+                 "g (float[1] x) => (float[1] y) { c = Constant <value = %s> () d = Constant "
+                 "<value = float {1}> "
+                 "() y = Clip(x, c, d) }",
+                 cases[i].c);
         qdq_model *model = test_model(text);
         m.node[0] = m.root = model->graph->outputs.at[0]->producer;
         m.name[0] = "#c";
@@ -445,16 +462,16 @@ static void numbers_are_read_from_constants(void **state)
     }
 }
 
-/* --- the driver -------------------------------------------------------------------------------------------------------- */
+/* --- the driver ------------------------------------------------------------------------------- */
 
 static void what_a_change_leaves_is_looked_at_again(void **state)
 {
     (void)state;
-    assert_rule(
-        &two_negs,
-        "g (float[1] x) => (float[1] y) { a = Relu(x) b = Neg(a) c = Neg(b) d = Neg(c) e = Neg(d) f = "
-        "Neg(e) y = Neg(f) }",
-        "g (float[1] x) => (float[1] y) { y = Relu(x) }", 3);
+    assert_rule(&two_negs,
+                "g (float[1] x) => (float[1] y) { a = Relu(x) b = Neg(a) c = Neg(b) d = Neg(c) e = "
+                "Neg(d) f = "
+                "Neg(e) y = Neg(f) }",
+                "g (float[1] x) => (float[1] y) { y = Relu(x) }", 3);
 }
 
 static void nodes_that_a_change_leaves_unread_are_readers_no_more(void **state)
@@ -477,7 +494,8 @@ static void nodes_that_a_change_leaves_unread_are_readers_no_more(void **state)
     free_ran(&r);
     qdq_model_free(m);
 
-    static const qdq_pat zero_pat[] = {{"z", QDQ_OP_MUL, {"n", "x"}, 0}, {"n", QDQ_OP_NEG, {"t"}, 0}};
+    static const qdq_pat zero_pat[] = {{"z", QDQ_OP_MUL, {"n", "x"}, 0},
+                                       {"n", QDQ_OP_NEG, {"t"}, 0}};
     static const qdq_rule zero = RULE_OF(zero_pat, NULL, become_x);
     static const qdq_rule *const more[] = {&only_relu, &zero};
     m = test_model("g (float[1] x) => (float[1] y, float[1] z) {\n"
@@ -489,7 +507,8 @@ static void nodes_that_a_change_leaves_unread_are_readers_no_more(void **state)
                    "  z = Mul(n, b)\n"
                    "}");
     run_rules(m, more, 2, 0, &r);
-    test_assert_text(m, "g (float[1] x) => (float[1] y, float[1] z) {\n  y = Sigmoid(x)\n  z = Ceil(x)\n}\n");
+    test_assert_text(
+        m, "g (float[1] x) => (float[1] y, float[1] z) {\n  y = Sigmoid(x)\n  z = Ceil(x)\n}\n");
     assert_int_equal(r.state.record[0].changes, 1);
     assert_int_equal(r.state.record[1].changes, 1);
     assert_int_equal(r.state.record[0].nodes, -2);
@@ -500,7 +519,8 @@ static void nodes_that_a_change_leaves_unread_are_readers_no_more(void **state)
 
 static void nodes_that_nobody_reads_are_left_to_drop_unused(void **state)
 {
-    static const char text[] = "g (float[1] x) => (float[1] y) { a = Neg(x) b = Neg(a) y = Relu(x) }";
+    static const char text[] =
+        "g (float[1] x) => (float[1] y) { a = Neg(x) b = Neg(a) y = Relu(x) }";
 
     (void)state;
     assert_rule(&two_negs, text, text, 0);
@@ -532,7 +552,8 @@ static void two_rules_that_undo_each_other_end(void **state)
 {
     static const qdq_pat neg_pat[] = {{"y", QDQ_OP_NEG, {"x"}, 0}};
     static const qdq_pat abs_pat[] = {{"y", QDQ_OP_ABS, {"x"}, 0}};
-    static const qdq_rule neg = RULE_OF(neg_pat, NULL, to_abs), abs = RULE_OF(abs_pat, NULL, to_neg);
+    static const qdq_rule neg = RULE_OF(neg_pat, NULL, to_abs),
+                          abs = RULE_OF(abs_pat, NULL, to_neg);
     static const qdq_rule *const rules[] = {&neg, &abs};
     qdq_model *m = test_model("g (float[1] x) => (float[1] y) { y = Neg(x) }");
     ran r;
@@ -547,18 +568,19 @@ static void two_rules_that_undo_each_other_end(void **state)
 static void a_bisection_stops_at_its_limit(void **state)
 {
     static const qdq_rule *const rules[] = {&two_negs};
-    qdq_model *m =
-        test_model("g (float[1] x) => (float[1] y, float[1] z) {\n"
-                   "  r = Relu(x) a = Neg(r) b = Neg(a) y = Abs(b) c = Neg(y) d = Neg(c) z = Abs(d)\n"
-                   "}");
+    qdq_model *m = test_model(
+        "g (float[1] x) => (float[1] y, float[1] z) {\n"
+        "  r = Relu(x) a = Neg(r) b = Neg(a) y = Abs(b) c = Neg(y) d = Neg(c) z = Abs(d)\n"
+        "}");
     ran r;
 
     (void)state;
     run_rules(m, rules, 1, 1, &r);
     assert_int_equal(r.state.changes, 1);
     assert_string_equal(r.heard.where, "first Neg@b;");
-    test_assert_text(m, "g (float[1] x) => (float[1] y, float[1] z) {\n"
-                        "  r = Relu(x)\n  y = Abs(r)\n  c = Neg(y)\n  d = Neg(c)\n  z = Abs(d)\n}\n");
+    test_assert_text(m,
+                     "g (float[1] x) => (float[1] y, float[1] z) {\n"
+                     "  r = Relu(x)\n  y = Abs(r)\n  c = Neg(y)\n  d = Neg(c)\n  z = Abs(d)\n}\n");
     free_ran(&r);
     run_rules(m, rules, 1, 0, &r);
     assert_string_equal(r.heard.where, "first Neg@d;");
@@ -580,11 +602,11 @@ static void what_is_refused_is_reported_once_and_only_if_it_stays(void **state)
     static const qdq_pat relu_pat[] = {{"y", QDQ_OP_RELU, {"n"}, 0}, {"n", QDQ_OP_NEG, {"x"}, 0}};
     static const qdq_rule relu = RULE_OF(relu_pat, NULL, become_x);
     static const qdq_rule *const rules[] = {&abs, &relu, &two_negs};
-    qdq_model *m =
-        test_model("g (float[1] x, float[1] v) => (float[1] y, float[1] z) {\n"
-                   "  n = Neg(x) r = Relu(n) a = Abs(r) y = Exp(a)\n" /* the Relu goes, then the Abs */
-                   "  s = Relu(v) b = Abs(s) p = Neg(b) q = Neg(p) z = Exp(q)\n"
-                   "}");
+    qdq_model *m = test_model("g (float[1] x, float[1] v) => (float[1] y, float[1] z) {\n"
+                              /* the Relu goes, then the Abs */
+                              "  n = Neg(x) r = Relu(n) a = Abs(r) y = Exp(a)\n"
+                              "  s = Relu(v) b = Abs(s) p = Neg(b) q = Neg(p) z = Exp(q)\n"
+                              "}");
     ran r;
 
     (void)state;
@@ -601,8 +623,10 @@ static void what_is_refused_is_reported_once_and_only_if_it_stays(void **state)
 
 static void the_reason_of_one_alternative_outlasts_the_others(void **state)
 {
-    static const qdq_pat pat[] = {
-        {"y", QDQ_OP_ABS, {"x"}, 0}, QDQ_PAT_OR, {"y", QDQ_OP_ABS, {"n"}, 0}, {"n", QDQ_OP_NEG, {"x"}, 0}};
+    static const qdq_pat pat[] = {{"y", QDQ_OP_ABS, {"x"}, 0},
+                                  QDQ_PAT_OR,
+                                  {"y", QDQ_OP_ABS, {"n"}, 0},
+                                  {"n", QDQ_OP_NEG, {"x"}, 0}};
     static const qdq_rule abs = RULE_OF(pat, not_behind_relu, become_x);
     static const qdq_rule *const rules[] = {&abs};
     qdq_model *m = test_model("g (float[1] x) => (float[1] y) { r = Relu(x) y = Abs(r) }");
@@ -657,7 +681,8 @@ static void rules_say_for_which_opsets_they_are(void **state)
         rule.min_opset = cases[i].min;
         rule.max_opset = cases[i].max;
         snprintf(text, sizeof text,
-                 "<ir_version: 8, opset_import: [\"\" : %d]> g (float[1] x) => (float[1] y) { y = Neg(x) }",
+                 "<ir_version: 8, opset_import: [\"\" : %d]> g (float[1] x) => (float[1] y) { y = "
+                 "Neg(x) }",
                  cases[i].opset);
         qdq_model *m = test_model(text);
         run_rules(m, rules, 1, 0, &r);
@@ -670,9 +695,10 @@ static void rules_say_for_which_opsets_they_are(void **state)
 static void functions_have_their_own_opset_and_no_initializers(void **state)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_NEG, {"x"}, 0}};
-    static const char text[] = "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
-                               "g (float[1] x) => (float[1] y) { y = d.F(x) }\n"
-                               "<domain: \"d\", opset_import: [\"\" : 13]> F (a) => (b) { b = Neg(a) }";
+    static const char text[] =
+        "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+        "g (float[1] x) => (float[1] y) { y = d.F(x) }\n"
+        "<domain: \"d\", opset_import: [\"\" : 13]> F (a) => (b) { b = Neg(a) }";
     qdq_rule rule = RULE_OF(pat, NULL, mark);
     const qdq_rule *rules[] = {&rule};
     ran r;
@@ -704,19 +730,19 @@ static void constants_are_nodes_in_functions_and_initializers_elsewhere(void **s
     static const qdq_rule rule = RULE_OF(pat, NULL, add_a_constant);
 
     (void)state;
-    assert_rule(
-        &rule,
-        "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
-        "g (int64[2] x) => (int64[2] y) { t = d.F(x) y = Neg(t) }\n"
-        "<domain: \"d\", opset_import: [\"\" : 17]> F (a) => (b) { b = Neg(a) }",
-        "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
-        "g (int64[2] x) => (int64[2] y) <int64[2] numbers = {2, 3}> { t = d.F(x) y = Add(t, numbers) }\n"
-        "<domain: \"d\", opset_import: [\"\" : 17]> F (a) => (b) {\n"
-        "  numbers = Constant <value = int64[2] {2, 3}> () b = Add(a, numbers) }",
-        2);
+    assert_rule(&rule,
+                "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+                "g (int64[2] x) => (int64[2] y) { t = d.F(x) y = Neg(t) }\n"
+                "<domain: \"d\", opset_import: [\"\" : 17]> F (a) => (b) { b = Neg(a) }",
+                "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+                "g (int64[2] x) => (int64[2] y) <int64[2] numbers = {2, 3}> { t = d.F(x) y = "
+                "Add(t, numbers) }\n"
+                "<domain: \"d\", opset_import: [\"\" : 17]> F (a) => (b) {\n"
+                "  numbers = Constant <value = int64[2] {2, 3}> () b = Add(a, numbers) }",
+                2);
 }
 
-/* --- what a root becomes ------------------------------------------------------------------------------------------------- */
+/* --- what a root becomes ---------------------------------------------------------------------- */
 
 static void outputs_keep_their_names(void **state)
 {
@@ -725,7 +751,8 @@ static void outputs_keep_their_names(void **state)
                 "g (float[1] x) => (float[1] y) { y = Relu(x) }", 1);
     assert_rule(&two_negs, "g (float[1] x) => (float[1] y) { a = Neg(x) y = Neg(a) }",
                 "g (float[1] x) => (float[1] y) { y = Identity(x) }", 1);
-    assert_rule(&two_negs, "g (float[1] x) => (float[1] r, float[1] y) { r = Relu(x) a = Neg(r) y = Neg(a) }",
+    assert_rule(&two_negs,
+                "g (float[1] x) => (float[1] r, float[1] y) { r = Relu(x) a = Neg(r) y = Neg(a) }",
                 "g (float[1] x) => (float[1] r, float[1] y) { r = Relu(x) y = Identity(r) }", 1);
 }
 
@@ -735,10 +762,12 @@ static void a_root_with_more_outputs_stays_for_them(void **state)
     static const qdq_rule rule = RULE_OF(pat, NULL, become_x);
 
     (void)state;
-    assert_rule(&rule, "g (float[1] x) => (float[1] y, bool[1] m) { t, m = Dropout(x) y = Relu(t) }",
+    assert_rule(&rule,
+                "g (float[1] x) => (float[1] y, bool[1] m) { t, m = Dropout(x) y = Relu(t) }",
                 "g (float[1] x) => (float[1] y, bool[1] m) { t, m = Dropout(x) y = Relu(x) }", 1);
-    assert_rule(&rule, "g (float[1] x) => (float[1] t, bool[1] m) { t, m = Dropout(x) }",
-                "g (float[1] x) => (float[1] t, bool[1] m) { t = Identity(x) \"\", m = Dropout(x) }", 1);
+    assert_rule(
+        &rule, "g (float[1] x) => (float[1] t, bool[1] m) { t, m = Dropout(x) }",
+        "g (float[1] x) => (float[1] t, bool[1] m) { t = Identity(x) \"\", m = Dropout(x) }", 1);
     assert_rule(&rule, "g (float[1] x) => (float[1] t) { t, m = Dropout <seed = 1> (x) }",
                 "g (float[1] x) => (float[1] t) { t = Identity(x) }", 1);
 }
@@ -758,14 +787,15 @@ static void a_recast_node_keeps_name_and_output_and_drops_attributes(void **stat
     static const qdq_rule clip = RULE_OF(clip_pat, NULL, leave_out_a_bound);
 
     (void)state;
-    assert_rule(&rule,
-                "g (float[1] x) => (float[1] y) { [n] t = ThresholdedRelu <alpha = 2.0> (x) y = Exp(t) }",
-                "g (float[1] x) => (float[1] y) { [n] t = Abs(x) y = Exp(t) }", 1);
+    assert_rule(
+        &rule,
+        "g (float[1] x) => (float[1] y) { [n] t = ThresholdedRelu <alpha = 2.0> (x) y = Exp(t) }",
+        "g (float[1] x) => (float[1] y) { [n] t = Abs(x) y = Exp(t) }", 1);
     assert_rule(&clip, "g (float[1] x, float c) => (float[1] y) { y = Clip(x, c) }",
                 "g (float[1] x, float c) => (float[1] y) { y = Clip(x, \"\", c) }", 1);
 }
 
-/* --- cost ------------------------------------------------------------------------------------------------------------------ */
+/* --- cost ------------------------------------------------------------------------------------- */
 
 /* n nodes that all read x: y_i = Neg(x), and z_i = Neg(y_i). */
 static qdq_model *wide_model(int n)
@@ -778,8 +808,9 @@ static qdq_model *wide_model(int n)
     assert_non_null(text);
     used = (size_t)snprintf(text, size, "g (float[1] i) => (float[1] z0) {\n  x = Relu(i)\n");
     for (int i = 0; i < n; i++)
-        used += (size_t)snprintf(text + used, size - used,
-                                 "  y%d = Neg(x)\n  z%d = Neg(y%d)\n  a%d = Abs(z%d)\n", i, i, i, i, i);
+        used +=
+            (size_t)snprintf(text + used, size - used,
+                             "  y%d = Neg(x)\n  z%d = Neg(y%d)\n  a%d = Abs(z%d)\n", i, i, i, i, i);
     snprintf(text + used, size - used, "}\n");
     assert_ok(qdq_model_from_text(text, "wide", &m, &err));
     free(text);

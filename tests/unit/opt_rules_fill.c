@@ -9,10 +9,10 @@ static void assert_fill(const char *value, int to, const char *type, const char 
     char before[300], after[300];
 
     snprintf(before, sizeof before,
-             "g (int64[2] s) => (%s[] y) { t = ConstantOfShape%s%s%s (s) y = Cast <to = %d> (t) }", type,
-             value[0] != '\0' ? " <value = " : "", value, value[0] != '\0' ? ">" : "", to);
-    snprintf(after, sizeof after, "g (int64[2] s) => (%s[] y) { y = ConstantOfShape <value = %s> (s) }", type,
-             cast);
+             "g (int64[2] s) => (%s[] y) { t = ConstantOfShape%s%s%s (s) y = Cast <to = %d> (t) }",
+             type, value[0] != '\0' ? " <value = " : "", value, value[0] != '\0' ? ">" : "", to);
+    snprintf(after, sizeof after,
+             "g (int64[2] s) => (%s[] y) { y = ConstantOfShape <value = %s> (s) }", type, cast);
     assert_becomes("cast-fill", before, after);
 }
 
@@ -31,24 +31,29 @@ static void a_filled_tensor_is_filled_in_the_type_it_is_cast_to(void **state)
 static void a_value_that_does_not_fit_stays_to_be_cast(void **state)
 {
     (void)state;
-    assert_refused("cast-fill",
-                   "g (int64[2] s) => (uint8[] y) { t = ConstantOfShape <value = float[1] {300}> (s) y = "
-                   "Cast <to = 2> (t) }",
-                   "does not convert in one way only");
-    assert_refused("cast-fill",
-                   "g (int64[2] s) => (int32[] y) { t = ConstantOfShape <value = float[1] {nan}> (s) y = "
-                   "Cast <to = 6> (t) }",
-                   "does not convert in one way only");
-    assert_refused("cast-fill",
-                   "g (int64[2] s) => (string[] y) { t = ConstantOfShape(s) y = Cast <to = 8> (t) }",
-                   "one way only");
-    assert_refused("cast-fill",
-                   "g (int64[2] s) => (bfloat16[] y) { t = ConstantOfShape(s) y = Cast <to = 16> (t) }",
-                   "does not make that type");
-    assert_refused("cast-fill",
-                   "g (int64[2] s) => (float[] y) { t = ConstantOfShape <value = int64[2] {1, 2}> (s) y = "
-                   "Cast <to = 1> (t) }",
-                   "the fill value is not known");
+    assert_refused(
+        "cast-fill",
+        "g (int64[2] s) => (uint8[] y) { t = ConstantOfShape <value = float[1] {300}> (s) y = "
+        "Cast <to = 2> (t) }",
+        "does not convert in one way only");
+    assert_refused(
+        "cast-fill",
+        "g (int64[2] s) => (int32[] y) { t = ConstantOfShape <value = float[1] {nan}> (s) y = "
+        "Cast <to = 6> (t) }",
+        "does not convert in one way only");
+    assert_refused(
+        "cast-fill",
+        "g (int64[2] s) => (string[] y) { t = ConstantOfShape(s) y = Cast <to = 8> (t) }",
+        "one way only");
+    assert_refused(
+        "cast-fill",
+        "g (int64[2] s) => (bfloat16[] y) { t = ConstantOfShape(s) y = Cast <to = 16> (t) }",
+        "does not make that type");
+    assert_refused(
+        "cast-fill",
+        "g (int64[2] s) => (float[] y) { t = ConstantOfShape <value = int64[2] {1, 2}> (s) y = "
+        "Cast <to = 1> (t) }",
+        "the fill value is not known");
 }
 
 static void a_filled_tensor_that_others_read_stays_for_them(void **state)
@@ -57,35 +62,38 @@ static void a_filled_tensor_that_others_read_stays_for_them(void **state)
     assert_becomes(
         "cast-fill",
         "g (int64[2] s) => (float[] t, int64[] y) { t = ConstantOfShape(s) y = Cast <to = 7> (t) }",
-        "g (int64[2] s) => (float[] t, int64[] y) { t = ConstantOfShape(s) y = ConstantOfShape <value = "
+        "g (int64[2] s) => (float[] t, int64[] y) { t = ConstantOfShape(s) y = ConstantOfShape "
+        "<value = "
         "int64[1] {0}> (s) }");
 }
 
-/* --- drop-dropout -------------------------------------------------------------------------------------------------------------- */
+/* --- drop-dropout ----------------------------------------------------------------------------- */
 
 static void a_mask_of_a_dropout_that_does_not_train_is_all_true(void **state)
 {
     (void)state;
+    assert_becomes(
+        "drop-dropout" CLEAN,
+        "g (float[N] x) => (float[N] y, bool[N] m) { t, m = Dropout(x) y = Neg(t) }",
+        "g (float[N] x) => (float[N] y, bool[N] m) { t_1 = Shape(x) m = ConstantOfShape <value = "
+        "bool[1] {1}> (t_1) y = Neg(x) }");
     assert_becomes("drop-dropout" CLEAN,
-                   "g (float[N] x) => (float[N] y, bool[N] m) { t, m = Dropout(x) y = Neg(t) }",
-                   "g (float[N] x) => (float[N] y, bool[N] m) { t_1 = Shape(x) m = ConstantOfShape <value = "
-                   "bool[1] {1}> (t_1) y = Neg(x) }");
-    assert_becomes(
-        "drop-dropout" CLEAN,
-        "g (float[N] x) => (float[N] y) <float r = {0}, bool tr = {1}> { t = Dropout(x, r, tr) y = Neg(t) }",
-        "g (float[N] x) => (float[N] y) { y = Neg(x) }");
-    assert_becomes(
-        "drop-dropout" CLEAN,
-        "g (float[N] x, float r) => (float[N] y) <bool tr = {0}> { t = Dropout(x, r, tr) y = Neg(t) }",
-        "g (float[N] x, float r) => (float[N] y) { y = Neg(x) }");
+                   "g (float[N] x) => (float[N] y) <float r = {0}, bool tr = {1}> { t = Dropout(x, "
+                   "r, tr) y = Neg(t) }",
+                   "g (float[N] x) => (float[N] y) { y = Neg(x) }");
+    assert_becomes("drop-dropout" CLEAN,
+                   "g (float[N] x, float r) => (float[N] y) <bool tr = {0}> { t = Dropout(x, r, "
+                   "tr) y = Neg(t) }",
+                   "g (float[N] x, float r) => (float[N] y) { y = Neg(x) }");
 }
 
 static void a_dropout_that_may_train_stays(void **state)
 {
     (void)state;
-    assert_refused("drop-dropout",
-                   "g (float[N] x, bool tr) => (float[N] y) <float r = {0.5}> { y = Dropout(x, r, tr) }",
-                   "it may train");
+    assert_refused(
+        "drop-dropout",
+        "g (float[N] x, bool tr) => (float[N] y) <float r = {0.5}> { y = Dropout(x, r, tr) }",
+        "it may train");
     assert_refused(
         "drop-dropout",
         "g (float[N] x) => (float[N] y) <float r = {0.5}, bool tr = {1}> { y = Dropout(x, r, tr) }",
@@ -93,8 +101,9 @@ static void a_dropout_that_may_train_stays(void **state)
     assert_refused("drop-dropout",
                    "g (float[N] x) => (float[N] y) <bool tr = {1}> { y = Dropout(x, \"\", tr) }",
                    "it may train");
-    assert_kept("drop-dropout", "<ir_version: 8, opset_import: [\"\" : 11]> g (float[N] x) => (float[N] y, "
-                                "bool[N] m) { y, m = Dropout(x) }");
+    assert_kept("drop-dropout",
+                "<ir_version: 8, opset_import: [\"\" : 11]> g (float[N] x) => (float[N] y, "
+                "bool[N] m) { y, m = Dropout(x) }");
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* opt_rules_pool.c - pool-before-relu: a Relu between a first Conv with few channels and a MaxPool goes behind it. */
+/* opt_rules_pool.c - pool-before-relu: a Relu between a first Conv with few channels and a MaxPool
+ * goes behind it. */
 #include "ir/ir.h"
 #include "support/rewrite.h"
 
@@ -12,31 +13,34 @@ static void the_relu_goes_behind_the_pool(void **state)
         "g (float[1,1,8,8] x) => (float[1,1,4,4] y) <float[1,1,1,1] w = {2}> {\n"
         "  c = Conv(x, w) r = Relu(c) y = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(r)\n}\n",
         "g (float[1,1,8,8] x) => (float[1,1,4,4] y) <float[1,1,1,1] w = {2}> {\n"
-        "  c = Conv(x, w) y_1 = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(c) y = Relu(y_1)\n}\n");
+        "  c = Conv(x, w) y_1 = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(c) y = "
+        "Relu(y_1)\n}\n");
 }
 
 static void ceil_mode_is_taken_where_the_last_window_sees_values(void **state)
 {
     (void)state;
-    /* 7 = 3 + 2 * 2 fits, so the mode changes nothing; of 6, the last window has one column of values */
-    assert_becomes(
-        pass,
-        "g (float[1,1,7,6] x) => (float[1,1,3,3] y) <float[1,1,1,1] w = {2}> {\n"
-        "  c = Conv(x, w) r = Relu(c)\n"
-        "  y = MaxPool<ceil_mode = 1, kernel_shape = [3, 3], strides = [2, 2]>(r)\n}\n",
-        "g (float[1,1,7,6] x) => (float[1,1,3,3] y) <float[1,1,1,1] w = {2}> {\n"
-        "  c = Conv(x, w)\n"
-        "  y_1 = MaxPool<ceil_mode = 1, kernel_shape = [3, 3], strides = [2, 2]>(c) y = Relu(y_1)\n}\n");
+    /* 7 = 3 + 2 * 2 fits, so the mode changes nothing; of 6, the last window has one column of
+     * values */
+    assert_becomes(pass,
+                   "g (float[1,1,7,6] x) => (float[1,1,3,3] y) <float[1,1,1,1] w = {2}> {\n"
+                   "  c = Conv(x, w) r = Relu(c)\n"
+                   "  y = MaxPool<ceil_mode = 1, kernel_shape = [3, 3], strides = [2, 2]>(r)\n}\n",
+                   "g (float[1,1,7,6] x) => (float[1,1,3,3] y) <float[1,1,1,1] w = {2}> {\n"
+                   "  c = Conv(x, w)\n"
+                   "  y_1 = MaxPool<ceil_mode = 1, kernel_shape = [3, 3], strides = [2, 2]>(c) y = "
+                   "Relu(y_1)\n}\n");
     assert_refused(pass,
                    "g (float[1,1,N,6] x) => (float[] y) <float[1,1,1,1] w = {2}> {\n"
                    "  c = Conv(x, w) r = Relu(c)\n"
                    "  y = MaxPool<ceil_mode = 1, kernel_shape = [3, 3], strides = [2, 2]>(r)\n}\n",
                    "padding alone");
-    assert_refused(pass,
-                   "g (float[1,1,7,7] x) => (float[] y) <float[1,1,1,1] w = {2}> {\n"
-                   "  c = Conv(x, w) r = Relu(c)\n"
-                   "  y = MaxPool<auto_pad = \"SAME_UPPER\", ceil_mode = 1, kernel_shape = [3, 3]>(r)\n}\n",
-                   "padding alone");
+    assert_refused(
+        pass,
+        "g (float[1,1,7,7] x) => (float[] y) <float[1,1,1,1] w = {2}> {\n"
+        "  c = Conv(x, w) r = Relu(c)\n"
+        "  y = MaxPool<auto_pad = \"SAME_UPPER\", ceil_mode = 1, kernel_shape = [3, 3]>(r)\n}\n",
+        "padding alone");
 }
 
 /* w of n numbers, all 1 */
@@ -75,8 +79,10 @@ static void what_others_read_or_callers_see_stays(void **state)
     (void)state;
     assert_kept(pass, "g (float[1,1,8,8] x) => (float[] y, float[] r) <float[1,1,1,1] w = {2}> {\n"
                       "  c = Conv(x, w) r = Relu(c) y = MaxPool<kernel_shape = [2, 2]>(r)\n}\n");
-    assert_kept(pass, "g (float[1,1,8,8] x) => (float[] y, float[] z) <float[1,1,1,1] w = {2}> {\n"
-                      "  c = Conv(x, w) r = Relu(c) y = MaxPool<kernel_shape = [2, 2]>(r) z = Tanh(c)\n}\n");
+    assert_kept(
+        pass,
+        "g (float[1,1,8,8] x) => (float[] y, float[] z) <float[1,1,1,1] w = {2}> {\n"
+        "  c = Conv(x, w) r = Relu(c) y = MaxPool<kernel_shape = [2, 2]>(r) z = Tanh(c)\n}\n");
     assert_refused(pass,
                    "g (float[1,1,8,8] x) => (float[] y, int64[] i) <float[1,1,1,1] w = {2}> {\n"
                    "  c = Conv(x, w) r = Relu(c) y, i = MaxPool<kernel_shape = [2, 2]>(r)\n}\n",
@@ -86,8 +92,10 @@ static void what_others_read_or_callers_see_stays(void **state)
 static void a_conv_that_is_not_the_first_or_has_no_constant_weight_stays(void **state)
 {
     (void)state;
-    assert_kept(pass, "g (float[1,1,8,8] x) => (float[] y) <float[1,1,1,1] w = {2}> {\n"
-                      "  t = Tanh(x) c = Conv(t, w) r = Relu(c) y = MaxPool<kernel_shape = [2, 2]>(r)\n}\n");
+    assert_kept(
+        pass,
+        "g (float[1,1,8,8] x) => (float[] y) <float[1,1,1,1] w = {2}> {\n"
+        "  t = Tanh(x) c = Conv(t, w) r = Relu(c) y = MaxPool<kernel_shape = [2, 2]>(r)\n}\n");
     assert_kept(pass, "g (float[1,1,8,8] x, float[1,1,1,1] w) => (float[] y) {\n"
                       "  c = Conv(x, w) r = Relu(c) y = MaxPool<kernel_shape = [2, 2]>(r)\n}\n");
     assert_kept(pass, "g (float[1,1,8,8] x, float[1,1,1,1] w = {2}) => (float[] y) {\n"
@@ -99,7 +107,8 @@ static void nothing_moves_across_quantization(void **state)
     (void)state;
     assert_kept(
         pass,
-        "g (float[1,1,8,8] x) => (float[] y) <float[1,1,1,1] w = {2}, float s = {0.5}, uint8 z = {0}> {\n"
+        "g (float[1,1,8,8] x) => (float[] y) <float[1,1,1,1] w = {2}, float s = {0.5}, uint8 z = "
+        "{0}> {\n"
         "  c = Conv(x, w) r = Relu(c) q = QuantizeLinear(r, s, z) d = DequantizeLinear(q, s, z)\n"
         "  y = MaxPool<kernel_shape = [2, 2]>(d)\n}\n");
 }

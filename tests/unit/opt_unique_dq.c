@@ -83,18 +83,19 @@ static void bodies_share_one_of_the_main_graph(void **state)
 static void weights_are_dequantized_for_each_layer_and_stored_once(void **state)
 {
     (void)state;
-    assert_becomes(PASS,
-                   "g (float[1,2] x) => (float[1,2] y) <int8[2,2] w = {1, 2, 3, 4}, float s = {0.5}> {\n"
-                   "  d = DequantizeLinear(w, s)\n"
-                   "  h = MatMul(x, d)\n"
-                   "  y = MatMul(h, d)\n"
-                   "}\n",
-                   "g (float[1,2] x) => (float[1,2] y) <int8[2,2] w = {1, 2, 3, 4}, float s = {0.5}> {\n"
-                   "  d = DequantizeLinear(w, s)\n"
-                   "  d_1 = DequantizeLinear(w, s)\n"
-                   "  h = MatMul(x, d)\n"
-                   "  y = MatMul(h, d_1)\n"
-                   "}\n");
+    assert_becomes(
+        PASS,
+        "g (float[1,2] x) => (float[1,2] y) <int8[2,2] w = {1, 2, 3, 4}, float s = {0.5}> {\n"
+        "  d = DequantizeLinear(w, s)\n"
+        "  h = MatMul(x, d)\n"
+        "  y = MatMul(h, d)\n"
+        "}\n",
+        "g (float[1,2] x) => (float[1,2] y) <int8[2,2] w = {1, 2, 3, 4}, float s = {0.5}> {\n"
+        "  d = DequantizeLinear(w, s)\n"
+        "  d_1 = DequantizeLinear(w, s)\n"
+        "  h = MatMul(x, d)\n"
+        "  y = MatMul(h, d_1)\n"
+        "}\n");
 }
 
 static void one_reader_is_enough_and_nothing_happens_unasked(void **state)

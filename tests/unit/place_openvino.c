@@ -1,5 +1,5 @@
-/* place_openvino.c - what runs in 8 bits on openvino: its kernels give floats as well as codes, so that a Q stands behind a
- * result where an 8-bit kernel reads it, and only there. */
+/* place_openvino.c - what runs in 8 bits on openvino: its kernels give floats as well as codes, so
+ * that a Q stands behind a result where an 8-bit kernel reads it, and only there. */
 #include "support/placed.h"
 #include "support/test.h"
 
@@ -33,7 +33,8 @@ static void the_first_and_the_depthwise_convolution_run_in_8_bits(void **state)
     test_conv(&b, "y", "dw", 32, 16, 1, 1);
     test_output(&b, "y");
     test_assert_placed_on(
-        &b, ON, NULL, "c1: QDQ(x) QW(c1.w) c1.b\nr: c1\ndw: QDQ(r) QW(dw.w) dw.b\ny: QDQ(dw) QW(y.w) y.b\n");
+        &b, ON, NULL,
+        "c1: QDQ(x) QW(c1.w) c1.b\nr: c1\ndw: QDQ(r) QW(dw.w) dw.b\ny: QDQ(dw) QW(y.w) y.b\n");
 }
 
 static void what_a_float_operator_reads_stays_float(void **state)
@@ -52,7 +53,8 @@ static void what_a_float_operator_reads_stays_float(void **state)
                       "y: QDQ(ln) QW(y.w)");
 }
 
-/* As behind the projection of an attention: one Q, behind the bias and in front of all that moves. */
+/* As behind the projection of an attention: one Q, behind the bias and in front of all that
+ * moves. */
 static void codes_are_moved_to_a_product_of_activations(void **state)
 {
     test_builder b = test_build(17);
@@ -133,7 +135,8 @@ static void a_form_that_an_engine_computes_wrongly_stays_float(void **state)
     const qdq_engine_info wrong = {.name = "openvino", .version = "2026.4.1"},
                           later = {.name = "openvino", .version = "2026.40.0"},
                           other = {.name = "ort", .version = "1.31.1"};
-    const qdq_place_opts both = {0}, without = {.exclude = c2}, at_wrong = {.exclude = c2, .engine = &wrong},
+    const qdq_place_opts both = {0}, without = {.exclude = c2},
+                         at_wrong = {.exclude = c2, .engine = &wrong},
                          at_later = {.exclude = c2, .engine = &later},
                          at_other = {.exclude = c2, .engine = &other}, asked = {.include = c1};
 
@@ -169,7 +172,8 @@ static void a_bias_or_a_single_reader_makes_another_form(void **state)
     b = test_build(17);
     TEST_INPUT(&b, "x", -1, 3, 16, 16);
     TEST_RANDOM(&b, "c1.w", 16, 3, 1, 1);
-    assert_non_null(qdq_graph_add_init(b.g, "c1.b", qdq_tensor_of_floats(b.m, 1, &channels, zeros)));
+    assert_non_null(
+        qdq_graph_add_init(b.g, "c1.b", qdq_tensor_of_floats(b.m, 1, &channels, zeros)));
     TEST_NODE(&b, "Conv", "c1", "x", "c1.w", "c1.b");
     test_conv(&b, "c2", "c1", 16, 16, 1, 1);
     TEST_NODE(&b, "Add", "y", "c2", "c1");

@@ -1,5 +1,6 @@
-/* place_tensorrt_attention.c - attentions and the MLP of transformers on tensorrt: cases P16, P17 and P20 of ptq 8.1, and
- * the filter of 3.9. In the lines below a name in QDQ(...) is read through Q/DQ, QW(...) is an 8-bit weight. */
+/* place_tensorrt_attention.c - attentions and the MLP of transformers on tensorrt: cases P16, P17
+ * and P20 of ptq 8.1, and the filter of 3.9. In the lines below a name in QDQ(...) is read through
+ * Q/DQ, QW(...) is an 8-bit weight. */
 #include "support/placed.h"
 
 #include "support/test.h"
@@ -32,7 +33,8 @@ static void heads(test_builder *b, const char *name, const char *x, bool turned)
     snprintf(reshaped, sizeof reshaped, "%s.r", name);
     linear(b, linears, x);
     TEST_NODE(b, "Reshape", reshaped, linears, "split");
-    assert_true(qdq_node_set_ints(TEST_NODE(b, "Transpose", name, reshaped), "perm", perm[turned], 4));
+    assert_true(
+        qdq_node_set_ints(TEST_NODE(b, "Transpose", name, reshaped), "perm", perm[turned], 4));
 }
 
 static const char *scores(test_builder *b, int64_t rows, int what)
@@ -83,8 +85,8 @@ static test_builder attention(int64_t rows, int what)
     return b;
 }
 
-#define AROUND                                                                                               \
-    "q.l.m: QDQ(x) QW(q.l.w)", "q.l: q.l.m q.l.b", "q: q.r", "o.m: QDQ(joined) QW(o.w)",                     \
+#define AROUND                                                                                     \
+    "q.l.m: QDQ(x) QW(q.l.w)", "q.l: q.l.m q.l.b", "q: q.r", "o.m: QDQ(joined) QW(o.w)",           \
         "sum: QDQ(x) QDQ(o)", "ln: sum gamma", "y: QDQ(ln) QW(y.w)"
 
 /* ptq 8.1 P16 */
@@ -93,8 +95,8 @@ static void both_products_of_an_attention_read_codes(void **state)
     test_builder b = attention(64, DIV | CONST_MASK);
 
     (void)state;
-    TEST_ASSERT_LINES(&b, ON, NULL, AROUND, "bmm1: QDQ(q) QDQ(k)", "div: bmm1 eight", "masked: div mask",
-                      "softmax: masked", "bmm2: QDQ(softmax) QDQ(v)");
+    TEST_ASSERT_LINES(&b, ON, NULL, AROUND, "bmm1: QDQ(q) QDQ(k)", "div: bmm1 eight",
+                      "masked: div mask", "softmax: masked", "bmm2: QDQ(softmax) QDQ(v)");
 }
 
 /* ptq 8.1 P17 */
@@ -105,8 +107,9 @@ static void a_mask_right_behind_the_first_product_keeps_it_float(void **state)
 
     (void)state;
     test_placed p = test_assert_lines(&b, ON, NULL, lines);
-    assert_string_equal(test_reason(p.plan, "bmm1"),
-                        "attention with a mask right behind its first product: the engine fuses it in float");
+    assert_string_equal(
+        test_reason(p.plan, "bmm1"),
+        "attention with a mask right behind its first product: the engine fuses it in float");
     test_placed_free(p);
 }
 
@@ -114,12 +117,13 @@ static void a_mask_right_behind_the_first_product_keeps_it_float(void **state)
 static void a_mask_behind_the_scaling_is_added_in_float(void **state)
 {
     test_builder b = attention(64, DIV | MASK);
-    const char *lines[] = {AROUND, "bmm1: QDQ(q) QDQ(k)", "masked: div mask", "bmm2: QDQ(softmax) QDQ(v)",
-                           NULL};
+    const char *lines[] = {AROUND, "bmm1: QDQ(q) QDQ(k)", "masked: div mask",
+                           "bmm2: QDQ(softmax) QDQ(v)", NULL};
 
     (void)state;
     test_placed p = test_assert_lines(&b, ON, NULL, lines);
-    assert_string_equal(test_reason(p.plan, "masked"), "the mask of an attention is added in float");
+    assert_string_equal(test_reason(p.plan, "masked"),
+                        "the mask of an attention is added in float");
     test_placed_free(p);
 }
 
@@ -140,7 +144,8 @@ static test_placed place_with_key(test_builder *b, const char *key, const char *
 /* ptq 3.9: the length is that of the rows which Softmax sees */
 static void a_long_attention_stays_float(void **state)
 {
-    static const char reason[] = "an attention over so many positions has no faster kernel in 8 bits";
+    static const char reason[] =
+        "an attention over so many positions has no faster kernel in 8 bits";
     test_builder b = attention(513, DIV);
     test_placed p = place_with_key(&b, NULL, NULL);
 
@@ -219,9 +224,10 @@ static void the_mlp_of_a_vision_transformer(void **state)
     TEST_RANDOM(&b, "y.w", 64, 64);
     TEST_NODE(&b, "MatMul", "y", "ln2", "y.w");
     test_output(&b, "y");
-    TEST_ASSERT_LINES(&b, ON, NULL, "h: h.m h.b", "ln1: QDQ(h) gamma", "f.m: QDQ(ln1) QW(f.w)", "f: f.m f.b",
-                      "d: f s", "e: d", "p: e s", "fp: f p", "gelu: fp s", "g.m: QDQ(gelu) QW(g.w)",
-                      "sum: QDQ(h) QDQ(g)", "ln2: sum gamma", "y: QDQ(ln2) QW(y.w)");
+    TEST_ASSERT_LINES(&b, ON, NULL, "h: h.m h.b", "ln1: QDQ(h) gamma", "f.m: QDQ(ln1) QW(f.w)",
+                      "f: f.m f.b", "d: f s", "e: d", "p: e s", "fp: f p", "gelu: fp s",
+                      "g.m: QDQ(gelu) QW(g.w)", "sum: QDQ(h) QDQ(g)", "ln2: sum gamma",
+                      "y: QDQ(ln2) QW(y.w)");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* place_tensorrt_filter.c - linear operators without a fast 8-bit kernel on tensorrt: cases P18, P19, P24, P25 and P28 of
- * ptq 8.1, weights of unusual rank, and what is not known of shapes. */
+/* place_tensorrt_filter.c - linear operators without a fast 8-bit kernel on tensorrt: cases P18,
+ * P19, P24, P25 and P28 of ptq 8.1, weights of unusual rank, and what is not known of shapes. */
 #include "support/placed.h"
 
 #include <math.h>
@@ -45,7 +45,8 @@ static void convolutions_with_few_channels_stay_float(void **state)
 }
 
 /* [rows, K] times the constant [K, N], or Gemm with transB */
-static const char *matmul_reason(const char *op, int rank, int64_t rows, int64_t k, int64_t n, bool turned)
+static const char *matmul_reason(const char *op, int rank, int64_t rows, int64_t k, int64_t n,
+                                 bool turned)
 {
     static char reason[128];
     const int64_t flat[] = {rows, k, 0}, deep[] = {8, rows, k, 0};
@@ -82,14 +83,16 @@ static void small_products_stay_float(void **state)
     assert_string_equal(matmul_reason("Gemm", 2, 32, 64, 64, true), "(not left float)");
 }
 
-/* ptq 3.8 FIX: a dim that is not known is no 1; ptq 7 B33: placement has no engine that it could run to find out */
+/* ptq 3.8 FIX: a dim that is not known is no 1; ptq 7 B33: placement has no engine that it could
+ * run to find out */
 static void what_is_not_known_of_a_shape_excludes_nothing(void **state)
 {
     test_builder b = test_build(17);
     const char *lines[] = {"y: QDQ(x) QW(w)", "bmm: QDQ(r) QDQ(x2)", NULL};
 
     (void)state;
-    const qdq_dim dims[2] = {{-1, qdq_intern(b.m, "batch")}, {64, NULL}}, open[2] = {{-1, NULL}, {-1, NULL}};
+    const qdq_dim dims[2] = {{-1, qdq_intern(b.m, "batch")}, {64, NULL}},
+                  open[2] = {{-1, NULL}, {-1, NULL}};
     assert_non_null(qdq_graph_add_input(b.g, "x", qdq_type_tensor(b.m, QDQ_FLOAT, 2, dims)));
     assert_non_null(qdq_graph_add_input(b.g, "x1", qdq_type_tensor(b.m, QDQ_FLOAT, 2, open)));
     assert_non_null(qdq_graph_add_input(b.g, "x2", qdq_type_tensor(b.m, QDQ_FLOAT, 2, open)));
@@ -113,7 +116,8 @@ static void a_product_of_activations_with_a_vector_stays_float(void **state)
     TEST_NODE(&b, "MatMul", "y", "x", "z");
     test_output(&b, "y");
     test_placed p = test_place_on(&b, ON, NULL);
-    assert_string_equal(test_reason(p.plan, "y"), "a product with a vector has no faster kernel in 8 bits");
+    assert_string_equal(test_reason(p.plan, "y"),
+                        "a product with a vector has no faster kernel in 8 bits");
     test_placed_free(p);
 }
 
@@ -153,8 +157,8 @@ static void a_constant_in_front_has_one_scale(void **state)
 static void a_shared_weight_is_one_entry_for_each_axis(void **state)
 {
     test_builder b = test_build(17);
-    const char *lines[] = {"c1: QDQ(x) QW(w)", "c2: QDQ(c1) QW(w)", "m: QDQ(z) QW(v)", "g: QDQ(z) QW(v)",
-                           NULL};
+    const char *lines[] = {"c1: QDQ(x) QW(w)", "c2: QDQ(c1) QW(w)", "m: QDQ(z) QW(v)",
+                           "g: QDQ(z) QW(v)", NULL};
 
     (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);

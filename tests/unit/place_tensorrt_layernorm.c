@@ -1,5 +1,6 @@
-/* place_tensorrt_layernorm.c - Conv -> copy operators -> LayerNormalization on tensorrt: cases L1 to L22 of ptq 8.2.
- * In the lines below a name in QDQ(...) is read through Q/DQ, QW(...) is an 8-bit weight. */
+/* place_tensorrt_layernorm.c - Conv -> copy operators -> LayerNormalization on tensorrt: cases L1
+ * to L22 of ptq 8.2. In the lines below a name in QDQ(...) is read through Q/DQ, QW(...) is an
+ * 8-bit weight. */
 #include "qdq/pass.h"
 #include "support/placed.h"
 
@@ -121,8 +122,8 @@ static void behind_a_reshape_to_a_computed_shape(void **state)
     computed_shape(&b, "c1");
     TEST_NODE(&b, "Reshape", "r", "c1", "shape");
     rows(&b, "r");
-    TEST_ASSERT_LINES(&b, ON, NULL, "s: c1", "first: s zero", "shape: first rest", "r: c1 shape", "t: r",
-                      "ln: QDQ(t) gamma beta");
+    TEST_ASSERT_LINES(&b, ON, NULL, "s: c1", "first: s zero", "shape: first rest", "r: c1 shape",
+                      "t: r", "ln: QDQ(t) gamma beta");
 }
 
 static void input_of_ints(test_builder *b, const char *name, int64_t n)
@@ -239,10 +240,12 @@ static void in_a_graph_that_branches(void **state)
     test_conv(&b, "y", "a", 32, 32, 3, 1);
     test_output(&b, "y");
     TEST_ASSERT_LINES(&b, ON, NULL, "r: c1", "t: r", "s: r", "ln: QDQ(t) gamma beta",
-                      "c2: QDQ(s) QW(c2.w) c2.b", "t2: ln", "a: c2 QDQ(t2)", "y: QDQ(a) QW(y.w) y.b");
+                      "c2: QDQ(s) QW(c2.w) c2.b", "t2: ln", "a: c2 QDQ(t2)",
+                      "y: QDQ(a) QW(y.w) y.b");
 }
 
-/* ptq 8.2 L12: in the reference the Relu reads the Q/DQ, too, which splits it from the convolution */
+/* ptq 8.2 L12: in the reference the Relu reads the Q/DQ, too, which splits it from the
+ * convolution */
 static void other_readers_read_what_they_read(void **state)
 {
     test_builder b = base();
@@ -261,7 +264,8 @@ static void other_readers_read_what_they_read(void **state)
 /* ptq 8.2 L13 */
 static void the_convolution_has_one_pair_for_two_readers(void **state)
 {
-    const char *lines[] = {"ln: QDQ(c1) gamma beta", "a: c2 QDQ(c1)", "c2: QDQ(ln) QW(c2.w) c2.b", NULL};
+    const char *lines[] = {"ln: QDQ(c1) gamma beta", "a: c2 QDQ(c1)", "c2: QDQ(ln) QW(c2.w) c2.b",
+                           NULL};
     test_builder b = base();
     size_t pairs = 0;
 
@@ -335,7 +339,8 @@ static bool is_read_through_qdq(const test_placed *p, const char *tensor, const 
 {
     for (size_t i = 0; i < p->plan->tensors.n; i++)
         if (strcmp(p->plan->tensors.at[i].tensor, tensor) == 0 &&
-            (p->plan->tensors.at[i].all || qdq_edges_have(&p->plan->tensors.at[i].consumers, node, 0)))
+            (p->plan->tensors.at[i].all ||
+             qdq_edges_have(&p->plan->tensors.at[i].consumers, node, 0)))
             return true;
     return false;
 }
@@ -358,8 +363,9 @@ static void the_target_says_which_layernorms_count(void **state)
     test_output(&b, "y");
     test_placed p = place_changed(&b, "layernorm-input", "off");
     assert_false(is_read_through_qdq(&p, "c1", "ln"));
-    assert_string_equal(test_reason(p.plan, "ln"),
-                        "the target leaves the input of LayerNormalization float (layernorm-input)");
+    assert_string_equal(
+        test_reason(p.plan, "ln"),
+        "the target leaves the input of LayerNormalization float (layernorm-input)");
     test_placed_free(p);
 }
 
@@ -533,8 +539,10 @@ static void its_arithmetic_is_in_no_kernel(void **state)
 
     (void)state;
     test_placed p = test_assert_lines(&b, ON, NULL, lines);
-    assert_string_equal(test_reason(p.plan, "ln"), "part of a LayerNormalization, which computes in float");
-    assert_string_equal(test_reason(p.plan, "m"), "part of a LayerNormalization, which computes in float");
+    assert_string_equal(test_reason(p.plan, "ln"),
+                        "part of a LayerNormalization, which computes in float");
+    assert_string_equal(test_reason(p.plan, "m"),
+                        "part of a LayerNormalization, which computes in float");
     test_placed_free(p);
 }
 

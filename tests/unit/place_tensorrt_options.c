@@ -1,5 +1,6 @@
-/* place_tensorrt_options.c - what the user asks for, what the model has, and graphs of any form, on tensorrt: cases P21,
- * P23, P26 and P27 of ptq 8.1, L17 and L21 of 8.2 for fp8, Q/DQ that are there, subgraphs, random graphs. */
+/* place_tensorrt_options.c - what the user asks for, what the model has, and graphs of any form, on
+ * tensorrt: cases P21, P23, P26 and P27 of ptq 8.1, L17 and L21 of 8.2 for fp8, Q/DQ that are
+ * there, subgraphs, random graphs. */
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 #include "quant/insert/insert.h"
@@ -40,7 +41,8 @@ static void an_excluded_convolution_takes_no_add(void **state)
     TEST_NODE(&b, "Add", "a", "c1", "c2");
     test_conv(&b, "c3", "a", 32, 32, 3, 1);
     test_output(&b, "c3");
-    TEST_ASSERT_LINES(&b, ON, &opts, "c1: r0 c1.w c1.b", "c2: QDQ(r0) QW(c2.w) c2.b", "a: QDQ(c1) c2");
+    TEST_ASSERT_LINES(&b, ON, &opts, "c1: r0 c1.w c1.b", "c2: QDQ(r0) QW(c2.w) c2.b",
+                      "a: QDQ(c1) c2");
 }
 
 /* ptq 8.1 P23 */
@@ -203,8 +205,9 @@ static void fp8_leaves_narrow_and_wide_convolutions_float(void **state)
     static const struct {
         int64_t out, in, k, group;
         bool excluded;
-    } cases[] = {{64, 3, 7, 1, true},  {8, 8, 3, 1, true},    {12, 16, 3, 1, true}, {32, 1, 3, 32, true},
-                 {32, 16, 3, 1, true}, {17, 17, 3, 1, false}, {64, 64, 7, 1, true}};
+    } cases[] = {{64, 3, 7, 1, true},  {8, 8, 3, 1, true},   {12, 16, 3, 1, true},
+                 {32, 1, 3, 32, true}, {32, 16, 3, 1, true}, {17, 17, 3, 1, false},
+                 {64, 64, 7, 1, true}};
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
@@ -215,19 +218,20 @@ static void fp8_leaves_narrow_and_wide_convolutions_float(void **state)
         test_conv(&b, "c", "x", cases[i].out, dims[1], cases[i].k, cases[i].group);
         test_output(&b, "c");
         test_placed p = test_place_on(&b, "tensorrt-fp8", NULL);
-        assert_int_equal(strcmp(test_reason(p.plan, "c"), "(not left float)") != 0, cases[i].excluded);
+        assert_int_equal(strcmp(test_reason(p.plan, "c"), "(not left float)") != 0,
+                         cases[i].excluded);
         if (!cases[i].excluded)
             assert_int_equal(p.plan->tensors.at[0].qparam.type, QDQ_FLOAT8E4M3FN);
         test_placed_free(p);
     }
 }
 
-/* --- what the model has --------------------------------------------------------------------------------------------- */
+/* --- what the model has ----------------------------------------------------------------------- */
 
 static void q_and_dq_of_the_model_are_not_doubled(void **state)
 {
-    const char *lines[] = {"c0: x.dq c0.w.dq c0.b.dq", "r0: c0", "c1: r0.dq QW(c1.w) c1.b", "a: c1 r0.dq",
-                           NULL};
+    const char *lines[] = {"c0: x.dq c0.w.dq c0.b.dq", "r0: c0", "c1: r0.dq QW(c1.w) c1.b",
+                           "a: c1 r0.dq", NULL};
     test_builder b = test_build(17);
     size_t kept = 0;
 
@@ -300,7 +304,7 @@ static void codes_that_the_engine_does_not_take_stay_what_they_are(void **state)
     test_placed_free(p);
 }
 
-/* --- any graph ------------------------------------------------------------------------------------------------------ */
+/* --- any graph -------------------------------------------------------------------------------- */
 
 /* A graph inside is no reader that fuses, and reads what it read. */
 static void a_capture_reads_the_float_value(void **state)
@@ -318,7 +322,8 @@ static void a_capture_reads_the_float_value(void **state)
              "g (float[1,16,8,8] x, bool c) => (float[1,16,8,8] y, float[1,16,8,8] z)\n"
              "<float[16,16,1,1] w = {%.*s}> {\n"
              "  a = Conv(x, w)\n"
-             "  y = If <then_branch = t () => (float[1,16,8,8] b) { b = Sigmoid(a) }, else_branch = e () => "
+             "  y = If <then_branch = t () => (float[1,16,8,8] b) { b = Sigmoid(a) }, else_branch "
+             "= e () => "
              "(float[1,16,8,8] d) { d = Relu(a) }> (c)\n"
              "  z = Conv(a, w)\n"
              "}",

@@ -1,5 +1,6 @@
-/* place_tensorrt_residual.c - residual blocks, gates and pools on tensorrt: cases P1 to P15 of ptq 8.1. In the lines below
- * a name in QDQ(...) is read through Q/DQ, QW(...) is an 8-bit weight, the others are read as they are. */
+/* place_tensorrt_residual.c - residual blocks, gates and pools on tensorrt: cases P1 to P15 of
+ * ptq 8.1. In the lines below a name in QDQ(...) is read through Q/DQ, QW(...) is an 8-bit weight,
+ * the others are read as they are. */
 #include "support/placed.h"
 
 #include "support/test.h"
@@ -190,7 +191,8 @@ static void a_maxpool_between_float_neighbours_stays_float(void **state)
     TEST_NODE(&b, "Relu", "y", "mp");
     test_output(&b, "y");
     test_placed p = test_place_on(&b, ON, NULL);
-    assert_string_equal(test_reason(p.plan, "mp"), "neither what it reads nor what reads it runs in 8 bits");
+    assert_string_equal(test_reason(p.plan, "mp"),
+                        "neither what it reads nor what reads it runs in 8 bits");
     assert_int_equal(p.plan->tensors.n, 0);
     test_placed_free(p);
 }
@@ -372,7 +374,8 @@ static test_placed place_transposed(int64_t group)
     TEST_RANDOM(&b, "w", 32, 16, 2, 2);
     TEST_RANDOM(&b, "b", 16 * group);
     qdq_node *t = TEST_NODE(&b, "ConvTranspose", "t", "c0", "w", "b");
-    assert_true(qdq_node_set_ints(t, "strides", two, 2) && qdq_node_set_ints(t, "kernel_shape", two, 2) &&
+    assert_true(qdq_node_set_ints(t, "strides", two, 2) &&
+                qdq_node_set_ints(t, "kernel_shape", two, 2) &&
                 qdq_node_set_int(t, "group", group));
     test_conv(&b, "c1", "t", 32, 16 * group, 3, 1);
     test_output(&b, "c1");
@@ -402,7 +405,8 @@ static void convtranspose_has_scales_along_axis_1_but_one_with_groups(void **sta
     test_placed_free(p);
 }
 
-/* ptq 8.1 P14, L22: parameters stay float, and a BatchNormalization that reads an activation reads codes */
+/* ptq 8.1 P14, L22: parameters stay float, and a BatchNormalization that reads an activation reads
+ * codes */
 static void batchnormalization_before_the_first_convolution(void **state)
 {
     test_builder b = test_build(17);

@@ -1,10 +1,10 @@
-/* place_tied.c - operands and result of a Concat in 8 bits share one scale on ort-cpu: the codes are copied. Which do
- * shows in the groups of the plan's tensors. */
+/* place_tied.c - operands and result of a Concat in 8 bits share one scale on ort-cpu: the codes
+ * are copied. Which do shows in the groups of the plan's tensors. */
 #include "quant/place/why.h"
 #include "support/placed.h"
 #include "support/test.h"
 
-#define CONCAT(b, name, ...)                                                                                 \
+#define CONCAT(b, name, ...)                                                                       \
     assert_true(qdq_node_set_int(TEST_NODE((b), "Concat", (name), __VA_ARGS__), "axis", 1))
 
 static test_builder begin(void)
@@ -124,7 +124,8 @@ static void what_moves_codes_is_looked_through(void **state)
 
     (void)state;
     EXPECT_GROUPS(&b, "a", "a", "mp", "a", "b", "a", "cc", "a");
-    EXPECT_GROUPS(&both, "a", "a", "mp", "a", "cc", "a"); /* both of its readers lead to the Concat */
+    /* both of its readers lead to the Concat */
+    EXPECT_GROUPS(&both, "a", "a", "mp", "a", "cc", "a");
 }
 
 static void what_is_read_behind_a_mover_keeps_its_scale(void **state)
@@ -200,10 +201,11 @@ static void expect_no_group(const char *key, const char *value)
 static void not_where_the_target_does_not_say_so_and_not_in_16_bits(void **state)
 {
     (void)state;
-    expect_no_group("operators",
-                    "[{\"op\": \"Conv\", \"kind\": \"linear\", \"axis\": \"0\", \"output\": \"quantized\","
-                    " \"rule\": \"c\"}, {\"op\": \"Concat\", \"kind\": \"joint\", \"output\": \"quantized\","
-                    " \"rule\": \"j\"}]");
+    expect_no_group(
+        "operators",
+        "[{\"op\": \"Conv\", \"kind\": \"linear\", \"axis\": \"0\", \"output\": \"quantized\","
+        " \"rule\": \"c\"}, {\"op\": \"Concat\", \"kind\": \"joint\", \"output\": \"quantized\","
+        " \"rule\": \"j\"}]");
     expect_no_group("activation.type", "uint16");
 }
 
@@ -224,8 +226,8 @@ static void the_rule_says_what_it_tied(void **state)
         if (strcmp(note[i].rule, "tied") != 0)
             continue;
         tied += note[i].holds;
-        assert_non_null(strstr(note[i].verdict,
-                               note[i].holds ? "'a' and 'cc' share one scale" : "'x' is not only read here"));
+        assert_non_null(strstr(note[i].verdict, note[i].holds ? "'a' and 'cc' share one scale"
+                                                              : "'x' is not only read here"));
     }
     assert_int_equal(tied, 1);
     test_placed_free(p);

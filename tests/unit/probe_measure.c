@@ -1,4 +1,5 @@
-/* probe_measure.c - the rules of a target, measured on the sim engine, whose hidden prices are known here. */
+/* probe_measure.c - the rules of a target, measured on the sim engine, whose hidden prices are
+ * known here. */
 #include "qdq/probe.h"
 
 #include "base/buf.h"
@@ -17,8 +18,8 @@ typedef struct measured {
 } measured;
 
 /* `json`: the keys of the cost model. */
-static qdq_status measure_on(const char *json, const qdq_target *t, double time_s, const qdq_job *job,
-                             measured *out)
+static qdq_status measure_on(const char *json, const qdq_target *t, double time_s,
+                             const qdq_job *job, measured *out)
 {
     qdq_engine_opts eo = QDQ_ENGINE_OPTS_INIT;
     qdq_probe_opts o = QDQ_PROBE_OPTS_INIT;
@@ -43,7 +44,7 @@ static void measured_free(measured m)
     qdq_target_free(m.t);
 }
 
-/* --- a world whose prices are others --------------------------------------------------------------------------------- */
+/* --- a world whose prices are others ---------------------------------------------------------- */
 
 /* The name of the node that the probe is about stands first in its graph: ["first-conv/Conv"]. */
 static const char *label_of(const qdq_probe *p, char *text, size_t size)
@@ -56,7 +57,8 @@ static const char *label_of(const qdq_probe *p, char *text, size_t size)
     return text;
 }
 
-/* Does the node run in 8 bits where the rule holds? Of a rule with other values of a key: in the kernel that needs a Q behind it. */
+/* Does the node run in 8 bits where the rule holds? Of a rule with other values of a key: in the
+ * kernel that needs a Q behind it. */
 static bool has_codes_with_it(const qdq_probe *p)
 {
     if (strcmp(p->list, "stay_float") == 0)
@@ -79,8 +81,8 @@ static bool is_wrong(size_t number, size_t first)
     return number % 2 == first;
 }
 
-/* Convs give codes on ONNX Runtime, and a Conv reads them: Q/DQ stand on both sides of these with the rule and without it. What their
- * scales are worth has no price on this engine. */
+/* Convs give codes on ONNX Runtime, and a Conv reads them: Q/DQ stand on both sides of these with
+ * the rule and without it. What their scales are worth has no price on this engine. */
 static bool differs_by_scales_alone(const qdq_target *t, const qdq_probe *p)
 {
     static const char *const ops[] = {"Concat", "MaxPool", "Slice", "Split", "Gather"};
@@ -99,10 +101,11 @@ static void put_prices(const qdq_target *t, size_t first, qdq_buf *out)
         const bool float_is_faster = has_codes_with_it(p) == is_wrong(i, first);
         char label[200];
 
-        qdq_buf_printf(
-            out, "%s\"%s\": {\"float_us\": 100, \"int8_us\": %d, \"output_q\": %s, \"epilogue\": [\"Add\"]}",
-            i > 0 ? ", " : "", label_of(p, label, sizeof label), float_is_faster ? 400 : 10,
-            needs_q(t, p) ? "true" : "false");
+        qdq_buf_printf(out,
+                       "%s\"%s\": {\"float_us\": 100, \"int8_us\": %d, \"output_q\": %s, "
+                       "\"epilogue\": [\"Add\"]}",
+                       i > 0 ? ", " : "", label_of(p, label, sizeof label),
+                       float_is_faster ? 400 : 10, needs_q(t, p) ? "true" : "false");
     }
     qdq_buf_puts(out, "}");
 }
@@ -118,9 +121,10 @@ static void assert_each_is_found(const measured *m, const qdq_target *t, size_t 
         if (differs_by_scales_alone(t, &t->probes.at[i]))
             continue;
         if (strcmp(o->verdict, wrong ? "harms" : "pays") != 0 ||
-            (wrong && stays && strcmp(o->before, "off") != 0)) /* off by another probe of the rule */
-            fail_msg("%s of %s, probe '%s': %s, was %s, now %s (%s)", o->rule, o->op, o->probe, o->verdict,
-                     o->before, o->after, o->why);
+            /* off by another probe of the rule */
+            (wrong && stays && strcmp(o->before, "off") != 0))
+            fail_msg("%s of %s, probe '%s': %s, was %s, now %s (%s)", o->rule, o->op, o->probe,
+                     o->verdict, o->before, o->after, o->why);
     }
 }
 
@@ -143,23 +147,25 @@ static void each_wrong_rule_is_found_where_every_second_one_is_wrong(void **stat
     }
 }
 
-/* --- thresholds ---------------------------------------------------------------------------------------------------------- */
+/* --- thresholds ------------------------------------------------------------------------------- */
 
-#define HEAD                                                                                                 \
-    "{\"qdq_target\": 1, \"name\": \"t\", \"engine\": \"ort\", \"activation\": {\"type\": \"uint8\"}, "      \
-    "\"weight\": {\"type\": \"int8\", \"symmetric\": true}, \"graph_output\": \"dequantized\", "             \
-    "\"operators\": [{\"op\": \"Conv\", \"rule\": \"conv\", \"kind\": \"linear\", \"data\": [0], "           \
+#define HEAD                                                                                       \
+    "{\"qdq_target\": 1, \"name\": \"t\", \"engine\": \"ort\", \"activation\": {\"type\": "        \
+    "\"uint8\"}, "                                                                                 \
+    "\"weight\": {\"type\": \"int8\", \"symmetric\": true}, \"graph_output\": \"dequantized\", "   \
+    "\"operators\": [{\"op\": \"Conv\", \"rule\": \"conv\", \"kind\": \"linear\", \"data\": [0], " \
     "\"weight\": 1, \"axis\": \"0\", \"output\": \"quantized\"}], "
 #define SIZE(n) "{\"out_channels_max\": " #n "}"
-#define FAMILY(more)                                                                                         \
-    HEAD "\"stay_float\": [{\"op\": \"Conv\", \"rule\": \"few\", \"reason\": \"slow\"" more                  \
-         ", \"probe\": [{"                                                                                   \
-         "\"graph\": \"graph (float[1,4,10,10] x) => (float[1,$out_channels_max,10,10] y) "                  \
-         "<float[$out_channels_max,4,1,1] w> { c = Conv(x, w) y = Abs(c) }\", "                              \
-         "\"threshold\": \"out_channels_max\", \"sizes\": [" SIZE(2) ", " SIZE(4) ", " SIZE(8) ", " SIZE(    \
-             16) ", " SIZE(32) "]}]}]}"
+#define FAMILY(more)                                                                               \
+    HEAD "\"stay_float\": [{\"op\": \"Conv\", \"rule\": \"few\", \"reason\": \"slow\"" more        \
+         ", \"probe\": [{"                                                                         \
+         "\"graph\": \"graph (float[1,4,10,10] x) => (float[1,$out_channels_max,10,10] y) "        \
+         "<float[$out_channels_max,4,1,1] w> { c = Conv(x, w) y = Abs(c) }\", "                    \
+         "\"threshold\": \"out_channels_max\", \"sizes\": [" SIZE(2) ", " SIZE(4) ", " SIZE(       \
+             8) ", " SIZE(16) ", " SIZE(32) "]}]}]}"
 
-/* In float a thousand numbers take 50 us, in 8 bits 10; but a kernel in 8 bits takes 40 more: equal at 10 channels. */
+/* In float a thousand numbers take 50 us, in 8 bits 10; but a kernel in 8 bits takes 40 more: equal
+ * at 10 channels. */
 static const char crossing[] =
     "\"ops\": {\"Conv\": {\"float_us\": 10, \"float_us_per_k\": 50, \"int8_us\": 50, "
     "\"int8_us_per_k\": 10}}, \"convert\": {\"float_us\": 0}, \"default\": {\"float_us\": 0}";
@@ -191,17 +197,18 @@ static void a_threshold_is_found_by_bisection(void **state)
     (void)state;
     assert_threshold(FAMILY(", \"out_channels_max\": 32"), crossing, "32", "8");
     assert_threshold(FAMILY(", \"out_channels_max\": 3"), crossing, "3", "8");
-    assert_threshold(FAMILY(", \"out_channels_max\": 12"), crossing, "12", "12"); /* between 8 and 16 */
+    /* between 8 and 16 */
+    assert_threshold(FAMILY(", \"out_channels_max\": 12"), crossing, "12", "12");
     assert_threshold(FAMILY(""), crossing, "any", "8");
     assert_threshold(FAMILY(", \"off\": true"), crossing, "off", "8");
     assert_threshold(
         FAMILY(", \"out_channels_max\": 64, \"cpu\": [\"arm\"]"),
-        "\"ops\": {\"Conv\": {\"float_us\": 10, \"int8_us\": 50}}, \"default\": {\"float_us\": 0}", "64",
-        "64"); /* pays at all sizes */
+        "\"ops\": {\"Conv\": {\"float_us\": 10, \"int8_us\": 50}}, \"default\": {\"float_us\": 0}",
+        "64", "64"); /* pays at all sizes */
     assert_threshold(
         FAMILY(", \"out_channels_max\": 8"),
-        "\"ops\": {\"Conv\": {\"float_us\": 100, \"int8_us\": 10}}, \"default\": {\"float_us\": 0}", "8",
-        "off");
+        "\"ops\": {\"Conv\": {\"float_us\": 100, \"int8_us\": 10}}, \"default\": {\"float_us\": 0}",
+        "8", "off");
 }
 
 static void figures_of_all_sizes_stand_beside_the_rule(void **state)
@@ -243,7 +250,7 @@ static void an_undecided_rule_stays_as_it_was(void **state)
     qdq_target_free(t);
 }
 
-/* --- ends ----------------------------------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 static void a_busy_machine_measures_nothing(void **state)
 {
@@ -294,7 +301,8 @@ static void cancel_at_three(void *ctx, const char *stage, uint64_t done, uint64_
 static void an_interrupt_keeps_the_probes_that_are_done(void **state)
 {
     qdq_cancel *cancel = qdq_cancel_new();
-    const qdq_job job = {.size = sizeof job, .ctx = cancel, .progress = cancel_at_three, .cancel = cancel};
+    const qdq_job job = {
+        .size = sizeof job, .ctx = cancel, .progress = cancel_at_three, .cancel = cancel};
     qdq_target *t = NULL;
     measured m = {NULL, NULL};
 
@@ -332,10 +340,10 @@ static void an_engine_that_dies_of_one_side_costs_this_probe_alone(void **state)
 
     (void)state;
     /* the control runs the side that is float */
-    assert_ok(
-        measure_on("\"ops\": {\"Conv\": {\"float_us\": 10, \"int8_us\": 50}}, \"fail\": [{\"at\": \"time\", "
-                   "\"node\": \"Conv@c\", \"crash\": \"SIGSEGV\"}]",
-                   t, 0, NULL, &m));
+    assert_ok(measure_on(
+        "\"ops\": {\"Conv\": {\"float_us\": 10, \"int8_us\": 50}}, \"fail\": [{\"at\": \"time\", "
+        "\"node\": \"Conv@c\", \"crash\": \"SIGSEGV\"}]",
+        t, 0, NULL, &m));
     assert_int_equal(m.r->n_not_measured, 1);
     assert_non_null(strstr(m.r->outcomes[0].why, "crash"));
     assert_string_equal(m.r->outcomes[0].after, "8");

@@ -84,7 +84,8 @@ static void every_probe_of_the_built_in_targets_is_a_model_at_every_size(void **
             for (size_t s = 0; s < t->probes.at[k].n_sizes; s++) {
                 qdq_model *m = NULL;
 
-                assert_ok(qdq_probe_make_model(&t->probes.at[k], &t->probes.at[k].size[s], 0, &m, &err));
+                assert_ok(
+                    qdq_probe_make_model(&t->probes.at[k], &t->probes.at[k].size[s], 0, &m, &err));
                 qdq_model_free(m);
                 n++;
             }
@@ -132,19 +133,21 @@ static void every_rule_of_speed_of_the_targets_for_processors_has_a_probe(void *
     }
 }
 
-/* --- sides ------------------------------------------------------------------------------------------------------------- */
+/* --- sides ------------------------------------------------------------------------------------ */
 
 #define PROBE "\"probe\": [{\"graph\": \"g\""
-#define HEAD                                                                                                 \
-    "{\"qdq_target\": 1, \"name\": \"t\", \"activation\": {\"type\": \"uint8\"}, "                           \
+#define HEAD                                                                                       \
+    "{\"qdq_target\": 1, \"name\": \"t\", \"activation\": {\"type\": \"uint8\"}, "                 \
     "\"weight\": {\"type\": \"int8\", \"symmetric\": true}, "
 
 static const char text[] =
-    HEAD "\"operators\": [{\"op\": \"Add\", \"rule\": \"add\", \"kind\": \"joint\", \"only_between\": true, "
+    HEAD "\"operators\": [{\"op\": \"Add\", \"rule\": \"add\", \"kind\": \"joint\", "
+         "\"only_between\": true, "
          "\"off\": true, " PROBE
          ", \"with\": {\"only_between\": true}, \"without\": {\"only_between\": false}}]}], "
          "\"stay_float\": ["
-         "{\"op\": \"Conv\", \"rule\": \"a\", \"reason\": \"r\", \"sum_max\": 9, \"cpu\": [\"arm\"], " PROBE
+         "{\"op\": \"Conv\", \"rule\": \"a\", \"reason\": \"r\", \"sum_max\": 9, \"cpu\": "
+         "[\"arm\"], " PROBE
          ", \"threshold\": \"sum_max\", \"sizes\": [{\"sum_max\": 3}], \"beside\": [\"b\"]}]}, "
          "{\"op\": \"Conv\", \"rule\": \"b\", \"reason\": \"r\", \"off\": true, " PROBE "}]}, "
          "{\"op\": \"Conv\", \"rule\": \"c\", \"reason\": \"r\", " PROBE "}]}, "
@@ -175,7 +178,8 @@ static void other_rules_with_probes_are_off_unless_they_are_listed(void **state)
     assert_true(!holds(side, "a") && holds(side, "b") && !holds(side, "c") && holds(side, "d"));
     qdq_target_free(side);
     assert_ok(qdq_probe_side(t, add, true, &side, &err));
-    assert_true(qdq_target_find(side, "Add")->only_between); /* the rule is on, whatever is compared */
+    /* the rule is on, whatever is compared */
+    assert_true(qdq_target_find(side, "Add")->only_between);
     assert_true(!holds(side, "a") && holds(side, "d"));
     qdq_target_free(side);
     assert_ok(qdq_probe_side(t, add, false, &side, &err));

@@ -1,4 +1,5 @@
-/* quant_awq.c - weights searched by activations: which rows are kept, what the search finds, when it finds nothing. */
+/* quant_awq.c - weights searched by activations: which rows are kept, what the search finds, when
+ * it finds nothing. */
 #include <math.h>
 
 #include "base/random.h"
@@ -16,7 +17,8 @@ typedef struct fixture {
     qdq_arena arena;
 } fixture;
 
-/* Normal weights [K, N], and activations whose channels 3 and 40 are `outlier` times as large as the others. */
+/* Normal weights [K, N], and activations whose channels 3 and 40 are `outlier` times as large as
+ * the others. */
 static void make(fixture *f, float outlier)
 {
     qdq_random r = qdq_random_new(5, "awq");
@@ -69,7 +71,8 @@ static void channels_that_are_alike_are_left_alone(void **state)
     qdq_arena_free(&f.arena);
 }
 
-/* Squared error of the kept rows, with the weights as they are written and read again: [K, N] in blocks of 32. */
+/* Squared error of the kept rows, with the weights as they are written and read again: [K, N] in
+ * blocks of 32. */
 static double written_error(const fixture *f, const float *s)
 {
     static float w[K * N], back[K * N], low[2 * N], high[2 * N], scales[2 * N];
@@ -82,7 +85,8 @@ static double written_error(const fixture *f, const float *s)
     for (size_t i = 0; i < QDQ_COUNT(w); i++)
         w[i] = f->w[i] * (s != NULL ? s[i / N] : 1);
     assert_ok(qdq_weight_ranges(w, &g, low, high, &err));
-    assert_ok(qdq_weight_scales(&f->weight.scheme, low, high, NULL, QDQ_COUNT(low), scales, zeros, &err));
+    assert_ok(
+        qdq_weight_scales(&f->weight.scheme, low, high, NULL, QDQ_COUNT(low), scales, zeros, &err));
     assert_true(qdq_weight_codes(w, &g, f->weight.scheme.type, scales, zeros, codes));
     assert_true(qdq_weight_decode(codes, &g, f->weight.scheme.type, scales, zeros, back));
     for (size_t r = 0; r < f->group.n_kept; r++)
@@ -91,13 +95,15 @@ static double written_error(const fixture *f, const float *s)
 
             for (size_t k = 0; k < K; k++)
                 y += (double)f->group.row[r * K + k] *
-                     ((double)back[k * N + n] / (s != NULL ? (double)s[k] : 1) - (double)f->w[k * N + n]);
+                     ((double)back[k * N + n] / (s != NULL ? (double)s[k] : 1) -
+                      (double)f->w[k * N + n]);
             sum += y * y;
         }
     return sum;
 }
 
-/* In each format the search weighs what is written, and takes no scales that lose more than none. */
+/* In each format the search weighs what is written, and takes no scales that lose more than
+ * none. */
 static void the_error_is_that_of_the_format_that_is_written(void **state)
 {
     static const qdq_qscheme schemes[] = {{QDQ_INT4, true, false, QDQ_FLOAT, false},
@@ -170,8 +176,8 @@ static void b26_the_steps_are_those_that_were_asked_for(void **state)
     assert_true(error < first);
 }
 
-/* ptq 7 B23: behind X / s stand the weights times s, and the error of a cut is that of X / s, not of X. With channels
- * whose s differ by decades the two disagree about the best cut. */
+/* ptq 7 B23: behind X / s stand the weights times s, and the error of a cut is that of X / s, not
+ * of X. With channels whose s differ by decades the two disagree about the best cut. */
 static void b23_cuts_are_judged_beside_the_scales_of_channels(void **state)
 {
     static fixture f, g;
@@ -219,8 +225,10 @@ static void transposed_weights_are_searched_alike(void **state)
     t.step_k = 1;
     t.step_n = K;
     assert_true(qdq_awq_add_rows(&f.group, &f.arena, f.x, ROWS));
-    assert_true(fabs(qdq_awq_error(&f.group, &t, NULL) - qdq_awq_error(&f.group, &f.weight, NULL)) < 1e-9);
-    assert_true(qdq_awq_search_clip(&f.group, &f.weight, a) && qdq_awq_search_clip(&f.group, &t, b));
+    assert_true(fabs(qdq_awq_error(&f.group, &t, NULL) - qdq_awq_error(&f.group, &f.weight, NULL)) <
+                1e-9);
+    assert_true(qdq_awq_search_clip(&f.group, &f.weight, a) &&
+                qdq_awq_search_clip(&f.group, &t, b));
     for (size_t j = 0; j < N; j++)
         for (size_t block = 0; block < 2; block++)
             assert_int_equal(a[block * N + j], b[j * 2 + block]);

@@ -1,4 +1,5 @@
-/* quant_bias_correct.c - corrections of biases: what a product's channels are, and what a plan's corrections do to a graph. */
+/* quant_bias_correct.c - corrections of biases: what a product's channels are, and what a plan's
+ * corrections do to a graph. */
 #include "ir/edit.h"
 #include "ir/graph_check.h"
 #include "quant/insert/insert.h"
@@ -17,7 +18,7 @@ static const qdq_node *node_of(const qdq_model *m, const char *out)
     return v->producer;
 }
 
-/* --- products ------------------------------------------------------------------------------------------------------ */
+/* --- products --------------------------------------------------------------------------------- */
 
 typedef struct error_case {
     const char *node, *weight; /* its attributes, inputs; dims and numbers of w */
@@ -32,9 +33,27 @@ static void the_error_of_a_product_is_that_of_its_definition(void **state)
     static const error_case cases[] = {
         {"Conv(x, w)", "float[2,2,1,2] w = {1, 2, 3, 4, 5, 6, 7, 8}", 2, 2, 1, {10, 1}, {37, 125}},
         {"Conv<group = 2>(x, w)", "float[2,1,1,2] w = {1, 2, 3, 4}", 2, 2, 1, {10, 1}, {30, 7}},
-        {"Conv<group = 2>(x, w)", "float[4,1,1,1] w = {1, 2, 3, 4}", 2, 4, 1, {10, 1}, {10, 20, 3, 4}},
-        {"Conv<group = 2>(x, w)", "float[2,2,1,1] w = {1, 2, 3, 4}", 4, 2, 1, {10, 1, 3, 5}, {12, 29}},
-        {"ConvTranspose(x, w)", "float[2,3,1,1] w = {1, 2, 3, 4, 5, 6}", 2, 3, 1, {10, 1}, {14, 25, 36}},
+        {"Conv<group = 2>(x, w)",
+         "float[4,1,1,1] w = {1, 2, 3, 4}",
+         2,
+         4,
+         1,
+         {10, 1},
+         {10, 20, 3, 4}},
+        {"Conv<group = 2>(x, w)",
+         "float[2,2,1,1] w = {1, 2, 3, 4}",
+         4,
+         2,
+         1,
+         {10, 1, 3, 5},
+         {12, 29}},
+        {"ConvTranspose(x, w)",
+         "float[2,3,1,1] w = {1, 2, 3, 4, 5, 6}",
+         2,
+         3,
+         1,
+         {10, 1},
+         {14, 25, 36}},
         {"ConvTranspose<strides = [2, 1]>(x, w)", "float[1,1,2,1] w = {1, 2}", 1, 1, 1, {10}, {15}},
         {"ConvTranspose<group = 2>(x, w)",
          "float[2,2,1,1] w = {1, 2, 3, 4}",
@@ -65,13 +84,15 @@ static void the_error_of_a_product_is_that_of_its_definition(void **state)
         qdq_error err = QDQ_ERROR_INIT;
         qdq_linear_form f;
 
-        snprintf(text, sizeof text, HEAD "h (float x) => (float y) <%s> { y = %s }", c->weight, c->node);
+        snprintf(text, sizeof text, HEAD "h (float x) => (float y) <%s> { y = %s }", c->weight,
+                 c->node);
         qdq_model *m = test_model(text);
         assert_null(qdq_linear_form_of(node_of(m, "y"), &f));
         assert_int_equal(f.in, c->in);
         assert_int_equal(f.out, c->out);
         assert_int_equal(f.axis, c->axis);
-        assert_ok(qdq_weight_floats(qdq_value_const(qdq_graph_find(m->graph, "w")), &scratch, &w, &err));
+        assert_ok(
+            qdq_weight_floats(qdq_value_const(qdq_graph_find(m->graph, "w")), &scratch, &w, &err));
         qdq_linear_error(&f, w, zeros, c->mean, have);
         for (size_t k = 0; k < f.out; k++)
             if (have[k] != c->want[k])
@@ -89,9 +110,12 @@ static void what_is_no_such_product_says_why(void **state)
         {"Conv(x, w)", "float[1] v = {1}", "its weight is no float constant"},
         {"Conv(x, w)", "float[3] w = {1, 2, 3}", "its weight is no float constant"},
         {"Conv(x, w)", "float[0,2,1,1] w", "its weight is no float constant"},
-        {"Conv<group = 0>(x, w)", "float[2,1] w = {1, 2}", "no weight whose channels fit its group"},
-        {"Conv<group = -3>(x, w)", "float[2,1] w = {1, 2}", "no weight whose channels fit its group"},
-        {"Conv<group = 3>(x, w)", "float[2,1] w = {1, 2}", "no weight whose channels fit its group"},
+        {"Conv<group = 0>(x, w)", "float[2,1] w = {1, 2}",
+         "no weight whose channels fit its group"},
+        {"Conv<group = -3>(x, w)", "float[2,1] w = {1, 2}",
+         "no weight whose channels fit its group"},
+        {"Conv<group = 3>(x, w)", "float[2,1] w = {1, 2}",
+         "no weight whose channels fit its group"},
         {"Gemm<beta = 0.0>(x, w)", "float[1,2] w = {1, 2}", "its bias is multiplied by 0"},
         {"MatMul(x, w)", "float[1,1,2] w = {1, 2}", "its weight is no matrix"},
         {"Gemm(x, w)", "float[1,1,2] w = {1, 2}", "its weight is no matrix"},
@@ -100,12 +124,14 @@ static void what_is_no_such_product_says_why(void **state)
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
-        bool constant = strstr(cases[i].weight, " w") != NULL && strstr(cases[i].weight, "[0,") == NULL;
+        bool constant =
+            strstr(cases[i].weight, " w") != NULL && strstr(cases[i].weight, "[0,") == NULL;
         char text[400];
         qdq_linear_form f;
 
         snprintf(text, sizeof text, HEAD "h (float x%s) => (float y) <%s> { y = %s }",
-                 constant ? "" : ", float w", constant ? cases[i].weight : "float[1] v = {1}", cases[i].node);
+                 constant ? "" : ", float w", constant ? cases[i].weight : "float[1] v = {1}",
+                 cases[i].node);
         qdq_model *m = test_model(text);
         const char *why = qdq_linear_form_of(node_of(m, "y"), &f);
         if (why == NULL || strcmp(why, cases[i].why) != 0)
@@ -114,17 +140,19 @@ static void what_is_no_such_product_says_why(void **state)
     }
 }
 
-/* --- plans --------------------------------------------------------------------------------------------------------- */
+/* --- plans ------------------------------------------------------------------------------------ */
 
-#define MODEL                                                                                                \
-    HEAD "h (float[1,2,2,2] x, float[2,2] r) => (float[1,2,2,2] a, float[1,2,2,2] b, float[1,2,2,2] c, "     \
-         "float[2,2] g, float[2,2] s, float[2,2] q)\n"                                                       \
-         "<float[2,2,1,1] w = {1, 2, 3, 4}, float[2] one = {1, 2}, float[2] two = {5, 6}, float[2,2] v = "   \
-         "{1, 2, 3, 4}, float[1] scalar = {3}, float[2,1] column = {1, 2}> {\n"                              \
-         "  [A] a = Conv(x, w, one)\n  [B] b = Conv(x, w, one)\n  [C] c = Conv(x, w)\n"                      \
-         "  [G] g = Gemm(r, v, scalar)\n  [M] m = MatMul(r, v)\n  [S] s = Add(two, m)\n"                     \
+#define MODEL                                                                                      \
+    HEAD "h (float[1,2,2,2] x, float[2,2] r) => (float[1,2,2,2] a, float[1,2,2,2] b, "             \
+         "float[1,2,2,2] c, "                                                                      \
+         "float[2,2] g, float[2,2] s, float[2,2] q)\n"                                             \
+         "<float[2,2,1,1] w = {1, 2, 3, 4}, float[2] one = {1, 2}, float[2] two = {5, 6}, "        \
+         "float[2,2] v = "                                                                         \
+         "{1, 2, 3, 4}, float[1] scalar = {3}, float[2,1] column = {1, 2}> {\n"                    \
+         "  [A] a = Conv(x, w, one)\n  [B] b = Conv(x, w, one)\n  [C] c = Conv(x, w)\n"            \
+         "  [G] g = Gemm(r, v, scalar)\n  [M] m = MatMul(r, v)\n  [S] s = Add(two, m)\n"           \
          "  [Q] q = Gemm(r, v, column)\n}\n"
-#define FIX(tensor, node, input, delta)                                                                      \
+#define FIX(tensor, node, input, delta)                                                            \
     "{\"tensor\": \"" tensor "\", \"consumer\": [\"" node "\", " #input "], \"delta\": " delta "}"
 
 static qdq_plan *plan_of(const char *corrections, const char *more)
@@ -150,7 +178,8 @@ static qdq_model *inserted(const char *corrections, const char *more)
     return m;
 }
 
-static void assert_floats(const qdq_model *m, const char *node_out, uint32_t input, float first, float second)
+static void assert_floats(const qdq_model *m, const char *node_out, uint32_t input, float first,
+                          float second)
 {
     const qdq_tensor *t = qdq_value_const(qdq_node_in(node_of(m, node_out), input));
     qdq_arena scratch = QDQ_ARENA_INIT;
@@ -208,12 +237,14 @@ static void a_product_without_a_bias_gets_one(void **state)
     qdq_model_free(m);
 }
 
-#define QUANTIZED                                                                                            \
-    ", \"tensors\": [{\"tensor\": \"x\", \"type\": \"uint8\", \"scale\": 0.5, \"zero_point\": 0}], "         \
-    "\"weights\": [{\"tensor\": \"w\", \"consumers\": [[\"A\", 1], [\"B\", 1], [\"C\", 1]], \"axis\": 0, "   \
-    "\"type\": \"int8\", \"method\": \"given\", \"scales\": [0.5, 0.25]}], \"biases\": ["                    \
-    "{\"tensor\": \"one\", \"consumer\": [\"A\", 2], \"activation\": \"x\", \"weight\": \"w\"}, "            \
-    "{\"tensor\": \"one\", \"consumer\": [\"B\", 2], \"activation\": \"x\", \"weight\": \"w\"}, "            \
+#define QUANTIZED                                                                                  \
+    ", \"tensors\": [{\"tensor\": \"x\", \"type\": \"uint8\", \"scale\": 0.5, \"zero_point\": "    \
+    "0}], "                                                                                        \
+    "\"weights\": [{\"tensor\": \"w\", \"consumers\": [[\"A\", 1], [\"B\", 1], [\"C\", 1]], "      \
+    "\"axis\": 0, "                                                                                \
+    "\"type\": \"int8\", \"method\": \"given\", \"scales\": [0.5, 0.25]}], \"biases\": ["          \
+    "{\"tensor\": \"one\", \"consumer\": [\"A\", 2], \"activation\": \"x\", \"weight\": \"w\"}, "  \
+    "{\"tensor\": \"one\", \"consumer\": [\"B\", 2], \"activation\": \"x\", \"weight\": \"w\"}, "  \
     "{\"tensor\": \"fresh\", \"consumer\": [\"C\", 2], \"activation\": \"x\", \"weight\": \"w\"}]"
 
 static void assert_codes(const qdq_model *m, const char *out, int32_t first, int32_t second)
@@ -235,7 +266,8 @@ static void assert_codes(const qdq_model *m, const char *out, int32_t first, int
 
 static void the_corrected_bias_becomes_int32(void **state)
 {
-    qdq_model *m = inserted(FIX("one", "A", 2, "[1, 0.5]") "," FIX("fresh", "C", 2, "[1, -1]"), QUANTIZED);
+    qdq_model *m =
+        inserted(FIX("one", "A", 2, "[1, 0.5]") "," FIX("fresh", "C", 2, "[1, -1]"), QUANTIZED);
 
     (void)state;
     assert_codes(m, "a", 8, 20); /* 2 / (0.5 * 0.5), 2.5 / (0.5 * 0.25) */
@@ -249,7 +281,8 @@ static void the_corrected_bias_becomes_int32(void **state)
 
 static void import_gives_the_biases_under_their_names(void **state)
 {
-    qdq_model *m = inserted(FIX("one", "A", 2, "[1, 0.5]") "," FIX("fresh", "C", 2, "[1, -1]"), QUANTIZED);
+    qdq_model *m =
+        inserted(FIX("one", "A", 2, "[1, 0.5]") "," FIX("fresh", "C", 2, "[1, -1]"), QUANTIZED);
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
 
@@ -274,10 +307,10 @@ static void a_plan_says_it_as_text(void **state)
 
     (void)state;
     assert_ok(qdq_plan_to_text(p, &text, &err));
-    assert_non_null(strstr(text,
-                           "\"corrections\": [\n    {\"tensor\": \"one\", \"consumer\": [\"B\", 2], "
-                           "\"delta\": [0.0, 2.0]},\n    {\"tensor\": \"two\", \"consumer\": [\"S\", 0], "
-                           "\"delta\": [1.0, -0.1]}\n  ]"));
+    assert_non_null(
+        strstr(text, "\"corrections\": [\n    {\"tensor\": \"one\", \"consumer\": [\"B\", 2], "
+                     "\"delta\": [0.0, 2.0]},\n    {\"tensor\": \"two\", \"consumer\": [\"S\", 0], "
+                     "\"delta\": [1.0, -0.1]}\n  ]"));
     assert_ok(qdq_plan_parse(text, strlen(text), "again", &again, &err));
     assert_ok(qdq_plan_to_text(again, &same, &err));
     assert_string_equal(text, same);
@@ -336,12 +369,14 @@ static void wrong_deltas_are_mistakes_of_the_plan(void **state)
         qdq_plan *p = NULL;
         char text[300];
 
-        snprintf(text, sizeof text,
-                 "{\"qdq_plan\": 1, \"corrections\": [{\"tensor\": \"b\", \"consumer\": [\"A\", 2], "
-                 "\"delta\": %s}]}",
-                 deltas[i]);
+        snprintf(
+            text, sizeof text,
+            "{\"qdq_plan\": 1, \"corrections\": [{\"tensor\": \"b\", \"consumer\": [\"A\", 2], "
+            "\"delta\": %s}]}",
+            deltas[i]);
         assert_int_equal(qdq_plan_parse(text, strlen(text), "plan", &p, &err), QDQ_E_FORMAT);
-        assert_non_null(strstr(err.text, "corrections[0], key 'delta': expected a list of finite numbers"));
+        assert_non_null(
+            strstr(err.text, "corrections[0], key 'delta': expected a list of finite numbers"));
     }
 }
 

@@ -1,4 +1,5 @@
-/* quant_calib_cache.c - calibration caches: what a line says is the scale that a plan gets, and what is written back. */
+/* quant_calib_cache.c - calibration caches: what a line says is the scale that a plan gets, and
+ * what is written back. */
 #include "base/file.h"
 #include "quant/calib/calib.h"
 #include "quant/calib/calib_cache.h"
@@ -45,7 +46,8 @@ static void n16_a_line_of_tensorrt_is_the_scale(void **state)
     assert_string_equal(c.ranges.at[0].tensor, "t");
     assert_true(c.ranges.at[0].range.high == 127 * (double)0.05F);
     assert_true(c.ranges.at[0].range.low == -c.ranges.at[0].range.high);
-    assert_true(qdq_qparam_from_range(&int8, c.ranges.at[0].range.low, c.ranges.at[0].range.high, &p));
+    assert_true(
+        qdq_qparam_from_range(&int8, c.ranges.at[0].range.low, c.ranges.at[0].range.high, &p));
     assert_true(p.scale == 0.05F && p.scale == float_of(0x3d4ccccd));
     assert_int_equal(p.zero_point, 0);
     qdq_cache_free(&c);

@@ -1,5 +1,5 @@
-/* quant_check.c - quantized models against targets: each kind of finding with a model that has it, and one that has
- * not. With an engine: numeric/check_ort.c. */
+/* quant_check.c - quantized models against targets: each kind of finding with a model that has it,
+ * and one that has not. With an engine: numeric/check_ort.c. */
 #include "support/test.h"
 
 /* Findings as "kind node;", errors with a '!' in front. */
@@ -34,13 +34,14 @@ static void assert_finds(const char *want, const char *text)
 }
 
 /* A Conv between Q/DQ: what stands between the parts varies. */
-#define CONV(constants, dw, db, behind)                                                                      \
-    "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {3}, float t = {0.25}, uint8 u " \
-    "= {7}, " constants "> {\n"                                                                              \
-    "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"                                          \
-    "  " dw "\n  " db "\n"                                                                                   \
-    "  [c] c = Conv(d, dw, db)\n"                                                                            \
-    "  " behind "\n"                                                                                         \
+#define CONV(constants, dw, db, behind)                                                            \
+    "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {3}, float t = "       \
+    "{0.25}, uint8 u "                                                                             \
+    "= {7}, " constants "> {\n"                                                                    \
+    "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"                                \
+    "  " dw "\n  " db "\n"                                                                         \
+    "  [c] c = Conv(d, dw, db)\n"                                                                  \
+    "  " behind "\n"                                                                               \
     "}\n"
 #define W    "int8[2,2,1,1] w = {1, 2, 3, 4}, float[2] ws = {0.5, 0.25}, int8[2] wz = {0, 0}"
 #define B    "int32[2] b = {100, -100}, float[2] bs = {0.25, 0.125}"
@@ -48,16 +49,18 @@ static void assert_finds(const char *want, const char *text)
 #define DB   "db = DequantizeLinear <axis = 0> (b, bs)"
 #define BACK "e = QuantizeLinear(c, t, u) y = DequantizeLinear(e, t, u)"
 
-/* The same Conv in one branch: it has its weight from around, and stands between Q/DQ of its own. */
-#define BRANCH(behind)                                                                                       \
-    "g (bool c, float[1,2,4,4] x) => (float[1,2,4,4] y) {\n"                                                 \
-    "  y = If(c) <then_branch = t () => (a) <float s = {0.5}, uint8 z = {3}, float t = {0.25}, uint8 u = "   \
-    "{7}, " W ", " B "> {\n"                                                                                 \
-    "    q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"                                        \
-    "    " DW " " DB "\n"                                                                                    \
-    "    [c1] k = Conv(d, dw, db)\n"                                                                         \
-    "    " behind "\n"                                                                                       \
-    "  }, else_branch = e () => (b) { [r] b = Relu(x) }>\n"                                                  \
+/* The same Conv in one branch: it has its weight from around, and stands between Q/DQ of its
+ * own. */
+#define BRANCH(behind)                                                                             \
+    "g (bool c, float[1,2,4,4] x) => (float[1,2,4,4] y) {\n"                                       \
+    "  y = If(c) <then_branch = t () => (a) <float s = {0.5}, uint8 z = {3}, float t = {0.25}, "   \
+    "uint8 u = "                                                                                   \
+    "{7}, " W ", " B "> {\n"                                                                       \
+    "    q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"                              \
+    "    " DW " " DB "\n"                                                                          \
+    "    [c1] k = Conv(d, dw, db)\n"                                                               \
+    "    " behind "\n"                                                                             \
+    "  }, else_branch = e () => (b) { [r] b = Relu(x) }>\n"                                        \
     "}\n"
 
 static void check_looks_into_the_bodies_of_if(void **state)
@@ -77,10 +80,10 @@ static void a_complete_conv_has_no_findings(void **state)
 static void scales_that_are_no_numbers_above_0_are_errors(void **state)
 {
     (void)state;
-#define PAIR(scale)                                                                                          \
-    "g (float[2] x) => (float[2] y) <float s = {" scale "}, uint8 z = {3}> {\n"                              \
-    "  [q] q = QuantizeLinear(x, s, z)\n"                                                                    \
-    "  [d] y = DequantizeLinear(q, s, z)\n"                                                                  \
+#define PAIR(scale)                                                                                \
+    "g (float[2] x) => (float[2] y) <float s = {" scale "}, uint8 z = {3}> {\n"                    \
+    "  [q] q = QuantizeLinear(x, s, z)\n"                                                          \
+    "  [d] y = DequantizeLinear(q, s, z)\n"                                                        \
     "}\n"
 #define IDLE "useless q;"
     assert_finds("!scale q;!scale d;" IDLE, PAIR("0"));
@@ -94,36 +97,41 @@ static void scales_that_are_no_numbers_above_0_are_errors(void **state)
 static void halves_without_the_other_are_found(void **state)
 {
     (void)state;
-    assert_finds("unpaired-q q;", "g (float[2] x) => (uint8[2] q) <float s = {0.5}, uint8 z = {3}> {\n"
-                                  "  [q] q = QuantizeLinear(x, s, z)\n"
-                                  "}\n");
-    assert_finds("unpaired-q q;", "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}> {\n"
-                                  "  [q] q = QuantizeLinear(x, s, z)\n"
-                                  "  y = Neg(x)\n"
-                                  "}\n");
-    assert_finds("unpaired-q q;", "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}> {\n"
-                                  "  [q] q = QuantizeLinear(x, s, z)\n"
-                                  "  y = Cast <to = 1> (q)\n"
-                                  "}\n");
-    assert_finds("unpaired-dq d;", "g (uint8[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}> {\n"
-                                   "  [d] y = DequantizeLinear(x, s, z)\n"
-                                   "}\n");
+    assert_finds("unpaired-q q;",
+                 "g (float[2] x) => (uint8[2] q) <float s = {0.5}, uint8 z = {3}> {\n"
+                 "  [q] q = QuantizeLinear(x, s, z)\n"
+                 "}\n");
+    assert_finds("unpaired-q q;",
+                 "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}> {\n"
+                 "  [q] q = QuantizeLinear(x, s, z)\n"
+                 "  y = Neg(x)\n"
+                 "}\n");
+    assert_finds("unpaired-q q;",
+                 "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}> {\n"
+                 "  [q] q = QuantizeLinear(x, s, z)\n"
+                 "  y = Cast <to = 1> (q)\n"
+                 "}\n");
+    assert_finds("unpaired-dq d;",
+                 "g (uint8[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}> {\n"
+                 "  [d] y = DequantizeLinear(x, s, z)\n"
+                 "}\n");
 }
 
 static void q_and_dq_of_one_pair_should_agree(void **state)
 {
     (void)state;
-    assert_finds("pair-scales d;" IDLE,
-                 "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}, float t = {0.25}> {\n"
-                 "  [q] q = QuantizeLinear(x, s, z)\n"
-                 "  [d] y = DequantizeLinear(q, t, z)\n"
-                 "}\n");
     assert_finds(
-        IDLE, "<ir_version: 9, opset_import: [\"\" : 19]>\n"
-              "g (float16[2] x) => (float16[2] y) <float16 s = {0.5}, float16 t = {0.5}, uint8 z = {3}> {\n"
-              "  [q] q = QuantizeLinear(x, s, z)\n"
-              "  [d] y = DequantizeLinear(q, t, z)\n"
-              "}\n");
+        "pair-scales d;" IDLE,
+        "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}, float t = {0.25}> {\n"
+        "  [q] q = QuantizeLinear(x, s, z)\n"
+        "  [d] y = DequantizeLinear(q, t, z)\n"
+        "}\n");
+    assert_finds(IDLE, "<ir_version: 9, opset_import: [\"\" : 19]>\n"
+                       "g (float16[2] x) => (float16[2] y) <float16 s = {0.5}, float16 t = {0.5}, "
+                       "uint8 z = {3}> {\n"
+                       "  [q] q = QuantizeLinear(x, s, z)\n"
+                       "  [d] y = DequantizeLinear(q, t, z)\n"
+                       "}\n");
 }
 
 /* ... in bodies of If, too */
@@ -141,12 +149,13 @@ static void numbers_inside_subgraphs_are_looked_at(void **state)
 
 static void types_and_zero_points_are_those_of_the_target(void **state)
 {
-    static const char uint8[] = "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {3}, "
-                                "float[2,2,1,1] w = {1, 2, 3, 4}> {\n"
-                                "  [q] q = QuantizeLinear(x, s, z)\n"
-                                "  d = DequantizeLinear(q, s, z)\n"
-                                "  y = Relu(d)\n"
-                                "}\n";
+    static const char uint8[] =
+        "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {3}, "
+        "float[2,2,1,1] w = {1, 2, 3, 4}> {\n"
+        "  [q] q = QuantizeLinear(x, s, z)\n"
+        "  d = DequantizeLinear(q, s, z)\n"
+        "  y = Relu(d)\n"
+        "}\n";
     static const char shifted[] =
         "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, int8 z = {3}> {\n"
         "  [q] q = QuantizeLinear(x, s, z)\n"
@@ -179,18 +188,21 @@ static void a_bias_of_another_scale_is_an_error(void **state)
     (void)state;
     assert_finds("!bias-scale c;",
                  CONV(W ", int32[2] b = {100, -100}, float[2] bs = {0.25, 0.130}", DW, DB, BACK));
-    assert_finds("", CONV(W ", int32[2] b = {100, -100}, float[2] bs = {0.25, 0.1251}", DW, DB, BACK));
+    assert_finds("",
+                 CONV(W ", int32[2] b = {100, -100}, float[2] bs = {0.25, 0.1251}", DW, DB, BACK));
 }
 
 static void a_bias_beyond_int32_is_an_error(void **state)
 {
     (void)state;
-    assert_finds("!bias-overflow c;",
-                 CONV(W ", int32[2] b = {100, 2147483647}, float[2] bs = {0.25, 0.125}", DW, DB, BACK));
-    assert_finds("!bias-overflow c;float-bias c;",
-                 CONV("int8[2,2,1,1] w = {1, 2, 3, 4}, float[2] ws = {0.5, 1e-9}, int8[2] wz = {0, 0}, "
-                      "float[2] db = {1, 5}",
-                      DW, "", BACK));
+    assert_finds(
+        "!bias-overflow c;",
+        CONV(W ", int32[2] b = {100, 2147483647}, float[2] bs = {0.25, 0.125}", DW, DB, BACK));
+    assert_finds(
+        "!bias-overflow c;float-bias c;",
+        CONV("int8[2,2,1,1] w = {1, 2, 3, 4}, float[2] ws = {0.5, 1e-9}, int8[2] wz = {0, 0}, "
+             "float[2] db = {1, 5}",
+             DW, "", BACK));
     assert_finds("float-bias c;", CONV(W ", float[2] db = {1, 5}", DW, "", BACK));
 }
 
@@ -210,55 +222,60 @@ static void float_data_in_front_of_a_quantized_weight_is_found(void **state)
                                   "  n = Neg(x) [c] c = Conv(n, dw, db)\n"
                                   "  " BACK "\n"
                                   "}\n");
-    assert_finds("float-data m;",
-                 "g (float[2,2] x, float[2,2] v) => (float[2,2] y) <float s = {0.5}, uint8 z = {3}> {\n"
-                 "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
-                 "  [m] y = MatMul(d, v)\n"
-                 "}\n");
+    assert_finds(
+        "float-data m;",
+        "g (float[2,2] x, float[2,2] v) => (float[2,2] y) <float s = {0.5}, uint8 z = {3}> {\n"
+        "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
+        "  [m] y = MatMul(d, v)\n"
+        "}\n");
 }
 
 static void a_conv_needs_q_alone_behind_it(void **state)
 {
     (void)state;
     assert_finds("no-output-q c;", CONV(W ", " B, DW, DB, "y = Neg(c)"));
+    assert_finds("shared-result c;",
+                 CONV(W ", " B, DW, DB,
+                      "e = QuantizeLinear(c, t, u) f = DequantizeLinear(e, t, u) y = Sub(f, c)"));
     assert_finds(
         "shared-result c;",
-        CONV(W ", " B, DW, DB, "e = QuantizeLinear(c, t, u) f = DequantizeLinear(e, t, u) y = Sub(f, c)"));
-    assert_finds("shared-result c;",
-                 "g (float[1,2,4,4] x) => (float[1,2,4,4] c, float[1,2,4,4] y) <float s = {0.5}, uint8 z = "
-                 "{3}, float t = "
-                 "{0.25}, uint8 u = {7}, " W ", " B "> {\n"
-                 "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
-                 "  " DW "\n  " DB "\n"
-                 "  [c] c = Conv(d, dw, db)\n"
-                 "  e = QuantizeLinear(c, t, u) f = DequantizeLinear(e, t, u) y = Neg(f)\n"
-                 "}\n");
+        "g (float[1,2,4,4] x) => (float[1,2,4,4] c, float[1,2,4,4] y) <float s = {0.5}, uint8 z = "
+        "{3}, float t = "
+        "{0.25}, uint8 u = {7}, " W ", " B "> {\n"
+        "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
+        "  " DW "\n  " DB "\n"
+        "  [c] c = Conv(d, dw, db)\n"
+        "  e = QuantizeLinear(c, t, u) f = DequantizeLinear(e, t, u) y = Neg(f)\n"
+        "}\n");
 }
 
 static void a_relu_that_codes_do_not_replace_is_found(void **state)
 {
     (void)state;
-    assert_finds("bounds c;", CONV(W ", " B, DW, DB,
-                                   "r = Relu(c) e = QuantizeLinear(r, t, u) y = DequantizeLinear(e, t, u)"));
+    assert_finds("bounds c;",
+                 CONV(W ", " B, DW, DB,
+                      "r = Relu(c) e = QuantizeLinear(r, t, u) y = DequantizeLinear(e, t, u)"));
     assert_finds("", CONV(W ", " B ", uint8 o = {0}", DW, DB,
                           "r = Relu(c) e = QuantizeLinear(r, t, o) y = DequantizeLinear(e, t, o)"));
-    assert_finds("bounds c;",
-                 CONV(W ", " B ", uint8 o = {0}, float low = {0}, float high = {6}", DW, DB,
-                      "r = Clip(c, low, high) e = QuantizeLinear(r, t, o) y = DequantizeLinear(e, t, o)"));
-    assert_finds("",
-                 CONV(W ", " B ", uint8 o = {0}, float low = {0}, float high = {63.75}", DW, DB,
-                      "r = Clip(c, low, high) e = QuantizeLinear(r, t, o) y = DequantizeLinear(e, t, o)"));
+    assert_finds(
+        "bounds c;",
+        CONV(W ", " B ", uint8 o = {0}, float low = {0}, float high = {6}", DW, DB,
+             "r = Clip(c, low, high) e = QuantizeLinear(r, t, o) y = DequantizeLinear(e, t, o)"));
+    assert_finds(
+        "",
+        CONV(W ", " B ", uint8 o = {0}, float low = {0}, float high = {63.75}", DW, DB,
+             "r = Clip(c, low, high) e = QuantizeLinear(r, t, o) y = DequantizeLinear(e, t, o)"));
 }
 
 static void int8_data_with_two_readers_is_found(void **state)
 {
-#define INT8(second)                                                                                         \
-    "g (float[1,2,4,4] x) => (float[1,2,4,4] y, float[1,2,4,4] v) <float s = {0.5}, int8 z = {0}, " W ", " B \
-    "> {\n"                                                                                                  \
-    "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"                                          \
-    "  " DW "\n  " DB "\n"                                                                                   \
-    "  [c] c = Conv(d, dw, db) e = QuantizeLinear(c, s, z) y = DequantizeLinear(e, s, z)\n"                  \
-    "  v = Neg(" second ")\n"                                                                                \
+#define INT8(second)                                                                               \
+    "g (float[1,2,4,4] x) => (float[1,2,4,4] y, float[1,2,4,4] v) <float s = {0.5}, int8 z = "     \
+    "{0}, " W ", " B "> {\n"                                                                       \
+    "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"                                \
+    "  " DW "\n  " DB "\n"                                                                         \
+    "  [c] c = Conv(d, dw, db) e = QuantizeLinear(c, s, z) y = DequantizeLinear(e, s, z)\n"        \
+    "  v = Neg(" second ")\n"                                                                      \
     "}\n"
     (void)state;
     assert_finds("int8-shared c;", INT8("d"));
@@ -303,23 +320,24 @@ static void operators_that_move_codes_want_one_scale(void **state)
 static void a_node_without_kernel_for_its_attributes_is_not_fused(void **state)
 {
     (void)state;
-    assert_finds(
-        "not-fused m;",
-        "g (float[2,2] x) => (float[2,2] y) <float s = {0.5}, uint8 z = {3}, int8[2,2] w = {1, 2, 3, "
-        "4}, float ws = {0.5}, int8 wz = {0}> {\n"
-        "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) dw = DequantizeLinear(w, ws, wz)\n"
-        "  [m] y = Gemm <alpha = 2.0> (d, dw)\n"
-        "}\n");
+    assert_finds("not-fused m;", "g (float[2,2] x) => (float[2,2] y) <float s = {0.5}, uint8 z = "
+                                 "{3}, int8[2,2] w = {1, 2, 3, "
+                                 "4}, float ws = {0.5}, int8 wz = {0}> {\n"
+                                 "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) dw = "
+                                 "DequantizeLinear(w, ws, wz)\n"
+                                 "  [m] y = Gemm <alpha = 2.0> (d, dw)\n"
+                                 "}\n");
 }
 
 static void a_constant_that_is_dequantized_for_float_readers_is_found(void **state)
 {
     (void)state;
-    assert_finds("constant n;",
-                 "g (float[2] x) => (float[2] y) <int8[2] w = {1, 2}, float ws = {0.5}, int8 wz = {0}> {\n"
-                 "  dw = DequantizeLinear(w, ws, wz)\n"
-                 "  [n] y = Sub(x, dw)\n"
-                 "}\n");
+    assert_finds(
+        "constant n;",
+        "g (float[2] x) => (float[2] y) <int8[2] w = {1, 2}, float ws = {0.5}, int8 wz = {0}> {\n"
+        "  dw = DequantizeLinear(w, ws, wz)\n"
+        "  [n] y = Sub(x, dw)\n"
+        "}\n");
 }
 
 static void cost_counts_what_is_converted_for_nothing(void **state)
@@ -364,21 +382,23 @@ static void operators_on_codes_are_checked_as_q_and_dq(void **state)
                      "}\n");
 }
 
-/* Data is float by design, so that nothing next to the weight is to be fused: what `quantize -T int4` writes. */
+/* Data is float by design, so that nothing next to the weight is to be fused: what `quantize -T
+ * int4` writes. */
 static void a_weight_in_codes_is_all_that_a_target_of_weights_alone_wants(void **state)
 {
-    static const char text[] =
-        "<ir_version: 10, opset_import: [\"\" : 21]>\n"
-        "g (float[2,4] x, int64[2] i) => (float[2,2] y, float[2,4] z) <int4[4,2] w = {1, 2, 3, 4, 5, 6, 7, "
-        "-8}, "
-        "float[2,2] s = {0.5, 0.25, 0.5, 0.25}, int4[4,4] t = {1, 2, 3, 4, 5, 6, 7, 1, 1, 2, 3, 4, 5, 6, 7, "
-        "1}, "
-        "float[4,2] u = {1, 1, 1, 1, 1, 1, 1, 1}> {\n"
-        "  [dw] dw = DequantizeLinear <axis = 0, block_size = 2> (w, s)\n"
-        "  [m] y = MatMul(x, dw)\n"
-        "  dt = DequantizeLinear <axis = 1, block_size = 2> (t, u)\n"
-        "  [e] z = Gather(dt, i)\n"
-        "}\n";
+    static const char text[] = "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+                               "g (float[2,4] x, int64[2] i) => (float[2,2] y, float[2,4] z) "
+                               "<int4[4,2] w = {1, 2, 3, 4, 5, 6, 7, "
+                               "-8}, "
+                               "float[2,2] s = {0.5, 0.25, 0.5, 0.25}, int4[4,4] t = {1, 2, 3, 4, "
+                               "5, 6, 7, 1, 1, 2, 3, 4, 5, 6, 7, "
+                               "1}, "
+                               "float[4,2] u = {1, 1, 1, 1, 1, 1, 1, 1}> {\n"
+                               "  [dw] dw = DequantizeLinear <axis = 0, block_size = 2> (w, s)\n"
+                               "  [m] y = MatMul(x, dw)\n"
+                               "  dt = DequantizeLinear <axis = 1, block_size = 2> (t, u)\n"
+                               "  [e] z = Gather(dt, i)\n"
+                               "}\n";
     const char *const target[] = {"int4", "ort-cpu-int4"};
 
     (void)state;
@@ -406,33 +426,34 @@ static void a_weight_in_codes_is_all_that_a_target_of_weights_alone_wants(void *
 static void quantized_data_is_found_where_weights_alone_are_to_be(void **state)
 {
     (void)state;
-    assert_string_equal(findings("g (float[2,2] x) => (float[2,2] y) <float s = {0.5}, uint8 z = {3}, "
-                                 "int8[2,2] w = {1, 2, 3, 4}, float ws = {0.5}, int8 wz = {0}> {\n"
-                                 "  [q] q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
-                                 "  dw = DequantizeLinear(w, ws, wz)\n"
-                                 "  [m] y = MatMul(d, dw)\n"
-                                 "}\n",
-                                 "int4"),
-                        "type q;");
     assert_string_equal(
-        findings("g (float[2] x) => (float[2] y) <int8[2] w = {1, 2}, float ws = {0.5}, int8 wz = {0}> {\n"
+        findings("g (float[2,2] x) => (float[2,2] y) <float s = {0.5}, uint8 z = {3}, "
+                 "int8[2,2] w = {1, 2, 3, 4}, float ws = {0.5}, int8 wz = {0}> {\n"
+                 "  [q] q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
                  "  dw = DequantizeLinear(w, ws, wz)\n"
-                 "  [n] y = Sub(x, dw)\n"
+                 "  [m] y = MatMul(d, dw)\n"
                  "}\n",
                  "int4"),
-        "constant n;");
+        "type q;");
+    assert_string_equal(findings("g (float[2] x) => (float[2] y) <int8[2] w = {1, 2}, float ws = "
+                                 "{0.5}, int8 wz = {0}> {\n"
+                                 "  dw = DequantizeLinear(w, ws, wz)\n"
+                                 "  [n] y = Sub(x, dw)\n"
+                                 "}\n",
+                                 "int4"),
+                        "constant n;");
 }
 
 /* An override of weights alone counts for its node only. */
 static void an_override_of_weights_alone_is_heard(void **state)
 {
-    static const char text[] =
-        "g (float[2,2] x) => (float[2,2] z) <int8[2,2] w = {1, 2, 3, 4}, float ws = {0.5}, int8 wz = {0}> {\n"
-        "  dw = DequantizeLinear(w, ws, wz)\n"
-        "  [m] y = MatMul(x, dw)\n"
-        "  dv = DequantizeLinear(w, ws, wz)\n"
-        "  [n] z = MatMul(y, dv)\n"
-        "}\n";
+    static const char text[] = "g (float[2,2] x) => (float[2,2] z) <int8[2,2] w = {1, 2, 3, 4}, "
+                               "float ws = {0.5}, int8 wz = {0}> {\n"
+                               "  dw = DequantizeLinear(w, ws, wz)\n"
+                               "  [m] y = MatMul(x, dw)\n"
+                               "  dv = DequantizeLinear(w, ws, wz)\n"
+                               "  [n] z = MatMul(y, dv)\n"
+                               "}\n";
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(text);
     qdq_target *t = NULL;
@@ -440,8 +461,8 @@ static void an_override_of_weights_alone_is_heard(void **state)
 
     (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
-    assert_ok(
-        qdq_target_set(t, "overrides", "[{\"node\": \"^m$\", \"activation\": {\"type\": \"float\"}}]", &err));
+    assert_ok(qdq_target_set(t, "overrides",
+                             "[{\"node\": \"^m$\", \"activation\": {\"type\": \"float\"}}]", &err));
     assert_ok(qdq_model_check_target(m, t, NULL, &r, &err));
     assert_int_equal(r->n, 1);
     assert_string_equal(r->findings[0].node, "n");
@@ -468,13 +489,13 @@ static void a_target_without_rules_is_refused(void **state)
 }
 
 /* MatMul and Add between DQ and floats, with this input, bias and rest. */
-#define ADDED(dims, bias, behind)                                                                            \
-    "g (float[" dims ",2] x) => (float[" dims                                                                \
-    ",2] y) <float s = {0.5}, uint8 z = {3}, int8[2,2] w = {1, 2, 3, 4}, "                                   \
-    "float[2] ws = {0.5, 0.25}, int8[2] wz = {0, 0}, " bias "> {\n"                                          \
-    "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"                                          \
-    "  dw = DequantizeLinear <axis = 1> (w, ws, wz)\n"                                                       \
-    "  [m] p = MatMul(d, dw) [a] t = Add(p, c)\n"                                                            \
+#define ADDED(dims, bias, behind)                                                                  \
+    "g (float[" dims ",2] x) => (float[" dims                                                      \
+    ",2] y) <float s = {0.5}, uint8 z = {3}, int8[2,2] w = {1, 2, 3, 4}, "                         \
+    "float[2] ws = {0.5, 0.25}, int8[2] wz = {0, 0}, " bias "> {\n"                                \
+    "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"                                \
+    "  dw = DequantizeLinear <axis = 1> (w, ws, wz)\n"                                             \
+    "  [m] p = MatMul(d, dw) [a] t = Add(p, c)\n"                                                  \
     "  " behind "\n}\n"
 
 static void a_bias_that_makes_a_float_gemm_once_shapes_are_fixed_is_found(void **state)
@@ -483,8 +504,8 @@ static void a_bias_that_makes_a_float_gemm_once_shapes_are_fixed_is_found(void *
     assert_finds("slow-if-fixed m;", ADDED("N,3", "float[2] c = {5, 6}", "y = Neg(t)"));
     assert_finds("", ADDED("N,3", "float[1,1,2] c = {5, 6}", "y = Neg(t)"));
     assert_finds("", ADDED("N,3", "float[1,2] c = {5, 6}", "y = Neg(t)"));
-    assert_null(
-        strstr(findings(ADDED("N,3", "float[2] c = {5, 6}", "y = Neg(t)"), "openvino"), "slow-if-fixed"));
+    assert_null(strstr(findings(ADDED("N,3", "float[2] c = {5, 6}", "y = Neg(t)"), "openvino"),
+                       "slow-if-fixed"));
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* quant_complete.c - plans applied to models that have Q/DQ already: what is there is used, not doubled, and a second
- * time there is nothing left to do. */
+/* quant_complete.c - plans applied to models that have Q/DQ already: what is there is used, not
+ * doubled, and a second time there is nothing left to do. */
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 #include "quant/insert/insert.h"
@@ -84,7 +84,8 @@ static void the_q_and_dq_that_are_there_are_used(void **state)
     qdq_model *q = inserted(m, p);
     const qdq_node *add = node_of(q, "a");
 
-    assert_int_equal(count(q, QDQ_OP_QUANTIZELINEAR), count(m, QDQ_OP_QUANTIZELINEAR) + 2); /* c1, r1 */
+    /* c1, r1 */
+    assert_int_equal(count(q, QDQ_OP_QUANTIZELINEAR), count(m, QDQ_OP_QUANTIZELINEAR) + 2);
     assert_int_equal(count(q, QDQ_OP_DEQUANTIZELINEAR), count(m, QDQ_OP_DEQUANTIZELINEAR) + 2);
     assert_string_equal(add->in[0].value->name, "r0.dq");
     assert_int_equal(qdq_graph_find(q->graph, "r0")->n_use, 1); /* its Q alone: the Conv fuses */
@@ -138,7 +139,8 @@ static void a_graph_output_gets_a_dq_of_its_own_behind_the_q_that_is_there(void 
     qdq_model_free(m);
 }
 
-/* Exporters write a Q for each reader: with the same scale, both may go on reading the float value. */
+/* Exporters write a Q for each reader: with the same scale, both may go on reading the float
+ * value. */
 static void equal_q_of_the_model_stay_where_they_are(void **state)
 {
     test_builder b = residual();
@@ -182,7 +184,7 @@ static void another_scale_gets_a_q_of_its_own(void **state)
     qdq_model_free(m);
 }
 
-/* --- biases beside weights that the model has in 8 bits --------------------------------------------------------------- */
+/* --- biases beside weights that the model has in 8 bits --------------------------------------- */
 
 /* Gemm with float data and bias and trained codes, all of them 0..6 with scale 0.5. */
 static qdq_model *weight_only(float bias)
@@ -238,8 +240,8 @@ static void a_bias_that_int32_cannot_hold_beside_it_stays_float(void **state)
     assert_int_equal(p->biases.n, 1);
     assert_ok(qdq_drop_misfit_biases(m, &job, p, &err));
     assert_int_equal(p->biases.n, 0);
-    assert_string_equal(text,
-                        "bias 'bias' stays float: int32 cannot hold it beside the scales that the model has");
+    assert_string_equal(
+        text, "bias 'bias' stays float: int32 cannot hold it beside the scales that the model has");
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -278,9 +280,10 @@ static void a_bias_whose_weight_has_no_known_scales_is_refused(void **state)
     qdq_model_free(m);
 }
 
-/* --- twice is once ------------------------------------------------------------------------------------------------------ */
+/* --- twice is once ---------------------------------------------------------------------------- */
 
-/* Quantizes a model (consumed), and again: the second plan has nothing, and knows all that the first one did. */
+/* Quantizes a model (consumed), and again: the second plan has nothing, and knows all that the
+ * first one did. */
 static void assert_settles(qdq_model *m)
 {
     qdq_plan *first = planned(m);
@@ -323,7 +326,8 @@ static void add_pool(test_builder *b, const char *name, const char *x)
     assert_true(qdq_node_set_ints(TEST_NODE(b, "MaxPool", name, x), "kernel_shape", two, 2));
 }
 
-/* Conv, Relu, MaxPool, squeeze and excitation, Concat, residual Add, float islands, Gemm; and a constant operand. */
+/* Conv, Relu, MaxPool, squeeze and excitation, Concat, residual Add, float islands, Gemm; and a
+ * constant operand. */
 static void a_network_of_all_kinds_settles(void **state)
 {
     test_builder b = test_build(17);
@@ -371,8 +375,8 @@ static void a_transformer_block_settles(void **state)
     TEST_NODE(&b, "MatMul", "q", "ln", "w");
     TEST_NODE(&b, "Add", "qb", "q", "bias");
     TEST_NODE(&b, "MatMul", "k", "ln", "w");
-    assert_true(
-        qdq_node_set_ints(TEST_NODE(&b, "Transpose", "kt", "k"), "perm", (const int64_t[]){0, 2, 1}, 3));
+    assert_true(qdq_node_set_ints(TEST_NODE(&b, "Transpose", "kt", "k"), "perm",
+                                  (const int64_t[]){0, 2, 1}, 3));
     TEST_NODE(&b, "MatMul", "qk", "qb", "kt");
     TEST_NODE(&b, "Softmax", "sm", "qk");
     TEST_NODE(&b, "MatMul", "o", "sm", "ln");
@@ -381,7 +385,7 @@ static void a_transformer_block_settles(void **state)
     assert_settles(test_built(&b));
 }
 
-/* --- plan and model at once --------------------------------------------------------------------------------------------- */
+/* --- plan and model at once ------------------------------------------------------------------- */
 
 static char *text_of(const qdq_model *m)
 {

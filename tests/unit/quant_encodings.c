@@ -1,12 +1,13 @@
-/* quant_encodings.c - AIMET's encodings as plans: both forms of the file, and every mistake in it. */
+/* quant_encodings.c - AIMET's encodings as plans: both forms of the file, and every mistake in
+ * it. */
 #include "quant/plan/plan.h"
 #include "support/test.h"
 
-static const char model[] =
-    "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, 3, 4}, float[2] b = {1, 2}> {\n"
-    "  [conv] c = Conv(x, w, b)\n"
-    "  [relu] y = Relu(c)\n"
-    "}\n";
+static const char model[] = "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, "
+                            "3, 4}, float[2] b = {1, 2}> {\n"
+                            "  [conv] c = Conv(x, w, b)\n"
+                            "  [relu] y = Relu(c)\n"
+                            "}\n";
 
 typedef struct heard {
     char text[2000];
@@ -35,30 +36,35 @@ static qdq_status parse(const char *text, qdq_plan **p, heard *h, qdq_error *err
     return st;
 }
 
-#define INT8(offset, symmetric)                                                                              \
-    "{\"bitwidth\": 8, \"dtype\": \"int\", \"is_symmetric\": \"" symmetric                                   \
+#define INT8(offset, symmetric)                                                                    \
+    "{\"bitwidth\": 8, \"dtype\": \"int\", \"is_symmetric\": \"" symmetric                         \
     "\", \"max\": 1.0, \"min\": -1.0, \"offset\": " offset ", \"scale\": 0.5}"
 
 static const char old_form[] = "{\"version\": \"0.6.1\", \"activation_encodings\": {\"x\": [" INT8(
-    "-114", "False") "], \"y\": [{\"bitwidth\": 16, "
-                     "\"dtype\": \"float\"}]},\n"
-                     " \"param_encodings\": {\"w\": [" INT8("-128", "True") ", " INT8(
-                         "-127", "True") "],\n"
-                                         "  \"b\": [{\"bitwidth\": 32, \"dtype\": \"int\", \"is_symmetric\": "
-                                         "\"True\", \"offset\": -2147483648, \"scale\": 0.1}]},\n"
-                                         " \"quantizer_args\": {\"quant_scheme\": \"post_training_tf\"}}";
+    "-114",
+    "False") "], \"y\": [{\"bitwidth\": 16, "
+             "\"dtype\": \"float\"}]},\n"
+             " \"param_encodings\": {\"w\": [" INT8("-128", "True") ", " INT8(
+                 "-127",
+                 "True") "],\n"
+                         "  \"b\": [{\"bitwidth\": 32, \"dtype\": \"int\", \"is_symmetric\": "
+                         "\"True\", \"offset\": -2147483648, \"scale\": 0.1}]},\n"
+                         " \"quantizer_args\": {\"quant_scheme\": \"post_training_tf\"}}";
 
 static const char new_form[] =
     "{\"version\": \"1.0.0\", \"activation_encodings\": [\n"
-    "  {\"name\": \"x\", \"enc_type\": \"PER_TENSOR\", \"dtype\": \"INT\", \"bw\": 8, \"is_sym\": false, "
+    "  {\"name\": \"x\", \"enc_type\": \"PER_TENSOR\", \"dtype\": \"INT\", \"bw\": 8, \"is_sym\": "
+    "false, "
     "\"scale\": [0.5], "
     "\"offset\": [-114]},\n"
     "  {\"name\": \"y\", \"enc_type\": \"PER_TENSOR\", \"dtype\": \"FLOAT\", \"bw\": 16}],\n"
     " \"param_encodings\": [\n"
-    "  {\"name\": \"w\", \"enc_type\": \"PER_CHANNEL\", \"dtype\": \"INT\", \"bw\": 8, \"is_sym\": true, "
+    "  {\"name\": \"w\", \"enc_type\": \"PER_CHANNEL\", \"dtype\": \"INT\", \"bw\": 8, \"is_sym\": "
+    "true, "
     "\"scale\": [0.5, 0.5], "
     "\"offset\": [-128, -128]},\n"
-    "  {\"name\": \"b\", \"enc_type\": \"PER_TENSOR\", \"dtype\": \"INT\", \"bw\": 32, \"is_sym\": true, "
+    "  {\"name\": \"b\", \"enc_type\": \"PER_TENSOR\", \"dtype\": \"INT\", \"bw\": 32, \"is_sym\": "
+    "true, "
     "\"scale\": [0.1], "
     "\"offset\": [-2147483648]}]}";
 
@@ -116,7 +122,8 @@ static void mistakes_are_reported_with_their_place(void **state)
     assert_mistake(QDQ_E_FORMAT, "file", "{\"version\": ");
     assert_mistake(QDQ_E_FORMAT, "found no object", "[1]");
     assert_mistake(QDQ_E_FORMAT, "neither 'activation_encodings' nor", "{\"version\": \"1.0.0\"}");
-    assert_mistake(QDQ_E_UNSUPPORTED, "found '2.0.0', expected 0.4.0 to 1.0.0", "{\"version\": \"2.0.0\"}");
+    assert_mistake(QDQ_E_UNSUPPORTED, "found '2.0.0', expected 0.4.0 to 1.0.0",
+                   "{\"version\": \"2.0.0\"}");
     assert_mistake(QDQ_E_FORMAT, "activation_encodings 'x'", ACTIVATION("1"));
     assert_mistake(QDQ_E_FORMAT, "found no list of encodings", ACTIVATION("[]"));
     assert_mistake(QDQ_E_FORMAT, "activation_encodings 'x'[0]", ACTIVATION("[7]"));
@@ -136,17 +143,18 @@ static void mistakes_are_reported_with_their_place(void **state)
     assert_mistake(QDQ_E_FORMAT, "channels with and without sign",
                    ACTIVATION("[" INT8("-128", "True") ", " INT8("0", "True") "]"));
     assert_mistake(QDQ_E_FORMAT, "key 'is_symmetric'", ACTIVATION("[" INT8("-128", "Perhaps") "]"));
-    assert_mistake(QDQ_E_FORMAT, "key 'name'", LISTED("{\"bw\": 8, \"scale\": [1], \"offset\": [0]}"));
+    assert_mistake(QDQ_E_FORMAT, "key 'name'",
+                   LISTED("{\"bw\": 8, \"scale\": [1], \"offset\": [0]}"));
     assert_mistake(QDQ_E_FORMAT, "key 'offset'",
                    LISTED("{\"name\": \"x\", \"bw\": 8, \"scale\": [1], \"offset\": []}"));
     assert_mistake(QDQ_E_FORMAT, "as the encoding is PER_TENSOR",
                    LISTED("{\"name\": \"x\", \"bw\": 8, \"scale\": [1, 2], \"offset\": [0, 0]}"));
-    assert_mistake(
-        QDQ_E_FORMAT, "0 scales",
-        LISTED("{\"name\": \"x\", \"enc_type\": \"PER_CHANNEL\", \"bw\": 8, \"scale\": [], \"offset\": []}"));
-    assert_mistake(
-        QDQ_E_UNSUPPORTED, "encoding 'PER_BLOCK'",
-        LISTED("{\"name\": \"x\", \"enc_type\": \"PER_BLOCK\", \"bw\": 8, \"scale\": [1], \"offset\": [0]}"));
+    assert_mistake(QDQ_E_FORMAT, "0 scales",
+                   LISTED("{\"name\": \"x\", \"enc_type\": \"PER_CHANNEL\", \"bw\": 8, \"scale\": "
+                          "[], \"offset\": []}"));
+    assert_mistake(QDQ_E_UNSUPPORTED, "encoding 'PER_BLOCK'",
+                   LISTED("{\"name\": \"x\", \"enc_type\": \"PER_BLOCK\", \"bw\": 8, \"scale\": "
+                          "[1], \"offset\": [0]}"));
     assert_mistake(QDQ_E_FORMAT, "none of its 1 tensors is in the model: 'z'",
                    LISTED("{\"name\": \"z\", \"bw\": 8, \"scale\": [1], \"offset\": [0]}"));
 }
@@ -166,19 +174,21 @@ static void assert_said(const char *part, const char *text)
 static void what_has_no_place_in_a_plan_is_listed(void **state)
 {
     (void)state;
-    assert_said(
-        "file: 1 tensor is not in the model: 'z'",
-        "{\"activation_encodings\": {\"x\": [" INT8("0", "False") "], \"z\": [" INT8("0", "False") "]}}");
+    assert_said("file: 1 tensor is not in the model: 'z'",
+                "{\"activation_encodings\": {\"x\": [" INT8("0", "False") "], \"z\": [" INT8(
+                    "0", "False") "]}}");
     assert_said("activation_encodings 'x' is not in the plan: it has several scales",
                 ACTIVATION("[" INT8("0", "False") ", " INT8("0", "False") "]"));
-    assert_said("its tensor is no constant", "{\"param_encodings\": {\"x\": [" INT8("0", "False") "]}}");
+    assert_said("its tensor is no constant",
+                "{\"param_encodings\": {\"x\": [" INT8("0", "False") "]}}");
     assert_said("it has not one scale for each channel",
-                "{\"param_encodings\": {\"w\": [" INT8("0", "False") ", " INT8("0", "False") ", " INT8(
-                    "0", "False") "]}}");
-    assert_said("its codes have 32 bits, and it is no bias",
-                "{\"param_encodings\": {\"b\": [{\"bitwidth\": 32, \"is_symmetric\": \"True\", \"offset\": "
-                "-2147483648, "
-                "\"scale\": 0.1}]}}");
+                "{\"param_encodings\": {\"w\": [" INT8("0", "False") ", " INT8(
+                    "0", "False") ", " INT8("0", "False") "]}}");
+    assert_said(
+        "its codes have 32 bits, and it is no bias",
+        "{\"param_encodings\": {\"b\": [{\"bitwidth\": 32, \"is_symmetric\": \"True\", \"offset\": "
+        "-2147483648, "
+        "\"scale\": 0.1}]}}");
 }
 
 static void codes_of_other_widths_raise_the_opset(void **state)
@@ -188,9 +198,10 @@ static void codes_of_other_widths_raise_the_opset(void **state)
     heard h;
 
     (void)state;
-    assert_ok(
-        parse(ACTIVATION("[{\"bitwidth\": 16, \"is_symmetric\": false, \"offset\": -32768, \"scale\": 0.1}]"),
-              &p, &h, &err));
+    assert_ok(parse(
+        ACTIVATION(
+            "[{\"bitwidth\": 16, \"is_symmetric\": false, \"offset\": -32768, \"scale\": 0.1}]"),
+        &p, &h, &err));
     assert_int_equal(p->tensors.at[0].qparam.type, QDQ_UINT16);
     assert_int_equal(p->opset, 21);
     qdq_plan_free(p);
@@ -203,7 +214,8 @@ static void a_file_that_is_not_there_is_said(void **state)
     qdq_plan *p = NULL;
 
     (void)state;
-    assert_fails(QDQ_E_IO, "missing.json", qdq_plan_load_encodings("missing.json", m, NULL, &p, &err));
+    assert_fails(QDQ_E_IO, "missing.json",
+                 qdq_plan_load_encodings("missing.json", m, NULL, &p, &err));
     qdq_model_free(m);
 }
 

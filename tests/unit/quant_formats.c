@@ -1,4 +1,5 @@
-/* quant_formats.c - every format of weights and activations, into a model and back: import(apply(p)) = p. */
+/* quant_formats.c - every format of weights and activations, into a model and back:
+ * import(apply(p)) = p. */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,8 +9,8 @@
 #include "support/placed.h"
 #include "support/test.h"
 
-#define NODE(tensor, reader, more)                                                                           \
-    "{\"tensor\": \"" tensor "\", \"consumers\": [[\"" reader "\", 1]], " more                               \
+#define NODE(tensor, reader, more)                                                                 \
+    "{\"tensor\": \"" tensor "\", \"consumers\": [[\"" reader "\", 1]], " more                     \
     ", \"rule\": \"\", \"origin\": \"\"}"
 
 /* x [4, 70] -> MatMul w [70, 6] -> Gemm v [5, 6], transB */
@@ -32,8 +33,8 @@ static qdq_plan *plan_with(const char *tensors, const char *weights)
     qdq_plan *p = NULL;
     char text[4096];
 
-    int n = snprintf(text, sizeof text, "{\"qdq_plan\": 1, \"tensors\": [%s], \"weights\": [%s]}", tensors,
-                     weights);
+    int n = snprintf(text, sizeof text, "{\"qdq_plan\": 1, \"tensors\": [%s], \"weights\": [%s]}",
+                     tensors, weights);
     assert_ok(qdq_plan_parse(text, (size_t)n, "plan", &p, &err));
     return p;
 }
@@ -84,7 +85,8 @@ static void weights_of_every_format_come_back(void **state)
         "\"axis\": null, \"type\": \"float8e4m3fn\"",
         "\"axis\": 0, \"type\": \"float8e4m3fn\", \"block\": 16",
         "\"axis\": null, \"type\": \"int4\", \"method\": \"given\", \"scales\": [0.3]",
-        "\"axis\": null, \"type\": \"uint4\", \"method\": \"given\", \"scales\": [2.3], \"zero_points\": [3]",
+        "\"axis\": null, \"type\": \"uint4\", \"method\": \"given\", \"scales\": [2.3], "
+        "\"zero_points\": [3]",
     };
     static const char *const stores[] = {"", ", \"store\": \"float\""};
     char weights[1000];
@@ -97,12 +99,14 @@ static void weights_of_every_format_come_back(void **state)
         }
 }
 
-/* An even number of codes has no middle: what codes give back does not tell the range that they were made for. */
+/* An even number of codes has no middle: what codes give back does not tell the range that they
+ * were made for. */
 static void symmetric_unsigned_weights_come_back_with_their_scales(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = two_products(), *stripped = NULL;
-    qdq_plan *p = plan_with("", NODE("w", "y", "\"axis\": null, \"type\": \"uint8\"")), *again = NULL;
+    qdq_plan *p = plan_with("", NODE("w", "y", "\"axis\": null, \"type\": \"uint8\"")),
+             *again = NULL;
 
     (void)state;
     assert_ok(qdq_insert(m, p, &err));
@@ -143,14 +147,15 @@ static void a_gemm_with_transposed_weight_has_blocks_along_its_columns(void **st
 
 static void activations_of_every_type_come_back(void **state)
 {
-    static const char *const types[] = {"int8", "uint8", "int16", "uint16", "int4", "uint4", "float8e4m3fn"};
+    static const char *const types[] = {"int8", "uint8", "int16",       "uint16",
+                                        "int4", "uint4", "float8e4m3fn"};
     char tensors[1000];
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(types); i++) {
         snprintf(tensors, sizeof tensors,
-                 "{\"tensor\": \"y\", \"type\": \"%s\", \"scale\": 0.125, \"zero_point\": %d}", types[i],
-                 i < 6 ? 5 : 0);
+                 "{\"tensor\": \"y\", \"type\": \"%s\", \"scale\": 0.125, \"zero_point\": %d}",
+                 types[i], i < 6 ? 5 : 0);
         assert_comes_back(tensors, "");
     }
 }
@@ -158,19 +163,21 @@ static void activations_of_every_type_come_back(void **state)
 static void formats_stand_side_by_side(void **state)
 {
     (void)state;
-    assert_comes_back("{\"tensor\": \"x\", \"type\": \"uint8\", \"scale\": 0.125, \"zero_point\": 7},"
-                      "{\"tensor\": \"y\", \"type\": \"float8e4m3fn\", \"scale\": 0.125}",
-                      NODE("v", "z", "\"axis\": 0, \"type\": \"float8e4m3fn\"") ", " NODE(
-                          "w", "y", "\"axis\": 1, \"type\": \"int8\", \"store\": \"float\""));
+    assert_comes_back(
+        "{\"tensor\": \"x\", \"type\": \"uint8\", \"scale\": 0.125, \"zero_point\": 7},"
+        "{\"tensor\": \"y\", \"type\": \"float8e4m3fn\", \"scale\": 0.125}",
+        NODE("v", "z", "\"axis\": 0, \"type\": \"float8e4m3fn\"") ", " NODE(
+            "w", "y", "\"axis\": 1, \"type\": \"int8\", \"store\": \"float\""));
 }
 
 static void clipped_weights_come_back_with_their_scales(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = two_products();
-    qdq_plan *again = NULL, *p = plan_with("", NODE("w", "y",
-                                                    "\"axis\": 1, \"type\": \"int4\", \"method\": \"clip\", "
-                                                    "\"clip_step\": 0.1, \"clip\": \"AFAAAA\""));
+    qdq_plan *again = NULL,
+             *p = plan_with("", NODE("w", "y",
+                                     "\"axis\": 1, \"type\": \"int4\", \"method\": \"clip\", "
+                                     "\"clip_step\": 0.1, \"clip\": \"AFAAAA\""));
     const qdq_tensor *w = qdq_graph_find(m->graph, "w")->init;
     float most[6] = {0};
 
@@ -202,12 +209,13 @@ static void assert_refused(const char *weights, const char *message)
 static void scales_must_be_as_many_as_the_format_says(void **state)
 {
     (void)state;
-    assert_refused(NODE("w", "y", "\"axis\": 1, \"type\": \"int4\", \"method\": \"clip\", \"clip\": \"AB\""),
-                   "weight 'w': 2 letters in 'clip', but 6 channels");
     assert_refused(
-        NODE("w", "y",
-             "\"axis\": 0, \"block\": 32, \"type\": \"int4\", \"method\": \"given\", \"scales\": [1]"),
-        "weight 'w': 1 scales, but 18 blocks");
+        NODE("w", "y", "\"axis\": 1, \"type\": \"int4\", \"method\": \"clip\", \"clip\": \"AB\""),
+        "weight 'w': 2 letters in 'clip', but 6 channels");
+    assert_refused(NODE("w", "y",
+                        "\"axis\": 0, \"block\": 32, \"type\": \"int4\", \"method\": \"given\", "
+                        "\"scales\": [1]"),
+                   "weight 'w': 1 scales, but 18 blocks");
     assert_refused(NODE("w", "y", "\"axis\": 2, \"type\": \"int4\""), "axis 2, but its rank is 2");
 }
 
@@ -219,7 +227,8 @@ static void a_model_of_an_older_opset_is_not_stamped(void **state)
         {NODE("w", "y", "\"axis\": 1, \"type\": \"int16\""),
          "the plan needs opset 21, but has the model left at 17"},
         {NODE("w", "y", "\"axis\": 1, \"type\": \"float8e4m3fn\""), "the plan needs opset 19"},
-        {NODE("w", "y", "\"axis\": 0, \"type\": \"int8\", \"block\": 16"), "the plan needs opset 21"},
+        {NODE("w", "y", "\"axis\": 0, \"type\": \"int8\", \"block\": 16"),
+         "the plan needs opset 21"},
     };
     qdq_error err = QDQ_ERROR_INIT;
 

@@ -1,5 +1,5 @@
-/* Quantization under a goal. On the simulated engine the SQNR falls with the number of nodes in 8 bits, and with
- * nothing else: so how many have to go is known. */
+/* Quantization under a goal. On the simulated engine the SQNR falls with the number of nodes in 8
+ * bits, and with nothing else: so how many have to go is known. */
 #include <math.h>
 
 #include "base/file.h"
@@ -68,8 +68,8 @@ static setting set_up(qdq_model *m)
 
 static qdq_status go(setting *s)
 {
-    return qdq_quantize_goal(s->m, s->target, s->engine, s->data, NULL, &s->goal, &s->plan, &s->out, &s->r,
-                             &err);
+    return qdq_quantize_goal(s->m, s->target, s->engine, s->data, NULL, &s->goal, &s->plan, &s->out,
+                             &s->r, &err);
 }
 
 static void put_away(setting *s)
@@ -92,7 +92,7 @@ static size_t count_gone(const qdq_goal_result *r)
     return n;
 }
 
-/* --- on the simulated engine ---------------------------------------------------------------------------------------- */
+/* --- on the simulated engine ------------------------------------------------------------------ */
 
 static void a_goal_that_holds_at_once_takes_nothing_back(void **state)
 {
@@ -111,7 +111,8 @@ static void a_goal_that_holds_at_once_takes_nothing_back(void **state)
     put_away(&s);
 }
 
-/* What is left of the time of an earlier search counts, whatever this one would have had: the first set that holds is taken. */
+/* What is left of the time of an earlier search counts, whatever this one would have had: the first
+ * set that holds is taken. */
 static void a_search_without_time_ends_with_the_first_set_that_holds(void **state)
 {
     static const double limit_s[] = {0, 1e6, -1};
@@ -140,7 +141,8 @@ static void a_search_without_time_ends_with_the_first_set_that_holds(void **stat
     assert_true(steps[2] < steps[0]);
 }
 
-/* The first is noisy by a share of 0.01 times the root of 8; 0.01 times the root of 4 is 3 dB better. */
+/* The first is noisy by a share of 0.01 times the root of 8; 0.01 times the root of 4 is 3 dB
+ * better. */
 static void layers_go_until_the_goal_holds(void **state)
 {
     (void)state;
@@ -228,7 +230,7 @@ static void evaluations_are_bounded(void **state)
     put_away(&s);
 }
 
-/* --- what is computed once ------------------------------------------------------------------------------------------ */
+/* --- what is computed once -------------------------------------------------------------------- */
 
 /* Products whose biases can be corrected. */
 static qdq_model *chain_with_biases(void)
@@ -286,8 +288,8 @@ static setting correcting(qdq_quantize_opts *opts, qdq_job *job)
     for (size_t i = 0; i < 16 * 64; i++)
         x[i / 64][i % 64] = (float)(i * 37 % 101) / 25 - 1.5f;
     qdq_data_close(s.data);
-    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(16, 64)"), x, sizeof x), s.m, NULL,
-                            &s.data, &err));
+    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(16, 64)"), x, sizeof x),
+                            s.m, NULL, &s.data, &err));
     s.goal.min_sqnr = 30; /* three of the layers may be in 8 bits */
     job->progress = count_runs;
     job->log = hear_memory;
@@ -312,8 +314,8 @@ static void scales_and_means_are_gathered_in_one_calibration(void **state)
     assert_true(one.calibrated > 0);
     qdq_plan_free(p);
     job.ctx = &all;
-    assert_ok(
-        qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out, &s.r, &err));
+    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out,
+                                &s.r, &err));
     assert_true(s.r->n_steps > 1);
     assert_int_equal(all.calibrated, one.calibrated);
     assert_int_equal(all.compared, s.r->n_steps * qdq_data_count(s.data));
@@ -332,8 +334,8 @@ static void memory_bounds_what_is_kept_and_changes_no_result(void **state)
 
     (void)state;
     job.ctx = &h;
-    assert_ok(
-        qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out, &s.r, &err));
+    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out,
+                                &s.r, &err));
     assert_false(h.said_memory);
     opts.memory = 1;
     assert_ok(qdq_quantize_goal(tight.m, tight.target, tight.engine, tight.data, &opts, &tight.goal,
@@ -361,8 +363,8 @@ static void what_the_caller_excludes_stays_out_and_is_no_layer(void **state)
 
     opts.exclude = exclude;
     s.goal.min_sqnr = 300;
-    assert_ok(
-        qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out, &s.r, &err));
+    assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out,
+                                &s.r, &err));
     assert_int_equal(s.r->n_layers, LAYERS - 4);
     put_away(&s);
 }
@@ -377,15 +379,15 @@ static void a_goal_needs_data_and_labels(void **state)
     assert_null(s.plan);
     assert_null(s.out);
     assert_null(s.r);
-    assert_fails(
-        QDQ_E_USAGE, "a goal without data",
-        qdq_quantize_goal(s.m, s.target, s.engine, NULL, NULL, &s.goal, &s.plan, &s.out, &s.r, &err));
+    assert_fails(QDQ_E_USAGE, "a goal without data",
+                 qdq_quantize_goal(s.m, s.target, s.engine, NULL, NULL, &s.goal, &s.plan, &s.out,
+                                   &s.r, &err));
     s.goal.first = 8;
     assert_fails(QDQ_E_USAGE, "samples 8 to 8, the data have 8", go(&s));
     put_away(&s);
 }
 
-/* --- the default goal ------------------------------------------------------------------------------------------------- */
+/* --- the default goal ------------------------------------------------------------------------- */
 
 /* On this engine one layer in 8 bits has 14 dB: only the float model reaches 20. */
 static setting set_up_noisy(void)
@@ -403,7 +405,8 @@ static setting set_up_noisy(void)
     return s;
 }
 
-static void a_default_goal_that_only_float_reaches_keeps_the_best_plan_that_saves_a_tenth(void **state)
+static void
+a_default_goal_that_only_float_reaches_keeps_the_best_plan_that_saves_a_tenth(void **state)
 {
     setting s = set_up_noisy();
     double best = -INFINITY;
@@ -423,7 +426,8 @@ static void a_default_goal_that_only_float_reaches_keeps_the_best_plan_that_save
     put_away(&s);
 }
 
-static void a_default_goal_that_is_missed_tries_as_many_layers_back_as_still_save_a_tenth(void **state)
+static void
+a_default_goal_that_is_missed_tries_as_many_layers_back_as_still_save_a_tenth(void **state)
 {
     setting s = set_up_noisy();
     double most_saved = 0, most_gone = 0, gone = 0;
@@ -457,10 +461,10 @@ static void a_default_goal_that_no_saving_plan_reaches_ends_with_the_float_model
     put_away(&s);
 }
 
-/* --- times -------------------------------------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 
-/* The default goal holds with some layers back. Each layer saves 30 of 400, all together no more than 80. `least_us`: of each plan
- * that is timed; 0: none was. */
+/* The default goal holds with some layers back. Each layer saves 30 of 400, all together no more
+ * than 80. `least_us`: of each plan that is timed; 0: none was. */
 static setting set_up_timed(qdq_plan *times, double least_us)
 {
     static const char mild[] = "{\"qdq_sim\": 1, \"error\": 0.05, \"ops\": {"
@@ -490,7 +494,8 @@ static setting set_up_timed(qdq_plan *times, double least_us)
     return s;
 }
 
-static void what_no_layer_saves_by_itself_is_shared_so_that_float_takes_the_time_of_float(void **state)
+static void
+what_no_layer_saves_by_itself_is_shared_so_that_float_takes_the_time_of_float(void **state)
 {
     qdq_plan *times = qdq_plan_new();
     setting s = set_up_timed(times, 0);
@@ -500,8 +505,8 @@ static void what_no_layer_saves_by_itself_is_shared_so_that_float_takes_the_time
     assert_true(s.r->reached && s.r->is_profiled);
     assert_true(s.r->n_steps > 1);
     for (size_t i = 0; i < s.r->n_steps; i++)
-        assert_true(fabs(s.r->steps[i].time_share - (0.8 + 0.2 * (double)s.r->steps[i].n_float / LAYERS)) <
-                    1e-9);
+        assert_true(fabs(s.r->steps[i].time_share -
+                         (0.8 + 0.2 * (double)s.r->steps[i].n_float / LAYERS)) < 1e-9);
     put_away(&s);
     qdq_plan_free(times);
 }
@@ -545,7 +550,7 @@ static void a_plan_that_reaches_a_default_goal_and_may_be_as_fast_is_taken(void 
     qdq_plan_free(again);
 }
 
-/* --- folds -------------------------------------------------------------------------------------------------------------- */
+/* --- folds ------------------------------------------------------------------------------------ */
 
 /* Sixteen rows; the last but one, in the last sample, is a hundred times as large as the others. */
 static setting set_up_outlier(void)
@@ -556,12 +561,13 @@ static setting set_up_outlier(void)
     for (size_t i = 0; i < 16 * 64; i++)
         x[i / 64][i % 64] = ((float)(i * 37 % 101) / 25 - 1.5f) * (i / 64 == 14 ? 100 : 1);
     qdq_data_close(s.data);
-    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(16, 64)"), x, sizeof x), s.m, NULL,
-                            &s.data, &err));
+    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(16, 64)"), x, sizeof x),
+                            s.m, NULL, &s.data, &err));
     return s;
 }
 
-static void a_fold_is_judged_by_ranges_that_did_not_see_it_and_the_plan_has_those_of_all(void **state)
+static void
+a_fold_is_judged_by_ranges_that_did_not_see_it_and_the_plan_has_those_of_all(void **state)
 {
     static const qdq_method methods[] = {QDQ_METHOD_MAX, QDQ_METHOD_MSE, QDQ_METHOD_MOVING_AVERAGE};
 
@@ -573,11 +579,12 @@ static void a_fold_is_judged_by_ranges_that_did_not_see_it_and_the_plan_has_thos
 
         opts.method = methods[k];
         s.goal.folds = 4;
-        assert_ok(
-            qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out, &s.r, &err));
+        assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan,
+                                    &s.out, &s.r, &err));
         assert_true(s.r->is_cross_validated);
         assert_int_equal(s.r->compared->samples, qdq_data_count(s.data));
-        assert_ok(qdq_plan_make(plain.m, plain.target, plain.engine, plain.data, &opts, &all, &err));
+        assert_ok(
+            qdq_plan_make(plain.m, plain.target, plain.engine, plain.data, &opts, &all, &err));
         assert_int_equal(all->tensors.n, s.plan->tensors.n);
         for (size_t i = 0; i < all->tensors.n; i++) {
             const qdq_plan_tensor *t = &s.plan->tensors.at[i];
@@ -586,7 +593,8 @@ static void a_fold_is_judged_by_ranges_that_did_not_see_it_and_the_plan_has_thos
             assert_non_null(t->fold);
             if (strcmp(t->tensor, "x") != 0)
                 continue;
-            assert_true(t->fold[0].scale > t->fold[3].scale * 1.5f); /* the last fold has the outlier */
+            /* the last fold has the outlier */
+            assert_true(t->fold[0].scale > t->fold[3].scale * 1.5f);
             assert_true(k == 2 || t->fold[0].scale == t->qparam.scale || k == 1);
         }
         qdq_plan_free(all);
@@ -605,7 +613,7 @@ static void random_data_and_other_data_are_not_cross_validated(void **state)
     put_away(&s);
 }
 
-/* --- estimates -------------------------------------------------------------------------------------------------------- */
+/* --- estimates -------------------------------------------------------------------------------- */
 
 static void multiplications_are_counted_from_shapes(void **state)
 {
@@ -661,7 +669,8 @@ static void influence_flows_back_by_power(void **state)
     qdq_model_free(m);
 }
 
-/* A detector's head: what is off in scores far below 0 grows in the Sigmoid, and no box hides it. */
+/* A detector's head: what is off in scores far below 0 grows in the Sigmoid, and no box hides
+ * it. */
 static void noise_counts_by_what_nodes_make_of_it_and_slices_are_not_drowned(void **state)
 {
     (void)state;
@@ -713,13 +722,17 @@ int main(void)
         cmocka_unit_test(memory_bounds_what_is_kept_and_changes_no_result),
         cmocka_unit_test(what_the_caller_excludes_stays_out_and_is_no_layer),
         cmocka_unit_test(a_goal_needs_data_and_labels),
-        cmocka_unit_test(a_default_goal_that_only_float_reaches_keeps_the_best_plan_that_saves_a_tenth),
-        cmocka_unit_test(a_default_goal_that_is_missed_tries_as_many_layers_back_as_still_save_a_tenth),
+        cmocka_unit_test(
+            a_default_goal_that_only_float_reaches_keeps_the_best_plan_that_saves_a_tenth),
+        cmocka_unit_test(
+            a_default_goal_that_is_missed_tries_as_many_layers_back_as_still_save_a_tenth),
         cmocka_unit_test(a_default_goal_that_no_saving_plan_reaches_ends_with_the_float_model),
-        cmocka_unit_test(what_no_layer_saves_by_itself_is_shared_so_that_float_takes_the_time_of_float),
+        cmocka_unit_test(
+            what_no_layer_saves_by_itself_is_shared_so_that_float_takes_the_time_of_float),
         cmocka_unit_test(a_plan_that_reaches_a_default_goal_and_is_not_faster_gives_way_to_float),
         cmocka_unit_test(a_plan_that_reaches_a_default_goal_and_may_be_as_fast_is_taken),
-        cmocka_unit_test(a_fold_is_judged_by_ranges_that_did_not_see_it_and_the_plan_has_those_of_all),
+        cmocka_unit_test(
+            a_fold_is_judged_by_ranges_that_did_not_see_it_and_the_plan_has_those_of_all),
         cmocka_unit_test(random_data_and_other_data_are_not_cross_validated),
         cmocka_unit_test(multiplications_are_counted_from_shapes),
         cmocka_unit_test(influence_flows_back_by_power),

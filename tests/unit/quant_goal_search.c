@@ -15,7 +15,8 @@ typedef struct world {
     bool knows_excess;
 } world;
 
-static qdq_status try_it(void *ctx, const bool *gone, size_t n_gone, qdq_goal_trial *out, qdq_error *e)
+static qdq_status try_it(void *ctx, const bool *gone, size_t n_gone, qdq_goal_trial *out,
+                         qdq_error *e)
 {
     world *w = ctx;
     double harm = 0;

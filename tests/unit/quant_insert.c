@@ -138,9 +138,12 @@ static void bias_scale_is_activation_times_weight(void **state)
     conv = qdq_node_in(conv, 0)->producer;
     memcpy(&sx, conv->in[0].value->producer->in[1].value->init->bytes.data, sizeof sx);
     for (size_t i = 0; i < 8; i++) {
-        memcpy(&sw, conv->in[1].value->producer->in[1].value->init->bytes.data + i * sizeof sw, sizeof sw);
-        memcpy(&sb, conv->in[2].value->producer->in[1].value->init->bytes.data + i * sizeof sb, sizeof sb);
-        assert_true(sb == sx * sw); /* the kernel ignores sb: any other value is silently wrong (0.7) */
+        memcpy(&sw, conv->in[1].value->producer->in[1].value->init->bytes.data + i * sizeof sw,
+               sizeof sw);
+        memcpy(&sb, conv->in[2].value->producer->in[1].value->init->bytes.data + i * sizeof sb,
+               sizeof sb);
+        /* the kernel ignores sb: any other value is silently wrong (0.7) */
+        assert_true(sb == sx * sw);
     }
     qdq_plan_free(p);
     qdq_model_free(q);
@@ -203,10 +206,12 @@ static void names_that_are_not_there_are_listed_and_nothing_is_done(void **state
     static const char text[] =
         "{\"qdq_plan\": 1, \"tensors\": ["
         "{\"tensor\": \"nowhere\", \"type\": \"uint8\", \"scale\": 1, \"zero_point\": 0},"
-        "{\"tensor\": \"x\", \"consumers\": [[\"nobody\", 0], [\"c1\", 0]], \"type\": \"uint8\", \"scale\": "
+        "{\"tensor\": \"x\", \"consumers\": [[\"nobody\", 0], [\"c1\", 0]], \"type\": \"uint8\", "
+        "\"scale\": "
         "1}],"
         "\"weights\": [{\"tensor\": \"x\", \"consumers\": [[\"c0\", 1]], \"type\": \"int8\"}],"
-        "\"biases\": [{\"tensor\": \"c0.b\", \"consumer\": [\"c0\", 2], \"activation\": \"r0\", \"weight\": "
+        "\"biases\": [{\"tensor\": \"c0.b\", \"consumer\": [\"c0\", 2], \"activation\": \"r0\", "
+        "\"weight\": "
         "\"c1.w\"}]}";
     test_builder b = two_convs();
     qdq_model *m = test_built(&b);
@@ -248,25 +253,28 @@ static void assert_refused(const char *plan, const char *message)
 static void integer_tensors_carry_no_codes(void **state)
 {
     (void)state;
-    assert_refused("{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"i\", \"type\": \"uint8\", \"scale\": 1}]}",
-                   "tensor 'i': its type is int64, expected float");
+    assert_refused(
+        "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"i\", \"type\": \"uint8\", \"scale\": 1}]}",
+        "tensor 'i': its type is int64, expected float");
 }
 
 static void two_entries_for_all_readers_contradict(void **state)
 {
     (void)state;
-    assert_refused("{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"x\", \"type\": \"uint8\", \"scale\": 1},"
-                   "{\"tensor\": \"x\", \"type\": \"int8\", \"scale\": 1}]}",
-                   "two entries of tensor 'x', one of them for all readers");
+    assert_refused(
+        "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"x\", \"type\": \"uint8\", \"scale\": 1},"
+        "{\"tensor\": \"x\", \"type\": \"int8\", \"scale\": 1}]}",
+        "two entries of tensor 'x', one of them for all readers");
 }
 
 static void two_entries_for_one_edge_contradict(void **state)
 {
     (void)state;
-    assert_refused("{\"qdq_plan\": 1, \"tensors\": ["
-                   "{\"tensor\": \"x\", \"consumers\": [[\"r\", 0]], \"type\": \"uint8\", \"scale\": 1},"
-                   "{\"tensor\": \"x\", \"consumers\": [[\"r\", 0]], \"type\": \"uint8\", \"scale\": 2}]}",
-                   "two entries of edge 'x' -> 'r' input 0");
+    assert_refused(
+        "{\"qdq_plan\": 1, \"tensors\": ["
+        "{\"tensor\": \"x\", \"consumers\": [[\"r\", 0]], \"type\": \"uint8\", \"scale\": 1},"
+        "{\"tensor\": \"x\", \"consumers\": [[\"r\", 0]], \"type\": \"uint8\", \"scale\": 2}]}",
+        "two entries of edge 'x' -> 'r' input 0");
 }
 
 static void given_scales_are_used_and_counted(void **state)
@@ -303,9 +311,11 @@ static void a_weight_with_nan_is_refused_with_its_channel(void **state)
     qdq_error err = QDQ_ERROR_INIT;
 
     (void)state;
-    qdq_plan *p = planned(m); /* placement would leave the layer float: this is a plan for other weights */
+    /* placement would leave the layer float: this is a plan for other weights */
+    qdq_plan *p = planned(m);
     ((float *)(uintptr_t)qdq_graph_find(m->graph, "c0.w")->init->bytes.data)[72 * 3] = NAN;
-    assert_fails(QDQ_E_FORMAT, "weight 'c0.w': channel 3 holds NaN or infinity", qdq_insert(m, p, &err));
+    assert_fails(QDQ_E_FORMAT, "weight 'c0.w': channel 3 holds NaN or infinity",
+                 qdq_insert(m, p, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -415,8 +425,10 @@ static void a_bias_behind_a_dq_of_the_model_takes_its_scale(void **state)
     qdq_plan *p = planned(m);
     assert_int_equal(p->biases.n, 1);
     qdq_model *out = inserted(m, p);
-    const float *w = (const float *)(const void *)qdq_graph_find(out->graph, "c.w_scale")->init->bytes.data;
-    const float *c = (const float *)(const void *)qdq_graph_find(out->graph, "c.b_scale")->init->bytes.data;
+    const float *w =
+        (const float *)(const void *)qdq_graph_find(out->graph, "c.w_scale")->init->bytes.data;
+    const float *c =
+        (const float *)(const void *)qdq_graph_find(out->graph, "c.b_scale")->init->bytes.data;
     assert_true(c[39] == 0.5f * w[39]);
     qdq_model_free(out);
     qdq_plan_free(p);
@@ -569,7 +581,8 @@ static void weights_with_numbered_names_are_not_mixed_up(void **state)
     assert_non_null(qdq_graph_add_init(b.g, "s", qdq_tensor_of_floats(b.m, 1, &one, &half)));
     add_codes(&b, "w_quantized_1", 4, 4, 10);
     add_codes(&b, "w_quantized_2", 4, 4, -20);
-    TEST_NODE(&b, "DequantizeLinear", "w1", "w_quantized_1", "s"); /* a list of one scale is one scale */
+    /* a list of one scale is one scale */
+    TEST_NODE(&b, "DequantizeLinear", "w1", "w_quantized_1", "s");
     TEST_NODE(&b, "DequantizeLinear", "w2", "w_quantized_2", "s");
     TEST_NODE(&b, "MatMul", "m1", "x", "w1");
     TEST_NODE(&b, "MatMul", "m2", "m1", "w2");
@@ -595,7 +608,8 @@ static void import_knows_the_type_that_q_names_itself(void **state)
     (void)state;
     TEST_INPUT(&b, "x", 4, 4);
     add_scalar(&b, "s", 0.5f);
-    assert_true(qdq_node_set_int(TEST_NODE(&b, "QuantizeLinear", "q", "x", "s"), "output_dtype", QDQ_INT8));
+    assert_true(
+        qdq_node_set_int(TEST_NODE(&b, "QuantizeLinear", "q", "x", "s"), "output_dtype", QDQ_INT8));
     TEST_NODE(&b, "DequantizeLinear", "dq", "q", "s");
     TEST_NODE(&b, "Relu", "r", "dq");
     test_output(&b, "r");

@@ -1,5 +1,5 @@
-/* quant_kept.c - what is computed once for the trials of a goal: outputs of the float model, and means of channels. That a
- * model did not run is seen by an engine that fails in its n-th run. */
+/* quant_kept.c - what is computed once for the trials of a goal: outputs of the float model, and
+ * means of channels. That a model did not run is seen by an engine that fails in its n-th run. */
 #include "quant/compare/compare_run.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 static qdq_error err;
 
-/* --- outputs -------------------------------------------------------------------------------------------------------- */
+/* --- outputs ---------------------------------------------------------------------------------- */
 
 static const char a_float[] =
     "g (float[N,2] x) => (float[N,2] y, bool[N,2] b) { b = Greater(x, x) y = Neg(x) }";
@@ -23,17 +23,19 @@ static const char in_codes[] =
 
 enum { SAMPLES = 8, BYTES = SAMPLES * 2 * (sizeof(float) + 1) }; /* of y and b */
 
-/* And when that is tried again without optimizations: the second failure did not see the first one's run. */
+/* And when that is tried again without optimizations: the second failure did not see the first
+ * one's run. */
 static qdq_engine *engine_that_fails_in_run(int n)
 {
     qdq_engine *e = NULL;
     char spec[600], text[300];
 
-    snprintf(
-        text, sizeof text,
-        "{\"qdq_sim\": 1, \"error\": 0.1, \"ops\": {\"Neg\": {\"float_us\": 1, \"int8_us\": 1}}, \"fail\": "
-        "[{\"at\": \"run\", \"nth\": %d, \"message\": \"out of luck\"}, {\"at\": \"run\", \"nth\": %d}]}",
-        n, n);
+    snprintf(text, sizeof text,
+             "{\"qdq_sim\": 1, \"error\": 0.1, \"ops\": {\"Neg\": {\"float_us\": 1, \"int8_us\": "
+             "1}}, \"fail\": "
+             "[{\"at\": \"run\", \"nth\": %d, \"message\": \"out of luck\"}, {\"at\": \"run\", "
+             "\"nth\": %d}]}",
+             n, n);
     assert_ok(qdq_write_file(test_path("sim.json"), true, text, strlen(text), &err));
     snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
     assert_ok(qdq_engine_open(spec, NULL, &e, &err));
@@ -60,7 +62,8 @@ static void close_pair(pair *p)
     qdq_model_free(p->b);
 }
 
-/* Three comparisons on an engine that fails in run n: how many of them succeed. Each says the same. */
+/* Three comparisons on an engine that fails in run n: how many of them succeed. Each says the
+ * same. */
 static int compare_three_times(uint64_t limit, int n, qdq_kept *kept)
 {
     pair p = open_pair();
@@ -161,7 +164,7 @@ static void another_number_of_samples_is_refused(void **state)
     close_pair(&p);
 }
 
-/* --- parts ---------------------------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 static const char in_other_codes[] =
     "g (float[N,2] x) => (float[N,2] y, bool[N,2] b) <float s = {0.25}, uint8 z = {3}> {\n"
@@ -249,7 +252,7 @@ static void a_fold_of_wrong_samples_or_outputs_is_refused(void **state)
     close_pair(&p);
 }
 
-/* --- means ---------------------------------------------------------------------------------------------------------- */
+/* --- means ------------------------------------------------------------------------------------ */
 
 typedef struct asked {
     qdq_plan *p;
@@ -276,7 +279,8 @@ static void drop(asked *a)
 static void add(asked *a, const char *tensor, float first)
 {
     float x[] = {first, 2, 3, 4};
-    const qdq_array array = {.elem = QDQ_FLOAT, .rank = 2, .dim = {2, 2}, .data = x, .bytes = sizeof x};
+    const qdq_array array = {
+        .elem = QDQ_FLOAT, .rank = 2, .dim = {2, 2}, .data = x, .bytes = sizeof x};
 
     assert_ok(qdq_means_add(a->p, &a->index, tensor, 0, &array, &err));
 }

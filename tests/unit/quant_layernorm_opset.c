@@ -1,5 +1,5 @@
-/* quant_layernorm_opset.c - models below opset 17, which spell LayerNormalization in nine nodes: the opset is raised where the
- * target puts Q/DQ in front of the operator, and nowhere else. */
+/* quant_layernorm_opset.c - models below opset 17, which spell LayerNormalization in nine nodes:
+ * the opset is raised where the target puts Q/DQ in front of the operator, and nowhere else. */
 #include "base/buf.h"
 #include "quant/quantize_steps.h"
 #include "support/build.h"
@@ -55,7 +55,7 @@ static void end(begun *b)
     free(b);
 }
 
-/* --- the whole network --------------------------------------------------------------------------------------------------- */
+/* --- the whole network ------------------------------------------------------------------------ */
 
 static size_t count_quantized(const qdq_plan *p, const char *op)
 {
@@ -79,20 +79,22 @@ static char *describe_norms(const begun *b)
         if (n->op != QDQ_OP_LAYERNORMALIZATION)
             continue;
         for (size_t i = 0; i < b->p->tensors.n; i++)
-            through =
-                through || (strcmp(b->p->tensors.at[i].tensor, qdq_node_in(n, 0)->name) == 0 &&
-                            (b->p->tensors.at[i].all ||
-                             qdq_edges_have(&b->p->tensors.at[i].consumers, qdq_node_label(n, &scratch), 0)));
+            through = through ||
+                      (strcmp(b->p->tensors.at[i].tensor, qdq_node_in(n, 0)->name) == 0 &&
+                       (b->p->tensors.at[i].all || qdq_edges_have(&b->p->tensors.at[i].consumers,
+                                                                  qdq_node_label(n, &scratch), 0)));
         qdq_buf_printf(&out, "%s%s\n", qdq_node_in(n, 0)->name, through ? " through Q/DQ" : "");
     }
     qdq_arena_free(&scratch);
     return qdq_buf_take(&out);
 }
 
-static void assert_like_opset_17(qdq_model *m17, qdq_model *m13, const char *layernorms, size_t with_qdq)
+static void assert_like_opset_17(qdq_model *m17, qdq_model *m13, const char *layernorms,
+                                 size_t with_qdq)
 {
     assert_int_equal(test_spell_layernorms(m13, 13), 23);
-    begun *new = begin(m17, "tensorrt", layernorms, NULL), *old = begin(m13, "tensorrt", layernorms, NULL);
+    begun *new = begin(m17, "tensorrt", layernorms, NULL),
+          *old = begin(m13, "tensorrt", layernorms, NULL);
     char *a = describe_norms(new), *b = describe_norms(old);
     assert_string_equal(a, b);
     qdq_free(a);
@@ -115,7 +117,7 @@ static void spelled_convnext_of_opset_13_gets_the_qdq_of_opset_17(void **state)
     assert_like_opset_17(test_skeleton("convnext_tiny"), test_skeleton("convnext_tiny"), "any", 23);
 }
 
-/* --- one LayerNormalization ---------------------------------------------------------------------------------------------- */
+/* --- one LayerNormalization ------------------------------------------------------------------- */
 
 /* x -> MatMul h -> LayerNormalization ln -> MatMul z */
 static test_builder norm(void)
@@ -168,7 +170,8 @@ static void a_spelled_norm_raises_the_opset_and_says_so(void **state)
 
         assert_int_equal(qdq_model_opset(b->m), 17);
         assert_int_equal(count_quantized(b->p, "LayerNormalization"), 1);
-        snprintf(said, sizeof said, "opset %d is raised to 17: 1 LayerNormalization in single nodes", opset);
+        snprintf(said, sizeof said,
+                 "opset %d is raised to 17: 1 LayerNormalization in single nodes", opset);
         assert_non_null(strstr(b->log, said));
         end(b);
     }
@@ -230,7 +233,7 @@ static void a_model_without_a_norm_keeps_its_opset(void **state)
     assert_stays(begin(test_built(&b), "tensorrt", NULL, NULL), 13);
 }
 
-/* --- what is no LayerNormalization, or not only one -------------------------------------------------------------------------- */
+/* --- what is no LayerNormalization, or not only one ------------------------------------------- */
 
 static void epsilon_per_channel_is_no_reason_to_raise(void **state)
 {
@@ -287,7 +290,8 @@ static void a_norm_across_the_border_of_a_body_is_no_reason_to_raise(void **stat
         "g (float[2,4] x, bool c) => (float[2,4] y) <float eps = {1e-05}, float two = {2}> {\n"
         " m = ReduceMean <axes = [-1]> (x)\n"
         " y = If (c) <then_branch = t () => (float[2,4] a) {\n"
-        "  d = Sub(x, m) p = Pow(d, two) v = ReduceMean <axes = [-1]> (p) e = Add(v, eps) s = Sqrt(e) a = "
+        "  d = Sub(x, m) p = Pow(d, two) v = ReduceMean <axes = [-1]> (p) e = Add(v, eps) s = "
+        "Sqrt(e) a = "
         "Div(d, s)\n"
         " }, else_branch = f () => (float[2,4] b) { b = Add(x, m) }>\n}\n";
 
@@ -306,11 +310,12 @@ static void an_operator_that_cannot_be_raised_keeps_the_opset_and_is_named(void 
     assert_true(qdq_node_set_name(n, "odd"));
     begun *done = begin(test_built(&b), "tensorrt", NULL, NULL);
     assert_non_null(strstr(done->log, "opset 13 cannot be raised: node"));
-    assert_non_null(strstr(done->log, "; the inputs of 1 LayerNormalization in single nodes get no Q/DQ"));
+    assert_non_null(
+        strstr(done->log, "; the inputs of 1 LayerNormalization in single nodes get no Q/DQ"));
     assert_stays(done, 13);
 }
 
-/* --- --why -------------------------------------------------------------------------------------------------------------------- */
+/* --- --why ------------------------------------------------------------------------------------ */
 
 static void why_says_of_the_node_that_the_opset_was_raised(void **state)
 {

@@ -1,5 +1,5 @@
-/* quant_nbits.c - MatMulNBits and GatherBlockQuantized are taken apart: strip gives MatMul, Gemm and Gather with float
- * weights, import the plan that made them. */
+/* quant_nbits.c - MatMulNBits and GatherBlockQuantized are taken apart: strip gives MatMul, Gemm
+ * and Gather with float weights, import the plan that made them. */
 #include "quant/insert/insert.h"
 #include "quant/plan/plan.h"
 #include "support/build.h"
@@ -8,9 +8,11 @@
 #define HEAD "<ir_version: 9, opset_import: [\"\" : 21, \"com.microsoft\" : 1]>\n"
 
 #define ATTR "<K = 4, N = 2, bits = 4, block_size = 16>"
-/* Columns 1, -1, 2, 0 and 3, 3, -8, 7, in codes whose middle is 8; what is behind them does not count. */
-#define CODES                                                                                                \
-    "uint8[2,1,8] w_quantized = {121, 138, 255, 255, 255, 255, 255, 255, 187, 240, 0, 0, 0, 0, 0, 0}"
+/* Columns 1, -1, 2, 0 and 3, 3, -8, 7, in codes whose middle is 8; what is behind them does not
+ * count. */
+#define CODES                                                                                      \
+    "uint8[2,1,8] w_quantized = {121, 138, 255, 255, 255, 255, 255, 255, 187, 240, 0, 0, 0, 0, "   \
+    "0, 0}"
 
 static void hear(void *ctx, qdq_log_level level, const char *text)
 {
@@ -89,16 +91,17 @@ static void zero_points_count_and_scales_below_0(void **state)
 static void eight_bits_come_out_too(void **state)
 {
     (void)state;
-    assert_strips(HEAD
-                  "g (float[3,2] x) => (float[3,1] y) <uint8[1,1,16] w_Q8 = {129, 126, 0, 0, 0, 0, 0, 0, 0, "
-                  "0, 0, 0, 0, 0, 0, 0}, float[1,1] s = {2}> {\n"
-                  "  y = com.microsoft.MatMulNBits <K = 2, N = 1, bits = 8, block_size = 16> (x, w_Q8, s)\n"
-                  "}\n",
-                  HEAD "g (float[3,2] x) => (float[3,1] y) <\n"
-                       "  float[2,1] w = {2, -4}\n"
-                       "> {\n"
-                       "  y = MatMul(x, w)\n"
-                       "}\n");
+    assert_strips(
+        HEAD
+        "g (float[3,2] x) => (float[3,1] y) <uint8[1,1,16] w_Q8 = {129, 126, 0, 0, 0, 0, 0, 0, 0, "
+        "0, 0, 0, 0, 0, 0, 0}, float[1,1] s = {2}> {\n"
+        "  y = com.microsoft.MatMulNBits <K = 2, N = 1, bits = 8, block_size = 16> (x, w_Q8, s)\n"
+        "}\n",
+        HEAD "g (float[3,2] x) => (float[3,1] y) <\n"
+             "  float[2,1] w = {2, -4}\n"
+             "> {\n"
+             "  y = MatMul(x, w)\n"
+             "}\n");
 }
 
 static void a_bias_makes_a_gemm_of_matrices_and_an_add_behind_others(void **state)
@@ -106,7 +109,8 @@ static void a_bias_makes_a_gemm_of_matrices_and_an_add_behind_others(void **stat
     (void)state;
     assert_strips(HEAD "g (float[3,4] x) => (float[3,2] y) <" CODES
                        ", float[2] s = {1, 0.5}, float[2] b = {5, 6}> {\n"
-                       "  [\"n\"] y = com.microsoft.MatMulNBits " ATTR " (x, w_quantized, s, \"\", \"\", b)\n"
+                       "  [\"n\"] y = com.microsoft.MatMulNBits " ATTR
+                       " (x, w_quantized, s, \"\", \"\", b)\n"
                        "}\n",
                   HEAD "g (float[3,4] x) => (float[3,2] y) <\n"
                        "  float[2] b = {5, 6},\n"
@@ -116,7 +120,8 @@ static void a_bias_makes_a_gemm_of_matrices_and_an_add_behind_others(void **stat
                        "}\n");
     assert_strips(HEAD "g (float[1,3,4] x) => (float[1,3,2] y) <" CODES
                        ", float[2] s = {1, 0.5}, float[2] b = {5, 6}> {\n"
-                       "  [\"n\"] y = com.microsoft.MatMulNBits " ATTR " (x, w_quantized, s, \"\", \"\", b)\n"
+                       "  [\"n\"] y = com.microsoft.MatMulNBits " ATTR
+                       " (x, w_quantized, s, \"\", \"\", b)\n"
                        "}\n",
                   HEAD "g (float[1,3,4] x) => (float[1,3,2] y) <\n"
                        "  float[2] b = {5, 6},\n"
@@ -130,12 +135,13 @@ static void a_bias_makes_a_gemm_of_matrices_and_an_add_behind_others(void **stat
 static void a_table_becomes_gather(void **state)
 {
     (void)state;
-    assert_strips(HEAD "g (int64[2] i) => (float[2,2] y, float[2,2] z) <int4[2,2] t_Q4 = {1, -8, 7, 0}, "
-                       "float[2,1] s = {1, -0.5}> {\n"
-                       "  y = com.microsoft.GatherBlockQuantized <block_size = 16> (t_Q4, i, s)\n"
-                       "  z = com.microsoft.GatherBlockQuantized <block_size = 16, quantize_axis = -1> "
-                       "(t_Q4, i, s)\n"
-                       "}\n",
+    assert_strips(HEAD
+                  "g (int64[2] i) => (float[2,2] y, float[2,2] z) <int4[2,2] t_Q4 = {1, -8, 7, 0}, "
+                  "float[2,1] s = {1, -0.5}> {\n"
+                  "  y = com.microsoft.GatherBlockQuantized <block_size = 16> (t_Q4, i, s)\n"
+                  "  z = com.microsoft.GatherBlockQuantized <block_size = 16, quantize_axis = -1> "
+                  "(t_Q4, i, s)\n"
+                  "}\n",
                   HEAD "g (int64[2] i) => (float[2,2] y, float[2,2] z) <\n"
                        "  float[2,2] t = {1, -8, -3.5, 0}\n"
                        "> {\n"
@@ -191,13 +197,15 @@ static void what_cannot_be_read_stays_with_its_reason(void **state)
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         char text[1000];
 
-        snprintf(text, sizeof text,
-                 HEAD "g (float[3,4] x, uint8[2,1,8] u) => (float[3,2] y) <uint8[2,1,8] w = {1, 2, 3, 4, 5, "
-                      "6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, float[2] s = {1, 0.5}, float[2] n = {1, "
-                      "nan}, int32[4] g = {0, 0, 0, 0}> {\n"
-                      "  y = com.microsoft.MatMulNBits <%s> (%s)\n"
-                      "}\n",
-                 cases[i][0], cases[i][1]);
+        snprintf(
+            text, sizeof text,
+            HEAD
+            "g (float[3,4] x, uint8[2,1,8] u) => (float[3,2] y) <uint8[2,1,8] w = {1, 2, 3, 4, 5, "
+            "6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, float[2] s = {1, 0.5}, float[2] n = {1, "
+            "nan}, int32[4] g = {0, 0, 0, 0}> {\n"
+            "  y = com.microsoft.MatMulNBits <%s> (%s)\n"
+            "}\n",
+            cases[i][0], cases[i][1]);
         assert_stays(text, cases[i][2]);
     }
 }
@@ -218,10 +226,11 @@ static void tables_that_cannot_be_read_stay(void **state)
         char text[1000];
 
         snprintf(text, sizeof text,
-                 HEAD "g (int64[2] i, int4[2,2] u) => (float[2,2] y) <int4[2,2] t = {1, -8, 7, 0}, "
-                      "uint8[2,1] b = {1, 2}, float[2,1] s = {1, -0.5}, float[3] one = {1, 1, 1}> {\n"
-                      "  y = com.microsoft.GatherBlockQuantized <%s> (%s)\n"
-                      "}\n",
+                 HEAD
+                 "g (int64[2] i, int4[2,2] u) => (float[2,2] y) <int4[2,2] t = {1, -8, 7, 0}, "
+                 "uint8[2,1] b = {1, 2}, float[2,1] s = {1, -0.5}, float[3] one = {1, 1, 1}> {\n"
+                 "  y = com.microsoft.GatherBlockQuantized <%s> (%s)\n"
+                 "}\n",
                  cases[i][0], cases[i][1]);
         assert_stays(text, cases[i][2]);
     }
@@ -256,10 +265,12 @@ static void assert_same_weight(const qdq_plan_weight *a, const qdq_plan_weight *
     assert_int_equal(a->accuracy_level, b->accuracy_level);
     assert_int_equal(a->consumers.n, b->consumers.n);
     for (size_t i = 0; i < a->consumers.n; i++)
-        assert_true(qdq_edges_have(&b->consumers, a->consumers.at[i].node, a->consumers.at[i].input));
+        assert_true(
+            qdq_edges_have(&b->consumers, a->consumers.at[i].node, a->consumers.at[i].input));
 }
 
-/* Of codes in all four forms; the table that the Gemm reads, too, is packed twice, and one entry again. */
+/* Of codes in all four forms; the table that the Gemm reads, too, is packed twice, and one entry
+ * again. */
 static void import_gives_the_plan_that_was_applied(void **state)
 {
     static const char *const types[] = {"\"int4\"", "\"uint4\", \"symmetric\": false"};
@@ -271,13 +282,15 @@ static void import_gives_the_plan_that_was_applied(void **state)
         qdq_plan *p = NULL, *imported = NULL;
         char text[900];
 
-        int n = snprintf(
-            text, sizeof text,
-            "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"v\", \"consumers\": [[\"z\", 1], [\"rows\", 0]], "
-            "\"axis\": 1, \"block\": 16, \"type\": %s, \"store\": \"nbits\", \"accuracy_level\": 2}, "
-            "{\"tensor\": \"w\", \"consumers\": [[\"y\", 1]], \"axis\": 0, \"block\": 32, \"type\": %s, "
-            "\"store\": \"nbits\", \"accuracy_level\": 4}]}",
-            types[i], types[i]);
+        int n = snprintf(text, sizeof text,
+                         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"v\", \"consumers\": "
+                         "[[\"z\", 1], [\"rows\", 0]], "
+                         "\"axis\": 1, \"block\": 16, \"type\": %s, \"store\": \"nbits\", "
+                         "\"accuracy_level\": 2}, "
+                         "{\"tensor\": \"w\", \"consumers\": [[\"y\", 1]], \"axis\": 0, \"block\": "
+                         "32, \"type\": %s, "
+                         "\"store\": \"nbits\", \"accuracy_level\": 4}]}",
+                         types[i], types[i]);
         assert_ok(qdq_plan_parse(text, (size_t)n, "plan", &p, &err));
         assert_ok(qdq_insert(m, p, &err));
         assert_ok(qdq_plan_import(m, NULL, &imported, NULL, &err));

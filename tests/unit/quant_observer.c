@@ -46,7 +46,8 @@ static void n15_moving_average(void **state)
 static void order_and_split_of_the_data_do_not_matter_for_minmax(void **state)
 {
     const float x[] = {0.5f, -2, 7, 1, -9, 3};
-    qdq_observer *whole = qdq_observer_new(QDQ_METHOD_MAX, 0), *parts = qdq_observer_new(QDQ_METHOD_MAX, 0);
+    qdq_observer *whole = qdq_observer_new(QDQ_METHOD_MAX, 0),
+                 *parts = qdq_observer_new(QDQ_METHOD_MAX, 0);
 
     (void)state;
     assert_true(qdq_observer_add(whole, x, 6));
@@ -89,7 +90,8 @@ static void n18_a_group_has_the_range_of_all_its_members(void **state)
 
     (void)state;
     for (size_t i = 0; i < 7; i++) {
-        qdq_observer *r0 = qdq_observer_new(methods[i], 100), *cc = qdq_observer_new(methods[i], 100);
+        qdq_observer *r0 = qdq_observer_new(methods[i], 100),
+                     *cc = qdq_observer_new(methods[i], 100);
         qdq_qparam p;
         qdq_range r;
 
@@ -97,7 +99,8 @@ static void n18_a_group_has_the_range_of_all_its_members(void **state)
         assert_true(qdq_observer_add(cc, second, 2));
         assert_true(qdq_observer_pool(r0, cc));
         assert_true(qdq_observer_range(r0, &int8_symmetric, &r, NULL));
-        if (methods[i] != QDQ_METHOD_MSE && methods[i] != QDQ_METHOD_AUTO) { /* they may find a nicer step */
+        /* they may find a nicer step */
+        if (methods[i] != QDQ_METHOD_MSE && methods[i] != QDQ_METHOD_AUTO) {
             assert_true(qdq_qparam_from_range(&int8_symmetric, r.low, r.high, &p));
             assert_float_equal(p.scale, 0.03149606f, 1e-8);
         }
@@ -124,8 +127,10 @@ static void a_pooled_histogram_is_that_of_all_the_data(void **state)
         qdq_observer *b = qdq_observer_new(methods[i], 99);
         qdq_range want, have;
 
-        assert_true(qdq_observer_add(all, x, N / 2) && qdq_observer_add_held_back(all, x + N / 2, N / 2));
-        assert_true(qdq_observer_add(a, x, N / 2) && qdq_observer_add_held_back(b, x + N / 2, N / 2));
+        assert_true(qdq_observer_add(all, x, N / 2) &&
+                    qdq_observer_add_held_back(all, x + N / 2, N / 2));
+        assert_true(qdq_observer_add(a, x, N / 2) &&
+                    qdq_observer_add_held_back(b, x + N / 2, N / 2));
         assert_true(qdq_observer_pool(a, b));
         assert_true(qdq_observer_range(all, &uint8_asymmetric, &want, NULL));
         assert_true(qdq_observer_range(a, &uint8_asymmetric, &have, NULL));
@@ -136,7 +141,8 @@ static void a_pooled_histogram_is_that_of_all_the_data(void **state)
     }
 }
 
-/* One outlier among the first samples that never comes again: keeping it in range costs every other value. */
+/* One outlier among the first samples that never comes again: keeping it in range costs every other
+ * value. */
 static void auto_takes_what_serves_the_samples_that_are_held_back(void **state)
 {
     enum { N = 5000 };

@@ -1,4 +1,5 @@
-/* quant_overrides.c - several formats in one model: uint8, int16, float8 and int4 weights side by side. */
+/* quant_overrides.c - several formats in one model: uint8, int16, float8 and int4 weights side by
+ * side. */
 #include <stdio.h>
 
 #include "ir/graph_check.h"
@@ -127,7 +128,8 @@ static void biases_follow_the_scale_that_their_node_reads(void **state)
 
     (void)state;
     for (size_t i = 0; i < p->tensors.n; i++)
-        if (strcmp(p->tensors.at[i].tensor, "c16") == 0 && p->tensors.at[i].qparam.type == QDQ_UINT8)
+        if (strcmp(p->tensors.at[i].tensor, "c16") == 0 &&
+            p->tensors.at[i].qparam.type == QDQ_UINT8)
             activation = p->tensors.at[i].qparam.scale;
     assert_ok(qdq_insert(m, p, &err));
     const qdq_node *conv =

@@ -1,5 +1,5 @@
-/* quant_partial.c - placement on models that have Q/DQ already: what is there is kept, the rest is completed. In the
- * lines below Q and DQ nodes are left out: r0.dq is what stands behind r0.q. */
+/* quant_partial.c - placement on models that have Q/DQ already: what is there is kept, the rest is
+ * completed. In the lines below Q and DQ nodes are left out: r0.dq is what stands behind r0.q. */
 #include "quant/place/place.h"
 
 #include "ir/shape.h"
@@ -27,8 +27,9 @@ static bool is_kept(const qdq_plan *p, const char *node)
 static void assert_empty(const qdq_plan *p)
 {
     if (p->tensors.n + p->weights.n + p->biases.n > 0)
-        fail_msg("the plan has %zu tensors, %zu weights, %zu biases; first tensor '%s'", p->tensors.n,
-                 p->weights.n, p->biases.n, p->tensors.n > 0 ? p->tensors.at[0].tensor : "");
+        fail_msg("the plan has %zu tensors, %zu weights, %zu biases; first tensor '%s'",
+                 p->tensors.n, p->weights.n, p->biases.n,
+                 p->tensors.n > 0 ? p->tensors.at[0].tensor : "");
     assert_int_equal(p->left_float.n, 0);
 }
 
@@ -40,8 +41,8 @@ static void assert_reason(test_builder *b, const char *node, const char *reason)
     test_placed_free(p);
 }
 
-/* x -> Q/DQ -> c0 -> Relu r0 -> Q/DQ -> c1 -> Relu r1 -> Q/DQ -> c2; Add(r0, c2) -> Relu r2 -> Q/DQ -> c3: how training
- * leaves a residual block, with BatchNormalization folded */
+/* x -> Q/DQ -> c0 -> Relu r0 -> Q/DQ -> c1 -> Relu r1 -> Q/DQ -> c2; Add(r0, c2) -> Relu r2 -> Q/DQ
+ * -> c3: how training leaves a residual block, with BatchNormalization folded */
 static test_builder trained_residual(void)
 {
     test_builder b = test_build(17);
@@ -165,8 +166,8 @@ static void weights_alone_in_8_bits_get_activations_and_a_bias(void **state)
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     TEST_CODES(&b, "w", QDQ_INT8, 0, 16, 8, 1, 1);
     TEST_RANDOM(&b, "bias", 16);
-    assert_true(
-        qdq_node_set_ints(TEST_NODE(&b, "Conv", "c", "x", "w.dq", "bias"), "kernel_shape", kernel, 2));
+    assert_true(qdq_node_set_ints(TEST_NODE(&b, "Conv", "c", "x", "w.dq", "bias"), "kernel_shape",
+                                  kernel, 2));
     TEST_INPUT(&b, "y", 4, 8);
     TEST_CODES(&b, "v", QDQ_INT8, 1, 8, 16);
     TEST_NODE(&b, "MatMul", "m", "y", "v.dq");
@@ -283,9 +284,11 @@ static void codes_of_different_types_do_not_meet_in_one_kernel(void **state)
     test_output(&b, "mm");
     test_placed p = test_place(&b);
     assert_string_equal(test_reason(p.plan, "a"), "its inputs are quantized to different types");
-    assert_string_equal(test_reason(p.plan, "c"), "its data and its result are quantized to different types");
+    assert_string_equal(test_reason(p.plan, "c"),
+                        "its data and its result are quantized to different types");
     assert_string_equal(test_reason(p.plan, "m"), "its data is int8, and its weight is not");
-    assert_string_equal(test_reason(p.plan, "mm"), "its first operand is int8, and its second is not");
+    assert_string_equal(test_reason(p.plan, "mm"),
+                        "its first operand is int8, and its second is not");
     assert_int_equal(p.plan->tensors.n, 0);
     test_placed_free(p);
 }
@@ -414,7 +417,8 @@ static void a_scale_of_zero_is_no_scale(void **state)
 
     (void)state;
     memset((void *)(uintptr_t)qdq_graph_find(b.g, "w.s")->init->bytes.data, 0, 4);
-    assert_reason(&b, "m", "its weight is quantized in a way that no 8-bit kernel takes: its scale is 0");
+    assert_reason(&b, "m",
+                  "its weight is quantized in a way that no 8-bit kernel takes: its scale is 0");
 }
 
 static void activations_with_a_scale_per_channel_fit_no_kernel(void **state)
@@ -486,8 +490,10 @@ static void a_computed_scale_cannot_be_handed_on(void **state)
     test_output(&b, "d");
     test_output(&b, "sm");
     test_placed p = test_place(&b);
-    assert_string_equal(test_reason(p.plan, "f"), "its input is quantized with a scale that is computed");
-    assert_string_equal(test_reason(p.plan, "c"), "its result is quantized with a scale that is computed");
+    assert_string_equal(test_reason(p.plan, "f"),
+                        "its input is quantized with a scale that is computed");
+    assert_string_equal(test_reason(p.plan, "c"),
+                        "its result is quantized with a scale that is computed");
     test_placed_free(p);
 }
 
@@ -505,7 +511,7 @@ static void no_bias_follows_a_computed_scale(void **state)
     assert_reason(&b, "g", "its bias would follow a scale that is computed");
 }
 
-/* --- several Q behind one value ----------------------------------------------------------------------------------- */
+/* --- several Q behind one value --------------------------------------------------------------- */
 
 static test_builder two_quantizers(float second)
 {
@@ -549,7 +555,7 @@ static void a_result_with_two_scales_fuses_with_neither(void **state)
     test_placed_free(p);
 }
 
-/* --- operators that move data ------------------------------------------------------------------------------------- */
+/* --- operators that move data ----------------------------------------------------------------- */
 
 static qdq_node *add_pool(test_builder *b, const char *name, const char *x)
 {
@@ -655,7 +661,7 @@ static void a_pool_inside_its_scale_is_kept(void **state)
     test_placed_free(p);
 }
 
-/* --- joint operators ------------------------------------------------------------------------------------------------ */
+/* --- joint operators -------------------------------------------------------------------------- */
 
 /* As it is when a float model is quantized: a Q for a float operator's sake alone gains nothing. */
 static void an_add_of_a_float_operator_stays_float(void **state)
@@ -693,7 +699,7 @@ static void an_add_of_trained_operands_gets_its_result(void **state)
     test_assert_placed(&b, "a: x.dq half.dq\nc: QDQ(a) c.w.dq c.b.dq\n");
 }
 
-/* --- MatMul with a bias behind it ----------------------------------------------------------------------------------- */
+/* --- MatMul with a bias behind it ------------------------------------------------------------- */
 
 static void the_int32_bias_of_a_matmul_is_part_of_it(void **state)
 {
@@ -741,7 +747,7 @@ static void a_bias_of_8_bits_has_no_kernel(void **state)
     assert_reason(&b, "g", "its bias is quantized in a way that no 8-bit kernel takes");
 }
 
-/* --- whatever else reads a value ------------------------------------------------------------------------------------- */
+/* --- whatever else reads a value -------------------------------------------------------------- */
 
 static void a_graph_output_beside_the_q_becomes_the_dequantized_value(void **state)
 {
@@ -810,19 +816,20 @@ static void a_reader_inside_a_subgraph_counts(void **state)
     test_placed_free(p);
 }
 
-/* --- other forms ------------------------------------------------------------------------------------------------------ */
+/* --- other forms ------------------------------------------------------------------------------ */
 
 static void operators_on_codes_are_passed_over(void **state)
 {
-    qdq_model *m = test_model(
-        "g (uint8[1,8,4,4] x) => (float[1,8,4,4] y) <\n"
-        "  float s = {0.5}, uint8 z = {0}, int8[8,8,1,1] w = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,"
-        "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,"
-        "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, int8 wz = {0}> {\n"
-        "  [qc] c = QLinearConv(x, s, z, w, s, wz, s, z)\n"
-        "  [ci] i = ConvInteger(x, w, z, wz)\n"
-        "  [dq] y = DequantizeLinear(c, s, z)\n"
-        "}\n");
+    qdq_model *m = test_model("g (uint8[1,8,4,4] x) => (float[1,8,4,4] y) <\n"
+                              "  float s = {0.5}, uint8 z = {0}, int8[8,8,1,1] w = {1, 1, 1, 1, 1, "
+                              "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,"
+                              "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
+                              "1, 1, 1, 1, 1, 1, 1, 1, 1, 1,"
+                              "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, int8 wz = {0}> {\n"
+                              "  [qc] c = QLinearConv(x, s, z, w, s, wz, s, z)\n"
+                              "  [ci] i = ConvInteger(x, w, z, wz)\n"
+                              "  [dq] y = DequantizeLinear(c, s, z)\n"
+                              "}\n");
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
     qdq_plan *p = qdq_plan_new();

@@ -1,18 +1,21 @@
-/* quant_place.c - placement on ort-cpu: cases P1 to P9, P14, P15, P23, P26, P28 of ptq 8.1, adapted.
+/* quant_place.c - placement on ort-cpu: cases P1 to P9, P14, P15, P23, P26, P28 of ptq 8.1,
+ * adapted.
  *
- * The cases were written for TensorRT, which fuses the Add of a residual block into the convolution and wants no
- * Q on that path. What differs here is data in src/target/ort-cpu.json, for reasons that onnxruntime.md 4 gives:
- * an 8-bit kernel needs a DQ on every input and a Q on its output (4.2, 4.8), so an Add reads both operands
- * through Q/DQ and a quantized Conv hands its result to everyone dequantized; Sigmoid and Mul have 8-bit
- * kernels (4.3) and keep the chain; BatchNormalization has none. In the lines below a name in QDQ(...) is read
- * through Q/DQ, QW(...) and QB(...) are 8-bit weights and int32 biases, the others are read as they are. */
+ * The cases were written for TensorRT, which fuses the Add of a residual block into the convolution
+ * and wants no Q on that path. What differs here is data in src/target/ort-cpu.json, for reasons
+ * that onnxruntime.md 4 gives: an 8-bit kernel needs a DQ on every input and a Q on its output
+ * (4.2, 4.8), so an Add reads both operands through Q/DQ and a quantized Conv hands its result to
+ * everyone dequantized; Sigmoid and Mul have 8-bit kernels (4.3) and keep the chain;
+ * BatchNormalization has none. In the lines below a name in QDQ(...) is read through Q/DQ, QW(...)
+ * and QB(...) are 8-bit weights and int32 biases, the others are read as they are. */
 #include "support/placed.h"
 
 #include <math.h>
 
 #include "support/test.h"
 
-/* x -> c0 -> Relu r0 -> c1 -> Relu r1 -> c2; Add -> Relu r2 -> c3: P1 and P2 are one graph but for the order */
+/* x -> c0 -> Relu r0 -> c1 -> Relu r1 -> c2; Add -> Relu r2 -> c3: P1 and P2 are one graph but for
+ * the order */
 static test_builder residual(const char *first, const char *second)
 {
     test_builder b = test_build(17);
@@ -140,7 +143,8 @@ static void p6_global_pool_and_gemm(void **state)
     assert_true(qdq_node_set_int(TEST_NODE(&b, "Gemm", "g", "f", "w", "bias"), "transB", 1));
     test_output(&b, "g");
     test_placed p = test_place(&b);
-    /* 8-bit pooling and int32 bias are what ORT's QGemm takes; the result of the last Gemm stays float */
+    /* 8-bit pooling and int32 bias are what ORT's QGemm takes; the result of the last Gemm stays
+     * float */
     assert_string_equal(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
                                 "r: c0\n"
                                 "gap: QDQ(r)\n"
@@ -160,7 +164,8 @@ static void a_global_pool_at_the_end_still_pools_codes(void **state)
     TEST_NODE(&b, "GlobalAveragePool", "gap", "c0");
     TEST_NODE(&b, "Flatten", "f", "gap");
     test_output(&b, "f");
-    /* in float, the whole plane would be dequantized first; behind the pool one number a channel is left */
+    /* in float, the whole plane would be dequantized first; behind the pool one number a channel is
+     * left */
     test_assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
                            "gap: QDQ(c0)\n"
                            "f: QDQ(gap)\n");
@@ -234,7 +239,8 @@ static void p9_concat_between_8_bit_neighbours(void **state)
     test_placed p = test_place(&b);
     assert_non_null(strstr(p.text, "cc: QDQ(r0) QDQ(r1)\nc2: QDQ(cc) "));
     for (size_t i = 0; i < p.plan->tensors.n; i++)
-        assert_null(p.plan->tensors.at[i].like); /* QLinearConcat takes operands of any scale; place_tied.c */
+        /* QLinearConcat takes operands of any scale; place_tied.c */
+        assert_null(p.plan->tensors.at[i].like);
     test_placed_free(p);
 }
 
@@ -299,8 +305,9 @@ static void p23_graph_output_in_the_chain_is_the_dequantized_value(void **state)
     test_output(&b, "r0");
     test_output(&b, "c1");
     test_placed p = test_place(&b);
-    /* ORT fuses a Conv only if its result goes into one Q and is no graph output itself (4.2). A float r0 for the
-     * caller would be the dequantized result of c0 all the same, only slower: the output is the DQ's */
+    /* ORT fuses a Conv only if its result goes into one Q and is no graph output itself (4.2). A
+     * float r0 for the caller would be the dequantized result of c0 all the same, only slower: the
+     * output is the DQ's */
     assert_string_equal(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
                                 "r0: c0\n"
                                 "c1: QDQ(r0) QW(c1.w) QB(c1.b)\n");
@@ -355,8 +362,9 @@ static void excluded_nodes_and_their_edges_stay_float(void **state)
     assert_string_equal(test_reason(p.plan, "c1"), "excluded by the user");
     assert_string_equal(test_reason(p.plan, "a"), "an input is not in 8 bits");
     /* c2 was not excluded, but a Q before it would make ORT quantize c1 (onnxruntime.md 4.4) */
-    assert_string_equal(test_reason(p.plan, "c2"),
-                        "a Q here would make the engine quantize the operator before, which stays float");
+    assert_string_equal(
+        test_reason(p.plan, "c2"),
+        "a Q here would make the engine quantize the operator before, which stays float");
     test_placed_free(p);
 }
 
@@ -439,7 +447,8 @@ static void first_conv_that_a_residual_add_reads_shares_its_codes(void **state)
     test_conv(&b, "c1", "r0", 16, 16, 3, 1);
     TEST_NODE(&b, "Add", "a", "c1", "r0");
     test_output(&b, "a");
-    /* c1 needs a Q behind r0 anyway; in float, the Add would take the whole chain behind it along */
+    /* c1 needs a Q behind r0 anyway; in float, the Add would take the whole chain behind it
+     * along */
     test_assert_placed(&b, "c0: x c0.w c0.b\n"
                            "r0: c0\n"
                            "c1: QDQ(r0) QW(c1.w) QB(c1.b)\n"
@@ -469,7 +478,8 @@ static void matmul_has_no_q_behind_it(void **state)
     TEST_NODE(&b, "Softmax", "sm", "a");
     test_output(&b, "sm");
     test_placed p = test_place(&b);
-    /* static shapes: the int32 bias keeps ORT from making a float Gemm of it (onnxruntime.md 0.9) */
+    /* static shapes: the int32 bias keeps ORT from making a float Gemm of it (onnxruntime.md
+     * 0.9) */
     assert_string_equal(p.text, "m: QDQ(x) QW(w)\n"
                                 "a: m QB(bias)\n"
                                 "sm: a\n");
@@ -603,7 +613,8 @@ static void a_mask_of_infinities_stays_float(void **state)
     ((float *)(uintptr_t)qdq_graph_find(b.g, "mask")->init->bytes.data)[1] = -INFINITY;
     test_placed p = test_place(&b);
     assert_non_null(strstr(p.text, "a: QDQ(c0) mask\n"));
-    assert_string_equal(test_reason(p.plan, "a"), "a constant operand is empty, or holds NaN or infinity");
+    assert_string_equal(test_reason(p.plan, "a"),
+                        "a constant operand is empty, or holds NaN or infinity");
     test_placed_free(p);
 }
 

@@ -1,4 +1,5 @@
-/* quant_place_filter.c - which nodes a user lets run in 8 bits: by name, by regular expression, by operator. */
+/* quant_place_filter.c - which nodes a user lets run in 8 bits: by name, by regular expression, by
+ * operator. */
 #include "support/placed.h"
 
 #include "support/test.h"
@@ -143,9 +144,11 @@ static void what_fits_nothing_is_told_and_capitals_are_suggested(void **state)
 {
     (void)state;
     expect((qdq_place_opts){.exclude = LIST("^C0", "=M", "^x$")}, "c0 c1 m",
-           "regular expression '^C0' matches no node that is left after cleaning: capitals count, and there "
+           "regular expression '^C0' matches no node that is left after cleaning: capitals count, "
+           "and there "
            "is a node 'c0'\n"
-           "name '=M' matches no node that is left after cleaning: capitals count, and there is a node 'm'\n"
+           "name '=M' matches no node that is left after cleaning: capitals count, and there is a "
+           "node 'm'\n"
            "regular expression '^x$' matches no node that is left after cleaning\n");
     expect((qdq_place_opts){.op_types = LIST("conv", "Gemm")}, "",
            "op-types: the cleaned model has no 'conv', did you mean 'Conv'?\n"

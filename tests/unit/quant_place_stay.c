@@ -1,6 +1,6 @@
-/* quant_place_stay.c - the rules of ort-cpu that leave a node float although it has an 8-bit kernel: each fires, and
- * does not where a condition fails. In the expected lines QDQ(...), QW(...) and QB(...) are what the plan puts into 8
- * bits. */
+/* quant_place_stay.c - the rules of ort-cpu that leave a node float although it has an 8-bit
+ * kernel: each fires, and does not where a condition fails. In the expected lines QDQ(...), QW(...)
+ * and QB(...) are what the plan puts into 8 bits. */
 #include "support/placed.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static void expect_reason(test_builder *b, const char *node, const char *reason)
     test_placed_free(p);
 }
 
-/* --- the first Conv -------------------------------------------------------------------------------------------------- */
+/* --- the first Conv --------------------------------------------------------------------------- */
 
 /* x -> c0 -> Relu -> (reader) */
 static test_builder first(int64_t in, int64_t out, int64_t k)
@@ -52,7 +52,8 @@ static void short_sums_keep_a_first_conv_float(void **state)
                  longer = first_and_conv(3, 64, 5);
 
     (void)state;
-    expect_reason(&b, "c0", "the first Conv with a small kernel and few channels is slower in 8 bits");
+    expect_reason(&b, "c0",
+                  "the first Conv with a small kernel and few channels is slower in 8 bits");
     expect_line(&more_out, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n");
     expect_line(&longer, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n");
 }
@@ -67,7 +68,8 @@ static void a_first_conv_without_a_linear_reader_is_quantized(void **state)
     expect_line(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n");
 }
 
-/* c0 -> MaxPool -> [Relu] -> c1: a Q behind the pool is pushed in front of it, but not past a Relu. */
+/* c0 -> MaxPool -> [Relu] -> c1: a Q behind the pool is pushed in front of it, but not past a
+ * Relu. */
 static test_builder pooled(bool relu_behind)
 {
     const int64_t two[2] = {2, 2};
@@ -95,7 +97,7 @@ static void a_relu_keeps_the_q_behind_the_pool(void **state)
     expect_line(&without, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n");
 }
 
-/* --- codes that a float value has for a linear reader ---------------------------------------------------------------- */
+/* --- codes that a float value has for a linear reader ----------------------------------------- */
 
 /* f = HardSwish(c0); c1 reads f, and an Add or Concat too */
 static test_builder shared(const char *op)
@@ -152,7 +154,7 @@ static void two_operands_that_are_float_do_not_share(void **state)
     expect_line(&b, "a: f g\n");
 }
 
-/* --- groups ---------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 static test_builder grouped(int64_t channels, int64_t group)
 {
@@ -176,7 +178,7 @@ static void groups_of_few_channels_stay_float(void **state)
     expect_line(&depthwise, "g: QDQ(c0) QW(g.w) QB(g.b)\n");
 }
 
-/* --- alone ----------------------------------------------------------------------------------------------------------- */
+/* --- alone ------------------------------------------------------------------------------------ */
 
 static test_builder between(int64_t in, int64_t out, int64_t k, int64_t group, const char *reader)
 {
@@ -206,7 +208,8 @@ static void a_depthwise_conv_between_floats_stays_float(void **state)
     expect_line(&dense, "c: QDQ(t) QW(c.w) QB(c.b)\n");
 }
 
-/* A pass-through operator between 8 bits and float is taken back first, and the Conv then has no reader, either. */
+/* A pass-through operator between 8 bits and float is taken back first, and the Conv then has no
+ * reader, either. */
 static void a_transpose_behind_it_is_no_reader(void **state)
 {
     test_builder b = test_build(17);
@@ -237,13 +240,14 @@ static void patches_of_a_picture_stay_float_where_nothing_else_is_in_8_bits(void
                  read = between(3, 96, 4, 1, NULL);
 
     (void)state;
-    expect_reason(&small, "c",
-                  "a Conv with few channels and a small kernel between float operators is slower in 8 bits");
+    expect_reason(
+        &small, "c",
+        "a Conv with few channels and a small kernel between float operators is slower in 8 bits");
     expect_line(&large, "c: QDQ(t) QW(c.w) QB(c.b)\n");
     expect_line(&read, "c: QDQ(t) QW(c.w) QB(c.b)\n");
 }
 
-/* --- matrices -------------------------------------------------------------------------------------------------------- */
+/* --- matrices --------------------------------------------------------------------------------- */
 
 static test_builder matrix(const char *op, int64_t rows, int64_t columns)
 {
@@ -285,7 +289,7 @@ static void a_small_matrix_reads_codes_that_are_there(void **state)
     expect_line(&b, "m: QDQ(f) QW(w)\n");
 }
 
-/* --- products of activations ----------------------------------------------------------------------------------------- */
+/* --- products of activations ------------------------------------------------------------------ */
 
 static test_builder product(int64_t rows, int64_t sum, const char *op)
 {
@@ -307,14 +311,15 @@ static void products_stay_float_where_they_are_small_or_read_a_softmax(void **st
     (void)state;
     expect_reason(&small, "m", "a small product of two activations is slower in 8 bits");
     expect_line(&large, "m: QDQ(s) QDQ(y)\n");
-    expect_reason(&probabilities, "m", "8 bits are too few for small probabilities, and gain little here");
+    expect_reason(&probabilities, "m",
+                  "8 bits are too few for small probabilities, and gain little here");
 }
 
 static void a_product_of_unknown_size_is_quantized(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m =
-        test_model("g (float[1,N,64] x, float[1,64,N] y) => (float[1,N,N] m) {\n  m = MatMul(x, y)\n}\n");
+    qdq_model *m = test_model(
+        "g (float[1,N,64] x, float[1,64,N] y) => (float[1,N,N] m) {\n  m = MatMul(x, y)\n}\n");
     qdq_target *t = NULL;
     qdq_plan *plan = qdq_plan_new();
 
@@ -328,7 +333,7 @@ static void a_product_of_unknown_size_is_quantized(void **state)
     qdq_model_free(m);
 }
 
-/* --- who asks for it ------------------------------------------------------------------------------------------------- */
+/* --- who asks for it -------------------------------------------------------------------------- */
 
 static void what_the_user_names_is_quantized_all_the_same(void **state)
 {

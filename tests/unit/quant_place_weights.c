@@ -1,4 +1,5 @@
-/* quant_place_weights.c - placement where activations stay float, and operators of the engine that hold weights. */
+/* quant_place_weights.c - placement where activations stay float, and operators of the engine that
+ * hold weights. */
 #include <math.h>
 #include <stdio.h>
 
@@ -42,7 +43,8 @@ static void products_get_blocks_along_their_input_channels(void **state)
     assert_int_equal(weight(p.plan, "w")->axis, 0);
     assert_int_equal(weight(p.plan, "w")->block, 32);
     assert_int_equal(weight(p.plan, "w")->type, QDQ_INT4);
-    assert_int_equal(weight(p.plan, "stack")->axis, 1); /* rows of each of its matrices: ptq 8.1 P18 */
+    /* rows of each of its matrices: ptq 8.1 P18 */
+    assert_int_equal(weight(p.plan, "stack")->axis, 1);
     assert_int_equal(weight(p.plan, "stack")->block, 32);
     test_placed_free(p);
 }
@@ -151,8 +153,8 @@ static void odd_weights_stay_float_with_a_reason(void **state)
     nan = data;
     nan[7] = NAN;
     assert_non_null(qdq_graph_add_init(b.g, "bad", bad));
-    assert_non_null(
-        qdq_graph_add_init(b.g, "none", qdq_tensor_new(b.m, QDQ_FLOAT, 2, (const int64_t[]){64, 0}, &data)));
+    assert_non_null(qdq_graph_add_init(
+        b.g, "none", qdq_tensor_new(b.m, QDQ_FLOAT, 2, (const int64_t[]){64, 0}, &data)));
     TEST_RANDOM(&b, "p", 4, 64);
     TEST_RANDOM(&b, "fine", 64, 4);
     TEST_NODE(&b, "MatMul", "a", "x", "vector");
@@ -161,7 +163,8 @@ static void odd_weights_stay_float_with_a_reason(void **state)
     TEST_NODE(&b, "MatMul", "d", "p", "fine");
     TEST_NODE(&b, "MatMul", "e", "x", "fine"); /* shared with a node that stays float */
     TEST_NODE(&b, "Softmax", "f", "e");
-    for (const char *const *out = (const char *const[]){"a", "b", "c", "d", "f", NULL}; *out != NULL; out++)
+    for (const char *const *out = (const char *const[]){"a", "b", "c", "d", "f", NULL};
+         *out != NULL; out++)
         test_output(&b, *out);
     test_placed p = test_place_on(&b, "int4", NULL);
     assert_reason(p.plan, "a", "its weight is no matrix");
@@ -194,7 +197,8 @@ static void plans_that_no_operator_of_the_engine_fits_are_refused(void **state)
          "'nbits' for node 'y' needs blocks of 16, 32, 64, ... along axis 1"},
         {"\"tensor\": \"v\", \"consumers\": [[\"y\", 1]], \"axis\": 1, \"block\": 24",
          "'nbits' for node 'y' needs blocks"},
-        {"\"tensor\": \"v\", \"consumers\": [[\"y\", 1]], \"axis\": 1", "'nbits' for node 'y' needs blocks"},
+        {"\"tensor\": \"v\", \"consumers\": [[\"y\", 1]], \"axis\": 1",
+         "'nbits' for node 'y' needs blocks"},
         {"\"tensor\": \"u\", \"consumers\": [[\"z\", 1]], \"axis\": 0, \"block\": 16",
          "node 'z' is no product of matrices and no table that 'nbits' is for"},
     };
@@ -207,9 +211,10 @@ static void plans_that_no_operator_of_the_engine_fits_are_refused(void **state)
         qdq_plan *p = NULL;
         char text[600];
 
-        int n = snprintf(text, sizeof text,
-                         "{\"qdq_plan\": 1, \"weights\": [{%s, \"type\": \"int4\", \"store\": \"nbits\"}]}",
-                         cases[i].weight);
+        int n = snprintf(
+            text, sizeof text,
+            "{\"qdq_plan\": 1, \"weights\": [{%s, \"type\": \"int4\", \"store\": \"nbits\"}]}",
+            cases[i].weight);
         assert_ok(qdq_plan_parse(text, (size_t)n, "plan", &p, &err));
         assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, &err));
         qdq_plan_free(p);

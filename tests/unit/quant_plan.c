@@ -16,19 +16,23 @@ static const char plan_text[] =
     "    {\"tensor\": \"a\", \"type\": \"uint8\", \"scale\": 0.1, \"zero_point\": 7, \"rule\": "
     "\"conv\", "
     "\"origin\": \"rule\"},\n"
-    "    {\"tensor\": \"b\", \"consumers\": [[\"n\\\"1\", 0], [\"n2\", 1]], \"type\": \"int8\", \"scale\": "
+    "    {\"tensor\": \"b\", \"consumers\": [[\"n\\\"1\", 0], [\"n2\", 1]], \"type\": \"int8\", "
+    "\"scale\": "
     "1.0, "
     "\"zero_point\": 0, \"rule\": \"r\", \"origin\": \"user\"}\n"
     "  ],\n"
     "  \"weights\": [\n"
-    "    {\"tensor\": \"w\", \"consumers\": [[\"n1\", 1]], \"axis\": 0, \"type\": \"int8\", \"method\": "
+    "    {\"tensor\": \"w\", \"consumers\": [[\"n1\", 1]], \"axis\": 0, \"type\": \"int8\", "
+    "\"method\": "
     "\"absmax\", "
     "\"block\": null, \"rule\": \"conv\", \"origin\": \"rule\"},\n"
-    "    {\"tensor\": \"w2\", \"consumers\": [[\"n2\", 1]], \"axis\": null, \"type\": \"int8\", \"method\": "
+    "    {\"tensor\": \"w2\", \"consumers\": [[\"n2\", 1]], \"axis\": null, \"type\": \"int8\", "
+    "\"method\": "
     "\"given\", \"block\": null, \"scales\": [0.5], \"rule\": \"conv\", \"origin\": \"import\"}\n"
     "  ],\n"
     "  \"biases\": [\n"
-    "    {\"tensor\": \"bias\", \"consumer\": [\"n1\", 2], \"type\": \"int32\", \"activation\": \"a\", "
+    "    {\"tensor\": \"bias\", \"consumer\": [\"n1\", 2], \"type\": \"int32\", \"activation\": "
+    "\"a\", "
     "\"weight\": "
     "\"w\", \"rule\": \"conv\", \"origin\": \"rule\"}\n"
     "  ],\n"
@@ -89,8 +93,9 @@ static void the_summary_counts_operators_and_reasons(void **state)
     qdq_plan_free(p);
 }
 
-#define WEIGHT(type)                                                                                         \
-    "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": " type "}]}"
+#define WEIGHT(type)                                                                               \
+    "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], "            \
+    "\"type\": " type "}]}"
 
 static void mistakes_are_named_with_entry_and_key(void **state)
 {
@@ -102,25 +107,29 @@ static void mistakes_are_named_with_entry_and_key(void **state)
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1", "line 1"},
         {QDQ_E_FORMAT, "[]", "expected an object with the key 'qdq_plan'"},
         {QDQ_E_FORMAT, "{\"tensors\": []}", "expected an object with the key 'qdq_plan'"},
-        {QDQ_E_UNSUPPORTED, "{\"qdq_plan\": 2}", "key 'qdq_plan': version 2 of the format, expected 1"},
+        {QDQ_E_UNSUPPORTED, "{\"qdq_plan\": 2}",
+         "key 'qdq_plan': version 2 of the format, expected 1"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"model\": 3}", "key 'model': expected a string"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": 3}", "key 'tensors': expected a list"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [3]}", "tensors[0]: expected an object"},
-        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{}]}", "tensors[0], key 'tensor': expected a string"},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{}]}",
+         "tensors[0], key 'tensor': expected a string"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"float\"}]}",
          "tensors[0], key 'type': expected 'int8'"},
         {QDQ_E_FORMAT,
          "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 0}]}",
          "tensors[0], key 'scale': expected a finite number above 0"},
         {QDQ_E_FORMAT,
-         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 1e99}]}",
+         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": "
+         "1e99}]}",
          "tensors[0], key 'scale'"},
         {QDQ_E_FORMAT,
          "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 1, "
          "\"zero_point\": 200}]}",
          "tensors[0], key 'zero_point': expected a whole number from -128 to 127"},
         {QDQ_E_FORMAT,
-         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"consumers\": [[\"n\"]], \"type\": \"int8\", "
+         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"consumers\": [[\"n\"]], \"type\": "
+         "\"int8\", "
          "\"scale\": 1}]}",
          "tensors[0], key 'consumers': expected a list of [node, input number]"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"type\": \"int8\"}]}",
@@ -136,22 +145,27 @@ static void mistakes_are_named_with_entry_and_key(void **state)
          "weights[0], key 'store': expected 'codes', 'float' or 'nbits'"},
         {QDQ_E_FORMAT, WEIGHT("\"int8\", \"zero_points\": [1]"),
          "weights[0], key 'method': expected 'given', as there are scales"},
-        {QDQ_E_FORMAT, WEIGHT("\"int8\", \"method\": \"given\", \"scales\": [1, 2], \"zero_points\": [1]"),
+        {QDQ_E_FORMAT,
+         WEIGHT("\"int8\", \"method\": \"given\", \"scales\": [1, 2], \"zero_points\": [1]"),
          "weights[0], key 'zero_points': expected a list with a code for each scale"},
-        {QDQ_E_FORMAT, WEIGHT("\"int4\", \"method\": \"given\", \"scales\": [1], \"zero_points\": [8]"),
+        {QDQ_E_FORMAT,
+         WEIGHT("\"int4\", \"method\": \"given\", \"scales\": [1], \"zero_points\": [8]"),
          "weights[0], key 'zero_points': expected codes of its type"},
         {QDQ_E_FORMAT,
          WEIGHT("\"float8e4m3fn\", \"method\": \"given\", \"scales\": [1], \"zero_points\": [1]"),
          "weights[0], key 'zero_points': expected codes of its type"},
         {QDQ_E_FORMAT, WEIGHT("\"int8\", \"clip\": \"AB\""),
          "weights[0], key 'method': expected 'clip', as there is that key"},
-        {QDQ_E_FORMAT, WEIGHT("\"int8\", \"method\": \"clip\""), "weights[0], key 'clip': expected a string"},
+        {QDQ_E_FORMAT, WEIGHT("\"int8\", \"method\": \"clip\""),
+         "weights[0], key 'clip': expected a string"},
         {QDQ_E_FORMAT, WEIGHT("\"int8\", \"method\": \"clip\", \"clip\": \"A-\""),
          "weights[0], key 'clip': expected letters, of fewer steps than take all of the range"},
-        {QDQ_E_FORMAT, WEIGHT("\"int8\", \"method\": \"clip\", \"clip_step\": 0.1, \"clip\": \"AK\""),
+        {QDQ_E_FORMAT,
+         WEIGHT("\"int8\", \"method\": \"clip\", \"clip_step\": 0.1, \"clip\": \"AK\""),
          "weights[0], key 'clip': expected letters"},
         {QDQ_E_FORMAT,
-         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": "
+         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], "
+         "\"type\": "
          "\"int8\", "
          "\"method\": \"given\", \"scales\": [-1]}]}",
          "weights[0], key 'scales': expected a list of numbers above 0"},
@@ -164,7 +178,8 @@ static void mistakes_are_named_with_entry_and_key(void **state)
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"placement_only\": 1}",
          "key 'placement_only': expected true or false"},
         {QDQ_E_FORMAT,
-         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": "
+         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], "
+         "\"type\": "
          "\"int8\", \"scales\": [1]}]}",
          "weights[0], key 'method': expected 'given', as there are scales"},
     };

@@ -7,16 +7,18 @@
 
 static qdq_model *chain(void)
 {
-    return test_model(
-        "g (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, "
-        "15, 16}> { [\"a/fc\"] t = MatMul(x, w) [\"a/act\"] r = Relu(t) [\"b/sm\"] y = Softmax(r) }");
+    return test_model("g (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, "
+                      "9, 10, 11, 12, 13, 14, "
+                      "15, 16}> { [\"a/fc\"] t = MatMul(x, w) [\"a/act\"] r = Relu(t) [\"b/sm\"] y "
+                      "= Softmax(r) }");
 }
 
 /* MatMul reads x as uint8 and its weight as int8; Softmax stays float. */
 static qdq_plan *plan(void)
 {
     qdq_plan *p = qdq_plan_new();
-    qdq_plan_tensor x = {.tensor = "x", .qparam = {.type = QDQ_UINT8, .scale = 0.5f}, .rule = "matmul"};
+    qdq_plan_tensor x = {
+        .tensor = "x", .qparam = {.type = QDQ_UINT8, .scale = 0.5f}, .rule = "matmul"};
     qdq_plan_weight w = {.tensor = "w", .type = QDQ_INT8, .rule = "matmul"};
 
     assert_non_null(p);
@@ -25,8 +27,8 @@ static qdq_plan *plan(void)
     assert_true(QDQ_PUSH(&p->arena, &p->tensors, x));
     assert_true(QDQ_PUSH(&p->arena, &p->weights, w));
     assert_true(QDQ_PUSH(&p->arena, &p->quantized, ((qdq_plan_node){"a/fc", "MatMul", false})));
-    assert_true(
-        QDQ_PUSH(&p->arena, &p->left_float, ((qdq_plan_float){"b/sm", "Softmax", "no 8-bit kernel"})));
+    assert_true(QDQ_PUSH(&p->arena, &p->left_float,
+                         ((qdq_plan_float){"b/sm", "Softmax", "no 8-bit kernel"})));
     return p;
 }
 
@@ -161,16 +163,18 @@ static void bodies_are_drawn_behind_their_node(void **state)
     qdq_plan_picture x;
 
     assert_non_null(p);
-    assert_true(QDQ_PUSH(&p->arena, &p->left_float, ((qdq_plan_float){"in", "MatMul", "too small"})));
+    assert_true(
+        QDQ_PUSH(&p->arena, &p->left_float, ((qdq_plan_float){"in", "MatMul", "too small"})));
     assert_ok(qdq_model_infer_shapes(m, &err));
     assert_ok(qdq_plan_picture_make(m, p, &arena, &x, &err));
     const qdq_picture_node *n = x.picture.node;
     static const struct {
         const char *name, *body;
         uint32_t within;
-    } want[] = {
-        {"fc", NULL, 0},           {"if", NULL, 0},     {"in", "then_branch", 2}, {"loop", "else_branch", 2},
-        {"Identity@d", "body", 4}, {"deep", "body", 4}, {"last", NULL, 0}};
+    } want[] = {{"fc", NULL, 0},           {"if", NULL, 0},
+                {"in", "then_branch", 2},  {"loop", "else_branch", 2},
+                {"Identity@d", "body", 4}, {"deep", "body", 4},
+                {"last", NULL, 0}};
 
     assert_int_equal(x.picture.n_nodes, 7);
     for (size_t i = 0; i < 7; i++) {

@@ -3,9 +3,11 @@
 #include "support/test.h"
 
 #define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define PLAN(times)                                                                                          \
-    "{\"qdq_plan\": 1, \"model\": \"m\", \"target\": \"t\", \"created_by\": \"\", \"clean\": \"\",\n"        \
-    "\"opset\": 0, \"placement_only\": false, \"times\": " times ", \"tensors\": [], \"weights\": [],\n"     \
+#define PLAN(times)                                                                                \
+    "{\"qdq_plan\": 1, \"model\": \"m\", \"target\": \"t\", \"created_by\": \"\", \"clean\": "     \
+    "\"\",\n"                                                                                      \
+    "\"opset\": 0, \"placement_only\": false, \"times\": " times                                   \
+    ", \"tensors\": [], \"weights\": [],\n"                                                        \
     "\"biases\": [], \"quantized\": [], \"left_float\": []}"
 
 static qdq_error err;
@@ -74,9 +76,9 @@ static void mistakes_in_times_have_their_place(void **state)
     assert_refused(
         PLAN("{\"processor\": \"p\", \"target\": \"t\", \"target_sha256\": \"12\", \"trials\": 1}"),
         "key 'target_sha256': expected 64 hexadecimal digits");
-    assert_refused(
-        PLAN("{\"processor\": \"p\", \"target\": \"t\", \"target_sha256\": \"" HASH "\", \"trials\": 0}"),
-        "key 'trials'");
+    assert_refused(PLAN("{\"processor\": \"p\", \"target\": \"t\", \"target_sha256\": \"" HASH
+                        "\", \"trials\": 0}"),
+                   "key 'trials'");
     assert_refused(PLAN("{\"processor\": \"p\", \"target\": \"t\", \"target_sha256\": \"" HASH
                         "\", \"trials\": 1, "
                         "\"layers\": [{\"node\": \"n\", \"float_us\": 1, \"quantized_us\": 1}]}"),

@@ -32,8 +32,10 @@ static void assert_scales_follow(const qdq_model *m)
         }
 }
 
-/* Converts, checks, converts again: the second time nothing happens. `keep`: the label of one node, or NULL. */
-static qdq_model *converted(const char *text, qdq_elem type, const char *keep, bool direct_io, said *out)
+/* Converts, checks, converts again: the second time nothing happens. `keep`: the label of one node,
+ * or NULL. */
+static qdq_model *converted(const char *text, qdq_elem type, const char *keep, bool direct_io,
+                            said *out)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_job job = {.log = hear, .ctx = out};
@@ -93,8 +95,9 @@ static void casts_stand_at_the_borders_alone(void **state)
 static void a_node_that_is_kept_reads_and_gives_float(void **state)
 {
     (void)state;
-    check(OPSET19 "graph (float[2] x) => (float[2] y) {\n"
-                  "a = Neg(x)\n [\"keep\"] b = Relu(a)\n c = Exp(a)\n d = Add(b, c)\n y = Sub(d, b)\n}",
+    check(OPSET19
+          "graph (float[2] x) => (float[2] y) {\n"
+          "a = Neg(x)\n [\"keep\"] b = Relu(a)\n c = Exp(a)\n d = Add(b, c)\n y = Sub(d, b)\n}",
           QDQ_FLOAT16, "keep",
           "graph (float[2] x) => (float[2] y) {\n"
           "  [x_Cast] x_float16 = Cast <to = 10> (x)\n"
@@ -129,8 +132,8 @@ static void an_initializer_that_both_sides_read_is_there_twice(void **state)
 static void an_initializer_that_callers_may_override_is_cast(void **state)
 {
     (void)state;
-    check(OPSET19 "graph (float[2] x, float[2] w = {1, 2}) => (float[2] y) {\n y = Mul(x, w)\n}", QDQ_FLOAT16,
-          NULL,
+    check(OPSET19 "graph (float[2] x, float[2] w = {1, 2}) => (float[2] y) {\n y = Mul(x, w)\n}",
+          QDQ_FLOAT16, NULL,
           "graph (float[2] x, float[2] w = {1, 2}) => (float[2] y) {\n"
           "  [w_Cast] w_float16 = Cast <to = 10> (w)\n"
           "  [x_Cast] x_float16 = Cast <to = 10> (x)\n"
@@ -158,9 +161,9 @@ static void a_constant_node_becomes_an_initializer_of_its_type(void **state)
 static void scales_of_resize_stay_float(void **state)
 {
     (void)state;
-    check(OPSET19
-          "graph (float[1,1,7,7] x) => (float[1,1,6,6] y) <float[4] s = {1, 1, 0.857142866, 0.857142866}>"
-          " {\n y = Resize(x, \"\", s)\n}",
+    check(OPSET19 "graph (float[1,1,7,7] x) => (float[1,1,6,6] y) <float[4] s = {1, 1, "
+                  "0.857142866, 0.857142866}>"
+                  " {\n y = Resize(x, \"\", s)\n}",
           QDQ_FLOAT16, NULL,
           "graph (float[1,1,7,7] x) => (float[1,1,6,6] y) <\n"
           "  float[4] s = {1, 1, 0.85714287, 0.85714287}\n"
@@ -174,8 +177,9 @@ static void scales_of_resize_stay_float(void **state)
 static void computed_scales_of_resize_stay_float(void **state)
 {
     (void)state;
-    check(OPSET19 "graph (float[1,1,7,7] x, int64[4] n) => (float[A,B,C,D] y) <float[1] k = {7}> {\n"
-                  "f = Cast <to = 1> (n)\n s = Div(f, k)\n r = Neg(x)\n y = Resize(r, \"\", s)\n}",
+    check(OPSET19
+          "graph (float[1,1,7,7] x, int64[4] n) => (float[A,B,C,D] y) <float[1] k = {7}> {\n"
+          "f = Cast <to = 1> (n)\n s = Div(f, k)\n r = Neg(x)\n y = Resize(r, \"\", s)\n}",
           QDQ_FLOAT16, NULL,
           "graph (float[1,1,7,7] x, int64[4] n) => (float[A,B,C,D] y) <\n"
           "  float[1] k = {7}\n"
@@ -267,49 +271,52 @@ static void q_takes_the_type_of_its_input_and_dq_the_one_that_is_wanted(void **s
 static void a_scale_that_float16_does_not_have_keeps_its_pair_in_float(void **state)
 {
     (void)state;
-    check(OPSET19 "graph (float[2] x) => (float[2] y) <float s = {1e-08}, int8 z = {0}> {\n"
-                  "a = Neg(x)\n q = QuantizeLinear(a, s, z)\n d = DequantizeLinear(q, s, z)\n y = Neg(d)\n}",
-          QDQ_FLOAT16, NULL,
-          "graph (float[2] x) => (float[2] y) <\n"
-          "  float s = {1e-08},\n"
-          "  int8 z = {0}\n"
-          "> {\n"
-          "  a = Neg(x)\n"
-          "  q = QuantizeLinear(a, s, z)\n"
-          "  d = DequantizeLinear(q, s, z)\n"
-          "  [d_Cast] d_float16 = Cast <to = 10> (d)\n"
-          "  y_float16 = Neg(d_float16)\n"
-          "  [y_float16_Cast] y = Cast <to = 1> (y_float16)\n"
-          "}\n");
+    check(
+        OPSET19
+        "graph (float[2] x) => (float[2] y) <float s = {1e-08}, int8 z = {0}> {\n"
+        "a = Neg(x)\n q = QuantizeLinear(a, s, z)\n d = DequantizeLinear(q, s, z)\n y = Neg(d)\n}",
+        QDQ_FLOAT16, NULL,
+        "graph (float[2] x) => (float[2] y) <\n"
+        "  float s = {1e-08},\n"
+        "  int8 z = {0}\n"
+        "> {\n"
+        "  a = Neg(x)\n"
+        "  q = QuantizeLinear(a, s, z)\n"
+        "  d = DequantizeLinear(q, s, z)\n"
+        "  [d_Cast] d_float16 = Cast <to = 10> (d)\n"
+        "  y_float16 = Neg(d_float16)\n"
+        "  [y_float16_Cast] y = Cast <to = 1> (y_float16)\n"
+        "}\n");
 }
 
 static void q_and_dq_below_opset_19_stay_float(void **state)
 {
     (void)state;
-    check("<ir_version: 9, opset_import: [\"\" : 17]>\n"
-          "graph (float[2] x) => (float[2] y) <float s = {0.5}, int8 z = {0}> {\n"
-          "a = Neg(x)\n q = QuantizeLinear(a, s, z)\n d = DequantizeLinear(q, s, z)\n y = Neg(d)\n}",
-          QDQ_FLOAT16, NULL,
-          "graph (float[2] x) => (float[2] y) <\n"
-          "  float s = {0.5},\n"
-          "  int8 z = {0}\n"
-          "> {\n"
-          "  a = Neg(x)\n"
-          "  q = QuantizeLinear(a, s, z)\n"
-          "  d = DequantizeLinear(q, s, z)\n"
-          "  [d_Cast] d_float16 = Cast <to = 10> (d)\n"
-          "  y_float16 = Neg(d_float16)\n"
-          "  [y_float16_Cast] y = Cast <to = 1> (y_float16)\n"
-          "}\n");
+    check(
+        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+        "graph (float[2] x) => (float[2] y) <float s = {0.5}, int8 z = {0}> {\n"
+        "a = Neg(x)\n q = QuantizeLinear(a, s, z)\n d = DequantizeLinear(q, s, z)\n y = Neg(d)\n}",
+        QDQ_FLOAT16, NULL,
+        "graph (float[2] x) => (float[2] y) <\n"
+        "  float s = {0.5},\n"
+        "  int8 z = {0}\n"
+        "> {\n"
+        "  a = Neg(x)\n"
+        "  q = QuantizeLinear(a, s, z)\n"
+        "  d = DequantizeLinear(q, s, z)\n"
+        "  [d_Cast] d_float16 = Cast <to = 10> (d)\n"
+        "  y_float16 = Neg(d_float16)\n"
+        "  [y_float16_Cast] y = Cast <to = 1> (y_float16)\n"
+        "}\n");
 }
 
 /* ptq 8 B22: shared constants are copied, and every reader is rewired */
 static void casts_that_the_model_has_are_used(void **state)
 {
     (void)state;
-    check(OPSET19
-          "graph (float[2] x) => (float[2] y, float16[2] z) {\n"
-          "h = Cast <to = 10> (x)\n z = Neg(h)\n f = Cast <to = 1> (z)\n g = Relu(f)\n y = Add(g, x)\n}",
+    check(OPSET19 "graph (float[2] x) => (float[2] y, float16[2] z) {\n"
+                  "h = Cast <to = 10> (x)\n z = Neg(h)\n f = Cast <to = 1> (z)\n g = Relu(f)\n y = "
+                  "Add(g, x)\n}",
           QDQ_FLOAT16, NULL,
           "graph (float[2] x) => (float[2] y, float16[2] z) {\n"
           "  h = Cast <to = 10> (x)\n"
@@ -331,8 +338,9 @@ static void casts_that_the_model_has_are_used(void **state)
 static void casts_from_and_to_other_types_have_no_second_one(void **state)
 {
     (void)state;
-    check(OPSET19 "graph (int64[2] n) => (int64[2] m, float[2] y) {\n"
-                  "a = Cast <to = 1> (n)\n b = Neg(a)\n m = Cast <to = 7> (b)\n y = Cast <to = 1> (n)\n}",
+    check(OPSET19
+          "graph (int64[2] n) => (int64[2] m, float[2] y) {\n"
+          "a = Cast <to = 1> (n)\n b = Neg(a)\n m = Cast <to = 7> (b)\n y = Cast <to = 1> (n)\n}",
           QDQ_FLOAT16, NULL,
           "graph (int64[2] n) => (int64[2] m, float[2] y) {\n"
           "  a = Cast <to = 1> (n)\n"
@@ -345,10 +353,10 @@ static void casts_from_and_to_other_types_have_no_second_one(void **state)
 static void a_fill_has_the_type_of_what_it_fills(void **state)
 {
     (void)state;
-    check(OPSET19
-          "graph (float[2] x, int64[1] n) => (float[A] y) {\n"
-          "a = ConstantOfShape <value = float[1] {1.5}> (n)\n b = ConstantOfShape(n)\n c = Add(a, b)\n"
-          "y = Add(c, x)\n}",
+    check(OPSET19 "graph (float[2] x, int64[1] n) => (float[A] y) {\n"
+                  "a = ConstantOfShape <value = float[1] {1.5}> (n)\n b = ConstantOfShape(n)\n c = "
+                  "Add(a, b)\n"
+                  "y = Add(c, x)\n}",
           QDQ_FLOAT16, NULL,
           "graph (float[2] x, int64[1] n) => (float[2] y) {\n"
           "  [x_Cast] x_float16 = Cast <to = 10> (x)\n"
@@ -388,8 +396,9 @@ static void bodies_have_their_borders_at_inputs_outputs_and_captures(void **stat
 static void an_output_that_is_an_input_or_a_constant_stays_float(void **state)
 {
     (void)state;
-    check(OPSET19 "graph (float[2] x) => (float[2] x, float[2] w, float[2] y) <float[2] w = {1, 2}> {\n"
-                  "y = Mul(x, w)\n}",
+    check(OPSET19
+          "graph (float[2] x) => (float[2] x, float[2] w, float[2] y) <float[2] w = {1, 2}> {\n"
+          "y = Mul(x, w)\n}",
           QDQ_FLOAT16, NULL,
           "graph (float[2] x) => (float[2] x, float[2] w, float[2] y) <\n"
           "  float[2] w = {1, 2},\n"
@@ -403,9 +412,10 @@ static void an_output_that_is_an_input_or_a_constant_stays_float(void **state)
 
 static void direct_io_changes_the_types_of_inputs_and_outputs(void **state)
 {
-    qdq_model *m = converted(OPSET19 "graph (float[2] x, int64[1] i) => (float[2] y, float[1] z) {\n"
-                                     "y = Neg(x)\n z = Gather(x, i)\n}",
-                             QDQ_FLOAT16, NULL, true, NULL);
+    qdq_model *m =
+        converted(OPSET19 "graph (float[2] x, int64[1] i) => (float[2] y, float[1] z) {\n"
+                          "y = Neg(x)\n z = Gather(x, i)\n}",
+                  QDQ_FLOAT16, NULL, true, NULL);
 
     (void)state;
     test_assert_text(m, "graph (float16[2] x, int64[1] i) => (float16[2] y, float16[1] z) {\n"
@@ -418,10 +428,10 @@ static void direct_io_changes_the_types_of_inputs_and_outputs(void **state)
 static void what_is_beyond_the_range_is_clamped_and_told(void **state)
 {
     said s = {""};
-    qdq_model *m =
-        converted(OPSET19 "graph (float[4] x) => (float[4] y) <float[4] w = {-3e+38, inf, 1e-12, 70000}>"
-                          " {\n y = Add(x, w)\n}",
-                  QDQ_FLOAT16, NULL, false, &s);
+    qdq_model *m = converted(
+        OPSET19 "graph (float[4] x) => (float[4] y) <float[4] w = {-3e+38, inf, 1e-12, 70000}>"
+                " {\n y = Add(x, w)\n}",
+        QDQ_FLOAT16, NULL, false, &s);
 
     (void)state;
     test_assert_text(m, "graph (float[4] x) => (float[4] y) <\n"
@@ -454,9 +464,10 @@ static void check_rounded(const char *text, const char *want)
 static void a_q_in_front_of_the_border_has_the_scale_of_its_dq(void **state)
 {
     (void)state;
-    check_rounded(OPSET22 "graph (float[2] x) => (float[2] y) <float s = {0.1}, uint8 z = {3}> {\n"
-                          "q = QuantizeLinear(x, s, z)\n d = DequantizeLinear(q, s, z)\n a = Neg(d)\n"
-                          "y = Mul(a, s)\n}",
+    check_rounded(OPSET22
+                  "graph (float[2] x) => (float[2] y) <float s = {0.1}, uint8 z = {3}> {\n"
+                  "q = QuantizeLinear(x, s, z)\n d = DequantizeLinear(q, s, z)\n a = Neg(d)\n"
+                  "y = Mul(a, s)\n}",
                   "graph (float[2] x) => (float[2] y) <\n"
                   "  bfloat16 s = {0.1},\n"
                   "  uint8 z = {3},\n"
@@ -476,7 +487,8 @@ static void scales_of_biases_and_of_what_stays_float_are_not_rounded(void **stat
     (void)state;
     check_rounded(
         OPSET22
-        "graph () => (float[2] y, float[2] z) <int32[2] b = {1, 2}, float s = {0.1}, uint8[2] w = {1, 2}> "
+        "graph () => (float[2] y, float[2] z) <int32[2] b = {1, 2}, float s = {0.1}, uint8[2] w = "
+        "{1, 2}> "
         "{\n y = DequantizeLinear <output_dtype = 1> (w, s)\n z = DequantizeLinear(b, s)\n}",
         "graph () => (float[2] y, float[2] z) <\n"
         "  int32[2] b = {1, 2},\n"
@@ -509,7 +521,8 @@ static void a_label_that_is_not_there_is_named(void **state)
 
     (void)state;
     assert_true(QDQ_PUSH(&p->arena, &p->rest.keep, kept));
-    assert_fails(QDQ_E_FORMAT, "the plan keeps in float32 what the model does not have: node 'gone'",
+    assert_fails(QDQ_E_FORMAT,
+                 "the plan keeps in float32 what the model does not have: node 'gone'",
                  qdq_rest_find_kept(m, p, &map, &err));
     qdq_map_free(&map);
     qdq_plan_free(p);
@@ -519,9 +532,10 @@ static void a_label_that_is_not_there_is_named(void **state)
 static void a_plan_says_what_stays_float(void **state)
 {
     static const char wrong[] = "{\"qdq_plan\": 1, \"rest\": {\"type\": \"half\"}}";
-    static const char text[] = "{\"qdq_plan\": 1, \"rest\": {\"type\": \"bfloat16\", \"direct_io\": true, "
-                               "\"keep\": [{\"node\": \"b\","
-                               " \"op\": \"Exp\", \"reason\": \"asked for\"}, {\"node\": \"a\"}]}}";
+    static const char text[] =
+        "{\"qdq_plan\": 1, \"rest\": {\"type\": \"bfloat16\", \"direct_io\": true, "
+        "\"keep\": [{\"node\": \"b\","
+        " \"op\": \"Exp\", \"reason\": \"asked for\"}, {\"node\": \"a\"}]}}";
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL, *again = NULL;
     char *once = NULL, *twice = NULL;

@@ -1,4 +1,5 @@
-/* quant_scale_types.c - Q and DQ have the type of their scale (ptq 5.2: NVIDIA/Model-Optimizer#118). */
+/* quant_scale_types.c - Q and DQ have the type of their scale (ptq 5.2:
+ * NVIDIA/Model-Optimizer#118). */
 #include "quant/weights/scale_types.h"
 
 #include "support/test.h"
@@ -15,8 +16,8 @@ static void assert_types(const char *text, const char *message)
     qdq_model_free(m);
 }
 
-#define MODEL(opset, x, scale, y)                                                                            \
-    "<ir_version: 9, opset_import: [\"\" : " opset "]> g (" x "[2] x) => (" y "[2] y) <" scale               \
+#define MODEL(opset, x, scale, y)                                                                  \
+    "<ir_version: 9, opset_import: [\"\" : " opset "]> g (" x "[2] x) => (" y "[2] y) <" scale     \
     " s = {1}, int8 z = {0}> { q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z) }"
 
 static void equal_types_are_fine(void **state)

@@ -1,4 +1,5 @@
-/* quant_scaling.c - activations divided and weights multiplied: where the division goes, and what is refused. */
+/* quant_scaling.c - activations divided and weights multiplied: where the division goes, and what
+ * is refused. */
 #include <stdio.h>
 
 #include "ir/graph_check.h"
@@ -29,10 +30,11 @@ static qdq_model *model(bool other_reader)
     return test_built(&b);
 }
 
-#define WEIGHTS                                                                                              \
-    "\"weights\": [{\"tensor\": \"v\", \"consumers\": [[\"z\", 1]], \"axis\": 0, \"type\": \"int8\"},"       \
+#define WEIGHTS                                                                                    \
+    "\"weights\": [{\"tensor\": \"v\", \"consumers\": [[\"z\", 1]], \"axis\": 0, \"type\": "       \
+    "\"int8\"},"                                                                                   \
     "{\"tensor\": \"w\", \"consumers\": [[\"y\", 1]], \"axis\": 1, \"type\": \"int8\"}]"
-#define SCALING(tensor, readers, more)                                                                       \
+#define SCALING(tensor, readers, more)                                                             \
     "{\"tensor\": \"" tensor "\", \"consumers\": [" readers "], \"scales\": [2, 4]" more "}"
 #define BOTH "[\"y\", 0], [\"z\", 0]"
 
@@ -42,7 +44,8 @@ static qdq_plan *plan_of(const char *scalings, const char *weights)
     qdq_plan *p = NULL;
     char text[2000];
 
-    int n = snprintf(text, sizeof text, "{\"qdq_plan\": 1, \"scalings\": [%s], %s}", scalings, weights);
+    int n =
+        snprintf(text, sizeof text, "{\"qdq_plan\": 1, \"scalings\": [%s], %s}", scalings, weights);
     assert_ok(qdq_plan_parse(text, (size_t)n, "plan", &p, &err));
     return p;
 }
@@ -82,9 +85,9 @@ static void where_others_read_it_a_mul_divides(void **state)
 
     (void)state;
     assert_ok(qdq_plan_to_text(p, &text, &err));
-    assert_non_null(
-        strstr(text, "\"scalings\": [\n    {\"tensor\": \"n\", \"consumers\": [[\"y\", 0], [\"z\", 0]], "
-                     "\"scales\": [2.0, 4.0]}\n  ]"));
+    assert_non_null(strstr(
+        text, "\"scalings\": [\n    {\"tensor\": \"n\", \"consumers\": [[\"y\", 0], [\"z\", 0]], "
+              "\"scales\": [2.0, 4.0]}\n  ]"));
     assert_ok(qdq_insert(m, p, &err));
     assert_ok(qdq_model_verify(m, &err));
     const qdq_node *mul = qdq_graph_find(m->graph, "n_scaled")->producer;
@@ -101,10 +104,10 @@ static void weights_that_are_stored_as_floats_are_multiplied(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = model(false);
-    qdq_plan *p =
-        plan_of(SCALING("n", "[\"z\", 0]", ""),
-                "\"weights\": [{\"tensor\": \"v\", \"consumers\": [[\"z\", 1]], \"axis\": 0, \"type\": "
-                "\"int8\", \"store\": \"float\"}]");
+    qdq_plan *p = plan_of(
+        SCALING("n", "[\"z\", 0]", ""),
+        "\"weights\": [{\"tensor\": \"v\", \"consumers\": [[\"z\", 1]], \"axis\": 0, \"type\": "
+        "\"int8\", \"store\": \"float\"}]");
     float v = first(m, "v", 1);
 
     (void)state;
@@ -125,13 +128,14 @@ static void what_does_not_fit_is_refused(void **state)
         {SCALING("n", "[\"y\", 0]", ", \"fold\": \"nobody\""), WEIGHTS, "node 'nobody'", false},
         {SCALING("n", "[\"nobody\", 0]", ""), WEIGHTS, "node 'nobody'", false},
         {SCALING("nothing", "[\"y\", 0]", ""), WEIGHTS, "tensor 'nothing'", false},
-        {SCALING("n", "[\"y\", 1]", ""), WEIGHTS, "product 'y' of 'n' and a matrix with 2 input channels",
-         false},
+        {SCALING("n", "[\"y\", 1]", ""), WEIGHTS,
+         "product 'y' of 'n' and a matrix with 2 input channels", false},
         {SCALING("x", "[\"y\", 0]", ""), WEIGHTS, "product 'y' of 'x'", false},
         {SCALING("n", "[\"y\", 0]", "") "," SCALING("n", BOTH, ""), WEIGHTS,
          "room for two scalings of node 'y'", false},
         {SCALING("n", BOTH, ""),
-         "\"weights\": [{\"tensor\": \"w\", \"consumers\": [[\"y\", 1]], \"axis\": 1, \"type\": \"int8\"}]",
+         "\"weights\": [{\"tensor\": \"w\", \"consumers\": [[\"y\", 1]], \"axis\": 1, \"type\": "
+         "\"int8\"}]",
          "scaling of 'n': 1 of its 2 readers have a weight in the plan, expected all", false},
     };
     qdq_error err = QDQ_ERROR_INIT;
@@ -147,7 +151,8 @@ static void what_does_not_fit_is_refused(void **state)
     }
 }
 
-/* ptq 7 B25: gain and bias behind the normalization, no bias in front of it and no weight of a product */
+/* ptq 7 B25: gain and bias behind the normalization, no bias in front of it and no weight of a
+ * product */
 static void constants_of_normalizations_and_products_can_take_it(void **state)
 {
     test_builder b = test_build(21);
@@ -169,7 +174,8 @@ static void constants_of_normalizations_and_products_can_take_it(void **state)
     assert_int_equal(qdq_scaling_inputs(qdq_graph_find(b.g, "a")->producer, 2, inputs), 1);
     assert_int_equal(qdq_scaling_inputs(qdq_graph_find(b.g, "b")->producer, 2, inputs), 1);
     assert_int_equal(inputs[0], 0);
-    for (const char *const *n = (const char *const[]){"c", "d", "e", "f", "g", "h", NULL}; *n != NULL; n++)
+    for (const char *const *n = (const char *const[]){"c", "d", "e", "f", "g", "h", NULL};
+         *n != NULL; n++)
         assert_int_equal(qdq_scaling_inputs(qdq_graph_find(b.g, *n)->producer, 2, inputs), 0);
     qdq_model_free(b.m);
 }

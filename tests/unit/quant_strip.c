@@ -1,4 +1,5 @@
-/* quant_strip.c - models without their quantization: what becomes of every form, and what has to stay. */
+/* quant_strip.c - models without their quantization: what becomes of every form, and what has to
+ * stay. */
 #include "ir/ir.h"
 #include "quant/plan/plan.h"
 #include "support/test.h"
@@ -101,7 +102,8 @@ static void a_dequantized_graph_output_keeps_its_name(void **state)
                   "g (float[2] x) => (float[2] y) { y = Identity(x) }");
 }
 
-/* (8 - 3) * 0.5 and so on; int4, blocks, per channel, float8: whatever DQ reads. What had scales of 16 bits is float32. */
+/* (8 - 3) * 0.5 and so on; int4, blocks, per channel, float8: whatever DQ reads. What had scales of
+ * 16 bits is float32. */
 static void constants_become_float_again(void **state)
 {
     (void)state;
@@ -115,26 +117,29 @@ static void constants_become_float_again(void **state)
         "  d = DequantizeLinear <axis = 1> (w, t)\n"
         "  y = Add(x, d)\n"
         "}\n",
-        "g (float[2,2] x) => (float[2,2] y) <float[2,2] w_1 = {0.5, 4, 1.5, 8}> { y = Add(x, w_1) }");
-    assert_strips(
-        "<ir_version: 10, opset_import: [\"\" : 21]>\n"
-        "g (float[4,1] x) => (float[4,1] y) <int4[4,1] w = {1, -2, 3, -4}, float[2,1] t = {0.5, 2}> {\n"
-        "  d = DequantizeLinear <axis = 0, block_size = 2> (w, t)\n"
-        "  y = Add(x, d)\n"
-        "}\n",
-        "<ir_version: 10, opset_import: [\"\" : 21]>\n"
-        "g (float[4,1] x) => (float[4,1] y) <float[4,1] w_1 = {0.5, -1, 6, -8}> { y = Add(x, w_1) }");
+        "g (float[2,2] x) => (float[2,2] y) <float[2,2] w_1 = {0.5, 4, 1.5, 8}> { y = Add(x, w_1) "
+        "}");
     assert_strips("<ir_version: 10, opset_import: [\"\" : 21]>\n"
-                  "g (float16[2] x) => (float16[2] y) <float8e4m3fn[2] w = {56, 192}, float16 t = {0.5}> {\n"
-                  "  d = DequantizeLinear(w, t)\n"
+                  "g (float[4,1] x) => (float[4,1] y) <int4[4,1] w = {1, -2, 3, -4}, float[2,1] t "
+                  "= {0.5, 2}> {\n"
+                  "  d = DequantizeLinear <axis = 0, block_size = 2> (w, t)\n"
                   "  y = Add(x, d)\n"
                   "}\n",
                   "<ir_version: 10, opset_import: [\"\" : 21]>\n"
-                  "g (float16[2] x) => (float16[2] y) <float[2] w_1 = {0.5, -1}> {\n"
-                  "  x_1 = Cast <to = 1> (x)\n"
-                  "  y_1 = Add(x_1, w_1)\n"
-                  "  y = Cast <to = 10> (y_1)\n"
-                  "}\n");
+                  "g (float[4,1] x) => (float[4,1] y) <float[4,1] w_1 = {0.5, -1, 6, -8}> { y = "
+                  "Add(x, w_1) }");
+    assert_strips(
+        "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+        "g (float16[2] x) => (float16[2] y) <float8e4m3fn[2] w = {56, 192}, float16 t = {0.5}> {\n"
+        "  d = DequantizeLinear(w, t)\n"
+        "  y = Add(x, d)\n"
+        "}\n",
+        "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+        "g (float16[2] x) => (float16[2] y) <float[2] w_1 = {0.5, -1}> {\n"
+        "  x_1 = Cast <to = 1> (x)\n"
+        "  y_1 = Add(x_1, w_1)\n"
+        "  y = Cast <to = 10> (y_1)\n"
+        "}\n");
 }
 
 static void weights_that_are_floats_behind_q_are_those_floats(void **state)
@@ -166,24 +171,26 @@ static void computed_scales_go_with_what_computed_them(void **state)
         "  s = Mul(as, ws)\n"
         "  y = Mul(f, s)\n"
         "}\n",
-        "g (float[2,2] x) => (float[2,2] y) <float[2,2] w_1 = {0.5, 1, 1.5, 2}> { y = MatMul(x, w_1) }");
+        "g (float[2,2] x) => (float[2,2] y) <float[2,2] w_1 = {0.5, 1, 1.5, 2}> { y = MatMul(x, "
+        "w_1) }");
 }
 
 static void operators_on_codes_become_float_operators(void **state)
 {
     (void)state;
-    assert_strips(
-        "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <" S ", int8[1,1,1,1] w = {2}, float ws = {0.25}, "
-        "int8 wz = {0}, int32[1] b = {16}> {\n"
-        "  x_quantized = QuantizeLinear(x, s, z)\n"
-        "  [c_quant] c_quantized = QLinearConv(x_quantized, s, z, w, ws, wz, s, z, b)\n"
-        "  t = MaxPool <kernel_shape = [1, 1]> (c_quantized)\n"
-        "  y = DequantizeLinear(t, s, z)\n"
-        "}\n",
-        "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w_1 = {0.5}, float[1] b_1 = {2}> {\n"
-        "  [c] c = Conv(x, w_1, b_1)\n"
-        "  y = MaxPool <kernel_shape = [1, 1]> (c)\n"
-        "}\n");
+    assert_strips("g (float[1,1,2,2] x) => (float[1,1,2,2] y) <" S
+                  ", int8[1,1,1,1] w = {2}, float ws = {0.25}, "
+                  "int8 wz = {0}, int32[1] b = {16}> {\n"
+                  "  x_quantized = QuantizeLinear(x, s, z)\n"
+                  "  [c_quant] c_quantized = QLinearConv(x_quantized, s, z, w, ws, wz, s, z, b)\n"
+                  "  t = MaxPool <kernel_shape = [1, 1]> (c_quantized)\n"
+                  "  y = DequantizeLinear(t, s, z)\n"
+                  "}\n",
+                  "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w_1 = {0.5}, "
+                  "float[1] b_1 = {2}> {\n"
+                  "  [c] c = Conv(x, w_1, b_1)\n"
+                  "  y = MaxPool <kernel_shape = [1, 1]> (c)\n"
+                  "}\n");
 }
 
 static void bodies_and_functions_are_stripped_too(void **state)
@@ -248,11 +255,11 @@ static void what_is_no_pair_stays_and_is_said(void **state)
                  "  y = DequantizeLinear(q, s, z)\n"
                  "}\n",
                  1, "do not come from a QuantizeLinear");
-    assert_stays(
-        "g (float[2,2] x, uint8[2,2] w) => (y) { y = com.microsoft.MatMulNBits <K = 2, N = 2> (x, w, w) }", 1,
-        "it computes on codes");
-    assert_stays("g (uint8[2] x) => (y) <" S "> { y = com.microsoft.QLinearSigmoid <a = 1> (x) }", 1,
-                 "a scale is missing");
+    assert_stays("g (float[2,2] x, uint8[2,2] w) => (y) { y = com.microsoft.MatMulNBits <K = 2, N "
+                 "= 2> (x, w, w) }",
+                 1, "it computes on codes");
+    assert_stays("g (uint8[2] x) => (y) <" S "> { y = com.microsoft.QLinearSigmoid <a = 1> (x) }",
+                 1, "a scale is missing");
 }
 
 static void constants_that_cannot_be_read_stay(void **state)
@@ -270,14 +277,14 @@ static void constants_that_cannot_be_read_stay(void **state)
                  1, "its scale is computed");
 }
 
-/* --- Relu and Clip that the range of codes stood for ------------------------------------------------------------------ */
+/* --- Relu and Clip that the range of codes stood for ------------------------------------------ */
 
-#define CLIPPED(scale, producer)                                                                             \
-    "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float s = {" scale                                          \
-    "}, uint8 z = {0}, float[1,1,1,1] w = {1}> {\n"                                                          \
-    "  c = " producer "\n"                                                                                   \
-    "  e = QuantizeLinear(c, s, z)\n"                                                                        \
-    "  y = DequantizeLinear(e, s, z)\n"                                                                      \
+#define CLIPPED(scale, producer)                                                                   \
+    "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float s = {" scale                                \
+    "}, uint8 z = {0}, float[1,1,1,1] w = {1}> {\n"                                                \
+    "  c = " producer "\n"                                                                         \
+    "  e = QuantizeLinear(c, s, z)\n"                                                              \
+    "  y = DequantizeLinear(e, s, z)\n"                                                            \
     "}\n"
 
 static void a_relu_that_onnx_runtimes_tool_took_out_comes_back(void **state)
@@ -288,12 +295,13 @@ static void a_relu_that_onnx_runtimes_tool_took_out_comes_back(void **state)
                       "  c = Conv(x, w)\n"
                       "  [c_Relu] y = Relu(c)\n"
                       "}\n");
-    assert_strips(ORT CLIPPED("0.023529412", "Conv(x, w)"), ORT
-                  "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}, float clip_min = {0}, "
-                  "float clip_max = {6}> {\n"
-                  "  c = Conv(x, w)\n"
-                  "  [c_Clip] y = Clip(c, clip_min, clip_max)\n"
-                  "}\n");
+    assert_strips(
+        ORT CLIPPED("0.023529412", "Conv(x, w)"), ORT
+        "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}, float clip_min = {0}, "
+        "float clip_max = {6}> {\n"
+        "  c = Conv(x, w)\n"
+        "  [c_Clip] y = Clip(c, clip_min, clip_max)\n"
+        "}\n");
 }
 
 static void no_relu_comes_where_it_would_do_nothing_or_was_never_missing(void **state)
@@ -305,9 +313,11 @@ static void no_relu_comes_where_it_would_do_nothing_or_was_never_missing(void **
     assert_strips(BARE CLIPPED("0.5", "Conv(x, w)"), plain); /* of another tool */
     assert_strips_bounds(
         ORT CLIPPED("0.5", "Conv(x, w)"), QDQ_BOUNDS_LEAVE,
-        ORT "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> { y = Conv(x, w) }");
-    assert_strips(ORT CLIPPED("0.5", "Sigmoid(x)"), ORT
-                  "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> { y = Sigmoid(x) }");
+        ORT
+        "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> { y = Conv(x, w) }");
+    assert_strips(
+        ORT CLIPPED("0.5", "Sigmoid(x)"), ORT
+        "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> { y = Sigmoid(x) }");
     assert_strips_bounds(BARE CLIPPED("0.5", "Conv(x, w)"), QDQ_BOUNDS_RESTORE,
                          "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> {\n"
                          "  c = Conv(x, w)\n"
@@ -315,9 +325,10 @@ static void no_relu_comes_where_it_would_do_nothing_or_was_never_missing(void **
                          "}\n");
 }
 
-/* --- import ------------------------------------------------------------------------------------------------------------- */
+/* --- import ----------------------------------------------------------------------------------- */
 
-/* What is imported is for the stripped model: whoever strips gets the model that the plan is for. */
+/* What is imported is for the stripped model: whoever strips gets the model that the plan is
+ * for. */
 static void a_plan_is_for_the_model_that_strip_gives(void **state)
 {
     static const char text[] = "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <" S
@@ -428,12 +439,13 @@ static void the_second_of_two_pairs_stands_on_top_of_the_first(void **state)
 /* The only reader of the weight's DQ is a Q that goes, too. */
 static void a_weight_whose_reader_is_gone_is_no_entry(void **state)
 {
-    static const char text[] =
-        "g (float[2] x) => (float[2] y) <float s = {0.5}, float t = {0.25}, uint8 z = {3}, int8[2] w = "
-        "{1, 2}, int8 wz = {0}> {\n"
-        "  d = DequantizeLinear(w, s, wz) q = QuantizeLinear(d, t, z) e = DequantizeLinear(q, t, z)\n"
-        "  y = Add(x, e)\n"
-        "}\n";
+    static const char text[] = "g (float[2] x) => (float[2] y) <float s = {0.5}, float t = {0.25}, "
+                               "uint8 z = {3}, int8[2] w = "
+                               "{1, 2}, int8 wz = {0}> {\n"
+                               "  d = DequantizeLinear(w, s, wz) q = QuantizeLinear(d, t, z) e = "
+                               "DequantizeLinear(q, t, z)\n"
+                               "  y = Add(x, e)\n"
+                               "}\n";
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(text), *stripped = NULL, *q = NULL;
     qdq_plan *p = NULL;

@@ -44,7 +44,7 @@ static void assert_near(double got, double want, double tolerance)
         fail_msg("want %g +- %g, got %g", want, tolerance, got);
 }
 
-/* --- percentile --------------------------------------------------------------------------------------------------- */
+/* --- percentile ------------------------------------------------------------------------------- */
 
 /* 1 to 1000, each once: 99 percent are up to 990. */
 static void percentile_of_magnitudes_and_of_either_side(void **state)
@@ -100,7 +100,7 @@ static void percentile_counts_zeros(void **state)
     free(h);
 }
 
-/* --- entropy --------------------------------------------------------------------------------------------------------- */
+/* --- entropy ---------------------------------------------------------------------------------- */
 
 /* Divergence of the first `end` bins of magnitudes, term by term. */
 static double naive_divergence(const double *count, size_t n, size_t end, size_t codes)
@@ -160,7 +160,8 @@ static void entropy_finds_what_trying_every_window_finds(void **state)
     free(h);
 }
 
-/* Behind a ReLU more than half of the values are exact zeros, and the codes of uint8 have one side alone. */
+/* Behind a ReLU more than half of the values are exact zeros, and the codes of uint8 have one side
+ * alone. */
 static void entropy_of_one_sided_values_does_not_see_the_zeros(void **state)
 {
     qdq_histogram *h = normal(40000, true, 30);
@@ -213,7 +214,7 @@ static void entropy_of_negative_values_alone_has_high_zero(void **state)
     free(h);
 }
 
-/* --- least squares ------------------------------------------------------------------------------------------------------ */
+/* --- least squares ---------------------------------------------------------------------------- */
 
 static double error_with(const qdq_histogram *h, const qdq_qscheme *s, double low, double high)
 {
@@ -260,7 +261,7 @@ static void mse_knows_the_codes(void **state)
     free(h);
 }
 
-/* --- all ------------------------------------------------------------------------------------------------------------------ */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static void zeros_constants_and_one_value_have_a_range(void **state)
 {
@@ -270,7 +271,8 @@ static void zeros_constants_and_one_value_have_a_range(void **state)
         size_t n;
         double low, high;
     } cases[] = {{zeros, 3, 0, 0}, {constant, 2, 0, 2.5}, {negative, 1, (double)-1e-30f, 0}};
-    const qdq_qscheme *schemes[] = {&int8_symmetric, &uint8_asymmetric, &int4_symmetric, &int16_symmetric};
+    const qdq_qscheme *schemes[] = {&int8_symmetric, &uint8_asymmetric, &int4_symmetric,
+                                    &int16_symmetric};
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {
@@ -282,7 +284,8 @@ static void zeros_constants_and_one_value_have_a_range(void **state)
             assert_true(qdq_threshold_entropy(h, schemes[k], &found[1]));
             assert_true(qdq_threshold_mse(h, schemes[k], &found[2]));
             for (size_t j = 0; j < 3; j++) {
-                assert_near(fmax(-fmin(found[j].low, 0), fmax(found[j].high, 0)), amax, 1e-3 * amax);
+                assert_near(fmax(-fmin(found[j].low, 0), fmax(found[j].high, 0)), amax,
+                            1e-3 * amax);
                 assert_true(found[j].low >= -amax && found[j].high <= amax);
             }
         }

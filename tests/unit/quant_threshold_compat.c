@@ -58,8 +58,8 @@ static float next(uint64_t *s)
     return a * b * b;
 }
 
-/* Ranges and bins that onnxruntime 1.31.1 (quantization.calibrate.HistogramCollector, 128 bins, 128 quantized) gave for
- * five batches of growing range; the last time behind a batch of zeros. */
+/* Ranges and bins that onnxruntime 1.31.1 (quantization.calibrate.HistogramCollector, 128 bins, 128
+ * quantized) gave for five batches of growing range; the last time behind a batch of zeros. */
 static void ranges_are_those_of_onnxruntime(void **state)
 {
     static const struct {

@@ -1,5 +1,6 @@
-/* quant_verify.c - is it found when an engine computes a model wrongly? On `sim`, which computes single forms wrongly on request,
- * and computes all as written where it is its own reference. Real engines: numeric/verify_engines.c. */
+/* quant_verify.c - is it found when an engine computes a model wrongly? On `sim`, which computes
+ * single forms wrongly on request, and computes all as written where it is its own reference. Real
+ * engines: numeric/verify_engines.c. */
 #include <math.h>
 
 #include "base/file.h"
@@ -7,23 +8,24 @@
 
 static qdq_error err;
 
-#define COSTS "{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2}}"
+#define COSTS                                                                                      \
+    "{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2}}"
 
 /* Three Conv in 8 bits, one behind the other; the middle one is read by an Add, too. */
-#define CONVS                                                                                                \
-    "<ir_version: 9, opset_import: [\"\" : 17]>\n"                                                           \
-    "g (float[N,1,4,4] x) => (float[N,1,4,4] y, float[N,1,4,4] side)\n"                                      \
-    "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"                               \
-    "{\n"                                                                                                    \
-    "  wd = DequantizeLinear(w, s, zw)\n"                                                                    \
-    "  xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"                                     \
-    "  [one] a = Conv(xd, wd)\n"                                                                             \
-    "  aq = QuantizeLinear(a, s, z)\n ad = DequantizeLinear(aq, s, z)\n"                                     \
-    "  [two] b = Conv(ad, wd)\n"                                                                             \
-    "  bq = QuantizeLinear(b, s, z)\n bd = DequantizeLinear(bq, s, z)\n"                                     \
-    "  [three] c = Conv(bd, wd)\n"                                                                           \
-    "  [sum] y = Add(b, c)\n"                                                                                \
-    "  [neg] side = Neg(a)\n"                                                                                \
+#define CONVS                                                                                      \
+    "<ir_version: 9, opset_import: [\"\" : 17]>\n"                                                 \
+    "g (float[N,1,4,4] x) => (float[N,1,4,4] y, float[N,1,4,4] side)\n"                            \
+    "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"                     \
+    "{\n"                                                                                          \
+    "  wd = DequantizeLinear(w, s, zw)\n"                                                          \
+    "  xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"                           \
+    "  [one] a = Conv(xd, wd)\n"                                                                   \
+    "  aq = QuantizeLinear(a, s, z)\n ad = DequantizeLinear(aq, s, z)\n"                           \
+    "  [two] b = Conv(ad, wd)\n"                                                                   \
+    "  bq = QuantizeLinear(b, s, z)\n bd = DequantizeLinear(bq, s, z)\n"                           \
+    "  [three] c = Conv(bd, wd)\n"                                                                 \
+    "  [sum] y = Add(b, c)\n"                                                                      \
+    "  [neg] side = Neg(a)\n"                                                                      \
     "}\n"
 
 static qdq_engine *sim(const char *more)
@@ -82,11 +84,11 @@ static void the_first_wrong_node_and_its_form_are_named(void **state)
     assert_string_equal(r.node, "two");
     assert_string_equal(r.form, "reads uint8, int8, read by QuantizeLinear, Add, open dims");
     assert_false(r.saturates);
-    assert_string_equal(
-        r.why,
-        "engine sim 1 computes the model wrongly, with open dims: output 'y' has an SQNR of 0.0 dB against "
-        "the graph as it is written; first at Conv 'two' (reads uint8, int8, read by QuantizeLinear, Add, "
-        "open dims): a defect of the engine");
+    assert_string_equal(r.why, "engine sim 1 computes the model wrongly, with open dims: output "
+                               "'y' has an SQNR of 0.0 dB against "
+                               "the graph as it is written; first at Conv 'two' (reads uint8, "
+                               "int8, read by QuantizeLinear, Add, "
+                               "open dims): a defect of the engine");
     r = verify(CONVS, ", \"wrong\": [{\"op\": \"Conv\", \"times\": 100}]");
     assert_string_equal(r.node, "one");
     r = verify(CONVS, ", \"wrong\": [{\"op\": \"Add\", \"float\": true, \"times\": 0.0001}]");
@@ -112,7 +114,8 @@ static void what_is_lost_against_the_original_model_counts(void **state)
     (void)state;
     /* The graph as it is written keeps all, the engine 20 dB: more than 6 dB are lost. */
     o.original = m;
-    qdq_verify_result r = verify_with(CONVS, ", \"wrong\": [{\"node\": \"two\", \"times\": 0.9}]", &o);
+    qdq_verify_result r =
+        verify_with(CONVS, ", \"wrong\": [{\"node\": \"two\", \"times\": 0.9}]", &o);
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
     assert_string_equal(r.node, "two");
     assert_true(fabs(r.engine_db - 20) < 0.1);
@@ -123,13 +126,15 @@ static void what_is_lost_against_the_original_model_counts(void **state)
 
 static void where_the_plan_itself_is_noise_a_difference_proves_nothing(void **state)
 {
-    static const char plain[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                                "g (float[N,1,4,4] x) => (float[N,1,4,4] y, float[N,1,4,4] side)\n"
-                                "<float[1,1,1,1] w = {2}>\n"
-                                "{ a = Conv(x, w)\n b = Conv(a, w)\n c = Conv(b, w)\n y = Add(b, c)\n "
-                                "side = Neg(a) }\n";
-    static const char noise[] = ", \"error\": 0.4", half[] = ", \"error\": 0.4, \"wrong\": [{\"node\": "
-                                                             "\"two\", \"times\": 0.4}]";
+    static const char plain[] =
+        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+        "g (float[N,1,4,4] x) => (float[N,1,4,4] y, float[N,1,4,4] side)\n"
+        "<float[1,1,1,1] w = {2}>\n"
+        "{ a = Conv(x, w)\n b = Conv(a, w)\n c = Conv(b, w)\n y = Add(b, c)\n "
+        "side = Neg(a) }\n";
+    static const char noise[] = ", \"error\": 0.4", half[] =
+                                                        ", \"error\": 0.4, \"wrong\": [{\"node\": "
+                                                        "\"two\", \"times\": 0.4}]";
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
     qdq_model *m = test_model(plain);
 
@@ -138,7 +143,8 @@ static void where_the_plan_itself_is_noise_a_difference_proves_nothing(void **st
     qdq_verify_result r = verify_with(CONVS, noise, &o);
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_string_equal(r.not_compared, "");
-    /* Some 3 dB as the graph is written: an engine that is 4.4 dB from that need not be wrong, nor is it right. */
+    /* Some 3 dB as the graph is written: an engine that is 4.4 dB from that need not be wrong, nor
+     * is it right. */
     r = verify_with(CONVS, half, &o);
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_string_equal(r.output, "side");
@@ -158,7 +164,8 @@ static void a_form_with_open_dims_is_right_once_they_are_fixed(void **state)
                      QDQ_VERIFY_WRONG);
     o.shapes = &fixed;
     o.n_shapes = 1;
-    qdq_verify_result r = verify_with(CONVS, ", \"wrong\": [{\"node\": \"two\", \"open\": true}]", &o);
+    qdq_verify_result r =
+        verify_with(CONVS, ", \"wrong\": [{\"node\": \"two\", \"open\": true}]", &o);
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_false(r.open);
 }
@@ -167,20 +174,22 @@ static void a_form_that_is_gone_where_it_is_shown_is_found_all_the_same(void **s
 {
     (void)state;
     /* A Conv that is shown has an output in float, and no kernel of that kind any more. */
-    static const char chain[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                                "g (float[1,1,4,4] x) => (float[1,1,4,4] y)\n"
-                                "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
-                                "{\n"
-                                "  wd = DequantizeLinear(w, s, zw)\n"
-                                "  xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"
-                                "  [one] a = Conv(xd, wd)\n"
-                                "  aq = QuantizeLinear(a, s, z)\n ad = DequantizeLinear(aq, s, z)\n"
-                                "  [two] b = Conv(ad, wd)\n"
-                                "  [neg] y = Neg(b)\n"
-                                "}\n";
+    static const char chain[] =
+        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+        "g (float[1,1,4,4] x) => (float[1,1,4,4] y)\n"
+        "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
+        "{\n"
+        "  wd = DequantizeLinear(w, s, zw)\n"
+        "  xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"
+        "  [one] a = Conv(xd, wd)\n"
+        "  aq = QuantizeLinear(a, s, z)\n ad = DequantizeLinear(aq, s, z)\n"
+        "  [two] b = Conv(ad, wd)\n"
+        "  [neg] y = Neg(b)\n"
+        "}\n";
     const qdq_verify_result r = verify(
-        chain, ", \"nodes\": {\"one\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": "
-               "true}}, \"wrong\": [{\"node\": \"one\"}]");
+        chain,
+        ", \"nodes\": {\"one\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": "
+        "true}}, \"wrong\": [{\"node\": \"one\"}]");
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
     assert_string_equal(r.node, "one");
 }
@@ -209,7 +218,8 @@ static void a_failed_run_of_the_engine_is_an_error(void **state)
     assert_ok(qdq_data_open("random:1", m, NULL, &d, &err));
     assert_fails(QDQ_E_ENGINE, "no luck", qdq_verify_engine(m, e, d, NULL, &r, &err));
     o.first = 8;
-    assert_fails(QDQ_E_USAGE, "samples 8 to 8, the data have 8", qdq_verify_engine(m, e, d, &o, &r, &err));
+    assert_fails(QDQ_E_USAGE, "samples 8 to 8, the data have 8",
+                 qdq_verify_engine(m, e, d, &o, &r, &err));
     qdq_data_close(d);
     qdq_engine_close(e);
     qdq_model_free(m);
@@ -226,16 +236,17 @@ static void a_failed_run_of_the_reference_is_no_verdict(void **state)
 
 static void what_goes_back_to_float_is_the_form_or_the_nearest_codes_before_it(void **state)
 {
-    static const char chain[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                                "g (float[1,1,4,4] x) => (float[1,1,4,4] y)\n"
-                                "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
-                                "{\n"
-                                "  wd = DequantizeLinear(w, s, zw)\n"
-                                "  xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"
-                                "  [one] a = Conv(xd, wd)\n [first] b = Relu(a)\n"
-                                "  bq = QuantizeLinear(b, s, z)\n bd = DequantizeLinear(bq, s, z)\n"
-                                "  [two] c = Conv(bd, wd)\n [last] y = Relu(c)\n"
-                                "}\n";
+    static const char chain[] =
+        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+        "g (float[1,1,4,4] x) => (float[1,1,4,4] y)\n"
+        "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
+        "{\n"
+        "  wd = DequantizeLinear(w, s, zw)\n"
+        "  xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"
+        "  [one] a = Conv(xd, wd)\n [first] b = Relu(a)\n"
+        "  bq = QuantizeLinear(b, s, z)\n bd = DequantizeLinear(bq, s, z)\n"
+        "  [two] c = Conv(bd, wd)\n [last] y = Relu(c)\n"
+        "}\n";
     static const qdq_verify_result of_relu = {.op = "Relu", .node = "last"},
                                    of_first = {.op = "Relu", .node = "first"},
                                    of_conv = {.op = "Conv",
@@ -254,7 +265,8 @@ static void what_goes_back_to_float_is_the_form_or_the_nearest_codes_before_it(v
     assert_int_equal(n, 2);
     assert_string_equal(labels[1], "one");
     qdq_free(labels);
-    assert_ok(qdq_verify_alike(m, &of_first, true, &labels, &n, &err)); /* a Q stands behind it for `two` */
+    /* a Q stands behind it for `two` */
+    assert_ok(qdq_verify_alike(m, &of_first, true, &labels, &n, &err));
     assert_int_equal(n, 2);
     assert_string_equal(labels[0], "one");
     assert_string_equal(labels[1], "two");

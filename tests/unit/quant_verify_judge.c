@@ -1,5 +1,5 @@
-/* quant_verify_judge.c - the verdict on outputs whose slices are given: which slices are refused, which prove nothing, and what is said
- * of outputs that were not compared. */
+/* quant_verify_judge.c - the verdict on outputs whose slices are given: which slices are refused,
+ * which prove nothing, and what is said of outputs that were not compared. */
 #include <math.h>
 
 #include "base/random.h"
@@ -10,24 +10,27 @@ enum { SLICES = 4, LENGTH = 100, COUNT = SLICES * LENGTH };
 
 static qdq_error err;
 
-/* Of slice k: what it holds is normal(0, size[k]); noise[k] is added to the original for the reference, and more[k] to that for the
- * engine, as shares of size[k]. */
+/* Of slice k: what it holds is normal(0, size[k]); noise[k] is added to the original for the
+ * reference, and more[k] to that for the engine, as shares of size[k]. */
 typedef struct given {
     double size[SLICES], noise[SLICES], more[SLICES];
 } given;
 
-static void fill(float *to, const float *from, const double *size, const double *share, qdq_random *r)
+static void fill(float *to, const float *from, const double *size, const double *share,
+                 qdq_random *r)
 {
     for (int i = 0; i < COUNT; i++)
         to[i] = (from != NULL ? from[i] : 0) +
-                (float)(size[i / LENGTH] * (share != NULL ? share[i / LENGTH] : 1)) * qdq_random_normal(r);
+                (float)(size[i / LENGTH] * (share != NULL ? share[i / LENGTH] : 1)) *
+                    qdq_random_normal(r);
 }
 
 static void make(const given *g, qdq_verify_tensor *t)
 {
     static float original[COUNT], reference[COUNT], engine[COUNT];
     qdq_random r = qdq_random_new(1, "x");
-    qdq_array a = {.elem = QDQ_FLOAT, .rank = 3, .dim = {1, SLICES, LENGTH}, .bytes = sizeof original};
+    qdq_array a = {
+        .elem = QDQ_FLOAT, .rank = 3, .dim = {1, SLICES, LENGTH}, .bytes = sizeof original};
     qdq_array b = a, c = a;
 
     fill(original, NULL, g->size, NULL, &r);
@@ -65,19 +68,20 @@ static qdq_verify_result judge(given g)
 }
 
 /* Ranges of neighbours differ by more than 8: each slice is a group. */
-#define APART                                                                                                \
-    {                                                                                                        \
-        1, 100, 1, 100                                                                                       \
+#define APART                                                                                      \
+    {                                                                                              \
+        1, 100, 1, 100                                                                             \
     }
-#define ALIKE                                                                                                \
-    {                                                                                                        \
-        1, 1, 1, 1                                                                                           \
+#define ALIKE                                                                                      \
+    {                                                                                              \
+        1, 1, 1, 1                                                                                 \
     }
 
 static void a_slice_is_compared_with_the_same_slice_of_the_reference(void **state)
 {
     (void)state;
-    /* The first one has 10 dB as the graph is written: no excuse for the second one, which falls from 40 to 20. */
+    /* The first one has 10 dB as the graph is written: no excuse for the second one, which falls
+     * from 40 to 20. */
     const qdq_verify_result r = judge((given){APART, {0.3, 0.01, 0.01, 0.01}, {0, 0.1, 0, 0}});
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
     assert_int_equal(r.axis, 1);
@@ -91,7 +95,8 @@ static void a_slice_that_is_near_the_original_by_chance_is_no_measure(void **sta
 {
     (void)state;
     /* Of one group, whose other slices have 20 dB: the engine's 23 in the lucky one are no loss. */
-    const qdq_verify_result r = judge((given){ALIKE, {0.1, 0.1, 0.001, 0.1}, {0.05, 0.05, 0.05, 0.05}});
+    const qdq_verify_result r =
+        judge((given){ALIKE, {0.1, 0.1, 0.001, 0.1}, {0.05, 0.05, 0.05, 0.05}});
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_string_equal(r.not_compared, "");
 }
@@ -141,11 +146,13 @@ static void a_loss_in_one_sample_alone_is_chance(void **state)
 static void slices_where_the_reference_is_noise_prove_nothing(void **state)
 {
     (void)state;
-    /* 3 dB as the graph is written, and 3 dB from that on the engine: as two right engines may be apart. */
+    /* 3 dB as the graph is written, and 3 dB from that on the engine: as two right engines may be
+     * apart. */
     qdq_verify_result r = judge((given){APART, {0.01, 0.7, 0.01, 0.01}, {0, 0.7, 0, 0}});
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_true(r.index != 1);
-    assert_non_null(strstr(r.not_compared, "output 'y': in slices where the graph as it is written has "));
+    assert_non_null(
+        strstr(r.not_compared, "output 'y': in slices where the graph as it is written has "));
     /* Twelve times that: worse than the plan explains. */
     r = judge((given){APART, {0.01, 0.7, 0.01, 0.01}, {0, 2.8, 0, 0}});
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
@@ -153,7 +160,8 @@ static void slices_where_the_reference_is_noise_prove_nothing(void **state)
     /* Nothing else is left: no verdict. */
     r = judge((given){ALIKE, {0.7, 0.7, 0.7, 0.7}, {0.7, 0.7, 0.7, 0.7}});
     assert_int_equal(r.verdict, QDQ_VERIFY_UNKNOWN);
-    assert_non_null(strstr(r.why, "no output can be compared: output 'y': the graph as it is written has "));
+    assert_non_null(
+        strstr(r.why, "no output can be compared: output 'y': the graph as it is written has "));
 }
 
 static void less_than_10_dB_from_a_reference_of_16_is_refused(void **state)
@@ -175,16 +183,18 @@ static void what_was_not_compared_is_told_output_by_output(void **state)
     (void)state;
     make(&(given){ALIKE, {0.01, 0.01, 0.01, 0.01}, {0, 0, 0, 0}}, &t[0]);
     t[1] = (qdq_verify_tensor){.name = "boxes", .other_shape = true};
-    t[2] = (qdq_verify_tensor){.name = "ids", .is_compared = true, .is_exact = true, .differs = true};
+    t[2] =
+        (qdq_verify_tensor){.name = "ids", .is_compared = true, .is_exact = true, .differs = true};
     t[3] = (qdq_verify_tensor){.name = "count", .is_compared = true, .is_exact = true};
     t[4] = (qdq_verify_tensor){.name = "text"};
     const qdq_verify_result r = judge_all(t, 5);
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_string_equal(r.output, "y");
-    assert_string_equal(r.not_compared,
-                        "output 'boxes': its shape depends on data, and is another one on the engine; "
-                        "output 'ids': its integers differ, and need not be values near each other; "
-                        "output 'text': it has no numbers");
+    assert_string_equal(
+        r.not_compared,
+        "output 'boxes': its shape depends on data, and is another one on the engine; "
+        "output 'ids': its integers differ, and need not be values near each other; "
+        "output 'text': it has no numbers");
 }
 
 static void integers_that_are_equal_are_right(void **state)

@@ -1,4 +1,5 @@
-/* quant_weaknesses.c - what the reference does badly (ptq 7) and no test of a single file shows: numbers are its cases. */
+/* quant_weaknesses.c - what the reference does badly (ptq 7) and no test of a single file shows:
+ * numbers are its cases. */
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -30,7 +31,8 @@ static void b5_the_opset_is_that_of_the_default_domain_wherever_it_stands(void *
     assert_ok(qdq_model_set_opset(m, 13, &err));
     assert_int_equal(qdq_model_opset_of(m, ""), 13);
     assert_int_equal(qdq_model_opset_of(m, "trt.plugins"), 1);
-    assert_int_equal(qdq_graph_find(m->graph, "y")->producer->n_in, 2); /* converted, not just stamped */
+    /* converted, not just stamped */
+    assert_int_equal(qdq_graph_find(m->graph, "y")->producer->n_in, 2);
     qdq_model_free(m);
 }
 
@@ -47,7 +49,8 @@ static void b6_what_cannot_be_raised_is_named_and_nothing_is_stamped(void **stat
     qdq_model_free(m);
 }
 
-/* 2^60 ways from the product on, none of which leads to a Softmax: a search that forgets what it saw takes years. */
+/* 2^60 ways from the product on, none of which leads to a Softmax: a search that forgets what it
+ * saw takes years. */
 static void b13_paths_through_what_is_read_twice_take_no_time(void **state)
 {
     test_builder b = test_build(17);
@@ -130,7 +133,8 @@ static void b27_the_head_is_quantized_like_any_layer_on_every_target(void **stat
     assert_true(fabs((double)param.scale - sevenths / 7) < 1e-7);
 }
 
-/* A range that grows by thirty decades is as many bins as before, and a search costs milliseconds. */
+/* A range that grows by thirty decades is as many bins as before, and a search costs
+ * milliseconds. */
 static void b40_histograms_stay_small_and_searches_cheap(void **state)
 {
     const qdq_qscheme scheme = {.type = QDQ_INT8, .symmetric = true};

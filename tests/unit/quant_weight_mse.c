@@ -26,8 +26,8 @@ static void fill(float *w)
     w[10 * COLUMNS + 1] = 7;
 }
 
-static double error_of(const float *w, const qdq_scale_grid *g, const qdq_qscheme *s, const char *letters,
-                       size_t column)
+static double error_of(const float *w, const qdq_scale_grid *g, const qdq_qscheme *s,
+                       const char *letters, size_t column)
 {
     float low[COUNT], high[COUNT], factor[COUNT], scales[COUNT], back[COUNT];
     int32_t zeros[COUNT];
@@ -37,10 +37,11 @@ static double error_of(const float *w, const qdq_scale_grid *g, const qdq_qschem
     double sum = 0;
 
     for (size_t i = 0; i < n; i++)
-        factor[i] = letters == NULL
-                        ? 1
-                        : (float)(1 - QDQ_WEIGHT_MSE_STEP *
-                                          (double)(strchr(QDQ_CLIP_LETTERS, letters[i]) - QDQ_CLIP_LETTERS));
+        factor[i] =
+            letters == NULL
+                ? 1
+                : (float)(1 - QDQ_WEIGHT_MSE_STEP * (double)(strchr(QDQ_CLIP_LETTERS, letters[i]) -
+                                                             QDQ_CLIP_LETTERS));
     assert_ok(qdq_weight_ranges(w, g, low, high, &err));
     assert_ok(qdq_weight_scales(s, low, high, factor, n, scales, zeros, &err));
     assert_true(qdq_weight_codes(w, g, s->type, scales, zeros, codes));
@@ -110,13 +111,15 @@ static void blocks_rows_and_one_scale_are_searched_as_columns_are(void **state)
             after += error_of(w, &g, &int4, letters, k);
         }
         if (!(after < before))
-            fail_msg("axis %d, block %d: %g, was %g", forms[i].axis, (int)forms[i].block, after, before);
+            fail_msg("axis %d, block %d: %g, was %g", forms[i].axis, (int)forms[i].block, after,
+                     before);
     }
 }
 
-/* The least error of any step, with the functions that make the codes: of `count` weights that lie `pitch` apart. */
-static double least_error(const float *x, size_t count, size_t pitch, const qdq_qscheme *s, double low,
-                          double high, char *letter, double *of_letter)
+/* The least error of any step, with the functions that make the codes: of `count` weights that lie
+ * `pitch` apart. */
+static double least_error(const float *x, size_t count, size_t pitch, const qdq_qscheme *s,
+                          double low, double high, char *letter, double *of_letter)
 {
     double least = INFINITY;
 
@@ -148,9 +151,11 @@ static void no_other_step_gives_codes_that_come_back_better(void **state)
                                           {.type = QDQ_INT4, .symmetric = true},
                                           {.type = QDQ_INT16},
                                           {.type = QDQ_FLOAT8E4M3FN, .symmetric = true}};
-    static const float units[] = {1, 1e-22F, 1e-38F}; /* squares and reciprocals that no float holds */
+    /* squares and reciprocals that no float holds */
+    static const float units[] = {1, 1e-22F, 1e-38F};
     static const int64_t dim[2] = {MANY, WIDE};
-    const qdq_tensor t = {.name = "w", .elem = QDQ_FLOAT, .rank = 2, .dim = dim, .count = MANY * WIDE};
+    const qdq_tensor t = {
+        .name = "w", .elem = QDQ_FLOAT, .rank = 2, .dim = dim, .count = MANY * WIDE};
     float *w = malloc((size_t)MANY * WIDE * sizeof *w);
 
     (void)state;
@@ -173,11 +178,12 @@ static void no_other_step_gives_codes_that_come_back_better(void **state)
             assert_ok(qdq_weight_ranges(w, &g, low, high, &err));
             assert_true(qdq_weight_mse_letters(w, &g, s, low, high, letters));
             for (size_t k = 0; k < WIDE; k += 4) {
-                double found = NAN, least = least_error(w + k * (axis == 0 ? WIDE : 1), count, pitch, s,
-                                                        (double)low[k], (double)high[k], &letters[k], &found);
+                double found = NAN,
+                       least = least_error(w + k * (axis == 0 ? WIDE : 1), count, pitch, s,
+                                           (double)low[k], (double)high[k], &letters[k], &found);
                 if (!(found <= least * 1.001))
-                    fail_msg("scheme and unit %zu, axis %d, scale %zu: %g, least %g", i, axis, k, found,
-                             least);
+                    fail_msg("scheme and unit %zu, axis %d, scale %zu: %g, least %g", i, axis, k,
+                             found, least);
             }
         }
     }

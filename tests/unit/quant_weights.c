@@ -1,4 +1,5 @@
-/* quant_weights.c - weights as codes: one scale, channels, blocks, each against a loop over elements. */
+/* quant_weights.c - weights as codes: one scale, channels, blocks, each against a loop over
+ * elements. */
 #include <math.h>
 
 #include "quant/weights/weights.h"
@@ -53,7 +54,8 @@ static void n11_blocks_are_rows_that_follow_each_other(void **state)
 /* ptq 8.3 N12 */
 static void n12_four_bit_blocks_use_seven_codes_on_each_side(void **state)
 {
-    static const float block[] = {-.8f, .7f, .35f, 0}, zero[4] = {0}, two[] = {.5f, 1.5f, .875f, 1.75f};
+    static const float block[] = {-.8f, .7f, .35f, 0}, zero[4] = {0},
+                       two[] = {.5f, 1.5f, .875f, 1.75f};
     static const int64_t column[] = {4, 1}, square[] = {2, 2};
     const qdq_qscheme s = {QDQ_INT4, true, false, QDQ_FLOAT, false};
     qdq_tensor t = tensor_of(2, column), u = tensor_of(2, square);
@@ -75,10 +77,12 @@ static void codes_follow_the_definition_whatever_the_layout(void **state)
 {
     static const int64_t dims[][4] = {
         {7, 5, 3, 2}, {1, 9, 1, 11}, {1, 1, 1, 64}, {3, 70, 1, 1}, {2, 1, 5, 4}};
-    static const qdq_qscheme schemes[] = {
-        {QDQ_INT8, true, false, QDQ_FLOAT, false},  {QDQ_UINT8, false, true, QDQ_FLOAT, false},
-        {QDQ_INT16, true, false, QDQ_FLOAT, false}, {QDQ_UINT4, false, false, QDQ_FLOAT, false},
-        {QDQ_INT4, true, false, QDQ_FLOAT, false},  {QDQ_FLOAT8E4M3FN, true, false, QDQ_FLOAT, false}};
+    static const qdq_qscheme schemes[] = {{QDQ_INT8, true, false, QDQ_FLOAT, false},
+                                          {QDQ_UINT8, false, true, QDQ_FLOAT, false},
+                                          {QDQ_INT16, true, false, QDQ_FLOAT, false},
+                                          {QDQ_UINT4, false, false, QDQ_FLOAT, false},
+                                          {QDQ_INT4, true, false, QDQ_FLOAT, false},
+                                          {QDQ_FLOAT8E4M3FN, true, false, QDQ_FLOAT, false}};
     static float w[MOST], back[MOST];
     static coded c;
 
@@ -92,8 +96,8 @@ static void codes_follow_the_definition_whatever_the_layout(void **state)
                     qdq_tensor t = tensor_of(4, dims[d]);
 
                     encode(&c, &t, &schemes[k], axis, block, w);
-                    assert_true(
-                        qdq_weight_decode(c.packed, &c.grid, schemes[k].type, c.scales, c.zeros, back));
+                    assert_true(qdq_weight_decode(c.packed, &c.grid, schemes[k].type, c.scales,
+                                                  c.zeros, back));
                     for (size_t i = 0; i < (size_t)t.count; i++) {
                         const qdq_channels *g = &c.grid.c;
                         size_t at = qdq_scale_at(&c.grid, i / g->inner / g->channels,
@@ -106,9 +110,9 @@ static void codes_follow_the_definition_whatever_the_layout(void **state)
                         else
                             assert_int_equal(qdq_elem_int(p.type, c.packed, (int64_t)i), code);
                         assert_true(w[i] >= c.low[at] && w[i] <= c.high[at]);
-                        assert_true(fabsf(back[i] - w[i]) <= (p.type == QDQ_FLOAT8E4M3FN
-                                                                  ? fabsf(w[i]) / 16 + p.scale / 1024
-                                                                  : p.scale * 1.01f));
+                        assert_true(fabsf(back[i] - w[i]) <=
+                                    (p.type == QDQ_FLOAT8E4M3FN ? fabsf(w[i]) / 16 + p.scale / 1024
+                                                                : p.scale * 1.01f));
                     }
                 }
 }
@@ -139,7 +143,8 @@ static void what_is_not_finite_is_named_by_its_channel(void **state)
     for (int axis = -1; axis < 2; axis++)
         for (int64_t block = 0; block <= (axis < 0 ? 0 : 2); block++) {
             assert_ok(qdq_weight_grid(&t, axis, block, &g, &err));
-            assert_fails(QDQ_E_FORMAT, axis < 0 ? "channel 0 holds NaN" : "channel 1 holds NaN or infinity",
+            assert_fails(QDQ_E_FORMAT,
+                         axis < 0 ? "channel 0 holds NaN" : "channel 1 holds NaN or infinity",
                          qdq_weight_ranges(w, &g, low, high, &err));
         }
     assert_fails(QDQ_E_FORMAT, "axis 2, but its rank is 2", qdq_weight_grid(&t, 2, 0, &g, &err));

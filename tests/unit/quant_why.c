@@ -1,4 +1,5 @@
-/* quant_why.c - the listener of --why hears what is said of one node or tensor, and nothing else. */
+/* quant_why.c - the listener of --why hears what is said of one node or tensor, and nothing
+ * else. */
 #include "quant/place/why.h"
 #include "support/build.h"
 #include "support/test.h"
@@ -53,7 +54,7 @@ static void an_unknown_name_hears_nothing(void **state)
     qdq_why_clear(&why);
 }
 
-/* --- qdq_explain: the rules of ort-cpu, and what came of it --------------------------------------------------------- */
+/* --- qdq_explain: the rules of ort-cpu, and what came of it ----------------------------------- */
 
 /* x -> c0 -> Identity same -> Relu r0 -> c1 -> Softmax s, all named after their results */
 static test_builder chain(void)
@@ -110,7 +111,8 @@ static void a_quantized_node_names_its_rule_and_what_the_plan_has(void **state)
     const qdq_why_note *at = qdq_why_notes(why, &n);
     assert_string_equal(note(why, "c1", "plan")->verdict, "quantized");
     assert_string_equal(at[n - 1].verdict, "bias 'c1.b': int32 (rule conv)");
-    assert_string_equal(at[n - 2].verdict, "weight 'c1.w': int8, a scale per channel of axis 0 (rule conv)");
+    assert_string_equal(at[n - 2].verdict,
+                        "weight 'c1.w': int8, a scale per channel of axis 0 (rule conv)");
     qdq_why_free(why);
 }
 
@@ -134,7 +136,8 @@ static void a_node_left_float_says_why(void **state)
 
     (void)state;
     assert_ok(explain("s", &why, &err));
-    assert_string_equal(note(why, "s", "plan")->verdict, "stays float: slower in 8 bits, and loses accuracy");
+    assert_string_equal(note(why, "s", "plan")->verdict,
+                        "stays float: slower in 8 bits, and loses accuracy");
     assert_false(note(why, "s", "plan")->holds);
     qdq_why_free(why);
 }
@@ -169,7 +172,8 @@ static void an_unknown_name_is_refused_with_one_that_is_near(void **state)
     assert_fails(QDQ_E_USAGE, "found no node and no tensor 'C1', did you mean 'c1'?",
                  explain("C1", &why, &err));
     qdq_why_free(why);
-    assert_fails(QDQ_E_USAGE, "found no node and no tensor 'nowhere'", explain("nowhere", &why, &err));
+    assert_fails(QDQ_E_USAGE, "found no node and no tensor 'nowhere'",
+                 explain("nowhere", &why, &err));
     qdq_why_free(why);
 }
 

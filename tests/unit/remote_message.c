@@ -16,7 +16,7 @@
 
 static qdq_error err;
 
-/* --- messages ---------------------------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void a_message_comes_back_as_it_went(void **state)
 {
@@ -171,14 +171,14 @@ static void words_about_memory_are_understood(void **state)
 {
     (void)state;
     assert_true(qdq_remote_means_memory("what():  std::bad_alloc"));
-    assert_true(
-        qdq_remote_means_memory("BFCArena: Failed to allocate memory for requested buffer of size 9"));
+    assert_true(qdq_remote_means_memory(
+        "BFCArena: Failed to allocate memory for requested buffer of size 9"));
     assert_true(qdq_remote_means_memory("out of memory"));
     assert_false(qdq_remote_means_memory("memory pattern planner"));
     assert_false(qdq_remote_means_memory(""));
 }
 
-/* --- a worker that hears garbage ---------------------------------------------------------------------------------------- */
+/* --- a worker that hears garbage -------------------------------------------------------------- */
 
 typedef struct peer {
     pid_t pid;
@@ -194,7 +194,8 @@ static peer start_worker(void)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
     int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
     assert_int_equal(
-        qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = fd[1], .out = quiet, .err = quiet}, &p.pid), 0);
+        qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = fd[1], .out = quiet, .err = quiet}, &p.pid),
+        0);
     close(quiet);
     close(fd[1]);
     p.socket = fd[0];
@@ -213,8 +214,8 @@ static bool wait_for(peer *p, double seconds, int *status)
     return true;
 }
 
-/* The worker ends by itself: with code 2 where it can read that this is no question, or because we hang up, which may
- * come first. */
+/* The worker ends by itself: with code 2 where it can read that this is no question, or because we
+ * hang up, which may come first. */
 static void assert_exits(const char *bytes, size_t size, const char *what)
 {
     peer p = start_worker();
@@ -307,7 +308,7 @@ static void another_version_is_refused(void **state)
     close(p.socket);
 }
 
-/* --- questions out of turn ------------------------------------------------------------------------------------------------ */
+/* --- questions out of turn -------------------------------------------------------------------- */
 
 /* The worker's answer has `part`. */
 static void assert_answers(const peer *p, const char *question, const char *part)
@@ -334,10 +335,10 @@ static void save_tanh(const char *path, const char *input)
 {
     char text[300];
 
-    snprintf(
-        text, sizeof text,
-        "<ir_version: 9, opset_import: [\"\" : 17]>\ng (float[1,4] %s) => (float[1,4] y) { y = Tanh(%s) }",
-        input, input);
+    snprintf(text, sizeof text,
+             "<ir_version: 9, opset_import: [\"\" : 17]>\ng (float[1,4] %s) => (float[1,4] y) { y "
+             "= Tanh(%s) }",
+             input, input);
     qdq_model *m = test_model(text);
     assert_ok(qdq_model_save(m, path, NULL, &err));
     qdq_model_free(m);
@@ -355,11 +356,11 @@ static void questions_out_of_turn_are_answered_with_the_mistake(void **state)
     fclose(f);
     save_tanh(test_path("a.onnx"), "x");
     save_tanh(test_path("b.onnx"), "z");
-    snprintf(
-        question, sizeof question,
-        "{\"do\": \"hello\", \"version\": \"%s\", \"engine\": \"sim:%s\", \"threads\": 1, \"warmup\": 1, "
-        "\"leg_runs\": 1, \"leg_ms\": 0.1, \"seed\": 0, \"shapes\": []}",
-        qdq_version(), test_path("costs.json"));
+    snprintf(question, sizeof question,
+             "{\"do\": \"hello\", \"version\": \"%s\", \"engine\": \"sim:%s\", \"threads\": 1, "
+             "\"warmup\": 1, "
+             "\"leg_runs\": 1, \"leg_ms\": 0.1, \"seed\": 0, \"shapes\": []}",
+             qdq_version(), test_path("costs.json"));
     assert_answers(&p, question, "\"sim\"");
     assert_answers(&p, question, "the worker has been greeted before");
     assert_answers(&p, "{\"do\": \"leg\", \"handle\": 3, \"number\": 0}", "3");
@@ -389,7 +390,7 @@ static void questions_out_of_turn_are_answered_with_the_mistake(void **state)
     close(p.socket);
 }
 
-/* --- a worker whose lab is gone ------------------------------------------------------------------------------------------ */
+/* --- a worker whose lab is gone --------------------------------------------------------------- */
 
 static void a_worker_goes_when_its_lab_is_gone(void **state)
 {
@@ -403,8 +404,8 @@ static void a_worker_goes_when_its_lab_is_gone(void **state)
     FILE *f = fopen(test_path("hang.json"), "w");
     fputs(costs, f);
     fclose(f);
-    qdq_model *m = test_model(
-        "<ir_version: 9, opset_import: [\"\" : 17]>\ng (float[1] x) => (float[1] y) { y = Relu(x) }");
+    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17]>\ng (float[1] x) => "
+                              "(float[1] y) { y = Relu(x) }");
     assert_ok(qdq_model_save(m, test_path("m.onnx"), NULL, &err));
     qdq_model_free(m);
     snprintf(spec, sizeof spec, "sim:%s", test_path("hang.json"));

@@ -30,8 +30,10 @@ static void what_is_no_text_is_replaced(void **state)
     (void)state;
     assert_string_equal(escaped("a\xff\x80z"), "a\xef\xbf\xbd\xef\xbf\xbdz");
     assert_string_equal(escaped("\xc0\xbc"), "\xef\xbf\xbd\xef\xbf\xbd"); /* an overlong '<' */
-    assert_string_equal(escaped("\xed\xa0\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* a surrogate */
-    assert_string_equal(escaped("\xe2\x82"), "\xef\xbf\xbd\xef\xbf\xbd");                 /* cut off */
+    /* a surrogate */
+    assert_string_equal(escaped("\xed\xa0\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    /* cut off */
+    assert_string_equal(escaped("\xe2\x82"), "\xef\xbf\xbd\xef\xbf\xbd");
     assert_string_equal(escaped("\x01\n\x7f"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
     assert_string_equal(escaped("\xc2\x85"), "\xef\xbf\xbd");     /* C1 */
     assert_string_equal(escaped("\xe2\x80\xae"), "\xef\xbf\xbd"); /* right to left from here */
@@ -59,8 +61,9 @@ static void counts_are_short(void **state)
     assert_string_equal(counted(999999), "1.00 M");
 }
 
-static const qdq_page_column columns[] = {{.head = "a<b", .is_code = true},
-                                          {.head = "n", .hint = "\"x\"", .is_number = true, .bar = true}};
+static const qdq_page_column columns[] = {
+    {.head = "a<b", .is_code = true},
+    {.head = "n", .hint = "\"x\"", .is_number = true, .bar = true}};
 static const qdq_page_table table = {"t", columns, 2, false};
 
 static void numbers_that_are_none_sort_last_and_are_dashes(void **state)
@@ -121,7 +124,8 @@ static void dots_stand_where_their_numbers_say(void **state)
                                  {"left out", NAN, 1.5, NAN, NAN, QDQ_TONE_PLAIN},
                                  {"and so is this", 30, NAN, NAN, NAN, QDQ_TONE_PLAIN}};
 
-    qdq_page_scatter_plot(&b, &(qdq_page_scatter){"t", "dB", "ms", dots, QDQ_COUNT(dots), "given", 3});
+    qdq_page_scatter_plot(&b,
+                          &(qdq_page_scatter){"t", "dB", "ms", dots, QDQ_COUNT(dots), "given", 3});
     assert_non_null(strstr(b.data, "&lt;one&gt;"));
     assert_non_null(strstr(b.data, "<circle class=\"out\""));
     assert_non_null(strstr(b.data, "<circle class=\"mark\" cx=\"900.0\""));

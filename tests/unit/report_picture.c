@@ -1,4 +1,5 @@
-/* The drawing of a model: its data is JSON that no name can leave, and thousands of nodes stay a small page. */
+/* The drawing of a model: its data is JSON that no name can leave, and thousands of nodes stay a
+ * small page. */
 #include "report/picture.h"
 
 #include <math.h>
@@ -127,8 +128,8 @@ static void texts_that_repeat_are_in_the_page_once(void **state)
     for (size_t i = 0; i < MANY; i++) {
         snprintf(name[i], sizeof name[i], "/net/stage%zu/block%zu/Conv_%zu", i / 500, i / 10, i);
         nodes[i] = node(name[i]);
-        nodes[i].why =
-            "a reason that is as long as reasons are, and that thousands of nodes share with each other";
+        nodes[i].why = "a reason that is as long as reasons are, and that thousands of nodes share "
+                       "with each other";
     }
     qdq_buf b = page_of(&p);
     json_t *data = data_of(b.data);
@@ -196,7 +197,8 @@ static void an_overlay_has_what_is_in_bodies_where_its_reader_has_it(void **stat
     qdq_picture_overlay(&b, &p);
     assert_ok(qdq_json_parse(b.data, b.size, "overlay", &j, &err));
     const json_t *outer = json_object_get(json_object_get(j, "g"), "results");
-    const json_t *inner = json_object_get(json_object_get(j, "if/then_branch/loop/body"), "results");
+    const json_t *inner =
+        json_object_get(json_object_get(j, "if/then_branch/loop/body"), "results");
 
     assert_int_equal(json_object_size(j), 2);
     assert_int_equal(json_object_size(outer), 5);

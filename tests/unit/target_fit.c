@@ -1,4 +1,5 @@
-/* target_fit.c - what becomes of int8 weights on processors without VNNI, and what the check says of files that have them. */
+/* target_fit.c - what becomes of int8 weights on processors without VNNI, and what the check says
+ * of files that have them. */
 #include "quant/target_fit.h"
 
 #include "base/cpu.h"
@@ -47,8 +48,9 @@ static void without_vnni_weights_are_uint8_or_lose_a_bit(void **state)
     assert_fits(fit("ort-cpu", NULL, NULL, QDQ_CPU_AVX2), QDQ_UINT8, false, true);
     assert_fits(fit("ort-cpu", NULL, NULL, QDQ_CPU_AVX512), QDQ_UINT8, false, true);
     assert_fits(fit("openvino", NULL, NULL, QDQ_CPU_AVX2), QDQ_INT8, true, true);
-    assert_fits(fit("ort-cpu", "activation", "{\"type\": \"int8\", \"symmetric\": true}", QDQ_CPU_AVX2),
-                QDQ_INT8, true, true);
+    assert_fits(
+        fit("ort-cpu", "activation", "{\"type\": \"int8\", \"symmetric\": true}", QDQ_CPU_AVX2),
+        QDQ_INT8, true, true);
 }
 
 static void nothing_changes_where_nothing_saturates(void **state)
@@ -72,11 +74,11 @@ static void the_processor_that_runs_is_found(void **state)
     assert_null(qdq_cpu_name((qdq_cpu)5));
 }
 
-/* --- plans ----------------------------------------------------------------------------------------------------------- */
+/* --- plans ------------------------------------------------------------------------------------ */
 
-#define PLAN(more)                                                                                           \
-    "{\"qdq_plan\": 1, \"model\": \"m\", \"target\": \"t\", " more                                           \
-    "\"clean\": \"\", \"opset\": 0, \"tensors\": [], "                                                       \
+#define PLAN(more)                                                                                 \
+    "{\"qdq_plan\": 1, \"model\": \"m\", \"target\": \"t\", " more                                 \
+    "\"clean\": \"\", \"opset\": 0, \"tensors\": [], "                                             \
     "\"weights\": [], \"biases\": []}"
 
 static void a_plan_keeps_its_processor(void **state)
@@ -100,7 +102,7 @@ static void a_plan_keeps_its_processor(void **state)
                  qdq_plan_parse(odd, sizeof odd - 1, "p", &p, &err));
 }
 
-/* --- check ----------------------------------------------------------------------------------------------------------- */
+/* --- check ------------------------------------------------------------------------------------ */
 
 /* A product [1, 4] x [4, 1] of uint8 and int8, between Q and DQ; its weights are the four codes. */
 static size_t saturating(const int8_t *codes, qdq_cpu cpu, char *why, size_t size)
@@ -145,12 +147,14 @@ static size_t saturating(const int8_t *codes, qdq_cpu cpu, char *why, size_t siz
 
 static void check_warns_of_pairs_that_saturate(void **state)
 {
-    static const int8_t much[] = {127, 2, -127, -2}, fits[] = {127, 1, -128, 0}, apart[] = {1, 127, 127, 1};
+    static const int8_t much[] = {127, 2, -127, -2}, fits[] = {127, 1, -128, 0},
+                        apart[] = {1, 127, 127, 1};
     char why[300];
 
     (void)state;
     assert_int_equal(saturating(much, QDQ_CPU_AVX2, why, sizeof why), 1);
-    assert_non_null(strstr(why, "on avx2, the sums of 2 of 2 pairs of its int8 weights can saturate"));
+    assert_non_null(
+        strstr(why, "on avx2, the sums of 2 of 2 pairs of its int8 weights can saturate"));
     assert_int_equal(saturating(much, QDQ_CPU_VNNI, why, sizeof why), 0);
     assert_int_equal(saturating(much, QDQ_CPU_ARM, why, sizeof why), 0);
     assert_int_equal(saturating(fits, QDQ_CPU_AVX512, why, sizeof why), 0); /* 255 * 128 = 32640 */

@@ -1,4 +1,5 @@
-/* target_load.c - target descriptions: the built-in ones load, and every mistake is named with its place. */
+/* target_load.c - target descriptions: the built-in ones load, and every mistake is named with its
+ * place. */
 #include <jansson.h>
 
 #include "base/file.h"
@@ -54,7 +55,8 @@ static void tensorrt_takes_symmetric_codes_and_float_biases(void **state)
                 t->format.weight.symmetric);
     assert_true(t->format.weight_per_channel && !t->format.int32_bias);
     assert_string_equal(t->engine, "trtexec");
-    assert_int_equal(t->max_opset, 24); /* of the parser: 22 is what bfloat16 needs, and no warning is due */
+    /* of the parser: 22 is what bfloat16 needs, and no warning is due */
+    assert_int_equal(t->max_opset, 24);
     assert_true(t->rest.follows && t->rest.type == QDQ_FLOAT);
     qdq_target_free(t);
 }
@@ -72,7 +74,8 @@ static void a_key_is_changed_as_if_the_file_said_so(void **state)
     assert_non_null(strstr(qdq_target_text(t), "\"type\": \"int8\""));
     assert_fails(QDQ_E_FORMAT, "set activation.type: ort-cpu: activation, key 'type'",
                  qdq_target_set(t, "activation.type", "int9", &err));
-    assert_fails(QDQ_E_FORMAT, "unknown key 'tpye'", qdq_target_set(t, "activation.tpye", "int8", &err));
+    assert_fails(QDQ_E_FORMAT, "unknown key 'tpye'",
+                 qdq_target_set(t, "activation.tpye", "int8", &err));
     assert_fails(QDQ_E_USAGE, "what stands before the dot is no object",
                  qdq_target_set(t, "name.first", "1", &err));
     assert_fails(QDQ_E_USAGE, "no UTF-8", qdq_target_set(t, "name", "\xff", &err));
@@ -106,14 +109,16 @@ static void forget(json_t *root)
                        rule) if (json_object_get(rule, "probe") != NULL)
         json_object_set_new(rule, "off", json_true());
     json_object_del(root, "no_kernel");
-    json_array_foreach(json_object_get(root, "operators"), i, rule) json_object_del(rule, "only_between");
+    json_array_foreach(json_object_get(root, "operators"), i, rule)
+        json_object_del(rule, "only_between");
 }
 
-/* What the search without knowledge is measured with (make bench), and `qdq targets --measure`: all that the engine can do, and
- * nothing of what pays. */
+/* What the search without knowledge is measured with (make bench), and `qdq targets --measure`: all
+ * that the engine can do, and nothing of what pays. */
 static void the_bare_targets_are_the_built_in_ones_without_what_was_measured(void **state)
 {
-    static const char *const names[][2] = {{"ort-cpu", "ort_cpu_bare"}, {"openvino", "openvino_bare"}};
+    static const char *const names[][2] = {{"ort-cpu", "ort_cpu_bare"},
+                                           {"openvino", "openvino_bare"}};
     qdq_error err = QDQ_ERROR_INIT;
 
     (void)state;
@@ -148,12 +153,13 @@ static void formats_are_read_and_overridden_for_some_nodes(void **state)
     assert_int_equal(qdq_target_opset(t), 13);
     assert_ok(qdq_target_set(t, "weight.store", "float", &err));
     assert_true(t->format.weight_store == QDQ_WEIGHT_AS_FLOAT);
-    assert_ok(qdq_target_set(t, "overrides",
-                             "[{\"node\": \"^fc\", \"op\": \"MatMul\", \"activation\": {\"type\": \"float\"},"
-                             " \"weight\": {\"type\": \"uint4\", \"symmetric\": false, \"block\": 32}},"
-                             " {\"op\": \"Conv\", \"activation\": {\"type\": \"float8e4m3fn\"}, \"weight\": "
-                             "{\"type\": \"float8e4m3fn\", \"block\": -1}}]",
-                             &err));
+    assert_ok(qdq_target_set(
+        t, "overrides",
+        "[{\"node\": \"^fc\", \"op\": \"MatMul\", \"activation\": {\"type\": \"float\"},"
+        " \"weight\": {\"type\": \"uint4\", \"symmetric\": false, \"block\": 32}},"
+        " {\"op\": \"Conv\", \"activation\": {\"type\": \"float8e4m3fn\"}, \"weight\": "
+        "{\"type\": \"float8e4m3fn\", \"block\": -1}}]",
+        &err));
     assert_int_equal(t->overrides.n, 2);
     const qdq_override *fc = &t->overrides.at[0], *conv = &t->overrides.at[1];
     assert_string_equal(fc->node, "^fc");
@@ -161,8 +167,9 @@ static void formats_are_read_and_overridden_for_some_nodes(void **state)
     assert_true(qdq_format_weight_only(&fc->format) && fc->format.weight.type == QDQ_UINT4);
     assert_true(!fc->format.weight.symmetric && fc->format.weight_block == 32);
     assert_true(fc->format.weight_store == QDQ_WEIGHT_AS_FLOAT &&
-                fc->format.int32_bias);                                   /* as the target has */
-    assert_true(conv->node == NULL && conv->format.activation.symmetric); /* float8 has no zero point */
+                fc->format.int32_bias); /* as the target has */
+    /* float8 has no zero point */
+    assert_true(conv->node == NULL && conv->format.activation.symmetric);
     assert_true(conv->format.weight_block == 0 && conv->format.weight_per_channel);
     assert_int_equal(qdq_format_opset(&conv->format), 19);
     assert_int_equal(qdq_target_opset(t), 21);
@@ -202,10 +209,12 @@ static void an_activation_without_a_kernel_beside_the_weights_is_left_out(void *
     assert_int_equal(count_others("ort-cpu", "weight.type", "uint8"), 0);
 }
 
-#define HEAD                       "{\"qdq_target\": 1, \"name\": \"t\","
-#define TYPES                      "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\", \"symmetric\": true}"
+#define HEAD "{\"qdq_target\": 1, \"name\": \"t\","
+#define TYPES                                                                                      \
+    "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\", \"symmetric\": true}"
 
-#define FORMAT(activation, weight) "\"activation\": {\"type\": \"" activation "\"}, \"weight\": {" weight "}}"
+#define FORMAT(activation, weight)                                                                 \
+    "\"activation\": {\"type\": \"" activation "\"}, \"weight\": {" weight "}}"
 
 static void mistakes_are_named_with_their_place(void **state)
 {
@@ -216,28 +225,34 @@ static void mistakes_are_named_with_their_place(void **state)
         {"{}", "expected an object with the key 'qdq_target'"},
         {"{\"qdq_target\": 1,", "line 1"},
         {"{\"qdq_target\": \"1\"}", "key 'qdq_target': expected 1, the version of the format"},
-        {HEAD TYPES ", \"colour\": 1}", "top level: unknown key 'colour', expected 'qdq_target', 'name', "},
+        {HEAD TYPES ", \"colour\": 1}",
+         "top level: unknown key 'colour', expected 'qdq_target', 'name', "},
         {HEAD "\"activation\": 3}", "key 'activation': expected an object"},
         {HEAD "\"activation\": {\"type\": \"int32\"}}",
-         "activation, key 'type': expected 'float', 'int8', 'uint8', 'int16', 'uint16', 'int4', 'uint4' or "
+         "activation, key 'type': expected 'float', 'int8', 'uint8', 'int16', 'uint16', 'int4', "
+         "'uint4' or "
          "'float8e4m3fn'"},
-        {HEAD FORMAT("uint8", "\"type\": \"float\""), "weight, key 'type': expected 'int8', 'uint8', "
-                                                      "'int16', 'uint16', 'int4', 'uint4' or 'float8e4m3fn'"},
+        {HEAD FORMAT("uint8", "\"type\": \"float\""),
+         "weight, key 'type': expected 'int8', 'uint8', "
+         "'int16', 'uint16', 'int4', 'uint4' or 'float8e4m3fn'"},
         {HEAD FORMAT("uint8", "\"type\": \"int16\", \"reduced\": true"),
          "weight, key 'reduced': expected false: it is for 8-bit integers"},
         {HEAD FORMAT("uint8", "\"type\": \"float8e4m3fn\""),
          "weight, key 'type': expected integers: no kernel multiplies float8 weights"},
         {HEAD FORMAT("float8e4m3fn", "\"type\": \"int8\""),
          "weight, key 'type': expected 'float8e4m3fn', as activations are"},
-        {HEAD FORMAT("int8", "\"type\": \"uint8\""), "weight, key 'type': expected 'int8': no kernel"},
+        {HEAD FORMAT("int8", "\"type\": \"uint8\""),
+         "weight, key 'type': expected 'int8': no kernel"},
         {HEAD FORMAT("uint8", "\"type\": \"int8\", \"block\": -2"),
          "weight, key 'block': expected a whole number from -1 to 1048576"},
         {HEAD FORMAT("uint8", "\"type\": \"int8\", \"method\": \"awq-lite\""),
-         "weight, key 'method': expected 'absmax' or 'mse': awq is for integer weights and activations of "
+         "weight, key 'method': expected 'absmax' or 'mse': awq is for integer weights and "
+         "activations of "
          "type "
          "'float'"},
         {HEAD FORMAT("uint8", "\"type\": \"int4\", \"store\": \"nbits\""),
-         "weight, key 'store': expected 'codes' or 'float': 'nbits' is for activations of type 'float'"},
+         "weight, key 'store': expected 'codes' or 'float': 'nbits' is for activations of type "
+         "'float'"},
         {HEAD FORMAT("float", "\"type\": \"int16\", \"store\": \"nbits\", \"block\": 32"),
          "weight, key 'type': expected 'int4', 'uint4', 'int8' or 'uint8', as 'store' is 'nbits'"},
         {HEAD FORMAT("float", "\"type\": \"int4\", \"store\": \"nbits\", \"block\": 24"),
@@ -256,39 +271,46 @@ static void mistakes_are_named_with_their_place(void **state)
          "overrides[0], key 'node': expected a regular expression, or the key 'op'"},
         {HEAD TYPES ", \"overrides\": [{\"node\": \"a(\"}]}",
          "overrides[0]: key 'node': regular expression 'a(': Unmatched ("},
-        {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"activation\": {\"type\": \"float8e4m3fn\"}}]}",
+        {HEAD TYPES
+         ", \"overrides\": [{\"op\": \"Conv\", \"activation\": {\"type\": \"float8e4m3fn\"}}]}",
          "overrides[0], key 'type': expected 'float8e4m3fn', as activations are"},
         {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"wieght\": {}}]}",
          "overrides[0]: unknown key 'wieght'"},
         {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"activation\": {\"symmetric\": true}}]}",
          "overrides[0], key 'activation': expected 'symmetric', 'reduced', 'pow2' and "
          "'unsigned_if_non_negative' as other activations of this type"},
-        {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"activation\": {\"type\": \"int16\"}},"
-                    " {\"op\": \"Gemm\", \"activation\": {\"type\": \"int16\", \"symmetric\": true}}]}",
+        {HEAD TYPES
+         ", \"overrides\": [{\"op\": \"Conv\", \"activation\": {\"type\": \"int16\"}},"
+         " {\"op\": \"Gemm\", \"activation\": {\"type\": \"int16\", \"symmetric\": true}}]}",
          "overrides[1], key 'activation': expected 'symmetric', 'reduced', 'pow2' and"},
-        {HEAD TYPES ", \"bias\": {\"type\": \"int8\"}}", "bias, key 'type': expected 'float' or 'int32'"},
+        {HEAD TYPES ", \"bias\": {\"type\": \"int8\"}}",
+         "bias, key 'type': expected 'float' or 'int32'"},
         {HEAD TYPES ", \"graph_output\": \"maybe\"}",
          "key 'graph_output': expected 'float' or 'dequantized'"},
-        {HEAD TYPES ", \"min_opset\": 5}", "key 'min_opset': expected a whole number from 10 to 21"},
-        {HEAD TYPES ", \"min_opset\": -1}", "key 'min_opset': expected a whole number from 10 to 21"},
-        {HEAD TYPES
-         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"joint\", \"data\": [0, 1]}]}",
+        {HEAD TYPES ", \"min_opset\": 5}",
+         "key 'min_opset': expected a whole number from 10 to 21"},
+        {HEAD TYPES ", \"min_opset\": -1}",
+         "key 'min_opset': expected a whole number from 10 to 21"},
+        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"joint\", "
+                    "\"data\": [0, 1]}]}",
          "operators[0], key 'data': expected a list with the number of one input"},
-        {HEAD TYPES
-         ", \"partitions\": {}, \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"joint\", "
-         "\"data\": [1, 0]}]}",
+        {HEAD TYPES ", \"partitions\": {}, \"operators\": [{\"op\": \"A\", \"rule\": \"c\", "
+                    "\"kind\": \"joint\", "
+                    "\"data\": [1, 0]}]}",
          "operators[0], key 'data': expected a rising list of the numbers of inputs, or 'all'"},
-        {HEAD TYPES
-         ", \"partitions\": {}, \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", "
-         "\"data\": \"all\"}]}",
+        {HEAD TYPES ", \"partitions\": {}, \"operators\": [{\"op\": \"A\", \"rule\": \"c\", "
+                    "\"kind\": \"linear\", "
+                    "\"data\": \"all\"}]}",
          "operators[0], key 'data': expected a list with the number of one input"},
         {HEAD TYPES ", \"layernorm-input\": \"some\"}",
          "key 'layernorm-input': expected 'off', 'conv' or 'any'"},
         {HEAD TYPES ", \"disable_mha_qdq\": 1}", "key 'disable_mha_qdq': expected true or false"},
         {HEAD TYPES ", \"partitions\": []}", "key 'partitions': expected an object"},
-        {HEAD TYPES ", \"partitions\": {\"pointwize\": []}}", "partitions: unknown key 'pointwize'"},
+        {HEAD TYPES ", \"partitions\": {\"pointwize\": []}}",
+         "partitions: unknown key 'pointwize'"},
         {HEAD TYPES ", \"partitions\": {\"backbones\": [\"Relu |Conv\"]}}",
-         "partitions, key 'backbones': expected operators one behind the other: 'A B', 'A|B' for either"},
+         "partitions, key 'backbones': expected operators one behind the other: 'A B', 'A|B' for "
+         "either"},
         {HEAD TYPES ", \"partitions\": {\"backbones\": [\"\"]}}",
          "partitions, key 'backbones': expected operators"},
         {HEAD TYPES ", \"partitions\": {\"backbones\": [\"?\"]}}",
@@ -305,24 +327,28 @@ static void mistakes_are_named_with_their_place(void **state)
          "partitions.conv_filter, key 'channels_min': expected a whole number from 0 to"},
         {HEAD TYPES ", \"partitions\": {\"gemm_filter\": {}}}",
          "partitions.gemm_filter, key 'rule': expected a string"},
-        {HEAD TYPES ", \"partitions\": {\"attention_filter\": {\"rule\": \"r\", \"path\": \"MatMul\"}}}",
+        {HEAD TYPES
+         ", \"partitions\": {\"attention_filter\": {\"rule\": \"r\", \"path\": \"MatMul\"}}}",
          "partitions.attention_filter, key 'path': expected three operators"},
         {HEAD TYPES ", \"operators\": {}}", "key 'operators': expected a list of objects"},
         {HEAD TYPES ", \"operators\": [1]}", "operators[0]: expected an object"},
-        {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\"}]}", "operators[0], key 'rule': expected a string"},
-        {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\", \"rule\": \"c\"}]}", "operators[0], key 'kind'"},
+        {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\"}]}",
+         "operators[0], key 'rule': expected a string"},
+        {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\", \"rule\": \"c\"}]}",
+         "operators[0], key 'kind'"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\", \"rule\": \"c\", \"kind\": \"round\"}]}",
          "operators[0], key 'kind': expected 'linear', 'table', 'joint' or 'pass'"},
-        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"data\": 1}]}",
+        {HEAD TYPES
+         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"data\": 1}]}",
          "operators[0], key 'data': expected a list"},
-        {HEAD TYPES
-         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"bias\": \"x\"}]}",
+        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", "
+                    "\"bias\": \"x\"}]}",
          "operators[0], key 'bias': expected 'add-if-static'"},
-        {HEAD TYPES
-         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"epilogue\": [1]}]}",
+        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", "
+                    "\"epilogue\": [1]}]}",
          "operators[0], key 'epilogue': expected a list of strings"},
-        {HEAD TYPES
-         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"require\": []}]}",
+        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", "
+                    "\"require\": []}]}",
          "operators[0], key 'require': expected an object"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", "
                     "\"require\": {\"group\": \"1\"}}]}",
@@ -330,33 +356,37 @@ static void mistakes_are_named_with_their_place(void **state)
         {HEAD TYPES
          ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"bias\": 16}]}",
          "operators[0], key 'bias': expected a whole number from 0 to 15"},
-        {HEAD
-         "\"activation\": {\"type\": \"uint8\", \"per_channel\": true}, \"weight\": {\"type\": \"int8\"}}",
+        {HEAD "\"activation\": {\"type\": \"uint8\", \"per_channel\": true}, \"weight\": "
+              "{\"type\": \"int8\"}}",
          "activation: unknown key 'per_channel'"},
         {HEAD "\"activation\": {\"type\": \"uint8\"}}", "key 'weight': expected an object"},
         {HEAD TYPES ", \"join_factor_max\": -1}", "key 'join_factor_max': expected "},
-        {HEAD TYPES ", \"max_opset\": 12}", "key 'max_opset': expected a whole number from 13 to 30"},
+        {HEAD TYPES ", \"max_opset\": 12}",
+         "key 'max_opset': expected a whole number from 13 to 30"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\"}, "
                     "{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\"}]}",
          "operators[1]: operator 'A' is listed twice"},
-        {HEAD TYPES
-         ", \"stay_float\": [{\"op\": \"A\", \"rule\": \"c\", \"reason\": \"r\", \"in_chanels_max\": 1}]}",
+        {HEAD TYPES ", \"stay_float\": [{\"op\": \"A\", \"rule\": \"c\", \"reason\": \"r\", "
+                    "\"in_chanels_max\": 1}]}",
          "stay_float[0]: unknown key 'in_chanels_max'"},
-        {HEAD TYPES
-         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"data\": [1]}]}",
+        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", "
+                    "\"data\": [1]}]}",
          "operator 'A': data, weight and bias are one input, expected different ones"},
         {HEAD TYPES
          ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"tied\": true}]}",
          "operator 'A': key 'tied': of no meaning but for joint operators"},
-        {HEAD TYPES
-         ", \"partitions\": {}, \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", "
-         "\"output\": \"if-read\"}]}",
+        {HEAD TYPES ", \"partitions\": {}, \"operators\": [{\"op\": \"A\", \"rule\": \"c\", "
+                    "\"kind\": \"linear\", "
+                    "\"output\": \"if-read\"}]}",
          "operators[0], key 'output': expected 'float' or 'quantized', as there are 'partitions'"},
-        {HEAD "\"activation\": {\"type\": \"int8\", \"unsigned_if_non_negative\": 1}, \"weight\": {\"type\": "
+        {HEAD "\"activation\": {\"type\": \"int8\", \"unsigned_if_non_negative\": 1}, \"weight\": "
+              "{\"type\": "
               "\"int8\"}}",
          "activation, key 'unsigned_if_non_negative': expected true or false"},
-        {HEAD TYPES ", \"no_kernel\": [{\"op\": \"A\"}]}", "no_kernel[0], key 'reason': expected a string"},
-        {HEAD TYPES ", \"other_activations\": {}}", "key 'other_activations': expected a list of objects"},
+        {HEAD TYPES ", \"no_kernel\": [{\"op\": \"A\"}]}",
+         "no_kernel[0], key 'reason': expected a string"},
+        {HEAD TYPES ", \"other_activations\": {}}",
+         "key 'other_activations': expected a list of objects"},
         {HEAD TYPES ", \"other_activations\": [{}]}",
          "other_activations[0], key 'activation': expected an object"},
         {HEAD TYPES ", \"other_activations\": [{\"activation\": {\"type\": \"uint8\"}}]}",
@@ -368,7 +398,8 @@ static void mistakes_are_named_with_their_place(void **state)
         {HEAD TYPES ", \"other_activations\": [{\"activation\": {\"type\": \"int8\"}}, "
                     "{\"activation\": {\"type\": \"int8\", \"symmetric\": true}}]}",
          "other_activations[1].activation, key 'type': expected 'int8' or 'uint8', which"},
-        {HEAD TYPES ", \"other_activations\": [{\"activation\": {\"type\": \"int8\"}, \"weight\": {}}]}",
+        {HEAD TYPES
+         ", \"other_activations\": [{\"activation\": {\"type\": \"int8\"}, \"weight\": {}}]}",
          "other_activations[0]: unknown key 'weight'"},
     };
     qdq_error err = QDQ_ERROR_INIT;
@@ -403,7 +434,8 @@ static void unknown_names_and_missing_files_are_told_apart(void **state)
     qdq_target *t = NULL;
 
     (void)state;
-    assert_fails(QDQ_E_USAGE, "target 'gpu': expected a built-in target", qdq_target_load("gpu", &t, &err));
+    assert_fails(QDQ_E_USAGE, "target 'gpu': expected a built-in target",
+                 qdq_target_load("gpu", &t, &err));
     assert_fails(QDQ_E_IO, "missing.json", qdq_target_load(test_path("missing.json"), &t, &err));
 }
 

@@ -18,7 +18,8 @@ static qdq_qparam of_range(qdq_elem type, bool symmetric, bool reduced, double l
 static void assert_qparam(qdq_qparam p, double scale, int zero_point)
 {
     if (fabs((double)p.scale - scale) > 1e-6 * scale || p.zero_point != zero_point)
-        fail_msg("want %.9g, %d; got %.9g, %d", scale, zero_point, (double)p.scale, (int)p.zero_point);
+        fail_msg("want %.9g, %d; got %.9g, %d", scale, zero_point, (double)p.scale,
+                 (int)p.zero_point);
 }
 
 static void n1_int8_symmetric_uses_the_larger_side(void **state)
@@ -106,7 +107,8 @@ static void scales_that_are_powers_of_two_are_rounded_up(void **state)
         {{QDQ_INT8, true, false, QDQ_FLOAT, true}, 0, 0, 1, 0},
         {{QDQ_FLOAT8E4M3FN, true, false, QDQ_FLOAT, true}, -1, 1, 0.00390625, 0},
         {{QDQ_INT8, true, false, QDQ_FLOAT16, true}, -1e-9, 1e-9, 0x1p-23, 0},
-        {{QDQ_INT8, true, false, QDQ_FLOAT16, true}, -1e8, 1e8, 32768, 0}, /* float16 has no larger one */
+        /* float16 has no larger one */
+        {{QDQ_INT8, true, false, QDQ_FLOAT16, true}, -1e8, 1e8, 32768, 0},
         {{QDQ_INT8, true, false, QDQ_FLOAT, true}, -1e300, 1e300, 0x1p127, 0},
     };
 
@@ -220,7 +222,8 @@ static void n7_float8_uses_all_of_its_codes(void **state)
     assert_qparam(of_range(QDQ_FLOAT8E4M3FN, true, false, 0, 0), 1, 0);
 }
 
-/* Every code, and the middle between each and the next, against the conversion that reads models. */
+/* Every code, and the middle between each and the next, against the conversion that reads
+ * models. */
 static void float8_codes_are_those_of_onnx(void **state)
 {
     qdq_qparam one = {QDQ_FLOAT8E4M3FN, 1, 0};
@@ -344,7 +347,8 @@ static void bias_codes_saturate_and_the_least_scale_fits(void **state)
 {
     (void)state;
     assert_int_equal(qdq_quantize_bias(1, 0.5f), 2);
-    assert_int_equal(qdq_quantize_bias(0, 0), 0); /* a dead channel, whose scale is too small for a float */
+    /* a dead channel, whose scale is too small for a float */
+    assert_int_equal(qdq_quantize_bias(0, 0), 0);
     assert_int_equal(qdq_quantize_bias(1e-40f, 0), 0);
     assert_int_equal(qdq_quantize_bias(1e20f, 1e-9f), INT32_MAX);
     assert_int_equal(qdq_quantize_bias(-1e20f, 1e-9f), INT32_MIN);

@@ -1,4 +1,5 @@
-/* target_rules.c - rules that are off, that hold on some processors, and that carry figures and probes. */
+/* target_rules.c - rules that are off, that hold on some processors, and that carry figures and
+ * probes. */
 #include "target/target_rule.h"
 
 #include "base/file.h"
@@ -9,14 +10,16 @@
 
 static qdq_error err;
 
-#define HEAD                                                                                                 \
-    "{\"qdq_target\": 1, \"name\": \"t\", \"activation\": {\"type\": \"uint8\"}, "                           \
+#define HEAD                                                                                       \
+    "{\"qdq_target\": 1, \"name\": \"t\", \"activation\": {\"type\": \"uint8\"}, "                 \
     "\"weight\": {\"type\": \"int8\", \"symmetric\": true}, "
-#define OP(more) HEAD "\"operators\": [{\"op\": \"Conv\", \"rule\": \"conv\", \"kind\": \"linear\"" more "}]}"
-#define FLOAT(more)                                                                                          \
+#define OP(more)                                                                                   \
+    HEAD "\"operators\": [{\"op\": \"Conv\", \"rule\": \"conv\", \"kind\": \"linear\"" more "}]}"
+#define FLOAT(more)                                                                                \
     HEAD "\"stay_float\": [{\"op\": \"Conv\", \"rule\": \"r\", \"reason\": \"slow\"" more "}]}"
-#define FIGURES(more)                                                                                        \
-    ", \"measured\": [{\"verdict\": \"harms\", \"factor\": 1.2, \"interval\": [1.1, 1.3], \"engine\": "      \
+#define FIGURES(more)                                                                              \
+    ", \"measured\": [{\"verdict\": \"harms\", \"factor\": 1.2, \"interval\": [1.1, 1.3], "        \
+    "\"engine\": "                                                                                 \
     "\"ort\", \"version\": \"1.31.1\", \"processor\": \"AMD EPYC\"" more "}]"
 #define PROBE(more) ", \"probe\": [{" more "}]"
 #define GRAPH       "\"graph\": \"graph (float[1] x) => (float[1] y) { y = Relu(x) }\""
@@ -52,7 +55,8 @@ static void figures_are_read(void **state)
     (void)state;
     assert_int_equal(f->n_measured, 1);
     assert_int_equal(f->measured[0].verdict, QDQ_RULE_HARMS);
-    assert_true(f->measured[0].factor == 1.2 && f->measured[0].low == 1.1 && f->measured[0].high == 1.3);
+    assert_true(f->measured[0].factor == 1.2 && f->measured[0].low == 1.1 &&
+                f->measured[0].high == 1.3);
     assert_string_equal(f->measured[0].processor, "AMD EPYC");
     assert_string_equal(f->measured[0].key, "sum_max");
     assert_string_equal(f->measured[0].probe, "wide");
@@ -60,7 +64,7 @@ static void figures_are_read(void **state)
     qdq_target_free(t);
 }
 
-/* --- processors ------------------------------------------------------------------------------------------------------ */
+/* --- processors ------------------------------------------------------------------------------- */
 
 static void a_condition_names_kinds_of_processors_or_parts_of_their_names(void **state)
 {
@@ -78,7 +82,8 @@ static void a_condition_names_kinds_of_processors_or_parts_of_their_names(void *
 static void a_rule_for_another_processor_does_not_hold(void **state)
 {
     test_builder b = test_build(17);
-    qdq_target *stay = load(FLOAT(", \"cpu\": [\"avx2\"]")), *op = load(OP(", \"cpu\": [\"avx2\"]"));
+    qdq_target *stay = load(FLOAT(", \"cpu\": [\"avx2\"]")),
+               *op = load(OP(", \"cpu\": [\"avx2\"]"));
     qdq_target *own = NULL, *again = NULL;
 
     (void)state;
@@ -123,7 +128,7 @@ static void a_type_of_activations_for_another_processor_is_not_tried(void **stat
     qdq_target_free(t);
 }
 
-/* --- plans ------------------------------------------------------------------------------------------------------------ */
+/* --- plans ------------------------------------------------------------------------------------ */
 
 static void a_plan_names_the_file_of_its_target_by_its_hash(void **state)
 {
@@ -153,14 +158,14 @@ static void a_plan_names_the_file_of_its_target_by_its_hash(void **state)
     qdq_target_free(t);
 }
 
-/* --- probes ----------------------------------------------------------------------------------------------------------- */
+/* --- probes ----------------------------------------------------------------------------------- */
 
 static void a_probe_is_a_family_over_sizes(void **state)
 {
-    qdq_target *t = load(FLOAT(
-        PROBE("\"graph\": [\"graph\", \"x\"], \"threshold\": \"sum_max\", \"beside\": [\"q\"], "
-              "\"sizes\": [{\"n\": 3, \"sum_max\": 27}, {\"n\": 5, \"sum_max\": 75}]") ","
-                                                                                       "\"off\": true"));
+    qdq_target *t = load(FLOAT(PROBE(
+        "\"graph\": [\"graph\", \"x\"], \"threshold\": \"sum_max\", \"beside\": [\"q\"], "
+        "\"sizes\": [{\"n\": 3, \"sum_max\": 27}, {\"n\": 5, \"sum_max\": 75}]") ","
+                                                                                 "\"off\": true"));
     const qdq_probe *p = &t->probes.at[0];
 
     (void)state;
@@ -172,8 +177,8 @@ static void a_probe_is_a_family_over_sizes(void **state)
     assert_string_equal(p->size[1].value[0].name, "n");
     assert_int_equal(p->size[1].value[1].value, 75);
     qdq_target_free(t);
-    t = load(
-        OP(PROBE(GRAPH ", \"with\": {\"output\": \"float\"}, \"without\": {\"output\": \"quantized\"}")));
+    t = load(OP(PROBE(
+        GRAPH ", \"with\": {\"output\": \"float\"}, \"without\": {\"output\": \"quantized\"}")));
     assert_int_equal(t->probes.at[0].n_sizes, 1);
     assert_int_equal(t->probes.at[0].size[0].n, 0);
     qdq_target_free(t);
@@ -185,13 +190,16 @@ static void mistakes_are_named_with_their_line_and_place(void **state)
         const char *text, *message;
     } cases[] = {
         {FLOAT(", \"off\": 1"), "line 1: stay_float[0], key 'off': expected true or false"},
-        {FLOAT(", \"cpu\": \"arm\""), "line 1: stay_float[0], key 'cpu': expected a list of strings"},
+        {FLOAT(", \"cpu\": \"arm\""),
+         "line 1: stay_float[0], key 'cpu': expected a list of strings"},
         {FLOAT(",\n\"measured\": [{\"verdict\": \"good\"}]"),
-         "line 2: stay_float[0].measured[0], key 'verdict': expected 'undecided', 'pays' or 'harms'"},
+         "line 2: stay_float[0].measured[0], key 'verdict': expected 'undecided', 'pays' or "
+         "'harms'"},
         {FLOAT(", \"measured\": [{\"verdict\": \"pays\"}]"),
          "stay_float[0].measured[0], key 'factor': expected a number above 0"},
         {FLOAT(", \"measured\": [{\"verdict\": \"pays\", \"factor\": 1, \"interval\": [2, 1]}]"),
-         "stay_float[0].measured[0], key 'interval': expected a list of two rising numbers above 0"},
+         "stay_float[0].measured[0], key 'interval': expected a list of two rising numbers above "
+         "0"},
         {FLOAT(", \"measured\": [{\"verdict\": \"pays\", \"factor\": 1, \"interval\": [1, 2]}]"),
          "stay_float[0].measured[0], key 'engine': expected a string"},
         {FLOAT(FIGURES(", \"colour\": 1")), "stay_float[0].measured[0]: unknown key 'colour'"},
@@ -203,7 +211,9 @@ static void mistakes_are_named_with_their_line_and_place(void **state)
          "key 'sizes': expected a list of objects, as there is a 'threshold'"},
         {FLOAT(PROBE(GRAPH ", \"sizes\": [{\"n\": 1}, {\"n\": 2}]")),
          "key 'sizes': expected one size, or the key 'threshold'"},
-        {FLOAT(PROBE(GRAPH ", \"threshold\": \"sum_max\", \"sizes\": [{\"sum_max\": 2}, {\"sum_max\": 2}]")),
+        {FLOAT(PROBE(
+             GRAPH
+             ", \"threshold\": \"sum_max\", \"sizes\": [{\"sum_max\": 2}, {\"sum_max\": 2}]")),
          "stay_float[0].probe[0].sizes[1]: expected the key 'sum_max', larger from size to size"},
         {FLOAT(PROBE(GRAPH ", \"sizes\": [{\"n\": 0}]")),
          "stay_float[0].probe[0].sizes[0], key 'n': expected a whole number from 1"},
@@ -211,8 +221,9 @@ static void mistakes_are_named_with_their_line_and_place(void **state)
          "stay_float[0].probe[0].without: unknown key 'colour'"},
         {FLOAT(PROBE(GRAPH ", \"with\": {\"off\": true}")),
          "stay_float[0].probe[0], key 'without': expected an object, as there is a 'with'"},
-        {FLOAT(", \"engine\": [\"1\"]" PROBE(GRAPH)), "stay_float[0], key 'probe': expected none beside "
-                                                      "'engine': times do not decide a rule of correctness"},
+        {FLOAT(", \"engine\": [\"1\"]" PROBE(GRAPH)),
+         "stay_float[0], key 'probe': expected none beside "
+         "'engine': times do not decide a rule of correctness"},
     };
     qdq_target *t = NULL;
 

@@ -1,4 +1,5 @@
-/* trt_map.c - from the layers of TensorRT to the nodes of the model: names in every form, metadata, slices. */
+/* trt_map.c - from the layers of TensorRT to the nodes of the model: names in every form, metadata,
+ * slices. */
 #include "engine/trt/trt_map.h"
 #include "engine/trt/trt_names.h"
 #include "support/test.h"
@@ -37,21 +38,23 @@ static void map(const char *model, const char *json)
         snprintf(texts[i], sizeof texts[i], "%s", text_of(&nodes[i]));
         info.at[i].tactic = texts[i];
         static char tensors[QDQ_COUNT(nodes)][50];
-        snprintf(tensors[i], sizeof tensors[i], "%s", nodes[i].tensor != NULL ? nodes[i].tensor->name : "");
+        snprintf(tensors[i], sizeof tensors[i], "%s",
+                 nodes[i].tensor != NULL ? nodes[i].tensor->name : "");
         info.at[i].parameter_type = tensors[i];
     }
     qdq_model_free(m);
 }
 
-#define assert_layer(i, want, from)                                                                          \
-    do {                                                                                                     \
-        assert_string_equal(info.at[i].tactic, want);                                                        \
-        assert_int_equal(nodes[i].source, from);                                                             \
+#define assert_layer(i, want, from)                                                                \
+    do {                                                                                           \
+        assert_string_equal(info.at[i].tactic, want);                                              \
+        assert_int_equal(nodes[i].source, from);                                                   \
     } while (0)
 
-#define CHAIN                                                                                                \
-    "graph (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}> {"            \
-    " [\"/l0/MatMul\"] a = MatMul(x, w) [\"/l0/Relu\"] b = Relu(a) [\"/l1/Sigmoid\"] c = Sigmoid(b)"         \
+#define CHAIN                                                                                      \
+    "graph (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}> {"  \
+    " [\"/l0/MatMul\"] a = MatMul(x, w) [\"/l0/Relu\"] b = Relu(a) [\"/l1/Sigmoid\"] c = "         \
+    "Sigmoid(b)"                                                                                   \
     " [\"/l1/Mul\"] d = Mul(b, c) [\"/l2/Relu\"] y = Relu(d) }"
 
 /* Layers that have names only. */
@@ -61,8 +64,8 @@ static void map_names(const char *model, const char *const *names)
     size_t used = (size_t)snprintf(json, sizeof json, "[");
 
     for (size_t i = 0; names[i] != NULL; i++)
-        used += (size_t)snprintf(json + used, sizeof json - used, "%s{\"Name\":\"%s\"}", i > 0 ? "," : "",
-                                 names[i]);
+        used += (size_t)snprintf(json + used, sizeof json - used, "%s{\"Name\":\"%s\"}",
+                                 i > 0 ? "," : "", names[i]);
     snprintf(json + used, sizeof json - used, "]");
     map(model, json);
 }
@@ -114,7 +117,8 @@ static void the_longest_known_name_wins_over_delimiters(void **state)
               names);
     assert_layer(0, "x + y", QDQ_TRT_NAME);
     assert_layer(1, "x + y x", QDQ_TRT_NAME);
-    assert_layer(2, "x + y", QDQ_TRT_NAME); /* 'y, z' cannot be had as well: the longest from the left */
+    /* 'y, z' cannot be had as well: the longest from the left */
+    assert_layer(2, "x + y", QDQ_TRT_NAME);
     assert_layer(3, "x", QDQ_TRT_NAME);
     assert_int_equal(nodes[0].set, 0);
     assert_int_equal(nodes[1].set, 0);
@@ -124,24 +128,28 @@ static void the_longest_known_name_wins_over_delimiters(void **state)
 /* subgraph 8 case 8. */
 static void dots_come_back_where_myelin_replaced_them(void **state)
 {
-    static const char layer[] = "[{\"Name\":\"/b_0/MatMul+/b_0/Add_myl0_2\",\"Inputs\":[{\"Name\":\"x\"}],"
-                                "\"Outputs\":[{\"Name\":\"y\"}]}]";
+    static const char layer[] =
+        "[{\"Name\":\"/b_0/MatMul+/b_0/Add_myl0_2\",\"Inputs\":[{\"Name\":\"x\"}],"
+        "\"Outputs\":[{\"Name\":\"y\"}]}]";
 
     (void)state;
-    map("graph (float[4,4] x) => (float[4,4] y, float[4,4] z) { [\"/b.0/MatMul\"] \"t.1\" = MatMul(x, x)"
+    map("graph (float[4,4] x) => (float[4,4] y, float[4,4] z) { [\"/b.0/MatMul\"] \"t.1\" = "
+        "MatMul(x, x)"
         " [\"/b_0/Add\"] y = Add(\"t.1\", x) z = Relu(x) }",
         layer);
     assert_layer(0, "/b.0/MatMul /b_0/Add", QDQ_TRT_NAME);
     assert_false(nodes[0].ambiguous);
     /* A second node that would be called the same: the name cannot be trusted, the tensors can. */
-    map("graph (float[4,4] x) => (float[4,4] y, float[4,4] z) { [\"/b.0/MatMul\"] \"t.1\" = MatMul(x, x)"
+    map("graph (float[4,4] x) => (float[4,4] y, float[4,4] z) { [\"/b.0/MatMul\"] \"t.1\" = "
+        "MatMul(x, x)"
         " [\"/b_0/Add\"] y = Add(\"t.1\", x) [\"/b_0/MatMul\"] z = MatMul(x, x) }",
         layer);
     assert_true(nodes[0].ambiguous);
     assert_layer(0, "/b_0/Add /b.0/MatMul", QDQ_TRT_SLICE);
 }
 
-#define ODD "graph (float[4] a) => (float[4] d) { [\"a]b\"] b = Relu(a) [\"c\"] c = Neg(b) d = Abs(c) }"
+#define ODD                                                                                        \
+    "graph (float[4] a) => (float[4] d) { [\"a]b\"] b = Relu(a) [\"c\"] c = Neg(b) d = Abs(c) }"
 
 /* subgraph 8 case 5. */
 static void metadata_gives_the_same_nodes_in_all_encodings(void **state)
@@ -151,9 +159,10 @@ static void metadata_gives_the_same_nodes_in_all_encodings(void **state)
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(ways); i++) {
         char text[300];
-        snprintf(text, sizeof text,
-                 "[{\"Name\":\"n\",\"Metadata\":\"[ONNX Layer: a]b]%s[ONNX Layer: c | F | call (G)]\"}]",
-                 ways[i]);
+        snprintf(
+            text, sizeof text,
+            "[{\"Name\":\"n\",\"Metadata\":\"[ONNX Layer: a]b]%s[ONNX Layer: c | F | call (G)]\"}]",
+            ways[i]);
         map(ODD, text);
         assert_layer(0, "a]b c", QDQ_TRT_METADATA);
     }
@@ -182,10 +191,12 @@ static void damaged_metadata_is_completed_from_the_tensors(void **state)
     map("graph (float[4] a) => (float[4] e) { [\"/b0/Add\"] b = Relu(a) [\"/b7/Mul\"] c = Neg(b) "
         "[\"/b19/Add\"] d = "
         "Abs(c) [\"/b20/Cast\"] e = Exp(d) }",
-        "[{\"Name\":\"k\",\"Inputs\":[{\"Name\":\"a\"}],\"Outputs\":[{\"Name\":\"e\"}],\"Metadata\":"
+        "[{\"Name\":\"k\",\"Inputs\":[{\"Name\":\"a\"}],\"Outputs\":[{\"Name\":\"e\"}],"
+        "\"Metadata\":"
         "\"[ONNX Layer: /b0/Add]\\u001f[ONNX Layer: /b7/Mu ... ver: /b19/Add]\\u001f[ONNX Layer: "
         "/b20/Cast]\"},"
-        "{\"Name\":\"k\",\"Metadata\":\"[ONNX Layer: /b0/Add]\\u001f[ONNX Layer: /b7/Mu ... ver: /b19/Add]"
+        "{\"Name\":\"k\",\"Metadata\":\"[ONNX Layer: /b0/Add]\\u001f[ONNX Layer: /b7/Mu ... ver: "
+        "/b19/Add]"
         "\\u001f[ONNX Layer: /b20/Cast]\"}]");
     assert_true(nodes[0].truncated && nodes[1].truncated);
     assert_layer(0, "/b20/Cast /b19/Add /b7/Mul /b0/Add", QDQ_TRT_SLICE);
@@ -195,16 +206,20 @@ static void damaged_metadata_is_completed_from_the_tensors(void **state)
 static void slices_end_at_tensors_that_reformats_stand_in_for(void **state)
 {
     (void)state;
-    map(CHAIN,
-        "[{\"Name\":\"Reformatting CopyNode for Input Tensor 0 to k\",\"LayerType\":\"Reformat\",\"Origin\":"
-        "\"REFORMAT\",\"Inputs\":[{\"Name\":\"b\"}],\"Outputs\":[{\"Name\":\"Reformatted Input Tensor 0 to "
-        "k\"}]},"
-        "{\"Name\":\"__myl_Etc_myl1_1\",\"LayerType\":\"kgen\",\"Inputs\":[{\"Name\":\"Reformatted Input "
-        "Tensor 0 to k\"}],\"Outputs\":[{\"Name\":\"d\"}]},"
-        "{\"Name\":\"__myl_Etc_myl1_2\",\"LayerType\":\"kgen\",\"Inputs\":[{\"Name\":\"not there\"}],"
-        "\"Outputs\":[{\"Name\":\"y\"}]},"
-        "{\"Name\":\"{ForeignNode[/l0/Relu.../l1/Mul]}\",\"Inputs\":[{\"Name\":\"a\"}],\"Outputs\":[{"
-        "\"Name\":\"d\"}]}]");
+    map(CHAIN, "[{\"Name\":\"Reformatting CopyNode for Input Tensor 0 to "
+               "k\",\"LayerType\":\"Reformat\",\"Origin\":"
+               "\"REFORMAT\",\"Inputs\":[{\"Name\":\"b\"}],\"Outputs\":[{\"Name\":\"Reformatted "
+               "Input Tensor 0 to "
+               "k\"}]},"
+               "{\"Name\":\"__myl_Etc_myl1_1\",\"LayerType\":\"kgen\",\"Inputs\":[{\"Name\":"
+               "\"Reformatted Input "
+               "Tensor 0 to k\"}],\"Outputs\":[{\"Name\":\"d\"}]},"
+               "{\"Name\":\"__myl_Etc_myl1_2\",\"LayerType\":\"kgen\",\"Inputs\":[{\"Name\":\"not "
+               "there\"}],"
+               "\"Outputs\":[{\"Name\":\"y\"}]},"
+               "{\"Name\":\"{ForeignNode[/l0/Relu.../l1/"
+               "Mul]}\",\"Inputs\":[{\"Name\":\"a\"}],\"Outputs\":[{"
+               "\"Name\":\"d\"}]}]");
     assert_layer(1, "/l1/Mul /l1/Sigmoid", QDQ_TRT_SLICE);
     assert_layer(2, "", QDQ_TRT_NO_SOURCE); /* it would have gone back to the model's input */
     assert_layer(3, "/l1/Mul /l0/Relu /l1/Sigmoid", QDQ_TRT_SLICE);
@@ -213,13 +228,14 @@ static void slices_end_at_tensors_that_reformats_stand_in_for(void **state)
 static void a_reformat_has_the_tensor_that_it_converts(void **state)
 {
     (void)state;
-    map(CHAIN,
-        "[{\"Name\":\"Reformatting CopyNode for Input Tensor 0 to k\",\"LayerType\":\"Reformat\",\"Inputs\":["
-        "{\"Name\":\"b\"}],\"Outputs\":[{\"Name\":\"Reformatted Input Tensor 0 to k\"}]},"
-        "{\"Name\":\"Reformatting CopyNode for Output Tensor 0 to k\",\"LayerType\":\"Reformat\",\"Inputs\":["
-        "{\"Name\":\"Reformatted Output Tensor 0 to k\"}],\"Outputs\":[{\"Name\":\"d\"}]},"
-        "{\"Name\":\"/l1/Mul\",\"LayerType\":\"PointWise\",\"Inputs\":[{\"Name\":\"b\"}]},"
-        "{\"Name\":\"copy\",\"LayerType\":\"Reformat\",\"Inputs\":[{\"Name\":\"other\"}]}]");
+    map(CHAIN, "[{\"Name\":\"Reformatting CopyNode for Input Tensor 0 to "
+               "k\",\"LayerType\":\"Reformat\",\"Inputs\":["
+               "{\"Name\":\"b\"}],\"Outputs\":[{\"Name\":\"Reformatted Input Tensor 0 to k\"}]},"
+               "{\"Name\":\"Reformatting CopyNode for Output Tensor 0 to "
+               "k\",\"LayerType\":\"Reformat\",\"Inputs\":["
+               "{\"Name\":\"Reformatted Output Tensor 0 to k\"}],\"Outputs\":[{\"Name\":\"d\"}]},"
+               "{\"Name\":\"/l1/Mul\",\"LayerType\":\"PointWise\",\"Inputs\":[{\"Name\":\"b\"}]},"
+               "{\"Name\":\"copy\",\"LayerType\":\"Reformat\",\"Inputs\":[{\"Name\":\"other\"}]}]");
     assert_string_equal(info.at[0].parameter_type, "b");
     assert_string_equal(info.at[1].parameter_type, "d");
     assert_string_equal(info.at[2].parameter_type, "");
@@ -229,10 +245,13 @@ static void a_reformat_has_the_tensor_that_it_converts(void **state)
 static void q_and_dq_are_told_apart_and_join_nobody(void **state)
 {
     (void)state;
-    map("graph (float[4] x) => (float[4] y, float[4] z) <float s = {0.1}, int8 o = {0}> { [\"q\"] a = "
-        "QuantizeLinear(x, s, o) [\"dq\"] b = DequantizeLinear(a, s, o) [\"r\"] y = Relu(b) [\"n\"] z = "
+    map("graph (float[4] x) => (float[4] y, float[4] z) <float s = {0.1}, int8 o = {0}> { [\"q\"] "
+        "a = "
+        "QuantizeLinear(x, s, o) [\"dq\"] b = DequantizeLinear(a, s, o) [\"r\"] y = Relu(b) "
+        "[\"n\"] z = "
         "Neg(b) }",
-        "[{\"Name\":\"q\",\"LayerType\":\"Reformat\",\"Origin\":\"QDQ\"},{\"Name\":\"r\",\"Metadata\":"
+        "[{\"Name\":\"q\",\"LayerType\":\"Reformat\",\"Origin\":\"QDQ\"},{\"Name\":\"r\","
+        "\"Metadata\":"
         "\"[ONNX Layer: dq]\\u001e[ONNX Layer: r]\"},{\"Name\":\"n\",\"Metadata\":\"[ONNX Layer: "
         "dq]\\u001e[ONNX Layer: n]\"}]");
     assert_layer(0, " | q", QDQ_TRT_NAME);
@@ -245,9 +264,9 @@ static void q_and_dq_are_told_apart_and_join_nobody(void **state)
 static void layers_of_another_model_have_no_nodes(void **state)
 {
     (void)state;
-    map(ODD,
-        "[{\"Name\":\"/other/Conv + /other/Relu\"},{\"Name\":\"k\",\"Metadata\":\"[ONNX Layer: /other/x]\","
-        "\"Inputs\":[{\"Name\":\"p\"}],\"Outputs\":[{\"Name\":\"q\"}]}]");
+    map(ODD, "[{\"Name\":\"/other/Conv + /other/Relu\"},{\"Name\":\"k\",\"Metadata\":\"[ONNX "
+             "Layer: /other/x]\","
+             "\"Inputs\":[{\"Name\":\"p\"}],\"Outputs\":[{\"Name\":\"q\"}]}]");
     assert_layer(0, "", QDQ_TRT_NO_SOURCE);
     assert_layer(1, "", QDQ_TRT_NO_SOURCE);
 }

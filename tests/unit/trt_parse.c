@@ -1,5 +1,5 @@
-/* trt_parse.c - what trtexec writes, in all the forms of its versions: layer information, profiles, times, logs. The texts
- * are written from the documented formats; none was recorded on hardware. */
+/* trt_parse.c - what trtexec writes, in all the forms of its versions: layer information, profiles,
+ * times, logs. The texts are written from the documented formats; none was recorded on hardware. */
 #include <math.h>
 
 #include "engine/tool_json.h"
@@ -20,41 +20,49 @@ static int clean(void **state)
 
 #define assert_near(x, want, by) assert_true(fabs((double)(x) - (double)(want)) <= (by))
 
-/* --- layer information ------------------------------------------------------------------------------------------------ */
+/* --- layer information ------------------------------------------------------------------------ */
 
-#define E1                                                                                                   \
-    "{\"Layers\": [\"/l0/Conv + /l0/Relu\"\n,\"Reformatting CopyNode for Input Tensor 0 to /l1/Conv\"],\n"   \
+#define E1                                                                                         \
+    "{\"Layers\": [\"/l0/Conv + /l0/Relu\"\n,\"Reformatting CopyNode for Input Tensor 0 to "       \
+    "/l1/Conv\"],\n"                                                                               \
     "\"Bindings\": [\"x\",\"y\"]}"
-#define E2                                                                                                   \
-    "{\"Layers\": [{\"Name\": \"x_Q\", \"LayerType\": \"Reformat\",\n"                                       \
-    "\"Inputs\": [{\"Name\":\"x\",\"Location\":\"Device\",\"Dimensions\":[8,3,64,64],"                       \
-    "\"Format/Datatype\":\"Row major linear FP32\"}],\n"                                                     \
-    "\"Outputs\": [{\"Name\":\"x_q\",\"Location\":\"Device\",\"Dimensions\":[8,3,64,64],"                    \
-    "\"Format/Datatype\":\"Four wide channel vectorized row major Int8 format\"}],\n"                        \
-    "\"ParameterType\":\"Reformat\",\"Origin\":\"QDQ\",\"TacticValue\":\"0x00000000000003e8\"\n},{\n"        \
-    "\"Name\": \"l0.weight + l0.weight_Q + /l0/Conv + /l0/Relu\", \"LayerType\": \"CaskConvolution\",\n"     \
-    "\"Inputs\": [{\"Name\":\"x_q\",\"Location\":\"Device\",\"Dimensions\":[8,3,64,64],"                     \
-    "\"Format/Datatype\":\"Four wide channel vectorized row major Int8 format\"}],\n"                        \
-    "\"Outputs\": [{\"Name\":\"l0_relu\",\"Location\":\"Device\",\"Dimensions\":[8,32,64,64],"               \
-    "\"Format/Datatype\":\"Thirty-two wide channel vectorized row major Int8 format\"}],\n"                  \
-    "\"ParameterType\":\"Convolution\",\"Kernel\":[3,3],\"Weights\":{\"Type\":\"Int8\",\"Count\":864},"      \
-    "\"HasReLU\":1,\"TacticName\":\"sm80_xmma_fprop_example_i8i8_i8i32_f32_tn\"}],\n"                        \
+#define E2                                                                                         \
+    "{\"Layers\": [{\"Name\": \"x_Q\", \"LayerType\": \"Reformat\",\n"                             \
+    "\"Inputs\": [{\"Name\":\"x\",\"Location\":\"Device\",\"Dimensions\":[8,3,64,64],"             \
+    "\"Format/Datatype\":\"Row major linear FP32\"}],\n"                                           \
+    "\"Outputs\": [{\"Name\":\"x_q\",\"Location\":\"Device\",\"Dimensions\":[8,3,64,64],"          \
+    "\"Format/Datatype\":\"Four wide channel vectorized row major Int8 format\"}],\n"              \
+    "\"ParameterType\":\"Reformat\",\"Origin\":\"QDQ\",\"TacticValue\":\"0x00000000000003e8\"\n}," \
+    "{\n"                                                                                          \
+    "\"Name\": \"l0.weight + l0.weight_Q + /l0/Conv + /l0/Relu\", \"LayerType\": "                 \
+    "\"CaskConvolution\",\n"                                                                       \
+    "\"Inputs\": [{\"Name\":\"x_q\",\"Location\":\"Device\",\"Dimensions\":[8,3,64,64],"           \
+    "\"Format/Datatype\":\"Four wide channel vectorized row major Int8 format\"}],\n"              \
+    "\"Outputs\": [{\"Name\":\"l0_relu\",\"Location\":\"Device\",\"Dimensions\":[8,32,64,64],"     \
+    "\"Format/Datatype\":\"Thirty-two wide channel vectorized row major Int8 format\"}],\n"        \
+    "\"ParameterType\":\"Convolution\",\"Kernel\":[3,3],\"Weights\":{\"Type\":\"Int8\",\"Count\":" \
+    "864},"                                                                                        \
+    "\"HasReLU\":1,\"TacticName\":\"sm80_xmma_fprop_example_i8i8_i8i32_f32_tn\"}],\n"              \
     "\"Bindings\": [\"x\",\"y\"]}"
-#define E3                                                                                                   \
-    "[{\"Name\":\"__myl_AddMulErfEtc_myl3_4\",\"LayerType\":\"kgen\",\n"                                     \
-    "\"Inputs\":[{\"Name\":\"/b0/fc1/MatMul_out\",\"Dimensions\":[1,128,3072],"                              \
-    "\"Format/Datatype\":\"Half\"}],\n"                                                                      \
-    "\"Outputs\":[{\"Name\":\"/b0/gelu_out\",\"Dimensions\":[1,-1,3072],\"Format/Datatype\":\"Half\"}],\n"   \
-    "\"Constants\":[{\"Name\":\"b0.fc1.bias\",\"Dimensions\":[],\"Format/Datatype\":\"BFloat16\"}],\n"       \
+#define E3                                                                                         \
+    "[{\"Name\":\"__myl_AddMulErfEtc_myl3_4\",\"LayerType\":\"kgen\",\n"                           \
+    "\"Inputs\":[{\"Name\":\"/b0/fc1/MatMul_out\",\"Dimensions\":[1,128,3072],"                    \
+    "\"Format/Datatype\":\"Half\"}],\n"                                                            \
+    "\"Outputs\":[{\"Name\":\"/b0/gelu_out\",\"Dimensions\":[1,-1,3072],\"Format/"                 \
+    "Datatype\":\"Half\"}],\n"                                                                     \
+    "\"Constants\":[{\"Name\":\"b0.fc1.bias\",\"Dimensions\":[],\"Format/"                         \
+    "Datatype\":\"BFloat16\"}],\n"                                                                 \
     "\"StreamId\":2,\"Metadata\":\"[ONNX Layer: /b0/fc1/Add]\\u001f[ONNX Layer: node_of_g]\"}]"
-#define E4                                                                                                   \
-    "{\"Layers\":[{\"Name\":\"/fc/Gemm_myl0_0\",\"LayerType\":\"gemm\",\n"                                   \
-    "\"Inputs\":[{\"Name\":\"x\",\"Dimensions\":[16,256],\"Format\":\"Row major linear FP16 format "         \
-    "(kLINEAR)\",\"Datatype\":\"Half\"}],\n"                                                                 \
-    "\"Outputs\":[{\"Name\":\"y\",\"Dimensions\":[16,64],\"Format\":\"Row major linear format "              \
-    "(kLINEAR)\",\"DataType\":\"Half\"}],\n"                                                                 \
-    "\"Metadata\":\"[ONNX Layer: /fc/Gemm]\"}],\n"                                                           \
-    "\"I/O Tensors\":[{\"Name\":\"x\",\"IOMode\":\"Input\",\"DataType\":\"Half\"},{\"Name\":\"y\"}]}"
+#define E4                                                                                         \
+    "{\"Layers\":[{\"Name\":\"/fc/Gemm_myl0_0\",\"LayerType\":\"gemm\",\n"                         \
+    "\"Inputs\":[{\"Name\":\"x\",\"Dimensions\":[16,256],\"Format\":\"Row major linear FP16 "      \
+    "format "                                                                                      \
+    "(kLINEAR)\",\"Datatype\":\"Half\"}],\n"                                                       \
+    "\"Outputs\":[{\"Name\":\"y\",\"Dimensions\":[16,64],\"Format\":\"Row major linear format "    \
+    "(kLINEAR)\",\"DataType\":\"Half\"}],\n"                                                       \
+    "\"Metadata\":\"[ONNX Layer: /fc/Gemm]\"}],\n"                                                 \
+    "\"I/O "                                                                                       \
+    "Tensors\":[{\"Name\":\"x\",\"IOMode\":\"Input\",\"DataType\":\"Half\"},{\"Name\":\"y\"}]}"
 
 static qdq_trt_layers layers(const char *text)
 {
@@ -73,8 +81,10 @@ static void names_only_are_told_with_the_flag_that_is_missing(void **state)
     assert_int_equal(l.detail, QDQ_TRT_NAMES_ONLY);
     assert_int_equal(l.n, 2);
     assert_string_equal(l.at[0].name, "/l0/Conv + /l0/Relu");
-    assert_fails(QDQ_E_UNSUPPORTED, "--profilingVerbosity=detailed", qdq_trt_layers_need_detail(&l, &err));
-    assert_fails(QDQ_E_UNSUPPORTED, "verbosity is insufficient", qdq_trt_layers_need_detail(&l, &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "--profilingVerbosity=detailed",
+                 qdq_trt_layers_need_detail(&l, &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "verbosity is insufficient",
+                 qdq_trt_layers_need_detail(&l, &err));
     l = layers("{\"Layers\": []}");
     assert_fails(QDQ_E_UNSUPPORTED, "no layers", qdq_trt_layers_need_detail(&l, &err));
 }
@@ -129,8 +139,9 @@ static void both_forms_of_inputs_and_outputs_are_taken(void **state)
 /* subgraph 8 case 11. */
 static void only_the_layer_of_the_profile_in_use_is_kept(void **state)
 {
-    const char *text = "{\"Layers\":[{\"Name\":\"/l1/Conv\"},{\"Name\":\"/l1/Conv [profile 1]\"},"
-                       "{\"Name\":\"/l2/Conv\"},{\"Name\":\"/l2/Conv\"},{\"Name\":\"odd [profile x]\"}]}";
+    const char *text =
+        "{\"Layers\":[{\"Name\":\"/l1/Conv\"},{\"Name\":\"/l1/Conv [profile 1]\"},"
+        "{\"Name\":\"/l2/Conv\"},{\"Name\":\"/l2/Conv\"},{\"Name\":\"odd [profile x]\"}]}";
     qdq_trt_layers l = layers(text);
 
     (void)state;
@@ -152,8 +163,8 @@ static void separators_are_read_in_all_four_encodings(void **state)
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         char text[300];
-        snprintf(text, sizeof text, "[{\"Name\":\"n\",\"Metadata\":\"[ONNX Layer: a]b]%s[ONNX Layer: c]\"}]",
-                 ways[i]);
+        snprintf(text, sizeof text,
+                 "[{\"Name\":\"n\",\"Metadata\":\"[ONNX Layer: a]b]%s[ONNX Layer: c]\"}]", ways[i]);
         qdq_trt_layers l = layers(text);
         assert_int_equal(strlen(l.at[0].metadata), strlen("[ONNX Layer: a]b]x[ONNX Layer: c]"));
         assert_int_equal(l.at[0].metadata[17], i < 2 ? 0x1e : 0x1f);
@@ -162,8 +173,9 @@ static void separators_are_read_in_all_four_encodings(void **state)
 
 static void hostile_names_arrive_byte_for_byte(void **state)
 {
-    qdq_trt_layers l = layers("{\"Layers\":[{\"Name\":\"a, \"b\" ]\n\xff\xfe\",\"LayerType\":\"kgen\"},"
-                              "{\"Name\":\"back\\slash\",\"LayerType\":\"\\ud83d\\ude00\\udc00\\u0000\"}]}");
+    qdq_trt_layers l =
+        layers("{\"Layers\":[{\"Name\":\"a, \"b\" ]\n\xff\xfe\",\"LayerType\":\"kgen\"},"
+               "{\"Name\":\"back\\slash\",\"LayerType\":\"\\ud83d\\ude00\\udc00\\u0000\"}]}");
 
     (void)state;
     assert_string_equal(l.at[0].name, "a, \"b\" ]\n\xff\xfe");
@@ -192,10 +204,11 @@ static void broken_layer_information_is_refused_with_its_place(void **state)
         assert_fails(QDQ_E_FORMAT, texts[i][1],
                      qdq_trt_layers_parse(texts[i][0], strlen(texts[i][0]), 0, &arena, &l, &err));
     memset(deep, '[', 100);
-    assert_fails(QDQ_E_FORMAT, "less deeply nested", qdq_trt_layers_parse(deep, 100, 0, &arena, &l, &err));
+    assert_fails(QDQ_E_FORMAT, "less deeply nested",
+                 qdq_trt_layers_parse(deep, 100, 0, &arena, &l, &err));
 }
 
-/* --- numbers ----------------------------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static void numbers_are_read_whatever_the_locale(void **state)
 {
@@ -234,13 +247,16 @@ static void numbers_are_read_whatever_the_locale(void **state)
     assert_true(isnan(x));
 }
 
-/* --- profiles ------------------------------------------------------------------------------------------------------------ */
+/* --- profiles --------------------------------------------------------------------------------- */
 
-#define E5                                                                                                   \
-    "[\n  { \"count\" : 512 }\n, { \"name\" : \"Reformatting CopyNode for Input Tensor 0 to /l0/Conv + "     \
-    "/l0/Relu\", \"timeMs\" : 2.048, \"averageMs\" : 0.004, \"medianMs\" : 0.004096, \"percentage\" : "      \
-    "6.25 }\n, { \"name\" : \"/l0/Conv + /l0/Relu\", \"timeMs\" : 30.72, \"averageMs\" : 0.06, "             \
-    "\"medianMs\" : 0.059392, \"percentage\" : 93.75 }\n, { \"name\" : \"flat \"view\" copy\", \"timeMs\" "  \
+#define E5                                                                                         \
+    "[\n  { \"count\" : 512 }\n, { \"name\" : \"Reformatting CopyNode for Input Tensor 0 to "      \
+    "/l0/Conv + "                                                                                  \
+    "/l0/Relu\", \"timeMs\" : 2.048, \"averageMs\" : 0.004, \"medianMs\" : 0.004096, "             \
+    "\"percentage\" : "                                                                            \
+    "6.25 }\n, { \"name\" : \"/l0/Conv + /l0/Relu\", \"timeMs\" : 30.72, \"averageMs\" : 0.06, "   \
+    "\"medianMs\" : 0.059392, \"percentage\" : 93.75 }\n, { \"name\" : \"flat \"view\" copy\", "   \
+    "\"timeMs\" "                                                                                  \
     ": 0, \"averageMs\" : 0, \"medianMs\" : 0, \"percentage\" : 0 }\n]\n"
 
 static qdq_trt_profile profile(const char *text)
@@ -271,8 +287,9 @@ static void the_count_header_is_no_layer(void **state)
 /* subgraph 8 case 2. */
 static void nan_and_a_missing_median_are_taken(void **state)
 {
-    qdq_trt_profile p = profile("[\n  { \"count\" : 1 }\n, { \"name\" : \"(Unnamed Layer* 0) [Shuffle]\", "
-                                "\"timeMs\" : 0, \"averageMs\" : 0, \"percentage\" : nan }\n]\n");
+    qdq_trt_profile p =
+        profile("[\n  { \"count\" : 1 }\n, { \"name\" : \"(Unnamed Layer* 0) [Shuffle]\", "
+                "\"timeMs\" : 0, \"averageMs\" : 0, \"percentage\" : nan }\n]\n");
 
     (void)state;
     assert_true(p.single_pass);
@@ -303,7 +320,8 @@ static void a_profile_that_is_cut_off_is_refused(void **state)
 
     (void)state;
     for (size_t n = 0; n < sizeof E5 - 3; n++)
-        assert_fails(QDQ_E_FORMAT, "profile: line ", qdq_trt_profile_parse(E5, n, &arena, &p, &err));
+        assert_fails(QDQ_E_FORMAT, "profile: line ",
+                     qdq_trt_profile_parse(E5, n, &arena, &p, &err));
     assert_fails(QDQ_E_FORMAT, "expected a number",
                  qdq_trt_profile_parse("[{\"name\":\"a\",\"timeMs\":x}]", 25, &arena, &p, &err));
 }
@@ -311,8 +329,9 @@ static void a_profile_that_is_cut_off_is_refused(void **state)
 static void a_profile_is_joined_by_position_or_by_name(void **state)
 {
     qdq_trt_layers l = layers("[\"a\",\"a\",\"b\",\"c\"]");
-    qdq_trt_profile p = profile("[{\"count\":9},{\"name\":\"a\",\"timeMs\":1},{\"name\":\"a\",\"timeMs\":2},"
-                                "{\"name\":\"b [profile 1]\",\"timeMs\":3},{\"name\":\"c\",\"timeMs\":3}]");
+    qdq_trt_profile p =
+        profile("[{\"count\":9},{\"name\":\"a\",\"timeMs\":1},{\"name\":\"a\",\"timeMs\":2},"
+                "{\"name\":\"b [profile 1]\",\"timeMs\":3},{\"name\":\"c\",\"timeMs\":3}]");
     size_t row[4];
     bool positional;
 
@@ -330,11 +349,13 @@ static void a_profile_is_joined_by_position_or_by_name(void **state)
     assert_true(row[3] == SIZE_MAX);
 }
 
-/* --- times --------------------------------------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 
-#define E7                                                                                                   \
-    "[\n  { \"startEnqMs\" : 201.11, \"startComputeMs\" : 201.2, \"endComputeMs\" : 201.264, \"h2dMs\" : "   \
-    "0, \"computeMs\" : 0.064, \"d2hMs\" : 0, \"latencyMs\" : 0.064 }\n, { \"startComputeMs\" : 20.27, "     \
+#define E7                                                                                         \
+    "[\n  { \"startEnqMs\" : 201.11, \"startComputeMs\" : 201.2, \"endComputeMs\" : 201.264, "     \
+    "\"h2dMs\" : "                                                                                 \
+    "0, \"computeMs\" : 0.064, \"d2hMs\" : 0, \"latencyMs\" : 0.064 }\n, { \"startComputeMs\" : "  \
+    "20.27, "                                                                                      \
     "\"computeMs\" : 0.065, \"latencyMs\" : 0.065 }\n, { \"computeMs\" : nan }\n]\n"
 
 static void compute_times_are_taken_without_the_warm_up_of_old_versions(void **state)
@@ -359,7 +380,7 @@ static void compute_times_are_taken_without_the_warm_up_of_old_versions(void **s
                  qdq_trt_times_parse("{}", 2, 0, 0, 0, &arena, &ms, &n, &err));
 }
 
-/* --- logs ------------------------------------------------------------------------------------------------------------------ */
+/* --- logs ------------------------------------------------------------------------------------- */
 
 static qdq_trt_log read_log(const char *text)
 {
@@ -369,18 +390,22 @@ static qdq_trt_log read_log(const char *text)
     return log;
 }
 
-#define E8                                                                                                   \
-    "&&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --onnx=g.onnx --stronglyTyped\n"       \
-    "[01/02/2026-10:00:00] [I] TensorRT version: 10.16.1\n"                                                  \
-    "[01/02/2026-10:00:05] [I] Latency: min = 9 ms, max = 9 ms, mean = 9 ms, median = 9 ms\n"                \
-    "[01/02/2026-10:00:09] [I] === Performance summary ===\n"                                                \
-    "[01/02/2026-10:00:09] [I] Throughput: 15234.7 qps\n"                                                    \
-    "[01/02/2026-10:00:09] [I] Latency: min = 0.0634 ms, max = 0.0721 ms, mean = 0.0645 ms, median = "       \
-    "0.0644 ms, percentile(90%) = 0.0652 ms\n"                                                               \
-    "[01/02/2026-10:00:09] [I] H2D Latency: min = 1 ms, max = 1 ms, mean = 1 ms, median = 1 ms\n"            \
-    "[01/02/2026-10:00:09] [I] GPU Compute Time: min = 0.0634 ms, max = 0.0721 ms, mean = 0.0645 ms, "       \
-    "median = 0.0643 ms, percentile(99%) = 0.0693 ms\n"                                                      \
-    "&&&& PASSED TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --onnx=g.onnx --stronglyTyped\n"
+#define E8                                                                                         \
+    "&&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --onnx=g.onnx "              \
+    "--stronglyTyped\n"                                                                            \
+    "[01/02/2026-10:00:00] [I] TensorRT version: 10.16.1\n"                                        \
+    "[01/02/2026-10:00:05] [I] Latency: min = 9 ms, max = 9 ms, mean = 9 ms, median = 9 ms\n"      \
+    "[01/02/2026-10:00:09] [I] === Performance summary ===\n"                                      \
+    "[01/02/2026-10:00:09] [I] Throughput: 15234.7 qps\n"                                          \
+    "[01/02/2026-10:00:09] [I] Latency: min = 0.0634 ms, max = 0.0721 ms, mean = 0.0645 ms, "      \
+    "median = "                                                                                    \
+    "0.0644 ms, percentile(90%) = 0.0652 ms\n"                                                     \
+    "[01/02/2026-10:00:09] [I] H2D Latency: min = 1 ms, max = 1 ms, mean = 1 ms, median = 1 ms\n"  \
+    "[01/02/2026-10:00:09] [I] GPU Compute Time: min = 0.0634 ms, max = 0.0721 ms, mean = 0.0645 " \
+    "ms, "                                                                                         \
+    "median = 0.0643 ms, percentile(99%) = 0.0693 ms\n"                                            \
+    "&&&& PASSED TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --onnx=g.onnx "               \
+    "--stronglyTyped\n"
 
 static void the_summary_of_a_good_run_is_read(void **state)
 {
@@ -420,10 +445,12 @@ static void a_median_is_found_without_a_mean_and_never_in_other_lines(void **sta
     assert_near(log.latency_ms, 3.14, 0);
     log = read_log("[I] H2D Latency: min = 1 ms, max = 1 ms, median = 1 ms\n");
     assert_true(isnan(log.latency_ms) && isnan(log.compute_ms) && !log.has_summary);
-    log = read_log("[I] GPU Compute Time: min = nan ms, max = nan ms, mean = nan ms, median = nan ms\n");
+    log = read_log(
+        "[I] GPU Compute Time: min = nan ms, max = nan ms, mean = nan ms, median = nan ms\n");
     assert_true(isnan(log.compute_ms));
-    log = read_log("[I] The e2e network timing is not reported since it is inaccurate due to the extra "
-                   "synchronizations when the profiler is enabled.\n");
+    log = read_log(
+        "[I] The e2e network timing is not reported since it is inaccurate due to the extra "
+        "synchronizations when the profiler is enabled.\n");
     assert_true(log.profiler_attached && !log.has_summary);
 }
 
@@ -433,12 +460,16 @@ static void warnings_make_a_measurement_less_worth(void **state)
         const char *text;
         unsigned trust;
     } cases[] = {
-        {"[W] * Throughput may be bound by Enqueue Time rather than GPU Compute", QDQ_TRT_ENQUEUE_BOUND},
-        {"[W] * GPU compute time is unstable, with coefficient of variance = 4.1%.", QDQ_TRT_UNSTABLE},
+        {"[W] * Throughput may be bound by Enqueue Time rather than GPU Compute",
+         QDQ_TRT_ENQUEUE_BOUND},
+        {"[W] * GPU compute time is unstable, with coefficient of variance = 4.1%.",
+         QDQ_TRT_UNSTABLE},
         {"[W] * Throughput may be bound by host-to-device transfers", QDQ_TRT_TRANSFER_BOUND},
         {"[W] CUDA graph capture failed", QDQ_TRT_NO_GRAPH},
-        {"[W] uses 2 auxiliary streams, so the \"Total\" latency may not be accurate.", QDQ_TRT_AUX_STREAMS},
-        {"[W] Failed to collect layer timing info from previous CUDA graph launch", QDQ_TRT_PROFILE_LOST},
+        {"[W] uses 2 auxiliary streams, so the \"Total\" latency may not be accurate.",
+         QDQ_TRT_AUX_STREAMS},
+        {"[W] Failed to collect layer timing info from previous CUDA graph launch",
+         QDQ_TRT_PROFILE_LOST},
         {"[W] Dynamic dimensions required for input: x, but no shapes were provided. Automatically "
          "overriding "
          "shape to: 1x3",
@@ -459,11 +490,13 @@ static void failures_are_told_by_their_words(void **state)
          "{ForeignNode[a...b]}.\n"
          "[01/02/2026-10:00:05] [E] Engine could not be created from network\n",
          "Could not find any implementation", QDQ_TRT_BUILDER},
-        {"[E] Engine could not be created from network\n[E] [TRT] 2: Cuda Runtime (out of memory)\n",
+        {"[E] Engine could not be created from network\n[E] [TRT] 2: Cuda Runtime (out of "
+         "memory)\n",
          "out of memory", QDQ_TRT_MEMORY},
         {"[E] Failed to parse onnx file\n[E] Parsing model failed\n[E] Engine set up failed\n",
          "Failed to parse onnx file", QDQ_TRT_PARSE},
-        {"[E] Static model does not take explicit shapes since the shape of inference tensors will be\n",
+        {"[E] Static model does not take explicit shapes since the shape of inference tensors will "
+         "be\n",
          "Static model", QDQ_TRT_NETWORK},
         {"[E] Engine deserialization failed\n", "Engine deserialization failed", QDQ_TRT_RUNTIME},
         {"[E] Accuracy validation FAILED\n", "Accuracy", QDQ_TRT_ACCURACY},
@@ -474,10 +507,12 @@ static void failures_are_told_by_their_words(void **state)
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_trt_log log = read_log(cases[i].text);
-        assert_string_equal(qdq_trt_failure_name(log.failure), qdq_trt_failure_name(cases[i].failure));
+        assert_string_equal(qdq_trt_failure_name(log.failure),
+                            qdq_trt_failure_name(cases[i].failure));
         assert_non_null(strstr(log.reason, cases[i].reason));
     }
-    assert_false(qdq_trt_blames_machine("trtexec failed with exit code 1 (parse): no such operator"));
+    assert_false(
+        qdq_trt_blames_machine("trtexec failed with exit code 1 (parse): no such operator"));
     assert_true(qdq_trt_blames_machine("trtexec failed with exit code 1 (memory): out of memory"));
     assert_true(qdq_trt_blames_machine("trtexec failed with exit code 1 (other): something new"));
     assert_false(qdq_trt_blames_machine("trtexec failed with exit code 1 (builder): no kernel"));
@@ -488,8 +523,8 @@ static void failures_are_told_by_their_words(void **state)
 
 static void refused_options_are_told_apart(void **state)
 {
-    qdq_trt_log log =
-        read_log("[E] Unknown option: --exportProfil p.json\n[E] Unknown option: --separateProfileRun\n");
+    qdq_trt_log log = read_log(
+        "[E] Unknown option: --exportProfil p.json\n[E] Unknown option: --separateProfileRun\n");
 
     (void)state;
     assert_int_equal(log.failure, QDQ_TRT_ARGUMENTS);
@@ -531,7 +566,8 @@ int main(void)
         cmocka_unit_test_teardown(rows_with_missing_and_new_keys_are_taken, clean),
         cmocka_unit_test_teardown(a_profile_that_is_cut_off_is_refused, clean),
         cmocka_unit_test_teardown(a_profile_is_joined_by_position_or_by_name, clean),
-        cmocka_unit_test_teardown(compute_times_are_taken_without_the_warm_up_of_old_versions, clean),
+        cmocka_unit_test_teardown(compute_times_are_taken_without_the_warm_up_of_old_versions,
+                                  clean),
         cmocka_unit_test_teardown(the_summary_of_a_good_run_is_read, clean),
         cmocka_unit_test_teardown(the_summary_of_version_7_is_read, clean),
         cmocka_unit_test_teardown(a_median_is_found_without_a_mean_and_never_in_other_lines, clean),

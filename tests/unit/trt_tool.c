@@ -1,5 +1,6 @@
-/* trt_tool.c - command lines for trtexec, and runs of it: everything that can go wrong with a program. The program is the
- * stand-in of tests/tools/fake_trtexec.c, written from the documented behaviour. */
+/* trt_tool.c - command lines for trtexec, and runs of it: everything that can go wrong with a
+ * program. The program is the stand-in of tests/tools/fake_trtexec.c, written from the documented
+ * behaviour. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -30,7 +31,7 @@ static int clean(void **state)
     return 0;
 }
 
-/* --- words ------------------------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static void arguments_are_split_without_a_shell(void **state)
 {
@@ -65,7 +66,8 @@ static void arguments_are_split_without_a_shell(void **state)
                  qdq_trt_split("--a='x", &arena, &argv, &n, &err));
 }
 
-/* subgraph 8 case 15. --- shapes ------------------------------------------------------------------------------------------------------------ */
+/* --- shapes ----------------------------------------------------------------------------------- */
+
 static void shapes_are_read_as_trtexec_reads_them(void **state)
 {
     qdq_trt_shapes s;
@@ -100,7 +102,8 @@ static void wrong_shapes_are_refused_with_their_entry(void **state)
         {"a:1,a:2", "each name once"},
         {"a:-1", "numbers"},
         {"'':1", "'NAME':DIMS"},
-        {"a:1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1", "fewer"}};
+        {"a:1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1",
+         "fewer"}};
     qdq_trt_shapes s;
 
     (void)state;
@@ -111,32 +114,36 @@ static void wrong_shapes_are_refused_with_their_entry(void **state)
 /* region 9 case 24. */
 static void ranges_are_checked_dimension_by_dimension(void **state)
 {
-    const qdq_trt_shape one = {"x", 1, {1}}, two = {"x", 1, {2}}, four = {"x", 1, {4}}, flat = {"x", 0, {0}};
+    const qdq_trt_shape one = {"x", 1, {1}}, two = {"x", 1, {2}}, four = {"x", 1, {4}},
+                        flat = {"x", 0, {0}};
 
     (void)state;
     assert_ok(qdq_trt_range_check(&one, &two, &four, &err));
     assert_ok(qdq_trt_range_check(&two, &two, &two, &err));
     assert_fails(QDQ_E_USAGE, "expected equal ones", qdq_trt_range_check(&flat, &two, &four, &err));
-    assert_fails(QDQ_E_USAGE, "dimension 0 is 4, 2 and 4", qdq_trt_range_check(&four, &two, &four, &err));
-    assert_fails(QDQ_E_USAGE, "expected min <= opt <= max", qdq_trt_range_check(&one, &four, &two, &err));
+    assert_fails(QDQ_E_USAGE, "dimension 0 is 4, 2 and 4",
+                 qdq_trt_range_check(&four, &two, &four, &err));
+    assert_fails(QDQ_E_USAGE, "expected min <= opt <= max",
+                 qdq_trt_range_check(&one, &four, &two, &err));
 }
 
 static void options_of_users_are_checked_before_anything_runs(void **state)
 {
-    static const char *const texts[][2] = {{"--exportTimes=t.json", "--exportTimes is set by qdq"},
-                                           {"--warmUp 5", "found '5'"},
-                                           {"--fp16 --fp16", "--fp16 is there twice"},
-                                           {"--shapes=a:1 --shapes=a:2", "--shapes is there twice"},
-                                           {"--optShapes=a:x", "--optShapes: shape 'a:x'"},
-                                           {"--minShapes=a:4 --optShapes=a:2", "expected min <= opt <= max"}};
+    static const char *const texts[][2] = {
+        {"--exportTimes=t.json", "--exportTimes is set by qdq"},
+        {"--warmUp 5", "found '5'"},
+        {"--fp16 --fp16", "--fp16 is there twice"},
+        {"--shapes=a:1 --shapes=a:2", "--shapes is there twice"},
+        {"--optShapes=a:x", "--optShapes: shape 'a:x'"},
+        {"--minShapes=a:4 --optShapes=a:2", "expected min <= opt <= max"}};
     qdq_trt_user u;
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(texts); i++)
         assert_fails(QDQ_E_USAGE, texts[i][1], qdq_trt_user_parse(texts[i][0], &arena, &u, &err));
     assert_ok(qdq_trt_user_parse(
-        "--fp16 --staticPlugins=a.so --staticPlugins=b.so --minShapes=x:1x2 --optShapes=x:2x2", &arena, &u,
-        &err));
+        "--fp16 --staticPlugins=a.so --staticPlugins=b.so --minShapes=x:1x2 --optShapes=x:2x2",
+        &arena, &u, &err));
     assert_int_equal(u.args.n, 3);
     assert_true(u.weakly_typed);
     assert_int_equal(u.min.n, 1);
@@ -170,9 +177,9 @@ static void shapes_in_options_are_listed(void **state)
     qdq_trtexec_shapes *x;
 
     (void)state;
-    assert_ok(qdq_trtexec_shapes_read(
-        "--minShapes='in:0':1x3 --optShapes='in:0':8x3 --maxShapes='in:0':16x3 --shapes=s:scalar,'in:0':2x3",
-        &x, &err));
+    assert_ok(qdq_trtexec_shapes_read("--minShapes='in:0':1x3 --optShapes='in:0':8x3 "
+                                      "--maxShapes='in:0':16x3 --shapes=s:scalar,'in:0':2x3",
+                                      &x, &err));
     assert_null(x->other);
     assert_int_equal(x->n_min, 1);
     assert_int_equal(x->n_opt, 2);
@@ -209,7 +216,7 @@ static void options_that_are_missing_are_completed(void **state)
     qdq_free(x);
 }
 
-/* --- runs ---------------------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static void open_tool(const char *args)
 {
@@ -218,9 +225,9 @@ static void open_tool(const char *args)
 
 static const char *model(void)
 {
-    qdq_model *m =
-        test_model("graph (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"
-                   " { [\"mm\"] a = MatMul(x, w) [\"r\"] y = Relu(a) }");
+    qdq_model *m = test_model(
+        "graph (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"
+        " { [\"mm\"] a = MatMul(x, w) [\"r\"] y = Relu(a) }");
     const char *path = test_path("m.onnx");
     qdq_save_opts save = QDQ_SAVE_OPTS_INIT;
 
@@ -273,11 +280,14 @@ static void a_program_that_is_not_there_or_is_none_is_told(void **state)
     const char *plain = test_path("plain");
 
     (void)state;
-    assert_fails(QDQ_E_ENGINE, "part of TensorRT", qdq_trt_tool_open(&tool, "/nowhere/trtexec", NULL, &err));
-    assert_fails(QDQ_E_ENGINE, "No such file", qdq_trt_tool_open(&tool, "no-such-trtexec", NULL, &err));
+    assert_fails(QDQ_E_ENGINE, "part of TensorRT",
+                 qdq_trt_tool_open(&tool, "/nowhere/trtexec", NULL, &err));
+    assert_fails(QDQ_E_ENGINE, "No such file",
+                 qdq_trt_tool_open(&tool, "no-such-trtexec", NULL, &err));
     assert_ok(qdq_write_file(plain, true, "x", 1, &err));
     assert_fails(QDQ_E_ENGINE, "Permission denied", qdq_trt_tool_open(&tool, plain, NULL, &err));
-    assert_fails(QDQ_E_ENGINE, "expected trtexec's help", qdq_trt_tool_open(&tool, "true", NULL, &err));
+    assert_fails(QDQ_E_ENGINE, "expected trtexec's help",
+                 qdq_trt_tool_open(&tool, "true", NULL, &err));
     assert_fails(QDQ_E_ENGINE, "exit code 1", qdq_trt_tool_open(&tool, "false", NULL, &err));
     setenv("FAKE_TRTEXEC", "silent", 1);
     assert_fails(QDQ_E_ENGINE, "0 options", qdq_trt_tool_open(&tool, FAKE, NULL, &err));
@@ -295,7 +305,8 @@ static void hear(void *ctx, qdq_log_level level, const char *text)
 
 static void a_transcript_is_bounded_and_has_no_password(void **state)
 {
-    static const char *const argv[] = {"trtexec", "--remoteAutoTuningConfig=ssh://me:secret@board:22", NULL};
+    static const char *const argv[] = {"trtexec",
+                                       "--remoteAutoTuningConfig=ssh://me:secret@board:22", NULL};
     static char out[5000], errors[3000];
     const qdq_job job = {.size = sizeof job, .log = hear};
     const qdq_child_result r = {.out = out, .err = errors};
@@ -307,7 +318,8 @@ static void a_transcript_is_bounded_and_has_no_password(void **state)
     strcpy(errors + 2500, "\nssh://me:secret@board");
     heard[0] = '\0';
     qdq_trt_transcript(&job, argv, &r, 3000);
-    assert_memory_equal(heard, "$ trtexec --remoteAutoTuningConfig=ssh://me:***@board:22\nline 0000\n", 66);
+    assert_memory_equal(
+        heard, "$ trtexec --remoteAutoTuningConfig=ssh://me:***@board:22\nline 0000\n", 66);
     assert_non_null(strstr(heard, "line 0074\n... 1011 bytes left out ...\nline 0176\n"));
     assert_non_null(strstr(heard, "line 0399\nxxx"));
     assert_non_null(strstr(heard, "\nssh://me:***@board\n"));
@@ -332,7 +344,8 @@ static void options_that_are_known_to_be_refused_are_not_tried(void **state)
     assert_string_equal(qdq_trt_tool_refused(&tool), "");
     assert_ok(run_with(useful, 60, &log));
     assert_string_equal(qdq_trt_tool_refused(&tool), "--exportLayerInfo");
-    assert_true(qdq_trt_tool_capabilities(&tool) == (QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_NAMES_LAYERS));
+    assert_true(qdq_trt_tool_capabilities(&tool) ==
+                (QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_NAMES_LAYERS));
     clean(NULL);
     open_tool(NULL);
     assert_ok(qdq_trt_tool_refuse(&tool, "--exportLayerInfo --exportProfile --noSuchOption", &err));
@@ -415,7 +428,8 @@ static void passwords_are_not_written_down(void **state)
     masks("--fp16 --remote=ssh://u@h:22 x", "--fp16 --remote=ssh://u@h:22 x");
     masks("--r=ssh://u:p@h:22?a=b --fp16", "--r=ssh://u:***@h:22?a=b --fp16");
     masks("a\nb ssh://u:p@w:/@h c://d", "a\nb ssh://u:***@h c://d");
-    masks("'ssh://u:@h' http://h:80/x@y \"s://a:b@c\"", "'ssh://u:***@h' http://h:***@y \"s://a:***@c\"");
+    masks("'ssh://u:@h' http://h:80/x@y \"s://a:b@c\"",
+          "'ssh://u:***@h' http://h:***@y \"s://a:***@c\"");
     masks("://", "://");
 }
 
@@ -455,10 +469,12 @@ static void an_option_of_the_users_that_is_refused_is_named(void **state)
     clean(NULL);
     setenv("FAKE_TRTEXEC", "refuse:--saveEngine", 1);
     open_tool(NULL);
-    assert_fails(QDQ_E_ENGINE, "refuses --saveEngine, without which nothing can be done", run_tool());
+    assert_fails(QDQ_E_ENGINE, "refuses --saveEngine, without which nothing can be done",
+                 run_tool());
 }
 
-/* subgraph 8 case 12: one of ours is left out and tried without; that the user's is refused as well is for the user. */
+/* subgraph 8 case 12: one of ours is left out and tried without; that the user's is refused as well
+ * is for the user. */
 static void a_second_option_that_is_refused_and_is_the_users_is_named(void **state)
 {
     static const char *const useful[] = {"--separateProfileRun", NULL};
@@ -578,7 +594,8 @@ int main(void)
         cmocka_unit_test_teardown(refused_precision_flags_come_with_what_to_do_instead, clean),
         cmocka_unit_test_teardown(options_that_a_version_lacks_are_refused_before_any_build, clean),
         cmocka_unit_test(passwords_are_not_written_down),
-        cmocka_unit_test_teardown(only_the_option_that_was_refused_is_left_out_and_remembered, clean),
+        cmocka_unit_test_teardown(only_the_option_that_was_refused_is_left_out_and_remembered,
+                                  clean),
         cmocka_unit_test_teardown(an_option_of_the_users_that_is_refused_is_named, clean),
         cmocka_unit_test_teardown(a_second_option_that_is_refused_and_is_the_users_is_named, clean),
         cmocka_unit_test_teardown(the_users_option_goes_before_ours, clean),

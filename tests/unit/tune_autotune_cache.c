@@ -1,4 +1,5 @@
-/* tune_autotune_cache.c - autotune_cache.json: read as Model-Optimizer writes it, written so that it can be read. */
+/* tune_autotune_cache.c - autotune_cache.json: read as Model-Optimizer writes it, written so that
+ * it can be read. */
 #include "tune/cache/autotune_cache.h"
 
 #include <math.h>
@@ -12,7 +13,8 @@
 
 static qdq_error err;
 
-/* As Python's json writes it after the second decision: group 7 could not be built, nothing was profiled in group 9. */
+/* As Python's json writes it after the second decision: group 7 could not be built, nothing was
+ * profiled in group 9. */
 static const char original[] =
     "{\n"
     "  \"version\": 1,\n"
@@ -49,7 +51,8 @@ static const char original[] =
     "    \"candidates\": [4, 9],\n"
     "    \"validated\": [\n"
     "      {\"group_id\": 4, \"kept\": true, \"latency_ms\": 1.125},\n"
-    "      {\"group_id\": 9, \"kept\": false, \"latency_ms\": Infinity, \"reason\": \"no such tensor\"}\n"
+    "      {\"group_id\": 9, \"kept\": false, \"latency_ms\": Infinity, \"reason\": \"no such "
+    "tensor\"}\n"
     "    ],\n"
     "    \"current_latency_ms\": 1.125,\n"
     "    \"completed\": false,\n"
@@ -90,9 +93,11 @@ static void assert_original(const qdq_autotune_cache *c)
     assert_int_equal(c->candidates.n, 2);
     assert_true(c->candidates.at[0] == 4 && c->candidates.at[1] == 9);
     assert_int_equal(c->decisions.n, 2);
-    assert_true(c->decisions.at[0].group == 4 && c->decisions.at[0].kept && c->decisions.at[0].ms == 1.125);
+    assert_true(c->decisions.at[0].group == 4 && c->decisions.at[0].kept &&
+                c->decisions.at[0].ms == 1.125);
     assert_null(c->decisions.at[0].reason);
-    assert_true(c->decisions.at[1].group == 9 && !c->decisions.at[1].kept && isnan(c->decisions.at[1].ms));
+    assert_true(c->decisions.at[1].group == 9 && !c->decisions.at[1].kept &&
+                isnan(c->decisions.at[1].ms));
     assert_string_equal(c->decisions.at[1].reason, "no such tensor");
     assert_false(c->completed);
 }
@@ -111,7 +116,8 @@ static void what_is_missing_is_not_known(void **state)
 {
     static const char *const texts[] = {
         "{}", "{\"phase2\": {}, \"phase3\": {}}",
-        "{\"version\": 1, \"model_path\": null, \"phase2\": null, \"phase3\": {\"validated\": null, "
+        "{\"version\": 1, \"model_path\": null, \"phase2\": null, \"phase3\": {\"validated\": "
+        "null, "
         "\"candidates\": null, "
         "\"full_baseline_ms\": null, \"current_latency_ms\": 0, \"completed\": null}}"};
 
@@ -137,7 +143,8 @@ static void what_is_written_is_strict_and_reads_back_the_same(void **state)
     c.completed = true;
     assert_ok(qdq_autotune_cache_text(&c, &text, &err));
     assert_ok(qdq_json_parse(text, strlen(text), "c.json", &root, &err)); /* which takes no NaN */
-    const json_t *second = json_array_get(json_object_get(json_object_get(root, "phase2"), "results"), 1);
+    const json_t *second =
+        json_array_get(json_object_get(json_object_get(root, "phase2"), "results"), 1);
     assert_true(json_is_null(json_object_get(second, "baseline_latency_ms")));
     assert_true(json_is_array(json_object_get(second, "best_scheme_target_tensors")));
     json_decref(root);
@@ -193,9 +200,9 @@ static void the_state_of_a_run_reads_back_the_same(void **state)
     c.fingerprint = "0123";
     c.run = 2;
     c.next = 7;
-    assert_true(
-        QDQ_PUSH(&c.arena, &c.groups,
-                 ((qdq_cached_group){.id = 7, .layer = "", .scheme = "", .what = "", .in_progress = true})));
+    assert_true(QDQ_PUSH(
+        &c.arena, &c.groups,
+        ((qdq_cached_group){.id = 7, .layer = "", .scheme = "", .what = "", .in_progress = true})));
     assert_true(QDQ_PUSH(&c.arena, &c.samples, ((qdq_cached_samples){"first look", us, 3})));
     assert_true(QDQ_PUSH(&c.arena, &c.decisions,
                          ((qdq_cached_decision){.group = 3, .ms = NAN, .verdict = "undecided"})));
@@ -242,7 +249,7 @@ static void odd_names_make_no_broken_file(void **state)
     qdq_autotune_cache_free(&again);
 }
 
-/* --- what is wrong ------------------------------------------------------------------------------------------------------ */
+/* --- what is wrong ---------------------------------------------------------------------------- */
 
 static void mistakes_have_their_place(void **state)
 {
@@ -255,12 +262,15 @@ static void mistakes_have_their_place(void **state)
         {"{\"version\": \"1\"}", "key 'version': expected a whole number"},
         {"{\"model_path\": 3}", "key 'model_path': expected a string"},
         {"{\"phase2\": []}", "key 'phase2': expected an object"},
-        {"{\"phase2\": {\n\"results\": {}}}", "line 2: phase2, key 'results': expected a list of objects"},
+        {"{\"phase2\": {\n\"results\": {}}}",
+         "line 2: phase2, key 'results': expected a list of objects"},
         {"{\"phase2\": {\"results\": [3]}}", "phase2.results[0]: expected an object"},
         {"{\"phase2\": {\"results\": [\n{}]}}",
          "c.json: line 2: phase2.results[0], key 'group_id': expected the number of a group"},
-        {"{\"phase2\": {\"results\": [{\"group_id\": -1}]}}", "key 'group_id': expected a whole number"},
-        {"{\"phase2\": {\"results\": [{\"group_id\": 1.5}]}}", "key 'group_id': expected a whole number"},
+        {"{\"phase2\": {\"results\": [{\"group_id\": -1}]}}",
+         "key 'group_id': expected a whole number"},
+        {"{\"phase2\": {\"results\": [{\"group_id\": 1.5}]}}",
+         "key 'group_id': expected a whole number"},
         {"{\"phase2\": {\"results\": [{\"group_id\": 1, \"best_latency_ms\": -1}]}}",
          "phase2.results[0], key 'best_latency_ms': expected a number of at least 0"},
         {"{\"phase2\": {\"results\": [{\"group_id\": 1, \"best_latency_ms\": \"1\"}]}}",
@@ -279,8 +289,10 @@ static void mistakes_have_their_place(void **state)
         {"{\"phase2\": {\"samples\": []}}", "phase2, key 'samples': expected an object"},
         {"{\"phase2\": {\"samples\": {\"k\": 3}}}",
          "phase2.samples, key 'k': expected a list of times in us"},
-        {"{\"phase2\": {\"samples\": {\"k\": [1, -2]}}}", "key 'k': expected a list of times in us"},
-        {"{\"phase2\": {\"samples\": {\"k\": [\"1\"]}}}", "key 'k': expected a list of times in us"},
+        {"{\"phase2\": {\"samples\": {\"k\": [1, -2]}}}",
+         "key 'k': expected a list of times in us"},
+        {"{\"phase2\": {\"samples\": {\"k\": [\"1\"]}}}",
+         "key 'k': expected a list of times in us"},
         {"{\"phase3\": {\"next\": -1}}", "phase3, key 'next': expected a whole number"},
         {"{\"a\": 1, \"a\": 2}", "not JSON"},
         {"{\"a\": Infinityx}", "not JSON"},
@@ -329,7 +341,8 @@ static void assert_text(const char *path, const char *want)
 /* What the caller does then. Nothing that was kept before is lost. */
 static void subgraph_8_case_17_a_torn_file_is_moved_aside(void **state)
 {
-    char *path = strdup(test_path("torn/autotune_cache.json")), *folder = strdup(test_path("torn")), *kept;
+    char *path = strdup(test_path("torn/autotune_cache.json")), *folder = strdup(test_path("torn")),
+         *kept;
     qdq_autotune_cache c;
 
     (void)state;

@@ -1,5 +1,5 @@
-/* tune_baseline.c - models with Q/DQ that were given beside the model, in whole tuning runs on the sim engine: each is measured as it
- * is, and ships where nothing beats it. */
+/* tune_baseline.c - models with Q/DQ that were given beside the model, in whole tuning runs on the
+ * sim engine: each is measured as it is, and ships where nothing beats it. */
 #include <math.h>
 #include <unistd.h>
 
@@ -10,7 +10,8 @@
 
 static qdq_error err;
 
-/* The model with an entry for each of these tensors, as a file below test_dir(): qdq_model_free(). */
+/* The model with an entry for each of these tensors, as a file below test_dir():
+ * qdq_model_free(). */
 static qdq_model *given(const qdq_model *of, const char *name, const char *const *tensors, size_t n,
                         const qdq_save_opts *so)
 {
@@ -57,7 +58,8 @@ static qdq_tune_opts options(const char *costs, const char *more, const qdq_mode
     return o;
 }
 
-static qdq_tune_result run(const char *folder, const char *costs, const char *more, const qdq_model *one)
+static qdq_tune_result run(const char *folder, const char *costs, const char *more,
+                           const qdq_model *one)
 {
     const qdq_model *const baselines[] = {one, NULL};
     const qdq_tune_opts o = options(costs, more, baselines);
@@ -118,7 +120,8 @@ static void a_baseline_that_nothing_beats_is_written_as_it_is(void **state)
         assert_true(has(folder, "plan.json", "\"tensor\": \"z\""));
         assert_true(has(folder, "report.json", "\"verdict\": \"baseline\""));
         assert_true(has(folder, "report.json", "\"result\": \"shipped\""));
-        assert_true(has(folder, "report.json", "\"worst\": \"output 'y'")); /* which slice has least SQNR */
+        assert_true(
+            has(folder, "report.json", "\"worst\": \"output 'y'")); /* which slice has least SQNR */
         assert_true(has(folder, "report.html", "fast.onnx"));
     }
     qdq_model_free(b);
@@ -145,9 +148,9 @@ static void a_baseline_that_misses_the_goal_is_told_with_its_figures_and_ruled_o
     const qdq_model *const baselines[] = {b, NULL};
     const char *folder = test_path("missing");
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
-    qdq_tune_opts o =
-        options(TANH("100"), "\"fail\": [{\"at\": \"run\", \"node\": \"Tanh@y\", \"outputs\": \"wrong\"}]",
-                baselines);
+    qdq_tune_opts o = options(
+        TANH("100"), "\"fail\": [{\"at\": \"run\", \"node\": \"Tanh@y\", \"outputs\": \"wrong\"}]",
+        baselines);
     qdq_tune_result r;
 
     (void)state;
@@ -236,7 +239,8 @@ static void a_model_of_another_interface_or_without_codes_is_refused(void **stat
     assert_fails(QDQ_E_FORMAT, "Q/DQ baseline 1: found no Q/DQ in it",
                  test_tuned_run(test_tuned, test_path("plain"), &o, &r, &err));
     baselines[0] = alien;
-    assert_fails(QDQ_E_FORMAT, "found input 'p', which the model does not have: expected the same network",
+    assert_fails(QDQ_E_FORMAT,
+                 "found input 'p', which the model does not have: expected the same network",
                  test_tuned_run(test_tuned, test_path("alien"), &o, &r, &err));
     for (size_t i = 0; i < 9; i++)
         baselines[i] = plain;
@@ -249,7 +253,8 @@ static void a_model_of_another_interface_or_without_codes_is_refused(void **stat
 static void the_faster_of_two_baselines_is_written(void **state)
 {
     static const char *const both[] = {"h1", "z"};
-    qdq_model *fast = with_tanh("two_fast.onnx"), *slow = given(test_tuned, "two_slow.onnx", both, 2, NULL);
+    qdq_model *fast = with_tanh("two_fast.onnx"),
+              *slow = given(test_tuned, "two_slow.onnx", both, 2, NULL);
     const qdq_model *const baselines[] = {slow, fast, NULL};
     const qdq_tune_opts o = options(TANH("100"), NULL, baselines);
     const char *folder = test_path("two");
@@ -272,8 +277,8 @@ static void a_baseline_with_external_data_ships_with_a_side_file_of_our_form(voi
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
     const char *folder = test_path("outside");
     static char text[20000];
-    size_t at =
-        (size_t)snprintf(text, sizeof text, "g (float[1,32] x) => (float[1,32] y) <float[32,32] w = {0.5");
+    size_t at = (size_t)snprintf(text, sizeof text,
+                                 "g (float[1,32] x) => (float[1,32] y) <float[32,32] w = {0.5");
     qdq_tune_result r;
     qdq_model *plain;
 
@@ -295,7 +300,7 @@ static void a_baseline_with_external_data_ships_with_a_side_file_of_our_form(voi
     qdq_model_free(big);
 }
 
-/* --- runs that end -------------------------------------------------------------------------------------------------------- */
+/* --- runs that end ---------------------------------------------------------------------------- */
 
 typedef struct stopping {
     qdq_cancel *cancel;
@@ -361,9 +366,9 @@ static void a_finished_run_is_not_replaced_by_one_with_other_baselines(void **st
 /* What was fast when it was searched for is slow when it is to be shipped. */
 static void where_the_search_is_not_confirmed_the_baseline_is_what_is_left(void **state)
 {
-    static const char *const costs[] = {TANH("1600"),
-                                        "\"MatMul\": {\"float_us\": 100, \"int8_us\": 300}, \"Tanh\": "
-                                        "{\"float_us\": 2000, \"int8_us\": 1600}"};
+    static const char *const costs[] = {
+        TANH("1600"), "\"MatMul\": {\"float_us\": 100, \"int8_us\": 300}, \"Tanh\": "
+                      "{\"float_us\": 2000, \"int8_us\": 1600}"};
     qdq_model *b = with_tanh("left.onnx");
     const qdq_model *const baselines[] = {b, NULL};
     const char *folder = test_path("left");

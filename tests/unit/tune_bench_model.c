@@ -1,5 +1,5 @@
-/* tune_bench_model.c - several isolated groups as one model: nothing collides, weights are shared, every node is known, and
- * an engine runs it. */
+/* tune_bench_model.c - several isolated groups as one model: nothing collides, weights are shared,
+ * every node is known, and an engine runs it. */
 #include "tune/isolate/bench_model.h"
 
 #include <sys/stat.h>
@@ -56,7 +56,7 @@ static uint32_t group_of(const test_isolated *s, const char *output)
     return s->f->of[qdq_graph_find(s->clean->graph, output)->producer->id];
 }
 
-/* --- parts ----------------------------------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 static void all_groups_are_one_model_that_runs(void **state)
 {
@@ -158,7 +158,7 @@ static void weights_are_shared(void **state)
     qdq_parts_free(x.p);
 }
 
-/* --- shapes ----------------------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 static void open_dims_have_the_usual_shapes_of_their_parts(void **state)
 {
@@ -208,7 +208,7 @@ static void a_part_of_unknown_shape_is_refused(void **state)
     test_isolated_free(&s);
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------------------ */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static void parts_are_written_beside_the_weights_of_candidates(void **state)
 {

@@ -6,7 +6,8 @@
 
 static qdq_error err;
 
-/* Leaves of two nodes, so that each residual block is a composite; its first leaf is like the one on top, {stem s}. */
+/* Leaves of two nodes, so that each residual block is a composite; its first leaf is like the one
+ * on top, {stem s}. */
 static test_regioned open_blocks(const char *target, unsigned swapped)
 {
     qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
@@ -26,7 +27,8 @@ static const char *text_of(const test_regioned *s, const qdq_borders *b)
 
     text[0] = '\0';
     for (size_t i = 0; i < b->n; i++) {
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s:", i > 0 ? "; " : "", b->at[i].value->name);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s:", i > 0 ? "; " : "",
+                              b->at[i].value->name);
         for (size_t k = 0; k < b->at[i].n_groups; k++) {
             const qdq_slot_group *g = &s->space->group[b->at[i].group[k]];
             n += (size_t)snprintf(text + n, sizeof text - n, " %s/%x", g->node->out[0]->name,
@@ -56,17 +58,19 @@ static void assert_borders(const char *target, unsigned swapped, const char *wan
 static void borders_are_what_several_parts_read(void **state)
 {
     (void)state;
-    assert_borders("ort-cpu", 0,
-                   "x: stem/3 a1/3 d1/3 a2/3 d2/3 a3/3 d3/3; s: a1/3 d1/3 a2/3 d2/3 a3/3 d3/3; b1: c1/3 c2/3 "
-                   "c3/3; e1: a2/3 d2/3 a3/3 d3/3");
+    assert_borders(
+        "ort-cpu", 0,
+        "x: stem/3 a1/3 d1/3 a2/3 d2/3 a3/3 d3/3; s: a1/3 d1/3 a2/3 d2/3 a3/3 d3/3; b1: c1/3 c2/3 "
+        "c3/3; e1: a2/3 d2/3 a3/3 d3/3");
 }
 
 static void borders_are_in_the_same_place_of_swapped_instances(void **state)
 {
     (void)state;
-    assert_borders("tensorrt", 1u << 2,
-                   "x: stem/3 a1/3 d1/2 a2/3 d2/1 a3/3 d3/2; s: a1/3 d1/2 a2/3 d2/1 a3/3 d3/2; b1: c1/3 c2/3 "
-                   "c3/3; e1: a2/3 d2/1 a3/3 d3/2");
+    assert_borders(
+        "tensorrt", 1u << 2,
+        "x: stem/3 a1/3 d1/2 a2/3 d2/1 a3/3 d3/2; s: a1/3 d1/2 a2/3 d2/1 a3/3 d3/2; b1: c1/3 c2/3 "
+        "c3/3; e1: a2/3 d2/1 a3/3 d3/2");
 }
 
 /* What comes into a block on top is a border of the whole, in all blocks. */

@@ -1,4 +1,5 @@
-/* tune_candidates.c - models to measure: what quantize would write, in files that share their weights. */
+/* tune_candidates.c - models to measure: what quantize would write, in files that share their
+ * weights. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,7 +20,8 @@ static const char cost[] =
 /* A chain of Conv, saved with its weights beside it, or inside. */
 static qdq_model *chain(const char *path, bool external)
 {
-    const qdq_save_opts so = {sizeof so, external ? QDQ_EXTERNAL_ALWAYS : QDQ_EXTERNAL_NEVER, true, NULL};
+    const qdq_save_opts so = {sizeof so, external ? QDQ_EXTERNAL_ALWAYS : QDQ_EXTERNAL_NEVER, true,
+                              NULL};
     test_builder b = test_build(17);
     qdq_model *m;
 
@@ -67,7 +69,8 @@ static setting set_up_in(const char *folder, qdq_model *m)
     assert_true(qdq_assign_new(&a, s.space->n_groups, &s.arena));
     for (size_t i = 0; i < a.n; i++)
         qdq_assign_set(&a, i, i != 1);
-    assert_ok(qdq_space_plan(s.space, &a, s.head, s.engine, NULL, &s.opts, &s.known, &s.rules, &err));
+    assert_ok(
+        qdq_space_plan(s.space, &a, s.head, s.engine, NULL, &s.opts, &s.known, &s.rules, &err));
     qdq_assign_set(&a, 1, true);
     assert_ok(qdq_space_plan(s.space, &a, s.head, s.engine, NULL, &s.opts, &s.known, &s.all, &err));
     return s;
@@ -215,7 +218,8 @@ static void codes_are_stored_once(void **state)
     assert_int_equal(size_of(in_folder(&s, "weights.bin")), 0); /* float weights are linked */
     assert_ok(qdq_candidate_write(c, s.all, "all.onnx", &err));
     uint64_t all = size_of(in_folder(&s, "weights.bin"));
-    assert_true(all >= 32 * 16 * 9 + 2 * 32 * 32 * 9 && all < 32 * 16 * 9 + 2 * 32 * 32 * 9 + 3 * 64);
+    assert_true(all >= 32 * 16 * 9 + 2 * 32 * 32 * 9 &&
+                all < 32 * 16 * 9 + 2 * 32 * 32 * 9 + 3 * 64);
     assert_ok(qdq_candidate_write(c, s.rules, "rules.onnx", &err));
     assert_ok(qdq_candidate_write(c, NULL, "float.onnx", &err));
     assert_ok(qdq_candidate_write(c, s.all, "again.onnx", &err));
@@ -238,8 +242,9 @@ static void the_weights_of_the_model_are_linked(void **state)
     qdq_candidates *c;
 
     assert_ok(qdq_candidates_open(s.folder, s.clean, NULL, &c, &err));
-    assert_int_equal(
-        stat(test_side_file(test_path("linked.onnx")), &a) | stat(in_folder(&s, "original-0.bin"), &b), 0);
+    assert_int_equal(stat(test_side_file(test_path("linked.onnx")), &a) |
+                         stat(in_folder(&s, "original-0.bin"), &b),
+                     0);
     assert_int_equal(a.st_ino, b.st_ino);
     qdq_candidates_close(c);
     put_away(&s);

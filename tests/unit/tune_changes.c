@@ -1,5 +1,6 @@
-/* tune_changes.c - subgraph 8 case 17, second half: something changes between two runs in one folder. What the second one
- * takes from the first, and what it must not; and what becomes of a result that turns out to be none. */
+/* tune_changes.c - subgraph 8 case 17, second half: something changes between two runs in one
+ * folder. What the second one takes from the first, and what it must not; and what becomes of a
+ * result that turns out to be none. */
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <string.h>
@@ -13,11 +14,12 @@ enum { SAMPLES = 16, WIDTH = 8 };
 static qdq_error err;
 static char *data_file;
 
-/* --- what may change ---------------------------------------------------------------------------------------------------- */
+/* --- what may change -------------------------------------------------------------------------- */
 
 typedef struct setting {
-    const char *weight, *alpha, *type; /* first number of a weight; an attribute; type of activations */
-    const char *device;                /* a part of the engine's fingerprint, as its version */
+    /* first number of a weight; an attribute; type of activations */
+    const char *weight, *alpha, *type;
+    const char *device; /* a part of the engine's fingerprint, as its version */
 } setting;
 
 static const setting before = {"0.5", "0.1", "uint8", "one"};
@@ -63,7 +65,7 @@ static int drop_data(void **state)
     return 0;
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static char warnings[4000];
 
@@ -101,7 +103,8 @@ static outcome run(const setting *s, const char *folder)
     return out;
 }
 
-/* Contexts of values by content that the folder's store has: those of groups are found again within one. */
+/* Contexts of values by content that the folder's store has: those of groups are found again within
+ * one. */
 static int count_contents(const char *folder)
 {
     char path[4300];
@@ -110,8 +113,9 @@ static int count_contents(const char *folder)
 
     snprintf(path, sizeof path, "%s/tune.db", folder);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM context WHERE model = ''", -1, &st, NULL),
-                     SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "SELECT count(*) FROM context WHERE model = ''", -1, &st, NULL),
+        SQLITE_OK);
     assert_int_equal(sqlite3_step(st), SQLITE_ROW);
     int n = sqlite3_column_int(st, 0);
     sqlite3_finalize(st);
@@ -119,7 +123,7 @@ static int count_contents(const char *folder)
     return n;
 }
 
-/* --- changes ------------------------------------------------------------------------------------------------------------- */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 /* The second run is one as in a folder of its own, and says why; the first one is there still. */
 static void change(const char *name, const setting *after, const char *why, int contents)
@@ -183,7 +187,7 @@ static void subgraph_8_case_17_another_engine_drops_all_times(void **state)
     change("engine", &after, "another engine", 2);
 }
 
-/* --- a result that is none ------------------------------------------------------------------------------------------------ */
+/* --- a result that is none -------------------------------------------------------------------- */
 
 static void stop_at_guard(void *ctx, const qdq_tune_live *now)
 {
@@ -199,7 +203,8 @@ static void assert_same_files(const char *folder, const char *a, const char *b)
     assert_int_equal(system(command), 0);
 }
 
-/* What was fast when it was searched for is slow when it is to be shipped: from then on codes take three times as long. */
+/* What was fast when it was searched for is slow when it is to be shipped: from then on codes take
+ * three times as long. */
 static void subgraph_8_case_17_a_result_slower_than_the_model_is_not_shipped(void **state)
 {
     static const char *const costs[] = {"\"MatMul\": {\"float_us\": 100, \"int8_us\": 30}",
@@ -220,7 +225,8 @@ static void subgraph_8_case_17_a_result_slower_than_the_model_is_not_shipped(voi
             o.job = &job;
             o.live = stop_at_guard;
         }
-        assert_int_equal(test_tuned_run(m, folder, &o, &r, &err), i == 0 ? QDQ_E_INTERRUPTED : QDQ_OK);
+        assert_int_equal(test_tuned_run(m, folder, &o, &r, &err),
+                         i == 0 ? QDQ_E_INTERRUPTED : QDQ_OK);
     }
     assert_true(r.resumed && r.kept > 0); /* the search has kept something */
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);

@@ -36,7 +36,8 @@ static qdq_choices choices_of(setting *s, const qdq_pattern *p)
     return c;
 }
 
-/* "(node,input):inputs value/slots value/slots ...; ...": linear ones with a star, a dash for an instance without. */
+/* "(node,input):inputs value/slots value/slots ...; ...": linear ones with a star, a dash for an
+ * instance without. */
 static const char *text_of(const setting *s, const qdq_pattern *p, const qdq_choices *c)
 {
     static char text[2000];
@@ -85,11 +86,13 @@ static const char *names_of(const setting *s, const qdq_assign *a)
     for (size_t i = 0; i < s->space->n_groups; i++)
         if (qdq_assign_get(a, i))
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%s/%x", n > 0 ? " " : "",
-                                  s->space->group[i].node->out[0]->name, (unsigned)s->space->group[i].inputs);
+                                  s->space->group[i].node->out[0]->name,
+                                  (unsigned)s->space->group[i].inputs);
     return text;
 }
 
-/* The name of what comes out of Q/DQ behind `x`, which are made once. ONNX Runtime's tools name them so. */
+/* The name of what comes out of Q/DQ behind `x`, which are made once. ONNX Runtime's tools name
+ * them so. */
 static const char *dequantized(test_builder *b, const char *x)
 {
     static char names[8][2][100];
@@ -124,7 +127,8 @@ static void conv(test_builder *b, const char *name, const char *x, const char *o
         weight = dequantized(b, w);
     }
     qdq_node *n = TEST_NODE(b, "Conv", name, x, weight);
-    assert_true(qdq_node_set_ints(n, "kernel_shape", kernel, 2) && qdq_node_set_ints(n, "pads", pads, 4));
+    assert_true(qdq_node_set_ints(n, "kernel_shape", kernel, 2) &&
+                qdq_node_set_ints(n, "pads", pads, 4));
 }
 
 static void add(test_builder *b, const char *name, const char *x, const char *y, const char *on)
@@ -136,12 +140,13 @@ static void add(test_builder *b, const char *name, const char *x, const char *y,
     TEST_NODE(b, "Add", name, x, y);
 }
 
-/* A stem and three residual blocks; the second adds its operands the other way round. Those named in `on` have Q/DQ at
- * all their inputs. */
+/* A stem and three residual blocks; the second adds its operands the other way round. Those named
+ * in `on` have Q/DQ at all their inputs. */
 static qdq_model *blocks(const char *on)
 {
-    static const char *const names[3][5] = {
-        {"a1", "q1", "b1", "s1", "r1"}, {"a2", "q2", "b2", "s2", "r2"}, {"a3", "q3", "b3", "s3", "r3"}};
+    static const char *const names[3][5] = {{"a1", "q1", "b1", "s1", "r1"},
+                                            {"a2", "q2", "b2", "s2", "r2"},
+                                            {"a3", "q3", "b3", "s3", "r3"}};
     test_builder b = test_build(17);
     const char *x = "r0";
 
@@ -165,7 +170,7 @@ static qdq_model *blocks(const char *on)
     return test_built(&b);
 }
 
-/* --- choices ------------------------------------------------------------------------------------------------------- */
+/* --- choices ---------------------------------------------------------------------------------- */
 
 static void choices_are_the_slot_groups_of_all_instances(void **state)
 {
@@ -188,7 +193,8 @@ static void choices_are_the_slot_groups_of_all_instances(void **state)
     test_regioned_free(&s);
 }
 
-/* Where edges are placed, the operand from outside is one choice in all instances, whichever input it is. */
+/* Where edges are placed, the operand from outside is one choice in all instances, whichever input
+ * it is. */
 static void region_9_case_25_swapped_operands_are_one_choice(void **state)
 {
     (void)state;
@@ -233,7 +239,8 @@ static void most_instances_decide_and_any_makes_the_union(void **state)
     assert_int_equal(number_of(&got), 1);
     qdq_choices_union(&c, block, &a, &got);
     assert_int_equal(number_of(&got), 3);
-    c.choice[1].group[0] = c.choice[1].group[1] = QDQ_NO_GROUP; /* only the third can take it: one of one */
+    /* only the third can take it: one of one */
+    c.choice[1].group[0] = c.choice[1].group[1] = QDQ_NO_GROUP;
     qdq_choices_vote(&c, block, &a, &got);
     assert_int_equal(number_of(&got), 3);
     test_regioned_free(&s);
@@ -257,7 +264,7 @@ static void an_instance_without_the_slot_is_left_alone(void **state)
     test_regioned_free(&s);
 }
 
-/* --- schemes ------------------------------------------------------------------------------------------------------- */
+/* --- schemes ---------------------------------------------------------------------------------- */
 
 static void expect_scheme(setting *s, const qdq_pattern *p, const qdq_choices *c, uint64_t on,
                           const char *points)
@@ -269,7 +276,8 @@ static void expect_scheme(setting *s, const qdq_pattern *p, const qdq_choices *c
 
     assert_ok(qdq_choices_to_scheme(c, &mask, &s->arena, &scheme, &err));
     for (size_t i = 0; i < scheme.node_inputs.n; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "(%d,%d)", (int)scheme.node_inputs.at[i].node,
+        n += (size_t)snprintf(text + n, sizeof text - n, "(%d,%d)",
+                              (int)scheme.node_inputs.at[i].node,
                               (int)scheme.node_inputs.at[i].index);
     assert_string_equal(text, points);
     assert_true(isinf(scheme.latency_ms) && !scheme.error && scheme.timestamp == NULL);
@@ -296,7 +304,8 @@ static void every_set_of_choices_is_a_scheme_and_back(void **state)
     }
 }
 
-static uint64_t bits_of(setting *s, const qdq_pattern *p, const qdq_choices *c, const qdq_scheme *scheme)
+static uint64_t bits_of(setting *s, const qdq_pattern *p, const qdq_choices *c,
+                        const qdq_scheme *scheme)
 {
     qdq_assign a;
 
@@ -304,11 +313,12 @@ static uint64_t bits_of(setting *s, const qdq_pattern *p, const qdq_choices *c, 
     return number_of(&a);
 }
 
-/* The output of the first Relu is what the second Conv reads: a scheme with that point means the same as one with the
- * Conv's input, and is not measured again, because its bits are the same. */
+/* The output of the first Relu is what the second Conv reads: a scheme with that point means the
+ * same as one with the Conv's input, and is not measured again, because its bits are the same. */
 static void region_9_case_18_the_same_resolved_set_is_the_same_bits(void **state)
 {
-    const qdq_scheme output = {.outputs = POINTS({-1, 1, 0})}, input = {.node_inputs = POINTS(NODE(2, 0))};
+    const qdq_scheme output = {.outputs = POINTS({-1, 1, 0})},
+                     input = {.node_inputs = POINTS(NODE(2, 0))};
     const qdq_scheme conv_output = {.outputs = POINTS({-1, 0, 0})}; /* the Relu fuses: nothing */
     char a[33], b[33];
 
@@ -328,7 +338,8 @@ static void region_9_case_18_the_same_resolved_set_is_the_same_bits(void **state
 
 static void points_that_mean_nothing_here_are_left_out(void **state)
 {
-    const qdq_scheme strange = {.node_inputs = POINTS(NODE(0, 0), NODE(0, 40), NODE(1, 0), NODE(99, 0)),
+    const qdq_scheme strange = {.node_inputs =
+                                    POINTS(NODE(0, 0), NODE(0, 40), NODE(1, 0), NODE(99, 0)),
                                 .child_inputs = POINTS(CHILD(0, 0), CHILD(7, 1)),
                                 .outputs = POINTS({-1, 77, 0}, {-1, 1, 5}, {3, -1, 0})};
 
@@ -341,10 +352,12 @@ static void points_that_mean_nothing_here_are_left_out(void **state)
     test_regioned_free(&s);
 }
 
-/* Conv and Relu, whose output nobody reads: a point at it has nothing to quantize, and is not offered. */
+/* Conv and Relu, whose output nobody reads: a point at it has nothing to quantize, and is not
+ * offered. */
 static void region_9_case_6_an_output_without_readers_is_no_choice(void **state)
 {
-    const qdq_scheme output = {.outputs = POINTS({-1, 1, 0})}, relu = {.node_inputs = POINTS(NODE(1, 0))};
+    const qdq_scheme output = {.outputs = POINTS({-1, 1, 0})},
+                     relu = {.node_inputs = POINTS(NODE(1, 0))};
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
 
     (void)state;
@@ -427,7 +440,8 @@ static void region_9_case_15_one_slot_of_a_square_is_a_point_of_its_own(void **s
     setting s = open_setting(test_built(&b), "tensorrt");
     const qdq_pattern *p = pattern_of(&s, "m");
     qdq_choices c = choices_of(&s, p);
-    const qdq_scheme second = {.node_inputs = POINTS(NODE(2, 1))}, producer = {.outputs = POINTS({-1, 1, 0})};
+    const qdq_scheme second = {.node_inputs = POINTS(NODE(2, 1))},
+                     producer = {.outputs = POINTS({-1, 1, 0})};
 
     assert_string_equal(text_of(&s, p, &c),
                         "*(0,0):3 a/3; (1,0):1 p/1; (2,0):1 m/1; (2,1):2 m/2; *(3,0):3 y/3");
@@ -436,14 +450,16 @@ static void region_9_case_15_one_slot_of_a_square_is_a_point_of_its_own(void **s
     test_regioned_free(&s);
 }
 
-/* A cache that Model-Optimizer wrote has this pattern under our signature: Conv, Add and what fuses (nothing). */
+/* A cache that Model-Optimizer wrote has this pattern under our signature: Conv, Add and what fuses
+ * (nothing). */
 static void a_cache_of_model_optimizer_gives_seeds(void **state)
 {
     char path[1024];
     qdq_pattern_cache cache;
 
     (void)state;
-    snprintf(path, sizeof path, "%s/tests/data/patterns/autotuner_state_pattern_cache.yaml", QDQ_SOURCE_DIR);
+    snprintf(path, sizeof path, "%s/tests/data/patterns/autotuner_state_pattern_cache.yaml",
+             QDQ_SOURCE_DIR);
     assert_ok(qdq_pattern_cache_load(path, NULL, &cache, &err));
     setting s = open_setting(blocks(""), "ort-cpu");
     const qdq_pattern *block = pattern_of(&s, "a1");
@@ -454,13 +470,14 @@ static void a_cache_of_model_optimizer_gives_seeds(void **state)
     assert_non_null(known);
     assert_int_equal(known->size, block->n_nodes);
     assert_int_equal(known->schemes.n, 2);
-    assert_int_equal(bits_of(&s, block, &c, &known->schemes.at[0]), 6); /* (2,0) (3,0) (4,0), output of 4 */
+    /* (2,0) (3,0) (4,0), output of 4 */
+    assert_int_equal(bits_of(&s, block, &c, &known->schemes.at[0]), 6);
     assert_int_equal(bits_of(&s, block, &c, &known->schemes.at[1]), 0);
     qdq_pattern_cache_free(&cache);
     test_regioned_free(&s);
 }
 
-/* --- composites ---------------------------------------------------------------------------------------------------- */
+/* --- composites ------------------------------------------------------------------------------- */
 
 /* Leaves of two nodes: each of three residual blocks is a composite that the builder made. */
 static setting open_composites(void)
@@ -477,7 +494,8 @@ static setting open_composites(void)
 /* The composite around the region of a value's producer. */
 static const qdq_pattern *composite_of(const setting *s, const char *value)
 {
-    const qdq_region *r = s->regions->of[qdq_graph_find(s->clean->graph, value)->producer->id]->parent;
+    const qdq_region *r =
+        s->regions->of[qdq_graph_find(s->clean->graph, value)->producer->id]->parent;
 
     assert_non_null(r);
     assert_int_equal(r->type, QDQ_REGION_COMPOSITE);
@@ -515,14 +533,17 @@ static void turn_on(const qdq_boundary *b, qdq_assign *a)
         qdq_assign_set(a, b->group[i], true);
 }
 
-/* What the leaves chose stays: a composite adds what reads the tensors that it names, and nothing else. */
+/* What the leaves chose stays: a composite adds what reads the tensors that it names, and nothing
+ * else. */
 static void region_9_case_19_leaf_full_then_composite_inherits(void **state)
 {
     (void)state;
     setting s = open_composites();
     const qdq_pattern *block = composite_of(&s, "b1"), *last = pattern_of(&s, "c1");
-    const qdq_scheme empty = {0}, middle = {.child_inputs = POINTS(child_point(&s, block, "b1", false))};
-    const qdq_boundary none = boundary_of(&s, block, &empty), some = boundary_of(&s, block, &middle);
+    const qdq_scheme empty = {0},
+                     middle = {.child_inputs = POINTS(child_point(&s, block, "b1", false))};
+    const qdq_boundary none = boundary_of(&s, block, &empty),
+                       some = boundary_of(&s, block, &middle);
     qdq_assign a = bits(&s, s.space->n_groups, 0), full, only = bits(&s, s.space->n_groups, 0);
 
     for (size_t i = 0; i < s.patterns->n; i++) {
@@ -536,7 +557,8 @@ static void region_9_case_19_leaf_full_then_composite_inherits(void **state)
     turn_on(&none, &a);
     turn_on(&some, &a);
     assert_true(qdq_assign_equal(&a, &full));
-    qdq_choices c = choices_of(&s, last); /* its leaf leaves it float: the composite has the last word */
+    /* its leaf leaves it float: the composite has the last word */
+    qdq_choices c = choices_of(&s, last);
     qdq_assign off = bits(&s, c.n, 0);
     qdq_choices_apply(&c, last, SIZE_MAX, &off, &a);
     turn_on(&none, &a);
@@ -552,7 +574,8 @@ static void child_inputs_and_outputs_are_all_readers_of_the_tensor(void **state)
     (void)state;
     setting s = open_composites();
     const qdq_pattern *block = composite_of(&s, "b1"), *stem = pattern_of(&s, "s");
-    const qdq_point s_in = child_point(&s, block, "s", false), b_in = child_point(&s, block, "b1", false),
+    const qdq_point s_in = child_point(&s, block, "s", false),
+                    b_in = child_point(&s, block, "b1", false),
                     e_out = child_point(&s, block, "e1", true);
     static const char thirds[] = "c1/3 c2/3 c3/3";
     const struct {
@@ -565,7 +588,11 @@ static void child_inputs_and_outputs_are_all_readers_of_the_tensor(void **state)
         {block, {.outputs = POINTS(e_out)}, "a2/3 d2/3 a3/3 d3/3", 1, 0},
         {block, {.outputs = POINTS({-1, 0, 0})}, "", 1, 1}, /* it has no nodes of its own */
         {block, {.child_inputs = POINTS(CHILD(0, 9), CHILD(9, 0), CHILD(-1, 0))}, "", 3, 3},
-        {block, {.child_inputs = POINTS(b_in, CHILD(7, 7)), .outputs = POINTS({7, -1, 7})}, thirds, 3, 2},
+        {block,
+         {.child_inputs = POINTS(b_in, CHILD(7, 7)), .outputs = POINTS({7, -1, 7})},
+         thirds,
+         3,
+         2},
         /* the first leaf of each block is like it: what reads b1, b2, b3 is another leaf, too */
         {stem, {.outputs = POINTS({-1, 1, 0})}, "a1/3 c1/3 d1/3 c2/3 c3/3", 1, 0},
         {stem, {.child_inputs = POINTS(CHILD(0, 0))}, "", 1, 1},
@@ -583,10 +610,11 @@ static void child_inputs_and_outputs_are_all_readers_of_the_tensor(void **state)
     test_regioned_free(&s);
 }
 
-/* --- baselines with Q/DQ ------------------------------------------------------------------------------------------- */
+/* --- baselines with Q/DQ ---------------------------------------------------------------------- */
 
 /* What the pattern of `value` gets from a baseline. */
-static void import(setting *s, const qdq_model *baseline, const char *value, bool any, qdq_scheme *out)
+static void import(setting *s, const qdq_model *baseline, const char *value, bool any,
+                   qdq_scheme *out)
 {
     const qdq_pattern *p = pattern_of(s, value);
     qdq_choices c = choices_of(s, p);
@@ -682,9 +710,10 @@ static void region_9_case_22_a_baseline_of_activations_alone(void **state)
     test_regioned_free(&s);
 }
 
-/* --- names of Model-Optimizer's ------------------------------------------------------------------------------------ */
+/* --- names of Model-Optimizer's --------------------------------------------------------------- */
 
-static const char *named_scalar(test_builder *b, const char *prefix, const char *base, qdq_elem type)
+static const char *named_scalar(test_builder *b, const char *prefix, const char *base,
+                                qdq_elem type)
 {
     static char names[8][120];
     static unsigned turn;
@@ -699,8 +728,10 @@ static const char *named_scalar(test_builder *b, const char *prefix, const char 
     return name;
 }
 
-/* Q and DQ at `base` ("T_n2_i0", or "T_qdq" for all readers of T), nodes named with '/' and ':' as '_'. */
-static const char *modelopt_pair(test_builder *b, const char *x, const char *base, const char *plain)
+/* Q and DQ at `base` ("T_n2_i0", or "T_qdq" for all readers of T), nodes named with '/' and ':' as
+ * '_'. */
+static const char *modelopt_pair(test_builder *b, const char *x, const char *base,
+                                 const char *plain)
 {
     static char names[8][120];
     static unsigned turn;
@@ -719,8 +750,8 @@ static const char *modelopt_pair(test_builder *b, const char *x, const char *bas
     return dq;
 }
 
-/* `/l1/conv/Conv:0` is read by a Conv, which gets a pair of its own, and by another one, which stays float; `a/b` and
- * `a_b` would have the same names in Model-Optimizer. */
+/* `/l1/conv/Conv:0` is read by a Conv, which gets a pair of its own, and by another one, which
+ * stays float; `a/b` and `a_b` would have the same names in Model-Optimizer. */
 static qdq_model *slashes(bool with_qdq)
 {
     test_builder b = test_build(19);
@@ -735,7 +766,8 @@ static qdq_model *slashes(bool with_qdq)
     TEST_NODE(&b, "Conv", "p",
               with_qdq ? modelopt_pair(&b, t, "/l1/conv/Conv:0_n2_i0", "_l1_conv_Conv_0_n2_i0") : t,
               with_qdq ? modelopt_pair(&b, "a/b", "a/b_qdq", "a_b_qdq") : "a/b");
-    TEST_NODE(&b, "Conv", "q", t, with_qdq ? modelopt_pair(&b, "a_b", "a_b_qdq", "a_b_qdq") : "a_b");
+    TEST_NODE(&b, "Conv", "q", t,
+              with_qdq ? modelopt_pair(&b, "a_b", "a_b_qdq", "a_b_qdq") : "a_b");
     TEST_NODE(&b, "Concat", "y", "p", "q");
     assert_true(qdq_node_set_int(qdq_graph_find(b.g, "y")->producer, "axis", 1));
     test_output(&b, "y");

@@ -46,8 +46,8 @@ static bool same(const found *x, uint32_t key, uint32_t i, uint32_t j)
 
 static test_layers layers(void)
 {
-    return TEST_LAYERS("Conv stem+s 1", "Conv a1+b1 2", "Conv c1+d1+e1 3", "Conv a2+b2 4", "Conv c2+d2+e2 5",
-                       "Conv a3+b3 6", "Conv c3+d3+e3 7");
+    return TEST_LAYERS("Conv stem+s 1", "Conv a1+b1 2", "Conv c1+d1+e1 3", "Conv a2+b2 4",
+                       "Conv c2+d2+e2 5", "Conv a3+b3 6", "Conv c3+d3+e3 7");
 }
 
 static qdq_model *blocks(unsigned swapped)

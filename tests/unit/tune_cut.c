@@ -8,7 +8,7 @@
 
 static qdq_error err;
 
-/* --- flow ------------------------------------------------------------------------------------------------------------- */
+/* --- flow ------------------------------------------------------------------------------------- */
 
 enum { MAX_NODES = 16 };
 
@@ -30,7 +30,8 @@ static int64_t cut_value(const network *w, uint32_t at_source)
     return sum;
 }
 
-/* Of the least cuts the one with the fewest nodes at the source: least cuts are closed under intersection. */
+/* Of the least cuts the one with the fewest nodes at the source: least cuts are closed under
+ * intersection. */
 static int64_t least_cut(const network *w, uint32_t *at_source)
 {
     int64_t best = INT64_MAX;
@@ -125,7 +126,7 @@ static void random_networks_are_cut(void **state)
     }
 }
 
-/* --- energies --------------------------------------------------------------------------------------------------------- */
+/* --- energies --------------------------------------------------------------------------------- */
 
 enum { MAX_NETS = 32, MAX_READERS = 4 };
 
@@ -224,8 +225,8 @@ static uint32_t random_end(qdq_random *r, size_t n)
     return qdq_random_u64(r) % 8 == 0 ? QDQ_CUT_FLOAT : (uint32_t)(qdq_random_u64(r) % n);
 }
 
-/* Tensors with up to four readers, some of them float, some the producer itself; tied bits; bits that may not be on, or
- * must be. */
+/* Tensors with up to four readers, some of them float, some the producer itself; tied bits; bits
+ * that may not be on, or must be. */
 static void random_graph(world *w, qdq_random *r, size_t most)
 {
     const size_t n = 1 + (size_t)(qdq_random_u64(r) % most);
@@ -250,7 +251,8 @@ static void random_graph(world *w, qdq_random *r, size_t most)
         w->energy.off[qdq_random_u64(r) % n] = INFINITY;
     w->graph.n_ties = (size_t)(qdq_random_u64(r) % 3);
     for (size_t i = 0; i < w->graph.n_ties; i++)
-        w->tie[i] = (qdq_cut_tie){(uint32_t)(qdq_random_u64(r) % n), (uint32_t)(qdq_random_u64(r) % n)};
+        w->tie[i] =
+            (qdq_cut_tie){(uint32_t)(qdq_random_u64(r) % n), (uint32_t)(qdq_random_u64(r) % n)};
 }
 
 static void random_graphs_of_up_to_sixteen_groups_are_placed(void **state)
@@ -298,7 +300,8 @@ static void a_dq_is_paid_once_for_all_readers(void **state)
     world w;
 
     (void)state;
-    begin(&w, 3, 1); /* 0 gives and saves 2 on codes; its readers lose 1 each there, a DQ costs 1.5 */
+    /* 0 gives and saves 2 on codes; its readers lose 1 each there, a DQ costs 1.5 */
+    begin(&w, 3, 1);
     w.reader[0][0] = 1;
     w.reader[0][1] = 2;
     w.net[0] = (qdq_cut_net){.from = 0, .to = w.reader[0], .n_to = 2};
@@ -345,19 +348,24 @@ static void wrong_costs_are_refused(void **state)
     w.net[0] = (qdq_cut_net){.from = 0, .to = w.reader[0], .n_to = 1};
     assert_true(qdq_assign_new(&a, 2, &w.arena));
     w.energy.on[1] = NAN;
-    assert_fails(QDQ_E_USAGE, "bit 1: costs of 0 and nan", qdq_energy_minimize(&w.energy, &a, &err));
+    assert_fails(QDQ_E_USAGE, "bit 1: costs of 0 and nan",
+                 qdq_energy_minimize(&w.energy, &a, &err));
     w.energy.on[1] = w.energy.off[1] = INFINITY;
-    assert_fails(QDQ_E_USAGE, "bit 1 may be neither on nor off", qdq_energy_minimize(&w.energy, &a, &err));
+    assert_fails(QDQ_E_USAGE, "bit 1 may be neither on nor off",
+                 qdq_energy_minimize(&w.energy, &a, &err));
     w.energy.on[1] = 0;
     w.energy.q[0] = -1;
-    assert_fails(QDQ_E_USAGE, "tensor 0: conversions of -1 and 0", qdq_energy_minimize(&w.energy, &a, &err));
+    assert_fails(QDQ_E_USAGE, "tensor 0: conversions of -1 and 0",
+                 qdq_energy_minimize(&w.energy, &a, &err));
     w.energy.q[0] = 0;
     w.reader[0][0] = 2;
-    assert_fails(QDQ_E_USAGE, "tensor 0: a bit outside of 2", qdq_energy_minimize(&w.energy, &a, &err));
+    assert_fails(QDQ_E_USAGE, "tensor 0: a bit outside of 2",
+                 qdq_energy_minimize(&w.energy, &a, &err));
     w.reader[0][0] = 1;
     w.tie[0] = (qdq_cut_tie){0, 2};
     w.graph.n_ties = 1;
-    assert_fails(QDQ_E_USAGE, "tie 0: a bit outside of 2", qdq_energy_minimize(&w.energy, &a, &err));
+    assert_fails(QDQ_E_USAGE, "tie 0: a bit outside of 2",
+                 qdq_energy_minimize(&w.energy, &a, &err));
     w.tie[0].b = 1;
     w.energy.on[0] = INFINITY;
     assert_fails(QDQ_E_USAGE, "bits tied to bit 0: some must be on",

@@ -1,5 +1,5 @@
-/* tune_cut_bound.c - minimum cuts under a bound on what is judged: what decisions do is believed to be something else than it
- * is, and the bound follows what is found. Times are exact. */
+/* tune_cut_bound.c - minimum cuts under a bound on what is judged: what decisions do is believed to
+ * be something else than it is, and the bound follows what is found. Times are exact. */
 #include <math.h>
 
 #include "base/random.h"
@@ -22,7 +22,8 @@ typedef struct world {
     qdq_arena arena;
 } world;
 
-/* In a row. `off`: what is believed of a decision is up to so many times too much, or too little; `all`: of all together. */
+/* In a row. `off`: what is believed of a decision is up to so many times too much, or too little;
+ * `all`: of all together. */
 static void begin(world *w, uint64_t seed, double off, double all)
 {
     qdq_random r = qdq_random_new(seed, "bound");
@@ -60,17 +61,20 @@ static qdq_status judge(void *ctx, const qdq_assign *a, qdq_cut_verdict *out, qd
     const double excess = harm_of(w, a) / w->allowed;
 
     (void)ignored;
-    *out = (qdq_cut_verdict){
-        .known = w->judged < w->most_judged, .holds = excess <= 1, .excess = w->has_number ? excess : NAN};
+    *out = (qdq_cut_verdict){.known = w->judged < w->most_judged,
+                             .holds = excess <= 1,
+                             .excess = w->has_number ? excess : NAN};
     w->judged += out->known;
     return QDQ_OK;
 }
 
 static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
-                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *ignored)
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
+                          qdq_error *ignored)
 {
     const world *w = ctx;
-    const double gain = 1 - qdq_energy_value(&w->truth, candidate) / qdq_energy_value(&w->truth, incumbent);
+    const double gain =
+        1 - qdq_energy_value(&w->truth, candidate) / qdq_energy_value(&w->truth, incumbent);
 
     (void)ignored;
     assert_true(harm_of(w, candidate) <= w->allowed); /* nothing else is built */
@@ -90,7 +94,8 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, 
     (void)ignored;
     *known = true;
     for (size_t i = 0; i < BITS; i++)
-        out->own[i] = (qdq_cut_time){(qdq_assign_get(a, i) ? w->truth.on[i] : w->truth.off[i]) * 1e-3, 1};
+        out->own[i] =
+            (qdq_cut_time){(qdq_assign_get(a, i) ? w->truth.on[i] : w->truth.off[i]) * 1e-3, 1};
     for (size_t t = 0; t < w->graph.n_nets; t++) {
         const qdq_net_state s = qdq_cut_net_state(&w->net[t], a);
         if (s == QDQ_NET_Q || s == QDQ_NET_DQ)
@@ -143,8 +148,9 @@ static double worlds(const char *what, double off, double all, bool has_number)
         judged += (double)w.judged / SEEDS;
         qdq_arena_free(&w.arena);
     }
-    print_message("%s: %.2f %% above the best within the bound, at most %.2f %%; %.1f were judged\n", what,
-                  gap * 100, worst * 100, judged);
+    print_message(
+        "%s: %.2f %% above the best within the bound, at most %.2f %%; %.1f were judged\n", what,
+        gap * 100, worst * 100, judged);
     return gap;
 }
 

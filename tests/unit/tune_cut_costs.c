@@ -11,10 +11,11 @@ enum { BITS = 3, NETS = 4, MOST = 4 };
 
 /* In, a, b, c, out: in a row. */
 static const uint32_t readers[] = {0, 1, 2, QDQ_CUT_FLOAT};
-static const qdq_cut_net nets[NETS] = {{.from = QDQ_CUT_FLOAT, .to = &readers[0], .n_to = 1, .bytes = 1000},
-                                       {.from = 0, .to = &readers[1], .n_to = 1, .bytes = 2000},
-                                       {.from = 1, .to = &readers[2], .n_to = 1, .bytes = 4000},
-                                       {.from = 2, .to = &readers[3], .n_to = 1, .bytes = 8000}};
+static const qdq_cut_net nets[NETS] = {
+    {.from = QDQ_CUT_FLOAT, .to = &readers[0], .n_to = 1, .bytes = 1000},
+    {.from = 0, .to = &readers[1], .n_to = 1, .bytes = 2000},
+    {.from = 1, .to = &readers[2], .n_to = 1, .bytes = 4000},
+    {.from = 2, .to = &readers[3], .n_to = 1, .bytes = 8000}};
 static const qdq_cut_graph graph = {.n_bits = BITS, .net = nets, .n_nets = NETS};
 
 typedef struct sightings {
@@ -23,8 +24,8 @@ typedef struct sightings {
     qdq_arena arena;
 } sightings;
 
-static qdq_cut_seen *see(sightings *s, uint64_t bits, const double own[BITS], const double net[NETS],
-                         double rest)
+static qdq_cut_seen *see(sightings *s, uint64_t bits, const double own[BITS],
+                         const double net[NETS], double rest)
 {
     qdq_cut_seen *k = &s->at[s->n++];
 
@@ -83,7 +84,8 @@ static void kernels_and_conversions_are_read_from_profiles(void **state)
     qdq_arena_free(&s.arena);
 }
 
-/* One us for 1000 bytes, and one for each: a Q of 8000 bytes was never seen. DQ: one for 1000 bytes. */
+/* One us for 1000 bytes, and one for each: a Q of 8000 bytes was never seen. DQ: one for 1000
+ * bytes. */
 static void conversions_never_seen_cost_what_their_size_does(void **state)
 {
     sightings s = {0};

@@ -1,5 +1,5 @@
-/* tune_cut_goal.c - whole runs by minimum cuts under a goal in accuracy, on the sim engine: its 8-bit kernels all make the same
- * error, so that a goal in SQNR is a number of them. */
+/* tune_cut_goal.c - whole runs by minimum cuts under a goal in accuracy, on the sim engine: its
+ * 8-bit kernels all make the same error, so that a goal in SQNR is a number of them. */
 #include <math.h>
 
 #include "support/tuned.h"
@@ -49,13 +49,14 @@ static size_t quantized(const char *folder)
     return n;
 }
 
-/* In the worst slice, noise of one kernel is some 37 dB below the signal, of two or three 31 to 34, of all four 30.3. The
- * third MatMul saves most, then the fourth. */
+/* In the worst slice, noise of one kernel is some 37 dB below the signal, of two or three 31 to 34,
+ * of all four 30.3. The third MatMul saves most, then the fourth. */
 static const char *world(void)
 {
     return test_tuned_costs(
-        TEST_TUNED_OPS, "\"error\": 0.01, \"nodes\": {\"MatMul@h3\": {\"float_us\": 200, \"int8_us\": 30}, "
-                        "\"MatMul@h4\": {\"float_us\": 150, \"int8_us\": 30}}");
+        TEST_TUNED_OPS,
+        "\"error\": 0.01, \"nodes\": {\"MatMul@h3\": {\"float_us\": 200, \"int8_us\": 30}, "
+        "\"MatMul@h4\": {\"float_us\": 150, \"int8_us\": 30}}");
 }
 
 static void a_goal_is_met_by_those_that_save_most(void **state)
@@ -68,7 +69,8 @@ static void a_goal_is_met_by_those_that_save_most(void **state)
     assert_int_equal(quantized(test_path("free")), 4);
     assert_null(strstr(said.text, "judged"));
     const qdq_tune_result bound = run(test_path("bound"), engine, 31, &said);
-    assert_non_null(strstr(said.text, "everything: outputs: SQNR 30.33 dB on all samples that judge"));
+    assert_non_null(
+        strstr(said.text, "everything: outputs: SQNR 30.33 dB on all samples that judge"));
     assert_int_equal(bound.verdict, QDQ_TUNED);
     assert_int_equal(quantized(test_path("bound")), 3);
     assert_true(bound.sqnr_db > 29); /* of a single sample */
@@ -130,11 +132,12 @@ static void a_run_that_goes_on_judges_nothing_again(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_goal_is_met_by_those_that_save_most),
-                                       cmocka_unit_test(a_goal_that_is_missed_narrowly_is_met_by_fewer),
-                                       cmocka_unit_test(a_goal_that_all_meet_costs_nothing),
-                                       cmocka_unit_test(a_goal_that_nothing_meets_is_told),
-                                       cmocka_unit_test(a_run_that_goes_on_judges_nothing_again)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_goal_is_met_by_those_that_save_most),
+        cmocka_unit_test(a_goal_that_is_missed_narrowly_is_met_by_fewer),
+        cmocka_unit_test(a_goal_that_all_meet_costs_nothing),
+        cmocka_unit_test(a_goal_that_nothing_meets_is_told),
+        cmocka_unit_test(a_run_that_goes_on_judges_nothing_again)};
 
     return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);
 }

@@ -1,5 +1,6 @@
-/* tune_cut_search.c - the strategy mincut in worlds whose optimum is known: groups with times in float and on codes, tensors
- * with conversions between them; profiles and pairs of whole models have noise. */
+/* tune_cut_search.c - the strategy mincut in worlds whose optimum is known: groups with times in
+ * float and on codes, tensors with conversions between them; profiles and pairs of whole models
+ * have noise. */
 #include "tune/cut/cut_search.h"
 
 #include <math.h>
@@ -129,9 +130,10 @@ static double best_time(world *w)
     return time_of(w, &a);
 }
 
-/* --- what the search asks ----------------------------------------------------------------------------------------------- */
+/* --- what the search asks --------------------------------------------------------------------- */
 
-static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns, qdq_error *e)
+static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns,
+                       qdq_error *e)
 {
     world *w = ctx;
 
@@ -143,7 +145,8 @@ static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *c
 }
 
 static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
-                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *e)
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
+                          qdq_error *e)
 {
     world *w = ctx;
     qdq_test_opts o = *test;
@@ -185,7 +188,8 @@ static qdq_cut_time row(world *w, double ns)
     return (qdq_cut_time){ns * 1e-3 * noisy(w, w->kernels) + w->overhead_us, 1};
 }
 
-static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known, qdq_error *e)
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known,
+                          qdq_error *e)
 {
     world *w = ctx;
 
@@ -199,7 +203,8 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, 
     for (size_t t = 0; t < w->graph.n_nets; t++) {
         const qdq_net_state s = qdq_cut_net_state(&w->net[t], a);
         const uint32_t from = w->net[t].from;
-        const double hidden = s == QDQ_NET_Q && from != QDQ_CUT_FLOAT ? w->hidden * w->truth.q[t] : 0;
+        const double hidden =
+            s == QDQ_NET_Q && from != QDQ_CUT_FLOAT ? w->hidden * w->truth.q[t] : 0;
         if (s == QDQ_NET_Q)
             out->net[t] = row(w, w->truth.q[t] - hidden);
         if (s == QDQ_NET_DQ)
@@ -260,7 +265,7 @@ static qdq_cut_result run(world *w, const qdq_search_opts *o)
     return run_with(w, o, NULL, NULL, 0, true);
 }
 
-/* --- gaps ----------------------------------------------------------------------------------------------------------------- */
+/* --- gaps ------------------------------------------------------------------------------------- */
 
 typedef struct tally {
     double gap, worst, builds, most_builds, predicted;
@@ -290,10 +295,11 @@ static tally search_worlds(const char *what, unsigned worlds, size_t size, const
         t.predicted = fmax(t.predicted, fabs(r.search.predicted_ns / mine - 1));
         qdq_arena_free(&w.arena);
     }
-    print_message(
-        "%s, %zu groups, %u worlds: gap %.3f %%, at most %.3f %%; %.1f builds, at most %.0f; predicted "
-        "within %.2f %%\n",
-        what, size, worlds, t.gap * 100, t.worst * 100, t.builds, t.most_builds, t.predicted * 100);
+    print_message("%s, %zu groups, %u worlds: gap %.3f %%, at most %.3f %%; %.1f builds, at most "
+                  "%.0f; predicted "
+                  "within %.2f %%\n",
+                  what, size, worlds, t.gap * 100, t.worst * 100, t.builds, t.most_builds,
+                  t.predicted * 100);
     return t;
 }
 
@@ -317,16 +323,19 @@ static void half_a_percent_of_noise_costs_less_than_two(void **state)
     assert_true(search_worlds("0.5 % noise", 4, 2000, &o, (trouble){.noise = 0.005}).worst < 0.02);
 }
 
-/* Conversions that their size does not tell, and those that the producer's kernel does in its epilogue. */
+/* Conversions that their size does not tell, and those that the producer's kernel does in its
+ * epilogue. */
 static void odd_conversions_are_found_out_by_rounds(void **state)
 {
     const qdq_search_opts few = options(MOST_BUILDS - GUARD), many = options(0);
-    const trouble odd = {.noise = 0.005, .irregular = 0.5}, half_hidden = {.noise = 0.005, .hidden = 0.5},
+    const trouble odd = {.noise = 0.005, .irregular = 0.5},
+                  half_hidden = {.noise = 0.005, .hidden = 0.5},
                   both = {.noise = 0.005, .irregular = 0.5, .hidden = 1};
 
     (void)state;
     assert_true(search_worlds("odd conversions", 200, 60, &few, odd).worst < 0.02);
-    assert_true(search_worlds("odd conversions, builds to spare", 200, 60, &many, odd).worst < 0.02);
+    assert_true(search_worlds("odd conversions, builds to spare", 200, 60, &many, odd).worst <
+                0.02);
     assert_true(search_worlds("half hidden conversions", 200, 60, &few, half_hidden).worst < 0.02);
     assert_true(search_worlds("hidden, odd conversions", 200, 60, &few, both).worst < 0.02);
 }
@@ -342,10 +351,10 @@ static void noisy_profiles_cost_little(void **state)
     assert_true(search_worlds("profiles 5 % off, builds to spare", 200, 60, &many, off).gap < 0.02);
 }
 
-/* --- decisions between floats --------------------------------------------------------------------------------------------- */
+/* --- decisions between floats ----------------------------------------------------------------- */
 
-/* A transformer whose LayerNorm, Softmax and Gelu are float in any case: six products in a layer, of which the two of attention are
- * faster without Q/DQ. */
+/* A transformer whose LayerNorm, Softmax and Gelu are float in any case: six products in a layer,
+ * of which the two of attention are faster without Q/DQ. */
 static void build_transformer(world *w, uint32_t layers, uint64_t seed)
 {
     enum { PRODUCTS = 6 };
@@ -369,8 +378,8 @@ static void build_transformer(world *w, uint32_t layers, uint64_t seed)
     w->rest = 2e5 * (double)w->graph.n_bits;
 }
 
-/* Of ViT-B/32 without knowledge there were two profiles, one of floats and one of codes, each of its own moment: what is between
- * floats has nobody to alternate with. */
+/* Of ViT-B/32 without knowledge there were two profiles, one of floats and one of codes, each of
+ * its own moment: what is between floats has nobody to alternate with. */
 static void decisions_between_floats_are_seen_both_ways_in_one_profile(void **state)
 {
     const qdq_search_opts o = options(MOST_BUILDS - GUARD);
@@ -386,7 +395,7 @@ static void decisions_between_floats_are_seen_both_ways_in_one_profile(void **st
     }
 }
 
-/* --- nulls ---------------------------------------------------------------------------------------------------------------- */
+/* --- nulls ------------------------------------------------------------------------------------ */
 
 /* Groups in a row that take the same time in float and on codes, and conversions that take none. */
 static void build_nulls(world *w, size_t n, uint64_t seed)
@@ -426,7 +435,7 @@ static void null_groups_stay_float(void **state)
     }
 }
 
-/* --- what single decisions hide ------------------------------------------------------------------------------------------- */
+/* --- what single decisions hide --------------------------------------------------------------- */
 
 static void neighbours_that_are_harmful_alone_are_found_together(void **state)
 {
@@ -435,7 +444,8 @@ static void neighbours_that_are_harmful_alone_are_found_together(void **state)
     world w;
 
     (void)state;
-    begin(&w, 8, 1, 0.005); /* in a row; on codes 3 and 4 save 20 us each, and a conversion takes 15 */
+    /* in a row; on codes 3 and 4 save 20 us each, and a conversion takes 15 */
+    begin(&w, 8, 1, 0.005);
     add_net(&w, QDQ_CUT_FLOAT, 1, (uint32_t[]){0});
     for (uint32_t i = 0; i < 7; i++)
         add_net(&w, i, 1, (uint32_t[]){i + 1});
@@ -463,7 +473,7 @@ static void neighbours_that_are_harmful_alone_are_found_together(void **state)
     qdq_arena_free(&w.arena);
 }
 
-/* --- bounds of the search -------------------------------------------------------------------------------------------------- */
+/* --- bounds of the search --------------------------------------------------------------------- */
 
 static void equal_answers_give_an_equal_search(void **state)
 {

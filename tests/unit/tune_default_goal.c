@@ -18,7 +18,8 @@ static qdq_data *samples(void)
 }
 
 /* Tunes on data, or on random numbers, in a world with these failures. */
-static qdq_tune_result run(const char *folder, const char *more, bool real, const qdq_goal_opts *goal)
+static qdq_tune_result run(const char *folder, const char *more, bool real,
+                           const qdq_goal_opts *goal)
 {
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, more));
     qdq_data *data = real ? samples() : NULL;

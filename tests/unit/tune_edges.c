@@ -1,5 +1,5 @@
-/* tune_edges.c - whole runs on the sim engine whose costs no rule knows: Q/DQ on single edges are found by their profile,
- * measured, and kept where they pay; nothing else is. */
+/* tune_edges.c - whole runs on the sim engine whose costs no rule knows: Q/DQ on single edges are
+ * found by their profile, measured, and kept where they pay; nothing else is. */
 #include "base/json.h"
 #include "support/tuned.h"
 
@@ -10,17 +10,18 @@ static qdq_model *network(void)
 {
     static char text[8000];
 
-    snprintf(
-        text, sizeof text,
-        "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g1 = {1, 1, 1, 1, 1, 1, 1, 1}> {"
-        " h1 = MatMul(x, a) n1 = LayerNormalization(h1, g1) h2 = MatMul(n1, a)"
-        " n2 = LayerNormalization(h2, g1) h3 = MatMul(n2, a) t = Transpose<perm = [1, 0]>(h3)"
-        " h4 = MatMul(t, a) y = Tanh(h4) }",
-        test_tuned_weights());
+    snprintf(text, sizeof text,
+             "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g1 = {1, 1, 1, 1, "
+             "1, 1, 1, 1}> {"
+             " h1 = MatMul(x, a) n1 = LayerNormalization(h1, g1) h2 = MatMul(n1, a)"
+             " n2 = LayerNormalization(h2, g1) h3 = MatMul(n2, a) t = Transpose<perm = [1, 0]>(h3)"
+             " h4 = MatMul(t, a) y = Tanh(h4) }",
+             test_tuned_weights());
     return test_model(text);
 }
 
-static qdq_tune_result run(const char *folder, const char *ops, const char *more, qdq_tune_mode mode)
+static qdq_tune_result run(const char *folder, const char *ops, const char *more,
+                           qdq_tune_mode mode)
 {
     qdq_model *m = network();
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(ops, more));
@@ -32,7 +33,8 @@ static qdq_tune_result run(const char *folder, const char *ops, const char *more
     return r;
 }
 
-/* Readers of a tensor that take codes, in the plan of the folder: "all", "ln" or ""; static storage. */
+/* Readers of a tensor that take codes, in the plan of the folder: "all", "ln" or ""; static
+ * storage. */
 static const char *readers(const char *folder, const char *tensor)
 {
     static char text[300];
@@ -48,7 +50,8 @@ static const char *readers(const char *folder, const char *tensor)
             continue;
         const json_t *list = json_object_get(t, "consumers");
         snprintf(text, sizeof text, "%s",
-                 list == NULL ? "all" : json_string_value(json_array_get(json_array_get(list, 0), 0)));
+                 list == NULL ? "all"
+                              : json_string_value(json_array_get(json_array_get(list, 0), 0)));
     }
     json_decref(p);
     qdq_free(plan);
@@ -66,9 +69,10 @@ static bool tried_edges(const char *folder)
 }
 
 #define PRODUCTS "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30}"
-#define PLAIN                                                                                                \
-    PRODUCTS                                                                                                 \
-    ", \"LayerNormalization\": {\"float_us\": 60}, \"Transpose\": {\"float_us\": 2, \"int8_us\": 60}"
+#define PLAIN                                                                                      \
+    PRODUCTS                                                                                       \
+    ", \"LayerNormalization\": {\"float_us\": 60}, \"Transpose\": {\"float_us\": 2, \"int8_us\": " \
+    "60}"
 
 /* The target has no kernel for it. */
 static void a_normalization_that_is_faster_on_codes_gets_them(void **state)
@@ -122,16 +126,16 @@ static void an_engine_without_profiles_has_no_edges(void **state)
     const char *folder = test_path("blind");
 
     (void)state;
-    run(folder, PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}", TEST_TUNED_BLIND,
-        QDQ_TUNE_REGION);
+    run(folder, PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}",
+        TEST_TUNED_BLIND, QDQ_TUNE_REGION);
     assert_string_equal(readers(folder, "h1"), "");
 }
 
 static void a_bound_on_builds_holds_for_edges_too(void **state)
 {
     qdq_model *m = network();
-    qdq_tune_opts o = test_tuned_opts(
-        test_tuned_costs(PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}", NULL));
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(
+        PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}", NULL));
     qdq_tune_result r;
 
     (void)state;
@@ -145,7 +149,8 @@ static void a_bound_on_builds_holds_for_edges_too(void **state)
 
 static void a_run_again_ends_with_the_same(void **state)
 {
-    static const char ops[] = PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}";
+    static const char ops[] =
+        PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}";
     qdq_model *m = network();
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(ops, NULL));
     qdq_tune_result r;
@@ -164,7 +169,8 @@ static void a_run_again_ends_with_the_same(void **state)
 /* Both normalizations are faster on codes: the fastest model of the front has them so. */
 static void models_of_the_front_have_edges_too(void **state)
 {
-    static const char ops[] = PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}";
+    static const char ops[] =
+        PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}";
     const char *folder = test_path("front");
     qdq_model *m = network();
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(ops, "\"error\": 0.01"));

@@ -1,6 +1,7 @@
-/* tune_express.c - the placements of other tools' files in our space: imported, said edge by edge, applied and imported again, they are
- * the same on every edge, with the same types, shared scales, and scales. Of the files in tests/data/peers, and of such that are made
- * here in the style of each tool for a block with a Transpose, a LayerNormalization and a residual Add. */
+/* tune_express.c - the placements of other tools' files in our space: imported, said edge by edge,
+ * applied and imported again, they are the same on every edge, with the same types, shared scales,
+ * and scales. Of the files in tests/data/peers, and of such that are made here in the style of each
+ * tool for a block with a Transpose, a LayerNormalization and a residual Add. */
 #include <math.h>
 
 #include "support/build.h"
@@ -16,7 +17,8 @@ typedef struct peer {
 } peer;
 
 /* The plan of a file in the names of the cleaned model. *memory: what it needs. */
-static qdq_plan *import(const qdq_model *file, const qdq_model *clean, qdq_plan **memory, size_t *gone)
+static qdq_plan *import(const qdq_model *file, const qdq_model *clean, qdq_plan **memory,
+                        size_t *gone)
 {
     qdq_model *stripped;
     qdq_plan *placed;
@@ -30,8 +32,8 @@ static qdq_plan *import(const qdq_model *file, const qdq_model *clean, qdq_plan 
 static void expect_said(const char *what, const qdq_tune_unsaid *found)
 {
     if (found->edges + found->types + found->scales + found->weights > 0)
-        fail_msg("%s: %u edges, %u types, %u shared scales, %u scales of weights", what, found->edges,
-                 found->types, found->scales, found->weights);
+        fail_msg("%s: %u edges, %u types, %u shared scales, %u scales of weights", what,
+                 found->edges, found->types, found->scales, found->weights);
 }
 
 /* Of the highest code by a step or more, or with another zero point. */
@@ -68,7 +70,8 @@ static size_t count_other_scales(const qdq_plan *one, const qdq_plan *other, boo
         for (size_t k = 0; k < other->tensors.n; k++) {
             const qdq_plan_tensor *a = &one->tensors.at[i], *b = &other->tensors.at[k];
             n += strcmp(a->tensor, b->tensor) == 0 && a->all == b->all &&
-                 (a->all || share_edges(&a->consumers, &b->consumers)) && differ(&a->qparam, &b->qparam);
+                 (a->all || share_edges(&a->consumers, &b->consumers)) &&
+                 differ(&a->qparam, &b->qparam);
         }
     for (size_t i = 0; i < one->weights.n && weights; i++)
         for (size_t k = 0; k < other->weights.n; k++)
@@ -82,7 +85,8 @@ typedef struct round_trip {
     size_t tensors, weights; /* entries of the imported plan */
     size_t gone, scales;     /* entries with other scales than the file has */
     qdq_tune_unsaid unsaid;
-    qdq_tune_unsaid again; /* in what the applied plan, imported again, differs from the first one */
+    /* in what the applied plan, imported again, differs from the first one */
+    qdq_tune_unsaid again;
     size_t scales_again;
 } round_trip;
 
@@ -100,8 +104,8 @@ static round_trip go(qdq_model *given, const qdq_model *file, const char *target
     r.tensors = placed->tensors.n;
     r.weights = placed->weights.n;
     assert_ok(qdq_space_add_formats(t.s, placed, &err));
-    assert_ok(qdq_space_express(t.s, placed, t.head, t.engine, NULL, &t.opts, &t.known, &t.arena, &a, &missed,
-                                &err));
+    assert_ok(qdq_space_express(t.s, placed, t.head, t.engine, NULL, &t.opts, &t.known, &t.arena,
+                                &a, &missed, &err));
     said = test_space_plan(&t, &a);
     assert_ok(qdq_plans_differ(t.clean, placed, said, &r.unsaid, &err));
     r.scales = count_other_scales(placed, said, true);
@@ -139,7 +143,8 @@ static qdq_model *load(const char *name)
     return m;
 }
 
-/* Types of each are not those of the target: NNCF and ONNX Runtime do not give unsigned codes where OpenVINO's target does. */
+/* Types of each are not those of the target: NNCF and ONNX Runtime do not give unsigned codes where
+ * OpenVINO's target does. */
 static const peer peers[] = {
     {"ort_qdq", "ort-cpu"}, {"ort_qoperator", "ort-cpu"}, {"ort_qdq", "openvino"},
     {"nncf", "openvino"},   {"modelopt", "tensorrt"},     {"modelopt_fp16", "tensorrt"},
@@ -158,9 +163,10 @@ static void files_of_other_tools_are_said_edge_by_edge(void **state)
     }
 }
 
-/* --- a block ------------------------------------------------------------------------------------------------------------ */
+/* --- a block ---------------------------------------------------------------------------------- */
 
-/* As in ConvNeXt: the channels are last for two products, and first for the convolution and the Add. */
+/* As in ConvNeXt: the channels are last for two products, and first for the convolution and the
+ * Add. */
 static qdq_model *block(void)
 {
     test_builder b = test_build(17);
@@ -189,8 +195,8 @@ static qdq_model *block(void)
 typedef struct style {
     const char *name, *target, *type, *store;
     int zero;
-    const char
-        *tensors; /* "tensor" for all readers, "tensor>node:input" for one; "+": unsigned codes from 0 */
+    /* "tensor" for all readers, "tensor>node:input" for one; "+": unsigned codes from 0 */
+    const char *tensors;
     const char *weights; /* "weight node axis" */
 } style;
 
@@ -200,7 +206,8 @@ static size_t put_tensors(const style *s, char *text, size_t size)
     size_t n = 0, i = 0;
 
     snprintf(list, sizeof list, "%s", s->tensors);
-    for (char *word = strtok_r(list, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest), i++) {
+    for (char *word = strtok_r(list, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest), i++) {
         const bool from_zero = *word == '+';
         char tensor[40], node[40];
         unsigned input;
@@ -208,11 +215,13 @@ static size_t put_tensors(const style *s, char *text, size_t size)
         word += from_zero;
         n += (size_t)snprintf(text + n, size - n, "%s{", i > 0 ? ", " : "");
         if (sscanf(word, "%39[^>]>%39[^:]:%u", tensor, node, &input) == 3)
-            n += (size_t)snprintf(text + n, size - n, "\"consumers\": [[\"%s\", %u]], ", node, input);
-        n += (size_t)snprintf(text + n, size - n,
-                              "\"tensor\": \"%s\", \"type\": \"%s\", \"scale\": 0.%02zu, \"zero_point\": %d, "
-                              "\"rule\": \"\", \"origin\": \"rule\"}",
-                              tensor, from_zero ? "uint8" : s->type, i + 11, from_zero ? 0 : s->zero);
+            n += (size_t)snprintf(text + n, size - n, "\"consumers\": [[\"%s\", %u]], ", node,
+                                  input);
+        n += (size_t)snprintf(
+            text + n, size - n,
+            "\"tensor\": \"%s\", \"type\": \"%s\", \"scale\": 0.%02zu, \"zero_point\": %d, "
+            "\"rule\": \"\", \"origin\": \"rule\"}",
+            tensor, from_zero ? "uint8" : s->type, i + 11, from_zero ? 0 : s->zero);
     }
     return n;
 }
@@ -223,7 +232,8 @@ static size_t put_weights(const style *s, char *text, size_t size)
     size_t n = 0, i = 0;
 
     snprintf(list, sizeof list, "%s", s->weights);
-    for (char *word = strtok_r(list, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest), i++) {
+    for (char *word = strtok_r(list, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest), i++) {
         char tensor[40], node[40];
         int axis;
 
@@ -242,17 +252,18 @@ static size_t put_weights(const style *s, char *text, size_t size)
 static qdq_model *write(const qdq_model *of, const style *s)
 {
     static char text[12000];
-    size_t n =
-        (size_t)snprintf(text, sizeof text,
-                         "{\"qdq_plan\": 1, \"model\": \"any\", \"target\": \"\", \"created_by\": \"a "
-                         "test\", \"clean\": \"\", \"opset\": 0, \"placement_only\": false, \"tensors\": [");
+    size_t n = (size_t)snprintf(
+        text, sizeof text,
+        "{\"qdq_plan\": 1, \"model\": \"any\", \"target\": \"\", \"created_by\": \"a "
+        "test\", \"clean\": \"\", \"opset\": 0, \"placement_only\": false, \"tensors\": [");
     qdq_model *out;
     qdq_plan *p;
 
     n += put_tensors(s, text + n, sizeof text - n);
     n += (size_t)snprintf(text + n, sizeof text - n, "], \"weights\": [");
     n += put_weights(s, text + n, sizeof text - n);
-    snprintf(text + n, sizeof text - n, "], \"biases\": [], \"quantized\": [], \"left_float\": []}");
+    snprintf(text + n, sizeof text - n,
+             "], \"biases\": [], \"quantized\": [], \"left_float\": []}");
     assert_ok(qdq_plan_parse(text, strlen(text), s->name, &p, &err));
     assert_ok(qdq_plan_apply(p, of, true, &out, &err));
     qdq_plan_free(p);
@@ -265,13 +276,15 @@ static const style styles[] = {
     /* all that an operator in its list reads and gives, for all readers */
     {"ONNX Runtime", "ort-cpu", "uint8", "codes", 128, "x stem dw ln r m2 t2 s head", ALL_WEIGHTS},
     /* what linear operators and Add read, weights as floats in front of Q/DQ */
-    {"NNCF", "openvino", "int8", "float", 0, "x>stem:0 stem ln>m1:0 +r>m2:0 t2>s:0 s>head:0", ALL_WEIGHTS},
+    {"NNCF", "openvino", "int8", "float", 0, "x>stem:0 stem ln>m1:0 +r>m2:0 t2>s:0 s>head:0",
+     ALL_WEIGHTS},
     /* Q behind the Transpose, in front of the Add, and in front of LayerNormalization */
     {"Model-Optimizer", "tensorrt", "int8", "codes", 0,
      "x>stem:0 stem>dw:0 stem>s:1 t1>ln:0 ln>m1:0 r>m2:0 t2>s:0 s>head:0", ALL_WEIGHTS},
-    /* asymmetric codes for an engine whose target has symmetric ones, and constants that no kernel wants */
-    {"ONNX Runtime for another engine", "openvino", "uint8", "codes", 117, "x stem dw>t1:0 ln r m2 t2 s head",
-     ALL_WEIGHTS " g>ln:0"},
+    /* asymmetric codes for an engine whose target has symmetric ones, and constants that no kernel
+       wants */
+    {"ONNX Runtime for another engine", "openvino", "uint8", "codes", 117,
+     "x stem dw>t1:0 ln r m2 t2 s head", ALL_WEIGHTS " g>ln:0"},
     {"Model-Optimizer for another engine", "openvino", "int8", "codes", 0,
      "x>stem:0 stem>dw:0 stem>s:1 t1>ln:0 ln>m1:0 +r>m2:0 t2>s:0 s>head:0", ALL_WEIGHTS},
 };
@@ -290,12 +303,13 @@ static void files_in_the_styles_of_other_tools_are_said_edge_by_edge(void **stat
 /* Tools take their own names, and drop a Relu that codes make needless. */
 static void names_of_other_tools_are_no_other_placement(void **state)
 {
-    static const char *const net =
-        "g (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}>"
-        "{ [fc] h = MatMul(x, w) [act] r = Relu(h) [out] y = Tanh(r) }";
-    static const char *const other = "g (float[1,4] x) => (float[1,4] y) <float[4,4] weight = {1, 2, 3, 4, "
-                                     "5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}>"
-                                     "{ [n1] a = MatMul(x, weight) [n2] b = Clip(a) [n3] y = Tanh(b) }";
+    static const char *const net = "g (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1, 2, 3, "
+                                   "4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}>"
+                                   "{ [fc] h = MatMul(x, w) [act] r = Relu(h) [out] y = Tanh(r) }";
+    static const char *const other =
+        "g (float[1,4] x) => (float[1,4] y) <float[4,4] weight = {1, 2, 3, 4, "
+        "5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}>"
+        "{ [n1] a = MatMul(x, weight) [n2] b = Clip(a) [n3] y = Tanh(b) }";
     qdq_model *m = test_model(net), *file = test_model(other);
     qdq_plan *memory, *renamed;
     qdq_model *coded;
@@ -320,14 +334,16 @@ static void names_of_other_tools_are_no_other_placement(void **state)
 static void nodes_that_cleaning_drops_are_counted_and_what_they_read_is_found(void **state)
 {
     static const char *const net =
-        "g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = {1, 2}, float[2] k = "
+        "g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = {1, 2}, "
+        "float[2] k = "
         "{3, 4}>"
         "{ [fc] h = MatMul(x, w) [scale] m = Mul(h, c) [sum] a = Add(m, k) [out] y = Tanh(a) }";
-    static const char *const other = "g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}, "
-                                     "float[2] none = {0, 0}, float[2] c = {1, 2}, "
-                                     "float[2] k = {3, 4}> { [fc] h = MatMul(x, w) [shift] s = Add(none, h) "
-                                     "[scale] m = Mul(c, s) [t] kt = "
-                                     "Identity(k) [sum] a = Add(m, kt) [out] y = Tanh(a) }";
+    static const char *const other =
+        "g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}, "
+        "float[2] none = {0, 0}, float[2] c = {1, 2}, "
+        "float[2] k = {3, 4}> { [fc] h = MatMul(x, w) [shift] s = Add(none, h) "
+        "[scale] m = Mul(c, s) [t] kt = "
+        "Identity(k) [sum] a = Add(m, kt) [out] y = Tanh(a) }";
     qdq_model *m = test_model(net), *of = test_model(other), *file;
     qdq_plan *memory, *renamed;
     size_t gone;
@@ -350,11 +366,12 @@ static void nodes_that_cleaning_drops_are_counted_and_what_they_read_is_found(vo
 
 static void unnamed_nodes_that_a_tool_named_are_found_by_their_results(void **state)
 {
-    static const char *const net =
-        "g (float[1,2] x) => (float[1,2] y) <float[2,2] v = {1, 2, 3, 4}, float[2,2] w = {4, 3, 2, 1}>"
-        "{ b = MatMul(x, w) a = MatMul(x, v) [s] y = Add(a, b) }";
+    static const char *const net = "g (float[1,2] x) => (float[1,2] y) <float[2,2] v = {1, 2, 3, "
+                                   "4}, float[2,2] w = {4, 3, 2, 1}>"
+                                   "{ b = MatMul(x, w) a = MatMul(x, v) [s] y = Add(a, b) }";
     static const char *const other =
-        "g (float[1,2] x) => (float[1,2] y) <float[2,2] v2 = {1, 2, 3, 4}, float[2,2] w2 = {4, 3, 2, 1}>"
+        "g (float[1,2] x) => (float[1,2] y) <float[2,2] v2 = {1, 2, 3, 4}, float[2,2] w2 = {4, 3, "
+        "2, 1}>"
         "{ [n0] a = MatMul(x, v2) [n1] b = MatMul(x, w2) [s] y = Add(a, b) }";
     qdq_model *m = test_model(net), *of = test_model(other), *file;
     qdq_plan *memory, *renamed;
@@ -380,11 +397,12 @@ static void a_product_and_an_add_that_a_tool_made_a_gemm_are_found(void **state)
     static const char *const net =
         "g (float[1,3,2] x) => (float[1,3,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = {1, 2}>"
         "{ [fc] h = MatMul(x, w) [shift] s = Add(h, c) [out] y = Tanh(s) }";
-    static const char *const other = "g (float[1,3,2] x) => (float[1,3,2] y) <float[2,2] w = {1, 2, 3, 4}, "
-                                     "float[2] c = {1, 2}, int64[2] flat = {3, 2}, "
-                                     "int64[3] back = {1, 3, 2}> { [r1] f = Reshape(x, flat) [n] g = Gemm(f, "
-                                     "w, c) [r2] s = Reshape(g, back) "
-                                     "[out] y = Tanh(s) }";
+    static const char *const other =
+        "g (float[1,3,2] x) => (float[1,3,2] y) <float[2,2] w = {1, 2, 3, 4}, "
+        "float[2] c = {1, 2}, int64[2] flat = {3, 2}, "
+        "int64[3] back = {1, 3, 2}> { [r1] f = Reshape(x, flat) [n] g = Gemm(f, "
+        "w, c) [r2] s = Reshape(g, back) "
+        "[out] y = Tanh(s) }";
     static const style s = {"a Gemm", "ort-cpu", "uint8", "codes", 128, "f s", "w>n:0"};
     qdq_model *m = test_model(net), *of = test_model(other), *file = write(of, &s);
     qdq_plan *memory, *renamed;
@@ -408,7 +426,8 @@ static void a_product_and_an_add_that_a_tool_made_a_gemm_are_found(void **state)
 static void one_operand_of_a_product_of_activations_is_said(void **state)
 {
     static const char *const net =
-        "g (float[1,4,4] x) => (float[1,4,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, "
+        "g (float[1,4,4] x) => (float[1,4,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, "
+        "3, 4, 5, "
         "6, 7}>"
         "{ [fc] h = MatMul(x, w) [sm] s = Softmax(h) [av] p = MatMul(s, h) [out] y = Tanh(p) }";
     static const style s = {"a product", "openvino", "uint8", "codes", 3, "x s>av:0", "w>fc:1"};
@@ -431,12 +450,14 @@ static int measure(char **name)
     }
     const round_trip r = go(m, file, name[1]);
     qdq_model_free(file);
-    printf("%zu activations, %zu constants, %zu edges gone: %u edges, %u types, %u shared scales, %zu "
-           "scales, %u constants; "
-           "applied: %u\n",
-           r.tensors, r.weights, r.gone, r.unsaid.edges, r.unsaid.types, r.unsaid.scales, r.scales,
-           r.unsaid.weights,
-           r.again.edges + r.again.types + r.again.scales + r.again.weights + (unsigned)r.scales_again);
+    printf(
+        "%zu activations, %zu constants, %zu edges gone: %u edges, %u types, %u shared scales, %zu "
+        "scales, %u constants; "
+        "applied: %u\n",
+        r.tensors, r.weights, r.gone, r.unsaid.edges, r.unsaid.types, r.unsaid.scales, r.scales,
+        r.unsaid.weights,
+        r.again.edges + r.again.types + r.again.scales + r.again.weights +
+            (unsigned)r.scales_again);
     return 0;
 }
 

@@ -1,4 +1,5 @@
-/* tune_fault.c - who was at fault where a trial failed: by the words of the failure, and in the report of a run. */
+/* tune_fault.c - who was at fault where a trial failed: by the words of the failure, and in the
+ * report of a run. */
 #include <string.h>
 
 #include "base/json.h"
@@ -53,7 +54,8 @@ static size_t count_faults(json_t *report, const char *fault)
 }
 
 /* A run where no candidate can be opened that runs any MatMul in 8 bits, for this reason. */
-static void run_where_all_fails(const char *name, const char *message, size_t *model, size_t *machine)
+static void run_where_all_fails(const char *name, const char *message, size_t *model,
+                                size_t *machine)
 {
     char fail[700];
     json_t *report;
@@ -67,7 +69,8 @@ static void run_where_all_fails(const char *name, const char *message, size_t *m
     const char *folder = test_path("%s", name);
     const qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, fail));
     assert_ok(test_tuned_run(test_tuned, folder, &o, NULL, &err));
-    char *text = test_tuned_file(folder, "report.json"), *page = test_tuned_file(folder, "report.html");
+    char *text = test_tuned_file(folder, "report.json"),
+         *page = test_tuned_file(folder, "report.html");
     assert_ok(qdq_json_parse(text, strlen(text), "report", &report, &err));
     *model = count_faults(report, "model");
     *machine = count_faults(report, "machine");
@@ -83,10 +86,12 @@ static void the_report_says_whether_the_model_or_the_machine_failed_a_trial(void
     size_t model, machine;
 
     (void)state;
-    run_where_all_fails("model", "trtexec failed with exit code 1 (builder): no kernel", &model, &machine);
+    run_where_all_fails("model", "trtexec failed with exit code 1 (builder): no kernel", &model,
+                        &machine);
     assert_true(model > 0);
     assert_int_equal(machine, 0);
-    run_where_all_fails("machine", "trtexec failed with exit code 1 (runtime): CUDA error", &model, &machine);
+    run_where_all_fails("machine", "trtexec failed with exit code 1 (runtime): CUDA error", &model,
+                        &machine);
     assert_int_equal(model, 0);
     assert_true(machine > 0);
 }

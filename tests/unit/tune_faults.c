@@ -1,5 +1,6 @@
-/* tune_faults.c - whole runs on the sim engine while something goes wrong around them: killed, two at once, a full disk, a
- * locked store, a clock that is set back. What an engine does to a candidate is in tune_run.c and tune_lab.c. */
+/* tune_faults.c - whole runs on the sim engine while something goes wrong around them: killed, two
+ * at once, a full disk, a locked store, a clock that is set back. What an engine does to a
+ * candidate is in tune_run.c and tune_lab.c. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -19,7 +20,7 @@
 static qdq_error err;
 static qdq_model *model;
 
-/* --- a clock that can be set ----------------------------------------------------------------------------------------- */
+/* --- a clock that can be set ------------------------------------------------------------------ */
 
 static time_t set_back; /* seconds */
 
@@ -35,7 +36,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
     return result;
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static int make(void **state)
 {
@@ -119,7 +120,7 @@ static unsigned count_like(const char *folder, const char *wildcard)
     return n;
 }
 
-/* --- two at once ------------------------------------------------------------------------------------------------------ */
+/* --- two at once ------------------------------------------------------------------------------ */
 
 static void begin_another(moment *m)
 {
@@ -172,7 +173,7 @@ static void two_runs_at_once_may_share_a_store(void **state)
     free(folder);
 }
 
-/* --- what a folder says ----------------------------------------------------------------------------------------------- */
+/* --- what a folder says ----------------------------------------------------------------------- */
 
 static void ask(moment *m)
 {
@@ -219,12 +220,14 @@ static void a_folder_tells_how_its_run_stands(void **state)
     assert_int_equal(run_with(&late, &o), QDQ_E_INTERRUPTED);
     assert_ok(late.status);
     assert_says(late.text, "\"state\": \"running\"");
-    assert_true(strstr(late.text, "calibrating") == NULL && strstr(late.text, "\"trials\": 0") == NULL);
+    assert_true(strstr(late.text, "calibrating") == NULL &&
+                strstr(late.text, "\"trials\": 0") == NULL);
     qdq_free(late.text);
     assert_status_has(folder, "\"state\": \"interrupted\"");
     assert_int_equal(unlink(store), 0);
     char *text;
-    assert_fails(QDQ_E_IO, "tells.db: expected the store of the run", qdq_tune_status(folder, &text, &err));
+    assert_fails(QDQ_E_IO, "tells.db: expected the store of the run",
+                 qdq_tune_status(folder, &text, &err));
     free(store);
     free(folder);
 }
@@ -253,17 +256,19 @@ static void a_run_that_failed_says_why(void **state)
 {
     char *folder = strdup(test_path("failed"));
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(
-        TEST_TUNED_OPS, "\"fail\": [{\"at\": \"time\", \"crash\": \"SIGSEGV\"}]")); /* whatever is timed */
+        /* whatever is timed */
+        TEST_TUNED_OPS, "\"fail\": [{\"at\": \"time\", \"crash\": \"SIGSEGV\"}]"));
     qdq_tune_result r;
 
     (void)state;
-    assert_fails(QDQ_E_ENGINE, "the model cannot be timed", test_tuned_run(model, folder, &o, &r, &err));
+    assert_fails(QDQ_E_ENGINE, "the model cannot be timed",
+                 test_tuned_run(model, folder, &o, &r, &err));
     assert_status_has(folder, "\"state\": \"failed\"");
     assert_status_has(folder, "the model cannot be timed");
     free(folder);
 }
 
-/* --- killed ----------------------------------------------------------------------------------------------------------- */
+/* --- killed ----------------------------------------------------------------------------------- */
 
 /* A child of the process, 0: there is none. */
 static pid_t child_of(pid_t parent)
@@ -328,7 +333,7 @@ static void a_killed_run_leaves_no_worker_and_no_files_of_candidates(void **stat
     free(folder);
 }
 
-/* --- what is written -------------------------------------------------------------------------------------------------- */
+/* --- what is written -------------------------------------------------------------------------- */
 
 static void stop(moment *m)
 {
@@ -358,14 +363,15 @@ static void a_baseline_that_is_there_is_not_written_again(void **state)
     assert_ok(test_tuned_run(model, folder, &o, &r, &err));
     assert_true(file_number(folder, "baseline.onnx") == first);
     assert_ok(qdq_write_file(test_path("baseline/baseline.onnx"), true, "x", 1, &err));
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err)); /* what is no model would end the guard */
+    /* what is no model would end the guard */
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
     char *text = test_tuned_file(folder, "baseline.onnx");
     assert_string_not_equal(text, "x");
     qdq_free(text);
     free(folder);
 }
 
-/* --- a full disk, a locked store, a clock ------------------------------------------------------------------------------- */
+/* --- a full disk, a locked store, a clock ----------------------------------------------------- */
 
 static void a_full_disk_ends_the_run_and_the_next_goes_on(void **state)
 {
@@ -382,7 +388,8 @@ static void a_full_disk_ends_the_run_and_the_next_goes_on(void **state)
     assert_ok(test_tuned_run(model, whole, &o, &r, &err));
     snprintf(folder, sizeof folder, "%s/tuned", disk);
     snprintf(filler, sizeof filler, "%s/filler", disk);
-    for (size_t room = 8 << 10; room < 300 << 10; room += 48 << 10) { /* it ends in different places */
+    /* it ends in different places */
+    for (size_t room = 8 << 10; room < 300 << 10; room += 48 << 10) {
         char *bytes = calloc(1, (400 << 10) - room);
         assert_ok(qdq_write_file(filler, true, bytes, (400 << 10) - room, &err));
         free(bytes);
@@ -417,7 +424,8 @@ static void a_store_that_somebody_keeps_locked_ends_the_run_and_the_next_goes_on
 
     (void)state;
     assert_ok(test_tuned_run(model, whole, &o, &r, &err));
-    assert_fails(QDQ_E_IO, "another process has held the store for more than 5 s", run_with(&m, &o));
+    assert_fails(QDQ_E_IO, "another process has held the store for more than 5 s",
+                 run_with(&m, &o));
     sqlite3_close((sqlite3 *)(void *)m.text);
     assert_ends_as(folder, &o, whole);
     free(folder);
@@ -466,7 +474,7 @@ static void a_clock_that_is_set_back_changes_nothing(void **state)
     free(whole);
 }
 
-/* --- a store that somebody wrote into ---------------------------------------------------------------------------------- */
+/* --- a store that somebody wrote into --------------------------------------------------------- */
 
 static void change_store(const char *folder, const char *sql)
 {
@@ -557,7 +565,8 @@ static void the_status_of_a_damaged_store_is_an_error_or_what_is_known(void **st
         assert_fails(QDQ_E_FORMAT, "damaged/tune.db: report", qdq_tune_status(folder, &text, &err));
     }
     for (size_t i = 0; i < QDQ_COUNT(events); i++) {
-        snprintf(sql, sizeof sql, "UPDATE run SET finished = 0; UPDATE event SET json = %s", events[i]);
+        snprintf(sql, sizeof sql, "UPDATE run SET finished = 0; UPDATE event SET json = %s",
+                 events[i]);
         change_store(folder, sql);
         assert_ok(qdq_tune_status(folder, &text, &err));
         assert_non_null(strstr(text, "\"phase\": \"\""));

@@ -1,4 +1,5 @@
-/* tune_folder.c - the folder of a run: one run at a time, nothing of dead ones stays, and what can be asked of it. */
+/* tune_folder.c - the folder of a run: one run at a time, nothing of dead ones stays, and what can
+ * be asked of it. */
 #include "tune/tune_folder.h"
 
 #include <fcntl.h>
@@ -48,10 +49,12 @@ static void a_second_run_in_one_folder_is_refused(void **state)
     qdq_tune_folder *f = open_folder(dir), *g;
 
     (void)state;
-    snprintf(want, sizeof want, "twice: another run is at work in this folder (process %ld)", (long)getpid());
+    snprintf(want, sizeof want, "twice: another run is at work in this folder (process %ld)",
+             (long)getpid());
     assert_fails(QDQ_E_IO, want, qdq_tune_folder_open(dir, false, NULL, &g, &err));
     assert_null(g);
-    assert_true(there(qdq_tempdir_path(qdq_tune_folder_work(f)))); /* that of the first is untouched */
+    /* that of the first is untouched */
+    assert_true(there(qdq_tempdir_path(qdq_tune_folder_work(f))));
     qdq_tune_folder_close(f, NULL);
     qdq_tune_folder_close(open_folder(dir), NULL);
     free(dir);
@@ -163,7 +166,8 @@ static void a_garbled_note_is_begun_anew(void **state)
     (void)state;
     qdq_tune_folder_close(open_folder(dir), NULL);
     for (size_t i = 0; i < QDQ_COUNT(garbage); i++) {
-        assert_ok(qdq_write_file(test_path("garbled/.run"), true, garbage[i], strlen(garbage[i]), &err));
+        assert_ok(
+            qdq_write_file(test_path("garbled/.run"), true, garbage[i], strlen(garbage[i]), &err));
         if (qdq_tune_note_read(dir, &note, &err) == QDQ_OK)
             qdq_tune_note_free(&note);
         qdq_tune_folder *f = open_folder(dir);

@@ -1,5 +1,5 @@
-/* tune_fusion_cases.c - cases of subgraph-autotune.md section 8 about groups, from files as trtexec exports them and from what
- * ONNX Runtime writes, to the partition. */
+/* tune_fusion_cases.c - cases of subgraph-autotune.md section 8 about groups, from files as trtexec
+ * exports them and from what ONNX Runtime writes, to the partition. */
 #include "base/file.h"
 #include "engine/ort/optimized_nodes.h"
 #include "ir/shape.h"
@@ -10,8 +10,9 @@
 
 static qdq_error err;
 
-#define HEAD                                                                                                 \
-    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"com.microsoft.nchwc\" : 1]>\n"
+#define HEAD                                                                                       \
+    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"com.microsoft.nchwc\" : "  \
+    "1]>\n"
 #define W4 "float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}"
 
 static qdq_model *typed(const char *text)
@@ -51,11 +52,12 @@ static void assert_exported(qdq_model *m, const char *json, const char *want, co
 static void subgraph_8_case_8_myelin_writes_dots_as_underscores(void **state)
 {
     (void)state;
-    assert_exported(typed(HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ", float[4] c = {1,2,3,4}>\n"
-                               "{ [\"/b.0/MatMul\"] t = MatMul(x, w)\n [\"/b.0/Add\"] y = Add(t, c) }\n"),
-                    "{\"Layers\":[{\"Name\":\"/b_0/MatMul+/b_0/Add_myl0_2\",\"LayerType\":\"gemm\","
-                    "\"Inputs\":[],\"Outputs\":[]}],\"Bindings\":[]}",
-                    "/b.0/MatMul /b.0/Add", "exact ");
+    assert_exported(
+        typed(HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ", float[4] c = {1,2,3,4}>\n"
+                   "{ [\"/b.0/MatMul\"] t = MatMul(x, w)\n [\"/b.0/Add\"] y = Add(t, c) }\n"),
+        "{\"Layers\":[{\"Name\":\"/b_0/MatMul+/b_0/Add_myl0_2\",\"LayerType\":\"gemm\","
+        "\"Inputs\":[],\"Outputs\":[]}],\"Bindings\":[]}",
+        "/b.0/MatMul /b.0/Add", "exact ");
 }
 
 /* Two nodes could be meant: the tensors decide. */
@@ -64,14 +66,16 @@ static void subgraph_8_case_8_an_ambiguous_name_falls_back_to_the_slice(void **s
 {
     (void)state;
     assert_exported(
-        typed(HEAD "g (float[4,4] x) => (float[4,4] y, float[4,4] z) <" W4 ", float[4] c = {1,2,3,4}>\n"
+        typed(HEAD "g (float[4,4] x) => (float[4,4] y, float[4,4] z) <" W4
+                   ", float[4] c = {1,2,3,4}>\n"
                    "{ [\"/b.0/MatMul\"] t = MatMul(x, w)\n [\"/b.0/Add\"] y = Add(t, c)\n"
                    "  [\"/b_0/MatMul\"] z = MatMul(y, w) }\n"),
-        "{\"Layers\":[{\"Name\":\"/b_0/MatMul+/b_0/Add_myl0_2\",\"LayerType\":\"gemm\",\"Inputs\":[" TENSOR(
-            "x") "],\"Outputs\":[" TENSOR("y") "]},"
-                                               "{\"Name\":\"z\",\"LayerType\":\"gemm\",\"Inputs\":[" TENSOR(
-                                                   "y") "],\"Outputs\":[" TENSOR("z") "]}],"
-                                                                                      "\"Bindings\":[]}",
+        "{\"Layers\":[{\"Name\":\"/b_0/MatMul+/b_0/"
+        "Add_myl0_2\",\"LayerType\":\"gemm\",\"Inputs\":[" TENSOR("x") "],\"Outputs\":[" TENSOR(
+            "y") "]},"
+                 "{\"Name\":\"z\",\"LayerType\":\"gemm\",\"Inputs\":[" TENSOR(
+                     "y") "],\"Outputs\":[" TENSOR("z") "]}],"
+                                                        "\"Bindings\":[]}",
         "/b.0/MatMul /b.0/Add | /b_0/MatMul", "slice exact ");
 }
 
@@ -79,25 +83,28 @@ static void subgraph_8_case_8_an_ambiguous_name_falls_back_to_the_slice(void **s
 static void subgraph_8_case_9_pointwise_siblings_and_names_with_separators(void **state)
 {
     (void)state;
-    assert_exported(
-        typed(HEAD "g (float[4,4] x) => (float[4,4] y)\n"
-                   "{ [\"/a/Sigmoid\"] s = Sigmoid(x)\n [\"/a/Mul\"] y = Mul(x, s) }\n"),
-        "{\"Layers\":[{\"Name\":\"PWN(PWN(/a/Sigmoid), PWN(/a/Mul))\",\"LayerType\":\"PointWiseV2\","
-        "\"Inputs\":[],\"Outputs\":[]}],\"Bindings\":[]}",
-        "/a/Sigmoid /a/Mul", "exact ");
+    assert_exported(typed(HEAD
+                          "g (float[4,4] x) => (float[4,4] y)\n"
+                          "{ [\"/a/Sigmoid\"] s = Sigmoid(x)\n [\"/a/Mul\"] y = Mul(x, s) }\n"),
+                    "{\"Layers\":[{\"Name\":\"PWN(PWN(/a/Sigmoid), "
+                    "PWN(/a/Mul))\",\"LayerType\":\"PointWiseV2\","
+                    "\"Inputs\":[],\"Outputs\":[]}],\"Bindings\":[]}",
+                    "/a/Sigmoid /a/Mul", "exact ");
     assert_exported(
         typed(HEAD "g (float[4,4] x) => (float[4,4] a, float[4,4] b, float[4,4] c) <" W4 ">\n"
                    "{ [q] a = MatMul(x, w)\n [k] b = MatMul(x, w)\n [v] c = MatMul(x, w) }\n"),
-        "{\"Layers\":[{\"Name\":\"q || k || v\",\"LayerType\":\"gemm\",\"Inputs\":[],\"Outputs\":[]}],"
+        "{\"Layers\":[{\"Name\":\"q || k || "
+        "v\",\"LayerType\":\"gemm\",\"Inputs\":[],\"Outputs\":[]}],"
         "\"Bindings\":[]}",
         "q k v", "exact ");
-    assert_exported(
-        typed(HEAD "g (float[4,4] i) => (float[4,4] a, float[4,4] b, float[4,4] c)\n"
-                   "{ [\"x + y\"] a = Relu(i)\n [x] b = Abs(i)\n [y] c = Neg(i) }\n"),
-        "{\"Layers\":[{\"Name\":\"x + y\",\"LayerType\":\"PointWise\",\"Inputs\":[],\"Outputs\":[]},"
-        "{\"Name\":\"x\",\"LayerType\":\"PointWise\",\"Inputs\":[],\"Outputs\":[]},"
-        "{\"Name\":\"y\",\"LayerType\":\"PointWise\",\"Inputs\":[],\"Outputs\":[]}],\"Bindings\":[]}",
-        "x + y | x | y", "exact exact exact ");
+    assert_exported(typed(HEAD "g (float[4,4] i) => (float[4,4] a, float[4,4] b, float[4,4] c)\n"
+                               "{ [\"x + y\"] a = Relu(i)\n [x] b = Abs(i)\n [y] c = Neg(i) }\n"),
+                    "{\"Layers\":[{\"Name\":\"x + "
+                    "y\",\"LayerType\":\"PointWise\",\"Inputs\":[],\"Outputs\":[]},"
+                    "{\"Name\":\"x\",\"LayerType\":\"PointWise\",\"Inputs\":[],\"Outputs\":[]},"
+                    "{\"Name\":\"y\",\"LayerType\":\"PointWise\",\"Inputs\":[],\"Outputs\":[]}],"
+                    "\"Bindings\":[]}",
+                    "x + y | x | y", "exact exact exact ");
 }
 
 /* Layers as ONNX Runtime's optimized graphs tell them, at level "extended" and at "all". */
@@ -147,14 +154,15 @@ static void subgraph_8_case_20_both_levels_give_one_group(void **state)
     qdq_model_free(m);
 }
 
-/* The weight [K,N] of a MatMul has a scale per column; x is quantized once, and Erf reads it as it was. */
-static const char shared[] =
-    HEAD "g (float[4,2] x) => (float[4,3] y, float[4,3] z, float[4,2] e)\n"
-         "<float s = {0.1}, int8 zero = {0}, int8[2,3] w = {1,2,3,4,5,6}, float[3] ws = {0.1,0.2,0.3},"
-         " int8[3] wz = {0,0,0}>\n"
-         "{ [q] c = QuantizeLinear(x, s, zero)\n [dq] d = DequantizeLinear(c, s, zero)\n"
-         "  [wq] v = DequantizeLinear<axis = 1>(w, ws, wz)\n"
-         "  [a] y = MatMul(d, v)\n [b] z = MatMul(d, v)\n [e] e = Erf(x) }\n";
+/* The weight [K,N] of a MatMul has a scale per column; x is quantized once, and Erf reads it as it
+ * was. */
+static const char shared[] = HEAD
+    "g (float[4,2] x) => (float[4,3] y, float[4,3] z, float[4,2] e)\n"
+    "<float s = {0.1}, int8 zero = {0}, int8[2,3] w = {1,2,3,4,5,6}, float[3] ws = {0.1,0.2,0.3},"
+    " int8[3] wz = {0,0,0}>\n"
+    "{ [q] c = QuantizeLinear(x, s, zero)\n [dq] d = DequantizeLinear(c, s, zero)\n"
+    "  [wq] v = DequantizeLinear<axis = 1>(w, ws, wz)\n"
+    "  [a] y = MatMul(d, v)\n [b] z = MatMul(d, v)\n [e] e = Erf(x) }\n";
 
 /* subgraph 8 case 18. */
 static void subgraph_8_case_18_a_group_has_the_pairs_of_the_whole_model(void **state)

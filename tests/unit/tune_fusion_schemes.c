@@ -1,4 +1,5 @@
-/* tune_fusion_schemes.c - the schemes of one fusion group: which bits each has, and which are listed. */
+/* tune_fusion_schemes.c - the schemes of one fusion group: which bits each has, and which are
+ * listed. */
 #include "tune/isolate/fusion_schemes.h"
 
 #include "ir/graph_check.h"
@@ -64,16 +65,19 @@ static uint32_t group_of(const setting *s, const char *output)
 }
 
 /* "name: parts" of each, lines. */
-static void expect_schemes(setting *s, const char *output, const qdq_assign *allowed, const char *want)
+static void expect_schemes(setting *s, const char *output, const qdq_assign *allowed,
+                           const char *want)
 {
     char text[4000];
     size_t n = 0;
     qdq_fusion_schemes all;
 
-    assert_ok(qdq_fusion_list_schemes(s->f, group_of(s, output), s->t.s, allowed, &s->t.arena, &all, &err));
+    assert_ok(qdq_fusion_list_schemes(s->f, group_of(s, output), s->t.s, allowed, &s->t.arena, &all,
+                                      &err));
     text[0] = '\0';
     for (size_t i = 0; i < all.n; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s:%s%s\n", qdq_scheme_kind_names[all.at[i].kind],
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s:%s%s\n",
+                              qdq_scheme_kind_names[all.at[i].kind],
                               qdq_assign_count(&all.at[i].bits) > 0 ? " " : "",
                               test_space_text(&s->t, &all.at[i].bits));
     assert_string_equal(text, want);
@@ -131,7 +135,8 @@ static void the_rules_are_listed_where_they_are_something_else(void **state)
     put_away(&s);
 }
 
-/* "thin" and "short" have 32 channels each: nothing would be left; with "wide" alone nothing would go. */
+/* "thin" and "short" have 32 channels each: nothing would be left; with "wide" alone nothing would
+ * go. */
 static void skip_small_is_listed_where_it_takes_some_and_leaves_some(void **state)
 {
     (void)state;
@@ -163,7 +168,8 @@ static void channels_of_a_transposed_convolution_are_counted_over_its_groups(voi
     TEST_NODE(&b, "ConvTranspose", "q", "p", "w");
     TEST_NODE(&b, "Softmax", "y", "q");
     test_output(&b, "y");
-    setting s = {.t = test_space_open(test_built(&b), "tensorrt"), .layers = TEST_LAYERS("a p+q", "b y")};
+    setting s = {.t = test_space_open(test_built(&b), "tensorrt"),
+                 .layers = TEST_LAYERS("a p+q", "b y")};
     assert_ok(qdq_fusions_find(s.t.clean, s.layers.at, s.layers.n, NULL, &s.f, &err));
     expect_schemes(&s, "p", NULL,
                    "none:\n"
@@ -189,7 +195,8 @@ static void what_is_not_allowed_is_off_in_all_of_them(void **state)
                    "none:\n"
                    "full: thin:full short:full a:full\n"
                    "weight-only: thin:weight short:weight\n"
-                   "activation-only: thin:activation short:activation\n"); /* and nothing larger is left */
+                   /* and nothing larger is left */
+                   "activation-only: thin:activation short:activation\n");
     put_away(&s);
 }
 
@@ -208,12 +215,16 @@ static void a_scheme_changes_the_bits_of_its_group_alone_and_the_last_one_counts
             qdq_fusion_set_scheme(s.f, group_of(&s, "m"), s.t.s, NULL, QDQ_SCHEME_NONE, &a);
             qdq_space_set_part(s.t.s, &a, test_space_group(&s.t, "m"), QDQ_PART_WEIGHT);
             qdq_space_set_part(s.t.s, &a, test_space_group(&s.t, "y"), QDQ_PART_FULL);
-            qdq_fusion_set_scheme(s.f, group_of(&s, "wide"), s.t.s, NULL, (qdq_scheme_kind)first, &a);
-            qdq_fusion_set_scheme(s.f, group_of(&s, "wide"), s.t.s, NULL, (qdq_scheme_kind)second, &a);
-            qdq_fusion_set_scheme(s.f, group_of(&s, "wide"), s.t.s, NULL, (qdq_scheme_kind)second, &alone);
+            qdq_fusion_set_scheme(s.f, group_of(&s, "wide"), s.t.s, NULL, (qdq_scheme_kind)first,
+                                  &a);
+            qdq_fusion_set_scheme(s.f, group_of(&s, "wide"), s.t.s, NULL, (qdq_scheme_kind)second,
+                                  &a);
+            qdq_fusion_set_scheme(s.f, group_of(&s, "wide"), s.t.s, NULL, (qdq_scheme_kind)second,
+                                  &alone);
             assert_true(qdq_assign_equal(&a, &alone));
             assert_true(qdq_assign_copy(&before, &a, &s.t.arena));
-            qdq_fusion_set_scheme(s.f, group_of(&s, "wide"), s.t.s, NULL, (qdq_scheme_kind)second, &a);
+            qdq_fusion_set_scheme(s.f, group_of(&s, "wide"), s.t.s, NULL, (qdq_scheme_kind)second,
+                                  &a);
             assert_true(qdq_assign_equal(&a, &before));
         }
     put_away(&s);
@@ -236,7 +247,8 @@ static bool reads_codes(const qdq_node *n, uint32_t input)
 }
 
 /* Edge by edge: the group as a model of its own has the codes that it has in the whole one. */
-static void expect_the_same_alone(setting *s, uint32_t group, const qdq_plan *p, const qdq_model *whole)
+static void expect_the_same_alone(setting *s, uint32_t group, const qdq_plan *p,
+                                  const qdq_model *whole)
 {
     qdq_group_model_opts opts = {.halo = true, .range = s->range};
     qdq_group_model *g;
@@ -259,8 +271,8 @@ static void expect_the_same_alone(setting *s, uint32_t group, const qdq_plan *p,
     qdq_group_model_free(g);
 }
 
-/* subgraph 8 case 18, for the scheme of a group: in the whole model its own operators alone have codes, and alone it has the
- * same. */
+/* subgraph 8 case 18, for the scheme of a group: in the whole model its own operators alone have
+ * codes, and alone it has the same. */
 static void subgraph_8_case_18_a_scheme_is_the_same_alone_and_in_the_whole_model(void **state)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt", "openvino"};

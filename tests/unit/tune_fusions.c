@@ -1,4 +1,5 @@
-/* tune_fusions.c - fusion groups: every step from layers to a partition, where it takes place and where it does not. */
+/* tune_fusions.c - fusion groups: every step from layers to a partition, where it takes place and
+ * where it does not. */
 #include "tune/group/fusions.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 
 static qdq_error err;
 
-/* --- helpers -------------------------------------------------------------------------------------------------------------- */
+/* --- helpers ---------------------------------------------------------------------------------- */
 
 #define HEAD "<ir_version: 9, opset_import: [\"\" : 17]>\n"
 
@@ -27,9 +28,10 @@ static qdq_model *typed(const char *text)
 /* Two convolutions with an activation each. */
 static qdq_model *pair(void)
 {
-    return typed(HEAD "g (float[1,4,8,8] x) => (float[1,4,8,8] y)\n"
-                      "<float[4,4,1,1] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-                      "{ [a] t = Conv(x, w)\n [b] u = Relu(t)\n [c] v = Conv(u, w)\n [d] y = Relu(v) }\n");
+    return typed(
+        HEAD "g (float[1,4,8,8] x) => (float[1,4,8,8] y)\n"
+             "<float[4,4,1,1] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
+             "{ [a] t = Conv(x, w)\n [b] u = Relu(t)\n [c] v = Conv(u, w)\n [d] y = Relu(v) }\n");
 }
 
 static void assert_us(double found, double want)
@@ -56,7 +58,7 @@ static test_layers no_layers(void)
     return test_layers_of((const char *const[]){NULL});
 }
 
-/* --- layers --------------------------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
 static void a_layer_is_a_group(void **state)
 {
@@ -88,17 +90,19 @@ static void a_shared_transpose_does_not_join_its_readers(void **state)
 static void conversions_and_control_make_no_groups(void **state)
 {
     (void)state;
-    assert_groups(pair(), TEST_LAYERS("Reorder a+b+c conversion", "Conv a+b", "wait b+c", "Conv c+d"),
+    assert_groups(pair(),
+                  TEST_LAYERS("Reorder a+b+c conversion", "Conv a+b", "wait b+c", "Conv c+d"),
                   "a b | c d");
 }
 
 static qdq_model *quantized(void)
 {
-    return typed(HEAD
-                 "g (float[1,4] x) => (float[1,4] y)\n"
-                 "<float s = {0.1}, int8 z = {0}, float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-                 "{ [a] t = MatMul(x, w)\n [q] u = QuantizeLinear(t, s, z)\n"
-                 "  [dq] v = DequantizeLinear(u, s, z)\n [b] y = MatMul(v, w) }\n");
+    return typed(
+        HEAD
+        "g (float[1,4] x) => (float[1,4] y)\n"
+        "<float s = {0.1}, int8 z = {0}, float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
+        "{ [a] t = MatMul(x, w)\n [q] u = QuantizeLinear(t, s, z)\n"
+        "  [dq] v = DequantizeLinear(u, s, z)\n [b] y = MatMul(v, w) }\n");
 }
 
 static void q_and_dq_go_to_their_reader_and_join_nothing(void **state)
@@ -110,8 +114,8 @@ static void q_and_dq_go_to_their_reader_and_join_nothing(void **state)
 
 static void the_times_of_layers_are_those_of_their_groups(void **state)
 {
-    test_layers l =
-        TEST_LAYERS("Conv a+b 12", "Relu b 3", "Reorder c conversion 2", "Conv c+d 20", "Myelin - 5");
+    test_layers l = TEST_LAYERS("Conv a+b 12", "Relu b 3", "Reorder c conversion 2", "Conv c+d 20",
+                                "Myelin - 5");
     qdq_model *m = pair();
     qdq_fusions *f;
 
@@ -167,7 +171,7 @@ static void which_operators_count_is_an_option(void **state)
     qdq_model_free(m);
 }
 
-/* --- nodes without a layer ------------------------------------------------------------------------------------------------ */
+/* --- nodes without a layer -------------------------------------------------------------------- */
 
 static void an_activation_that_no_layer_names_is_an_epilogue(void **state)
 {
@@ -177,9 +181,10 @@ static void an_activation_that_no_layer_names_is_an_epilogue(void **state)
 
 static void movement_goes_to_its_reader_or_at_an_output_to_its_producer(void **state)
 {
-    qdq_model *m = typed(HEAD "g (float[4,4] x) => (float[4,4] y)\n"
-                              "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-                              "{ [t] u = Transpose(x)\n [a] v = MatMul(u, w)\n [r] y = Transpose(v) }\n");
+    qdq_model *m =
+        typed(HEAD "g (float[4,4] x) => (float[4,4] y)\n"
+                   "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
+                   "{ [t] u = Transpose(x)\n [a] v = MatMul(u, w)\n [r] y = Transpose(v) }\n");
 
     (void)state;
     assert_groups(m, TEST_LAYERS("gemm a"), "t a r");
@@ -187,9 +192,10 @@ static void movement_goes_to_its_reader_or_at_an_output_to_its_producer(void **s
 
 static void what_several_groups_read_is_in_none_of_them(void **state)
 {
-    qdq_model *m = typed(HEAD "g (float[4,4] x) => (float[4,4] y, float[4,4] z)\n"
-                              "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-                              "{ [n] u = Softmax(x)\n [a] y = MatMul(u, w)\n [b] z = MatMul(u, w) }\n");
+    qdq_model *m =
+        typed(HEAD "g (float[4,4] x) => (float[4,4] y, float[4,4] z)\n"
+                   "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
+                   "{ [n] u = Softmax(x)\n [a] y = MatMul(u, w)\n [b] z = MatMul(u, w) }\n");
 
     (void)state;
     assert_groups(m, TEST_LAYERS("gemm a", "gemm b"), "n | a | b");
@@ -232,11 +238,11 @@ static void without_layers_structure_decides(void **state)
 
 static void constants_and_shapes_are_in_no_group(void **state)
 {
-    qdq_model *m =
-        typed(HEAD "g (float[N,4] x) => (float[M,K] y)\n"
-                   "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-                   "{ [c] k = Constant<value = int64[1] {2}>()\n [s] sh = Shape(x)\n [m] q = Mul(sh, k)\n"
-                   "  [a] t = MatMul(x, w)\n [r] y = Reshape(t, sh) }\n");
+    qdq_model *m = typed(
+        HEAD "g (float[N,4] x) => (float[M,K] y)\n"
+             "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
+             "{ [c] k = Constant<value = int64[1] {2}>()\n [s] sh = Shape(x)\n [m] q = Mul(sh, k)\n"
+             "  [a] t = MatMul(x, w)\n [r] y = Reshape(t, sh) }\n");
 
     (void)state;
     assert_groups(m, TEST_LAYERS("gemm a"), "a r");
@@ -244,12 +250,13 @@ static void constants_and_shapes_are_in_no_group(void **state)
 
 static qdq_model *branching(void)
 {
-    return typed(HEAD "g (float[4,4] x, bool c) => (float[4,4] y)\n"
-                      "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
-                      "{ [a] t = MatMul(x, w)\n"
-                      "  [i] u = If(c) <then_branch = then () => (float[4,4] p) { [in] p = MatMul(t, w) },\n"
-                      "                 else_branch = other () => (float[4,4] q) { [out] q = Relu(t) }>\n"
-                      "  [b] y = MatMul(u, w) }\n");
+    return typed(
+        HEAD "g (float[4,4] x, bool c) => (float[4,4] y)\n"
+             "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
+             "{ [a] t = MatMul(x, w)\n"
+             "  [i] u = If(c) <then_branch = then () => (float[4,4] p) { [in] p = MatMul(t, w) },\n"
+             "                 else_branch = other () => (float[4,4] q) { [out] q = Relu(t) }>\n"
+             "  [b] y = MatMul(u, w) }\n");
 }
 
 /* subgraph 4.3: an If is one node, whatever an engine says about what is inside. */
@@ -270,14 +277,15 @@ static void a_group_at_an_output_has_its_nodes(void **state)
     assert_groups(m, TEST_LAYERS("gemm a"), "a r");
 }
 
-/* --- what is too large ---------------------------------------------------------------------------------------------------- */
+/* --- what is too large ------------------------------------------------------------------------ */
 
 /* One layer over everything, of which at most two operators may be decided together. */
 static void a_large_layer_is_cut_where_one_tensor_passes(void **state)
 {
     qdq_fusion_opts o = QDQ_FUSION_OPTS_INIT;
     test_builder b = test_build_planes();
-    test_layers l = TEST_LAYERS("Myelin stem+s+a1+b1+c1+d1+e1+a2+b2+c2+d2+e2+a3+b3+c3+d3+e3 slice 60");
+    test_layers l =
+        TEST_LAYERS("Myelin stem+s+a1+b1+c1+d1+e1+a2+b2+c2+d2+e2+a3+b3+c3+d3+e3 slice 60");
     qdq_fusions *f;
 
     (void)state;
@@ -290,7 +298,8 @@ static void a_large_layer_is_cut_where_one_tensor_passes(void **state)
 
     o.most = 2;
     assert_ok(qdq_fusions_find(m, l.at, l.n, &o, &f, &err));
-    assert_string_equal(test_fusions_text(f), "stem s | a1 b1 c1 d1 e1 | a2 b2 c2 d2 e2 | a3 b3 c3 d3 e3");
+    assert_string_equal(test_fusions_text(f),
+                        "stem s | a1 b1 c1 d1 e1 | a2 b2 c2 d2 e2 | a3 b3 c3 d3 e3");
     assert_int_equal(f->at[0].source, QDQ_FUSION_STRUCTURAL);
     assert_true(f->at[0].cut && f->at[3].cut);
     assert_us(f->at[0].us, 60.0 / 7);
@@ -301,7 +310,7 @@ static void a_large_layer_is_cut_where_one_tensor_passes(void **state)
     qdq_model_free(m);
 }
 
-/* --- convexity ------------------------------------------------------------------------------------------------------------ */
+/* --- convexity -------------------------------------------------------------------------------- */
 
 static void what_little_lies_between_is_taken_in(void **state)
 {
@@ -330,7 +339,7 @@ static void siblings_without_a_way_between_stay_together(void **state)
     assert_groups(moved(), TEST_LAYERS("gemm a+b", "move t"), "t | a b");
 }
 
-/* --- layers of another model ---------------------------------------------------------------------------------------------- */
+/* --- layers of another model ------------------------------------------------------------------ */
 
 static void layers_of_another_model_are_refused(void **state)
 {
@@ -341,11 +350,13 @@ static void layers_of_another_model_are_refused(void **state)
     qdq_fusions *f;
 
     (void)state;
-    assert_fails(QDQ_E_UNSUPPORTED,
-                 "the layers are of another model: 1 of 4 (25 %) compute nodes of this one, expected 50 %",
-                 qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
+    assert_fails(
+        QDQ_E_UNSUPPORTED,
+        "the layers are of another model: 1 of 4 (25 %) compute nodes of this one, expected 50 %",
+        qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
     assert_null(f);
-    assert_fails(QDQ_E_UNSUPPORTED, "they compute 0 of 2 (0 %) of its operators that can be quantized",
+    assert_fails(QDQ_E_UNSUPPORTED,
+                 "they compute 0 of 2 (0 %) of its operators that can be quantized",
                  qdq_fusions_find(m, few.at, few.n, NULL, &f, &err));
     o.least = 0.2;
     assert_ok(qdq_fusions_find(m, l.at, l.n, &o, &f, &err));
@@ -356,7 +367,7 @@ static void layers_of_another_model_are_refused(void **state)
     qdq_model_free(m);
 }
 
-/* --- refinement ----------------------------------------------------------------------------------------------------------- */
+/* --- refinement ------------------------------------------------------------------------------- */
 
 static void refine(qdq_model *m, test_layers a, test_layers b, const char *want)
 {
@@ -389,8 +400,8 @@ static void a_refinement_keeps_together_what_both_do(void **state)
     (void)state;
     refine(pair(), TEST_LAYERS("Conv a+b", "Conv c+d"),
            TEST_LAYERS("Conv a+b+x_q", "Conv c+d", "QuantizeLinear x_dq"), "a b | c d");
-    refine(pair(), TEST_LAYERS("Conv a+b 3", "Conv c+d 5"), TEST_LAYERS("Conv a", "Relu b", "Conv c+d"),
-           "a | b | c d");
+    refine(pair(), TEST_LAYERS("Conv a+b 3", "Conv c+d 5"),
+           TEST_LAYERS("Conv a", "Relu b", "Conv c+d"), "a | b | c d");
     refine(pair(), TEST_LAYERS("Conv a+b+c+d 8"), TEST_LAYERS("Conv a+b", "Conv c+d"), "a b | c d");
     refine(pair(), TEST_LAYERS("Conv a+b", "Conv c+d"), TEST_LAYERS("Conv c+d"), "a b | c d");
 }
@@ -433,7 +444,7 @@ static void groups_of_two_graphs_have_no_refinement(void **state)
     qdq_model_free(other);
 }
 
-/* --- any layers ----------------------------------------------------------------------------------------------------------- */
+/* --- any layers ------------------------------------------------------------------------------- */
 
 enum { GRAPHS = 300, LAYERS = 12 };
 
@@ -459,8 +470,10 @@ static void any_layers_give_a_sound_partition(void **state)
         for (size_t k = 0; k < LAYERS; k++) {
             size_t of = 1 + qdq_random_u64(&random) % 8, from = qdq_random_u64(&random) % n;
             for (size_t j = 0; j < of; j++) /* near each other, as a rule */
-                label[k][j] = qdq_node_label(all[(from + qdq_random_u64(&random) % 6) % n], &scratch);
-            layer[k] = (qdq_group){"l", "Fused", "", "", 1, false, label[k], of, QDQ_GROUP_SLICE, NULL};
+                label[k][j] =
+                    qdq_node_label(all[(from + qdq_random_u64(&random) % 6) % n], &scratch);
+            layer[k] =
+                (qdq_group){"l", "Fused", "", "", 1, false, label[k], of, QDQ_GROUP_SLICE, NULL};
         }
         qdq_status st = qdq_fusions_find(m, layer, LAYERS, &o, &f, &err);
         if (st == QDQ_E_UNSUPPORTED) /* none of its operators that can be quantized was drawn */

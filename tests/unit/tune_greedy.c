@@ -1,6 +1,7 @@
-/* tune_greedy.c - whole runs by the strategy greedy on the sim engine: groups are measured apart, what saves time there is put
- * together, and stays as far as the whole model is faster for it. Nodes have other names apart: "g5/MatMul@h3" in group 5
- * without Q/DQ, "g5.1/MatMul@h3" with the first scheme, and so on; so costs and failures may be of either. */
+/* tune_greedy.c - whole runs by the strategy greedy on the sim engine: groups are measured apart,
+ * what saves time there is put together, and stays as far as the whole model is faster for it.
+ * Nodes have other names apart: "g5/MatMul@h3" in group 5 without Q/DQ, "g5.1/MatMul@h3" with the
+ * first scheme, and so on; so costs and failures may be of either. */
 #include <math.h>
 #include <unistd.h>
 
@@ -10,16 +11,17 @@
 #include "support/tuned.h"
 
 /* Both operands in codes: a half is no kernel in 8 bits. */
-#define OPS                                                                                                  \
-    "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2}, \"Add\": {\"float_us\": 20, "          \
+#define OPS                                                                                        \
+    "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2}, \"Add\": {\"float_us\": "    \
+    "20, "                                                                                         \
     "\"int8_us\": 60, \"inputs\": 2}"
 
 #define SLOW(node) "\"" node "\": {\"float_us\": 100, \"int8_us\": 250, \"inputs\": 2}"
 /* In the whole model alone; apart alone. */
 #define SLOW_TOGETHER "\"nodes\": {" SLOW("MatMul@h4") "}"
-#define SLOW_APART                                                                                           \
-    "\"nodes\": {" SLOW("g5/MatMul@h3") "," SLOW("g5.1/MatMul@h3") "," SLOW("g5.2/MatMul@h3") "," SLOW(      \
-        "g5.3/MatMul@h3") "}"
+#define SLOW_APART                                                                                 \
+    "\"nodes\": {" SLOW("g5/MatMul@h3") "," SLOW("g5.1/MatMul@h3") "," SLOW(                       \
+        "g5.2/MatMul@h3") "," SLOW("g5.3/MatMul@h3") "}"
 
 static qdq_error err;
 
@@ -42,7 +44,7 @@ static qdq_tune_result run(const char *folder, const char *engine)
     return r;
 }
 
-/* --- what a run left ---------------------------------------------------------------------------------------------------- */
+/* --- what a run left -------------------------------------------------------------------------- */
 
 static bool exists(const char *folder, const char *name)
 {
@@ -100,7 +102,8 @@ static unsigned count_q(const char *folder, const char *name)
     return n;
 }
 
-/* What the report says of a group: "verdict" or "scheme"; "": it was not proposed. Static storage. */
+/* What the report says of a group: "verdict" or "scheme"; "": it was not proposed. Static
+ * storage. */
 static const char *decision(const char *folder, const char *node, const char *key)
 {
     static char text[40];
@@ -117,7 +120,7 @@ static const char *decision(const char *folder, const char *node, const char *ke
     return text;
 }
 
-/* --- what is found ------------------------------------------------------------------------------------------------------ */
+/* --- what is found ---------------------------------------------------------------------------- */
 
 static void what_pays_is_kept_and_what_does_not_stays_float(void **state)
 {
@@ -196,14 +199,15 @@ static void without_incremental_validation_all_stay_or_go_as_one(void **state)
     assert_true(r.kept == 4 && r.rejected == 0 && has(folder, "h4"));
     assert_true(r.builds < parts.builds && r.final_ms > parts.final_ms);
 
-    o.engine = test_tuned_costs(OPS, "\"nodes\": {\"MatMul@h4\": {\"float_us\": 100, \"int8_us\": 900}}");
+    o.engine =
+        test_tuned_costs(OPS, "\"nodes\": {\"MatMul@h4\": {\"float_us\": 100, \"int8_us\": 900}}");
     assert_ok(test_tuned_run(test_tuned, bad, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_true(r.kept == 0 && r.rejected == 4);
     assert_true(exists(bad, "model_raw.onnx"));
 }
 
-/* --- engines that tell less ----------------------------------------------------------------------------------------------- */
+/* --- engines that tell less ------------------------------------------------------------------- */
 
 static char lines[20000];
 
@@ -249,13 +253,14 @@ static void without_times_of_layers_groups_are_timed_whole(void **state)
     assert_int_equal(count_text(blind, "report.json", "\"apart_by\": \"whole times\""), 1);
     assert_int_equal(count_text(blind, "autotune_cache.json", "\"best_compute_ms\": null"), 4);
     /* the group that stays float has its time, too */
-    assert_int_equal(count_text(blind, "autotune_cache.json", "\"best_scheme_name\": \"baseline\""), 1);
+    assert_int_equal(count_text(blind, "autotune_cache.json", "\"best_scheme_name\": \"baseline\""),
+                     1);
     assert_int_equal(count_text(blind, "autotune_cache.json", "_latency_ms\": null"), 0);
     run(told, test_tuned_costs(OPS, SLOW_APART));
     test_tuned_same(blind, told, "plan.json");
 }
 
-/* --- engines that fail ---------------------------------------------------------------------------------------------------- */
+/* --- engines that fail ------------------------------------------------------------------------ */
 
 /* By layers all groups are in one model, which dies with it. */
 static void a_group_that_kills_the_engine_apart_is_left_alone(void **state)
@@ -267,7 +272,8 @@ static void a_group_that_kills_the_engine_apart_is_left_alone(void **state)
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         const char *folder = test_path("dies%zu", i);
-        snprintf(more, sizeof more, "\"fail\": [{\"at\": \"open\", \"node\": \"%s/MatMul@h3\", %s}]%s",
+        snprintf(more, sizeof more,
+                 "\"fail\": [{\"at\": \"open\", \"node\": \"%s/MatMul@h3\", %s}]%s",
                  i < 2 ? "g5.1" : "g5", harm[i % 2], also[i / 2]);
         qdq_tune_result r = run(folder, test_tuned_costs(OPS, more));
         assert_int_equal(r.verdict, QDQ_TUNED);
@@ -278,7 +284,8 @@ static void a_group_that_kills_the_engine_apart_is_left_alone(void **state)
     }
 }
 
-/* Without a weight there are no halves: "full" is all that can be tried with the product of x and z. */
+/* Without a weight there are no halves: "full" is all that can be tried with the product of x and
+ * z. */
 static void groups_that_the_engine_never_takes_are_counted(void **state)
 {
     const char *folder = test_path("never");
@@ -286,7 +293,8 @@ static void groups_that_the_engine_never_takes_are_counted(void **state)
                               "<float[2,2] b = {1, 2, 3, 4}> { [none] h = MatMul(x, z) y = Tanh(h)"
                               " h2 = MatMul(z, b) r = Relu(h2) h3 = MatMul(r, b) v = Tanh(h3) }");
     qdq_tune_opts o = opts(test_tuned_costs(
-        OPS, "\"fail\": [{\"at\": \"open\", \"node\": \"g0.1/none\", \"message\": \"no kernel\"}]"));
+        OPS,
+        "\"fail\": [{\"at\": \"open\", \"node\": \"g0.1/none\", \"message\": \"no kernel\"}]"));
     qdq_tune_result r;
 
     (void)state;
@@ -300,9 +308,10 @@ static void groups_that_the_engine_never_takes_are_counted(void **state)
 static void a_group_that_kills_the_engine_in_the_whole_is_left_out(void **state)
 {
     const char *folder = test_path("fails");
-    qdq_tune_result r =
-        run(folder, test_tuned_costs(OPS, "\"fail\": [{\"at\": \"open\", \"node\": \"MatMul@h3\", \"crash\": "
-                                          "\"SIGSEGV\"}]"));
+    qdq_tune_result r = run(
+        folder,
+        test_tuned_costs(OPS, "\"fail\": [{\"at\": \"open\", \"node\": \"MatMul@h3\", \"crash\": "
+                              "\"SIGSEGV\"}]"));
 
     (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
@@ -313,7 +322,8 @@ static void a_group_that_kills_the_engine_in_the_whole_is_left_out(void **state)
     assert_true(isnan(r.raw_ms));
 }
 
-/* Random indices would be outside of a table of one row: that group and its neighbours are no model that runs. */
+/* Random indices would be outside of a table of one row: that group and its neighbours are no model
+ * that runs. */
 static void groups_that_cannot_be_measured_apart_are_counted(void **state)
 {
     const char *folder = test_path("apart");
@@ -338,7 +348,7 @@ static void groups_that_cannot_be_measured_apart_are_counted(void **state)
     qdq_model_free(m);
 }
 
-/* --- what users want ------------------------------------------------------------------------------------------------------- */
+/* --- what users want -------------------------------------------------------------------------- */
 
 /* A filter is about kinds of groups: the first two are of one. */
 static void the_filter_holds(void **state)
@@ -347,10 +357,11 @@ static void the_filter_holds(void **state)
     static const char *const filters[] = {"tw?\n", "thr*\n"};
     static const bool on[2][3] = {{true, true, false}, {false, false, true}};
     char *filter = strdup(test_path("filter.txt")), text[100];
-    qdq_model *m = test_model("g (float[1,2] x) => (float[1,3] y) <float[2,2] a = {1, 2, 3, 4}, float[2,3] b "
-                              "= {4, 3, 2, 1, 2, 3}> {"
-                              " [one] h1 = MatMul(x, a) r1 = Relu(h1) [two] h2 = MatMul(r1, a) r2 = Relu(h2)"
-                              " [three] h3 = MatMul(r2, b) y = Tanh(h3) }");
+    qdq_model *m =
+        test_model("g (float[1,2] x) => (float[1,3] y) <float[2,2] a = {1, 2, 3, 4}, float[2,3] b "
+                   "= {4, 3, 2, 1, 2, 3}> {"
+                   " [one] h1 = MatMul(x, a) r1 = Relu(h1) [two] h2 = MatMul(r1, a) r2 = Relu(h2)"
+                   " [three] h3 = MatMul(r2, b) y = Tanh(h3) }");
     qdq_tune_opts o = opts(test_tuned_costs(OPS, NULL));
     qdq_tune_result r;
 

@@ -1,4 +1,5 @@
-/* tune_group_model.c - groups as models of their own: boundaries, constants, shapes, halos, and what cannot be one. */
+/* tune_group_model.c - groups as models of their own: boundaries, constants, shapes, halos, and
+ * what cannot be one. */
 #include "tune/extract/group_model.h"
 
 #include "ir/shape.h"
@@ -65,7 +66,7 @@ static void assert_refused(const char *text, test_layers l, const char *why)
     done(&x);
 }
 
-/* --- boundaries ------------------------------------------------------------------------------------------------------------- */
+/* --- boundaries ------------------------------------------------------------------------------- */
 
 static const char chain[] = HEAD "g (float[N,4] x) => (float[N,4] y) <" W4 ">\n"
                                  "{ [a] t = MatMul(x, w)\n [r] u = Relu(t)\n [b] v = MatMul(u, w)\n"
@@ -77,9 +78,10 @@ static void a_group_is_a_model_with_its_constants(void **state)
 
     (void)state;
     assert_non_null(x.g->model);
-    test_assert_text(x.g->model, "g (float[N,4] u, float[N,4] t) => (float[N,4] y) <\n"
-                                 "  float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}\n"
-                                 "> {\n  [b] v = MatMul(u, w)\n  [s] y = Add(v, t)\n}\n");
+    test_assert_text(x.g->model,
+                     "g (float[N,4] u, float[N,4] t) => (float[N,4] y) <\n"
+                     "  float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}\n"
+                     "> {\n  [b] v = MatMul(u, w)\n  [s] y = Add(v, t)\n}\n");
     assert_int_equal(x.g->n_inputs, 2);
     assert_string_equal(x.g->input[0].name, "u");
     assert_int_equal(x.g->input[0].dims.dim[QDQ_SHAPE_OPT][0], -1);
@@ -130,10 +132,11 @@ static void neighbours_without_kernels_come_with_their_group(void **state)
 
 static void constants_come_along_through_chains(void **state)
 {
-    part x = make(HEAD "g (float[4,4] x) => (float[4,4] y)\n"
-                       "{ [k] k = Constant<value = float16[4,4] {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>()\n"
-                       "  [c] c = Cast<to = 1>(k)\n [a] y = MatMul(x, c) }\n",
-                  TEST_LAYERS("gemm a"), 0, false, NULL);
+    part x = make(
+        HEAD "g (float[4,4] x) => (float[4,4] y)\n"
+             "{ [k] k = Constant<value = float16[4,4] {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>()\n"
+             "  [c] c = Cast<to = 1>(k)\n [a] y = MatMul(x, c) }\n",
+        TEST_LAYERS("gemm a"), 0, false, NULL);
 
     (void)state;
     assert_int_equal(x.g->n_inputs, 1);
@@ -199,7 +202,7 @@ static void a_neighbour_with_bodies_is_no_halo(void **state)
     done(&x);
 }
 
-/* --- shapes ----------------------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 static const char flattened[] =
     HEAD "g (float[N,2,2] x, float[3,4] z) => (float[N,4] y, float[3,4] q) <" W4 ">\n"
@@ -210,7 +213,8 @@ static void subgraph_8_case_16_boundaries_have_the_shapes_of_all_three_passes(vo
 {
     const shapes s = {{"x", 3, {1, 2, 2}}, {"x", 3, {8, 2, 2}}, {"x", 3, {16, 2, 2}}};
     part x = make(flattened, TEST_LAYERS("relu r", "flatten f", "gemm a", "gemm b"), 2, false, &s);
-    part fixed = make(flattened, TEST_LAYERS("relu r", "flatten f", "gemm a", "gemm b"), 3, false, &s);
+    part fixed =
+        make(flattened, TEST_LAYERS("relu r", "flatten f", "gemm a", "gemm b"), 3, false, &s);
     const qdq_dims_range *d = &x.g->input[0].dims;
     qdq_io io;
 
@@ -236,8 +240,9 @@ static void subgraph_8_case_16_boundaries_have_the_shapes_of_all_three_passes(vo
 static void shapes_that_shrink_are_sorted(void **state)
 {
     const shapes s = {{"x", 2, {8, 2}}, {"x", 2, {4, 2}}, {"x", 2, {2, 2}}};
-    part x = make(HEAD "g (float[N,2] x) => (float[N,2] y)\n{ [a] t = Relu(x)\n [b] y = Relu(t) }\n",
-                  TEST_LAYERS("relu a", "relu b"), 1, false, &s);
+    part x =
+        make(HEAD "g (float[N,2] x) => (float[N,2] y)\n{ [a] t = Relu(x)\n [b] y = Relu(t) }\n",
+             TEST_LAYERS("relu a", "relu b"), 1, false, &s);
 
     (void)state;
     assert_int_equal(x.g->input[0].dims.dim[QDQ_SHAPE_MIN][0], 2);
@@ -289,8 +294,9 @@ static const char reshaped[] =
 static void unknown_dims_count_1_unless_another_input_says_otherwise(void **state)
 {
     static const qdq_input_shape given = {"a", 2, {3, 4}};
-    qdq_model *m = test_model(HEAD "g (float[N,4] a, float[M,N,2] b, float[2,2] c) => (float[M,N,2] y)\n"
-                                   "{ y = Relu(b) }\n");
+    qdq_model *m =
+        test_model(HEAD "g (float[N,4] a, float[M,N,2] b, float[2,2] c) => (float[M,N,2] y)\n"
+                        "{ y = Relu(b) }\n");
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_input_shape *s;
     size_t n;
@@ -340,7 +346,7 @@ static void a_computed_shape_is_frozen_if_it_is_not(void **state)
     done(&x);
 }
 
-/* --- what cannot be one ----------------------------------------------------------------------------------------------------- */
+/* --- what cannot be one ----------------------------------------------------------------------- */
 
 static void a_shape_that_nobody_knows_is_a_reason(void **state)
 {

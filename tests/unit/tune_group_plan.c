@@ -1,4 +1,5 @@
-/* tune_group_plan.c - the plan of a whole model on one of its groups: the same edges carry Q/DQ in both, and no others. */
+/* tune_group_plan.c - the plan of a whole model on one of its groups: the same edges carry Q/DQ in
+ * both, and no others. */
 #include "tune/isolate/group_plan.h"
 
 #include "ir/shape.h"
@@ -9,7 +10,7 @@
 
 static qdq_error err;
 
-/* --- what an edge carries ------------------------------------------------------------------------------------------------ */
+/* --- what an edge carries --------------------------------------------------------------------- */
 
 typedef struct pair {
     const char *tensor; /* that is quantized; NULL: the edge is float */
@@ -44,7 +45,8 @@ static pair carried(const qdq_node *n, uint32_t input)
     return (pair){name_before(codes), (float)scale};
 }
 
-static void assert_same_edge(const char *label, const qdq_node *a, const qdq_node *b, uint32_t input)
+static void assert_same_edge(const char *label, const qdq_node *a, const qdq_node *b,
+                             uint32_t input)
 {
     char first[100];
     pair x = carried(a, input);
@@ -52,8 +54,8 @@ static void assert_same_edge(const char *label, const qdq_node *a, const qdq_nod
     snprintf(first, sizeof first, "%s", x.tensor != NULL ? x.tensor : "float");
     pair y = carried(b, input);
     if (strcmp(first, y.tensor != NULL ? y.tensor : "float") != 0 || x.scale != y.scale)
-        fail_msg("input %u of %s: %s in the group, %s in the whole model", (unsigned)input, label, first,
-                 y.tensor != NULL ? y.tensor : "float");
+        fail_msg("input %u of %s: %s in the group, %s in the whole model", (unsigned)input, label,
+                 first, y.tensor != NULL ? y.tensor : "float");
 }
 
 static const qdq_node *node_of(const qdq_model *m, const char *label)
@@ -102,7 +104,7 @@ static size_t count(const qdq_model *m, qdq_op op)
     return n;
 }
 
-/* --- the network ------------------------------------------------------------------------------------------------------------ */
+/* --- the network ------------------------------------------------------------------------------ */
 
 /* subgraph 8 case 18. */
 static void subgraph_8_case_18_a_group_is_quantized_as_in_the_whole_model(void **state)
@@ -144,7 +146,8 @@ static void what_one_group_wants_is_there_alone(void **state)
         assert_ok(qdq_group_plan_apply(s.f, g, p, NULL, &part, &err));
         assert_placed_alike(s.f, i, g, part, whole);
         assert_int_equal(count(part, QDQ_OP_QUANTIZELINEAR), count(whole, QDQ_OP_QUANTIZELINEAR));
-        assert_int_equal(count(part, QDQ_OP_DEQUANTIZELINEAR), count(whole, QDQ_OP_DEQUANTIZELINEAR));
+        assert_int_equal(count(part, QDQ_OP_DEQUANTIZELINEAR),
+                         count(whole, QDQ_OP_DEQUANTIZELINEAR));
         if (s.f->at[i].linear > 0)
             assert_true(count(part, QDQ_OP_QUANTIZELINEAR) >= 1);
         qdq_model_free(part);
@@ -155,7 +158,7 @@ static void what_one_group_wants_is_there_alone(void **state)
     test_isolated_free(&s);
 }
 
-/* --- plans that tests write ------------------------------------------------------------------------------------------------ */
+/* --- plans that tests write ------------------------------------------------------------------- */
 
 #define HEAD "<ir_version: 9, opset_import: [\"\" : 19]>\n"
 #define W4   "float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}"
@@ -175,7 +178,8 @@ static small open_small(const char *model, test_layers l, const char *entries)
     char text[3000];
 
     snprintf(text, sizeof text,
-             "{\"qdq_plan\": 1, \"model\": \"0\", \"target\": \"\", \"created_by\": \"\", \"clean\": \"\", "
+             "{\"qdq_plan\": 1, \"model\": \"0\", \"target\": \"\", \"created_by\": \"\", "
+             "\"clean\": \"\", "
              "\"opset\": 0, \"placement_only\": false, %s, \"left_float\": []}",
              entries);
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &s.p, &err));
@@ -216,16 +220,17 @@ static const char *reads(const qdq_model *m, const char *output)
     return qdq_node_in(qdq_graph_find(m->graph, output)->producer, 0)->name;
 }
 
-#define TENSOR(name, consumers)                                                                              \
-    "{\"tensor\": \"" name "\", " consumers                                                                  \
+#define TENSOR(name, consumers)                                                                    \
+    "{\"tensor\": \"" name "\", " consumers                                                        \
     "\"type\": \"int8\", \"scale\": 0.1, \"zero_point\": 0, \"rule\": \"\", \"origin\": \"\"}"
-#define WEIGHT(name, consumers)                                                                              \
-    "{\"tensor\": \"" name "\", \"consumers\": [" consumers                                                  \
-    "], \"axis\": 1, \"type\": \"int8\", \"method\": \"absmax\", \"block\": null, \"rule\": \"\", "          \
+#define WEIGHT(name, consumers)                                                                    \
+    "{\"tensor\": \"" name "\", \"consumers\": [" consumers                                        \
+    "], \"axis\": 1, \"type\": \"int8\", \"method\": \"absmax\", \"block\": null, \"rule\": "      \
+    "\"\", "                                                                                       \
     "\"origin\": \"\"}"
-#define BIAS(name, consumer, activation, weight)                                                             \
-    "{\"tensor\": \"" name "\", \"consumer\": " consumer                                                     \
-    ", \"type\": \"int32\", \"activation\": \"" activation "\", \"weight\": \"" weight                       \
+#define BIAS(name, consumer, activation, weight)                                                   \
+    "{\"tensor\": \"" name "\", \"consumer\": " consumer                                           \
+    ", \"type\": \"int32\", \"activation\": \"" activation "\", \"weight\": \"" weight             \
     "\", \"rule\": \"\", \"origin\": \"\"}"
 
 /* subgraph 8 case 18. */
@@ -240,8 +245,11 @@ static void subgraph_8_case_18_a_shared_tensor_is_quantized_for_the_groups_own_r
             "\"consumers\": [[\"a\", 0], [\"b\", 0]], ") "], "
                                                          "\"weights\": [" WEIGHT(
                                                              "w",
-                                                             "[\"a\", 1], [\"b\", 1]") "], \"biases\": [], "
-                                                                                       "\"quantized\": []");
+                                                             "[\"a\", 1], [\"b\", 1]") "], "
+                                                                                       "\"biases\":"
+                                                                                       " [], "
+                                                                                       "\"quantized"
+                                                                                       "\": []");
     qdq_model *a = apply(&s, 1, true), *e = apply(&s, 3, true), *r = apply(&s, 0, true);
 
     (void)state;
@@ -261,7 +269,8 @@ static const char pair_of_products[] =
     HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ", " B4 ">\n"
          "{ [a] t = MatMul(x, w)\n [b] u = Add(t, b)\n [c] y = MatMul(u, w) }\n";
 
-/* u is given as codes if its group computes in 8 bits, else its reader's Q is none of its business. */
+/* u is given as codes if its group computes in 8 bits, else its reader's Q is none of its
+ * business. */
 static void what_all_readers_get_belongs_to_who_gives_it_in_codes(void **state)
 {
     static const char *const quantized[] = {"{\"node\": \"a\", \"op\": \"MatMul\"}",
@@ -272,7 +281,8 @@ static void what_all_readers_get_belongs_to_who_gives_it_in_codes(void **state)
     for (int i = 0; i < 2; i++) {
         char entries[1000];
         snprintf(entries, sizeof entries,
-                 "\"tensors\": [" TENSOR("u", "") "], \"weights\": [], \"biases\": [], \"quantized\": [%s]",
+                 "\"tensors\": [" TENSOR(
+                     "u", "") "], \"weights\": [], \"biases\": [], \"quantized\": [%s]",
                  quantized[i]);
         small s = open_small(pair_of_products, TEST_LAYERS("gemm a+b", "gemm c"), entries);
         for (uint32_t k = 0; k < 2; k++) {
@@ -287,9 +297,9 @@ static void what_all_readers_get_belongs_to_who_gives_it_in_codes(void **state)
 /* An output of the whole model keeps its name. */
 static void an_output_in_codes_keeps_its_name(void **state)
 {
-    small s =
-        open_small(pair_of_products, TEST_LAYERS("gemm a+b", "gemm c"),
-                   "\"tensors\": [" TENSOR("y", "") "], \"weights\": [], \"biases\": [], \"quantized\": []");
+    small s = open_small(
+        pair_of_products, TEST_LAYERS("gemm a+b", "gemm c"),
+        "\"tensors\": [" TENSOR("y", "") "], \"weights\": [], \"biases\": [], \"quantized\": []");
     qdq_model *part = apply(&s, 1, true);
 
     (void)state;
@@ -304,7 +314,8 @@ static void a_bias_comes_with_its_product(void **state)
 {
     static const char entries[] =
         "\"tensors\": [" TENSOR("x", "\"consumers\": [[\"a\", 0]], ") "], \"weights\": [" WEIGHT(
-            "w", "[\"a\", 1]") "], \"biases\": [" BIAS("b", "[\"b\", 1]", "x", "w") "], \"quantized\": []";
+            "w", "[\"a\", 1]") "], \"biases\": [" BIAS("b", "[\"b\", 1]", "x",
+                                                       "w") "], \"quantized\": []";
     small one = open_small(pair_of_products, TEST_LAYERS("gemm a+b", "gemm c"), entries);
     small two = open_small(pair_of_products, TEST_LAYERS("gemm a", "add b", "gemm c"), entries);
     const qdq_group_model_opts o = {.halo = true, .range = two.range};
@@ -323,7 +334,8 @@ static void a_bias_comes_with_its_product(void **state)
     close_small(&one);
 }
 
-/* Two nodes are called n: neither has a label of that name, not even where the other one is missing. */
+/* Two nodes are called n: neither has a label of that name, not even where the other one is
+ * missing. */
 static void nodes_are_called_as_in_the_whole_model(void **state)
 {
     small s = open_small(
@@ -331,10 +343,12 @@ static void nodes_are_called_as_in_the_whole_model(void **state)
              "{ [n] t = MatMul(x, w)\n u = Relu(t)\n v = Abs(u)\n [n] y = MatMul(v, w) }\n",
         TEST_LAYERS("gemm MatMul@t+Relu@u", "abs Abs@v", "gemm MatMul@y"),
         "\"tensors\": [" TENSOR(
-            "x", "\"consumers\": [[\"MatMul@t\", 0]], ") "], "
-                                                         "\"weights\": [" WEIGHT(
-                                                             "w", "[\"MatMul@t\", 1]") "], \"biases\": [], "
-                                                                                       "\"quantized\": []");
+            "x",
+            "\"consumers\": [[\"MatMul@t\", 0]], ") "], "
+                                                    "\"weights\": [" WEIGHT(
+                                                        "w",
+                                                        "[\"MatMul@t\", 1]") "], \"biases\": [], "
+                                                                             "\"quantized\": []");
     qdq_model *part = apply(&s, 0, true);
 
     (void)state;
@@ -345,7 +359,8 @@ static void nodes_are_called_as_in_the_whole_model(void **state)
     close_small(&s);
 }
 
-/* Tensors inside are float16, and so is the border of a part; what stays float32 does so if it is there. */
+/* Tensors inside are float16, and so is the border of a part; what stays float32 does so if it is
+ * there. */
 static void the_rest_is_converted_as_in_the_whole_model(void **state)
 {
     small s = open_small(
@@ -391,7 +406,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(subgraph_8_case_18_a_group_is_quantized_as_in_the_whole_model),
         cmocka_unit_test(what_one_group_wants_is_there_alone),
-        cmocka_unit_test(subgraph_8_case_18_a_shared_tensor_is_quantized_for_the_groups_own_readers),
+        cmocka_unit_test(
+            subgraph_8_case_18_a_shared_tensor_is_quantized_for_the_groups_own_readers),
         cmocka_unit_test(what_all_readers_get_belongs_to_who_gives_it_in_codes),
         cmocka_unit_test(an_output_in_codes_keeps_its_name),
         cmocka_unit_test(a_bias_comes_with_its_product),

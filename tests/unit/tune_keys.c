@@ -1,4 +1,5 @@
-/* tune_keys.c - content keys of fusion groups: what is the same and what is not, whatever it is called. */
+/* tune_keys.c - content keys of fusion groups: what is the same and what is not, whatever it is
+ * called. */
 #include "tune/group/keys.h"
 
 #include <math.h>
@@ -49,24 +50,25 @@ static qdq_model *blocks(unsigned swapped)
 
 static void equal_groups_have_one_key(void **state)
 {
-    keyed x =
-        keys_of(blocks(2), TEST_LAYERS("Conv stem+s 1", "Conv a1+b1 2", "Conv c1+d1+e1 3", "Conv a2+b2 4",
-                                       "Conv c2+d2+e2 5", "Conv a3+b3 6", "Conv c3+d3+e3 7"));
+    keyed x = keys_of(blocks(2), TEST_LAYERS("Conv stem+s 1", "Conv a1+b1 2", "Conv c1+d1+e1 3",
+                                             "Conv a2+b2 4", "Conv c2+d2+e2 5", "Conv a3+b3 6",
+                                             "Conv c3+d3+e3 7"));
 
     (void)state;
     assert_int_equal(x.k->n, 2); /* the stem is a Conv with Relu, too */
     assert_int_equal(x.k->at[0].n_instances, 4);
     assert_int_equal(x.k->at[1].n_instances, 3);
     assert_true(fabs(x.k->at[0].us - 13) < 1e-9 && fabs(x.k->at[1].us - 15) < 1e-9);
-    /* the k-th node is the same part in all, also where the Add of the first block is the other way round */
+    /* the k-th node is the same part in all, also where the Add of the first block is the other way
+     * round */
     for (uint32_t i = 0; i < 3; i++) {
         const qdq_key_instance *at = &x.k->at[1].instance[i];
         assert_string_equal(at->node[0]->type, "Conv");
         assert_string_equal(at->node[1]->type, "Add");
         assert_ptr_equal(
             qdq_node_in(at->node[1], at->input[1][0])->producer == at->node[0],
-            qdq_node_in(x.k->at[1].instance[0].node[1], x.k->at[1].instance[0].input[1][0])->producer ==
-                x.k->at[1].instance[0].node[0]);
+            qdq_node_in(x.k->at[1].instance[0].node[1], x.k->at[1].instance[0].input[1][0])
+                    ->producer == x.k->at[1].instance[0].node[0]);
         assert_int_equal(x.k->of[at->group], 1);
     }
     done(&x);
@@ -98,11 +100,11 @@ static const char plain[] = HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ">\n"
 static void names_and_values_of_weights_are_not_in_it(void **state)
 {
     (void)state;
-    assert_key(
-        plain,
-        HEAD "other (float[4,4] in) => (float[4,4] out) <float[4,4] k = {9,9,9,9,5,6,7,8,9,9,9,9,9,9,9,9}>\n"
-             "{ [a] h = MatMul(in, k)\n [b] out = LeakyRelu<alpha = 0.5>(h) }\n",
-        true);
+    assert_key(plain,
+               HEAD "other (float[4,4] in) => (float[4,4] out) <float[4,4] k = "
+                    "{9,9,9,9,5,6,7,8,9,9,9,9,9,9,9,9}>\n"
+                    "{ [a] h = MatMul(in, k)\n [b] out = LeakyRelu<alpha = 0.5>(h) }\n",
+               true);
 }
 
 static void attributes_shapes_types_and_versions_are_in_it(void **state)

@@ -1,4 +1,5 @@
-/* tune_lab.c - engines in a worker process: every way in which a trial can end, and that the lab goes on after it. */
+/* tune_lab.c - engines in a worker process: every way in which a trial can end, and that the lab
+ * goes on after it. */
 #include <dirent.h>
 #include <math.h>
 #include <pthread.h>
@@ -16,7 +17,7 @@
 
 static qdq_error err;
 
-/* --- models and engines ----------------------------------------------------------------------------------------------- */
+/* --- models and engines ----------------------------------------------------------------------- */
 
 static const char float_text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
                                  "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
@@ -27,13 +28,15 @@ static const char int8_text[] =
     "<ir_version: 9, opset_import: [\"\" : 17]>\n"
     "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
     "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
-    "{ xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n wd = DequantizeLinear(w, s, zw)\n"
+    "{ xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n wd = DequantizeLinear(w, "
+    "s, zw)\n"
     "  [conv] t = Conv(xd, wd)\n [relu] r = Relu(t)\n rq = QuantizeLinear(r, s, z)\n"
     "  y = DequantizeLinear(rq, s, z) }\n";
 
-#define COSTS                                                                                                \
-    "\"overhead_us\": 10, \"default\": {\"float_us\": 2}, \"convert\": {\"float_us\": 5}, \"error\": 0.01,"  \
-    "\"ops\": {\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true,"            \
+#define COSTS                                                                                      \
+    "\"overhead_us\": 10, \"default\": {\"float_us\": 2}, \"convert\": {\"float_us\": 5}, "        \
+    "\"error\": 0.01,"                                                                             \
+    "\"ops\": {\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true,"  \
     "\"epilogue\": [\"Relu\"]}}"
 
 /* The path of a model file; static storage, as test_path(). */
@@ -124,7 +127,7 @@ static void assert_pair_is_fine(qdq_lab *lab, int a)
     assert_true(a_ns > 0 && b_ns > 0);
 }
 
-/* --- what goes well ---------------------------------------------------------------------------------------------------- */
+/* --- what goes well --------------------------------------------------------------------------- */
 
 static void the_lab_knows_the_engine_of_its_worker(void **state)
 {
@@ -200,7 +203,8 @@ static void a_dropped_model_is_no_handle_any_more(void **state)
     qdq_lab_drop(lab, b);
     qdq_lab_drop(lab, b);
     qdq_lab_drop(lab, 99);
-    assert_fails(QDQ_E_USAGE, "1 is no handle", qdq_lab_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
+    assert_fails(QDQ_E_USAGE, "1 is no handle",
+                 qdq_lab_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
     assert_fails(QDQ_E_USAGE, "-1 is no handle", qdq_lab_compare(lab, -1, a, &acc, &fate, &err));
     assert_pair_is_fine(lab, a);
     close_lab(lab);
@@ -244,10 +248,10 @@ static void samples_of_a_file_are_used(void **state)
     assert_ok(qdq_write_file(opts.samples, true, file, sizeof file, &err));
     qdq_lab *lab = open_lab("", opts);
     /* An input that is an output shows the sample itself. */
-    int a =
-        test_lab_build(lab, save("echo.onnx", "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                                              "g (float[N,1,4,4] x) => (float[N,1,4,4] x, float[N,1,4,4] y)\n"
-                                              "{ y = Relu(x) }\n"));
+    int a = test_lab_build(
+        lab, save("echo.onnx", "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                               "g (float[N,1,4,4] x) => (float[N,1,4,4] x, float[N,1,4,4] y)\n"
+                               "{ y = Relu(x) }\n"));
     assert_ok(qdq_lab_compare(lab, a, a, &acc, &fate, &err));
     assert_fate(&fate, QDQ_REMOTE_FINE, "");
     assert_true(acc.finite && isinf(acc.sqnr_db));
@@ -302,11 +306,13 @@ static void layers_come_with_their_nodes(void **state)
         has_relu = has_relu || strcmp(g[1].node[i], "relu") == 0;
     assert_true(has_relu);
     qdq_free(g);
-    assert_ok(qdq_lab_groups(lab, int8_model(), 0, &g, &n, &fate, &err)); /* no times without runs */
+    /* no times without runs */
+    assert_ok(qdq_lab_groups(lab, int8_model(), 0, &g, &n, &fate, &err));
     assert_true(n == 3 && isnan(g[1].median_us));
     qdq_free(g);
     assert_int_equal(qdq_lab_builds(lab), 2);
-    assert_fails(QDQ_E_IO, "nowhere", qdq_lab_groups(lab, "/nowhere/at-all.onnx", 1, &g, &n, &fate, &err));
+    assert_fails(QDQ_E_IO, "nowhere",
+                 qdq_lab_groups(lab, "/nowhere/at-all.onnx", 1, &g, &n, &fate, &err));
     close_lab(lab);
 }
 
@@ -325,16 +331,18 @@ static void names_that_are_no_text_travel_unchanged(void **state)
     close_lab(lab);
 }
 
-/* --- fates ------------------------------------------------------------------------------------------------------------- */
+/* --- fates ------------------------------------------------------------------------------------ */
 
-/* The float model is open when the 8-bit one ends the worker; afterwards it is open again, in another worker. */
+/* The float model is open when the 8-bit one ends the worker; afterwards it is open again, in
+ * another worker. */
 static void build_ends(const char *failure, qdq_lab_opts opts, qdq_remote_end end, const char *part)
 {
     char more[300];
     qdq_remote_fate fate;
     int handle;
 
-    snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"open\", \"node\": \"conv\", %s}]", failure);
+    snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"open\", \"node\": \"conv\", %s}]",
+             failure);
     qdq_lab *lab = open_lab(more, opts);
     int a = test_lab_build(lab, float_model());
     assert_pair_is_fine(lab, a);
@@ -370,7 +378,8 @@ static void an_illegal_instruction_costs_one_trial(void **state)
 static void a_kill_from_outside_costs_one_trial(void **state)
 {
     (void)state;
-    build_ends("\"crash\": \"SIGKILL\"", (qdq_lab_opts){0}, QDQ_REMOTE_CRASHED, "SIGKILL from outside");
+    build_ends("\"crash\": \"SIGKILL\"", (qdq_lab_opts){0}, QDQ_REMOTE_CRASHED,
+               "SIGKILL from outside");
 }
 
 static void region_9_case_24_what_never_ends_is_killed_at_the_deadline(void **state)
@@ -388,16 +397,17 @@ static void memory_beyond_the_limit_costs_one_trial(void **state)
     (void)state;
     if (is_sanitized()) /* it needs terabytes of addresses for itself */
         skip();
-    build_ends("\"memory\": 4096", (qdq_lab_opts){.max_memory = (uint64_t)1 << 30}, QDQ_REMOTE_MEMORY,
-               "memory");
+    build_ends("\"memory\": 4096", (qdq_lab_opts){.max_memory = (uint64_t)1 << 30},
+               QDQ_REMOTE_MEMORY, "memory");
 }
 
 static void an_engine_that_aborts_for_want_of_memory_is_told_from_a_crash(void **state)
 {
     (void)state;
-    build_ends("\"crash\": \"SIGABRT\", \"message\": \"terminate called after throwing an instance of "
-               "'std::bad_alloc'\"",
-               (qdq_lab_opts){0}, QDQ_REMOTE_MEMORY, "bad_alloc");
+    build_ends(
+        "\"crash\": \"SIGABRT\", \"message\": \"terminate called after throwing an instance of "
+        "'std::bad_alloc'\"",
+        (qdq_lab_opts){0}, QDQ_REMOTE_MEMORY, "bad_alloc");
 }
 
 static void a_model_is_not_to_blame_for_the_memory_of_its_neighbours(void **state)
@@ -427,7 +437,8 @@ static void run_ends(const char *at, const char *failure, qdq_remote_end end, co
     qdq_remote_fate fate;
     double x, y;
 
-    snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"%s\", \"node\": \"conv\", %s}]", at, failure);
+    snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"%s\", \"node\": \"conv\", %s}]", at,
+             failure);
     qdq_lab *lab = open_lab(more, (qdq_lab_opts){.run_deadline_s = 0.3});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     if (strcmp(at, "time") == 0)
@@ -448,8 +459,8 @@ static void runs_end_in_all_the_ways_that_builds_do(void **state)
     run_ends("time", "\"hang\": 50", QDQ_REMOTE_HUNG, "no answer");
     run_ends("time", "\"nth\": 3, \"crash\": \"SIGABRT\"", QDQ_REMOTE_CRASHED,
              "SIGABRT"); /* after 2 warm-up runs */
-    run_ends("run", "\"message\": \"Failed to allocate memory for requested buffer\"", QDQ_REMOTE_MEMORY,
-             "buffer");
+    run_ends("run", "\"message\": \"Failed to allocate memory for requested buffer\"",
+             QDQ_REMOTE_MEMORY, "buffer");
     run_ends("run", "\"crash\": \"SIGABRT\"", QDQ_REMOTE_CRASHED, "SIGABRT");
     run_ends("run", "\"hang\": 50", QDQ_REMOTE_HUNG, "no answer");
 }
@@ -479,7 +490,7 @@ static void outputs_that_are_no_numbers_or_others_are_seen(void **state)
     assert_true(accuracy_with("wrong").finite && accuracy_with("wrong").sqnr_db < 3);
 }
 
-/* --- errors of the call ------------------------------------------------------------------------------------------------ */
+/* --- errors of the call ----------------------------------------------------------------------- */
 
 static void what_is_wrong_with_the_call_is_no_fate(void **state)
 {
@@ -522,7 +533,8 @@ static void region_9_case_24_a_missing_program_or_engine_says_so(void **state)
     opts.engine = "abacus";
     assert_fails(QDQ_E_USAGE, "'abacus' is not known", qdq_lab_open(&opts, &lab, &err));
     opts.worker = NULL; /* there is none beside this test */
-    assert_fails(QDQ_E_ENGINE, "there is no qdq-worker beside this program", qdq_lab_open(&opts, &lab, &err));
+    assert_fails(QDQ_E_ENGINE, "there is no qdq-worker beside this program",
+                 qdq_lab_open(&opts, &lab, &err));
 }
 
 static void other_programs_are_found_out(void **state)
@@ -535,7 +547,8 @@ static void other_programs_are_found_out(void **state)
         {"printf '\\002\\000\\000\\000{}' >&0; sleep 5", "key 'end'"},
         {"printf '\\017\\000\\000\\000{\"end\":\"maybe\"}' >&0; sleep 5", "key 'end'"},
         {"printf '\\016\\000\\000\\000{\"end\":\"fine\"}' >&0; sleep 5", "key 'name'"},
-        {"printf '\\016\\000\\000\\000{\"end\":\"fine\"}and more' >&0; sleep 5", "behind the answer"},
+        {"printf '\\016\\000\\000\\000{\"end\":\"fine\"}and more' >&0; sleep 5",
+         "behind the answer"},
         {"printf 'garbage garbage garbage' >&0; sleep 5", "this is no answer"},
         {"printf '\\004\\000\\000\\000{\"a\"' >&0; sleep 5", "this is no answer"},
         {"sleep 60", "no answer within 0.3 s"},
@@ -544,7 +557,8 @@ static void other_programs_are_found_out(void **state)
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(scripts); i++) {
-        qdq_lab_opts opts = {.engine = "sim", .worker = test_path("script"), .build_deadline_s = 0.3};
+        qdq_lab_opts opts = {
+            .engine = "sim", .worker = test_path("script"), .build_deadline_s = 0.3};
         qdq_lab *lab;
 
         snprintf(text, sizeof text, "#!/bin/sh\n%s\n", scripts[i][0]);
@@ -555,7 +569,7 @@ static void other_programs_are_found_out(void **state)
     }
 }
 
-/* --- interruption ------------------------------------------------------------------------------------------------------ */
+/* --- interruption ----------------------------------------------------------------------------- */
 
 static void *set_soon(void *cancel)
 {
@@ -574,18 +588,21 @@ static void an_interrupt_ends_a_build_that_hangs(void **state)
 
     (void)state;
     mine.cancel = cancel;
-    qdq_lab *lab = open_lab(", \"fail\": [{\"at\": \"open\", \"hang\": 100}]", (qdq_lab_opts){.job = &mine});
+    qdq_lab *lab =
+        open_lab(", \"fail\": [{\"at\": \"open\", \"hang\": 100}]", (qdq_lab_opts){.job = &mine});
     double start = qdq_clock_seconds();
     assert_int_equal(pthread_create(&thread, NULL, set_soon, cancel), 0);
-    assert_fails(QDQ_E_INTERRUPTED, "interrupted", qdq_lab_build(lab, float_model(), &handle, &fate, &err));
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted",
+                 qdq_lab_build(lab, float_model(), &handle, &fate, &err));
     assert_true(qdq_clock_seconds() - start < 20);
     pthread_join(thread, NULL);
-    assert_fails(QDQ_E_INTERRUPTED, "interrupted", qdq_lab_build(lab, float_model(), &handle, &fate, &err));
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted",
+                 qdq_lab_build(lab, float_model(), &handle, &fate, &err));
     qdq_lab_close(lab);
     qdq_cancel_free(cancel);
 }
 
-/* --- logs -------------------------------------------------------------------------------------------------------------- */
+/* --- logs ------------------------------------------------------------------------------------- */
 
 static void assert_log_has(const char *name, const char *part)
 {
@@ -608,9 +625,10 @@ static void every_build_leaves_a_log(void **state)
 
     (void)state;
     snprintf(logs, sizeof logs, "%s", test_path("logs"));
-    qdq_lab *lab = open_lab(", \"fail\": [{\"at\": \"time\", \"node\": \"conv\", \"crash\": \"SIGABRT\", "
-                            "\"message\": \"farewell\"}]",
-                            opts);
+    qdq_lab *lab =
+        open_lab(", \"fail\": [{\"at\": \"time\", \"node\": \"conv\", \"crash\": \"SIGABRT\", "
+                 "\"message\": \"farewell\"}]",
+                 opts);
     int a = test_lab_build(lab, float_model());
     b = test_lab_build(lab, int8_model());
     assert_ok(qdq_lab_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
@@ -649,7 +667,7 @@ static void logs_that_cannot_be_written_fail_nothing(void **state)
     assert_fails(QDQ_E_IO, "no/such/parent", qdq_lab_open(&opts, &lab, &err));
 }
 
-/* --- processes --------------------------------------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 /* Children of this process that are there, dead ones included. */
 static int count_children(pid_t parent)
@@ -683,8 +701,9 @@ static void no_process_is_left_behind(void **state)
 
     (void)state;
     assert_int_equal(count_children(getpid()), 0);
-    qdq_lab *lab = open_lab(", \"fail\": [{\"at\": \"open\", \"node\": \"conv\", \"crash\": \"SIGABRT\"}]",
-                            (qdq_lab_opts){0});
+    qdq_lab *lab =
+        open_lab(", \"fail\": [{\"at\": \"open\", \"node\": \"conv\", \"crash\": \"SIGABRT\"}]",
+                 (qdq_lab_opts){0});
     assert_int_equal(count_children(getpid()), 1);
     assert_ok(qdq_lab_build(lab, int8_model(), &handle, &fate, &err));
     assert_int_equal(count_children(getpid()), 0);

@@ -1,5 +1,5 @@
-/* tune_layers_kept.c - what the engine said of its layers lies in the folder of a run, and is used again while it fits, also
- * where the store is gone: by its fingerprint, not by its name. */
+/* tune_layers_kept.c - what the engine said of its layers lies in the folder of a run, and is used
+ * again while it fits, also where the store is gone: by its fingerprint, not by its name. */
 #include <string.h>
 #include <unistd.h>
 
@@ -16,12 +16,14 @@ static const char *engine_called(const char *device)
     char more[60];
 
     snprintf(more, sizeof more, "\"device\": \"%s\"", device);
-    return test_tuned_costs("\"MatMul\": {\"float_us\": 100, \"int8_us\": 30, \"epilogue\": [\"Relu\"]}, "
-                            "\"Add\": {\"float_us\": 20, \"int8_us\": 60, \"inputs\": 2}",
-                            more);
+    return test_tuned_costs(
+        "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30, \"epilogue\": [\"Relu\"]}, "
+        "\"Add\": {\"float_us\": 20, \"int8_us\": 60, \"inputs\": 2}",
+        more);
 }
 
-static qdq_tune_result run_on(const qdq_model *m, const char *folder, const char *device, bool restart)
+static qdq_tune_result run_on(const qdq_model *m, const char *folder, const char *device,
+                              bool restart)
 {
     qdq_tune_opts o = test_tuned_opts(engine_called(device));
     qdq_tune_result r;
@@ -48,7 +50,8 @@ static void forget_samples(const char *folder)
         unlink(path_in(folder, names[i]));
 }
 
-/* From now on the file says that the engine computes each node for itself: whoever believes it finds more groups. */
+/* From now on the file says that the engine computes each node for itself: whoever believes it
+ * finds more groups. */
 static void split_layers(const char *folder)
 {
     json_t *root, *split = json_array(), *layer, *node;

@@ -1,4 +1,5 @@
-/* tune_legal_inputs.c - which parts run on random numbers, and which would be given indices outside or shapes of 0. */
+/* tune_legal_inputs.c - which parts run on random numbers, and which would be given indices outside
+ * or shapes of 0. */
 #include "tune/isolate/legal_inputs.h"
 
 #include "ir/shape.h"
@@ -26,7 +27,8 @@ static const char *why(const char *graph)
     assert_ok(qdq_fusions_find(m, none.at, 0, NULL, &f, &err));
     assert_ok(qdq_shape_range_open(m, NULL, &range, &err));
     const qdq_group_model_opts o = {.range = range};
-    assert_ok(qdq_group_model_make(f, f->of[qdq_graph_find(m->graph, "y")->producer->id], &o, &g, &err));
+    assert_ok(
+        qdq_group_model_make(f, f->of[qdq_graph_find(m->graph, "y")->producer->id], &o, &g, &err));
     if (g->model == NULL)
         fail_msg("%s", g->why);
     assert_ok(qdq_legal_inputs(g, &arena, &found, &err));
@@ -43,24 +45,28 @@ static void numbers_are_legal(void **state)
 {
     (void)state;
     assert_string_equal(why("g (float[4] x) => (float[4] y) { y = Relu(x) }"), "");
-    assert_string_equal(why("g (float16[4] x, bool[4] c) => (float16[4] y) { y = Where(c, x, x) }"), "");
-    assert_string_equal(why("g (int32[4] x) => (int32[4] y) { y = Add(x, x) }"), "");
-    assert_string_equal(why("g (uint8[4] x) => (float[4] y) <float s = {1}> { y = DequantizeLinear(x, s) }"),
+    assert_string_equal(why("g (float16[4] x, bool[4] c) => (float16[4] y) { y = Where(c, x, x) }"),
                         "");
+    assert_string_equal(why("g (int32[4] x) => (int32[4] y) { y = Add(x, x) }"), "");
+    assert_string_equal(
+        why("g (uint8[4] x) => (float[4] y) <float s = {1}> { y = DequantizeLinear(x, s) }"), "");
 }
 
 static void indices_are_legal_where_there_are_two_elements(void **state)
 {
     (void)state;
     assert_string_equal(
-        why("g (int64[4] i) => (float[4,2] y) <float[2,2] t = {1,2,3,4}> { y = Gather(t, i) }"), "");
+        why("g (int64[4] i) => (float[4,2] y) <float[2,2] t = {1,2,3,4}> { y = Gather(t, i) }"),
+        "");
     assert_string_equal(
         why("g (int64[4] i) => (float[4,2] y) <float[1,2] t = {1,2}> { [g] y = Gather(t, i) }"),
         "random indices may be outside: 'i', for 'g'");
+    assert_string_equal(why("g (int64[4] i) => (float[1,4] y) <float[1,2] t = {1,2}> { y = "
+                            "Gather<axis = -1>(t, i) }"),
+                        "");
     assert_string_equal(
-        why("g (int64[4] i) => (float[1,4] y) <float[1,2] t = {1,2}> { y = Gather<axis = -1>(t, i) }"), "");
-    assert_string_equal(why("g (float[2,1] x, int64[3,2] i) => (float[3] y) { [g] y = GatherND(x, i) }"),
-                        "random indices may be outside: 'i', for 'g'");
+        why("g (float[2,1] x, int64[3,2] i) => (float[3] y) { [g] y = GatherND(x, i) }"),
+        "random indices may be outside: 'i', for 'g'");
 }
 
 static void sums_of_integers_are_no_indices(void **state)
@@ -87,9 +93,9 @@ static void shapes_and_divisors_are_not(void **state)
 static void what_nobody_knows_is_refused(void **state)
 {
     (void)state;
-    assert_string_equal(
-        why("g (float[4] x, int32[4] m) => (float[4] y) { [k] y = com.microsoft.MaskedThing(x, m) }"),
-        "nobody knows which integers are legal: 'm', for 'k'");
+    assert_string_equal(why("g (float[4] x, int32[4] m) => (float[4] y) { [k] y = "
+                            "com.microsoft.MaskedThing(x, m) }"),
+                        "nobody knows which integers are legal: 'm', for 'k'");
     assert_string_equal(why("g (float[N,4] x) => (float[N,4] y) { y = Relu(x) }"),
                         "the usual shape of an input is not known: 'x'");
     assert_string_equal(

@@ -1,4 +1,5 @@
-/* tune_measure.c - the sequential test on pairs whose truth is known: how often it errs, what it costs, what it says. */
+/* tune_measure.c - the sequential test on pairs whose truth is known: how often it errs, what it
+ * costs, what it says. */
 #include "tune/measure/measure.h"
 
 #include <math.h>
@@ -17,7 +18,8 @@ typedef struct bench {
     qdq_status fails;
 } bench;
 
-static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns, qdq_error *err)
+static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns,
+                       qdq_error *err)
 {
     bench *b = ctx;
     double machine = b->slow_from > 0 && pair >= b->slow_from ? 2e7 : 1e7;
@@ -42,7 +44,8 @@ static bench bench_new(uint64_t seed, double gain, double noise)
     return (bench){.random = qdq_random_new(seed, "measure"), .gain = gain, .noise = noise};
 }
 
-/* Runs the test under many seeds, each behind its own A/A control; gives how often it kept, and pairs for each. */
+/* Runs the test under many seeds, each behind its own A/A control; gives how often it kept, and
+ * pairs for each. */
 static unsigned keeps_of(qdq_test_opts o, bench like, unsigned runs, double *pairs)
 {
     unsigned kept = 0;
@@ -62,7 +65,8 @@ static unsigned keeps_of(qdq_test_opts o, bench like, unsigned runs, double *pai
     return kept;
 }
 
-static unsigned keeps_with(double patience_ns, double gain, double noise, unsigned runs, double *pairs)
+static unsigned keeps_with(double patience_ns, double gain, double noise, unsigned runs,
+                           double *pairs)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
 
@@ -82,7 +86,8 @@ static void a_candidate_that_brings_nothing_is_seldom_kept(void **state)
     (void)state;
     for (int noise = 1; noise <= 20; noise += noise < 5 ? 2 : 5) { /* 0.1 to 2 % */
         unsigned kept = keeps(0, noise * 1e-3, 2000, &pairs);
-        print_message("null, noise %.1f %%: %u of 2000 kept, %.1f pairs\n", noise * 0.1, kept, pairs);
+        print_message("null, noise %.1f %%: %u of 2000 kept, %.1f pairs\n", noise * 0.1, kept,
+                      pairs);
         assert_true(kept <= 40); /* one in fifty */
     }
 }
@@ -131,7 +136,8 @@ static void the_time_of_what_is_kept_is_known_to_a_hundredth(void **state)
     assert_true(off < 0.016 && off < hasty);
 }
 
-/* Five lucky pairs decide; fifteen more, which were to tell the time to a hundredth, show a loss. */
+/* Five lucky pairs decide; fifteen more, which were to tell the time to a hundredth, show a
+ * loss. */
 static void what_its_later_pairs_refute_is_not_kept(void **state)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
@@ -159,7 +165,8 @@ static void a_gain_in_the_noise_gets_more_pairs(void **state)
     assert_true(kept >= 400 && pairs < 40);
 }
 
-/* MobileNetV2 on a virtual machine: 60 pairs with a deviation of 7 % say 1 to 5 %, and the ratio, made for 0.6 %, says nothing yet. */
+/* MobileNetV2 on a virtual machine: 60 pairs with a deviation of 7 % say 1 to 5 %, and the ratio,
+ * made for 0.6 %, says nothing yet. */
 static void a_gain_that_its_interval_shows_is_kept(void **state)
 {
     double pairs;
@@ -170,8 +177,8 @@ static void a_gain_that_its_interval_shows_is_kept(void **state)
     assert_true(kept >= 350);
     for (double patience = 0; patience <= 1e10; patience += 1e10) {
         kept = keeps_with(patience, 0, 0.05, 1000, &pairs);
-        print_message("null, noise 5 %%, patience %g s: %u of 1000 kept, %.1f pairs\n", patience * 1e-9, kept,
-                      pairs);
+        print_message("null, noise 5 %%, patience %g s: %u of 1000 kept, %.1f pairs\n",
+                      patience * 1e-9, kept, pairs);
         assert_true(kept <= 20);
     }
 }
@@ -182,9 +189,10 @@ static void short_pairs_are_taken_more_often(void **state)
     double none, ten, one;
 
     (void)state;
-    unsigned hasty = keeps_with(0, 0.02, 0.05, 500, &none), patient = keeps_with(1e10, 0.02, 0.05, 500, &ten);
-    print_message("2 %%, noise 5 %%: %u of 500 kept in %.1f pairs, with patience %u in %.1f\n", hasty, none,
-                  patient, ten);
+    unsigned hasty = keeps_with(0, 0.02, 0.05, 500, &none),
+             patient = keeps_with(1e10, 0.02, 0.05, 500, &ten);
+    print_message("2 %%, noise 5 %%: %u of 500 kept in %.1f pairs, with patience %u in %.1f\n",
+                  hasty, none, patient, ten);
     assert_true(patient >= 300 && patient > hasty && ten > none && ten <= 200);
     keeps_with(1e9, 0.02, 0.05, 500, &one);
     print_message("with 1 s of patience in %.1f\n",
@@ -208,8 +216,9 @@ static void the_time_of_what_is_kept_is_known_better_with_patience(void **state)
             off[is_patient] += fabs((1 - r.gain) / 0.4 - 1) / 200;
             pairs[is_patient] += r.pairs / 200.0;
         }
-    print_message("noise 10 %%: off by %.2f %% after %.1f pairs, with patience by %.2f %% after %.1f\n",
-                  off[0] * 100, pairs[0], off[1] * 100, pairs[1]);
+    print_message(
+        "noise 10 %%: off by %.2f %% after %.1f pairs, with patience by %.2f %% after %.1f\n",
+        off[0] * 100, pairs[0], off[1] * 100, pairs[1]);
     assert_true(off[1] < 0.02 && off[1] < off[0]);
 }
 
@@ -224,15 +233,16 @@ static unsigned keeps_in_phases(double least_ns, double gain)
     return keeps_of(o, like, 500, &pairs);
 }
 
-/* MobileNetV2 with float Adds beside one without on a virtual machine: 6 % faster or slower, by what neighbours do, for a second or so. */
+/* MobileNetV2 with float Adds beside one without on a virtual machine: 6 % faster or slower, by
+ * what neighbours do, for a second or so. */
 static void a_moment_of_a_noisy_machine_is_not_believed(void **state)
 {
     (void)state;
     const unsigned hasty = keeps_in_phases(0, 0), calm = keeps_in_phases(2e9, 0),
                    real = keeps_in_phases(2e9, 0.05);
-    print_message(
-        "phases of 0.5 s, +6 and -6 %%: nothing kept %u of 500 times, after 2 s at least %u; 5 %%: %u\n",
-        hasty, calm, real);
+    print_message("phases of 0.5 s, +6 and -6 %%: nothing kept %u of 500 times, after 2 s at least "
+                  "%u; 5 %%: %u\n",
+                  hasty, calm, real);
     assert_true(hasty > 300 && calm < 50 && real > 400);
     /* where there is no question, nobody waits */
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;

@@ -1,4 +1,5 @@
-/* tune_nets.c - tensors between slot groups: who gives, who reads, and what is copied on the way. */
+/* tune_nets.c - tensors between slot groups: who gives, who reads, and what is copied on the
+ * way. */
 #include "tune/space/nets.h"
 
 #include <math.h>
@@ -49,7 +50,8 @@ static const char *text(const setting *s)
 
     for (size_t t = 0; t < s->nets.graph.n_nets; t++) {
         const qdq_cut_net *net = &s->nets.graph.net[t];
-        const char *from = net->from == QDQ_CUT_FLOAT ? "-" : s->space->group[net->from].node->out[0]->name;
+        const char *from =
+            net->from == QDQ_CUT_FLOAT ? "-" : s->space->group[net->from].node->out[0]->name;
         n += (size_t)snprintf(out + n, sizeof out - n, "%s%s>", t > 0 ? " " : "", from);
         for (size_t i = 0; i < net->n_to; i++)
             n += (size_t)snprintf(
@@ -95,8 +97,8 @@ static void activations_and_copies_go_with_their_kernel(void **state)
     setting s = find(residual(), "ort-cpu");
 
     (void)state;
-    assert_string_equal(text(&s),
-                        "->c0[x] c0>c1,a[c0,r0] c1>-,c2[c1,r1] c2>a[c2] a>-[a,r2,p] ->c3[m] c3>-[c3]");
+    assert_string_equal(
+        text(&s), "->c0[x] c0>c1,a[c0,r0] c1>-,c2[c1,r1] c2>a[c2] a>-[a,r2,p] ->c3[m] c3>-[c3]");
     assert_true(s.nets.graph.n_bits == s.space->n_groups);
     assert_true(s.nets.graph.net[0].bytes == 4 * 3 * 16 * 16);
     QDQ_FOR_NODES (n, s.clean->graph) {
@@ -106,13 +108,15 @@ static void activations_and_copies_go_with_their_kernel(void **state)
     put_away(&s);
 }
 
-/* The main branch of a residual Add is inside of its convolution's kernel; the other is a group of its own. */
+/* The main branch of a residual Add is inside of its convolution's kernel; the other is a group of
+ * its own. */
 static void a_partition_is_one_kernel(void **state)
 {
     setting s = find(residual(), "tensorrt");
 
     (void)state;
-    assert_string_equal(text(&s), "->c0[x] c0>c1,a[c0,r0] c1>-,c2[c1,r1] c2>c3[c2,a,r2,p,m] c3>-[c3]");
+    assert_string_equal(text(&s),
+                        "->c0[x] c0>c1,a[c0,r0] c1>-,c2[c1,r1] c2>c3[c2,a,r2,p,m] c3>-[c3]");
     put_away(&s);
 }
 
@@ -137,12 +141,13 @@ static void a_bias_behind_a_product_goes_with_it(void **state)
 /* A body reads what the main graph gives: nobody decides there. */
 static void bodies_read_floats(void **state)
 {
-    qdq_model *m = test_model("g (float[1,4,8,8] x, bool c) => (float[1,4,8,8] y) <float[4,4,1,1] w = {1, 2, "
-                              "3, 4, 5, 6, 7, 8, 9, 10, 11, "
-                              "12, 13, 14, 15, 16}> { t = Conv(x, w) u = Conv(t, w)"
-                              " y = If(c) <then_branch = a () => (float[1,4,8,8] p) { p = Neg(t) }, "
-                              "else_branch = b () => (float[1,4,8,8] q)"
-                              " { q = Neg(u) }> }");
+    qdq_model *m =
+        test_model("g (float[1,4,8,8] x, bool c) => (float[1,4,8,8] y) <float[4,4,1,1] w = {1, 2, "
+                   "3, 4, 5, 6, 7, 8, 9, 10, 11, "
+                   "12, 13, 14, 15, 16}> { t = Conv(x, w) u = Conv(t, w)"
+                   " y = If(c) <then_branch = a () => (float[1,4,8,8] p) { p = Neg(t) }, "
+                   "else_branch = b () => (float[1,4,8,8] q)"
+                   " { q = Neg(u) }> }");
     setting s = find(m, "ort-cpu");
 
     (void)state;
@@ -166,12 +171,13 @@ static void what_gives_both_gives_codes(void **state)
     put_away(&s);
 }
 
-/* --- profiles ---------------------------------------------------------------------------------------------------------- */
+/* --- profiles --------------------------------------------------------------------------------- */
 
 /* Times in which each node took its number in us, and one conversion behind `c1` seven. */
 static qdq_tune_times count_up(const setting *s, qdq_arena *arena)
 {
-    const size_t nodes = (size_t)s->clean->graph->next_node_id + 1, values = s->clean->graph->values.n + 1;
+    const size_t nodes = (size_t)s->clean->graph->next_node_id + 1,
+                 values = s->clean->graph->values.n + 1;
     qdq_tune_times t = {.own = qdq_arena_array(arena, nodes, sizeof *t.own),
                         .rows = qdq_arena_array(arena, nodes, sizeof *t.rows),
                         .converted = qdq_arena_array(arena, values, sizeof *t.converted),
@@ -216,8 +222,8 @@ static void each_row_of_a_profile_counts_once(void **state)
         double rows = 0;
         assert_ok(qdq_cut_profile_new(&p, &s.nets.graph, &s.arena, &err));
         qdq_tune_tell_costs(s.space, &s.nets, &times, &p);
-        const double us =
-            sum_of(p.own, s.nets.graph.n_bits, &rows) + sum_of(p.net, s.nets.graph.n_nets, &rows) + p.rest.us;
+        const double us = sum_of(p.own, s.nets.graph.n_bits, &rows) +
+                          sum_of(p.net, s.nets.graph.n_nets, &rows) + p.rest.us;
         rows += p.rest.rows;
         assert_true(fabs(us - times.sum) < 1e-9 && fabs(rows - times.n_rows) < 1e-9);
         assert_true(p.rest.us >= 0 && p.rest.us < times.sum / 2);
@@ -238,8 +244,9 @@ static void rows_go_to_whose_they_are(void **state)
     qdq_tune_tell_costs(s.space, &s.nets, &times, &p);
     assert_true(p.own[s.space->first_group[v->producer->id]].us == 3);
     const qdq_cut_time *net = &p.net[s.nets.of[v->id]];
-    assert_true(net->us == 4 + 7 && net->rows == 2); /* its Relu, were that a layer, and the conversion */
-    assert_true(p.rest.us == 9);                     /* the Softmax, about which nobody decides */
+    /* its Relu, were that a layer, and the conversion */
+    assert_true(net->us == 4 + 7 && net->rows == 2);
+    assert_true(p.rest.us == 9); /* the Softmax, about which nobody decides */
     put_away(&s);
 }
 

@@ -1,5 +1,5 @@
-/* tune_options.c - what users may ask of a tuning run, each with its effect: in which precision it tunes, when it
- * calibrates, and what it refuses. */
+/* tune_options.c - what users may ask of a tuning run, each with its effect: in which precision it
+ * tunes, when it calibrates, and what it refuses. */
 #include <math.h>
 #include <unistd.h>
 
@@ -10,8 +10,8 @@
 static qdq_error err;
 static qdq_model *model;
 
-#define OPS                                                                                                  \
-    "\"Gemm\": {\"float_us\": 100, \"int8_us\": 30}, \"Cast\": {\"float_us\": 15}, \"Relu\": "               \
+#define OPS                                                                                        \
+    "\"Gemm\": {\"float_us\": 100, \"int8_us\": 30}, \"Cast\": {\"float_us\": 15}, \"Relu\": "     \
     "{\"float_us\": 1}"
 
 /* Three Gemm with biases and Relu. */
@@ -21,16 +21,18 @@ static qdq_model *gemms(void)
     size_t at = (size_t)snprintf(text, sizeof text, "g (float[1,8] x) => (float[1,8] y)<");
 
     for (int w = 0; w < 3; w++) {
-        at += (size_t)snprintf(text + at, sizeof text - at, "%sfloat[8,8] w%d = {", w > 0 ? ", " : "", w);
+        at += (size_t)snprintf(text + at, sizeof text - at, "%sfloat[8,8] w%d = {",
+                               w > 0 ? ", " : "", w);
         for (int i = 0; i < 64; i++)
             at += (size_t)snprintf(text + at, sizeof text - at, "%s%.3f", i > 0 ? ", " : "",
                                    ((i * 37 + w * 11) % 101 - 50) / 100.0);
         at += (size_t)snprintf(text + at, sizeof text - at,
                                "}, float[8] b%d = {0.1, 0.2, -0.1, 0.3, -0.2, 0.4, 0.5, -0.5}", w);
     }
-    snprintf(text + at, sizeof text - at,
-             "> { [fc0] h0 = Gemm(x, w0, b0) r0 = Relu(h0) [fc1] h1 = Gemm(r0, w1, b1) r1 = Relu(h1)"
-             " [fc2] h2 = Gemm(r1, w2, b2) y = Tanh(h2) }");
+    snprintf(
+        text + at, sizeof text - at,
+        "> { [fc0] h0 = Gemm(x, w0, b0) r0 = Relu(h0) [fc1] h1 = Gemm(r0, w1, b1) r1 = Relu(h1)"
+        " [fc2] h2 = Gemm(r1, w2, b2) y = Tanh(h2) }");
     return test_model(text);
 }
 
@@ -68,12 +70,12 @@ static qdq_data *samples(void)
 
     for (int i = 0; i < 64; i++)
         x[i / 8][i % 8] = (float)((i * 29) % 64 - 20) / 16;
-    assert_ok(qdq_data_open(test_npy_file("samples.npy", TEST_HEADER("<f4", "(8, 8)"), x, sizeof x), model,
-                            NULL, &d, &err));
+    assert_ok(qdq_data_open(test_npy_file("samples.npy", TEST_HEADER("<f4", "(8, 8)"), x, sizeof x),
+                            model, NULL, &d, &err));
     return d;
 }
 
-/* --- the precision that ships ----------------------------------------------------------------------------------------- */
+/* --- the precision that ships ----------------------------------------------------------------- */
 
 typedef struct types {
     size_t weights, scales; /* of the type; the three biases are equal, and shared */
@@ -88,8 +90,8 @@ static types count_types(const char *path, qdq_elem want)
     assert_ok(qdq_model_load(path, NULL, &m, &err));
     QDQ_FOR_INITS(v, m->graph)
     {
-        bool is_float =
-            v->init->elem == QDQ_FLOAT || v->init->elem == QDQ_FLOAT16 || v->init->elem == QDQ_BFLOAT16;
+        bool is_float = v->init->elem == QDQ_FLOAT || v->init->elem == QDQ_FLOAT16 ||
+                        v->init->elem == QDQ_BFLOAT16;
         if (!is_float)
             continue;
         if (v->init->count < 8)
@@ -132,8 +134,8 @@ static void hear_progress(void *ctx, const char *stage, uint64_t done, uint64_t 
     h->in_search += h->searching;
 }
 
-static qdq_tune_result run(const char *folder, const qdq_target *t, qdq_data *data, qdq_tune_opts *o,
-                           hearing *h)
+static qdq_tune_result run(const char *folder, const qdq_target *t, qdq_data *data,
+                           qdq_tune_opts *o, hearing *h)
 {
     qdq_job job = QDQ_JOB_INIT;
     qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
@@ -239,7 +241,7 @@ static void what_stays_float32_is_settled_in_one_calibration(void **state)
     qdq_target_free(t);
 }
 
-/* --- calibration -------------------------------------------------------------------------------------------------------- */
+/* --- calibration ------------------------------------------------------------------------------ */
 
 static void biases_are_corrected_once_the_search_is_over(void **state)
 {
@@ -285,7 +287,7 @@ static void biases_are_corrected_once_the_search_is_over(void **state)
     qdq_target_free(t);
 }
 
-/* --- a goal --------------------------------------------------------------------------------------------------------------- */
+/* --- a goal ----------------------------------------------------------------------------------- */
 
 static void what_is_shipped_is_judged_on_all_samples_that_judge(void **state)
 {
@@ -310,13 +312,14 @@ static void what_is_shipped_is_judged_on_all_samples_that_judge(void **state)
     qdq_target_free(t);
 }
 
-/* With the sixth of eight samples the rules' model goes wrong, which four samples do not show. The imported placement is slower, but faster
- * than the given model. */
+/* With the sixth of eight samples the rules' model goes wrong, which four samples do not show. The
+ * imported placement is slower, but faster than the given model. */
 static void what_was_found_is_shipped_where_the_rules_are_faster_and_miss_the_goal(void **state)
 {
     static const char *const exclude[] = {"=fc2", NULL};
     const char *engine = test_tuned_costs(
-        OPS, "\"fail\": [{\"at\": \"run\", \"node\": \"fc2\", \"nth\": 6, \"outputs\": \"wrong\"}]");
+        OPS,
+        "\"fail\": [{\"at\": \"run\", \"node\": \"fc2\", \"nth\": 6, \"outputs\": \"wrong\"}]");
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
@@ -345,7 +348,7 @@ static void what_was_found_is_shipped_where_the_rules_are_faster_and_miss_the_go
     qdq_target_free(t);
 }
 
-/* --- what is refused -------------------------------------------------------------------------------------------------- */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 static void expect_refusal(qdq_tune_opts o, const char *says)
 {

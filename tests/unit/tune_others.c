@@ -1,5 +1,5 @@
-/* tune_others.c - what the rules of other targets place, in whole tuning runs on the sim engine: in the types of this one, and only where
- * costs do not rule it out. */
+/* tune_others.c - what the rules of other targets place, in whole tuning runs on the sim engine: in
+ * the types of this one, and only where costs do not rule it out. */
 #include "support/build.h"
 #include "support/tuned.h"
 
@@ -36,15 +36,17 @@ static qdq_tune_result run_on(const qdq_model *m, const char *engine, const char
 static void run(const qdq_model *m, const char *folder, way w, unsigned trials)
 {
     const char *blind = test_tuned_costs(
-        "\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true, \"epilogue\": "
+        "\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true, "
+        "\"epilogue\": "
         "[\"Relu\", \"Clip\"]}, \"Gemm\": {\"float_us\": 50, \"int8_us\": 20, \"inputs\": 2}",
         TEST_TUNED_BLIND);
 
-    run_on(m, w != REGION ? blind : "sim:" QDQ_SOURCE_DIR "/tests/cli/fixtures/sim.json", folder, w, trials);
+    run_on(m, w != REGION ? blind : "sim:" QDQ_SOURCE_DIR "/tests/cli/fixtures/sim.json", folder, w,
+           trials);
 }
 
-/* Of two Add the second has operands without codes, so that other targets want neither all Add nor none. It is small, so that no
- * cost tells them apart. */
+/* Of two Add the second has operands without codes, so that other targets want neither all Add nor
+ * none. It is small, so that no cost tells them apart. */
 static qdq_model *two_adds(void)
 {
     test_builder b = test_build(17);
@@ -117,12 +119,12 @@ static void a_budget_that_is_used_up_tries_none(void **state)
 static void rules_that_costs_rule_out_are_not_built(void **state)
 {
     const char *path = test_corpus("digits/digits_cnn.onnx");
-    const char *costs =
-        test_tuned_costs("\"Conv\": {\"float_us\": 100, \"int8_us\": 400, \"inputs\": 2, \"output_q\": true},"
-                         "\"Gemm\": {\"float_us\": 50, \"int8_us\": 300, \"inputs\": 2},"
-                         "\"MatMul\": {\"float_us\": 50, \"int8_us\": 300, \"inputs\": 2},"
-                         "\"Add\": {\"float_us\": 10, \"int8_us\": 50, \"inputs\": 2, \"output_q\": true}",
-                         NULL);
+    const char *costs = test_tuned_costs(
+        "\"Conv\": {\"float_us\": 100, \"int8_us\": 400, \"inputs\": 2, \"output_q\": true},"
+        "\"Gemm\": {\"float_us\": 50, \"int8_us\": 300, \"inputs\": 2},"
+        "\"MatMul\": {\"float_us\": 50, \"int8_us\": 300, \"inputs\": 2},"
+        "\"Add\": {\"float_us\": 10, \"int8_us\": 50, \"inputs\": 2, \"output_q\": true}",
+        NULL);
     qdq_model *m;
 
     (void)state;

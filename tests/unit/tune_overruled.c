@@ -1,5 +1,5 @@
-/* tune_overruled.c - whole runs on the sim engine where rules of the target are wrong: measurements overrule them, and the report
- * names them. */
+/* tune_overruled.c - whole runs on the sim engine where rules of the target are wrong: measurements
+ * overrule them, and the report names them. */
 #include "base/json.h"
 #include "support/tuned.h"
 
@@ -15,7 +15,8 @@ static qdq_target *target_with(const char *op, const char *key, json_t *value)
 
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_target_set(t, "engine", "sim", &err));
-    assert_ok(qdq_json_parse(qdq_target_text(t), strlen(qdq_target_text(t)), "target", &root, &err));
+    assert_ok(
+        qdq_json_parse(qdq_target_text(t), strlen(qdq_target_text(t)), "target", &root, &err));
     json_array_foreach(json_object_get(root, "operators"), i, rule)
     {
         if (strcmp(json_string_value(json_object_get(rule, "op")), op) == 0)
@@ -38,15 +39,16 @@ static qdq_model *kernels(const char *rest, const char *output)
     size_t at = 0;
 
     for (int i = 0; i < 64; i++)
-        at +=
-            (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "", ((i * 37) % 64 - 32) / 32.0);
+        at += (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "",
+                               ((i * 37) % 64 - 32) / 32.0);
     at = 0;
     for (int i = 0; i < 16; i++)
-        at += (size_t)snprintf(v + at, sizeof v - at, "%s%.2f", i > 0 ? ", " : "", ((i * 11) % 16 - 8) / 8.0);
-    snprintf(
-        text, sizeof text,
-        "g (float[1,8,4,4] x) => (%s) <float[8,8,1,1] a = {%s}, float[4,4] b = {%s}> { h = Conv(x, a) %s }",
-        output, w, v, rest);
+        at += (size_t)snprintf(v + at, sizeof v - at, "%s%.2f", i > 0 ? ", " : "",
+                               ((i * 11) % 16 - 8) / 8.0);
+    snprintf(text, sizeof text,
+             "g (float[1,8,4,4] x) => (%s) <float[8,8,1,1] a = {%s}, float[4,4] b = {%s}> { h = "
+             "Conv(x, a) %s }",
+             output, w, v, rest);
     return test_model(text);
 }
 
@@ -58,8 +60,8 @@ static const qdq_tune_overruled *find(const qdq_tune_result *r, const char *op)
     return NULL;
 }
 
-static qdq_tune_result run(const qdq_model *m, const qdq_target *t, const char *folder, const char *ops,
-                           int way)
+static qdq_tune_result run(const qdq_model *m, const qdq_target *t, const char *folder,
+                           const char *ops, int way)
 {
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(ops, NULL));
     qdq_tune_result r;
@@ -119,9 +121,10 @@ static void an_operator_that_is_off_and_does_not_pay_stays_float(void **state)
 {
     qdq_model *m = test_tuned_model();
     qdq_target *t = target_with("MatMul", "off", json_true());
-    const qdq_tune_result r = run(
-        m, t, test_path("slow"),
-        "\"MatMul\": {\"float_us\": 30, \"int8_us\": 100}, \"Add\": {\"float_us\": 20, \"inputs\": 2}", 1);
+    const qdq_tune_result r = run(m, t, test_path("slow"),
+                                  "\"MatMul\": {\"float_us\": 30, \"int8_us\": 100}, \"Add\": "
+                                  "{\"float_us\": 20, \"inputs\": 2}",
+                                  1);
 
     (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
@@ -137,8 +140,8 @@ static void a_rule_that_does_not_pay_is_overruled(void **state)
 
     (void)state;
     assert_ok(qdq_target_set(t, "stay_float", "[]", &err));
-    const qdq_tune_result r =
-        run(m, t, test_path("float"), CONV ", \"MatMul\": {\"float_us\": 100, \"int8_us\": 300}", 1);
+    const qdq_tune_result r = run(m, t, test_path("float"),
+                                  CONV ", \"MatMul\": {\"float_us\": 100, \"int8_us\": 300}", 1);
     const qdq_tune_overruled *o = find(&r, "MatMul");
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_non_null(o);
@@ -163,11 +166,13 @@ static void a_rule_about_sizes_is_overruled(void **state)
     qdq_model_free(m);
 }
 
-/* Both operands of the Concat are results of kernels, and no kernel reads it: the rule wants one. */
+/* Both operands of the Concat are results of kernels, and no kernel reads it: the rule wants
+ * one. */
 static void a_rule_about_readers_is_overruled(void **state)
 {
-    qdq_model *m = kernels("p = Conv(h, a) q = Conv(h, a) c = Concat<axis = 1>(p, q) y = Softplus(c)",
-                           "float[1,16,4,4] y");
+    qdq_model *m =
+        kernels("p = Conv(h, a) q = Conv(h, a) c = Concat<axis = 1>(p, q) y = Softplus(c)",
+                "float[1,16,4,4] y");
     qdq_target *t;
 
     (void)state;

@@ -1,5 +1,5 @@
-/* tune_pareto.c - the front between latency and accuracy, on the sim engine: all 8-bit kernels make the same error there, and
- * save different times. */
+/* tune_pareto.c - the front between latency and accuracy, on the sim engine: all 8-bit kernels make
+ * the same error there, and save different times. */
 #include <math.h>
 #include <unistd.h>
 
@@ -12,11 +12,11 @@ static const char *world(const char *more)
 {
     char text[400];
 
-    snprintf(
-        text, sizeof text,
-        "\"error\": 0.01, \"nodes\": {\"MatMul@h3\": {\"float_us\": 200, \"int8_us\": 30}, \"MatMul@h4\": "
-        "{\"float_us\": 150, \"int8_us\": 30}}%s",
-        more);
+    snprintf(text, sizeof text,
+             "\"error\": 0.01, \"nodes\": {\"MatMul@h3\": {\"float_us\": 200, \"int8_us\": 30}, "
+             "\"MatMul@h4\": "
+             "{\"float_us\": 150, \"int8_us\": 30}}%s",
+             more);
     return test_tuned_costs(TEST_TUNED_OPS, text);
 }
 
@@ -37,7 +37,7 @@ static bool exists(const char *folder, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* --- what comes out ---------------------------------------------------------------------------------------------------- */
+/* --- what comes out --------------------------------------------------------------------------- */
 
 static void expect_plan(const char *folder, const qdq_tune_point *p)
 {
@@ -77,7 +77,8 @@ static void models_lie_along_the_front(void **state)
     assert_true(r.pareto[r.n_pareto - 1].sqnr_db >
                 r.pareto[0].sqnr_db + 4); /* one kernel against four: 6 dB */
     assert_true(fabs(r.pareto[0].ms / r.final_ms - 1) < 0.02);
-    char *json = test_tuned_file(folder, "report.json"), *page = test_tuned_file(folder, "report.html");
+    char *json = test_tuned_file(folder, "report.json"),
+         *page = test_tuned_file(folder, "report.html");
     assert_non_null(strstr(json, "\"pareto\": ["));
     assert_non_null(strstr(json, "\"file\": \"pareto/model_1.onnx\""));
     assert_non_null(strstr(page, "Latency against accuracy"));
@@ -117,7 +118,7 @@ static void without_it_there_is_none(void **state)
     qdq_free(json);
 }
 
-/* --- going on, and less time -------------------------------------------------------------------------------------------- */
+/* --- going on, and less time ------------------------------------------------------------------ */
 
 static void nothing_is_measured_again_and_what_is_too_much_goes(void **state)
 {
@@ -194,7 +195,7 @@ static void no_time_is_no_front(void **state)
     assert_true(r.ended_early);
 }
 
-/* --- where there is none ------------------------------------------------------------------------------------------------ */
+/* --- where there is none ---------------------------------------------------------------------- */
 
 static void what_cannot_be_is_refused(void **state)
 {
@@ -206,7 +207,8 @@ static void what_cannot_be_is_refused(void **state)
     assert_fails(QDQ_E_USAGE, "found a front of 1 models, expected 2 to 16",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
     o.pareto = 17;
-    assert_fails(QDQ_E_USAGE, "found a front of 17 models", test_tuned_run(test_tuned, folder, &o, &r, &err));
+    assert_fails(QDQ_E_USAGE, "found a front of 17 models",
+                 test_tuned_run(test_tuned, folder, &o, &r, &err));
     o.pareto = 3;
     o.mode = QDQ_TUNE_REGION;
     assert_fails(QDQ_E_USAGE, "found a front, which is of subgraph mode alone",

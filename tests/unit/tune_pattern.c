@@ -1,4 +1,5 @@
-/* tune_pattern.c - patterns: cases 4, 5, 9 and 25 of region-autotune.md section 9, and what makes regions alike. */
+/* tune_pattern.c - patterns: cases 4, 5, 9 and 25 of region-autotune.md section 9, and what makes
+ * regions alike. */
 #include "tune/region/pattern.h"
 
 #include "support/blocks.h"
@@ -9,7 +10,7 @@
 
 static qdq_error err;
 
-/* --- helpers ------------------------------------------------------------------------------------------------------------ */
+/* --- helpers ---------------------------------------------------------------------------------- */
 
 typedef struct found {
     qdq_model *m;
@@ -74,7 +75,7 @@ static const char *read_by(const found *f, const char *value, size_t k, size_t i
     return qdq_node_in(at->node[k], at->input[k][i])->name;
 }
 
-/* --- case 4 --------------------------------------------------------------------------------------------------------------- */
+/* --- case 4 ----------------------------------------------------------------------------------- */
 
 static void assert_attr(const qdq_attr *a, const char *want)
 {
@@ -99,7 +100,8 @@ static void region_9_case_4_values_of_attributes(void **state)
 {
     static const int64_t three[] = {3, 3};
     static const float halves[] = {1.5f, 2}, tenths[] = {0.1f, 0.25f};
-    static const qdq_span words[] = {{(const unsigned char *)"a", 1}, {(const unsigned char *)"b", 1}};
+    static const qdq_span words[] = {{(const unsigned char *)"a", 1},
+                                     {(const unsigned char *)"b", 1}};
 
     (void)state;
     assert_attr(&(qdq_attr){.type = QDQ_ATTR_INTS, .count = 2, .v.ints = three}, "3x3");
@@ -110,11 +112,14 @@ static void region_9_case_4_values_of_attributes(void **state)
     assert_attr(&(qdq_attr){.type = QDQ_ATTR_FLOAT, .count = 1, .v.f = 1}, "1");
     assert_attr(&(qdq_attr){.type = QDQ_ATTR_INT, .count = 1, .v.i = -3}, "-3");
     assert_attr(&(qdq_attr){.type = QDQ_ATTR_STRINGS, .count = 2, .v.strings = words}, "a,b");
-    assert_attr(&(qdq_attr){.type = QDQ_ATTR_STRING, .count = 1, .v.s = {(const unsigned char *)"linear", 6}},
+    assert_attr(&(qdq_attr){.type = QDQ_ATTR_STRING,
+                            .count = 1,
+                            .v.s = {(const unsigned char *)"linear", 6}},
                 "linear");
-    assert_attr(
-        &(qdq_attr){.type = QDQ_ATTR_STRING, .count = 1, .v.s = {(const unsigned char *)"\xff\x01", 2}},
-        "ff01");
+    assert_attr(&(qdq_attr){.type = QDQ_ATTR_STRING,
+                            .count = 1,
+                            .v.s = {(const unsigned char *)"\xff\x01", 2}},
+                "ff01");
     assert_bytes("ab", "6162");
     assert_bytes("0123456789abcdef", "3031323334353637...");
 }
@@ -128,10 +133,12 @@ static void the_hash_is_sha_256_of_the_text(void **state)
     assert_string_equal(hash, "a5407a95946a92bbd0f0ee3b97750717");
 }
 
-/* --- case 5 --------------------------------------------------------------------------------------------------------------- */
+/* --- case 5 ----------------------------------------------------------------------------------- */
 
-/* Regions made by hand: parts[i] lists the outputs of the nodes of region i, 0 is the parent of the others. */
-static void assert_signature(qdq_model *m, const char *const parts[][4], size_t n_parts, const char *want)
+/* Regions made by hand: parts[i] lists the outputs of the nodes of region i, 0 is the parent of the
+ * others. */
+static void assert_signature(qdq_model *m, const char *const parts[][4], size_t n_parts,
+                             const char *want)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_region at[3] = {{0}};
@@ -214,7 +221,7 @@ static void region_9_case_5_the_order_of_operands_does_not_matter(void **state)
     }
 }
 
-/* --- case 9 --------------------------------------------------------------------------------------------------------------- */
+/* --- case 9 ----------------------------------------------------------------------------------- */
 
 static void region_9_case_9_equal_blocks_are_instances_of_one_pattern(void **state)
 {
@@ -227,9 +234,10 @@ static void region_9_case_9_equal_blocks_are_instances_of_one_pattern(void **sta
     assert_int_equal(f.p->n, 2);
     assert_int_equal(f.p->pattern[1].n_instances, 3);
     assert_int_equal(f.p->pattern[1].n_nodes, 5);
-    assert_string_equal(f.p->pattern[1].signature,
-                        "Conv[kernel_shape=3x3,pads=1x1x1x1]->Relu->Conv[kernel_shape=3x3,pads=1x1x1x1]->"
-                        "Add<external:Relu,internal:Conv>->Relu");
+    assert_string_equal(
+        f.p->pattern[1].signature,
+        "Conv[kernel_shape=3x3,pads=1x1x1x1]->Relu->Conv[kernel_shape=3x3,pads=1x1x1x1]->"
+        "Add<external:Relu,internal:Conv>->Relu");
     assert_string_equal(f.p->pattern[1].instance[1].node[3]->name, "d2");
     /* The operand from inside has the same canonical place in all of them, wherever it stands. */
     for (int i = 1; i <= 3; i++) {
@@ -266,7 +274,7 @@ static void region_9_case_10_the_leaves_of_a_chain_are_equal(void **state)
     done(f);
 }
 
-/* --- case 25, and what else decides whether regions are alike ---------------------------------------------------------------- */
+/* --- case 25, and what else decides whether regions are alike --------------------------------- */
 
 /* Add(c, s) and Add(s, c), both operands from outside the region of the Add. */
 static void region_9_case_25_swapped_operands_play_the_same_part(void **state)
@@ -353,7 +361,8 @@ static void attributes_that_matter_make_other_patterns(void **state)
         qdq_node *n = test_conv3(&b, "c2", "z");
         if (k == 0) /* what is the default may be written or not */
             assert_true(qdq_node_set_ints(n, "strides", one, 2) &&
-                        qdq_node_set_string(n, "auto_pad", "NOTSET") && qdq_node_set_int(n, "group", 1));
+                        qdq_node_set_string(n, "auto_pad", "NOTSET") &&
+                        qdq_node_set_int(n, "group", 1));
         else if (k == 1)
             assert_true(qdq_node_set_ints(n, "dilations", two, 2));
         two_convs(&b, "c1", "c2");
@@ -439,7 +448,8 @@ static void patterns_are_the_same_each_time(void **state)
     assert_ok(qdq_patterns_find(f.r, &again, &err));
     assert_int_equal(again->n, f.p->n);
     for (size_t i = 0; i < again->n; i++) {
-        assert_memory_equal(again->pattern[i].canon, f.p->pattern[i].canon, sizeof again->pattern[i].canon);
+        assert_memory_equal(again->pattern[i].canon, f.p->pattern[i].canon,
+                            sizeof again->pattern[i].canon);
         assert_string_equal(again->pattern[i].hash, f.p->pattern[i].hash);
     }
     qdq_patterns_free(again);

@@ -1,4 +1,5 @@
-/* tune_pattern_cache.c - what a cache keeps, and its files: ours, and those of Model-Optimizer, both ways. */
+/* tune_pattern_cache.c - what a cache keeps, and its files: ours, and those of Model-Optimizer,
+ * both ways. */
 #include "tune/scheme/pattern_cache.h"
 
 #include <locale.h>
@@ -8,7 +9,7 @@
 #include "base/yaml_read.h"
 #include "support/test.h"
 
-/* --- schemes of node inputs (k, 0) -------------------------------------------------------------------------------- */
+/* --- schemes of node inputs (k, 0) ------------------------------------------------------------ */
 
 static qdq_scheme scheme(qdq_arena *arena, double ms, const char *nodes)
 {
@@ -27,9 +28,11 @@ static void give(qdq_arena *arena, qdq_pattern_schemes *ps, qdq_scheme s)
     assert_true(QDQ_PUSH(arena, &ps->schemes, s));
 }
 
-static void expect_latencies(const qdq_pattern_cache *c, const char *signature, size_t n, const double *ms)
+static void expect_latencies(const qdq_pattern_cache *c, const char *signature, size_t n,
+                             const double *ms)
 {
-    const qdq_pattern_schemes *ps = qdq_pattern_cache_find(c, &(qdq_pattern_key){.signature = signature});
+    const qdq_pattern_schemes *ps =
+        qdq_pattern_cache_find(c, &(qdq_pattern_key){.signature = signature});
 
     assert_non_null(ps);
     assert_int_equal(ps->schemes.n, n);
@@ -39,8 +42,9 @@ static void expect_latencies(const qdq_pattern_cache *c, const char *signature, 
         else
             assert_float_equal(ps->schemes.at[i].latency_ms, ms[i], 0);
 }
-#define EXPECT_LATENCIES(c, signature, ...)                                                                  \
-    expect_latencies(c, signature, sizeof((double[]){__VA_ARGS__}) / sizeof(double), (double[]){__VA_ARGS__})
+#define EXPECT_LATENCIES(c, signature, ...)                                                        \
+    expect_latencies(c, signature, sizeof((double[]){__VA_ARGS__}) / sizeof(double),               \
+                     (double[]){__VA_ARGS__})
 
 static char *text_of(const qdq_pattern_cache *c)
 {
@@ -69,7 +73,7 @@ static void expect_round_trip(const qdq_pattern_cache *c)
     qdq_pattern_cache_free(&again);
 }
 
-/* --- eviction ------------------------------------------------------------------------------------------------------ */
+/* --- eviction --------------------------------------------------------------------------------- */
 
 static void region_9_case_3_near_and_slow_schemes_are_evicted(void **state)
 {
@@ -132,7 +136,8 @@ static void what_is_added_later_meets_what_is_there(void **state)
     give(&arena, &first, scheme(&arena, 5, "0123"));
     give(&arena, &first, scheme(&arena, 6, "45678"));
     give(&arena, &second, scheme(&arena, 4, "45678")); /* the same, faster */
-    give(&arena, &second, scheme(&arena, 5, "012"));   /* near one that is as fast: new ones come first */
+    /* near one that is as fast: new ones come first */
+    give(&arena, &second, scheme(&arena, 5, "012"));
     assert_ok(qdq_pattern_cache_add(&c, &first, &err));
     assert_ok(qdq_pattern_cache_add(&c, &second, &err));
     EXPECT_LATENCIES(&c, "P", 4, 5);
@@ -144,7 +149,7 @@ static void what_is_added_later_meets_what_is_there(void **state)
     qdq_pattern_cache_free(&c);
 }
 
-/* --- merging ------------------------------------------------------------------------------------------------------- */
+/* --- merging ---------------------------------------------------------------------------------- */
 
 static void add_one(qdq_pattern_cache *c, const char *signature, double ms, const char *nodes)
 {
@@ -184,7 +189,7 @@ static void merging_prefers_what_is_there_or_adds_to_it(void **state)
     }
 }
 
-/* --- files of Model-Optimizer -------------------------------------------------------------------------------------- */
+/* --- files of Model-Optimizer ----------------------------------------------------------------- */
 
 static const char *fixture(const char *name)
 {
@@ -213,7 +218,8 @@ static void hashes_are_those_in_the_file_of_model_optimizer(void **state)
 
     (void)state;
     load("autotuner_state_pattern_cache.yaml", &c);
-    assert_ok(qdq_read_file(fixture("autotuner_state_pattern_cache.yaml"), 1 << 20, &text, &size, &err));
+    assert_ok(
+        qdq_read_file(fixture("autotuner_state_pattern_cache.yaml"), 1 << 20, &text, &size, &err));
     assert_ok(qdq_yaml_parse(text, size, "modelopt", &arena, &top, &err));
     for (pattern = qdq_yaml_get(top, "pattern_schemes")->first; pattern != NULL;
          pattern = pattern->next, i++) {
@@ -221,12 +227,14 @@ static void hashes_are_those_in_the_file_of_model_optimizer(void **state)
         size_t k = 0;
 
         assert_string_equal(qdq_yaml_get(pattern, "pattern_signature")->text, ps->key.signature);
-        for (const qdq_yaml *s = qdq_yaml_get(pattern, "schemes")->first; s != NULL; s = s->next, k++, n++) {
+        for (const qdq_yaml *s = qdq_yaml_get(pattern, "schemes")->first; s != NULL;
+             s = s->next, k++, n++) {
             char hash[33];
 
             qdq_scheme_hash(&ps->schemes.at[k], hash);
             assert_string_equal(qdq_yaml_get(s, "hash")->text, hash);
-            assert_string_equal(qdq_yaml_get(s, "profile_timestamp")->text, ps->schemes.at[k].timestamp);
+            assert_string_equal(qdq_yaml_get(s, "profile_timestamp")->text,
+                                ps->schemes.at[k].timestamp);
         }
         assert_int_equal(k, ps->schemes.n);
     }
@@ -247,10 +255,9 @@ static void a_signature_that_is_folded_over_lines_is_one_text(void **state)
     load("autotuner_state_pattern_cache.yaml", &c);
     assert_non_null(qdq_pattern_cache_find(
         &c,
-        &(qdq_pattern_key){
-            .signature =
-                "Constant[value=Constant (a quite long name of a constant: with # and spaces): (shape=[8], "
-                "dtype=float32)]->Add<external:Relu,internal:Constant>"}));
+        &(qdq_pattern_key){.signature = "Constant[value=Constant (a quite long name of a constant: "
+                                        "with # and spaces): (shape=[8], "
+                                        "dtype=float32)]->Add<external:Relu,internal:Constant>"}));
     qdq_pattern_cache_free(&c);
 }
 
@@ -277,7 +284,7 @@ static void a_state_file_gives_the_cache_that_model_optimizer_keeps_beside_it(vo
     qdq_pattern_cache_free(&theirs);
 }
 
-/* --- our files ----------------------------------------------------------------------------------------------------- */
+/* --- our files -------------------------------------------------------------------------------- */
 
 /* The layout that Model-Optimizer's readers and people know. */
 static void the_file_looks_like_model_optimizers(void **state)
@@ -290,41 +297,42 @@ static void the_file_looks_like_model_optimizers(void **state)
     (void)state;
     add_one(&c, "MatMul->Add<external:input-or-constant,internal:MatMul>", 11.75, "0");
     s = &c.patterns.at[0]->schemes.at[0];
-    assert_true(QDQ_PUSH(&c.arena, &s->child_inputs, child) && QDQ_PUSH(&c.arena, &s->outputs, output));
+    assert_true(QDQ_PUSH(&c.arena, &s->child_inputs, child) &&
+                QDQ_PUSH(&c.arena, &s->outputs, output));
     s->timestamp = "2026-01-31T10:15:02.120000+00:00";
     add_one(&c, "Relu", INFINITY, "");
     text = text_of(&c);
-    assert_string_equal(text,
-                        "minimum_distance: 4\n"
-                        "max_entries_per_pattern: 32\n"
-                        "pattern_schemes:\n"
-                        "- pattern_signature: 'MatMul->Add<external:input-or-constant,internal:MatMul>'\n"
-                        "  pattern_size: 3\n"
-                        "  schemes:\n"
-                        "  - latency_ms: 11.75\n"
-                        "    error: false\n"
-                        "    profile_timestamp: '2026-01-31T10:15:02.120000+00:00'\n"
-                        "    nodes_insertion_points:\n"
-                        "    - node_index: 0\n"
-                        "      input_index: 0\n"
-                        "    child_region_inputs:\n"
-                        "    - region_index: 1\n"
-                        "      input_index: 0\n"
-                        "    region_outputs:\n"
-                        "    - region_index: null\n"
-                        "      node_index: 1\n"
-                        "      output_index: 0\n"
-                        "    hash: 'c115d504aebde56a13119e8f2ce69a9a'\n"
-                        "- pattern_signature: 'Relu'\n"
-                        "  pattern_size: 3\n"
-                        "  schemes:\n"
-                        "  - latency_ms: .inf\n"
-                        "    error: false\n"
-                        "    profile_timestamp: null\n"
-                        "    nodes_insertion_points: []\n"
-                        "    child_region_inputs: []\n"
-                        "    region_outputs: []\n"
-                        "    hash: '735cc3cc897328fe2f9937a0441db2ec'\n");
+    assert_string_equal(
+        text, "minimum_distance: 4\n"
+              "max_entries_per_pattern: 32\n"
+              "pattern_schemes:\n"
+              "- pattern_signature: 'MatMul->Add<external:input-or-constant,internal:MatMul>'\n"
+              "  pattern_size: 3\n"
+              "  schemes:\n"
+              "  - latency_ms: 11.75\n"
+              "    error: false\n"
+              "    profile_timestamp: '2026-01-31T10:15:02.120000+00:00'\n"
+              "    nodes_insertion_points:\n"
+              "    - node_index: 0\n"
+              "      input_index: 0\n"
+              "    child_region_inputs:\n"
+              "    - region_index: 1\n"
+              "      input_index: 0\n"
+              "    region_outputs:\n"
+              "    - region_index: null\n"
+              "      node_index: 1\n"
+              "      output_index: 0\n"
+              "    hash: 'c115d504aebde56a13119e8f2ce69a9a'\n"
+              "- pattern_signature: 'Relu'\n"
+              "  pattern_size: 3\n"
+              "  schemes:\n"
+              "  - latency_ms: .inf\n"
+              "    error: false\n"
+              "    profile_timestamp: null\n"
+              "    nodes_insertion_points: []\n"
+              "    child_region_inputs: []\n"
+              "    region_outputs: []\n"
+              "    hash: '735cc3cc897328fe2f9937a0441db2ec'\n");
     qdq_free(text);
     expect_round_trip(&c);
     qdq_pattern_cache_free(&c);
@@ -336,7 +344,8 @@ static void an_empty_cache_is_a_file(void **state)
     char *text = text_of(&c);
 
     (void)state;
-    assert_string_equal(text, "minimum_distance: 4\nmax_entries_per_pattern: 32\npattern_schemes: []\n");
+    assert_string_equal(text,
+                        "minimum_distance: 4\nmax_entries_per_pattern: 32\npattern_schemes: []\n");
     qdq_free(text);
     expect_round_trip(&c);
     qdq_pattern_cache_free(&c);
@@ -437,7 +446,7 @@ static void latencies_are_written_as_floats_of_yaml_and_read_back_exactly(void *
     }
 }
 
-/* --- what is missing or wrong ---------------------------------------------------------------------------------------- */
+/* --- what is missing or wrong ----------------------------------------------------------------- */
 
 static void parse(const char *text, qdq_pattern_cache *c)
 {
@@ -452,7 +461,8 @@ static void missing_keys_have_defaults(void **state)
 
     (void)state;
     parse("pattern_schemes:\n- pattern_signature: P\n  schemes:\n  - {}\n  - latency_ms: 3\n"
-          "    nodes_insertion_points: [{node_index: 1, input_index: 0}, {node_index: 1, input_index: 0}]\n"
+          "    nodes_insertion_points: [{node_index: 1, input_index: 0}, {node_index: 1, "
+          "input_index: 0}]\n"
           "    region_outputs: [{node_index: 2, output_index: 1}]\n    more: x\n",
           &c);
     assert_int_equal(c.minimum_distance, 4);
@@ -515,7 +525,8 @@ static void a_malformed_pattern_is_left_out_with_line_and_reason(void **state)
         {"pattern_size: 2", "c.yaml:4:3: no key 'pattern_signature': pattern left out"},
         {"pattern_signature: null", "no key 'pattern_signature'"},
         {"pattern_signature: [a]", "c.yaml:4:22: 'pattern_signature' is 'a list', expected a text"},
-        {"{pattern_signature: B, pattern_size: -2}", "'pattern_size' is '-2', expected a number from 0 on"},
+        {"{pattern_signature: B, pattern_size: -2}",
+         "'pattern_size' is '-2', expected a number from 0 on"},
         {"{pattern_signature: B, schemes: 3}", "'schemes' is '3', expected a list"},
         {"{pattern_signature: B, schemes: [3]}", "'item' is '3', expected a map"},
         {"{pattern_signature: B, schemes: [{latency_ms: -1}]}",
@@ -529,28 +540,36 @@ static void a_malformed_pattern_is_left_out_with_line_and_reason(void **state)
         {"{pattern_signature: B, schemes: [{latency_ms: .}]}", "'latency_ms' is '.'"},
         {"{pattern_signature: B, schemes: [{latency_ms: []}]}", "'latency_ms' is 'a list'"},
         {"{pattern_signature: B, schemes: [{error: 1}]}", "'error' is '1', expected true or false"},
-        {"{pattern_signature: B, schemes: [{profile_timestamp: []}]}", "'profile_timestamp' is 'a list'"},
+        {"{pattern_signature: B, schemes: [{profile_timestamp: []}]}",
+         "'profile_timestamp' is 'a list'"},
         {"{pattern_signature: B, schemes: [{nodes_insertion_points: {}}]}",
          "'nodes_insertion_points' is 'a map'"},
-        {"{pattern_signature: B, schemes: [{nodes_insertion_points: [1]}]}", "'item' is '1', expected a map"},
+        {"{pattern_signature: B, schemes: [{nodes_insertion_points: [1]}]}",
+         "'item' is '1', expected a map"},
         {"{pattern_signature: B, schemes: [{nodes_insertion_points: [{node_index: 1}]}]}",
          "no key 'input_index'"},
         {"{pattern_signature: B, schemes: [{nodes_insertion_points: [{input_index: 1}]}]}",
          "no key 'node_index'"},
-        {"{pattern_signature: B, schemes: [{nodes_insertion_points: [{node_index: null, input_index: 1}]}]}",
+        {"{pattern_signature: B, schemes: [{nodes_insertion_points: [{node_index: null, "
+         "input_index: 1}]}]}",
          "'node_index' is 'null'"},
-        {"{pattern_signature: B, schemes: [{nodes_insertion_points: [{node_index: 2147483648, input_index: "
+        {"{pattern_signature: B, schemes: [{nodes_insertion_points: [{node_index: 2147483648, "
+         "input_index: "
          "1}]}]}",
          "'node_index' is '2147483648'"},
-        {"{pattern_signature: B, schemes: [{child_region_inputs: [{region_index: a, input_index: 1}]}]}",
+        {"{pattern_signature: B, schemes: [{child_region_inputs: [{region_index: a, input_index: "
+         "1}]}]}",
          "'region_index' is 'a'"},
-        {"{pattern_signature: B, schemes: [{region_outputs: [{region_index: 1, node_index: 1, output_index: "
+        {"{pattern_signature: B, schemes: [{region_outputs: [{region_index: 1, node_index: 1, "
+         "output_index: "
          "1}]}]}",
          "expected one of 'region_index' and 'node_index' to be null"},
         {"{pattern_signature: B, schemes: [{region_outputs: [{output_index: 1}]}]}",
          "expected one of 'region_index' and 'node_index' to be null"},
-        {"{pattern_signature: B, schemes: [{region_outputs: [{node_index: 1}]}]}", "no key 'output_index'"},
-        {"{pattern_signature: B, canonical_hash: [1]}", "'canonical_hash' is 'a list', expected 32 digits"},
+        {"{pattern_signature: B, schemes: [{region_outputs: [{node_index: 1}]}]}",
+         "no key 'output_index'"},
+        {"{pattern_signature: B, canonical_hash: [1]}",
+         "'canonical_hash' is 'a list', expected 32 digits"},
         {"{pattern_signature: B, engine: [1]}", "'engine' is 'a list', expected a text"},
         {"{pattern_signature: B, device: {}}", "'device' is 'a map', expected a text"},
         {"{pattern_signature: B, options: []}", "'options' is 'a list', expected a text"},
@@ -594,8 +613,10 @@ static void a_malformed_model_is_left_out_with_line_and_reason(void **state)
         {"{canonical_hash: a, placements: 1}", "'placements' is '1', expected a list"},
         {"{canonical_hash: a, placements: [1]}", "'item' is '1', expected a map"},
         {"{canonical_hash: a, placements: [{latency_ms: 1}]}", "no key 'placement'"},
-        {"{canonical_hash: a, placements: [{placement: [], latency_ms: 1}]}", "'placement' is 'a list'"},
-        {"{canonical_hash: a, placements: [{placement: f/, latency_ms: x}]}", "'latency_ms' is 'x'"},
+        {"{canonical_hash: a, placements: [{placement: [], latency_ms: 1}]}",
+         "'placement' is 'a list'"},
+        {"{canonical_hash: a, placements: [{placement: f/, latency_ms: x}]}",
+         "'latency_ms' is 'x'"},
     };
 
     (void)state;
@@ -609,7 +630,8 @@ static void a_malformed_model_is_left_out_with_line_and_reason(void **state)
         job.ctx = &h;
         job.log = hear;
         snprintf(text, sizeof text,
-                 "pattern_schemes: []\nmodels:\n- {canonical_hash: b, placements: [{placement: 1/}]}\n- %s\n",
+                 "pattern_schemes: []\nmodels:\n- {canonical_hash: b, placements: [{placement: "
+                 "1/}]}\n- %s\n",
                  cases[i].model);
         assert_ok(qdq_pattern_cache_parse(text, strlen(text), "c.yaml", &job, &c, &err));
         if (h.n != 1 || strstr(h.text, cases[i].says) == NULL)
@@ -619,7 +641,8 @@ static void a_malformed_model_is_left_out_with_line_and_reason(void **state)
     }
 }
 
-/* What differs in form, engine, device or options is another entry, and all of it is written and read. */
+/* What differs in form, engine, device or options is another entry, and all of it is written and
+ * read. */
 static void equal_signatures_of_other_forms_stand_beside_each_other(void **state)
 {
     static const qdq_pattern_key keys[] = {{"Conv->Relu", NULL, NULL, NULL, NULL},
@@ -694,7 +717,8 @@ static void refuse(const char *text, const char *says)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_pattern_cache c;
 
-    assert_fails(QDQ_E_FORMAT, says, qdq_pattern_cache_parse(text, strlen(text), "c.yaml", NULL, &c, &err));
+    assert_fails(QDQ_E_FORMAT, says,
+                 qdq_pattern_cache_parse(text, strlen(text), "c.yaml", NULL, &c, &err));
     assert_int_equal(c.patterns.n, 0);
 }
 
@@ -710,10 +734,12 @@ static void what_is_no_cache_is_refused(void **state)
     refuse("pattern_schemes: 1\n", "c.yaml:1:18: 'pattern_schemes' is '1', expected a list");
     refuse("minimum_distance: x\npattern_schemes: []\n",
            "c.yaml:1:19: 'minimum_distance' is 'x', expected a number");
-    refuse("max_entries_per_pattern: 9999999999\npattern_schemes: []\n", "'max_entries_per_pattern'");
+    refuse("max_entries_per_pattern: 9999999999\npattern_schemes: []\n",
+           "'max_entries_per_pattern'");
     refuse("pattern_schemes: [\n", "c.yaml:2:1: not YAML");
     refuse("pattern_schemes: &a []\n", "found an anchor");
-    assert_fails(QDQ_E_IO, "no_such.yaml", qdq_pattern_cache_load(test_path("no_such.yaml"), NULL, &c, &err));
+    assert_fails(QDQ_E_IO, "no_such.yaml",
+                 qdq_pattern_cache_load(test_path("no_such.yaml"), NULL, &c, &err));
 }
 
 /* The program around the library may use a decimal comma. */
@@ -723,7 +749,8 @@ static void the_locale_does_not_matter(void **state)
     char *text;
 
     (void)state;
-    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") == NULL && setlocale(LC_NUMERIC, "fr_FR.UTF-8") == NULL)
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") == NULL &&
+        setlocale(LC_NUMERIC, "fr_FR.UTF-8") == NULL)
         skip();
     parse("pattern_schemes:\n- pattern_signature: P\n  schemes: [{latency_ms: 1.25}]\n", &c);
     EXPECT_LATENCIES(&c, "P", 1.25);

@@ -1,4 +1,5 @@
-/* What the page of a tuned model says of prices: those of single edges, which rules were overruled, and nodes without a measurement. */
+/* What the page of a tuned model says of prices: those of single edges, which rules were overruled,
+ * and nodes without a measurement. */
 #include "base/json.h"
 #include "support/tuned.h"
 
@@ -9,16 +10,17 @@ static qdq_model *network(void)
 {
     static char text[8000];
 
-    snprintf(
-        text, sizeof text,
-        "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g1 = {1, 1, 1, 1, 1, 1, 1, 1}> {"
-        " h1 = MatMul(x, a) n1 = LayerNormalization(h1, g1) h2 = MatMul(n1, a) y = Tanh(h2) }",
-        test_tuned_weights());
+    snprintf(text, sizeof text,
+             "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g1 = {1, 1, 1, 1, "
+             "1, 1, 1, 1}> {"
+             " h1 = MatMul(x, a) n1 = LayerNormalization(h1, g1) h2 = MatMul(n1, a) y = Tanh(h2) }",
+             test_tuned_weights());
     return test_model(text);
 }
 
-#define OPS                                                                                                  \
-    "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30}, \"LayerNormalization\": {\"float_us\": 60, "          \
+#define OPS                                                                                        \
+    "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30}, \"LayerNormalization\": {\"float_us\": "    \
+    "60, "                                                                                         \
     "\"int8_us\": 15}"
 
 /* The data of the drawing; json_decref(). */
@@ -89,12 +91,14 @@ static void a_rule_that_a_measurement_overruled_is_named(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         json_t *data = page_of(test_path("rule%d", i), modes[i]);
-        const json_t *edge = row_of(data, "edges", 2, "h1"), *node = row_of(data, "nodes", 1, "MatMul");
+        const json_t *edge = row_of(data, "edges", 2, "h1"),
+                     *node = row_of(data, "nodes", 1, "MatMul");
 
         assert_string_equal(text_at(data, edge, RULES), "float: no 8-bit kernel on this target");
         assert_string_equal(text_at(data, node, RULES),
                             "float: the product with a small matrix is slower in 8 bits");
-        assert_non_null(strstr(text_at(data, node, FIGURES), ": no figures")); /* behind the rule's name */
+        /* behind the rule's name */
+        assert_non_null(strstr(text_at(data, node, FIGURES), ": no figures"));
         assert_int_equal(json_array_size(row_of(data, "nodes", 1, "Tanh")), SOURCE + 1);
         json_decref(data);
     }
@@ -107,7 +111,8 @@ static void what_a_node_saves_is_profiled_or_predicted(void **state)
         json_t *data = page_of(test_path("node%d", i), modes[i]);
         const json_t *node = row_of(data, "nodes", 1, "MatMul");
 
-        assert_int_equal(json_integer_value(json_array_get(node, SOURCE)), i == 0 ? PROFILED : PREDICTED);
+        assert_int_equal(json_integer_value(json_array_get(node, SOURCE)),
+                         i == 0 ? PROFILED : PREDICTED);
         assert_true(json_number_value(json_array_get(node, SAVED)) > 50);
         assert_true(text_at(data, node, MEASURED)[0] != '\0');
         json_decref(data);
@@ -120,7 +125,8 @@ static void what_nobody_measured_has_no_price(void **state)
     json_t *data = page_of(test_path("none"), QDQ_TUNE_REGION);
 
     assert_int_equal(json_integer_value(json_array_get(row_of(data, "edges", 2, "y"), SOURCE)), 0);
-    assert_int_equal(json_integer_value(json_array_get(row_of(data, "nodes", 1, "Tanh"), SOURCE)), 0);
+    assert_int_equal(json_integer_value(json_array_get(row_of(data, "nodes", 1, "Tanh"), SOURCE)),
+                     0);
     json_decref(data);
 }
 

@@ -1,4 +1,5 @@
-/* tune_profile.c - whose time a profile's layers are: named as ONNX Runtime names them, fused, converted, unknown. */
+/* tune_profile.c - whose time a profile's layers are: named as ONNX Runtime names them, fused,
+ * converted, unknown. */
 #include "base/json.h"
 #include "support/test.h"
 #include "tune/tune_state.h"
@@ -77,29 +78,31 @@ static void a_fused_kernel_is_called_after_its_end_and_belongs_to_its_conv(void 
 
 static void kernels_on_codes_keep_the_name_of_the_node(void **state)
 {
-    attributed a =
-        attribute("[{\"name\": \"x_QuantizeLinear\", \"op\": \"QuantizeLinear\", \"us\": 1},"
-                  " {\"name\": \"conv1_token_12\", \"op\": \"QLinearConv\", \"us\": 5},"
-                  " {\"name\": \"r_DequantizeLinear/duplicated\", \"op\": \"DequantizeLinear\", \"us\": 2},"
-                  " {\"name\": \"add\", \"op\": \"QLinearAdd\", \"us\": 3}]");
+    attributed a = attribute(
+        "[{\"name\": \"x_QuantizeLinear\", \"op\": \"QuantizeLinear\", \"us\": 1},"
+        " {\"name\": \"conv1_token_12\", \"op\": \"QLinearConv\", \"us\": 5},"
+        " {\"name\": \"r_DequantizeLinear/duplicated\", \"op\": \"DequantizeLinear\", \"us\": 2},"
+        " {\"name\": \"add\", \"op\": \"QLinearAdd\", \"us\": 3}]");
 
     (void)state;
     assert_true(own(&a, "conv1") == 5 && own(&a, "add") == 3);
     assert_true(border(&a, "conv1") == 1); /* who reads x */
     assert_true(border(&a, "relu1") == 2 && border(&a, "conv2") == 2 && border(&a, "side") == 2);
-    assert_true(converted(&a, "x", 1) == 1 && converted(&a, "r", 1) == 2 && converted(&a, "a", 0) == 0);
+    assert_true(converted(&a, "x", 1) == 1 && converted(&a, "r", 1) == 2 &&
+                converted(&a, "a", 0) == 0);
     assert_true(a.times.n_rows == 4);
     done(&a);
 }
 
 static void a_conversion_without_a_name_belongs_to_the_kernels_around_it(void **state)
 {
-    attributed a = attribute("[{\"name\": \"conv1\", \"op\": \"Conv\", \"us\": 5},"
-                             " {\"name\": \"ReorderOutput_token_2\", \"op\": \"ReorderOutput\", \"us\": 2},"
-                             " {\"name\": \"relu1\", \"op\": \"Relu\", \"us\": 1},"
-                             " {\"name\": \"nobody\", \"op\": \"Gelu\", \"us\": 1},"
-                             " {\"name\": \"Transpose\", \"op\": \"Transpose\", \"us\": 4},"
-                             " {\"name\": \"conv2\", \"op\": \"Conv\", \"us\": 5}]");
+    attributed a =
+        attribute("[{\"name\": \"conv1\", \"op\": \"Conv\", \"us\": 5},"
+                  " {\"name\": \"ReorderOutput_token_2\", \"op\": \"ReorderOutput\", \"us\": 2},"
+                  " {\"name\": \"relu1\", \"op\": \"Relu\", \"us\": 1},"
+                  " {\"name\": \"nobody\", \"op\": \"Gelu\", \"us\": 1},"
+                  " {\"name\": \"Transpose\", \"op\": \"Transpose\", \"us\": 4},"
+                  " {\"name\": \"conv2\", \"op\": \"Conv\", \"us\": 5}]");
 
     (void)state;
     assert_true(border(&a, "conv1") == 2 && border(&a, "relu1") == 2);
@@ -108,16 +111,19 @@ static void a_conversion_without_a_name_belongs_to_the_kernels_around_it(void **
     done(&a);
 }
 
-/* TensorRT's names hold those of several nodes, its copies that of who reads them, and its weights stand in front. */
+/* TensorRT's names hold those of several nodes, its copies that of who reads them, and its weights
+ * stand in front. */
 static void a_layer_that_is_called_after_several_nodes_belongs_to_its_products(void **state)
 {
-    attributed a = attribute(
-        "[{\"name\": \"w + conv1 + relu1\", \"op\": \"CaskConvolution\", \"us\": 5, \"nodes\": [\"conv1\", "
-        "\"relu1\", \"r_QuantizeLinear\"], \"conversion\": false},"
-        " {\"name\": \"{ForeignNode[conv2...relu2]}\", \"op\": \"Myelin\", \"us\": 8, \"nodes\": [\"relu2\", "
-        "\"conv2\", \"side\", \"add\"], \"conversion\": false},"
-        " {\"name\": \"PWN(add, relu2)\", \"op\": \"PointWise\", \"us\": 3, \"nodes\": [\"add\", \"relu2\"], "
-        "\"conversion\": false}]");
+    attributed a = attribute("[{\"name\": \"w + conv1 + relu1\", \"op\": \"CaskConvolution\", "
+                             "\"us\": 5, \"nodes\": [\"conv1\", "
+                             "\"relu1\", \"r_QuantizeLinear\"], \"conversion\": false},"
+                             " {\"name\": \"{ForeignNode[conv2...relu2]}\", \"op\": \"Myelin\", "
+                             "\"us\": 8, \"nodes\": [\"relu2\", "
+                             "\"conv2\", \"side\", \"add\"], \"conversion\": false},"
+                             " {\"name\": \"PWN(add, relu2)\", \"op\": \"PointWise\", \"us\": 3, "
+                             "\"nodes\": [\"add\", \"relu2\"], "
+                             "\"conversion\": false}]");
 
     (void)state;
     assert_true(own(&a, "conv1") == 5 && own(&a, "relu1") == 0);
@@ -132,16 +138,19 @@ static void a_reformat_belongs_to_the_tensor_that_the_engine_tells(void **state)
     attributed a = attribute(
         "[{\"name\": \"conv1\", \"op\": \"CaskConvolution\", \"us\": 5},"
         " {\"name\": \"side\", \"op\": \"CaskConvolution\", \"us\": 5},"
-        " {\"name\": \"Reformatting CopyNode for Input Tensor 0 to conv2\", \"op\": \"Reformat\", \"us\": 2, "
+        " {\"name\": \"Reformatting CopyNode for Input Tensor 0 to conv2\", \"op\": \"Reformat\", "
+        "\"us\": 2, "
         "\"nodes\": [\"conv2\"], \"conversion\": true, \"tensor\": \"r_QuantizeLinear_Output\"},"
         " {\"name\": \"conv2\", \"op\": \"CaskConvolution\", \"us\": 5},"
-        " {\"name\": \"c copy\", \"op\": \"Reformat\", \"us\": 1, \"conversion\": true, \"tensor\": "
+        " {\"name\": \"c copy\", \"op\": \"Reformat\", \"us\": 1, \"conversion\": true, "
+        "\"tensor\": "
         "\"other\"},"
         " {\"name\": \"r_QuantizeLinear\", \"op\": \"Reformat\", \"us\": 4}]");
 
     (void)state;
     assert_true(converted(&a, "r", 2) == 6 && converted(&a, "s", 0) == 0);
-    assert_true(converted(&a, "b", 1) == 1); /* no tensor of this model: that of the kernel before */
+    /* no tensor of this model: that of the kernel before */
+    assert_true(converted(&a, "b", 1) == 1);
     assert_true(border(&a, "relu1") == 6 && border(&a, "conv2") == 7 && border(&a, "conv1") == 0);
     assert_true(a.times.told == 2 && a.times.sum == 22);
     done(&a);

@@ -1,4 +1,5 @@
-/* tune_qualify.c - which kinds of groups are worth a trial: by what they saved, how surely, and among how many. */
+/* tune_qualify.c - which kinds of groups are worth a trial: by what they saved, how surely, and
+ * among how many. */
 #include "tune/isolate/qualify.h"
 
 #include <math.h>

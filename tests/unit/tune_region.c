@@ -1,4 +1,5 @@
-/* tune_region.c - regions: cases 6 to 11, 14 and 25 of region-autotune.md section 9, with what is required there. */
+/* tune_region.c - regions: cases 6 to 11, 14 and 25 of region-autotune.md section 9, with what is
+ * required there. */
 #include "tune/region/region.h"
 
 #include <math.h>
@@ -10,10 +11,11 @@
 
 static qdq_error err;
 
-/* --- graphs ----------------------------------------------------------------------------------------------------------- */
+/* --- graphs ----------------------------------------------------------------------------------- */
 
 /* prefix0, prefix1, ... one behind the other; the ops in turn. */
-static const char *chain(test_builder *b, const char *const *ops, size_t n_ops, unsigned n, const char *x)
+static const char *chain(test_builder *b, const char *const *ops, size_t n_ops, unsigned n,
+                         const char *x)
 {
     static char last[32];
 
@@ -30,7 +32,7 @@ static const char *chain(test_builder *b, const char *const *ops, size_t n_ops, 
     return last;
 }
 
-/* --- regions as text: {leaf} ({in} {composite}) ------------------------------------------------------------------------- */
+/* --- regions as text: {leaf} ({in} {composite}) ----------------------------------------------- */
 
 static void put(qdq_buf *b, const qdq_region *r)
 {
@@ -55,10 +57,12 @@ static void assert_sound(const qdq_regions *r)
         const qdq_region *at = r->all.at[i];
         size_t total = at->nodes.n;
         assert_int_equal(at->id, i);
-        assert_true(at->parent == NULL || (at->parent->id < at->id && at->depth == at->parent->depth + 1));
+        assert_true(at->parent == NULL ||
+                    (at->parent->id < at->id && at->depth == at->parent->depth + 1));
         for (size_t k = 0; k < at->nodes.n; k++) {
             assert_ptr_equal(r->of[at->nodes.at[k]->id], at);
-            assert_true(k == 0 || r->place[at->nodes.at[k - 1]->id] < r->place[at->nodes.at[k]->id]);
+            assert_true(k == 0 ||
+                        r->place[at->nodes.at[k - 1]->id] < r->place[at->nodes.at[k]->id]);
         }
         for (size_t k = 0; k < at->children.n; k++)
             total += at->children.at[k]->n_total;
@@ -100,7 +104,7 @@ static void assert_regions(test_builder *b, const char *want)
     assert_regions_with(b, (qdq_region_opts)QDQ_REGION_OPTS_INIT, want);
 }
 
-/* --- the cases ---------------------------------------------------------------------------------------------------------- */
+/* --- the cases -------------------------------------------------------------------------------- */
 
 static void region_9_case_6_a_chain_is_one_leaf(void **state)
 {
@@ -314,7 +318,7 @@ static void region_9_case_25_left_out_inputs_make_no_edges(void **state)
     qdq_model_free(m);
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static void name_node(test_builder *b, const char *out, const char *name)
 {
@@ -327,7 +331,8 @@ static void region_9_case_25_names_say_the_module(void **state)
     qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
     static const struct {
         const char *name, *path;
-    } want[] = {{"/a/fc/MatMul", "/a/fc"}, {"/MatMul", "/MatMul"}, {"", "/_misc_"}, {"/a//b/x", "/a/b"}};
+    } want[] = {
+        {"/a/fc/MatMul", "/a/fc"}, {"/MatMul", "/MatMul"}, {"", "/_misc_"}, {"/a//b/x", "/a/b"}};
 
     (void)state;
     opts.builder = QDQ_REGIONS_NAMES;
@@ -416,11 +421,12 @@ static void modules_are_composites_of_their_parts(void **state)
         "({/l.1/attn/Relu /l.1/attn/Tanh /l.1/attn/Erf} {/l.1/mlp/Relu /l.1/mlp/Tanh /l.1/Add})");
 }
 
-/* Optimizers make nodes without names. One between nodes of a module is in it; one between two modules is in what is around
- * both, and one between strangers in none. */
+/* Optimizers make nodes without names. One between nodes of a module is in it; one between two
+ * modules is in what is around both, and one between strangers in none. */
 static void a_node_without_a_name_is_where_its_neighbours_are(void **state)
 {
-    static const char *const names[] = {"/a/q/Relu", "", "/a/q/Tanh", "", "/a/k/Relu", "", "/b/Relu"};
+    static const char *const names[] = {"/a/q/Relu", "", "/a/q/Tanh", "",
+                                        "/a/k/Relu", "", "/b/Relu"};
     static const char *const want[] = {"/a/q", "/a/q", "/a/q", "/a", "/a/k", "/_misc_", "/b"};
     qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
     test_builder b = test_build_planes();
@@ -453,7 +459,7 @@ static void a_node_without_a_name_is_where_its_neighbours_are(void **state)
     qdq_model_free(m);
 }
 
-/* --- what is no part of it ------------------------------------------------------------------------------------------------ */
+/* --- what is no part of it -------------------------------------------------------------------- */
 
 static void constants_and_shape_arithmetic_have_no_region(void **state)
 {
@@ -502,7 +508,8 @@ static void a_body_reads_for_its_node(void **state)
 
 static void no_nodes_are_no_regions(void **state)
 {
-    static const qdq_region_builder builders[] = {QDQ_REGIONS_AUTO, QDQ_REGIONS_STRUCTURE, QDQ_REGIONS_NAMES};
+    static const qdq_region_builder builders[] = {QDQ_REGIONS_AUTO, QDQ_REGIONS_STRUCTURE,
+                                                  QDQ_REGIONS_NAMES};
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(builders); i++) {

@@ -36,7 +36,8 @@ static char *print(qdq_regions_form form, bool all, bool verbose)
 static void regions_without_kernels_are_hidden_but_counted(void **state)
 {
     json_t *few = NULL, *all = NULL;
-    char *some = print(QDQ_REGIONS_JSON, false, false), *every = print(QDQ_REGIONS_JSON, true, false);
+    char *some = print(QDQ_REGIONS_JSON, false, false),
+         *every = print(QDQ_REGIONS_JSON, true, false);
 
     (void)state;
     assert_ok(qdq_json_parse(some, strlen(some), "some", &few, &err));

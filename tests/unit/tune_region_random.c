@@ -1,5 +1,5 @@
-/* tune_region_random.c - what holds of the regions of any graph, by either builder, whatever the sizes: random graphs with
- * names of random modules, or none. */
+/* tune_region_random.c - what holds of the regions of any graph, by either builder, whatever the
+ * sizes: random graphs with names of random modules, or none. */
 #include <stdlib.h>
 
 #include "base/random.h"
@@ -29,7 +29,8 @@ static void name_nodes(qdq_model *m, qdq_random *random)
     }
 }
 
-/* Each node is in one region; sizes add up; what an instance calls by its place is of the same operator in all. */
+/* Each node is in one region; sizes add up; what an instance calls by its place is of the same
+ * operator in all. */
 static void assert_sound(const qdq_regions *r, const qdq_patterns *p)
 {
     size_t covered = 0, instances = 0;

@@ -1,5 +1,6 @@
-/* tune_resume.c - case 21 of region-autotune.md section 9 in whole runs: whenever a run ends, what it leaves is whole, and the
- * next one takes it from there. What the store alone promises is in tune_store.c. */
+/* tune_resume.c - case 21 of region-autotune.md section 9 in whole runs: whenever a run ends, what
+ * it leaves is whole, and the next one takes it from there. What the store alone promises is in
+ * tune_store.c. */
 #include <string.h>
 
 #include "support/tuned.h"
@@ -66,7 +67,8 @@ static void region_9_case_21_a_run_may_end_before_its_baseline_is_timed(void **s
     qdq_free(whole);
 }
 
-/* Nothing can be compared with a model that cannot be timed: no speed-up of any size is found beside it. */
+/* Nothing can be compared with a model that cannot be timed: no speed-up of any size is found
+ * beside it. */
 static void region_9_case_21_a_baseline_that_fails_ends_the_run(void **state)
 {
     static const struct {
@@ -82,7 +84,8 @@ static void region_9_case_21_a_baseline_that_fails_ends_the_run(void **state)
 
         snprintf(more, sizeof more, "\"fail\": [%s]", cases[i].failure);
         qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, more));
-        for (int again = 0; again < 2; again++) { /* the second time it is tried again, and said again */
+        /* the second time it is tried again, and said again */
+        for (int again = 0; again < 2; again++) {
             assert_fails(QDQ_E_ENGINE, "the model cannot be timed",
                          test_tuned_run(test_tuned, folder, &o, &r, &err));
             assert_non_null(strstr(err.text, cases[i].why));

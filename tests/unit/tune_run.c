@@ -1,4 +1,5 @@
-/* tune_run.c - whole tuning runs on the sim engine: what is written, what is refused, what is gone on with. */
+/* tune_run.c - whole tuning runs on the sim engine: what is written, what is refused, what is gone
+ * on with. */
 #include <math.h>
 #include <unistd.h>
 
@@ -78,12 +79,12 @@ static void where_nothing_can_run_in_8_bits_the_given_model_is_written(void **st
 
 static void where_every_candidate_fails_the_given_model_is_written(void **state)
 {
-    qdq_tune_result r =
-        run(test_path("rules_fail"),
-            test_tuned_costs(TEST_TUNED_OPS, "\"fail\": [{\"at\": \"open\", \"node\": \"MatMul@h1\"}, "
-                                             "{\"at\": \"open\", \"node\": \"MatMul@h2\"}, "
-                                             "{\"at\": \"open\", \"node\": \"MatMul@h3\"}, "
-                                             "{\"at\": \"open\", \"node\": \"MatMul@h4\"}]"));
+    qdq_tune_result r = run(
+        test_path("rules_fail"),
+        test_tuned_costs(TEST_TUNED_OPS, "\"fail\": [{\"at\": \"open\", \"node\": \"MatMul@h1\"}, "
+                                         "{\"at\": \"open\", \"node\": \"MatMul@h2\"}, "
+                                         "{\"at\": \"open\", \"node\": \"MatMul@h3\"}, "
+                                         "{\"at\": \"open\", \"node\": \"MatMul@h4\"}]"));
 
     (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
@@ -118,7 +119,8 @@ static void what_misses_the_accuracy_is_refused_however_fast(void **state)
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
     const char *folder = test_path("accurate");
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(
-        TEST_TUNED_OPS, "\"fail\": [{\"at\": \"run\", \"node\": \"MatMul@h2\", \"outputs\": \"wrong\"}]"));
+        TEST_TUNED_OPS,
+        "\"fail\": [{\"at\": \"run\", \"node\": \"MatMul@h2\", \"outputs\": \"wrong\"}]"));
     qdq_tune_result r;
 
     (void)state;
@@ -197,7 +199,8 @@ static void stop_early(void *ctx, const qdq_tune_live *now)
 static void a_run_that_goes_on_does_not_go_back(void **state)
 {
     const char *folder = test_path("goes_on");
-    const char *engine = /* one MatMul does not pay: the rules' plan is the best for some trials only */
+    /* one MatMul does not pay: the rules' plan is the best for some trials only */
+    const char *engine =
         test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND
                          ", \"nodes\": {\"MatMul@h4\": {\"float_us\": 100, \"int8_us\": 250}}");
     qdq_tune_opts o = test_tuned_opts(engine);
@@ -261,7 +264,8 @@ static void a_machine_that_slows_down_changes_no_plan(void **state)
 
     (void)state;
     run(calm, test_tuned_costs(TEST_TUNED_OPS, NULL));
-    run(slow, test_tuned_costs(TEST_TUNED_OPS, "\"fail\": [{\"at\": \"time\", \"nth\": 60, \"slow\": 2}]"));
+    run(slow, test_tuned_costs(TEST_TUNED_OPS,
+                               "\"fail\": [{\"at\": \"time\", \"nth\": 60, \"slow\": 2}]"));
     for (int i = 1; i <= 4; i++) {
         char name[8];
         snprintf(name, sizeof name, "h%d", i);
@@ -339,7 +343,8 @@ static void the_page_names_the_starts_and_needs_nothing_else(void **state)
     qdq_free(html);
 }
 
-/* region 9 case 22: an imported placement is a start, and a seed of each pattern, also of a model that cannot ship */
+/* region 9 case 22: an imported placement is a start, and a seed of each pattern, also of a model
+ * that cannot ship */
 static void a_qdq_baseline_is_a_start(void **state)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
@@ -397,7 +402,8 @@ static void a_cache_is_a_start_beside_a_qdq_baseline(void **state)
 /* A profile says which candidates cannot win: they are not built, and the plan is the same. */
 static void a_profile_makes_the_search_short(void **state)
 {
-    qdq_tune_result blind = run(test_path("blind"), test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND)),
+    qdq_tune_result blind =
+                        run(test_path("blind"), test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND)),
                     seeing = run(test_path("seeing"), test_tuned_costs(TEST_TUNED_OPS, NULL));
 
     (void)state;
@@ -424,14 +430,16 @@ static void names_that_no_plan_can_hold_are_an_error_that_says_so(void **state)
         snprintf(name, sizeof name, "n\xf6\xdf%u", (unsigned)n->id);
         assert_true(qdq_node_set_name(n, name));
     }
-    assert_fails(QDQ_E_UNSUPPORTED, "is no UTF-8", test_tuned_run(m, test_path("odd"), &o, &r, &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "is no UTF-8",
+                 test_tuned_run(m, test_path("odd"), &o, &r, &err));
     qdq_model_free(m);
 }
 
 /* Part 5: its own patterns.yaml makes a second run short. */
 static void its_own_cache_makes_the_next_run_short(void **state)
 {
-    const char *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND), *caches[2] = {NULL, NULL};
+    const char *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND),
+               *caches[2] = {NULL, NULL};
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_tune_result cold = run(test_path("cold"), engine), warm;
 
@@ -470,13 +478,16 @@ static void what_cannot_begin_says_why(void **state)
     (void)state;
     assert_non_null(f);
     fclose(f);
-    assert_fails(QDQ_E_IO, "cannot make the folder", test_tuned_run(test_tuned, file, &o, &r, &err));
+    assert_fails(QDQ_E_IO, "cannot make the folder",
+                 test_tuned_run(test_tuned, file, &o, &r, &err));
     assert_fails(QDQ_E_IO, "", test_tuned_run(test_tuned, test_path("no/such/dir"), &o, &r, &err));
     o.node_filter = test_path("no_filter");
-    assert_fails(QDQ_E_IO, "no_filter", test_tuned_run(test_tuned, test_path("filter"), &o, &r, &err));
+    assert_fails(QDQ_E_IO, "no_filter",
+                 test_tuned_run(test_tuned, test_path("filter"), &o, &r, &err));
     o.node_filter = NULL;
     o.worker = "/no/such/worker";
-    assert_fails(QDQ_E_ENGINE, "worker", test_tuned_run(test_tuned, test_path("worker"), &o, &r, &err));
+    assert_fails(QDQ_E_ENGINE, "worker",
+                 test_tuned_run(test_tuned, test_path("worker"), &o, &r, &err));
     assert_fails(QDQ_E_IO, "expected a folder of qdq autotune",
                  qdq_tune_status(test_path("nowhere"), &status, &err));
 }

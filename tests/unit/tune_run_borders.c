@@ -51,12 +51,13 @@ static qdq_model *two_readers(void)
 /* 8 bits save 9 us at each reader of t, and the conversion of t costs 12, once. */
 static void two_regions_win_together_what_each_would_lose_alone(void **state)
 {
-    const char *costs = test_tuned_costs("\"Erf\": {\"float_us\": 1}",
-                                         "\"nodes\": {\"/m/b/one\": {\"float_us\": 100, \"int8_us\": 91, "
-                                         "\"inputs\": 2}, \"/m/b/two\": {\"float_us\": 50, \"int8_us\": 300, "
-                                         "\"inputs\": 2}, \"/m/c/one\": {\"float_us\": 100, \"int8_us\": 91, "
-                                         "\"inputs\": 2}, \"/m/c/two\": {\"float_us\": 50, \"int8_us\": 300, "
-                                         "\"inputs\": 2}}");
+    const char *costs =
+        test_tuned_costs("\"Erf\": {\"float_us\": 1}",
+                         "\"nodes\": {\"/m/b/one\": {\"float_us\": 100, \"int8_us\": 91, "
+                         "\"inputs\": 2}, \"/m/b/two\": {\"float_us\": 50, \"int8_us\": 300, "
+                         "\"inputs\": 2}, \"/m/c/one\": {\"float_us\": 100, \"int8_us\": 91, "
+                         "\"inputs\": 2}, \"/m/c/two\": {\"float_us\": 50, \"int8_us\": 300, "
+                         "\"inputs\": 2}}");
     qdq_tune_opts o = test_tuned_opts(costs);
     qdq_model *m = two_readers();
     qdq_tune_result r;
@@ -75,7 +76,7 @@ static void two_regions_win_together_what_each_would_lose_alone(void **state)
     qdq_model_free(m);
 }
 
-/* --- caches that speak of composites ---------------------------------------------------------------------------------------- */
+/* --- caches that speak of composites ---------------------------------------------------------- */
 
 #define FAST(node) "\"" node "\": {\"float_us\": 100, \"int8_us\": 20}"
 
@@ -98,11 +99,13 @@ static qdq_model *three_blocks(void)
     return test_built(&b);
 }
 
-/* A cache with a scheme for the composite: its part that reads b1, and a point that means nothing. */
+/* A cache with a scheme for the composite: its part that reads b1, and a point that means
+ * nothing. */
 static const char *write_cache(const qdq_region_opts *opts)
 {
     test_regioned s = test_regioned_open(three_blocks(), "ort-cpu", opts);
-    const qdq_region *block = s.regions->of[qdq_graph_find(s.clean->graph, "b1")->producer->id]->parent;
+    const qdq_region *block =
+        s.regions->of[qdq_graph_find(s.clean->graph, "b1")->producer->id]->parent;
     const char *path = test_path("composite.yaml");
     FILE *f = fopen(path, "w");
     size_t of = 0;
@@ -115,7 +118,8 @@ static const char *write_cache(const qdq_region_opts *opts)
             "pattern_schemes:\n- pattern_signature: '%s'\n  pattern_size: %zu\n  schemes:\n"
             "  - latency_ms: 1.0\n    error: false\n    profile_timestamp: null\n"
             "    nodes_insertion_points: []\n    child_region_inputs:\n"
-            "    - region_index: %zu\n      input_index: 0\n    - region_index: 99\n      input_index: 0\n"
+            "    - region_index: %zu\n      input_index: 0\n    - region_index: 99\n      "
+            "input_index: 0\n"
             "    region_outputs: []\n",
             s.patterns->pattern[block->pattern].signature, block->n_total, of);
     fclose(f);
@@ -126,9 +130,9 @@ static const char *write_cache(const qdq_region_opts *opts)
 /* All readers of b1, b2 and b3 are a start of their own, the only one that pays here. */
 static void a_cache_of_a_composite_is_a_start(void **state)
 {
-    qdq_tune_opts o =
-        test_tuned_opts(test_tuned_costs("\"Conv\": {\"float_us\": 100, \"int8_us\": 400}",
-                                         "\"nodes\": {" FAST("c1") "," FAST("c2") "," FAST("c3") "}"));
+    qdq_tune_opts o = test_tuned_opts(
+        test_tuned_costs("\"Conv\": {\"float_us\": 100, \"int8_us\": 400}",
+                         "\"nodes\": {" FAST("c1") "," FAST("c2") "," FAST("c3") "}"));
     qdq_job job = QDQ_JOB_INIT;
     qdq_model *m = three_blocks();
     qdq_tune_result r;
@@ -147,7 +151,8 @@ static void a_cache_of_a_composite_is_a_start(void **state)
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_true(strstr(plan, "{\"node\": \"c3\", \"op\": \"Conv\"}") != NULL &&
                 strstr(plan, "{\"node\": \"a3\", \"op\": \"Conv\"}") == NULL);
-    assert_non_null(strstr(lines, "found 1 of 2 points at boundaries of regions without an operator"));
+    assert_non_null(
+        strstr(lines, "found 1 of 2 points at boundaries of regions without an operator"));
     qdq_free(page);
     qdq_free(plan);
     free((char *)caches[0]);

@@ -19,7 +19,8 @@ static void region_9_case_1_hashes_of_schemes(void **state)
 {
     (void)state;
     expect_hash((qdq_scheme){0}, "735cc3cc897328fe2f9937a0441db2ec");
-    expect_hash((qdq_scheme){.node_inputs = POINTS(NODE(0, 0))}, "b66e6d916c91ca9420ece5a422f369a4");
+    expect_hash((qdq_scheme){.node_inputs = POINTS(NODE(0, 0))},
+                "b66e6d916c91ca9420ece5a422f369a4");
     expect_hash((qdq_scheme){.node_inputs = POINTS(NODE(3, 1), NODE(0, 0))},
                 "898d79d3248d3eb11a82a22b8ccae89a");
     expect_hash((qdq_scheme){.node_inputs = POINTS(NODE(0, 0), NODE(3, 1))},
@@ -55,8 +56,9 @@ static void region_9_case_1_hash_of_a_pattern(void **state)
 static void what_was_measured_is_not_in_the_hash(void **state)
 {
     (void)state;
-    expect_hash((qdq_scheme){.latency_ms = 3, .error = true, .timestamp = "2026-01-31T10:15:02+00:00"},
-                "735cc3cc897328fe2f9937a0441db2ec");
+    expect_hash(
+        (qdq_scheme){.latency_ms = 3, .error = true, .timestamp = "2026-01-31T10:15:02+00:00"},
+        "735cc3cc897328fe2f9937a0441db2ec");
 }
 
 static void a_point_that_comes_twice_is_taken_out(void **state)
@@ -72,7 +74,8 @@ static void a_point_that_comes_twice_is_taken_out(void **state)
 static void region_9_case_2_distance(void **state)
 {
     const qdq_scheme a = {.node_inputs = POINTS(NODE(0, 0), NODE(1, 0))};
-    const qdq_scheme b = {.node_inputs = POINTS(NODE(1, 0), NODE(2, 0)), .child_inputs = POINTS(CHILD(0, 0))};
+    const qdq_scheme b = {.node_inputs = POINTS(NODE(1, 0), NODE(2, 0)),
+                          .child_inputs = POINTS(CHILD(0, 0))};
     const qdq_scheme slow = {.node_inputs = POINTS(NODE(0, 0), NODE(1, 0)), .latency_ms = 9};
     const qdq_scheme none = {.latency_ms = 1};
 
@@ -86,7 +89,8 @@ static void region_9_case_2_distance(void **state)
 /* A node's output and a child's are never one point, whatever their numbers. */
 static void outputs_of_nodes_and_of_children_are_different_points(void **state)
 {
-    const qdq_scheme node = {.outputs = POINTS({-1, 0, 0})}, child = {.outputs = POINTS({0, -1, 0})};
+    const qdq_scheme node = {.outputs = POINTS({-1, 0, 0})},
+                     child = {.outputs = POINTS({0, -1, 0})};
 
     (void)state;
     assert_int_equal(qdq_scheme_distance(&node, &child), 2);

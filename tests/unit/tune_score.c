@@ -1,4 +1,5 @@
-/* tune_score.c - what isolated groups cost: layers as engines report them, whose they are, and what is left out. */
+/* tune_score.c - what isolated groups cost: layers as engines report them, whose they are, and what
+ * is left out. */
 #include "tune/isolate/part_context.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ static void assert_us(double is, double want)
         fail_msg("%g us, want %g", is, want);
 }
 
-/* --- a chain with one group in the middle --------------------------------------------------------------------------------- */
+/* --- a chain with one group in the middle ----------------------------------------------------- */
 
 #define W4 "float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}"
 
@@ -36,19 +37,21 @@ typedef struct setting {
     qdq_parts *p;
 } setting;
 
-/* Twice the group [b, r, m, c], with [a] and [d] around it: without Q/DQ, and with t and v quantized. */
+/* Twice the group [b, r, m, c], with [a] and [d] around it: without Q/DQ, and with t and v
+ * quantized. */
 static setting set_up(void)
 {
-    static const char plan[] = "{\"qdq_plan\": 1, \"model\": \"0\", \"target\": \"\", \"created_by\": \"\", "
-                               "\"clean\": \"\", \"opset\": 0, "
-                               "\"placement_only\": false, \"tensors\": ["
-                               "{\"tensor\": \"t\", \"consumers\": [[\"b\", 0]], \"type\": \"int8\", "
-                               "\"scale\": 0.1, \"zero_point\": 0, "
-                               "\"rule\": \"\", \"origin\": \"\"},"
-                               "{\"tensor\": \"v\", \"consumers\": [[\"m\", 0]], \"type\": \"int8\", "
-                               "\"scale\": 0.1, \"zero_point\": 0, "
-                               "\"rule\": \"\", \"origin\": \"\"}], \"weights\": [], \"biases\": [], "
-                               "\"quantized\": [], \"left_float\": []}";
+    static const char plan[] =
+        "{\"qdq_plan\": 1, \"model\": \"0\", \"target\": \"\", \"created_by\": \"\", "
+        "\"clean\": \"\", \"opset\": 0, "
+        "\"placement_only\": false, \"tensors\": ["
+        "{\"tensor\": \"t\", \"consumers\": [[\"b\", 0]], \"type\": \"int8\", "
+        "\"scale\": 0.1, \"zero_point\": 0, "
+        "\"rule\": \"\", \"origin\": \"\"},"
+        "{\"tensor\": \"v\", \"consumers\": [[\"m\", 0]], \"type\": \"int8\", "
+        "\"scale\": 0.1, \"zero_point\": 0, "
+        "\"rule\": \"\", \"origin\": \"\"}], \"weights\": [], \"biases\": [], "
+        "\"quantized\": [], \"left_float\": []}";
     test_layers l = TEST_LAYERS("gemm a", "gemm b+r+m+c", "gemm d");
     setting s = {.m = test_model(chain)};
     qdq_group_model *g;
@@ -97,7 +100,7 @@ static qdq_part_score *score_at(test_layers l, double end_to_end)
 
 #define SCORE(...) score_at(TEST_LAYERS(__VA_ARGS__), NAN)
 
-/* --- whose layers ----------------------------------------------------------------------------------------------------------- */
+/* --- whose layers ----------------------------------------------------------------------------- */
 
 static void layers_of_the_group_count_and_those_of_the_halo_do_not(void **state)
 {
@@ -127,7 +130,8 @@ static void a_layer_of_both_counts_and_says_so(void **state)
 /* m moves what d's kernel reads: that is still the halo's. */
 static void moved_numbers_do_not_make_a_layer_ours(void **state)
 {
-    const qdq_part_score *s = SCORE("MatMul g1/b+g1/c 10", "MatMul g1/m+g1/d 100", "Transpose g1/m 2");
+    const qdq_part_score *s =
+        SCORE("MatMul g1/b+g1/c 10", "MatMul g1/m+g1/d 100", "Transpose g1/m 2");
 
     (void)state;
     assert_us(s[0].own_us, 12);
@@ -163,11 +167,12 @@ static void assert_context(test_layers part, test_layers whole, bool mismatch)
 static void kernels_of_another_kind_than_in_the_whole_model_are_told(void **state)
 {
     (void)state;
-    assert_context(TEST_LAYERS("MatMul g1/b 1", "MatMul g1/c 1"), TEST_LAYERS("MatMul b+r", "MatMul c"),
-                   false);
-    assert_context(TEST_LAYERS("MatMul g1/b 1", "MatMul g1/c 1"), TEST_LAYERS("MatMul b+r+m+c"), true);
-    assert_context(TEST_LAYERS("MatMul g1/a+g1/b 1"), TEST_LAYERS("MatMul a", "MatMul b+r", "MatMul c"),
+    assert_context(TEST_LAYERS("MatMul g1/b 1", "MatMul g1/c 1"),
+                   TEST_LAYERS("MatMul b+r", "MatMul c"), false);
+    assert_context(TEST_LAYERS("MatMul g1/b 1", "MatMul g1/c 1"), TEST_LAYERS("MatMul b+r+m+c"),
                    true);
+    assert_context(TEST_LAYERS("MatMul g1/a+g1/b 1"),
+                   TEST_LAYERS("MatMul a", "MatMul b+r", "MatMul c"), true);
     assert_context(TEST_LAYERS("MatMul g1/a+g1/b 1"), TEST_LAYERS("MatMul a+b", "MatMul c"), false);
     assert_context(TEST_LAYERS("MatMul g1/a+g1/b 1"), TEST_LAYERS("MatMul b", "MatMul m+d"),
                    true); /* m moves */
@@ -175,16 +180,17 @@ static void kernels_of_another_kind_than_in_the_whole_model_are_told(void **stat
                    true); /* as before */
 }
 
-/* --- conversions ------------------------------------------------------------------------------------------------------------ */
+/* --- conversions ------------------------------------------------------------------------------ */
 
 /* t is the halo's, and v the group's own. */
 static void qdq_of_the_plan_count_and_those_at_the_border_are_told_apart(void **state)
 {
-    const qdq_part_score *s = SCORE("MatMul g1.1/a 100", "QuantizeLinear g1.1/t_QuantizeLinear conversion 5",
-                                    "MatMul g1.1/t_DequantizeLinear+g1.1/b+g1.1/r 20",
-                                    "QuantizeLinear g1.1/v_QuantizeLinear conversion 3",
-                                    "DequantizeLinear g1.1/v_DequantizeLinear conversion 2",
-                                    "MatMul g1.1/m+g1.1/c 20", "MatMul g1/b 1");
+    const qdq_part_score *s =
+        SCORE("MatMul g1.1/a 100", "QuantizeLinear g1.1/t_QuantizeLinear conversion 5",
+              "MatMul g1.1/t_DequantizeLinear+g1.1/b+g1.1/r 20",
+              "QuantizeLinear g1.1/v_QuantizeLinear conversion 3",
+              "DequantizeLinear g1.1/v_DequantizeLinear conversion 2", "MatMul g1.1/m+g1.1/c 20",
+              "MatMul g1/b 1");
 
     (void)state;
     assert_us(s[1].own_us, 40);
@@ -196,7 +202,8 @@ static void qdq_of_the_plan_count_and_those_at_the_border_are_told_apart(void **
 /* ONNX Runtime doubles a DQ under a name of its own, and says of it nothing else. */
 static void a_copy_of_a_dq_is_found_by_its_name(void **state)
 {
-    test_layers l = TEST_LAYERS("MatMul g1.1/b 20", "DequantizeLinear - conversion 2", "MatMul g1.1/c 20");
+    test_layers l =
+        TEST_LAYERS("MatMul g1.1/b 20", "DequantizeLinear - conversion 2", "MatMul g1.1/c 20");
 
     (void)state;
     l.at[1].layer = "g1.1/t_DequantizeLinear/duplicated";
@@ -207,10 +214,10 @@ static void a_copy_of_a_dq_is_found_by_its_name(void **state)
 
 static void reformats_count_between_nodes_of_the_group_alone(void **state)
 {
-    const qdq_part_score *s =
-        SCORE("Reorder - conversion 1", "MatMul g1/a 100", "Reorder - conversion 2", "MatMul g1/b 20",
-              "Reorder - conversion 4", "MatMul g1/c 20", "Reorder - conversion 8", "MatMul g1/d 100",
-              "Reorder - conversion 16", "MatMul g1.1/b 20", "Reorder - conversion 32");
+    const qdq_part_score *s = SCORE(
+        "Reorder - conversion 1", "MatMul g1/a 100", "Reorder - conversion 2", "MatMul g1/b 20",
+        "Reorder - conversion 4", "MatMul g1/c 20", "Reorder - conversion 8", "MatMul g1/d 100",
+        "Reorder - conversion 16", "MatMul g1.1/b 20", "Reorder - conversion 32");
 
     (void)state;
     assert_us(s[0].own_us, 40);
@@ -221,9 +228,10 @@ static void reformats_count_between_nodes_of_the_group_alone(void **state)
 /* By the name of the tensor, whatever is executed around it; and by the node that it is for. */
 static void a_reformat_that_names_its_tensor_needs_no_neighbours(void **state)
 {
-    test_layers l = TEST_LAYERS("MatMul g1/b 20", "Reorder - conversion 2", "Reorder - conversion 4",
-                                "MatMul g1/a 100", "Reformat g1/c conversion 8", "MatMul g1/c 20",
-                                "Reformat g1/c conversion 16", "MatMul g1/b 20");
+    test_layers l =
+        TEST_LAYERS("MatMul g1/b 20", "Reorder - conversion 2", "Reorder - conversion 4",
+                    "MatMul g1/a 100", "Reformat g1/c conversion 8", "MatMul g1/c 20",
+                    "Reformat g1/c conversion 16", "MatMul g1/b 20");
 
     (void)state;
     l.at[1].layer = "g1/v";
@@ -231,7 +239,7 @@ static void a_reformat_that_names_its_tensor_needs_no_neighbours(void **state)
     assert_us(score_at(l, NAN)[0].reformat_us, 2 + 16);
 }
 
-/* --- launch correction ------------------------------------------------------------------------------------------------------ */
+/* --- launch correction ------------------------------------------------------------------------ */
 
 static void what_profiling_adds_is_taken_off_each_layer(void **state)
 {
@@ -240,14 +248,16 @@ static void what_profiling_adds_is_taken_off_each_layer(void **state)
 
     (void)state;
     for (int i = 0; i < 3; i++) {
-        const qdq_part_score *s = score_at(
-            TEST_LAYERS("MatMul g1/a 100", "MatMul g1/b 20", "MatMul g1/c 30", "MatMul g1/d 50", "NoOp - 0"),
-            end_to_end[i]);
+        const qdq_part_score *s =
+            score_at(TEST_LAYERS("MatMul g1/a 100", "MatMul g1/b 20", "MatMul g1/c 30",
+                                 "MatMul g1/d 50", "NoOp - 0"),
+                     end_to_end[i]);
         assert_us(s[0].own_us, want[i]);
     }
 }
 
-/* A model of section 5.2 as trtexec leaves it, layers and profile, through what reads such files and what scores them. */
+/* A model of section 5.2 as trtexec leaves it, layers and profile, through what reads such files
+ * and what scores them. */
 static double table_row(const char *name, double compute, double qdq, size_t n_qdq, double reformat,
                         double end_to_end)
 {
@@ -303,13 +313,15 @@ static void subgraph_8_case_10_residuals_in_float_make_int8_slower(void **state)
     assert_true(fabs(i8 / f16 - 1 - 0.024) < 0.001);
 }
 
-/* --- engines ---------------------------------------------------------------------------------------------------------------- */
+/* --- engines ---------------------------------------------------------------------------------- */
 
-/* What every group of the network costs on the sim engine, from files in a lab: 0 without Q/DQ, 1 with all. */
+/* What every group of the network costs on the sim engine, from files in a lab: 0 without Q/DQ, 1
+ * with all. */
 static void score_on_sim(test_isolated *s, bool with, qdq_part_score *out)
 {
     const char *folder = test_path("parts%d", with);
-    const qdq_lab_opts opts = {.engine = test_isolated_costs(), .worker = QDQ_BUILD_DIR "/qdq-worker"};
+    const qdq_lab_opts opts = {.engine = test_isolated_costs(),
+                               .worker = QDQ_BUILD_DIR "/qdq-worker"};
     qdq_plan *all = test_isolated_plan(s);
     qdq_candidates *c;
     qdq_lab *lab;
@@ -348,7 +360,8 @@ static void scores_of_all_groups_are_those_of_the_engine(void **state)
         const bool conv = f->node[0]->op == QDQ_OP_CONV;
         assert_true(none[i].known && all[i].known);
         assert_int_equal(none[i].layers, 1);
-        assert_false(none[i].context_mismatch || all[i].context_mismatch || none[i].shared || all[i].shared);
+        assert_false(none[i].context_mismatch || all[i].context_mismatch || none[i].shared ||
+                     all[i].shared);
         assert_us(none[i].qdq_us, 0);
         if (!conv)
             continue;

@@ -8,7 +8,8 @@
 
 enum { MAX_BITS = 16, MAX_EDGES = 64, MAX_UNITS = 16 };
 
-/* Groups in a graph: each has a time in float and on codes; an edge between two that differ costs a conversion. */
+/* Groups in a graph: each has a time in float and on codes; an edge between two that differ costs a
+ * conversion. */
 typedef struct world {
     size_t n, n_edges;
     double time[2][MAX_BITS];
@@ -58,8 +59,8 @@ static void add_edge(world *w, int from, int to, double cost)
     w->edge[w->n_edges++].cost = cost;
 }
 
-/* Blocks of a pattern one behind the other: a chain, or one with a way around (residual), or three that meet
- * (attention). Instances of a pattern have the same costs. */
+/* Blocks of a pattern one behind the other: a chain, or one with a way around (residual), or three
+ * that meet (attention). Instances of a pattern have the same costs. */
 static void build(world *w, qdq_arena *arena, uint64_t seed, double deviation)
 {
     qdq_random r = qdq_random_new(seed, "world");
@@ -85,7 +86,8 @@ static void build(world *w, qdq_arena *arena, uint64_t seed, double deviation)
         w->n_units++;
         uint32_t *bits = qdq_arena_array(arena, size * instances, sizeof *bits);
         for (size_t k = 0; k < size; k++)
-            w->choice[w->n + k] = (qdq_search_choice){bits + k * instances, f[k] * (double)instances, true};
+            w->choice[w->n + k] =
+                (qdq_search_choice){bits + k * instances, f[k] * (double)instances, true};
         for (size_t i = 0; i < instances; i++) {
             int first = (int)w->n, before = last;
             for (size_t k = 0; k < size; k++) {
@@ -118,19 +120,22 @@ static double best_time(const world *w, qdq_arena *arena)
     return best;
 }
 
-static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns, qdq_error *err)
+static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns,
+                       qdq_error *err)
 {
     world *w = ctx;
 
     (void)pair;
     (void)err;
     *incumbent_ns = time_of(w, &w->now) * (1 + w->deviation * (double)qdq_random_normal(&w->noise));
-    *candidate_ns = time_of(w, &w->candidate) * (1 + w->deviation * (double)qdq_random_normal(&w->noise));
+    *candidate_ns =
+        time_of(w, &w->candidate) * (1 + w->deviation * (double)qdq_random_normal(&w->noise));
     return QDQ_OK;
 }
 
 static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
-                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err)
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
+                          qdq_error *err)
 {
     world *w = ctx;
     qdq_test_opts o = *test;
@@ -162,7 +167,8 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
 }
 
 /* What runs, and the conversions beside it, as an engine's profile has them. */
-static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known, qdq_error *err)
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known,
+                          qdq_error *err)
 {
     world *w = ctx;
     const double all = time_of(w, a);
@@ -177,7 +183,8 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost,
     }
     for (size_t e = 0; e < w->n_edges; e++) {
         const int from = w->edge[e].from, to = w->edge[e].to;
-        if ((from >= 0 && qdq_assign_get(a, (size_t)from)) == (to >= 0 && qdq_assign_get(a, (size_t)to)))
+        if ((from >= 0 && qdq_assign_get(a, (size_t)from)) ==
+            (to >= 0 && qdq_assign_get(a, (size_t)to)))
             continue;
         if (from >= 0)
             cost[from].border += w->edge[e].cost / all;
@@ -204,12 +211,16 @@ static qdq_search_opts options(uint64_t seed)
                              .seed = seed};
 }
 
-static qdq_search_result run_with(world *w, const qdq_search_opts *o, bool profiles, qdq_arena *arena)
+static qdq_search_result run_with(world *w, const qdq_search_opts *o, bool profiles,
+                                  qdq_arena *arena)
 {
     qdq_assign starts[2];
     static const char *const names[] = {"nothing", "everything"};
-    const qdq_search_ops ops = {
-        .ctx = w, .measure = measure, .event = event, .builds = builds, .profile = profiles ? profile : NULL};
+    const qdq_search_ops ops = {.ctx = w,
+                                .measure = measure,
+                                .event = event,
+                                .builds = builds,
+                                .profile = profiles ? profile : NULL};
     qdq_search_result out;
 
     assert_true(qdq_assign_new(&starts[0], w->n, arena) && qdq_assign_new(&starts[1], w->n, arena));
@@ -265,10 +276,11 @@ static tally search_200_worlds(const char *how, bool profiles, double lies)
         gap = fmax(gap, fabs(r.predicted_ns / mine - 1));
         qdq_arena_free(&arena);
     }
-    print_message(
-        "%s: found %.4f of the possible gain; at least %.2f, above 0.97 in %u of 200; %.1f trials and "
-        "profiles, %.1f ruled out; predicted within %.1f %%\n",
-        how, found / possible, worst, complete, builds / 200, ruled_out / 200.0, gap * 100);
+    print_message("%s: found %.4f of the possible gain; at least %.2f, above 0.97 in %u of 200; "
+                  "%.1f trials and "
+                  "profiles, %.1f ruled out; predicted within %.1f %%\n",
+                  how, found / possible, worst, complete, builds / 200, ruled_out / 200.0,
+                  gap * 100);
     return (tally){found / possible, builds / 200, ruled_out / 200.0};
 }
 
@@ -474,8 +486,8 @@ static void nothing_useless_is_kept(void **state)
     assert_true(kept / trials * 50 <= 1);
 }
 
-/* Two units of two choices. The first of each read one tensor, in front of which a conversion costs more than 8 bits save in
- * one of them; the second of each are much slower in 8 bits. */
+/* Two units of two choices. The first of each read one tensor, in front of which a conversion costs
+ * more than 8 bits save in one of them; the second of each are much slower in 8 bits. */
 static void build_readers(world *w)
 {
     static const uint32_t bit[4] = {0, 1, 2, 3}, readers[2] = {0, 3};
@@ -487,8 +499,10 @@ static void build_readers(world *w)
         w->time[1][i] = i == 0 || i == 3 ? 80e3 : 300e3;
         w->choice[i] = (qdq_search_choice){of[i], 100e3, true};
     }
-    w->unit[0] = (qdq_search_unit){.name = "a", .choice = w->choice, .n_choices = 2, .n_instances = 1};
-    w->unit[1] = (qdq_search_unit){.name = "b", .choice = w->choice + 2, .n_choices = 2, .n_instances = 1};
+    w->unit[0] =
+        (qdq_search_unit){.name = "a", .choice = w->choice, .n_choices = 2, .n_instances = 1};
+    w->unit[1] =
+        (qdq_search_unit){.name = "b", .choice = w->choice + 2, .n_choices = 2, .n_instances = 1};
     add_edge(w, 0, 3, 30e3);
 }
 

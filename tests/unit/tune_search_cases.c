@@ -1,13 +1,18 @@
-/* tune_search_cases.c - cases 18, 19 and 20 of region-autotune.md section 9: what is tried of a pattern, in which order, how
- * much of it, and what of it is never tried twice. */
+/* tune_search_cases.c - cases 18, 19 and 20 of region-autotune.md section 9: what is tried of a
+ * pattern, in which order, how much of it, and what of it is never tried twice. */
 #include "tune/search/search.h"
 
 #include "support/test.h"
 
-enum { MAX_CHOICES = 5, MAX_INSTANCES = 3, MAX_BITS = 2 * MAX_CHOICES * MAX_INSTANCES, MAX_TRIALS = 100 };
+enum {
+    MAX_CHOICES = 5,
+    MAX_INSTANCES = 3,
+    MAX_BITS = 2 * MAX_CHOICES * MAX_INSTANCES,
+    MAX_TRIALS = 100
+};
 
-/* Units whose choices each cost or save so much of the baseline's time, wherever they are; all that is measured is
- * written down. */
+/* Units whose choices each cost or save so much of the baseline's time, wherever they are; all that
+ * is measured is written down. */
 typedef struct bench {
     double cost[MAX_BITS];
     uint32_t bit[2][MAX_CHOICES][MAX_INSTANCES];
@@ -49,7 +54,8 @@ static double time_of(const bench *b, uint64_t bits)
 }
 
 static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
-                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err)
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
+                          qdq_error *err)
 {
     bench *b = ctx;
     const double before = time_of(b, incumbent->word[0]), after = time_of(b, candidate->word[0]);
@@ -89,7 +95,8 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
 }
 
 /* A kernel for each bit, of equal times in float. */
-static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known, qdq_error *err)
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known,
+                          qdq_error *err)
 {
     const bench *b = ctx;
     const double all = time_of(b, a->word[0]);
@@ -97,8 +104,8 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost,
     (void)err;
     *known = b->tells;
     for (size_t i = 0; i < b->n_bits; i++)
-        cost[i] =
-            (qdq_search_cost){.own = (1 / (double)b->n_bits + (qdq_assign_get(a, i) ? b->cost[i] : 0)) / all};
+        cost[i] = (qdq_search_cost){
+            .own = (1 / (double)b->n_bits + (qdq_assign_get(a, i) ? b->cost[i] : 0)) / all};
     return QDQ_OK;
 }
 
@@ -114,13 +121,15 @@ static qdq_search_opts options(unsigned schemes)
 /* Begins with nothing, and with `second` if it is not 0. */
 static qdq_search_result run(bench *b, const qdq_search_opts *o, uint64_t second, qdq_arena *arena)
 {
-    static const char *const names[] = {"nothing", "cached"}, *const late_name[] = {"rules of another"};
+    static const char *const names[] = {"nothing", "cached"}, *const late_name[] = {
+                                                                  "rules of another"};
     const qdq_search_ops ops = {
         .ctx = b, .measure = measure, .identity = identity, .event = event, .profile = profile};
     qdq_assign starts[2], late;
     qdq_search_result out;
 
-    assert_true(qdq_assign_new(&starts[0], b->n_bits, arena) && qdq_assign_new(&starts[1], b->n_bits, arena));
+    assert_true(qdq_assign_new(&starts[0], b->n_bits, arena) &&
+                qdq_assign_new(&starts[1], b->n_bits, arena));
     starts[1].word[0] = second;
     assert_true(qdq_assign_new(&late, b->n_bits, arena));
     late.word[0] = b->late;
@@ -155,7 +164,8 @@ static bool was_tried(const bench *b, uint64_t bits)
     return false;
 }
 
-/* Two decisions: nothing, which is what all others are measured against, then a, b, and both; then it is over. */
+/* Two decisions: nothing, which is what all others are measured against, then a, b, and both; then
+ * it is over. */
 static void region_9_case_18_two_decisions_are_four_schemes_and_an_end(void **state)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -204,7 +214,8 @@ static void region_9_case_18_what_was_not_decided_is_not_measured_again(void **s
     qdq_arena_free(&arena);
 }
 
-/* The part of a unit in an assignment: the mask of its choices, or SIZE_MAX where instances differ. */
+/* The part of a unit in an assignment: the mask of its choices, or SIZE_MAX where instances
+ * differ. */
 static size_t mask_of(const bench *b, size_t u, uint64_t bits)
 {
     size_t mask = 0;
@@ -219,8 +230,8 @@ static size_t mask_of(const bench *b, size_t u, uint64_t bits)
     return mask;
 }
 
-/* What a cache says of a pattern is what its trials are compared with, and never what they are. And no pattern erases what
- * another one decided. */
+/* What a cache says of a pattern is what its trials are compared with, and never what they are. And
+ * no pattern erases what another one decided. */
 static void region_9_case_19_what_is_tried_beats_what_is_stored(void **state)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -306,7 +317,7 @@ static void region_9_case_20_where_all_seeds_are_slower_nothing_is_best(void **s
     qdq_arena_free(&arena);
 }
 
-/* --- how many changes a unit gets ---------------------------------------------------------------------------------------- */
+/* --- how many changes a unit gets ------------------------------------------------------------- */
 
 /* Nothing helps: what is tried is bounded by what the unit weighs alone. */
 static void the_budget_of_changes_follows_the_weight(void **state)
@@ -331,7 +342,8 @@ static void the_budget_of_changes_follows_the_weight(void **state)
     qdq_arena_free(&arena);
 }
 
-/* The share of the profile counts over all instances: three light ones weigh as much as a heavy one. */
+/* The share of the profile counts over all instances: three light ones weigh as much as a heavy
+ * one. */
 static void instances_add_to_the_weight(void **state)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -388,7 +400,8 @@ static void what_others_would_place_is_not_tried_where_profiles_rule_it_out(void
 
     (void)state;
     every_second(&b, 0xaa, true);
-    const qdq_search_result r = run(&b, &o, 0xff, &arena); /* so that there is a profile of everything */
+    /* so that there is a profile of everything */
+    const qdq_search_result r = run(&b, &o, 0xff, &arena);
     assert_false(was_tried(&b, 0xaa));
     assert_true(r.ruled_out > 0);
     assert_int_equal(r.best.word[0], 0x55);

@@ -47,13 +47,13 @@ static const char *kept(const qdq_model *m)
 
 static void region_9_case_12_operators(void **state)
 {
-    qdq_model *m =
-        read("g (float[4,4] a, float[4,4] b, float[1,4,4,4] x, float[4,4] w) => (float[4,4] sum) <\n"
-             "  float[4] sizes = {1, 1, 2, 2}\n> {\n"
-             "  equal = Equal(a, b)\n  shape = Shape(a)\n  product = MatMul(a, w)\n  sum = Add(a, b)\n"
-             "  relu = Relu(sum)\n  clip = Clip(sum)\n  t = Transpose(sum)\n  pad = Pad(sum, shape)\n"
-             "  size = Resize(x, \"\", sizes)\n  mean = ReduceMean(a)\n  sel = Where(equal, a, b)\n"
-             "  soft = Softmax(sum)\n  abs = Abs(a)\n}\n");
+    qdq_model *m = read(
+        "g (float[4,4] a, float[4,4] b, float[1,4,4,4] x, float[4,4] w) => (float[4,4] sum) <\n"
+        "  float[4] sizes = {1, 1, 2, 2}\n> {\n"
+        "  equal = Equal(a, b)\n  shape = Shape(a)\n  product = MatMul(a, w)\n  sum = Add(a, b)\n"
+        "  relu = Relu(sum)\n  clip = Clip(sum)\n  t = Transpose(sum)\n  pad = Pad(sum, shape)\n"
+        "  size = Resize(x, \"\", sizes)\n  mean = ReduceMean(a)\n  sel = Where(equal, a, b)\n"
+        "  soft = Softmax(sum)\n  abs = Abs(a)\n}\n");
 
     (void)state;
     expect(m, "equal", 0, "the operator tests, compares or selects");
@@ -108,7 +108,8 @@ static void region_9_case_12_what_fuses_into_a_convolution(void **state)
     qdq_model_free(m);
 }
 
-/* bfloat16 stays (Model-Optimizer does not know it); float64 and unknown types do not (it lets them through). */
+/* bfloat16 stays (Model-Optimizer does not know it); float64 and unknown types do not (it lets them
+ * through). */
 static void region_9_case_12_types_and_sizes(void **state)
 {
     static const struct {
@@ -162,8 +163,8 @@ static void region_9_case_13_conv_bn_relu_maxpool(void **state)
     TEST_RANDOM(&b, "scale", 64);
     TEST_NODE(&b, "BatchNormalization", "bn", "c", "scale", "scale", "scale", "scale");
     TEST_NODE(&b, "Relu", "r", "bn");
-    assert_true(
-        qdq_node_set_ints(TEST_NODE(&b, "MaxPool", "p", "r"), "kernel_shape", (const int64_t[]){2, 2}, 2));
+    assert_true(qdq_node_set_ints(TEST_NODE(&b, "MaxPool", "p", "r"), "kernel_shape",
+                                  (const int64_t[]){2, 2}, 2));
     test_output(&b, "p");
     qdq_model *m = test_built(&b);
 

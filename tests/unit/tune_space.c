@@ -1,5 +1,5 @@
-/* tune_space.c - slot groups and the plans of assignments. A plan that the space makes is byte for byte what quantize
- * makes when its user excludes what the assignment leaves out. */
+/* tune_space.c - slot groups and the plans of assignments. A plan that the space makes is byte for
+ * byte what quantize makes when its user excludes what the assignment leaves out. */
 #include "base/file.h"
 #include "ir/graph_check.h"
 #include "quant/quantize_steps.h"
@@ -55,7 +55,8 @@ static void put_away(setting *s)
     qdq_model_free(s->m);
 }
 
-/* A first Conv that the rules of ort-cpu leave float, a residual block, what moves data, a classifier. */
+/* A first Conv that the rules of ort-cpu leave float, a residual block, what moves data, a
+ * classifier. */
 static qdq_model *residual(void)
 {
     test_builder b = test_build(17);
@@ -89,8 +90,8 @@ static const char *groups_text(const setting *s)
     text[0] = '\0';
     for (size_t i = 0; i < s->space->n_groups; i++) {
         const qdq_slot_group *g = &s->space->group[i];
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s:%x", i > 0 ? " " : "", g->linear ? "*" : "",
-                              g->node->out[0]->name, (unsigned)g->inputs);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s:%x", i > 0 ? " " : "",
+                              g->linear ? "*" : "", g->node->out[0]->name, (unsigned)g->inputs);
     }
     return text;
 }
@@ -158,7 +159,7 @@ static qdq_assign assignment(setting *s, uint64_t bits)
     return a;
 }
 
-/* --- groups ----------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 static void what_computes_has_a_group_and_what_moves_data_has_none(void **state)
 {
@@ -193,7 +194,8 @@ static void what_the_user_excludes_has_no_group(void **state)
     put_away(&s);
 }
 
-/* The branch of an Add that its kernel computes has none: there stands nothing between it and the Add. */
+/* The branch of an Add that its kernel computes has none: there stands nothing between it and the
+ * Add. */
 static void a_target_of_partitions_has_a_group_for_each_edge(void **state)
 {
     (void)state;
@@ -204,7 +206,7 @@ static void a_target_of_partitions_has_a_group_for_each_edge(void **state)
     put_away(&s);
 }
 
-/* --- plans ------------------------------------------------------------------------------------------------------------ */
+/* --- plans ------------------------------------------------------------------------------------ */
 
 static void the_plan_of_the_rules_is_that_of_quantize(void **state)
 {
@@ -229,8 +231,8 @@ static void the_plan_of_the_rules_is_that_of_quantize(void **state)
     }
 }
 
-/* All of them: each is what quantize makes with these exclusions; none needs another calibration; and what it says of
- * itself stands for the same plan. */
+/* All of them: each is what quantize makes with these exclusions; none needs another calibration;
+ * and what it says of itself stands for the same plan. */
 static void every_plan_is_one_that_quantize_makes(void **state)
 {
     (void)state;
@@ -299,7 +301,8 @@ static void every_edge_of_a_target_of_partitions_can_be_left_out(void **state)
 }
 
 /* Two branches and a Concat: which tensors share a scale depends on what is quantized. */
-static void tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_when_it_comes(void **state)
+static void
+tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_when_it_comes(void **state)
 {
     (void)state;
     test_builder b = test_build(17);
@@ -321,7 +324,8 @@ static void tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_wh
         qdq_scales fresh = {0};
         qdq_plan *p = plan_of(&s, &a), *alone;
 
-        assert_ok(qdq_space_plan(s.space, &a, s.head, s.engine, NULL, &s.opts, &fresh, &alone, &err));
+        assert_ok(
+            qdq_space_plan(s.space, &a, s.head, s.engine, NULL, &s.opts, &fresh, &alone, &err));
         assert_same_bytes(applied(&s, p), applied(&s, alone));
         qdq_plan_free(p);
         qdq_plan_free(alone);
@@ -330,9 +334,10 @@ static void tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_wh
     put_away(&s);
 }
 
-/* --- region-autotune.md, section 9 -------------------------------------------------------------------------------------- */
+/* --- region-autotune.md, section 9 ------------------------------------------------------------ */
 
-/* What the plan has for tensor `name`: "all", or its readers as "Conv c1.0 ...", entries one behind the other. */
+/* What the plan has for tensor `name`: "all", or its readers as "Conv c1.0 ...", entries one behind
+ * the other. */
 static const char *readers_of(const qdq_plan *p, const char *name)
 {
     static char text[500];
@@ -393,7 +398,8 @@ static void region_9_case_15_edges_of_one_tensor_are_merged_or_stay_private(void
     put_away(&s);
 }
 
-/* `a/b` and `a_b` are two tensors, and somebody has taken the names that Q/DQ would get: none comes twice. */
+/* `a/b` and `a_b` are two tensors, and somebody has taken the names that Q/DQ would get: none comes
+ * twice. */
 static qdq_model *alike_names(void)
 {
     test_builder b = test_build(19);
@@ -443,8 +449,8 @@ static void no_name_comes_twice(const qdq_model *m)
     qdq_map_free(&values);
 }
 
-/* Names are those of ONNX Runtime's tool; types are those of the tensor: a float16 model has float16 scales, and DQ gives
- * float16. */
+/* Names are those of ONNX Runtime's tool; types are those of the tensor: a float16 model has
+ * float16 scales, and DQ gives float16. */
 static void region_9_case_16_names_stay_unique_and_types_fit(void **state)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
@@ -458,7 +464,8 @@ static void region_9_case_16_names_stay_unique_and_types_fit(void **state)
         unsigned pairs = 0;
 
         if (half)
-            assert_ok(qdq_target_set(s.target, "rest", "{\"type\": \"float16\", \"direct_io\": true}", &err));
+            assert_ok(qdq_target_set(s.target, "rest",
+                                     "{\"type\": \"float16\", \"direct_io\": true}", &err));
         assert_ok(qdq_quantize(s.m, s.target, s.engine, NULL, &s.opts, &plan, &m, &err));
         assert_ok(qdq_model_verify(m, &err));
         no_name_comes_twice(m);
@@ -518,8 +525,9 @@ static qdq_model *one_conv(void)
     return test_built(&b);
 }
 
-/* What int8 has as 0.1 is 0.1 * 127 / 448 in float8 (Model-Optimizer multiplies by the inverse, which leaves most of the
- * codes unused); the zero point is a byte 0; opset and IR are raised to what can say so. */
+/* What int8 has as 0.1 is 0.1 * 127 / 448 in float8 (Model-Optimizer multiplies by the inverse,
+ * which leaves most of the codes unused); the zero point is a byte 0; opset and IR are raised to
+ * what can say so. */
 static void region_9_case_17_float8_has_its_own_scale_and_opset(void **state)
 {
     (void)state;
@@ -541,7 +549,8 @@ static void region_9_case_17_a_network_in_float16_has_scales_in_float16(void **s
     (void)state;
     setting s = open_setting(one_conv(), "tensorrt-fp8");
 
-    assert_ok(qdq_target_set(s.target, "rest", "{\"type\": \"float16\", \"direct_io\": true}", &err));
+    assert_ok(
+        qdq_target_set(s.target, "rest", "{\"type\": \"float16\", \"direct_io\": true}", &err));
     expect_float8(&s, true);
     put_away(&s);
 }
@@ -554,7 +563,8 @@ static void region_9_case_15_one_slot_of_a_square_is_chosen_alone(void **state)
 
     TEST_INPUT(&b, "x", 1, 16, 8, 8);
     test_conv(&b, "a", "x", 16, 16, 3, 1);
-    TEST_NODE(&b, "GlobalAveragePool", "p", "a"); /* or the kernel of the Conv would take the Mul along */
+    /* or the kernel of the Conv would take the Mul along */
+    TEST_NODE(&b, "GlobalAveragePool", "p", "a");
     TEST_NODE(&b, "Mul", "m", "p", "p");
     test_conv(&b, "y", "m", 16, 16, 3, 1);
     test_output(&b, "y");
@@ -563,7 +573,8 @@ static void region_9_case_15_one_slot_of_a_square_is_chosen_alone(void **state)
     make_space(&s);
     assert_string_equal(groups_text(&s), "*a:3 p:1 m:1 m:2 *y:3");
     assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
-    qdq_plan *second = PLAN_WITH(&s, "a:0", "m:1", "y:0"), *both = PLAN_WITH(&s, "a:0", "m:0", "m:1", "y:0");
+    qdq_plan *second = PLAN_WITH(&s, "a:0", "m:1", "y:0"),
+             *both = PLAN_WITH(&s, "a:0", "m:0", "m:1", "y:0");
     assert_string_equal(readers_of(second, "p"), "m:1");
     assert_string_equal(readers_of(both, "p"), "all");
     qdq_plan_free(second);
@@ -571,7 +582,8 @@ static void region_9_case_15_one_slot_of_a_square_is_chosen_alone(void **state)
     put_away(&s);
 }
 
-/* A linear operator never ends with its activation quantized and its weight not: in no assignment. */
+/* A linear operator never ends with its activation quantized and its weight not: in no
+ * assignment. */
 static void region_9_case_19_a_linear_operator_has_codes_for_both_operands_or_none(void **state)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
@@ -641,7 +653,8 @@ int main(void)
         cmocka_unit_test(the_plan_of_the_rules_is_that_of_quantize),
         cmocka_unit_test(every_plan_is_one_that_quantize_makes),
         cmocka_unit_test(every_edge_of_a_target_of_partitions_can_be_left_out),
-        cmocka_unit_test(tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_when_it_comes),
+        cmocka_unit_test(
+            tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_when_it_comes),
         cmocka_unit_test(region_9_case_15_edges_of_one_tensor_are_merged_or_stay_private),
         cmocka_unit_test(region_9_case_15_one_slot_of_a_square_is_chosen_alone),
         cmocka_unit_test(region_9_case_16_names_stay_unique_and_types_fit),

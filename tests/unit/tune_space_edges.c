@@ -1,4 +1,5 @@
-/* tune_space_edges.c - each edge by itself: what an assignment says of it, the plan, and the model. */
+/* tune_space_edges.c - each edge by itself: what an assignment says of it, the plan, and the
+ * model. */
 #include "tune/space/space_edges.h"
 
 #include "base/random.h"
@@ -9,8 +10,8 @@
 
 static qdq_error err;
 
-/* c1 -> Relu -> Transpose, which c2 and an Exp read; a LayerNormalization behind c2, whose result is an output and is read by
- * an Add of two floats. */
+/* c1 -> Relu -> Transpose, which c2 and an Exp read; a LayerNormalization behind c2, whose result
+ * is an output and is read by an Add of two floats. */
 static qdq_model *network(void)
 {
     test_builder b = test_build(17);
@@ -98,7 +99,7 @@ static const char *why_float(const qdq_plan *p, const char *node)
     return "";
 }
 
-/* --- what there is ------------------------------------------------------------------------------------------------------ */
+/* --- what there is ---------------------------------------------------------------------------- */
 
 static void floats_that_are_read_have_an_edge_each(void **state)
 {
@@ -151,7 +152,8 @@ static void what_a_body_reads_has_no_edge(void **state)
         test_model(
             "g (float[2] x, bool c) => (float[2] y) {"
             " a = Exp(x) b = Tanh(x) i = If(c) <then_branch = p () => (float[2] q) { q = Neg(a) },"
-            " else_branch = r () => (float[2] s) { s = Abs(a) }> d = Sigmoid(a) f = Sqrt(b) e = Add(d, f)"
+            " else_branch = r () => (float[2] s) { s = Abs(a) }> d = Sigmoid(a) f = Sqrt(b) e = "
+            "Add(d, f)"
             " y = Add(e, i) }"),
         "openvino");
 
@@ -160,7 +162,7 @@ static void what_a_body_reads_has_no_edge(void **state)
     test_space_close(&t);
 }
 
-/* --- turned ------------------------------------------------------------------------------------------------------------- */
+/* --- turned ----------------------------------------------------------------------------------- */
 
 static void with_no_edge_turned_the_plan_is_that_of_the_groups(void **state)
 {
@@ -223,12 +225,13 @@ static void one_of_several_readers_does_and_then_all(void **state)
     expect_tensors(&t, &a, "ln>y:0 r>all t>c1:0 x>all");
     qdq_space_flip(t.s, &a, t.s->n_edges - 2); /* the output ln */
     expect_tensors(&t, &a, "ln>all r>all t>c1:0 x>all");
-    qdq_space_flip(t.s, &a, edge_into(&t, "y", 0)); /* an output cannot be alone: it has no name of its own */
+    /* an output cannot be alone: it has no name of its own */
+    qdq_space_flip(t.s, &a, edge_into(&t, "y", 0));
     expect_tensors(&t, &a, "r>all t>c1:0 x>all");
     test_space_close(&t);
 }
 
-/* --- any assignment ------------------------------------------------------------------------------------------------------ */
+/* --- any assignment --------------------------------------------------------------------------- */
 
 static qdq_assign random_assign(test_space *t, qdq_random *r)
 {
@@ -261,8 +264,8 @@ static void any_assignment_is_a_valid_model_and_is_found_again_in_it(void **stat
 
             assert_ok(qdq_model_verify(m, &err));
             assert_ok(qdq_plan_import(m, NULL, &there, NULL, &err));
-            assert_ok(qdq_space_express(t.s, there, t.head, t.engine, NULL, &t.opts, &t.known, &t.arena,
-                                        &found, &missed, &err));
+            assert_ok(qdq_space_express(t.s, there, t.head, t.engine, NULL, &t.opts, &t.known,
+                                        &t.arena, &found, &missed, &err));
             again = test_space_plan(&t, &found);
             assert_ok(qdq_space_read_edges(t.s, p, &t.arena, &want, &err));
             assert_ok(qdq_space_read_edges(t.s, again, &t.arena, &have, &err));

@@ -1,5 +1,5 @@
-/* tune_space_halves.c - linear operators whose weight alone or activation alone has codes: what an assignment says of them,
- * the plan, its text, and the model. */
+/* tune_space_halves.c - linear operators whose weight alone or activation alone has codes: what an
+ * assignment says of them, the plan, its text, and the model. */
 #include "tune/space/space_halves.h"
 
 #include "base/random.h"
@@ -9,8 +9,8 @@
 
 static qdq_error err;
 
-/* c0 -> Relu -> c1 -> c2 + shortcut -> Softmax; a product of two activations; a MatMul, [K, N] = [16, 24], and a Gemm that
- * is transposed. r0 has three readers, two of which are linear. */
+/* c0 -> Relu -> c1 -> c2 + shortcut -> Softmax; a product of two activations; a MatMul, [K, N] =
+ * [16, 24], and a Gemm that is transposed. r0 has three readers, two of which are linear. */
 static qdq_model *network(void)
 {
     test_builder b = test_build(17);
@@ -54,13 +54,15 @@ static const char *entries_text(const qdq_plan *p)
     for (size_t i = 0; i < p->weights.n; i++) {
         const qdq_plan_weight *w = &p->weights.at[i];
 
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s[%d]>", n > 0 ? " " : "", w->tensor, w->axis);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s[%d]>", n > 0 ? " " : "", w->tensor,
+                              w->axis);
         for (size_t k = 0; k < w->consumers.n; k++)
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%s:%u", k > 0 ? "," : "",
                                   w->consumers.at[k].node, (unsigned)w->consumers.at[k].input);
     }
     for (size_t i = 0; i < p->biases.n; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n > 0 ? " " : "", p->biases.at[i].tensor);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n > 0 ? " " : "",
+                              p->biases.at[i].tensor);
     return text;
 }
 
@@ -97,7 +99,7 @@ static void expect_entries(test_space *t, const char *parts, const char *want)
     qdq_plan_free(p);
 }
 
-/* --- assignments -------------------------------------------------------------------------------------------------------- */
+/* --- assignments ------------------------------------------------------------------------------ */
 
 static void linear_operators_with_a_constant_weight_have_halves(void **state)
 {
@@ -147,7 +149,8 @@ static void what_the_model_has_in_codes_already_is_no_half(void **state)
     test_space t = test_space_open(test_built(&b), "ort-cpu");
     assert_true(t.s->n_groups >= 2);
     for (size_t i = 0; i < t.s->n_groups; i++)
-        assert_int_equal(qdq_space_has_halves(t.s, i), strcmp(t.s->group[i].node->out[0]->name, "e") == 0);
+        assert_int_equal(qdq_space_has_halves(t.s, i),
+                         strcmp(t.s->group[i].node->out[0]->name, "e") == 0);
     test_space_close(&t);
 }
 
@@ -184,7 +187,7 @@ static void of_the_three_bits_of_a_group_one_is_on(void **state)
     test_space_close(&t);
 }
 
-/* --- plans ------------------------------------------------------------------------------------------------------------- */
+/* --- plans ------------------------------------------------------------------------------------ */
 
 static void without_halves_the_plan_is_that_of_the_full_bits(void **state)
 {
@@ -208,7 +211,8 @@ static void without_halves_the_plan_is_that_of_the_full_bits(void **state)
     test_space_close(&t);
 }
 
-/* Axes as subgraph-autotune.md has them in 4.2: Conv 0, MatMul the last one, Gemm 0 if it is transposed. */
+/* Axes as subgraph-autotune.md has them in 4.2: Conv 0, MatMul the last one, Gemm 0 if it is
+ * transposed. */
 static void a_weight_alone_is_one_entry_and_no_bias(void **state)
 {
     (void)state;
@@ -242,7 +246,8 @@ static void an_activation_alone_is_one_edge_and_no_result(void **state)
     qdq_plan *p = test_space_plan(&t, &a), *all = test_space_plan(&t, &everything);
     assert_string_equal(why_float(p, "c1"), "only its activation is quantized");
     assert_int_equal(tensor_entry(p, "r0")->qparam.type, tensor_entry(all, "r0")->qparam.type);
-    assert_float_equal(tensor_entry(p, "r0")->qparam.scale, tensor_entry(all, "r0")->qparam.scale, 0);
+    assert_float_equal(tensor_entry(p, "r0")->qparam.scale, tensor_entry(all, "r0")->qparam.scale,
+                       0);
     assert_string_equal(tensor_entry(p, "r0")->rule, tensor_entry(all, "r0")->rule);
     assert_true(p->placement_only); /* random input */
     qdq_plan_free(p);
@@ -344,7 +349,7 @@ static void scales_that_nobody_found_before_are_found(void **state)
     test_space_close(&t);
 }
 
-/* --- text, and models ----------------------------------------------------------------------------------------------- */
+/* --- text, and models ------------------------------------------------------------------------- */
 
 static void assert_same_models(const qdq_model *a, const qdq_model *b)
 {
@@ -389,7 +394,8 @@ static void expect_inputs(const qdq_model *m, const char *node, const char *code
         const qdq_node *before = qdq_node_in(n, i)->producer;
 
         if ((before != NULL && before->op == QDQ_OP_DEQUANTIZELINEAR) != (codes[i] == 'q'))
-            fail_msg("%s, input %u: want %s", node, (unsigned)i, codes[i] == 'q' ? "codes" : "float");
+            fail_msg("%s, input %u: want %s", node, (unsigned)i,
+                     codes[i] == 'q' ? "codes" : "float");
     }
 }
 
@@ -413,8 +419,8 @@ static void the_model_has_what_the_half_says(void **state)
     test_space_close(&t);
 }
 
-/* Any parts together: a whole model, the same after its plan was a text; full is what the first bits say, and nothing is
- * calibrated. */
+/* Any parts together: a whole model, the same after its plan was a text; full is what the first
+ * bits say, and nothing is calibrated. */
 static void plans_with_halves_survive_being_written(void **state)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt", "openvino", "tensorrt-fp8"};
@@ -450,7 +456,8 @@ static void plans_with_halves_survive_being_written(void **state)
 
 static void what_is_left_in_float16_gets_scales_in_float16(void **state)
 {
-    static const char *const rest[] = {"rest", "{\"type\": \"float16\", \"direct_io\": true}", NULL};
+    static const char *const rest[] = {"rest", "{\"type\": \"float16\", \"direct_io\": true}",
+                                       NULL};
 
     (void)state;
     test_space t = test_space_open_with(network(), "tensorrt", rest, NULL);
@@ -471,9 +478,10 @@ static void what_is_left_in_float16_gets_scales_in_float16(void **state)
     test_space_close(&t);
 }
 
-/* --- subgraph-autotune.md, section 8 ------------------------------------------------------------------------------------ */
+/* --- subgraph-autotune.md, section 8 ---------------------------------------------------------- */
 
-/* Two products and a Softmax read one tensor: the input of a model that consists of them, or the result of others. */
+/* Two products and a Softmax read one tensor: the input of a model that consists of them, or the
+ * result of others. */
 static qdq_model *shared(bool isolated)
 {
     test_builder b = test_build(17);
@@ -529,7 +537,8 @@ static void expect_case_18(test_space *t, const char *parts, bool weight, bool a
     qdq_plan_free(p);
 }
 
-static void subgraph_8_case_18_a_shared_tensor_is_quantized_once_for_those_who_take_codes(void **state)
+static void
+subgraph_8_case_18_a_shared_tensor_is_quantized_once_for_those_who_take_codes(void **state)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
 
@@ -562,7 +571,8 @@ int main(void)
         cmocka_unit_test(the_model_has_what_the_half_says),
         cmocka_unit_test(plans_with_halves_survive_being_written),
         cmocka_unit_test(what_is_left_in_float16_gets_scales_in_float16),
-        cmocka_unit_test(subgraph_8_case_18_a_shared_tensor_is_quantized_once_for_those_who_take_codes),
+        cmocka_unit_test(
+            subgraph_8_case_18_a_shared_tensor_is_quantized_once_for_those_who_take_codes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

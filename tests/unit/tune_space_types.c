@@ -1,4 +1,5 @@
-/* tune_space_types.c - other types of activations, tensor by tensor: what an assignment says of them, and the plan. */
+/* tune_space_types.c - other types of activations, tensor by tensor: what an assignment says of
+ * them, and the plan. */
 #include "tune/space/space_types.h"
 
 #include "ir/graph_check.h"
@@ -9,8 +10,8 @@
 
 static qdq_error err;
 
-/* Two convolutions whose results a Concat joins, a Transpose of that, and two products; the last result is an output, and so is
- * the Transpose's. */
+/* Two convolutions whose results a Concat joins, a Transpose of that, and two products; the last
+ * result is an output, and so is the Transpose's. */
 static qdq_model *network(void)
 {
     test_builder b = test_build(17);
@@ -76,7 +77,7 @@ static size_t count_type(const qdq_plan *p, qdq_elem type)
     return n;
 }
 
-/* --- one tensor ----------------------------------------------------------------------------------------------------------- */
+/* --- one tensor ------------------------------------------------------------------------------- */
 
 static void a_tensor_has_the_type_that_was_set_last(void **state)
 {
@@ -122,13 +123,17 @@ static void one_tensor_changes_its_type_alone(void **state)
     test_space_close(&t);
 }
 
-/* --- the same plan as by the target's own type -------------------------------------------------------------------------- */
+/* --- the same plan as by the target's own type ------------------------------------------------ */
 
 static void all_tensors_of_another_type_are_what_a_target_of_that_type_makes(void **state)
 {
-    static const char *const uint8[] = {
-        "activation.type", "uint8", "activation.symmetric", "false", "activation.unsigned_if_non_negative",
-        "false",           NULL};
+    static const char *const uint8[] = {"activation.type",
+                                        "uint8",
+                                        "activation.symmetric",
+                                        "false",
+                                        "activation.unsigned_if_non_negative",
+                                        "false",
+                                        NULL};
 
     (void)state;
     test_space t = open_space(), other = test_space_open_with(network(), "openvino", uint8, NULL);
@@ -163,7 +168,7 @@ static void nothing_is_calibrated_for_another_type_but_in_the_beginning(void **s
     test_space_close(&t);
 }
 
-/* --- tied tensors -------------------------------------------------------------------------------------------------------- */
+/* --- tied tensors ----------------------------------------------------------------------------- */
 
 static void what_shares_a_scale_has_one_type(void **state)
 {
@@ -195,7 +200,7 @@ static void what_shares_a_scale_has_one_type(void **state)
     test_space_close(&t);
 }
 
-/* --- what keeps its type ------------------------------------------------------------------------------------------------ */
+/* --- what keeps its type ---------------------------------------------------------------------- */
 
 static void a_tensor_that_the_model_has_in_codes_keeps_its_type(void **state)
 {
@@ -236,9 +241,10 @@ static void a_target_without_other_types_has_none(void **state)
     test_space_close(&t);
 }
 
-/* --- with edges, and as files --------------------------------------------------------------------------------------------- */
+/* --- with edges, and as files ----------------------------------------------------------------- */
 
-/* The output "t" and the convolution behind it: one of both reads floats where its edge is turned. */
+/* The output "t" and the convolution behind it: one of both reads floats where its edge is
+ * turned. */
 static void a_turned_edge_keeps_the_type_of_its_tensor(void **state)
 {
     (void)state;

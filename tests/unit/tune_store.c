@@ -1,4 +1,5 @@
-/* tune_store.c - what was reported is there again, whatever happened to the process or to the file in between. */
+/* tune_store.c - what was reported is there again, whatever happened to the process or to the file
+ * in between. */
 #include "tune/store/store.h"
 
 #include <signal.h>
@@ -20,7 +21,8 @@ static qdq_tune_store *open_store(const char *path)
     return s;
 }
 
-static void add_pairs(qdq_tune_store *s, const qdq_tune_store_run *r, const char *candidate, unsigned n)
+static void add_pairs(qdq_tune_store *s, const qdq_tune_store_run *r, const char *candidate,
+                      unsigned n)
 {
     qdq_tune_store_trial t;
 
@@ -57,7 +59,8 @@ static void region_9_case_21_an_unfinished_run_is_gone_on_with(void **state)
     assert_true(a == 102 && b == 92);
     assert_fails(QDQ_E_FORMAT, "missing", qdq_tune_store_pair_get(s, &t, 3, &a, &b, &err));
     assert_ok(
-        qdq_tune_store_trial_get(s, &r, "float", "c1", 1, &t, &err)); /* a fresh measurement of the same */
+        /* a fresh measurement of the same */
+        qdq_tune_store_trial_get(s, &r, "float", "c1", 1, &t, &err));
     assert_int_equal(t.n_pairs, 0);
     qdq_tune_store_close(s);
 }
@@ -76,7 +79,8 @@ static void restart_hands_out_nothing_from_before(void **state)
     assert_int_equal(again.n_samples, 0);
     assert_ok(qdq_tune_store_trial_get(s, &again, "float", "c1", 0, &t, &err));
     assert_int_equal(t.n_pairs, 0);
-    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &third, &err)); /* goes on with the new one */
+    /* goes on with the new one */
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &third, &err));
     assert_true(third.resumed && third.id == again.id);
     qdq_tune_store_close(s);
 }
@@ -126,7 +130,7 @@ static void runs_of_one_context_share_what_was_measured(void **state)
     qdq_tune_store_close(s);
 }
 
-/* --- values by content ------------------------------------------------------------------------------------------------- */
+/* --- values by content ------------------------------------------------------------------------ */
 
 /* What a run of that context knows of a group's content. */
 static void expect_content(qdq_tune_store *s, const qdq_tune_store_context *c, const char *key,
@@ -144,8 +148,9 @@ static void expect_content(qdq_tune_store *s, const qdq_tune_store_context *c, c
     qdq_free(value);
 }
 
-/* subgraph 8 case 17: a changed weight makes another model, whose groups are the same but for a value that is in no key; a
- * changed attribute is another key. What else times depend on drops them all. */
+/* subgraph 8 case 17: a changed weight makes another model, whose groups are the same but for a
+ * value that is in no key; a changed attribute is another key. What else times depend on drops them
+ * all. */
 static void subgraph_8_case_17_times_of_groups_outlive_a_change_of_the_model(void **state)
 {
     qdq_tune_store *s = open_store(test_path("content.db"));
@@ -208,7 +213,8 @@ static void an_older_store_is_gone_on_with(void **state)
     add_pairs(s, &r, "c1", 3);
     qdq_tune_store_close(s);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "DELETE FROM context WHERE model = ''", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "DELETE FROM context WHERE model = ''", NULL, NULL, NULL),
+                     SQLITE_OK);
     assert_int_equal(sqlite3_changes(db), 1);
     sqlite3_close(db);
     s = open_store(path);
@@ -295,7 +301,8 @@ static void failures_and_verdicts_are_kept(void **state)
     assert_ok(qdq_tune_store_trial_get(s, &r, "float", "bad", 0, &t, &err));
     assert_false(t.failed);
     assert_ok(qdq_tune_store_find(s, 0, &newest, &err));
-    assert_true(newest.found && !newest.finished && newest.report == NULL && newest.pid == getpid());
+    assert_true(newest.found && !newest.finished && newest.report == NULL &&
+                newest.pid == getpid());
     assert_ok(qdq_tune_store_finish(s, &r, "{\"verdict\": \"float\"}", &err));
     assert_ok(qdq_tune_store_find(s, 0, &newest, &err));
     assert_true(newest.finished);
@@ -410,8 +417,8 @@ static void a_torn_wal_is_recovered(void **state)
     assert_int_equal(stat(wal, &st), 0);
     char *copy = strdup(test_path("torn2.db"));
     char command[1000];
-    snprintf(command, sizeof command, "cp %s %s && cp %s %s-wal && truncate -s -1000 %s-wal", path, copy, wal,
-             copy, copy);
+    snprintf(command, sizeof command, "cp %s %s && cp %s %s-wal && truncate -s -1000 %s-wal", path,
+             copy, wal, copy, copy);
     assert_int_equal(system(command), 0);
     qdq_tune_store_close(s);
     s = open_store(copy);
@@ -445,8 +452,9 @@ static void what_is_no_store_is_refused(void **state)
     qdq_tune_store *s;
 
     (void)state;
-    write_file(text, "w",
-               "this is not a database, although it is long enough to be mistaken for one by its name\n");
+    write_file(
+        text, "w",
+        "this is not a database, although it is long enough to be mistaken for one by its name\n");
     assert_fails(QDQ_E_FORMAT, "expected a store", qdq_tune_store_open(text, &s, &err));
     assert_int_equal(sqlite3_open(other, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "CREATE TABLE t (x)", NULL, NULL, NULL), SQLITE_OK);

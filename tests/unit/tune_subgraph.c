@@ -1,5 +1,6 @@
-/* tune_subgraph.c - whole runs in subgraph mode on the sim engine: what the engine computes in one layer is one decision,
- * minimum cuts find the placement in a few builds, and what an engine does not tell is done without. */
+/* tune_subgraph.c - whole runs in subgraph mode on the sim engine: what the engine computes in one
+ * layer is one decision, minimum cuts find the placement in a few builds, and what an engine does
+ * not tell is done without. */
 #include <math.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -50,7 +51,7 @@ static bool exists(const char *folder, const char *name)
 static const char one_that_does_not_pay[] =
     "\"nodes\": {\"MatMul@h4\": {\"float_us\": 100, \"int8_us\": 250}}";
 
-/* --- what is found --------------------------------------------------------------------------------------------------- */
+/* --- what is found ---------------------------------------------------------------------------- */
 
 static void the_best_placement_is_found_in_few_builds(void **state)
 {
@@ -69,7 +70,8 @@ static void the_best_placement_is_found_in_few_builds(void **state)
     assert_false(has(folder, "Add", "s") || has(folder, "Add", "z"));
     assert_true(r.speedup > 1.8 && r.builds <= 12);
     assert_true(fabs(r.predicted_ms / r.final_ms - 1) < 0.03);
-    assert_true(r.groups >= 6 && r.keys > 0 && r.keys < r.groups); /* MatMul and Relu are one, four times */
+    /* MatMul and Relu are one, four times */
+    assert_true(r.groups >= 6 && r.keys > 0 && r.keys < r.groups);
     assert_true(r.regions == 0 && r.patterns == 0);
     assert_int_equal(r.kept > 0, true);
     assert_true(exists(folder, "model.onnx") && exists(folder, "report.html"));
@@ -83,15 +85,17 @@ static void a_group_that_does_not_pay_stays_float(void **state)
 
     (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
-    assert_true(has(folder, "MatMul", "h1") && has(folder, "MatMul", "h2") && has(folder, "MatMul", "h3"));
+    assert_true(has(folder, "MatMul", "h1") && has(folder, "MatMul", "h2") &&
+                has(folder, "MatMul", "h3"));
     assert_false(has(folder, "MatMul", "h4")); /* although it is of the same kind as the others */
     assert_true(isfinite(r.raw_ms) && r.builds <= 12);
 }
 
 static void where_nothing_pays_the_given_model_is_written(void **state)
 {
-    qdq_tune_result r = run(test_path("nothing"),
-                            test_tuned_costs("\"MatMul\": {\"float_us\": 100, \"int8_us\": 110}", NULL));
+    qdq_tune_result r =
+        run(test_path("nothing"),
+            test_tuned_costs("\"MatMul\": {\"float_us\": 100, \"int8_us\": 110}", NULL));
 
     (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
@@ -115,7 +119,8 @@ static void a_model_without_decisions_ends_well(void **state)
 /* subgraph 8: total time alone, where the engine tells no times of layers. */
 static void without_times_of_layers_whole_models_are_timed(void **state)
 {
-    const char *folder = test_path("blind"), *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
+    const char *folder = test_path("blind"),
+               *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
     qdq_tune_result r = run(folder, engine);
     qdq_tune_opts o = opts(engine);
 
@@ -137,9 +142,10 @@ static void without_times_of_layers_whole_models_are_timed(void **state)
 static void the_filter_holds(void **state)
 {
     const char *filter = test_path("filter.txt");
-    qdq_model *m = test_model("g (float[1,2] x) => (float[1,3] y) <float[2,2] a = {1, 2, 3, 4}, float[2,3] b "
-                              "= {4, 3, 2, 1, 2, 3}> {"
-                              " [one] h1 = MatMul(x, a) r1 = Relu(h1) t = Tanh(r1) [two] y = MatMul(t, b) }");
+    qdq_model *m =
+        test_model("g (float[1,2] x) => (float[1,3] y) <float[2,2] a = {1, 2, 3, 4}, float[2,3] b "
+                   "= {4, 3, 2, 1, 2, 3}> {"
+                   " [one] h1 = MatMul(x, a) r1 = Relu(h1) t = Tanh(r1) [two] y = MatMul(t, b) }");
     qdq_tune_opts o =
         opts(test_tuned_costs(TEST_TUNED_OPS, "\"fail\": [{\"at\": \"open\", \"node\": \"two\"}]"));
     qdq_tune_result r;
@@ -157,7 +163,7 @@ static void the_filter_holds(void **state)
     qdq_model_free(m);
 }
 
-/* --- budgets --------------------------------------------------------------------------------------------------------- */
+/* --- budgets ---------------------------------------------------------------------------------- */
 
 static void no_bound_on_builds_is_passed(void **state)
 {
@@ -189,13 +195,13 @@ static void no_bound_on_builds_is_passed_with_open_dims(void **state)
 
     (void)state;
     for (int i = 0; i < 64; i++)
-        at +=
-            (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "", ((i * 37) % 64 - 32) / 32.0);
-    snprintf(
-        text, sizeof text,
-        "g (float[N,8] x) => (float[N,8] y) <float[8,8] a = {%s}> {"
-        " h1 = MatMul(x, a) r1 = Relu(h1) h4 = MatMul(r1, a) r4 = Relu(h4) h5 = MatMul(r4, a) y = Tanh(h5) }",
-        w);
+        at += (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "",
+                               ((i * 37) % 64 - 32) / 32.0);
+    snprintf(text, sizeof text,
+             "g (float[N,8] x) => (float[N,8] y) <float[8,8] a = {%s}> {"
+             " h1 = MatMul(x, a) r1 = Relu(h1) h4 = MatMul(r1, a) r4 = Relu(h4) h5 = MatMul(r4, a) "
+             "y = Tanh(h5) }",
+             w);
     qdq_model *open = test_model(text);
     for (unsigned most = 9; most <= 15; most++) {
         o.max_builds = most;
@@ -208,7 +214,7 @@ static void no_bound_on_builds_is_passed_with_open_dims(void **state)
     qdq_model_free(open);
 }
 
-/* --- going on -------------------------------------------------------------------------------------------------------- */
+/* --- going on --------------------------------------------------------------------------------- */
 
 static void a_finished_run_measures_nothing_again(void **state)
 {
@@ -303,7 +309,7 @@ static void a_killed_run_goes_on_to_the_same_plan(void **state)
     qdq_free(whole);
 }
 
-/* --- layers from a file ----------------------------------------------------------------------------------------------- */
+/* --- layers from a file ----------------------------------------------------------------------- */
 
 static const char *layer_file(const char *name, const char *layers)
 {
@@ -318,11 +324,15 @@ static const char *layer_file(const char *name, const char *layers)
 
 static void layers_of_a_file_are_taken(void **state)
 {
-    static const char layers[] =
-        "{\"Layers\": [" LAYER(NODE("h1") "\\u001e" NODE("r1")) ", " LAYER(NODE("h2") "\\u001e" NODE("r2") "\\u001e" NODE("s")) ", " LAYER(
-            NODE("h3") "\\u001e" NODE(
-                "r3")) ", " LAYER(NODE("h4") "\\u001e" NODE("r4") "\\u001e" NODE("z") "\\u001e" NODE("y")) "]"
-                                                                                                           "}";
+    static const char layers[] = "{\"Layers\": [" LAYER(NODE("h1") "\\u001e" NODE("r1")) ", " LAYER(NODE(
+        "h2") "\\u001"
+              "e" NODE("r2") "\\u001e" NODE(
+                  "s")) ", " LAYER(NODE("h3") "\\u001e" NODE("r3")) ", " LAYER(NODE("h4") "\\u001"
+                                                                                          "e" NODE("r4") "\\u001e" NODE(
+                                                                                              "z") "\\u001"
+                                                                                                   "e" NODE(
+                                                                                                       "y")) "]"
+                                                                                                             "}";
     const char *folder = test_path("from_file");
     qdq_tune_opts o = opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
     qdq_tune_result r;
@@ -365,12 +375,14 @@ static void layers_of_another_model_are_refused(void **state)
     assert_fails(QDQ_E_UNSUPPORTED, "other.json",
                  test_tuned_run(test_tuned, test_path("other"), &o, &r, &err));
     o.layer_info = test_path("nowhere.json");
-    assert_fails(QDQ_E_IO, "nowhere.json", test_tuned_run(test_tuned, test_path("nowhere"), &o, &r, &err));
+    assert_fails(QDQ_E_IO, "nowhere.json",
+                 test_tuned_run(test_tuned, test_path("nowhere"), &o, &r, &err));
     o.layer_info = layer_file("broken.json", "{\"Layers\": [");
-    assert_fails(QDQ_E_FORMAT, "broken.json", test_tuned_run(test_tuned, test_path("broken"), &o, &r, &err));
+    assert_fails(QDQ_E_FORMAT, "broken.json",
+                 test_tuned_run(test_tuned, test_path("broken"), &o, &r, &err));
 }
 
-/* --- what does not go together ------------------------------------------------------------------------------------------ */
+/* --- what does not go together ---------------------------------------------------------------- */
 
 static void options_of_the_other_mode_are_refused(void **state)
 {
@@ -381,36 +393,42 @@ static void options_of_the_other_mode_are_refused(void **state)
 
     (void)state;
     o.pattern_caches = caches;
-    assert_fails(QDQ_E_USAGE, "region mode alone", test_tuned_run(test_tuned, folder, &o, &r, &err));
+    assert_fails(QDQ_E_USAGE, "region mode alone",
+                 test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = opts(engine);
     o.regions.max_region_size = 3;
-    assert_fails(QDQ_E_USAGE, "region mode alone", test_tuned_run(test_tuned, folder, &o, &r, &err));
+    assert_fails(QDQ_E_USAGE, "region mode alone",
+                 test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = opts(engine);
     o.strategy = (qdq_tune_strategy)3;
     assert_fails(QDQ_E_USAGE, "strategy 3", test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = test_tuned_opts(engine);
     o.strategy = QDQ_TUNE_MINCUT;
-    assert_fails(QDQ_E_USAGE, "subgraph mode alone", test_tuned_run(test_tuned, folder, &o, &r, &err));
+    assert_fails(QDQ_E_USAGE, "subgraph mode alone",
+                 test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = test_tuned_opts(engine);
     o.layer_info = "layers.json";
-    assert_fails(QDQ_E_USAGE, "subgraph mode alone", test_tuned_run(test_tuned, folder, &o, &r, &err));
+    assert_fails(QDQ_E_USAGE, "subgraph mode alone",
+                 test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = test_tuned_opts(engine);
     o.mode = (qdq_tune_mode)2;
     assert_fails(QDQ_E_USAGE, "found mode 2", test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_false(exists(folder, "model.onnx"));
 }
 
-/* --- report ------------------------------------------------------------------------------------------------------------ */
+/* --- report ----------------------------------------------------------------------------------- */
 
 static void the_report_tells_groups(void **state)
 {
-    static const char *const keys[] = {"groups", "keys", "raw_ms", "kept", "rejected", "undecided", "builds"};
+    static const char *const keys[] = {"groups",   "keys",      "raw_ms", "kept",
+                                       "rejected", "undecided", "builds"};
     const char *folder = test_path("report");
     json_t *j;
 
     (void)state;
     run(folder, test_tuned_costs(TEST_TUNED_OPS, one_that_does_not_pay));
-    char *text = test_tuned_file(folder, "report.json"), *page = test_tuned_file(folder, "report.html");
+    char *text = test_tuned_file(folder, "report.json"),
+         *page = test_tuned_file(folder, "report.html");
     assert_ok(qdq_json_parse(text, strlen(text), "report", &j, &err));
     assert_string_equal(json_string_value(json_object_get(j, "mode")), "subgraph");
     for (size_t i = 0; i < QDQ_COUNT(keys); i++)

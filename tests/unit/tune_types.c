@@ -1,5 +1,5 @@
-/* tune_types.c - whole runs on the sim engine whose kernels take longer or shorter for another type of quantized values: the tuner
- * finds the tensors where it pays, and nothing else is changed. */
+/* tune_types.c - whole runs on the sim engine whose kernels take longer or shorter for another type
+ * of quantized values: the tuner finds the tensors where it pays, and nothing else is changed. */
 #include <math.h>
 
 #include "base/json.h"
@@ -38,10 +38,12 @@ static const char *costs(const double *times, const char *more)
     size_t n = (size_t)snprintf(text, sizeof text, "\"nodes\": {");
 
     for (int i = 0; i < PRODUCTS; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n,
-                              "%s\"h%d\": {\"float_us\": 200, \"int8_us\": 50, \"types\": {\"int8\": %.3f}}",
-                              i > 0 ? ", " : "", i + 1, times[i]);
-    snprintf(text + n, sizeof text - n, "}%s%s", more != NULL ? ", " : "", more != NULL ? more : "");
+        n += (size_t)snprintf(
+            text + n, sizeof text - n,
+            "%s\"h%d\": {\"float_us\": 200, \"int8_us\": 50, \"types\": {\"int8\": %.3f}}",
+            i > 0 ? ", " : "", i + 1, times[i]);
+    snprintf(text + n, sizeof text - n, "}%s%s", more != NULL ? ", " : "",
+             more != NULL ? more : "");
     return test_tuned_costs("\"Tanh\": {\"float_us\": 20}", text);
 }
 
@@ -79,7 +81,8 @@ static qdq_tune_result run(const char *folder, const double *times, qdq_tune_mod
     return r;
 }
 
-/* Types of what the products read, in the plan of the folder: "int8 uint8 ..."; "-": floats. Static storage. */
+/* Types of what the products read, in the plan of the folder: "int8 uint8 ..."; "-": floats. Static
+ * storage. */
 static const char *types_in(const char *folder, const char *file)
 {
     static const char *const tensor[PRODUCTS] = {"x", "h1", "h2", "h3"};
@@ -125,7 +128,7 @@ static bool was_tried(const char *folder)
 static const double some[PRODUCTS] = {0.5, 1.6, 0.6, 1.5}, all[PRODUCTS] = {0.6, 0.7, 0.6, 0.7},
                     none[PRODUCTS] = {2, 3, 2, 3};
 
-/* --- what pays ------------------------------------------------------------------------------------------------------------- */
+/* --- what pays -------------------------------------------------------------------------------- */
 
 static void tensors_whose_kernels_are_faster_with_another_type_get_it(void **state)
 {
@@ -153,8 +156,10 @@ static void greedy_uses_the_same_types(void **state)
 {
     const char *folder = test_path("greedy");
     qdq_model *m = network();
-    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(
-        "\"MatMul\": {\"float_us\": 200, \"int8_us\": 50, \"inputs\": 2, \"types\": {\"int8\": 0.6}}", NULL));
+    qdq_tune_opts o =
+        test_tuned_opts(test_tuned_costs("\"MatMul\": {\"float_us\": 200, \"int8_us\": 50, "
+                                         "\"inputs\": 2, \"types\": {\"int8\": 0.6}}",
+                                         NULL));
 
     (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
@@ -192,7 +197,8 @@ static void without_profiles_all_tensors_are_tried_at_once(void **state)
     }
 }
 
-/* Two products whose results a Concat joins; a third one reads that, a fourth one reads the second's result alone. */
+/* Two products whose results a Concat joins; a third one reads that, a fourth one reads the
+ * second's result alone. */
 static qdq_model *joined(void)
 {
     test_builder b = test_build(17);
@@ -213,8 +219,8 @@ static qdq_model *joined(void)
     return test_built(&b);
 }
 
-/* The product behind the Concat gains and the one that reads an operand of it loses, or the other way round. The other operand
- * and the result have one scale. */
+/* The product behind the Concat gains and the one that reads an operand of it loses, or the other
+ * way round. The other operand and the result have one scale. */
 static void tensors_that_share_a_scale_change_together(void **state)
 {
     static const double factor[2][2] = {{0.4, 1.2}, {1.2, 0.4}};
@@ -223,17 +229,17 @@ static void tensors_that_share_a_scale_change_together(void **state)
     for (size_t i = 0; i < 4; i++) {
         char ops[400], type[3][16] = {"", "", ""};
         const char *const tensor[3] = {"a", "b", "cc"}, *folder = test_path("joined%zu", i);
-        snprintf(
-            ops, sizeof ops,
-            "\"nodes\": {\"c\": {\"float_us\": 200, \"int8_us\": 50, \"types\": {\"uint8\": %.1f}}, \"d\": "
-            "{\"float_us\": 200, \"int8_us\": 50, \"types\": {\"uint8\": %.1f}}}",
-            factor[i / 2][0], factor[i / 2][1]);
+        snprintf(ops, sizeof ops,
+                 "\"nodes\": {\"c\": {\"float_us\": 200, \"int8_us\": 50, \"types\": {\"uint8\": "
+                 "%.1f}}, \"d\": "
+                 "{\"float_us\": 200, \"int8_us\": 50, \"types\": {\"uint8\": %.1f}}}",
+                 factor[i / 2][0], factor[i / 2][1]);
         qdq_model *m = joined();
-        qdq_tune_opts o =
-            test_tuned_opts(test_tuned_costs("\"MatMul\": {\"float_us\": 200, \"int8_us\": 50}, \"Concat\": "
-                                             "{\"float_us\": 30, \"int8_us\": 5, "
-                                             "\"inputs\": 2}",
-                                             ops));
+        qdq_tune_opts o = test_tuned_opts(
+            test_tuned_costs("\"MatMul\": {\"float_us\": 200, \"int8_us\": 50}, \"Concat\": "
+                             "{\"float_us\": 30, \"int8_us\": 5, "
+                             "\"inputs\": 2}",
+                             ops));
         o.mode = i % 2 == 0 ? QDQ_TUNE_REGION : QDQ_TUNE_SUBGRAPH;
         tune_for("openvino", m, folder, NULL, &o);
         char *plan = test_tuned_file(folder, "plan.json");
@@ -244,7 +250,8 @@ static void tensors_that_share_a_scale_change_together(void **state)
         {
             for (size_t j = 0; j < 3; j++)
                 if (strcmp(json_string_value(json_object_get(t, "tensor")), tensor[j]) == 0)
-                    snprintf(type[j], sizeof type[j], "%s", json_string_value(json_object_get(t, "type")));
+                    snprintf(type[j], sizeof type[j], "%s",
+                             json_string_value(json_object_get(t, "type")));
         }
         assert_string_equal(type[0], type[2]);
         assert_string_equal(type[i < 2 ? 0 : 1], "uint8");
@@ -254,7 +261,7 @@ static void tensors_that_share_a_scale_change_together(void **state)
     }
 }
 
-/* --- what does not ------------------------------------------------------------------------------------------------------- */
+/* --- what does not ---------------------------------------------------------------------------- */
 
 static void a_type_that_profiles_show_to_be_slower_is_not_measured(void **state)
 {
@@ -283,7 +290,8 @@ static void a_target_without_other_types_tries_none(void **state)
 /* Products compute another number on int8 codes: 20 dB below the float model's are left of it. */
 static void a_type_that_misses_the_goal_is_not_kept(void **state)
 {
-    static const char wrong[] = "\"wrong\": [{\"node\": \"h1\", \"codes\": \"int8\", \"times\": 0.9}]";
+    static const char wrong[] =
+        "\"wrong\": [{\"node\": \"h1\", \"codes\": \"int8\", \"times\": 0.9}]";
     qdq_model *m = network();
     qdq_tune_opts o = test_tuned_opts(costs(all, wrong));
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
@@ -316,7 +324,7 @@ static void what_the_engine_computes_wrongly_is_not_kept(void **state)
     qdq_model_free(m);
 }
 
-/* --- budgets, again, files ---------------------------------------------------------------------------------------------- */
+/* --- budgets, again, files -------------------------------------------------------------------- */
 
 static void a_bound_on_builds_holds_for_types_too(void **state)
 {
@@ -385,7 +393,7 @@ static void models_of_the_front_have_the_types_too(void **state)
     qdq_model_free(m);
 }
 
-/* --- what is reported ------------------------------------------------------------------------------------------------------ */
+/* --- what is reported ------------------------------------------------------------------------- */
 
 static void the_report_names_the_tensors_and_the_trial(void **state)
 {
@@ -410,7 +418,7 @@ static void the_report_names_the_tensors_and_the_trial(void **state)
     assert_true(page_has(folder, "another type of 2 tensors, this one among them,"));
 }
 
-/* --- worlds ------------------------------------------------------------------------------------------------------------------ */
+/* --- worlds ----------------------------------------------------------------------------------- */
 
 /* Hidden factors for each tensor: the best is the faster type everywhere. */
 static void nearly_all_that_types_can_bring_is_found(void **state)

@@ -1,5 +1,6 @@
-/* tune_validate.c - merging in worlds whose truth is known: each item saves or costs a share of the time, neighbours may
- * pay only together, some cannot be built; pairs have noise. subgraph 8 case 19. */
+/* tune_validate.c - merging in worlds whose truth is known: each item saves or costs a share of the
+ * time, neighbours may pay only together, some cannot be built; pairs have noise. subgraph 8
+ * case 19. */
 #include "tune/validate/validate.h"
 
 #include <math.h>
@@ -17,7 +18,8 @@ typedef struct world {
     double promised[MOST]; /* what the validation is told */
     double se;
     double
-        alone[MOST]; /* what an item costs while the next one is off, and as much while the one before is: */
+        /* what an item costs while the next one is off, and as much while the one before is: */
+        alone[MOST];
     bool dead[MOST]; /* cannot be built */
     qdq_validate_link link[MOST];
     size_t n_links;
@@ -37,7 +39,8 @@ typedef struct world {
 
 static void begin(world *w, size_t n, uint64_t seed, double deviation)
 {
-    *w = (world){.n = n, .deviation = deviation, .noise = qdq_random_new(seed, "noise"), .builds = 1};
+    *w = (world){
+        .n = n, .deviation = deviation, .noise = qdq_random_new(seed, "noise"), .builds = 1};
     assert_true(qdq_assign_new(&w->open, n, &w->arena));
 }
 
@@ -72,15 +75,17 @@ static double time_of(const world *w, const qdq_assign *a)
     return t;
 }
 
-/* --- what the validation asks --------------------------------------------------------------------------------------------- */
+/* --- what the validation asks ----------------------------------------------------------------- */
 
-static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns, qdq_error *e)
+static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns,
+                       qdq_error *e)
 {
     world *w = ctx;
 
     (void)pair;
     (void)e;
-    *incumbent_ns = 1e6 * time_of(w, w->now) * (1 + w->deviation * (double)qdq_random_normal(&w->noise));
+    *incumbent_ns =
+        1e6 * time_of(w, w->now) * (1 + w->deviation * (double)qdq_random_normal(&w->noise));
     *candidate_ns =
         1e6 * time_of(w, w->candidate) * (1 + w->deviation * (double)qdq_random_normal(&w->noise));
     return QDQ_OK;
@@ -113,7 +118,8 @@ static void count_builds(world *w, const qdq_assign *incumbent, const qdq_assign
 }
 
 static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
-                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *e)
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
+                          qdq_error *e)
 {
     world *w = ctx;
 
@@ -187,12 +193,13 @@ static qdq_validate_result run_with(world *w, const asking *ask)
     qdq_validate_result out;
 
     assert_non_null(item);
-    assert_true(qdq_assign_new(&starts[0], w->n, &w->arena) && qdq_assign_new(&starts[1], w->n, &w->arena));
+    assert_true(qdq_assign_new(&starts[0], w->n, &w->arena) &&
+                qdq_assign_new(&starts[1], w->n, &w->arena));
     if (ask->start != NULL)
         qdq_assign_take(&starts[1], ask->start);
     for (size_t i = 0; i < w->n; i++) {
-        item[i] =
-            (qdq_validate_item){.name = "group", .saves = w->promised[i], .se = w->se, .place = (uint32_t)i};
+        item[i] = (qdq_validate_item){
+            .name = "group", .saves = w->promised[i], .se = w->se, .place = (uint32_t)i};
         assert_true(qdq_assign_new(&item[i].bits, w->n, &w->arena));
         qdq_assign_set(&item[i].bits, i, true);
     }
@@ -230,7 +237,7 @@ static qdq_validate_verdict verdict(const qdq_validate_result *r, size_t i)
     return r->item[i].verdict;
 }
 
-/* --- what an earlier run decided ------------------------------------------------------------------------------------------ */
+/* --- what an earlier run decided -------------------------------------------------------------- */
 
 /* Item 11 does harm. */
 static void begin_with_harm(world *w)
@@ -258,7 +265,8 @@ static void known_decisions_are_one_build(void **state)
     r = run_with(&w, &(asking){.known = known, .opts = options()});
     assert_true(r.kept == 39 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED && w.measured == 1);
     assert_string_equal(w.moves[0], "known groups");
-    assert_true(r.item[11].known && r.item[11].trial == SIZE_MAX && r.item[3].known && r.item[3].trial == 0);
+    assert_true(r.item[11].known && r.item[11].trial == SIZE_MAX && r.item[3].known &&
+                r.item[3].trial == 0);
     assert_true(w.told == 40 && w.times_told == 1);
     qdq_arena_free(&w.arena);
 }
@@ -310,7 +318,7 @@ static void known_decisions_that_bring_nothing_do_not_count(void **state)
     qdq_arena_free(&w.arena);
 }
 
-/* --- what keeps its promise, and what does not ---------------------------------------------------------------------------- */
+/* --- what keeps its promise, and what does not ------------------------------------------------ */
 
 static void all_that_keeps_its_promise_is_one_build(void **state)
 {
@@ -324,10 +332,12 @@ static void all_that_keeps_its_promise_is_one_build(void **state)
     assert_int_equal(r.kept, 40);
     assert_int_equal(w.builds, 2);
     assert_string_equal(w.moves[0], "all groups");
-    assert_true(fabs(r.trial[0].time - 0.68) < 0.01 && r.search.predicted_ns == r.trial[0].time * 1e6);
+    assert_true(fabs(r.trial[0].time - 0.68) < 0.01 &&
+                r.search.predicted_ns == r.trial[0].time * 1e6);
     assert_int_equal(r.item[7].trial, 0);
     assert_true(r.trial[0].n_items == 40 && r.trial[0].kept && !r.trial[0].without);
-    assert_true(r.trial[0].low < 0.32 && r.trial[0].high > 0.32 && fabs(r.trial[0].promised - 0.32) < 1e-9);
+    assert_true(r.trial[0].low < 0.32 && r.trial[0].high > 0.32 &&
+                fabs(r.trial[0].promised - 0.32) < 1e-9);
     assert_true(qdq_assign_equal(&r.raw, &r.merged) && qdq_assign_equal(&r.raw, &r.search.best));
     qdq_arena_free(&w.arena);
 }
@@ -359,8 +369,8 @@ static void one_harmful_in_40_is_alone_after_14_builds(void **state)
     assert_true(most <= 14);
 }
 
-/* subgraph 8 case 19, the third part. Each of the two alone, at its border, costs more than both save. Sets are halved right
- * between them, or elsewhere. */
+/* subgraph 8 case 19, the third part. Each of the two alone, at its border, costs more than both
+ * save. Sets are halved right between them, or elsewhere. */
 static void neighbours_that_are_harmful_alone_are_kept_together(void **state)
 {
     unsigned together[2] = {0};
@@ -413,7 +423,7 @@ static void a_pair_is_tried_once_after_both_were_refused(void **state)
     qdq_arena_free(&w.arena);
 }
 
-/* --- the bound on builds -------------------------------------------------------------------------------------------------- */
+/* --- the bound on builds ---------------------------------------------------------------------- */
 
 typedef struct drawn {
     unsigned harmful;
@@ -464,10 +474,10 @@ static void harmful_items_are_found_within_the_bound_in_300_worlds(void **state)
         mean += w.builds / bound / 300;
         qdq_arena_free(&w.arena);
     }
-    print_message(
-        "missed %u of %u harmful; lost %.3f %% of the time on average; builds %.2f of the bound, at most "
-        "%.2f\n",
-        missed, harmful, lost * 100, mean, worst);
+    print_message("missed %u of %u harmful; lost %.3f %% of the time on average; builds %.2f of "
+                  "the bound, at most "
+                  "%.2f\n",
+                  missed, harmful, lost * 100, mean, worst);
     assert_true(worst <= 1);
     assert_true(missed * 100 <= harmful); /* three standard errors */
     assert_true(lost < 0.004);            /* what is too small to be seen once it is off */
@@ -491,7 +501,7 @@ static void what_cannot_be_built_is_alone(void **state)
     }
 }
 
-/* --- nulls ---------------------------------------------------------------------------------------------------------------- */
+/* --- nulls ------------------------------------------------------------------------------------ */
 
 static double count_false_keeps(const char *what, double promised, bool linked)
 {
@@ -524,13 +534,15 @@ static double count_false_keeps(const char *what, double promised, bool linked)
         mean += report.gain / SEEDS;
         qdq_arena_free(&w.arena);
     }
-    print_message("50 nulls, %s: %.3f kept, %.1f measured; the interval covers 0 in %u of 200, mean %.5f\n",
-                  what, kept, measured / (double)SEEDS, covered, mean);
+    print_message(
+        "50 nulls, %s: %.3f kept, %.1f measured; the interval covers 0 in %u of 200, mean %.5f\n",
+        what, kept, measured / (double)SEEDS, covered, mean);
     assert_true(covered >= 0.9 * SEEDS && fabs(mean) < 0.0005);
     return kept;
 }
 
-/* subgraph 8 case 19, the first part. The gain that is reported is that of fresh pairs, as the guard takes them. */
+/* subgraph 8 case 19, the first part. The gain that is reported is that of fresh pairs, as the
+ * guard takes them. */
 static void of_50_nulls_one_is_kept_at_most(void **state)
 {
     (void)state;
@@ -539,7 +551,7 @@ static void of_50_nulls_one_is_kept_at_most(void **state)
     assert_true(count_false_keeps("nothing promised", NAN, true) <= 1);
 }
 
-/* --- the rest ------------------------------------------------------------------------------------------------------------- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 static void without_promises_the_verdict_decides(void **state)
 {
@@ -557,7 +569,8 @@ static void without_promises_the_verdict_decides(void **state)
     qdq_arena_free(&w.arena);
 }
 
-/* All together are faster than the baseline, and nobody promised how much: only taking away shows the one that does harm. */
+/* All together are faster than the baseline, and nobody promised how much: only taking away shows
+ * the one that does harm. */
 static void the_backward_pass_takes_away_what_does_harm(void **state)
 {
     qdq_validate_result r;
@@ -680,7 +693,8 @@ static void what_was_merged_stays(void **state)
     before = w.measured;
     ask.start = &first.merged; /* the best start is all of it */
     r = run_with(&w, &ask);
-    assert_true(qdq_assign_equal(&r.merged, &first.merged) && qdq_assign_equal(&r.search.best, &r.merged));
+    assert_true(qdq_assign_equal(&r.merged, &first.merged) &&
+                qdq_assign_equal(&r.search.best, &r.merged));
     assert_int_equal(w.measured, before + 1); /* the start itself */
     ask.base = 1;
     r = run_with(&w, &ask);
@@ -732,7 +746,8 @@ static void nothing_to_merge_is_nothing_to_measure(void **state)
     const qdq_validate_problem p = {.search = &s, .incremental = true};
     qdq_validate_result r;
     assert_ok(qdq_validate_run(&p, &o, &ops, &w.arena, &r, &err));
-    assert_true(w.measured == 0 && r.n_trials == 0 && r.builds == 0 && r.search.predicted_ns == s.base_ns);
+    assert_true(w.measured == 0 && r.n_trials == 0 && r.builds == 0 &&
+                r.search.predicted_ns == s.base_ns);
     qdq_arena_free(&w.arena);
 }
 

@@ -1,5 +1,5 @@
-/* tune_verify.c - tuning runs on an engine that computes single forms wrongly: none of them is shipped, and what was found is
- * remembered. */
+/* tune_verify.c - tuning runs on an engine that computes single forms wrongly: none of them is
+ * shipped, and what was found is remembered. */
 #include <math.h>
 
 #include "ir/edit.h"
@@ -7,7 +7,8 @@
 
 static qdq_error err;
 
-static qdq_tune_result run(const char *folder, const char *more, const char *store, qdq_tune_mode mode)
+static qdq_tune_result run(const char *folder, const char *more, const char *store,
+                           qdq_tune_mode mode)
 {
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, more));
     qdq_tune_result r;
@@ -80,8 +81,8 @@ static void what_is_wrong_once_dims_are_fixed_is_never_shipped(void **state)
     test_tuned = test_tuned_model();
     open_batch(test_tuned);
     const qdq_tune_result r =
-        run(folder, "\"wrong\": [{\"node\": \"MatMul@h1\", \"times\": 0.0001, \"fixed\": true}]", NULL,
-            QDQ_TUNE_REGION);
+        run(folder, "\"wrong\": [{\"node\": \"MatMul@h1\", \"times\": 0.0001, \"fixed\": true}]",
+            NULL, QDQ_TUNE_REGION);
     qdq_model_free(test_tuned);
     test_tuned = given;
     assert_false(has(folder, "plan.json", QUANTIZES("h1")));
@@ -106,9 +107,9 @@ static void where_every_kernel_is_wrong_the_given_model_is_shipped(void **state)
 
 static void a_float_model_that_is_computed_wrongly_is_told(void **state)
 {
-    const qdq_tune_result r =
-        run(test_path("float"), "\"wrong\": [{\"op\": \"Relu\", \"float\": true, \"times\": 0.0001}]", NULL,
-            QDQ_TUNE_REGION);
+    const qdq_tune_result r = run(
+        test_path("float"), "\"wrong\": [{\"op\": \"Relu\", \"float\": true, \"times\": 0.0001}]",
+        NULL, QDQ_TUNE_REGION);
 
     (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);

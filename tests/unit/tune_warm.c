@@ -1,5 +1,5 @@
-/* tune_warm.c - a second run that is given what the first one found out: never worse than without it, and short where it is about
- * the same model on the same engine. */
+/* tune_warm.c - a second run that is given what the first one found out: never worse than without
+ * it, and short where it is about the same model on the same engine. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -11,7 +11,8 @@
 
 static qdq_error err;
 
-static qdq_tune_result run_with(const qdq_model *m, const char *engine, const char *cache, const char *folder)
+static qdq_tune_result run_with(const qdq_model *m, const char *engine, const char *cache,
+                                const char *folder)
 {
     return test_warm_run(m, engine, cache, NULL, folder);
 }
@@ -41,7 +42,8 @@ static void a_model_made_fast_by_the_first_run_is_not_shipped_in_float_by_the_se
 
     (void)state;
     const qdq_tune_result cold = run_with(m, engine, NULL, "two_sizes");
-    const qdq_tune_result warm = run_with(m, engine, test_path("two_sizes/patterns.yaml"), "two_sizes_again");
+    const qdq_tune_result warm =
+        run_with(m, engine, test_path("two_sizes/patterns.yaml"), "two_sizes_again");
     print_message("%.2f times, with its own cache %.2f\n", cold.speedup, warm.speedup);
     assert_true(cold.speedup > 2);
     assert_true(warm.speedup > 0.99 * cold.speedup);
@@ -69,7 +71,7 @@ static void warm_starts_of_a_few_worlds_end_where_cold_ones_do(void **state)
         assert_true(test_warm_world(seed) >= 0.99);
 }
 
-/* --- what a run leaves ------------------------------------------------------------------------------------------------ */
+/* --- what a run leaves ------------------------------------------------------------------------ */
 
 static void load_cache(const char *path, qdq_pattern_cache *c)
 {
@@ -111,7 +113,8 @@ static void a_pattern_has_several_schemes_each_with_its_own_time(void **state)
         assert_non_null(ps->key.device);
         for (size_t k = 0; k < ps->schemes.n; k++) {
             const qdq_scheme *s = &ps->schemes.at[k];
-            assert_true(s->timestamp != NULL && strlen(s->timestamp) == strlen("2026-11-23T10:00:00+00:00"));
+            assert_true(s->timestamp != NULL &&
+                        strlen(s->timestamp) == strlen("2026-11-23T10:00:00+00:00"));
             assert_true(s->latency_ms > 0 && s->latency_ms < 2 * cold.baseline_ms);
             assert_true(k == 0 || s->latency_ms > s[-1].latency_ms);
             shipped += s->latency_ms == cold.final_ms;
@@ -179,7 +182,7 @@ static void a_killed_run_leaves_its_patterns(void **state)
     qdq_pattern_cache_free(&c);
 }
 
-/* --- what is believed ------------------------------------------------------------------------------------------------- */
+/* --- what is believed ------------------------------------------------------------------------- */
 
 typedef void (*change)(qdq_pattern_schemes *model);
 
@@ -210,7 +213,8 @@ static void no_placement(qdq_pattern_schemes *model)
 
 static void only_what_was_measured_here_is_settled(void **state)
 {
-    static const change changes[] = {NULL, other_device, other_engine, other_form, other_time, no_placement};
+    static const change changes[] = {NULL,       other_device, other_engine,
+                                     other_form, other_time,   no_placement};
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
     const qdq_tune_result cold = run_with(test_tuned, engine, NULL, "origin");
 
@@ -252,24 +256,27 @@ static void what_a_short_search_settled_a_long_one_goes_on_with(void **state)
     free((char *)caches[0]);
 }
 
-/* An engine that became another one under its old name: what the cache says of it is not true any more. */
+/* An engine that became another one under its old name: what the cache says of it is not true any
+ * more. */
 static void what_does_not_hold_is_searched_anew(void **state)
 {
     const char *before = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
-    const char *after =
-        test_tuned_costs("\"MatMul\": {\"float_us\": 100, \"int8_us\": 75, \"inputs\": 2}, \"Add\": "
-                         "{\"float_us\": 90, \"int8_us\": 5, \"inputs\": 2}",
-                         TEST_TUNED_BLIND);
+    const char *after = test_tuned_costs(
+        "\"MatMul\": {\"float_us\": 100, \"int8_us\": 75, \"inputs\": 2}, \"Add\": "
+        "{\"float_us\": 90, \"int8_us\": 5, \"inputs\": 2}",
+        TEST_TUNED_BLIND);
 
     (void)state;
     (void)run_with(test_tuned, before, NULL, "before");
     const qdq_tune_result cold = run_with(test_tuned, after, NULL, "after");
-    const qdq_tune_result warm = run_with(test_tuned, after, test_path("before/patterns.yaml"), "after_warm");
+    const qdq_tune_result warm =
+        run_with(test_tuned, after, test_path("before/patterns.yaml"), "after_warm");
     print_message("%.3f times, with what was true before %.3f\n", cold.speedup, warm.speedup);
     assert_true(warm.builds > 4 && warm.speedup > 0.99 * cold.speedup);
 }
 
-/* The rules' plan, all linear operators and everything: with the store of an earlier run, none of them is built that is slower. */
+/* The rules' plan, all linear operators and everything: with the store of an earlier run, none of
+ * them is built that is slower. */
 static void plain_placements_come_from_the_store_if_it_has_them(void **state)
 {
     const char *engine = test_warm_costs(11, true);
@@ -284,8 +291,10 @@ static void plain_placements_come_from_the_store_if_it_has_them(void **state)
     save_cache(&c, test_path("stored.yaml"));
     qdq_pattern_cache_free(&c);
     const qdq_tune_result alone = run_with(m, engine, test_path("stored.yaml"), "without_store");
-    const qdq_tune_result with = test_warm_run(m, engine, test_path("stored.yaml"), store, "with_store");
-    print_message("%u builds, with the store %u; cold %u\n", alone.builds, with.builds, cold.builds);
+    const qdq_tune_result with =
+        test_warm_run(m, engine, test_path("stored.yaml"), store, "with_store");
+    print_message("%u builds, with the store %u; cold %u\n", alone.builds, with.builds,
+                  cold.builds);
     assert_true(with.builds < alone.builds);
     assert_true(with.speedup > 0.99 * cold.speedup);
     free((char *)store);

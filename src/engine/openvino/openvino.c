@@ -1,4 +1,5 @@
-/* openvino.c - the OpenVINO engine: its core, how models are compiled, what a session takes and gives. */
+/* openvino.c - the OpenVINO engine: its core, how models are compiled, what a session takes and
+ * gives. */
 #include "engine/openvino/openvino_session.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@
 
 static const char device[] = "CPU";
 
-/* --- engine ------------------------------------------------------------------------------------------------- */
+/* --- engine ----------------------------------------------------------------------------------- */
 
 static void ov_close(qdq_engine *e)
 {
@@ -30,7 +31,8 @@ static qdq_status add_extensions(qdq_engine *e, const char *const *files, qdq_er
 
     QDQ_TRY(qdq_operator_libraries_read(files, &e->arena, &path, &text, err));
     for (size_t i = 0; path[i] != NULL; i++) {
-        qdq_status st = qdq_ov_check(&o->api, o->api.core_add_extension(o->core, path[i]), path[i], err);
+        qdq_status st =
+            qdq_ov_check(&o->api, o->api.core_add_extension(o->core, path[i]), path[i], err);
         if (st != QDQ_OK)
             return qdq_within(err, st, "library with operators");
     }
@@ -39,7 +41,8 @@ static qdq_status add_extensions(qdq_engine *e, const char *const *files, qdq_er
     return e->info.fingerprint != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status ov_open(qdq_engine *e, const char *arg, const qdq_engine_opts *opts, qdq_error *err)
+static qdq_status ov_open(qdq_engine *e, const char *arg, const qdq_engine_opts *opts,
+                          qdq_error *err)
 {
     qdq_ov *o = calloc(1, sizeof *o);
 
@@ -51,8 +54,10 @@ static qdq_status ov_open(qdq_engine *e, const char *arg, const qdq_engine_opts 
     QDQ_TRY(qdq_ov_check(&o->api, o->api.core_create(&o->core), "core", err));
     QDQ_TRY(add_extensions(e, opts->plugins, err));
 
-    char *name = NULL; /* asked to learn now, not with the first model, whether the device can be had */
-    QDQ_TRY(qdq_ov_check(&o->api, o->api.core_get_property(o->core, device, "FULL_DEVICE_NAME", &name),
+    /* asked to learn now, not with the first model, whether the device can be had */
+    char *name = NULL;
+    QDQ_TRY(qdq_ov_check(&o->api,
+                         o->api.core_get_property(o->core, device, "FULL_DEVICE_NAME", &name),
                          "device CPU", err));
     o->api.free(name);
     e->info.version = o->api.version;
@@ -64,10 +69,11 @@ static qdq_status ov_open(qdq_engine *e, const char *arg, const qdq_engine_opts 
     return QDQ_OK;
 }
 
-/* --- compiling ---------------------------------------------------------------------------------------------- */
+/* --- compiling -------------------------------------------------------------------------------- */
 
-/* OpenVINO has no levels of optimization. What callers want of a low one is that Q and DQ are computed as they are
- * written, in float, and that no group of operators becomes one: the first two keys do that. */
+/* OpenVINO has no levels of optimization. What callers want of a low one is that Q and DQ are
+ * computed as they are written, in float, and that no group of operators becomes one: the first two
+ * keys do that. */
 static void append_level(const qdq_ov_session *os, ov_property *p, size_t *n)
 {
     bool in_float = os->fake_quant || os->level == QDQ_LEVEL_NONE || os->level == QDQ_LEVEL_BASIC;
@@ -89,15 +95,16 @@ static qdq_status compile(qdq_session *s, qdq_error *err)
     snprintf(threads, sizeof threads, "%d", os->threads);
     p[n++] = (ov_property){"INFERENCE_NUM_THREADS", threads};
     p[n++] = (ov_property){"NUM_STREAMS", "1"};
-    /* Where the processor has bfloat16 the default is to compute in it what the model says in float32. */
+    /* Where the processor has bfloat16 the default is to compute in it what the model says in
+     * float32. */
     p[n++] = (ov_property){"INFERENCE_PRECISION_HINT", "f32"};
     /* Models that are timed beside each other must not be nailed to one processor each. */
     p[n++] = (ov_property){"ENABLE_CPU_PINNING", "NO"};
     p[n++] = (ov_property){"PERF_COUNT", os->profile ? "YES" : "NO"};
     append_level(os, p, &n);
-    return qdq_ov_check(api,
-                        api->core_compile_model_props(os->ov->core, os->model, device, n, p, &os->compiled),
-                        "cannot compile the model", err);
+    return qdq_ov_check(
+        api, api->core_compile_model_props(os->ov->core, os->model, device, n, p, &os->compiled),
+        "cannot compile the model", err);
 }
 
 static qdq_status read_model(qdq_session *s, const qdq_model *m, qdq_error *err)
@@ -108,15 +115,15 @@ static qdq_status read_model(qdq_session *s, const qdq_model *m, qdq_error *err)
 
     qdq_status st = qdq_ov_model_bytes(m, &bytes, err);
     if (st == QDQ_OK)
-        st = qdq_ov_check(
-            api,
-            api->core_read_model_from_memory_buffer(os->ov->core, bytes.data, bytes.size, NULL, &os->model),
-            "cannot load the model", err);
+        st = qdq_ov_check(api,
+                          api->core_read_model_from_memory_buffer(os->ov->core, bytes.data,
+                                                                  bytes.size, NULL, &os->model),
+                          "cannot load the model", err);
     qdq_buf_free(&bytes);
     return st;
 }
 
-/* --- what a session takes and gives ------------------------------------------------------------------------- */
+/* --- what a session takes and gives ----------------------------------------------------------- */
 
 static qdq_status read_shape(qdq_session *s, const ov_port *port, const qdq_value *v, qdq_io *io,
                              qdq_error *err)
@@ -129,8 +136,8 @@ static qdq_status read_shape(qdq_session *s, const ov_port *port, const qdq_valu
     QDQ_TRY(qdq_ov_check(api, api->port_get_partial_shape(port, &shape), io->name, err));
     if (shape.rank.min == shape.rank.max && shape.rank.min >= 0) {
         if (shape.rank.min > QDQ_MAX_RANK)
-            st = qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s' has rank %lld: expected at most %d", io->name,
-                          (long long)shape.rank.min, QDQ_MAX_RANK);
+            st = qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s' has rank %lld: expected at most %d",
+                          io->name, (long long)shape.rank.min, QDQ_MAX_RANK);
         else
             io->rank = (int)shape.rank.min;
     }
@@ -162,8 +169,10 @@ static qdq_status read_port(qdq_session *s, const ov_port *port, const qdq_value
     if (io->elem == QDQ_UNDEFINED)
         return qdq_fail(
             err, QDQ_E_UNSUPPORTED,
-            "tensor '%s' is %s: expected numbers of at least 8 bits as inputs and outputs", io->name,
-            v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && qdq_elem_name(v->type->elem) != NULL
+            "tensor '%s' is %s: expected numbers of at least 8 bits as inputs and outputs",
+            io->name,
+            v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR &&
+                    qdq_elem_name(v->type->elem) != NULL
                 ? qdq_elem_name(v->type->elem)
                 : "of an unknown type");
     return read_shape(s, port, v, io, err);
@@ -176,14 +185,15 @@ static qdq_status name_io(qdq_session *s, const qdq_value *v, qdq_io *io, qdq_er
     return io->name != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* As the model says: the library has forgotten an input that nothing reads. It must still be given, as to every engine. */
+/* As the model says: the library has forgotten an input that nothing reads. It must still be given,
+ * as to every engine. */
 static qdq_status copy_io(qdq_session *s, const qdq_value *v, qdq_io *io, qdq_error *err)
 {
     const qdq_type *t = v->type;
 
     if (t == NULL || t->kind != QDQ_TYPE_TENSOR || t->rank > QDQ_MAX_RANK)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is no tensor of rank %d at most", v->name,
-                        QDQ_MAX_RANK);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is no tensor of rank %d at most",
+                        v->name, QDQ_MAX_RANK);
     io->elem = t->elem;
     io->rank = t->rank;
     for (int a = 0; a < t->rank; a++) {
@@ -205,7 +215,8 @@ static qdq_status find_input(const qdq_ov_session *os, const char *name, size_t 
     for (*index = 0; *index < n; ++*index) {
         ov_port *port = NULL;
         char *any = NULL;
-        QDQ_TRY(qdq_ov_check(api, api->model_const_input_by_index(os->model, *index, &port), name, err));
+        QDQ_TRY(qdq_ov_check(api, api->model_const_input_by_index(os->model, *index, &port), name,
+                             err));
         int status = api->port_get_any_name(port, &any);
         api->output_const_port_free(port);
         QDQ_TRY(qdq_ov_check(api, status, name, err));
@@ -229,8 +240,8 @@ static qdq_status read_input(qdq_session *s, const qdq_value *v, size_t n, size_
         os->in_index[i] = QDQ_OV_UNUSED;
         return copy_io(s, v, &s->in[i], err);
     }
-    QDQ_TRY(
-        qdq_ov_check(api, api->model_const_input_by_index(os->model, os->in_index[i], &port), v->name, err));
+    QDQ_TRY(qdq_ov_check(api, api->model_const_input_by_index(os->model, os->in_index[i], &port),
+                         v->name, err));
     qdq_status st = read_port(s, port, v, &s->in[i], err);
     api->output_const_port_free(port);
     return st;
@@ -267,7 +278,8 @@ static qdq_status read_ios(qdq_session *s, const qdq_model *m, qdq_error *err)
     os->in_index = qdq_arena_array(&s->arena, g->inputs.n + 1, sizeof *os->in_index);
     os->bound = qdq_arena_array(&s->arena, g->inputs.n + 1, sizeof(ov_tensor *));
     os->fitted = qdq_arena_array(&s->arena, g->inputs.n + 1, sizeof *os->fitted);
-    if (s->in == NULL || s->out == NULL || os->in_index == NULL || os->bound == NULL || os->fitted == NULL)
+    if (s->in == NULL || s->out == NULL || os->in_index == NULL || os->bound == NULL ||
+        os->fitted == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < g->inputs.n; i++)
         os->fitted[i].rank = -1;
@@ -282,9 +294,10 @@ static qdq_status read_ios(qdq_session *s, const qdq_model *m, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- sessions ----------------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
-/* The time that the library takes doubles with each body inside a body: 14 of If take half a second, 30 would take hours. */
+/* The time that the library takes doubles with each body inside a body: 14 of If take half a
+ * second, 30 would take hours. */
 static qdq_status check_depth(const qdq_model *m, qdq_error *err)
 {
     enum { DEPTH_MAX = 14 };
@@ -295,9 +308,10 @@ static qdq_status check_depth(const qdq_model *m, qdq_error *err)
         for (const qdq_graph *at = g; at->owner != NULL; at = at->owner->graph)
             depth++;
         if (depth > DEPTH_MAX)
-            return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                            "bodies are nested more than %d deep: each level doubles the time to compile",
-                            DEPTH_MAX);
+            return qdq_fail(
+                err, QDQ_E_UNSUPPORTED,
+                "bodies are nested more than %d deep: each level doubles the time to compile",
+                DEPTH_MAX);
     }
     return QDQ_OK;
 }
@@ -320,7 +334,8 @@ static qdq_status ov_session_open(qdq_session *s, const qdq_model *m, const qdq_
     QDQ_TRY(read_model(s, m, err));
     QDQ_TRY(read_ios(s, m, err));
     QDQ_TRY(compile(s, err));
-    QDQ_TRY(qdq_ov_check(&o->api, o->api.compiled_model_create_infer_request(os->compiled, &os->request),
+    QDQ_TRY(qdq_ov_check(&o->api,
+                         o->api.compiled_model_create_infer_request(os->compiled, &os->request),
                          "request", err));
     if (!o->api.model_is_dynamic(os->model)) {
         o->api.model_free(os->model); /* with a copy of all weights: the compiled one has its own */

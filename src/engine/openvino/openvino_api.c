@@ -1,4 +1,5 @@
-/* openvino_api.c - finds, loads and proves an OpenVINO library. Knows nothing of models or sessions. */
+/* openvino_api.c - finds, loads and proves an OpenVINO library. Knows nothing of models or
+ * sessions. */
 #include "engine/openvino/openvino_api.h"
 
 #include <dlfcn.h>
@@ -8,9 +9,10 @@
 #include "base/fail.h"
 #include "engine/find_library.h"
 
-/* --- types -------------------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
-/* ov_element_type_e of openvino/c/ov_common.h, 2025 and newer; before, one more number stood in front. */
+/* ov_element_type_e of openvino/c/ov_common.h, 2025 and newer; before, one more number stood in
+ * front. */
 static const struct {
     qdq_elem elem;
     int type;
@@ -35,9 +37,10 @@ int qdq_ov_elem_to(qdq_elem e)
     return -1;
 }
 
-/* --- proving a library -------------------------------------------------------------------------------------- */
+/* --- proving a library ------------------------------------------------------------------------ */
 
-/* A tensor of each type has the bytes that it should have: other numbers of types show here, not in wrong results. */
+/* A tensor of each type has the bytes that it should have: other numbers of types show here, not in
+ * wrong results. */
 static bool types_agree(const qdq_ov_api *api)
 {
     int64_t dim = 3;
@@ -49,7 +52,8 @@ static bool types_agree(const qdq_ov_api *api)
         size_t bytes = 0, want;
         int type = -1;
         good = api->tensor_create(types[i].type, shape, &t) == 0 && t != NULL &&
-               api->tensor_get_byte_size(t, &bytes) == 0 && api->tensor_get_element_type(t, &type) == 0 &&
+               api->tensor_get_byte_size(t, &bytes) == 0 &&
+               api->tensor_get_element_type(t, &type) == 0 &&
                qdq_elem_bytes(types[i].elem, dim, &want) && bytes == want && type == types[i].type;
         if (t != NULL)
             api->tensor_free(t);
@@ -68,7 +72,8 @@ static qdq_status read_version(qdq_ov_api *api, qdq_error *err)
     snprintf(text, sizeof text, "%s", v.build);
     api->version_free(&v);
     if (sscanf(text, "%4u.%4u.%4u", &year, &minor, &patch) < 2)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s reports version '%s': expected YEAR.N.P", api->path, text);
+        return qdq_fail(err, QDQ_E_ENGINE, "%s reports version '%s': expected YEAR.N.P", api->path,
+                        text);
     snprintf(api->version, sizeof api->version, "%u.%u.%u", year, minor, patch);
     if (year < QDQ_OV_MIN_YEAR)
         return qdq_fail(err, QDQ_E_ENGINE, "%s is OpenVINO %s: expected %d.0 or newer", api->path,
@@ -92,11 +97,11 @@ static qdq_status find_functions(qdq_ov_api *api, qdq_error *err)
                         api->path);
     if (dladdr(entry.object, &where) != 0 && where.dli_fname != NULL)
         snprintf(api->path, sizeof api->path, "%s", where.dli_fname);
-#define F(name, result, parameters)                                                                          \
-    entry.object = dlsym(api->handle, "ov_" #name);                                                          \
-    if (entry.object == NULL)                                                                                \
-        return qdq_fail(err, QDQ_E_ENGINE, "%s has no %s: expected OpenVINO %d.0 or newer", api->path,       \
-                        "ov_" #name, QDQ_OV_MIN_YEAR);                                                       \
+#define F(name, result, parameters)                                                                \
+    entry.object = dlsym(api->handle, "ov_" #name);                                                \
+    if (entry.object == NULL)                                                                      \
+        return qdq_fail(err, QDQ_E_ENGINE, "%s has no %s: expected OpenVINO %d.0 or newer",        \
+                        api->path, "ov_" #name, QDQ_OV_MIN_YEAR);                                  \
     api->name = (result(*) parameters)entry.function;
     QDQ_OV_LIST(F)
 #undef F
@@ -109,8 +114,8 @@ static qdq_status prove(qdq_ov_api *api, qdq_error *err)
     QDQ_TRY(read_version(api, err));
     if (!types_agree(api))
         return qdq_fail(err, QDQ_E_ENGINE,
-                        "%s: OpenVINO %s numbers element types in another way than expected", api->path,
-                        api->version);
+                        "%s: OpenVINO %s numbers element types in another way than expected",
+                        api->path, api->version);
     return QDQ_OK;
 }
 
@@ -129,7 +134,8 @@ static qdq_status load_file(void *ctx, const char *path, qdq_error *err)
     return st;
 }
 
-qdq_status qdq_ov_api_load(qdq_ov_api *api, const char *arg, const qdq_engine_opts *opts, qdq_error *err)
+qdq_status qdq_ov_api_load(qdq_ov_api *api, const char *arg, const qdq_engine_opts *opts,
+                           qdq_error *err)
 {
     static const char *const plain[] = {"libopenvino_c.so", NULL};
     const qdq_library_search s = {
@@ -138,20 +144,21 @@ qdq_status qdq_ov_api_load(qdq_ov_api *api, const char *arg, const qdq_engine_op
         .stem = "libopenvino_c.so",
         .plain = plain,
         .engine = "OpenVINO",
-        .advice =
-            "install it with scripts/setup.sh --with-openvino, or name the libopenvino_c.so of a release "
-            "or of the Python package openvino (openvino/libs/) with --openvino-library "
-            "(qdq_engine_opts.openvino_library)",
+        .advice = "install it with scripts/setup.sh --with-openvino, or name the libopenvino_c.so "
+                  "of a release "
+                  "or of the Python package openvino (openvino/libs/) with --openvino-library "
+                  "(qdq_engine_opts.openvino_library)",
         .load = load_file,
         .api = api};
 
     return qdq_library_find(&s, err);
 }
 
-/* --- statuses ----------------------------------------------------------------------------------------------- */
+/* --- statuses --------------------------------------------------------------------------------- */
 
-/* What the library says begins with the place in its own sources, often several of them: "Exception from
- * src/inference/src/cpp/core.cpp:121: Check 'x' failed at src/...:12: the reason". Users want the reason. */
+/* What the library says begins with the place in its own sources, often several of them: "Exception
+ * from src/inference/src/cpp/core.cpp:121: Check 'x' failed at src/...:12: the reason". Users want
+ * the reason. */
 static const char *behind_places(const char *text)
 {
     static const char head[] = "Exception from src/";
@@ -171,7 +178,8 @@ qdq_status qdq_ov_check(const qdq_ov_api *api, int status, const char *what, qdq
 
     if (status == 0)
         return QDQ_OK;
-    /* A wrong call has no message of its own: what could be read then is that of an earlier error. */
+    /* A wrong call has no message of its own: what could be read then is that of an earlier
+     * error. */
     bool wrong_call = status <= QDQ_OV_INVALID_C_PARAM && status > QDQ_OV_UNKNOWN_EXCEPTION;
     const char *message = wrong_call ? NULL : api->get_last_err_msg();
     const char *kind = api->get_error_info(status);

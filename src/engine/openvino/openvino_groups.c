@@ -1,6 +1,6 @@
-/* openvino_groups.c - the nodes behind the layers that OpenVINO executes. Its runtime model names for each layer those that it
- * was made from (openvino_layers.h); what passes renamed on the way is found by tensors: what a layer gives, computed from what
- * others give. */
+/* openvino_groups.c - the nodes behind the layers that OpenVINO executes. Its runtime model names
+ * for each layer those that it was made from (openvino_layers.h); what passes renamed on the way is
+ * found by tensors: what a layer gives, computed from what others give. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 enum { WARM_RUNS = 2 };
 
-/* --- the helper ------------------------------------------------------------------------------------------------------ */
+/* --- the helper ------------------------------------------------------------------------------- */
 
 static void *open_in(const char *dir, size_t n)
 {
@@ -35,14 +35,15 @@ void qdq_ov_load_helper(qdq_ov *o, const qdq_engine_opts *opts)
     const char *slash = strrchr(o->api.path, '/');
     void *handle = slash != NULL ? open_in(o->api.path, (size_t)(slash - o->api.path)) : NULL;
 
-    for (size_t i = 0; handle == NULL && opts->search_dirs != NULL && opts->search_dirs[i] != NULL; i++)
+    for (size_t i = 0; handle == NULL && opts->search_dirs != NULL && opts->search_dirs[i] != NULL;
+         i++)
         handle = open_in(opts->search_dirs[i], strlen(opts->search_dirs[i]));
     if (handle != NULL)
         entry.object = dlsym(handle, QDQ_OV_LAYERS_SYMBOL);
     o->layers = entry.function; /* it stays loaded, as OpenVINO does */
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 typedef struct layer {
     qdq_engine_layer out;
@@ -68,7 +69,8 @@ static bool is_one_of(const char *s, const char *const *list)
 
 static int read_layer(void *ctx, const qdq_ov_layer *from)
 {
-    static const char *const data[] = {"Input", "Output", "Const", "Constant", "Parameter", "Result", NULL};
+    static const char *const data[] = {"Input",     "Output", "Const", "Constant",
+                                       "Parameter", "Result", NULL};
     reader *r = ctx;
     layer l = {.us = NAN, .n_input = from->n_input, .is_data = is_one_of(from->type, data)};
     char *end;
@@ -91,23 +93,25 @@ static int read_layer(void *ctx, const qdq_ov_layer *from)
     return QDQ_PUSH(r->arena, &r->layers, l) ? 0 : 1;
 }
 
-static qdq_status read_layers(qdq_session *s, const ov_compiled_model *compiled, reader *r, qdq_error *err)
+static qdq_status read_layers(qdq_session *s, const ov_compiled_model *compiled, reader *r,
+                              qdq_error *err)
 {
     const qdq_ov_session *os = s->self;
     const qdq_ov_api *api = &os->ov->api;
     ov_model *runtime = NULL;
 
-    QDQ_TRY(
-        qdq_ov_check(api, api->compiled_model_get_runtime_model(compiled, &runtime), "runtime model", err));
+    QDQ_TRY(qdq_ov_check(api, api->compiled_model_get_runtime_model(compiled, &runtime),
+                         "runtime model", err));
     int stopped = os->ov->layers(runtime, read_layer, r);
     api->model_free(runtime);
     if (stopped > 0)
         return qdq_nomem(err);
-    return stopped == 0 ? QDQ_OK
-                        : qdq_fail(err, QDQ_E_ENGINE, "the runtime model is not as " HELPER " expects it");
+    return stopped == 0
+               ? QDQ_OK
+               : qdq_fail(err, QDQ_E_ENGINE, "the runtime model is not as " HELPER " expects it");
 }
 
-/* --- whose nodes ------------------------------------------------------------------------------------------------------- */
+/* --- whose nodes ------------------------------------------------------------------------------ */
 
 typedef struct finder {
     qdq_arena *arena;
@@ -133,7 +137,8 @@ static bool add_owner(finder *f, layer *l, qdq_layer_owner o)
     return node == NULL || has(&l->named, node) || QDQ_PUSH(f->arena, &l->named, node);
 }
 
-/* "/fc/Gemm/WithoutBiases/DequantizationMultiply": passes append what they made to the name of what it was made from. */
+/* "/fc/Gemm/WithoutBiases/DequantizationMultiply": passes append what they made to the name of what
+ * it was made from. */
 static qdq_status name_by_beginning(finder *f, layer *l, qdq_error *err)
 {
     char *name = qdq_arena_strdup(f->arena, l->out.name);
@@ -141,8 +146,8 @@ static qdq_status name_by_beginning(finder *f, layer *l, qdq_error *err)
 
     if (name == NULL)
         return qdq_nomem(err);
-    for (char *slash;
-         o.node == NULL && o.value == NULL && (slash = strrchr(name, '/')) != NULL && slash != name;) {
+    for (char *slash; o.node == NULL && o.value == NULL && (slash = strrchr(name, '/')) != NULL &&
+                      slash != name;) {
         *slash = '\0';
         o = qdq_layer_find(&f->names, name, strlen(name));
     }
@@ -181,7 +186,8 @@ static void mark_given(finder *f)
         for (size_t k = 0; k < f->at[i].named.n; k++) {
             const qdq_node *node = f->at[i].named.at[k];
             for (uint32_t o = 0; o < node->n_out; o++)
-                if (node->out[o] != NULL && node->graph == f->graph && leaves(&f->at[i], node->out[o]))
+                if (node->out[o] != NULL && node->graph == f->graph &&
+                    leaves(&f->at[i], node->out[o]))
                     f->given[node->out[o]->id] = true;
         }
 }
@@ -223,7 +229,8 @@ static bool may_be(const layer *l, const qdq_node *node)
     return false;
 }
 
-/* A layer whose names are all of OpenVINO's own: its node went to a layer that reads it, as long as nobody claimed it. */
+/* A layer whose names are all of OpenVINO's own: its node went to a layer that reads it, as long as
+ * nobody claimed it. */
 static bool take_from_readers(finder *f, size_t i)
 {
     const qdq_node *found = NULL;
@@ -243,9 +250,9 @@ static bool take_from_readers(finder *f, size_t i)
     return found == NULL || QDQ_PUSH(f->arena, &f->at[i].named, found);
 }
 
-/* What passes made of a node that they took apart (a LayerNormalization becomes means, differences and a RMS), with names of
- * their own: it lies between what the reader of it reads and gives, and so do its nodes: those that the reader does not name
- * itself, else all. */
+/* What passes made of a node that they took apart (a LayerNormalization becomes means, differences
+ * and a RMS), with names of their own: it lies between what the reader of it reads and gives, and
+ * so do its nodes: those that the reader does not name itself, else all. */
 static bool share_with_reader(finder *f, size_t i)
 {
     layer *l = &f->at[i];
@@ -281,13 +288,14 @@ static qdq_status find_nodes(finder *f, qdq_error *err)
     for (size_t i = f->n; i-- > 0;)
         if (!f->at[i].is_data && !share_with_reader(f, i))
             return qdq_nomem(err);
-    for (size_t i = 0; i < f->n; i++) /* the way led through them, but a change of layout computes nothing */
+    /* the way led through them, but a change of layout computes nothing */
+    for (size_t i = 0; i < f->n; i++)
         if (strcmp(f->at[i].type, "Reorder") == 0 && f->at[i].named.n == 0)
             f->at[i].out.nodes.n = 0;
     return QDQ_OK;
 }
 
-/* --- all of it --------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static bool is_conversion(const layer *l)
 {
@@ -314,10 +322,12 @@ static qdq_status pack(finder *f, const reader *first, unsigned runs, qdq_group 
         if (from->is_data || (runs > 0 && !isfinite(from->us)))
             continue;
         double warm = runs > 0 && isfinite(first->layers.at[i].us) ? first->layers.at[i].us : 0;
-        from->out.us = runs > 0 ? fmax(0, (from->us * (runs + WARM_RUNS) - warm * WARM_RUNS) / runs) : NAN;
+        from->out.us =
+            runs > 0 ? fmax(0, (from->us * (runs + WARM_RUNS) - warm * WARM_RUNS) / runs) : NAN;
         from->out.conversion = is_conversion(from);
         if (from->out.nodes.n > 0)
-            from->out.source = from->out.nodes.n == from->named.n ? QDQ_GROUP_EXACT : QDQ_GROUP_SLICE;
+            from->out.source =
+                from->out.nodes.n == from->named.n ? QDQ_GROUP_EXACT : QDQ_GROUP_SLICE;
         l[kept++] = from->out;
     }
     return qdq_engine_layers_pack(l, kept, f->arena, out, n, err);
@@ -329,12 +339,13 @@ static qdq_status infer_times(qdq_session *s, unsigned n, qdq_error *err)
     qdq_status st = QDQ_OK;
 
     for (unsigned i = 0; st == QDQ_OK && i < n; i++)
-        st = qdq_ov_check(&os->ov->api, os->ov->api.infer_request_infer(os->timed), "profiled run", err);
+        st = qdq_ov_check(&os->ov->api, os->ov->api.infer_request_infer(os->timed), "profiled run",
+                          err);
     return st;
 }
 
-static qdq_status read_runs(qdq_session *s, const qdq_array *const *in, unsigned runs, reader *first,
-                            reader *all, qdq_error *err)
+static qdq_status read_runs(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                            reader *first, reader *all, qdq_error *err)
 {
     const qdq_ov_session *os = s->self;
 
@@ -346,7 +357,8 @@ static qdq_status read_runs(qdq_session *s, const qdq_array *const *in, unsigned
     QDQ_TRY(infer_times(s, runs, err));
     QDQ_TRY(read_layers(s, os->compiled, all, err));
     if (first->layers.n != all->layers.n)
-        return qdq_fail(err, QDQ_E_ENGINE, "groups: %zu layers, then %zu", first->layers.n, all->layers.n);
+        return qdq_fail(err, QDQ_E_ENGINE, "groups: %zu layers, then %zu", first->layers.n,
+                        all->layers.n);
     return QDQ_OK;
 }
 

@@ -1,10 +1,11 @@
 /* openvino_probe.c - is it safe to load OpenVINO into this process?
  *
- * Some virtual machines announce AMX, matrix instructions, and trap where they are used: OpenVINO then dies of an illegal
- * instruction with the first 8-bit model. Its kernels leave AMX alone where the environment says ONEDNN_MAX_CPU_ISA, which
- * they read once and which is not for a library to change. So the instructions are tried out in a child process, which
- * costs two milliseconds and is done where the processor announces them; who asks qdq_engine_environment() first, as the
- * tool does, gets the variable to set, and who did not gets an error instead of a dead process. */
+ * Some virtual machines announce AMX, matrix instructions, and trap where they are used: OpenVINO
+ * then dies of an illegal instruction with the first 8-bit model. Its kernels leave AMX alone where
+ * the environment says ONEDNN_MAX_CPU_ISA, which they read once and which is not for a library to
+ * change. So the instructions are tried out in a child process, which costs two milliseconds and is
+ * done where the processor announces them; who asks qdq_engine_environment() first, as the tool
+ * does, gets the variable to set, and who did not gets an error instead of a dead process. */
 #include "base/beside.h"
 #include "base/child.h"
 #include "base/fail.h"
@@ -30,11 +31,13 @@ static bool announces_amx(void)
 #endif
 }
 
-/* The child sees the caller's environment, and has nothing to try where that forbids AMX already. */
+/* The child sees the caller's environment, and has nothing to try where that forbids AMX
+ * already. */
 static bool amx_kills(const qdq_engine_opts *opts)
 {
     qdq_arena arena = {0};
-    const char *worker = opts->worker != NULL ? opts->worker : qdq_program_beside(&arena, "qdq-worker");
+    const char *worker =
+        opts->worker != NULL ? opts->worker : qdq_program_beside(&arena, "qdq-worker");
     const char *const argv[] = {worker, "--probe-amx", NULL};
     const qdq_child_opts child = {.argv = argv, .deadline_s = 20, .max_output = 1000};
     qdq_child_result result = {0};
@@ -44,8 +47,9 @@ static bool amx_kills(const qdq_engine_opts *opts)
     if (worker != NULL && qdq_child_run(&child, &result, &why) == QDQ_OK) {
         kills = result.signal != 0;
         if (!kills && result.exit_code != 0)
-            qdq_job_log(opts->job, QDQ_LOG_INFO, "%s --probe-amx ended with status %d: AMX was not tried out",
-                        worker, result.exit_code);
+            qdq_job_log(opts->job, QDQ_LOG_INFO,
+                        "%s --probe-amx ended with status %d: AMX was not tried out", worker,
+                        result.exit_code);
         qdq_child_result_free(&result);
     } else {
         qdq_job_log(opts->job, QDQ_LOG_INFO, "AMX was not tried out: %s", why.text);
@@ -65,9 +69,9 @@ qdq_status qdq_ov_probe(const qdq_engine_opts *opts, qdq_error *err)
 
     if (need == NULL)
         return QDQ_OK;
-    return qdq_fail(
-        err, QDQ_E_ENGINE,
-        "this machine announces AMX and kills programs that use it, as OpenVINO would: set %s in the "
-        "environment before the engine is opened",
-        need);
+    return qdq_fail(err, QDQ_E_ENGINE,
+                    "this machine announces AMX and kills programs that use it, as OpenVINO would: "
+                    "set %s in the "
+                    "environment before the engine is opened",
+                    need);
 }

@@ -1,8 +1,8 @@
 /* openvino_profile.c - time per executed layer, as OpenVINO counts it.
  *
- * It counts per compiled model, over all of its runs, and tells averages in whole microseconds. So the first runs, which
- * are slow, are taken off by what they have counted before the others begin; what is left is a mean, and right to about
- * one microsecond. */
+ * It counts per compiled model, over all of its runs, and tells averages in whole microseconds. So
+ * the first runs, which are slow, are taken off by what they have counted before the others begin;
+ * what is left is a mean, and right to about one microsecond. */
 #include "engine/openvino/openvino_session.h"
 
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 
 enum { WARM_RUNS = 2 };
 
-/* As they are counted after `runs` runs. Two lists of one compiled model have the same layers in the same order. */
+/* As they are counted after `runs` runs. Two lists of one compiled model have the same layers in
+ * the same order. */
 static qdq_status count(qdq_session *s, unsigned runs, ov_profiling_list *out, qdq_error *err)
 {
     const qdq_ov_session *os = s->self;
@@ -77,7 +78,8 @@ static qdq_status pack(const ov_profiling_list *first, const ov_profiling_list *
     for (size_t i = 0; i < all->n; i++) {
         if (!ran(&all->at[i]))
             continue;
-        *l = (qdq_layer){.median_us = mean_us(&first->at[i], &all->at[i], warm, runs), .runs = runs};
+        *l =
+            (qdq_layer){.median_us = mean_us(&first->at[i], &all->at[i], warm, runs), .runs = runs};
         l->name = qdq_pack_text(&p, all->at[i].name);
         l->op = pack_op(&p, &all->at[i]);
         l++;
@@ -85,8 +87,8 @@ static qdq_status pack(const ov_profiling_list *first, const ov_profiling_list *
     return QDQ_OK;
 }
 
-qdq_status qdq_ov_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
-                          size_t *n, qdq_error *err)
+qdq_status qdq_ov_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                          qdq_layer **out, size_t *n, qdq_error *err)
 {
     const qdq_ov_session *os = s->self;
     const qdq_ov_api *api = &os->ov->api;

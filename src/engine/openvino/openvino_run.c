@@ -1,5 +1,5 @@
-/* openvino_run.c - runs of an OpenVINO session: arrays go in without a copy, outputs are lent while they exist. What is
- * timed has tensors of its own, in memory as OpenVINO allocates it. */
+/* openvino_run.c - runs of an OpenVINO session: arrays go in without a copy, outputs are lent while
+ * they exist. What is timed has tensors of its own, in memory as OpenVINO allocates it. */
 #include "engine/openvino/openvino_session.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "engine/session_inputs.h"
 
-/* --- inputs ------------------------------------------------------------------------------------------------- */
+/* --- inputs ----------------------------------------------------------------------------------- */
 
 static ov_shape shape_of(const qdq_array *a, int64_t dim[QDQ_MAX_RANK])
 {
@@ -17,35 +17,36 @@ static ov_shape shape_of(const qdq_array *a, int64_t dim[QDQ_MAX_RANK])
 }
 
 /* Over the array's own memory; OpenVINO wants an address even for no bytes. */
-static qdq_status wrap_input(const qdq_ov_api *api, const qdq_io *io, const qdq_array *a, ov_tensor **out,
-                             qdq_error *err)
+static qdq_status wrap_input(const qdq_ov_api *api, const qdq_io *io, const qdq_array *a,
+                             ov_tensor **out, qdq_error *err)
 {
     static const char nothing[16];
     int64_t dim[QDQ_MAX_RANK];
     int type = qdq_ov_elem_to(a->elem);
 
     if (type < 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is %s, which openvino does not take", io->name,
-                        qdq_elem_name(a->elem));
-    return qdq_ov_check(api,
-                        api->tensor_create_from_host_ptr(
-                            type, shape_of(a, dim), a->bytes > 0 ? a->data : (void *)(uintptr_t)nothing, out),
-                        io->name, err);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is %s, which openvino does not take",
+                        io->name, qdq_elem_name(a->elem));
+    return qdq_ov_check(
+        api,
+        api->tensor_create_from_host_ptr(type, shape_of(a, dim),
+                                         a->bytes > 0 ? a->data : (void *)(uintptr_t)nothing, out),
+        io->name, err);
 }
 
-static qdq_status copy_input(const qdq_ov_api *api, const qdq_io *io, const qdq_array *a, ov_tensor **out,
-                             qdq_error *err)
+static qdq_status copy_input(const qdq_ov_api *api, const qdq_io *io, const qdq_array *a,
+                             ov_tensor **out, qdq_error *err)
 {
     int64_t dim[QDQ_MAX_RANK];
     size_t bytes = 0;
     void *data = NULL;
 
-    QDQ_TRY(
-        qdq_ov_check(api, api->tensor_create(qdq_ov_elem_to(a->elem), shape_of(a, dim), out), io->name, err));
+    QDQ_TRY(qdq_ov_check(api, api->tensor_create(qdq_ov_elem_to(a->elem), shape_of(a, dim), out),
+                         io->name, err));
     QDQ_TRY(qdq_ov_check(api, api->tensor_get_byte_size(*out, &bytes), io->name, err));
     if (bytes != a->bytes)
-        return qdq_fail(err, QDQ_E_ENGINE, "input '%s' has %zu bytes, openvino takes %zu", io->name, a->bytes,
-                        bytes);
+        return qdq_fail(err, QDQ_E_ENGINE, "input '%s' has %zu bytes, openvino takes %zu", io->name,
+                        a->bytes, bytes);
     if (bytes == 0)
         return QDQ_OK;
     QDQ_TRY(qdq_ov_check(api, api->tensor_data(*out, &data), io->name, err));
@@ -53,7 +54,7 @@ static qdq_status copy_input(const qdq_ov_api *api, const qdq_io *io, const qdq_
     return QDQ_OK;
 }
 
-/* --- shapes ------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 static bool are_fitted(const qdq_session *s, const qdq_array *const *in)
 {
@@ -101,14 +102,16 @@ static qdq_status fix_shapes(qdq_session *s, const qdq_array *const *in, qdq_err
             shape[n].dim[a] = (ov_dimension){in[i]->dim[a], in[i]->dim[a]};
         n++;
     }
-    qdq_status st = qdq_ov_check(api, api->model_reshape_by_port_indexes(os->model, index, shape, n),
-                                 "do not fit the model", err);
+    qdq_status st =
+        qdq_ov_check(api, api->model_reshape_by_port_indexes(os->model, index, shape, n),
+                     "do not fit the model", err);
     qdq_arena_free(&scratch);
     return st;
 }
 
 /* "inputs 'x' (2x4), 'y' (3x4)" in front of the reason. */
-static qdq_status name_shapes(const qdq_session *s, const qdq_array *const *in, qdq_status st, qdq_error *err)
+static qdq_status name_shapes(const qdq_session *s, const qdq_array *const *in, qdq_status st,
+                              qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(300);
     char shape[200];
@@ -121,8 +124,9 @@ static qdq_status name_shapes(const qdq_session *s, const qdq_array *const *in, 
     return st;
 }
 
-/* A compiled model with open dims computes whatever it is given: an Add of 2x4 and 3x4 gives numbers. The model itself is asked
- * whether all of its nodes can work on such shapes, once for those of all runs in a row. */
+/* A compiled model with open dims computes whatever it is given: an Add of 2x4 and 3x4 gives
+ * numbers. The model itself is asked whether all of its nodes can work on such shapes, once for
+ * those of all runs in a row. */
 static qdq_status fit_shapes(qdq_session *s, const qdq_array *const *in, qdq_error *err)
 {
     const qdq_ov_session *os = s->self;
@@ -137,10 +141,10 @@ static qdq_status fit_shapes(qdq_session *s, const qdq_array *const *in, qdq_err
     return QDQ_OK;
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------ */
+/* --- outputs ---------------------------------------------------------------------------------- */
 
-static qdq_status lend_tensor(const qdq_ov_api *api, const ov_tensor *t, const char *name, qdq_output_fn fn,
-                              void *ctx, qdq_error *err)
+static qdq_status lend_tensor(const qdq_ov_api *api, const ov_tensor *t, const char *name,
+                              qdq_output_fn fn, void *ctx, qdq_error *err)
 {
     ov_shape shape = {0, NULL};
     qdq_array a = {0};
@@ -149,7 +153,8 @@ static qdq_status lend_tensor(const qdq_ov_api *api, const ov_tensor *t, const c
 
     QDQ_TRY(qdq_ov_check(api, api->tensor_get_element_type(t, &type), name, err));
     int status = api->tensor_get_shape(t, &shape);
-    if (status != QDQ_OV_INVALID_C_PARAM) /* that is what scalars get: their shape stays that of rank 0 */
+    /* that is what scalars get: their shape stays that of rank 0 */
+    if (status != QDQ_OV_INVALID_C_PARAM)
         QDQ_TRY(qdq_ov_check(api, status, name, err));
     bool fits = shape.rank >= 0 && shape.rank <= QDQ_MAX_RANK;
     a.elem = qdq_ov_elem_from(type);
@@ -158,17 +163,21 @@ static qdq_status lend_tensor(const qdq_ov_api *api, const ov_tensor *t, const c
         a.dim[i] = shape.dim[i];
     api->shape_free(&shape);
     if (!fits)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' has a rank above %d", name, QDQ_MAX_RANK);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' has a rank above %d", name,
+                        QDQ_MAX_RANK);
     QDQ_TRY(qdq_ov_check(api, api->tensor_get_byte_size(t, &a.bytes), name, err));
-    if (a.elem == QDQ_UNDEFINED || !qdq_elem_bytes(a.elem, qdq_array_count(&a), &bytes) || bytes != a.bytes)
+    if (a.elem == QDQ_UNDEFINED || !qdq_elem_bytes(a.elem, qdq_array_count(&a), &bytes) ||
+        bytes != a.bytes)
         return qdq_fail(err, QDQ_E_ENGINE,
-                        "output '%s' has %zu bytes, which its type and shape do not explain", name, a.bytes);
+                        "output '%s' has %zu bytes, which its type and shape do not explain", name,
+                        a.bytes);
     if (a.bytes > 0)
         QDQ_TRY(qdq_ov_check(api, api->tensor_data(t, &a.data), name, err));
     return fn(ctx, name, &a, err);
 }
 
-static qdq_status lend_output(const qdq_session *s, size_t i, qdq_output_fn fn, void *ctx, qdq_error *err)
+static qdq_status lend_output(const qdq_session *s, size_t i, qdq_output_fn fn, void *ctx,
+                              qdq_error *err)
 {
     const qdq_ov_session *os = s->self;
     const qdq_ov_api *api = &os->ov->api;
@@ -181,7 +190,8 @@ static qdq_status lend_output(const qdq_session *s, size_t i, qdq_output_fn fn, 
     return st;
 }
 
-qdq_status qdq_ov_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx, qdq_error *err)
+qdq_status qdq_ov_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
+                      qdq_error *err)
 {
     const qdq_ov_session *os = s->self;
     const qdq_ov_api *api = &os->ov->api;
@@ -202,7 +212,7 @@ qdq_status qdq_ov_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn 
     return QDQ_OK;
 }
 
-/* --- timing ------------------------------------------------------------------------------------------------- */
+/* --- timing ----------------------------------------------------------------------------------- */
 
 void qdq_ov_unbind(qdq_session *s)
 {
@@ -227,17 +237,19 @@ qdq_status qdq_ov_bind(qdq_session *s, const qdq_array *const *in, qdq_error *er
 
     qdq_ov_unbind(s);
     QDQ_TRY(fit_shapes(s, in, err));
-    QDQ_TRY(qdq_ov_check(api, api->compiled_model_create_infer_request(os->compiled, &os->timed), "request",
-                         err));
+    QDQ_TRY(qdq_ov_check(api, api->compiled_model_create_infer_request(os->compiled, &os->timed),
+                         "request", err));
     for (size_t i = 0; i < s->n_in; i++) {
         if (os->in_index[i] == QDQ_OV_UNUSED)
             continue;
         QDQ_TRY(copy_input(api, &s->in[i], in[i], &os->bound[i], err));
         QDQ_TRY(qdq_ov_check(
-            api, api->infer_request_set_input_tensor_by_index(os->timed, os->in_index[i], os->bound[i]),
+            api,
+            api->infer_request_set_input_tensor_by_index(os->timed, os->in_index[i], os->bound[i]),
             s->in[i].name, err));
     }
-    return qdq_ov_check(api, api->infer_request_infer(os->timed), "run", err); /* allocates its outputs */
+    /* allocates its outputs */
+    return qdq_ov_check(api, api->infer_request_infer(os->timed), "run", err);
 }
 
 static uint64_t now_ns(void)

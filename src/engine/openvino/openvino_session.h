@@ -27,7 +27,8 @@ typedef struct qdq_ov_session {
     qdq_ov_shape *fitted; /* of the inputs, which `model` has now; rank -1: none */
     ov_compiled_model *compiled;
     ov_infer_request *request; /* for runs */
-    size_t *in_index;          /* of each input of the session, in the library's count, or QDQ_OV_UNUSED */
+    /* of each input of the session, in the library's count, or QDQ_OV_UNUSED */
+    size_t *in_index;
     qdq_opt_level level;
     int threads;
     bool profile, fake_quant;
@@ -37,7 +38,8 @@ typedef struct qdq_ov_session {
     ov_tensor **bound; /* s->n_in of them */
 } qdq_ov_session;
 
-/* openvino_weights.c: the model as OpenVINO shall get it; its weights are references into our memory. */
+/* openvino_weights.c: the model as OpenVINO shall get it; its weights are references into our
+ * memory. */
 qdq_status qdq_ov_model_bytes(const qdq_model *m, qdq_buf *out, qdq_error *err);
 
 /* openvino_run.c */
@@ -48,16 +50,16 @@ qdq_status qdq_ov_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_error 
 void qdq_ov_unbind(qdq_session *s);
 
 /* openvino_profile.c */
-qdq_status qdq_ov_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
-                          size_t *n, qdq_error *err);
+qdq_status qdq_ov_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                          qdq_layer **out, size_t *n, qdq_error *err);
 
 /* openvino_groups.c */
 void qdq_ov_load_helper(qdq_ov *o, const qdq_engine_opts *opts);
 qdq_status qdq_ov_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
                          size_t *n, qdq_error *err);
 
-/* openvino_probe.c: proves that 8-bit models will not kill the process; QDQ_E_ENGINE says what must be in the
- * environment where they would. */
+/* openvino_probe.c: proves that 8-bit models will not kill the process; QDQ_E_ENGINE says what must
+ * be in the environment where they would. */
 const char *qdq_ov_environment(const qdq_engine_opts *opts); /* as qdq_engine_environment() */
 qdq_status qdq_ov_probe(const qdq_engine_opts *opts, qdq_error *err);
 

@@ -1,9 +1,10 @@
 /* openvino_weights.c - the model as OpenVINO shall get it, with weights by reference.
  *
- * OpenVINO reads a model from memory, but then resolves external data against the working folder and takes no other.
- * Its ONNX reader has one more way, made for ONNX Runtime's execution provider: a location of this name says that the
- * "offset" is an address in this process. So every tensor of some size is written as a reference to where its bytes lie,
- * be it in a mapped file or on the heap: no file is made, no 2 GB limit is met, and the one copy is OpenVINO's own. */
+ * OpenVINO reads a model from memory, but then resolves external data against the working folder
+ * and takes no other. Its ONNX reader has one more way, made for ONNX Runtime's execution provider:
+ * a location of this name says that the "offset" is an address in this process. So every tensor of
+ * some size is written as a reference to where its bytes lie, be it in a mapped file or on the
+ * heap: no file is made, no 2 GB limit is met, and the one copy is OpenVINO's own. */
 #include <limits.h>
 
 #include "base/fail.h"
@@ -30,7 +31,7 @@ qdq_status qdq_ov_model_bytes(const qdq_model *m, qdq_buf *out, qdq_error *err)
     QDQ_TRY(qdq_onnx_write_to_buf(m, &opts, out, err));
     if (out->size > INT_MAX)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "the model takes %zu bytes without its weights: openvino takes %d at most", out->size,
-                        INT_MAX);
+                        "the model takes %zu bytes without its weights: openvino takes %d at most",
+                        out->size, INT_MAX);
     return QDQ_OK;
 }

@@ -1,5 +1,6 @@
-/* optimized_nodes.c - every tensor of the optimized graph is told which tensor of the source it holds, in whatever layout;
- * then a node computes what lies between the tensors that it gives and those that are there without it. */
+/* optimized_nodes.c - every tensor of the optimized graph is told which tensor of the source it
+ * holds, in whatever layout; then a node computes what lies between the tensors that it gives and
+ * those that are there without it. */
 #include "engine/ort/optimized_nodes.h"
 
 #include <string.h>
@@ -9,9 +10,10 @@
 typedef struct matcher {
     const qdq_graph *source, *optimized;
     qdq_arena *arena;
-    qdq_layer_index names;   /* of the source */
-    const qdq_value **holds; /* by value id of `optimized`: the tensor of the source; NULL: nobody knows */
-    bool *given;             /* by value id of `source`: the optimized graph has it, too */
+    qdq_layer_index names; /* of the source */
+    /* by value id of `optimized`: the tensor of the source; NULL: nobody knows */
+    const qdq_value **holds;
+    bool *given; /* by value id of `source`: the optimized graph has it, too */
 } matcher;
 
 static const qdq_value *held(const matcher *m, const qdq_value *v)
@@ -28,14 +30,15 @@ static qdq_layer_owner owner_of(const matcher *m, const char *name, bool *good)
     return own != NULL ? qdq_layer_find_ending(&m->names, own) : none;
 }
 
-/* --- which nodes came with the optimization ----------------------------------------------------------------------------- */
+/* --- which nodes came with the optimization --------------------------------------------------- */
 
 /* Operators that hand on what they read in another form. */
 static bool moves(const qdq_node *n)
 {
-    static const char *const ops[] = {"ReorderInput",   "ReorderOutput",    "Transpose",      "Reshape",
-                                      "Squeeze",        "Unsqueeze",        "Cast",           "Identity",
-                                      "QuantizeLinear", "DequantizeLinear", "MemcpyFromHost", "MemcpyToHost"};
+    static const char *const ops[] = {
+        "ReorderInput",   "ReorderOutput",    "Transpose",      "Reshape",
+        "Squeeze",        "Unsqueeze",        "Cast",           "Identity",
+        "QuantizeLinear", "DequantizeLinear", "MemcpyFromHost", "MemcpyToHost"};
 
     for (size_t i = 0; i < QDQ_COUNT(ops); i++)
         if (strcmp(n->type, ops[i]) == 0)
@@ -45,14 +48,15 @@ static bool moves(const qdq_node *n)
 
 static const qdq_node *same_node(const matcher *m, const qdq_node *n)
 {
-    qdq_layer_owner o =
-        n->name[0] != '\0' ? qdq_layer_find(&m->names, n->name, strlen(n->name)) : (qdq_layer_owner){0};
+    qdq_layer_owner o = n->name[0] != '\0' ? qdq_layer_find(&m->names, n->name, strlen(n->name))
+                                           : (qdq_layer_owner){0};
 
     if (o.node != NULL && o.value == NULL && strcmp(o.node->type, n->type) == 0)
         return o.node;
     const qdq_value *v =
         n->n_out > 0 && n->out[0] != NULL ? qdq_graph_find(m->source, n->out[0]->name) : NULL;
-    return v != NULL && v->producer != NULL && strcmp(v->producer->type, n->type) == 0 ? v->producer : NULL;
+    return v != NULL && v->producer != NULL && strcmp(v->producer->type, n->type) == 0 ? v->producer
+                                                                                       : NULL;
 }
 
 static bool is_inserted(const matcher *m, const qdq_node *n)
@@ -60,7 +64,7 @@ static bool is_inserted(const matcher *m, const qdq_node *n)
     return moves(n) && same_node(m, n) == NULL;
 }
 
-/* --- which tensor is which ---------------------------------------------------------------------------------------------- */
+/* --- which tensor is which -------------------------------------------------------------------- */
 
 /* By their own names, with endings cut. */
 static bool match_by_name(matcher *m, const qdq_node *n)
@@ -81,7 +85,8 @@ static const qdq_value *behind(const qdq_value *v, const char *type)
 {
     const qdq_node *n = v != NULL ? qdq_value_only_user(v) : NULL;
 
-    return n != NULL && n->n_out > 0 && n->out[0] != NULL && strcmp(n->type, type) == 0 ? n->out[0] : v;
+    return n != NULL && n->n_out > 0 && n->out[0] != NULL && strcmp(n->type, type) == 0 ? n->out[0]
+                                                                                        : v;
 }
 
 /* A Conv in a layout takes in an Add and an activation, and keeps its name. */
@@ -95,15 +100,16 @@ static const qdq_value *behind_epilogue(const qdq_node *n, const qdq_value *v)
         return v;
     if (qdq_node_in(n, sum) != NULL)
         v = behind(v, "Add");
-    if (activation == NULL || activation->type != QDQ_ATTR_STRING || activation->v.s.size >= sizeof type)
+    if (activation == NULL || activation->type != QDQ_ATTR_STRING ||
+        activation->v.s.size >= sizeof type)
         return v;
     memcpy(type, activation->v.s.data, activation->v.s.size);
     type[activation->v.s.size] = '\0';
     return behind(v, type);
 }
 
-/* By the node's name: layouts rename tensors to "reorder_token_7", but call the node after what it gave before; a tensor that
- * is transposed on its way may be called as the node, too. */
+/* By the node's name: layouts rename tensors to "reorder_token_7", but call the node after what it
+ * gave before; a tensor that is transposed on its way may be called as the node, too. */
 static bool match_by_node(matcher *m, const qdq_node *n)
 {
     const qdq_value *v = qdq_node_out(n, 0);
@@ -139,7 +145,8 @@ static void match_backward(matcher *m)
             match_through(m, n, false);
 }
 
-/* What is behind an inserted node tells more than the name of the node in front: that is older than what was fused since. */
+/* What is behind an inserted node tells more than the name of the node in front: that is older than
+ * what was fused since. */
 static qdq_status match_tensors(matcher *m, qdq_error *err)
 {
     for (size_t i = 0; i < m->optimized->values.n; i++) {
@@ -165,7 +172,7 @@ static qdq_status match_tensors(matcher *m, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- what a node computes ----------------------------------------------------------------------------------------------- */
+/* --- what a node computes --------------------------------------------------------------------- */
 
 static bool reads(const matcher *m, const qdq_node *n, const qdq_value *v)
 {
@@ -204,7 +211,8 @@ static qdq_status find_nodes(matcher *m, qdq_optimized_node *o, qdq_error *err)
     QDQ_TRY(qdq_layer_slice(&m->names, to, n_to, m->given, m->arena, &o->nodes, err));
     if (o->nodes.n == 0)
         return o->conversion ? QDQ_OK : find_by_name(m, o, err);
-    o->source = o->nodes.n == 1 && o->nodes.at[0] == same_node(m, n) ? QDQ_GROUP_EXACT : QDQ_GROUP_SLICE;
+    o->source =
+        o->nodes.n == 1 && o->nodes.at[0] == same_node(m, n) ? QDQ_GROUP_EXACT : QDQ_GROUP_SLICE;
     return QDQ_OK;
 }
 
@@ -221,8 +229,9 @@ static qdq_status find_all(matcher *m, qdq_optimized_node *o, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_optimized_nodes(const qdq_graph *source, const qdq_graph *optimized, qdq_arena *arena,
-                               qdq_optimized_node **out, size_t *n, qdq_error *err)
+qdq_status qdq_optimized_nodes(const qdq_graph *source, const qdq_graph *optimized,
+                               qdq_arena *arena, qdq_optimized_node **out, size_t *n,
+                               qdq_error *err)
 {
     matcher m = {.source = source, .optimized = optimized, .arena = arena};
 

@@ -1,4 +1,5 @@
-/* ort_api.c - finds, loads and proves an ONNX Runtime library. Knows nothing of models or sessions. */
+/* ort_api.c - finds, loads and proves an ONNX Runtime library. Knows nothing of models or
+ * sessions. */
 #include "engine/ort/ort_api.h"
 
 #include <dlfcn.h>
@@ -15,7 +16,7 @@ typedef struct ort_base {
     const char *(*get_version)(void);
 } ort_base;
 
-/* --- proving a library -------------------------------------------------------------------------------------- */
+/* --- proving a library ------------------------------------------------------------------------ */
 
 /* Creates and reads back a status: a wrong table shows here, not in the middle of a run. */
 static bool smoke_test(const qdq_ort_api *api)
@@ -24,7 +25,8 @@ static bool smoke_test(const qdq_ort_api *api)
 
     if (s == NULL)
         return false;
-    bool good = QDQ_ORT(api, GetErrorCode)(s) == 1 && strcmp(QDQ_ORT(api, GetErrorMessage)(s), "x") == 0;
+    bool good =
+        QDQ_ORT(api, GetErrorCode)(s) == 1 && strcmp(QDQ_ORT(api, GetErrorMessage)(s), "x") == 0;
     QDQ_ORT(api, ReleaseStatus)(s);
     return good;
 }
@@ -39,11 +41,12 @@ static qdq_status read_version(qdq_ort_api *api, const char *text, qdq_error *er
     snprintf(api->version, sizeof api->version, "%s", text);
     api->minor = minor;
     if (major != 1)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s is ONNX Runtime %s: expected version 1, of %d or newer",
-                        api->path, api->version, QDQ_ORT_MIN_MINOR);
-    if (minor < QDQ_ORT_MIN_MINOR)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s is ONNX Runtime %s: expected 1.%d or newer", api->path,
+        return qdq_fail(err, QDQ_E_ENGINE,
+                        "%s is ONNX Runtime %s: expected version 1, of %d or newer", api->path,
                         api->version, QDQ_ORT_MIN_MINOR);
+    if (minor < QDQ_ORT_MIN_MINOR)
+        return qdq_fail(err, QDQ_E_ENGINE, "%s is ONNX Runtime %s: expected 1.%d or newer",
+                        api->path, api->version, QDQ_ORT_MIN_MINOR);
     return QDQ_OK;
 }
 
@@ -58,22 +61,25 @@ static qdq_status prove(qdq_ort_api *api, const char *name, qdq_error *err)
     snprintf(api->path, sizeof api->path, "%s", name);
     entry.object = dlsym(api->handle, "OrtGetApiBase");
     if (entry.object == NULL)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s is no ONNX Runtime library: it has no OrtGetApiBase", name);
+        return qdq_fail(err, QDQ_E_ENGINE, "%s is no ONNX Runtime library: it has no OrtGetApiBase",
+                        name);
     if (dladdr(entry.object, &where) != 0 && where.dli_fname != NULL)
         snprintf(api->path, sizeof api->path, "%s", where.dli_fname);
 
     const ort_base *base = entry.get_base();
     if (base == NULL)
         return qdq_fail(err, QDQ_E_ENGINE, "%s: OrtGetApiBase gave nothing", api->path);
-    /* The version is read before the table is asked for: GetApi() writes to stderr when it refuses. */
+    /* The version is read before the table is asked for: GetApi() writes to stderr when it
+     * refuses. */
     QDQ_TRY(read_version(api, base->get_version(), err));
     api->table = base->get_api(api->minor < QDQ_ORT_KNOWN_MINOR ? api->minor : QDQ_ORT_KNOWN_MINOR);
     if (api->table == NULL)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s: ONNX Runtime %s does not give its own interface", api->path,
-                        api->version);
-    if (!smoke_test(api))
-        return qdq_fail(err, QDQ_E_ENGINE, "%s: ONNX Runtime %s has another function table than expected",
+        return qdq_fail(err, QDQ_E_ENGINE, "%s: ONNX Runtime %s does not give its own interface",
                         api->path, api->version);
+    if (!smoke_test(api))
+        return qdq_fail(err, QDQ_E_ENGINE,
+                        "%s: ONNX Runtime %s has another function table than expected", api->path,
+                        api->version);
     return QDQ_OK;
 }
 
@@ -91,7 +97,8 @@ static qdq_status load_file(void *ctx, const char *path, qdq_error *err)
     return st;
 }
 
-qdq_status qdq_ort_api_load(qdq_ort_api *api, const char *arg, const qdq_engine_opts *opts, qdq_error *err)
+qdq_status qdq_ort_api_load(qdq_ort_api *api, const char *arg, const qdq_engine_opts *opts,
+                            qdq_error *err)
 {
     static const char *const plain[] = {"libonnxruntime.so.1", "libonnxruntime.so", NULL};
     const qdq_library_search s = {
@@ -100,18 +107,21 @@ qdq_status qdq_ort_api_load(qdq_ort_api *api, const char *arg, const qdq_engine_
         .stem = "libonnxruntime.so",
         .plain = plain,
         .engine = "ONNX Runtime",
-        .advice = "install it with scripts/setup.sh, or name the libonnxruntime.so of a release or of the "
-                  "Python package onnxruntime (1.19 or newer: onnxruntime/capi/) with --ort-library "
-                  "(qdq_engine_opts.ort_library)",
+        .advice =
+            "install it with scripts/setup.sh, or name the libonnxruntime.so of a release or of "
+            "the "
+            "Python package onnxruntime (1.19 or newer: onnxruntime/capi/) with --ort-library "
+            "(qdq_engine_opts.ort_library)",
         .load = load_file,
         .api = api};
 
     return qdq_library_find(&s, err);
 }
 
-/* --- statuses, types, limits -------------------------------------------------------------------------------- */
+/* --- statuses, types, limits ------------------------------------------------------------------ */
 
-qdq_status qdq_ort_check(const qdq_ort_api *api, ort_status *status, const char *what, qdq_error *err)
+qdq_status qdq_ort_check(const qdq_ort_api *api, ort_status *status, const char *what,
+                         qdq_error *err)
 {
     char text[800];
 

@@ -1,6 +1,7 @@
-/* ort_groups.c - the nodes behind the kernels that ONNX Runtime executes. It tells nobody where a kernel comes from, but writes
- * the graph that it runs: what each node of that computes of the model is found by tensors (optimized_nodes.h), and which line
- * of the profile it is by operator, name and order. */
+/* ort_groups.c - the nodes behind the kernels that ONNX Runtime executes. It tells nobody where a
+ * kernel comes from, but writes the graph that it runs: what each node of that computes of the
+ * model is found by tensors (optimized_nodes.h), and which line of the profile it is by operator,
+ * name and order. */
 #include "engine/ort/ort_session.h"
 
 #include <ctype.h>
@@ -12,7 +13,7 @@
 #include "engine/ort/optimized_nodes.h"
 #include "ir/shape.h"
 
-/* --- the graph that is run ---------------------------------------------------------------------------------------------- */
+/* --- the graph that is run -------------------------------------------------------------------- */
 
 static const char *dir_file(const qdq_tempdir *dir, const char *name, char *text, size_t size)
 {
@@ -32,9 +33,11 @@ qdq_status qdq_ort_ask_optimized(qdq_session *s, ort_session_options *o, qdq_err
 
     QDQ_TRY(qdq_tempdir_new(s->engine->temp_dir, &os->optimized_dir, err));
     dir_file(os->optimized_dir, "model.onnx", path, sizeof path);
-    QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, SetOptimizedModelFilePath)(o, path), "optimized model", err));
+    QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, SetOptimizedModelFilePath)(o, path), "optimized model",
+                          err));
     for (size_t i = 0; i < QDQ_COUNT(config); i++)
-        QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, AddSessionConfigEntry)(o, config[i][0], config[i][1]),
+        QDQ_TRY(qdq_ort_check(api,
+                              QDQ_ORT(api, AddSessionConfigEntry)(o, config[i][0], config[i][1]),
                               config[i][0], err));
     return QDQ_OK;
 }
@@ -46,20 +49,21 @@ qdq_status qdq_ort_read_optimized(qdq_session *s, qdq_error *err)
 
     if (os->optimized_dir == NULL)
         return QDQ_OK;
-    qdq_status st = qdq_model_load(dir_file(os->optimized_dir, "model.onnx", path, sizeof path), NULL,
-                                   &os->optimized, err);
+    qdq_status st = qdq_model_load(dir_file(os->optimized_dir, "model.onnx", path, sizeof path),
+                                   NULL, &os->optimized, err);
     return st == QDQ_OK ? st : qdq_within(err, st, "the model as onnxruntime optimized it");
 }
 
-/* --- lines of the profile ----------------------------------------------------------------------------------------------- */
+/* --- lines of the profile --------------------------------------------------------------------- */
 
 typedef struct joiner {
     qdq_arena *arena;
     qdq_optimized_node *node;
     size_t n_node;
-    size_t *next;   /* by node: the next of its key, plus one */
-    qdq_map by_key; /* operator and name -> index of the first that is not taken yet, plus one; 0: all are */
-    qdq_map inner;  /* the same of nodes in bodies -> anything */
+    size_t *next; /* by node: the next of its key, plus one */
+    /* operator and name -> index of the first that is not taken yet, plus one; 0: all are */
+    qdq_map by_key;
+    qdq_map inner; /* the same of nodes in bodies -> anything */
 } joiner;
 
 static const char *make_key(const joiner *j, const char *op, const char *name)
@@ -107,7 +111,8 @@ static bool is_made_up(const char *op, const char *name)
     return true;
 }
 
-static bool take(joiner *j, const qdq_engine_layer *l, const char *name, const qdq_optimized_node **node)
+static bool take(joiner *j, const qdq_engine_layer *l, const char *name,
+                 const qdq_optimized_node **node)
 {
     const char *key = make_key(j, l->op, name);
     qdq_map_value *at = key != NULL ? qdq_map_get(&j->by_key, key) : NULL;
@@ -126,7 +131,8 @@ static bool is_inner(const joiner *j, const qdq_engine_layer *l)
     const char *unnamed = make_key(j, l->op, "");
 
     return (key != NULL && qdq_map_get(&j->inner, key) != NULL) ||
-           (is_made_up(l->op, l->name) && unnamed != NULL && qdq_map_get(&j->inner, unnamed) != NULL);
+           (is_made_up(l->op, l->name) && unnamed != NULL &&
+            qdq_map_get(&j->inner, unnamed) != NULL);
 }
 
 static void give(qdq_engine_layer *l, const qdq_optimized_node *from)
@@ -159,8 +165,8 @@ static qdq_status join_all(joiner *j, qdq_engine_layer *l, size_t *n, qdq_error 
     return QDQ_OK;
 }
 
-qdq_status qdq_ort_join_groups(const qdq_graph *source, const qdq_graph *optimized, qdq_engine_layer *l,
-                               size_t *n, qdq_arena *arena, qdq_error *err)
+qdq_status qdq_ort_join_groups(const qdq_graph *source, const qdq_graph *optimized,
+                               qdq_engine_layer *l, size_t *n, qdq_arena *arena, qdq_error *err)
 {
     joiner j = {.arena = arena};
 
@@ -176,10 +182,10 @@ qdq_status qdq_ort_join_groups(const qdq_graph *source, const qdq_graph *optimiz
     return st;
 }
 
-/* --- without the graph -------------------------------------------------------------------------------------------------- */
+/* --- without the graph ------------------------------------------------------------------------ */
 
-static qdq_status name_layers(const qdq_layer_index *names, qdq_engine_layer *l, size_t n, qdq_arena *arena,
-                              qdq_error *err)
+static qdq_status name_layers(const qdq_layer_index *names, qdq_engine_layer *l, size_t n,
+                              qdq_arena *arena, qdq_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         char *own = qdq_arena_strdup(arena, l[i].name);
@@ -196,8 +202,8 @@ static qdq_status name_layers(const qdq_layer_index *names, qdq_engine_layer *l,
     return QDQ_OK;
 }
 
-/* The one layer without a node that computes something; NULL: there is none, or there are several, of which nobody knows who
- * computes what. */
+/* The one layer without a node that computes something; NULL: there is none, or there are several,
+ * of which nobody knows who computes what. */
 static qdq_engine_layer *find_opaque(qdq_engine_layer *l, size_t n)
 {
     qdq_engine_layer *found = NULL;
@@ -230,9 +236,10 @@ static size_t list_ends(const qdq_graph *g, const qdq_engine_layer *l, size_t n,
     return n_to;
 }
 
-/* What no other layer is named after is in the opaque one: all that the outputs and the other layers still need. */
-static qdq_status give_rest(qdq_layer_index *names, qdq_engine_layer *opaque, const qdq_engine_layer *l,
-                            size_t n, qdq_arena *arena, qdq_error *err)
+/* What no other layer is named after is in the opaque one: all that the outputs and the other
+ * layers still need. */
+static qdq_status give_rest(qdq_layer_index *names, qdq_engine_layer *opaque,
+                            const qdq_engine_layer *l, size_t n, qdq_arena *arena, qdq_error *err)
 {
     const qdq_graph *g = names->graph;
     bool *given = qdq_arena_array(arena, g->values.n + 1, sizeof *given);
@@ -257,8 +264,8 @@ static qdq_status give_rest(qdq_layer_index *names, qdq_engine_layer *opaque, co
     return QDQ_OK;
 }
 
-qdq_status qdq_ort_join_by_name(const qdq_graph *source, qdq_engine_layer *l, size_t n, qdq_arena *arena,
-                                qdq_error *err)
+qdq_status qdq_ort_join_by_name(const qdq_graph *source, qdq_engine_layer *l, size_t n,
+                                qdq_arena *arena, qdq_error *err)
 {
     qdq_layer_index names;
 
@@ -272,7 +279,7 @@ qdq_status qdq_ort_join_by_name(const qdq_graph *source, qdq_engine_layer *l, si
     return st;
 }
 
-/* --- without times ------------------------------------------------------------------------------------------------------ */
+/* --- without times ---------------------------------------------------------------------------- */
 
 /* Nobody infers what operators of ONNX Runtime's own give, but the model may know the tensor. */
 static const char *type_of(const qdq_graph *source, const qdq_value *v)
@@ -281,8 +288,9 @@ static const char *type_of(const qdq_graph *source, const qdq_value *v)
         v = qdq_graph_find(source, v->name);
     if (v != NULL && v->init != NULL)
         return qdq_engine_type(v->init->elem);
-    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? qdq_engine_type(v->type->elem)
-                                                                            : "";
+    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR
+               ? qdq_engine_type(v->type->elem)
+               : "";
 }
 
 /* What cannot be inferred is not known. */
@@ -312,10 +320,10 @@ static qdq_status list_nodes(qdq_session *s, qdq_arena *arena, qdq_engine_layer 
     return QDQ_OK;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
-static qdq_status find_groups(qdq_session *s, char *profile, qdq_arena *arena, qdq_group **out, size_t *n,
-                              qdq_error *err)
+static qdq_status find_groups(qdq_session *s, char *profile, qdq_arena *arena, qdq_group **out,
+                              size_t *n, qdq_error *err)
 {
     qdq_ort_session *os = s->self;
     const qdq_graph *source = s->source->graph;
@@ -334,16 +342,17 @@ static qdq_status find_groups(qdq_session *s, char *profile, qdq_arena *arena, q
     return qdq_engine_layers_pack(l, n_layers, arena, out, n, err);
 }
 
-qdq_status qdq_ort_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
-                          size_t *n, qdq_error *err)
+qdq_status qdq_ort_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                          qdq_group **out, size_t *n, qdq_error *err)
 {
     const qdq_ort_session *os = s->self;
     qdq_arena arena = QDQ_ARENA_INIT;
     char *profile = NULL;
 
     if (runs == 0 && os->optimized == NULL)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "the provider compiles what it runs: its layers are known from a timed run alone");
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "the provider compiles what it runs: its layers are known from a timed run alone");
     if (runs > 0)
         QDQ_TRY(qdq_ort_profile_text(s, in, runs, &profile, err));
     qdq_status st = find_groups(s, profile, &arena, out, n, err);

@@ -1,4 +1,5 @@
-/* ort_log.c - keeps ONNX Runtime's messages in fixed storage: a message about missing memory must not need any. */
+/* ort_log.c - keeps ONNX Runtime's messages in fixed storage: a message about missing memory must
+ * not need any. */
 #include "engine/ort/ort_log.h"
 
 #include <stdio.h>
@@ -18,8 +19,9 @@ void qdq_ort_log_destroy(qdq_ort_log *log)
     pthread_mutex_destroy(&log->lock);
 }
 
-/* Errors come back as a status too, or concern something that went on: nobody needs to be alarmed twice. What
- * graph.cc says is book-keeping (unused initializers, initializers that are inputs), not about kernels. */
+/* Errors come back as a status too, or concern something that went on: nobody needs to be alarmed
+ * twice. What graph.cc says is book-keeping (unused initializers, initializers that are inputs),
+ * not about kernels. */
 static qdq_log_level level_of(int severity, const char *location)
 {
     enum { ORT_WARNING = 2 };
@@ -28,7 +30,8 @@ static qdq_log_level level_of(int severity, const char *location)
         return QDQ_LOG_DEBUG;
     if (severity > ORT_WARNING)
         return QDQ_LOG_INFO;
-    return location != NULL && strncmp(location, "graph.cc:", 9) == 0 ? QDQ_LOG_INFO : QDQ_LOG_WARNING;
+    return location != NULL && strncmp(location, "graph.cc:", 9) == 0 ? QDQ_LOG_INFO
+                                                                      : QDQ_LOG_WARNING;
 }
 
 void qdq_ort_log_receive(void *param, int severity, const char *category, const char *logid,

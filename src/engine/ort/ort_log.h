@@ -1,5 +1,5 @@
-/* ort_log.h - what ONNX Runtime says, from any of its threads, kept until the thread that called qdq is back
- * from it: callbacks of a qdq_job are made on the caller's thread only. */
+/* ort_log.h - what ONNX Runtime says, from any of its threads, kept until the thread that called
+ * qdq is back from it: callbacks of a qdq_job are made on the caller's thread only. */
 #ifndef QDQ_ORT_LOG_H
 #define QDQ_ORT_LOG_H
 

@@ -1,5 +1,6 @@
-/* ort_profile.c - time per executed kernel, from the file that ONNX Runtime writes: a JSON array with one event
- * on each line. Node names are bytes that nothing escapes there, so a line that cannot be read gets its name repaired first. */
+/* ort_profile.c - time per executed kernel, from the file that ONNX Runtime writes: a JSON array
+ * with one event on each line. Node names are bytes that nothing escapes there, so a line that
+ * cannot be read gets its name repaired first. */
 #include "engine/ort/ort_session.h"
 
 #include <stdio.h>
@@ -29,7 +30,7 @@ typedef struct reader {
 
 typedef qdq_tool_json json;
 
-/* --- one event ---------------------------------------------------------------------------------------------- */
+/* --- one event -------------------------------------------------------------------------------- */
 
 /* The position behind `mark` in s, or NULL. */
 static const char *behind(const char *s, const char *mark)
@@ -39,8 +40,8 @@ static const char *behind(const char *s, const char *mark)
     return p != NULL ? p + strlen(mark) : NULL;
 }
 
-/* Writes the line with its name escaped as JSON wants it. The name ends at the last place that looks like its
- * end: what follows never holds such text. */
+/* Writes the line with its name escaped as JSON wants it. The name ends at the last place that
+ * looks like its end: what follows never holds such text. */
 static bool repair(const char *line, qdq_buf *out)
 {
     static const char end_mark[] = "\",\"args\"";
@@ -68,7 +69,8 @@ static bool repair(const char *line, qdq_buf *out)
 }
 
 /* QDQ_E_FORMAT: nobody can read it. */
-static qdq_status parse_event(const char *line, qdq_arena *arena, const json **event, qdq_error *err)
+static qdq_status parse_event(const char *line, qdq_arena *arena, const json **event,
+                              qdq_error *err)
 {
     qdq_status st = qdq_tool_json_parse(line, strlen(line), arena, event, err);
 
@@ -83,8 +85,8 @@ static qdq_status parse_event(const char *line, qdq_arena *arena, const json **e
     return st;
 }
 
-/* The type of the tensor that a kernel works on, from [{"uint8": [1, 8]}, {"float": []}, ...]: the first that is more than
- * a number, for some begin with a scale. */
+/* The type of the tensor that a kernel works on, from [{"uint8": [1, 8]}, {"float": []}, ...]: the
+ * first that is more than a number, for some begin with a scale. */
 static const char *type_of(const json *list)
 {
     qdq_elem first = QDQ_UNDEFINED;
@@ -101,7 +103,7 @@ static const char *type_of(const json *list)
     return qdq_engine_type(first);
 }
 
-/* --- events of one layer add up ----------------------------------------------------------------------------- */
+/* --- events of one layer add up --------------------------------------------------------------- */
 
 static layer *find_layer(reader *r, const char *name, size_t name_size, const json *args)
 {
@@ -125,8 +127,8 @@ static layer *find_layer(reader *r, const char *name, size_t name_size, const js
     return &r->layers.at[at->num];
 }
 
-/* Files may end in the middle of a run (ORT stops at a million events), so only whole runs count; the first
- * one warms up and does not. */
+/* Files may end in the middle of a run (ORT stops at a million events), so only whole runs count;
+ * the first one warms up and does not. */
 static bool end_run(reader *r)
 {
     for (size_t i = 0; i < r->layers.n; i++) {
@@ -168,7 +170,7 @@ static qdq_status add_event(reader *r, const json *event, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static qdq_status read_line(reader *r, char *line, qdq_error *err)
 {
@@ -242,7 +244,8 @@ static qdq_status list_rows(const reader *r, qdq_engine_layer **out, size_t *n, 
         return qdq_nomem(err);
     for (size_t i = 0; i < r->layers.n; i++) {
         layer *from = &r->layers.at[i];
-        l[i] = (qdq_engine_layer){.name = from->name, .op = from->op, .us = median_us(from, r->runs - 1)};
+        l[i] = (qdq_engine_layer){
+            .name = from->name, .op = from->op, .us = median_us(from, r->runs - 1)};
         l[i].in_type = from->in_type;
         l[i].out_type = from->out_type;
     }
@@ -251,15 +254,16 @@ static qdq_status list_rows(const reader *r, qdq_engine_layer **out, size_t *n, 
     return QDQ_OK;
 }
 
-qdq_status qdq_ort_profile_rows(char *text, const qdq_job *job, qdq_arena *arena, qdq_engine_layer **out,
-                                size_t *n, unsigned *runs, qdq_error *err)
+qdq_status qdq_ort_profile_rows(char *text, const qdq_job *job, qdq_arena *arena,
+                                qdq_engine_layer **out, size_t *n, unsigned *runs, qdq_error *err)
 {
     reader r = {.arena = arena};
     qdq_status st = read_text(&r, text, err);
 
     if (st == QDQ_OK && (r.runs < 2 || r.layers.n == 0))
-        st = qdq_fail(err, QDQ_E_ENGINE, "profile: found %u runs and %zu layers: expected at least 2 runs",
-                      r.runs, r.layers.n);
+        st = qdq_fail(err, QDQ_E_ENGINE,
+                      "profile: found %u runs and %zu layers: expected at least 2 runs", r.runs,
+                      r.layers.n);
     if (st == QDQ_OK && r.bad_lines > 0)
         qdq_job_log(job, QDQ_LOG_WARNING, "profile: %zu events could not be read", r.bad_lines);
     if (st == QDQ_OK)
@@ -269,7 +273,8 @@ qdq_status qdq_ort_profile_rows(char *text, const qdq_job *job, qdq_arena *arena
     return st;
 }
 
-qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_layer **out, size_t *n, qdq_error *err)
+qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_layer **out, size_t *n,
+                                 qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_engine_layer *rows;
@@ -285,10 +290,10 @@ qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_layer **out
     return st;
 }
 
-/* --- runs --------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
-qdq_status qdq_ort_profile_text(qdq_session *s, const qdq_array *const *in, unsigned runs, char **text,
-                                qdq_error *err)
+qdq_status qdq_ort_profile_text(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                                char **text, qdq_error *err)
 {
     enum { MAX_FILE = 1 << 30 };
     qdq_ort_session *os = s->self;
@@ -298,7 +303,8 @@ qdq_status qdq_ort_profile_text(qdq_session *s, const qdq_array *const *in, unsi
 
     for (unsigned i = 0; i <= runs; i++) /* one more: the first is dropped */
         QDQ_TRY(qdq_ort_run(s, in, NULL, NULL, err));
-    QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, SessionEndProfiling)(os->session, os->ort->allocator, &path),
+    QDQ_TRY(qdq_ort_check(api,
+                          QDQ_ORT(api, SessionEndProfiling)(os->session, os->ort->allocator, &path),
                           "profile", err));
     qdq_ort_log_flush(&os->log, s->engine->job);
     qdq_status st = qdq_read_file(path, MAX_FILE, text, &size, err);
@@ -313,8 +319,8 @@ qdq_status qdq_ort_profile_text(qdq_session *s, const qdq_array *const *in, unsi
     return freed;
 }
 
-qdq_status qdq_ort_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
-                           size_t *n, qdq_error *err)
+qdq_status qdq_ort_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                           qdq_layer **out, size_t *n, qdq_error *err)
 {
     char *text;
 

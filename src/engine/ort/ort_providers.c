@@ -1,6 +1,7 @@
-/* ort_providers.c - other execution providers than the processor: "CUDA:device_id=0". What a machine of ours has is the processor
- * alone, so that of this file only its errors have been run: it is kept small. Each session gets the providers in the order in
- * which they were given; what none of them takes, the processor computes. */
+/* ort_providers.c - other execution providers than the processor: "CUDA:device_id=0". What a
+ * machine of ours has is the processor alone, so that of this file only its errors have been run:
+ * it is kept small. Each session gets the providers in the order in which they were given; what
+ * none of them takes, the processor computes. */
 #include "engine/ort/ort_session.h"
 
 #include <ctype.h>
@@ -10,7 +11,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 
-/* --- specs -------------------------------------------------------------------------------------------------- */
+/* --- specs ------------------------------------------------------------------------------------ */
 
 static const char ending[] = "ExecutionProvider";
 
@@ -38,7 +39,8 @@ static bool is_pair(const char *text)
     return n > 0 && text[n] == '=';
 }
 
-/* Values may hold commas ("trt_profile_min_shapes=x:1x3,y:1x4"): one separates only before the next "key=". */
+/* Values may hold commas ("trt_profile_min_shapes=x:1x3,y:1x4"): one separates only before the next
+ * "key=". */
 static char *end_of_pair(char *pair)
 {
     char *end = strchr(pair, ',');
@@ -63,7 +65,8 @@ static qdq_status read_pairs(const char *spec, char *text, qdq_ort_provider *p, 
         size_t n = key_size(pair);
         if (!is_pair(pair))
             return qdq_fail(err, QDQ_E_USAGE,
-                            "provider '%s': found '%s', expected NAME or NAME:key=value,...", spec, pair);
+                            "provider '%s': found '%s', expected NAME or NAME:key=value,...", spec,
+                            pair);
         end = end_of_pair(pair);
         bool last = *end == '\0';
         *end = '\0';
@@ -77,7 +80,8 @@ static qdq_status read_pairs(const char *spec, char *text, qdq_ort_provider *p, 
     return QDQ_OK;
 }
 
-qdq_status qdq_ort_provider_parse(const char *spec, qdq_arena *arena, qdq_ort_provider *out, qdq_error *err)
+qdq_status qdq_ort_provider_parse(const char *spec, qdq_arena *arena, qdq_ort_provider *out,
+                                  qdq_error *err)
 {
     char *text = qdq_arena_strdup(arena, spec);
 
@@ -89,12 +93,13 @@ qdq_status qdq_ort_provider_parse(const char *spec, qdq_arena *arena, qdq_ort_pr
     text[n] = '\0';
     text[short_size(text)] = '\0';
     if (text[0] == '\0' || text[strcspn(text, "=, ")] != '\0')
-        return qdq_fail(err, QDQ_E_USAGE, "provider '%s': expected NAME or NAME:key=value,...", spec);
+        return qdq_fail(err, QDQ_E_USAGE, "provider '%s': expected NAME or NAME:key=value,...",
+                        spec);
     out->name = text;
     return has_pairs ? read_pairs(spec, text + n + 1, out, arena, err) : QDQ_OK;
 }
 
-/* --- what the library has ------------------------------------------------------------------------------------- */
+/* --- what the library has --------------------------------------------------------------------- */
 
 /* Its functions write TensorRT where its list has Tensorrt. */
 static bool is_name(const char *listed, const char *name)
@@ -102,7 +107,8 @@ static bool is_name(const char *listed, const char *name)
     return short_size(listed) == strlen(name) && strncasecmp(listed, name, strlen(name)) == 0;
 }
 
-/* What it says it was built with. Whether the libraries of a provider can be loaded, only a session tells. */
+/* What it says it was built with. Whether the libraries of a provider can be loaded, only a session
+ * tells. */
 static qdq_status check_there(const qdq_ort_api *api, const qdq_ort_provider *p, qdq_error *err)
 {
     qdq_buf known = QDQ_BUF_INIT(2000);
@@ -125,8 +131,9 @@ static qdq_status check_there(const qdq_ort_api *api, const qdq_ort_provider *p,
     return st != QDQ_OK ? st : released;
 }
 
-qdq_status qdq_ort_providers_read(const qdq_ort_api *api, const char *const *specs, qdq_arena *arena,
-                                  qdq_ort_provider **out, size_t *n, qdq_error *err)
+qdq_status qdq_ort_providers_read(const qdq_ort_api *api, const char *const *specs,
+                                  qdq_arena *arena, qdq_ort_provider **out, size_t *n,
+                                  qdq_error *err)
 {
     *n = 0;
     while (specs[*n] != NULL)
@@ -141,10 +148,11 @@ qdq_status qdq_ort_providers_read(const qdq_ort_api *api, const char *const *spe
     return QDQ_OK;
 }
 
-/* --- sessions --------------------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 /* These two have options of their own kind; the library copies them. */
-static ort_status *append_cuda(const qdq_ort_api *api, ort_session_options *o, const qdq_ort_provider *p)
+static ort_status *append_cuda(const qdq_ort_api *api, ort_session_options *o,
+                               const qdq_ort_provider *p)
 {
     ort_provider_options *cuda = NULL;
     ort_status *status = QDQ_ORT(api, CreateCUDAProviderOptions)(&cuda);
@@ -157,7 +165,8 @@ static ort_status *append_cuda(const qdq_ort_api *api, ort_session_options *o, c
     return status;
 }
 
-static ort_status *append_tensorrt(const qdq_ort_api *api, ort_session_options *o, const qdq_ort_provider *p)
+static ort_status *append_tensorrt(const qdq_ort_api *api, ort_session_options *o,
+                                   const qdq_ort_provider *p)
 {
     ort_provider_options *trt = NULL;
     ort_status *status = QDQ_ORT(api, CreateTensorRTProviderOptions)(&trt);
@@ -170,8 +179,8 @@ static ort_status *append_tensorrt(const qdq_ort_api *api, ort_session_options *
     return status;
 }
 
-qdq_status qdq_ort_provider_append(const qdq_ort_api *api, ort_session_options *o, const qdq_ort_provider *p,
-                                   qdq_error *err)
+qdq_status qdq_ort_provider_append(const qdq_ort_api *api, ort_session_options *o,
+                                   const qdq_ort_provider *p, qdq_error *err)
 {
     ort_status *status = NULL;
 
@@ -180,7 +189,8 @@ qdq_status qdq_ort_provider_append(const qdq_ort_api *api, ort_session_options *
     else if (strcasecmp(p->name, "TensorRT") == 0)
         status = append_tensorrt(api, o, p);
     else if (strcasecmp(p->name, "CPU") != 0) /* it is there in any case, and last */
-        status = QDQ_ORT(api, SessionOptionsAppendExecutionProvider)(o, p->name, p->keys, p->values, p->n);
+        status = QDQ_ORT(api, SessionOptionsAppendExecutionProvider)(o, p->name, p->keys, p->values,
+                                                                     p->n);
     qdq_status st = qdq_ort_check(api, status, p->name, err);
     return st == QDQ_OK ? st : qdq_within(err, st, "provider");
 }

@@ -1,4 +1,5 @@
-/* ort_run.c - runs of an ORT session: arrays go in without a copy, outputs are lent while they exist. */
+/* ort_run.c - runs of an ORT session: arrays go in without a copy, outputs are lent while they
+ * exist. */
 #include "engine/ort/ort_session.h"
 
 #include <stdlib.h>
@@ -29,12 +30,13 @@ static qdq_status wrap_inputs(const qdq_session *s, const qdq_array *const *in, 
         const qdq_array *a = in[i];
         int elem = qdq_ort_elem_to(api, a->elem);
         if (elem == 0)
-            return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is %s, which onnxruntime %s does not have",
-                            s->in[i].name, qdq_elem_name(a->elem), api->version);
+            return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                            "input '%s' is %s, which onnxruntime %s does not have", s->in[i].name,
+                            qdq_elem_name(a->elem), api->version);
         QDQ_TRY(qdq_ort_check(api,
                               QDQ_ORT(api, CreateTensorWithDataAsOrtValue)(
-                                  os->ort->cpu, a->data != NULL ? a->data : (void *)nothing, a->bytes, a->dim,
-                                  (size_t)a->rank, elem, &out[i]),
+                                  os->ort->cpu, a->data != NULL ? a->data : (void *)nothing,
+                                  a->bytes, a->dim, (size_t)a->rank, elem, &out[i]),
                               s->in[i].name, err));
     }
     return QDQ_OK;
@@ -45,17 +47,18 @@ static qdq_status run_once(qdq_session *s, ort_value *const *in, ort_value **out
     qdq_ort_session *os = s->self;
     const qdq_ort_api *api = &os->ort->api;
 
-    ort_status *status = QDQ_ORT(api, Run)(os->session, NULL, os->in_names, (const ort_value *const *)in,
-                                           s->n_in, os->out_names, s->n_out, out);
+    ort_status *status =
+        QDQ_ORT(api, Run)(os->session, NULL, os->in_names, (const ort_value *const *)in, s->n_in,
+                          os->out_names, s->n_out, out);
     qdq_status st = qdq_ort_check(api, status, "run", err);
     qdq_ort_log_flush(&os->log, s->engine->job);
     return st;
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------ */
+/* --- outputs ---------------------------------------------------------------------------------- */
 
-static qdq_status read_shape(const qdq_ort_api *api, const ort_value *v, const char *name, qdq_array *a,
-                             qdq_error *err)
+static qdq_status read_shape(const qdq_ort_api *api, const ort_value *v, const char *name,
+                             qdq_array *a, qdq_error *err)
 {
     ort_tensor_info *info = NULL;
     size_t rank = 0;
@@ -66,8 +69,8 @@ static qdq_status read_shape(const qdq_ort_api *api, const ort_value *v, const c
     if (st == QDQ_OK)
         st = qdq_ort_check(api, QDQ_ORT(api, GetDimensionsCount)(info, &rank), name, err);
     if (st == QDQ_OK && rank > QDQ_MAX_RANK)
-        st = qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' has rank %zu: expected at most %d", name, rank,
-                      QDQ_MAX_RANK);
+        st = qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' has rank %zu: expected at most %d", name,
+                      rank, QDQ_MAX_RANK);
     if (st == QDQ_OK)
         st = qdq_ort_check(api, QDQ_ORT(api, GetDimensions)(info, a->dim, rank), name, err);
     QDQ_ORT(api, ReleaseTensorTypeAndShapeInfo)(info);
@@ -76,8 +79,8 @@ static qdq_status read_shape(const qdq_ort_api *api, const ort_value *v, const c
     return st;
 }
 
-static qdq_status lend_output(const qdq_ort_api *api, ort_value *v, const char *name, qdq_output_fn fn,
-                              void *ctx, qdq_error *err)
+static qdq_status lend_output(const qdq_ort_api *api, ort_value *v, const char *name,
+                              qdq_output_fn fn, void *ctx, qdq_error *err)
 {
     qdq_array a = {0};
     int type = 0, there = 0;
@@ -86,10 +89,12 @@ static qdq_status lend_output(const qdq_ort_api *api, ort_value *v, const char *
     if (there)
         QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, GetValueType)(v, &type), name, err));
     if (type != ORT_TYPE_TENSOR)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is no tensor: expected tensors only", name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is no tensor: expected tensors only",
+                        name);
     QDQ_TRY(read_shape(api, v, name, &a, err));
     if (a.elem == QDQ_STRING || !qdq_elem_bytes(a.elem, qdq_array_count(&a), &a.bytes))
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is of strings: expected numbers", name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is of strings: expected numbers",
+                        name);
     QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, GetTensorMutableData)(v, &a.data), name, err));
     return fn(ctx, name, &a, err);
 }
@@ -117,7 +122,7 @@ qdq_status qdq_ort_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn
     return st;
 }
 
-/* --- timing ------------------------------------------------------------------------------------------------- */
+/* --- timing ----------------------------------------------------------------------------------- */
 
 void qdq_ort_unbind(qdq_session *s)
 {
@@ -129,7 +134,8 @@ void qdq_ort_unbind(qdq_session *s)
         release_values(&os->ort->api, os->bound_out, s->n_out);
 }
 
-/* ONNX Runtime takes a tensor to write to only if it has the shape that the model declares, which may be wrong. */
+/* ONNX Runtime takes a tensor to write to only if it has the shape that the model declares, which
+ * may be wrong. */
 static bool is_as_declared(const qdq_io *declared, const qdq_array *a)
 {
     if (declared->rank >= 0 && declared->rank != a->rank)
@@ -140,7 +146,8 @@ static bool is_as_declared(const qdq_io *declared, const qdq_array *a)
     return true;
 }
 
-/* Tensors that a first run made are what later ones write to. Sequences and the like are made anew each time. */
+/* Tensors that a first run made are what later ones write to. Sequences and the like are made anew
+ * each time. */
 qdq_status qdq_ort_bind(qdq_session *s, const qdq_array *const *in, qdq_error *err)
 {
     const qdq_ort_session *os = s->self;
@@ -151,13 +158,16 @@ qdq_status qdq_ort_bind(qdq_session *s, const qdq_array *const *in, qdq_error *e
     QDQ_TRY(run_once(s, os->bound_in, os->bound_out, err));
     for (size_t i = 0; i < s->n_out; i++) {
         int type = 0, there = 0;
-        QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, HasValue)(os->bound_out[i], &there), "output", err));
+        QDQ_TRY(
+            qdq_ort_check(api, QDQ_ORT(api, HasValue)(os->bound_out[i], &there), "output", err));
         if (there)
-            QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, GetValueType)(os->bound_out[i], &type), "output", err));
+            QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, GetValueType)(os->bound_out[i], &type),
+                                  "output", err));
         qdq_array a = {.rank = 0};
         if (type == ORT_TYPE_TENSOR)
             QDQ_TRY(read_shape(api, os->bound_out[i], s->out[i].name, &a, err));
-        if (type != ORT_TYPE_TENSOR || s->out[i].elem == QDQ_STRING || !is_as_declared(&s->out[i], &a))
+        if (type != ORT_TYPE_TENSOR || s->out[i].elem == QDQ_STRING ||
+            !is_as_declared(&s->out[i], &a))
             release_values(api, &os->bound_out[i], 1);
     }
     return QDQ_OK;
@@ -190,8 +200,8 @@ static qdq_status time_loose_run(qdq_session *s, ort_value **out, uint64_t *ns, 
     memcpy(out, os->bound_out, s->n_out * sizeof *out);
     uint64_t start = now_ns();
     ort_status *status =
-        QDQ_ORT(api, Run)(os->session, NULL, os->in_names, (const ort_value *const *)os->bound_in, s->n_in,
-                          os->out_names, s->n_out, out);
+        QDQ_ORT(api, Run)(os->session, NULL, os->in_names, (const ort_value *const *)os->bound_in,
+                          s->n_in, os->out_names, s->n_out, out);
     *ns += now_ns() - start;
     for (size_t i = 0; i < s->n_out; i++)
         if (os->bound_out[i] == NULL && out[i] != NULL)
@@ -222,8 +232,8 @@ qdq_status qdq_ort_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_error
         return time_loose(s, n, ns, err);
     uint64_t start = now_ns();
     for (unsigned i = 0; status == NULL && i < n; i++)
-        status = QDQ_ORT(api, Run)(os->session, NULL, os->in_names, in, s->n_in, os->out_names, s->n_out,
-                                   os->bound_out);
+        status = QDQ_ORT(api, Run)(os->session, NULL, os->in_names, in, s->n_in, os->out_names,
+                                   s->n_out, os->bound_out);
     *ns = now_ns() - start;
     qdq_ort_log_flush(&os->log, s->engine->job);
     return qdq_ort_check(api, status, "timed run", err);

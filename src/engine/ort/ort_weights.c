@@ -1,9 +1,11 @@
-/* ort_weights.c - the model as ONNX Runtime shall get it, with weights by reference where that works.
+/* ort_weights.c - the model as ONNX Runtime shall get it, with weights by reference where that
+ * works.
  *
- * ORT 1.21 and newer resolve external data of a model in memory against a folder that is a session option, and map
- * what they find. So every tensor whose raw bytes lie in a file that is mapped here, be it external data or the
- * model file itself, is written as a reference into that file, with the folder that all such files have in common.
- * Nothing is copied, no file is made, and the pages are shared with our own mapping. */
+ * ORT 1.21 and newer resolve external data of a model in memory against a folder that is a session
+ * option, and map what they find. So every tensor whose raw bytes lie in a file that is mapped
+ * here, be it external data or the model file itself, is written as a reference into that file,
+ * with the folder that all such files have in common. Nothing is copied, no file is made, and the
+ * pages are shared with our own mapping. */
 #include "engine/ort/ort_session.h"
 
 #include <limits.h>
@@ -28,10 +30,12 @@ static bool is_same_file(const qdq_mapping *map)
     struct stat mapped, now;
 
     return fstat(qdq_mapping_fd(map), &mapped) == 0 && stat(qdq_mapping_path(map), &now) == 0 &&
-           mapped.st_dev == now.st_dev && mapped.st_ino == now.st_ino && mapped.st_size == now.st_size;
+           mapped.st_dev == now.st_dev && mapped.st_ino == now.st_ino &&
+           mapped.st_size == now.st_size;
 }
 
-/* Shortens the folder until it holds the file as well. False for what is no absolute path, or is too long. */
+/* Shortens the folder until it holds the file as well. False for what is no absolute path, or is
+ * too long. */
 static bool widen_folder(referrer *r, const char *path)
 {
     size_t n = 0, end = 0;
@@ -55,7 +59,8 @@ static qdq_status add_files(referrer *r, const qdq_model *m, const qdq_job *job,
         if (path == NULL)
             continue;
         if (!is_same_file(map)) {
-            qdq_job_log(job, QDQ_LOG_INFO, "%s was replaced: its weights are copied to onnxruntime", path);
+            qdq_job_log(job, QDQ_LOG_INFO, "%s was replaced: its weights are copied to onnxruntime",
+                        path);
             continue;
         }
         if (!widen_folder(r, path))
@@ -70,8 +75,8 @@ static bool refer(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *re
 {
     const referrer *r = ctx;
 
-    if (!is_init || t->storage != QDQ_STORE_BYTES || t->bytes.size < MIN_EXTERNAL_BYTES || t->owner == NULL ||
-        qdq_map_get_int(&r->files, (uint64_t)(uintptr_t)t->owner) == NULL)
+    if (!is_init || t->storage != QDQ_STORE_BYTES || t->bytes.size < MIN_EXTERNAL_BYTES ||
+        t->owner == NULL || qdq_map_get_int(&r->files, (uint64_t)(uintptr_t)t->owner) == NULL)
         return false;
     ref->location = qdq_mapping_path(t->owner) + strlen(r->folder);
     ref->offset = (uint64_t)(t->bytes.data - qdq_mapping_data(t->owner));
@@ -79,8 +84,8 @@ static bool refer(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *re
     return true;
 }
 
-/* Looked at before writing: gigabytes need not be copied to be refused. The length is narrowed to int inside ORT,
- * and protobuf stops there too. */
+/* Looked at before writing: gigabytes need not be copied to be refused. The length is narrowed to
+ * int inside ORT, and protobuf stops there too. */
 static qdq_status check_size(referrer *r, const qdq_model *m, qdq_error *err)
 {
     size_t inline_bytes = 0;
@@ -112,8 +117,8 @@ static qdq_status write_model(referrer *r, const qdq_model *m, qdq_ort_model *ou
     qdq_status st = qdq_onnx_write_to_buf(m, &opts, &b, err);
     size_t size = b.size;
     if (st == QDQ_OK && size > INT_MAX)
-        st = qdq_fail(err, QDQ_E_UNSUPPORTED, "the model takes %zu bytes: onnxruntime takes %d at most", size,
-                      INT_MAX);
+        st = qdq_fail(err, QDQ_E_UNSUPPORTED,
+                      "the model takes %zu bytes: onnxruntime takes %d at most", size, INT_MAX);
     if (st != QDQ_OK) {
         qdq_buf_free(&b);
         return st;
@@ -137,8 +142,8 @@ qdq_status qdq_ort_model_bytes(const qdq_ort_api *api, const qdq_model *m, const
     if (st == QDQ_OK) {
         memcpy(out->folder, r.folder, sizeof out->folder);
         if (!qdq_ort_has(api, 21))
-            qdq_job_log(job, QDQ_LOG_INFO, "onnxruntime %s gets a copy of all weights (1.21 maps them)",
-                        api->version);
+            qdq_job_log(job, QDQ_LOG_INFO,
+                        "onnxruntime %s gets a copy of all weights (1.21 maps them)", api->version);
     }
     qdq_map_free(&r.files);
     return st;

@@ -1,7 +1,8 @@
 /* remote.c - see the header.
  *
- * One conversation at a time: a lock is held from the question to the last answer. It may be taken again by the thread that
- * has it, since who is given an output may run another session; what that needs of the memory lies behind what is lent. */
+ * One conversation at a time: a lock is held from the question to the last answer. It may be taken
+ * again by the thread that has it, since who is given an output may run another session; what that
+ * needs of the memory lies behind what is lent. */
 #include "engine/remote/remote.h"
 
 #include <pthread.h>
@@ -45,7 +46,7 @@ typedef struct remote_session {
     const qdq_array **bound;
 } remote_session;
 
-/* --- errors --------------------------------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 /* Where nobody takes the error, what ended the process is logged. */
 static qdq_status fail(remote *r, const char *model, const qdq_remote_fate *fate, const char *doing,
@@ -65,7 +66,7 @@ static qdq_status fail(remote *r, const char *model, const qdq_remote_fate *fate
     return st;
 }
 
-/* --- engine --------------------------------------------------------------------------------------------------------- */
+/* --- engine ----------------------------------------------------------------------------------- */
 
 static void remote_close(qdq_engine *e)
 {
@@ -108,7 +109,8 @@ static qdq_status start(remote *r, const char *spec, const qdq_engine_opts *opts
     return qdq_remote_start(&r->client, spec, &hello, opts->worker, err);
 }
 
-static qdq_status remote_open(qdq_engine *e, const char *spec, const qdq_engine_opts *opts, qdq_error *err)
+static qdq_status remote_open(qdq_engine *e, const char *spec, const qdq_engine_opts *opts,
+                              qdq_error *err)
 {
     remote *r = calloc(1, sizeof *r);
 
@@ -131,7 +133,7 @@ unsigned qdq_remote_crashes(const qdq_engine *e)
     return r->crashes;
 }
 
-/* --- sessions ------------------------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 static qdq_remote_object ask_for(const remote_session *s, const char *what)
 {
@@ -169,9 +171,11 @@ static qdq_status read_ios(qdq_session *s, qdq_remote_answer *answer, qdq_error 
     qdq_status st = QDQ_OK;
 
     if (s->in == NULL)
-        st = qdq_remote_ios_read(json_object_get(answer->json, "in"), &s->arena, &s->in, &s->n_in, err);
+        st = qdq_remote_ios_read(json_object_get(answer->json, "in"), &s->arena, &s->in, &s->n_in,
+                                 err);
     if (st == QDQ_OK && s->out == NULL)
-        st = qdq_remote_ios_read(json_object_get(answer->json, "out"), &s->arena, &s->out, &s->n_out, err);
+        st = qdq_remote_ios_read(json_object_get(answer->json, "out"), &s->arena, &s->out,
+                                 &s->n_out, err);
     if (st == QDQ_E_FORMAT)
         st = qdq_remote_not_as_agreed(&rs->remote->client, err);
     return st;
@@ -200,8 +204,8 @@ static qdq_status need_session(qdq_session *s, qdq_error *err)
     return st;
 }
 
-static qdq_status remote_session_open(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
-                                      qdq_error *err)
+static qdq_status remote_session_open(qdq_session *s, const qdq_model *m,
+                                      const qdq_session_opts *opts, qdq_error *err)
 {
     remote *r = s->engine->self;
     remote_session *rs = calloc(1, sizeof *rs);
@@ -254,7 +258,7 @@ static void remote_session_close(qdq_session *s)
     free(rs);
 }
 
-/* --- calls ---------------------------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 /* A call that a session is asked for. */
 typedef struct call {
@@ -264,8 +268,8 @@ typedef struct call {
 } call;
 
 /* Puts inputs behind what is lent. *end: where free memory begins after them. */
-static qdq_status put_inputs(qdq_session *s, const qdq_array *const *in, qdq_remote_object *q, size_t *end,
-                             qdq_error *err)
+static qdq_status put_inputs(qdq_session *s, const qdq_array *const *in, qdq_remote_object *q,
+                             size_t *end, qdq_error *err)
 {
     const remote_session *rs = s->self;
     remote *r = rs->remote;
@@ -301,7 +305,7 @@ static qdq_status ask(qdq_session *s, const call *c, qdq_remote_answer *answer, 
     return st == QDQ_OK ? fail(r, rs->model, &fate, c->doing, err) : st;
 }
 
-/* --- run ------------------------------------------------------------------------------------------------------------ */
+/* --- run -------------------------------------------------------------------------------------- */
 
 /* Gives the outputs of one answer; what they take of the memory is lent meanwhile. */
 static qdq_status give_outputs(remote *r, qdq_remote_answer *answer, qdq_output_fn fn, void *ctx,
@@ -315,10 +319,12 @@ static qdq_status give_outputs(remote *r, qdq_remote_answer *answer, qdq_output_
     if (st == QDQ_OK && !json_is_array(list))
         st = qdq_fail(err, QDQ_E_FORMAT, "outputs: expected a list");
     for (size_t i = 0; i < n && st == QDQ_OK; i++) {
-        st = qdq_remote_array_get(&r->exchange, json_array_get(list, i), &answer->arena, &out[i], err);
+        st = qdq_remote_array_get(&r->exchange, json_array_get(list, i), &answer->arena, &out[i],
+                                  err);
         if (st == QDQ_OK && out[i].array.bytes > 0) {
-            size_t end = (size_t)((unsigned char *)out[i].array.data - qdq_shared_data(&r->exchange)) +
-                         out[i].array.bytes;
+            size_t end =
+                (size_t)((unsigned char *)out[i].array.data - qdq_shared_data(&r->exchange)) +
+                out[i].array.bytes;
             r->lent = end > r->lent ? end : r->lent;
         }
     }
@@ -351,11 +357,13 @@ static qdq_status ask_next(const remote_session *rs, qdq_remote_answer *answer, 
     qdq_remote_fate fate;
 
     qdq_remote_put_text(&q, "do", "next");
-    qdq_status st = qdq_remote_ask(&rs->remote->client, &q, -1, rs->remote->deadline_s, answer, &fate, err);
+    qdq_status st =
+        qdq_remote_ask(&rs->remote->client, &q, -1, rs->remote->deadline_s, answer, &fate, err);
     return st == QDQ_OK ? fail(rs->remote, rs->model, &fate, "while it ran the model", err) : st;
 }
 
-static qdq_status run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx, qdq_error *err)
+static qdq_status run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
+                      qdq_error *err)
 {
     const remote_session *rs = s->self;
     const call c = {"run", "while it ran the model", in, 0};
@@ -382,8 +390,8 @@ static qdq_status run(qdq_session *s, const qdq_array *const *in, qdq_output_fn 
     return st;
 }
 
-static qdq_status remote_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
-                             qdq_error *err)
+static qdq_status remote_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn,
+                             void *ctx, qdq_error *err)
 {
     const remote_session *rs = s->self;
 
@@ -393,7 +401,7 @@ static qdq_status remote_run(qdq_session *s, const qdq_array *const *in, qdq_out
     return st;
 }
 
-/* --- times ---------------------------------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 
 static qdq_status need_inputs(qdq_session *s, qdq_error *err)
 {
@@ -456,7 +464,7 @@ static qdq_status remote_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq
     return st;
 }
 
-/* --- layers --------------------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
 /* A profile or groups: that which is not NULL. */
 static qdq_status ask_layers(qdq_session *s, const call *c, qdq_layer **profile, qdq_group **groups,
@@ -478,14 +486,15 @@ static qdq_status ask_layers(qdq_session *s, const call *c, qdq_layer **profile,
     return st;
 }
 
-static qdq_status remote_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
-                                 size_t *n, qdq_error *err)
+static qdq_status remote_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                                 qdq_layer **out, size_t *n, qdq_error *err)
 {
-    return ask_layers(s, &(call){"layers", "while it profiled the model", in, runs}, out, NULL, n, err);
+    return ask_layers(s, &(call){"layers", "while it profiled the model", in, runs}, out, NULL, n,
+                      err);
 }
 
-static qdq_status remote_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
-                                size_t *n, qdq_error *err)
+static qdq_status remote_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                                qdq_group **out, size_t *n, qdq_error *err)
 {
     const call c = {"nodes", "while it listed the layers of the model", runs > 0 ? in : NULL, runs};
 

@@ -1,5 +1,6 @@
-/* remote.h - any engine, in another process (`qdq-worker`): what it does to that process is an error of one call, and the next
- * call starts another one. Sessions are opened again when they are used again. */
+/* remote.h - any engine, in another process (`qdq-worker`): what it does to that process is an
+ * error of one call, and the next call starts another one. Sessions are opened again when they are
+ * used again. */
 #ifndef QDQ_REMOTE_H
 #define QDQ_REMOTE_H
 

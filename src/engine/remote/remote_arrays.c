@@ -9,7 +9,7 @@
 
 enum { ALIGN = 64 };
 
-/* --- arrays --------------------------------------------------------------------------------------------------------- */
+/* --- arrays ----------------------------------------------------------------------------------- */
 
 enum { A_NAME, A_ELEM, A_OFFSET, A_BYTES, A_DIMS };
 
@@ -37,7 +37,8 @@ qdq_status qdq_remote_array_put(qdq_shared *s, size_t *end, const char *name, co
     size_t offset = (*end + ALIGN - 1) / ALIGN * ALIGN;
 
     if (a->bytes > SIZE_MAX / 4 - offset)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "'%s': an array of %zu bytes is too large", name, a->bytes);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "'%s': an array of %zu bytes is too large", name,
+                        a->bytes);
     if (a->bytes > 0) {
         QDQ_TRY(qdq_shared_need(s, offset + a->bytes, err));
         memcpy(qdq_shared_data(s) + offset, a->data, a->bytes);
@@ -72,16 +73,18 @@ static bool read_dims(const json_t *row, qdq_array *a)
     return qdq_elem_bytes(a->elem, count, &bytes) && bytes == a->bytes;
 }
 
-qdq_status qdq_remote_array_get(qdq_shared *s, const json_t *row, qdq_arena *arena, qdq_named_array *out,
-                                qdq_error *err)
+qdq_status qdq_remote_array_get(qdq_shared *s, const json_t *row, qdq_arena *arena,
+                                qdq_named_array *out, qdq_error *err)
 {
     const json_t *name = json_array_get(row, A_NAME), *elem = json_array_get(row, A_ELEM),
                  *offset = json_array_get(row, A_OFFSET), *bytes = json_array_get(row, A_BYTES);
 
     *out = (qdq_named_array){0};
     if (!json_is_string(name) || !is_whole(elem, 0, 1000) || !is_whole(offset, 0, INT64_MAX / 4) ||
-        !is_whole(bytes, 0, INT64_MAX / 4) || qdq_elem_name((qdq_elem)json_integer_value(elem)) == NULL)
-        return qdq_fail(err, QDQ_E_FORMAT, "expected an array: [name, type, offset, bytes, dim, ...]");
+        !is_whole(bytes, 0, INT64_MAX / 4) ||
+        qdq_elem_name((qdq_elem)json_integer_value(elem)) == NULL)
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "expected an array: [name, type, offset, bytes, dim, ...]");
     out->array.elem = (qdq_elem)json_integer_value(elem);
     out->array.bytes = (size_t)json_integer_value(bytes);
     if (!read_dims(row, &out->array))
@@ -96,7 +99,7 @@ qdq_status qdq_remote_array_get(qdq_shared *s, const json_t *row, qdq_arena *are
     return QDQ_OK;
 }
 
-/* --- inputs and outputs ----------------------------------------------------------------------------------------------- */
+/* --- inputs and outputs ----------------------------------------------------------------------- */
 
 enum { IO_NAME, IO_ELEM, IO_RANK, IO_DIMS, IO_PARAMS, IO_ROW };
 
@@ -107,7 +110,8 @@ static bool add_io(json_t *list, const qdq_io *io)
 
     for (int i = 0; i < io->rank; i++) {
         fine = add(dims, json_integer((json_int_t)io->dim[i])) && fine;
-        fine = add(params, io->param[i] != NULL ? qdq_remote_text(io->param[i]) : json_null()) && fine;
+        fine =
+            add(params, io->param[i] != NULL ? qdq_remote_text(io->param[i]) : json_null()) && fine;
     }
     fine = add(row, json_integer(io->elem)) && fine;
     fine = add(row, json_integer(io->rank)) && fine;
@@ -134,7 +138,8 @@ static qdq_status no_io(size_t i, qdq_error *err)
     return qdq_fail(err, QDQ_E_FORMAT, "entry %zu: expected [name, type, rank, dims, params]", i);
 }
 
-static qdq_status read_io(const json_t *row, size_t index, qdq_arena *arena, qdq_io *io, qdq_error *err)
+static qdq_status read_io(const json_t *row, size_t index, qdq_arena *arena, qdq_io *io,
+                          qdq_error *err)
 {
     const json_t *name = json_array_get(row, IO_NAME), *elem = json_array_get(row, IO_ELEM),
                  *rank = json_array_get(row, IO_RANK), *dims = json_array_get(row, IO_DIMS),
@@ -143,11 +148,13 @@ static qdq_status read_io(const json_t *row, size_t index, qdq_arena *arena, qdq
     if (json_array_size(row) != IO_ROW || !json_is_string(name) || !is_whole(elem, 0, 1000) ||
         !is_whole(rank, -1, QDQ_MAX_RANK))
         return no_io(index, err);
-    *io = (qdq_io){.elem = (qdq_elem)json_integer_value(elem), .rank = (int)json_integer_value(rank)};
+    *io =
+        (qdq_io){.elem = (qdq_elem)json_integer_value(elem), .rank = (int)json_integer_value(rank)};
     if ((io->name = qdq_remote_bytes(arena, json_string_value(name))) == NULL)
         return qdq_nomem(err);
     for (int i = 0; i < io->rank; i++) {
-        const json_t *dim = json_array_get(dims, (size_t)i), *param = json_array_get(params, (size_t)i);
+        const json_t *dim = json_array_get(dims, (size_t)i),
+                     *param = json_array_get(params, (size_t)i);
 
         if (!is_whole(dim, -1, INT64_MAX))
             return no_io(index, err);
@@ -159,7 +166,8 @@ static qdq_status read_io(const json_t *row, size_t index, qdq_arena *arena, qdq
     return QDQ_OK;
 }
 
-qdq_status qdq_remote_ios_read(const json_t *list, qdq_arena *arena, qdq_io **out, size_t *n, qdq_error *err)
+qdq_status qdq_remote_ios_read(const json_t *list, qdq_arena *arena, qdq_io **out, size_t *n,
+                               qdq_error *err)
 {
     size_t count = json_array_size(list);
 
@@ -175,7 +183,7 @@ qdq_status qdq_remote_ios_read(const json_t *list, qdq_arena *arena, qdq_io **ou
     return QDQ_OK;
 }
 
-/* --- shapes --------------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 json_t *qdq_remote_shapes_json(const qdq_input_shape *shapes, size_t n)
 {

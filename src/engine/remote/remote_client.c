@@ -11,7 +11,7 @@
 
 #define WORKER "qdq-worker"
 
-/* --- answers -------------------------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 void qdq_remote_answer_free(qdq_remote_answer *answer)
 {
@@ -27,23 +27,24 @@ qdq_status qdq_remote_not_as_agreed(qdq_remote_client *c, qdq_error *err)
     return qdq_within(err, QDQ_E_ENGINE, "%s: its answer is not as agreed", c->program);
 }
 
-qdq_status qdq_remote_answer_check(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_error *err)
+qdq_status qdq_remote_answer_check(qdq_remote_client *c, const qdq_remote_answer *answer,
+                                   qdq_error *err)
 {
     qdq_status st = answer->reader.status;
 
     return st == QDQ_OK || st == QDQ_E_NOMEM ? st : qdq_remote_not_as_agreed(c, err);
 }
 
-qdq_status qdq_remote_answer_profile(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_layer **out,
-                                     size_t *n, qdq_error *err)
+qdq_status qdq_remote_answer_profile(qdq_remote_client *c, const qdq_remote_answer *answer,
+                                     qdq_layer **out, size_t *n, qdq_error *err)
 {
     qdq_status st = qdq_remote_profile_read(json_object_get(answer->json, "layers"), out, n, err);
 
     return st == QDQ_E_FORMAT ? qdq_remote_not_as_agreed(c, err) : st;
 }
 
-qdq_status qdq_remote_answer_groups(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_group **out,
-                                    size_t *n, qdq_error *err)
+qdq_status qdq_remote_answer_groups(qdq_remote_client *c, const qdq_remote_answer *answer,
+                                    qdq_group **out, size_t *n, qdq_error *err)
 {
     qdq_status st = qdq_remote_groups_read(json_object_get(answer->json, "layers"), out, n, err);
 
@@ -79,7 +80,8 @@ static void note_refused(qdq_remote_client *c, const qdq_remote_answer *answer)
 
     if (options[0] == '\0' || answer->reader.status != QDQ_OK)
         return;
-    c->info.capabilities = (unsigned)qdq_json_int(&answer->top, "can", 0, UINT32_MAX, c->info.capabilities);
+    c->info.capabilities =
+        (unsigned)qdq_json_int(&answer->top, "can", 0, UINT32_MAX, c->info.capabilities);
     if (c->refused != NULL && strcmp(c->refused, options) == 0)
         return;
     const char *copy = qdq_arena_strdup(&c->arena, options);
@@ -91,7 +93,8 @@ static void note_refused(qdq_remote_client *c, const qdq_remote_answer *answer)
 static qdq_status read_end(qdq_remote_client *c, qdq_remote_answer *answer, qdq_remote_fate *fate,
                            qdq_error *err)
 {
-    static const char *const ends[] = {"fine", "refused", "crashed", "hung", "memory", "error", NULL};
+    static const char *const ends[] = {"fine",   "refused", "crashed", "hung",
+                                       "memory", "error",   NULL};
     enum { FAILED_CALL = QDQ_REMOTE_MEMORY + 1 };
     int end = qdq_json_word(&answer->top, "end", ends, -1);
 
@@ -111,8 +114,9 @@ static qdq_status read_end(qdq_remote_client *c, qdq_remote_answer *answer, qdq_
     return QDQ_OK;
 }
 
-qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_remote_object *question, int fd, double deadline_s,
-                          qdq_remote_answer *answer, qdq_remote_fate *fate, qdq_error *err)
+qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_remote_object *question, int fd,
+                          double deadline_s, qdq_remote_answer *answer, qdq_remote_fate *fate,
+                          qdq_error *err)
 {
     const qdq_cancel *cancel = c->job != NULL ? c->job->cancel : NULL;
     qdq_status st = QDQ_E_NOMEM;
@@ -122,8 +126,8 @@ qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_remote_object *question, int
     if (question->failed)
         qdq_nomem(err);
     else
-        st = qdq_remote_process_ask(c->process, question->json, fd, deadline_s, cancel, &answer->json, fate,
-                                    err);
+        st = qdq_remote_process_ask(c->process, question->json, fd, deadline_s, cancel,
+                                    &answer->json, fate, err);
     json_decref(question->json);
     if (st != QDQ_OK || answer->json == NULL)
         return st;
@@ -132,8 +136,8 @@ qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_remote_object *question, int
     return read_end(c, answer, fate, err);
 }
 
-qdq_status qdq_remote_fail(const qdq_remote_client *c, const qdq_remote_fate *fate, const char *doing,
-                           qdq_error *err)
+qdq_status qdq_remote_fail(const qdq_remote_client *c, const qdq_remote_fate *fate,
+                           const char *doing, qdq_error *err)
 {
     const char *words = fate->text + fate->n_cause;
 
@@ -143,25 +147,27 @@ qdq_status qdq_remote_fail(const qdq_remote_client *c, const qdq_remote_fate *fa
     case QDQ_REMOTE_REFUSED:
         return qdq_fail(err, fate->code, "%s", fate->text);
     case QDQ_REMOTE_HUNG:
-        return qdq_fail(err, QDQ_E_ENGINE, "engine '%s' was ended %s: %s", c->name, doing, fate->text);
+        return qdq_fail(err, QDQ_E_ENGINE, "engine '%s' was ended %s: %s", c->name, doing,
+                        fate->text);
     case QDQ_REMOTE_MEMORY:
         return qdq_fail(err, QDQ_E_ENGINE, "engine '%s' ran out of memory %s: %s", c->name, doing,
                         fate->text);
     case QDQ_REMOTE_CRASHED:
         break;
     }
-    return qdq_fail(err, QDQ_E_ENGINE, "engine '%s' crashed (%.*s) %s%s", c->name, (int)fate->n_cause,
-                    fate->text, doing, words);
+    return qdq_fail(err, QDQ_E_ENGINE, "engine '%s' crashed (%.*s) %s%s", c->name,
+                    (int)fate->n_cause, fate->text, doing, words);
 }
 
-/* --- a worker ------------------------------------------------------------------------------------------------------- */
+/* --- a worker --------------------------------------------------------------------------------- */
 
 static qdq_status read_info(qdq_remote_client *c, qdq_remote_answer *answer, qdq_error *err)
 {
     const qdq_json_place *p = &answer->top;
     qdq_engine_info *i = &c->info;
     const char *const keys[] = {"name", "version", "library", "device", "fingerprint"};
-    const char **const members[] = {&i->name, &i->version, &i->library, &i->device, &i->fingerprint};
+    const char **const members[] = {&i->name, &i->version, &i->library, &i->device,
+                                    &i->fingerprint};
 
     for (size_t k = 0; k < QDQ_COUNT(keys); k++) {
         *members[k] = qdq_arena_strdup(&c->arena, qdq_remote_get_text(p, keys[k], NULL));
@@ -181,7 +187,8 @@ static qdq_status greet(qdq_remote_client *c, qdq_error *err)
     qdq_remote_answer answer;
     qdq_remote_fate fate;
 
-    qdq_status st = qdq_remote_ask(c, &hello, c->hello_fd, c->start_deadline_s, &answer, &fate, err);
+    qdq_status st =
+        qdq_remote_ask(c, &hello, c->hello_fd, c->start_deadline_s, &answer, &fate, err);
     if (st == QDQ_OK && fate.end != QDQ_REMOTE_FINE)
         st = qdq_remote_fail(c, &fate, "while it was loaded", err);
     else if (st == QDQ_OK && c->info.name == NULL)
@@ -205,7 +212,7 @@ qdq_status qdq_remote_need_worker(qdq_remote_client *c, qdq_error *err)
     return st;
 }
 
-/* --- open and close --------------------------------------------------------------------------------------------------- */
+/* --- open and close --------------------------------------------------------------------------- */
 
 static json_t *texts_of(const char *const *texts)
 {
@@ -243,12 +250,13 @@ qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_remote_o
     qdq_remote_put_text(hello, "engine", spec);
     c->hello = hello->json;
     c->name = qdq_arena_strndup(&c->arena, spec, strcspn(spec, ":"));
-    c->program =
-        program != NULL ? qdq_arena_strdup(&c->arena, program) : qdq_program_beside(&c->arena, WORKER);
+    c->program = program != NULL ? qdq_arena_strdup(&c->arena, program)
+                                 : qdq_program_beside(&c->arena, WORKER);
     if (hello->failed || c->name == NULL || c->program == NULL)
         return qdq_nomem(err);
     qdq_status st = qdq_remote_need_worker(c, err);
-    if (st == QDQ_E_ENGINE && c->process == NULL && c->worker == 0 && strcmp(c->program, WORKER) == 0)
+    if (st == QDQ_E_ENGINE && c->process == NULL && c->worker == 0 &&
+        strcmp(c->program, WORKER) == 0)
         return qdq_within(err, st, "there is no " WORKER " beside this program");
     return st;
 }

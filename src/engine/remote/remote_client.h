@@ -1,5 +1,5 @@
-/* remote_client.h - asks a worker (`qdq-worker`, exec'd), and starts another one where it has died. The engine `remote`
- * and the lab of the tuner have one each.
+/* remote_client.h - asks a worker (`qdq-worker`, exec'd), and starts another one where it has died.
+ * The engine `remote` and the lab of the tuner have one each.
  *
  * What a worker is asked, and what it answers, is in remote_message.h. */
 #ifndef QDQ_REMOTE_CLIENT_H
@@ -11,7 +11,8 @@
 
 typedef struct qdq_remote_client {
     qdq_arena arena;
-    const qdq_job *job;          /* NULL, or asked whether to go on, and told what the engine logs */
+    /* NULL, or asked whether to go on, and told what the engine logs */
+    const qdq_job *job;
     json_t *hello;               /* what every new worker is asked first */
     int hello_fd;                /* and the descriptor that goes with it; -1: none */
     const char *name;            /* of the engine, as the spec has it */
@@ -20,7 +21,8 @@ typedef struct qdq_remote_client {
     qdq_remote_process *process; /* NULL: the next question starts one */
     unsigned worker;             /* number of the newest worker, from 1; 0: there has been none */
     qdq_engine_info info;        /* of the first worker; the others have the same */
-    const char *refused; /* options that the engine's program refuses: every new worker is told; NULL: none */
+    /* options that the engine's program refuses: every new worker is told; NULL: none */
+    const char *refused;
 } qdq_remote_client;
 
 /* An answer that is being read; `top` is good as long as the rest. */
@@ -31,12 +33,13 @@ typedef struct qdq_remote_answer {
     qdq_json_place top;
 } qdq_remote_answer;
 
-/* The beginning of a greeting: version, and what `opts` says but for its folders, the worker and the job (NULL: the
- * defaults). */
+/* The beginning of a greeting: version, and what `opts` says but for its folders, the worker and
+ * the job (NULL: the defaults). */
 qdq_remote_object qdq_remote_hello(const qdq_engine_opts *opts);
 
-/* Starts the first worker, with the engine of this spec. Takes `hello`, also where it fails. `program` NULL: "qdq-worker" beside the running program, then in
- * PATH. QDQ_E_ENGINE where there is no such program or no such engine: the text says which. */
+/* Starts the first worker, with the engine of this spec. Takes `hello`, also where it fails.
+ * `program` NULL: "qdq-worker" beside the running program, then in PATH. QDQ_E_ENGINE where there
+ * is no such program or no such engine: the text says which. */
 qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_remote_object *hello,
                             const char *program, qdq_error *err);
 
@@ -49,27 +52,30 @@ bool qdq_remote_close(qdq_remote_client *c);
 /* A worker is there afterwards. */
 qdq_status qdq_remote_need_worker(qdq_remote_client *c, qdq_error *err);
 
-/* Asks the worker, which is there, and takes the question; `fd` goes with it (-1: none). An answer that is no fine one is a
- * fate or a failed call. The answer goes to qdq_remote_answer_free() in every case. */
-qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_remote_object *question, int fd, double deadline_s,
-                          qdq_remote_answer *answer, qdq_remote_fate *fate, qdq_error *err);
+/* Asks the worker, which is there, and takes the question; `fd` goes with it (-1: none). An answer
+ * that is no fine one is a fate or a failed call. The answer goes to qdq_remote_answer_free() in
+ * every case. */
+qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_remote_object *question, int fd,
+                          double deadline_s, qdq_remote_answer *answer, qdq_remote_fate *fate,
+                          qdq_error *err);
 
-/* A fate as an error: "engine 'ort' crashed (SIGSEGV) while it was loaded: LAST WORDS". QDQ_E_ENGINE, or the status of a
- * refusal; QDQ_OK: it is fine. */
-qdq_status qdq_remote_fail(const qdq_remote_client *c, const qdq_remote_fate *fate, const char *doing,
-                           qdq_error *err);
+/* A fate as an error: "engine 'ort' crashed (SIGSEGV) while it was loaded: LAST WORDS".
+ * QDQ_E_ENGINE, or the status of a refusal; QDQ_OK: it is fine. */
+qdq_status qdq_remote_fail(const qdq_remote_client *c, const qdq_remote_fate *fate,
+                           const char *doing, qdq_error *err);
 
 /* After its members were read: QDQ_OK, or the answer was not what it should be. */
-qdq_status qdq_remote_answer_check(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_error *err);
+qdq_status qdq_remote_answer_check(qdq_remote_client *c, const qdq_remote_answer *answer,
+                                   qdq_error *err);
 /* It was not: ends the worker. QDQ_E_ENGINE, with what was wrong from *err. */
 qdq_status qdq_remote_not_as_agreed(qdq_remote_client *c, qdq_error *err);
 void qdq_remote_answer_free(qdq_remote_answer *answer);
 
 /* The layers of a profile, executed layers with their nodes: from the key `layers` of an answer, as
  * qdq_session_profile() and qdq_session_groups() give them. */
-qdq_status qdq_remote_answer_profile(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_layer **out,
-                                     size_t *n, qdq_error *err);
-qdq_status qdq_remote_answer_groups(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_group **out,
-                                    size_t *n, qdq_error *err);
+qdq_status qdq_remote_answer_profile(qdq_remote_client *c, const qdq_remote_answer *answer,
+                                     qdq_layer **out, size_t *n, qdq_error *err);
+qdq_status qdq_remote_answer_groups(qdq_remote_client *c, const qdq_remote_answer *answer,
+                                    qdq_group **out, size_t *n, qdq_error *err);
 
 #endif /* QDQ_REMOTE_CLIENT_H */

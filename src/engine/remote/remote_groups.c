@@ -11,7 +11,7 @@
 
 enum { LAYER, OP, IN_TYPE, OUT_TYPE, TEXTS, US = TEXTS, CONVERSION, SOURCE, NODES, TENSOR, ROW };
 
-/* --- there -------------------------------------------------------------------------------------------------------------- */
+/* --- there ------------------------------------------------------------------------------------ */
 
 /* A list, or NULL, with one thing more, which it takes. */
 static json_t *with(json_t *list, json_t *one)
@@ -51,7 +51,7 @@ json_t *qdq_remote_groups_json(const qdq_group *g, size_t n)
     return list;
 }
 
-/* --- and back ----------------------------------------------------------------------------------------------------------- */
+/* --- and back --------------------------------------------------------------------------------- */
 
 static bool are_texts(const json_t *list, size_t n)
 {
@@ -74,8 +74,9 @@ static bool is_row(const json_t *row)
     const json_t *tensor = json_array_get(row, TENSOR); /* none in what older versions stored */
 
     return json_array_size(row) <= ROW && (tensor == NULL || json_is_string(tensor)) &&
-           are_texts(row, TEXTS) && is_time(us) && json_is_boolean(json_array_get(row, CONVERSION)) &&
-           json_is_integer(source) && json_integer_value(source) >= QDQ_GROUP_NONE &&
+           are_texts(row, TEXTS) && is_time(us) &&
+           json_is_boolean(json_array_get(row, CONVERSION)) && json_is_integer(source) &&
+           json_integer_value(source) >= QDQ_GROUP_NONE &&
            json_integer_value(source) <= QDQ_GROUP_EXACT && json_is_array(nodes) &&
            are_texts(nodes, json_array_size(nodes));
 }
@@ -131,10 +132,11 @@ static qdq_status check(const json_t *list, size_t *n_nodes, size_t *bytes, qdq_
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *row = json_array_get(list, i), *nodes = json_array_get(row, NODES);
         if (!is_row(row))
-            return qdq_fail(err, QDQ_E_FORMAT,
-                            "layers: entry %zu: expected [layer, op, in_type, out_type, us, conversion, "
-                            "source, nodes, tensor]",
-                            i);
+            return qdq_fail(
+                err, QDQ_E_FORMAT,
+                "layers: entry %zu: expected [layer, op, in_type, out_type, us, conversion, "
+                "source, nodes, tensor]",
+                i);
         *n_nodes += json_array_size(nodes);
         *bytes += bytes_of(row, TEXTS) + bytes_of(nodes, json_array_size(nodes)) +
                   json_string_length(json_array_get(row, TENSOR)) + 1;

@@ -5,7 +5,7 @@
 
 #include "base/fail.h"
 
-/* --- bytes --------------------------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 void qdq_remote_message_put(qdq_buf *b, const json_t *message)
 {
@@ -31,7 +31,8 @@ static uint32_t size_of(const char *data)
     return size;
 }
 
-qdq_status qdq_remote_message_take(const char *data, size_t size, size_t *used, json_t **out, qdq_error *err)
+qdq_status qdq_remote_message_take(const char *data, size_t size, size_t *used, json_t **out,
+                                   qdq_error *err)
 {
     *used = 0;
     *out = NULL;
@@ -51,7 +52,7 @@ qdq_status qdq_remote_message_take(const char *data, size_t size, size_t *used, 
     return QDQ_OK;
 }
 
-/* --- members ------------------------------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 qdq_remote_object qdq_remote_object_new(void)
 {
@@ -127,7 +128,7 @@ const char *qdq_remote_get_text(const qdq_json_place *p, const char *key, const 
     return bytes != NULL ? bytes : "";
 }
 
-/* --- memory -------------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 bool qdq_remote_means_memory(const char *text)
 {

@@ -1,15 +1,14 @@
-/* remote_message.h - what a worker and who asks it say to each other: JSON objects, each behind four bytes with its length
- * (least significant first). One question at a time, one answer each, but for `run`. Both are of one build: the first
- * question says which, and the worker refuses another. A descriptor may go with a question (SCM_RIGHTS).
+/* remote_message.h - what a worker and who asks it say to each other: JSON objects, each behind
+ * four bytes with its length (least significant first). One question at a time, one answer each,
+ * but for `run`. Both are of one build: the first question says which, and the worker refuses
+ * another. A descriptor may go with a question (SCM_RIGHTS).
  *
  *   question, key `do`                                             answer, besides `end`
- *   hello    version, engine, ort_library, openvino_library,       name, version, library, device, capabilities,
- *            search_dirs, threads, shapes, max_memory, warmup,     fingerprint, max_opset, max_ir
- *            leg_runs, leg_ms, seed, samples, work, trtexec,
- *            trtexec_args, timing_cache, plugins, providers,
- *            temp_dir, record, worker, log, refused; with it goes the memory that
- *            arrays are exchanged in
- *   bye      (no answer)
+ *   hello    version, engine, ort_library, openvino_library,       name, version, library, device,
+ * capabilities, search_dirs, threads, shapes, max_memory, warmup,     fingerprint, max_opset,
+ * max_ir leg_runs, leg_ms, seed, samples, work, trtexec, trtexec_args, timing_cache, plugins,
+ * providers, temp_dir, record, worker, log, refused; with it goes the memory that arrays are
+ * exchanged in bye      (no answer)
  *
  *   refuse   options: the engine's program has none of them, as is known from before
  *
@@ -20,22 +19,23 @@
  *   next     the other outputs of the run, stop: none of them      outputs, more
  *   bind     handle, in
  *   time     handle, runs                                          ns: of all runs
- *   layers   handle, in, runs                                      layers: as remote_profile.h has them
- *   nodes    handle, in, runs                                      layers: as remote_groups.h has them
- *   drop     handle
+ *   layers   handle, in, runs                                      layers: as remote_profile.h has
+ * them nodes    handle, in, runs                                      layers: as remote_groups.h
+ * has them drop     handle
  *
  * of the tuner's lab:
  *   open     handle, path
  *   drop     handle
  *   warm     handle: binds inputs, runs until warm                 runs: of a leg
  *   leg      handle, number                                        ns: of one run
- *   compare  a, b, sample                                          samples, finite, sqnr: up to here
- *   profile  path, runs                                            layers: as remote_profile.h has them
- *   groups   path, runs                                            layers: as remote_groups.h has them
+ *   compare  a, b, sample                                          samples, finite, sqnr: up to
+ * here profile  path, runs                                            layers: as remote_profile.h
+ * has them groups   path, runs                                            layers: as
+ * remote_groups.h has them
  *
- * `end` is the name of a fate, or "error" for what is wrong with the call: then `code` and `text` say what. `log` has what the
- * engine logged meanwhile: [{level, text}, ...]; `refused` the options that its program turned out to refuse, and `can` what the
- * engine can do without them. */
+ * `end` is the name of a fate, or "error" for what is wrong with the call: then `code` and `text`
+ * say what. `log` has what the engine logged meanwhile: [{level, text}, ...]; `refused` the options
+ * that its program turned out to refuse, and `can` what the engine can do without them. */
 #ifndef QDQ_REMOTE_MESSAGE_H
 #define QDQ_REMOTE_MESSAGE_H
 
@@ -49,11 +49,12 @@ enum {
 /* Appends a message; b->failed: no memory. */
 void qdq_remote_message_put(qdq_buf *b, const json_t *message);
 
-/* Takes a message from the beginning of what has arrived. *out is NULL and *used 0 while it is not there whole.
- * QDQ_E_FORMAT: this is no message. *out goes to json_decref(). */
-qdq_status qdq_remote_message_take(const char *data, size_t size, size_t *used, json_t **out, qdq_error *err);
+/* Takes a message from the beginning of what has arrived. *out is NULL and *used 0 while it is not
+ * there whole. QDQ_E_FORMAT: this is no message. *out goes to json_decref(). */
+qdq_status qdq_remote_message_take(const char *data, size_t size, size_t *used, json_t **out,
+                                   qdq_error *err);
 
-/* --- members ------------------------------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 /* An object that is being filled: what could not be added is known at the end. */
 typedef struct qdq_remote_object {
@@ -62,11 +63,14 @@ typedef struct qdq_remote_object {
 } qdq_remote_object;
 
 qdq_remote_object qdq_remote_object_new(void);
-void qdq_remote_put(qdq_remote_object *o, const char *key, json_t *value); /* takes the value; NULL: failed */
-void qdq_remote_put_text(qdq_remote_object *o, const char *key, const char *text); /* NULL: left out */
+/* takes the value; NULL: failed */
+void qdq_remote_put(qdq_remote_object *o, const char *key, json_t *value);
+/* NULL: left out */
+void qdq_remote_put_text(qdq_remote_object *o, const char *key, const char *text);
 void qdq_remote_put_int(qdq_remote_object *o, const char *key, int64_t x);
 
-/* Names and paths are bytes, JSON is Unicode: each byte travels as the character of that number. NULL: no memory. */
+/* Names and paths are bytes, JSON is Unicode: each byte travels as the character of that number.
+ * NULL: no memory. */
 json_t *qdq_remote_text(const char *bytes);
 /* The bytes again, in the reader's arena; `fallback` as in qdq_json_text(). */
 const char *qdq_remote_get_text(const qdq_json_place *p, const char *key, const char *fallback);
@@ -74,12 +78,12 @@ const char *qdq_remote_get_text(const qdq_json_place *p, const char *key, const 
 char *qdq_remote_bytes(qdq_arena *arena, const char *text);
 
 /* Texts of qdq_engine_opts that go with `hello` under their own names. */
-#define QDQ_REMOTE_ENGINE_TEXTS(TEXT)                                                                        \
-    TEXT(ort_library)                                                                                        \
-    TEXT(openvino_library)                                                                                   \
+#define QDQ_REMOTE_ENGINE_TEXTS(TEXT)                                                              \
+    TEXT(ort_library)                                                                              \
+    TEXT(openvino_library)                                                                         \
     TEXT(trtexec) TEXT(trtexec_args) TEXT(timing_cache) TEXT(temp_dir) TEXT(record) TEXT(worker)
 
-/* --- memory -------------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 /* Do these words of an engine mean that it had no memory? */
 bool qdq_remote_means_memory(const char *text);

@@ -1,5 +1,5 @@
-/* remote_model.c - see the header. In the graph that is sent, the location of external data is the number of a file in the
- * list, or MEMORY. */
+/* remote_model.c - see the header. In the graph that is sent, the location of external data is the
+ * number of a file in the list, or MEMORY. */
 #include "engine/remote/remote_model.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 enum { MIN_EXTERNAL_BYTES = 1024, ALIGN = 64 };
 #define MEMORY "-"
 
-/* --- there ---------------------------------------------------------------------------------------------------------- */
+/* --- there ------------------------------------------------------------------------------------ */
 
 typedef struct sender {
     qdq_map files;  /* mapping -> its number as text */
@@ -122,11 +122,13 @@ static bool refer(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *re
         t->owner != NULL ? qdq_map_get_int(&s->files, (uint64_t)(uintptr_t)t->owner) : NULL;
     if (file == NULL)
         return place_weights(s, t->bytes, ref);
-    *ref = (qdq_onnx_ref){file->ptr, (uint64_t)(t->bytes.data - qdq_mapping_data(t->owner)), t->bytes.size};
+    *ref = (qdq_onnx_ref){file->ptr, (uint64_t)(t->bytes.data - qdq_mapping_data(t->owner)),
+                          t->bytes.size};
     return true;
 }
 
-static qdq_status send_model(sender *s, const qdq_model *m, qdq_remote_object *question, qdq_error *err)
+static qdq_status send_model(sender *s, const qdq_model *m, qdq_remote_object *question,
+                             qdq_error *err)
 {
     const qdq_onnx_write_opts opts = {.external = refer, .ctx = s};
     qdq_buf graph = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
@@ -149,7 +151,8 @@ static qdq_status send_model(sender *s, const qdq_model *m, qdq_remote_object *q
     return st;
 }
 
-qdq_status qdq_remote_model_put(const qdq_model *m, qdq_remote_object *question, int *fd, qdq_error *err)
+qdq_status qdq_remote_model_put(const qdq_model *m, qdq_remote_object *question, int *fd,
+                                qdq_error *err)
 {
     qdq_shared memory;
     sender s = {.list = json_array(), .err = err};
@@ -171,7 +174,7 @@ qdq_status qdq_remote_model_put(const qdq_model *m, qdq_remote_object *question,
     return st;
 }
 
-/* --- and back ------------------------------------------------------------------------------------------------------- */
+/* --- and back --------------------------------------------------------------------------------- */
 
 /* The files of a question, and the memory: what tensors of the graph name. */
 typedef struct parts {
@@ -190,8 +193,8 @@ static qdq_status open_file(const qdq_json_place *file, qdq_mapping **out, qdq_e
     if (file->reader->status != QDQ_OK)
         return file->reader->status;
     QDQ_TRY(qdq_mapping_open(path, out, err));
-    if (fstat(qdq_mapping_fd(*out), &st) == 0 && (int64_t)st.st_dev == dev && (int64_t)st.st_ino == ino &&
-        (int64_t)st.st_size == size)
+    if (fstat(qdq_mapping_fd(*out), &st) == 0 && (int64_t)st.st_dev == dev &&
+        (int64_t)st.st_ino == ino && (int64_t)st.st_size == size)
         return QDQ_OK;
     qdq_mapping_unref(*out);
     *out = NULL;
@@ -221,7 +224,8 @@ static qdq_status open_parts(const qdq_json_place *q, qdq_mapping *memory, parts
 
 qdq_status qdq_remote_model_get(const qdq_json_place *q, int fd, qdq_model **out, qdq_error *err)
 {
-    const char *path = qdq_remote_get_text(q, "name", ""), *name = path[0] != '\0' ? path : "the model";
+    const char *path = qdq_remote_get_text(q, "name", ""),
+               *name = path[0] != '\0' ? path : "the model";
     size_t offset = (size_t)qdq_json_int(q, "offset", 0, INT64_MAX, -1),
            size = (size_t)qdq_json_int(q, "size", 1, INT64_MAX, -1);
     qdq_mapping *memory;

@@ -1,4 +1,5 @@
-/* remote_process.c - see the header. The worker has a socket as its standard input, and one pipe for all it prints. */
+/* remote_process.c - see the header. The worker has a socket as its standard input, and one pipe
+ * for all it prints. */
 #include "engine/remote/remote_process.h"
 
 #include <ctype.h>
@@ -49,7 +50,7 @@ const char *qdq_remote_end_name(qdq_remote_end e)
     return "?";
 }
 
-/* --- start --------------------------------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static int make_channels(qdq_remote_process *p, int *their_socket, int *their_pipe)
 {
@@ -90,21 +91,22 @@ qdq_status qdq_remote_process_start(const char *program, qdq_remote_process **ou
     const char *const argv[] = {program, NULL};
     if (reason == 0)
         reason = qdq_spawn(
-            &(qdq_spawn_opts){.argv = argv, .in = their_socket, .out = their_pipe, .err = their_pipe},
+            &(qdq_spawn_opts){
+                .argv = argv, .in = their_socket, .out = their_pipe, .err = their_pipe},
             &p->pid);
     qdq_fd_close(&their_socket);
     qdq_fd_close(&their_pipe);
     if (reason != 0) {
         p->pid = 0;
         qdq_remote_process_free(p);
-        return qdq_fail_errno(err, QDQ_E_ENGINE, reason, "%s: cannot start this program, which runs engines",
-                              program);
+        return qdq_fail_errno(err, QDQ_E_ENGINE, reason,
+                              "%s: cannot start this program, which runs engines", program);
     }
     *out = p;
     return QDQ_OK;
 }
 
-/* --- output -------------------------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void keep_tail(qdq_remote_process *p, const char *text, size_t size)
 {
@@ -119,7 +121,8 @@ static void keep_tail(qdq_remote_process *p, const char *text, size_t size)
     p->tail[p->tail_size] = '\0';
 }
 
-/* One piece, so that a worker that prints faster than we read does not keep us from the clock. True if there was one. */
+/* One piece, so that a worker that prints faster than we read does not keep us from the clock. True
+ * if there was one. */
 static bool read_output(qdq_remote_process *p)
 {
     char chunk[16 * 1024];
@@ -145,7 +148,8 @@ static void read_rest(qdq_remote_process *p)
         ;
 }
 
-/* Only what was read: words in the pipe may be the last ones of a worker that has died meanwhile. */
+/* Only what was read: words in the pipe may be the last ones of a worker that has died
+ * meanwhile. */
 static void forget_output(qdq_remote_process *p)
 {
     qdq_buf_free(&p->output);
@@ -178,7 +182,7 @@ static void last_words(const qdq_remote_process *p, char *text, size_t size)
             *c = ' ';
 }
 
-/* --- end ------------------------------------------------------------------------------------------------------------ */
+/* --- end -------------------------------------------------------------------------------------- */
 
 static bool wait_for_end(const qdq_remote_process *p, double seconds)
 {
@@ -244,21 +248,24 @@ static void explain_end(qdq_remote_process *p, qdq_remote_fate *fate)
     int status = 0;
 
     wait_for_end(
-        p, grace_s); /* it hangs up before it has quite ended, and its own end is what we want to know */
+        /* it hangs up before it has quite ended, and its own end is what we want to know */
+        p, grace_s);
     bool known = bury(p, &status);
     last_words(p, words, sizeof words);
     const char *colon = words[0] != '\0' ? ": " : "";
     int n = 0;
-    *fate =
-        (qdq_remote_fate){.end = qdq_remote_means_memory(p->tail) ? QDQ_REMOTE_MEMORY : QDQ_REMOTE_CRASHED};
+    *fate = (qdq_remote_fate){.end = qdq_remote_means_memory(p->tail) ? QDQ_REMOTE_MEMORY
+                                                                      : QDQ_REMOTE_CRASHED};
     if (!known) {
         n = snprintf(fate->text, sizeof fate->text, "the worker ended, nobody knows how");
     } else if (!WIFSIGNALED(status)) {
-        n = snprintf(fate->text, sizeof fate->text, "the worker exited with code %d", WEXITSTATUS(status));
+        n = snprintf(fate->text, sizeof fate->text, "the worker exited with code %d",
+                     WEXITSTATUS(status));
     } else {
         const char *name = sigabbrev_np(WTERMSIG(status));
-        const char *by =
-            WTERMSIG(status) == SIGKILL ? " from outside, as by a system that is out of memory" : "";
+        const char *by = WTERMSIG(status) == SIGKILL
+                             ? " from outside, as by a system that is out of memory"
+                             : "";
         n = snprintf(fate->text, sizeof fate->text, "SIG%s%s", name != NULL ? name : "?", by);
     }
     fate->n_cause = (size_t)n;
@@ -296,7 +303,7 @@ bool qdq_remote_process_end(qdq_remote_process *p)
     return fine;
 }
 
-/* --- ask ------------------------------------------------------------------------------------------------------------ */
+/* --- ask -------------------------------------------------------------------------------------- */
 
 typedef enum talk { TALK_ON, TALK_DONE, TALK_HUNG_UP } talk;
 
@@ -370,13 +377,15 @@ static qdq_status take_answer(qdq_remote_process *p, json_t **answer, qdq_error 
 
 static void wait_for_news(const qdq_remote_process *p, bool sending)
 {
-    struct pollfd fds[2] = {{p->socket, sending ? POLLIN | POLLOUT : POLLIN, 0}, {p->pipe, POLLIN, 0}};
+    struct pollfd fds[2] = {{p->socket, sending ? POLLIN | POLLOUT : POLLIN, 0},
+                            {p->pipe, POLLIN, 0}};
 
     poll(fds, 2, SLICE_MS); /* a negative descriptor is passed over */
 }
 
 static qdq_status converse(qdq_remote_process *p, const qdq_buf *text, int fd, double deadline_s,
-                           const qdq_cancel *cancel, json_t **answer, qdq_remote_fate *fate, qdq_error *err)
+                           const qdq_cancel *cancel, json_t **answer, qdq_remote_fate *fate,
+                           qdq_error *err)
 {
     double until = qdq_clock_seconds() + deadline_s;
     size_t sent = 0;
@@ -405,9 +414,9 @@ static qdq_status converse(qdq_remote_process *p, const qdq_buf *text, int fd, d
     }
 }
 
-qdq_status qdq_remote_process_ask(qdq_remote_process *p, const json_t *question, int fd, double deadline_s,
-                                  const qdq_cancel *cancel, json_t **answer, qdq_remote_fate *fate,
-                                  qdq_error *err)
+qdq_status qdq_remote_process_ask(qdq_remote_process *p, const json_t *question, int fd,
+                                  double deadline_s, const qdq_cancel *cancel, json_t **answer,
+                                  qdq_remote_fate *fate, qdq_error *err)
 {
     qdq_buf text = QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
 
@@ -417,8 +426,8 @@ qdq_status qdq_remote_process_ask(qdq_remote_process *p, const json_t *question,
     qdq_buf_free(&p->in);
     p->in = (qdq_buf)QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
     qdq_remote_message_put(&text, question);
-    qdq_status st =
-        text.failed ? qdq_nomem(err) : converse(p, &text, fd, deadline_s, cancel, answer, fate, err);
+    qdq_status st = text.failed ? qdq_nomem(err)
+                                : converse(p, &text, fd, deadline_s, cancel, answer, fate, err);
     qdq_buf_free(&text);
     if (*answer != NULL)
         read_rest(p); /* what it printed before it answered is there by now */

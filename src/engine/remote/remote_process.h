@@ -1,4 +1,5 @@
-/* remote_process.h - the process of a worker as who asks it sees it: started, asked, ended. Knows no models and no engines.
+/* remote_process.h - the process of a worker as who asks it sees it: started, asked, ended. Knows
+ * no models and no engines.
  *
  * Whatever way it ends while it is asked something, that is a fate. Its output is kept. */
 #ifndef QDQ_REMOTE_PROCESS_H
@@ -19,23 +20,25 @@ typedef enum qdq_remote_end {
 typedef struct qdq_remote_fate {
     qdq_remote_end end;
     qdq_status code; /* of a refusal, and of memory that ran out while the worker lived */
-    size_t n_cause;  /* of a process that has ended: so much of the text says of what; last words follow */
+    /* of a process that has ended: so much of the text says of what; last words follow */
+    size_t n_cause;
     char text[400];
 } qdq_remote_fate;
 
-const char *qdq_remote_end_name(qdq_remote_end e); /* "fine", "refused", "crashed", "hung", "memory" */
+/* "fine", "refused", "crashed", "hung", "memory" */
+const char *qdq_remote_end_name(qdq_remote_end e);
 
 typedef struct qdq_remote_process qdq_remote_process;
 
 /* QDQ_E_ENGINE where the program cannot be started. */
 qdq_status qdq_remote_process_start(const char *program, qdq_remote_process **out, qdq_error *err);
 
-/* Sends a question, with a descriptor that the worker gets a copy of (-1: none), and waits for the answer, which goes to
- * json_decref(). If there is none (*answer NULL), the worker is
- * dead, and the fate says of what. QDQ_E_ENGINE: what it sent was no answer, so that it was killed. */
-qdq_status qdq_remote_process_ask(qdq_remote_process *p, const json_t *question, int fd, double deadline_s,
-                                  const qdq_cancel *cancel, json_t **answer, qdq_remote_fate *fate,
-                                  qdq_error *err);
+/* Sends a question, with a descriptor that the worker gets a copy of (-1: none), and waits for the
+ * answer, which goes to json_decref(). If there is none (*answer NULL), the worker is dead, and the
+ * fate says of what. QDQ_E_ENGINE: what it sent was no answer, so that it was killed. */
+qdq_status qdq_remote_process_ask(qdq_remote_process *p, const json_t *question, int fd,
+                                  double deadline_s, const qdq_cancel *cancel, json_t **answer,
+                                  qdq_remote_fate *fate, qdq_error *err);
 
 bool qdq_remote_process_is_alive(const qdq_remote_process *p); /* NULL: no */
 
@@ -46,7 +49,8 @@ const char *qdq_remote_process_output(const qdq_remote_process *p, size_t *size)
 void qdq_remote_process_kill(qdq_remote_process *p);
 void qdq_remote_process_free(qdq_remote_process *p); /* kills, too */
 
-/* Lets it free its models and go, for two seconds, then kills it, and frees. False: it ended with a complaint, or did not. */
+/* Lets it free its models and go, for two seconds, then kills it, and frees. False: it ended with a
+ * complaint, or did not. */
 bool qdq_remote_process_end(qdq_remote_process *p);
 
 #endif /* QDQ_REMOTE_PROCESS_H */

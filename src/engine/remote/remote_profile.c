@@ -35,7 +35,8 @@ static bool is_row(const json_t *row)
 
     return json_array_size(row) == ROW && json_is_string(json_array_get(row, NAME)) &&
            json_is_string(json_array_get(row, OP)) && json_is_number(json_array_get(row, US)) &&
-           json_is_integer(runs) && json_integer_value(runs) >= 0 && json_integer_value(runs) <= UINT32_MAX;
+           json_is_integer(runs) && json_integer_value(runs) >= 0 &&
+           json_integer_value(runs) <= UINT32_MAX;
 }
 
 /* No text is longer as bytes than it was as JSON. */
@@ -47,7 +48,8 @@ static qdq_status check(const json_t *list, size_t *bytes, qdq_error *err)
         const json_t *row = json_array_get(list, i);
 
         if (!is_row(row))
-            return qdq_fail(err, QDQ_E_FORMAT, "layers: entry %zu: expected [name, operator, us, runs]", i);
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "layers: entry %zu: expected [name, operator, us, runs]", i);
         *bytes += json_string_length(json_array_get(row, NAME)) + 1;
         *bytes += json_string_length(json_array_get(row, OP)) + 1;
     }

@@ -1,6 +1,6 @@
-/* sim.c - the `sim` engine: a deterministic stand-in for tests. Its time is a cost model's, its noise a hash, its
- * clock a virtual one; its outputs are seeded numbers of the inferred shapes. Nothing in it depends on the machine,
- * and failures happen where the cost model asks for them. */
+/* sim.c - the `sim` engine: a deterministic stand-in for tests. Its time is a cost model's, its
+ * noise a hash, its clock a virtual one; its outputs are seeded numbers of the inferred shapes.
+ * Nothing in it depends on the machine, and failures happen where the cost model asks for them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,18 +26,19 @@ typedef struct sim_session {
     qdq_sim_effect effect; /* of failures on the call at hand */
     bool as_written;       /* no optimizations: all is computed as the graph says */
     bool is_open;          /* an input has an open dim */
-    const double
-        *factor; /* by value id: what forms that are computed wrongly make of it; NULL: all is right */
+    /* by value id: what forms that are computed wrongly make of it; NULL: all is right */
+    const double *factor;
 } sim_session;
 
-/* --- engine ------------------------------------------------------------------------------------------------- */
+/* --- engine ----------------------------------------------------------------------------------- */
 
 static void sim_close(qdq_engine *e)
 {
     qdq_sim_free(e->self);
 }
 
-static qdq_status sim_open(qdq_engine *e, const char *arg, const qdq_engine_opts *opts, qdq_error *err)
+static qdq_status sim_open(qdq_engine *e, const char *arg, const qdq_engine_opts *opts,
+                           qdq_error *err)
 {
     qdq_sim *sim;
 
@@ -57,7 +58,7 @@ static qdq_status sim_open(qdq_engine *e, const char *arg, const qdq_engine_opts
     return QDQ_OK;
 }
 
-/* --- shapes and costs --------------------------------------------------------------------------------------- */
+/* --- shapes and costs ------------------------------------------------------------------------- */
 
 static bool runs_node_in_int8(const sim_session *ss, const char *label, qdq_arena *scratch)
 {
@@ -76,7 +77,8 @@ static qdq_status maybe_fail(qdq_session *s, const char *at, qdq_error *err)
     ss->effect = (qdq_sim_effect){QDQ_SIM_SOUND, 1};
     for (size_t i = 0; i < ss->sim->n_failure; i++) {
         qdq_sim_failure *f = &ss->sim->failure[i];
-        if (strcmp(f->at, at) != 0 || (f->node != NULL && !runs_node_in_int8(ss, f->node, &ss->scratch)))
+        if (strcmp(f->at, at) != 0 ||
+            (f->node != NULL && !runs_node_in_int8(ss, f->node, &ss->scratch)))
             continue;
         if (qdq_sim_failure_is_due(f))
             QDQ_TRY(qdq_sim_failure_happen(f, &s->arena, &ss->effect, err));
@@ -105,12 +107,13 @@ static qdq_status estimate(sim_session *ss, qdq_error *err)
     slow_down(ss);
     if (ss->sim->n_wrong == 0 || ss->as_written)
         return QDQ_OK;
-    ss->factor = qdq_sim_wrong_values(ss->sim->wrong, ss->sim->n_wrong, ss->model->graph, &ss->estimate,
-                                      ss->is_open, &ss->scratch);
+    ss->factor = qdq_sim_wrong_values(ss->sim->wrong, ss->sim->n_wrong, ss->model->graph,
+                                      &ss->estimate, ss->is_open, &ss->scratch);
     return ss->factor != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* Gives the inputs of the clone these shapes, and infers the rest again if that changes anything. */
+/* Gives the inputs of the clone these shapes, and infers the rest again if that changes
+ * anything. */
 static qdq_status adopt_shapes(qdq_session *s, const qdq_array *const *in, qdq_error *err)
 {
     sim_session *ss = s->self;
@@ -136,7 +139,7 @@ static qdq_status adopt_shapes(qdq_session *s, const qdq_array *const *in, qdq_e
     return estimate(ss, err);
 }
 
-/* --- sessions ----------------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 static qdq_status sim_session_open(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
                                    qdq_error *err)
@@ -168,7 +171,7 @@ static void sim_session_close(qdq_session *s)
     free(ss);
 }
 
-/* --- runs --------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static uint64_t hash_inputs(const qdq_session *s, const qdq_array *const *in, uint64_t seed)
 {
@@ -185,16 +188,16 @@ static uint64_t hash_inputs(const qdq_session *s, const qdq_array *const *in, ui
 static const char *source_op(const qdq_value *v)
 {
     for (int hops = 0; hops < 3 && v != NULL && v->producer != NULL; hops++) {
-        if (v->producer->op != QDQ_OP_DEQUANTIZELINEAR && v->producer->op != QDQ_OP_QUANTIZELINEAR &&
-            v->producer->op != QDQ_OP_CAST)
+        if (v->producer->op != QDQ_OP_DEQUANTIZELINEAR &&
+            v->producer->op != QDQ_OP_QUANTIZELINEAR && v->producer->op != QDQ_OP_CAST)
             break;
         v = qdq_node_in(v->producer, 0);
     }
     return v != NULL && v->producer != NULL ? v->producer->type : "";
 }
 
-/* Numbers that the operator could have given: what follows a Relu is not negative. Then the error that the 8-bit
- * kernels of this assignment make. */
+/* Numbers that the operator could have given: what follows a Relu is not negative. Then the error
+ * that the 8-bit kernels of this assignment make. */
 static void shape_floats(const sim_session *ss, const qdq_value *v, uint64_t seed, qdq_array *a)
 {
     const char *op = source_op(v);
@@ -216,14 +219,14 @@ static void shape_floats(const sim_session *ss, const qdq_value *v, uint64_t see
     }
 }
 
-static qdq_status make_output(const sim_session *ss, const qdq_value *v, uint64_t seed, qdq_array *a,
-                              qdq_error *err)
+static qdq_status make_output(const sim_session *ss, const qdq_value *v, uint64_t seed,
+                              qdq_array *a, qdq_error *err)
 {
-    *a = (qdq_array){.elem =
-                         v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED};
+    *a = (qdq_array){.elem = v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem
+                                                                                 : QDQ_UNDEFINED};
     if (a->elem == QDQ_UNDEFINED || !qdq_value_static_shape(v, &a->rank, a->dim, QDQ_MAX_RANK))
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s': its type or shape could not be inferred",
-                        v->name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "output '%s': its type or shape could not be inferred", v->name);
     if (!qdq_elem_bytes(a->elem, qdq_array_count(a), &a->bytes))
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is of strings or too large", v->name);
     a->data = malloc(a->bytes + 1);
@@ -233,8 +236,9 @@ static qdq_status make_output(const sim_session *ss, const qdq_value *v, uint64_
         seed = ~seed;
     if (!qdq_random_fill(a, seed, v->name)) {
         free(a->data);
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is %s: there are no random numbers of that type",
-                        v->name, qdq_elem_name(a->elem));
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "output '%s' is %s: there are no random numbers of that type", v->name,
+                        qdq_elem_name(a->elem));
     }
     if (a->elem == QDQ_FLOAT) {
         shape_floats(ss, v, seed, a);
@@ -252,14 +256,15 @@ static qdq_status lend_constant(const qdq_value *v, qdq_output_fn fn, void *ctx,
     qdq_span data;
 
     if (t->rank > QDQ_MAX_RANK)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' has rank %d: expected at most %d", v->name,
-                        t->rank, QDQ_MAX_RANK);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' has rank %d: expected at most %d",
+                        v->name, t->rank, QDQ_MAX_RANK);
     for (int i = 0; i < t->rank; i++)
         a.dim[i] = t->dim[i];
     qdq_status st = qdq_tensor_data(t, &scratch, &data, err);
     if (st == QDQ_OK) {
         a.bytes = data.size;
-        a.data = qdq_arena_alloc(&scratch, data.size + 1); /* aligned, and nobody writes into a mapping */
+        /* aligned, and nobody writes into a mapping */
+        a.data = qdq_arena_alloc(&scratch, data.size + 1);
         if (a.data == NULL) {
             st = qdq_nomem(err);
         } else {
@@ -272,8 +277,8 @@ static qdq_status lend_constant(const qdq_value *v, qdq_output_fn fn, void *ctx,
     return st;
 }
 
-static qdq_status lend_output(qdq_session *s, const qdq_value *v, const qdq_array *const *in, uint64_t seed,
-                              qdq_output_fn fn, void *ctx, qdq_error *err)
+static qdq_status lend_output(qdq_session *s, const qdq_value *v, const qdq_array *const *in,
+                              uint64_t seed, qdq_output_fn fn, void *ctx, qdq_error *err)
 {
     sim_session *ss = s->self;
     qdq_array a;
@@ -298,19 +303,21 @@ static qdq_status sim_run(qdq_session *s, const qdq_array *const *in, qdq_output
     QDQ_TRY(maybe_fail(s, "run", err));
     uint64_t seed = hash_inputs(s, in, ss->sim->seed);
     for (size_t i = 0; fn != NULL && i < s->n_out; i++)
-        QDQ_TRY(lend_output(s, qdq_graph_find(ss->model->graph, s->out[i].name), in, seed, fn, ctx, err));
+        QDQ_TRY(lend_output(s, qdq_graph_find(ss->model->graph, s->out[i].name), in, seed, fn, ctx,
+                            err));
     return QDQ_OK;
 }
 
-/* --- time --------------------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static qdq_status sim_bind(qdq_session *s, const qdq_array *const *in, qdq_error *err)
 {
     return adopt_shapes(s, in, err);
 }
 
-/* Noise depends on the seed, the assignment and the number of the sample, and on nothing else: two models with the
- * same Q/DQ are measured alike, and a run that is resumed sees what it would have seen. */
+/* Noise depends on the seed, the assignment and the number of the sample, and on nothing else: two
+ * models with the same Q/DQ are measured alike, and a run that is resumed sees what it would have
+ * seen. */
 static qdq_status sim_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_error *err)
 {
     sim_session *ss = s->self;
@@ -320,7 +327,8 @@ static qdq_status sim_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_er
 
     *ns = 0;
     QDQ_TRY(maybe_fail(s, "time", err));
-    double us = ss->effect.slow * ss->estimate.total_us * (1 + sim->noise * (2 * qdq_random_uniform(&r) - 1));
+    double us = ss->effect.slow * ss->estimate.total_us *
+                (1 + sim->noise * (2 * qdq_random_uniform(&r) - 1));
     if (qdq_random_uniform(&r) < sim->outlier_rate)
         us *= sim->outlier_factor;
     double total = us * 1e3 * n;
@@ -335,8 +343,8 @@ static void sim_seek(qdq_session *s, uint64_t number)
     ss->samples = number;
 }
 
-static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
-                              size_t *n, qdq_error *err)
+static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                              qdq_layer **out, size_t *n, qdq_error *err)
 {
     sim_session *ss = s->self;
     QDQ_TRY(adopt_shapes(s, in, err));
@@ -371,8 +379,8 @@ static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsign
     return QDQ_OK;
 }
 
-static qdq_status sim_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
-                             size_t *n, qdq_error *err)
+static qdq_status sim_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                             qdq_group **out, size_t *n, qdq_error *err)
 {
     sim_session *ss = s->self;
 

@@ -1,6 +1,6 @@
-/* sim_cost.c - applies a cost model to a graph: which nodes run in 8 bits, which Q/DQ they take in, what the
- * rest costs. The rules are those of docs/sim.md; they are like ONNX Runtime's, but small enough to find a best
- * placement by hand. */
+/* sim_cost.c - applies a cost model to a graph: which nodes run in 8 bits, which Q/DQ they take in,
+ * what the rest costs. The rules are those of docs/sim.md; they are like ONNX Runtime's, but small
+ * enough to find a best placement by hand. */
 #include "engine/sim/sim_cost.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static qdq_node *producer(const qdq_node *n, uint32_t i)
     return v != NULL ? v->producer : NULL;
 }
 
-/* --- which nodes run in 8 bits ------------------------------------------------------------------------------ */
+/* --- which nodes run in 8 bits ---------------------------------------------------------------- */
 
 static const qdq_sim_cost *find_cost(const estimator *e, const qdq_node *n)
 {
@@ -74,7 +74,7 @@ static bool runs_in_int8(const qdq_sim_cost *cost, qdq_node *n)
     return end->n_out > 0 && end->out[0] != NULL && is_q(qdq_value_only_user(end->out[0]));
 }
 
-/* --- which nodes cost nothing ------------------------------------------------------------------------------- */
+/* --- which nodes cost nothing ----------------------------------------------------------------- */
 
 static void take_epilogue(const estimator *e, const qdq_sim_cost *cost, qdq_node *n)
 {
@@ -89,7 +89,8 @@ static void take_epilogue(const estimator *e, const qdq_sim_cost *cost, qdq_node
         e->is_taken[q->id] = true;
 }
 
-/* A DQ is taken in when everybody who reads it runs in 8 bits, a Q of a constant is computed beforehand. */
+/* A DQ is taken in when everybody who reads it runs in 8 bits, a Q of a constant is computed
+ * beforehand. */
 static bool takes_conversion(const estimator *e, const qdq_node *n)
 {
     if (is_q(n))
@@ -105,7 +106,7 @@ static bool takes_conversion(const estimator *e, const qdq_node *n)
     return true;
 }
 
-/* --- the assignment ----------------------------------------------------------------------------------------- */
+/* --- the assignment --------------------------------------------------------------------------- */
 
 /* The tensor that a DQ stands for: what its Q reads, or its constant. */
 static const char *source_of(const qdq_node *dq)
@@ -144,7 +145,7 @@ static uint64_t hash_edges(const estimator *e, const qdq_node *dq)
     return sum;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static double thousands_of(const qdq_node *n)
 {
@@ -152,7 +153,8 @@ static double thousands_of(const qdq_node *n)
     double count = 1;
     int rank;
 
-    if (n->n_out == 0 || n->out[0] == NULL || !qdq_value_static_shape(n->out[0], &rank, dim, QDQ_MAX_RANK))
+    if (n->n_out == 0 || n->out[0] == NULL ||
+        !qdq_value_static_shape(n->out[0], &rank, dim, QDQ_MAX_RANK))
         return 0;
     for (int i = 0; i < rank; i++)
         count *= (double)dim[i];
@@ -173,14 +175,16 @@ static double type_factor(const qdq_sim_cost *cost, const qdq_node *n)
     return times > 0 ? times : 1;
 }
 
-static qdq_status add_layer(const estimator *e, const qdq_node *n, qdq_sim_estimate *out, qdq_error *err)
+static qdq_status add_layer(const estimator *e, const qdq_node *n, qdq_sim_estimate *out,
+                            qdq_error *err)
 {
     const qdq_sim_cost *cost = find_cost(e, n);
     bool is_int8 = e->is_int8[n->id];
     double k = thousands_of(n);
     qdq_sim_layer layer = {.node = n, .is_int8 = is_int8};
 
-    layer.us = is_int8 ? cost->int8_us + k * cost->int8_us_per_k : cost->float_us + k * cost->float_us_per_k;
+    layer.us = is_int8 ? cost->int8_us + k * cost->int8_us_per_k
+                       : cost->float_us + k * cost->float_us_per_k;
     if (is_int8)
         layer.us *= type_factor(cost, n);
     if (!QDQ_PUSH(e->arena, &out->layers, layer))
@@ -217,7 +221,7 @@ qdq_status qdq_sim_estimate_graph(const qdq_sim *sim, const qdq_graph *g, qdq_ar
     return QDQ_OK;
 }
 
-/* --- what a layer computes ------------------------------------------------------------------------------------------ */
+/* --- what a layer computes -------------------------------------------------------------------- */
 
 /* The DQ in front of an 8-bit kernel, and a Q of a constant in front of that. */
 static bool push_readers(const qdq_sim_estimate *e, const qdq_sim_layer *l, qdq_arena *arena,
@@ -249,7 +253,8 @@ bool qdq_sim_layer_nodes(const qdq_sim *sim, const qdq_sim_estimate *e, const qd
         if (!QDQ_PUSH(arena, nodes, n))
             return false;
     }
-    const qdq_node *q =
-        l->is_int8 && end->n_out > 0 && end->out[0] != NULL ? qdq_value_only_user(end->out[0]) : NULL;
+    const qdq_node *q = l->is_int8 && end->n_out > 0 && end->out[0] != NULL
+                            ? qdq_value_only_user(end->out[0])
+                            : NULL;
     return !is_q(q) || !e->is_taken[q->id] || QDQ_PUSH(arena, nodes, q);
 }

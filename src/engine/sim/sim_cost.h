@@ -1,5 +1,5 @@
-/* sim_cost.h - the cost model of the `sim` engine: what its JSON file says (docs/sim.md), and what that makes of
- * a graph. */
+/* sim_cost.h - the cost model of the `sim` engine: what its JSON file says (docs/sim.md), and what
+ * that makes of a graph. */
 #ifndef QDQ_SIM_COST_H
 #define QDQ_SIM_COST_H
 
@@ -16,8 +16,10 @@ typedef struct qdq_sim_cost {
     double int8_us, int8_us_per_k;   /* int8_us < 0: no 8-bit kernel */
     int64_t inputs;                  /* how many of its first inputs must come from DQ */
     bool output_q;                   /* its output must be read by one Q alone */
-    const char *const *epilogue;     /* operators that a kernel takes in for nothing; ends with NULL */
-    /* By type: factor on the 8-bit kernel where its first input has these codes; 0: 1. NULL: none */
+    /* operators that a kernel takes in for nothing; ends with NULL */
+    const char *const *epilogue;
+    /* By type: factor on the 8-bit kernel where its first input has these codes; 0: 1. NULL:
+     * none */
     const double *type_times;
 } qdq_sim_cost;
 
@@ -54,21 +56,23 @@ typedef struct qdq_sim_estimate {
     QDQ_VEC(qdq_sim_layer) layers; /* in file order, what is taken in by others left out */
     double total_us;               /* with overhead */
     size_t n_int8;
-    const bool
-        *is_taken; /* by node id: costs nothing, as a kernel takes it in or it is computed beforehand */
-    uint64_t
-        assignment; /* hash of which edges carry Q/DQ, and of which type; not of names of Q/DQ themselves */
+    /* by node id: costs nothing, as a kernel takes it in or it is computed beforehand */
+    const bool *is_taken;
+    /* hash of which edges carry Q/DQ, and of which type; not of names of Q/DQ themselves */
+    uint64_t assignment;
 } qdq_sim_estimate;
 
-/* The type of the codes that the first input of a node comes from; QDQ_UNDEFINED: it comes from none. */
+/* The type of the codes that the first input of a node comes from; QDQ_UNDEFINED: it comes from
+ * none. */
 qdq_elem qdq_sim_input_codes(const qdq_node *n);
 
-/* What one run of the main graph costs; shapes must have been inferred. Everything is in `arena`. */
+/* What one run of the main graph costs; shapes must have been inferred. Everything is in
+ * `arena`. */
 qdq_status qdq_sim_estimate_graph(const qdq_sim *sim, const qdq_graph *g, qdq_arena *arena,
                                   qdq_sim_estimate *out, qdq_error *err);
 
-/* The nodes that a layer computes, its own included, appended to *nodes: what it reads through, its epilogue, and the
- * Q behind. False: out of memory. */
+/* The nodes that a layer computes, its own included, appended to *nodes: what it reads through, its
+ * epilogue, and the Q behind. False: out of memory. */
 bool qdq_sim_layer_nodes(const qdq_sim *sim, const qdq_sim_estimate *e, const qdq_sim_layer *l,
                          qdq_arena *arena, qdq_layer_node_list *nodes);
 

@@ -1,5 +1,6 @@
-/* sim_fail.c - see the header. A crash here is one of the process itself, and not a pretended one: what is tested with it
- * is that somebody else survives. It happens to nobody who does not write it into a cost model. */
+/* sim_fail.c - see the header. A crash here is one of the process itself, and not a pretended one:
+ * what is tested with it is that somebody else survives. It happens to nobody who does not write it
+ * into a cost model. */
 #include "engine/sim/sim_fail.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 
 #include "base/fail.h"
 
-/* --- read ----------------------------------------------------------------------------------------------------------- */
+/* --- read ------------------------------------------------------------------------------------- */
 
 static const char *const signal_names[] = {"SIGABRT", "SIGBUS",  "SIGFPE", "SIGILL",
                                            "SIGKILL", "SIGSEGV", NULL};
@@ -58,7 +59,7 @@ void qdq_sim_failure_read(const qdq_json_place *p, qdq_sim_failure *f)
     read_harm(p, f);
 }
 
-/* --- happen --------------------------------------------------------------------------------------------------------- */
+/* --- happen ----------------------------------------------------------------------------------- */
 
 bool qdq_sim_failure_is_due(qdq_sim_failure *f)
 {
@@ -70,7 +71,8 @@ bool qdq_sim_failure_is_due(qdq_sim_failure *f)
 /* Last words as engines have them: on the standard error, past all buffers. */
 static void crash(const qdq_sim_failure *f)
 {
-    bool told = write(STDERR_FILENO, f->message, strlen(f->message)) > 0 && write(STDERR_FILENO, "\n", 1) > 0;
+    bool told = write(STDERR_FILENO, f->message, strlen(f->message)) > 0 &&
+                write(STDERR_FILENO, "\n", 1) > 0;
 
     (void)told; /* who cannot be told dies all the same */
     kill(getpid(), f->signal);
@@ -84,8 +86,8 @@ static void hang(double seconds)
         ;
 }
 
-qdq_status qdq_sim_failure_happen(const qdq_sim_failure *f, qdq_arena *arena, qdq_sim_effect *effect,
-                                  qdq_error *err)
+qdq_status qdq_sim_failure_happen(const qdq_sim_failure *f, qdq_arena *arena,
+                                  qdq_sim_effect *effect, qdq_error *err)
 {
     switch (f->harm) {
     case QDQ_SIM_ERROR:

@@ -1,4 +1,5 @@
-/* sim_fail.h - failures of the `sim` engine: what a real engine may do to its caller, on demand (docs/sim.md). */
+/* sim_fail.h - failures of the `sim` engine: what a real engine may do to its caller, on demand
+ * (docs/sim.md). */
 #ifndef QDQ_SIM_FAIL_H
 #define QDQ_SIM_FAIL_H
 
@@ -50,8 +51,8 @@ void qdq_sim_failure_read(const qdq_json_place *p, qdq_sim_failure *f);
 bool qdq_sim_failure_is_due(qdq_sim_failure *f);
 
 /* Lets it happen. `arena` is as long as the session. */
-qdq_status qdq_sim_failure_happen(const qdq_sim_failure *f, qdq_arena *arena, qdq_sim_effect *effect,
-                                  qdq_error *err);
+qdq_status qdq_sim_failure_happen(const qdq_sim_failure *f, qdq_arena *arena,
+                                  qdq_sim_effect *effect, qdq_error *err);
 
 /* Does to the floats of an output what was asked for. */
 void qdq_sim_spoil_floats(qdq_sim_spoil spoil, float *x, int64_t n);

@@ -1,4 +1,5 @@
-/* sim_groups.c - the layers of the `sim` engine with their nodes: it knows what each kernel takes in, so all are exact. */
+/* sim_groups.c - the layers of the `sim` engine with their nodes: it knows what each kernel takes
+ * in, so all are exact. */
 #include "engine/sim/sim_groups.h"
 
 #include <math.h>
@@ -22,8 +23,8 @@ static qdq_elem type_read(const qdq_sim_estimate *e, const qdq_sim_layer *l)
     const qdq_value *v = qdq_node_in(l->node, 0);
     const qdq_node *from = v != NULL ? v->producer : NULL;
 
-    if (l->is_int8 && from != NULL && from->op == QDQ_OP_DEQUANTIZELINEAR && from->graph == l->node->graph &&
-        e->is_taken[from->id])
+    if (l->is_int8 && from != NULL && from->op == QDQ_OP_DEQUANTIZELINEAR &&
+        from->graph == l->node->graph && e->is_taken[from->id])
         v = qdq_node_in(from, 0);
     return elem_of(v);
 }
@@ -33,8 +34,9 @@ static const char *op_of(const qdq_sim_layer *l, qdq_arena *scratch)
     return l->is_int8 ? qdq_arena_printf(scratch, "QLinear%s", l->node->type) : l->node->type;
 }
 
-static qdq_status make_layer(const qdq_sim *sim, const qdq_sim_estimate *e, const qdq_sim_layer *from,
-                             bool timed, qdq_arena *scratch, qdq_engine_layer *l, qdq_error *err)
+static qdq_status make_layer(const qdq_sim *sim, const qdq_sim_estimate *e,
+                             const qdq_sim_layer *from, bool timed, qdq_arena *scratch,
+                             qdq_engine_layer *l, qdq_error *err)
 {
     const qdq_node *n = from->node;
     qdq_layer_node_list nodes = {0};
@@ -55,8 +57,8 @@ static qdq_status make_layer(const qdq_sim *sim, const qdq_sim_estimate *e, cons
     return QDQ_OK;
 }
 
-qdq_status qdq_sim_groups(const qdq_sim *sim, const qdq_sim_estimate *e, bool timed, qdq_arena *scratch,
-                          qdq_group **out, size_t *n, qdq_error *err)
+qdq_status qdq_sim_groups(const qdq_sim *sim, const qdq_sim_estimate *e, bool timed,
+                          qdq_arena *scratch, qdq_group **out, size_t *n, qdq_error *err)
 {
     qdq_engine_layer *l = qdq_arena_array(scratch, e->layers.n + 1, sizeof *l);
 

@@ -6,7 +6,7 @@
 #include "qdq/engine.h"
 
 /* As qdq_session_groups(). */
-qdq_status qdq_sim_groups(const qdq_sim *sim, const qdq_sim_estimate *e, bool timed, qdq_arena *scratch,
-                          qdq_group **out, size_t *n, qdq_error *err);
+qdq_status qdq_sim_groups(const qdq_sim *sim, const qdq_sim_estimate *e, bool timed,
+                          qdq_arena *scratch, qdq_group **out, size_t *n, qdq_error *err);
 
 #endif /* QDQ_SIM_GROUPS_H */

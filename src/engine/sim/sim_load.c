@@ -1,5 +1,5 @@
-/* sim_load.c - reads the cost model of the `sim` engine from JSON. Every key is known or refused: a test whose
- * misspelt key has no effect would prove nothing. */
+/* sim_load.c - reads the cost model of the `sim` engine from JSON. Every key is known or refused: a
+ * test whose misspelt key has no effect would prove nothing. */
 #include "engine/sim/sim_cost.h"
 
 #include <math.h>
@@ -49,7 +49,8 @@ static void read_cost(const qdq_json_place *p, qdq_sim_cost *cost)
     cost->output_q = qdq_json_bool(p, "output_q");
     cost->epilogue = qdq_json_texts(p, "epilogue");
     read_type_times(p, cost);
-    if (cost->int8_us < 0 && (cost->int8_us_per_k > 0 || cost->output_q || cost->type_times != NULL))
+    if (cost->int8_us < 0 &&
+        (cost->int8_us_per_k > 0 || cost->output_q || cost->type_times != NULL))
         qdq_json_fail(p, "properties of an 8-bit kernel, but no 'int8_us'");
 }
 
@@ -109,10 +110,23 @@ static void read_wrong(const qdq_json_place *top, qdq_sim *sim)
 
 static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
 {
-    static const char *const keys[] = {
-        "qdq_sim", "device",           "seed",    "noise", "outlier_rate", "outlier_factor", "overhead_us",
-        "error",   "convert",          "default", "ops",   "nodes",        "fail",           "no_profile",
-        "wrong",   "int8_fixed_times", NULL};
+    static const char *const keys[] = {"qdq_sim",
+                                       "device",
+                                       "seed",
+                                       "noise",
+                                       "outlier_rate",
+                                       "outlier_factor",
+                                       "overhead_us",
+                                       "error",
+                                       "convert",
+                                       "default",
+                                       "ops",
+                                       "nodes",
+                                       "fail",
+                                       "no_profile",
+                                       "wrong",
+                                       "int8_fixed_times",
+                                       NULL};
     qdq_json_reader reader = {.arena = &sim->arena, .err = err};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_sim", 1), cost;
 

@@ -46,8 +46,8 @@ static bool fits(const qdq_sim_wrong *w, const qdq_sim_layer *l, bool is_open, q
 }
 
 /* What the node makes wrong by itself. */
-static void mark(const qdq_sim_wrong *w, size_t n, const qdq_sim_layer *l, bool is_open, qdq_arena *arena,
-                 double *factor)
+static void mark(const qdq_sim_wrong *w, size_t n, const qdq_sim_layer *l, bool is_open,
+                 qdq_arena *arena, double *factor)
 {
     for (size_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < l->node->n_out && fits(&w[i], l, is_open, arena); k++)

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 
-/* --- words -------------------------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static bool is_space(char c)
 {
@@ -42,7 +42,8 @@ static qdq_status read_word(const char **p, const char *text, qdq_arena *arena, 
     return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status qdq_trt_split(const char *text, qdq_arena *arena, const char ***out, size_t *n, qdq_error *err)
+qdq_status qdq_trt_split(const char *text, qdq_arena *arena, const char ***out, size_t *n,
+                         qdq_error *err)
 {
     qdq_trt_argv argv = {0};
     const char *word = NULL;
@@ -63,7 +64,7 @@ qdq_status qdq_trt_split(const char *text, qdq_arena *arena, const char ***out, 
     return QDQ_OK;
 }
 
-/* --- options ------------------------------------------------------------------------------------------------------------ */
+/* --- options ---------------------------------------------------------------------------------- */
 
 size_t qdq_trt_key_size(const char *arg)
 {
@@ -147,15 +148,16 @@ const char *qdq_trt_precision(const char *text, qdq_arena *arena)
     for (size_t i = 0; i < QDQ_COUNT(flags) && all != NULL; i++)
         for (size_t k = 0; k < n && all != NULL; k++)
             if (strcmp(argv[k], flags[i]) == 0)
-                all = qdq_arena_printf(arena, "%s%s%s", all, all[0] != '\0' ? "-" : "", flags[i] + 2);
+                all =
+                    qdq_arena_printf(arena, "%s%s%s", all, all[0] != '\0' ? "-" : "", flags[i] + 2);
     return all;
 }
 
 /* Each use adds one. */
 static bool may_repeat(const char *arg)
 {
-    static const char *const list[] = {"--staticPlugins", "--dynamicPlugins", "--setPluginsToSerialize",
-                                       "--plugins", NULL};
+    static const char *const list[] = {"--staticPlugins", "--dynamicPlugins",
+                                       "--setPluginsToSerialize", "--plugins", NULL};
 
     return is_one_of(arg, list);
 }
@@ -179,7 +181,8 @@ static bool is_ours(const char *arg)
     return is_one_of(arg, list);
 }
 
-static qdq_status take_shapes(qdq_trt_user *u, const char *arg, qdq_arena *arena, bool *taken, qdq_error *err)
+static qdq_status take_shapes(qdq_trt_user *u, const char *arg, qdq_arena *arena, bool *taken,
+                              qdq_error *err)
 {
     struct {
         const char *key;
@@ -197,7 +200,8 @@ static qdq_status take_shapes(qdq_trt_user *u, const char *arg, qdq_arena *arena
         *taken = true;
         if (keys[i].to->n > 0)
             return qdq_fail(err, QDQ_E_USAGE, "%s is there twice", keys[i].key);
-        qdq_status st = qdq_trt_shapes_parse(arg[n] == '=' ? arg + n + 1 : "", arena, keys[i].to, err);
+        qdq_status st =
+            qdq_trt_shapes_parse(arg[n] == '=' ? arg + n + 1 : "", arena, keys[i].to, err);
         return st == QDQ_OK ? st : qdq_within(err, st, "%s", keys[i].key);
     }
     return QDQ_OK;
@@ -209,9 +213,11 @@ static qdq_status add(qdq_trt_user *u, const char *arg, qdq_arena *arena, qdq_er
 
     if (strncmp(arg, "--", 2) != 0)
         return qdq_fail(err, QDQ_E_USAGE,
-                        "found '%s', expected --OPTION or --OPTION=VALUE: trtexec takes no other", arg);
+                        "found '%s', expected --OPTION or --OPTION=VALUE: trtexec takes no other",
+                        arg);
     if (is_ours(arg))
-        return qdq_fail(err, QDQ_E_USAGE, "%.*s is set by qdq, which needs its files where it looks for them",
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "%.*s is set by qdq, which needs its files where it looks for them",
                         (int)qdq_trt_key_size(arg), arg);
     for (size_t i = 0; i < u->args.n && !may_repeat(arg); i++)
         if (qdq_trt_same_key(arg, u->args.at[i]))
@@ -228,8 +234,8 @@ static qdq_status add(qdq_trt_user *u, const char *arg, qdq_arena *arena, qdq_er
     return QDQ_PUSH(arena, &u->args, arg) ? QDQ_OK : qdq_nomem(err);
 }
 
-/* trtexec completes whole options: with neither --optShapes nor --shapes, the largest shapes are built for and timed, or the
- * least where there are no others. */
+/* trtexec completes whole options: with neither --optShapes nor --shapes, the largest shapes are
+ * built for and timed, or the least where there are no others. */
 static void complete(qdq_trt_user *u)
 {
     if (u->opt.n == 0 && u->shapes.n == 0)

@@ -1,5 +1,5 @@
-/* trt_cache.c - see the header. The file itself is locked: whoever got the lock of a file that was replaced meanwhile takes
- * the new one. */
+/* trt_cache.c - see the header. The file itself is locked: whoever got the lock of a file that was
+ * replaced meanwhile takes the new one. */
 #include "engine/trt/trt_cache.h"
 
 #include <errno.h>
@@ -46,14 +46,16 @@ static qdq_status lock(qdq_trt_cache *c, const qdq_job *job, qdq_error *err)
             complain(job, c->path, "opened");
             return QDQ_OK;
         }
-        const bool is_ours = flock(c->fd, LOCK_EX | LOCK_NB) == 0, busy = !is_ours && errno == EWOULDBLOCK;
-        if (!busy && (!is_ours || is_still_there(c->fd, c->path))) /* some file systems have no locks */
+        const bool is_ours = flock(c->fd, LOCK_EX | LOCK_NB) == 0,
+                   busy = !is_ours && errno == EWOULDBLOCK;
+        /* some file systems have no locks */
+        if (!busy && (!is_ours || is_still_there(c->fd, c->path)))
             return QDQ_OK;
         close(c->fd);
         c->fd = -1;
         if (busy && !told)
-            qdq_job_log(job, QDQ_LOG_INFO, "%s: another build uses this timing cache, waiting for it",
-                        c->path);
+            qdq_job_log(job, QDQ_LOG_INFO,
+                        "%s: another build uses this timing cache, waiting for it", c->path);
         told = told || busy;
         if (busy)
             usleep(WAIT_US);
@@ -73,8 +75,8 @@ static qdq_status copy_file(const char *from, const char *to, qdq_error *err)
     return st;
 }
 
-qdq_status qdq_trt_cache_take(qdq_trt_cache *c, const char *path, const char *copy, const qdq_job *job,
-                              qdq_error *err)
+qdq_status qdq_trt_cache_take(qdq_trt_cache *c, const char *path, const char *copy,
+                              const qdq_job *job, qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
 

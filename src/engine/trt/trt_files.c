@@ -1,4 +1,5 @@
-/* trt_files.c - layers of an engine that was built elsewhere or before, from the files that trtexec left, or ours. */
+/* trt_files.c - layers of an engine that was built elsewhere or before, from the files that trtexec
+ * left, or ours. */
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -8,7 +9,8 @@
 
 enum { MAX_FILE = 1 << 30 };
 
-static qdq_status read_profile(const char *path, qdq_arena *arena, qdq_trt_profile *out, qdq_error *err)
+static qdq_status read_profile(const char *path, qdq_arena *arena, qdq_trt_profile *out,
+                               qdq_error *err)
 {
     char *text;
     size_t size;
@@ -19,9 +21,9 @@ static qdq_status read_profile(const char *path, qdq_arena *arena, qdq_trt_profi
     return st == QDQ_OK ? st : qdq_within(err, st, "%s", path);
 }
 
-static qdq_status read_exported(const qdq_model *m, const char *text, size_t size, const char *profile,
-                                const qdq_job *job, qdq_arena *arena, qdq_group **out, size_t *n,
-                                qdq_error *err)
+static qdq_status read_exported(const qdq_model *m, const char *text, size_t size,
+                                const char *profile, const qdq_job *job, qdq_arena *arena,
+                                qdq_group **out, size_t *n, qdq_error *err)
 {
     qdq_trt_layers l = {0};
     qdq_trt_profile p = {0};
@@ -32,8 +34,8 @@ static qdq_status read_exported(const qdq_model *m, const char *text, size_t siz
     return qdq_trt_make_groups(&l, profile != NULL ? &p : NULL, m->graph, job, out, n, err);
 }
 
-qdq_status qdq_groups_read(const qdq_model *m, const char *layers, const char *profile, const qdq_job *job,
-                           qdq_group **out, size_t *n, qdq_error *err)
+qdq_status qdq_groups_read(const qdq_model *m, const char *layers, const char *profile,
+                           const qdq_job *job, qdq_group **out, size_t *n, qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_status st;
@@ -48,7 +50,8 @@ qdq_status qdq_groups_read(const qdq_model *m, const char *layers, const char *p
         if (st != QDQ_OK)
             qdq_within(err, st, "%s", layers);
     } else if (profile != NULL) {
-        st = qdq_fail(err, QDQ_E_USAGE, "%s: has times itself, expected no profile beside it", layers);
+        st = qdq_fail(err, QDQ_E_USAGE, "%s: has times itself, expected no profile beside it",
+                      layers);
     } else {
         st = qdq_layer_file_parse(text, size, layers, out, n, err);
     }

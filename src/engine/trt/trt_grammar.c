@@ -1,5 +1,7 @@
-/* trt_grammar.c - the names of layers: "/l1/Conv + /l1/Relu", "PWN(PWN(/a/Sigmoid), PWN(/a/Mul))", "q || k || v",
- * "{ForeignNode[/a/First.../z/Last]}", "/b/MatMul_2+/b/MatMul_1_myl0_2", "Reformatting CopyNode for ... to ...". */
+/* trt_grammar.c - the names of layers: "/l1/Conv + /l1/Relu", "PWN(PWN(/a/Sigmoid), PWN(/a/Mul))",
+ * "q || k || v",
+ * "{ForeignNode[/a/First.../z/Last]}", "/b/MatMul_2+/b/MatMul_1_myl0_2", "Reformatting CopyNode for
+ * ... to ...". */
 #include <ctype.h>
 #include <string.h>
 
@@ -10,13 +12,14 @@ static bool begins(const char *s, const char *part)
     return strncmp(s, part, strlen(part)) == 0;
 }
 
-/* --- forms that name something else ------------------------------------------------------------------------------------- */
+/* --- forms that name something else ----------------------------------------------------------- */
 
-/* "Reformatting CopyNode for Input Tensor 0 to X" and "reshape_after_X" belong to X; NULL: not of this form. */
+/* "Reformatting CopyNode for Input Tensor 0 to X" and "reshape_after_X" belong to X; NULL: not of
+ * this form. */
 static const char *owner_behind(const char *s)
 {
-    static const char *const after[] = {"copied_squeeze_after_", "unsqueeze_node_after_", "squeeze_after_",
-                                        "reshape_after_"};
+    static const char *const after[] = {"copied_squeeze_after_", "unsqueeze_node_after_",
+                                        "squeeze_after_", "reshape_after_"};
     static const char *const copy[] = {"Reformatting CopyNode for Input Tensor ",
                                        "Reformatting CopyNode for Output Tensor "};
 
@@ -33,7 +36,8 @@ static const char *owner_behind(const char *s)
     return NULL;
 }
 
-/* "[CONVOLUTION]-[aten_ops.convolution.default]-[/conv]": the text in the third pair of brackets. */
+/* "[CONVOLUTION]-[aten_ops.convolution.default]-[/conv]": the text in the third pair of
+ * brackets. */
 static const char *third_bracket(const char *s, qdq_arena *arena, bool *is_form)
 {
     const char *p = s[0] == '[' ? strstr(s, "]-[") : NULL;
@@ -44,7 +48,8 @@ static const char *third_bracket(const char *s, qdq_arena *arena, bool *is_form)
 }
 
 /* "l3_out copy": who reads the tensor, or who gave it where nobody does. */
-static bool read_copy(const qdq_trt_names *names, const char *s, qdq_arena *arena, qdq_trt_said *out)
+static bool read_copy(const qdq_trt_names *names, const char *s, qdq_arena *arena,
+                      qdq_trt_said *out)
 {
     static const char copy[] = " copy";
     size_t n = strlen(s);
@@ -56,10 +61,11 @@ static bool read_copy(const qdq_trt_names *names, const char *s, qdq_arena *aren
         return true;
     out->movement = true;
     const qdq_node *owner = v->n_output == 0 && v->first != NULL ? v->first->node : v->producer;
-    return qdq_trt_said_add(out, owner != NULL && owner->graph == names->graph ? owner : v->producer, arena);
+    return qdq_trt_said_add(
+        out, owner != NULL && owner->graph == names->graph ? owner : v->producer, arena);
 }
 
-/* --- lists of names ------------------------------------------------------------------------------------------------------- */
+/* --- lists of names --------------------------------------------------------------------------- */
 
 static bool ends_plain(const char *rest)
 {
@@ -124,9 +130,10 @@ static const char *myelin_ending(const char *s)
     return p < end && p - s > 4 && memcmp(p - 4, "_myl", 4) == 0 ? p - 4 : NULL;
 }
 
-/* --- the whole name -------------------------------------------------------------------------------------------------------- */
+/* --- the whole name --------------------------------------------------------------------------- */
 
-bool qdq_trt_read_name(const qdq_trt_names *names, const char *layer, qdq_arena *arena, qdq_trt_said *out)
+bool qdq_trt_read_name(const qdq_trt_names *names, const char *layer, qdq_arena *arena,
+                       qdq_trt_said *out)
 {
     bool is_form;
     const qdq_trt_name *whole = qdq_trt_name_find(&names->exact, layer, strlen(layer));

@@ -1,4 +1,5 @@
-/* trt_layers.c - see the header. Every key that a version lacks is just absent; nothing but `Layers` is needed. */
+/* trt_layers.c - see the header. Every key that a version lacks is just absent; nothing but
+ * `Layers` is needed. */
 #include "engine/trt/trt_layers.h"
 
 #include <ctype.h>
@@ -11,7 +12,7 @@
 #include "base/fail.h"
 #include "engine/tool_json.h"
 
-/* --- types ---------------------------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 /* Longest first: "BFloat16" holds "float", "uint8" holds "int8". */
 const char *qdq_trt_type(const char *prose)
@@ -34,7 +35,7 @@ const char *qdq_trt_type(const char *prose)
     return "";
 }
 
-/* --- tensors -------------------------------------------------------------------------------------------------------- */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
 static const char *read_dimensions(const qdq_tool_json *list, qdq_arena *arena)
 {
@@ -73,7 +74,8 @@ static bool read_tensor(const qdq_tool_json *j, qdq_arena *arena, qdq_trt_tensor
     return t->dimensions != NULL;
 }
 
-static bool read_tensors(const qdq_tool_json *layer, const char *key, qdq_arena *arena, qdq_trt_tensors *out)
+static bool read_tensors(const qdq_tool_json *layer, const char *key, qdq_arena *arena,
+                         qdq_trt_tensors *out)
 {
     const qdq_tool_json *list = qdq_tool_json_get(layer, key);
 
@@ -88,7 +90,7 @@ static bool read_tensors(const qdq_tool_json *layer, const char *key, qdq_arena 
     return true;
 }
 
-/* --- layers --------------------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
 /* Cuts " [profile N]" off; what has none is of profile 0. */
 static bool read_name(const char *name, qdq_arena *arena, qdq_trt_layer *l)
@@ -137,11 +139,12 @@ static int by_name_and_profile(const void *a, const void *b)
     return order != 0 ? order : (x->profile > y->profile) - (x->profile < y->profile);
 }
 
-/* A layer of another profile goes if its twin of the wanted one is there. Without any suffix nothing is dropped: names may
- * repeat. */
+/* A layer of another profile goes if its twin of the wanted one is there. Without any suffix
+ * nothing is dropped: names may repeat. */
 static qdq_status keep_profile(qdq_trt_layers *l, unsigned profile, qdq_error *err)
 {
-    qdq_trt_layer **sorted = calloc(l->n + 1, sizeof(qdq_trt_layer *)); /* qdq_trt_layers.at stays in place */
+    /* qdq_trt_layers.at stays in place */
+    qdq_trt_layer **sorted = calloc(l->n + 1, sizeof(qdq_trt_layer *));
     bool *drop = calloc(l->n + 1, sizeof *drop);
     size_t kept = 0;
 
@@ -170,7 +173,7 @@ static qdq_status keep_profile(qdq_trt_layers *l, unsigned profile, qdq_error *e
     return QDQ_OK;
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------------------ */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static const qdq_tool_json *find_layers(const qdq_tool_json *root)
 {
@@ -188,7 +191,8 @@ static const qdq_tool_json *find_layers(const qdq_tool_json *root)
 }
 
 /* `Bindings` are names, `I/O Tensors` objects with one. */
-static qdq_status read_io(const qdq_tool_json *root, qdq_arena *arena, qdq_trt_layers *out, qdq_error *err)
+static qdq_status read_io(const qdq_tool_json *root, qdq_arena *arena, qdq_trt_layers *out,
+                          qdq_error *err)
 {
     const qdq_tool_json *list = qdq_tool_json_get(root, "Bindings");
 
@@ -215,14 +219,15 @@ qdq_status qdq_trt_layers_parse(const char *text, size_t size, unsigned profile,
         return qdq_within(err, st, "layer information");
     const qdq_tool_json *list = find_layers(root);
     if (list == NULL)
-        return qdq_fail(err, QDQ_E_FORMAT, "layer information: expected an object with a list 'Layers'");
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "layer information: expected an object with a list 'Layers'");
     out->at = qdq_arena_array(arena, list->n + 1, sizeof *out->at);
     if (out->at == NULL)
         return qdq_nomem(err);
     for (const qdq_tool_json *j = list->first; j != NULL; j = j->next) {
         if (j->kind != QDQ_TOOL_OBJECT && j->kind != QDQ_TOOL_TEXT)
-            return qdq_fail(err, QDQ_E_FORMAT, "layer information: layer %zu is neither an object nor a name",
-                            out->n);
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "layer information: layer %zu is neither an object nor a name", out->n);
         if (j->kind == QDQ_TOOL_OBJECT)
             out->detail = QDQ_TRT_DETAILED;
         else if (out->detail == QDQ_TRT_NOTHING)
@@ -240,10 +245,10 @@ qdq_status qdq_trt_layers_need_detail(const qdq_trt_layers *l, qdq_error *err)
     case QDQ_TRT_DETAILED:
         return QDQ_OK;
     case QDQ_TRT_NAMES_ONLY:
-        return qdq_fail(
-            err, QDQ_E_UNSUPPORTED,
-            "layer information: its verbosity is insufficient, it has names only; expected that of an "
-            "engine built with --profilingVerbosity=detailed");
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "layer information: its verbosity is insufficient, it has names only; "
+                        "expected that of an "
+                        "engine built with --profilingVerbosity=detailed");
     case QDQ_TRT_NOTHING:
         break;
     }
@@ -252,7 +257,7 @@ qdq_status qdq_trt_layers_need_detail(const qdq_trt_layers *l, qdq_error *err)
                     "--profilingVerbosity=detailed");
 }
 
-/* --- classes -------------------------------------------------------------------------------------------------------- */
+/* --- classes ---------------------------------------------------------------------------------- */
 
 static bool is_one_of(const char *type, const char *const *list)
 {
@@ -271,8 +276,8 @@ qdq_trt_class qdq_trt_layer_class(const qdq_trt_layer *l)
 {
     static const char *const none[] = {"NoOp", "Constant", NULL};
     static const char *const movement[] = {"Shuffle", "Slice", "Padding", "memset", NULL};
-    static const char *const control[] = {"signal",  "wait", "signal_and_wait", "cjmp", "shape_call",
-                                          "reshape", NULL};
+    static const char *const control[] = {
+        "signal", "wait", "signal_and_wait", "cjmp", "shape_call", "reshape", NULL};
 
     if (qdq_trt_layer_is_reformat(l))
         return strcasecmp(l->origin, "QDQ") == 0 ? QDQ_TRT_CONVERSION : QDQ_TRT_MOVEMENT;

@@ -1,5 +1,5 @@
-/* trt_log.c - see the header. One line at a time; what a line means depends only on its words, but for the summary of 7.x,
- * whose headings stand on lines of their own. */
+/* trt_log.c - see the header. One line at a time; what a line means depends only on its words, but
+ * for the summary of 7.x, whose headings stand on lines of their own. */
 #include "engine/trt/trt_log.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "engine/tool_json.h"
 
-/* --- lines ------------------------------------------------------------------------------------------------------------ */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 typedef struct line {
     const char *p;
@@ -34,7 +34,8 @@ static line strip_head(const char *p, size_t n)
             l.p = close + 2;
         }
     }
-    if (l.n >= 3 && l.p[0] == '[' && strchr("VIWEF", l.p[1]) != NULL && l.p[1] != '\0' && l.p[2] == ']') {
+    if (l.n >= 3 && l.p[0] == '[' && strchr("VIWEF", l.p[1]) != NULL && l.p[1] != '\0' &&
+        l.p[2] == ']') {
         l.level = l.p[1];
         l.p += 3;
         l.n -= 3;
@@ -74,7 +75,7 @@ static double number_behind(const line *l, const char *part)
     return qdq_tool_number(at, (size_t)(l->p + l->n - at), &x) > 0 ? x : NAN;
 }
 
-/* --- version ---------------------------------------------------------------------------------------------------------- */
+/* --- version ---------------------------------------------------------------------------------- */
 
 static size_t read_int(const char *p, size_t n, int *out)
 {
@@ -127,7 +128,7 @@ static void read_banner_version(qdq_trt_log *log, const line *l)
     log->patch = x % 100;
 }
 
-/* --- summary ---------------------------------------------------------------------------------------------------------- */
+/* --- summary ---------------------------------------------------------------------------------- */
 
 typedef enum heading { NO_HEADING, OF_LATENCY, OF_ENQUEUE, OF_COMPUTE } heading; /* of 7.x */
 
@@ -157,7 +158,7 @@ static void read_summary(qdq_trt_log *log, const line *l, heading *under)
     }
 }
 
-/* --- warnings and errors ---------------------------------------------------------------------------------------------- */
+/* --- warnings and errors ---------------------------------------------------------------------- */
 
 static const struct {
     const char *part;
@@ -173,7 +174,8 @@ static const struct {
     {"Automatically overriding shape to", QDQ_TRT_SHAPE_ASSUMED},
 };
 
-/* The first class whose words are found; within a run, the class that stands first in this table wins. */
+/* The first class whose words are found; within a run, the class that stands first in this table
+ * wins. */
 static const struct {
     const char *part;
     qdq_trt_failure failure;
@@ -333,10 +335,11 @@ void qdq_trt_log_read(qdq_trt_log *log, const char *text, size_t size)
     }
 }
 
-/* --- exported times ------------------------------------------------------------------------------------------------------ */
+/* --- exported times --------------------------------------------------------------------------- */
 
-qdq_status qdq_trt_times_parse(const char *text, size_t size, int major, int minor, double warm_up_ms,
-                               qdq_arena *arena, double **out, size_t *n, qdq_error *err)
+qdq_status qdq_trt_times_parse(const char *text, size_t size, int major, int minor,
+                               double warm_up_ms, qdq_arena *arena, double **out, size_t *n,
+                               qdq_error *err)
 {
     const qdq_tool_json *root;
     bool with_warm_up = major > 0 && (major < 8 || (major == 8 && minor <= 4));
@@ -359,12 +362,12 @@ qdq_status qdq_trt_times_parse(const char *text, size_t size, int major, int min
             (*out)[(*n)++] = ms;
     }
     if (*n == 0)
-        return qdq_fail(err, QDQ_E_FORMAT, "exported times: none of %zu rows has a compute time 'computeMs'",
-                        root->n);
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "exported times: none of %zu rows has a compute time 'computeMs'", root->n);
     return QDQ_OK;
 }
 
-/* --- help ---------------------------------------------------------------------------------------------------------------- */
+/* --- help ------------------------------------------------------------------------------------- */
 
 const char *const *qdq_trt_help_options(const char *text, size_t size, qdq_arena *arena, size_t *n)
 {

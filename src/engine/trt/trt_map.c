@@ -1,4 +1,5 @@
-/* trt_map.c - see the header. Iterative throughout: models of a hundred thousand nodes have no use for recursion. */
+/* trt_map.c - see the header. Iterative throughout: models of a hundred thousand nodes have no use
+ * for recursion. */
 #include "engine/trt/trt_map.h"
 
 #include <stdlib.h>
@@ -26,9 +27,10 @@ static bool is_qdq(const qdq_node *n)
     return n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR;
 }
 
-/* --- tensors ------------------------------------------------------------------------------------------------------------ */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
-/* "Reformatted Input Tensor 0 to /l1/Conv" is no tensor of the model; the one on the other side of the Reformat may be. */
+/* "Reformatted Input Tensor 0 to /l1/Conv" is no tensor of the model; the one on the other side of
+ * the Reformat may be. */
 static bool note_aliases(mapper *m)
 {
     for (size_t i = 0; i < m->layers->n; i++) {
@@ -57,7 +59,7 @@ static const qdq_value *find_value(const mapper *m, const char *tensor)
     return other != NULL ? qdq_trt_find_value(&m->names, other->ptr) : v;
 }
 
-/* --- what lies between tensors ---------------------------------------------------------------------------------------------- */
+/* --- what lies between tensors ---------------------------------------------------------------- */
 
 static bool is_one_of(const mapper *m, const qdq_trt_tensors *t, const qdq_value *v)
 {
@@ -75,9 +77,10 @@ static bool visit(mapper *m, const qdq_node *n)
     return QDQ_PUSH(&m->scratch, &m->todo, n);
 }
 
-/* From the outputs back to the inputs. *valid: every output is a tensor of the model, and the way back ends at the layer's
- * inputs or at constants. Where it comes out at an input of the model that the layer does not read, an input of the
- * layer is not known, and all that was met would be too much. */
+/* From the outputs back to the inputs. *valid: every output is a tensor of the model, and the way
+ * back ends at the layer's inputs or at constants. Where it comes out at an input of the model that
+ * the layer does not read, an input of the layer is not known, and all that was met would be too
+ * much. */
 static bool slice(mapper *m, const qdq_trt_layer *l, qdq_trt_said *said, bool *valid)
 {
     m->n_slice++;
@@ -109,7 +112,7 @@ static bool slice(mapper *m, const qdq_trt_layer *l, qdq_trt_said *said, bool *v
     return true;
 }
 
-/* --- one layer ------------------------------------------------------------------------------------------------------------ */
+/* --- one layer -------------------------------------------------------------------------------- */
 
 static bool keep(mapper *m, const qdq_trt_said *said, qdq_trt_nodes *out)
 {
@@ -128,7 +131,8 @@ static bool keep(mapper *m, const qdq_trt_said *said, qdq_trt_nodes *out)
     return true;
 }
 
-/* The node of a Q or DQ may stand in the metadata of the layer before it: what a layer is named after is its own. */
+/* The node of a Q or DQ may stand in the metadata of the layer before it: what a layer is named
+ * after is its own. */
 static bool map_layer(mapper *m, const qdq_trt_layer *l, qdq_trt_nodes *out)
 {
     qdq_trt_said said, named = {0}, between = {0};
@@ -164,7 +168,8 @@ static bool map_layer(mapper *m, const qdq_trt_layer *l, qdq_trt_nodes *out)
     return keep(m, &said, out);
 }
 
-/* On the way into a layer the tensor has a name of its own behind the copy, on the way out in front of it. */
+/* On the way into a layer the tensor has a name of its own behind the copy, on the way out in front
+ * of it. */
 static const qdq_value *find_converted(const mapper *m, const qdq_trt_layer *l)
 {
     const qdq_value *v = NULL;
@@ -176,7 +181,7 @@ static const qdq_value *find_converted(const mapper *m, const qdq_trt_layer *l)
     return v == NULL && l->out.n > 0 ? find_value(m, l->out.at[0].name) : v;
 }
 
-/* --- sets of layers --------------------------------------------------------------------------------------------------------- */
+/* --- sets of layers --------------------------------------------------------------------------- */
 
 static size_t root_of(qdq_trt_nodes *out, size_t i)
 {
@@ -228,8 +233,8 @@ static qdq_status map_all(mapper *m, qdq_trt_nodes *out)
     return join_layers(m, out);
 }
 
-qdq_status qdq_trt_map(const qdq_trt_layers *l, const qdq_graph *g, qdq_arena *arena, qdq_trt_nodes *out,
-                       qdq_error *err)
+qdq_status qdq_trt_map(const qdq_trt_layers *l, const qdq_graph *g, qdq_arena *arena,
+                       qdq_trt_nodes *out, qdq_error *err)
 {
     mapper m = {.layers = l, .graph = g, .alias = QDQ_MAP_INIT, .arena = arena, .err = err};
     qdq_status st = map_all(&m, out);

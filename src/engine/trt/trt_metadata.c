@@ -1,5 +1,6 @@
-/* trt_metadata.c - "[ONNX Layer: /l1/Conv]\x1e[ONNX Layer: /l1/Relu]": which nodes a layer was made of, as the ONNX parser
- * noted them. Entries are separated by 0x1E and 0x1F; texts beyond 4000 bytes have lost their middle. */
+/* trt_metadata.c - "[ONNX Layer: /l1/Conv]\x1e[ONNX Layer: /l1/Relu]": which nodes a layer was made
+ * of, as the ONNX parser noted them. Entries are separated by 0x1E and 0x1F; texts beyond 4000
+ * bytes have lost their middle. */
 #include <string.h>
 
 #include "engine/trt/trt_names.h"
@@ -19,7 +20,8 @@ static const qdq_trt_name *find_node(const qdq_trt_names *names, const char *nam
 }
 
 /* The part in front of " | ", which begins what local functions add: the longest that is a node. */
-static const qdq_trt_name *find_without_suffix(const qdq_trt_names *names, const char *name, size_t size)
+static const qdq_trt_name *find_without_suffix(const qdq_trt_names *names, const char *name,
+                                               size_t size)
 {
     for (size_t n = size; n-- > 0;)
         if (n + 3 <= size && memcmp(name + n, " | ", 3) == 0) {

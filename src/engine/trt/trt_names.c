@@ -1,5 +1,5 @@
-/* trt_names.c - the index: sorted names, in which a prefix is a range that gets narrower with each byte. That is a trie
- * without nodes, and costs no memory of its own. */
+/* trt_names.c - the index: sorted names, in which a prefix is a range that gets narrower with each
+ * byte. That is a trie without nodes, and costs no memory of its own. */
 #include "engine/trt/trt_names.h"
 
 #include <stdlib.h>
@@ -7,16 +7,18 @@
 
 #include "base/fail.h"
 
-/* --- making ------------------------------------------------------------------------------------------------------------ */
+/* --- making ----------------------------------------------------------------------------------- */
 
-static bool add(qdq_trt_trie *t, qdq_arena *arena, const char *text, const qdq_node *n, const qdq_value *v)
+static bool add(qdq_trt_trie *t, qdq_arena *arena, const char *text, const qdq_node *n,
+                const qdq_value *v)
 {
     const qdq_trt_name name = {text, n, v, false};
 
     return QDQ_PUSH(arena, t, name);
 }
 
-/* A name without dots is in both, so that a name that dots are taken from can be told from one that never had any. */
+/* A name without dots is in both, so that a name that dots are taken from can be told from one that
+ * never had any. */
 static bool add_both(qdq_trt_names *names, qdq_arena *arena, const char *text, const qdq_node *n,
                      const qdq_value *v)
 {
@@ -57,7 +59,8 @@ static int compare(const void *a, const void *b)
     return order != 0 ? order : (x->value != NULL) - (y->value != NULL);
 }
 
-/* One entry for each text: a node goes before a tensor, and two of a kind that mean different things are ambiguous. */
+/* One entry for each text: a node goes before a tensor, and two of a kind that mean different
+ * things are ambiguous. */
 static void sort(qdq_trt_trie *t)
 {
     size_t kept = 0;
@@ -76,7 +79,8 @@ static void sort(qdq_trt_trie *t)
     t->n = kept;
 }
 
-qdq_status qdq_trt_names_make(const qdq_graph *g, qdq_arena *arena, qdq_trt_names *out, qdq_error *err)
+qdq_status qdq_trt_names_make(const qdq_graph *g, qdq_arena *arena, qdq_trt_names *out,
+                              qdq_error *err)
 {
     *out = (qdq_trt_names){.graph = g};
     for (size_t i = 0; i < g->inputs.n; i++) {
@@ -90,9 +94,11 @@ qdq_status qdq_trt_names_make(const qdq_graph *g, qdq_arena *arena, qdq_trt_name
         for (uint32_t i = 0; i < n->n_out; i++)
             if (n->out[i] != NULL && !add_both(out, arena, n->out[i]->name, n, n->out[i]))
                 return qdq_nomem(err);
-        for (uint32_t i = 0; i < n->n_in; i++) { /* a shared one comes several times, and is kept once */
+        /* a shared one comes several times, and is kept once */
+        for (uint32_t i = 0; i < n->n_in; i++) {
             const qdq_value *v = qdq_node_in(n, i);
-            if (v != NULL && v->producer == NULL && !v->is_input && !add_both(out, arena, v->name, NULL, v))
+            if (v != NULL && v->producer == NULL && !v->is_input &&
+                !add_both(out, arena, v->name, NULL, v))
                 return qdq_nomem(err);
         }
     }
@@ -101,7 +107,7 @@ qdq_status qdq_trt_names_make(const qdq_graph *g, qdq_arena *arena, qdq_trt_name
     return QDQ_OK;
 }
 
-/* --- finding ----------------------------------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------- */
 
 /* Narrows [low, high) to the names whose byte number `depth` is c. */
 static void narrow(const qdq_trt_trie *t, size_t depth, unsigned char c, size_t *low, size_t *high)

@@ -1,5 +1,6 @@
-/* trt_names.h - the names of a graph as TensorRT may use them, and what the name or the metadata of a layer says about
- * its nodes. Names hold anything, delimiters too, so the longest known name that fits counts, not the first delimiter. */
+/* trt_names.h - the names of a graph as TensorRT may use them, and what the name or the metadata of
+ * a layer says about its nodes. Names hold anything, delimiters too, so the longest known name that
+ * fits counts, not the first delimiter. */
 #ifndef QDQ_TRT_NAMES_H
 #define QDQ_TRT_NAMES_H
 
@@ -25,15 +26,18 @@ typedef struct qdq_trt_names {
 } qdq_trt_names;
 
 /* In the arena; g stays as it is meanwhile. */
-qdq_status qdq_trt_names_make(const qdq_graph *g, qdq_arena *arena, qdq_trt_names *out, qdq_error *err);
+qdq_status qdq_trt_names_make(const qdq_graph *g, qdq_arena *arena, qdq_trt_names *out,
+                              qdq_error *err);
 
 const qdq_trt_name *qdq_trt_name_find(const qdq_trt_trie *t, const char *name, size_t size);
 
-/* The longest known name at the beginning of s behind which `ends` says that one may end; NULL: none. */
+/* The longest known name at the beginning of s behind which `ends` says that one may end; NULL:
+ * none. */
 typedef bool (*qdq_trt_end_fn)(const char *rest);
 const qdq_trt_name *qdq_trt_name_longest(const qdq_trt_trie *t, const char *s, qdq_trt_end_fn ends);
 
-/* The tensor of the graph that a layer's tensor is: exactly, without " copy", or as Myelin writes it; NULL: none. */
+/* The tensor of the graph that a layer's tensor is: exactly, without " copy", or as Myelin writes
+ * it; NULL: none. */
 const qdq_value *qdq_trt_find_value(const qdq_trt_names *names, const char *tensor);
 
 /* What a text says. */
@@ -47,7 +51,8 @@ typedef struct qdq_trt_said {
 } qdq_trt_said;
 
 /* False: out of memory. */
-bool qdq_trt_read_name(const qdq_trt_names *names, const char *layer, qdq_arena *arena, qdq_trt_said *out);
+bool qdq_trt_read_name(const qdq_trt_names *names, const char *layer, qdq_arena *arena,
+                       qdq_trt_said *out);
 bool qdq_trt_read_metadata(const qdq_trt_names *names, const char *metadata, qdq_arena *arena,
                            qdq_trt_said *out);
 

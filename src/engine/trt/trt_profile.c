@@ -1,4 +1,5 @@
-/* trt_profile.c - see the header. A reader of its own: a name ends where the next key follows, whatever is inside it. */
+/* trt_profile.c - see the header. A reader of its own: a name ends where the next key follows,
+ * whatever is inside it. */
 #include "engine/trt/trt_profile.h"
 
 #include <math.h>
@@ -162,8 +163,8 @@ static qdq_status read_row(reader *r)
     return QDQ_PUSH(r->arena, &r->rows, row) ? QDQ_OK : qdq_nomem(r->err);
 }
 
-qdq_status qdq_trt_profile_parse(const char *text, size_t size, qdq_arena *arena, qdq_trt_profile *out,
-                                 qdq_error *err)
+qdq_status qdq_trt_profile_parse(const char *text, size_t size, qdq_arena *arena,
+                                 qdq_trt_profile *out, qdq_error *err)
 {
     reader r = {.text = text, .end = text + size, .p = text, .arena = arena, .err = err};
 
@@ -193,14 +194,15 @@ double qdq_trt_row_ms(const qdq_trt_row *r)
     return isnan(r->median_ms) ? r->average_ms : r->median_ms;
 }
 
-/* --- to the layers ---------------------------------------------------------------------------------------------------- */
+/* --- to the layers ---------------------------------------------------------------------------- */
 
 /* The name of a row may still have its " [profile N]". */
 static bool same_name(const char *row, const qdq_trt_layer *l)
 {
     size_t n = strlen(l->name);
 
-    return strncmp(row, l->name, n) == 0 && (row[n] == '\0' || strncmp(row + n, " [profile ", 10) == 0);
+    return strncmp(row, l->name, n) == 0 &&
+           (row[n] == '\0' || strncmp(row + n, " [profile ", 10) == 0);
 }
 
 static bool in_order(const qdq_trt_profile *p, const qdq_trt_layers *l)
@@ -223,8 +225,10 @@ static size_t bare_size(const char *name)
     return at != NULL && name[strlen(name) - 1] == ']' ? (size_t)(at - name) : strlen(name);
 }
 
-/* first[name]: the first row of that name; next[i]: the next row of the same name. Each is used once. */
-static bool join_by_name(const qdq_trt_profile *p, const qdq_trt_layers *l, size_t *row, size_t *next)
+/* first[name]: the first row of that name; next[i]: the next row of the same name. Each is used
+ * once. */
+static bool join_by_name(const qdq_trt_profile *p, const qdq_trt_layers *l, size_t *row,
+                         size_t *next)
 {
     qdq_map first = QDQ_MAP_INIT;
     bool good = true;

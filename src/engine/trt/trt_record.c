@@ -32,7 +32,8 @@ qdq_status qdq_trt_record_engine(const char *dir, const qdq_engine_info *info, q
     return st;
 }
 
-qdq_status qdq_trt_record_key(const qdq_model *m, qdq_arena *arena, const char **key, qdq_error *err)
+qdq_status qdq_trt_record_key(const qdq_model *m, qdq_arena *arena, const char **key,
+                              qdq_error *err)
 {
     struct sha256_ctx h;
     char name[33];
@@ -71,7 +72,8 @@ void qdq_trt_record_file(const char *dir, const char *key, const char *what, con
     char to[4096], *text = NULL;
     size_t size;
 
-    if (dir == NULL || key == NULL || snprintf(to, sizeof to, "%s/%s.%s", dir, key, what) >= (int)sizeof to)
+    if (dir == NULL || key == NULL ||
+        snprintf(to, sizeof to, "%s/%s.%s", dir, key, what) >= (int)sizeof to)
         return;
     if (qdq_read_file(path, MAX, &text, &size, NULL) != QDQ_OK)
         return;

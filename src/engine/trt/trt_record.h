@@ -1,4 +1,5 @@
-/* trt_record.h - a folder with what TensorRT said about models, for the `replay` engine: written while it says it.
+/* trt_record.h - a folder with what TensorRT said about models, for the `replay` engine: written
+ * while it says it.
  *
  *   replay.json                 {"qdq_replay": 1, "engine", "version", "device"}
  *   KEY.times.json              exported times
@@ -15,10 +16,11 @@
 qdq_status qdq_trt_record_engine(const char *dir, const qdq_engine_info *info, qdq_error *err);
 
 /* 32 hexadecimal digits. */
-qdq_status qdq_trt_record_key(const qdq_model *m, qdq_arena *arena, const char **key, qdq_error *err);
+qdq_status qdq_trt_record_key(const qdq_model *m, qdq_arena *arena, const char **key,
+                              qdq_error *err);
 
-/* Copies a file to DIR/KEY.what; logs are appended. No folder: nothing happens. What cannot be copied is no reason to fail:
- * the record then lacks it, as the file itself may be lacking. */
+/* Copies a file to DIR/KEY.what; logs are appended. No folder: nothing happens. What cannot be
+ * copied is no reason to fail: the record then lacks it, as the file itself may be lacking. */
 void qdq_trt_record_file(const char *dir, const char *key, const char *what, const char *path);
 
 #endif /* QDQ_TRT_RECORD_H */

@@ -1,4 +1,5 @@
-/* trt_refused.c - options that trtexec refused, as text for who remembers them, and what it cannot do without them. */
+/* trt_refused.c - options that trtexec refused, as text for who remembers them, and what it cannot
+ * do without them. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -12,7 +13,8 @@ const char *qdq_trt_tool_refused(qdq_trt_tool *t)
     for (size_t i = 0; i < t->refused.n; i++)
         qdq_buf_printf(&b, "%s%.*s", i > 0 ? " " : "", (int)qdq_trt_key_size(t->refused.at[i]),
                        t->refused.at[i]);
-    const char *text = b.failed ? NULL : qdq_arena_strndup(&t->arena, b.size > 0 ? b.data : "", b.size);
+    const char *text =
+        b.failed ? NULL : qdq_arena_strndup(&t->arena, b.size > 0 ? b.data : "", b.size);
     qdq_buf_free(&b);
     return text;
 }
@@ -31,6 +33,7 @@ qdq_status qdq_trt_tool_refuse(qdq_trt_tool *t, const char *options, qdq_error *
 
 unsigned qdq_trt_tool_capabilities(const qdq_trt_tool *t)
 {
-    return QDQ_CAN_TIME | QDQ_NAMES_LAYERS | (qdq_trt_tool_has(t, "--exportProfile") ? QDQ_CAN_PROFILE : 0) |
+    return QDQ_CAN_TIME | QDQ_NAMES_LAYERS |
+           (qdq_trt_tool_has(t, "--exportProfile") ? QDQ_CAN_PROFILE : 0) |
            (qdq_trt_tool_has(t, "--exportLayerInfo") ? QDQ_CAN_GROUP : 0);
 }

@@ -10,10 +10,10 @@
 #include "engine/engine_layer.h"
 #include "engine/trt/trt_map.h"
 
-/* --- profile ------------------------------------------------------------------------------------------------------------- */
+/* --- profile ---------------------------------------------------------------------------------- */
 
-static qdq_status pack_rows(const qdq_trt_profile *p, const char *const *op, qdq_layer **out, size_t *n,
-                            qdq_error *err)
+static qdq_status pack_rows(const qdq_trt_profile *p, const char *const *op, qdq_layer **out,
+                            size_t *n, qdq_error *err)
 {
     size_t size = (p->n + 1) * sizeof(qdq_layer);
 
@@ -26,7 +26,8 @@ static qdq_status pack_rows(const qdq_trt_profile *p, const char *const *op, qdq
     for (size_t i = 0; i < p->n; i++) {
         double ms = qdq_trt_row_ms(&p->at[i]);
 
-        l[i] = (qdq_layer){.median_us = isnan(ms) ? 0 : ms * 1e3, .runs = p->count > 0 ? p->count : 1};
+        l[i] =
+            (qdq_layer){.median_us = isnan(ms) ? 0 : ms * 1e3, .runs = p->count > 0 ? p->count : 1};
         l[i].name = qdq_pack_text(&text, p->at[i].name);
         l[i].op = qdq_pack_text(&text, op[i]);
     }
@@ -35,15 +36,15 @@ static qdq_status pack_rows(const qdq_trt_profile *p, const char *const *op, qdq
     return QDQ_OK;
 }
 
-qdq_status qdq_trt_make_profile(const qdq_trt_layers *l, const qdq_trt_profile *p, qdq_layer **out, size_t *n,
-                                qdq_error *err)
+qdq_status qdq_trt_make_profile(const qdq_trt_layers *l, const qdq_trt_profile *p, qdq_layer **out,
+                                size_t *n, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     const char **op = qdq_arena_array(&scratch, p->n + 1, sizeof *op);
     size_t *row = qdq_arena_array(&scratch, l->n + 1, sizeof *row);
     bool positional;
-    qdq_status st =
-        op != NULL && row != NULL ? qdq_trt_profile_join(p, l, row, &positional, err) : qdq_nomem(err);
+    qdq_status st = op != NULL && row != NULL ? qdq_trt_profile_join(p, l, row, &positional, err)
+                                              : qdq_nomem(err);
 
     for (size_t i = 0; st == QDQ_OK && i < p->n; i++)
         op[i] = "";
@@ -56,7 +57,7 @@ qdq_status qdq_trt_make_profile(const qdq_trt_layers *l, const qdq_trt_profile *
     return st;
 }
 
-/* --- groups -------------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 static qdq_group_source source_of(const qdq_trt_nodes *n)
 {
@@ -103,9 +104,10 @@ static qdq_status set_times(const qdq_trt_layers *l, const qdq_trt_profile *p, c
         return qdq_nomem(err);
     QDQ_TRY(qdq_trt_profile_join(p, l, row, &positional, err));
     if (!positional)
-        qdq_job_log(job, QDQ_LOG_WARNING,
-                    "the profile has %zu rows for %zu layers or another order: they were joined by name",
-                    p->n, l->n);
+        qdq_job_log(
+            job, QDQ_LOG_WARNING,
+            "the profile has %zu rows for %zu layers or another order: they were joined by name",
+            p->n, l->n);
     for (size_t i = 0; i < l->n; i++)
         if (row[i] != SIZE_MAX)
             out[i].us = qdq_trt_row_ms(&p->at[row[i]]) * 1e3;
@@ -130,8 +132,9 @@ static qdq_status make_groups(const qdq_trt_layers *l, const qdq_trt_profile *p,
     return qdq_engine_layers_pack(layer, l->n, scratch, out, n, err);
 }
 
-qdq_status qdq_trt_make_groups(const qdq_trt_layers *l, const qdq_trt_profile *p, const qdq_graph *g,
-                               const qdq_job *job, qdq_group **out, size_t *n, qdq_error *err)
+qdq_status qdq_trt_make_groups(const qdq_trt_layers *l, const qdq_trt_profile *p,
+                               const qdq_graph *g, const qdq_job *job, qdq_group **out, size_t *n,
+                               qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
 

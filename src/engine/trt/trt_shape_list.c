@@ -1,4 +1,5 @@
-/* trt_shape_list.c - the shapes in options for trtexec, as callers of the library take them, and the options without them. */
+/* trt_shape_list.c - the shapes in options for trtexec, as callers of the library take them, and
+ * the options without them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +50,8 @@ static size_t text_of(const qdq_trt_shapes *s)
 }
 
 /* --shapes is what runs, of an input for which nothing else is said. */
-static qdq_status usual_shapes(const qdq_trt_user *u, qdq_arena *arena, qdq_trt_shapes *out, qdq_error *err)
+static qdq_status usual_shapes(const qdq_trt_user *u, qdq_arena *arena, qdq_trt_shapes *out,
+                               qdq_error *err)
 {
     *out = (qdq_trt_shapes){0};
     for (size_t i = 0; i < u->opt.n; i++)
@@ -87,7 +89,8 @@ static qdq_status make(const char *args, qdq_arena *arena, qdq_trtexec_shapes **
 }
 
 /* As qdq_trt_split() takes it apart. */
-qdq_status qdq_trt_without_shapes(const char *text, qdq_arena *arena, const char **out, qdq_error *err)
+qdq_status qdq_trt_without_shapes(const char *text, qdq_arena *arena, const char **out,
+                                  qdq_error *err)
 {
     qdq_trt_user user;
     qdq_buf b = QDQ_BUF_INIT(1 << 20);

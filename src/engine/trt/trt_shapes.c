@@ -1,5 +1,5 @@
-/* trt_shapes.c - shapes as trtexec reads them. Names are cut at the last colon, so "input:0:1x3" is of input:0; quotes are
- * for names that would be cut wrongly. */
+/* trt_shapes.c - shapes as trtexec reads them. Names are cut at the last colon, so "input:0:1x3" is
+ * of input:0; quotes are for names that would be cut wrongly. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -10,11 +10,12 @@
 
 static qdq_status wrong(const char *entry, size_t size, const char *expected, qdq_error *err)
 {
-    return qdq_fail(err, QDQ_E_USAGE, "shape '%.*s': expected %s", (int)(size < 200 ? size : 200), entry,
-                    expected);
+    return qdq_fail(err, QDQ_E_USAGE, "shape '%.*s': expected %s", (int)(size < 200 ? size : 200),
+                    entry, expected);
 }
 
-static qdq_status read_dims(const char *entry, size_t size, const char *p, qdq_trt_shape *s, qdq_error *err)
+static qdq_status read_dims(const char *entry, size_t size, const char *p, qdq_trt_shape *s,
+                            qdq_error *err)
 {
     const char *end = entry + size;
 
@@ -63,7 +64,8 @@ static qdq_status read_entry(const char *entry, size_t size, qdq_arena *arena, q
     return QDQ_PUSH(arena, out, s) ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status qdq_trt_shapes_parse(const char *spec, qdq_arena *arena, qdq_trt_shapes *out, qdq_error *err)
+qdq_status qdq_trt_shapes_parse(const char *spec, qdq_arena *arena, qdq_trt_shapes *out,
+                                qdq_error *err)
 {
     const char *from = spec;
     bool quoted = false;
@@ -88,7 +90,8 @@ const qdq_trt_shape *qdq_trt_shape_find(const qdq_trt_shapes *s, const char *nam
     return NULL;
 }
 
-qdq_status qdq_trt_shapes_print(const qdq_trt_shapes *s, qdq_arena *arena, const char **out, qdq_error *err)
+qdq_status qdq_trt_shapes_print(const qdq_trt_shapes *s, qdq_arena *arena, const char **out,
+                                qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(1 << 20);
 
@@ -97,10 +100,11 @@ qdq_status qdq_trt_shapes_print(const qdq_trt_shapes *s, qdq_arena *arena, const
 
         if (strpbrk(name, ",'\"") != NULL) {
             qdq_buf_free(&b);
-            return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                            "input '%s' has a shape that must be told to trtexec, which takes no name with a "
-                            "comma or a quote",
-                            name);
+            return qdq_fail(
+                err, QDQ_E_UNSUPPORTED,
+                "input '%s' has a shape that must be told to trtexec, which takes no name with a "
+                "comma or a quote",
+                name);
         }
         qdq_buf_printf(&b, "%s%s%s%s:", i > 0 ? "," : "", quote, name, quote);
         for (int a = 0; a < s->at[i].rank; a++)
@@ -113,12 +117,13 @@ qdq_status qdq_trt_shapes_print(const qdq_trt_shapes *s, qdq_arena *arena, const
     return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status qdq_trt_range_check(const qdq_trt_shape *min, const qdq_trt_shape *opt, const qdq_trt_shape *max,
-                               qdq_error *err)
+qdq_status qdq_trt_range_check(const qdq_trt_shape *min, const qdq_trt_shape *opt,
+                               const qdq_trt_shape *max, qdq_error *err)
 {
     if (min->rank != opt->rank || max->rank != opt->rank)
-        return qdq_fail(err, QDQ_E_USAGE, "shapes of '%s': found ranks %d, %d and %d, expected equal ones",
-                        opt->name, min->rank, opt->rank, max->rank);
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "shapes of '%s': found ranks %d, %d and %d, expected equal ones", opt->name,
+                        min->rank, opt->rank, max->rank);
     for (int a = 0; a < opt->rank; a++)
         if (min->dim[a] > opt->dim[a] || opt->dim[a] > max->dim[a])
             return qdq_fail(err, QDQ_E_USAGE,

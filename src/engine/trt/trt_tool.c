@@ -1,5 +1,5 @@
-/* trt_tool.c - see the header. Everything that can go wrong with a program goes wrong here: it is not there, it hangs, it
- * prints without end, it ends well and has done nothing. */
+/* trt_tool.c - see the header. Everything that can go wrong with a program goes wrong here: it is
+ * not there, it hangs, it prints without end, it ends well and has done nothing. */
 #include "engine/trt/trt_tool.h"
 
 #include <errno.h>
@@ -17,13 +17,14 @@
 enum { MAX_OUTPUT = 1 << 20, MAX_LOG = 64 << 20, MAX_TRANSCRIPT = 64 << 10, MAX_TRIES = 8 };
 static const double help_deadline_s = 60;
 
-/* --- what it is ---------------------------------------------------------------------------------------------------------- */
+/* --- what it is ------------------------------------------------------------------------------- */
 
 static qdq_status cannot_start(qdq_error *err)
 {
-    return qdq_within(err, QDQ_E_ENGINE,
-                      "trtexec is part of TensorRT: expected it in PATH, or its file by --trtexec, found no "
-                      "program to run");
+    return qdq_within(
+        err, QDQ_E_ENGINE,
+        "trtexec is part of TensorRT: expected it in PATH, or its file by --trtexec, found no "
+        "program to run");
 }
 
 /* Its help is on stdout, the banner with its version as well. */
@@ -50,11 +51,13 @@ static qdq_status ask_for_help(qdq_trt_tool *t, qdq_error *err)
     if (t->options == NULL)
         st = qdq_nomem(err);
     else if (r.timed_out)
-        st = qdq_fail(err, QDQ_E_ENGINE, "%s --help: did not end within %g s", t->program, help_deadline_s);
+        st = qdq_fail(err, QDQ_E_ENGINE, "%s --help: did not end within %g s", t->program,
+                      help_deadline_s);
     else if (r.exit_code != 0 || !qdq_trt_tool_has(t, "--onnx"))
-        st = qdq_fail(err, QDQ_E_ENGINE,
-                      "%s --help: exit code %d and %zu options, expected trtexec's help with --onnx in it",
-                      t->program, r.exit_code, t->n_options);
+        st = qdq_fail(
+            err, QDQ_E_ENGINE,
+            "%s --help: exit code %d and %zu options, expected trtexec's help with --onnx in it",
+            t->program, r.exit_code, t->n_options);
     qdq_child_result_free(&r);
     return st;
 }
@@ -72,22 +75,23 @@ static qdq_status check_user(const qdq_trt_tool *t, qdq_error *err)
     if (t->user.cpu_only && t->user.remote == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "--cpuOnly: expected --remoteAutoTuningConfig beside it");
     if (t->user.remote != NULL && !qdq_trt_tool_is(t, 10, 15))
-        return qdq_fail(
-            err, QDQ_E_USAGE,
-            "--remoteAutoTuningConfig: found TensorRT %d.%d, expected 10.15 or newer; without it, this "
-            "machine would be measured instead of the remote one",
-            t->major, t->minor);
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "--remoteAutoTuningConfig: found TensorRT %d.%d, expected 10.15 or newer; "
+                        "without it, this "
+                        "machine would be measured instead of the remote one",
+                        t->major, t->minor);
     if (t->user.remote != NULL &&
         !(qdq_trt_tool_has(t, "--remoteAutoTuningConfig") && qdq_trt_tool_has(t, "--safe")))
-        return qdq_fail(
-            err, QDQ_E_USAGE,
-            "--remoteAutoTuningConfig: the help of %s lists it or --safe, which it needs, not: a standard "
-            "build has no remote auto-tuning",
-            t->program);
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "--remoteAutoTuningConfig: the help of %s lists it or --safe, which it "
+                        "needs, not: a standard "
+                        "build has no remote auto-tuning",
+                        t->program);
     return QDQ_OK;
 }
 
-qdq_status qdq_trt_tool_open(qdq_trt_tool *t, const char *program, const char *user_args, qdq_error *err)
+qdq_status qdq_trt_tool_open(qdq_trt_tool *t, const char *program, const char *user_args,
+                             qdq_error *err)
 {
     t->program = qdq_arena_strdup(&t->arena, program);
     t->major = t->minor = t->patch = -1;
@@ -129,13 +133,14 @@ bool qdq_trt_tool_is(const qdq_trt_tool *t, int major, int minor)
     return t->major < 0 || t->major > major || (t->major == major && t->minor >= minor);
 }
 
-/* --- one run ---------------------------------------------------------------------------------------------------------------- */
+/* --- one run ---------------------------------------------------------------------------------- */
 
 static bool add_all(qdq_trt_argv *to, const qdq_trt_argv *from, const qdq_trt_tool *t, bool useful,
                     qdq_arena *arena)
 {
     for (size_t i = 0; i < from->n; i++) {
-        if (useful && (!qdq_trt_tool_has(t, from->at[i]) || qdq_trt_user_has(&t->user, from->at[i])))
+        if (useful &&
+            (!qdq_trt_tool_has(t, from->at[i]) || qdq_trt_user_has(&t->user, from->at[i])))
             continue;
         if (!QDQ_PUSH(arena, to, from->at[i]))
             return false;
@@ -146,7 +151,8 @@ static bool add_all(qdq_trt_argv *to, const qdq_trt_argv *from, const qdq_trt_to
 static const char **make_argv(const qdq_trt_tool *t, const qdq_trt_call *call, qdq_arena *arena)
 {
     qdq_trt_argv argv = {0};
-    bool good = QDQ_PUSH(arena, &argv, t->program) && add_all(&argv, &call->needed, t, false, arena) &&
+    bool good = QDQ_PUSH(arena, &argv, t->program) &&
+                add_all(&argv, &call->needed, t, false, arena) &&
                 add_all(&argv, &call->useful, t, true, arena);
 
     for (size_t i = 0; good && t->plugins != NULL && t->plugins[i] != NULL; i++) {
@@ -190,26 +196,28 @@ static qdq_status start(const qdq_trt_tool *t, const qdq_trt_call *call, const c
     return st == QDQ_E_IO ? cannot_start(err) : st;
 }
 
-/* --- how it ended ------------------------------------------------------------------------------------------------------------- */
+/* --- how it ended ----------------------------------------------------------------------------- */
 
 /* *again: every option that it refused was one of those that may be left out. */
-static qdq_status note_refused(qdq_trt_tool *t, const qdq_trt_call *call, const qdq_trt_log *log, bool *again,
-                               qdq_error *err)
+static qdq_status note_refused(qdq_trt_tool *t, const qdq_trt_call *call, const qdq_trt_log *log,
+                               bool *again, qdq_error *err)
 {
     *again = false;
     for (size_t i = 0; i < log->n_unknown; i++) {
         const char *option = log->unknown[i];
 
         if (qdq_trt_user_has(&t->user, option))
-            return qdq_fail(err, QDQ_E_USAGE, "--trtexec-args: TensorRT %d.%d has no option %s", t->major,
-                            t->minor, option);
+            return qdq_fail(err, QDQ_E_USAGE, "--trtexec-args: TensorRT %d.%d has no option %s",
+                            t->major, t->minor, option);
         if (!is_in(&call->useful, option) || is_in(&t->refused, option))
-            return qdq_fail(err, QDQ_E_ENGINE, "TensorRT %d.%d refuses %s, without which nothing can be done",
+            return qdq_fail(err, QDQ_E_ENGINE,
+                            "TensorRT %d.%d refuses %s, without which nothing can be done",
                             t->major, t->minor, option);
         const char *copy = qdq_arena_strdup(&t->arena, option);
         if (copy == NULL || !QDQ_PUSH(&t->arena, &t->refused, copy))
             return qdq_nomem(err);
-        qdq_job_log(t->job, QDQ_LOG_INFO, "%s has no %s: it is left out from now on", t->program, option);
+        qdq_job_log(t->job, QDQ_LOG_INFO, "%s has no %s: it is left out from now on", t->program,
+                    option);
         *again = true;
     }
     return QDQ_OK;
@@ -231,7 +239,8 @@ static qdq_status missing_file(const qdq_trt_tool *t, const qdq_trt_call *call, 
     struct stat st;
 
     for (size_t i = 0; call->files != NULL && call->files[i] != NULL; i++)
-        if (!is_left_out(t, call, call->files[i]) && (stat(call->files[i], &st) != 0 || st.st_size == 0)) {
+        if (!is_left_out(t, call, call->files[i]) &&
+            (stat(call->files[i], &st) != 0 || st.st_size == 0)) {
             const char *slash = strrchr(call->files[i], '/');
             return qdq_fail(err, QDQ_E_ENGINE, "trtexec ended well, but left no %s",
                             slash != NULL ? slash + 1 : call->files[i]);
@@ -239,50 +248,54 @@ static qdq_status missing_file(const qdq_trt_tool *t, const qdq_trt_call *call, 
     return QDQ_OK;
 }
 
-static qdq_status explain(const qdq_trt_tool *t, const qdq_trt_call *call, const qdq_child_result *r,
-                          const qdq_trt_log *log, qdq_error *err)
+static qdq_status explain(const qdq_trt_tool *t, const qdq_trt_call *call,
+                          const qdq_child_result *r, const qdq_trt_log *log, qdq_error *err)
 {
     const char *colon = log->reason[0] != '\0' ? ": " : "";
 
     if (r->timed_out)
-        return qdq_fail(err, QDQ_E_ENGINE, "trtexec did not end within %g s%s%s", call->deadline_s, colon,
-                        log->reason);
+        return qdq_fail(err, QDQ_E_ENGINE, "trtexec did not end within %g s%s%s", call->deadline_s,
+                        colon, log->reason);
     if (r->signal != 0) {
         const char *name = sigabbrev_np(r->signal);
-        return qdq_fail(err, QDQ_E_ENGINE, "trtexec died of SIG%s%s%s", name != NULL ? name : "?", colon,
-                        log->reason);
+        return qdq_fail(err, QDQ_E_ENGINE, "trtexec died of SIG%s%s%s", name != NULL ? name : "?",
+                        colon, log->reason);
     }
     if (r->exit_code != 0)
-        return qdq_fail(err, QDQ_E_ENGINE, "trtexec failed with exit code %d (%s)%s%s", r->exit_code,
+        return qdq_fail(err, QDQ_E_ENGINE, "trtexec failed with exit code %d (%s)%s%s",
+                        r->exit_code,
                         log->failure == QDQ_TRT_FINE ? "it does not say why"
                                                      : qdq_trt_failure_name(log->failure),
                         colon, log->reason);
     if (log->failed)
-        return qdq_fail(err, QDQ_E_ENGINE, "trtexec says FAILED (%s)%s%s", qdq_trt_failure_name(log->failure),
-                        colon, log->reason);
+        return qdq_fail(err, QDQ_E_ENGINE, "trtexec says FAILED (%s)%s%s",
+                        qdq_trt_failure_name(log->failure), colon, log->reason);
     return missing_file(t, call, err);
 }
 
 static void warn(qdq_trt_tool *t, const qdq_trt_log *log)
 {
     static const char *const words[] = {
-        "may be bound by what the host submits, not by the device: --useCudaGraph helps small models",
+        "may be bound by what the host submits, not by the device: --useCudaGraph helps small "
+        "models",
         "are unstable by its own account: are its clocks locked, and is it used by nobody else?",
         "may be bound by transfers to and from the device",
-        "are without a CUDA graph, whose capture failed: not to be compared with those that have one",
+        "are without a CUDA graph, whose capture failed: not to be compared with those that have "
+        "one",
         "of layers do not add up, because some ran beside others: --maxAuxStreams=0 prevents that",
         "of layers are incomplete",
         "are of a dynamic dimension taken for 1, because no shape was given"};
 
     for (size_t i = 0; i < QDQ_COUNT(words); i++)
         if (((log->trust & ~t->trust_told) >> i & 1) != 0)
-            qdq_job_log(t->job, i == 0 ? QDQ_LOG_INFO : QDQ_LOG_WARNING, "trtexec: times %s", words[i]);
+            qdq_job_log(t->job, i == 0 ? QDQ_LOG_INFO : QDQ_LOG_WARNING, "trtexec: times %s",
+                        words[i]);
     t->trust_told |= log->trust;
 }
 
 /* *again: it was not the last word. */
-static qdq_status run_once(qdq_trt_tool *t, const qdq_trt_call *call, qdq_arena *scratch, qdq_trt_log *out,
-                           bool *again, qdq_error *err)
+static qdq_status run_once(qdq_trt_tool *t, const qdq_trt_call *call, qdq_arena *scratch,
+                           qdq_trt_log *out, bool *again, qdq_error *err)
 {
     const char **argv = make_argv(t, call, scratch);
     qdq_child_result r;
@@ -297,7 +310,8 @@ static qdq_status run_once(qdq_trt_tool *t, const qdq_trt_call *call, qdq_arena 
     qdq_trt_transcript(t->job, argv, &r, call->transcript > 0 ? call->transcript : MAX_TRANSCRIPT);
     qdq_trt_log_read(out, r.out, r.out_size);
     qdq_trt_log_read(out, r.err, r.err_size);
-    qdq_status st = r.exit_code > 0 && out->n_unknown > 0 ? note_refused(t, call, out, again, err) : QDQ_OK;
+    qdq_status st =
+        r.exit_code > 0 && out->n_unknown > 0 ? note_refused(t, call, out, again, err) : QDQ_OK;
     if (st == QDQ_OK && !*again)
         st = explain(t, call, &r, out, err);
     qdq_child_result_free(&r);
@@ -305,7 +319,8 @@ static qdq_status run_once(qdq_trt_tool *t, const qdq_trt_call *call, qdq_arena 
     return st;
 }
 
-qdq_status qdq_trt_tool_run(qdq_trt_tool *t, const qdq_trt_call *call, qdq_trt_log *out, qdq_error *err)
+qdq_status qdq_trt_tool_run(qdq_trt_tool *t, const qdq_trt_call *call, qdq_trt_log *out,
+                            qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_status st = QDQ_OK;
@@ -323,6 +338,7 @@ qdq_status qdq_trt_tool_run(qdq_trt_tool *t, const qdq_trt_call *call, qdq_trt_l
     }
     qdq_arena_free(&scratch);
     if (st == QDQ_OK && again && (call->purpose == NULL || qdq_trt_tool_has(t, call->purpose)))
-        return qdq_fail(err, QDQ_E_ENGINE, "trtexec refuses one option after another: %s", out->reason);
+        return qdq_fail(err, QDQ_E_ENGINE, "trtexec refuses one option after another: %s",
+                        out->reason);
     return st;
 }

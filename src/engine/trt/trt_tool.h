@@ -1,5 +1,6 @@
-/* trt_tool.h - trtexec as a program: what version it is and what options it has, runs of it under a deadline, options that
- * it refuses left out from then on, its failures in words. Knows no models. */
+/* trt_tool.h - trtexec as a program: what version it is and what options it has, runs of it under a
+ * deadline, options that it refuses left out from then on, its failures in words. Knows no
+ * models. */
 #ifndef QDQ_TRT_TOOL_H
 #define QDQ_TRT_TOOL_H
 
@@ -19,9 +20,10 @@ typedef struct qdq_trt_tool {
     qdq_arena arena;
 } qdq_trt_tool;
 
-/* Looks it up (PATH, if the name has no slash), asks for its help once, and checks the user's options against its version.
- * QDQ_E_ENGINE: not there, not to be started, or no trtexec. */
-qdq_status qdq_trt_tool_open(qdq_trt_tool *t, const char *program, const char *user_args, qdq_error *err);
+/* Looks it up (PATH, if the name has no slash), asks for its help once, and checks the user's
+ * options against its version. QDQ_E_ENGINE: not there, not to be started, or no trtexec. */
+qdq_status qdq_trt_tool_open(qdq_trt_tool *t, const char *program, const char *user_args,
+                             qdq_error *err);
 void qdq_trt_tool_close(qdq_trt_tool *t);
 
 /* Does it have this option, as far as its help and what it refused say? */
@@ -29,7 +31,8 @@ bool qdq_trt_tool_has(const qdq_trt_tool *t, const char *option);
 bool qdq_trt_tool_is(const qdq_trt_tool *t, int major,
                      int minor); /* of that version or a newer one; unknown: yes */
 
-/* Options of ours that it turned out to refuse, with spaces between, in its arena; NULL: no memory. */
+/* Options of ours that it turned out to refuse, with spaces between, in its arena; NULL: no
+ * memory. */
 const char *qdq_trt_tool_refused(qdq_trt_tool *t);
 /* As if it had refused these, without a word. */
 qdq_status qdq_trt_tool_refuse(qdq_trt_tool *t, const char *options, qdq_error *err);
@@ -39,18 +42,20 @@ unsigned qdq_trt_tool_capabilities(const qdq_trt_tool *t);
 typedef struct qdq_trt_call {
     qdq_trt_argv needed; /* "--onnx=...": without them there is nothing to be done */
     qdq_trt_argv useful; /* left out where the tool does not have them */
-    const char *const
-        *files; /* what must be there and not empty afterwards, unless the option that asks for it was left
-                                 out; ends with NULL; or NULL */
+    /* what must be there and not empty afterwards, unless the option that asks for it was left out;
+     * ends with NULL; or NULL */
+    const char *const *files;
     const char *purpose; /* one of `useful` without which it need not run again; NULL: it need */
     const char *log;     /* file for all it prints; NULL: none */
     size_t transcript;   /* bytes of each stream that the job hears of; 0: 64 KiB */
     double deadline_s;
 } qdq_trt_call;
 
-/* Runs it with needed, useful and the user's options; of two with one key the user's counts. An option that it refuses is
- * left out from then on, and it is run again unless that was its purpose; so it is once if the device was out of memory.
- * QDQ_E_ENGINE: class and words of the failure, QDQ_E_USAGE: an option of the user's is refused. */
-qdq_status qdq_trt_tool_run(qdq_trt_tool *t, const qdq_trt_call *call, qdq_trt_log *out, qdq_error *err);
+/* Runs it with needed, useful and the user's options; of two with one key the user's counts. An
+ * option that it refuses is left out from then on, and it is run again unless that was its purpose;
+ * so it is once if the device was out of memory. QDQ_E_ENGINE: class and words of the failure,
+ * QDQ_E_USAGE: an option of the user's is refused. */
+qdq_status qdq_trt_tool_run(qdq_trt_tool *t, const qdq_trt_call *call, qdq_trt_log *out,
+                            qdq_error *err);
 
 #endif /* QDQ_TRT_TOOL_H */

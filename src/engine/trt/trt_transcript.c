@@ -70,7 +70,8 @@ static void tell_command(const qdq_job *job, const char *const *argv)
     qdq_buf_free(&b);
 }
 
-void qdq_trt_transcript(const qdq_job *job, const char *const *argv, const qdq_child_result *r, size_t most)
+void qdq_trt_transcript(const qdq_job *job, const char *const *argv, const qdq_child_result *r,
+                        size_t most)
 {
     if (job == NULL || job->log == NULL)
         return;

@@ -1,6 +1,7 @@
-/* trtexec.c - the `trtexec` engine: TensorRT by its command-line program, in processes of its own (docs/decisions.md says
- * why). A session is an engine file that is built once; each timing is a process that loads it. It computes no outputs
- * for us: what needs outputs (calibration, accuracy) is done on another engine. */
+/* trtexec.c - the `trtexec` engine: TensorRT by its command-line program, in processes of its own
+ * (docs/decisions.md says why). A session is an engine file that is built once; each timing is a
+ * process that loads it. It computes no outputs for us: what needs outputs (calibration, accuracy)
+ * is done on another engine. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ typedef struct trt_session {
     qdq_arena scratch;            /* of one call */
 } trt_session;
 
-/* --- engine ---------------------------------------------------------------------------------------------------------------- */
+/* --- engine ----------------------------------------------------------------------------------- */
 
 static void trt_close(qdq_engine *e)
 {
@@ -54,11 +55,11 @@ static void trt_close(qdq_engine *e)
 /* Everything on that other machine is out of our reach but the build. */
 static qdq_status check_local(const qdq_trt_tool *t, const char *what, qdq_error *err)
 {
-    return t->user.remote == NULL
-               ? QDQ_OK
-               : qdq_fail(err, QDQ_E_UNSUPPORTED,
-                          "--remoteAutoTuningConfig: the engine is for another machine, on which trtexec %s",
-                          what);
+    return t->user.remote == NULL ? QDQ_OK
+                                  : qdq_fail(err, QDQ_E_UNSUPPORTED,
+                                             "--remoteAutoTuningConfig: the engine is for another "
+                                             "machine, on which trtexec %s",
+                                             what);
 }
 
 static qdq_status describe_engine(qdq_engine *e, const qdq_engine_opts *opts, const char *plugins,
@@ -74,7 +75,8 @@ static qdq_status describe_engine(qdq_engine *e, const qdq_engine_opts *opts, co
     e->info.capabilities = qdq_trt_tool_capabilities(t);
     if (e->info.version == NULL)
         return qdq_nomem(err);
-    const char *args = qdq_trt_mask(opts->trtexec_args != NULL ? opts->trtexec_args : "", &e->arena);
+    const char *args =
+        qdq_trt_mask(opts->trtexec_args != NULL ? opts->trtexec_args : "", &e->arena);
     if (args == NULL)
         return qdq_nomem(err);
     e->info.fingerprint =
@@ -82,10 +84,14 @@ static qdq_status describe_engine(qdq_engine *e, const qdq_engine_opts *opts, co
     return e->info.fingerprint != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status trt_open(qdq_engine *e, const char *arg, const qdq_engine_opts *opts, qdq_error *err)
+static qdq_status trt_open(qdq_engine *e, const char *arg, const qdq_engine_opts *opts,
+                           qdq_error *err)
 {
     trt_engine *te = calloc(1, sizeof *te);
-    const char *program = arg != NULL ? arg : opts->trtexec != NULL ? opts->trtexec : "trtexec", *plugins;
+    const char *program = arg != NULL             ? arg
+                          : opts->trtexec != NULL ? opts->trtexec
+                                                  : "trtexec",
+               *plugins;
 
     if (te == NULL)
         return qdq_nomem(err);
@@ -93,19 +99,21 @@ static qdq_status trt_open(qdq_engine *e, const char *arg, const qdq_engine_opts
     te->tool.job = e->job;
     QDQ_TRY(qdq_trt_tool_open(&te->tool, program, opts->trtexec_args, err));
     QDQ_TRY(qdq_tempdir_new(e->temp_dir, &te->dir, err));
-    te->cache = opts->timing_cache != NULL
-                    ? qdq_arena_strdup(&te->tool.arena, opts->timing_cache)
-                    : qdq_arena_printf(&te->tool.arena, "%s/timing.cache", qdq_tempdir_path(te->dir));
+    te->cache = opts->timing_cache != NULL ? qdq_arena_strdup(&te->tool.arena, opts->timing_cache)
+                                           : qdq_arena_printf(&te->tool.arena, "%s/timing.cache",
+                                                              qdq_tempdir_path(te->dir));
     if (te->cache == NULL)
         return qdq_nomem(err);
-    if (opts->record != NULL && (te->record = qdq_arena_strdup(&te->tool.arena, opts->record)) == NULL)
+    if (opts->record != NULL &&
+        (te->record = qdq_arena_strdup(&te->tool.arena, opts->record)) == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_operator_libraries_read(opts->plugins, &te->tool.arena, &te->tool.plugins, &plugins, err));
+    QDQ_TRY(qdq_operator_libraries_read(opts->plugins, &te->tool.arena, &te->tool.plugins, &plugins,
+                                        err));
     QDQ_TRY(describe_engine(e, opts, plugins, err));
     return te->record != NULL ? qdq_trt_record_engine(te->record, &e->info, err) : QDQ_OK;
 }
 
-/* --- commands -------------------------------------------------------------------------------------------------------------- */
+/* --- commands --------------------------------------------------------------------------------- */
 
 static const char *in_folder(trt_session *ts, const char *name)
 {
@@ -159,20 +167,23 @@ static qdq_status run_build(qdq_session *s, const qdq_trt_call *call, qdq_error 
 
     if (copy == NULL)
         return qdq_nomem(err);
-    if (qdq_trt_tool_has(t, "--timingCacheFile") && !qdq_trt_user_has(&t->user, "--timingCacheFile"))
+    if (qdq_trt_tool_has(t, "--timingCacheFile") &&
+        !qdq_trt_user_has(&t->user, "--timingCacheFile"))
         QDQ_TRY(qdq_trt_cache_take(&cache, ts->e->cache, copy, job, err));
     qdq_status st = qdq_trt_tool_run(t, call, &log, err);
     qdq_trt_cache_give(&cache, st == QDQ_OK, job);
     return st;
 }
 
-/* Flags that turned out to be refused, or that this version's help lacks, are left out by the runner. */
+/* Flags that turned out to be refused, or that this version's help lacks, are left out by the
+ * runner. */
 static qdq_status build(qdq_session *s, bool with_layers, qdq_error *err)
 {
     trt_session *ts = s->self;
     const qdq_trt_tool *t = &ts->e->tool;
     const char *files[] = {in_folder(ts, "engine"), NULL, NULL};
-    qdq_trt_call call = {.files = files, .log = in_folder(ts, "build.log"), .deadline_s = build_deadline_s};
+    qdq_trt_call call = {
+        .files = files, .log = in_folder(ts, "build.log"), .deadline_s = build_deadline_s};
 
     bool good = add(ts, &call.needed, "--onnx=", in_folder(ts, "model.onnx")) &&
                 add(ts, &call.needed, "--saveEngine=", files[0]) &&
@@ -198,7 +209,7 @@ static qdq_status build(qdq_session *s, bool with_layers, qdq_error *err)
     return st;
 }
 
-/* --- sessions -------------------------------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 static bool is_dynamic(const qdq_io *io)
 {
@@ -208,7 +219,8 @@ static bool is_dynamic(const qdq_io *io)
     return false;
 }
 
-/* What the user gave for an input, else 1 where no size is fixed. From here on the session takes that shape only. */
+/* What the user gave for an input, else 1 where no size is fixed. From here on the session takes
+ * that shape only. */
 static qdq_status choose_shape(trt_session *ts, qdq_arena *arena, qdq_io *io, qdq_error *err)
 {
     const qdq_trt_user *u = &ts->e->tool.user;
@@ -222,7 +234,8 @@ static qdq_status choose_shape(trt_session *ts, qdq_arena *arena, qdq_io *io, qd
     for (int a = 0; given != NULL && a < io->rank; a++) {
         if (given->rank != io->rank || (io->dim[a] >= 0 && io->dim[a] != given->dim[a]))
             return qdq_fail(err, QDQ_E_USAGE,
-                            "--trtexec-args: the shape of input '%s' does not fit the model's", io->name);
+                            "--trtexec-args: the shape of input '%s' does not fit the model's",
+                            io->name);
         opt.dim[a] = given->dim[a];
     }
     const qdq_trt_shape *min = qdq_trt_shape_find(&u->min, io->name),
@@ -243,8 +256,8 @@ static qdq_status choose_shapes(qdq_session *s, qdq_error *err)
 
     for (size_t i = 0; i < s->n_in; i++) {
         if (s->in[i].rank < 0)
-            return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s' is of unknown rank: a shape is needed",
-                            s->in[i].name);
+            return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                            "input '%s' is of unknown rank: a shape is needed", s->in[i].name);
         if (is_dynamic(&s->in[i]))
             QDQ_TRY(choose_shape(ts, &s->arena, &s->in[i], err));
     }
@@ -303,10 +316,11 @@ static void trt_session_close(qdq_session *s)
     free(ts);
 }
 
-/* --- inputs ----------------------------------------------------------------------------------------------------------------- */
+/* --- inputs ----------------------------------------------------------------------------------- */
 
 /* Before version 10 there are no 64-bit integers: the engine takes 32 bits instead. */
-static qdq_status write_input(const trt_session *ts, const char *path, const qdq_array *a, qdq_error *err)
+static qdq_status write_input(const trt_session *ts, const char *path, const qdq_array *a,
+                              qdq_error *err)
 {
     int major = ts->e->tool.major;
 
@@ -338,8 +352,8 @@ static qdq_status trt_bind(qdq_session *s, const qdq_array *const *in, qdq_error
         char name[40];
 
         if (strpbrk(s->in[i].name, ":,'\"") != NULL) {
-            qdq_job_log(s->engine->job, QDQ_LOG_INFO, "input '%s': trtexec takes no data for such a name",
-                        s->in[i].name);
+            qdq_job_log(s->engine->job, QDQ_LOG_INFO,
+                        "input '%s': trtexec takes no data for such a name", s->in[i].name);
             qdq_buf_free(&list);
             return QDQ_OK;
         }
@@ -357,7 +371,7 @@ static qdq_status trt_bind(qdq_session *s, const qdq_array *const *in, qdq_error
     return st;
 }
 
-/* --- time ------------------------------------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static qdq_status use_engine(trt_session *ts, qdq_trt_call *call, unsigned runs, qdq_error *err)
 {
@@ -366,7 +380,8 @@ static qdq_status use_engine(trt_session *ts, qdq_trt_call *call, unsigned runs,
     snprintf(iterations, sizeof iterations, "%u", runs > LEAST_QUERIES ? runs : LEAST_QUERIES);
     bool good = add(ts, &call->needed, "--loadEngine=", in_folder(ts, "engine")) &&
                 add(ts, &call->useful, "--iterations=", iterations) &&
-                add_flag(ts, &call->useful, "--warmUp=200") && add_flag(ts, &call->useful, "--duration=0") &&
+                add_flag(ts, &call->useful, "--warmUp=200") &&
+                add_flag(ts, &call->useful, "--duration=0") &&
                 add_flag(ts, &call->useful, "--noDataTransfers") &&
                 add_flag(ts, &call->useful, "--useSpinWait");
     if (good && ts->shapes != NULL)
@@ -388,7 +403,8 @@ static qdq_status median_of(const char *path, const trt_session *ts, qdq_arena *
     size_t size, n;
 
     QDQ_TRY(qdq_read_file(path, MAX_FILE, &text, &size, err));
-    qdq_status st = qdq_trt_times_parse(text, size, t->major, t->minor, 200, arena, &times, &n, err);
+    qdq_status st =
+        qdq_trt_times_parse(text, size, t->major, t->minor, 200, arena, &times, &n, err);
     qdq_free(text);
     QDQ_TRY(st);
     qdq_stats_sort(times, n);
@@ -396,7 +412,8 @@ static qdq_status median_of(const char *path, const trt_session *ts, qdq_arena *
     return QDQ_OK;
 }
 
-/* The trace first, the summary where there is none. Nothing is made up: without either, there is no measurement. */
+/* The trace first, the summary where there is none. Nothing is made up: without either, there is no
+ * measurement. */
 static qdq_status measure(trt_session *ts, unsigned runs, double *ms, qdq_error *err)
 {
     const char *times = in_folder(ts, "times.json");
@@ -418,16 +435,18 @@ static qdq_status measure(trt_session *ts, unsigned runs, double *ms, qdq_error 
     *ms = log.compute_ms > 0 ? log.compute_ms : log.latency_ms;
     if (isfinite(*ms) && *ms > 0)
         return QDQ_OK;
-    return qdq_fail(
-        err, QDQ_E_ENGINE,
-        "measurement missing: trtexec ended well, but left no times (%s) and no performance summary%s",
-        access(times, F_OK) != 0 ? "there is no file of them"
-        : why.text[0] != '\0'    ? why.text
-                                 : "all are 0",
-        log.profiler_attached ? ", because a profile was asked for in the same run" : "");
+    return qdq_fail(err, QDQ_E_ENGINE,
+                    "measurement missing: trtexec ended well, but left no times (%s) and no "
+                    "performance summary%s",
+                    access(times, F_OK) != 0 ? "there is no file of them"
+                    : why.text[0] != '\0'    ? why.text
+                                             : "all are 0",
+                    log.profiler_attached ? ", because a profile was asked for in the same run"
+                                          : "");
 }
 
-/* A process has a fixed cost of seconds, so it times a hundred queries at least, and their median stands for each run. */
+/* A process has a fixed cost of seconds, so it times a hundred queries at least, and their median
+ * stands for each run. */
 static qdq_status trt_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_error *err)
 {
     trt_session *ts = s->self;
@@ -441,7 +460,7 @@ static qdq_status trt_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_er
     return QDQ_OK;
 }
 
-/* --- layers ----------------------------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
 static qdq_status read_layers(trt_session *ts, qdq_trt_layers *l, qdq_error *err)
 {
@@ -453,10 +472,10 @@ static qdq_status read_layers(trt_session *ts, qdq_trt_layers *l, qdq_error *err
     if (path == NULL)
         return qdq_nomem(err);
     if (!qdq_trt_tool_has(&ts->e->tool, "--exportLayerInfo"))
-        return qdq_fail(
-            err, QDQ_E_UNSUPPORTED,
-            "TensorRT %d.%d has no --exportLayerInfo: it does not tell which nodes a layer computes",
-            ts->e->tool.major, ts->e->tool.minor);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "TensorRT %d.%d has no --exportLayerInfo: it does not tell which nodes a "
+                        "layer computes",
+                        ts->e->tool.major, ts->e->tool.minor);
     QDQ_TRY(qdq_read_file(path, MAX_FILE, &text, &size, err));
     qdq_status st = qdq_trt_layers_parse(text, size, 0, &ts->scratch, l, err);
     qdq_free(text);
@@ -469,12 +488,12 @@ static void tell_no_times(qdq_session *s)
 
     s->engine->info.capabilities = qdq_trt_tool_capabilities(t);
     qdq_job_log(s->engine->job, QDQ_LOG_WARNING,
-                "TensorRT %d.%d refuses --exportProfile: how long layers take is not known", t->major,
-                t->minor);
+                "TensorRT %d.%d refuses --exportProfile: how long layers take is not known",
+                t->major, t->minor);
 }
 
-/* Without the option there are no times, and that is no failure: *p has no rows. In a run of its own, and without a CUDA
- * graph: with one, a layer's time is that of a single pass. */
+/* Without the option there are no times, and that is no failure: *p has no rows. In a run of its
+ * own, and without a CUDA graph: with one, a layer's time is that of a single pass. */
 static qdq_status run_profile(qdq_session *s, unsigned runs, qdq_trt_profile *p, qdq_error *err)
 {
     trt_session *ts = s->self;
@@ -515,8 +534,8 @@ static qdq_status run_profile(qdq_session *s, unsigned runs, qdq_trt_profile *p,
     return st;
 }
 
-static qdq_status trt_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
-                              size_t *n, qdq_error *err)
+static qdq_status trt_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                              qdq_layer **out, size_t *n, qdq_error *err)
 {
     trt_session *ts = s->self;
     qdq_trt_profile p;
@@ -526,17 +545,18 @@ static qdq_status trt_profile(qdq_session *s, const qdq_array *const *in, unsign
     QDQ_TRY(trt_bind(s, in, err));
     QDQ_TRY(run_profile(s, runs, &p, err));
     if (!qdq_trt_tool_has(&ts->e->tool, "--exportProfile"))
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "TensorRT %d.%d has no --exportProfile: it does not tell how long layers take",
-                        ts->e->tool.major, ts->e->tool.minor);
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "TensorRT %d.%d has no --exportProfile: it does not tell how long layers take",
+            ts->e->tool.major, ts->e->tool.minor);
     l = (qdq_trt_layers){0};
     if (qdq_trt_tool_has(&ts->e->tool, "--exportLayerInfo"))
         QDQ_TRY(read_layers(ts, &l, err));
     return qdq_trt_make_profile(&l, &p, out, n, err);
 }
 
-static qdq_status trt_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
-                             size_t *n, qdq_error *err)
+static qdq_status trt_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
+                             qdq_group **out, size_t *n, qdq_error *err)
 {
     trt_session *ts = s->self;
     qdq_trt_profile p;
@@ -550,7 +570,8 @@ static qdq_status trt_groups(qdq_session *s, const qdq_array *const *in, unsigne
         QDQ_TRY(run_profile(s, runs, &p, err));
     }
     const bool is_timed = runs > 0 && qdq_trt_tool_has(&ts->e->tool, "--exportProfile");
-    return qdq_trt_make_groups(&l, is_timed ? &p : NULL, s->source->graph, s->engine->job, out, n, err);
+    return qdq_trt_make_groups(&l, is_timed ? &p : NULL, s->source->graph, s->engine->job, out, n,
+                               err);
 }
 
 static qdq_status trt_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
@@ -561,7 +582,7 @@ static qdq_status trt_run(qdq_session *s, const qdq_array *const *in, qdq_output
                     "trtexec computes no outputs that could be read: use another engine for them");
 }
 
-/* --- options that it refuses ------------------------------------------------------------------------------------------------ */
+/* --- options that it refuses ------------------------------------------------------------------ */
 
 static const char *trt_refused(qdq_engine *e)
 {

@@ -1,5 +1,5 @@
-/* eval.c - one node whose inputs are known: which kernel computes it, what it may take, what it gives back. The
- * kernels are in eval_*.c; this file knows no arithmetic. */
+/* eval.c - one node whose inputs are known: which kernel computes it, what it may take, what it
+ * gives back. The kernels are in eval_*.c; this file knows no arithmetic. */
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
@@ -18,7 +18,8 @@ typedef struct kernel {
 } kernel;
 
 static const kernel kernels[QDQ_OP_COUNT] = {
-#define EVAL(OP, function, kind, least, most) [QDQ_OP_##OP] = {qdq_eval_##function, kind, least, most},
+#define EVAL(OP, function, kind, least, most)                                                      \
+    [QDQ_OP_##OP] = {qdq_eval_##function, kind, least, most},
 #include "opt/eval/eval.def"
 #undef EVAL
 };
@@ -47,7 +48,7 @@ bool qdq_eval_refuse_type(qdq_eval *c, uint32_t i)
                       qdq_elem_name(e == c->actual ? c->real : e));
 }
 
-/* --- attributes ------------------------------------------------------------------------------------------------ */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static const qdq_attr *attr(qdq_eval *c, const char *name, qdq_attr_type type)
 {
@@ -55,7 +56,8 @@ static const qdq_attr *attr(qdq_eval *c, const char *name, qdq_attr_type type)
 
     if (a != NULL && a->type != type) {
         qdq_eval_refuse(
-            c, qdq_arena_printf(c->memory, "attribute '%s' has a type that it should not have", name));
+            c,
+            qdq_arena_printf(c->memory, "attribute '%s' has a type that it should not have", name));
         return NULL;
     }
     return a;
@@ -108,7 +110,7 @@ bool qdq_eval_axis(qdq_eval *c, int64_t axis, int rank, int *out)
     return true;
 }
 
-/* --- lists of integers -------------------------------------------------------------------------------------------- */
+/* --- lists of integers ------------------------------------------------------------------------ */
 
 bool qdq_eval_ints(qdq_eval *c, uint32_t i, const int64_t **list, int64_t *count)
 {
@@ -132,8 +134,8 @@ bool qdq_eval_ints(qdq_eval *c, uint32_t i, const int64_t **list, int64_t *count
     return wide != NULL;
 }
 
-bool qdq_eval_ints_or_attr(qdq_eval *c, uint32_t i, const char *name, int64_t since, const int64_t **list,
-                           int64_t *count)
+bool qdq_eval_ints_or_attr(qdq_eval *c, uint32_t i, const char *name, int64_t since,
+                           const int64_t **list, int64_t *count)
 {
     const qdq_const *x = qdq_eval_in(c, i);
 
@@ -145,8 +147,8 @@ bool qdq_eval_ints_or_attr(qdq_eval *c, uint32_t i, const char *name, int64_t si
         return c->why == NULL;
     }
     if (name != NULL && qdq_node_attr(c->node, name) != NULL)
-        return QDQ_REFUSE(c, "attribute '%s' is there, which since opset %" PRId64 " is an input", name,
-                          since);
+        return QDQ_REFUSE(c, "attribute '%s' is there, which since opset %" PRId64 " is an input",
+                          name, since);
     if (x != NULL && x->rank > 1)
         return QDQ_REFUSE(c, "input %u has rank %d, expected 1", (unsigned)i, x->rank);
     return qdq_eval_ints(c, i, list, count);
@@ -174,7 +176,7 @@ bool qdq_eval_axes(qdq_eval *c, uint32_t i, int64_t since, int rank, bool *mark,
     return true;
 }
 
-/* --- memory -------------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 void *qdq_eval_scratch(qdq_eval *c, int64_t n, size_t size)
 {
@@ -233,7 +235,7 @@ bool qdq_eval_view(qdq_eval *c, uint32_t i, const qdq_const *x, int rank, const 
     return true;
 }
 
-/* --- NaN ------------------------------------------------------------------------------------------------------------ */
+/* --- NaN -------------------------------------------------------------------------------------- */
 
 static bool has_nan(const qdq_const *x)
 {
@@ -260,10 +262,11 @@ bool qdq_eval_check_nan(qdq_eval *c)
     return QDQ_REFUSE(c, "the result has NaN and the inputs have none");
 }
 
-/* --- types that kernels do not see ---------------------------------------------------------------------------------
+/* --- types that kernels do not see
+ * ---------------------------------------------------------------------------------
  *
- * Arithmetic takes float16 and bfloat16 as float, moving takes elements of less than a byte as bytes: the inputs
- * are converted before, the outputs after. */
+ * Arithmetic takes float16 and bfloat16 as float, moving takes elements of less than a byte as
+ * bytes: the inputs are converted before, the outputs after. */
 
 static bool is_half(qdq_elem e)
 {
@@ -321,7 +324,8 @@ static void narrow(const qdq_const *x, qdq_elem e, void *to) /* `to` is zeroed *
             half[i] = qdq_bfloat16_of_double((double)wide[i]);
     else
         for (int64_t i = 0; i < x->count; i++)
-            byte[i / per_byte] |= (unsigned char)((unsigned)code[i] << (unsigned)(i % per_byte) * bits);
+            byte[i / per_byte] |=
+                (unsigned char)((unsigned)code[i] << (unsigned)(i % per_byte) * bits);
 }
 
 static bool narrow_outputs(qdq_eval *c)
@@ -343,7 +347,8 @@ static bool narrow_outputs(qdq_eval *c)
     return true;
 }
 
-/* `real` is the type of some input. Others must not be of the type that stands in for it: they would become one. */
+/* `real` is the type of some input. Others must not be of the type that stands in for it: they
+ * would become one. */
 static bool run_widened(qdq_eval *c, const kernel *k, qdq_elem real)
 {
     const qdq_const *in[QDQ_EVAL_INPUTS];
@@ -377,7 +382,7 @@ static bool run_widened(qdq_eval *c, const kernel *k, qdq_elem real)
     return run(c, k) && narrow_outputs(c);
 }
 
-/* --- one node ---------------------------------------------------------------------------------------------------------- */
+/* --- one node --------------------------------------------------------------------------------- */
 
 static bool check_inputs(qdq_eval *c, const kernel *k)
 {
@@ -401,7 +406,8 @@ static bool check_inputs(qdq_eval *c, const kernel *k)
     }
     for (uint32_t i = 0; i < n->n_attr; i++)
         if (n->attr[i]->ref != NULL)
-            return QDQ_REFUSE(c, "attribute '%s' is one of the function's caller", n->attr[i]->name);
+            return QDQ_REFUSE(c, "attribute '%s' is one of the function's caller",
+                              n->attr[i]->name);
     return true;
 }
 
@@ -412,10 +418,11 @@ static bool compute(qdq_eval *c)
     if (!qdq_eval_knows(n->op))
         return QDQ_REFUSE(c, "operator %s is not computed here", n->type);
     if (c->opset < OPSET_MIN || c->opset > OPSET_MAX)
-        return QDQ_REFUSE(c, "opset %" PRId64 ", expected %d to %d", c->opset, OPSET_MIN, OPSET_MAX);
+        return QDQ_REFUSE(c, "opset %" PRId64 ", expected %d to %d", c->opset, OPSET_MIN,
+                          OPSET_MAX);
     if (n->n_in > QDQ_EVAL_INPUTS || n->n_out > QDQ_EVAL_OUTPUTS || n->n_out < 1)
-        return QDQ_REFUSE(c, "%u inputs and %u outputs, expected at most %d and 1 to %d", (unsigned)n->n_in,
-                          (unsigned)n->n_out, QDQ_EVAL_INPUTS, QDQ_EVAL_OUTPUTS);
+        return QDQ_REFUSE(c, "%u inputs and %u outputs, expected at most %d and 1 to %d",
+                          (unsigned)n->n_in, (unsigned)n->n_out, QDQ_EVAL_INPUTS, QDQ_EVAL_OUTPUTS);
     const kernel *k = &kernels[n->op];
     if (!check_inputs(c, k))
         return false;
@@ -437,11 +444,13 @@ static bool check_outputs(qdq_eval *c)
     return true;
 }
 
-qdq_status qdq_eval_node(const qdq_node *n, int64_t opset, const qdq_const *const *in, uint64_t max_bytes,
-                         qdq_arena *memory, qdq_const *out, const char **why, qdq_error *err)
+qdq_status qdq_eval_node(const qdq_node *n, int64_t opset, const qdq_const *const *in,
+                         uint64_t max_bytes, qdq_arena *memory, qdq_const *out, const char **why,
+                         qdq_error *err)
 {
     size_t n_out = n->n_out < QDQ_EVAL_OUTPUTS ? n->n_out : QDQ_EVAL_OUTPUTS;
-    qdq_eval c = {n, opset, in, out, max_bytes, max_bytes, QDQ_UNDEFINED, QDQ_UNDEFINED, memory, NULL, false};
+    qdq_eval c = {n,      opset, in,   out, max_bytes, max_bytes, QDQ_UNDEFINED, QDQ_UNDEFINED,
+                  memory, NULL,  false};
 
     memset(out, 0, n_out * sizeof *out);
     *why = NULL;
@@ -458,10 +467,10 @@ qdq_status qdq_eval_node(const qdq_node *n, int64_t opset, const qdq_const *cons
     return QDQ_OK;
 }
 
-/* --- to and from tensors of the model ------------------------------------------------------------------------------- */
+/* --- to and from tensors of the model --------------------------------------------------------- */
 
-qdq_status qdq_const_of_tensor(const qdq_tensor *t, qdq_arena *memory, qdq_const *out, const char **why,
-                               qdq_error *err)
+qdq_status qdq_const_of_tensor(const qdq_tensor *t, qdq_arena *memory, qdq_const *out,
+                               const char **why, qdq_error *err)
 {
     static const max_align_t nothing; /* where the data of a tensor without elements is */
     static const int64_t no_dim;
@@ -478,7 +487,8 @@ qdq_status qdq_const_of_tensor(const qdq_tensor *t, qdq_arena *memory, qdq_const
         *why = qdq_arena_strdup(memory, reason.text);
         return *why == NULL ? qdq_nomem(err) : QDQ_OK;
     }
-    *out = (qdq_const){t->elem, t->rank, t->rank > 0 ? t->dim : &no_dim, t->count, data.data, data.size};
+    *out = (qdq_const){t->elem,  t->rank,   t->rank > 0 ? t->dim : &no_dim,
+                       t->count, data.data, data.size};
     size = size > sizeof(int64_t) ? sizeof(int64_t) : size;
     if (data.size == 0) {
         out->data = &nothing;

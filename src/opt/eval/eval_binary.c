@@ -1,34 +1,35 @@
-/* eval_binary.c - arithmetic, comparison and logic of arrays that are broadcast together. One loop for each
- * operator and type; integers are computed in 64 bits without a sign, which wraps as every type wraps. */
+/* eval_binary.c - arithmetic, comparison and logic of arrays that are broadcast together. One loop
+ * for each operator and type; integers are computed in 64 bits without a sign, which wraps as every
+ * type wraps. */
 #include "opt/eval/eval_kernel.h"
 
 #include <math.h>
 #include <string.h>
 
-/* --- loops -------------------------------------------------------------------------------------------------------- */
+/* --- loops ------------------------------------------------------------------------------------ */
 
 /* `out` may be `a`. x and y are the elements in `expression`. */
-#define RUN(name, type, result, expression)                                                                  \
-    static void name(const void *va, int64_t sa, const void *vb, int64_t sb, void *vo, int64_t n)            \
-    {                                                                                                        \
-        const type *a = va, *b = vb;                                                                         \
-        result *o = vo;                                                                                      \
-        if (sa == 1 && sb == 1)                                                                              \
-            for (int64_t i = 0; i < n; i++) {                                                                \
-                type x = a[i], y = b[i];                                                                     \
-                o[i] = (result)(expression);                                                                 \
-            }                                                                                                \
-        else if (sa == 1 && sb == 0) {                                                                       \
-            type y = b[0];                                                                                   \
-            for (int64_t i = 0; i < n; i++) {                                                                \
-                type x = a[i];                                                                               \
-                o[i] = (result)(expression);                                                                 \
-            }                                                                                                \
-        } else                                                                                               \
-            for (int64_t i = 0; i < n; i++) {                                                                \
-                type x = a[i * sa], y = b[i * sb];                                                           \
-                o[i] = (result)(expression);                                                                 \
-            }                                                                                                \
+#define RUN(name, type, result, expression)                                                        \
+    static void name(const void *va, int64_t sa, const void *vb, int64_t sb, void *vo, int64_t n)  \
+    {                                                                                              \
+        const type *a = va, *b = vb;                                                               \
+        result *o = vo;                                                                            \
+        if (sa == 1 && sb == 1)                                                                    \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                type x = a[i], y = b[i];                                                           \
+                o[i] = (result)(expression);                                                       \
+            }                                                                                      \
+        else if (sa == 1 && sb == 0) {                                                             \
+            type y = b[0];                                                                         \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                type x = a[i];                                                                     \
+                o[i] = (result)(expression);                                                       \
+            }                                                                                      \
+        } else                                                                                     \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                type x = a[i * sa], y = b[i * sb];                                                 \
+                o[i] = (result)(expression);                                                       \
+            }                                                                                      \
     }
 
 #define U(x) ((uint64_t)(x))
@@ -43,47 +44,47 @@
 #define FLOAT_MAX(x, y) (x > y || x != x ? x : y)
 #define FLOAT_MIN(x, y) (x < y || x != x ? x : y)
 
-#define COMPARISONS(type, E)                                                                                 \
-    RUN(equal_##E, type, uint8_t, x == y)                                                                    \
-    RUN(less_##E, type, uint8_t, x < y)                                                                      \
-    RUN(less_equal_##E, type, uint8_t, x <= y)                                                               \
-    RUN(greater_##E, type, uint8_t, x > y)                                                                   \
+#define COMPARISONS(type, E)                                                                       \
+    RUN(equal_##E, type, uint8_t, x == y)                                                          \
+    RUN(less_##E, type, uint8_t, x < y)                                                            \
+    RUN(less_equal_##E, type, uint8_t, x <= y)                                                     \
+    RUN(greater_##E, type, uint8_t, x > y)                                                         \
     RUN(greater_equal_##E, type, uint8_t, x >= y)
 
-#define RING(type, E)                                                                                        \
-    RUN(add_##E, type, type, U(x) + U(y))                                                                    \
-    RUN(sub_##E, type, type, U(x) - U(y))                                                                    \
-    RUN(mul_##E, type, type, U(x) * U(y))                                                                    \
-    RUN(max_##E, type, type, x > y ? x : y)                                                                  \
-    RUN(min_##E, type, type, x < y ? x : y)                                                                  \
-    RUN(bit_and_##E, type, type, x &y)                                                                       \
-    RUN(bit_or_##E, type, type, x | y)                                                                       \
+#define RING(type, E)                                                                              \
+    RUN(add_##E, type, type, U(x) + U(y))                                                          \
+    RUN(sub_##E, type, type, U(x) - U(y))                                                          \
+    RUN(mul_##E, type, type, U(x) * U(y))                                                          \
+    RUN(max_##E, type, type, x > y ? x : y)                                                        \
+    RUN(min_##E, type, type, x < y ? x : y)                                                        \
+    RUN(bit_and_##E, type, type, x &y)                                                             \
+    RUN(bit_or_##E, type, type, x | y)                                                             \
     RUN(bit_xor_##E, type, type, x ^ y)
 
-#define SIGNED(type, E)                                                                                      \
-    RING(type, E)                                                                                            \
-    COMPARISONS(type, E)                                                                                     \
-    RUN(div_##E, type, type, SIGNED_DIV(x, y))                                                               \
-    RUN(mod_##E, type, type, SIGNED_MOD(x, y))                                                               \
+#define SIGNED(type, E)                                                                            \
+    RING(type, E)                                                                                  \
+    COMPARISONS(type, E)                                                                           \
+    RUN(div_##E, type, type, SIGNED_DIV(x, y))                                                     \
+    RUN(mod_##E, type, type, SIGNED_MOD(x, y))                                                     \
     RUN(rem_##E, type, type, SIGNED_REM(x, y))
 
-#define UNSIGNED(type, E)                                                                                    \
-    RING(type, E)                                                                                            \
-    COMPARISONS(type, E)                                                                                     \
-    RUN(div_##E, type, type, x / y)                                                                          \
-    RUN(mod_##E, type, type, x % y)                                                                          \
-    RUN(rem_##E, type, type, x % y)                                                                          \
-    RUN(shift_left_##E, type, type, U(x) << y)                                                               \
+#define UNSIGNED(type, E)                                                                          \
+    RING(type, E)                                                                                  \
+    COMPARISONS(type, E)                                                                           \
+    RUN(div_##E, type, type, x / y)                                                                \
+    RUN(mod_##E, type, type, x % y)                                                                \
+    RUN(rem_##E, type, type, x % y)                                                                \
+    RUN(shift_left_##E, type, type, U(x) << y)                                                     \
     RUN(shift_right_##E, type, type, x >> y)
 
-#define FLOATING(type, E, fmod_function)                                                                     \
-    COMPARISONS(type, E)                                                                                     \
-    RUN(add_##E, type, type, x + y)                                                                          \
-    RUN(sub_##E, type, type, x - y)                                                                          \
-    RUN(mul_##E, type, type, x *y)                                                                           \
-    RUN(div_##E, type, type, x / y)                                                                          \
-    RUN(max_##E, type, type, FLOAT_MAX(x, y))                                                                \
-    RUN(min_##E, type, type, FLOAT_MIN(x, y))                                                                \
+#define FLOATING(type, E, fmod_function)                                                           \
+    COMPARISONS(type, E)                                                                           \
+    RUN(add_##E, type, type, x + y)                                                                \
+    RUN(sub_##E, type, type, x - y)                                                                \
+    RUN(mul_##E, type, type, x *y)                                                                 \
+    RUN(div_##E, type, type, x / y)                                                                \
+    RUN(max_##E, type, type, FLOAT_MAX(x, y))                                                      \
+    RUN(min_##E, type, type, FLOAT_MIN(x, y))                                                      \
     RUN(rem_##E, type, type, fmod_function(x, y))
 
 SIGNED(int8_t, INT8)
@@ -105,13 +106,14 @@ RUN(and_BOOL, uint8_t, uint8_t, x != 0 && y != 0)
 RUN(or_BOOL, uint8_t, uint8_t, x != 0 || y != 0)
 RUN(xor_BOOL, uint8_t, uint8_t, (x != 0) != (y != 0))
 
-/* --- which loop ------------------------------------------------------------------------------------------------- */
+/* --- which loop ------------------------------------------------------------------------------- */
 
 typedef qdq_run_fn *run_table[QDQ_ELEM_COUNT];
 
-#define TYPE(name, E)   [QDQ_##E] = name##_##E
-#define UNSIGNEDS(name) TYPE(name, UINT8), TYPE(name, UINT16), TYPE(name, UINT32), TYPE(name, UINT64)
-#define INTEGERS(name)                                                                                       \
+#define TYPE(name, E) [QDQ_##E] = name##_##E
+#define UNSIGNEDS(name)                                                                            \
+    TYPE(name, UINT8), TYPE(name, UINT16), TYPE(name, UINT32), TYPE(name, UINT64)
+#define INTEGERS(name)                                                                             \
     UNSIGNEDS(name), TYPE(name, INT8), TYPE(name, INT16), TYPE(name, INT32), TYPE(name, INT64)
 #define NUMBERS(name) INTEGERS(name), TYPE(name, FLOAT), TYPE(name, DOUBLE)
 
@@ -172,10 +174,11 @@ static const run_table *runs_of_node(qdq_eval *c)
     return operations[c->node->op].runs;
 }
 
-/* --- two arrays --------------------------------------------------------------------------------------------------- */
+/* --- two arrays ------------------------------------------------------------------------------- */
 
 /* Three places that move together: in a, in b, in what comes out. */
-static bool begin_walk(qdq_walk *w, int rank, const int64_t *dim, const qdq_const *a, const qdq_const *b)
+static bool begin_walk(qdq_walk *w, int rank, const int64_t *dim, const qdq_const *a,
+                       const qdq_const *b)
 {
     w->rank = rank;
     for (int i = 0; i < rank; i++)
@@ -186,8 +189,8 @@ static bool begin_walk(qdq_walk *w, int rank, const int64_t *dim, const qdq_cons
     return qdq_walk_begin(w, 3);
 }
 
-static void walk_all(int rank, const int64_t *dim, const qdq_const *a, const qdq_const *b, size_t out_size,
-                     void *out, qdq_run_fn *run)
+static void walk_all(int rank, const int64_t *dim, const qdq_const *a, const qdq_const *b,
+                     size_t out_size, void *out, qdq_run_fn *run)
 {
     size_t size = qdq_eval_size(a->elem);
     const char *from_a = a->data, *from_b = b->data;
@@ -195,8 +198,8 @@ static void walk_all(int rank, const int64_t *dim, const qdq_const *a, const qdq
     qdq_walk w;
 
     for (bool more = begin_walk(&w, rank, dim, a, b); more; more = qdq_walk_next(&w))
-        run(from_a + w.offset[0] * (int64_t)size, w.step[0], from_b + w.offset[1] * (int64_t)size, w.step[1],
-            to + w.offset[2] * (int64_t)out_size, w.run);
+        run(from_a + w.offset[0] * (int64_t)size, w.step[0], from_b + w.offset[1] * (int64_t)size,
+            w.step[1], to + w.offset[2] * (int64_t)out_size, w.run);
 }
 
 static bool same_type(qdq_eval *c)
@@ -262,7 +265,7 @@ bool qdq_eval_prelu(qdq_eval *c)
     return true;
 }
 
-/* --- any number of arrays ------------------------------------------------------------------------------------------- */
+/* --- any number of arrays --------------------------------------------------------------------- */
 
 static void divide_all(const qdq_const *out, void *data, uint32_t n)
 {
@@ -306,7 +309,7 @@ bool qdq_eval_variadic(qdq_eval *c)
     return true;
 }
 
-/* --- Clip -------------------------------------------------------------------------------------------------------------- */
+/* --- Clip ------------------------------------------------------------------------------------- */
 
 /* A bound: input i, or below opset 11 an attribute. *at NULL: there is none. */
 static bool bound(qdq_eval *c, uint32_t i, const char *name, double room[1], const void **at)
@@ -323,7 +326,8 @@ static bool bound(qdq_eval *c, uint32_t i, const char *name, double room[1], con
         else
             *room = (double)f;
         *at = room;
-        return c->in[0]->elem == QDQ_FLOAT || c->in[0]->elem == QDQ_DOUBLE || qdq_eval_refuse_type(c, 0);
+        return c->in[0]->elem == QDQ_FLOAT || c->in[0]->elem == QDQ_DOUBLE ||
+               qdq_eval_refuse_type(c, 0);
     }
     if (x == NULL)
         return true;
@@ -343,7 +347,8 @@ bool qdq_eval_clip(qdq_eval *c)
         return QDQ_REFUSE(c, "%u inputs, expected 1 below opset 11", (unsigned)c->node->n_in);
     if (largest[x->elem] == NULL)
         return qdq_eval_refuse_type(c, 0);
-    if (!same_type(c) || !bound(c, 1, "min", &room_low, &low) || !bound(c, 2, "max", &room_high, &high))
+    if (!same_type(c) || !bound(c, 1, "min", &room_low, &low) ||
+        !bound(c, 2, "max", &room_high, &high))
         return false;
     if (low == NULL && high == NULL)
         return qdq_eval_view(c, 0, x, x->rank, x->dim);
@@ -359,7 +364,7 @@ bool qdq_eval_clip(qdq_eval *c)
     return true;
 }
 
-/* --- Pow --------------------------------------------------------------------------------------------------------------- */
+/* --- Pow -------------------------------------------------------------------------------------- */
 
 /* The exponent, or the base, has its own type: both go through the widest of their kind. */
 static double number_at(const qdq_const *x, int64_t i)
@@ -391,7 +396,8 @@ static bool int_power(int64_t base, double exponent, int64_t *power)
     return true;
 }
 
-static bool power_at(const qdq_const *a, int64_t i, const qdq_const *b, int64_t j, void *out, int64_t o)
+static bool power_at(const qdq_const *a, int64_t i, const qdq_const *b, int64_t j, void *out,
+                     int64_t o)
 {
     int64_t power;
 
@@ -425,12 +431,12 @@ bool qdq_eval_pow(qdq_eval *c)
         for (int64_t i = 0; i < w.run; i++)
             if (!power_at(a, w.offset[0] + i * w.step[0], b, w.offset[1] + i * w.step[1], out,
                           w.offset[2] + i * w.step[2]))
-                return QDQ_REFUSE(c,
-                                  "an integer power with a negative or broken exponent, or beyond its type");
+                return QDQ_REFUSE(
+                    c, "an integer power with a negative or broken exponent, or beyond its type");
     return true;
 }
 
-/* --- Where --------------------------------------------------------------------------------------------------------------- */
+/* --- Where ------------------------------------------------------------------------------------ */
 
 bool qdq_eval_where(qdq_eval *c)
 {
@@ -443,7 +449,8 @@ bool qdq_eval_where(qdq_eval *c)
     if (cond->elem != QDQ_BOOL)
         return qdq_eval_refuse_type(c, 0);
     if (x->elem != y->elem)
-        return QDQ_REFUSE(c, "inputs of the types %s and %s", qdq_elem_name(x->elem), qdq_elem_name(y->elem));
+        return QDQ_REFUSE(c, "inputs of the types %s and %s", qdq_elem_name(x->elem),
+                          qdq_elem_name(y->elem));
     if (!qdq_eval_broadcast(c, 3, c->in, &rank, dim))
         return false;
     char *out = qdq_eval_output(c, 0, x->elem, rank, dim);
@@ -461,7 +468,8 @@ bool qdq_eval_where(qdq_eval *c)
             const char *from = yes ? x->data : y->data;
             int64_t at = yes ? w.offset[1] + i * w.step[1] : w.offset[2] + i * w.step[2];
 
-            memcpy(out + (size_t)(w.offset[3] + i * w.step[3]) * size, from + (size_t)at * size, size);
+            memcpy(out + (size_t)(w.offset[3] + i * w.step[3]) * size, from + (size_t)at * size,
+                   size);
         }
     return true;
 }

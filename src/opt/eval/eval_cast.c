@@ -1,6 +1,6 @@
-/* eval_cast.c - Cast and CastLike: every type but strings and complex numbers to every other, by way of the widest
- * type of its kind. What ONNX leaves open (float beyond the range of an integer type, anything that does not fit
- * 4 or 2 bits, infinity as float8) is refused: engines differ. */
+/* eval_cast.c - Cast and CastLike: every type but strings and complex numbers to every other, by
+ * way of the widest type of its kind. What ONNX leaves open (float beyond the range of an integer
+ * type, anything that does not fit 4 or 2 bits, infinity as float8) is refused: engines differ. */
 #include "opt/eval/eval_kernel.h"
 
 #include <math.h>
@@ -24,14 +24,14 @@ static way way_of(qdq_elem e)
     return e == QDQ_UINT64 ? UNSIGNED64 : qdq_elem_is_int(e) ? SIGNED : FLOATING;
 }
 
-/* --- in ---------------------------------------------------------------------------------------------------------- */
+/* --- in --------------------------------------------------------------------------------------- */
 
-#define LOAD(E, type, member, expression)                                                                    \
-    if (x->elem == QDQ_##E) {                                                                                \
-        const type *at = (const type *)x->data + from;                                                       \
-        for (int k = 0; k < n; k++)                                                                          \
-            to->member[k] = expression;                                                                      \
-        return;                                                                                              \
+#define LOAD(E, type, member, expression)                                                          \
+    if (x->elem == QDQ_##E) {                                                                      \
+        const type *at = (const type *)x->data + from;                                             \
+        for (int k = 0; k < n; k++)                                                                \
+            to->member[k] = expression;                                                            \
+        return;                                                                                    \
     }
 
 static void load(const qdq_const *x, int64_t from, int n, chunk *to)
@@ -56,26 +56,26 @@ static void load(const qdq_const *x, int64_t from, int n, chunk *to)
             to->f[k] = (double)qdq_elem_float(x->elem, x->data, from + k);
 }
 
-/* --- out ------------------------------------------------------------------------------------------------------------ */
+/* --- out -------------------------------------------------------------------------------------- */
 
-#define STORE(E, type, expression)                                                                           \
-    if (e == QDQ_##E) {                                                                                      \
-        type *at = (type *)out + to;                                                                         \
-        for (int k = 0; k < n; k++)                                                                          \
-            at[k] = (type)(expression);                                                                      \
-        return true;                                                                                         \
+#define STORE(E, type, expression)                                                                 \
+    if (e == QDQ_##E) {                                                                            \
+        type *at = (type *)out + to;                                                               \
+        for (int k = 0; k < n; k++)                                                                \
+            at[k] = (type)(expression);                                                            \
+        return true;                                                                               \
     }
 /* Towards zero; a number whose integer part the type does not have is refused, and so is NaN. */
-#define STORE_TRUNCATED(E, type, low, high)                                                                  \
-    if (e == QDQ_##E) {                                                                                      \
-        type *at = (type *)out + to;                                                                         \
-        for (int k = 0; k < n; k++) {                                                                        \
-            double whole = trunc(x->f[k]);                                                                   \
-            if (!(whole >= low && whole < high))                                                             \
-                return false;                                                                                \
-            at[k] = (type)whole;                                                                             \
-        }                                                                                                    \
-        return true;                                                                                         \
+#define STORE_TRUNCATED(E, type, low, high)                                                        \
+    if (e == QDQ_##E) {                                                                            \
+        type *at = (type *)out + to;                                                               \
+        for (int k = 0; k < n; k++) {                                                              \
+            double whole = trunc(x->f[k]);                                                         \
+            if (!(whole >= low && whole < high))                                                   \
+                return false;                                                                      \
+            at[k] = (type)whole;                                                                   \
+        }                                                                                          \
+        return true;                                                                               \
     }
 
 /* Integers that do not fit 2 or 4 bits are false; in the other types they wrap. */
@@ -103,8 +103,8 @@ static bool store_small_float(double x, qdq_elem e, void *out, int64_t i, bool s
            qdq_elem_put_float(e, out, i, copysign(largest, x));
 }
 
-/* The nearest double is not enough on the way to a smaller type: that would round twice. What does not fit sets
- * the last bit that does. */
+/* The nearest double is not enough on the way to a smaller type: that would round twice. What does
+ * not fit sets the last bit that does. */
 static double sticky(uint64_t magnitude, bool negative)
 {
     if (magnitude >> 53 != 0)
@@ -159,7 +159,7 @@ static bool store_float(const chunk *x, int n, qdq_elem e, void *out, int64_t to
     return true;
 }
 
-/* --- both -------------------------------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 static bool store(chunk *x, way by, int n, qdq_elem e, void *out, int64_t to, bool saturate)
 {

@@ -1,5 +1,6 @@
-/* eval_conv.c - Conv and ConvTranspose of constants, as ONNX's specification of opset 22 defines them: each result is a sum in
- * double, in the order of channels and places in the kernel, the bias last, rounded once. */
+/* eval_conv.c - Conv and ConvTranspose of constants, as ONNX's specification of opset 22 defines
+ * them: each result is a sum in double, in the order of channels and places in the kernel, the bias
+ * last, rounded once. */
 #include "opt/eval/eval_window.h"
 
 typedef struct conv {
@@ -48,8 +49,8 @@ static bool begin(qdq_eval *c, conv *v)
     if (x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
         return qdq_eval_refuse_type(c, 0);
     if (v->w.space < 1 || v->w.space > QDQ_WINDOW_SPACE || w->rank != x->rank)
-        return QDQ_REFUSE(c, "arrays of the ranks %d and %d, expected equal ones of 3 to 5", x->rank,
-                          w->rank);
+        return QDQ_REFUSE(c, "arrays of the ranks %d and %d, expected equal ones of 3 to 5",
+                          x->rank, w->rank);
     return true;
 }
 
@@ -67,7 +68,7 @@ static void *begin_output(qdq_eval *c, const conv *v)
     return out;
 }
 
-/* --- Conv ------------------------------------------------------------------------------------------------------------------ */
+/* --- Conv ------------------------------------------------------------------------------------- */
 
 static bool read_conv(qdq_eval *c, conv *v)
 {
@@ -82,8 +83,10 @@ static bool read_conv(qdq_eval *c, conv *v)
     return check_kernel(c, v) && qdq_window_read(c, &v->w, false);
 }
 
-/* One channel under the kernel at `place`. `x` and `w` are the offsets of the channel and of its part of the weight. */
-static double sum_channel(const qdq_eval *c, const conv *v, int64_t x, int64_t w, const int64_t *place)
+/* One channel under the kernel at `place`. `x` and `w` are the offsets of the channel and of its
+ * part of the weight. */
+static double sum_channel(const qdq_eval *c, const conv *v, int64_t x, int64_t w,
+                          const int64_t *place)
 {
     int64_t k[QDQ_WINDOW_SPACE] = {0};
     double sum = 0;
@@ -99,8 +102,8 @@ static double sum_channel(const qdq_eval *c, const conv *v, int64_t x, int64_t w
 }
 
 /* All places of one feature of one sample. */
-static void compute_feature(const qdq_eval *c, const conv *v, int64_t sample, int64_t feature, void *out,
-                            int64_t to)
+static void compute_feature(const qdq_eval *c, const conv *v, int64_t sample, int64_t feature,
+                            void *out, int64_t to)
 {
     const qdq_const *b = qdq_eval_in(c, 2);
     int64_t first = feature / (v->features / v->group) * v->channels, place[QDQ_WINDOW_SPACE] = {0};
@@ -133,9 +136,10 @@ bool qdq_eval_conv(qdq_eval *c)
     return true;
 }
 
-/* --- ConvTranspose --------------------------------------------------------------------------------------------------------- */
+/* --- ConvTranspose ---------------------------------------------------------------------------- */
 
-/* Padding, which is cut off the result here, from its size: the odd one is in front but for SAME_UPPER. */
+/* Padding, which is cut off the result here, from its size: the odd one is in front but for
+ * SAME_UPPER. */
 static bool cut(qdq_eval *c, qdq_window *w, int i, int64_t whole, qdq_padding how)
 {
     int64_t total = whole - w->out[i];
@@ -153,7 +157,8 @@ static bool read_result(qdq_eval *c, qdq_window *w)
     bool is_sized = qdq_node_attr(c->node, "output_shape") != NULL;
     qdq_padding how;
 
-    if (!qdq_window_attributes(c, w, &how) || !qdq_window_list(c, "output_padding", w->space, 0, 0, more) ||
+    if (!qdq_window_attributes(c, w, &how) ||
+        !qdq_window_list(c, "output_padding", w->space, 0, 0, more) ||
         !qdq_window_list(c, "output_shape", w->space, 0, 0, size))
         return false;
     if ((is_sized || how != QDQ_PADDING_GIVEN) && c->opset < 11)
@@ -248,7 +253,8 @@ bool qdq_eval_convtranspose(qdq_eval *c)
         int64_t feature = i / places % v.features;
         double sum = sum_sources(c, &v, i / places / v.features, feature, place);
 
-        qdq_eval_put_number(c->in[0]->elem, out, i, b != NULL ? sum + qdq_eval_number(b, feature) : sum);
+        qdq_eval_put_number(c->in[0]->elem, out, i,
+                            b != NULL ? sum + qdq_eval_number(b, feature) : sum);
         qdq_window_advance(v.w.space, v.w.out, place);
     }
     return true;

@@ -1,5 +1,6 @@
-/* eval_einsum.c - sums of products over named dims. Every label of the equation is one loop; an input moves along the
- * labels that it has. Sums in double, in the order of the labels, rounded once; integers wrap. */
+/* eval_einsum.c - sums of products over named dims. Every label of the equation is one loop; an
+ * input moves along the labels that it has. Sums in double, in the order of the labels, rounded
+ * once; integers wrap. */
 #include "opt/eval/eval_kernel.h"
 
 #include <string.h>
@@ -7,7 +8,8 @@
 enum {
     OPERANDS = 8,
     LETTERS = 52,
-    LABELS = LETTERS + QDQ_EVAL_RANK, /* letters, then the dims of "...", which end at the last label */
+    /* letters, then the dims of "...", which end at the last label */
+    LABELS = LETTERS + QDQ_EVAL_RANK,
     LOOPS = 32,
     MAX_WORK = 1 << 26 /* products of one element each */
 };
@@ -34,7 +36,8 @@ static int letter_of(char c)
     return c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1;
 }
 
-/* Labels up to `end`. `rank`: of the array, whose dims without a letter are "..."; -1: `dots` of them. */
+/* Labels up to `end`. `rank`: of the array, whose dims without a letter are "..."; -1: `dots` of
+ * them. */
 static bool read_term(qdq_eval *c, const char *text, const char *end, int rank, int dots, term *t)
 {
     int letters = 0, seen_dots = 0;
@@ -85,7 +88,8 @@ static bool add_operand(qdq_eval *c, einsum *e, uint32_t i)
     return true;
 }
 
-/* Without "->": the dims of "...", then every letter that is there once, in the order of the alphabet. */
+/* Without "->": the dims of "...", then every letter that is there once, in the order of the
+ * alphabet. */
 static bool implicit_result(qdq_eval *c, einsum *e)
 {
     for (int k = 0; k < LABELS; k++) {
@@ -162,7 +166,7 @@ static bool order_loops(qdq_eval *c, einsum *e, int64_t *work)
     return true;
 }
 
-/* --- the sums -------------------------------------------------------------------------------------------------------- */
+/* --- the sums --------------------------------------------------------------------------------- */
 
 typedef union sum {
     double f;
@@ -176,7 +180,8 @@ static bool is_float(qdq_elem e)
 
 static double float_at(const qdq_const *x, int64_t at)
 {
-    return x->elem == QDQ_FLOAT ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
+    return x->elem == QDQ_FLOAT ? (double)((const float *)x->data)[at]
+                                : ((const double *)x->data)[at];
 }
 
 static sum product_at(const qdq_eval *c, uint32_t n, const int64_t *at)

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- Gather -------------------------------------------------------------------------------------------------------------- */
+/* --- Gather ----------------------------------------------------------------------------------- */
 
 /* Indices from -dim to dim - 1; the result counts from the front. */
 static bool place_of(qdq_eval *c, int64_t index, int64_t dim, int64_t *place)
@@ -38,8 +38,8 @@ bool qdq_eval_gather(qdq_eval *c)
     const int64_t *index;
     int axis, rank;
 
-    if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", 0), x->rank, &axis) || !gather_dims(c, axis, &rank, dim) ||
-        !qdq_eval_ints(c, 1, &index, &count))
+    if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", 0), x->rank, &axis) ||
+        !gather_dims(c, axis, &rank, dim) || !qdq_eval_ints(c, 1, &index, &count))
         return false;
     char *out = qdq_eval_output(c, 0, x->elem, rank, dim);
     if (out == NULL)
@@ -57,7 +57,7 @@ bool qdq_eval_gather(qdq_eval *c)
     return true;
 }
 
-/* --- GatherElements, ScatterElements: one index for each element ---------------------------------------------------------- */
+/* --- GatherElements, ScatterElements: one index for each element ------------------------------ */
 
 /* Two arrays walked in the shape of the indices: those themselves, and x at place 0 of the axis. */
 typedef struct elements {
@@ -123,7 +123,7 @@ bool qdq_eval_gatherelements(qdq_eval *c)
     return true;
 }
 
-/* --- Scatter: what an element becomes ---------------------------------------------------------------------------------------- */
+/* --- Scatter: what an element becomes --------------------------------------------------------- */
 
 /* *run NULL: the update replaces it. */
 static bool read_reduction(qdq_eval *c, qdq_run_fn **run)
@@ -188,12 +188,13 @@ bool qdq_eval_scatterelements(qdq_eval *c)
         for (int64_t i = 0; i < e.w.run; i++) {
             if (!element_of(c, &e, i, &at, &to))
                 return false;
-            put_down(run, out + (size_t)to * size, (const char *)update->data + (size_t)at * size, 1, size);
+            put_down(run, out + (size_t)to * size, (const char *)update->data + (size_t)at * size,
+                     1, size);
         }
     return run == NULL || qdq_eval_check_nan(c);
 }
 
-/* --- GatherND, ScatterND: a list of indices for each slice ------------------------------------------------------------------- */
+/* --- GatherND, ScatterND: a list of indices for each slice ------------------------------------ */
 
 typedef struct slices {
     const int64_t *index;
@@ -210,11 +211,12 @@ static bool begin_slices(qdq_eval *c, int64_t batch_dims, slices *s)
     if (!qdq_eval_ints(c, 1, &s->index, &count))
         return false;
     if (index->rank < 1 || batch_dims < 0 || batch_dims >= index->rank || batch_dims > x->rank)
-        return QDQ_REFUSE(c, "%" PRId64 " batch dims of arrays of the ranks %d and %d", batch_dims, x->rank,
-                          index->rank);
+        return QDQ_REFUSE(c, "%" PRId64 " batch dims of arrays of the ranks %d and %d", batch_dims,
+                          x->rank, index->rank);
     s->depth = index->dim[index->rank - 1];
     if (s->depth > x->rank - batch_dims)
-        return QDQ_REFUSE(c, "lists of %" PRId64 " indices into an array of rank %d", s->depth, x->rank);
+        return QDQ_REFUSE(c, "lists of %" PRId64 " indices into an array of rank %d", s->depth,
+                          x->rank);
     for (int i = 0; i < (int)batch_dims; i++)
         if (x->dim[i] != index->dim[i])
             return QDQ_REFUSE(c, "batch dims %" PRId64 " and %" PRId64, x->dim[i], index->dim[i]);
@@ -290,8 +292,9 @@ static bool check_updates(qdq_eval *c, const slices *s)
     bool fits = update->rank == rank;
 
     for (int i = 0; fits && i < rank; i++)
-        fits = update->dim[i] ==
-               (i < index->rank - 1 ? index->dim[i] : x->dim[(int)s->depth + i - (index->rank - 1)]);
+        fits =
+            update->dim[i] ==
+            (i < index->rank - 1 ? index->dim[i] : x->dim[(int)s->depth + i - (index->rank - 1)]);
     return fits || QDQ_REFUSE(c, "updates of another shape than indices and slices");
 }
 
@@ -316,8 +319,8 @@ bool qdq_eval_scatternd(qdq_eval *c)
     for (int64_t i = 0; i < s.lists; i++) {
         if (!slice_of(c, &s, 0, i, &offset))
             return false;
-        put_down(run, out + (size_t)offset * size, (const char *)update->data + (size_t)(i * s.size) * size,
-                 s.size, size);
+        put_down(run, out + (size_t)offset * size,
+                 (const char *)update->data + (size_t)(i * s.size) * size, s.size, size);
     }
     return run == NULL || qdq_eval_check_nan(c);
 }

@@ -1,8 +1,10 @@
-/* eval_kernel.h - what the evaluator's dispatch (eval.c) and its kernels (eval_*.c) share. Private to them.
+/* eval_kernel.h - what the evaluator's dispatch (eval.c) and its kernels (eval_*.c) share. Private
+ * to them.
  *
- * A kernel computes one node: it looks at inputs and attributes, asks for its outputs, fills them. What it does
- * not compute it refuses with a reason. Attributes are asked for without a check of each answer: one of the wrong
- * type notes the reason, gives the fallback, and no output is handed out any more. */
+ * A kernel computes one node: it looks at inputs and attributes, asks for its outputs, fills them.
+ * What it does not compute it refuses with a reason. Attributes are asked for without a check of
+ * each answer: one of the wrong type notes the reason, gives the fallback, and no output is handed
+ * out any more. */
 #ifndef QDQ_EVAL_KERNEL_H
 #define QDQ_EVAL_KERNEL_H
 
@@ -16,8 +18,9 @@ typedef struct qdq_eval {
     int64_t opset;
     const qdq_const *const *in; /* n_in of the node; NULL: left out */
     qdq_const *out;
-    uint64_t room, limit;  /* bytes that outputs may still take, and could at first */
-    qdq_elem real, actual; /* outputs that the kernel makes in type `actual` will be in type `real` */
+    uint64_t room, limit; /* bytes that outputs may still take, and could at first */
+    /* outputs that the kernel makes in type `actual` will be in type `real` */
+    qdq_elem real, actual;
     qdq_arena *memory;
     const char *why; /* the first reason */
     bool nomem;
@@ -30,7 +33,7 @@ typedef bool qdq_eval_fn(qdq_eval *c);
 #include "opt/eval/eval.def"
 #undef EVAL
 
-/* --- the node at work (eval.c) ------------------------------------------------------------------------------- */
+/* --- the node at work (eval.c) ---------------------------------------------------------------- */
 
 /* return QDQ_REFUSE(c, "axis %d ...", ...); */
 #define QDQ_REFUSE(c, ...) (qdq_eval_refuse((c), qdq_arena_printf((c)->memory, __VA_ARGS__)), false)
@@ -43,7 +46,8 @@ static inline const qdq_const *qdq_eval_in(const qdq_eval *c, uint32_t i)
 }
 
 int64_t qdq_eval_int(qdq_eval *c, const char *name, int64_t fallback);
-bool qdq_eval_flag(qdq_eval *c, const char *name, bool fallback); /* 0 or 1: engines differ on others */
+/* 0 or 1: engines differ on others */
+bool qdq_eval_flag(qdq_eval *c, const char *name, bool fallback);
 float qdq_eval_float(qdq_eval *c, const char *name, float fallback);
 /* False: not there (*count 0). */
 bool qdq_eval_int_list(qdq_eval *c, const char *name, const int64_t **list, int64_t *count);
@@ -52,11 +56,13 @@ bool qdq_eval_string_is(qdq_eval *c, const char *name, const char *text, const c
 /* A negative axis counts from the end. */
 bool qdq_eval_axis(qdq_eval *c, int64_t axis, int rank, int *out);
 
-/* All elements of input i, int32 or int64, in row-major order. A left-out input: *count 0 and *list NULL. */
+/* All elements of input i, int32 or int64, in row-major order. A left-out input: *count 0 and *list
+ * NULL. */
 bool qdq_eval_ints(qdq_eval *c, uint32_t i, const int64_t **list, int64_t *count);
-/* As above, of rank 0 or 1; below opset `since` they are the attribute `name`. *list NULL: not there. */
-bool qdq_eval_ints_or_attr(qdq_eval *c, uint32_t i, const char *name, int64_t since, const int64_t **list,
-                           int64_t *count);
+/* As above, of rank 0 or 1; below opset `since` they are the attribute `name`. *list NULL: not
+ * there. */
+bool qdq_eval_ints_or_attr(qdq_eval *c, uint32_t i, const char *name, int64_t since,
+                           const int64_t **list, int64_t *count);
 /* Such a list as axes of an array of `rank`, each at most once. *count -1: not there. */
 bool qdq_eval_axes(qdq_eval *c, uint32_t i, int64_t since, int rank, bool *mark, int64_t *count);
 
@@ -70,7 +76,8 @@ bool qdq_eval_view(qdq_eval *c, uint32_t i, const qdq_const *x, int rank, const 
 /* Refuses if output 0 has a NaN and no input has. */
 bool qdq_eval_check_nan(qdq_eval *c);
 
-static inline size_t qdq_eval_size(qdq_elem e) /* bytes of an element; whole bytes only arrive at kernels */
+/* bytes of an element; whole bytes only arrive at kernels */
+static inline size_t qdq_eval_size(qdq_elem e)
 {
     return qdq_elem_bits(e) / 8;
 }
@@ -78,7 +85,8 @@ static inline size_t qdq_eval_size(qdq_elem e) /* bytes of an element; whole byt
 /* Of an array of float or double. */
 static inline double qdq_eval_number(const qdq_const *x, int64_t i)
 {
-    return x->elem == QDQ_FLOAT ? (double)((const float *)x->data)[i] : ((const double *)x->data)[i];
+    return x->elem == QDQ_FLOAT ? (double)((const float *)x->data)[i]
+                                : ((const double *)x->data)[i];
 }
 
 static inline void qdq_eval_put_number(qdq_elem e, void *out, int64_t i, double number)
@@ -98,11 +106,12 @@ static inline int64_t qdq_eval_product(const int64_t *dim, int from, int to)
     return n;
 }
 
-/* --- walks (eval_walk.c) --------------------------------------------------------------------------------------
+/* --- walks (eval_walk.c)
+ * --------------------------------------------------------------------------------------
  *
- * Several arrays are walked together, in the row-major order of one shape, in runs: the innermost dims that all
- * of them can take as one are one. A step or stride of 0 stands still (broadcasting). The caller fills rank, dim
- * and stride (in elements), then
+ * Several arrays are walked together, in the row-major order of one shape, in runs: the innermost
+ * dims that all of them can take as one are one. A step or stride of 0 stands still (broadcasting).
+ * The caller fills rank, dim and stride (in elements), then
  *
  *     for (bool more = qdq_walk_begin(&w, 2); more; more = qdq_walk_next(&w))
  *         ... w.run elements from w.offset[k] on, w.step[k] apart, in array k */
@@ -123,14 +132,15 @@ void qdq_eval_strides(int rank, const int64_t *dim, int64_t *stride);
 /* The strides of x when it is broadcast to `rank` dims. */
 void qdq_eval_broadcast_strides(const qdq_const *x, int rank, int64_t *stride);
 /* The shape of n arrays broadcast together (NULLs are passed over). */
-bool qdq_eval_broadcast(qdq_eval *c, uint32_t n, const qdq_const *const *x, int *rank, int64_t *dim);
+bool qdq_eval_broadcast(qdq_eval *c, uint32_t n, const qdq_const *const *x, int *rank,
+                        int64_t *dim);
 
 /* Copies elements of `size` bytes as w says: array 0 is `to`, array 1 is `from`. */
 void qdq_eval_copy(qdq_walk *w, size_t size, void *to, const void *from);
 /* n elements equal to *value. */
 void qdq_eval_fill(void *to, int64_t n, size_t size, const void *value);
 
-/* --- arithmetic of two arrays (eval_binary.c) -------------------------------------------------------------- */
+/* --- arithmetic of two arrays (eval_binary.c) ------------------------------------------------- */
 
 /* n elements of a and b, sa and sb apart, into out, which may be a. */
 typedef void qdq_run_fn(const void *a, int64_t sa, const void *b, int64_t sb, void *out, int64_t n);

@@ -1,23 +1,24 @@
-/* eval_line.c - operators along the lines of one axis whose results have as many elements: CumSum, Softmax, Hardmax. */
+/* eval_line.c - operators along the lines of one axis whose results have as many elements: CumSum,
+ * Softmax, Hardmax. */
 #include "opt/eval/eval_kernel.h"
 
 #include <math.h>
 
-/* --- CumSum ------------------------------------------------------------------------------------------------------------ */
+/* --- CumSum ----------------------------------------------------------------------------------- */
 
 /* A line of n elements, `step` apart (negative: backwards). */
 typedef void sum_fn(const void *in, void *out, int64_t n, int64_t step, bool exclusive);
 
-#define LINE(type, wide, E)                                                                                  \
-    static void line_##E(const void *vi, void *vo, int64_t n, int64_t step, bool exclusive)                  \
-    {                                                                                                        \
-        const type *in = vi;                                                                                 \
-        type *out = vo, sum = 0;                                                                             \
-        for (int64_t i = 0; i < n; i++) {                                                                    \
-            type next = (type)((wide)sum + (wide)in[i * step]);                                              \
-            out[i * step] = exclusive ? sum : next;                                                          \
-            sum = next;                                                                                      \
-        }                                                                                                    \
+#define LINE(type, wide, E)                                                                        \
+    static void line_##E(const void *vi, void *vo, int64_t n, int64_t step, bool exclusive)        \
+    {                                                                                              \
+        const type *in = vi;                                                                       \
+        type *out = vo, sum = 0;                                                                   \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            type next = (type)((wide)sum + (wide)in[i * step]);                                    \
+            out[i * step] = exclusive ? sum : next;                                                \
+            sum = next;                                                                            \
+        }                                                                                          \
     }
 
 LINE(float, float, FLOAT)
@@ -35,7 +36,8 @@ static sum_fn *const lines[QDQ_ELEM_COUNT] = {
 bool qdq_eval_cumsum(qdq_eval *c)
 {
     const qdq_const *x = c->in[0];
-    bool reverse = qdq_eval_flag(c, "reverse", false), exclusive = qdq_eval_flag(c, "exclusive", false);
+    bool reverse = qdq_eval_flag(c, "reverse", false),
+         exclusive = qdq_eval_flag(c, "exclusive", false);
     size_t size = qdq_eval_size(x->elem);
     const int64_t *list;
     int64_t count;
@@ -64,9 +66,10 @@ bool qdq_eval_cumsum(qdq_eval *c)
     return true;
 }
 
-/* --- Softmax, LogSoftmax, Hardmax ---------------------------------------------------------------------------------------------------- */
+/* --- Softmax, LogSoftmax, Hardmax ------------------------------------------------------------- */
 
-static void softmax_line(const qdq_const *x, void *out, int64_t first, int64_t n, int64_t step, bool is_log)
+static void softmax_line(const qdq_const *x, void *out, int64_t first, int64_t n, int64_t step,
+                         bool is_log)
 {
     double largest = -INFINITY, sum = 0;
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- Constant, ConstantOfShape ------------------------------------------------------------------------------------------- */
+/* --- Constant, ConstantOfShape ---------------------------------------------------------------- */
 
 static bool of_tensor(qdq_eval *c, const qdq_tensor *t, qdq_const *x)
 {
@@ -57,7 +57,8 @@ static bool fill_value(qdq_eval *c, qdq_const *x)
     if (!of_tensor(c, a->v.t, x))
         return false;
     if (x->count != 1 || qdq_elem_bits(x->elem) < 8 || qdq_elem_bits(x->elem) > 64)
-        return QDQ_REFUSE(c, "attribute 'value' is no single element of a type that is computed here");
+        return QDQ_REFUSE(c,
+                          "attribute 'value' is no single element of a type that is computed here");
     return true;
 }
 
@@ -70,7 +71,8 @@ bool qdq_eval_constantofshape(qdq_eval *c)
     if (!qdq_eval_ints_or_attr(c, 0, NULL, 0, &dim, &count) || !fill_value(c, &x))
         return false;
     if (count > QDQ_EVAL_RANK)
-        return QDQ_REFUSE(c, "a result of rank %" PRId64 ", expected at most %d", count, QDQ_EVAL_RANK);
+        return QDQ_REFUSE(c, "a result of rank %" PRId64 ", expected at most %d", count,
+                          QDQ_EVAL_RANK);
     void *out = qdq_eval_output(c, 0, x.elem, (int)count, dim);
     if (out == NULL)
         return false;
@@ -78,7 +80,7 @@ bool qdq_eval_constantofshape(qdq_eval *c)
     return true;
 }
 
-/* --- Range ----------------------------------------------------------------------------------------------------------------- */
+/* --- Range ------------------------------------------------------------------------------------ */
 
 /* How many; false for a step of 0 or too many to count. */
 static bool int_range(int64_t start, int64_t limit, int64_t delta, int64_t *count)
@@ -122,13 +124,14 @@ bool qdq_eval_range(qdq_eval *c)
             return QDQ_REFUSE(c, "input %u is no scalar of the type of the others", (unsigned)i);
     const void *start = c->in[0]->data, *limit = c->in[1]->data, *delta = c->in[2]->data;
     if (e == QDQ_INT16 || e == QDQ_INT32 || e == QDQ_INT64)
-        ok = int_range(qdq_elem_int(e, start, 0), qdq_elem_int(e, limit, 0), qdq_elem_int(e, delta, 0),
-                       &count);
+        ok = int_range(qdq_elem_int(e, start, 0), qdq_elem_int(e, limit, 0),
+                       qdq_elem_int(e, delta, 0), &count);
     else if (e == QDQ_FLOAT && c->real == QDQ_UNDEFINED)
         ok = float_range((double)*(const float *)start, (double)*(const float *)limit,
                          (double)*(const float *)delta, &count);
     else if (e == QDQ_DOUBLE)
-        ok = float_range(*(const double *)start, *(const double *)limit, *(const double *)delta, &count);
+        ok = float_range(*(const double *)start, *(const double *)limit, *(const double *)delta,
+                         &count);
     else
         return qdq_eval_refuse_type(c, 0);
     if (!ok)
@@ -147,7 +150,7 @@ bool qdq_eval_range(qdq_eval *c)
     return true;
 }
 
-/* --- EyeLike, OneHot, NonZero -------------------------------------------------------------------------------------------------- */
+/* --- EyeLike, OneHot, NonZero ----------------------------------------------------------------- */
 
 bool qdq_eval_eyelike(qdq_eval *c)
 {
@@ -158,7 +161,8 @@ bool qdq_eval_eyelike(qdq_eval *c)
 
     if (x->rank != 2)
         return QDQ_REFUSE(c, "input 0 has rank %d, expected 2", x->rank);
-    if (qdq_elem_bits(e) < 8 || (!qdq_elem_put_int(e, one, 0, 1) && !qdq_elem_put_float(e, one, 0, 1)))
+    if (qdq_elem_bits(e) < 8 ||
+        (!qdq_elem_put_int(e, one, 0, 1) && !qdq_elem_put_float(e, one, 0, 1)))
         return QDQ_REFUSE(c, "a result of a type that is not computed here");
     char *out = qdq_eval_output(c, 0, e, 2, x->dim);
     if (out == NULL)

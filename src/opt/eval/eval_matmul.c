@@ -1,5 +1,5 @@
-/* eval_matmul.c - MatMul, Gemm and Det of small matrices: weights that exporters multiply at load time. Sums in double,
- * or in 64 bits that wrap. */
+/* eval_matmul.c - MatMul, Gemm and Det of small matrices: weights that exporters multiply at load
+ * time. Sums in double, or in 64 bits that wrap. */
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
@@ -22,18 +22,18 @@ typedef union sum {
 typedef void row_fn(const product *p, const void *a, const void *b, sum *row);
 
 /* Row after row of b, so that the inner loop runs over neighbours and each sum takes k in order. */
-#define ROW(type, wide, member, E)                                                                           \
-    static void row_##E(const product *p, const void *va, const void *vb, sum *row)                          \
-    {                                                                                                        \
-        const type *a = va, *b = vb;                                                                         \
-        for (int64_t j = 0; j < p->n; j++)                                                                   \
-            row[j].member = 0;                                                                               \
-        for (int64_t k = 0; k < p->k; k++) {                                                                 \
-            wide x = (wide)a[k * p->a_column];                                                               \
-            const type *y = b + k * p->b_row;                                                                \
-            for (int64_t j = 0; j < p->n; j++)                                                               \
-                row[j].member += x * (wide)y[j * p->b_column];                                               \
-        }                                                                                                    \
+#define ROW(type, wide, member, E)                                                                 \
+    static void row_##E(const product *p, const void *va, const void *vb, sum *row)                \
+    {                                                                                              \
+        const type *a = va, *b = vb;                                                               \
+        for (int64_t j = 0; j < p->n; j++)                                                         \
+            row[j].member = 0;                                                                     \
+        for (int64_t k = 0; k < p->k; k++) {                                                       \
+            wide x = (wide)a[k * p->a_column];                                                     \
+            const type *y = b + k * p->b_row;                                                      \
+            for (int64_t j = 0; j < p->n; j++)                                                     \
+                row[j].member += x * (wide)y[j * p->b_column];                                     \
+        }                                                                                          \
     }
 
 ROW(float, double, f, FLOAT)
@@ -78,10 +78,10 @@ static bool check_work(qdq_eval *c, int64_t results, int64_t k)
     return true;
 }
 
-/* --- MatMul ----------------------------------------------------------------------------------------------------------------- */
+/* --- MatMul ----------------------------------------------------------------------------------- */
 
-/* The matrices of one input: the last two dims; those before are broadcast. A vector is a matrix of one row (left)
- * or column (right) whose dim goes out again. */
+/* The matrices of one input: the last two dims; those before are broadcast. A vector is a matrix of
+ * one row (left) or column (right) whose dim goes out again. */
 typedef struct operand {
     qdq_const batch; /* the dims before, as a shape */
     int64_t rows, columns;
@@ -102,15 +102,17 @@ static operand operand_of(const qdq_const *x, bool left)
     return o;
 }
 
-static void multiply_all(const qdq_const *a, const qdq_const *b, const product *p, qdq_walk *w, sum *row,
-                         void *out)
+static void multiply_all(const qdq_const *a, const qdq_const *b, const product *p, qdq_walk *w,
+                         sum *row, void *out)
 {
     int64_t size = (int64_t)qdq_eval_size(a->elem);
 
     for (bool more = qdq_walk_begin(w, 3); more; more = qdq_walk_next(w))
         for (int64_t i = 0; i < w->run; i++) {
-            const char *from_a = (const char *)a->data + (w->offset[0] + i * w->step[0]) * p->m * p->k * size;
-            const char *from_b = (const char *)b->data + (w->offset[1] + i * w->step[1]) * p->k * p->n * size;
+            const char *from_a =
+                (const char *)a->data + (w->offset[0] + i * w->step[0]) * p->m * p->k * size;
+            const char *from_b =
+                (const char *)b->data + (w->offset[1] + i * w->step[1]) * p->k * p->n * size;
             int64_t to = (w->offset[2] + i * w->step[2]) * p->m * p->n;
 
             for (int64_t r = 0; r < p->m; r++) {
@@ -134,8 +136,10 @@ bool qdq_eval_matmul(qdq_eval *c)
     operand left = operand_of(a, true), right = operand_of(b, false);
     product p = {left.rows, left.columns, right.columns, left.columns, 1, right.columns, 1};
     if (left.columns != right.rows)
-        return QDQ_REFUSE(c, "%" PRId64 " columns times %" PRId64 " rows", left.columns, right.rows);
-    if (!qdq_eval_broadcast(c, 2, (const qdq_const *const[]){&left.batch, &right.batch}, &rank, dim))
+        return QDQ_REFUSE(c, "%" PRId64 " columns times %" PRId64 " rows", left.columns,
+                          right.rows);
+    if (!qdq_eval_broadcast(c, 2, (const qdq_const *const[]){&left.batch, &right.batch}, &rank,
+                            dim))
         return false;
     w.rank = rank;
     for (int i = 0; i < rank; i++)
@@ -157,7 +161,7 @@ bool qdq_eval_matmul(qdq_eval *c)
     return true;
 }
 
-/* --- Gemm -------------------------------------------------------------------------------------------------------------------- */
+/* --- Gemm ------------------------------------------------------------------------------------- */
 
 /* What is added: a matrix broadcast to m x n; data NULL: nothing. */
 typedef struct addend {
@@ -184,7 +188,8 @@ static bool read_addend(qdq_eval *c, const product *p, addend *add)
     return true;
 }
 
-static void add_row(const addend *add, int64_t r, double alpha, double beta, const product *p, sum *row)
+static void add_row(const addend *add, int64_t r, double alpha, double beta, const product *p,
+                    sum *row)
 {
     const qdq_const *x = add->c;
 
@@ -218,7 +223,8 @@ static bool read_product(qdq_eval *c, product *p)
 bool qdq_eval_gemm(qdq_eval *c)
 {
     const qdq_const *a = c->in[0], *b = c->in[1];
-    double alpha = (double)qdq_eval_float(c, "alpha", 1.0F), beta = (double)qdq_eval_float(c, "beta", 1.0F);
+    double alpha = (double)qdq_eval_float(c, "alpha", 1.0F),
+           beta = (double)qdq_eval_float(c, "beta", 1.0F);
     addend add;
     product p;
 
@@ -231,17 +237,18 @@ bool qdq_eval_gemm(qdq_eval *c)
     if (out == NULL || row == NULL || !check_work(c, c->out[0].count, p.k))
         return false;
     for (int64_t r = 0; r < p.m && c->out[0].count > 0; r++) {
-        rows[a->elem](&p, (const char *)a->data + r * p.a_row * (int64_t)qdq_eval_size(a->elem), b->data,
-                      row);
+        rows[a->elem](&p, (const char *)a->data + r * p.a_row * (int64_t)qdq_eval_size(a->elem),
+                      b->data, row);
         add_row(&add, r, alpha, beta, &p, row);
         store_row(row, p.n, a->elem, out, r * p.n);
     }
     return true;
 }
 
-/* --- Det --------------------------------------------------------------------------------------------------------------------- */
+/* --- Det -------------------------------------------------------------------------------------- */
 
-/* Of the n x n numbers at a, which it overwrites: elimination with the largest element of each column as pivot. */
+/* Of the n x n numbers at a, which it overwrites: elimination with the largest element of each
+ * column as pivot. */
 static double determinant(double *a, int64_t n)
 {
     double result = 1;

@@ -1,5 +1,5 @@
-/* eval_move.c - operators that move elements: all are copies between two layouts of strides, made by
- * qdq_eval_copy. */
+/* eval_move.c - operators that move elements: all are copies between two layouts of strides, made
+ * by qdq_eval_copy. */
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ static void copy_into(qdq_walk *w, int rank, const qdq_const *x, int64_t offset,
     qdq_eval_copy(w, size, out, (const char *)x->data + offset * (int64_t)size);
 }
 
-/* --- Transpose -------------------------------------------------------------------------------------------------------- */
+/* --- Transpose -------------------------------------------------------------------------------- */
 
 bool qdq_eval_transpose(qdq_eval *c)
 {
@@ -26,7 +26,8 @@ bool qdq_eval_transpose(qdq_eval *c)
     qdq_walk w;
 
     if (qdq_eval_int_list(c, "perm", &perm, &count) && count != x->rank)
-        return QDQ_REFUSE(c, "a permutation of %" PRId64 " axes of an array of rank %d", count, x->rank);
+        return QDQ_REFUSE(c, "a permutation of %" PRId64 " axes of an array of rank %d", count,
+                          x->rank);
     qdq_eval_strides(x->rank, x->dim, stride);
     for (int i = 0; i < x->rank; i++) {
         int64_t from = perm != NULL ? perm[i] : x->rank - 1 - i;
@@ -44,7 +45,7 @@ bool qdq_eval_transpose(qdq_eval *c)
     return true;
 }
 
-/* --- Expand, Tile ----------------------------------------------------------------------------------------------------- */
+/* --- Expand, Tile ----------------------------------------------------------------------------- */
 
 bool qdq_eval_expand(qdq_eval *c)
 {
@@ -58,7 +59,8 @@ bool qdq_eval_expand(qdq_eval *c)
     if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &list, &count))
         return false;
     if (count > QDQ_EVAL_RANK)
-        return QDQ_REFUSE(c, "a result of rank %" PRId64 ", expected at most %d", count, QDQ_EVAL_RANK);
+        return QDQ_REFUSE(c, "a result of rank %" PRId64 ", expected at most %d", count,
+                          QDQ_EVAL_RANK);
     for (int i = 0; i < (int)count; i++)
         if (list[i] < 0)
             return QDQ_REFUSE(c, "dim %d is %" PRId64 ", expected 0 or more", i, list[i]);
@@ -101,7 +103,7 @@ bool qdq_eval_tile(qdq_eval *c)
     return true;
 }
 
-/* --- Slice --------------------------------------------------------------------------------------------------------------- */
+/* --- Slice ------------------------------------------------------------------------------------ */
 
 typedef struct slices {
     const int64_t *start, *end, *axis, *step; /* axis, step: NULL: all from the first on; 1 */
@@ -170,7 +172,8 @@ bool qdq_eval_slice(qdq_eval *c)
         if (!qdq_eval_axis(c, s.axis != NULL ? s.axis[i] : i, x->rank, &axis))
             return false;
         if (seen[axis] || step == 0)
-            return QDQ_REFUSE(c, step == 0 ? "the step along axis %d is 0" : "axis %d is there twice", axis);
+            return QDQ_REFUSE(
+                c, step == 0 ? "the step along axis %d is 0" : "axis %d is there twice", axis);
         seen[axis] = true;
         w.dim[axis] = slice_axis(x->dim[axis], s.start[i], s.end[i], step, &first);
         if (w.dim[axis] > 0)
@@ -185,7 +188,7 @@ bool qdq_eval_slice(qdq_eval *c)
     return true;
 }
 
-/* --- Concat ---------------------------------------------------------------------------------------------------------------- */
+/* --- Concat ----------------------------------------------------------------------------------- */
 
 static bool join_dims(qdq_eval *c, int axis, int64_t *dim)
 {
@@ -201,8 +204,8 @@ static bool join_dims(qdq_eval *c, int axis, int64_t *dim)
             return QDQ_REFUSE(c, "input %u has another type or rank than the first", (unsigned)k);
         for (int i = 0; i < x->rank; i++)
             if (i != axis && x->dim[i] != dim[i])
-                return QDQ_REFUSE(c, "input %u has %" PRId64 " along axis %d, expected %" PRId64, (unsigned)k,
-                                  x->dim[i], i, dim[i]);
+                return QDQ_REFUSE(c, "input %u has %" PRId64 " along axis %d, expected %" PRId64,
+                                  (unsigned)k, x->dim[i], i, dim[i]);
         if (__builtin_add_overflow(dim[axis], x->dim[axis], &dim[axis]))
             return QDQ_REFUSE(c, "a result that has more elements than can be counted");
     }
@@ -219,7 +222,8 @@ bool qdq_eval_concat(qdq_eval *c)
 
     if (qdq_node_attr(c->node, "axis") == NULL)
         return QDQ_REFUSE(c, "attribute 'axis' is missing");
-    if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", 0), first->rank, &axis) || !join_dims(c, axis, dim))
+    if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", 0), first->rank, &axis) ||
+        !join_dims(c, axis, dim))
         return false;
     char *out = qdq_eval_output(c, 0, first->elem, first->rank, dim);
     if (out == NULL)
@@ -238,7 +242,7 @@ bool qdq_eval_concat(qdq_eval *c)
     return true;
 }
 
-/* --- Split ----------------------------------------------------------------------------------------------------------------- */
+/* --- Split ------------------------------------------------------------------------------------ */
 
 /* Even parts; the last one may be smaller since opset 18. */
 static bool even_parts(qdq_eval *c, int64_t dim, int64_t *part)
@@ -281,7 +285,8 @@ bool qdq_eval_split(qdq_eval *c)
     qdq_walk w;
     int axis;
 
-    if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", 0), x->rank, &axis) || !read_parts(c, x->dim[axis], part))
+    if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", 0), x->rank, &axis) ||
+        !read_parts(c, x->dim[axis], part))
         return false;
     qdq_eval_strides(x->rank, x->dim, stride);
     for (uint32_t k = 0; k < c->node->n_out; k++) {
@@ -297,7 +302,7 @@ bool qdq_eval_split(qdq_eval *c)
     return true;
 }
 
-/* --- blocks of channels to blocks of pixels and back ------------------------------------------------------------------------ */
+/* --- blocks of channels to blocks of pixels and back ------------------------------------------ */
 
 /* N, C, H, W and the block size of an input with that many channels or pixels at least. */
 static bool read_blocks(qdq_eval *c, int64_t *block)
@@ -314,7 +319,8 @@ static bool read_blocks(qdq_eval *c, int64_t *block)
     return true;
 }
 
-/* `dim` seen as six axes, in the order of `from` for the input; the result takes them as `perm` says. */
+/* `dim` seen as six axes, in the order of `from` for the input; the result takes them as `perm`
+ * says. */
 static bool copy_blocks(qdq_eval *c, const int64_t *from, const int *perm, const int64_t *dim)
 {
     const qdq_const *x = c->in[0];
@@ -346,7 +352,8 @@ bool qdq_eval_depthtospace(qdq_eval *c)
     int64_t channels = d[1] / (b * b), dim[4] = {d[0], channels, 0, 0};
     if (__builtin_mul_overflow(d[2], b, &dim[2]) || __builtin_mul_overflow(d[3], b, &dim[3]))
         return QDQ_REFUSE(c, "a result that has more elements than can be counted");
-    int64_t blocks[] = {d[0], b, b, channels, d[2], d[3]}, columns[] = {d[0], channels, b, b, d[2], d[3]};
+    int64_t blocks[] = {d[0], b, b, channels, d[2], d[3]},
+            columns[] = {d[0], channels, b, b, d[2], d[3]};
     return copy_blocks(c, crd ? columns : blocks, crd ? channel_first : block_first, dim);
 }
 
@@ -360,11 +367,12 @@ bool qdq_eval_spacetodepth(qdq_eval *c)
         return false;
     if (__builtin_mul_overflow(d[1], b * b, &channels))
         return QDQ_REFUSE(c, "a result that has more elements than can be counted");
-    int64_t dim[] = {d[0], channels, d[2] / b, d[3] / b}, from[] = {d[0], d[1], dim[2], b, dim[3], b};
+    int64_t dim[] = {d[0], channels, d[2] / b, d[3] / b},
+            from[] = {d[0], d[1], dim[2], b, dim[3], b};
     return copy_blocks(c, from, perm, dim);
 }
 
-/* --- Trilu ------------------------------------------------------------------------------------------------------------------ */
+/* --- Trilu ------------------------------------------------------------------------------------ */
 
 bool qdq_eval_trilu(qdq_eval *c)
 {
@@ -388,7 +396,8 @@ bool qdq_eval_trilu(qdq_eval *c)
     memcpy(out, x->data, x->bytes);
     for (int64_t r = 0; r < x->count / columns; r++) {
         int64_t edge =
-            clamp(r % rows + diagonal + !upper, 0, columns); /* where the kept part begins or ends */
+            /* where the kept part begins or ends */
+            clamp(r % rows + diagonal + !upper, 0, columns);
         char *row = out + (size_t)(r * columns) * size;
 
         if (upper)

@@ -1,4 +1,5 @@
-/* eval_norm.c - normalizations of constants, as ONNX's specification of opset 23 defines them, all in double and rounded once. */
+/* eval_norm.c - normalizations of constants, as ONNX's specification of opset 23 defines them, all
+ * in double and rounded once. */
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
@@ -33,7 +34,7 @@ static bool read_epsilon(qdq_eval *c, double *epsilon)
            QDQ_REFUSE(c, "attribute 'epsilon' is no number from 0 on");
 }
 
-/* --- BatchNormalization -------------------------------------------------------------------------------------------------- */
+/* --- BatchNormalization ----------------------------------------------------------------------- */
 
 bool qdq_eval_batchnorm(qdq_eval *c)
 {
@@ -42,7 +43,8 @@ bool qdq_eval_batchnorm(qdq_eval *c)
 
     if (!check_types(c) || !read_epsilon(c, &epsilon))
         return false;
-    if (qdq_eval_flag(c, "training_mode", false) || (c->opset < 9 && !qdq_eval_flag(c, "spatial", true)))
+    if (qdq_eval_flag(c, "training_mode", false) ||
+        (c->opset < 9 && !qdq_eval_flag(c, "spatial", true)))
         return QDQ_REFUSE(c, "a normalization that trains, or is not by channels");
     if (x->rank < 2)
         return QDQ_REFUSE(c, "an array of rank %d, expected 2 or more", x->rank);
@@ -59,19 +61,21 @@ bool qdq_eval_batchnorm(qdq_eval *c)
         double y = (qdq_eval_number(x, i) - qdq_eval_number(c->in[3], channel)) / root;
 
         qdq_eval_put_number(x->elem, out, i,
-                            y * qdq_eval_number(c->in[1], channel) + qdq_eval_number(c->in[2], channel));
+                            y * qdq_eval_number(c->in[1], channel) +
+                                qdq_eval_number(c->in[2], channel));
     }
     return true;
 }
 
-/* --- of what lies together: a channel, a group of channels, the last dims ----------------------------------------------- */
+/* --- of what lies together: a channel, a group of channels, the last dims --------------------- */
 
 typedef struct moments {
     double mean, inverse; /* 1 / sqrt(variance + epsilon) */
 } moments;
 
 /* Of n elements in a row. Without a centre the mean counts as 0. */
-static moments find_moments(const qdq_const *x, int64_t first, int64_t n, double epsilon, bool centre)
+static moments find_moments(const qdq_const *x, int64_t first, int64_t n, double epsilon,
+                            bool centre)
 {
     moments m = {0, 0};
     double squares = 0;
@@ -88,7 +92,8 @@ static moments find_moments(const qdq_const *x, int64_t first, int64_t n, double
 }
 
 /* Each `n` in a row are one; element i is scaled by number i / inner % period of inputs 1 and 2. */
-static bool normalize(qdq_eval *c, int64_t n, int64_t inner, int64_t period, double epsilon, bool centre)
+static bool normalize(qdq_eval *c, int64_t n, int64_t inner, int64_t period, double epsilon,
+                      bool centre)
 {
     const qdq_const *x = c->in[0], *scale = c->in[1], *bias = qdq_eval_in(c, 2);
     void *out = qdq_eval_output(c, 0, x->elem, x->rank, x->dim);
@@ -189,26 +194,28 @@ bool qdq_eval_layernorm(qdq_eval *c)
     int axis;
 
     if (!check_types(c) || !read_epsilon(c, &epsilon) ||
-        !qdq_eval_axis(c, qdq_eval_int(c, "axis", -1), x->rank, &axis) || !check_trailing(c, 1, axis) ||
-        !check_trailing(c, 2, axis))
+        !qdq_eval_axis(c, qdq_eval_int(c, "axis", -1), x->rank, &axis) ||
+        !check_trailing(c, 1, axis) || !check_trailing(c, 2, axis))
         return false;
     int64_t n = qdq_eval_product(x->dim, axis, x->rank);
     return normalize(c, n, 1, n, epsilon, centre) && (!centre || put_moments(c, axis, n, epsilon));
 }
 
-/* --- of neighbours, and along one axis ------------------------------------------------------------------------------------ */
+/* --- of neighbours, and along one axis -------------------------------------------------------- */
 
 bool qdq_eval_lrn(qdq_eval *c)
 {
     const qdq_const *x = c->in[0];
     int64_t size = qdq_eval_int(c, "size", 0);
-    double alpha = (double)qdq_eval_float(c, "alpha", 1e-4f), beta = (double)qdq_eval_float(c, "beta", 0.75f);
+    double alpha = (double)qdq_eval_float(c, "alpha", 1e-4f),
+           beta = (double)qdq_eval_float(c, "beta", 0.75f);
     double bias = (double)qdq_eval_float(c, "bias", 1);
 
     if (!check_types(c))
         return false;
     if (x->rank < 3 || size < 1)
-        return QDQ_REFUSE(c, "an array of rank %d and %" PRId64 " channels in one sum", x->rank, size);
+        return QDQ_REFUSE(c, "an array of rank %d and %" PRId64 " channels in one sum", x->rank,
+                          size);
     void *out = qdq_eval_output(c, 0, x->elem, x->rank, x->dim);
     if (out == NULL)
         return false;
@@ -255,7 +262,8 @@ bool qdq_eval_lpnorm(qdq_eval *c)
         }
         sum = p == 1 ? sum : sqrt(sum);
         for (int64_t k = 0; k < n; k++)
-            qdq_eval_put_number(x->elem, out, first + k * inner, qdq_eval_number(x, first + k * inner) / sum);
+            qdq_eval_put_number(x->elem, out, first + k * inner,
+                                qdq_eval_number(x, first + k * inner) / sum);
     }
     return true;
 }

@@ -1,4 +1,5 @@
-/* eval_order.c - operators that say which elements of a line are the largest or smallest: ArgMax, ArgMin, TopK. */
+/* eval_order.c - operators that say which elements of a line are the largest or smallest: ArgMax,
+ * ArgMin, TopK. */
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
@@ -47,7 +48,7 @@ static bool begin_lines(qdq_eval *c, int axis, lines *l)
     return true;
 }
 
-/* --- ArgMax, ArgMin -------------------------------------------------------------------------------------------------------- */
+/* --- ArgMax, ArgMin --------------------------------------------------------------------------- */
 
 static int64_t best_of(const qdq_const *x, int64_t first, const lines *l, uint64_t flip, bool last)
 {
@@ -91,7 +92,7 @@ bool qdq_eval_argreduce(qdq_eval *c)
     return true;
 }
 
-/* --- TopK ------------------------------------------------------------------------------------------------------------------- */
+/* --- TopK ------------------------------------------------------------------------------------- */
 
 typedef struct entry {
     uint64_t rank;
@@ -136,8 +137,8 @@ bool qdq_eval_topk(qdq_eval *c)
         return QDQ_REFUSE(c, "%u outputs, expected 2", (unsigned)c->node->n_out);
     if (!qdq_eval_flag(c, "sorted", true))
         return QDQ_REFUSE(c, "the order of the results is left open");
-    if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", -1), x->rank, &axis) || !begin_lines(c, axis, &l) ||
-        !read_k(c, l.length, &k))
+    if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", -1), x->rank, &axis) ||
+        !begin_lines(c, axis, &l) || !read_k(c, l.length, &k))
         return false;
     memcpy(dim, x->dim, (size_t)x->rank * sizeof *dim);
     dim[axis] = k;

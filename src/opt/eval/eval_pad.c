@@ -1,4 +1,5 @@
-/* eval_pad.c - Pad: a border of constants, or of elements of the array itself. Negative pads take away. */
+/* eval_pad.c - Pad: a border of constants, or of elements of the array itself. Negative pads take
+ * away. */
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
@@ -13,7 +14,7 @@ typedef struct padding {
     unsigned char value[8];     /* an element */
 } padding;
 
-/* --- what is asked for ------------------------------------------------------------------------------------------ */
+/* --- what is asked for ------------------------------------------------------------------------ */
 
 static bool read_mode(qdq_eval *c, pad_mode *out)
 {
@@ -21,10 +22,12 @@ static bool read_mode(qdq_eval *c, pad_mode *out)
         const char *name;
         pad_mode mode;
         int64_t since;
-    } modes[] = {{"constant", CONSTANT, 0}, {"reflect", REFLECT, 0}, {"edge", EDGE, 0}, {"wrap", WRAP, 19}};
+    } modes[] = {
+        {"constant", CONSTANT, 0}, {"reflect", REFLECT, 0}, {"edge", EDGE, 0}, {"wrap", WRAP, 19}};
 
     for (size_t i = 0; i < QDQ_COUNT(modes); i++)
-        if (c->opset >= modes[i].since && qdq_eval_string_is(c, "mode", modes[i].name, "constant")) {
+        if (c->opset >= modes[i].since &&
+            qdq_eval_string_is(c, "mode", modes[i].name, "constant")) {
             *out = modes[i].mode;
             return true;
         }
@@ -54,12 +57,13 @@ static bool read_pads(qdq_eval *c, padding *p)
     const int64_t *pads, *axes;
     int64_t count, n_axes;
 
-    if (!qdq_eval_ints_or_attr(c, 1, "pads", 11, &pads, &count) || !qdq_eval_ints(c, 3, &axes, &n_axes))
+    if (!qdq_eval_ints_or_attr(c, 1, "pads", 11, &pads, &count) ||
+        !qdq_eval_ints(c, 3, &axes, &n_axes))
         return false;
     n_axes = axes == NULL ? x->rank : n_axes;
     if (pads == NULL || n_axes > x->rank || count != 2 * n_axes)
-        return QDQ_REFUSE(c, "%" PRId64 " pads for %" PRId64 " axes of an array of rank %d", count, n_axes,
-                          x->rank);
+        return QDQ_REFUSE(c, "%" PRId64 " pads for %" PRId64 " axes of an array of rank %d", count,
+                          n_axes, x->rank);
     for (int i = 0; i < x->rank; i++)
         p->before[i] = p->after[i] = 0;
     for (int i = 0; i < (int)n_axes; i++) {
@@ -96,12 +100,12 @@ static bool size_result(qdq_eval *c, padding *p)
         if (!check_axis(p, x->dim[i], p->before[i], p->after[i]) ||
             __builtin_add_overflow(x->dim[i], p->before[i], &p->dim[i]) ||
             __builtin_add_overflow(p->dim[i], p->after[i], &p->dim[i]) || p->dim[i] < 0)
-            return QDQ_REFUSE(c, "pads of %" PRId64 " and %" PRId64 " along a dim of %" PRId64, p->before[i],
-                              p->after[i], x->dim[i]);
+            return QDQ_REFUSE(c, "pads of %" PRId64 " and %" PRId64 " along a dim of %" PRId64,
+                              p->before[i], p->after[i], x->dim[i]);
     return true;
 }
 
-/* --- results ----------------------------------------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 /* Everything is the constant, then the part of x that stays goes to its place. */
 static void pad_constant(const qdq_const *x, const padding *p, const qdq_const *o, char *out)
@@ -175,7 +179,8 @@ bool qdq_eval_pad(qdq_eval *c)
     const qdq_const *x = c->in[0];
     padding p;
 
-    if (!read_mode(c, &p.mode) || !read_value(c, p.value) || !read_pads(c, &p) || !size_result(c, &p))
+    if (!read_mode(c, &p.mode) || !read_value(c, p.value) || !read_pads(c, &p) ||
+        !size_result(c, &p))
         return false;
     char *out = qdq_eval_output(c, 0, x->elem, x->rank, p.dim);
     if (out == NULL)

@@ -1,4 +1,5 @@
-/* eval_pick.c - elements that are left out or turned round along an axis: Compress, ReverseSequence. */
+/* eval_pick.c - elements that are left out or turned round along an axis: Compress,
+ * ReverseSequence. */
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
@@ -36,7 +37,8 @@ bool qdq_eval_compress(qdq_eval *c)
         for (int64_t k = 0; k < keep->count; k++) {
             if (!((const bool *)keep->data)[k])
                 continue;
-            memcpy(out, (const char *)x->data + (size_t)((i * n + k) * inner) * size, (size_t)inner * size);
+            memcpy(out, (const char *)x->data + (size_t)((i * n + k) * inner) * size,
+                   (size_t)inner * size);
             out += (size_t)inner * size;
         }
     return true;
@@ -50,9 +52,10 @@ bool qdq_eval_reversesequence(qdq_eval *c)
     const int64_t *length;
 
     if (x->rank < 2 || time < 0 || time > 1 || batch != 1 - time)
-        return QDQ_REFUSE(
-            c, "time along axis %" PRId64 " and batch along axis %" PRId64 " of an array of rank %d", time,
-            batch, x->rank);
+        return QDQ_REFUSE(c,
+                          "time along axis %" PRId64 " and batch along axis %" PRId64
+                          " of an array of rank %d",
+                          time, batch, x->rank);
     if (c->in[1]->elem != QDQ_INT64)
         return qdq_eval_refuse_type(c, 1);
     if (!qdq_eval_ints(c, 1, &length, &count))
@@ -70,7 +73,8 @@ bool qdq_eval_reversesequence(qdq_eval *c)
         int64_t at[2] = {i / x->dim[1], i % x->dim[1]}, n = length[at[batch]];
 
         at[time] = at[time] < n ? n - 1 - at[time] : at[time];
-        memcpy(out + (size_t)i * row, (const char *)x->data + (size_t)(at[0] * x->dim[1] + at[1]) * row, row);
+        memcpy(out + (size_t)i * row,
+               (const char *)x->data + (size_t)(at[0] * x->dim[1] + at[1]) * row, row);
     }
     return true;
 }

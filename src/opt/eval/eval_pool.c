@@ -1,5 +1,6 @@
-/* eval_pool.c - pools of constants, as ONNX's specification of opset 22 defines them. Sums are in double, in the order of the
- * data, and rounded once. Windows of one dim that all lie in padding have no result here: engines differ. */
+/* eval_pool.c - pools of constants, as ONNX's specification of opset 22 defines them. Sums are in
+ * double, in the order of the data, and rounded once. Windows of one dim that all lie in padding
+ * have no result here: engines differ. */
 #include "opt/eval/eval_window.h"
 
 #include <inttypes.h>
@@ -62,7 +63,7 @@ static void put(const qdq_const *x, void *out, int64_t i, double number)
         qdq_elem_put_int(x->elem, out, i, (int64_t)number);
 }
 
-/* --- all of a channel ---------------------------------------------------------------------------------------------------- */
+/* --- all of a channel ------------------------------------------------------------------------- */
 
 bool qdq_eval_globalpool(qdq_eval *c)
 {
@@ -94,7 +95,7 @@ bool qdq_eval_globalpool(qdq_eval *c)
     return true;
 }
 
-/* --- windows --------------------------------------------------------------------------------------------------------------- */
+/* --- windows ---------------------------------------------------------------------------------- */
 
 static bool read_pool(qdq_eval *c, pool *p)
 {
@@ -146,7 +147,8 @@ static void look(const qdq_eval *c, const pool *p, int64_t channel, const int64_
     } while (qdq_window_advance(p->w.space, p->w.kernel, k));
 }
 
-/* Where the largest one is: in row-major order of the whole array, or with the dims of space in column-major order. */
+/* Where the largest one is: in row-major order of the whole array, or with the dims of space in
+ * column-major order. */
 static int64_t index_of(const pool *p, int64_t channel, int64_t at, bool by_columns)
 {
     int64_t index = 0, size = qdq_eval_product(p->w.in, 0, p->w.space), step = size;

@@ -1,5 +1,5 @@
-/* eval_reduce.c - sums, products, extremes along axes. Each result is gathered in row-major order, floats in
- * double, and rounded once; integers wrap. */
+/* eval_reduce.c - sums, products, extremes along axes. Each result is gathered in row-major order,
+ * floats in double, and rounded once; integers wrap. */
 #include "opt/eval/eval_kernel.h"
 
 #include <math.h>
@@ -9,32 +9,32 @@
 typedef void gather_fn(const void *in, int64_t in_step, void *sum, int64_t sum_step, int64_t n);
 
 /* x is an element, s what has been gathered so far. */
-#define GATHER(name, type, wide, expression)                                                                 \
-    static void name(const void *vi, int64_t in_step, void *vs, int64_t sum_step, int64_t n)                 \
-    {                                                                                                        \
-        const type *in = vi;                                                                                 \
-        wide *sum = vs;                                                                                      \
-        if (sum_step == 0) {                                                                                 \
-            wide s = *sum;                                                                                   \
-            for (int64_t i = 0; i < n; i++) {                                                                \
-                wide x = in[i * in_step];                                                                    \
-                s = expression;                                                                              \
-            }                                                                                                \
-            *sum = s;                                                                                        \
-        } else                                                                                               \
-            for (int64_t i = 0; i < n; i++) {                                                                \
-                wide x = in[i * in_step], s = sum[i * sum_step];                                             \
-                sum[i * sum_step] = expression;                                                              \
-            }                                                                                                \
+#define GATHER(name, type, wide, expression)                                                       \
+    static void name(const void *vi, int64_t in_step, void *vs, int64_t sum_step, int64_t n)       \
+    {                                                                                              \
+        const type *in = vi;                                                                       \
+        wide *sum = vs;                                                                            \
+        if (sum_step == 0) {                                                                       \
+            wide s = *sum;                                                                         \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                wide x = in[i * in_step];                                                          \
+                s = expression;                                                                    \
+            }                                                                                      \
+            *sum = s;                                                                              \
+        } else                                                                                     \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                wide x = in[i * in_step], s = sum[i * sum_step];                                   \
+                sum[i * sum_step] = expression;                                                    \
+            }                                                                                      \
     }
 
 #define U(x) ((uint64_t)(x))
 
-#define INTEGER(type, wide, E)                                                                               \
-    GATHER(sum_##E, type, wide, (wide)(U(s) + U(x)))                                                         \
-    GATHER(sum_square_##E, type, wide, (wide)(U(s) + U(x) * U(x)))                                           \
-    GATHER(product_##E, type, wide, (wide)(U(s) * U(x)))                                                     \
-    GATHER(max_##E, type, wide, x > s ? x : s)                                                               \
+#define INTEGER(type, wide, E)                                                                     \
+    GATHER(sum_##E, type, wide, (wide)(U(s) + U(x)))                                               \
+    GATHER(sum_square_##E, type, wide, (wide)(U(s) + U(x) * U(x)))                                 \
+    GATHER(product_##E, type, wide, (wide)(U(s) * U(x)))                                           \
+    GATHER(max_##E, type, wide, x > s ? x : s)                                                     \
     GATHER(min_##E, type, wide, x < s ? x : s)
 
 /* log(exp(a) + exp(b)) */
@@ -47,21 +47,21 @@ static double add_logs(double a, double b)
     return high + log1p(exp(low - high));
 }
 
-#define FLOATING(type, E)                                                                                    \
-    GATHER(sum_##E, type, double, s + x)                                                                     \
-    GATHER(sum_abs_##E, type, double, s + fabs(x))                                                           \
-    GATHER(sum_square_##E, type, double, s + x * x)                                                          \
-    GATHER(product_##E, type, double, (double)(type)(s * x)) /* too large on the way stays so */             \
-    GATHER(sum_logs_##E, type, double, add_logs(s, x))                                                       \
-    GATHER(max_##E, type, double, x > s || x != x ? x : s)                                                   \
+#define FLOATING(type, E)                                                                          \
+    GATHER(sum_##E, type, double, s + x)                                                           \
+    GATHER(sum_abs_##E, type, double, s + fabs(x))                                                 \
+    GATHER(sum_square_##E, type, double, s + x * x)                                                \
+    GATHER(product_##E, type, double, (double)(type)(s * x)) /* too large on the way stays so */   \
+    GATHER(sum_logs_##E, type, double, add_logs(s, x))                                             \
+    GATHER(max_##E, type, double, x > s || x != x ? x : s)                                         \
     GATHER(min_##E, type, double, x < s || x != x ? x : s)
 
-#define SIGNED(type, E)                                                                                      \
-    INTEGER(type, int64_t, E)                                                                                \
+#define SIGNED(type, E)                                                                            \
+    INTEGER(type, int64_t, E)                                                                      \
     GATHER(sum_abs_##E, type, int64_t, (int64_t)(x < 0 ? U(s) - U(x) : U(s) + U(x)))
 
-#define UNSIGNED(type, E)                                                                                    \
-    INTEGER(type, uint64_t, E)                                                                               \
+#define UNSIGNED(type, E)                                                                          \
+    INTEGER(type, uint64_t, E)                                                                     \
     GATHER(sum_abs_##E, type, uint64_t, s + x)
 
 SIGNED(int8_t, INT8)
@@ -78,9 +78,9 @@ GATHER(max_BOOL, uint8_t, int64_t, x > s ? x : s)
 GATHER(min_BOOL, uint8_t, int64_t, x < s ? x : s)
 
 #define TYPE(name, E) [QDQ_##E] = name##_##E
-#define INTEGERS(name)                                                                                       \
-    TYPE(name, UINT8), TYPE(name, UINT16), TYPE(name, UINT32), TYPE(name, UINT64), TYPE(name, INT8),         \
-        TYPE(name, INT16), TYPE(name, INT32), TYPE(name, INT64)
+#define INTEGERS(name)                                                                             \
+    TYPE(name, UINT8), TYPE(name, UINT16), TYPE(name, UINT32), TYPE(name, UINT64),                 \
+        TYPE(name, INT8), TYPE(name, INT16), TYPE(name, INT32), TYPE(name, INT64)
 #define FLOATS(name) TYPE(name, FLOAT), TYPE(name, DOUBLE)
 
 typedef gather_fn *gather_table[QDQ_ELEM_COUNT];
@@ -180,7 +180,7 @@ static void store(const wide *from, int64_t n, qdq_elem e, void *out)
             memcpy((char *)out + (size_t)i * size, &from[i], size);
 }
 
-/* --- axes ---------------------------------------------------------------------------------------------------------- */
+/* --- axes ------------------------------------------------------------------------------------- */
 
 typedef struct axes {
     bool mark[QDQ_EVAL_RANK];
@@ -233,8 +233,8 @@ static void gather_all(const qdq_const *x, const axes *a, wide *sum, gather_fn *
             w.stride[1][i] = 0;
     }
     for (bool more = qdq_walk_begin(&w, 2); more; more = qdq_walk_next(&w))
-        run((const char *)x->data + w.offset[0] * (int64_t)size, w.step[0], sum + w.offset[1], w.step[1],
-            w.run);
+        run((const char *)x->data + w.offset[0] * (int64_t)size, w.step[0], sum + w.offset[1],
+            w.step[1], w.run);
 }
 
 bool qdq_eval_reduce(qdq_eval *c)

@@ -1,7 +1,9 @@
-/* eval_resize.c - Resize of constants, as ONNX's specification of opset 19 defines it since opset 11. Each dim has a table of the
- * elements that a place of the result takes, and their weights; a result is the sum over all dims, in double, rounded once.
+/* eval_resize.c - Resize of constants, as ONNX's specification of opset 19 defines it since
+ * opset 11. Each dim has a table of the elements that a place of the result takes, and their
+ * weights; a result is the sum over all dims, in double, rounded once.
  *
- * Engines compute places in float. Where float and double come to different elements (mode nearest) nothing is computed. */
+ * Engines compute places in float. Where float and double come to different elements (mode nearest)
+ * nothing is computed. */
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
@@ -10,7 +12,14 @@
 
 enum { TAPS = 4, MAX_WORK = 1 << 26 };
 
-typedef enum transform { HALF_PIXEL, PYTORCH, ALIGN_CORNERS, ASYMMETRIC, SYMMETRIC, CROP } transform;
+typedef enum transform {
+    HALF_PIXEL,
+    PYTORCH,
+    ALIGN_CORNERS,
+    ASYMMETRIC,
+    SYMMETRIC,
+    CROP
+} transform;
 typedef enum mode { NEAREST, LINEAR, CUBIC } mode;
 typedef enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL } rounding;
 
@@ -35,7 +44,7 @@ typedef struct resize {
     line line[QDQ_EVAL_RANK];
 } resize;
 
-/* --- attributes ------------------------------------------------------------------------------------------------------------ */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 /* The place of the attribute's word in the list; -1 and a reason: in none. */
 static int read_word(qdq_eval *c, const char *name, const char *const *words, const char *fallback)
@@ -43,7 +52,8 @@ static int read_word(qdq_eval *c, const char *name, const char *const *words, co
     for (int i = 0; words[i] != NULL; i++)
         if (qdq_eval_string_is(c, name, words[i], fallback))
             return i;
-    qdq_eval_refuse(c, qdq_arena_printf(c->memory, "attribute '%s' has a value that is not computed", name));
+    qdq_eval_refuse(
+        c, qdq_arena_printf(c->memory, "attribute '%s' has a value that is not computed", name));
     return -1;
 }
 
@@ -53,7 +63,8 @@ static bool read_modes(qdq_eval *c, resize *r)
                                        "asymmetric", "half_pixel_symmetric", "tf_crop_and_resize",
                                        NULL};
     static const char *const modes[] = {"nearest", "linear", "cubic", NULL};
-    static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
+    static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                            "ceil", NULL};
     int found = read_word(c, "coordinate_transformation_mode", hows, "half_pixel");
     int of_mode = read_word(c, "mode", modes, "nearest");
     int of_rounding = read_word(c, "nearest_mode", roundings, "round_prefer_floor");
@@ -71,7 +82,7 @@ static bool read_modes(qdq_eval *c, resize *r)
     return true;
 }
 
-/* --- sizes -------------------------------------------------------------------------------------------------------------------- */
+/* --- sizes ------------------------------------------------------------------------------------ */
 
 /* What scales, sizes and roi are about: *n axes, each once. */
 static bool read_axes(qdq_eval *c, int rank, int *axis, int *n)
@@ -109,8 +120,8 @@ static bool read_floats(qdq_eval *c, uint32_t i, int64_t n, const float **list)
     if (x->elem != QDQ_FLOAT)
         return qdq_eval_refuse_type(c, i);
     *list = x->data;
-    return x->count == n ||
-           QDQ_REFUSE(c, "input %u has %" PRId64 " numbers, expected %" PRId64, (unsigned)i, x->count, n);
+    return x->count == n || QDQ_REFUSE(c, "input %u has %" PRId64 " numbers, expected %" PRId64,
+                                       (unsigned)i, x->count, n);
 }
 
 /* One scale for all axes that fits the data into the sizes, or covers them. */
@@ -188,31 +199,32 @@ static bool read_resize(qdq_eval *c, resize *r)
     return true;
 }
 
-/* --- places ---------------------------------------------------------------------------------------------------------------------- */
+/* --- places ----------------------------------------------------------------------------------- */
 
-#define PLACE(name, type, HALF)                                                                              \
-    static type name(transform how, const line *l, int64_t i)                                                \
-    {                                                                                                        \
-        type scale = (type)l->scale, in = (type)l->in, out = (type)l->out, x = (type)i, start, end, whole;   \
-        switch (how) {                                                                                       \
-        case HALF_PIXEL:                                                                                     \
-            return (x + HALF) / scale - HALF;                                                                \
-        case PYTORCH:                                                                                        \
-            return l->out > 1 ? (x + HALF) / scale - HALF : 0;                                               \
-        case ALIGN_CORNERS:                                                                                  \
-            return l->out > 1 ? x * (in - 1) / (out - 1) : 0;                                                \
-        case ASYMMETRIC:                                                                                     \
-            return x / scale;                                                                                \
-        case SYMMETRIC:                                                                                      \
-            whole = scale * in;                                                                              \
-            return in / 2 * (1 - out / whole) + (x + HALF) / scale - HALF;                                   \
-        case CROP:                                                                                           \
-            start = (type)l->start;                                                                          \
-            end = (type)l->end;                                                                              \
-            return l->out > 1 ? start * (in - 1) + x * (end - start) * (in - 1) / (out - 1)                  \
-                              : HALF * (start + end) * (in - 1);                                             \
-        }                                                                                                    \
-        return 0;                                                                                            \
+#define PLACE(name, type, HALF)                                                                    \
+    static type name(transform how, const line *l, int64_t i)                                      \
+    {                                                                                              \
+        type scale = (type)l->scale, in = (type)l->in, out = (type)l->out, x = (type)i, start,     \
+             end, whole;                                                                           \
+        switch (how) {                                                                             \
+        case HALF_PIXEL:                                                                           \
+            return (x + HALF) / scale - HALF;                                                      \
+        case PYTORCH:                                                                              \
+            return l->out > 1 ? (x + HALF) / scale - HALF : 0;                                     \
+        case ALIGN_CORNERS:                                                                        \
+            return l->out > 1 ? x * (in - 1) / (out - 1) : 0;                                      \
+        case ASYMMETRIC:                                                                           \
+            return x / scale;                                                                      \
+        case SYMMETRIC:                                                                            \
+            whole = scale * in;                                                                    \
+            return in / 2 * (1 - out / whole) + (x + HALF) / scale - HALF;                         \
+        case CROP:                                                                                 \
+            start = (type)l->start;                                                                \
+            end = (type)l->end;                                                                    \
+            return l->out > 1 ? start * (in - 1) + x * (end - start) * (in - 1) / (out - 1)        \
+                              : HALF * (start + end) * (in - 1);                                   \
+        }                                                                                          \
+        return 0;                                                                                  \
     }
 
 PLACE(place_of, double, 0.5)
@@ -288,14 +300,15 @@ static bool fill_line(qdq_eval *c, const resize *r, line *l)
         }
         l->at[i] = l->is_same ? i : nearest(r->rounding, x, l->in);
         l->weight[i] = 1;
-        if (!l->is_same && l->at[i] != nearest(r->rounding, (double)place_in_float(r->how, l, i), l->in))
-            return QDQ_REFUSE(c,
-                              "a place between two elements, which float and double round to different ones");
+        if (!l->is_same &&
+            l->at[i] != nearest(r->rounding, (double)place_in_float(r->how, l, i), l->in))
+            return QDQ_REFUSE(
+                c, "a place between two elements, which float and double round to different ones");
     }
     return true;
 }
 
-/* --- results --------------------------------------------------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static bool is_outside(const resize *r, const int64_t *place)
 {
@@ -356,8 +369,8 @@ static void compute(const qdq_eval *c, const resize *r, int64_t i, const int64_t
     if (is_outside(r, place))
         qdq_eval_put_number(x->elem, out, i, r->extrapolation);
     else if (r->mode == NEAREST)
-        memcpy((char *)out + (size_t)i * size, (const char *)x->data + (size_t)first_at(r, place) * size,
-               size);
+        memcpy((char *)out + (size_t)i * size,
+               (const char *)x->data + (size_t)first_at(r, place) * size, size);
     else
         qdq_eval_put_number(x->elem, out, i, sum_taps(r, x, place));
 }

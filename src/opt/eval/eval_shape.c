@@ -1,5 +1,5 @@
-/* eval_shape.c - operators that read or change nothing but the shape: results are numbers of dims, or the input's
- * data in another shape. */
+/* eval_shape.c - operators that read or change nothing but the shape: results are numbers of dims,
+ * or the input's data in another shape. */
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@ bool qdq_eval_identity(qdq_eval *c)
     return qdq_eval_view(c, 0, c->in[0], c->in[0]->rank, c->in[0]->dim);
 }
 
-/* --- dims as numbers ---------------------------------------------------------------------------------------------- */
+/* --- dims as numbers -------------------------------------------------------------------------- */
 
 bool qdq_eval_shape(qdq_eval *c)
 {
@@ -41,7 +41,7 @@ bool qdq_eval_count(qdq_eval *c)
     return out != NULL;
 }
 
-/* --- the same data in another shape ----------------------------------------------------------------------------------- */
+/* --- the same data in another shape ----------------------------------------------------------- */
 
 /* Puts in what 0 copies; *open is the place of -1, or -1. */
 static bool read_shape(qdq_eval *c, const int64_t *list, int64_t count, int64_t *dim, int *open)
@@ -76,13 +76,15 @@ bool qdq_eval_reshape(qdq_eval *c)
     if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &list, &count))
         return false;
     if (count > QDQ_EVAL_RANK)
-        return QDQ_REFUSE(c, "a result of rank %" PRId64 ", expected at most %d", count, QDQ_EVAL_RANK);
+        return QDQ_REFUSE(c, "a result of rank %" PRId64 ", expected at most %d", count,
+                          QDQ_EVAL_RANK);
     if (!read_shape(c, list, count, dim, &open))
         return false;
     if (open >= 0) {
         if (!qdq_dims_count((int)count, dim, &others) || others == 0 || x->count % others != 0)
-            return QDQ_REFUSE(c, "%" PRId64 " elements do not fill a shape whose other dims take their part",
-                              x->count);
+            return QDQ_REFUSE(
+                c, "%" PRId64 " elements do not fill a shape whose other dims take their part",
+                x->count);
         dim[open] = x->count / others;
     }
     return qdq_eval_view(c, 0, x, (int)count, dim);

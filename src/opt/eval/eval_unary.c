@@ -1,5 +1,5 @@
-/* eval_unary.c - operators that take each element for itself. What is not exact is computed in double and rounded
- * once. */
+/* eval_unary.c - operators that take each element for itself. What is not exact is computed in
+ * double and rounded once. */
 #include "opt/eval/eval_kernel.h"
 
 #include <math.h>
@@ -7,33 +7,33 @@
 /* n elements of `in` into `out`; p holds the attributes. */
 typedef void unary_fn(const void *in, void *out, int64_t n, const double *p);
 
-#define LOOP(name, type, wide, result, expression)                                                           \
-    static void name(const void *vi, void *vo, int64_t n, const double *p)                                   \
-    {                                                                                                        \
-        const type *in = vi;                                                                                 \
-        result *out = vo;                                                                                    \
-        (void)p;                                                                                             \
-        for (int64_t i = 0; i < n; i++) {                                                                    \
-            wide x = in[i];                                                                                  \
-            out[i] = (result)(expression);                                                                   \
-        }                                                                                                    \
+#define LOOP(name, type, wide, result, expression)                                                 \
+    static void name(const void *vi, void *vo, int64_t n, const double *p)                         \
+    {                                                                                              \
+        const type *in = vi;                                                                       \
+        result *out = vo;                                                                          \
+        (void)p;                                                                                   \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            wide x = in[i];                                                                        \
+            out[i] = (result)(expression);                                                         \
+        }                                                                                          \
     }
 
-#define FLOATS(name, expression)                                                                             \
-    LOOP(name##_FLOAT, float, double, float, expression)                                                     \
+#define FLOATS(name, expression)                                                                   \
+    LOOP(name##_FLOAT, float, double, float, expression)                                           \
     LOOP(name##_DOUBLE, double, double, double, expression)
-#define TESTS(name, expression)                                                                              \
-    LOOP(name##_FLOAT, float, float, uint8_t, expression)                                                    \
+#define TESTS(name, expression)                                                                    \
+    LOOP(name##_FLOAT, float, float, uint8_t, expression)                                          \
     LOOP(name##_DOUBLE, double, double, uint8_t, expression)
-#define SIGNED(name, expression)                                                                             \
-    LOOP(name##_INT8, int8_t, int64_t, int8_t, expression)                                                   \
-    LOOP(name##_INT16, int16_t, int64_t, int16_t, expression)                                                \
-    LOOP(name##_INT32, int32_t, int64_t, int32_t, expression)                                                \
+#define SIGNED(name, expression)                                                                   \
+    LOOP(name##_INT8, int8_t, int64_t, int8_t, expression)                                         \
+    LOOP(name##_INT16, int16_t, int64_t, int16_t, expression)                                      \
+    LOOP(name##_INT32, int32_t, int64_t, int32_t, expression)                                      \
     LOOP(name##_INT64, int64_t, int64_t, int64_t, expression)
-#define UNSIGNED(name, expression)                                                                           \
-    LOOP(name##_UINT8, uint8_t, uint64_t, uint8_t, expression)                                               \
-    LOOP(name##_UINT16, uint16_t, uint64_t, uint16_t, expression)                                            \
-    LOOP(name##_UINT32, uint32_t, uint64_t, uint32_t, expression)                                            \
+#define UNSIGNED(name, expression)                                                                 \
+    LOOP(name##_UINT8, uint8_t, uint64_t, uint8_t, expression)                                     \
+    LOOP(name##_UINT16, uint16_t, uint64_t, uint16_t, expression)                                  \
+    LOOP(name##_UINT32, uint32_t, uint64_t, uint32_t, expression)                                  \
     LOOP(name##_UINT64, uint64_t, uint64_t, uint64_t, expression)
 
 #define MINUS(x) (UINT64_C(0) - (uint64_t)(x)) /* wraps */
@@ -80,7 +80,8 @@ FLOATS(acosh, acosh(x))
 FLOATS(atanh, atanh(x))
 FLOATS(erf, erf(x))
 FLOATS(sigmoid, 1.0 / (1.0 + exp(-x)))
-FLOATS(softplus, x > 0 ? x + log1p(exp(-x)) : log1p(exp(x))) /* exp(x) may be infinite, its log is not */
+/* exp(x) may be infinite, its log is not */
+FLOATS(softplus, x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)))
 FLOATS(softsign, x / (1.0 + fabs(x)))
 FLOATS(leaky_relu, x < 0 ? p[0] * x : x)
 FLOATS(thresholded_relu, x != x || x > p[0] ? x : 0.0)
@@ -93,19 +94,20 @@ FLOATS(mish, x *tanh(x > 0 ? x + log1p(exp(-x)) : log1p(exp(x))))
 FLOATS(swish, x / (1.0 + exp(-p[0] * x)))
 #define SQRT_HALF       0.70710678118654752440
 #define SQRT_TWO_PER_PI 0.79788456080286535588
-FLOATS(gelu,
-       0.5 * x *
-           (1.0 + (p[0] != 0 ? tanh(SQRT_TWO_PER_PI * (x + 0.044715 * x * x * x)) : erf(SQRT_HALF * x))))
+FLOATS(gelu, 0.5 * x *
+                 (1.0 + (p[0] != 0 ? tanh(SQRT_TWO_PER_PI * (x + 0.044715 * x * x * x))
+                                   : erf(SQRT_HALF * x))))
 FLOATS(hard_swish, x != x ? x : x * fmax(0.0, fmin(1.0, x / 6.0 + 0.5)))
 
-/* --- which loop ----------------------------------------------------------------------------------------------------- */
+/* --- which loop ------------------------------------------------------------------------------- */
 
 typedef unary_fn *unary_table[QDQ_ELEM_COUNT];
 
-#define TYPE(name, E)      [QDQ_##E] = name##_##E
-#define ALL_FLOATS(name)   TYPE(name, FLOAT), TYPE(name, DOUBLE)
-#define ALL_SIGNED(name)   TYPE(name, INT8), TYPE(name, INT16), TYPE(name, INT32), TYPE(name, INT64)
-#define ALL_UNSIGNED(name) TYPE(name, UINT8), TYPE(name, UINT16), TYPE(name, UINT32), TYPE(name, UINT64)
+#define TYPE(name, E)    [QDQ_##E] = name##_##E
+#define ALL_FLOATS(name) TYPE(name, FLOAT), TYPE(name, DOUBLE)
+#define ALL_SIGNED(name) TYPE(name, INT8), TYPE(name, INT16), TYPE(name, INT32), TYPE(name, INT64)
+#define ALL_UNSIGNED(name)                                                                         \
+    TYPE(name, UINT8), TYPE(name, UINT16), TYPE(name, UINT32), TYPE(name, UINT64)
 
 static const unary_table tables[QDQ_OP_COUNT] = {
     [QDQ_OP_ABS] = {ALL_FLOATS(abs), ALL_SIGNED(abs), ALL_UNSIGNED(abs)},

@@ -1,11 +1,11 @@
-/* eval_walk.c - several arrays walked together: broadcasting, and copies between any two layouts. Knows sizes of
- * elements, no types. */
+/* eval_walk.c - several arrays walked together: broadcasting, and copies between any two layouts.
+ * Knows sizes of elements, no types. */
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* --- walks ---------------------------------------------------------------------------------------------------- */
+/* --- walks ------------------------------------------------------------------------------------ */
 
 /* Dim i + 1 continues dim i in every array. */
 static bool is_joined(const qdq_walk *w, int i)
@@ -71,7 +71,7 @@ bool qdq_walk_next(qdq_walk *w)
     return false;
 }
 
-/* --- broadcasting ----------------------------------------------------------------------------------------------- */
+/* --- broadcasting ----------------------------------------------------------------------------- */
 
 void qdq_eval_strides(int rank, const int64_t *dim, int64_t *stride)
 {
@@ -118,23 +118,23 @@ bool qdq_eval_broadcast(qdq_eval *c, uint32_t n, const qdq_const *const *x, int 
     return true;
 }
 
-/* --- copies -------------------------------------------------------------------------------------------------------- */
+/* --- copies ----------------------------------------------------------------------------------- */
 
 /* The calls with a constant size become plain loads and stores. */
-#define FOR_SIZE(size, LOOP)                                                                                 \
-    switch (size) {                                                                                          \
-    case 1:                                                                                                  \
-        LOOP(1)                                                                                              \
-        break;                                                                                               \
-    case 2:                                                                                                  \
-        LOOP(2)                                                                                              \
-        break;                                                                                               \
-    case 4:                                                                                                  \
-        LOOP(4)                                                                                              \
-        break;                                                                                               \
-    default:                                                                                                 \
-        LOOP(8)                                                                                              \
-        break;                                                                                               \
+#define FOR_SIZE(size, LOOP)                                                                       \
+    switch (size) {                                                                                \
+    case 1:                                                                                        \
+        LOOP(1)                                                                                    \
+        break;                                                                                     \
+    case 2:                                                                                        \
+        LOOP(2)                                                                                    \
+        break;                                                                                     \
+    case 4:                                                                                        \
+        LOOP(4)                                                                                    \
+        break;                                                                                     \
+    default:                                                                                       \
+        LOOP(8)                                                                                    \
+        break;                                                                                     \
     }
 
 void qdq_eval_fill(void *to, int64_t n, size_t size, const void *value)
@@ -142,25 +142,25 @@ void qdq_eval_fill(void *to, int64_t n, size_t size, const void *value)
     unsigned char *t = to, v[8];
 
     memcpy(v, value, size);
-#define FILL(S)                                                                                              \
-    for (int64_t i = 0; i < n; i++)                                                                          \
+#define FILL(S)                                                                                    \
+    for (int64_t i = 0; i < n; i++)                                                                \
         memcpy(t + i * (S), v, (S));
     FOR_SIZE(size, FILL)
 #undef FILL
 }
 
-static void copy_strided(unsigned char *to, int64_t to_step, const unsigned char *from, int64_t from_step,
-                         int64_t n, size_t size)
+static void copy_strided(unsigned char *to, int64_t to_step, const unsigned char *from,
+                         int64_t from_step, int64_t n, size_t size)
 {
-#define COPY(S)                                                                                              \
-    for (int64_t i = 0; i < n; i++)                                                                          \
+#define COPY(S)                                                                                    \
+    for (int64_t i = 0; i < n; i++)                                                                \
         memcpy(to + i * to_step * (S), from + i * from_step * (S), (S));
     FOR_SIZE(size, COPY)
 #undef COPY
 }
 
-static void copy_run(unsigned char *to, int64_t to_step, const unsigned char *from, int64_t from_step,
-                     int64_t n, size_t size)
+static void copy_run(unsigned char *to, int64_t to_step, const unsigned char *from,
+                     int64_t from_step, int64_t n, size_t size)
 {
     if (to_step == 1 && from_step == 1)
         memcpy(to, from, (size_t)n * size);
@@ -171,8 +171,8 @@ static void copy_run(unsigned char *to, int64_t to_step, const unsigned char *fr
 }
 
 /* Rows of `to` are columns of `from`: in blocks whose lines stay in the cache. */
-static void copy_transposed(unsigned char *to, int64_t to_row, const unsigned char *from, int64_t from_column,
-                            int64_t rows, int64_t columns, size_t size)
+static void copy_transposed(unsigned char *to, int64_t to_row, const unsigned char *from,
+                            int64_t from_column, int64_t rows, int64_t columns, size_t size)
 {
     enum { BLOCK = 32 };
 
@@ -187,8 +187,8 @@ static void copy_transposed(unsigned char *to, int64_t to_row, const unsigned ch
         }
 }
 
-/* A dim along which `from` is contiguous, while it is not along the run; -1: none. It becomes the last one of the
- * outer dims. */
+/* A dim along which `from` is contiguous, while it is not along the run; -1: none. It becomes the
+ * last one of the outer dims. */
 static int find_rows(const qdq_walk *w)
 {
     if (w->step[0] != 1 || w->step[1] == 1 || w->step[1] == 0)
@@ -220,11 +220,11 @@ void qdq_eval_copy(qdq_walk *w, size_t size, void *to, const void *from)
         int64_t rows = w->dim[row], to_row = w->stride[0][row];
 
         for (take_out(w, row); more; more = qdq_walk_next(w))
-            copy_transposed(t + w->offset[0] * (int64_t)size, to_row, f + w->offset[1] * (int64_t)size,
-                            w->step[1], rows, w->run, size);
+            copy_transposed(t + w->offset[0] * (int64_t)size, to_row,
+                            f + w->offset[1] * (int64_t)size, w->step[1], rows, w->run, size);
         return;
     }
     for (; more; more = qdq_walk_next(w))
-        copy_run(t + w->offset[0] * (int64_t)size, w->step[0], f + w->offset[1] * (int64_t)size, w->step[1],
-                 w->run, size);
+        copy_run(t + w->offset[0] * (int64_t)size, w->step[0], f + w->offset[1] * (int64_t)size,
+                 w->step[1], w->run, size);
 }

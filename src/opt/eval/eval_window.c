@@ -1,9 +1,11 @@
-/* eval_window.c - see the header. ONNX's specification of opset 22 has the formulas, with Conv and AveragePool. */
+/* eval_window.c - see the header. ONNX's specification of opset 22 has the formulas, with Conv and
+ * AveragePool. */
 #include "opt/eval/eval_window.h"
 
 #include <inttypes.h>
 
-bool qdq_window_list(qdq_eval *c, const char *name, int n, int64_t least, int64_t fallback, int64_t *list)
+bool qdq_window_list(qdq_eval *c, const char *name, int n, int64_t least, int64_t fallback,
+                     int64_t *list)
 {
     const int64_t *given;
     int64_t count;
@@ -42,7 +44,8 @@ bool qdq_window_attributes(qdq_eval *c, qdq_window *w, qdq_padding *how)
     return true;
 }
 
-/* As many results as strides fit into the data; what the kernels then need beyond it is padding on both sides. */
+/* As many results as strides fit into the data; what the kernels then need beyond it is padding on
+ * both sides. */
 static void pad_evenly(qdq_window *w, int i, int64_t reach, qdq_padding how)
 {
     int64_t total;
@@ -63,7 +66,8 @@ bool qdq_window_read(qdq_eval *c, qdq_window *w, bool round_up)
     for (int i = 0; i < w->space; i++) {
         int64_t reach = 0, room = 0;
 
-        if (__builtin_mul_overflow(w->dilation[i], w->kernel[i] - 1, &reach) || reach > INT64_MAX / 4)
+        if (__builtin_mul_overflow(w->dilation[i], w->kernel[i] - 1, &reach) ||
+            reach > INT64_MAX / 4)
             return QDQ_REFUSE(c, "a kernel that is larger than the data");
         if (how != QDQ_PADDING_GIVEN) {
             pad_evenly(w, i, reach, how);

@@ -1,5 +1,5 @@
-/* eval_window.h - kernels that slide over the dims behind batch and channels: Conv, ConvTranspose and pools. Private to the
- * evaluator. */
+/* eval_window.h - kernels that slide over the dims behind batch and channels: Conv, ConvTranspose
+ * and pools. Private to the evaluator. */
 #ifndef QDQ_EVAL_WINDOW_H
 #define QDQ_EVAL_WINDOW_H
 
@@ -17,10 +17,16 @@ typedef struct qdq_window {
     int64_t stride[QDQ_WINDOW_SPACE], dilation[QDQ_WINDOW_SPACE];
 } qdq_window;
 
-/* An attribute with one number for each of n dims, all from `least` to INT32_MAX; `fallback` without it. */
-bool qdq_window_list(qdq_eval *c, const char *name, int n, int64_t least, int64_t fallback, int64_t *list);
+/* An attribute with one number for each of n dims, all from `least` to INT32_MAX; `fallback`
+ * without it. */
+bool qdq_window_list(qdq_eval *c, const char *name, int n, int64_t least, int64_t fallback,
+                     int64_t *list);
 
-typedef enum qdq_padding { QDQ_PADDING_GIVEN, QDQ_PADDING_SAME_UPPER, QDQ_PADDING_SAME_LOWER } qdq_padding;
+typedef enum qdq_padding {
+    QDQ_PADDING_GIVEN,
+    QDQ_PADDING_SAME_UPPER,
+    QDQ_PADDING_SAME_LOWER
+} qdq_padding;
 
 /* strides, dilations, pads and auto_pad (VALID is no padding). */
 bool qdq_window_attributes(qdq_eval *c, qdq_window *w, qdq_padding *how);
@@ -32,7 +38,8 @@ bool qdq_window_read(qdq_eval *c, qdq_window *w, bool round_up);
 /* The next index in row-major order; false: it was the last, and is 0 again. */
 bool qdq_window_advance(int n, const int64_t *dim, int64_t *index);
 
-/* Where the kernel of the result at `place` has its element `k`: an offset into the data of one channel, or one of these. */
+/* Where the kernel of the result at `place` has its element `k`: an offset into the data of one
+ * channel, or one of these. */
 enum { QDQ_WINDOW_PADDING = -1, QDQ_WINDOW_BEHIND = -2 };
 int64_t qdq_window_at(const qdq_window *w, const int64_t *place, const int64_t *k);
 

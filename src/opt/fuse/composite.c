@@ -3,13 +3,15 @@
 
 #include <math.h>
 
-/* Far more than any spelling needs; values that are read twice and more make trees out of small graphs. */
+/* Far more than any spelling needs; values that are read twice and more make trees out of small
+ * graphs. */
 enum { MAX_DEPTH = 8, MAX_STEPS = 64 };
 
 const char qdq_read_elsewhere[] = "a value inside is read elsewhere";
-const char qdq_constant_too_wide[] = "a constant may have more dimensions than what it is applied to";
+const char qdq_constant_too_wide[] =
+    "a constant may have more dimensions than what it is applied to";
 
-/* --- parts ------------------------------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 static bool is_part(const qdq_parts *p, const qdq_node *n)
 {
@@ -65,7 +67,7 @@ void qdq_parts_remove_unread(const qdq_parts *p)
     }
 }
 
-/* --- polynomials ---------------------------------------------------------------------------------------------------------- */
+/* --- polynomials ------------------------------------------------------------------------------ */
 
 static void add(qdq_poly *p, const qdq_poly *q, double factor)
 {
@@ -138,18 +140,19 @@ static bool combine(qdq_op op, qdq_poly *p, const qdq_poly *q)
     return op == QDQ_OP_DIV ? divide(p, q) : power(p, q);
 }
 
-/* --- reading ----------------------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 bool qdq_is_arithmetic(const qdq_node *n)
 {
-    return (n->op == QDQ_OP_ADD || n->op == QDQ_OP_SUB || n->op == QDQ_OP_MUL || n->op == QDQ_OP_DIV ||
-            n->op == QDQ_OP_POW) &&
+    return (n->op == QDQ_OP_ADD || n->op == QDQ_OP_SUB || n->op == QDQ_OP_MUL ||
+            n->op == QDQ_OP_DIV || n->op == QDQ_OP_POW) &&
            n->n_in == 2 && n->n_attr == 0 && n->n_out == 1 && n->out[0] != NULL;
 }
 
 static qdq_node *arithmetic(const qdq_graph *g, const qdq_value *v)
 {
-    return v->producer != NULL && v->graph == g && qdq_is_arithmetic(v->producer) ? v->producer : NULL;
+    return v->producer != NULL && v->graph == g && qdq_is_arithmetic(v->producer) ? v->producer
+                                                                                  : NULL;
 }
 
 /* The exponent of Pow may be of another type than all else. */
@@ -167,7 +170,8 @@ static bool read_number(qdq_poly_reader *r, const qdq_tensor *t, bool exponent, 
     return true;
 }
 
-static bool read_value(qdq_poly_reader *r, const qdq_value *v, bool exponent, int depth, qdq_poly *out)
+static bool read_value(qdq_poly_reader *r, const qdq_value *v, bool exponent, int depth,
+                       qdq_poly *out)
 {
     const qdq_tensor *number;
     qdq_node *n;
@@ -184,7 +188,8 @@ static bool read_value(qdq_poly_reader *r, const qdq_value *v, bool exponent, in
     if (number != NULL)
         return read_number(r, number, exponent, out);
     n = depth > 0 ? arithmetic(r->graph, v) : NULL;
-    return n != NULL && qdq_parts_add(&r->parts, n) && read_value(r, n->in[0].value, false, depth - 1, out) &&
+    return n != NULL && qdq_parts_add(&r->parts, n) &&
+           read_value(r, n->in[0].value, false, depth - 1, out) &&
            read_value(r, n->in[1].value, n->op == QDQ_OP_POW, depth - 1, &right) &&
            combine(n->op, out, &right);
 }

@@ -1,19 +1,20 @@
-/* fold_batchnorm.c - what a channel goes through behind Conv, ConvTranspose or Gemm, folded into weight and bias:
+/* fold_batchnorm.c - what a channel goes through behind Conv, ConvTranspose or Gemm, folded into
+ * weight and bias:
  *
  *     y = BatchNormalization(Conv(x, w, b), scale, shift, mean, var)  =>  y = Conv(x, w', b')
  *     f = scale / sqrt(var + epsilon),  w' = w * f,  b' = (b - mean) * f + shift
  *
- * after the definition of BatchNormalization in the ONNX operator specification; and Mul, Div, Add, Sub by a constant
- * per channel before, between and behind (training with simulated quantization leaves Conv -> Div -> Add ->
- * BatchNormalization). Computed in double, rounded once.
+ * after the definition of BatchNormalization in the ONNX operator specification; and Mul, Div, Add,
+ * Sub by a constant per channel before, between and behind (training with simulated quantization
+ * leaves Conv -> Div -> Add -> BatchNormalization). Computed in double, rounded once.
  *
- * Quantized weights keep their codes, and their DQ: the factor goes into the scales (linear_scale.c). A weight that
- * is still float before its Q is quantized first, as training saw it, and then scaled: quantizing w * f instead
- * would round other weights up and down. Nothing moves across the Q and DQ of an activation, unless that is asked
- * for and only the bias changes.
+ * Quantized weights keep their codes, and their DQ: the factor goes into the scales
+ * (linear_scale.c). A weight that is still float before its Q is quantized first, as training saw
+ * it, and then scaled: quantizing w * f instead would round other weights up and down. Nothing
+ * moves across the Q and DQ of an activation, unless that is asked for and only the bias changes.
  *
- * Arguments: requant-per-tensor  a weight with one scale keeps one, though its codes are rounded again
- *            clip, skip          what to do with a lowest code under a factor below 0 (default: rescale)
+ * Arguments: requant-per-tensor  a weight with one scale keeps one, though its codes are rounded
+ * again clip, skip          what to do with a lowest code under a factor below 0 (default: rescale)
  *            through-qdq         see above; results may change by a step
  *            float               quantized weights are left alone */
 #include <float.h>
@@ -28,13 +29,14 @@ typedef struct folding {
     qdq_opt *o;
     qdq_linear l;
     qdq_bias old;
-    double *factor, *bias; /* what the chain makes of x: x * factor + bias, the bias of the node included */
+    /* what the chain makes of x: x * factor + bias, the bias of the node included */
+    double *factor, *bias;
     QDQ_VEC(qdq_node *) chain; /* in order */
     qdq_node *bn;              /* the first BatchNormalization of it, or NULL */
     qdq_node *dq;              /* between the node and the chain; or NULL */
 } folding;
 
-/* --- the chain --------------------------------------------------------------------------------------------------- */
+/* --- the chain -------------------------------------------------------------------------------- */
 
 static bool may_fold(const qdq_node *n)
 {
@@ -49,8 +51,8 @@ static bool may_fold(const qdq_node *n)
     return false;
 }
 
-/* BatchNormalization that computes with its own inputs and nothing else. Before opset 14 further outputs, even unread,
- * meant training; before opset 7 is_test had to say that it does not. */
+/* BatchNormalization that computes with its own inputs and nothing else. Before opset 14 further
+ * outputs, even unread, meant training; before opset 7 is_test had to say that it does not. */
 static const char *speaks_against_mode(const qdq_node *bn)
 {
     int64_t opset = qdq_graph_opset(bn->graph);
@@ -58,7 +60,8 @@ static const char *speaks_against_mode(const qdq_node *bn)
     for (uint32_t i = 0; i < bn->n_attr; i++)
         if (bn->attr[i]->ref != NULL)
             return "an attribute of it is set by the caller of the function";
-    if (qdq_node_int(bn, "training_mode", 0) != 0 || (opset < 7 && qdq_node_int(bn, "is_test", 0) == 0))
+    if (qdq_node_int(bn, "training_mode", 0) != 0 ||
+        (opset < 7 && qdq_node_int(bn, "is_test", 0) == 0))
         return "it trains";
     if (opset < 9 && qdq_node_int(bn, "spatial", 1) != 1)
         return "it is not per channel (spatial = 0)";
@@ -69,7 +72,8 @@ static const char *speaks_against_mode(const qdq_node *bn)
 }
 
 /* [channels] doubles; NULL: not known, or not so many. */
-static qdq_status read_parameter(folding *f, const qdq_node *bn, uint32_t i, double **out, qdq_error *err)
+static qdq_status read_parameter(folding *f, const qdq_node *bn, uint32_t i, double **out,
+                                 qdq_error *err)
 {
     const qdq_value *v = qdq_node_in(bn, i);
     const qdq_tensor *t = v != NULL ? qdq_const_elements(v) : NULL;
@@ -77,7 +81,8 @@ static qdq_status read_parameter(folding *f, const qdq_node *bn, uint32_t i, dou
     *out = NULL;
     if (t == NULL || t->count != f->l.channels)
         return QDQ_OK;
-    return qdq_per_channel(f->o, v, 2, f->l.channels, out, err); /* [channels] as the last of two dims */
+    /* [channels] as the last of two dims */
+    return qdq_per_channel(f->o, v, 2, f->l.channels, out, err);
 }
 
 static qdq_status absorb_batchnorm(folding *f, const qdq_node *bn, const char **why, qdq_error *err)
@@ -97,8 +102,8 @@ static qdq_status absorb_batchnorm(folding *f, const qdq_node *bn, const char **
         return QDQ_OK;
     }
     for (int64_t c = 0; c < f->l.channels; c++)
-        if (!(var[c] + epsilon > 0) || !isfinite(scale[c]) || !isfinite(shift[c]) || !isfinite(mean[c]) ||
-            !isfinite(var[c])) {
+        if (!(var[c] + epsilon > 0) || !isfinite(scale[c]) || !isfinite(shift[c]) ||
+            !isfinite(mean[c]) || !isfinite(var[c])) {
             *why = "its parameters are not finite, or a variance is not above 0";
             return QDQ_OK;
         }
@@ -152,8 +157,9 @@ static qdq_node *next_of(qdq_opt *o, const qdq_value *y)
 
     if (n == NULL)
         refuse_readers(o, y);
-    return n != NULL && may_fold(n) && (n->op != QDQ_OP_BATCHNORMALIZATION || y->first->index == 0) ? n
-                                                                                                    : NULL;
+    return n != NULL && may_fold(n) && (n->op != QDQ_OP_BATCHNORMALIZATION || y->first->index == 0)
+               ? n
+               : NULL;
 }
 
 static qdq_status follow(folding *f, qdq_node *n, const qdq_value *y, qdq_error *err)
@@ -180,10 +186,10 @@ static qdq_status follow(folding *f, qdq_node *n, const qdq_value *y, qdq_error 
     return QDQ_OK;
 }
 
-/* --- the fold ------------------------------------------------------------------------------------------------------ */
+/* --- the fold --------------------------------------------------------------------------------- */
 
-/* Scales of quantized weights are left alone for a factor that is 1 but for rounding: what training simulated was
- * 1, divided and multiplied. */
+/* Scales of quantized weights are left alone for a factor that is 1 but for rounding: what training
+ * simulated was 1, divided and multiplied. */
 static bool only_bias(const folding *f)
 {
     double room = f->l.dq != NULL ? 1e-6 : 0;
@@ -244,8 +250,8 @@ static void report(const folding *f, const qdq_weight_change *w)
 
     if (w->max_error > 0)
         qdq_job_log(f->o->opts->job, QDQ_LOG_WARNING,
-                    "'%s': codes of the weight were rounded again: error at most %.3g, %.3g rms", label,
-                    w->max_error, w->rms_error);
+                    "'%s': codes of the weight were rounded again: error at most %.3g, %.3g rms",
+                    label, w->max_error, w->rms_error);
     if (f->dq != NULL)
         qdq_job_log(f->o->opts->job, QDQ_LOG_WARNING,
                     "'%s': a bias was moved before Q/DQ: results may change by a step", label);
@@ -254,10 +260,14 @@ static void report(const folding *f, const qdq_weight_change *w)
 /* Named after the bias that it replaces, else after what brought one. */
 static const char *bias_name(const folding *f)
 {
-    const qdq_value *b = qdq_node_in(f->l.node, 2), *shift = f->bn != NULL ? qdq_node_in(f->bn, 2) : NULL;
-    const char *name = b != NULL ? b->name : shift != NULL ? shift->name : f->l.node->in[1].value->name;
+    const qdq_value *b = qdq_node_in(f->l.node, 2),
+                    *shift = f->bn != NULL ? qdq_node_in(f->bn, 2) : NULL;
+    const char *name = b != NULL       ? b->name
+                       : shift != NULL ? shift->name
+                                       : f->l.node->in[1].value->name;
 
-    return qdq_arena_printf(&f->o->scratch, "%s%s", name, b != NULL || shift != NULL ? "_folded" : "_bias");
+    return qdq_arena_printf(&f->o->scratch, "%s%s", name,
+                            b != NULL || shift != NULL ? "_folded" : "_bias");
 }
 
 static qdq_status apply(folding *f, qdq_weight_change *w, qdq_error *err)
@@ -303,7 +313,7 @@ static qdq_status fold(folding *f, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- the pass --------------------------------------------------------------------------------------------------------- */
+/* --- the pass --------------------------------------------------------------------------------- */
 
 static bool is_linear(const qdq_node *n)
 {
@@ -318,7 +328,8 @@ static qdq_node *first_of_chain(qdq_opt *o, qdq_node *n, qdq_node **dq)
     qdq_node *q = qdq_value_only_user(y);
 
     *dq = NULL;
-    if (q == NULL || q->op != QDQ_OP_QUANTIZELINEAR || y->first->index != 0 || qdq_node_out(q, 0) == NULL)
+    if (q == NULL || q->op != QDQ_OP_QUANTIZELINEAR || y->first->index != 0 ||
+        qdq_node_out(q, 0) == NULL)
         return next_of(o, y);
     *dq = qdq_value_only_user(q->out[0]);
     if (*dq == NULL || (*dq)->op != QDQ_OP_DEQUANTIZELINEAR || q->out[0]->first->index != 0 ||

@@ -2,9 +2,10 @@
  *
  *     y = (MatMul(x, w) + b) * g  =>  y = MatMul(x, w') + b',  w' = w * g,  b' = b * g
  *
- * also where a Transpose stands between (the layer scale of ConvNeXt comes behind the way back to channels first), and
- * where there is no b. fold-batchnorm does the same for operators with a bias of their own. Computed in double,
- * rounded once; quantized weights keep their codes, and their DQ gets other scales (linear_scale.c). */
+ * also where a Transpose stands between (the layer scale of ConvNeXt comes behind the way back to
+ * channels first), and where there is no b. fold-batchnorm does the same for operators with a bias
+ * of their own. Computed in double, rounded once; quantized weights keep their codes, and their DQ
+ * gets other scales (linear_scale.c). */
 #include <float.h>
 #include <math.h>
 
@@ -21,7 +22,7 @@ typedef struct scaling {
     double *factor, *bias;            /* one for each channel */
 } scaling;
 
-/* --- what follows the MatMul ---------------------------------------------------------------------------------------------- */
+/* --- what follows the MatMul ------------------------------------------------------------------ */
 
 /* The constant beside y. Broadcasting was an attribute before opset 7. */
 static qdq_value *other_operand(const qdq_node *n, const qdq_value *y, uint32_t *i)
@@ -32,7 +33,8 @@ static qdq_value *other_operand(const qdq_node *n, const qdq_value *y, uint32_t 
     return n->in[*i].value;
 }
 
-/* An Add of one number per channel, which comes before the factor. Another Add ends the search: `n` becomes NULL. */
+/* An Add of one number per channel, which comes before the factor. Another Add ends the search: `n`
+ * becomes NULL. */
 static qdq_status take_bias(scaling *s, qdq_node **n, const qdq_value **y, qdq_error *err)
 {
     qdq_value *b;
@@ -113,7 +115,7 @@ static qdq_status find_factor(scaling *s, qdq_error *err)
     return take_factor(s, n, y, err);
 }
 
-/* --- the fold --------------------------------------------------------------------------------------------------------------- */
+/* --- the fold --------------------------------------------------------------------------------- */
 
 static const char *speaks_against(const scaling *s)
 {
@@ -128,7 +130,8 @@ static const char *speaks_against(const scaling *s)
     return NULL;
 }
 
-/* The constant of the Add times the factors, of its shape; a single number becomes one per channel. */
+/* The constant of the Add times the factors, of its shape; a single number becomes one per
+ * channel. */
 static qdq_status scale_bias(scaling *s, qdq_error *err)
 {
     qdq_value *v = s->add->in[s->bias_input].value;

@@ -1,9 +1,11 @@
-/* fuse_activation.c - Gelu, HardSwish, HardSigmoid and Swish from the arithmetic that exporters make of them.
+/* fuse_activation.c - Gelu, HardSwish, HardSigmoid and Swish from the arithmetic that exporters
+ * make of them.
  *
- * What all spellings of one activation share is an operator that is no arithmetic, t = Erf(..), and x. The rule
- * begins there, reads the argument as a polynomial of x, and walks on to the node that computes the wanted
- * polynomial of x and t. Constants may differ by a millionth: by what rounding to float makes of them, or an
- * exporter of sqrt(2). Only float, where that is below what the operators round. */
+ * What all spellings of one activation share is an operator that is no arithmetic, t = Erf(..), and
+ * x. The rule begins there, reads the argument as a polynomial of x, and walks on to the node that
+ * computes the wanted polynomial of x and t. Constants may differ by a millionth: by what rounding
+ * to float makes of them, or an exporter of sqrt(2). Only float, where that is below what the
+ * operators round. */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +30,11 @@ typedef struct form {
 /* Polynomials are rows of t^0 and t^1, with columns of x^0, x^1, ... */
 static const form forms[] = {
     {&qdq_rule_fuse_gelu, QDQ_OP_ERF, {{{0, SQRT_HALF}}}, {{{0, 0.5}, {0, 0.5}}}, "Gelu"},
-    {&qdq_rule_fuse_gelu, QDQ_OP_TANH, {{{0, SQRT_2_BY_PI, 0, CUBED}}}, {{{0, 0.5}, {0, 0.5}}}, "Gelu"},
+    {&qdq_rule_fuse_gelu,
+     QDQ_OP_TANH,
+     {{{0, SQRT_2_BY_PI, 0, CUBED}}},
+     {{{0, 0.5}, {0, 0.5}}},
+     "Gelu"},
     {&qdq_rule_fuse_hardswish, QDQ_OP_CLIP, {{{3, 1}}}, {{{0}, {0, SIXTH}}}, "HardSwish"},
     {&qdq_rule_fuse_hardswish, QDQ_OP_HARDSIGMOID, {{{0, 1}}}, {{{0}, {0, 1}}}, "HardSwish"},
     {&qdq_rule_fuse_hardsigmoid, QDQ_OP_CLIP, {{{3, 1}}}, {{{0}, {SIXTH}}}, "HardSigmoid"},
@@ -48,7 +54,7 @@ typedef struct found {
     qdq_poly_reader reader;
 } found;
 
-/* --- finding ------------------------------------------------------------------------------------------------------------ */
+/* --- finding ---------------------------------------------------------------------------------- */
 
 static bool scalar_is(const qdq_value *v, double want)
 {
@@ -87,8 +93,8 @@ static bool t_is(const qdq_match *m, qdq_op op)
     return op != QDQ_OP_HARDSIGMOID || is_sixth(t);
 }
 
-/* The reader of v that does arithmetic. If there are more readers than the right one, this may be the wrong one:
- * then there is no composite, or one that is not closed. */
+/* The reader of v that does arithmetic. If there are more readers than the right one, this may be
+ * the wrong one: then there is no composite, or one that is not closed. */
 static qdq_node *next_reader(const qdq_match *m, const qdq_value *v)
 {
     int tries = 4;
@@ -102,8 +108,8 @@ static qdq_node *next_reader(const qdq_match *m, const qdq_value *v)
     return NULL;
 }
 
-/* The way from t to the result. Parts that were looked at and are not on it do not matter: what is beyond the
- * result is not read. */
+/* The way from t to the result. Parts that were looked at and are not on it do not matter: what is
+ * beyond the result is not read. */
 static bool find_result(const qdq_match *m, found *f)
 {
     qdq_node *n = m->root;
@@ -164,7 +170,7 @@ static const char *check(const qdq_match *m)
     return find(m, &f);
 }
 
-/* --- building ----------------------------------------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
 static bool make_sixth(qdq_node *n)
 {
@@ -206,11 +212,11 @@ static qdq_status build(qdq_match *m, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- rules -------------------------------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
-#define ROW(op)                                                                                              \
-    {                                                                                                        \
-        "t", op, {"arg"}, QDQ_PAT_MORE                                                                       \
+#define ROW(op)                                                                                    \
+    {                                                                                              \
+        "t", op, {"arg"}, QDQ_PAT_MORE                                                             \
     }
 
 static const qdq_pat gelu[] = {ROW(QDQ_OP_ERF), QDQ_PAT_OR, ROW(QDQ_OP_TANH)};
@@ -219,6 +225,8 @@ static const qdq_pat hardsigmoid[] = {ROW(QDQ_OP_CLIP)};
 static const qdq_pat silu[] = {ROW(QDQ_OP_SIGMOID)};
 
 const qdq_rule qdq_rule_fuse_gelu = {gelu, QDQ_COUNT(gelu), 20, 0, false, check, build};
-const qdq_rule qdq_rule_fuse_hardswish = {hardswish, QDQ_COUNT(hardswish), 14, 0, false, check, build};
-const qdq_rule qdq_rule_fuse_hardsigmoid = {hardsigmoid, QDQ_COUNT(hardsigmoid), 7, 0, false, check, build};
+const qdq_rule qdq_rule_fuse_hardswish = {hardswish, QDQ_COUNT(hardswish), 14, 0, false, check,
+                                          build};
+const qdq_rule qdq_rule_fuse_hardsigmoid = {hardsigmoid, QDQ_COUNT(hardsigmoid), 7, 0, false, check,
+                                            build};
 const qdq_rule qdq_rule_fuse_silu = {silu, QDQ_COUNT(silu), 24, 0, false, check, build};

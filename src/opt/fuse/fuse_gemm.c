@@ -1,9 +1,10 @@
-/* fuse_gemm.c - y = MatMul(a, b) + c  =>  y = Gemm(a, b, c), for matrices; and y = Gemm(Transpose(a), b, c)  =>
- * y = Gemm(a, b, c) with transA turned over, the same for b.
+/* fuse_gemm.c - y = MatMul(a, b) + c  =>  y = Gemm(a, b, c), for matrices; and y =
+ * Gemm(Transpose(a), b, c)  => y = Gemm(a, b, c) with transA turned over, the same for b.
  *
- * Never at the cost of 8 bits. Engines run Gemm in 8 bits only if its bias is a constant with one number for each
- * column, as 32-bit codes with the scale of the product; MatMul and Add they run one by one, whatever is added. So
- * c must be such a constant, and where Q/DQ are there already, it would have to become int32 in the same step. */
+ * Never at the cost of 8 bits. Engines run Gemm in 8 bits only if its bias is a constant with one
+ * number for each column, as 32-bit codes with the scale of the product; MatMul and Add they run
+ * one by one, whatever is added. So c must be such a constant, and where Q/DQ are there already, it
+ * would have to become int32 in the same step. */
 #include "base/fail.h"
 #include "opt/rules/rule.h"
 
@@ -12,12 +13,13 @@ static bool is_dequantized(const qdq_value *v)
     return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR;
 }
 
-/* --- MatMul and Add ----------------------------------------------------------------------------------------------------------- */
+/* --- MatMul and Add --------------------------------------------------------------------------- */
 
 /* One number for each column. */
 static bool is_bias(const qdq_tensor *c, qdq_dim columns)
 {
-    return c != NULL && columns.value == c->count && (c->rank == 1 || (c->rank == 2 && c->dim[0] == 1));
+    return c != NULL && columns.value == c->count &&
+           (c->rank == 1 || (c->rank == 2 && c->dim[0] == 1));
 }
 
 static const char *check_gemm(const qdq_match *m)
@@ -32,7 +34,8 @@ static const char *check_gemm(const qdq_match *m)
     if (ta->elem != QDQ_FLOAT && ta->elem != QDQ_DOUBLE)
         return "the element type is neither float nor double";
     if (is_dequantized(a) || is_dequantized(b))
-        return "a factor comes from DequantizeLinear: the bias would have to become int32 in the same step";
+        return "a factor comes from DequantizeLinear: the bias would have to become int32 in the "
+               "same step";
     if (qdq_value_only_user(qdq_match_value(m, "product")) != m->root)
         return "the product is read elsewhere";
     return is_bias(qdq_match_const(m, "c"), tb->dim[1])
@@ -46,8 +49,8 @@ static qdq_status build_gemm(qdq_match *m, qdq_error *err)
     const qdq_tensor *c = qdq_match_const(m, "c");
 
     if (c->rank == 2) /* 8-bit kernels want a vector */
-        in[2] =
-            qdq_match_add_const(m, in[2]->name, qdq_tensor_view(m->graph->model, c, c->elem, 1, &c->count));
+        in[2] = qdq_match_add_const(m, in[2]->name,
+                                    qdq_tensor_view(m->graph->model, c, c->elem, 1, &c->count));
     if (in[2] == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_match_recast(m, "Gemm", QDQ_COUNT(in), in, err));
@@ -62,7 +65,7 @@ static const qdq_pat gemm[] = {
 
 const qdq_rule qdq_rule_fuse_gemm = {gemm, QDQ_COUNT(gemm), 7, 0, false, check_gemm, build_gemm};
 
-/* --- Transpose and Gemm ------------------------------------------------------------------------------------------------------- */
+/* --- Transpose and Gemm ----------------------------------------------------------------------- */
 
 /* Which input of the Gemm it is, and the attribute that says how that one is read. */
 static uint32_t side_of(const qdq_match *m, const char **attribute)
@@ -91,7 +94,8 @@ static const char *check_transpose(const qdq_match *m)
         return qdq_not_this;
     if (is_dequantized(qdq_match_value(m, "x")))
         return "it transposes what comes from DequantizeLinear";
-    return qdq_value_only_user(n->out[0]) != m->root ? "the transposed matrix is read elsewhere" : NULL;
+    return qdq_value_only_user(n->out[0]) != m->root ? "the transposed matrix is read elsewhere"
+                                                     : NULL;
 }
 
 static qdq_status build_transpose(qdq_match *m, qdq_error *err)
@@ -110,8 +114,11 @@ static qdq_status build_transpose(qdq_match *m, qdq_error *err)
 }
 
 static const qdq_pat gemm_transpose[] = {
-    {"y", QDQ_OP_GEMM, {"transposed", "b", "c?"}, 0}, {"transposed", QDQ_OP_TRANSPOSE, {"x"}, 0}, QDQ_PAT_OR,
-    {"y", QDQ_OP_GEMM, {"a", "transposed", "c?"}, 0}, {"transposed", QDQ_OP_TRANSPOSE, {"x"}, 0},
+    {"y", QDQ_OP_GEMM, {"transposed", "b", "c?"}, 0},
+    {"transposed", QDQ_OP_TRANSPOSE, {"x"}, 0},
+    QDQ_PAT_OR,
+    {"y", QDQ_OP_GEMM, {"a", "transposed", "c?"}, 0},
+    {"transposed", QDQ_OP_TRANSPOSE, {"x"}, 0},
 };
 
 const qdq_rule qdq_rule_fuse_gemm_transpose = {

@@ -1,11 +1,14 @@
-/* fuse_norm.c - LayerNormalization and RMSNormalization from the arithmetic that exporters make of them.
+/* fuse_norm.c - LayerNormalization and RMSNormalization from the arithmetic that exporters make of
+ * them.
  *
  *     d = x - mean(x)                          RMSNormalization: d = x
- *     n = d / sqrt(mean(d * d) + epsilon)      or d * (1 / sqrt(..)); the square as Mul or Pow; d made once or twice
- *     y = n * scale + bias                     both may be missing: then scale is all ones
+ *     n = d / sqrt(mean(d * d) + epsilon)      or d * (1 / sqrt(..)); the square as Mul or Pow; d
+ * made once or twice y = n * scale + bias                     both may be missing: then scale is
+ * all ones
  *
- * The rule begins at n, where all spellings meet, and takes the scale and bias that follow. Exporters of float16
- * models compute n in float, between two Casts: the operator is defined that way, too. */
+ * The rule begins at n, where all spellings meet, and takes the scale and bias that follow.
+ * Exporters of float16 models compute n in float, between two Casts: the operator is defined that
+ * way, too. */
 #include <float.h>
 #include <string.h>
 
@@ -24,12 +27,13 @@ typedef struct norm {
     qdq_parts parts;
 } norm;
 
-/* --- d and its x ---------------------------------------------------------------------------------------------------------- */
+/* --- d and its x ------------------------------------------------------------------------------ */
 
 static qdq_node *maker(const qdq_match *m, const qdq_value *v, qdq_op op)
 {
-    return v != NULL && v->producer != NULL && v->graph == m->graph && v->producer->op == op ? v->producer
-                                                                                             : NULL;
+    return v != NULL && v->producer != NULL && v->graph == m->graph && v->producer->op == op
+               ? v->producer
+               : NULL;
 }
 
 /* d = x - mean(x): its x, and both nodes; or NULL. */
@@ -37,7 +41,8 @@ static qdq_value *centred(const qdq_match *m, const qdq_value *d, qdq_node **sub
 {
     *sub = maker(m, d, QDQ_OP_SUB);
     *mean = *sub != NULL ? maker(m, qdq_node_in(*sub, 1), QDQ_OP_REDUCEMEAN) : NULL;
-    return *mean != NULL && qdq_node_in(*sub, 0) == qdq_node_in(*mean, 0) ? qdq_node_in(*sub, 0) : NULL;
+    return *mean != NULL && qdq_node_in(*sub, 0) == qdq_node_in(*mean, 0) ? qdq_node_in(*sub, 0)
+                                                                          : NULL;
 }
 
 /* The axes of a ReduceMean that keeps them, if they are the last ones: how many; else 0. */
@@ -46,7 +51,8 @@ static int count_last_axes(const qdq_match *m, const qdq_node *n, int rank)
     qdq_rule_ints axes;
     bool there;
 
-    if (qdq_node_int(n, "keepdims", 1) != 1 || !qdq_rule_axes(m, n, 18, rank, &axes, &there) || !there)
+    if (qdq_node_int(n, "keepdims", 1) != 1 || !qdq_rule_axes(m, n, 18, rank, &axes, &there) ||
+        !there)
         return 0;
     for (int i = 0; i < axes.n; i++)
         if (axes.at[i] != rank - axes.n + i)
@@ -54,7 +60,7 @@ static int count_last_axes(const qdq_match *m, const qdq_node *n, int rank)
     return axes.n;
 }
 
-/* --- the core: from x to n ---------------------------------------------------------------------------------------------- */
+/* --- the core: from x to n -------------------------------------------------------------------- */
 
 typedef struct core {
     qdq_node *mean[3]; /* all of the same axes */
@@ -66,7 +72,8 @@ static bool add_centre(const qdq_match *m, const qdq_value *d, qdq_value *x, nor
 {
     qdq_node *sub, *mean;
 
-    if (centred(m, d, &sub, &mean) != x || !qdq_parts_add(&f->parts, sub) || !qdq_parts_add(&f->parts, mean))
+    if (centred(m, d, &sub, &mean) != x || !qdq_parts_add(&f->parts, sub) ||
+        !qdq_parts_add(&f->parts, mean))
         return false;
     c->mean[c->n_mean++] = mean;
     return true;
@@ -143,7 +150,7 @@ static const char *find_shape(const qdq_match *m, norm *f, const core *c)
     return NULL;
 }
 
-/* --- what follows n -------------------------------------------------------------------------------------------------------- */
+/* --- what follows n --------------------------------------------------------------------------- */
 
 /* A constant of the normalized shape, but for ones in front. */
 static bool has_shape(const norm *f, const qdq_value *v)
@@ -168,7 +175,8 @@ static qdq_value *take_operand(norm *f, qdq_op op, int rank_of_x)
     for (uint32_t i = 0; i < 2; i++) {
         qdq_value *v = n->in[i].value;
 
-        if (!has_shape(f, v) || qdq_value_const(v)->rank > rank_of_x || !qdq_parts_add(&f->parts, n))
+        if (!has_shape(f, v) || qdq_value_const(v)->rank > rank_of_x ||
+            !qdq_parts_add(&f->parts, n))
             continue;
         f->last = n;
         return v;
@@ -176,14 +184,16 @@ static qdq_value *take_operand(norm *f, qdq_op op, int rank_of_x)
     return NULL;
 }
 
-/* x = Cast(float16) and Cast(n) to float16, if nobody else reads that x: then the operator does both. */
+/* x = Cast(float16) and Cast(n) to float16, if nobody else reads that x: then the operator does
+ * both. */
 static void take_casts(const qdq_match *m, norm *f)
 {
     qdq_node *in = maker(m, f->x, QDQ_OP_CAST), *out = qdq_value_only_user(m->root->out[0]);
     norm wider = *f;
 
-    if (f->elem != QDQ_FLOAT || in == NULL || qdq_match_elem(m, qdq_node_in(in, 0)) != QDQ_FLOAT16 ||
-        out == NULL || out->op != QDQ_OP_CAST || qdq_node_int(out, "to", 0) != QDQ_FLOAT16 ||
+    if (f->elem != QDQ_FLOAT || in == NULL ||
+        qdq_match_elem(m, qdq_node_in(in, 0)) != QDQ_FLOAT16 || out == NULL ||
+        out->op != QDQ_OP_CAST || qdq_node_int(out, "to", 0) != QDQ_FLOAT16 ||
         !qdq_parts_add(&wider.parts, in) || !qdq_parts_add(&wider.parts, out) ||
         !qdq_parts_closed(&wider.parts, out))
         return;
@@ -221,10 +231,12 @@ static const char *find(const qdq_match *m, bool subtracts_mean, norm *f)
     f->bias = subtracts_mean ? take_operand(f, QDQ_OP_ADD, rank) : NULL;
     if (!qdq_parts_closed(&f->parts, f->last))
         return qdq_read_elsewhere;
-    return f->scale == NULL && too_many_ones(m, f) ? "a scale of ones would be larger than the limit" : NULL;
+    return f->scale == NULL && too_many_ones(m, f)
+               ? "a scale of ones would be larger than the limit"
+               : NULL;
 }
 
-/* --- building -------------------------------------------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
 /* The constant as the operator wants it: of the normalized shape. NULL: out of memory. */
 static qdq_value *shaped(qdq_match *m, const norm *f, qdq_value *v)
@@ -243,7 +255,8 @@ static qdq_value *shaped(qdq_match *m, const norm *f, qdq_value *v)
     for (int i = 0; i < f->rank; i++)
         dim[i] = f->dim[i].value;
     if (t != NULL)
-        return qdq_match_add_const(m, base, qdq_tensor_view(m->graph->model, t, f->elem, f->rank, dim));
+        return qdq_match_add_const(m, base,
+                                   qdq_tensor_view(m->graph->model, t, f->elem, f->rank, dim));
     made = qdq_tensor_new(m->graph->model, f->elem, f->rank, dim, &data);
     for (int64_t i = 0; made != NULL && i < made->count; i++)
         qdq_elem_put_float(f->elem, data, i, 1);
@@ -301,12 +314,13 @@ static qdq_status build_rmsnorm(qdq_match *m, qdq_error *err)
     return find(m, false, &f) == NULL ? build(m, "RMSNormalization", &f, err) : qdq_nomem(err);
 }
 
-/* --- rules ------------------------------------------------------------------------------------------------------------------ */
+/* --- rules ------------------------------------------------------------------------------------ */
 
-#define ROOT_OF_MEAN                                                                                         \
-    {"root", QDQ_OP_SQRT, {"sum"}, 0}, {"sum", QDQ_OP_ADD, {"variance", "#epsilon"}, QDQ_PAT_COMMUTES},      \
-    {                                                                                                        \
-        "variance", QDQ_OP_REDUCEMEAN, {"square"}, QDQ_PAT_MORE                                              \
+#define ROOT_OF_MEAN                                                                               \
+    {"root", QDQ_OP_SQRT, {"sum"}, 0},                                                             \
+        {"sum", QDQ_OP_ADD, {"variance", "#epsilon"}, QDQ_PAT_COMMUTES},                           \
+    {                                                                                              \
+        "variance", QDQ_OP_REDUCEMEAN, {"square"}, QDQ_PAT_MORE                                    \
     }
 
 static const qdq_pat normalize[] = {

@@ -8,7 +8,7 @@
 
 enum { MAX_STEPS = 64 }; /* of a chain of shape operators: longer ones are not looked through */
 
-/* --- constants -------------------------------------------------------------------------------------------------- */
+/* --- constants -------------------------------------------------------------------------------- */
 
 static bool keeps_elements(const qdq_node *n)
 {
@@ -19,7 +19,8 @@ static bool keeps_elements(const qdq_node *n)
     case QDQ_OP_SQUEEZE:
     case QDQ_OP_UNSQUEEZE:
         return true;
-    case QDQ_OP_CAST: /* constants are read as float whatever their type: any other cast would be lost */
+    /* constants are read as float whatever their type: any other cast would be lost */
+    case QDQ_OP_CAST:
         return qdq_node_int(n, "to", 0) == QDQ_FLOAT;
     }
     return false;
@@ -54,9 +55,10 @@ static qdq_status read_doubles(qdq_opt *o, const qdq_tensor *t, double **out, qd
     return QDQ_OK;
 }
 
-/* Rank and dims of a known value: those of its data, or what is proven where operators stand between. */
-static qdq_status known_dims(qdq_opt *o, const qdq_value *v, const qdq_tensor *t, int *rank, int64_t *dim,
-                             qdq_error *err)
+/* Rank and dims of a known value: those of its data, or what is proven where operators stand
+ * between. */
+static qdq_status known_dims(qdq_opt *o, const qdq_value *v, const qdq_tensor *t, int *rank,
+                             int64_t *dim, qdq_error *err)
 {
     const qdq_facts *facts;
     const qdq_type *type = NULL;
@@ -70,7 +72,8 @@ static qdq_status known_dims(qdq_opt *o, const qdq_value *v, const qdq_tensor *t
     }
     QDQ_TRY(qdq_opt_facts(o, &facts, err));
     type = qdq_facts_type(facts, v);
-    if (type == NULL || type->kind != QDQ_TYPE_TENSOR || type->rank < 0 || type->rank > QDQ_MAX_RANK)
+    if (type == NULL || type->kind != QDQ_TYPE_TENSOR || type->rank < 0 ||
+        type->rank > QDQ_MAX_RANK)
         return QDQ_OK;
     for (int i = 0; i < type->rank; i++) {
         if (type->dim[i].value < 0)
@@ -102,7 +105,8 @@ qdq_status qdq_per_channel_at(qdq_opt *o, const qdq_value *v, int rank, int axis
     if (own < 0 || own > rank)
         return QDQ_OK;
     for (int i = 0; i < own; i++)
-        if (dim[i] != 1 && i + rank - own != axis) /* aligned at the last dim, as broadcasting does */
+        /* aligned at the last dim, as broadcasting does */
+        if (dim[i] != 1 && i + rank - own != axis)
             return QDQ_OK;
     QDQ_TRY(read_doubles(o, t, &x, err));
     if (x == NULL || t->count == channels) {
@@ -117,7 +121,7 @@ qdq_status qdq_per_channel_at(qdq_opt *o, const qdq_value *v, int rank, int axis
     return QDQ_OK;
 }
 
-/* --- the node ------------------------------------------------------------------------------------------------------ */
+/* --- the node --------------------------------------------------------------------------------- */
 
 static bool has_reference(const qdq_node *n)
 {
@@ -154,7 +158,8 @@ static const char *find_channels(qdq_linear *l)
     }
     l->channels = l->group * w->dim[l->axis]; /* at most count: the groups divide another dim */
     if (l->dq == NULL && w->elem != QDQ_FLOAT && w->elem != QDQ_FLOAT16 && w->elem != QDQ_BFLOAT16)
-        return "its weight is not of type float, float16 or bfloat16"; /* nor can its bias be read */
+        /* nor can its bias be read */
+        return "its weight is not of type float, float16 or bfloat16";
     return NULL;
 }
 
@@ -172,12 +177,14 @@ qdq_status qdq_linear_read(qdq_opt *o, qdq_node *n, qdq_linear *out, bool *is, c
         w == NULL || qdq_node_in(n, 0) == NULL || qdq_node_out(n, 0) == NULL)
         return QDQ_OK;
     out->weight = qdq_value_const(w);
-    if (out->weight == NULL && p != NULL && p->op == QDQ_OP_DEQUANTIZELINEAR && qdq_node_in(p, 0) != NULL) {
+    if (out->weight == NULL && p != NULL && p->op == QDQ_OP_DEQUANTIZELINEAR &&
+        qdq_node_in(p, 0) != NULL) {
         qdq_value *codes = p->in[0].value;
 
         out->dq = p;
         out->weight = qdq_value_const(codes);
-        if (out->weight == NULL && codes->producer != NULL && codes->producer->op == QDQ_OP_QUANTIZELINEAR &&
+        if (out->weight == NULL && codes->producer != NULL &&
+            codes->producer->op == QDQ_OP_QUANTIZELINEAR &&
             qdq_node_in(codes->producer, 0) != NULL) {
             out->q = codes->producer;
             out->weight = qdq_value_const(out->q->in[0].value);
@@ -186,14 +193,15 @@ qdq_status qdq_linear_read(qdq_opt *o, qdq_node *n, qdq_linear *out, bool *is, c
     if (out->weight == NULL)
         return QDQ_OK;
     *is = true;
-    *why = has_reference(n) ? "an attribute of it is set by the caller of the function" : find_channels(out);
+    *why = has_reference(n) ? "an attribute of it is set by the caller of the function"
+                            : find_channels(out);
     if (*why != NULL || out->dq == NULL)
         return QDQ_OK;
     QDQ_TRY(qdq_params_read(out->dq, out->weight, &o->scratch, &out->params, why, err));
     return QDQ_OK;
 }
 
-/* --- bias ------------------------------------------------------------------------------------------------------------ */
+/* --- bias ------------------------------------------------------------------------------------- */
 
 /* [channels], or [1, channels] as Gemm may have it. */
 static bool is_row(const qdq_tensor *t, int64_t channels)
@@ -202,7 +210,8 @@ static bool is_row(const qdq_tensor *t, int64_t channels)
 }
 
 /* Codes behind DQ, (code - zero) * scale; also of a constant that Q and DQ follow. */
-static qdq_status read_codes(qdq_opt *o, const qdq_linear *l, qdq_bias *b, const char **why, qdq_error *err)
+static qdq_status read_codes(qdq_opt *o, const qdq_linear *l, qdq_bias *b, const char **why,
+                             qdq_error *err)
 {
     const qdq_value *v = qdq_node_in(b->dq, 0);
     const qdq_node *q = v != NULL ? v->producer : NULL;
@@ -211,7 +220,8 @@ static qdq_status read_codes(qdq_opt *o, const qdq_linear *l, qdq_bias *b, const
     qdq_elem type;
 
     b->codes = v != NULL ? qdq_value_const(v) : NULL;
-    if (b->codes == NULL && q != NULL && q->op == QDQ_OP_QUANTIZELINEAR && qdq_node_in(q, 0) != NULL)
+    if (b->codes == NULL && q != NULL && q->op == QDQ_OP_QUANTIZELINEAR &&
+        qdq_node_in(q, 0) != NULL)
         b->codes = qdq_value_const(q->in[0].value);
     else
         q = NULL;
@@ -220,7 +230,8 @@ static qdq_status read_codes(qdq_opt *o, const qdq_linear *l, qdq_bias *b, const
         *why = "its bias is not one number per channel";
     if (*why == NULL)
         QDQ_TRY(qdq_params_read(b->dq, b->codes, &o->scratch, &b->params, why, err));
-    if (*why == NULL && (b->params.block != 0 || (b->params.count != 1 && b->params.count != l->channels)))
+    if (*why == NULL &&
+        (b->params.block != 0 || (b->params.count != 1 && b->params.count != l->channels)))
         *why = "its bias has not one scale, or one per channel";
     if (*why == NULL && q != NULL) {
         QDQ_TRY(qdq_quantize_constant(q, b->codes, &o->scratch, &type, &computed, why, err));
@@ -244,7 +255,8 @@ static qdq_status read_codes(qdq_opt *o, const qdq_linear *l, qdq_bias *b, const
     return QDQ_OK;
 }
 
-/* Gemm's C may have any shape that broadcasts; that of the others is [channels], whatever rank the output has. */
+/* Gemm's C may have any shape that broadcasts; that of the others is [channels], whatever rank the
+ * output has. */
 static qdq_status read_floats(qdq_opt *o, const qdq_linear *l, const qdq_value *v, qdq_bias *b,
                               const char **why, qdq_error *err)
 {
@@ -266,8 +278,8 @@ static qdq_status read_floats(qdq_opt *o, const qdq_linear *l, const qdq_value *
     return QDQ_OK;
 }
 
-qdq_status qdq_bias_read(qdq_opt *o, const qdq_linear *l, const qdq_value *v, qdq_bias *out, const char **why,
-                         qdq_error *err)
+qdq_status qdq_bias_read(qdq_opt *o, const qdq_linear *l, const qdq_value *v, qdq_bias *out,
+                         const char **why, qdq_error *err)
 {
     double beta = l->node->op == QDQ_OP_GEMM ? (double)qdq_node_float(l->node, "beta", 1) : 1;
 
@@ -324,7 +336,8 @@ qdq_status qdq_bias_set(const qdq_linear *l, qdq_value *b, qdq_error *err)
         qdq_node_set_in(n, 2, b);
     else if (!qdq_node_append_in(n, b))
         return qdq_nomem(err);
-    if (n->op == QDQ_OP_GEMM && qdq_node_attr(n, "beta") != NULL && !qdq_node_set_float(n, "beta", 1))
+    if (n->op == QDQ_OP_GEMM && qdq_node_attr(n, "beta") != NULL &&
+        !qdq_node_set_float(n, "beta", 1))
         return qdq_nomem(err);
     if (old != NULL && old != b)
         qdq_linear_drop(old);

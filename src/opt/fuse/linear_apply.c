@@ -1,4 +1,5 @@
-/* linear_apply.c - carries out a change of a weight: new constants, and a DQ of its own where others read it. */
+/* linear_apply.c - carries out a change of a weight: new constants, and a DQ of its own where
+ * others read it. */
 #include "opt/fuse/linear.h"
 
 #include <math.h>
@@ -8,8 +9,8 @@
 #include "target/qparam.h"
 
 /* `n` elements from `at` on; the factor of the next one is `step` further. */
-static void scale_run(qdq_elem e, const float *w, const double *factor, size_t step, size_t n, void *data,
-                      size_t at)
+static void scale_run(qdq_elem e, const float *w, const double *factor, size_t step, size_t n,
+                      void *data, size_t at)
 {
     if (e == QDQ_FLOAT) {
         float *out = (float *)data + at;
@@ -22,8 +23,8 @@ static void scale_run(qdq_elem e, const float *w, const double *factor, size_t s
         qdq_elem_put_float(e, data, (int64_t)(at + i), (double)w[i] * factor[i * step]);
 }
 
-static qdq_status apply_floats(qdq_opt *o, const qdq_linear *l, const double *factor, qdq_tensor **out,
-                               qdq_error *err)
+static qdq_status apply_floats(qdq_opt *o, const qdq_linear *l, const double *factor,
+                               qdq_tensor **out, qdq_error *err)
 {
     const qdq_tensor *t = l->weight;
     const float *w;
@@ -47,7 +48,7 @@ static qdq_status apply_floats(qdq_opt *o, const qdq_linear *l, const double *fa
     return QDQ_OK;
 }
 
-/* --- edits --------------------------------------------------------------------------------------------------------------- */
+/* --- edits ------------------------------------------------------------------------------------ */
 
 /* A constant for `before`, named `name` and `suffix`. */
 static qdq_value *add_constant(qdq_opt *o, qdq_node *before, const char *name, const char *suffix,
@@ -85,10 +86,11 @@ static qdq_status new_codes(qdq_opt *o, const qdq_linear *l, qdq_weight_change *
     qdq_elem_code_limits(l->params.codes, &low, &high); /* others are not recoded */
     for (size_t row = 0; row < c->grid.c.outer * c->grid.c.channels; row++)
         for (size_t i = 0; i < c->grid.c.inner; i++) {
-            size_t s = qdq_scale_at(&c->grid, row / c->grid.c.channels, row % c->grid.c.channels, i);
+            size_t s =
+                qdq_scale_at(&c->grid, row / c->grid.c.channels, row % c->grid.c.channels, i);
             int64_t at = (int64_t)(row * c->grid.c.inner + i), code;
-            double error =
-                recode_one(&c->recode[s], qdq_elem_int(l->params.codes, c->codes, at), low, high, &code);
+            double error = recode_one(&c->recode[s], qdq_elem_int(l->params.codes, c->codes, at),
+                                      low, high, &code);
 
             qdq_elem_put_int(l->params.codes, data, at, code);
             c->max_error = fmax(c->max_error, error);
@@ -108,9 +110,10 @@ static qdq_node *own_dq(const qdq_linear *l, qdq_error *err)
         return dq;
     const char *name = qdq_graph_unique_name(n->graph, out->name);
     const char *label = dq->name[0] != '\0' ? qdq_graph_unique_node_name(n->graph, dq->name) : "";
-    qdq_node *copy = name != NULL && label != NULL
-                         ? qdq_graph_add_node(n->graph, n, dq->domain, dq->type, label, dq->n_in, 1, &name)
-                         : NULL;
+    qdq_node *copy =
+        name != NULL && label != NULL
+            ? qdq_graph_add_node(n->graph, n, dq->domain, dq->type, label, dq->n_in, 1, &name)
+            : NULL;
     bool ok = copy != NULL;
     static const char *const attributes[] = {"axis", "block_size", "output_dtype"};
     for (size_t i = 0; ok && i < QDQ_COUNT(attributes); i++)
@@ -140,8 +143,8 @@ static qdq_status put(qdq_node *dq, uint32_t i, qdq_value *v, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_tensor *zeros_tensor(qdq_opt *o, const qdq_linear *l, const qdq_weight_change *c, int rank,
-                                const int64_t *dim)
+static qdq_tensor *zeros_tensor(qdq_opt *o, const qdq_linear *l, const qdq_weight_change *c,
+                                int rank, const int64_t *dim)
 {
     void *data;
     qdq_tensor *t = qdq_tensor_new(o->model, l->params.codes, rank, dim, &data);
@@ -151,8 +154,8 @@ static qdq_tensor *zeros_tensor(qdq_opt *o, const qdq_linear *l, const qdq_weigh
     return t;
 }
 
-static qdq_status put_scales(qdq_opt *o, const qdq_linear *l, const qdq_weight_change *c, qdq_node *dq,
-                             qdq_error *err)
+static qdq_status put_scales(qdq_opt *o, const qdq_linear *l, const qdq_weight_change *c,
+                             qdq_node *dq, qdq_error *err)
 {
     const qdq_params *p = &l->params;
     const qdq_value *scale = dq->in[1].value, *zero = qdq_node_in(dq, 2);
@@ -161,23 +164,25 @@ static qdq_status put_scales(qdq_opt *o, const qdq_linear *l, const qdq_weight_c
     int rank = same ? t->rank : 1;
     const int64_t *dim = same ? t->dim : &c->n_scale;
 
-    if (c->zero != NULL &&
-        (!same || p->zero == NULL || memcmp(c->zero, p->zero, (size_t)p->count * sizeof *p->zero) != 0))
+    if (c->zero != NULL && (!same || p->zero == NULL ||
+                            memcmp(c->zero, p->zero, (size_t)p->count * sizeof *p->zero) != 0))
         QDQ_TRY(put(dq, 2,
                     add_constant(o, dq, zero != NULL ? zero->name : scale->name,
-                                 zero != NULL ? "_folded" : "_zero_point", zeros_tensor(o, l, c, rank, dim)),
+                                 zero != NULL ? "_folded" : "_zero_point",
+                                 zeros_tensor(o, l, c, rank, dim)),
                     err));
     if (!same || memcmp(c->scale, p->scale, (size_t)p->count * sizeof *p->scale) != 0)
-        QDQ_TRY(put(
-            dq, 1,
-            add_constant(o, dq, scale->name, "_folded", qdq_tensor_of_floats(o->model, rank, dim, c->scale)),
-            err));
+        QDQ_TRY(put(dq, 1,
+                    add_constant(o, dq, scale->name, "_folded",
+                                 qdq_tensor_of_floats(o->model, rank, dim, c->scale)),
+                    err));
     if (!same && !qdq_node_set_int(dq, "axis", c->axis))
         return qdq_nomem(err);
     return QDQ_OK;
 }
 
-static qdq_status apply_quantized(qdq_opt *o, const qdq_linear *l, qdq_weight_change *c, qdq_error *err)
+static qdq_status apply_quantized(qdq_opt *o, const qdq_linear *l, qdq_weight_change *c,
+                                  qdq_error *err)
 {
     qdq_tensor *codes = NULL;
     qdq_node *dq = own_dq(l, err);
@@ -187,7 +192,8 @@ static qdq_status apply_quantized(qdq_opt *o, const qdq_linear *l, qdq_weight_ch
     if (c->recodes || l->q != NULL) {
         const char *name = l->q != NULL ? l->q->in[0].value->name : dq->in[0].value->name;
         QDQ_TRY(new_codes(o, l, c, &codes, err));
-        QDQ_TRY(put(dq, 0, add_constant(o, dq, name, l->q != NULL ? "_quantized" : "_folded", codes), err));
+        QDQ_TRY(put(
+            dq, 0, add_constant(o, dq, name, l->q != NULL ? "_quantized" : "_folded", codes), err));
     }
     return put_scales(o, l, c, dq, err);
 }

@@ -1,4 +1,5 @@
-/* linear_codes.c - QuantizeLinear of a constant, computed as engines compute it, and the codes of a weight. */
+/* linear_codes.c - QuantizeLinear of a constant, computed as engines compute it, and the codes of a
+ * weight. */
 #include "opt/fuse/linear.h"
 
 #include <math.h>
@@ -7,8 +8,8 @@
 #include "target/qparam.h"
 
 /* Elements that lie side by side, and share a scale unless blocks lie across. False: one is NaN. */
-static bool quantize_run(const qdq_params *p, const qdq_scale_grid *g, size_t o, size_t k, const float *x,
-                         void *codes)
+static bool quantize_run(const qdq_params *p, const qdq_scale_grid *g, size_t o, size_t k,
+                         const float *x, void *codes)
 {
     size_t first = (o * g->c.channels + k) * g->c.inner, bytes = qdq_elem_bits(p->codes) / 8;
 
@@ -24,26 +25,29 @@ static bool quantize_run(const qdq_params *p, const qdq_scale_grid *g, size_t o,
         size_t s = qdq_scale_at(g, o, k, i);
         qdq_qparam q = {p->codes, p->scale[s], qdq_params_zero(p, (int64_t)s)};
 
-        qdq_elem_put_int(p->codes, codes, (int64_t)(first + i), qdq_quantize_value(&q, x[first + i]));
+        qdq_elem_put_int(p->codes, codes, (int64_t)(first + i),
+                         qdq_quantize_value(&q, x[first + i]));
     }
     return true;
 }
 
-/* What Q says of itself: its scales must be good to divide by, its type one that we have the arithmetic of. */
+/* What Q says of itself: its scales must be good to divide by, its type one that we have the
+ * arithmetic of. */
 static const char *speaks_against_q(const qdq_node *q, const qdq_params *p, const qdq_tensor *x)
 {
     int64_t precision = qdq_node_int(q, "precision", 0);
     int32_t low, high;
 
-    if (x->elem != QDQ_FLOAT || p->scale_elem != QDQ_FLOAT || (precision != 0 && precision != QDQ_FLOAT))
+    if (x->elem != QDQ_FLOAT || p->scale_elem != QDQ_FLOAT ||
+        (precision != 0 && precision != QDQ_FLOAT))
         return "it does not divide floats by floats";
     if (!qdq_elem_code_limits(p->codes, &low, &high))
         return "its codes are no integers of 4, 8 or 16 bits";
     return p->positive ? NULL : "a scale of it is 0";
 }
 
-qdq_status qdq_quantize_constant(const qdq_node *q, const qdq_tensor *x, qdq_arena *memory, qdq_elem *type,
-                                 void **codes, const char **why, qdq_error *err)
+qdq_status qdq_quantize_constant(const qdq_node *q, const qdq_tensor *x, qdq_arena *memory,
+                                 qdq_elem *type, void **codes, const char **why, qdq_error *err)
 {
     qdq_params p;
     float *floats = NULL;
@@ -73,8 +77,8 @@ qdq_status qdq_quantize_constant(const qdq_node *q, const qdq_tensor *x, qdq_are
     return QDQ_OK;
 }
 
-qdq_status qdq_weight_codes_of(qdq_opt *o, const qdq_linear *l, const void **codes, const char **why,
-                               qdq_error *err)
+qdq_status qdq_weight_codes_of(qdq_opt *o, const qdq_linear *l, const void **codes,
+                               const char **why, qdq_error *err)
 {
     qdq_span bytes = {NULL, 0};
     void *computed = NULL;

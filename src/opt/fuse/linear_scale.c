@@ -1,12 +1,13 @@
-/* linear_scale.c - weights of linear nodes with other scales: what a factor per output channel does to floats,
- * scales and codes (BatchNormalization), and what a larger scale does to codes (room for a bias).
+/* linear_scale.c - weights of linear nodes with other scales: what a factor per output channel does
+ * to floats, scales and codes (BatchNormalization), and what a larger scale does to codes (room for
+ * a bias).
  *
  * Scales stay above 0, whatever the factor: engines ask for that. Its sign goes into the codes:
  *
- *   signed, zero point 0    code' = -code. The lowest code has no negative: its channel gets a scale that is
- *                           larger by 128/127, and all of it is rounded again
- *   any other zero point    code' = lowest + highest - code, zero point' likewise: exact, and always in range
- *   factor 0                code' = zero point, and any scale
+ *   signed, zero point 0    code' = -code. The lowest code has no negative: its channel gets a
+ * scale that is larger by 128/127, and all of it is rounded again any other zero point    code' =
+ * lowest + highest - code, zero point' likewise: exact, and always in range factor 0 code' = zero
+ * point, and any scale
  *
  * All arithmetic is double; what is stored as float is rounded once. */
 #include "opt/fuse/linear.h"
@@ -18,14 +19,15 @@
 #include "opt/eval/eval.h"
 #include "target/qparam.h"
 
-/* --- float weights ----------------------------------------------------------------------------------------------------- */
+/* --- float weights ---------------------------------------------------------------------------- */
 
 static double largest_of(qdq_elem e)
 {
     return e == QDQ_FLOAT16 ? 65504 : (double)FLT_MAX; /* bfloat16 reaches about as far as float */
 }
 
-/* The largest weight by the largest factor settles nearly every case; else each product is looked at. */
+/* The largest weight by the largest factor settles nearly every case; else each product is looked
+ * at. */
 static bool products_are_finite(const qdq_linear *l, const float *w, const double *factor)
 {
     double largest = 0, absmax = (double)qdq_absmax(w, (size_t)l->weight->count);
@@ -65,8 +67,8 @@ qdq_status qdq_linear_floats(qdq_opt *o, const qdq_tensor *t, const float **out,
     return QDQ_OK;
 }
 
-static qdq_status scale_floats(qdq_opt *o, const qdq_linear *l, const double *factor, const char **why,
-                               qdq_error *err)
+static qdq_status scale_floats(qdq_opt *o, const qdq_linear *l, const double *factor,
+                               const char **why, qdq_error *err)
 {
     const float *w = NULL;
 
@@ -80,10 +82,10 @@ static qdq_status scale_floats(qdq_opt *o, const qdq_linear *l, const double *fa
     return QDQ_OK;
 }
 
-/* --- quantized weights: which factor belongs to which scale ------------------------------------------------------------- */
+/* --- quantized weights: which factor belongs to which scale ----------------------------------- */
 
-/* Factors along the axis of the weight. The groups of ConvTranspose share it, so they must agree. NULL: they do
- * not, or there is no memory. */
+/* Factors along the axis of the weight. The groups of ConvTranspose share it, so they must agree.
+ * NULL: they do not, or there is no memory. */
 static const double *along_axis(const qdq_linear *l, const double *factor)
 {
     int64_t n = l->weight->dim[l->axis];
@@ -110,9 +112,10 @@ static bool has_negative(const double *factor, int64_t n)
     return false;
 }
 
-/* The factor of each block: the scales have the weight's dims but for the blocked axis. NULL: channels that share
- * a block have different ones. */
-static const char *factors_of_blocks(qdq_opt *o, const qdq_linear *l, const double *factor, double **out)
+/* The factor of each block: the scales have the weight's dims but for the blocked axis. NULL:
+ * channels that share a block have different ones. */
+static const char *factors_of_blocks(qdq_opt *o, const qdq_linear *l, const double *factor,
+                                     double **out)
 {
     const qdq_tensor *scale = qdq_value_const(qdq_node_in(l->dq, 1));
     int64_t n = l->weight->dim[l->axis], inner = 1;
@@ -132,7 +135,7 @@ static const char *factors_of_blocks(qdq_opt *o, const qdq_linear *l, const doub
     return NULL;
 }
 
-/* --- quantized weights: how codes change -------------------------------------------------------------------------------- */
+/* --- quantized weights: how codes change ------------------------------------------------------ */
 
 /* Marks the scales that own a lowest code. */
 static void find_lowest(const qdq_linear *l, const qdq_weight_change *c, int32_t lowest, bool *has)
@@ -147,16 +150,17 @@ static void find_lowest(const qdq_linear *l, const qdq_weight_change *c, int32_t
             }
 }
 
-/* A product below the normal floats is 0 to every engine, and a scale must not be: codes become 0 instead. */
+/* A product below the normal floats is 0 to every engine, and a scale must not be: codes become 0
+ * instead. */
 static bool vanishes(double unit)
 {
     return !(fabs(unit) >= (double)FLT_MIN);
 }
 
-/* Fills in how the codes of a scale worth `unit` each now change when they are to be worth as much as before times
- * `factor`; has_lowest: some code of it has no negative. */
-static const char *recode(qdq_recode *r, double unit, double factor, bool is_signed, bool has_lowest,
-                          int32_t low, int32_t high, unsigned policy)
+/* Fills in how the codes of a scale worth `unit` each now change when they are to be worth as much
+ * as before times `factor`; has_lowest: some code of it has no negative. */
+static const char *recode(qdq_recode *r, double unit, double factor, bool is_signed,
+                          bool has_lowest, int32_t low, int32_t high, unsigned policy)
 {
     r->unit = unit * factor;
     r->new_unit = fabs(r->unit);
@@ -190,7 +194,8 @@ static bool make_room(qdq_opt *o, qdq_weight_change *c, int64_t n_scale, size_t 
     return c->scale != NULL && c->zero != NULL && c->recode != NULL;
 }
 
-/* Scales, zero points, and whether anything happens to codes, from the recodes: one for each scale. */
+/* Scales, zero points, and whether anything happens to codes, from the recodes: one for each
+ * scale. */
 static void settle(const qdq_linear *l, qdq_weight_change *c)
 {
     bool zeros = l->params.zero != NULL;
@@ -205,7 +210,8 @@ static void settle(const qdq_linear *l, qdq_weight_change *c)
         c->zero = NULL;
 }
 
-/* One scale for weights that now differ by channel: codes are rounded again, for the largest of them. */
+/* One scale for weights that now differ by channel: codes are rounded again, for the largest of
+ * them. */
 static const char *keep_one_scale(const qdq_linear *l, qdq_weight_change *c, const double *factor,
                                   int32_t high)
 {
@@ -216,8 +222,8 @@ static const char *keep_one_scale(const qdq_linear *l, qdq_weight_change *c, con
             for (size_t i = 0; i < c->grid.c.inner; i++) {
                 size_t at = (o * c->grid.c.channels + k) * c->grid.c.inner + i;
                 int64_t code = qdq_elem_int(l->params.codes, c->codes, (int64_t)at);
-                largest =
-                    fmax(largest, fabs((double)(code - qdq_params_zero(&l->params, 0)) * unit * factor[k]));
+                largest = fmax(largest, fabs((double)(code - qdq_params_zero(&l->params, 0)) *
+                                             unit * factor[k]));
             }
     float scale = vanishes(largest / high) ? (float)unit : (float)(largest / high);
     if (!isfinite(scale) || !(scale > 0))
@@ -239,9 +245,11 @@ static const char *keep_one_scale(const qdq_linear *l, qdq_weight_change *c, con
     return NULL;
 }
 
-/* Which scales there will be, and the factor of each. One scale becomes one per channel where factors differ. */
-static qdq_status find_scales(qdq_opt *o, const qdq_linear *l, const double *factor, qdq_weight_change *c,
-                              const double **by_scale, int64_t *n_scale, const char **why, qdq_error *err)
+/* Which scales there will be, and the factor of each. One scale becomes one per channel where
+ * factors differ. */
+static qdq_status find_scales(qdq_opt *o, const qdq_linear *l, const double *factor,
+                              qdq_weight_change *c, const double **by_scale, int64_t *n_scale,
+                              const char **why, qdq_error *err)
 {
     const qdq_params *p = &l->params;
     int64_t n = l->weight->dim[l->axis];
@@ -267,8 +275,9 @@ static qdq_status find_scales(qdq_opt *o, const qdq_linear *l, const double *fac
     return QDQ_OK;
 }
 
-static const char *recode_all(const qdq_linear *l, const double *by_scale, unsigned policy, int32_t low,
-                              int32_t high, const bool *has_lowest, qdq_weight_change *c)
+static const char *recode_all(const qdq_linear *l, const double *by_scale, unsigned policy,
+                              int32_t low, int32_t high, const bool *has_lowest,
+                              qdq_weight_change *c)
 {
     const qdq_params *p = &l->params;
     bool one = p->count == 1, integers = high > 0;
@@ -287,8 +296,9 @@ static const char *recode_all(const qdq_linear *l, const double *by_scale, unsig
     return NULL;
 }
 
-static qdq_status scale_codes(qdq_opt *o, const qdq_linear *l, const double *factor, unsigned policy,
-                              qdq_weight_change *c, const char **why, qdq_error *err)
+static qdq_status scale_codes(qdq_opt *o, const qdq_linear *l, const double *factor,
+                              unsigned policy, qdq_weight_change *c, const char **why,
+                              qdq_error *err)
 {
     const qdq_params *p = &l->params;
     const double *by_scale;
@@ -312,7 +322,7 @@ static qdq_status scale_codes(qdq_opt *o, const qdq_linear *l, const double *fac
     return QDQ_OK;
 }
 
-/* --- public ------------------------------------------------------------------------------------------------------------- */
+/* --- public ----------------------------------------------------------------------------------- */
 
 qdq_status qdq_weight_scale(qdq_opt *o, const qdq_linear *l, const double *factor, unsigned policy,
                             qdq_weight_change *out, const char **why, qdq_error *err)
@@ -326,7 +336,8 @@ qdq_status qdq_weight_scale(qdq_opt *o, const qdq_linear *l, const double *facto
         return QDQ_OK;
     if (l->dq == NULL)
         return scale_floats(o, l, factor, why, err);
-    if (l->params.scale_elem != QDQ_FLOAT || qdq_node_int(l->dq, "output_dtype", QDQ_FLOAT) != QDQ_FLOAT)
+    if (l->params.scale_elem != QDQ_FLOAT ||
+        qdq_node_int(l->dq, "output_dtype", QDQ_FLOAT) != QDQ_FLOAT)
         *why = "the scales of its weight are not of type float";
     if (*why == NULL)
         QDQ_TRY(qdq_weight_codes_of(o, l, &out->codes, why, err));
@@ -338,7 +349,8 @@ qdq_status qdq_weight_raise(qdq_opt *o, const qdq_linear *l, double alpha, const
 {
     const qdq_params *p = &l->params;
 
-    *out = (qdq_weight_change){.axis = p->axis, .grid = qdq_scale_grid_of(l->weight, p->axis, p->block)};
+    *out = (qdq_weight_change){.axis = p->axis,
+                               .grid = qdq_scale_grid_of(l->weight, p->axis, p->block)};
     QDQ_TRY(qdq_weight_codes_of(o, l, &out->codes, why, err));
     if (*why != NULL)
         return QDQ_OK;

@@ -1,18 +1,21 @@
-/* equalize.c - cross-layer equalization (Nagel, van Baalen, Blankevoort, Welling: "Data-Free Quantization Through Weight
- * Equalization and Bias Correction", ICCV 2019, section 4.1): where one Conv feeds another, directly or through an
- * operator that a positive factor passes through, channel i between them may be divided by any s > 0:
+/* equalize.c - cross-layer equalization (Nagel, van Baalen, Blankevoort, Welling: "Data-Free
+ * Quantization Through Weight Equalization and Bias Correction", ICCV 2019, section 4.1): where one
+ * Conv feeds another, directly or through an operator that a positive factor passes through,
+ * channel i between them may be divided by any s > 0:
  *
  *     w1[i] / s, b1[i] / s   and   w2[:, i] * s      with s = sqrt(max |w1[i]| / max |w2[:, i]|)
  *
- * which gives both weights the same range in each channel, so that one scale for all channels serves them better. s is
- * rounded to a power of two: then nothing else is rounded, the float model computes the same to the last bit, and a
- * second run finds nothing to do. Sweeps go on until no channel asks for a factor: in a chain, one pair moves the next.
+ * which gives both weights the same range in each channel, so that one scale for all channels
+ * serves them better. s is rounded to a power of two: then nothing else is rounded, the float model
+ * computes the same to the last bit, and a second run finds nothing to do. Sweeps go on until no
+ * channel asks for a factor: in a chain, one pair moves the next.
  *
- * Equal ranges are not the aim, but less noise behind the second Conv. Factors also spread what is between the two over
- * other parts of its codes, and where every channel has a scale, the first weight gains nothing. So the noise that
- * rounding adds is estimated from the weights with and without factors, and a pair that gains little is left alone.
- * Arguments say what is rounded, and how: "per-channel" (weights have a scale for each output channel; else one) and
- * "weights" (those alone, or so much more coarsely that data between the two do not count). */
+ * Equal ranges are not the aim, but less noise behind the second Conv. Factors also spread what is
+ * between the two over other parts of its codes, and where every channel has a scale, the first
+ * weight gains nothing. So the noise that rounding adds is estimated from the weights with and
+ * without factors, and a pair that gains little is left alone. Arguments say what is rounded, and
+ * how: "per-channel" (weights have a scale for each output channel; else one) and "weights" (those
+ * alone, or so much more coarsely that data between the two do not count). */
 #include <math.h>
 
 #include "base/fail.h"
@@ -22,7 +25,8 @@
 
 #define LEAST_GAIN 0.05 /* of the noise: the estimate is no better than that */
 
-enum { SWEEPS = 8, LARGEST = 10 }; /* s is 2^-10 to 2^10: what is further apart than that has dead channels */
+/* s is 2^-10 to 2^10: what is further apart than that has dead channels */
+enum { SWEEPS = 8, LARGEST = 10 };
 
 typedef struct layer {
     qdq_node *node;
@@ -39,7 +43,7 @@ typedef struct pair {
     int *exponent; /* of s, one for each channel */
 } pair;
 
-/* --- finding ---------------------------------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------- */
 
 static bool is_plain(const qdq_tensor *t, int rank_from)
 {
@@ -69,7 +73,8 @@ static qdq_status read_layer(qdq_opt *o, qdq_node *n, layer *l, bool *is, qdq_er
     if (n->op != QDQ_OP_CONV || qdq_node_in(n, 1) == NULL || qdq_node_out(n, 0) == NULL)
         return QDQ_OK;
     *l = (layer){.node = n, .weight = qdq_value_const(qdq_node_in(n, 1))};
-    if (!is_plain(l->weight, 3) || (b != NULL && (l->bias = qdq_value_const(b)) == NULL) || !read_shape(l))
+    if (!is_plain(l->weight, 3) || (b != NULL && (l->bias = qdq_value_const(b)) == NULL) ||
+        !read_shape(l))
         return QDQ_OK;
     QDQ_TRY(qdq_linear_floats(o, l->weight, &l->w, err));
     if (l->bias != NULL)
@@ -79,8 +84,8 @@ static qdq_status read_layer(qdq_opt *o, qdq_node *n, layer *l, bool *is, qdq_er
     return QDQ_OK;
 }
 
-/* The Conv that alone reads the result of n; NULL: there is none. f(s x) = s f(x) for s > 0 is all that the operator
- * between has to do. */
+/* The Conv that alone reads the result of n; NULL: there is none. f(s x) = s f(x) for s > 0 is all
+ * that the operator between has to do. */
 static qdq_node *find_second(const qdq_node *n)
 {
     qdq_node *next = qdq_value_only_user(n->out[0]);
@@ -101,7 +106,7 @@ static bool reads_first(const pair *p)
     return p->first.channels == (p->second.depthwise ? p->second.channels : p->second.inputs);
 }
 
-/* --- factors ---------------------------------------------------------------------------------------------------------- */
+/* --- factors ---------------------------------------------------------------------------------- */
 
 static double range_of_output(const layer *l, size_t i)
 {
@@ -117,7 +122,8 @@ static double range_of_input(const layer *l, size_t i)
     if (l->depthwise)
         return range_of_output(l, i);
     for (size_t o = 0; o < l->channels; o++)
-        largest = fmax(largest, (double)qdq_absmax(l->w + (o * l->inputs + i) * l->kernel, l->kernel));
+        largest =
+            fmax(largest, (double)qdq_absmax(l->w + (o * l->inputs + i) * l->kernel, l->kernel));
     return largest;
 }
 
@@ -150,9 +156,10 @@ static qdq_status find_factors(pair *p, bool *any, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- is it worth it? -------------------------------------------------------------------------------------------------- */
+/* --- is it worth it? -------------------------------------------------------------------------- */
 
-/* Channels between the two: for an input of independent values of variance 1, as behind a normalization. */
+/* Channels between the two: for an input of independent values of variance 1, as behind a
+ * normalization. */
 typedef struct between {
     double power; /* of a value */
     double reach; /* of the largest ones: the bias and four standard deviations */
@@ -166,7 +173,8 @@ static between *look_between(const pair *p, qdq_error *err)
     between *c = qdq_arena_array(&p->o->scratch, l->channels + 1, sizeof *c);
 
     for (size_t i = 0; c != NULL && i < l->channels; i++) {
-        double bias = l->bias != NULL ? fabs((double)l->b[i]) : 0, squares = squares_of(l->w + i * n, n);
+        double bias = l->bias != NULL ? fabs((double)l->b[i]) : 0,
+               squares = squares_of(l->w + i * n, n);
 
         c[i] = (between){squares + bias * bias, bias + 4 * sqrt(squares), range_of_output(l, i)};
     }
@@ -175,10 +183,12 @@ static between *look_between(const pair *p, qdq_error *err)
     return c;
 }
 
-/* What a row of the second weight, which makes one channel behind it, does to noise before it, and adds. */
+/* What a row of the second weight, which makes one channel behind it, does to noise before it, and
+ * adds. */
 typedef struct behind {
-    double signal;       /* that it makes, whatever the factors are */
-    double data, first;  /* noise of one scale for all channels, and of the first weight with one for each */
+    double signal; /* that it makes, whatever the factors are */
+    /* noise of one scale for all channels, and of the first weight with one for each */
+    double data, first;
     double range, power; /* of its own weights, and of what they meet */
 } behind;
 
@@ -201,7 +211,8 @@ static behind look_at_row(const pair *p, const between *c, size_t o, bool scaled
     return r;
 }
 
-/* Noise over signal, added up over the channels behind the second Conv; a dead one counts like an average one. */
+/* Noise over signal, added up over the channels behind the second Conv; a dead one counts like an
+ * average one. */
 static double noise_of(const pair *p, const between *c, bool scaled)
 {
     const bool per_channel = qdq_opt_has_arg(p->o, "per-channel");
@@ -226,7 +237,8 @@ static double noise_of(const pair *p, const between *c, bool scaled)
         double first = per_channel ? r.first : r.data * range1 * range1;
         double second = (per_channel ? r.range * r.range : range2 * range2) * r.power;
 
-        noise += (r.data * reach * reach * data_step * data_step + (first * fan_in + second) * step * step) /
+        noise += (r.data * reach * reach * data_step * data_step +
+                  (first * fan_in + second) * step * step) /
                  (r.signal + signal);
     }
     return noise;
@@ -242,7 +254,7 @@ static qdq_status is_worth_it(const pair *p, bool *yes, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- applying --------------------------------------------------------------------------------------------------------- */
+/* --- applying --------------------------------------------------------------------------------- */
 
 static qdq_status replace(pair *p, qdq_node *n, uint32_t input, const qdq_tensor *t, float **data,
                           qdq_error *err)
@@ -251,7 +263,8 @@ static qdq_status replace(pair *p, qdq_node *n, uint32_t input, const qdq_tensor
     const char *name = qdq_arena_printf(&p->o->scratch, "%s_equalized", old->name);
     void *bytes;
     qdq_tensor *fresh = qdq_tensor_new(p->o->model, QDQ_FLOAT, t->rank, t->dim, &bytes);
-    qdq_value *v = fresh != NULL && name != NULL ? qdq_opt_constant(p->o, n->graph, n, name, fresh) : NULL;
+    qdq_value *v =
+        fresh != NULL && name != NULL ? qdq_opt_constant(p->o, n->graph, n, name, fresh) : NULL;
 
     if (v == NULL)
         return qdq_nomem(err);

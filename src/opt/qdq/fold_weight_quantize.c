@@ -1,15 +1,18 @@
-/* fold_weight_quantize.c - q = QuantizeLinear(constant w, scale, zero point)  =>  a constant of codes
+/* fold_weight_quantize.c - q = QuantizeLinear(constant w, scale, zero point)  =>  a constant of
+ * codes
  *
- * The codes are those that an engine would compute when it loads the model, bit by bit, so nothing changes but the
- * size of the file: a quarter for 8 bits. DequantizeLinear behind it stays: it is what tells engines that the
- * weight is quantized. Constants that Add or Mul read beside activations stay as they are. Off in `default`, because a model that is still trained needs its float weights. */
+ * The codes are those that an engine would compute when it loads the model, bit by bit, so nothing
+ * changes but the size of the file: a quarter for 8 bits. DequantizeLinear behind it stays: it is
+ * what tells engines that the weight is quantized. Constants that Add or Mul read beside
+ * activations stay as they are. Off in `default`, because a model that is still trained needs its
+ * float weights. */
 #include <string.h>
 
 #include "base/fail.h"
 #include "opt/fuse/linear.h"
 
-static qdq_status replace(qdq_opt *o, qdq_node *q, const qdq_tensor *w, qdq_elem type, const void *codes,
-                          qdq_error *err)
+static qdq_status replace(qdq_opt *o, qdq_node *q, const qdq_tensor *w, qdq_elem type,
+                          const void *codes, qdq_error *err)
 {
     qdq_value *out = q->out[0], *x = q->in[0].value;
     const char *name = qdq_arena_printf(&o->scratch, "%s_quantized", x->name);
@@ -29,12 +32,13 @@ static qdq_status replace(qdq_opt *o, qdq_node *q, const qdq_tensor *w, qdq_elem
 
 static bool is_operand(const qdq_node *n)
 {
-    return n->op == QDQ_OP_ADD || n->op == QDQ_OP_SUB || n->op == QDQ_OP_MUL || n->op == QDQ_OP_DIV ||
-           n->op == QDQ_OP_CONCAT;
+    return n->op == QDQ_OP_ADD || n->op == QDQ_OP_SUB || n->op == QDQ_OP_MUL ||
+           n->op == QDQ_OP_DIV || n->op == QDQ_OP_CONCAT;
 }
 
-/* Do operators that treat it like any activation read this constant, and no others? Plans have those as tensors, in
- * the form that all tensors have: as codes they could not come back as what they were. */
+/* Do operators that treat it like any activation read this constant, and no others? Plans have
+ * those as tensors, in the form that all tensors have: as codes they could not come back as what
+ * they were. */
 static bool is_tensor(const qdq_value *codes)
 {
     QDQ_FOR_USES (u, codes) {
@@ -57,7 +61,8 @@ static qdq_status try_node(qdq_opt *o, qdq_node *q, qdq_error *err)
     void *codes = NULL;
     qdq_elem type;
 
-    if (q->op != QDQ_OP_QUANTIZELINEAR || w == NULL || out == NULL || out->n_use == 0 || is_tensor(out))
+    if (q->op != QDQ_OP_QUANTIZELINEAR || w == NULL || out == NULL || out->n_use == 0 ||
+        is_tensor(out))
         return QDQ_OK;
     if (out->n_output > 0)
         why = "its codes are a graph output";

@@ -1,19 +1,21 @@
-/* qoperator.c - qoperator-to-qdq: operators that compute on codes become the float operator between DequantizeLinear
- * and QuantizeLinear, which is what they are defined to compute:
+/* qoperator.c - qoperator-to-qdq: operators that compute on codes become the float operator between
+ * DequantizeLinear and QuantizeLinear, which is what they are defined to compute:
  *
  *     y = QLinearConv(x, xs, xz, w, ws, wz, ys, yz, b)
- *  => y = QuantizeLinear(Conv(DequantizeLinear(x, xs, xz), DequantizeLinear(w, ws, wz), DequantizeLinear(b, xs * ws)), ys, yz)
+ *  => y = QuantizeLinear(Conv(DequantizeLinear(x, xs, xz), DequantizeLinear(w, ws, wz),
+ * DequantizeLinear(b, xs * ws)), ys, yz)
  *
- * Also com.microsoft's QuantizeLinear and DequantizeLinear, which become those of the standard, and operators that only
- * move codes between the others. An engine that fuses Q/DQ runs the same kernels afterwards; placement, import and strip
- * then see what is there. Values behind which ONNX Runtime's tool put "_quantized" get their old names back. */
+ * Also com.microsoft's QuantizeLinear and DequantizeLinear, which become those of the standard, and
+ * operators that only move codes between the others. An engine that fuses Q/DQ runs the same
+ * kernels afterwards; placement, import and strip then see what is there. Values behind which ONNX
+ * Runtime's tool put "_quantized" get their old names back. */
 #include "opt/qdq/qoperator.h"
 
 #include <string.h>
 
 #include "base/fail.h"
 
-/* --- what codes mean ------------------------------------------------------------------------------------------------- */
+/* --- what codes mean -------------------------------------------------------------------------- */
 
 const qdq_codes *qdq_qop_codes(const qdq_qop *s, const qdq_value *v)
 {
@@ -40,7 +42,8 @@ static qdq_elem elem_of(const qdq_value *v)
 
     if (t != NULL)
         return t->elem;
-    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED;
+    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem
+                                                                            : QDQ_UNDEFINED;
 }
 
 qdq_elem qdq_qop_elem(const qdq_qop *s, const qdq_value *v, const qdq_value *zero)
@@ -64,14 +67,16 @@ static int64_t count_of(const qdq_value *v)
     return v->type->rank == 0 ? 1 : v->type->rank == 1 ? v->type->dim[0].value : -1;
 }
 
-const char *qdq_qop_scale(const qdq_qop *s, const qdq_value *scale, const qdq_value *zero, int *axis)
+const char *qdq_qop_scale(const qdq_qop *s, const qdq_value *scale, const qdq_value *zero,
+                          int *axis)
 {
     bool one_expected = *axis < 0;
 
     if (scale == NULL)
         return "a scale is missing";
     int64_t n = count_of(scale), zeros = zero != NULL ? count_of(zero) : n;
-    if (n == 1 || (n < 0 && one_expected)) { /* operators want one for activations: a computed one is one */
+    /* operators want one for activations: a computed one is one */
+    if (n == 1 || (n < 0 && one_expected)) {
         *axis = -1;
         return zeros == n || zeros <= 1 ? NULL : "it has not as many zero points as scales";
     }
@@ -84,7 +89,7 @@ const char *qdq_qop_scale(const qdq_qop *s, const qdq_value *scale, const qdq_va
     return qdq_graph_opset(s->g) >= 13 ? NULL : "scales per channel need opset 13";
 }
 
-/* --- building ------------------------------------------------------------------------------------------------------------ */
+/* --- building --------------------------------------------------------------------------------- */
 
 /* The name without a suffix that quantizers append; NULL: it has none. */
 static const char *without(qdq_qop *s, const char *name, const char *suffix)
@@ -104,8 +109,8 @@ static const char *float_name(qdq_qop *s, const char *name, const char *otherwis
     return base != NULL ? base : qdq_arena_printf(&s->o->scratch, "%s%s", name, otherwise);
 }
 
-static qdq_node *add_node(qdq_qop *s, qdq_node *before, const char *op, const char *base, qdq_value *x,
-                          qdq_value *scale, qdq_value *zero)
+static qdq_node *add_node(qdq_qop *s, qdq_node *before, const char *op, const char *base,
+                          qdq_value *x, qdq_value *scale, qdq_value *zero)
 {
     const char *name = qdq_arena_printf(&s->o->scratch, "%s_%s", base, op);
     const char *out = qdq_arena_printf(&s->o->scratch, "%s_%s_Output", base, op);
@@ -133,11 +138,12 @@ static const qdq_type *with_elem(qdq_qop *s, const qdq_type *type, qdq_elem elem
     return qdq_type_tensor(s->g->model, elem, type->rank, type->dim);
 }
 
-qdq_value *qdq_qop_dequantize(qdq_qop *s, qdq_node *before, qdq_value *v, qdq_value *scale, qdq_value *zero,
-                              int axis)
+qdq_value *qdq_qop_dequantize(qdq_qop *s, qdq_node *before, qdq_value *v, qdq_value *scale,
+                              qdq_value *zero, int axis)
 {
     const char *base = float_name(s, v->name, "");
-    qdq_node *n = base != NULL ? add_node(s, before, "DequantizeLinear", base, v, scale, zero) : NULL;
+    qdq_node *n =
+        base != NULL ? add_node(s, before, "DequantizeLinear", base, v, scale, zero) : NULL;
 
     if (n == NULL || (axis >= 0 && !qdq_node_set_int(n, "axis", axis)))
         return NULL;
@@ -164,7 +170,8 @@ qdq_status qdq_qop_requantize(qdq_qop *s, qdq_node *n, uint32_t i, qdq_codes c)
 
     QDQ_TRY(complete(s, n, &c));
     qdq_node *behind = n->next == &s->g->end ? NULL : n->next;
-    qdq_node *q = base != NULL ? add_node(s, behind, "QuantizeLinear", base, NULL, c.scale, c.zero) : NULL;
+    qdq_node *q =
+        base != NULL ? add_node(s, behind, "QuantizeLinear", base, NULL, c.scale, c.zero) : NULL;
     if (q == NULL)
         return qdq_nomem(s->err);
     qdq_value_set_type(q->out[0], with_elem(s, y->type, c.elem));
@@ -172,13 +179,14 @@ qdq_status qdq_qop_requantize(qdq_qop *s, qdq_node *n, uint32_t i, qdq_codes c)
     qdq_node_set_in(q, 0, y);
     qdq_value_set_type(y, with_elem(s, y->type, QDQ_FLOAT));
     base = qdq_graph_unique_name(s->g, base);
-    if (base == NULL || !qdq_value_rename(y, base) || (!is_output && !qdq_value_rename(q->out[0], name)))
+    if (base == NULL || !qdq_value_rename(y, base) ||
+        (!is_output && !qdq_value_rename(q->out[0], name)))
         return qdq_nomem(s->err);
     return qdq_qop_remember(s, q->out[0], c);
 }
 
-qdq_status qdq_qop_recast(qdq_qop *s, qdq_node *n, const char *op, uint32_t n_in, qdq_value *const *in,
-                          const char *drop)
+qdq_status qdq_qop_recast(qdq_qop *s, qdq_node *n, const char *op, uint32_t n_in,
+                          qdq_value *const *in, const char *drop)
 {
     const char *name = without(s, n->name, "_quant");
     uint32_t n_attr = n->n_attr;
@@ -199,7 +207,7 @@ qdq_status qdq_qop_recast(qdq_qop *s, qdq_node *n, const char *op, uint32_t n_in
     return ok ? QDQ_OK : qdq_nomem(s->err);
 }
 
-/* --- Q and DQ that are there ---------------------------------------------------------------------------------------------- */
+/* --- Q and DQ that are there ------------------------------------------------------------------ */
 
 /* Those of com.microsoft are older than the standard's, which has 16 and 4 bits since opset 21. */
 static const char *speaks_against_standard(const qdq_qop *s, const qdq_node *n, qdq_elem elem)
@@ -235,13 +243,14 @@ static qdq_status take_quantizer(qdq_qop *s, qdq_node *n, bool is_q)
         if (!qdq_node_set_type(n, "", n->type))
             return qdq_nomem(s->err);
     }
-    if (!is_q || qdq_node_out(n, 0) == NULL || qdq_node_in(n, 1) == NULL || count_of(n->in[1].value) != 1)
+    if (!is_q || qdq_node_out(n, 0) == NULL || qdq_node_in(n, 1) == NULL ||
+        count_of(n->in[1].value) != 1)
         return QDQ_OK;
     qdq_codes c = {qdq_node_in(n, 1), zero, elem};
     return qdq_qop_remember(s, n->out[0], c);
 }
 
-/* --- the pass --------------------------------------------------------------------------------------------------------------- */
+/* --- the pass --------------------------------------------------------------------------------- */
 
 static qdq_status take_node(qdq_qop *s, qdq_node *n)
 {

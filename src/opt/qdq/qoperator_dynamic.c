@@ -23,7 +23,8 @@ static const qdq_node *only_reader(const qdq_node *n, const char *type)
 {
     const qdq_node *r = n->n_out == 1 && n->out[0] != NULL ? qdq_value_only_user(n->out[0]) : NULL;
 
-    return r != NULL && r->domain[0] == '\0' && strcmp(r->type, type) == 0 && qdq_node_out(r, 0) != NULL
+    return r != NULL && r->domain[0] == '\0' && strcmp(r->type, type) == 0 &&
+                   qdq_node_out(r, 0) != NULL
                ? r
                : NULL;
 }
@@ -35,7 +36,8 @@ static qdq_value *scale_of(const product *p, const qdq_value *v)
 
     if (known != NULL)
         return known->scale;
-    return v->producer != NULL && v->producer->op == QDQ_OP_DYNAMICQUANTIZELINEAR && v->out_index == 0
+    return v->producer != NULL && v->producer->op == QDQ_OP_DYNAMICQUANTIZELINEAR &&
+                   v->out_index == 0
                ? qdq_node_out(v->producer, 1)
                : NULL;
 }
@@ -83,7 +85,8 @@ static const char *judge(product *p)
     if (why == NULL)
         why = qdq_qop_scale(p->s, p->scale[0], qdq_node_in(p->n, 2), &one);
     if (why == NULL && p->axis >= 0 && p->n->op == QDQ_OP_CONVINTEGER)
-        why = "its weight has several scales"; /* they would be multiplied along the last dim of the result */
+        /* they would be multiplied along the last dim of the result */
+        why = "its weight has several scales";
     return why;
 }
 
@@ -94,8 +97,8 @@ static qdq_status build(product *p)
     qdq_value *in[2];
 
     for (uint32_t k = 0; k < 2; k++) {
-        in[k] = qdq_qop_dequantize(p->s, n, p->n->in[k].value, p->scale[k], qdq_node_in(p->n, 2 + k),
-                                   k == 1 ? p->axis : -1);
+        in[k] = qdq_qop_dequantize(p->s, n, p->n->in[k].value, p->scale[k],
+                                   qdq_node_in(p->n, 2 + k), k == 1 ? p->axis : -1);
         if (in[k] == NULL)
             return qdq_nomem(p->s->err);
     }

@@ -1,5 +1,5 @@
-/* qoperator_move.c - operators that compute on codes as they would on the floats behind them: they move them, or pick
- * the largest. Between Q and DQ they are taken for what they are on floats. */
+/* qoperator_move.c - operators that compute on codes as they would on the floats behind them: they
+ * move them, or pick the largest. Between Q and DQ they are taken for what they are on floats. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -16,12 +16,18 @@ static const struct {
     const char *op;
     moving how;
 } movers[] = {
-    {"MaxPool", MOVES},   {"Reshape", MOVES},      {"Transpose", MOVES},    {"Squeeze", MOVES},
-    {"Unsqueeze", MOVES}, {"Flatten", MOVES},      {"Slice", MOVES},        {"Gather", MOVES},
-    {"GatherND", MOVES},  {"Split", MOVES},        {"Expand", MOVES},       {"Tile", MOVES},
-    {"Identity", MOVES},  {"DepthToSpace", MOVES}, {"SpaceToDepth", MOVES}, {"GatherElements", MOVES},
-    {"ReduceMax", MOVES}, {"ReduceMin", MOVES},    {"ArgMax", INDEXES},     {"ArgMin", INDEXES},
-    {"Concat", JOINS},    {"Pad", PADS},           {"Resize", MOVES},
+    {"MaxPool", MOVES},      {"Reshape", MOVES},
+    {"Transpose", MOVES},    {"Squeeze", MOVES},
+    {"Unsqueeze", MOVES},    {"Flatten", MOVES},
+    {"Slice", MOVES},        {"Gather", MOVES},
+    {"GatherND", MOVES},     {"Split", MOVES},
+    {"Expand", MOVES},       {"Tile", MOVES},
+    {"Identity", MOVES},     {"DepthToSpace", MOVES},
+    {"SpaceToDepth", MOVES}, {"GatherElements", MOVES},
+    {"ReduceMax", MOVES},    {"ReduceMin", MOVES},
+    {"ArgMax", INDEXES},     {"ArgMin", INDEXES},
+    {"Concat", JOINS},       {"Pad", PADS},
+    {"Resize", MOVES},
 };
 
 static bool is_mover(const qdq_node *n, moving *how)
@@ -36,7 +42,8 @@ static bool is_mover(const qdq_node *n, moving *how)
 
 static bool same_codes(const qdq_codes *a, const qdq_codes *b)
 {
-    return a != NULL && b != NULL && a->scale == b->scale && a->zero == b->zero && a->elem == b->elem;
+    return a != NULL && b != NULL && a->scale == b->scale && a->zero == b->zero &&
+           a->elem == b->elem;
 }
 
 /* Why the node is not the same on floats, or NULL. */
@@ -47,7 +54,8 @@ static const char *judge(const qdq_qop *s, const qdq_node *n, moving how, const 
             return "it joins codes of different scales";
     if (strcmp(n->type, "Resize") == 0 && !qdq_node_string_is(n, "mode", "nearest", "nearest"))
         return "it interpolates codes";
-    if (how == PADS && qdq_node_string_is(n, "mode", "constant", "constant") && qdq_node_in(n, 2) == NULL)
+    if (how == PADS && qdq_node_string_is(n, "mode", "constant", "constant") &&
+        qdq_node_in(n, 2) == NULL)
         return "it pads with code 0";
     return n->n_out > 0 && n->out[0] != NULL ? NULL : "it has no output";
 }

@@ -1,5 +1,6 @@
-/* qoperator_static.c - operators that have scale and zero point of all that they read and write as inputs: QLinearConv
- * and QLinearMatMul of the standard, and those of com.microsoft. One table says where the inputs are. */
+/* qoperator_static.c - operators that have scale and zero point of all that they read and write as
+ * inputs: QLinearConv and QLinearMatMul of the standard, and those of com.microsoft. One table says
+ * where the inputs are. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -110,7 +111,7 @@ static uint32_t operand_at(const work *w, uint32_t k)
     return w->l->repeats ? (uint32_t)w->l->operand[0] + 3 * k : (uint32_t)w->l->operand[k];
 }
 
-/* --- what speaks against it ---------------------------------------------------------------------------------------------- */
+/* --- what speaks against it ------------------------------------------------------------------- */
 
 static const char *judge_inputs(work *w)
 {
@@ -129,7 +130,8 @@ static const char *judge_inputs(work *w)
 
         if (qdq_node_in(n, at) == NULL)
             return "an input is missing";
-        const char *why = qdq_qop_scale(w->s, qdq_node_in(n, at + 1), qdq_node_in(n, at + 2), &axis);
+        const char *why =
+            qdq_qop_scale(w->s, qdq_node_in(n, at + 1), qdq_node_in(n, at + 2), &axis);
         if (why != NULL)
             return why;
         if (k == 1)
@@ -160,7 +162,8 @@ static const char *judge_result(work *w)
 /* Softmax of opset 13 is another one than that of opset 11, unless it is over the last axis. */
 static const char *judge_softmax(const work *w)
 {
-    bool is_old = qdq_node_int(w->n, "opset", 13) < 13, model_is_old = qdq_graph_opset(w->s->g) < 13;
+    bool is_old = qdq_node_int(w->n, "opset", 13) < 13,
+         model_is_old = qdq_graph_opset(w->s->g) < 13;
 
     return is_old == model_is_old || qdq_node_int(w->n, "axis", -1) == -1
                ? NULL
@@ -182,7 +185,7 @@ static const char *judge(work *w)
     return why;
 }
 
-/* --- bias ------------------------------------------------------------------------------------------------------------------ */
+/* --- bias ------------------------------------------------------------------------------------- */
 
 /* scale of x times that of w, times alpha: a constant where both are. */
 static qdq_status bias_scale(work *w, qdq_value **out)
@@ -195,7 +198,8 @@ static qdq_status bias_scale(work *w, qdq_value **out)
     *out = NULL;
     if (x == NULL || y == NULL) {
         const char *name = qdq_graph_unique_name(g, "bias_scale");
-        qdq_node *mul = name != NULL ? qdq_graph_add_node(g, w->n, "", "Mul", "", 2, 1, &name) : NULL;
+        qdq_node *mul =
+            name != NULL ? qdq_graph_add_node(g, w->n, "", "Mul", "", 2, 1, &name) : NULL;
 
         if (mul == NULL)
             return qdq_nomem(w->s->err);
@@ -225,7 +229,8 @@ static const char *judge_bias(const work *w)
 
     if (v == NULL)
         return NULL;
-    if ((qdq_value_const(xs) == NULL || qdq_value_const(ws) == NULL) && qdq_node_float(w->n, "alpha", 1) != 1)
+    if ((qdq_value_const(xs) == NULL || qdq_value_const(ws) == NULL) &&
+        qdq_node_float(w->n, "alpha", 1) != 1)
         return "its bias has a scale that is computed";
     if (w->axis >= 0 && (t == NULL || t->rank < 1))
         return "its bias is no constant with one number for each channel";
@@ -244,7 +249,7 @@ static qdq_status add_bias(work *w, qdq_value **in, uint32_t *n_in)
     return in[(*n_in)++] != NULL ? QDQ_OK : qdq_nomem(w->s->err);
 }
 
-/* --- the change -------------------------------------------------------------------------------------------------------------- */
+/* --- the change ------------------------------------------------------------------------------- */
 
 static qdq_status build(work *w)
 {

@@ -1,18 +1,21 @@
-/* quantize_bias.c - the bias of Conv, ConvTranspose, Gemm, or of a MatMul and Add, between DQ(data) and DQ(weight):
+/* quantize_bias.c - the bias of Conv, ConvTranspose, Gemm, or of a MatMul and Add, between DQ(data)
+ * and DQ(weight):
  *
- *     y = Conv(DQ(x), DQ(w), b)  =>  y = Conv(DQ(x), DQ(w), DQ(int32 codes, scale of x times scale of w))
+ *     y = Conv(DQ(x), DQ(w), b)  =>  y = Conv(DQ(x), DQ(w), DQ(int32 codes, scale of x times scale
+ * of w))
  *
- * Integer kernels accumulate in that scale and add the bias as codes; engines take a node with a float bias for a
- * float one (measured for ONNX Runtime: tests/numeric/ort_traps.c). BatchNormalization that is folded leaves such
- * a bias behind, and so do exporters that fold it themselves. A bias is quantized whether or not the result is
- * quantized again: where it is not, the node runs in float either way and its bias is the same number within half
- * a step; where it is not yet, placement may complete it, and could not if the bias were float.
+ * Integer kernels accumulate in that scale and add the bias as codes; engines take a node with a
+ * float bias for a float one (measured for ONNX Runtime: tests/numeric/ort_traps.c).
+ * BatchNormalization that is folded leaves such a bias behind, and so do exporters that fold it
+ * themselves. A bias is quantized whether or not the result is quantized again: where it is not,
+ * the node runs in float either way and its bias is the same number within half a step; where it is
+ * not yet, placement may complete it, and could not if the bias were float.
  *
  * A bias that is codes already is verified, and repaired if its scale is another one.
  *
  * Arguments: int32      the above (default)
- *            float      the opposite, for engines that add a float bias and refuse int32 behind DQ (TensorRT)
- *            symmetric, saturate, skip, zero-bias   see quantize_bias.h */
+ *            float      the opposite, for engines that add a float bias and refuse int32 behind DQ
+ * (TensorRT) symmetric, saturate, skip, zero-bias   see quantize_bias.h */
 #include "opt/qdq/quantize_bias.h"
 
 #include <float.h>
@@ -39,7 +42,7 @@ typedef struct quantizing {
     qdq_weight_change w;
 } quantizing;
 
-/* --- what stands around ------------------------------------------------------------------------------------------- */
+/* --- what stands around ----------------------------------------------------------------------- */
 
 /* The DQ that data comes from; operators between that only move elements leave it on its grid. */
 static const qdq_node *dq_of_data(const qdq_value *v)
@@ -73,7 +76,8 @@ static bool find_bias(quantizing *q)
         return q->b != NULL || (q->policy & QDQ_BIAS_ZERO) != 0;
     }
     q->add = qdq_value_only_user(n->out[0]);
-    if (q->add == NULL || q->add->op != QDQ_OP_ADD || q->add->n_in != 2 || qdq_node_out(q->add, 0) == NULL)
+    if (q->add == NULL || q->add->op != QDQ_OP_ADD || q->add->n_in != 2 ||
+        qdq_node_out(q->add, 0) == NULL)
         return false;
     q->b = q->add->in[1 - n->out[0]->first->index].value;
     return q->b != NULL;
@@ -108,8 +112,9 @@ static const char *speaks_against_scales(const quantizing *q)
     if (!(q->alpha > 0) || !isfinite(q->alpha))
         return "its alpha is not above 0";
     int64_t needs = w->count > 1 ? 13 : 10;
-    return qdq_graph_opset(q->l.node->graph) >= needs ? NULL
-                                                      : "DequantizeLinear with these scales needs opset 13";
+    return qdq_graph_opset(q->l.node->graph) >= needs
+               ? NULL
+               : "DequantizeLinear with these scales needs opset 13";
 }
 
 /* MatMul becomes Gemm, which knows matrices only. */
@@ -164,14 +169,14 @@ static bool is_right(const quantizing *q)
     for (int64_t i = 0; i < q->l.channels; i++) {
         double right = (double)q->x.scale[0] * (double)w->scale[i % w->count];
 
-        if (qdq_params_zero(b, i % b->count) != 0 || !qdq_bias_scale_is(b->scale[i % b->count], right) ||
-            !(right >= (double)FLT_MIN))
+        if (qdq_params_zero(b, i % b->count) != 0 ||
+            !qdq_bias_scale_is(b->scale[i % b->count], right) || !(right >= (double)FLT_MIN))
             return false;
     }
     return true;
 }
 
-/* --- numbers --------------------------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static double reach(const qdq_params *p)
 {
@@ -199,8 +204,8 @@ static void sum_codes(const quantizing *q, const void *codes, double *sum)
     }
 }
 
-/* What is left of int32 for each bias. Weights are looked at only where a bound on them does not settle it. With
- * 16-bit codes kernels accumulate in 64 bits. */
+/* What is left of int32 for each bias. Weights are looked at only where a bound on them does not
+ * settle it. With 16-bit codes kernels accumulate in 64 bits. */
 static qdq_status find_room(quantizing *q, double *room, const char **why, qdq_error *err)
 {
     bool wide = qdq_elem_bits(q->x.codes) > 8 || qdq_elem_bits(q->l.params.codes) > 8;
@@ -246,7 +251,8 @@ static qdq_status encode(quantizing *q, const char **why, qdq_error *err)
                             .least = qdq_arena_array(&q->o->scratch, n, sizeof(double)),
                             .scale = qdq_arena_array(&q->o->scratch, n, sizeof(float)),
                             .code = qdq_arena_array(&q->o->scratch, channels, sizeof(int32_t))};
-    if (weight == NULL || room == NULL || q->c.least == NULL || q->c.scale == NULL || q->c.code == NULL)
+    if (weight == NULL || room == NULL || q->c.least == NULL || q->c.scale == NULL ||
+        q->c.code == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++)
         weight[i] = (double)(float)((double)w->scale[i] * q->alpha);
@@ -258,26 +264,30 @@ static qdq_status encode(quantizing *q, const char **why, qdq_error *err)
     return qdq_weight_raise(q->o, &q->l, q->alpha, q->c.least, &q->w, why, err);
 }
 
-/* --- edits ----------------------------------------------------------------------------------------------------------- */
+/* --- edits ------------------------------------------------------------------------------------ */
 
 /* "b" for "b_quantized", which is what stands behind DQ. */
 static const char *base_name(const quantizing *q)
 {
     static const char suffix[] = "_quantized";
     const char *name = q->old.dq != NULL ? q->old.dq->in[0].value->name
-                       : q->b != NULL    ? q->b->name
-                                      : qdq_arena_printf(&q->o->scratch, "%s_bias", q->l.node->out[0]->name);
+                       : q->b != NULL
+                           ? q->b->name
+                           : qdq_arena_printf(&q->o->scratch, "%s_bias", q->l.node->out[0]->name);
     size_t n = name != NULL ? strlen(name) : 0, cut = sizeof suffix - 1;
 
-    return n > cut && strcmp(name + n - cut, suffix) == 0 ? qdq_arena_strndup(&q->o->scratch, name, n - cut)
-                                                          : name;
+    return n > cut && strcmp(name + n - cut, suffix) == 0
+               ? qdq_arena_strndup(&q->o->scratch, name, n - cut)
+               : name;
 }
 
-static qdq_value *add_constant(const quantizing *q, const char *base, const char *suffix, qdq_tensor *t)
+static qdq_value *add_constant(const quantizing *q, const char *base, const char *suffix,
+                               qdq_tensor *t)
 {
     const char *name = qdq_arena_printf(&q->o->scratch, "%s%s", base, suffix);
 
-    return name != NULL && t != NULL ? qdq_opt_constant(q->o, q->l.node->graph, q->l.node, name, t) : NULL;
+    return name != NULL && t != NULL ? qdq_opt_constant(q->o, q->l.node->graph, q->l.node, name, t)
+                                     : NULL;
 }
 
 /* DQ before the node. Its zero point is written out: fusions of engines look for three inputs. */
@@ -297,7 +307,8 @@ static qdq_value *add_dq(const quantizing *q)
         return NULL;
     memcpy(codes, q->c.code, (size_t)q->l.channels * sizeof *q->c.code);
     for (int64_t c = 0; c < q->l.channels; c++)
-        all[c] = q->c.scale[c % q->c.n_scale]; /* groups of ConvTranspose share those of the weight */
+        /* groups of ConvTranspose share those of the weight */
+        all[c] = q->c.scale[c % q->c.n_scale];
     qdq_value *in[3] = {add_constant(q, base, "_quantized", t),
                         add_constant(q, base, "_scale", qdq_tensor_of_floats(m, rank, dim, all)),
                         add_constant(q, base, "_zero_point", z)};
@@ -322,13 +333,14 @@ static void report(const quantizing *q)
     const qdq_job *job = q->o->opts->job;
 
     if (q->c.raises)
-        qdq_job_log(
-            job, QDQ_LOG_WARNING,
-            "'%s': scales of the weight were raised for the bias: weights changed by at most %.3g, %.3g rms",
-            label, q->w.max_error, q->w.rms_error);
+        qdq_job_log(job, QDQ_LOG_WARNING,
+                    "'%s': scales of the weight were raised for the bias: weights changed by at "
+                    "most %.3g, %.3g rms",
+                    label, q->w.max_error, q->w.rms_error);
     if (q->c.saturated > 0)
-        qdq_job_log(job, QDQ_LOG_WARNING, "'%s': %lld numbers of the bias were clipped, by at most %.3g",
-                    label, (long long)q->c.saturated, q->c.largest_error);
+        qdq_job_log(job, QDQ_LOG_WARNING,
+                    "'%s': %lld numbers of the bias were clipped, by at most %.3g", label,
+                    (long long)q->c.saturated, q->c.largest_error);
 }
 
 static qdq_status apply(quantizing *q, qdq_error *err)
@@ -352,7 +364,7 @@ static qdq_status apply(quantizing *q, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- int32 --------------------------------------------------------------------------------------------------------------- */
+/* --- int32 ------------------------------------------------------------------------------------ */
 
 qdq_status qdq_bias_fits(qdq_opt *o, qdq_node *n, const char **why, qdq_error *err)
 {
@@ -385,7 +397,7 @@ qdq_status qdq_bias_quantize(qdq_opt *o, qdq_node *n, unsigned policy, qdq_error
     return apply(&q, err);
 }
 
-/* --- float --------------------------------------------------------------------------------------------------------------- */
+/* --- float ------------------------------------------------------------------------------------ */
 
 /* Is input i of n the bias of a linear node? */
 static bool is_bias(const qdq_node *n, uint32_t i)
@@ -412,8 +424,10 @@ static qdq_tensor *dequantized(qdq_opt *o, const qdq_tensor *t, const qdq_params
 
     for (size_t i = 0; out != NULL && i < (size_t)t->count; i++) {
         size_t row = i / g.c.inner;
-        int64_t s = (int64_t)qdq_scale_at(&g, row / g.c.channels, row % g.c.channels, i % g.c.inner);
-        double code = (double)(qdq_elem_int(t->elem, bytes.data, (int64_t)i) - qdq_params_zero(p, s));
+        int64_t s =
+            (int64_t)qdq_scale_at(&g, row / g.c.channels, row % g.c.channels, i % g.c.inner);
+        double code =
+            (double)(qdq_elem_int(t->elem, bytes.data, (int64_t)i) - qdq_params_zero(p, s));
 
         ((float *)data)[i] = (float)(code * (double)p->scale[s]);
     }
@@ -434,7 +448,8 @@ static qdq_status to_float(qdq_opt *o, qdq_node *n, uint32_t i, qdq_error *err)
     if (t == NULL || t->elem != QDQ_INT32)
         return QDQ_OK;
     QDQ_TRY(qdq_params_read(dq, t, &o->scratch, &p, &why, err));
-    if (why == NULL && (!takes_floats(&p) || qdq_node_int(dq, "output_dtype", QDQ_FLOAT) != QDQ_FLOAT))
+    if (why == NULL &&
+        (!takes_floats(&p) || qdq_node_int(dq, "output_dtype", QDQ_FLOAT) != QDQ_FLOAT))
         why = "its bias is not of type float";
     if (why != NULL) {
         qdq_opt_refuse(o, n, why);
@@ -453,7 +468,7 @@ static qdq_status to_float(qdq_opt *o, qdq_node *n, uint32_t i, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- the pass -------------------------------------------------------------------------------------------------------------- */
+/* --- the pass --------------------------------------------------------------------------------- */
 
 static qdq_status visit(qdq_opt *o, qdq_node *n, unsigned policy, qdq_error *err)
 {

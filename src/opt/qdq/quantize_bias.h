@@ -1,4 +1,5 @@
-/* quantize_bias.h - the bias of a linear node between Q/DQ, in the form that integer kernels add. */
+/* quantize_bias.h - the bias of a linear node between Q/DQ, in the form that integer kernels
+ * add. */
 #ifndef QDQ_QUANTIZE_BIAS_H
 #define QDQ_QUANTIZE_BIAS_H
 
@@ -7,19 +8,21 @@
 enum {
     QDQ_BIAS_SYMMETRIC = 1, /* no code below -INT32_MAX */
     QDQ_BIAS_SATURATE = 2,  /* a bias that does not fit is clipped; */
-    QDQ_BIAS_SKIP = 4,      /* ... or stays float; without either, the scales of its weight are raised */
-    QDQ_BIAS_ZERO = 8,      /* a node without bias gets zeros */
-    QDQ_BIAS_ASK = 16       /* a change of its own, for which permission is needed */
+    /* ... or stays float; without either, the scales of its weight are raised */
+    QDQ_BIAS_SKIP = 4,
+    QDQ_BIAS_ZERO = 8, /* a node without bias gets zeros */
+    QDQ_BIAS_ASK = 16  /* a change of its own, for which permission is needed */
 };
 
-/* *why: what keeps a bias of n from being codes; NULL: nothing, or its kernel adds floats (data or weight are floats,
- * floats of 8 bits or blocks). */
+/* *why: what keeps a bias of n from being codes; NULL: nothing, or its kernel adds floats (data or
+ * weight are floats, floats of 8 bits or blocks). */
 qdq_status qdq_bias_fits(qdq_opt *o, qdq_node *n, const char **why, qdq_error *err);
 
-/* A node that is no candidate is left alone without a word; one that is, but may not be changed, is refused. */
+/* A node that is no candidate is left alone without a word; one that is, but may not be changed, is
+ * refused. */
 qdq_status qdq_bias_quantize(qdq_opt *o, qdq_node *n, unsigned policy, qdq_error *err);
 
-/* --- the numbers (quantize_bias_range.c) ---------------------------------------------------------------------------- */
+/* --- the numbers (quantize_bias_range.c) ------------------------------------------------------ */
 
 /* Bias c has weight scale c % n_scale. */
 typedef struct qdq_bias_codes {
@@ -41,8 +44,9 @@ typedef struct qdq_bias_codes {
 /* NULL: done; else why not. */
 const char *qdq_bias_encode(qdq_bias_codes *b);
 
-/* `room` of a channel whose weights can make an accumulator as large as this: what is left of int32, but never
- * less than half of it, because a sum that can overflow without any bias is not the bias's doing. */
+/* `room` of a channel whose weights can make an accumulator as large as this: what is left of
+ * int32, but never less than half of it, because a sum that can overflow without any bias is not
+ * the bias's doing. */
 double qdq_bias_room(double accumulator);
 
 #endif /* QDQ_QUANTIZE_BIAS_H */

@@ -2,11 +2,12 @@
  *
  *     scale = float(x_scale * weight_scale),  code = round_half_even(bias / scale)
  *
- * Kernels start the accumulator at the code, so a code must leave room for what is added to it. If it does not
- * (a channel that BatchNormalization has all but switched off: its weights are 1e-9, its bias is not), the
- * channel's weight scale is raised until it does; by definition the weights hardly matter there. The factor of
- * 1.0001 is that of ONNX Runtime's tool since its PR 22020. All arithmetic is double: in float, the largest
- * int32 rounds up to 2^31, and quotients above 2^24 have no last digit. */
+ * Kernels start the accumulator at the code, so a code must leave room for what is added to it. If
+ * it does not (a channel that BatchNormalization has all but switched off: its weights are 1e-9,
+ * its bias is not), the channel's weight scale is raised until it does; by definition the weights
+ * hardly matter there. The factor of 1.0001 is that of ONNX Runtime's tool since its PR 22020. All
+ * arithmetic is double: in float, the largest int32 rounds up to 2^31, and quotients above 2^24
+ * have no last digit. */
 #include "opt/qdq/quantize_bias.h"
 
 #include <float.h>
@@ -62,7 +63,8 @@ static void encode(qdq_bias_codes *b, int64_t c)
     }
 }
 
-/* Without raising, a scale that is unusable is replaced by one that is good for a bias of 0 only. */
+/* Without raising, a scale that is unusable is replaced by one that is good for a bias of 0
+ * only. */
 static void keep_scales(qdq_bias_codes *b)
 {
     for (int64_t i = 0; i < b->n_scale; i++) {

@@ -1,9 +1,11 @@
-/* unique_dq.c - unique-dq: every reader of a DequantizeLinear gets one of its own, so that the groups of nodes which
- * engines run in 8 bits do not overlap (optimizer.md 6.2 Q7). Exact: all of them compute the same.
+/* unique_dq.c - unique-dq: every reader of a DequantizeLinear gets one of its own, so that the
+ * groups of nodes which engines run in 8 bits do not overlap (optimizer.md 6.2 Q7). Exact: all of
+ * them compute the same.
  *
- * Not in the description of ort-cpu: ONNX Runtime does it itself while it loads a model, and the kernels that it then
- * runs were the same with and without this pass in all cases that were tried (1.31: Conv, Add, Mul with itself, shared
- * weights, graph outputs, captures). It is for engines that do not. */
+ * Not in the description of ort-cpu: ONNX Runtime does it itself while it loads a model, and the
+ * kernels that it then runs were the same with and without this pass in all cases that were tried
+ * (1.31: Conv, Add, Mul with itself, shared weights, graph outputs, captures). It is for engines
+ * that do not. */
 #include "base/fail.h"
 #include "opt/opt.h"
 
@@ -36,7 +38,8 @@ static qdq_value *copy(qdq_node *n)
     return c->out[0];
 }
 
-/* Every edge in the graph is a reader; all edges from inside one body are one. The first keeps what is there. */
+/* Every edge in the graph is a reader; all edges from inside one body are one. The first keeps what
+ * is there. */
 static qdq_status split(qdq_opt *o, qdq_node *n, qdq_map *bodies, qdq_error *err)
 {
     qdq_value *y = n->out[0];

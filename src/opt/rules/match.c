@@ -1,13 +1,14 @@
-/* match.c - binds the names of a rule's pattern to nodes and values, from the root backwards. Rows are decided in
- * order; where a row commutes, both orders are tried, and what the failed one bound is forgotten. A way that fits
- * in form but not in what the rule asks for has failed, too: the other order may do. */
+/* match.c - binds the names of a rule's pattern to nodes and values, from the root backwards. Rows
+ * are decided in order; where a row commutes, both orders are tried, and what the failed one bound
+ * is forgotten. A way that fits in form but not in what the rule asks for has failed, too: the
+ * other order may do. */
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/fail.h"
 #include "opt/rules/rule_match.h"
 
-/* --- binding ---------------------------------------------------------------------------------------------------------- */
+/* --- binding ---------------------------------------------------------------------------------- */
 
 /* A name in a pattern without the marks for constants and inputs that may be left out. */
 static const char *bare(const char *name, size_t *size)
@@ -46,8 +47,8 @@ static int find_row(const qdq_match *m, const char *name)
 /* The value is what row `row` computes. Rows that are reached twice must be the same node. */
 static bool bind_row(qdq_match *m, int row, qdq_value *v)
 {
-    if (v == NULL || v->producer == NULL || v->out_index != 0 || v->producer->op != m->pat[row].op ||
-        v->graph != m->graph)
+    if (v == NULL || v->producer == NULL || v->out_index != 0 ||
+        v->producer->op != m->pat[row].op || v->graph != m->graph)
         return false;
     if (m->node[row] != NULL)
         return m->node[row] == v->producer;
@@ -90,7 +91,7 @@ static bool bind_inputs(qdq_match *m, const qdq_pat *p, const qdq_node *n, bool 
     return true;
 }
 
-/* --- what is read inside only ---------------------------------------------------------------------------------------------- */
+/* --- what is read inside only ----------------------------------------------------------------- */
 
 static bool in_match(const qdq_match *m, const qdq_node *n)
 {
@@ -134,7 +135,7 @@ static bool attributes_are_known(const qdq_match *m)
     return true;
 }
 
-/* --- all ways to bind ------------------------------------------------------------------------------------------------------- */
+/* --- all ways to bind ------------------------------------------------------------------------- */
 
 /* Every row has its node: the rest of what a match must be. */
 static bool accept(qdq_match *m, const char **why)
@@ -185,7 +186,7 @@ bool qdq_match_bind(qdq_match *m, const qdq_pat *pat, size_t n, qdq_node *root, 
     return bind_rows(m, 0, why);
 }
 
-/* --- questions ------------------------------------------------------------------------------------------------------------------ */
+/* --- questions -------------------------------------------------------------------------------- */
 
 qdq_node *qdq_match_node(const qdq_match *m, const char *bind)
 {
@@ -264,7 +265,7 @@ bool qdq_match_ints(const qdq_match *m, const char *name, size_t max, int64_t *o
     return ok;
 }
 
-/* --- shapes --------------------------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 bool qdq_match_same_type(const qdq_match *m, const qdq_value *a, const qdq_value *b)
 {

@@ -1,8 +1,10 @@
-/* rule.c - runs rules over a graph from one worklist: first all nodes, then whatever a change touched, until the
- * list is empty. Every node has fuel, so that two rules that undo each other end, too.
+/* rule.c - runs rules over a graph from one worklist: first all nodes, then whatever a change
+ * touched, until the list is empty. Every node has fuel, so that two rules that undo each other
+ * end, too.
  *
- * Linear: a change looks again at the node, at what reads it, at what it read, and at the few other readers of
- * that. A value that thousands read (a scalar, a graph input) sends nobody back to the list. */
+ * Linear: a change looks again at the node, at what reads it, at what it read, and at the few other
+ * readers of that. A value that thousands read (a scalar, a graph input) sends nobody back to the
+ * list. */
 #include "opt/rules/rule.h"
 
 #include <string.h>
@@ -56,14 +58,15 @@ typedef struct worklist {
     qdq_match match;
 } worklist;
 
-/* --- the list ----------------------------------------------------------------------------------------------------------- */
+/* --- the list --------------------------------------------------------------------------------- */
 
 static bool push(worklist *w, qdq_node *n)
 {
     while (w->visit.n <= n->id)
         if (!QDQ_PUSH(&w->memory, &w->visit, ((visits){FUEL, false, false})))
             return false;
-    if (n->dead || w->first[n->op] == NO_ENTRY || w->visit.at[n->id].queued || w->visit.at[n->id].fuel == 0)
+    if (n->dead || w->first[n->op] == NO_ENTRY || w->visit.at[n->id].queued ||
+        w->visit.at[n->id].fuel == 0)
         return true;
     w->visit.at[n->id].queued = true;
     return QDQ_PUSH(&w->memory, &w->queue, n);
@@ -104,7 +107,7 @@ void qdq_match_touch(qdq_match *m, qdq_node *n)
         w->o->state->nomem = true;
 }
 
-/* --- behind a change --------------------------------------------------------------------------------------------------------- */
+/* --- behind a change -------------------------------------------------------------------------- */
 
 static bool note_inputs(worklist *w, const qdq_node *n)
 {
@@ -114,8 +117,8 @@ static bool note_inputs(worklist *w, const qdq_node *n)
     return true;
 }
 
-/* What nobody reads any more goes at once: as long as it stands there it is a reader that keeps other rules from
- * what it reads. What is still read may now be read by one node only. */
+/* What nobody reads any more goes at once: as long as it stands there it is a reader that keeps
+ * other rules from what it reads. What is still read may now be read by one node only. */
 static bool settle_lost(worklist *w)
 {
     while (w->lost.n > 0) {
@@ -149,7 +152,7 @@ static qdq_status apply(worklist *w, qdq_match *m, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- refusals ---------------------------------------------------------------------------------------------------------------- */
+/* --- refusals --------------------------------------------------------------------------------- */
 
 /* A node is asked again whenever something near it changes: what counts is the last answer. */
 static bool remember(worklist *w, const qdq_node *n, size_t rule, const char *why)
@@ -183,7 +186,7 @@ static void report_refusals(worklist *w)
     }
 }
 
-/* --- one node ---------------------------------------------------------------------------------------------------------------- */
+/* --- one node --------------------------------------------------------------------------------- */
 
 /* *why is the reason of the first alternative that has one. */
 static qdq_status try_entry(worklist *w, const entry *e, qdq_node *n, bool *done, const char **why,
@@ -232,13 +235,14 @@ static qdq_status visit(worklist *w, qdq_node *n, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- the rules, by root ------------------------------------------------------------------------------------------------------ */
+/* --- the rules, by root ----------------------------------------------------------------------- */
 
 static bool fits(const worklist *w, const qdq_rule *r)
 {
     int64_t opset = w->match.opset;
 
-    return (r->min_opset == 0 || opset >= r->min_opset) && (r->max_opset == 0 || opset <= r->max_opset) &&
+    return (r->min_opset == 0 || opset >= r->min_opset) &&
+           (r->max_opset == 0 || opset <= r->max_opset) &&
            !(r->needs_initializers && qdq_graph_in_function(w->g));
 }
 
@@ -249,7 +253,8 @@ static bool add_entries(worklist *w, size_t rule)
     for (size_t i = 0, n; i < r->n_pat; i += n + 1) {
         for (n = 0; i + n < r->n_pat && r->pat[i + n].bind != NULL; n++)
             ;
-        if (!QDQ_PUSH(&w->memory, &w->entries, ((entry){&r->pat[i], (uint16_t)n, (uint16_t)rule, NO_ENTRY})))
+        if (!QDQ_PUSH(&w->memory, &w->entries,
+                      ((entry){&r->pat[i], (uint16_t)n, (uint16_t)rule, NO_ENTRY})))
             return false;
     }
     return true;
@@ -274,7 +279,7 @@ static bool index_rules(worklist *w)
     return true;
 }
 
-/* --- the walk -------------------------------------------------------------------------------------------------------------- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
 static qdq_status walk(worklist *w, qdq_error *err)
 {
@@ -307,7 +312,8 @@ static void share_seconds(worklist *w, double seconds)
 qdq_status qdq_rules_run(qdq_opt *o, const qdq_rule *const *rules, size_t n_rules, qdq_graph *g,
                          qdq_error *err)
 {
-    worklist w = {.o = o, .g = g, .rules = rules, .n_rules = n_rules, .first_step = o->state->current};
+    worklist w = {
+        .o = o, .g = g, .rules = rules, .n_rules = n_rules, .first_step = o->state->current};
     double start;
     qdq_status st;
 
@@ -323,13 +329,14 @@ qdq_status qdq_rules_run(qdq_opt *o, const qdq_rule *const *rules, size_t n_rule
     return st;
 }
 
-/* --- building blocks --------------------------------------------------------------------------------------------------------- */
+/* --- building blocks -------------------------------------------------------------------------- */
 
 bool qdq_match_set_type(qdq_match *m, qdq_value *v, const qdq_type *type)
 {
     const qdq_type *own = NULL;
 
-    if (type != NULL && (own = qdq_type_tensor(m->graph->model, type->elem, type->rank, type->dim)) == NULL)
+    if (type != NULL &&
+        (own = qdq_type_tensor(m->graph->model, type->elem, type->rank, type->dim)) == NULL)
         return false;
     qdq_value_set_type(v, own);
     return true;
@@ -339,7 +346,8 @@ qdq_node *qdq_match_add(qdq_match *m, const char *op, uint32_t n_in, qdq_value *
                         const qdq_type *type)
 {
     const char *name = qdq_graph_unique_name(m->graph, m->root->out[0]->name);
-    qdq_node *n = name != NULL ? qdq_graph_add_node(m->graph, m->root, "", op, "", n_in, 1, &name) : NULL;
+    qdq_node *n =
+        name != NULL ? qdq_graph_add_node(m->graph, m->root, "", op, "", n_in, 1, &name) : NULL;
 
     if (n == NULL)
         return NULL;
@@ -372,7 +380,8 @@ qdq_status qdq_match_become(qdq_match *m, qdq_value *v, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_match_recast(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in, qdq_error *err)
+qdq_status qdq_match_recast(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in,
+                            qdq_error *err)
 {
     return qdq_opt_recast(m->root, op, n_in, in) ? QDQ_OK : qdq_nomem(err);
 }

@@ -4,7 +4,8 @@
 
 #include "opt/rules/rule.h"
 
-/* Doubles hold the bounds of all types but 64 bit integers, of which only those up to 53 bits are read. */
+/* Doubles hold the bounds of all types but 64 bit integers, of which only those up to 53 bits are
+ * read. */
 typedef struct qdq_bounds {
     double lo, hi; /* never NaN; infinite: none */
     qdq_elem elem; /* of the bounds; QDQ_UNDEFINED: no bound says it */

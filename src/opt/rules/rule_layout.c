@@ -5,9 +5,10 @@
 
 #include "base/fail.h"
 
-/* --- lists of integers -------------------------------------------------------------------------------------------------- */
+/* --- lists of integers ------------------------------------------------------------------------ */
 
-static bool from_attribute(const qdq_node *n, const char *attribute, qdq_rule_ints *out, bool *there)
+static bool from_attribute(const qdq_node *n, const char *attribute, qdq_rule_ints *out,
+                           bool *there)
 {
     const qdq_attr *a = qdq_node_attr(n, attribute);
 
@@ -22,8 +23,8 @@ static bool from_attribute(const qdq_node *n, const char *attribute, qdq_rule_in
     return true;
 }
 
-bool qdq_rule_ints_of(const qdq_match *m, const qdq_node *n, const char *attribute, uint32_t i, int64_t since,
-                      qdq_rule_ints *out, bool *there)
+bool qdq_rule_ints_of(const qdq_match *m, const qdq_node *n, const char *attribute, uint32_t i,
+                      int64_t since, qdq_rule_ints *out, bool *there)
 {
     const qdq_value *v = qdq_node_in(n, i);
     qdq_fact_elem e[QDQ_RULE_RANK];
@@ -46,8 +47,8 @@ bool qdq_rule_ints_of(const qdq_match *m, const qdq_node *n, const char *attribu
     return true;
 }
 
-bool qdq_rule_axes(const qdq_match *m, const qdq_node *n, int64_t since, int rank, qdq_rule_ints *out,
-                   bool *there)
+bool qdq_rule_axes(const qdq_match *m, const qdq_node *n, int64_t since, int rank,
+                   qdq_rule_ints *out, bool *there)
 {
     if (!qdq_rule_ints_of(m, n, "axes", 1, since, out, there))
         return false;
@@ -68,8 +69,8 @@ bool qdq_rule_axes(const qdq_match *m, const qdq_node *n, int64_t since, int ran
     return true;
 }
 
-qdq_status qdq_rule_put_ints(qdq_match *m, qdq_node *n, const char *attribute, uint32_t i, int64_t since,
-                             const qdq_rule_ints *ints, qdq_error *err)
+qdq_status qdq_rule_put_ints(qdq_match *m, qdq_node *n, const char *attribute, uint32_t i,
+                             int64_t since, const qdq_rule_ints *ints, qdq_error *err)
 {
     qdq_value *v;
 
@@ -108,7 +109,7 @@ bool qdq_rule_perm(const qdq_match *m, const qdq_node *transpose, qdq_rule_ints 
     return rank < 0 || rank == out->n;
 }
 
-/* --- shapes ------------------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 bool qdq_rule_target_of(const qdq_type *t, qdq_rule_ints *out)
 {
@@ -128,7 +129,8 @@ bool qdq_rule_target_of(const qdq_type *t, qdq_rule_ints *out)
 
 bool qdq_rule_is_reshape(qdq_op op)
 {
-    return op == QDQ_OP_RESHAPE || op == QDQ_OP_FLATTEN || op == QDQ_OP_SQUEEZE || op == QDQ_OP_UNSQUEEZE;
+    return op == QDQ_OP_RESHAPE || op == QDQ_OP_FLATTEN || op == QDQ_OP_SQUEEZE ||
+           op == QDQ_OP_UNSQUEEZE;
 }
 
 qdq_status qdq_rule_become_x(qdq_match *m, qdq_error *err)

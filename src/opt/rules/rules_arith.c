@@ -1,11 +1,12 @@
 /* rules_arith.c - arithmetic that changes nothing.
  *
- * Comparisons are exact, in the tensor's own type: x * 1.000005 is not x. x + 0 gives +0 where x is -0, and x does
- * not: that is accepted. Not touched, because of NaN and infinity: x * 0, 0 / x. */
+ * Comparisons are exact, in the tensor's own type: x * 1.000005 is not x. x + 0 gives +0 where x is
+ * -0, and x does not: that is accepted. Not touched, because of NaN and infinity: x * 0, 0 / x. */
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"
 
-/* --- drop-noop-arith: y = x + 0, x - 0, x * 1, x / 1, x ** 1  =>  x ---------------------------------------------------
+/* --- drop-noop-arith: y = x + 0, x - 0, x * 1, x / 1, x ** 1  =>  x
+ * ---------------------------------------------------
  *
  * Q/DQ: SAFE, the real value between them is the same. */
 
@@ -41,7 +42,8 @@ const qdq_rule qdq_rule_drop_noop_arith = {
     .build = qdq_rule_become_x,
 };
 
-/* --- drop-repeated: y = Relu(Relu(x))  =>  Relu(x); y = Neg(Neg(x))  =>  x ---------------------------------------------
+/* --- drop-repeated: y = Relu(Relu(x))  =>  Relu(x); y = Neg(Neg(x))  =>  x
+ * ---------------------------------------------
  *
  * Q/DQ: NEVER-ACROSS. */
 
@@ -62,7 +64,8 @@ const qdq_rule qdq_rule_drop_repeated = {
     .build = qdq_rule_become_x,
 };
 
-/* --- drop-abs: y = Abs(x)  =>  x, where shape arithmetic shows that no element is negative -----------------------------
+/* --- drop-abs: y = Abs(x)  =>  x, where shape arithmetic shows that no element is negative
+ * -----------------------------
  *
  * Q/DQ: SAFE, integers of shapes only. */
 
@@ -90,7 +93,8 @@ const qdq_rule qdq_rule_drop_abs = {
     .build = qdq_rule_become_x,
 };
 
-/* --- drop-zero-bias: y = Conv(x, w, 0)  =>  Conv(x, w); the same for ConvTranspose, Gemm, QLinearConv ------------------
+/* --- drop-zero-bias: y = Conv(x, w, 0)  =>  Conv(x, w); the same for ConvTranspose, Gemm,
+ * QLinearConv ------------------
  *
  * Q/DQ: SAFE. A bias behind DequantizeLinear is no constant, and stays: a target may want it. */
 

@@ -9,7 +9,8 @@ static qdq_elem target_of(const qdq_node *cast)
     return to > 0 && to < QDQ_ELEM_COUNT ? (qdq_elem)to : QDQ_UNDEFINED;
 }
 
-/* --- drop-noop-cast: y = Cast(x) to what x is  =>  x --------------------------------------------------------------------
+/* --- drop-noop-cast: y = Cast(x) to what x is  =>  x
+ * --------------------------------------------------------------------
  *
  * Q/DQ: SAFE. */
 
@@ -30,7 +31,8 @@ const qdq_rule qdq_rule_drop_noop_cast = {
     .build = qdq_rule_become_x,
 };
 
-/* --- castlike-to-cast: y = CastLike(x, like)  =>  Cast(x) to the type of `like` ----------------------------------------
+/* --- castlike-to-cast: y = CastLike(x, like)  =>  Cast(x) to the type of `like`
+ * ----------------------------------------
  *
  * Q/DQ: SAFE. */
 
@@ -62,11 +64,12 @@ const qdq_rule qdq_rule_castlike_to_cast = {
     .build = castlike_build,
 };
 
-/* --- merge-casts: y = Cast(Cast(x))  =>  Cast(x), where the first one loses nothing ------------------------------------
+/* --- merge-casts: y = Cast(Cast(x))  =>  Cast(x), where the first one loses nothing
+ * ------------------------------------
  *
- * What a type can hold: integers by their range, floating point by its bits. A value that goes through a wider
- * type unharmed is rounded or wrapped once, by the second Cast. Not merged where what comes out is the engine's
- * own choice: floating point to integers that may be out of range.
+ * What a type can hold: integers by their range, floating point by its bits. A value that goes
+ * through a wider type unharmed is rounded or wrapped once, by the second Cast. Not merged where
+ * what comes out is the engine's own choice: floating point to integers that may be out of range.
  * Q/DQ: SAFE, the codes and real values are the same. */
 
 static const qdq_pat merge_pat[] = {

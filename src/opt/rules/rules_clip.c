@@ -1,8 +1,8 @@
 /* rules_clip.c - bounds: Relu, Clip, Min and Max that follow each other are one Clip.
  *
- * Clip is min(max(x, lo), hi): where lo is above hi, it gives hi. Two of them are a Clip again, with bounds that stay
- * right when the ranges do not meet. Q/DQ: SAFE and wanted: an engine takes one Relu or Clip between a layer and Q, and
- * rules_qdq.c takes out the last one; NEVER-ACROSS. */
+ * Clip is min(max(x, lo), hi): where lo is above hi, it gives hi. Two of them are a Clip again,
+ * with bounds that stay right when the ranges do not meet. Q/DQ: SAFE and wanted: an engine takes
+ * one Relu or Clip between a layer and Q, and rules_qdq.c takes out the last one; NEVER-ACROSS. */
 #include <float.h>
 #include <math.h>
 
@@ -23,7 +23,8 @@ static bool read_bound(const qdq_value *v, double *x, qdq_elem *elem)
 {
     if (v == NULL)
         return true;
-    if (!read_number(qdq_value_const(v), x) || (*elem != QDQ_UNDEFINED && *elem != qdq_value_const(v)->elem))
+    if (!read_number(qdq_value_const(v), x) ||
+        (*elem != QDQ_UNDEFINED && *elem != qdq_value_const(v)->elem))
         return false;
     *elem = qdq_value_const(v)->elem;
     return true;
@@ -61,7 +62,7 @@ bool qdq_rule_bounds(const qdq_match *m, const qdq_node *n, qdq_bounds *b)
     return m->opset >= 6 && !isnan(b->lo) && !isnan(b->hi);
 }
 
-/* --- writing them -------------------------------------------------------------------------------------------------------- */
+/* --- writing them ----------------------------------------------------------------------------- */
 
 static qdq_value *add_bound(qdq_match *m, double x, qdq_elem elem, const char *base)
 {
@@ -82,7 +83,8 @@ static qdq_value *find_bound(const qdq_node *const *nodes, size_t n, double x)
                 nodes[i]->in[k].value != NULL ? qdq_value_const(nodes[i]->in[k].value) : NULL;
             double y;
 
-            if (t != NULL && t->rank == 0 && qdq_tensor_scalar(t, &y) && y == x && signbit(y) == signbit(x))
+            if (t != NULL && t->rank == 0 && qdq_tensor_scalar(t, &y) && y == x &&
+                signbit(y) == signbit(x))
                 return nodes[i]->in[k].value;
         }
     return NULL;
@@ -104,7 +106,8 @@ static qdq_status become_clip(qdq_match *m, const qdq_bounds *b, qdq_error *err)
     const double bound[3] = {0, b->lo, b->hi};
 
     for (int i = 1; m->opset >= 11 && i < 3; i++)
-        if (!isinf(bound[i]) && (in[i] = get_bound(m, bound[i], b->elem, i == 1 ? "min" : "max")) == NULL)
+        if (!isinf(bound[i]) &&
+            (in[i] = get_bound(m, bound[i], b->elem, i == 1 ? "min" : "max")) == NULL)
             return qdq_nomem(err);
     QDQ_TRY(qdq_match_recast(m, "Clip", 3, in, err));
     if (m->opset < 11 && (!qdq_node_set_float(m->root, "min", (float)b->lo) ||
@@ -113,7 +116,7 @@ static qdq_status become_clip(qdq_match *m, const qdq_bounds *b, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- merge-clips: Clip(Clip(x)), Clip(Relu(x)), Relu(Clip(x))  =>  Clip(x) ----------------------------------------------- */
+/* --- merge-clips: Clip(Clip(x)), Clip(Relu(x)), Relu(Clip(x))  =>  Clip(x) -------------------- */
 
 static const qdq_pat merge_pat[] = {
     {"y", QDQ_OP_CLIP, {"t", "lo?", "hi?"}, 0},
@@ -132,8 +135,8 @@ static bool leaves_out(const qdq_node *n, uint32_t i)
     return n->op == QDQ_OP_CLIP && qdq_node_in(n, i) == NULL;
 }
 
-/* What comes out of the second for what the first lets through. An infinite bound is left out, which is right where
- * one of them did that (attributes of old opsets are always there). */
+/* What comes out of the second for what the first lets through. An infinite bound is left out,
+ * which is right where one of them did that (attributes of old opsets are always there). */
 static bool passes_infinity(const qdq_match *m, const qdq_bounds *b)
 {
     const qdq_node *first = qdq_match_node(m, "t");
@@ -146,7 +149,8 @@ static const char *merged_bounds(const qdq_match *m, qdq_bounds *b)
 {
     qdq_bounds first, second;
 
-    if (!qdq_rule_bounds(m, qdq_match_node(m, "t"), &first) || !qdq_rule_bounds(m, m->root, &second))
+    if (!qdq_rule_bounds(m, qdq_match_node(m, "t"), &first) ||
+        !qdq_rule_bounds(m, m->root, &second))
         return "a bound is not a constant number";
     b->lo = fmin(fmax(first.lo, second.lo), second.hi);
     b->hi = fmin(fmax(first.hi, second.lo), second.hi);
@@ -187,11 +191,13 @@ const qdq_rule qdq_rule_merge_clips = {
     .build = merge_build,
 };
 
-/* --- min-max-to-clip: Max(Min(x, hi), lo), Min(Max(x, lo), hi)  =>  Clip(x, lo, hi) ---------------------------------------
+/* --- min-max-to-clip: Max(Min(x, hi), lo), Min(Max(x, lo), hi)  =>  Clip(x, lo, hi)
+ * ---------------------------------------
  *
- * Constants have one element and no more dims than x, because Clip does not broadcast; several of them count as the
- * tightest. Max outside gives lo where lo is above hi, and Clip hi: such bounds stay. What has one bound stays a Max
- * or Min, because infinity passes them, and no Clip that leaves out a bound. */
+ * Constants have one element and no more dims than x, because Clip does not broadcast; several of
+ * them count as the tightest. Max outside gives lo where lo is above hi, and Clip hi: such bounds
+ * stay. What has one bound stays a Max or Min, because infinity passes them, and no Clip that
+ * leaves out a bound. */
 
 static const qdq_pat min_max_pat[] = {
     {"y", QDQ_OP_MAX, {"t", "#c"}, QDQ_PAT_COMMUTES},
@@ -211,7 +217,8 @@ static const qdq_pat min_max_pat[] = {
 static const char *min_max_bounds(const qdq_match *m, qdq_bounds *b)
 {
     const qdq_tensor *c = qdq_match_const(m, "c"), *d = qdq_match_const(m, "d");
-    bool outer_max = m->root->op == QDQ_OP_MAX, inner_max = qdq_match_node(m, "t")->op == QDQ_OP_MAX;
+    bool outer_max = m->root->op == QDQ_OP_MAX,
+         inner_max = qdq_match_node(m, "t")->op == QDQ_OP_MAX;
     double outer, inner;
 
     *b = (qdq_bounds){-INFINITY, INFINITY, c->elem};
@@ -231,7 +238,8 @@ static const char *min_max_bounds(const qdq_match *m, qdq_bounds *b)
             return "the lower bound is above the upper one";
     }
     if (b->lo == INFINITY || b->hi == -INFINITY || (isinf(b->lo) && isinf(b->hi)))
-        return "a bound is infinite"; /* of none, nothing is left to bound; of the others, all is one number */
+        /* of none, nothing is left to bound; of the others, all is one number */
+        return "a bound is infinite";
     return c->elem == d->elem && can_hold(b) ? NULL : "the bounds have different types";
 }
 

@@ -1,9 +1,9 @@
-/* rules_concat.c - Concat of one part, of parts without elements, of Concats. Q/DQ: SAFE, elements are moved only;
- * parts between Q and DQ keep their own scales. */
+/* rules_concat.c - Concat of one part, of parts without elements, of Concats. Q/DQ: SAFE, elements
+ * are moved only; parts between Q and DQ keep their own scales. */
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"
 
-/* --- drop-empty-parts: y = Concat(a, [], b)  =>  Concat(a, b); y = Concat(x)  =>  x ---------------------------------------- */
+/* --- drop-empty-parts: y = Concat(a, [], b)  =>  Concat(a, b); y = Concat(x)  =>  x ----------- */
 
 static const qdq_pat empty_pat[] = {{"y", QDQ_OP_CONCAT, {"x?"}, QDQ_PAT_MORE}};
 
@@ -30,7 +30,8 @@ static bool is_empty(const qdq_match *m, const qdq_value *v, int64_t axis, int r
 {
     const qdq_type *t = qdq_match_type(m, v);
 
-    return t != NULL && rank >= 0 && t->rank == rank && axis >= 0 && axis < rank && t->dim[axis].value == 0;
+    return t != NULL && rank >= 0 && t->rank == rank && axis >= 0 && axis < rank &&
+           t->dim[axis].value == 0;
 }
 
 static uint32_t count_empty(const qdq_match *m)
@@ -81,7 +82,8 @@ const qdq_rule qdq_rule_drop_empty_parts = {
     .build = empty_build,
 };
 
-/* --- merge-concats: y = Concat(a, Concat(b, c), d)  =>  Concat(a, b, c, d), where nobody else reads the inner one ---------- */
+/* --- merge-concats: y = Concat(a, Concat(b, c), d)  =>  Concat(a, b, c, d), where nobody else
+ * reads the inner one  */
 
 static const qdq_pat merge_pat[] = {{"y", QDQ_OP_CONCAT, {"x?"}, QDQ_PAT_MORE}};
 
@@ -92,8 +94,8 @@ static bool is_inner(const qdq_match *m, const qdq_value *v, int64_t axis)
 {
     const qdq_node *p = v != NULL ? v->producer : NULL;
 
-    return p != NULL && p->op == QDQ_OP_CONCAT && p != m->root && qdq_value_only_user(v) == m->root &&
-           axis_of(m, p) == axis;
+    return p != NULL && p->op == QDQ_OP_CONCAT && p != m->root &&
+           qdq_value_only_user(v) == m->root && axis_of(m, p) == axis;
 }
 
 static const char *merge_check(const qdq_match *m)

@@ -1,12 +1,14 @@
-/* rules_fill.c - tensors that are filled with one value: ConstantOfShape, and the mask of a Dropout that drops
- * nothing. */
+/* rules_fill.c - tensors that are filled with one value: ConstantOfShape, and the mask of a Dropout
+ * that drops nothing. */
 #include "base/fail.h"
 #include "opt/eval/eval.h"
 #include "opt/rules/rule_layout.h"
 
-/* --- cast-fill: y = Cast(ConstantOfShape(s))  =>  ConstantOfShape(s) of the other type ---------------------------------
+/* --- cast-fill: y = Cast(ConstantOfShape(s))  =>  ConstantOfShape(s) of the other type
+ * ---------------------------------
  *
- * Q/DQ: SAFE. The value is cast by the evaluator, which refuses what engines do each in their own way. */
+ * Q/DQ: SAFE. The value is cast by the evaluator, which refuses what engines do each in their own
+ * way. */
 
 static const qdq_pat fill_pat[] = {
     {"y", QDQ_OP_CAST, {"t"}, 0},
@@ -70,7 +72,8 @@ static qdq_status fill_build(qdq_match *m, qdq_error *err)
     qdq_arena_free(&memory);
     if (t == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_match_recast(m, "ConstantOfShape", 1, (qdq_value *[]){qdq_match_value(m, "s")}, err));
+    QDQ_TRY(
+        qdq_match_recast(m, "ConstantOfShape", 1, (qdq_value *[]){qdq_match_value(m, "s")}, err));
     return qdq_node_set_tensor(m->root, "value", t) ? QDQ_OK : qdq_nomem(err);
 }
 
@@ -82,17 +85,18 @@ const qdq_rule qdq_rule_cast_fill = {
     .build = fill_build,
 };
 
-/* --- drop-dropout: y, mask = Dropout(x) that does not train  =>  x, all true ----------------------------------------------
+/* --- drop-dropout: y, mask = Dropout(x) that does not train  =>  x, all true
+ * ----------------------------------------------
  *
- * Where nobody reads the mask, drop-identity has been here before, unless it trains and drops nothing.
- * Q/DQ: SAFE. */
+ * Where nobody reads the mask, drop-identity has been here before, unless it trains and drops
+ * nothing. Q/DQ: SAFE. */
 
 static const qdq_pat dropout_pat[] = {{"y", QDQ_OP_DROPOUT, {"x", "r?", "t?"}, 0}};
 
 static const char *dropout_check(const qdq_match *m)
 {
-    bool trains =
-        qdq_match_value(m, "t") != NULL && (qdq_match_const(m, "t") == NULL || !qdq_match_all(m, "t", 0));
+    bool trains = qdq_match_value(m, "t") != NULL &&
+                  (qdq_match_const(m, "t") == NULL || !qdq_match_all(m, "t", 0));
 
     if (trains && (qdq_match_const(m, "r") == NULL || !qdq_match_all(m, "r", 0)))
         return "it may train";
@@ -104,9 +108,9 @@ static qdq_value *add_mask(qdq_match *m, qdq_value *x)
 {
     static const int64_t one = 1;
     qdq_node *shape = qdq_match_add(m, "Shape", 1, &x, NULL);
-    qdq_node *mask =
-        shape != NULL ? qdq_match_add(m, "ConstantOfShape", 1, shape->out, qdq_match_type(m, m->root->out[1]))
-                      : NULL;
+    qdq_node *mask = shape != NULL ? qdq_match_add(m, "ConstantOfShape", 1, shape->out,
+                                                   qdq_match_type(m, m->root->out[1]))
+                                   : NULL;
     void *data;
     qdq_tensor *t = qdq_tensor_new(m->graph->model, QDQ_BOOL, 1, &one, &data);
 

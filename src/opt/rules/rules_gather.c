@@ -1,8 +1,10 @@
-/* rules_gather.c - elements picked and put: Gather, ScatterND. Q/DQ: SAFE, elements are moved, not changed. */
+/* rules_gather.c - elements picked and put: Gather, ScatterND. Q/DQ: SAFE, elements are moved, not
+ * changed. */
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"
 
-/* --- gather-keeps-dim: y = Unsqueeze(Gather(x, i), [axis])  =>  Gather(x, [i]) --------------------------------------------
+/* --- gather-keeps-dim: y = Unsqueeze(Gather(x, i), [axis])  =>  Gather(x, [i])
+ * --------------------------------------------
  *
  * One index takes its dim away; a list of one leaves it as 1. */
 
@@ -35,7 +37,8 @@ static qdq_status keep_build(qdq_match *m, qdq_error *err)
     qdq_tensor *list = qdq_tensor_view(m->graph->model, i, i->elem, 1, &one);
     qdq_value *in[2] = {qdq_match_value(m, "x"), NULL};
 
-    if (list == NULL || (in[1] = qdq_match_add_const(m, qdq_match_value(m, "i")->name, list)) == NULL)
+    if (list == NULL ||
+        (in[1] = qdq_match_add_const(m, qdq_match_value(m, "i")->name, list)) == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_match_recast(m, "Gather", 2, in, err));
     return qdq_node_set_int(m->root, "axis", axis) ? QDQ_OK : qdq_nomem(err);
@@ -48,7 +51,7 @@ const qdq_rule qdq_rule_gather_keeps_dim = {
     .build = keep_build,
 };
 
-/* --- drop-full-scatter: y = ScatterND(x, all rows in order, u)  =>  u ---------------------------------------------------- */
+/* --- drop-full-scatter: y = ScatterND(x, all rows in order, u)  =>  u ------------------------- */
 
 static const qdq_pat scatter_pat[] = {
     {"y", QDQ_OP_SCATTERND, {"x", "#i", "u"}, 0},     QDQ_PAT_OR,
@@ -79,9 +82,9 @@ static bool ranges_over(const qdq_match *m, qdq_dim rows)
     int rank, n;
 
     return qdq_match_all(m, "from", 0) && qdq_match_all(m, "step", 1) &&
-           qdq_rule_axes(m, qdq_match_node(m, "rows"), 13, 2, &axes, &there) && there && axes.n == 1 &&
-           axes.at[0] == 1 && qdq_facts_elems(m->facts, qdq_match_value(m, "to"), 1, &rank, &n, &to) &&
-           n == 1 &&
+           qdq_rule_axes(m, qdq_match_node(m, "rows"), 13, 2, &axes, &there) && there &&
+           axes.n == 1 && axes.at[0] == 1 &&
+           qdq_facts_elems(m->facts, qdq_match_value(m, "to"), 1, &rank, &n, &to) && n == 1 &&
            (to.known ? to.value == rows.value
                      : to.symbol != NULL && rows.value < 0 && to.symbol == rows.param);
 }

@@ -2,12 +2,14 @@
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"
 
-/* --- unwrap-matmul: y = Reshape(MatMul(Reshape(a), Reshape(b)))  =>  MatMul(a, b) -----------------------------------------
+/* --- unwrap-matmul: y = Reshape(MatMul(Reshape(a), Reshape(b)))  =>  MatMul(a, b)
+ * -----------------------------------------
  *
- * Exporters make batches of batches one. Either b is a matrix, and a is reshaped but for its last dim: every row is a
- * product of its own. Or both have the same dims but for the last two, which stay as they are, and these are
- * multiplied pair by pair, in the same order. What comes out must have the shape that MatMul gives.
- * Q/DQ: SAFE and useful (a DQ stands in front of the MatMul then), NEVER-ACROSS. */
+ * Exporters make batches of batches one. Either b is a matrix, and a is reshaped but for its last
+ * dim: every row is a product of its own. Or both have the same dims but for the last two, which
+ * stay as they are, and these are multiplied pair by pair, in the same order. What comes out must
+ * have the shape that MatMul gives. Q/DQ: SAFE and useful (a DQ stands in front of the MatMul
+ * then), NEVER-ACROSS. */
 
 static const qdq_pat unwrap_pat[] = {
     {"y", QDQ_OP_RESHAPE, {"p", "#sy"}, 0},
@@ -46,11 +48,12 @@ static const char *unwrap_check(const qdq_match *m)
 {
     const qdq_type *a = qdq_match_type(m, qdq_match_value(m, "a")),
                    *b = qdq_match_type(m, qdq_match_value(m, "b"));
-    const qdq_type *ra = qdq_match_type(m, qdq_match_value(m, "ra")), *y = qdq_match_type(m, m->root->out[0]);
+    const qdq_type *ra = qdq_match_type(m, qdq_match_value(m, "ra")),
+                   *y = qdq_match_type(m, m->root->out[0]);
     const qdq_type *rb = m->n_pat > 3 ? qdq_match_type(m, qdq_match_value(m, "rb")) : b;
 
-    if (a == NULL || b == NULL || ra == NULL || rb == NULL || y == NULL || a->rank < 2 || b->rank < 2 ||
-        ra->rank < 2 || rb->rank < 2)
+    if (a == NULL || b == NULL || ra == NULL || rb == NULL || y == NULL || a->rank < 2 ||
+        b->rank < 2 || ra->rank < 2 || rb->rank < 2)
         return "shapes are not known";
     if (!same_first(a, y, 1) || !qdq_dim_same(b->dim[b->rank - 1], y->dim[y->rank - 1]))
         return "what comes out has not the shape of the product";
@@ -77,13 +80,13 @@ const qdq_rule qdq_rule_unwrap_matmul = {
     .build = unwrap_build,
 };
 
-/* --- widen-bias: MatMul(a, w) + c  =>  the same with c of as many dims as the product ----------------------------------------
+/* --- widen-bias: MatMul(a, w) + c  =>  the same with c of as many dims as the product
+ * ----------------------------------------
  *
- * Once the shapes of a model are fixed, ONNX Runtime makes a Gemm of MatMul and Add where c has one dim, and an 8-bit
- * product with a float c becomes a float one whose weight is dequantized in every run (docs/decisions.md). It does not
- * where c has more dims. Open shapes only: where they are fixed already, placement gives c codes, and the Gemm runs in
- * 8 bits.
- * Q/DQ: SAFE and useful. */
+ * Once the shapes of a model are fixed, ONNX Runtime makes a Gemm of MatMul and Add where c has one
+ * dim, and an 8-bit product with a float c becomes a float one whose weight is dequantized in every
+ * run (docs/decisions.md). It does not where c has more dims. Open shapes only: where they are
+ * fixed already, placement gives c codes, and the Gemm runs in 8 bits. Q/DQ: SAFE and useful. */
 
 static const qdq_pat widen_pat[] = {
     {"y", QDQ_OP_ADD, {"p", "#c"}, QDQ_PAT_COMMUTES},
@@ -120,8 +123,8 @@ static qdq_status widen_build(qdq_match *m, qdq_error *err)
 
     for (int i = 0; i < product->rank; i++)
         dim[i] = i + 1 < product->rank ? 1 : c->dim[0];
-    in[1] =
-        qdq_match_add_const(m, in[1]->name, qdq_tensor_view(m->graph->model, c, c->elem, product->rank, dim));
+    in[1] = qdq_match_add_const(m, in[1]->name,
+                                qdq_tensor_view(m->graph->model, c, c->elem, product->rank, dim));
     return in[1] != NULL ? qdq_match_recast(m, "Add", QDQ_COUNT(in), in, err) : qdq_nomem(err);
 }
 

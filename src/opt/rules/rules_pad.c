@@ -5,11 +5,12 @@
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"
 
-/* --- explicit-pads: auto_pad of Conv, ConvInteger, MaxPool and AveragePool  =>  pads -------------------------------------
+/* --- explicit-pads: auto_pad of Conv, ConvInteger, MaxPool and AveragePool  =>  pads
+ * -------------------------------------
  *
- * SAME_*: as many elements come out as strides go into what comes in; what that takes in padding is split in halves,
- * the larger one behind (UPPER) or in front (LOWER). The kernel counts with its dilation.
- * Q/DQ: SAFE, no value changes. */
+ * SAME_*: as many elements come out as strides go into what comes in; what that takes in padding is
+ * split in halves, the larger one behind (UPPER) or in front (LOWER). The kernel counts with its
+ * dilation. Q/DQ: SAFE, no value changes. */
 
 static const qdq_pat explicit_pat[] = {
     {"y", QDQ_OP_CONV, {"x", "w", "b?"}, 0},
@@ -30,8 +31,8 @@ typedef struct window {
 } window;
 
 /* A list of n numbers that is an attribute; without it all are `fallback`. */
-static bool read_list(const qdq_node *n, const char *name, int count, int64_t fallback, int64_t least,
-                      int64_t *out)
+static bool read_list(const qdq_node *n, const char *name, int count, int64_t fallback,
+                      int64_t least, int64_t *out)
 {
     const int64_t *ints;
     size_t have;
@@ -72,7 +73,8 @@ static bool read_window(const qdq_match *m, const qdq_node *n, const qdq_value *
         return false;
     w->n = rank - 2;
     return read_kernel(m, n, w) && read_list(n, "strides", w->n, 1, 1, w->stride) &&
-           read_list(n, "dilations", w->n, 1, 1, w->dilation) && read_list(n, "pads", 2 * w->n, 0, 0, w->pad);
+           read_list(n, "dilations", w->n, 1, 1, w->dilation) &&
+           read_list(n, "pads", 2 * w->n, 0, 0, w->pad);
 }
 
 static const char *same_pads(const qdq_match *m, bool upper, window *w)
@@ -88,7 +90,9 @@ static const char *same_pads(const qdq_match *m, bool upper, window *w)
         out = (in + w->stride[i] - 1) / w->stride[i];
         total = (out - 1) * w->stride[i] + reach - in;
         if (total <
-            -1) /* a step over elements that no window sees: ONNX Runtime starts in the middle of them */
+            /* a step over elements that no window sees: ONNX Runtime starts in the middle of
+             * them */
+            -1)
             return "the padding would be negative";
         total = total < 0 ? 0 : total;
         w->pad[i] = upper ? total / 2 : total - total / 2;
@@ -134,7 +138,8 @@ static qdq_status explicit_build(qdq_match *m, qdq_error *err)
         return qdq_nomem(err);
     qdq_node_remove_attr(m->root, "auto_pad");
     qdq_node_remove_attr(m->root, "pads");
-    return w.n == 0 || qdq_node_set_ints(m->root, "pads", w.pad, 2 * (size_t)w.n) ? QDQ_OK : qdq_nomem(err);
+    return w.n == 0 || qdq_node_set_ints(m->root, "pads", w.pad, 2 * (size_t)w.n) ? QDQ_OK
+                                                                                  : qdq_nomem(err);
 }
 
 const qdq_rule qdq_rule_explicit_pads = {
@@ -144,11 +149,12 @@ const qdq_rule qdq_rule_explicit_pads = {
     .build = explicit_build,
 };
 
-/* --- merge-pads: y = Conv(Pad(x))  =>  Conv(x) with more pads; the same for ConvInteger and pools -------------------------
+/* --- merge-pads: y = Conv(Pad(x))  =>  Conv(x) with more pads; the same for ConvInteger and pools
+ * -------------------------
  *
- * The Pad must put in what the layer itself would: 0 for Conv, the zero point of x for ConvInteger, what is below all
- * else for MaxPool; AveragePool then counts what is padded.
- * Q/DQ: Conv SAFE: the padded 0 is the real value 0, as integer kernels pad. ConvInteger COND, as said. */
+ * The Pad must put in what the layer itself would: 0 for Conv, the zero point of x for ConvInteger,
+ * what is below all else for MaxPool; AveragePool then counts what is padded. Q/DQ: Conv SAFE: the
+ * padded 0 is the real value 0, as integer kernels pad. ConvInteger COND, as said. */
 
 static const qdq_pat merge_pat[] = {
     {"y", QDQ_OP_CONV, {"t", "w", "b?"}, 0},
@@ -221,7 +227,8 @@ static const char *pads_alike(const qdq_match *m, const window *w)
         return "what the Pad puts in is not known";
     if (n->op == QDQ_OP_CONVINTEGER && !zero_point(m, &zero))
         return "the zero point is not known";
-    alike = n->op == QDQ_OP_MAXPOOL ? is_lowest(m, value) : value == (n->op == QDQ_OP_CONVINTEGER ? zero : 0);
+    alike = n->op == QDQ_OP_MAXPOOL ? is_lowest(m, value)
+                                    : value == (n->op == QDQ_OP_CONVINTEGER ? zero : 0);
     if (!alike)
         return "the Pad puts in something else than the layer does";
     return n->op == QDQ_OP_MAXPOOL || n->op == QDQ_OP_AVERAGEPOOL ? pool_pads_alike(m, w) : NULL;
@@ -237,7 +244,8 @@ static const char *read_pads(const qdq_match *m, int rank, int64_t begin[QDQ_RUL
 
     memset(begin, 0, QDQ_RULE_RANK * sizeof *begin);
     memset(end, 0, QDQ_RULE_RANK * sizeof *end);
-    if (!qdq_rule_ints_of(m, pad, m->opset >= 2 ? "pads" : "paddings", 1, 11, &list, &there) || !there)
+    if (!qdq_rule_ints_of(m, pad, m->opset >= 2 ? "pads" : "paddings", 1, 11, &list, &there) ||
+        !there)
         return "how much is padded is not known";
     if (!qdq_rule_ints_of(m, pad, "axes", 3, 18, &axes, &has_axes))
         return "where is padded is not known";
@@ -248,8 +256,8 @@ static const char *read_pads(const qdq_match *m, int rank, int64_t begin[QDQ_RUL
     for (int i = 0; i < axes.n; i++) {
         int64_t axis = axes.at[i] + (axes.at[i] < 0 ? rank : 0);
 
-        if (axis < 0 || axis >= rank || list.at[i] < 0 || list.at[i + axes.n] < 0 || list.at[i] > INT32_MAX ||
-            list.at[i + axes.n] > INT32_MAX)
+        if (axis < 0 || axis >= rank || list.at[i] < 0 || list.at[i + axes.n] < 0 ||
+            list.at[i] > INT32_MAX || list.at[i + axes.n] > INT32_MAX)
             return "the Pad cuts off";
         begin[axis] += list.at[i];
         end[axis] += list.at[i + axes.n];

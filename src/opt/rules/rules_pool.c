@@ -1,11 +1,12 @@
-/* rules_pool.c - MaxPool(Relu(Conv(x)))  =>  Relu(MaxPool(Conv(x))), for a first Conv that is faster in float than in
- * 8 bits.
+/* rules_pool.c - MaxPool(Relu(Conv(x)))  =>  Relu(MaxPool(Conv(x))), for a first Conv that is
+ * faster in float than in 8 bits.
  *
- * The largest of what Relu lets pass is what Relu lets pass of the largest, so the numbers are the same, and Relu has
- * less to do. Engines put a Q that stands behind a MaxPool in front of it and then pool codes one channel after the
- * other, many times slower than floats. They do not push it past the Relu, which goes into the Q instead: so pooling stays
- * float, and the Conv can. Where the Conv is better off in 8 bits, nothing is gained, and a Relu between Conv and
- * MaxPool fuses: hence the limits, which are those of the rule `first-conv-short-sums` of the target ort-cpu
+ * The largest of what Relu lets pass is what Relu lets pass of the largest, so the numbers are the
+ * same, and Relu has less to do. Engines put a Q that stands behind a MaxPool in front of it and
+ * then pool codes one channel after the other, many times slower than floats. They do not push it
+ * past the Relu, which goes into the Q instead: so pooling stays float, and the Conv can. Where the
+ * Conv is better off in 8 bits, nothing is gained, and a Relu between Conv and MaxPool fuses: hence
+ * the limits, which are those of the rule `first-conv-short-sums` of the target ort-cpu
  * (docs/decisions.md).
  *
  * Q/DQ: NEVER-ACROSS. */
@@ -14,11 +15,12 @@
 
 enum { SUM_MAX = 27, OUT_CHANNELS_MAX = 64 };
 
-/* With ceil_mode the last window may see padding alone and give minus infinity, which Relu would make 0: does it begin
- * inside the plane, along every axis? */
+/* With ceil_mode the last window may see padding alone and give minus infinity, which Relu would
+ * make 0: does it begin inside the plane, along every axis? */
 static bool sees_values(const qdq_match *m, const qdq_node *pool)
 {
-    const qdq_type *in = qdq_match_type(m, qdq_node_in(pool, 0)), *out = qdq_match_type(m, pool->out[0]);
+    const qdq_type *in = qdq_match_type(m, qdq_node_in(pool, 0)),
+                   *out = qdq_match_type(m, pool->out[0]);
     const int64_t *stride, *pad;
     size_t n_stride, n_pad;
 
@@ -52,7 +54,8 @@ static const char *check(const qdq_match *m)
         return qdq_not_this;
     if (qdq_match_elem(m, relu->out[0]) != QDQ_FLOAT)
         return "the element type is not float";
-    if (w->rank < 3 || w->dim[0] <= 0 || w->dim[0] > OUT_CHANNELS_MAX || w->count / w->dim[0] > SUM_MAX)
+    if (w->rank < 3 || w->dim[0] <= 0 || w->dim[0] > OUT_CHANNELS_MAX ||
+        w->count / w->dim[0] > SUM_MAX)
         return "the Conv has more than 64 output channels or sums of more than 27 products";
     return sees_values(m, pool) ? NULL : "ceil_mode may give windows that see padding alone";
 }
@@ -79,4 +82,5 @@ static const qdq_pat pool_relu[] = {
     {"c", QDQ_OP_CONV, {"x", "#w", "b?"}, QDQ_PAT_ONLY},
 };
 
-const qdq_rule qdq_rule_pool_before_relu = {pool_relu, QDQ_COUNT(pool_relu), 0, 0, false, check, build};
+const qdq_rule qdq_rule_pool_before_relu = {pool_relu, QDQ_COUNT(pool_relu), 0, 0, false, check,
+                                            build};

@@ -1,5 +1,6 @@
-/* rules_qdq.c - the only rules that touch quantization (the list of what is allowed: docs/optimizer.md). They take out
- * what certainly changes no code and no value: a round trip through float, bounds that the codes have anyway. */
+/* rules_qdq.c - the only rules that touch quantization (the list of what is allowed:
+ * docs/optimizer.md). They take out what certainly changes no code and no value: a round trip
+ * through float, bounds that the codes have anyway. */
 #include <float.h>
 #include <math.h>
 
@@ -9,8 +10,8 @@
 #include "opt/rules/rule_layout.h"
 #include "target/qparam.h"
 
-/* A scale by which a code that is multiplied and divided again comes back: differences of codes have at most 17 bits,
- * float has 24, and nothing overflows or goes below what has all of them. */
+/* A scale by which a code that is multiplied and divided again comes back: differences of codes
+ * have at most 17 bits, float has 24, and nothing overflows or goes below what has all of them. */
 static bool comes_back(const qdq_params *p)
 {
     if (p->scale_elem != QDQ_FLOAT)
@@ -21,16 +22,19 @@ static bool comes_back(const qdq_params *p)
     return true;
 }
 
-/* --- collapse-requantize: Q(DQ(q, s, z), s, z)  =>  q ------------------------------------------------------------------------
+/* --- collapse-requantize: Q(DQ(q, s, z), s, z)  =>  q
+ * ------------------------------------------------------------------------
  *
- * Q3 and, with two pairs in a row, Q4 of the list: the round trip is exact for codes of at most 16 bits. */
+ * Q3 and, with two pairs in a row, Q4 of the list: the round trip is exact for codes of at most 16
+ * bits. */
 
 static const qdq_pat collapse_pat[] = {
     {"y", QDQ_OP_QUANTIZELINEAR, {"d", "s", "z?"}, 0},
     {"d", QDQ_OP_DEQUANTIZELINEAR, {"x", "s1", "z1?"}, 0},
 };
 
-/* Rank and dims of what is quantized, without data: what the axis of several scales counts in. NULL: not proven. */
+/* Rank and dims of what is quantized, without data: what the axis of several scales counts in.
+ * NULL: not proven. */
 static const qdq_tensor *shape_of(const qdq_match *m, const qdq_value *v, qdq_tensor *shell,
                                   int64_t dim[QDQ_RULE_RANK])
 {
@@ -86,10 +90,11 @@ const qdq_rule qdq_rule_collapse_requantize = {
     .build = qdq_rule_become_x,
 };
 
-/* --- drop-bounds-before-quantize: Q(Relu(x)), Q(Clip(x))  =>  Q(x) ----------------------------------------------------------
+/* --- drop-bounds-before-quantize: Q(Relu(x)), Q(Clip(x))  =>  Q(x)
+ * ----------------------------------------------------------
  *
- * Q5 of the list: where the codes end at the bounds, or before them. The same test as ONNX Runtime's own: bounds that
- * quantize to the last code or beyond it. */
+ * Q5 of the list: where the codes end at the bounds, or before them. The same test as ONNX
+ * Runtime's own: bounds that quantize to the last code or beyond it. */
 
 static const qdq_pat bounds_pat[] = {
     {"y", QDQ_OP_QUANTIZELINEAR, {"t", "s", "z?"}, 0},
@@ -104,12 +109,14 @@ static const char *codes_end_there(const qdq_params *p, const qdq_bounds *b)
 {
     int32_t lowest, highest;
 
-    if (!qdq_elem_code_limits(p->codes, &lowest, &highest) || !p->positive || p->scale_elem != QDQ_FLOAT)
+    if (!qdq_elem_code_limits(p->codes, &lowest, &highest) || !p->positive ||
+        p->scale_elem != QDQ_FLOAT)
         return "the codes are of a type with rules of its own";
     for (int64_t i = 0; i < p->count; i++) {
         double zero = qdq_params_zero(p, i);
 
-        /* infinite ones need no case of their own: the code of -infinity is the lowest, or below it */
+        /* infinite ones need no case of their own: the code of -infinity is the lowest, or below
+         * it */
         if (rint((double)((float)b->lo / p->scale[i])) + zero > lowest ||
             rint((double)((float)b->hi / p->scale[i])) + zero < highest)
             return "there are codes beyond the bounds";
@@ -128,8 +135,8 @@ static const char *bounds_check(const qdq_match *m)
 
     if (!qdq_rule_bounds(m, qdq_match_node(m, "t"), &b) || !(b.lo <= b.hi))
         return "the bounds are not constant numbers";
-    if (qdq_params_read(m->root, shape_of(m, qdq_match_value(m, "x"), &shell, dim), &scratch, &p, &why,
-                        NULL) != QDQ_OK)
+    if (qdq_params_read(m->root, shape_of(m, qdq_match_value(m, "x"), &shell, dim), &scratch, &p,
+                        &why, NULL) != QDQ_OK)
         why = "out of memory";
     if (why == NULL)
         why = codes_end_there(&p, &b);
@@ -151,11 +158,13 @@ const qdq_rule qdq_rule_drop_bounds_before_quantize = {
     .build = bounds_build,
 };
 
-/* --- layout-before-dequantize: Transpose(DQ(const))  =>  DQ(Transpose(const)) -------------------------------------------------
+/* --- layout-before-dequantize: Transpose(DQ(const))  =>  DQ(Transpose(const))
+ * -------------------------------------------------
  *
- * Q2 of the list, also for Reshape, Flatten, Squeeze and Unsqueeze: the weight stays integer, the layout becomes a
- * matter of constants, which folding computes, and DQ stands where the engine looks for it. Per-axis scales follow
- * their axis; a reshape must leave that axis, and its place among the elements, as it is. */
+ * Q2 of the list, also for Reshape, Flatten, Squeeze and Unsqueeze: the weight stays integer, the
+ * layout becomes a matter of constants, which folding computes, and DQ stands where the engine
+ * looks for it. Per-axis scales follow their axis; a reshape must leave that axis, and its place
+ * among the elements, as it is. */
 
 static const qdq_pat layout_pat[] = {
     {"y", QDQ_OP_TRANSPOSE, {"d"}, 0},
@@ -195,7 +204,8 @@ static int64_t axis_after_reshape(const qdq_tensor *q, const qdq_type *y, int64_
 static const char *new_axis(const qdq_match *m, int64_t *axis)
 {
     const qdq_tensor *q = qdq_match_const(m, "q");
-    const qdq_type *s = qdq_match_type(m, qdq_match_value(m, "s")), *y = qdq_match_type(m, m->root->out[0]);
+    const qdq_type *s = qdq_match_type(m, qdq_match_value(m, "s")),
+                   *y = qdq_match_type(m, m->root->out[0]);
     qdq_rule_ints perm;
     int64_t old = qdq_node_int(qdq_match_node(m, "d"), "axis", 1);
 
@@ -225,7 +235,8 @@ static const char *layout_check(const qdq_match *m)
     return new_axis(m, &axis);
 }
 
-/* The layout node goes on in front, as a copy: what it computed, the root computes now, as a DequantizeLinear. */
+/* The layout node goes on in front, as a copy: what it computed, the root computes now, as a
+ * DequantizeLinear. */
 static qdq_node *copy_in_front(qdq_match *m, qdq_value *q)
 {
     const qdq_node *y = m->root;

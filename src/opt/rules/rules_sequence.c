@@ -1,12 +1,12 @@
-/* rules_sequence.c - sequences that exporters make and take apart again: Split, and plain values. Engines run
- * sequences one by one and copy them; nothing fuses across them.
- * Q/DQ: SAFE, tensors are passed on as they are. */
+/* rules_sequence.c - sequences that exporters make and take apart again: Split, and plain values.
+ * Engines run sequences one by one and copy them; nothing fuses across them. Q/DQ: SAFE, tensors
+ * are passed on as they are. */
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"
 
 enum { MAX_PARTS = 64 };
 
-/* --- pick-from-sequence: SequenceAt(SequenceConstruct(a, b, ...), i)  =>  b ----------------------------------------------- */
+/* --- pick-from-sequence: SequenceAt(SequenceConstruct(a, b, ...), i)  =>  b ------------------- */
 
 static const qdq_pat pick_pat[] = {
     {"y", QDQ_OP_SEQUENCEAT, {"s", "#i"}, 0},
@@ -18,7 +18,8 @@ static int64_t place_of(const qdq_tensor *index, uint32_t n)
 {
     double i;
 
-    if (!qdq_elem_is_int(index->elem) || !qdq_tensor_scalar(index, &i) || i < -(double)n || i >= (double)n)
+    if (!qdq_elem_is_int(index->elem) || !qdq_tensor_scalar(index, &i) || i < -(double)n ||
+        i >= (double)n)
         return -1;
     return i < 0 ? (int64_t)i + n : (int64_t)i;
 }
@@ -50,7 +51,8 @@ const qdq_rule qdq_rule_pick_from_sequence = {
     .build = pick_build,
 };
 
-/* --- concat-sequence: ConcatFromSequence(SequenceConstruct(a, b))  =>  Concat(a, b) ---------------------------------------
+/* --- concat-sequence: ConcatFromSequence(SequenceConstruct(a, b))  =>  Concat(a, b)
+ * ---------------------------------------
  *
  * With new_axis, every part gets the dim first. */
 
@@ -75,12 +77,14 @@ static const char *concat_check(const qdq_match *m)
 }
 
 /* v through `op`, Squeeze or Unsqueeze, at one axis. */
-static qdq_value *change_dim(qdq_match *m, const char *op, qdq_value *v, int64_t axis, qdq_error *err)
+static qdq_value *change_dim(qdq_match *m, const char *op, qdq_value *v, int64_t axis,
+                             qdq_error *err)
 {
     qdq_rule_ints axes = {1, {axis}};
     qdq_node *n = qdq_match_add(m, op, 1, &v, NULL);
 
-    return n != NULL && qdq_rule_put_ints(m, n, "axes", 1, 13, &axes, err) == QDQ_OK ? n->out[0] : NULL;
+    return n != NULL && qdq_rule_put_ints(m, n, "axes", 1, 13, &axes, err) == QDQ_OK ? n->out[0]
+                                                                                     : NULL;
 }
 
 static qdq_status concat_build(qdq_match *m, qdq_error *err)
@@ -107,10 +111,12 @@ const qdq_rule qdq_rule_concat_sequence = {
     .build = concat_build,
 };
 
-/* --- split-sequence: SplitToSequence(x)  =>  SequenceConstruct(Split(x)) --------------------------------------------------
+/* --- split-sequence: SplitToSequence(x)  =>  SequenceConstruct(Split(x))
+ * --------------------------------------------------
  *
- * Where the parts are known, and every reader picks one or joins them, so that the other two rules can go on. Sizes
- * are written down: the last part may be smaller, and old opsets know nothing else. */
+ * Where the parts are known, and every reader picks one or joins them, so that the other two rules
+ * can go on. Sizes are written down: the last part may be smaller, and old opsets know nothing
+ * else. */
 
 static const qdq_pat split_pat[] = {{"y", QDQ_OP_SPLITTOSEQUENCE, {"x", "#n?"}, 0}};
 
@@ -201,13 +207,15 @@ static qdq_node *add_split(qdq_match *m, const parts *p)
     for (int i = 0; i < p->n; i++)
         if ((names[i] = qdq_graph_unique_name(m->graph, m->root->out[0]->name)) == NULL)
             return NULL;
-    n = qdq_graph_add_node(m->graph, m->root, "", "Split", "", m->opset < 13 ? 1 : 2, (uint32_t)p->n, names);
+    n = qdq_graph_add_node(m->graph, m->root, "", "Split", "", m->opset < 13 ? 1 : 2,
+                           (uint32_t)p->n, names);
     if (n == NULL || !qdq_node_set_int(n, "axis", p->axis))
         return NULL;
     qdq_node_set_in(n, 0, qdq_match_value(m, "x"));
     if (m->opset < 13)
         return qdq_node_set_ints(n, "split", p->size, (size_t)p->n) ? n : NULL;
-    sizes = qdq_match_add_const(m, "split", qdq_tensor_of_ints(m->graph->model, 1, &count, p->size));
+    sizes =
+        qdq_match_add_const(m, "split", qdq_tensor_of_ints(m->graph->model, 1, &count, p->size));
     if (sizes == NULL)
         return NULL;
     qdq_node_set_in(n, 1, sizes);
@@ -240,7 +248,8 @@ static qdq_status split_build(qdq_match *m, qdq_error *err)
     qdq_node *split;
     parts p;
 
-    if (find_parts(m, &p) != NULL || (split = add_split(m, &p)) == NULL || !type_parts(m, split, &p))
+    if (find_parts(m, &p) != NULL || (split = add_split(m, &p)) == NULL ||
+        !type_parts(m, split, &p))
         return qdq_nomem(err);
     for (int i = 0; i < p.n; i++) {
         part[i] = p.squeeze ? change_dim(m, "Squeeze", split->out[i], p.axis, err) : split->out[i];

@@ -1,20 +1,24 @@
-/* rules_shape.c - operators that give the same elements another shape: Reshape, Flatten, Squeeze, Unsqueeze,
- * Expand, Tile. Q/DQ: SAFE, all of them: codes and real values are moved, not changed, and the shape that a
- * per-axis DequantizeLinear sees stays the same. */
+/* rules_shape.c - operators that give the same elements another shape: Reshape, Flatten, Squeeze,
+ * Unsqueeze, Expand, Tile. Q/DQ: SAFE, all of them: codes and real values are moved, not changed,
+ * and the shape that a per-axis DequantizeLinear sees stays the same. */
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"
 
 enum { WALK = 16 };
 
-/* --- drop-noop-shape: a shape that is there already ---------------------------------------------------------------------
+/* --- drop-noop-shape: a shape that is there already
+ * ---------------------------------------------------------------------
  *
- * The input of a row of Reshape, Flatten, Squeeze and Unsqueeze, or any value between them, has the shape that comes
- * out: then it is what comes out. Also Expand and Tile that repeat nothing. */
+ * The input of a row of Reshape, Flatten, Squeeze and Unsqueeze, or any value between them, has the
+ * shape that comes out: then it is what comes out. Also Expand and Tile that repeat nothing. */
 
 static const qdq_pat noop_pat[] = {
-    {"y", QDQ_OP_RESHAPE, {"x", "s"}, 0},  QDQ_PAT_OR, {"y", QDQ_OP_FLATTEN, {"x"}, 0},         QDQ_PAT_OR,
-    {"y", QDQ_OP_SQUEEZE, {"x", "a?"}, 0}, QDQ_PAT_OR, {"y", QDQ_OP_UNSQUEEZE, {"x", "a?"}, 0}, QDQ_PAT_OR,
-    {"y", QDQ_OP_EXPAND, {"x", "s"}, 0},   QDQ_PAT_OR, {"y", QDQ_OP_TILE, {"x", "s"}, 0},
+    {"y", QDQ_OP_RESHAPE, {"x", "s"}, 0},    QDQ_PAT_OR,
+    {"y", QDQ_OP_FLATTEN, {"x"}, 0},         QDQ_PAT_OR,
+    {"y", QDQ_OP_SQUEEZE, {"x", "a?"}, 0},   QDQ_PAT_OR,
+    {"y", QDQ_OP_UNSQUEEZE, {"x", "a?"}, 0}, QDQ_PAT_OR,
+    {"y", QDQ_OP_EXPAND, {"x", "s"}, 0},     QDQ_PAT_OR,
+    {"y", QDQ_OP_TILE, {"x", "s"}, 0},
 };
 
 /* Squeeze takes out what Unsqueeze put in, or the other way round: no types are needed for that. */
@@ -77,10 +81,12 @@ const qdq_rule qdq_rule_drop_noop_shape = {
     .build = noop_build,
 };
 
-/* --- merge-reshapes: y = Reshape(Reshape(x, a), b)  =>  Reshape(x, b) ----------------------------------------------------
+/* --- merge-reshapes: y = Reshape(Reshape(x, a), b)  =>  Reshape(x, b)
+ * ----------------------------------------------------
  *
- * The first may be Flatten, Squeeze or Unsqueeze as well. A 0 in b copies a dim of what is between: it is replaced
- * by what that dim is. If nothing is proven of it, it can be -1 where that is free and nothing else is open. */
+ * The first may be Flatten, Squeeze or Unsqueeze as well. A 0 in b copies a dim of what is between:
+ * it is replaced by what that dim is. If nothing is proven of it, it can be -1 where that is free
+ * and nothing else is open. */
 
 static const qdq_pat merge_pat[] = {{"y", QDQ_OP_RESHAPE, {"t", "#b"}, 0}};
 
@@ -92,7 +98,8 @@ static bool copies(const qdq_match *m)
 /* The dim at place i is the same in x and in what is between. */
 static bool same_dim(const qdq_type *x, const qdq_type *t, int i)
 {
-    return x != NULL && t != NULL && i < x->rank && i < t->rank && qdq_dim_same(x->dim[i], t->dim[i]);
+    return x != NULL && t != NULL && i < x->rank && i < t->rank &&
+           qdq_dim_same(x->dim[i], t->dim[i]);
 }
 
 /* The shape without zeros that stand for dims between; *changed: it is another one. */
@@ -169,16 +176,18 @@ const qdq_rule qdq_rule_merge_reshapes = {
     .build = merge_build,
 };
 
-/* --- materialize-reshape: y = Reshape(x, computed shape)  =>  Reshape(x, constant) ---------------------------------------
+/* --- materialize-reshape: y = Reshape(x, computed shape)  =>  Reshape(x, constant)
+ * ---------------------------------------
  *
- * Of the elements of the shape all are known but for one, which becomes -1: the others are positive, so that it is
- * what is left of x, whatever the element is (a dim; 0, that is a copied dim; -1). Or what is not known are dims of
- * x that stay at their place: 0, which copies them. */
+ * Of the elements of the shape all are known but for one, which becomes -1: the others are
+ * positive, so that it is what is left of x, whatever the element is (a dim; 0, that is a copied
+ * dim; -1). Or what is not known are dims of x that stay at their place: 0, which copies them. */
 
 static const qdq_pat materialize_pat[] = {{"y", QDQ_OP_RESHAPE, {"x", "s"}, 0}};
 
 /* The one element that is not known becomes -1. */
-static bool leave_one_open(const qdq_type *x, const qdq_fact_elem *e, bool copied_zeros, qdq_rule_ints *s)
+static bool leave_one_open(const qdq_type *x, const qdq_fact_elem *e, bool copied_zeros,
+                           qdq_rule_ints *s)
 {
     int open = 0;
 
@@ -197,8 +206,8 @@ static bool copy_dims(const qdq_type *x, const qdq_fact_elem *e, qdq_rule_ints *
 {
     for (int i = 0; i < s->n; i++) {
         s->at[i] = e[i].known ? e[i].value : 0;
-        if (!e[i].known && (e[i].symbol == NULL || x == NULL || i >= x->rank || x->dim[i].value >= 0 ||
-                            x->dim[i].param != e[i].symbol))
+        if (!e[i].known && (e[i].symbol == NULL || x == NULL || i >= x->rank ||
+                            x->dim[i].value >= 0 || x->dim[i].param != e[i].symbol))
             return false;
     }
     return true;
@@ -210,11 +219,13 @@ static const char *constant_shape(const qdq_match *m, qdq_rule_ints *s)
     qdq_fact_elem e[QDQ_RULE_RANK];
     int rank, n_known = 0;
 
-    if (!qdq_facts_elems(m->facts, qdq_match_value(m, "s"), QDQ_RULE_RANK, &rank, &s->n, e) || rank != 1)
+    if (!qdq_facts_elems(m->facts, qdq_match_value(m, "s"), QDQ_RULE_RANK, &rank, &s->n, e) ||
+        rank != 1)
         return qdq_not_this;
     for (int i = 0; i < s->n; i++)
         n_known += e[i].known;
-    if (n_known == s->n || leave_one_open(x, e, copies(m), s) || (copies(m) && copy_dims(x, e, s))) {
+    if (n_known == s->n || leave_one_open(x, e, copies(m), s) ||
+        (copies(m) && copy_dims(x, e, s))) {
         for (int i = 0; i < s->n && n_known == s->n; i++)
             s->at[i] = e[i].value;
         return NULL;
@@ -250,7 +261,7 @@ const qdq_rule qdq_rule_materialize_reshape = {
     .build = materialize_build,
 };
 
-/* --- merge-unsqueezes: y = Unsqueeze(Unsqueeze(x))  =>  Unsqueeze(x); the same for Squeeze ---------------------------- */
+/* --- merge-unsqueezes: y = Unsqueeze(Unsqueeze(x))  =>  Unsqueeze(x); the same for Squeeze ---- */
 
 static const qdq_pat unsqueeze_pat[] = {
     {"y", QDQ_OP_UNSQUEEZE, {"t", "b?"}, 0}, {"t", QDQ_OP_UNSQUEEZE, {"x", "a?"}, 0}, QDQ_PAT_OR,
@@ -269,13 +280,15 @@ static int64_t place_among(const qdq_rule_ints *taken, int64_t i)
 static bool merged_axes(const qdq_match *m, qdq_rule_ints *out)
 {
     bool grows = m->root->op == QDQ_OP_UNSQUEEZE, has_a, has_b;
-    int x = qdq_match_rank(m, qdq_match_value(m, "x")), t = qdq_match_rank(m, qdq_match_value(m, "t"));
+    int x = qdq_match_rank(m, qdq_match_value(m, "x")),
+        t = qdq_match_rank(m, qdq_match_value(m, "t"));
     int y = qdq_match_rank(m, m->root->out[0]);
     qdq_rule_ints inner, outer;
 
-    if (!qdq_rule_axes(m, qdq_match_node(m, "t"), 13, grows ? t : x, grows ? &inner : &outer, &has_a) ||
-        !qdq_rule_axes(m, m->root, 13, grows ? y : t, grows ? &outer : &inner, &has_b) || !has_a || !has_b ||
-        inner.n + outer.n > QDQ_RULE_RANK)
+    if (!qdq_rule_axes(m, qdq_match_node(m, "t"), 13, grows ? t : x, grows ? &inner : &outer,
+                       &has_a) ||
+        !qdq_rule_axes(m, m->root, 13, grows ? y : t, grows ? &outer : &inner, &has_b) || !has_a ||
+        !has_b || inner.n + outer.n > QDQ_RULE_RANK)
         return false;
     *out = outer;
     for (int i = 0; i < inner.n; i++) {
@@ -313,14 +326,15 @@ const qdq_rule qdq_rule_merge_unsqueezes = {
     .build = unsqueeze_build,
 };
 
-/* --- drop-expand: y = Add(Expand(x), z)  =>  Add(x, z), where broadcasting x and z gives the same shape ------------------
+/* --- drop-expand: y = Add(Expand(x), z)  =>  Add(x, z), where broadcasting x and z gives the same
+ * shape ------------------
  *
  * For all operators that broadcast both operands. */
 
-#define EXPANDED(OP)                                                                                         \
-    {"y", OP, {"t", "z"}, QDQ_PAT_COMMUTES},                                                                 \
-    {                                                                                                        \
-        "t", QDQ_OP_EXPAND, {"x", "s"}, 0                                                                    \
+#define EXPANDED(OP)                                                                               \
+    {"y", OP, {"t", "z"}, QDQ_PAT_COMMUTES},                                                       \
+    {                                                                                              \
+        "t", QDQ_OP_EXPAND, {"x", "s"}, 0                                                          \
     }
 
 static const qdq_pat expand_pat[] = {
@@ -390,7 +404,8 @@ static bool broadcasts_to(const qdq_type *x, const qdq_type *z, const qdq_type *
 static const char *expand_check(const qdq_match *m)
 {
     return broadcasts_to(qdq_match_type(m, qdq_match_value(m, "x")),
-                         qdq_match_type(m, qdq_match_value(m, "z")), qdq_match_type(m, m->root->out[0]))
+                         qdq_match_type(m, qdq_match_value(m, "z")),
+                         qdq_match_type(m, m->root->out[0]))
                ? NULL
                : "without the Expand it may have another shape";
 }

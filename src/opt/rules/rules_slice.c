@@ -1,5 +1,5 @@
-/* rules_slice.c - Slice that takes everything, two that are one, and several that cut a tensor into its parts.
- * Q/DQ: SAFE unless said otherwise: elements are taken or left, not changed. */
+/* rules_slice.c - Slice that takes everything, two that are one, and several that cut a tensor into
+ * its parts. Q/DQ: SAFE unless said otherwise: elements are taken or left, not changed. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -16,8 +16,8 @@ typedef struct cuts {
 } cuts;
 
 /* Starts, ends, axes, steps: inputs from opset 10 on. */
-static bool read_lists(const qdq_match *m, const qdq_node *n, qdq_rule_ints *start, qdq_rule_ints *end,
-                       qdq_rule_ints *axes, qdq_rule_ints *step)
+static bool read_lists(const qdq_match *m, const qdq_node *n, qdq_rule_ints *start,
+                       qdq_rule_ints *end, qdq_rule_ints *axes, qdq_rule_ints *step)
 {
     bool there;
 
@@ -59,7 +59,8 @@ static bool read_cuts(const qdq_match *m, const qdq_node *n, cuts *out)
         return false;
     out->n = start.n;
     for (int i = 0; i < start.n; i++) {
-        cut c = {axes.at[i] < 0 && rank >= 0 ? axes.at[i] + rank : axes.at[i], start.at[i], end.at[i]};
+        cut c = {axes.at[i] < 0 && rank >= 0 ? axes.at[i] + rank : axes.at[i], start.at[i],
+                 end.at[i]};
         qdq_dim d = {-1, NULL};
 
         if (c.axis < 0 || c.axis >= (rank >= 0 ? rank : QDQ_RULE_RANK) || c.axis >= QDQ_RULE_RANK ||
@@ -75,7 +76,7 @@ static bool read_cuts(const qdq_match *m, const qdq_node *n, cuts *out)
     return true;
 }
 
-/* --- drop-noop-slice ------------------------------------------------------------------------------------------------------- */
+/* --- drop-noop-slice -------------------------------------------------------------------------- */
 
 static const qdq_pat noop_pat[] = {{"y", QDQ_OP_SLICE, {"x", "s?", "e?", "a?", "t?"}, 0}};
 
@@ -122,7 +123,7 @@ const qdq_rule qdq_rule_drop_noop_slice = {
     .build = qdq_rule_become_x,
 };
 
-/* --- merge-slices: y = Slice(Slice(x))  =>  Slice(x) ------------------------------------------------------------------------ */
+/* --- merge-slices: y = Slice(Slice(x))  =>  Slice(x) ------------------------------------------ */
 
 static const qdq_pat merge_pat[] = {
     {"y", QDQ_OP_SLICE, {"t", "s?", "e?", "a?", "p?"}, 0},
@@ -198,11 +199,12 @@ const qdq_rule qdq_rule_merge_slices = {
     .build = merge_build,
 };
 
-/* --- split-slices: the Slices of x that together are all of it  =>  Split(x) -------------------------------------------------
+/* --- split-slices: the Slices of x that together are all of it  =>  Split(x)
+ * -------------------------------------------------
  *
- * The root is the one that starts at 0. The sizes are written down, so that uneven parts are no matter and no opset
- * is too old.
- * Q/DQ: COND. Not beside quantization: engines want the same scale on all outputs of a Split between Q and DQ. */
+ * The root is the one that starts at 0. The sizes are written down, so that uneven parts are no
+ * matter and no opset is too old. Q/DQ: COND. Not beside quantization: engines want the same scale
+ * on all outputs of a Split between Q and DQ. */
 
 static const qdq_pat split_pat[] = {{"y", QDQ_OP_SLICE, {"x", "s?", "e?", "a?", "t?"}, 0}};
 
@@ -232,8 +234,9 @@ static bool is_part(const qdq_match *m, const qdq_node *n, int64_t axis, int64_t
 {
     cuts c;
 
-    if (n->op != QDQ_OP_SLICE || n->graph != m->graph || qdq_node_in(n, 0) != qdq_match_value(m, "x") ||
-        !qdq_node_is_read(n) || !read_cuts(m, n, &c) || c.n != 1)
+    if (n->op != QDQ_OP_SLICE || n->graph != m->graph ||
+        qdq_node_in(n, 0) != qdq_match_value(m, "x") || !qdq_node_is_read(n) ||
+        !read_cuts(m, n, &c) || c.n != 1)
         return false;
     *out = c.at[0];
     return out->axis == axis && out->start == start && out->end > start;
@@ -246,8 +249,8 @@ static const char *find_parts(const qdq_match *m, parts *p)
     cuts root;
 
     if (!read_cuts(m, m->root, &root) || root.n != 1 || root.at[0].start != 0 || type == NULL ||
-        type->rank < 1 || type->dim[root.at[0].axis].value <= root.at[0].end || root.at[0].end == 0 ||
-        x->n_use < 2)
+        type->rank < 1 || type->dim[root.at[0].axis].value <= root.at[0].end ||
+        root.at[0].end == 0 || x->n_use < 2)
         return qdq_not_this;
     if (x->n_use > MAX_READERS)
         return "too many others read what is cut";
@@ -258,7 +261,8 @@ static const char *find_parts(const qdq_match *m, parts *p)
         cut c = {0, 0, 0}, found = {0, 0, 0};
 
         QDQ_FOR_USES (u, x)
-            if (next == NULL && (at > 0 || u->node == m->root) && is_part(m, u->node, p->axis, at, &c)) {
+            if (next == NULL && (at > 0 || u->node == m->root) &&
+                is_part(m, u->node, p->axis, at, &c)) {
                 next = u->node;
                 found = c;
             }
@@ -284,7 +288,8 @@ static const char *split_check(const qdq_match *m)
 /* In front of all readers of x. */
 static qdq_node *add_split(qdq_match *m, qdq_value *x, const parts *p)
 {
-    qdq_node *before = x->producer != NULL && x->graph == m->graph ? x->producer->next : m->graph->end.next;
+    qdq_node *before =
+        x->producer != NULL && x->graph == m->graph ? x->producer->next : m->graph->end.next;
     const char *names[QDQ_RULE_RANK];
     qdq_node *n;
 

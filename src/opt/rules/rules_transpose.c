@@ -1,5 +1,5 @@
-/* rules_transpose.c - Transpose that is not needed, and two that are one. Q/DQ: SAFE, direct neighbours only, and what
- * a per-axis DequantizeLinear behind them sees is the same. */
+/* rules_transpose.c - Transpose that is not needed, and two that are one. Q/DQ: SAFE, direct
+ * neighbours only, and what a per-axis DequantizeLinear behind them sees is the same. */
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"
 
@@ -11,7 +11,7 @@ static bool is_identity(const qdq_rule_ints *perm)
     return true;
 }
 
-/* --- drop-noop-transpose -------------------------------------------------------------------------------------------------- */
+/* --- drop-noop-transpose ---------------------------------------------------------------------- */
 
 static const qdq_pat noop_pat[] = {{"y", QDQ_OP_TRANSPOSE, {"x"}, 0}};
 
@@ -29,7 +29,7 @@ const qdq_rule qdq_rule_drop_noop_transpose = {
     .build = qdq_rule_become_x,
 };
 
-/* --- merge-transposes: y = Transpose(Transpose(x))  =>  Transpose(x), or x ------------------------------------------------ */
+/* --- merge-transposes: y = Transpose(Transpose(x))  =>  Transpose(x), or x -------------------- */
 
 static const qdq_pat merge_pat[] = {
     {"y", QDQ_OP_TRANSPOSE, {"t"}, 0},
@@ -41,7 +41,8 @@ static bool merged_perm(const qdq_match *m, qdq_rule_ints *out)
 {
     qdq_rule_ints a, b;
 
-    if (!qdq_rule_perm(m, qdq_match_node(m, "t"), &a) || !qdq_rule_perm(m, m->root, &b) || a.n != b.n)
+    if (!qdq_rule_perm(m, qdq_match_node(m, "t"), &a) || !qdq_rule_perm(m, m->root, &b) ||
+        a.n != b.n)
         return false;
     out->n = a.n;
     for (int i = 0; i < a.n; i++)
@@ -75,9 +76,11 @@ const qdq_rule qdq_rule_merge_transposes = {
     .build = merge_build,
 };
 
-/* --- cancel-transposes: y = Transpose(Relu(Transpose(x)))  =>  Relu(x), where the two come back ----------------------------
+/* --- cancel-transposes: y = Transpose(Relu(Transpose(x)))  =>  Relu(x), where the two come back
+ * ----------------------------
  *
- * Between them stand operators that look at each element alone, read by nobody else. Q/DQ: NEVER-ACROSS. */
+ * Between them stand operators that look at each element alone, read by nobody else. Q/DQ:
+ * NEVER-ACROSS. */
 
 static const qdq_pat cancel_pat[] = {{"y", QDQ_OP_TRANSPOSE, {"t"}, 0}};
 
@@ -97,7 +100,8 @@ static bool is_one_element(const qdq_value *v)
     return t != NULL && t->count == 1 && t->rank <= 1;
 }
 
-/* y = op(x) element by element; further inputs, and the other operand of arithmetic, are single numbers. */
+/* y = op(x) element by element; further inputs, and the other operand of arithmetic, are single
+ * numbers. */
 static bool is_elementwise(const qdq_node *n, uint32_t *data)
 {
     static const qdq_op plain[] = {
@@ -187,14 +191,17 @@ static const char *cancel_check(const qdq_match *m)
     return find_between(m, &b) ? NULL : qdq_not_this;
 }
 
-/* The same step on what lies the other way round: a new node, because what it computes is a new value. */
+/* The same step on what lies the other way round: a new node, because what it computes is a new
+ * value. */
 static qdq_value *repeat_step(qdq_match *m, qdq_node *old, uint32_t data, qdq_value *x)
 {
-    const qdq_type *type = qdq_match_type(m, old->out[0]), *shape = qdq_match_type(m, m->root->out[0]);
+    const qdq_type *type = qdq_match_type(m, old->out[0]),
+                   *shape = qdq_match_type(m, m->root->out[0]);
     const char *name = qdq_graph_unique_name(m->graph, old->out[0]->name), *label = old->name;
     qdq_type own = shape != NULL ? *shape : (qdq_type){.kind = QDQ_TYPE_TENSOR, .rank = -1};
     qdq_node *n =
-        name != NULL ? qdq_graph_add_node(m->graph, m->root, "", old->type, "", old->n_in, 1, &name) : NULL;
+        name != NULL ? qdq_graph_add_node(m->graph, m->root, "", old->type, "", old->n_in, 1, &name)
+                     : NULL;
 
     own.elem = type != NULL ? type->elem : QDQ_UNDEFINED;
     if (n == NULL || (type != NULL && !qdq_match_set_type(m, n->out[0], &own)) ||

@@ -1,10 +1,11 @@
-/* rules_where.c - Where with a condition that is known. Q/DQ: SAFE, operands are passed on as they are. */
+/* rules_where.c - Where with a condition that is known. Q/DQ: SAFE, operands are passed on as they
+ * are. */
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"
 
 enum { SMALL = 64 };
 
-/* --- pick-where: y = Where(true, a, b)  =>  a ---------------------------------------------------------------------------- */
+/* --- pick-where: y = Where(true, a, b)  =>  a ------------------------------------------------- */
 
 static const qdq_pat where_pat[] = {{"y", QDQ_OP_WHERE, {"c", "a", "b"}, 0}};
 
@@ -16,7 +17,8 @@ static const char *picked(const qdq_match *m)
 
     if (qdq_match_const(m, "c") != NULL)
         return qdq_match_all(m, "c", 1) ? "a" : qdq_match_all(m, "c", 0) ? "b" : NULL;
-    if (!qdq_facts_elems(m->facts, qdq_match_value(m, "c"), SMALL, &rank, &n, e) || n == 0 || !e[0].known)
+    if (!qdq_facts_elems(m->facts, qdq_match_value(m, "c"), SMALL, &rank, &n, e) || n == 0 ||
+        !e[0].known)
         return NULL;
     for (int i = 1; i < n; i++)
         if (!e[i].known || e[i].value != e[0].value)
@@ -49,10 +51,11 @@ const qdq_rule qdq_rule_pick_where = {
     .build = where_build,
 };
 
-/* --- pick-where-parts: y = Where(known, a, b) of vectors, element by element  =>  Concat of what is picked -----------------
+/* --- pick-where-parts: y = Where(known, a, b) of vectors, element by element  =>  Concat of what
+ * is picked -----------------
  *
- * What exporters make of x.expand(n, -1, -1): where the size is -1, the size that is there. Parts are constants, or
- * inputs of the Concat that makes an operand, each of one element. */
+ * What exporters make of x.expand(n, -1, -1): where the size is -1, the size that is there. Parts
+ * are constants, or inputs of the Concat that makes an operand, each of one element. */
 
 static const qdq_pat parts_pat[] = {{"y", QDQ_OP_WHERE, {"c", "a", "b"}, 0}};
 
@@ -88,13 +91,14 @@ static bool find_part(const qdq_match *m, const qdq_value *v, int n, int i, part
 
 static const char *find_picks(const qdq_match *m, int *n, part *out)
 {
-    const qdq_value *a = qdq_match_value(m, "a"), *b = qdq_match_value(m, "b"), *y = m->root->out[0];
+    const qdq_value *a = qdq_match_value(m, "a"), *b = qdq_match_value(m, "b"),
+                    *y = m->root->out[0];
     qdq_fact_elem c[QDQ_RULE_RANK];
     int rank;
 
     if (qdq_match_elem(m, y) != QDQ_INT64 || qdq_match_rank(m, y) != 1 ||
-        !qdq_facts_elems(m->facts, qdq_match_value(m, "c"), QDQ_RULE_RANK, &rank, n, c) || rank != 1 ||
-        picked(m) != NULL)
+        !qdq_facts_elems(m->facts, qdq_match_value(m, "c"), QDQ_RULE_RANK, &rank, n, c) ||
+        rank != 1 || picked(m) != NULL)
         return qdq_not_this;
     if (!qdq_match_same_type(m, a, b) || !qdq_match_same_type(m, a, y) ||
         qdq_match_type(m, y)->dim[0].value != *n)
@@ -129,7 +133,8 @@ static qdq_status parts_build(qdq_match *m, qdq_error *err)
 
         for (; i < n && list[i].value == NULL; i++)
             numbers[run++] = list[i].number;
-        in[n_in] = run > 0 ? qdq_match_add_ints(m, m->root->out[0]->name, run, numbers) : list[i++].value;
+        in[n_in] =
+            run > 0 ? qdq_match_add_ints(m, m->root->out[0]->name, run, numbers) : list[i++].value;
         if (in[n_in++] == NULL)
             return qdq_nomem(err);
     }

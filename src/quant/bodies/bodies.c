@@ -8,7 +8,7 @@
 
 enum { MAX_DEPTH = 8, MAX_CONTROLS = 256 };
 
-/* --- names ------------------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static qdq_status name_apart(qdq_graph *g, qdq_map *names, qdq_error *err)
 {
@@ -42,7 +42,7 @@ qdq_status qdq_bodies_name_apart(qdq_model *m, qdq_error *err)
     return st;
 }
 
-/* --- left float ---------------------------------------------------------------------------------------------------------- */
+/* --- left float ------------------------------------------------------------------------------- */
 
 static bool computes_floats(const qdq_node *n)
 {
@@ -63,8 +63,8 @@ static qdq_status leave_node(const qdq_node *n, const char *reason, qdq_plan *p,
 }
 
 /* All nodes of a body, and of bodies inside. */
-static qdq_status leave_body(const qdq_body *b, const qdq_node *control, const char *why, qdq_plan *p,
-                             qdq_error *err)
+static qdq_status leave_body(const qdq_body *b, const qdq_node *control, const char *why,
+                             qdq_plan *p, qdq_error *err)
 {
     const char *reason = qdq_arena_printf(&p->arena, "inside %s: %s", control->type, why);
 
@@ -77,10 +77,11 @@ static qdq_status leave_body(const qdq_body *b, const qdq_node *control, const c
     return QDQ_OK;
 }
 
-/* --- joining --------------------------------------------------------------------------------------------------------------- */
+/* --- joining ---------------------------------------------------------------------------------- */
 
-/* A value that the body captures has the scale that it has outside, so that codes inside are those outside. The first
- * n_outside entries are from there: those behind them are of other bodies, which other samples may have reached. */
+/* A value that the body captures has the scale that it has outside, so that codes inside are those
+ * outside. The first n_outside entries are from there: those behind them are of other bodies, which
+ * other samples may have reached. */
 static void share_scale(const qdq_plan *p, size_t n_outside, qdq_plan_tensor *t)
 {
     for (size_t i = 0; i < n_outside; i++)
@@ -92,7 +93,8 @@ static void share_scale(const qdq_plan *p, size_t n_outside, qdq_plan_tensor *t)
 }
 
 /* "All readers" of a captured value are those in this body. */
-static qdq_status list_readers(qdq_plan *sub, qdq_plan_tensor *t, const qdq_model *body, qdq_error *err)
+static qdq_status list_readers(qdq_plan *sub, qdq_plan_tensor *t, const qdq_model *body,
+                               qdq_error *err)
 {
     const qdq_value *v = qdq_graph_find(body->graph, t->tensor);
 
@@ -103,7 +105,8 @@ static qdq_status list_readers(qdq_plan *sub, qdq_plan_tensor *t, const qdq_mode
     QDQ_FOR_USES (u, v) {
         const char *label = qdq_node_label(u->node, &sub->arena);
 
-        if (u->node->graph == body->graph && !qdq_plan_add_edge(sub, &t->consumers, label, u->index))
+        if (u->node->graph == body->graph &&
+            !qdq_plan_add_edge(sub, &t->consumers, label, u->index))
             return qdq_nomem(err);
     }
     return QDQ_OK;
@@ -114,7 +117,8 @@ static bool is_captured(const qdq_body *b, const char *tensor)
     return qdq_graph_find(b->graph, tensor) == NULL;
 }
 
-static qdq_status join(qdq_plan *p, size_t n_outside, qdq_plan *sub, const qdq_body *b, qdq_error *err)
+static qdq_status join(qdq_plan *p, size_t n_outside, qdq_plan *sub, const qdq_body *b,
+                       qdq_error *err)
 {
     for (size_t i = 0; i < sub->tensors.n; i++) {
         qdq_plan_tensor *t = &sub->tensors.at[i];
@@ -128,7 +132,7 @@ static qdq_status join(qdq_plan *p, size_t n_outside, qdq_plan *sub, const qdq_b
     return qdq_plan_absorb(p, sub) ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- planning -------------------------------------------------------------------------------------------------------------- */
+/* --- planning --------------------------------------------------------------------------------- */
 
 typedef struct planning {
     qdq_plan_fn plan;
@@ -155,8 +159,8 @@ static qdq_status plan_body(const planning *pl, const qdq_body *b, const qdq_nod
     return st;
 }
 
-static qdq_status plan_bodies(const planning *pl, const qdq_model *m, const qdq_node *control, qdq_engine *e,
-                              qdq_data *data, const qdq_calib_opts *opts)
+static qdq_status plan_bodies(const planning *pl, const qdq_model *m, const qdq_node *control,
+                              qdq_engine *e, qdq_data *data, const qdq_calib_opts *opts)
 {
     qdq_body_list bodies = {0};
     qdq_status st = qdq_bodies_record(m, control, e, data, opts, &pl->p->arena, &bodies, pl->err);
@@ -176,8 +180,9 @@ static bool has_graphs(const qdq_node *n)
     return k > 0;
 }
 
-qdq_status qdq_bodies_plan(const qdq_model *m, qdq_engine *e, qdq_data *data, const qdq_calib_opts *opts,
-                           qdq_plan_fn plan, void *ctx, int depth, qdq_plan *p, qdq_error *err)
+qdq_status qdq_bodies_plan(const qdq_model *m, qdq_engine *e, qdq_data *data,
+                           const qdq_calib_opts *opts, qdq_plan_fn plan, void *ctx, int depth,
+                           qdq_plan *p, qdq_error *err)
 {
     const planning pl = {plan, ctx, depth, p, p->tensors.n, err};
     size_t n_control = 0;
@@ -187,7 +192,8 @@ qdq_status qdq_bodies_plan(const qdq_model *m, qdq_engine *e, qdq_data *data, co
             continue;
         if (++n_control > MAX_CONTROLS) {
             qdq_job_log(opts->job, QDQ_LOG_WARNING,
-                        "more than %d nodes with bodies: those behind them stay float", MAX_CONTROLS);
+                        "more than %d nodes with bodies: those behind them stay float",
+                        MAX_CONTROLS);
             return QDQ_OK;
         }
         QDQ_TRY(plan_bodies(&pl, m, n, e, data, opts));

@@ -1,6 +1,6 @@
-/* body_data.c - see the header. The graph around a body is run with what reaches the control node made visible; then
- * each body is run as the ONNX operator says: If by its condition, Loop while there are trips and its condition holds,
- * Scan once for each slice. */
+/* body_data.c - see the header. The graph around a body is run with what reaches the control node
+ * made visible; then each body is run as the ONNX operator says: If by its condition, Loop while
+ * there are trips and its condition holds, Scan once for each slice. */
 #include "quant/bodies/body_data.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ typedef struct driver {
     qdq_error *err;
 } driver;
 
-/* --- bodies as models ------------------------------------------------------------------------------------------------ */
+/* --- bodies as models ------------------------------------------------------------------------- */
 
 static const char *cannot(const driver *d, const char *what, const char *arg)
 {
@@ -50,7 +50,8 @@ static const char *refuse_inputs(const driver *d, const qdq_body *b)
     for (size_t i = 0; i < g->inputs.n; i++) {
         const qdq_type *t = g->inputs.at[i]->type;
 
-        if (t == NULL || t->kind != QDQ_TYPE_TENSOR || t->elem == QDQ_UNDEFINED || t->elem == QDQ_STRING)
+        if (t == NULL || t->kind != QDQ_TYPE_TENSOR || t->elem == QDQ_UNDEFINED ||
+            t->elem == QDQ_STRING)
             return cannot(d, "not known, or no tensor, is the type of ", g->inputs.at[i]->name);
     }
     if (g->inputs.n == 0)
@@ -94,7 +95,7 @@ static void refuse_all(driver *d, const char *why)
             d->bodies->at[i].why = why;
 }
 
-/* --- what the graph around shows --------------------------------------------------------------------------------------- */
+/* --- what the graph around shows -------------------------------------------------------------- */
 
 static bool is_fed(const qdq_value *v)
 {
@@ -193,7 +194,7 @@ static qdq_status value_of(driver *d, const qdq_value *v, qdq_array *out)
     return array_of(d, t, out);
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------------ */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 static bool has_room(const driver *d, const qdq_body *b)
 {
@@ -253,7 +254,7 @@ static qdq_status drive_if(driver *d)
     return qdq_store_add(b->data, sample, d->err);
 }
 
-/* --- Loop and Scan ------------------------------------------------------------------------------------------------------ */
+/* --- Loop and Scan ---------------------------------------------------------------------------- */
 
 static qdq_status take_result(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
@@ -284,8 +285,8 @@ static qdq_status run_inner(driver *d, const qdq_array *sample)
 }
 
 /* A scalar, in the rank that the body declares. */
-static qdq_status keep_scalar(driver *d, size_t input, qdq_elem elem, const void *data, size_t bytes,
-                              qdq_array *out)
+static qdq_status keep_scalar(driver *d, size_t input, qdq_elem elem, const void *data,
+                              size_t bytes, qdq_array *out)
 {
     const qdq_body *b = &d->bodies->at[0];
     const qdq_type *t = b->model->graph->inputs.at[input]->type;
@@ -316,7 +317,8 @@ static qdq_status next_states(driver *d, size_t from, size_t n, qdq_array *state
         if (!d->result[from + i].is_held)
             return qdq_fail(d->err, QDQ_E_UNSUPPORTED, "the engine gave no output '%s'",
                             d->bodies->at[0].model->graph->outputs.at[from + i]->name);
-        QDQ_TRY(qdq_store_keep(d->bodies->at[0].data, &d->result[from + i].array, &states[i], d->err));
+        QDQ_TRY(
+            qdq_store_keep(d->bodies->at[0].data, &d->result[from + i].array, &states[i], d->err));
     }
     return QDQ_OK;
 }
@@ -428,7 +430,8 @@ static qdq_status open_scanned(driver *d, size_t n_state, size_t n, scanned *lis
 static qdq_status drive_scan(driver *d)
 {
     qdq_body *b = &d->bodies->at[0];
-    size_t n = (size_t)qdq_node_int(d->control, "num_scan_inputs", 0), n_state = d->control->n_in - n;
+    size_t n = (size_t)qdq_node_int(d->control, "num_scan_inputs", 0),
+           n_state = d->control->n_in - n;
     scanned *list = qdq_arena_array(&d->scratch, n + 1, sizeof *list);
     qdq_array *sample;
     int64_t length;
@@ -449,7 +452,7 @@ static qdq_status drive_scan(driver *d)
     return QDQ_OK;
 }
 
-/* --- all ------------------------------------------------------------------------------------------------------------------ */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static bool inputs_are_there(const qdq_node *n, uint32_t from)
 {
@@ -469,7 +472,8 @@ static const char *refuse(const driver *d)
     if (n->op == QDQ_OP_IF)
         return n->n_in == 1 && inputs_are_there(n, 0) ? NULL : "its condition is missing";
     if (n->op == QDQ_OP_LOOP)
-        return d->bodies->n == 1 && b->graph->inputs.n >= 2 && b->graph->inputs.n == (size_t)n->n_in &&
+        return d->bodies->n == 1 && b->graph->inputs.n >= 2 &&
+                       b->graph->inputs.n == (size_t)n->n_in &&
                        b->graph->outputs.n + 1 >= b->graph->inputs.n && inputs_are_there(n, 2)
                    ? NULL
                    : "its inputs do not fit its body";
@@ -478,7 +482,8 @@ static const char *refuse(const driver *d)
     if (n->op == QDQ_OP_SCAN)
         return d->bodies->n == 1 && b->graph->inputs.n == (size_t)n->n_in && n_scan > 0 &&
                        n_scan <= (int64_t)n->n_in &&
-                       (int64_t)b->graph->outputs.n + n_scan >= (int64_t)n->n_in && inputs_are_there(n, 0)
+                       (int64_t)b->graph->outputs.n + n_scan >= (int64_t)n->n_in &&
+                       inputs_are_there(n, 0)
                    ? NULL
                    : "its inputs do not fit its body";
     return "bodies of this operator are not driven";
@@ -543,12 +548,17 @@ static qdq_status record(driver *d, qdq_data *data)
     return QDQ_OK;
 }
 
-qdq_status qdq_bodies_record(const qdq_model *m, const qdq_node *control, qdq_engine *e, qdq_data *data,
-                             const qdq_calib_opts *opts, qdq_arena *memory, qdq_body_list *out,
-                             qdq_error *err)
+qdq_status qdq_bodies_record(const qdq_model *m, const qdq_node *control, qdq_engine *e,
+                             qdq_data *data, const qdq_calib_opts *opts, qdq_arena *memory,
+                             qdq_body_list *out, qdq_error *err)
 {
-    driver d = {
-        .m = m, .control = control, .engine = e, .opts = opts, .memory = memory, .bodies = out, .err = err};
+    driver d = {.m = m,
+                .control = control,
+                .engine = e,
+                .opts = opts,
+                .memory = memory,
+                .bodies = out,
+                .err = err};
     qdq_status st = record(&d, data);
 
     qdq_session_close(d.outer);

@@ -1,5 +1,6 @@
-/* body_data.h - what reaches the bodies of If, Loop and Scan while samples run: engines show no tensor inside a body,
- * so each body becomes a model of its own, and the rest of the model is run to see what it is given. */
+/* body_data.h - what reaches the bodies of If, Loop and Scan while samples run: engines show no
+ * tensor inside a body, so each body becomes a model of its own, and the rest of the model is run
+ * to see what it is given. */
 #ifndef QDQ_BODY_DATA_H
 #define QDQ_BODY_DATA_H
 
@@ -15,15 +16,16 @@ typedef struct qdq_body {
 
 typedef QDQ_VEC(qdq_body) qdq_body_list;
 
-/* The bodies of `control`, a node of m's main graph, with what `data` gives them. An If gives samples to the branch
- * that it takes; Loop and Scan to their body, once for each iteration, up to a bound. Lists and reasons are in
- * `memory`; models and data are to be freed with qdq_bodies_free(), also on failure. */
-qdq_status qdq_bodies_record(const qdq_model *m, const qdq_node *control, qdq_engine *e, qdq_data *data,
-                             const qdq_calib_opts *opts, qdq_arena *memory, qdq_body_list *out,
-                             qdq_error *err);
+/* The bodies of `control`, a node of m's main graph, with what `data` gives them. An If gives
+ * samples to the branch that it takes; Loop and Scan to their body, once for each iteration, up to
+ * a bound. Lists and reasons are in `memory`; models and data are to be freed with
+ * qdq_bodies_free(), also on failure. */
+qdq_status qdq_bodies_record(const qdq_model *m, const qdq_node *control, qdq_engine *e,
+                             qdq_data *data, const qdq_calib_opts *opts, qdq_arena *memory,
+                             qdq_body_list *out, qdq_error *err);
 void qdq_bodies_free(qdq_body_list *list);
 
-/* --- body_store.c: samples in memory -------------------------------------------------------------------------------- */
+/* --- body_store.c: samples in memory ---------------------------------------------------------- */
 
 /* An empty source for the inputs of m. */
 qdq_status qdq_store_open(const qdq_model *m, qdq_data **out, qdq_error *err);

@@ -1,5 +1,5 @@
-/* body_store.c - a data source whose samples are in memory. Samples may share arrays: what a Loop captures is the same in
- * every iteration. */
+/* body_store.c - a data source whose samples are in memory. Samples may share arrays: what a Loop
+ * captures is the same in every iteration. */
 #include <stdlib.h>
 #include <string.h>
 

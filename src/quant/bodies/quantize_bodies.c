@@ -78,8 +78,8 @@ static qdq_status place_body(const qdq_graph *g, const qdq_target *t, const qdq_
     return st;
 }
 
-qdq_status qdq_place_inside(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
-                            qdq_plan *p, qdq_error *err)
+qdq_status qdq_place_inside(const qdq_model *clean, const qdq_target *t,
+                            const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
 {
     QDQ_FOR_GRAPHS (g, clean)
         if (g->owner != NULL && !qdq_graph_in_function(g))
@@ -106,7 +106,8 @@ qdq_status qdq_place_all(const qdq_model *clean, const qdq_target *t, qdq_engine
 
     if (basis != NULL)
         pl.basis = *basis;
-    if (opts->bias_correction == QDQ_BIAS_CORRECTION_ON && (data == NULL || qdq_data_is_random(data))) {
+    if (opts->bias_correction == QDQ_BIAS_CORRECTION_ON &&
+        (data == NULL || qdq_data_is_random(data))) {
         qdq_job_log(opts->job, QDQ_LOG_WARNING,
                     "biases are not corrected: random input has no means that count");
         own.bias_correction = QDQ_BIAS_CORRECTION_OFF;

@@ -1,6 +1,7 @@
-/* calib.c - see the header. Tensors are observed in chunks: one instrumented session holds as many outputs as
- * the memory bound allows, since an engine keeps every declared output until the run is over. A bound that no two
- * tensors fit into means a run for each tensor; the scales are the same. */
+/* calib.c - see the header. Tensors are observed in chunks: one instrumented session holds as many
+ * outputs as the memory bound allows, since an engine keeps every declared output until the run is
+ * over. A bound that no two tensors fit into means a run for each tensor; the scales are the
+ * same. */
 #include "quant/calib/calib.h"
 
 #include <string.h>
@@ -15,9 +16,10 @@
 #define DEFAULT_MEMORY     ((uint64_t)256 << 20)
 #define DEFAULT_PERCENTILE 99.999
 #define UNKNOWN_ELEMENTS   ((uint64_t)1 << 20) /* assumed for a tensor whose shape is not known */
-#define HOLD_BACK          8                   /* one sample in so many judges, where a method is chosen */
+/* one sample in so many judges, where a method is chosen */
+#define HOLD_BACK 8
 
-/* --- what to observe --------------------------------------------------------------------------------------------- */
+/* --- what to observe -------------------------------------------------------------------------- */
 
 qdq_calib_slot *qdq_calib_find(const qdq_calibration *c, const char *tensor)
 {
@@ -27,8 +29,8 @@ qdq_calib_slot *qdq_calib_find(const qdq_calibration *c, const char *tensor)
 }
 
 /* The first member of a group leads it. */
-static qdq_status join_group(qdq_calibration *c, qdq_map *groups, const qdq_plan_tensor *t, size_t slot,
-                             qdq_error *err)
+static qdq_status join_group(qdq_calibration *c, qdq_map *groups, const qdq_plan_tensor *t,
+                             size_t slot, qdq_error *err)
 {
     bool is_new;
 
@@ -43,7 +45,8 @@ static qdq_status join_group(qdq_calibration *c, qdq_map *groups, const qdq_plan
     return QDQ_OK;
 }
 
-static qdq_status add_slot(qdq_calibration *c, qdq_map *groups, const qdq_plan_tensor *t, qdq_error *err)
+static qdq_status add_slot(qdq_calibration *c, qdq_map *groups, const qdq_plan_tensor *t,
+                           qdq_error *err)
 {
     const char *name = t->like != NULL ? t->like : t->tensor;
     qdq_calib_slot slot = {.name = name, .type = qdq_plan_asked(t), .leader = c->slots.n};
@@ -105,8 +108,9 @@ static void warn_of_unknown(const qdq_calibration *c, const qdq_cache *cache)
         first = n++ == 0 ? name : first;
     }
     if (n > 0)
-        qdq_job_log(c->opts->job, QDQ_LOG_WARNING, "%s: %zu of %zu tensors are not in the model, as '%s'",
-                    c->opts->cache, n, cache->ranges.n, first);
+        qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
+                    "%s: %zu of %zu tensors are not in the model, as '%s'", c->opts->cache, n,
+                    cache->ranges.n, first);
 }
 
 static qdq_status use_cache(qdq_calibration *c, qdq_error *err)
@@ -127,8 +131,8 @@ static qdq_status use_cache(qdq_calibration *c, qdq_error *err)
     }
     if (st == QDQ_OK) {
         warn_of_unknown(c, &cache);
-        qdq_job_log(c->opts->job, QDQ_LOG_INFO, "%s: ranges of %zu of %zu tensors", c->opts->cache, found,
-                    c->slots.n);
+        qdq_job_log(c->opts->job, QDQ_LOG_INFO, "%s: ranges of %zu of %zu tensors", c->opts->cache,
+                    found, c->slots.n);
     }
     qdq_cache_free(&cache);
     return st;
@@ -182,9 +186,10 @@ static uint64_t bytes_of(const qdq_value *v)
     return count * sizeof(float);
 }
 
-/* --- running ------------------------------------------------------------------------------------------------------ */
+/* --- running ---------------------------------------------------------------------------------- */
 
-static qdq_status observe_array(qdq_calibration *c, const char *name, const qdq_array *a, qdq_error *err)
+static qdq_status observe_array(qdq_calibration *c, const char *name, const qdq_array *a,
+                                qdq_error *err)
 {
     qdq_calib_slot *s = qdq_calib_find(c, name);
     size_t n = (size_t)qdq_array_count(a), sample = c->done % c->n_samples;
@@ -204,7 +209,8 @@ static qdq_status observe_output(void *ctx, const char *name, const qdq_array *a
 }
 
 /* Graph inputs are observed as they are fed. */
-static qdq_status observe_inputs(qdq_calibration *c, const qdq_named_array *in, size_t n_in, qdq_error *err)
+static qdq_status observe_inputs(qdq_calibration *c, const qdq_named_array *in, size_t n_in,
+                                 qdq_error *err)
 {
     for (size_t i = 0; i < n_in; i++)
         QDQ_TRY(observe_array(c, in[i].name, &in[i].array, err));
@@ -231,7 +237,8 @@ static qdq_status run_samples(qdq_calibration *c, qdq_session *s, bool with_inpu
     return QDQ_OK;
 }
 
-static qdq_status run_chunk(qdq_calibration *c, const char *const *expose, bool with_inputs, qdq_error *err)
+static qdq_status run_chunk(qdq_calibration *c, const char *const *expose, bool with_inputs,
+                            qdq_error *err)
 {
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_session *s = NULL;
@@ -248,7 +255,8 @@ static qdq_status run_chunk(qdq_calibration *c, const char *const *expose, bool 
     return st;
 }
 
-/* First those whose range is asked for, then those whose mean alone is; NULL: nothing is asked of this one. */
+/* First those whose range is asked for, then those whose mean alone is; NULL: nothing is asked of
+ * this one. */
 static const char *name_to_observe(const qdq_calibration *c, size_t i)
 {
     if (i < c->slots.n)
@@ -258,13 +266,15 @@ static const char *name_to_observe(const qdq_calibration *c, size_t i)
     const qdq_calib_slot *s = qdq_calib_find(c, name);
     bool is_first = qdq_map_get(&c->means, name)->num == mean;
 
-    return is_first && qdq_means_missing(c->plan, name, &c->means) && (s == NULL || s->observer == NULL)
+    return is_first && qdq_means_missing(c->plan, name, &c->means) &&
+                   (s == NULL || s->observer == NULL)
                ? name
                : NULL;
 }
 
 /* The tensors that only a run shows, cut into chunks: NULL after each. */
-static qdq_status make_chunks(qdq_calibration *c, const char ***out, size_t *n_chunks, qdq_error *err)
+static qdq_status make_chunks(qdq_calibration *c, const char ***out, size_t *n_chunks,
+                              qdq_error *err)
 {
     uint64_t limit = c->opts->memory != 0 ? c->opts->memory : DEFAULT_MEMORY, used = 0;
     const size_t most = c->slots.n + c->plan->means.n;
@@ -345,7 +355,8 @@ static void choose_method(qdq_calibration *c)
 }
 
 qdq_status qdq_calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                         const qdq_calib_opts *opts, qdq_plan *plan, qdq_calib_names *empty, qdq_error *err)
+                         const qdq_calib_opts *opts, qdq_plan *plan, qdq_calib_names *empty,
+                         qdq_error *err)
 {
     qdq_calibration c = {.m = m, .t = t, .data = data, .engine = e, .opts = opts, .plan = plan};
 

@@ -14,7 +14,8 @@ typedef struct qdq_calib_opts {
     size_t samples;  /* 0: all */
     uint64_t memory; /* bytes of activations observed in one run; 0: 256 MiB */
     int threads;
-    const char *cache; /* file with ranges (calib_cache.h): only what it does not have is observed; or NULL */
+    /* file with ranges (calib_cache.h): only what it does not have is observed; or NULL */
+    const char *cache;
     /* 2 or more: scales for cross-validation, too (qdq_plan_tensor.fold); 0: none */
     unsigned folds;
     const qdq_job *job;
@@ -23,11 +24,13 @@ typedef struct qdq_calib_opts {
 /* Names of tensors, in the arena of the plan. */
 typedef QDQ_VEC(const char *) qdq_calib_names;
 
-/* Fills the scale and zero point of every tensor of `plan` that has none yet, for the model `m` with inferred
- * shapes; the Q/DQ that it has already are run with it. Only tensors that need a scale are observed, in as few runs
- * as `memory` allows; nothing is kept of a sample but its statistics. Tensors that never held a finite value are
- * appended to `empty`, and nothing gets a scale; where `empty` is NULL, theirs is 1. */
+/* Fills the scale and zero point of every tensor of `plan` that has none yet, for the model `m`
+ * with inferred shapes; the Q/DQ that it has already are run with it. Only tensors that need a
+ * scale are observed, in as few runs as `memory` allows; nothing is kept of a sample but its
+ * statistics. Tensors that never held a finite value are appended to `empty`, and nothing gets a
+ * scale; where `empty` is NULL, theirs is 1. */
 qdq_status qdq_calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                         const qdq_calib_opts *opts, qdq_plan *plan, qdq_calib_names *empty, qdq_error *err);
+                         const qdq_calib_opts *opts, qdq_plan *plan, qdq_calib_names *empty,
+                         qdq_error *err);
 
 #endif /* QDQ_CALIB_H */

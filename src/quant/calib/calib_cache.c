@@ -16,7 +16,7 @@ void qdq_cache_free(qdq_cache *c)
     qdq_arena_free(&c->arena);
 }
 
-/* --- TensorRT ------------------------------------------------------------------------------------------------------ */
+/* --- TensorRT --------------------------------------------------------------------------------- */
 
 static bool to_digit(char c, uint32_t *out)
 {
@@ -65,9 +65,11 @@ static qdq_status read_line(qdq_cache *c, const char *line, size_t size, qdq_err
             colon + 2);
     double high = 127 * (double)scale;
     if (!(scale >= 0) || !(high <= 3.4028234663852886e38))
-        return qdq_fail(err, QDQ_E_FORMAT, "found the scale %g, expected 0 or more and 127 times that finite",
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "found the scale %g, expected 0 or more and 127 times that finite",
                         (double)scale);
-    qdq_cached_range r = {qdq_arena_strndup(&c->arena, line, (size_t)(colon - line)), {-high, high}};
+    qdq_cached_range r = {qdq_arena_strndup(&c->arena, line, (size_t)(colon - line)),
+                          {-high, high}};
     return r.tensor != NULL && QDQ_PUSH(&c->arena, &c->ranges, r) ? QDQ_OK : qdq_nomem(err);
 }
 
@@ -90,7 +92,7 @@ static qdq_status read_lines(qdq_cache *c, const char *text, size_t size, qdq_er
     return QDQ_OK;
 }
 
-/* --- ours ----------------------------------------------------------------------------------------------------------- */
+/* --- ours ------------------------------------------------------------------------------------- */
 
 static void read_range(qdq_cache *c, const qdq_json_place *p)
 {
@@ -112,7 +114,8 @@ static void read_range(qdq_cache *c, const qdq_json_place *p)
         qdq_json_nomem(p);
 }
 
-static qdq_status read_ours(qdq_cache *c, const char *text, size_t size, const char *name, qdq_error *err)
+static qdq_status read_ours(qdq_cache *c, const char *text, size_t size, const char *name,
+                            qdq_error *err)
 {
     static const char *const keys[] = {"qdq_ranges", "tensors", NULL};
     qdq_json_reader reader = {.arena = &c->arena, .err = err};
@@ -127,9 +130,10 @@ static qdq_status read_ours(qdq_cache *c, const char *text, size_t size, const c
     return reader.status != QDQ_OK ? qdq_within(err, reader.status, "%s", name) : QDQ_OK;
 }
 
-/* --- both ----------------------------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
-/* Files that were joined by hand list tensors twice: to take one of two ranges would be to guess. */
+/* Files that were joined by hand list tensors twice: to take one of two ranges would be to
+ * guess. */
 static qdq_status check_twice(const qdq_cache *c, qdq_map *seen, qdq_error *err)
 {
     for (size_t i = 0; i < c->ranges.n; i++) {
@@ -143,10 +147,11 @@ static qdq_status check_twice(const qdq_cache *c, qdq_map *seen, qdq_error *err)
             v->num = i;
         first = &c->ranges.at[v->num];
         if (first->range.low != r->range.low || first->range.high != r->range.high)
-            return qdq_fail(
-                err, QDQ_E_FORMAT,
-                "tensor '%s': found the ranges %.9g to %.9g and %.9g to %.9g, expected one for each tensor",
-                r->tensor, first->range.low, first->range.high, r->range.low, r->range.high);
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "tensor '%s': found the ranges %.9g to %.9g and %.9g to %.9g, expected "
+                            "one for each tensor",
+                            r->tensor, first->range.low, first->range.high, r->range.low,
+                            r->range.high);
     }
     return QDQ_OK;
 }
@@ -160,9 +165,10 @@ static qdq_status check_unique(const qdq_cache *c, const char *name, qdq_error *
     return st != QDQ_OK ? qdq_within(err, st, "%s", name) : QDQ_OK;
 }
 
-/* --- public --------------------------------------------------------------------------------------------------------- */
+/* --- public ----------------------------------------------------------------------------------- */
 
-qdq_status qdq_cache_parse(const char *text, size_t size, const char *name, qdq_cache *out, qdq_error *err)
+qdq_status qdq_cache_parse(const char *text, size_t size, const char *name, qdq_cache *out,
+                           qdq_error *err)
 {
     qdq_status st;
 

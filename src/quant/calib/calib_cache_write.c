@@ -1,5 +1,5 @@
-/* calib_cache_write.c - the ranges of a plan as a calibration cache: what was calibrated once can be used again, here
- * and by TensorRT. */
+/* calib_cache_write.c - the ranges of a plan as a calibration cache: what was calibrated once can
+ * be used again, here and by TensorRT. */
 #include "quant/calib/calib_cache.h"
 
 #include <math.h>
@@ -33,7 +33,8 @@ static bool is_first(const qdq_plan *p, size_t i)
     return i == 0 || strcmp(p->tensors.at[i].tensor, p->tensors.at[i - 1].tensor) != 0;
 }
 
-/* The range of the first, widened to those of others of its type: bodies have ranges of their own for what they capture. */
+/* The range of the first, widened to those of others of its type: bodies have ranges of their own
+ * for what they capture. */
 static qdq_range range_of_all(const qdq_plan *p, size_t first)
 {
     const qdq_plan_tensor *t = &p->tensors.at[first];
@@ -67,7 +68,8 @@ static void put_ours(qdq_buf *b, const char *tensor, qdq_range r, bool first)
     json_decref(o);
 }
 
-qdq_status qdq_plan_save_ranges(const qdq_plan *p, const char *path, bool allow_overwrite, qdq_error *err)
+qdq_status qdq_plan_save_ranges(const qdq_plan *p, const char *path, bool allow_overwrite,
+                                qdq_error *err)
 {
     const size_t size = strlen(path);
     const bool ours = size > 5 && strcasecmp(path + size - 5, ".json") == 0;
@@ -83,7 +85,8 @@ qdq_status qdq_plan_save_ranges(const qdq_plan *p, const char *path, bool allow_
         if (!ours && strchr(t->tensor, '\n') != NULL) {
             qdq_buf_free(&b);
             return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                            "%s: the name of a tensor has a line break, expected the form .json", path);
+                            "%s: the name of a tensor has a line break, expected the form .json",
+                            path);
         }
         if (ours)
             put_ours(&b, t->tensor, range_of_all(p, i), i == 0);
@@ -91,7 +94,8 @@ qdq_status qdq_plan_save_ranges(const qdq_plan *p, const char *path, bool allow_
             put_trt(&b, t->tensor, range_of_all(p, i));
     }
     qdq_buf_puts(&b, ours ? "\n  ]\n}\n" : "");
-    qdq_status st = b.failed ? qdq_nomem(err) : qdq_write_file(path, allow_overwrite, b.data, b.size, err);
+    qdq_status st =
+        b.failed ? qdq_nomem(err) : qdq_write_file(path, allow_overwrite, b.data, b.size, err);
     qdq_buf_free(&b);
     return st;
 }

@@ -1,5 +1,6 @@
-/* calib_folds.c - see the header. Histograms and bounds are added up: each sample is counted once, for its own fold.
- * Statistics that depend on the order of samples cannot be: there each sample is counted for all other folds. */
+/* calib_folds.c - see the header. Histograms and bounds are added up: each sample is counted once,
+ * for its own fold. Statistics that depend on the order of samples cannot be: there each sample is
+ * counted for all other folds. */
 #include "quant/calib/calib_folds.h"
 
 #include <stdlib.h>
@@ -52,7 +53,8 @@ static bool add(qdq_observer *o, bool fits, const float *x, size_t n)
     return fits ? qdq_observer_add(o, x, n) : qdq_observer_add_held_back(o, x, n);
 }
 
-bool qdq_calib_observe(const qdq_calibration *c, qdq_calib_slot *s, size_t sample, const float *x, size_t n)
+bool qdq_calib_observe(const qdq_calibration *c, qdq_calib_slot *s, size_t sample, const float *x,
+                       size_t n)
 {
     const bool fits = sample < c->n_fit;
     const unsigned own = qdq_calib_fold_of(c, sample);

@@ -1,7 +1,8 @@
-/* calib_folds.h - ranges that did not see some of the samples: for cross-validation, from the same pass over the data.
+/* calib_folds.h - ranges that did not see some of the samples: for cross-validation, from the same
+ * pass over the data.
  *
- * Fold k of n holds the samples from k * count / n to (k + 1) * count / n: neighbours, which are often alike, stay
- * together. */
+ * Fold k of n holds the samples from k * count / n to (k + 1) * count / n: neighbours, which are
+ * often alike, stay together. */
 #ifndef QDQ_CALIB_FOLDS_H
 #define QDQ_CALIB_FOLDS_H
 
@@ -17,7 +18,8 @@ unsigned qdq_calib_fold_of(const qdq_calibration *c, size_t sample);
 bool qdq_calib_begin_folds(const qdq_calibration *c, qdq_calib_slot *s);
 
 /* Values of one sample. False: out of memory. */
-bool qdq_calib_observe(const qdq_calibration *c, qdq_calib_slot *s, size_t sample, const float *x, size_t n);
+bool qdq_calib_observe(const qdq_calibration *c, qdq_calib_slot *s, size_t sample, const float *x,
+                       size_t n);
 
 /* After the last sample: the observer of fold k becomes that of all samples outside of it. */
 qdq_status qdq_calib_close_folds(qdq_calibration *c, qdq_error *err);

@@ -1,5 +1,5 @@
-/* calib_means.c - see the header. Sums are of doubles in the order of the samples: the same data gives the same means,
- * however tensors are spread over runs. */
+/* calib_means.c - see the header. Sums are of doubles in the order of the samples: the same data
+ * gives the same means, however tensors are spread over runs. */
 #include "quant/calib/calib_means.h"
 
 #include <math.h>
@@ -7,7 +7,8 @@
 
 #include "base/fail.h"
 
-static qdq_plan_mean *find(const qdq_plan *p, const qdq_map *index, const char *tensor, int axis, size_t n)
+static qdq_plan_mean *find(const qdq_plan *p, const qdq_map *index, const char *tensor, int axis,
+                           size_t n)
 {
     const qdq_map_value *at = qdq_map_get(index, tensor);
 
@@ -17,13 +18,14 @@ static qdq_plan_mean *find(const qdq_plan *p, const qdq_map *index, const char *
     return NULL;
 }
 
-const qdq_plan_mean *qdq_means_find(const qdq_plan *p, const qdq_map *index, const char *tensor, int axis,
-                                    size_t n)
+const qdq_plan_mean *qdq_means_find(const qdq_plan *p, const qdq_map *index, const char *tensor,
+                                    int axis, size_t n)
 {
     return find(p, index, tensor, axis, n);
 }
 
-bool qdq_means_want(qdq_plan *p, qdq_map *index, const char *tensor, int axis, size_t n, unsigned folds)
+bool qdq_means_want(qdq_plan *p, qdq_map *index, const char *tensor, int axis, size_t n,
+                    unsigned folds)
 {
     qdq_plan_mean mean = {.axis = axis, .n = n, .rows = folds > 1 ? folds : 1};
     bool is_new;
@@ -71,7 +73,7 @@ bool qdq_means_missing(const qdq_plan *p, const char *tensor, const qdq_map *ind
     return false;
 }
 
-/* --- adding ---------------------------------------------------------------------------------------------------------- */
+/* --- adding ----------------------------------------------------------------------------------- */
 
 /* Channels side by side: a row is added to the sums of all. */
 static void add_row(const float *x, size_t n, double *sum, uint64_t *count)

@@ -1,5 +1,6 @@
-/* calib_scales.c - from statistics to scales. Searching thresholds is the only part of calibration that takes time of
- * its own; tensors are searched in parallel, and each writes only its own result. */
+/* calib_scales.c - from statistics to scales. Searching thresholds is the only part of calibration
+ * that takes time of its own; tensors are searched in parallel, and each writes only its own
+ * result. */
 #include <math.h>
 #include <string.h>
 
@@ -33,7 +34,7 @@ static qdq_qscheme scheme_for(const qdq_calibration *c, const qdq_calib_slot *le
     return scheme;
 }
 
-/* --- ranges --------------------------------------------------------------------------------------------------------- */
+/* --- ranges ----------------------------------------------------------------------------------- */
 
 static qdq_status check_observers(const qdq_calibration *c, qdq_error *err)
 {
@@ -57,7 +58,7 @@ static qdq_range both(qdq_range a, qdq_range b)
     return (qdq_range){fmin(a.low, b.low), fmax(a.high, b.high)};
 }
 
-/* --- joins ------------------------------------------------------------------------------------------------------------ */
+/* --- joins ------------------------------------------------------------------------------------ */
 
 /* What the scale of a tensor on its own would span: codes always have 0 among them. */
 static bool measure_own(const qdq_calibration *c, qdq_calib_slot *s)
@@ -118,7 +119,7 @@ static qdq_status measure_joins(qdq_calibration *c, qdq_error *err)
     return nomem ? qdq_nomem(err) : QDQ_OK;
 }
 
-/* --- groups ----------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* Of a member without folds, which is a constant, all counts for each of them. */
 static bool pool_folds(const qdq_calibration *c, qdq_calib_slot *leader, const qdq_calib_slot *s)
@@ -136,7 +137,8 @@ static bool pool_folds(const qdq_calibration *c, qdq_calib_slot *leader, const q
     return true;
 }
 
-/* What members were seen to hold counts as seen at the leader. A cached leader gets an observer for it. */
+/* What members were seen to hold counts as seen at the leader. A cached leader gets an observer for
+ * it. */
 static qdq_status pool_groups(qdq_calibration *c, qdq_error *err)
 {
     for (size_t i = 0; i < c->slots.n; i++) {
@@ -205,18 +207,18 @@ static qdq_status search_ranges(qdq_calibration *c, qdq_error *err)
     return nomem ? qdq_nomem(err) : QDQ_OK;
 }
 
-/* --- scales --------------------------------------------------------------------------------------------------------- */
+/* --- scales ----------------------------------------------------------------------------------- */
 
-static qdq_status report_empty(const qdq_calibration *c, const qdq_calib_slot *s, qdq_calib_names *empty,
-                               qdq_error *err)
+static qdq_status report_empty(const qdq_calibration *c, const qdq_calib_slot *s,
+                               qdq_calib_names *empty, qdq_error *err)
 {
     const char *name = qdq_arena_strdup(&c->plan->arena, s->name);
 
     return name != NULL && QDQ_PUSH(&c->plan->arena, empty, name) ? QDQ_OK : qdq_nomem(err);
 }
 
-/* What codes of another type than the leader's have, beside those: a range that was searched for symmetric int16 is
- * none for uint8. */
+/* What codes of another type than the leader's have, beside those: a range that was searched for
+ * symmetric int16 is none for uint8. */
 static qdq_status range_for(const qdq_calib_slot *leader, qdq_elem asked, const qdq_qscheme *scheme,
                             qdq_range *r, qdq_error *err)
 {
@@ -243,8 +245,8 @@ static qdq_status find_scale(const qdq_calibration *c, const qdq_calib_slot *lea
     r.high = fmax(r.high, fmin(r.low, 0) + c->t->format.min_range);
     if (qdq_qparam_from_range(&scheme, r.low, r.high, out))
         return QDQ_OK;
-    return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': no codes of type %s for [%g, %g]", entry->tensor,
-                    qdq_elem_name(scheme.type), r.low, r.high);
+    return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': no codes of type %s for [%g, %g]",
+                    entry->tensor, qdq_elem_name(scheme.type), r.low, r.high);
 }
 
 static const qdq_calib_slot *leader_of(const qdq_calibration *c, const qdq_plan_tensor *entry)
@@ -270,10 +272,12 @@ static qdq_status set_scales(const qdq_calibration *c, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- folds ---------------------------------------------------------------------------------------------------------- */
+/* --- folds ------------------------------------------------------------------------------------ */
 
-/* The slots as the samples outside fold k make them; where those hold nothing, all samples count. */
-static qdq_status see_fold(qdq_calibration *c, const qdq_calib_slot *before, unsigned k, qdq_error *err)
+/* The slots as the samples outside fold k make them; where those hold nothing, all samples
+ * count. */
+static qdq_status see_fold(qdq_calibration *c, const qdq_calib_slot *before, unsigned k,
+                           qdq_error *err)
 {
     for (size_t i = 0; i < c->slots.n; i++) {
         qdq_calib_slot *s = &c->slots.at[i];
@@ -336,8 +340,9 @@ static void say_what_was_chosen(const qdq_calibration *c)
     for (size_t i = 0; i < c->slots.n; i++)
         if (c->slots.at[i].leader == i && !c->slots.at[i].watched)
             n[c->slots.at[i].used]++;
-    qdq_job_log(c->opts->job, QDQ_LOG_INFO, "ranges by max: %zu, percentile: %zu, entropy: %zu, mse: %zu",
-                n[QDQ_METHOD_MAX], n[QDQ_METHOD_PERCENTILE], n[QDQ_METHOD_ENTROPY], n[QDQ_METHOD_MSE]);
+    qdq_job_log(c->opts->job, QDQ_LOG_INFO,
+                "ranges by max: %zu, percentile: %zu, entropy: %zu, mse: %zu", n[QDQ_METHOD_MAX],
+                n[QDQ_METHOD_PERCENTILE], n[QDQ_METHOD_ENTROPY], n[QDQ_METHOD_MSE]);
 }
 
 /* Any scale serves values that are all 0, and none serves what the next sample holds. */
@@ -356,10 +361,12 @@ static void warn_of_zeros(const qdq_calibration *c)
     }
     if (n == 1)
         qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
-                    "tensor '%s' is 0 in all samples: its scale is 1, which fits nothing else", first);
+                    "tensor '%s' is 0 in all samples: its scale is 1, which fits nothing else",
+                    first);
     else if (n > 1)
         qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
-                    "%zu tensors are 0 in all samples, '%s' first: their scale is 1, which fits nothing else",
+                    "%zu tensors are 0 in all samples, '%s' first: their scale is 1, which fits "
+                    "nothing else",
                     n, first);
 }
 

@@ -1,4 +1,5 @@
-/* calib_state.h - what calibration knows while it runs: calib.c observes, calib_scales.c makes scales of that. */
+/* calib_state.h - what calibration knows while it runs: calib.c observes, calib_scales.c makes
+ * scales of that. */
 #ifndef QDQ_CALIB_STATE_H
 #define QDQ_CALIB_STATE_H
 
@@ -11,14 +12,15 @@ typedef struct qdq_calib_slot {
     const char *name;
     qdq_elem type; /* of the codes */
     size_t leader; /* the slot with the range of its group; itself, if it is in none */
-    qdq_observer
-        *observer; /* NULL: a cache has its range, and for a leader then the observed members' as well */
+    /* NULL: a cache has its range, and for a leader then the observed members' as well */
+    qdq_observer *observer;
     /* Likewise of the samples outside each fold; NULL: no folds, or a constant. */
     qdq_observer **fold;
     bool cached;
-    bool watched;  /* no entry has its scale: its own range is compared with those that it is joined with */
-    bool joined;   /* an operand of a join that is measured now; then: */
-    qdq_range own; /* its range without its group, 0 included; 0 to 0: nothing seen */
+    /* no entry has its scale: its own range is compared with those that it is joined with */
+    bool watched;
+    bool joined;       /* an operand of a join that is measured now; then: */
+    qdq_range own;     /* its range without its group, 0 included; 0 to 0: nothing seen */
     bool non_negative; /* of a leader: nothing that was seen of its group is below 0 */
     qdq_range range;
     qdq_method used; /* method that found it */

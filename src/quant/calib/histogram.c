@@ -1,5 +1,5 @@
-/* histogram.c - see the header. The loop that finds the bins vectorizes; the one that counts is left with one
- * increment per value. */
+/* histogram.c - see the header. The loop that finds the bins vectorizes; the one that counts is
+ * left with one increment per value. */
 #include "quant/calib/histogram.h"
 
 #include <math.h>
@@ -45,7 +45,8 @@ static void grow(qdq_histogram *h, int exponent)
     h->exponent = exponent;
     shift = shift < SIDE_BITS ? shift : SIDE_BITS;
     for (size_t k = 0; k < QDQ_HISTOGRAM_SIDE; k++) {
-        uint64_t *up = &h->bin[QDQ_HISTOGRAM_SIDE], *down = up - 1, n_up = up[k], n_down = *(down - k);
+        uint64_t *up = &h->bin[QDQ_HISTOGRAM_SIDE], *down = up - 1, n_up = up[k],
+                 n_down = *(down - k);
 
         up[k] = 0;
         up[k >> shift] += n_up;

@@ -1,8 +1,9 @@
 /* histogram.h - counts of the values of one tensor, from which every threshold search works.
  *
- * Bins reach from -T to T, T a power of two above every magnitude seen. When a larger value comes, T doubles and pairs
- * of bins become one. Widths are powers of two, so edges nest and no value lies between two ways of rounding: any
- * order and any split of the same data gives the same bins, bit for bit (ptq 4.5, N20). */
+ * Bins reach from -T to T, T a power of two above every magnitude seen. When a larger value comes,
+ * T doubles and pairs of bins become one. Widths are powers of two, so edges nest and no value lies
+ * between two ways of rounding: any order and any split of the same data gives the same bins, bit
+ * for bit (ptq 4.5, N20). */
 #ifndef QDQ_HISTOGRAM_H
 #define QDQ_HISTOGRAM_H
 
@@ -22,8 +23,9 @@ typedef struct qdq_histogram {
     uint64_t count; /* of finite values, zeros included */
     uint64_t n_nonfinite;
     float low, high; /* of the finite values; if count > 0 */
-    /* Bin i holds the values between (i - SIDE) * width and (i - SIDE + 1) * width, without exact zeros, which any
-     * quantization keeps and which would hide the rest behind a ReLU. They are counted behind the bins. */
+    /* Bin i holds the values between (i - SIDE) * width and (i - SIDE + 1) * width, without exact
+     * zeros, which any quantization keeps and which would hide the rest behind a ReLU. They are
+     * counted behind the bins. */
     uint64_t bin[QDQ_HISTOGRAM_BINS + QDQ_HISTOGRAM_ZEROS];
 } qdq_histogram;
 

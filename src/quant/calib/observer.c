@@ -12,7 +12,8 @@ struct qdq_observer {
     double percentile;
     uint64_t n_nonfinite;
     bool any;
-    qdq_range bounds;                     /* max, moving average; and what pooling leaves of entropy-compat */
+    /* max, moving average; and what pooling leaves of entropy-compat */
+    qdq_range bounds;
     qdq_histogram *histogram, *held_back; /* NULL where the method needs none */
     qdq_compat compat;
     bool pooled;
@@ -67,7 +68,7 @@ void qdq_observer_free(qdq_observer *o)
     free(o);
 }
 
-/* --- adding ---------------------------------------------------------------------------------------------------------- */
+/* --- adding ----------------------------------------------------------------------------------- */
 
 static void add_bounds(qdq_observer *o, double low, double high)
 {
@@ -126,7 +127,7 @@ bool qdq_observer_add_held_back(qdq_observer *o, const float *x, size_t n)
     return true;
 }
 
-/* --- pooling --------------------------------------------------------------------------------------------------------- */
+/* --- pooling ---------------------------------------------------------------------------------- */
 
 /* The searched range takes the place of the counts: bins of two widths cannot be added. */
 static bool settle_compat(qdq_observer *o)
@@ -162,7 +163,7 @@ bool qdq_observer_pool(qdq_observer *o, const qdq_observer *other)
     return true;
 }
 
-/* --- asking ---------------------------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 uint64_t qdq_observer_nonfinite(const qdq_observer *o)
 {
@@ -189,27 +190,28 @@ double qdq_observer_low(const qdq_observer *o)
 
 const char *qdq_observer_refusal(const qdq_observer *o)
 {
-    return o->compat.too_wide
-               ? "entropy-compat has bins of the first sample's width, and later ones are more than 100 "
-                 "times as large: expected another method"
-               : NULL;
+    return o->compat.too_wide ? "entropy-compat has bins of the first sample's width, and later "
+                                "ones are more than 100 "
+                                "times as large: expected another method"
+                              : NULL;
 }
 
-static bool range_by(const qdq_observer *o, const qdq_histogram *h, qdq_method m, const qdq_qscheme *s,
-                     qdq_range *out)
+static bool range_by(const qdq_observer *o, const qdq_histogram *h, qdq_method m,
+                     const qdq_qscheme *s, qdq_range *out)
 {
     if (m == QDQ_METHOD_ENTROPY)
         return qdq_threshold_entropy(h, s, out);
     if (m == QDQ_METHOD_MSE)
         return qdq_threshold_mse(h, s, out);
-    *out = m == QDQ_METHOD_PERCENTILE ? qdq_threshold_percentile(h, s, o->percentile) : qdq_threshold_max(h);
+    *out = m == QDQ_METHOD_PERCENTILE ? qdq_threshold_percentile(h, s, o->percentile)
+                                      : qdq_threshold_max(h);
     return true;
 }
 
-/* What is held back judges ranges found without it: no run of the model is needed. The earliest of equals is taken,
- * and applied to all the data. */
-static bool choose(const qdq_observer *o, const qdq_qscheme *s, const qdq_histogram *all, qdq_range *out,
-                   qdq_method *used)
+/* What is held back judges ranges found without it: no run of the model is needed. The earliest of
+ * equals is taken, and applied to all the data. */
+static bool choose(const qdq_observer *o, const qdq_qscheme *s, const qdq_histogram *all,
+                   qdq_range *out, qdq_method *used)
 {
     static const qdq_method methods[] = {QDQ_METHOD_MAX, QDQ_METHOD_PERCENTILE, QDQ_METHOD_ENTROPY,
                                          QDQ_METHOD_MSE};
@@ -231,7 +233,8 @@ static bool choose(const qdq_observer *o, const qdq_qscheme *s, const qdq_histog
     return range_by(o, all, *used, s, out);
 }
 
-bool qdq_observer_range(const qdq_observer *o, const qdq_qscheme *s, qdq_range *out, qdq_method *used)
+bool qdq_observer_range(const qdq_observer *o, const qdq_qscheme *s, qdq_range *out,
+                        qdq_method *used)
 {
     qdq_method unused;
 

@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 
-/* --- activations ---------------------------------------------------------------------------------------------------- */
+/* --- activations ------------------------------------------------------------------------------ */
 
 /* Keys of the entries of one plan. */
 typedef struct keys {
@@ -90,7 +90,8 @@ static qdq_status give(const qdq_scales *s, keys *k, qdq_plan *plan, qdq_error *
     return QDQ_OK;
 }
 
-/* Of tensors with one range, all or none: else those that are missing would be calibrated without the others. */
+/* Of tensors with one range, all or none: else those that are missing would be calibrated without
+ * the others. */
 static qdq_status take_back_parts(const qdq_plan *plan, qdq_error *err)
 {
     qdq_map broken = QDQ_MAP_INIT;
@@ -126,7 +127,7 @@ qdq_status qdq_scales_give(const qdq_scales *s, qdq_plan *plan, qdq_error *err)
     return st;
 }
 
-/* --- means -------------------------------------------------------------------------------------------------------- */
+/* --- means ------------------------------------------------------------------------------------ */
 
 static const char *key_of_mean(const qdq_plan_mean *m, qdq_arena *arena)
 {
@@ -181,7 +182,7 @@ static qdq_status keep_means(qdq_scales *s, const qdq_plan *plan, qdq_error *err
     return QDQ_OK;
 }
 
-/* --- joins -------------------------------------------------------------------------------------------------------- */
+/* --- joins ------------------------------------------------------------------------------------ */
 
 void qdq_scales_give_joins(const qdq_scales *s, qdq_plan *plan)
 {
@@ -222,7 +223,7 @@ qdq_status qdq_scales_keep_joins(qdq_scales *s, const qdq_plan *plan, qdq_error 
     return QDQ_OK;
 }
 
-/* --- after calibration ----------------------------------------------------------------------------------------------- */
+/* --- after calibration ------------------------------------------------------------------------ */
 
 static qdq_status keep(qdq_scales *s, const keys *k, qdq_plan_tensor *t, qdq_error *err)
 {
@@ -262,7 +263,7 @@ qdq_status qdq_scales_keep(qdq_scales *s, qdq_plan *plan, qdq_error *err)
     return st == QDQ_OK ? keep_means(s, plan, err) : st;
 }
 
-/* --- weights -------------------------------------------------------------------------------------------------------- */
+/* --- weights ---------------------------------------------------------------------------------- */
 
 /* All that the search depends on beside the numbers of the weight. NULL: out of memory. */
 static const char *weight_key(const qdq_plan_weight *w, qdq_arena *arena)

@@ -1,5 +1,5 @@
-/* scales.h - scales that were found once, for the next plan of the same model: what a changed placement asks for again
- * is neither calibrated nor searched again. */
+/* scales.h - scales that were found once, for the next plan of the same model: what a changed
+ * placement asks for again is neither calibrated nor searched again. */
 #ifndef QDQ_SCALES_H
 #define QDQ_SCALES_H
 
@@ -8,27 +8,28 @@
 
 typedef struct qdq_scales {
     qdq_arena arena;
-    qdq_map
-        by_use; /* type, and whose range decides, with those that share it -> qdq_qparam, with its folds */
+    /* type, and whose range decides, with those that share it -> qdq_qparam, with its folds */
+    qdq_map by_use;
     unsigned n_folds;  /* of each; 0: none */
     qdq_map by_weight; /* weight and form -> its `clip` */
     qdq_map means;     /* tensor, axis, channels -> qdq_plan_mean */
     qdq_map joins;     /* result -> qdq_plan_join */
 } qdq_scales;
 
-/* Fills the scales of `plan` that are there; calibration leaves them alone then. Tensors that share one range find it
- * where just these shared one before. */
+/* Fills the scales of `plan` that are there; calibration leaves them alone then. Tensors that share
+ * one range find it where just these shared one before. */
 qdq_status qdq_scales_give(const qdq_scales *s, qdq_plan *plan, qdq_error *err);
 
-/* The same for the joins that it has; keeping them is a step of its own, as rejected joins are placed again. */
+/* The same for the joins that it has; keeping them is a step of its own, as rejected joins are
+ * placed again. */
 void qdq_scales_give_joins(const qdq_scales *s, qdq_plan *plan);
 qdq_status qdq_scales_keep_joins(qdq_scales *s, const qdq_plan *plan, qdq_error *err);
 
 /* The same for the means of channels that it asks for. */
 qdq_status qdq_scales_give_means(const qdq_scales *s, qdq_plan *plan, qdq_error *err);
 
-/* Of a calibrated plan: keeps what was not found in the model, and makes it look as if all of it had just been
- * calibrated. */
+/* Of a calibrated plan: keeps what was not found in the model, and makes it look as if all of it
+ * had just been calibrated. */
 qdq_status qdq_scales_keep(qdq_scales *s, qdq_plan *plan, qdq_error *err);
 
 /* The same for the clips of weights that are searched by the squared error. */

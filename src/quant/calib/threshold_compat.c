@@ -1,5 +1,5 @@
-/* threshold_compat.c - see the header. Arithmetic is in float where NumPy's is, step by step, so that values fall into
- * the same bins. */
+/* threshold_compat.c - see the header. Arithmetic is in float where NumPy's is, step by step, so
+ * that values fall into the same bins. */
 #include "quant/calib/threshold_compat.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ void qdq_compat_free(qdq_compat *c)
     c->bin = NULL;
 }
 
-/* --- counting ------------------------------------------------------------------------------------------------------ */
+/* --- counting --------------------------------------------------------------------------------- */
 
 /* numpy.linspace(-t, t, n + 1)[i]; an empty range is made -0.5 to 0.5, as numpy.histogram does */
 static float edge(float t, size_t n, size_t i)
@@ -105,7 +105,7 @@ bool qdq_compat_add(qdq_compat *c, const float *x, size_t n)
     return true;
 }
 
-/* --- searching ------------------------------------------------------------------------------------------------------ */
+/* --- searching -------------------------------------------------------------------------------- */
 
 /* The slice [begin, end) of the bins; p and q have room for all. */
 typedef struct window {
@@ -132,8 +132,9 @@ static void set_p(const window *w)
     w->p[w->end - w->begin - 1] += sum_of(w->c->bin, w->end, w->c->n_bins);
 }
 
-/* Q: the mass of each group in each of its bins, the empty ones included, divided by the number of those that are
- * not empty and cut to a whole number. The rest behind the last group stays 0, though its mass went into that. */
+/* Q: the mass of each group in each of its bins, the empty ones included, divided by the number of
+ * those that are not empty and cut to a whole number. The rest behind the last group stays 0,
+ * though its mass went into that. */
 static void set_q(const window *w)
 {
     size_t n = w->end - w->begin, size = n / w->codes;
@@ -141,7 +142,8 @@ static void set_q(const window *w)
     memset(w->q, 0, n * sizeof *w->q);
     for (size_t j = 0; j < w->codes; j++) {
         size_t begin = j * size, end = begin + size, filled = 0;
-        double mass = sum_of(w->c->bin, w->begin + begin, j + 1 < w->codes ? w->begin + end : w->end);
+        double mass =
+            sum_of(w->c->bin, w->begin + begin, j + 1 < w->codes ? w->begin + end : w->end);
 
         for (size_t i = begin; i < end; i++)
             filled += w->p[i] != 0;

@@ -1,17 +1,19 @@
-/* threshold_entropy.c - the range whose codes lose the least information, after TensorRT's calibrator (S. Migacz,
- * "8-bit inference with TensorRT", GTC 2017) with its gaps closed (ptq 4.5).
+/* threshold_entropy.c - the range whose codes lose the least information, after TensorRT's
+ * calibrator (S. Migacz, "8-bit inference with TensorRT", GTC 2017) with its gaps closed (ptq 4.5).
  *
- * For a window of bins, P is what lies in it, and what lies outside is added to its ends: clipping. Q are the same
- * bins after quantization: the window is cut into as many equal groups as there are codes, and each group's mass is
- * spread evenly over its bins that P has something in. The window with the least divergence of P from Q wins:
+ * For a window of bins, P is what lies in it, and what lies outside is added to its ends: clipping.
+ * Q are the same bins after quantization: the window is cut into as many equal groups as there are
+ * codes, and each group's mass is spread evenly over its bins that P has something in. The window
+ * with the least divergence of P from Q wins:
  *
- *   KL = sum of P/N * log((P/N) / (Q/M)),   N and M: mass of all, and of the window without what is clipped
+ *   KL = sum of P/N * log((P/N) / (Q/M)),   N and M: mass of all, and of the window without what is
+ * clipped
  *
- * Q is constant in a group, so with prefix sums of counts, of count * log(count) and of bins that are not empty a
- * window costs one logarithm per code. What is clipped goes to the outermost bin that is not empty; so only windows that
- * end on such a bin are tried, and the smallest one.
- * The bins beside zero take the count of their neighbours: what is all but zero comes back all but exact, and its
- * mass would hide the rest. */
+ * Q is constant in a group, so with prefix sums of counts, of count * log(count) and of bins that
+ * are not empty a window costs one logarithm per code. What is clipped goes to the outermost bin
+ * that is not empty; so only windows that end on such a bin are tried, and the smallest one. The
+ * bins beside zero take the count of their neighbours: what is all but zero comes back all but
+ * exact, and its mass would hide the rest. */
 #include "quant/calib/threshold.h"
 
 #include <math.h>
@@ -41,7 +43,8 @@ static inline double logarithm(double x)
     memcpy(&mantissa, &bits, sizeof mantissa); /* 1 to 2 */
     double t = (mantissa - 1.4142135623730951) / (mantissa + 1.4142135623730951),
            t2 = t * t; /* |t| < 0.172 */
-    double series = 1 + t2 * (1 / 3.0 + t2 * (1 / 5.0 + t2 * (1 / 7.0 + t2 * (1 / 9.0 + t2 * (1 / 11.0)))));
+    double series =
+        1 + t2 * (1 / 3.0 + t2 * (1 / 5.0 + t2 * (1 / 7.0 + t2 * (1 / 9.0 + t2 * (1 / 11.0)))));
 
     return ((double)exponent + 0.5) * 0.6931471805599453 + 2 * t * series;
 }
@@ -51,7 +54,8 @@ static double self_information(double count)
     return count > 0 ? count * log(count) : 0;
 }
 
-/* The bin with something in it that is nearest to an end of a window: what is clipped goes there. */
+/* The bin with something in it that is nearest to an end of a window: what is clipped goes
+ * there. */
 static size_t first_filled(const profile *p, size_t begin)
 {
     while (p->count[begin] == 0)
@@ -67,7 +71,8 @@ static size_t last_filled(const profile *p, size_t end)
 }
 
 /* sum of P * log Q */
-static double cross_information(const profile *p, size_t begin, size_t end, double below, double above)
+static double cross_information(const profile *p, size_t begin, size_t end, double below,
+                                double above)
 {
     double mass[MAX_CODES], density[MAX_CODES], first = 0, last = 0, cross = 0;
     const double per_code = (double)(end - begin) / (double)p->codes;
@@ -104,10 +109,11 @@ static double divergence(const profile *p, size_t begin, size_t end)
         information += self_information(first + below) - self_information(first);
     if (above > 0)
         information += self_information(last + above) - self_information(last);
-    return (information - cross_information(p, begin, end, below, above)) / p->mass[p->n] + log(window);
+    return (information - cross_information(p, begin, end, below, above)) / p->mass[p->n] +
+           log(window);
 }
 
-/* --- windows ------------------------------------------------------------------------------------------------------ */
+/* --- windows ---------------------------------------------------------------------------------- */
 
 typedef struct window {
     size_t begin, end;
@@ -193,7 +199,7 @@ static bool search(const profile *p, window *w)
     return w->kl < INFINITY;
 }
 
-/* --- profile ------------------------------------------------------------------------------------------------------- */
+/* --- profile ---------------------------------------------------------------------------------- */
 
 /* Symmetric: the bins of magnitudes. */
 static bool profile_make(const qdq_histogram *h, bool symmetric, size_t codes, profile *p)
@@ -208,9 +214,9 @@ static bool profile_make(const qdq_histogram *h, bool symmetric, size_t codes, p
     p->information = p->mass + p->n + 1;
     p->filled = (int32_t *)(void *)(p->information + p->n + 1);
     for (size_t i = 0; i < p->n; i++)
-        p->count[i] =
-            symmetric ? (double)h->bin[QDQ_HISTOGRAM_SIDE + i] + (double)h->bin[QDQ_HISTOGRAM_SIDE - 1 - i]
-                      : (double)h->bin[i];
+        p->count[i] = symmetric ? (double)h->bin[QDQ_HISTOGRAM_SIDE + i] +
+                                      (double)h->bin[QDQ_HISTOGRAM_SIDE - 1 - i]
+                                : (double)h->bin[i];
     p->count[p->zero] = p->count[p->zero + 1];
     if (!symmetric)
         p->count[p->zero - 1] = p->count[p->zero - 2];
@@ -242,9 +248,9 @@ bool qdq_threshold_entropy(const qdq_histogram *h, const qdq_qscheme *s, qdq_ran
         double low = s->symmetric       ? -high
                      : w.begin < p.zero ? -((double)(p.zero - w.begin) + 0.5) * width
                                         : 0;
-        *out = s->symmetric
-                   ? (qdq_range){-fmin(high, amax), fmin(high, amax)}
-                   : (qdq_range){fmax(low, fmin((double)h->low, 0)), fmin(high, fmax((double)h->high, 0))};
+        *out = s->symmetric ? (qdq_range){-fmin(high, amax), fmin(high, amax)}
+                            : (qdq_range){fmax(low, fmin((double)h->low, 0)),
+                                          fmin(high, fmax((double)h->high, 0))};
     }
     free(p.count);
     return true;

@@ -1,11 +1,13 @@
-/* threshold_mse.c - the range with the least squared error, found by trying: every candidate is put through the codes
- * that will be used, so that any type of codes works alike. Every value counts as the middle of its bin. */
+/* threshold_mse.c - the range with the least squared error, found by trying: every candidate is put
+ * through the codes that will be used, so that any type of codes works alike. Every value counts as
+ * the middle of its bin. */
 #include "quant/calib/threshold.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Candidates are powers of a ratio of the largest bound: down to 2^-OCTAVES of it, then around the best. */
+/* Candidates are powers of a ratio of the largest bound: down to 2^-OCTAVES of it, then around the
+ * best. */
 enum { OCTAVES = 8, COARSE = 8, FINE = 16, ROUNDS = 3 };
 
 typedef struct samples {
@@ -69,9 +71,9 @@ typedef struct search {
     double error; /* of *range */
 } search;
 
-/* Tries largest * 2^(-i / steps) for i from `first` to `last`, and leaves the best: the larger one of equals. What is
- * clipped only grows on the way down: where the error is twice the least so far, more than half of it is from clipping,
- * and no smaller bound can win. */
+/* Tries largest * 2^(-i / steps) for i from `first` to `last`, and leaves the best: the larger one
+ * of equals. What is clipped only grows on the way down: where the error is twice the least so far,
+ * more than half of it is from clipping, and no smaller bound can win. */
 static void try_bounds(search *s, double largest, double steps, int first, int last)
 {
     double best = *s->bound[0];

@@ -1,4 +1,5 @@
-/* threshold_percentile.c - ranges that are read off a histogram: all of it, or all but the outermost values. */
+/* threshold_percentile.c - ranges that are read off a histogram: all of it, or all but the
+ * outermost values. */
 #include "quant/calib/threshold.h"
 
 #include <math.h>

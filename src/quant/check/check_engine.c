@@ -1,8 +1,9 @@
 /* check_engine.c - which kernel ran for each node, and how long Q and DQ took that are still there.
  *
- * The engine renames what it fuses and moves, but keeps the old name inside the new one. So the copy that it gets has
- * nodes called "@17@", and the number is found again in "@17@_token_3" or "fused @17@". Profiles list the optimized graph
- * as it is executed: what is not in it was fused away. */
+ * The engine renames what it fuses and moves, but keeps the old name inside the new one. So the
+ * copy that it gets has nodes called "@17@", and the number is found again in "@17@_token_3" or
+ * "fused @17@". Profiles list the optimized graph as it is executed: what is not in it was fused
+ * away. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,8 @@ static qdq_status numbered(qdq_checking *c, qdq_model **out)
 
     QDQ_TRY(qdq_model_clone(c->m, out, c->err));
     qdq_node *copy =
-        qdq_live_from((*out)->graph, (*out)->graph->end.next); /* in the same order, under other ids */
+        /* in the same order, under other ids */
+        qdq_live_from((*out)->graph, (*out)->graph->end.next);
     QDQ_FOR_NODES (n, c->m->graph) {
         snprintf(name, sizeof name, "@%u@", (unsigned)n->id);
         if (!qdq_node_set_name(copy, name))
@@ -52,8 +54,8 @@ static qdq_status take(qdq_checking *c, const qdq_layer *layers, size_t n)
         if (!id_in(layers[i].name, &id) || id >= c->m->graph->next_node_id)
             continue;
         qdq_check_node *s = &c->node[id];
-        bool is_conversion =
-            strcmp(layers[i].op, "QuantizeLinear") == 0 || strcmp(layers[i].op, "DequantizeLinear") == 0;
+        bool is_conversion = strcmp(layers[i].op, "QuantizeLinear") == 0 ||
+                             strcmp(layers[i].op, "DequantizeLinear") == 0;
 
         if (is_conversion) {
             s->microseconds += layers[i].median_us;
@@ -98,7 +100,8 @@ qdq_status qdq_check_engine(qdq_checking *c)
 
     if ((info->capabilities & QDQ_CAN_PROFILE) == 0)
         return qdq_fail(c->err, QDQ_E_UNSUPPORTED,
-                        "engine '%s' reports no kernels: expected one that does, as ort", info->name);
+                        "engine '%s' reports no kernels: expected one that does, as ort",
+                        info->name);
     qdq_status st = numbered(c, &copy);
     if (st == QDQ_OK)
         st = profile(c, copy);

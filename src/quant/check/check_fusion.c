@@ -1,5 +1,5 @@
-/* check_fusion.c - each node next to Q/DQ: does it run in 8 bits, and if not, what is missing? And each pair: does
- * anything on either side of it? */
+/* check_fusion.c - each node next to Q/DQ: does it run in 8 bits, and if not, what is missing? And
+ * each pair: does anything on either side of it? */
 #include <math.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 /* Integer kernels of ONNX Runtime, as their names begin. */
 static bool is_integer_kernel(const char *kernel)
 {
-    static const char *const begin[] = {"QLinear", "QGemm", "MatMulInteger", "DynamicQuantizeMatMul",
-                                        "MatMulNBits"};
+    static const char *const begin[] = {"QLinear", "QGemm", "MatMulInteger",
+                                        "DynamicQuantizeMatMul", "MatMulNBits"};
 
     for (size_t i = 0; kernel != NULL && i < QDQ_COUNT(begin); i++)
         if (strncmp(kernel, begin[i], strlen(begin[i])) == 0)
@@ -34,10 +34,11 @@ static bool reads_float(const qdq_value *v)
     return false;
 }
 
-/* --- what it costs ----------------------------------------------------------------------------------------------------------- */
+/* --- what it costs ---------------------------------------------------------------------------- */
 
 /* Elements that the Q/DQ around n turn over, and the time that the engine took for them. */
-static uint64_t cost_of(const qdq_checking *c, const qdq_node *n, const qdq_value *result, double *us)
+static uint64_t cost_of(const qdq_checking *c, const qdq_node *n, const qdq_value *result,
+                        double *us)
 {
     uint64_t elements = 0;
 
@@ -53,7 +54,8 @@ static uint64_t cost_of(const qdq_checking *c, const qdq_node *n, const qdq_valu
     if (result == NULL)
         return elements;
     QDQ_FOR_USES (u, result)
-        if (u->node->op == QDQ_OP_QUANTIZELINEAR && u->index == 0 && u->node->graph == c->m->graph) {
+        if (u->node->op == QDQ_OP_QUANTIZELINEAR && u->index == 0 &&
+            u->node->graph == c->m->graph) {
             elements += qdq_check_elements(result);
             *us += qdq_check_of(c, u->node)->microseconds;
         }
@@ -71,8 +73,8 @@ static qdq_status quote(qdq_checking *c, const qdq_node *n, qdq_target_finding *
     return f->measured != NULL ? QDQ_OK : qdq_nomem(c->err);
 }
 
-static qdq_status add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n, const qdq_value *result,
-                      const char *why)
+static qdq_status add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n,
+                      const qdq_value *result, const char *why)
 {
     double us;
     uint64_t elements = cost_of(c, n, result, &us);
@@ -84,7 +86,7 @@ static qdq_status add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n
     return quote(c, n, &c->found.at[c->found.n - 1]);
 }
 
-/* --- Relu and Clip that the kernel has to do by itself --------------------------------------------------------------------------------- */
+/* --- Relu and Clip that the kernel has to do by itself ---------------------------------------- */
 
 static double bound_of(const qdq_node *n, uint32_t input, const char *attribute, double fallback)
 {
@@ -97,7 +99,8 @@ static double bound_of(const qdq_node *n, uint32_t input, const char *attribute,
     return qdq_node_attr(n, attribute) != NULL ? (double)qdq_node_float(n, attribute, 0) : fallback;
 }
 
-/* Do the codes behind `result` end where this Relu or Clip does, so that an engine can leave it out? */
+/* Do the codes behind `result` end where this Relu or Clip does, so that an engine can leave it
+ * out? */
 static bool ends_with_codes(const qdq_node *n, const qdq_qparam *p)
 {
     bool is_clip = n->op == QDQ_OP_CLIP;
@@ -108,11 +111,13 @@ static bool ends_with_codes(const qdq_node *n, const qdq_qparam *p)
     if (!qdq_elem_code_limits(p->type, &lowest, &highest))
         return true;
     double first = ((double)lowest - (double)p->zero_point) * (double)p->scale;
-    double last = ((double)highest - (double)p->zero_point) * (double)p->scale, room = (double)p->scale / 2;
+    double last = ((double)highest - (double)p->zero_point) * (double)p->scale,
+           room = (double)p->scale / 2;
     return first >= low - room && last <= high + room;
 }
 
-static const qdq_node *bounds_between(const qdq_checking *c, const qdq_node *n, const qdq_value *result)
+static const qdq_node *bounds_between(const qdq_checking *c, const qdq_node *n,
+                                      const qdq_value *result)
 {
     qdq_qparam p;
 
@@ -130,7 +135,7 @@ static const qdq_node *bounds_between(const qdq_checking *c, const qdq_node *n, 
     return NULL;
 }
 
-/* --- what is missing ------------------------------------------------------------------------------------------------------------ */
+/* --- what is missing -------------------------------------------------------------------------- */
 
 static bool is_requantized(const qdq_checking *c, const qdq_node *n)
 {
@@ -140,12 +145,14 @@ static bool is_requantized(const qdq_checking *c, const qdq_node *n)
     return false;
 }
 
-static qdq_status missing_output(qdq_checking *c, const qdq_node *n, const qdq_value *result, bool *any)
+static qdq_status missing_output(qdq_checking *c, const qdq_node *n, const qdq_value *result,
+                                 bool *any)
 {
     *any = true;
     if (!reads_q(result))
         return add(c, QDQ_CHECK_NO_OUTPUT_Q, n, result,
-                   "no QuantizeLinear reads its result, and its 8-bit kernel gives codes: it runs in float");
+                   "no QuantizeLinear reads its result, and its 8-bit kernel gives codes: it runs "
+                   "in float");
     if (result->n_output > 0)
         return add(c, QDQ_CHECK_SHARED_RESULT, n, result,
                    "its result is an output of the graph as well: it runs in float");
@@ -165,11 +172,12 @@ static qdq_status missing_linear(qdq_checking *c, const qdq_node *n, const qdq_t
 
     *any = true;
     if (qdq_check_dq(c, weight) == NULL && weight != NULL && qdq_value_const(weight) != NULL)
-        return add(c, QDQ_CHECK_FLOAT_WEIGHT, n, result,
-                   has_data && is_requantized(c, n) && reads_q(result)
-                       ? "its weight is float: the engine quantizes it by itself, with one scale for the "
-                         "whole tensor"
-                       : "its weight is float: it runs in float");
+        return add(
+            c, QDQ_CHECK_FLOAT_WEIGHT, n, result,
+            has_data && is_requantized(c, n) && reads_q(result)
+                ? "its weight is float: the engine quantizes it by itself, with one scale for the "
+                  "whole tensor"
+                : "its weight is float: it runs in float");
     if (!has_data)
         return add(c, QDQ_CHECK_FLOAT_DATA, n, result,
                    "its data is not behind a DequantizeLinear: it runs in float");
@@ -183,7 +191,8 @@ static qdq_status missing_linear(qdq_checking *c, const qdq_node *n, const qdq_t
     }
     *any = c->t->format.int32_bias && bias != NULL && qdq_value_const(bias) != NULL;
     if (*any)
-        return add(c, QDQ_CHECK_FLOAT_BIAS, n, result, "its bias is float, and its kernel adds int32 codes");
+        return add(c, QDQ_CHECK_FLOAT_BIAS, n, result,
+                   "its bias is float, and its kernel adds int32 codes");
     return QDQ_OK;
 }
 
@@ -195,7 +204,8 @@ static qdq_status missing_operands(qdq_checking *c, const qdq_node *n, const qdq
         bool is_data = i < 32 ? (rule->inputs >> i & 1) != 0 : rule->inputs == QDQ_INPUTS_ALL;
 
         if (is_data && n->in[i].value != NULL && qdq_check_dq(c, n->in[i].value) == NULL)
-            return add(c, QDQ_CHECK_FLOAT_DATA, n, result, "one of its operands is float: it runs in float");
+            return add(c, QDQ_CHECK_FLOAT_DATA, n, result,
+                       "one of its operands is float: it runs in float");
     }
     *any = false;
     return rule->quantize_output ? missing_output(c, n, result, any) : QDQ_OK;
@@ -226,7 +236,7 @@ static qdq_status report_missing(qdq_checking *c, const qdq_node *n, const qdq_t
                : QDQ_OK;
 }
 
-/* --- operators that move codes ------------------------------------------------------------------------------------------------------ */
+/* --- operators that move codes ---------------------------------------------------------------- */
 
 /* All Q/DQ around n have one scale. */
 static bool is_tied(const qdq_checking *c, const qdq_node *n, const qdq_target_op *rule)
@@ -246,8 +256,8 @@ static bool is_tied(const qdq_checking *c, const qdq_node *n, const qdq_target_o
         if (n->out[i] == NULL)
             continue;
         QDQ_FOR_USES (u, n->out[i]) {
-            bool is_q =
-                u->node->op == QDQ_OP_QUANTIZELINEAR && u->index == 0 && u->node->graph == c->m->graph;
+            bool is_q = u->node->op == QDQ_OP_QUANTIZELINEAR && u->index == 0 &&
+                        u->node->graph == c->m->graph;
             const qdq_found *f = is_q ? qdq_check_of(c, u->node)->found : NULL;
 
             if (f != NULL && !qdq_found_same(first, f))
@@ -257,7 +267,7 @@ static bool is_tied(const qdq_checking *c, const qdq_node *n, const qdq_target_o
     return true;
 }
 
-/* --- one node --------------------------------------------------------------------------------------------------------------------------- */
+/* --- one node --------------------------------------------------------------------------------- */
 
 static bool has_dq(const qdq_checking *c, const qdq_node *n)
 {
@@ -296,11 +306,12 @@ static bool runs_in_8_bits(const qdq_checking *c, const qdq_node *n, const qdq_t
     double us;
 
     if (!c->proven)
-        return s->fused &&
-               (!rule->quantize_output || bounds_between(c, n, qdq_check_result(c, rule, n)) == NULL);
+        return s->fused && (!rule->quantize_output ||
+                            bounds_between(c, n, qdq_check_result(c, rule, n)) == NULL);
     if (rule->kind != QDQ_KIND_PASS)
         return is_integer_kernel(s->kernel);
-    cost_of(c, n, n->out[0], &us); /* their name says nothing: codes are moved where no Q/DQ is left */
+    /* their name says nothing: codes are moved where no Q/DQ is left */
+    cost_of(c, n, n->out[0], &us);
     return us == 0;
 }
 
@@ -313,15 +324,16 @@ static qdq_status report_float(qdq_checking *c, const qdq_node *n, const qdq_tar
         return add(c, QDQ_CHECK_TIED_SCALES, n, result,
                    "it moves codes, and the scales on its sides differ: it runs in float");
     if (is_int8_shared(c, n, rule))
-        return add(c, QDQ_CHECK_INT8_SHARED, n, result,
-                   "its data is int8 and has several readers: on x86-64 the engine cannot make it uint8");
+        return add(
+            c, QDQ_CHECK_INT8_SHARED, n, result,
+            "its data is int8 and has several readers: on x86-64 the engine cannot make it uint8");
     const qdq_node *bounds = rule->quantize_output ? bounds_between(c, n, result) : NULL;
     if (bounds != NULL)
         return add(c, QDQ_CHECK_BOUNDS, n, result,
-                   qdq_arena_printf(
-                       &c->arena,
-                       "codes behind %s '%s' reach further than it does, so it stays: the node runs in float",
-                       bounds->type, qdq_node_label(bounds, &c->arena)));
+                   qdq_arena_printf(&c->arena,
+                                    "codes behind %s '%s' reach further than it does, so it stays: "
+                                    "the node runs in float",
+                                    bounds->type, qdq_node_label(bounds, &c->arena)));
     if (rule->kind == QDQ_KIND_JOINT && rule->quantize_if_read && !reads_q(result))
         return QDQ_OK; /* it reads floats that others read as codes, and gives floats */
     if (s->reason != NULL)
@@ -334,17 +346,20 @@ static qdq_status report_float(qdq_checking *c, const qdq_node *n, const qdq_tar
                "nothing is missing by the rules, but the engine did not run it in 8 bits");
 }
 
-/* Float weights that the engine quantizes run in 8 bits, to wrong numbers: the kernel is no excuse. */
+/* Float weights that the engine quantizes run in 8 bits, to wrong numbers: the kernel is no
+ * excuse. */
 static bool is_rough(const qdq_checking *c, const qdq_node *n, const qdq_target_op *rule,
                      const qdq_value *result)
 {
     const qdq_value *w = rule->kind == QDQ_KIND_LINEAR ? qdq_node_in(n, rule->weight) : NULL;
 
-    return w != NULL && qdq_value_const(w) != NULL && qdq_check_dq(c, qdq_node_in(n, rule->data)) != NULL &&
-           is_requantized(c, n) && reads_q(result);
+    return w != NULL && qdq_value_const(w) != NULL &&
+           qdq_check_dq(c, qdq_node_in(n, rule->data)) != NULL && is_requantized(c, n) &&
+           reads_q(result);
 }
 
-/* The target wants codes of the weight alone, and has them: its data is float by design, and nothing is left to fuse. */
+/* The target wants codes of the weight alone, and has them: its data is float by design, and
+ * nothing is left to fuse. */
 static bool is_done_by_weight(const qdq_checking *c, const qdq_node *n, const qdq_target_op *rule)
 {
     bool has_weight = rule->kind == QDQ_KIND_LINEAR || rule->kind == QDQ_KIND_TABLE;
@@ -361,8 +376,9 @@ static qdq_status check_node(qdq_checking *c, const qdq_node *n)
     if (result == NULL)
         return QDQ_OK;
     if (rule == NULL)
-        return has_constant_dq(c, n) ? add(c, QDQ_CHECK_CONSTANT, n, NULL, qdq_target_reason(c->t, n->type))
-                                     : QDQ_OK;
+        return has_constant_dq(c, n)
+                   ? add(c, QDQ_CHECK_CONSTANT, n, NULL, qdq_target_reason(c->t, n->type))
+                   : QDQ_OK;
     result = qdq_check_result(c, rule, n);
     if (!has_dq(c, n) && !reads_q(result))
         return QDQ_OK;
@@ -375,10 +391,11 @@ static qdq_status check_node(qdq_checking *c, const qdq_node *n)
     bool fused = runs_in_8_bits(c, n, rule);
     c->n_fused += fused;
     if (fused && !is_rough(c, n, rule, result))
-        return is_int8_shared(c, n, rule) && !c->proven ? add(c, QDQ_CHECK_INT8_SHARED, n, result,
-                                                              "its data is int8 and has several readers: on "
-                                                              "x86-64 the engine cannot make it uint8")
-                                                        : QDQ_OK;
+        return is_int8_shared(c, n, rule) && !c->proven
+                   ? add(c, QDQ_CHECK_INT8_SHARED, n, result,
+                         "its data is int8 and has several readers: on "
+                         "x86-64 the engine cannot make it uint8")
+                   : QDQ_OK;
     if (!has_dq(c, n)) /* a border: float in front, codes behind */
         return QDQ_OK;
     size_t before = c->found.n;
@@ -387,7 +404,7 @@ static qdq_status check_node(qdq_checking *c, const qdq_node *n)
     return QDQ_OK;
 }
 
-/* --- pairs ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- pairs ------------------------------------------------------------------------------------ */
 
 /* All of the pair is fused away. */
 static bool is_gone(const qdq_checking *c, const qdq_node *q)
@@ -432,7 +449,8 @@ static bool is_read_in_8_bits(const qdq_checking *c, const qdq_value *codes)
             u->node->graph != c->m->graph)
             return true; /* not a pair */
         QDQ_FOR_USES (r, u->node->out[0]) {
-            if (r->node->graph == c->m->graph && (is_kernel(c, r->node) || qdq_check_is_quantizer(r->node)))
+            if (r->node->graph == c->m->graph &&
+                (is_kernel(c, r->node) || qdq_check_is_quantizer(r->node)))
                 return true;
         }
     }
@@ -444,7 +462,8 @@ static qdq_status check_pair(qdq_checking *c, const qdq_node *q)
     const qdq_value *x = qdq_node_in(q, 0), *codes = qdq_node_out(q, 0);
 
     if (x == NULL || codes == NULL || codes->n_output > 0 || codes->n_use == 0 ||
-        qdq_value_const(x) != NULL || is_gone(c, q) || is_made_in_8_bits(c, x) || is_read_in_8_bits(c, codes))
+        qdq_value_const(x) != NULL || is_gone(c, q) || is_made_in_8_bits(c, x) ||
+        is_read_in_8_bits(c, codes))
         return QDQ_OK;
     QDQ_TRY(qdq_check_add(c, QDQ_CHECK_USELESS, q, 2 * qdq_check_elements(x),
                           "neither what makes '%s' nor what reads it runs in 8 bits", x->name));

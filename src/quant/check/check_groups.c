@@ -1,5 +1,5 @@
-/* check_groups.c - executed layers that read codes and give floats: a QuantizeLinear behind them is missing, or is not fused.
- * Knows the layers as engines report them, and no engine. */
+/* check_groups.c - executed layers that read codes and give floats: a QuantizeLinear behind them is
+ * missing, or is not fused. Knows the layers as engines report them, and no engine. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@ typedef struct finder {
     const qdq_graph *graph;
     qdq_arena arena;
     qdq_map labels; /* -> node */
-    uint32_t *in;   /* by node id: the layer that is being looked at has it, if this is its number plus one */
+    /* by node id: the layer that is being looked at has it, if this is its number plus one */
+    uint32_t *in;
     QDQ_VEC(qdq_group_finding) found;
 } finder;
 
@@ -61,15 +62,16 @@ static readers find_readers(const finder *f, const qdq_value *v, size_t group)
     return r;
 }
 
-static qdq_status add(finder *f, size_t group, const char *node, const char *tensor, const char *why,
-                      qdq_error *err)
+static qdq_status add(finder *f, size_t group, const char *node, const char *tensor,
+                      const char *why, qdq_error *err)
 {
     qdq_group_finding found = {group, node, tensor, why};
 
     return why != NULL && QDQ_PUSH(&f->arena, &f->found, found) ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status check_value(finder *f, const qdq_group *g, size_t group, const qdq_value *v, qdq_error *err)
+static qdq_status check_value(finder *f, const qdq_group *g, size_t group, const qdq_value *v,
+                              qdq_error *err)
 {
     const readers r = find_readers(f, v, group);
     const char *why;
@@ -77,16 +79,17 @@ static qdq_status check_value(finder *f, const qdq_group *g, size_t group, const
     if (r.quantizer == NULL && r.other == NULL) /* of the layer alone, or for the caller */
         return QDQ_OK;
     if (r.quantizer == NULL)
-        why = qdq_arena_printf(&f->arena, "reads %s and gives %s: no QuantizeLinear behind '%s'", g->in_type,
-                               g->out_type, v->name);
+        why = qdq_arena_printf(&f->arena, "reads %s and gives %s: no QuantizeLinear behind '%s'",
+                               g->in_type, g->out_type, v->name);
     else if (r.other != NULL)
         why = qdq_arena_printf(
-            &f->arena, "reads %s and gives %s: '%s' goes into a QuantizeLinear, but into '%s' in float",
+            &f->arena,
+            "reads %s and gives %s: '%s' goes into a QuantizeLinear, but into '%s' in float",
             g->in_type, g->out_type, v->name, qdq_node_label(r.other, &f->arena));
     else
-        why = qdq_arena_printf(&f->arena,
-                               "reads %s and gives %s: the QuantizeLinear behind '%s' is not taken in",
-                               g->in_type, g->out_type, v->name);
+        why = qdq_arena_printf(
+            &f->arena, "reads %s and gives %s: the QuantizeLinear behind '%s' is not taken in",
+            g->in_type, g->out_type, v->name);
     return add(f, group, qdq_node_label(v->producer, &f->arena), v->name, why, err);
 }
 
@@ -102,8 +105,8 @@ static qdq_status check_group(finder *f, const qdq_group *g, size_t group, qdq_e
     }
     if (known == 0)
         return add(f, group, "", "",
-                   qdq_arena_printf(&f->arena, "reads %s and gives %s: nobody says which tensor", g->in_type,
-                                    g->out_type),
+                   qdq_arena_printf(&f->arena, "reads %s and gives %s: nobody says which tensor",
+                                    g->in_type, g->out_type),
                    err);
     for (size_t k = 0; k < g->n_nodes; k++) {
         const qdq_node *n = find_node(f, g->node[k]);
@@ -119,7 +122,8 @@ static qdq_status pack(const finder *f, qdq_group_finding **out, size_t *n, qdq_
     size_t size = (f->found.n + 1) * sizeof **out;
 
     for (size_t i = 0; i < f->found.n; i++)
-        size += strlen(f->found.at[i].node) + strlen(f->found.at[i].tensor) + strlen(f->found.at[i].why) + 3;
+        size += strlen(f->found.at[i].node) + strlen(f->found.at[i].tensor) +
+                strlen(f->found.at[i].why) + 3;
     qdq_group_finding *to = malloc(size);
     if (to == NULL)
         return qdq_nomem(err);
@@ -135,8 +139,8 @@ static qdq_status pack(const finder *f, qdq_group_finding **out, size_t *n, qdq_
     return QDQ_OK;
 }
 
-qdq_status qdq_groups_check(const qdq_model *m, const qdq_group *g, size_t n, qdq_group_finding **out,
-                            size_t *n_out, qdq_error *err)
+qdq_status qdq_groups_check(const qdq_model *m, const qdq_group *g, size_t n,
+                            qdq_group_finding **out, size_t *n_out, qdq_error *err)
 {
     finder f = {.graph = m->graph};
     qdq_status st = QDQ_OK;

@@ -1,4 +1,5 @@
-/* check_linear.c - weights and biases of Conv, Gemm and their like: what makes wrong numbers without a word. */
+/* check_linear.c - weights and biases of Conv, Gemm and their like: what makes wrong numbers
+ * without a word. */
 #include <math.h>
 
 #include "base/fail.h"
@@ -45,10 +46,11 @@ static qdq_status check_axis(qdq_checking *c, const linear *l)
     if (want < 0 || want >= t->rank || l->w->axis == want)
         return QDQ_OK;
     bool fits = l->w->axis < t->rank && t->dim[want] == t->dim[l->w->axis];
-    return qdq_check_add(
-        c, QDQ_CHECK_WEIGHT_AXIS, l->n, 0,
-        "the scales of its weight lie along dim %d, and its kernel takes them for those of dim %d%s",
-        l->w->axis, want, fits ? ", which is as long: wrong numbers without a word" : "");
+    return qdq_check_add(c, QDQ_CHECK_WEIGHT_AXIS, l->n, 0,
+                         "the scales of its weight lie along dim %d, and its kernel takes them for "
+                         "those of dim %d%s",
+                         l->w->axis, want,
+                         fits ? ", which is as long: wrong numbers without a word" : "");
 }
 
 /* Scale i of the accumulator; 0: not known. */
@@ -82,10 +84,11 @@ static qdq_status check_codes(qdq_checking *c, const linear *l, const qdq_tensor
                               "its bias has the largest int32 code there is: it was clipped"));
     if (!(worst > 0.01))
         return QDQ_OK;
-    return qdq_check_add(c, QDQ_CHECK_BIAS_SCALE, l->n, 0,
-                         "the scale of its bias is off by %.3g %% from data times weight: %s", worst * 100,
-                         l->n->op == QDQ_OP_GEMM ? "the kernel adds the codes all the same, to wrong numbers"
-                                                 : "it is not fused, or the kernel adds wrong numbers");
+    return qdq_check_add(
+        c, QDQ_CHECK_BIAS_SCALE, l->n, 0,
+        "the scale of its bias is off by %.3g %% from data times weight: %s", worst * 100,
+        l->n->op == QDQ_OP_GEMM ? "the kernel adds the codes all the same, to wrong numbers"
+                                : "it is not fused, or the kernel adds wrong numbers");
 }
 
 static qdq_status check_floats(qdq_checking *c, const linear *l, const qdq_tensor *t)
@@ -96,7 +99,8 @@ static qdq_status check_floats(qdq_checking *c, const linear *l, const qdq_tenso
 
     if (qdq_tensor_floats(t, &scratch, &bias, NULL) == QDQ_OK)
         for (int64_t i = 0; i < t->count && bad < 0; i++)
-            if (fabs((double)bias[i]) / unit(l, l->w->params.count == t->count ? i : 0) > 2147483647.0)
+            if (fabs((double)bias[i]) / unit(l, l->w->params.count == t->count ? i : 0) >
+                2147483647.0)
                 bad = i;
     qdq_arena_free(&scratch);
     if (bad < 0)
@@ -108,25 +112,28 @@ static qdq_status check_floats(qdq_checking *c, const linear *l, const qdq_tenso
 
 static qdq_status check_bias(qdq_checking *c, const linear *l)
 {
-    const qdq_value *v = l->rule->bias == QDQ_BIAS_INPUT ? qdq_node_in(l->n, l->rule->bias_input) : NULL;
+    const qdq_value *v =
+        l->rule->bias == QDQ_BIAS_INPUT ? qdq_node_in(l->n, l->rule->bias_input) : NULL;
     const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
     const qdq_tensor *codes = l->b != NULL ? qdq_found_constant(l->b->node) : NULL;
 
-    if (!c->t->format.int32_bias || l->x == NULL || !l->x->known || l->x->params.count != 1 || l->w == NULL ||
-        !l->w->known || l->w->blocked)
+    if (!c->t->format.int32_bias || l->x == NULL || !l->x->known || l->x->params.count != 1 ||
+        l->w == NULL || !l->w->known || l->w->blocked)
         return QDQ_OK;
     if (codes != NULL && codes->elem == QDQ_INT32 && l->b->known &&
         (l->b->params.count == 1 || l->b->params.count == codes->count) &&
         (l->w->params.count == 1 || l->w->params.count == codes->count))
         return check_codes(c, l, codes);
-    if (t != NULL && t->elem == QDQ_FLOAT && (l->w->params.count == 1 || l->w->params.count == t->count))
+    if (t != NULL && t->elem == QDQ_FLOAT &&
+        (l->w->params.count == 1 || l->w->params.count == t->count))
         return check_floats(c, l, t);
     return QDQ_OK;
 }
 
-/* --- MatMul and Add ------------------------------------------------------------------------------------------------------- */
+/* --- MatMul and Add --------------------------------------------------------------------------- */
 
-/* More than two dims, not all of them known: the engine leaves MatMul and Add alone until they are. */
+/* More than two dims, not all of them known: the engine leaves MatMul and Add alone until they
+ * are. */
 static bool is_open_batch(const qdq_value *v)
 {
     int64_t dim[QDQ_MAX_RANK];
@@ -144,14 +151,16 @@ static bool goes_into_codes(const qdq_value *v)
     return false;
 }
 
-/* What the pass widen-bias writes otherwise. With a Q behind it, the engine gives the bias codes itself. */
+/* What the pass widen-bias writes otherwise. With a Q behind it, the engine gives the bias codes
+ * itself. */
 static qdq_status check_added(qdq_checking *c, const linear *l)
 {
     const qdq_node *add = qdq_value_only_user(l->n->out[0]);
 
-    if (l->rule->bias != QDQ_BIAS_ADD_IF_STATIC || l->rule->quantize_output || l->rule->quantize_if_read ||
-        l->x == NULL || l->w == NULL || add == NULL || add->op != QDQ_OP_ADD || add->graph != c->m->graph ||
-        !is_open_batch(l->n->out[0]) || goes_into_codes(add->out[0]))
+    if (l->rule->bias != QDQ_BIAS_ADD_IF_STATIC || l->rule->quantize_output ||
+        l->rule->quantize_if_read || l->x == NULL || l->w == NULL || add == NULL ||
+        add->op != QDQ_OP_ADD || add->graph != c->m->graph || !is_open_batch(l->n->out[0]) ||
+        goes_into_codes(add->out[0]))
         return QDQ_OK;
     const qdq_value *v = qdq_node_in(add, qdq_node_in(add, 0) == l->n->out[0] ? 1 : 0);
     const qdq_tensor *bias = v != NULL ? qdq_value_const(v) : NULL;

@@ -1,5 +1,5 @@
-/* check_params.c - every Q and DQ by itself: are its numbers numbers, does the target take its type and zero point, and
- * is there another half? */
+/* check_params.c - every Q and DQ by itself: are its numbers numbers, does the target take its type
+ * and zero point, and is there another half? */
 #include <float.h>
 #include <math.h>
 
@@ -26,7 +26,8 @@ static qdq_status check_scale(qdq_checking *c, const qdq_node *n)
     float *scale = NULL;
     qdq_status st = QDQ_OK;
 
-    if (t == NULL || !qdq_elem_is_float(t->elem) || qdq_tensor_floats(t, &scratch, &scale, NULL) != QDQ_OK)
+    if (t == NULL || !qdq_elem_is_float(t->elem) ||
+        qdq_tensor_floats(t, &scratch, &scale, NULL) != QDQ_OK)
         t = NULL;
     for (int64_t i = 0; t != NULL && i < t->count; i++) {
         const char *is = isnan(scale[i])   ? "NaN"
@@ -36,8 +37,9 @@ static qdq_status check_scale(qdq_checking *c, const qdq_node *n)
                                            : NULL;
 
         if (is != NULL)
-            st = qdq_check_add(c, QDQ_CHECK_SCALE, n, 0, "its scale [%lld] is %s, expected a number above 0",
-                               (long long)i, is);
+            st = qdq_check_add(c, QDQ_CHECK_SCALE, n, 0,
+                               "its scale [%lld] is %s, expected a number above 0", (long long)i,
+                               is);
         else if (scale[i] < smallest_normal(t->elem))
             st = qdq_check_add(c, QDQ_CHECK_SUBNORMAL, n, 0,
                                "its scale [%lld] is %g: engines may take it for 0", (long long)i,
@@ -50,11 +52,12 @@ static qdq_status check_scale(qdq_checking *c, const qdq_node *n)
     return st;
 }
 
-/* --- what the target takes ------------------------------------------------------------------------------------------------ */
+/* --- what the target takes -------------------------------------------------------------------- */
 
 static bool is_weight(const qdq_node *n)
 {
-    return n->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_found_constant(n) != NULL : constant_in(n, 0) != NULL;
+    return n->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_found_constant(n) != NULL
+                                            : constant_in(n, 0) != NULL;
 }
 
 static bool is_symmetric(const qdq_found *f)
@@ -65,7 +68,8 @@ static bool is_symmetric(const qdq_found *f)
     return true;
 }
 
-/* Activations: one type, or, where zero points are free, its other sign, too. Weights are judged with their operator. */
+/* Activations: one type, or, where zero points are free, its other sign, too. Weights are judged
+ * with their operator. */
 static qdq_status check_activation(qdq_checking *c, const qdq_node *n, const qdq_found *f)
 {
     const qdq_qscheme *s = &c->t->format.activation;
@@ -79,16 +83,19 @@ static qdq_status check_activation(qdq_checking *c, const qdq_node *n, const qdq
     if (qdq_format_unsigned(&c->t->format, &other) && f->type == other.type && is_symmetric(f))
         return QDQ_OK;
     if (qdq_elem_bits(f->type) != qdq_elem_bits(s->type) ||
-        qdq_elem_is_float(f->type) != qdq_elem_is_float(s->type) || (s->symmetric && f->type != s->type))
+        qdq_elem_is_float(f->type) != qdq_elem_is_float(s->type) ||
+        (s->symmetric && f->type != s->type))
         return qdq_check_add(c, QDQ_CHECK_TYPE, n, qdq_check_elements(n->in[0].value),
-                             "its codes are %s, expected %s", qdq_elem_name(f->type), qdq_elem_name(s->type));
+                             "its codes are %s, expected %s", qdq_elem_name(f->type),
+                             qdq_elem_name(s->type));
     if (s->symmetric && !is_symmetric(f))
         return qdq_check_add(c, QDQ_CHECK_ZERO_POINT, n, qdq_check_elements(n->in[0].value),
-                             "its zero point is %d, expected 0", (int)qdq_params_zero(&f->params, 0));
+                             "its zero point is %d, expected 0",
+                             (int)qdq_params_zero(&f->params, 0));
     return QDQ_OK;
 }
 
-/* --- pairs -------------------------------------------------------------------------------------------------------------------- */
+/* --- pairs ------------------------------------------------------------------------------------ */
 
 static qdq_status check_q(qdq_checking *c, const qdq_node *q)
 {
@@ -102,9 +109,10 @@ static qdq_status check_q(qdq_checking *c, const qdq_node *q)
             return QDQ_OK;
         other = u->node;
     }
-    return other == NULL ? qdq_check_add(c, QDQ_CHECK_UNPAIRED_Q, q, 0, "nothing reads its codes")
-                         : qdq_check_add(c, QDQ_CHECK_UNPAIRED_Q, q, 0,
-                                         "no DequantizeLinear reads its codes, but %s", other->type);
+    return other == NULL
+               ? qdq_check_add(c, QDQ_CHECK_UNPAIRED_Q, q, 0, "nothing reads its codes")
+               : qdq_check_add(c, QDQ_CHECK_UNPAIRED_Q, q, 0,
+                               "no DequantizeLinear reads its codes, but %s", other->type);
 }
 
 static qdq_status check_dq(qdq_checking *c, const qdq_node *dq, const qdq_found *f)

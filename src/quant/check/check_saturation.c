@@ -1,13 +1,15 @@
-/* check_saturation.c - int8 weights on processors without VNNI. Kernels multiply uint8 activations with int8 weights and add
- * the products of two neighbours in int16, with saturation (vpmaddubsw; Intel SDM, volume 2C). Two neighbours are adjacent
- * in the order in which products are added up: rows of a matrix, or, for a convolution, which engines compute with channels
- * last, input channels and then the kernel's dims. int8 activations are shifted to uint8 on x86. */
+/* check_saturation.c - int8 weights on processors without VNNI. Kernels multiply uint8 activations
+ * with int8 weights and add the products of two neighbours in int16, with saturation (vpmaddubsw;
+ * Intel SDM, volume 2C). Two neighbours are adjacent in the order in which products are added up:
+ * rows of a matrix, or, for a convolution, which engines compute with channels last, input channels
+ * and then the kernel's dims. int8 activations are shifted to uint8 on x86. */
 #include "base/cpu.h"
 #include "base/fail.h"
 #include "quant/check/check_state.h"
 #include "quant/target_fit.h"
 
-/* Where the numbers of one output channel are in a weight: `n` of them, number k at first + offset_of(k). */
+/* Where the numbers of one output channel are in a weight: `n` of them, number k at first +
+ * offset_of(k). */
 typedef struct column {
     const qdq_tensor *t;
     bool is_conv;           /* [out, in, ...]; else a matrix */
@@ -72,8 +74,8 @@ qdq_status qdq_check_saturation(qdq_checking *c, const qdq_node *n, const qdq_te
     int64_t n_out = 0, found = 0;
     column col;
 
-    if (c->t->without_vnni == QDQ_WITHOUT_VNNI_ANY || !qdq_cpu_saturates(cpu) || codes->elem != QDQ_INT8 ||
-        !find_column(n, codes, &col, &n_out))
+    if (c->t->without_vnni == QDQ_WITHOUT_VNNI_ANY || !qdq_cpu_saturates(cpu) ||
+        codes->elem != QDQ_INT8 || !find_column(n, codes, &col, &n_out))
         return QDQ_OK;
     if (qdq_tensor_data(codes, &scratch, &bytes, NULL) == QDQ_OK)
         found = count_pairs(&col, n_out, bytes.data);

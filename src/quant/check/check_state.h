@@ -1,4 +1,5 @@
-/* check_state.h - what a check against a target knows while it works; shared by the check_*.c files of this folder. */
+/* check_state.h - what a check against a target knows while it works; shared by the check_*.c files
+ * of this folder. */
 #ifndef QDQ_CHECK_STATE_H
 #define QDQ_CHECK_STATE_H
 
@@ -17,7 +18,8 @@ typedef enum qdq_check_kind_id {
 
 /* Of a node of the main graph. */
 typedef struct qdq_check_node {
-    const char *reason;     /* why placement leaves it float; NULL: it does not, or did not look at it */
+    /* why placement leaves it float; NULL: it does not, or did not look at it */
+    const char *reason;
     bool fused;             /* nothing is missing for the 8-bit kernel */
     bool planned;           /* it has one, but something is missing */
     const char *kernel;     /* what the engine ran for it; NULL: not known */
@@ -41,8 +43,8 @@ typedef struct qdq_checking {
 } qdq_checking;
 
 /* Adds a finding about n; `fmt` says why. */
-qdq_status qdq_check_add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n, uint64_t converted,
-                         const char *fmt, ...) QDQ_PRINTF(5, 6);
+qdq_status qdq_check_add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n,
+                         uint64_t converted, const char *fmt, ...) QDQ_PRINTF(5, 6);
 
 static inline qdq_check_node *qdq_check_of(const qdq_checking *c, const qdq_node *n)
 {
@@ -66,13 +68,15 @@ static inline const qdq_node *qdq_check_dq(const qdq_checking *c, const qdq_valu
 uint64_t qdq_check_elements(const qdq_value *v);
 
 /* The value behind the operators that the engine fuses into n. */
-const qdq_value *qdq_check_result(const qdq_checking *c, const qdq_target_op *rule, const qdq_node *n);
+const qdq_value *qdq_check_result(const qdq_checking *c, const qdq_target_op *rule,
+                                  const qdq_node *n);
 
 /* check_params.c: every Q and DQ by itself, in all graphs. */
 qdq_status qdq_check_params(qdq_checking *c);
 /* check_linear.c: weights and biases of n, which is linear. */
 qdq_status qdq_check_linear(qdq_checking *c, const qdq_node *n, const qdq_target_op *rule);
-/* check_saturation.c: would a processor without VNNI add products of n, which is linear, with saturation? */
+/* check_saturation.c: would a processor without VNNI add products of n, which is linear, with
+ * saturation? */
 qdq_status qdq_check_saturation(qdq_checking *c, const qdq_node *n, const qdq_tensor *codes);
 /* check_fusion.c: what the rules say of nodes next to Q/DQ. */
 qdq_status qdq_check_fusion(qdq_checking *c);

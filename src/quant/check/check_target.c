@@ -1,12 +1,14 @@
 /* check_target.c - a quantized model against a target, in four steps:
  *
  *   params    every Q and DQ by itself: scales, zero points, types, pairs
- *   place     placement reads the model as if to complete it: what it keeps is fused, what it would add is missing
- *   engine    which kernels ran, if there is an engine: that proves it
- *   fusion    each node next to Q/DQ: is it fused, and if not, why
+ *   place     placement reads the model as if to complete it: what it keeps is fused, what it would
+ * add is missing engine    which kernels ran, if there is an engine: that proves it fusion    each
+ * node next to Q/DQ: is it fused, and if not, why
  *
- * Bodies of If, Loop and Scan are looked at likewise, without the engine. Operators on codes are taken for what they are between Q/DQ. Nothing here decides by itself what an engine can run:
- * placement does, from the target's description. Where the target quantizes weights alone, no kernel has to fuse anything. */
+ * Bodies of If, Loop and Scan are looked at likewise, without the engine. Operators on codes are
+ * taken for what they are between Q/DQ. Nothing here decides by itself what an engine can run:
+ * placement does, from the target's description. Where the target quantizes weights alone, no
+ * kernel has to fuse anything. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,8 +38,8 @@ const char *qdq_check_kind(size_t i, const char **help)
     return i < QDQ_COUNT(kinds) ? kinds[i].name : NULL;
 }
 
-qdq_status qdq_check_add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n, uint64_t converted,
-                         const char *fmt, ...)
+qdq_status qdq_check_add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n,
+                         uint64_t converted, const char *fmt, ...)
 {
     va_list args;
 
@@ -63,7 +65,8 @@ uint64_t qdq_check_elements(const qdq_value *v)
     if (v == NULL || v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR || v->type->rank < 0)
         return v != NULL && qdq_value_const(v) != NULL ? (uint64_t)qdq_value_const(v)->count : 0;
     for (int i = 0; i < v->type->rank; i++) {
-        uint64_t d = v->type->dim[i].value < 0 ? 1 : (uint64_t)v->type->dim[i].value; /* one sample */
+        /* one sample */
+        uint64_t d = v->type->dim[i].value < 0 ? 1 : (uint64_t)v->type->dim[i].value;
 
         if (d != 0 && n > UINT64_MAX / d)
             return 0;
@@ -80,19 +83,20 @@ static bool in_list(const char *const *list, const char *word)
     return false;
 }
 
-const qdq_value *qdq_check_result(const qdq_checking *c, const qdq_target_op *rule, const qdq_node *n)
+const qdq_value *qdq_check_result(const qdq_checking *c, const qdq_target_op *rule,
+                                  const qdq_node *n)
 {
     const qdq_value *v = n->out[0];
     const qdq_node *next;
 
-    while ((next = qdq_value_only_user(v)) != NULL && next->graph == c->m->graph && next->domain[0] == '\0' &&
-           qdq_node_in(next, 0) == v && next->n_out == 1 && next->out[0] != NULL &&
-           in_list(rule->epilogue, next->type))
+    while ((next = qdq_value_only_user(v)) != NULL && next->graph == c->m->graph &&
+           next->domain[0] == '\0' && qdq_node_in(next, 0) == v && next->n_out == 1 &&
+           next->out[0] != NULL && in_list(rule->epilogue, next->type))
         v = next->out[0];
     return v;
 }
 
-/* --- place ------------------------------------------------------------------------------------------------------------ */
+/* --- place ------------------------------------------------------------------------------------ */
 
 static qdq_status take_verdicts(qdq_checking *c, const qdq_plan *p, const qdq_map *nodes)
 {
@@ -121,8 +125,9 @@ static qdq_status place(qdq_checking *c)
     const qdq_place_opts none = {.job = NULL};
     qdq_plan *p = qdq_plan_new();
     qdq_map nodes = QDQ_MAP_INIT;
-    qdq_status st =
-        p != NULL && qdq_graph_map_labels(c->m->graph, &c->arena, &nodes) ? QDQ_OK : qdq_nomem(c->err);
+    qdq_status st = p != NULL && qdq_graph_map_labels(c->m->graph, &c->arena, &nodes)
+                        ? QDQ_OK
+                        : qdq_nomem(c->err);
 
     if (st == QDQ_OK)
         st = qdq_place(c->m, c->t, &none, p, c->err);
@@ -133,7 +138,7 @@ static qdq_status place(qdq_checking *c)
     return st;
 }
 
-/* --- result --------------------------------------------------------------------------------------------------------------- */
+/* --- result ----------------------------------------------------------------------------------- */
 
 /* One block: the result, its findings, their texts. */
 static qdq_target_check *pack(const qdq_checking *c)
@@ -142,7 +147,8 @@ static qdq_target_check *pack(const qdq_checking *c)
 
     for (size_t i = 0; i < c->found.n; i++) {
         const qdq_target_finding *f = &c->found.at[i];
-        size += strlen(f->kind) + strlen(f->op) + strlen(f->node) + strlen(f->why) + strlen(f->measured) + 5;
+        size += strlen(f->kind) + strlen(f->op) + strlen(f->node) + strlen(f->why) +
+                strlen(f->measured) + 5;
     }
     qdq_target_check *out = malloc(size);
     if (out == NULL)
@@ -173,7 +179,8 @@ static qdq_target_check *pack(const qdq_checking *c)
 
 static qdq_status find_formats(qdq_checking *c)
 {
-    qdq_node **node = qdq_arena_array(&c->arena, (size_t)c->m->graph->next_node_id + 1, sizeof *node);
+    qdq_node **node =
+        qdq_arena_array(&c->arena, (size_t)c->m->graph->next_node_id + 1, sizeof *node);
     size_t n = 0;
 
     if (node == NULL)
@@ -191,7 +198,8 @@ static qdq_status begin(qdq_checking *c)
     return c->node != NULL ? qdq_check_params(c) : qdq_nomem(c->err);
 }
 
-/* Findings and counts of a body join those of the model around it, which has looked at its Q and DQ already. */
+/* Findings and counts of a body join those of the model around it, which has looked at its Q and DQ
+ * already. */
 static qdq_status join(qdq_checking *c, const qdq_checking *body, size_t first)
 {
     for (size_t i = first; i < body->found.n; i++) {
@@ -251,7 +259,8 @@ static qdq_status check(qdq_checking *c, qdq_target_check **out)
 {
     if (c->t->ops.n == 0)
         return qdq_fail(c->err, QDQ_E_UNSUPPORTED,
-                        "target '%s' has no rules (key 'operators'): expected a target that has", c->t->name);
+                        "target '%s' has no rules (key 'operators'): expected a target that has",
+                        c->t->name);
     qdq_leftover left = {c->opts->job, 0};
     QDQ_TRY(qdq_strip_operators(c->m, &left, c->err));
     QDQ_TRY(begin(c));
@@ -265,8 +274,9 @@ static qdq_status check(qdq_checking *c, qdq_target_check **out)
     return *out != NULL ? QDQ_OK : qdq_nomem(c->err);
 }
 
-qdq_status qdq_model_check_target(const qdq_model *m, const qdq_target *t, const qdq_check_opts *opts,
-                                  qdq_target_check **out, qdq_error *err)
+qdq_status qdq_model_check_target(const qdq_model *m, const qdq_target *t,
+                                  const qdq_check_opts *opts, qdq_target_check **out,
+                                  qdq_error *err)
 {
     static const qdq_check_opts defaults = QDQ_CHECK_OPTS_INIT;
     qdq_checking c = {.t = t, .opts = opts != NULL ? opts : &defaults, .err = err};

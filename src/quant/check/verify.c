@@ -1,5 +1,6 @@
-/* verify.c - does an engine compute what a model says? Runs the model on the engine and on a reference, as check.h has it, and
- * adds up how far the outputs are apart. Which node it is: verify_search.c. */
+/* verify.c - does an engine compute what a model says? Runs the model on the engine and on a
+ * reference, as check.h has it, and adds up how far the outputs are apart. Which node it is:
+ * verify_search.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,7 @@ const char *qdq_verify_verdict_name(qdq_verify_verdict v)
     return names[v];
 }
 
-/* --- sides -------------------------------------------------------------------------------------------------------- */
+/* --- sides ------------------------------------------------------------------------------------ */
 
 /* Engines that compute a graph as it is written if they are asked to. */
 static bool is_own_reference(const qdq_engine *e)
@@ -40,8 +41,8 @@ static qdq_status choose_reference(qdq_verifying *v, bool *found, qdq_error *err
     if (v->reference != NULL) {
         const qdq_engine_info *info = qdq_engine_get_info(v->reference);
 
-        snprintf(v->out->reference, sizeof v->out->reference, "%.40s %.40s without optimizations", info->name,
-                 info->version);
+        snprintf(v->out->reference, sizeof v->out->reference, "%.40s %.40s without optimizations",
+                 info->name, info->version);
         return QDQ_OK;
     }
     *found = qdq_verify_can_evaluate(v->m, why, sizeof why);
@@ -49,11 +50,13 @@ static qdq_status choose_reference(qdq_verifying *v, bool *found, qdq_error *err
         snprintf(v->out->reference, sizeof v->out->reference, "qdq's evaluator");
     else
         snprintf(v->out->why, sizeof v->out->why,
-                 "no reference: ONNX Runtime is unavailable, and qdq's evaluator does not know %s", why);
+                 "no reference: ONNX Runtime is unavailable, and qdq's evaluator does not know %s",
+                 why);
     return QDQ_OK;
 }
 
-qdq_status qdq_verify_open(qdq_verifying *v, const qdq_verify_side *side, qdq_session **out, qdq_error *err)
+qdq_status qdq_verify_open(qdq_verifying *v, const qdq_verify_side *side, qdq_session **out,
+                           qdq_error *err)
 {
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
 
@@ -70,14 +73,15 @@ qdq_status qdq_verify_sample(qdq_verifying *v, size_t i, const qdq_named_array *
 {
     QDQ_TRY(qdq_job_poll(v->opts.job, err));
     QDQ_TRY(qdq_data_get(v->data, i, in, n, err));
-    return v->opts.original != NULL ? qdq_compare_feed(v->m, v->opts.original, in, *n, &v->arena, err)
-                                    : QDQ_OK;
+    return v->opts.original != NULL
+               ? qdq_compare_feed(v->m, v->opts.original, in, *n, &v->arena, err)
+               : QDQ_OK;
 }
 
-/* --- what comes out --------------------------------------------------------------------------------------------------- */
+/* --- what comes out --------------------------------------------------------------------------- */
 
-qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, int64_t batch, bool whole,
-                              double *db, qdq_error *err)
+qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, int64_t batch,
+                              bool whole, double *db, qdq_error *err)
 {
     qdq_slices s = {.n_axes = 0};
     qdq_slice_result r = {.worst_db = NAN};
@@ -138,8 +142,8 @@ static qdq_status compare(qdq_verify_tensor *t, const qdq_array *a, size_t sampl
     t->is_compared = true;
     t->is_exact = is_exact(a->elem);
     if (t->is_exact) {
-        t->differs |=
-            a->bytes != t->reference.array.bytes || memcmp(a->data, t->reference.array.data, a->bytes) != 0;
+        t->differs |= a->bytes != t->reference.array.bytes ||
+                      memcmp(a->data, t->reference.array.data, a->bytes) != 0;
         return QDQ_OK;
     }
     QDQ_TRY(qdq_verify_pair_db(&t->reference.array, a, batch, false, &db, err));
@@ -150,7 +154,8 @@ static qdq_status compare(qdq_verify_tensor *t, const qdq_array *a, size_t sampl
     QDQ_TRY(qdq_slices_add(&t->same, sample, batch, &t->reference.array, a, err));
     if (!t->original.is_held || !qdq_array_same_shape(&t->original.array, a))
         return QDQ_OK;
-    QDQ_TRY(qdq_slices_add(&t->of_reference, sample, batch, &t->original.array, &t->reference.array, err));
+    QDQ_TRY(qdq_slices_add(&t->of_reference, sample, batch, &t->original.array, &t->reference.array,
+                           err));
     return qdq_slices_add(&t->of_engine, sample, batch, &t->original.array, a, err);
 }
 
@@ -167,7 +172,7 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *a, qdq_err
     return t != NULL && t->reference.is_held ? compare(t, a, k->sample, k->v->batch, err) : QDQ_OK;
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 typedef struct running {
     qdq_session *engine, *reference;
@@ -184,8 +189,8 @@ static qdq_status run_original(qdq_verifying *v, running *r, size_t i, qdq_error
     if (v->opts.original == NULL || v->reference == NULL || r->without_original)
         return QDQ_OK;
     if (r->original.session == NULL) {
-        r->original =
-            (qdq_safe_session){.engine = v->reference, .model = v->opts.original, .which = "original model"};
+        r->original = (qdq_safe_session){
+            .engine = v->reference, .model = v->opts.original, .which = "original model"};
         r->original.opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
         r->original.opts.level = QDQ_LEVEL_NONE;
         r->original.opts.threads = v->opts.threads;
@@ -233,8 +238,8 @@ static qdq_status run_sample(qdq_verifying *v, running *r, size_t i, bool *known
     if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED)
         return qdq_fail(err, st, "%s", why.text);
     if (!*known) {
-        snprintf(v->out->why, sizeof v->out->why, "no reference: %.*s: %.600s", 119, v->out->reference,
-                 why.text);
+        snprintf(v->out->why, sizeof v->out->why, "no reference: %.*s: %.600s", 119,
+                 v->out->reference, why.text);
         return QDQ_OK;
     }
     if (r->engine == NULL)
@@ -252,7 +257,7 @@ static void close_all(running *r)
     qdq_safe_close(&r->original);
 }
 
-/* --- the interface ------------------------------------------------------------------------------------------------------ */
+/* --- the interface ---------------------------------------------------------------------------- */
 
 static bool is_open(const qdq_verifying *v)
 {
@@ -274,7 +279,9 @@ static qdq_status prepare(qdq_verifying *v, size_t *end, qdq_error *err)
         return qdq_fail(err, QDQ_E_USAGE, "samples %zu to %zu, the data have %zu", v->opts.first,
                         v->opts.first + v->opts.count, all);
     const size_t left = all - v->opts.first;
-    *end = v->opts.first + (v->opts.count > 0 ? v->opts.count : left < MOST_SAMPLES ? left : MOST_SAMPLES);
+    *end = v->opts.first + (v->opts.count > 0     ? v->opts.count
+                            : left < MOST_SAMPLES ? left
+                                                  : MOST_SAMPLES);
     v->n_outputs = qdq_model_output_count(v->m);
     v->output = qdq_arena_array(&v->arena, v->n_outputs + 1, sizeof *v->output);
     if (v->output == NULL)
@@ -299,7 +306,8 @@ static qdq_status run_samples(qdq_verifying *v, running *r, size_t first, size_t
     return QDQ_OK;
 }
 
-/* A few samples of a plan that is noise in places may tell a right engine from the reference by chance. */
+/* A few samples of a plan that is noise in places may tell a right engine from the reference by
+ * chance. */
 static qdq_status confirm(qdq_verifying *v, running *r, size_t end, bool *known, qdq_error *err)
 {
     const size_t left = qdq_data_count(v->data) - end;
@@ -338,8 +346,8 @@ static qdq_status verify(qdq_verifying *v, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine *e, qdq_data *data, const qdq_verify_opts *opts,
-                             qdq_verify_result *out, qdq_error *err)
+qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine *e, qdq_data *data,
+                             const qdq_verify_opts *opts, qdq_verify_result *out, qdq_error *err)
 {
     static const qdq_verify_opts defaults = QDQ_VERIFY_OPTS_INIT;
     qdq_verifying v = {.m = m,

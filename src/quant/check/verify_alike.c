@@ -53,16 +53,17 @@ static bool find_same_form(finding *f, const char *op, const char *form)
 static bool find_readers_of_codes(finding *f, const qdq_value *v)
 {
     QDQ_FOR_USES (q, v)
-        for (const qdq_use *d = qdq_verify_converts(q->node) ? q->node->out[0]->first : NULL; d != NULL;
-             d = d->next)
-            for (const qdq_use *u = qdq_verify_converts(d->node) ? d->node->out[0]->first : NULL; u != NULL;
-                 u = u->next)
+        for (const qdq_use *d = qdq_verify_converts(q->node) ? q->node->out[0]->first : NULL;
+             d != NULL; d = d->next)
+            for (const qdq_use *u = qdq_verify_converts(d->node) ? d->node->out[0]->first : NULL;
+                 u != NULL; u = u->next)
                 if (!is_found(f, u->node) && !QDQ_PUSH(&f->arena, &f->found, u->node))
                     return false;
     return true;
 }
 
-/* All that have the form of one that was found, and what makes a Q stand behind the node that was named. */
+/* All that have the form of one that was found, and what makes a Q stand behind the node that was
+ * named. */
 static bool widen(finding *f, const qdq_node *named)
 {
     const size_t n = f->found.n;
@@ -95,8 +96,8 @@ static bool find_before(finding *f, const qdq_node *of)
             if (p == NULL || seen[p->id])
                 continue;
             seen[p->id] = true;
-            ok =
-                qdq_verify_reads_codes(p) ? QDQ_PUSH(&f->arena, &f->found, p) : QDQ_PUSH(&f->arena, &open, p);
+            ok = qdq_verify_reads_codes(p) ? QDQ_PUSH(&f->arena, &f->found, p)
+                                           : QDQ_PUSH(&f->arena, &open, p);
         }
     }
     return ok;
@@ -119,8 +120,8 @@ static qdq_status pack(finding *f, const char ***labels, size_t *n, qdq_error *e
     return QDQ_OK;
 }
 
-qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r, bool wide, const char ***labels,
-                            size_t *n, qdq_error *err)
+qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r, bool wide,
+                            const char ***labels, size_t *n, qdq_error *err)
 {
     finding f = {.r = r, .arena = QDQ_ARENA_INIT};
     qdq_model *copy = NULL;
@@ -132,8 +133,9 @@ qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r, bool
     if (st == QDQ_OK) {
         f.graph = copy->graph;
         const qdq_node *named = find_node(&f);
-        bool ok = named == NULL || (qdq_verify_reads_codes(named) ? find_same_form(&f, r->op, r->form)
-                                                                  : find_before(&f, named));
+        bool ok =
+            named == NULL || (qdq_verify_reads_codes(named) ? find_same_form(&f, r->op, r->form)
+                                                            : find_before(&f, named));
         ok = ok && (!wide || widen(&f, named));
         st = ok ? pack(&f, labels, n, err) : qdq_nomem(err);
     }

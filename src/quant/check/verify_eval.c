@@ -1,5 +1,5 @@
-/* verify_eval.c - a whole model by the evaluator of constant folding, with Q and DQ added: the reference where no ONNX Runtime is
- * available. It knows no Conv. */
+/* verify_eval.c - a whole model by the evaluator of constant folding, with Q and DQ added: the
+ * reference where no ONNX Runtime is available. It knows no Conv. */
 #include <stdio.h>
 #include <string.h>
 
@@ -85,7 +85,8 @@ static qdq_status compute(evaluating *e, const qdq_node *n, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status give(evaluating *e, const qdq_value *v, qdq_output_fn fn, void *ctx, qdq_error *err)
+static qdq_status give(evaluating *e, const qdq_value *v, qdq_output_fn fn, void *ctx,
+                       qdq_error *err)
 {
     const qdq_const *c;
     qdq_array a;
@@ -93,13 +94,14 @@ static qdq_status give(evaluating *e, const qdq_value *v, qdq_output_fn fn, void
     QDQ_TRY(get(e, v, &c, err));
     if (c == NULL || c->rank > QDQ_MAX_RANK)
         return QDQ_OK;
-    a = (qdq_array){.elem = c->elem, .rank = c->rank, .data = (void *)(uintptr_t)c->data, .bytes = c->bytes};
+    a = (qdq_array){
+        .elem = c->elem, .rank = c->rank, .data = (void *)(uintptr_t)c->data, .bytes = c->bytes};
     memcpy(a.dim, c->dim, (size_t)c->rank * sizeof a.dim[0]);
     return fn(ctx, v->name, &a, err);
 }
 
-qdq_status qdq_verify_evaluate(const qdq_model *m, const qdq_named_array *in, size_t n, qdq_output_fn fn,
-                               void *ctx, qdq_error *err)
+qdq_status qdq_verify_evaluate(const qdq_model *m, const qdq_named_array *in, size_t n,
+                               qdq_output_fn fn, void *ctx, qdq_error *err)
 {
     evaluating e = {.m = m, .memory = QDQ_ARENA_INIT};
     qdq_status st = QDQ_OK;

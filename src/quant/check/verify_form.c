@@ -46,7 +46,8 @@ void qdq_verify_describe(const qdq_node *n, bool open, char *text, size_t size)
     for (uint32_t i = 0; i < n->n_in; i++)
         if (qdq_node_in(n, i) != NULL) {
             const char *name = qdq_elem_name(read_as(n, i));
-            add(types, sizeof types, ", ", read_as(n, i) != QDQ_UNDEFINED && name != NULL ? name : "float");
+            add(types, sizeof types, ", ",
+                read_as(n, i) != QDQ_UNDEFINED && name != NULL ? name : "float");
         }
     for (uint32_t i = 0; i < n->n_out; i++)
         for (const qdq_use *u = n->out[i] != NULL ? n->out[i]->first : NULL; u != NULL; u = u->next)
@@ -71,5 +72,6 @@ bool qdq_verify_reads_codes(const qdq_node *n)
 
 bool qdq_verify_saturates(const qdq_node *n)
 {
-    return qdq_cpu_saturates(qdq_cpu_detect()) && read_as(n, 0) == QDQ_UINT8 && read_as(n, 1) == QDQ_INT8;
+    return qdq_cpu_saturates(qdq_cpu_detect()) && read_as(n, 0) == QDQ_UINT8 &&
+           read_as(n, 1) == QDQ_INT8;
 }

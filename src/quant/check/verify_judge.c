@@ -1,4 +1,5 @@
-/* verify_judge.c - the verdict of qdq_verify_engine(): slice by slice, by the two rules of check.h, and in words. */
+/* verify_judge.c - the verdict of qdq_verify_engine(): slice by slice, by the two rules of check.h,
+ * and in words. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,9 +18,10 @@ typedef struct finding {
     double noise_ref_db; /* of them: the most that the reference has */
 } finding;
 
-/* --- slices ----------------------------------------------------------------------------------------------------------- */
+/* --- slices ----------------------------------------------------------------------------------- */
 
-/* Of one slice: engine against reference, engine and reference against the original; NAN: not known. */
+/* Of one slice: engine against reference, engine and reference against the original; NAN: not
+ * known. */
 typedef struct slice_db {
     double same, engine, reference;
 } slice_db;
@@ -33,7 +35,8 @@ static double lost_of(double engine, double reference)
     return isnan(lost) ? (double)-INFINITY : lost; /* not known, or both are infinite */
 }
 
-/* The same without the sample without which it is least: one alone is chance. Of one sample there is nothing to leave out. */
+/* The same without the sample without which it is least: one alone is chance. Of one sample there
+ * is nothing to leave out. */
 static double least_lost(const qdq_verify_tensor *t, bool whole, size_t k, double all)
 {
     double least = all;
@@ -54,8 +57,10 @@ static double least_lost(const qdq_verify_tensor *t, bool whole, size_t k, doubl
     return least;
 }
 
-/* *is_noise: engine and reference are apart, and the reference itself is too far from the original for that to mean anything. */
-static double excess_of(const qdq_verify_tensor *t, bool whole, size_t k, const slice_db *s, bool *is_noise)
+/* *is_noise: engine and reference are apart, and the reference itself is too far from the original
+ * for that to mean anything. */
+static double excess_of(const qdq_verify_tensor *t, bool whole, size_t k, const slice_db *s,
+                        bool *is_noise)
 {
     const double apart = isnan(s->same) ? (double)-INFINITY : QDQ_VERIFY_SAME_DB - s->same;
     const double lost = least_lost(t, whole, k, lost_of(s->engine, s->reference));
@@ -64,7 +69,8 @@ static double excess_of(const qdq_verify_tensor *t, bool whole, size_t k, const 
     return *is_noise ? lost : fmax(lost, apart);
 }
 
-static void look_at_slice(double excess, bool is_noise, const slice_db *s, int axis, size_t index, finding *f)
+static void look_at_slice(double excess, bool is_noise, const slice_db *s, int axis, size_t index,
+                          finding *f)
 {
     if (is_noise) {
         f->noise_ref_db = f->has_noise ? fmax(f->noise_ref_db, s->reference) : s->reference;
@@ -92,7 +98,8 @@ static void look_at_slices(const qdq_verify_tensor *t, bool whole, finding *f)
     const size_t n = same.n > 0 ? same.n : engine.n;
     const bool has_original = engine.n == n && reference.n == n;
     for (size_t k = 0; k < n; k++) {
-        const slice_db s = {same.n > 0 ? same.db[k] : (double)NAN, has_original ? engine.db[k] : (double)NAN,
+        const slice_db s = {same.n > 0 ? same.db[k] : (double)NAN,
+                            has_original ? engine.db[k] : (double)NAN,
                             has_original ? reference.db[k] : (double)NAN};
 
         bool is_noise;
@@ -106,7 +113,8 @@ static void look_at_slices(const qdq_verify_tensor *t, bool whole, finding *f)
 
 static finding look_at(const qdq_verify_tensor *t)
 {
-    finding f = {.excess_db = -INFINITY, .axis = -1, .sqnr_db = NAN, .engine_db = NAN, .reference_db = NAN};
+    finding f = {
+        .excess_db = -INFINITY, .axis = -1, .sqnr_db = NAN, .engine_db = NAN, .reference_db = NAN};
 
     if (t->is_exact) {
         f.is_set = t->is_compared && !t->differs;
@@ -118,7 +126,7 @@ static finding look_at(const qdq_verify_tensor *t)
     return f;
 }
 
-/* --- what was not compared -------------------------------------------------------------------------------------------- */
+/* --- what was not compared -------------------------------------------------------------------- */
 
 static void list_not_compared(qdq_verify_result *r, const qdq_verify_tensor *t, const finding *f)
 {
@@ -130,7 +138,8 @@ static void list_not_compared(qdq_verify_result *r, const qdq_verify_tensor *t, 
     else if (t->is_exact && t->differs)
         snprintf(why, sizeof why, "its integers differ, and need not be values near each other");
     else if (f->has_noise && f->is_set)
-        snprintf(why, sizeof why, "in slices where the graph as it is written has %.1f dB or less itself",
+        snprintf(why, sizeof why,
+                 "in slices where the graph as it is written has %.1f dB or less itself",
                  f->noise_ref_db);
     else if (f->has_noise)
         snprintf(why, sizeof why, "the graph as it is written has %.1f dB itself", f->noise_ref_db);
@@ -141,7 +150,7 @@ static void list_not_compared(qdq_verify_result *r, const qdq_verify_tensor *t, 
                  used > 0 ? "; " : "", t->name, why);
 }
 
-/* --- verdict ---------------------------------------------------------------------------------------------------------- */
+/* --- verdict ---------------------------------------------------------------------------------- */
 
 static void conclude(qdq_verifying *v, const qdq_verify_tensor *t, const finding *f)
 {
@@ -177,10 +186,11 @@ void qdq_verify_judge(qdq_verifying *v)
     if (furthest != NULL)
         conclude(v, furthest, &worst);
     else
-        snprintf(v->out->why, sizeof v->out->why, "no output can be compared: %s", v->out->not_compared);
+        snprintf(v->out->why, sizeof v->out->why, "no output can be compared: %s",
+                 v->out->not_compared);
 }
 
-/* --- in words --------------------------------------------------------------------------------------------------------- */
+/* --- in words --------------------------------------------------------------------------------- */
 
 void qdq_verify_explain(qdq_verifying *v)
 {
@@ -190,42 +200,45 @@ void qdq_verify_explain(qdq_verifying *v)
     const qdq_compare_tensor at = {.axis = r->axis, .index = r->index};
 
     if (!isnan(r->reference_db))
-        snprintf(numbers, sizeof numbers, "has an SQNR of %.1f dB, the graph as it is written %.1f dB",
-                 r->engine_db, r->reference_db);
+        snprintf(numbers, sizeof numbers,
+                 "has an SQNR of %.1f dB, the graph as it is written %.1f dB", r->engine_db,
+                 r->reference_db);
     else
-        snprintf(numbers, sizeof numbers, "has an SQNR of %.1f dB against the graph as it is written",
-                 r->sqnr_db);
+        snprintf(numbers, sizeof numbers,
+                 "has an SQNR of %.1f dB against the graph as it is written", r->sqnr_db);
     qdq_compare_place(&at, slice, sizeof slice);
     if (r->node[0] != '\0')
         snprintf(place, sizeof place, "first at %s '%s' (%s)", r->op, r->node, r->form);
     snprintf(r->why, sizeof r->why,
              "engine %s %s computes the model wrongly%s: output '%s'%s %s; %s: a defect of "
              "the engine",
-             info->name, info->version, r->open ? ", with open dims" : "", r->output, slice, numbers, place);
+             info->name, info->version, r->open ? ", with open dims" : "", r->output, slice,
+             numbers, place);
     if (r->saturates)
         snprintf(r->why, sizeof r->why,
-                 "this processor adds products of u8 and s8 with saturation: output '%s'%s %s; %s: uint8 "
+                 "this processor adds products of u8 and s8 with saturation: output '%s'%s %s; %s: "
+                 "uint8 "
                  "weights or weights with 7 bits avoid it",
                  r->output, slice, numbers, place);
 }
 
-const char *qdq_verify_text(const qdq_verify_result *r, const char *engine, const char *data, char *text,
-                            size_t size)
+const char *qdq_verify_text(const qdq_verify_result *r, const char *engine, const char *data,
+                            char *text, size_t size)
 {
     char agreement[80] = "is equal to that of", samples[300];
 
     if (!isinf(r->sqnr_db))
         snprintf(agreement, sizeof agreement, "has an SQNR of %.1f dB against", r->sqnr_db);
-    snprintf(samples, sizeof samples, "on %zu sample%s%s%.200s", r->samples, r->samples == 1 ? "" : "s",
-             data != NULL ? " of " : "", data != NULL ? data : "");
+    snprintf(samples, sizeof samples, "on %zu sample%s%s%.200s", r->samples,
+             r->samples == 1 ? "" : "s", data != NULL ? " of " : "", data != NULL ? data : "");
     if (r->verdict == QDQ_VERIFY_RIGHT)
-        snprintf(text, size, "engine %s computes what the model says: output '%s' %s %s, %s%s%s", engine,
-                 r->output, agreement, r->reference, samples,
+        snprintf(text, size, "engine %s computes what the model says: output '%s' %s %s, %s%s%s",
+                 engine, r->output, agreement, r->reference, samples,
                  r->not_compared[0] != '\0' ? "; not compared: " : "", r->not_compared);
     else if (r->verdict == QDQ_VERIFY_WRONG)
         snprintf(text, size, "%s; compared with %s, %s", r->why, r->reference, samples);
     else
-        snprintf(text, size, "whether engine %s computes what the model says is not known: %s", engine,
-                 r->why);
+        snprintf(text, size, "whether engine %s computes what the model says is not known: %s",
+                 engine, r->why);
     return text;
 }

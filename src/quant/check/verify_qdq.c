@@ -1,5 +1,5 @@
-/* verify_qdq.c - QuantizeLinear and DequantizeLinear on known tensors, as ONNX defines them: 8 and 16 bits, int32 on the way back, one
- * scale or one for each channel. */
+/* verify_qdq.c - QuantizeLinear and DequantizeLinear on known tensors, as ONNX defines them: 8 and
+ * 16 bits, int32 on the way back, one scale or one for each channel. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -34,21 +34,24 @@ static bool find_layout(const qdq_node *n, const qdq_const *x, const qdq_const *
     return true;
 }
 
-static qdq_qparam param(qdq_elem type, const qdq_const *scale, const qdq_const *zero, int64_t channel)
+static qdq_qparam param(qdq_elem type, const qdq_const *scale, const qdq_const *zero,
+                        int64_t channel)
 {
-    return (qdq_qparam){.type = type,
-                        .scale = qdq_elem_float(scale->elem, scale->data, channel),
-                        .zero_point =
-                            zero != NULL ? (int32_t)qdq_elem_int(zero->elem, zero->data, channel) : 0};
+    return (qdq_qparam){
+        .type = type,
+        .scale = qdq_elem_float(scale->elem, scale->data, channel),
+        .zero_point = zero != NULL ? (int32_t)qdq_elem_int(zero->elem, zero->data, channel) : 0};
 }
 
 static void biases(const qdq_qparam *p, const char *from, int64_t n, float *to)
 {
     for (int64_t i = 0; i < n; i++)
-        to[i] = (float)((double)(qdq_elem_int(QDQ_INT32, from, i) - p->zero_point) * (double)p->scale);
+        to[i] =
+            (float)((double)(qdq_elem_int(QDQ_INT32, from, i) - p->zero_point) * (double)p->scale);
 }
 
-static void convert(const layout *l, qdq_elem type, bool to_codes, const qdq_const *const *in, char *to)
+static void convert(const layout *l, qdq_elem type, bool to_codes, const qdq_const *const *in,
+                    char *to)
 {
     const size_t from_size = to_codes            ? sizeof(float)
                              : type == QDQ_INT32 ? sizeof(int32_t)
@@ -72,7 +75,8 @@ static void convert(const layout *l, qdq_elem type, bool to_codes, const qdq_con
 
 bool qdq_verify_converts(const qdq_node *n)
 {
-    return (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) && n->domain[0] == '\0';
+    return (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) &&
+           n->domain[0] == '\0';
 }
 
 qdq_status qdq_verify_convert(const qdq_node *n, const qdq_const *const *in, qdq_arena *memory,
@@ -81,13 +85,15 @@ qdq_status qdq_verify_convert(const qdq_node *n, const qdq_const *const *in, qdq
     const bool to_codes = n->op == QDQ_OP_QUANTIZELINEAR;
     layout l;
 
-    if (in[0] == NULL || in[1] == NULL || in[1]->elem != QDQ_FLOAT || qdq_node_int(n, "block_size", 0) != 0 ||
-        !find_layout(n, in[0], in[1], &l) || (in[2] != NULL && in[2]->count != in[1]->count)) {
+    if (in[0] == NULL || in[1] == NULL || in[1]->elem != QDQ_FLOAT ||
+        qdq_node_int(n, "block_size", 0) != 0 || !find_layout(n, in[0], in[1], &l) ||
+        (in[2] != NULL && in[2]->count != in[1]->count)) {
         *why = "scales of another form than one float, or one for each channel";
         return QDQ_OK;
     }
     const qdq_elem type = !to_codes ? in[0]->elem : in[2] != NULL ? in[2]->elem : QDQ_UINT8;
-    if (to_codes ? in[0]->elem != QDQ_FLOAT || !is_code(type) : !is_code(type) && type != QDQ_INT32) {
+    if (to_codes ? in[0]->elem != QDQ_FLOAT || !is_code(type)
+                 : !is_code(type) && type != QDQ_INT32) {
         *why = "types other than float and integers of 8 or 16 bits";
         return QDQ_OK;
     }

@@ -1,8 +1,10 @@
-/* verify_search.c - which node does an engine compute wrongly? Shows inner tensors as outputs, some at a time, and compares them
- * with the reference's: of what a wrong tensor depends on, a right one rules out all that it depends on itself.
+/* verify_search.c - which node does an engine compute wrongly? Shows inner tensors as outputs, some
+ * at a time, and compares them with the reference's: of what a wrong tensor depends on, a right one
+ * rules out all that it depends on itself.
  *
- * A tensor that is shown may be computed otherwise, since engines fuse nothing across an output: then the outputs become right, and
- * the tensor is inside of the form. It is set aside, and counts in the end. */
+ * A tensor that is shown may be computed otherwise, since engines fuse nothing across an output:
+ * then the outputs become right, and the tensor is inside of the form. It is set aside, and counts
+ * in the end. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +35,7 @@ typedef struct searching {
     size_t n_shown;
 } searching;
 
-/* --- a probe ---------------------------------------------------------------------------------------------------------- */
+/* --- a probe ---------------------------------------------------------------------------------- */
 
 /* Index among what is shown, n_shown for the output; above: none of them. */
 static size_t index_of(const searching *s, const char *name)
@@ -62,13 +64,15 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *a, qdq_err
 
     if (i > s->n_shown || !s->held[i].is_held || !qdq_array_same_shape(&s->held[i].array, a))
         return QDQ_OK;
-    /* A channel that is nearly silent has few steps of a code: of inner tensors it tells roundings, and no defect. */
+    /* A channel that is nearly silent has few steps of a code: of inner tensors it tells roundings,
+     * and no defect. */
     QDQ_TRY(qdq_verify_pair_db(&s->held[i].array, a, s->v->batch, i < s->n_shown, &db, err));
     s->is_wrong[i] = db < s->limit;
     return QDQ_OK;
 }
 
-static qdq_status run(const searching *s, const qdq_verify_side *side, qdq_output_fn fn, qdq_error *err)
+static qdq_status run(const searching *s, const qdq_verify_side *side, qdq_output_fn fn,
+                      qdq_error *err)
 {
     qdq_arena_mark mark = qdq_arena_get_mark(&s->v->arena);
     const qdq_named_array *in;
@@ -100,12 +104,14 @@ static qdq_status probe(searching *s, bool *ok, qdq_error *err)
     if (st == QDQ_OK)
         st = run(s, &engine, match, &own);
     *ok = st == QDQ_OK;
-    return st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED ? qdq_fail(err, st, "%s", own.text) : QDQ_OK;
+    return st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED ? qdq_fail(err, st, "%s", own.text)
+                                                        : QDQ_OK;
 }
 
-/* --- what depends on what --------------------------------------------------------------------------------------------- */
+/* --- what depends on what --------------------------------------------------------------------- */
 
-/* needed[value id]: what `of` is computed from, itself included, up to what is known to be right. */
+/* needed[value id]: what `of` is computed from, itself included, up to what is known to be
+ * right. */
 static qdq_status find_needed(const searching *s, const qdq_value *of, bool *needed, qdq_error *err)
 {
     QDQ_VEC(const qdq_value *) open = {0};
@@ -120,7 +126,8 @@ static qdq_status find_needed(const searching *s, const qdq_value *of, bool *nee
         for (uint32_t i = 0; ok && n != NULL && i < n->n_in; i++) {
             const qdq_value *in = qdq_node_in(n, i);
 
-            if (in == NULL || in->graph != s->copy->graph || needed[in->id] || s->known[in->id] == IS_RIGHT)
+            if (in == NULL || in->graph != s->copy->graph || needed[in->id] ||
+                s->known[in->id] == IS_RIGHT)
                 continue;
             needed[in->id] = true;
             ok = QDQ_PUSH(&scratch, &open, in);
@@ -161,7 +168,7 @@ static qdq_status choose(searching *s, const qdq_value *wrong, bool *needed, qdq
     return QDQ_OK;
 }
 
-/* --- the search ------------------------------------------------------------------------------------------------------- */
+/* --- the search ------------------------------------------------------------------------------- */
 
 /* A probe says something: *wrong moves forward, what is right is ruled out. */
 static qdq_status learn(searching *s, const qdq_value **wrong, bool *needed, qdq_error *err)
@@ -208,12 +215,13 @@ static const qdq_value *first_of(const searching *s, const qdq_value *wrong, con
     return wrong;
 }
 
-/* Float results of nodes, but those of constants alone and of DequantizeLinear: engines want to fuse that one. */
+/* Float results of nodes, but those of constants alone and of DequantizeLinear: engines want to
+ * fuse that one. */
 static bool can_be_shown(const qdq_value *v)
 {
-    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->elem == QDQ_FLOAT &&
-           v->n_output == 0 && v->producer->op != QDQ_OP_DEQUANTIZELINEAR &&
-           v->producer->op != QDQ_OP_CONSTANT;
+    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR &&
+           v->type->elem == QDQ_FLOAT && v->n_output == 0 &&
+           v->producer->op != QDQ_OP_DEQUANTIZELINEAR && v->producer->op != QDQ_OP_CONSTANT;
 }
 
 static qdq_status list_values(searching *s, qdq_error *err)
@@ -261,7 +269,8 @@ qdq_status qdq_verify_search(qdq_verifying *v, qdq_error *err)
 {
     searching s = {.v = v, .shown_most = MOST_SHOWN};
 
-    if (v->reference == NULL || (qdq_engine_get_info(v->engine)->capabilities & QDQ_CAN_EXPOSE) == 0)
+    if (v->reference == NULL ||
+        (qdq_engine_get_info(v->engine)->capabilities & QDQ_CAN_EXPOSE) == 0)
         return QDQ_OK;
     QDQ_TRY(qdq_model_clone(v->m, &s.copy, err));
     qdq_status st = qdq_model_infer_shapes(s.copy, err);

@@ -43,18 +43,21 @@ typedef struct qdq_verify_side {
 } qdq_verify_side;
 
 /* Opens a session of v->m for this side. */
-qdq_status qdq_verify_open(qdq_verifying *v, const qdq_verify_side *side, qdq_session **out, qdq_error *err);
+qdq_status qdq_verify_open(qdq_verifying *v, const qdq_verify_side *side, qdq_session **out,
+                           qdq_error *err);
 
-/* The least SQNR in dB of the whole and the slices of an array, or of the whole alone: INFINITY where both are equal or the first one has no signal;
- * -INFINITY where one of them is not finite. */
-qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, int64_t batch, bool whole,
-                              double *db, qdq_error *err);
+/* The least SQNR in dB of the whole and the slices of an array, or of the whole alone: INFINITY
+ * where both are equal or the first one has no signal; -INFINITY where one of them is not
+ * finite. */
+qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, int64_t batch,
+                              bool whole, double *db, qdq_error *err);
 
 /* Sample i as v->m reads it; lent until the arena is reset or the data are read again. */
 qdq_status qdq_verify_sample(qdq_verifying *v, size_t i, const qdq_named_array **in, size_t *n,
                              qdq_error *err);
 
-/* verify_judge.c: the verdict, what was not compared, and for an unknown verdict why; then the sentence for a wrong one. */
+/* verify_judge.c: the verdict, what was not compared, and for an unknown verdict why; then the
+ * sentence for a wrong one. */
 void qdq_verify_judge(qdq_verifying *v);
 void qdq_verify_explain(qdq_verifying *v);
 
@@ -73,9 +76,10 @@ bool qdq_verify_saturates(const qdq_node *n);
 /* verify_eval.c: does qdq's evaluator know every operator of m? If not, *why names the first. */
 bool qdq_verify_can_evaluate(const qdq_model *m, char *why, size_t size);
 
-/* Computes the outputs of m from a sample, as qdq_session_run() does. QDQ_E_UNSUPPORTED: a node could not be computed. */
-qdq_status qdq_verify_evaluate(const qdq_model *m, const qdq_named_array *in, size_t n, qdq_output_fn fn,
-                               void *ctx, qdq_error *err);
+/* Computes the outputs of m from a sample, as qdq_session_run() does. QDQ_E_UNSUPPORTED: a node
+ * could not be computed. */
+qdq_status qdq_verify_evaluate(const qdq_model *m, const qdq_named_array *in, size_t n,
+                               qdq_output_fn fn, void *ctx, qdq_error *err);
 
 /* verify_qdq.c: is it a Q or DQ of ONNX? */
 bool qdq_verify_converts(const qdq_node *n);

@@ -1,5 +1,6 @@
-/* compare.c - runs two models on the same samples and adds up how far their outputs are apart. One sample's outputs
- * of the first model are held at a time, never more. What is inside is compare_layers.c. */
+/* compare.c - runs two models on the same samples and adds up how far their outputs are apart. One
+ * sample's outputs of the first model are held at a time, never more. What is inside is
+ * compare_layers.c. */
 #include "qdq/compare.h"
 
 #include <math.h>
@@ -46,15 +47,16 @@ struct qdq_comparing {
     qdq_map by_name;
     qdq_safe_session session[2];
     qdq_opt_level level[2];
-    qdq_kept *kept; /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
-    bool is_lent;   /* all of them were there when this comparison began */
-    size_t sample;  /* that runs */
+    /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
+    qdq_kept *kept;
+    bool is_lent;          /* all of them were there when this comparison began */
+    size_t sample;         /* that runs */
     const int64_t *labels; /* its */
     size_t n_labels;
     int64_t batch; /* likewise: qdq_slices_batch() */
 };
 
-/* --- what both have -------------------------------------------------------------------------------------------- */
+/* --- what both have --------------------------------------------------------------------------- */
 
 static bool has_output(const qdq_model *m, const char *name)
 {
@@ -63,7 +65,8 @@ static bool has_output(const qdq_model *m, const char *name)
     return v != NULL && v->n_output > 0;
 }
 
-/* Values that decide the shape of an output, where both models have them and the engine shows them. */
+/* Values that decide the shape of an output, where both models have them and the engine shows
+ * them. */
 static qdq_status add_inner(qdq_comparing *c, const qdq_deciders *d, qdq_error *err)
 {
     const bool can = (qdq_engine_get_info(c->engine)->capabilities & QDQ_CAN_EXPOSE) != 0;
@@ -78,8 +81,8 @@ static qdq_status add_inner(qdq_comparing *c, const qdq_deciders *d, qdq_error *
         if (v.name == NULL || !QDQ_PUSH(&c->arena, &c->outputs, v) ||
             !QDQ_PUSH(&c->arena, &c->expose, v.name))
             return qdq_nomem(err);
-        qdq_job_log(c->opts.job, QDQ_LOG_INFO, "'%s' decides the shape of an output, and is compared",
-                    v.name);
+        qdq_job_log(c->opts.job, QDQ_LOG_INFO,
+                    "'%s' decides the shape of an output, and is compared", v.name);
     }
     return c->expose.n == 0 || QDQ_PUSH(&c->arena, &c->expose, NULL) ? QDQ_OK : qdq_nomem(err);
 }
@@ -91,7 +94,8 @@ static qdq_status find_inner(qdq_comparing *c, qdq_error *err)
     qdq_io io;
 
     qdq_status st = qdq_deciders_find(c->model[0], c->opts.job, &d, err);
-    for (size_t i = 0; st == QDQ_OK && k < c->outputs.n && qdq_model_output(c->model[0], i, &io); i++)
+    for (size_t i = 0; st == QDQ_OK && k < c->outputs.n && qdq_model_output(c->model[0], i, &io);
+         i++)
         if (strcmp(c->outputs.at[k].name, io.name) == 0)
             c->outputs.at[k++].follows = d.follows[i];
     if (st == QDQ_OK)
@@ -121,7 +125,8 @@ static qdq_status find_outputs(qdq_comparing *c, qdq_error *err)
             return qdq_nomem(err);
         v->num = k;
     }
-    return c->kept != NULL ? qdq_kept_begin(c->kept, (c->end - c->first) * c->outputs.n, err) : QDQ_OK;
+    return c->kept != NULL ? qdq_kept_begin(c->kept, (c->end - c->first) * c->outputs.n, err)
+                           : QDQ_OK;
 }
 
 static qdq_status need_outputs(const qdq_comparing *c, const qdq_model *b, qdq_error *err)
@@ -135,7 +140,7 @@ static qdq_status need_outputs(const qdq_comparing *c, const qdq_model *b, qdq_e
     return QDQ_OK;
 }
 
-/* --- outputs of a run -------------------------------------------------------------------------------------------- */
+/* --- outputs of a run ------------------------------------------------------------------------- */
 
 static common *find_value(const qdq_comparing *c, const char *name)
 {
@@ -161,15 +166,16 @@ static qdq_status hold(void *ctx, const char *name, const qdq_array *a, qdq_erro
         const char *elem = qdq_elem_name(a->elem);
 
         v->left_out = true;
-        qdq_job_log(c->opts.job, QDQ_LOG_WARNING, "'%s' is %s and cannot be compared: left out", name,
-                    elem != NULL ? elem : "?");
+        qdq_job_log(c->opts.job, QDQ_LOG_WARNING, "'%s' is %s and cannot be compared: left out",
+                    name, elem != NULL ? elem : "?");
         return QDQ_OK;
     }
     return qdq_hold(&v->held, a, err);
 }
 
 /* Labels are for rows of the first output. */
-static qdq_status labels_of(const qdq_comparing *c, const common *v, const int64_t **labels, qdq_error *err)
+static qdq_status labels_of(const qdq_comparing *c, const common *v, const int64_t **labels,
+                            qdq_error *err)
 {
     int64_t rows = qdq_top1_rows(&v->held.array);
 
@@ -177,8 +183,8 @@ static qdq_status labels_of(const qdq_comparing *c, const common *v, const int64
     if (c->labels == NULL || v != c->outputs.at || rows == 0)
         return QDQ_OK;
     if (c->n_labels != (size_t)rows)
-        return qdq_fail(err, QDQ_E_FORMAT, "output '%s': %lld rows in a sample, but %zu labels", v->name,
-                        (long long)rows, c->n_labels);
+        return qdq_fail(err, QDQ_E_FORMAT, "output '%s': %lld rows in a sample, but %zu labels",
+                        v->name, (long long)rows, c->n_labels);
     *labels = c->labels;
     return QDQ_OK;
 }
@@ -194,8 +200,8 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *b, qdq_err
     if (v == NULL || !v->held.is_held)
         return QDQ_OK;
     if (!has_numbers(b))
-        return qdq_fail(err, QDQ_E_FORMAT, "'%s' has numbers in the first model and none in the second",
-                        name);
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "'%s' has numbers in the first model and none in the second", name);
     v->is_done = true;
     if ((v->follows || v->is_inner) && !qdq_array_same_shape(&v->held.array, b)) {
         v->other_shape = true;
@@ -204,14 +210,15 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *b, qdq_err
     if (v->follows && c->expose.n > 0)
         return QDQ_OK;
     if (!qdq_array_same_shape(&v->held.array, b))
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is [%s] in the first model, [%s] in the second",
-                        name, qdq_array_shape_text(&v->held.array, text[0], sizeof text[0]),
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "output '%s' is [%s] in the first model, [%s] in the second", name,
+                        qdq_array_shape_text(&v->held.array, text[0], sizeof text[0]),
                         qdq_array_shape_text(b, text[1], sizeof text[1]));
     QDQ_TRY(labels_of(c, v, &labels, err));
     return qdq_compare_output_add(&v->sums, c->sample, c->batch, &v->held.array, b, labels, err);
 }
 
-/* --- over the data ---------------------------------------------------------------------------------------------- */
+/* --- over the data ---------------------------------------------------------------------------- */
 
 static qdq_status open_session(qdq_comparing *c, int k, qdq_error *err)
 {
@@ -229,10 +236,10 @@ static qdq_status open_session(qdq_comparing *c, int k, qdq_error *err)
     return qdq_safe_open(s, err);
 }
 
-/* A session is opened when it is needed, and closed after its last sample: with one sample, as quantize holds
- * back, the weights of the two models are never in memory at the same time. */
-static qdq_status run_model(qdq_comparing *c, int k, bool is_last, const qdq_named_array *in, size_t n,
-                            qdq_error *err)
+/* A session is opened when it is needed, and closed after its last sample: with one sample, as
+ * quantize holds back, the weights of the two models are never in memory at the same time. */
+static qdq_status run_model(qdq_comparing *c, int k, bool is_last, const qdq_named_array *in,
+                            size_t n, qdq_error *err)
 {
     qdq_status st = c->session[k].session == NULL ? open_session(c, k, err) : QDQ_OK;
 
@@ -260,10 +267,11 @@ static qdq_status check_labels(const qdq_comparing *c, size_t sample, qdq_error 
 
         for (int64_t i = 0; i < rows && (size_t)i < c->n_labels; i++)
             if (c->labels[i] < 0 || c->labels[i] >= classes)
-                return qdq_fail(
-                    err, QDQ_E_FORMAT,
-                    "sample %zu: its label is %lld, expected 0 to %lld as output '%s' has %lld classes",
-                    sample, (long long)c->labels[i], (long long)classes - 1, v->name, (long long)classes);
+                return qdq_fail(err, QDQ_E_FORMAT,
+                                "sample %zu: its label is %lld, expected 0 to %lld as output '%s' "
+                                "has %lld classes",
+                                sample, (long long)c->labels[i], (long long)classes - 1, v->name,
+                                (long long)classes);
     }
     return QDQ_OK;
 }
@@ -316,15 +324,15 @@ static qdq_status run_sample(qdq_comparing *c, size_t i, bool is_last, qdq_error
     QDQ_TRY(run_model(c, 1, is_last, in, n, err));
     for (size_t k = 0; k < c->outputs.n; k++)
         if (c->outputs.at[k].held.is_held && !c->outputs.at[k].is_done)
-            return qdq_fail(err, QDQ_E_ENGINE, "second model, sample %zu: the engine gave no '%s'", i,
-                            c->outputs.at[k].name);
+            return qdq_fail(err, QDQ_E_ENGINE, "second model, sample %zu: the engine gave no '%s'",
+                            i, c->outputs.at[k].name);
     c->has_run[i - c->first] = true;
     c->n_run++;
     qdq_job_progress(c->opts.job, "compare", c->n_run, c->end - c->first);
     return QDQ_OK;
 }
 
-/* --- the interface ------------------------------------------------------------------------------------------------ */
+/* --- the interface ---------------------------------------------------------------------------- */
 
 /* One that is zero everywhere counts as the worst: it has no SQNR. */
 static void find_worst(qdq_compare_result *r)
@@ -348,7 +356,8 @@ static bool is_result(const qdq_comparing *c, const common *v)
     return !v->left_out && !(v->follows && c->expose.n > 0 && !v->other_shape);
 }
 
-static qdq_status fill_result(const qdq_comparing *c, qdq_compare_result *r, char *text, qdq_error *err)
+static qdq_status fill_result(const qdq_comparing *c, qdq_compare_result *r, char *text,
+                              qdq_error *err)
 {
     const qdq_top1 *t = &c->outputs.at[0].sums.top1;
 
@@ -399,8 +408,8 @@ qdq_status qdq_comparing_get(const qdq_comparing *c, qdq_compare_result **out, q
     return QDQ_OK;
 }
 
-qdq_status qdq_compare_range(const qdq_data *d, const qdq_compare_opts *opts, size_t *first, size_t *end,
-                             qdq_error *err)
+qdq_status qdq_compare_range(const qdq_data *d, const qdq_compare_opts *opts, size_t *first,
+                             size_t *end, qdq_error *err)
 {
     size_t n = qdq_data_count(d);
 
@@ -412,8 +421,9 @@ qdq_status qdq_compare_range(const qdq_data *d, const qdq_compare_opts *opts, si
     return QDQ_OK;
 }
 
-qdq_status qdq_comparing_begin(qdq_engine *e, const qdq_model *a, qdq_data *d, const qdq_compare_opts *opts,
-                               qdq_kept *kept, qdq_comparing **out, qdq_error *err)
+qdq_status qdq_comparing_begin(qdq_engine *e, const qdq_model *a, qdq_data *d,
+                               const qdq_compare_opts *opts, qdq_kept *kept, qdq_comparing **out,
+                               qdq_error *err)
 {
     static const qdq_compare_opts defaults = QDQ_COMPARE_OPTS_INIT;
     qdq_comparing *c = calloc(1, sizeof *c);
@@ -421,7 +431,8 @@ qdq_status qdq_comparing_begin(qdq_engine *e, const qdq_model *a, qdq_data *d, c
     *out = NULL;
     if (c == NULL)
         return qdq_nomem(err);
-    *c = (qdq_comparing){.engine = e, .model = {a, NULL}, .data = d, .arena = QDQ_ARENA_INIT, .kept = kept};
+    *c = (qdq_comparing){
+        .engine = e, .model = {a, NULL}, .data = d, .arena = QDQ_ARENA_INIT, .kept = kept};
     c->opts = opts != NULL ? *opts : defaults;
     c->is_lent = kept != NULL && kept->is_complete;
     qdq_status st = qdq_compare_range(d, &c->opts, &c->first, &c->end, err);
@@ -440,19 +451,22 @@ static qdq_status run_samples(qdq_comparing *c, size_t first, size_t end, qdq_er
 {
     for (size_t i = first; i < end; i++) {
         if (i < c->first || i >= c->end || c->has_run[i - c->first])
-            return qdq_fail(err, QDQ_E_BUG, "sample %zu is not one that this comparison waits for", i);
+            return qdq_fail(err, QDQ_E_BUG, "sample %zu is not one that this comparison waits for",
+                            i);
         QDQ_TRY(run_sample(c, i, i + 1 == end, err));
     }
     return QDQ_OK;
 }
 
-qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first, size_t count, qdq_error *err)
+qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first, size_t count,
+                             qdq_error *err)
 {
     const bool is_first = c->model[1] == NULL;
 
     c->model[1] = b;
     QDQ_TRY(is_first ? find_outputs(c, err) : need_outputs(c, b, err));
-    qdq_status st = run_samples(c, count > 0 ? first : c->first, count > 0 ? first + count : c->end, err);
+    qdq_status st =
+        run_samples(c, count > 0 ? first : c->first, count > 0 ? first + count : c->end, err);
     qdq_safe_close(&c->session[1]);
     QDQ_TRY(st);
     if (c->kept != NULL && c->n_run == c->end - c->first)
@@ -482,8 +496,8 @@ void qdq_comparing_set_level(qdq_comparing *c, int model, qdq_opt_level level)
 }
 
 qdq_status qdq_compare_keeping(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
-                               const qdq_compare_opts *opts, qdq_kept *kept, qdq_compare_result **out,
-                               qdq_error *err)
+                               const qdq_compare_opts *opts, qdq_kept *kept,
+                               qdq_compare_result **out, qdq_error *err)
 {
     qdq_comparing *c = NULL;
 

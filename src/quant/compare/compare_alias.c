@@ -36,7 +36,7 @@ typedef struct aliasing {
     size_t n;
 } aliasing;
 
-/* --- candidates --------------------------------------------------------------------------------------------------------- */
+/* --- candidates ------------------------------------------------------------------------------- */
 
 static bool same_shape(const qdq_value *x, const qdq_value *y)
 {
@@ -79,7 +79,7 @@ static qdq_status find_candidates(aliasing *l, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- runs ---------------------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static qdq_status take_b(void *ctx, const char *name, const qdq_array *b, qdq_error *err)
 {
@@ -145,8 +145,8 @@ static void choose(aliasing *l)
     }
 }
 
-/* What errors of other layers make of b's values is further away than some candidates are from each other: so b runs without Q/DQ,
- * where it runs so. */
+/* What errors of other layers make of b's values is further away than some candidates are from each
+ * other: so b runs without Q/DQ, where it runs so. */
 static qdq_status run_b(aliasing *l, const char **expose, qdq_error *err)
 {
     qdq_error own = QDQ_ERROR_INIT;
@@ -236,7 +236,7 @@ static qdq_status make_plain(aliasing *l, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- what is left over --------------------------------------------------------------------------------------------------- */
+/* --- what is left over ------------------------------------------------------------------------ */
 
 /* Of a pair that was taken apart, the other one has no partner. */
 static void correct_unmatched(const aliasing *l)
@@ -251,8 +251,8 @@ static void correct_unmatched(const aliasing *l)
 }
 
 qdq_status qdq_match_by_values(qdq_engine *e, const qdq_model *const model[2],
-                               const qdq_named_array *const in[2], size_t n, const qdq_compare_opts *opts,
-                               qdq_matching *m, qdq_error *err)
+                               const qdq_named_array *const in[2], size_t n,
+                               const qdq_compare_opts *opts, qdq_matching *m, qdq_error *err)
 {
     aliasing l = {.engine = e, .model = model, .in = in, .n_in = n, .opts = opts, .m = m};
 

@@ -48,8 +48,8 @@ static qdq_status between_floats(qdq_array *a, qdq_elem elem, qdq_arena *memory,
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++) {
         const float f = number_at(a, i);
-        const uint16_t bits =
-            elem == QDQ_FLOAT16 ? qdq_float16_of_double((double)f) : qdq_bfloat16_of_double((double)f);
+        const uint16_t bits = elem == QDQ_FLOAT16 ? qdq_float16_of_double((double)f)
+                                                  : qdq_bfloat16_of_double((double)f);
 
         memcpy(to + i * size, elem == QDQ_FLOAT ? (const void *)&f : (const void *)&bits, size);
     }
@@ -66,10 +66,11 @@ static qdq_status read_codes(const qdq_model *m, const char *name, qdq_elem have
     QDQ_TRY(qdq_input_codes(m, name, out, err));
     if (out->type != QDQ_UNDEFINED)
         return QDQ_OK;
-    return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                    "input '%s' is %s here and %s in the samples, and no DequantizeLinear with one constant "
-                    "scale says how the one becomes the other: expected inputs of one type in both models",
-                    name, qdq_elem_name(want), qdq_elem_name(have));
+    return qdq_fail(
+        err, QDQ_E_UNSUPPORTED,
+        "input '%s' is %s here and %s in the samples, and no DequantizeLinear with one constant "
+        "scale says how the one becomes the other: expected inputs of one type in both models",
+        name, qdq_elem_name(want), qdq_elem_name(have));
 }
 
 static qdq_status to_codes(const qdq_qparam *p, qdq_array *a, qdq_arena *memory, qdq_error *err)
@@ -124,8 +125,8 @@ static bool is_converted(qdq_elem have, qdq_elem want)
                             (qdq_elem_is_code(have) && is_plain(want)));
 }
 
-qdq_status qdq_compare_feed(const qdq_model *m, const qdq_model *of, const qdq_named_array **in, size_t n,
-                            qdq_arena *memory, qdq_error *err)
+qdq_status qdq_compare_feed(const qdq_model *m, const qdq_model *of, const qdq_named_array **in,
+                            size_t n, qdq_arena *memory, qdq_error *err)
 {
     qdq_named_array *own = NULL;
 

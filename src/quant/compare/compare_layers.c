@@ -1,6 +1,7 @@
-/* compare_layers.c - which layer of a model loses how much: every value that two models share by name is compared in
- * a run of both, and again as the second model's layer makes it of the first model's values. Values come in chunks
- * that fit a budget of memory, one pass over the data for each. */
+/* compare_layers.c - which layer of a model loses how much: every value that two models share by
+ * name is compared in a run of both, and again as the second model's layer makes it of the first
+ * model's values. Values come in chunks that fit a budget of memory, one pass over the data for
+ * each. */
 #include "quant/compare/compare_layers.h"
 
 #include <stdlib.h>
@@ -21,12 +22,14 @@ enum { CHUNK_VALUES = 512, MOST_WARNINGS = 3 };
 
 enum { RUN_A, RUN_B, RUN_ALONE, N_RUN };
 
-static const char *const run_name[N_RUN] = {"first model", "second model", "second model in layers"};
+static const char *const run_name[N_RUN] = {"first model", "second model",
+                                            "second model in layers"};
 
 typedef struct layering {
     qdq_engine *engine;
     qdq_data *data;
-    const qdq_model *of;       /* whose inputs the samples are made for: the first one as it was given */
+    /* whose inputs the samples are made for: the first one as it was given */
+    const qdq_model *of;
     const qdq_model *model[2]; /* a, b as they were given, or the copies that the engine runs */
     qdq_model *wide[2];        /* these copies; NULL: not needed */
     qdq_compare_opts opts;
@@ -62,7 +65,7 @@ typedef struct pass {
     qdq_safe_session session[N_RUN];
 } pass;
 
-/* --- preparing a pass ------------------------------------------------------------------------------------------- */
+/* --- preparing a pass ------------------------------------------------------------------------- */
 
 static qdq_match *match_of(const qdq_map *map, const layering *l, const char *name)
 {
@@ -114,7 +117,8 @@ static qdq_status want(pass *p, qdq_match *match, const char *name, bool behind,
     qdq_map_value *v = qdq_map_put(&p->by_output, name, NULL);
     wanted w = {match, behind, v != NULL ? v->num : 0};
 
-    if (v == NULL || !QDQ_PUSH(&p->scratch, &p->wanted, w) || !QDQ_PUSH(&p->scratch, &p->expose[RUN_B], name))
+    if (v == NULL || !QDQ_PUSH(&p->scratch, &p->wanted, w) ||
+        !QDQ_PUSH(&p->scratch, &p->expose[RUN_B], name))
         return qdq_nomem(err);
     v->num = p->wanted.n;
     return QDQ_OK;
@@ -150,7 +154,7 @@ static qdq_status list_outputs(pass *p, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- what comes out of the three runs ----------------------------------------------------------------------------- */
+/* --- what comes out of the three runs --------------------------------------------------------- */
 
 static qdq_status take_a(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
@@ -167,8 +171,8 @@ static qdq_status take_a(void *ctx, const char *name, const qdq_array *a, qdq_er
 }
 
 /* `slices`: NULL, or those that belong to `to`. */
-static qdq_status compare_with_held(layering *l, qdq_match *v, const qdq_array *b, qdq_compare_stat *to,
-                                    qdq_slices *slices, qdq_error *err)
+static qdq_status compare_with_held(layering *l, qdq_match *v, const qdq_array *b,
+                                    qdq_compare_stat *to, qdq_slices *slices, qdq_error *err)
 {
     char text[2][200];
 
@@ -184,10 +188,10 @@ static qdq_status compare_with_held(layering *l, qdq_match *v, const qdq_array *
     if (l->n_left_out++ >= MOST_WARNINGS)
         return QDQ_OK;
     qdq_job_log(l->opts.job, QDQ_LOG_WARNING,
-                "tensor '%s' is %s [%s] in the first model, %s [%s] in the second: left out", v->name,
-                qdq_elem_name(v->held.array.elem),
-                qdq_array_shape_text(&v->held.array, text[0], sizeof text[0]), qdq_elem_name(b->elem),
-                qdq_array_shape_text(b, text[1], sizeof text[1]));
+                "tensor '%s' is %s [%s] in the first model, %s [%s] in the second: left out",
+                v->name, qdq_elem_name(v->held.array.elem),
+                qdq_array_shape_text(&v->held.array, text[0], sizeof text[0]),
+                qdq_elem_name(b->elem), qdq_array_shape_text(b, text[1], sizeof text[1]));
     return QDQ_OK;
 }
 
@@ -215,10 +219,11 @@ static qdq_status take_alone(void *ctx, const char *name, const qdq_array *b, qd
     return v != NULL ? compare_with_held(p->l, v, b, &v->own, &v->own_slices, err) : QDQ_OK;
 }
 
-/* --- feeding the layers --------------------------------------------------------------------------------------------- */
+/* --- feeding the layers ----------------------------------------------------------------------- */
 
 /* A value of the first model in the type that the second one has there. */
-static qdq_status convert(const qdq_array *from, qdq_elem to, qdq_array *out, void **memory, qdq_error *err)
+static qdq_status convert(const qdq_array *from, qdq_elem to, qdq_array *out, void **memory,
+                          qdq_error *err)
 {
     int64_t n = qdq_array_count(from);
     size_t bytes;
@@ -267,15 +272,15 @@ static qdq_status feed(pass *p, const qdq_named_array *in, size_t n, bool *can, 
         if (!*can)
             return QDQ_OK;
         const qdq_array *from = v != NULL ? &v->held.array : &in[k].array;
-        qdq_status st =
-            convert(from, v != NULL ? v->elem : from->elem, &to->array, &p->converted[p->n_fed++], err);
+        qdq_status st = convert(from, v != NULL ? v->elem : from->elem, &to->array,
+                                &p->converted[p->n_fed++], err);
         if (st != QDQ_OK)
             return qdq_within(err, st, "tensor '%s'", to->name);
     }
     return QDQ_OK;
 }
 
-/* --- a pass over the data --------------------------------------------------------------------------------------- */
+/* --- a pass over the data --------------------------------------------------------------------- */
 
 /* What the engine refuses was said when the outputs were compared, or will be. */
 static qdq_status open_session(pass *p, int k, qdq_error *err)
@@ -297,8 +302,10 @@ static qdq_status open_session(pass *p, int k, qdq_error *err)
     return qdq_safe_open(s, err);
 }
 
-/* Opened when it is needed, and closed after the last sample: with one sample, no two are there at a time. */
-static qdq_status run_one(pass *p, int k, size_t i, const qdq_named_array *in, size_t n, qdq_error *err)
+/* Opened when it is needed, and closed after the last sample: with one sample, no two are there at
+ * a time. */
+static qdq_status run_one(pass *p, int k, size_t i, const qdq_named_array *in, size_t n,
+                          qdq_error *err)
 {
     static const qdq_output_fn take[N_RUN] = {take_a, take_b, take_alone};
     qdq_status st = p->session[k].session == NULL ? open_session(p, k, err) : QDQ_OK;
@@ -312,8 +319,8 @@ static qdq_status run_one(pass *p, int k, size_t i, const qdq_named_array *in, s
     return QDQ_OK;
 }
 
-static qdq_status run_each(pass *p, size_t i, const qdq_named_array *in, size_t n, qdq_arena *memory,
-                           qdq_error *err)
+static qdq_status run_each(pass *p, size_t i, const qdq_named_array *in, size_t n,
+                           qdq_arena *memory, qdq_error *err)
 {
     layering *l = p->l;
     const qdq_named_array *of_a = in, *of_b = in;
@@ -406,10 +413,11 @@ static qdq_status run_passes(layering *l, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- the interface ------------------------------------------------------------------------------------------------ */
+/* --- the interface ---------------------------------------------------------------------------- */
 
-/* A model that the engine refuses for its 16-bit floats is looked at as a copy in float32. That is found out before
- * values are matched: the copy has fewer of them, since what is a Cast in one is nothing in the other. */
+/* A model that the engine refuses for its 16-bit floats is looked at as a copy in float32. That is
+ * found out before values are matched: the copy has fewer of them, since what is a Cast in one is
+ * nothing in the other. */
 static qdq_status widen(layering *l, int k, qdq_error *err)
 {
     qdq_safe_session s = {.engine = l->engine, .model = l->model[k], .which = run_name[k]};
@@ -484,13 +492,15 @@ static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, q
     }
     QDQ_TRY(run_passes(l, err));
     if (l->n_left_out > MOST_WARNINGS)
-        qdq_job_log(l->opts.job, QDQ_LOG_WARNING, "%zu more tensors of other types or shapes: left out",
+        qdq_job_log(l->opts.job, QDQ_LOG_WARNING,
+                    "%zu more tensors of other types or shapes: left out",
                     l->n_left_out - MOST_WARNINGS);
     return qdq_compare_layers_write(&l->m, l->end - l->first, out, err);
 }
 
 qdq_status qdq_compare_layers(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
-                              const qdq_compare_opts *opts, qdq_compare_layers_result **out, qdq_error *err)
+                              const qdq_compare_opts *opts, qdq_compare_layers_result **out,
+                              qdq_error *err)
 {
     static const qdq_compare_opts defaults = QDQ_COMPARE_OPTS_INIT;
     layering l = {.engine = e, .data = d, .of = a, .model = {a, b}};

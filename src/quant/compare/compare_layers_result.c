@@ -1,4 +1,5 @@
-/* compare_layers_result.c - the sums of matched values as the result that users get, in one piece of memory. */
+/* compare_layers_result.c - the sums of matched values as the result that users get, in one piece
+ * of memory. */
 #include "base/fail.h"
 #include "quant/compare/compare_layers.h"
 
@@ -43,7 +44,8 @@ static qdq_status write_worst(const qdq_slices *s, qdq_compare_tensor *to, qdq_e
     return QDQ_OK;
 }
 
-static qdq_status write_layer(const qdq_match *v, qdq_compare_layer *to, char **text, qdq_error *err)
+static qdq_status write_layer(const qdq_match *v, qdq_compare_layer *to, char **text,
+                              qdq_error *err)
 {
     qdq_compare_tensor behind;
     char *name = put_text(text, v->name);
@@ -67,8 +69,8 @@ static size_t text_size(const qdq_matching *m)
     size_t size = 0;
 
     for (size_t i = 0; i < m->values.n; i++)
-        size += strlen(m->values.at[i].name) + strlen(m->values.at[i].node) + strlen(m->values.at[i].op) +
-                strlen(m->values.at[i].of_a) + 4;
+        size += strlen(m->values.at[i].name) + strlen(m->values.at[i].node) +
+                strlen(m->values.at[i].op) + strlen(m->values.at[i].of_a) + 4;
     for (size_t i = 0; i < m->only_a.n; i++)
         size += strlen(m->only_a.at[i]) + 1;
     for (size_t i = 0; i < m->only_b.n; i++)
@@ -76,11 +78,12 @@ static size_t text_size(const qdq_matching *m)
     return size;
 }
 
-qdq_status qdq_compare_layers_write(const qdq_matching *m, size_t samples, qdq_compare_layers_result **out,
-                                    qdq_error *err)
+qdq_status qdq_compare_layers_write(const qdq_matching *m, size_t samples,
+                                    qdq_compare_layers_result **out, qdq_error *err)
 {
-    qdq_compare_layers_result *r = calloc(1, sizeof *r + m->values.n * sizeof *r->layers +
-                                                 (m->only_a.n + m->only_b.n) * sizeof(char *) + text_size(m));
+    qdq_compare_layers_result *r =
+        calloc(1, sizeof *r + m->values.n * sizeof *r->layers +
+                      (m->only_a.n + m->only_b.n) * sizeof(char *) + text_size(m));
 
     if (r == NULL)
         return qdq_nomem(err);
@@ -89,9 +92,10 @@ qdq_status qdq_compare_layers_write(const qdq_matching *m, size_t samples, qdq_c
     r->unmatched_b = r->unmatched_a + m->only_a.n;
     char *text = (char *)(void *)(r->unmatched_b + m->only_b.n);
     for (size_t i = 0; i < m->values.n; i++) {
-        const qdq_status st = m->values.at[i].left_out
-                                  ? QDQ_OK
-                                  : write_layer(&m->values.at[i], &r->layers[r->n_layers++], &text, err);
+        const qdq_status st =
+            m->values.at[i].left_out
+                ? QDQ_OK
+                : write_layer(&m->values.at[i], &r->layers[r->n_layers++], &text, err);
 
         if (st != QDQ_OK) {
             free(r);

@@ -1,5 +1,6 @@
-/* compare_match.c - see the header. A value is matched by its name. The second model may have a Q and a DQ behind it,
- * or, where it is a graph output, in front of it; then the value before the Q is what is compared first. */
+/* compare_match.c - see the header. A value is matched by its name. The second model may have a Q
+ * and a DQ behind it, or, where it is a graph output, in front of it; then the value before the Q
+ * is what is compared first. */
 #include "quant/compare/compare_match.h"
 
 #include <string.h>
@@ -10,14 +11,15 @@
 #include "ir/shape.h"
 
 /* A copy whose values have types, with the shapes of the data where that is possible. */
-static qdq_status typed_copy(const qdq_model *m, const qdq_input_shape *shapes, size_t n, const qdq_job *job,
-                             qdq_model **out, qdq_error *err)
+static qdq_status typed_copy(const qdq_model *m, const qdq_input_shape *shapes, size_t n,
+                             const qdq_job *job, qdq_model **out, qdq_error *err)
 {
     qdq_error ignored = QDQ_ERROR_INIT;
     qdq_shape_opts infer = {.job = job};
 
     QDQ_TRY(qdq_model_clone(m, out, err));
-    /* Where shapes cannot be fixed, symbolic dimensions count as 1 below: chunks get larger, nothing else. */
+    /* Where shapes cannot be fixed, symbolic dimensions count as 1 below: chunks get larger,
+     * nothing else. */
     qdq_status st = qdq_model_set_shapes(*out, shapes, n, &ignored);
     if (st == QDQ_E_NOMEM)
         return qdq_nomem(err);
@@ -39,7 +41,7 @@ static qdq_status copy_both(qdq_matching *m, const qdq_model *a, const qdq_model
     return typed_copy(b, shapes, n, job, &m->b, err);
 }
 
-/* --- what is the same ---------------------------------------------------------------------------------------------- */
+/* --- what is the same ------------------------------------------------------------------------- */
 
 static bool is_q(const qdq_node *n)
 {
@@ -84,9 +86,11 @@ static const qdq_value *partner(const qdq_matching *m, const qdq_value *y)
 {
     const qdq_value *x = qdq_graph_find(m->a->graph, y->name);
 
-    if (x == NULL || x->producer == NULL || qdq_value_const(x) != NULL || qdq_value_const(y) != NULL)
+    if (x == NULL || x->producer == NULL || qdq_value_const(x) != NULL ||
+        qdq_value_const(y) != NULL)
         return NULL;
-    if (!may_be_float(x) || !may_be_float(y) || !(is_float(x) || is_float(y)) || shapes_differ(x, y))
+    if (!may_be_float(x) || !may_be_float(y) || !(is_float(x) || is_float(y)) ||
+        shapes_differ(x, y))
         return NULL;
     return x;
 }
@@ -105,8 +109,9 @@ static size_t bytes_of(const qdq_value *v)
         if (dim > 0 && __builtin_mul_overflow(count, dim, &count))
             return SIZE_MAX;
     }
-    return qdq_elem_bytes(v->type->elem == QDQ_UNDEFINED ? QDQ_FLOAT : v->type->elem, count, &bytes) ? bytes
-                                                                                                     : 0;
+    return qdq_elem_bytes(v->type->elem == QDQ_UNDEFINED ? QDQ_FLOAT : v->type->elem, count, &bytes)
+               ? bytes
+               : 0;
 }
 
 /* The value behind Q and DQ of y, or NULL. */
@@ -139,8 +144,9 @@ static qdq_status add_match(qdq_matching *m, const qdq_value *x, const qdq_value
     const qdq_value *raw = before_qdq(y), *read = raw != y ? y : dequantized(y);
     const qdq_value *codes = qdq_node_in(raw->producer, 0);
     /* of codes that an operator gives, the operator */
-    const qdq_node *by =
-        is_dq(raw->producer) && codes != NULL && codes->producer != NULL ? codes->producer : raw->producer;
+    const qdq_node *by = is_dq(raw->producer) && codes != NULL && codes->producer != NULL
+                             ? codes->producer
+                             : raw->producer;
     qdq_match v = {.name = y->name, .of_a = y->name, .raw = raw->name, .quantized = quantized};
 
     v.read = read != NULL ? read->name : NULL;
@@ -151,14 +157,15 @@ static qdq_status add_match(qdq_matching *m, const qdq_value *x, const qdq_value
     return QDQ_PUSH(&m->arena, &m->values, v) ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- walking -------------------------------------------------------------------------------------------------------- */
+/* --- walking ---------------------------------------------------------------------------------- */
 
 enum {
     MATCHED = 1,
     TOUCHED = 2
 }; /* of a value of b; touched: Q or DQ in front, up to the next matched value */
 
-/* Does Q or DQ stand in the layer that node n ends? Bodies are taken as if it did when they exist at all. */
+/* Does Q or DQ stand in the layer that node n ends? Bodies are taken as if it did when they exist
+ * at all. */
 static bool is_touched(const qdq_node *n, const unsigned char *state)
 {
     if (is_q(n) || is_dq(n) || n->op == QDQ_OP_DYNAMICQUANTIZELINEAR)
@@ -235,7 +242,7 @@ static qdq_status find_unmatched(qdq_matching *m, qdq_error *err)
     return st;
 }
 
-/* --- the cut -------------------------------------------------------------------------------------------------------- */
+/* --- the cut ---------------------------------------------------------------------------------- */
 
 static qdq_status cut_at(qdq_matching *m, qdq_match *v, qdq_error *err)
 {
@@ -257,8 +264,8 @@ static qdq_status cut_at(qdq_matching *m, qdq_match *v, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_match_models(const qdq_model *a, const qdq_model *b, const qdq_named_array *in, size_t n,
-                            const qdq_job *job, qdq_matching *out, qdq_error *err)
+qdq_status qdq_match_models(const qdq_model *a, const qdq_model *b, const qdq_named_array *in,
+                            size_t n, const qdq_job *job, qdq_matching *out, qdq_error *err)
 {
     *out = (qdq_matching){.arena = QDQ_ARENA_INIT};
     QDQ_TRY(copy_both(out, a, b, in, n, job, err));

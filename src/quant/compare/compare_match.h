@@ -1,4 +1,5 @@
-/* compare_match.h - which values of two models are the same by name, and the second model cut open at all of them. */
+/* compare_match.h - which values of two models are the same by name, and the second model cut open
+ * at all of them. */
 #ifndef QDQ_COMPARE_MATCH_H
 #define QDQ_COMPARE_MATCH_H
 
@@ -7,7 +8,8 @@
 #include "quant/compare/compare_stat.h"
 #include "quant/compare/slices.h"
 
-/* A value that both models have, and what makes it in the second one. Text is of the second model's copy. */
+/* A value that both models have, and what makes it in the second one. Text is of the second model's
+ * copy. */
 typedef struct qdq_match {
     const char *name;
     const char *of_a; /* the value of a: `name`, unless qdq_match_by_values() finds another one */
@@ -36,10 +38,10 @@ typedef struct qdq_matching {
     qdq_text_vec only_a, only_b;
 } qdq_matching;
 
-/* Matches values of a and b by name, whose shapes are those of a sample `in`. *out goes to qdq_matching_free(), also
- * when this fails. */
-qdq_status qdq_match_models(const qdq_model *a, const qdq_model *b, const qdq_named_array *in, size_t n,
-                            const qdq_job *job, qdq_matching *out, qdq_error *err);
+/* Matches values of a and b by name, whose shapes are those of a sample `in`. *out goes to
+ * qdq_matching_free(), also when this fails. */
+qdq_status qdq_match_models(const qdq_model *a, const qdq_model *b, const qdq_named_array *in,
+                            size_t n, const qdq_job *job, qdq_matching *out, qdq_error *err);
 void qdq_matching_free(qdq_matching *m);
 
 #endif /* QDQ_COMPARE_MATCH_H */

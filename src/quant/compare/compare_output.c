@@ -6,8 +6,9 @@
 
 #include "base/fail.h"
 
-qdq_status qdq_compare_output_add(qdq_compare_output *o, size_t sample, int64_t batch, const qdq_array *a,
-                                  const qdq_array *b, const int64_t *labels, qdq_error *err)
+qdq_status qdq_compare_output_add(qdq_compare_output *o, size_t sample, int64_t batch,
+                                  const qdq_array *a, const qdq_array *b, const int64_t *labels,
+                                  qdq_error *err)
 {
     QDQ_TRY(qdq_slices_add(&o->slices, sample, batch, a, b, err));
     qdq_compare_stat_add(&o->stat, a, b);
@@ -15,7 +16,8 @@ qdq_status qdq_compare_output_add(qdq_compare_output *o, size_t sample, int64_t 
     return QDQ_OK;
 }
 
-qdq_status qdq_compare_output_get(const qdq_compare_output *o, qdq_compare_tensor *t, qdq_error *err)
+qdq_status qdq_compare_output_get(const qdq_compare_output *o, qdq_compare_tensor *t,
+                                  qdq_error *err)
 {
     qdq_slice_result slices;
 
@@ -25,7 +27,8 @@ qdq_status qdq_compare_output_get(const qdq_compare_output *o, qdq_compare_tenso
     t->axis = slices.axis;
     t->index = slices.index;
     t->bound_db = slices.bound_db;
-    t->top1 = qdq_top1_is_choice(&o->top1) ? (double)o->top1.same / (double)o->top1.rows : (double)NAN;
+    t->top1 =
+        qdq_top1_is_choice(&o->top1) ? (double)o->top1.same / (double)o->top1.rows : (double)NAN;
     return QDQ_OK;
 }
 

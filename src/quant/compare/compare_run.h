@@ -1,5 +1,5 @@
-/* compare_run.h - a model compared with others, part by part, into one result: in cross-validation each range of samples
- * is judged by a model of its own. */
+/* compare_run.h - a model compared with others, part by part, into one result: in cross-validation
+ * each range of samples is judged by a model of its own. */
 #ifndef QDQ_COMPARE_RUN_H
 #define QDQ_COMPARE_RUN_H
 
@@ -7,19 +7,22 @@
 
 typedef struct qdq_comparing qdq_comparing;
 
-/* Begins a comparison of `a` on the samples that the options ask for; all arguments must outlive it. `kept`: outputs of a
- * from comparison to comparison, for the same a, samples and options each time; NULL: it runs each time. *out goes to
- * qdq_comparing_free(). */
-qdq_status qdq_comparing_begin(qdq_engine *e, const qdq_model *a, qdq_data *d, const qdq_compare_opts *opts,
-                               qdq_kept *kept, qdq_comparing **out, qdq_error *err);
+/* Begins a comparison of `a` on the samples that the options ask for; all arguments must outlive
+ * it. `kept`: outputs of a from comparison to comparison, for the same a, samples and options each
+ * time; NULL: it runs each time. *out goes to qdq_comparing_free(). */
+qdq_status qdq_comparing_begin(qdq_engine *e, const qdq_model *a, qdq_data *d,
+                               const qdq_compare_opts *opts, qdq_kept *kept, qdq_comparing **out,
+                               qdq_error *err);
 
-/* Runs a and b on samples [first, first + count), counted as in the data; count 0: all that the comparison has. Outputs
- * that are compared are those that a and the first b have in common: a later b that lacks one is QDQ_E_FORMAT. A sample
- * that was there before, or is not of this comparison, is QDQ_E_BUG. */
+/* Runs a and b on samples [first, first + count), counted as in the data; count 0: all that the
+ * comparison has. Outputs that are compared are those that a and the first b have in common: a
+ * later b that lacks one is QDQ_E_FORMAT. A sample that was there before, or is not of this
+ * comparison, is QDQ_E_BUG. */
 qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first, size_t count,
                              qdq_error *err);
 
-/* Before the first qdq_comparing_add(): model 0 or 1 runs with this level of the engine's optimizations; all, if it is not said. */
+/* Before the first qdq_comparing_add(): model 0 or 1 runs with this level of the engine's
+ * optimizations; all, if it is not said. */
 void qdq_comparing_set_level(qdq_comparing *c, int model, qdq_opt_level level);
 
 /* Of the samples so far. *out is one block, freed with qdq_free(). */

@@ -1,4 +1,5 @@
-/* compare_same.c - do two models compute the same? What a change that only rearranges may cost: compare.h. */
+/* compare_same.c - do two models compute the same? What a change that only rearranges may cost:
+ * compare.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static bool has_qdq(const qdq_model *m)
     return false;
 }
 
-/* --- one output -------------------------------------------------------------------------------------------------- */
+/* --- one output ------------------------------------------------------------------------------- */
 
 /* How far apart floats may be, as a share of the range. */
 static double float_tolerance(qdq_elem e)
@@ -36,13 +37,14 @@ static bool ints_are_same(const qdq_compare_tensor *t, char *why, size_t size)
     if (t->unequal == 0 || (step && t->max_abs <= 1))
         return true;
     snprintf(why, size,
-             "output '%s': found %" PRIu64 " of %" PRIu64 " elements that differ, by up to %g, expected %s",
+             "output '%s': found %" PRIu64 " of %" PRIu64
+             " elements that differ, by up to %g, expected %s",
              t->name, t->unequal, t->elements, t->max_abs, step ? "one step at most" : "none");
     return false;
 }
 
-/* By how much the engine differs from itself with and without its optimizations, as a share of the range: nothing can be nearer. An
- * engine that computes something else is no measure. */
+/* By how much the engine differs from itself with and without its optimizations, as a share of the
+ * range: nothing can be nearer. An engine that computes something else is no measure. */
 static double own_tolerance(const qdq_compare_result *own, const char *name)
 {
     const double times = 2, most = 1e-2;
@@ -63,9 +65,10 @@ static bool floats_are_same(const qdq_compare_tensor *t, double tolerance, char 
     if (!isfinite(t->max_abs))
         snprintf(why, size, "output '%s': found NaN or infinity where the other has none", t->name);
     else
-        snprintf(why, size,
-                 "output '%s': found a difference of %.3g, %.3g of its range, expected at most %.3g", t->name,
-                 t->max_abs, t->range > 0 ? t->max_abs / t->range : INFINITY, tolerance);
+        snprintf(
+            why, size,
+            "output '%s': found a difference of %.3g, %.3g of its range, expected at most %.3g",
+            t->name, t->max_abs, t->range > 0 ? t->max_abs / t->range : INFINITY, tolerance);
     return false;
 }
 
@@ -77,7 +80,8 @@ static bool is_same(const qdq_compare_tensor *t, double tolerance, bool quantize
         return ints_are_same(t, why, size);
     if (tolerance > 0)
         return floats_are_same(t, tolerance, why, size);
-    if (floats_are_same(t, fmax(float_tolerance(t->elem), own_tolerance(own, t->name)), why, size)) {
+    if (floats_are_same(t, fmax(float_tolerance(t->elem), own_tolerance(own, t->name)), why,
+                        size)) {
         why[0] = '\0';
         return true;
     }
@@ -87,12 +91,13 @@ static bool is_same(const qdq_compare_tensor *t, double tolerance, bool quantize
         why[0] = '\0';
         return true;
     }
-    snprintf(why, size, "output '%s': found SQNR %.1f dB, expected at least %g dB where there is Q/DQ",
+    snprintf(why, size,
+             "output '%s': found SQNR %.1f dB, expected at least %g dB where there is Q/DQ",
              t->name, t->sqnr_db, QDQ_SAME_SQNR_DB);
     return false;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 /* The optimizer keeps outputs; a model from elsewhere may not. */
 static bool outputs_are_same(const qdq_model *a, const qdq_model *b, char *why, size_t size)
@@ -109,8 +114,9 @@ static bool outputs_are_same(const qdq_model *a, const qdq_model *b, char *why, 
 }
 
 /* The comparison failed. If the first model alone runs, that is the second one's doing. */
-static qdq_status blame(qdq_engine *e, const qdq_model *a, qdq_data *d, const qdq_compare_opts *opts,
-                        qdq_status st, qdq_error *found, qdq_same_result *out, qdq_error *err)
+static qdq_status blame(qdq_engine *e, const qdq_model *a, qdq_data *d,
+                        const qdq_compare_opts *opts, qdq_status st, qdq_error *found,
+                        qdq_same_result *out, qdq_error *err)
 {
     qdq_compare_result *alone = NULL;
     qdq_status own = QDQ_OK;
@@ -125,7 +131,8 @@ static qdq_status blame(qdq_engine *e, const qdq_model *a, qdq_data *d, const qd
     return own;
 }
 
-static void judge(const qdq_compare_result *own, double tolerance, bool quantized, qdq_same_result *out)
+static void judge(const qdq_compare_result *own, double tolerance, bool quantized,
+                  qdq_same_result *out)
 {
     out->same = true;
     out->proven = false;
@@ -133,12 +140,14 @@ static void judge(const qdq_compare_result *own, double tolerance, bool quantize
     for (size_t i = 0; i < out->compared->n_outputs; i++)
         out->proven |= !isnan(out->compared->outputs[i].sqnr_db);
     for (size_t i = 0; out->same && i < out->compared->n_outputs; i++)
-        out->same = is_same(&out->compared->outputs[i], tolerance, quantized, own, out->why, sizeof out->why);
+        out->same = is_same(&out->compared->outputs[i], tolerance, quantized, own, out->why,
+                            sizeof out->why);
 }
 
-/* The model on the engine with and without optimizations. Where it does not run without, *own stays NULL. */
-static qdq_status find_own(qdq_engine *e, const qdq_model *a, qdq_data *d, const qdq_compare_opts *opts,
-                           qdq_compare_result **own, qdq_error *err)
+/* The model on the engine with and without optimizations. Where it does not run without, *own stays
+ * NULL. */
+static qdq_status find_own(qdq_engine *e, const qdq_model *a, qdq_data *d,
+                           const qdq_compare_opts *opts, qdq_compare_result **own, qdq_error *err)
 {
     qdq_error found = QDQ_ERROR_INIT;
     qdq_comparing *c = NULL;
@@ -151,7 +160,8 @@ static qdq_status find_own(qdq_engine *e, const qdq_model *a, qdq_data *d, const
     if (st == QDQ_OK)
         st = qdq_comparing_get(c, own, &found);
     qdq_comparing_free(c);
-    return st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED ? qdq_fail(err, st, "%s", found.text) : QDQ_OK;
+    return st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED ? qdq_fail(err, st, "%s", found.text)
+                                                        : QDQ_OK;
 }
 
 qdq_status qdq_compare_same(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,

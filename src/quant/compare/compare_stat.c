@@ -1,5 +1,5 @@
-/* compare_stat.c - sums in double, whatever the arrays are: a million squares in float lose the last digits that
- * SQNR is about. */
+/* compare_stat.c - sums in double, whatever the arrays are: a million squares in float lose the
+ * last digits that SQNR is about. */
 #include "quant/compare/compare_stat.h"
 
 #include <math.h>
@@ -76,7 +76,8 @@ void qdq_compare_stat_add(qdq_compare_stat *s, const qdq_array *a, const qdq_arr
 /* Of floats that are all in [0, 1]: probabilities, masks. */
 static double half_agreement(const qdq_compare_stat *s)
 {
-    const bool in_unit = qdq_elem_is_float(s->elem) && !s->a_not_finite && s->low >= 0 && s->high <= 1;
+    const bool in_unit =
+        qdq_elem_is_float(s->elem) && !s->a_not_finite && s->low >= 0 && s->high <= 1;
 
     return in_unit && s->aa > 0 ? (double)s->same_half / (double)s->elements : (double)NAN;
 }
@@ -102,14 +103,17 @@ void qdq_compare_stat_result(const qdq_compare_stat *s, qdq_compare_tensor *t)
         t->sqnr_db = 10 * log10(s->aa / s->dd);
     t->worst_db = t->sqnr_db;
     /* Two roots, because the product of the sums may overflow; equal vectors get a clean 1. */
-    t->cosine = s->aa == 0 || s->bb == 0 ? NAN : s->dd == 0 ? 1 : s->ab / (sqrt(s->aa) * sqrt(s->bb));
+    t->cosine = s->aa == 0 || s->bb == 0 ? NAN
+                : s->dd == 0             ? 1
+                                         : s->ab / (sqrt(s->aa) * sqrt(s->bb));
     if (isinf(s->dd))
         t->cosine = NAN;
 }
 
 int64_t qdq_top1_rows(const qdq_array *a)
 {
-    if (a->rank < 1 || a->dim[a->rank - 1] < 2 || !(qdq_elem_is_int(a->elem) || qdq_elem_is_float(a->elem)))
+    if (a->rank < 1 || a->dim[a->rank - 1] < 2 ||
+        !(qdq_elem_is_int(a->elem) || qdq_elem_is_float(a->elem)))
         return 0;
     return qdq_array_count(a) / a->dim[a->rank - 1];
 }
@@ -133,8 +137,8 @@ static int64_t argmax(const qdq_array *a, int64_t first, int64_t n)
     return best;
 }
 
-/* The sum of a row's shares of 1, or of the exponentials of their logarithms, may be off by so much: what 16-bit floats
- * give. */
+/* The sum of a row's shares of 1, or of the exponentials of their logarithms, may be off by so
+ * much: what 16-bit floats give. */
 static const double share_slack = 0.01;
 
 static void look_at_row(qdq_top1 *t, const qdq_array *a, int64_t first, int64_t n)
@@ -151,7 +155,8 @@ static void look_at_row(qdq_top1 *t, const qdq_array *a, int64_t first, int64_t 
         high = fmax(high, x);
     }
     t->is_share = t->is_share && low >= 0 && fabs(sum - 1) <= share_slack;
-    t->is_log_share = t->is_log_share && high <= share_slack && fabs(exponentials - 1) <= share_slack;
+    t->is_log_share =
+        t->is_log_share && high <= share_slack && fabs(exponentials - 1) <= share_slack;
     t->has_negative |= low < 0;
     t->has_positive |= high > 0;
 }
@@ -169,7 +174,8 @@ static void look_at_array(qdq_top1 *t, const qdq_array *a, int64_t n)
 
 bool qdq_top1_is_choice(const qdq_top1 *t)
 {
-    const bool is_logits = t->is_flat && t->columns >= QDQ_LOGITS_LEAST && t->has_negative && t->has_positive;
+    const bool is_logits =
+        t->is_flat && t->columns >= QDQ_LOGITS_LEAST && t->has_negative && t->has_positive;
 
     return t->labelled > 0 || (t->has_numbers && (t->is_share || t->is_log_share || is_logits));
 }

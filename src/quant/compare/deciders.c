@@ -1,5 +1,5 @@
-/* deciders.c - see the header. A value is asked for its shape or for its elements; what a node asks of its inputs then is
- * the table below. */
+/* deciders.c - see the header. A value is asked for its shape or for its elements; what a node asks
+ * of its inputs then is the table below. */
 #include "quant/compare/deciders.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@
 
 typedef enum question { SHAPE, ELEMENTS, N_QUESTION } question;
 
-/* What the shape of a node's result depends on: of its inputs, elements[k] those of which the elements count, shape those
- * of which the shape does. Bit k is input k. */
+/* What the shape of a node's result depends on: of its inputs, elements[k] those of which the
+ * elements count, shape those of which the shape does. Bit k is input k. */
 typedef struct sink {
     qdq_op op;
     uint32_t elements, shape;
@@ -49,10 +49,10 @@ static const sink *find_sink(qdq_op op)
 }
 
 /* Results of these say no more than what they read. */
-static const qdq_op passing[] = {QDQ_OP_CLIP,      QDQ_OP_CUMSUM,    QDQ_OP_FLATTEN,    QDQ_OP_GATHER,
-                                 QDQ_OP_IDENTITY,  QDQ_OP_REDUCEMAX, QDQ_OP_REDUCEMEAN, QDQ_OP_REDUCEMIN,
-                                 QDQ_OP_REDUCESUM, QDQ_OP_RESHAPE,   QDQ_OP_SLICE,      QDQ_OP_SQUEEZE,
-                                 QDQ_OP_TRANSPOSE, QDQ_OP_UNSQUEEZE};
+static const qdq_op passing[] = {
+    QDQ_OP_CLIP,      QDQ_OP_CUMSUM,     QDQ_OP_FLATTEN,   QDQ_OP_GATHER,    QDQ_OP_IDENTITY,
+    QDQ_OP_REDUCEMAX, QDQ_OP_REDUCEMEAN, QDQ_OP_REDUCEMIN, QDQ_OP_REDUCESUM, QDQ_OP_RESHAPE,
+    QDQ_OP_SLICE,     QDQ_OP_SQUEEZE,    QDQ_OP_TRANSPOSE, QDQ_OP_UNSQUEEZE};
 
 static bool passes(const qdq_node *n)
 {
@@ -103,7 +103,8 @@ static qdq_status has_input(finding *f, const qdq_value *v, bool *found, qdq_err
         for (uint32_t i = 0; n->op != QDQ_OP_SHAPE && n->op != QDQ_OP_SIZE && i < n->n_in; i++) {
             const qdq_value *x = n->in[i].value;
 
-            if (x == NULL || x->graph != f->graph || qdq_value_const(x) != NULL || f->visited[x->id])
+            if (x == NULL || x->graph != f->graph || qdq_value_const(x) != NULL ||
+                f->visited[x->id])
                 continue;
             f->visited[x->id] = true;
             if (x->producer == NULL)
@@ -204,16 +205,19 @@ static qdq_status find_in(const qdq_model *m, qdq_deciders *out, qdq_error *err)
     QDQ_FOR_NODES (n, m->graph)
         for (uint32_t i = 0; st == QDQ_OK && i < n->n_out; i++) {
             const qdq_value *v = n->out[i];
-            const char *name = v != NULL && f.decides[v->id] ? qdq_arena_strdup(&out->arena, v->name) : NULL;
+            const char *name =
+                v != NULL && f.decides[v->id] ? qdq_arena_strdup(&out->arena, v->name) : NULL;
 
-            if (v != NULL && f.decides[v->id] && (name == NULL || !QDQ_PUSH(&out->arena, &out->names, name)))
+            if (v != NULL && f.decides[v->id] &&
+                (name == NULL || !QDQ_PUSH(&out->arena, &out->names, name)))
                 st = qdq_nomem(err);
         }
     qdq_arena_free(&f.arena);
     return st;
 }
 
-qdq_status qdq_deciders_find(const qdq_model *m, const qdq_job *job, qdq_deciders *out, qdq_error *err)
+qdq_status qdq_deciders_find(const qdq_model *m, const qdq_job *job, qdq_deciders *out,
+                             qdq_error *err)
 {
     qdq_shape_opts infer = {.job = job};
     qdq_model *copy = NULL;

@@ -13,7 +13,8 @@ typedef struct charging {
     double *weight; /* by value id: its influence */
 } charging;
 
-/* Noise over signal, of the worst slice where it is known; 0: nothing is off, or it is not known. */
+/* Noise over signal, of the worst slice where it is known; 0: nothing is off, or it is not
+ * known. */
 static double noise_of(const qdq_compare_tensor *t)
 {
     const double db = t->worst_db < t->sqnr_db ? t->worst_db : t->sqnr_db;
@@ -59,7 +60,8 @@ static const qdq_node *who_is_charged(const charging *c, const qdq_node *n)
     return layer;
 }
 
-static void charge_for(const charging *c, const qdq_node *n, const qdq_value *y, double *harm, double *error)
+static void charge_for(const charging *c, const qdq_node *n, const qdq_value *y, double *harm,
+                       double *error)
 {
     const double introduced = y != NULL ? c->noise.introduced[y->id] : 0;
     const qdq_node *layer = introduced > 0 && c->weight[y->id] > 0 ? who_is_charged(c, n) : NULL;
@@ -77,8 +79,8 @@ static void charge(const charging *c, double *harm, double *error)
             charge_for(c, n, n->out[i], harm, error);
 }
 
-static qdq_status run(charging *c, const qdq_compare_layers_result *found, double *harm, double *error,
-                      qdq_arena *scratch, qdq_error *err)
+static qdq_status run(charging *c, const qdq_compare_layers_result *found, double *harm,
+                      double *error, qdq_arena *scratch, qdq_error *err)
 {
     const size_t n = c->graph->values.n + 1;
 

@@ -98,7 +98,8 @@ void qdq_hidden_add(qdq_hidden *h, size_t sample, const qdq_array *a, const qdq_
     bool is_rows = false;
     const int64_t n = h->is_out ? -1 : count_decisions(a, b, &is_rows);
 
-    h->is_out |= n < 0 || h->decisions + n > QDQ_HIDDEN_MOST || (h->has_begun && h->is_rows != is_rows);
+    h->is_out |=
+        n < 0 || h->decisions + n > QDQ_HIDDEN_MOST || (h->has_begun && h->is_rows != is_rows);
     if (h->is_out)
         return;
     h->is_rows = is_rows;

@@ -9,8 +9,9 @@
 static bool carries_noise(const qdq_value *v)
 {
     return v != NULL && qdq_value_const(v) == NULL &&
-           (v->type == NULL || (v->type->kind == QDQ_TYPE_TENSOR &&
-                                (v->type->elem == QDQ_UNDEFINED || qdq_elem_is_float(v->type->elem))));
+           (v->type == NULL ||
+            (v->type->kind == QDQ_TYPE_TENSOR &&
+             (v->type->elem == QDQ_UNDEFINED || qdq_elem_is_float(v->type->elem))));
 }
 
 static double part_of(const qdq_node *n, const qdq_value *v, const double *power)
@@ -27,7 +28,7 @@ static bool takes_part(const qdq_node *n, uint32_t i)
     return carries_noise(n->in[i].value) && n->in[i].value->graph == n->graph;
 }
 
-/* --- slices of outputs ------------------------------------------------------------------------------------------------ */
+/* --- slices of outputs ------------------------------------------------------------------------ */
 
 static bool keeps_slices(const qdq_node *n)
 {
@@ -53,7 +54,8 @@ static bool keeps_slices(const qdq_node *n)
     }
 }
 
-/* Its slices are those of outputs: what is off in one of them stays off, whatever else is in the result. */
+/* Its slices are those of outputs: what is off in one of them stays off, whatever else is in the
+ * result. */
 static bool hands_slices_on(const qdq_node *n, const bool *near)
 {
     for (uint32_t i = 0; i < n->n_out && keeps_slices(n); i++)
@@ -83,7 +85,7 @@ qdq_status qdq_near_outputs(const qdq_graph *g, qdq_arena *arena, bool **near, q
     return QDQ_OK;
 }
 
-/* --- noise ------------------------------------------------------------------------------------------------------------- */
+/* --- noise ------------------------------------------------------------------------------------ */
 
 /* Mean noise in front of n; 0: not known of all its inputs. */
 static double noise_before(const qdq_node *n, const qdq_noise *noise, double parts)
@@ -95,12 +97,14 @@ static double noise_before(const qdq_node *n, const qdq_noise *noise, double par
             continue;
         if (!(noise->total[n->in[i].value->id] > 0))
             return 0;
-        before += noise->total[n->in[i].value->id] * part_of(n, n->in[i].value, noise->power) / parts;
+        before +=
+            noise->total[n->in[i].value->id] * part_of(n, n->in[i].value, noise->power) / parts;
     }
     return before;
 }
 
-/* Noise of a result, without what the node added, over noise in front of it. Bounded: noise may cancel out. */
+/* Noise of a result, without what the node added, over noise in front of it. Bounded: noise may
+ * cancel out. */
 static double gain(const qdq_noise *noise, const qdq_value *y, double before)
 {
     const double least = 1e-2, most = 1e6;
@@ -108,7 +112,8 @@ static double gain(const qdq_noise *noise, const qdq_value *y, double before)
     if (!(before > 0) || !(noise->total[y->id] > 0))
         return 1;
     const double all = noise->total[y->id],
-                 behind = fmax(all - noise->introduced[y->id], least * all); /* nearly all of it may be new */
+                 /* nearly all of it may be new */
+        behind = fmax(all - noise->introduced[y->id], least * all);
     return fmin(fmax(behind / before, least), most);
 }
 
@@ -133,8 +138,8 @@ static void hand_back(const qdq_node *n, const qdq_noise *noise, const bool *nea
             weight[n->in[i].value->id] += whole * part_of(n, n->in[i].value, noise->power) / parts;
 }
 
-qdq_status qdq_influence(const qdq_graph *g, const qdq_noise *noise, qdq_arena *arena, double **weight,
-                         qdq_error *err)
+qdq_status qdq_influence(const qdq_graph *g, const qdq_noise *noise, qdq_arena *arena,
+                         double **weight, qdq_error *err)
 {
     qdq_node **order;
     bool *near = NULL;

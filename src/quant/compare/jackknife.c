@@ -3,14 +3,17 @@
 
 #include "quant/compare/slices.h"
 
-/* Student's t, one-sided 90 %. Beyond the table the first term of the expansion in 1 / df: right to 0.001. */
+/* Student's t, one-sided 90 %. Beyond the table the first term of the expansion in 1 / df: right to
+ * 0.001. */
 static double student_90(size_t df)
 {
-    static const double table[] = {3.078, 1.886, 1.638, 1.533, 1.476, 1.440, 1.415, 1.397, 1.383, 1.372,
-                                   1.363, 1.356, 1.350, 1.345, 1.341, 1.337, 1.333, 1.330, 1.328, 1.325};
+    static const double table[] = {3.078, 1.886, 1.638, 1.533, 1.476, 1.440, 1.415,
+                                   1.397, 1.383, 1.372, 1.363, 1.356, 1.350, 1.345,
+                                   1.341, 1.337, 1.333, 1.330, 1.328, 1.325};
     const double z = 1.281552;
 
-    return df <= sizeof table / sizeof *table ? table[df - 1] : z + (z * z * z + z) / (4 * (double)df);
+    return df <= sizeof table / sizeof *table ? table[df - 1]
+                                              : z + (z * z * z + z) / (4 * (double)df);
 }
 
 static double cut(double x, double all)

@@ -15,7 +15,8 @@ static void drop_all(qdq_kept *k)
 qdq_status qdq_kept_begin(qdq_kept *k, size_t n, qdq_error *err)
 {
     if (k->at != NULL)
-        return k->n == n ? QDQ_OK : qdq_fail(err, QDQ_E_BUG, "%zu outputs were kept, expected %zu", k->n, n);
+        return k->n == n ? QDQ_OK
+                         : qdq_fail(err, QDQ_E_BUG, "%zu outputs were kept, expected %zu", k->n, n);
     k->at = calloc(n + 1, sizeof *k->at);
     if (k->at == NULL)
         return qdq_nomem(err);

@@ -1,4 +1,5 @@
-/* kept.h - outputs of a model that is compared with many others on the same samples: it runs for the first one only. */
+/* kept.h - outputs of a model that is compared with many others on the same samples: it runs for
+ * the first one only. */
 #ifndef QDQ_KEPT_H
 #define QDQ_KEPT_H
 
@@ -20,9 +21,10 @@ qdq_status qdq_kept_begin(qdq_kept *k, size_t n, qdq_error *err);
 qdq_status qdq_keep(qdq_kept *k, size_t i, const qdq_array *a, qdq_error *err);
 void qdq_kept_free(qdq_kept *k);
 
-/* qdq_compare() for the same a, samples and options each time: outputs of a are those that were kept. (compare.c) */
+/* qdq_compare() for the same a, samples and options each time: outputs of a are those that were
+ * kept. (compare.c) */
 qdq_status qdq_compare_keeping(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
-                               const qdq_compare_opts *opts, qdq_kept *kept, qdq_compare_result **out,
-                               qdq_error *err);
+                               const qdq_compare_opts *opts, qdq_kept *kept,
+                               qdq_compare_result **out, qdq_error *err);
 
 #endif /* QDQ_KEPT_H */

@@ -1,5 +1,5 @@
-/* slices.c - see the header. Sums of every axis that may turn out to be the one are kept, for which it is may depend on
- * samples that come later. */
+/* slices.c - see the header. Sums of every axis that may turn out to be the one are kept, for which
+ * it is may depend on samples that come later. */
 #include "quant/compare/slices.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ int64_t qdq_slices_batch(const qdq_named_array *in, size_t n)
     return batch;
 }
 
-/* --- adding ------------------------------------------------------------------------------------------------------------- */
+/* --- adding ----------------------------------------------------------------------------------- */
 
 static bool is_axis(const qdq_array *a, int axis, int64_t batch)
 {
@@ -38,7 +38,8 @@ static qdq_status begin(qdq_slices *s, int64_t batch, const qdq_array *a, qdq_er
     for (int k = 0; k < a->rank; k++) {
         if (!is_axis(a, k, batch))
             continue;
-        s->axis[s->n_axes++] = (qdq_slice_axis){.axis = k, .n = (size_t)a->dim[k], .first = s->total};
+        s->axis[s->n_axes++] =
+            (qdq_slice_axis){.axis = k, .n = (size_t)a->dim[k], .first = s->total};
         s->total += (size_t)a->dim[k];
     }
     s->low = calloc(2 * s->total, sizeof *s->low);
@@ -53,7 +54,8 @@ static void drop_other_lengths(qdq_slices *s, int64_t batch, const qdq_array *a)
     for (int i = 1; i < s->n_axes; i++) {
         qdq_slice_axis *x = &s->axis[i];
 
-        x->is_out |= a->rank != s->rank || a->dim[x->axis] != (int64_t)x->n || !is_axis(a, x->axis, batch);
+        x->is_out |=
+            a->rank != s->rank || a->dim[x->axis] != (int64_t)x->n || !is_axis(a, x->axis, batch);
     }
 }
 
@@ -110,8 +112,8 @@ static void add_axis(qdq_slices *s, const qdq_slice_axis *x, qdq_power_sums *to,
     }
 }
 
-qdq_status qdq_slices_add(qdq_slices *s, size_t sample, int64_t batch, const qdq_array *a, const qdq_array *b,
-                          qdq_error *err)
+qdq_status qdq_slices_add(qdq_slices *s, size_t sample, int64_t batch, const qdq_array *a,
+                          const qdq_array *b, qdq_error *err)
 {
     qdq_power_sums **block = &s->block[sample % QDQ_SLICES_BLOCKS];
 
@@ -135,7 +137,7 @@ void qdq_slices_free(qdq_slices *s)
     *s = (qdq_slices){.n_axes = 0};
 }
 
-/* --- groups --------------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* An axis that is judged; arrays have an entry for each of its slices. */
 typedef struct judging {
@@ -158,11 +160,13 @@ static void add_block(const judging *j, size_t block, qdq_power_sums *to)
     }
 }
 
-/* Zero slices [first, end) go to the neighbouring group with less power; groups have numbers in order. */
+/* Zero slices [first, end) go to the neighbouring group with less power; groups have numbers in
+ * order. */
 static void join_zeros(judging *j, size_t first, size_t end, const double *power)
 {
     const bool has_left = first > 0, has_right = end < j->x->n;
-    const size_t left = has_left ? j->group[first - 1] : 0, right = has_right ? j->group[end] : left;
+    const size_t left = has_left ? j->group[first - 1] : 0,
+                 right = has_right ? j->group[end] : left;
     const size_t to = has_left && (!has_right || power[left] <= power[right]) ? left : right;
 
     for (size_t k = first; k < end; k++)
@@ -222,7 +226,7 @@ static void even_out(const judging *j, qdq_power_sums *sums)
         sums[k].dd = most[j->group[k]];
 }
 
-/* --- judging -------------------------------------------------------------------------------------------------------------- */
+/* --- judging ---------------------------------------------------------------------------------- */
 
 /* What samples may hide (hidden.h), but for those of a block; n_blocks: of all. */
 static qdq_power_sums hidden_without(const judging *j, size_t block)
@@ -243,9 +247,10 @@ static double ratio_db(double signal, double error)
     return error == 0 ? (double)INFINITY : 10 * log10(signal / error);
 }
 
-/* Where a share of the samples being like `hidden`, which each slice has an equal part of, is worse, that. */
-static void decibels(const judging *j, const qdq_power_sums *sums, double share, qdq_power_sums hidden,
-                     double *db)
+/* Where a share of the samples being like `hidden`, which each slice has an equal part of, is
+ * worse, that. */
+static void decibels(const judging *j, const qdq_power_sums *sums, double share,
+                     qdq_power_sums hidden, double *db)
 {
     const double part = share / (double)j->x->n;
     double power[QDQ_SLICES_MOST];
@@ -259,8 +264,9 @@ static void decibels(const judging *j, const qdq_power_sums *sums, double share,
     }
 }
 
-/* db[block * n + slice]: without that block. Sums of the blocks before it and behind it, for a difference of two sums
- * would lose what one block does not have. behind[] has room for a row more than there are blocks. */
+/* db[block * n + slice]: without that block. Sums of the blocks before it and behind it, for a
+ * difference of two sums would lose what one block does not have. behind[] has room for a row more
+ * than there are blocks. */
 static void leave_out(const judging *j, qdq_power_sums *behind, double *db)
 {
     const size_t n = j->x->n;
@@ -283,8 +289,8 @@ static void leave_out(const judging *j, qdq_power_sums *behind, double *db)
 }
 
 /* all: what was measured; with_hidden: and what saturation may hide, as in left_out. */
-static void conclude(const judging *j, const double *all, const double *with_hidden, const double *left_out,
-                     qdq_slice_result *out)
+static void conclude(const judging *j, const double *all, const double *with_hidden,
+                     const double *left_out, qdq_slice_result *out)
 {
     const size_t n = j->x->n;
     double without[QDQ_SLICES_BLOCKS];
@@ -292,7 +298,8 @@ static void conclude(const judging *j, const double *all, const double *with_hid
     for (size_t k = 0; k < n; k++) {
         for (size_t i = 0; i < j->n_blocks; i++)
             without[i] = left_out[i * n + k];
-        out->bound_db = fmin(out->bound_db, qdq_jackknife_bound(with_hidden[k], without, j->n_blocks));
+        out->bound_db =
+            fmin(out->bound_db, qdq_jackknife_bound(with_hidden[k], without, j->n_blocks));
         if (!isnan(out->worst_db) && !(all[k] < out->worst_db))
             continue;
         out->worst_db = all[k];
@@ -301,8 +308,8 @@ static void conclude(const judging *j, const double *all, const double *with_hid
     }
 }
 
-/* SQNR of the slices of an axis, and with what saturation may hide (or NULL); false: zero everywhere. `even`, `without`:
- * qdq_slices_list(). */
+/* SQNR of the slices of an axis, and with what saturation may hide (or NULL); false: zero
+ * everywhere. `even`, `without`: qdq_slices_list(). */
 static bool begin_axis(judging *j, bool even, size_t without, double *db, double *with_hidden)
 {
     qdq_power_sums sums[QDQ_SLICES_MOST] = {{0, 0}};
@@ -319,7 +326,8 @@ static bool begin_axis(judging *j, bool even, size_t without, double *db, double
         even_out(j, sums);
     decibels(j, sums, 0, (qdq_power_sums){0, 0}, db);
     if (with_hidden != NULL)
-        decibels(j, sums, qdq_hidden_share(&j->s->hidden), hidden_without(j, j->n_blocks), with_hidden);
+        decibels(j, sums, qdq_hidden_share(&j->s->hidden), hidden_without(j, j->n_blocks),
+                 with_hidden);
     return true;
 }
 
@@ -364,7 +372,8 @@ qdq_status qdq_slices_get(const qdq_slices *s, qdq_slice_result *out, qdq_error 
     return best != NULL ? judge_axis(s, best, out, err) : QDQ_OK;
 }
 
-void qdq_slices_list(const qdq_slices *s, bool whole, bool even, size_t without, qdq_slice_list *out)
+void qdq_slices_list(const qdq_slices *s, bool whole, bool even, size_t without,
+                     qdq_slice_list *out)
 {
     judging j = {.s = s, .x = whole ? s->axis : axis_of(s)};
 

@@ -1,6 +1,6 @@
-/* data.c - calibration and test data: finds out what a spec means, knows the model's inputs, owns the buffers
- * that samples are lent from. How samples are made is the sources' business (data_npz.c, data_images.c,
- * data_protos.c, data_random.c). */
+/* data.c - calibration and test data: finds out what a spec means, knows the model's inputs, owns
+ * the buffers that samples are lent from. How samples are made is the sources' business
+ * (data_npz.c, data_images.c, data_protos.c, data_random.c). */
 #include "quant/data/data_source.h"
 
 #include <dirent.h>
@@ -22,12 +22,13 @@ enum { MAX_NAMED_SKIPS = 20, MAX_FILES = 10000000 };
 
 typedef QDQ_VEC(const char *) path_vec;
 
-/* --- inputs ---------------------------------------------------------------------------------------------------- */
+/* --- inputs ----------------------------------------------------------------------------------- */
 
 const char *qdq_io_text(const qdq_io *io, qdq_arena *a)
 {
     const char *elem = qdq_elem_name(io->elem);
-    char *text = qdq_arena_printf(a, "%s %s", elem != NULL ? elem : "?", io->rank < 0 ? "of any shape" : "[");
+    char *text = qdq_arena_printf(a, "%s %s", elem != NULL ? elem : "?",
+                                  io->rank < 0 ? "of any shape" : "[");
 
     for (int i = 0; i < io->rank && text != NULL; i++) {
         const char *comma = i > 0 ? ", " : "";
@@ -35,7 +36,8 @@ const char *qdq_io_text(const qdq_io *io, qdq_arena *a)
         if (io->dim[i] >= 0)
             text = qdq_arena_printf(a, "%s%s%lld", text, comma, (long long)io->dim[i]);
         else
-            text = qdq_arena_printf(a, "%s%s%s", text, comma, io->param[i] != NULL ? io->param[i] : "?");
+            text = qdq_arena_printf(a, "%s%s%s", text, comma,
+                                    io->param[i] != NULL ? io->param[i] : "?");
     }
     if (io->rank >= 0 && text != NULL)
         text = qdq_arena_printf(a, "%s]", text);
@@ -50,13 +52,15 @@ const char *qdq_data_type_text(qdq_data *d, qdq_elem elem, int rank, const int64
     return qdq_io_text(&io, &d->arena);
 }
 
-qdq_status qdq_data_misfit(qdq_data *d, size_t k, const char *found, const char *why, qdq_error *err)
+qdq_status qdq_data_misfit(qdq_data *d, size_t k, const char *found, const char *why,
+                           qdq_error *err)
 {
-    return qdq_fail(err, QDQ_E_FORMAT, "%s: it is %s, input '%s' is %s", why, found, d->inputs[k].name,
-                    qdq_io_text(&d->inputs[k], &d->arena));
+    return qdq_fail(err, QDQ_E_FORMAT, "%s: it is %s, input '%s' is %s", why, found,
+                    d->inputs[k].name, qdq_io_text(&d->inputs[k], &d->arena));
 }
 
-qdq_status qdq_data_misfit_elem(qdq_data *d, size_t k, qdq_elem elem, const char *found, qdq_error *err)
+qdq_status qdq_data_misfit_elem(qdq_data *d, size_t k, qdq_elem elem, const char *found,
+                                qdq_error *err)
 {
     const qdq_elem want = d->inputs[k].elem;
 
@@ -82,30 +86,33 @@ static qdq_status apply_shape(qdq_data *d, const qdq_input_shape *shape, qdq_err
         if (strcmp(d->inputs[k].name, shape->name) == 0)
             io = &d->inputs[k];
     if (io == NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "a shape is given for '%s', which is no input of the model",
-                        shape->name);
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "a shape is given for '%s', which is no input of the model", shape->name);
     if (io->rank < 0) {
         io->rank = shape->rank;
         for (int i = 0; i < io->rank; i++)
             io->dim[i] = -1;
     }
     if (io->rank != shape->rank)
-        return qdq_fail(err, QDQ_E_USAGE, "the shape given for input '%s' has %d dimensions, the input is %s",
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "the shape given for input '%s' has %d dimensions, the input is %s",
                         io->name, shape->rank, qdq_io_text(io, &d->arena));
     for (int i = 0; i < io->rank; i++) {
         if (shape->dim[i] < 0)
             continue;
         if (io->dim[i] >= 0 && io->dim[i] != shape->dim[i])
-            return qdq_fail(err, QDQ_E_USAGE,
-                            "the shape given for input '%s' has %lld as dimension %d, the input is %s",
-                            io->name, (long long)shape->dim[i], i, qdq_io_text(io, &d->arena));
+            return qdq_fail(
+                err, QDQ_E_USAGE,
+                "the shape given for input '%s' has %lld as dimension %d, the input is %s",
+                io->name, (long long)shape->dim[i], i, qdq_io_text(io, &d->arena));
         io->dim[i] = shape->dim[i];
     }
     return QDQ_OK;
 }
 
 /* Copies: the model may be edited or freed while the data are in use. */
-static qdq_status copy_inputs(qdq_data *d, const qdq_model *m, const qdq_data_opts *opts, qdq_error *err)
+static qdq_status copy_inputs(qdq_data *d, const qdq_model *m, const qdq_data_opts *opts,
+                              qdq_error *err)
 {
     d->n_inputs = qdq_model_input_count(m);
     if (d->n_inputs == 0)
@@ -141,13 +148,14 @@ static qdq_status copy_inputs(qdq_data *d, const qdq_model *m, const qdq_data_op
     return QDQ_OK;
 }
 
-/* --- buffers ---------------------------------------------------------------------------------------------------- */
+/* --- buffers ---------------------------------------------------------------------------------- */
 
 qdq_status qdq_data_reserve(qdq_data *d, size_t k, size_t bytes, qdq_error *err)
 {
     if (bytes > MAX_SAMPLE_BYTES)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "a sample of %zu bytes for input '%s', expected at most %zu",
-                        bytes, d->inputs[k].name, MAX_SAMPLE_BYTES);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "a sample of %zu bytes for input '%s', expected at most %zu", bytes,
+                        d->inputs[k].name, MAX_SAMPLE_BYTES);
     if (bytes <= d->room[k] && d->room[k] > 0)
         return QDQ_OK;
     void *data = malloc(bytes > 0 ? bytes : 1);
@@ -159,22 +167,23 @@ qdq_status qdq_data_reserve(qdq_data *d, size_t k, size_t bytes, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_data_shape(qdq_data *d, size_t k, qdq_elem elem, int rank, const int64_t *dim, qdq_error *err)
+qdq_status qdq_data_shape(qdq_data *d, size_t k, qdq_elem elem, int rank, const int64_t *dim,
+                          qdq_error *err)
 {
     qdq_array shaped = {.elem = elem, .rank = rank};
 
     for (int i = 0; i < rank; i++)
         shaped.dim[i] = dim[i];
     if (!qdq_elem_bytes(elem, qdq_array_count(&shaped), &shaped.bytes))
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s': no data can be made for %s", d->inputs[k].name,
-                        qdq_io_text(&d->inputs[k], &d->arena));
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s': no data can be made for %s",
+                        d->inputs[k].name, qdq_io_text(&d->inputs[k], &d->arena));
     QDQ_TRY(qdq_data_reserve(d, k, shaped.bytes, err));
     shaped.data = d->arrays[k].array.data;
     d->arrays[k].array = shaped;
     return QDQ_OK;
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------ */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static bool has_suffix(const char *name, const char *suffix)
 {
@@ -228,7 +237,8 @@ static qdq_status list_folder(qdq_data *d, path_vec *names, qdq_error *err)
 /* What a folder's entries are, by name. The last one is for folders. */
 typedef enum kind { KIND_ARRAYS, KIND_IMAGES, KIND_PROTOS, KIND_SETS, KIND_OTHER } kind;
 
-static const char *const kind_names[KIND_OTHER] = {"arrays", "images", "input_K.pb", "test_data_set_N"};
+static const char *const kind_names[KIND_OTHER] = {"arrays", "images", "input_K.pb",
+                                                   "test_data_set_N"};
 
 static kind kind_of(const char *name)
 {
@@ -257,7 +267,8 @@ static bool is_of_kind(const char *path, kind k)
 
 #define EXPECTED_FILES "no .npz, .npy, .jpg, .jpeg, .png, .bmp or input_K.pb file"
 
-/* Sorts the folder's entries into kinds, names what is none of them; *found is the one kind that is there. */
+/* Sorts the folder's entries into kinds, names what is none of them; *found is the one kind that is
+ * there. */
 static qdq_status sort_folder(qdq_data *d, path_vec *lists, kind *found, qdq_error *err)
 {
     path_vec names = {0};
@@ -286,7 +297,8 @@ static qdq_status sort_folder(qdq_data *d, path_vec *lists, kind *found, qdq_err
                     skipped - MAX_NAMED_SKIPS);
     for (int k = 0; k < KIND_OTHER; k++) {
         if (lists[k].n > 0 && *found != KIND_OTHER)
-            return qdq_fail(err, QDQ_E_FORMAT, "%s: both %s ('%s') and %s ('%s'), expected one kind", d->spec,
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "%s: both %s ('%s') and %s ('%s'), expected one kind", d->spec,
                             kind_names[*found], lists[*found].at[0], kind_names[k], lists[k].at[0]);
         if (lists[k].n > 0)
             *found = (kind)k;
@@ -298,12 +310,12 @@ static qdq_status sort_folder(qdq_data *d, path_vec *lists, kind *found, qdq_err
 
 static void tell_ignored(const qdq_data *d, const qdq_data_opts *opts)
 {
-    if (opts->image_height != 0 || opts->image_width != 0 || opts->n_mean != 0 || opts->n_std != 0 ||
-        opts->layout != NULL || opts->channel_order != NULL)
-        qdq_job_log(
-            d->job, QDQ_LOG_WARNING,
-            "%s: these data are no images: size, mean, std, layout and channel order are of no effect",
-            d->spec);
+    if (opts->image_height != 0 || opts->image_width != 0 || opts->n_mean != 0 ||
+        opts->n_std != 0 || opts->layout != NULL || opts->channel_order != NULL)
+        qdq_job_log(d->job, QDQ_LOG_WARNING,
+                    "%s: these data are no images: size, mean, std, layout and channel order are "
+                    "of no effect",
+                    d->spec);
 }
 
 /* test_data_set_2 comes before test_data_set_10. */
@@ -347,19 +359,20 @@ static qdq_status open_spec(qdq_data *d, const qdq_data_opts *opts, qdq_error *e
     if (is_image_file(d->spec))
         return qdq_data_open_images(d, &d->spec, 1, opts, err);
     if (!is_array_file(d->spec) && !has_suffix(d->spec, ".pb"))
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "%s: data are a .npz, .npy, .pb or image file, a folder of those, or random:SEED",
-                        d->spec);
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "%s: data are a .npz, .npy, .pb or image file, a folder of those, or random:SEED",
+            d->spec);
     tell_ignored(d, opts);
     if (has_suffix(d->spec, ".pb"))
         return qdq_data_open_protos(d, &d->spec, 1, false, err);
     return qdq_data_open_arrays(d, &d->spec, 1, false, err);
 }
 
-/* --- the interface ----------------------------------------------------------------------------------------------- */
+/* --- the interface ---------------------------------------------------------------------------- */
 
-static qdq_status open_data(qdq_data *d, const char *spec, const qdq_model *m, const qdq_data_opts *opts,
-                            qdq_error *err)
+static qdq_status open_data(qdq_data *d, const char *spec, const qdq_model *m,
+                            const qdq_data_opts *opts, qdq_error *err)
 {
     d->spec = qdq_arena_strdup(&d->arena, spec);
     if (d->spec == NULL)
@@ -381,8 +394,8 @@ static qdq_status open_data(qdq_data *d, const char *spec, const qdq_model *m, c
     return QDQ_OK;
 }
 
-qdq_status qdq_data_open(const char *spec, const qdq_model *m, const qdq_data_opts *opts, qdq_data **out,
-                         qdq_error *err)
+qdq_status qdq_data_open(const char *spec, const qdq_model *m, const qdq_data_opts *opts,
+                         qdq_data **out, qdq_error *err)
 {
     static const qdq_data_opts defaults = QDQ_DATA_OPTS_INIT;
 
@@ -422,7 +435,8 @@ size_t qdq_data_count(const qdq_data *d)
     return d->count;
 }
 
-qdq_status qdq_data_get(qdq_data *d, size_t i, const qdq_named_array **in, size_t *n, qdq_error *err)
+qdq_status qdq_data_get(qdq_data *d, size_t i, const qdq_named_array **in, size_t *n,
+                        qdq_error *err)
 {
     *in = NULL;
     *n = 0;

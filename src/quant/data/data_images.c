@@ -1,5 +1,5 @@
-/* data_images.c - a folder of photographs as the model's input: decoded, stretched to the input's size, put into
- * its layout, (pixel - mean) / std. Pixels run from 0 to 255. */
+/* data_images.c - a folder of photographs as the model's input: decoded, stretched to the input's
+ * size, put into its layout, (pixel - mean) / std. Pixels run from 0 to 255. */
 #include "quant/data/data_source.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ typedef struct image_source {
     float *pixels; /* one image, resized */
 } image_source;
 
-/* --- what the model's input asks for ------------------------------------------------------------------------- */
+/* --- what the model's input asks for ---------------------------------------------------------- */
 
 static bool is_channel_count(int64_t dim)
 {
@@ -31,12 +31,14 @@ static bool is_channel_count(int64_t dim)
 }
 
 /* A layout is the place of the channels: right behind the batch, or last. */
-static qdq_status find_layout(qdq_data *d, image_source *s, const qdq_data_opts *opts, qdq_error *err)
+static qdq_status find_layout(qdq_data *d, image_source *s, const qdq_data_opts *opts,
+                              qdq_error *err)
 {
     const qdq_io *io = &d->inputs[0];
     int first = s->rank - 3, last = s->rank - 1;
 
-    if (opts->layout != NULL && strcmp(opts->layout, "nchw") != 0 && strcmp(opts->layout, "nhwc") != 0)
+    if (opts->layout != NULL && strcmp(opts->layout, "nchw") != 0 &&
+        strcmp(opts->layout, "nhwc") != 0)
         return qdq_fail(err, QDQ_E_USAGE, "layout '%s', expected nchw or nhwc", opts->layout);
     if (opts->layout != NULL) {
         s->channels_last = strcmp(opts->layout, "nhwc") == 0;
@@ -45,15 +47,16 @@ static qdq_status find_layout(qdq_data *d, image_source *s, const qdq_data_opts 
     } else if (is_channel_count(io->dim[last])) {
         s->channels_last = true;
     } else {
-        return qdq_fail(
-            err, QDQ_E_USAGE,
-            "input '%s' is %s: no dimension of 1, 3 or 4 channels shows its layout, expected a layout",
-            io->name, qdq_io_text(io, &d->arena));
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "input '%s' is %s: no dimension of 1, 3 or 4 channels shows its layout, "
+                        "expected a layout",
+                        io->name, qdq_io_text(io, &d->arena));
     }
     return QDQ_OK;
 }
 
-static qdq_status find_channels(qdq_data *d, image_source *s, const qdq_data_opts *opts, qdq_error *err)
+static qdq_status find_channels(qdq_data *d, image_source *s, const qdq_data_opts *opts,
+                                qdq_error *err)
 {
     const qdq_io *io = &d->inputs[0];
     int64_t channels = io->dim[s->channels_last ? s->rank - 1 : s->rank - 3];
@@ -67,8 +70,8 @@ static qdq_status find_channels(qdq_data *d, image_source *s, const qdq_data_opt
         channels = gray ? 1 : 3;
     if (!is_channel_count(channels))
         return qdq_fail(err, QDQ_E_USAGE,
-                        "input '%s' is %s: %lld channels in this layout, expected 1, 3 or 4", io->name,
-                        qdq_io_text(io, &d->arena), (long long)channels);
+                        "input '%s' is %s: %lld channels in this layout, expected 1, 3 or 4",
+                        io->name, qdq_io_text(io, &d->arena), (long long)channels);
     if (order != NULL && gray != (channels == 1))
         return qdq_fail(err, QDQ_E_USAGE, "channel order %s, but input '%s' is %s", order, io->name,
                         qdq_io_text(io, &d->arena));
@@ -76,7 +79,8 @@ static qdq_status find_channels(qdq_data *d, image_source *s, const qdq_data_opt
     return QDQ_OK;
 }
 
-static qdq_status find_extent(qdq_data *d, int axis, int wanted, const char *what, int *out, qdq_error *err)
+static qdq_status find_extent(qdq_data *d, int axis, int wanted, const char *what, int *out,
+                              qdq_error *err)
 {
     const qdq_io *io = &d->inputs[0];
 
@@ -86,12 +90,12 @@ static qdq_status find_extent(qdq_data *d, int axis, int wanted, const char *wha
         return qdq_fail(err, QDQ_E_USAGE, "input '%s' is %s, so an image size is needed", io->name,
                         qdq_io_text(io, &d->arena));
     if (io->dim[axis] >= 0 && wanted != 0 && wanted != io->dim[axis])
-        return qdq_fail(err, QDQ_E_USAGE, "image %s %d, but input '%s' is %s", what, wanted, io->name,
-                        qdq_io_text(io, &d->arena));
+        return qdq_fail(err, QDQ_E_USAGE, "image %s %d, but input '%s' is %s", what, wanted,
+                        io->name, qdq_io_text(io, &d->arena));
     int64_t extent = wanted != 0 ? wanted : io->dim[axis];
     if (extent < 1 || extent > 32768)
-        return qdq_fail(err, QDQ_E_FORMAT, "input '%s' is %s, expected a %s of 1 to 32768", io->name,
-                        qdq_io_text(io, &d->arena), what);
+        return qdq_fail(err, QDQ_E_FORMAT, "input '%s' is %s, expected a %s of 1 to 32768",
+                        io->name, qdq_io_text(io, &d->arena), what);
     *out = (int)extent;
     return QDQ_OK;
 }
@@ -110,8 +114,8 @@ static qdq_status find_scale(image_source *s, const qdq_data_opts *opts, qdq_err
 
         if (!isfinite(mean) || !isfinite(std) || !(std > 0) || !isfinite(1 / std))
             return qdq_fail(err, QDQ_E_USAGE,
-                            "mean %g and standard deviation %g, expected finite and above zero", (double)mean,
-                            (double)std);
+                            "mean %g and standard deviation %g, expected finite and above zero",
+                            (double)mean, (double)std);
         s->mean[c] = mean;
         s->factor[c] = 1 / std;
     }
@@ -123,16 +127,18 @@ static qdq_status find_form(qdq_data *d, image_source *s, const qdq_data_opts *o
     const qdq_io *io = &d->inputs[0];
 
     if (d->n_inputs != 1)
-        return qdq_fail(err, QDQ_E_FORMAT, "images are data for one input, the model has %zu ('%s', '%s'%s)",
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "images are data for one input, the model has %zu ('%s', '%s'%s)",
                         d->n_inputs, io->name, d->inputs[1].name, d->n_inputs > 2 ? ", ..." : "");
     if ((io->elem != QDQ_FLOAT && io->elem != QDQ_UINT8) || (io->rank != 3 && io->rank != 4))
         return qdq_fail(
             err, QDQ_E_FORMAT,
-            "input '%s' is %s, images need float or uint8 with 4 dimensions, or 3 without a batch", io->name,
-            qdq_io_text(io, &d->arena));
+            "input '%s' is %s, images need float or uint8 with 4 dimensions, or 3 without a batch",
+            io->name, qdq_io_text(io, &d->arena));
     if (io->elem == QDQ_UINT8 && (opts->n_mean != 0 || opts->n_std != 0))
         return qdq_fail(err, QDQ_E_USAGE,
-                        "input '%s' takes pixels as uint8: no mean or standard deviation applies", io->name);
+                        "input '%s' takes pixels as uint8: no mean or standard deviation applies",
+                        io->name);
     s->rank = io->rank;
     QDQ_TRY(find_layout(d, s, opts, err));
     QDQ_TRY(find_channels(d, s, opts, err));
@@ -148,7 +154,7 @@ static qdq_status find_form(qdq_data *d, image_source *s, const qdq_data_opts *o
     return QDQ_OK;
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------ */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 /* Puts the resized image at `at` (an element offset) of the sample. */
 static void store(const image_source *s, qdq_array *a, size_t at)
@@ -165,7 +171,9 @@ static void store(const image_source *s, qdq_array *a, size_t at)
             if (a->elem == QDQ_FLOAT)
                 ((float *)a->data)[to] = (x - s->mean[c]) * s->factor[c];
             else
-                ((unsigned char *)a->data)[to] = (unsigned char)(x < 0 ? 0 : x > 255 ? 255 : x + 0.5f);
+                ((unsigned char *)a->data)[to] = (unsigned char)(x < 0     ? 0
+                                                                 : x > 255 ? 255
+                                                                           : x + 0.5f);
         }
     }
 }
@@ -218,13 +226,14 @@ qdq_status qdq_data_open_images(qdq_data *d, const char *const *paths, size_t n_
     s->paths = paths;
     QDQ_TRY(find_form(d, s, opts, err));
     if ((uint64_t)s->batch > n_paths)
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: %zu images, the model's batch is %lld", d->spec, n_paths,
-                        (long long)s->batch);
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: %zu images, the model's batch is %lld", d->spec,
+                        n_paths, (long long)s->batch);
     if (n_paths % (size_t)s->batch != 0)
         qdq_job_log(d->job, QDQ_LOG_WARNING,
                     "%s: the last %zu of %zu images do not fill a batch of %lld, left out", d->spec,
                     n_paths % (size_t)s->batch, n_paths, (long long)s->batch);
     d->count = n_paths / (size_t)s->batch;
-    s->pixels = malloc((size_t)s->height * (size_t)s->width * (size_t)s->channels * sizeof *s->pixels);
+    s->pixels =
+        malloc((size_t)s->height * (size_t)s->width * (size_t)s->channels * sizeof *s->pixels);
     return s->pixels != NULL ? QDQ_OK : qdq_nomem(err);
 }

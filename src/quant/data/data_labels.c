@@ -11,12 +11,12 @@ enum { MAX_LABELS = 1 << 27 };
 static bool to_label(qdq_elem elem, const unsigned char *data, size_t i, int64_t *label)
 {
     switch ((int)elem) {
-#define CASE(enumerator, type)                                                                               \
-    case enumerator: {                                                                                       \
-        type x;                                                                                              \
-        memcpy(&x, data + i * sizeof x, sizeof x);                                                           \
-        *label = (int64_t)x;                                                                                 \
-        return true;                                                                                         \
+#define CASE(enumerator, type)                                                                     \
+    case enumerator: {                                                                             \
+        type x;                                                                                    \
+        memcpy(&x, data + i * sizeof x, sizeof x);                                                 \
+        *label = (int64_t)x;                                                                       \
+        return true;                                                                               \
     }
         CASE(QDQ_INT8, int8_t)
         CASE(QDQ_UINT8, uint8_t)
@@ -39,7 +39,8 @@ bool qdq_data_is_label(qdq_elem elem)
     return to_label(elem, (const unsigned char[8]){0}, 0, &unused);
 }
 
-qdq_status qdq_data_add_labels(qdq_data *d, qdq_npz *z, size_t array, size_t have, size_t n, qdq_error *err)
+qdq_status qdq_data_add_labels(qdq_data *d, qdq_npz *z, size_t array, size_t have, size_t n,
+                               qdq_error *err)
 {
     unsigned char piece[4096];
     const qdq_npy *a;
@@ -64,9 +65,10 @@ qdq_status qdq_data_add_labels(qdq_data *d, qdq_npz *z, size_t array, size_t hav
     return QDQ_OK;
 }
 
-/* --- a file of their own ------------------------------------------------------------------------------------------ */
+/* --- a file of their own ---------------------------------------------------------------------- */
 
-/* Splits "FILE.npz:KEY"; *key is NULL for a .npy. False: it is the key of an array beside the samples. */
+/* Splits "FILE.npz:KEY"; *key is NULL for a .npy. False: it is the key of an array beside the
+ * samples. */
 static bool split(const char *spec, size_t *file, const char **key)
 {
     const char *npz = strstr(spec, ".npz:");
@@ -95,12 +97,13 @@ static qdq_status read_labels(qdq_data *d, qdq_npz *z, const char *key, qdq_erro
     while (key != NULL && array < qdq_npz_count(z) && strcmp(qdq_npz_name(z, array), key) != 0)
         array++;
     if (array >= qdq_npz_count(z) || (key == NULL && qdq_npz_count(z) != 1))
-        return qdq_fail(err, QDQ_E_FORMAT, "no labels '%s' among %zu arrays", key != NULL ? key : "",
-                        qdq_npz_count(z));
+        return qdq_fail(err, QDQ_E_FORMAT, "no labels '%s' among %zu arrays",
+                        key != NULL ? key : "", qdq_npz_count(z));
     QDQ_TRY(qdq_npz_header(z, array, &a, err));
-    if (!qdq_data_is_label(a->elem) || a->rank < 1 || a->count != a->dim[0] || (size_t)a->count < want ||
-        (size_t)a->count >= want + batch)
-        return qdq_fail(err, QDQ_E_FORMAT, "labels are %s, expected integers [%zu], one for each of %s",
+    if (!qdq_data_is_label(a->elem) || a->rank < 1 || a->count != a->dim[0] ||
+        (size_t)a->count < want || (size_t)a->count >= want + batch)
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "labels are %s, expected integers [%zu], one for each of %s",
                         qdq_data_type_text(d, a->elem, a->rank, a->dim), want, d->spec);
     d->labels_per_sample = batch;
     return qdq_data_add_labels(d, z, array, 0, want, err);

@@ -1,5 +1,5 @@
-/* data_npz.c - arrays as data: a .npz file, a .npy file, or a folder of them. One file is open at a time and one
- * sample is read at a time; between samples only headers and labels are held. */
+/* data_npz.c - arrays as data: a .npz file, a .npy file, or a folder of them. One file is open at a
+ * time and one sample is read at a time; between samples only headers and labels are held. */
 #include "quant/data/data_source.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ typedef struct array_source {
     size_t n_label;
 } array_source;
 
-/* --- arrays find their inputs ------------------------------------------------------------------------------- */
+/* --- arrays find their inputs ----------------------------------------------------------------- */
 
 static const char *header_text(qdq_data *d, const qdq_npy *a)
 {
@@ -88,9 +88,10 @@ static qdq_status find_array(qdq_data *d, const qdq_npz *z, size_t k, size_t *ar
     if (qdq_npz_count(z) == 1 && qdq_npz_name(z, 0)[0] == '\0')
         return qdq_fail(err, QDQ_E_FORMAT,
                         "one array, but the model has %zu inputs ('%s', '%s'%s): expected a .npz",
-                        d->n_inputs, d->inputs[0].name, d->inputs[1].name, d->n_inputs > 2 ? ", ..." : "");
-    return qdq_fail(err, QDQ_E_FORMAT, "no array for input '%s'; arrays in the file: %s", d->inputs[k].name,
-                    names_text(d, z));
+                        d->n_inputs, d->inputs[0].name, d->inputs[1].name,
+                        d->n_inputs > 2 ? ", ..." : "");
+    return qdq_fail(err, QDQ_E_FORMAT, "no array for input '%s'; arrays in the file: %s",
+                    d->inputs[k].name, names_text(d, z));
 }
 
 static void tell_unused(qdq_data *d, const array_source *s)
@@ -111,9 +112,10 @@ static qdq_status misfit(qdq_data *d, size_t k, const qdq_npy *a, const char *wh
     return qdq_data_misfit(d, k, header_text(d, a), why, err);
 }
 
-/* Fits the array to the input: *samples is how many the file has, *rest how many batch items are left over. */
-static qdq_status fit(qdq_data *d, size_t k, const qdq_npy *a, binding *b, size_t *samples, size_t *rest,
-                      qdq_error *err)
+/* Fits the array to the input: *samples is how many the file has, *rest how many batch items are
+ * left over. */
+static qdq_status fit(qdq_data *d, size_t k, const qdq_npy *a, binding *b, size_t *samples,
+                      size_t *rest, qdq_error *err)
 {
     const array_source *s = d->source;
     const qdq_io *io = &d->inputs[k];
@@ -168,8 +170,9 @@ static qdq_status bind_input(qdq_data *d, size_t k, size_t *samples, size_t *res
         return name[0] == '\0' ? st : qdq_within(err, st, "array '%s'", name);
     if (a->elem != d->inputs[k].elem && !s->told_wide) {
         s->told_wide = true;
-        qdq_job_log(d->job, QDQ_LOG_INFO, "%s: %s is %s to %s for input '%s'", s->files[s->current].path,
-                    qdq_elem_name(a->elem), d->codes[k].type != QDQ_UNDEFINED ? "quantized" : "rounded",
+        qdq_job_log(d->job, QDQ_LOG_INFO, "%s: %s is %s to %s for input '%s'",
+                    s->files[s->current].path, qdq_elem_name(a->elem),
+                    d->codes[k].type != QDQ_UNDEFINED ? "quantized" : "rounded",
                     qdq_elem_name(d->inputs[k].elem), d->inputs[k].name);
     }
     return QDQ_OK;
@@ -189,11 +192,11 @@ static qdq_status bind_inputs(qdq_data *d, size_t *samples, qdq_error *err)
         if (n == SIZE_MAX)
             continue;
         if (*samples != SIZE_MAX && n != *samples)
-            return qdq_fail(
-                err, QDQ_E_FORMAT,
-                "%zu samples for input '%s', but %zu for input '%s': where the first dimension is no batch, "
-                "--shape says how long a sample is",
-                n, d->inputs[k].name, *samples, d->inputs[decided_by].name);
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "%zu samples for input '%s', but %zu for input '%s': where the first "
+                            "dimension is no batch, "
+                            "--shape says how long a sample is",
+                            n, d->inputs[k].name, *samples, d->inputs[decided_by].name);
         *samples = n;
         decided_by = k;
         left = rest > left ? rest : left;
@@ -201,12 +204,13 @@ static qdq_status bind_inputs(qdq_data *d, size_t *samples, qdq_error *err)
     if (*samples == SIZE_MAX)
         *samples = 1;
     if (left > 0 && s->opening)
-        qdq_job_log(d->job, QDQ_LOG_WARNING, "%s: the last %zu do not fill a batch of %lld, left out",
+        qdq_job_log(d->job, QDQ_LOG_WARNING,
+                    "%s: the last %zu do not fill a batch of %lld, left out",
                     s->files[s->current].path, left, (long long)s->bindings[decided_by].batch);
     return QDQ_OK;
 }
 
-/* --- labels ----------------------------------------------------------------------------------------------------- */
+/* --- labels ----------------------------------------------------------------------------------- */
 
 /* Labels of the open file, behind those of the files before. */
 static qdq_status append_labels(qdq_data *d, size_t samples, qdq_error *err)
@@ -217,7 +221,8 @@ static qdq_status append_labels(qdq_data *d, size_t samples, qdq_error *err)
     size_t array;
 
     if (qdq_npz_count(s->npz) == 1 && qdq_npz_name(s->npz, 0)[0] == '\0')
-        return qdq_fail(err, QDQ_E_USAGE, "labels '%s' can only come from .npz files", d->labels_key);
+        return qdq_fail(err, QDQ_E_USAGE, "labels '%s' can only come from .npz files",
+                        d->labels_key);
     if (!find_name(s->npz, d->labels_key, &array))
         return qdq_fail(err, QDQ_E_FORMAT, "no labels '%s'; arrays in the file: %s", d->labels_key,
                         names_text(d, s->npz));
@@ -225,15 +230,15 @@ static qdq_status append_labels(qdq_data *d, size_t samples, qdq_error *err)
     QDQ_TRY(qdq_npz_header(s->npz, b->array, &x, err));
     int64_t items = b->constant || x->rank == b->rank - 1 ? 1 : x->dim[0];
     if (!qdq_data_is_label(a->elem) || a->rank < 1 || a->count != a->dim[0] || a->dim[0] != items)
-        return qdq_fail(err, QDQ_E_FORMAT, "labels '%s' are %s, expected integers [%lld]", d->labels_key,
-                        header_text(d, a), (long long)items);
+        return qdq_fail(err, QDQ_E_FORMAT, "labels '%s' are %s, expected integers [%lld]",
+                        d->labels_key, header_text(d, a), (long long)items);
     QDQ_TRY(qdq_data_add_labels(d, s->npz, array, s->n_label, samples * (size_t)b->batch, err));
     d->labels_per_sample = (size_t)b->batch;
     s->n_label += samples * (size_t)b->batch;
     return QDQ_OK;
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------ */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static qdq_status open_file(qdq_data *d, size_t f, size_t *samples, qdq_error *err)
 {
@@ -274,7 +279,7 @@ static size_t file_of(const array_source *s, size_t i)
     return low;
 }
 
-/* --- samples ----------------------------------------------------------------------------------------------------- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 static qdq_status read_array(qdq_data *d, size_t k, size_t index, qdq_error *err)
 {
@@ -300,7 +305,8 @@ static qdq_status get(qdq_data *d, size_t i, qdq_error *err)
         qdq_status st = read_array(d, k, i - s->files[f].first, err);
 
         if (st != QDQ_OK)
-            return qdq_within(err, st, "%s: input '%s', sample %zu", s->files[f].path, d->inputs[k].name, i);
+            return qdq_within(err, st, "%s: input '%s', sample %zu", s->files[f].path,
+                              d->inputs[k].name, i);
     }
     return QDQ_OK;
 }

@@ -1,5 +1,6 @@
-/* data_protos.c - ONNX's test data as samples: folders with one TensorProto for each input, input_0.pb and so on.
- * A folder is one run of the model, its batch included. Files are mapped for a sample, and not held. */
+/* data_protos.c - ONNX's test data as samples: folders with one TensorProto for each input,
+ * input_0.pb and so on. A folder is one run of the model, its batch included. Files are mapped for
+ * a sample, and not held. */
 #include "quant/data/data_source.h"
 
 #include <string.h>
@@ -48,8 +49,10 @@ static qdq_status copy_values(qdq_data *d, size_t k, const qdq_tensor *t, qdq_er
     return st == QDQ_OK ? qdq_data_finish(d, k, t->elem, err) : st;
 }
 
-/* The input that file f is for: that of the tensor's name, or, for names that the model does not know, the f-th. */
-static qdq_status find_input(qdq_data *d, const qdq_tensor *t, size_t f, size_t *input, qdq_error *err)
+/* The input that file f is for: that of the tensor's name, or, for names that the model does not
+ * know, the f-th. */
+static qdq_status find_input(qdq_data *d, const qdq_tensor *t, size_t f, size_t *input,
+                             qdq_error *err)
 {
     size_t *by = ((proto_source *)d->source)->by;
     size_t k = 0;
@@ -58,7 +61,8 @@ static qdq_status find_input(qdq_data *d, const qdq_tensor *t, size_t f, size_t 
         k++;
     *input = k = k < d->n_inputs ? k : f;
     if (by[k] != 0)
-        return qdq_fail(err, QDQ_E_FORMAT, "a second tensor for input '%s', input_%zu.pb has the first",
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "a second tensor for input '%s', input_%zu.pb has the first",
                         d->inputs[k].name, by[k] - 1);
     by[k] = f + 1;
     return QDQ_OK;
@@ -92,8 +96,9 @@ static qdq_status read_set(qdq_data *d, size_t set, bool copy, qdq_error *err)
 
     memset(s->by, 0, d->n_inputs * sizeof *s->by);
     for (size_t f = 0; f < d->n_inputs && st == QDQ_OK; f++) {
-        const char *path =
-            s->folder ? qdq_arena_printf(&d->arena, "%s/input_%zu.pb", s->paths[set], f) : s->paths[set];
+        const char *path = s->folder
+                               ? qdq_arena_printf(&d->arena, "%s/input_%zu.pb", s->paths[set], f)
+                               : s->paths[set];
 
         st = path != NULL ? read_file(d, path, f, copy, err) : qdq_nomem(err);
     }
@@ -117,10 +122,11 @@ qdq_status qdq_data_open_protos(qdq_data *d, const char *const *paths, size_t n_
     if (s->by == NULL)
         return qdq_nomem(err);
     if (!folder && d->n_inputs != 1)
-        return qdq_fail(err, QDQ_E_FORMAT,
-                        "%s: one tensor, but the model has %zu inputs: expected a folder with input_0.pb to "
-                        "input_%zu.pb",
-                        paths[0], d->n_inputs, d->n_inputs - 1);
+        return qdq_fail(
+            err, QDQ_E_FORMAT,
+            "%s: one tensor, but the model has %zu inputs: expected a folder with input_0.pb to "
+            "input_%zu.pb",
+            paths[0], d->n_inputs, d->n_inputs - 1);
     d->source = s;
     d->get = get;
     for (; d->count < n_paths; d->count++) {

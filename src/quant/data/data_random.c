@@ -1,5 +1,5 @@
-/* data_random.c - random:SEED. The numbers are those of base/random.h, so that timing and quantizing with one
- * seed see the same input. */
+/* data_random.c - random:SEED. The numbers are those of base/random.h, so that timing and
+ * quantizing with one seed see the same input. */
 #include "quant/data/data_source.h"
 
 #include <ctype.h>
@@ -23,21 +23,22 @@ static qdq_status get(qdq_data *d, size_t i, qdq_error *err)
             dim[r] = io->dim[r] >= 0 ? io->dim[r] : 1;
         QDQ_TRY(qdq_data_shape(d, k, io->elem, io->rank > 0 ? io->rank : 0, dim, err));
         if (!qdq_random_fill(&d->arrays[k].array, seed, io->name))
-            return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s': no random data can be made for %s", io->name,
-                            qdq_io_text(io, &d->arena));
+            return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s': no random data can be made for %s",
+                            io->name, qdq_io_text(io, &d->arena));
     }
     return QDQ_OK;
 }
 
-/* Users should know that a symbol became 1: latency and scales hang on it. A batch of 1 is what most expect; height, width
- * or length of 1 are not, and some models do not run with them. */
+/* Users should know that a symbol became 1: latency and scales hang on it. A batch of 1 is what
+ * most expect; height, width or length of 1 are not, and some models do not run with them. */
 static void tell_dims(const qdq_data *d)
 {
     for (size_t k = 0; k < d->n_inputs; k++)
         for (int r = 0; r < d->inputs[k].rank; r++)
             if (d->inputs[k].dim[r] < 0)
                 qdq_job_log(d->job, r > 0 ? QDQ_LOG_WARNING : QDQ_LOG_INFO,
-                            "%s: dimension %d (%s) of input '%s' is not fixed, taken as 1 (--shape fixes it)",
+                            "%s: dimension %d (%s) of input '%s' is not fixed, taken as 1 (--shape "
+                            "fixes it)",
                             d->spec, r, d->inputs[k].param[r] != NULL ? d->inputs[k].param[r] : "?",
                             d->inputs[k].name);
 }
@@ -49,8 +50,8 @@ qdq_status qdq_data_open_random(qdq_data *d, const char *seed, qdq_error *err)
     errno = 0;
     unsigned long long number = strtoull(seed, &end, 10);
     if (!isdigit((unsigned char)*seed) || *end != '\0' || errno != 0)
-        return qdq_fail(err, QDQ_E_USAGE, "%s: expected random:SEED with a number from 0 to 2^64 - 1",
-                        d->spec);
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "%s: expected random:SEED with a number from 0 to 2^64 - 1", d->spec);
     uint64_t *kept = qdq_arena_alloc(&d->arena, sizeof *kept);
     if (kept == NULL)
         return qdq_nomem(err);

@@ -1,5 +1,5 @@
-/* data_source.h - what the kinds of data sources share: data.c opens one of them and owns the buffers, the
- * source fills them. */
+/* data_source.h - what the kinds of data sources share: data.c opens one of them and owns the
+ * buffers, the source fills them. */
 #ifndef QDQ_DATA_SOURCE_H
 #define QDQ_DATA_SOURCE_H
 
@@ -11,8 +11,8 @@ struct qdq_data {
     qdq_arena arena;  /* everything below that lives as long as the source */
     const char *spec; /* as the caller gave it */
     qdq_io *inputs;   /* of the model, with the caller's shapes put in */
-    qdq_qparam
-        *codes; /* of inputs that take codes: how floats become those; type QDQ_UNDEFINED: they do not */
+    /* of inputs that take codes: how floats become those; type QDQ_UNDEFINED: they do not */
+    qdq_qparam *codes;
     qdq_named_array *arrays; /* what qdq_data_get() lends, one per input */
     size_t *room;            /* bytes allocated for each of them */
     size_t n_inputs;
@@ -28,7 +28,8 @@ struct qdq_data {
     void (*close)(qdq_data *d);                               /* NULL: nothing to do */
 };
 
-/* The kinds. Each sets count, source, get and close; on failure close is called all the same if it was set. */
+/* The kinds. Each sets count, source, get and close; on failure close is called all the same if it
+ * was set. */
 qdq_status qdq_data_open_arrays(qdq_data *d, const char *const *paths, size_t n_paths, bool folder,
                                 qdq_error *err);
 qdq_status qdq_data_open_images(qdq_data *d, const char *const *paths, size_t n_paths,
@@ -38,7 +39,7 @@ qdq_status qdq_data_open_protos(qdq_data *d, const char *const *paths, size_t n_
                                 qdq_error *err);
 qdq_status qdq_data_open_random(qdq_data *d, const char *seed, qdq_error *err);
 
-/* --- data_labels.c ------------------------------------------------------------------------------------------------- */
+/* --- data_labels.c ---------------------------------------------------------------------------- */
 
 bool qdq_data_is_label(qdq_elem elem);
 
@@ -53,23 +54,27 @@ bool qdq_data_labels_are_apart(const char *spec);
 /* Labels of that file, when the samples have been counted. */
 qdq_status qdq_data_open_labels(qdq_data *d, const char *spec, qdq_error *err);
 
-/* --- data.c -------------------------------------------------------------------------------------------------------- */
+/* --- data.c ----------------------------------------------------------------------------------- */
 
 /* Shapes array k, with room for its elements. */
-qdq_status qdq_data_shape(qdq_data *d, size_t k, qdq_elem elem, int rank, const int64_t *dim, qdq_error *err);
+qdq_status qdq_data_shape(qdq_data *d, size_t k, qdq_elem elem, int rank, const int64_t *dim,
+                          qdq_error *err);
 /* At least `bytes` of room in array k. */
 qdq_status qdq_data_reserve(qdq_data *d, size_t k, size_t bytes, qdq_error *err);
 
-/* What was read into array k as elements of type `from` becomes what the input takes: wider floats are rounded, for an input
- * of codes quantized, and what the type cannot hold, NaN and infinity are refused. */
+/* What was read into array k as elements of type `from` becomes what the input takes: wider floats
+ * are rounded, for an input of codes quantized, and what the type cannot hold, NaN and infinity are
+ * refused. */
 qdq_status qdq_data_finish(qdq_data *d, size_t k, qdq_elem from, qdq_error *err);
 
 /* True if elements of that type can be data of input k, as they are or converted. */
 bool qdq_data_elem_fits(const qdq_data *d, size_t k, qdq_elem elem);
 /* Fails with "WHY: it is FOUND, input 'x' is ...". */
-qdq_status qdq_data_misfit(qdq_data *d, size_t k, const char *found, const char *why, qdq_error *err);
+qdq_status qdq_data_misfit(qdq_data *d, size_t k, const char *found, const char *why,
+                           qdq_error *err);
 /* The same for a type that does not fit; says what to do where floats meet an input of codes. */
-qdq_status qdq_data_misfit_elem(qdq_data *d, size_t k, qdq_elem elem, const char *found, qdq_error *err);
+qdq_status qdq_data_misfit_elem(qdq_data *d, size_t k, qdq_elem elem, const char *found,
+                                qdq_error *err);
 
 /* "float [N, 1, 16, 16]": for messages; lives in the arena, and is "?" without memory. */
 const char *qdq_io_text(const qdq_io *io, qdq_arena *a);

@@ -1,5 +1,6 @@
-/* data_values.c - numbers of files become numbers of inputs: wider floats are rounded, since arrays are double by default
- * and few tools write 16 bits; floats for an input of codes are quantized as the model says; NaN and infinity are refused. */
+/* data_values.c - numbers of files become numbers of inputs: wider floats are rounded, since arrays
+ * are double by default and few tools write 16 bits; floats for an input of codes are quantized as
+ * the model says; NaN and infinity are refused. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@ bool qdq_data_elem_fits(const qdq_data *d, size_t k, qdq_elem elem)
 
     if (d->codes[k].type != QDQ_UNDEFINED && (elem == QDQ_FLOAT || elem == QDQ_DOUBLE))
         return true;
-    return elem == want || (elem == QDQ_DOUBLE && (want == QDQ_FLOAT || half)) || (elem == QDQ_FLOAT && half);
+    return elem == want || (elem == QDQ_DOUBLE && (want == QDQ_FLOAT || half)) ||
+           (elem == QDQ_FLOAT && half);
 }
 
 /* Number i of doubles or floats. */
@@ -57,7 +59,8 @@ static qdq_status narrow(qdq_array *a, qdq_elem from, qdq_error *err)
     return QDQ_OK;
 }
 
-/* In place, too. A sample may be all over the range: what the codes cannot hold saturates, as it does in a Q. */
+/* In place, too. A sample may be all over the range: what the codes cannot hold saturates, as it
+ * does in a Q. */
 static qdq_status quantize(const qdq_qparam *codes, qdq_array *a, qdq_elem from, qdq_error *err)
 {
     unsigned char *p = a->data;
@@ -67,7 +70,8 @@ static qdq_status quantize(const qdq_qparam *codes, qdq_array *a, qdq_elem from,
         const float x = (float)wide_at(from, p, i);
 
         if (!isfinite(x))
-            return qdq_fail(err, QDQ_E_FORMAT, "element %zu is NaN or infinite, expected finite numbers", i);
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "element %zu is NaN or infinite, expected finite numbers", i);
         qdq_quantize_floats(codes, &x, 1, p + i * size);
     }
     return QDQ_OK;

@@ -1,5 +1,6 @@
-/* image_bmp.c - BMP, without a library: headers of 12 to 124 bytes, palettes of 1, 4 and 8 bits, masks of 16 and 32 bits,
- * 24 bits; no run lengths, no pictures inside pictures. Every byte is looked for before it is read. */
+/* image_bmp.c - BMP, without a library: headers of 12 to 124 bytes, palettes of 1, 4 and 8 bits,
+ * masks of 16 and 32 bits, 24 bits; no run lengths, no pictures inside pictures. Every byte is
+ * looked for before it is read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,13 +32,14 @@ static uint32_t u32(const unsigned char *p)
 
 static qdq_status damaged(const bmp *b, const char *what, qdq_error *err)
 {
-    return qdq_fail(err, QDQ_E_FORMAT, "a damaged BMP image of %lld x %lld pixels: %s", (long long)b->width,
-                    (long long)(b->height < 0 ? -b->height : b->height), what);
+    return qdq_fail(err, QDQ_E_FORMAT, "a damaged BMP image of %lld x %lld pixels: %s",
+                    (long long)b->width, (long long)(b->height < 0 ? -b->height : b->height), what);
 }
 
 static qdq_status read_masks(bmp *b, uint32_t compression, qdq_error *err)
 {
-    static const uint32_t usual[2][4] = {{0x7c00, 0x3e0, 0x1f, 0}, {0xff0000, 0xff00, 0xff, 0xff000000}};
+    static const uint32_t usual[2][4] = {{0x7c00, 0x3e0, 0x1f, 0},
+                                         {0xff0000, 0xff00, 0xff, 0xff000000}};
     const size_t n = b->header >= 56 || compression == BI_ALPHABITFIELDS ? 4 : 3;
 
     memcpy(b->mask, usual[b->bits == 32], sizeof b->mask);
@@ -54,11 +56,13 @@ static qdq_status read_layout(bmp *b, uint32_t compression, qdq_error *err)
 {
     size_t behind = FILE_HEADER + (size_t)b->header;
 
-    if (b->bits != 1 && b->bits != 4 && b->bits != 8 && b->bits != 16 && b->bits != 24 && b->bits != 32)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "a BMP image of %u bits, expected 1, 4, 8, 16, 24 or 32",
-                        b->bits);
-    if (compression != BI_RGB && ((compression != BI_BITFIELDS && compression != BI_ALPHABITFIELDS) ||
-                                  (b->bits != 16 && b->bits != 32)))
+    if (b->bits != 1 && b->bits != 4 && b->bits != 8 && b->bits != 16 && b->bits != 24 &&
+        b->bits != 32)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "a BMP image of %u bits, expected 1, 4, 8, 16, 24 or 32", b->bits);
+    if (compression != BI_RGB &&
+        ((compression != BI_BITFIELDS && compression != BI_ALPHABITFIELDS) ||
+         (b->bits != 16 && b->bits != 32)))
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "a BMP image of compression %u, expected none",
                         (unsigned)compression);
     if (b->bits == 16 || b->bits == 32)
@@ -81,8 +85,8 @@ static qdq_status read_header(bmp *b, qdq_error *err)
     uint32_t compression = BI_RGB;
 
     if (b->size < FILE_HEADER + 12)
-        return qdq_fail(err, QDQ_E_FORMAT, "a BMP image of %zu bytes, expected headers of 26 at least",
-                        b->size);
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "a BMP image of %zu bytes, expected headers of 26 at least", b->size);
     b->offset = u32(b->data + 10);
     b->header = u32(h);
     if (b->header == 12) {
@@ -92,7 +96,8 @@ static qdq_status read_header(bmp *b, qdq_error *err)
         return read_layout(b, compression, err);
     }
     if (b->header < 40 || b->header > 124 || b->size < FILE_HEADER + (size_t)b->header)
-        return qdq_fail(err, QDQ_E_FORMAT, "a BMP image with a header of %u bytes, expected 12 or 40 to 124",
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "a BMP image with a header of %u bytes, expected 12 or 40 to 124",
                         (unsigned)b->header);
     b->width = (int32_t)u32(h + 4);
     b->height = (int32_t)u32(h + 8);
@@ -140,7 +145,8 @@ static void pixel_at(const bmp *b, const unsigned char *row, int64_t x, unsigned
     }
 }
 
-qdq_status qdq_image_bmp(const unsigned char *data, size_t size, int channels, qdq_image *out, qdq_error *err)
+qdq_status qdq_image_bmp(const unsigned char *data, size_t size, int channels, qdq_image *out,
+                         qdq_error *err)
 {
     bmp b = {.data = data, .size = size};
     bool any_alpha = false;
@@ -156,7 +162,8 @@ qdq_status qdq_image_bmp(const unsigned char *data, size_t size, int channels, q
     QDQ_TRY(qdq_image_new(b.width, height, channels, out, err));
     unsigned char *to = out->pixels;
     for (int64_t y = 0; y < height; y++) {
-        const unsigned char *row = data + b.offset + stride * (size_t)(b.height < 0 ? y : height - 1 - y);
+        const unsigned char *row =
+            data + b.offset + stride * (size_t)(b.height < 0 ? y : height - 1 - y);
 
         for (int64_t x = 0; x < b.width; x++, to += channels) {
             unsigned char rgba[4];
@@ -167,7 +174,8 @@ qdq_status qdq_image_bmp(const unsigned char *data, size_t size, int channels, q
         }
     }
     /* Most programs leave the fourth byte at 0, and mean no transparency. */
-    for (size_t i = 3; channels == 4 && !any_alpha && i < (size_t)b.width * (size_t)height * 4; i += 4)
+    for (size_t i = 3; channels == 4 && !any_alpha && i < (size_t)b.width * (size_t)height * 4;
+         i += 4)
         out->pixels[i] = 255;
     return QDQ_OK;
 }

@@ -10,7 +10,8 @@
 qdq_status qdq_image_size(int64_t width, int64_t height, qdq_error *err);
 
 /* Room for a picture whose size is right. */
-qdq_status qdq_image_new(int64_t width, int64_t height, int channels, qdq_image *out, qdq_error *err);
+qdq_status qdq_image_new(int64_t width, int64_t height, int channels, qdq_image *out,
+                         qdq_error *err);
 
 /* One pixel as 1 (gray), 3 or 4 channels. */
 void qdq_image_put(const unsigned char rgba[4], int channels, unsigned char *to);

@@ -1,5 +1,5 @@
-/* image_jpeg.c - JPEG by libjpeg-turbo. The library reports by longjmp: no variable that changes after setjmp is read
- * behind it but through a struct. */
+/* image_jpeg.c - JPEG by libjpeg-turbo. The library reports by longjmp: no variable that changes
+ * after setjmp is read behind it but through a struct. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,8 @@ static void on_error(j_common_ptr j)
     longjmp(r->back, 1);
 }
 
-/* Missing data is filled up with gray by the library: here it is an error, as all that is no picture. */
+/* Missing data is filled up with gray by the library: here it is an error, as all that is no
+ * picture. */
 static void on_message(j_common_ptr j, int level)
 {
     reader *r = (reader *)j->client_data;

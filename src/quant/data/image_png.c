@@ -12,12 +12,13 @@ static qdq_status failed(int code, const struct spng_ihdr *header, qdq_error *er
 {
     if (code == SPNG_EMEM)
         return qdq_nomem(err);
-    return qdq_fail(err, QDQ_E_FORMAT, "a damaged PNG image of %u x %u pixels: %s", (unsigned)header->width,
-                    (unsigned)header->height, spng_strerror(code));
+    return qdq_fail(err, QDQ_E_FORMAT, "a damaged PNG image of %u x %u pixels: %s",
+                    (unsigned)header->width, (unsigned)header->height, spng_strerror(code));
 }
 
 /* Gray is made of colours here: the library does it for gray pictures alone. */
-static qdq_status decode_gray(spng_ctx *png, const struct spng_ihdr *header, qdq_image *out, qdq_error *err)
+static qdq_status decode_gray(spng_ctx *png, const struct spng_ihdr *header, qdq_image *out,
+                              qdq_error *err)
 {
     qdq_image colours = {0};
 
@@ -35,8 +36,8 @@ static qdq_status decode_gray(spng_ctx *png, const struct spng_ihdr *header, qdq
     return code == 0 ? QDQ_OK : failed(code, header, err);
 }
 
-static qdq_status decode(spng_ctx *png, const unsigned char *data, size_t size, int channels, qdq_image *out,
-                         qdq_error *err)
+static qdq_status decode(spng_ctx *png, const unsigned char *data, size_t size, int channels,
+                         qdq_image *out, qdq_error *err)
 {
     struct spng_ihdr header = {0};
     int code = spng_set_chunk_limits(png, MAX_CHUNK, MAX_CHUNKS);
@@ -51,13 +52,14 @@ static qdq_status decode(spng_ctx *png, const unsigned char *data, size_t size, 
     QDQ_TRY(qdq_image_new(header.width, header.height, channels, out, err));
     if (channels == 1)
         return decode_gray(png, &header, out, err);
-    code = spng_decode_image(png, out->pixels, (size_t)header.width * header.height * (size_t)channels,
-                             channels == 3 ? SPNG_FMT_RGB8 : SPNG_FMT_RGBA8,
-                             channels == 3 ? 0 : SPNG_DECODE_TRNS);
+    code = spng_decode_image(
+        png, out->pixels, (size_t)header.width * header.height * (size_t)channels,
+        channels == 3 ? SPNG_FMT_RGB8 : SPNG_FMT_RGBA8, channels == 3 ? 0 : SPNG_DECODE_TRNS);
     return code == 0 ? QDQ_OK : failed(code, &header, err);
 }
 
-qdq_status qdq_image_png(const unsigned char *data, size_t size, int channels, qdq_image *out, qdq_error *err)
+qdq_status qdq_image_png(const unsigned char *data, size_t size, int channels, qdq_image *out,
+                         qdq_error *err)
 {
     spng_ctx *png = spng_ctx_new(0);
 

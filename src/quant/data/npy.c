@@ -1,5 +1,5 @@
-/* npy.c - the header of a .npy file is the text of a Python dictionary: read here by a parser that accepts what
- * NumPy writes and nothing else. Knows no files, no models. */
+/* npy.c - the header of a .npy file is the text of a Python dictionary: read here by a parser that
+ * accepts what NumPy writes and nothing else. Knows no files, no models. */
 #include "quant/data/npy.h"
 
 #include <ctype.h>
@@ -12,7 +12,8 @@ typedef struct cursor {
     const char *at, *end;
 } cursor;
 
-qdq_status qdq_npy_data_offset(const unsigned char *start, size_t size, size_t *offset, qdq_error *err)
+qdq_status qdq_npy_data_offset(const unsigned char *start, size_t size, size_t *offset,
+                               qdq_error *err)
 {
     uint32_t length;
 
@@ -22,22 +23,22 @@ qdq_status qdq_npy_data_offset(const unsigned char *start, size_t size, size_t *
     if (size < QDQ_NPY_START)
         return qdq_fail(err, QDQ_E_FORMAT, "truncated in its first %d bytes", QDQ_NPY_START);
     if (start[6] < 1 || start[6] > 3 || start[7] != 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, ".npy version %d.%d, expected 1.0, 2.0 or 3.0", start[6],
-                        start[7]);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, ".npy version %d.%d, expected 1.0, 2.0 or 3.0",
+                        start[6], start[7]);
     if (start[6] == 1) {
         *offset = 10 + ((size_t)start[8] | (size_t)start[9] << 8);
         return QDQ_OK;
     }
-    length =
-        (uint32_t)start[8] | (uint32_t)start[9] << 8 | (uint32_t)start[10] << 16 | (uint32_t)start[11] << 24;
+    length = (uint32_t)start[8] | (uint32_t)start[9] << 8 | (uint32_t)start[10] << 16 |
+             (uint32_t)start[11] << 24;
     if (length > QDQ_NPY_MAX_OFFSET - QDQ_NPY_START)
-        return qdq_fail(err, QDQ_E_FORMAT, "a header of %u bytes, expected at most %d", (unsigned)length,
-                        QDQ_NPY_MAX_OFFSET - QDQ_NPY_START);
+        return qdq_fail(err, QDQ_E_FORMAT, "a header of %u bytes, expected at most %d",
+                        (unsigned)length, QDQ_NPY_MAX_OFFSET - QDQ_NPY_START);
     *offset = QDQ_NPY_START + length;
     return QDQ_OK;
 }
 
-/* --- tokens ------------------------------------------------------------------------------------------------- */
+/* --- tokens ----------------------------------------------------------------------------------- */
 
 static void skip_space(cursor *c)
 {
@@ -93,7 +94,8 @@ static bool take_dim(cursor *c, int64_t *dim)
     skip_space(c);
     first = c->at;
     for (*dim = 0; c->at < c->end && isdigit((unsigned char)*c->at); c->at++)
-        if (__builtin_mul_overflow(*dim, 10, dim) || __builtin_add_overflow(*dim, *c->at - '0', dim))
+        if (__builtin_mul_overflow(*dim, 10, dim) ||
+            __builtin_add_overflow(*dim, *c->at - '0', dim))
             return false;
     if (c->at == first)
         return false;
@@ -102,7 +104,7 @@ static bool take_dim(cursor *c, int64_t *dim)
     return true;
 }
 
-/* --- the three entries ----------------------------------------------------------------------------------------- */
+/* --- the three entries ------------------------------------------------------------------------ */
 
 static qdq_status read_type(cursor *c, qdq_npy *out, qdq_error *err)
 {
@@ -116,7 +118,8 @@ static qdq_status read_type(cursor *c, qdq_npy *out, qdq_error *err)
 
     skip_space(c);
     if (c->at < c->end && *c->at == '[')
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "records of several fields, expected one number per element");
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "records of several fields, expected one number per element");
     if (!take_string(c, text, sizeof text))
         return qdq_fail(err, QDQ_E_FORMAT, "header: 'descr' is no type");
     if (strcmp(text, "|O") == 0)
@@ -133,9 +136,10 @@ static qdq_status read_type(cursor *c, qdq_npy *out, qdq_error *err)
             return QDQ_OK;
         }
     }
-    return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                    "elements of type '%s', expected float16 to float64, integers of 8 to 64 bits or bool",
-                    text);
+    return qdq_fail(
+        err, QDQ_E_UNSUPPORTED,
+        "elements of type '%s', expected float16 to float64, integers of 8 to 64 bits or bool",
+        text);
 }
 
 static qdq_status read_shape(cursor *c, qdq_npy *out, qdq_error *err)
@@ -149,11 +153,13 @@ static qdq_status read_shape(cursor *c, qdq_npy *out, qdq_error *err)
         int64_t dim;
 
         if (!comma || !take_dim(c, &dim))
-            return qdq_fail(err, QDQ_E_FORMAT, "header: 'shape' is no tuple of sizes that fit 63 bits");
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "header: 'shape' is no tuple of sizes that fit 63 bits");
         if (out->rank == QDQ_MAX_RANK)
             return qdq_fail(err, QDQ_E_UNSUPPORTED, "more than %d dimensions", QDQ_MAX_RANK);
         if (__builtin_mul_overflow(out->count, dim, &out->count))
-            return qdq_fail(err, QDQ_E_FORMAT, "header: 'shape' has more elements than fit 63 bits");
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "header: 'shape' has more elements than fit 63 bits");
         out->dim[out->rank++] = dim;
         comma = take(c, ',');
     }
@@ -208,18 +214,21 @@ qdq_status qdq_npy_parse(const unsigned char *file, size_t size, qdq_npy *out, q
     if (a.offset > size)
         return qdq_fail(err, QDQ_E_FORMAT, "truncated: %zu bytes, the header alone takes %zu", size,
                         a.offset);
-    cursor c = {(const char *)file + (file[6] == 1 ? 10 : QDQ_NPY_START), (const char *)file + a.offset};
+    cursor c = {(const char *)file + (file[6] == 1 ? 10 : QDQ_NPY_START),
+                (const char *)file + a.offset};
     if (c.at > c.end) /* version 1 with a header of less than two bytes */
         return qdq_fail(err, QDQ_E_FORMAT, "header: expected '{'");
     QDQ_TRY(read_header(&c, &a, &fortran, err));
     if ((uint64_t)a.count > (uint64_t)PTRDIFF_MAX / a.elem_size)
-        return qdq_fail(err, QDQ_E_FORMAT, "header: 'shape' has more bytes than memory has addresses");
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "header: 'shape' has more bytes than memory has addresses");
     a.bytes = (size_t)a.count * a.elem_size;
     for (int i = 0; i < a.rank; i++)
         long_dims += a.dim[i] > 1;
     if (fortran && long_dims > 1) /* with one long dimension, both orders are the same */
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "elements in Fortran order, expected C order: save numpy.ascontiguousarray(x)");
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "elements in Fortran order, expected C order: save numpy.ascontiguousarray(x)");
     *out = a;
     return QDQ_OK;
 }

@@ -1,7 +1,8 @@
-/* npy.h - NumPy's .npy format, versions 1 to 3: what stands before the data, and the data made little-endian.
+/* npy.h - NumPy's .npy format, versions 1 to 3: what stands before the data, and the data made
+ * little-endian.
  *
- * Accepted: float16, 32, 64; int and uint of 8 to 64 bits; bool; either byte order; row-major. Everything else
- * is QDQ_E_UNSUPPORTED with its name. */
+ * Accepted: float16, 32, 64; int and uint of 8 to 64 bits; bool; either byte order; row-major.
+ * Everything else is QDQ_E_UNSUPPORTED with its name. */
 #ifndef QDQ_NPY_H
 #define QDQ_NPY_H
 
@@ -21,12 +22,14 @@ typedef struct qdq_npy {
 } qdq_npy;
 
 enum {
-    QDQ_NPY_START = 12,               /* bytes that tell how long the header is; a whole file has more */
+    /* bytes that tell how long the header is; a whole file has more */
+    QDQ_NPY_START = 12,
     QDQ_NPY_MAX_OFFSET = 1024 * 1024, /* a longer header is refused */
 };
 
 /* Where the data begin, from the first QDQ_NPY_START bytes of the file. */
-qdq_status qdq_npy_data_offset(const unsigned char *start, size_t size, size_t *offset, qdq_error *err);
+qdq_status qdq_npy_data_offset(const unsigned char *start, size_t size, size_t *offset,
+                               qdq_error *err);
 
 /* Reads the header. `size` may end where the data begin. */
 qdq_status qdq_npy_parse(const unsigned char *file, size_t size, qdq_npy *out, qdq_error *err);

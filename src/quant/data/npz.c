@@ -32,7 +32,7 @@ struct qdq_npz {
     size_t n_member;
 };
 
-/* --- opening --------------------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static qdq_status index_members(qdq_npz *z, qdq_map *names, qdq_error *err)
 {
@@ -78,7 +78,8 @@ static qdq_status open_zip(qdq_npz *z, qdq_error *err)
     if (z->zip == NULL && zip_error_code_zip(&why) == ZIP_ER_MEMORY)
         st = qdq_nomem(err);
     else if (z->zip == NULL)
-        st = qdq_fail(err, QDQ_E_FORMAT, "neither a .npz nor a .npy file: %s", zip_error_strerror(&why));
+        st = qdq_fail(err, QDQ_E_FORMAT, "neither a .npz nor a .npy file: %s",
+                      zip_error_strerror(&why));
     else
         st = index_members(z, &names, err);
     zip_error_fini(&why);
@@ -102,7 +103,8 @@ static qdq_status open_single(qdq_npz *z, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status open_mapped(qdq_mapping *map, const void *data, size_t size, qdq_npz **out, qdq_error *err)
+static qdq_status open_mapped(qdq_mapping *map, const void *data, size_t size, qdq_npz **out,
+                              qdq_error *err)
 {
     qdq_npz *z = calloc(1, sizeof *z);
 
@@ -116,9 +118,10 @@ static qdq_status open_mapped(qdq_mapping *map, const void *data, size_t size, q
     z->data = data;
     z->size = size;
     bool single = size >= 6 && memcmp(z->data, "\x93NUMPY", 6) == 0;
-    qdq_status st = size == 0 ? qdq_fail(err, QDQ_E_FORMAT, "empty file, expected a .npz or .npy file")
-                    : single  ? open_single(z, err)
-                              : open_zip(z, err);
+    qdq_status st = size == 0
+                        ? qdq_fail(err, QDQ_E_FORMAT, "empty file, expected a .npz or .npy file")
+                    : single ? open_single(z, err)
+                             : open_zip(z, err);
     if (st != QDQ_OK) {
         qdq_npz_close(z);
         return st;
@@ -166,7 +169,7 @@ const char *qdq_npz_name(const qdq_npz *z, size_t i)
     return z->members[i].name;
 }
 
-/* --- reading --------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static qdq_status open_stream(qdq_npz *z, member *m, qdq_error *err)
 {
@@ -212,7 +215,8 @@ static qdq_status go_to(qdq_npz *z, member *m, size_t at, qdq_error *err)
         m->at = at;
     }
     while (m->at < at)
-        QDQ_TRY(read_exactly(m, skipped, at - m->at < sizeof skipped ? at - m->at : sizeof skipped, err));
+        QDQ_TRY(read_exactly(m, skipped, at - m->at < sizeof skipped ? at - m->at : sizeof skipped,
+                             err));
     return QDQ_OK;
 }
 
@@ -225,11 +229,13 @@ static qdq_status check_size(qdq_npz *z, member *m, zip_uint64_t *size, qdq_erro
     if ((stat.valid & ZIP_STAT_SIZE) == 0 || (stat.valid & ZIP_STAT_COMP_SIZE) == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "the archive does not say its size");
     if (stat.size > RATIO_SLACK && (stat.size - RATIO_SLACK) / MAX_RATIO > stat.comp_size)
-        return qdq_fail(err, QDQ_E_FORMAT, "claims to unpack %llu bytes to %llu, more than %d times as many",
-                        (unsigned long long)stat.comp_size, (unsigned long long)stat.size, MAX_RATIO);
+        return qdq_fail(
+            err, QDQ_E_FORMAT, "claims to unpack %llu bytes to %llu, more than %d times as many",
+            (unsigned long long)stat.comp_size, (unsigned long long)stat.size, MAX_RATIO);
     *size = stat.size;
     m->stored = (stat.valid & ZIP_STAT_COMP_METHOD) != 0 && stat.comp_method == ZIP_CM_STORE &&
-                (stat.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && stat.encryption_method == ZIP_EM_NONE;
+                (stat.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 &&
+                stat.encryption_method == ZIP_EM_NONE;
     return QDQ_OK;
 }
 
@@ -247,8 +253,8 @@ static qdq_status read_header(qdq_npz *z, member *m, qdq_error *err)
     QDQ_TRY(read_exactly(m, start, sizeof start, err));
     QDQ_TRY(qdq_npy_data_offset(start, sizeof start, &offset, err));
     if (offset > size || offset < sizeof start)
-        return qdq_fail(err, QDQ_E_FORMAT, "%llu bytes, the header alone takes %zu", (unsigned long long)size,
-                        offset);
+        return qdq_fail(err, QDQ_E_FORMAT, "%llu bytes, the header alone takes %zu",
+                        (unsigned long long)size, offset);
     unsigned char *header = malloc(offset);
     if (header == NULL)
         return qdq_nomem(err);
@@ -293,12 +299,14 @@ static qdq_status check_end(member *m, qdq_error *err)
                     n < 0 ? zip_file_strerror(m->stream) : "more data than the archive says");
 }
 
-static qdq_status read_member(qdq_npz *z, member *m, size_t offset, void *data, size_t size, qdq_error *err)
+static qdq_status read_member(qdq_npz *z, member *m, size_t offset, void *data, size_t size,
+                              qdq_error *err)
 {
     const qdq_npy *a = &m->header;
 
     if (offset > a->bytes || size > a->bytes - offset)
-        return qdq_fail(err, QDQ_E_BUG, "read of bytes %zu to %zu of %zu", offset, offset + size, a->bytes);
+        return qdq_fail(err, QDQ_E_BUG, "read of bytes %zu to %zu of %zu", offset, offset + size,
+                        a->bytes);
     if (size == 0)
         return QDQ_OK;
     if (z->zip == NULL) {
@@ -313,11 +321,13 @@ static qdq_status read_member(qdq_npz *z, member *m, size_t offset, void *data, 
     return QDQ_OK;
 }
 
-qdq_status qdq_npz_read(qdq_npz *z, size_t i, size_t offset, void *data, size_t size, qdq_error *err)
+qdq_status qdq_npz_read(qdq_npz *z, size_t i, size_t offset, void *data, size_t size,
+                        qdq_error *err)
 {
     const qdq_npy *a;
 
     QDQ_TRY(qdq_npz_header(z, i, &a, err));
     qdq_status st = read_member(z, &z->members[i], offset, data, size, err);
-    return st == QDQ_OK || z->zip == NULL ? st : qdq_within(err, st, "array '%s'", z->members[i].name);
+    return st == QDQ_OK || z->zip == NULL ? st
+                                          : qdq_within(err, st, "array '%s'", z->members[i].name);
 }

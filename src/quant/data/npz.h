@@ -1,7 +1,8 @@
-/* npz.h - arrays in NumPy's .npz (a zip archive of .npy files), or in one .npy file, read piece by piece.
+/* npz.h - arrays in NumPy's .npz (a zip archive of .npy files), or in one .npy file, read piece by
+ * piece.
  *
- * Nothing is unpacked that was not asked for. A member whose header and size disagree is refused, so a small
- * file cannot make us believe in more data than it unpacks to. One thread at a time. */
+ * Nothing is unpacked that was not asked for. A member whose header and size disagree is refused,
+ * so a small file cannot make us believe in more data than it unpacks to. One thread at a time. */
 #ifndef QDQ_NPZ_H
 #define QDQ_NPZ_H
 
@@ -23,9 +24,10 @@ const char *qdq_npz_name(const qdq_npz *z, size_t i);
 /* Type and shape. Lent, as long as the archive. */
 qdq_status qdq_npz_header(qdq_npz *z, size_t i, const qdq_npy **out, qdq_error *err);
 
-/* Bytes [offset, offset + size) of the data, little-endian; whole elements. Reading on from where the last
- * read of this array ended is cheap; going back unpacks it again from the start. A member's checksum is
- * verified when its data are read to their end. */
-qdq_status qdq_npz_read(qdq_npz *z, size_t i, size_t offset, void *data, size_t size, qdq_error *err);
+/* Bytes [offset, offset + size) of the data, little-endian; whole elements. Reading on from where
+ * the last read of this array ended is cheap; going back unpacks it again from the start. A
+ * member's checksum is verified when its data are read to their end. */
+qdq_status qdq_npz_read(qdq_npz *z, size_t i, size_t offset, void *data, size_t size,
+                        qdq_error *err);
 
 #endif /* QDQ_NPZ_H */

@@ -40,7 +40,8 @@ static qdq_status add(zip_t *zip, const qdq_named_array *a, qdq_error *err)
     char name[1024];
 
     if (descr[a->array.elem] == NULL)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s': NumPy's files have no such type", a->name);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s': NumPy's files have no such type",
+                        a->name);
     snprintf(name, sizeof name, "%s.npy", a->name);
     put_header(&b, &a->array);
     qdq_buf_append(&b, a->array.data, a->array.bytes);

@@ -1,5 +1,6 @@
-/* goal.c - quantization under a goal: the way from the first plan to the one that is taken. What a plan is worth is in
- * goal_trial.c, what the layers cost in goal_layers.c, in which order they go in goal_search.c. */
+/* goal.c - quantization under a goal: the way from the first plan to the one that is taken. What a
+ * plan is worth is in goal_trial.c, what the layers cost in goal_layers.c, in which order they go
+ * in goal_search.c. */
 #include "qdq/goal.h"
 
 #include <math.h>
@@ -18,15 +19,17 @@
 #include "quant/rest/rest.h"
 #include "quant/target_fit.h"
 
-#define KEPT_BYTES ((uint64_t)256 << 20) /* of outputs of the float model, as of activations in calibration */
+/* of outputs of the float model, as of activations in calibration */
+#define KEPT_BYTES ((uint64_t)256 << 20)
 
-/* With fewer trials than the least, no search finds anything; what follows once something holds only makes it faster. */
+/* With fewer trials than the least, no search finds anything; what follows once something holds
+ * only makes it faster. */
 enum { MAX_EVALUATIONS = 16, LEAST_TRIALS = 8, MOST_TIMED = 3 };
 
 static const double least_saving = 0.1;
 static const double same_db = 1; /* bounds of few samples do not tell plans apart that are closer */
 
-/* --- trials --------------------------------------------------------------------------------------------------------- */
+/* --- trials ----------------------------------------------------------------------------------- */
 
 static bool is_over(const qdq_goal_run *g)
 {
@@ -55,7 +58,8 @@ static qdq_goal_tried *find_tried(const qdq_goal_run *g, const bool *gone)
     return NULL;
 }
 
-static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_goal_trial *out, qdq_error *err)
+static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_goal_trial *out,
+                              qdq_error *err)
 {
     qdq_goal_run *g = ctx;
     qdq_plan *p = NULL;
@@ -66,8 +70,10 @@ static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_go
     }
     const qdq_goal_tried *known = find_tried(g, gone);
     if (known != NULL) {
-        *out = (qdq_goal_trial){
-            .holds = known->holds, .is_float = known->is_float, .excess = NAN, .is_last = is_over(g)};
+        *out = (qdq_goal_trial){.holds = known->holds,
+                                .is_float = known->is_float,
+                                .excess = NAN,
+                                .is_last = is_over(g)};
         return QDQ_OK;
     }
     QDQ_TRY(qdq_goal_make_plan(g, gone, &p, err));
@@ -77,7 +83,7 @@ static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_go
     return st;
 }
 
-/* --- the way -------------------------------------------------------------------------------------------------------- */
+/* --- the way ---------------------------------------------------------------------------------- */
 
 static qdq_status make_room(qdq_goal_run *g, qdq_error *err)
 {
@@ -105,8 +111,8 @@ static double saving(const qdq_goal_run *g)
     return g->goal.least_saving > 0 ? g->goal.least_saving : least_saving;
 }
 
-/* Of those with a layer in 8 bits that take at most this share of float's time; of those within `within_db` of the best, that
- * with the fewest layers in 8 bits. NULL: there is none. */
+/* Of those with a layer in 8 bits that take at most this share of float's time; of those within
+ * `within_db` of the best, that with the fewest layers in 8 bits. NULL: there is none. */
 static qdq_goal_tried *best_tried(const qdq_goal_run *g, double most, double within_db)
 {
     qdq_goal_tried *best = NULL;
@@ -127,7 +133,8 @@ static qdq_goal_tried *best_tried(const qdq_goal_run *g, double most, double wit
 }
 
 /* The outputs of the plan that is taken: those of its trial, if it was judged. */
-static qdq_status take_compared(qdq_goal_run *g, const qdq_goal_tried *t, qdq_plan *p, qdq_error *err)
+static qdq_status take_compared(qdq_goal_run *g, const qdq_goal_tried *t, qdq_plan *p,
+                                qdq_error *err)
 {
     qdq_compare_result *r = NULL;
 
@@ -146,8 +153,8 @@ static qdq_status take_compared(qdq_goal_run *g, const qdq_goal_tried *t, qdq_pl
 }
 
 /* Makes the plan of a set; whole runs of it are timed if a default goal may take it. */
-static qdq_status make(qdq_goal_run *g, const qdq_goal_tried *t, const bool *gone, double *least_share,
-                       qdq_plan **plan, qdq_model **out, qdq_error *err)
+static qdq_status make(qdq_goal_run *g, const qdq_goal_tried *t, const bool *gone,
+                       double *least_share, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
     *least_share = t != NULL ? t->time_share : 0;
     if (gone != NULL)
@@ -160,8 +167,8 @@ static qdq_status make(qdq_goal_run *g, const qdq_goal_tried *t, const bool *gon
     return qdq_goal_time_plan(g, (size_t)(t - g->tried.at), *out, least_share, err);
 }
 
-/* Takes it if its time, as a share of the float model's, is at most so much; else *out stays NULL. `for_sure`: by the
- * median; else if the interval of the time allows it. */
+/* Takes it if its time, as a share of the float model's, is at most so much; else *out stays NULL.
+ * `for_sure`: by the median; else if the interval of the time allows it. */
 static qdq_status take_if(qdq_goal_run *g, const qdq_goal_tried *t, const bool *gone, double most,
                           bool for_sure, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
@@ -208,7 +215,8 @@ static void tell_no_gain(qdq_goal_run *g, const qdq_goal_tried *t)
 }
 
 /* Makes the plan that the search ended with; *gone is what is gone in it. */
-static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_model **out, qdq_error *err)
+static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_model **out,
+                       qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
     qdq_goal_tried *t = find_tried(g, gone), *nearest = best_tried(g, (double)INFINITY, 0);
@@ -246,7 +254,8 @@ static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_m
 /* The worst layers, as many as leave what is saved above the least. */
 static qdq_status try_what_saves_enough(qdq_goal_run *g, qdq_error *err)
 {
-    const double margin = 0.02; /* times of layers are off by more than that, but not of most together */
+    /* times of layers are off by more than that, but not of most together */
+    const double margin = 0.02;
     bool *gone = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *gone);
     double share = g->tried.at[0].time_share;
     qdq_goal_trial t;
@@ -269,7 +278,8 @@ static qdq_status try_what_saves_enough(qdq_goal_run *g, qdq_error *err)
     return n > 0 ? try_without(g, gone, n, &t, err) : QDQ_OK;
 }
 
-static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
+static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model **out,
+                                   qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
     qdq_goal_search_result found;
@@ -283,7 +293,8 @@ static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model *
     g->room->steps.at[0].time_share = g->tried.at[0].time_share; /* a profile may be there now */
     QDQ_TRY(make_room(g, err));
     const double begun = qdq_clock_seconds();
-    QDQ_TRY(qdq_goal_search(g->items, g->n_layers, most_trials(g), try_without, g, &g->arena, &found, err));
+    QDQ_TRY(qdq_goal_search(g->items, g->n_layers, most_trials(g), try_without, g, &g->arena,
+                            &found, err));
     if (!found.reached && g->goal.by_default)
         QDQ_TRY(try_what_saves_enough(g, err));
     r->seconds.trials = qdq_clock_seconds() - begun;
@@ -298,7 +309,7 @@ static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model *
     return QDQ_OK;
 }
 
-/* --- the first plan --------------------------------------------------------------------------------------------------- */
+/* --- the first plan --------------------------------------------------------------------------- */
 
 /* A search is compared with calibration and a judgement on one sample in eight. */
 static void set_limit(qdq_goal_run *g)
@@ -325,7 +336,8 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
     if (g->first == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_quantize_begin(g->m, g->target, &g->opts, g->first, &g->clean, err));
-    QDQ_TRY(qdq_quantize_plan(g->clean, g->target, g->engine, g->data, &g->opts, &basis, g->first, err));
+    QDQ_TRY(qdq_quantize_plan(g->clean, g->target, g->engine, g->data, &g->opts, &basis, g->first,
+                              err));
     const double planned = qdq_clock_seconds();
     to->calibration = planned - g->begun;
     QDQ_TRY(qdq_goal_judge(g, g->first, NULL, 0, &g->first_trial, err));
@@ -352,9 +364,10 @@ static bool can_search(const qdq_goal_run *g)
     return !g->first_trial.holds && !isnan(sqnr); /* zero everywhere: no plan changes that */
 }
 
-/* --- biases ------------------------------------------------------------------------------------------------------------ */
+/* --- biases ----------------------------------------------------------------------------------- */
 
-/* Of the worst output as a whole: bounds of slices that are far below the goal say little. -INFINITY: it has none. */
+/* Of the worst output as a whole: bounds of slices that are far below the goal say little.
+ * -INFINITY: it has none. */
 static double least_db(const qdq_compare_result *r)
 {
     double least = r != NULL ? INFINITY : -INFINITY;
@@ -386,7 +399,8 @@ static void keep_one(qdq_goal_run *g, bool second)
     snprintf(g->room->head.why, sizeof g->room->head.why, "%s", g->tried.at[0].why);
 }
 
-/* Judges the whole plan with corrected biases beside that without; which of them is g->first then? */
+/* Judges the whole plan with corrected biases beside that without; which of them is g->first
+ * then? */
 static qdq_status judge_corrected(qdq_goal_run *g, qdq_plan *corrected, qdq_error *err)
 {
     qdq_plan *first = g->first;
@@ -438,7 +452,8 @@ static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_err
     if (missed)
         QDQ_TRY(try_corrected(g, err));
     r->reached = g->first_trial.holds;
-    if (missed && (!r->reached || g->goal.by_default)) /* what reaches a default goal must be faster, too */
+    /* what reaches a default goal must be faster, too */
+    if (missed && (!r->reached || g->goal.by_default))
         QDQ_TRY(take_layers_back(g, plan, out, err));
     else {
         QDQ_TRY(qdq_goal_apply(g, g->first, out, err));
@@ -453,14 +468,15 @@ static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_err
     return qdq_why_conclude(g->opts.why, g->clean, *plan, err);
 }
 
-/* --- the interface ---------------------------------------------------------------------------------------------------- */
+/* --- the interface ---------------------------------------------------------------------------- */
 
 static qdq_status check(const qdq_data *data, const qdq_goal_opts *how, qdq_error *err)
 {
     if (data == NULL && how->eval == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "a goal without data: found nothing to judge on");
     if (how->folds > 0 && (how->eval != NULL || data == NULL || qdq_data_is_random(data)))
-        return qdq_fail(err, QDQ_E_USAGE, "cross-validation: expected samples that calibrate, found others");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "cross-validation: expected samples that calibrate, found others");
     return QDQ_OK;
 }
 
@@ -477,8 +493,9 @@ static void put_away(qdq_goal_run *g)
 }
 
 qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                             const qdq_quantize_opts *opts, const qdq_goal_opts *how, qdq_plan **plan,
-                             qdq_model **out, qdq_goal_result **result_out, qdq_error *err)
+                             const qdq_quantize_opts *opts, const qdq_goal_opts *how,
+                             qdq_plan **plan, qdq_model **out, qdq_goal_result **result_out,
+                             qdq_error *err)
 {
     static const qdq_quantize_opts defaults = QDQ_QUANTIZE_OPTS_INIT;
     qdq_goal_run g = {.m = m, .engine = e, .data = data, .goal = *how, .arena = QDQ_ARENA_INIT};

@@ -1,4 +1,5 @@
-/* goal_layers.c - the layers that can go back to float: what each of them loses, and what time it saves. */
+/* goal_layers.c - the layers that can go back to float: what each of them loses, and what time it
+ * saves. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 
 enum { SAMPLES_FOR_LAYERS = 2 };
 
-/* Of the float model's time: what saves less is as good as what saves nothing, and a clock cannot tell them apart. */
+/* Of the float model's time: what saves less is as good as what saves nothing, and a clock cannot
+ * tell them apart. */
 static const double least_worth = 0.002;
 
 /* Moving data saves nothing by itself: what only passes codes on goes with its neighbours. */
@@ -33,8 +35,8 @@ typedef struct ranking {
     size_t *layer;
 } ranking;
 
-static qdq_status add_layer(ranking *k, const qdq_plan_node *p, const qdq_node *n, double float_time,
-                            qdq_error *err)
+static qdq_status add_layer(ranking *k, const qdq_plan_node *p, const qdq_node *n,
+                            double float_time, qdq_error *err)
 {
     qdq_goal_run *g = k->g;
     qdq_goal_layer *to = &g->layers[g->n_layers];
@@ -61,7 +63,8 @@ static qdq_status list_layers(ranking *k, qdq_error *err)
 
     g->layers = qdq_arena_array(&g->room->arena, most + 1, sizeof *g->layers);
     g->items = qdq_arena_array(&g->arena, most + 1, sizeof *g->items);
-    k->layer = qdq_arena_array(&g->arena, (size_t)g->clean->graph->next_node_id + 1, sizeof *k->layer);
+    k->layer =
+        qdq_arena_array(&g->arena, (size_t)g->clean->graph->next_node_id + 1, sizeof *k->layer);
     if (g->layers == NULL || g->items == NULL || k->layer == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_plan_time(g->clean, g->first, &time, &float_time, err));
@@ -112,7 +115,8 @@ static qdq_status compare_layers(ranking *k, const qdq_model *quantized, size_t 
     return st;
 }
 
-/* Where there are folds, by the ranges and on the samples of the worst one: what they clip is lost in no other. */
+/* Where there are folds, by the ranges and on the samples of the worst one: what they clip is lost
+ * in no other. */
 static qdq_status measure_errors(ranking *k, const qdq_model *quantized, qdq_error *err)
 {
     qdq_goal_run *g = k->g;
@@ -121,14 +125,16 @@ static qdq_status measure_errors(ranking *k, const qdq_model *quantized, qdq_err
     if (g->first->n_folds == 0) {
         const size_t have = qdq_data_count(qdq_goal_data(g)) - g->goal.first;
 
-        return compare_layers(k, quantized, g->goal.first, g->goal.count == 0 ? have : g->goal.count, err);
+        return compare_layers(k, quantized, g->goal.first,
+                              g->goal.count == 0 ? have : g->goal.count, err);
     }
     const size_t first = qdq_goal_fold_first(g, g->worst_fold);
     qdq_plan_swap_fold(g->first, g->worst_fold);
     qdq_status st = qdq_goal_apply(g, g->first, &of_fold, err);
     qdq_plan_swap_fold(g->first, g->worst_fold);
     if (st == QDQ_OK)
-        st = compare_layers(k, of_fold, first, qdq_goal_fold_first(g, g->worst_fold + 1) - first, err);
+        st = compare_layers(k, of_fold, first, qdq_goal_fold_first(g, g->worst_fold + 1) - first,
+                            err);
     qdq_model_free(of_fold);
     return st;
 }
@@ -146,7 +152,8 @@ qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error 
     qdq_map by_label = QDQ_MAP_INIT;
     const double begun = qdq_clock_seconds();
     ranking k = {.g = g, .by_label = &by_label};
-    qdq_status st = qdq_graph_map_labels(g->clean->graph, &g->arena, &by_label) ? QDQ_OK : qdq_nomem(err);
+    qdq_status st =
+        qdq_graph_map_labels(g->clean->graph, &g->arena, &by_label) ? QDQ_OK : qdq_nomem(err);
 
     if (st == QDQ_OK)
         st = list_layers(&k, err);
@@ -170,8 +177,8 @@ qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error 
     return st;
 }
 
-qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const bool *gone, double *share,
-                               qdq_error *err)
+qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const bool *gone,
+                               double *share, qdq_error *err)
 {
     double time, float_time;
 

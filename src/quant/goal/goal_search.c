@@ -159,7 +159,8 @@ static void move(search *s, const ranked *back, group g, bool gone)
     s->n_gone = gone ? s->n_gone + g.n : s->n_gone - g.n;
 }
 
-/* So many failures in a row are what finding one item that must stay gone takes, and a little more. */
+/* So many failures in a row are what finding one item that must stay gone takes, and a little
+ * more. */
 static unsigned patience(size_t n)
 {
     unsigned failures = 2;
@@ -171,7 +172,8 @@ static unsigned patience(size_t n)
     return failures;
 }
 
-/* Lets items of the prefix come back. `back` has them by worth; groups that cannot come back are halved. */
+/* Lets items of the prefix come back. `back` has them by worth; groups that cannot come back are
+ * halved. */
 static qdq_status give_back(search *s, ranked *back, size_t n, qdq_arena *arena, qdq_error *err)
 {
     group *todo = qdq_arena_array(arena, n + 1, sizeof *todo);
@@ -218,7 +220,8 @@ static qdq_status run(search *s, qdq_arena *arena, qdq_goal_search_result *out, 
     if (t.holds || s->n == 0)
         return QDQ_OK;
     QDQ_TRY(find_prefix(s, first_guess(s, t.excess), &k, err));
-    if (k == 0 && s->n > 2) { /* what stays is worth much and harms much: now what harms least stays */
+    /* what stays is worth much and harms much: now what harms least stays */
+    if (k == 0 && s->n > 2) {
         qsort(s->rank, s->n, sizeof *s->rank, by_harm);
         QDQ_TRY(find_prefix(s, s->n - s->n / 4 - 1, &k, err));
     }
@@ -236,10 +239,12 @@ static qdq_status run(search *s, qdq_arena *arena, qdq_goal_search_result *out, 
     return give_back(s, back, k, arena, err);
 }
 
-qdq_status qdq_goal_search(const qdq_goal_item *items, size_t n, unsigned max_trials, qdq_goal_try try_it,
-                           void *ctx, qdq_arena *arena, qdq_goal_search_result *out, qdq_error *err)
+qdq_status qdq_goal_search(const qdq_goal_item *items, size_t n, unsigned max_trials,
+                           qdq_goal_try try_it, void *ctx, qdq_arena *arena,
+                           qdq_goal_search_result *out, qdq_error *err)
 {
-    search s = {.n = n, .try_it = try_it, .ctx = ctx, .max_trials = max_trials > 0 ? max_trials : 1};
+    search s = {
+        .n = n, .try_it = try_it, .ctx = ctx, .max_trials = max_trials > 0 ? max_trials : 1};
 
     *out = (qdq_goal_search_result){.reached = false};
     s.rank = qdq_arena_array(arena, n + 1, sizeof *s.rank);

@@ -1,5 +1,5 @@
-/* goal_search.h - which items have to go so that a goal holds, in few trials. Knows nothing of models: the caller says
- * what an item costs and what it brings, and tries a set. */
+/* goal_search.h - which items have to go so that a goal holds, in few trials. Knows nothing of
+ * models: the caller says what an item costs and what it brings, and tries a set. */
 #ifndef QDQ_GOAL_SEARCH_H
 #define QDQ_GOAL_SEARCH_H
 
@@ -12,10 +12,11 @@ typedef struct qdq_goal_item {
 
 typedef struct qdq_goal_trial {
     bool holds;
-    bool
-        is_float; /* nothing is left to judge: what stays comes only with others. It does not hold; fewer may go. */
-    /* What remains of the harm over what the goal allows: above 1 it fails. NAN: not known; then the first guess
-     * is one item. */
+    /* nothing is left to judge: what stays comes only with others. It does not hold; fewer may
+     * go. */
+    bool is_float;
+    /* What remains of the harm over what the goal allows: above 1 it fails. NAN: not known; then
+     * the first guess is one item. */
     double excess;
     bool is_last; /* no more trials after this one */
 } qdq_goal_trial;
@@ -31,11 +32,12 @@ typedef struct qdq_goal_search_result {
     bool cut; /* another trial was due, and is_last forbade it */
 } qdq_goal_search_result;
 
-/* Items go by harm / worth, the worst first: as many as it takes, found by steps that double and then by bisection;
- * where no number of them is enough, by harm alone, once more. Then
- * groups of them come back, the best worth first, as far as the goal allows and trials are left. At least one
+/* Items go by harm / worth, the worst first: as many as it takes, found by steps that double and
+ * then by bisection; where no number of them is enough, by harm alone, once more. Then groups of
+ * them come back, the best worth first, as far as the goal allows and trials are left. At least one
  * item stays: a goal that needs all of them gone is not reached. */
-qdq_status qdq_goal_search(const qdq_goal_item *items, size_t n, unsigned max_trials, qdq_goal_try try_it,
-                           void *ctx, qdq_arena *arena, qdq_goal_search_result *out, qdq_error *err);
+qdq_status qdq_goal_search(const qdq_goal_item *items, size_t n, unsigned max_trials,
+                           qdq_goal_try try_it, void *ctx, qdq_arena *arena,
+                           qdq_goal_search_result *out, qdq_error *err);
 
 #endif /* QDQ_GOAL_SEARCH_H */

@@ -1,5 +1,5 @@
-/* goal_state.h - what quantization under a goal knows while it runs: goal.c has the policy, goal_trial.c makes and judges
- * plans, goal_layers.c ranks layers. */
+/* goal_state.h - what quantization under a goal knows while it runs: goal.c has the policy,
+ * goal_trial.c makes and judges plans, goal_layers.c ranks layers. */
 #ifndef QDQ_GOAL_STATE_H
 #define QDQ_GOAL_STATE_H
 
@@ -52,15 +52,17 @@ typedef struct qdq_goal_run {
     QDQ_VEC(qdq_goal_tried) tried;
     qdq_goal_trial first_trial;
     unsigned worst_fold; /* of the first plan: that with the most noise, where it has folds */
-    double optimism_db;  /* how much better a plan looks when its ranges saw the samples; at least 0 */
+    /* how much better a plan looks when its ranges saw the samples; at least 0 */
+    double optimism_db;
     double begun, until; /* seconds of the clock: when it began; no new trial after that */
     double longest_trial;
     char processor[300];
     qdq_plan_times times; /* as measured; in the arena */
-    double eight_share;   /* time of the first plan as a share of the float model's, if they are profiled */
+    /* time of the first plan as a share of the float model's, if they are profiled */
+    double eight_share;
 } qdq_goal_run;
 
-/* --- goal_trial.c --- */
+/* --- goal_trial.c ----------------------------------------------------------------------------- */
 
 /* What every plan of this run builds on. */
 qdq_plan_basis qdq_goal_basis(qdq_goal_run *g);
@@ -71,7 +73,8 @@ qdq_status qdq_goal_make_plan(qdq_goal_run *g, const bool *gone, qdq_plan **out,
 /* The plan without any layer in 8 bits. */
 qdq_status qdq_goal_make_float(qdq_goal_run *g, qdq_plan **out, qdq_error *err);
 
-qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **out, qdq_error *err);
+qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **out,
+                          qdq_error *err);
 
 /* What every comparison of this run has: threads, shapes, job. */
 qdq_compare_opts qdq_goal_compare_opts(const qdq_goal_run *g);
@@ -80,8 +83,8 @@ qdq_compare_opts qdq_goal_compare_opts(const qdq_goal_run *g);
 qdq_data *qdq_goal_data(const qdq_goal_run *g);
 
 /* Judges a plan; the result is appended to g->tried. */
-qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone, qdq_goal_trial *out,
-                          qdq_error *err);
+qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone,
+                          qdq_goal_trial *out, qdq_error *err);
 
 /* The first sample of a fold of the first plan; of the number of folds: behind the last. */
 size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k);
@@ -90,7 +93,7 @@ size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k);
 qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_compare_result **out,
                             qdq_error *err);
 
-/* --- goal_layers.c --- */
+/* --- goal_layers.c ---------------------------------------------------------------------------- */
 
 /* Lists and ranks the layers that can go. `quantized`: the first plan, applied. */
 qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error *err);
@@ -99,7 +102,7 @@ qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error 
 void qdq_goal_sort_layers(qdq_goal_layer *layers, size_t n);
 
 /* Time of a plan as a share of the float model's. */
-qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const bool *gone, double *share,
-                               qdq_error *err);
+qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const bool *gone,
+                               double *share, qdq_error *err);
 
 #endif /* QDQ_GOAL_STATE_H */

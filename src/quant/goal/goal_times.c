@@ -1,5 +1,5 @@
-/* goal_times.c - see the header. Both models are profiled once, shortly: the time of an executed layer belongs to its
- * nodes, by the time that each is estimated to take. */
+/* goal_times.c - see the header. Both models are profiled once, shortly: the time of an executed
+ * layer belongs to its nodes, by the time that each is estimated to take. */
 #include "quant/goal/goal_times.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 
 enum { ROUNDS = 9 };
 
-/* --- measured ------------------------------------------------------------------------------------------------------- */
+/* --- measured --------------------------------------------------------------------------------- */
 
 /* Of a microsecond: enough digits, and few in the plan. */
 static double hundredths(double us)
@@ -42,8 +42,8 @@ static qdq_session_opts session_opts(const qdq_goal_run *g)
     return o;
 }
 
-static qdq_status measure_model(qdq_goal_run *g, const qdq_model *m, const qdq_map *by_label, bool eight,
-                                double **us, double *all, qdq_error *err)
+static qdq_status measure_model(qdq_goal_run *g, const qdq_model *m, const qdq_map *by_label,
+                                bool eight, double **us, double *all, qdq_error *err)
 {
     const qdq_session_opts o = session_opts(g);
     qdq_group *group = NULL;
@@ -59,8 +59,8 @@ static qdq_status measure_model(qdq_goal_run *g, const qdq_model *m, const qdq_m
 }
 
 /* Whole runs of both models without a profile, which costs more the more layers there are. */
-static qdq_status time_models(const qdq_goal_run *g, const qdq_model *quantized, qdq_bench_model found[2],
-                              qdq_error *err)
+static qdq_status time_models(const qdq_goal_run *g, const qdq_model *quantized,
+                              qdq_bench_model found[2], qdq_error *err)
 {
     const qdq_model *const m[2] = {g->clean, quantized};
     qdq_bench_opts b = QDQ_BENCH_OPTS_INIT;
@@ -91,7 +91,8 @@ static qdq_status measure(qdq_goal_run *g, const qdq_model *quantized, const qdq
     QDQ_TRY(measure_model(g, g->clean, by_label, false, &as_float, &all_float, err));
     QDQ_TRY(measure_model(g, quantized, by_label, true, &as_eight, &all_eight, err));
     QDQ_TRY(time_models(g, quantized, found, err));
-    t->float_us = hundredths(found[0].p10_ms * 1000); /* the quickest: a busy machine only adds to them */
+    /* the quickest: a busy machine only adds to them */
+    t->float_us = hundredths(found[0].p10_ms * 1000);
     t->eight_us = hundredths(t->float_us / found[1].speedup);
     for (size_t i = 0; i < g->n_layers && all_float > 0 && all_eight > 0; i++) {
         const qdq_map_value *v = qdq_map_get(by_label, g->layers[i].node);
@@ -109,7 +110,7 @@ static qdq_status measure(qdq_goal_run *g, const qdq_model *quantized, const qdq
     return QDQ_OK;
 }
 
-/* --- taken ---------------------------------------------------------------------------------------------------------- */
+/* --- taken ------------------------------------------------------------------------------------ */
 
 /* of[layer]: its time in t. */
 static qdq_status find_times(const qdq_goal_run *g, const qdq_plan_times *t, qdq_map *by_node,
@@ -128,14 +129,15 @@ static qdq_status find_times(const qdq_goal_run *g, const qdq_plan_times *t, qdq
         if (v == NULL)
             return qdq_fail(err, QDQ_E_FORMAT,
                             "%s: key 'times': no time of the layer '%s', expected one of each",
-                            g->goal.times_name != NULL ? g->goal.times_name : "times", g->layers[i].node);
+                            g->goal.times_name != NULL ? g->goal.times_name : "times",
+                            g->layers[i].node);
         of[i] = &t->layers.at[v->num];
     }
     return QDQ_OK;
 }
 
-/* Q/DQ, what kernels gain from each other, and nodes of bodies belong to no layer: layers share what these save by their own
- * time, so that without any layer in 8 bits the time is float's. */
+/* Q/DQ, what kernels gain from each other, and nodes of bodies belong to no layer: layers share
+ * what these save by their own time, so that without any layer in 8 bits the time is float's. */
 static void share_time(qdq_goal_run *g, const qdq_plan_times *t, const qdq_layer_time *const *of)
 {
     double rest = t->float_us - t->eight_us, whole = 0;
@@ -178,7 +180,8 @@ qdq_status qdq_goal_take_times(qdq_goal_run *g, const qdq_model *quantized, cons
     if (!can_profile(g))
         return QDQ_OK;
     qdq_status st = measure(g, quantized, by_label, err);
-    if (st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED) { /* it runs otherwise: estimates from shapes do */
+    /* it runs otherwise: estimates from shapes do */
+    if (st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED) {
         *err = (qdq_error)QDQ_ERROR_INIT;
         g->times = (qdq_plan_times){0};
         return QDQ_OK;
@@ -187,15 +190,16 @@ qdq_status qdq_goal_take_times(qdq_goal_run *g, const qdq_model *quantized, cons
     return g->times.layers.n > 0 ? use(g, &g->times, err) : QDQ_OK;
 }
 
-static void use_time(qdq_goal_run *g, const qdq_plan_times *t, const qdq_trial_time *of, double *least_share)
+static void use_time(qdq_goal_run *g, const qdq_plan_times *t, const qdq_trial_time *of,
+                     double *least_share)
 {
     g->tried.at[of->trial - 1].time_share = g->room->steps.at[of->trial - 1].time_share =
         of->us / t->float_us;
     *least_share = of->least_us / t->float_us;
 }
 
-qdq_status qdq_goal_time_plan(qdq_goal_run *g, size_t trial, const qdq_model *quantized, double *least_share,
-                              qdq_error *err)
+qdq_status qdq_goal_time_plan(qdq_goal_run *g, size_t trial, const qdq_model *quantized,
+                              double *least_share, qdq_error *err)
 {
     const qdq_plan_times *given = g->goal.times != NULL ? &g->goal.times->times : NULL;
     qdq_trial_time t = {.trial = (unsigned)trial + 1};
@@ -226,14 +230,15 @@ qdq_status qdq_goal_check_times(const qdq_goal_run *g, qdq_error *err)
         return QDQ_OK; /* its goal held at once */
     qdq_sha256_text(qdq_target_text(g->target), hash);
     if (strcmp(hash, t->target_sha256) != 0)
-        return qdq_fail(
-            err, QDQ_E_FORMAT,
-            "%s: key 'times': measured for target '%s' (SHA-256 %.12s...), expected '%s' (%.12s...)", name,
-            t->target, t->target_sha256, g->target->name, hash);
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "%s: key 'times': measured for target '%s' (SHA-256 %.12s...), expected "
+                        "'%s' (%.12s...)",
+                        name, t->target, t->target_sha256, g->target->name, hash);
     return QDQ_OK;
 }
 
-qdq_status qdq_goal_record_times(const qdq_goal_run *g, unsigned trials, qdq_plan *p, qdq_error *err)
+qdq_status qdq_goal_record_times(const qdq_goal_run *g, unsigned trials, qdq_plan *p,
+                                 qdq_error *err)
 {
     const bool is_given = g->goal.times != NULL && g->goal.times->times.processor != NULL;
     qdq_plan_times t = is_given ? g->goal.times->times : g->times;

@@ -1,25 +1,29 @@
-/* goal_times.h - the time that each layer saves in 8 bits: from the engine's profile, or from a plan that recorded one. */
+/* goal_times.h - the time that each layer saves in 8 bits: from the engine's profile, or from a
+ * plan that recorded one. */
 #ifndef QDQ_GOAL_TIMES_H
 #define QDQ_GOAL_TIMES_H
 
 #include "base/map.h"
 #include "quant/goal/goal_state.h"
 
-/* Sets saved_share of each layer, eight_share, and is_profiled. Where the engine has no profile, or is not that of the
- * target, estimates from shapes stay. `quantized`: the first plan, applied; by_label: nodes of the clean model. */
+/* Sets saved_share of each layer, eight_share, and is_profiled. Where the engine has no profile, or
+ * is not that of the target, estimates from shapes stay. `quantized`: the first plan, applied;
+ * by_label: nodes of the clean model. */
 qdq_status qdq_goal_take_times(qdq_goal_run *g, const qdq_model *quantized, const qdq_map *by_label,
                                qdq_error *err);
 
-/* Times a plan that was tried, whole runs of it beside the float model: what layers save by themselves does not add up
- * where kernels meet. `trial`: its index in g->tried, whose time_share is set. *least_share: what the 95 % interval allows
- * at least. Where recorded times are used and do not have the trial, both stay what they are. */
-qdq_status qdq_goal_time_plan(qdq_goal_run *g, size_t trial, const qdq_model *quantized, double *least_share,
-                              qdq_error *err);
+/* Times a plan that was tried, whole runs of it beside the float model: what layers save by
+ * themselves does not add up where kernels meet. `trial`: its index in g->tried, whose time_share
+ * is set. *least_share: what the 95 % interval allows at least. Where recorded times are used and
+ * do not have the trial, both stay what they are. */
+qdq_status qdq_goal_time_plan(qdq_goal_run *g, size_t trial, const qdq_model *quantized,
+                              double *least_share, qdq_error *err);
 
 /* Refuses times that were measured for another target. */
 qdq_status qdq_goal_check_times(const qdq_goal_run *g, qdq_error *err);
 
 /* Records in the plan what a clock had a part in, if anything. */
-qdq_status qdq_goal_record_times(const qdq_goal_run *g, unsigned trials, qdq_plan *p, qdq_error *err);
+qdq_status qdq_goal_record_times(const qdq_goal_run *g, unsigned trials, qdq_plan *p,
+                                 qdq_error *err);
 
 #endif /* QDQ_GOAL_TIMES_H */

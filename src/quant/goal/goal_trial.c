@@ -1,4 +1,5 @@
-/* goal_trial.c - one trial: a plan without some layers, what it is worth, and whether that is enough. */
+/* goal_trial.c - one trial: a plan without some layers, what it is worth, and whether that is
+ * enough. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "quant/quantize_steps.h"
 #include "target/target.h"
 
-/* --- a plan --------------------------------------------------------------------------------------------------------- */
+/* --- a plan ----------------------------------------------------------------------------------- */
 
 static void give_reasons(qdq_plan *p, const bool *gone, qdq_map *labels)
 {
@@ -26,7 +27,8 @@ static void give_reasons(qdq_plan *p, const bool *gone, qdq_map *labels)
 }
 
 /* The caller's exclusions and the layers that go. */
-static qdq_status list_exclusions(qdq_goal_run *g, const bool *gone, qdq_map *labels, qdq_error *err)
+static qdq_status list_exclusions(qdq_goal_run *g, const bool *gone, qdq_map *labels,
+                                  qdq_error *err)
 {
     size_t n = g->n_exclude;
 
@@ -51,13 +53,15 @@ qdq_plan_basis qdq_goal_basis(qdq_goal_run *g)
 {
     const bool is_judged_alone = g->goal.by_default && qdq_format_weight_only(&g->target->format);
     /* A cache takes the place of the runs that would bring means. */
-    const bool means = g->opts.bias_correction == QDQ_BIAS_CORRECTION_AUTO && g->opts.cache == NULL &&
-                       !is_judged_alone && g->data != NULL && !qdq_data_is_random(g->data);
+    const bool means = g->opts.bias_correction == QDQ_BIAS_CORRECTION_AUTO &&
+                       g->opts.cache == NULL && !is_judged_alone && g->data != NULL &&
+                       !qdq_data_is_random(g->data);
 
     return (qdq_plan_basis){.known = &g->scales, .folds = g->goal.folds, .means = means};
 }
 
-static qdq_status fill_plan(qdq_goal_run *g, const char *const *exclude, qdq_plan *p, qdq_error *err)
+static qdq_status fill_plan(qdq_goal_run *g, const char *const *exclude, qdq_plan *p,
+                            qdq_error *err)
 {
     const qdq_plan_basis basis = qdq_goal_basis(g);
     qdq_quantize_opts opts = g->opts;
@@ -69,7 +73,8 @@ static qdq_status fill_plan(qdq_goal_run *g, const char *const *exclude, qdq_pla
     return qdq_quantize_plan(g->clean, g->target, g->engine, g->data, &opts, &basis, p, err);
 }
 
-static qdq_status new_plan(qdq_goal_run *g, const char *const *exclude, qdq_plan **out, qdq_error *err)
+static qdq_status new_plan(qdq_goal_run *g, const char *const *exclude, qdq_plan **out,
+                           qdq_error *err)
 {
     qdq_plan *p = qdq_plan_new();
     qdq_status st = p != NULL ? fill_plan(g, exclude, p, err) : qdq_nomem(err);
@@ -124,10 +129,10 @@ qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **
     return st;
 }
 
-/* --- its outputs ---------------------------------------------------------------------------------------------------- */
+/* --- its outputs ------------------------------------------------------------------------------ */
 
-static qdq_status add_model(qdq_goal_run *g, const qdq_plan *p, qdq_comparing *c, size_t first, size_t count,
-                            qdq_error *err)
+static qdq_status add_model(qdq_goal_run *g, const qdq_plan *p, qdq_comparing *c, size_t first,
+                            size_t count, qdq_error *err)
 {
     qdq_model *m = NULL;
 
@@ -171,7 +176,8 @@ static qdq_status add_folds(qdq_goal_run *g, qdq_plan *p, qdq_comparing *c, qdq_
         if (st != QDQ_OK || p != g->first)
             continue;
         st = noise_so_far(c, &noise, err);
-        if (st == QDQ_OK && (k + 1) * noise - k * before > most) { /* what this fold added to the mean */
+        /* what this fold added to the mean */
+        if (st == QDQ_OK && (k + 1) * noise - k * before > most) {
             most = (k + 1) * noise - k * before;
             g->worst_fold = k;
         }
@@ -206,14 +212,15 @@ qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_com
     o.first = g->goal.first;
     o.count = g->goal.count;
     QDQ_TRY(qdq_comparing_begin(g->engine, g->m, qdq_goal_data(g), &o, &g->kept, &c, err));
-    qdq_status st = in_folds && p->n_folds > 0 ? add_folds(g, p, c, err) : add_model(g, p, c, 0, 0, err);
+    qdq_status st =
+        in_folds && p->n_folds > 0 ? add_folds(g, p, c, err) : add_model(g, p, c, 0, 0, err);
     if (st == QDQ_OK)
         st = qdq_comparing_get(c, out, err);
     qdq_comparing_free(c);
     return st;
 }
 
-/* --- is it enough? -------------------------------------------------------------------------------------------------- */
+/* --- is it enough? ---------------------------------------------------------------------------- */
 
 /* Where one sample gives no bound, what was measured. */
 static double bound_of(const qdq_compare_tensor *t)
@@ -242,7 +249,8 @@ static const qdq_compare_tensor *worst_output(const qdq_goal_run *g, const qdq_c
 static double classes_of(const qdq_model *m, const char *output)
 {
     const qdq_value *v = qdq_graph_find(m->graph, output);
-    const int rank = v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->rank : 0;
+    const int rank =
+        v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->rank : 0;
 
     return rank > 0 ? (double)v->type->dim[rank - 1].value : 0;
 }
@@ -270,11 +278,13 @@ static void tell_output(const qdq_goal_run *g, const qdq_compare_tensor *t, char
     char place[80];
 
     if (t->other_shape)
-        snprintf(to, room, "output '%s': its shape depends on data, and is not that of float", t->name);
+        snprintf(to, room, "output '%s': its shape depends on data, and is not that of float",
+                 t->name);
     else if (isnan(t->sqnr_db))
-        snprintf(to, room,
-                 "output '%s': zero everywhere or not finite, it has no SQNR, expected at least %g dB",
-                 t->name, g->goal.min_sqnr);
+        snprintf(
+            to, room,
+            "output '%s': zero everywhere or not finite, it has no SQNR, expected at least %g dB",
+            t->name, g->goal.min_sqnr);
     else
         snprintf(to, room, "output '%s'%s: found SQNR %.2f dB%s, expected at least %g dB", t->name,
                  qdq_compare_place(t, place, sizeof place), bound_of(t),
@@ -288,15 +298,15 @@ static qdq_status judge_accuracy(qdq_goal_run *g, const qdq_compare_result *r, q
     const double drop = r->accuracy_a - r->accuracy_b;
 
     if (g->goal.max_drop >= 0 && isnan(drop))
-        return qdq_fail(
-            err, QDQ_E_USAGE,
-            "output '%s': found no accuracy, expected labels for an output with two classes or more",
-            r->outputs[0].name);
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "output '%s': found no accuracy, expected labels for an output with two "
+                        "classes or more",
+                        r->outputs[0].name);
     if (g->goal.max_drop >= 0 && drop > g->goal.max_drop + 1e-9) {
         out->holds = false;
         snprintf(to->why, sizeof to->why,
-                 "accuracy: found %.4f, %.2f points below float, expected at most %g", r->accuracy_b,
-                 drop * 100, g->goal.max_drop * 100);
+                 "accuracy: found %.4f, %.2f points below float, expected at most %g",
+                 r->accuracy_b, drop * 100, g->goal.max_drop * 100);
     }
     return QDQ_OK;
 }
@@ -308,7 +318,9 @@ static qdq_status judge(qdq_goal_run *g, const qdq_compare_result *r, qdq_goal_s
     qdq_goal_result *to = &g->room->head;
     const qdq_compare_tensor *worst = worst_output(g, r), *other = disagreeing(g, r);
 
-    step->sqnr_db = worst == NULL ? (double)INFINITY : isnan(worst->sqnr_db) ? (double)NAN : bound_of(worst);
+    step->sqnr_db = worst == NULL           ? (double)INFINITY
+                    : isnan(worst->sqnr_db) ? (double)NAN
+                                            : bound_of(worst);
     step->accuracy = r->accuracy_b;
     to->float_accuracy = r->accuracy_a;
     *out = (qdq_goal_trial){.holds = true, .excess = NAN};
@@ -316,8 +328,8 @@ static qdq_status judge(qdq_goal_run *g, const qdq_compare_result *r, qdq_goal_s
     if (other != NULL) {
         out->holds = false;
         snprintf(to->why, sizeof to->why,
-                 "output '%s': %.4f of its rows have float's argmax, expected at least %g", other->name,
-                 other->top1, QDQ_DEFAULT_AGREEMENT);
+                 "output '%s': %.4f of its rows have float's argmax, expected at least %g",
+                 other->name, other->top1, QDQ_DEFAULT_AGREEMENT);
     }
     if (g->goal.min_sqnr == 0 || worst == NULL || step->sqnr_db >= g->goal.min_sqnr)
         return QDQ_OK;
@@ -330,7 +342,7 @@ static qdq_status judge(qdq_goal_run *g, const qdq_compare_result *r, qdq_goal_s
     return QDQ_OK;
 }
 
-/* --- the trial ------------------------------------------------------------------------------------------------------ */
+/* --- the trial -------------------------------------------------------------------------------- */
 
 /* Is it the plan that the engine or the comparison refuses, and not the samples or the memory? */
 static bool is_refused(qdq_status st)
@@ -360,10 +372,11 @@ static qdq_status judge_once(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_go
     return QDQ_OK;
 }
 
-/* Ranges that saw the samples first, where they were found to look better by so much: one model instead of one for
- * each fold, and few that miss by them hold by the others. */
-static qdq_status judge_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step, qdq_compare_result **r,
-                              bool *is_judged, qdq_goal_trial *out, qdq_error *err)
+/* Ranges that saw the samples first, where they were found to look better by so much: one model
+ * instead of one for each fold, and few that miss by them hold by the others. */
+static qdq_status judge_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
+                              qdq_compare_result **r, bool *is_judged, qdq_goal_trial *out,
+                              qdq_error *err)
 {
     *is_judged = true;
     if (p->n_folds == 0 || p == g->first)
@@ -372,8 +385,8 @@ static qdq_status judge_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
     *is_judged = false;
     if (!out->holds || step->sqnr_db - g->optimism_db < g->goal.min_sqnr - 1) {
         if (out->holds)
-            *out =
-                (qdq_goal_trial){.excess = pow(10, (g->goal.min_sqnr + g->optimism_db - step->sqnr_db) / 10)};
+            *out = (qdq_goal_trial){
+                .excess = pow(10, (g->goal.min_sqnr + g->optimism_db - step->sqnr_db) / 10)};
         return QDQ_OK;
     }
     const double seen = step->sqnr_db;
@@ -386,8 +399,8 @@ static qdq_status judge_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
     return QDQ_OK;
 }
 
-qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone, qdq_goal_trial *out,
-                          qdq_error *err)
+qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone,
+                          qdq_goal_trial *out, qdq_error *err)
 {
     const double begun = qdq_clock_seconds();
     qdq_goal_step step = {.n_float = n_gone};

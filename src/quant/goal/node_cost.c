@@ -4,7 +4,8 @@
 #include "base/fail.h"
 #include "base/map.h"
 
-static const double macs_per_ns_float = 48, macs_per_ns_eight = 160; /* at some 3 GHz: two FMA, or VNNI */
+/* at some 3 GHz: two FMA, or VNNI */
+static const double macs_per_ns_float = 48, macs_per_ns_eight = 160;
 static const double bytes_per_ns = 12;
 static const double ns_per_call = 500;
 static const double bytes_float = 4, bytes_eight = 1;
@@ -60,7 +61,8 @@ double qdq_node_macs(const qdq_node *n)
 
 double qdq_node_time(const qdq_node *n, bool eight)
 {
-    double arithmetic = qdq_node_macs(n) / (eight ? macs_per_ns_eight : macs_per_ns_float), moved = 0;
+    double arithmetic = qdq_node_macs(n) / (eight ? macs_per_ns_eight : macs_per_ns_float),
+           moved = 0;
 
     for (uint32_t i = 0; i < n->n_in; i++)
         moved += elements(n->in[i].value);
@@ -70,7 +72,7 @@ double qdq_node_time(const qdq_node *n, bool eight)
     return ns_per_call + (arithmetic > memory ? arithmetic : memory);
 }
 
-/* --- of a plan ------------------------------------------------------------------------------------------------------ */
+/* --- of a plan -------------------------------------------------------------------------------- */
 
 enum { IS_FLOAT = 1, IS_EIGHT = 2 };
 
@@ -126,8 +128,8 @@ static void add_borders(timing *t, const qdq_plan *p)
     }
 }
 
-qdq_status qdq_plan_time(const qdq_model *clean, const qdq_plan *p, double *time, double *float_time,
-                         qdq_error *err)
+qdq_status qdq_plan_time(const qdq_model *clean, const qdq_plan *p, double *time,
+                         double *float_time, qdq_error *err)
 {
     timing t = {.g = clean->graph, .scratch = QDQ_ARENA_INIT, .by_label = QDQ_MAP_INIT};
     qdq_status st = note_nodes(&t, p, err);

@@ -1,5 +1,5 @@
-/* node_profile.c - see the header. Models are profiled once, shortly. Engines call layers after nodes, so that a copy in
- * which each node has a name is profiled. */
+/* node_profile.c - see the header. Models are profiled once, shortly. Engines call layers after
+ * nodes, so that a copy in which each node has a name is profiled. */
 #include "quant/goal/node_profile.h"
 
 #include <math.h>
@@ -10,8 +10,9 @@
 
 enum { RUNS = 7 };
 
-qdq_status qdq_profile_layers(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts, qdq_data *data,
-                              size_t sample, qdq_group **out, size_t *n, qdq_error *err)
+qdq_status qdq_profile_layers(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts,
+                              qdq_data *data, size_t sample, qdq_group **out, size_t *n,
+                              qdq_error *err)
 {
     qdq_session_opts o = *opts;
     const qdq_named_array *in;
@@ -32,7 +33,8 @@ qdq_status qdq_profile_layers(qdq_engine *e, const qdq_model *m, const qdq_sessi
     return st;
 }
 
-double qdq_profile_nodes(const qdq_group *layer, size_t n, const qdq_map *by_label, bool eight, double *us)
+double qdq_profile_nodes(const qdq_group *layer, size_t n, const qdq_map *by_label, bool eight,
+                         double *us)
 {
     double all = 0;
 

@@ -1,11 +1,10 @@
 /* insert.c - applies a plan to a graph:
  *
- *   resolve      every name in the plan to a value, node, input; unknown ones are listed and nothing is done
- *   corrections  biases get what their plan adds to them, and are made where there was none
- *   weights      float initializer -> int8 initializer, scale, zero point, DQ
- *   scalings     x -> x / s for the products of scaled weights
- *   biases       float initializer -> int32 initializer with scale activation * weight, DQ
- *   tensors      x -> Q -> DQ -> its readers
+ *   resolve      every name in the plan to a value, node, input; unknown ones are listed and
+ * nothing is done corrections  biases get what their plan adds to them, and are made where there
+ * was none weights      float initializer -> int8 initializer, scale, zero point, DQ scalings     x
+ * -> x / s for the products of scaled weights biases       float initializer -> int32 initializer
+ * with scale activation * weight, DQ tensors      x -> Q -> DQ -> its readers
  *
  * Q and DQ of the model that do what the plan says are used, not doubled. */
 #include "quant/insert/insert.h"
@@ -18,7 +17,7 @@
 #include "quant/found.h"
 #include "quant/insert/insert_state.h"
 
-/* --- resolve ---------------------------------------------------------------------------------------------------- */
+/* --- resolve ---------------------------------------------------------------------------------- */
 
 qdq_node *qdq_insert_find_node(const qdq_inserter *in, const char *label)
 {
@@ -47,11 +46,12 @@ static void check_edge(qdq_inserter *in, const char *tensor, const qdq_edge *e, 
         qdq_buf_printf(list, " node '%s';", e->node);
     else if (qdq_node_in(n, e->input) != v)
         qdq_buf_printf(list, " edge '%s' -> '%s' input %u;", tensor, e->node, (unsigned)e->input);
-    else if (qdq_map_put_int(&in->edges, (uint64_t)qdq_insert_place(in, n) << 32 | e->input, &is_new) == NULL)
+    else if (qdq_map_put_int(&in->edges, (uint64_t)qdq_insert_place(in, n) << 32 | e->input,
+                             &is_new) == NULL)
         list->failed = true;
     else if (!is_new)
-        qdq_buf_printf(list, " room for two entries of edge '%s' -> '%s' input %u;", tensor, e->node,
-                       (unsigned)e->input);
+        qdq_buf_printf(list, " room for two entries of edge '%s' -> '%s' input %u;", tensor,
+                       e->node, (unsigned)e->input);
 }
 
 static void check_tensor(const qdq_inserter *in, const char *tensor, bool constant, qdq_buf *list)
@@ -100,13 +100,15 @@ static void check_edges(qdq_inserter *in, const char *tensor, const qdq_edges *e
     }
 }
 
-/* Of two entries for all readers, one would have none. Others stand on top: what they are for is quantized once more. */
+/* Of two entries for all readers, one would have none. Others stand on top: what they are for is
+ * quantized once more. */
 static void check_room(const qdq_inserter *in, const qdq_plan_tensor *t, qdq_buf *list)
 {
     const qdq_plan_tensor *first = &in->plan->tensors.at[qdq_map_get(&in->tensors, t->tensor)->num];
 
     if (first != t && t->all)
-        qdq_buf_printf(list, " room for two entries of tensor '%s', one of them for all readers;", t->tensor);
+        qdq_buf_printf(list, " room for two entries of tensor '%s', one of them for all readers;",
+                       t->tensor);
 }
 
 /* Everything that the plan names must be there: users get one list, not one mistake at a time. */
@@ -158,7 +160,8 @@ static bool put_index(qdq_map *map, const char *key, size_t i)
     return v != NULL;
 }
 
-/* Nodes and values of g; of two with one name the first stays, which is that of the graph around. */
+/* Nodes and values of g; of two with one name the first stays, which is that of the graph
+ * around. */
 static bool resolve_graph(qdq_inserter *in, qdq_graph *g, uint32_t *place)
 {
     uint32_t *places = qdq_arena_array(&in->scratch, (size_t)g->next_node_id + 1, sizeof *places);
@@ -199,7 +202,8 @@ static qdq_status resolve(qdq_inserter *in)
         if (!put_index(&in->weights, p->weights.at[i].tensor, i))
             return qdq_nomem(in->err);
     in->weight = qdq_arena_array(&in->scratch, p->weights.n + 1, sizeof *in->weight);
-    in->scaled_readers = qdq_arena_array(&in->scratch, p->scalings.n + 1, sizeof *in->scaled_readers);
+    in->scaled_readers =
+        qdq_arena_array(&in->scratch, p->scalings.n + 1, sizeof *in->scaled_readers);
     if (in->weight == NULL || in->scaled_readers == NULL)
         return qdq_nomem(in->err);
     for (size_t i = 0; i < p->corrections.n; i++)
@@ -207,9 +211,10 @@ static qdq_status resolve(qdq_inserter *in)
     return check_names(in);
 }
 
-/* --- tensors ----------------------------------------------------------------------------------------------------- */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Q and DQ go right behind the producer; for inputs, constants and captures, before the first node. */
+/* Q and DQ go right behind the producer; for inputs, constants and captures, before the first
+ * node. */
 static qdq_node *place_behind(const qdq_inserter *in, const qdq_value *v)
 {
     qdq_node *next = v->producer != NULL && v->graph == in->g ? v->producer->next : in->g->end.next;
@@ -225,7 +230,8 @@ static qdq_status free_output_name(qdq_inserter *in, qdq_value *v, const char *n
     return inner != NULL && qdq_value_rename(v, inner) ? QDQ_OK : qdq_nomem(in->err);
 }
 
-static bool quantizes_as(qdq_inserter *in, const qdq_node *n, const qdq_qparam *want, qdq_status *st)
+static bool quantizes_as(qdq_inserter *in, const qdq_node *n, const qdq_qparam *want,
+                         qdq_status *st)
 {
     qdq_arena_mark mark = qdq_arena_get_mark(&in->scratch);
     qdq_found found = {0};
@@ -238,10 +244,10 @@ static bool quantizes_as(qdq_inserter *in, const qdq_node *n, const qdq_qparam *
     return same;
 }
 
-/* The Q (or, behind codes, DQ) of the model that does what the plan wants: there is one for each scale, whoever
- * put it there. *out NULL: none. */
-static qdq_status find_quantizer(qdq_inserter *in, const qdq_value *v, qdq_op op, const qdq_qparam *want,
-                                 qdq_node **out)
+/* The Q (or, behind codes, DQ) of the model that does what the plan wants: there is one for each
+ * scale, whoever put it there. *out NULL: none. */
+static qdq_status find_quantizer(qdq_inserter *in, const qdq_value *v, qdq_op op,
+                                 const qdq_qparam *want, qdq_node **out)
 {
     qdq_status st = QDQ_OK;
 
@@ -253,15 +259,16 @@ static qdq_status find_quantizer(qdq_inserter *in, const qdq_value *v, qdq_op op
     return st;
 }
 
-/* Readers of v, and the graph output, get the dequantized value instead; other Q of the model with the same scale
- * (exporters write one for each reader) may go on reading v. */
-static qdq_status redirect_all(qdq_inserter *in, qdq_value *v, const qdq_node *q, const qdq_qparam *qparam,
-                               qdq_value *dequantized)
+/* Readers of v, and the graph output, get the dequantized value instead; other Q of the model with
+ * the same scale (exporters write one for each reader) may go on reading v. */
+static qdq_status redirect_all(qdq_inserter *in, qdq_value *v, const qdq_node *q,
+                               const qdq_qparam *qparam, qdq_value *dequantized)
 {
     qdq_status st = QDQ_OK;
 
     QDQ_FOR_USES (u, v) {
-        bool is_q = u->node->op == QDQ_OP_QUANTIZELINEAR && u->index == 0 && u->node->graph == in->g;
+        bool is_q =
+            u->node->op == QDQ_OP_QUANTIZELINEAR && u->index == 0 && u->node->graph == in->g;
 
         if (u->node != q && !(is_q && quantizes_as(in, u->node, qparam, &st)))
             qdq_node_set_in(u->node, u->index, dequantized);
@@ -279,9 +286,9 @@ static qdq_status quantize(qdq_inserter *in, const qdq_plan_tensor *t, qdq_value
     const qdq_type *type = inputs[0]->type;
     const qdq_type *codes =
         type == NULL ? NULL : qdq_type_tensor(in->m, t->qparam.type, type->rank, type->dim);
-    const qdq_value *quantized =
-        qdq_insert_node(in, place_behind(in, inputs[0]), "QuantizeLinear", t->tensor, &qdq_one_scale,
-                        qdq_insert_name(in, t->tensor, "_QuantizeLinear_Output"), inputs, codes);
+    const qdq_value *quantized = qdq_insert_node(
+        in, place_behind(in, inputs[0]), "QuantizeLinear", t->tensor, &qdq_one_scale,
+        qdq_insert_name(in, t->tensor, "_QuantizeLinear_Output"), inputs, codes);
 
     if (quantized == NULL)
         return qdq_nomem(in->err);
@@ -290,8 +297,8 @@ static qdq_status quantize(qdq_inserter *in, const qdq_plan_tensor *t, qdq_value
 }
 
 /* Q and DQ behind v, those of the model where it has them. */
-static qdq_status quantize_and_back(qdq_inserter *in, const qdq_plan_tensor *t, qdq_value *v, qdq_node **q,
-                                    qdq_value **dequantized)
+static qdq_status quantize_and_back(qdq_inserter *in, const qdq_plan_tensor *t, qdq_value *v,
+                                    qdq_node **q, qdq_value **dequantized)
 {
     bool is_output = t->all && v->n_output > 0;
     qdq_node *dq = NULL;
@@ -304,10 +311,11 @@ static qdq_status quantize_and_back(qdq_inserter *in, const qdq_plan_tensor *t, 
         *dequantized = dq->out[0];
         return QDQ_OK;
     }
-    const char *out_name = is_output ? t->tensor : qdq_insert_name(in, t->tensor, "_DequantizeLinear_Output");
-    qdq_value *inputs[3] = {
-        v, qdq_insert_scales(in, t->tensor, &qdq_one_scale, &t->qparam.scale),
-        qdq_insert_zero_points(in, t->tensor, &qdq_one_scale, t->qparam.type, &t->qparam.zero_point)};
+    const char *out_name =
+        is_output ? t->tensor : qdq_insert_name(in, t->tensor, "_DequantizeLinear_Output");
+    qdq_value *inputs[3] = {v, qdq_insert_scales(in, t->tensor, &qdq_one_scale, &t->qparam.scale),
+                            qdq_insert_zero_points(in, t->tensor, &qdq_one_scale, t->qparam.type,
+                                                   &t->qparam.zero_point)};
     if (inputs[1] == NULL || inputs[2] == NULL || out_name == NULL)
         return qdq_nomem(in->err);
     if (*q == NULL)
@@ -354,13 +362,13 @@ static qdq_status insert_own(qdq_inserter *in, size_t i)
     return is_on_top(in, &in->plan->tensors.at[i]) ? QDQ_OK : insert_tensor(in, i);
 }
 
-/* --- public ------------------------------------------------------------------------------------------------------ */
+/* --- public ----------------------------------------------------------------------------------- */
 
-#define FOR_EACH(list, step, what)                                                                           \
-    for (size_t i = 0; i < in->plan->list.n; i++) {                                                          \
-        qdq_status st = step(in, i);                                                                         \
-        if (st != QDQ_OK)                                                                                    \
-            return qdq_within(in->err, st, what " '%s'", in->plan->list.at[i].tensor);                       \
+#define FOR_EACH(list, step, what)                                                                 \
+    for (size_t i = 0; i < in->plan->list.n; i++) {                                                \
+        qdq_status st = step(in, i);                                                               \
+        if (st != QDQ_OK)                                                                          \
+            return qdq_within(in->err, st, what " '%s'", in->plan->list.at[i].tensor);             \
     }
 
 static void drop_originals(qdq_inserter *in)
@@ -393,9 +401,10 @@ static qdq_status check_opset(const qdq_inserter *in)
         int least = qdq_codes_opset(p->weights.at[i].type, p->weights.at[i].block != 0);
         need = least > need ? least : need;
     }
-    return have >= need ? QDQ_OK
-                        : qdq_fail(in->err, QDQ_E_FORMAT,
-                                   "the plan needs opset %d, but has the model left at %d", need, have);
+    return have >= need
+               ? QDQ_OK
+               : qdq_fail(in->err, QDQ_E_FORMAT,
+                          "the plan needs opset %d, but has the model left at %d", need, have);
 }
 
 static qdq_status sort_graphs(const qdq_inserter *in)
@@ -448,11 +457,13 @@ qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_error *err)
     return qdq_insert_cached(m, plan, NULL, err);
 }
 
-qdq_status qdq_insert_cached(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache, qdq_error *err)
+qdq_status qdq_insert_cached(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache,
+                             qdq_error *err)
 {
     qdq_inserter in = {.m = m, .g = m->graph, .plan = plan, .err = err};
 
-    if (plan->scalings.n == 0 && !qdq_plan_has_rest(plan)) /* what those do to weights is not in any key */
+    /* what those do to weights is not in any key */
+    if (plan->scalings.n == 0 && !qdq_plan_has_rest(plan))
         in.cache = cache;
     qdq_status st = insert(&in);
 

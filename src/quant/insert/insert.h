@@ -1,4 +1,5 @@
-/* insert.h - Q/DQ into a graph, as a plan says. Deterministic: the same model and plan give the same bytes. */
+/* insert.h - Q/DQ into a graph, as a plan says. Deterministic: the same model and plan give the
+ * same bytes. */
 #ifndef QDQ_INSERT_H
 #define QDQ_INSERT_H
 
@@ -6,16 +7,17 @@
 #include "quant/insert/insert_cache.h"
 #include "quant/plan/plan.h"
 
-/* Edits `m`, a cleaned private copy. Tensors, nodes and edges that the model does not have are QDQ_E_FORMAT,
- * and the first few are listed; m is then to be thrown away. */
+/* Edits `m`, a cleaned private copy. Tensors, nodes and edges that the model does not have are
+ * QDQ_E_FORMAT, and the first few are listed; m is then to be thrown away. */
 qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_error *err);
 /* The same with what earlier insertions into copies of the same model made of its weights. */
-qdq_status qdq_insert_cached(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache, qdq_error *err);
+qdq_status qdq_insert_cached(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache,
+                             qdq_error *err);
 
-/* What comes back from the codes of entry `index` of plan->weights, without an edit: `w` and `back` are lent for the
- * call. Anything but QDQ_OK ends it all. */
-typedef qdq_status (*qdq_insert_weight_fn)(void *ctx, size_t index, const float *w, const float *back,
-                                           qdq_error *err);
+/* What comes back from the codes of entry `index` of plan->weights, without an edit: `w` and `back`
+ * are lent for the call. Anything but QDQ_OK ends it all. */
+typedef qdq_status (*qdq_insert_weight_fn)(void *ctx, size_t index, const float *w,
+                                           const float *back, qdq_error *err);
 qdq_status qdq_insert_try_weights(const qdq_model *m, const qdq_plan *plan, qdq_insert_weight_fn fn,
                                   void *ctx, qdq_error *err);
 

@@ -16,20 +16,21 @@ void qdq_insert_cache_free(qdq_insert_cache *c)
     qdq_arena_free(&c->arena);
 }
 
-/* --- scales --------------------------------------------------------------------------------------------------------- */
+/* --- scales ----------------------------------------------------------------------------------- */
 
-/* All that scales follow from beside the numbers of the weight; those of a reduced precision have none here. */
+/* All that scales follow from beside the numbers of the weight; those of a reduced precision have
+ * none here. */
 static const char *scales_key(const qdq_plan_weight *w, qdq_arena *arena)
 {
     uint64_t clip = w->clip != NULL ? XXH3_64bits_withSeed(w->clip, w->n_scales, w->n_scales) : 0;
 
-    return qdq_arena_printf(arena, "%d %d %" PRId64 " %d%d %" PRIx64 " %a %s", (int)w->type, w->axis,
-                            w->block, w->asymmetric, w->reduced, clip, w->clip != NULL ? w->clip_step : 0,
-                            w->tensor);
+    return qdq_arena_printf(arena, "%d %d %" PRId64 " %d%d %" PRIx64 " %a %s", (int)w->type,
+                            w->axis, w->block, w->asymmetric, w->reduced, clip,
+                            w->clip != NULL ? w->clip_step : 0, w->tensor);
 }
 
-const qdq_cached_scales *qdq_insert_cached_scales(const qdq_insert_cache *c, const qdq_plan_weight *w,
-                                                  qdq_arena *scratch)
+const qdq_cached_scales *qdq_insert_cached_scales(const qdq_insert_cache *c,
+                                                  const qdq_plan_weight *w, qdq_arena *scratch)
 {
     const char *key = scales_key(w, scratch);
     const qdq_map_value *v = key != NULL ? qdq_map_get(&c->scales, key) : NULL;
@@ -37,15 +38,17 @@ const qdq_cached_scales *qdq_insert_cached_scales(const qdq_insert_cache *c, con
     return v != NULL ? v->ptr : NULL;
 }
 
-qdq_status qdq_insert_cache_scales(qdq_insert_cache *c, const qdq_plan_weight *w, const float *scales,
-                                   const int32_t *zeros, size_t n, qdq_error *err)
+qdq_status qdq_insert_cache_scales(qdq_insert_cache *c, const qdq_plan_weight *w,
+                                   const float *scales, const int32_t *zeros, size_t n,
+                                   qdq_error *err)
 {
     const char *key = scales_key(w, &c->arena);
     qdq_cached_scales *kept = qdq_arena_alloc(&c->arena, sizeof *kept);
     float *s = qdq_arena_array(&c->arena, n + 1, sizeof *s);
     int32_t *z = qdq_arena_array(&c->arena, n + 1, sizeof *z);
-    qdq_map_value *v =
-        key != NULL && kept != NULL && s != NULL && z != NULL ? qdq_map_put(&c->scales, key, NULL) : NULL;
+    qdq_map_value *v = key != NULL && kept != NULL && s != NULL && z != NULL
+                           ? qdq_map_put(&c->scales, key, NULL)
+                           : NULL;
 
     if (v == NULL)
         return qdq_nomem(err);
@@ -56,15 +59,16 @@ qdq_status qdq_insert_cache_scales(qdq_insert_cache *c, const qdq_plan_weight *w
     return QDQ_OK;
 }
 
-/* --- codes ---------------------------------------------------------------------------------------------------------- */
+/* --- codes ------------------------------------------------------------------------------------ */
 
-const char *qdq_insert_codes_key(const qdq_plan_weight *w, const float *scales, const int32_t *zeros,
-                                 size_t n, qdq_arena *scratch)
+const char *qdq_insert_codes_key(const qdq_plan_weight *w, const float *scales,
+                                 const int32_t *zeros, size_t n, qdq_arena *scratch)
 {
-    XXH128_hash_t s = XXH3_128bits(scales, n * sizeof *scales), z = XXH3_128bits(zeros, n * sizeof *zeros);
+    XXH128_hash_t s = XXH3_128bits(scales, n * sizeof *scales),
+                  z = XXH3_128bits(zeros, n * sizeof *zeros);
 
-    return qdq_arena_printf(scratch, "%d %d %" PRId64 " %" PRIx64 "%" PRIx64 " %" PRIx64 " %s", (int)w->type,
-                            w->axis, w->block, s.high64, s.low64, z.low64, w->tensor);
+    return qdq_arena_printf(scratch, "%d %d %" PRId64 " %" PRIx64 "%" PRIx64 " %" PRIx64 " %s",
+                            (int)w->type, w->axis, w->block, s.high64, s.low64, z.low64, w->tensor);
 }
 
 const qdq_tensor *qdq_insert_cached_codes(const qdq_insert_cache *c, const char *key)
@@ -74,7 +78,8 @@ const qdq_tensor *qdq_insert_cached_codes(const qdq_insert_cache *c, const char 
     return v != NULL ? v->ptr : NULL;
 }
 
-static qdq_tensor *tensor_of(qdq_insert_cache *c, const qdq_fresh_codes *f, qdq_mapping *map, size_t offset)
+static qdq_tensor *tensor_of(qdq_insert_cache *c, const qdq_fresh_codes *f, qdq_mapping *map,
+                             size_t offset)
 {
     qdq_tensor *t = qdq_arena_alloc(&c->arena, sizeof *t);
     int64_t *dim = qdq_arena_array(&c->arena, (size_t)f->like->rank + 1, sizeof *dim);
@@ -95,8 +100,8 @@ static qdq_tensor *tensor_of(qdq_insert_cache *c, const qdq_fresh_codes *f, qdq_
 }
 
 /* A codes entry without a tensor is one that is not there. */
-static qdq_status put_codes(qdq_insert_cache *c, const qdq_fresh_codes *f, qdq_mapping *map, size_t offset,
-                            qdq_error *err)
+static qdq_status put_codes(qdq_insert_cache *c, const qdq_fresh_codes *f, qdq_mapping *map,
+                            size_t offset, qdq_error *err)
 {
     const char *key = qdq_arena_strdup(&c->arena, f->key);
     qdq_tensor *t = tensor_of(c, f, map, offset);
@@ -108,8 +113,8 @@ static qdq_status put_codes(qdq_insert_cache *c, const qdq_fresh_codes *f, qdq_m
     return QDQ_OK;
 }
 
-static qdq_status store(qdq_insert_cache *c, const qdq_fresh_codes *fresh, size_t n, qdq_arena *scratch,
-                        qdq_error *err)
+static qdq_status store(qdq_insert_cache *c, const qdq_fresh_codes *fresh, size_t n,
+                        qdq_arena *scratch, qdq_error *err)
 {
     qdq_span *piece = qdq_arena_array(scratch, n, sizeof *piece);
     size_t *offset = qdq_arena_array(scratch, n, sizeof *offset);
@@ -129,7 +134,8 @@ static qdq_status store(qdq_insert_cache *c, const qdq_fresh_codes *fresh, size_
     return QDQ_OK;
 }
 
-qdq_status qdq_insert_cache_codes(qdq_insert_cache *c, const qdq_fresh_codes *fresh, size_t n, qdq_error *err)
+qdq_status qdq_insert_cache_codes(qdq_insert_cache *c, const qdq_fresh_codes *fresh, size_t n,
+                                  qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_status st = n > 0 ? store(c, fresh, n, &scratch, err) : QDQ_OK;

@@ -1,5 +1,6 @@
-/* insert_const.c - biases of a plan: float initializer -> int32 initializer with scale activation * weight, DQ. Either
- * scale of a bias is that of an entry of the plan, or that of a DQ which the model has already. */
+/* insert_const.c - biases of a plan: float initializer -> int32 initializer with scale activation *
+ * weight, DQ. Either scale of a bias is that of an entry of the plan, or that of a DQ which the
+ * model has already. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -26,15 +27,17 @@ static bool have_reader(const qdq_inserter *in, const qdq_edges *edges, const qd
     return false;
 }
 
-/* Plans are sorted, so entries of one tensor lie side by side, the one for all readers first. Where there are several,
- * with other scales for other readers, the bias follows the one that its linear node reads. */
-#define ENTRY_OF(list, first, linear, for_all, out)                                                          \
-    do {                                                                                                     \
-        size_t first_ = (first), i_ = first_;                                                                \
-        while (i_ + 1 < (list).n && strcmp((list).at[i_ + 1].tensor, (list).at[first_].tensor) == 0 &&       \
-               !have_reader(in, &(list).at[i_].consumers, (linear)))                                         \
-            i_++;                                                                                            \
-        (out) = (for_all) && !have_reader(in, &(list).at[i_].consumers, (linear)) ? first_ : i_;             \
+/* Plans are sorted, so entries of one tensor lie side by side, the one for all readers first. Where
+ * there are several, with other scales for other readers, the bias follows the one that its linear
+ * node reads. */
+#define ENTRY_OF(list, first, linear, for_all, out)                                                \
+    do {                                                                                           \
+        size_t first_ = (first), i_ = first_;                                                      \
+        while (i_ + 1 < (list).n &&                                                                \
+               strcmp((list).at[i_ + 1].tensor, (list).at[first_].tensor) == 0 &&                  \
+               !have_reader(in, &(list).at[i_].consumers, (linear)))                               \
+            i_++;                                                                                  \
+        (out) = (for_all) && !have_reader(in, &(list).at[i_].consumers, (linear)) ? first_ : i_;   \
     } while (0)
 
 /* The DQ of the model that a plan may name instead of an entry of its own; NULL: none. */
@@ -42,8 +45,9 @@ static const qdq_node *dq_in_model(const qdq_inserter *in, const char *tensor)
 {
     const qdq_value *v = qdq_insert_find_value(in, tensor);
 
-    return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR ? v->producer
-                                                                                          : NULL;
+    return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR
+               ? v->producer
+               : NULL;
 }
 
 /* The scale of an activation behind a DQ of the model; 0: there is none that is known. */
@@ -79,7 +83,8 @@ static qdq_status weight_scale(qdq_inserter *in, const qdq_plan_bias *b, const q
     s->per_channel = in->plan->weights.at[i].axis >= 0;
     if (in->plan->weights.at[i].block != 0)
         return qdq_fail(in->err, QDQ_E_FORMAT,
-                        "its weight '%s' is in blocks, expected one scale or one per channel", b->weight);
+                        "its weight '%s' is in blocks, expected one scale or one per channel",
+                        b->weight);
     if (in->plan->weights.at[i].scales == NULL)
         s->room = in->weight[i].scales;
     s->pow2 = in->plan->weights.at[i].pow2;
@@ -128,19 +133,21 @@ static qdq_status bias_floats(qdq_inserter *in, const qdq_plan_bias *b, const bi
                               const qdq_tensor **t, const float **out)
 {
     /* what the reader has now: a correction may have copied it */
-    *t = qdq_value_const(qdq_node_in(qdq_insert_find_node(in, b->consumer.node), b->consumer.input));
+    *t =
+        qdq_value_const(qdq_node_in(qdq_insert_find_node(in, b->consumer.node), b->consumer.input));
     if (s->per_channel && ((*t)->rank != 1 || (size_t)(*t)->count != s->n))
         return qdq_fail(in->err, QDQ_E_FORMAT,
-                        "expected one number for each of the %zu channels of weight '%s'", s->n, b->weight);
+                        "expected one number for each of the %zu channels of weight '%s'", s->n,
+                        b->weight);
     QDQ_TRY(qdq_weight_floats(*t, &in->scratch, out, in->err));
     if (qdq_absmax(*out, (size_t)(*t)->count) < 0)
         return qdq_fail(in->err, QDQ_E_FORMAT, "it holds NaN or infinity, expected finite numbers");
     return QDQ_OK;
 }
 
-/* A channel whose bias does not fit into int32 at scale activation * weight gets a larger weight scale: the
- * 8-bit kernels clip such a bias silently. Scales that the plan gives are the user's, and stay, as those of the
- * model do. */
+/* A channel whose bias does not fit into int32 at scale activation * weight gets a larger weight
+ * scale: the 8-bit kernels clip such a bias silently. Scales that the plan gives are the user's,
+ * and stay, as those of the model do. */
 qdq_status qdq_insert_room(qdq_inserter *in, size_t index)
 {
     const qdq_plan_bias *b = &in->plan->biases.at[index];
@@ -157,7 +164,8 @@ qdq_status qdq_insert_room(qdq_inserter *in, size_t index)
         double least = qdq_bias_scale_min(bias[i]) / (double)s.activation;
 
         if ((double)*scale < least) {
-            double wide = fmin(s.pow2 ? qdq_power_of_two(least) : least, s.pow2 ? 0x1p127 : (double)FLT_MAX);
+            double wide =
+                fmin(s.pow2 ? qdq_power_of_two(least) : least, s.pow2 ? 0x1p127 : (double)FLT_MAX);
             *scale = qdq_rest_round_up((float)wide, in->plan->rest.type);
         }
     }

@@ -1,5 +1,5 @@
-/* insert_correction.c - corrections of a plan: added to biases before these become codes. A bias that others read, too,
- * is copied first; one that is not there is made. */
+/* insert_correction.c - corrections of a plan: added to biases before these become codes. A bias
+ * that others read, too, is copied first; one that is not there is made. */
 #include <math.h>
 #include <string.h>
 
@@ -60,14 +60,16 @@ void qdq_insert_check_correction(const qdq_inserter *in, size_t index, qdq_buf *
                        (unsigned)c->consumer.input);
     else if (t == NULL || product_of(n, c) == NULL || !qdq_linear_bias_fits(t, c->n_delta))
         qdq_buf_printf(list, " bias '%s' of a product with %zu channels;", c->tensor, c->n_delta);
-    else if (qdq_map_get(&in->tensors, c->tensor) != NULL || qdq_map_get(&in->weights, c->tensor) != NULL)
+    else if (qdq_map_get(&in->tensors, c->tensor) != NULL ||
+             qdq_map_get(&in->weights, c->tensor) != NULL)
         qdq_buf_printf(list, " room for a correction of '%s', which is no bias;", c->tensor);
 }
 
 /* May the value itself change? */
 static bool is_own(const qdq_value *v, const qdq_node *reader)
 {
-    return v->init != NULL && v->graph == reader->graph && v->n_use == 1 && v->n_output == 0 && !v->is_input;
+    return v->init != NULL && v->graph == reader->graph && v->n_use == 1 && v->n_output == 0 &&
+           !v->is_input;
 }
 
 qdq_status qdq_insert_correction(qdq_inserter *in, size_t index)
@@ -82,15 +84,16 @@ qdq_status qdq_insert_correction(qdq_inserter *in, size_t index)
     void *data;
 
     QDQ_TRY(qdq_weight_floats(t, &in->scratch, &bias, in->err));
-    qdq_tensor *fresh =
-        qdq_tensor_new(in->m, QDQ_FLOAT, same_shape ? t->rank : 1, same_shape ? t->dim : &channels, &data);
+    qdq_tensor *fresh = qdq_tensor_new(in->m, QDQ_FLOAT, same_shape ? t->rank : 1,
+                                       same_shape ? t->dim : &channels, &data);
     if (fresh == NULL)
         return qdq_nomem(in->err);
     for (size_t i = 0; i < c->n_delta; i++) {
         float sum = bias[same_shape ? i : 0] + c->delta[i];
 
         if (!isfinite(sum))
-            return qdq_fail(in->err, QDQ_E_FORMAT, "channel %zu is not finite, expected finite numbers", i);
+            return qdq_fail(in->err, QDQ_E_FORMAT,
+                            "channel %zu is not finite, expected finite numbers", i);
         memcpy((float *)data + i, &sum, sizeof sum);
     }
     if (same_shape && is_own(v, reader))

@@ -1,9 +1,10 @@
 /* insert_nbits.c - see the header. Operators and layouts: ONNX Runtime, docs/ContribOperators.md.
  *
- * MatMulNBits computes A * dequantize(B)' with B [N, blocks of K, bytes of a block]: columns of the weight one after
- * the other, unsigned codes, 4-bit ones two in a byte, the first in the low bits. What a last block has beyond K
- * is the zero point. Without zero points that is the middle of the codes: how signed ones are stored.
- * GatherBlockQuantized keeps tables as ONNX does, in codes of 4 bits. */
+ * MatMulNBits computes A * dequantize(B)' with B [N, blocks of K, bytes of a block]: columns of the
+ * weight one after the other, unsigned codes, 4-bit ones two in a byte, the first in the low bits.
+ * What a last block has beyond K is the zero point. Without zero points that is the middle of the
+ * codes: how signed ones are stored. GatherBlockQuantized keeps tables as ONNX does, in codes of 4
+ * bits. */
 #include "quant/insert/insert_nbits.h"
 
 #include <stdlib.h>
@@ -35,31 +36,35 @@ bool qdq_nbits_takes(const qdq_node *n, uint32_t input, const qdq_tensor *w, qdq
         return true;
     return (qdq_node_float(n, "alpha", 1) == 1 && qdq_node_float(n, "beta", 1) == 1 &&
             qdq_node_int(n, "transA", 0) == 0) &&
-           (c == NULL || (c->type != NULL && c->type->kind == QDQ_TYPE_TENSOR && c->type->rank == 1 &&
-                          c->type->dim[0].value == w->dim[transposed ? 0 : 1]));
+           (c == NULL ||
+            (c->type != NULL && c->type->kind == QDQ_TYPE_TENSOR && c->type->rank == 1 &&
+             c->type->dim[0].value == w->dim[transposed ? 0 : 1]));
 }
 
-static qdq_status check_reader(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
-                               const qdq_edge *e)
+static qdq_status check_reader(qdq_inserter *in, const qdq_plan_weight *w,
+                               const qdq_weight_state *s, const qdq_edge *e)
 {
     const qdq_node *n = qdq_insert_find_node(in, e->node);
     int axis = n->op == QDQ_OP_GATHER ? 1 : qdq_node_int(n, "transB", 0) != 0 ? 1 : 0;
 
     if (!qdq_nbits_takes(n, e->input, s->tensor, w->type))
         return qdq_fail(in->err, QDQ_E_FORMAT,
-                        "node '%s' is no product of matrices and no table that 'nbits' is for", e->node);
+                        "node '%s' is no product of matrices and no table that 'nbits' is for",
+                        e->node);
     if (w->axis != axis || w->block < LEAST_BLOCK || (w->block & (w->block - 1)) != 0)
         return qdq_fail(in->err, QDQ_E_FORMAT,
-                        "'nbits' for node '%s' needs blocks of 16, 32, 64, ... along axis %d", e->node, axis);
+                        "'nbits' for node '%s' needs blocks of 16, 32, 64, ... along axis %d",
+                        e->node, axis);
     return QDQ_OK;
 }
 
-/* --- columns ------------------------------------------------------------------------------------------------------- */
+/* --- columns ---------------------------------------------------------------------------------- */
 
 static columns columns_of(const qdq_plan_weight *w, const qdq_weight_state *s)
 {
     size_t rows = (size_t)s->tensor->dim[0], width = (size_t)s->tensor->dim[1];
-    columns c = {.bits = qdq_elem_bits(w->type), .block = (size_t)w->block, .n_block = s->grid.n_block};
+    columns c = {
+        .bits = qdq_elem_bits(w->type), .block = (size_t)w->block, .n_block = s->grid.n_block};
 
     if (w->axis == 0) { /* [K, N] */
         c.k = rows;
@@ -95,8 +100,8 @@ static void put_code(uint8_t *out, unsigned bits, size_t i, int32_t code)
         out[i / 2] = (uint8_t)(out[i / 2] | code << (i % 2 * 4));
 }
 
-static void pack_column(const qdq_plan_weight *w, const qdq_weight_state *s, const columns *c, size_t n,
-                        uint8_t *out)
+static void pack_column(const qdq_plan_weight *w, const qdq_weight_state *s, const columns *c,
+                        size_t n, uint8_t *out)
 {
     for (size_t b = 0; b < c->n_block; b++) {
         size_t at = scale_at(w, c, n, b);
@@ -104,15 +109,16 @@ static void pack_column(const qdq_plan_weight *w, const qdq_weight_state *s, con
 
         for (size_t i = 0; i < c->block; i++) {
             size_t k = b * c->block + i;
-            int32_t code =
-                k < c->k ? qdq_quantize_value(&p, s->floats[k * c->step_k + n * c->step_n]) : p.zero_point;
+            int32_t code = k < c->k
+                               ? qdq_quantize_value(&p, s->floats[k * c->step_k + n * c->step_n])
+                               : p.zero_point;
             put_code(out + b * c->block * c->bits / 8, c->bits, i, code + middle_of(w->type));
         }
     }
 }
 
-static qdq_tensor *pack_columns(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
-                                const columns *c)
+static qdq_tensor *pack_columns(qdq_inserter *in, const qdq_plan_weight *w,
+                                const qdq_weight_state *s, const columns *c)
 {
     const int64_t dim[] = {(int64_t)c->n, (int64_t)c->n_block, (int64_t)(c->block * c->bits / 8)};
     void *data;
@@ -126,8 +132,8 @@ static qdq_tensor *pack_columns(qdq_inserter *in, const qdq_plan_weight *w, cons
     return t;
 }
 
-static qdq_tensor *pack_scales(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
-                               const columns *c)
+static qdq_tensor *pack_scales(qdq_inserter *in, const qdq_plan_weight *w,
+                               const qdq_weight_state *s, const columns *c)
 {
     const int64_t dim[] = {(int64_t)c->n, (int64_t)c->n_block};
     void *data;
@@ -140,8 +146,8 @@ static qdq_tensor *pack_scales(qdq_inserter *in, const qdq_plan_weight *w, const
 }
 
 /* Each column's begin with a byte of their own. */
-static qdq_tensor *pack_zero_points(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
-                                    const columns *c)
+static qdq_tensor *pack_zero_points(qdq_inserter *in, const qdq_plan_weight *w,
+                                    const qdq_weight_state *s, const columns *c)
 {
     const int64_t dim[] = {(int64_t)c->n, (int64_t)((c->n_block * c->bits + 7) / 8)};
     void *data;
@@ -165,7 +171,7 @@ static bool has_zero_points(const qdq_plan_weight *w, const qdq_weight_state *s)
     return false;
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static qdq_value *add(qdq_inserter *in, const char *base, const char *suffix, qdq_tensor *t)
 {
@@ -175,8 +181,8 @@ static qdq_value *add(qdq_inserter *in, const char *base, const char *suffix, qd
 }
 
 /* n as MatMulNBits: (A, codes, scales, zero points, group index, bias) */
-static qdq_status become_product(qdq_inserter *in, qdq_node *n, const qdq_plan_weight *w, const columns *c,
-                                 qdq_value *const packed[3])
+static qdq_status become_product(qdq_inserter *in, qdq_node *n, const qdq_plan_weight *w,
+                                 const columns *c, qdq_value *const packed[3])
 {
     qdq_value *bias = qdq_node_in(n, 2);
     bool ok = true;
@@ -190,12 +196,12 @@ static qdq_status become_product(qdq_inserter *in, qdq_node *n, const qdq_plan_w
     if (bias != NULL)
         qdq_node_set_in(n, 5, bias);
     qdq_node_trim_in(n);
-    for (const char *const *a = (const char *const[]){"alpha", "beta", "transA", "transB", NULL}; *a != NULL;
-         a++)
+    for (const char *const *a = (const char *const[]){"alpha", "beta", "transA", "transB", NULL};
+         *a != NULL; a++)
         qdq_node_remove_attr(n, *a);
-    ok = qdq_node_set_type(n, "com.microsoft", "MatMulNBits") && qdq_node_set_int(n, "K", (int64_t)c->k) &&
-         qdq_node_set_int(n, "N", (int64_t)c->n) && qdq_node_set_int(n, "bits", c->bits) &&
-         qdq_node_set_int(n, "block_size", w->block) &&
+    ok = qdq_node_set_type(n, "com.microsoft", "MatMulNBits") &&
+         qdq_node_set_int(n, "K", (int64_t)c->k) && qdq_node_set_int(n, "N", (int64_t)c->n) &&
+         qdq_node_set_int(n, "bits", c->bits) && qdq_node_set_int(n, "block_size", w->block) &&
          (w->accuracy_level == 0 || qdq_node_set_int(n, "accuracy_level", w->accuracy_level));
     return ok ? QDQ_OK : qdq_nomem(in->err);
 }
@@ -204,7 +210,8 @@ static qdq_status become_product(qdq_inserter *in, qdq_node *n, const qdq_plan_w
 static qdq_status become_table(qdq_inserter *in, qdq_node *n, const qdq_plan_weight *w,
                                qdq_value *const packed[3])
 {
-    bool ok = qdq_node_append_in(n, packed[1]) && (packed[2] == NULL || qdq_node_append_in(n, packed[2]));
+    bool ok =
+        qdq_node_append_in(n, packed[1]) && (packed[2] == NULL || qdq_node_append_in(n, packed[2]));
 
     qdq_node_set_in(n, 0, packed[0]);
     qdq_node_remove_attr(n, "axis");
@@ -214,8 +221,8 @@ static qdq_status become_table(qdq_inserter *in, qdq_node *n, const qdq_plan_wei
     return ok ? QDQ_OK : qdq_nomem(in->err);
 }
 
-static qdq_status insert_product(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
-                                 qdq_value *packed[3], columns *c)
+static qdq_status insert_product(qdq_inserter *in, const qdq_plan_weight *w,
+                                 const qdq_weight_state *s, qdq_value *packed[3], columns *c)
 {
     *c = columns_of(w, s);
     packed[0] = add(in, w->tensor, "_quantized", pack_columns(in, w, s, c));
@@ -227,8 +234,8 @@ static qdq_status insert_product(qdq_inserter *in, const qdq_plan_weight *w, con
                : qdq_nomem(in->err);
 }
 
-static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
-                               qdq_value *packed[3])
+static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w,
+                               const qdq_weight_state *s, qdq_value *packed[3])
 {
     const qdq_scale_form form = {1, w->block, 2, {s->tensor->dim[0], (int64_t)s->grid.n_block}};
     void *codes;
@@ -239,7 +246,8 @@ static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w, const
     packed[0] = add(in, w->tensor, "_quantized", t);
     packed[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
     packed[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);
-    return packed[0] != NULL && packed[1] != NULL && packed[2] != NULL ? QDQ_OK : qdq_nomem(in->err);
+    return packed[0] != NULL && packed[1] != NULL && packed[2] != NULL ? QDQ_OK
+                                                                       : qdq_nomem(in->err);
 }
 
 qdq_status qdq_insert_nbits(qdq_inserter *in, size_t index)

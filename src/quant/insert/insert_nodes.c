@@ -1,5 +1,5 @@
-/* insert_nodes.c - building blocks of insertion: constants, Q and DQ nodes. Names follow ONNX Runtime's tool:
- * <t>_QuantizeLinear, <t>_scale, <w>_quantized, ... */
+/* insert_nodes.c - building blocks of insertion: constants, Q and DQ nodes. Names follow ONNX
+ * Runtime's tool: <t>_QuantizeLinear, <t>_scale, <w>_quantized, ... */
 #include <string.h>
 
 #include "base/fail.h"
@@ -12,7 +12,8 @@ const char *qdq_insert_name(qdq_inserter *in, const char *base, const char *suff
     return wanted != NULL ? qdq_graph_unique_name(in->m->graph, wanted) : NULL;
 }
 
-static qdq_value *add_constant(qdq_inserter *in, const char *base, const char *suffix, qdq_tensor *t)
+static qdq_value *add_constant(qdq_inserter *in, const char *base, const char *suffix,
+                               qdq_tensor *t)
 {
     const char *name = t != NULL ? qdq_insert_name(in, base, suffix) : NULL;
 
@@ -24,7 +25,8 @@ const qdq_scale_form qdq_one_scale = {.axis = -1};
 qdq_value *qdq_insert_scales(qdq_inserter *in, const char *base, const qdq_scale_form *form,
                              const float *scales)
 {
-    return add_constant(in, base, "_scale", qdq_tensor_of_floats(in->m, form->rank, form->dim, scales));
+    return add_constant(in, base, "_scale",
+                        qdq_tensor_of_floats(in->m, form->rank, form->dim, scales));
 }
 
 qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, const qdq_scale_form *form,
@@ -40,8 +42,8 @@ qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, const qdq_
 }
 
 qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, const char *base,
-                           const qdq_scale_form *form, const char *out_name, qdq_value *const inputs[3],
-                           const qdq_type *type)
+                           const qdq_scale_form *form, const char *out_name,
+                           qdq_value *const inputs[3], const qdq_type *type)
 {
     const char *names[1] = {out_name};
     const char *wanted = qdq_arena_printf(&in->scratch, "%s_%s", base, op);
@@ -63,8 +65,9 @@ qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, c
     return n->out[0];
 }
 
-qdq_status qdq_insert_back(qdq_inserter *in, const char *base, qdq_node *before, const qdq_scale_form *form,
-                           qdq_value *const inputs[3], const qdq_tensor *shape, qdq_value **out)
+qdq_status qdq_insert_back(qdq_inserter *in, const char *base, qdq_node *before,
+                           const qdq_scale_form *form, qdq_value *const inputs[3],
+                           const qdq_tensor *shape, qdq_value **out)
 {
     *out = qdq_insert_node(in, before, "DequantizeLinear", base, form,
                            qdq_insert_name(in, base, "_DequantizeLinear_Output"), inputs,

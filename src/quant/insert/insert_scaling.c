@@ -1,24 +1,27 @@
-/* insert_scaling.c - activations divided and weights multiplied by one number per channel: the same products. The
- * division goes into the constants of the operator before, where the plan says so, else into a Mul. */
+/* insert_scaling.c - activations divided and weights multiplied by one number per channel: the same
+ * products. The division goes into the constants of the operator before, where the plan says so,
+ * else into a Mul. */
 #include <string.h>
 
 #include "base/fail.h"
 #include "quant/insert/insert_state.h"
 #include "quant/weights/scaling.h"
 
-/* --- what the plan names --------------------------------------------------------------------------------------------- */
+/* --- what the plan names ---------------------------------------------------------------------- */
 
-static void check_fold(const qdq_inserter *in, const qdq_plan_scaling *c, const qdq_value *v, qdq_buf *list)
+static void check_fold(const qdq_inserter *in, const qdq_plan_scaling *c, const qdq_value *v,
+                       qdq_buf *list)
 {
     const qdq_node *n = qdq_insert_find_node(in, c->fold);
     uint32_t inputs[2];
 
     if (n == NULL)
         qdq_buf_printf(list, " node '%s';", c->fold);
-    else if (v != NULL && (qdq_node_out(n, 0) != v || v->n_use != c->consumers.n || v->n_output > 0 ||
-                           qdq_scaling_inputs(n, (int64_t)c->n_scales, inputs) == 0))
-        qdq_buf_printf(list, " constants of node '%s' that scale '%s' for these readers alone;", c->fold,
-                       c->tensor);
+    else if (v != NULL &&
+             (qdq_node_out(n, 0) != v || v->n_use != c->consumers.n || v->n_output > 0 ||
+              qdq_scaling_inputs(n, (int64_t)c->n_scales, inputs) == 0))
+        qdq_buf_printf(list, " constants of node '%s' that scale '%s' for these readers alone;",
+                       c->fold, c->tensor);
 }
 
 qdq_status qdq_insert_check_scaling(qdq_inserter *in, size_t index, qdq_buf *list)
@@ -36,8 +39,8 @@ qdq_status qdq_insert_check_scaling(qdq_inserter *in, size_t index, qdq_buf *lis
             continue;
         }
         if (e->input != 0 || qdq_node_in(n, 0) != v || !qdq_scaling_reader(n, (int64_t)c->n_scales))
-            qdq_buf_printf(list, " product '%s' of '%s' and a matrix with %zu input channels;", e->node,
-                           c->tensor, c->n_scales);
+            qdq_buf_printf(list, " product '%s' of '%s' and a matrix with %zu input channels;",
+                           e->node, c->tensor, c->n_scales);
         qdq_map_value *place = qdq_map_put_int(&in->scaling_of, qdq_insert_place(in, n), &is_new);
         if (place == NULL)
             return qdq_nomem(in->err);
@@ -50,10 +53,11 @@ qdq_status qdq_insert_check_scaling(qdq_inserter *in, size_t index, qdq_buf *lis
     return QDQ_OK;
 }
 
-/* --- weights ---------------------------------------------------------------------------------------------------------- */
+/* --- weights ---------------------------------------------------------------------------------- */
 
 /* All readers of one entry have their data scaled alike, or none has. */
-static qdq_status find_scaling(const qdq_inserter *in, const qdq_plan_weight *w, const qdq_plan_scaling **out)
+static qdq_status find_scaling(const qdq_inserter *in, const qdq_plan_weight *w,
+                               const qdq_plan_scaling **out)
 {
     *out = NULL;
     for (size_t i = 0; i < w->consumers.n; i++) {
@@ -62,7 +66,8 @@ static qdq_status find_scaling(const qdq_inserter *in, const qdq_plan_weight *w,
         const qdq_plan_scaling *c = at != NULL ? &in->plan->scalings.at[at->num] : NULL;
 
         if (i > 0 && c != *out)
-            return qdq_fail(in->err, QDQ_E_FORMAT, "its readers have their data scaled in different ways");
+            return qdq_fail(in->err, QDQ_E_FORMAT,
+                            "its readers have their data scaled in different ways");
         *out = c;
     }
     return QDQ_OK;
@@ -90,9 +95,10 @@ qdq_status qdq_insert_scaled(qdq_inserter *in, const qdq_plan_weight *w, qdq_wei
     return QDQ_OK;
 }
 
-/* --- activations ------------------------------------------------------------------------------------------------------ */
+/* --- activations ------------------------------------------------------------------------------ */
 
-static qdq_status divide_constant(qdq_inserter *in, const qdq_plan_scaling *c, qdq_node *n, uint32_t input)
+static qdq_status divide_constant(qdq_inserter *in, const qdq_plan_scaling *c, qdq_node *n,
+                                  uint32_t input)
 {
     const qdq_value *old = n->in[input].value;
     const qdq_tensor *t = qdq_value_const(old);
@@ -126,8 +132,8 @@ static qdq_status insert_mul(qdq_inserter *in, const qdq_plan_scaling *c, qdq_va
     wanted = qdq_arena_printf(&in->scratch, "%s_Mul", c->tensor);
     name = wanted != NULL ? qdq_graph_unique_node_name(in->g, wanted) : NULL;
     qdq_node *mul = by != NULL && names[0] != NULL && name != NULL
-                        ? qdq_graph_add_node(in->g, qdq_insert_first_reader(in, &c->consumers), "", "Mul",
-                                             name, 2, 1, names)
+                        ? qdq_graph_add_node(in->g, qdq_insert_first_reader(in, &c->consumers), "",
+                                             "Mul", name, 2, 1, names)
                         : NULL;
     if (mul == NULL)
         return qdq_nomem(in->err);

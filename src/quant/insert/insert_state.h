@@ -33,16 +33,21 @@ typedef struct qdq_inserter {
     const qdq_plan *plan;
     qdq_insert_cache *cache; /* or NULL */
     qdq_arena scratch;
-    qdq_map nodes;            /* label -> node of any graph, as the plan names them: before any edit */
-    qdq_map values;           /* name -> value, likewise; of two in different graphs the outer one */
-    qdq_map tensors;          /* name -> index into plan->tensors, for the scales of biases */
-    qdq_map weights;          /* name -> index into plan->weights */
-    qdq_map edges;            /* place and input of every edge that the plan lists: each only once */
+    /* label -> node of any graph, as the plan names them: before any edit */
+    qdq_map nodes;
+    /* name -> value, likewise; of two in different graphs the outer one */
+    qdq_map values;
+    qdq_map tensors; /* name -> index into plan->tensors, for the scales of biases */
+    qdq_map weights; /* name -> index into plan->weights */
+    /* place and input of every edge that the plan lists: each only once */
+    qdq_map edges;
     qdq_weight_state *weight; /* one for each of plan->weights */
     size_t *scaled_readers;   /* for each of plan->scalings: readers whose weight is multiplied */
-    qdq_map scaling_of;       /* place of a node whose data is scaled -> index into plan->scalings */
-    uint32_t **place;         /* by graph index and node id: position in the sorted lists of all graphs */
-    bool unsorted;            /* some node reads what stands behind it */
+    /* place of a node whose data is scaled -> index into plan->scalings */
+    qdq_map scaling_of;
+    /* by graph index and node id: position in the sorted lists of all graphs */
+    uint32_t **place;
+    bool unsorted; /* some node reads what stands behind it */
     qdq_error *err;
 } qdq_inserter;
 
@@ -54,10 +59,11 @@ static inline uint32_t qdq_insert_place(const qdq_inserter *in, const qdq_node *
 qdq_node *qdq_insert_find_node(const qdq_inserter *in, const char *label);
 qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name);
 
-/* The first of the readers, before which goes what all of them read, so that each block of the file reads as one. */
+/* The first of the readers, before which goes what all of them read, so that each block of the file
+ * reads as one. */
 qdq_node *qdq_insert_first_reader(const qdq_inserter *in, const qdq_edges *edges);
 
-/* --- insert_nodes.c: building blocks; NULL: out of memory ----------------------------------------------------------- */
+/* --- insert_nodes.c: building blocks; NULL: out of memory ------------------------------------- */
 
 /* `base` followed by `suffix`, free in the graph; in the model's memory. */
 const char *qdq_insert_name(qdq_inserter *in, const char *base, const char *suffix);
@@ -65,21 +71,23 @@ const char *qdq_insert_name(qdq_inserter *in, const char *base, const char *suff
 qdq_value *qdq_insert_scales(qdq_inserter *in, const char *base, const qdq_scale_form *form,
                              const float *scales);
 
-/* Zero points of `type`; zeros NULL: all 0. ONNX Runtime's fusions ask for them explicitly, and of float8 they name the
- * type. */
+/* Zero points of `type`; zeros NULL: all 0. ONNX Runtime's fusions ask for them explicitly, and of
+ * float8 they name the type. */
 qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, const qdq_scale_form *form,
                                   qdq_elem type, const int32_t *zeros);
 
-/* A Q or DQ node before `before`: (x, scale, zero point) -> a new value. zero_point NULL: left out. */
+/* A Q or DQ node before `before`: (x, scale, zero point) -> a new value. zero_point NULL: left
+ * out. */
 qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, const char *base,
-                           const qdq_scale_form *form, const char *out_name, qdq_value *const inputs[3],
-                           const qdq_type *type);
+                           const qdq_scale_form *form, const char *out_name,
+                           qdq_value *const inputs[3], const qdq_type *type);
 
 /* The DQ that gives a constant back: inputs[0] are its codes. */
-qdq_status qdq_insert_back(qdq_inserter *in, const char *base, qdq_node *before, const qdq_scale_form *form,
-                           qdq_value *const inputs[3], const qdq_tensor *shape, qdq_value **out);
+qdq_status qdq_insert_back(qdq_inserter *in, const char *base, qdq_node *before,
+                           const qdq_scale_form *form, qdq_value *const inputs[3],
+                           const qdq_tensor *shape, qdq_value **out);
 
-/* --- insert_scaling.c -------------------------------------------------------------------------------------------------- */
+/* --- insert_scaling.c ------------------------------------------------------------------------- */
 
 /* Appends to `list` what entry i of plan->scalings names and the model does not have. */
 qdq_status qdq_insert_check_scaling(qdq_inserter *in, size_t i, qdq_buf *list);
@@ -90,7 +98,7 @@ qdq_status qdq_insert_scaled(qdq_inserter *in, const qdq_plan_weight *w, qdq_wei
 /* Divides the activation of entry i. */
 qdq_status qdq_insert_scaling(qdq_inserter *in, size_t i);
 
-/* --- insert_weight.c --------------------------------------------------------------------------------------------------- */
+/* --- insert_weight.c -------------------------------------------------------------------------- */
 
 /* Entry i of plan->weights: first the scales of all, then room for biases, then the nodes. */
 qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t i);
@@ -100,17 +108,18 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t i);
 /* The floats that a reader of entry i gets, in `scratch`. */
 qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t i, const float **out);
 
-/* --- insert_correction.c ------------------------------------------------------------------------------------------------ */
+/* --- insert_correction.c ---------------------------------------------------------------------- */
 
-/* Entry i of plan->corrections: first a bias of zeros where there was none, then what it names and the model does not
- * have is appended to `list`, then the sum. */
+/* Entry i of plan->corrections: first a bias of zeros where there was none, then what it names and
+ * the model does not have is appended to `list`, then the sum. */
 qdq_status qdq_insert_new_bias(qdq_inserter *in, size_t i);
 void qdq_insert_check_correction(const qdq_inserter *in, size_t i, qdq_buf *list);
 qdq_status qdq_insert_correction(qdq_inserter *in, size_t i);
 
-/* --- insert_const.c ---------------------------------------------------------------------------------------------------- */
+/* --- insert_const.c --------------------------------------------------------------------------- */
 
-/* Appends to `list` what entry i of plan->biases names and neither the plan nor the model has a scale of. */
+/* Appends to `list` what entry i of plan->biases names and neither the plan nor the model has a
+ * scale of. */
 qdq_status qdq_insert_check_bias(qdq_inserter *in, size_t i, qdq_buf *list);
 /* Entry i of plan->biases. */
 qdq_status qdq_insert_room(qdq_inserter *in, size_t i);

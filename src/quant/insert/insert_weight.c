@@ -11,7 +11,7 @@
 #include "quant/insert/insert_nbits.h"
 #include "quant/rest/rest.h"
 
-/* --- scales --------------------------------------------------------------------------------------------------------- */
+/* --- scales ----------------------------------------------------------------------------------- */
 
 /* The part of the range that codes span, for each scale; NULL: out of memory. */
 static float *clip_factors(qdq_inserter *in, const qdq_plan_weight *w)
@@ -19,8 +19,8 @@ static float *clip_factors(qdq_inserter *in, const qdq_plan_weight *w)
     float *factor = qdq_arena_array(&in->scratch, w->n_scales + 1, sizeof *factor);
 
     for (size_t i = 0; factor != NULL && i < w->n_scales; i++)
-        factor[i] =
-            (float)(1 - w->clip_step * (double)(strchr(QDQ_CLIP_LETTERS, w->clip[i]) - QDQ_CLIP_LETTERS));
+        factor[i] = (float)(1 - w->clip_step * (double)(strchr(QDQ_CLIP_LETTERS, w->clip[i]) -
+                                                        QDQ_CLIP_LETTERS));
     return factor;
 }
 
@@ -57,10 +57,12 @@ static void given_scales(const qdq_inserter *in, const qdq_plan_weight *w, qdq_w
 
 static qdq_status find_floats(qdq_inserter *in, qdq_weight_state *s)
 {
-    return s->floats != NULL ? QDQ_OK : qdq_weight_floats(s->tensor, &in->scratch, &s->floats, in->err);
+    return s->floats != NULL ? QDQ_OK
+                             : qdq_weight_floats(s->tensor, &in->scratch, &s->floats, in->err);
 }
 
-static qdq_status cached_scales(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s, size_t n)
+static qdq_status cached_scales(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s,
+                                size_t n)
 {
     const qdq_cached_scales *known;
 
@@ -88,8 +90,9 @@ qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
     QDQ_TRY(qdq_weight_grid(s->tensor, w->axis, w->block, &s->grid, in->err));
     size_t n = qdq_scale_count(&s->grid);
     if (w->block != 0 && s->tensor->rank > QDQ_MAX_RANK)
-        return qdq_fail(in->err, QDQ_E_UNSUPPORTED, "blocks of a tensor of rank %d, expected at most %d",
-                        s->tensor->rank, QDQ_MAX_RANK);
+        return qdq_fail(in->err, QDQ_E_UNSUPPORTED,
+                        "blocks of a tensor of rank %d, expected at most %d", s->tensor->rank,
+                        QDQ_MAX_RANK);
     if ((w->scales != NULL || w->clip != NULL) && w->n_scales != n)
         return qdq_fail(in->err, QDQ_E_FORMAT, "%zu %s, but %zu %s", w->n_scales,
                         w->scales != NULL ? "scales" : "letters in 'clip'", n,
@@ -108,7 +111,7 @@ qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
     return QDQ_OK;
 }
 
-/* --- codes that may be there ---------------------------------------------------------------------------------------- */
+/* --- codes that may be there ------------------------------------------------------------------ */
 
 static qdq_status make_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s,
                              qdq_fresh_codes *fresh)
@@ -119,7 +122,8 @@ static qdq_status make_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_wei
     QDQ_TRY(find_floats(in, s));
     if (qdq_elem_bytes(w->type, s->tensor->count, &size))
         codes = qdq_arena_alloc(&in->scratch, size + 1);
-    if (codes == NULL || !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes))
+    if (codes == NULL ||
+        !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes))
         return qdq_nomem(in->err);
     fresh->like = s->tensor;
     fresh->type = w->type;
@@ -141,7 +145,8 @@ qdq_status qdq_insert_find_codes(qdq_inserter *in)
 
         if (w->store != QDQ_WEIGHT_AS_CODES)
             continue;
-        key[i] = qdq_insert_codes_key(w, s->scales, s->zeros, qdq_scale_count(&s->grid), &in->scratch);
+        key[i] =
+            qdq_insert_codes_key(w, s->scales, s->zeros, qdq_scale_count(&s->grid), &in->scratch);
         if (key[i] == NULL)
             return qdq_nomem(in->err);
         if (qdq_insert_cached_codes(in->cache, key[i]) != NULL)
@@ -156,7 +161,7 @@ qdq_status qdq_insert_find_codes(qdq_inserter *in)
     return QDQ_OK;
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static qdq_scale_form form_of(const qdq_plan_weight *w, const qdq_weight_state *s)
 {
@@ -182,8 +187,8 @@ static qdq_status store_codes(qdq_inserter *in, const qdq_plan_weight *w, const 
                         ? qdq_tensor_share(in->m, s->codes)
                         : qdq_tensor_new(in->m, w->type, s->tensor->rank, s->tensor->dim, &codes);
 
-    if (t == NULL ||
-        (s->codes == NULL && !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes)))
+    if (t == NULL || (s->codes == NULL &&
+                      !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes)))
         return qdq_nomem(in->err);
     const char *name = qdq_insert_name(in, w->tensor, "_quantized");
     *out = name != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
@@ -207,8 +212,9 @@ qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t index, const float **
 }
 
 /* Q of the float initializer, which stays. */
-static qdq_status store_floats(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
-                               qdq_node *before, const qdq_scale_form *form, qdq_value *const params[3],
+static qdq_status store_floats(qdq_inserter *in, const qdq_plan_weight *w,
+                               const qdq_weight_state *s, qdq_node *before,
+                               const qdq_scale_form *form, qdq_value *const params[3],
                                qdq_value **out)
 {
     qdq_value *inputs[3] = {qdq_insert_find_value(in, w->tensor), params[1], params[2]};
@@ -236,7 +242,8 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
     qdq_value *inputs[3] = {NULL}, *dequantized;
 
     if (before == NULL)
-        return qdq_fail(in->err, QDQ_E_FORMAT, "nothing reads it, expected at least one of 'consumers'");
+        return qdq_fail(in->err, QDQ_E_FORMAT,
+                        "nothing reads it, expected at least one of 'consumers'");
     in->g = before->graph;
     if (w->store == QDQ_WEIGHT_AS_NBITS) {
         QDQ_TRY(find_floats(in, &in->weight[index]));

@@ -7,14 +7,14 @@
  *   emit      write edges, weights, biases and reasons into the plan
  *   tie       what a Concat joins shares one scale (place_tied.c)
  *
- * Decisions are about chains: a Conv takes its Relu along, an Add is 8-bit only between 8-bit neighbours, a
- * Reshape only hands on what it gets. */
+ * Decisions are about chains: a Conv takes its Relu along, an Add is 8-bit only between 8-bit
+ * neighbours, a Reshape only hands on what it gets. */
 #include <string.h>
 
 #include "base/fail.h"
 #include "quant/place/place_state.h"
 
-/* --- forward --------------------------------------------------------------------------------------------------- */
+/* --- forward ---------------------------------------------------------------------------------- */
 
 static void absorb(qdq_placing *p, const qdq_node *fused, const qdq_node *into)
 {
@@ -24,7 +24,8 @@ static void absorb(qdq_placing *p, const qdq_node *fused, const qdq_node *into)
                     "the engine fuses it into '%s'", qdq_node_label(into, &p->scratch));
 }
 
-/* All readers of v get codes of `type`, with the scale of `like` or, if the model has one there, of `source`. */
+/* All readers of v get codes of `type`, with the scale of `like` or, if the model has one there, of
+ * `source`. */
 static void carry(qdq_placing *p, const qdq_value *v, qdq_elem type, const qdq_value *like,
                   const qdq_found *source, const char *rule)
 {
@@ -65,8 +66,8 @@ static void carry_result(qdq_placing *p, const qdq_node *n)
     carry(p, s->result, type, s->result, source, s->rule->rule);
 }
 
-/* There will be a Q behind the data of linear node n: a joint operator that reads the same value may take the codes
- * instead of staying float for the lack of them. */
+/* There will be a Q behind the data of linear node n: a joint operator that reads the same value
+ * may take the codes instead of staying float for the lack of them. */
 static void share(qdq_placing *p, const qdq_node *n)
 {
     const qdq_value *data = qdq_node_in(n, qdq_state_of(p, n)->rule->data);
@@ -103,10 +104,12 @@ static void forward(qdq_placing *p)
 
         if (s->absorber != NULL)
             continue;
-        const char *reason = qdq_place_judge(p, n); /* also when excluded: neighbours ask for rule and stay */
+        /* also when excluded: neighbours ask for rule and stay */
+        const char *reason = qdq_place_judge(p, n);
         s->kept = reason == NULL && qdq_place_is_whole(p, n);
         if (s->kept)
-            qdq_why_say(qdq_place_listener(p), n, "kept", true, "the model has it in 8 bits already");
+            qdq_why_say(qdq_place_listener(p), n, "kept", true,
+                        "the model has it in 8 bits already");
         if (s->reason == NULL || s->kept) /* what the model has, no exclusion takes out */
             s->reason = reason;
         if (s->reason == NULL)
@@ -114,7 +117,7 @@ static void forward(qdq_placing *p)
     }
 }
 
-/* --- backward -------------------------------------------------------------------------------------------------- */
+/* --- backward --------------------------------------------------------------------------------- */
 
 /* Does an 8-bit kernel read v, or a Q that the model has? */
 static bool has_reader(const qdq_placing *p, const qdq_value *v)
@@ -156,7 +159,8 @@ static void take_back(qdq_placing *p, const qdq_node *n)
             p->value[n->out[i]->id].carries = false;
     if (s->result != NULL)
         p->value[s->result->id].carries = false;
-    for (const qdq_value *v = s->result; v != NULL && v->producer != first; v = qdq_node_in(v->producer, 0))
+    for (const qdq_value *v = s->result; v != NULL && v->producer != first;
+         v = qdq_node_in(v->producer, 0))
         let_go(p, v->producer, n);
     if (add != NULL)
         let_go(p, add, n);
@@ -194,7 +198,7 @@ static void backward(qdq_placing *p)
     }
 }
 
-/* --- all six ----------------------------------------------------------------------------------------------------- */
+/* --- all six ---------------------------------------------------------------------------------- */
 
 qdq_status qdq_place_chains(qdq_placing *p, qdq_plan *plan, qdq_error *err)
 {

@@ -16,7 +16,8 @@ static const char *keep_label(qdq_emitter *e, const qdq_node *n)
     return keep(e, qdq_node_label(n, &e->p->scratch));
 }
 
-/* The link of an entry; fresh: there was none, and its index is the caller's to fill in. NULL: out of memory. */
+/* The link of an entry; fresh: there was none, and its index is the caller's to fill in. NULL: out
+ * of memory. */
 static qdq_emit_link *find_link(qdq_emitter *e, uint32_t *head, uint64_t key, bool *fresh)
 {
     qdq_emit_link link = {.key = key, .next = *head};
@@ -56,7 +57,8 @@ static qdq_plan_tensor *tensor_entry(qdq_emitter *e, const qdq_value *v, qdq_ele
     return &e->plan->tensors.at[link->index];
 }
 
-/* All readers get the dequantized value; nothing is to be said where the Q of the model is the only one. */
+/* All readers get the dequantized value; nothing is to be said where the Q of the model is the only
+ * one. */
 static qdq_status emit_carrier(qdq_emitter *e, const qdq_value *v)
 {
     const qdq_value_state *s = &e->p->value[v->id];
@@ -75,8 +77,8 @@ static qdq_status emit_carrier(qdq_emitter *e, const qdq_value *v)
     return QDQ_OK;
 }
 
-qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, uint32_t input, qdq_elem type,
-                         const char *rule)
+qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, uint32_t input,
+                         qdq_elem type, const char *rule)
 {
     const qdq_found *source = qdq_place_source(e->p, v);
 
@@ -86,9 +88,11 @@ qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, 
         return QDQ_OK;
     qdq_plan_tensor *t = tensor_entry(
         e, v, type, source != NULL && qdq_place_type(e->p, source) == type ? source : NULL, rule);
-    if (t == NULL || !qdq_plan_add_edge(e->plan, &t->consumers, qdq_node_label(n, &e->p->scratch), input))
+    if (t == NULL ||
+        !qdq_plan_add_edge(e->plan, &t->consumers, qdq_node_label(n, &e->p->scratch), input))
         return qdq_nomem(e->err);
-    /* all of them: then the list says nothing; but where all read other codes, these are made of them */
+    /* all of them: then the list says nothing; but where all read other codes, these are made of
+     * them */
     t->all = have == QDQ_UNDEFINED && t->consumers.n == v->n_use && v->n_output == 0;
     return QDQ_OK;
 }
@@ -104,9 +108,11 @@ qdq_status qdq_emit_result(qdq_emitter *e, const qdq_value *v, qdq_elem type, co
     return QDQ_OK;
 }
 
-/* Blocks lie along the input channels: along rows of a matrix if there is a scale per column, else along columns. Where
- * there is one scale for several matrices, blocks lie along the rows of each. */
-static void set_blocks(const qdq_node *n, const qdq_tensor *t, const qdq_format *f, qdq_plan_weight *w)
+/* Blocks lie along the input channels: along rows of a matrix if there is a scale per column, else
+ * along columns. Where there is one scale for several matrices, blocks lie along the rows of
+ * each. */
+static void set_blocks(const qdq_node *n, const qdq_tensor *t, const qdq_format *f,
+                       qdq_plan_weight *w)
 {
     if (f->weight_block == 0 || t->rank < 2 || (w->axis < 0 && n->op != QDQ_OP_MATMUL))
         return;
@@ -114,8 +120,8 @@ static void set_blocks(const qdq_node *n, const qdq_tensor *t, const qdq_format 
     w->axis = w->axis < 0 ? t->rank - 2 : w->axis == 0 ? 1 : 0;
 }
 
-static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input, int axis,
-                             const char *rule)
+static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input,
+                             int axis, const char *rule)
 {
     const qdq_format *f = qdq_place_format(e->p, n);
     const qdq_tensor *t = qdq_value_const(w);
@@ -134,21 +140,22 @@ static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node 
     set_blocks(n, t, f, &entry);
     if (f->weight_store == QDQ_WEIGHT_AS_NBITS && !qdq_nbits_takes(n, input, t, entry.type))
         entry.store = QDQ_WEIGHT_AS_CODES;
-    return entry.tensor != NULL && entry.rule != NULL && QDQ_PUSH(&e->plan->arena, &e->plan->weights, entry)
+    return entry.tensor != NULL && entry.rule != NULL &&
+                   QDQ_PUSH(&e->plan->arena, &e->plan->weights, entry)
                ? QDQ_OK
                : qdq_nomem(e->err);
 }
 
-qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input, int axis,
-                           const char *rule)
+qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input,
+                           int axis, const char *rule)
 {
     const qdq_format *f = qdq_place_format(e->p, n);
     bool nbits = f->weight_store == QDQ_WEIGHT_AS_NBITS &&
                  qdq_nbits_takes(n, input, qdq_value_const(w), f->weight.type);
     uint64_t format = f->id;
     bool fresh;
-    qdq_emit_link *link =
-        find_link(e, &e->weight_of[w->id], format << 9 | (uint64_t)nbits << 8 | (uint64_t)(axis + 1), &fresh);
+    qdq_emit_link *link = find_link(
+        e, &e->weight_of[w->id], format << 9 | (uint64_t)nbits << 8 | (uint64_t)(axis + 1), &fresh);
 
     if (link == NULL)
         return qdq_nomem(e->err);
@@ -160,14 +167,16 @@ qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n
     if (nbits && n->op != QDQ_OP_GATHER) /* tables have none */
         entry->accuracy_level = f->accuracy_level;
     qdq_edges *edges = &entry->consumers;
-    return qdq_plan_add_edge(e->plan, edges, qdq_node_label(n, &e->p->scratch), input) ? QDQ_OK
-                                                                                       : qdq_nomem(e->err);
+    return qdq_plan_add_edge(e->plan, edges, qdq_node_label(n, &e->p->scratch), input)
+               ? QDQ_OK
+               : qdq_nomem(e->err);
 }
 
 static qdq_status emit_bias(qdq_emitter *e, const qdq_node *linear)
 {
     const qdq_target_op *op = qdq_state_of(e->p, linear)->rule;
-    const qdq_value *data = qdq_node_in(linear, op->data), *weight = qdq_node_in(linear, op->weight);
+    const qdq_value *data = qdq_node_in(linear, op->data),
+                    *weight = qdq_node_in(linear, op->weight);
     uint32_t input;
     const qdq_node *reader = qdq_place_bias(e->p, linear, &input);
 
@@ -182,7 +191,8 @@ static qdq_status emit_bias(qdq_emitter *e, const qdq_node *linear)
         .origin = "rule",
     };
     if (entry.tensor == NULL || entry.consumer.node == NULL || entry.activation == NULL ||
-        entry.weight == NULL || entry.rule == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->biases, entry))
+        entry.weight == NULL || entry.rule == NULL ||
+        !QDQ_PUSH(&e->plan->arena, &e->plan->biases, entry))
         return qdq_nomem(e->err);
     return QDQ_OK;
 }
@@ -205,8 +215,8 @@ static qdq_status emit_linear(qdq_emitter *e, const qdq_node *n)
     return emit_bias(e, n);
 }
 
-/* What is no code yet, a constant or what a linear operator reads as codes, gets those of the type that the other
- * operands have. */
+/* What is no code yet, a constant or what a linear operator reads as codes, gets those of the type
+ * that the other operands have. */
 static qdq_status emit_joint(qdq_emitter *e, const qdq_node *n)
 {
     qdq_elem type = qdq_place_codes_into(e->p, n);
@@ -224,7 +234,8 @@ qdq_status qdq_emit_quantized(qdq_emitter *e, const qdq_node *n, bool kept)
 {
     qdq_plan_node entry = {keep_label(e, n), keep(e, n->type), kept};
 
-    return entry.node != NULL && entry.op != NULL && QDQ_PUSH(&e->plan->arena, &e->plan->quantized, entry)
+    return entry.node != NULL && entry.op != NULL &&
+                   QDQ_PUSH(&e->plan->arena, &e->plan->quantized, entry)
                ? QDQ_OK
                : qdq_nomem(e->err);
 }
@@ -256,14 +267,16 @@ qdq_status qdq_emit_float(qdq_emitter *e, const qdq_node *n, const char *reason)
         return QDQ_OK;
     if (n->op == QDQ_OP_CAST && e->plan->rest.widened) /* a border of the copy in float32 */
         return QDQ_OK;
-    if ((qdq_op_get_info(n->op)->flags & QDQ_OP_CONTROL) != 0) /* what is inside speaks for itself */
+    /* what is inside speaks for itself */
+    if ((qdq_op_get_info(n->op)->flags & QDQ_OP_CONTROL) != 0)
         return QDQ_OK;
-    if (out == NULL || (out->type != NULL && out->type->elem != QDQ_FLOAT && out->type->elem != QDQ_FLOAT16 &&
-                        out->type->elem != QDQ_BFLOAT16))
+    if (out == NULL || (out->type != NULL && out->type->elem != QDQ_FLOAT &&
+                        out->type->elem != QDQ_FLOAT16 && out->type->elem != QDQ_BFLOAT16))
         return QDQ_OK;
     entry.node = keep_label(e, n);
-    entry.op = n->domain[0] == '\0' ? keep(e, n->type)
-                                    : qdq_arena_printf(&e->plan->arena, "%s::%s", n->domain, n->type);
+    entry.op = n->domain[0] == '\0'
+                   ? keep(e, n->type)
+                   : qdq_arena_printf(&e->plan->arena, "%s::%s", n->domain, n->type);
     entry.reason = keep(e, reason);
     if (entry.node == NULL || entry.op == NULL || entry.reason == NULL ||
         !QDQ_PUSH(&e->plan->arena, &e->plan->left_float, entry))

@@ -1,5 +1,5 @@
-/* place_emit.h - building blocks that write entries of a plan, so that tensors and weights that several nodes read have
- * one entry; shared by the place_*.c files only. */
+/* place_emit.h - building blocks that write entries of a plan, so that tensors and weights that
+ * several nodes read have one entry; shared by the place_*.c files only. */
 #ifndef QDQ_PLACE_EMIT_H
 #define QDQ_PLACE_EMIT_H
 
@@ -25,23 +25,25 @@ typedef struct qdq_emitter {
 /* Its tables are in the scratch memory of `p`. */
 qdq_status qdq_emit_start(qdq_emitter *e, qdq_placing *p, qdq_plan *plan, qdq_error *err);
 
-/* The edge v -> n alone reads v as codes of `type`. Nothing is written where v comes as codes already. */
-qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, uint32_t input, qdq_elem type,
-                         const char *rule);
+/* The edge v -> n alone reads v as codes of `type`. Nothing is written where v comes as codes
+ * already. */
+qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, uint32_t input,
+                         qdq_elem type, const char *rule);
 
-/* All readers of v, the graph output included, read it as codes of `type`; unless they do already. */
+/* All readers of v, the graph output included, read it as codes of `type`; unless they do
+ * already. */
 qdq_status qdq_emit_result(qdq_emitter *e, const qdq_value *v, qdq_elem type, const char *rule);
 
-/* Input `input` of n reads the constant w as codes in the format of n, with scales for the indices of `axis`, -1 for one
- * scale; blocks, if the format has them, lie across. */
-qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input, int axis,
-                           const char *rule);
+/* Input `input` of n reads the constant w as codes in the format of n, with scales for the indices
+ * of `axis`, -1 for one scale; blocks, if the format has them, lie across. */
+qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input,
+                           int axis, const char *rule);
 
 /* n runs in 8 bits. */
 qdq_status qdq_emit_quantized(qdq_emitter *e, const qdq_node *n, bool kept);
 
-/* n stays float. Shape arithmetic is nobody's loss, and Q and DQ that the model has are no computation: nothing is
- * written for them. */
+/* n stays float. Shape arithmetic is nobody's loss, and Q and DQ that the model has are no
+ * computation: nothing is written for them. */
 qdq_status qdq_emit_float(qdq_emitter *e, const qdq_node *n, const char *reason);
 
 #endif /* QDQ_PLACE_EMIT_H */

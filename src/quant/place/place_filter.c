@@ -1,4 +1,5 @@
-/* place_filter.c - see the header. Patterns are matched against labels once each: patterns times nodes. */
+/* place_filter.c - see the header. Patterns are matched against labels once each: patterns times
+ * nodes. */
 #include "quant/place/place_filter.h"
 
 #include <string.h>
@@ -30,7 +31,7 @@ static void keep_out(const filter *f, const qdq_node *n, const char *option, con
     qdq_why_say(f->opts->why, n, option, true, "%s: it stays float", reason);
 }
 
-/* --- by name ----------------------------------------------------------------------------------------------------- */
+/* --- by name ---------------------------------------------------------------------------------- */
 
 /* "=NAME" is a name, everything else a regular expression. */
 typedef struct pattern {
@@ -60,7 +61,8 @@ static qdq_status matches(pattern *p, const char *label, bool any_case, bool *ye
     return QDQ_OK;
 }
 
-/* The first node that p would match if capitals did not count; NULL: none. The label is in scratch. */
+/* The first node that p would match if capitals did not count; NULL: none. The label is in
+ * scratch. */
 static const char *match_in_any_case(const filter *f, const char *text)
 {
     const char *found = NULL;
@@ -90,13 +92,13 @@ static void warn_of_no_match(const filter *f, const char *text)
     const char *near = match_in_any_case(f, text);
 
     if (near != NULL)
-        qdq_job_log(
-            f->opts->job, QDQ_LOG_WARNING,
-            "%s '%s' matches no node that is left after cleaning: capitals count, and there is a node '%s'",
-            kind, text, near);
+        qdq_job_log(f->opts->job, QDQ_LOG_WARNING,
+                    "%s '%s' matches no node that is left after cleaning: capitals count, and "
+                    "there is a node '%s'",
+                    kind, text, near);
     else
-        qdq_job_log(f->opts->job, QDQ_LOG_WARNING, "%s '%s' matches no node that is left after cleaning",
-                    kind, text);
+        qdq_job_log(f->opts->job, QDQ_LOG_WARNING,
+                    "%s '%s' matches no node that is left after cleaning", kind, text);
 }
 
 /* Marks in hit[], by place in the order, the nodes that the pattern matches. */
@@ -126,9 +128,10 @@ static qdq_status mark_matching(const filter *f, const char *text, bool *hit, qd
     return st;
 }
 
-/* Keeps out the nodes that one of the patterns matches, or with `others` those that none matches. */
-static qdq_status filter_names(const filter *f, const char *const *patterns, bool others, const char *option,
-                               const char *reason, qdq_error *err)
+/* Keeps out the nodes that one of the patterns matches, or with `others` those that none
+ * matches. */
+static qdq_status filter_names(const filter *f, const char *const *patterns, bool others,
+                               const char *option, const char *reason, qdq_error *err)
 {
     if (patterns == NULL)
         return QDQ_OK;
@@ -143,7 +146,7 @@ static qdq_status filter_names(const filter *f, const char *const *patterns, boo
     return QDQ_OK;
 }
 
-/* --- by operator --------------------------------------------------------------------------------------------------- */
+/* --- by operator ------------------------------------------------------------------------------ */
 
 static bool lists(const char *const *types, const char *type)
 {
@@ -164,10 +167,11 @@ static void warn_of_absent_type(const filter *f, const char *type, const char *o
             near = f->order[i]->type;
     }
     if (near != NULL)
-        qdq_job_log(f->opts->job, QDQ_LOG_WARNING, "%s: the cleaned model has no '%s', did you mean '%s'?",
-                    option, type, near);
+        qdq_job_log(f->opts->job, QDQ_LOG_WARNING,
+                    "%s: the cleaned model has no '%s', did you mean '%s'?", option, type, near);
     else
-        qdq_job_log(f->opts->job, QDQ_LOG_WARNING, "%s: the cleaned model has no '%s'", option, type);
+        qdq_job_log(f->opts->job, QDQ_LOG_WARNING, "%s: the cleaned model has no '%s'", option,
+                    type);
 }
 
 static void filter_types(const filter *f, const char *const *types, bool others, const char *option,
@@ -182,7 +186,7 @@ static void filter_types(const filter *f, const char *const *types, bool others,
             keep_out(f, f->order[i], option, reason);
 }
 
-/* --- by tensor ----------------------------------------------------------------------------------------------------- */
+/* --- by tensor -------------------------------------------------------------------------------- */
 
 /* A value that the node reads or makes and that is in `names`; NULL: none. */
 static const char *named_value(const qdq_map *names, const qdq_node *n)
@@ -204,7 +208,8 @@ static bool keep_out_by_value(const filter *f, const qdq_map *names)
 
         if (found == NULL)
             continue;
-        const char *reason = qdq_arena_printf(f->scratch, "'%s' took no finite value in calibration", found);
+        const char *reason =
+            qdq_arena_printf(f->scratch, "'%s' took no finite value in calibration", found);
         if (reason == NULL)
             return false;
         keep_out(f, n, "no-range", reason);
@@ -225,7 +230,7 @@ static qdq_status filter_without_range(const filter *f, const char *const *tenso
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- by label ------------------------------------------------------------------------------------------------------ */
+/* --- by label --------------------------------------------------------------------------------- */
 
 static qdq_status filter_labels(const filter *f, const char *const *labels, const char *option,
                                 const char *reason, qdq_error *err)
@@ -242,7 +247,7 @@ static qdq_status filter_labels(const filter *f, const char *const *labels, cons
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- all ------------------------------------------------------------------------------------------------------------ */
+/* --- all -------------------------------------------------------------------------------------- */
 
 /* The reason that a user reads is the most pointed one: the last that is said. */
 qdq_status qdq_place_filter(const qdq_model *m, qdq_node *const *order, size_t n_order,
@@ -259,7 +264,8 @@ qdq_status qdq_place_filter(const qdq_model *m, qdq_node *const *order, size_t n
         return QDQ_OK;
     filter_types(&f, opts->op_types, true, "op-types", not_asked_for);
     QDQ_TRY(filter_names(&f, opts->include, true, "include", not_included, err));
-    filter_types(&f, opts->exclude_op_types, false, "exclude-op-types", "operator excluded by the user");
+    filter_types(&f, opts->exclude_op_types, false, "exclude-op-types",
+                 "operator excluded by the user");
     QDQ_TRY(filter_names(&f, opts->exclude, false, "exclude", "excluded by the user", err));
     QDQ_TRY(filter_without_range(&f, opts->no_range, err));
     QDQ_TRY(filter_labels(&f, opts->no_room, "bias-range",

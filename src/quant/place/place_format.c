@@ -29,10 +29,12 @@ static qdq_status apply_override(const qdq_override *o, qdq_node *const *order, 
     return st;
 }
 
-qdq_status qdq_place_formats(const qdq_model *m, const qdq_target *t, qdq_node *const *order, size_t n_order,
-                             qdq_arena *scratch, const qdq_format *const **out, qdq_error *err)
+qdq_status qdq_place_formats(const qdq_model *m, const qdq_target *t, qdq_node *const *order,
+                             size_t n_order, qdq_arena *scratch, const qdq_format *const **out,
+                             qdq_error *err)
 {
-    const qdq_format **format = qdq_arena_array(scratch, (size_t)m->graph->next_node_id + 1, sizeof *format);
+    const qdq_format **format =
+        qdq_arena_array(scratch, (size_t)m->graph->next_node_id + 1, sizeof *format);
 
     if (format == NULL)
         return qdq_nomem(err);

@@ -1,9 +1,10 @@
-/* place_found.c - what the model has in 8 bits already. It is kept as it is, scales included: placement only adds
- * what is missing beside it. Three things follow.
+/* place_found.c - what the model has in 8 bits already. It is kept as it is, scales included:
+ * placement only adds what is missing beside it. Three things follow.
  *
- * A value behind a DQ is in 8 bits. A value in front of a Q is quantized once its producer is, and all others that
- * read it then read it through that Q: an engine fuses a producer that one Q alone reads. And operators that only
- * move data hand scales back: a value that goes through them into a Q, and nowhere else, takes its scale. */
+ * A value behind a DQ is in 8 bits. A value in front of a Q is quantized once its producer is, and
+ * all others that read it then read it through that Q: an engine fuses a producer that one Q alone
+ * reads. And operators that only move data hand scales back: a value that goes through them into a
+ * Q, and nowhere else, takes its scale. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -11,12 +12,13 @@
 
 static const qdq_found *quantizer_at(const qdq_placing *p, const qdq_use *u)
 {
-    return u->node->graph == p->model->graph && u->index == 0 && u->node->op == QDQ_OP_QUANTIZELINEAR
+    return u->node->graph == p->model->graph && u->index == 0 &&
+                   u->node->op == QDQ_OP_QUANTIZELINEAR
                ? qdq_state_of(p, u->node)->found
                : NULL;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static qdq_status find_node(qdq_placing *p, const qdq_node *n, qdq_error *err)
 {
@@ -43,8 +45,8 @@ static const qdq_found *behind_mover(const qdq_placing *p, const qdq_node *n, ui
     const qdq_target_op *rule = qdq_target_find(p->target, n->type);
     const qdq_found *found = NULL;
 
-    if (n->graph != p->model->graph || rule == NULL || rule->kind != QDQ_KIND_PASS || input != rule->data ||
-        n->op == QDQ_OP_UNKNOWN || qdq_state_of(p, n)->reason != NULL)
+    if (n->graph != p->model->graph || rule == NULL || rule->kind != QDQ_KIND_PASS ||
+        input != rule->data || n->op == QDQ_OP_UNKNOWN || qdq_state_of(p, n)->reason != NULL)
         return NULL;
     for (uint32_t i = 0; i < n->n_out; i++) {
         const qdq_value_state *s = n->out[i] != NULL ? &p->value[n->out[i]->id] : NULL;
@@ -92,7 +94,7 @@ qdq_status qdq_place_find(qdq_placing *p, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- questions --------------------------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 const qdq_found *qdq_place_found(const qdq_placing *p, const qdq_value *v)
 {
@@ -103,8 +105,8 @@ const qdq_found *qdq_place_found(const qdq_placing *p, const qdq_value *v)
                : NULL;
 }
 
-/* The type that neighbours compare: where ranges choose between signed codes and unsigned ones, both are the signed
- * one, for placement does not know ranges. */
+/* The type that neighbours compare: where ranges choose between signed codes and unsigned ones,
+ * both are the signed one, for placement does not know ranges. */
 qdq_elem qdq_place_type(const qdq_placing *p, const qdq_found *f)
 {
     const qdq_format *t = &p->target->format;
@@ -131,8 +133,8 @@ static bool takes(const qdq_placing *p, const qdq_found *f)
         return false;
     if (f->type == QDQ_FLOAT8E4M3FN || s->type == QDQ_FLOAT8E4M3FN)
         return f->type == s->type;
-    return !s->symmetric ||
-           (f->known && qdq_format_takes(&p->target->format, f->type, qdq_params_zero(&f->params, 0)));
+    return !s->symmetric || (f->known && qdq_format_takes(&p->target->format, f->type,
+                                                          qdq_params_zero(&f->params, 0)));
 }
 
 const qdq_found *qdq_place_source(const qdq_placing *p, const qdq_value *v)
@@ -155,8 +157,8 @@ qdq_elem qdq_place_codes_at(const qdq_placing *p, const qdq_value *v, const qdq_
 {
     qdq_elem type = qdq_place_codes_of(p, v);
 
-    if (type == QDQ_UNDEFINED ||
-        (p->target->overrides.n > 0 && qdq_place_found(p, v) == NULL && p->value[v->id].source == NULL))
+    if (type == QDQ_UNDEFINED || (p->target->overrides.n > 0 && qdq_place_found(p, v) == NULL &&
+                                  p->value[v->id].source == NULL))
         return qdq_place_codes_for(p, v, n);
     return type;
 }
@@ -176,7 +178,8 @@ qdq_elem qdq_place_codes_into(const qdq_placing *p, const qdq_node *n)
     return type;
 }
 
-const qdq_tensor *qdq_place_weight(const qdq_placing *p, const qdq_value *v, const qdq_found **found)
+const qdq_tensor *qdq_place_weight(const qdq_placing *p, const qdq_value *v,
+                                   const qdq_found **found)
 {
     *found = NULL;
     if (qdq_value_const(v) != NULL)
@@ -200,7 +203,7 @@ bool qdq_place_is_read_in_float(const qdq_placing *p, const qdq_value *v)
     return false;
 }
 
-/* --- what does not fit -------------------------------------------------------------------------------------------- */
+/* --- what does not fit ------------------------------------------------------------------------ */
 
 static const char *sentence(qdq_placing *p, const char *what, const char *is, const char *why)
 {
@@ -276,7 +279,7 @@ const char *qdq_place_result_misfit(qdq_placing *p, const qdq_value *result, qdq
     return NULL;
 }
 
-/* --- nothing is missing -------------------------------------------------------------------------------------------- */
+/* --- nothing is missing ----------------------------------------------------------------------- */
 
 static bool is_found(const qdq_placing *p, const qdq_value *v)
 {
@@ -288,12 +291,13 @@ bool qdq_place_is_whole(const qdq_placing *p, const qdq_node *n)
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
     uint32_t input;
 
-    if (rule->quantize_output && qdq_place_is_read_in_float(p, qdq_place_epilogue(p, rule, n, NULL)))
+    if (rule->quantize_output &&
+        qdq_place_is_read_in_float(p, qdq_place_epilogue(p, rule, n, NULL)))
         return false;
     switch (rule->kind) {
     case QDQ_KIND_LINEAR:
-        return is_found(p, qdq_node_in(n, rule->data)) && is_found(p, qdq_node_in(n, rule->weight)) &&
-               qdq_place_bias(p, n, &input) == NULL;
+        return is_found(p, qdq_node_in(n, rule->data)) &&
+               is_found(p, qdq_node_in(n, rule->weight)) && qdq_place_bias(p, n, &input) == NULL;
     case QDQ_KIND_JOINT:
         for (uint32_t i = 0; i < n->n_in; i++)
             if (!is_found(p, n->in[i].value))

@@ -1,4 +1,5 @@
-/* place_groups.c - see the header. Groups are trees of values that grow together, as in Tarjan's union-find. */
+/* place_groups.c - see the header. Groups are trees of values that grow together, as in Tarjan's
+ * union-find. */
 #include "quant/place/place_groups.h"
 
 #include "base/fail.h"

@@ -1,5 +1,5 @@
-/* place_groups.h - values whose tensors share one scale: placement ties them pair by pair, calibration pools their
- * ranges. */
+/* place_groups.h - values whose tensors share one scale: placement ties them pair by pair,
+ * calibration pools their ranges. */
 #ifndef QDQ_PLACE_GROUPS_H
 #define QDQ_PLACE_GROUPS_H
 

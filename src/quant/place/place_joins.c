@@ -1,6 +1,6 @@
-/* place_joins.c - see the header. A Concat of boxes (to 640) and scores (to 1) with one uint8 scale has 54 dB over all,
- * and every score is 0. What moves such a tensor on moves the join on; what takes it apart again (Slice, Split, Gather)
- * ends it. */
+/* place_joins.c - see the header. A Concat of boxes (to 640) and scores (to 1) with one uint8 scale
+ * has 54 dB over all, and every score is 0. What moves such a tensor on moves the join on; what
+ * takes it apart again (Slice, Split, Gather) ends it. */
 #include "quant/place/place_joins.h"
 
 #include "base/fail.h"
@@ -34,9 +34,9 @@ static uint32_t moves(const qdq_placing *p, const qdq_node *n)
 {
     const qdq_target_op *rule = qdq_target_find(p->target, n->type);
 
-    if (n->domain[0] != '\0' || rule == NULL || rule->kind != QDQ_KIND_PASS || has_many(rule->inputs) ||
-        n->op == QDQ_OP_SLICE || n->op == QDQ_OP_SPLIT || n->op == QDQ_OP_GATHER ||
-        n->op == QDQ_OP_GATHERELEMENTS || n->op == QDQ_OP_GATHERND)
+    if (n->domain[0] != '\0' || rule == NULL || rule->kind != QDQ_KIND_PASS ||
+        has_many(rule->inputs) || n->op == QDQ_OP_SLICE || n->op == QDQ_OP_SPLIT ||
+        n->op == QDQ_OP_GATHER || n->op == QDQ_OP_GATHERELEMENTS || n->op == QDQ_OP_GATHERND)
         return UINT32_MAX;
     return rule->data;
 }
@@ -46,13 +46,14 @@ static bool is_data(uint32_t inputs, uint32_t i)
     return inputs == QDQ_INPUTS_ALL || (i < 32 && (inputs >> i & 1) != 0);
 }
 
-/* --- rejected joins --------------------------------------------------------------------------------------------------- */
+/* --- rejected joins --------------------------------------------------------------------------- */
 
 /* What is said of n, which reads v, a joined tensor. NULL: out of memory. */
 static const char *reader_reason(const qdq_placing *p, const qdq_value *v)
 {
-    return qdq_arena_printf((qdq_arena *)&p->scratch, "it would read '%s' as quantized values, which %s",
-                            v->name, p->value[v->id].apart);
+    return qdq_arena_printf((qdq_arena *)&p->scratch,
+                            "it would read '%s' as quantized values, which %s", v->name,
+                            p->value[v->id].apart);
 }
 
 static bool keep_out(qdq_placing *p, const qdq_node *n, const char *reason)
@@ -118,7 +119,7 @@ qdq_status qdq_place_keep_apart(qdq_placing *p, qdq_error *err)
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- joins of a plan ----------------------------------------------------------------------------------------------------- */
+/* --- joins of a plan -------------------------------------------------------------------------- */
 
 typedef struct search {
     qdq_placing *p;
@@ -210,7 +211,8 @@ qdq_status qdq_find_apart(const qdq_target *t, qdq_plan *plan, qdq_aparts *out, 
         if (t->join_factor_max == 0 || j->factor <= t->join_factor_max)
             continue;
         const char *why = qdq_arena_printf(
-            &plan->arena, "joins ranges that differ by %.3g times ('%s', '%s'), at most %g share a scale",
+            &plan->arena,
+            "joins ranges that differ by %.3g times ('%s', '%s'), at most %g share a scale",
             j->factor, j->wide, j->narrow, t->join_factor_max);
         if (why == NULL)
             return qdq_nomem(err);

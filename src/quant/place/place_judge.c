@@ -1,5 +1,5 @@
-/* place_judge.c - can this node run in 8 bits on the target, given what reaches it? Every "no" is a reason
- * that users read (plan.left_float). */
+/* place_judge.c - can this node run in 8 bits on the target, given what reaches it? Every "no" is a
+ * reason that users read (plan.left_float). */
 #include <math.h>
 #include <string.h>
 
@@ -9,25 +9,30 @@
 
 bool qdq_place_is_float(const qdq_value *v)
 {
-    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->elem == QDQ_FLOAT;
+    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR &&
+           v->type->elem == QDQ_FLOAT;
 }
 
-/* ONNX Runtime fuses no Q/DQ whose scales have 16 bits, so not every target takes such models as they are. */
+/* ONNX Runtime fuses no Q/DQ whose scales have 16 bits, so not every target takes such models as
+ * they are. */
 const char *qdq_place_not_float(qdq_elem elem)
 {
     if (elem == QDQ_FLOAT16)
-        return "float16, and scales are float32 on this target: convert the model to float32, or take --rest "
+        return "float16, and scales are float32 on this target: convert the model to float32, or "
+               "take --rest "
                "fp16";
     if (elem == QDQ_BFLOAT16)
-        return "bfloat16, and scales are float32 on this target: convert the model to float32, or take "
+        return "bfloat16, and scales are float32 on this target: convert the model to float32, or "
+               "take "
                "--rest bf16";
     return "not float32";
 }
 
 const char *qdq_place_no_float(const qdq_value *v)
 {
-    return qdq_place_not_float(
-        v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED);
+    return qdq_place_not_float(v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR
+                                   ? v->type->elem
+                                   : QDQ_UNDEFINED);
 }
 
 /* NaN and infinity have no codes, and nothing has no range. */
@@ -40,7 +45,8 @@ bool qdq_place_is_finite(qdq_placing *p, const qdq_tensor *t)
     p->no_memory |= known == NULL;
     if (known != NULL && known->num != NOT_KNOWN)
         return known->num == FINITE;
-    qdq_arena_mark mark = qdq_arena_get_mark(&p->scratch); /* a copy of an unaligned weight is not kept */
+    /* a copy of an unaligned weight is not kept */
+    qdq_arena_mark mark = qdq_arena_get_mark(&p->scratch);
     const float *floats;
     qdq_status st = t->count > 0 ? qdq_weight_floats(t, &p->scratch, &floats, NULL) : QDQ_E_FORMAT;
     bool finite = st == QDQ_OK && qdq_absmax(floats, (size_t)t->count) >= 0;
@@ -59,8 +65,9 @@ static const qdq_tensor *constant_in(const qdq_node *n, uint32_t i)
     return v != NULL ? qdq_value_const(v) : NULL;
 }
 
-const qdq_value *qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *rule, const qdq_node *n,
-                                    void (*visit)(qdq_placing *, const qdq_node *, const qdq_node *))
+const qdq_value *
+qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *rule, const qdq_node *n,
+                   void (*visit)(qdq_placing *, const qdq_node *, const qdq_node *))
 {
     uint32_t input;
     const qdq_node *bias =
@@ -70,8 +77,9 @@ const qdq_value *qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *r
     for (;;) {
         const qdq_node *next = qdq_value_only_user(v);
 
-        if (next == NULL || next->graph != p->model->graph || qdq_node_in(next, 0) != v || next->n_out != 1 ||
-            next->out[0] == NULL || next->domain[0] != '\0' || !qdq_word_in(rule->epilogue, next->type) ||
+        if (next == NULL || next->graph != p->model->graph || qdq_node_in(next, 0) != v ||
+            next->n_out != 1 || next->out[0] == NULL || next->domain[0] != '\0' ||
+            !qdq_word_in(rule->epilogue, next->type) ||
             !qdq_place_goes_along(qdq_state_of(p, next)->reason))
             return v;
         for (uint32_t i = 1; i < next->n_in; i++)
@@ -113,14 +121,17 @@ static bool fits_channels(const qdq_placing *p, const qdq_node *n, const qdq_ten
     return bias->rank == 1 && (axis < 0 || bias->dim[0] == w->dim[axis]);
 }
 
-/* The same with leading ones, which a float bias may have (pass widen-bias), where no codes are wanted behind it. */
-static bool is_wide_bias(const qdq_placing *p, const qdq_node *n, const qdq_tensor *w, const qdq_tensor *bias)
+/* The same with leading ones, which a float bias may have (pass widen-bias), where no codes are
+ * wanted behind it. */
+static bool is_wide_bias(const qdq_placing *p, const qdq_node *n, const qdq_tensor *w,
+                         const qdq_tensor *bias)
 {
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
     int axis = qdq_place_weight_axis(p, n, w);
 
-    return !rule->quantize_output && !rule->quantize_if_read && bias->rank > 1 && bias->elem == QDQ_FLOAT &&
-           bias->count == bias->dim[bias->rank - 1] && (axis < 0 || bias->count == w->dim[axis]);
+    return !rule->quantize_output && !rule->quantize_if_read && bias->rank > 1 &&
+           bias->elem == QDQ_FLOAT && bias->count == bias->dim[bias->rank - 1] &&
+           (axis < 0 || bias->count == w->dim[axis]);
 }
 
 const qdq_node *qdq_place_bias_add(const qdq_placing *p, const qdq_node *matmul, uint32_t *input)
@@ -144,8 +155,9 @@ const qdq_node *qdq_place_bias_add(const qdq_placing *p, const qdq_node *matmul,
                : NULL;
 }
 
-/* A MatMul's bias becomes int32 only where shapes are fixed: there ONNX Runtime merges MatMul and Add into a float
- * Gemm unless the bias is quantized; where they are not, a float bias is what fuses (docs/decisions.md). */
+/* A MatMul's bias becomes int32 only where shapes are fixed: there ONNX Runtime merges MatMul and
+ * Add into a float Gemm unless the bias is quantized; where they are not, a float bias is what
+ * fuses (docs/decisions.md). */
 static bool is_static(const qdq_value *v)
 {
     int64_t dim[QDQ_MAX_RANK];
@@ -168,19 +180,20 @@ const qdq_node *qdq_place_bias(const qdq_placing *p, const qdq_node *n, uint32_t
     return bias != NULL && bias->rank == 1 ? reader : NULL;
 }
 
-/* --- the three kinds --------------------------------------------------------------------------------------------- */
+/* --- the three kinds -------------------------------------------------------------------------- */
 
-/* A Q behind v would make the engine quantize the operator that was left float before it: ONNX Runtime turns
- * DQ -> Conv with a float weight -> Q into 8 bits with one scale per tensor (onnxruntime.md 4.4). */
+/* A Q behind v would make the engine quantize the operator that was left float before it: ONNX
+ * Runtime turns DQ -> Conv with a float weight -> Q into 8 bits with one scale per tensor
+ * (onnxruntime.md 4.4). */
 static bool would_requantize(const qdq_placing *p, const qdq_value *v)
 {
     const qdq_node *n = v->producer;
 
     while (n != NULL && (n->op == QDQ_OP_RELU || n->op == QDQ_OP_CLIP) && qdq_node_in(n, 0) != NULL)
         n = qdq_node_in(n, 0)->producer;
-    return n != NULL && n->graph == p->model->graph && qdq_word_in(p->target->requantizes, n->type) &&
-           !qdq_state_of(p, n)->eight && qdq_node_in(n, 0) != NULL &&
-           qdq_place_codes_of(p, qdq_node_in(n, 0)) != QDQ_UNDEFINED;
+    return n != NULL && n->graph == p->model->graph &&
+           qdq_word_in(p->target->requantizes, n->type) && !qdq_state_of(p, n)->eight &&
+           qdq_node_in(n, 0) != NULL && qdq_place_codes_of(p, qdq_node_in(n, 0)) != QDQ_UNDEFINED;
 }
 
 static const char *judge_bias(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
@@ -192,7 +205,8 @@ static const char *judge_bias(qdq_placing *p, const qdq_node *n, const qdq_targe
     if (rule->bias != QDQ_BIAS_INPUT || bias == NULL)
         return NULL;
     const qdq_tensor *b = qdq_place_weight(p, bias, &found);
-    if (found != NULL && (b->elem != QDQ_INT32 || !qdq_format_has_int32_bias(qdq_place_format(p, n))))
+    if (found != NULL &&
+        (b->elem != QDQ_INT32 || !qdq_format_has_int32_bias(qdq_place_format(p, n))))
         return "its bias is quantized in a way that no 8-bit kernel takes";
     if (found != NULL || !qdq_format_has_int32_bias(qdq_place_format(p, n)))
         return NULL;
@@ -235,8 +249,8 @@ const char *qdq_place_judge_weight(qdq_placing *p, const qdq_node *n, const qdq_
 }
 
 /* An activation that a linear operator reads; *type is what its codes are, or will be. */
-const char *qdq_place_judge_data(qdq_placing *p, const qdq_node *n, const qdq_value *v, const char *what,
-                                 qdq_elem *type)
+const char *qdq_place_judge_data(qdq_placing *p, const qdq_node *n, const qdq_value *v,
+                                 const char *what, qdq_elem *type)
 {
     const qdq_found *found = qdq_place_found(p, v);
 
@@ -263,7 +277,8 @@ static const char *judge_product(qdq_placing *p, const qdq_node *n, const qdq_va
     const char *reason = qdq_place_judge_data(p, n, data, "its first operand", &a);
     if (reason == NULL)
         reason = qdq_place_judge_data(p, n, weight, "its second operand", &b);
-    if (reason == NULL && a == QDQ_INT8 && b != QDQ_INT8 && qdq_place_codes_of(p, weight) != QDQ_UNDEFINED)
+    if (reason == NULL && a == QDQ_INT8 && b != QDQ_INT8 &&
+        qdq_place_codes_of(p, weight) != QDQ_UNDEFINED)
         reason = "its first operand is int8, and its second is not";
     return reason;
 }
@@ -293,16 +308,18 @@ static const char *judge_linear(qdq_placing *p, const qdq_node *n)
         reason = judge_bias(p, n, rule, w);
     if (reason == NULL)
         reason = judge_bias_scale(p, n, data, weight);
-    if (reason == NULL && found == NULL) /* codes that are there already would be dequantized in every run */
+    /* codes that are there already would be dequantized in every run */
+    if (reason == NULL && found == NULL)
         reason = qdq_place_stay(p, n, w);
     if (reason == NULL && (rule->quantize_output || rule->quantize_if_read))
         reason = qdq_place_result_misfit(p, qdq_place_epilogue(p, rule, n, NULL), type);
     return reason;
 }
 
-/* One operand of a joint operator; *type is that of the codes of the others before it, if there were any. *shared:
- * that of the codes which it can have because a linear operator reads them. */
-static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *type, qdq_elem *shared)
+/* One operand of a joint operator; *type is that of the codes of the others before it, if there
+ * were any. *shared: that of the codes which it can have because a linear operator reads them. */
+static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *type,
+                                 qdq_elem *shared)
 {
     const qdq_tensor *constant = qdq_value_const(v);
     qdq_elem codes = qdq_place_codes_of(p, v);
@@ -310,8 +327,9 @@ static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *t
     if (constant == NULL && !qdq_place_is_float(v))
         return qdq_place_no_float(v);
     if (codes != QDQ_UNDEFINED) {
-        const char *reason =
-            qdq_place_found(p, v) != NULL ? qdq_place_misfit(p, qdq_place_found(p, v), "an input") : NULL;
+        const char *reason = qdq_place_found(p, v) != NULL
+                                 ? qdq_place_misfit(p, qdq_place_found(p, v), "an input")
+                                 : NULL;
         if (reason == NULL && *type != QDQ_UNDEFINED && *type != codes)
             reason = "its inputs are quantized to different types";
         *type = codes;
@@ -324,7 +342,9 @@ static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *t
     if (constant == NULL || constant->elem != QDQ_FLOAT)
         return "an input is not in 8 bits";
     /* a mask of -inf, say: it would become 0 */
-    return qdq_place_is_finite(p, constant) ? NULL : "a constant operand is empty, or holds NaN or infinity";
+    return qdq_place_is_finite(p, constant)
+               ? NULL
+               : "a constant operand is empty, or holds NaN or infinity";
 }
 
 static const char *judge_joint(qdq_placing *p, const qdq_node *n)
@@ -351,7 +371,8 @@ static const char *judge_joint(qdq_placing *p, const qdq_node *n)
                : NULL;
 }
 
-/* The Q that the model has behind a result of a node that moves data: it must have the scale of the input. */
+/* The Q that the model has behind a result of a node that moves data: it must have the scale of the
+ * input. */
 static const char *judge_moved(qdq_placing *p, const qdq_value *out, const qdq_found *source)
 {
     const qdq_value_state *s = &p->value[out->id];

@@ -1,22 +1,22 @@
-/* place_partitions.c - placement for engines that fuse kernels over several nodes, TensorRT first of all (ptq.md 3):
+/* place_partitions.c - placement for engines that fuse kernels over several nodes, TensorRT first
+ * of all (ptq.md 3):
  *
- *   classes   what the target says of each operator; which values are known; which come from a DQ already
- *   filter    linear nodes that stay float: the user's wish, shapes without a fast kernel, attentions
- *   freeze    nodes of composites that the engine has a kernel of its own for
- *   residual  the branch of an Add that the engine fuses the Add into
- *   grow      partitions: a linear node with its epilogue; pointwise nodes
- *   select    nodes whose inputs get Q/DQ, and the inputs that do not
- *   emit      edges, weights, groups and reasons into the plan
+ *   classes   what the target says of each operator; which values are known; which come from a DQ
+ * already filter    linear nodes that stay float: the user's wish, shapes without a fast kernel,
+ * attentions freeze    nodes of composites that the engine has a kernel of its own for residual the
+ * branch of an Add that the engine fuses the Add into grow      partitions: a linear node with its
+ * epilogue; pointwise nodes select    nodes whose inputs get Q/DQ, and the inputs that do not emit
+ * edges, weights, groups and reasons into the plan
  *
- * Q/DQ are put on edges, not on tensors: a reader that was not selected reads what it read before. Each step is a few
- * walks over the sorted graph, so that its cost is linear in nodes and edges. */
+ * Q/DQ are put on edges, not on tensors: a reader that was not selected reads what it read before.
+ * Each step is a few walks over the sorted graph, so that its cost is linear in nodes and edges. */
 #include "quant/place/place_partitions.h"
 
 #include <string.h>
 
 #include "base/fail.h"
 
-/* --- classes ------------------------------------------------------------------------------------------------------ */
+/* --- classes ---------------------------------------------------------------------------------- */
 
 static void add_class(qdq_parting *t, const char *const *ops, unsigned class)
 {
@@ -49,7 +49,7 @@ static void read_classes(qdq_parting *t)
     t->rule_of[QDQ_OP_UNKNOWN] = NULL;
 }
 
-/* --- values and kinds --------------------------------------------------------------------------------------------- */
+/* --- values and kinds ------------------------------------------------------------------------- */
 
 /* Weights behind a DQ are not folded away, but known all the same. */
 static bool is_computed_from_constants(const qdq_parting *t, const qdq_node *n)
@@ -107,7 +107,7 @@ static void look_at_values(qdq_parting *t)
     }
 }
 
-/* --- all steps ------------------------------------------------------------------------------------------------------ */
+/* --- all steps -------------------------------------------------------------------------------- */
 
 static qdq_status set_up(qdq_parting *t, qdq_error *err)
 {

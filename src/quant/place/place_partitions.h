@@ -1,7 +1,9 @@
-/* place_partitions.h - what placement by partitions knows while it works; shared by the place_partitions*.c files only.
+/* place_partitions.h - what placement by partitions knows while it works; shared by the
+ * place_partitions*.c files only.
  *
- * A partition is a kernel that the engine fuses over several nodes: a linear operator with what follows it, or
- * pointwise operators. Inside of it no Q/DQ may stand; at its edges they decide in which type it runs. */
+ * A partition is a kernel that the engine fuses over several nodes: a linear operator with what
+ * follows it, or pointwise operators. Inside of it no Q/DQ may stand; at its edges they decide in
+ * which type it runs. */
 #ifndef QDQ_PLACE_PARTITIONS_H
 #define QDQ_PLACE_PARTITIONS_H
 
@@ -32,7 +34,8 @@ typedef enum qdq_part_kind {
 
 enum { QDQ_PART_NO_INPUT = 0xff };
 
-/* Of a node; the base state (place_state.h) has its rule in the target, and why it is out or stays float. */
+/* Of a node; the base state (place_state.h) has its rule in the target, and why it is out or stays
+ * float. */
 typedef struct qdq_part_node {
     uint32_t rank;   /* in topological order */
     uint32_t depth;  /* the longest way from any start of the graph, in edges */
@@ -40,7 +43,8 @@ typedef struct qdq_part_node {
     uint32_t inside; /* of `stamp`: how many of its inputs come from there */
     uint32_t stamp;  /* the partition that was grown last beside it */
     uint32_t raw;    /* inputs, bit by bit, that stay float although the node is selected */
-    uint32_t copies; /* copy operators between it and a linear partition; UINT32_MAX: does not follow one */
+    /* copy operators between it and a linear partition; UINT32_MAX: does not follow one */
+    uint32_t copies;
     const qdq_node *backbone; /* the convolution that gives what it computes, or NULL */
     const char *rule;         /* of a selected node */
     qdq_part_kind kind;
@@ -125,25 +129,27 @@ static inline bool qdq_part_is_data(const qdq_parting *t, const qdq_node *n, uin
 /* Says of n what a rule finds, to whom asks (--why). */
 #define QDQ_PART_SAY(t, n, ...) qdq_why_say(qdq_place_listener((t)->p), (n), __VA_ARGS__)
 
-/* --- place_partitions_match.c --------------------------------------------------------------------------------------- */
+/* --- place_partitions_match.c ----------------------------------------------------------------- */
 
-/* (*ok)[node id]: bit k is set if the words of the path from k on are there, from the node on: forward to its readers
- * or backward to what it reads. Operators of the classes `through` may stand between, beside those that the path
- * names. QDQ_PART_STARTS is set where the path is there, and the node is its first word. */
+/* (*ok)[node id]: bit k is set if the words of the path from k on are there, from the node on:
+ * forward to its readers or backward to what it reads. Operators of the classes `through` may stand
+ * between, beside those that the path names. QDQ_PART_STARTS is set where the path is there, and
+ * the node is its first word. */
 #define QDQ_PART_STARTS ((uint32_t)1 << 31)
-qdq_status qdq_part_match(const qdq_parting *t, const qdq_path *path, bool forward, unsigned through,
-                          uint32_t **ok, qdq_error *err);
+qdq_status qdq_part_match(const qdq_parting *t, const qdq_path *path, bool forward,
+                          unsigned through, uint32_t **ok, qdq_error *err);
 
-/* From nodes of `start` (by id) on: (*out)[node id], bit k is set if the node is word k of a path that is there. */
-qdq_status qdq_part_trace(const qdq_parting *t, const qdq_path *path, bool forward, const uint32_t *ok,
-                          const bool *start, uint32_t **out, qdq_error *err);
+/* From nodes of `start` (by id) on: (*out)[node id], bit k is set if the node is word k of a path
+ * that is there. */
+qdq_status qdq_part_trace(const qdq_parting *t, const qdq_path *path, bool forward,
+                          const uint32_t *ok, const bool *start, uint32_t **out, qdq_error *err);
 
-/* --- place_partitions_filter.c -------------------------------------------------------------------------------------- */
+/* --- place_partitions_filter.c ---------------------------------------------------------------- */
 
 /* Why linear nodes stay float: fills the reason of the base state. */
 qdq_status qdq_part_filter(const qdq_parting *t, qdq_error *err);
 
-/* --- place_partitions_attention.c ----------------------------------------------------------------------------------- */
+/* --- place_partitions_attention.c ------------------------------------------------------------- */
 
 /* The products of attentions that the engine has no 8-bit kernel for. */
 qdq_status qdq_part_filter_attention(const qdq_parting *t, qdq_error *err);
@@ -151,17 +157,17 @@ qdq_status qdq_part_filter_attention(const qdq_parting *t, qdq_error *err);
 /* The nodes of composites, in no partition. */
 qdq_status qdq_part_freeze(const qdq_parting *t, qdq_error *err);
 
-/* --- place_partitions_residual.c ------------------------------------------------------------------------------------ */
+/* --- place_partitions_residual.c -------------------------------------------------------------- */
 
 /* Fills backbone, depth and main_input. */
 qdq_status qdq_part_residual(const qdq_parting *t, qdq_error *err);
 
-/* --- place_partitions_grow.c ---------------------------------------------------------------------------------------- */
+/* --- place_partitions_grow.c ------------------------------------------------------------------ */
 
 /* Fills part, pointwise, head and copies. */
 qdq_status qdq_part_grow(qdq_parting *t, qdq_error *err);
 
-/* --- place_partitions_select.c -------------------------------------------------------------------------------------- */
+/* --- place_partitions_select.c ---------------------------------------------------------------- */
 
 /* Fills selected, partial, raw and rule. */
 qdq_status qdq_part_select(qdq_parting *t, qdq_error *err);
@@ -169,7 +175,7 @@ qdq_status qdq_part_select(qdq_parting *t, qdq_error *err);
 /* Does input i of n, which is selected, get Q/DQ? */
 bool qdq_part_wants(const qdq_parting *t, const qdq_node *n, uint32_t i);
 
-/* --- place_partitions_emit.c ---------------------------------------------------------------------------------------- */
+/* --- place_partitions_emit.c ------------------------------------------------------------------ */
 
 qdq_status qdq_part_emit(qdq_parting *t, qdq_plan *plan, qdq_error *err);
 

@@ -1,14 +1,17 @@
-/* place_partitions_attention.c - what the engine computes in kernels of its own: composites whose nodes are in no
- * partition, and attentions whose products have no 8-bit kernel (ptq.md 3.5.1, 3.9). */
+/* place_partitions_attention.c - what the engine computes in kernels of its own: composites whose
+ * nodes are in no partition, and attentions whose products have no 8-bit kernel
+ * (ptq.md 3.5.1, 3.9). */
 #include "base/fail.h"
 #include "quant/place/place_partitions.h"
 
 /* Of all nodes that the path begins with, or those of `only`: bits as of qdq_part_trace(). */
-static qdq_status find_paths(const qdq_parting *t, const qdq_path *path, bool forward, uint32_t **bits,
-                             bool (*only)(const qdq_parting *t, const qdq_node *n), qdq_error *err)
+static qdq_status find_paths(const qdq_parting *t, const qdq_path *path, bool forward,
+                             uint32_t **bits, bool (*only)(const qdq_parting *t, const qdq_node *n),
+                             qdq_error *err)
 {
     qdq_placing *p = t->p;
-    bool *start = qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *start);
+    bool *start =
+        qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *start);
     uint32_t *ok;
 
     if (start == NULL)
@@ -22,7 +25,7 @@ static qdq_status find_paths(const qdq_parting *t, const qdq_path *path, bool fo
     return qdq_part_trace(t, path, forward, ok, start, bits, err);
 }
 
-/* --- composites ----------------------------------------------------------------------------------------------------- */
+/* --- composites ------------------------------------------------------------------------------- */
 
 static qdq_status freeze_path(const qdq_parting *t, const qdq_path *path, qdq_error *err)
 {
@@ -58,14 +61,15 @@ qdq_status qdq_part_freeze(const qdq_parting *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- attentions ----------------------------------------------------------------------------------------------------- */
+/* --- attentions ------------------------------------------------------------------------------- */
 
 static int64_t last_dim(const qdq_value *v)
 {
     const qdq_type *type = v != NULL ? v->type : NULL;
 
-    return type != NULL && type->kind == QDQ_TYPE_TENSOR && type->rank > 0 ? type->dim[type->rank - 1].value
-                                                                           : -1;
+    return type != NULL && type->kind == QDQ_TYPE_TENSOR && type->rank > 0
+               ? type->dim[type->rank - 1].value
+               : -1;
 }
 
 /* A product of two activations. */
@@ -77,8 +81,8 @@ static bool is_product(const qdq_parting *t, const qdq_node *n)
     return true;
 }
 
-/* The length is that of the rows which Softmax sees, the head size what the product sums over: both follow from what a
- * MatMul is, whichever operand was transposed. */
+/* The length is that of the rows which Softmax sees, the head size what the product sums over: both
+ * follow from what a MatMul is, whichever operand was transposed. */
 static const char *misfit(const qdq_parting *t, const qdq_node *n)
 {
     const qdq_attention_filter *f = &t->rules->attention;
@@ -88,7 +92,8 @@ static const char *misfit(const qdq_parting *t, const qdq_node *n)
         return "attentions stay float on this target (disable_mha_qdq)";
     if (f->length_max > 0 && length > f->length_max)
         return "an attention over so many positions has no faster kernel in 8 bits";
-    if (head >= 0 && ((f->head_min > 0 && head < f->head_min) || (f->head_max > 0 && head > f->head_max)))
+    if (head >= 0 &&
+        ((f->head_min > 0 && head < f->head_min) || (f->head_max > 0 && head > f->head_max)))
         return "an attention with heads of this size has no faster kernel in 8 bits";
     return NULL;
 }
@@ -113,18 +118,23 @@ static void leave_float(const qdq_parting *t, const uint32_t *bits, const char *
     }
 }
 
-/* The products of each attention whose Softmax is not the start of the path `fused`. Of two attentions with one
- * Softmax, both go. */
+/* The products of each attention whose Softmax is not the start of the path `fused`. Of two
+ * attentions with one Softmax, both go. */
 static qdq_status leave_unfused(const qdq_parting *t, qdq_error *err)
 {
     const qdq_attention_filter *f = &t->rules->attention;
     qdq_placing *p = t->p;
     uint32_t *found, *ok, *back, *forth;
-    const qdq_path forward = {
-        .text = f->path.text, .n = 2, .through = f->path.through, .word = {f->path.word[1], f->path.word[2]}};
-    const qdq_path backward = {
-        .text = f->path.text, .n = 2, .through = f->path.through, .word = {f->path.word[1], f->path.word[0]}};
-    bool *start = qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *start);
+    const qdq_path forward = {.text = f->path.text,
+                              .n = 2,
+                              .through = f->path.through,
+                              .word = {f->path.word[1], f->path.word[2]}};
+    const qdq_path backward = {.text = f->path.text,
+                               .n = 2,
+                               .through = f->path.through,
+                               .word = {f->path.word[1], f->path.word[0]}};
+    bool *start =
+        qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *start);
 
     if (start == NULL)
         return qdq_nomem(err);
@@ -156,8 +166,9 @@ qdq_status qdq_part_filter_attention(const qdq_parting *t, qdq_error *err)
         return QDQ_OK;
     QDQ_TRY(find_paths(t, &f->path, true, &bits, product_misfits, err));
     leave_float(t, bits,
-                t->p->target->disable_mha_qdq ? "attentions stay float on this target (disable_mha_qdq)"
-                                              : "its attention stays float");
+                t->p->target->disable_mha_qdq
+                    ? "attentions stay float on this target (disable_mha_qdq)"
+                    : "its attention stays float");
     if (f->fused.n > 0)
         QDQ_TRY(leave_unfused(t, err));
     qdq_arena_reset(&t->p->scratch, mark);

@@ -1,11 +1,11 @@
-/* place_partitions_emit.c - writes into the plan what was selected: edges, weights, groups of tensors that share a scale,
- * and why the rest stays float. */
+/* place_partitions_emit.c - writes into the plan what was selected: edges, weights, groups of
+ * tensors that share a scale, and why the rest stays float. */
 #include "base/fail.h"
 #include "quant/place/place_emit.h"
 #include "quant/place/place_groups.h"
 #include "quant/place/place_partitions.h"
 
-/* --- edges ---------------------------------------------------------------------------------------------------------- */
+/* --- edges ------------------------------------------------------------------------------------ */
 
 /* A weight has scales per channel where it is the second operand; a constant in front has one. */
 static qdq_status emit_input(qdq_parting *t, qdq_emitter *e, const qdq_node *n, uint32_t i)
@@ -26,7 +26,8 @@ static qdq_status emit_selected(qdq_parting *t, qdq_emitter *e, const qdq_node *
 
     for (uint32_t i = 0; i < n->n_in; i++) {
         fresh |= qdq_part_wants(t, n, i);
-        kept |= qdq_part_is_data(t, n, i) && n->in[i].value != NULL && qdq_part_through_dq(t, n->in[i].value);
+        kept |= qdq_part_is_data(t, n, i) && n->in[i].value != NULL &&
+                qdq_part_through_dq(t, n->in[i].value);
     }
     if (!fresh && !kept) /* the target quantizes no input of it */
         return qdq_emit_float(e, n, qdq_target_reason(t->p->target, n->type));
@@ -37,21 +38,22 @@ static qdq_status emit_selected(qdq_parting *t, qdq_emitter *e, const qdq_node *
     return QDQ_OK;
 }
 
-/* A copy operator on the way to Q/DQ reads codes where there are some, unless it is inside of the kernel that gives
- * them. */
+/* A copy operator on the way to Q/DQ reads codes where there are some, unless it is inside of the
+ * kernel that gives them. */
 static qdq_status emit_copy(qdq_parting *t, qdq_emitter *e, const qdq_node *n)
 {
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qdq_value *v = n->in[i].value;
         const qdq_node *before = qdq_part_producer(t, v);
 
-        if (v == NULL || v->graph != n->graph || !qdq_part_is_data(t, n, i) || !t->value[v->id].paired ||
-            qdq_part_known(t, v))
+        if (v == NULL || v->graph != n->graph || !qdq_part_is_data(t, n, i) ||
+            !t->value[v->id].paired || qdq_part_known(t, v))
             continue;
         if (before != NULL && qdq_part_of(t, n)->part != 0 &&
             qdq_part_of(t, before)->part == qdq_part_of(t, n)->part)
             continue;
-        QDQ_PART_SAY(t, n, "copy", true, "it moves '%s' on to Q/DQ: the engine lets it move codes", v->name);
+        QDQ_PART_SAY(t, n, "copy", true, "it moves '%s' on to Q/DQ: the engine lets it move codes",
+                     v->name);
         QDQ_TRY(qdq_emit_edge(e, v, n, i, qdq_place_codes_for(t->p, v, n), "copy"));
     }
     return QDQ_OK;
@@ -62,16 +64,19 @@ static qdq_status emit_result(qdq_parting *t, qdq_emitter *e, const qdq_node *n)
 {
     const qdq_value *v = qdq_node_out(n, 0);
 
-    if (!qdq_part_of(t, n)->selected || v == NULL || !qdq_place_is_float(v) || qdq_part_known(t, v) ||
+    if (!qdq_part_of(t, n)->selected || v == NULL || !qdq_place_is_float(v) ||
+        qdq_part_known(t, v) ||
         (!t->rules->quantize_outputs && !t->rule_of[n->op]->quantize_output))
         return QDQ_OK;
     if (v->n_output > 0 && !t->p->target->dequantized_outputs)
         return QDQ_OK;
-    QDQ_PART_SAY(t, n, "output", true, "the target wants Q/DQ behind '%s', whoever reads it", v->name);
-    return qdq_emit_result(e, v, qdq_place_format(t->p, n)->activation.type, qdq_part_of(t, n)->rule);
+    QDQ_PART_SAY(t, n, "output", true, "the target wants Q/DQ behind '%s', whoever reads it",
+                 v->name);
+    return qdq_emit_result(e, v, qdq_place_format(t->p, n)->activation.type,
+                           qdq_part_of(t, n)->rule);
 }
 
-/* --- groups --------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* The engine moves Q over a Concat: with one scale, what stands before and behind it cancels. */
 static void tie_concat(const qdq_parting *t, const qdq_node *n, qdq_groups *groups)
@@ -85,7 +90,8 @@ static void tie_concat(const qdq_parting *t, const qdq_node *n, qdq_groups *grou
 
         if (v == NULL || v->graph != n->graph || !t->value[v->id].paired || qdq_part_known(t, v))
             continue;
-        QDQ_PART_SAY(t, n, "concat-group", true, "'%s' and '%s' share one scale", v->name, out->name);
+        QDQ_PART_SAY(t, n, "concat-group", true, "'%s' and '%s' share one scale", v->name,
+                     out->name);
         qdq_groups_tie(groups, v, out);
     }
 }
@@ -102,7 +108,7 @@ static qdq_status emit_groups(const qdq_parting *t, qdq_plan *plan, qdq_error *e
     return qdq_groups_name(&groups, plan, err);
 }
 
-/* --- what stays float ----------------------------------------------------------------------------------------------- */
+/* --- what stays float ------------------------------------------------------------------------- */
 
 static const char *float_reason(const qdq_parting *t, const qdq_node *n)
 {

@@ -1,10 +1,10 @@
-/* place_partitions_filter.c - linear nodes that stay float: they cannot read codes, or the engine has no kernel that is
- * faster in 8 bits for their shape. The bounds are the target's (ptq.md 3.7, 3.8); what is not known of a shape is no
- * reason. */
+/* place_partitions_filter.c - linear nodes that stay float: they cannot read codes, or the engine
+ * has no kernel that is faster in 8 bits for their shape. The bounds are the target's
+ * (ptq.md 3.7, 3.8); what is not known of a shape is no reason. */
 #include "base/fail.h"
 #include "quant/place/place_partitions.h"
 
-/* --- what they read ------------------------------------------------------------------------------------------------- */
+/* --- what they read --------------------------------------------------------------------------- */
 
 /* A MatMul of two activations, or of a constant and an activation. */
 static const char *judge_product(const qdq_parting *t, const qdq_node *n, const qdq_value *a,
@@ -43,7 +43,7 @@ static const char *judge_operands(const qdq_parting *t, const qdq_node *n)
     return reason != NULL ? reason : qdq_place_judge_weight(t->p, n, w, found, type);
 }
 
-/* --- Conv ----------------------------------------------------------------------------------------------------------- */
+/* --- Conv ------------------------------------------------------------------------------------- */
 
 static bool is_square(const qdq_tensor *w)
 {
@@ -101,12 +101,13 @@ static const char *filter_conv(const qdq_parting *t, const qdq_node *n, const qd
     return NULL;
 }
 
-/* --- MatMul and Gemm ------------------------------------------------------------------------------------------------ */
+/* --- MatMul and Gemm -------------------------------------------------------------------------- */
 
 static const qdq_type *shape_of(const qdq_value *v)
 {
-    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->rank >= 0 ? v->type
-                                                                                                  : NULL;
+    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->rank >= 0
+               ? v->type
+               : NULL;
 }
 
 /* Dim i from behind, 1 the last; -1: not known. */
@@ -140,16 +141,18 @@ static const char *filter_gemm(const qdq_parting *t, const qdq_node *n)
     int64_t depth = dim_from_end(b, transposed || (b != NULL && b->rank == 1) ? 1 : 2);
 
     if (n->op == QDQ_OP_GEMM && depth < 0) /* the same dim, of the other operand */
-        depth = dim_from_end(shape_of(qdq_node_in(n, 0)), qdq_node_int(n, "transA", 0) != 0 ? 2 : 1);
+        depth =
+            dim_from_end(shape_of(qdq_node_in(n, 0)), qdq_node_int(n, "transA", 0) != 0 ? 2 : 1);
     if (f->vectors && is_vector(t, n, out))
         return "a product with a vector has no faster kernel in 8 bits";
     if (columns > 0 && columns < f->columns_min)
         return "a product with few columns has no faster kernel in 8 bits";
-    return depth > 0 && depth < f->depth_min ? "a product over few elements has no faster kernel in 8 bits"
-                                             : NULL;
+    return depth > 0 && depth < f->depth_min
+               ? "a product over few elements has no faster kernel in 8 bits"
+               : NULL;
 }
 
-/* --- all linear nodes ----------------------------------------------------------------------------------------------- */
+/* --- all linear nodes ------------------------------------------------------------------------- */
 
 /* What the model has in 8 bits already is not taken back for its shape. */
 static bool is_kept(const qdq_parting *t, const qdq_node *n)

@@ -1,6 +1,7 @@
-/* place_partitions_grow.c - partitions: from each linear node on, what the engine fuses behind it; then, from what is
- * left, pointwise nodes (ptq.md 3.5.2 and 3.5.3). A node joins once; its readers are asked when it joins, and each keeps
- * count of how many of its inputs are inside, so that growing costs as much as there are edges. */
+/* place_partitions_grow.c - partitions: from each linear node on, what the engine fuses behind it;
+ * then, from what is left, pointwise nodes (ptq.md 3.5.2 and 3.5.3). A node joins once; its readers
+ * are asked when it joins, and each keeps count of how many of its inputs are inside, so that
+ * growing costs as much as there are edges. */
 #include "base/fail.h"
 #include "quant/place/place_partitions.h"
 
@@ -15,12 +16,13 @@ typedef struct frame {
 typedef struct grower {
     qdq_parting *t;
     QDQ_VEC(frame) stack;
-    uint32_t *variable; /* by node id: its inputs that are not known, those that are left out counted */
+    /* by node id: its inputs that are not known, those that are left out counted */
+    uint32_t *variable;
     bool *mul_joins, *mul_stays;
     bool pointwise; /* the partition that grows has no linear node */
 } grower;
 
-/* --- what may join -------------------------------------------------------------------------------------------------- */
+/* --- what may join ---------------------------------------------------------------------------- */
 
 static uint32_t count_variable(const qdq_parting *t, const qdq_node *n)
 {
@@ -31,10 +33,12 @@ static uint32_t count_variable(const qdq_parting *t, const qdq_node *n)
     return count;
 }
 
-/* The engine has a kernel for x * Sigmoid(x) behind a convolution or an Add, not for other gates. */
+/* The engine has a kernel for x * Sigmoid(x) behind a convolution or an Add, not for other
+ * gates. */
 static bool mul_may_join(const grower *g, const qdq_node *n)
 {
-    return n->op != QDQ_OP_MUL || g->variable[n->id] <= 1 || g->mul_joins[n->id] || !g->mul_stays[n->id];
+    return n->op != QDQ_OP_MUL || g->variable[n->id] <= 1 || g->mul_joins[n->id] ||
+           !g->mul_stays[n->id];
 }
 
 static bool may_join(const grower *g, const qdq_node *from, const qdq_node *n)
@@ -50,11 +54,11 @@ static bool may_join(const grower *g, const qdq_node *from, const qdq_node *n)
     if (qdq_part_is(t, n, QDQ_PART_BEHIND_CONVOLUTION) && s->backbone != NULL)
         return true;
     return s->main_input != QDQ_PART_NO_INPUT &&
-           qdq_part_producer(t, qdq_node_in(n, s->main_input)) == from && qdq_node_out(from, 0) != NULL &&
-           qdq_node_in(n, s->main_input) == from->out[0];
+           qdq_part_producer(t, qdq_node_in(n, s->main_input)) == from &&
+           qdq_node_out(from, 0) != NULL && qdq_node_in(n, s->main_input) == from->out[0];
 }
 
-/* --- growing -------------------------------------------------------------------------------------------------------- */
+/* --- growing ---------------------------------------------------------------------------------- */
 
 /* n joins, and its readers have one more input that is inside. */
 static bool join(grower *g, const qdq_node *n)
@@ -128,9 +132,10 @@ static qdq_status grow_from(grower *g, const qdq_node *root, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- what follows a linear partition -------------------------------------------------------------------------------- */
+/* --- what follows a linear partition ---------------------------------------------------------- */
 
-/* The copy operators between n and a linear partition: of each the data inputs alone count, and all of them. */
+/* The copy operators between n and a linear partition: of each the data inputs alone count, and all
+ * of them. */
 static uint32_t count_copies(const qdq_parting *t, const qdq_node *n)
 {
     const qdq_part_node *s = qdq_part_of(t, n);
@@ -161,7 +166,7 @@ static void trace_copies(const qdq_parting *t)
         qdq_part_of(t, t->p->order[i])->copies = count_copies(t, t->p->order[i]);
 }
 
-/* --- all partitions ------------------------------------------------------------------------------------------------- */
+/* --- all partitions --------------------------------------------------------------------------- */
 
 static qdq_status find_muls(const grower *g, const qdq_paths *paths, bool *out, qdq_error *err)
 {
@@ -191,7 +196,8 @@ static qdq_status grow_all(grower *g, unsigned roots, qdq_error *err)
     return QDQ_OK;
 }
 
-/* A Resize behind a linear partition is a kernel of its own: it joins nothing, and nothing joins it. */
+/* A Resize behind a linear partition is a kernel of its own: it joins nothing, and nothing joins
+ * it. */
 static void part_resizes(const qdq_parting *t)
 {
     for (size_t i = 0; i < t->p->n_order; i++) {
@@ -202,7 +208,8 @@ static void part_resizes(const qdq_parting *t)
         if (s->part == 0 && !s->frozen && qdq_part_is(t, n, QDQ_PART_RESIZE) && before != NULL &&
             qdq_part_of(t, before)->copies != UINT32_MAX) {
             s->head = s->pointwise = true;
-            QDQ_PART_SAY(t, n, "resize", true, "it follows a linear kernel: it is a kernel of its own");
+            QDQ_PART_SAY(t, n, "resize", true,
+                         "it follows a linear kernel: it is a kernel of its own");
         }
     }
 }

@@ -1,8 +1,9 @@
-/* place_partitions_match.c - paths of operators: is there, from a node on, a chain that a target describes?
+/* place_partitions_match.c - paths of operators: is there, from a node on, a chain that a target
+ * describes?
  *
- * Not a search that starts at every node: one walk over the sorted graph that asks, for each node, from which words of
- * the path on the rest is there. What its neighbours answered decides, so that a path costs as much as the graph has
- * edges, however many ways lead through it. */
+ * Not a search that starts at every node: one walk over the sorted graph that asks, for each node,
+ * from which words of the path on the rest is there. What its neighbours answered decides, so that
+ * a path costs as much as the graph has edges, however many ways lead through it. */
 #include "quant/place/place_partitions.h"
 
 #include <string.h>
@@ -76,7 +77,8 @@ static bool is_through(const qdq_parting *t, const words *w, const qdq_node *n)
 }
 
 /* Bits of words that a neighbour goes on with. */
-static uint32_t bits_ahead(const qdq_parting *t, const qdq_node *n, bool forward, const uint32_t *ok)
+static uint32_t bits_ahead(const qdq_parting *t, const qdq_node *n, bool forward,
+                           const uint32_t *ok)
 {
     uint32_t bits = 0;
 
@@ -124,8 +126,8 @@ static bool is_possible(const qdq_parting *t, const words *w)
     return (found & (2 * w->last - 1)) == 2 * w->last - 1;
 }
 
-qdq_status qdq_part_match(const qdq_parting *t, const qdq_path *path, bool forward, unsigned through,
-                          uint32_t **ok, qdq_error *err)
+qdq_status qdq_part_match(const qdq_parting *t, const qdq_path *path, bool forward,
+                          unsigned through, uint32_t **ok, qdq_error *err)
 {
     qdq_placing *p = t->p;
     words w;
@@ -144,8 +146,8 @@ qdq_status qdq_part_match(const qdq_parting *t, const qdq_path *path, bool forwa
 }
 
 /* The first neighbour that word i goes on with. */
-static const qdq_node *next_node(const qdq_parting *t, const qdq_node *n, bool forward, const uint32_t *ok,
-                                 size_t i)
+static const qdq_node *next_node(const qdq_parting *t, const qdq_node *n, bool forward,
+                                 const uint32_t *ok, size_t i)
 {
     for (uint32_t k = 0; !forward && k < n->n_in; k++) {
         const qdq_node *before = qdq_part_producer(t, n->in[k].value);
@@ -161,8 +163,8 @@ static const qdq_node *next_node(const qdq_parting *t, const qdq_node *n, bool f
 }
 
 /* Word i of the path is looked for at n, and is there: where does it go on? */
-static void step(const qdq_parting *t, const words *w, bool forward, const uint32_t *ok, const qdq_node *n,
-                 size_t i, uint32_t *reached, uint32_t *out)
+static void step(const qdq_parting *t, const words *w, bool forward, const uint32_t *ok,
+                 const qdq_node *n, size_t i, uint32_t *reached, uint32_t *out)
 {
     bool is = (words_of(t, w, n) >> i & 1) != 0;
 
@@ -179,8 +181,8 @@ static void step(const qdq_parting *t, const words *w, bool forward, const uint3
     }
 }
 
-qdq_status qdq_part_trace(const qdq_parting *t, const qdq_path *path, bool forward, const uint32_t *ok,
-                          const bool *start, uint32_t **out, qdq_error *err)
+qdq_status qdq_part_trace(const qdq_parting *t, const qdq_path *path, bool forward,
+                          const uint32_t *ok, const bool *start, uint32_t **out, qdq_error *err)
 {
     qdq_placing *p = t->p;
     size_t count = (size_t)p->model->graph->next_node_id + 1;

@@ -1,11 +1,12 @@
-/* place_partitions_residual.c - residual Adds: the engine fuses such an Add into the convolution of one of its branches,
- * which therefore stays float; the other branch gets the Q/DQ (ptq.md 3.4).
+/* place_partitions_residual.c - residual Adds: the engine fuses such an Add into the convolution of
+ * one of its branches, which therefore stays float; the other branch gets the Q/DQ (ptq.md 3.4).
  *
- * Which branch that is depends on how far both are from where they parted: their last common ancestor, found by a walk
- * from both ends, the later node first. Regions of residual blocks are small, but nested ones may span the graph, and
- * then a walk for each would be quadratic. So a walk ends after WALK_MAX edges, all walks together after WALKS_MAX for
- * each node of the graph; from then on distances from the start of the graph decide, which give the same answer
- * wherever all ways into the region lead through one node. */
+ * Which branch that is depends on how far both are from where they parted: their last common
+ * ancestor, found by a walk from both ends, the later node first. Regions of residual blocks are
+ * small, but nested ones may span the graph, and then a walk for each would be quadratic. So a walk
+ * ends after WALK_MAX edges, all walks together after WALKS_MAX for each node of the graph; from
+ * then on distances from the start of the graph decide, which give the same answer wherever all
+ * ways into the region lead through one node. */
 #include "base/fail.h"
 #include "quant/place/place_partitions.h"
 
@@ -26,10 +27,12 @@ typedef struct walker {
     uint32_t *at;  /* by node id: its place in the heap + 1, 0: not there */
 } walker;
 
-/* --- backbones ------------------------------------------------------------------------------------------------------ */
+/* --- backbones -------------------------------------------------------------------------------- */
 
-/* The first convolution that n comes from, in the order of inputs; `of` is that of the nodes before. */
-static const qdq_node *first_convolution(const qdq_parting *t, const qdq_node *n, const qdq_node *const *of)
+/* The first convolution that n comes from, in the order of inputs; `of` is that of the nodes
+ * before. */
+static const qdq_node *first_convolution(const qdq_parting *t, const qdq_node *n,
+                                         const qdq_node *const *of)
 {
     if (qdq_part_is(t, n, QDQ_PART_CONVOLUTION))
         return n;
@@ -55,7 +58,8 @@ static qdq_status find_backbones(const qdq_parting *t, qdq_error *err)
     for (size_t i = 0; i < t->rules->backbones.n; i++) {
         uint32_t *ok;
 
-        QDQ_TRY(qdq_part_match(t, &t->rules->backbones.at[i], false, QDQ_PART_COPY | QDQ_PART_QDQ, &ok, err));
+        QDQ_TRY(qdq_part_match(t, &t->rules->backbones.at[i], false, QDQ_PART_COPY | QDQ_PART_QDQ,
+                               &ok, err));
         for (size_t k = 0; k < p->n_order; k++)
             has[p->order[k]->id] |= (ok[p->order[k]->id] & 1) != 0;
         qdq_arena_reset(&p->scratch, mark);
@@ -69,7 +73,8 @@ static qdq_status find_backbones(const qdq_parting *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Of a way: Q and DQ of the model do not count, so that a branch is as long with them as without. */
+/* Of a way: Q and DQ of the model do not count, so that a branch is as long with them as
+ * without. */
 static uint32_t length_of(const qdq_parting *t, const qdq_node *n)
 {
     return qdq_part_is(t, n, QDQ_PART_QDQ) ? 0 : 1;
@@ -90,7 +95,7 @@ static void measure_depths(const qdq_parting *t)
     }
 }
 
-/* --- the last common ancestor --------------------------------------------------------------------------------------- */
+/* --- the last common ancestor ----------------------------------------------------------------- */
 
 static bool later(const walker *w, size_t a, size_t b)
 {
@@ -169,7 +174,7 @@ static bool last_common(walker *w, const qdq_node *a, const qdq_node *b, stop *o
     return found;
 }
 
-/* --- the main branch ------------------------------------------------------------------------------------------------ */
+/* --- the main branch -------------------------------------------------------------------------- */
 
 /* A linear node, or one that the engine fuses behind a convolution, which runs in 8 bits. */
 static bool ends_in_kernel(const qdq_parting *t, const qdq_node *n)
@@ -216,8 +221,8 @@ static uint8_t convolution_input(walker *w, const qdq_node *add)
     if (a != NULL && b != NULL)
         return longer_branch(w, from[0], from[1]);
     /* a block that begins with its only convolution (ConvNeXt) has no main branch */
-    bool starts =
-        w->left > 0 && last_common(w, from[0], from[1], &common) && common.node == (a != NULL ? a : b);
+    bool starts = w->left > 0 && last_common(w, from[0], from[1], &common) &&
+                  common.node == (a != NULL ? a : b);
     return starts ? QDQ_PART_NO_INPUT : a != NULL ? 0 : 1;
 }
 
@@ -226,15 +231,17 @@ static uint8_t main_input(walker *w, const qdq_node *add)
 {
     uint8_t input = convolution_input(w, add);
 
-    return input != QDQ_PART_NO_INPUT && qdq_part_through_dq(w->t, add->in[input].value) ? QDQ_PART_NO_INPUT
-                                                                                         : input;
+    return input != QDQ_PART_NO_INPUT && qdq_part_through_dq(w->t, add->in[input].value)
+               ? QDQ_PART_NO_INPUT
+               : input;
 }
 
 static qdq_status find_main_branches(walker *w, qdq_error *err)
 {
     const qdq_parting *t = w->t;
 
-    w->at = qdq_arena_array(&t->p->scratch, (size_t)t->p->model->graph->next_node_id + 1, sizeof *w->at);
+    w->at = qdq_arena_array(&t->p->scratch, (size_t)t->p->model->graph->next_node_id + 1,
+                            sizeof *w->at);
     if (w->at == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < t->p->n_order; i++) {
@@ -249,7 +256,8 @@ static qdq_status find_main_branches(walker *w, qdq_error *err)
                          "input %u is the main branch: the engine fuses the Add into '%s'",
                          (unsigned)s->main_input, n->in[s->main_input].value->name);
         else
-            QDQ_PART_SAY(t, n, "residual-add", false, "no branch has a convolution for it to be fused into");
+            QDQ_PART_SAY(t, n, "residual-add", false,
+                         "no branch has a convolution for it to be fused into");
     }
     return QDQ_OK;
 }

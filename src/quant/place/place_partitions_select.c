@@ -1,6 +1,6 @@
-/* place_partitions_select.c - which nodes read their data through Q/DQ, and on which of their inputs they do not
- * (ptq.md 3.5.5 to 3.5.10). Each rule is one walk over the graph; those that ask what others decided run in the order
- * below. */
+/* place_partitions_select.c - which nodes read their data through Q/DQ, and on which of their
+ * inputs they do not (ptq.md 3.5.5 to 3.5.10). Each rule is one walk over the graph; those that ask
+ * what others decided run in the order below. */
 #include "base/fail.h"
 #include "quant/place/place_partitions.h"
 
@@ -27,8 +27,8 @@ bool qdq_part_wants(const qdq_parting *t, const qdq_node *n, uint32_t i)
     const qdq_part_node *s = qdq_part_of(t, n);
     const qdq_value *v = qdq_node_in(n, i);
 
-    return s->selected && v != NULL && qdq_part_is_data(t, n, i) && !is_raw(s, i) && is_chosen(t, n, i) &&
-           !qdq_part_through_dq(t, v) && qdq_place_is_float(v) &&
+    return s->selected && v != NULL && qdq_part_is_data(t, n, i) && !is_raw(s, i) &&
+           is_chosen(t, n, i) && !qdq_part_through_dq(t, v) && qdq_place_is_float(v) &&
            (!qdq_part_known(t, v) || takes_constant(t, n, v));
 }
 
@@ -54,8 +54,8 @@ static bool is_any_chosen(const qdq_parting *t, const qdq_node *n)
     bool any = qdq_place_unchosen(t->p, n) == 0;
 
     for (uint32_t i = 0; i < n->n_in && !any; i++)
-        any = qdq_part_wants(t, n, i) ||
-              (n->in[i].value != NULL && qdq_part_is_data(t, n, i) && qdq_part_through_dq(t, n->in[i].value));
+        any = qdq_part_wants(t, n, i) || (n->in[i].value != NULL && qdq_part_is_data(t, n, i) &&
+                                          qdq_part_through_dq(t, n->in[i].value));
     return any;
 }
 
@@ -101,7 +101,8 @@ static const char *misfit(const qdq_parting *t, const qdq_node *n)
 static bool has_constant_data(const qdq_parting *t, const qdq_node *n)
 {
     for (uint32_t i = 0; i < n->n_in; i++)
-        if (n->in[i].value != NULL && qdq_part_is_data(t, n, i) && qdq_part_known(t, n->in[i].value))
+        if (n->in[i].value != NULL && qdq_part_is_data(t, n, i) &&
+            qdq_part_known(t, n->in[i].value))
             return true;
     return false;
 }
@@ -111,7 +112,7 @@ static bool follows_kernel(const qdq_parting *t, const qdq_node *n)
     return qdq_part_of(t, n)->copies != UINT32_MAX;
 }
 
-/* --- linear partitions ---------------------------------------------------------------------------------------------- */
+/* --- linear partitions ------------------------------------------------------------------------ */
 
 /* What comes from inside of a partition stays as it is; what comes from outside gets Q/DQ. */
 static void select_in_partition(const qdq_parting *t, const qdq_node *n)
@@ -137,11 +138,12 @@ static void select_in_partition(const qdq_parting *t, const qdq_node *n)
         QDQ_PART_SAY(t, n, "residual-add", true,
                      "its other branch gets Q/DQ; the main one stays inside of the kernel");
     else
-        QDQ_PART_SAY(t, n, t->rule_of[n->op]->rule, true, "it begins a kernel in 8 bits: its data gets Q/DQ");
+        QDQ_PART_SAY(t, n, t->rule_of[n->op]->rule, true,
+                     "it begins a kernel in 8 bits: its data gets Q/DQ");
     select_node(t, n, s->partial ? "residual-add" : t->rule_of[n->op]->rule);
 }
 
-/* --- pointwise partitions ------------------------------------------------------------------------------------------- */
+/* --- pointwise partitions --------------------------------------------------------------------- */
 
 /* One edge into the head of a pointwise partition. True: it is worth 8 bits. */
 static bool judge_edge(const qdq_parting *t, const qdq_node *head, uint32_t i, bool mask_add)
@@ -177,7 +179,8 @@ static void select_head(const qdq_parting *t, const qdq_node *n, bool mask_add)
     if (!worth) {
         s->raw = 0;
         leave(t, n, mask_add ? t->rules->mask_add.rule : "pointwise",
-              mask_add ? t->rules->mask_add.reason : "nothing that it reads comes from a kernel in 8 bits");
+              mask_add ? t->rules->mask_add.reason
+                       : "nothing that it reads comes from a kernel in 8 bits");
         return;
     }
     if (n->op != QDQ_OP_ADD)
@@ -204,7 +207,7 @@ static qdq_status select_heads(const qdq_parting *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- LayerNormalization --------------------------------------------------------------------------------------------- */
+/* --- LayerNormalization ----------------------------------------------------------------------- */
 
 /* The node that n hands on, as far as the rule looks. */
 static const qdq_node *behind_copies(const qdq_parting *t, const qdq_node *n)
@@ -219,8 +222,8 @@ static const qdq_node *behind_copies(const qdq_parting *t, const qdq_node *n)
     return n;
 }
 
-/* So that the engine takes the kernels which give 8 bits for the convolution before (PR 1117). The rule looks at the
- * data alone, through copy operators: shapes may be computed as they like. */
+/* So that the engine takes the kernels which give 8 bits for the convolution before (PR 1117). The
+ * rule looks at the data alone, through copy operators: shapes may be computed as they like. */
 static void select_layernorm(const qdq_parting *t, const qdq_node *n)
 {
     static const char rule[] = "layernorm-input";
@@ -251,12 +254,13 @@ static void select_layernorm(const qdq_parting *t, const qdq_node *n)
 
         QDQ_PART_SAY(t, n, rule, false, "its data comes from %s '%s', which is in no linear kernel",
                      source->type,
-                     source->n_out > 0 && source->out[0] != NULL ? source->out[0]->name : source->name);
+                     source->n_out > 0 && source->out[0] != NULL ? source->out[0]->name
+                                                                 : source->name);
         leave(t, n, rule, "its data does not come from a linear kernel");
     }
 }
 
-/* --- what is in no partition ---------------------------------------------------------------------------------------- */
+/* --- what is in no partition ------------------------------------------------------------------ */
 
 static bool is_left_over(const qdq_parting *t, const qdq_node *n)
 {
@@ -276,7 +280,8 @@ static void select_left_over(const qdq_parting *t, const qdq_node *n)
         leave(t, n, t->rule_of[n->op]->rule, reason);
         return;
     }
-    QDQ_PART_SAY(t, n, t->rule_of[n->op]->rule, true, "it is in no kernel, and has one in 8 bits of its own");
+    QDQ_PART_SAY(t, n, t->rule_of[n->op]->rule, true,
+                 "it is in no kernel, and has one in 8 bits of its own");
     select_node(t, n, t->rule_of[n->op]->rule);
 }
 
@@ -284,11 +289,13 @@ static void select_pooling(const qdq_parting *t, const qdq_node *n)
 {
     if (misfit(t, n) != NULL)
         return;
-    QDQ_PART_SAY(t, n, t->rule_of[n->op]->rule, true, "a neighbour runs in 8 bits: its data gets Q/DQ");
+    QDQ_PART_SAY(t, n, t->rule_of[n->op]->rule, true,
+                 "a neighbour runs in 8 bits: its data gets Q/DQ");
     select_node(t, n, t->rule_of[n->op]->rule);
 }
 
-/* Does a selected node read what n gives, copy operators between? `leads` answers for those behind it. */
+/* Does a selected node read what n gives, copy operators between? `leads` answers for those behind
+ * it. */
 static bool is_read_in_8_bits(const qdq_parting *t, const qdq_node *n, const bool *leads)
 {
     for (uint32_t i = 0; i < n->n_out; i++)
@@ -296,8 +303,8 @@ static bool is_read_in_8_bits(const qdq_parting *t, const qdq_node *n, const boo
             QDQ_FOR_USES (u, n->out[i])
                 if (qdq_part_here(t, u->node) &&
                     (qdq_part_of(t, u->node)->selected ||
-                     (qdq_part_is(t, u->node, QDQ_PART_COPY) && qdq_part_is_data(t, u->node, u->index) &&
-                      leads[u->node->id])))
+                     (qdq_part_is(t, u->node, QDQ_PART_COPY) &&
+                      qdq_part_is_data(t, u->node, u->index) && leads[u->node->id])))
                     return true;
     return false;
 }
@@ -307,7 +314,8 @@ static bool reads_8_bits(const qdq_parting *t, const qdq_node *n, const bool *gi
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qdq_node *before = qdq_part_producer(t, n->in[i].value);
 
-        if (before != NULL && (n->op == QDQ_OP_CAST || qdq_part_is_data(t, n, i)) && gives[before->id])
+        if (before != NULL && (n->op == QDQ_OP_CAST || qdq_part_is_data(t, n, i)) &&
+            gives[before->id])
             return true;
     }
     return false;
@@ -318,12 +326,15 @@ static bool waits(const qdq_parting *t, const qdq_node *n)
     return is_left_over(t, n) && qdq_part_is(t, n, QDQ_PART_POOLING);
 }
 
-/* A pool beside a node in 8 bits runs in 8 bits: first where its readers do, then where what it reads does. */
+/* A pool beside a node in 8 bits runs in 8 bits: first where its readers do, then where what it
+ * reads does. */
 static qdq_status select_poolings(const qdq_parting *t, qdq_error *err)
 {
     qdq_placing *p = t->p;
-    bool *mark = qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *mark);
-    bool *gives = qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *gives);
+    bool *mark =
+        qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *mark);
+    bool *gives =
+        qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *gives);
 
     if (mark == NULL || gives == NULL)
         return qdq_nomem(err);
@@ -342,13 +353,14 @@ static qdq_status select_poolings(const qdq_parting *t, qdq_error *err)
         if (reads && waits(t, n))
             select_pooling(t, n);
         else if (waits(t, n))
-            leave(t, n, t->rule_of[n->op]->rule, "neither what it reads nor what reads it runs in 8 bits");
+            leave(t, n, t->rule_of[n->op]->rule,
+                  "neither what it reads nor what reads it runs in 8 bits");
         gives[n->id] = qdq_part_of(t, n)->selected || (passes && reads);
     }
     return QDQ_OK;
 }
 
-/* --- all rules ------------------------------------------------------------------------------------------------------ */
+/* --- all rules -------------------------------------------------------------------------------- */
 
 /* Q/DQ in front of what gives a graph output cost accuracy, and fuse with nothing behind it. */
 static void drop_outputs(const qdq_parting *t)

@@ -1,5 +1,5 @@
-/* place_start.c - what every way of placement looks at first: nodes in order, what the user allows, the number format of
- * each node, and the Q and DQ that the model has. */
+/* place_start.c - what every way of placement looks at first: nodes in order, what the user allows,
+ * the number format of each node, and the Q and DQ that the model has. */
 #include "base/fail.h"
 #include "ir/graph_check.h"
 #include "quant/place/place_filter.h"
@@ -34,7 +34,8 @@ qdq_status qdq_place_start(qdq_placing *p, qdq_error *err)
     for (size_t i = 0; i < p->n_order; i++)
         leave_unchosen(p, p->order[i]);
     QDQ_TRY(qdq_place_keep_apart(p, err));
-    QDQ_TRY(qdq_place_formats(p->model, p->target, p->order, p->n_order, &p->scratch, &p->format, err));
+    QDQ_TRY(
+        qdq_place_formats(p->model, p->target, p->order, p->n_order, &p->scratch, &p->format, err));
     return qdq_place_find(p, err);
 }
 

@@ -1,5 +1,6 @@
-/* place_stay.c - the target's rules that leave a linear node float although it has a kernel: it would be slower in
- * 8 bits, or not worth what it costs in accuracy. Each condition that fails is told to who listens. */
+/* place_stay.c - the target's rules that leave a linear node float although it has a kernel: it
+ * would be slower in 8 bits, or not worth what it costs in accuracy. Each condition that fails is
+ * told to who listens. */
 #include <string.h>
 
 #include "quant/place/place_state.h"
@@ -74,7 +75,8 @@ static const char *missing_size(const qdq_node *n, const qdq_tensor *w, const qd
     return s->depthwise && !depthwise ? "depthwise" : NULL;
 }
 
-/* Multiplications of one matrix product: rows times columns times what is added up. -1: not known. */
+/* Multiplications of one matrix product: rows times columns times what is added up. -1: not
+ * known. */
 static int64_t work_of(const qdq_node *n)
 {
     const qdq_value *out = qdq_node_out(n, 0), *a = qdq_node_in(n, 0);
@@ -122,7 +124,8 @@ static const qdq_node *source_of(const qdq_value *v, const qdq_target_op *rule)
     return n;
 }
 
-static bool comes_from(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule, qdq_data_is want)
+static bool comes_from(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
+                       qdq_data_is want)
 {
     const qdq_value *data = qdq_node_in(n, rule->data);
     const qdq_node *source;
@@ -134,16 +137,16 @@ static bool comes_from(const qdq_placing *p, const qdq_node *n, const qdq_target
         return data->is_input;
     case QDQ_DATA_LEFT_FLOAT:
         source = source_of(data, rule);
-        return source != NULL && source->graph == n->graph && qdq_state_of(p, source)->stay != NULL &&
-               !qdq_state_of(p, source)->eight;
+        return source != NULL && source->graph == n->graph &&
+               qdq_state_of(p, source)->stay != NULL && !qdq_state_of(p, source)->eight;
     case QDQ_DATA_FLOAT:
         return qdq_place_codes_of(p, data) == QDQ_UNDEFINED;
     }
     return false;
 }
 
-/* Would a Q behind `reader` get in front of it? Engines push it there, unless an operator that fuses into a Q
- * stands between. */
+/* Would a Q behind `reader` get in front of it? Engines push it there, unless an operator that
+ * fuses into a Q stands between. */
 static bool lets_q_through(const qdq_node *reader, const qdq_target_op *rule)
 {
     const qdq_value *v = qdq_node_out(reader, 0);
@@ -152,8 +155,8 @@ static bool lets_q_through(const qdq_node *reader, const qdq_target_op *rule)
     return next == NULL || !qdq_word_in(rule->epilogue, next->type);
 }
 
-/* Does a linear operator read v, or what is left of it behind the `between` operators and the epilogue? It will put a Q
- * there, whose codes the other readers can share. */
+/* Does a linear operator read v, or what is left of it behind the `between` operators and the
+ * epilogue? It will put a Q there, whose codes the other readers can share. */
 static bool has_linear_reader(const qdq_placing *p, const qdq_value *v, const qdq_target_op *rule,
                               const char *const *between)
 {
@@ -169,16 +172,16 @@ static bool has_linear_reader(const qdq_placing *p, const qdq_value *v, const qd
                 return true;
         }
         const qdq_node *next = qdq_value_only_user(v);
-        bool passes =
-            next != NULL && (qdq_word_in(between, next->type) || qdq_word_in(rule->epilogue, next->type));
+        bool passes = next != NULL &&
+                      (qdq_word_in(between, next->type) || qdq_word_in(rule->epilogue, next->type));
         v = passes ? qdq_node_out(next, 0) : NULL;
     }
     return false;
 }
 
 /* Does its result, behind the epilogue, go where the rule wants it to? */
-static const char *missing_reader(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
-                                  const qdq_stay_float *s)
+static const char *missing_reader(const qdq_placing *p, const qdq_node *n,
+                                  const qdq_target_op *rule, const qdq_stay_float *s)
 {
     const qdq_value *v = qdq_place_epilogue(p, rule, n, NULL);
 
@@ -198,7 +201,8 @@ static bool is_version(const char *version, const char *const *list)
     for (size_t i = 0; list[i] != NULL; i++) {
         const size_t n = strlen(list[i]);
 
-        if (strncmp(version, list[i], n) == 0 && (version[n] == '\0' || strchr(".-+ ", version[n]) != NULL))
+        if (strncmp(version, list[i], n) == 0 &&
+            (version[n] == '\0' || strchr(".-+ ", version[n]) != NULL))
             return true;
     }
     return false;
@@ -259,8 +263,8 @@ static const char *missing_condition(const qdq_placing *p, const qdq_node *n, co
         return "reads";
     if (!comes_from(p, n, rule, s->data_is))
         return "data_is";
-    if (s->alone &&
-        (!rule->quantize_output || qdq_place_codes_of(p, qdq_node_in(n, rule->data)) != QDQ_UNDEFINED))
+    if (s->alone && (!rule->quantize_output ||
+                     qdq_place_codes_of(p, qdq_node_in(n, rule->data)) != QDQ_UNDEFINED))
         return "alone";
     return missing_reader(p, n, rule, s);
 }
@@ -282,8 +286,8 @@ const char *qdq_place_stay(qdq_placing *p, const qdq_node *n, const qdq_tensor *
             continue;
         const char *missing = missing_condition(p, n, w, s);
         if (missing != NULL) {
-            qdq_why_say(qdq_place_listener(p), n, s->rule, false, "does not apply: its condition '%s' fails",
-                        missing);
+            qdq_why_say(qdq_place_listener(p), n, s->rule, false,
+                        "does not apply: its condition '%s' fails", missing);
             continue;
         }
         if (s->float_reader != NULL) {
@@ -291,7 +295,8 @@ const char *qdq_place_stay(qdq_placing *p, const qdq_node *n, const qdq_tensor *
             continue;
         }
         state->stay = s;
-        state->needs_reader = s->alone; /* who reads it is not known yet: placement comes back to it */
+        /* who reads it is not known yet: placement comes back to it */
+        state->needs_reader = s->alone;
         qdq_why_say(qdq_place_listener(p), n, s->rule, true, "%s%s",
                     s->alone ? "unless read in 8 bits: " : "", s->reason);
         if (!s->alone)
@@ -310,7 +315,8 @@ bool qdq_place_stays_late(const qdq_placing *p, const qdq_node *n)
         v->n_use + v->n_output < 2)
         return false;
     QDQ_FOR_USES (u, v)
-        in_float |= u->node->graph == n->graph && qdq_word_in(s->late->float_reader, u->node->type) &&
+        in_float |= u->node->graph == n->graph &&
+                    qdq_word_in(s->late->float_reader, u->node->type) &&
                     !qdq_state_of(p, u->node)->eight;
     return in_float;
 }

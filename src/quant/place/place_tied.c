@@ -1,7 +1,8 @@
-/* place_tied.c - operators that copy codes where their operands and their result have one scale, as Concat does, and
- * else compute new codes. One range for all of them costs nothing where the operand is read by such an operator
- * only: its numbers would get the coarser codes of the result anyway, after their own. What has other readers keeps
- * its own range (DenseNet: all of a block would have one scale, its widest). */
+/* place_tied.c - operators that copy codes where their operands and their result have one scale, as
+ * Concat does, and else compute new codes. One range for all of them costs nothing where the
+ * operand is read by such an operator only: its numbers would get the coarser codes of the result
+ * anyway, after their own. What has other readers keeps its own range (DenseNet: all of a block
+ * would have one scale, its widest). */
 #include "base/fail.h"
 #include "quant/place/place_groups.h"
 #include "quant/place/place_state.h"

@@ -1,5 +1,5 @@
-/* place_weights.c - placement where activations stay float: each constant weight of an operator that the target lists
- * becomes codes on its own; no node looks at its neighbours. */
+/* place_weights.c - placement where activations stay float: each constant weight of an operator
+ * that the target lists becomes codes on its own; no node looks at its neighbours. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -64,8 +64,8 @@ static qdq_status place_node(qdq_emitter *e, const qdq_node *n)
     if (reason != NULL)
         return qdq_emit_float(e, n, reason);
     const qdq_value *w = qdq_node_in(n, rule->weight);
-    QDQ_TRY(
-        qdq_emit_weight(e, w, n, rule->weight, qdq_place_weight_axis(p, n, qdq_value_const(w)), rule->rule));
+    QDQ_TRY(qdq_emit_weight(e, w, n, rule->weight, qdq_place_weight_axis(p, n, qdq_value_const(w)),
+                            rule->rule));
     return qdq_emit_quantized(e, n, false);
 }
 

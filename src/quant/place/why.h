@@ -1,5 +1,6 @@
-/* why.h - what placement says of one node or tensor: every rule that looked at it, with its verdict. Placement calls
- * qdq_why_say() wherever it decides; without a listener that costs one comparison. */
+/* why.h - what placement says of one node or tensor: every rule that looked at it, with its
+ * verdict. Placement calls qdq_why_say() wherever it decides; without a listener that costs one
+ * comparison. */
 #ifndef QDQ_WHY_H
 #define QDQ_WHY_H
 
@@ -9,8 +10,9 @@
 
 struct qdq_why {
     qdq_arena arena;
-    const char *about;           /* as in qdq_why_new() */
-    bool is_node;                /* there is a node of that label: a tensor of the same name is not meant */
+    const char *about; /* as in qdq_why_new() */
+    /* there is a node of that label: a tensor of the same name is not meant */
+    bool is_node;
     bool found;                  /* there is such a node or tensor */
     bool no_memory;              /* something that was said is lost */
     QDQ_VEC(qdq_why_note) notes; /* in the order in which they were said */
@@ -29,13 +31,14 @@ void qdq_why_say(qdq_why *w, const qdq_node *n, const char *rule, bool holds, co
 /* Frees the notes, not `w` itself. */
 void qdq_why_clear(qdq_why *w);
 
-/* --- why_plan.c: before the rules speak, and behind them --------------------------------------------------------------- */
+/* --- why_plan.c: before the rules speak, and behind them -------------------------------------- */
 
-/* Is what is asked about in the cleaned model? QDQ_E_USAGE: no, and what is near, or what became of it: `m` is the
- * model as it came. `w` may be NULL. */
+/* Is what is asked about in the cleaned model? QDQ_E_USAGE: no, and what is near, or what became of
+ * it: `m` is the model as it came. `w` may be NULL. */
 qdq_status qdq_why_look(qdq_why *w, const qdq_model *m, const qdq_model *cleaned, qdq_error *err);
 
 /* Adds what the plan, which is finished, says of it. `w` may be NULL. */
-qdq_status qdq_why_conclude(qdq_why *w, const qdq_model *cleaned, const qdq_plan *p, qdq_error *err);
+qdq_status qdq_why_conclude(qdq_why *w, const qdq_model *cleaned, const qdq_plan *p,
+                            qdq_error *err);
 
 #endif /* QDQ_WHY_H */

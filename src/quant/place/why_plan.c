@@ -1,5 +1,5 @@
-/* why_plan.c - the beginning and the end of an answer to "why": is there what is asked about, and what does the plan
- * say of it. The rules between speak for themselves (why.h). */
+/* why_plan.c - the beginning and the end of an answer to "why": is there what is asked about, and
+ * what does the plan say of it. The rules between speak for themselves (why.h). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "quant/place/why.h"
 #include "quant/plan/plan.h"
 
-/* --- is it there? ------------------------------------------------------------------------------------------------ */
+/* --- is it there? ----------------------------------------------------------------------------- */
 
 typedef QDQ_VEC(const char *) names;
 
@@ -51,9 +51,10 @@ static qdq_status nothing_there(const qdq_why *w, const qdq_model *cleaned, qdq_
     } else {
         const char *near = near_name(w->about, &all);
 
-        st = near != NULL ? qdq_fail(err, QDQ_E_USAGE, "found no node and no tensor '%s', did you mean '%s'?",
-                                     w->about, near)
-                          : qdq_fail(err, QDQ_E_USAGE, "found no node and no tensor '%s'", w->about);
+        st = near != NULL
+                 ? qdq_fail(err, QDQ_E_USAGE,
+                            "found no node and no tensor '%s', did you mean '%s'?", w->about, near)
+                 : qdq_fail(err, QDQ_E_USAGE, "found no node and no tensor '%s'", w->about);
     }
     qdq_arena_free(&scratch);
     return st;
@@ -69,7 +70,8 @@ static const char *heir_of(const char *about, const qdq_model *m, const qdq_mode
 
         qdq_arena_reset(scratch, mark);
         for (uint32_t i = 0; same && i < n->n_out; i++) {
-            const qdq_value *v = n->out[i] != NULL ? qdq_graph_find(cleaned->graph, n->out[i]->name) : NULL;
+            const qdq_value *v =
+                n->out[i] != NULL ? qdq_graph_find(cleaned->graph, n->out[i]->name) : NULL;
 
             if (v != NULL && v->producer != NULL)
                 return qdq_node_label(v->producer, scratch);
@@ -95,16 +97,17 @@ qdq_status qdq_why_look(qdq_why *w, const qdq_model *m, const qdq_model *cleaned
     } else if (!w->found) {
         const char *heir = heir_of(w->about, m, cleaned, &scratch);
 
-        st = heir != NULL ? qdq_fail(err, QDQ_E_USAGE, "'%s' is not left after cleaning: '%s' took its place",
-                                     w->about, heir)
-                          : qdq_fail(err, QDQ_E_USAGE, "'%s' is not left after cleaning", w->about);
+        st = heir != NULL
+                 ? qdq_fail(err, QDQ_E_USAGE,
+                            "'%s' is not left after cleaning: '%s' took its place", w->about, heir)
+                 : qdq_fail(err, QDQ_E_USAGE, "'%s' is not left after cleaning", w->about);
     }
     qdq_why_clear(&before);
     qdq_arena_free(&scratch);
     return st;
 }
 
-/* --- what came of it --------------------------------------------------------------------------------------------- */
+/* --- what came of it -------------------------------------------------------------------------- */
 
 static const qdq_plan_node *find_quantized(const qdq_plan *p, const char *node)
 {
@@ -128,12 +131,14 @@ static void conclude_node(qdq_why *w, const qdq_plan *p, const qdq_node *n, cons
     const qdq_plan_float *left = eight == NULL ? find_float(p, label) : NULL;
 
     if (eight != NULL)
-        qdq_why_say(w, n, "plan", true, "quantized%s", eight->kept ? ", as the model had it before" : "");
+        qdq_why_say(w, n, "plan", true, "quantized%s",
+                    eight->kept ? ", as the model had it before" : "");
     else if (left != NULL)
         qdq_why_say(w, n, "plan", false, "stays float: %s", left->reason);
     else
-        qdq_why_say(w, n, "plan", false,
-                    "no entry of its own: fused into another node, or nothing that computes on floats");
+        qdq_why_say(
+            w, n, "plan", false,
+            "no entry of its own: fused into another node, or nothing that computes on floats");
 }
 
 static void conclude_tensor(qdq_why *w, const qdq_node *n, const qdq_plan_tensor *t)
@@ -145,14 +150,15 @@ static void conclude_tensor(qdq_why *w, const qdq_node *n, const qdq_plan_tensor
         qdq_why_say(w, n, "plan", true, "tensor '%s': %s, not calibrated (rule %s)", t->tensor,
                     qdq_elem_name(q->type), t->rule);
     else if (qdq_elem_code_limits(q->type, &low, &high))
-        qdq_why_say(w, n, "plan", true,
-                    "tensor '%s': %s, scale %.6g, zero point %d, range %.6g to %.6g (rule %s, origin %s)",
-                    t->tensor, qdq_elem_name(q->type), (double)q->scale, (int)q->zero_point,
-                    (double)q->scale * (low - q->zero_point), (double)q->scale * (high - q->zero_point),
-                    t->rule, t->origin);
+        qdq_why_say(
+            w, n, "plan", true,
+            "tensor '%s': %s, scale %.6g, zero point %d, range %.6g to %.6g (rule %s, origin %s)",
+            t->tensor, qdq_elem_name(q->type), (double)q->scale, (int)q->zero_point,
+            (double)q->scale * (low - q->zero_point), (double)q->scale * (high - q->zero_point),
+            t->rule, t->origin);
     else
-        qdq_why_say(w, n, "plan", true, "tensor '%s': %s, scale %.6g (rule %s, origin %s)", t->tensor,
-                    qdq_elem_name(q->type), (double)q->scale, t->rule, t->origin);
+        qdq_why_say(w, n, "plan", true, "tensor '%s': %s, scale %.6g (rule %s, origin %s)",
+                    t->tensor, qdq_elem_name(q->type), (double)q->scale, t->rule, t->origin);
 }
 
 static void conclude_weight(qdq_why *w, const qdq_node *n, const qdq_plan_weight *x)
@@ -161,13 +167,14 @@ static void conclude_weight(qdq_why *w, const qdq_node *n, const qdq_plan_weight
 
     if (x->block > 0)
         qdq_why_say(w, n, "plan", true,
-                    "weight '%s': %s, a scale per %" PRId64 " indices of axis %d (rule %s)", x->tensor, type,
-                    x->block, x->axis, x->rule);
+                    "weight '%s': %s, a scale per %" PRId64 " indices of axis %d (rule %s)",
+                    x->tensor, type, x->block, x->axis, x->rule);
     else if (x->axis >= 0)
         qdq_why_say(w, n, "plan", true, "weight '%s': %s, a scale per channel of axis %d (rule %s)",
                     x->tensor, type, x->axis, x->rule);
     else
-        qdq_why_say(w, n, "plan", true, "weight '%s': %s, one scale (rule %s)", x->tensor, type, x->rule);
+        qdq_why_say(w, n, "plan", true, "weight '%s': %s, one scale (rule %s)", x->tensor, type,
+                    x->rule);
 }
 
 /* What of the plan is on the edges of n, and on its results. */

@@ -2,8 +2,8 @@
  *
  *   real = (code + offset) * scale,  code in 0 .. 2^bitwidth - 1, offset 0 or below
  *
- * Symmetric encodings have the offset in the middle of the codes: those are signed types with zero point 0. All others
- * are unsigned, with zero point -offset. */
+ * Symmetric encodings have the offset in the middle of the codes: those are signed types with zero
+ * point 0. All others are unsigned, with zero point -offset. */
 #include "quant/plan/encodings.h"
 
 #include <float.h>
@@ -64,7 +64,7 @@ static bool find_type(int bits, bool is_signed, qdq_elem *out)
     }
 }
 
-/* --- numbers ----------------------------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 /* What all channels of a tensor have in common. */
 typedef struct scheme {
@@ -73,11 +73,12 @@ typedef struct scheme {
 } scheme;
 
 /* Channel i: scale and offset as the file has them. */
-static void take_channel(const qdq_json_place *p, scheme *s, qdq_encoding *e, size_t i, double scale,
-                         double offset)
+static void take_channel(const qdq_json_place *p, scheme *s, qdq_encoding *e, size_t i,
+                         double scale, double offset)
 {
     double middle = -ldexp(1, s->bits - 1), lowest = 1 - ldexp(1, s->bits);
-    /* a strict symmetric range leaves the lowest code out: its offset is one nearer to 0, its numbers are the same */
+    /* a strict symmetric range leaves the lowest code out: its offset is one nearer to 0, its
+     * numbers are the same */
     bool is_signed = s->symmetric && fabs(offset - middle) <= 1;
 
     if (!(scale > 0) || !(scale <= (double)FLT_MAX) || !((float)scale > 0))
@@ -111,7 +112,8 @@ static bool make_room(const qdq_json_place *p, qdq_encodings *all, qdq_encoding 
     return p->reader->status == QDQ_OK;
 }
 
-/* --- versions up to 0.6.1: { "tensor": [ {bitwidth, dtype, is_symmetric, min, max, offset, scale}, ... ] } ----------------- */
+/* --- versions up to 0.6.1: { "tensor": [ {bitwidth, dtype, is_symmetric, min, max, offset, scale},
+ * ... ] }  */
 
 static bool read_old_scheme(const qdq_json_place *p, scheme *s)
 {
@@ -130,8 +132,8 @@ static void read_old(reading *r, const qdq_json_place *p, json_t *list, qdq_enco
     scheme first = {0};
 
     for (size_t i = 0; i < n && r->reader.status == QDQ_OK; i++) {
-        qdq_json_place item =
-            place_of(r, json_array_get(list, i), qdq_arena_printf(&r->e->arena, "%s[%zu]", p->path, i));
+        qdq_json_place item = place_of(r, json_array_get(list, i),
+                                       qdq_arena_printf(&r->e->arena, "%s[%zu]", p->path, i));
         scheme s = {0};
 
         if (!json_is_object(item.object)) {
@@ -144,11 +146,13 @@ static void read_old(reading *r, const qdq_json_place *p, json_t *list, qdq_enco
             e->is_float = !is_int;
             if (is_int && !make_room(&item, r->e, e, n))
                 return;
-        } else if (e->is_float != !is_int || first.bits != s.bits || first.symmetric != s.symmetric) {
+        } else if (e->is_float != !is_int || first.bits != s.bits ||
+                   first.symmetric != s.symmetric) {
             qdq_json_fail(&item, "another type than that of the channels before it");
         }
         if (is_int && r->reader.status == QDQ_OK)
-            take_channel(&item, &first, e, i, qdq_json_number(&item, "scale", -DBL_MAX, DBL_MAX, -1),
+            take_channel(&item, &first, e, i,
+                         qdq_json_number(&item, "scale", -DBL_MAX, DBL_MAX, -1),
                          qdq_json_number(&item, "offset", -DBL_MAX, DBL_MAX, 1));
     }
 }
@@ -177,11 +181,12 @@ static void read_object(reading *r, const char *key, json_t *object, bool params
     }
 }
 
-/* --- version 1.0.0: [ {name, enc_type, dtype, bw, is_sym, scale: [...], offset: [...]}, ... ] ------------------------------- */
+/* --- version 1.0.0: [ {name, enc_type, dtype, bw, is_sym, scale: [...], offset: [...]}, ... ] - */
 
 static double number_at(const qdq_json_place *p, const char *key, size_t i)
 {
-    json_t *list = json_object_get(p->object, key), *v = json_is_array(list) ? json_array_get(list, i) : list;
+    json_t *list = json_object_get(p->object, key),
+           *v = json_is_array(list) ? json_array_get(list, i) : list;
 
     if (!json_is_number(v)) {
         qdq_json_wrong(p, key, "a list of as many numbers as there are scales");
@@ -192,7 +197,8 @@ static double number_at(const qdq_json_place *p, const char *key, size_t i)
 
 static void read_new(reading *r, const qdq_json_place *p, qdq_encoding *e)
 {
-    static const char *const kinds[] = {"PER_TENSOR", "PER_CHANNEL", "PER_BLOCK", "LPBQ", "VECTOR", NULL};
+    static const char *const kinds[] = {"PER_TENSOR", "PER_CHANNEL", "PER_BLOCK",
+                                        "LPBQ",       "VECTOR",      NULL};
     static const char *const types[] = {"INT", "FLOAT", NULL};
     scheme s = {.bits = read_bits(p, "bw")};
     int kind = qdq_json_word(p, "enc_type", kinds, 0);
@@ -236,7 +242,7 @@ static void read_list(reading *r, const qdq_json_place *top, const char *key, bo
     }
 }
 
-/* --- file ---------------------------------------------------------------------------------------------------------------------- */
+/* --- file ------------------------------------------------------------------------------------- */
 
 static void read_group(reading *r, const qdq_json_place *top, const char *key, bool params)
 {
@@ -269,8 +275,9 @@ static qdq_status read(reading *r, json_t *root)
         return qdq_fail(r->reader.err, QDQ_E_UNSUPPORTED,
                         "key 'version': found '%.20s', expected 0.4.0 to 1.0.0", version);
     if (!qdq_json_has(&top, "activation_encodings") && !qdq_json_has(&top, "param_encodings"))
-        return qdq_fail(r->reader.err, QDQ_E_FORMAT,
-                        "found neither 'activation_encodings' nor 'param_encodings', expected encodings");
+        return qdq_fail(
+            r->reader.err, QDQ_E_FORMAT,
+            "found neither 'activation_encodings' nor 'param_encodings', expected encodings");
     read_group(r, &top, "activation_encodings", false);
     read_group(r, &top, "param_encodings", true);
     return r->reader.status;

@@ -1,5 +1,6 @@
-/* encodings.h - quantization encodings as AIMET writes them beside a float model: JSON, versions 0.4.0 to 0.6.1 (objects
- * by tensor name) and 1.0.0 (lists). Reading only; encodings_plan.c makes a plan of them. */
+/* encodings.h - quantization encodings as AIMET writes them beside a float model: JSON, versions
+ * 0.4.0 to 0.6.1 (objects by tensor name) and 1.0.0 (lists). Reading only; encodings_plan.c makes a
+ * plan of them. */
 #ifndef QDQ_ENCODINGS_H
 #define QDQ_ENCODINGS_H
 

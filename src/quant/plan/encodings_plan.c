@@ -1,10 +1,11 @@
 /* encodings_plan.c - a plan of encodings that AIMET wrote beside a float model.
  *
  *   activation   a tensor for all its readers
- *   parameter    a weight, with the scales of the file, along the dim that its reader takes them for
- *   bias         int32 with the scale of data times weight, if both have encodings
+ *   parameter    a weight, with the scales of the file, along the dim that its reader takes them
+ * for bias         int32 with the scale of data times weight, if both have encodings
  *
- * AIMET names tensors as the model does. What the model does not have is listed; what has no place in a plan, too. */
+ * AIMET names tensors as the model does. What the model does not have is listed; what has no place
+ * in a plan, too. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -68,7 +69,7 @@ static bool is_float(const qdq_value *v)
     return v->type == NULL || (v->type->kind == QDQ_TYPE_TENSOR && v->type->elem == QDQ_FLOAT);
 }
 
-/* --- activations --------------------------------------------------------------------------------------------------------- */
+/* --- activations ------------------------------------------------------------------------------ */
 
 static qdq_status plan_activation(planner *pl, const qdq_encoding *e)
 {
@@ -76,9 +77,9 @@ static qdq_status plan_activation(planner *pl, const qdq_encoding *e)
 
     if (v == NULL || e->is_float)
         return QDQ_OK;
-    const char *why = e->n != 1                           ? "it has several scales, and is an activation"
-                      : !is_float(v)                      ? "its tensor is not float32"
-                      : qdq_elem_bits(e->type) > 16       ? "its codes have 32 bits"
+    const char *why = e->n != 1                     ? "it has several scales, and is an activation"
+                      : !is_float(v)                ? "its tensor is not float32"
+                      : qdq_elem_bits(e->type) > 16 ? "its codes have 32 bits"
                       : v->n_use == 0 && v->n_output == 0 ? "nothing reads its tensor"
                       : v->n_output > 0 && v->producer == NULL
                           ? "its tensor is an input and an output at once"
@@ -92,11 +93,12 @@ static qdq_status plan_activation(planner *pl, const qdq_encoding *e)
                          .qparam = {e->type, e->scale[0], e->zero[0]},
                          .rule = "imported",
                          .origin = "import"};
-    return remember(pl, t.tensor) && QDQ_PUSH(&pl->p->arena, &pl->p->tensors, t) ? QDQ_OK
-                                                                                 : qdq_nomem(pl->err);
+    return remember(pl, t.tensor) && QDQ_PUSH(&pl->p->arena, &pl->p->tensors, t)
+               ? QDQ_OK
+               : qdq_nomem(pl->err);
 }
 
-/* --- parameters ------------------------------------------------------------------------------------------------------------ */
+/* --- parameters ------------------------------------------------------------------------------- */
 
 static bool is_linear(const qdq_node *n)
 {
@@ -121,7 +123,8 @@ static int channel_axis(const qdq_node *n, int rank)
     }
 }
 
-static const char *speaks_against(const planner *pl, const qdq_encoding *e, const qdq_value *v, int *axis)
+static const char *speaks_against(const planner *pl, const qdq_encoding *e, const qdq_value *v,
+                                  int *axis)
 {
     const qdq_tensor *t = qdq_value_const(v);
 
@@ -169,10 +172,12 @@ static qdq_status plan_weight(planner *pl, const qdq_encoding *e, const qdq_valu
     QDQ_FOR_USES (u, v)
         if (!qdq_plan_add_edge(p, &w.consumers, qdq_node_label(u->node, &p->arena), u->index))
             return qdq_nomem(pl->err);
-    return remember(pl, w.tensor) && QDQ_PUSH(&p->arena, &p->weights, w) ? QDQ_OK : qdq_nomem(pl->err);
+    return remember(pl, w.tensor) && QDQ_PUSH(&p->arena, &p->weights, w) ? QDQ_OK
+                                                                         : qdq_nomem(pl->err);
 }
 
-/* A bias has the scale of data times weight, whatever the file says: no kernel adds it in another one. */
+/* A bias has the scale of data times weight, whatever the file says: no kernel adds it in another
+ * one. */
 static bool is_bias(const planner *pl, const qdq_value *v)
 {
     const qdq_node *n = v->n_use == 1 ? v->first->node : NULL;
@@ -195,8 +200,8 @@ static qdq_status plan_bias(planner *pl, const qdq_value *v)
                        .rule = "imported",
                        .origin = "import"};
 
-    return b.tensor != NULL && b.consumer.node != NULL && b.activation != NULL && b.weight != NULL &&
-                   QDQ_PUSH(&p->arena, &p->biases, b)
+    return b.tensor != NULL && b.consumer.node != NULL && b.activation != NULL &&
+                   b.weight != NULL && QDQ_PUSH(&p->arena, &p->biases, b)
                ? QDQ_OK
                : qdq_nomem(pl->err);
 }
@@ -219,7 +224,7 @@ static qdq_status plan_params(planner *pl, const qdq_encodings *e)
     return QDQ_OK;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static int needed_opset(const qdq_plan *p)
 {
@@ -240,10 +245,10 @@ static qdq_status report_unknown(planner *pl, const char *name)
         return QDQ_OK;
     const char *more = pl->n_unknown > MAX_LISTED ? ", ..." : "";
     if (pl->n_known == 0)
-        return qdq_fail(pl->err, QDQ_E_FORMAT, "%s: none of its %zu tensors is in the model: %s%s", name,
-                        pl->n_unknown, pl->unknown.data, more);
-    qdq_job_log(pl->job, QDQ_LOG_WARNING, "%s: %zu tensor%s not in the model: %s%s", name, pl->n_unknown,
-                pl->n_unknown == 1 ? " is" : "s are", pl->unknown.data, more);
+        return qdq_fail(pl->err, QDQ_E_FORMAT, "%s: none of its %zu tensors is in the model: %s%s",
+                        name, pl->n_unknown, pl->unknown.data, more);
+    qdq_job_log(pl->job, QDQ_LOG_WARNING, "%s: %zu tensor%s not in the model: %s%s", name,
+                pl->n_unknown, pl->n_unknown == 1 ? " is" : "s are", pl->unknown.data, more);
     return QDQ_OK;
 }
 
@@ -263,11 +268,14 @@ static qdq_status plan_all(planner *pl, const qdq_encodings *e, const char *name
     return qdq_plan_finish(pl->p) ? QDQ_OK : qdq_nomem(pl->err);
 }
 
-qdq_status qdq_plan_parse_encodings(const char *text, size_t size, const char *name, const qdq_model *m,
-                                    const qdq_import_opts *opts, qdq_plan **out, qdq_error *err)
+qdq_status qdq_plan_parse_encodings(const char *text, size_t size, const char *name,
+                                    const qdq_model *m, const qdq_import_opts *opts, qdq_plan **out,
+                                    qdq_error *err)
 {
-    planner pl = {
-        .m = m, .job = opts != NULL ? opts->job : NULL, .unknown = QDQ_BUF_INIT(1 << 16), .err = err};
+    planner pl = {.m = m,
+                  .job = opts != NULL ? opts->job : NULL,
+                  .unknown = QDQ_BUF_INIT(1 << 16),
+                  .err = err};
     qdq_encodings e;
 
     *out = NULL;
@@ -286,8 +294,8 @@ qdq_status qdq_plan_parse_encodings(const char *text, size_t size, const char *n
     return st;
 }
 
-qdq_status qdq_plan_load_encodings(const char *path, const qdq_model *m, const qdq_import_opts *opts,
-                                   qdq_plan **out, qdq_error *err)
+qdq_status qdq_plan_load_encodings(const char *path, const qdq_model *m,
+                                   const qdq_import_opts *opts, qdq_plan **out, qdq_error *err)
 {
     char *text = NULL;
     size_t size = 0;

@@ -1,5 +1,5 @@
-/* fingerprint.c - hashes what the writer would write, with large tensors by their content: a model that was
- * only moved to other files keeps its fingerprint. */
+/* fingerprint.c - hashes what the writer would write, with large tensors by their content: a model
+ * that was only moved to other files keeps its fingerprint. */
 #include "quant/plan/fingerprint.h"
 
 #include <inttypes.h>
@@ -34,7 +34,8 @@ static bool hash_tensor(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_r
     return h->status == QDQ_OK;
 }
 
-qdq_status qdq_model_fingerprint(const qdq_model *m, qdq_arena *arena, const char **out, qdq_error *err)
+qdq_status qdq_model_fingerprint(const qdq_model *m, qdq_arena *arena, const char **out,
+                                 qdq_error *err)
 {
     hashing h = {XXH3_createState(), QDQ_OK, err};
     qdq_onnx_write_opts opts = {.external = hash_tensor, .ctx = &h};
@@ -50,8 +51,8 @@ qdq_status qdq_model_fingerprint(const qdq_model *m, qdq_arena *arena, const cha
     if (st == QDQ_OK) {
         XXH3_128bits_update(h.weights, graph.data, graph.size);
         XXH128_hash_t hash = XXH3_128bits_digest(h.weights);
-        *out =
-            qdq_arena_printf(arena, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64, (uint64_t)hash.low64);
+        *out = qdq_arena_printf(arena, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64,
+                                (uint64_t)hash.low64);
         st = *out != NULL ? QDQ_OK : qdq_nomem(err);
     }
     XXH3_freeState(h.weights);

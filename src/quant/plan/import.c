@@ -2,13 +2,13 @@
  *
  *   x -> Q -> DQ -> readers            a tensor, if the scale is one constant
  *   codes -> DQ -> readers             a weight
- *   float constant -> Q -> DQ -> ...   a weight that is stored as floats, if it has several scales, or if a linear
- *                                      operator reads it where its weight is
- *   MatMulNBits, GatherBlockQuantized  a weight
+ *   float constant -> Q -> DQ -> ...   a weight that is stored as floats, if it has several scales,
+ * or if a linear operator reads it where its weight is MatMulNBits, GatherBlockQuantized  a weight
  *   int32 constant -> DQ -> reader     a bias, if its scale is that of activation times weight
  *
- * Of anything else (scales that are computed, codes as graph inputs) the plan says nothing, and the caller hears of it.
- * All of it is taken out on the way, so that the result is the model that the plan is for. */
+ * Of anything else (scales that are computed, codes as graph inputs) the plan says nothing, and the
+ * caller hears of it. All of it is taken out on the way, so that the result is the model that the
+ * plan is for. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -19,15 +19,15 @@
 #include "quant/rest/rest.h"
 #include "quant/rest/widen.h"
 
-/* --- activations --------------------------------------------------------------------------------------------------- */
+/* --- activations ------------------------------------------------------------------------------ */
 
 /* What plans can say: scales above 0 that are stored as float. */
 static bool read_params(qdq_importer *im, const qdq_node *n, const qdq_tensor *codes, qdq_params *p)
 {
     const char *why = NULL;
 
-    return qdq_params_read(n, codes, &im->scratch, p, &why, NULL) == QDQ_OK && why == NULL && p->positive &&
-           p->scale_elem == QDQ_FLOAT;
+    return qdq_params_read(n, codes, &im->scratch, p, &why, NULL) == QDQ_OK && why == NULL &&
+           p->positive && p->scale_elem == QDQ_FLOAT;
 }
 
 static bool is_dq_of(qdq_importer *im, const qdq_use *u, const qdq_params *q)
@@ -77,8 +77,8 @@ static bool is_dequantized(const qdq_value *v)
     return v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR;
 }
 
-/* A body that reads codes quantizes what it captures once more: then q stands for the value in front of both. NULL: q is
- * no such Q. */
+/* A body that reads codes quantizes what it captures once more: then q stands for the value in
+ * front of both. NULL: q is no such Q. */
 static qdq_value *captured(const qdq_importer *im, const qdq_node *q)
 {
     const qdq_value *v = q->in[0].value;
@@ -93,8 +93,8 @@ static bool is_tensor(qdq_importer *im, const qdq_node *q, qdq_qparam *out)
     const qdq_value *codes = qdq_node_out(q, 0);
     qdq_params p;
 
-    if (q->op != QDQ_OP_QUANTIZELINEAR || qdq_node_in(q, 0) == NULL || codes == NULL || codes->n_output > 0 ||
-        codes->n_use == 0 ||
+    if (q->op != QDQ_OP_QUANTIZELINEAR || qdq_node_in(q, 0) == NULL || codes == NULL ||
+        codes->n_output > 0 || codes->n_use == 0 ||
         (is_dequantized(q->in[0].value) && recall(&im->activation_of, q->in[0].value) == 0) ||
         !read_params(im, q, NULL, &p) || p.count != 1 || p.block != 0 || is_weight(q))
         return false;
@@ -133,8 +133,8 @@ static bool add_uses(qdq_importer *im, const qdq_value *v, qdq_found_edges *edge
     return true;
 }
 
-/* A Q behind the DQ of an entry for all readers stands on top of it: an entry of its own for the same tensor. Behind
- * that of other entries, a plan cannot say it: false. */
+/* A Q behind the DQ of an entry for all readers stands on top of it: an entry of its own for the
+ * same tensor. Behind that of other entries, a plan cannot say it: false. */
 static bool on_top_of(const qdq_importer *im, qdq_found_tensor *t)
 {
     size_t below = recall(&im->activation_of, t->x);
@@ -169,7 +169,7 @@ static qdq_status find_tensors(qdq_importer *im)
     return QDQ_OK;
 }
 
-/* --- constants ------------------------------------------------------------------------------------------------------ */
+/* --- constants -------------------------------------------------------------------------------- */
 
 /* The float initializer that codes stand for. */
 static qdq_status decode(qdq_importer *im, const qdq_node *dq, const qdq_tensor *codes,
@@ -198,8 +198,8 @@ static qdq_found_weight *same_packed(qdq_importer *im, const qdq_found_weight *w
     size_t at = w->store == QDQ_WEIGHT_AS_NBITS ? recall(&im->packed, w->w) : 0;
     qdq_found_weight *known = at != 0 ? &im->weights.at[at - 1] : NULL;
 
-    if (known == NULL || known->axis != w->axis || known->block != w->block || known->type != w->type ||
-        known->n_scales != w->n_scales)
+    if (known == NULL || known->axis != w->axis || known->block != w->block ||
+        known->type != w->type || known->n_scales != w->n_scales)
         return NULL;
     for (size_t i = 0; i < w->n_scales; i++)
         if (known->scales[i] != w->scales[i] || zero_of(known, i) != zero_of(w, i))
@@ -259,8 +259,8 @@ static qdq_status import_weight(qdq_importer *im, qdq_node *dq, const qdq_tensor
 }
 
 /* The bias's scales are those of activation times weight. */
-static bool is_bias_scale(const qdq_importer *im, const qdq_params *p, const qdq_tensor *codes, size_t x,
-                          size_t w)
+static bool is_bias_scale(const qdq_importer *im, const qdq_params *p, const qdq_tensor *codes,
+                          size_t x, size_t w)
 {
     const qdq_found_weight *weight = &im->weights.at[w - 1];
 
@@ -322,23 +322,25 @@ static qdq_status import_bias(qdq_importer *im, qdq_node *dq, const qdq_tensor *
 /* Can what dq gives back be read directly again? */
 static bool is_read_here(const qdq_importer *im, const qdq_node *dq)
 {
-    return dq->op == QDQ_OP_DEQUANTIZELINEAR && qdq_node_out(dq, 0) != NULL && dq->out[0]->n_output == 0 &&
-           dq->out[0]->n_use > 0 && !is_read_inside(im, dq->out[0]);
+    return dq->op == QDQ_OP_DEQUANTIZELINEAR && qdq_node_out(dq, 0) != NULL &&
+           dq->out[0]->n_output == 0 && dq->out[0]->n_use > 0 && !is_read_inside(im, dq->out[0]);
 }
 
-/* The floats in front of Q and DQ, with the same parameters, of a weight that is stored as floats; or NULL. */
+/* The floats in front of Q and DQ, with the same parameters, of a weight that is stored as floats;
+ * or NULL. */
 static const qdq_tensor *floats_of(qdq_importer *im, const qdq_node *dq)
 {
     const qdq_node *q = qdq_node_in(dq, 0) != NULL ? dq->in[0].value->producer : NULL;
     const qdq_tensor *t;
     qdq_params a, b;
 
-    if (q == NULL || q->op != QDQ_OP_QUANTIZELINEAR || q->graph != im->g || qdq_node_in(q, 0) == NULL ||
-        recall(&im->activation_of, dq->out[0]) != 0 || qdq_value_only_user(q->out[0]) != dq)
+    if (q == NULL || q->op != QDQ_OP_QUANTIZELINEAR || q->graph != im->g ||
+        qdq_node_in(q, 0) == NULL || recall(&im->activation_of, dq->out[0]) != 0 ||
+        qdq_value_only_user(q->out[0]) != dq)
         return NULL;
     t = qdq_value_const(q->in[0].value);
-    return t != NULL && t->elem == QDQ_FLOAT && read_params(im, q, t, &a) && read_params(im, dq, t, &b) &&
-                   qdq_params_equal(&a, &b)
+    return t != NULL && t->elem == QDQ_FLOAT && read_params(im, q, t, &a) &&
+                   read_params(im, dq, t, &b) && qdq_params_equal(&a, &b)
                ? t
                : NULL;
 }
@@ -372,7 +374,7 @@ static qdq_status find_biases(qdq_importer *im)
     return QDQ_OK;
 }
 
-/* --- taking it out -------------------------------------------------------------------------------------------------- */
+/* --- taking it out ---------------------------------------------------------------------------- */
 
 /* The value that each imported DQ stands for is read directly again. */
 static qdq_status redirect(qdq_importer *im)
@@ -408,8 +410,8 @@ static qdq_status reason_of(qdq_importer *im, const qdq_node *dq, const char **w
            : p.scale_elem != QDQ_FLOAT     ? "its scale is not float32"
            : codes == NULL && p.count != 1 ? "it has a scale for each channel of an activation"
            : codes == NULL                 ? "a plan cannot name what reads it, or Q and DQ differ"
-           : p.codes == QDQ_INT32          ? "its scale is not that of an activation times that of a weight"
-                                           : "a plan cannot name what reads it, or codes of this type";
+           : p.codes == QDQ_INT32 ? "its scale is not that of an activation times that of a weight"
+                                  : "a plan cannot name what reads it, or codes of this type";
     return QDQ_OK;
 }
 
@@ -426,7 +428,8 @@ static qdq_status report_unsaid(qdq_importer *im)
                 continue;
             if (!qdq_graph_in_function(g))
                 QDQ_TRY(reason_of(im, dq, &why));
-            qdq_job_log(im->opts->job, QDQ_LOG_WARNING, "DequantizeLinear '%s' is not in the plan: %s",
+            qdq_job_log(im->opts->job, QDQ_LOG_WARNING,
+                        "DequantizeLinear '%s' is not in the plan: %s",
                         qdq_node_label(dq, &im->scratch), why);
         }
     return QDQ_OK;
@@ -475,7 +478,7 @@ static qdq_elem storage_of(const qdq_model *m)
         QDQ_FOR_NODES (n, g) {
             uint32_t i = n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR ? 1
                          : is_packed(n)                                                     ? 2
-                                                                                            : UINT32_MAX;
+                                        : UINT32_MAX;
             const qdq_value *scale = qdq_node_in(n, i);
             const qdq_tensor *t = scale != NULL ? qdq_value_const(scale) : NULL;
 
@@ -503,8 +506,8 @@ static qdq_status remember_float(qdq_importer *im, const qdq_model *m, qdq_error
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-/* Where scales have 16 bits, float32 stands on one side of Q/DQ and 16 bits may on the other: in the float model that
- * is left without them, all is float32. */
+/* Where scales have 16 bits, float32 stands on one side of Q/DQ and 16 bits may on the other: in
+ * the float model that is left without them, all is float32. */
 static qdq_status open_copy(qdq_importer *im, const qdq_model *m, bool want_plan, qdq_error *err)
 {
     im->storage = storage_of(m);
@@ -514,8 +517,8 @@ static qdq_status open_copy(qdq_importer *im, const qdq_model *m, bool want_plan
     return want_plan ? remember_float(im, m, err) : QDQ_OK;
 }
 
-static qdq_status run(const qdq_model *m, const qdq_import_opts *opts, qdq_plan *p, qdq_model **stripped,
-                      size_t *n_left, qdq_error *err)
+static qdq_status run(const qdq_model *m, const qdq_import_opts *opts, qdq_plan *p,
+                      qdq_model **stripped, size_t *n_left, qdq_error *err)
 {
     static const qdq_import_opts defaults = QDQ_IMPORT_OPTS_INIT;
     qdq_importer im = {.err = err, .opts = opts != NULL ? opts : &defaults};
@@ -557,8 +560,8 @@ qdq_status qdq_plan_import(const qdq_model *m, const qdq_import_opts *opts, qdq_
     return st;
 }
 
-qdq_status qdq_model_strip(const qdq_model *m, const qdq_import_opts *opts, qdq_model **out, size_t *n_left,
-                           qdq_error *err)
+qdq_status qdq_model_strip(const qdq_model *m, const qdq_import_opts *opts, qdq_model **out,
+                           size_t *n_left, qdq_error *err)
 {
     *out = NULL;
     return run(m, opts, NULL, out, n_left, err);

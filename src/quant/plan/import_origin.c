@@ -1,4 +1,5 @@
-/* import_origin.c - what a quantized constant was before: the float initializer, and the scheme that gave its scales. */
+/* import_origin.c - what a quantized constant was before: the float initializer, and the scheme
+ * that gave its scales. */
 #include <math.h>
 #include <string.h>
 
@@ -23,10 +24,11 @@ static const char *original_name(qdq_importer *im, const char *name)
     return qdq_arena_strndup(&im->scratch, name, (size_t)(at - name));
 }
 
-/* Can `known` be what both were quantized from? Names alone do not tell: "w_quantized_1" and "w_quantized_2" may
- * be two weights of an author who likes numbers. Rounding moves a value by half a step of either scale. */
-static bool is_near(qdq_importer *im, const qdq_tensor *known, const qdq_tensor *t, const float *scales,
-                    size_t n_scales)
+/* Can `known` be what both were quantized from? Names alone do not tell: "w_quantized_1" and
+ * "w_quantized_2" may be two weights of an author who likes numbers. Rounding moves a value by half
+ * a step of either scale. */
+static bool is_near(qdq_importer *im, const qdq_tensor *known, const qdq_tensor *t,
+                    const float *scales, size_t n_scales)
 {
     const float *a, *b;
     float step = qdq_absmax(scales, n_scales);
@@ -41,8 +43,8 @@ static bool is_near(qdq_importer *im, const qdq_tensor *known, const qdq_tensor 
     return true;
 }
 
-qdq_value *qdq_import_restore(qdq_importer *im, const qdq_node *dq, qdq_tensor *t, const float *scales,
-                              size_t n_scales)
+qdq_value *qdq_import_restore(qdq_importer *im, const qdq_node *dq, qdq_tensor *t,
+                              const float *scales, size_t n_scales)
 {
     const char *name = original_name(im, qdq_node_in(dq, 0)->name);
     qdq_value *known = name != NULL ? qdq_graph_resolve(im->g, name) : NULL;
@@ -59,8 +61,8 @@ qdq_value *qdq_import_restore(qdq_importer *im, const qdq_node *dq, qdq_tensor *
 }
 
 /* Does this scheme give these scales for the weight? */
-static bool gives(qdq_importer *im, const qdq_qscheme *scheme, const float *w, const qdq_scale_grid *g,
-                  const qdq_found_weight *found)
+static bool gives(qdq_importer *im, const qdq_qscheme *scheme, const float *w,
+                  const qdq_scale_grid *g, const qdq_found_weight *found)
 {
     size_t n = found->n_scales;
     float *low = qdq_arena_array(&im->scratch, 3 * n + 1, sizeof *low);

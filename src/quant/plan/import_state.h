@@ -1,5 +1,5 @@
-/* import_state.h - what was found of the quantization of a model, before it is a plan; shared by the import*.c files
- * only. */
+/* import_state.h - what was found of the quantization of a model, before it is a plan; shared by
+ * the import*.c files only. */
 #ifndef QDQ_IMPORT_STATE_H
 #define QDQ_IMPORT_STATE_H
 
@@ -55,26 +55,29 @@ typedef struct qdq_importer {
     qdq_map activation_of; /* address of a DQ's output -> index into tensors */
     qdq_map weight_of;     /* likewise into weights */
     qdq_map bias_of;       /* DQ nodes of biases */
-    qdq_map nbits_of;      /* DQ nodes of weights that were inside of operators -> accuracy level + 1 */
-    qdq_map packed;    /* address of a float initializer -> 1 + index of the weight that was inside of one */
+    /* DQ nodes of weights that were inside of operators -> accuracy level + 1 */
+    qdq_map nbits_of;
+    /* address of a float initializer -> 1 + index of the weight that was inside of one */
+    qdq_map packed;
     qdq_map was_float; /* addresses of nodes that were float32 in a model that was widened */
     const qdq_import_opts *opts;
     qdq_leftover left;
     qdq_error *err;
 } qdq_importer;
 
-/* --- import_origin.c ---------------------------------------------------------------------------------------------- */
+/* --- import_origin.c -------------------------------------------------------------------------- */
 
-/* The float initializer of im->g that stands for what dq makes of its codes; `t` has its numbers. A constant that several
- * DQ restore, as shared biases are, becomes one again. NULL: no memory. */
-qdq_value *qdq_import_restore(qdq_importer *im, const qdq_node *dq, qdq_tensor *t, const float *scales,
-                              size_t n_scales);
+/* The float initializer of im->g that stands for what dq makes of its codes; `t` has its numbers. A
+ * constant that several DQ restore, as shared biases are, becomes one again. NULL: no memory. */
+qdq_value *qdq_import_restore(qdq_importer *im, const qdq_node *dq, qdq_tensor *t,
+                              const float *scales, size_t n_scales);
 
-/* Did found->scales come from the weights `w`? Sets found->scheme and found->follow: then a plan need not list them. */
+/* Did found->scales come from the weights `w`? Sets found->scheme and found->follow: then a plan
+ * need not list them. */
 void qdq_import_find_scheme(qdq_importer *im, const float *w, const qdq_scale_grid *g,
                             qdq_found_weight *found);
 
-/* --- import_write.c ----------------------------------------------------------------------------------------------- */
+/* --- import_write.c --------------------------------------------------------------------------- */
 
 /* Writes all that was found into the plan, once the graph has its final names. */
 qdq_status qdq_import_write(const qdq_importer *im, qdq_plan *p);

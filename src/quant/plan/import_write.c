@@ -10,7 +10,8 @@ static bool write_edges(qdq_plan *p, const qdq_found_edges *from, qdq_edges *to)
 {
     for (size_t i = 0; i < from->n; i++)
         if (!from->at[i].node->dead && /* another Q, as it may be */
-            !qdq_plan_add_edge(p, to, qdq_node_label(from->at[i].node, &p->arena), from->at[i].input))
+            !qdq_plan_add_edge(p, to, qdq_node_label(from->at[i].node, &p->arena),
+                               from->at[i].input))
             return false;
     return true;
 }
@@ -74,14 +75,15 @@ static bool write_bias(qdq_plan *p, const qdq_found_bias *b)
 {
     qdq_plan_bias out = {
         .tensor = qdq_arena_strdup(&p->arena, b->b->name),
-        .consumer = {qdq_arena_strdup(&p->arena, qdq_node_label(b->edge.node, &p->arena)), b->edge.input},
+        .consumer = {qdq_arena_strdup(&p->arena, qdq_node_label(b->edge.node, &p->arena)),
+                     b->edge.input},
         .activation = qdq_arena_strdup(&p->arena, b->activation->name),
         .weight = qdq_arena_strdup(&p->arena, b->weight->name),
         .rule = "imported",
         .origin = "import"};
 
-    return out.tensor != NULL && out.consumer.node != NULL && out.activation != NULL && out.weight != NULL &&
-           QDQ_PUSH(&p->arena, &p->biases, out);
+    return out.tensor != NULL && out.consumer.node != NULL && out.activation != NULL &&
+           out.weight != NULL && QDQ_PUSH(&p->arena, &p->biases, out);
 }
 
 /* What was in 16 bits will be that again, and what was float32 stays it. */

@@ -22,11 +22,11 @@ void qdq_plan_free(qdq_plan *p)
     }
 }
 
-#define ABSORB(p, from, list)                                                                                \
-    do {                                                                                                     \
-        for (size_t i_ = 0; i_ < (from)->list.n; i_++)                                                       \
-            if (!QDQ_PUSH(&(p)->arena, &(p)->list, (from)->list.at[i_]))                                     \
-                return false;                                                                                \
+#define ABSORB(p, from, list)                                                                      \
+    do {                                                                                           \
+        for (size_t i_ = 0; i_ < (from)->list.n; i_++)                                             \
+            if (!QDQ_PUSH(&(p)->arena, &(p)->list, (from)->list.at[i_]))                           \
+                return false;                                                                      \
     } while (0)
 
 bool qdq_plan_absorb(qdq_plan *p, qdq_plan *from)
@@ -101,7 +101,7 @@ bool qdq_edges_have(const qdq_edges *e, const char *node, uint32_t input)
     return false;
 }
 
-/* --- order ------------------------------------------------------------------------------------------------------ */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static int compare_edge(const void *a, const void *b)
 {
@@ -188,11 +188,14 @@ static void drop_repeated(qdq_plan_rest *r)
 static void sort_all(qdq_plan *p)
 {
     for (size_t i = 0; i < p->tensors.n; i++)
-        sort(p->tensors.at[i].consumers.at, p->tensors.at[i].consumers.n, sizeof(qdq_edge), compare_edge);
+        sort(p->tensors.at[i].consumers.at, p->tensors.at[i].consumers.n, sizeof(qdq_edge),
+             compare_edge);
     for (size_t i = 0; i < p->weights.n; i++)
-        sort(p->weights.at[i].consumers.at, p->weights.at[i].consumers.n, sizeof(qdq_edge), compare_edge);
+        sort(p->weights.at[i].consumers.at, p->weights.at[i].consumers.n, sizeof(qdq_edge),
+             compare_edge);
     for (size_t i = 0; i < p->scalings.n; i++)
-        sort(p->scalings.at[i].consumers.at, p->scalings.at[i].consumers.n, sizeof(qdq_edge), compare_edge);
+        sort(p->scalings.at[i].consumers.at, p->scalings.at[i].consumers.n, sizeof(qdq_edge),
+             compare_edge);
     sort(p->scalings.at, p->scalings.n, sizeof *p->scalings.at, compare_scaling);
     sort(p->tensors.at, p->tensors.n, sizeof *p->tensors.at, compare_tensor);
     sort(p->weights.at, p->weights.n, sizeof *p->weights.at, compare_weight);
@@ -204,7 +207,7 @@ static void sort_all(qdq_plan *p)
     drop_repeated(&p->rest);
 }
 
-/* --- summary ---------------------------------------------------------------------------------------------------- */
+/* --- summary ---------------------------------------------------------------------------------- */
 
 static int compare_text(const void *a, const void *b)
 {
@@ -221,7 +224,8 @@ static int compare_count(const void *a, const void *b)
 }
 
 /* Counts equal texts, the most frequent first. Sorts `text` in place. */
-static bool count_texts(qdq_plan *p, const char **text, size_t n, const qdq_plan_count **out, size_t *n_out)
+static bool count_texts(qdq_plan *p, const char **text, size_t n, const qdq_plan_count **out,
+                        size_t *n_out)
 {
     qdq_plan_count *counts = qdq_arena_array(&p->arena, n + 1, sizeof *counts);
 
@@ -284,7 +288,8 @@ static bool summarize(qdq_plan *p)
     s->target = p->target;
     s->cpu = p->cpu != NULL ? p->cpu : "";
     return count_operators(p, false, &s->quantized, &s->n_quantized) &&
-           count_operators(p, true, &s->kept, &s->n_kept) && count_reasons(p, &s->left_float, &s->n_left);
+           count_operators(p, true, &s->kept, &s->n_kept) &&
+           count_reasons(p, &s->left_float, &s->n_left);
 }
 
 bool qdq_plan_finish(qdq_plan *p)

@@ -1,5 +1,5 @@
-/* plan.h - the plan in memory: which edges carry Q/DQ, with which scale, and why. Data only: knows neither
- * graphs nor engines. Its JSON form is documented in docs/plan.md.
+/* plan.h - the plan in memory: which edges carry Q/DQ, with which scale, and why. Data only: knows
+ * neither graphs nor engines. Its JSON form is documented in docs/plan.md.
  *
  * Edges are named by tensor, consumer and input index; a consumer by its label (qdq_node_label). */
 #ifndef QDQ_PLAN_H
@@ -13,7 +13,8 @@
 #define QDQ_PLAN_VERSION   1
 #define QDQ_PLAN_MAX_BYTES ((size_t)1 << 30) /* of its text */
 
-/* Values of the key `method` of weights: computed scales, given ones, clipped ones; ends with NULL. */
+/* Values of the key `method` of weights: computed scales, given ones, clipped ones; ends with
+ * NULL. */
 extern const char *const qdq_plan_weight_methods[];
 
 typedef struct qdq_edge {
@@ -31,9 +32,10 @@ typedef struct qdq_plan_tensor {
     qdq_qparam qparam;
     /* While a plan is made: for each fold, what the samples outside of it give; NULL: the same. */
     qdq_qparam *fold;
-    const char *like; /* while a plan is made: the tensor whose range decides, if it is another one */
-    const char
-        *group;     /* likewise: tensors of one group share one range, pooled from all of them; NULL: none */
+    /* while a plan is made: the tensor whose range decides, if it is another one */
+    const char *like;
+    /* likewise: tensors of one group share one range, pooled from all of them; NULL: none */
+    const char *group;
     qdq_elem asked; /* likewise: the type that placement gave it; see qdq_plan_asked */
     bool known;     /* likewise: the scale is there already, found in the model */
     bool given;     /* likewise: known from an earlier plan (scales.h) */
@@ -53,9 +55,9 @@ typedef struct qdq_plan_weight {
     const float *scales;        /* given ones, in the order of the scale tensor; NULL: none */
     const int32_t *zero_points; /* beside given scales; NULL: all 0 */
     size_t n_scales;
-    const char *
-        clip; /* the part of the range that codes span, for each scale: a letter of QDQ_CLIP_LETTERS, each one
-                       * step less than the whole; NULL: the whole of all */
+    /* the part of the range that codes span, for each scale: a letter of QDQ_CLIP_LETTERS, each one
+     * step less than the whole; NULL: the whole of all */
+    const char *clip;
     double clip_step;
     qdq_weight_method method; /* while a plan is made: what is still to be searched, */
     qdq_awq_steps awq;        /* and how finely */
@@ -64,14 +66,16 @@ typedef struct qdq_plan_weight {
 
 #define QDQ_CLIP_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-/* An activation that products of matrices read divided by `scales`, one for each index of its last dimension, and their
- * weights multiplied by them: the same products, of weights that lose less when they become codes. */
+/* An activation that products of matrices read divided by `scales`, one for each index of its last
+ * dimension, and their weights multiplied by them: the same products, of weights that lose less
+ * when they become codes. */
 typedef struct qdq_plan_scaling {
     const char *tensor;
     qdq_edges consumers; /* of the activation; all their weights are entries of the plan */
     const float *scales;
     size_t n_scales;
-    const char *fold; /* the operator that gives it, whose constants take the division; NULL: a Mul does */
+    /* the operator that gives it, whose constants take the division; NULL: a Mul does */
+    const char *fold;
 } qdq_plan_scaling;
 
 /* A constant bias, stored as int32 with the scale of activation times weight. */
@@ -82,17 +86,20 @@ typedef struct qdq_plan_bias {
     const char *rule, *origin;
 } qdq_plan_bias;
 
-/* What a constant bias is corrected by (bias_correct.h); a bias that the node does not have yet is 0. */
+/* What a constant bias is corrected by (bias_correct.h); a bias that the node does not have yet is
+ * 0. */
 typedef struct qdq_plan_correction {
     const char *tensor;
     qdq_edge consumer;
     const float *delta; /* one for each output channel */
     size_t n_delta;
-    const float **
-        fold; /* while a plan is made: for each fold, by the samples outside of it; NULL: there are no folds */
+    /* while a plan is made: for each fold, by the samples outside of it; NULL: there are no
+     * folds */
+    const float **fold;
 } qdq_plan_correction;
 
-/* While a plan is made: the mean of each channel of a tensor, which corrections ask for and calibration measures. */
+/* While a plan is made: the mean of each channel of a tensor, which corrections ask for and
+ * calibration measures. */
 typedef struct qdq_plan_mean {
     const char *tensor;
     int axis;    /* -1: the last */
@@ -104,14 +111,17 @@ typedef struct qdq_plan_mean {
     size_t next; /* 1 + the index of another one of the same tensor; 0: none */
 } qdq_plan_mean;
 
-/* While a plan is made: an operator whose operands become one tensor with one scale (place_joins.h). */
+/* While a plan is made: an operator whose operands become one tensor with one scale
+ * (place_joins.h). */
 typedef struct qdq_plan_join {
     const char *node, *result;   /* label; name of a tensor */
     const char *const *operands; /* likewise */
     size_t n_operands;
-    double factor;             /* the range of all operands / the narrowest of theirs; 0: not measured */
-    const char *narrow, *wide; /* the operands with the narrowest and the widest range; NULL: not measured */
-    bool known;                /* `factor` is from a plan before this one */
+    /* the range of all operands / the narrowest of theirs; 0: not measured */
+    double factor;
+    /* the operands with the narrowest and the widest range; NULL: not measured */
+    const char *narrow, *wide;
+    bool known; /* `factor` is from a plan before this one */
 } qdq_plan_join;
 
 typedef struct qdq_plan_float {
@@ -122,7 +132,8 @@ typedef struct qdq_plan_float {
 typedef struct qdq_plan_rest {
     qdq_elem type;  /* QDQ_FLOAT16, QDQ_BFLOAT16, or QDQ_FLOAT and QDQ_UNDEFINED: as it is */
     bool direct_io; /* graph inputs and outputs, too */
-    bool widened;   /* the model is in 16 bits already, and is widened to float32 before anything else */
+    /* the model is in 16 bits already, and is widened to float32 before anything else */
+    bool widened;
     QDQ_VEC(qdq_plan_float) keep; /* nodes that stay float32 */
     QDQ_VEC(const char *)
     was_float; /* while a plan is made: labels of nodes of a widened model that were float32 */
@@ -136,14 +147,15 @@ typedef struct qdq_plan_node {
 /* A layer's time, as the engine's profile has it. */
 typedef struct qdq_layer_time {
     const char *node;
-    double float_us, eight_us; /* in microseconds, of one run: in the float and in the quantized model */
+    /* in microseconds, of one run: in the float and in the quantized model */
+    double float_us, eight_us;
 } qdq_layer_time;
 
 /* Of whole runs of a plan that the search might have taken, beside the float model. */
 typedef struct qdq_trial_time {
     unsigned trial; /* from 1 */
-    /* Of one run, where the float model takes qdq_plan_times.float_us: the median of paired rounds, and the least that
-     * their 95 % interval allows. */
+    /* Of one run, where the float model takes qdq_plan_times.float_us: the median of paired rounds,
+     * and the least that their 95 % interval allows. */
     double us, least_us;
 } qdq_trial_time;
 
@@ -162,9 +174,10 @@ struct qdq_plan {
     const char *model; /* fingerprint, hexadecimal */
     const char *target, *created_by;
     const char *target_sha256; /* of the file that the target was read from; NULL: it is built in */
-    const char *cpu;           /* the processor that it is for, as qdq_cpu_name() has it; NULL: any */
-    const char *clean;         /* pipeline that was run before, and is replayed */
-    int opset;                 /* the model is raised to this; 0: left as it is */
+    /* the processor that it is for, as qdq_cpu_name() has it; NULL: any */
+    const char *cpu;
+    const char *clean; /* pipeline that was run before, and is replayed */
+    int opset;         /* the model is raised to this; 0: left as it is */
     bool placement_only;
     unsigned n_folds;                    /* while a plan is made: of tensors[].fold; 0: none */
     size_t n_equalized, n_not_equalized; /* while a plan is made: pairs of Conv (pass "equalize") */
@@ -189,15 +202,16 @@ qdq_plan *qdq_plan_new(void); /* NULL: out of memory */
 /* Forgets all entries, but not what they are for. */
 void qdq_plan_clear(qdq_plan *p);
 
-/* Entries of `from`, which is empty then, and has to be freed all the same, become entries of p. Places of entries of p
- * change. False: out of memory, and p has some of them. */
+/* Entries of `from`, which is empty then, and has to be freed all the same, become entries of p.
+ * Places of entries of p change. False: out of memory, and p has some of them. */
 bool qdq_plan_absorb(qdq_plan *p, qdq_plan *from);
 
-/* Sorts all entries by name and edge, so that equal plans are equal text, and makes the summary. False: out
- * of memory. */
+/* Sorts all entries by name and edge, so that equal plans are equal text, and makes the summary.
+ * False: out of memory. */
 bool qdq_plan_finish(qdq_plan *p);
 
-/* Exchanges scales and corrections of all samples with those of the samples outside fold k. Twice: as it was. */
+/* Exchanges scales and corrections of all samples with those of the samples outside fold k. Twice:
+ * as it was. */
 void qdq_plan_swap_fold(qdq_plan *p, unsigned k);
 
 /* Is what is not quantized in 16 bits? */

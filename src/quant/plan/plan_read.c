@@ -9,8 +9,10 @@
 #include "base/json_read.h"
 #include "quant/plan/plan_times.h"
 
-static const char an_edge[] = "[node, input number]", some_edges[] = "a list of [node, input number]",
-                  some_scales[] = "a list of numbers above 0", some_numbers[] = "a list of finite numbers";
+static const char an_edge[] = "[node, input number]",
+                  some_edges[] = "a list of [node, input number]",
+                  some_scales[] = "a list of numbers above 0",
+                  some_numbers[] = "a list of finite numbers";
 
 static bool to_scale(const json_t *j, float *out)
 {
@@ -20,10 +22,12 @@ static bool to_scale(const json_t *j, float *out)
 
 static qdq_elem read_type(const qdq_json_place *p)
 {
-    return qdq_elem_from_name(qdq_code_type_names[qdq_json_word(p, "type", qdq_code_type_names, -1)]);
+    return qdq_elem_from_name(
+        qdq_code_type_names[qdq_json_word(p, "type", qdq_code_type_names, -1)]);
 }
 
-static qdq_edge read_edge(const qdq_json_place *p, const char *key, const json_t *j, const char *expected)
+static qdq_edge read_edge(const qdq_json_place *p, const char *key, const json_t *j,
+                          const char *expected)
 {
     const json_t *node = json_array_get(j, 0), *input = json_array_get(j, 1);
     qdq_edge edge = {"", 0};
@@ -86,8 +90,9 @@ static bool to_float(const json_t *j, float *out)
 }
 
 /* At least one, each as `to` has it. */
-static void read_floats(const qdq_json_place *p, const char *key, bool (*to)(const json_t *, float *),
-                        const char *expected, const float **out, size_t *n_out)
+static void read_floats(const qdq_json_place *p, const char *key,
+                        bool (*to)(const json_t *, float *), const char *expected,
+                        const float **out, size_t *n_out)
 {
     json_t *list = json_object_get(p->object, key);
     size_t n = json_array_size(list);
@@ -114,7 +119,8 @@ static void read_scales(const qdq_json_place *p, const float **out, size_t *n_ou
 static void read_zero_points(const qdq_json_place *p, qdq_plan_weight *w)
 {
     json_t *list = json_object_get(p->object, "zero_points");
-    int32_t *zeros = qdq_arena_array(p->reader->arena, w->n_scales + 1, sizeof *zeros), low = 0, high = 0;
+    int32_t *zeros = qdq_arena_array(p->reader->arena, w->n_scales + 1, sizeof *zeros), low = 0,
+            high = 0;
 
     if (zeros == NULL) {
         qdq_json_nomem(p);
@@ -166,10 +172,10 @@ static void read_method(const qdq_json_place *p, qdq_plan_weight *w)
 
 static void read_weight(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"tensor",  "consumers", "axis",        "type",           "symmetric",
-                                       "reduced", "pow2",      "store",       "accuracy_level", "method",
-                                       "block",   "scales",    "zero_points", "clip_step",      "clip",
-                                       "rule",    "origin",    NULL};
+    static const char *const keys[] = {
+        "tensor",      "consumers", "axis",           "type",   "symmetric", "reduced",
+        "pow2",        "store",     "accuracy_level", "method", "block",     "scales",
+        "zero_points", "clip_step", "clip",           "rule",   "origin",    NULL};
     qdq_plan_weight w = {0};
 
     qdq_json_known(p, keys);
@@ -289,7 +295,8 @@ static void read_cpu(qdq_plan *plan, const qdq_json_place *top)
         plan->cpu = cpus[qdq_json_word(top, "cpu", cpus, 0)];
 }
 
-static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size_t size, qdq_error *err)
+static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size_t size,
+                            qdq_error *err)
 {
     static const char *const keys[] = {"qdq_plan", "model",          "target",      "created_by",
                                        "clean",    "opset",          "tensors",     "weights",
@@ -330,7 +337,8 @@ static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size
     return qdq_plan_finish(plan) ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status qdq_plan_parse(const char *text, size_t size, const char *name, qdq_plan **out, qdq_error *err)
+qdq_status qdq_plan_parse(const char *text, size_t size, const char *name, qdq_plan **out,
+                          qdq_error *err)
 {
     json_t *root = NULL;
 

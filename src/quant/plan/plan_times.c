@@ -24,7 +24,7 @@ bool qdq_plan_set_times(qdq_plan *p, const qdq_plan_times *t)
     return to->processor != NULL && to->target != NULL && to->target_sha256 != NULL;
 }
 
-/* --- writing -------------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* NULL: there was no memory to make it. */
 static void put_json(qdq_buf *b, json_t *j)
@@ -40,7 +40,8 @@ void qdq_plan_put_times(qdq_buf *b, const qdq_plan_times *t)
     put_json(b, qdq_json_new_text(t->processor));
     qdq_buf_puts(b, ", \"target\": ");
     put_json(b, qdq_json_new_text(t->target));
-    qdq_buf_printf(b, ", \"target_sha256\": \"%s\", \"trials\": %u, \"float_us\": ", t->target_sha256,
+    qdq_buf_printf(b,
+                   ", \"target_sha256\": \"%s\", \"trials\": %u, \"float_us\": ", t->target_sha256,
                    t->trials);
     put_json(b, json_real(t->float_us));
     qdq_buf_puts(b, ", \"quantized_us\": ");
@@ -50,19 +51,19 @@ void qdq_plan_put_times(qdq_buf *b, const qdq_plan_times *t)
         const qdq_layer_time *l = &t->layers.at[i];
 
         qdq_buf_puts(b, i == 0 ? "\n    " : ",\n    ");
-        put_json(b, json_pack("{s:s, s:f, s:f}", "node", l->node, "float_us", l->float_us, "quantized_us",
-                              l->eight_us));
+        put_json(b, json_pack("{s:s, s:f, s:f}", "node", l->node, "float_us", l->float_us,
+                              "quantized_us", l->eight_us));
     }
     qdq_buf_puts(b, t->layers.n > 0 ? "\n  ]" : "]");
     for (size_t i = 0; i < t->timed.n; i++) {
         qdq_buf_puts(b, i == 0 ? ", \"timed\": [" : ", ");
-        put_json(b, json_pack("{s:i, s:f, s:f}", "trial", (int)t->timed.at[i].trial, "us", t->timed.at[i].us,
-                              "least_us", t->timed.at[i].least_us));
+        put_json(b, json_pack("{s:i, s:f, s:f}", "trial", (int)t->timed.at[i].trial, "us",
+                              t->timed.at[i].us, "least_us", t->timed.at[i].least_us));
     }
     qdq_buf_puts(b, t->timed.n > 0 ? "]},\n" : "},\n");
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static const double most_us = 1e12;
 enum { most_trials = 100000 };
@@ -104,8 +105,9 @@ static void read_timed(qdq_plan *plan, const qdq_json_place *p)
 
 void qdq_plan_read_times(qdq_plan *plan, const qdq_json_place *top)
 {
-    static const char *const keys[] = {"processor",    "target", "target_sha256", "trials", "float_us",
-                                       "quantized_us", "layers", "timed",         NULL};
+    static const char *const keys[] = {"processor", "target",   "target_sha256",
+                                       "trials",    "float_us", "quantized_us",
+                                       "layers",    "timed",    NULL};
     qdq_plan_times *t = &plan->times;
     qdq_json_place p, item;
 

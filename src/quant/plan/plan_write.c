@@ -63,17 +63,19 @@ static bool set_format(json_t *o, const qdq_plan_weight *w)
 
     ok = ok && (w->scales != NULL || !w->reduced || set(o, "reduced", json_true()));
     ok = ok && (w->scales != NULL || !w->pow2 || set(o, "pow2", json_true()));
-    ok = ok &&
-         (w->store == QDQ_WEIGHT_AS_CODES || set(o, "store", json_string(qdq_weight_store_names[w->store])));
-    return ok && (w->accuracy_level == 0 || set(o, "accuracy_level", json_integer(w->accuracy_level)));
+    ok = ok && (w->store == QDQ_WEIGHT_AS_CODES ||
+                set(o, "store", json_string(qdq_weight_store_names[w->store])));
+    return ok &&
+           (w->accuracy_level == 0 || set(o, "accuracy_level", json_integer(w->accuracy_level)));
 }
 
 static bool set_scales(json_t *o, const qdq_plan_weight *w)
 {
     if (w->clip != NULL)
         return set(o, "clip_step", json_real(w->clip_step)) && set(o, "clip", json_string(w->clip));
-    return w->scales == NULL || (set(o, "scales", float_list(w->scales, w->n_scales)) &&
-                                 (w->zero_points == NULL || set(o, "zero_points", zero_point_list(w))));
+    return w->scales == NULL ||
+           (set(o, "scales", float_list(w->scales, w->n_scales)) &&
+            (w->zero_points == NULL || set(o, "zero_points", zero_point_list(w))));
 }
 
 static json_t *tensor_object(const qdq_plan_tensor *t)
@@ -99,7 +101,8 @@ static json_t *weight_object(const qdq_plan_weight *w)
                    json_string(qdq_plan_weight_methods[w->scales != NULL ? 1
                                                        : w->clip != NULL ? 2
                                                                          : 0]));
-    ok = ok && set(o, "block", w->block == 0 ? json_null() : json_integer(w->block)) && set_scales(o, w);
+    ok = ok && set(o, "block", w->block == 0 ? json_null() : json_integer(w->block)) &&
+         set_scales(o, w);
     ok = ok && set(o, "rule", json_string(w->rule)) && set(o, "origin", json_string(w->origin));
     return whole(o, ok);
 }
@@ -169,14 +172,14 @@ static void put_key(qdq_buf *b, const char *key, json_t *value)
     qdq_buf_puts(b, ",\n");
 }
 
-#define PUT_LIST(b, key, list, make)                                                                         \
-    do {                                                                                                     \
-        qdq_buf_printf((b), "  \"%s\": [", (key));                                                           \
-        for (size_t i_ = 0; i_ < (list).n; i_++) {                                                           \
-            qdq_buf_puts((b), i_ == 0 ? "\n    " : ",\n    ");                                               \
-            put_json((b), make(&(list).at[i_]));                                                             \
-        }                                                                                                    \
-        qdq_buf_puts((b), (list).n > 0 ? "\n  ]" : "]");                                                     \
+#define PUT_LIST(b, key, list, make)                                                               \
+    do {                                                                                           \
+        qdq_buf_printf((b), "  \"%s\": [", (key));                                                 \
+        for (size_t i_ = 0; i_ < (list).n; i_++) {                                                 \
+            qdq_buf_puts((b), i_ == 0 ? "\n    " : ",\n    ");                                     \
+            put_json((b), make(&(list).at[i_]));                                                   \
+        }                                                                                          \
+        qdq_buf_puts((b), (list).n > 0 ? "\n  ]" : "]");                                           \
     } while (0)
 
 /* Names in models are bytes, those in JSON are not. */
@@ -211,9 +214,10 @@ static qdq_status explain(const qdq_plan *p, qdq_error *err)
 {
     const char *name = find_odd_name(p);
 
-    return name == NULL ? qdq_nomem(err)
-                        : qdq_fail(err, QDQ_E_UNSUPPORTED,
-                                   "'%s' is no UTF-8: a plan is JSON, which has no such names", name);
+    return name == NULL
+               ? qdq_nomem(err)
+               : qdq_fail(err, QDQ_E_UNSUPPORTED,
+                          "'%s' is no UTF-8: a plan is JSON, which has no such names", name);
 }
 
 qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)

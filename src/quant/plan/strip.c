@@ -4,8 +4,9 @@
  *   x -> Q -> DQ                 x
  *   x -> DynamicQuantize -> DQ   x
  *
- * The scale may be computed, blocked, or per channel, and the codes of any type. What is not one of these (codes that
- * the caller gives or gets, a Q and a DQ of different scales) stays, and is reported. */
+ * The scale may be computed, blocked, or per channel, and the codes of any type. What is not one of
+ * these (codes that the caller gives or gets, a Q and a DQ of different scales) stays, and is
+ * reported. */
 #include "quant/plan/strip.h"
 
 #include <string.h>
@@ -18,18 +19,19 @@
 #include "qdq/pass.h"
 #include "quant/found.h"
 
-/* --- what is left ---------------------------------------------------------------------------------------------------- */
+/* --- what is left ----------------------------------------------------------------------------- */
 
 static void report(qdq_leftover *left, const qdq_node *n, const char *why)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
 
     left->n++;
-    qdq_job_log(left->job, QDQ_LOG_WARNING, "%s '%s' stays: %s", n->type, qdq_node_label(n, &scratch), why);
+    qdq_job_log(left->job, QDQ_LOG_WARNING, "%s '%s' stays: %s", n->type,
+                qdq_node_label(n, &scratch), why);
     qdq_arena_free(&scratch);
 }
 
-/* --- operators on codes ------------------------------------------------------------------------------------------------ */
+/* --- operators on codes ----------------------------------------------------------------------- */
 
 /* Operators outside the standard that compute on codes, as they begin. */
 static bool is_on_codes(const qdq_node *n)
@@ -82,8 +84,8 @@ static void report_refusals(const qdq_optimize_report *r, const qdq_job *job)
             const qdq_refusal *f = &r->passes[i].refusals[k];
 
             qdq_job_log(job, QDQ_LOG_WARNING, "%s%s: not taken apart: %s (%zu node%s)",
-                        f->n_examples > 0 ? f->examples[0] : "", f->n > 1 ? " and others" : "", f->reason,
-                        f->n, f->n == 1 ? "" : "s");
+                        f->n_examples > 0 ? f->examples[0] : "", f->n > 1 ? " and others" : "",
+                        f->reason, f->n, f->n == 1 ? "" : "s");
         }
 }
 
@@ -101,7 +103,7 @@ qdq_status qdq_strip_operators(qdq_model *m, qdq_leftover *left, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- constants ------------------------------------------------------------------------------------------------------------ */
+/* --- constants -------------------------------------------------------------------------------- */
 
 static void dequantize(const qdq_tensor *t, const qdq_params *p, const void *codes, void *out)
 {
@@ -113,17 +115,18 @@ static void dequantize(const qdq_tensor *t, const qdq_params *p, const void *cod
         for (size_t k = 0; k < grid.c.channels; k++)
             for (size_t j = 0; j < grid.c.inner; j++, i++) {
                 size_t s = p->count > 1 ? qdq_scale_at(&grid, o, k, j) : 0;
-                double code = is_int
-                                  ? (double)(qdq_elem_int(t->elem, codes, i) - qdq_params_zero(p, (int64_t)s))
-                                  : (double)qdq_elem_float(t->elem, codes, i);
+                double code =
+                    is_int
+                        ? (double)(qdq_elem_int(t->elem, codes, i) - qdq_params_zero(p, (int64_t)s))
+                        : (double)qdq_elem_float(t->elem, codes, i);
 
                 qdq_elem_put_float(p->scale_elem, out, i, code * (double)p->scale[s]);
             }
 }
 
 /* DQ of constant codes becomes a float constant. *why: it cannot be read. */
-static qdq_status restore(qdq_node *dq, const qdq_tensor *codes, qdq_arena *scratch, qdq_value **out,
-                          const char **why, qdq_error *err)
+static qdq_status restore(qdq_node *dq, const qdq_tensor *codes, qdq_arena *scratch,
+                          qdq_value **out, const char **why, qdq_error *err)
 {
     qdq_graph *g = dq->graph;
     qdq_params p;
@@ -141,14 +144,15 @@ static qdq_status restore(qdq_node *dq, const qdq_tensor *codes, qdq_arena *scra
         return qdq_nomem(err);
     dequantize(codes, &p, bytes.data, data);
     const char *from = qdq_node_in(dq, 0)->name, *suffix = strstr(from, "_quantized");
-    const char *base =
-        suffix != NULL && suffix != from ? qdq_arena_strndup(scratch, from, (size_t)(suffix - from)) : from;
+    const char *base = suffix != NULL && suffix != from
+                           ? qdq_arena_strndup(scratch, from, (size_t)(suffix - from))
+                           : from;
     const char *name = base != NULL ? qdq_graph_unique_name(g, base) : NULL;
     *out = name != NULL ? qdq_graph_add_constant(g, dq, name, t) : NULL;
     return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- activations ------------------------------------------------------------------------------------------------------------ */
+/* --- activations ------------------------------------------------------------------------------ */
 
 /* The value that a pair of Q and DQ stands for, or NULL and why it stands for none. */
 static qdq_status find_original(qdq_node *dq, qdq_arena *scratch, qdq_value **out, const char **why,
@@ -181,7 +185,7 @@ static qdq_status find_original(qdq_node *dq, qdq_arena *scratch, qdq_value **ou
     return QDQ_OK;
 }
 
-/* --- what nothing reads any more ----------------------------------------------------------------------------------------------- */
+/* --- what nothing reads any more -------------------------------------------------------------- */
 
 static bool is_quantizer(const qdq_node *n)
 {
@@ -218,7 +222,8 @@ static qdq_status remove_unread(qdq_node *first, qdq_error *err)
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-/* Everything that reads the DQ reads `x`. The DQ goes later, unless it has to give a graph output its name. */
+/* Everything that reads the DQ reads `x`. The DQ goes later, unless it has to give a graph output
+ * its name. */
 static qdq_status pass_by(qdq_node *dq, qdq_value *x, qdq_error *err)
 {
     qdq_value *old[3] = {qdq_node_in(dq, 0), qdq_node_in(dq, 1), qdq_node_in(dq, 2)};
@@ -246,7 +251,7 @@ static qdq_status drop_unread(qdq_graph *g, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- one DQ ----------------------------------------------------------------------------------------------------- */
+/* --- one DQ ----------------------------------------------------------------------------------- */
 
 static qdq_status take_out(qdq_node *dq, qdq_leftover *left, qdq_error *err)
 {
@@ -269,12 +274,13 @@ static qdq_status take_out(qdq_node *dq, qdq_leftover *left, qdq_error *err)
     return st;
 }
 
-/* --- stale types ------------------------------------------------------------------------------------------------------------------- */
+/* --- stale types ------------------------------------------------------------------------------ */
 
 /* Field numbers of onnx.proto. */
 enum { GRAPH_VALUE_INFO = 13, VALUE_INFO_NAME = 1 };
 
-/* It gives a type to a name that nothing had when the model was read, and that a constant has now. */
+/* It gives a type to a name that nothing had when the model was read, and that a constant has
+ * now. */
 static bool is_stale(const qdq_graph *g, const qdq_wire_item *item)
 {
     qdq_wire_item field;
@@ -310,13 +316,14 @@ static qdq_status drop_stale(qdq_graph *g, qdq_error *err)
             st = qdq_nomem(err);
         else
             qdq_graph_set_rest(
-                g, (qdq_span){kept.size > 0 ? memcpy(copy, kept.data, kept.size) : copy, kept.size});
+                g,
+                (qdq_span){kept.size > 0 ? memcpy(copy, kept.data, kept.size) : copy, kept.size});
     }
     qdq_buf_free(&kept);
     return st;
 }
 
-/* --- all of it --------------------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static void report_rest(const qdq_model *m, qdq_leftover *left)
 {

@@ -6,7 +6,8 @@
 #include "ir/ir.h"
 #include "qdq/quant.h"
 
-/* What is said where quantization could not be read or taken out: to `job`, as warnings, and counted. */
+/* What is said where quantization could not be read or taken out: to `job`, as warnings, and
+ * counted. */
 typedef struct qdq_leftover {
     const qdq_job *job;
     size_t n;
@@ -15,15 +16,16 @@ typedef struct qdq_leftover {
 /* Operators that compute on codes become float ones between Q/DQ, where the model has some. */
 qdq_status qdq_strip_operators(qdq_model *m, qdq_leftover *left, qdq_error *err);
 
-/* ONNX Runtime's operators with weights of 4 and 8 bits become MatMul, Gemm and Gather behind DequantizeLinear. `levels`:
- * address of each of these DQ -> the operator's accuracy level + 1. */
+/* ONNX Runtime's operators with weights of 4 and 8 bits become MatMul, Gemm and Gather behind
+ * DequantizeLinear. `levels`: address of each of these DQ -> the operator's accuracy level + 1. */
 qdq_status qdq_strip_nbits(qdq_model *m, qdq_map *levels, qdq_leftover *left, qdq_error *err);
 
-/* Puts back the Relu and Clip that a quantizer took out because the codes end there: without Q, nothing else would
- * clip. */
+/* Puts back the Relu and Clip that a quantizer took out because the codes end there: without Q,
+ * nothing else would clip. */
 qdq_status qdq_strip_bounds(qdq_model *m, qdq_bounds bounds, const qdq_job *job, qdq_error *err);
 
-/* Takes out every Q and DQ in all graphs: constants become float again, all else is read past them. */
+/* Takes out every Q and DQ in all graphs: constants become float again, all else is read past
+ * them. */
 qdq_status qdq_strip_all(qdq_model *m, qdq_leftover *left, qdq_error *err);
 
 #endif /* QDQ_STRIP_H */

@@ -1,8 +1,9 @@
 /* strip_bounds.c - the Relu and Clip that are hidden in the range of codes.
  *
- * ONNX Runtime's tool takes a Relu or Clip out when the Q behind it clips at the same place: zero point at the lowest
- * code. Without that Q the model is another one, so they come back when it goes. Other tools leave them where they
- * were, and there a range that begins at 0 says only what the samples were. */
+ * ONNX Runtime's tool takes a Relu or Clip out when the Q behind it clips at the same place: zero
+ * point at the lowest code. Without that Q the model is another one, so they come back when it
+ * goes. Other tools leave them where they were, and there a range that begins at 0 says only what
+ * the samples were. */
 #include <math.h>
 #include <string.h>
 
@@ -57,7 +58,8 @@ static bool give_bounds(qdq_node *clip, bool as_inputs)
     if (!as_inputs)
         return qdq_node_set_float(clip, "min", 0) && qdq_node_set_float(clip, "max", 6);
     qdq_value *low = scalar(clip->graph, "clip_min", 0), *high = scalar(clip->graph, "clip_max", 6);
-    return low != NULL && high != NULL && qdq_node_append_in(clip, low) && qdq_node_append_in(clip, high);
+    return low != NULL && high != NULL && qdq_node_append_in(clip, low) &&
+           qdq_node_append_in(clip, high);
 }
 
 /* q reads Relu(x), or Clip(x, 0, 6), instead of x. */
@@ -71,7 +73,8 @@ static qdq_status bound(qdq_node *q, unsigned bounds, qdq_error *err)
     const char *base = qdq_arena_printf(&scratch, "%s_%s", x->name, op);
     const char *name = base != NULL ? qdq_graph_unique_name(g, base) : NULL;
     const char *label = base != NULL ? qdq_graph_unique_node_name(g, base) : NULL;
-    qdq_node *n = name != NULL && label != NULL ? qdq_graph_add_node(g, q, "", op, label, 1, 1, &name) : NULL;
+    qdq_node *n =
+        name != NULL && label != NULL ? qdq_graph_add_node(g, q, "", op, label, 1, 1, &name) : NULL;
 
     if (n == NULL || (op[0] == 'C' && !give_bounds(n, qdq_graph_opset(g) >= 11))) {
         st = qdq_nomem(err);
@@ -91,7 +94,8 @@ static qdq_status look_at(qdq_node *q, size_t n[2], qdq_error *err)
     qdq_found found = {0};
     qdq_qparam p;
 
-    if (q->op != QDQ_OP_QUANTIZELINEAR || x == NULL || x->producer == NULL || !is_unbounded(x->producer))
+    if (q->op != QDQ_OP_QUANTIZELINEAR || x == NULL || x->producer == NULL ||
+        !is_unbounded(x->producer))
         return QDQ_OK;
     qdq_status st = qdq_found_read(q, &scratch, &found, err);
     unsigned bounds = st == QDQ_OK && qdq_found_qparam(&found, &p) ? bounds_of(&p) : 0;
@@ -114,7 +118,8 @@ qdq_status qdq_strip_bounds(qdq_model *m, qdq_bounds bounds, const qdq_job *job,
         QDQ_FOR_NODES (q, g)
             QDQ_TRY(look_at(q, n, err));
     if (n[0] + n[1] > 0)
-        qdq_job_log(job, QDQ_LOG_INFO, "put back %zu Relu and %zu Clip that were left to the range of codes",
-                    n[0], n[1]);
+        qdq_job_log(job, QDQ_LOG_INFO,
+                    "put back %zu Relu and %zu Clip that were left to the range of codes", n[0],
+                    n[1]);
     return QDQ_OK;
 }

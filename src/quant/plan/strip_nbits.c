@@ -1,8 +1,9 @@
-/* strip_nbits.c - MatMulNBits and GatherBlockQuantized as MatMul, Gemm and Gather that read a DequantizeLinear in blocks:
- * the inverse of insert_nbits.c, where the layouts are described. What reads and removes DequantizeLinear does the rest.
+/* strip_nbits.c - MatMulNBits and GatherBlockQuantized as MatMul, Gemm and Gather that read a
+ * DequantizeLinear in blocks: the inverse of insert_nbits.c, where the layouts are described. What
+ * reads and removes DequantizeLinear does the rest.
  *
- * The file does not say what a product was. With a bias and data of rank 2 it becomes a Gemm with transB, with a bias and
- * other data MatMul and Add, without one a MatMul. */
+ * The file does not say what a product was. With a bias and data of rank 2 it becomes a Gemm with
+ * transB, with a bias and other data MatMul and Add, without one a MatMul. */
 #include <math.h>
 #include <string.h>
 
@@ -58,7 +59,7 @@ static bool is_of(const qdq_node *n, const char *type)
     return strcmp(n->domain, "com.microsoft") == 0 && strcmp(n->type, type) == 0;
 }
 
-/* --- MatMulNBits ----------------------------------------------------------------------------------------------------- */
+/* --- MatMulNBits ------------------------------------------------------------------------------ */
 
 /* What keeps the node from being read; NULL: nothing. */
 static const char *read_product(const qdq_node *n, product *p)
@@ -83,7 +84,8 @@ static const char *read_product(const qdq_node *n, product *p)
     if (qdq_node_int(n, "weight_prepacked", 0) != 0)
         return "its weight is packed for one kernel";
     if (p->codes->elem != QDQ_UINT8 || p->codes->rank != 3 || p->codes->count == 0 ||
-        p->codes->dim[0] != p->n || p->codes->dim[2] > INT32_MAX || p->codes->dim[2] * 8 / bits != p->block)
+        p->codes->dim[0] != p->n || p->codes->dim[2] > INT32_MAX ||
+        p->codes->dim[2] * 8 / bits != p->block)
         return "its codes do not have the shape that N, K and block_size say";
     p->n_block = p->codes->dim[1];
     if (p->k < 1 || (p->k - 1) / p->block != p->n_block - 1)
@@ -108,7 +110,8 @@ static qdq_elem type_of_codes(const product *p)
     return p->zeros != NULL ? QDQ_UINT8 : QDQ_INT8;
 }
 
-/* A tensor of `rows` rows for each of N columns, or transposed; *step_row and *step_column are its steps. */
+/* A tensor of `rows` rows for each of N columns, or transposed; *step_row and *step_column are its
+ * steps. */
 static qdq_tensor *new_matrix(apart *a, const product *p, qdq_elem elem, int64_t rows, bool columns,
                               int64_t *step_row, int64_t *step_column, void **data)
 {
@@ -121,7 +124,8 @@ static qdq_tensor *new_matrix(apart *a, const product *p, qdq_elem elem, int64_t
 
 static qdq_status unpack_codes(apart *a, const product *p, bool columns, qdq_tensor **out)
 {
-    const int64_t blob = p->codes->dim[2], middle = p->zeros != NULL ? 0 : (int64_t)1 << (p->bits - 1);
+    const int64_t blob = p->codes->dim[2],
+                  middle = p->zeros != NULL ? 0 : (int64_t)1 << (p->bits - 1);
     int64_t step_k, step_n;
     qdq_span from;
     void *to;
@@ -180,12 +184,14 @@ static qdq_status unpack_zeros(apart *a, const product *p, bool columns, qdq_ten
     return QDQ_OK;
 }
 
-/* --- signs ------------------------------------------------------------------------------------------------------------- */
+/* --- signs ------------------------------------------------------------------------------------ */
 
-/* Codes, scales and zero points as DequantizeLinear takes them, whose scales are above 0: ONNX Runtime's tool gives the
- * largest weight of a block the lowest code, with a scale below 0 if that weight is. Codes counted from the other end
- * mean the same; signed ones become unsigned ones, so that they have an end of the same distance. */
-static qdq_status count_from_above(apart *a, qdq_tensor *t[3], const float *scale, const qdq_scale_grid *g)
+/* Codes, scales and zero points as DequantizeLinear takes them, whose scales are above 0: ONNX
+ * Runtime's tool gives the largest weight of a block the lowest code, with a scale below 0 if that
+ * weight is. Codes counted from the other end mean the same; signed ones become unsigned ones, so
+ * that they have an end of the same distance. */
+static qdq_status count_from_above(apart *a, qdq_tensor *t[3], const float *scale,
+                                   const qdq_scale_grid *g)
 {
     const unsigned bits = qdq_elem_bits(t[0]->elem);
     const int64_t top = (1 << bits) - 1,
@@ -227,7 +233,8 @@ static qdq_status make_positive(apart *a, qdq_tensor *t[3], int64_t axis, int64_
     qdq_scale_grid g;
     float *scale;
 
-    if (axis < 0 || axis >= t[0]->rank || block < 1 || !qdq_elem_is_float(t[1]->elem) || t[0]->count == 0)
+    if (axis < 0 || axis >= t[0]->rank || block < 1 || !qdq_elem_is_float(t[1]->elem) ||
+        t[0]->count == 0)
         return QDQ_OK; /* for others to refuse */
     g = qdq_scale_grid_of(t[0], (int)axis, block);
     if ((size_t)t[1]->count != qdq_scale_count(&g) ||
@@ -239,10 +246,10 @@ static qdq_status make_positive(apart *a, qdq_tensor *t[3], int64_t axis, int64_
     return any ? count_from_above(a, t, scale, &g) : QDQ_OK;
 }
 
-/* --- DequantizeLinear ------------------------------------------------------------------------------------------------ */
+/* --- DequantizeLinear ------------------------------------------------------------------------- */
 
-/* "w_quantized" and a number if need be, for what is called "w_quantized_1", or "w_Q4" by another tool: who restores
- * weights cuts that off again. */
+/* "w_quantized" and a number if need be, for what is called "w_quantized_1", or "w_Q4" by another
+ * tool: who restores weights cuts that off again. */
 static const char *name_of_codes(apart *a, qdq_graph *g, const char *name)
 {
     static const char *const suffixes[] = {"_quantized", "_Q4", "_Q8"};
@@ -274,9 +281,11 @@ static qdq_value *add(apart *a, qdq_graph *g, const char *base, qdq_tensor *t)
 static qdq_status add_dq(apart *a, qdq_node *n, qdq_value *const in[3], int64_t axis, int64_t block,
                          qdq_node **out)
 {
-    const char *name = in[0] != NULL && in[1] != NULL ? qdq_graph_unique_name(n->graph, "dequantized") : NULL;
+    const char *name =
+        in[0] != NULL && in[1] != NULL ? qdq_graph_unique_name(n->graph, "dequantized") : NULL;
 
-    *out = name != NULL ? qdq_graph_add_node(n->graph, n, "", "DequantizeLinear", "", 3, 1, &name) : NULL;
+    *out = name != NULL ? qdq_graph_add_node(n->graph, n, "", "DequantizeLinear", "", 3, 1, &name)
+                        : NULL;
     if (*out == NULL)
         return qdq_nomem(a->err);
     for (uint32_t i = 0; i < 3; i++)
@@ -317,7 +326,8 @@ static qdq_status judge_dq(apart *a, qdq_node **dq, const char **why)
 static bool is_same(const packed *x, const packed *y, const qdq_graph *g)
 {
     return x->codes == y->codes && x->scales == y->scales && x->zeros == y->zeros && x->k == y->k &&
-           x->block == y->block && x->level == y->level && x->columns == y->columns && x->dq->graph == g;
+           x->block == y->block && x->level == y->level && x->columns == y->columns &&
+           x->dq->graph == g;
 }
 
 static qdq_map_value *place_of(apart *a, const packed *key)
@@ -348,11 +358,12 @@ static bool recall(apart *a, packed *key, const qdq_graph *g)
 }
 
 /* What DQ reads: codes, scales, zero points or NULL. */
-static qdq_status new_dq(apart *a, qdq_node *n, packed *key, qdq_tensor *t[3], int64_t axis, int64_t block,
-                         const char **why)
+static qdq_status new_dq(apart *a, qdq_node *n, packed *key, qdq_tensor *t[3], int64_t axis,
+                         int64_t block, const char **why)
 {
     qdq_value *in[3] = {NULL};
-    qdq_value *const names[3] = {key->codes, key->scales, key->zeros != NULL ? key->zeros : key->scales};
+    qdq_value *const names[3] = {key->codes, key->scales,
+                                 key->zeros != NULL ? key->zeros : key->scales};
 
     QDQ_TRY(make_positive(a, t, axis, block));
     for (size_t i = 0; i < 3; i++)
@@ -389,13 +400,13 @@ static qdq_status table_of(apart *a, qdq_node *n, packed *key, const char **why)
     if (key->dq != NULL)
         return QDQ_OK;
     for (size_t i = 0; i < 3; i++)
-        if (from[i] != NULL &&
-            (t[i] = qdq_tensor_view(a->m, from[i], from[i]->elem, from[i]->rank, from[i]->dim)) == NULL)
+        if (from[i] != NULL && (t[i] = qdq_tensor_view(a->m, from[i], from[i]->elem, from[i]->rank,
+                                                       from[i]->dim)) == NULL)
             return qdq_nomem(a->err);
     return new_dq(a, n, key, t, key->k, key->block, why);
 }
 
-/* --- nodes ----------------------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static int64_t level_of(const qdq_node *n)
 {
@@ -413,16 +424,22 @@ static void drop_inputs(qdq_node *n, uint32_t first)
 
 static bool become(qdq_node *n, const char *type)
 {
-    static const char *const attrs[] = {
-        "K", "N", "bits", "block_size", "accuracy_level", "weight_prepacked", "gather_axis", "quantize_axis"};
+    static const char *const attrs[] = {"K",
+                                        "N",
+                                        "bits",
+                                        "block_size",
+                                        "accuracy_level",
+                                        "weight_prepacked",
+                                        "gather_axis",
+                                        "quantize_axis"};
 
     for (size_t i = 0; i < QDQ_COUNT(attrs); i++)
         qdq_node_remove_attr(n, attrs[i]);
     return qdq_node_set_type(n, "", type);
 }
 
-/* n as MatMul. Its bias, if any, is for later: what it becomes depends on ranks, which inference finds in graphs
- * without these operators. */
+/* n as MatMul. Its bias, if any, is for later: what it becomes depends on ranks, which inference
+ * finds in graphs without these operators. */
 static qdq_status split_product(apart *a, qdq_node *n, const char **why)
 {
     biased b = {.n = n, .bias = qdq_node_in(n, 5)};
@@ -430,7 +447,8 @@ static qdq_status split_product(apart *a, qdq_node *n, const char **why)
     *why = read_product(n, &b.weight);
     if (*why != NULL)
         return QDQ_OK;
-    b.from = (packed){.codes = n->in[1].value, .scales = n->in[2].value, .zeros = qdq_node_in(n, 3)};
+    b.from =
+        (packed){.codes = n->in[1].value, .scales = n->in[2].value, .zeros = qdq_node_in(n, 3)};
     b.from.k = b.weight.k;
     b.from.block = b.weight.block;
     b.from.level = level_of(n);
@@ -455,7 +473,8 @@ static qdq_status become_gemm(apart *a, const biased *b)
     if (why != NULL)
         return qdq_fail(a->err, QDQ_E_BUG, "%s, but not as rows", why);
     qdq_node_set_in(b->n, 1, columns.dq->out[0]);
-    return become(b->n, "Gemm") && qdq_node_append_in(b->n, b->bias) && qdq_node_set_int(b->n, "transB", 1)
+    return become(b->n, "Gemm") && qdq_node_append_in(b->n, b->bias) &&
+                   qdq_node_set_int(b->n, "transB", 1)
                ? QDQ_OK
                : qdq_nomem(a->err);
 }
@@ -468,8 +487,9 @@ static qdq_status become_add(apart *a, const biased *b)
 
     if (name[0] != '\0')
         name = qdq_graph_unique_node_name(g, name);
-    qdq_node *matmul =
-        out != NULL && name != NULL ? qdq_graph_add_node(g, b->n, "", "MatMul", name, 2, 1, &out) : NULL;
+    qdq_node *matmul = out != NULL && name != NULL
+                           ? qdq_graph_add_node(g, b->n, "", "MatMul", name, 2, 1, &out)
+                           : NULL;
     if (matmul == NULL)
         return qdq_nomem(a->err);
     qdq_value_set_type(matmul->out[0], b->n->out[0]->type);
@@ -499,9 +519,11 @@ static qdq_status split_table(apart *a, qdq_node *n, const char **why)
 {
     const qdq_tensor *codes = constant_in(n, 0);
     int64_t axis = qdq_node_int(n, "gather_axis", 0), along = qdq_node_int(n, "quantize_axis", 1);
-    packed key = {.codes = qdq_node_in(n, 0), .scales = qdq_node_in(n, 2), .zeros = qdq_node_in(n, 3)};
+    packed key = {
+        .codes = qdq_node_in(n, 0), .scales = qdq_node_in(n, 2), .zeros = qdq_node_in(n, 3)};
 
-    if (codes == NULL || constant_in(n, 2) == NULL || (key.zeros != NULL && constant_in(n, 3) == NULL))
+    if (codes == NULL || constant_in(n, 2) == NULL ||
+        (key.zeros != NULL && constant_in(n, 3) == NULL))
         *why = "its table is not constant";
     else if (codes->elem != QDQ_INT4 && codes->elem != QDQ_UINT4)
         *why = "its codes are not of type int4 or uint4";
@@ -517,11 +539,12 @@ static qdq_status split_table(apart *a, qdq_node *n, const char **why)
         return QDQ_OK;
     qdq_node_set_in(n, 0, key.dq->out[0]);
     drop_inputs(n, 2);
-    return become(n, "Gather") && (axis == 0 || qdq_node_set_int(n, "axis", axis)) ? QDQ_OK
-                                                                                   : qdq_nomem(a->err);
+    return become(n, "Gather") && (axis == 0 || qdq_node_set_int(n, "axis", axis))
+               ? QDQ_OK
+               : qdq_nomem(a->err);
 }
 
-/* --- all of them ------------------------------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 static qdq_status split_all(apart *a)
 {

@@ -104,8 +104,8 @@ static bool name_nodes(qdq_model *m)
     return true;
 }
 
-static qdq_status note_graph(qdq_graph *g, const qdq_picture *p, const qdq_map *nodes, const qdq_map *rules,
-                             bool timed, qdq_error *err)
+static qdq_status note_graph(qdq_graph *g, const qdq_picture *p, const qdq_map *nodes,
+                             const qdq_map *rules, bool timed, qdq_error *err)
 {
     QDQ_FOR_NODES (n, g) {
         const qdq_map_value *v = qdq_map_get(nodes, n->name);
@@ -132,8 +132,8 @@ qdq_status qdq_annotate(qdq_model *m, const qdq_picture *p, bool timed, qdq_erro
     return st;
 }
 
-qdq_status qdq_plan_annotate(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_model *quantized,
-                             qdq_error *err)
+qdq_status qdq_plan_annotate(const qdq_plan *p, const qdq_model *m, const qdq_job *job,
+                             qdq_model *quantized, qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_model *clean = NULL;

@@ -1,4 +1,5 @@
-/* plan_picture.c - see the header. An edge carries codes if the plan gives its reader the quantized form of the tensor. */
+/* plan_picture.c - see the header. An edge carries codes if the plan gives its reader the quantized
+ * form of the tensor. */
 #include "quant/report/plan_picture.h"
 
 #include <math.h>
@@ -15,7 +16,8 @@ typedef struct drawing {
     const qdq_plan *plan;
     qdq_arena *arena;
     qdq_plan_picture *out;
-    uint32_t **of;     /* by graph: its nodes' places in the picture, by id; NULL: it is not drawn */
+    /* by graph: its nodes' places in the picture, by id; NULL: it is not drawn */
+    uint32_t **of;
     qdq_map quantized; /* label -> const qdq_plan_node * */
     qdq_map left;      /* label -> const qdq_plan_float * */
     qdq_map tensor;    /* name -> index + 1 of the first entry of the plan */
@@ -24,7 +26,7 @@ typedef struct drawing {
     size_t *next_weight;
 } drawing;
 
-/* --- the plan, by names ----------------------------------------------------------------------------------------------- */
+/* --- the plan, by names ----------------------------------------------------------------------- */
 
 /* Puts entry i in front of the list of its tensor. */
 static bool chain(qdq_map *first, size_t *next, const char *tensor, size_t i)
@@ -101,7 +103,7 @@ static const qdq_plan_weight *weight_of(const drawing *d, const char *tensor, co
     return NULL;
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------------ */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static bool is_drawn(const qdq_node *n)
 {
@@ -110,7 +112,8 @@ static bool is_drawn(const qdq_node *n)
 
 static qdq_elem type_of(const qdq_value *v)
 {
-    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED;
+    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem
+                                                                            : QDQ_UNDEFINED;
 }
 
 /* What it gives, or where that is not known, reads. */
@@ -124,8 +127,8 @@ static qdq_elem format_of(const qdq_node *n)
 }
 
 /* Type, rule and weight of the inputs that n reads as codes. */
-static void look_at_inputs(const drawing *d, const qdq_node *n, qdq_picture_node *out, qdq_elem *codes,
-                           const char **rule)
+static void look_at_inputs(const drawing *d, const qdq_node *n, qdq_picture_node *out,
+                           qdq_elem *codes, const char **rule)
 {
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qdq_value *v = n->in[i].value;
@@ -157,14 +160,18 @@ static qdq_picture_node describe(const drawing *d, const qdq_node *n, const char
     qdq_elem codes = QDQ_UNDEFINED;
     const char *rule = NULL;
 
-    out.key = n->name[0] != '\0' && qdq_node_has_own_name(n) ? n->name : y != NULL ? y->name : out.name;
+    out.key = n->name[0] != '\0' && qdq_node_has_own_name(n) ? n->name
+              : y != NULL                                    ? y->name
+                                                             : out.name;
     out.chosen = out.given;
     look_at_inputs(d, n, &out, &codes, &rule);
     q = qdq_map_get(&d->quantized, out.name);
     f = qdq_map_get(&d->left, out.name);
     if (q != NULL) {
         const bool kept = ((const qdq_plan_node *)q->ptr)->kept;
-        out.chosen = codes != QDQ_UNDEFINED ? codes : out.weight != QDQ_UNDEFINED ? out.weight : QDQ_INT8;
+        out.chosen = codes != QDQ_UNDEFINED        ? codes
+                     : out.weight != QDQ_UNDEFINED ? out.weight
+                                                   : QDQ_INT8;
         out.why = kept ? "it was in 8 bits before" : rule;
         if (kept)
             out.given = out.chosen;
@@ -177,13 +184,16 @@ static qdq_picture_node describe(const drawing *d, const qdq_node *n, const char
     return out;
 }
 
-static bool draw_graph(drawing *d, const qdq_graph *g, uint32_t within, const char *body, int depth);
+static bool draw_graph(drawing *d, const qdq_graph *g, uint32_t within, const char *body,
+                       int depth);
 
 static bool draw_bodies(drawing *d, const qdq_node *n, uint32_t within, int depth)
 {
     for (uint32_t i = 0; i < n->n_attr; i++) {
         const qdq_attr *a = n->attr[i];
-        const size_t count = a->type == QDQ_ATTR_GRAPH ? 1 : a->type == QDQ_ATTR_GRAPHS ? a->count : 0;
+        const size_t count = a->type == QDQ_ATTR_GRAPH    ? 1
+                             : a->type == QDQ_ATTR_GRAPHS ? a->count
+                                                          : 0;
         for (size_t k = 0; k < count && depth < QDQ_MAX_NESTING; k++) {
             const qdq_graph *g = a->type == QDQ_ATTR_GRAPH ? a->v.g : a->v.graphs[k];
             if (g != NULL && !draw_graph(d, g, within, a->name, depth + 1))
@@ -251,7 +261,7 @@ static bool draw_nodes(drawing *d)
     return true;
 }
 
-/* --- edges ------------------------------------------------------------------------------------------------------------ */
+/* --- edges ------------------------------------------------------------------------------------ */
 
 /* The place of who gives v, which may be in a graph around. */
 static uint32_t place_of(const drawing *d, const qdq_value *v)
@@ -267,22 +277,24 @@ static bool flows(const drawing *d, const qdq_value *v)
     return v->producer != NULL ? place_of(d, v) != QDQ_PICTURE_OUTSIDE : v->is_input;
 }
 
-static void add_edge(drawing *d, const qdq_value *v, uint32_t to, uint32_t input, const qdq_plan_tensor *t)
+static void add_edge(drawing *d, const qdq_value *v, uint32_t to, uint32_t input,
+                     const qdq_plan_tensor *t)
 {
     qdq_picture *p = &d->out->picture;
 
     d->out->value[p->n_edges] = v;
     d->out->input[p->n_edges] = input;
-    p->edge[p->n_edges++] = (qdq_picture_edge){.from = place_of(d, v),
-                                               .to = to,
-                                               .tensor = v->name,
-                                               .format = t != NULL ? t->qparam.type : type_of(v),
-                                               .coded = t != NULL,
-                                               .scale = t != NULL ? (double)t->qparam.scale : 0,
-                                               .convert_us = NAN,
-                                               .why = t != NULL ? t->rule : NULL,
-                                               .joint = to != QDQ_PICTURE_OUTSIDE && p->node[to].why != NULL,
-                                               .price = QDQ_PICTURE_NO_PRICE};
+    p->edge[p->n_edges++] =
+        (qdq_picture_edge){.from = place_of(d, v),
+                           .to = to,
+                           .tensor = v->name,
+                           .format = t != NULL ? t->qparam.type : type_of(v),
+                           .coded = t != NULL,
+                           .scale = t != NULL ? (double)t->qparam.scale : 0,
+                           .convert_us = NAN,
+                           .why = t != NULL ? t->rule : NULL,
+                           .joint = to != QDQ_PICTURE_OUTSIDE && p->node[to].why != NULL,
+                           .price = QDQ_PICTURE_NO_PRICE};
 }
 
 static bool draw_edges(drawing *d)
@@ -331,10 +343,11 @@ void qdq_plan_picture_name(qdq_plan_picture *x)
         x->picture.node[i].key = x->picture.node[i].name;
 }
 
-/* --- rules of a target ------------------------------------------------------------------------------------------------- */
+/* --- rules of a target ------------------------------------------------------------------------ */
 
 /* The rule by which `by` was decided; NULL: none. */
-static const char *rule_of(const qdq_target *t, const qdq_node *n, const qdq_picture_node *by, bool coded)
+static const char *rule_of(const qdq_target *t, const qdq_node *n, const qdq_picture_node *by,
+                           bool coded)
 {
     const qdq_target_op *op = qdq_target_find(t, n->type);
 
@@ -357,12 +370,12 @@ qdq_status qdq_plan_picture_quote(qdq_plan_picture *x, size_t i, const qdq_pictu
     if (rule == NULL && m == NULL)
         return QDQ_OK;
     if (figures != NULL)
-        x->picture.node[i].price.figures =
-            qdq_arena_printf(arena, "%s%s%s", rule != NULL ? rule : "", rule != NULL ? ": " : "", figures);
+        x->picture.node[i].price.figures = qdq_arena_printf(
+            arena, "%s%s%s", rule != NULL ? rule : "", rule != NULL ? ": " : "", figures);
     return x->picture.node[i].price.figures != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- layers ----------------------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
 static bool is_coded(const qdq_picture_node *n)
 {
@@ -391,7 +404,8 @@ bool qdq_plan_picture_fuse(qdq_plan_picture *x)
 
     for (size_t i = 0; i < p->n_nodes && ok; i++) {
         qdq_picture_node *n = &p->node[i];
-        const qdq_map_value *v = n->block != NULL && !is_coded(n) ? qdq_map_get(&coded, n->block) : NULL;
+        const qdq_map_value *v =
+            n->block != NULL && !is_coded(n) ? qdq_map_get(&coded, n->block) : NULL;
         if (v != NULL)
             n->chosen = p->node[v->num - 1].chosen;
     }
@@ -407,7 +421,7 @@ bool qdq_plan_picture_fuse(qdq_plan_picture *x)
     return ok;
 }
 
-/* --- times ------------------------------------------------------------------------------------------------------------ */
+/* --- times ------------------------------------------------------------------------------------ */
 
 /* The node of the main graph that node i is in, or is. */
 static size_t outermost(const qdq_picture *p, size_t i)
@@ -459,22 +473,26 @@ void qdq_plan_picture_estimate(qdq_plan_picture *x)
         n->given_us = given;
         n->chosen_us = coded ? eight : given;
         if (n->why != NULL && eight != given)
-            n->price = (qdq_picture_price){QDQ_PRICE_ESTIMATED, given - eight, NAN, NULL, NULL, NULL};
+            n->price =
+                (qdq_picture_price){QDQ_PRICE_ESTIMATED, given - eight, NAN, NULL, NULL, NULL};
     }
     p->relative = true;
-    p->times = "Nothing was timed: widths are estimates from shapes, in percent of the given model.";
+    p->times =
+        "Nothing was timed: widths are estimates from shapes, in percent of the given model.";
 }
 
-/* --- a file ----------------------------------------------------------------------------------------------------------- */
+/* --- a file ----------------------------------------------------------------------------------- */
 
 enum { OVERLAY_BYTES = 64 << 20 };
 
-qdq_status qdq_report_overlay(const qdq_picture *p, const char *path, bool allow_overwrite, qdq_error *err)
+qdq_status qdq_report_overlay(const qdq_picture *p, const char *path, bool allow_overwrite,
+                              qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(OVERLAY_BYTES);
 
     qdq_picture_overlay(&b, p);
-    qdq_status st = b.failed ? qdq_nomem(err) : qdq_write_file(path, allow_overwrite, b.data, b.size, err);
+    qdq_status st =
+        b.failed ? qdq_nomem(err) : qdq_write_file(path, allow_overwrite, b.data, b.size, err);
     qdq_buf_free(&b);
     return st;
 }

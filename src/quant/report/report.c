@@ -14,7 +14,7 @@
 
 enum { MOST_FIGURES = 5, PAGE_BYTES = 64 << 20 };
 
-/* --- figures ------------------------------------------------------------------------------------------------------------ */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 typedef struct figures {
     qdq_page_figure at[MOST_FIGURES];
@@ -73,13 +73,14 @@ static void accuracy_figure(const qdq_reporting *r, figures *f)
         return;
     if (!isnan(c->accuracy_a)) {
         snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.2f", c->accuracy_b * 100);
-        snprintf(f->text[f->n][1], sizeof f->text[0][1], "float %.2f %%, %+.2f points", c->accuracy_a * 100,
-                 (c->accuracy_b - c->accuracy_a) * 100);
-        add(f, c->accuracy_b < c->accuracy_a - 0.01 ? QDQ_TONE_BAD : QDQ_TONE_PLAIN, "%", "accuracy");
+        snprintf(f->text[f->n][1], sizeof f->text[0][1], "float %.2f %%, %+.2f points",
+                 c->accuracy_a * 100, (c->accuracy_b - c->accuracy_a) * 100);
+        add(f, c->accuracy_b < c->accuracy_a - 0.01 ? QDQ_TONE_BAD : QDQ_TONE_PLAIN, "%",
+            "accuracy");
     } else if (!isnan(c->outputs[0].top1)) {
         snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.2f", c->outputs[0].top1 * 100);
-        snprintf(f->text[f->n][1], sizeof f->text[0][1], "the same class in %zu sample%s", c->samples,
-                 c->samples == 1 ? "" : "s");
+        snprintf(f->text[f->n][1], sizeof f->text[0][1], "the same class in %zu sample%s",
+                 c->samples, c->samples == 1 ? "" : "s");
         add(f, QDQ_TONE_PLAIN, "%", "top-1 agreement");
     }
 }
@@ -96,8 +97,8 @@ static void coverage_figure(const qdq_reporting *r, figures *f)
     QDQ_FOR_NODES (n, r->clean->graph)
         all += qdq_node_macs(n);
     snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.0f", all > 0 ? eight / all * 100 : 0);
-    snprintf(f->text[f->n][1], sizeof f->text[0][1], "%zu nodes quantized, %zu left float", p->quantized.n,
-             p->left_float.n);
+    snprintf(f->text[f->n][1], sizeof f->text[0][1], "%zu nodes quantized, %zu left float",
+             p->quantized.n, p->left_float.n);
     add(f, QDQ_TONE_PLAIN, "%", "of the multiplications quantized");
 }
 
@@ -112,7 +113,7 @@ static void show_figures(qdq_reporting *r)
     qdq_page_figures(&r->page, f.at, f.n);
 }
 
-/* --- sections ------------------------------------------------------------------------------------------------------------ */
+/* --- sections --------------------------------------------------------------------------------- */
 
 static void show_latency(qdq_reporting *r)
 {
@@ -126,11 +127,11 @@ static void show_latency(qdq_reporting *r)
     const qdq_bench_model *a = &r->time[0], *b = &r->time[1];
     const qdq_page_bar bars[] = {{"float", a->median_ms, a->p10_ms, a->p90_ms, QDQ_TONE_PLAIN},
                                  {"quantized", b->median_ms, b->p10_ms, b->p90_ms, QDQ_TONE_GOOD}};
-    snprintf(
-        text, sizeof text,
-        "Median of %u runs of each, in turn; the line is from the 10th to the 90th percentile. One short "
-        "measurement on this machine: qdq bench takes longer and is surer.",
-        b->runs);
+    snprintf(text, sizeof text,
+             "Median of %u runs of each, in turn; the line is from the 10th to the 90th "
+             "percentile. One short "
+             "measurement on this machine: qdq bench takes longer and is surer.",
+             b->runs);
     qdq_page_section(&r->page, "latency", "Latency", text);
     qdq_page_bars(&r->page, bars, 2, "ms");
 }
@@ -209,13 +210,14 @@ static void show_goal(qdq_reporting *r)
     if (g == NULL || (g->n_steps < 2 && !g->is_corrected))
         return;
     if (g->is_corrected)
-        used = snprintf(
-            text, sizeof text,
-            "Biases are corrected: with every layer in 8 bits the SQNR of the worst output is %.2f dB, "
-            "without %.2f dB. ",
-            g->corrected_db, g->uncorrected_db);
+        used = snprintf(text, sizeof text,
+                        "Biases are corrected: with every layer in 8 bits the SQNR of the worst "
+                        "output is %.2f dB, "
+                        "without %.2f dB. ",
+                        g->corrected_db, g->uncorrected_db);
     snprintf(text + used, sizeof text - (size_t)used,
-             "Layers go back to float, those first that lose most for the time they save; then groups of "
+             "Layers go back to float, those first that lose most for the time they save; then "
+             "groups of "
              "them come back. Time is a share of the float model's, %s.%s",
              g->is_profiled ? "from its profile" : "estimated from shapes",
              g->is_cut ? " The search stopped at its time limit." : "");
@@ -240,17 +242,21 @@ static qdq_status compose(qdq_reporting *r, qdq_error *err)
     const qdq_plan *p = r->plan;
     char text[1400], shapes[600];
 
-    snprintf(
-        text, sizeof text,
-        "Target %.80s%s%.40s%s%.40s. Quantized tensors: %zu, weights: %zu, biases: %zu.%s%s%s", p->target,
-        info != NULL ? ", engine " : "", info != NULL ? info->name : "", info != NULL ? " " : "",
-        info != NULL ? info->version : "", p->tensors.n, p->weights.n, p->biases.n,
-        p->placement_only ? " Scales come from random data: this shows placement, not accuracy." : "",
-        p->cpu != NULL && strcmp(p->cpu, qdq_cpu_name(QDQ_CPU_VNNI)) != 0
-            ? " Made for a processor without VNNI, or for ARM: the rules of speed were not measured there."
-            : "",
-        qdq_page_shapes_text(r->opts.set_shapes, r->opts.n_set_shapes, shapes, sizeof shapes));
-    qdq_page_begin(&r->page, r->opts.name != NULL ? r->opts.name : "model", "Quantization report", text);
+    snprintf(text, sizeof text,
+             "Target %.80s%s%.40s%s%.40s. Quantized tensors: %zu, weights: %zu, biases: %zu.%s%s%s",
+             p->target, info != NULL ? ", engine " : "", info != NULL ? info->name : "",
+             info != NULL ? " " : "", info != NULL ? info->version : "", p->tensors.n, p->weights.n,
+             p->biases.n,
+             p->placement_only
+                 ? " Scales come from random data: this shows placement, not accuracy."
+                 : "",
+             p->cpu != NULL && strcmp(p->cpu, qdq_cpu_name(QDQ_CPU_VNNI)) != 0
+                 ? " Made for a processor without VNNI, or for ARM: the rules of speed were not "
+                   "measured there."
+                 : "",
+             qdq_page_shapes_text(r->opts.set_shapes, r->opts.n_set_shapes, shapes, sizeof shapes));
+    qdq_page_begin(&r->page, r->opts.name != NULL ? r->opts.name : "model", "Quantization report",
+                   text);
     show_figures(r);
     show_latency(r);
     show_outputs(r);
@@ -266,9 +272,9 @@ static qdq_status compose(qdq_reporting *r, qdq_error *err)
     return r->page.failed ? qdq_nomem(err) : QDQ_OK;
 }
 
-qdq_status qdq_report_write(const qdq_model *m, const qdq_model *quantized, const qdq_plan *p, qdq_engine *e,
-                            const qdq_report_opts *opts, const char *path, bool allow_overwrite,
-                            qdq_error *err)
+qdq_status qdq_report_write(const qdq_model *m, const qdq_model *quantized, const qdq_plan *p,
+                            qdq_engine *e, const qdq_report_opts *opts, const char *path,
+                            bool allow_overwrite, qdq_error *err)
 {
     qdq_reporting r = {.m = m, .quantized = quantized, .plan = p, .engine = e, .opts = *opts};
 

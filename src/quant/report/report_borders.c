@@ -1,5 +1,5 @@
-/* report_borders.c - where floats become codes and codes floats: who gives a tensor, and who reads it how. Inside a
- * chain of 8-bit nodes there is nothing to tell. */
+/* report_borders.c - where floats become codes and codes floats: who gives a tensor, and who reads
+ * it how. Inside a chain of 8-bit nodes there is nothing to tell. */
 #include <stdio.h>
 #include <string.h>
 
@@ -87,7 +87,8 @@ void qdq_report_borders(qdq_reporting *r)
     for (size_t i = 0; i < r->plan->tensors.n; i++)
         found += look(r, &eight, &r->plan->tensors.at[i], &b);
     snprintf(text, sizeof text,
-             "%zu of %zu quantized tensors lie between a node that runs on codes (blue) and one that does "
+             "%zu of %zu quantized tensors lie between a node that runs on codes (blue) and one "
+             "that does "
              "not. Each "
              "is a Q or a DQ that the engine runs for itself, unless it fuses it.%s",
              found, r->plan->tensors.n, found > MOST_BORDERS ? " The first 150 are shown." : "");

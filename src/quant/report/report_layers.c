@@ -1,4 +1,5 @@
-/* report_layers.c - the table of all nodes: what runs in 8 bits and what that costs, what stays float and why. */
+/* report_layers.c - the table of all nodes: what runs in 8 bits and what that costs, what stays
+ * float and why. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ static const qdq_page_column columns[N_COLUMNS] = {
     {.head = "Runs as"},
     {.head = "Scale", .hint = "of the first input that it reads as codes", .is_number = true},
     {.head = "Introduces dB",
-     .hint = "SQNR of the layer run alone on the float model's values: the lower, the more it loses",
+     .hint =
+         "SQNR of the layer run alone on the float model's values: the lower, the more it loses",
      .is_number = true},
     {.head = "SQNR dB", .hint = "of its result in the run of the whole model", .is_number = true},
     {.head = "MACs", .hint = "multiplications in one run", .is_number = true},
@@ -49,10 +51,14 @@ static void quantized_row(qdq_reporting *r, const qdq_plan_node *p)
     qdq_page_cell(&r->page, &table, NODE, p->node);
     qdq_page_cell(&r->page, &table, OP, p->op);
     qdq_page_cell(&r->page, &table, TYPE, t != NULL ? qdq_elem_name(t->qparam.type) : "codes");
-    qdq_page_number(&r->page, &table, SCALE, t != NULL ? (double)t->qparam.scale : (double)NAN, "%.4g");
+    qdq_page_number(&r->page, &table, SCALE, t != NULL ? (double)t->qparam.scale : (double)NAN,
+                    "%.4g");
     measured(r, p->node, true);
     macs(r, p->node);
-    qdq_page_cell(&r->page, &table, REASON, p->kept ? "it was in 8 bits before" : t != NULL ? t->rule : "");
+    qdq_page_cell(&r->page, &table, REASON,
+                  p->kept     ? "it was in 8 bits before"
+                  : t != NULL ? t->rule
+                              : "");
     qdq_page_row_end(&r->page);
 }
 
@@ -111,12 +117,14 @@ void qdq_report_layer_table(qdq_reporting *r)
     size_t left = MOST_ROWS;
     char text[600];
 
-    snprintf(
-        text, sizeof text,
-        "Click a head to sort. What a layer introduces is measured on the values that the float model has in "
-        "front of it, so errors of earlier layers are not in it.%s%s%s",
-        r->layers == NULL ? " Not measured: " : "", r->layers == NULL ? r->no_layers : "",
-        p->quantized.n + p->left_float.n > MOST_ROWS ? " Only the first 5,000 nodes are listed." : "");
+    snprintf(text, sizeof text,
+             "Click a head to sort. What a layer introduces is measured on the values that the "
+             "float model has in "
+             "front of it, so errors of earlier layers are not in it.%s%s%s",
+             r->layers == NULL ? " Not measured: " : "", r->layers == NULL ? r->no_layers : "",
+             p->quantized.n + p->left_float.n > MOST_ROWS
+                 ? " Only the first 5,000 nodes are listed."
+                 : "");
     qdq_page_section(&r->page, "all", "Layers", text);
     qdq_page_table_begin(&r->page, &table);
     quantized_rows(r, &left);

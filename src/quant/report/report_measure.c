@@ -1,5 +1,5 @@
-/* report_measure.c - what a report has to measure: layers and times. An engine that cannot, or refuses the model, gives
- * a page that says so. */
+/* report_measure.c - what a report has to measure: layers and times. An engine that cannot, or
+ * refuses the model, gives a page that says so. */
 #include <stdio.h>
 
 #include "base/fail.h"
@@ -8,8 +8,8 @@
 
 enum { SAMPLES = 8, ROUNDS = 60 };
 
-qdq_status qdq_report_note(qdq_reporting *r, qdq_status st, const qdq_error *found, const char **why,
-                           qdq_error *err)
+qdq_status qdq_report_note(qdq_reporting *r, qdq_status st, const qdq_error *found,
+                           const char **why, qdq_error *err)
 {
     if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED || st == QDQ_E_BUG)
         return qdq_fail(err, st, "%s", found->text);
@@ -133,10 +133,12 @@ const qdq_compare_layer *qdq_report_layer(const qdq_reporting *r, const char *la
     return v != NULL ? v->ptr : NULL;
 }
 
-const qdq_plan_tensor *qdq_report_input_of(const qdq_reporting *r, const qdq_node *n, const char *label)
+const qdq_plan_tensor *qdq_report_input_of(const qdq_reporting *r, const qdq_node *n,
+                                           const char *label)
 {
     for (uint32_t i = 0; n != NULL && i < n->n_in; i++) {
-        const qdq_plan_tensor *t = n->in[i].value != NULL ? qdq_report_tensor(r, n->in[i].value->name) : NULL;
+        const qdq_plan_tensor *t =
+            n->in[i].value != NULL ? qdq_report_tensor(r, n->in[i].value->name) : NULL;
 
         if (t != NULL && (t->all || qdq_edges_have(&t->consumers, label, i)))
             return t;

@@ -1,5 +1,6 @@
-/* report_picture.c - the drawing of the model in the page: formats from the plan, times from one profile of the optimized
- * float model and one of the quantized model, scaled to the times of whole runs. */
+/* report_picture.c - the drawing of the model in the page: formats from the plan, times from one
+ * profile of the optimized float model and one of the quantized model, scaled to the times of whole
+ * runs. */
 #include <math.h>
 #include <stdio.h>
 
@@ -15,7 +16,8 @@ typedef struct layers {
     double *us, all; /* by node id of the clean model, and of all layers: microseconds */
 } layers;
 
-static qdq_status profile(qdq_reporting *r, const qdq_model *m, bool eight, layers *l, qdq_error *err)
+static qdq_status profile(qdq_reporting *r, const qdq_model *m, bool eight, layers *l,
+                          qdq_error *err)
 {
     qdq_session_opts o = QDQ_SESSION_OPTS_INIT;
 
@@ -32,7 +34,7 @@ static qdq_status profile(qdq_reporting *r, const qdq_model *m, bool eight, laye
     return QDQ_OK;
 }
 
-/* --- conversions ------------------------------------------------------------------------------------------------------ */
+/* --- conversions ------------------------------------------------------------------------------ */
 
 /* The tensor that a Q or DQ of the quantized model converts; NULL: it is neither. */
 static const char *converted(const qdq_node *n)
@@ -55,9 +57,10 @@ static bool add_conversions(qdq_reporting *r, const layers *l, double factor, qd
     for (size_t i = 0; i < l->n && ok; i++) {
         const qdq_group *g = &l->at[i];
         const qdq_map_value *v = g->n_nodes > 0 ? qdq_map_get(&labels, g->node[0]) : NULL;
-        const char *tensor = v != NULL && !isnan(g->median_us) && qdq_map_get(&r->node, g->node[0]) == NULL
-                                 ? converted(v->ptr)
-                                 : NULL;
+        const char *tensor =
+            v != NULL && !isnan(g->median_us) && qdq_map_get(&r->node, g->node[0]) == NULL
+                ? converted(v->ptr)
+                : NULL;
         if (tensor == NULL)
             continue;
         bool is_new;
@@ -86,7 +89,7 @@ static bool set_conversions(qdq_reporting *r, qdq_picture *p, const layers *l, d
     return ok;
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------------ */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 /* Nodes of one layer are one block. */
 static void set_blocks(const qdq_reporting *r, qdq_plan_picture *x, const layers *l)
@@ -111,8 +114,8 @@ static void set_times(qdq_plan_picture *x, const layers l[2], const double facto
         n->given_us = l[0].us[id] * factor[0];
         n->chosen_us = l[1].us[id] * factor[1];
         if (n->chosen != n->given) /* its own decision, not that of its layer */
-            n->price =
-                (qdq_picture_price){QDQ_PRICE_PROFILED, n->given_us - n->chosen_us, NAN, NULL, NULL, NULL};
+            n->price = (qdq_picture_price){
+                QDQ_PRICE_PROFILED, n->given_us - n->chosen_us, NAN, NULL, NULL, NULL};
     }
 }
 
@@ -127,8 +130,9 @@ static qdq_status measure(qdq_reporting *r, qdq_plan_picture *x, layers l[2], qd
     }
     set_times(x, l, factor);
     set_blocks(r, x, &l[1]);
-    x->picture.times = r->has_time ? "Times come from a profile of each model, scaled to its whole run."
-                                   : "Times come from a profile of each model.";
+    x->picture.times = r->has_time
+                           ? "Times come from a profile of each model, scaled to its whole run."
+                           : "Times come from a profile of each model.";
     return qdq_plan_picture_divide(x, &r->arena) && qdq_plan_picture_fuse(x) &&
                    set_conversions(r, &x->picture, &l[1], factor[1])
                ? QDQ_OK
@@ -194,8 +198,8 @@ qdq_status qdq_report_draw(qdq_reporting *r, qdq_error *err)
         st = set_figures(r, &x, err);
     r->picture = x.picture;
     for (size_t i = 0; i < r->picture.n_nodes && st == QDQ_OK; i++) /* layers are freed here */
-        if (r->picture.node[i].block != NULL &&
-            (r->picture.node[i].block = qdq_arena_strdup(&r->arena, r->picture.node[i].block)) == NULL)
+        if (r->picture.node[i].block != NULL && (r->picture.node[i].block = qdq_arena_strdup(
+                                                     &r->arena, r->picture.node[i].block)) == NULL)
             st = qdq_nomem(err);
     for (int i = 0; i < 2; i++)
         qdq_free(l[i].at);

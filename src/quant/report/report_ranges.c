@@ -1,5 +1,5 @@
-/* report_ranges.c - what the worst layers read, as histograms with the range that codes span. The values are those of
- * the float model on a few samples. */
+/* report_ranges.c - what the worst layers read, as histograms with the range that codes span. The
+ * values are those of the float model on a few samples. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ typedef struct watching {
     size_t n;
 } watching;
 
-/* --- which ------------------------------------------------------------------------------------------------------------- */
+/* --- which ------------------------------------------------------------------------------------ */
 
 static bool is_chosen(const watching *w, const qdq_plan_tensor *t)
 {
@@ -48,13 +48,14 @@ static void choose(watching *w)
             const qdq_value *v = n->in[k].value;
             const qdq_plan_tensor *t = v != NULL ? qdq_report_tensor(r, v->name) : NULL;
 
-            if (t != NULL && v->graph == r->clean->graph && qdq_value_const(v) == NULL && !is_chosen(w, t))
+            if (t != NULL && v->graph == r->clean->graph && qdq_value_const(v) == NULL &&
+                !is_chosen(w, t))
                 w->at[w->n++] = (observed){.tensor = t, .error = l->error};
         }
     }
 }
 
-/* --- watching ---------------------------------------------------------------------------------------------------------- */
+/* --- watching --------------------------------------------------------------------------------- */
 
 static qdq_status watch(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
@@ -104,7 +105,8 @@ static qdq_status observe(watching *w, qdq_error *err)
         if (v != NULL && v->producer != NULL)
             names[n++] = v->name;
     }
-    so.level = QDQ_LEVEL_NONE; /* as in calibration, and some optimizations refuse Q/DQ that the model had */
+    /* as in calibration, and some optimizations refuse Q/DQ that the model had */
+    so.level = QDQ_LEVEL_NONE;
     so.threads = w->r->opts.threads;
     so.shapes = w->r->opts.shapes;
     so.n_shapes = w->r->opts.n_shapes;
@@ -117,7 +119,7 @@ static qdq_status observe(watching *w, qdq_error *err)
     return st;
 }
 
-/* --- drawing ------------------------------------------------------------------------------------------------------------- */
+/* --- drawing ---------------------------------------------------------------------------------- */
 
 static void code_range(const qdq_qparam *p, double *low, double *high)
 {
@@ -169,17 +171,19 @@ static void draw(watching *w, const observed *o)
         return;
     plot.count = count;
     spread(h, &plot, count, &cut);
-    snprintf(caption, sizeof caption,
-             "%s, scale %.4g, zero point %d. Values %.4g to %.4g, %.2g %% of them cut off. Its reader "
-             "introduces %.1f dB.",
-             qdq_elem_name(o->tensor->qparam.type), (double)o->tensor->qparam.scale,
-             o->tensor->qparam.zero_point, (double)h->low, (double)h->high, cut / (double)h->count * 100,
-             -10 * log10(o->error));
+    snprintf(
+        caption, sizeof caption,
+        "%s, scale %.4g, zero point %d. Values %.4g to %.4g, %.2g %% of them cut off. Its reader "
+        "introduces %.1f dB.",
+        qdq_elem_name(o->tensor->qparam.type), (double)o->tensor->qparam.scale,
+        o->tensor->qparam.zero_point, (double)h->low, (double)h->high, cut / (double)h->count * 100,
+        -10 * log10(o->error));
     plot.caption = caption;
     qdq_page_histogram_plot(&w->r->page, &plot);
 }
 
-/* A failure of the engine leaves the section out: its reason stands with the layers, which it failed for, too. */
+/* A failure of the engine leaves the section out: its reason stands with the layers, which it
+ * failed for, too. */
 qdq_status qdq_report_histograms(qdq_reporting *r, qdq_error *err)
 {
     qdq_error found = QDQ_ERROR_INIT;
@@ -195,10 +199,10 @@ qdq_status qdq_report_histograms(qdq_reporting *r, qdq_error *err)
         qdq_job_log(r->opts.job, QDQ_LOG_WARNING, "report: no histograms: %s", found.text);
         return QDQ_OK;
     }
-    qdq_page_section(
-        &r->page, "ranges", "Ranges of what the worst layers read",
-        "Counts on a logarithmic scale, of the float model's values on a few samples. The shaded part "
-        "is what codes can hold; what is red is cut off at its end.");
+    qdq_page_section(&r->page, "ranges", "Ranges of what the worst layers read",
+                     "Counts on a logarithmic scale, of the float model's values on a few samples. "
+                     "The shaded part "
+                     "is what codes can hold; what is red is cut off at its end.");
     qdq_page_grid_begin(&r->page);
     for (size_t i = 0; i < w.n; i++)
         draw(&w, &w.at[i]);

@@ -28,29 +28,32 @@ typedef struct qdq_reporting {
     qdq_buf page;
 } qdq_reporting;
 
-/* --- report_measure.c ------------------------------------------------------------------------------------------------ */
+/* --- report_measure.c ------------------------------------------------------------------------- */
 
-/* Fills all of the above; without `layers`, which the drawing does not need, no errors of layers. What an engine refuses is a
- * reason, not a failure. */
+/* Fills all of the above; without `layers`, which the drawing does not need, no errors of layers.
+ * What an engine refuses is a reason, not a failure. */
 qdq_status qdq_report_measure(qdq_reporting *r, bool layers, qdq_error *err);
 
-/* A failure that is part of the result: its text in *why. Lack of memory and Ctrl-C stay failures. */
-qdq_status qdq_report_note(qdq_reporting *r, qdq_status st, const qdq_error *found, const char **why,
-                           qdq_error *err);
+/* A failure that is part of the result: its text in *why. Lack of memory and Ctrl-C stay
+ * failures. */
+qdq_status qdq_report_note(qdq_reporting *r, qdq_status st, const qdq_error *found,
+                           const char **why, qdq_error *err);
 
 /* report_picture.c: r->picture. An engine without profiles gives estimates from shapes. */
 qdq_status qdq_report_draw(qdq_reporting *r, qdq_error *err);
 
-/* --- questions ------------------------------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
-const qdq_node *qdq_report_node(const qdq_reporting *r, const char *label); /* NULL: not in the main graph */
+/* NULL: not in the main graph */
+const qdq_node *qdq_report_node(const qdq_reporting *r, const char *label);
 const qdq_plan_tensor *qdq_report_tensor(const qdq_reporting *r, const char *name);
 const qdq_compare_layer *qdq_report_layer(const qdq_reporting *r, const char *label);
 
 /* What node n reads as codes: the entry of its first quantized input; or NULL. */
-const qdq_plan_tensor *qdq_report_input_of(const qdq_reporting *r, const qdq_node *n, const char *label);
+const qdq_plan_tensor *qdq_report_input_of(const qdq_reporting *r, const qdq_node *n,
+                                           const char *label);
 
-/* --- parts of the page --------------------------------------------------------------------------------------------------- */
+/* --- parts of the page ------------------------------------------------------------------------ */
 
 void qdq_report_layer_table(qdq_reporting *r);                      /* report_layers.c */
 qdq_status qdq_report_histograms(qdq_reporting *r, qdq_error *err); /* report_ranges.c */

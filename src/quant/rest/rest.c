@@ -1,10 +1,12 @@
-/* rest.c - see the header. First all is judged, on the graph as it is (rest_judge.c); then, value by value:
+/* rest.c - see the header. First all is judged, on the graph as it is (rest_judge.c); then, value
+ * by value:
  *
  *   constants  in the type that their readers want, in both where they want both
- *   casts      one behind a value that some readers want in the other type; a graph output's name goes along
- *   nodes      attributes that hold a type
+ *   casts      one behind a value that some readers want in the other type; a graph output's name
+ * goes along nodes      attributes that hold a type
  *
- * Casts between float32 and the 16-bit type that the model has are the same thing as those made here, and used. */
+ * Casts between float32 and the 16-bit type that the model has are the same thing as those made
+ * here, and used. */
 #include "quant/rest/rest.h"
 
 #include <string.h>
@@ -15,9 +17,10 @@
 #include "ir/graph_check.h"
 #include "quant/rest/rest_state.h"
 
-/* --- which nodes are kept --------------------------------------------------------------------------------------------- */
+/* --- which nodes are kept --------------------------------------------------------------------- */
 
-static qdq_status keep_named(const qdq_plan *p, const qdq_map *by_label, qdq_map *kept, qdq_error *err)
+static qdq_status keep_named(const qdq_plan *p, const qdq_map *by_label, qdq_map *kept,
+                             qdq_error *err)
 {
     qdq_buf missing = QDQ_BUF_INIT(1 << 16);
     qdq_status st = QDQ_OK;
@@ -31,7 +34,8 @@ static qdq_status keep_named(const qdq_plan *p, const qdq_map *by_label, qdq_map
             st = qdq_nomem(err);
     }
     if (st == QDQ_OK && missing.size > 0)
-        st = qdq_fail(err, QDQ_E_FORMAT, "the plan keeps in float32 what the model does not have:%.*s",
+        st = qdq_fail(err, QDQ_E_FORMAT,
+                      "the plan keeps in float32 what the model does not have:%.*s",
                       (int)(missing.size - 1 < 700 ? missing.size - 1 : 700), missing.data);
     qdq_buf_free(&missing);
     return st;
@@ -55,7 +59,7 @@ qdq_status qdq_rest_find_kept(const qdq_model *m, const qdq_plan *p, qdq_map *ke
     return st;
 }
 
-/* --- constants ---------------------------------------------------------------------------------------------------------- */
+/* --- constants -------------------------------------------------------------------------------- */
 
 typedef struct wants {
     size_t low, other; /* readers; those that take anything, and outputs, are others */
@@ -118,11 +122,12 @@ static qdq_status convert_constant(qdq_rest_state *s, qdq_value *v)
     return QDQ_OK;
 }
 
-/* --- casts --------------------------------------------------------------------------------------------------------------- */
+/* --- casts ------------------------------------------------------------------------------------ */
 
 static const qdq_type *with_elem(qdq_rest_state *s, const qdq_type *t, qdq_elem elem)
 {
-    return t != NULL ? qdq_type_tensor(s->m, elem, t->rank, t->dim) : qdq_type_tensor(s->m, elem, -1, NULL);
+    return t != NULL ? qdq_type_tensor(s->m, elem, t->rank, t->dim)
+                     : qdq_type_tensor(s->m, elem, -1, NULL);
 }
 
 static qdq_node *place_behind(const qdq_value *v)
@@ -152,8 +157,8 @@ static qdq_value *add_cast(qdq_rest_state *s, qdq_value *v, const char *name, qd
     return n->out[0];
 }
 
-/* Behind a Cast to float of what is there in 16 bits already, or in front of a Cast that gives them: that is v in the
- * other type. NULL: there is none. */
+/* Behind a Cast to float of what is there in 16 bits already, or in front of a Cast that gives
+ * them: that is v in the other type. NULL: there is none. */
 static qdq_value *known_low(const qdq_rest_state *s, const qdq_value *v)
 {
     if (qdq_rest_known_low(s, v) != NULL)
@@ -271,25 +276,28 @@ static qdq_status convert_values(qdq_rest_state *s, qdq_graph *g)
     for (size_t i = 0; i < g->outputs.n; i++) {
         const qdq_value *v = g->outputs.at[i]; /* one of a graph around, maybe */
 
-        if (v->id < s->graph[v->graph->index].n_value && qdq_is_float_tensor(v) && qdq_rest_is_low(s, v) &&
-            qdq_rest_keeps_outputs(s, g) && s->graph[v->graph->index].other[v->id] != NULL)
+        if (v->id < s->graph[v->graph->index].n_value && qdq_is_float_tensor(v) &&
+            qdq_rest_is_low(s, v) && qdq_rest_keeps_outputs(s, g) &&
+            s->graph[v->graph->index].other[v->id] != NULL)
             qdq_graph_set_output(g, i, s->graph[v->graph->index].other[v->id]);
     }
     return QDQ_OK;
 }
 
-/* --- nodes --------------------------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static qdq_status set_fill(qdq_rest_state *s, qdq_node *n)
 {
     const qdq_attr *old = qdq_node_attr(n, "value");
     const int64_t one = 1;
     const float zero = 0;
-    const qdq_tensor *from =
-        old != NULL && old->type == QDQ_ATTR_TENSOR ? old->v.t : qdq_tensor_of_floats(s->m, 1, &one, &zero);
+    const qdq_tensor *from = old != NULL && old->type == QDQ_ATTR_TENSOR
+                                 ? old->v.t
+                                 : qdq_tensor_of_floats(s->m, 1, &one, &zero);
     qdq_status st = QDQ_OK;
 
-    qdq_tensor *t = from != NULL ? qdq_rest_tensor(s->m, from, s->rest->type, s->job, &st, s->err) : NULL;
+    qdq_tensor *t =
+        from != NULL ? qdq_rest_tensor(s->m, from, s->rest->type, s->job, &st, s->err) : NULL;
     if (st != QDQ_OK)
         return st;
     if (t == NULL)
@@ -343,8 +351,8 @@ static qdq_status convert(qdq_rest_state *s)
     return QDQ_OK;
 }
 
-qdq_status qdq_rest_convert(qdq_model *m, const qdq_plan_rest *rest, const qdq_map *kept, const qdq_job *job,
-                            qdq_error *err)
+qdq_status qdq_rest_convert(qdq_model *m, const qdq_plan_rest *rest, const qdq_map *kept,
+                            const qdq_job *job, qdq_error *err)
 {
     qdq_rest_state s = {.m = m, .rest = rest, .kept = kept, .job = job, .err = err};
 

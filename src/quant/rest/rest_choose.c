@@ -1,6 +1,7 @@
-/* rest_choose.c - which nodes stay float32 when the others get 16 bits: those that the user names, those that add up
- * many numbers where that is asked for, and those whose inputs or results came near the end of the range when
- * samples were run. What an operator cannot do at all needs no mention: rest_judge.c knows. */
+/* rest_choose.c - which nodes stay float32 when the others get 16 bits: those that the user names,
+ * those that add up many numbers where that is asked for, and those whose inputs or results came
+ * near the end of the range when samples were run. What an operator cannot do at all needs no
+ * mention: rest_judge.c knows. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +12,10 @@
 #include "quant/rest/rest_state.h"
 #include "quant/rest/widen.h"
 
-/* --- models in 16 bits --------------------------------------------------------------------------------------------------- */
+/* --- models in 16 bits ------------------------------------------------------------------------ */
 
-/* Is n a node that computes float32, and nothing in 16 bits? What reads one value of any type, as Shape does, is none. */
+/* Is n a node that computes float32, and nothing in 16 bits? What reads one value of any type, as
+ * Shape does, is none. */
 static bool computes_float(const qdq_node *n)
 {
     size_t n_in = 0, n_out = 0;
@@ -32,7 +34,8 @@ static bool computes_float(const qdq_node *n)
     return n_out > 0 || n_in > 1;
 }
 
-static qdq_status note_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labels *out, qdq_error *err)
+static qdq_status note_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labels *out,
+                             qdq_error *err)
 {
     QDQ_FOR_GRAPHS (g, m)
         QDQ_FOR_NODES (n, g) {
@@ -45,7 +48,8 @@ static qdq_status note_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labe
     return QDQ_OK;
 }
 
-qdq_status qdq_rest_find_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labels *out, qdq_error *err)
+qdq_status qdq_rest_find_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labels *out,
+                               qdq_error *err)
 {
     qdq_model *copy = NULL;
 
@@ -103,7 +107,7 @@ static qdq_status keep_node(chooser *c, const qdq_node *n, const char *reason)
     return QDQ_OK;
 }
 
-/* --- by list ------------------------------------------------------------------------------------------------------- */
+/* --- by list ---------------------------------------------------------------------------------- */
 
 typedef struct pattern {
     const char *text;
@@ -132,7 +136,7 @@ static qdq_status compile(chooser *c, pattern *list, size_t *n)
     return QDQ_OK;
 }
 
-/* --- by what they do ------------------------------------------------------------------------------------------------- */
+/* --- by what they do -------------------------------------------------------------------------- */
 
 static bool adds_up(qdq_op op)
 {
@@ -164,7 +168,7 @@ static bool adds_up(qdq_op op)
     return false;
 }
 
-/* --- by range -------------------------------------------------------------------------------------------------------- */
+/* --- by range --------------------------------------------------------------------------------- */
 
 static bool is_observable(const qdq_value *v)
 {
@@ -172,8 +176,8 @@ static bool is_observable(const qdq_value *v)
            (v->producer != NULL || (v->is_input && v->init == NULL));
 }
 
-/* The largest magnitude of every float activation of the main graph, as scales of a plan that is made for that alone:
- * int8 without sign of its own has 127 steps on either side. */
+/* The largest magnitude of every float activation of the main graph, as scales of a plan that is
+ * made for that alone: int8 without sign of its own has 127 steps on either side. */
 static qdq_status observe(chooser *c, const qdq_target *t, qdq_engine *e, qdq_data *data)
 {
     qdq_calib_opts opts = *c->opts;
@@ -181,7 +185,8 @@ static qdq_status observe(chooser *c, const qdq_target *t, qdq_engine *e, qdq_da
     const qdq_graph *g = c->m->graph;
 
     for (size_t i = 0; i < g->values.n; i++) {
-        qdq_plan_tensor entry = {.tensor = g->values.at[i]->name, .rule = "", .origin = "", .all = true};
+        qdq_plan_tensor entry = {
+            .tensor = g->values.at[i]->name, .rule = "", .origin = "", .all = true};
         qdq_map_value *v;
 
         entry.qparam.type = QDQ_INT8;
@@ -202,9 +207,12 @@ static qdq_status observe(chooser *c, const qdq_target *t, qdq_engine *e, qdq_da
 
 static double magnitude(const chooser *c, const qdq_value *v)
 {
-    const qdq_map_value *at = v != NULL && v->graph == c->m->graph ? qdq_map_get(&c->widest, v->name) : NULL;
+    const qdq_map_value *at =
+        v != NULL && v->graph == c->m->graph ? qdq_map_get(&c->widest, v->name) : NULL;
 
-    return at != NULL && at->num > 0 ? 127 * (double)c->observed->tensors.at[at->num - 1].qparam.scale : 0;
+    return at != NULL && at->num > 0
+               ? 127 * (double)c->observed->tensors.at[at->num - 1].qparam.scale
+               : 0;
 }
 
 /* The largest number that n reads or gives. */
@@ -219,7 +227,7 @@ static double widest_of(const chooser *c, const qdq_node *n)
     return widest;
 }
 
-/* --- all --------------------------------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static qdq_status choose_node(chooser *c, const qdq_node *n, pattern *list, size_t n_list)
 {
@@ -237,7 +245,8 @@ static qdq_status choose_node(chooser *c, const qdq_node *n, pattern *list, size
         if (yes)
             return keep_node(c, n, "asked for");
     }
-    if (c->was_float.n_live > 0 && qdq_map_get(&c->was_float, qdq_node_label(n, &c->scratch)) != NULL)
+    if (c->was_float.n_live > 0 &&
+        qdq_map_get(&c->was_float, qdq_node_label(n, &c->scratch)) != NULL)
         return keep_node(c, n, "float32 in the model");
     if (c->rest->keep_sums && adds_up(n->op))
         return keep_node(c, n, "adds up many numbers");
@@ -258,9 +267,10 @@ static qdq_status choose_nodes(chooser *c, pattern *list, size_t n_list)
     }
     for (size_t i = 0; i < n_list; i++)
         if (!list[i].matched)
-            qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
-                        "keep in float32: '%s' is no operator and no label that is left after cleaning",
-                        list[i].text);
+            qdq_job_log(
+                c->opts->job, QDQ_LOG_WARNING,
+                "keep in float32: '%s' is no operator and no label that is left after cleaning",
+                list[i].text);
     return QDQ_OK;
 }
 

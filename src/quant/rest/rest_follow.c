@@ -1,10 +1,12 @@
-/* rest_follow.c - targets whose rest has the type of the model's floats: a model in 16 bits is quantized as it is. */
+/* rest_follow.c - targets whose rest has the type of the model's floats: a model in 16 bits is
+ * quantized as it is. */
 #include "base/fail.h"
 #include "ir/shape.h"
 #include "quant/rest/rest.h"
 #include "quant/rest/widen.h"
 
-/* Results of operators by type. A Cast is a border, and Q and DQ have the type of their neighbours. */
+/* Results of operators by type. A Cast is a border, and Q and DQ have the type of their
+ * neighbours. */
 static void count(const qdq_model *m, size_t *floats, size_t *halves, size_t *brains)
 {
     QDQ_FOR_GRAPHS (g, m)
@@ -12,7 +14,8 @@ static void count(const qdq_model *m, size_t *floats, size_t *halves, size_t *br
             const qdq_value *out = qdq_node_out(n, 0);
 
             if (out == NULL || out->type == NULL || out->type->kind != QDQ_TYPE_TENSOR ||
-                n->op == QDQ_OP_CAST || n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+                n->op == QDQ_OP_CAST || n->op == QDQ_OP_QUANTIZELINEAR ||
+                n->op == QDQ_OP_DEQUANTIZELINEAR)
                 continue;
             *floats += out->type->elem == QDQ_FLOAT;
             *halves += out->type->elem == QDQ_FLOAT16;
@@ -20,8 +23,8 @@ static void count(const qdq_model *m, size_t *floats, size_t *halves, size_t *br
         }
 }
 
-/* The type that most results have, as targets name it; NULL: float32, or both 16-bit ones, of which one would have to
- * become the other. */
+/* The type that most results have, as targets name it; NULL: float32, or both 16-bit ones, of which
+ * one would have to become the other. */
 static const char *most(const qdq_model *m)
 {
     size_t floats = 0, halves = 0, brains = 0;
@@ -32,8 +35,8 @@ static const char *most(const qdq_model *m)
     return halves > floats ? "float16" : brains > floats ? "bfloat16" : NULL;
 }
 
-qdq_status qdq_rest_follow(const qdq_model *m, const qdq_target *t, const qdq_job *job, qdq_target **out,
-                           qdq_error *err)
+qdq_status qdq_rest_follow(const qdq_model *m, const qdq_target *t, const qdq_job *job,
+                           qdq_target **out, qdq_error *err)
 {
     qdq_model *copy = NULL;
 

@@ -1,16 +1,16 @@
 /* rest_judge.c - which nodes compute in 16 bits, and which values have them. Four loops:
  *
  *   modes    what each node can do, by its operator, its types and the plan
- *   index    readers first: small tensors that only become indices and sizes stay float32, where they are exact
- *   values   what each producer gives
- *   wants    asked value by value, by the conversion */
+ *   index    readers first: small tensors that only become indices and sizes stay float32, where
+ * they are exact values   what each producer gives wants    asked value by value, by the
+ * conversion */
 #include "base/fail.h"
 #include "ir/graph_check.h"
 #include "quant/rest/rest_state.h"
 
 enum { INDEX_ELEMENTS = 64 };
 
-/* --- modes ------------------------------------------------------------------------------------------------------- */
+/* --- modes ------------------------------------------------------------------------------------ */
 
 static bool types_are_known(const qdq_node *n)
 {
@@ -135,14 +135,14 @@ static qdq_status judge_nodes(qdq_rest_state *s, const qdq_graph *g)
     return QDQ_OK;
 }
 
-/* --- wants --------------------------------------------------------------------------------------------------------- */
+/* --- wants ------------------------------------------------------------------------------------ */
 
 const qdq_value *qdq_rest_known_low(const qdq_rest_state *s, const qdq_value *v)
 {
     const qdq_node *n = v->producer;
 
-    if (n == NULL || n->id >= s->graph[n->graph->index].n_node || qdq_rest_mode_of(s, n) != QDQ_REST_CASTS ||
-        qdq_rest_elem(n->in[0].value) != s->rest->type)
+    if (n == NULL || n->id >= s->graph[n->graph->index].n_node ||
+        qdq_rest_mode_of(s, n) != QDQ_REST_CASTS || qdq_rest_elem(n->in[0].value) != s->rest->type)
         return NULL;
     return n->in[0].value;
 }
@@ -154,7 +154,8 @@ static qdq_rest_want want_of_scale(const qdq_rest_state *s, const qdq_value *v)
         return QDQ_WANT_LOW;
     if (v == NULL || !qdq_is_float_tensor(v))
         return QDQ_WANT_ANY; /* it is no float32, and neither is its scale */
-    return qdq_rest_is_low(s, v) || qdq_rest_known_low(s, v) != NULL ? QDQ_WANT_LOW : QDQ_WANT_FLOAT;
+    return qdq_rest_is_low(s, v) || qdq_rest_known_low(s, v) != NULL ? QDQ_WANT_LOW
+                                                                     : QDQ_WANT_FLOAT;
 }
 
 /* Does the reader make 16 bits of it? */
@@ -172,7 +173,8 @@ qdq_rest_want qdq_rest_want_of(const qdq_rest_state *s, const qdq_node *n, uint3
     case QDQ_REST_FLOAT:
         return QDQ_WANT_FLOAT;
     case QDQ_REST_LOW:
-        return qdq_float_slot(s->graph[n->graph->index].may[n->id].in, input) ? QDQ_WANT_LOW : QDQ_WANT_FLOAT;
+        return qdq_float_slot(s->graph[n->graph->index].may[n->id].in, input) ? QDQ_WANT_LOW
+                                                                              : QDQ_WANT_FLOAT;
     case QDQ_REST_READS:
     case QDQ_REST_CASTS:
         return QDQ_WANT_ANY;
@@ -184,7 +186,7 @@ qdq_rest_want qdq_rest_want_of(const qdq_rest_state *s, const qdq_node *n, uint3
     return QDQ_WANT_FLOAT;
 }
 
-/* --- index arithmetic ------------------------------------------------------------------------------------------------ */
+/* --- index arithmetic ------------------------------------------------------------------------- */
 
 static bool is_small(const qdq_value *v)
 {
@@ -224,7 +226,7 @@ static qdq_status judge_index(qdq_rest_state *s, const qdq_graph *g)
     return QDQ_OK;
 }
 
-/* --- values -------------------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 /* Of a value whose producer gives either type. */
 static bool is_wanted_low(const qdq_rest_state *s, const qdq_value *v)
@@ -248,7 +250,8 @@ static bool is_given_low(const qdq_rest_state *s, const qdq_value *v)
         return false;
     case QDQ_REST_LOW:
         return qdq_float_slot(s->graph[v->graph->index].may[v->producer->id].out, v->out_index);
-    case QDQ_REST_CASTS: /* what has 16 bits already needs no Cast: it stays for those who want float */
+    /* what has 16 bits already needs no Cast: it stays for those who want float */
+    case QDQ_REST_CASTS:
         return (qdq_rest_elem(v->producer->in[0].value) != s->rest->type || v->n_output > 0) &&
                is_wanted_low(s, v);
     case QDQ_REST_DEQUANTIZE:
@@ -274,7 +277,8 @@ qdq_status qdq_rest_judge(qdq_rest_state *s)
         return qdq_nomem(s->err);
     QDQ_FOR_GRAPHS (g, s->m)
         QDQ_TRY(judge_nodes(s, g));
-    for (size_t i = s->m->graphs.n; i-- > 0;) /* bodies stand behind the graphs around them, mostly */
+    /* bodies stand behind the graphs around them, mostly */
+    for (size_t i = s->m->graphs.n; i-- > 0;)
         if (!s->m->graphs.at[i]->dead)
             QDQ_TRY(judge_index(s, s->m->graphs.at[i]));
     QDQ_FOR_GRAPHS (g, s->m)

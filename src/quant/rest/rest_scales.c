@@ -1,5 +1,5 @@
-/* rest_scales.c - scales as the 16-bit type has them, while all is float32 still. Those of a Q that stays in front of its
- * border, too: Q and DQ have one scale. */
+/* rest_scales.c - scales as the 16-bit type has them, while all is float32 still. Those of a Q that
+ * stays in front of its border, too: Q and DQ have one scale. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -91,7 +91,8 @@ static qdq_status round_all(qdq_rest_state *s)
     return QDQ_OK;
 }
 
-qdq_status qdq_rest_round_scales(qdq_model *m, const qdq_plan_rest *rest, const qdq_map *kept, qdq_error *err)
+qdq_status qdq_rest_round_scales(qdq_model *m, const qdq_plan_rest *rest, const qdq_map *kept,
+                                 qdq_error *err)
 {
     qdq_rest_state s = {.m = m, .rest = rest, .kept = kept, .err = err};
     qdq_status st = round_all(&s);

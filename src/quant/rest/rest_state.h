@@ -1,4 +1,5 @@
-/* rest_state.h - what the conversion to 16-bit floats knows while it works; shared by the rest*.c files only. */
+/* rest_state.h - what the conversion to 16-bit floats knows while it works; shared by the rest*.c
+ * files only. */
 #ifndef QDQ_REST_STATE_H
 #define QDQ_REST_STATE_H
 
@@ -7,11 +8,12 @@
 #include "quant/rest/rest.h"
 
 typedef enum qdq_rest_mode {
-    QDQ_REST_FLOAT,    /* stays float32 */
-    QDQ_REST_LOW,      /* computes in 16 bits, in the slots that may */
-    QDQ_REST_READS,    /* one float input of either type, and no float output: Shape, ArgMax, Cast to int64 */
-    QDQ_REST_CASTS,    /* a Cast to float of what is no float32 */
-    QDQ_REST_QUANTIZE, /* a Q: takes the type of what it reads */
+    QDQ_REST_FLOAT, /* stays float32 */
+    QDQ_REST_LOW,   /* computes in 16 bits, in the slots that may */
+    /* one float input of either type, and no float output: Shape, ArgMax, Cast to int64 */
+    QDQ_REST_READS,
+    QDQ_REST_CASTS,      /* a Cast to float of what is no float32 */
+    QDQ_REST_QUANTIZE,   /* a Q: takes the type of what it reads */
     QDQ_REST_DEQUANTIZE, /* a DQ: gives the type that is wanted */
 } qdq_rest_mode;
 
@@ -68,7 +70,7 @@ static inline bool qdq_rest_keeps_outputs(const qdq_rest_state *s, const qdq_gra
     return g != s->m->graph || !s->rest->direct_io;
 }
 
-/* --- rest_judge.c: decides, changes nothing ------------------------------------------------------------------------- */
+/* --- rest_judge.c: decides, changes nothing --------------------------------------------------- */
 
 /* Fills s->graph: the mode of every node, and which values have 16 bits. */
 qdq_status qdq_rest_judge(qdq_rest_state *s);
@@ -76,16 +78,17 @@ qdq_status qdq_rest_judge(qdq_rest_state *s);
 /* What slot `input` of n, which reads the float value v, wants. Asked when all has been judged. */
 qdq_rest_want qdq_rest_want_of(const qdq_rest_state *s, const qdq_node *n, uint32_t input);
 
-/* What a Cast to float, whose output v is, was made of, if that has the 16-bit type: v in the other type. Else NULL. */
+/* What a Cast to float, whose output v is, was made of, if that has the 16-bit type: v in the other
+ * type. Else NULL. */
 const qdq_value *qdq_rest_known_low(const qdq_rest_state *s, const qdq_value *v);
 
 /* Why node n of the model stays float32 whatever the plan says; NULL: it can have 16 bits. */
 const char *qdq_rest_refusal(const qdq_rest_state *s, const qdq_node *n);
 
-/* --- rest_tensor.c ---------------------------------------------------------------------------------------------------- */
+/* --- rest_tensor.c ---------------------------------------------------------------------------- */
 
-/* A float tensor in `elem`: beyond its range clamped, with a warning; what is not 0 does not become 0. NULL: out of
- * memory, or (with *status set) unreadable. */
+/* A float tensor in `elem`: beyond its range clamped, with a warning; what is not 0 does not become
+ * 0. NULL: out of memory, or (with *status set) unreadable. */
 qdq_tensor *qdq_rest_tensor(qdq_model *m, const qdq_tensor *t, qdq_elem elem, const qdq_job *job,
                             qdq_status *status, qdq_error *err);
 

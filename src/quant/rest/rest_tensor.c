@@ -1,5 +1,6 @@
-/* rest_tensor.c - float constants in 16 bits. Infinity stays infinity; finite numbers stay finite, and numbers that
- * are not 0 do not become 0: a mask of -3e38 and an epsilon of 1e-12 keep their meaning (ptq 5.2). */
+/* rest_tensor.c - float constants in 16 bits. Infinity stays infinity; finite numbers stay finite,
+ * and numbers that are not 0 do not become 0: a mask of -3e38 and an epsilon of 1e-12 keep their
+ * meaning (ptq 5.2). */
 #include <math.h>
 #include <string.h>
 
@@ -63,7 +64,8 @@ float qdq_rest_round_up(float x, qdq_elem elem)
     return elem == QDQ_FLOAT16 ? qdq_float_of_float16(bits) : qdq_float_of_bfloat16(bits);
 }
 
-static void convert(const char *from, uint16_t *to, int64_t count, qdq_elem elem, int64_t *n_clamped)
+static void convert(const char *from, uint16_t *to, int64_t count, qdq_elem elem,
+                    int64_t *n_clamped)
 {
     int64_t n = 0;
 
@@ -97,8 +99,9 @@ qdq_tensor *qdq_rest_tensor(qdq_model *m, const qdq_tensor *t, qdq_elem elem, co
     if (out != NULL) {
         convert((const char *)bytes.data, data, t->count, elem, &n_clamped);
         if (n_clamped > 0)
-            qdq_job_log(job, QDQ_LOG_WARNING, "constant '%s': %lld values beyond the range of %s are clamped",
-                        t->name, (long long)n_clamped, qdq_elem_name(elem));
+            qdq_job_log(job, QDQ_LOG_WARNING,
+                        "constant '%s': %lld values beyond the range of %s are clamped", t->name,
+                        (long long)n_clamped, qdq_elem_name(elem));
     }
     qdq_arena_free(&scratch);
     return out;

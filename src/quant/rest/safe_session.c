@@ -1,8 +1,9 @@
 /* safe_session.c - see the header.
  *
- * ONNX Runtime (1.31) makes kernels for integers of Q/DQ, also with float8, with blocks and with constants that two of its
- * rewrites want. Then it refuses its own graph, or makes one that fails when it runs (blocks: MatMulIntegerToFloat), or
- * noise (float8 with scales of float16: 0 dB instead of 30). It runs all of them as they stand. */
+ * ONNX Runtime (1.31) makes kernels for integers of Q/DQ, also with float8, with blocks and with
+ * constants that two of its rewrites want. Then it refuses its own graph, or makes one that fails
+ * when it runs (blocks: MatMulIntegerToFloat), or noise (float8 with scales of float16: 0 dB
+ * instead of 30). It runs all of them as they stand. */
 #include "quant/rest/safe_session.h"
 
 #include <string.h>
@@ -24,7 +25,8 @@ static bool has_float8(const qdq_model *m)
 
             if (!v->dead && v->init != NULL && is_float8(v->init->elem))
                 return true;
-            if (!v->dead && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && is_float8(v->type->elem))
+            if (!v->dead && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR &&
+                is_float8(v->type->elem))
                 return true;
         }
     return false;
@@ -35,7 +37,8 @@ static bool is_optimized(const qdq_safe_session *s)
     return s->opts.level != QDQ_LEVEL_NONE;
 }
 
-/* An engine that dies of a model is no engine that refuses it: nobody may take that for an answer. */
+/* An engine that dies of a model is no engine that refuses it: nobody may take that for an
+ * answer. */
 static bool has_crashed(const qdq_safe_session *s, unsigned before)
 {
     return qdq_engine_crashes(s->engine) != before;
@@ -43,10 +46,10 @@ static bool has_crashed(const qdq_safe_session *s, unsigned before)
 
 static void log_failed(const qdq_safe_session *s, const char *why)
 {
-    qdq_job_log(
-        s->job, QDQ_LOG_WARNING,
-        "%s: run without the engine's optimizations, as its users have to, since it fails with them: %s",
-        s->which, why);
+    qdq_job_log(s->job, QDQ_LOG_WARNING,
+                "%s: run without the engine's optimizations, as its users have to, since it fails "
+                "with them: %s",
+                s->which, why);
 }
 
 static qdq_status open_plain(qdq_safe_session *s, const qdq_model *m)
@@ -60,21 +63,23 @@ static qdq_status open_plain(qdq_safe_session *s, const qdq_model *m)
     return st;
 }
 
-/* With optimizations, and if the engine refuses that, without. What it said of the first attempt is in *err. */
+/* With optimizations, and if the engine refuses that, without. What it said of the first attempt is
+ * in *err. */
 static qdq_status open_either(qdq_safe_session *s, const qdq_model *m, qdq_error *err)
 {
-    if (is_optimized(s) && strcmp(qdq_engine_get_info(s->engine)->name, "ort") == 0 && has_float8(m) &&
-        open_plain(s, m) == QDQ_OK) {
+    if (is_optimized(s) && strcmp(qdq_engine_get_info(s->engine)->name, "ort") == 0 &&
+        has_float8(m) && open_plain(s, m) == QDQ_OK) {
         qdq_job_log(s->job, QDQ_LOG_WARNING,
-                    "%s: run without the engine's optimizations, which take float8 for integers: refused, or "
+                    "%s: run without the engine's optimizations, which take float8 for integers: "
+                    "refused, or "
                     "wrong numbers",
                     s->which);
         return QDQ_OK;
     }
     const unsigned crashes = qdq_engine_crashes(s->engine);
     qdq_status st = qdq_session_open(s->engine, m, &s->opts, &s->session, err);
-    if (st != QDQ_E_ENGINE || has_crashed(s, crashes) || !is_optimized(s) || !qdq_model_has_qdq(m) ||
-        open_plain(s, m) != QDQ_OK)
+    if (st != QDQ_E_ENGINE || has_crashed(s, crashes) || !is_optimized(s) ||
+        !qdq_model_has_qdq(m) || open_plain(s, m) != QDQ_OK)
         return st;
     log_failed(s, err->text);
     return QDQ_OK;
@@ -86,12 +91,12 @@ qdq_status qdq_safe_open(qdq_safe_session *s, qdq_error *err)
     const unsigned crashes = qdq_engine_crashes(s->engine);
     qdq_status st = open_either(s, s->model, &own);
 
-    if (st == QDQ_E_ENGINE && !has_crashed(s, crashes) && s->copy == NULL && qdq_model_has_half(s->model) &&
-        qdq_model_widen(s->model, &s->copy, &second) == QDQ_OK) {
+    if (st == QDQ_E_ENGINE && !has_crashed(s, crashes) && s->copy == NULL &&
+        qdq_model_has_half(s->model) && qdq_model_widen(s->model, &s->copy, &second) == QDQ_OK) {
         if (open_either(s, s->copy, &second) == QDQ_OK) {
             s->model = s->copy;
-            qdq_job_log(s->job, QDQ_LOG_WARNING, "%s: run as a copy widened to float32, since %s", s->which,
-                        own.text);
+            qdq_job_log(s->job, QDQ_LOG_WARNING, "%s: run as a copy widened to float32, since %s",
+                        s->which, own.text);
             return QDQ_OK;
         }
         qdq_model_free(s->copy);
@@ -103,14 +108,15 @@ qdq_status qdq_safe_open(qdq_safe_session *s, qdq_error *err)
 }
 
 /* A run that fails has given no outputs: engines hand them over when it is done. */
-qdq_status qdq_safe_run(qdq_safe_session *s, const qdq_named_array *in, size_t n, qdq_output_fn fn, void *ctx,
-                        qdq_error *err)
+qdq_status qdq_safe_run(qdq_safe_session *s, const qdq_named_array *in, size_t n, qdq_output_fn fn,
+                        void *ctx, qdq_error *err)
 {
     qdq_error own = QDQ_ERROR_INIT, second = QDQ_ERROR_INIT;
     const unsigned crashes = qdq_engine_crashes(s->engine);
     qdq_status st = qdq_session_run(s->session, in, n, fn, ctx, &own);
 
-    if (st == QDQ_E_ENGINE && !has_crashed(s, crashes) && is_optimized(s) && qdq_model_has_qdq(s->model)) {
+    if (st == QDQ_E_ENGINE && !has_crashed(s, crashes) && is_optimized(s) &&
+        qdq_model_has_qdq(s->model)) {
         qdq_session_close(s->session);
         s->session = NULL;
         if (open_plain(s, s->model) == QDQ_OK)

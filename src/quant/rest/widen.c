@@ -1,5 +1,6 @@
-/* widen.c - see the header. Every type is changed where it stands: of values, constants and attributes. A Cast between
- * float32 and what was 16 bits is then one to the type that is there already, and goes. */
+/* widen.c - see the header. Every type is changed where it stands: of values, constants and
+ * attributes. A Cast between float32 and what was 16 bits is then one to the type that is there
+ * already, and goes. */
 #include "quant/rest/widen.h"
 
 #include <string.h>
@@ -31,7 +32,8 @@ static bool value_has_half(const qdq_value *v)
 /* Attributes that name the type of a result. */
 static bool names_half(const qdq_attr *a)
 {
-    static const char *const names[] = {"to", "dtype", "output_dtype", "output_datatype", "precision"};
+    static const char *const names[] = {"to", "dtype", "output_dtype", "output_datatype",
+                                        "precision"};
 
     for (size_t i = 0; a->type == QDQ_ATTR_INT && i < QDQ_COUNT(names); i++)
         if (strcmp(a->name, names[i]) == 0)
@@ -59,7 +61,7 @@ bool qdq_model_has_half(const qdq_model *m)
     return false;
 }
 
-/* --- the parts ------------------------------------------------------------------------------------------------------- */
+/* --- the parts -------------------------------------------------------------------------------- */
 
 static qdq_tensor *widen_tensor(qdq_model *m, const qdq_tensor *t, qdq_status *st, qdq_error *err)
 {
@@ -95,9 +97,10 @@ static qdq_status widen_value(qdq_model *m, qdq_value *v, qdq_error *err)
 {
     qdq_status st = QDQ_OK;
 
-    if ((v->sparse != NULL && value_has_half(v)) || (v->type != NULL && type_has_half(v->type->inner)))
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "value '%s': 16-bit floats inside, expected plain tensors",
-                        v->name);
+    if ((v->sparse != NULL && value_has_half(v)) ||
+        (v->type != NULL && type_has_half(v->type->inner)))
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "value '%s': 16-bit floats inside, expected plain tensors", v->name);
     if (v->init != NULL && is_half(v->init->elem)) {
         qdq_tensor *t = widen_tensor(m, v->init, &st, err);
 
@@ -141,10 +144,11 @@ static qdq_status widen_graph(qdq_graph *g, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- borders ----------------------------------------------------------------------------------------------------------- */
+/* --- borders ---------------------------------------------------------------------------------- */
 
 /* to = Cast(from), before `before`. */
-static qdq_value *add_cast(qdq_graph *g, qdq_node *before, qdq_value *from, const char *to, qdq_elem elem)
+static qdq_value *add_cast(qdq_graph *g, qdq_node *before, qdq_value *from, const char *to,
+                           qdq_elem elem)
 {
     const char *names[1] = {to};
     qdq_node *n = qdq_graph_add_node(g, before, "", "Cast", "", 1, 1, names);
@@ -218,15 +222,16 @@ static qdq_status guard(qdq_graph *g, const qdq_graph *original)
 static void drop_cast(qdq_node *n)
 {
     qdq_value *in = qdq_node_in(n, 0), *out = qdq_node_out(n, 0);
-    bool same = n->op == QDQ_OP_CAST && in != NULL && out != NULL && in->type != NULL && out->type != NULL &&
-                in->type->kind == QDQ_TYPE_TENSOR && in->type->elem == QDQ_FLOAT &&
-                out->type->kind == QDQ_TYPE_TENSOR && out->type->elem == QDQ_FLOAT;
+    bool same = n->op == QDQ_OP_CAST && in != NULL && out != NULL && in->type != NULL &&
+                out->type != NULL && in->type->kind == QDQ_TYPE_TENSOR &&
+                in->type->elem == QDQ_FLOAT && out->type->kind == QDQ_TYPE_TENSOR &&
+                out->type->elem == QDQ_FLOAT;
 
     if (same && qdq_value_replace(out, in))
         qdq_node_remove(n);
 }
 
-/* --- public ------------------------------------------------------------------------------------------------------------ */
+/* --- public ----------------------------------------------------------------------------------- */
 
 static qdq_status widen(qdq_model *copy, const qdq_model *m, qdq_error *err)
 {

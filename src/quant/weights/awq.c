@@ -1,4 +1,5 @@
-/* awq.c - see the header: which weights read which activation, and what the plan says of the outcome. */
+/* awq.c - see the header: which weights read which activation, and what the plan says of the
+ * outcome. */
 #include "quant/weights/awq.h"
 
 #include <math.h>
@@ -9,10 +10,11 @@
 #include "quant/weights/scaling.h"
 #include "quant/weights/weights.h"
 
-/* --- groups ------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* The one activation that all readers of the weight multiply it with; NULL: there is none. */
-static const qdq_value *activation_of(const qdq_map *nodes, const qdq_plan_weight *w, const qdq_tensor *t)
+static const qdq_value *activation_of(const qdq_map *nodes, const qdq_plan_weight *w,
+                                      const qdq_tensor *t)
 {
     const qdq_value *x = NULL;
     int axis = w->axis;
@@ -25,7 +27,8 @@ static const qdq_value *activation_of(const qdq_map *nodes, const qdq_plan_weigh
         const qdq_node *n = at != NULL ? at->ptr : NULL;
 
         if (n == NULL || w->consumers.at[i].input != 1 || !qdq_scaling_reader(n, t->dim[axis]) ||
-            (qdq_node_int(n, "transB", 0) != 0) != (axis == 1) || (x != NULL && n->in[0].value != x))
+            (qdq_node_int(n, "transB", 0) != 0) != (axis == 1) ||
+            (x != NULL && n->in[0].value != x))
             return NULL;
         x = n->in[0].value;
     }
@@ -46,7 +49,8 @@ static qdq_status new_group(qdq_awq_state *a, const qdq_value *x, size_t k, qdq_
     return QDQ_OK;
 }
 
-static qdq_status add_weight(qdq_awq_state *a, qdq_plan_weight *w, const qdq_value *x, const qdq_tensor *t)
+static qdq_status add_weight(qdq_awq_state *a, qdq_plan_weight *w, const qdq_value *x,
+                             const qdq_tensor *t)
 {
     int axis = w->block != 0 ? w->axis : 1 - w->axis;
     qdq_awq_weight weight = {.entry = w, .scheme = qdq_plan_scheme(w)};
@@ -68,7 +72,8 @@ static qdq_status add_weight(qdq_awq_state *a, qdq_plan_weight *w, const qdq_val
 static qdq_status find_groups(qdq_awq_state *a)
 {
     qdq_map nodes = QDQ_MAP_INIT;
-    qdq_status st = qdq_graph_map_labels(a->m->graph, &a->scratch, &nodes) ? QDQ_OK : qdq_nomem(a->err);
+    qdq_status st =
+        qdq_graph_map_labels(a->m->graph, &a->scratch, &nodes) ? QDQ_OK : qdq_nomem(a->err);
 
     for (size_t i = 0; i < a->plan->weights.n && st == QDQ_OK; i++) {
         qdq_plan_weight *w = &a->plan->weights.at[i];
@@ -85,9 +90,10 @@ static qdq_status find_groups(qdq_awq_state *a)
     return st;
 }
 
-/* --- into the plan ------------------------------------------------------------------------------------------------- */
+/* --- into the plan ---------------------------------------------------------------------------- */
 
-/* The operator whose constants can take the division, since nothing else reads what it gives; or NULL. */
+/* The operator whose constants can take the division, since nothing else reads what it gives; or
+ * NULL. */
 static const qdq_node *fold_into(const qdq_awq_group *g, size_t n_reader)
 {
     const qdq_node *n = g->x->producer;
@@ -171,9 +177,9 @@ qdq_status qdq_awq(const qdq_model *m, qdq_engine *e, qdq_data *data, const qdq_
     if (!has_awq(plan))
         return QDQ_OK;
     if (data == NULL || qdq_data_is_random(data)) {
-        qdq_job_log(
-            opts->job, QDQ_LOG_WARNING,
-            "weights are rounded as they are: awq needs samples, random ones say nothing of channels");
+        qdq_job_log(opts->job, QDQ_LOG_WARNING,
+                    "weights are rounded as they are: awq needs samples, random ones say nothing "
+                    "of channels");
         return QDQ_OK;
     }
     qdq_status st = find_groups(&a);

@@ -1,6 +1,6 @@
-/* awq_collect.c - see awq_state.h. Of an activation are kept: the mean of |x| for each channel, and a sample of rows:
- * those whose lot is low enough, the limit halved whenever there are too many. The lot depends on the number of the row
- * alone. */
+/* awq_collect.c - see awq_state.h. Of an activation are kept: the mean of |x| for each channel, and
+ * a sample of rows: those whose lot is low enough, the limit halved whenever there are too many.
+ * The lot depends on the number of the row alone. */
 #include <math.h>
 #include <string.h>
 
@@ -47,7 +47,8 @@ bool qdq_awq_add_rows(qdq_awq_group *g, qdq_arena *arena, const float *x, size_t
         return false;
     for (size_t i = 0; i < n_row; i++, g->n_row++) {
         const float *row = x + i * g->k;
-        uint64_t lot = qdq_random_nth_seed(1, g->n_row); /* rows at regular distances may all be one token */
+        /* rows at regular distances may all be one token */
+        uint64_t lot = qdq_random_nth_seed(1, g->n_row);
 
         while (lot <= g->limit && g->n_kept == QDQ_AWQ_ROWS)
             thin(g);
@@ -73,9 +74,11 @@ static qdq_status observe(collector *c, const char *name, const qdq_array *x, qd
     if (g == NULL)
         return QDQ_OK;
     if (x->elem != QDQ_FLOAT || x->rank < 1 || (size_t)x->dim[x->rank - 1] != g->k)
-        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': its rows do not have %zu floats", name, g->k);
-    return qdq_awq_add_rows(g, &c->a->scratch, x->data, (size_t)qdq_array_count(x) / g->k) ? QDQ_OK
-                                                                                           : qdq_nomem(err);
+        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': its rows do not have %zu floats", name,
+                        g->k);
+    return qdq_awq_add_rows(g, &c->a->scratch, x->data, (size_t)qdq_array_count(x) / g->k)
+               ? QDQ_OK
+               : qdq_nomem(err);
 }
 
 static qdq_status observe_output(void *ctx, const char *name, const qdq_array *x, qdq_error *err)
@@ -83,7 +86,8 @@ static qdq_status observe_output(void *ctx, const char *name, const qdq_array *x
     return observe(ctx, name, x, err);
 }
 
-static qdq_status run_samples(collector *c, qdq_session *s, qdq_data *data, size_t n, bool with_inputs)
+static qdq_status run_samples(collector *c, qdq_session *s, qdq_data *data, size_t n,
+                              bool with_inputs)
 {
     qdq_error *err = c->a->err;
 
@@ -105,8 +109,8 @@ static qdq_status run_samples(collector *c, qdq_session *s, qdq_data *data, size
     return QDQ_OK;
 }
 
-static qdq_status run_chunk(collector *c, qdq_engine *e, qdq_data *data, size_t n, const char *const *expose,
-                            bool with_inputs)
+static qdq_status run_chunk(collector *c, qdq_engine *e, qdq_data *data, size_t n,
+                            const char *const *expose, bool with_inputs)
 {
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_session *s = NULL;

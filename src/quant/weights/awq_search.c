@@ -1,6 +1,7 @@
-/* awq_search.c - see awq_state.h. The error of a product is that of X * (W' - W), X rows of the activation and W' what
- * the codes give back, divided by the scales again. It is computed for a block of input channels and a strip of
- * columns at a time; strips go in parallel, and are summed in order. */
+/* awq_search.c - see awq_state.h. The error of a product is that of X * (W' - W), X rows of the
+ * activation and W' what the codes give back, divided by the scales again. It is computed for a
+ * block of input channels and a strip of columns at a time; strips go in parallel, and are summed
+ * in order. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 #include "quant/weights/awq_state.h"
 #include "quant/weights/weights.h"
 
-/* Channels are scaled only if that takes more than three tenths of the error away: less is chance where other layers
- * follow (docs/decisions.md), and may cost a Mul. */
+/* Channels are scaled only if that takes more than three tenths of the error away: less is chance
+ * where other layers follow (docs/decisions.md), and may cost a Mul. */
 #define WORTH 0.7
 
 /* 0.5 / 0.05 is not quite 10 */
@@ -53,7 +54,8 @@ static size_t rows_of(const qdq_awq_weight *w, size_t block)
 }
 
 /* Columns first .. first + n of a block, times s; columns that are missing are 0. */
-static void load(strip *t, const qdq_awq_weight *w, const float *s, size_t block, size_t first, size_t n)
+static void load(strip *t, const qdq_awq_weight *w, const float *s, size_t block, size_t first,
+                 size_t n)
 {
     size_t rows = rows_of(w, block);
 
@@ -74,8 +76,8 @@ static void load(strip *t, const qdq_awq_weight *w, const float *s, size_t block
 }
 
 /* Adds the error of a block to t->y, with `part` of the range. */
-static void add_error(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, const float *s, size_t block,
-                      float part)
+static void add_error(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, const float *s,
+                      size_t block, float part)
 {
     size_t rows = rows_of(w, block), first = block * w->block;
     float parts[STRIP];
@@ -112,12 +114,14 @@ static double error_of(const strip *t, const qdq_awq_group *g, size_t j)
     return sum;
 }
 
-/* What is done with the columns first .. first + n, a strip. Strips go in parallel: what it writes is its own. */
-typedef void visit_strip(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first, size_t n,
-                         void *ctx);
+/* What is done with the columns first .. first + n, a strip. Strips go in parallel: what it writes
+ * is its own. */
+typedef void visit_strip(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first,
+                         size_t n, void *ctx);
 
 /* False: out of memory. */
-static bool each_strip(const qdq_awq_group *g, const qdq_awq_weight *w, visit_strip *visit, void *ctx)
+static bool each_strip(const qdq_awq_group *g, const qdq_awq_weight *w, visit_strip *visit,
+                       void *ctx)
 {
     size_t strips = strip_count(w);
     bool ok = true;
@@ -139,15 +143,15 @@ static bool each_strip(const qdq_awq_group *g, const qdq_awq_weight *w, visit_st
     return ok;
 }
 
-/* --- scales of channels ----------------------------------------------------------------------------------------------- */
+/* --- scales of channels ----------------------------------------------------------------------- */
 
 typedef struct scaled {
     const float *s; /* of the channels; NULL: 1 */
     double *sums;   /* of each strip, to be added in order whatever thread was first */
 } scaled;
 
-static void sum_errors(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first, size_t n,
-                       void *ctx)
+static void sum_errors(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first,
+                       size_t n, void *ctx)
 {
     const scaled *by = ctx;
 
@@ -190,7 +194,9 @@ static bool add_weight_scale(const qdq_awq_weight *w, double *scale)
         for (size_t k = first; k < end; k++) {
             double sum = 0;
             for (size_t j = 0; j < w->n; j++)
-                sum += most[j] > 0 ? fabs((double)w->w[k * w->step_k + j * w->step_n]) / (double)most[j] : 0;
+                sum += most[j] > 0
+                           ? fabs((double)w->w[k * w->step_k + j * w->step_n]) / (double)most[j]
+                           : 0;
             scale[k] += sum / (double)w->n;
         }
     }
@@ -199,8 +205,8 @@ static bool add_weight_scale(const qdq_awq_weight *w, double *scale)
 }
 
 /* s = act^alpha / w^(1 - alpha), within four decades, its middle at 1. */
-static void scales_for(const qdq_awq_group *g, const double *act, const double *weight, double alpha,
-                       float *s)
+static void scales_for(const qdq_awq_group *g, const double *act, const double *weight,
+                       double alpha, float *s)
 {
     double least = DBL_MAX, most = 0;
 
@@ -262,7 +268,7 @@ bool qdq_awq_search_scales(qdq_awq_group *g, qdq_arena *arena)
     return true;
 }
 
-/* --- parts of the range ------------------------------------------------------------------------------------------------ */
+/* --- parts of the range ----------------------------------------------------------------------- */
 
 /* Where the scale of a block and a column is in the order of the scale tensor. */
 static size_t scale_at(const qdq_awq_weight *w, size_t block, size_t column)
@@ -270,8 +276,8 @@ static size_t scale_at(const qdq_awq_weight *w, size_t block, size_t column)
     return w->step_k == 1 ? column * w->n_block + block : block * w->n + column;
 }
 
-static void clip_block(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t block, size_t first,
-                       size_t n, char *letters)
+static void clip_block(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t block,
+                       size_t first, size_t n, char *letters)
 {
     const qdq_awq_steps *steps = &w->entry->awq;
     const int last = (int)((1 - steps->clip_lowest) / steps->clip + SLACK);
@@ -292,8 +298,8 @@ static void clip_block(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w
     }
 }
 
-static void clip_strip(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first, size_t n,
-                       void *letters)
+static void clip_strip(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first,
+                       size_t n, void *letters)
 {
     for (size_t b = 0; b < w->n_block; b++)
         clip_block(t, g, w, b, first, n, letters);

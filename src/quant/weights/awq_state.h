@@ -1,4 +1,5 @@
-/* awq_state.h - what the search for weights knows while it runs; shared by the awq*.c files only. */
+/* awq_state.h - what the search for weights knows while it runs; shared by the awq*.c files
+ * only. */
 #ifndef QDQ_AWQ_STATE_H
 #define QDQ_AWQ_STATE_H
 
@@ -42,22 +43,24 @@ typedef struct qdq_awq_state {
     qdq_error *err;
 } qdq_awq_state;
 
-/* --- awq_collect.c: statistics of the activations -------------------------------------------------------------------- */
+/* --- awq_collect.c: statistics of the activations --------------------------------------------- */
 
 qdq_status qdq_awq_collect(qdq_awq_state *a, qdq_engine *e, qdq_data *data);
 
 /* Rows of one sample. False: out of memory. */
 bool qdq_awq_add_rows(qdq_awq_group *g, qdq_arena *arena, const float *x, size_t n_row);
 
-/* --- awq_search.c: pure arithmetic ------------------------------------------------------------------------------------- */
+/* --- awq_search.c: pure arithmetic ------------------------------------------------------------ */
 
-/* Finds the scales of the group's channels; g->s stays NULL where none loses clearly less than 1. False: out of memory. */
+/* Finds the scales of the group's channels; g->s stays NULL where none loses clearly less than 1.
+ * False: out of memory. */
 bool qdq_awq_search_scales(qdq_awq_group *g, qdq_arena *arena);
 
 /* Finds the part of the range for each scale of the weight, beside g->s; letters as in plan.h. */
 bool qdq_awq_search_clip(const qdq_awq_group *g, const qdq_awq_weight *w, char *letters);
 
-/* Squared error of the products of all kept rows, with g->s = s (NULL: 1) and the whole range; below 0: out of memory. */
+/* Squared error of the products of all kept rows, with g->s = s (NULL: 1) and the whole range;
+ * below 0: out of memory. */
 double qdq_awq_error(const qdq_awq_group *g, const qdq_awq_weight *w, const float *s);
 
 #endif /* QDQ_AWQ_STATE_H */

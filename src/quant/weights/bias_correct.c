@@ -1,5 +1,5 @@
-/* bias_correct.c - see the header. Products are listed twice: before calibration for the means that they need, and
- * after it, when their weights have scales. */
+/* bias_correct.c - see the header. Products are listed twice: before calibration for the means that
+ * they need, and after it, when their weights have scales. */
 #include "quant/weights/bias_correct.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ typedef struct corrector {
     qdq_error *err;
 } corrector;
 
-/* --- products ------------------------------------------------------------------------------------------------------ */
+/* --- products --------------------------------------------------------------------------------- */
 
 /* Embeddings and the like are no products: nobody asks why they have no bias. */
 static bool is_product(const qdq_node *n)
@@ -120,19 +120,20 @@ qdq_status qdq_bias_correct_means(const qdq_model *m, unsigned folds, qdq_plan *
     for (size_t i = 0; i < c.products.n && st == QDQ_OK; i++) {
         const product *at = &c.products.at[i];
 
-        if (at->why == NULL &&
-            !qdq_means_want(p, &c.means, at->n->in[0].value->name, at->form.axis, at->form.in, folds))
+        if (at->why == NULL && !qdq_means_want(p, &c.means, at->n->in[0].value->name, at->form.axis,
+                                               at->form.in, folds))
             st = qdq_nomem(err);
     }
     corrector_free(&c);
     return st;
 }
 
-/* --- corrections --------------------------------------------------------------------------------------------------- */
+/* --- corrections ------------------------------------------------------------------------------ */
 
-/* What the bias of a product takes off, by the samples outside a fold. NULL: out of memory, or not finite, which p->why says. */
-static const float *delta_of(corrector *c, product *p, const qdq_plan_mean *m, size_t without, const float *w,
-                             const float *back)
+/* What the bias of a product takes off, by the samples outside a fold. NULL: out of memory, or not
+ * finite, which p->why says. */
+static const float *delta_of(corrector *c, product *p, const qdq_plan_mean *m, size_t without,
+                             const float *w, const float *back)
 {
     const size_t out = p->form.out;
     double *mean = qdq_arena_array(&c->scratch, p->form.in + 1, sizeof *mean),
@@ -167,7 +168,8 @@ static bool is_int32(const corrector *c, const product *p)
     else if (x->producer == NULL || x->producer->op != QDQ_OP_DEQUANTIZELINEAR)
         return false;
     for (size_t i = 0; i < c->target->ops.n; i++)
-        if (c->target->ops.at[i].bias == QDQ_BIAS_INPUT && strcmp(c->target->ops.at[i].op, p->n->type) == 0)
+        if (c->target->ops.at[i].bias == QDQ_BIAS_INPUT &&
+            strcmp(c->target->ops.at[i].op, p->n->type) == 0)
             return qdq_format_has_int32_bias(&f);
     return false;
 }
@@ -185,7 +187,8 @@ static qdq_status add_bias(corrector *c, const product *p, const qdq_plan_correc
 
     if (!is_int32(c, p))
         return QDQ_OK;
-    return b.activation != NULL && QDQ_PUSH(&plan->arena, &plan->biases, b) ? QDQ_OK : qdq_nomem(c->err);
+    return b.activation != NULL && QDQ_PUSH(&plan->arena, &plan->biases, b) ? QDQ_OK
+                                                                            : qdq_nomem(c->err);
 }
 
 static bool name_is_taken(const corrector *c, const char *name)
@@ -230,7 +233,8 @@ static qdq_status add_correction(corrector *c, product *p, qdq_plan_correction *
 
     entry->tensor = p->bias != NULL ? qdq_arena_strdup(arena, p->reader->in[p->input].value->name)
                                     : qdq_arena_printf(arena, "%s_bias", p->n->out[0]->name);
-    entry->consumer = (qdq_edge){qdq_arena_strdup(arena, qdq_node_label(p->reader, &c->scratch)), p->input};
+    entry->consumer =
+        (qdq_edge){qdq_arena_strdup(arena, qdq_node_label(p->reader, &c->scratch)), p->input};
     if (entry->tensor == NULL || entry->consumer.node == NULL)
         return qdq_nomem(c->err);
     if (p->bias == NULL && name_is_taken(c, entry->tensor))
@@ -243,7 +247,8 @@ static qdq_status add_correction(corrector *c, product *p, qdq_plan_correction *
 }
 
 /* Products of weight `index`, which comes back from its codes as `back`. */
-static qdq_status correct(void *ctx, size_t index, const float *w, const float *back, qdq_error *err)
+static qdq_status correct(void *ctx, size_t index, const float *w, const float *back,
+                          qdq_error *err)
 {
     corrector *c = ctx;
 
@@ -281,8 +286,8 @@ static void tell(const corrector *c, const qdq_job *job)
                     c->products.n, first->n->out[0]->name, first->why);
 }
 
-qdq_status qdq_bias_correct(const qdq_model *m, const qdq_target *t, const qdq_job *job, qdq_plan *p,
-                            qdq_error *err)
+qdq_status qdq_bias_correct(const qdq_model *m, const qdq_target *t, const qdq_job *job,
+                            qdq_plan *p, qdq_error *err)
 {
     corrector c = {.m = m, .target = t, .p = p, .err = err};
 

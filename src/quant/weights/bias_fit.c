@@ -1,5 +1,6 @@
-/* bias_fit.c - see the header. The scale of a bias is that of activation times weight; where both are there and only
- * the activation's was calibrated now, nobody has looked yet whether the bias fits. */
+/* bias_fit.c - see the header. The scale of a bias is that of activation times weight; where both
+ * are there and only the activation's was calibrated now, nobody has looked yet whether the bias
+ * fits. */
 #include "quant/weights/bias_fit.h"
 
 #include <float.h>
@@ -13,12 +14,14 @@ static const qdq_node *dq_behind(const qdq_model *m, const char *tensor)
 {
     const qdq_value *v = qdq_graph_find(m->graph, tensor);
 
-    return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR ? v->producer
-                                                                                          : NULL;
+    return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR
+               ? v->producer
+               : NULL;
 }
 
 static qdq_status activation_scale(const qdq_model *m, const qdq_plan *plan, const qdq_map *tensors,
-                                   const qdq_plan_bias *b, qdq_arena *scratch, float *out, qdq_error *err)
+                                   const qdq_plan_bias *b, qdq_arena *scratch, float *out,
+                                   qdq_error *err)
 {
     const qdq_map_value *known = qdq_map_get(tensors, b->activation);
     const qdq_node *dq = dq_behind(m, b->activation);
@@ -33,8 +36,8 @@ static qdq_status activation_scale(const qdq_model *m, const qdq_plan *plan, con
     return QDQ_OK;
 }
 
-static qdq_status fits(const qdq_model *m, const qdq_plan_bias *b, float activation, qdq_arena *scratch,
-                       bool *out, qdq_error *err)
+static qdq_status fits(const qdq_model *m, const qdq_plan_bias *b, float activation,
+                       qdq_arena *scratch, bool *out, qdq_error *err)
 {
     const qdq_tensor *t = qdq_value_const(qdq_graph_find(m->graph, b->tensor));
     const float *bias;
@@ -51,8 +54,8 @@ static qdq_status fits(const qdq_model *m, const qdq_plan_bias *b, float activat
     return QDQ_OK;
 }
 
-static qdq_status drop(const qdq_model *m, const qdq_job *job, const qdq_map *tensors, qdq_arena *scratch,
-                       qdq_plan *plan, qdq_error *err)
+static qdq_status drop(const qdq_model *m, const qdq_job *job, const qdq_map *tensors,
+                       qdq_arena *scratch, qdq_plan *plan, qdq_error *err)
 {
     size_t n = 0;
 
@@ -68,9 +71,10 @@ static qdq_status drop(const qdq_model *m, const qdq_job *job, const qdq_map *te
         if (fit)
             plan->biases.at[n++] = *b;
         else
-            qdq_job_log(job, QDQ_LOG_WARNING,
-                        "bias '%s' stays float: int32 cannot hold it beside the scales that the model has",
-                        b->tensor);
+            qdq_job_log(
+                job, QDQ_LOG_WARNING,
+                "bias '%s' stays float: int32 cannot hold it beside the scales that the model has",
+                b->tensor);
     }
     plan->biases.n = n;
     return QDQ_OK;
@@ -91,7 +95,8 @@ static qdq_status map_tensors(const qdq_plan *plan, qdq_map *tensors, qdq_error 
     return QDQ_OK;
 }
 
-qdq_status qdq_drop_misfit_biases(const qdq_model *m, const qdq_job *job, qdq_plan *plan, qdq_error *err)
+qdq_status qdq_drop_misfit_biases(const qdq_model *m, const qdq_job *job, qdq_plan *plan,
+                                  qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_map tensors = {0};
@@ -104,7 +109,7 @@ qdq_status qdq_drop_misfit_biases(const qdq_model *m, const qdq_job *job, qdq_pl
     return st;
 }
 
-/* --- one scale for all channels ----------------------------------------------------------------------------------- */
+/* --- one scale for all channels --------------------------------------------------------------- */
 
 /* Weights of the plan with one scale: name -> 1 + index. */
 static qdq_status map_weights(const qdq_plan *plan, qdq_map *weights, qdq_error *err)
@@ -123,8 +128,8 @@ static qdq_status map_weights(const qdq_plan *plan, qdq_map *weights, qdq_error 
     return QDQ_OK;
 }
 
-static qdq_status one_scale(const qdq_tensor *t, const qdq_plan_weight *w, qdq_arena *scratch, float *out,
-                            qdq_error *err)
+static qdq_status one_scale(const qdq_tensor *t, const qdq_plan_weight *w, qdq_arena *scratch,
+                            float *out, qdq_error *err)
 {
     const qdq_qscheme scheme = qdq_plan_scheme(w);
     const float *floats;
@@ -139,10 +144,11 @@ static qdq_status one_scale(const qdq_tensor *t, const qdq_plan_weight *w, qdq_a
 }
 
 static qdq_status has_room(const qdq_model *m, const qdq_plan *plan, const qdq_plan_bias *b,
-                           const qdq_plan_weight *w, const qdq_map *tensors, qdq_arena *scratch, bool *out,
-                           qdq_error *err)
+                           const qdq_plan_weight *w, const qdq_map *tensors, qdq_arena *scratch,
+                           bool *out, qdq_error *err)
 {
-    const qdq_value *bias = qdq_graph_find(m->graph, b->tensor), *v = qdq_graph_find(m->graph, b->weight);
+    const qdq_value *bias = qdq_graph_find(m->graph, b->tensor),
+                    *v = qdq_graph_find(m->graph, b->weight);
     const qdq_tensor *t = bias != NULL ? qdq_value_const(bias) : NULL,
                      *weight = v != NULL ? qdq_value_const(v) : NULL;
     const float *floats;
@@ -165,7 +171,8 @@ static const char *label_of(const qdq_map *nodes, const qdq_plan_bias *b, qdq_ar
     const qdq_map_value *at = qdq_map_get(nodes, b->consumer.node);
     const qdq_node *linear = at != NULL ? qdq_bias_linear(at->ptr, b->consumer.input) : NULL;
 
-    return linear != NULL ? qdq_node_label(linear, arena) : qdq_arena_strdup(arena, b->consumer.node);
+    return linear != NULL ? qdq_node_label(linear, arena)
+                          : qdq_arena_strdup(arena, b->consumer.node);
 }
 
 static qdq_status find_misfits(const qdq_model *m, qdq_plan *plan, const qdq_map *tensors,
@@ -179,7 +186,8 @@ static qdq_status find_misfits(const qdq_model *m, qdq_plan *plan, const qdq_map
         bool ok = true;
 
         if (w != NULL)
-            QDQ_TRY(has_room(m, plan, b, &plan->weights.at[w->num - 1], tensors, scratch, &ok, err));
+            QDQ_TRY(
+                has_room(m, plan, b, &plan->weights.at[w->num - 1], tensors, scratch, &ok, err));
         qdq_arena_reset(scratch, mark);
         if (ok)
             continue;
@@ -192,7 +200,8 @@ static qdq_status find_misfits(const qdq_model *m, qdq_plan *plan, const qdq_map
     return QDQ_OK;
 }
 
-qdq_status qdq_find_misfit_biases(const qdq_model *m, qdq_plan *plan, qdq_calib_names *labels, qdq_error *err)
+qdq_status qdq_find_misfit_biases(const qdq_model *m, qdq_plan *plan, qdq_calib_names *labels,
+                                  qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_map tensors = QDQ_MAP_INIT, weights = QDQ_MAP_INIT, nodes = QDQ_MAP_INIT;

@@ -1,5 +1,5 @@
-/* linear_form.c - see the header. A weight is [rows, columns, inner]: two dims of channels, one of them in groups, and
- * what lies inside. */
+/* linear_form.c - see the header. A weight is [rows, columns, inner]: two dims of channels, one of
+ * them in groups, and what lies inside. */
 #include "quant/weights/linear_form.h"
 
 #include <math.h>
@@ -14,7 +14,8 @@ static const qdq_tensor *weight_of(const qdq_node *n)
     return t != NULL && t->elem == QDQ_FLOAT && t->rank >= 2 && t->count > 0 ? t : NULL;
 }
 
-/* The share of a kernel that an output of ConvTranspose sees on average: the others fall between the inputs. */
+/* The share of a kernel that an output of ConvTranspose sees on average: the others fall between
+ * the inputs. */
 static double share_of_kernel(const qdq_node *n)
 {
     const int64_t *strides;
@@ -43,7 +44,8 @@ static const char *form_of_conv(const qdq_node *n, qdq_linear_form *f)
 /* y = alpha * A * B + beta * C */
 static const char *form_of_gemm(const qdq_node *n, qdq_linear_form *f)
 {
-    double alpha = (double)qdq_node_float(n, "alpha", 1), beta = (double)qdq_node_float(n, "beta", 1);
+    double alpha = (double)qdq_node_float(n, "alpha", 1),
+           beta = (double)qdq_node_float(n, "beta", 1);
 
     f->out_first = qdq_node_int(n, "transB", 0) != 0;
     f->axis = qdq_node_int(n, "transA", 0) != 0 ? 0 : 1;
@@ -77,8 +79,8 @@ const char *qdq_linear_form_of(const qdq_node *n, qdq_linear_form *f)
     return why;
 }
 
-void qdq_linear_error(const qdq_linear_form *f, const float *w, const float *back, const double *mean,
-                      double *out)
+void qdq_linear_error(const qdq_linear_form *f, const float *w, const float *back,
+                      const double *mean, double *out)
 {
     const size_t per_group = f->rows / f->group;
 
@@ -98,12 +100,12 @@ void qdq_linear_error(const qdq_linear_form *f, const float *w, const float *bac
     }
 }
 
-/* --- the bias ------------------------------------------------------------------------------------------------------ */
+/* --- the bias --------------------------------------------------------------------------------- */
 
 bool qdq_linear_bias_fits(const qdq_tensor *t, size_t n)
 {
-    return t->elem == QDQ_FLOAT &&
-           (t->count == 1 || (t->rank > 0 && (size_t)t->count == n && (size_t)t->dim[t->rank - 1] == n));
+    return t->elem == QDQ_FLOAT && (t->count == 1 || (t->rank > 0 && (size_t)t->count == n &&
+                                                      (size_t)t->dim[t->rank - 1] == n));
 }
 
 static const char *find_add(const qdq_node *matmul, const qdq_node **reader, uint32_t *input)
@@ -134,5 +136,6 @@ const char *qdq_linear_bias(const qdq_node *n, const qdq_linear_form *f, const q
     *tensor = qdq_value_const(v);
     if (*tensor == NULL)
         return "its bias is not constant";
-    return qdq_linear_bias_fits(*tensor, f->out) ? NULL : "its bias is not one number per output channel";
+    return qdq_linear_bias_fits(*tensor, f->out) ? NULL
+                                                 : "its bias is not one number per output channel";
 }

@@ -1,5 +1,5 @@
-/* linear_form.h - a Conv, ConvTranspose, Gemm or MatMul with a constant weight, as a sum over input channels: what its
- * bias has to know. */
+/* linear_form.h - a Conv, ConvTranspose, Gemm or MatMul with a constant weight, as a sum over input
+ * channels: what its bias has to know. */
 #ifndef QDQ_LINEAR_FORM_H
 #define QDQ_LINEAR_FORM_H
 
@@ -9,20 +9,22 @@ typedef struct qdq_linear_form {
     size_t in, out; /* channels */
     int axis;       /* of the input channels in the data; -1: the last */
     size_t rows, columns, inner, group;
-    bool
-        out_first; /* rows are output channels, columns those of the input inside a group; else the other way round */
+    /* rows are output channels, columns those of the input inside a group; else the other way
+     * round */
+    bool out_first;
     double factor; /* from sums of products to what a bias is worth */
 } qdq_linear_form;
 
 /* NULL, or why there is none, as what is said behind "node 'x': ". */
 const char *qdq_linear_form_of(const qdq_node *n, qdq_linear_form *f);
 
-/* Adds to out[oc] the factor times the sum of (w - back) * mean[ic] over input channels and the kernel. */
-void qdq_linear_error(const qdq_linear_form *f, const float *w, const float *back, const double *mean,
-                      double *out);
+/* Adds to out[oc] the factor times the sum of (w - back) * mean[ic] over input channels and the
+ * kernel. */
+void qdq_linear_error(const qdq_linear_form *f, const float *w, const float *back,
+                      const double *mean, double *out);
 
-/* Where the bias of n is, or would be: its third input, or the constant of the only Add behind a MatMul. *tensor NULL:
- * the input is left out. NULL, or why there is no such place. */
+/* Where the bias of n is, or would be: its third input, or the constant of the only Add behind a
+ * MatMul. *tensor NULL: the input is left out. NULL, or why there is no such place. */
 const char *qdq_linear_bias(const qdq_node *n, const qdq_linear_form *f, const qdq_node **reader,
                             uint32_t *input, const qdq_tensor **tensor);
 

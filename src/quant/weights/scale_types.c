@@ -19,10 +19,11 @@ static qdq_status check_node(const qdq_node *n, qdq_error *err)
     const qdq_value *floats = is_q ? qdq_node_in(n, 0) : qdq_node_out(n, 0);
     qdq_elem have = type_of(floats), scale = type_of(qdq_node_in(n, 1));
 
-    if (have == QDQ_UNDEFINED || scale == QDQ_UNDEFINED || have == scale || (is_q && have == QDQ_INT32))
+    if (have == QDQ_UNDEFINED || scale == QDQ_UNDEFINED || have == scale ||
+        (is_q && have == QDQ_INT32))
         return QDQ_OK;
-    return qdq_fail(err, QDQ_E_FORMAT, "%s of '%s': %s with a scale of type %s, expected one type", n->type,
-                    floats->name, qdq_elem_name(have), qdq_elem_name(scale));
+    return qdq_fail(err, QDQ_E_FORMAT, "%s of '%s': %s with a scale of type %s, expected one type",
+                    n->type, floats->name, qdq_elem_name(have), qdq_elem_name(scale));
 }
 
 qdq_status qdq_check_scale_types(const qdq_model *m, qdq_error *err)

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Gain and, if there is one, bias behind the normalization; of Skip... the bias in front of it is another input. */
+/* Gain and, if there is one, bias behind the normalization; of Skip... the bias in front of it is
+ * another input. */
 static const struct {
     const char *op;
     uint32_t gain, bias; /* bias 0: none */
@@ -40,8 +41,8 @@ static bool is_over_last(const qdq_node *n)
     const qdq_value *x = qdq_node_in(n, 0);
     int64_t axis = qdq_node_int(n, "axis", -1);
 
-    return axis == -1 ||
-           (x != NULL && x->type != NULL && x->type->kind == QDQ_TYPE_TENSOR && axis == x->type->rank - 1);
+    return axis == -1 || (x != NULL && x->type != NULL && x->type->kind == QDQ_TYPE_TENSOR &&
+                          axis == x->type->rank - 1);
 }
 
 uint32_t qdq_scaling_inputs(const qdq_node *n, int64_t count, uint32_t inputs[2])

@@ -1,11 +1,13 @@
-/* scaling.h - where an activation can be divided by one number per channel without an operator of its own. */
+/* scaling.h - where an activation can be divided by one number per channel without an operator of
+ * its own. */
 #ifndef QDQ_SCALING_H
 #define QDQ_SCALING_H
 
 #include "ir/ir.h"
 
-/* The constant inputs of `n`, which have `count` numbers for the last dimension of its first result, and which divided
- * divide that result: scale and bias of a normalization, the constant of a Mul. At most 2; 0: it has none. */
+/* The constant inputs of `n`, which have `count` numbers for the last dimension of its first
+ * result, and which divided divide that result: scale and bias of a normalization, the constant of
+ * a Mul. At most 2; 0: it has none. */
 uint32_t qdq_scaling_inputs(const qdq_node *n, int64_t count, uint32_t inputs[2]);
 
 /* Is n a product of activation (input 0) and matrix (input 1) whose inner dimension is `count`? */

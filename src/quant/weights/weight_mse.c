@@ -1,5 +1,5 @@
-/* weight_mse.c - see the header. Scales are searched in parallel, each on its own weights side by side: every step costs
- * a walk over all of them, so that the walk is all that counts. */
+/* weight_mse.c - see the header. Scales are searched in parallel, each on its own weights side by
+ * side: every step costs a walk over all of them, so that the walk is all that counts. */
 #include "quant/weights/weight_mse.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ enum {
     COLUMNS = 16  /* that are taken out of a matrix at once: a cache line of each row */
 };
 
-/* --- one scale ------------------------------------------------------------------------------------------------------ */
+/* --- one scale -------------------------------------------------------------------------------- */
 
 /* How far v is from the nearest whole number between the two. */
 static inline float distance(float v, float lowest, float highest)
@@ -28,8 +28,8 @@ static inline float distance(float v, float lowest, float highest)
     return v - ((in + magic) - magic);
 }
 
-/* Squared distances to the nearest code, in steps. A product with 1 / scale instead of a quotient may give the other one
- * of two codes that are equally near: that changes no sum. */
+/* Squared distances to the nearest code, in steps. A product with 1 / scale instead of a quotient
+ * may give the other one of two codes that are equally near: that changes no sum. */
 static double distances(const float *x, size_t n, float per_unit, float lowest, float highest)
 {
     float sum[LANES] = {0}, all = 0;
@@ -79,12 +79,14 @@ static double error_of(const qdq_qscheme *s, double low, double high, const floa
     const float from = (float)(lowest - p.zero_point), to = (float)(highest - p.zero_point);
     for (size_t i = 0; i < n; i += PIECE) {
         size_t piece = n - i < PIECE ? n - i : PIECE;
-        sum += quick ? distances(x + i, piece, per_unit, from, to) : error_by_codes(&p, x + i, piece);
+        sum +=
+            quick ? distances(x + i, piece, per_unit, from, to) : error_by_codes(&p, x + i, piece);
     }
     return quick ? sum * (double)p.scale * (double)p.scale : sum;
 }
 
-/* What is clipped only grows: from twice the least error on, no further step can win (as in threshold_mse.c). */
+/* What is clipped only grows: from twice the least error on, no further step can win (as in
+ * threshold_mse.c). */
 static char search(const qdq_qscheme *s, double low, double high, const float *x, size_t n)
 {
     double least = INFINITY;
@@ -104,7 +106,7 @@ static char search(const qdq_qscheme *s, double low, double high, const float *x
     return QDQ_CLIP_LETTERS[best];
 }
 
-/* --- all scales ------------------------------------------------------------------------------------------------------- */
+/* --- all scales ------------------------------------------------------------------------------- */
 
 typedef struct weight {
     const float *w;
@@ -114,7 +116,8 @@ typedef struct weight {
     char *letters;
 } weight;
 
-/* Do scales that follow each other belong to columns of a matrix? Then its rows are as long as there are columns. */
+/* Do scales that follow each other belong to columns of a matrix? Then its rows are as long as
+ * there are columns. */
 static bool is_columns(const qdq_scale_grid *g)
 {
     return g->block == 0 ? g->c.inner == 1 : g->c.inner > 1;
@@ -141,7 +144,8 @@ static const float *first_of(const weight *m, size_t i)
     if (g->block == 0)
         return m->w + i * g->c.inner;
     size_t block = i / g->c.inner;
-    return m->w + (block / g->n_block * g->c.channels + block % g->n_block * g->block) * g->c.inner +
+    return m->w +
+           (block / g->n_block * g->c.channels + block % g->n_block * g->block) * g->c.inner +
            i % g->c.inner;
 }
 
@@ -156,7 +160,8 @@ static void search_columns(const weight *m, size_t i, size_t n, float *x)
         for (size_t k = 0; k < n; k++)
             x[k * pitch + r] = from[k];
     for (size_t k = 0; k < n; k++)
-        m->letters[i + k] = search(m->s, (double)m->low[i + k], (double)m->high[i + k], x + k * pitch, rows);
+        m->letters[i + k] =
+            search(m->s, (double)m->low[i + k], (double)m->high[i + k], x + k * pitch, rows);
 }
 
 /* Scale i: one run of elements, or one in each of `outer` matrices, which are put together in x. */
@@ -180,11 +185,13 @@ static size_t room(const qdq_scale_grid *g)
 {
     size_t rows = g->block == 0 ? g->c.outer : g->block;
 
-    return is_columns(g) ? COLUMNS * (rows + LANES) : g->block == 0 && g->c.outer > 1 ? rows * g->c.inner : 1;
+    return is_columns(g)                     ? COLUMNS * (rows + LANES)
+           : g->block == 0 && g->c.outer > 1 ? rows * g->c.inner
+                                             : 1;
 }
 
-bool qdq_weight_mse_letters(const float *w, const qdq_scale_grid *g, const qdq_qscheme *s, const float *low,
-                            const float *high, char *letters)
+bool qdq_weight_mse_letters(const float *w, const qdq_scale_grid *g, const qdq_qscheme *s,
+                            const float *low, const float *high, char *letters)
 {
     const weight m = {w, g, s, low, high, letters};
     const size_t row = is_columns(g) ? row_size(g) : 1, at_once = is_columns(g) ? COLUMNS : 1;
@@ -222,8 +229,8 @@ static const qdq_tensor *find_constant(const qdq_model *m, const char *name)
     return v != NULL ? qdq_value_const(v) : NULL;
 }
 
-static qdq_status search_weight(const qdq_model *m, qdq_plan *p, qdq_plan_weight *w, qdq_arena *scratch,
-                                qdq_error *err)
+static qdq_status search_weight(const qdq_model *m, qdq_plan *p, qdq_plan_weight *w,
+                                qdq_arena *scratch, qdq_error *err)
 {
     const qdq_qscheme scheme = qdq_plan_scheme(w);
     const qdq_tensor *t = find_constant(m, w->tensor);

@@ -1,6 +1,6 @@
-/* weights.c - see the header. A tensor is a sequence of runs: elements side by side that share one scale, or have one
- * each, side by side too. Runs go in parallel; each writes only its own results, so that the outcome does not
- * depend on the number of threads. */
+/* weights.c - see the header. A tensor is a sequence of runs: elements side by side that share one
+ * scale, or have one each, side by side too. Runs go in parallel; each writes only its own results,
+ * so that the outcome does not depend on the number of threads. */
 #include "quant/weights/weights.h"
 
 #include <math.h>
@@ -11,7 +11,8 @@
 
 enum { PIECE = 1 << 16 }; /* elements: below, threads cost more than they bring */
 
-qdq_status qdq_weight_floats(const qdq_tensor *t, qdq_arena *scratch, const float **out, qdq_error *err)
+qdq_status qdq_weight_floats(const qdq_tensor *t, qdq_arena *scratch, const float **out,
+                             qdq_error *err)
 {
     qdq_span bytes;
 
@@ -32,18 +33,20 @@ qdq_status qdq_weight_floats(const qdq_tensor *t, qdq_arena *scratch, const floa
     return QDQ_OK;
 }
 
-qdq_status qdq_weight_grid(const qdq_tensor *t, int axis, int64_t block, qdq_scale_grid *out, qdq_error *err)
+qdq_status qdq_weight_grid(const qdq_tensor *t, int axis, int64_t block, qdq_scale_grid *out,
+                           qdq_error *err)
 {
     qdq_channels ignored;
 
     QDQ_TRY(qdq_channels_of(t, axis, &ignored, err));
     if (block != 0 && axis < 0)
-        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': blocks without axis, expected one", t->name);
+        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': blocks without axis, expected one",
+                        t->name);
     *out = qdq_scale_grid_of(t, axis, block);
     return QDQ_OK;
 }
 
-/* --- runs -------------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 typedef struct run {
     size_t at, n;  /* elements */
@@ -78,12 +81,13 @@ static run run_at(const qdq_scale_grid *g, size_t i)
     if (inner == 1) {
         size_t first = i % g->n_block * g->block;
         left = channels - first;
-        return (run){i / g->n_block * channels + first, left < g->block ? left : g->block, i, false};
+        return (run){i / g->n_block * channels + first, left < g->block ? left : g->block, i,
+                     false};
     }
     return (run){i * inner, inner, qdq_scale_at(g, i / channels, i % channels, 0), g->block != 0};
 }
 
-/* --- ranges ------------------------------------------------------------------------------------------------------- */
+/* --- ranges ----------------------------------------------------------------------------------- */
 
 /* Widens [*low, *high] to hold x[0..n). True: something is not finite. */
 static bool widen(const float *x, size_t n, float *low, float *high)
@@ -119,7 +123,8 @@ static bool ranges_of_channels(const float *w, const qdq_scale_grid *g, float *l
 #pragma omp parallel for schedule(static) reduction(|| : bad) if (count_of(g) > PIECE)
     for (size_t k = 0; k < g->c.channels; k++)
         for (size_t o = 0; o < g->c.outer; o++)
-            bad = widen(w + (o * g->c.channels + k) * g->c.inner, g->c.inner, &low[k], &high[k]) || bad;
+            bad = widen(w + (o * g->c.channels + k) * g->c.inner, g->c.inner, &low[k], &high[k]) ||
+                  bad;
     return bad;
 }
 
@@ -166,7 +171,8 @@ static bool ranges_of_rows(const float *w, const qdq_scale_grid *g, float *low, 
     return bad;
 }
 
-qdq_status qdq_weight_ranges(const float *w, const qdq_scale_grid *g, float *low, float *high, qdq_error *err)
+qdq_status qdq_weight_ranges(const float *w, const qdq_scale_grid *g, float *low, float *high,
+                             qdq_error *err)
 {
     bool bad;
 
@@ -180,15 +186,17 @@ qdq_status qdq_weight_ranges(const float *w, const qdq_scale_grid *g, float *low
         bad = ranges_of_channels(w, g, low, high);
     for (size_t i = 0; bad && i < count_of(g); i++)
         if (!isfinite(w[i]))
-            return qdq_fail(err, QDQ_E_FORMAT, "channel %zu holds NaN or infinity, expected finite weights",
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "channel %zu holds NaN or infinity, expected finite weights",
                             i / g->c.inner % g->c.channels);
     return QDQ_OK;
 }
 
-/* --- scales ------------------------------------------------------------------------------------------------------- */
+/* --- scales ----------------------------------------------------------------------------------- */
 
-qdq_status qdq_weight_scales(const qdq_qscheme *s, const float *low, const float *high, const float *factor,
-                             size_t n, float *scales, int32_t *zeros, qdq_error *err)
+qdq_status qdq_weight_scales(const qdq_qscheme *s, const float *low, const float *high,
+                             const float *factor, size_t n, float *scales, int32_t *zeros,
+                             qdq_error *err)
 {
     bool fits = true, four_bits = qdq_elem_bits(s->type) == 4;
 
@@ -202,13 +210,14 @@ qdq_status qdq_weight_scales(const qdq_qscheme *s, const float *low, const float
         zeros[i] = p.zero_point;
     }
     return fits ? QDQ_OK
-                : qdq_fail(err, QDQ_E_UNSUPPORTED, "no codes for weights of type %s", qdq_elem_name(s->type));
+                : qdq_fail(err, QDQ_E_UNSUPPORTED, "no codes for weights of type %s",
+                           qdq_elem_name(s->type));
 }
 
-/* --- codes ---------------------------------------------------------------------------------------------------------- */
+/* --- codes ------------------------------------------------------------------------------------ */
 
-static void quantize_runs(const float *w, const qdq_scale_grid *g, qdq_elem type, const float *scales,
-                          const int32_t *zeros, char *codes)
+static void quantize_runs(const float *w, const qdq_scale_grid *g, qdq_elem type,
+                          const float *scales, const int32_t *zeros, char *codes)
 {
     size_t size = qdq_code_size(type);
 
@@ -225,8 +234,8 @@ static void quantize_runs(const float *w, const qdq_scale_grid *g, qdq_elem type
     }
 }
 
-static void dequantize_runs(const char *codes, const qdq_scale_grid *g, qdq_elem type, const float *scales,
-                            const int32_t *zeros, float *w)
+static void dequantize_runs(const char *codes, const qdq_scale_grid *g, qdq_elem type,
+                            const float *scales, const int32_t *zeros, float *w)
 {
     size_t size = qdq_code_size(type);
 
@@ -259,11 +268,12 @@ bool qdq_weight_codes(const float *w, const qdq_scale_grid *g, qdq_elem type, co
     return true;
 }
 
-bool qdq_weight_decode(const void *packed, const qdq_scale_grid *g, qdq_elem type, const float *scales,
-                       const int32_t *zeros, float *w)
+bool qdq_weight_decode(const void *packed, const qdq_scale_grid *g, qdq_elem type,
+                       const float *scales, const int32_t *zeros, float *w)
 {
     size_t count = count_of(g);
-    char *codes = malloc(count * qdq_code_size(type) + 1); /* aligned, which bytes of a file need not be */
+    /* aligned, which bytes of a file need not be */
+    char *codes = malloc(count * qdq_code_size(type) + 1);
 
     if (codes == NULL)
         return false;

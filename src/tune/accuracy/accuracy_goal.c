@@ -1,6 +1,7 @@
-/* accuracy_goal.c - a goal in accuracy: what is shipped may be no more points below the given model than the user allows, and
- * no output may have less SQNR. Where candidates were asked on a few samples only, what would be shipped is asked on all
- * that judge. What minimum cuts propose under a goal was asked on all before: judge.c. */
+/* accuracy_goal.c - a goal in accuracy: what is shipped may be no more points below the given model
+ * than the user allows, and no output may have less SQNR. Where candidates were asked on a few
+ * samples only, what would be shipped is asked on all that judge. What minimum cuts propose under a
+ * goal was asked on all before: judge.c. */
 #include "tune/accuracy/accuracy.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 
 #include "base/fail.h"
 
-/* --- samples that judge --------------------------------------------------------------------------------------------------- */
+/* --- samples that judge ----------------------------------------------------------------------- */
 
 qdq_status qdq_tune_judging_data(qdq_tuning *t, qdq_data **out, qdq_compare_opts *o, qdq_error *err)
 {
@@ -58,8 +59,8 @@ static void read_result(const qdq_compare_result *r, qdq_tune_heard *out)
     const qdq_compare_tensor *worst = &r->outputs[r->worst];
     char place[80];
 
-    *out =
-        (qdq_tune_heard){.sqnr_db = r->worst_db, .accuracy = r->accuracy_b, .given_accuracy = r->accuracy_a};
+    *out = (qdq_tune_heard){
+        .sqnr_db = r->worst_db, .accuracy = r->accuracy_b, .given_accuracy = r->accuracy_a};
     out->more = (qdq_tune_accuracy){
         .samples = r->samples, .bound_db = r->bound_db, .top1 = NAN, .half_agreement = NAN};
     snprintf(out->more.worst, sizeof out->more.worst, "output '%.60s'%s", worst->name,
@@ -70,7 +71,8 @@ static void read_result(const qdq_compare_result *r, qdq_tune_heard *out)
     }
 }
 
-qdq_status qdq_tune_hear_model(qdq_tuning *t, const qdq_model *m, qdq_tune_heard *out, qdq_error *err)
+qdq_status qdq_tune_hear_model(qdq_tuning *t, const qdq_model *m, qdq_tune_heard *out,
+                               qdq_error *err)
 {
     qdq_compare_result *r = NULL;
 
@@ -90,7 +92,7 @@ qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, 
     return st;
 }
 
-/* --- what is shipped ------------------------------------------------------------------------------------------------------ */
+/* --- what is shipped -------------------------------------------------------------------------- */
 
 void qdq_tune_tell_miss(qdq_tuning *t, const char *fmt, ...)
 {
@@ -111,8 +113,9 @@ static bool has_sqnr(qdq_tuning *t, const qdq_compare_result *r)
 
     if (least == 0 || r->worst_db >= least)
         return true;
-    qdq_tune_tell_miss(t, "output '%s'%s: SQNR %.2f dB on all samples that judge, expected at least %g dB",
-                       worst->name, qdq_compare_place(worst, place, sizeof place), r->worst_db, least);
+    qdq_tune_tell_miss(
+        t, "output '%s'%s: SQNR %.2f dB on all samples that judge, expected at least %g dB",
+        worst->name, qdq_compare_place(worst, place, sizeof place), r->worst_db, least);
     return false;
 }
 
@@ -125,8 +128,9 @@ static bool has_accuracy(qdq_tuning *t, const qdq_compare_result *r)
     const bool keeps = most < 0 || before - after <= most + rounding;
 
     if (!keeps)
-        qdq_tune_tell_miss(t, "accuracy %.4f, %.2f points below that of the given model, expected at most %g",
-                           after, (before - after) * 100, most * 100);
+        qdq_tune_tell_miss(
+            t, "accuracy %.4f, %.2f points below that of the given model, expected at most %g",
+            after, (before - after) * 100, most * 100);
     return keeps;
 }
 
@@ -177,13 +181,14 @@ static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_
         return QDQ_OK;
     }
     if (isnan(h.accuracy))
-        qdq_tune_tell_miss(t,
-                           "the rules' plan: SQNR %.2f dB on all samples that judge, expected at least %g dB",
-                           h.sqnr_db, t->opts->goal->min_sqnr);
-    else
         qdq_tune_tell_miss(
-            t, "the rules' plan: SQNR %.2f dB, accuracy %.4f, %.2f points below that of the given model",
-            h.sqnr_db, h.accuracy, (h.given_accuracy - h.accuracy) * 100);
+            t, "the rules' plan: SQNR %.2f dB on all samples that judge, expected at least %g dB",
+            h.sqnr_db, t->opts->goal->min_sqnr);
+    else
+        qdq_tune_tell_miss(t,
+                           "the rules' plan: SQNR %.2f dB, accuracy %.4f, %.2f points below that "
+                           "of the given model",
+                           h.sqnr_db, h.accuracy, (h.given_accuracy - h.accuracy) * 100);
     return QDQ_OK;
 }
 
@@ -231,7 +236,8 @@ qdq_status qdq_tune_check_goal(qdq_tuning *t, qdq_error *err)
     const bool labelled = !isnan(r->accuracy_a);
     qdq_free(r);
     if (!labelled)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "found no accuracy, expected labels for an output with two classes or more");
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "found no accuracy, expected labels for an output with two classes or more");
     return QDQ_OK;
 }

@@ -1,4 +1,5 @@
-/* default_goal.c - the goal that holds where nobody asks for one, and a start that reaches a goal which the rules' plan misses. */
+/* default_goal.c - the goal that holds where nobody asks for one, and a start that reaches a goal
+ * which the rules' plan misses. */
 #include "tune/accuracy/accuracy.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 
 enum { MAX_EVALUATIONS = 16 };
 
-/* --- which goal holds ------------------------------------------------------------------------------------------------- */
+/* --- which goal holds ------------------------------------------------------------------------- */
 
 static bool is_judged_by_real_data(const qdq_data *calibration, const qdq_goal_opts *goal)
 {
@@ -32,7 +33,7 @@ void qdq_tune_set_goal(qdq_tuning *t, qdq_goal_opts *goal)
     goal->min_sqnr = is_judged_by_real_data(t->data, goal) && !t->warns ? QDQ_DEFAULT_MIN_SQNR : 0;
 }
 
-/* --- what came with Q/DQ ------------------------------------------------------------------------------------------------ */
+/* --- what came with Q/DQ ---------------------------------------------------------------------- */
 
 qdq_status qdq_tune_warn_of_accuracy(qdq_tuning *t, qdq_error *err)
 {
@@ -48,13 +49,14 @@ qdq_status qdq_tune_warn_of_accuracy(qdq_tuning *t, qdq_error *err)
     qdq_status st = qdq_tune_hear_model(t, m, &heard, err);
     qdq_model_free(m);
     if (st == QDQ_OK && !(heard.sqnr_db >= QDQ_DEFAULT_MIN_SQNR))
-        qdq_job_log(t->job, QDQ_LOG_WARNING,
-                    "accuracy is low: SQNR %.2f dB, %g is the goal of models without Q/DQ of their own",
-                    heard.sqnr_db, QDQ_DEFAULT_MIN_SQNR);
+        qdq_job_log(
+            t->job, QDQ_LOG_WARNING,
+            "accuracy is low: SQNR %.2f dB, %g is the goal of models without Q/DQ of their own",
+            heard.sqnr_db, QDQ_DEFAULT_MIN_SQNR);
     return st;
 }
 
-/* --- a start that reaches the goal -------------------------------------------------------------------------------------- */
+/* --- a start that reaches the goal ------------------------------------------------------------ */
 
 typedef struct back {
     qdq_tuning *t;
@@ -74,7 +76,8 @@ static qdq_status assign_without(const back *b, const bool *gone, qdq_assign *ou
     return QDQ_OK;
 }
 
-static qdq_status judge_assignment(qdq_tuning *t, const qdq_assign *a, qdq_goal_trial *out, qdq_error *err)
+static qdq_status judge_assignment(qdq_tuning *t, const qdq_assign *a, qdq_goal_trial *out,
+                                   qdq_error *err)
 {
     qdq_tune_candidate *c;
     bool known;
@@ -86,7 +89,8 @@ static qdq_status judge_assignment(qdq_tuning *t, const qdq_assign *a, qdq_goal_
     return QDQ_OK;
 }
 
-static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_goal_trial *out, qdq_error *err)
+static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_goal_trial *out,
+                              qdq_error *err)
 {
     back *b = ctx;
     qdq_assign a;
@@ -96,11 +100,13 @@ static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_go
     return judge_assignment(b->t, &a, out, err);
 }
 
-/* What a node's kernel saves in 8 bits, by the profiles of nothing and of everything; without them all count alike. */
+/* What a node's kernel saves in 8 bits, by the profiles of nothing and of everything; without them
+ * all count alike. */
 static double worth(const qdq_tuning *t, const qdq_tune_times *all, size_t bit)
 {
     const size_t node = t->space->group[bit].node->id;
-    const bool is_known = t->base->times != NULL && t->base->times->is_known && all != NULL && all->is_known;
+    const bool is_known =
+        t->base->times != NULL && t->base->times->is_known && all != NULL && all->is_known;
 
     return is_known ? fmax(t->base->times->own[node] - all->own[node], 0) : 1;
 }
@@ -135,8 +141,8 @@ static qdq_status find_everything(qdq_tuning *t, const qdq_tune_times **times, q
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_find_goal_start(qdq_tuning *t, const qdq_assign *rules, qdq_assign *out, bool *found,
-                                    qdq_error *err)
+qdq_status qdq_tune_find_goal_start(qdq_tuning *t, const qdq_assign *rules, qdq_assign *out,
+                                    bool *found, qdq_error *err)
 {
     const unsigned given = t->opts->goal->max_evaluations;
     const qdq_tune_times *all = NULL;
@@ -157,8 +163,8 @@ qdq_status qdq_tune_find_goal_start(qdq_tuning *t, const qdq_assign *rules, qdq_
         return qdq_nomem(err);
     QDQ_TRY(find_everything(t, &all, err));
     QDQ_TRY(list_items(&b, all, err));
-    QDQ_TRY(qdq_goal_search(b.item, b.n, given > 0 ? given : MAX_EVALUATIONS, try_without, &b, &t->arena, &r,
-                            err));
+    QDQ_TRY(qdq_goal_search(b.item, b.n, given > 0 ? given : MAX_EVALUATIONS, try_without, &b,
+                            &t->arena, &r, err));
     *found = r.reached;
     if (r.reached)
         QDQ_TRY(assign_without(&b, r.gone, out, err));

@@ -1,5 +1,5 @@
-/* judge.c - what candidates do to the outputs, on all samples that judge: asked before anything is built, once for each,
- * and remembered in the store. */
+/* judge.c - what candidates do to the outputs, on all samples that judge: asked before anything is
+ * built, once for each, and remembered in the store. */
 #include "tune/accuracy/accuracy.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 
 enum { MAX_EVALUATIONS = 16 }; /* as quantize has it */
 
-/* --- which samples ---------------------------------------------------------------------------------------------------- */
+/* --- which samples ---------------------------------------------------------------------------- */
 
 static qdq_status hash_sample(qdq_data *d, size_t i, XXH128_hash_t *h, qdq_error *err)
 {
@@ -32,8 +32,10 @@ static qdq_status hash_sample(qdq_data *d, size_t i, XXH128_hash_t *h, qdq_error
     return QDQ_OK;
 }
 
-/* n samples from `first` on, in a few digits; of many, so many of them: to read all images takes its time. */
-static qdq_status name_some(qdq_data *d, size_t first, size_t n, size_t some, char name[33], qdq_error *err)
+/* n samples from `first` on, in a few digits; of many, so many of them: to read all images takes
+ * its time. */
+static qdq_status name_some(qdq_data *d, size_t first, size_t n, size_t some, char name[33],
+                            qdq_error *err)
 {
     const uint64_t range[] = {qdq_data_count(d), first, n};
     XXH128_hash_t h = XXH3_128bits(range, sizeof range);
@@ -54,7 +56,8 @@ static qdq_status name_samples(qdq_tuning *t, qdq_error *err)
     if (t->judges[0] != '\0')
         return QDQ_OK;
     QDQ_TRY(qdq_tune_judging_data(t, &d, &o, err));
-    return name_some(d, o.first, o.count > 0 ? o.count : qdq_data_count(d) - o.first, SOME, t->judges, err);
+    return name_some(d, o.first, o.count > 0 ? o.count : qdq_data_count(d) - o.first, SOME,
+                     t->judges, err);
 }
 
 qdq_status qdq_tune_name_data(qdq_tuning *t, const char **out, qdq_error *err)
@@ -71,7 +74,7 @@ qdq_status qdq_tune_name_data(qdq_tuning *t, const char **out, qdq_error *err)
     return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- remembering ------------------------------------------------------------------------------------------------------ */
+/* --- remembering ------------------------------------------------------------------------------ */
 
 /* As text, since there are infinite ones. */
 static bool put(json_t *j, const char *key, double x)
@@ -113,9 +116,10 @@ static json_t *write_heard(const qdq_tune_heard *h)
     return NULL;
 }
 
-/* --- judging ---------------------------------------------------------------------------------------------------------- */
+/* --- judging ---------------------------------------------------------------------------------- */
 
-/* What does not run is as far from the given model as can be. *known: false where there was no time for it. */
+/* What does not run is as far from the given model as can be. *known: false where there was no time
+ * for it. */
 static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const qdq_model *m, const char *key,
                        qdq_tune_heard *out, bool *known, qdq_error *err)
 {
@@ -126,7 +130,8 @@ static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const qdq_model *m, con
     qdq_tune_show(t, "judging");
     QDQ_TRY(qdq_job_poll(t->job, err));
     qdq_tune_begin_timed(t);
-    qdq_status st = p != NULL ? qdq_tune_hear(t, p, out, &why) : qdq_tune_hear_model(t, m, out, &why);
+    qdq_status st =
+        p != NULL ? qdq_tune_hear(t, p, out, &why) : qdq_tune_hear_model(t, m, out, &why);
     st = qdq_tune_end_timed(t, st, &cut);
     *known = !cut;
     if (cut) {
@@ -137,15 +142,16 @@ static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const qdq_model *m, con
     if (st != QDQ_OK && st != QDQ_E_ENGINE)
         return qdq_fail(err, st, "%s", why.text);
     if (st == QDQ_E_ENGINE) {
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is not judged, and refused: %s", why.text);
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is not judged, and refused: %s",
+                    why.text);
         *out = (qdq_tune_heard){-INFINITY, NAN, NAN, {"", 0, NAN, NAN, NAN}};
     }
     return qdq_tune_remember(t, key, write_heard(out), err);
 }
 
 /* Of a plan, or of a model. */
-static qdq_status judge_named(qdq_tuning *t, const qdq_plan *p, const qdq_model *m, const char *name,
-                              qdq_tune_heard *out, bool *known, qdq_error *err)
+static qdq_status judge_named(qdq_tuning *t, const qdq_plan *p, const qdq_model *m,
+                              const char *name, qdq_tune_heard *out, bool *known, qdq_error *err)
 {
     json_t *j;
 
@@ -169,8 +175,8 @@ qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard 
     return judge_named(t, p, NULL, name, out, known, err);
 }
 
-qdq_status qdq_tune_judge_model(qdq_tuning *t, const qdq_model *m, const char *name, qdq_tune_heard *out,
-                                bool *known, qdq_error *err)
+qdq_status qdq_tune_judge_model(qdq_tuning *t, const qdq_model *m, const char *name,
+                                qdq_tune_heard *out, bool *known, qdq_error *err)
 {
     return judge_named(t, NULL, m, name, out, known, err);
 }
@@ -204,7 +210,8 @@ qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq
     if (!*known)
         return QDQ_OK;
     if (c != t->base)
-        t->least_noisy_db = fmax(t->least_noisy_db, c->heard.sqnr_db); /* NAN is no number to fmax() */
+        /* NAN is no number to fmax() */
+        t->least_noisy_db = fmax(t->least_noisy_db, c->heard.sqnr_db);
     tell(t, c);
     return QDQ_OK;
 }
@@ -221,13 +228,14 @@ static void compare_with_goal(qdq_tuning *t, qdq_tune_candidate *c, bool known)
     if (!known && qdq_tune_time_is_up(t))
         snprintf(c->why, sizeof c->why, "accuracy: not asked: the time of the search is used up");
     else if (!known)
-        snprintf(c->why, sizeof c->why, "accuracy: not asked: %u evaluations are used up", t->evaluations);
+        snprintf(c->why, sizeof c->why, "accuracy: not asked: %u evaluations are used up",
+                 t->evaluations);
     else if (goal->min_sqnr != 0 && h->sqnr_db == -(double)INFINITY)
         snprintf(c->why, sizeof c->why, "outputs: not finite, or of another shape");
     else if (goal->min_sqnr != 0 && !(h->sqnr_db >= goal->min_sqnr))
         snprintf(c->why, sizeof c->why,
-                 "outputs: SQNR %.2f dB on all samples that judge, expected at least %g dB", h->sqnr_db,
-                 goal->min_sqnr);
+                 "outputs: SQNR %.2f dB on all samples that judge, expected at least %g dB",
+                 h->sqnr_db, goal->min_sqnr);
     else
         snprintf(c->why, sizeof c->why,
                  "accuracy: %.4f, %.2f points below that of the given model, expected at most %g",
@@ -249,7 +257,8 @@ qdq_status qdq_tune_find_followers(qdq_tuning *t, qdq_error *err)
 {
     qdq_deciders d;
 
-    qdq_status st = qdq_deciders_find(t->m, NULL, &d, err); /* it was told before what shapes contradict */
+    /* it was told before what shapes contradict */
+    qdq_status st = qdq_deciders_find(t->m, NULL, &d, err);
     for (size_t i = 0; st == QDQ_OK && i < qdq_model_output_count(t->m); i++)
         t->follows = t->follows || d.follows[i];
     qdq_deciders_free(&d);

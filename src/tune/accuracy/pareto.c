@@ -1,6 +1,6 @@
-/* pareto.c - the front between latency and accuracy: placements of which none is better than another in both, by the
- * costs that minimum cuts ended with and by what decisions do to the outputs; each built, measured against the model that was
- * given, and judged. */
+/* pareto.c - the front between latency and accuracy: placements of which none is better than
+ * another in both, by the costs that minimum cuts ended with and by what decisions do to the
+ * outputs; each built, measured against the model that was given, and judged. */
 #include "tune/accuracy/accuracy.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ typedef struct front {
     double clean_share; /* of the given model's time that the clean one takes */
 } front;
 
-/* --- which ones ------------------------------------------------------------------------------------------------------- */
+/* --- which ones ------------------------------------------------------------------------------- */
 
 static qdq_status find(front *f, qdq_error *err)
 {
@@ -49,8 +49,8 @@ static qdq_status find(front *f, qdq_error *err)
     if (!qdq_assign_new(&nothing, t->space->n_groups, &t->arena))
         return qdq_nomem(err);
     f->given_cost = t->costs.rest + qdq_energy_value(&t->costs.energy, &nothing);
-    return qdq_cut_front(&t->costs.energy, t->harm, (size_t)t->opts->pareto + 1, &t->arena, &f->at, &f->n,
-                         err);
+    return qdq_cut_front(&t->costs.energy, t->harm, (size_t)t->opts->pareto + 1, &t->arena, &f->at,
+                         &f->n, err);
 }
 
 static bool is_there(const front *f, const qdq_tune_candidate *c)
@@ -61,20 +61,22 @@ static bool is_there(const front *f, const qdq_tune_candidate *c)
     return c == f->t->base;
 }
 
-/* `cost`: as a share of that of the model without Q/DQ. Assignments may mean the same model, or the one that was given. */
+/* `cost`: as a share of that of the model without Q/DQ. Assignments may mean the same model, or the
+ * one that was given. */
 static qdq_status add(front *f, const qdq_assign *a, double cost, qdq_error *err)
 {
     qdq_tune_candidate *c;
 
     QDQ_TRY(qdq_tune_candidate_of(f->t, a, &c, err));
     if (!is_there(f, c) && f->n_points < f->t->opts->pareto)
-        f->point[f->n_points++] =
-            (point){.c = c, .told = {.predicted_ms = f->t->out->baseline_ms * f->clean_share * cost}};
+        f->point[f->n_points++] = (point){
+            .c = c, .told = {.predicted_ms = f->t->out->baseline_ms * f->clean_share * cost}};
     return QDQ_OK;
 }
 
 /* Are the decisions about this node the same in both? */
-static bool is_alike(const qdq_space *s, const qdq_node *n, const qdq_assign *a, const qdq_assign *b)
+static bool is_alike(const qdq_space *s, const qdq_node *n, const qdq_assign *a,
+                     const qdq_assign *b)
 {
     if (n == NULL)
         return true;
@@ -84,8 +86,8 @@ static bool is_alike(const qdq_space *s, const qdq_node *n, const qdq_assign *a,
     return true;
 }
 
-/* *out: the assignment with the single edges that the search turned, where both ends of an edge are as in what it found: there
- * its gain was measured; and with the types that it gave tensors. */
+/* *out: the assignment with the single edges that the search turned, where both ends of an edge are
+ * as in what it found: there its gain was measured; and with the types that it gave tensors. */
 static qdq_status take_edges(qdq_tuning *t, const qdq_assign *a, qdq_assign *out, qdq_error *err)
 {
     const qdq_space *s = t->space;
@@ -106,8 +108,9 @@ static qdq_status take_edges(qdq_tuning *t, const qdq_assign *a, qdq_assign *out
     return QDQ_OK;
 }
 
-/* What the search found may have Q/DQ that costs of decisions know nothing of: on single edges, or as another tool placed them. Then
- * it takes the place of the cheapest one by these costs, where there is no room for both. */
+/* What the search found may have Q/DQ that costs of decisions know nothing of: on single edges, or
+ * as another tool placed them. Then it takes the place of the cheapest one by these costs, where
+ * there is no room for both. */
 static qdq_status list(front *f, qdq_error *err)
 {
     qdq_tuning *t = f->t;
@@ -128,10 +131,10 @@ static qdq_status list(front *f, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- what they are worth ---------------------------------------------------------------------------------------------- */
+/* --- what they are worth ---------------------------------------------------------------------- */
 
-static qdq_status measure(const front *f, qdq_tune_candidate *input, qdq_tune_candidate *c, unsigned pairs,
-                          qdq_test_result *r, bool *ok, qdq_error *err)
+static qdq_status measure(const front *f, qdq_tune_candidate *input, qdq_tune_candidate *c,
+                          unsigned pairs, qdq_test_result *r, bool *ok, qdq_error *err)
 {
     qdq_test_opts o = f->t->test;
     bool failed;
@@ -163,7 +166,8 @@ static qdq_status fill(front *f, qdq_tune_candidate *input, point *p, bool *ok, 
     bool known;
 
     p->c->failed =
-        p->c->failed && !p->c->misses; /* what misses the goal is a point of the front like any other */
+        /* what misses the goal is a point of the front like any other */
+        p->c->failed && !p->c->misses;
     QDQ_TRY(measure(f, input, p->c, PAIRS, &r, ok, err));
     qdq_tune_drop(t, p->c);
     if (!*ok)
@@ -203,7 +207,8 @@ static qdq_status fill_all(front *f, qdq_tune_candidate *input, qdq_error *err)
         if (qdq_tune_time_is_up(t)) {
             t->found.ended_early = true;
             qdq_job_log(t->job, QDQ_LOG_WARNING,
-                        "the time is used up: %zu of %zu models of the front are left out", all - i, all);
+                        "the time is used up: %zu of %zu models of the front are left out", all - i,
+                        all);
             break;
         }
         qdq_status st = fill(f, input, &p, &ok, err);
@@ -218,7 +223,7 @@ static qdq_status fill_all(front *f, qdq_tune_candidate *input, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- in order --------------------------------------------------------------------------------------------------------- */
+/* --- in order --------------------------------------------------------------------------------- */
 
 static int by_latency(const void *a, const void *b)
 {
@@ -228,7 +233,8 @@ static int by_latency(const void *a, const void *b)
                           : strcmp(((const point *)a)->c->name, ((const point *)b)->c->name);
 }
 
-/* By one that is as fast and as near to the given model, and better in one of both; or by that model itself. */
+/* By one that is as fast and as near to the given model, and better in one of both; or by that
+ * model itself. */
 static bool is_dominated(const front *f, const qdq_tune_point *p)
 {
     for (size_t i = 0; i < f->n_points; i++) {
@@ -248,11 +254,12 @@ static void rank(front *f)
         f->point[i].told.dominated = is_dominated(f, &f->point[i].told);
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------------ */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static qdq_status remove_file(const char *path, qdq_error *err)
 {
-    return unlink(path) == 0 || errno == ENOENT ? QDQ_OK : qdq_fail_errno(err, QDQ_E_IO, errno, "%s", path);
+    return unlink(path) == 0 || errno == ENOENT ? QDQ_OK
+                                                : qdq_fail_errno(err, QDQ_E_IO, errno, "%s", path);
 }
 
 /* Of a run before this one, which had more. */
@@ -288,7 +295,7 @@ static qdq_status write_all(front *f, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- what it is shown beside ------------------------------------------------------------------------------------------ */
+/* --- what it is shown beside ------------------------------------------------------------------ */
 
 static qdq_status judge_others(qdq_tuning *t, qdq_error *err)
 {
@@ -311,7 +318,7 @@ static qdq_status judge_others(qdq_tuning *t, qdq_error *err)
     return st;
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static qdq_status make(front *f, qdq_error *err)
 {

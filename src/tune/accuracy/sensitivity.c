@@ -1,6 +1,7 @@
-/* sensitivity.c - what each decision does to the outputs when it is on, measured: the error that its layer introduces in
- * the model with everything quantized, on values of the given one, times its influence. Formulas say how parts relate, what
- * they are together is what was found at the outputs. */
+/* sensitivity.c - what each decision does to the outputs when it is on, measured: the error that
+ * its layer introduces in the model with everything quantized, on values of the given one, times
+ * its influence. Formulas say how parts relate, what they are together is what was found at the
+ * outputs. */
 #include "tune/accuracy/accuracy.h"
 
 #include <math.h>
@@ -12,10 +13,10 @@
 
 enum { SAMPLES = 8 };
 
-/* --- layers ------------------------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
-static qdq_status compare_layers(qdq_tuning *t, qdq_tune_candidate *all, qdq_compare_layers_result **out,
-                                 qdq_error *err)
+static qdq_status compare_layers(qdq_tuning *t, qdq_tune_candidate *all,
+                                 qdq_compare_layers_result **out, qdq_error *err)
 {
     qdq_compare_opts o;
     qdq_data *data;
@@ -58,7 +59,8 @@ static qdq_status divide(const qdq_tuning *t, const qdq_compare_layers_result *f
 }
 
 /* Without inner values nobody knows better than that all are alike. */
-static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *all, double *harm, bool *cut, qdq_error *err)
+static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *all, double *harm, bool *cut,
+                          qdq_error *err)
 {
     qdq_compare_layers_result *found = NULL;
     qdq_error why = QDQ_ERROR_INIT;
@@ -77,7 +79,7 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *all, double *harm, 
     return QDQ_OK;
 }
 
-/* --- remembering ---------------------------------------------------------------------------------------------------------- */
+/* --- remembering ------------------------------------------------------------------------------ */
 
 static bool read_harm(const json_t *list, double *harm, size_t n)
 {
@@ -103,7 +105,7 @@ static json_t *write_harm(const double *harm, size_t n)
     return NULL;
 }
 
-/* --- as much as was found at the outputs ----------------------------------------------------------------------------------- */
+/* --- as much as was found at the outputs ------------------------------------------------------ */
 
 /* What has an error without bounds (floats that overflow) counts as the worst of all others. */
 static void scale(double *harm, size_t n, double whole)
@@ -120,7 +122,8 @@ static void scale(double *harm, size_t n, double whole)
         harm[i] *= whole / sum;
 }
 
-static qdq_status find(qdq_tuning *t, qdq_tune_candidate *all, double *harm, bool *cut, qdq_error *err)
+static qdq_status find(qdq_tuning *t, qdq_tune_candidate *all, double *harm, bool *cut,
+                       qdq_error *err)
 {
     const double worst = 1e6; /* noise over signal: no number of any meaning is beyond */
     const size_t n = t->space->n_groups;
@@ -143,8 +146,8 @@ static qdq_status find(qdq_tuning *t, qdq_tune_candidate *all, double *harm, boo
     return qdq_tune_remember(t, key, write_harm(harm, n), err);
 }
 
-/* Does the engine live with everything on? A profile of that was taken in a process of its own; what is judged runs in this
- * one. */
+/* Does the engine live with everything on? A profile of that was taken in a process of its own;
+ * what is judged runs in this one. */
 static qdq_status is_safe(qdq_tuning *t, qdq_tune_candidate *all, bool *safe, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_profile(t, all, err));

@@ -1,5 +1,6 @@
-/* baseline.c - models with Q/DQ that were given: what of them is the same network, their files, and what they are measured to be
- * before the search. What the guard makes of them is in baseline_guard.c. */
+/* baseline.c - models with Q/DQ that were given: what of them is the same network, their files, and
+ * what they are measured to be before the search. What the guard makes of them is in
+ * baseline_guard.c. */
 #include "tune/baseline/baseline.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@
 #include "tune/space/space_edges.h"
 #include "tune/space/space_formats.h"
 
-/* --- the same network? ------------------------------------------------------------------------------------------------ */
+/* --- the same network? ------------------------------------------------------------------------ */
 
 typedef bool io_fn(const qdq_model *m, size_t i, qdq_io *out);
 
@@ -28,7 +29,8 @@ static bool has_io(const qdq_model *m, io_fn *get, size_t n, const char *name)
     return false;
 }
 
-/* Whoever runs one of both with its inputs can run the other one so, and gets the same outputs. `strict`: open dims, too, are alike. */
+/* Whoever runs one of both with its inputs can run the other one so, and gets the same outputs.
+ * `strict`: open dims, too, are alike. */
 static bool is_same_io(const qdq_io *a, const qdq_io *b, bool strict)
 {
     if (a->elem != b->elem || (a->rank != b->rank && a->rank >= 0 && b->rank >= 0))
@@ -40,8 +42,8 @@ static bool is_same_io(const qdq_io *a, const qdq_io *b, bool strict)
 }
 
 /* What an output is called is a promise, what inference finds of its shape is none. */
-static qdq_status compare_io(const qdq_model *m, const qdq_model *other, bool inputs, char *why, size_t size,
-                             qdq_error *err)
+static qdq_status compare_io(const qdq_model *m, const qdq_model *other, bool inputs, char *why,
+                             size_t size, qdq_error *err)
 {
     io_fn *get = inputs ? qdq_model_input : qdq_model_output;
     const size_t n = inputs ? qdq_model_input_count(m) : qdq_model_output_count(m),
@@ -50,28 +52,31 @@ static qdq_status compare_io(const qdq_model *m, const qdq_model *other, bool in
     qdq_io a, b;
 
     if (n != n_other)
-        return qdq_fail(err, QDQ_E_FORMAT, "found %zu %ss, the model has %zu: expected the same network",
-                        n_other, what, n);
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "found %zu %ss, the model has %zu: expected the same network", n_other,
+                        what, n);
     for (size_t i = 0; i < n; i++) {
         if (!get(m, i, &a) || !get(other, i, &b))
             continue;
         if (!has_io(m, get, n, b.name))
-            return qdq_fail(err, QDQ_E_FORMAT,
-                            "found %s '%s', which the model does not have: expected the same network", what,
-                            b.name);
+            return qdq_fail(
+                err, QDQ_E_FORMAT,
+                "found %s '%s', which the model does not have: expected the same network", what,
+                b.name);
         if (why[0] != '\0')
             continue;
         if (strcmp(a.name, b.name) != 0)
             snprintf(why, size, "its %ss stand in another order", what);
         else if (!is_same_io(&a, &b, inputs))
-            snprintf(why, size, "its %s '%.100s' has another type or shape than the model's", what, b.name);
+            snprintf(why, size, "its %s '%.100s' has another type or shape than the model's", what,
+                     b.name);
     }
     return QDQ_OK;
 }
 
 /* Why a model can be no more than a placement; "": it may ship. */
-static qdq_status find_difference(qdq_tuning *t, const qdq_baseline *b, const qdq_model *stripped, char *why,
-                                  size_t size, qdq_error *err)
+static qdq_status find_difference(qdq_tuning *t, const qdq_baseline *b, const qdq_model *stripped,
+                                  char *why, size_t size, qdq_error *err)
 {
     bool same = true;
 
@@ -84,9 +89,10 @@ static qdq_status find_difference(qdq_tuning *t, const qdq_baseline *b, const qd
     return QDQ_OK;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
-/* The file that the model was loaded from, if it is the model and nothing else: not edited since, without external data. */
+/* The file that the model was loaded from, if it is the model and nothing else: not edited since,
+ * without external data. */
 static qdq_status find_file(const qdq_model *m, const char *content, const qdq_mapping **out,
                             qdq_arena *arena, qdq_error *err)
 {
@@ -97,8 +103,8 @@ static qdq_status find_file(const qdq_model *m, const char *content, const qdq_m
     if (m->had_external || m->mappings.n != 1 || qdq_mapping_path(m->mappings.at[0]) == NULL)
         return QDQ_OK;
     const qdq_mapping *file = m->mappings.at[0];
-    qdq_status st =
-        qdq_model_load_bytes(qdq_mapping_data(file), qdq_mapping_size(file), "", NULL, &again, NULL);
+    qdq_status st = qdq_model_load_bytes(qdq_mapping_data(file), qdq_mapping_size(file), "", NULL,
+                                         &again, NULL);
     if (st == QDQ_OK)
         st = qdq_model_fingerprint(again, arena, &of_file, err);
     else if (st != QDQ_E_NOMEM) /* it is text, or a part of something */
@@ -164,10 +170,11 @@ static qdq_status read_one(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
     if (b->plan->tensors.n + b->plan->weights.n + b->told->unsaid.other == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "found no Q/DQ in it");
     if (why[0] != '\0' && qdq_assign_count(&b->placement) == 0)
-        return qdq_fail(err, QDQ_E_FORMAT,
-                        "found another model (%.200s) with Q/DQ nowhere that this one could: expected the "
-                        "same network",
-                        why);
+        return qdq_fail(
+            err, QDQ_E_FORMAT,
+            "found another model (%.200s) with Q/DQ nowhere that this one could: expected the "
+            "same network",
+            why);
     QDQ_TRY(name_candidate(t, b, err));
     b->may_ship = why[0] == '\0';
     if (b->may_ship)
@@ -208,7 +215,8 @@ qdq_status qdq_baselines_read(qdq_tuning *t, qdq_error *err)
         t->n_baselines = t->out->n_baselines = i + 1;
         qdq_status st = read_one(t, b, err);
         if (st != QDQ_OK)
-            return qdq_within(err, st, "Q/DQ %s%s", given[i]->path[0] != '\0' ? "baseline " : "", told->name);
+            return qdq_within(err, st, "Q/DQ %s%s", given[i]->path[0] != '\0' ? "baseline " : "",
+                              told->name);
     }
     return QDQ_OK;
 }
@@ -236,7 +244,7 @@ const char *qdq_baselines_text(qdq_tuning *t)
     return qdq_arena_printf(&t->arena, "%zu:%.8s", t->n_baselines, digits);
 }
 
-/* --- measuring -------------------------------------------------------------------------------------------------------- */
+/* --- measuring -------------------------------------------------------------------------------- */
 
 static void rule_out(qdq_tuning *t, qdq_baseline *b, qdq_tune_fate fate, const char *why)
 {
@@ -269,8 +277,8 @@ static qdq_status judge(qdq_tuning *t, qdq_baseline *b, bool *cut, qdq_error *er
                  h->sqnr_db, goal->min_sqnr);
     else
         snprintf(why, sizeof why,
-                 "accuracy %.4f, %.2f points below that of the given model, expected at most %g", h->accuracy,
-                 (h->given_accuracy - h->accuracy) * 100, goal->max_drop * 100);
+                 "accuracy %.4f, %.2f points below that of the given model, expected at most %g",
+                 h->accuracy, (h->given_accuracy - h->accuracy) * 100, goal->max_drop * 100);
     rule_out(t, b, QDQ_FATE_MISSES, why);
     return QDQ_OK;
 }
@@ -285,7 +293,8 @@ static qdq_status verify(qdq_tuning *t, qdq_baseline *b, bool *cut, qdq_error *e
 }
 
 /* What misses the goal is timed, too, so that the report has it. */
-static qdq_status time_it(qdq_tuning *t, qdq_baseline *b, qdq_test_result *r, bool *ok, qdq_error *err)
+static qdq_status time_it(qdq_tuning *t, qdq_baseline *b, qdq_test_result *r, bool *ok,
+                          qdq_error *err)
 {
     qdq_test_opts test = t->test;
     bool failed;
@@ -302,8 +311,8 @@ static qdq_status time_it(qdq_tuning *t, qdq_baseline *b, qdq_test_result *r, bo
     if (failed)
         rule_out(t, b, QDQ_FATE_FAILED, b->candidate->why);
     else
-        qdq_job_log(t->job, QDQ_LOG_INFO, "%s: gain %.2f %% (%.2f to %.2f, %u pairs)", b->told->name,
-                    r->gain * 100, r->ci_low * 100, r->ci_high * 100, r->pairs);
+        qdq_job_log(t->job, QDQ_LOG_INFO, "%s: gain %.2f %% (%.2f to %.2f, %u pairs)",
+                    b->told->name, r->gain * 100, r->ci_low * 100, r->ci_high * 100, r->pairs);
     return QDQ_OK;
 }
 
@@ -327,8 +336,9 @@ static qdq_status lead(qdq_tuning *t, const qdq_baseline *b, qdq_error *err)
         return QDQ_OK;
     t->lead = r->gain;
     t->unwritten = true; /* what the search has */
-    return t->out->resumed && !t->measured ? QDQ_OK
-                                           : qdq_tune_write_model(t, b->model, b->file, b->plan, err);
+    return t->out->resumed && !t->measured
+               ? QDQ_OK
+               : qdq_tune_write_model(t, b->model, b->file, b->plan, err);
 }
 
 /* Of one that is neither ruled out nor known to be any good. */
@@ -379,8 +389,8 @@ static qdq_status find_exact(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
     size_t missed;
     qdq_plan *said;
 
-    QDQ_TRY(qdq_space_express(t->space, b->placed, t->head, t->engine, t->data, &t->quantize, &t->scales,
-                              &t->arena, &b->exact, &missed, err));
+    QDQ_TRY(qdq_space_express(t->space, b->placed, t->head, t->engine, t->data, &t->quantize,
+                              &t->scales, &t->arena, &b->exact, &missed, err));
     QDQ_TRY(qdq_tune_plan_of(t, &b->exact, &said, err));
     qdq_status st = qdq_plans_differ(t->clean, b->placed, said, &b->told->unsaid, err);
     qdq_plan_free(said);
@@ -393,8 +403,8 @@ static qdq_status try_exact(qdq_tuning *t, const qdq_baseline *b, qdq_error *err
 {
     qdq_tune_tried r;
 
-    QDQ_TRY(
-        qdq_tune_try(t, QDQ_PHASE_EXCEPTIONS, "imported, edge by edge", &t->found.best, &b->exact, &r, err));
+    QDQ_TRY(qdq_tune_try(t, QDQ_PHASE_EXCEPTIONS, "imported, edge by edge", &t->found.best,
+                         &b->exact, &r, err));
     if (r.kept)
         t->found.best = b->exact;
     return QDQ_OK;

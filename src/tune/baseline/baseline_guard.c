@@ -1,4 +1,5 @@
-/* baseline_guard.c - models with Q/DQ that were given, in the guard: fresh pairs as for its own, and the last word. */
+/* baseline_guard.c - models with Q/DQ that were given, in the guard: fresh pairs as for its own,
+ * and the last word. */
 #include "tune/baseline/baseline.h"
 
 #include <math.h>
@@ -6,7 +7,8 @@
 
 #include "base/fail.h"
 
-/* What was ruled out is timed, too, so that the report has it; not what did not live, or is another model. */
+/* What was ruled out is timed, too, so that the report has it; not what did not live, or is another
+ * model. */
 static bool is_timed(const qdq_baseline *b)
 {
     return b->told->fate != QDQ_FATE_PLACEMENT && b->told->fate != QDQ_FATE_FAILED &&
@@ -71,7 +73,7 @@ qdq_status qdq_baselines_measure(qdq_tuning *t, const qdq_guard *g, qdq_error *e
     return QDQ_OK;
 }
 
-/* --- the last word ---------------------------------------------------------------------------------------------------- */
+/* --- the last word ---------------------------------------------------------------------------- */
 
 /* The fastest that may ship and is surely faster than the input; NULL: there is none. */
 static qdq_baseline *find_fastest(qdq_tuning *t)
@@ -81,14 +83,17 @@ static qdq_baseline *find_fastest(qdq_tuning *t)
     for (size_t i = 0; i < t->n_baselines; i++) {
         qdq_baseline *b = &t->baselines[i];
         const qdq_test_result *r = result_of(b);
-        if (b->may_ship && r != NULL && r->ci_low > 0 && (best == NULL || r->gain > result_of(best)->gain))
+        if (b->may_ship && r != NULL && r->ci_low > 0 &&
+            (best == NULL || r->gain > result_of(best)->gain))
             best = b;
     }
     return best;
 }
 
-/* In turns with what was chosen, which must be faster for sure to ship instead. Without time for that, by what each saves. */
-static qdq_status wins(qdq_tuning *t, const qdq_guard *g, const qdq_baseline *b, bool *out, qdq_error *err)
+/* In turns with what was chosen, which must be faster for sure to ship instead. Without time for
+ * that, by what each saves. */
+static qdq_status wins(qdq_tuning *t, const qdq_guard *g, const qdq_baseline *b, bool *out,
+                       qdq_error *err)
 {
     qdq_test_result r;
     bool ok;
@@ -133,8 +138,9 @@ static qdq_status try_to_ship(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b
     if (keeps_up)
         return ship(t, g, b, err);
     snprintf(b->told->why, sizeof b->told->why,
-             t->out->other_dims.measured ? "with shapes %s it is slower than the model that was given"
-                                         : "it could not be measured with shapes %s",
+             t->out->other_dims.measured
+                 ? "with shapes %s it is slower than the model that was given"
+                 : "it could not be measured with shapes %s",
              qdq_tune_dims_name(before.dims));
     t->out->other_dims = before;
     return QDQ_OK;

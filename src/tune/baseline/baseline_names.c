@@ -1,6 +1,7 @@
-/* baseline_names.c - a plan for one graph in the names of another one of the same network. Tools rename what they take apart, drop and put
- * back (ONNX Runtime's takes out a Relu, and its Conv gives the Relu's result), and cleaning fuses: nodes are matched by name or result, and where
- * that fails by what they read. */
+/* baseline_names.c - a plan for one graph in the names of another one of the same network. Tools
+ * rename what they take apart, drop and put back (ONNX Runtime's takes out a Relu, and its Conv
+ * gives the Relu's result), and cleaning fuses: nodes are matched by name or result, and where that
+ * fails by what they read. */
 #include "tune/baseline/baseline.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ typedef struct renaming {
     qdq_plan *out;
 } renaming;
 
-/* --- which node is which ------------------------------------------------------------------------------------------------ */
+/* --- which node is which ---------------------------------------------------------------------- */
 
 static const qdq_node *by_label(renaming *r, const qdq_node *n)
 {
@@ -26,7 +27,8 @@ static const qdq_node *by_label(renaming *r, const qdq_node *n)
     const qdq_map_value *v = label != NULL ? qdq_map_get(&r->to_labels, label) : NULL;
     const qdq_node *other = v != NULL ? v->ptr : NULL;
 
-    return other != NULL && strcmp(other->type, n->type) == 0 && !r->taken[other->id] ? other : NULL;
+    return other != NULL && strcmp(other->type, n->type) == 0 && !r->taken[other->id] ? other
+                                                                                      : NULL;
 }
 
 /* Tools that name nodes leave the names of tensors alone. */
@@ -58,11 +60,12 @@ static bool is_one_of(const qdq_node *n, qdq_op one, qdq_op other)
     return n->op == one || n->op == other;
 }
 
-/* Of one kind; import puts a Relu back where a tool took a Clip out, whose upper end codes do not tell, and tools make a MatMul and an Add
- * a Gemm. */
+/* Of one kind; import puts a Relu back where a tool took a Clip out, whose upper end codes do not
+ * tell, and tools make a MatMul and an Add a Gemm. */
 static bool is_alike(const qdq_node *n, const qdq_node *other)
 {
-    const bool clip = is_one_of(n, QDQ_OP_RELU, QDQ_OP_CLIP) && is_one_of(other, QDQ_OP_RELU, QDQ_OP_CLIP),
+    const bool clip = is_one_of(n, QDQ_OP_RELU, QDQ_OP_CLIP) &&
+                      is_one_of(other, QDQ_OP_RELU, QDQ_OP_CLIP),
                product = n->op == QDQ_OP_GEMM && other->op == QDQ_OP_MATMUL &&
                          qdq_node_int(n, "transA", 0) == 0 && qdq_node_int(n, "transB", 0) == 0;
 
@@ -78,8 +81,8 @@ static const qdq_node *by_inputs(const renaming *r, const qdq_node *n)
         if (mine == NULL || qdq_value_const(mine) != NULL)
             continue;
         QDQ_FOR_USES (u, mine)
-            if (u->node->graph == r->to && u->index == i && is_alike(n, u->node) && !r->taken[u->node->id] &&
-                reads_the_same(r, n, u->node))
+            if (u->node->graph == r->to && u->index == i && is_alike(n, u->node) &&
+                !r->taken[u->node->id] && reads_the_same(r, n, u->node))
                 return u->node;
         return NULL;
     }
@@ -91,7 +94,8 @@ static bool is_const(const qdq_value *v)
     return v != NULL && qdq_value_const(v) != NULL;
 }
 
-/* Does n move or shift its one input that is computed, so that cleaning may take it out or put it elsewhere? */
+/* Does n move or shift its one input that is computed, so that cleaning may take it out or put it
+ * elsewhere? */
 static bool may_vanish(const qdq_node *n)
 {
     static const qdq_op moves[] = {QDQ_OP_RELU,
@@ -111,7 +115,8 @@ static bool may_vanish(const qdq_node *n)
     return false;
 }
 
-/* A node that cleaning dropped, folded into the weights in front of it, or moved, gives what it reads. */
+/* A node that cleaning dropped, folded into the weights in front of it, or moved, gives what it
+ * reads. */
 static void look_through(renaming *r, const qdq_node *n)
 {
     const qdq_value *x = qdq_node_in(n, 0), *y = qdq_node_out(n, 0);
@@ -154,7 +159,7 @@ static void match_all(renaming *r)
         match(r, n);
 }
 
-/* --- the plan ------------------------------------------------------------------------------------------------------------ */
+/* --- the plan --------------------------------------------------------------------------------- */
 
 /* An edge in the other graph, whose value is the tensor there. */
 typedef struct place {
@@ -169,12 +174,15 @@ typedef QDQ_VEC(place) places;
 /* The input of `other` that is input i of n: cleaning has constants last. */
 static uint32_t input_of(const renaming *r, const qdq_node *n, uint32_t i, const qdq_node *other)
 {
-    const qdq_value *v = qdq_node_in(n, i), *mine = v != NULL && v->graph == r->from ? r->value[v->id] : NULL;
+    const qdq_value *v = qdq_node_in(n, i),
+                    *mine = v != NULL && v->graph == r->from ? r->value[v->id] : NULL;
     const bool swaps = i < 2 && other->n_in == 2 && (n->op == QDQ_OP_ADD || n->op == QDQ_OP_MUL);
 
     if (!swaps || qdq_node_in(other, i) == mine)
         return i;
-    return qdq_node_in(other, 1 - i) == mine || is_const(qdq_node_in(other, i)) != is_const(v) ? 1 - i : i;
+    return qdq_node_in(other, 1 - i) == mine || is_const(qdq_node_in(other, i)) != is_const(v)
+               ? 1 - i
+               : i;
 }
 
 static bool add_place(renaming *r, places *all, const qdq_node *n, uint32_t input)
@@ -207,7 +215,8 @@ static bool add_readers(renaming *r, const qdq_value *v, places *all)
     QDQ_FOR_USES (u, v)
         if (u->node->graph == r->from && !add_place(r, all, u->node, u->index))
             return false;
-    return v->n_output == 0 || mine == NULL || mine->n_output == 0 || QDQ_PUSH(&r->arena, all, output);
+    return v->n_output == 0 || mine == NULL || mine->n_output == 0 ||
+           QDQ_PUSH(&r->arena, all, output);
 }
 
 /* Takes the places of one value; *every: these are all that read it. */
@@ -298,7 +307,8 @@ static bool add_entries(renaming *r, const qdq_plan *p)
     }
     for (size_t i = 0; i < p->weights.n; i++) {
         places all = {0};
-        if (!add_listed(r, &p->weights.at[i].consumers, &all) || !add_weight(r, &p->weights.at[i], &all))
+        if (!add_listed(r, &p->weights.at[i].consumers, &all) ||
+            !add_weight(r, &p->weights.at[i], &all))
             return false;
     }
     return true;
@@ -306,7 +316,8 @@ static bool add_entries(renaming *r, const qdq_plan *p)
 
 static bool begin(renaming *r)
 {
-    r->node = qdq_arena_array(&r->arena, (size_t)r->from->next_node_id + 1, sizeof(const qdq_node *));
+    r->node =
+        qdq_arena_array(&r->arena, (size_t)r->from->next_node_id + 1, sizeof(const qdq_node *));
     r->taken = qdq_arena_array(&r->arena, (size_t)r->to->next_node_id + 1, sizeof *r->taken);
     r->value = qdq_arena_array(&r->arena, r->from->values.n + 1, sizeof(const qdq_value *));
     r->out = qdq_plan_new();
@@ -315,8 +326,8 @@ static bool begin(renaming *r)
            qdq_graph_map_labels(r->to, &r->arena, &r->to_labels);
 }
 
-qdq_status qdq_baseline_rename(const qdq_plan *p, const qdq_model *of, const qdq_model *clean, qdq_plan **out,
-                               size_t *gone, qdq_error *err)
+qdq_status qdq_baseline_rename(const qdq_plan *p, const qdq_model *of, const qdq_model *clean,
+                               qdq_plan **out, size_t *gone, qdq_error *err)
 {
     renaming r = {.from = of->graph, .to = clean->graph, .arena = QDQ_ARENA_INIT, .gone = gone};
     bool ok = begin(&r);

@@ -1,4 +1,5 @@
-/* baseline_unsaid.c - two plans edge by edge: what an imported one has and that of the space has not, and the other way round. */
+/* baseline_unsaid.c - two plans edge by edge: what an imported one has and that of the space has
+ * not, and the other way round. */
 #include "tune/baseline/baseline.h"
 
 #include <string.h>
@@ -41,7 +42,8 @@ static qdq_status put(edges *x, const qdq_node *n, uint32_t input, edge e, qdq_e
     return QDQ_OK;
 }
 
-static qdq_status put_list(edges *x, const qdq_map *labels, const qdq_edges *list, edge e, qdq_error *err)
+static qdq_status put_list(edges *x, const qdq_map *labels, const qdq_edges *list, edge e,
+                           qdq_error *err)
 {
     for (size_t i = 0; i < list->n; i++) {
         const qdq_map_value *n = qdq_map_get(labels, list->at[i].node);
@@ -55,7 +57,8 @@ static qdq_status put_list(edges *x, const qdq_map *labels, const qdq_edges *lis
 }
 
 /* All readers of a tensor. */
-static qdq_status put_readers(edges *x, const qdq_graph *g, const qdq_plan_tensor *t, qdq_error *err)
+static qdq_status put_readers(edges *x, const qdq_graph *g, const qdq_plan_tensor *t,
+                              qdq_error *err)
 {
     const qdq_value *v = qdq_graph_find(g, t->tensor);
 
@@ -85,7 +88,7 @@ static qdq_status collect(edges *x, const qdq_graph *g, const qdq_map *labels, c
     return QDQ_OK;
 }
 
-/* --- in what they differ ------------------------------------------------------------------------------------------------ */
+/* --- in what they differ ---------------------------------------------------------------------- */
 
 static qdq_elem type_of(const edge *e)
 {
@@ -112,7 +115,8 @@ static bool is_shared(const edge *a, const edge *b)
 }
 
 /* Of two tensors of an operator, if both plans give both codes. */
-static void compare_pair(const edge *a1, const edge *a2, const edge *b1, const edge *b2, qdq_tune_unsaid *out)
+static void compare_pair(const edge *a1, const edge *a2, const edge *b1, const edge *b2,
+                         qdq_tune_unsaid *out)
 {
     const edge *all[] = {a1, a2, b1, b2};
 
@@ -142,7 +146,8 @@ static void compare_node(const edges *a, const edges *b, const qdq_node *n, qdq_
 
     for (uint32_t i = 0; i < n->n_in; i++) {
         compare_edge(get(a, n, i), get(b, n, i), out);
-        if (first == n->n_in && get(a, n, i) != NULL && get(b, n, i) != NULL && get(a, n, i)->tensor != NULL)
+        if (first == n->n_in && get(a, n, i) != NULL && get(b, n, i) != NULL &&
+            get(a, n, i)->tensor != NULL)
             first = i;
         else if (first < n->n_in)
             compare_pair(get(a, n, first), get(a, n, i), get(b, n, first), get(b, n, i), out);

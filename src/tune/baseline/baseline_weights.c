@@ -1,6 +1,7 @@
-/* baseline_weights.c - are these the weights of the model? Names and nodes need not agree, since tools fold and rename: each weight of
- * the file is looked for among the model's constants, where each of its numbers may be off by a step of the file's own scale, and
- * anything beyond the last code where the file has that one. */
+/* baseline_weights.c - are these the weights of the model? Names and nodes need not agree, since
+ * tools fold and rename: each weight of the file is looked for among the model's constants, where
+ * each of its numbers may be off by a step of the file's own scale, and anything beyond the last
+ * code where the file has that one. */
 #include "tune/baseline/baseline.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ static qdq_status add_constants(matching *k, const qdq_model *m)
     return QDQ_OK;
 }
 
-/* --- what a number may be ---------------------------------------------------------------------------------------------- */
+/* --- what a number may be --------------------------------------------------------------------- */
 
 /* Of each element the interval of what it may have been. */
 typedef struct bounds {
@@ -63,7 +64,8 @@ static void allow_rounding(const float *w, size_t n, bounds *b)
 
 /* Scales of a weight of the plan: given ones, or those that follow from it. */
 static qdq_status find_scales(const qdq_plan_weight *p, const float *w, const qdq_scale_grid *g,
-                              qdq_arena *scratch, const float **scales, const int32_t **zeros, qdq_error *err)
+                              qdq_arena *scratch, const float **scales, const int32_t **zeros,
+                              qdq_error *err)
 {
     const size_t n = qdq_scale_count(g);
     const qdq_qscheme scheme = qdq_plan_scheme(p);
@@ -71,7 +73,8 @@ static qdq_status find_scales(const qdq_plan_weight *p, const float *w, const qd
     *scales = p->scales;
     *zeros = p->zero_points;
     if (p->scales != NULL)
-        return p->n_scales == n ? QDQ_OK : qdq_fail(err, QDQ_E_FORMAT, "'%s': scales do not fit", p->tensor);
+        return p->n_scales == n ? QDQ_OK
+                                : qdq_fail(err, QDQ_E_FORMAT, "'%s': scales do not fit", p->tensor);
     float *own = qdq_arena_array(scratch, 3 * n + 1, sizeof *own);
     int32_t *zero = qdq_arena_array(scratch, n + 1, sizeof *zero);
     if (own == NULL || zero == NULL)
@@ -85,7 +88,8 @@ static qdq_status find_scales(const qdq_plan_weight *p, const float *w, const qd
     return QDQ_OK;
 }
 
-static void allow_step(const qdq_plan_weight *p, float w, float scale, int32_t zero, float *low, float *high)
+static void allow_step(const qdq_plan_weight *p, float w, float scale, int32_t zero, float *low,
+                       float *high)
 {
     const float mantissa = 1.0f / 8, least = 1e-6f;
     const qdq_qscheme scheme = qdq_plan_scheme(p);
@@ -115,12 +119,13 @@ static qdq_status allow_steps(const qdq_plan_weight *p, const qdq_tensor *t, con
         for (size_t channel = 0; channel < g.c.channels; channel++)
             for (size_t inner = 0; inner < g.c.inner; inner++, at++) {
                 const size_t s = qdq_scale_at(&g, outer, channel, inner);
-                allow_step(p, w[at], scales[s], zeros != NULL ? zeros[s] : 0, &b->low[at], &b->high[at]);
+                allow_step(p, w[at], scales[s], zeros != NULL ? zeros[s] : 0, &b->low[at],
+                           &b->high[at]);
             }
     return QDQ_OK;
 }
 
-/* --- looking for it ---------------------------------------------------------------------------------------------------- */
+/* --- looking for it --------------------------------------------------------------------------- */
 
 static bool is_within(const bounds *b, const float *w, size_t n)
 {
@@ -135,15 +140,18 @@ static bool is_within_transposed(const bounds *b, const float *w, size_t rows, s
 {
     for (size_t i = 0; i < rows; i++)
         for (size_t k = 0; k < columns; k++)
-            if (!(w[i * columns + k] >= b->low[k * rows + i] && w[i * columns + k] <= b->high[k * rows + i]))
+            if (!(w[i * columns + k] >= b->low[k * rows + i] &&
+                  w[i * columns + k] <= b->high[k * rows + i]))
                 return false;
     return true;
 }
 
-static qdq_status is_it(matching *k, const qdq_tensor *t, const bounds *b, const qdq_value *known, bool *out)
+static qdq_status is_it(matching *k, const qdq_tensor *t, const bounds *b, const qdq_value *known,
+                        bool *out)
 {
     const qdq_tensor *o = qdq_value_const(known);
-    const bool turned = t->rank == 2 && o->rank == 2 && t->dim[0] == o->dim[1] && t->dim[1] == o->dim[0];
+    const bool turned =
+        t->rank == 2 && o->rank == 2 && t->dim[0] == o->dim[1] && t->dim[1] == o->dim[0];
     const float *w;
 
     *out = false;
@@ -173,7 +181,8 @@ static qdq_status find_in_model(matching *k, const qdq_value *v, const bounds *b
 }
 
 /* p NULL: it stays float. */
-static qdq_status find_weight(matching *k, const qdq_value *v, const qdq_plan_weight *p, bool *found)
+static qdq_status find_weight(matching *k, const qdq_value *v, const qdq_plan_weight *p,
+                              bool *found)
 {
     const qdq_tensor *t = qdq_value_const(v);
     qdq_arena scratch = QDQ_ARENA_INIT;
@@ -193,7 +202,7 @@ static qdq_status find_weight(matching *k, const qdq_value *v, const qdq_plan_we
     return st;
 }
 
-/* --- which ones -------------------------------------------------------------------------------------------------------- */
+/* --- which ones ------------------------------------------------------------------------------- */
 
 static const qdq_value *find_value(const qdq_model *m, const char *name)
 {
@@ -209,7 +218,8 @@ static bool is_weight_of(const qdq_node *n, uint32_t input)
 {
     if (n->op == QDQ_OP_MATMUL)
         return input < 2;
-    return input == 1 && (n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE || n->op == QDQ_OP_GEMM);
+    return input == 1 &&
+           (n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE || n->op == QDQ_OP_GEMM);
 }
 
 static qdq_status match_plan(matching *k, const qdq_plan *p, qdq_map *asked, const char **missing)
@@ -257,8 +267,9 @@ static qdq_status match(matching *k, const qdq_plan *p, qdq_map *asked, const ch
     return QDQ_OK;
 }
 
-qdq_status qdq_baseline_has_weights(const qdq_model *given, const qdq_model *clean, const qdq_model *stripped,
-                                    const qdq_plan *p, bool *out, char *why, size_t size, qdq_error *err)
+qdq_status qdq_baseline_has_weights(const qdq_model *given, const qdq_model *clean,
+                                    const qdq_model *stripped, const qdq_plan *p, bool *out,
+                                    char *why, size_t size, qdq_error *err)
 {
     matching k = {.arena = QDQ_ARENA_INIT, .stripped = stripped, .err = err};
     qdq_map asked = QDQ_MAP_INIT;

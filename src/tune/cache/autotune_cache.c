@@ -24,7 +24,7 @@ void qdq_autotune_cache_free(qdq_autotune_cache *c)
     qdq_autotune_cache_init(c);
 }
 
-/* --- members ----------------------------------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 /* False: out of memory, like all below. A value that is NULL is no memory, too. */
 static bool set(json_t *to, const char *key, json_t *value)
@@ -56,7 +56,8 @@ static bool put_group(json_t *list, const qdq_cached_group *g)
 {
     json_t *o = add_object(list);
 
-    if (!set(o, "group_id", json_integer(g->id)) || !set(o, "trt_layer_name", qdq_json_new_text(g->layer)) ||
+    if (!set(o, "group_id", json_integer(g->id)) ||
+        !set(o, "trt_layer_name", qdq_json_new_text(g->layer)) ||
         !set(o, "baseline_latency_ms", qdq_json_real(g->base_ms)) ||
         !set(o, "best_scheme_name", qdq_json_new_text(g->scheme)))
         return false;
@@ -129,7 +130,7 @@ static bool put_decisions(json_t *phase, const qdq_autotune_cache *c)
            set(phase, "completed", json_boolean(c->completed));
 }
 
-/* --- the file ---------------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 /* Which run it is; nothing in a file whose run is unknown. */
 static bool put_run(json_t *root, const qdq_autotune_cache *c)
@@ -146,9 +147,11 @@ static bool put_run(json_t *root, const qdq_autotune_cache *c)
 static bool put_all(json_t *root, const qdq_autotune_cache *c)
 {
     json_t *groups = json_object(), *decisions = json_object();
-    bool ok = set(root, "version", json_integer(1)) && set(root, "model_path", qdq_json_new_text(c->model)) &&
-              put_run(root, c) && put_groups(groups, c) && put_decisions(decisions, c) &&
-              json_object_set(root, "phase2", groups) == 0 && json_object_set(root, "phase3", decisions) == 0;
+    bool ok = set(root, "version", json_integer(1)) &&
+              set(root, "model_path", qdq_json_new_text(c->model)) && put_run(root, c) &&
+              put_groups(groups, c) && put_decisions(decisions, c) &&
+              json_object_set(root, "phase2", groups) == 0 &&
+              json_object_set(root, "phase3", decisions) == 0;
 
     json_decref(groups);
     json_decref(decisions);

@@ -1,4 +1,5 @@
-/* autotune_cache_read.c - the reader. Model-Optimizer writes with Python, for which NaN and Infinity are JSON. */
+/* autotune_cache_read.c - the reader. Model-Optimizer writes with Python, for which NaN and
+ * Infinity are JSON. */
 #include "tune/cache/autotune_cache.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 
 enum { FILE_MAX = 64 * 1024 * 1024, VERSION = 1 };
 
-/* --- what is no JSON --------------------------------------------------------------------------------------------------- */
+/* --- what is no JSON -------------------------------------------------------------------------- */
 
 /* How many bytes of `text` are a number that JSON does not have. */
 static size_t odd_number(const char *text, size_t size)
@@ -50,7 +51,7 @@ static void put_strict(qdq_buf *b, const char *text, size_t size)
     qdq_buf_append(b, text + done, size - done);
 }
 
-/* --- members ----------------------------------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 /* 0 is what Model-Optimizer writes where it has no profile. */
 static double read_time(const qdq_json_place *p, const char *key)
@@ -116,7 +117,8 @@ static void read_candidates(const qdq_json_place *p, qdq_autotune_cache *c)
     }
 }
 
-static void read_numbers(const qdq_json_place *p, const char *key, const json_t *list, qdq_autotune_cache *c)
+static void read_numbers(const qdq_json_place *p, const char *key, const json_t *list,
+                         qdq_autotune_cache *c)
 {
     qdq_cached_samples s = {.key = qdq_arena_strdup(&c->arena, key), .n = json_array_size(list)};
     double *us = qdq_arena_array(&c->arena, s.n + 1, sizeof *us);
@@ -187,10 +189,10 @@ static void read_all(const qdq_json_place *top, qdq_autotune_cache *c)
     c->completed = qdq_json_bool(&phase, "completed");
 }
 
-/* --- the file ---------------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
-static qdq_status read_strict(const char *text, size_t size, const char *name, qdq_autotune_cache *out,
-                              qdq_error *err)
+static qdq_status read_strict(const char *text, size_t size, const char *name,
+                              qdq_autotune_cache *out, qdq_error *err)
 {
     qdq_json_reader reader = {.arena = &out->arena, .err = err, .text = text, .size = size};
     json_t *root;
@@ -205,14 +207,15 @@ static qdq_status read_strict(const char *text, size_t size, const char *name, q
     return reader.status != QDQ_OK ? qdq_within(err, reader.status, "%s", name) : QDQ_OK;
 }
 
-qdq_status qdq_autotune_cache_parse(const char *text, size_t size, const char *name, qdq_autotune_cache *out,
-                                    qdq_error *err)
+qdq_status qdq_autotune_cache_parse(const char *text, size_t size, const char *name,
+                                    qdq_autotune_cache *out, qdq_error *err)
 {
     qdq_buf strict = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
     qdq_autotune_cache_init(out);
     put_strict(&strict, text, size);
-    qdq_status st = strict.failed ? qdq_nomem(err) : read_strict(strict.data, strict.size, name, out, err);
+    qdq_status st =
+        strict.failed ? qdq_nomem(err) : read_strict(strict.data, strict.size, name, out, err);
     qdq_buf_free(&strict);
     return st;
 }

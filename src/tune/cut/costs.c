@@ -1,5 +1,6 @@
-/* costs.c - see the header. Profiles are corrected for what profiling adds; then own times, then conversions, then what
- * nobody has seen. Means over what there is, no solver: with three to eight profiles each cost has one to four sightings. */
+/* costs.c - see the header. Profiles are corrected for what profiling adds; then own times, then
+ * conversions, then what nobody has seen. Means over what there is, no solver: with three to eight
+ * profiles each cost has one to four sightings. */
 #include "tune/cut/costs.h"
 
 #include <math.h>
@@ -7,7 +8,8 @@
 
 #include "base/fail.h"
 
-/* A share of a kernel's time: noise where nothing was seen twice; doubt about a state that was never seen. */
+/* A share of a kernel's time: noise where nothing was seen twice; doubt about a state that was
+ * never seen. */
 static const double usual_noise = 0.02, blind_doubt = 0.3;
 /* Of a conversion that was never seen. */
 static const double guess_doubt = 0.5;
@@ -28,14 +30,15 @@ typedef struct fitting {
     double *conversion[2]; /* by kind (Q, DQ) and net: what it adds; NAN: never seen */
 } fitting;
 
-qdq_status qdq_cut_profile_new(qdq_cut_profile *p, const qdq_cut_graph *g, qdq_arena *arena, qdq_error *err)
+qdq_status qdq_cut_profile_new(qdq_cut_profile *p, const qdq_cut_graph *g, qdq_arena *arena,
+                               qdq_error *err)
 {
     *p = (qdq_cut_profile){.own = qdq_arena_array(arena, g->n_bits + 1, sizeof *p->own),
                            .net = qdq_arena_array(arena, g->n_nets + 1, sizeof *p->net)};
     return p->own != NULL && p->net != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- what profiling adds ------------------------------------------------------------------------------------------------ */
+/* --- what profiling adds ---------------------------------------------------------------------- */
 
 typedef struct total {
     double us, rows;
@@ -66,9 +69,9 @@ static bool is_timed(const qdq_cut_seen *s)
     return s->time_ns > 0 && isfinite(s->time_ns);
 }
 
-/* What a row has too much: all rows together against the model's time. Within bounds, for where it is more than that
- * something else is wrong (several threads, a busy machine), and a factor does less harm: it keeps what rows are to each
- * other. */
+/* What a row has too much: all rows together against the model's time. Within bounds, for where it
+ * is more than that something else is wrong (several threads, a busy machine), and a factor does
+ * less harm: it keeps what rows are to each other. */
 static double overhead_of(const qdq_cut_graph *g, const qdq_cut_seen *s)
 {
     const total t = total_of(g, &s->profile);
@@ -148,10 +151,10 @@ static void correct(fitting *f)
     f->out->rest = rest / (double)f->n_seen;
 }
 
-/* --- kernels ------------------------------------------------------------------------------------------------------------- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
-/* Does this end of a tensor have to do with its conversion? Its producer does; of its readers those that are not as the
- * producer is. */
+/* Does this end of a tensor have to do with its conversion? Its producer does; of its readers those
+ * that are not as the producer is. */
 static bool takes_part(const qdq_cut_net *t, uint32_t bit, const qdq_assign *a)
 {
     if (bit == QDQ_CUT_FLOAT || bit == t->from)
@@ -207,7 +210,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* From what was seen twice in one state: the median of the differences, since some have a reason. */
+/* From what was seen twice in one state: the median of the differences, since some have a
+ * reason. */
 static bool find_noise(fitting *f, qdq_arena *arena)
 {
     double *share = qdq_arena_array(arena, f->g->n_bits * f->n_seen + 1, sizeof *share);
@@ -244,12 +248,13 @@ static void set_bits(fitting *f, const qdq_assign *allowed)
         f->out->energy.off[i] = off;
         f->out->energy.on[i] = allowed == NULL || qdq_assign_get(allowed, i) ? on : INFINITY;
         f->out->doubt[i] =
-            blind ? blind_doubt * off
-                  : f->out->noise * sqrt(off * off * f->variance[0][i] + on * on * f->variance[1][i]);
+            blind
+                ? blind_doubt * off
+                : f->out->noise * sqrt(off * off * f->variance[0][i] + on * on * f->variance[1][i]);
     }
 }
 
-/* --- conversions --------------------------------------------------------------------------------------------------------- */
+/* --- conversions ------------------------------------------------------------------------------ */
 
 /* Means of what a tensor takes, by state; NAN: never seen. */
 static void average_net(const fitting *f, size_t t, double mean[4])
@@ -269,11 +274,12 @@ static void average_net(const fitting *f, size_t t, double mean[4])
         mean[s] = n[s] > 0 ? mean[s] / (double)n[s] : NAN;
 }
 
-/* What one end takes longer in this sighting than it does elsewhere, for each of the conversions beside it: an epilogue that
- * quantizes. Noise is nothing. */
+/* What one end takes longer in this sighting than it does elsewhere, for each of the conversions
+ * beside it: an epilogue that quantizes. Noise is nothing. */
 static double longer(const fitting *f, size_t k, uint32_t bit)
 {
-    const double own = f->own[k][bit], usual = f->cost[qdq_assign_get(&f->seen[k].assign, bit)][bit];
+    const double own = f->own[k][bit],
+                 usual = f->cost[qdq_assign_get(&f->seen[k].assign, bit)][bit];
     const double more = own - usual;
 
     return isnan(more) || fabs(more) <= 3 * f->out->noise * usual ? 0 : more / f->cuts[k][bit];
@@ -302,7 +308,8 @@ static double mean_hidden(const fitting *f, size_t t, qdq_net_state state)
     return n > 0 ? sum / (double)n : 0;
 }
 
-/* A conversion that costs less than none at all (a copy behind it runs on codes) costs nothing: the cut knows no less. */
+/* A conversion that costs less than none at all (a copy behind it runs on codes) costs nothing: the
+ * cut knows no less. */
 static double added(double mean, double without, double hidden)
 {
     return isnan(mean) ? NAN : fmax(mean - without + hidden, 0);
@@ -335,7 +342,8 @@ typedef struct line {
     bool known;
 } line;
 
-/* Least squares; where that gives less for more, the better of a constant and a line through nothing. */
+/* Least squares; where that gives less for more, the better of a constant and a line through
+ * nothing. */
 static line fit_line(const double *y, const qdq_cut_net *net, size_t n)
 {
     double count = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
@@ -377,13 +385,14 @@ static void set_conversions(fitting *f)
         const line l = guess[kind].known ? guess[kind] : guess[1 - kind];
         for (size_t t = 0; t < g->n_nets; t++) {
             const bool is_seen = !isnan(f->conversion[kind][t]);
-            cost[kind][t] = is_seen ? f->conversion[kind][t] : l.fixed + l.per_byte * g->net[t].bytes;
+            cost[kind][t] =
+                is_seen ? f->conversion[kind][t] : l.fixed + l.per_byte * g->net[t].bytes;
             doubt[kind][t] = cost[kind][t] * (is_seen ? f->out->noise : guess_doubt);
         }
     }
 }
 
-/* --- the whole ----------------------------------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static bool make_rows(fitting *f, qdq_arena *scratch)
 {
@@ -426,7 +435,8 @@ static qdq_status fit(fitting *f, const qdq_assign *allowed, qdq_arena *scratch,
 }
 
 qdq_status qdq_cut_costs_fit(qdq_cut_costs *c, const qdq_cut_graph *g, const qdq_cut_seen *seen,
-                             size_t n_seen, const qdq_assign *allowed, qdq_arena *arena, qdq_error *err)
+                             size_t n_seen, const qdq_assign *allowed, qdq_arena *arena,
+                             qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     fitting f = {.g = g, .seen = seen, .n_seen = n_seen, .out = c};

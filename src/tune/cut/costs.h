@@ -1,6 +1,7 @@
-/* costs.h - what decisions and conversions cost, from profiles of a few whole models: of nothing, of everything, of others
- * between, and of what the search built. In context: a kernel's time is taken where its neighbours are as they are, and
- * what it takes longer beside a conversion counts for that conversion. */
+/* costs.h - what decisions and conversions cost, from profiles of a few whole models: of nothing,
+ * of everything, of others between, and of what the search built. In context: a kernel's time is
+ * taken where its neighbours are as they are, and what it takes longer beside a conversion counts
+ * for that conversion. */
 #ifndef QDQ_COSTS_H
 #define QDQ_COSTS_H
 
@@ -12,16 +13,19 @@ typedef struct qdq_cut_time {
     double rows;
 } qdq_cut_time;
 
-/* What a profile of an assignment says. Each row counts once: for a bit, for a tensor, or for the rest. */
+/* What a profile of an assignment says. Each row counts once: for a bit, for a tensor, or for the
+ * rest. */
 typedef struct qdq_cut_profile {
-    qdq_cut_time *own; /* by bit: its kernel, and nodes about which nobody decides that run with it */
-    qdq_cut_time
-        *net; /* by tensor: its Q, DQ, casts and changes of layout, and copies that it goes through */
+    /* by bit: its kernel, and nodes about which nobody decides that run with it */
+    qdq_cut_time *own;
+    /* by tensor: its Q, DQ, casts and changes of layout, and copies that it goes through */
+    qdq_cut_time *net;
     qdq_cut_time rest;
 } qdq_cut_profile;
 
 /* Arrays of zeros. */
-qdq_status qdq_cut_profile_new(qdq_cut_profile *p, const qdq_cut_graph *g, qdq_arena *arena, qdq_error *err);
+qdq_status qdq_cut_profile_new(qdq_cut_profile *p, const qdq_cut_graph *g, qdq_arena *arena,
+                               qdq_error *err);
 
 typedef struct qdq_cut_seen {
     qdq_assign assign;
@@ -35,12 +39,15 @@ typedef struct qdq_cut_costs {
     double *doubt;              /* by bit: deviation of on - off */
     double *q_doubt, *dq_doubt; /* by net */
     double noise;               /* of a kernel's time in a profile, as a share of it */
-    double overhead_us; /* that profiling adds to a row; negative: a model spends so much between rows */
+    /* that profiling adds to a row; negative: a model spends so much between rows */
+    double overhead_us;
 } qdq_cut_costs;
 
-/* `seen`: at least one. Bits outside of `allowed` (NULL: all may be on) cost INFINITY when on. What has never been seen on
- * costs there what it costs in float, with much doubt; conversions never seen cost what others of their size do. */
+/* `seen`: at least one. Bits outside of `allowed` (NULL: all may be on) cost INFINITY when on. What
+ * has never been seen on costs there what it costs in float, with much doubt; conversions never
+ * seen cost what others of their size do. */
 qdq_status qdq_cut_costs_fit(qdq_cut_costs *c, const qdq_cut_graph *g, const qdq_cut_seen *seen,
-                             size_t n_seen, const qdq_assign *allowed, qdq_arena *arena, qdq_error *err);
+                             size_t n_seen, const qdq_assign *allowed, qdq_arena *arena,
+                             qdq_error *err);
 
 #endif /* QDQ_COSTS_H */

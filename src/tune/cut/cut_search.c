@@ -9,8 +9,8 @@
 
 enum { ROUNDS = 3 };
 
-/* Deviations: what is changed must pay by so many, after a measurement that refused it by more, and what is in doubt may be
- * better by so many. */
+/* Deviations: what is changed must pay by so many, after a measurement that refused it by more, and
+ * what is in doubt may be better by so many. */
 static const double caution = 1, distrust = 3, boldness = 2;
 
 typedef struct cutting {
@@ -18,8 +18,9 @@ typedef struct cutting {
     qdq_searching s;
     QDQ_VEC(qdq_cut_seen) seen;
     qdq_cut_result *out;
-    qdq_energy leaning;  /* the costs, with a prejudice */
-    bool refused;        /* the last proposal, by a measurement: costs are worth less than they claim */
+    qdq_energy leaning; /* the costs, with a prejudice */
+    /* the last proposal, by a measurement: costs are worth less than they claim */
+    bool refused;
     double most_harm;    /* of what is proposed now */
     double holds, fails; /* the most that held, and the least that did not, as harm is added up */
 } cutting;
@@ -27,12 +28,13 @@ typedef struct cutting {
 static unsigned builds_left(const cutting *c)
 {
     const qdq_search_opts *o = c->s.opts;
-    const unsigned now = o->max_builds > 0 && c->s.ops->builds != NULL ? c->s.ops->builds(c->s.ops->ctx) : 0;
+    const unsigned now =
+        o->max_builds > 0 && c->s.ops->builds != NULL ? c->s.ops->builds(c->s.ops->ctx) : 0;
 
     return o->max_builds == 0 ? UINT32_MAX : now < o->max_builds ? o->max_builds - now : 0;
 }
 
-/* --- profiles ----------------------------------------------------------------------------------------------------------- */
+/* --- profiles --------------------------------------------------------------------------------- */
 
 static qdq_status look_at(cutting *c, const qdq_assign *a, bool *known, qdq_error *err)
 {
@@ -49,12 +51,14 @@ static qdq_status look_at(cutting *c, const qdq_assign *a, bool *known, qdq_erro
         return QDQ_OK;
     c->out->profiles++;
     seen.time_ns = time * c->p->search->base_ns;
-    if (!qdq_assign_copy(&seen.assign, a, &c->s.scratch) || !QDQ_PUSH(&c->s.scratch, &c->seen, seen))
+    if (!qdq_assign_copy(&seen.assign, a, &c->s.scratch) ||
+        !QDQ_PUSH(&c->s.scratch, &c->seen, seen))
         return qdq_nomem(err);
     return QDQ_OK;
 }
 
-/* Of two numbers one, and of two such pairs the other one first (Thue and Morse): what recurs in a model is not always alike. */
+/* Of two numbers one, and of two such pairs the other one first (Thue and Morse): what recurs in a
+ * model is not always alike. */
 static bool is_odd(unsigned n)
 {
     bool odd = false;
@@ -64,8 +68,9 @@ static bool is_odd(unsigned n)
     return odd;
 }
 
-/* Every second one on the way through the graph, so that most tensors need a conversion; and of those that read what is float in
- * any case every second one, so that there are such and such in one profile: into the candidate. */
+/* Every second one on the way through the graph, so that most tensors need a conversion; and of
+ * those that read what is float in any case every second one, so that there are such and such in
+ * one profile: into the candidate. */
 static qdq_status alternate(cutting *c, qdq_error *err)
 {
     const qdq_cut_graph *g = c->p->graph;
@@ -126,8 +131,9 @@ static void flip_candidate(cutting *c)
         qdq_assign_set(&c->s.candidate, i, !qdq_assign_get(&c->s.candidate, i));
 }
 
-/* Nothing, everything, and alternating; the other way round, too, and the incumbent, where builds are left for them beside
- * two rounds. Without a profile of nothing, or of nothing else, there are no costs. */
+/* Nothing, everything, and alternating; the other way round, too, and the incumbent, where builds
+ * are left for them beside two rounds. Without a profile of nothing, or of nothing else, there are
+ * no costs. */
 static qdq_status look_at_anchors(cutting *c, qdq_error *err)
 {
     enum { TWO_ROUNDS = 5 };
@@ -138,8 +144,8 @@ static qdq_status look_at_anchors(cutting *c, qdq_error *err)
         return QDQ_OK;
     fill_candidate(c, true);
     make_legal(c);
-    const bool is_anchor =
-        qdq_assign_equal(&c->s.candidate, &c->s.incumbent) || qdq_assign_count(&c->s.incumbent) == 0;
+    const bool is_anchor = qdq_assign_equal(&c->s.candidate, &c->s.incumbent) ||
+                           qdq_assign_count(&c->s.incumbent) == 0;
     QDQ_TRY(look_at(c, &c->s.candidate, &ignored, err));
     QDQ_TRY(alternate(c, err));
     make_legal(c);
@@ -156,7 +162,7 @@ static qdq_status look_at_anchors(cutting *c, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- proposals ----------------------------------------------------------------------------------------------------------- */
+/* --- proposals -------------------------------------------------------------------------------- */
 
 /* Whom doubt favours: the incumbent, or the incumbent more than that, or others. */
 typedef enum leaning {
@@ -187,8 +193,8 @@ static double lean_of(leaning to, bool is_on)
 
 static qdq_status fit(cutting *c, qdq_error *err)
 {
-    QDQ_TRY(qdq_cut_costs_fit(&c->out->costs, c->p->graph, c->seen.at, c->seen.n, c->p->search->allowed,
-                              c->s.arena, err));
+    QDQ_TRY(qdq_cut_costs_fit(&c->out->costs, c->p->graph, c->seen.at, c->seen.n,
+                              c->p->search->allowed, c->s.arena, err));
     return qdq_energy_new(&c->leaning, c->p->graph, &c->s.scratch, err);
 }
 
@@ -235,8 +241,9 @@ static double doubt_of(const cutting *c)
     return sum;
 }
 
-/* The best with such a prejudice, within the bound, becomes the candidate. *worth: it may save, in doubt at most, what can be
- * seen, and was not measured before: pairs that did not decide would not do so the second time. */
+/* The best with such a prejudice, within the bound, becomes the candidate. *worth: it may save, in
+ * doubt at most, what can be seen, and was not measured before: pairs that did not decide would not
+ * do so the second time. */
 static qdq_status minimize(cutting *c, leaning to, bool *worth, qdq_error *err)
 {
     const qdq_energy *e = &c->out->costs.energy;
@@ -246,15 +253,17 @@ static qdq_status minimize(cutting *c, leaning to, bool *worth, qdq_error *err)
     if (c->p->harm == NULL)
         QDQ_TRY(qdq_energy_minimize(&c->leaning, &c->s.candidate, err));
     else
-        QDQ_TRY(qdq_cut_minimize_within(&c->leaning, c->p->harm, c->most_harm, &c->s.candidate, &fits, err));
+        QDQ_TRY(qdq_cut_minimize_within(&c->leaning, c->p->harm, c->most_harm, &c->s.candidate,
+                                        &fits, err));
     QDQ_TRY(qdq_search_known_time(&c->s, &c->s.candidate, &time, err));
-    const double saved = qdq_energy_value(e, &c->s.incumbent) - qdq_energy_value(e, &c->s.candidate),
+    const double saved =
+                     qdq_energy_value(e, &c->s.incumbent) - qdq_energy_value(e, &c->s.candidate),
                  most = saved + (to <= LEAN_TO_INCUMBENT_MORE ? 0 : boldness * sqrt(doubt_of(c)));
     *worth = fits && isnan(time) && qdq_search_matters(&c->s, most / c->p->search->base_ns);
     return QDQ_OK;
 }
 
-/* --- the bound on harm -------------------------------------------------------------------------------------------------- */
+/* --- the bound on harm ------------------------------------------------------------------------ */
 
 static double harm_of(const cutting *c, const qdq_assign *a)
 {
@@ -265,7 +274,8 @@ static double harm_of(const cutting *c, const qdq_assign *a)
     return sum;
 }
 
-/* Where something was found to hold, or not, that contradicts what was found before, the newer counts. */
+/* Where something was found to hold, or not, that contradicts what was found before, the newer
+ * counts. */
 static void narrow(cutting *c, double harm, bool holds)
 {
     if (holds) {
@@ -293,8 +303,8 @@ static bool move_bound(cutting *c, const qdq_cut_verdict *v)
     return harm > 0;
 }
 
-/* The best that holds becomes the candidate: bounds are tried until the interval between what holds and what does not is
- * small. */
+/* The best that holds becomes the candidate: bounds are tried until the interval between what holds
+ * and what does not is small. */
 static qdq_status minimize_judged(cutting *c, leaning to, bool *worth, qdq_error *err)
 {
     enum { STEPS = 24 };
@@ -336,9 +346,10 @@ static qdq_status propose(cutting *c, leaning to, bool *worth, qdq_error *err)
     return c->p->judge != NULL ? minimize_judged(c, to, worth, err) : minimize(c, to, worth, err);
 }
 
-/* --- rounds -------------------------------------------------------------------------------------------------------------- */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
-/* Measures the candidate; then its profile corrects the costs, if another round may follow. *again: it may. */
+/* Measures the candidate; then its profile corrects the costs, if another round may follow. *again:
+ * it may. */
 static qdq_status go_round(cutting *c, const char *move, bool *again, qdq_error *err)
 {
     qdq_tried t;
@@ -380,8 +391,8 @@ static qdq_status try_leaning(cutting *c, leaning to, const char *move, qdq_erro
     return c->s.time < before ? go_rounds(c, err) : QDQ_OK;
 }
 
-/* After what was believed has proved wrong, only what is sure; else decisions with the least certain margin, all that lean
- * one way together. */
+/* After what was believed has proved wrong, only what is sure; else decisions with the least
+ * certain margin, all that lean one way together. */
 static qdq_status try_doubts(cutting *c, qdq_error *err)
 {
     if (c->refused)
@@ -391,7 +402,7 @@ static qdq_status try_doubts(cutting *c, qdq_error *err)
     return try_leaning(c, LEAN_TO_CONVERSIONS, "more conversions", err);
 }
 
-/* --- the whole ----------------------------------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static qdq_status search(cutting *c, qdq_error *err)
 {
@@ -403,7 +414,8 @@ static qdq_status search(cutting *c, qdq_error *err)
         QDQ_TRY(fit(c, err));
         QDQ_TRY(go_rounds(c, err));
         QDQ_TRY(try_doubts(c, err));
-        c->out->best_ns = c->out->costs.rest + qdq_energy_value(&c->out->costs.energy, &c->s.incumbent);
+        c->out->best_ns =
+            c->out->costs.rest + qdq_energy_value(&c->out->costs.energy, &c->s.incumbent);
     }
     return qdq_search_finish(&c->s, err);
 }
@@ -412,18 +424,20 @@ qdq_status qdq_cut_search_run(const qdq_cut_problem *p, const qdq_search_opts *o
                               const qdq_search_ops *ops, qdq_arena *arena, qdq_cut_result *out,
                               qdq_error *err)
 {
-    qdq_search_ops own = *ops; /* costs say what is worth a measurement, not what region mode hopes for */
-    cutting c = {.p = p,
-                 .s = {.p = p->search, .opts = opts, .ops = &own, .arena = arena, .out = &out->search},
-                 .out = out,
-                 .most_harm = p->most_harm,
-                 .fails = INFINITY};
+    /* costs say what is worth a measurement, not what region mode hopes for */
+    qdq_search_ops own = *ops;
+    cutting c = {
+        .p = p,
+        .s = {.p = p->search, .opts = opts, .ops = &own, .arena = arena, .out = &out->search},
+        .out = out,
+        .most_harm = p->most_harm,
+        .fails = INFINITY};
 
     *out = (qdq_cut_result){0};
     own.profile = NULL;
     if (p->graph->n_bits != p->search->n_bits)
-        return qdq_fail(err, QDQ_E_USAGE, "tensors between %zu bits for a search of %zu", p->graph->n_bits,
-                        p->search->n_bits);
+        return qdq_fail(err, QDQ_E_USAGE, "tensors between %zu bits for a search of %zu",
+                        p->graph->n_bits, p->search->n_bits);
     qdq_status st = search(&c, err);
     qdq_search_free(&c.s);
     return st;

@@ -1,16 +1,17 @@
-/* cut_search.h - the strategy `mincut`: profiles of a few whole models say what every decision and every conversion costs,
- * one cut finds what is best by that, and it is built and measured against the incumbent. Then its own profile corrects the
- * costs, at most three times. The incumbent changes by a measurement alone. Deterministic, as qdq_search_run() is. */
+/* cut_search.h - the strategy `mincut`: profiles of a few whole models say what every decision and
+ * every conversion costs, one cut finds what is best by that, and it is built and measured against
+ * the incumbent. Then its own profile corrects the costs, at most three times. The incumbent
+ * changes by a measurement alone. Deterministic, as qdq_search_run() is. */
 #ifndef QDQ_CUT_SEARCH_H
 #define QDQ_CUT_SEARCH_H
 
 #include "tune/cut/costs.h"
 #include "tune/search/search.h"
 
-/* Fills *out, of zeros, from a profile of an assignment. A build. *known: false if there is none, or it does not say
- * enough. */
-typedef qdq_status (*qdq_cut_profile_fn)(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known,
-                                         qdq_error *err);
+/* Fills *out, of zeros, from a profile of an assignment. A build. *known: false if there is none,
+ * or it does not say enough. */
+typedef qdq_status (*qdq_cut_profile_fn)(void *ctx, const qdq_assign *a, qdq_cut_profile *out,
+                                         bool *known, qdq_error *err);
 
 /* What was found of an assignment that is bounded. */
 typedef struct qdq_cut_verdict {
@@ -19,7 +20,8 @@ typedef struct qdq_cut_verdict {
     double excess; /* harm that was found, over what may be; NAN: it has no number */
 } qdq_cut_verdict;
 
-typedef qdq_status (*qdq_cut_judge_fn)(void *ctx, const qdq_assign *a, qdq_cut_verdict *out, qdq_error *err);
+typedef qdq_status (*qdq_cut_judge_fn)(void *ctx, const qdq_assign *a, qdq_cut_verdict *out,
+                                       qdq_error *err);
 
 typedef struct qdq_cut_problem {
     const qdq_search_problem *search; /* borders are not asked; units get their results */
@@ -27,10 +29,11 @@ typedef struct qdq_cut_problem {
     qdq_cut_profile_fn profile;
     void *profile_ctx;
     const double *harm; /* by bit; NULL: no bound on it */
-    double most_harm; /* of what is proposed; starts are measured as they are. INFINITY: it is to be found */
-    qdq_cut_judge_fn
-        judge; /* NULL: harm is what it is said to be. Else nothing is proposed that does not hold: the bound
-                               follows what is found, up and down */
+    /* of what is proposed; starts are measured as they are. INFINITY: it is to be found */
+    double most_harm;
+    /* NULL: harm is what it is said to be. Else nothing is proposed that does not hold: the bound
+     * follows what is found, up and down */
+    qdq_cut_judge_fn judge;
     void *judge_ctx;
 } qdq_cut_problem;
 
@@ -42,8 +45,9 @@ typedef struct qdq_cut_result {
     unsigned rounds, profiles;
 } qdq_cut_result;
 
-/* Of `opts` only test, max_trials and max_builds count; ops->profile is not asked. A measurement takes one build, a profile
- * another: 9 builds do for nothing, everything, one start more, three profiles, and two rounds. */
+/* Of `opts` only test, max_trials and max_builds count; ops->profile is not asked. A measurement
+ * takes one build, a profile another: 9 builds do for nothing, everything, one start more, three
+ * profiles, and two rounds. */
 qdq_status qdq_cut_search_run(const qdq_cut_problem *p, const qdq_search_opts *opts,
                               const qdq_search_ops *ops, qdq_arena *arena, qdq_cut_result *out,
                               qdq_error *err);

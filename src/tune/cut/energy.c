@@ -1,6 +1,6 @@
-/* energy.c - see the header. On is the source's side of the cut, so that ties go to float. Costs become integers of equal
- * steps, 2 to the 59th of which are all costs together: the cut is exact in these, and what a cost loses by it is less than
- * a double of that sum could tell. */
+/* energy.c - see the header. On is the source's side of the cut, so that ties go to float. Costs
+ * become integers of equal steps, 2 to the 59th of which are all costs together: the cut is exact
+ * in these, and what a cost loses by it is less than a double of that sum could tell. */
 #include "tune/cut/energy.h"
 
 #include <math.h>
@@ -15,7 +15,8 @@ qdq_status qdq_energy_new(qdq_energy *e, const qdq_cut_graph *g, qdq_arena *aren
                       .on = qdq_arena_array(arena, g->n_bits + 1, sizeof *e->on),
                       .q = qdq_arena_array(arena, g->n_nets + 1, sizeof *e->q),
                       .dq = qdq_arena_array(arena, g->n_nets + 1, sizeof *e->dq)};
-    return e->off != NULL && e->on != NULL && e->q != NULL && e->dq != NULL ? QDQ_OK : qdq_nomem(err);
+    return e->off != NULL && e->on != NULL && e->q != NULL && e->dq != NULL ? QDQ_OK
+                                                                            : qdq_nomem(err);
 }
 
 static bool takes_codes(uint32_t bit, const qdq_assign *a)
@@ -47,14 +48,14 @@ double qdq_energy_value(const qdq_energy *e, const qdq_assign *a)
     return sum;
 }
 
-/* --- what is asked ---------------------------------------------------------------------------------------------------- */
+/* --- what is asked ---------------------------------------------------------------------------- */
 
 static qdq_status check_bits(const qdq_energy *e, qdq_error *err)
 {
     for (size_t i = 0; i < e->graph->n_bits; i++) {
         if (isnan(e->off[i]) || isnan(e->on[i]) || e->off[i] == -INFINITY || e->on[i] == -INFINITY)
-            return qdq_fail(err, QDQ_E_USAGE, "bit %zu: costs of %g and %g: expected numbers", i, e->off[i],
-                            e->on[i]);
+            return qdq_fail(err, QDQ_E_USAGE, "bit %zu: costs of %g and %g: expected numbers", i,
+                            e->off[i], e->on[i]);
         if (isinf(e->off[i]) && isinf(e->on[i]))
             return qdq_fail(err, QDQ_E_USAGE, "bit %zu may be neither on nor off", i);
     }
@@ -78,8 +79,8 @@ static qdq_status check_nets(const qdq_energy *e, qdq_error *err)
             return qdq_fail(err, QDQ_E_USAGE, "tensor %zu: a bit outside of %zu", t, g->n_bits);
         if (!(e->q[t] >= 0) || !(e->dq[t] >= 0) || isinf(e->q[t]) || isinf(e->dq[t]))
             return qdq_fail(err, QDQ_E_USAGE,
-                            "tensor %zu: conversions of %g and %g: expected numbers of at least 0", t,
-                            e->q[t], e->dq[t]);
+                            "tensor %zu: conversions of %g and %g: expected numbers of at least 0",
+                            t, e->q[t], e->dq[t]);
     }
     for (size_t i = 0; i < g->n_ties; i++)
         if (g->tie[i].a >= g->n_bits || g->tie[i].b >= g->n_bits)
@@ -87,7 +88,7 @@ static qdq_status check_nets(const qdq_energy *e, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- the cut ---------------------------------------------------------------------------------------------------------- */
+/* --- the cut ---------------------------------------------------------------------------------- */
 
 typedef struct cutting {
     const qdq_energy *e;
@@ -136,8 +137,9 @@ static qdq_status sum_costs(cutting *c, qdq_error *err)
     }
     for (size_t i = 0; i < e->graph->n_bits; i++)
         if (isinf(c->off[i]) && isinf(c->on[i]))
-            return qdq_fail(err, QDQ_E_USAGE,
-                            "bits tied to bit %zu: some must be on, some off: expected one of these", i);
+            return qdq_fail(
+                err, QDQ_E_USAGE,
+                "bits tied to bit %zu: some must be on, some off: expected one of these", i);
     return QDQ_OK;
 }
 
@@ -195,7 +197,8 @@ static readers readers_of(const cutting *c, const qdq_cut_net *t)
     return r;
 }
 
-/* Arcs that forbid readers and `middle` to be on different sides: on readers need an OR, an AND needs all of them. */
+/* Arcs that forbid readers and `middle` to be on different sides: on readers need an OR, an AND
+ * needs all of them. */
 static void bind_readers(cutting *c, const qdq_cut_net *t, uint32_t middle, bool is_or)
 {
     const uint32_t from = node_of(c, t->from);

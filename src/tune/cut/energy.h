@@ -1,18 +1,19 @@
-/* energy.h - what a placement costs, as a function of its bits that a minimum cut minimizes exactly: each bit has a cost for
- * on and for off; each tensor costs a Q if its producer gives floats and one of its readers takes codes, and a DQ if its
- * producer gives codes and one of its readers takes floats, once, however many readers there are.
+/* energy.h - what a placement costs, as a function of its bits that a minimum cut minimizes
+ * exactly: each bit has a cost for on and for off; each tensor costs a Q if its producer gives
+ * floats and one of its readers takes codes, and a DQ if its producer gives codes and one of its
+ * readers takes floats, once, however many readers there are.
  *
  *     E(x) = sum_i c_i(x_i) + sum_t [ q_t (1 - x_p) OR_r(x_r) + dq_t x_p (1 - AND_r(x_r)) ]
  *
- * With q, dq >= 0 that is submodular, and one cut finds the minimum on any graph (V. Kolmogorov, R. Zabih, What Energy
- * Functions Can Be Minimized via Graph Cuts?, 2004): OR and AND are a node each. The cost of two bits that differ, w [x_a !=
- * x_b], is a tensor from a to b with q = dq = w. */
+ * With q, dq >= 0 that is submodular, and one cut finds the minimum on any graph (V. Kolmogorov, R.
+ * Zabih, What Energy Functions Can Be Minimized via Graph Cuts?, 2004): OR and AND are a node each.
+ * The cost of two bits that differ, w [x_a != x_b], is a tensor from a to b with q = dq = w. */
 #ifndef QDQ_ENERGY_H
 #define QDQ_ENERGY_H
 
 #include "tune/space/assign.h"
 
-#define QDQ_CUT_FLOAT                                                                                        \
+#define QDQ_CUT_FLOAT                                                                              \
     UINT32_MAX /* instead of a bit: somebody who gives or takes floats, whatever is decided */
 
 /* A tensor between decisions. */
@@ -57,7 +58,8 @@ qdq_status qdq_energy_new(qdq_energy *e, const qdq_cut_graph *g, qdq_arena *aren
 
 double qdq_energy_value(const qdq_energy *e, const qdq_assign *a);
 
-/* The cheapest assignment, into *out, of n_bits; of several that cost the same, the one with the fewest bits on. */
+/* The cheapest assignment, into *out, of n_bits; of several that cost the same, the one with the
+ * fewest bits on. */
 qdq_status qdq_energy_minimize(const qdq_energy *e, qdq_assign *out, qdq_error *err);
 
 #endif /* QDQ_ENERGY_H */

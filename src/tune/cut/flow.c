@@ -1,6 +1,6 @@
-/* flow.c - see the header. The trees: from the source along arcs with capacity left, and from the sink against them. Where
- * they touch there is a path to augment; arcs that it fills cut subtrees off, whose roots ("orphans") look for another
- * parent in their tree. */
+/* flow.c - see the header. The trees: from the source along arcs with capacity left, and from the
+ * sink against them. Where they touch there is a path to augment; arcs that it fills cut subtrees
+ * off, whose roots ("orphans") look for another parent in their tree. */
 #include "tune/cut/flow.h"
 
 #include <assert.h>
@@ -24,16 +24,19 @@ struct qdq_flow_node {
     uint32_t first;                    /* arc */
     uint32_t parent;                   /* arc towards it */
     uint32_t next_active, next_orphan; /* in the lists; itself: at the end */
-    uint32_t seen, distance;           /* when it was known to hang on its terminal, and how far from it */
-    bool at_sink;                      /* which tree it is in */
-    int64_t left;                      /* from the source; negative: to the sink */
+    /* when it was known to hang on its terminal, and how far from it */
+    uint32_t seen, distance;
+    bool at_sink; /* which tree it is in */
+    int64_t left; /* from the source; negative: to the sink */
 };
 
-qdq_status qdq_flow_init(qdq_flow *f, size_t n_nodes, size_t n_arcs, qdq_arena *arena, qdq_error *err)
+qdq_status qdq_flow_init(qdq_flow *f, size_t n_nodes, size_t n_arcs, qdq_arena *arena,
+                         qdq_error *err)
 {
     if (n_nodes >= LAST_ARC || n_arcs >= LAST_ARC / 2)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "a cut of %zu nodes and %zu arcs: expected at most 2 to the 31st", n_nodes, n_arcs);
+                        "a cut of %zu nodes and %zu arcs: expected at most 2 to the 31st", n_nodes,
+                        n_arcs);
     *f = (qdq_flow){.n_nodes = (uint32_t)n_nodes,
                     .room = (uint32_t)(2 * n_arcs),
                     .first_active = NOBODY,
@@ -45,8 +48,8 @@ qdq_status qdq_flow_init(qdq_flow *f, size_t n_nodes, size_t n_arcs, qdq_arena *
     if (f->node == NULL || f->arc == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n_nodes; i++)
-        f->node[i] =
-            (qdq_flow_node){.first = NOBODY, .parent = FREE, .next_active = NOBODY, .next_orphan = NOBODY};
+        f->node[i] = (qdq_flow_node){
+            .first = NOBODY, .parent = FREE, .next_active = NOBODY, .next_orphan = NOBODY};
     return QDQ_OK;
 }
 
@@ -72,7 +75,7 @@ void qdq_flow_add_arc(qdq_flow *f, uint32_t a, uint32_t b, int64_t there, int64_
     add_half(f, b, a, back);
 }
 
-/* --- lists ------------------------------------------------------------------------------------------------------------ */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 static void activate(qdq_flow *f, uint32_t v)
 {
@@ -125,16 +128,17 @@ static uint32_t take_orphan(qdq_flow *f)
     return v;
 }
 
-/* --- growing ---------------------------------------------------------------------------------------------------------- */
+/* --- growing ---------------------------------------------------------------------------------- */
 
-/* What can still flow along the arc, away from the source: an arc of a node in the sink's tree counts backwards. */
+/* What can still flow along the arc, away from the source: an arc of a node in the sink's tree
+ * counts backwards. */
 static int64_t left_outwards(const qdq_flow *f, uint32_t arc, bool at_sink)
 {
     return f->arc[at_sink ? arc ^ 1 : arc].left;
 }
 
-/* Lets the tree of `v` grow from it. The arc, from the source's tree to the sink's, by which it touches the other one;
- * NOBODY: it does not, and `v` is done. */
+/* Lets the tree of `v` grow from it. The arc, from the source's tree to the sink's, by which it
+ * touches the other one; NOBODY: it does not, and `v` is done. */
 static uint32_t grow(qdq_flow *f, uint32_t v)
 {
     const qdq_flow_node *from = &f->node[v];
@@ -161,7 +165,7 @@ static uint32_t grow(qdq_flow *f, uint32_t v)
     return NOBODY;
 }
 
-/* --- augmenting ------------------------------------------------------------------------------------------------------- */
+/* --- augmenting ------------------------------------------------------------------------------- */
 
 /* How much one side of the path, from `v` to its terminal, can take, if not less than `most`. */
 static int64_t narrow(const qdq_flow *f, uint32_t v, int64_t most)
@@ -207,9 +211,10 @@ static void augment(qdq_flow *f, uint32_t middle)
     f->value += amount;
 }
 
-/* --- adopting --------------------------------------------------------------------------------------------------------- */
+/* --- adopting --------------------------------------------------------------------------------- */
 
-/* How far is `v` from its terminal? NOBODY: it hangs on an orphan. Remembers the answer on the way for this round. */
+/* How far is `v` from its terminal? NOBODY: it hangs on an orphan. Remembers the answer on the way
+ * for this round. */
 static uint32_t distance_of(qdq_flow *f, uint32_t v)
 {
     uint32_t steps = 0, at = v;
@@ -296,7 +301,7 @@ static void adopt(qdq_flow *f)
     }
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static void plant(qdq_flow *f)
 {

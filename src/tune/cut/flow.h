@@ -7,15 +7,17 @@
  *     value = qdq_flow_run(&f);
  *     if (qdq_flow_is_source(&f, v)) ...
  *
- * Y. Boykov, V. Kolmogorov, An Experimental Comparison of Min-Cut/Max-Flow Algorithms, 2004: two trees that grow from source
- * and sink, and are mended, not built anew, after each augmentation. Of minimum cuts it gives the one with the fewest nodes
- * at the source. Capacities are integers, so that sums are exact and the cut is the same on every machine. */
+ * Y. Boykov, V. Kolmogorov, An Experimental Comparison of Min-Cut/Max-Flow Algorithms, 2004: two
+ * trees that grow from source and sink, and are mended, not built anew, after each augmentation. Of
+ * minimum cuts it gives the one with the fewest nodes at the source. Capacities are integers, so
+ * that sums are exact and the cut is the same on every machine. */
 #ifndef QDQ_FLOW_H
 #define QDQ_FLOW_H
 
 #include "base/arena.h"
 
-/* The most that the sum of all finite capacities may be, and what stands for one that no cut can pay. */
+/* The most that the sum of all finite capacities may be, and what stands for one that no cut can
+ * pay. */
 #define QDQ_FLOW_MOST    (INT64_C(1) << 59)
 #define QDQ_FLOW_FOREVER (INT64_C(1) << 60)
 
@@ -32,7 +34,8 @@ typedef struct qdq_flow {
 } qdq_flow;
 
 /* Room for so many nodes and arcs, the latter with their ways back. */
-qdq_status qdq_flow_init(qdq_flow *f, size_t n_nodes, size_t n_arcs, qdq_arena *arena, qdq_error *err);
+qdq_status qdq_flow_init(qdq_flow *f, size_t n_nodes, size_t n_arcs, qdq_arena *arena,
+                         qdq_error *err);
 
 /* Capacities from the source to `v`, and from `v` to the sink; added to what is there. */
 void qdq_flow_add_terminal(qdq_flow *f, uint32_t v, int64_t from_source, int64_t to_sink);

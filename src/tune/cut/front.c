@@ -1,5 +1,6 @@
-/* front.c - see the header. What one price finds lies on the lower convex hull of cost over harm; with a bound between two
- * corners of it, the room that the one within leaves is filled bit by bit. */
+/* front.c - see the header. What one price finds lies on the lower convex hull of cost over harm;
+ * with a bound between two corners of it, the room that the one within leaves is filled bit by
+ * bit. */
 #include "tune/cut/front.h"
 
 #include <math.h>
@@ -20,8 +21,8 @@ static qdq_status begin(pricing *p, qdq_error *err)
 
     for (size_t i = 0; i < g->n_bits; i++)
         if (!(p->harm[i] >= 0) || isinf(p->harm[i]))
-            return qdq_fail(err, QDQ_E_USAGE, "bit %zu: harm of %g: expected a number of at least 0", i,
-                            p->harm[i]);
+            return qdq_fail(err, QDQ_E_USAGE,
+                            "bit %zu: harm of %g: expected a number of at least 0", i, p->harm[i]);
     p->priced = *p->e;
     p->priced.on = qdq_arena_array(p->arena, g->n_bits + 1, sizeof *p->priced.on);
     return p->priced.on != NULL ? QDQ_OK : qdq_nomem(err);
@@ -75,13 +76,14 @@ static qdq_status between(pricing *p, const qdq_cut_point *cheap, const qdq_cut_
     if (!(price > 0) || isinf(price))
         return QDQ_OK;
     QDQ_TRY(at_price(p, price, out, err));
-    const double line = cheap->cost + price * cheap->harm, below = line - (out->cost + price * out->harm);
-    *found =
-        below > 1e-12 * (fabs(line) + fabs(cheap->cost)) && out->harm < cheap->harm && out->cost < mild->cost;
+    const double line = cheap->cost + price * cheap->harm,
+                 below = line - (out->cost + price * out->harm);
+    *found = below > 1e-12 * (fabs(line) + fabs(cheap->cost)) && out->harm < cheap->harm &&
+             out->cost < mild->cost;
     return QDQ_OK;
 }
 
-/* --- within a bound -------------------------------------------------------------------------------------------------- */
+/* --- within a bound --------------------------------------------------------------------------- */
 
 static uint32_t root_of(uint32_t *part, uint32_t bit)
 {
@@ -97,8 +99,10 @@ static void join(uint32_t *part, uint32_t a, uint32_t b)
     part[a < b ? b : a] = a < b ? a : b;
 }
 
-/* Parts of what differs that have nothing to do with each other: by bit the lowest bit of its part. */
-static void find_parts(const qdq_cut_graph *g, const qdq_assign *a, const qdq_assign *b, uint32_t *part)
+/* Parts of what differs that have nothing to do with each other: by bit the lowest bit of its
+ * part. */
+static void find_parts(const qdq_cut_graph *g, const qdq_assign *a, const qdq_assign *b,
+                       uint32_t *part)
 {
     for (size_t i = 0; i < g->n_bits; i++)
         part[i] = (uint32_t)i;
@@ -173,8 +177,8 @@ static qdq_status within(pricing *p, double most, qdq_cut_point *best, bool *fit
     return QDQ_OK;
 }
 
-qdq_status qdq_cut_minimize_within(const qdq_energy *e, const double *harm, double most, qdq_assign *out,
-                                   bool *fits, qdq_error *err)
+qdq_status qdq_cut_minimize_within(const qdq_energy *e, const double *harm, double most,
+                                   qdq_assign *out, bool *fits, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     pricing p = {.e = e, .harm = harm, .arena = &scratch};
@@ -187,7 +191,7 @@ qdq_status qdq_cut_minimize_within(const qdq_energy *e, const double *harm, doub
     return st;
 }
 
-/* --- the front -------------------------------------------------------------------------------------------------------- */
+/* --- the front -------------------------------------------------------------------------------- */
 
 typedef struct corners {
     qdq_cut_point *at; /* from the cheapest */
@@ -203,8 +207,8 @@ static size_t widest(const corners *c)
     size_t best = c->n;
 
     for (size_t i = 0; i + 1 < c->n; i++) {
-        const double size =
-            (c->at[i + 1].cost - c->at[i].cost) / c->cost * ((c->at[i].harm - c->at[i + 1].harm) / c->harm);
+        const double size = (c->at[i + 1].cost - c->at[i].cost) / c->cost *
+                            ((c->at[i].harm - c->at[i + 1].harm) / c->harm);
         if (!c->done[i] && size > most) {
             most = size;
             best = i;

@@ -1,6 +1,6 @@
-/* front.h - placements that cost little and do little harm. Harm adds up over the bits that are on (noise power at the
- * outputs, for one). A price on harm, Lagrange's multiplier, is part of what a bit costs when it is on: exact by one cut
- * for each price. */
+/* front.h - placements that cost little and do little harm. Harm adds up over the bits that are on
+ * (noise power at the outputs, for one). A price on harm, Lagrange's multiplier, is part of what a
+ * bit costs when it is on: exact by one cut for each price. */
 #ifndef QDQ_FRONT_H
 #define QDQ_FRONT_H
 
@@ -11,13 +11,14 @@ typedef struct qdq_cut_point {
     double cost, harm; /* the energy; the sum of what its bits do */
 } qdq_cut_point;
 
-/* The cheapest assignment of those that prices find, with at most so much harm, and what fits in besides; `harm` by bit, at
- * least 0. *fits: false, and *out has nothing on but what must be, where that does more. */
-qdq_status qdq_cut_minimize_within(const qdq_energy *e, const double *harm, double most, qdq_assign *out,
-                                   bool *fits, qdq_error *err);
+/* The cheapest assignment of those that prices find, with at most so much harm, and what fits in
+ * besides; `harm` by bit, at least 0. *fits: false, and *out has nothing on but what must be, where
+ * that does more. */
+qdq_status qdq_cut_minimize_within(const qdq_energy *e, const double *harm, double most,
+                                   qdq_assign *out, bool *fits, qdq_error *err);
 
-/* Up to `most` (at least 2) assignments of which none is better than another in both, from the cheapest to the least
- * harmful; widest gaps are filled first. */
+/* Up to `most` (at least 2) assignments of which none is better than another in both, from the
+ * cheapest to the least harmful; widest gaps are filled first. */
 qdq_status qdq_cut_front(const qdq_energy *e, const double *harm, size_t most, qdq_arena *arena,
                          qdq_cut_point **out, size_t *n, qdq_error *err);
 

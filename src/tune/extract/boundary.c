@@ -4,13 +4,15 @@
 
 static bool is_inside(const qdq_region_graph *g, const bool *inside, const qdq_node *n)
 {
-    return n != NULL && n->graph == g->g && g->place[n->id] != QDQ_NO_PLACE && inside[g->place[n->id]];
+    return n != NULL && n->graph == g->g && g->place[n->id] != QDQ_NO_PLACE &&
+           inside[g->place[n->id]];
 }
 
 /* Constants that a caller may override count as constants. */
 static bool comes_from_outside(const qdq_region_graph *g, const bool *inside, const qdq_value *v)
 {
-    return v != NULL && !qdq_region_is_const(v) && v->init == NULL && !is_inside(g, inside, v->producer);
+    return v != NULL && !qdq_region_is_const(v) && v->init == NULL &&
+           !is_inside(g, inside, v->producer);
 }
 
 static bool add(const qdq_value *v, bool *seen, qdq_arena *arena, qdq_region_values *out)

@@ -58,8 +58,8 @@ static qdq_status take(qdq_fusions *f, uint32_t group, const qdq_group_model_opt
     QDQ_TRY(qdq_group_model_make(f, group, o, &g, err));
     qdq_status st = QDQ_OK;
     if (g->model == NULL)
-        st = qdq_fail(err, QDQ_E_UNSUPPORTED, "group %u cannot be a model of its own: %s", (unsigned)group,
-                      g->why);
+        st = qdq_fail(err, QDQ_E_UNSUPPORTED, "group %u cannot be a model of its own: %s",
+                      (unsigned)group, g->why);
     else
         st = tell_inputs(g, out, err);
     if (st == QDQ_OK) {
@@ -71,8 +71,8 @@ static qdq_status take(qdq_fusions *f, uint32_t group, const qdq_group_model_opt
 }
 
 static qdq_status extract(const qdq_model *typed, const qdq_group *layer, size_t n,
-                          const qdq_fusion_opts *opts, uint32_t group, const qdq_fusion_extract_opts *x,
-                          part *out, qdq_error *err)
+                          const qdq_fusion_opts *opts, uint32_t group,
+                          const qdq_fusion_extract_opts *x, part *out, qdq_error *err)
 {
     const qdq_shape_range_opts shapes = {{x->min, x->opt, x->max}, {x->n_min, x->n_opt, x->n_max}};
     qdq_shape_range *range = NULL;
@@ -90,8 +90,9 @@ static qdq_status extract(const qdq_model *typed, const qdq_group *layer, size_t
 }
 
 qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_group *layer, size_t n,
-                              const qdq_fusion_opts *opts, size_t group, const qdq_fusion_extract_opts *how,
-                              qdq_model **out, qdq_fusion_input **in, size_t *n_in, qdq_error *err)
+                              const qdq_fusion_opts *opts, size_t group,
+                              const qdq_fusion_extract_opts *how, qdq_model **out,
+                              qdq_fusion_input **in, size_t *n_in, qdq_error *err)
 {
     static const qdq_fusion_extract_opts plain = QDQ_FUSION_EXTRACT_OPTS_INIT;
     qdq_model *typed = NULL;

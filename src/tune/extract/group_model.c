@@ -1,5 +1,6 @@
-/* group_model.c - see the header. The cut itself is qdq_model_extract(): all that leads from the boundary to the outputs comes
- * along, chains of constants and small shape arithmetic with it. What remains is to find the boundary. */
+/* group_model.c - see the header. The cut itself is qdq_model_extract(): all that leads from the
+ * boundary to the outputs comes along, chains of constants and small shape arithmetic with it. What
+ * remains is to find the boundary. */
 #include "tune/extract/group_model.h"
 
 #include <stdio.h>
@@ -35,7 +36,7 @@ static qdq_status refuse(maker *s, const char *why, const qdq_value *v)
     return s->out->why != NULL ? QDQ_OK : qdq_nomem(s->err);
 }
 
-/* --- halo ------------------------------------------------------------------------------------------------------------- */
+/* --- halo ------------------------------------------------------------------------------------- */
 
 /* An If or a Loop may hold a model of its own: no neighbour. */
 static bool may_be_halo(const qdq_node *n)
@@ -46,8 +47,8 @@ static bool may_be_halo(const qdq_node *n)
     return true;
 }
 
-/* A node alone may be fused otherwise than with those that it is computed with: an Add is a bias where no Gelu follows it. All
- * of its group is there, unless that would be much work. */
+/* A node alone may be fused otherwise than with those that it is computed with: an Add is a bias
+ * where no Gelu follows it. All of its group is there, unless that would be much work. */
 static void add_neighbour(maker *s, uint32_t p)
 {
     const qdq_fusion *f = &s->f->at[s->f->of[s->g->node[p]->id]];
@@ -71,10 +72,10 @@ static void add_halo(maker *s)
     }
 }
 
-/* --- shapes that are computed ----------------------------------------------------------------------------------------- */
+/* --- shapes that are computed ----------------------------------------------------------------- */
 
-/* What makes v, as long as it is constant or shape arithmetic; in *pulled whether all that it begins with is there
- * anyway. */
+/* What makes v, as long as it is constant or shape arithmetic; in *pulled whether all that it
+ * begins with is there anyway. */
 static qdq_status walk_cone(maker *s, const qdq_value *v, bool *pulled)
 {
     const uint32_t most = s->opts->most_pulled > 0 ? s->opts->most_pulled : MOST_PULLED;
@@ -129,7 +130,7 @@ static qdq_status sort_crossing(maker *s)
     return QDQ_OK;
 }
 
-/* --- the boundary ----------------------------------------------------------------------------------------------------- */
+/* --- the boundary ----------------------------------------------------------------------------- */
 
 static qdq_status describe_inputs(maker *s)
 {
@@ -176,7 +177,8 @@ static qdq_status list_nodes(maker *s)
     for (uint32_t p = 0; p < s->g->n; p++)
         out->n_nodes += s->inside[p];
     out->node = qdq_arena_array(&out->arena, (size_t)out->n_nodes + 1, sizeof *out->node);
-    out->is_halo = is_halo = qdq_arena_array(&out->arena, (size_t)out->n_nodes + 1, sizeof *is_halo);
+    out->is_halo = is_halo =
+        qdq_arena_array(&out->arena, (size_t)out->n_nodes + 1, sizeof *is_halo);
     if (out->node == NULL || is_halo == NULL)
         return qdq_nomem(s->err);
     out->n_nodes = 0;
@@ -189,11 +191,12 @@ static qdq_status list_nodes(maker *s)
     return QDQ_OK;
 }
 
-/* --- the model -------------------------------------------------------------------------------------------------------- */
+/* --- the model -------------------------------------------------------------------------------- */
 
 static const char **names_of(maker *s, const qdq_region_values *a, const qdq_region_values *b)
 {
-    const char **names = qdq_arena_array(&s->scratch, a->n + (b != NULL ? b->n : 0) + 1, sizeof *names);
+    const char **names =
+        qdq_arena_array(&s->scratch, a->n + (b != NULL ? b->n : 0) + 1, sizeof *names);
 
     for (size_t i = 0; names != NULL && i < a->n; i++)
         names[i] = a->at[i]->name;
@@ -228,8 +231,8 @@ static qdq_status cut(maker *s)
     out->frozen = qdq_arena_array(&out->arena, s->frozen.n + 1, sizeof *out->frozen);
     if (in == NULL || to == NULL || out->frozen == NULL)
         return qdq_nomem(s->err);
-    QDQ_TRY(qdq_model_extract(s->g->g->model, in, s->inputs.n + s->frozen.n, to, s->outputs.n, &out->model,
-                              s->err));
+    QDQ_TRY(qdq_model_extract(s->g->g->model, in, s->inputs.n + s->frozen.n, to, s->outputs.n,
+                              &out->model, s->err));
     for (size_t i = 0; i < s->frozen.n && out->why[0] == '\0'; i++) {
         out->frozen[out->n_frozen++] = s->frozen.at[i];
         QDQ_TRY(freeze(s, s->frozen.at[i]));
@@ -262,8 +265,9 @@ static qdq_status make(maker *s, uint32_t group)
     return s->out->why[0] == '\0' ? cut(s) : QDQ_OK;
 }
 
-qdq_status qdq_group_model_make(const qdq_fusions *f, uint32_t group, const qdq_group_model_opts *opts,
-                                qdq_group_model **out, qdq_error *err)
+qdq_status qdq_group_model_make(const qdq_fusions *f, uint32_t group,
+                                const qdq_group_model_opts *opts, qdq_group_model **out,
+                                qdq_error *err)
 {
     *out = NULL;
     if (group >= f->n)

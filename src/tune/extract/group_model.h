@@ -1,5 +1,6 @@
-/* group_model.h - a fusion group as a model of its own, that an engine treats as it treats the group in the whole model:
- * with the same constants, types and shapes, and, if asked for, with its neighbours. */
+/* group_model.h - a fusion group as a model of its own, that an engine treats as it treats the
+ * group in the whole model: with the same constants, types and shapes, and, if asked for, with its
+ * neighbours. */
 #ifndef QDQ_GROUP_MODEL_H
 #define QDQ_GROUP_MODEL_H
 
@@ -7,11 +8,12 @@
 #include "tune/group/fusions.h"
 
 typedef struct qdq_group_model_opts {
-    /* With who makes what the group reads and who reads what it gives: one node far, or the whole group of that node if
-     * there is nothing to quantize in it. */
+    /* With who makes what the group reads and who reads what it gives: one node far, or the whole
+     * group of that node if there is nothing to quantize in it. */
     bool halo;
     const qdq_shape_range *range; /* of the whole model */
-    uint32_t most_pulled; /* nodes of shape arithmetic that come along; what takes more is frozen. 0: 16 */
+    /* nodes of shape arithmetic that come along; what takes more is frozen. 0: 16 */
+    uint32_t most_pulled;
 } qdq_group_model_opts;
 
 /* An input of the model that was made. */
@@ -24,25 +26,27 @@ typedef struct qdq_group_model {
     qdq_arena arena;
     qdq_model *model; /* NULL: there can be none */
     const char *why;  /* then: why; "" else */
-    const qdq_node *
-        *node; /* of the source, in the order of the graph: the group and its halo; names are the same */
+    /* of the source, in the order of the graph: the group and its halo; names are the same */
+    const qdq_node **node;
     const bool *is_halo; /* of each */
     uint32_t n_nodes;
     qdq_group_input *input; /* in the order of first use */
     uint32_t n_inputs;
-    const qdq_value **frozen; /* computed shapes that became constants: right for the usual shapes alone */
+    /* computed shapes that became constants: right for the usual shapes alone */
+    const qdq_value **frozen;
     uint32_t n_frozen;
 } qdq_group_model;
 
-/* A group without inputs, without outputs, or with shapes that nobody knows before it runs has no model; that is no failure:
- * `why` says so. Weights are shared with f's model, which must stay. */
-qdq_status qdq_group_model_make(const qdq_fusions *f, uint32_t group, const qdq_group_model_opts *opts,
-                                qdq_group_model **out, qdq_error *err);
+/* A group without inputs, without outputs, or with shapes that nobody knows before it runs has no
+ * model; that is no failure: `why` says so. Weights are shared with f's model, which must stay. */
+qdq_status qdq_group_model_make(const qdq_fusions *f, uint32_t group,
+                                const qdq_group_model_opts *opts, qdq_group_model **out,
+                                qdq_error *err);
 void qdq_group_model_free(qdq_group_model *g); /* NULL is allowed */
 
-/* What a set of nodes reads and others make, without constants, and what others read of it or the graph gives; both in the
- * order of first use. `inside` by place. What bodies read counts, and so do readers in bodies. Computed shapes that are
- * made outside are inputs here. */
+/* What a set of nodes reads and others make, without constants, and what others read of it or the
+ * graph gives; both in the order of first use. `inside` by place. What bodies read counts, and so
+ * do readers in bodies. Computed shapes that are made outside are inputs here. */
 qdq_status qdq_boundary_inputs(const qdq_region_graph *g, const bool *inside, qdq_arena *arena,
                                qdq_region_values *out, qdq_error *err);
 qdq_status qdq_boundary_outputs(const qdq_region_graph *g, const bool *inside, qdq_arena *arena,

@@ -7,8 +7,8 @@
 #include "base/fail.h"
 #include "ir/shape.h"
 
-static qdq_status infer_with(const qdq_model *m, const qdq_input_shape *shapes, size_t n, qdq_model **out,
-                             qdq_error *err)
+static qdq_status infer_with(const qdq_model *m, const qdq_input_shape *shapes, size_t n,
+                             qdq_model **out, qdq_error *err)
 {
     QDQ_TRY(qdq_model_clone(m, out, err));
     if (n > 0)
@@ -17,8 +17,8 @@ static qdq_status infer_with(const qdq_model *m, const qdq_input_shape *shapes, 
 }
 
 /* An input without an end of its own has the usual shape there. */
-static qdq_status infer_end(const qdq_model *m, const qdq_shape_range_opts *o, int end, qdq_model **out,
-                            qdq_error *err)
+static qdq_status infer_end(const qdq_model *m, const qdq_shape_range_opts *o, int end,
+                            qdq_model **out, qdq_error *err)
 {
     const qdq_input_shape *usual = o->shapes[QDQ_SHAPE_OPT], *of = o->shapes[end];
     const size_t n_usual = o->n[QDQ_SHAPE_OPT], n_of = o->n[end];
@@ -45,16 +45,18 @@ static qdq_status open_all(qdq_shape_range *r, const qdq_model *m, const qdq_sha
                            qdq_error *err)
 {
     if (o->n[QDQ_SHAPE_OPT] == 0 && (o->n[QDQ_SHAPE_MIN] > 0 || o->n[QDQ_SHAPE_MAX] > 0))
-        return qdq_fail(err, QDQ_E_USAGE, "found a least or greatest shape, expected the usual one with it");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found a least or greatest shape, expected the usual one with it");
     r->given = o->n[QDQ_SHAPE_OPT] > 0;
-    QDQ_TRY(infer_with(m, o->shapes[QDQ_SHAPE_OPT], o->n[QDQ_SHAPE_OPT], &r->model[QDQ_SHAPE_OPT], err));
+    QDQ_TRY(infer_with(m, o->shapes[QDQ_SHAPE_OPT], o->n[QDQ_SHAPE_OPT], &r->model[QDQ_SHAPE_OPT],
+                       err));
     QDQ_TRY(infer_end(m, o, QDQ_SHAPE_MIN, &r->model[QDQ_SHAPE_MIN], err));
     QDQ_TRY(infer_end(m, o, QDQ_SHAPE_MAX, &r->model[QDQ_SHAPE_MAX], err));
     return qdq_facts_open(r->model[QDQ_SHAPE_OPT], NULL, &r->facts, err);
 }
 
-qdq_status qdq_shape_range_open(const qdq_model *m, const qdq_shape_range_opts *opts, qdq_shape_range **out,
-                                qdq_error *err)
+qdq_status qdq_shape_range_open(const qdq_model *m, const qdq_shape_range_opts *opts,
+                                qdq_shape_range **out, qdq_error *err)
 {
     static const qdq_shape_range_opts none = {0};
 
@@ -79,7 +81,7 @@ void qdq_shape_range_close(qdq_shape_range *r)
     free(r);
 }
 
-/* --- usual shapes ----------------------------------------------------------------------------------------------------- */
+/* --- usual shapes ----------------------------------------------------------------------------- */
 
 static const qdq_input_shape *shape_of(const char *input, const qdq_input_shape *given, size_t n)
 {
@@ -103,8 +105,8 @@ static int64_t usual_dim(const qdq_graph *g, qdq_dim dim, const qdq_input_shape 
     return 1;
 }
 
-qdq_status qdq_usual_shapes(const qdq_model *m, const qdq_input_shape *given, size_t n, qdq_arena *arena,
-                            qdq_input_shape **out, size_t *n_out, qdq_error *err)
+qdq_status qdq_usual_shapes(const qdq_model *m, const qdq_input_shape *given, size_t n,
+                            qdq_arena *arena, qdq_input_shape **out, size_t *n_out, qdq_error *err)
 {
     const qdq_graph *g = m->graph;
 
@@ -121,8 +123,9 @@ qdq_status qdq_usual_shapes(const qdq_model *m, const qdq_input_shape *given, si
             (*out)[(*n_out)++] = *known;
             continue;
         }
-        if (v->init != NULL || v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR || v->type->rank < 0 ||
-            v->type->rank > QDQ_MAX_RANK || qdq_value_static_shape(v, &rank, fixed, QDQ_MAX_RANK))
+        if (v->init != NULL || v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR ||
+            v->type->rank < 0 || v->type->rank > QDQ_MAX_RANK ||
+            qdq_value_static_shape(v, &rank, fixed, QDQ_MAX_RANK))
             continue;
         qdq_input_shape *shape = &(*out)[(*n_out)++];
         *shape = (qdq_input_shape){.name = v->name, .rank = v->type->rank};
@@ -132,7 +135,7 @@ qdq_status qdq_usual_shapes(const qdq_model *m, const qdq_input_shape *given, si
     return QDQ_OK;
 }
 
-/* --- shapes of values ------------------------------------------------------------------------------------------------- */
+/* --- shapes of values ------------------------------------------------------------------------- */
 
 static void sort_dim(qdq_dims_range *out, int d)
 {
@@ -169,7 +172,8 @@ bool qdq_shape_range_of(const qdq_shape_range *r, const qdq_value *v, qdq_dims_r
     return true;
 }
 
-const qdq_tensor *qdq_shape_range_tensor(const qdq_shape_range *r, const qdq_value *v, qdq_status *st)
+const qdq_tensor *qdq_shape_range_tensor(const qdq_shape_range *r, const qdq_value *v,
+                                         qdq_status *st)
 {
     const qdq_value *at = qdq_graph_find(r->model[QDQ_SHAPE_OPT]->graph, v->name);
 

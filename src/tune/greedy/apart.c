@@ -1,10 +1,12 @@
-/* apart.c - samples of schemes, each beside its group without Q/DQ: many groups and schemes in one model where the engine times
- * layers; else a group and one scheme at a time. What an engine does not survive is divided until the one to blame is alone. */
+/* apart.c - samples of schemes, each beside its group without Q/DQ: many groups and schemes in one
+ * model where the engine times layers; else a group and one scheme at a time. What an engine does
+ * not survive is divided until the one to blame is alone. */
 #include "tune/greedy/apart.h"
 
 #include "base/fail.h"
 
-qdq_status qdq_tune_blame(const qdq_tune_sitting *s, const qdq_tune_entry *e, const qdq_remote_fate *fate)
+qdq_status qdq_tune_blame(const qdq_tune_sitting *s, const qdq_tune_entry *e,
+                          const qdq_remote_fate *fate)
 {
     const bool died = fate->end != QDQ_REMOTE_REFUSED;
 
@@ -77,8 +79,8 @@ static qdq_status by_whole_times(qdq_tune_sitting *s, const qdq_tune_entry *e, s
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_sit(qdq_tuning *t, qdq_tune_kinds *k, const qdq_tune_entry *e, size_t n, unsigned amount,
-                        const char *label, qdq_error *err)
+qdq_status qdq_tune_sit(qdq_tuning *t, qdq_tune_kinds *k, const qdq_tune_entry *e, size_t n,
+                        unsigned amount, const char *label, qdq_error *err)
 {
     qdq_tune_sitting s = {.t = t, .kinds = k, .amount = amount, .label = label, .err = err};
     qdq_arena scratch = QDQ_ARENA_INIT;

@@ -14,7 +14,8 @@ typedef struct seen {
     double us;
 } seen;
 
-static qdq_status look(qdq_tune_sitting *s, qdq_lab *lab, const char *path, seen *out, qdq_remote_fate *fate)
+static qdq_status look(qdq_tune_sitting *s, qdq_lab *lab, const char *path, seen *out,
+                       qdq_remote_fate *fate)
 {
     int handle = -1;
     double a, b, sum = 0;
@@ -30,8 +31,8 @@ static qdq_status look(qdq_tune_sitting *s, qdq_lab *lab, const char *path, seen
     return QDQ_OK;
 }
 
-static qdq_status measure_parts(qdq_tune_sitting *s, const qdq_parts *p, const char *name, seen *out,
-                                qdq_remote_fate *fate)
+static qdq_status measure_parts(qdq_tune_sitting *s, const qdq_parts *p, const char *name,
+                                seen *out, qdq_remote_fate *fate)
 {
     const char *path;
     qdq_lab *lab = NULL;
@@ -48,7 +49,8 @@ static qdq_status measure_parts(qdq_tune_sitting *s, const qdq_parts *p, const c
     return st;
 }
 
-/* Scores of all parts, and of those without Q/DQ and with all of it, whether their kernels are those of the whole model. */
+/* Scores of all parts, and of those without Q/DQ and with all of it, whether their kernels are
+ * those of the whole model. */
 typedef struct scores {
     qdq_part_score *of, *plain, *full;
 } scores;
@@ -69,14 +71,16 @@ static bool in_whole_model(const qdq_tuning *t, const qdq_tune_kind *k, qdq_tune
     return out->none_us > 0 && out->scheme_us > 0;
 }
 
-/* A part with other kernels than the whole model has says nothing of it: then the whole model's own times count, where there are
- * any. */
-static const char *read_scores(const qdq_tune_sitting *s, const qdq_tune_entry *e, const scores *all,
-                               uint32_t with, uint32_t without, qdq_tune_apart *out)
+/* A part with other kernels than the whole model has says nothing of it: then the whole model's own
+ * times count, where there are any. */
+static const char *read_scores(const qdq_tune_sitting *s, const qdq_tune_entry *e,
+                               const scores *all, uint32_t with, uint32_t without,
+                               qdq_tune_apart *out)
 {
     const qdq_part_score *a = &all->of[without], *b = &all->of[with];
     const bool is_full = e->scheme->what->kind == QDQ_SCHEME_FULL;
-    const bool differs = a->shared != b->shared; /* in one of them a neighbour is in the same layer */
+    /* in one of them a neighbour is in the same layer */
+    const bool differs = a->shared != b->shared;
 
     if (!a->known || !b->known)
         return "the engine does not tell how long its layers take";
@@ -92,8 +96,8 @@ static const char *read_scores(const qdq_tune_sitting *s, const qdq_tune_entry *
     return out->none_us > 0 && out->scheme_us > 0 ? NULL : "no time was seen to pass in it";
 }
 
-static qdq_status score_all(qdq_tune_sitting *s, const qdq_parts *p, const seen *by, qdq_arena *scratch,
-                            scores *out)
+static qdq_status score_all(qdq_tune_sitting *s, const qdq_parts *p, const seen *by,
+                            qdq_arena *scratch, scores *out)
 {
     const qdq_tuning *t = s->t;
     const size_t size = (p->n + 1) * sizeof *out->of;
@@ -109,13 +113,13 @@ static qdq_status score_all(qdq_tune_sitting *s, const qdq_parts *p, const seen 
     memcpy(out->full, out->of, size);
     if (t->layers.n > 0)
         QDQ_TRY(qdq_parts_compare(t->fusions, p, t->layers.at, t->layers.n, out->plain, s->err));
-    return t->full_layers.n > 0
-               ? qdq_parts_compare(t->fusions, p, t->full_layers.at, t->full_layers.n, out->full, s->err)
-               : QDQ_OK;
+    return t->full_layers.n > 0 ? qdq_parts_compare(t->fusions, p, t->full_layers.at,
+                                                    t->full_layers.n, out->full, s->err)
+                                : QDQ_OK;
 }
 
-static qdq_status take_scores(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t n, const scores *all,
-                              const uint32_t *part_of, const uint32_t *none_of)
+static qdq_status take_scores(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t n,
+                              const scores *all, const uint32_t *part_of, const uint32_t *none_of)
 {
     for (size_t i = 0; i < n; i++) {
         qdq_tune_apart sample;
@@ -126,8 +130,9 @@ static qdq_status take_scores(qdq_tune_sitting *s, const qdq_tune_entry *e, size
     return QDQ_OK;
 }
 
-static qdq_status score_parts(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t n, const qdq_parts *p,
-                              const seen *by, const uint32_t *part_of, const uint32_t *none_of)
+static qdq_status score_parts(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t n,
+                              const qdq_parts *p, const seen *by, const uint32_t *part_of,
+                              const uint32_t *none_of)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     scores all;
@@ -139,9 +144,10 @@ static qdq_status score_parts(qdq_tune_sitting *s, const qdq_tune_entry *e, size
     return st;
 }
 
-/* Entries of one kind stand beside each other; each kind begins without Q/DQ. part_of[i]: of entry i; none_of[i]: of its kind. */
-static qdq_status fill_parts(qdq_tune_sitting *s, qdq_tune_part_list *l, const qdq_tune_entry *e, size_t n,
-                             uint32_t *part_of, uint32_t *none_of)
+/* Entries of one kind stand beside each other; each kind begins without Q/DQ. part_of[i]: of entry
+ * i; none_of[i]: of its kind. */
+static qdq_status fill_parts(qdq_tune_sitting *s, qdq_tune_part_list *l, const qdq_tune_entry *e,
+                             size_t n, uint32_t *part_of, uint32_t *none_of)
 {
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || e[i].kind != e[i - 1].kind) {
@@ -156,8 +162,8 @@ static qdq_status fill_parts(qdq_tune_sitting *s, qdq_tune_part_list *l, const q
     return QDQ_OK;
 }
 
-static qdq_status make_parts(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t n, uint32_t *part_of,
-                             uint32_t *none_of, qdq_parts **out)
+static qdq_status make_parts(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t n,
+                             uint32_t *part_of, uint32_t *none_of, qdq_parts **out)
 {
     qdq_tune_part_list l = {.scratch = QDQ_ARENA_INIT};
 
@@ -172,8 +178,8 @@ qdq_status qdq_tune_sit_by_layers(qdq_tune_sitting *s, const qdq_tune_entry *e, 
              *none_of = qdq_arena_array(&scratch, n + 1, sizeof *none_of);
     qdq_parts *p = NULL;
     seen by = {0};
-    qdq_status st =
-        part_of != NULL && none_of != NULL ? make_parts(s, e, n, part_of, none_of, &p) : qdq_nomem(s->err);
+    qdq_status st = part_of != NULL && none_of != NULL ? make_parts(s, e, n, part_of, none_of, &p)
+                                                       : qdq_nomem(s->err);
 
     if (st == QDQ_OK)
         st = measure_parts(s, p, qdq_tune_apart_name(s, e, n), &by, fate);

@@ -6,7 +6,8 @@
 #include "tune/isolate/group_plan.h"
 #include "tune/space/space_halves.h"
 
-qdq_status qdq_tune_plan_scheme(qdq_tune_sitting *s, const qdq_tune_kind *k, qdq_tune_scheme *scheme)
+qdq_status qdq_tune_plan_scheme(qdq_tune_sitting *s, const qdq_tune_kind *k,
+                                qdq_tune_scheme *scheme)
 {
     const qdq_tuning *t = s->t;
     const qdq_choices *c = &t->choices[k->unit];
@@ -21,7 +22,8 @@ qdq_status qdq_tune_plan_scheme(qdq_tune_sitting *s, const qdq_tune_kind *k, qdq
     for (size_t i = 0; i < c->n; i++) {
         const uint32_t group = c->choice[i].group[k->at[0]];
         if (group != QDQ_NO_GROUP)
-            qdq_space_set_part(t->space, &a, group, qdq_space_get_part(t->space, &scheme->what->bits, group));
+            qdq_space_set_part(t->space, &a, group,
+                               qdq_space_get_part(t->space, &scheme->what->bits, group));
     }
     return qdq_tune_plan_of(s->t, &a, &scheme->plan, s->err);
 }
@@ -31,18 +33,20 @@ qdq_status qdq_tune_add_part(qdq_tune_sitting *s, qdq_tune_part_list *l, const q
 {
     qdq_model *m = NULL;
 
-    QDQ_TRY(
-        qdq_group_plan_apply(s->t->fusions, k->model, plan, qdq_candidates_cache(s->t->files), &m, s->err));
+    QDQ_TRY(qdq_group_plan_apply(s->t->fusions, k->model, plan, qdq_candidates_cache(s->t->files),
+                                 &m, s->err));
     if (!QDQ_PUSH(&l->scratch, &l->model, m)) {
         qdq_model_free(m);
         return qdq_nomem(s->err);
     }
-    return QDQ_PUSH(&l->scratch, &l->part, ((qdq_part){.group = k->group, .in = k->model, .model = m}))
+    return QDQ_PUSH(&l->scratch, &l->part,
+                    ((qdq_part){.group = k->group, .in = k->model, .model = m}))
                ? QDQ_OK
                : qdq_nomem(s->err);
 }
 
-qdq_status qdq_tune_join_parts(qdq_tune_sitting *s, qdq_tune_part_list *l, qdq_status st, qdq_parts **out)
+qdq_status qdq_tune_join_parts(qdq_tune_sitting *s, qdq_tune_part_list *l, qdq_status st,
+                               qdq_parts **out)
 {
     if (st == QDQ_OK)
         st = qdq_parts_make(s->t->fusions, l->part.at, l->part.n, out, s->err);
@@ -72,8 +76,10 @@ const char *qdq_tune_apart_name(qdq_tune_sitting *s, const qdq_tune_entry *e, si
     return qdq_arena_printf(&s->t->arena, "%s.onnx", text);
 }
 
-qdq_status qdq_tune_write_parts(qdq_tune_sitting *s, const qdq_parts *p, const char *name, const char **path)
+qdq_status qdq_tune_write_parts(qdq_tune_sitting *s, const qdq_parts *p, const char *name,
+                                const char **path)
 {
     *path = qdq_arena_printf(&s->t->arena, "%s/%s", qdq_tempdir_path(s->t->work), name);
-    return *path != NULL ? qdq_candidate_write_part(s->t->files, p->model, name, s->err) : qdq_nomem(s->err);
+    return *path != NULL ? qdq_candidate_write_part(s->t->files, p->model, name, s->err)
+                         : qdq_nomem(s->err);
 }

@@ -12,7 +12,8 @@ static const char *key_of(const qdq_tune_sitting *s, const qdq_tune_entry *e)
 }
 
 /* For autotune_cache.json. */
-static qdq_status note(const qdq_tune_sitting *s, const char *key, const qdq_tune_apart *a, size_t n)
+static qdq_status note(const qdq_tune_sitting *s, const char *key, const qdq_tune_apart *a,
+                       size_t n)
 {
     qdq_cached_samples known = {.key = key, .n = 3 * n};
     double *us = qdq_arena_array(&s->t->arena, known.n + 1, sizeof *us);
@@ -34,8 +35,8 @@ static json_t *write_samples(const qdq_tune_apart *a, size_t n)
     bool ok = list != NULL;
 
     for (size_t i = 0; i < n && ok; i++)
-        ok = json_array_append_new(list,
-                                   json_pack("[f, f, f]", a[i].none_us, a[i].scheme_us, a[i].border_us)) == 0;
+        ok = json_array_append_new(
+                 list, json_pack("[f, f, f]", a[i].none_us, a[i].scheme_us, a[i].border_us)) == 0;
     if (ok)
         return list;
     json_decref(list);
@@ -44,9 +45,9 @@ static json_t *write_samples(const qdq_tune_apart *a, size_t n)
 
 static bool read_sample(const json_t *one, qdq_tune_apart *out)
 {
-    *out =
-        (qdq_tune_apart){json_number_value(json_array_get(one, 0)), json_number_value(json_array_get(one, 1)),
-                         json_number_value(json_array_get(one, 2))};
+    *out = (qdq_tune_apart){json_number_value(json_array_get(one, 0)),
+                            json_number_value(json_array_get(one, 1)),
+                            json_number_value(json_array_get(one, 2))};
     return out->none_us > 0 && out->scheme_us > 0 && out->border_us >= 0;
 }
 
@@ -64,7 +65,8 @@ qdq_status qdq_tune_recall_samples(qdq_tune_sitting *s, const qdq_tune_entry *e,
     const size_t before = e->scheme->samples.n;
     json_array_foreach(list, i, one)
     {
-        if (st == QDQ_OK && read_sample(one, &sample) && !QDQ_PUSH(&s->t->arena, &e->scheme->samples, sample))
+        if (st == QDQ_OK && read_sample(one, &sample) &&
+            !QDQ_PUSH(&s->t->arena, &e->scheme->samples, sample))
             st = qdq_nomem(s->err);
     }
     *known = e->scheme->samples.n > before;
@@ -74,8 +76,8 @@ qdq_status qdq_tune_recall_samples(qdq_tune_sitting *s, const qdq_tune_entry *e,
     return st;
 }
 
-qdq_status qdq_tune_take_samples(qdq_tune_sitting *s, const qdq_tune_entry *e, const qdq_tune_apart *a,
-                                 size_t n)
+qdq_status qdq_tune_take_samples(qdq_tune_sitting *s, const qdq_tune_entry *e,
+                                 const qdq_tune_apart *a, size_t n)
 {
     const char *key = key_of(s, e);
 

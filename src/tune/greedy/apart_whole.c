@@ -1,5 +1,5 @@
-/* apart_whole.c - samples by whole times, where an engine does not say how long its layers take: a group without Q/DQ, which stays
- * open, and one scheme after the other beside it. */
+/* apart_whole.c - samples by whole times, where an engine does not say how long its layers take: a
+ * group without Q/DQ, which stays open, and one scheme after the other beside it. */
 #include "base/fail.h"
 #include "tune/greedy/apart.h"
 
@@ -11,8 +11,8 @@ typedef struct pairing {
 } pairing;
 
 /* A model of the group alone, open in the lab. */
-static qdq_status open_alone(const pairing *p, const qdq_tune_kind *k, const qdq_plan *plan, const char *name,
-                             int *handle, qdq_remote_fate *fate)
+static qdq_status open_alone(const pairing *p, const qdq_tune_kind *k, const qdq_plan *plan,
+                             const char *name, int *handle, qdq_remote_fate *fate)
 {
     qdq_tune_part_list l = {.scratch = QDQ_ARENA_INIT};
     qdq_parts *parts = NULL;
@@ -32,7 +32,8 @@ static qdq_status take_pairs(const pairing *p, int with, qdq_remote_fate *fate)
     double none_ns, with_ns;
 
     for (unsigned i = 0; i < p->s->amount && fate->end == QDQ_REMOTE_FINE; i++) {
-        QDQ_TRY(qdq_lab_pair(p->lab, p->none, with, i % 2 == 1, i, &none_ns, &with_ns, fate, p->s->err));
+        QDQ_TRY(qdq_lab_pair(p->lab, p->none, with, i % 2 == 1, i, &none_ns, &with_ns, fate,
+                             p->s->err));
         p->sample[i] = (qdq_tune_apart){none_ns * 1e-3, with_ns * 1e-3, 0};
     }
     return QDQ_OK;

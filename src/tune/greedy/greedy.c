@@ -1,5 +1,5 @@
-/* greedy.c - the strategy greedy: what saves time in groups on their own is put together, and stays as far as the whole
- * model is faster for it. */
+/* greedy.c - the strategy greedy: what saves time in groups on their own is put together, and stays
+ * as far as the whole model is faster for it. */
 #include "tune/greedy/greedy.h"
 
 #include <math.h>
@@ -30,10 +30,10 @@ typedef struct merging {
 
 #define NOBODY UINT32_MAX
 
-/* --- schemes in their groups -------------------------------------------------------------------------------------------- */
+/* --- schemes in their groups ------------------------------------------------------------------ */
 
-void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t scheme, uint32_t instance,
-                           qdq_assign *a)
+void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t scheme,
+                           uint32_t instance, qdq_assign *a)
 {
     const qdq_choices *c = &t->choices[k->unit];
 
@@ -45,7 +45,7 @@ void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t s
     }
 }
 
-/* --- proposals ---------------------------------------------------------------------------------------------------------- */
+/* --- proposals -------------------------------------------------------------------------------- */
 
 static qdq_status propose(merging *m, qdq_error *err)
 {
@@ -61,8 +61,8 @@ static qdq_status propose(merging *m, qdq_error *err)
     memset(m->of, 0xff, (m->t->space->n_groups + 1) * sizeof *m->of);
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; all->at[i].proposed != 0 && k < all->at[i].n; k++)
-            m->p[m->n++] =
-                (proposal){.kind = &all->at[i], .kind_number = (uint32_t)i, .instance = all->at[i].at[k]};
+            m->p[m->n++] = (proposal){
+                .kind = &all->at[i], .kind_number = (uint32_t)i, .instance = all->at[i].at[k]};
     return QDQ_OK;
 }
 
@@ -87,8 +87,8 @@ static double conversion_us(const merging *m, uint32_t bit, const unsigned *tens
     return i != NOBODY && tensors[bit] > 0 ? m->p[i].kind->border_us / tensors[bit] : 0;
 }
 
-/* A proposal in full costs what it does not save, once for all of its bits, which are on together. What a scheme leaves float stays
- * so. */
+/* A proposal in full costs what it does not save, once for all of its bits, which are on together.
+ * What a scheme leaves float stays so. */
 static qdq_status price_bits(merging *m, qdq_error *err)
 {
     QDQ_VEC(qdq_cut_tie) ties = {0};
@@ -100,9 +100,11 @@ static qdq_status price_bits(merging *m, qdq_error *err)
         const qdq_choices *c = &m->t->choices[k->unit];
         uint32_t last = QDQ_NO_GROUP;
         for (size_t j = 0; j < c->n; j++) {
-            const uint32_t first = c->choice[j].group[k->at[0]], bit = c->choice[j].group[m->p[i].instance];
+            const uint32_t first = c->choice[j].group[k->at[0]],
+                           bit = c->choice[j].group[m->p[i].instance];
             if (first == QDQ_NO_GROUP || bit == QDQ_NO_GROUP ||
-                qdq_space_get_part(m->t->space, &k->scheme[k->proposed].what->bits, first) != QDQ_PART_FULL)
+                qdq_space_get_part(m->t->space, &k->scheme[k->proposed].what->bits, first) !=
+                    QDQ_PART_FULL)
                 continue;
             m->of[bit] = (uint32_t)i;
             m->energy.on[bit] = last == QDQ_NO_GROUP ? -k->saved.mean_us : 0;
@@ -134,8 +136,9 @@ static qdq_status price_tensors(merging *m, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Which of the proposals are best together, by what was measured apart: a neighbour in 8 bits saves conversions, so that one that
- * loses a little by itself may be worth it, and one that wins a little may not. */
+/* Which of the proposals are best together, by what was measured apart: a neighbour in 8 bits saves
+ * conversions, so that one that loses a little by itself may be worth it, and one that wins a
+ * little may not. */
 static qdq_status choose(merging *m, qdq_error *err)
 {
     if (!qdq_assign_new(&m->chosen, m->t->space->n_groups, &m->t->arena))
@@ -192,7 +195,7 @@ static uint32_t end_of(const merging *m, uint32_t bit)
     return i != NOBODY && m->p[i].on ? i : NOBODY;
 }
 
-/* --- items -------------------------------------------------------------------------------------------------------------- */
+/* --- items ------------------------------------------------------------------------------------ */
 
 static qdq_status fill_item(merging *m, const proposal *p, qdq_validate_item *item, qdq_error *err)
 {
@@ -200,11 +203,13 @@ static qdq_status fill_item(merging *m, const proposal *p, qdq_validate_item *it
     const uint32_t group = m->t->keys->at[p->kind->unit].instance[p->instance].group;
     const qdq_fusion *f = &m->t->fusions->at[group];
 
-    *item = (qdq_validate_item){.name = qdq_node_label(f->node[0], &m->t->arena),
-                                .saves = p->saves_us / model_us,
-                                .se = isfinite(p->kind->saved.se_us) ? p->kind->saved.se_us / model_us : NAN,
-                                .place = group};
-    if (item->name == NULL || !qdq_assign_new(&item->bits, qdq_space_scheme_bits(m->t->space), &m->t->arena))
+    *item = (qdq_validate_item){
+        .name = qdq_node_label(f->node[0], &m->t->arena),
+        .saves = p->saves_us / model_us,
+        .se = isfinite(p->kind->saved.se_us) ? p->kind->saved.se_us / model_us : NAN,
+        .place = group};
+    if (item->name == NULL ||
+        !qdq_assign_new(&item->bits, qdq_space_scheme_bits(m->t->space), &m->t->arena))
         return qdq_nomem(err);
     qdq_tune_apply_scheme(m->t, p->kind, p->kind->proposed, p->instance, &item->bits);
     return QDQ_OK;
@@ -255,9 +260,10 @@ static qdq_status make_links(merging *m, const uint32_t *item_of, qdq_error *err
     return QDQ_OK;
 }
 
-/* --- the search's problem ------------------------------------------------------------------------------------------------ */
+/* --- the search's problem --------------------------------------------------------------------- */
 
-/* The same starts with room for halves; without "everything", which was no start but for its layers. */
+/* The same starts with room for halves; without "everything", which was no start but for its
+ * layers. */
 static qdq_status widen_starts(merging *m, qdq_search_problem *p, qdq_error *err)
 {
     qdq_tuning *t = m->t;
@@ -312,7 +318,7 @@ static qdq_status merge(merging *m, qdq_error *err)
     return make_problem(m, err);
 }
 
-/* --- the strategy -------------------------------------------------------------------------------------------------------- */
+/* --- the strategy ----------------------------------------------------------------------------- */
 
 static void tell(const qdq_tuning *t, const qdq_tune_greedy *g)
 {
@@ -320,10 +326,11 @@ static void tell(const qdq_tuning *t, const qdq_tune_greedy *g)
 
     for (size_t i = 0; i < g->kinds.n; i++)
         qualified += g->kinds.at[i].best != 0 && g->kinds.at[i].saved.qualifies;
-    qdq_job_log(t->job, QDQ_LOG_INFO,
-                "%zu kinds of groups measured apart by %s, %zu not: %zu save time; %zu groups are proposed",
-                g->kinds.n - g->kinds.n_skipped, g->kinds.by_layers ? "layers" : "whole times",
-                g->kinds.n_skipped, qualified, g->problem.n_items);
+    qdq_job_log(
+        t->job, QDQ_LOG_INFO,
+        "%zu kinds of groups measured apart by %s, %zu not: %zu save time; %zu groups are proposed",
+        g->kinds.n - g->kinds.n_skipped, g->kinds.by_layers ? "layers" : "whole times",
+        g->kinds.n_skipped, qualified, g->problem.n_items);
 }
 
 static qdq_status decided(void *ctx, const qdq_validate_result *so_far, qdq_error *err)

@@ -20,10 +20,11 @@ qdq_status qdq_tune_greedy_run(qdq_tuning *t, qdq_error *err);
 void qdq_tune_greedy_free(qdq_tuning *t);
 
 /* The scheme that a kind has in one of its groups: bits over the space with halves, into *a. */
-void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t scheme, uint32_t instance,
-                           qdq_assign *a);
+void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t scheme,
+                           uint32_t instance, qdq_assign *a);
 
-/* Decisions of this run's autotune_cache.json, where its tune.db is gone, into g->problem. tune_cache_read.c */
+/* Decisions of this run's autotune_cache.json, where its tune.db is gone, into g->problem.
+ * tune_cache_read.c */
 qdq_status qdq_tune_take_decisions(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err);
 
 /* Into report.json and report.html; the latter only if that was the strategy. greedy_report.c */

@@ -1,10 +1,11 @@
-/* greedy_report.c - what greedy measured apart and what became of it: in report.json and in report.html. */
+/* greedy_report.c - what greedy measured apart and what became of it: in report.json and in
+ * report.html. */
 #include <math.h>
 
 #include "base/fail.h"
 #include "tune/greedy/greedy.h"
 
-/* --- report.json -------------------------------------------------------------------------------------------------------- */
+/* --- report.json ------------------------------------------------------------------------------ */
 
 static const char *scheme_of(const qdq_tune_kind *k)
 {
@@ -41,13 +42,14 @@ void qdq_tune_put_greedy(const qdq_tuning *t, json_t *report)
     json_object_set_new(report, "apart_builds", json_integer(t->out->apart_builds));
     json_object_set_new(report, "not_apart", json_integer(t->out->not_apart));
     json_object_set_new(report, "apart_by",
-                        g == NULL ? json_null() : json_string(g->kinds.by_layers ? "layers" : "whole times"));
+                        g == NULL ? json_null()
+                                  : json_string(g->kinds.by_layers ? "layers" : "whole times"));
     for (size_t i = 0; g != NULL && i < g->problem.n_items; i++)
         json_array_append_new(list, decision(g, i));
     json_object_set_new(report, "decisions", list);
 }
 
-/* --- report.html -------------------------------------------------------------------------------------------------------- */
+/* --- report.html ------------------------------------------------------------------------------ */
 
 static size_t count(const qdq_tune_greedy *g, size_t kind, qdq_validate_verdict verdict)
 {
@@ -88,7 +90,9 @@ static void show_kind(const qdq_tuning *t, size_t kind, const qdq_page_table *ta
 void qdq_tune_show_kinds(const qdq_tuning *t, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {
-        {.head = "Kind of group", .is_code = true, .hint = "operators, and the first digits of its key"},
+        {.head = "Kind of group",
+         .is_code = true,
+         .hint = "operators, and the first digits of its key"},
         {.head = "Groups", .is_number = true},
         {.head = "Best scheme"},
         {.head = "Float, us", .is_number = true, .hint = "one group without Q/DQ"},
@@ -99,14 +103,17 @@ void qdq_tune_show_kinds(const qdq_tuning *t, qdq_buf *b)
          .hint = "conversions that neighbours in float cost besides"},
         {.head = "Kept", .is_number = true, .hint = "groups in which the whole model proved it"},
         {.head = "Note"}};
-    static const qdq_page_table table = {.id = "apart", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    static const qdq_page_table table = {
+        .id = "apart", .column = columns, .n_columns = QDQ_COUNT(columns)};
 
     qdq_page_section(
         b, "apart", "What was measured apart",
         t->greedy->kinds.by_layers
-            ? "Each kind of group with its neighbours as a model of its own, with each scheme: the time "
+            ? "Each kind of group with its neighbours as a model of its own, with each scheme: the "
+              "time "
               "of its layers."
-            : "Each kind of group with its neighbours as a model of its own, with each scheme: the time of "
+            : "Each kind of group with its neighbours as a model of its own, with each scheme: the "
+              "time of "
               "that whole model, for the engine does not tell how long its layers take.");
     qdq_page_table_begin(b, &table);
     for (size_t i = 0; i < t->greedy->kinds.n; i++)

@@ -1,6 +1,7 @@
-/* halving.c - the best scheme of each kind, by successive halving (K. Jamieson, A. Talwalkar, Non-stochastic Best Arm
- * Identification and Hyperparameter Optimization, 2016): all schemes a little, the better half longer, the winner on samples
- * of its own, since the best of several is best by luck, too. */
+/* halving.c - the best scheme of each kind, by successive halving (K. Jamieson, A. Talwalkar,
+ * Non-stochastic Best Arm Identification and Hyperparameter Optimization, 2016): all schemes a
+ * little, the better half longer, the winner on samples of its own, since the best of several is
+ * best by luck, too. */
 #include "tune/greedy/kinds.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@
 
 enum { FIRST_LOOK = 1, SECOND_LOOK = 4, FRESH_LEAST = 3, FRESH_MOST = 6 };
 
-/* The noise of a kernel's time from session to session, as a share of it: three samples may agree by chance. */
+/* The noise of a kernel's time from session to session, as a share of it: three samples may agree
+ * by chance. */
 static const double least_noise = 0.01;
 
 typedef struct list {
@@ -23,7 +25,7 @@ static bool add(list *l, qdq_tune_kind *k, size_t scheme)
     return QDQ_PUSH(&l->scratch, &l->of, ((qdq_tune_entry){k, &k->scheme[scheme]}));
 }
 
-/* --- what samples say --------------------------------------------------------------------------------------------------- */
+/* --- what samples say ------------------------------------------------------------------------- */
 
 /* With the neighbours in 8 bits: whether they are is another question. */
 static double saved_us(const qdq_tune_apart *a)
@@ -57,10 +59,10 @@ static void rank(const qdq_tune_kind *k, size_t *order)
     }
 }
 
-/* --- halving ------------------------------------------------------------------------------------------------------------ */
+/* --- halving ---------------------------------------------------------------------------------- */
 
-static qdq_status sit(qdq_tuning *t, qdq_tune_kinds *all, list *l, unsigned amount, const char *label,
-                      qdq_error *err)
+static qdq_status sit(qdq_tuning *t, qdq_tune_kinds *all, list *l, unsigned amount,
+                      const char *label, qdq_error *err)
 {
     qdq_tune_show(t, "groups apart");
     return l->of.n > 0 ? qdq_tune_sit(t, all, l->of.at, l->of.n, amount, label, err) : QDQ_OK;
@@ -92,8 +94,8 @@ static void leave_refused(const qdq_tuning *t, qdq_tune_kinds *all)
             continue;
         k->why = k->scheme[1].failed;
         all->n_skipped++;
-        qdq_job_log(t->job, QDQ_LOG_INFO, "group %u cannot be measured apart: %s", (unsigned)k->group,
-                    k->why);
+        qdq_job_log(t->job, QDQ_LOG_INFO, "group %u cannot be measured apart: %s",
+                    (unsigned)k->group, k->why);
     }
 }
 
@@ -120,7 +122,8 @@ void qdq_tune_kind_so_far(const qdq_tune_kind *k, size_t *best, double *none_us,
         }
 }
 
-/* What the group takes without Q/DQ, though it may have no winner; and what the best saves, until that is measured afresh. */
+/* What the group takes without Q/DQ, though it may have no winner; and what the best saves, until
+ * that is measured afresh. */
 static void remember_none(qdq_tune_kind *k)
 {
     size_t best;
@@ -173,7 +176,7 @@ static qdq_status second_look(qdq_tuning *t, qdq_tune_kinds *all, list *l, qdq_e
     return QDQ_OK;
 }
 
-/* --- the winner, afresh ------------------------------------------------------------------------------------------------- */
+/* --- the winner, afresh ----------------------------------------------------------------------- */
 
 static qdq_status sum_up(qdq_tune_kind *k, qdq_error *err)
 {

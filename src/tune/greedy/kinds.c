@@ -14,7 +14,7 @@ typedef struct finding {
     qdq_error *err;
 } finding;
 
-/* --- names -------------------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* What the rules want of an instance: one letter for each choice. */
 static const char *wishes_of(finding *f, uint32_t unit, uint32_t instance)
@@ -24,7 +24,9 @@ static const char *wishes_of(finding *f, uint32_t unit, uint32_t instance)
 
     for (size_t k = 0; k < c->n && text != NULL; k++) {
         const uint32_t group = c->choice[k].group[instance];
-        text[k] = group == QDQ_NO_GROUP ? '-' : qdq_assign_get(&f->t->space->rules, group) ? '1' : '0';
+        text[k] = group == QDQ_NO_GROUP                        ? '-'
+                  : qdq_assign_get(&f->t->space->rules, group) ? '1'
+                                                               : '0';
     }
     if (text != NULL)
         text[c->n] = '\0';
@@ -39,7 +41,8 @@ static const char *name_instance(finding *f, uint32_t unit, uint32_t instance)
 
     if (wishes == NULL)
         return qdq_nomem(f->err), NULL;
-    if (qdq_group_context(f->t->fusions, &key->instance[instance], key->n_nodes, around, f->err) != QDQ_OK)
+    if (qdq_group_context(f->t->fusions, &key->instance[instance], key->n_nodes, around, f->err) !=
+        QDQ_OK)
         return NULL;
     const char *name = qdq_arena_printf(&f->t->arena, "%s %s %s", key->hash, around, wishes);
     if (name == NULL)
@@ -47,7 +50,7 @@ static const char *name_instance(finding *f, uint32_t unit, uint32_t instance)
     return name;
 }
 
-/* --- kinds -------------------------------------------------------------------------------------------------------------- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 static qdq_tune_kind *find_kind(finding *f, size_t first, const char *name)
 {
@@ -75,10 +78,11 @@ static qdq_status add_instance(finding *f, uint32_t unit, uint32_t instance, siz
         return f->err->code;
     qdq_tune_kind *k = find_kind(f, first, name);
     if (k == NULL) {
-        const qdq_tune_kind new = {.unit = unit,
-                                   .group = key->instance[instance].group,
-                                   .name = name,
-                                   .at = qdq_arena_array(&f->t->arena, key->n_instances, sizeof *k->at)};
+        const qdq_tune_kind new = {
+            .unit = unit,
+            .group = key->instance[instance].group,
+            .name = name,
+            .at = qdq_arena_array(&f->t->arena, key->n_instances, sizeof *k->at)};
         if (new.at == NULL || !QDQ_PUSH(&f->t->arena, &f->kinds, new))
             return qdq_nomem(f->err);
         k = &f->kinds.at[f->kinds.n - 1];
@@ -87,7 +91,7 @@ static qdq_status add_instance(finding *f, uint32_t unit, uint32_t instance, siz
     return QDQ_OK;
 }
 
-/* --- models and schemes ------------------------------------------------------------------------------------------------- */
+/* --- models and schemes ----------------------------------------------------------------------- */
 
 static qdq_status make_model(finding *f, qdq_tune_kind *k, qdq_error *err)
 {
@@ -104,11 +108,13 @@ static qdq_status make_model(finding *f, qdq_tune_kind *k, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Is this scheme among those that users allow for a group? Those that win most often come first; none is always there. */
+/* Is this scheme among those that users allow for a group? Those that win most often come first;
+ * none is always there. */
 static bool is_allowed(const qdq_fusion_schemes *all, const qdq_fusion_scheme *s, unsigned most)
 {
-    static const qdq_scheme_kind by_use[] = {QDQ_SCHEME_FULL, QDQ_SCHEME_RULES, QDQ_SCHEME_SKIP_SMALL,
-                                             QDQ_SCHEME_WEIGHT_ONLY, QDQ_SCHEME_ACTIVATION_ONLY};
+    static const qdq_scheme_kind by_use[] = {QDQ_SCHEME_FULL, QDQ_SCHEME_RULES,
+                                             QDQ_SCHEME_SKIP_SMALL, QDQ_SCHEME_WEIGHT_ONLY,
+                                             QDQ_SCHEME_ACTIVATION_ONLY};
     unsigned before = 0;
 
     if (most == 0 || s->kind == QDQ_SCHEME_NONE)
@@ -125,8 +131,8 @@ static qdq_status list_schemes(finding *f, qdq_tune_kind *k, qdq_error *err)
 
     if (list == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_fusion_list_schemes(f->t->fusions, k->group, f->t->space, f->t->problem.allowed, &f->t->arena,
-                                    list, err));
+    QDQ_TRY(qdq_fusion_list_schemes(f->t->fusions, k->group, f->t->space, f->t->problem.allowed,
+                                    &f->t->arena, list, err));
     k->scheme = qdq_arena_array(&f->t->arena, list->n, sizeof *k->scheme);
     if (k->scheme == NULL)
         return qdq_nomem(err);
@@ -167,7 +173,7 @@ static qdq_status find(finding *f, qdq_tune_kinds *out, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 qdq_status qdq_tune_find_kinds(qdq_tuning *t, qdq_tune_kinds *out, qdq_error *err)
 {

@@ -25,7 +25,8 @@ static const char *signature_of(const qdq_fusion_key *k, qdq_arena *arena)
     return text;
 }
 
-static qdq_status make_pattern(const qdq_fusion_key *k, qdq_arena *arena, qdq_pattern *out, qdq_error *err)
+static qdq_status make_pattern(const qdq_fusion_key *k, qdq_arena *arena, qdq_pattern *out,
+                               qdq_error *err)
 {
     *out = (qdq_pattern){.signature = signature_of(k, arena),
                          .n_nodes = k->n_nodes,
@@ -40,7 +41,8 @@ static qdq_status make_pattern(const qdq_fusion_key *k, qdq_arena *arena, qdq_pa
         out->canon[half] = strtoull(digits, NULL, 16);
     }
     for (uint32_t i = 0; i < k->n_instances; i++)
-        out->instance[i] = (qdq_instance){.node = k->instance[i].node, .input = k->instance[i].input};
+        out->instance[i] =
+            (qdq_instance){.node = k->instance[i].node, .input = k->instance[i].input};
     return QDQ_OK;
 }
 

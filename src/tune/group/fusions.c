@@ -1,4 +1,5 @@
-/* fusions.c - from an engine's layers to a partition of the graph: the steps, and what comes out. */
+/* fusions.c - from an engine's layers to a partition of the graph: the steps, and what comes
+ * out. */
 #include "tune/group/fusions.h"
 
 #include <math.h>
@@ -24,10 +25,11 @@ const char *qdq_fusion_source_name(qdq_fusion_source s)
 
 bool qdq_fusion_is_light(const qdq_node *n)
 {
-    return n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR || qdq_layer_is_movement(n);
+    return n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR ||
+           qdq_layer_is_movement(n);
 }
 
-/* --- the builder ------------------------------------------------------------------------------------------------------ */
+/* --- the builder ------------------------------------------------------------------------------ */
 
 static bool can_be_quantized(const qdq_node *n, const qdq_fusion_opts *o)
 {
@@ -50,7 +52,8 @@ qdq_status qdq_fb_open(qdq_fb *b, qdq_fusions *f, const qdq_model *m, const qdq_
     b->cut = qdq_arena_array(&b->scratch, n, sizeof *b->cut);
     b->named = qdq_arena_array(&b->scratch, n, sizeof *b->named);
     b->seen = qdq_arena_array(&b->scratch, n, sizeof *b->seen);
-    if (b->group == NULL || b->linear == NULL || b->cut == NULL || b->named == NULL || b->seen == NULL)
+    if (b->group == NULL || b->linear == NULL || b->cut == NULL || b->named == NULL ||
+        b->seen == NULL)
         return qdq_nomem(err);
     for (uint32_t i = 0; i < f->g.n; i++) {
         b->group[i] = QDQ_NO_FUSION;
@@ -146,8 +149,8 @@ static qdq_status find(qdq_fb *b, const qdq_group *layer, size_t n, qdq_error *e
     return qdq_fb_set_times(b, err);
 }
 
-static qdq_status start(qdq_fb *b, const qdq_model *m, const qdq_fusion_opts *opts, qdq_fusions **out,
-                        qdq_error *err)
+static qdq_status start(qdq_fb *b, const qdq_model *m, const qdq_fusion_opts *opts,
+                        qdq_fusions **out, qdq_error *err)
 {
     static const qdq_fusion_opts plain = QDQ_FUSION_OPTS_INIT;
 
@@ -169,8 +172,8 @@ static qdq_status end(qdq_fb *b, qdq_fusions **out, qdq_status st)
     return st;
 }
 
-qdq_status qdq_fusions_find(const qdq_model *m, const qdq_group *layer, size_t n, const qdq_fusion_opts *opts,
-                            qdq_fusions **out, qdq_error *err)
+qdq_status qdq_fusions_find(const qdq_model *m, const qdq_group *layer, size_t n,
+                            const qdq_fusion_opts *opts, qdq_fusions **out, qdq_error *err)
 {
     qdq_fb b = {0};
     qdq_status st = start(&b, m, opts, out, err);
@@ -188,14 +191,15 @@ void qdq_fusions_free(qdq_fusions *f)
     free(f);
 }
 
-/* --- refinement ------------------------------------------------------------------------------------------------------- */
+/* --- refinement ------------------------------------------------------------------------------- */
 
 static const qdq_fusion *fusion_at(const qdq_fusions *f, uint32_t place)
 {
     return &f->at[f->of[f->g.node[place]->id]];
 }
 
-/* Groups of pairs of numbers; where b has no layer for a node, it does not tell it from its neighbours in a. */
+/* Groups of pairs of numbers; where b has no layer for a node, it does not tell it from its
+ * neighbours in a. */
 static qdq_status pair_up(qdq_fb *out, const qdq_fusions *a, const qdq_fusions *b, qdq_error *err)
 {
     qdq_map pairs = QDQ_MAP_INIT;
@@ -262,7 +266,8 @@ static qdq_status refine(qdq_fb *b, const qdq_fusions *x, const qdq_fusions *y, 
     QDQ_TRY(qdq_fb_finish(b, err));
     for (uint32_t i = 0; i < f->n; i++) {
         inherit(b, &f->at[i], x, y);
-        if (!qdq_fusion_keep_texts(&f->at[i], &f->arena, f->at[i].layer, f->at[i].in_type, f->at[i].out_type))
+        if (!qdq_fusion_keep_texts(&f->at[i], &f->arena, f->at[i].layer, f->at[i].in_type,
+                                   f->at[i].out_type))
             return qdq_nomem(err);
     }
     f->matched = x->matched;
@@ -273,8 +278,8 @@ static qdq_status refine(qdq_fb *b, const qdq_fusions *x, const qdq_fusions *y, 
     return QDQ_OK;
 }
 
-qdq_status qdq_fusions_refine(const qdq_fusions *a, const qdq_fusions *b, const qdq_fusion_opts *opts,
-                              qdq_fusions **out, qdq_error *err)
+qdq_status qdq_fusions_refine(const qdq_fusions *a, const qdq_fusions *b,
+                              const qdq_fusion_opts *opts, qdq_fusions **out, qdq_error *err)
 {
     qdq_fb fb = {0};
     qdq_status st = start(&fb, a->g.g->model, opts, out, err);

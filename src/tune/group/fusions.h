@@ -1,10 +1,12 @@
-/* fusions.h - the fusion groups of a graph: what an engine computes in one layer is decided together. Every node that is
- * neither constant nor shape arithmetic is in exactly one group; those others go along with whoever reads them.
+/* fusions.h - the fusion groups of a graph: what an engine computes in one layer is decided
+ * together. Every node that is neither constant nor shape arithmetic is in exactly one group; those
+ * others go along with whoever reads them.
  *
- * Layers are a relation, not a partition: a node may be in several, and in none. Layers that share a node are joined, except
- * over nodes that only move numbers; a node that no layer names goes to the group that computes it; what holds too many
- * operators for one decision is cut where a single tensor passes; where nothing is known, structure decides. How a group
- * was found is said with it. A group is convex: no way leaves it and comes back. */
+ * Layers are a relation, not a partition: a node may be in several, and in none. Layers that share
+ * a node are joined, except over nodes that only move numbers; a node that no layer names goes to
+ * the group that computes it; what holds too many operators for one decision is cut where a single
+ * tensor passes; where nothing is known, structure decides. How a group was found is said with it.
+ * A group is convex: no way leaves it and comes back. */
 #ifndef QDQ_FUSIONS_H
 #define QDQ_FUSIONS_H
 
@@ -20,10 +22,12 @@ typedef struct qdq_fusion {
     qdq_fusion_source source;
     bool cut;                       /* a part of a layer that holds more */
     const char *in_type, *out_type; /* of the first layer, as in qdq_group; "" */
-    const char *layer;              /* the first layer that is in it, as the engine calls it; "": none */
-    uint32_t layers;                /* layers that are in it, in whole or in part */
-    double us;                      /* of one run, conversions left out; NAN: not known */
-    double converts_us;             /* conversions that carry the name of one of its nodes; NAN likewise */
+    /* the first layer that is in it, as the engine calls it; "": none */
+    const char *layer;
+    uint32_t layers; /* layers that are in it, in whole or in part */
+    double us;       /* of one run, conversions left out; NAN: not known */
+    /* conversions that carry the name of one of its nodes; NAN likewise */
+    double converts_us;
 } qdq_fusion;
 
 typedef struct qdq_fusions {
@@ -33,24 +37,26 @@ typedef struct qdq_fusions {
     uint32_t n;
     uint32_t *of; /* by node id: which; QDQ_NO_FUSION: constant or shape arithmetic */
     double
-        matched; /* share of the computing layers whose nodes are in this graph; NAN: there are no layers */
-    double covered;    /* share of the operators that can be quantized of which a layer is known; likewise */
-    double unknown_us; /* of layers without nodes, conversions left out; NAN: no times */
+        /* share of the computing layers whose nodes are in this graph; NAN: there are no layers */
+        matched;
+    /* share of the operators that can be quantized of which a layer is known; likewise */
+    double covered;
+    double unknown_us;   /* of layers without nodes, conversions left out; NAN: no times */
     double converted_us; /* of all conversions; likewise */
     double us;           /* of all layers; likewise */
 } qdq_fusions;
 
-/* `layer`: what qdq_session_groups() or qdq_groups_read() gave for this model, or for the same with Q/DQ, whose Q/DQ are
- * passed over; none: structure alone. `m` has inferred types and must outlive the result. QDQ_E_UNSUPPORTED, with the
- * share that matched: the layers are of another model. */
-qdq_status qdq_fusions_find(const qdq_model *m, const qdq_group *layer, size_t n, const qdq_fusion_opts *opts,
-                            qdq_fusions **out, qdq_error *err);
+/* `layer`: what qdq_session_groups() or qdq_groups_read() gave for this model, or for the same with
+ * Q/DQ, whose Q/DQ are passed over; none: structure alone. `m` has inferred types and must outlive
+ * the result. QDQ_E_UNSUPPORTED, with the share that matched: the layers are of another model. */
+qdq_status qdq_fusions_find(const qdq_model *m, const qdq_group *layer, size_t n,
+                            const qdq_fusion_opts *opts, qdq_fusions **out, qdq_error *err);
 
-/* The common refinement: nodes stay together that are together in both. Both of the same graph: of an engine's layers for
- * the model in float, whose times are kept, and with Q/DQ, which change what is fused. Where one knows no layer, the
- * other one decides. */
-qdq_status qdq_fusions_refine(const qdq_fusions *a, const qdq_fusions *b, const qdq_fusion_opts *opts,
-                              qdq_fusions **out, qdq_error *err);
+/* The common refinement: nodes stay together that are together in both. Both of the same graph: of
+ * an engine's layers for the model in float, whose times are kept, and with Q/DQ, which change what
+ * is fused. Where one knows no layer, the other one decides. */
+qdq_status qdq_fusions_refine(const qdq_fusions *a, const qdq_fusions *b,
+                              const qdq_fusion_opts *opts, qdq_fusions **out, qdq_error *err);
 
 void qdq_fusions_free(qdq_fusions *f); /* NULL is allowed */
 

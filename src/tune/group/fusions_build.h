@@ -1,5 +1,6 @@
-/* fusions_build.h - what the files that find fusion groups share: a number for each node, by its place in the graph, which
- * one step after the other changes until all have one and all groups are convex. */
+/* fusions_build.h - what the files that find fusion groups share: a number for each node, by its
+ * place in the graph, which one step after the other changes until all have one and all groups are
+ * convex. */
 #ifndef QDQ_FUSIONS_BUILD_H
 #define QDQ_FUSIONS_BUILD_H
 
@@ -32,7 +33,8 @@ typedef struct qdq_fusion_builder {
 typedef qdq_fusion_builder qdq_fb;
 typedef QDQ_VEC(uint32_t) qdq_fusion_places;
 
-/* Members of groups, by place within each: member[first[k]] to member[first[k + 1] - 1]. In the scratch arena. */
+/* Members of groups, by place within each: member[first[k]] to member[first[k + 1] - 1]. In the
+ * scratch arena. */
 typedef struct qdq_fusion_members {
     uint32_t *first, *member, n;
 } qdq_fusion_members;
@@ -48,8 +50,10 @@ qdq_status qdq_fb_cut_large(qdq_fb *b, qdq_error *err);
 void qdq_fb_attach(qdq_fb *b); /* kernels without a layer, and what belongs to a group beside it */
 qdq_status qdq_fb_by_structure(qdq_fb *b, qdq_error *err); /* all others */
 qdq_status qdq_fb_make_convex(qdq_fb *b, qdq_error *err);
-qdq_status qdq_fb_finish(qdq_fb *b, qdq_error *err);    /* the groups of b->f; sources and times are empty */
-qdq_status qdq_fb_set_times(qdq_fb *b, qdq_error *err); /* and sources, and what is known of how many */
+/* the groups of b->f; sources and times are empty */
+qdq_status qdq_fb_finish(qdq_fb *b, qdq_error *err);
+/* and sources, and what is known of how many */
+qdq_status qdq_fb_set_times(qdq_fb *b, qdq_error *err);
 
 /* Copies. False: out of memory. */
 bool qdq_fusion_keep_texts(qdq_fusion *f, qdq_arena *arena, const char *layer, const char *in,

@@ -1,5 +1,6 @@
-/* fusions_convex.c - no way may leave a group and come back: a part that is built alone would read what it makes. What lies
- * between is taken in if it is little, else the group is split where ways come back. */
+/* fusions_convex.c - no way may leave a group and come back: a part that is built alone would read
+ * what it makes. What lies between is taken in if it is little, else the group is split where ways
+ * come back. */
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -9,13 +10,15 @@ enum { MOST_TAKEN_IN = 8 };
 
 typedef struct hull {
     qdq_fb *b;
-    uint32_t *outside; /* by place: the walk in which a way from the group came by here, outside of it */
-    uint32_t *level;   /* by place: how often the longest of these ways came back into the group */
-    bool *in_kernel;   /* by group: has an operator that can be quantized */
+    /* by place: the walk in which a way from the group came by here, outside of it */
+    uint32_t *outside;
+    uint32_t *level; /* by place: how often the longest of these ways came back into the group */
+    bool *in_kernel; /* by group: has an operator that can be quantized */
     qdq_fusion_places walk, between;
 } hull;
 
-/* Marks what can be reached from the group on ways that leave it, up to its last node. False in *back: none comes back. */
+/* Marks what can be reached from the group on ways that leave it, up to its last node. False in
+ * *back: none comes back. */
 static qdq_status walk_out(hull *h, const uint32_t *member, uint32_t n, uint32_t group, bool *back,
                            qdq_error *err)
 {
@@ -66,7 +69,8 @@ static qdq_status find_between(hull *h, const uint32_t *member, uint32_t n, qdq_
     return QDQ_OK;
 }
 
-/* Nothing is taken from a group with an operator that can be quantized: its layer is known to compute it. */
+/* Nothing is taken from a group with an operator that can be quantized: its layer is known to
+ * compute it. */
 static bool is_little(const hull *h)
 {
     if (h->between.n > MOST_TAKEN_IN)
@@ -87,7 +91,8 @@ static int by_place(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* A way never leads to a lower level, and one that leaves and comes back to a higher one: each level is convex. */
+/* A way never leads to a lower level, and one that leaves and comes back to a higher one: each
+ * level is convex. */
 static void split(hull *h, const uint32_t *member, uint32_t n, uint32_t group)
 {
     const qdq_region_graph *g = h->b->g;
@@ -100,8 +105,8 @@ static void split(hull *h, const uint32_t *member, uint32_t n, uint32_t group)
         uint32_t p = inside ? member[m++] : h->between.at[k++], level = 0;
         for (uint32_t e = g->first_source[p]; e < g->first_source[p + 1]; e++) {
             uint32_t s = g->source[e];
-            bool in =
-                h->b->group[s] == group || (h->b->group[s] >= first_new && h->b->group[s] < h->b->n_groups);
+            bool in = h->b->group[s] == group ||
+                      (h->b->group[s] >= first_new && h->b->group[s] < h->b->n_groups);
             uint32_t at = in || h->outside[s] == stamp ? h->level[s] + (in && !inside) : 0;
             if (at > level)
                 level = at;
@@ -151,7 +156,8 @@ static qdq_status pass(hull *h, bool may_take, qdq_error *err)
 
     QDQ_TRY(qdq_fb_number(b, err));
     QDQ_TRY(qdq_fb_members(b, &all, err));
-    h->in_kernel = qdq_arena_array(&b->scratch, (size_t)b->n_groups + b->g->n + 1, sizeof *h->in_kernel);
+    h->in_kernel =
+        qdq_arena_array(&b->scratch, (size_t)b->n_groups + b->g->n + 1, sizeof *h->in_kernel);
     if (h->in_kernel == NULL)
         return qdq_nomem(err);
     for (uint32_t i = 0; i < b->g->n; i++)
@@ -165,8 +171,8 @@ static qdq_status pass(hull *h, bool may_take, qdq_error *err)
     return QDQ_OK;
 }
 
-/* What one group takes in may be missed by another: in the second pass there is nothing but splitting, which leaves other
- * groups as they are. */
+/* What one group takes in may be missed by another: in the second pass there is nothing but
+ * splitting, which leaves other groups as they are. */
 qdq_status qdq_fb_make_convex(qdq_fb *b, qdq_error *err)
 {
     hull h = {.b = b};

@@ -42,9 +42,9 @@ static void draw_node(drawing *d, const qdq_node *n)
 
 static void draw_group(drawing *d, const qdq_fusion_info *f, size_t i)
 {
-    qdq_buf_printf(d->out,
-                   "  subgraph cluster_%zu {\n  style=filled; fillcolor=\"%s\"; label=\"group %zu, %s", i,
-                   color_of(f), i, qdq_fusion_source_name(f->source));
+    qdq_buf_printf(
+        d->out, "  subgraph cluster_%zu {\n  style=filled; fillcolor=\"%s\"; label=\"group %zu, %s",
+        i, color_of(f), i, qdq_fusion_source_name(f->source));
     if (f->in_type[0] != '\0' || f->out_type[0] != '\0') {
         qdq_buf_puts(d->out, "\\n");
         qdq_dot_escape(d->out, f->in_type[0] != '\0' ? f->in_type : "?");
@@ -77,12 +77,14 @@ static void draw(drawing *d, const qdq_fusion_list *l)
         const qdq_value *v = d->graph->values.at[i];
         for (const qdq_use *u = v->dead ? NULL : v->first; u != NULL; u = u->next)
             if (v->producer != NULL && u->node->graph == d->graph)
-                qdq_buf_printf(d->out, "  n%u -> n%u;\n", (unsigned)v->producer->id, (unsigned)u->node->id);
+                qdq_buf_printf(d->out, "  n%u -> n%u;\n", (unsigned)v->producer->id,
+                               (unsigned)u->node->id);
     }
     qdq_buf_puts(d->out, "}\n");
 }
 
-qdq_status qdq_fusions_dot(const qdq_model *m, const qdq_fusion_list *l, char **text, qdq_error *err)
+qdq_status qdq_fusions_dot(const qdq_model *m, const qdq_fusion_list *l, char **text,
+                           qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     drawing d = {.graph = m->graph, .out = &b};

@@ -1,4 +1,5 @@
-/* fusions_layers.c - layers to groups: whose nodes they are, which of them hang together, and how long they take. */
+/* fusions_layers.c - layers to groups: whose nodes they are, which of them hang together, and how
+ * long they take. */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -15,9 +16,10 @@ double qdq_fusion_add_time(double sum, double us)
     return isnan(sum) ? us : isnan(us) ? sum : sum + us;
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------------ */
+/* --- names ------------------------------------------------------------------------------------ */
 
-/* Labels of all nodes, those of bodies too: an engine may list what it runs there, and it belongs to the node around. */
+/* Labels of all nodes, those of bodies too: an engine may list what it runs there, and it belongs
+ * to the node around. */
 static qdq_status map_labels(qdq_fb *b, qdq_map *labels, qdq_error *err)
 {
     QDQ_FOR_GRAPHS (g, b->g->g->model)
@@ -37,7 +39,8 @@ static uint32_t place_of(const qdq_fb *b, const qdq_map *labels, const char *lab
     return n != NULL ? b->g->place[n->id] : QDQ_NO_PLACE;
 }
 
-/* What stands between two forms of the same numbers, and what only steers: no group is made from it. */
+/* What stands between two forms of the same numbers, and what only steers: no group is made from
+ * it. */
 static bool computes(const qdq_group *g)
 {
     static const char *const ops[] = {
@@ -67,22 +70,23 @@ static qdq_status read_layer(qdq_fb *b, const qdq_map *labels, qdq_fusion_layer 
     return QDQ_OK;
 }
 
-static qdq_status check_fit(const qdq_fb *b, size_t matched, size_t computing, size_t covered, size_t linear,
-                            qdq_error *err)
+static qdq_status check_fit(const qdq_fb *b, size_t matched, size_t computing, size_t covered,
+                            size_t linear, qdq_error *err)
 {
     const double least = b->opts->least > 0 ? b->opts->least : least_matched;
 
     if (computing > 0 && (double)matched < least * (double)computing)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "the layers are of another model: %zu of %zu (%.0f %%) compute nodes of this one, "
-                        "expected %.0f %%",
-                        matched, computing, 100.0 * (double)matched / (double)computing, 100 * least);
-    if (computing > 0 && (double)covered < least * (double)linear)
         return qdq_fail(
             err, QDQ_E_UNSUPPORTED,
-            "the layers are of another model: they compute %zu of %zu (%.0f %%) of its operators that can be "
-            "quantized, expected %.0f %%",
-            covered, linear, 100.0 * (double)covered / (double)linear, 100 * least);
+            "the layers are of another model: %zu of %zu (%.0f %%) compute nodes of this one, "
+            "expected %.0f %%",
+            matched, computing, 100.0 * (double)matched / (double)computing, 100 * least);
+    if (computing > 0 && (double)covered < least * (double)linear)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "the layers are of another model: they compute %zu of %zu (%.0f %%) of its "
+                        "operators that can be "
+                        "quantized, expected %.0f %%",
+                        covered, linear, 100.0 * (double)covered / (double)linear, 100 * least);
     return QDQ_OK;
 }
 
@@ -127,7 +131,7 @@ qdq_status qdq_fb_read_layers(qdq_fb *b, const qdq_group *layer, size_t n, qdq_e
     return st;
 }
 
-/* --- what hangs together ---------------------------------------------------------------------------------------------- */
+/* --- what hangs together ---------------------------------------------------------------------- */
 
 static uint32_t root_of(uint32_t *parent, uint32_t i)
 {
@@ -138,8 +142,8 @@ static uint32_t root_of(uint32_t *parent, uint32_t i)
     return i;
 }
 
-/* A node that two layers name is computed by both, and both are decided together. Q and DQ join nothing: the layer before
- * may carry their names although it does not compute them. */
+/* A node that two layers name is computed by both, and both are decided together. Q and DQ join
+ * nothing: the layer before may carry their names although it does not compute them. */
 qdq_status qdq_fb_join_layers(qdq_fb *b, qdq_error *err)
 {
     const size_t n = (size_t)b->g->n + 1;
@@ -158,8 +162,9 @@ qdq_status qdq_fb_join_layers(qdq_fb *b, qdq_error *err)
         for (uint32_t k = 0; k < b->layer[i].n && computes(b->layer[i].from); k++) {
             uint32_t p = b->layer[i].place[k];
             const qdq_node *node = b->g->node[p];
-            if (qdq_fusion_is_light(node) && (layers_of[p] > 1 || node->op == QDQ_OP_QUANTIZELINEAR ||
-                                              node->op == QDQ_OP_DEQUANTIZELINEAR))
+            if (qdq_fusion_is_light(node) &&
+                (layers_of[p] > 1 || node->op == QDQ_OP_QUANTIZELINEAR ||
+                 node->op == QDQ_OP_DEQUANTIZELINEAR))
                 continue;
             b->group[p] = 0;
             if (first == QDQ_NO_PLACE)
@@ -175,9 +180,10 @@ qdq_status qdq_fb_join_layers(qdq_fb *b, qdq_error *err)
     return qdq_fb_number(b, err);
 }
 
-/* --- what is too large ------------------------------------------------------------------------------------------------ */
+/* --- what is too large ------------------------------------------------------------------------ */
 
-/* One group on its way from its first to its last node: how many of its tensors are made but not yet read by all. */
+/* One group on its way from its first to its last node: how many of its tensors are made but not
+ * yet read by all. */
 typedef struct sweep {
     qdq_fb *b;
     const uint32_t *member;
@@ -216,7 +222,8 @@ static void count_open(sweep *s)
     }
 }
 
-/* A new part begins where one tensor passes, if there is something to decide before it and until the next such place. */
+/* A new part begins where one tensor passes, if there is something to decide before it and until
+ * the next such place. */
 static void cut(sweep *s)
 {
     qdq_fb *b = s->b;
@@ -267,7 +274,7 @@ qdq_status qdq_fb_cut_large(qdq_fb *b, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- times and sources ------------------------------------------------------------------------------------------------ */
+/* --- times and sources ------------------------------------------------------------------------ */
 
 static qdq_fusion_source source_of(const qdq_group *g)
 {
@@ -283,7 +290,8 @@ bool qdq_fusion_keep_texts(qdq_fusion *f, qdq_arena *arena, const char *layer, c
     return f->layer != NULL && f->in_type != NULL && f->out_type != NULL;
 }
 
-/* A layer's time goes along with its operators that can be quantized, or where it has none with its nodes. */
+/* A layer's time goes along with its operators that can be quantized, or where it has none with its
+ * nodes. */
 static qdq_status give(qdq_fb *b, const qdq_fusion_layer *l, qdq_error *err)
 {
     const bool conversion = !computes(l->from);
@@ -302,8 +310,8 @@ static qdq_status give(qdq_fb *b, const qdq_fusion_layer *l, qdq_error *err)
         if (conversion || b->seen[group] == b->n_seen)
             continue;
         b->seen[group] = b->n_seen; /* there are no more groups than places */
-        if (f->layers == 0 &&
-            !qdq_fusion_keep_texts(f, &b->f->arena, l->from->layer, l->from->in_type, l->from->out_type))
+        if (f->layers == 0 && !qdq_fusion_keep_texts(f, &b->f->arena, l->from->layer,
+                                                     l->from->in_type, l->from->out_type))
             return qdq_nomem(err);
         f->layers++;
         if (source_of(l->from) < f->source)

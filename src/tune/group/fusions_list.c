@@ -11,7 +11,8 @@ typedef struct held_list {
     qdq_arena arena;
 } held_list;
 
-static qdq_status copy_group(const qdq_fusion *f, qdq_arena *arena, qdq_fusion_info *out, qdq_error *err)
+static qdq_status copy_group(const qdq_fusion *f, qdq_arena *arena, qdq_fusion_info *out,
+                             qdq_error *err)
 {
     const char **node = qdq_arena_array(arena, (size_t)f->n + 1, sizeof *node);
 
@@ -36,7 +37,8 @@ static qdq_status copy_group(const qdq_fusion *f, qdq_arena *arena, qdq_fusion_i
     return QDQ_OK;
 }
 
-static qdq_status copy_all(held_list *h, const qdq_fusions *f, const qdq_fusion_keys *k, qdq_error *err)
+static qdq_status copy_all(held_list *h, const qdq_fusions *f, const qdq_fusion_keys *k,
+                           qdq_error *err)
 {
     qdq_fusion_list *l = &h->list;
     qdq_fusion_info *at = qdq_arena_array(&h->arena, (size_t)f->n + 1, sizeof *at);
@@ -62,8 +64,8 @@ static qdq_status copy_all(held_list *h, const qdq_fusions *f, const qdq_fusion_
 }
 
 /* Of a model with types. */
-static qdq_status list(const qdq_model *m, const qdq_group *layer, size_t n, const qdq_fusion_opts *opts,
-                       held_list *h, qdq_error *err)
+static qdq_status list(const qdq_model *m, const qdq_group *layer, size_t n,
+                       const qdq_fusion_opts *opts, held_list *h, qdq_error *err)
 {
     qdq_fusion_keys *k = NULL;
     qdq_fusions *f;
@@ -77,8 +79,8 @@ static qdq_status list(const qdq_model *m, const qdq_group *layer, size_t n, con
     return st;
 }
 
-qdq_status qdq_fusions_list(const qdq_model *m, const qdq_group *layer, size_t n, const qdq_fusion_opts *opts,
-                            qdq_fusion_list **out, qdq_error *err)
+qdq_status qdq_fusions_list(const qdq_model *m, const qdq_group *layer, size_t n,
+                            const qdq_fusion_opts *opts, qdq_fusion_list **out, qdq_error *err)
 {
     held_list *h = calloc(1, sizeof *h);
     qdq_model *typed = NULL;

@@ -2,9 +2,10 @@
 #include "base/fail.h"
 #include "tune/group/fusions_build.h"
 
-/* --- in the group of a neighbour -------------------------------------------------------------------------------------- */
+/* --- in the group of a neighbour -------------------------------------------------------------- */
 
-/* Its group, if the node is nothing but the end of it: what it computes is the epilogue of what only it reads. */
+/* Its group, if the node is nothing but the end of it: what it computes is the epilogue of what
+ * only it reads. */
 static uint32_t group_before(const qdq_fb *b, uint32_t p, bool only_reader)
 {
     const qdq_region_graph *g = b->g;
@@ -32,7 +33,8 @@ static uint32_t group_behind(const qdq_fb *b, uint32_t p)
     return group;
 }
 
-/* Operators that can be quantized have kernels of their own: whoever does not name them did not swallow them. */
+/* Operators that can be quantized have kernels of their own: whoever does not name them did not
+ * swallow them. */
 void qdq_fb_attach(qdq_fb *b)
 {
     const qdq_region_graph *g = b->g;
@@ -56,10 +58,10 @@ void qdq_fb_attach(qdq_fb *b)
             b->group[p] = group_before(b, p, false);
 }
 
-/* --- by structure ----------------------------------------------------------------------------------------------------- */
+/* --- by structure ----------------------------------------------------------------------------- */
 
-/* What is left has no operator that can be quantized: kernels of other kinds with what is fused into them, and chains of
- * lesser operators. */
+/* What is left has no operator that can be quantized: kernels of other kinds with what is fused
+ * into them, and chains of lesser operators. */
 static bool joins(const qdq_fb *b, const bool *has_kernel, uint32_t source, uint32_t p)
 {
     const qdq_node *n = b->g->node[p];
@@ -69,7 +71,8 @@ static bool joins(const qdq_fb *b, const bool *has_kernel, uint32_t source, uint
     return qdq_region_is_fusible(n) || qdq_fusion_is_light(n) || !has_kernel[b->group[source]];
 }
 
-static uint32_t structural_group(const qdq_fb *b, const bool *has_kernel, uint32_t first_new, uint32_t p)
+static uint32_t structural_group(const qdq_fb *b, const bool *has_kernel, uint32_t first_new,
+                                 uint32_t p)
 {
     const qdq_region_graph *g = b->g;
 
@@ -84,7 +87,8 @@ static uint32_t structural_group(const qdq_fb *b, const bool *has_kernel, uint32
 qdq_status qdq_fb_by_structure(qdq_fb *b, qdq_error *err)
 {
     const uint32_t first_new = b->n_groups;
-    bool *has_kernel = qdq_arena_array(&b->scratch, (size_t)b->n_groups + b->g->n + 1, sizeof *has_kernel);
+    bool *has_kernel =
+        qdq_arena_array(&b->scratch, (size_t)b->n_groups + b->g->n + 1, sizeof *has_kernel);
 
     if (has_kernel == NULL)
         return qdq_nomem(err);

@@ -51,7 +51,8 @@ static qdq_status write_log(const qdq_graph_file *f, const qdq_group *g, size_t 
                    f->info->device, n);
     qdq_buf_printf(&b, "%s\n", f->info->fingerprint);
     if (!isnan(s.us))
-        qdq_buf_printf(&b, "%.1f us of layers, %.1f us of them conversions\n", s.us, s.conversions_us);
+        qdq_buf_printf(&b, "%.1f us of layers, %.1f us of them conversions\n", s.us,
+                       s.conversions_us);
     qdq_status st = b.failed ? qdq_nomem(err) : qdq_write_file(path, true, b.data, b.size, err);
     qdq_buf_free(&b);
     return st;
@@ -60,7 +61,8 @@ static qdq_status write_log(const qdq_graph_file *f, const qdq_group *g, size_t 
 static qdq_status write_all(const qdq_graph_file *f, const qdq_group *g, size_t n, qdq_arena *arena,
                             qdq_error *err)
 {
-    const char *graph = path_of(f, "graph.json", arena), *log = path_of(f, "build.log", arena), *key = NULL;
+    const char *graph = path_of(f, "graph.json", arena), *log = path_of(f, "build.log", arena),
+               *key = NULL;
     bool has_graph = false, has_log = false, has_profile, is_same = false;
 
     if (graph == NULL || log == NULL)
@@ -71,7 +73,8 @@ static qdq_status write_all(const qdq_graph_file *f, const qdq_group *g, size_t 
         QDQ_TRY(copy(f, key, "profile.json", "profile.json", &has_profile, arena, err));
         QDQ_TRY(copy(f, key, "log", "build.log", &has_log, arena, err));
     }
-    if (f->log == NULL && f->fingerprint != NULL && access(graph, R_OK) == 0 && access(log, R_OK) == 0)
+    if (f->log == NULL && f->fingerprint != NULL && access(graph, R_OK) == 0 &&
+        access(log, R_OK) == 0)
         QDQ_TRY(qdq_layer_file_is_of(graph, f->fingerprint, &is_same, err));
     if (!has_graph)
         QDQ_TRY(qdq_layer_file_write(graph, g, n, f->info, f->fingerprint, err));
@@ -80,7 +83,8 @@ static qdq_status write_all(const qdq_graph_file *f, const qdq_group *g, size_t 
     return has_log || is_same ? QDQ_OK : write_log(f, g, n, log, err);
 }
 
-qdq_status qdq_graph_file_write(const qdq_graph_file *f, const qdq_group *g, size_t n, qdq_error *err)
+qdq_status qdq_graph_file_write(const qdq_graph_file *f, const qdq_group *g, size_t n,
+                                qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_status st = write_all(f, g, n, &arena, err);
@@ -98,22 +102,25 @@ static qdq_status check(const qdq_graph_file *f, const char *graph, qdq_error *e
     if (f->fingerprint != NULL)
         QDQ_TRY(qdq_layer_file_is_of(graph, f->fingerprint, &fits, err));
     return fits ? QDQ_OK
-                : qdq_fail(err, QDQ_E_UNSUPPORTED,
-                           "%s: layers of another model, engine or setting, expected the fingerprint %s",
-                           graph, f->fingerprint);
+                : qdq_fail(
+                      err, QDQ_E_UNSUPPORTED,
+                      "%s: layers of another model, engine or setting, expected the fingerprint %s",
+                      graph, f->fingerprint);
 }
 
-qdq_status qdq_graph_file_read(const qdq_graph_file *f, const qdq_job *job, qdq_group **out, size_t *n,
-                               qdq_error *err)
+qdq_status qdq_graph_file_read(const qdq_graph_file *f, const qdq_job *job, qdq_group **out,
+                               size_t *n, qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
-    const char *graph = path_of(f, "graph.json", &arena), *profile = path_of(f, "profile.json", &arena);
+    const char *graph = path_of(f, "graph.json", &arena),
+               *profile = path_of(f, "profile.json", &arena);
 
     *out = NULL;
     *n = 0;
     qdq_status st = graph == NULL || profile == NULL ? qdq_nomem(err) : check(f, graph, err);
     if (st == QDQ_OK)
-        st = qdq_groups_read(f->model, graph, access(profile, R_OK) == 0 ? profile : NULL, job, out, n, err);
+        st = qdq_groups_read(f->model, graph, access(profile, R_OK) == 0 ? profile : NULL, job, out,
+                             n, err);
     qdq_arena_free(&arena);
     return st;
 }

@@ -1,4 +1,5 @@
-/* keys.c - see the header. Canonical forms find what may be equal; a walk over both says whether it is. */
+/* keys.c - see the header. Canonical forms find what may be equal; a walk over both says whether it
+ * is. */
 #include "tune/group/keys.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 #include "tune/region/canon.h"
 #include "tune/region/signature.h"
 
-/* --- equal ------------------------------------------------------------------------------------------------------------ */
+/* --- equal ------------------------------------------------------------------------------------ */
 
 static bool same_dims(const qdq_type *a, const qdq_type *b, qdq_map *symbols, bool *nomem)
 {
@@ -67,8 +68,8 @@ static bool same_text(const qdq_attr *a, const qdq_attr *b, bool *nomem)
 
     qdq_signature_attr(&x, a);
     qdq_signature_attr(&y, b);
-    bool same =
-        a->type == b->type && x.size == y.size && (x.size == 0 || memcmp(x.data, y.data, x.size) == 0);
+    bool same = a->type == b->type && x.size == y.size &&
+                (x.size == 0 || memcmp(x.data, y.data, x.size) == 0);
     *nomem |= x.failed || y.failed;
     qdq_buf_free(&x);
     qdq_buf_free(&y);
@@ -79,7 +80,8 @@ static bool has_all_of(const qdq_node *a, const qdq_node *b, bool *nomem)
 {
     for (uint32_t i = 0; i < a->n_attr; i++) {
         const qdq_attr *other = qdq_node_attr(b, a->attr[i]->name);
-        if (!qdq_canon_is_default(a->attr[i]) && (other == NULL || !same_text(a->attr[i], other, nomem)))
+        if (!qdq_canon_is_default(a->attr[i]) &&
+            (other == NULL || !same_text(a->attr[i], other, nomem)))
             return false;
     }
     return true;
@@ -187,7 +189,8 @@ bool qdq_fusion_same(const qdq_key_instance *a, const qdq_key_instance *b, uint3
     bool same = true, agrees;
 
     for (uint32_t k = 0; k < n_nodes && same; k++)
-        same = note(&w, &w.in_a, a->node[k], k, &agrees) && note(&w, &w.in_b, b->node[k], k, &agrees);
+        same =
+            note(&w, &w.in_a, a->node[k], k, &agrees) && note(&w, &w.in_b, b->node[k], k, &agrees);
     for (uint32_t k = 0; k < n_nodes && same; k++)
         same = same_node(&w, a, b, k);
     qdq_map_free(&w.in_a);
@@ -197,7 +200,7 @@ bool qdq_fusion_same(const qdq_key_instance *a, const qdq_key_instance *b, uint3
     return same && !*nomem;
 }
 
-/* --- keys ------------------------------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 typedef struct keyer {
     const qdq_fusions *f;
@@ -214,14 +217,16 @@ static bool put(keyer *s, uint64_t word)
     return QDQ_PUSH(&s->scratch, &s->more, word);
 }
 
-/* The numbers of the symbols of its dims, in the order in which they are met: which of them are one and the same. */
+/* The numbers of the symbols of its dims, in the order in which they are met: which of them are one
+ * and the same. */
 static bool put_symbols(keyer *s, const qdq_value *v, qdq_map *symbols)
 {
     for (int i = 0; v != NULL && v->type != NULL && i < v->type->rank; i++) {
         if (v->type->dim[i].value >= 0 || v->type->dim[i].param == NULL)
             continue;
         bool is_new;
-        qdq_map_value *at = qdq_map_put_int(symbols, (uint64_t)(uintptr_t)v->type->dim[i].param, &is_new);
+        qdq_map_value *at =
+            qdq_map_put_int(symbols, (uint64_t)(uintptr_t)v->type->dim[i].param, &is_new);
         if (at == NULL)
             return false;
         if (is_new)
@@ -283,7 +288,8 @@ static qdq_status describe(keyer *s, uint32_t group, qdq_error *err)
     return QDQ_OK;
 }
 
-/* The key of this hash that has the group; where the hash is the same and the graph is not, the hash is hashed again. */
+/* The key of this hash that has the group; where the hash is the same and the graph is not, the
+ * hash is hashed again. */
 static qdq_status find_key(keyer *s, qdq_map *known, uint32_t group, qdq_error *err)
 {
     for (;;) {
@@ -320,7 +326,8 @@ static qdq_status collect(keyer *s, qdq_error *err)
     for (uint32_t i = 0; i < s->f->n; i++)
         k->at[k->of[i]].n_instances++;
     for (uint32_t i = 0; i < k->n; i++) {
-        k->at[i].instance = qdq_arena_array(&k->arena, k->at[i].n_instances, sizeof *k->at[i].instance);
+        k->at[i].instance =
+            qdq_arena_array(&k->arena, k->at[i].n_instances, sizeof *k->at[i].instance);
         if (k->at[i].instance == NULL)
             return qdq_nomem(err);
         k->at[i].n_instances = 0;

@@ -1,6 +1,6 @@
-/* keys.h - which fusion groups are the same computation: a content key, into which no name enters and no weight's value.
- * Equal groups are measured once. The k-th node of the canonical order plays the same part in all of them, and so does its
- * i-th canonical input. */
+/* keys.h - which fusion groups are the same computation: a content key, into which no name enters
+ * and no weight's value. Equal groups are measured once. The k-th node of the canonical order plays
+ * the same part in all of them, and so does its i-th canonical input. */
 #ifndef QDQ_KEYS_H
 #define QDQ_KEYS_H
 
@@ -9,8 +9,8 @@
 typedef struct qdq_key_instance {
     uint32_t group;        /* into qdq_fusions.at */
     const qdq_node **node; /* in canonical order, n_nodes of them */
-    uint32_t *
-        *input; /* of each node: canonical input -> input; operands of commutative operators may be swapped */
+    /* of each node: canonical input -> input; operands of commutative operators may be swapped */
+    uint32_t **input;
 } qdq_key_instance;
 
 typedef struct qdq_fusion_key {
@@ -27,12 +27,13 @@ typedef struct qdq_fusion_keys {
     uint32_t *of; /* by group: which key */
 } qdq_fusion_keys;
 
-/* Shapes are those of the values' types; a dim that is not known counts as such, and which of them are the same one. What
- * surrounds a group is not in its key. */
+/* Shapes are those of the values' types; a dim that is not known counts as such, and which of them
+ * are the same one. What surrounds a group is not in its key. */
 qdq_status qdq_fusion_keys_find(const qdq_fusions *f, qdq_fusion_keys **out, qdq_error *err);
 void qdq_fusion_keys_free(qdq_fusion_keys *k); /* NULL is allowed */
 
-/* The graphs are the same but for names and values of weights: node k of both in canonical order, wire by wire. */
+/* The graphs are the same but for names and values of weights: node k of both in canonical order,
+ * wire by wire. */
 bool qdq_fusion_same(const qdq_key_instance *a, const qdq_key_instance *b, uint32_t n_nodes,
                      qdq_arena *scratch, bool *nomem);
 

@@ -1,5 +1,6 @@
-/* bench_model.c - see the header. What a node is to its part is found by names: those of the group's model, which has no Q and
- * DQ of the plan yet, are called as in the clean model; whatever else there is came with the plan. */
+/* bench_model.c - see the header. What a node is to its part is found by names: those of the
+ * group's model, which has no Q and DQ of the plan yet, are called as in the clean model; whatever
+ * else there is came with the plan. */
 #include "tune/isolate/bench_model.h"
 
 #include <stdlib.h>
@@ -14,7 +15,8 @@ typedef struct joiner {
     const qdq_part *part;
     qdq_parts *out;
     qdq_arena scratch;
-    qdq_map labels; /* of the part at hand, as its model had them before it was quantized -> source_node */
+    /* of the part at hand, as its model had them before it was quantized -> source_node */
+    qdq_map labels;
     QDQ_VEC(qdq_input_shape) shape;
     qdq_error *err;
 } joiner;
@@ -25,7 +27,7 @@ typedef struct source_node {
     bool is_halo;
 } source_node;
 
-/* --- what nodes are --------------------------------------------------------------------------------------------------- */
+/* --- what nodes are --------------------------------------------------------------------------- */
 
 static const qdq_node *source_of(const joiner *j, const qdq_node *n)
 {
@@ -73,7 +75,8 @@ static const source_node *known(const joiner *j, const qdq_node *n)
     return v != NULL ? v->ptr : NULL;
 }
 
-/* The tensor of the clean model that a value of a part holds, as numbers or as codes. NULL: a constant. */
+/* The tensor of the clean model that a value of a part holds, as numbers or as codes. NULL: a
+ * constant. */
 static const qdq_value *tensor_of(const joiner *j, const qdq_value *v)
 {
     while (v != NULL && v->producer != NULL) {
@@ -127,7 +130,8 @@ static qdq_status note_nodes(joiner *j, uint32_t part, const char *prefix)
     QDQ_FOR_NODES (n, j->part[part].model->graph) {
         const char *name = qdq_arena_printf(arena, "%s%s", prefix, n->name);
         qdq_part_node *at = qdq_arena_alloc(arena, sizeof *at);
-        qdq_map_value *v = name != NULL && at != NULL ? qdq_map_put(&j->out->nodes, name, NULL) : NULL;
+        qdq_map_value *v =
+            name != NULL && at != NULL ? qdq_map_put(&j->out->nodes, name, NULL) : NULL;
         if (v == NULL)
             return qdq_nomem(j->err);
         *at = describe(j, part, n);
@@ -136,7 +140,7 @@ static qdq_status note_nodes(joiner *j, uint32_t part, const char *prefix)
     return QDQ_OK;
 }
 
-/* --- shapes ----------------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 
 static qdq_status add_shape(joiner *j, const qdq_group_input *in, const char *prefix)
 {
@@ -148,7 +152,8 @@ static qdq_status add_shape(joiner *j, const qdq_group_input *in, const char *pr
     for (int d = 0; d < shape.rank; d++) {
         shape.dim[d] = in->dims.dim[QDQ_SHAPE_OPT][d];
         if (shape.dim[d] < 0)
-            return qdq_fail(j->err, QDQ_E_USAGE, "the usual shape of input '%s' is not known", in->name);
+            return qdq_fail(j->err, QDQ_E_USAGE, "the usual shape of input '%s' is not known",
+                            in->name);
     }
     return QDQ_PUSH(&j->out->arena, &j->shape, shape) ? QDQ_OK : qdq_nomem(j->err);
 }
@@ -166,7 +171,7 @@ static qdq_status add_shapes(joiner *j, const qdq_part *part, const char *prefix
     return QDQ_OK;
 }
 
-/* --- all of it --------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static const char *prefix_of(joiner *j, uint32_t part)
 {
@@ -174,8 +179,9 @@ static const char *prefix_of(joiner *j, uint32_t part)
 
     for (uint32_t i = 0; i < part; i++)
         before += j->part[i].group == j->part[part].group;
-    return before == 0 ? qdq_arena_printf(&j->scratch, "g%u/", (unsigned)j->part[part].group)
-                       : qdq_arena_printf(&j->scratch, "g%u.%u/", (unsigned)j->part[part].group, before);
+    return before == 0
+               ? qdq_arena_printf(&j->scratch, "g%u/", (unsigned)j->part[part].group)
+               : qdq_arena_printf(&j->scratch, "g%u.%u/", (unsigned)j->part[part].group, before);
 }
 
 static qdq_status join(joiner *j)

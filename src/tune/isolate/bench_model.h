@@ -1,15 +1,17 @@
-/* bench_model.h - several isolated groups as one model, so that an engine is asked once for all of them. The parts have
- * nothing in common but the data of their weights: names of values, nodes and symbols have a prefix, "g12/" for group 12.
- * Nothing that a part computes is computed in another one, since their inputs differ, so an engine has nothing to merge. */
+/* bench_model.h - several isolated groups as one model, so that an engine is asked once for all of
+ * them. The parts have nothing in common but the data of their weights: names of values, nodes and
+ * symbols have a prefix, "g12/" for group 12. Nothing that a part computes is computed in another
+ * one, since their inputs differ, so an engine has nothing to merge. */
 #ifndef QDQ_BENCH_MODEL_H
 #define QDQ_BENCH_MODEL_H
 
 #include "tune/extract/group_model.h"
 
 typedef struct qdq_part {
-    uint32_t group;            /* into qdq_fusions.at */
-    const qdq_group_model *in; /* of this group, with a model that qdq_legal_inputs() has no objection to */
-    const qdq_model *model;    /* the same with Q/DQ or without: from qdq_group_plan_apply() */
+    uint32_t group; /* into qdq_fusions.at */
+    /* of this group, with a model that qdq_legal_inputs() has no objection to */
+    const qdq_group_model *in;
+    const qdq_model *model; /* the same with Q/DQ or without: from qdq_group_plan_apply() */
 } qdq_part;
 
 /* What a node of the model is to its part. */
@@ -39,8 +41,8 @@ typedef struct qdq_parts {
     qdq_map nodes; /* name of a node of the main graph, all of which have one -> qdq_part_node * */
 } qdq_parts;
 
-/* A group may be there more than once ("g12/", "g12.1/", ...). QDQ_E_USAGE: a shape of a part is not known. The parts are only
- * read during the call. */
+/* A group may be there more than once ("g12/", "g12.1/", ...). QDQ_E_USAGE: a shape of a part is
+ * not known. The parts are only read during the call. */
 qdq_status qdq_parts_make(const qdq_fusions *f, const qdq_part *part, size_t n, qdq_parts **out,
                           qdq_error *err);
 void qdq_parts_free(qdq_parts *p); /* NULL is allowed */

@@ -63,8 +63,9 @@ static qdq_status put_readers(surroundings *s, const qdq_value *v)
         if (n == NULL || is_inside(s, n))
             continue;
         const char *head = qdq_signature_head(n, &s->scratch);
-        const char *text =
-            head != NULL ? qdq_arena_printf(&s->scratch, ">%s.%u", head, u->node == n ? u->index : 0) : NULL;
+        const char *text = head != NULL ? qdq_arena_printf(&s->scratch, ">%s.%u", head,
+                                                           u->node == n ? u->index : 0)
+                                        : NULL;
         if (text == NULL || !QDQ_PUSH(&s->scratch, &readers, text))
             return qdq_nomem(s->err);
     }
@@ -81,7 +82,8 @@ static qdq_status put_node(surroundings *s, const qdq_node *n, const uint32_t *i
 {
     for (uint32_t k = 0; k < n->n_in; k++) {
         const qdq_value *v = qdq_node_in(n, input[k]);
-        if (v == NULL || qdq_region_is_const(v) || (v->producer != NULL && is_inside(s, v->producer)))
+        if (v == NULL || qdq_region_is_const(v) ||
+            (v->producer != NULL && is_inside(s, v->producer)))
             continue;
         qdq_buf_printf(&s->text, " %u", k);
         QDQ_TRY(put_giver(s, v));
@@ -93,8 +95,8 @@ static qdq_status put_node(surroundings *s, const qdq_node *n, const uint32_t *i
     return s->text.failed ? qdq_nomem(s->err) : QDQ_OK;
 }
 
-qdq_status qdq_group_context(const qdq_fusions *f, const qdq_key_instance *i, uint32_t n_nodes, char text[33],
-                             qdq_error *err)
+qdq_status qdq_group_context(const qdq_fusions *f, const qdq_key_instance *i, uint32_t n_nodes,
+                             char text[33], qdq_error *err)
 {
     surroundings s = {.f = f,
                       .group = i->group,

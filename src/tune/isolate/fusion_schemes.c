@@ -7,7 +7,7 @@
 const char *const qdq_scheme_kind_names[QDQ_SCHEME_COUNT] = {
     "none", "full", "weight-only", "activation-only", "skip-small", "rules"};
 
-/* --- output channels ---------------------------------------------------------------------------------------------------- */
+/* --- output channels -------------------------------------------------------------------------- */
 
 /* Along the axis that has them, which is not always the first; INT64_MAX: the target knows none. */
 static int64_t output_channels(const qdq_node *n, const qdq_target_op *op, const qdq_tensor *w)
@@ -42,7 +42,7 @@ static bool is_small(const qdq_space *s, size_t i)
     return w != NULL && output_channels(g->node, op, w) < QDQ_SCHEME_SMALL;
 }
 
-/* --- schemes ------------------------------------------------------------------------------------------------------------- */
+/* --- schemes ---------------------------------------------------------------------------------- */
 
 typedef struct choosing {
     const qdq_fusions *f;
@@ -112,8 +112,8 @@ static bool is_listed(const qdq_fusion_schemes *all, const qdq_assign *bits)
 }
 
 qdq_status qdq_fusion_list_schemes(const qdq_fusions *f, uint32_t group, const qdq_space *s,
-                                   const qdq_assign *allowed, qdq_arena *arena, qdq_fusion_schemes *out,
-                                   qdq_error *err)
+                                   const qdq_assign *allowed, qdq_arena *arena,
+                                   qdq_fusion_schemes *out, qdq_error *err)
 {
     out->n = 0;
     for (unsigned kind = 0; kind < QDQ_SCHEME_COUNT; kind++) {

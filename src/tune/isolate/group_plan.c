@@ -1,5 +1,5 @@
-/* group_plan.c - see the header. Entries are kept, shortened or left out; none is made that the whole plan does not have, but
- * one for all readers becomes one for those that are the group's. */
+/* group_plan.c - see the header. Entries are kept, shortened or left out; none is made that the
+ * whole plan does not have, but one for all readers becomes one for those that are the group's. */
 #include "tune/isolate/group_plan.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ static qdq_status find_own(cutter *c)
     return QDQ_OK;
 }
 
-/* --- edges ---------------------------------------------------------------------------------------------------------- */
+/* --- edges ------------------------------------------------------------------------------------ */
 
 static bool push_edge(cutter *c, qdq_edges *to, const char *node, uint32_t input)
 {
@@ -71,12 +71,14 @@ static qdq_status keep_edges(cutter *c, const qdq_edges *from, qdq_edges *to)
 {
     *to = (qdq_edges){0};
     for (size_t i = 0; i < from->n; i++)
-        if (own_node(c, from->at[i].node) != NULL && !push_edge(c, to, from->at[i].node, from->at[i].input))
+        if (own_node(c, from->at[i].node) != NULL &&
+            !push_edge(c, to, from->at[i].node, from->at[i].input))
             return qdq_nomem(c->err);
     return QDQ_OK;
 }
 
-/* Has another entry of the tensor this edge? Such an entry stands on top of the one for all readers. */
+/* Has another entry of the tensor this edge? Such an entry stands on top of the one for all
+ * readers. */
 static bool is_listed(const cutter *c, const qdq_plan_tensor *all, const char *node, uint32_t input)
 {
     const qdq_plan *p = c->whole;
@@ -88,20 +90,22 @@ static bool is_listed(const cutter *c, const qdq_plan_tensor *all, const char *n
     return false;
 }
 
-static qdq_status list_readers(cutter *c, const qdq_plan_tensor *all, const qdq_value *v, qdq_edges *to)
+static qdq_status list_readers(cutter *c, const qdq_plan_tensor *all, const qdq_value *v,
+                               qdq_edges *to)
 {
     *to = (qdq_edges){0};
     QDQ_FOR_USES (u, v) {
         if (!is_own(c, u->node))
             continue;
         const char *label = label_of(u->node, &c->part->arena);
-        if (label == NULL || (!is_listed(c, all, label, u->index) && !push_edge(c, to, label, u->index)))
+        if (label == NULL ||
+            (!is_listed(c, all, label, u->index) && !push_edge(c, to, label, u->index)))
             return qdq_nomem(c->err);
     }
     return QDQ_OK;
 }
 
-/* --- what the group gives ------------------------------------------------------------------------------------------- */
+/* --- what the group gives --------------------------------------------------------------------- */
 
 static bool is_halo(const cutter *c, const qdq_node *n)
 {
@@ -124,8 +128,9 @@ static const qdq_value *carried_by(const qdq_node *n)
             return NULL;
         only = v;
     }
-    return only != NULL && only->n_output == 0 && only->first != NULL && only->first->next == NULL ? only
-                                                                                                   : NULL;
+    return only != NULL && only->n_output == 0 && only->first != NULL && only->first->next == NULL
+               ? only
+               : NULL;
 }
 
 static bool is_quantized(const cutter *c, const qdq_value *v)
@@ -136,8 +141,9 @@ static bool is_quantized(const cutter *c, const qdq_value *v)
     return false;
 }
 
-/* Where a neighbour takes all that the group gives, and the plan has Q/DQ behind it and none between them, they are one kernel in
- * 8 bits, with an epilogue that is a group of its own because the engine fuses it in float alone. */
+/* Where a neighbour takes all that the group gives, and the plan has Q/DQ behind it and none
+ * between them, they are one kernel in 8 bits, with an epilogue that is a group of its own because
+ * the engine fuses it in float alone. */
 static bool is_given(const cutter *c, const qdq_value *v)
 {
     const qdq_node *n = v->producer;
@@ -150,7 +156,7 @@ static bool is_given(const cutter *c, const qdq_value *v)
     return from != NULL && is_own(c, from->producer) && !is_quantized(c, from);
 }
 
-/* --- entries -------------------------------------------------------------------------------------------------------- */
+/* --- entries ---------------------------------------------------------------------------------- */
 
 static qdq_status keep_tensor(cutter *c, const qdq_plan_tensor *from)
 {
@@ -180,7 +186,8 @@ static qdq_status keep_weight(cutter *c, const qdq_plan_weight *from)
     return QDQ_PUSH(&c->part->arena, &c->part->weights, w) ? QDQ_OK : qdq_nomem(c->err);
 }
 
-/* What the operator before the group takes in divides nothing here: weights are then as they were, which takes as long. */
+/* What the operator before the group takes in divides nothing here: weights are then as they were,
+ * which takes as long. */
 static qdq_status keep_scaling(cutter *c, const qdq_plan_scaling *from)
 {
     qdq_plan_scaling s = *from;
@@ -199,11 +206,11 @@ static bool comes_from_dq(const cutter *c, const char *tensor)
     return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR;
 }
 
-#define HAS_ENTRY(list, name, found)                                                                         \
-    do {                                                                                                     \
-        (found) = false;                                                                                     \
-        for (size_t i_ = 0; i_ < (list).n && !(found); i_++)                                                 \
-            (found) = strcmp((list).at[i_].tensor, (name)) == 0;                                             \
+#define HAS_ENTRY(list, name, found)                                                               \
+    do {                                                                                           \
+        (found) = false;                                                                           \
+        for (size_t i_ = 0; i_ < (list).n && !(found); i_++)                                       \
+            (found) = strcmp((list).at[i_].tensor, (name)) == 0;                                   \
     } while (0)
 
 /* Its scale is that of a product that is computed here. */
@@ -217,11 +224,13 @@ static bool has_scales(const cutter *c, const qdq_plan_bias *b)
         return false;
     HAS_ENTRY(c->part->tensors, b->activation, activation);
     HAS_ENTRY(c->part->weights, b->weight, weight);
-    return (activation || comes_from_dq(c, b->activation)) && (weight || comes_from_dq(c, b->weight));
+    return (activation || comes_from_dq(c, b->activation)) &&
+           (weight || comes_from_dq(c, b->weight));
 }
 
-/* Nodes that stay float32 where the rest is in 16 bits, neighbours included: tensors that cross the border have the type that
- * they have in the whole model, so the inputs and outputs of the part are converted, too. */
+/* Nodes that stay float32 where the rest is in 16 bits, neighbours included: tensors that cross the
+ * border have the type that they have in the whole model, so the inputs and outputs of the part are
+ * converted, too. */
 static qdq_status keep_rest(cutter *c)
 {
     const qdq_plan_rest *from = &c->whole->rest;
@@ -241,7 +250,7 @@ static qdq_status keep_rest(cutter *c)
     return good ? QDQ_OK : qdq_nomem(c->err);
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static void keep_head(cutter *c)
 {
@@ -279,7 +288,8 @@ static qdq_status cut(cutter *c)
     for (size_t i = 0; i < p->scalings.n; i++)
         QDQ_TRY(keep_scaling(c, &p->scalings.at[i]));
     for (size_t i = 0; i < p->biases.n; i++)
-        if (has_scales(c, &p->biases.at[i]) && !QDQ_PUSH(&c->part->arena, &c->part->biases, p->biases.at[i]))
+        if (has_scales(c, &p->biases.at[i]) &&
+            !QDQ_PUSH(&c->part->arena, &c->part->biases, p->biases.at[i]))
             return qdq_nomem(c->err);
     for (size_t i = 0; i < p->corrections.n; i++)
         if (own_node(c, p->corrections.at[i].consumer.node) != NULL &&
@@ -289,8 +299,8 @@ static qdq_status cut(cutter *c)
     return qdq_plan_finish(c->part) ? QDQ_OK : qdq_nomem(c->err);
 }
 
-qdq_status qdq_group_plan_make(const qdq_fusions *f, const qdq_group_model *g, const qdq_plan *whole,
-                               qdq_plan **out, qdq_error *err)
+qdq_status qdq_group_plan_make(const qdq_fusions *f, const qdq_group_model *g,
+                               const qdq_plan *whole, qdq_plan **out, qdq_error *err)
 {
     cutter c = {.clean = f->g.g, .g = g, .whole = whole, .part = qdq_plan_new(), .err = err};
     qdq_status st = c.part != NULL ? cut(&c) : qdq_nomem(err);
@@ -303,7 +313,7 @@ qdq_status qdq_group_plan_make(const qdq_fusions *f, const qdq_group_model *g, c
     return st;
 }
 
-/* --- its model ------------------------------------------------------------------------------------------------------- */
+/* --- its model -------------------------------------------------------------------------------- */
 
 /* The node of the clean model that a node of the part is; they give the same tensor. */
 static const qdq_node *source_of(const qdq_graph *clean, const qdq_node *n)
@@ -360,8 +370,9 @@ static qdq_status quantize(const qdq_fusions *f, const qdq_group_model *g, const
     return st;
 }
 
-qdq_status qdq_group_plan_apply(const qdq_fusions *f, const qdq_group_model *g, const qdq_plan *whole,
-                                qdq_insert_cache *cache, qdq_model **out, qdq_error *err)
+qdq_status qdq_group_plan_apply(const qdq_fusions *f, const qdq_group_model *g,
+                                const qdq_plan *whole, qdq_insert_cache *cache, qdq_model **out,
+                                qdq_error *err)
 {
     QDQ_TRY(qdq_model_clone(g->model, out, err));
     qdq_status st = name_nodes(f->g.g, *out, err);

@@ -1,5 +1,5 @@
-/* legal_inputs.c - see the header. An integer is followed through nodes that move it or compute with it, to whoever takes it
- * for an index or a shape. */
+/* legal_inputs.c - see the header. An integer is followed through nodes that move it or compute
+ * with it, to whoever takes it for an index or a shape. */
 #include "tune/isolate/legal_inputs.h"
 
 #include "base/fail.h"
@@ -29,7 +29,7 @@ static qdq_status refuse(checker *c, const char *input, const char *why, const q
     return *c->why != NULL ? QDQ_OK : qdq_nomem(c->err);
 }
 
-/* --- what integers mean ------------------------------------------------------------------------------------------------ */
+/* --- what integers mean ----------------------------------------------------------------------- */
 
 /* Inputs, bit by bit, that say where, how many or how large; and divisors. */
 static uint32_t shape_inputs(const qdq_node *n)
@@ -76,7 +76,9 @@ static bool may_be_indexed(const qdq_node *n)
     const bool along_axis = n->op != QDQ_OP_GATHERND && n->op != QDQ_OP_SCATTERND;
     const qdq_tensor *known = data != NULL ? qdq_value_const(data) : NULL;
     const qdq_type *t = data != NULL ? data->type : NULL;
-    const int rank = known != NULL ? known->rank : t != NULL && t->kind == QDQ_TYPE_TENSOR ? t->rank : -1;
+    const int rank = known != NULL                             ? known->rank
+                     : t != NULL && t->kind == QDQ_TYPE_TENSOR ? t->rank
+                                                               : -1;
     int64_t axis = qdq_node_int(n, "axis", 0);
 
     axis += axis < 0 ? rank : 0;
@@ -88,11 +90,11 @@ static bool may_be_indexed(const qdq_node *n)
 
 static bool is_integer(const qdq_value *v)
 {
-    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->elem != QDQ_BOOL &&
-           qdq_elem_is_int(v->type->elem);
+    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR &&
+           v->type->elem != QDQ_BOOL && qdq_elem_is_int(v->type->elem);
 }
 
-/* --- where they go ------------------------------------------------------------------------------------------------------ */
+/* --- where they go ---------------------------------------------------------------------------- */
 
 static bool follow(checker *c, const qdq_value *v, bool computed)
 {
@@ -105,7 +107,8 @@ static bool follow(checker *c, const qdq_value *v, bool computed)
 /* Positions, counts and answers are not what came in. */
 static bool follow_outputs(checker *c, const qdq_node *n, bool computed)
 {
-    static const qdq_op moves[] = {QDQ_OP_CAST, QDQ_OP_EXPAND, QDQ_OP_TILE, QDQ_OP_GATHER, QDQ_OP_WHERE};
+    static const qdq_op moves[] = {QDQ_OP_CAST, QDQ_OP_EXPAND, QDQ_OP_TILE, QDQ_OP_GATHER,
+                                   QDQ_OP_WHERE};
     static const qdq_op computes[] = {QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL,       QDQ_OP_SUM,
                                       QDQ_OP_NEG, QDQ_OP_POW, QDQ_OP_REDUCESUM, QDQ_OP_CUMSUM};
     const bool calculates = is_one_of(n->op, computes, QDQ_COUNT(computes));
@@ -143,11 +146,12 @@ static qdq_status check_integers(checker *c, const qdq_value *input)
     return QDQ_OK;
 }
 
-/* --- all inputs ---------------------------------------------------------------------------------------------------------- */
+/* --- all inputs ------------------------------------------------------------------------------- */
 
 static bool has_random_numbers(qdq_elem e)
 {
-    return qdq_elem_is_int(e) || e == QDQ_FLOAT || e == QDQ_DOUBLE || e == QDQ_FLOAT16 || e == QDQ_BFLOAT16;
+    return qdq_elem_is_int(e) || e == QDQ_FLOAT || e == QDQ_DOUBLE || e == QDQ_FLOAT16 ||
+           e == QDQ_BFLOAT16;
 }
 
 static qdq_status check_input(checker *c, const qdq_group_input *in)
@@ -174,7 +178,8 @@ static qdq_status check(checker *c, const qdq_group_model *g)
     return QDQ_OK;
 }
 
-qdq_status qdq_legal_inputs(const qdq_group_model *g, qdq_arena *arena, const char **why, qdq_error *err)
+qdq_status qdq_legal_inputs(const qdq_group_model *g, qdq_arena *arena, const char **why,
+                            qdq_error *err)
 {
     checker c = {.graph = g->model->graph, .arena = arena, .why = why, .err = err};
 

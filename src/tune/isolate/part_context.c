@@ -1,5 +1,5 @@
-/* part_context.c - see the header. Layers are read as those of parts are: nodes that only move numbers, which are in the layers
- * of all who read them, count where there are no others. */
+/* part_context.c - see the header. Layers are read as those of parts are: nodes that only move
+ * numbers, which are in the layers of all who read them, count where there are no others. */
 #include "tune/isolate/part_context.h"
 
 #include "base/fail.h"
@@ -58,8 +58,8 @@ static void judge(const qdq_parts *p, const context *at, qdq_part_score *score)
     }
 }
 
-qdq_status qdq_parts_compare(const qdq_fusions *f, const qdq_parts *p, const qdq_group *whole, size_t n,
-                             qdq_part_score *score, qdq_error *err)
+qdq_status qdq_parts_compare(const qdq_fusions *f, const qdq_parts *p, const qdq_group *whole,
+                             size_t n, qdq_part_score *score, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_map labels = QDQ_MAP_INIT;

@@ -1,5 +1,6 @@
-/* score.c - see the header. Each layer is looked at on its own first: whose it is, and what it does there. A change of layout
- * that says of no tensor which one it is of is told by what is executed around it. */
+/* score.c - see the header. Each layer is looked at on its own first: whose it is, and what it does
+ * there. A change of layout that says of no tensor which one it is of is told by what is executed
+ * around it. */
 #include "tune/isolate/score.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ typedef struct scorer {
     qdq_error *err;
 } scorer;
 
-/* --- a layer on its own ------------------------------------------------------------------------------------------------ */
+/* --- a layer on its own ----------------------------------------------------------------------- */
 
 static void count_node(const scorer *s, const char *name, members *m)
 {
@@ -74,7 +75,8 @@ static void count_node(const scorer *s, const char *name, members *m)
     }
 }
 
-/* Nodes that only move numbers are in the layers of all who read them: they say whose a layer is if nothing else does. */
+/* Nodes that only move numbers are in the layers of all who read them: they say whose a layer is if
+ * nothing else does. */
 static row judge(const members *m, bool conversion)
 {
     row r = {.part = m->known > 0 ? m->part : NO_PART};
@@ -98,7 +100,7 @@ static row judge(const members *m, bool conversion)
     return r;
 }
 
-/* --- a conversion by its name ------------------------------------------------------------------------------------------- */
+/* --- a conversion by its name ----------------------------------------------------------------- */
 
 static const qdq_part_node *node_of(const scorer *s, const qdq_node *n)
 {
@@ -141,7 +143,9 @@ static qdq_status judge_name(scorer *s, const qdq_group *l, row *r)
     if (name == NULL)
         return qdq_nomem(s->err);
     const qdq_layer_owner o = qdq_layer_find_ending(&s->names, name);
-    const qdq_part_node *n = node_of(s, o.node != NULL ? o.node : o.value != NULL ? o.value->producer : NULL);
+    const qdq_part_node *n = node_of(s, o.node != NULL    ? o.node
+                                        : o.value != NULL ? o.value->producer
+                                                          : NULL);
     if (is_qdq_kernel(l->op)) { /* a copy that the engine made of one */
         r->kind = n != NULL && n->role != QDQ_ROLE_HALO ? IS_QDQ : IS_OPEN;
         r->boundary = n != NULL && n->role == QDQ_ROLE_QDQ && n->boundary;
@@ -152,7 +156,7 @@ static qdq_status judge_name(scorer *s, const qdq_group *l, row *r)
     return QDQ_OK;
 }
 
-/* --- a conversion by what is executed around it ----------------------------------------------------------------------- */
+/* --- a conversion by what is executed around it ----------------------------------------------- */
 
 static const row *next_computing(const scorer *s, size_t i, bool forward)
 {
@@ -202,7 +206,7 @@ static qdq_status judge_all(scorer *s)
     return QDQ_OK;
 }
 
-/* --- sums ----------------------------------------------------------------------------------------------------------------- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 /* What profiling adds to each row that took time (5.3). */
 static double launch_of(const scorer *s, double end_to_end_us)
@@ -261,8 +265,8 @@ static void add_all(scorer *s, double end_to_end_us, qdq_part_score *out)
     }
 }
 
-qdq_status qdq_parts_score(const qdq_parts *p, const qdq_group *layer, size_t n, double end_to_end_us,
-                           qdq_part_score *out, qdq_error *err)
+qdq_status qdq_parts_score(const qdq_parts *p, const qdq_group *layer, size_t n,
+                           double end_to_end_us, qdq_part_score *out, qdq_error *err)
 {
     scorer s = {.p = p, .layer = layer, .n = n, .err = err};
 

@@ -1,5 +1,6 @@
-/* score.h - what an isolated group costs: the layers that an engine executed of a model of several parts, told to the
- * parts, and of those what is theirs. Layers of the halo are not; a conversion counts by what it converts. */
+/* score.h - what an isolated group costs: the layers that an engine executed of a model of several
+ * parts, told to the parts, and of those what is theirs. Layers of the halo are not; a conversion
+ * counts by what it converts. */
 #ifndef QDQ_SCORE_H
 #define QDQ_SCORE_H
 
@@ -11,20 +12,24 @@ typedef struct qdq_part_score {
     double own_us; /* of layers that compute nodes of the group */
     double qdq_us; /* of Q and DQ that the plan put there and no layer took in */
     double
-        boundary_qdq_us; /* part of qdq_us: at tensors that another group touches, which would share them in 8 bits */
+        /* part of qdq_us: at tensors that another group touches, which would share them in 8
+         * bits */
+        boundary_qdq_us;
     double reformat_us; /* changes of layout or precision between nodes of the group */
     double
-        halo_us; /* of layers that compute neighbours alone: to be added where only one of two is `shared` */
-    uint32_t layers;       /* that compute nodes of the group */
-    bool shared;           /* some of them compute nodes of the halo, too */
-    bool context_mismatch; /* layers are more than in the whole model; qdq_parts_compare() knows it better */
+        /* of layers that compute neighbours alone: to be added where only one of two is `shared` */
+        halo_us;
+    uint32_t layers; /* that compute nodes of the group */
+    bool shared;     /* some of them compute nodes of the halo, too */
+    /* layers are more than in the whole model; qdq_parts_compare() knows it better */
+    bool context_mismatch;
 } qdq_part_score;
 
-/* `layer`: what an engine says of p->model, in order of execution. `end_to_end_us`: the time of a run without a profile, by
- * which what profiling adds to each layer is taken off; NAN: not known. `out` has p->n places; times of what is not known
- * are NAN. */
-qdq_status qdq_parts_score(const qdq_parts *p, const qdq_group *layer, size_t n, double end_to_end_us,
-                           qdq_part_score *out, qdq_error *err);
+/* `layer`: what an engine says of p->model, in order of execution. `end_to_end_us`: the time of a
+ * run without a profile, by which what profiling adds to each layer is taken off; NAN: not known.
+ * `out` has p->n places; times of what is not known are NAN. */
+qdq_status qdq_parts_score(const qdq_parts *p, const qdq_group *layer, size_t n,
+                           double end_to_end_us, qdq_part_score *out, qdq_error *err);
 
 /* With all neighbours in float; with all of them in 8 bits it is shorter by boundary_qdq_us. */
 static inline double qdq_part_cold_us(const qdq_part_score *s)

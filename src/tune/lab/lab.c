@@ -1,5 +1,5 @@
-/* lab.c - the worker and the models that it has open: started and opened when they are needed, and again when a worker
- * has died. What is done with models is in lab_trial.c. */
+/* lab.c - the worker and the models that it has open: started and opened when they are needed, and
+ * again when a worker has died. What is done with models is in lab_trial.c. */
 #include "tune/lab/lab.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "engine/remote/remote_arrays.h"
 #include "tune/lab/lab_inner.h"
 
-/* --- models --------------------------------------------------------------------------------------------------------- */
+/* --- models ----------------------------------------------------------------------------------- */
 
 static bool is_open(const qdq_lab *lab, size_t i)
 {
@@ -21,7 +21,8 @@ static bool is_open(const qdq_lab *lab, size_t i)
            qdq_remote_process_is_alive(lab->client.process);
 }
 
-void qdq_lab_note(qdq_lab *lab, int handle, const char *what, const qdq_remote_fate *fate, double seconds)
+void qdq_lab_note(qdq_lab *lab, int handle, const char *what, const qdq_remote_fate *fate,
+                  double seconds)
 {
     const char *log = lab->models.at[handle].log;
     size_t size = 0;
@@ -92,11 +93,12 @@ static qdq_status open_model(qdq_lab *lab, int handle, qdq_remote_fate *fate, qd
         qdq_remote_put(&q, "shapes", qdq_remote_shapes_json(m->shapes, m->n_shapes));
     lab->builds++;
     double start = qdq_clock_seconds();
-    char *what = qdq_arena_printf(&lab->arena, "build a session of %s\nengine: %s %s, threads %d, worker %u",
-                                  m->path, lab->client.info.name, lab->client.info.version, lab->opts.threads,
-                                  lab->client.worker);
+    char *what = qdq_arena_printf(
+        &lab->arena, "build a session of %s\nengine: %s %s, threads %d, worker %u", m->path,
+        lab->client.info.name, lab->client.info.version, lab->opts.threads, lab->client.worker);
     qdq_lab_log_asked(&lab->logs, m->log, what != NULL ? what : m->path);
-    qdq_status st = qdq_remote_ask(&lab->client, &q, -1, qdq_lab_build_deadline(lab), &answer, fate, err);
+    qdq_status st =
+        qdq_remote_ask(&lab->client, &q, -1, qdq_lab_build_deadline(lab), &answer, fate, err);
     lab->build_s = fmax(lab->build_s, qdq_clock_seconds() - start);
     qdq_lab_note_build(lab, m->log, st, fate, err, qdq_clock_seconds() - start);
     qdq_remote_answer_free(&answer);
@@ -114,9 +116,9 @@ static qdq_status warm_up(qdq_lab *lab, int handle, qdq_remote_fate *fate, qdq_e
 
     qdq_remote_put_text(&q, "do", "warm");
     qdq_remote_put_int(&q, "handle", handle);
-    qdq_status st = qdq_remote_ask(&lab->client, &q, -1,
-                                   qdq_lab_run_deadline(lab, lab->opts.run_deadline_s * lab->opts.warmup),
-                                   &answer, fate, err);
+    qdq_status st = qdq_remote_ask(
+        &lab->client, &q, -1,
+        qdq_lab_run_deadline(lab, lab->opts.run_deadline_s * lab->opts.warmup), &answer, fate, err);
     if (st == QDQ_OK)
         qdq_lab_note(lab, handle, "runs until it is warm", fate, qdq_clock_seconds() - start);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
@@ -125,7 +127,8 @@ static qdq_status warm_up(qdq_lab *lab, int handle, qdq_remote_fate *fate, qdq_e
     return st;
 }
 
-static qdq_status ready_one(qdq_lab *lab, int handle, bool warm, qdq_remote_fate *fate, qdq_error *err)
+static qdq_status ready_one(qdq_lab *lab, int handle, bool warm, qdq_remote_fate *fate,
+                            qdq_error *err)
 {
     const qdq_lab_model *m = &lab->models.at[handle];
 
@@ -145,7 +148,8 @@ static bool others_are_open(const qdq_lab *lab, int a, int b)
     return false;
 }
 
-qdq_status qdq_lab_ready(qdq_lab *lab, int a, int b, bool warm, qdq_remote_fate *fate, qdq_error *err)
+qdq_status qdq_lab_ready(qdq_lab *lab, int a, int b, bool warm, qdq_remote_fate *fate,
+                         qdq_error *err)
 {
     bool others;
 
@@ -166,7 +170,8 @@ qdq_status qdq_lab_check_handle(const qdq_lab *lab, int handle, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status build(qdq_lab *lab, qdq_lab_model m, int *handle, qdq_remote_fate *fate, qdq_error *err)
+static qdq_status build(qdq_lab *lab, qdq_lab_model m, int *handle, qdq_remote_fate *fate,
+                        qdq_error *err)
 {
     int new = (int)lab->models.n;
 
@@ -182,18 +187,21 @@ static qdq_status build(qdq_lab *lab, qdq_lab_model m, int *handle, qdq_remote_f
     return st;
 }
 
-qdq_status qdq_lab_build(qdq_lab *lab, const char *path, int *handle, qdq_remote_fate *fate, qdq_error *err)
+qdq_status qdq_lab_build(qdq_lab *lab, const char *path, int *handle, qdq_remote_fate *fate,
+                         qdq_error *err)
 {
     const qdq_lab_model m = {.path = qdq_arena_strdup(&lab->arena, path)};
 
     return build(lab, m, handle, fate, err);
 }
 
-qdq_status qdq_lab_build_shaped(qdq_lab *lab, const char *path, const qdq_input_shape *shapes, size_t n,
-                                int *handle, qdq_remote_fate *fate, qdq_error *err)
+qdq_status qdq_lab_build_shaped(qdq_lab *lab, const char *path, const qdq_input_shape *shapes,
+                                size_t n, int *handle, qdq_remote_fate *fate, qdq_error *err)
 {
-    const qdq_lab_model m = {
-        .path = qdq_arena_strdup(&lab->arena, path), .shaped = true, .shapes = shapes, .n_shapes = n};
+    const qdq_lab_model m = {.path = qdq_arena_strdup(&lab->arena, path),
+                             .shaped = true,
+                             .shapes = shapes,
+                             .n_shapes = n};
 
     return build(lab, m, handle, fate, err);
 }
@@ -214,12 +222,13 @@ void qdq_lab_drop(qdq_lab *lab, int handle)
     qdq_remote_put_text(&q, "do", "drop");
     qdq_remote_put_int(&q, "handle", handle);
     /* A worker that cannot even let go is replaced when the next model is needed. */
-    if (qdq_remote_ask(&lab->client, &q, -1, lab->opts.run_deadline_s, &answer, &fate, NULL) != QDQ_OK)
+    if (qdq_remote_ask(&lab->client, &q, -1, lab->opts.run_deadline_s, &answer, &fate, NULL) !=
+        QDQ_OK)
         qdq_remote_process_kill(lab->client.process);
     qdq_remote_answer_free(&answer);
 }
 
-/* --- open and close --------------------------------------------------------------------------------------------------- */
+/* --- open and close --------------------------------------------------------------------------- */
 
 static qdq_remote_object write_hello(const qdq_lab_opts *o)
 {

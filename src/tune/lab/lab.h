@@ -1,8 +1,9 @@
-/* lab.h - where models are built, run and timed: an engine in a worker process (`qdq-worker`, exec'd), so that an engine
- * that crashes, traps, hangs or eats memory costs one trial.
+/* lab.h - where models are built, run and timed: an engine in a worker process (`qdq-worker`,
+ * exec'd), so that an engine that crashes, traps, hangs or eats memory costs one trial.
  *
- * The worker lives on between calls and keeps models open. When it dies, the next call starts another one; models that
- * were open are opened again when they are used. Times are taken with nothing else of ours running. */
+ * The worker lives on between calls and keeps models open. When it dies, the next call starts
+ * another one; models that were open are opened again when they are used. Times are taken with
+ * nothing else of ours running. */
 #ifndef QDQ_LAB_H
 #define QDQ_LAB_H
 
@@ -16,10 +17,12 @@ typedef struct qdq_lab_opts {
     const qdq_engine_opts
         *engine_opts;   /* of its folders, program and job nothing is used; NULL: the defaults */
     const char *worker; /* program; NULL: "qdq-worker" beside the running program, then in PATH */
-    const char *work; /* folder of the run's temporary files: the worker puts its own into it, and removes it
-                           when the lab dies; NULL: none */
-    const char *
-        logs; /* folder for one file per build, named after the model's: what was asked, how it ended, output; NULL: none */
+    /* folder of the run's temporary files: the worker puts its own into it, and removes it when the
+     * lab dies; NULL: none */
+    const char *work;
+    /* folder for one file per build, named after the model's: what was asked, how it ended, output;
+     * NULL: none */
+    const char *logs;
     int threads; /* of the engine; 0: 1 */
     const qdq_input_shape *shapes;
     size_t n_shapes;
@@ -30,8 +33,8 @@ typedef struct qdq_lab_opts {
     unsigned leg_runs;       /* runs of a leg at least; 0: 1 */
     double leg_ms;           /* a leg is repeated until it is so long; 0: 5 */
     uint64_t seed;           /* of random inputs */
-    const char
-        *samples; /* .npz with the inputs to time with (the first sample) and to compare on; NULL: random */
+    /* .npz with the inputs to time with (the first sample) and to compare on; NULL: random */
+    const char *samples;
     const qdq_job *job;
 } qdq_lab_opts;
 
@@ -39,8 +42,9 @@ typedef struct qdq_lab_opts {
 qdq_status qdq_lab_open(const qdq_lab_opts *opts, qdq_lab **out, qdq_error *err);
 void qdq_lab_close(qdq_lab *lab); /* NULL is allowed */
 
-/* From now on nothing that runs a model takes longer than until `until` (qdq_clock_seconds(); INFINITY: as the options say), but a second
- * at least, and no build later than the longest one so far and one second after it. */
+/* From now on nothing that runs a model takes longer than until `until` (qdq_clock_seconds();
+ * INFINITY: as the options say), but a second at least, and no build later than the longest one so
+ * far and one second after it. */
 void qdq_lab_set_until(qdq_lab *lab, double until);
 
 /* Seconds that the longest build so far and the longest pair of legs took: 0: there was none. */
@@ -53,7 +57,8 @@ const qdq_engine_info *qdq_lab_engine(const qdq_lab *lab);
 /* The output of the worker and its engine during the last call: lent until the next one. */
 const char *qdq_lab_output(const qdq_lab *lab, size_t *size);
 
-/* Options that the engine's program turned out to refuse, with spaces between: lent, as long as the lab; "": none. */
+/* Options that the engine's program turned out to refuse, with spaces between: lent, as long as the
+ * lab; "": none. */
 const char *qdq_lab_refused(const qdq_lab *lab);
 /* They are known from before: none of them is tried. */
 qdq_status qdq_lab_refuse(qdq_lab *lab, const char *options, qdq_error *err);
@@ -62,21 +67,26 @@ qdq_status qdq_lab_refuse(qdq_lab *lab, const char *options, qdq_error *err);
 unsigned qdq_lab_builds(const qdq_lab *lab);
 
 /* Builds a session for a model file. *handle is only valid if the fate is fine. */
-qdq_status qdq_lab_build(qdq_lab *lab, const char *path, int *handle, qdq_remote_fate *fate, qdq_error *err);
-/* The same with other shapes of inputs than those of the options; n 0: open dims stay open. They must live as long as the lab. */
-qdq_status qdq_lab_build_shaped(qdq_lab *lab, const char *path, const qdq_input_shape *shapes, size_t n,
-                                int *handle, qdq_remote_fate *fate, qdq_error *err);
+qdq_status qdq_lab_build(qdq_lab *lab, const char *path, int *handle, qdq_remote_fate *fate,
+                         qdq_error *err);
+/* The same with other shapes of inputs than those of the options; n 0: open dims stay open. They
+ * must live as long as the lab. */
+qdq_status qdq_lab_build_shaped(qdq_lab *lab, const char *path, const qdq_input_shape *shapes,
+                                size_t n, int *handle, qdq_remote_fate *fate, qdq_error *err);
 void qdq_lab_drop(qdq_lab *lab, int handle);
 
-/* One leg of a, then one of b (`b_first`: the other way round): mean time of a run in each. `number` is that of the pair
- * in its trial: engines with virtual time (sim) make their noise of it, so that a replayed trial sees the same. */
-qdq_status qdq_lab_pair(qdq_lab *lab, int a, int b, bool b_first, uint64_t number, double *a_ns, double *b_ns,
-                        qdq_remote_fate *fate, qdq_error *err);
+/* One leg of a, then one of b (`b_first`: the other way round): mean time of a run in each.
+ * `number` is that of the pair in its trial: engines with virtual time (sim) make their noise of
+ * it, so that a replayed trial sees the same. */
+qdq_status qdq_lab_pair(qdq_lab *lab, int a, int b, bool b_first, uint64_t number, double *a_ns,
+                        double *b_ns, qdq_remote_fate *fate, qdq_error *err);
 
 typedef struct qdq_lab_accuracy {
-    bool finite; /* no NaN, no infinity in any output that the other model does not have in the same place */
-    double sqnr_db; /* of the slice that has least; INFINITY: equal; NAN: an output of a is zero everywhere;
-                       -INFINITY: not finite, or finite and an output whose shape depends on data has another one */
+    /* no NaN, no infinity in any output that the other model does not have in the same place */
+    bool finite;
+    /* of the slice that has least; INFINITY: equal; NAN: an output of a is zero everywhere;
+     * -INFINITY: not finite, or finite and an output whose shape depends on data has another one */
+    double sqnr_db;
 } qdq_lab_accuracy;
 
 /* Runs both on the samples, and compares b's outputs with a's. */
@@ -84,11 +94,11 @@ qdq_status qdq_lab_compare(qdq_lab *lab, int a, int b, qdq_lab_accuracy *out, qd
                            qdq_error *err);
 
 /* Time per executed layer, from a session of its own. *out goes to qdq_free(). */
-qdq_status qdq_lab_profile(qdq_lab *lab, const char *path, unsigned runs, qdq_layer **out, size_t *n,
-                           qdq_remote_fate *fate, qdq_error *err);
+qdq_status qdq_lab_profile(qdq_lab *lab, const char *path, unsigned runs, qdq_layer **out,
+                           size_t *n, qdq_remote_fate *fate, qdq_error *err);
 
-/* Executed layers with their nodes, from a session of its own: qdq_session_groups(). Their nodes are those of the file, whose
- * names all nodes must have. *out goes to qdq_free(). */
+/* Executed layers with their nodes, from a session of its own: qdq_session_groups(). Their nodes
+ * are those of the file, whose names all nodes must have. *out goes to qdq_free(). */
 qdq_status qdq_lab_groups(qdq_lab *lab, const char *path, unsigned runs, qdq_group **out, size_t *n,
                           qdq_remote_fate *fate, qdq_error *err);
 

@@ -20,7 +20,8 @@ typedef struct qdq_lab_model {
 
 struct qdq_lab {
     qdq_arena arena;
-    qdq_lab_opts opts; /* with the defaults put in; of the texts only those of the logs may be used */
+    /* with the defaults put in; of the texts only those of the logs may be used */
+    qdq_lab_opts opts;
     qdq_remote_client client;
     QDQ_VEC(qdq_lab_model) models; /* by handle */
     qdq_lab_logs logs;
@@ -33,9 +34,11 @@ struct qdq_lab {
 double qdq_lab_run_deadline(const qdq_lab *lab, double usual);
 double qdq_lab_build_deadline(const qdq_lab *lab);
 
-/* Both models have sessions afterwards (they may be the same), and are warm if that is wanted. If memory runs out while
- * others are open, these two are tried without them: a model is not to blame for its neighbours. */
-qdq_status qdq_lab_ready(qdq_lab *lab, int a, int b, bool warm, qdq_remote_fate *fate, qdq_error *err);
+/* Both models have sessions afterwards (they may be the same), and are warm if that is wanted. If
+ * memory runs out while others are open, these two are tried without them: a model is not to blame
+ * for its neighbours. */
+qdq_status qdq_lab_ready(qdq_lab *lab, int a, int b, bool warm, qdq_remote_fate *fate,
+                         qdq_error *err);
 
 /* QDQ_E_USAGE for a handle that is none. */
 qdq_status qdq_lab_check_handle(const qdq_lab *lab, int handle, qdq_error *err);
@@ -44,7 +47,9 @@ qdq_status qdq_lab_check_handle(const qdq_lab *lab, int handle, qdq_error *err);
 void qdq_lab_note_build(qdq_lab *lab, const char *log, qdq_status st, const qdq_remote_fate *fate,
                         const qdq_error *err, double seconds);
 
-/* Into the log of a model: how something ended that was no build; nothing is said of what went well in silence. */
-void qdq_lab_note(qdq_lab *lab, int handle, const char *what, const qdq_remote_fate *fate, double seconds);
+/* Into the log of a model: how something ended that was no build; nothing is said of what went well
+ * in silence. */
+void qdq_lab_note(qdq_lab *lab, int handle, const char *what, const qdq_remote_fate *fate,
+                  double seconds);
 
 #endif /* QDQ_LAB_INNER_H */

@@ -1,4 +1,5 @@
-/* lab_log.c - see the header. Files are opened for each entry: there may be more models than descriptors. */
+/* lab_log.c - see the header. Files are opened for each entry: there may be more models than
+ * descriptors. */
 #include "tune/lab/lab_log.h"
 
 #include <ctype.h>
@@ -14,7 +15,8 @@
 
 enum { ENTRY_MAX = 1024 * 1024, FILE_MAX = 4 * 1024 * 1024, NUMBER_MAX = 1000000 };
 
-qdq_status qdq_lab_logs_open(qdq_lab_logs *logs, const char *dir, const qdq_job *job, qdq_error *err)
+qdq_status qdq_lab_logs_open(qdq_lab_logs *logs, const char *dir, const qdq_job *job,
+                             qdq_error *err)
 {
     *logs = (qdq_lab_logs){.dir = dir, .job = job};
     if (dir != NULL && mkdir(dir, 0777) != 0 && errno != EEXIST)
@@ -31,7 +33,8 @@ static void give_up(qdq_lab_logs *logs, const char *path)
     logs->failed = true;
 }
 
-/* Of "DIR/group_3_scheme_1.onnx" what stands between: names are made by us, but for those of a few whole models. */
+/* Of "DIR/group_3_scheme_1.onnx" what stands between: names are made by us, but for those of a few
+ * whole models. */
 static const char *stem_of(const char *model, qdq_arena *arena)
 {
     enum { STEM_MAX = 120 };
@@ -76,7 +79,8 @@ static void append(qdq_lab_logs *logs, const char *path, const qdq_buf *text)
     if (logs->failed || text->failed)
         return;
     int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0 || (st.st_size < FILE_MAX && write(fd, text->data, text->size) < 0))
+    if (fd < 0 || fstat(fd, &st) != 0 ||
+        (st.st_size < FILE_MAX && write(fd, text->data, text->size) < 0))
         give_up(logs, path);
     if (fd >= 0)
         close(fd);

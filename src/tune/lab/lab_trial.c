@@ -1,4 +1,5 @@
-/* lab_trial.c - what is done with models in the lab: timed in pairs, compared, profiled, taken apart. */
+/* lab_trial.c - what is done with models in the lab: timed in pairs, compared, profiled, taken
+ * apart. */
 #include "tune/lab/lab.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #include "base/fail.h"
 #include "tune/lab/lab_inner.h"
 
-/* --- pairs ---------------------------------------------------------------------------------------------------------- */
+/* --- pairs ------------------------------------------------------------------------------------ */
 
 static qdq_status leg(qdq_lab *lab, int handle, uint64_t number, double *ns, qdq_remote_fate *fate,
                       qdq_error *err)
@@ -19,8 +20,9 @@ static qdq_status leg(qdq_lab *lab, int handle, uint64_t number, double *ns, qdq
     qdq_remote_put_text(&q, "do", "leg");
     qdq_remote_put_int(&q, "handle", handle);
     qdq_remote_put_int(&q, "number", (int64_t)number);
-    qdq_status st = qdq_remote_ask(&lab->client, &q, -1, qdq_lab_run_deadline(lab, lab->opts.run_deadline_s),
-                                   &answer, fate, err);
+    qdq_status st =
+        qdq_remote_ask(&lab->client, &q, -1, qdq_lab_run_deadline(lab, lab->opts.run_deadline_s),
+                       &answer, fate, err);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE) {
         *ns = qdq_json_number(&answer.top, "ns", 0, INFINITY, -1);
         st = qdq_remote_answer_check(&lab->client, &answer, err);
@@ -31,10 +33,10 @@ static qdq_status leg(qdq_lab *lab, int handle, uint64_t number, double *ns, qdq
     return st;
 }
 
-/* Legs are numbered by who runs, not by who runs first: so a model is measured alike from either side, and a model beside
- * itself (the A/A control) is not measured twice with one noise. */
-qdq_status qdq_lab_pair(qdq_lab *lab, int a, int b, bool b_first, uint64_t number, double *a_ns, double *b_ns,
-                        qdq_remote_fate *fate, qdq_error *err)
+/* Legs are numbered by who runs, not by who runs first: so a model is measured alike from either
+ * side, and a model beside itself (the A/A control) is not measured twice with one noise. */
+qdq_status qdq_lab_pair(qdq_lab *lab, int a, int b, bool b_first, uint64_t number, double *a_ns,
+                        double *b_ns, qdq_remote_fate *fate, qdq_error *err)
 {
     *a_ns = *b_ns = 0;
     *fate = (qdq_remote_fate){0};
@@ -54,7 +56,7 @@ qdq_status qdq_lab_pair(qdq_lab *lab, int a, int b, bool b_first, uint64_t numbe
     return QDQ_OK;
 }
 
-/* --- accuracy ------------------------------------------------------------------------------------------------------- */
+/* --- accuracy --------------------------------------------------------------------------------- */
 
 /* The result up to this sample. */
 static qdq_status compare_sample(qdq_lab *lab, int a, int b, size_t sample, size_t *samples,
@@ -70,14 +72,15 @@ static qdq_status compare_sample(qdq_lab *lab, int a, int b, size_t sample, size
     qdq_remote_put_int(&q, "a", a);
     qdq_remote_put_int(&q, "b", b);
     qdq_remote_put_int(&q, "sample", (int64_t)sample);
-    qdq_status st = qdq_remote_ask(
-        &lab->client, &q, -1, qdq_lab_run_deadline(lab, 2 * lab->opts.run_deadline_s), &answer, fate, err);
+    qdq_status st =
+        qdq_remote_ask(&lab->client, &q, -1,
+                       qdq_lab_run_deadline(lab, 2 * lab->opts.run_deadline_s), &answer, fate, err);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE) {
         *samples = (size_t)qdq_json_int(&answer.top, "samples", 1, INT64_MAX, 1);
         out->finite = qdq_json_bool(&answer.top, "finite");
         int word = qdq_json_word(&answer.top, "sqnr_is", words, -1);
-        out->sqnr_db =
-            word > 0 ? special[word] : qdq_json_number(&answer.top, "sqnr_db", -INFINITY, INFINITY, 0);
+        out->sqnr_db = word > 0 ? special[word]
+                                : qdq_json_number(&answer.top, "sqnr_db", -INFINITY, INFINITY, 0);
         st = qdq_remote_answer_check(&lab->client, &answer, err);
     }
     if (st == QDQ_OK)
@@ -103,7 +106,7 @@ qdq_status qdq_lab_compare(qdq_lab *lab, int a, int b, qdq_lab_accuracy *out, qd
     return QDQ_OK;
 }
 
-/* --- profile -------------------------------------------------------------------------------------------------------- */
+/* --- profile ---------------------------------------------------------------------------------- */
 
 /* Asks for something that takes a session of its own. `what` is for the log. */
 static qdq_status ask_apart(qdq_lab *lab, const char *question, const char *path, unsigned runs,
@@ -116,7 +119,8 @@ static qdq_status ask_apart(qdq_lab *lab, const char *question, const char *path
     qdq_remote_put_text(&q, "path", path);
     qdq_remote_put_int(&q, "runs", runs);
     const char *log = qdq_lab_log_new(&lab->logs, path, &lab->arena);
-    char *text = qdq_arena_printf(&lab->arena, "build a session of %s and %s %u runs", path, what, runs);
+    char *text =
+        qdq_arena_printf(&lab->arena, "build a session of %s and %s %u runs", path, what, runs);
     qdq_lab_log_asked(&lab->logs, log, text != NULL ? text : path);
     lab->builds++;
     double start = qdq_clock_seconds();
@@ -127,8 +131,8 @@ static qdq_status ask_apart(qdq_lab *lab, const char *question, const char *path
     return st;
 }
 
-qdq_status qdq_lab_profile(qdq_lab *lab, const char *path, unsigned runs, qdq_layer **out, size_t *n,
-                           qdq_remote_fate *fate, qdq_error *err)
+qdq_status qdq_lab_profile(qdq_lab *lab, const char *path, unsigned runs, qdq_layer **out,
+                           size_t *n, qdq_remote_fate *fate, qdq_error *err)
 {
     qdq_remote_answer answer;
 
@@ -143,7 +147,7 @@ qdq_status qdq_lab_profile(qdq_lab *lab, const char *path, unsigned runs, qdq_la
     return st;
 }
 
-/* --- groups --------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 qdq_status qdq_lab_groups(qdq_lab *lab, const char *path, unsigned runs, qdq_group **out, size_t *n,
                           qdq_remote_fate *fate, qdq_error *err)

@@ -7,12 +7,14 @@
 #include "base/fail.h"
 #include "engine/sample_stats.h"
 
-/* A test that goes on takes up to LONGER or LONGEST times as many pairs, and looks when a PART more are there. */
+/* A test that goes on takes up to LONGER or LONGEST times as many pairs, and looks when a PART more
+ * are there. */
 enum { CONTROL_PAIRS = 12, MAX_PAIRS = 4096, LONGER = 3, LONGEST = 10, PART = 4 };
 
 /* 1.4826 times the median absolute deviation estimates the deviation of normal numbers. */
 static const double mad_to_sd = 1.4826;
-/* An outlier says that something else ran, not how much: beyond so many deviations it counts no more. */
+/* An outlier says that something else ran, not how much: beyond so many deviations it counts no
+ * more. */
 static const double clip_sd = 3;
 /* Times in nanoseconds of real runs differ by more than this; virtual times need not. */
 static const double least_sd = 1e-6;
@@ -24,7 +26,7 @@ const char *qdq_verdict_name(qdq_verdict v)
     return names[v];
 }
 
-/* --- numbers of pairs ------------------------------------------------------------------------------------------------ */
+/* --- numbers of pairs ------------------------------------------------------------------------- */
 
 typedef struct pairs {
     double *incumbent, *candidate, *gain;
@@ -53,8 +55,9 @@ static double spread(pairs *p, double middle)
     return mad_to_sd * qdq_stats_quantile(p->scratch, p->n, 0.5);
 }
 
-/* The Hodges-Lehmann estimate, the median of the means of all pairs of gains, and the interval that belongs to it
- * (Wilcoxon's signed ranks, normal approximation). Of few gains no interval of theirs covers 95 %: the extremes. */
+/* The Hodges-Lehmann estimate, the median of the means of all pairs of gains, and the interval that
+ * belongs to it (Wilcoxon's signed ranks, normal approximation). Of few gains no interval of theirs
+ * covers 95 %: the extremes. */
 static void locate(pairs *p, qdq_test_result *out)
 {
     const size_t n = p->n, m = walsh(n);
@@ -77,8 +80,8 @@ static double z_of(double tail)
 {
     double t = sqrt(-2 * log(tail));
 
-    return t -
-           (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+    return t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                   (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
 }
 
 static double detectable(const qdq_test_opts *o, double sd, size_t n)
@@ -97,7 +100,7 @@ static void summarize(pairs *p, const qdq_test_opts *o, qdq_test_result *out)
     out->candidate_ns = median(p->scratch, p->candidate, p->n);
 }
 
-/* --- memory ---------------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static void pairs_free(pairs *p)
 {
@@ -112,7 +115,8 @@ static qdq_status pairs_new(pairs *p, size_t room, qdq_error *err)
 {
     *p = (pairs){.room = room};
     if (room > MAX_PAIRS)
-        return qdq_fail(err, QDQ_E_USAGE, "a test of %zu pairs: expected at most %d", room, MAX_PAIRS);
+        return qdq_fail(err, QDQ_E_USAGE, "a test of %zu pairs: expected at most %d", room,
+                        MAX_PAIRS);
     p->incumbent = calloc(room + 1, sizeof *p->incumbent);
     p->candidate = calloc(room + 1, sizeof *p->candidate);
     p->gain = calloc(room + 1, sizeof *p->gain);
@@ -124,9 +128,10 @@ static qdq_status pairs_new(pairs *p, size_t room, qdq_error *err)
 
 static qdq_status add(pairs *p, double incumbent_ns, double candidate_ns, qdq_error *err)
 {
-    if (!(incumbent_ns > 0) || !(candidate_ns > 0) || !isfinite(incumbent_ns) || !isfinite(candidate_ns))
-        return qdq_fail(err, QDQ_E_ENGINE, "pair %zu: times of %g and %g ns: expected more than 0", p->n,
-                        incumbent_ns, candidate_ns);
+    if (!(incumbent_ns > 0) || !(candidate_ns > 0) || !isfinite(incumbent_ns) ||
+        !isfinite(candidate_ns))
+        return qdq_fail(err, QDQ_E_ENGINE, "pair %zu: times of %g and %g ns: expected more than 0",
+                        p->n, incumbent_ns, candidate_ns);
     p->incumbent[p->n] = incumbent_ns;
     p->candidate[p->n] = candidate_ns;
     p->gain[p->n++] = 1 - candidate_ns / incumbent_ns;
@@ -141,16 +146,17 @@ static qdq_status take_one(pairs *p, qdq_pair_fn take, void *ctx, qdq_error *err
     return add(p, incumbent_ns, candidate_ns, err);
 }
 
-/* --- the test -------------------------------------------------------------------------------------------------------- */
+/* --- the test --------------------------------------------------------------------------------- */
 
-/* The logarithm of how much likelier the gains are if the true one is `gain` than if it is 0. The noise is what all
- * pairs so far show, so it is computed anew each time. */
+/* The logarithm of how much likelier the gains are if the true one is `gain` than if it is 0. The
+ * noise is what all pairs so far show, so it is computed anew each time. */
 static double log_ratio(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
 {
     double sum = 0;
 
     for (size_t i = 0; i < p->n; i++) {
-        double x = fmin(fmax(p->gain[i], now->gain - clip_sd * now->sd), now->gain + clip_sd * now->sd);
+        double x =
+            fmin(fmax(p->gain[i], now->gain - clip_sd * now->sd), now->gain + clip_sd * now->sd);
         sum += o->gain * x - o->gain * o->gain / 2;
     }
     /* A deviation of n numbers is known to one part in sqrt(2n), no better. */
@@ -158,8 +164,9 @@ static double log_ratio(const pairs *p, const qdq_test_opts *o, const qdq_test_r
     return sum / (sd * sd);
 }
 
-/* The ratio is made for small gains: where noise is large, it is slow to believe a large one, and to refuse a large
- * loss. Keeping asks for more than refusing, because it is what cannot be taken back. */
+/* The ratio is made for small gains: where noise is large, it is slow to believe a large one, and
+ * to refuse a large loss. Keeping asks for more than refusing, because it is what cannot be taken
+ * back. */
 static bool plainly_better(const qdq_test_opts *o, const qdq_test_result *now)
 {
     const double deviations = 4;
@@ -179,8 +186,8 @@ static double took_ns(const qdq_test_result *now)
     return now->pairs * (now->incumbent_ns + now->candidate_ns);
 }
 
-/* Neighbours of a virtual machine come and go, and do not slow down all models alike: pairs of one moment agree with each other,
- * and not with those of the next. */
+/* Neighbours of a virtual machine come and go, and do not slow down all models alike: pairs of one
+ * moment agree with each other, and not with those of the next. */
 static bool is_hasty(const qdq_test_opts *o, const qdq_test_result *now)
 {
     const double large = 0.2;
@@ -213,18 +220,18 @@ static qdq_status check(const qdq_test_opts *o, qdq_error *err)
 {
     if (!(o->gain > 0) || !(o->alpha > 0 && o->alpha < 0.5) || !(o->beta > 0 && o->beta < 0.5) ||
         o->max_pairs == 0 || o->pilot > o->max_pairs)
-        return qdq_fail(
-            err, QDQ_E_USAGE,
-            "a test for a gain of %g with errors %g and %g in %u to %u pairs: expected a gain above 0, "
-            "errors between 0 and 0.5, and a pilot no longer than the test",
-            o->gain, o->alpha, o->beta, o->pilot, o->max_pairs);
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "a test for a gain of %g with errors %g and %g in %u to %u pairs: expected "
+                        "a gain above 0, "
+                        "errors between 0 and 0.5, and a pilot no longer than the test",
+                        o->gain, o->alpha, o->beta, o->pilot, o->max_pairs);
     return QDQ_OK;
 }
 
-/* --- how long it goes on ---------------------------------------------------------------------------------------------- */
+/* --- how long it goes on ---------------------------------------------------------------------- */
 
-/* Does the last look lean towards a gain? Then more pairs are worth their time: on a noisy machine it is found, or seen to
- * be none. */
+/* Does the last look lean towards a gain? Then more pairs are worth their time: on a noisy machine
+ * it is found, or seen to be none. */
 static bool is_promising(const qdq_test_opts *o, const qdq_test_result *now)
 {
     const double deviations = 0.5;
@@ -252,12 +259,14 @@ static bool goes_on(const pairs *p, const qdq_test_opts *o, const qdq_test_resul
         return !is_precise(o, now) && is_patient(o, now, o->max_pairs);
     if (now->verdict == QDQ_VERDICT_REJECT || p->n < o->max_pairs)
         return now->verdict == QDQ_VERDICT_UNDECIDED;
-    return is_hasty(o, now) || (is_promising(o, now) && is_patient(o, now, (size_t)o->max_pairs * LONGER));
+    return is_hasty(o, now) ||
+           (is_promising(o, now) && is_patient(o, now, (size_t)o->max_pairs * LONGER));
 }
 
 static size_t longest(const qdq_test_opts *o)
 {
-    const size_t most = (size_t)o->max_pairs * (o->patience_ns > 0 || o->least_ns > 0 ? LONGEST : LONGER);
+    const size_t most =
+        (size_t)o->max_pairs * (o->patience_ns > 0 || o->least_ns > 0 ? LONGEST : LONGER);
 
     return most < MAX_PAIRS || o->max_pairs > MAX_PAIRS ? most : MAX_PAIRS;
 }
@@ -270,11 +279,11 @@ static size_t step(const pairs *p, const qdq_test_opts *o)
     return p->n < o->max_pairs || later < 1 ? 1 : later < left ? later : left;
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------------------ */
+/* --- the end ---------------------------------------------------------------------------------- */
 
-/* Pairs that were to tell its time better may tell another story than those that decided. A gain too large for the ratio, and
- * in too much noise to be plain, shows in the interval: looked at once, when all is measured, so that it errs no more often than it
- * says. */
+/* Pairs that were to tell its time better may tell another story than those that decided. A gain
+ * too large for the ratio, and in too much noise to be plain, shows in the interval: looked at
+ * once, when all is measured, so that it errs no more often than it says. */
 static qdq_verdict conclude(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
 {
     if (o->strict)
@@ -286,8 +295,8 @@ static qdq_verdict conclude(const pairs *p, const qdq_test_opts *o, const qdq_te
     return now->verdict;
 }
 
-qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, qdq_test_result *out,
-                        qdq_error *err)
+qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx,
+                        qdq_test_result *out, qdq_error *err)
 {
     pairs p;
 
@@ -309,7 +318,7 @@ qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, 
     return st;
 }
 
-/* --- epochs ---------------------------------------------------------------------------------------------------------- */
+/* --- epochs ----------------------------------------------------------------------------------- */
 
 qdq_status qdq_epoch_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, qdq_epoch *out,
                            qdq_error *err)
@@ -325,9 +334,11 @@ qdq_status qdq_epoch_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *ct
         st = take_one(&p, take, ctx, err);
     if (st == QDQ_OK) {
         summarize(&p, &o, &r);
-        /* It must be wrong by what the tests are to tell apart: a bias that small is nobody's gain. */
+        /* It must be wrong by what the tests are to tell apart: a bias that small is nobody's
+         * gain. */
         bool differs = r.ci_low > o.enter || r.ci_high < -o.enter;
-        *out = (qdq_epoch){.aa_sd = r.sd, .aa_gain = r.gain, .base_ns = r.incumbent_ns, .noisy = differs};
+        *out = (qdq_epoch){
+            .aa_sd = r.sd, .aa_gain = r.gain, .base_ns = r.incumbent_ns, .noisy = differs};
     }
     pairs_free(&p);
     return st;

@@ -11,18 +11,21 @@
 #include "ir/edit.h"
 #include "qdq/model.h"
 
-/* --- parameters ----------------------------------------------------------------------------------------------------- */
+/* --- parameters ------------------------------------------------------------------------------- */
 
-static const qdq_probe_value *find_value(const qdq_probe_size *size, const char *name, size_t length)
+static const qdq_probe_value *find_value(const qdq_probe_size *size, const char *name,
+                                         size_t length)
 {
     for (size_t i = 0; i < size->n; i++)
-        if (strlen(size->value[i].name) == length && strncmp(size->value[i].name, name, length) == 0)
+        if (strlen(size->value[i].name) == length &&
+            strncmp(size->value[i].name, name, length) == 0)
             return &size->value[i];
     return NULL;
 }
 
 /* The text with the values of its parameters. */
-static qdq_status fill_in(const char *text, const qdq_probe_size *size, qdq_buf *out, qdq_error *err)
+static qdq_status fill_in(const char *text, const qdq_probe_size *size, qdq_buf *out,
+                          qdq_error *err)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
 
@@ -36,15 +39,15 @@ static qdq_status fill_in(const char *text, const qdq_probe_size *size, qdq_buf 
         const size_t length = strspn(++next, letters);
         const qdq_probe_value *v = find_value(size, next, length);
         if (v == NULL)
-            return qdq_fail(err, QDQ_E_FORMAT, "parameter '$%.*s' has no value in 'sizes'", (int)length,
-                            next);
+            return qdq_fail(err, QDQ_E_FORMAT, "parameter '$%.*s' has no value in 'sizes'",
+                            (int)length, next);
         qdq_buf_printf(out, "%" PRId64, v->value);
         next += length;
     }
     return QDQ_OK;
 }
 
-/* --- weights -------------------------------------------------------------------------------------------------------- */
+/* --- weights ---------------------------------------------------------------------------------- */
 
 static bool is_weight(const qdq_value *v)
 {
@@ -82,7 +85,7 @@ static qdq_status add_weights(qdq_model *m, uint64_t seed, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- model ---------------------------------------------------------------------------------------------------------- */
+/* --- model ------------------------------------------------------------------------------------ */
 
 static qdq_status verify(const qdq_model *m, qdq_error *err)
 {

@@ -1,5 +1,5 @@
-/* probe_one.c - one probe: its sides are timed, at one size or at those that bisection asks for, and the rule is changed by what
- * the times say. */
+/* probe_one.c - one probe: its sides are timed, at one size or at those that bisection asks for,
+ * and the rule is changed by what the times say. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@ qdq_status qdq_probe_begin(qdq_probe_run *r, const qdq_probe *p, qdq_probe_one *
     return out->key != NULL && out->at != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- one size ---------------------------------------------------------------------------------------------------------- */
+/* --- one size --------------------------------------------------------------------------------- */
 
 static qdq_status explain(qdq_probe_run *r, qdq_probe_one *o, const char *why, qdq_error *err)
 {
@@ -46,7 +46,8 @@ static bool any_is_measured(const qdq_probe_one *o)
 }
 
 /* Times both sides at size i. o->why is set if that was not possible. */
-static qdq_status measure_at(qdq_probe_run *r, qdq_probe_one *o, size_t i, unsigned builds, qdq_error *err)
+static qdq_status measure_at(qdq_probe_run *r, qdq_probe_one *o, size_t i, unsigned builds,
+                             qdq_error *err)
 {
     qdq_probe_at *a = &o->at[i];
     bool equal = false;
@@ -58,15 +59,15 @@ static qdq_status measure_at(qdq_probe_run *r, qdq_probe_one *o, size_t i, unsig
     if (equal)
         return explain(r, o, "the probe is the same model with the rule and without it", err);
     if (a->path[0] != NULL)
-        QDQ_TRY(qdq_probe_compare(&r->timer, a->path[0], a->path[1], builds, r->until, &a->samples, &a->time,
-                                  err));
+        QDQ_TRY(qdq_probe_compare(&r->timer, a->path[0], a->path[1], builds, r->until, &a->samples,
+                                  &a->time, err));
     if (a->time.failed[0] != '\0')
         return explain(r, o, a->time.failed, err);
     o->open |= !a->time.closed;
     return any_is_measured(o) ? QDQ_OK : explain(r, o, "no time was left", err);
 }
 
-/* --- thresholds ------------------------------------------------------------------------------------------------------- */
+/* --- thresholds ------------------------------------------------------------------------------- */
 
 static bool pays_at(const qdq_probe_run *r, const qdq_probe_one *o, size_t i)
 {
@@ -94,7 +95,7 @@ qdq_status qdq_probe_look(qdq_probe_run *r, qdq_probe_one *o, unsigned builds, q
     return QDQ_OK;
 }
 
-/* --- what came of it --------------------------------------------------------------------------------------------------- */
+/* --- what came of it -------------------------------------------------------------------------- */
 
 static qdq_measured figures_at(const qdq_probe_run *r, const qdq_probe_one *o, size_t i)
 {
@@ -140,14 +141,16 @@ static qdq_status apply_threshold(qdq_probe_run *r, const qdq_probe_one *o, qdq_
 
     if (value == 0)
         return qdq_probe_apply(r->root, o->p, false, err);
-    /* Between two sizes, and beyond the largest, nothing was measured: a threshold that lies there stays. */
+    /* Between two sizes, and beyond the largest, nothing was measured: a threshold that lies there
+     * stays. */
     if (qdq_probe_holds_now(r->root, o->p, value) &&
         (all || !qdq_probe_holds_now(r->root, o->p, value_at(o, o->n_paying))))
         return qdq_probe_apply(r->root, o->p, true, err);
     return qdq_probe_apply_threshold(r->root, o->p, value, err);
 }
 
-static qdq_status apply(qdq_probe_run *r, const qdq_probe_one *o, qdq_rule_verdict verdict, qdq_error *err)
+static qdq_status apply(qdq_probe_run *r, const qdq_probe_one *o, qdq_rule_verdict verdict,
+                        qdq_error *err)
 {
     if (verdict == QDQ_RULE_UNDECIDED)
         return QDQ_OK;
@@ -156,7 +159,8 @@ static qdq_status apply(qdq_probe_run *r, const qdq_probe_one *o, qdq_rule_verdi
 }
 
 /* Figures of the sizes that were measured, smallest first. NULL: out of memory. */
-static qdq_measured *gather(qdq_probe_run *r, const qdq_probe_one *o, qdq_probe_outcome *out, size_t *n)
+static qdq_measured *gather(qdq_probe_run *r, const qdq_probe_one *o, qdq_probe_outcome *out,
+                            size_t *n)
 {
     qdq_measured *f = qdq_arena_array(&r->arena, o->p->n_sizes, sizeof *f);
 
@@ -170,8 +174,8 @@ static qdq_measured *gather(qdq_probe_run *r, const qdq_probe_one *o, qdq_probe_
     return f;
 }
 
-static qdq_status conclude_measured(qdq_probe_run *r, const qdq_probe_one *o, qdq_probe_outcome *out,
-                                    qdq_error *err)
+static qdq_status conclude_measured(qdq_probe_run *r, const qdq_probe_one *o,
+                                    qdq_probe_outcome *out, qdq_error *err)
 {
     size_t n = 0;
     const qdq_measured *f = gather(r, o, out, &n);

@@ -1,5 +1,5 @@
-/* probe_run.c - all probes of a target: the control first, then one after the other until all are measured, time is up, or
- * somebody stops it. */
+/* probe_run.c - all probes of a target: the control first, then one after the other until all are
+ * measured, time is up, or somebody stops it. */
 #include "tune/probe/probe_run.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "base/processor.h"
 #include "tune/probe/probe_target.h"
 
-/* --- report ----------------------------------------------------------------------------------------------------------- */
+/* --- report ----------------------------------------------------------------------------------- */
 
 static void count(qdq_probe_report *out, const qdq_probe_outcome *o)
 {
@@ -27,7 +27,8 @@ static void count(qdq_probe_report *out, const qdq_probe_outcome *o)
 /* Texts of an outcome; verdicts are static. */
 static void texts_of(qdq_probe_outcome *o, const char **text[7])
 {
-    const char **const all[] = {&o->op, &o->rule, &o->probe, &o->key, &o->before, &o->after, &o->why};
+    const char **const all[] = {&o->op,     &o->rule,  &o->probe, &o->key,
+                                &o->before, &o->after, &o->why};
 
     memcpy(text, all, sizeof all);
 }
@@ -68,7 +69,7 @@ qdq_probe_report *qdq_probe_pack_report(const qdq_probe_run *r)
     return out;
 }
 
-/* --- before ------------------------------------------------------------------------------------------------------------- */
+/* --- before ----------------------------------------------------------------------------------- */
 
 static qdq_status check_engine(const qdq_probe_run *r, qdq_error *err)
 {
@@ -76,11 +77,12 @@ static qdq_status check_engine(const qdq_probe_run *r, qdq_error *err)
     const unsigned need = QDQ_CAN_RUN | QDQ_CAN_TIME;
 
     if (strcmp(e->name, r->t->engine) != 0 && strcmp(e->name, "sim") != 0)
-        return qdq_fail(err, QDQ_E_USAGE, "engine %s does not run target '%s'; expected engine %s", e->name,
-                        r->t->name, r->t->engine);
+        return qdq_fail(err, QDQ_E_USAGE, "engine %s does not run target '%s'; expected engine %s",
+                        e->name, r->t->name, r->t->engine);
     if ((e->capabilities & need) != need)
         return qdq_fail(err, QDQ_E_USAGE,
-                        "engine %s gives no outputs or no times; expected one that gives both", e->name);
+                        "engine %s gives no outputs or no times; expected one that gives both",
+                        e->name);
     return QDQ_OK;
 }
 
@@ -104,12 +106,13 @@ static qdq_status begin(qdq_probe_run *r, qdq_error *err)
 {
     if (r->t->probes.n == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "target '%s': its rules have no probes; expected the key 'probe'", r->t->name);
+                        "target '%s': its rules have no probes; expected the key 'probe'",
+                        r->t->name);
     QDQ_TRY(qdq_json_parse(r->t->text, strlen(r->t->text), r->t->name, &r->root, err));
     QDQ_TRY(qdq_engine_open(r->opts.engine, r->opts.engine_opts, &r->engine, err));
     QDQ_TRY(check_engine(r, err));
-    QDQ_TRY(
-        qdq_tempdir_new(r->opts.engine_opts != NULL ? r->opts.engine_opts->temp_dir : NULL, &r->dir, err));
+    QDQ_TRY(qdq_tempdir_new(r->opts.engine_opts != NULL ? r->opts.engine_opts->temp_dir : NULL,
+                            &r->dir, err));
     return open_lab(r, err);
 }
 
@@ -124,17 +127,18 @@ static qdq_status control(qdq_probe_run *r, qdq_error *err)
     return qdq_probe_control(&r->timer, path[1], &r->control, err);
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------------------- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
-/* Looks once at the probes for which more builds may tell more. *n_seen: up to which one it came. */
+/* Looks once at the probes for which more builds may tell more. *n_seen: up to which one it
+ * came. */
 static qdq_status look_at_all(qdq_probe_run *r, qdq_probe_one *all, unsigned builds, size_t *n_seen,
                               qdq_error *err)
 {
     const size_t n = r->t->probes.n;
 
     for (size_t i = 0; i < n; i++) {
-        qdq_job_progress(r->opts.job, builds == QDQ_PROBE_FIRST ? "measuring rules" : "measuring again", i,
-                         n);
+        qdq_job_progress(r->opts.job,
+                         builds == QDQ_PROBE_FIRST ? "measuring rules" : "measuring again", i, n);
         if (builds > QDQ_PROBE_FIRST && !all[i].open)
             continue;
         QDQ_TRY(qdq_probe_look(r, &all[i], builds, err));
@@ -144,9 +148,10 @@ static qdq_status look_at_all(qdq_probe_run *r, qdq_probe_one *all, unsigned bui
     return QDQ_OK;
 }
 
-/* Each round has twice as many builds, for those that are undecided or nearly so: what is plain leaves them its time, and a phase
- * of the machine does not decide alone. */
-static qdq_status look_until_plain(qdq_probe_run *r, qdq_probe_one *all, size_t *n_seen, qdq_error *err)
+/* Each round has twice as many builds, for those that are undecided or nearly so: what is plain
+ * leaves them its time, and a phase of the machine does not decide alone. */
+static qdq_status look_until_plain(qdq_probe_run *r, qdq_probe_one *all, size_t *n_seen,
+                                   qdq_error *err)
 {
     for (unsigned builds = QDQ_PROBE_FIRST; builds <= QDQ_PROBE_MOST; builds *= 2)
         if (builds == QDQ_PROBE_FIRST || qdq_clock_seconds() < r->until)
@@ -189,7 +194,8 @@ static qdq_status sign(qdq_probe_run *r, qdq_error *err)
 }
 
 /* What was measured, be it all or not. */
-static qdq_status give(qdq_probe_run *r, qdq_target **out, qdq_probe_report **report, qdq_error *err)
+static qdq_status give(qdq_probe_run *r, qdq_target **out, qdq_probe_report **report,
+                       qdq_error *err)
 {
     char *text = NULL;
 

@@ -1,4 +1,5 @@
-/* probe_run.h - what the files of a run share: the target that is measured, its sides as files, the outcomes. */
+/* probe_run.h - what the files of a run share: the target that is measured, its sides as files, the
+ * outcomes. */
 #ifndef QDQ_PROBE_RUN_H
 #define QDQ_PROBE_RUN_H
 
@@ -39,14 +40,16 @@ typedef struct qdq_probe_run {
     QDQ_VEC(qdq_probe_outcome) outcomes;
 } qdq_probe_run;
 
-/* Files of both sides at one size; in the arena. *equal: they are the same model, and nothing can be measured. */
+/* Files of both sides at one size; in the arena. *equal: they are the same model, and nothing can
+ * be measured. */
 qdq_status qdq_probe_write_sides(qdq_probe_run *r, const qdq_probe *p, const qdq_probe_size *size,
                                  const char *path[2], bool *equal, qdq_error *err);
 
-qdq_status qdq_probe_begin(qdq_probe_run *r, const qdq_probe *p, qdq_probe_one *out, qdq_error *err);
+qdq_status qdq_probe_begin(qdq_probe_run *r, const qdq_probe *p, qdq_probe_one *out,
+                           qdq_error *err);
 
-/* Measures at as many sizes as bisection needs, each in `builds` builds, those of earlier looks among them, or less where it is
- * plain. */
+/* Measures at as many sizes as bisection needs, each in `builds` builds, those of earlier looks
+ * among them, or less where it is plain. */
 qdq_status qdq_probe_look(qdq_probe_run *r, qdq_probe_one *o, unsigned builds, qdq_error *err);
 
 /* Changes r->root by what was seen, and adds an outcome. */

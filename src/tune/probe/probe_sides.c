@@ -1,4 +1,5 @@
-/* probe_sides.c - both sides of a probe as model files: the same float model, quantized with the rule and without it. */
+/* probe_sides.c - both sides of a probe as model files: the same float model, quantized with the
+ * rule and without it. */
 #include <string.h>
 #include <unistd.h>
 

@@ -48,15 +48,17 @@ qdq_status qdq_probe_apply(json_t *root, const qdq_probe *p, bool pays, qdq_erro
     return QDQ_OK;
 }
 
-qdq_status qdq_probe_apply_threshold(json_t *root, const qdq_probe *p, int64_t value, qdq_error *err)
+qdq_status qdq_probe_apply_threshold(json_t *root, const qdq_probe *p, int64_t value,
+                                     qdq_error *err)
 {
     json_t *rule = rule_of(root, p);
 
     QDQ_TRY(qdq_probe_apply(root, p, true, err));
-    return json_object_set_new(rule, p->threshold, json_integer(value)) == 0 ? QDQ_OK : qdq_nomem(err);
+    return json_object_set_new(rule, p->threshold, json_integer(value)) == 0 ? QDQ_OK
+                                                                             : qdq_nomem(err);
 }
 
-/* --- sides ----------------------------------------------------------------------------------------------------------- */
+/* --- sides ------------------------------------------------------------------------------------ */
 
 static bool is_beside(const qdq_probe *p, const char *rule)
 {
@@ -117,7 +119,7 @@ qdq_status qdq_probe_side(const qdq_target *t, const qdq_probe *p, bool with, qd
     return st;
 }
 
-/* --- what a probe is about ---------------------------------------------------------------------------------------------- */
+/* --- what a probe is about -------------------------------------------------------------------- */
 
 static const char *first_key(const json_t *object)
 {
@@ -139,7 +141,8 @@ const char *qdq_probe_key(const json_t *root, const qdq_probe *p, qdq_arena *are
     return qdq_arena_strdup(arena, first_key(side_of(rule_of(root, p), p, "without")));
 }
 
-const char *qdq_probe_value_now(const json_t *root, const qdq_probe *p, const char *key, qdq_arena *arena)
+const char *qdq_probe_value_now(const json_t *root, const qdq_probe *p, const char *key,
+                                qdq_arena *arena)
 {
     const json_t *rule = rule_of(root, p), *value = json_object_get(rule, key);
     qdq_buf b = QDQ_BUF_INIT(1 << 16);
@@ -168,7 +171,7 @@ bool qdq_probe_holds_now(const json_t *root, const qdq_probe *p, int64_t at)
     return max == NULL || json_integer_value(max) == 0 || at <= json_integer_value(max);
 }
 
-/* --- figures ------------------------------------------------------------------------------------------------------------ */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 static bool is_text(const json_t *object, const char *key, const char *want, const char *absent)
 {
@@ -197,8 +200,8 @@ static json_t *figure(double x)
 static json_t *figures(const qdq_measured *m)
 {
     json_t *f = json_object(), *interval = json_array();
-    int bad =
-        json_array_append_new(interval, figure(m->low)) | json_array_append_new(interval, figure(m->high));
+    int bad = json_array_append_new(interval, figure(m->low)) |
+              json_array_append_new(interval, figure(m->high));
 
     bad |= json_object_set_new(f, "verdict", json_string(qdq_rule_verdict_name(m->verdict)));
     if (m->probe[0] != '\0')

@@ -34,7 +34,7 @@ static void drop_both(comparing *c)
     }
 }
 
-/* --- processes --------------------------------------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 qdq_status qdq_probe_open_lab(qdq_probe_timer *t, qdq_error *err)
 {
@@ -57,7 +57,7 @@ static qdq_status renew_lab(qdq_probe_timer *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- one sample ------------------------------------------------------------------------------------------------------ */
+/* --- one sample ------------------------------------------------------------------------------- */
 
 /* Who is built first alternates, too. */
 static qdq_status build_both(comparing *c, unsigned first, qdq_error *err)
@@ -78,8 +78,8 @@ static qdq_status time_pairs(comparing *c, double *ratio, qdq_error *err)
 
     for (unsigned i = 0; i < PAIRS && c->fate.end == QDQ_REMOTE_FINE; i++) {
         QDQ_TRY(qdq_job_poll(c->t->opts.job, err));
-        QDQ_TRY(qdq_lab_pair(c->t->lab, c->handle[0], c->handle[1], i % 2 == 1, (c->t->trial << 12) + i,
-                             &without_ns, &with_ns, &c->fate, err));
+        QDQ_TRY(qdq_lab_pair(c->t->lab, c->handle[0], c->handle[1], i % 2 == 1,
+                             (c->t->trial << 12) + i, &without_ns, &with_ns, &c->fate, err));
         all[i] = with_ns / without_ns;
     }
     if (c->fate.end != QDQ_REMOTE_FINE)
@@ -104,16 +104,18 @@ static qdq_status take_sample(comparing *c, qdq_probe_samples *s, qdq_error *err
     drop_both(c);
     QDQ_TRY(st);
     if (c->fate.end != QDQ_REMOTE_FINE)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s: %s", qdq_remote_end_name(c->fate.end), c->fate.text);
+        return qdq_fail(err, QDQ_E_ENGINE, "%s: %s", qdq_remote_end_name(c->fate.end),
+                        c->fate.text);
     s->n++;
     s->pairs += PAIRS;
     s->seconds = fmax(s->seconds, qdq_clock_seconds() - start);
     return QDQ_OK;
 }
 
-/* --- what samples show ------------------------------------------------------------------------------------------------ */
+/* --- what samples show ------------------------------------------------------------------------ */
 
-static qdq_status give_sample(void *ctx, unsigned pair, double *without, double *with, qdq_error *err)
+static qdq_status give_sample(void *ctx, unsigned pair, double *without, double *with,
+                              qdq_error *err)
 {
     const qdq_probe_samples *s = ctx;
 
@@ -123,7 +125,8 @@ static qdq_status give_sample(void *ctx, unsigned pair, double *without, double 
     return QDQ_OK;
 }
 
-/* Decided, and so far from the margin that more builds would tell nothing new; or so near to 1 that they would not either. */
+/* Decided, and so far from the margin that more builds would tell nothing new; or so near to 1 that
+ * they would not either. */
 static bool is_closed(const qdq_probe_timer *t, const qdq_probe_time *r)
 {
     const double away = fmax(1 - r->high, r->low - 1) - t->margin;
@@ -131,7 +134,8 @@ static bool is_closed(const qdq_probe_timer *t, const qdq_probe_time *r)
     return away >= (r->high - r->low) / 2 || (r->low > 1 - t->margin && r->high < 1 + t->margin);
 }
 
-static qdq_status judge(const qdq_probe_timer *t, qdq_probe_samples *s, qdq_probe_time *out, qdq_error *err)
+static qdq_status judge(const qdq_probe_timer *t, qdq_probe_samples *s, qdq_probe_time *out,
+                        qdq_error *err)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_test_result r;
@@ -153,8 +157,9 @@ static qdq_status judge(const qdq_probe_timer *t, qdq_probe_samples *s, qdq_prob
     return QDQ_OK;
 }
 
-qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *without, const char *with, unsigned builds,
-                             double until, qdq_probe_samples *s, qdq_probe_time *out, qdq_error *err)
+qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *without, const char *with,
+                             unsigned builds, double until, qdq_probe_samples *s,
+                             qdq_probe_time *out, qdq_error *err)
 {
     comparing c = {.t = t, .path = {without, with}, .handle = {-1, -1}};
     const unsigned most = builds < QDQ_PROBE_MOST ? builds : QDQ_PROBE_MOST;
@@ -171,7 +176,8 @@ qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *without, const char
     return st == QDQ_OK ? judge(t, s, out, err) : st;
 }
 
-qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, qdq_probe_time *out, qdq_error *err)
+qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, qdq_probe_time *out,
+                             qdq_error *err)
 {
     qdq_probe_samples *s = calloc(1, sizeof *s);
 
@@ -184,11 +190,11 @@ qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, qdq_probe_tim
     if (out->failed[0] != '\0')
         return qdq_fail(err, QDQ_E_ENGINE, "%s", out->failed);
     if (out->high - out->low > widest_control)
-        return qdq_fail(
-            err, QDQ_E_ENGINE,
-            "the machine is busy: the 95 %% interval of a model's time over its own time is %.3f to "
-            "%.3f; expected at most 3 %% wide",
-            out->low, out->high);
+        return qdq_fail(err, QDQ_E_ENGINE,
+                        "the machine is busy: the 95 %% interval of a model's time over its own "
+                        "time is %.3f to "
+                        "%.3f; expected at most 3 %% wide",
+                        out->low, out->high);
     t->margin = fmax(least_margin, fabs(out->factor - 1));
     return QDQ_OK;
 }

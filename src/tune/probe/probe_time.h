@@ -1,6 +1,7 @@
-/* probe_time.h - which of two model files is faster? In the lab, in interleaved pairs, with the tuner's test. Both files are built
- * again for each sample, in a new process every few of them: where a session lies in memory decides, too, and its pairs agree with each
- * other more than with those of the next one. So the interval is that of builds, not of pairs. */
+/* probe_time.h - which of two model files is faster? In the lab, in interleaved pairs, with the
+ * tuner's test. Both files are built again for each sample, in a new process every few of them:
+ * where a session lies in memory decides, too, and its pairs agree with each other more than with
+ * those of the next one. So the interval is that of builds, not of pairs. */
 #ifndef QDQ_PROBE_TIME_H
 #define QDQ_PROBE_TIME_H
 
@@ -37,12 +38,16 @@ typedef struct qdq_probe_time {
     char failed[300];         /* how the engine ended; "": it did not */
 } qdq_probe_time;
 
-/* Adds samples until there are `builds` of them, or the next one would end behind `until`, and says what all of them show: nothing
- * where there are less than QDQ_PROBE_LEAST. QDQ_E_INTERRUPTED: the job was cancelled. */
-qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *without, const char *with, unsigned builds,
-                             double until, qdq_probe_samples *s, qdq_probe_time *out, qdq_error *err);
+/* Adds samples until there are `builds` of them, or the next one would end behind `until`, and says
+ * what all of them show: nothing where there are less than QDQ_PROBE_LEAST. QDQ_E_INTERRUPTED: the
+ * job was cancelled. */
+qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *without, const char *with,
+                             unsigned builds, double until, qdq_probe_samples *s,
+                             qdq_probe_time *out, qdq_error *err);
 
-/* The A/A control: the file against itself. Sets the margin. QDQ_E_ENGINE: the interval is wider than 3 %, or the engine failed. */
-qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, qdq_probe_time *out, qdq_error *err);
+/* The A/A control: the file against itself. Sets the margin. QDQ_E_ENGINE: the interval is wider
+ * than 3 %, or the engine failed. */
+qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, qdq_probe_time *out,
+                             qdq_error *err);
 
 #endif /* QDQ_PROBE_TIME_H */

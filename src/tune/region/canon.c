@@ -1,10 +1,11 @@
 /* canon.c - see the header.
  *
- * A node's colour is a hash of what it is, of all that leads to it inside the region, and of all that follows. Colours are
- * refined as Weisfeiler and Lehman do it, but the graph has no cycles, so that one sweep down and one up spread a colour
- * through the whole region at once. The order is: depth in the region, operator with attributes, colour; nodes that are
- * still equal are told apart by where their sources came. The form is written in that order and names every wire: equal
- * forms are equal graphs, also where colours alone would not tell. */
+ * A node's colour is a hash of what it is, of all that leads to it inside the region, and of all
+ * that follows. Colours are refined as Weisfeiler and Lehman do it, but the graph has no cycles, so
+ * that one sweep down and one up spread a colour through the whole region at once. The order is:
+ * depth in the region, operator with attributes, colour; nodes that are still equal are told apart
+ * by where their sources came. The form is written in that order and names every wire: equal forms
+ * are equal graphs, also where colours alone would not tell. */
 #include "tune/region/canon.h"
 
 #include <stdlib.h>
@@ -29,10 +30,11 @@ struct qdq_canon {
     const qdq_regions *all; /* of sets that are regions; else NULL */
     bool exact;             /* sizes as they are, and what small integer constants hold */
     qdq_arena *arena;
-    const char **head;  /* by node id */
-    uint64_t *label;    /* by node id: what the node is, whatever is around it */
-    uint32_t *local;    /* by node id: index into the region at hand; NO_NUMBER */
-    uint32_t *number;   /* by value id: of what comes from outside, in the order in which it is met */
+    const char **head; /* by node id */
+    uint64_t *label;   /* by node id: what the node is, whatever is around it */
+    uint32_t *local;   /* by node id: index into the region at hand; NO_NUMBER */
+    /* by value id: of what comes from outside, in the order in which it is met */
+    uint32_t *number;
     uint32_t *numbered; /* by value id: in which region */
     uint32_t n_regions, n_numbers;
     words scratch, form;
@@ -63,7 +65,7 @@ static uint64_t hash_text(const char *s)
     return XXH3_64bits(s, strlen(s));
 }
 
-/* --- what a node is --------------------------------------------------------------------------------------------------- */
+/* --- what a node is --------------------------------------------------------------------------- */
 
 /* Axes, shapes and the like: another number is another computation. */
 static uint64_t hash_small_ints(const qdq_tensor *t)
@@ -72,7 +74,8 @@ static uint64_t hash_small_ints(const qdq_tensor *t)
     uint64_t h = 0;
     qdq_arena scratch = QDQ_ARENA_INIT;
 
-    if (qdq_elem_is_int(t->elem) && t->count <= 8 && qdq_tensor_ints(t, &scratch, 8, &ints, NULL) == QDQ_OK)
+    if (qdq_elem_is_int(t->elem) && t->count <= 8 &&
+        qdq_tensor_ints(t, &scratch, 8, &ints, NULL) == QDQ_OK)
         h = XXH3_64bits(ints, (size_t)t->count * sizeof *ints);
     qdq_arena_free(&scratch);
     return h;
@@ -114,7 +117,8 @@ static bool all_are(const qdq_attr *a, int64_t x)
     return a->type == QDQ_ATTR_INTS;
 }
 
-/* Exporters write defaults or leave them out. These mean the same in all operators that have them. */
+/* Exporters write defaults or leave them out. These mean the same in all operators that have
+ * them. */
 bool qdq_canon_is_default(const qdq_attr *a)
 {
     static const struct {
@@ -125,7 +129,8 @@ bool qdq_canon_is_default(const qdq_attr *a)
                  {"keepdims", 1}, {"output_padding", 0}, {"allowzero", 0}};
 
     if (strcmp(a->name, "auto_pad") == 0)
-        return a->type == QDQ_ATTR_STRING && a->v.s.size == 6 && memcmp(a->v.s.data, "NOTSET", 6) == 0;
+        return a->type == QDQ_ATTR_STRING && a->v.s.size == 6 &&
+               memcmp(a->v.s.data, "NOTSET", 6) == 0;
     for (size_t i = 0; i < QDQ_COUNT(known); i++)
         if (strcmp(a->name, known[i].name) == 0)
             return all_are(a, known[i].value);
@@ -174,7 +179,8 @@ static qdq_status make_label(qdq_canon *c, const qdq_node *n, qdq_error *err)
     words *w = &c->scratch;
 
     w->n = 0;
-    if (!hash_attrs(c, n) || !QDQ_PUSH(c->arena, w, mix(hash_text(n->type), hash_text(n->domain))) ||
+    if (!hash_attrs(c, n) ||
+        !QDQ_PUSH(c->arena, w, mix(hash_text(n->type), hash_text(n->domain))) ||
         !QDQ_PUSH(c->arena, w, mix(n->n_in, n->n_out)))
         return qdq_nomem(err);
     size_t inputs = w->n;
@@ -199,15 +205,16 @@ static qdq_status open_tables(qdq_canon *c, qdq_error *err)
     c->local = qdq_arena_array(c->arena, n, sizeof *c->local);
     c->number = qdq_arena_array(c->arena, values, sizeof *c->number);
     c->numbered = qdq_arena_array(c->arena, values, sizeof *c->numbered);
-    if (c->head == NULL || c->label == NULL || c->local == NULL || c->number == NULL || c->numbered == NULL)
+    if (c->head == NULL || c->label == NULL || c->local == NULL || c->number == NULL ||
+        c->numbered == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++)
         c->local[i] = NO_NUMBER;
     return QDQ_OK;
 }
 
-qdq_status qdq_canon_new_sets(const qdq_graph *g, const uint32_t *owner, qdq_arena *arena, qdq_canon **out,
-                              qdq_error *err)
+qdq_status qdq_canon_new_sets(const qdq_graph *g, const uint32_t *owner, qdq_arena *arena,
+                              qdq_canon **out, qdq_error *err)
 {
     qdq_canon *c = qdq_arena_alloc(arena, sizeof *c);
 
@@ -246,12 +253,14 @@ const char *qdq_canon_head(const qdq_canon *c, const qdq_node *n)
     return c->head[n->id];
 }
 
-/* --- one region ------------------------------------------------------------------------------------------------------- */
+/* --- one region ------------------------------------------------------------------------------- */
 
 typedef struct operand {
-    uint64_t key;      /* what it is, by colours */
-    uint32_t known;    /* position of its source, or number of what comes from outside; NO_NUMBER: not yet */
-    const char *maker; /* operator that it comes from, outside: not in the form, only for a stable order */
+    uint64_t key; /* what it is, by colours */
+    /* position of its source, or number of what comes from outside; NO_NUMBER: not yet */
+    uint32_t known;
+    /* operator that it comes from, outside: not in the form, only for a stable order */
+    const char *maker;
     uint32_t slot, out;
     const qdq_value *value;
 } operand;
@@ -294,7 +303,8 @@ static int by_operand(const void *a, const void *b)
 }
 
 /* What node n reads, in canonical order, with `colour` for what is inside. */
-static qdq_status find_operands(coloring *s, const qdq_node *n, const uint64_t *colour, qdq_error *err)
+static qdq_status find_operands(coloring *s, const qdq_node *n, const uint64_t *colour,
+                                qdq_error *err)
 {
     const qdq_canon *c = s->c;
 
@@ -303,7 +313,8 @@ static qdq_status find_operands(coloring *s, const qdq_node *n, const uint64_t *
     for (uint32_t i = 0; i < s->reads.n; i++) {
         const qdq_value *v = s->reads.at[i];
         uint32_t at = local_of(s, v);
-        operand o = {.key = operand_kind(c, v), .known = NO_NUMBER, .maker = "", .slot = i, .value = v};
+        operand o = {
+            .key = operand_kind(c, v), .known = NO_NUMBER, .maker = "", .slot = i, .value = v};
         if (at != NO_NUMBER) {
             o.key = mix(mix(INSIDE, colour[at]), v->out_index);
             o.known = s->position[at];
@@ -378,7 +389,8 @@ static qdq_status find_colours(coloring *s, qdq_error *err)
         QDQ_TRY(describe(s->c, s->node[i], err));
         s->position[i] = NO_NUMBER;
         s->colour[i] = mix(s->c->label[s->node[i]->id], s->c->owner[s->node[i]->id] == s->own);
-        s->m[i] = (member){.node = s->node[i], .index = i, .head = qdq_canon_head(s->c, s->node[i])};
+        s->m[i] =
+            (member){.node = s->node[i], .index = i, .head = qdq_canon_head(s->c, s->node[i])};
     }
     for (int round = 0; round < ROUNDS; round++) {
         QDQ_TRY(sweep_down(s, err));
@@ -389,7 +401,7 @@ static qdq_status find_colours(coloring *s, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- order ------------------------------------------------------------------------------------------------------------ */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static int by_colour(const void *a, const void *b)
 {
@@ -527,10 +539,11 @@ qdq_status qdq_canon_nodes(qdq_canon *c, const qdq_node *const *node, size_t n, 
     return st;
 }
 
-qdq_status qdq_canon_region(qdq_canon *c, const qdq_region *r, qdq_arena *arena, qdq_canon_form *out,
-                            qdq_error *err)
+qdq_status qdq_canon_region(qdq_canon *c, const qdq_region *r, qdq_arena *arena,
+                            qdq_canon_form *out, qdq_error *err)
 {
     const qdq_node *const *node = qdq_region_all_nodes(c->all, r, c->arena);
 
-    return node != NULL ? qdq_canon_nodes(c, node, r->n_total, r->id + 1, arena, out, err) : qdq_nomem(err);
+    return node != NULL ? qdq_canon_nodes(c, node, r->n_total, r->id + 1, arena, out, err)
+                        : qdq_nomem(err);
 }

@@ -1,5 +1,5 @@
-/* pattern.c - see the header. Texts are made from the leaves up: that of a composite is put together from those of its
- * children. */
+/* pattern.c - see the header. Texts are made from the leaves up: that of a composite is put
+ * together from those of its children. */
 #include "tune/region/pattern.h"
 
 #include <stdlib.h>
@@ -24,11 +24,12 @@ static qdq_status open_matcher(matcher *s, qdq_error *err)
     return s->text == NULL ? qdq_nomem(err) : qdq_canon_new(s->all, &s->scratch, &s->canon, err);
 }
 
-/* --- texts ------------------------------------------------------------------------------------------------------------ */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 const qdq_region **qdq_region_sorted_children(const qdq_region *r, qdq_arena *scratch)
 {
-    const qdq_region **out = qdq_arena_array(scratch, r->children.n + 1, sizeof(const qdq_region *));
+    const qdq_region **out =
+        qdq_arena_array(scratch, r->children.n + 1, sizeof(const qdq_region *));
     uint32_t *order = qdq_arena_array(scratch, r->n_total + 2, sizeof *order);
 
     if (out == NULL || order == NULL)
@@ -83,7 +84,8 @@ static bool put_region(matcher *s, qdq_buf *b, const qdq_region *r, const qdq_ca
 }
 
 /* The texts of its children are there. */
-static qdq_status make_text(matcher *s, const qdq_region *r, const qdq_canon_form *form, qdq_error *err)
+static qdq_status make_text(matcher *s, const qdq_region *r, const qdq_canon_form *form,
+                            qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
@@ -124,7 +126,7 @@ const char *qdq_region_signature(const qdq_regions *all, const qdq_region *r, qd
     return text;
 }
 
-/* --- patterns --------------------------------------------------------------------------------------------------------- */
+/* --- patterns --------------------------------------------------------------------------------- */
 
 /* The nodes of the region itself, in canonical order. */
 static qdq_status make_instance(matcher *s, const qdq_region *r, const qdq_canon_form *form,
@@ -148,8 +150,8 @@ static qdq_status make_instance(matcher *s, const qdq_region *r, const qdq_canon
     return QDQ_OK;
 }
 
-static qdq_status begin_pattern(matcher *s, const qdq_region *r, const qdq_canon_form *form, qdq_pattern *out,
-                                qdq_error *err)
+static qdq_status begin_pattern(matcher *s, const qdq_region *r, const qdq_canon_form *form,
+                                qdq_pattern *out, qdq_error *err)
 {
     out->signature = qdq_arena_strdup(s->arena, s->text[r->id]);
     if (out->signature == NULL)
@@ -160,13 +162,15 @@ static qdq_status begin_pattern(matcher *s, const qdq_region *r, const qdq_canon
     return QDQ_OK;
 }
 
-/* Which pattern each region has, numbered by first instances; how many instances each pattern has. */
-static qdq_status number_patterns(qdq_regions *r, const qdq_canon_form *form, qdq_map *known, size_t *n,
-                                  qdq_error *err)
+/* Which pattern each region has, numbered by first instances; how many instances each pattern
+ * has. */
+static qdq_status number_patterns(qdq_regions *r, const qdq_canon_form *form, qdq_map *known,
+                                  size_t *n, qdq_error *err)
 {
     for (size_t i = 0; i < r->all.n; i++) {
         bool is_new;
-        qdq_map_value *v = qdq_map_put_n(known, (const char *)form[i].hash, sizeof form[i].hash, &is_new);
+        qdq_map_value *v =
+            qdq_map_put_n(known, (const char *)form[i].hash, sizeof form[i].hash, &is_new);
         if (v == NULL)
             return qdq_nomem(err);
         if (is_new)

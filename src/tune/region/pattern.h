@@ -1,5 +1,6 @@
-/* pattern.h - regions that are alike. Two regions are instances of one pattern if their canonical forms are equal; the
- * k-th node of the canonical order plays the same part in all of them, and so does its i-th canonical input. */
+/* pattern.h - regions that are alike. Two regions are instances of one pattern if their canonical
+ * forms are equal; the k-th node of the canonical order plays the same part in all of them, and so
+ * does its i-th canonical input. */
 #ifndef QDQ_PATTERN_H
 #define QDQ_PATTERN_H
 
@@ -8,18 +9,20 @@
 typedef struct qdq_instance {
     const qdq_region *region;
     const qdq_node **node; /* core nodes in canonical order, pattern.n_nodes of them */
-    uint32_t **input; /* node k, canonical input i -> input of the node: operands of commutative operators
-                              may be swapped */
-    const qdq_node **inner; /* with those of all descendants, region->n_total of them, in canonical order */
+    /* node k, canonical input i -> input of the node: operands of commutative operators may be
+     * swapped */
+    uint32_t **input;
+    /* with those of all descendants, region->n_total of them, in canonical order */
+    const qdq_node **inner;
     uint32_t **inner_input; /* as `input` */
 } qdq_instance;
 
 typedef struct qdq_pattern {
-    const char
-        *signature; /* Model-Optimizer's text (region-autotune.md 3.1): for display and for its cache files */
-    char hash[33];  /* the first 32 hexadecimal digits of SHA-256 of it */
-    uint64_t canon
-        [2]; /* of the canonical form: operators, attributes that matter, wiring, types, bucketed shapes */
+    /* Model-Optimizer's text (region-autotune.md 3.1): for display and for its cache files */
+    const char *signature;
+    char hash[33]; /* the first 32 hexadecimal digits of SHA-256 of it */
+    /* of the canonical form: operators, attributes that matter, wiring, types, bucketed shapes */
+    uint64_t canon[2];
     size_t n_nodes;
     qdq_instance *instance;
     size_t n_instances;
@@ -37,8 +40,8 @@ void qdq_patterns_free(qdq_patterns *p); /* NULL is allowed */
 /* The text of one region; in `arena`. NULL: out of memory. */
 const char *qdq_region_signature(const qdq_regions *all, const qdq_region *r, qdq_arena *arena);
 
-/* Children as signatures and points count them: by their size, those of one size in their order. In `scratch`; NULL:
- * out of memory. */
+/* Children as signatures and points count them: by their size, those of one size in their order. In
+ * `scratch`; NULL: out of memory. */
 const qdq_region **qdq_region_sorted_children(const qdq_region *r, qdq_arena *scratch);
 
 #endif /* QDQ_PATTERN_H */

@@ -1,4 +1,5 @@
-/* region.c - from a graph to its regions: which builder, ids, and the proof that nothing is left out or there twice. */
+/* region.c - from a graph to its regions: which builder, ids, and the proof that nothing is left
+ * out or there twice. */
 #include "tune/region/region.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 static const double named_enough = 0.8;
 
-/* --- which builder ---------------------------------------------------------------------------------------------------- */
+/* --- which builder ---------------------------------------------------------------------------- */
 
 static double named_share(const qdq_graph *g)
 {
@@ -30,7 +31,7 @@ static qdq_region_builder choose(const qdq_region_opts *opts, double share)
     return share >= named_enough ? QDQ_REGIONS_NAMES : QDQ_REGIONS_STRUCTURE;
 }
 
-/* --- building --------------------------------------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
 /* For each node, the forks whose branches meet there, the nearest first. */
 static void link_forks(qdq_rb *b)
@@ -45,7 +46,8 @@ static void link_forks(qdq_rb *b)
     }
 }
 
-static qdq_status prepare(qdq_rb *b, const qdq_regions *r, const qdq_region_opts *opts, qdq_error *err)
+static qdq_status prepare(qdq_rb *b, const qdq_regions *r, const qdq_region_opts *opts,
+                          qdq_error *err)
 {
     uint32_t **const arrays[] = {&b->group, &b->seen, &b->hops,    &b->next_meet, &b->first_meet,
                                  &b->up,    &b->size, &b->kernels, &b->open,      &b->count};
@@ -62,7 +64,7 @@ static qdq_status prepare(qdq_rb *b, const qdq_regions *r, const qdq_region_opts
     return QDQ_OK;
 }
 
-/* --- numbering -------------------------------------------------------------------------------------------------------- */
+/* --- numbering -------------------------------------------------------------------------------- */
 
 static qdq_status number(qdq_regions *r, qdq_error *err)
 {
@@ -80,7 +82,8 @@ static qdq_status number(qdq_regions *r, qdq_error *err)
         }
         for (size_t k = 0; k < at->nodes.n; k++) {
             if (r->of[at->nodes.at[k]->id] != NULL)
-                return qdq_fail(err, QDQ_E_BUG, "node '%s' is in two regions", at->nodes.at[k]->name);
+                return qdq_fail(err, QDQ_E_BUG, "node '%s' is in two regions",
+                                at->nodes.at[k]->name);
             r->of[at->nodes.at[k]->id] = at;
             r->n_covered++;
         }

@@ -1,5 +1,5 @@
-/* region.h - regions of a graph: what is varied together. Every node that is neither constant nor shape arithmetic
- * belongs to exactly one region. */
+/* region.h - regions of a graph: what is varied together. Every node that is neither constant nor
+ * shape arithmetic belongs to exactly one region. */
 #ifndef QDQ_REGION_H
 #define QDQ_REGION_H
 
@@ -17,7 +17,8 @@ struct qdq_region {
     qdq_region_list children;        /* in topological order of their first node */
     QDQ_VEC(const qdq_node *) nodes; /* direct ones, in topological order */
     QDQ_VEC(const qdq_value *)
-    inputs; /* by (first reader's place, input); never an omitted one, a constant, or a computed shape */
+    /* by (first reader's place, input); never an omitted one, a constant, or a computed shape */
+    inputs;
     QDQ_VEC(const qdq_value *) outputs; /* read outside, or graph outputs, or read by nobody */
     const char *path;                   /* of the names builder: "/encoder/layer.0"; NULL */
     size_t n_total;                     /* nodes with those of all descendants */
@@ -32,7 +33,8 @@ typedef struct qdq_regions {
     qdq_region_list all;        /* by id */
     qdq_region_list top;
     qdq_region **of; /* by node id: the region that has it; NULL: constant or shape arithmetic */
-    uint32_t *place; /* by node id: its place in the graph's order, among those that have a region */
+    /* by node id: its place in the graph's order, among those that have a region */
+    uint32_t *place;
     size_t n_nodes, n_covered;
 } qdq_regions;
 

@@ -56,7 +56,7 @@ static bool inside(const bounder *b, const qdq_region *r, const qdq_node *n)
     return at == r;
 }
 
-/* --- inputs and outputs ----------------------------------------------------------------------------------------------- */
+/* --- inputs and outputs ----------------------------------------------------------------------- */
 
 static bool is_input(const bounder *b, const qdq_region *r, const qdq_value *v)
 {
@@ -84,7 +84,8 @@ static bool is_output(const bounder *b, const qdq_region *r, const qdq_value *v)
     return !is_read;
 }
 
-static qdq_status find_boundary(bounder *b, qdq_region *r, const qdq_node *const *node, qdq_error *err)
+static qdq_status find_boundary(bounder *b, qdq_region *r, const qdq_node *const *node,
+                                qdq_error *err)
 {
     qdq_region_values reads = {0};
 
@@ -100,13 +101,14 @@ static qdq_status find_boundary(bounder *b, qdq_region *r, const qdq_node *const
                 return qdq_nomem(err);
         }
         for (uint32_t k = 0; k < node[i]->n_out; k++)
-            if (is_output(b, r, node[i]->out[k]) && !QDQ_PUSH(&b->r->arena, &r->outputs, node[i]->out[k]))
+            if (is_output(b, r, node[i]->out[k]) &&
+                !QDQ_PUSH(&b->r->arena, &r->outputs, node[i]->out[k]))
                 return qdq_nomem(err);
     }
     return QDQ_OK;
 }
 
-/* --- all of them ------------------------------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 static qdq_status bound_all(bounder *b, qdq_error *err)
 {

@@ -1,4 +1,5 @@
-/* region_dot.c - regions as frames around the nodes of a graph, for Graphviz; equal colours are equal patterns. */
+/* region_dot.c - regions as frames around the nodes of a graph, for Graphviz; equal colours are
+ * equal patterns. */
 #include "ir/inspect_dot.h"
 #include "tune/region/region_graph.h"
 #include "tune/region/region_print.h"
@@ -24,7 +25,8 @@ static void open_frame(qdq_buf *b, const qdq_region *r)
         qdq_buf_printf(b, "region %u", (unsigned)r->id);
     qdq_buf_printf(b, ", pattern %u\"; ", (unsigned)r->pattern);
     if (r->type == QDQ_REGION_LEAF)
-        qdq_buf_printf(b, "style=filled; fillcolor=\"/set312/%u\";", (unsigned)(r->pattern % 12 + 1));
+        qdq_buf_printf(b, "style=filled; fillcolor=\"/set312/%u\";",
+                       (unsigned)(r->pattern % 12 + 1));
     else
         qdq_buf_puts(b, "style=dashed;");
     qdq_buf_putc(b, '\n');
@@ -37,7 +39,8 @@ static void put_frames(const qdq_region_view *v, qdq_buf *b)
 {
     const qdq_region *last = NULL;
 
-    for (const qdq_region *r = qdq_region_next(v->r, NULL); r != NULL; r = qdq_region_next(v->r, r)) {
+    for (const qdq_region *r = qdq_region_next(v->r, NULL); r != NULL;
+         r = qdq_region_next(v->r, r)) {
         for (; last != NULL && last != r->parent; last = last->parent)
             qdq_buf_puts(b, "}\n");
         last = r;

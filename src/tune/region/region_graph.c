@@ -66,7 +66,8 @@ static bool has_bodies(const qdq_node *n)
     return false;
 }
 
-qdq_status qdq_region_reads(const qdq_node *n, qdq_arena *arena, qdq_region_values *out, qdq_error *err)
+qdq_status qdq_region_reads(const qdq_node *n, qdq_arena *arena, qdq_region_values *out,
+                            qdq_error *err)
 {
     qdq_graph_list bodies = {0};
 
@@ -96,15 +97,15 @@ qdq_status qdq_region_reads(const qdq_node *n, qdq_arena *arena, qdq_region_valu
     return QDQ_OK;
 }
 
-/* --- what takes part -------------------------------------------------------------------------------------------------- */
+/* --- what takes part -------------------------------------------------------------------------- */
 
 typedef enum kind { DATA, CONSTANT, SHAPES } kind;
 
 /* Numbers along one axis at most, as shapes, axes and ranges are. */
 static bool small(const qdq_value *v)
 {
-    return v == NULL ||
-           (v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->rank >= 0 && v->type->rank <= 1);
+    return v == NULL || (v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR &&
+                         v->type->rank >= 0 && v->type->rank <= 1);
 }
 
 static kind kind_of(const qdq_node *n, const uint8_t *kinds)
@@ -121,7 +122,8 @@ static kind kind_of(const qdq_node *n, const uint8_t *kinds)
         const qdq_value *v = qdq_node_in(n, i);
         if (v == NULL || qdq_region_is_const(v))
             continue;
-        kind k = v->producer != NULL && v->producer->graph == n->graph ? kinds[v->producer->id] : DATA;
+        kind k =
+            v->producer != NULL && v->producer->graph == n->graph ? kinds[v->producer->id] : DATA;
         shapes += k == SHAPES;
         data += k == DATA;
     }
@@ -133,7 +135,8 @@ static kind kind_of(const qdq_node *n, const uint8_t *kinds)
     return SHAPES;
 }
 
-static qdq_status find_nodes(const qdq_graph *g, qdq_arena *arena, qdq_region_graph *out, qdq_error *err)
+static qdq_status find_nodes(const qdq_graph *g, qdq_arena *arena, qdq_region_graph *out,
+                             qdq_error *err)
 {
     uint8_t *kinds = qdq_arena_alloc(arena, (size_t)g->next_node_id + 1);
 
@@ -153,7 +156,7 @@ static qdq_status find_nodes(const qdq_graph *g, qdq_arena *arena, qdq_region_gr
     return QDQ_OK;
 }
 
-/* --- who reads whom --------------------------------------------------------------------------------------------------- */
+/* --- who reads whom --------------------------------------------------------------------------- */
 
 static qdq_status find_readers(qdq_region_graph *g, qdq_arena *arena, qdq_error *err)
 {
@@ -211,7 +214,7 @@ static qdq_status find_sources(qdq_region_graph *g, qdq_arena *arena, qdq_error 
     return QDQ_OK;
 }
 
-/* --- where branches meet ---------------------------------------------------------------------------------------------- */
+/* --- where branches meet ---------------------------------------------------------------------- */
 
 uint32_t qdq_region_meet(const qdq_region_graph *g, uint32_t a, uint32_t b)
 {
@@ -229,8 +232,9 @@ uint32_t qdq_region_meet(const qdq_region_graph *g, uint32_t a, uint32_t b)
     return a;
 }
 
-/* The graph has no cycles, so that all readers are in the tree before the node that they read. Jumps double in length as
- * in a skew-binary number: an ancestor is found in logarithmic time, however long the graph is. */
+/* The graph has no cycles, so that all readers are in the tree before the node that they read.
+ * Jumps double in length as in a skew-binary number: an ancestor is found in logarithmic time,
+ * however long the graph is. */
 static qdq_status find_meets(qdq_region_graph *g, qdq_arena *arena, qdq_error *err)
 {
     g->meet = qdq_arena_array(arena, (size_t)g->n + 1, sizeof *g->meet);
@@ -246,12 +250,14 @@ static qdq_status find_meets(qdq_region_graph *g, qdq_arena *arena, qdq_error *e
         uint32_t j = g->jump[m];
         g->meet[i] = m;
         g->depth[i] = g->depth[m] + 1;
-        g->jump[i] = g->depth[m] - g->depth[j] == g->depth[j] - g->depth[g->jump[j]] ? g->jump[j] : m;
+        g->jump[i] =
+            g->depth[m] - g->depth[j] == g->depth[j] - g->depth[g->jump[j]] ? g->jump[j] : m;
     }
     return QDQ_OK;
 }
 
-qdq_status qdq_region_graph_new(const qdq_graph *g, qdq_arena *arena, qdq_region_graph *out, qdq_error *err)
+qdq_status qdq_region_graph_new(const qdq_graph *g, qdq_arena *arena, qdq_region_graph *out,
+                                qdq_error *err)
 {
     *out = (qdq_region_graph){.g = g};
     QDQ_TRY(find_nodes(g, arena, out, err));

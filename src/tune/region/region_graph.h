@@ -1,5 +1,6 @@
-/* region_graph.h - the graph as region builders see it: nodes that compute data, by their place in the graph's order, who
- * reads whom, and where branches meet again. What is constant and what only computes shapes is not in it. */
+/* region_graph.h - the graph as region builders see it: nodes that compute data, by their place in
+ * the graph's order, who reads whom, and where branches meet again. What is constant and what only
+ * computes shapes is not in it. */
 #ifndef QDQ_REGION_GRAPH_H
 #define QDQ_REGION_GRAPH_H
 
@@ -15,17 +16,19 @@ typedef struct qdq_region_graph {
     const qdq_node **node; /* by place */
     uint32_t *place;       /* by node id; QDQ_NO_PLACE: not in here */
 
-    /* Who reads node i: reader[first_reader[i]] to reader[first_reader[i + 1] - 1], each once. Likewise whom it reads. */
+    /* Who reads node i: reader[first_reader[i]] to reader[first_reader[i + 1] - 1], each once.
+     * Likewise whom it reads. */
     uint32_t *first_reader, *reader;
     uint32_t *first_source, *source;
 
-    /* The tree of immediate post-dominators: where all ways from node i meet again; n is the end of the graph. `jump` is
-     * an ancestor further away. */
+    /* The tree of immediate post-dominators: where all ways from node i meet again; n is the end of
+     * the graph. `jump` is an ancestor further away. */
     uint32_t *meet, *jump, *depth;
 } qdq_region_graph;
 
 /* QDQ_E_FORMAT: the graph is not sorted. */
-qdq_status qdq_region_graph_new(const qdq_graph *g, qdq_arena *arena, qdq_region_graph *out, qdq_error *err);
+qdq_status qdq_region_graph_new(const qdq_graph *g, qdq_arena *arena, qdq_region_graph *out,
+                                qdq_error *err);
 
 static inline uint32_t qdq_readers(const qdq_region_graph *g, uint32_t i)
 {
@@ -36,7 +39,8 @@ static inline uint32_t qdq_readers(const qdq_region_graph *g, uint32_t i)
 uint32_t qdq_region_meet(const qdq_region_graph *g, uint32_t a, uint32_t b);
 
 /* What node reads, slot by slot (NULL: left out), then what its bodies read of the main graph. */
-qdq_status qdq_region_reads(const qdq_node *n, qdq_arena *arena, qdq_region_values *out, qdq_error *err);
+qdq_status qdq_region_reads(const qdq_node *n, qdq_arena *arena, qdq_region_values *out,
+                            qdq_error *err);
 
 /* The node of graph g that a use belongs to, at whatever depth the use is. */
 const qdq_node *qdq_region_reader(const qdq_graph *g, const qdq_use *u);

@@ -59,7 +59,8 @@ static json_t *region_json(const qdq_region *r)
         put(o, "parent", r->parent != NULL ? json_integer(r->parent->id) : json_null()) &&
         put(o, "children", region_ids(&r->children)) &&
         put(o, "path", r->path != NULL ? qdq_json_new_text(r->path) : json_null()) &&
-        put(o, "pattern", json_integer(r->pattern)) && put(o, "nodes", node_names(r->nodes.at, r->nodes.n)) &&
+        put(o, "pattern", json_integer(r->pattern)) &&
+        put(o, "nodes", node_names(r->nodes.at, r->nodes.n)) &&
         put(o, "total_nodes", json_integer((json_int_t)r->n_total)) &&
         put(o, "inputs", value_names(r->inputs.at, r->inputs.n)) &&
         put(o, "outputs", value_names(r->outputs.at, r->outputs.n)))
@@ -87,7 +88,8 @@ static json_t *pattern_json(const qdq_pattern *p)
 
     for (size_t i = 0; ok && i < p->n_instances; i++)
         ok = json_array_append_new(ids, json_integer(p->instance[i].region->id)) == 0;
-    ok = ok && put(o, "signature", qdq_json_new_text(p->signature)) && put(o, "hash", json_string(p->hash)) &&
+    ok = ok && put(o, "signature", qdq_json_new_text(p->signature)) &&
+         put(o, "hash", json_string(p->hash)) &&
          put(o, "nodes", json_integer((json_int_t)p->instance[0].region->n_total)) &&
          json_object_set(o, "instances", ids) == 0;
     json_decref(ids);
@@ -116,7 +118,8 @@ static json_t *sizes_json(const qdq_region_view *v)
     for (size_t n = 1; list != NULL && n <= v->most_nodes; n++) {
         if (v->leaves_of[n] == 0)
             continue;
-        json_t *o = json_pack("{s:I, s:I}", "nodes", (json_int_t)n, "leaves", (json_int_t)v->leaves_of[n]);
+        json_t *o =
+            json_pack("{s:I, s:I}", "nodes", (json_int_t)n, "leaves", (json_int_t)v->leaves_of[n]);
         if (json_array_append_new(list, o) != 0) {
             json_decref(list);
             return NULL;
@@ -129,14 +132,15 @@ qdq_status qdq_region_print_json(const qdq_region_view *v, char **text, qdq_erro
 {
     const qdq_regions *r = v->r;
     json_t *o = json_object();
-    bool ok = o != NULL &&
-              put(o, "builder", json_string(r->builder == QDQ_REGIONS_NAMES ? "names" : "structure")) &&
-              put(o, "named_share", json_real(r->named_share)) &&
-              put(o, "nodes", json_integer((json_int_t)r->n_nodes)) &&
-              put(o, "covered_nodes", json_integer((json_int_t)r->n_covered)) &&
-              put(o, "hidden_regions", json_integer((json_int_t)(r->all.n - v->n_shown))) &&
-              put(o, "regions", regions_json(v)) && put(o, "patterns", patterns_json(v)) &&
-              put(o, "leaf_sizes", sizes_json(v));
+    bool ok =
+        o != NULL &&
+        put(o, "builder", json_string(r->builder == QDQ_REGIONS_NAMES ? "names" : "structure")) &&
+        put(o, "named_share", json_real(r->named_share)) &&
+        put(o, "nodes", json_integer((json_int_t)r->n_nodes)) &&
+        put(o, "covered_nodes", json_integer((json_int_t)r->n_covered)) &&
+        put(o, "hidden_regions", json_integer((json_int_t)(r->all.n - v->n_shown))) &&
+        put(o, "regions", regions_json(v)) && put(o, "patterns", patterns_json(v)) &&
+        put(o, "leaf_sizes", sizes_json(v));
     qdq_status st = ok ? qdq_json_dump(o, text, err) : qdq_nomem(err);
 
     json_decref(o);

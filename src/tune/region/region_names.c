@@ -1,4 +1,5 @@
-/* region_names.c - regions by the modules of the program that a model was exported from, as they are in the names of nodes:
+/* region_names.c - regions by the modules of the program that a model was exported from, as they
+ * are in the names of nodes:
  * "/encoder/layer.0/attn/q_proj/MatMul" is a node of the module "/encoder/layer.0/attn/q_proj". */
 #include "tune/region/region_build.h"
 
@@ -28,7 +29,7 @@ typedef struct namer {
     qdq_region *whole;         /* of the module around all others */
 } namer;
 
-/* --- modules ---------------------------------------------------------------------------------------------------------- */
+/* --- modules ---------------------------------------------------------------------------------- */
 
 static module *module_at(namer *s, const char *path, size_t size, module *parent)
 {
@@ -49,8 +50,9 @@ static module *module_at(namer *s, const char *path, size_t size, module *parent
     return QDQ_PUSH(&s->b->scratch, &s->modules, m) ? m : NULL;
 }
 
-/* The name without empty parts and without its last part, unless that is the only one: "/a//fc/MatMul" -> "/a/fc". Writes
- * the path into `path`, which has room for the name and a '/'. 0: it has no name. */
+/* The name without empty parts and without its last part, unless that is the only one:
+ * "/a//fc/MatMul" -> "/a/fc". Writes the path into `path`, which has room for the name and a '/'.
+ * 0: it has no name. */
 static size_t path_of(const char *name, char *path)
 {
     size_t size = 0, last = 0, parts = 0;
@@ -96,8 +98,8 @@ static module *common(module *a, module *b)
     return a;
 }
 
-/* A node without a name, as optimizers make them, is in the module that all nodes around it are in, as far as that is known;
- * NULL: there is none. */
+/* A node without a name, as optimizers make them, is in the module that all nodes around it are in,
+ * as far as that is known; NULL: there is none. */
 static module *module_around(const namer *s, uint32_t place)
 {
     const qdq_region_graph *g = &s->b->g;
@@ -152,7 +154,7 @@ static qdq_status find_modules(namer *s, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- regions of modules ------------------------------------------------------------------------------------------------ */
+/* --- regions of modules ----------------------------------------------------------------------- */
 
 static unsigned kernels_of(const qdq_region *r)
 {
@@ -183,8 +185,10 @@ static qdq_region *only_reader(const namer *s, const qdq_region *r)
     return only;
 }
 
-/* r and the leaf that reads it become one, in place of the reader; the path is what both have in common. */
-static qdq_status join(namer *s, qdq_region *r, qdq_region *reader, const char *path, qdq_error *err)
+/* r and the leaf that reads it become one, in place of the reader; the path is what both have in
+ * common. */
+static qdq_status join(namer *s, qdq_region *r, qdq_region *reader, const char *path,
+                       qdq_error *err)
 {
     qdq_places nodes = {0};
     qdq_region *joined;
@@ -245,7 +249,8 @@ static qdq_status make_module(namer *s, module *m, qdq_error *err)
         qdq_region_list made = m->made;
         for (size_t i = 0; i < made.n; i++)
             for (size_t k = 0; k < made.at[i]->nodes.n; k++)
-                if (!QDQ_PUSH(&s->b->scratch, &m->direct, s->b->g.place[made.at[i]->nodes.at[k]->id]))
+                if (!QDQ_PUSH(&s->b->scratch, &m->direct,
+                              s->b->g.place[made.at[i]->nodes.at[k]->id]))
                     return qdq_nomem(err);
         m->made.n = 0;
         if (m->direct.n == 0)

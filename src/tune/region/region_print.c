@@ -1,4 +1,5 @@
-/* region_print.c - the regions of a model, for reading: the tree, the patterns, how much is covered, how large leaves are. */
+/* region_print.c - the regions of a model, for reading: the tree, the patterns, how much is
+ * covered, how large leaves are. */
 #include "tune/region/region_print.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ void qdq_region_put_name(qdq_buf *b, const qdq_node *n)
     qdq_buf_printf(b, "%s@%s", n->type, n->n_out > 0 && n->out[0] != NULL ? n->out[0]->name : "");
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static void put_head(const qdq_region_view *v, qdq_buf *b)
 {
@@ -40,7 +41,8 @@ static void indent(qdq_buf *b, unsigned depth)
         qdq_buf_puts(b, "  ");
 }
 
-static void put_values(qdq_buf *b, unsigned depth, const char *what, const qdq_value *const *at, size_t n)
+static void put_values(qdq_buf *b, unsigned depth, const char *what, const qdq_value *const *at,
+                       size_t n)
 {
     if (n == 0)
         return;
@@ -115,7 +117,8 @@ static void put_patterns(const qdq_region_view *v, qdq_buf *b)
             shown += v->shown[p->instance[k].region->id];
         if (shown == 0)
             continue;
-        qdq_buf_printf(b, "  %6zu  %9zu  %5zu  ", i, p->n_instances, p->instance[0].region->n_total);
+        qdq_buf_printf(b, "  %6zu  %9zu  %5zu  ", i, p->n_instances,
+                       p->instance[0].region->n_total);
         if (size > SIGNATURE && !v->verbose)
             qdq_buf_printf(b, "%.*s...\n", SIGNATURE - 3, p->signature);
         else
@@ -141,14 +144,24 @@ void qdq_region_print_text(const qdq_region_view *v, qdq_buf *b)
     put_sizes(v, b);
 }
 
-/* --- what is shown ---------------------------------------------------------------------------------------------------- */
+/* --- what is shown ---------------------------------------------------------------------------- */
 
 /* The operators that Model-Optimizer quantizes. */
 static bool can_be_quantized(const qdq_node *n)
 {
-    static const char *const ops[] = {
-        "Conv",          "ConvTranspose", "Gemm", "MatMul", "AveragePool", "MaxPool", "GlobalAveragePool",
-        "GlobalMaxPool", "Resize",        "Add",  "Sum",    "Mul",         "Relu"};
+    static const char *const ops[] = {"Conv",
+                                      "ConvTranspose",
+                                      "Gemm",
+                                      "MatMul",
+                                      "AveragePool",
+                                      "MaxPool",
+                                      "GlobalAveragePool",
+                                      "GlobalMaxPool",
+                                      "Resize",
+                                      "Add",
+                                      "Sum",
+                                      "Mul",
+                                      "Relu"};
 
     for (size_t i = 0; i < QDQ_COUNT(ops); i++)
         if (n->domain[0] == '\0' && strcmp(n->type, ops[i]) == 0)
@@ -156,7 +169,8 @@ static bool can_be_quantized(const qdq_node *n)
     return false;
 }
 
-/* A region is shown if it, or one in it, has such an operator: children come behind their parents. */
+/* A region is shown if it, or one in it, has such an operator: children come behind their
+ * parents. */
 static qdq_status choose_shown(qdq_region_view *v, bool all, qdq_arena *arena, qdq_error *err)
 {
     for (size_t i = 0; i < v->r->all.n; i++)
@@ -179,7 +193,8 @@ static qdq_status choose_shown(qdq_region_view *v, bool all, qdq_arena *arena, q
     return QDQ_OK;
 }
 
-static qdq_status print_view(const qdq_region_view *v, qdq_regions_form form, char **text, qdq_error *err)
+static qdq_status print_view(const qdq_region_view *v, qdq_regions_form form, char **text,
+                             qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
@@ -193,8 +208,9 @@ static qdq_status print_view(const qdq_region_view *v, qdq_regions_form form, ch
     return *text != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status print_clean(const qdq_model *clean, const qdq_region_opts *opts, qdq_regions_form form,
-                              bool all, bool verbose, char **text, qdq_error *err)
+static qdq_status print_clean(const qdq_model *clean, const qdq_region_opts *opts,
+                              qdq_regions_form form, bool all, bool verbose, char **text,
+                              qdq_error *err)
 {
     qdq_region_view v = {.verbose = verbose};
     qdq_regions *r = NULL;
@@ -216,9 +232,10 @@ static qdq_status print_clean(const qdq_model *clean, const qdq_region_opts *opt
     return st;
 }
 
-qdq_status qdq_regions_print(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *quantize,
-                             const qdq_region_opts *opts, qdq_regions_form form, bool all, bool verbose,
-                             char **text, qdq_error *err)
+qdq_status qdq_regions_print(const qdq_model *m, const qdq_target *t,
+                             const qdq_quantize_opts *quantize, const qdq_region_opts *opts,
+                             qdq_regions_form form, bool all, bool verbose, char **text,
+                             qdq_error *err)
 {
     static const qdq_quantize_opts plain = QDQ_QUANTIZE_OPTS_INIT;
     const qdq_quantize_opts *q = quantize != NULL ? quantize : &plain;

@@ -1,6 +1,6 @@
-/* region_refine.c - leaves: few neighbouring nodes around few kernels. Every node begins as a leaf; going down the graph, a
- * leaf that is read by one node only becomes part of that node's leaf, and so does a fork whose branches are there. Hence
- * no way leads out of a leaf and into it again. */
+/* region_refine.c - leaves: few neighbouring nodes around few kernels. Every node begins as a leaf;
+ * going down the graph, a leaf that is read by one node only becomes part of that node's leaf, and
+ * so does a fork whose branches are there. Hence no way leads out of a leaf and into it again. */
 #include "tune/region/region_build.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void sort(qdq_places *p)
         }
 }
 
-/* --- walks ------------------------------------------------------------------------------------------------------------ */
+/* --- walks ------------------------------------------------------------------------------------ */
 
 static bool visit(qdq_rb *b, const qdq_fork *f, uint32_t i, uint32_t hops, bool *nomem)
 {
@@ -41,7 +41,8 @@ bool qdq_region_between(qdq_rb *b, const qdq_fork *f, qdq_places *out, bool *nom
 {
     const qdq_region_graph *g = &b->g;
     uint32_t edges = 0,
-             max_edges = 8 * f->max_nodes; /* a node that everybody reads is not walked to its end */
+             /* a node that everybody reads is not walked to its end */
+        max_edges = 8 * f->max_nodes;
 
     b->n_seen++;
     b->queue.n = 0;
@@ -62,7 +63,7 @@ bool qdq_region_between(qdq_rb *b, const qdq_fork *f, qdq_places *out, bool *nom
     return true;
 }
 
-/* --- leaves that grow ------------------------------------------------------------------------------------------------- */
+/* --- leaves that grow ------------------------------------------------------------------------- */
 
 static uint32_t leaf_of(qdq_rb *b, uint32_t i)
 {
@@ -107,13 +108,15 @@ static void join_sources(qdq_rb *b, uint32_t v)
     }
 }
 
-/* The leaves of a fork and of its branches, which meet at v, become part of v's leaf, if nothing else reads them. */
+/* The leaves of a fork and of its branches, which meet at v, become part of v's leaf, if nothing
+ * else reads them. */
 static qdq_status join_fork(qdq_rb *b, uint32_t fork, uint32_t v, qdq_error *err)
 {
     const qdq_region_graph *g = &b->g;
     const qdq_fork f = {
         g->reader + g->first_reader[fork], qdq_readers(g, fork), v, b->max_size, UINT32_MAX, NULL};
-    uint32_t mine = leaf_of(b, v), size = b->size[mine], kernels = b->kernels[mine], open = 0, inside = 0;
+    uint32_t mine = leaf_of(b, v), size = b->size[mine], kernels = b->kernels[mine], open = 0,
+             inside = 0;
     qdq_places nodes = {0};
     bool nomem = false, near = qdq_region_between(b, &f, &nodes, &nomem);
 
@@ -173,9 +176,10 @@ static qdq_status grow_leaves(qdq_rb *b, const qdq_places *nodes, qdq_error *err
     return QDQ_OK;
 }
 
-/* --- regions ---------------------------------------------------------------------------------------------------------- */
+/* --- regions ---------------------------------------------------------------------------------- */
 
-qdq_status qdq_region_leaf(qdq_rb *b, qdq_places *nodes, const char *path, qdq_region **out, qdq_error *err)
+qdq_status qdq_region_leaf(qdq_rb *b, qdq_places *nodes, const char *path, qdq_region **out,
+                           qdq_error *err)
 {
     qdq_region *r = qdq_arena_alloc(b->arena, sizeof *r);
 
@@ -254,8 +258,8 @@ qdq_status qdq_region_sort(qdq_rb *b, qdq_region_list *list, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_region_composite(qdq_rb *b, qdq_region_list *children, const char *path, qdq_region **out,
-                                qdq_error *err)
+qdq_status qdq_region_composite(qdq_rb *b, qdq_region_list *children, const char *path,
+                                qdq_region **out, qdq_error *err)
 {
     qdq_region *r = qdq_arena_alloc(b->arena, sizeof *r);
 
@@ -271,7 +275,8 @@ qdq_status qdq_region_composite(qdq_rb *b, qdq_region_list *children, const char
     return QDQ_OK;
 }
 
-qdq_status qdq_region_refine(qdq_rb *b, qdq_places *nodes, const char *path, qdq_region **out, qdq_error *err)
+qdq_status qdq_region_refine(qdq_rb *b, qdq_places *nodes, const char *path, qdq_region **out,
+                             qdq_error *err)
 {
     qdq_region_list leaves = {0};
 

@@ -1,10 +1,12 @@
-/* region_structure.c - regions by the shape of the graph: runs of nodes with one reader each, and forks with all that lies
- * between them and the node where their branches meet again. Nothing here depends on the order of independent branches. */
+/* region_structure.c - regions by the shape of the graph: runs of nodes with one reader each, and
+ * forks with all that lies between them and the node where their branches meet again. Nothing here
+ * depends on the order of independent branches. */
 #include "tune/region/region_build.h"
 
 #include "base/fail.h"
 
-enum { TAIL = 3 }; /* nodes from where branches meet: what is fused behind a residual Add, and no more */
+/* nodes from where branches meet: what is fused behind a residual Add, and no more */
+enum { TAIL = 3 };
 
 typedef struct grower {
     qdq_rb *b;
@@ -34,8 +36,8 @@ static qdq_status end(grower *s, qdq_error *err)
     return QDQ_PUSH(s->b->arena, s->top, r) ? QDQ_OK : qdq_nomem(err);
 }
 
-/* May the region go on into the only reader of its last node? Not if that waits for a branch that is as much entitled to
- * it. What other nodes read, too, is no such branch: a residual, a mask. */
+/* May the region go on into the only reader of its last node? Not if that waits for a branch that
+ * is as much entitled to it. What other nodes read, too, is no such branch: a residual, a mask. */
 static bool may_go_on(const grower *s, uint32_t reader)
 {
     const qdq_region_graph *g = &s->b->g;
@@ -48,17 +50,19 @@ static bool may_go_on(const grower *s, uint32_t reader)
     return true;
 }
 
-/* The branches of a fork, the node where they meet, and a short tail, if that is near: true in *found, and the last node
- * in *last. */
-static qdq_status take_fork(grower *s, const uint32_t *reader, uint32_t n_readers, uint32_t meet, bool fresh,
-                            bool *found, uint32_t *last, qdq_error *err)
+/* The branches of a fork, the node where they meet, and a short tail, if that is near: true in
+ * *found, and the last node in *last. */
+static qdq_status take_fork(grower *s, const uint32_t *reader, uint32_t n_readers, uint32_t meet,
+                            bool fresh, bool *found, uint32_t *last, qdq_error *err)
 {
     const qdq_region_graph *g = &s->b->g;
     qdq_places between = {0};
     bool nomem = false;
-    const qdq_fork fork = {reader, n_readers, meet, QDQ_REGION_FORK_NODES, QDQ_REGION_HOPS, s->owner};
+    const qdq_fork fork = {reader,          n_readers, meet, QDQ_REGION_FORK_NODES,
+                           QDQ_REGION_HOPS, s->owner};
 
-    *found = meet != g->n && s->owner[meet] == 0 && qdq_region_between(s->b, &fork, &between, &nomem);
+    *found =
+        meet != g->n && s->owner[meet] == 0 && qdq_region_between(s->b, &fork, &between, &nomem);
     if (nomem)
         return qdq_nomem(err);
     if (!*found)
@@ -81,16 +85,17 @@ static qdq_status take_fork(grower *s, const uint32_t *reader, uint32_t n_reader
     return QDQ_OK;
 }
 
-/* From node i, the last of the region, through forks that follow each other, as residual blocks do. A fork that ends a
- * region belongs to it: what comes behind is a region of its own. A fork at the beginning belongs to its branches. */
+/* From node i, the last of the region, through forks that follow each other, as residual blocks do.
+ * A fork that ends a region belongs to it: what comes behind is a region of its own. A fork at the
+ * beginning belongs to its branches. */
 static qdq_status grow_through_forks(grower *s, uint32_t i, qdq_error *err)
 {
     const qdq_region_graph *g = &s->b->g;
     bool found = true;
 
     while (found && qdq_readers(g, i) > 1)
-        QDQ_TRY(take_fork(s, g->reader + g->first_reader[i], qdq_readers(g, i), g->meet[i], s->now.n > 1,
-                          &found, &i, err));
+        QDQ_TRY(take_fork(s, g->reader + g->first_reader[i], qdq_readers(g, i), g->meet[i],
+                          s->now.n > 1, &found, &i, err));
     return end(s, err);
 }
 

@@ -1,5 +1,5 @@
-/* signature.c - see the header. Tensors and graphs inside attributes, for which Model-Optimizer has no form that two models
- * share, are named by their contents. */
+/* signature.c - see the header. Tensors and graphs inside attributes, for which Model-Optimizer has
+ * no form that two models share, are named by their contents. */
 #include "tune/region/signature.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ bool qdq_is_symmetric(const qdq_node *n)
     }
 }
 
-/* --- values of attributes --------------------------------------------------------------------------------------------- */
+/* --- values of attributes --------------------------------------------------------------------- */
 
 void qdq_signature_bytes(qdq_buf *b, const void *data, size_t size)
 {
@@ -67,7 +67,8 @@ static void put_tensor(qdq_buf *b, const qdq_tensor *t)
     qdq_buf_printf(b, "tensor(%s", qdq_elem_name(t->elem));
     for (int i = 0; i < t->rank; i++)
         qdq_buf_printf(b, "%c%lld", i == 0 ? ' ' : 'x', (long long)t->dim[i]);
-    qdq_status st = t->storage != QDQ_STORE_STRINGS ? qdq_tensor_data(t, &scratch, &data, NULL) : QDQ_OK;
+    qdq_status st =
+        t->storage != QDQ_STORE_STRINGS ? qdq_tensor_data(t, &scratch, &data, NULL) : QDQ_OK;
     if (st == QDQ_E_NOMEM)
         b->failed = true;
     else if (st == QDQ_OK)
@@ -88,7 +89,8 @@ static void put_graph(qdq_buf *b, const qdq_graph *g)
 static void put_lists(qdq_buf *b, const qdq_attr *a)
 {
     for (size_t i = 0; i < a->count; i++) {
-        bool text = a->type == QDQ_ATTR_STRINGS || a->type == QDQ_ATTR_TENSORS || a->type == QDQ_ATTR_GRAPHS;
+        bool text = a->type == QDQ_ATTR_STRINGS || a->type == QDQ_ATTR_TENSORS ||
+                    a->type == QDQ_ATTR_GRAPHS;
         if (i > 0)
             qdq_buf_putc(b, text ? ',' : 'x');
         if (a->type == QDQ_ATTR_INTS)
@@ -139,7 +141,7 @@ void qdq_signature_attr(qdq_buf *b, const qdq_attr *a)
     }
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------------ */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static int by_name(const void *a, const void *b)
 {
@@ -189,8 +191,8 @@ static origin origin_of(const qdq_regions *all, const qdq_region *r, const qdq_v
     return (origin){all->of[p->id] == r ? "internal" : "external", p->type};
 }
 
-bool qdq_signature_sources(qdq_buf *b, const qdq_regions *all, const qdq_region *r, const qdq_node *n,
-                           qdq_arena *scratch)
+bool qdq_signature_sources(qdq_buf *b, const qdq_regions *all, const qdq_region *r,
+                           const qdq_node *n, qdq_arena *scratch)
 {
     if (!qdq_is_symmetric(n))
         return true;

@@ -1,4 +1,5 @@
-/* signature.h - the text of patterns, as Model-Optimizer writes it: region-autotune.md 3.1 to 3.3. */
+/* signature.h - the text of patterns, as Model-Optimizer writes it: region-autotune.md 3.1 to
+ * 3.3. */
 #ifndef QDQ_SIGNATURE_H
 #define QDQ_SIGNATURE_H
 
@@ -15,8 +16,9 @@ const char *qdq_signature_head(const qdq_node *n, qdq_arena *arena);
 /* Operators whose operands may be swapped. */
 bool qdq_is_symmetric(const qdq_node *n);
 
-/* "<external:Conv,internal:Relu>" of a symmetric node in region r; nothing of others. False: out of memory. */
-bool qdq_signature_sources(qdq_buf *b, const qdq_regions *all, const qdq_region *r, const qdq_node *n,
-                           qdq_arena *scratch);
+/* "<external:Conv,internal:Relu>" of a symmetric node in region r; nothing of others. False: out of
+ * memory. */
+bool qdq_signature_sources(qdq_buf *b, const qdq_regions *all, const qdq_region *r,
+                           const qdq_node *n, qdq_arena *scratch);
 
 #endif /* QDQ_SIGNATURE_H */

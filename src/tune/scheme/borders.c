@@ -1,5 +1,6 @@
-/* borders.c - see scheme.h: what composites can decide. A border is found in the first instance of a pattern; in the others
- * it is where the node in the same canonical place reads at the same canonical input. */
+/* borders.c - see scheme.h: what composites can decide. A border is found in the first instance of
+ * a pattern; in the others it is where the node in the same canonical place reads at the same
+ * canonical input. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -22,7 +23,8 @@ typedef struct finder {
     qdq_error *err;
 } finder;
 
-/* Where a border is: input or output `slot` of node `place`, both canonical; an output's slot is the node's own. */
+/* Where a border is: input or output `slot` of node `place`, both canonical; an output's slot is
+ * the node's own. */
 typedef struct spot {
     size_t place;
     uint32_t slot;
@@ -38,7 +40,7 @@ static const qdq_value *value_at(const qdq_instance *in, const spot *at)
     return at->slot < n->n_in ? qdq_node_in(n, in->inner_input[at->place][at->slot]) : NULL;
 }
 
-/* --- one border ---------------------------------------------------------------------------------------------------- */
+/* --- one border ------------------------------------------------------------------------------- */
 
 static bool has_too_many_readers(const qdq_value *v)
 {
@@ -71,7 +73,7 @@ static qdq_status add_border(finder *f, const spot *at)
     return QDQ_PUSH(f->arena, f->out, b) ? QDQ_OK : qdq_nomem(f->err);
 }
 
-/* --- one pattern --------------------------------------------------------------------------------------------------- */
+/* --- one pattern ------------------------------------------------------------------------------ */
 
 typedef QDQ_VEC(const qdq_region *) region_list;
 
@@ -127,7 +129,8 @@ static bool is_const(const qdq_value *v)
 
 static bool comes_in(const finder *f, const qdq_node *reader, const qdq_value *v)
 {
-    const qdq_node *from = v->producer != NULL && v->producer->graph == reader->graph ? v->producer : NULL;
+    const qdq_node *from =
+        v->producer != NULL && v->producer->graph == reader->graph ? v->producer : NULL;
 
     return !is_const(v) && child_of(f, from) != child_of(f, reader);
 }
@@ -178,8 +181,8 @@ static bool has_borders(const qdq_pattern *p)
     return false;
 }
 
-qdq_status qdq_borders_find(const qdq_patterns *p, const qdq_space *s, qdq_arena *arena, qdq_borders *out,
-                            qdq_error *err)
+qdq_status qdq_borders_find(const qdq_patterns *p, const qdq_space *s, qdq_arena *arena,
+                            qdq_borders *out, qdq_error *err)
 {
     finder f = {.s = s, .arena = arena, .out = out, .err = err};
     qdq_status st = QDQ_OK;

@@ -1,4 +1,5 @@
-/* choices.c - see scheme.h: what can be decided in a pattern, and what is decided in a whole assignment. */
+/* choices.c - see scheme.h: what can be decided in a pattern, and what is decided in a whole
+ * assignment. */
 #include "base/fail.h"
 #include "tune/scheme/scheme.h"
 
@@ -20,10 +21,11 @@ static uint32_t group_at(const finder *f, size_t instance, size_t node, uint32_t
 {
     const qdq_node *n = node_of(f->p, instance, node);
 
-    return i < n->n_in ? qdq_space_group_of(f->s, n, f->p->instance[instance].input[node][i]) : QDQ_NO_GROUP;
+    return i < n->n_in ? qdq_space_group_of(f->s, n, f->p->instance[instance].input[node][i])
+                       : QDQ_NO_GROUP;
 }
 
-/* --- find ---------------------------------------------------------------------------------------------------------- */
+/* --- find ------------------------------------------------------------------------------------- */
 
 enum { MAX_INPUTS = 32 }; /* what a slot group can tell apart */
 
@@ -50,7 +52,8 @@ static bool is_one_decision(const finder *f, size_t node)
     return true;
 }
 
-/* Counts what instance k has there into the choice, if an earlier choice of the node has not got it. */
+/* Counts what instance k has there into the choice, if an earlier choice of the node has not got
+ * it. */
 static bool take(finder *f, qdq_choice *c, size_t first, size_t k, size_t node, uint32_t i)
 {
     uint32_t g = group_at(f, k, node, i);
@@ -71,7 +74,8 @@ static bool take(finder *f, qdq_choice *c, size_t first, size_t k, size_t node, 
     return true;
 }
 
-/* The choice about canonical inputs from `i` up to `end`; `first`: where those of the node begin. */
+/* The choice about canonical inputs from `i` up to `end`; `first`: where those of the node
+ * begin. */
 static qdq_status add_choice(finder *f, size_t first, size_t node, uint32_t i, uint32_t end)
 {
     qdq_choice c = {.group = qdq_arena_array(f->arena, f->p->n_instances, sizeof *c.group)};
@@ -99,8 +103,8 @@ static qdq_status add_choices(finder *f, size_t node)
     return QDQ_OK;
 }
 
-qdq_status qdq_choices_find(const qdq_pattern *p, const qdq_space *s, qdq_arena *arena, qdq_choices *out,
-                            qdq_error *err)
+qdq_status qdq_choices_find(const qdq_pattern *p, const qdq_space *s, qdq_arena *arena,
+                            qdq_choices *out, qdq_error *err)
 {
     finder f = {.p = p, .s = s, .arena = arena, .err = err};
 
@@ -111,10 +115,10 @@ qdq_status qdq_choices_find(const qdq_pattern *p, const qdq_space *s, qdq_arena 
     return QDQ_OK;
 }
 
-/* --- whole assignments --------------------------------------------------------------------------------------------- */
+/* --- whole assignments ------------------------------------------------------------------------ */
 
-void qdq_choices_apply(const qdq_choices *c, const qdq_pattern *p, size_t instance, const qdq_assign *bits,
-                       qdq_assign *a)
+void qdq_choices_apply(const qdq_choices *c, const qdq_pattern *p, size_t instance,
+                       const qdq_assign *bits, qdq_assign *a)
 {
     size_t first = instance == SIZE_MAX ? 0 : instance,
            end = instance == SIZE_MAX ? p->n_instances : instance + 1;
@@ -137,7 +141,8 @@ static void count(const qdq_choice *c, const qdq_pattern *p, const qdq_assign *w
         }
 }
 
-void qdq_choices_vote(const qdq_choices *c, const qdq_pattern *p, const qdq_assign *whole, qdq_assign *bits)
+void qdq_choices_vote(const qdq_choices *c, const qdq_pattern *p, const qdq_assign *whole,
+                      qdq_assign *bits)
 {
     size_t have, on;
 
@@ -147,7 +152,8 @@ void qdq_choices_vote(const qdq_choices *c, const qdq_pattern *p, const qdq_assi
     }
 }
 
-void qdq_choices_union(const qdq_choices *c, const qdq_pattern *p, const qdq_assign *whole, qdq_assign *bits)
+void qdq_choices_union(const qdq_choices *c, const qdq_pattern *p, const qdq_assign *whole,
+                       qdq_assign *bits)
 {
     size_t have, on;
 

@@ -1,11 +1,12 @@
-/* choices_scheme.c - see scheme.h: bits of a pattern's choices as points, and back; what points at boundaries lead to. */
+/* choices_scheme.c - see scheme.h: bits of a pattern's choices as points, and back; what points at
+ * boundaries lead to. */
 #include <math.h>
 
 #include "base/fail.h"
 #include "tune/scheme/readers.h"
 #include "tune/scheme/scheme.h"
 
-/* --- to points ----------------------------------------------------------------------------------------------------- */
+/* --- to points -------------------------------------------------------------------------------- */
 
 qdq_status qdq_choices_to_scheme(const qdq_choices *c, const qdq_assign *bits, qdq_arena *arena,
                                  qdq_scheme *out, qdq_error *err)
@@ -28,7 +29,7 @@ qdq_status qdq_choices_to_scheme(const qdq_choices *c, const qdq_assign *bits, q
     return QDQ_OK;
 }
 
-/* --- tensors at boundaries ------------------------------------------------------------------------------------------- */
+/* --- tensors at boundaries -------------------------------------------------------------------- */
 
 static bool is_below(int32_t i, size_t n)
 {
@@ -66,7 +67,8 @@ static const qdq_value *output_at(const place *at, const qdq_point *p)
 
     if (is_below(p->node, at->p->n_nodes))
         return p->index >= 0 ? qdq_node_out(in->node[p->node], (uint32_t)p->index) : NULL;
-    if (!is_below(p->region, in->region->children.n) || !is_below(p->index, at->child[p->region]->outputs.n))
+    if (!is_below(p->region, in->region->children.n) ||
+        !is_below(p->index, at->child[p->region]->outputs.n))
         return NULL;
     return at->child[p->region]->outputs.at[p->index];
 }
@@ -124,7 +126,7 @@ qdq_status qdq_scheme_boundary(const qdq_scheme *scheme, const qdq_pattern *p, c
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- from points --------------------------------------------------------------------------------------------------- */
+/* --- from points ------------------------------------------------------------------------------ */
 
 typedef struct resolving {
     const qdq_choices *c;
@@ -158,7 +160,8 @@ static void take_readers(resolving *r, size_t instance, const qdq_value *v)
     }
 }
 
-/* What a leaf gives to itself. A composite has no nodes of its own: all that it says is at boundaries. */
+/* What a leaf gives to itself. A composite has no nodes of its own: all that it says is at
+ * boundaries. */
 static bool take_outputs(resolving *r, size_t instance, const qdq_scheme *scheme)
 {
     place at;

@@ -25,7 +25,7 @@ void qdq_pattern_cache_free(qdq_pattern_cache *c)
     *c = (qdq_pattern_cache)QDQ_PATTERN_CACHE_INIT;
 }
 
-/* --- keys ------------------------------------------------------------------------------------------------------------ */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 static const char *text_or_empty(const char *s)
 {
@@ -82,7 +82,8 @@ static qdq_status find(const qdq_pattern_cache *c, const qdq_pattern_key *key, q
     return QDQ_OK;
 }
 
-const qdq_pattern_schemes *qdq_pattern_cache_find(const qdq_pattern_cache *c, const qdq_pattern_key *key)
+const qdq_pattern_schemes *qdq_pattern_cache_find(const qdq_pattern_cache *c,
+                                                  const qdq_pattern_key *key)
 {
     for (size_t i = 0; i < c->patterns.n; i++)
         if (qdq_pattern_key_equal(&c->patterns.at[i]->key, key))
@@ -90,8 +91,8 @@ const qdq_pattern_schemes *qdq_pattern_cache_find(const qdq_pattern_cache *c, co
     return NULL;
 }
 
-qdq_status qdq_pattern_schemes_seal(const qdq_pattern_schemes *ps, const char *search, char digits[33],
-                                    qdq_error *err)
+qdq_status qdq_pattern_schemes_seal(const qdq_pattern_schemes *ps, const char *search,
+                                    char digits[33], qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     char hash[33];
@@ -110,11 +111,11 @@ qdq_status qdq_pattern_schemes_seal(const qdq_pattern_schemes *ps, const char *s
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- what stays ---------------------------------------------------------------------------------------------------- */
+/* --- what stays ------------------------------------------------------------------------------- */
 
 /* Each scheme once, with the less latency of two; of equal ones the first. */
-static qdq_status collect(const qdq_pattern_schemes *from, bool is_there, qdq_map *seen, qdq_arena *scratch,
-                          candidates *all, qdq_error *err)
+static qdq_status collect(const qdq_pattern_schemes *from, bool is_there, qdq_map *seen,
+                          qdq_arena *scratch, candidates *all, qdq_error *err)
 {
     for (size_t i = 0; i < from->schemes.n; i++) {
         const qdq_scheme *s = &from->schemes.at[i];
@@ -151,8 +152,8 @@ static int by_latency(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Greedily, from the fastest on: Model-Optimizer's second branch, in which a new one replaces a slower one that is near,
- * cannot be reached behind the sort. */
+/* Greedily, from the fastest on: Model-Optimizer's second branch, in which a new one replaces a
+ * slower one that is near, cannot be reached behind the sort. */
 static void thin_out(const qdq_pattern_cache *c, const qdq_pattern_key *key, candidates *all)
 {
     const unsigned distance = qdq_pattern_is_model(key) ? 1 : c->minimum_distance;
@@ -170,7 +171,7 @@ static void thin_out(const qdq_pattern_cache *c, const qdq_pattern_key *key, can
     all->n = n;
 }
 
-/* --- copies -------------------------------------------------------------------------------------------------------- */
+/* --- copies ----------------------------------------------------------------------------------- */
 
 static bool copy_points(qdq_points *to, const qdq_points *from, qdq_arena *arena)
 {
@@ -210,12 +211,14 @@ static bool copy_all(qdq_pattern_schemes *to, const candidates *all, qdq_arena *
     return true;
 }
 
-/* --- add ----------------------------------------------------------------------------------------------------------- */
+/* --- add -------------------------------------------------------------------------------------- */
 
 static bool copy_key(qdq_pattern_key *to, const qdq_pattern_key *from, qdq_arena *arena)
 {
-    return copy_text(&to->signature, from->signature, arena) && copy_text(&to->canon, from->canon, arena) &&
-           copy_text(&to->engine, from->engine, arena) && copy_text(&to->device, from->device, arena) &&
+    return copy_text(&to->signature, from->signature, arena) &&
+           copy_text(&to->canon, from->canon, arena) &&
+           copy_text(&to->engine, from->engine, arena) &&
+           copy_text(&to->device, from->device, arena) &&
            copy_text(&to->options, from->options, arena);
 }
 
@@ -254,7 +257,8 @@ static qdq_status choose(const qdq_pattern_cache *c, const qdq_pattern_schemes *
     return QDQ_OK;
 }
 
-static qdq_status add(qdq_pattern_cache *c, const qdq_pattern_schemes *ps, qdq_arena *scratch, qdq_error *err)
+static qdq_status add(qdq_pattern_cache *c, const qdq_pattern_schemes *ps, qdq_arena *scratch,
+                      qdq_error *err)
 {
     qdq_pattern_schemes *known = NULL, entry = {.key = ps->key, .size = ps->size};
     candidates all = {0};
@@ -271,7 +275,8 @@ static qdq_status add(qdq_pattern_cache *c, const qdq_pattern_schemes *ps, qdq_a
     return QDQ_OK;
 }
 
-qdq_status qdq_pattern_cache_add(qdq_pattern_cache *c, const qdq_pattern_schemes *ps, qdq_error *err)
+qdq_status qdq_pattern_cache_add(qdq_pattern_cache *c, const qdq_pattern_schemes *ps,
+                                 qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_status st = add(c, ps, &scratch, err);
@@ -280,8 +285,8 @@ qdq_status qdq_pattern_cache_add(qdq_pattern_cache *c, const qdq_pattern_schemes
     return st;
 }
 
-qdq_status qdq_pattern_cache_merge(qdq_pattern_cache *c, const qdq_pattern_cache *other, bool prefer_existing,
-                                   qdq_error *err)
+qdq_status qdq_pattern_cache_merge(qdq_pattern_cache *c, const qdq_pattern_cache *other,
+                                   bool prefer_existing, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_status st = QDQ_OK;

@@ -1,5 +1,5 @@
-/* pattern_cache_read.c - cache files and state files, of ours and of Model-Optimizer. What is wrong in a pattern costs
- * that pattern; what is wrong around them is an error. */
+/* pattern_cache_read.c - cache files and state files, of ours and of Model-Optimizer. What is wrong
+ * in a pattern costs that pattern; what is wrong around them is an error. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ typedef struct reader {
     qdq_error bad;  /* of the pattern at hand */
 } reader;
 
-/* --- values -------------------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static const char *found(const qdq_yaml *v)
 {
@@ -35,7 +35,8 @@ static qdq_status wrong(const reader *r, const qdq_yaml *v, const char *expected
 
 static qdq_status missing(const reader *r, const qdq_yaml *map, const char *key, qdq_error *err)
 {
-    return qdq_fail(err, QDQ_E_FORMAT, "%s:%zu:%zu: no key '%s'", r->name, map->line, map->column, key);
+    return qdq_fail(err, QDQ_E_FORMAT, "%s:%zu:%zu: no key '%s'", r->name, map->line, map->column,
+                    key);
 }
 
 static qdq_span span_of(const char *text)
@@ -44,15 +45,16 @@ static qdq_span span_of(const char *text)
 }
 
 /* An integer up to max; *out stays as it is where there is none. */
-static qdq_status read_size(const reader *r, const qdq_yaml *v, uint64_t max, uint64_t *out, qdq_error *err)
+static qdq_status read_size(const reader *r, const qdq_yaml *v, uint64_t max, uint64_t *out,
+                            qdq_error *err)
 {
     uint64_t x;
 
     if (v == NULL)
         return QDQ_OK;
     const qdq_number number = {span_of(v->text), false};
-    if (!v->plain || strspn(v->text, "0123456789") != number.text.size || !qdq_number_uint(&number, &x) ||
-        x > max)
+    if (!v->plain || strspn(v->text, "0123456789") != number.text.size ||
+        !qdq_number_uint(&number, &x) || x > max)
         return wrong(r, v, "a number from 0 on", err);
     *out = x;
     return QDQ_OK;
@@ -110,7 +112,8 @@ static qdq_status read_bool(const reader *r, const qdq_yaml *v, bool *out, qdq_e
 }
 
 /* A list, or nothing: *out NULL. */
-static qdq_status read_list(const reader *r, const qdq_yaml *v, const qdq_yaml **out, qdq_error *err)
+static qdq_status read_list(const reader *r, const qdq_yaml *v, const qdq_yaml **out,
+                            qdq_error *err)
 {
     *out = NULL;
     if (qdq_yaml_is_null(v))
@@ -121,9 +124,10 @@ static qdq_status read_list(const reader *r, const qdq_yaml *v, const qdq_yaml *
     return QDQ_OK;
 }
 
-/* --- schemes ------------------------------------------------------------------------------------------------------- */
+/* --- schemes ---------------------------------------------------------------------------------- */
 
-static qdq_status read_index(reader *r, const qdq_yaml *map, const char *key, bool may_be_null, int32_t *out)
+static qdq_status read_index(reader *r, const qdq_yaml *map, const char *key, bool may_be_null,
+                             int32_t *out)
 {
     const qdq_yaml *v = qdq_yaml_get(map, key);
     uint64_t x = 0;
@@ -151,8 +155,8 @@ static qdq_status read_point(reader *r, const qdq_yaml *v, point_kind kind, qdq_
         QDQ_TRY(read_index(r, v, "node_index", kind == OUTPUT, &p->node));
     if (kind == OUTPUT && (p->region == QDQ_POINT_NONE) == (p->node == QDQ_POINT_NONE))
         return qdq_fail(&r->bad, QDQ_E_FORMAT,
-                        "%s:%zu:%zu: expected one of 'region_index' and 'node_index' to be null", r->name,
-                        v->line, v->column);
+                        "%s:%zu:%zu: expected one of 'region_index' and 'node_index' to be null",
+                        r->name, v->line, v->column);
     return read_index(r, v, kind == OUTPUT ? "output_index" : "input_index", false, &p->index);
 }
 
@@ -198,7 +202,7 @@ static qdq_status read_scheme(reader *r, const qdq_yaml *v, qdq_scheme *s)
     return QDQ_OK;
 }
 
-/* --- patterns ------------------------------------------------------------------------------------------------------ */
+/* --- patterns --------------------------------------------------------------------------------- */
 
 static qdq_status read_keys(reader *r, const qdq_yaml *v, qdq_pattern_key *k)
 {
@@ -237,7 +241,7 @@ static qdq_status read_pattern(reader *r, const qdq_yaml *v, qdq_pattern_schemes
     return QDQ_OK;
 }
 
-/* --- models --------------------------------------------------------------------------------------------------------- */
+/* --- models ----------------------------------------------------------------------------------- */
 
 static qdq_status read_placement(reader *r, const qdq_yaml *v, qdq_scheme *s)
 {
@@ -277,11 +281,12 @@ static qdq_status read_model(reader *r, const qdq_yaml *v, qdq_pattern_schemes *
     return QDQ_OK;
 }
 
-/* --- the file ------------------------------------------------------------------------------------------------------ */
+/* --- the file --------------------------------------------------------------------------------- */
 
 /* `empty`: also those without schemes. */
 static qdq_status add_entries(reader *r, const qdq_yaml *list, const char *what, bool empty,
-                              qdq_status (*read)(reader *r, const qdq_yaml *v, qdq_pattern_schemes *ps))
+                              qdq_status (*read)(reader *r, const qdq_yaml *v,
+                                                 qdq_pattern_schemes *ps))
 {
     const qdq_yaml *first;
 
@@ -311,28 +316,33 @@ static qdq_status read_limit(const reader *r, const qdq_yaml *map, const char *k
 
 static qdq_status read_document(reader *r, const qdq_yaml *top)
 {
-    const qdq_yaml *cached = qdq_yaml_get(top, "pattern_schemes"), *state = qdq_yaml_get(top, "patterns");
+    const qdq_yaml *cached = qdq_yaml_get(top, "pattern_schemes"),
+                   *state = qdq_yaml_get(top, "patterns");
     const qdq_yaml *config = qdq_yaml_get(top, "config");
     unsigned distance = r->c->minimum_distance, entries = r->c->max_entries;
 
     if (cached == NULL && state == NULL)
         return qdq_fail(r->err, QDQ_E_FORMAT,
-                        "%s: neither 'pattern_schemes' nor 'patterns', expected a pattern cache", r->name);
+                        "%s: neither 'pattern_schemes' nor 'patterns', expected a pattern cache",
+                        r->name);
     QDQ_TRY(read_limit(r, cached != NULL ? top : config,
-                       cached != NULL ? "minimum_distance" : "pattern_cache_minimum_distance", &distance));
+                       cached != NULL ? "minimum_distance" : "pattern_cache_minimum_distance",
+                       &distance));
     QDQ_TRY(read_limit(r, cached != NULL ? top : config,
-                       cached != NULL ? "max_entries_per_pattern" : "pattern_cache_max_entries_per_pattern",
+                       cached != NULL ? "max_entries_per_pattern"
+                                      : "pattern_cache_max_entries_per_pattern",
                        &entries));
     r->c->minimum_distance = r->c->max_entries = 0;
-    QDQ_TRY(add_entries(r, cached != NULL ? cached : state, "pattern", cached != NULL, read_pattern));
+    QDQ_TRY(
+        add_entries(r, cached != NULL ? cached : state, "pattern", cached != NULL, read_pattern));
     QDQ_TRY(add_entries(r, qdq_yaml_get(top, "models"), "model", true, read_model));
     r->c->minimum_distance = distance;
     r->c->max_entries = entries;
     return QDQ_OK;
 }
 
-qdq_status qdq_pattern_cache_parse(const char *text, size_t size, const char *name, const qdq_job *job,
-                                   qdq_pattern_cache *out, qdq_error *err)
+qdq_status qdq_pattern_cache_parse(const char *text, size_t size, const char *name,
+                                   const qdq_job *job, qdq_pattern_cache *out, qdq_error *err)
 {
     reader r = {.name = name, .job = job, .c = out, .err = err};
     const qdq_yaml *top;
@@ -355,8 +365,8 @@ qdq_status qdq_pattern_cache_load(const char *path, const qdq_job *job, qdq_patt
 
     *out = (qdq_pattern_cache)QDQ_PATTERN_CACHE_INIT;
     QDQ_TRY(qdq_read_file(path, FILE_MAX, &text, &size, err));
-    qdq_status st =
-        qdq_pattern_cache_parse(text, size, strcmp(path, "-") == 0 ? "<stdin>" : path, job, out, err);
+    qdq_status st = qdq_pattern_cache_parse(text, size, strcmp(path, "-") == 0 ? "<stdin>" : path,
+                                            job, out, err);
     qdq_free(text);
     return st;
 }

@@ -1,5 +1,6 @@
-/* pattern_cache_write.c - the file as Model-Optimizer's YAML library lays it out: block style, keys in its order, every
- * text quoted and on one line, nothing but ASCII. Its reader takes a number without a point for no float. */
+/* pattern_cache_write.c - the file as Model-Optimizer's YAML library lays it out: block style, keys
+ * in its order, every text quoted and on one line, nothing but ASCII. Its reader takes a number
+ * without a point for no float. */
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,14 +11,19 @@
 #include "base/fail.h"
 #include "tune/scheme/pattern_cache.h"
 
-/* --- texts --------------------------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
-/* One character of UTF-8 from *s on, which is moved behind it; what is not UTF-8 becomes the mark for that. */
+/* One character of UTF-8 from *s on, which is moved behind it; what is not UTF-8 becomes the mark
+ * for that. */
 static uint32_t take_character(const unsigned char **s)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *p = *s;
-    unsigned n = p[0] < 0x80 ? 1 : p[0] >> 5 == 6 ? 2 : p[0] >> 4 == 14 ? 3 : p[0] >> 3 == 30 ? 4 : 0;
+    unsigned n = p[0] < 0x80       ? 1
+                 : p[0] >> 5 == 6  ? 2
+                 : p[0] >> 4 == 14 ? 3
+                 : p[0] >> 3 == 30 ? 4
+                                   : 0;
     uint32_t x = n < 2 ? p[0] : p[0] & (0x7fu >> n);
 
     (*s)++;
@@ -84,7 +90,7 @@ static void put_real(qdq_buf *b, double x)
     qdq_buf_puts(b, has_point ? rest + strlen(point) : rest);
 }
 
-/* --- schemes ------------------------------------------------------------------------------------------------------- */
+/* --- schemes ---------------------------------------------------------------------------------- */
 
 static void put_index(qdq_buf *b, const char *before, const char *key, int32_t x)
 {

@@ -3,7 +3,8 @@
 
 bool qdq_readers_open(qdq_readers_set *r, const qdq_space *s, qdq_arena *scratch)
 {
-    *r = (qdq_readers_set){.s = s, .stamp = qdq_arena_array(scratch, s->n_groups + 1, sizeof *r->stamp)};
+    *r = (qdq_readers_set){.s = s,
+                           .stamp = qdq_arena_array(scratch, s->n_groups + 1, sizeof *r->stamp)};
     return r->stamp != NULL;
 }
 

@@ -16,7 +16,8 @@ typedef struct qdq_readers_set {
 /* For sets of groups of `s`; memory comes from `scratch`. False: out of memory. */
 bool qdq_readers_open(qdq_readers_set *r, const qdq_space *s, qdq_arena *scratch);
 
-/* Begins another set, which is empty. The groups of the last one stay in the arena that they were added to. */
+/* Begins another set, which is empty. The groups of the last one stay in the arena that they were
+ * added to. */
 void qdq_readers_begin(qdq_readers_set *r);
 
 /* Adds all groups of the main graph that read `v`. False: out of memory. */

@@ -1,4 +1,5 @@
-/* scheme.c - see the header. Sets of points are sorted lists, so that hash and distance are one walk. */
+/* scheme.c - see the header. Sets of points are sorted lists, so that hash and distance are one
+ * walk. */
 #include "tune/scheme/scheme.h"
 
 #include <stdio.h>
@@ -7,7 +8,8 @@
 
 #include "base/sha256.h"
 
-/* What a list of points leaves out is QDQ_POINT_NONE in all of them, so that one order serves all three lists. */
+/* What a list of points leaves out is QDQ_POINT_NONE in all of them, so that one order serves all
+ * three lists. */
 static int compare_points(const void *a, const void *b)
 {
     const qdq_point *p = a, *q = b;
@@ -19,7 +21,7 @@ static int compare_points(const void *a, const void *b)
     return p->index < q->index ? -1 : p->index > q->index;
 }
 
-/* --- order --------------------------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static bool sort_points(qdq_points *list)
 {
@@ -42,7 +44,7 @@ bool qdq_scheme_sort(qdq_scheme *s)
     return sort_points(&s->outputs) && inputs && children;
 }
 
-/* --- hash ---------------------------------------------------------------------------------------------------------- */
+/* --- hash ------------------------------------------------------------------------------------- */
 
 typedef enum list_kind { NODE_INPUTS, CHILD_INPUTS, OUTPUTS } list_kind;
 
@@ -102,7 +104,7 @@ void qdq_scheme_hash(const qdq_scheme *s, char hash[33])
     qdq_sha256_end(&h, hash);
 }
 
-/* --- distance ------------------------------------------------------------------------------------------------------ */
+/* --- distance --------------------------------------------------------------------------------- */
 
 static size_t differing(const qdq_points *a, const qdq_points *b)
 {
@@ -120,11 +122,12 @@ static size_t differing(const qdq_points *a, const qdq_points *b)
 size_t qdq_scheme_distance(const qdq_scheme *a, const qdq_scheme *b)
 {
     if (a->placement != NULL || b->placement != NULL)
-        return a->placement != NULL && b->placement != NULL && strcmp(a->placement, b->placement) == 0
+        return a->placement != NULL && b->placement != NULL &&
+                       strcmp(a->placement, b->placement) == 0
                    ? 0
                    : SIZE_MAX;
-    return differing(&a->node_inputs, &b->node_inputs) + differing(&a->child_inputs, &b->child_inputs) +
-           differing(&a->outputs, &b->outputs);
+    return differing(&a->node_inputs, &b->node_inputs) +
+           differing(&a->child_inputs, &b->child_inputs) + differing(&a->outputs, &b->outputs);
 }
 
 size_t qdq_scheme_pool(size_t n, double share, size_t least)

@@ -1,24 +1,49 @@
-/* skip.c - see scheme.h: where Model-Optimizer would not quantize, in the order in which it asks; and where it should not:
- * constant operands, float64, types that nobody knows. bfloat16 is a float here. */
+/* skip.c - see scheme.h: where Model-Optimizer would not quantize, in the order in which it asks;
+ * and where it should not: constant operands, float64, types that nobody knows. bfloat16 is a float
+ * here. */
 #include <string.h>
 
 #include "tune/scheme/scheme.h"
 
 enum { LEAST_ELEMENTS = 8 };
 
-static const char *const truth[] = {"Not",       "And",         "Or",       "Xor",     "BitwiseAnd",
-                                    "BitwiseOr", "BitwiseXor",  "BitShift", "IsNaN",   "IsInf",
-                                    "Sign",      "Abs",         "Equal",    "Greater", "GreaterOrEqual",
-                                    "Less",      "LessOrEqual", "Where",    "All",     "Any",
-                                    "Unique",    "NonZero",     NULL};
+static const char *const truth[] = {
+    "Not",       "And",         "Or",       "Xor",     "BitwiseAnd",
+    "BitwiseOr", "BitwiseXor",  "BitShift", "IsNaN",   "IsInf",
+    "Sign",      "Abs",         "Equal",    "Greater", "GreaterOrEqual",
+    "Less",      "LessOrEqual", "Where",    "All",     "Any",
+    "Unique",    "NonZero",     NULL};
 static const char *const reductions[] = {"ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd",
                                          "ReduceSum", "TopK",      NULL};
-static const char *const movers[] = {
-    "Flatten",   "Transpose", "Concat",   "Split",   "Squeeze",        "Expand",    "ReverseSequence",
-    "Reshape",   "Tile",      "Gather",   "Slice",   "GatherElements", "GatherND",  "ScatterElements",
-    "ScatterND", "OneHot",    "Compress", "Scatter", "ExpandDims",     "Unsqueeze", "View",
-    "Pad",       "Cast",      "Ceil",     "Clip",    "Identity",       "Range",     "Shape",
-    NULL};
+static const char *const movers[] = {"Flatten",
+                                     "Transpose",
+                                     "Concat",
+                                     "Split",
+                                     "Squeeze",
+                                     "Expand",
+                                     "ReverseSequence",
+                                     "Reshape",
+                                     "Tile",
+                                     "Gather",
+                                     "Slice",
+                                     "GatherElements",
+                                     "GatherND",
+                                     "ScatterElements",
+                                     "ScatterND",
+                                     "OneHot",
+                                     "Compress",
+                                     "Scatter",
+                                     "ExpandDims",
+                                     "Unsqueeze",
+                                     "View",
+                                     "Pad",
+                                     "Cast",
+                                     "Ceil",
+                                     "Clip",
+                                     "Identity",
+                                     "Range",
+                                     "Shape",
+                                     NULL};
 static const char *const linear[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", NULL};
 
 static bool is_of(const qdq_node *n, const char *const *types)
@@ -34,7 +59,7 @@ static bool is_op(const qdq_node *n, qdq_op op)
     return n != NULL && n->op == op;
 }
 
-/* --- fused into a convolution -------------------------------------------------------------------------------------- */
+/* --- fused into a convolution ----------------------------------------------------------------- */
 
 static const qdq_node *producer_of(const qdq_node *n, uint32_t i)
 {
@@ -61,7 +86,7 @@ static bool fuses(const qdq_node *n)
     return follows_conv(n) || (is_op(before, QDQ_OP_BATCHNORMALIZATION) && follows_conv(before));
 }
 
-/* --- what is read -------------------------------------------------------------------------------------------------- */
+/* --- what is read ----------------------------------------------------------------------------- */
 
 static const char *skip_value(const qdq_value *v)
 {

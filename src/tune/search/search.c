@@ -1,5 +1,5 @@
-/* search.c - the way of the search: starts, cuts, units, neighbours, exceptions, and once more where something was
- * found. Each step changes the incumbent only by a measurement against it. */
+/* search.c - the way of the search: starts, cuts, units, neighbours, exceptions, and once more
+ * where something was found. Each step changes the incumbent only by a measurement against it. */
 #include "tune/search/search.h"
 
 #include <math.h>
@@ -73,8 +73,9 @@ static qdq_status sweep(qdq_searching *s, bool first, qdq_error *err)
     return s->over ? QDQ_OK : qdq_search_exceptions(s, err);
 }
 
-qdq_status qdq_search_run(const qdq_search_problem *p, const qdq_search_opts *opts, const qdq_search_ops *ops,
-                          qdq_arena *arena, qdq_search_result *out, qdq_error *err)
+qdq_status qdq_search_run(const qdq_search_problem *p, const qdq_search_opts *opts,
+                          const qdq_search_ops *ops, qdq_arena *arena, qdq_search_result *out,
+                          qdq_error *err)
 {
     qdq_searching s = {.p = p, .opts = opts, .ops = ops, .arena = arena, .out = out};
 

@@ -1,6 +1,7 @@
-/* search.h - which assignment is fastest, in few measurements. Knows neither models nor engines: units of choices, what
- * they weigh, seeds, and a function that measures a candidate against the incumbent. Deterministic: equal answers give
- * an equal search, which is how a run goes on where it was cut off. */
+/* search.h - which assignment is fastest, in few measurements. Knows neither models nor engines:
+ * units of choices, what they weigh, seeds, and a function that measures a candidate against the
+ * incumbent. Deterministic: equal answers give an equal search, which is how a run goes on where it
+ * was cut off. */
 #ifndef QDQ_SEARCH_H
 #define QDQ_SEARCH_H
 
@@ -10,8 +11,9 @@
 /* One decision, made alike in several places: bits of the assignment that are varied together. */
 typedef struct qdq_search_choice {
     const uint32_t *bit; /* by instance; UINT32_MAX: this instance does not have it */
-    double worth_ns;     /* of what can be saved at most, over all instances: float time of the nodes */
-    bool linear;         /* an operator with a weight */
+    /* of what can be saved at most, over all instances: float time of the nodes */
+    double worth_ns;
+    bool linear; /* an operator with a weight */
 } qdq_search_choice;
 
 /* A region pattern, or a fusion group with its like. */
@@ -19,13 +21,14 @@ typedef struct qdq_search_unit {
     const char *name;
     const qdq_search_choice *choice;
     size_t n_choices, n_instances;
-    const qdq_assign
-        *seed; /* bits over the choices: from caches, imports; measured before anything is mutated */
+    /* bits over the choices: from caches, imports; measured before anything is mutated */
+    const qdq_assign *seed;
     size_t n_seeds;
     size_t n_cached; /* the first of them: of caches */
 } qdq_search_unit;
 
-/* Bits of several units that meet at a border, as the readers of one tensor: worth being changed together. */
+/* Bits of several units that meet at a border, as the readers of one tensor: worth being changed
+ * together. */
 typedef struct qdq_search_border {
     const uint32_t *bit;
     size_t n_bits;
@@ -37,14 +40,14 @@ typedef struct qdq_search_problem {
     size_t n_units;
     const qdq_search_border *border; /* may be NULL */
     size_t n_borders;
-    const qdq_assign
-        *start; /* whole assignments to begin with, the best becomes the incumbent: nothing, everything,
-                                rules, imported, ... The first is the baseline ("nothing") */
+    /* whole assignments to begin with, the best becomes the incumbent: nothing, everything, rules,
+     * imported, ... The first is the baseline ("nothing") */
+    const qdq_assign *start;
     const char *const *start_name;
     size_t n_starts;
     size_t n_cached_starts; /* those behind the first one: of caches */
-    const qdq_assign *
-        late; /* whole assignments that are tried once profiles are known, where these do not rule them out */
+    /* whole assignments that are tried once profiles are known, where these do not rule them out */
+    const qdq_assign *late;
     const char *const *late_name;
     size_t n_late;
     const qdq_assign *allowed; /* bits that may be on; NULL: all. Units and starts keep to it */
@@ -53,9 +56,9 @@ typedef struct qdq_search_problem {
 
 typedef struct qdq_search_opts {
     qdq_test_opts test;
-    unsigned
-        schemes_per_unit; /* candidates of one unit at most, and as many seeds of caches before them; changes of its best: as
-                                  many for the unit that may save most, for others in proportion to what they may save */
+    /* candidates of one unit at most, and as many seeds of caches before them; changes of its best:
+     * as many for the unit that may save most, for others in proportion to what they may save */
+    unsigned schemes_per_unit;
     unsigned exhaustive; /* units with at most this many choices are tried in full: 3 */
     unsigned mutations;  /* bits changed at once at most: 3 */
     unsigned attempts;   /* changes drawn for a unit at most; 0: 100 */
@@ -78,14 +81,16 @@ typedef enum qdq_search_phase {
 typedef struct qdq_search_cost {
     double own; /* of the kernel that the bit is about */
     double
-        border; /* of conversions (Q, DQ, layouts) right in front of it and behind it: at most so much goes with it */
+        /* of conversions (Q, DQ, layouts) right in front of it and behind it: at most so much goes
+           with it */
+        border;
 } qdq_search_cost;
 
 /* Something happened, for the live view and the report. */
 typedef struct qdq_search_event {
     qdq_search_phase phase;
-    const char
-        *move; /* what kind of candidate it is: the name of a start, "by profile", "two neighbours", ... */
+    /* what kind of candidate it is: the name of a start, "by profile", "two neighbours", ... */
+    const char *move;
     size_t unit, n_units; /* SIZE_MAX: the whole */
     const qdq_assign *incumbent, *candidate;
     const qdq_test_result *result; /* NULL: it failed */
@@ -95,24 +100,29 @@ typedef struct qdq_search_event {
 
 typedef struct qdq_search_ops {
     void *ctx;
-    /* Measures. *failed: the candidate cannot be had (built, run, accurate enough): it counts as refused. QDQ_E_GOAL:
-     * the budget is used up: the search ends with what it has. */
+    /* Measures. *failed: the candidate cannot be had (built, run, accurate enough): it counts as
+     * refused. QDQ_E_GOAL: the budget is used up: the search ends with what it has. */
     qdq_status (*measure)(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
-                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err);
-    /* The name of the model that an assignment means: two that mean the same are measured once. NULL: its hash. */
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
+                          qdq_error *err);
+    /* The name of the model that an assignment means: two that mean the same are measured once.
+     * NULL: its hash. */
     qdq_status (*identity)(void *ctx, const qdq_assign *a, qdq_assign_hash *out, qdq_error *err);
     qdq_status (*event)(void *ctx, const qdq_search_event *e, qdq_error *err); /* may be NULL */
     unsigned (*builds)(void *ctx);
-    /* The time of a start as a share of the baseline's, if it was measured before; NAN. May be NULL. */
+    /* The time of a start as a share of the baseline's, if it was measured before; NAN. May be
+     * NULL. */
     qdq_status (*known_share)(void *ctx, const qdq_assign *a, double *out, qdq_error *err);
-    /* Fills cost[n_bits] from a profile of an assignment. *known: false if there is none. May be NULL: nothing is
-     * ruled out but by measuring. */
-    qdq_status (*profile)(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known, qdq_error *err);
+    /* Fills cost[n_bits] from a profile of an assignment. *known: false if there is none. May be
+     * NULL: nothing is ruled out but by measuring. */
+    qdq_status (*profile)(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known,
+                          qdq_error *err);
 } qdq_search_ops;
 
 typedef struct qdq_search_unit_result {
-    qdq_assign best;         /* bits over its choices, of most instances */
-    double gain;             /* share of the baseline's time that it brought, as measured when it was kept */
+    qdq_assign best; /* bits over its choices, of most instances */
+    /* share of the baseline's time that it brought, as measured when it was kept */
+    double gain;
     unsigned tried, changes; /* candidates; those among them that were changes of the best */
     unsigned of_caches;      /* and those that caches proposed */
     bool skipped;            /* what it could bring at most lies under what can be detected */
@@ -127,7 +137,8 @@ typedef struct qdq_search_result {
     bool ended_early;   /* by the budget */
 } qdq_search_result;
 
-qdq_status qdq_search_run(const qdq_search_problem *p, const qdq_search_opts *opts, const qdq_search_ops *ops,
-                          qdq_arena *arena, qdq_search_result *out, qdq_error *err);
+qdq_status qdq_search_run(const qdq_search_problem *p, const qdq_search_opts *opts,
+                          const qdq_search_ops *ops, qdq_arena *arena, qdq_search_result *out,
+                          qdq_error *err);
 
 #endif /* QDQ_SEARCH_H */

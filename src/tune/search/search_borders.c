@@ -1,5 +1,5 @@
-/* search_borders.c - deltas at the borders of composites. Units decide about the nodes in them; a tensor that several of
- * them read is worth codes only if all take them. */
+/* search_borders.c - deltas at the borders of composites. Units decide about the nodes in them; a
+ * tensor that several of them read is worth codes only if all take them. */
 #include <math.h>
 #include <stdlib.h>
 

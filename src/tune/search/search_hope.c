@@ -1,13 +1,15 @@
-/* search_hope.c - what may be hoped for: profiles of nothing, of everything and of the incumbent say of each bit what
- * flipping it could save at most. A candidate whose bits together promise nothing is not built: on a model that runs on
- * codes almost everywhere, that is most of them. Profiles rule out, measuring decides. */
+/* search_hope.c - what may be hoped for: profiles of nothing, of everything and of the incumbent
+ * say of each bit what flipping it could save at most. A candidate whose bits together promise
+ * nothing is not built: on a model that runs on codes almost everywhere, that is most of them.
+ * Profiles rule out, measuring decides. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
 #include "tune/search/search_state.h"
 
-/* Kernels are timed one by one there, with less care than models: so much of a kernel's time may be wrong. */
+/* Kernels are timed one by one there, with less care than models: so much of a kernel's time may be
+ * wrong. */
 static const double doubt = 0.1;
 
 /* As long as nobody knows better: all that the kernel takes in float. */
@@ -32,7 +34,8 @@ qdq_status qdq_search_hope_init(qdq_searching *s, qdq_error *err)
     return QDQ_OK;
 }
 
-/* A profile's shares of a model's time as shares of the baseline's. It takes a session, which the budget must have. */
+/* A profile's shares of a model's time as shares of the baseline's. It takes a session, which the
+ * budget must have. */
 static qdq_status profile(qdq_searching *s, const qdq_assign *a, double time, qdq_search_cost *cost,
                           bool *known, qdq_error *err)
 {
@@ -146,7 +149,7 @@ double qdq_search_choice_hope(const qdq_searching *s, const qdq_search_unit *u, 
     return sum;
 }
 
-/* --- what is tried first ----------------------------------------------------------------------------------------------- */
+/* --- what is tried first ---------------------------------------------------------------------- */
 
 static int by_hope(const void *a, const void *b)
 {

@@ -1,11 +1,12 @@
-/* search_moves.c - moves across units: from some layer on, two neighbours together, one instance alone. */
+/* search_moves.c - moves across units: from some layer on, two neighbours together, one instance
+ * alone. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
 #include "tune/search/search_state.h"
 
-/* --- cuts ------------------------------------------------------------------------------------------------------------- */
+/* --- cuts ------------------------------------------------------------------------------------- */
 
 typedef struct cutting {
     qdq_searching *s;
@@ -40,8 +41,8 @@ static qdq_status try_cut(cutting *c, size_t k, qdq_tried *out, qdq_error *err)
     return qdq_search_try(s, SIZE_MAX, out, err);
 }
 
-/* The first operator that is on, then parts that double, as long as they bring something: compared with each other, for
- * the incumbent may be another one altogether. */
+/* The first operator that is on, then parts that double, as long as they bring something: compared
+ * with each other, for the incumbent may be another one altogether. */
 static qdq_status climb(cutting *c, qdq_error *err)
 {
     static const double share[] = {1.0 / 32, 1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2};
@@ -53,7 +54,8 @@ static qdq_status climb(cutting *c, qdq_error *err)
     while (k < n && !qdq_assign_get(&c->whole, c->back ? n - 1 - k : k))
         k++; /* off already */
     k++;
-    for (size_t step = 0; step <= sizeof share / sizeof *share && worse < 2 && !c->s->over; step++) {
+    for (size_t step = 0; step <= sizeof share / sizeof *share && worse < 2 && !c->s->over;
+         step++) {
         qdq_tried t;
         size_t here = step == 0 ? k : at_share(c, share[step - 1]);
         if (here <= before || here >= n)
@@ -93,7 +95,7 @@ qdq_status qdq_search_cuts(qdq_searching *s, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- pairs ------------------------------------------------------------------------------------------------------------ */
+/* --- pairs ------------------------------------------------------------------------------------ */
 
 void qdq_search_flip(qdq_searching *s, const uint32_t *bit, size_t n)
 {
@@ -174,7 +176,7 @@ qdq_status qdq_search_pairs(qdq_searching *s, qdq_error *err)
     return st;
 }
 
-/* --- exceptions ------------------------------------------------------------------------------------------------------- */
+/* --- exceptions ------------------------------------------------------------------------------- */
 
 static bool any_on(const qdq_assign *mask)
 {

@@ -1,4 +1,5 @@
-/* search_state.h - what a search knows while it works; shared by the strategies only: the search*.c files, and the cut's. */
+/* search_state.h - what a search knows while it works; shared by the strategies only: the search*.c
+ * files, and the cut's. */
 #ifndef QDQ_SEARCH_STATE_H
 #define QDQ_SEARCH_STATE_H
 
@@ -21,20 +22,25 @@ typedef struct qdq_searching {
     double time;                     /* of the incumbent, as a share of the baseline's */
     qdq_map measured;                /* identity -> index into `times` */
     QDQ_VEC(double) times;           /* shares of the baseline's; INFINITY: failed */
-    QDQ_VEC(uint64_t) against;       /* likewise: the identity of the incumbent that it ran beside */
-    bool over;                       /* the budget is used up */
-    unsigned of_seeds;               /* builds that seeds of caches took, beyond the budget */
-    double noise;                    /* of the last test: what cannot be seen is not tried */
+    /* likewise: the identity of the incumbent that it ran beside */
+    QDQ_VEC(uint64_t) against;
+    bool over;         /* the budget is used up */
+    unsigned of_seeds; /* builds that seeds of caches took, beyond the budget */
+    double noise;      /* of the last test: what cannot be seen is not tried */
 
     double *worth;     /* by bit: ns of float time */
     uint32_t *unit_of; /* by bit: index of the unit; UINT32_MAX: of none */
     double total_worth;
 
     double *
-        hope; /* by bit: what flipping it in the incumbent may save at most, as a share of the baseline's time */
-    qdq_search_cost *off, *on, *now; /* by bit: profiles of nothing, of everything, of the incumbent */
-    bool has_on, is_profiled;        /* is `on` filled in; is there nothing to be learnt by a profile now? */
-    bool rules_out;                  /* is `hope` that of this incumbent? */
+        /* by bit: what flipping it in the incumbent may save at most, as a share of the baseline's
+           time */
+        hope;
+    /* by bit: profiles of nothing, of everything, of the incumbent */
+    qdq_search_cost *off, *on, *now;
+    /* is `on` filled in; is there nothing to be learnt by a profile now? */
+    bool has_on, is_profiled;
+    bool rules_out; /* is `hope` that of this incumbent? */
 } qdq_searching;
 
 /* What became of a candidate. */
@@ -44,9 +50,10 @@ typedef struct qdq_tried {
     double time;   /* as a share of the baseline's; NAN: not known */
 } qdq_tried;
 
-/* --- search_trial.c --------------------------------------------------------------------------------------------------- */
+/* --- search_trial.c --------------------------------------------------------------------------- */
 
-/* Weighs bits and measures the starts. `s` has what qdq_search_run() was given. qdq_search_free() in any case. */
+/* Weighs bits and measures the starts. `s` has what qdq_search_run() was given. qdq_search_free()
+ * in any case. */
 qdq_status qdq_search_begin(qdq_searching *s, qdq_error *err);
 
 /* Fills in what was found. */
@@ -54,7 +61,8 @@ qdq_status qdq_search_finish(qdq_searching *s, qdq_error *err);
 
 void qdq_search_free(qdq_searching *s);
 
-/* Measures s->candidate against the incumbent, unless it is known to be no better. `unit`: SIZE_MAX for none. */
+/* Measures s->candidate against the incumbent, unless it is known to be no better. `unit`: SIZE_MAX
+ * for none. */
 qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_error *err);
 
 /* Copies the incumbent into the candidate. */
@@ -72,10 +80,12 @@ bool qdq_search_budget_left(qdq_searching *s);
 /* Could a saving of such a share of the baseline's time be told from noise? */
 bool qdq_search_matters(const qdq_searching *s, double share);
 
-/* The time of an assignment that was measured, as a share of the baseline's; NAN: it was not, or failed. */
-qdq_status qdq_search_known_time(qdq_searching *s, const qdq_assign *a, double *out, qdq_error *err);
+/* The time of an assignment that was measured, as a share of the baseline's; NAN: it was not, or
+ * failed. */
+qdq_status qdq_search_known_time(qdq_searching *s, const qdq_assign *a, double *out,
+                                 qdq_error *err);
 
-/* --- search_hope.c ---------------------------------------------------------------------------------------------------- */
+/* --- search_hope.c ---------------------------------------------------------------------------- */
 
 /* Makes room for `hope`: float times, as long as nothing is profiled. */
 qdq_status qdq_search_hope_init(qdq_searching *s, qdq_error *err);
@@ -83,8 +93,9 @@ qdq_status qdq_search_hope_init(qdq_searching *s, qdq_error *err);
 /* Profiles of nothing and of everything. *known: there are both. */
 qdq_status qdq_search_profile_ends(qdq_searching *s, bool *known, qdq_error *err);
 
-/* What is fastest by these profiles, if each change between on and off from one bit to the next in the graph's order
- * costs so many typical borders; by dynamic programming. Into the candidate. False: out of memory. */
+/* What is fastest by these profiles, if each change between on and off from one bit to the next in
+ * the graph's order costs so many typical borders; by dynamic programming. Into the candidate.
+ * False: out of memory. */
 bool qdq_search_by_profile(qdq_searching *s, double borders);
 
 /* Profiles the incumbent, if that was not done, and finds what may be hoped for. */
@@ -104,7 +115,7 @@ bool qdq_search_is_hopeful(const qdq_searching *s);
 /* What flipping all bits of a choice may save at most. */
 double qdq_search_choice_hope(const qdq_searching *s, const qdq_search_unit *u, size_t choice);
 
-/* --- search_units.c --------------------------------------------------------------------------------------------------- */
+/* --- search_units.c --------------------------------------------------------------------------- */
 
 /* Schemes of every unit, those first that may bring most. */
 qdq_status qdq_search_units(qdq_searching *s, qdq_error *err);
@@ -112,16 +123,19 @@ qdq_status qdq_search_units(qdq_searching *s, qdq_error *err);
 /* What a unit may save at most, by whatever is changed in it. */
 double qdq_search_unit_hope(const qdq_searching *s, const qdq_search_unit *u);
 
-/* Sets the choices of one instance (SIZE_MAX: of all) in the candidate as the bits of `mask` say. */
-void qdq_search_set(qdq_searching *s, const qdq_search_unit *u, size_t instance, const qdq_assign *mask);
+/* Sets the choices of one instance (SIZE_MAX: of all) in the candidate as the bits of `mask`
+ * say. */
+void qdq_search_set(qdq_searching *s, const qdq_search_unit *u, size_t instance,
+                    const qdq_assign *mask);
 
 /* What most instances of the unit have in the incumbent, or one of them has. */
-void qdq_search_mask(const qdq_searching *s, const qdq_search_unit *u, size_t instance, qdq_assign *mask);
+void qdq_search_mask(const qdq_searching *s, const qdq_search_unit *u, size_t instance,
+                     qdq_assign *mask);
 
-/* --- search_moves.c --------------------------------------------------------------------------------------------------- */
+/* --- search_moves.c --------------------------------------------------------------------------- */
 
-/* All of these bits on in the candidate, or all off if most are on in the incumbent. What no unit decides about (nodes
- * that the user filtered out) stays. */
+/* All of these bits on in the candidate, or all off if most are on in the incumbent. What no unit
+ * decides about (nodes that the user filtered out) stays. */
 void qdq_search_flip(qdq_searching *s, const uint32_t *bit, size_t n);
 
 /* Everything but the first or last part of the graph: where 8 bits pay from some layer on. */
@@ -130,7 +144,8 @@ qdq_status qdq_search_cuts(qdq_searching *s, qdq_error *err);
 /* Neighbouring units together: alone, each would pay for the borders between them. */
 qdq_status qdq_search_pairs(qdq_searching *s, qdq_error *err);
 
-/* Borders between units: all that reads there on, or off. All else stays as the units chose it. search_borders.c */
+/* Borders between units: all that reads there on, or off. All else stays as the units chose it.
+ * search_borders.c */
 qdq_status qdq_search_borders(qdq_searching *s, qdq_error *err);
 
 /* Single instances otherwise than the others of their unit. */

@@ -1,5 +1,5 @@
-/* search_trial.c - a candidate against the incumbent, whatever strategy proposes it: what is known is not measured again, the
- * budget is kept, and the incumbent changes by a measurement alone. */
+/* search_trial.c - a candidate against the incumbent, whatever strategy proposes it: what is known
+ * is not measured again, the budget is kept, and the incumbent changes by a measurement alone. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ bool qdq_search_matters(const qdq_searching *s, double share)
     return share > fmax(s->noise, s->opts->test.enter) * s->time;
 }
 
-/* --- one candidate ---------------------------------------------------------------------------------------------------- */
+/* --- one candidate ---------------------------------------------------------------------------- */
 
 static qdq_status identify(qdq_searching *s, const qdq_assign *a, uint64_t *out, qdq_error *err)
 {
@@ -65,7 +65,8 @@ bool qdq_search_budget_left(qdq_searching *s)
     return !s->over;
 }
 
-static qdq_status tell(qdq_searching *s, size_t unit, const qdq_test_result *r, bool kept, qdq_error *err)
+static qdq_status tell(qdq_searching *s, size_t unit, const qdq_test_result *r, bool kept,
+                       qdq_error *err)
 {
     qdq_search_event e = {.phase = s->phase,
                           .move = s->move,
@@ -81,13 +82,13 @@ static qdq_status tell(qdq_searching *s, size_t unit, const qdq_test_result *r, 
 }
 
 /* mine, now: identities of the candidate and the incumbent. */
-static qdq_status measure(qdq_searching *s, size_t unit, uint64_t mine, uint64_t now, qdq_tried *out,
-                          qdq_error *err)
+static qdq_status measure(qdq_searching *s, size_t unit, uint64_t mine, uint64_t now,
+                          qdq_tried *out, qdq_error *err)
 {
     qdq_test_result r = {0};
     bool failed = false;
-    qdq_status st =
-        s->ops->measure(s->ops->ctx, &s->incumbent, &s->candidate, &s->opts->test, &r, &failed, err);
+    qdq_status st = s->ops->measure(s->ops->ctx, &s->incumbent, &s->candidate, &s->opts->test, &r,
+                                    &failed, err);
 
     if (st == QDQ_E_GOAL) {
         s->over = true;
@@ -160,7 +161,7 @@ qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_err
     return worth ? measure(s, unit, mine, now, out, err) : QDQ_OK;
 }
 
-/* --- begin and end ---------------------------------------------------------------------------------------------------- */
+/* --- begin and end ---------------------------------------------------------------------------- */
 
 /* Each bit belongs to at most one unit. */
 static qdq_status weigh(qdq_searching *s, qdq_error *err)
@@ -212,7 +213,8 @@ static qdq_status measure_starts(qdq_searching *s, qdq_error *err)
     uint64_t base;
 
     if (p->n_starts == 0)
-        return qdq_fail(err, QDQ_E_USAGE, "a search without a start: expected at least the baseline");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "a search without a start: expected at least the baseline");
     if (!qdq_assign_copy(&s->incumbent, &p->start[0], &s->scratch) ||
         !qdq_assign_copy(&s->candidate, &p->start[0], &s->scratch))
         return qdq_nomem(err);

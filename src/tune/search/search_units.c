@@ -1,12 +1,13 @@
-/* search_units.c - the schemes of a unit: what others found out, the plain ones, all of them where they are few, and
- * changes of the best one. */
+/* search_units.c - the schemes of a unit: what others found out, the plain ones, all of them where
+ * they are few, and changes of the best one. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
 #include "tune/search/search_state.h"
 
-void qdq_search_set(qdq_searching *s, const qdq_search_unit *u, size_t instance, const qdq_assign *mask)
+void qdq_search_set(qdq_searching *s, const qdq_search_unit *u, size_t instance,
+                    const qdq_assign *mask)
 {
     for (size_t c = 0; c < u->n_choices; c++)
         for (size_t i = 0; i < u->n_instances; i++)
@@ -14,7 +15,8 @@ void qdq_search_set(qdq_searching *s, const qdq_search_unit *u, size_t instance,
                 qdq_assign_set(&s->candidate, u->choice[c].bit[i], qdq_assign_get(mask, c));
 }
 
-void qdq_search_mask(const qdq_searching *s, const qdq_search_unit *u, size_t instance, qdq_assign *mask)
+void qdq_search_mask(const qdq_searching *s, const qdq_search_unit *u, size_t instance,
+                     qdq_assign *mask)
 {
     for (size_t c = 0; c < u->n_choices; c++) {
         size_t on = 0, have = 0;
@@ -27,7 +29,7 @@ void qdq_search_mask(const qdq_searching *s, const qdq_search_unit *u, size_t in
     }
 }
 
-/* --- one unit --------------------------------------------------------------------------------------------------------- */
+/* --- one unit --------------------------------------------------------------------------------- */
 
 typedef struct unit_search {
     qdq_searching *s;
@@ -50,7 +52,8 @@ static bool enough(const unit_search *x)
 
 static bool enough_changes(const unit_search *x)
 {
-    return enough(x) || x->s->out->unit[x->index].changes >= x->allotted || x->stale >= x->s->opts->stale;
+    return enough(x) || x->s->out->unit[x->index].changes >= x->allotted ||
+           x->stale >= x->s->opts->stale;
 }
 
 /* Tries x->mask in all instances. */
@@ -154,8 +157,8 @@ static qdq_status try_single(unit_search *x, qdq_error *err)
     for (size_t k = 0; k < u->n_choices && st == QDQ_OK && !enough_changes(x); k++) {
         size_t best = SIZE_MAX;
         for (size_t c = 0; c < u->n_choices; c++)
-            if (!done[c] && (best == SIZE_MAX ||
-                             qdq_search_choice_hope(x->s, u, c) > qdq_search_choice_hope(x->s, u, best)))
+            if (!done[c] && (best == SIZE_MAX || qdq_search_choice_hope(x->s, u, c) >
+                                                     qdq_search_choice_hope(x->s, u, best)))
                 best = c;
         done[best] = true;
         if (!qdq_search_matters(x->s, qdq_search_choice_hope(x->s, u, best)))
@@ -176,8 +179,8 @@ static qdq_status try_mutations(unit_search *x, qdq_error *err)
 
     x->stale = 0;
     for (unsigned k = 0; k < attempts && !enough_changes(x); k++) {
-        unsigned flips =
-            1 + (unsigned)(qdq_random_u64(&random) % (x->s->opts->mutations > 0 ? x->s->opts->mutations : 1));
+        unsigned flips = 1 + (unsigned)(qdq_random_u64(&random) %
+                                        (x->s->opts->mutations > 0 ? x->s->opts->mutations : 1));
         qdq_assign_take(&x->mask, &x->now);
         for (unsigned i = 0; i < flips; i++) {
             size_t c = (size_t)(qdq_random_u64(&random) % x->u->n_choices);
@@ -198,7 +201,8 @@ static qdq_status explore(unit_search *x, qdq_error *err)
         return try_all(x, err);
     x->stale = 0;
     QDQ_TRY(try_single(x, err));
-    /* Where each change of one alone is a loss, so are most of two: they are worth a trial where there are many. */
+    /* Where each change of one alone is a loss, so are most of two: they are worth a trial where
+     * there are many. */
     return x->found || x->u->n_choices > many ? try_mutations(x, err) : QDQ_OK;
 }
 
@@ -211,7 +215,8 @@ double qdq_search_unit_hope(const qdq_searching *s, const qdq_search_unit *u)
     return sum;
 }
 
-/* The unit that may save most has as many changes as a unit may have candidates, any other in proportion. */
+/* The unit that may save most has as many changes as a unit may have candidates, any other in
+ * proportion. */
 static unsigned allotment(const qdq_searching *s, double hope, double most)
 {
     return (unsigned)fmax(ceil(s->opts->schemes_per_unit * hope / most), 1);
@@ -240,7 +245,7 @@ static qdq_status search_unit(qdq_searching *s, size_t index, double most, qdq_e
     return st;
 }
 
-/* --- all units -------------------------------------------------------------------------------------------------------- */
+/* --- all units -------------------------------------------------------------------------------- */
 
 qdq_status qdq_search_units(qdq_searching *s, qdq_error *err)
 {

@@ -1,4 +1,5 @@
-/* assign.h - an assignment: one bit for each slot group, on if it is quantized. Its hash names a measurement. */
+/* assign.h - an assignment: one bit for each slot group, on if it is quantized. Its hash names a
+ * measurement. */
 #ifndef QDQ_ASSIGN_H
 #define QDQ_ASSIGN_H
 
@@ -15,7 +16,8 @@ typedef struct qdq_assign_hash {
 
 bool qdq_assign_new(qdq_assign *a, size_t n, qdq_arena *arena); /* all off; false: out of memory */
 bool qdq_assign_copy(qdq_assign *a, const qdq_assign *from, qdq_arena *arena);
-void qdq_assign_take(qdq_assign *a, const qdq_assign *from); /* the bits of another one of the same size */
+/* the bits of another one of the same size */
+void qdq_assign_take(qdq_assign *a, const qdq_assign *from);
 
 static inline bool qdq_assign_get(const qdq_assign *a, size_t i)
 {

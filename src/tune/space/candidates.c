@@ -1,5 +1,6 @@
-/* candidates.c - see the header. The clean model is cloned once with all its weights in files: those that it has mapped,
- * under names in the folder, and what lies in memory in weights.bin. Plans are applied to clones of that clone. */
+/* candidates.c - see the header. The clean model is cloned once with all its weights in files:
+ * those that it has mapped, under names in the folder, and what lies in memory in weights.bin.
+ * Plans are applied to clones of that clone. */
 #include "tune/space/candidates.h"
 
 #include <errno.h>
@@ -32,8 +33,8 @@ struct qdq_candidates {
     qdq_weights_file weights;
     qdq_insert_cache cache;
     qdq_map locations; /* mapping -> its name in the folder */
-    qdq_map
-        places; /* where the data of a tensor in typed fields, or as it was read, are -> place in weights.bin */
+    /* where the data of a tensor in typed fields, or as it was read, are -> place in weights.bin */
+    qdq_map places;
     qdq_map made; /* paths to be removed */
 };
 
@@ -47,7 +48,7 @@ static qdq_status note_made(qdq_candidates *c, const char *path, qdq_error *err)
     return path != NULL && qdq_map_put(&c->made, path, NULL) != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- files that are mapped ---------------------------------------------------------------------------------------------- */
+/* --- files that are mapped -------------------------------------------------------------------- */
 
 /* The link leads to what is mapped, and not to what has taken its place since. */
 static bool links_to(const char *path, const qdq_mapping *map)
@@ -58,7 +59,8 @@ static bool links_to(const char *path, const qdq_mapping *map)
            mapped.st_dev == there.st_dev && mapped.st_ino == there.st_ino;
 }
 
-static qdq_status copy_file(const qdq_candidates *c, const char *path, const qdq_mapping *map, qdq_error *err)
+static qdq_status copy_file(const qdq_candidates *c, const char *path, const qdq_mapping *map,
+                            qdq_error *err)
 {
     qdq_job_log(c->job, QDQ_LOG_INFO, "%s cannot be linked into %s: its %zu bytes are copied",
                 qdq_mapping_path(map), c->folder, qdq_mapping_size(map));
@@ -83,10 +85,10 @@ static qdq_status name_file(qdq_candidates *c, qdq_mapping *map, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- what lies in memory ------------------------------------------------------------------------------------------------ */
+/* --- what lies in memory ---------------------------------------------------------------------- */
 
-static qdq_status store(void *ctx, const qdq_span *piece, size_t n, qdq_mapping **map, size_t *offset,
-                        qdq_error *err)
+static qdq_status store(void *ctx, const qdq_span *piece, size_t n, qdq_mapping **map,
+                        size_t *offset, qdq_error *err)
 {
     qdq_candidates *c = ctx;
 
@@ -128,11 +130,13 @@ static qdq_status sort_tensor(qdq_candidates *c, qdq_value *v, loose *l, qdq_err
         size < LEAST)
         return QDQ_OK;
     if (is_mapped(t))
-        return qdq_map_get_int(&c->locations, (uintptr_t)t->owner) == NULL ? name_file(c, t->owner, err)
-                                                                           : QDQ_OK;
+        return qdq_map_get_int(&c->locations, (uintptr_t)t->owner) == NULL
+                   ? name_file(c, t->owner, err)
+                   : QDQ_OK;
     QDQ_TRY(qdq_tensor_data(t, &l->scratch, &data, err));
-    return QDQ_PUSH(&l->scratch, &l->values, v) && QDQ_PUSH(&l->scratch, &l->data, data) ? QDQ_OK
-                                                                                         : qdq_nomem(err);
+    return QDQ_PUSH(&l->scratch, &l->values, v) && QDQ_PUSH(&l->scratch, &l->data, data)
+               ? QDQ_OK
+               : qdq_nomem(err);
 }
 
 static qdq_status note_place(qdq_candidates *c, const qdq_tensor *t, size_t offset, size_t size,
@@ -148,10 +152,10 @@ static qdq_status note_place(qdq_candidates *c, const qdq_tensor *t, size_t offs
     return QDQ_OK;
 }
 
-/* A tensor that is to be written again as it was read stays as it is, and its data are told by their place alone, as are
- * those of the clean model, which parts of it share. */
-static qdq_status move_tensor(qdq_candidates *c, qdq_value *v, qdq_mapping *map, size_t offset, size_t size,
-                              qdq_error *err)
+/* A tensor that is to be written again as it was read stays as it is, and its data are told by
+ * their place alone, as are those of the clean model, which parts of it share. */
+static qdq_status move_tensor(qdq_candidates *c, qdq_value *v, qdq_mapping *map, size_t offset,
+                              size_t size, qdq_error *err)
 {
     const qdq_tensor *t = v->init;
     qdq_tensor *moved;
@@ -201,12 +205,14 @@ static qdq_status put_into_files(qdq_candidates *c, qdq_error *err)
     return st;
 }
 
-/* --- public ---------------------------------------------------------------------------------------------------------- */
+/* --- public ----------------------------------------------------------------------------------- */
 
-static qdq_status fill(qdq_candidates *c, const char *folder, const qdq_model *clean, qdq_error *err)
+static qdq_status fill(qdq_candidates *c, const char *folder, const qdq_model *clean,
+                       qdq_error *err)
 {
     c->folder = qdq_arena_strdup(&c->arena, folder);
-    char *path = c->folder != NULL ? qdq_arena_printf(&c->arena, "%s/%s", folder, weights_name) : NULL;
+    char *path =
+        c->folder != NULL ? qdq_arena_printf(&c->arena, "%s/%s", folder, weights_name) : NULL;
 
     if (path == NULL)
         return qdq_nomem(err);
@@ -254,7 +260,8 @@ void qdq_candidates_close(qdq_candidates *c)
     free(c);
 }
 
-qdq_status qdq_candidate_model(qdq_candidates *c, const qdq_plan *p, qdq_model **out, qdq_error *err)
+qdq_status qdq_candidate_model(qdq_candidates *c, const qdq_plan *p, qdq_model **out,
+                               qdq_error *err)
 {
     QDQ_TRY(qdq_model_clone(c->base, out, err));
     qdq_status st = p != NULL ? qdq_quantize_finish_cached(*out, p, &c->cache, NULL, err) : QDQ_OK;
@@ -288,7 +295,8 @@ static bool refer(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *re
     return true;
 }
 
-static qdq_status write_model(qdq_candidates *c, const qdq_model *m, const char *path, qdq_error *err)
+static qdq_status write_model(qdq_candidates *c, const qdq_model *m, const char *path,
+                              qdq_error *err)
 {
     const qdq_onnx_write_opts opts = {.external = refer, .ctx = c};
     qdq_buf b = QDQ_BUF_INIT(INT_MAX);
@@ -300,14 +308,16 @@ static qdq_status write_model(qdq_candidates *c, const qdq_model *m, const char 
     return st;
 }
 
-qdq_status qdq_candidate_write(qdq_candidates *c, const qdq_plan *p, const char *name, qdq_error *err)
+qdq_status qdq_candidate_write(qdq_candidates *c, const qdq_plan *p, const char *name,
+                               qdq_error *err)
 {
     const char *path = path_in(c, name);
     qdq_model *m;
 
     QDQ_TRY(note_made(c, path, err));
     QDQ_TRY(qdq_candidate_model(c, p, &m, err));
-    qdq_status st = qdq_graph_name_nodes(m->graph) ? QDQ_OK : qdq_nomem(err); /* profiles find them by name */
+    /* profiles find them by name */
+    qdq_status st = qdq_graph_name_nodes(m->graph) ? QDQ_OK : qdq_nomem(err);
     if (st == QDQ_OK)
         st = write_model(c, m, path, err);
     qdq_model_free(m);
@@ -319,7 +329,8 @@ qdq_insert_cache *qdq_candidates_cache(qdq_candidates *c)
     return &c->cache;
 }
 
-qdq_status qdq_candidate_write_part(qdq_candidates *c, const qdq_model *m, const char *name, qdq_error *err)
+qdq_status qdq_candidate_write_part(qdq_candidates *c, const qdq_model *m, const char *name,
+                                    qdq_error *err)
 {
     const char *path = path_in(c, name);
 

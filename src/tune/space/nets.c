@@ -39,8 +39,8 @@ static bool others_are_constant(const qdq_node *n, uint32_t input)
     return true;
 }
 
-/* Does the kernel of `root` do it, too? An activation, or a bias behind a product; on targets with partitions any pointwise
- * operator, whatever else it reads. */
+/* Does the kernel of `root` do it, too? An activation, or a bias behind a product; on targets with
+ * partitions any pointwise operator, whatever else it reads. */
 static bool is_epilogue(const qdq_space *s, const qdq_node *root, const qdq_node *n, uint32_t input)
 {
     const qdq_target_op *op = root != NULL ? qdq_target_find(s->target, root->type) : NULL;
@@ -53,7 +53,8 @@ static bool is_epilogue(const qdq_space *s, const qdq_node *root, const qdq_node
         return qdq_space_group_of(s, n, input) == QDQ_NO_GROUP &&
                (is_in(parts->pointwise, n->type) || is_in(parts->behind_convolution, n->type));
     return s->first_group[n->id] == QDQ_NO_GROUP && others_are_constant(n, input) &&
-           (is_in(op->epilogue, n->type) || (op->bias == QDQ_BIAS_ADD_IF_STATIC && n->op == QDQ_OP_ADD));
+           (is_in(op->epilogue, n->type) ||
+            (op->bias == QDQ_BIAS_ADD_IF_STATIC && n->op == QDQ_OP_ADD));
 }
 
 /* Float32 elements; 0: unknown. */
@@ -106,8 +107,8 @@ static bool add_readers(finder *f, const qdq_value *first, uint32_t net)
             return false;
         QDQ_FOR_USES (u, v) {
             const bool inside = u->node->graph == f->s->clean->graph;
-            if (inside &&
-                (copies(f->s, u->node, u->index) || is_epilogue(f->s, first->producer, u->node, u->index))) {
+            if (inside && (copies(f->s, u->node, u->index) ||
+                           is_epilogue(f->s, first->producer, u->node, u->index))) {
                 if (!go_through(f, u->node, net, &todo))
                     return false;
             } else if (!add_reader(f, inside ? bit_of(qdq_space_group_of(f->s, u->node, u->index))
@@ -119,8 +120,8 @@ static bool add_readers(finder *f, const qdq_value *first, uint32_t net)
     return true;
 }
 
-/* Whose codes it may be. Some kernels give floats whatever they read: then codes are made by a Q behind them, and no DQ is
- * needed where floats are read. */
+/* Whose codes it may be. Some kernels give floats whatever they read: then codes are made by a Q
+ * behind them, and no DQ is needed where floats are read. */
 static uint32_t giver_of(const finder *f, const qdq_node *n)
 {
     const qdq_target_op *op = n != NULL ? qdq_target_find(f->s->target, n->type) : NULL;
@@ -153,7 +154,8 @@ qdq_status qdq_nets_find(const qdq_space *s, qdq_arena *arena, qdq_nets *out, qd
     finder f = {.s = s, .arena = arena, .out = out, .err = err};
 
     *out = (qdq_nets){.of = qdq_arena_array(arena, g->values.n + 1, sizeof *out->of),
-                      .within = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *out->within)};
+                      .within =
+                          qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *out->within)};
     if (out->of == NULL || out->within == NULL)
         return qdq_nomem(err);
     memset(out->of, 0xff, (g->values.n + 1) * sizeof *out->of);

@@ -1,6 +1,6 @@
-/* nets.h - the tensors of a space, as the strategy mincut wants them: who gives each, and who reads it. What operators copy is
- * one tensor on both sides of them, and so is what an epilogue takes from its kernel: where a Q or DQ stands there makes no
- * other placement. */
+/* nets.h - the tensors of a space, as the strategy mincut wants them: who gives each, and who reads
+ * it. What operators copy is one tensor on both sides of them, and so is what an epilogue takes
+ * from its kernel: where a Q or DQ stands there makes no other placement. */
 #ifndef QDQ_NETS_H
 #define QDQ_NETS_H
 
@@ -10,7 +10,8 @@
 typedef struct qdq_nets {
     qdq_cut_graph graph; /* tensors in the graph's order; bits are the space's groups */
     uint32_t *of;        /* by id of a value in the clean model: index of its tensor; QDQ_NO_NET */
-    uint32_t *within;    /* by id of a node: the tensor that it copies, or is an epilogue of; QDQ_NO_NET */
+    /* by id of a node: the tensor that it copies, or is an epilogue of; QDQ_NO_NET */
+    uint32_t *within;
 } qdq_nets;
 
 #define QDQ_NO_NET UINT32_MAX

@@ -1,6 +1,7 @@
-/* space.c - see the header. Slot groups are what a placement without taste puts into 8 bits: the target's rules with
- * their conditions on speed left out. With fewer nodes in 8 bits no other one can get there, so that nothing is missed,
- * but where a float node is in the way of the one behind it (key "requantizes"): that is looked at without. */
+/* space.c - see the header. Slot groups are what a placement without taste puts into 8 bits: the
+ * target's rules with their conditions on speed left out. With fewer nodes in 8 bits no other one
+ * can get there, so that nothing is missed, but where a float node is in the way of the one behind
+ * it (key "requantizes"): that is looked at without. */
 #include "tune/space/space.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "tune/space/space_edges.h"
 #include "tune/space/space_types.h"
 
-/* --- the target ------------------------------------------------------------------------------------------------------- */
+/* --- the target ------------------------------------------------------------------------------- */
 
 /* What its engine cannot do or computes wrongly stays; what its author found slow goes. */
 static qdq_status leave_out_taste(qdq_target *t, qdq_error *err)
@@ -35,7 +36,8 @@ static qdq_status leave_out_taste(qdq_target *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* An operator whose rule is off, or for other processors, runs all the same. One that copies has no group: edges decide about it. */
+/* An operator whose rule is off, or for other processors, runs all the same. One that copies has no
+ * group: edges decide about it. */
 static qdq_status switch_on(qdq_target *t, qdq_error *err)
 {
     for (size_t i = 0; i < t->off.n; i++) {
@@ -60,7 +62,7 @@ static qdq_status copy_target(qdq_space *s, qdq_error *err)
     return leave_out_taste(s->target, err);
 }
 
-/* --- groups ----------------------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 typedef QDQ_VEC(qdq_slot_group) groups;
 
@@ -75,8 +77,8 @@ static uint32_t covered_inputs(const qdq_cover *c, const qdq_node *n)
     return mask;
 }
 
-static qdq_status add_group(qdq_space *s, groups *all, const qdq_node *n, uint32_t inputs, bool linear,
-                            qdq_error *err)
+static qdq_status add_group(qdq_space *s, groups *all, const qdq_node *n, uint32_t inputs,
+                            bool linear, qdq_error *err)
 {
     const qdq_slot_group g = {n, inputs, linear, qdq_node_time(n, false)};
 
@@ -107,10 +109,10 @@ static qdq_status add_groups(qdq_space *s, groups *all, const qdq_cover *full, c
     return QDQ_OK;
 }
 
-/* --- from a plan ------------------------------------------------------------------------------------------------------ */
+/* --- from a plan ------------------------------------------------------------------------------ */
 
-/* The weight of an imported plan may be float: whoever has codes for the activation alone has them for nothing, and meant
- * both. */
+/* The weight of an imported plan may be float: whoever has codes for the activation alone has them
+ * for nothing, and meant both. */
 static bool is_left_out(const qdq_cover *c, const qdq_slot_group *g, uint32_t input)
 {
     const qdq_target_op *op = qdq_target_find(c->target, g->node->type);
@@ -128,8 +130,8 @@ static bool is_on(const qdq_cover *c, const qdq_slot_group *g)
     return qdq_cover_runs(c, g->node);
 }
 
-qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign *out, qdq_arena *arena,
-                               qdq_error *err)
+qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign *out,
+                               qdq_arena *arena, qdq_error *err)
 {
     qdq_cover c;
     qdq_status st = qdq_cover_open(&c, s->clean, &s->labels, s->target, p, err);
@@ -142,10 +144,10 @@ qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign
     return st;
 }
 
-/* --- all -------------------------------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
-static qdq_status place(const qdq_space *s, const qdq_target *t, const qdq_quantize_opts *opts, qdq_plan *p,
-                        qdq_error *err)
+static qdq_status place(const qdq_space *s, const qdq_target *t, const qdq_quantize_opts *opts,
+                        qdq_plan *p, qdq_error *err)
 {
     const qdq_place_opts po = {.exclude = opts->exclude,
                                .include = opts->include,
@@ -156,7 +158,8 @@ static qdq_status place(const qdq_space *s, const qdq_target *t, const qdq_quant
     return qdq_place(s->clean, t, &po, p, err);
 }
 
-qdq_status qdq_space_place_all(const qdq_space *s, const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
+qdq_status qdq_space_place_all(const qdq_space *s, const qdq_quantize_opts *opts, qdq_plan *p,
+                               qdq_error *err)
 {
     qdq_target t = *s->target;
 
@@ -164,13 +167,14 @@ qdq_status qdq_space_place_all(const qdq_space *s, const qdq_quantize_opts *opts
     return place(s, &t, opts, p, err);
 }
 
-static qdq_status find_groups(qdq_space *s, const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
+static qdq_status find_groups(qdq_space *s, const qdq_quantize_opts *opts, qdq_plan *p,
+                              qdq_error *err)
 {
     groups all = {0};
     qdq_cover full;
 
-    s->first_group =
-        qdq_arena_array(&s->arena, (size_t)s->clean->graph->next_node_id + 1, sizeof *s->first_group);
+    s->first_group = qdq_arena_array(&s->arena, (size_t)s->clean->graph->next_node_id + 1,
+                                     sizeof *s->first_group);
     if (s->first_group == NULL)
         return qdq_nomem(err);
     for (uint32_t i = 0; i <= s->clean->graph->next_node_id; i++)
@@ -186,7 +190,8 @@ static qdq_status find_groups(qdq_space *s, const qdq_quantize_opts *opts, qdq_p
     return st;
 }
 
-static qdq_status find_rules(qdq_space *s, const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
+static qdq_status find_rules(qdq_space *s, const qdq_quantize_opts *opts, qdq_plan *p,
+                             qdq_error *err)
 {
     qdq_plan_clear(p);
     QDQ_TRY(place(s, s->given, opts, p, err));

@@ -1,9 +1,10 @@
-/* space.h - what there is to decide: the slot groups of a target on a clean model, and the plan that an assignment
- * stands for.
+/* space.h - what there is to decide: the slot groups of a target on a clean model, and the plan
+ * that an assignment stands for.
  *
- * A slot group is the least that can be quantized on its own: activation and weight of one linear operator; all data
- * inputs of an operator whose kernel wants them together; on targets that place by edges (partitions) each data input
- * of an operator that is not linear. Copy operators have none: they carry what their neighbours have. */
+ * A slot group is the least that can be quantized on its own: activation and weight of one linear
+ * operator; all data inputs of an operator whose kernel wants them together; on targets that place
+ * by edges (partitions) each data input of an operator that is not linear. Copy operators have
+ * none: they carry what their neighbours have. */
 #ifndef QDQ_SPACE_H
 #define QDQ_SPACE_H
 
@@ -16,7 +17,9 @@ typedef struct qdq_slot_group {
     uint32_t inputs;      /* bit by bit; the weight of a linear operator is in it */
     bool linear;
     double
-        cost_ns; /* of the node in float: measured by the engine's profile if there is one, else from shapes */
+        /* of the node in float: measured by the engine's profile if there is one, else from
+         * shapes */
+        cost_ns;
 } qdq_slot_group;
 
 #define QDQ_NO_GROUP UINT32_MAX
@@ -25,11 +28,12 @@ typedef struct qdq_space {
     qdq_arena arena;
     const qdq_model *clean;
     const qdq_target *given; /* as it was; what is inside of If, Loop and Scan follows it */
-    qdq_target
-        *target; /* its own: the rules' conditions on shapes ("stay_float") are left out, legality stays */
+    /* its own: the rules' conditions on shapes ("stay_float") are left out, legality stays */
+    qdq_target *target;
     qdq_slot_group *group;
     size_t n_groups;
-    uint32_t *first_group; /* by node id; QDQ_NO_GROUP: none. The groups of a node follow each other */
+    /* by node id; QDQ_NO_GROUP: none. The groups of a node follow each other */
+    uint32_t *first_group;
     const struct qdq_space_edge
         *edge; /* each float that is read (space_edges.h); those of graph outputs last */
     size_t n_edges;
@@ -40,12 +44,12 @@ typedef struct qdq_space {
     size_t n_formats;
     qdq_map *finite; /* what placement has found of constants */
     qdq_map labels;  /* -> nodes of the main graph */
-    qdq_assign
-        rules; /* what the rules of the target as it was decide; nearest to their plan, not always equal */
+    /* what the rules of the target as it was decide; nearest to their plan, not always equal */
+    qdq_assign rules;
 } qdq_space;
 
-/* `opts` are those of quantize: what its users exclude has no groups. `clean` and `t` must outlive the space; `clean`
- * has inferred shapes. */
+/* `opts` are those of quantize: what its users exclude has no groups. `clean` and `t` must outlive
+ * the space; `clean` has inferred shapes. */
 qdq_status qdq_space_new(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
                          qdq_space **out, qdq_error *err);
 void qdq_space_free(qdq_space *s); /* NULL is allowed */
@@ -61,19 +65,20 @@ qdq_status qdq_space_place_all(const qdq_space *s, const qdq_quantize_opts *opts
                                qdq_error *err);
 
 /* What a plan, from the rules or imported, quantizes. */
-qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign *out, qdq_arena *arena,
-                               qdq_error *err);
+qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign *out,
+                               qdq_arena *arena, qdq_error *err);
 
-/* The plan of an assignment, of n_groups bits or of those that space_halves.h or space_edges.h counts, with scales: those in `known`, which
- * qdq_space_calibrate() filled; a tensor that is not there (it shares a range with others only in this assignment) is
- * calibrated on the spot, with the engine and the data. `head` is the plan whose head is taken. *out goes to
- * qdq_plan_free(). */
-qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_plan *head, qdq_engine *e,
-                          qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan **out,
-                          qdq_error *err);
+/* The plan of an assignment, of n_groups bits or of those that space_halves.h or space_edges.h
+ * counts, with scales: those in `known`, which qdq_space_calibrate() filled; a tensor that is not
+ * there (it shares a range with others only in this assignment) is calibrated on the spot, with the
+ * engine and the data. `head` is the plan whose head is taken. *out goes to qdq_plan_free(). */
+qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_plan *head,
+                          qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts,
+                          qdq_scales *known, qdq_plan **out, qdq_error *err);
 
 /* Scales for every group, in one calibration; in two where tensors share scales. */
-qdq_status qdq_space_calibrate(const qdq_space *s, const qdq_plan *head, qdq_engine *e, qdq_data *data,
-                               const qdq_quantize_opts *opts, qdq_scales *known, qdq_error *err);
+qdq_status qdq_space_calibrate(const qdq_space *s, const qdq_plan *head, qdq_engine *e,
+                               qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known,
+                               qdq_error *err);
 
 #endif /* QDQ_SPACE_H */

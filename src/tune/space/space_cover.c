@@ -35,17 +35,19 @@ static void read_plan(qdq_cover *c, const qdq_graph *g, const qdq_map *labels, c
         const qdq_map_value *v = qdq_map_get(labels, p->quantized.at[i].node);
 
         if (v != NULL)
-            c->runs[((const qdq_node *)v->ptr)->id] = p->quantized.at[i].kept ? RUNS_KEPT : RUNS_FRESH;
+            c->runs[((const qdq_node *)v->ptr)->id] =
+                p->quantized.at[i].kept ? RUNS_KEPT : RUNS_FRESH;
     }
 }
 
-qdq_status qdq_cover_open(qdq_cover *c, const qdq_model *clean, const qdq_map *labels, const qdq_target *t,
-                          const qdq_plan *p, qdq_error *err)
+qdq_status qdq_cover_open(qdq_cover *c, const qdq_model *clean, const qdq_map *labels,
+                          const qdq_target *t, const qdq_plan *p, qdq_error *err)
 {
     const qdq_graph *g = clean->graph;
 
-    *c = (qdq_cover){
-        .target = t, .arena = QDQ_ARENA_INIT, .says_who_runs = p->quantized.n + p->left_float.n > 0};
+    *c = (qdq_cover){.target = t,
+                     .arena = QDQ_ARENA_INIT,
+                     .says_who_runs = p->quantized.n + p->left_float.n > 0};
     c->edges = qdq_arena_array(&c->arena, (size_t)g->next_node_id + 1, sizeof *c->edges);
     c->runs = qdq_arena_array(&c->arena, (size_t)g->next_node_id + 1, sizeof *c->runs);
     c->readers = qdq_arena_array(&c->arena, g->values.n + 1, sizeof *c->readers);
@@ -81,7 +83,8 @@ static bool is_in(const char *const *list, const char *word)
     return false;
 }
 
-/* The kernel gives codes: there is an entry of its result, or of what is left of it behind operators that fuse. */
+/* The kernel gives codes: there is an entry of its result, or of what is left of it behind
+ * operators that fuse. */
 static bool gives_codes(const qdq_cover *c, const qdq_node *n, const qdq_target_op *op)
 {
     for (const qdq_value *v = qdq_node_out(n, 0); v != NULL;) {

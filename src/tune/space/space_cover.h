@@ -16,8 +16,8 @@ typedef struct qdq_cover {
 } qdq_cover;
 
 /* `labels`: label -> node, as qdq_graph_map_labels() fills it. To be freed in every case. */
-qdq_status qdq_cover_open(qdq_cover *c, const qdq_model *clean, const qdq_map *labels, const qdq_target *t,
-                          const qdq_plan *p, qdq_error *err);
+qdq_status qdq_cover_open(qdq_cover *c, const qdq_model *clean, const qdq_map *labels,
+                          const qdq_target *t, const qdq_plan *p, qdq_error *err);
 void qdq_cover_free(qdq_cover *c);
 
 typedef enum qdq_covered {

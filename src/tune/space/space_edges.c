@@ -1,5 +1,5 @@
-/* space_edges.c - see the header. The plan of the groups is turned edge by edge: an entry loses readers or gains some, and
- * tensors that had none get one. */
+/* space_edges.c - see the header. The plan of the groups is turned edge by edge: an entry loses
+ * readers or gains some, and tensors that had none get one. */
 #include "tune/space/space_edges.h"
 
 #include <string.h>
@@ -10,15 +10,16 @@
 #include "tune/space/space_scales.h"
 #include "tune/space/space_types.h"
 
-/* --- what there is ------------------------------------------------------------------------------------------------------ */
+/* --- what there is ---------------------------------------------------------------------------- */
 
 typedef QDQ_VEC(qdq_space_edge) edge_list;
 
-/* Floats that are computed; of those that a body of If, Loop or Scan reads, a plan of this graph cannot say who else does. */
+/* Floats that are computed; of those that a body of If, Loop or Scan reads, a plan of this graph
+ * cannot say who else does. */
 static bool is_open_to_choice(const qdq_space *s, const qdq_value *v)
 {
-    if (v == NULL || v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR || v->type->elem != QDQ_FLOAT ||
-        qdq_value_const(v) != NULL || v->sparse != NULL ||
+    if (v == NULL || v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR ||
+        v->type->elem != QDQ_FLOAT || qdq_value_const(v) != NULL || v->sparse != NULL ||
         (v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR))
         return false;
     QDQ_FOR_USES (u, v)
@@ -141,16 +142,18 @@ const qdq_node *qdq_space_source(const qdq_space *s, const qdq_value *v)
     return v->producer;
 }
 
-/* --- edges of a plan ---------------------------------------------------------------------------------------------------- */
+/* --- edges of a plan -------------------------------------------------------------------------- */
 
-/* By edge: 1 + the entry whose values it reads; 0: none. Where two stand one on the other, the one on top. */
+/* By edge: 1 + the entry whose values it reads; 0: none. Where two stand one on the other, the one
+ * on top. */
 static qdq_status find_entries(const qdq_space *s, const qdq_plan *p, size_t *entry, qdq_error *err)
 {
     qdq_map all = QDQ_MAP_INIT; /* tensor -> 1 + its entry for all readers */
     bool ok = true;
 
     for (size_t i = 0; i < p->tensors.n && ok; i++) {
-        qdq_map_value *v = p->tensors.at[i].all ? qdq_map_put(&all, p->tensors.at[i].tensor, NULL) : NULL;
+        qdq_map_value *v =
+            p->tensors.at[i].all ? qdq_map_put(&all, p->tensors.at[i].tensor, NULL) : NULL;
         ok = v != NULL || !p->tensors.at[i].all;
         if (v != NULL)
             v->num = i + 1;
@@ -185,7 +188,7 @@ qdq_status qdq_space_read_edges(const qdq_space *s, const qdq_plan *p, qdq_arena
     return QDQ_OK;
 }
 
-/* --- turning ------------------------------------------------------------------------------------------------------------ */
+/* --- turning ---------------------------------------------------------------------------------- */
 
 typedef struct turning {
     const qdq_space *s;
@@ -202,7 +205,8 @@ static const char *label_of(turning *t, const qdq_node *n)
     return qdq_node_label(n, &t->p->arena);
 }
 
-/* The readers by name, the one of `but` left out; the graph's output has no name, and is left out, too. */
+/* The readers by name, the one of `but` left out; the graph's output has no name, and is left out,
+ * too. */
 static qdq_status list_readers(turning *t, qdq_plan_tensor *e, const qdq_space_edge *but)
 {
     e->all = false;
@@ -263,8 +267,9 @@ static qdq_status give(turning *t, size_t edge)
     if (at->node == NULL)
         return QDQ_OK;
     const char *label = label_of(t, at->node);
-    return label != NULL && qdq_plan_add_edge(t->p, &e->consumers, label, at->input) ? QDQ_OK
-                                                                                     : qdq_nomem(t->err);
+    return label != NULL && qdq_plan_add_edge(t->p, &e->consumers, label, at->input)
+               ? QDQ_OK
+               : qdq_nomem(t->err);
 }
 
 /* Of the node itself, or of an Add behind it. */
@@ -371,7 +376,7 @@ static qdq_status take_fresh(turning *t)
     return QDQ_OK;
 }
 
-/* --- what the plan says of nodes ---------------------------------------------------------------------------------------- */
+/* --- what the plan says of nodes -------------------------------------------------------------- */
 
 static const char gets_codes[] = QDQ_SPACE_GETS_CODES, moves_floats[] = QDQ_SPACE_MOVES_FLOATS,
                   gets_floats[] = QDQ_SPACE_GETS_FLOATS;
@@ -404,7 +409,8 @@ static bool is_copy(const turning *t, const qdq_node *n)
     return op != NULL && op->kind == QDQ_KIND_PASS;
 }
 
-/* What was left float, and reads codes now: a copy operator moves them, another one has no kernel for them. */
+/* What was left float, and reads codes now: a copy operator moves them, another one has no kernel
+ * for them. */
 static qdq_status say_of_float(turning *t)
 {
     qdq_plan *p = t->p;
@@ -462,7 +468,7 @@ static void say_where_from(turning *t, const qdq_data *data)
         t->p->placement_only |= !t->fresh->tensors.at[i].known;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static bool turns_any(const qdq_space *s, const qdq_assign *a)
 {
@@ -485,8 +491,9 @@ static qdq_status do_it(turning *t, qdq_engine *e, qdq_data *data, const qdq_qua
     return qdq_plan_finish(t->p) ? QDQ_OK : qdq_nomem(t->err);
 }
 
-qdq_status qdq_space_turn_edges(const qdq_space *s, const qdq_assign *a, qdq_engine *e, qdq_data *data,
-                                const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p, qdq_error *err)
+qdq_status qdq_space_turn_edges(const qdq_space *s, const qdq_assign *a, qdq_engine *e,
+                                qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known,
+                                qdq_plan *p, qdq_error *err)
 {
     turning t = {.s = s, .a = a, .p = p, .scratch = QDQ_ARENA_INIT, .err = err};
 
@@ -494,7 +501,8 @@ qdq_status qdq_space_turn_edges(const qdq_space *s, const qdq_assign *a, qdq_eng
         return QDQ_OK;
     t.entry = qdq_arena_array(&t.scratch, s->n_edges + 1, sizeof *t.entry);
     t.fresh = qdq_plan_new();
-    qdq_status st = t.entry != NULL && t.fresh != NULL ? do_it(&t, e, data, opts, known) : qdq_nomem(err);
+    qdq_status st =
+        t.entry != NULL && t.fresh != NULL ? do_it(&t, e, data, opts, known) : qdq_nomem(err);
     qdq_plan_free(t.fresh);
     qdq_arena_free(&t.scratch);
     return st;

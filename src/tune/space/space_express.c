@@ -1,5 +1,5 @@
-/* space_express.c - see space_edges.h: any placement, from wherever, in the space's words. Groups and halves first; then edges are
- * turned where the plan of those differs. */
+/* space_express.c - see space_edges.h: any placement, from wherever, in the space's words. Groups
+ * and halves first; then edges are turned where the plan of those differs. */
 #include "base/fail.h"
 #include "tune/space/space_cover.h"
 #include "tune/space/space_edges.h"
@@ -12,12 +12,14 @@ static bool is_covered(const qdq_cover *c, const qdq_node *n, uint32_t input)
 }
 
 /* To the letter: an activation alone does not mean its weight, too. */
-static void set_parts(const qdq_space *s, const qdq_cover *want, const qdq_assign *groups, qdq_assign *a)
+static void set_parts(const qdq_space *s, const qdq_cover *want, const qdq_assign *groups,
+                      qdq_assign *a)
 {
     for (size_t i = 0; i < s->n_groups; i++) {
         const qdq_node *n = s->group[i].node;
         const qdq_target_op *op = qdq_target_find(s->target, n->type);
-        const bool halves = qdq_space_has_halves(s, i), weight = halves && is_covered(want, n, op->weight),
+        const bool halves = qdq_space_has_halves(s, i),
+                   weight = halves && is_covered(want, n, op->weight),
                    data = halves && is_covered(want, n, op->data),
                    whole = halves ? weight && data : qdq_assign_get(groups, i);
 
@@ -29,9 +31,10 @@ static void set_parts(const qdq_space *s, const qdq_cover *want, const qdq_assig
     }
 }
 
-/* A group whose activation and weight have codes, where placement cannot put the group: its weight, and an edge. *any: there was one. */
-static qdq_status keep_weights(const qdq_space *s, const qdq_plan *want, const qdq_plan *have, qdq_assign *a,
-                               bool *any, qdq_error *err)
+/* A group whose activation and weight have codes, where placement cannot put the group: its weight,
+ * and an edge. *any: there was one. */
+static qdq_status keep_weights(const qdq_space *s, const qdq_plan *want, const qdq_plan *have,
+                               qdq_assign *a, bool *any, qdq_error *err)
 {
     qdq_cover there = {0}, here = {0};
     qdq_status st = qdq_cover_open(&there, s->clean, &s->labels, s->target, want, err);
@@ -77,8 +80,8 @@ static qdq_status turn_what_differs(const qdq_space *s, const qdq_plan *want, co
     return st;
 }
 
-static qdq_status turn_outputs(const qdq_space *s, const qdq_plan *want, const qdq_plan *have, qdq_assign *a,
-                               qdq_error *err)
+static qdq_status turn_outputs(const qdq_space *s, const qdq_plan *want, const qdq_plan *have,
+                               qdq_assign *a, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     bool *there, *here;
@@ -93,9 +96,10 @@ static qdq_status turn_outputs(const qdq_space *s, const qdq_plan *want, const q
     return st;
 }
 
-qdq_status qdq_space_express(const qdq_space *s, const qdq_plan *want, const qdq_plan *head, qdq_engine *e,
-                             qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known,
-                             qdq_arena *arena, qdq_assign *a, size_t *missed, qdq_error *err)
+qdq_status qdq_space_express(const qdq_space *s, const qdq_plan *want, const qdq_plan *head,
+                             qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts,
+                             qdq_scales *known, qdq_arena *arena, qdq_assign *a, size_t *missed,
+                             qdq_error *err)
 {
     qdq_assign groups;
     qdq_plan *have = NULL;

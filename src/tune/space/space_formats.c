@@ -1,4 +1,5 @@
-/* space_formats.c - see the header. Readers of an entry that have different formats in the placement get an entry each. */
+/* space_formats.c - see the header. Readers of an entry that have different formats in the
+ * placement get an entry each. */
 #include "tune/space/space_formats.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include "tune/space/space_cover.h"
 #include "tune/space/space_edges.h"
 
-/* --- which there are ----------------------------------------------------------------------------------------------------- */
+/* --- which there are -------------------------------------------------------------------------- */
 
 qdq_status qdq_space_add_formats(qdq_space *s, const qdq_plan *p, qdq_error *err)
 {
@@ -36,7 +37,7 @@ void qdq_space_use_formats(const qdq_space *s, qdq_assign *a, const qdq_plan *p,
             qdq_assign_set(a, bit_of(s, i), on);
 }
 
-/* --- what they say --------------------------------------------------------------------------------------------------------- */
+/* --- what they say ---------------------------------------------------------------------------- */
 
 typedef struct giving {
     const qdq_space *s;
@@ -44,7 +45,9 @@ typedef struct giving {
     qdq_plan *p;
     qdq_arena scratch;
     qdq_map tensor,
-        weight; /* node id and input -> 1 + index in `from`; where two stand one on the other, the one on top */
+        /* node id and input -> 1 + index in `from`; where two stand one on the other, the one on
+           top */
+        weight;
     qdq_map all; /* tensor -> likewise, of an entry for all readers */
     qdq_cover want, have;
     qdq_error *err;
@@ -66,7 +69,8 @@ static qdq_status note(giving *g, qdq_map *map, const qdq_edges *edges, size_t i
 {
     for (size_t i = 0; i < edges->n; i++) {
         const qdq_node *n = node_of(g, edges->at[i].node);
-        qdq_map_value *v = n != NULL ? qdq_map_put_int(map, key_of(n, edges->at[i].input), NULL) : NULL;
+        qdq_map_value *v =
+            n != NULL ? qdq_map_put_int(map, key_of(n, edges->at[i].input), NULL) : NULL;
         if (v == NULL && n != NULL)
             return qdq_nomem(g->err);
         if (v != NULL)
@@ -111,7 +115,7 @@ static size_t wanted(const giving *g, const char *tensor, const qdq_node *n, uin
     return v != NULL ? (size_t)v->num : 0;
 }
 
-/* --- activations ---------------------------------------------------------------------------------------------------------- */
+/* --- activations ------------------------------------------------------------------------------ */
 
 static void take_format(qdq_plan_tensor *e, const qdq_plan_tensor *from)
 {
@@ -130,10 +134,10 @@ static bool is_only_entry(const qdq_plan *p, const qdq_plan_tensor *e)
     return true;
 }
 
-/* The readers by name; *named: these are all that there is. An entry below others on the same tensor, or whose values are a graph's
- * output or a body's, stays whole. */
-static qdq_status list_readers(giving *g, const qdq_plan *was, const qdq_plan_tensor *e, qdq_edges *out,
-                               bool *named)
+/* The readers by name; *named: these are all that there is. An entry below others on the same
+ * tensor, or whose values are a graph's output or a body's, stays whole. */
+static qdq_status list_readers(giving *g, const qdq_plan *was, const qdq_plan_tensor *e,
+                               qdq_edges *out, bool *named)
 {
     const qdq_value *v = qdq_graph_find(g->s->clean->graph, e->tensor);
 
@@ -161,7 +165,8 @@ static size_t wanted_by(const giving *g, const char *tensor, const qdq_edge *rea
 }
 
 /* Takes readers with this format out of the list. */
-static qdq_status split_readers(giving *g, const char *tensor, size_t format, qdq_edges *list, qdq_edges *out)
+static qdq_status split_readers(giving *g, const char *tensor, size_t format, qdq_edges *list,
+                                qdq_edges *out)
 {
     size_t n = 0;
 
@@ -222,9 +227,10 @@ static qdq_status give_to_tensors(giving *g)
     return QDQ_OK;
 }
 
-/* --- constants ------------------------------------------------------------------------------------------------------------ */
+/* --- constants -------------------------------------------------------------------------------- */
 
-/* Do given scales span about the range of these numbers? Cleaning folds factors into weights that a tool left beside them. */
+/* Do given scales span about the range of these numbers? Cleaning folds factors into weights that a
+ * tool left beside them. */
 static bool span_range(const qdq_plan_weight *w, const float *low, const float *high, size_t n)
 {
     const float most = 8;
@@ -242,7 +248,8 @@ static bool span_range(const qdq_plan_weight *w, const float *low, const float *
     return true;
 }
 
-/* *fits: has the constant such an axis, and such blocks? Scales that are not its own are taken out of *w. */
+/* *fits: has the constant such an axis, and such blocks? Scales that are not its own are taken out
+ * of *w. */
 static qdq_status fit(giving *g, qdq_plan_weight *w, const qdq_value *v, bool *fits)
 {
     const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
@@ -272,7 +279,8 @@ static bool are_alike(const qdq_plan_weight *a, const qdq_plan_weight *b)
 {
     return strcmp(a->tensor, b->tensor) == 0 && a->axis == b->axis && a->block == b->block &&
            a->type == b->type && a->store == b->store && a->asymmetric == b->asymmetric &&
-           a->reduced == b->reduced && a->pow2 == b->pow2 && a->scales == b->scales && a->clip == b->clip;
+           a->reduced == b->reduced && a->pow2 == b->pow2 && a->scales == b->scales &&
+           a->clip == b->clip;
 }
 
 /* One entry for all that read a constant in the same way. */
@@ -293,7 +301,8 @@ static qdq_status add_reader(giving *g, const qdq_plan_weight *w, qdq_edge reade
     return QDQ_PUSH(&g->p->arena, &e->consumers, reader) ? QDQ_OK : qdq_nomem(g->err);
 }
 
-/* The placement's format for input `reader` of n; `store` is the target's: engines read both. *given: it has one that fits. */
+/* The placement's format for input `reader` of n; `store` is the target's: engines read both.
+ * *given: it has one that fits. */
 static qdq_status give_weight(giving *g, const qdq_node *n, qdq_edge reader, qdq_weight_store store,
                               bool *given)
 {
@@ -343,7 +352,8 @@ static bool reads_codes(const qdq_cover *c, const qdq_node *n)
 {
     for (uint32_t i = 0; i < n->n_in && i < 32; i++) {
         const qdq_value *v = qdq_node_in(n, i);
-        if (v != NULL && qdq_value_const(v) == NULL && qdq_cover_input(c, n, i) == QDQ_COVERED_BY_PLAN)
+        if (v != NULL && qdq_value_const(v) == NULL &&
+            qdq_cover_input(c, n, i) == QDQ_COVERED_BY_PLAN)
             return true;
     }
     return false;
@@ -355,12 +365,14 @@ static void drop_bias(qdq_plan *p, const qdq_edge *e)
     size_t n = 0;
 
     for (size_t i = 0; i < p->biases.n; i++)
-        if (p->biases.at[i].consumer.input != e->input || strcmp(p->biases.at[i].consumer.node, e->node) != 0)
+        if (p->biases.at[i].consumer.input != e->input ||
+            strcmp(p->biases.at[i].consumer.node, e->node) != 0)
             p->biases.at[n++] = p->biases.at[i];
     p->biases.n = n;
 }
 
-/* Constants that the plan leaves float: of nodes that read codes in both, or in none. Weights of groups are the groups'. */
+/* Constants that the plan leaves float: of nodes that read codes in both, or in none. Weights of
+ * groups are the groups'. */
 static qdq_status add_constants(giving *g)
 {
     const qdq_weight_store store = g->s->target->format.weight_store;
@@ -383,7 +395,7 @@ static qdq_status add_constants(giving *g)
     return QDQ_OK;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------------ */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static qdq_status give(const qdq_space *s, const qdq_plan *from, qdq_plan *p, qdq_error *err)
 {
@@ -402,7 +414,8 @@ static qdq_status give(const qdq_space *s, const qdq_plan *from, qdq_plan *p, qd
     return st;
 }
 
-qdq_status qdq_space_give_formats(const qdq_space *s, const qdq_assign *a, qdq_plan *p, qdq_error *err)
+qdq_status qdq_space_give_formats(const qdq_space *s, const qdq_assign *a, qdq_plan *p,
+                                  qdq_error *err)
 {
     for (size_t i = 0; i < s->n_formats && a->n == qdq_space_edge_bits(s); i++)
         if (qdq_assign_get(a, bit_of(s, i)))

@@ -1,5 +1,6 @@
-/* space_halves.c - see the header. What a half looks like, its type, axis and rule, the plan of everything says; that one is
- * placed once more, for a plan has no entries of what it leaves out. */
+/* space_halves.c - see the header. What a half looks like, its type, axis and rule, the plan of
+ * everything says; that one is placed once more, for a plan has no entries of what it leaves
+ * out. */
 #include "tune/space/space_halves.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "target/target.h"
 #include "tune/space/space_scales.h"
 
-/* --- assignments ------------------------------------------------------------------------------------------------------ */
+/* --- assignments ------------------------------------------------------------------------------ */
 
 size_t qdq_space_scheme_bits(const qdq_space *s)
 {
@@ -26,7 +27,8 @@ bool qdq_space_has_halves(const qdq_space *s, size_t group)
     const qdq_target_op *op = rule_of(s, group);
 
     return g->linear && op != NULL && (g->inputs >> op->data & 1) != 0 &&
-           (g->inputs >> op->weight & 1) != 0 && qdq_value_const(qdq_node_in(g->node, op->data)) == NULL &&
+           (g->inputs >> op->weight & 1) != 0 &&
+           qdq_value_const(qdq_node_in(g->node, op->data)) == NULL &&
            qdq_value_const(qdq_node_in(g->node, op->weight)) != NULL;
 }
 
@@ -60,13 +62,14 @@ static bool has_any_half(const qdq_space *s, const qdq_assign *a)
     return false;
 }
 
-/* --- entries ---------------------------------------------------------------------------------------------------------- */
+/* --- entries ---------------------------------------------------------------------------------- */
 
 /* Where the entries of a plan are, that more edges may be added to them. Numbers are 1 + index. */
 typedef struct entries {
     qdq_arena arena;
-    qdq_map by_form; /* type and tensor, or form and weight; of a tensor, if not all readers have it */
-    qdq_map all;     /* tensors that all readers get as codes */
+    /* type and tensor, or form and weight; of a tensor, if not all readers have it */
+    qdq_map by_form;
+    qdq_map all; /* tensors that all readers get as codes */
 } entries;
 
 static void free_entries(entries *x)
@@ -84,11 +87,13 @@ static const char *tensor_key(const qdq_plan_tensor *t, qdq_arena *arena)
 
 static const char *weight_key(const qdq_plan_weight *w, qdq_arena *arena)
 {
-    return qdq_arena_printf(arena, "w %d %d %lld %d%d%d %d %s", (int)w->type, w->axis, (long long)w->block,
-                            w->asymmetric, w->reduced, w->pow2, (int)w->store, w->tensor);
+    return qdq_arena_printf(arena, "w %d %d %lld %d%d%d %d %s", (int)w->type, w->axis,
+                            (long long)w->block, w->asymmetric, w->reduced, w->pow2, (int)w->store,
+                            w->tensor);
 }
 
-/* 1 + index of the entry with this key, 0: there is none, and the next one of the list has it now. */
+/* 1 + index of the entry with this key, 0: there is none, and the next one of the list has it
+ * now. */
 static qdq_status find_entry(entries *x, const char *key, size_t next, size_t *out, qdq_error *err)
 {
     bool is_new;
@@ -134,9 +139,10 @@ static bool add_edges(qdq_plan *p, qdq_edges *to, const qdq_edges *from)
     return true;
 }
 
-/* Edges of `t` get into p: into the entry that it has for them, or into a new one; *out, until the next one is made. */
-static qdq_status add_tensor(entries *x, qdq_plan *p, const qdq_plan_tensor *t, qdq_plan_tensor **out,
-                             qdq_error *err)
+/* Edges of `t` get into p: into the entry that it has for them, or into a new one; *out, until the
+ * next one is made. */
+static qdq_status add_tensor(entries *x, qdq_plan *p, const qdq_plan_tensor *t,
+                             qdq_plan_tensor **out, qdq_error *err)
 {
     size_t at = 0;
 
@@ -178,16 +184,17 @@ static qdq_status add_weight(entries *x, qdq_plan *p, const qdq_plan_weight *w, 
     return add_edges(p, &p->weights.at[at - 1].consumers, &w->consumers) ? QDQ_OK : qdq_nomem(err);
 }
 
-/* --- halves ----------------------------------------------------------------------------------------------------------- */
+/* --- halves ----------------------------------------------------------------------------------- */
 
 typedef struct halving {
     const qdq_space *s;
     const qdq_assign *a;
-    qdq_plan *everything;   /* without scales */
-    qdq_map tensor, weight; /* node id and input -> the entry of the plan of everything that names it */
-    qdq_map all;            /* tensor -> its entry for all readers */
-    qdq_plan *halves;       /* their entries */
-    qdq_map given;          /* tensors that have such an entry in p */
+    qdq_plan *everything; /* without scales */
+    /* node id and input -> the entry of the plan of everything that names it */
+    qdq_map tensor, weight;
+    qdq_map all;      /* tensor -> its entry for all readers */
+    qdq_plan *halves; /* their entries */
+    qdq_map given;    /* tensors that have such an entry in p */
     qdq_plan *p;
     entries in_p;
     qdq_error *err;
@@ -248,7 +255,8 @@ static qdq_status take_weight(halving *h, entries *x, const qdq_node *n, uint32_
     return add_weight(x, h->halves, &half, h->err);
 }
 
-/* On its own: with whom the tensor shares a scale when everything is quantized says nothing here. */
+/* On its own: with whom the tensor shares a scale when everything is quantized says nothing
+ * here. */
 static qdq_status take_activation(halving *h, entries *x, const qdq_node *n, uint32_t input)
 {
     const char *name = qdq_node_in(n, input)->name;
@@ -311,9 +319,10 @@ static qdq_status give_to_plan(halving *h)
     return QDQ_OK;
 }
 
-/* --- what is said of them ------------------------------------------------------------------------------------------- */
+/* --- what is said of them --------------------------------------------------------------------- */
 
-/* NULL: what placement said holds, for it has no half, or calibration saw no value of its activation. */
+/* NULL: what placement said holds, for it has no half, or calibration saw no value of its
+ * activation. */
 static const char *reason_of(const halving *h, uint32_t group)
 {
     const qdq_node *n = h->s->group[group].node;
@@ -339,7 +348,8 @@ static void say_reasons(const halving *h)
     for (size_t i = 0; i < h->p->left_float.n; i++) {
         qdq_plan_float *f = &h->p->left_float.at[i];
         const qdq_map_value *n = qdq_map_get(&h->s->labels, f->node);
-        uint32_t group = n != NULL ? h->s->first_group[((const qdq_node *)n->ptr)->id] : QDQ_NO_GROUP;
+        uint32_t group =
+            n != NULL ? h->s->first_group[((const qdq_node *)n->ptr)->id] : QDQ_NO_GROUP;
         const char *reason = group != QDQ_NO_GROUP ? reason_of(h, group) : NULL;
 
         f->reason = reason != NULL ? reason : f->reason;
@@ -355,7 +365,7 @@ static void say_where_from(halving *h, const qdq_data *data)
         h->p->placement_only |= !h->halves->tensors.at[i].known;
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static qdq_status collect(halving *h, const qdq_quantize_opts *opts)
 {
@@ -382,8 +392,9 @@ static qdq_status add(halving *h, qdq_engine *e, qdq_data *data, const qdq_quant
     return qdq_plan_finish(h->p) ? QDQ_OK : qdq_nomem(h->err);
 }
 
-qdq_status qdq_space_add_halves(const qdq_space *s, const qdq_assign *a, qdq_engine *e, qdq_data *data,
-                                const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p, qdq_error *err)
+qdq_status qdq_space_add_halves(const qdq_space *s, const qdq_assign *a, qdq_engine *e,
+                                qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known,
+                                qdq_plan *p, qdq_error *err)
 {
     halving h = {.s = s, .a = a, .p = p, .in_p = {.arena = QDQ_ARENA_INIT}, .err = err};
 
@@ -391,7 +402,8 @@ qdq_status qdq_space_add_halves(const qdq_space *s, const qdq_assign *a, qdq_eng
         return QDQ_OK;
     h.everything = qdq_plan_new();
     h.halves = qdq_plan_new();
-    qdq_status st = h.everything != NULL && h.halves != NULL ? add(&h, e, data, opts, known) : qdq_nomem(err);
+    qdq_status st =
+        h.everything != NULL && h.halves != NULL ? add(&h, e, data, opts, known) : qdq_nomem(err);
     free_entries(&h.in_p);
     qdq_map_free(&h.tensor);
     qdq_map_free(&h.weight);

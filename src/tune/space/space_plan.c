@@ -1,5 +1,6 @@
-/* space_plan.c - the plan of an assignment. Placement is done anew for each one, with what it leaves out as its user's
- * wish: so every plan without halves is one that quantize could have made. */
+/* space_plan.c - the plan of an assignment. Placement is done anew for each one, with what it
+ * leaves out as its user's wish: so every plan without halves is one that quantize could have
+ * made. */
 #include <assert.h>
 
 #include "base/fail.h"
@@ -21,7 +22,7 @@ static qdq_quantize_opts without_talk(const qdq_quantize_opts *opts, qdq_job *qu
     return own;
 }
 
-/* --- a plan ----------------------------------------------------------------------------------------------------------- */
+/* --- a plan ----------------------------------------------------------------------------------- */
 
 /* Inputs of n that the assignment quantizes. */
 static uint32_t chosen_inputs(const qdq_space *s, const qdq_assign *a, const qdq_node *n)
@@ -34,8 +35,8 @@ static uint32_t chosen_inputs(const qdq_space *s, const qdq_assign *a, const qdq
     return mask;
 }
 
-/* Where edges are placed, what has no group never gets Q/DQ. Elsewhere neighbours decide, and a node without a group
- * stays free: it goes along with one that it fuses into. */
+/* Where edges are placed, what has no group never gets Q/DQ. Elsewhere neighbours decide, and a
+ * node without a group stays free: it goes along with one that it fuses into. */
 static uint32_t stay_of(const qdq_space *s, const qdq_assign *a, const qdq_node *n)
 {
     const qdq_target_op *op = qdq_target_find(s->target, n->type);
@@ -47,9 +48,10 @@ static uint32_t stay_of(const qdq_space *s, const qdq_assign *a, const qdq_node 
     return first != QDQ_NO_GROUP && chosen == 0 ? UINT32_MAX : 0;
 }
 
-static qdq_status make(const qdq_space *s, const qdq_assign *a, const uint32_t *stay, const qdq_plan *head,
-                       qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known,
-                       qdq_plan *p, qdq_error *err)
+static qdq_status make(const qdq_space *s, const qdq_assign *a, const uint32_t *stay,
+                       const qdq_plan *head, qdq_engine *e, qdq_data *data,
+                       const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
+                       qdq_error *err)
 {
     const qdq_plan_basis basis = {.known = known,
                                   .finite = s->finite,
@@ -67,16 +69,18 @@ static qdq_status make(const qdq_space *s, const qdq_assign *a, const uint32_t *
     return qdq_space_give_formats(s, a, p, err);
 }
 
-qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_plan *head, qdq_engine *e,
-                          qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan **out,
-                          qdq_error *err)
+qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_plan *head,
+                          qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts,
+                          qdq_scales *known, qdq_plan **out, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
-    uint32_t *stay = qdq_arena_array(&scratch, (size_t)s->clean->graph->next_node_id + 1, sizeof *stay);
+    uint32_t *stay =
+        qdq_arena_array(&scratch, (size_t)s->clean->graph->next_node_id + 1, sizeof *stay);
     qdq_plan *p = qdq_plan_new();
     qdq_status st = stay != NULL && p != NULL ? QDQ_OK : qdq_nomem(err);
 
-    assert(a->n == s->n_groups || a->n == qdq_space_scheme_bits(s) || a->n == qdq_space_edge_bits(s));
+    assert(a->n == s->n_groups || a->n == qdq_space_scheme_bits(s) ||
+           a->n == qdq_space_edge_bits(s));
     *out = NULL;
     if (st == QDQ_OK) {
         QDQ_FOR_NODES (n, s->clean->graph)

@@ -8,7 +8,7 @@
 #include "quant/weights/weight_mse.h"
 #include "tune/space/space_edges.h"
 
-/* --- entries -------------------------------------------------------------------------------------------------------- */
+/* --- entries ---------------------------------------------------------------------------------- */
 
 /* Plans find out for themselves that these have no range, and leave what reads them float. */
 static void drop_empty(qdq_plan *p, const qdq_calib_names *empty)
@@ -58,7 +58,7 @@ qdq_status qdq_space_fill_clips(const qdq_space *s, qdq_scales *known, qdq_plan 
     return qdq_scales_keep_clips(known, p, err);
 }
 
-/* --- all scales --------------------------------------------------------------------------------------------------------- */
+/* --- all scales ------------------------------------------------------------------------------- */
 
 typedef struct calibrating {
     const qdq_space *s;
@@ -83,8 +83,9 @@ static qdq_status add_single(calibrating *c, const char *tensor, qdq_elem type)
     entry.qparam.type = type;
     if (!is_new)
         return QDQ_OK;
-    bool ok = qdq_map_get(&c->grouped, tensor) != NULL ? QDQ_PUSH(&c->p->arena, &c->later, entry)
-                                                       : QDQ_PUSH(&c->p->arena, &c->p->tensors, entry);
+    bool ok = qdq_map_get(&c->grouped, tensor) != NULL
+                  ? QDQ_PUSH(&c->p->arena, &c->later, entry)
+                  : QDQ_PUSH(&c->p->arena, &c->p->tensors, entry);
     return ok ? QDQ_OK : qdq_nomem(c->err);
 }
 
@@ -102,7 +103,8 @@ static qdq_status note_own(calibrating *c, size_t n)
     for (size_t i = 0; i < n; i++) {
         const qdq_plan_tensor *t = &c->p->tensors.at[i];
 
-        if (t->group != NULL && t->like == NULL && qdq_map_put(&c->grouped, t->tensor, NULL) == NULL)
+        if (t->group != NULL && t->like == NULL &&
+            qdq_map_put(&c->grouped, t->tensor, NULL) == NULL)
             return qdq_nomem(c->err);
         if (t->like != NULL || t->group != NULL)
             continue;
@@ -136,7 +138,8 @@ static qdq_status note_groups(calibrating *c)
 {
     for (size_t i = 0; i < c->p->tensors.n && c->s->target->others.n > 0; i++) {
         const qdq_plan_tensor *e = &c->p->tensors.at[i];
-        if (!e->known && e->group != NULL && qdq_plan_asked(e) == c->s->target->format.activation.type &&
+        if (!e->known && e->group != NULL &&
+            qdq_plan_asked(e) == c->s->target->format.activation.type &&
             !QDQ_PUSH(&c->p->arena, &c->groups, *e))
             return qdq_nomem(c->err);
     }
@@ -144,7 +147,8 @@ static qdq_status note_groups(calibrating *c)
 }
 
 /* The plan of these entries, in this type; QDQ_UNDEFINED: as they are. */
-static qdq_status take_entries(calibrating *c, const qdq_plan_tensor *entry, size_t n, qdq_elem type)
+static qdq_status take_entries(calibrating *c, const qdq_plan_tensor *entry, size_t n,
+                               qdq_elem type)
 {
     c->p->tensors.n = 0;
     for (size_t i = 0; i < n; i++) {
@@ -162,7 +166,8 @@ static qdq_status take_entries(calibrating *c, const qdq_plan_tensor *entry, siz
 static bool is_calibrated(const qdq_value *v)
 {
     return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->elem == QDQ_FLOAT &&
-           qdq_value_const(v) == NULL && (v->producer == NULL || v->producer->op != QDQ_OP_DEQUANTIZELINEAR);
+           qdq_value_const(v) == NULL &&
+           (v->producer == NULL || v->producer->op != QDQ_OP_DEQUANTIZELINEAR);
 }
 
 /* What the inputs of a group read, in the types that there are. */
@@ -226,8 +231,9 @@ static qdq_status calibrate(calibrating *c, const qdq_plan *head, qdq_engine *e,
     return qdq_space_fill_clips(c->s, known, c->p, c->err);
 }
 
-qdq_status qdq_space_calibrate(const qdq_space *s, const qdq_plan *head, qdq_engine *e, qdq_data *data,
-                               const qdq_quantize_opts *opts, qdq_scales *known, qdq_error *err)
+qdq_status qdq_space_calibrate(const qdq_space *s, const qdq_plan *head, qdq_engine *e,
+                               qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known,
+                               qdq_error *err)
 {
     calibrating c = {.s = s, .p = qdq_plan_new(), .have = QDQ_MAP_INIT, .err = err};
     qdq_status st = c.p != NULL ? calibrate(&c, head, e, data, opts, known) : qdq_nomem(err);

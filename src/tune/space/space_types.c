@@ -1,5 +1,5 @@
-/* space_types.c - see the header. The plan of the rest is changed entry by entry, and calibration's scales for the other type
- * are filled in. */
+/* space_types.c - see the header. The plan of the rest is changed entry by entry, and calibration's
+ * scales for the other type are filled in. */
 #include "tune/space/space_types.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "tune/space/space_halves.h"
 #include "tune/space/space_scales.h"
 
-/* --- which tensors there are --------------------------------------------------------------------------------------------- */
+/* --- which tensors there are ------------------------------------------------------------------ */
 
 qdq_status qdq_space_find_typed(qdq_space *s, qdq_error *err)
 {
@@ -60,7 +60,7 @@ void qdq_space_set_type(const qdq_space *s, qdq_assign *a, uint32_t typed, size_
         qdq_assign_set(a, bit_of(s, typed, k), k == type);
 }
 
-/* --- what a plan gets ----------------------------------------------------------------------------------------------------- */
+/* --- what a plan gets ------------------------------------------------------------------------- */
 
 const qdq_value *qdq_space_type_decider(const qdq_space *s, const qdq_plan_tensor *e)
 {
@@ -95,7 +95,8 @@ static qdq_status ask_groups(retyping *r)
             return qdq_nomem(r->err);
         if (is_new)
             of->num = 1;
-        const size_t type = v != NULL ? qdq_space_get_type(r->s, r->a, qdq_space_typed(r->s, v)) : 0;
+        const size_t type =
+            v != NULL ? qdq_space_get_type(r->s, r->a, qdq_space_typed(r->s, v)) : 0;
         if (v == NULL)
             of->num = 0;
         else if (of->num == 1)
@@ -125,7 +126,8 @@ static qdq_status ask(retyping *r, bool *any)
     return QDQ_OK;
 }
 
-/* Scales of the entries with another type, from a plan of these alone: what shares a scale is together in it. */
+/* Scales of the entries with another type, from a plan of these alone: what shares a scale is
+ * together in it. */
 static qdq_status fill(retyping *r, qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts,
                        qdq_scales *known)
 {
@@ -138,7 +140,8 @@ static qdq_status fill(retyping *r, qdq_engine *e, qdq_data *data, const qdq_qua
         qdq_plan_tensor own = all.tensors.at[i];
         if (r->type[i] == 0)
             continue;
-        own.qparam = (qdq_qparam){.type = r->s->target->others.at[r->type[i] - 1].format.activation.type};
+        own.qparam =
+            (qdq_qparam){.type = r->s->target->others.at[r->type[i] - 1].format.activation.type};
         own.asked = own.qparam.type;
         own.fold = NULL;
         own.given = false;
@@ -170,7 +173,8 @@ static bool says_types(const qdq_space *s, const qdq_assign *a)
 }
 
 qdq_status qdq_space_retype(const qdq_space *s, const qdq_assign *a, qdq_engine *e, qdq_data *data,
-                            const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p, qdq_error *err)
+                            const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
+                            qdq_error *err)
 {
     retyping r = {.s = s, .a = a, .p = p, .scratch = QDQ_ARENA_INIT, .err = err};
     bool any = false;

@@ -14,8 +14,8 @@ enum { ALIGN = 64 };
 /* One call moves less than this: larger requests are cut short by the system, or refused. */
 #define TRANSFER_MAX ((size_t)1 << 30)
 
-static qdq_status write_at(int fd, const char *path, const unsigned char *data, size_t size, uint64_t at,
-                           qdq_error *err)
+static qdq_status write_at(int fd, const char *path, const unsigned char *data, size_t size,
+                           uint64_t at, qdq_error *err)
 {
     while (size > 0) {
         ssize_t n = pwrite(fd, data, size < TRANSFER_MAX ? size : TRANSFER_MAX, (off_t)at);
@@ -66,8 +66,8 @@ static qdq_status append(const qdq_weights_file *f, const qdq_span *piece, size_
     return qdq_mapping_open(f->path, map, err);
 }
 
-qdq_status qdq_weights_file_append(qdq_weights_file *f, const qdq_span *piece, size_t n, qdq_mapping **map,
-                                   size_t *offset, qdq_error *err)
+qdq_status qdq_weights_file_append(qdq_weights_file *f, const qdq_span *piece, size_t n,
+                                   qdq_mapping **map, size_t *offset, qdq_error *err)
 {
     uint64_t end = f->size;
     qdq_status st = append(f, piece, n, &end, map, offset, err);
@@ -76,7 +76,8 @@ qdq_status qdq_weights_file_append(qdq_weights_file *f, const qdq_span *piece, s
         f->size = end;
     else
         (void)!ftruncate(
-            f->fd, (off_t)f->size); /* what is behind the size is overwritten by the next piece anyway */
+            /* what is behind the size is overwritten by the next piece anyway */
+            f->fd, (off_t)f->size);
     return st;
 }
 

@@ -1,5 +1,5 @@
-/* store.c - see the header. One connection; every call is one transaction, so that what a call returned from is there
- * after a kill. */
+/* store.c - see the header. One connection; every call is one transaction, so that what a call
+ * returned from is there after a kill. */
 #include "tune/store/store_sql.h"
 
 #include <ctype.h>
@@ -15,29 +15,36 @@
 enum { APPLICATION_ID = 0x71647174 /* "qdqt": what file(1) and others see */ };
 
 static const char schema[] =
-    "CREATE TABLE context (id INTEGER PRIMARY KEY, model TEXT NOT NULL, engine TEXT NOT NULL, device TEXT "
+    "CREATE TABLE context (id INTEGER PRIMARY KEY, model TEXT NOT NULL, engine TEXT NOT NULL, "
+    "device TEXT "
     "NOT NULL,"
     " options TEXT NOT NULL, UNIQUE (model, engine, device, options));"
-    "CREATE TABLE run (id INTEGER PRIMARY KEY, context INTEGER NOT NULL REFERENCES context, search TEXT NOT "
+    "CREATE TABLE run (id INTEGER PRIMARY KEY, context INTEGER NOT NULL REFERENCES context, search "
+    "TEXT NOT "
     "NULL,"
-    " since INTEGER NOT NULL, started REAL NOT NULL, seen REAL NOT NULL, pid INTEGER NOT NULL, finished "
+    " since INTEGER NOT NULL, started REAL NOT NULL, seen REAL NOT NULL, pid INTEGER NOT NULL, "
+    "finished "
     "INTEGER NOT NULL DEFAULT 0,"
     " report TEXT);"
     "CREATE TABLE trial (id INTEGER PRIMARY KEY, context INTEGER NOT NULL REFERENCES context,"
-    " since INTEGER NOT NULL, incumbent TEXT NOT NULL, candidate TEXT NOT NULL, nth INTEGER NOT NULL,"
+    " since INTEGER NOT NULL, incumbent TEXT NOT NULL, candidate TEXT NOT NULL, nth INTEGER NOT "
+    "NULL,"
     " failed TEXT, verdict TEXT, gain REAL, low REAL, high REAL,"
     " UNIQUE (context, since, incumbent, candidate, nth));"
-    "CREATE TABLE pair (trial INTEGER NOT NULL REFERENCES trial, number INTEGER NOT NULL, incumbent_ns REAL "
+    "CREATE TABLE pair (trial INTEGER NOT NULL REFERENCES trial, number INTEGER NOT NULL, "
+    "incumbent_ns REAL "
     "NOT NULL,"
     " candidate_ns REAL NOT NULL, PRIMARY KEY (trial, number)) WITHOUT ROWID;"
-    "CREATE TABLE value (context INTEGER NOT NULL REFERENCES context, since INTEGER NOT NULL, key TEXT NOT "
+    "CREATE TABLE value (context INTEGER NOT NULL REFERENCES context, since INTEGER NOT NULL, key "
+    "TEXT NOT "
     "NULL,"
     " value TEXT NOT NULL, PRIMARY KEY (context, since, key)) WITHOUT ROWID;"
-    "CREATE TABLE event (id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run, time REAL NOT NULL,"
+    "CREATE TABLE event (id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run, time REAL "
+    "NOT NULL,"
     " kind TEXT NOT NULL, json TEXT NOT NULL);"
     "CREATE INDEX event_of_run ON event (run);";
 
-/* --- open ------------------------------------------------------------------------------------------------------------- */
+/* --- open ------------------------------------------------------------------------------------- */
 
 static qdq_status pragma_int(qdq_tune_store *s, const char *sql, int64_t *out, qdq_error *err)
 {
@@ -54,8 +61,8 @@ static qdq_status create(qdq_tune_store *s, qdq_error *err)
 {
     char head[100];
 
-    snprintf(head, sizeof head, "PRAGMA application_id = %d; PRAGMA user_version = %d;", APPLICATION_ID,
-             QDQ_TUNE_STORE_VERSION);
+    snprintf(head, sizeof head, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
+             APPLICATION_ID, QDQ_TUNE_STORE_VERSION);
     QDQ_TRY(qdq_sql_execute(s, schema, "create", err));
     return qdq_sql_execute(s, head, "create", err);
 }
@@ -72,12 +79,12 @@ static qdq_status check(qdq_tune_store *s, bool *empty, qdq_error *err)
     if (*empty)
         return QDQ_OK;
     if (id != APPLICATION_ID)
-        return qdq_fail(err, QDQ_E_FORMAT,
-                        "%s: an SQLite database of another program: expected a store of qdq autotune",
-                        s->path);
+        return qdq_fail(
+            err, QDQ_E_FORMAT,
+            "%s: an SQLite database of another program: expected a store of qdq autotune", s->path);
     if (version != QDQ_TUNE_STORE_VERSION)
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: a store of version %lld: this qdq reads version %d", s->path,
-                        (long long)version, QDQ_TUNE_STORE_VERSION);
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: a store of version %lld: this qdq reads version %d",
+                        s->path, (long long)version, QDQ_TUNE_STORE_VERSION);
     return QDQ_OK;
 }
 
@@ -103,14 +110,16 @@ static qdq_status open_file(qdq_tune_store *s, qdq_error *err)
     if (rc != SQLITE_OK)
         return qdq_sql_fail(s, rc, "open", err);
     sqlite3_busy_timeout(s->db, QDQ_SQL_BUSY_MS);
-    /* A sample must survive the kill of this process, not of the machine's power: no sync for each. */
+    /* A sample must survive the kill of this process, not of the machine's power: no sync for
+     * each. */
     QDQ_TRY(qdq_sql_execute(
-        s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;", "open", err));
+        s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;",
+        "open", err));
     return create_or_check(s, err);
 }
 
-/* For a folder that cannot be written to. SQLite reads a WAL only with a file beside it that it may write, and what is
- * immutable it reads without one: right where no WAL has been left. */
+/* For a folder that cannot be written to. SQLite reads a WAL only with a file beside it that it may
+ * write, and what is immutable it reads without one: right where no WAL has been left. */
 static int open_immutable(qdq_tune_store *s)
 {
     const size_t room = sizeof "file:?immutable=1" + 3 * strlen(s->path);
@@ -205,12 +214,14 @@ void qdq_tune_store_close(qdq_tune_store *s)
     free(s);
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
-static qdq_status context_id(qdq_tune_store *s, const qdq_tune_store_context *c, int64_t *id, qdq_error *err)
+static qdq_status context_id(qdq_tune_store *s, const qdq_tune_store_context *c, int64_t *id,
+                             qdq_error *err)
 {
     qdq_sql put = qdq_sql_prepare(
-        s, "INSERT OR IGNORE INTO context (model, engine, device, options) VALUES (?, ?, ?, ?)", "context");
+        s, "INSERT OR IGNORE INTO context (model, engine, device, options) VALUES (?, ?, ?, ?)",
+        "context");
     bool row = false;
 
     qdq_sql_bind_text(&put, c->model);
@@ -219,7 +230,8 @@ static qdq_status context_id(qdq_tune_store *s, const qdq_tune_store_context *c,
     qdq_sql_bind_text(&put, c->options);
     QDQ_TRY(qdq_sql_run(&put, err));
     qdq_sql get = qdq_sql_prepare(
-        s, "SELECT id FROM context WHERE model = ? AND engine = ? AND device = ? AND options = ?", "context");
+        s, "SELECT id FROM context WHERE model = ? AND engine = ? AND device = ? AND options = ?",
+        "context");
     qdq_sql_bind_text(&get, c->model);
     qdq_sql_bind_text(&get, c->engine);
     qdq_sql_bind_text(&get, c->device);
@@ -232,7 +244,8 @@ static qdq_status context_id(qdq_tune_store *s, const qdq_tune_store_context *c,
 }
 
 /* Of a context; 0 where there is nothing yet. */
-static qdq_status get_max(qdq_tune_store *s, const char *sql, int64_t context, int64_t *out, qdq_error *err)
+static qdq_status get_max(qdq_tune_store *s, const char *sql, int64_t context, int64_t *out,
+                          qdq_error *err)
 {
     qdq_sql st = qdq_sql_prepare(s, sql, "runs");
     bool row = false;
@@ -245,8 +258,9 @@ static qdq_status get_max(qdq_tune_store *s, const char *sql, int64_t context, i
     return status;
 }
 
-/* What does not depend on the model has a context without one. A run that begins anew leaves a mark there, so that those
- * that go on with it or begin beside it are handed out nothing from before, either. */
+/* What does not depend on the model has a context without one. A run that begins anew leaves a mark
+ * there, so that those that go on with it or begin beside it are handed out nothing from before,
+ * either. */
 static qdq_status find_content(qdq_tune_store *s, const qdq_tune_store_context *c, bool restart,
                                qdq_tune_store_run *out, qdq_error *err)
 {
@@ -259,20 +273,21 @@ static qdq_status find_content(qdq_tune_store *s, const qdq_tune_store_context *
     qdq_status st = context_id(s, &content, &out->content, err);
     sqlite3_free(options);
     if (st == QDQ_OK)
-        st = get_max(s, "SELECT max(since) FROM value WHERE context = ?", out->content, &out->content_since,
-                     err);
+        st = get_max(s, "SELECT max(since) FROM value WHERE context = ?", out->content,
+                     &out->content_since, err);
     if (st != QDQ_OK || !restart)
         return st;
     out->content_since++;
     return qdq_tune_store_content_put(s, out, "", "", err);
 }
 
-static qdq_status find_run(qdq_tune_store *s, int64_t context, const char *search, qdq_tune_store_run *out,
-                           qdq_error *err)
+static qdq_status find_run(qdq_tune_store *s, int64_t context, const char *search,
+                           qdq_tune_store_run *out, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(
-        s, "SELECT id, finished, since FROM run WHERE context = ? AND search = ? ORDER BY id DESC LIMIT 1",
-        "runs");
+    qdq_sql st = qdq_sql_prepare(s,
+                                 "SELECT id, finished, since FROM run WHERE context = ? AND search "
+                                 "= ? ORDER BY id DESC LIMIT 1",
+                                 "runs");
     bool row = false;
 
     qdq_sql_bind_int(&st, context);
@@ -306,14 +321,17 @@ static qdq_status count_samples(qdq_tune_store *s, qdq_tune_store_run *out, qdq_
     return status;
 }
 
-/* Samples belong to a context and to a beginning: --restart begins anew, and nothing from before is handed out. */
-static qdq_status new_run(qdq_tune_store *s, const char *search, bool restart, qdq_tune_store_run *out,
-                          qdq_error *err)
+/* Samples belong to a context and to a beginning: --restart begins anew, and nothing from before is
+ * handed out. */
+static qdq_status new_run(qdq_tune_store *s, const char *search, bool restart,
+                          qdq_tune_store_run *out, qdq_error *err)
 {
-    QDQ_TRY(get_max(s, "SELECT max(since) FROM run WHERE context = ?", out->context, &out->since, err));
+    QDQ_TRY(
+        get_max(s, "SELECT max(since) FROM run WHERE context = ?", out->context, &out->since, err));
     out->since += restart;
     qdq_sql st = qdq_sql_prepare(
-        s, "INSERT INTO run (context, search, started, seen, pid, since) VALUES (?, ?, ?, ?, ?, ?)", "run");
+        s, "INSERT INTO run (context, search, started, seen, pid, since) VALUES (?, ?, ?, ?, ?, ?)",
+        "run");
     qdq_sql_bind_int(&st, out->context);
     qdq_sql_bind_text(&st, search);
     qdq_sql_bind_real(&st, qdq_sql_now());
@@ -325,11 +343,12 @@ static qdq_status new_run(qdq_tune_store *s, const char *search, bool restart, q
     return QDQ_OK;
 }
 
-/* A failure may have been one of the moment: it is tried again. What happened is told anew, for all of it is asked
- * again. */
+/* A failure may have been one of the moment: it is tried again. What happened is told anew, for all
+ * of it is asked again. */
 static qdq_status take_over(qdq_tune_store *s, const qdq_tune_store_run *r, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(s, "UPDATE run SET seen = ?, pid = ?, finished = 0 WHERE id = ?", "run");
+    qdq_sql st =
+        qdq_sql_prepare(s, "UPDATE run SET seen = ?, pid = ?, finished = 0 WHERE id = ?", "run");
 
     qdq_sql_bind_real(&st, qdq_sql_now());
     qdq_sql_bind_int(&st, (int64_t)getpid());
@@ -345,8 +364,8 @@ static qdq_status take_over(qdq_tune_store *s, const qdq_tune_store_run *r, qdq_
     return qdq_sql_run(&forget, err);
 }
 
-static qdq_status begin(qdq_tune_store *s, const qdq_tune_store_context *c, const char *search, bool restart,
-                        qdq_tune_store_run *out, qdq_error *err)
+static qdq_status begin(qdq_tune_store *s, const qdq_tune_store_context *c, const char *search,
+                        bool restart, qdq_tune_store_run *out, qdq_error *err)
 {
     QDQ_TRY(context_id(s, c, &out->context, err));
     QDQ_TRY(find_content(s, c, restart, out, err));
@@ -361,8 +380,9 @@ static qdq_status begin(qdq_tune_store *s, const qdq_tune_store_context *c, cons
     return count_samples(s, out, err);
 }
 
-qdq_status qdq_tune_store_begin(qdq_tune_store *s, const qdq_tune_store_context *c, const char *search,
-                                bool restart, qdq_tune_store_run *out, qdq_error *err)
+qdq_status qdq_tune_store_begin(qdq_tune_store *s, const qdq_tune_store_context *c,
+                                const char *search, bool restart, qdq_tune_store_run *out,
+                                qdq_error *err)
 {
     *out = (qdq_tune_store_run){0};
     QDQ_TRY(qdq_sql_execute(s, "BEGIN IMMEDIATE", "begin", err));
@@ -374,11 +394,11 @@ qdq_status qdq_tune_store_begin(qdq_tune_store *s, const qdq_tune_store_context 
     return st;
 }
 
-qdq_status qdq_tune_store_finish(qdq_tune_store *s, const qdq_tune_store_run *r, const char *report_json,
-                                 qdq_error *err)
+qdq_status qdq_tune_store_finish(qdq_tune_store *s, const qdq_tune_store_run *r,
+                                 const char *report_json, qdq_error *err)
 {
-    qdq_sql st =
-        qdq_sql_prepare(s, "UPDATE run SET finished = 1, seen = ?, report = ? WHERE id = ?", "finish");
+    qdq_sql st = qdq_sql_prepare(
+        s, "UPDATE run SET finished = 1, seen = ?, report = ? WHERE id = ?", "finish");
 
     qdq_sql_bind_real(&st, qdq_sql_now());
     qdq_sql_bind_text(&st, report_json);
@@ -386,10 +406,11 @@ qdq_status qdq_tune_store_finish(qdq_tune_store *s, const qdq_tune_store_run *r,
     return qdq_sql_run(&st, err);
 }
 
-/* --- trials ----------------------------------------------------------------------------------------------------------- */
+/* --- trials ----------------------------------------------------------------------------------- */
 
 static qdq_status read_trial(qdq_tune_store *s, const qdq_tune_store_run *r, const char *incumbent,
-                             const char *candidate, unsigned nth, qdq_tune_store_trial *out, qdq_error *err)
+                             const char *candidate, unsigned nth, qdq_tune_store_trial *out,
+                             qdq_error *err)
 {
     qdq_sql st = qdq_sql_prepare(
         s,
@@ -415,14 +436,15 @@ static qdq_status read_trial(qdq_tune_store *s, const qdq_tune_store_run *r, con
     return status;
 }
 
-qdq_status qdq_tune_store_trial_get(qdq_tune_store *s, const qdq_tune_store_run *r, const char *incumbent,
-                                    const char *candidate, unsigned nth, qdq_tune_store_trial *out,
-                                    qdq_error *err)
+qdq_status qdq_tune_store_trial_get(qdq_tune_store *s, const qdq_tune_store_run *r,
+                                    const char *incumbent, const char *candidate, unsigned nth,
+                                    qdq_tune_store_trial *out, qdq_error *err)
 {
     *out = (qdq_tune_store_trial){0};
-    qdq_sql st = qdq_sql_prepare(
-        s, "INSERT OR IGNORE INTO trial (context, since, incumbent, candidate, nth) VALUES (?, ?, ?, ?, ?)",
-        "trial");
+    qdq_sql st = qdq_sql_prepare(s,
+                                 "INSERT OR IGNORE INTO trial (context, since, incumbent, "
+                                 "candidate, nth) VALUES (?, ?, ?, ?, ?)",
+                                 "trial");
     qdq_sql_bind_int(&st, r->context);
     qdq_sql_bind_int(&st, r->since);
     qdq_sql_bind_text(&st, incumbent);
@@ -448,38 +470,41 @@ qdq_status qdq_tune_store_pair_get(qdq_tune_store *s, const qdq_tune_store_trial
     qdq_sql_bind_int(&st, pair);
     qdq_status status = qdq_sql_step(&st, &row, err);
     if (status == QDQ_OK && !row)
-        status = qdq_fail(err, QDQ_E_FORMAT, "%s: sample %u of trial %lld is missing", s->path, pair,
-                          (long long)t->id);
+        status = qdq_fail(err, QDQ_E_FORMAT, "%s: sample %u of trial %lld is missing", s->path,
+                          pair, (long long)t->id);
     if (status == QDQ_OK) {
         *incumbent_ns = sqlite3_column_double(st.at, 0);
         *candidate_ns = sqlite3_column_double(st.at, 1);
     }
     qdq_sql_end(&st);
     if (status == QDQ_OK && !(is_time(*incumbent_ns) && is_time(*candidate_ns)))
-        status = qdq_fail(err, QDQ_E_FORMAT,
-                          "%s: sample %u of trial %lld: found times of %g and %g ns, expected more than 0",
-                          s->path, pair, (long long)t->id, *incumbent_ns, *candidate_ns);
+        status = qdq_fail(
+            err, QDQ_E_FORMAT,
+            "%s: sample %u of trial %lld: found times of %g and %g ns, expected more than 0",
+            s->path, pair, (long long)t->id, *incumbent_ns, *candidate_ns);
     return status;
 }
 
 qdq_status qdq_tune_store_pair_add(qdq_tune_store *s, const qdq_tune_store_trial *t, unsigned pair,
                                    double *incumbent_ns, double *candidate_ns, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(
-        s, "INSERT OR IGNORE INTO pair (trial, number, incumbent_ns, candidate_ns) VALUES (?, ?, ?, ?)",
-        "sample");
+    qdq_sql st = qdq_sql_prepare(s,
+                                 "INSERT OR IGNORE INTO pair (trial, number, incumbent_ns, "
+                                 "candidate_ns) VALUES (?, ?, ?, ?)",
+                                 "sample");
 
     qdq_sql_bind_int(&st, t->id);
     qdq_sql_bind_int(&st, pair);
     qdq_sql_bind_real(&st, *incumbent_ns);
     qdq_sql_bind_real(&st, *candidate_ns);
     QDQ_TRY(qdq_sql_run(&st, err));
-    return sqlite3_changes(s->db) > 0 ? QDQ_OK
-                                      : qdq_tune_store_pair_get(s, t, pair, incumbent_ns, candidate_ns, err);
+    return sqlite3_changes(s->db) > 0
+               ? QDQ_OK
+               : qdq_tune_store_pair_get(s, t, pair, incumbent_ns, candidate_ns, err);
 }
 
-qdq_status qdq_tune_store_trial_fail(qdq_tune_store *s, const qdq_tune_store_trial *t, const char *why,
-                                     qdq_error *err)
+qdq_status qdq_tune_store_trial_fail(qdq_tune_store *s, const qdq_tune_store_trial *t,
+                                     const char *why, qdq_error *err)
 {
     qdq_sql st = qdq_sql_prepare(s, "UPDATE trial SET failed = ? WHERE id = ?", "trial");
 
@@ -488,11 +513,12 @@ qdq_status qdq_tune_store_trial_fail(qdq_tune_store *s, const qdq_tune_store_tri
     return qdq_sql_run(&st, err);
 }
 
-qdq_status qdq_tune_store_trial_verdict(qdq_tune_store *s, const qdq_tune_store_trial *t, const char *verdict,
-                                        double gain, double low, double high, qdq_error *err)
+qdq_status qdq_tune_store_trial_verdict(qdq_tune_store *s, const qdq_tune_store_trial *t,
+                                        const char *verdict, double gain, double low, double high,
+                                        qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(s, "UPDATE trial SET verdict = ?, gain = ?, low = ?, high = ? WHERE id = ?",
-                                 "verdict");
+    qdq_sql st = qdq_sql_prepare(
+        s, "UPDATE trial SET verdict = ?, gain = ?, low = ?, high = ? WHERE id = ?", "verdict");
 
     qdq_sql_bind_text(&st, verdict);
     qdq_sql_bind_real(&st, gain);
@@ -502,14 +528,15 @@ qdq_status qdq_tune_store_trial_verdict(qdq_tune_store *s, const qdq_tune_store_
     return qdq_sql_run(&st, err);
 }
 
-/* --- for whoever asks ------------------------------------------------------------------------------------------------- */
+/* --- for whoever asks ------------------------------------------------------------------------- */
 
 qdq_status qdq_tune_store_find(qdq_tune_store *s, int64_t run_id, qdq_tune_store_found_run *out,
                                qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(
-        s, "SELECT id, finished, pid, report FROM run WHERE id = ?1 OR ?1 = 0 ORDER BY id DESC LIMIT 1",
-        "runs");
+    qdq_sql st = qdq_sql_prepare(s,
+                                 "SELECT id, finished, pid, report FROM run WHERE id = ?1 OR ?1 = "
+                                 "0 ORDER BY id DESC LIMIT 1",
+                                 "runs");
     bool row = false;
 
     *out = (qdq_tune_store_found_run){0};

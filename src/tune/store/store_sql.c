@@ -22,12 +22,13 @@ qdq_status qdq_sql_fail(const qdq_tune_store *s, int rc, const char *what, qdq_e
         return qdq_nomem(err);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return qdq_fail(err, QDQ_E_IO, "%s: %s: another process has held the store for more than %d s",
-                        s->path, what, QDQ_SQL_BUSY_MS / 1000);
+        return qdq_fail(err, QDQ_E_IO,
+                        "%s: %s: another process has held the store for more than %d s", s->path,
+                        what, QDQ_SQL_BUSY_MS / 1000);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: %s: %s: expected a store of qdq autotune", s->path, what,
-                        sqlite3_errmsg(s->db));
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: %s: %s: expected a store of qdq autotune", s->path,
+                        what, sqlite3_errmsg(s->db));
     default:
         return qdq_fail(err, QDQ_E_IO, "%s: %s: %s", s->path, what,
                         s->db != NULL ? sqlite3_errmsg(s->db) : sqlite3_errstr(rc));

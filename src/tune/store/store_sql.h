@@ -28,7 +28,8 @@ typedef struct qdq_sql {
     int bound, rc;
 } qdq_sql;
 
-/* Parameters are bound from left to right, texts as long as the statement lives. Errors show in qdq_sql_step(). */
+/* Parameters are bound from left to right, texts as long as the statement lives. Errors show in
+ * qdq_sql_step(). */
 qdq_sql qdq_sql_prepare(qdq_tune_store *s, const char *sql, const char *what);
 void qdq_sql_bind_int(qdq_sql *st, int64_t x);
 void qdq_sql_bind_real(qdq_sql *st, double x);

@@ -1,14 +1,15 @@
-/* store_values.c - values by key: of a run's context, and of its content context, whose model is empty; and events. */
+/* store_values.c - values by key: of a run's context, and of its content context, whose model is
+ * empty; and events. */
 #include "base/fail.h"
 #include "tune/store/store_sql.h"
 
-/* --- values ----------------------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
-static qdq_status get(qdq_tune_store *s, int64_t context, int64_t since, const char *key, char **value,
-                      qdq_error *err)
+static qdq_status get(qdq_tune_store *s, int64_t context, int64_t since, const char *key,
+                      char **value, qdq_error *err)
 {
-    qdq_sql st =
-        qdq_sql_prepare(s, "SELECT value FROM value WHERE context = ? AND since = ? AND key = ?", "value");
+    qdq_sql st = qdq_sql_prepare(
+        s, "SELECT value FROM value WHERE context = ? AND since = ? AND key = ?", "value");
     bool row = false;
 
     *value = NULL;
@@ -22,11 +23,12 @@ static qdq_status get(qdq_tune_store *s, int64_t context, int64_t since, const c
     return status;
 }
 
-static qdq_status put(qdq_tune_store *s, int64_t context, int64_t since, const char *key, const char *value,
-                      qdq_error *err)
+static qdq_status put(qdq_tune_store *s, int64_t context, int64_t since, const char *key,
+                      const char *value, qdq_error *err)
 {
     qdq_sql st = qdq_sql_prepare(
-        s, "INSERT OR REPLACE INTO value (context, since, key, value) VALUES (?, ?, ?, ?)", "value");
+        s, "INSERT OR REPLACE INTO value (context, since, key, value) VALUES (?, ?, ?, ?)",
+        "value");
 
     qdq_sql_bind_int(&st, context);
     qdq_sql_bind_int(&st, since);
@@ -47,24 +49,25 @@ qdq_status qdq_tune_store_value_put(qdq_tune_store *s, const qdq_tune_store_run 
     return put(s, r->context, r->since, key, value, err);
 }
 
-qdq_status qdq_tune_store_content_get(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
-                                      char **value, qdq_error *err)
+qdq_status qdq_tune_store_content_get(qdq_tune_store *s, const qdq_tune_store_run *r,
+                                      const char *key, char **value, qdq_error *err)
 {
     return get(s, r->content, r->content_since, key, value, err);
 }
 
-qdq_status qdq_tune_store_content_put(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
-                                      const char *value, qdq_error *err)
+qdq_status qdq_tune_store_content_put(qdq_tune_store *s, const qdq_tune_store_run *r,
+                                      const char *key, const char *value, qdq_error *err)
 {
     return put(s, r->content, r->content_since, key, value, err);
 }
 
-/* --- events ----------------------------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 qdq_status qdq_tune_store_event(qdq_tune_store *s, const qdq_tune_store_run *r, const char *kind,
                                 const char *json, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(s, "INSERT INTO event (run, time, kind, json) VALUES (?, ?, ?, ?)", "event");
+    qdq_sql st = qdq_sql_prepare(s, "INSERT INTO event (run, time, kind, json) VALUES (?, ?, ?, ?)",
+                                 "event");
 
     qdq_sql_bind_int(&st, r->id);
     qdq_sql_bind_real(&st, qdq_sql_now());
@@ -73,17 +76,19 @@ qdq_status qdq_tune_store_event(qdq_tune_store *s, const qdq_tune_store_run *r, 
     return qdq_sql_run(&st, err);
 }
 
-qdq_status qdq_tune_store_events(qdq_tune_store *s, int64_t run_id, qdq_tune_store_event_fn fn, void *ctx,
-                                 qdq_error *err)
+qdq_status qdq_tune_store_events(qdq_tune_store *s, int64_t run_id, qdq_tune_store_event_fn fn,
+                                 void *ctx, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(s, "SELECT time, kind, json FROM event WHERE run = ? ORDER BY id", "events");
+    qdq_sql st = qdq_sql_prepare(s, "SELECT time, kind, json FROM event WHERE run = ? ORDER BY id",
+                                 "events");
     bool row = false;
 
     qdq_sql_bind_int(&st, run_id);
     qdq_status status = qdq_sql_step(&st, &row, err);
     while (status == QDQ_OK && row) {
-        status = fn(ctx, sqlite3_column_double(st.at, 0), (const char *)sqlite3_column_text(st.at, 1),
-                    (const char *)sqlite3_column_text(st.at, 2), err);
+        status =
+            fn(ctx, sqlite3_column_double(st.at, 0), (const char *)sqlite3_column_text(st.at, 1),
+               (const char *)sqlite3_column_text(st.at, 2), err);
         if (status == QDQ_OK)
             status = qdq_sql_step(&st, &row, err);
     }

@@ -1,4 +1,5 @@
-/* validate.c - the way of a validation: starts, all items, halves, neighbours, backward, and the best start once more. */
+/* validate.c - the way of a validation: starts, all items, halves, neighbours, backward, and the
+ * best start once more. */
 #include "tune/validate/validate.h"
 
 #include <math.h>
@@ -13,9 +14,10 @@ const char *qdq_validate_verdict_name(qdq_validate_verdict v)
     return names[v];
 }
 
-/* --- begin ---------------------------------------------------------------------------------------------------------------- */
+/* --- begin ------------------------------------------------------------------------------------ */
 
-static qdq_status check_item(const qdq_validate_problem *p, size_t i, qdq_assign *seen, qdq_error *err)
+static qdq_status check_item(const qdq_validate_problem *p, size_t i, qdq_assign *seen,
+                             qdq_error *err)
 {
     const qdq_assign *bits = &p->item[i].bits;
 
@@ -42,7 +44,8 @@ static qdq_status check(qdq_validating *v, qdq_error *err)
                         p->search->n_starts);
     for (size_t i = 0; i < p->n_links; i++)
         if (p->link[i].a >= p->n_items || p->link[i].b >= p->n_items)
-            return qdq_fail(err, QDQ_E_USAGE, "link %zu: between items %u and %u, expected less than %zu", i,
+            return qdq_fail(err, QDQ_E_USAGE,
+                            "link %zu: between items %u and %u, expected less than %zu", i,
                             (unsigned)p->link[i].a, (unsigned)p->link[i].b, p->n_items);
     if (!qdq_assign_new(&seen, p->search->n_bits, &v->s.scratch))
         return qdq_nomem(err);
@@ -78,7 +81,7 @@ static qdq_status prepare(qdq_validating *v, qdq_error *err)
     return qdq_validate_arrange(v, err);
 }
 
-/* --- items ---------------------------------------------------------------------------------------------------------------- */
+/* --- items ------------------------------------------------------------------------------------ */
 
 /* All together, or nothing. */
 static void settle_at_once(qdq_validating *v, const qdq_validate_seen *seen)
@@ -99,8 +102,9 @@ static qdq_status settle_open(qdq_validating *v, size_t low, size_t high, qdq_er
 
     if (n == 0)
         return QDQ_OK;
-    QDQ_TRY(qdq_validate_try(v, &v->order[low], n, n == v->p->n_items ? "all groups" : "the other groups",
-                             (double)n, &seen, err));
+    QDQ_TRY(qdq_validate_try(v, &v->order[low], n,
+                             n == v->p->n_items ? "all groups" : "the other groups", (double)n,
+                             &seen, err));
     if (seen.trial == SIZE_MAX)
         return QDQ_OK;
     if (!v->p->incremental) {
@@ -139,10 +143,11 @@ static qdq_status go_to_base(qdq_validating *v, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- end ------------------------------------------------------------------------------------------------------------------ */
+/* --- end -------------------------------------------------------------------------------------- */
 
 /* What was merged against the best start, unless it is known to be slower. */
-static qdq_status compare_with_start(qdq_validating *v, const qdq_assign *start, double time, qdq_error *err)
+static qdq_status compare_with_start(qdq_validating *v, const qdq_assign *start, double time,
+                                     qdq_error *err)
 {
     qdq_tried ignored;
 
@@ -154,11 +159,12 @@ static qdq_status compare_with_start(qdq_validating *v, const qdq_assign *start,
     return qdq_search_try(&v->s, SIZE_MAX, &ignored, err);
 }
 
-/* What is added to the base has won against it. Once the budget is over nothing is measured any more: then the faster one by
- * what is known of both. */
+/* What is added to the base has won against it. Once the budget is over nothing is measured any
+ * more: then the faster one by what is known of both. */
 static qdq_status choose(qdq_validating *v, const qdq_assign *start, double time, qdq_error *err)
 {
-    const bool has_won = qdq_assign_equal(start, v->base) || qdq_assign_equal(start, &v->s.incumbent);
+    const bool has_won =
+        qdq_assign_equal(start, v->base) || qdq_assign_equal(start, &v->s.incumbent);
     if (has_won || (v->s.over && v->s.time < time))
         return QDQ_OK;
     return compare_with_start(v, start, time, err);
@@ -183,7 +189,7 @@ static void count_items(qdq_validating *v)
     out->builds = v->caller->builds != NULL ? v->caller->builds(v->caller->ctx) : 0;
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------------------------ */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static qdq_status merge(qdq_validating *v, qdq_error *err)
 {
@@ -218,8 +224,8 @@ qdq_status qdq_validate_run(const qdq_validate_problem *p, const qdq_search_opts
 
     *out = (qdq_validate_result){0};
     qdq_validate_listen(&v);
-    v.s =
-        (qdq_searching){.p = p->search, .opts = &v.opts, .ops = &v.ops, .arena = arena, .out = &out->search};
+    v.s = (qdq_searching){
+        .p = p->search, .opts = &v.opts, .ops = &v.ops, .arena = arena, .out = &out->search};
     qdq_status st = validate(&v, err);
     qdq_search_free(&v.s);
     return st;

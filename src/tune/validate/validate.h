@@ -1,12 +1,14 @@
-/* validate.h - which of many proposals stay, measured on the whole model: all of them together, and where that brings less
- * than they promise, parts of them, until what does harm is alone. Knows no models: works on the operations of search.h,
- * and the incumbent changes by a measurement alone. Deterministic: equal answers give equal decisions.
+/* validate.h - which of many proposals stay, measured on the whole model: all of them together, and
+ * where that brings less than they promise, parts of them, until what does harm is alone. Knows no
+ * models: works on the operations of search.h, and the incumbent changes by a measurement alone.
+ * Deterministic: equal answers give equal decisions.
  *
- * A set of items brings less than it promises if its measured saving is below the sum of theirs by more than three standard
- * errors, of the measurement and of the promises: saved < sum(saves) - 3 sqrt(se(saved)^2 + sum(se^2)), as shares of the
- * baseline's time. Where an item promises nothing (NAN), the verdict of the measurement alone counts. Then sets are halved,
- * which takes about log2(n) builds for each item that does harm; where more than a fifth of what was decided is bad, items
- * are tried one by one. */
+ * A set of items brings less than it promises if its measured saving is below the sum of theirs by
+ * more than three standard errors, of the measurement and of the promises: saved < sum(saves) - 3
+ * sqrt(se(saved)^2 + sum(se^2)), as shares of the baseline's time. Where an item promises nothing
+ * (NAN), the verdict of the measurement alone counts. Then sets are halved, which takes about
+ * log2(n) builds for each item that does harm; where more than a fifth of what was decided is bad,
+ * items are tried one by one. */
 #ifndef QDQ_VALIDATE_H
 #define QDQ_VALIDATE_H
 
@@ -27,8 +29,9 @@ typedef struct qdq_validate_link {
 } qdq_validate_link;
 
 typedef enum qdq_validate_verdict {
-    QDQ_VALIDATE_UNDECIDED, /* not on: seen to be neither better nor worse, or the budget did not suffice */
-    QDQ_VALIDATE_KEPT,      /* on in `merged` */
+    /* not on: seen to be neither better nor worse, or the budget did not suffice */
+    QDQ_VALIDATE_UNDECIDED,
+    QDQ_VALIDATE_KEPT, /* on in `merged` */
     QDQ_VALIDATE_REJECTED,
     QDQ_VALIDATE_FAILED /* a model with it could not be built */
 } qdq_validate_verdict;
@@ -39,16 +42,18 @@ const char *qdq_validate_verdict_name(qdq_validate_verdict v);
 struct qdq_validate_result;
 
 typedef struct qdq_validate_problem {
-    const qdq_search_problem *search; /* starts are measured first; units and borders are not asked */
-    size_t base;                      /* number of the start that items are added to; 0: the baseline */
+    /* starts are measured first; units and borders are not asked */
+    const qdq_search_problem *search;
+    /* number of the start that items are added to; 0: the baseline */
+    size_t base;
     const qdq_validate_item *item;
     size_t n_items;
     const qdq_validate_link *link;
     size_t n_links;
     bool incremental; /* false: all together or nothing */
-    /* By item: what an earlier run decided, UNDECIDED for the others; NULL: nothing. The items that it kept are measured
-     * together once more, and stay if they save time; then its other decisions stand. If they do not, nothing of it counts.
-     * Not used without `incremental`. */
+    /* By item: what an earlier run decided, UNDECIDED for the others; NULL: nothing. The items that
+     * it kept are measured together once more, and stay if they save time; then its other decisions
+     * stand. If they do not, nothing of it counts. Not used without `incremental`. */
     const qdq_validate_verdict *known;
     /* Called before each measurement after a decision, and at the end; NULL: no one listens. */
     qdq_status (*decided)(void *ctx, const struct qdq_validate_result *so_far, qdq_error *err);
@@ -57,17 +62,18 @@ typedef struct qdq_validate_problem {
 
 /* A model that was measured, or known. */
 typedef struct qdq_validate_trial {
-    const char *
-        move; /* "all groups", "several components", "a component", "half of a component", "a group", "known groups",
-                         "two neighbours"; "without ..." likewise */
+    /* "all groups", "several components", "a component", "half of a component", "a group", "known
+     * groups", "two neighbours"; "without ..." likewise */
+    const char *move;
     const uint32_t *item; /* that were added, or taken away */
     size_t n_items;
     bool without;    /* taken away */
     bool kept;       /* the change */
     bool failed;     /* it cannot be built: nothing below counts */
     double promised; /* sum of the items' `saves`; NAN: not known */
-    /* What the items save, as a share of the baseline's time, and the 95 % interval of it; where they were taken away, what
-     * was lost by that. NAN: the interval of what was known before is not. */
+    /* What the items save, as a share of the baseline's time, and the 95 % interval of it; where
+     * they were taken away, what was lost by that. NAN: the interval of what was known before is
+     * not. */
     double saved, low, high;
     double time; /* of the model, as a share of the baseline's */
     unsigned pairs;
@@ -87,14 +93,16 @@ typedef struct qdq_validate_result {
     qdq_validate_trial *trial;   /* in order; starts are not among them */
     size_t n_trials;
     size_t kept, rejected, failed, undecided; /* items */
-    unsigned builds;                          /* of whole models, by ops->builds; 0: it is not there */
-    bool linear;                              /* items were tried one by one in the end */
+    /* of whole models, by ops->builds; 0: it is not there */
+    unsigned builds;
+    bool linear; /* items were tried one by one in the end */
 } qdq_validate_result;
 
-/* Of `opts` only test, max_trials and max_builds count; ops->profile is not asked. While it works, the incumbent is the base
- * and what was added to it; in the end that is measured against the best start, if this is another one. A set of n items is
- * tested with an n-th of opts->test.alpha, because as many would be kept by mistake. Without a bound of the options it takes
- * at most 4 + 2 log2(n) (d + 1) builds beside the starts' where predictions hold but for d items. */
+/* Of `opts` only test, max_trials and max_builds count; ops->profile is not asked. While it works,
+ * the incumbent is the base and what was added to it; in the end that is measured against the best
+ * start, if this is another one. A set of n items is tested with an n-th of opts->test.alpha,
+ * because as many would be kept by mistake. Without a bound of the options it takes at most 4 + 2
+ * log2(n) (d + 1) builds beside the starts' where predictions hold but for d items. */
 qdq_status qdq_validate_run(const qdq_validate_problem *p, const qdq_search_opts *opts,
                             const qdq_search_ops *ops, qdq_arena *arena, qdq_validate_result *out,
                             qdq_error *err);

@@ -1,18 +1,19 @@
-/* validate_after.c - what halving cannot see: neighbours that pay only together, and what does harm where others are on. */
+/* validate_after.c - what halving cannot see: neighbours that pay only together, and what does harm
+ * where others are on. */
 #include <math.h>
 
 #include "base/fail.h"
 #include "tune/validate/validate_state.h"
 
-/* --- neighbours ----------------------------------------------------------------------------------------------------------- */
+/* --- neighbours ------------------------------------------------------------------------------- */
 
 static bool was_refused(const qdq_validating *v, uint32_t item)
 {
     return !v->on[item] && v->alone[item];
 }
 
-/* Links between two that were refused, those first that promise most. At most as many as there are such items: in a dense
- * graph that would be half of their square. */
+/* Links between two that were refused, those first that promise most. At most as many as there are
+ * such items: in a dense graph that would be half of their square. */
 static qdq_status rank_links(qdq_validating *v, qdq_search_ranked **out, size_t *n, qdq_error *err)
 {
     qdq_search_ranked *at = qdq_arena_array(&v->s.scratch, v->p->n_links + 1, sizeof *at);
@@ -55,7 +56,7 @@ qdq_status qdq_validate_pairs(qdq_validating *v, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- backward ------------------------------------------------------------------------------------------------------------- */
+/* --- backward --------------------------------------------------------------------------------- */
 
 /* Items of a component that are on, by place: first[0 .. n). */
 typedef struct group {
@@ -66,8 +67,8 @@ typedef struct group {
 
 typedef QDQ_VEC(group) groups;
 
-/* What it may do harm by is what the set that it was kept in may lack, and more than it promised itself. Without a promise
- * anything is possible. */
+/* What it may do harm by is what the set that it was kept in may lack, and more than it promised
+ * itself. Without a promise anything is possible. */
 static double harm_of(const qdq_validating *v, const group *g)
 {
     double hidden = 0;
@@ -115,14 +116,17 @@ static qdq_status find_groups(qdq_validating *v, groups *out, qdq_error *err)
 static unsigned builds_left(const qdq_validating *v)
 {
     const double most = 4 + 2 * log2((double)v->p->n_items) * (double)(v->bad + 1);
-    const unsigned used = 2 + v->measured; /* the base, and one that comes last: against the best start */
+    /* the base, and one that comes last: against the best start */
+    const unsigned used = 2 + v->measured;
 
     return most > used ? (unsigned)(most - used) : 0;
 }
 
 static const char *move_without(const group *g)
 {
-    return g->n == 1 ? "without a group" : g->is_half ? "without half of a component" : "without a component";
+    return g->n == 1    ? "without a group"
+           : g->is_half ? "without half of a component"
+                        : "without a component";
 }
 
 /* Its halves are next where taking it away may have gained something. */
@@ -134,7 +138,8 @@ static qdq_status try_without(qdq_validating *v, const group *g, groups *halves,
     if (seen.kept) {
         qdq_validate_decide(v, g->item, g->n, QDQ_VALIDATE_REJECTED, seen.trial);
         v->bad++;
-    } else if (seen.trial != SIZE_MAX && g->n > 1 && may_be_seen(v, sqrt(seen.variance) - seen.saved)) {
+    } else if (seen.trial != SIZE_MAX && g->n > 1 &&
+               may_be_seen(v, sqrt(seen.variance) - seen.saved)) {
         const size_t m = g->n / 2;
         const group first = {g->item, m, true}, rest = {g->item + m, g->n - m, true};
         if (!QDQ_PUSH(&v->s.scratch, halves, first) || !QDQ_PUSH(&v->s.scratch, halves, rest))
@@ -155,7 +160,8 @@ qdq_status qdq_validate_backward(qdq_validating *v, qdq_error *err)
         at[i] = (qdq_search_ranked){i, harm_of(v, &all.at[i])};
     qdq_search_rank(at, all.n);
     const size_t n = all.n;
-    for (size_t i = 0; i < n && may_be_seen(v, at[i].hope) && builds_left(v) > 0 && !v->s.over; i++) {
+    for (size_t i = 0; i < n && may_be_seen(v, at[i].hope) && builds_left(v) > 0 && !v->s.over;
+         i++) {
         const group g = all.at[at[i].index];
         QDQ_TRY(try_without(v, &g, &all, err));
     }

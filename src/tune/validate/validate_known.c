@@ -1,4 +1,5 @@
-/* validate_known.c - decisions of an earlier run: those that it kept are measured together, the others stand. */
+/* validate_known.c - decisions of an earlier run: those that it kept are measured together, the
+ * others stand. */
 #include "base/fail.h"
 #include "tune/validate/validate_state.h"
 
@@ -9,7 +10,8 @@ static bool is_of(const qdq_validating *v, uint32_t item, int part)
     return part == (known == QDQ_VALIDATE_KEPT ? 0 : known == QDQ_VALIDATE_UNDECIDED ? 1 : 2);
 }
 
-/* Kept items first, then open ones, then rejected ones; each in its former order. end[k]: of part k. */
+/* Kept items first, then open ones, then rejected ones; each in its former order. end[k]: of part
+ * k. */
 static qdq_status part(qdq_validating *v, size_t end[3], qdq_error *err)
 {
     const size_t n = v->p->n_items;

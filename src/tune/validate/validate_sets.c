@@ -1,13 +1,13 @@
-/* validate_sets.c - a set that brings less than it promised is halved, first between components, then inside one, and the
- * worst half goes on. What is on is tried without a half, what is off with one; of the other half it is often known
- * what it saves, because the whole was measured. */
+/* validate_sets.c - a set that brings less than it promised is halved, first between components,
+ * then inside one, and the worst half goes on. What is on is tried without a half, what is off with
+ * one; of the other half it is often known what it saves, because the whole was measured. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
 #include "tune/validate/validate_state.h"
 
-/* --- order ---------------------------------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static uint32_t root(uint32_t *component, uint32_t i)
 {
@@ -91,7 +91,8 @@ static size_t middle_of(const qdq_validating *v, size_t low, size_t high)
 
 static const char *move_of(const qdq_validating *v, size_t low, size_t high, bool without)
 {
-    const bool starts = low == 0 || is_border(v, low), ends = high == v->p->n_items || is_border(v, high),
+    const bool starts = low == 0 || is_border(v, low),
+               ends = high == v->p->n_items || is_border(v, high),
                is_one = v->component[v->order[low]] == v->component[v->order[high - 1]];
 
     if (high - low == 1)
@@ -103,7 +104,7 @@ static const char *move_of(const qdq_validating *v, size_t low, size_t high, boo
     return without ? "without half of a component" : "half of a component";
 }
 
-/* --- parts ---------------------------------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 static bool is_on(const qdq_validating *v, const qdq_validate_part *p)
 {
@@ -162,7 +163,8 @@ static void keep(qdq_validating *v, const qdq_validate_part *p)
 }
 
 /* A single item. One that was taken away was better off that way. */
-static void refuse(qdq_validating *v, const qdq_validate_part *p, const qdq_validate_seen *seen, bool was_on)
+static void refuse(qdq_validating *v, const qdq_validate_part *p, const qdq_validate_seen *seen,
+                   bool was_on)
 {
     qdq_validate_decide(v, &v->order[p->low], 1,
                         seen->failed               ? QDQ_VALIDATE_FAILED
@@ -174,8 +176,8 @@ static void refuse(qdq_validating *v, const qdq_validate_part *p, const qdq_vali
 }
 
 /* What a trial of a part means for it: it is decided, or goes on. `was_on`: before the trial. */
-static qdq_status conclude(qdq_validating *v, qdq_validate_part p, const qdq_validate_seen *seen, bool was_on,
-                           qdq_error *err)
+static qdq_status conclude(qdq_validating *v, qdq_validate_part p, const qdq_validate_seen *seen,
+                           bool was_on, qdq_error *err)
 {
     const bool is_one = p.high - p.low == 1;
 
@@ -207,15 +209,15 @@ static qdq_status examine(qdq_validating *v, const qdq_validate_part *p, qdq_val
         qdq_validate_decide(v, &v->order[p->low], n, QDQ_VALIDATE_UNDECIDED, p->trial);
         return QDQ_OK;
     }
-    QDQ_TRY(
-        qdq_validate_try(v, &v->order[p->low], n, move_of(v, p->low, p->high, was_on), (double)n, seen, err));
+    QDQ_TRY(qdq_validate_try(v, &v->order[p->low], n, move_of(v, p->low, p->high, was_on),
+                             (double)n, seen, err));
     return seen->trial != SIZE_MAX ? conclude(v, *p, seen, was_on, err) : QDQ_OK;
 }
 
-/* --- halves --------------------------------------------------------------------------------------------------------------- */
+/* --- halves ----------------------------------------------------------------------------------- */
 
-/* The other half, after the first was tried: what it saves is the rest, if both are known. A model that fails although its
- * first half can be built has the reason in the other one. */
+/* The other half, after the first was tried: what it saves is the rest, if both are known. A model
+ * that fails although its first half can be built has the reason in the other one. */
 static qdq_status examine_rest(qdq_validating *v, qdq_validate_part rest, bool whole_failed,
                                bool first_failed, qdq_error *err)
 {
@@ -267,7 +269,8 @@ static qdq_status go_one_by_one(qdq_validating *v, qdq_error *err)
         qdq_validate_part p = v->parts.at[k];
         for (size_t i = p.low; i < p.high; i++) {
             const double saves = v->p->item[v->order[i]].saves;
-            const qdq_validate_part one = {i, i + 1, NAN, 0, isnan(saves) ? 0 : saves, v->parts.at[k].trial};
+            const qdq_validate_part one = {
+                i, i + 1, NAN, 0, isnan(saves) ? 0 : saves, v->parts.at[k].trial};
             if (!QDQ_PUSH(&v->s.scratch, &v->parts, one))
                 return qdq_nomem(err);
         }
@@ -278,8 +281,8 @@ static qdq_status go_one_by_one(qdq_validating *v, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_validate_halve(qdq_validating *v, size_t low, size_t high, const qdq_validate_seen *seen,
-                              qdq_error *err)
+qdq_status qdq_validate_halve(qdq_validating *v, size_t low, size_t high,
+                              const qdq_validate_seen *seen, qdq_error *err)
 {
     const qdq_validate_part all = {.low = low, .high = high};
     qdq_validate_seen ignored;

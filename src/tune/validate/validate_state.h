@@ -1,4 +1,5 @@
-/* validate_state.h - what a validation knows while it works; shared by the validate*.c files only. */
+/* validate_state.h - what a validation knows while it works; shared by the validate*.c files
+ * only. */
 #ifndef QDQ_VALIDATE_STATE_H
 #define QDQ_VALIDATE_STATE_H
 
@@ -14,10 +15,11 @@ typedef struct qdq_validate_seen {
 
 /* Items in a row of `order` that bring less than they promise: all of them on, or all off. */
 typedef struct qdq_validate_part {
-    size_t low, high;       /* positions, `high` excluded */
-    double saved, variance; /* as measured, or as what the rest of a larger set leaves; NAN: unknown */
-    double urgency;         /* the highest first */
-    size_t trial;           /* that says so */
+    size_t low, high; /* positions, `high` excluded */
+    /* as measured, or as what the rest of a larger set leaves; NAN: unknown */
+    double saved, variance;
+    double urgency; /* the highest first */
+    size_t trial;   /* that says so */
 } qdq_validate_part;
 
 typedef struct qdq_validating {
@@ -30,11 +32,13 @@ typedef struct qdq_validating {
     qdq_searching s;
 
     const qdq_assign *base;
-    uint32_t *order;             /* items by component, those first that save most, and then by place */
-    uint32_t *component;         /* by item: an item of the same component */
-    bool *on;                    /* by item */
-    bool *alone;                 /* by item: it was tried by itself, and refused */
-    double *hidden;              /* by item: what the set that it was kept in may lack of its promise */
+    /* items by component, those first that save most, and then by place */
+    uint32_t *order;
+    uint32_t *component; /* by item: an item of the same component */
+    bool *on;            /* by item */
+    bool *alone;         /* by item: it was tried by itself, and refused */
+    /* by item: what the set that it was kept in may lack of its promise */
+    double *hidden;
     size_t good, bad;            /* items that trials decided about so far */
     unsigned measured;           /* trials that took a build */
     bool news;                   /* a decision that nobody was told of */
@@ -50,7 +54,7 @@ typedef struct qdq_validate_promise {
     double least;           /* of a single item's `saves` */
 } qdq_validate_promise;
 
-/* --- validate_trial.c --------------------------------------------------------------------------------------------------- */
+/* --- validate_trial.c ------------------------------------------------------------------------- */
 
 /* Fills in v->ops, and lets v->s use it. */
 void qdq_validate_listen(qdq_validating *v);
@@ -58,17 +62,19 @@ void qdq_validate_listen(qdq_validating *v);
 /* The base with all items that are on, into `a`. */
 void qdq_validate_merge(const qdq_validating *v, qdq_assign *a);
 
-/* Measures the incumbent with the items, or without them if they are on; a kept change is made. `split`: so many such
- * trials share the error of keeping what brings nothing. */
-qdq_status qdq_validate_try(qdq_validating *v, const uint32_t *item, size_t n, const char *move, double split,
-                            qdq_validate_seen *out, qdq_error *err);
+/* Measures the incumbent with the items, or without them if they are on; a kept change is made.
+ * `split`: so many such trials share the error of keeping what brings nothing. */
+qdq_status qdq_validate_try(qdq_validating *v, const uint32_t *item, size_t n, const char *move,
+                            double split, qdq_validate_seen *out, qdq_error *err);
 
 qdq_validate_promise qdq_validate_sum(const qdq_validating *v, const uint32_t *item, size_t n);
 
-/* What may be missing of a promise: its shortfall and one standard error. NAN: nothing was promised. */
+/* What may be missing of a promise: its shortfall and one standard error. NAN: nothing was
+ * promised. */
 double qdq_validate_doubt(const qdq_validate_promise *p, double saved, double variance);
 
-/* Does a saving fall short of a promise, and by enough that one of the items may do harm that can be seen? */
+/* Does a saving fall short of a promise, and by enough that one of the items may do harm that can
+ * be seen? */
 bool qdq_validate_is_short(const qdq_validating *v, const qdq_validate_promise *p, double saved,
                            double variance);
 
@@ -79,31 +85,34 @@ bool qdq_validate_matters(const qdq_validating *v, const qdq_validate_promise *p
 qdq_status qdq_validate_tell(qdq_validating *v, qdq_error *err);
 
 /* Trial SIZE_MAX: none. */
-void qdq_validate_decide(qdq_validating *v, const uint32_t *item, size_t n, qdq_validate_verdict verdict,
-                         size_t trial);
+void qdq_validate_decide(qdq_validating *v, const uint32_t *item, size_t n,
+                         qdq_validate_verdict verdict, size_t trial);
 
-/* --- validate_sets.c ---------------------------------------------------------------------------------------------------- */
+/* --- validate_sets.c -------------------------------------------------------------------------- */
 
 /* Finds components and the order of items. */
 qdq_status qdq_validate_arrange(qdq_validating *v, qdq_error *err);
 
-/* The number of an item that stands for all that links reach from it. With `only_on`: through items that are on. */
+/* The number of an item that stands for all that links reach from it. With `only_on`: through items
+ * that are on. */
 void qdq_validate_connect(const qdq_validating *v, bool only_on, uint32_t *component);
 
-/* Items at positions [low, high) of the order: on if that was kept, off if not. `seen` is what a trial of them told; what
- * falls short is halved until it is settled, or the budget is over. */
-qdq_status qdq_validate_halve(qdq_validating *v, size_t low, size_t high, const qdq_validate_seen *seen,
-                              qdq_error *err);
+/* Items at positions [low, high) of the order: on if that was kept, off if not. `seen` is what a
+ * trial of them told; what falls short is halved until it is settled, or the budget is over. */
+qdq_status qdq_validate_halve(qdq_validating *v, size_t low, size_t high,
+                              const qdq_validate_seen *seen, qdq_error *err);
 
-/* Takes what is known beforehand. [*low, *high): positions in the order of the items that are still to be decided. */
+/* Takes what is known beforehand. [*low, *high): positions in the order of the items that are still
+ * to be decided. */
 qdq_status qdq_validate_take_known(qdq_validating *v, size_t *low, size_t *high, qdq_error *err);
 
-/* --- validate_after.c --------------------------------------------------------------------------------------------------- */
+/* --- validate_after.c ------------------------------------------------------------------------- */
 
 /* Neighbours that were refused alone, together. */
 qdq_status qdq_validate_pairs(qdq_validating *v, qdq_error *err);
 
-/* What was kept, taken away again where it may do harm: as long as there are builds left by the bound. */
+/* What was kept, taken away again where it may do harm: as long as there are builds left by the
+ * bound. */
 qdq_status qdq_validate_backward(qdq_validating *v, qdq_error *err);
 
 #endif /* QDQ_VALIDATE_STATE_H */

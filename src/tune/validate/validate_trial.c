@@ -1,13 +1,15 @@
-/* validate_trial.c - one set of items, added or taken away: what it saves, and whether that is what it promised. */
+/* validate_trial.c - one set of items, added or taken away: what it saves, and whether that is what
+ * it promised. */
 #include <math.h>
 
 #include "base/fail.h"
 #include "tune/validate/validate_state.h"
 
-/* --- the caller's operations, and an ear ---------------------------------------------------------------------------------- */
+/* --- the caller's operations, and an ear ------------------------------------------------------ */
 
 static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
-                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err)
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
+                          qdq_error *err)
 {
     qdq_validating *v = ctx;
 
@@ -50,7 +52,7 @@ void qdq_validate_listen(qdq_validating *v)
         v->ops.builds = builds;
 }
 
-/* --- assignments ---------------------------------------------------------------------------------------------------------- */
+/* --- assignments ------------------------------------------------------------------------------ */
 
 static void set_bits(qdq_assign *a, const qdq_assign *bits)
 {
@@ -73,7 +75,7 @@ static void flip(qdq_validating *v, const uint32_t *item, size_t n)
         v->on[item[i]] = !v->on[item[i]];
 }
 
-/* --- promises ------------------------------------------------------------------------------------------------------------- */
+/* --- promises --------------------------------------------------------------------------------- */
 
 qdq_validate_promise qdq_validate_sum(const qdq_validating *v, const uint32_t *item, size_t n)
 {
@@ -93,8 +95,9 @@ double qdq_validate_doubt(const qdq_validate_promise *p, double saved, double va
     return p->saves - saved + sqrt(p->variance + variance);
 }
 
-/* The least that a harmful item takes with it is its own promise, and harm that can be seen: a set that lacks less than both
- * has none. So promises that are all a little too high are not followed down to single items. */
+/* The least that a harmful item takes with it is its own promise, and harm that can be seen: a set
+ * that lacks less than both has none. So promises that are all a little too high are not followed
+ * down to single items. */
 bool qdq_validate_is_short(const qdq_validating *v, const qdq_validate_promise *p, double saved,
                            double variance)
 {
@@ -109,7 +112,7 @@ bool qdq_validate_matters(const qdq_validating *v, const qdq_validate_promise *p
     return isnan(p->saves) || qdq_search_matters(&v->s, p->saves);
 }
 
-/* --- trials --------------------------------------------------------------------------------------------------------------- */
+/* --- trials ----------------------------------------------------------------------------------- */
 
 static qdq_status is_winner(qdq_validating *v, const qdq_assign *a, bool *yes, qdq_error *err)
 {
@@ -124,7 +127,8 @@ static qdq_status is_winner(qdq_validating *v, const qdq_assign *a, bool *yes, q
     return QDQ_OK;
 }
 
-/* A start that was kept has been measured already: it is the incumbent again, if it is faster than this one. */
+/* A start that was kept has been measured already: it is the incumbent again, if it is faster than
+ * this one. */
 static qdq_status recall(qdq_validating *v, qdq_tried *t, qdq_error *err)
 {
     bool was_kept;
@@ -140,8 +144,8 @@ static qdq_status recall(qdq_validating *v, qdq_tried *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* What a set saves is compared with what it promises, and says what the rest of a larger set saves: then it is to be known
- * as well as can be. Pairs are cheap beside builds. */
+/* What a set saves is compared with what it promises, and says what the rest of a larger set saves:
+ * then it is to be known as well as can be. Pairs are cheap beside builds. */
 static void set_test(qdq_validating *v, const qdq_validate_trial *t, double split)
 {
     qdq_test_opts *o = &v->opts.test;
@@ -172,8 +176,8 @@ static qdq_status add_trial(qdq_validating *v, const qdq_validate_trial *t, qdq_
 }
 
 /* `before`: the time of the incumbent. What is known was measured about as well as the last. */
-static void tell(const qdq_validating *v, const qdq_tried *t, double before, qdq_validate_trial *trial,
-                 qdq_validate_seen *out)
+static void tell(const qdq_validating *v, const qdq_tried *t, double before,
+                 qdq_validate_trial *trial, qdq_validate_seen *out)
 {
     const qdq_test_result *r = &v->last;
     const double sign = trial->without ? -1 : 1,
@@ -193,10 +197,11 @@ static void tell(const qdq_validating *v, const qdq_tried *t, double before, qdq
     }
 }
 
-qdq_status qdq_validate_try(qdq_validating *v, const uint32_t *item, size_t n, const char *move, double split,
-                            qdq_validate_seen *out, qdq_error *err)
+qdq_status qdq_validate_try(qdq_validating *v, const uint32_t *item, size_t n, const char *move,
+                            double split, qdq_validate_seen *out, qdq_error *err)
 {
-    qdq_validate_trial trial = {.move = move, .item = item, .n_items = n, .without = v->on[item[0]]};
+    qdq_validate_trial trial = {
+        .move = move, .item = item, .n_items = n, .without = v->on[item[0]]};
     const double before = v->s.time;
     qdq_tried t;
 
@@ -218,7 +223,7 @@ qdq_status qdq_validate_try(qdq_validating *v, const uint32_t *item, size_t n, c
     return add_trial(v, &trial, out, err);
 }
 
-/* --- decisions ------------------------------------------------------------------------------------------------------------ */
+/* --- decisions -------------------------------------------------------------------------------- */
 
 qdq_status qdq_validate_tell(qdq_validating *v, qdq_error *err)
 {
@@ -229,8 +234,8 @@ qdq_status qdq_validate_tell(qdq_validating *v, qdq_error *err)
     return news && p->decided != NULL ? p->decided(p->decided_ctx, v->out, err) : QDQ_OK;
 }
 
-void qdq_validate_decide(qdq_validating *v, const uint32_t *item, size_t n, qdq_validate_verdict verdict,
-                         size_t trial)
+void qdq_validate_decide(qdq_validating *v, const uint32_t *item, size_t n,
+                         qdq_validate_verdict verdict, size_t trial)
 {
     v->news = true;
     for (size_t i = 0; i < n; i++)
