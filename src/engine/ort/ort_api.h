@@ -102,9 +102,8 @@ typedef void (*ort_log_fn)(void *param, int severity, const char *category, cons
        size_t))                                                                                    \
     F(228, RegisterCustomOpsLibrary_V2, ort_status *, (ort_session_options *, const char *path))   \
     F(266, SetUserLoggingFunction, ort_status *,                                                   \
-      (ort_session_options *, ort_log_fn, void *)) /* 1.17 */                                      \
-/* 1.24 */
-F(390, TensorTypeAndShape_HasShape, bool, (const ort_tensor_info *))
+      (ort_session_options *, ort_log_fn, void *))                       /* 1.17 */                \
+    F(390, TensorTypeAndShape_HasShape, bool, (const ort_tensor_info *)) /* 1.24 */
 
 enum {
 #define F(i, n, r, p) QDQ_ORT_I_##n = i,
