@@ -10,11 +10,11 @@
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 #include "qdq/pass.h"
-#include "quant/bodies/quantize_bodies.h"
+#include "quant/quantize_bodies.h"
 #include "quant/insert/insert.h"
 #include "quant/plan/fingerprint.h"
 #include "quant/quantize_steps.h"
-#include "quant/rest/rest.h"
+#include "quant/half_precision/rest.h"
 #include "quant/target_fit.h"
 #include "quant/weights/scale_types.h"
 

@@ -3,9 +3,9 @@
 
 #include "base/fail.h"
 #include "quant/place/place_joins.h"
-#include "quant/rest/rest.h"
+#include "quant/half_precision/rest.h"
 #include "quant/weights/awq.h"
-#include "quant/weights/bias_correct.h"
+#include "quant/insert/bias_correct.h"
 #include "quant/weights/bias_fit.h"
 
 /* What a round of placement found out for the next one. */

@@ -8,13 +8,13 @@
 #include "ir/shape.h"
 #include "opt/fuse/composite.h"
 #include "qdq/pass.h"
-#include "quant/bodies/bodies.h"
+#include "quant/control_flow/bodies.h"
 #include "quant/equalized.h"
 #include "quant/place/why.h"
 #include "quant/plan/fingerprint.h"
 #include "quant/quantize_steps.h"
-#include "quant/rest/rest.h"
-#include "quant/rest/widen.h"
+#include "quant/half_precision/rest.h"
+#include "quant/half_precision/widen.h"
 #include "quant/target_fit.h"
 
 static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_cleaned *done,

@@ -6,7 +6,7 @@
 #include "base/cpu.h"
 #include "base/fail.h"
 #include "base/processor.h"
-#include "quant/rest/rest.h"
+#include "quant/half_precision/rest.h"
 
 qdq_cpu qdq_target_cpu(qdq_cpu asked)
 {

@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "base/processor.h"
 #include "engine/trt/trt_args.h"
-#include "quant/rest/rest.h"
+#include "quant/half_precision/rest.h"
 #include "quant/target_fit.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/baseline/baseline.h"

@@ -5,7 +5,7 @@
 
 #include "numeric/ort_help.h"
 #include "quant/plan/plan.h"
-#include "quant/rest/widen.h"
+#include "quant/half_precision/widen.h"
 
 typedef struct half {
     qdq_plan *plan;

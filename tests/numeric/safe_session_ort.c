@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "numeric/ort_help.h"
-#include "quant/rest/safe_session.h"
+#include "quant/half_precision/safe_session.h"
 
 typedef struct heard {
     char text[2000];

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "qdq/qdq.h"
-#include "quant/rest/widen.h"
+#include "quant/half_precision/widen.h"
 #include "support/test.h"
 
 /* What the engine would get if it refused 16-bit floats. */

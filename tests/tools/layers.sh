@@ -1,16 +1,27 @@
 #!/bin/bash
 # layers.sh SOURCE BUILD - the order of the folders of src/ is kept: a file includes headers of its own folder, of
-# folders further left, and of include/qdq. Also: every file name is used once, so that a name finds its file, and
-# a file's own header comes first, which proves that it stands alone.
+# folders further left, and of include/qdq. The same holds for the rooms of a folder whose rooms have an order, so
+# there is no circle among them. Also: every file name is used once, so that a name finds its file, and a file's own
+# header comes first, which proves that it stands alone.
 set -euo pipefail
 cd "$1"
 
 order=(base ir onnx target opt engine report quant tune worker cli)
+declare -A rooms # "." are the files at the top of the folder
+rooms[quant]="data plan calib weights place insert half_precision control_flow . compare goal import check report"
 bad=0
 complain() { echo "layers: $*"; bad=1; }
 
 declare -A rank
 for i in "${!order[@]}"; do rank[${order[i]}]=$i; done
+declare -A room_rank
+for folder in "${!rooms[@]}"; do
+    i=0
+    for room in ${rooms[$folder]}; do room_rank[$folder/$room]=$((i++)); done
+done
+
+# room FOLDER/ROOM/FILE or FOLDER/FILE - FOLDER/ROOM, or FOLDER/. for a file at the top
+room() { local p=${1%/*}; [[ $p == */* ]] && echo "$p" || echo "$p/."; }
 
 # src/FOLDER/file.c:12:#include "FOLDER/header.h"
 while IFS=: read -r file line text; do
@@ -33,6 +44,13 @@ while IFS=: read -r file line text; do
         complain "$file:$line: cli/ uses the public interface, base/ and report/, not \"$header\""
     elif [[ ! -f src/$header ]]; then
         complain "$file:$line: \"$header\" does not exist"
+    elif [[ $folder == "$from" && -n ${rooms[$from]:-} ]]; then
+        own=$(room "${file#src/}") other=$(room "$header")
+        for r in "$own" "$other"; do
+            [[ -n ${room_rank[$r]+x} ]] || complain "$file: room '$r' is not in the order (${rooms[$from]})"
+        done
+        ((${room_rank[$other]:-0} <= ${room_rank[$own]:-0})) ||
+            complain "$file:$line: $own must not include \"$header\": $other stands to its right"
     fi
 done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src || true)
 

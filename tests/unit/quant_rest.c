@@ -1,7 +1,8 @@
 /* quant_rest.c - the rest of a model in float16 and bfloat16 (ptq 5.2). */
 #include "ir/graph_check.h"
 #include "ir/shape.h"
-#include "quant/rest/rest.h"
+#include "quant/half_precision/rest.h"
+#include "quant/weights/half_numbers.h"
 #include "support/test.h"
 
 #define OPSET19 "<ir_version: 9, opset_import: [\"\" : 19]>\n"
@@ -503,12 +504,12 @@ static void scales_of_biases_and_of_what_stays_float_are_not_rounded(void **stat
 static void a_number_is_rounded_up_to_one_that_the_type_has(void **state)
 {
     (void)state;
-    assert_true(qdq_rest_round_up(0.1F, QDQ_FLOAT) == 0.1F);
-    assert_true(qdq_rest_round_up(0.5F, QDQ_BFLOAT16) == 0.5F);
-    assert_true(qdq_rest_round_up(1.001F, QDQ_BFLOAT16) == 1.0078125F);
-    assert_true(qdq_rest_round_up(1.0001F, QDQ_FLOAT16) == 1.0009765625F);
-    assert_true(qdq_rest_round_up(1e-12F, QDQ_FLOAT16) == 0x1p-24F);
-    assert_true(qdq_rest_round_up(1e9F, QDQ_FLOAT16) == 65504.0F);
+    assert_true(qdq_half_round_up(0.1F, QDQ_FLOAT) == 0.1F);
+    assert_true(qdq_half_round_up(0.5F, QDQ_BFLOAT16) == 0.5F);
+    assert_true(qdq_half_round_up(1.001F, QDQ_BFLOAT16) == 1.0078125F);
+    assert_true(qdq_half_round_up(1.0001F, QDQ_FLOAT16) == 1.0009765625F);
+    assert_true(qdq_half_round_up(1e-12F, QDQ_FLOAT16) == 0x1p-24F);
+    assert_true(qdq_half_round_up(1e9F, QDQ_FLOAT16) == 65504.0F);
 }
 
 static void a_label_that_is_not_there_is_named(void **state)

@@ -11,7 +11,6 @@
 #include "quant/calib/calib_folds.h"
 #include "quant/calib/calib_means.h"
 #include "quant/calib/calib_state.h"
-#include "quant/weights/weights.h"
 
 #define DEFAULT_MEMORY     ((uint64_t)256 << 20)
 #define DEFAULT_PERCENTILE 99.999
@@ -157,16 +156,18 @@ static qdq_status observe_constants(qdq_calibration *c, qdq_error *err)
         qdq_calib_slot *s = &c->slots.at[i];
         const qdq_value *v = qdq_graph_find(c->m->graph, s->name);
         const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
-        const float *x;
+        qdq_arena_mark mark = qdq_arena_get_mark(&c->scratch);
+        float *x;
 
         if (v == NULL)
             return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s' is not in the model", s->name);
         if (t == NULL || s->observer == NULL)
             continue;
         qdq_calib_free_folds(c, s);
-        QDQ_TRY(qdq_weight_floats(t, &c->scratch, &x, err));
+        QDQ_TRY(qdq_tensor_floats(t, &c->scratch, &x, err));
         if (!qdq_observer_add(s->observer, x, (size_t)t->count))
             return qdq_nomem(err);
+        qdq_arena_reset(&c->scratch, mark);
     }
     return QDQ_OK;
 }

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "ir/ir.h"
 #include "qdq/check.h"
-#include "quant/found.h"
+#include "target/existing_qdq.h"
 #include "target/target.h"
 
 typedef enum qdq_check_kind_id {

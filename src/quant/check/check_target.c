@@ -19,7 +19,7 @@
 #include "quant/check/check_state.h"
 #include "quant/place/place.h"
 #include "quant/place/place_format.h"
-#include "quant/plan/strip.h"
+#include "quant/import/strip.h"
 
 static const struct {
     const char *name;

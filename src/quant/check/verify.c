@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "quant/check/verify_state.h"
 #include "quant/compare/compare_feed.h"
-#include "quant/rest/safe_session.h"
+#include "quant/half_precision/safe_session.h"
 
 enum { MOST_SAMPLES = 4 };
 

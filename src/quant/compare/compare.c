@@ -17,7 +17,7 @@
 #include "quant/compare/compare_output.h"
 #include "quant/compare/compare_run.h"
 #include "quant/compare/deciders.h"
-#include "quant/rest/safe_session.h"
+#include "quant/half_precision/safe_session.h"
 
 static const char *const model_name[2] = {"first model", "second model"};
 

@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 #include "qdq/quant.h"
-#include "quant/rest/safe_session.h"
+#include "quant/half_precision/safe_session.h"
 
 /* Of values of b that are held at a time: bytes, and how many. */
 #define CHUNK_BYTES ((size_t)128 << 20)

@@ -12,8 +12,8 @@
 #include "quant/compare/compare_alias.h"
 #include "quant/compare/compare_feed.h"
 #include "quant/compare/influence.h"
-#include "quant/rest/safe_session.h"
-#include "quant/rest/widen.h"
+#include "quant/half_precision/safe_session.h"
+#include "quant/half_precision/widen.h"
 
 /* Of values that are held in one pass: bytes of one sample, and how many. */
 #define CHUNK_BYTES ((size_t)128 << 20)

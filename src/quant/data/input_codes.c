@@ -2,7 +2,7 @@
 #include "quant/data/input_codes.h"
 
 #include "base/fail.h"
-#include "quant/found.h"
+#include "target/existing_qdq.h"
 
 static bool takes_codes(const qdq_value *v)
 {

@@ -16,7 +16,7 @@
 #include "quant/goal/goal_times.h"
 #include "quant/place/why.h"
 #include "quant/quantize_steps.h"
-#include "quant/rest/rest.h"
+#include "quant/half_precision/rest.h"
 #include "quant/target_fit.h"
 
 /* of outputs of the float model, as of activations in calibration */

@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "ir/graph_check.h"
-#include "quant/found.h"
+#include "target/existing_qdq.h"
 #include "quant/insert/insert_state.h"
 
 /* --- resolve ---------------------------------------------------------------------------------- */

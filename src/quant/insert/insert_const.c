@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "quant/found.h"
+#include "target/existing_qdq.h"
 #include "quant/insert/insert_state.h"
-#include "quant/rest/rest.h"
+#include "quant/weights/half_numbers.h"
 
 /* What the scale of a bias is made of. */
 typedef struct bias_scale {
@@ -166,7 +166,7 @@ qdq_status qdq_insert_room(qdq_inserter *in, size_t index)
         if ((double)*scale < least) {
             double wide =
                 fmin(s.pow2 ? qdq_power_of_two(least) : least, s.pow2 ? 0x1p127 : (double)FLT_MAX);
-            *scale = qdq_rest_round_up((float)wide, in->plan->rest.type);
+            *scale = qdq_half_round_up((float)wide, in->plan->rest.type);
         }
     }
     return QDQ_OK;

@@ -9,7 +9,7 @@
 
 #include "base/fail.h"
 #include "quant/insert/insert_nbits.h"
-#include "quant/rest/rest.h"
+#include "quant/weights/half_numbers.h"
 
 /* --- scales ----------------------------------------------------------------------------------- */
 
@@ -47,10 +47,10 @@ static qdq_status scales_of_weight(qdq_inserter *in, const qdq_plan_weight *w, q
 static void given_scales(const qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s)
 {
     qdq_elem type = in->plan->rest.type;
-    bool fit = qdq_rest_fits(w->scales, w->n_scales, type);
+    bool fit = qdq_half_fits(w->scales, w->n_scales, type);
 
     for (size_t i = 0; i < w->n_scales; i++) /* codes are made with the scale that will be stored */
-        s->scales[i] = fit ? qdq_rest_round(w->scales[i], type) : w->scales[i];
+        s->scales[i] = fit ? qdq_half_round(w->scales[i], type) : w->scales[i];
     if (w->zero_points != NULL)
         memcpy(s->zeros, w->zero_points, w->n_scales * sizeof *s->zeros);
 }

@@ -2,7 +2,7 @@
 #include "quant/place/place_emit.h"
 
 #include "base/fail.h"
-#include "quant/insert/insert_nbits.h"
+#include "quant/weights/linear_form.h"
 #include "quant/weights/weights.h"
 
 static const char *keep(qdq_emitter *e, const char *text)

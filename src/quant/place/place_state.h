@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "quant/found.h"
+#include "target/existing_qdq.h"
 #include "quant/place/place.h"
 
 /* Of a node. */

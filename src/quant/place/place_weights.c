@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "quant/insert/insert_nbits.h"
+#include "quant/weights/linear_form.h"
 #include "quant/place/place_emit.h"
 #include "quant/place/place_state.h"
 

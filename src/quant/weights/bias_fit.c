@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "base/map.h"
-#include "quant/found.h"
+#include "target/existing_qdq.h"
 #include "quant/weights/weights.h"
 
 static const qdq_node *dq_behind(const qdq_model *m, const char *tensor)

@@ -139,3 +139,23 @@ const char *qdq_linear_bias(const qdq_node *n, const qdq_linear_form *f, const q
     return qdq_linear_bias_fits(*tensor, f->out) ? NULL
                                                  : "its bias is not one number per output channel";
 }
+
+bool qdq_nbits_takes(const qdq_node *n, uint32_t input, const qdq_tensor *w, qdq_elem type)
+{
+    const qdq_value *c = qdq_node_in(n, 2);
+    bool transposed = qdq_node_int(n, "transB", 0) != 0;
+
+    if (w->rank != 2 || w->count == 0 || type == QDQ_FLOAT8E4M3FN || qdq_elem_bits(type) > 8)
+        return false;
+    if (n->op == QDQ_OP_GATHER)
+        return input == 0 && qdq_node_int(n, "axis", 0) == 0 && qdq_elem_bits(type) == 4;
+    if (input != 1 || (n->op != QDQ_OP_MATMUL && n->op != QDQ_OP_GEMM))
+        return false;
+    if (n->op == QDQ_OP_MATMUL)
+        return true;
+    return (qdq_node_float(n, "alpha", 1) == 1 && qdq_node_float(n, "beta", 1) == 1 &&
+            qdq_node_int(n, "transA", 0) == 0) &&
+           (c == NULL ||
+            (c->type != NULL && c->type->kind == QDQ_TYPE_TENSOR && c->type->rank == 1 &&
+             c->type->dim[0].value == w->dim[transposed ? 0 : 1]));
+}

@@ -31,4 +31,8 @@ const char *qdq_linear_bias(const qdq_node *n, const qdq_linear_form *f, const q
 /* One number for each of n channels, or one for all? */
 bool qdq_linear_bias_fits(const qdq_tensor *t, size_t n);
 
+/* Can an operator of ONNX Runtime for such weights (insert_nbits.h) take the place of node n, whose
+ * input `input` is the constant w in codes of `type`? */
+bool qdq_nbits_takes(const qdq_node *n, uint32_t input, const qdq_tensor *w, qdq_elem type);
+
 #endif /* QDQ_LINEAR_FORM_H */

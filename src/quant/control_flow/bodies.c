@@ -1,5 +1,5 @@
 /* bodies.c - see the header. */
-#include "quant/bodies/bodies.h"
+#include "quant/control_flow/bodies.h"
 
 #include <string.h>
 

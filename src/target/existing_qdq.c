@@ -1,6 +1,6 @@
-/* found.c - see the header. Constants are qdq_params_read()'s business; what is computed is judged
- * by its type. */
-#include "quant/found.h"
+/* existing_qdq.c - see the header. Constants are qdq_params_read()'s business; what is computed is
+ * judged by its type. */
+#include "target/existing_qdq.h"
 
 #include "base/fail.h"
 

@@ -7,7 +7,7 @@
  * The scale may be computed, blocked, or per channel, and the codes of any type. What is not one of
  * these (codes that the caller gives or gets, a Q and a DQ of different scales) stays, and is
  * reported. */
-#include "quant/plan/strip.h"
+#include "quant/import/strip.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #include "onnx/wire.h"
 #include "opt/opt.h"
 #include "qdq/pass.h"
-#include "quant/found.h"
+#include "target/existing_qdq.h"
 
 /* --- what is left ----------------------------------------------------------------------------- */
 

@@ -4,7 +4,8 @@
 
 #include "base/fail.h"
 #include "ir/edit.h"
-#include "quant/rest/rest_state.h"
+#include "quant/half_precision/rest_state.h"
+#include "quant/weights/half_numbers.h"
 
 /* Has n a scale that can have the type, and is not that of a bias? */
 static bool is_pair(const qdq_rest_state *s, const qdq_node *n)
@@ -24,7 +25,7 @@ static qdq_status rounded(qdq_rest_state *s, const qdq_tensor *t, qdq_tensor **o
     *out = NULL;
     QDQ_TRY(qdq_tensor_floats(t, &s->scratch, &x, s->err));
     for (int64_t i = 0; i < t->count; i++) {
-        float r = qdq_rest_round(x[i], s->rest->type);
+        float r = qdq_half_round(x[i], s->rest->type);
 
         same = same && r == x[i];
         x[i] = r;

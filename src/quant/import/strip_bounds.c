@@ -9,8 +9,8 @@
 
 #include "base/fail.h"
 #include "ir/edit.h"
-#include "quant/found.h"
-#include "quant/plan/strip.h"
+#include "target/existing_qdq.h"
+#include "quant/import/strip.h"
 
 enum { FROM_0 = 1, TO_6 = 2 };
 

@@ -5,7 +5,7 @@
 
 #include "base/fail.h"
 #include "base/vec.h"
-#include "quant/bodies/body_data.h"
+#include "quant/control_flow/body_data.h"
 #include "quant/data/data_source.h"
 
 typedef struct store {

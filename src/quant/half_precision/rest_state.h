@@ -5,7 +5,7 @@
 
 #include "ir/function.h"
 #include "onnx/float_types.h"
-#include "quant/rest/rest.h"
+#include "quant/half_precision/rest.h"
 
 typedef enum qdq_rest_mode {
     QDQ_REST_FLOAT, /* stays float32 */

@@ -5,7 +5,7 @@
 
 #include "ir/ir.h"
 #include "quant/plan/plan.h"
-#include "quant/plan/strip.h"
+#include "quant/import/strip.h"
 #include "quant/weights/weights.h"
 
 /* Edges are kept as pointers until the graph has its final names. */

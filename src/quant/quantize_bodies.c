@@ -1,12 +1,12 @@
 /* quantize_bodies.c - see the header. */
-#include "quant/bodies/quantize_bodies.h"
+#include "quant/quantize_bodies.h"
 
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/shape.h"
-#include "quant/bodies/bodies.h"
+#include "quant/control_flow/bodies.h"
 #include "quant/quantize_place.h"
-#include "quant/weights/bias_correct.h"
+#include "quant/insert/bias_correct.h"
 #include "quant/weights/bias_fit.h"
 #include "quant/weights/weight_mse.h"
 

@@ -12,7 +12,7 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "ir/ir.h"
-#include "quant/plan/encodings.h"
+#include "quant/import/encodings.h"
 #include "quant/plan/fingerprint.h"
 #include "quant/plan/plan.h"
 

@@ -6,7 +6,8 @@
  * conversion */
 #include "base/fail.h"
 #include "ir/graph_check.h"
-#include "quant/rest/rest_state.h"
+#include "quant/half_precision/rest_state.h"
+#include "quant/weights/half_numbers.h"
 
 enum { INDEX_ELEMENTS = 64 };
 
@@ -57,7 +58,7 @@ static qdq_status scales_fit(qdq_rest_state *s, const qdq_node *n, bool *fit)
     if (t == NULL || t->elem != QDQ_FLOAT)
         return QDQ_OK;
     QDQ_TRY(qdq_tensor_floats(t, &s->scratch, &scale, s->err));
-    *fit = qdq_rest_fits(scale, (size_t)t->count, s->rest->type);
+    *fit = qdq_half_fits(scale, (size_t)t->count, s->rest->type);
     qdq_arena_reset(&s->scratch, mark);
     return QDQ_OK;
 }

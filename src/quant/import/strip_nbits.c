@@ -11,7 +11,7 @@
 #include "ir/edit.h"
 #include "ir/qdq_node.h"
 #include "ir/shape.h"
-#include "quant/plan/strip.h"
+#include "quant/import/strip.h"
 
 /* A weight that was taken out of products and tables; others that share it find it again. */
 typedef struct packed {

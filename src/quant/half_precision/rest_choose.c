@@ -9,8 +9,8 @@
 #include "base/fail.h"
 #include "base/regexp.h"
 #include "ir/shape.h"
-#include "quant/rest/rest_state.h"
-#include "quant/rest/widen.h"
+#include "quant/half_precision/rest_state.h"
+#include "quant/half_precision/widen.h"
 
 /* --- models in 16 bits ------------------------------------------------------------------------ */
 

@@ -36,16 +36,6 @@ qdq_status qdq_rest_recall(const qdq_model *m, qdq_elem type, qdq_plan *plan, qd
 qdq_status qdq_rest_choose(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
                            const qdq_calib_opts *opts, qdq_plan *plan, qdq_error *err);
 
-/* The float as the type holds it; finite, and not 0, if it was that before. Other types change
- * nothing. */
-float qdq_rest_round(float x, qdq_elem elem);
-
-/* Can the type hold these scales well enough? What it cannot hold keeps its Q or DQ in float32. */
-bool qdq_rest_fits(const float *scale, size_t n, qdq_elem elem);
-
-/* The smallest number of the type that is not below x: of a positive x inside its range. */
-float qdq_rest_round_up(float x, qdq_elem elem);
-
 /* The nodes that p->rest keeps in float32, by address: *kept is to be freed with qdq_map_free(),
  * also on failure. Asked before anything is inserted, since labels may change then. Labels that no
  * node has are QDQ_E_FORMAT. */

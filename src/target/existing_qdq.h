@@ -1,7 +1,7 @@
-/* found.h - a QuantizeLinear or DequantizeLinear that a model already has, as placement and
+/* existing_qdq.h - a QuantizeLinear or DequantizeLinear that a model already has, as placement and
  * insertion, which keep it, see it: also where its scale is computed. */
-#ifndef QDQ_FOUND_H
-#define QDQ_FOUND_H
+#ifndef QDQ_EXISTING_QDQ_H
+#define QDQ_EXISTING_QDQ_H
 
 #include "ir/qdq_node.h"
 #include "target/qparam.h"
@@ -29,4 +29,4 @@ bool qdq_found_same(const qdq_found *a, const qdq_found *b);
  * it is none. */
 const qdq_tensor *qdq_found_constant(const qdq_node *dq);
 
-#endif /* QDQ_FOUND_H */
+#endif /* QDQ_EXISTING_QDQ_H */

@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 #include "quant/plan/fingerprint.h"
-#include "quant/plan/import_state.h"
-#include "quant/rest/rest.h"
+#include "quant/import/import_state.h"
+#include "quant/half_precision/rest.h"
 
 static bool write_edges(qdq_plan *p, const qdq_found_edges *from, qdq_edges *to)
 {

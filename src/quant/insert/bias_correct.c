@@ -1,6 +1,6 @@
 /* bias_correct.c - see the header. Products are listed twice: before calibration for the means that
  * they need, and after it, when their weights have scales. */
-#include "quant/weights/bias_correct.h"
+#include "quant/insert/bias_correct.h"
 
 #include <math.h>
 #include <string.h>

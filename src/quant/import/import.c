@@ -14,10 +14,10 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/graph_check.h"
-#include "quant/plan/import_state.h"
-#include "quant/bodies/bodies.h"
-#include "quant/rest/rest.h"
-#include "quant/rest/widen.h"
+#include "quant/import/import_state.h"
+#include "quant/control_flow/bodies.h"
+#include "quant/half_precision/rest.h"
+#include "quant/half_precision/widen.h"
 
 /* --- activations ------------------------------------------------------------------------------ */
 

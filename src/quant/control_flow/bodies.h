@@ -3,7 +3,7 @@
 #ifndef QDQ_BODIES_H
 #define QDQ_BODIES_H
 
-#include "quant/bodies/body_data.h"
+#include "quant/control_flow/body_data.h"
 
 /* Values in different graphs get different names, so that a plan can name them. No edit where that
  * is so. */

@@ -4,13 +4,13 @@
  * constants that two of its rewrites want. Then it refuses its own graph, or makes one that fails
  * when it runs (blocks: MatMulIntegerToFloat), or noise (float8 with scales of float16: 0 dB
  * instead of 30). It runs all of them as they stand. */
-#include "quant/rest/safe_session.h"
+#include "quant/half_precision/safe_session.h"
 
 #include <string.h>
 
 #include "base/fail.h"
 #include "ir/qdq_node.h"
-#include "quant/rest/widen.h"
+#include "quant/half_precision/widen.h"
 
 static bool is_float8(qdq_elem e)
 {

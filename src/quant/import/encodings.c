@@ -4,7 +4,7 @@
  *
  * Symmetric encodings have the offset in the middle of the codes: those are signed types with zero
  * point 0. All others are unsigned, with zero point -offset. */
-#include "quant/plan/encodings.h"
+#include "quant/import/encodings.h"
 
 #include <float.h>
 #include <math.h>

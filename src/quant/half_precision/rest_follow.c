@@ -2,8 +2,8 @@
  * quantized as it is. */
 #include "base/fail.h"
 #include "ir/shape.h"
-#include "quant/rest/rest.h"
-#include "quant/rest/widen.h"
+#include "quant/half_precision/rest.h"
+#include "quant/half_precision/widen.h"
 
 /* Results of operators by type. A Cast is a border, and Q and DQ have the type of their
  * neighbours. */

@@ -5,7 +5,7 @@
 
 #include "base/fail.h"
 #include "ir/edit.h"
-#include "quant/plan/import_state.h"
+#include "quant/import/import_state.h"
 
 /* "conv1.weight_quantized" and "conv1.weight_quantized_1" come from "conv1.weight". */
 static const char *original_name(qdq_importer *im, const char *name)

@@ -7,7 +7,7 @@
  *
  * Casts between float32 and the 16-bit type that the model has are the same thing as those made
  * here, and used. */
-#include "quant/rest/rest.h"
+#include "quant/half_precision/rest.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/graph_check.h"
-#include "quant/rest/rest_state.h"
+#include "quant/half_precision/rest_state.h"
 
 /* --- which nodes are kept --------------------------------------------------------------------- */
 
