@@ -12,6 +12,7 @@
 #include "qdq/pass.h"
 #include "quant/quantize_bodies.h"
 #include "quant/insert/insert.h"
+#include "quant/place/why.h"
 #include "quant/plan/fingerprint.h"
 #include "quant/quantize_steps.h"
 #include "quant/half_precision/rest.h"
@@ -29,16 +30,17 @@ static bool is_calibrated(const qdq_plan *p)
     return false;
 }
 
-qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
-                             qdq_data *data, const qdq_quantize_opts *opts,
-                             const qdq_plan_basis *basis, qdq_plan *p, qdq_error *err)
+qdq_status qdq_quantize_plan(const qdq_quantizing *q, qdq_error *err)
 {
-    if (t->engine[0] != '\0' && strcmp(t->engine, qdq_engine_get_info(e)->name) != 0)
-        qdq_job_log(opts->job, QDQ_LOG_INFO,
-                    "target '%s' is for engine %s: the ranges are those of engine %s", t->name,
-                    t->engine, qdq_engine_get_info(e)->name);
-    QDQ_TRY(qdq_place_all(clean, t, e, data, opts, basis, p, err));
-    p->placement_only = (data == NULL || qdq_data_is_random(data)) && is_calibrated(p);
+    const char *engine = q->target->engine;
+    qdq_plan *p = q->plan;
+
+    if (engine[0] != '\0' && strcmp(engine, qdq_engine_get_info(q->engine)->name) != 0)
+        qdq_job_log(q->opts->job, QDQ_LOG_INFO,
+                    "target '%s' is for engine %s: the ranges are those of engine %s",
+                    q->target->name, engine, qdq_engine_get_info(q->engine)->name);
+    QDQ_TRY(qdq_place_all(q, err));
+    p->placement_only = (q->data == NULL || qdq_data_is_random(q->data)) && is_calibrated(p);
     return qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(err);
 }
 
@@ -129,13 +131,31 @@ qdq_status qdq_quantize_finish_cached(qdq_model *m, const qdq_plan *p, qdq_inser
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                       const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared,
-                       qdq_error *err)
+static qdq_status place_alone(const qdq_quantizing *q, qdq_error *err)
 {
-    QDQ_TRY(qdq_quantize_begin(m, t, opts, p, prepared, err));
-    QDQ_TRY(qdq_quantize_plan(*prepared, t, e, data, opts, NULL, p, err));
-    return qdq_why_conclude(opts->why, *prepared, p, err);
+    QDQ_TRY(qdq_place_for(q, err));
+    QDQ_TRY(qdq_place_inside(q, err));
+    return qdq_plan_finish(q->plan) ? QDQ_OK : qdq_nomem(err);
+}
+
+/* Fits the target to model and processor, prepares the model, and makes its plan, or with `place`
+ * only places. q->m is the model as it came; *prepared is the cleaned one. */
+static qdq_status make(qdq_quantizing *q, bool place, qdq_model **prepared, qdq_error *err)
+{
+    const qdq_quantize_opts *opts = q->opts;
+    qdq_target *own = NULL;
+    qdq_status st = qdq_target_fit(q->m, q->target, opts->cpu, opts->job, &own, err);
+
+    q->target = own != NULL ? own : q->target;
+    if (st == QDQ_OK)
+        st = qdq_quantize_begin(q->m, q->target, opts, q->plan, prepared, err);
+    q->m = *prepared;
+    if (st == QDQ_OK)
+        st = place ? place_alone(q, err) : qdq_quantize_plan(q, err);
+    if (st == QDQ_OK)
+        st = qdq_why_conclude(opts->why, *prepared, q->plan, err);
+    qdq_target_free(own);
+    return st;
 }
 
 qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
@@ -143,30 +163,24 @@ qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, 
                         qdq_error *err)
 {
     static const qdq_quantize_opts defaults = QDQ_QUANTIZE_OPTS_INIT;
-    qdq_target *own = NULL;
     qdq_model *prepared = NULL;
-    qdq_plan *p = qdq_plan_new();
+    qdq_quantizing q = {
+        m, t, e, data, .opts = opts != NULL ? opts : &defaults, .plan = qdq_plan_new()};
 
     *plan = NULL;
     if (out != NULL)
         *out = NULL;
-    if (p == NULL)
-        return qdq_nomem(err);
-    opts = opts != NULL ? opts : &defaults;
-    qdq_status st = qdq_target_fit(m, t, opts->cpu, opts->job, &own, err);
-    if (st == QDQ_OK)
-        st = make(m, own != NULL ? own : t, e, data, opts, p, &prepared, err);
-    qdq_target_free(own);
+    qdq_status st = q.plan != NULL ? make(&q, false, &prepared, err) : qdq_nomem(err);
     if (st == QDQ_OK && out != NULL)
-        st = qdq_quantize_finish(prepared, p, opts->job, err);
+        st = qdq_quantize_finish(prepared, q.plan, q.opts->job, err);
     if (st != QDQ_OK || out == NULL)
         qdq_model_free(prepared);
     else
         *out = prepared;
     if (st != QDQ_OK)
-        qdq_plan_free(p);
+        qdq_plan_free(q.plan);
     else
-        *plan = p;
+        *plan = q.plan;
     return st;
 }
 
@@ -176,32 +190,15 @@ qdq_status qdq_plan_make(const qdq_model *m, const qdq_target *t, qdq_engine *e,
     return qdq_quantize(m, t, e, data, opts, out, NULL, err);
 }
 
-/* --- placement alone -------------------------------------------------------------------------- */
-
 qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts,
                        qdq_error *err)
 {
-    qdq_target *own = NULL;
     qdq_model *prepared = NULL;
-    qdq_plan *p = qdq_plan_new();
+    qdq_quantizing q = {m, t, .opts = opts, .plan = qdq_plan_new()};
+    qdq_status st = q.plan != NULL ? make(&q, true, &prepared, err) : qdq_nomem(err);
 
-    if (p == NULL)
-        return qdq_nomem(err);
-    qdq_status st = qdq_target_fit(m, t, opts->cpu, opts->job, &own, err);
-    t = own != NULL ? own : t;
-    if (st == QDQ_OK)
-        st = qdq_quantize_begin(m, t, opts, p, &prepared, err);
-    if (st == QDQ_OK)
-        st = qdq_place_for(prepared, t, opts, p, err);
-    if (st == QDQ_OK)
-        st = qdq_place_inside(prepared, t, opts, p, err);
-    if (st == QDQ_OK && !qdq_plan_finish(p))
-        st = qdq_nomem(err);
-    if (st == QDQ_OK)
-        st = qdq_why_conclude(opts->why, prepared, p, err);
     qdq_model_free(prepared);
-    qdq_target_free(own);
-    qdq_plan_free(p);
+    qdq_plan_free(q.plan);
     return st;
 }
 

@@ -2,6 +2,7 @@
 #include "quant/quantize_place.h"
 
 #include "base/fail.h"
+#include "quant/calib/scales.h"
 #include "quant/place/place_joins.h"
 #include "quant/half_precision/rest.h"
 #include "quant/weights/awq.h"
@@ -14,10 +15,9 @@ typedef struct findings {
     qdq_aparts apart;
 } findings;
 
-static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_engine *e,
-                        const qdq_quantize_opts *opts, const findings *f,
-                        const qdq_plan_basis *basis, qdq_plan *p, qdq_error *err)
+static qdq_status place(const qdq_quantizing *q, const findings *f, qdq_error *err)
 {
+    const qdq_quantize_opts *opts = q->opts;
     qdq_place_opts po = {.exclude = opts->exclude,
                          .include = opts->include,
                          .op_types = opts->op_types,
@@ -26,22 +26,20 @@ static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_e
                          .no_range = f->empty.at,
                          .no_room = f->misfit.at,
                          .apart = &f->apart,
-                         .stay = basis->stay,
-                         .engine = e != NULL ? qdq_engine_get_info(e) : NULL,
-                         .finite = basis->finite,
+                         .stay = q->basis.stay,
+                         .engine = q->engine != NULL ? qdq_engine_get_info(q->engine) : NULL,
+                         .finite = q->basis.finite,
                          .why = opts->why,
                          .job = opts->job};
 
-    return qdq_place(clean, t, &po, p, err);
+    return qdq_place(q->m, q->target, &po, q->plan, err);
 }
 
-qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
-                         qdq_plan *p, qdq_error *err)
+qdq_status qdq_place_for(const qdq_quantizing *q, qdq_error *err)
 {
-    const qdq_plan_basis nothing = {0};
     const findings none = {0};
 
-    return place(clean, t, NULL, opts, &none, &nothing, p, err);
+    return place(q, &none, err);
 }
 
 static bool needs_samples(const qdq_plan *p)
@@ -58,33 +56,25 @@ static bool needs_samples(const qdq_plan *p)
     return false;
 }
 
-static qdq_calib_opts calib_opts(const qdq_quantize_opts *opts)
+qdq_status qdq_quantize_random(const qdq_quantizing *q, qdq_data **out, qdq_error *err)
 {
-    return (qdq_calib_opts){.method = opts->method,
-                            .percentile = opts->percentile,
-                            .shapes = opts->shapes,
-                            .n_shapes = opts->n_shapes,
-                            .samples = opts->samples,
-                            .memory = opts->memory,
-                            .threads = opts->threads,
-                            .cache = opts->cache,
-                            .job = opts->job};
+    qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
+
+    opts.shapes = q->opts->shapes;
+    opts.n_shapes = q->opts->n_shapes;
+    return qdq_data_open("random:1", q->m, &opts, out, err);
 }
 
-qdq_status qdq_find_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
-                           qdq_data *data, const qdq_quantize_opts *opts, unsigned folds,
-                           qdq_plan *p, qdq_calib_names *empty, qdq_error *err)
+qdq_status qdq_find_scales(const qdq_quantizing *q, qdq_calib_names *empty, qdq_error *err)
 {
-    qdq_calib_opts co = calib_opts(opts);
-    qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
+    qdq_quantizing own = *q;
     qdq_data *random = NULL;
 
-    co.folds = folds;
-    dopts.shapes = opts->shapes;
-    dopts.n_shapes = opts->n_shapes;
-    if (data == NULL)
-        QDQ_TRY(qdq_data_open("random:1", clean, &dopts, &random, err));
-    qdq_status st = qdq_calibrate(clean, t, e, data != NULL ? data : random, &co, p, empty, err);
+    if (q->data == NULL) {
+        QDQ_TRY(qdq_quantize_random(q, &random, err));
+        own.data = random;
+    }
+    qdq_status st = qdq_calibrate(&own, empty, err);
     qdq_data_close(random);
     return st;
 }
@@ -107,20 +97,17 @@ qdq_status qdq_take_rest(const qdq_plan_rest *from, qdq_plan *p, qdq_error *err)
 }
 
 /* Scales, and what of the rest stays float32: samples decide both. */
-static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                            const qdq_quantize_opts *opts, const qdq_plan_basis *basis, qdq_plan *p,
-                            qdq_calib_names *empty, qdq_error *err)
+static qdq_status calibrate(const qdq_quantizing *q, qdq_calib_names *empty, qdq_error *err)
 {
-    const qdq_calib_opts co = calib_opts(opts);
     const size_t before = empty->n;
 
-    if (basis->known == NULL || needs_samples(p))
-        QDQ_TRY(qdq_find_scales(m, t, e, data, opts, basis->folds, p, empty, err));
+    if (q->basis.known == NULL || needs_samples(q->plan))
+        QDQ_TRY(qdq_find_scales(q, empty, err));
     if (empty->n > before) /* there will be another plan */
         return QDQ_OK;
-    QDQ_TRY(qdq_awq(m, e, data, &co, p, err));
-    return basis->rest != NULL ? qdq_take_rest(basis->rest, p, err)
-                               : qdq_rest_choose(m, t, e, data, &co, p, err);
+    QDQ_TRY(qdq_awq(q, err));
+    return q->basis.rest != NULL ? qdq_take_rest(q->basis.rest, q->plan, err)
+                                 : qdq_rest_choose(q, err);
 }
 
 /* Ends the list, which is not counted. */
@@ -146,76 +133,67 @@ static void report(const qdq_job *job, const findings *f, size_t n_empty, size_t
 }
 
 /* Places, and takes from earlier plans what they have. Joins of random numbers say nothing. */
-static qdq_status place_round(const qdq_model *clean, const qdq_target *t, const qdq_engine *e,
-                              const qdq_data *data, const qdq_quantize_opts *opts,
-                              const qdq_plan_basis *basis, const findings *f, qdq_plan *p,
-                              qdq_error *err)
+static qdq_status place_round(const qdq_quantizing *q, const findings *f, qdq_error *err)
 {
-    qdq_plan_clear(p);
-    QDQ_TRY(place(clean, t, e, opts, f, basis, p, err));
-    if (data == NULL || qdq_data_is_random(data))
-        p->joins.n = 0;
+    const qdq_plan_basis *basis = &q->basis;
+
+    qdq_plan_clear(q->plan);
+    QDQ_TRY(place(q, f, err));
+    if (q->data == NULL || qdq_data_is_random(q->data))
+        q->plan->joins.n = 0;
     if (basis->known != NULL) {
-        QDQ_TRY(qdq_scales_give(basis->known, p, err));
-        qdq_scales_give_joins(basis->known, p);
+        QDQ_TRY(qdq_scales_give(basis->known, q->plan, err));
+        qdq_scales_give_joins(basis->known, q->plan);
     }
-    if (opts->bias_correction == QDQ_BIAS_CORRECTION_ON || basis->means)
-        QDQ_TRY(qdq_bias_correct_means(clean, basis->folds, p, err));
-    return basis->known != NULL ? qdq_scales_give_means(basis->known, p, err) : QDQ_OK;
+    if (q->opts->bias_correction == QDQ_BIAS_CORRECTION_ON || basis->means)
+        QDQ_TRY(qdq_bias_correct_means(q->m, basis->folds, q->plan, err));
+    return basis->known != NULL ? qdq_scales_give_means(basis->known, q->plan, err) : QDQ_OK;
 }
 
 /* Joins that are known to be too far apart: *again is true then. */
-static qdq_status reject_joins(const qdq_target *t, qdq_plan *p, findings *f, bool *again,
-                               qdq_error *err)
+static qdq_status reject_joins(const qdq_quantizing *q, findings *f, bool *again, qdq_error *err)
 {
     const size_t before = f->apart.n;
 
-    QDQ_TRY(qdq_find_apart(t, p, &f->apart, err));
+    QDQ_TRY(qdq_find_apart(q->target, q->plan, &f->apart, err));
     *again = f->apart.n > before;
     return QDQ_OK;
 }
 
-static qdq_status measure_round(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
-                                qdq_data *data, const qdq_quantize_opts *opts,
-                                const qdq_plan_basis *basis, findings *f, qdq_plan *p,
-                                qdq_error *err)
+static qdq_status measure_round(const qdq_quantizing *q, findings *f, qdq_error *err)
 {
     const size_t n_empty = f->empty.n;
 
-    QDQ_TRY(calibrate(clean, t, e, data, opts, basis, p, &f->empty, err));
-    if (basis->known != NULL)
-        QDQ_TRY(qdq_scales_keep_joins(basis->known, p, err));
-    return f->empty.n == n_empty ? qdq_find_misfit_biases(clean, p, &f->misfit, err) : QDQ_OK;
+    QDQ_TRY(calibrate(q, &f->empty, err));
+    if (q->basis.known != NULL)
+        QDQ_TRY(qdq_scales_keep_joins(q->basis.known, q->plan, err));
+    return f->empty.n == n_empty ? qdq_find_misfit_biases(q->m, q->plan, &f->misfit, err) : QDQ_OK;
 }
 
 /* A tensor without any finite value cannot have a scale: its nodes stay float, and the others are
  * placed again. What lies behind operators that only move data shows in the next round. So does a
  * bias that does not fit, and so do tensors whose ranges are too far apart for one scale, which end
  * after as many rounds as there are joins. */
-qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
-                                 qdq_data *data, const qdq_quantize_opts *opts,
-                                 const qdq_plan_basis *basis, qdq_plan *p, qdq_error *err)
+qdq_status qdq_place_with_scales(const qdq_quantizing *q, qdq_error *err)
 {
-    static const qdq_plan_basis nothing = {0};
     enum { ROUNDS = 16 };
     findings f = {0};
 
-    basis = basis != NULL ? basis : &nothing;
     for (int round = 0; round < ROUNDS;) {
         const size_t n_empty = f.empty.n, n_misfit = f.misfit.n;
         bool again;
 
-        QDQ_TRY(place_round(clean, t, e, data, opts, basis, &f, p, err));
-        QDQ_TRY(reject_joins(t, p, &f, &again, err));
+        QDQ_TRY(place_round(q, &f, err));
+        QDQ_TRY(reject_joins(q, &f, &again, err));
         if (again)
             continue;
-        QDQ_TRY(measure_round(clean, t, e, data, opts, basis, &f, p, err));
-        QDQ_TRY(reject_joins(t, p, &f, &again, err));
+        QDQ_TRY(measure_round(q, &f, err));
+        QDQ_TRY(reject_joins(q, &f, &again, err));
         if (f.empty.n == n_empty && f.misfit.n == n_misfit && !again)
-            return basis->known != NULL ? qdq_scales_keep(basis->known, p, err) : QDQ_OK;
-        report(opts->job, &f, n_empty, n_misfit);
-        QDQ_TRY(end_list(p, &f.empty, err));
-        QDQ_TRY(end_list(p, &f.misfit, err));
+            return q->basis.known != NULL ? qdq_scales_keep(q->basis.known, q->plan, err) : QDQ_OK;
+        report(q->opts->job, &f, n_empty, n_misfit);
+        QDQ_TRY(end_list(q->plan, &f.empty, err));
+        QDQ_TRY(end_list(q->plan, &f.misfit, err));
         round += f.empty.n > n_empty || f.misfit.n > n_misfit;
     }
     return qdq_fail(err, QDQ_E_FORMAT, "%s '%s': %s, as %zu others before it",

@@ -3,11 +3,8 @@
 #ifndef QDQ_QUANTIZE_STEPS_H
 #define QDQ_QUANTIZE_STEPS_H
 
-#include "ir/ir.h"
 #include "quant/insert/insert_cache.h"
-#include "quant/plan/plan.h"
 #include "quant/quantize_place.h"
-#include "target/target.h"
 
 /* Fills the head of an empty plan, and *prepared: the model that plans speak of. */
 qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t,
@@ -21,10 +18,8 @@ qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_j
 /* The head of another plan for the same model. */
 qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err);
 
-/* Places and calibrates: the rest of the plan. `basis` may be NULL. */
-qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
-                             qdq_data *data, const qdq_quantize_opts *opts,
-                             const qdq_plan_basis *basis, qdq_plan *p, qdq_error *err);
+/* Places and calibrates: the rest of q->plan. */
+qdq_status qdq_quantize_plan(const qdq_quantizing *q, qdq_error *err);
 
 /* Applies the plan to the clean model, which becomes the quantized one. */
 qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err);

@@ -12,15 +12,20 @@
 static qdq_status settle_rest(qdq_tuning *t, qdq_error *err)
 {
     static const char *const every_node[] = {".*", NULL};
-    const qdq_plan_basis basis = {.known = &t->scales};
     qdq_quantize_opts own = t->quantize;
+    const qdq_quantizing q = {.m = t->clean,
+                              .target = t->target,
+                              .engine = t->engine,
+                              .data = t->data,
+                              .opts = &own,
+                              .basis = {.known = &t->scales},
+                              .plan = t->nothing};
 
     own.exclude = every_node;
     own.include = own.op_types = own.exclude_op_types =
         NULL; /* the rules' plan hears of these, and says what it thinks */
     own.why = NULL;
-    QDQ_TRY(
-        qdq_quantize_plan(t->clean, t->target, t->engine, t->data, &own, &basis, t->nothing, err));
+    QDQ_TRY(qdq_quantize_plan(&q, err));
     t->nothing->left_float.n = 0;
     t->converted = !t->asked->rest.follows; /* else the model is in that precision already */
     return qdq_take_rest(&t->nothing->rest, t->head, err);
@@ -74,16 +79,20 @@ qdq_status qdq_tune_prepare(qdq_tuning *t, qdq_error *err)
 /* The one of the target's rules. */
 static qdq_status plan_by_rules(qdq_tuning *t, qdq_error *err)
 {
-    const qdq_plan_basis basis = {.known = &t->scales,
-                                  .rest = wants_rest(t->target) ? &t->head->rest : NULL};
-
     qdq_plan_free(t->rules);
     t->rules = qdq_plan_new();
+    const qdq_quantizing q = {
+        .m = t->clean,
+        .target = t->target,
+        .engine = t->engine,
+        .data = t->data,
+        .opts = &t->quantize,
+        .basis = {.known = &t->scales, .rest = wants_rest(t->target) ? &t->head->rest : NULL},
+        .plan = t->rules};
     if (t->rules == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_quantize_again(t->head, t->rules, err));
-    QDQ_TRY(qdq_quantize_plan(t->clean, t->target, t->engine, t->data, &t->quantize, &basis,
-                              t->rules, err));
+    QDQ_TRY(qdq_quantize_plan(&q, err));
     return qdq_tune_name_plan(t->rules, t->rules_name, err);
 }
 

@@ -166,12 +166,13 @@ static qdq_status record_each(qdq_model *m, qdq_engine *e, qdq_data *data, qdq_e
     qdq_status st = QDQ_OK;
 
     QDQ_FOR_NODES (n, m->graph) {
-        qdq_calib_opts opts = {.samples = 2};
+        const qdq_quantize_opts opts = {.samples = 2};
+        const qdq_quantizing q = {m, .engine = e, .data = data, .opts = &opts};
         qdq_arena memory = QDQ_ARENA_INIT;
         qdq_body_list list = {0};
 
         if (st == QDQ_OK && n->op != QDQ_OP_UNKNOWN && n->n_attr > 0)
-            st = qdq_bodies_record(m, n, e, data, &opts, &memory, &list, err);
+            st = qdq_bodies_record(&q, n, &memory, &list, err);
         qdq_bodies_free(&list);
         qdq_arena_free(&memory);
     }

@@ -55,7 +55,7 @@ static qdq_target *target_of(bool symmetric)
 }
 
 static void calibrate_for(const qdq_target *t, qdq_engine *e, const qdq_model *m,
-                          const qdq_calib_opts *opts, qdq_plan *p, qdq_calib_names *empty)
+                          const qdq_quantize_opts *opts, qdq_plan *p, qdq_calib_names *empty)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
@@ -63,12 +63,13 @@ static void calibrate_for(const qdq_target *t, qdq_engine *e, const qdq_model *m
 
     dopts.max_samples = 10;
     assert_ok(qdq_data_open("random:4", m, &dopts, &d, &err));
-    assert_ok(qdq_calibrate(m, t, e, d, opts, p, empty, &err));
+    const qdq_quantizing q = {m, t, e, d, .opts = opts, .plan = p};
+    assert_ok(qdq_calibrate(&q, empty, &err));
     qdq_data_close(d);
 }
 
-static void calibrate(qdq_engine *e, const qdq_model *m, const qdq_calib_opts *opts, bool symmetric,
-                      qdq_plan *p, qdq_calib_names *empty)
+static void calibrate(qdq_engine *e, const qdq_model *m, const qdq_quantize_opts *opts,
+                      bool symmetric, qdq_plan *p, qdq_calib_names *empty)
 {
     qdq_target *t = target_of(symmetric);
 
@@ -92,7 +93,7 @@ static void the_bound_on_memory_changes_no_scale(void **state)
         qdq_plan *p[3];
 
         for (size_t k = 0; k < 3; k++) {
-            qdq_calib_opts opts = {.method = (qdq_method)method, .memory = bounds[k]};
+            qdq_quantize_opts opts = {.method = (qdq_method)method, .memory = bounds[k]};
             qdq_calib_names empty = {0};
 
             p[k] = plan_of(all, 6, QDQ_UINT8);
@@ -118,7 +119,7 @@ static void n18_a_group_shares_the_scale_of_its_widest_member(void **state)
     static const wanted apart[] = {{"r0", NULL}, {"s1", NULL}, {"c2", NULL}};
     static const wanted tied[] = {{"r0", "g"}, {"s1", "g"}, {"c2", NULL}};
     qdq_engine *e = test_ort();
-    qdq_calib_opts opts = {.method = QDQ_METHOD_MAX};
+    qdq_quantize_opts opts = {.method = QDQ_METHOD_MAX};
     qdq_calib_names empty = {0};
 
     (void)state;
@@ -149,7 +150,7 @@ static void codes_of_two_types_on_one_tensor_have_ranges_of_their_own(void **sta
         test_missing("ONNX Runtime");
     qdq_model *m = chain();
     for (int method = QDQ_METHOD_MAX; method <= QDQ_METHOD_AUTO; method++) {
-        qdq_calib_opts opts = {.method = (qdq_method)method};
+        qdq_quantize_opts opts = {.method = (qdq_method)method};
         qdq_calib_names empty = {0};
         qdq_plan *both = plan_of(twice, 2, QDQ_INT16), *alone = plan_of(once, 1, QDQ_UINT8);
         qdq_target *t = target_of(false);
@@ -186,7 +187,7 @@ static void what_is_never_negative_has_unsigned_codes_where_the_target_says_so(v
     qdq_target *signs = target_of(true);
     assert_ok(qdq_target_set(signs, "activation.unsigned_if_non_negative", "true", &err));
     for (int method = QDQ_METHOD_MAX; method <= QDQ_METHOD_AUTO; method++) {
-        qdq_calib_opts opts = {.method = (qdq_method)method};
+        qdq_quantize_opts opts = {.method = (qdq_method)method};
         qdq_calib_names empty = {0};
         qdq_plan *p = plan_of(all, 4, QDQ_INT8), *plain = plan_of(all, 4, QDQ_INT8),
                  *u = plan_of(once, 1, QDQ_UINT8);
@@ -218,7 +219,7 @@ static void a_group_has_unsigned_codes_if_no_member_is_negative(void **state)
     static const wanted tied[] = {{"r0", "g"}, {"s1", "g"}, {"c1", "h"}, {"c2", "h"}};
     static const wanted mixed[] = {{"r0", "g"}, {"c1", "g"}};
     qdq_engine *e = test_ort();
-    qdq_calib_opts opts = {.method = QDQ_METHOD_MAX};
+    qdq_quantize_opts opts = {.method = QDQ_METHOD_MAX};
     qdq_calib_names empty = {0};
     qdq_scales known = {0};
     qdq_error err = QDQ_ERROR_INIT;
@@ -256,7 +257,7 @@ static void tiny_ranges_are_widened_where_the_target_says_so(void **state)
 {
     static const wanted w[] = {{"s1", NULL}}; /* a Sigmoid's, within [0, 1] */
     qdq_engine *e = test_ort();
-    qdq_calib_opts opts = {.method = QDQ_METHOD_MAX};
+    qdq_quantize_opts opts = {.method = QDQ_METHOD_MAX};
     qdq_calib_names empty = {0};
     qdq_error err = QDQ_ERROR_INIT;
 
@@ -354,7 +355,7 @@ static void a_tensor_of_zeros_alone_is_named(void **state)
     qdq_model *m = test_built(&b);
     const qdq_job job = {.size = sizeof job, .ctx = &n, .log = count_zeros};
     for (int method = QDQ_METHOD_MAX; method <= QDQ_METHOD_AUTO; method++) {
-        qdq_calib_opts opts = {.method = (qdq_method)method, .job = &job};
+        qdq_quantize_opts opts = {.method = (qdq_method)method, .job = &job};
         qdq_plan *p = plan_of(w, 2, QDQ_UINT8);
         qdq_calib_names empty = {0};
 
@@ -387,7 +388,7 @@ static void b35_tensors_without_codes_are_not_observed(void **state)
     test_output(&b, "bad");
     qdq_model *m = test_built(&b);
     const qdq_job job = {.size = sizeof job, .ctx = &n, .log = count_line};
-    qdq_calib_opts opts = {.method = QDQ_METHOD_MAX, .job = &job};
+    qdq_quantize_opts opts = {.method = QDQ_METHOD_MAX, .job = &job};
     for (size_t k = 1; k <= 2; k++) {
         qdq_plan *p = plan_of(k == 1 ? of_input : of_both, k, QDQ_UINT8);
         qdq_calib_names empty = {0};

@@ -82,7 +82,7 @@ static void n16_a_plan_gets_the_scale_of_the_line(void **state)
 {
     static const char *const names[] = {"x", "c"};
     test_builder b = test_build(17);
-    qdq_calib_opts opts = {.cache = cache_file(HEAD "c: 3d4ccccd\nx: 3ca3d70a\n")};
+    qdq_quantize_opts opts = {.cache = cache_file(HEAD "c: 3d4ccccd\nx: 3ca3d70a\n")};
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = plan_of(names, NULL, 2);
@@ -96,7 +96,8 @@ static void n16_a_plan_gets_the_scale_of_the_line(void **state)
     qdq_model *m = test_built(&b);
     assert_ok(qdq_target_load("tensorrt", &t, &err));
     assert_ok(qdq_data_open("random:1", m, &dopts, &d, &err));
-    assert_ok(qdq_calibrate(m, t, NULL, d, &opts, p, NULL, &err));
+    const qdq_quantizing q = {m, t, .data = d, .opts = &opts, .plan = p};
+    assert_ok(qdq_calibrate(&q, NULL, &err));
     assert_true(p->tensors.at[0].qparam.scale == 0.02F);
     assert_true(p->tensors.at[1].qparam.scale == 0.05F);
     assert_int_equal(p->tensors.at[1].qparam.zero_point, 0);

@@ -41,7 +41,8 @@ static begun *begin(qdq_model *m, const char *target, const char *layernorms, co
     if (layernorms != NULL)
         assert_ok(qdq_target_set(b->t, "layernorm-input", layernorms, &err));
     assert_ok(qdq_quantize_begin(m, b->t, &opts, b->p, &b->m, &err));
-    assert_ok(qdq_place_for(b->m, b->t, &opts, b->p, &err));
+    const qdq_quantizing q = {b->m, b->t, .opts = &opts, .plan = b->p};
+    assert_ok(qdq_place_for(&q, &err));
     assert_true(qdq_plan_finish(b->p));
     qdq_model_free(m);
     return b;

@@ -65,8 +65,10 @@ static qdq_status add_slot(qdq_calibration *c, qdq_map *groups, const qdq_plan_t
 /* An operand of a join that no entry speaks of. */
 static qdq_status add_watched(qdq_calibration *c, const char *name, qdq_error *err)
 {
-    qdq_calib_slot slot = {
-        .name = name, .type = c->t->format.activation.type, .leader = c->slots.n, .watched = true};
+    qdq_calib_slot slot = {.name = name,
+                           .type = c->q->target->format.activation.type,
+                           .leader = c->slots.n,
+                           .watched = true};
     bool is_new;
     qdq_map_value *v = qdq_map_put(&c->by_name, name, &is_new);
 
@@ -83,13 +85,13 @@ static qdq_status add_slots(qdq_calibration *c, qdq_error *err)
     qdq_map groups = QDQ_MAP_INIT;
     qdq_status st = QDQ_OK;
 
-    for (size_t i = 0; i < c->plan->tensors.n && st == QDQ_OK; i++)
-        if (!c->plan->tensors.at[i].known)
-            st = add_slot(c, &groups, &c->plan->tensors.at[i], err);
-    for (size_t i = 0; i < c->plan->joins.n; i++)
-        for (size_t k = 0; k < c->plan->joins.at[i].n_operands && st == QDQ_OK; k++)
-            if (!c->plan->joins.at[i].known)
-                st = add_watched(c, c->plan->joins.at[i].operands[k], err);
+    for (size_t i = 0; i < c->q->plan->tensors.n && st == QDQ_OK; i++)
+        if (!c->q->plan->tensors.at[i].known)
+            st = add_slot(c, &groups, &c->q->plan->tensors.at[i], err);
+    for (size_t i = 0; i < c->q->plan->joins.n; i++)
+        for (size_t k = 0; k < c->q->plan->joins.at[i].n_operands && st == QDQ_OK; k++)
+            if (!c->q->plan->joins.at[i].known)
+                st = add_watched(c, c->q->plan->joins.at[i].operands[k], err);
     qdq_map_free(&groups);
     return st;
 }
@@ -102,13 +104,13 @@ static void warn_of_unknown(const qdq_calibration *c, const qdq_cache *cache)
 
     for (size_t i = 0; i < cache->ranges.n; i++) {
         const char *name = cache->ranges.at[i].tensor;
-        if (qdq_graph_find(c->m->graph, name) != NULL)
+        if (qdq_graph_find(c->q->m->graph, name) != NULL)
             continue;
         first = n++ == 0 ? name : first;
     }
     if (n > 0)
-        qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
-                    "%s: %zu of %zu tensors are not in the model, as '%s'", c->opts->cache, n,
+        qdq_job_log(c->q->opts->job, QDQ_LOG_WARNING,
+                    "%s: %zu of %zu tensors are not in the model, as '%s'", c->q->opts->cache, n,
                     cache->ranges.n, first);
 }
 
@@ -117,9 +119,9 @@ static qdq_status use_cache(qdq_calibration *c, qdq_error *err)
     qdq_cache cache = {0};
     size_t found = 0;
 
-    if (c->opts->cache == NULL)
+    if (c->q->opts->cache == NULL)
         return QDQ_OK;
-    qdq_status st = qdq_cache_read(c->opts->cache, &cache, err);
+    qdq_status st = qdq_cache_read(c->q->opts->cache, &cache, err);
     for (size_t i = 0; i < cache.ranges.n && st == QDQ_OK; i++) {
         qdq_calib_slot *s = qdq_calib_find(c, cache.ranges.at[i].tensor);
         if (s == NULL)
@@ -130,8 +132,8 @@ static qdq_status use_cache(qdq_calibration *c, qdq_error *err)
     }
     if (st == QDQ_OK) {
         warn_of_unknown(c, &cache);
-        qdq_job_log(c->opts->job, QDQ_LOG_INFO, "%s: ranges of %zu of %zu tensors", c->opts->cache,
-                    found, c->slots.n);
+        qdq_job_log(c->q->opts->job, QDQ_LOG_INFO, "%s: ranges of %zu of %zu tensors",
+                    c->q->opts->cache, found, c->slots.n);
     }
     qdq_cache_free(&cache);
     return st;
@@ -154,7 +156,7 @@ static qdq_status observe_constants(qdq_calibration *c, qdq_error *err)
 {
     for (size_t i = 0; i < c->slots.n; i++) {
         qdq_calib_slot *s = &c->slots.at[i];
-        const qdq_value *v = qdq_graph_find(c->m->graph, s->name);
+        const qdq_value *v = qdq_graph_find(c->q->m->graph, s->name);
         const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
         qdq_arena_mark mark = qdq_arena_get_mark(&c->scratch);
         float *x;
@@ -195,7 +197,7 @@ static qdq_status observe_array(qdq_calibration *c, const char *name, const qdq_
     qdq_calib_slot *s = qdq_calib_find(c, name);
     size_t n = (size_t)qdq_array_count(a), sample = c->done % c->n_samples;
 
-    QDQ_TRY(qdq_means_add(c->plan, &c->means, name, qdq_calib_fold_of(c, sample), a, err));
+    QDQ_TRY(qdq_means_add(c->q->plan, &c->means, name, qdq_calib_fold_of(c, sample), a, err));
     if (s == NULL || s->observer == NULL)
         return QDQ_OK;
     if (a->elem != QDQ_FLOAT)
@@ -224,8 +226,8 @@ static qdq_status run_samples(qdq_calibration *c, qdq_session *s, bool with_inpu
         const qdq_named_array *in;
         size_t n_in;
 
-        QDQ_TRY(qdq_job_poll(c->opts->job, err));
-        QDQ_TRY(qdq_data_get(c->data, i, &in, &n_in, err));
+        QDQ_TRY(qdq_job_poll(c->q->opts->job, err));
+        QDQ_TRY(qdq_data_get(c->q->data, i, &in, &n_in, err));
         if (with_inputs)
             QDQ_TRY(observe_inputs(c, in, n_in, err));
         if (s != NULL) {
@@ -233,7 +235,7 @@ static qdq_status run_samples(qdq_calibration *c, qdq_session *s, bool with_inpu
             if (st != QDQ_OK)
                 return qdq_within(err, st, "sample %zu", i);
         }
-        qdq_job_progress(c->opts->job, "calibrate", ++c->done, c->total);
+        qdq_job_progress(c->q->opts->job, "calibrate", ++c->done, c->total);
     }
     return QDQ_OK;
 }
@@ -245,12 +247,12 @@ static qdq_status run_chunk(qdq_calibration *c, const char *const *expose, bool 
     qdq_session *s = NULL;
 
     so.level = QDQ_LEVEL_NONE; /* no fusion: what is observed does not depend on what else is */
-    so.threads = c->opts->threads;
+    so.threads = c->q->opts->threads;
     so.expose = expose;
     so.only_exposed = true;
-    so.shapes = c->opts->shapes;
-    so.n_shapes = c->opts->n_shapes;
-    QDQ_TRY(qdq_session_open(c->engine, c->m, &so, &s, err));
+    so.shapes = c->q->opts->shapes;
+    so.n_shapes = c->q->opts->n_shapes;
+    QDQ_TRY(qdq_session_open(c->q->engine, c->q->m, &so, &s, err));
     qdq_status st = run_samples(c, s, with_inputs, err);
     qdq_session_close(s);
     return st;
@@ -263,11 +265,11 @@ static const char *name_to_observe(const qdq_calibration *c, size_t i)
     if (i < c->slots.n)
         return c->slots.at[i].observer != NULL ? c->slots.at[i].name : NULL;
     const size_t mean = i - c->slots.n;
-    const char *name = c->plan->means.at[mean].tensor;
+    const char *name = c->q->plan->means.at[mean].tensor;
     const qdq_calib_slot *s = qdq_calib_find(c, name);
     bool is_first = qdq_map_get(&c->means, name)->num == mean;
 
-    return is_first && qdq_means_missing(c->plan, name, &c->means) &&
+    return is_first && qdq_means_missing(c->q->plan, name, &c->means) &&
                    (s == NULL || s->observer == NULL)
                ? name
                : NULL;
@@ -277,8 +279,8 @@ static const char *name_to_observe(const qdq_calibration *c, size_t i)
 static qdq_status make_chunks(qdq_calibration *c, const char ***out, size_t *n_chunks,
                               qdq_error *err)
 {
-    uint64_t limit = c->opts->memory != 0 ? c->opts->memory : DEFAULT_MEMORY, used = 0;
-    const size_t most = c->slots.n + c->plan->means.n;
+    uint64_t limit = c->q->opts->memory != 0 ? c->q->opts->memory : DEFAULT_MEMORY, used = 0;
+    const size_t most = c->slots.n + c->q->plan->means.n;
     const char **names = qdq_arena_array(&c->scratch, 2 * most + 1, sizeof *names);
     size_t n = 0;
 
@@ -288,7 +290,7 @@ static qdq_status make_chunks(qdq_calibration *c, const char ***out, size_t *n_c
     *n_chunks = 0;
     for (size_t i = 0; i < most; i++) {
         const char *name = name_to_observe(c, i);
-        const qdq_value *v = name != NULL ? qdq_graph_find(c->m->graph, name) : NULL;
+        const qdq_value *v = name != NULL ? qdq_graph_find(c->q->m->graph, name) : NULL;
 
         if (v == NULL || v->producer == NULL || qdq_value_const(v) != NULL)
             continue;
@@ -310,8 +312,8 @@ static bool all_known(const qdq_calibration *c)
     for (size_t i = 0; i < c->slots.n; i++)
         if (!c->slots.at[i].cached)
             return false;
-    for (size_t i = 0; i < c->plan->means.n; i++)
-        if (!c->plan->means.at[i].known)
+    for (size_t i = 0; i < c->q->plan->means.n; i++)
+        if (!c->q->plan->means.at[i].known)
             return false;
     return true;
 }
@@ -339,32 +341,31 @@ static qdq_status observe(qdq_calibration *c, qdq_error *err)
 
 static void choose_method(qdq_calibration *c)
 {
-    const qdq_calib_opts *o = c->opts;
+    const qdq_quantize_opts *o = c->q->opts;
+    const unsigned folds = c->q->basis.folds;
 
-    c->method = o->method != QDQ_METHOD_DEFAULT ? o->method : c->t->method;
+    c->method = o->method != QDQ_METHOD_DEFAULT ? o->method : c->q->target->method;
     c->percentile = o->percentile > 0 ? o->percentile : DEFAULT_PERCENTILE;
-    c->n_samples = qdq_data_count(c->data);
+    c->n_samples = qdq_data_count(c->q->data);
     if (o->samples != 0 && o->samples < c->n_samples)
         c->n_samples = o->samples;
-    c->n_folds = o->folds < 2 || c->n_samples < 2 ? 0 : o->folds;
+    c->n_folds = folds < 2 || c->n_samples < 2 ? 0 : folds;
     if (c->n_folds > c->n_samples)
         c->n_folds = (unsigned)c->n_samples;
-    c->plan->n_folds = c->n_folds;
+    c->q->plan->n_folds = c->n_folds;
     c->n_fit = c->n_samples;
     if (c->method == QDQ_METHOD_AUTO && c->n_samples > 1)
         c->n_fit -= c->n_samples > HOLD_BACK ? c->n_samples / HOLD_BACK : 1;
 }
 
-qdq_status qdq_calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                         const qdq_calib_opts *opts, qdq_plan *plan, qdq_calib_names *empty,
-                         qdq_error *err)
+qdq_status qdq_calibrate(const qdq_quantizing *q, qdq_calib_names *empty, qdq_error *err)
 {
-    qdq_calibration c = {.m = m, .t = t, .data = data, .engine = e, .opts = opts, .plan = plan};
+    qdq_calibration c = {.q = q};
 
     choose_method(&c);
     qdq_status st = add_slots(&c, err);
     if (st == QDQ_OK)
-        st = qdq_means_index(plan, &c.means, err);
+        st = qdq_means_index(q->plan, &c.means, err);
     if (st == QDQ_OK)
         st = use_cache(&c, err);
     if (st == QDQ_OK)

@@ -10,14 +10,14 @@
 /* The format whose activations have codes of that type. */
 static const qdq_format *format_of(const qdq_calibration *c, qdq_elem type)
 {
-    const qdq_format *f = &c->t->format;
+    const qdq_format *f = &c->q->target->format;
 
-    for (size_t i = 0; i < c->t->overrides.n && f->activation.type != type; i++)
-        if (c->t->overrides.at[i].format.activation.type == type)
-            f = &c->t->overrides.at[i].format;
-    for (size_t i = 0; i < c->t->others.n && f->activation.type != type; i++)
-        if (c->t->others.at[i].format.activation.type == type)
-            f = &c->t->others.at[i].format;
+    for (size_t i = 0; i < c->q->target->overrides.n && f->activation.type != type; i++)
+        if (c->q->target->overrides.at[i].format.activation.type == type)
+            f = &c->q->target->overrides.at[i].format;
+    for (size_t i = 0; i < c->q->target->others.n && f->activation.type != type; i++)
+        if (c->q->target->others.at[i].format.activation.type == type)
+            f = &c->q->target->others.at[i].format;
     return f;
 }
 
@@ -46,7 +46,7 @@ static qdq_status check_observers(const qdq_calibration *c, qdq_error *err)
         if (refusal != NULL)
             return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %s", s->name, refusal);
         if (bad > 0)
-            qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
+            qdq_job_log(c->q->opts->job, QDQ_LOG_WARNING,
                         "tensor '%s': %llu values that are not finite left out", s->name,
                         (unsigned long long)bad);
     }
@@ -106,16 +106,17 @@ static qdq_status measure_joins(qdq_calibration *c, qdq_error *err)
 {
     bool nomem = false;
 
-    for (size_t i = 0; i < c->plan->joins.n; i++)
-        for (size_t k = 0; k < c->plan->joins.at[i].n_operands && !c->plan->joins.at[i].known; k++)
-            qdq_calib_find(c, c->plan->joins.at[i].operands[k])->joined = true;
+    for (size_t i = 0; i < c->q->plan->joins.n; i++)
+        for (size_t k = 0; k < c->q->plan->joins.at[i].n_operands && !c->q->plan->joins.at[i].known;
+             k++)
+            qdq_calib_find(c, c->q->plan->joins.at[i].operands[k])->joined = true;
 #pragma omp parallel for schedule(dynamic) reduction(|| : nomem)
     for (size_t i = 0; i < c->slots.n; i++)
         if (c->slots.at[i].joined && !measure_own(c, &c->slots.at[i]))
             nomem = true;
-    for (size_t i = 0; i < c->plan->joins.n; i++)
-        if (!c->plan->joins.at[i].known)
-            measure_join(c, &c->plan->joins.at[i]);
+    for (size_t i = 0; i < c->q->plan->joins.n; i++)
+        if (!c->q->plan->joins.at[i].known)
+            measure_join(c, &c->q->plan->joins.at[i]);
     return nomem ? qdq_nomem(err) : QDQ_OK;
 }
 
@@ -212,9 +213,9 @@ static qdq_status search_ranges(qdq_calibration *c, qdq_error *err)
 static qdq_status report_empty(const qdq_calibration *c, const qdq_calib_slot *s,
                                qdq_calib_names *empty, qdq_error *err)
 {
-    const char *name = qdq_arena_strdup(&c->plan->arena, s->name);
+    const char *name = qdq_arena_strdup(&c->q->plan->arena, s->name);
 
-    return name != NULL && QDQ_PUSH(&c->plan->arena, empty, name) ? QDQ_OK : qdq_nomem(err);
+    return name != NULL && QDQ_PUSH(&c->q->plan->arena, empty, name) ? QDQ_OK : qdq_nomem(err);
 }
 
 /* What codes of another type than the leader's have, beside those: a range that was searched for
@@ -242,7 +243,7 @@ static qdq_status find_scale(const qdq_calibration *c, const qdq_calib_slot *lea
     QDQ_TRY(range_for(leader, asked, &scheme, &r, err));
     if (scheme.type != asked)
         r.low = 0; /* some methods and caches give ranges around 0 */
-    r.high = fmax(r.high, fmin(r.low, 0) + c->t->format.min_range);
+    r.high = fmax(r.high, fmin(r.low, 0) + c->q->target->format.min_range);
     if (qdq_qparam_from_range(&scheme, r.low, r.high, out))
         return QDQ_OK;
     return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': no codes of type %s for [%g, %g]",
@@ -258,8 +259,8 @@ static const qdq_calib_slot *leader_of(const qdq_calibration *c, const qdq_plan_
 
 static qdq_status set_scales(const qdq_calibration *c, qdq_error *err)
 {
-    for (size_t i = 0; i < c->plan->tensors.n; i++) {
-        qdq_plan_tensor *entry = &c->plan->tensors.at[i];
+    for (size_t i = 0; i < c->q->plan->tensors.n; i++) {
+        qdq_plan_tensor *entry = &c->q->plan->tensors.at[i];
         qdq_qparam found;
 
         if (entry->known)
@@ -293,8 +294,8 @@ static qdq_status see_fold(qdq_calibration *c, const qdq_calib_slot *before, uns
 
 static qdq_status set_fold(const qdq_calibration *c, unsigned k, qdq_error *err)
 {
-    for (size_t i = 0; i < c->plan->tensors.n; i++) {
-        qdq_plan_tensor *entry = &c->plan->tensors.at[i];
+    for (size_t i = 0; i < c->q->plan->tensors.n; i++) {
+        qdq_plan_tensor *entry = &c->q->plan->tensors.at[i];
 
         if (entry->fold != NULL && !entry->given)
             QDQ_TRY(find_scale(c, leader_of(c, entry), entry, &entry->fold[k], err));
@@ -308,15 +309,15 @@ static qdq_status set_folds(qdq_calibration *c, const qdq_calib_slot *before, qd
     qdq_calib_slot *all = qdq_arena_array(&c->scratch, c->slots.n + 1, sizeof *all);
     qdq_status st = all != NULL ? QDQ_OK : qdq_nomem(err);
 
-    for (size_t i = 0; i < c->plan->tensors.n && st == QDQ_OK; i++) {
-        qdq_plan_tensor *entry = &c->plan->tensors.at[i];
+    for (size_t i = 0; i < c->q->plan->tensors.n && st == QDQ_OK; i++) {
+        qdq_plan_tensor *entry = &c->q->plan->tensors.at[i];
 
         if (entry->given)
             continue;
         entry->fold = NULL;
         if (entry->known || leader_of(c, entry)->fold == NULL)
             continue;
-        entry->fold = qdq_arena_array(&c->plan->arena, c->n_folds, sizeof *entry->fold);
+        entry->fold = qdq_arena_array(&c->q->plan->arena, c->n_folds, sizeof *entry->fold);
         st = entry->fold != NULL ? QDQ_OK : qdq_nomem(err);
     }
     if (st != QDQ_OK)
@@ -340,7 +341,7 @@ static void say_what_was_chosen(const qdq_calibration *c)
     for (size_t i = 0; i < c->slots.n; i++)
         if (c->slots.at[i].leader == i && !c->slots.at[i].watched)
             n[c->slots.at[i].used]++;
-    qdq_job_log(c->opts->job, QDQ_LOG_INFO,
+    qdq_job_log(c->q->opts->job, QDQ_LOG_INFO,
                 "ranges by max: %zu, percentile: %zu, entropy: %zu, mse: %zu", n[QDQ_METHOD_MAX],
                 n[QDQ_METHOD_PERCENTILE], n[QDQ_METHOD_ENTROPY], n[QDQ_METHOD_MSE]);
 }
@@ -360,11 +361,11 @@ static void warn_of_zeros(const qdq_calibration *c)
         n++;
     }
     if (n == 1)
-        qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
+        qdq_job_log(c->q->opts->job, QDQ_LOG_WARNING,
                     "tensor '%s' is 0 in all samples: its scale is 1, which fits nothing else",
                     first);
     else if (n > 1)
-        qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
+        qdq_job_log(c->q->opts->job, QDQ_LOG_WARNING,
                     "%zu tensors are 0 in all samples, '%s' first: their scale is 1, which fits "
                     "nothing else",
                     n, first);
@@ -396,7 +397,7 @@ qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_erro
     if (complete && c->n_folds > 0)
         QDQ_TRY(set_folds(c, before, err));
     say_what_was_chosen(c);
-    if (complete && c->t->format.min_range == 0)
+    if (complete && c->q->target->format.min_range == 0)
         warn_of_zeros(c);
     return QDQ_OK;
 }

@@ -27,14 +27,9 @@ typedef struct qdq_calib_slot {
 } qdq_calib_slot;
 
 typedef struct qdq_calibration {
-    const qdq_model *m;
-    const qdq_target *t;
-    qdq_data *data;
-    qdq_engine *engine;
-    const qdq_calib_opts *opts;
+    const qdq_quantizing *q;
     qdq_method method;
     double percentile;
-    qdq_plan *plan;
     qdq_arena scratch;
     QDQ_VEC(qdq_calib_slot) slots;
     qdq_map by_name;         /* tensor name -> index of its slot */

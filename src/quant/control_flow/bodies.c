@@ -135,35 +135,37 @@ static qdq_status join(qdq_plan *p, size_t n_outside, qdq_plan *sub, const qdq_b
 /* --- planning --------------------------------------------------------------------------------- */
 
 typedef struct planning {
+    const qdq_quantizing *q; /* of the graph around */
     qdq_plan_fn plan;
-    void *ctx;
     int depth;
-    qdq_plan *p;
-    size_t n_outside; /* tensors of p that are of the graph around */
+    size_t n_outside; /* tensors of q->plan that are of the graph around */
     qdq_error *err;
 } planning;
 
 static qdq_status plan_body(const planning *pl, const qdq_body *b, const qdq_node *control)
 {
+    qdq_quantizing inner = *pl->q;
+
     if (b->why != NULL)
-        return leave_body(b, control, b->why, pl->p, pl->err);
+        return leave_body(b, control, b->why, pl->q->plan, pl->err);
     if (pl->depth >= MAX_DEPTH)
-        return leave_body(b, control, "bodies this deep are not run", pl->p, pl->err);
-    qdq_plan *sub = qdq_plan_new();
-    if (sub == NULL)
+        return leave_body(b, control, "bodies this deep are not run", pl->q->plan, pl->err);
+    inner.m = b->model;
+    inner.data = b->data;
+    inner.plan = qdq_plan_new();
+    if (inner.plan == NULL)
         return qdq_nomem(pl->err);
-    qdq_status st = pl->plan(pl->ctx, b->model, b->data, pl->depth + 1, sub, pl->err);
+    qdq_status st = pl->plan(&inner, pl->depth + 1, pl->err);
     if (st == QDQ_OK)
-        st = join(pl->p, pl->n_outside, sub, b, pl->err);
-    qdq_plan_free(sub);
+        st = join(pl->q->plan, pl->n_outside, inner.plan, b, pl->err);
+    qdq_plan_free(inner.plan);
     return st;
 }
 
-static qdq_status plan_bodies(const planning *pl, const qdq_model *m, const qdq_node *control,
-                              qdq_engine *e, qdq_data *data, const qdq_calib_opts *opts)
+static qdq_status plan_bodies(const planning *pl, const qdq_node *control)
 {
     qdq_body_list bodies = {0};
-    qdq_status st = qdq_bodies_record(m, control, e, data, opts, &pl->p->arena, &bodies, pl->err);
+    qdq_status st = qdq_bodies_record(pl->q, control, &pl->q->plan->arena, &bodies, pl->err);
 
     for (size_t i = 0; i < bodies.n && st == QDQ_OK; i++)
         st = plan_body(pl, &bodies.at[i], control);
@@ -180,23 +182,21 @@ static bool has_graphs(const qdq_node *n)
     return k > 0;
 }
 
-qdq_status qdq_bodies_plan(const qdq_model *m, qdq_engine *e, qdq_data *data,
-                           const qdq_calib_opts *opts, qdq_plan_fn plan, void *ctx, int depth,
-                           qdq_plan *p, qdq_error *err)
+qdq_status qdq_bodies_plan(const qdq_quantizing *q, qdq_plan_fn plan, int depth, qdq_error *err)
 {
-    const planning pl = {plan, ctx, depth, p, p->tensors.n, err};
+    const planning pl = {q, plan, depth, q->plan->tensors.n, err};
     size_t n_control = 0;
 
-    QDQ_FOR_NODES (n, m->graph) {
+    QDQ_FOR_NODES (n, q->m->graph) {
         if (!has_graphs(n))
             continue;
         if (++n_control > MAX_CONTROLS) {
-            qdq_job_log(opts->job, QDQ_LOG_WARNING,
+            qdq_job_log(q->opts->job, QDQ_LOG_WARNING,
                         "more than %d nodes with bodies: those behind them stay float",
                         MAX_CONTROLS);
             return QDQ_OK;
         }
-        QDQ_TRY(plan_bodies(&pl, m, n, e, data, opts));
+        QDQ_TRY(plan_bodies(&pl, n));
     }
     return QDQ_OK;
 }

@@ -9,16 +9,13 @@
  * is so. */
 qdq_status qdq_bodies_name_apart(qdq_model *m, qdq_error *err);
 
-/* Plans one model: places, calibrates on `data`, and plans its bodies; `depth` is for
+/* Plans one body: places, calibrates, and plans the bodies inside it; `depth` is for
  * qdq_bodies_plan(). */
-typedef qdq_status (*qdq_plan_fn)(void *ctx, const qdq_model *m, qdq_data *data, int depth,
-                                  qdq_plan *p, qdq_error *err);
+typedef qdq_status (*qdq_plan_fn)(const qdq_quantizing *body, int depth, qdq_error *err);
 
-/* For every body of a node of m's main graph, `plan` is called; what it gives joins `p`, the plan
- * of m. Nodes of bodies that cannot be run, or that no sample reached, are reported as left
- * float. */
-qdq_status qdq_bodies_plan(const qdq_model *m, qdq_engine *e, qdq_data *data,
-                           const qdq_calib_opts *opts, qdq_plan_fn plan, void *ctx, int depth,
-                           qdq_plan *p, qdq_error *err);
+/* For every body of a node of q->m's main graph, `plan` is called, with the body as model and what
+ * samples give it as data; its plan joins that of q. Nodes of bodies that cannot be run, or that no
+ * sample reached, are reported as left float. */
+qdq_status qdq_bodies_plan(const qdq_quantizing *q, qdq_plan_fn plan, int depth, qdq_error *err);
 
 #endif /* QDQ_BODIES_H */

@@ -16,10 +16,8 @@
 enum { MAX_BODIES = 16, MAX_TRIPS = 64, MAX_SAMPLES = 4096 };
 
 typedef struct driver {
-    const qdq_model *m;
+    const qdq_quantizing *q;
     const qdq_node *control;
-    qdq_engine *engine;
-    const qdq_calib_opts *opts;
     qdq_arena *memory;
     qdq_arena scratch;
     qdq_body_list *bodies;
@@ -61,7 +59,7 @@ static const char *refuse_inputs(const driver *d, const qdq_body *b)
 
 static qdq_status add_body(driver *d, const qdq_graph *g)
 {
-    qdq_shape_opts so = {.job = d->opts->job};
+    qdq_shape_opts so = {.job = d->q->opts->job};
     qdq_body b = {.graph = g};
 
     QDQ_TRY(qdq_graph_to_model(g, &b.model, d->err));
@@ -129,7 +127,7 @@ static qdq_status expose_all(driver *d)
         const qdq_body *b = &d->bodies->at[k];
 
         for (size_t i = b->graph->inputs.n; b->why == NULL && i < b->model->graph->inputs.n; i++)
-            QDQ_TRY(expose(d, qdq_graph_find(d->m->graph, b->model->graph->inputs.at[i]->name)));
+            QDQ_TRY(expose(d, qdq_graph_find(d->q->m->graph, b->model->graph->inputs.at[i]->name)));
     }
     return QDQ_PUSH(&d->scratch, &d->expose, NULL) ? QDQ_OK : qdq_nomem(d->err);
 }
@@ -149,13 +147,13 @@ static qdq_status run_outer(driver *d)
     if (d->expose.n == 1) /* all are inputs or constants */
         return QDQ_OK;
     so.level = QDQ_LEVEL_NONE;
-    so.threads = d->opts->threads;
+    so.threads = d->q->opts->threads;
     so.expose = d->expose.at;
     so.only_exposed = true;
-    so.shapes = d->opts->shapes;
-    so.n_shapes = d->opts->n_shapes;
+    so.shapes = d->q->opts->shapes;
+    so.n_shapes = d->q->opts->n_shapes;
     if (d->outer == NULL)
-        QDQ_TRY(qdq_session_open(d->engine, d->m, &so, &d->outer, d->err));
+        QDQ_TRY(qdq_session_open(d->q->engine, d->q->m, &so, &d->outer, d->err));
     return qdq_session_run(d->outer, d->in, d->n_in, show, d, d->err);
 }
 
@@ -198,7 +196,7 @@ static qdq_status value_of(driver *d, const qdq_value *v, qdq_array *out)
 
 static bool has_room(const driver *d, const qdq_body *b)
 {
-    size_t limit = d->opts->memory != 0 ? (size_t)d->opts->memory : DEFAULT_MEMORY;
+    size_t limit = d->q->opts->memory != 0 ? (size_t)d->q->opts->memory : DEFAULT_MEMORY;
 
     return qdq_data_count(b->data) < MAX_SAMPLES && qdq_store_bytes(b->data) < limit;
 }
@@ -213,7 +211,7 @@ static qdq_status begin_sample(driver *d, const qdq_body *b, qdq_array **out)
     if (*out == NULL)
         return qdq_nomem(d->err);
     for (size_t i = b->graph->inputs.n; i < g->inputs.n; i++) {
-        const qdq_value *v = qdq_graph_find(d->m->graph, g->inputs.at[i]->name);
+        const qdq_value *v = qdq_graph_find(d->q->m->graph, g->inputs.at[i]->name);
 
         if (v == NULL)
             return qdq_fail(d->err, QDQ_E_UNSUPPORTED, "value '%s' is not in the graph around",
@@ -278,9 +276,9 @@ static qdq_status run_inner(driver *d, const qdq_array *sample)
     for (size_t i = 0; i < g->inputs.n; i++)
         in[i] = (qdq_named_array){g->inputs.at[i]->name, sample[i]};
     so.level = QDQ_LEVEL_NONE;
-    so.threads = d->opts->threads;
+    so.threads = d->q->opts->threads;
     if (d->inner == NULL)
-        QDQ_TRY(qdq_session_open(d->engine, d->bodies->at[0].model, &so, &d->inner, d->err));
+        QDQ_TRY(qdq_session_open(d->q->engine, d->bodies->at[0].model, &so, &d->inner, d->err));
     return qdq_session_run(d->inner, in, g->inputs.n, take_result, d, d->err);
 }
 
@@ -356,7 +354,7 @@ static qdq_status drive_loop(driver *d)
     QDQ_TRY(begin_sample(d, b, &sample));
     QDQ_TRY(start_states(d, 2, n, sample + 2));
     for (int64_t i = 0; i < trips && go_on != 0 && has_room(d, b); i++) {
-        QDQ_TRY(qdq_job_poll(d->opts->job, d->err));
+        QDQ_TRY(qdq_job_poll(d->q->opts->job, d->err));
         QDQ_TRY(keep_scalar(d, 0, QDQ_INT64, &i, sizeof i, &sample[0]));
         QDQ_TRY(keep_scalar(d, 1, QDQ_BOOL, &go_on, sizeof go_on, &sample[1]));
         QDQ_TRY(qdq_store_add(b->data, sample, d->err));
@@ -442,7 +440,7 @@ static qdq_status drive_scan(driver *d)
     QDQ_TRY(begin_sample(d, b, &sample));
     QDQ_TRY(start_states(d, 0, n_state, sample));
     for (int64_t t = 0; t < length && t < MAX_TRIPS && has_room(d, b); t++) {
-        QDQ_TRY(qdq_job_poll(d->opts->job, d->err));
+        QDQ_TRY(qdq_job_poll(d->q->opts->job, d->err));
         for (size_t i = 0; i < n; i++)
             QDQ_TRY(slice(d, &list[i], t, &sample[n_state + i]));
         QDQ_TRY(qdq_store_add(b->data, sample, d->err));
@@ -499,11 +497,11 @@ static qdq_status drive_sample(driver *d)
     return d->control->op == QDQ_OP_LOOP ? drive_loop(d) : drive_scan(d);
 }
 
-static qdq_status drive(driver *d, qdq_data *data)
+static qdq_status drive(driver *d)
 {
-    size_t n = qdq_data_count(data);
+    size_t n = qdq_data_count(d->q->data);
 
-    n = d->opts->samples != 0 && d->opts->samples < n ? d->opts->samples : n;
+    n = d->q->opts->samples != 0 && d->q->opts->samples < n ? d->q->opts->samples : n;
     QDQ_TRY(expose_all(d));
     size_t n_out = d->bodies->n > 0 ? d->bodies->at[0].graph->outputs.n : 0;
     d->result = qdq_arena_array(&d->scratch, n_out + 1, sizeof *d->result);
@@ -513,8 +511,8 @@ static qdq_status drive(driver *d, qdq_data *data)
     for (size_t i = 0; i < n; i++) {
         qdq_arena_mark mark = qdq_arena_get_mark(&d->scratch);
 
-        QDQ_TRY(qdq_job_poll(d->opts->job, d->err));
-        QDQ_TRY(qdq_data_get(data, i, &d->in, &d->n_in, d->err));
+        QDQ_TRY(qdq_job_poll(d->q->opts->job, d->err));
+        QDQ_TRY(qdq_data_get(d->q->data, i, &d->in, &d->n_in, d->err));
         QDQ_TRY(drive_sample(d));
         qdq_arena_reset(&d->scratch, mark);
     }
@@ -522,7 +520,7 @@ static qdq_status drive(driver *d, qdq_data *data)
 }
 
 /* A body that the engine does not run is no reason to give up the rest of the model. */
-static qdq_status record(driver *d, qdq_data *data)
+static qdq_status record(driver *d)
 {
     QDQ_TRY(add_bodies(d));
     const char *why = refuse(d);
@@ -530,7 +528,7 @@ static qdq_status record(driver *d, qdq_data *data)
         qdq_error own = QDQ_ERROR_INIT, *err = d->err;
 
         d->err = &own;
-        qdq_status st = drive(d, data);
+        qdq_status st = drive(d);
         d->err = err;
         if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED) {
             if (err != NULL)
@@ -548,18 +546,11 @@ static qdq_status record(driver *d, qdq_data *data)
     return QDQ_OK;
 }
 
-qdq_status qdq_bodies_record(const qdq_model *m, const qdq_node *control, qdq_engine *e,
-                             qdq_data *data, const qdq_calib_opts *opts, qdq_arena *memory,
+qdq_status qdq_bodies_record(const qdq_quantizing *q, const qdq_node *control, qdq_arena *memory,
                              qdq_body_list *out, qdq_error *err)
 {
-    driver d = {.m = m,
-                .control = control,
-                .engine = e,
-                .opts = opts,
-                .memory = memory,
-                .bodies = out,
-                .err = err};
-    qdq_status st = record(&d, data);
+    driver d = {.q = q, .control = control, .memory = memory, .bodies = out, .err = err};
+    qdq_status st = record(&d);
 
     qdq_session_close(d.outer);
     qdq_session_close(d.inner);

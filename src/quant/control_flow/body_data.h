@@ -4,8 +4,7 @@
 #ifndef QDQ_BODY_DATA_H
 #define QDQ_BODY_DATA_H
 
-#include "ir/ir.h"
-#include "quant/calib/calib.h"
+#include "quant/plan/quantizing.h"
 
 typedef struct qdq_body {
     const qdq_graph *graph;
@@ -16,12 +15,11 @@ typedef struct qdq_body {
 
 typedef QDQ_VEC(qdq_body) qdq_body_list;
 
-/* The bodies of `control`, a node of m's main graph, with what `data` gives them. An If gives
+/* The bodies of `control`, a node of q->m's main graph, with what q->data gives them. An If gives
  * samples to the branch that it takes; Loop and Scan to their body, once for each iteration, up to
  * a bound. Lists and reasons are in `memory`; models and data are to be freed with
  * qdq_bodies_free(), also on failure. */
-qdq_status qdq_bodies_record(const qdq_model *m, const qdq_node *control, qdq_engine *e,
-                             qdq_data *data, const qdq_calib_opts *opts, qdq_arena *memory,
+qdq_status qdq_bodies_record(const qdq_quantizing *q, const qdq_node *control, qdq_arena *memory,
                              qdq_body_list *out, qdq_error *err);
 void qdq_bodies_free(qdq_body_list *list);
 

@@ -328,7 +328,6 @@ static void set_limit(qdq_goal_run *g)
 
 static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
 {
-    const qdq_plan_basis basis = qdq_goal_basis(g);
     qdq_goal_seconds *to = &g->room->head.seconds;
 
     g->begun = qdq_clock_seconds();
@@ -336,8 +335,8 @@ static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
     if (g->first == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_quantize_begin(g->m, g->target, &g->opts, g->first, &g->clean, err));
-    QDQ_TRY(qdq_quantize_plan(g->clean, g->target, g->engine, g->data, &g->opts, &basis, g->first,
-                              err));
+    const qdq_quantizing q = qdq_goal_quantizing(g, &g->opts, g->first);
+    QDQ_TRY(qdq_quantize_plan(&q, err));
     const double planned = qdq_clock_seconds();
     to->calibration = planned - g->begun;
     QDQ_TRY(qdq_goal_judge(g, g->first, NULL, 0, &g->first_trial, err));
@@ -431,7 +430,7 @@ static qdq_status try_corrected(qdq_goal_run *g, qdq_error *err)
 {
     qdq_plan *p;
 
-    if (!qdq_goal_basis(g).means)
+    if (!qdq_goal_quantizing(g, &g->opts, NULL).basis.means)
         return QDQ_OK;
     g->opts.bias_correction = QDQ_BIAS_CORRECTION_ON;
     QDQ_TRY(qdq_goal_make_plan(g, NULL, &p, err));

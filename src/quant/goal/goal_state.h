@@ -64,8 +64,8 @@ typedef struct qdq_goal_run {
 
 /* --- goal_trial.c ----------------------------------------------------------------------------- */
 
-/* What every plan of this run builds on. */
-qdq_plan_basis qdq_goal_basis(qdq_goal_run *g);
+/* What a plan of this run is made from. */
+qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opts, qdq_plan *p);
 
 /* The plan without the layers that are gone; NULL: all stay. */
 qdq_status qdq_goal_make_plan(qdq_goal_run *g, const bool *gone, qdq_plan **out, qdq_error *err);

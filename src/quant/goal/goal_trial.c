@@ -49,7 +49,7 @@ static qdq_status list_exclusions(qdq_goal_run *g, const bool *gone, qdq_map *la
     return QDQ_OK;
 }
 
-qdq_plan_basis qdq_goal_basis(qdq_goal_run *g)
+qdq_quantizing qdq_goal_quantizing(qdq_goal_run *g, const qdq_quantize_opts *opts, qdq_plan *p)
 {
     const bool is_judged_alone = g->goal.by_default && qdq_format_weight_only(&g->target->format);
     /* A cache takes the place of the runs that would bring means. */
@@ -57,20 +57,26 @@ qdq_plan_basis qdq_goal_basis(qdq_goal_run *g)
                        g->opts.cache == NULL && !is_judged_alone && g->data != NULL &&
                        !qdq_data_is_random(g->data);
 
-    return (qdq_plan_basis){.known = &g->scales, .folds = g->goal.folds, .means = means};
+    return (qdq_quantizing){.m = g->clean,
+                            .target = g->target,
+                            .engine = g->engine,
+                            .data = g->data,
+                            .opts = opts,
+                            .basis = {.known = &g->scales, .folds = g->goal.folds, .means = means},
+                            .plan = p};
 }
 
 static qdq_status fill_plan(qdq_goal_run *g, const char *const *exclude, qdq_plan *p,
                             qdq_error *err)
 {
-    const qdq_plan_basis basis = qdq_goal_basis(g);
     qdq_quantize_opts opts = g->opts;
+    const qdq_quantizing q = qdq_goal_quantizing(g, &opts, p);
 
     QDQ_TRY(qdq_quantize_again(g->first, p, err));
     opts.exclude = exclude;
     opts.job = &g->quiet;
     opts.why = NULL;
-    return qdq_quantize_plan(g->clean, g->target, g->engine, g->data, &opts, &basis, p, err);
+    return qdq_quantize_plan(&q, err);
 }
 
 static qdq_status new_plan(qdq_goal_run *g, const char *const *exclude, qdq_plan **out,

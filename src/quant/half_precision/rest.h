@@ -8,7 +8,7 @@
 #ifndef QDQ_REST_H
 #define QDQ_REST_H
 
-#include "quant/calib/calib.h"
+#include "quant/plan/quantizing.h"
 
 /* A target whose rest follows the model, and a model that is in 16 bits: *out is the target that
  * says which, to be freed. NULL: t is to be taken as it is. */
@@ -30,11 +30,10 @@ qdq_status qdq_rest_find_float(const qdq_model *m, qdq_arena *arena, qdq_rest_la
  * plan->rest.was_float. */
 qdq_status qdq_rest_recall(const qdq_model *m, qdq_elem type, qdq_plan *plan, qdq_error *err);
 
-/* Fills plan->rest from what the target says, for the model as placement sees it. With `data`, all
+/* Fills q->plan->rest from what the target says, for the model as placement sees it. With data, all
  * float activations of the main graph are observed: what comes near the end of the 16-bit range
  * stays float32. */
-qdq_status qdq_rest_choose(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                           const qdq_calib_opts *opts, qdq_plan *plan, qdq_error *err);
+qdq_status qdq_rest_choose(const qdq_quantizing *q, qdq_error *err);
 
 /* The nodes that p->rest keeps in float32, by address: *kept is to be freed with qdq_map_free(),
  * also on failure. Asked before anything is inserted, since labels may change then. Labels that no

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/regexp.h"
 #include "ir/shape.h"
+#include "quant/calib/calib.h"
 #include "quant/half_precision/rest_state.h"
 #include "quant/half_precision/widen.h"
 
@@ -79,7 +80,7 @@ typedef struct chooser {
     const qdq_model *m;
     const qdq_target_rest *rest;
     qdq_plan *plan;
-    const qdq_calib_opts *opts;
+    const qdq_job *job;
     qdq_rest_state judge; /* for what is refused anyway */
     qdq_arena scratch;
     qdq_map was_float; /* labels */
@@ -178,10 +179,11 @@ static bool is_observable(const qdq_value *v)
 
 /* The largest magnitude of every float activation of the main graph, as scales of a plan that is
  * made for that alone: int8 without sign of its own has 127 steps on either side. */
-static qdq_status observe(chooser *c, const qdq_target *t, qdq_engine *e, qdq_data *data)
+static qdq_status observe(chooser *c, const qdq_quantizing *q)
 {
-    qdq_calib_opts opts = *c->opts;
-    qdq_target symmetric = *t;
+    qdq_quantize_opts opts = *q->opts;
+    qdq_target symmetric = *q->target;
+    qdq_quantizing own = *q;
     const qdq_graph *g = c->m->graph;
 
     for (size_t i = 0; i < g->values.n; i++) {
@@ -202,7 +204,11 @@ static qdq_status observe(chooser *c, const qdq_target *t, qdq_engine *e, qdq_da
     symmetric.format.activation = (qdq_qscheme){QDQ_INT8, true, false, QDQ_FLOAT, false};
     opts.method = QDQ_METHOD_MAX;
     opts.cache = NULL;
-    return qdq_calibrate(c->m, &symmetric, e, data, &opts, c->observed, NULL, c->err);
+    own.target = &symmetric;
+    own.opts = &opts;
+    own.plan = c->observed;
+    own.basis.folds = 0;
+    return qdq_calibrate(&own, NULL, c->err);
 }
 
 static double magnitude(const chooser *c, const qdq_value *v)
@@ -268,7 +274,7 @@ static qdq_status choose_nodes(chooser *c, pattern *list, size_t n_list)
     for (size_t i = 0; i < n_list; i++)
         if (!list[i].matched)
             qdq_job_log(
-                c->opts->job, QDQ_LOG_WARNING,
+                c->job, QDQ_LOG_WARNING,
                 "keep in float32: '%s' is no operator and no label that is left after cleaning",
                 list[i].text);
     return QDQ_OK;
@@ -295,22 +301,23 @@ static qdq_status choose(chooser *c)
     return st;
 }
 
-qdq_status qdq_rest_choose(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                           const qdq_calib_opts *opts, qdq_plan *plan, qdq_error *err)
+qdq_status qdq_rest_choose(const qdq_quantizing *q, qdq_error *err)
 {
-    chooser c = {.m = m, .rest = &t->rest, .plan = plan, .opts = opts, .err = err};
+    const qdq_target_rest *rest = &q->target->rest;
+    qdq_plan *plan = q->plan;
+    chooser c = {.m = q->m, .rest = rest, .plan = plan, .job = q->opts->job, .err = err};
     qdq_status st = QDQ_OK;
 
-    plan->rest.type = t->rest.type;
-    plan->rest.direct_io = t->rest.direct_io;
+    plan->rest.type = rest->type;
+    plan->rest.direct_io = rest->direct_io;
     if (!qdq_plan_has_rest(plan))
         return QDQ_OK;
     c.judge = (qdq_rest_state){.rest = &plan->rest, .err = err};
     c.observed = qdq_plan_new();
     if (c.observed == NULL)
         return qdq_nomem(err);
-    if (data != NULL && isfinite(limit_of(t->rest.type)))
-        st = observe(&c, t, e, data);
+    if (q->data != NULL && isfinite(limit_of(rest->type)))
+        st = observe(&c, q);
     if (st == QDQ_OK)
         st = choose(&c);
     qdq_plan_free(c.observed);
@@ -323,9 +330,8 @@ qdq_status qdq_rest_choose(const qdq_model *m, const qdq_target *t, qdq_engine *
 qdq_status qdq_rest_recall(const qdq_model *m, qdq_elem type, qdq_plan *plan, qdq_error *err)
 {
     const qdq_target_rest rest = {.type = type};
-    const qdq_calib_opts opts = {0};
     qdq_model *copy = NULL;
-    chooser c = {.rest = &rest, .plan = plan, .opts = &opts, .err = err};
+    chooser c = {.rest = &rest, .plan = plan, .err = err};
 
     plan->rest.type = type;
     c.judge = (qdq_rest_state){.rest = &plan->rest, .err = err};

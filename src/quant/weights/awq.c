@@ -73,11 +73,11 @@ static qdq_status find_groups(qdq_awq_state *a)
 {
     qdq_map nodes = QDQ_MAP_INIT;
     qdq_status st =
-        qdq_graph_map_labels(a->m->graph, &a->scratch, &nodes) ? QDQ_OK : qdq_nomem(a->err);
+        qdq_graph_map_labels(a->q->m->graph, &a->scratch, &nodes) ? QDQ_OK : qdq_nomem(a->err);
 
-    for (size_t i = 0; i < a->plan->weights.n && st == QDQ_OK; i++) {
-        qdq_plan_weight *w = &a->plan->weights.at[i];
-        const qdq_value *v = qdq_graph_find(a->m->graph, w->tensor), *x;
+    for (size_t i = 0; i < a->q->plan->weights.n && st == QDQ_OK; i++) {
+        qdq_plan_weight *w = &a->q->plan->weights.at[i];
+        const qdq_value *v = qdq_graph_find(a->q->m->graph, w->tensor), *x;
         const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
 
         if (w->method < QDQ_WEIGHT_AWQ_LITE || w->scales != NULL || w->clip != NULL)
@@ -107,7 +107,7 @@ static const qdq_node *fold_into(const qdq_awq_group *g, size_t n_reader)
 
 static qdq_status write_scaling(qdq_awq_state *a, const qdq_awq_group *g)
 {
-    qdq_plan *p = a->plan;
+    qdq_plan *p = a->q->plan;
     qdq_plan_scaling c = {.tensor = qdq_arena_strdup(&p->arena, g->x->name), .n_scales = g->k};
     float *scales = qdq_arena_array(&p->arena, g->k + 1, sizeof *scales);
     bool ok = scales != NULL && c.tensor != NULL;
@@ -131,7 +131,7 @@ static qdq_status write_scaling(qdq_awq_state *a, const qdq_awq_group *g)
 static qdq_status clip(qdq_awq_state *a, const qdq_awq_group *g, const qdq_awq_weight *w)
 {
     size_t n = w->n * w->n_block;
-    char *letters = qdq_arena_array(&a->plan->arena, n + 1, 1);
+    char *letters = qdq_arena_array(&a->q->plan->arena, n + 1, 1);
 
     if (letters == NULL || !qdq_awq_search_clip(g, w, letters))
         return qdq_nomem(a->err);
@@ -148,7 +148,7 @@ static qdq_status search(qdq_awq_state *a)
     for (size_t i = 0; i < a->groups.n; i++) {
         qdq_awq_group *g = &a->groups.at[i];
 
-        QDQ_TRY(qdq_job_poll(a->opts->job, a->err));
+        QDQ_TRY(qdq_job_poll(a->q->opts->job, a->err));
         if (g->alpha_step != 0 && !qdq_awq_search_scales(g, &a->scratch))
             return qdq_nomem(a->err);
         if (g->s != NULL)
@@ -156,7 +156,7 @@ static qdq_status search(qdq_awq_state *a)
         for (size_t k = 0; k < g->weights.n; k++)
             if (g->weights.at[k].entry->method != QDQ_WEIGHT_AWQ_LITE)
                 QDQ_TRY(clip(a, g, &g->weights.at[k]));
-        qdq_job_progress(a->opts->job, "weights", i + 1, a->groups.n);
+        qdq_job_progress(a->q->opts->job, "weights", i + 1, a->groups.n);
     }
     return QDQ_OK;
 }
@@ -169,22 +169,21 @@ static bool has_awq(const qdq_plan *p)
     return false;
 }
 
-qdq_status qdq_awq(const qdq_model *m, qdq_engine *e, qdq_data *data, const qdq_calib_opts *opts,
-                   qdq_plan *plan, qdq_error *err)
+qdq_status qdq_awq(const qdq_quantizing *q, qdq_error *err)
 {
-    qdq_awq_state a = {.m = m, .opts = opts, .plan = plan, .err = err};
+    qdq_awq_state a = {.q = q, .err = err};
 
-    if (!has_awq(plan))
+    if (!has_awq(q->plan))
         return QDQ_OK;
-    if (data == NULL || qdq_data_is_random(data)) {
-        qdq_job_log(opts->job, QDQ_LOG_WARNING,
+    if (q->data == NULL || qdq_data_is_random(q->data)) {
+        qdq_job_log(q->opts->job, QDQ_LOG_WARNING,
                     "weights are rounded as they are: awq needs samples, random ones say nothing "
                     "of channels");
         return QDQ_OK;
     }
     qdq_status st = find_groups(&a);
     if (st == QDQ_OK && a.groups.n > 0)
-        st = qdq_awq_collect(&a, e, data);
+        st = qdq_awq_collect(&a);
     if (st == QDQ_OK)
         st = search(&a);
     qdq_map_free(&a.by_value);

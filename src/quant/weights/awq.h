@@ -5,12 +5,11 @@
 #ifndef QDQ_AWQ_H
 #define QDQ_AWQ_H
 
-#include "quant/calib/calib.h"
+#include "quant/plan/quantizing.h"
 
-/* Searches for all weights of `plan` whose method asks for it; fills their `clip` and
+/* Searches for all weights of q->plan whose method asks for it; fills their `clip` and
  * plan->scalings. One sweep over the samples for all of them, as far as `memory` lets it. Weights
  * that are not matrices behind one activation stay as they are. */
-qdq_status qdq_awq(const qdq_model *m, qdq_engine *e, qdq_data *data, const qdq_calib_opts *opts,
-                   qdq_plan *plan, qdq_error *err);
+qdq_status qdq_awq(const qdq_quantizing *q, qdq_error *err);
 
 #endif /* QDQ_AWQ_H */

@@ -86,8 +86,7 @@ static qdq_status observe_output(void *ctx, const char *name, const qdq_array *x
     return observe(ctx, name, x, err);
 }
 
-static qdq_status run_samples(collector *c, qdq_session *s, qdq_data *data, size_t n,
-                              bool with_inputs)
+static qdq_status run_samples(collector *c, qdq_session *s, size_t n, bool with_inputs)
 {
     qdq_error *err = c->a->err;
 
@@ -95,8 +94,8 @@ static qdq_status run_samples(collector *c, qdq_session *s, qdq_data *data, size
         const qdq_named_array *in;
         size_t n_in;
 
-        QDQ_TRY(qdq_job_poll(c->a->opts->job, err));
-        QDQ_TRY(qdq_data_get(data, i, &in, &n_in, err));
+        QDQ_TRY(qdq_job_poll(c->a->q->opts->job, err));
+        QDQ_TRY(qdq_data_get(c->a->q->data, i, &in, &n_in, err));
         for (size_t k = 0; k < n_in && with_inputs; k++)
             QDQ_TRY(observe(c, in[k].name, &in[k].array, err));
         if (s != NULL) {
@@ -104,25 +103,24 @@ static qdq_status run_samples(collector *c, qdq_session *s, qdq_data *data, size
             if (st != QDQ_OK)
                 return qdq_within(err, st, "sample %zu", i);
         }
-        qdq_job_progress(c->a->opts->job, "weights", ++c->done, c->total);
+        qdq_job_progress(c->a->q->opts->job, "weights", ++c->done, c->total);
     }
     return QDQ_OK;
 }
 
-static qdq_status run_chunk(collector *c, qdq_engine *e, qdq_data *data, size_t n,
-                            const char *const *expose, bool with_inputs)
+static qdq_status run_chunk(collector *c, size_t n, const char *const *expose, bool with_inputs)
 {
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_session *s = NULL;
 
     so.level = QDQ_LEVEL_NONE;
-    so.threads = c->a->opts->threads;
+    so.threads = c->a->q->opts->threads;
     so.expose = expose;
     so.only_exposed = true;
-    so.shapes = c->a->opts->shapes;
-    so.n_shapes = c->a->opts->n_shapes;
-    QDQ_TRY(qdq_session_open(e, c->a->m, &so, &s, c->a->err));
-    qdq_status st = run_samples(c, s, data, n, with_inputs);
+    so.shapes = c->a->q->opts->shapes;
+    so.n_shapes = c->a->q->opts->n_shapes;
+    QDQ_TRY(qdq_session_open(c->a->q->engine, c->a->q->m, &so, &s, c->a->err));
+    qdq_status st = run_samples(c, s, n, with_inputs);
     qdq_session_close(s);
     return st;
 }
@@ -145,7 +143,7 @@ static uint64_t bytes_of(const qdq_value *v)
 /* Names of what only a run shows, NULL after each chunk that fits into memory. */
 static const char **chunks_of(const qdq_awq_state *a, qdq_arena *scratch, size_t *n_chunks)
 {
-    uint64_t limit = a->opts->memory != 0 ? a->opts->memory : DEFAULT_MEMORY, used = 0;
+    uint64_t limit = a->q->opts->memory != 0 ? a->q->opts->memory : DEFAULT_MEMORY, used = 0;
     const char **names = qdq_arena_array(scratch, 2 * a->groups.n + 2, sizeof *names);
     size_t n = 0;
 
@@ -167,21 +165,21 @@ static const char **chunks_of(const qdq_awq_state *a, qdq_arena *scratch, size_t
     return names;
 }
 
-qdq_status qdq_awq_collect(qdq_awq_state *a, qdq_engine *e, qdq_data *data)
+qdq_status qdq_awq_collect(qdq_awq_state *a)
 {
     collector c = {.a = a};
-    size_t n = qdq_data_count(data), n_chunks;
+    size_t n = qdq_data_count(a->q->data), n_chunks;
     const char **chunk = chunks_of(a, &a->scratch, &n_chunks);
 
     if (chunk == NULL)
         return qdq_nomem(a->err);
-    if (a->opts->samples != 0 && a->opts->samples < n)
-        n = a->opts->samples;
+    if (a->q->opts->samples != 0 && a->q->opts->samples < n)
+        n = a->q->opts->samples;
     c.total = (uint64_t)n * (n_chunks > 0 ? n_chunks : 1);
     if (n_chunks == 0)
-        return run_samples(&c, NULL, data, n, true);
+        return run_samples(&c, NULL, n, true);
     for (size_t i = 0; i < n_chunks; i++) {
-        QDQ_TRY(run_chunk(&c, e, data, n, chunk, i == 0));
+        QDQ_TRY(run_chunk(&c, n, chunk, i == 0));
         while (*chunk++ != NULL)
             ;
     }

@@ -34,9 +34,7 @@ typedef struct qdq_awq_group {
 } qdq_awq_group;
 
 typedef struct qdq_awq_state {
-    const qdq_model *m;
-    const qdq_calib_opts *opts;
-    qdq_plan *plan;
+    const qdq_quantizing *q;
     qdq_arena scratch;
     QDQ_VEC(qdq_awq_group) groups;
     qdq_map by_value; /* name of an activation -> index of its group */
@@ -45,7 +43,7 @@ typedef struct qdq_awq_state {
 
 /* --- awq_collect.c: statistics of the activations --------------------------------------------- */
 
-qdq_status qdq_awq_collect(qdq_awq_state *a, qdq_engine *e, qdq_data *data);
+qdq_status qdq_awq_collect(qdq_awq_state *a);
 
 /* Rows of one sample. False: out of memory. */
 bool qdq_awq_add_rows(qdq_awq_group *g, qdq_arena *arena, const float *x, size_t n_row);

@@ -53,16 +53,23 @@ static qdq_status make(const qdq_space *s, const qdq_assign *a, const uint32_t *
                        const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
                        qdq_error *err)
 {
-    const qdq_plan_basis basis = {.known = known,
-                                  .finite = s->finite,
-                                  .stay = stay,
-                                  .bodies = s->given,
-                                  .rest = head->rest.type != QDQ_UNDEFINED ? &head->rest : NULL};
     qdq_job quiet;
     const qdq_quantize_opts own = without_talk(opts, &quiet);
+    const qdq_quantizing q = {
+        .m = s->clean,
+        .target = s->target,
+        .engine = e,
+        .data = data,
+        .opts = &own,
+        .basis = {.known = known,
+                  .finite = s->finite,
+                  .stay = stay,
+                  .bodies = s->given,
+                  .rest = head->rest.type != QDQ_UNDEFINED ? &head->rest : NULL},
+        .plan = p};
 
     QDQ_TRY(qdq_quantize_again(head, p, err));
-    QDQ_TRY(qdq_quantize_plan(s->clean, s->target, e, data, &own, &basis, p, err));
+    QDQ_TRY(qdq_quantize_plan(&q, err));
     QDQ_TRY(qdq_space_add_halves(s, a, e, data, &own, known, p, err));
     QDQ_TRY(qdq_space_turn_edges(s, a, e, data, &own, known, p, err));
     QDQ_TRY(qdq_space_retype(s, a, e, data, &own, known, p, err));

@@ -40,12 +40,13 @@ qdq_status qdq_space_fill_scales(const qdq_space *s, qdq_engine *e, qdq_data *da
                                  const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
                                  qdq_error *err)
 {
+    const qdq_quantizing q = {s->clean, s->target, e, data, .opts = opts, .plan = p};
     qdq_calib_names empty = {0};
 
     QDQ_TRY(qdq_scales_give(known, p, err));
     for (size_t before = SIZE_MAX; has_unknown(p) && empty.n != before;) {
         before = empty.n;
-        QDQ_TRY(qdq_find_scales(s->clean, s->target, e, data, opts, 0, p, &empty, err));
+        QDQ_TRY(qdq_find_scales(&q, &empty, err));
         drop_empty(p, &empty);
     }
     return qdq_scales_keep(known, p, err);

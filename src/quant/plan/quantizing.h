@@ -1,0 +1,39 @@
+/* quantizing.h - one model on its way to a plan: what placement, calibration, searches and
+ * precision ask for. All of it is borrowed from the caller; steps that want something else copy the
+ * struct. */
+#ifndef QDQ_QUANTIZING_H
+#define QDQ_QUANTIZING_H
+
+#include "base/map.h"
+#include "ir/ir.h"
+#include "quant/plan/plan.h"
+#include "target/target.h"
+
+/* What a plan builds on where many are made for one clean model. Zero: on nothing. */
+typedef struct qdq_plan_basis {
+    /* its scales are taken, and new ones added (scales.h) */
+    struct qdq_scales *known;
+    /* as in qdq_place_opts */
+    qdq_map *finite;
+    const uint32_t *stay;
+    /* for the bodies of If, Loop and Scan, if it is another one */
+    const qdq_target *bodies;
+    /* 2 or more: scales for cross-validation, too (qdq_plan_tensor.fold), of the main graph */
+    unsigned folds;
+    /* gather those that corrections of biases need, for a later plan */
+    bool means;
+    /* that of another plan, complete: it does not depend on where Q/DQ are */
+    const qdq_plan_rest *rest;
+} qdq_plan_basis;
+
+typedef struct qdq_quantizing {
+    const qdq_model *m; /* clean, with inferred shapes */
+    const qdq_target *target;
+    qdq_engine *engine; /* may be NULL where nothing is observed */
+    qdq_data *data;     /* NULL: random input */
+    const qdq_quantize_opts *opts;
+    qdq_plan_basis basis;
+    qdq_plan *plan; /* which is filled */
+} qdq_quantizing;
+
+#endif /* QDQ_QUANTIZING_H */
