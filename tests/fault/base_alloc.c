@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/child.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/yaml_read.h"
@@ -159,6 +159,31 @@ static qdq_status dump_json(void *ctx, qdq_error *err)
     return st;
 }
 
+/* What comes out has every key, or nothing does. */
+static qdq_status build_json(void *ctx, qdq_error *err)
+{
+    qdq_json_doc d = {0};
+    qdq_json_out o = qdq_json_object(&d), list = qdq_json_put_list(o, "list");
+    char *text = NULL;
+
+    (void)ctx;
+    for (int i = 0; i < 20; i++) { /* beyond the room that jansson's first table has */
+        qdq_json_out in = qdq_json_put_object(list, NULL);
+        qdq_json_put_text(in, "name", "a\xff");
+        qdq_json_put_real(in, "real", i);
+    }
+    qdq_json_put_texts(o, "none", NULL, 0);
+    qdq_json_put_some(o, "last", "end");
+    qdq_status st = qdq_json_finish(&d, &text, err);
+    if (st == QDQ_OK) {
+        const char *last = strstr(text, "\"name\": \"a?\",\n      \"real\": 19.0");
+        assert_non_null(last);
+        assert_non_null(strstr(last, "\"none\": [],\n  \"last\": \"end\"\n}"));
+    }
+    qdq_free(text);
+    return st;
+}
+
 static qdq_status read_yaml(void *ctx, qdq_error *err)
 {
     static const char text[] = "a: {b: [1, 2], c: d}\ne: [{f: g}]\n";
@@ -207,12 +232,20 @@ static void child_and_json_survive_every_failure(void **state)
     json_decref(j);
 }
 
+static void a_json_document_is_built_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    json_set_alloc_funcs(malloc, free); /* jansson's own allocations fail, too */
+    assert_true(test_every_alloc_fails(build_json, NULL) > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arenas_vectors_buffers_and_maps_survive_every_failure),
         cmocka_unit_test(files_and_folders_survive_every_failure),
         cmocka_unit_test(child_and_json_survive_every_failure),
+        cmocka_unit_test(a_json_document_is_built_whole_or_not_at_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
