@@ -78,6 +78,11 @@ void qdq_json_put_int(qdq_json_out o, const char *key, int64_t x)
     qdq_json_put(o, key, json_integer(x));
 }
 
+void qdq_json_put_known(qdq_json_out o, const char *key, bool known, int64_t x)
+{
+    qdq_json_put(o, key, known ? json_integer(x) : json_null());
+}
+
 void qdq_json_put_size(qdq_json_out o, const char *key, uint64_t x)
 {
     qdq_json_put_int(o, key, x <= INT64_MAX ? (int64_t)x : INT64_MAX);
@@ -114,15 +119,17 @@ void qdq_json_put_short(qdq_json_out o, const char *key, double x)
     qdq_json_put_real(o, key, isfinite(x) ? strtod(text, NULL) : x);
 }
 
+void qdq_json_drop(qdq_json_doc *d)
+{
+    json_decref(d->root);
+    *d = (qdq_json_doc){0};
+}
+
 json_t *qdq_json_take(qdq_json_doc *d)
 {
-    json_t *root = d->root;
+    json_t *root = d->failed ? NULL : json_incref(d->root);
 
-    if (d->failed) {
-        json_decref(root);
-        root = NULL;
-    }
-    *d = (qdq_json_doc){0};
+    qdq_json_drop(d);
     return root;
 }
 

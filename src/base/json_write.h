@@ -35,6 +35,8 @@ void qdq_json_put_text(qdq_json_out o, const char *key, const char *text);
 void qdq_json_put_some(qdq_json_out o, const char *key, const char *text); /* NULL or "": null */
 void qdq_json_put_texts(qdq_json_out o, const char *key, const char *const *text, size_t n);
 void qdq_json_put_int(qdq_json_out o, const char *key, int64_t x);
+/* `known` false: null */
+void qdq_json_put_known(qdq_json_out o, const char *key, bool known, int64_t x);
 void qdq_json_put_size(qdq_json_out o, const char *key, uint64_t x); /* at most INT64_MAX */
 void qdq_json_put_ints(qdq_json_out o, const char *key, const int64_t *x, size_t n);
 void qdq_json_put_bool(qdq_json_out o, const char *key, bool x);
@@ -51,5 +53,6 @@ void qdq_json_put(qdq_json_out o, const char *key, json_t *value);
 qdq_status qdq_json_finish(qdq_json_doc *d, char **text, qdq_error *err); /* as qdq_json_dump() */
 void qdq_json_finish_line(qdq_json_doc *d, qdq_buf *b); /* as qdq_json_put_line(); or b->failed */
 json_t *qdq_json_take(qdq_json_doc *d);                 /* NULL: out of memory */
+void qdq_json_drop(qdq_json_doc *d);                    /* unfinished */
 
 #endif /* QDQ_JSON_WRITE_H */

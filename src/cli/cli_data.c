@@ -86,20 +86,8 @@ static void print_shape(const qdq_io *io, const qdq_array *a, FILE *to)
     fputs(" (--shape fixes it)\n", to);
 }
 
-static void add_shape(cli_json *j, json_t *list, const qdq_io *io, const qdq_array *a)
-{
-    json_t *entry = json_object();
-    json_t *dims = json_array();
-
-    for (int i = 0; i < a->rank; i++)
-        cli_json_add(j, dims, json_integer(a->dim[i]));
-    cli_json_set(j, entry, "input", cli_json_text(io->name));
-    cli_json_set(j, entry, "shape", dims);
-    cli_json_add(j, list, entry);
-}
-
 static qdq_status show_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, FILE *to,
-                              cli_json *j, json_t *list, qdq_error *err)
+                              const qdq_json_out *list, qdq_error *err)
 {
     const qdq_named_array *in = NULL;
     size_t n = 0;
@@ -116,7 +104,7 @@ static qdq_status show_shapes(qdq_data *d, const qdq_model *m, const cli_shapes 
             if (to != NULL)
                 print_shape(&io, &in[k].array, to);
             else
-                add_shape(j, list, &io, &in[k].array);
+                cli_json_shape(*list, io.name, in[k].array.dim, in[k].array.rank);
         }
     }
     return QDQ_OK;
@@ -125,11 +113,11 @@ static qdq_status show_shapes(qdq_data *d, const qdq_model *m, const cli_shapes 
 qdq_status cli_data_print_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
                                  FILE *to, qdq_error *err)
 {
-    return show_shapes(d, m, shapes, to, NULL, NULL, err);
+    return show_shapes(d, m, shapes, to, NULL, err);
 }
 
 qdq_status cli_data_json_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
-                                cli_json *j, json_t *list, qdq_error *err)
+                                qdq_json_out list, qdq_error *err)
 {
-    return show_shapes(d, m, shapes, NULL, j, list, err);
+    return show_shapes(d, m, shapes, NULL, &list, err);
 }

@@ -30,6 +30,6 @@ qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, 
 qdq_status cli_data_print_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
                                  FILE *to, qdq_error *err);
 qdq_status cli_data_json_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes,
-                                cli_json *j, json_t *list, qdq_error *err);
+                                qdq_json_out list, qdq_error *err);
 
 #endif /* QDQ_CLI_DATA_H */

@@ -72,33 +72,26 @@ qdq_status cli_fusions_print(cli *c, const qdq_fusion_list *l, bool verbose, qdq
     return QDQ_OK;
 }
 
-static json_t *group_json(cli_json *j, const qdq_fusion_info *f)
+static void group_json(qdq_json_out o, const qdq_fusion_info *f)
 {
-    json_t *o = json_object(), *nodes = json_array();
-
-    cli_json_set(j, o, "us", cli_json_real(f->us));
-    cli_json_set(j, o, "conversions_us", cli_json_real(f->converts_us));
-    cli_json_set(j, o, "by", json_string(qdq_fusion_source_name(f->source)));
-    cli_json_set(j, o, "cut", json_boolean(f->cut));
-    cli_json_set(j, o, "kind", json_integer((json_int_t)f->alike));
-    cli_json_set(j, o, "key", json_string(f->key));
-    cli_json_set(j, o, "linear", json_integer((json_int_t)f->n_linear));
-    cli_json_set(j, o, "layers", json_integer((json_int_t)f->n_layers));
-    cli_json_set(j, o, "layer", f->layer[0] != '\0' ? cli_json_text(f->layer) : json_null());
-    for (size_t i = 0; i < f->n_nodes; i++)
-        cli_json_add(j, nodes, cli_json_text(f->node[i]));
-    cli_json_set(j, o, "nodes", nodes);
-    return o;
+    qdq_json_put_short(o, "us", f->us);
+    qdq_json_put_short(o, "conversions_us", f->converts_us);
+    qdq_json_put_text(o, "by", qdq_fusion_source_name(f->source));
+    qdq_json_put_bool(o, "cut", f->cut);
+    qdq_json_put_int(o, "kind", (int64_t)f->alike);
+    qdq_json_put_text(o, "key", f->key);
+    qdq_json_put_int(o, "linear", (int64_t)f->n_linear);
+    qdq_json_put_int(o, "layers", (int64_t)f->n_layers);
+    qdq_json_put_some(o, "layer", f->layer);
+    qdq_json_put_texts(o, "nodes", f->node, f->n_nodes);
 }
 
-void cli_fusions_json(cli_json *j, const qdq_fusion_list *l, json_t *to)
+void cli_fusions_json(qdq_json_out to, const qdq_fusion_list *l)
 {
-    json_t *groups = json_array();
-
+    qdq_json_put_int(to, "kinds", (int64_t)l->n_keys);
+    qdq_json_put_short(to, "matched", l->matched);
+    qdq_json_put_short(to, "covered", l->covered);
+    qdq_json_out groups = qdq_json_put_list(to, "groups");
     for (size_t i = 0; i < l->n; i++)
-        cli_json_add(j, groups, group_json(j, &l->at[i]));
-    cli_json_set(j, to, "kinds", json_integer((json_int_t)l->n_keys));
-    cli_json_set(j, to, "matched", cli_json_real(l->matched));
-    cli_json_set(j, to, "covered", cli_json_real(l->covered));
-    cli_json_set(j, to, "groups", groups);
+        group_json(qdq_json_put_object(groups, NULL), &l->at[i]);
 }

@@ -10,6 +10,6 @@
 qdq_status cli_fusions_print(cli *c, const qdq_fusion_list *l, bool verbose, qdq_error *err);
 
 /* "groups": [...] and what they have in common, set in `to`. */
-void cli_fusions_json(cli_json *j, const qdq_fusion_list *l, json_t *to);
+void cli_fusions_json(qdq_json_out to, const qdq_fusion_list *l);
 
 #endif /* QDQ_CLI_FUSIONS_H */

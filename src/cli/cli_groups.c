@@ -167,50 +167,39 @@ qdq_status cli_groups_print(cli *c, const cli_groups *g, bool verbose, qdq_error
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static json_t *layer_json(cli_json *j, const qdq_group *g)
+static void layer_json(qdq_json_out entry, const qdq_group *g)
 {
-    json_t *entry = json_object(), *nodes = json_array();
-
-    cli_json_set(j, entry, "layer", cli_json_text(g->layer));
-    cli_json_set(j, entry, "kernel", cli_json_text(g->op));
-    cli_json_set(j, entry, "in", g->in_type[0] != '\0' ? cli_json_text(g->in_type) : json_null());
-    cli_json_set(j, entry, "out",
-                 g->out_type[0] != '\0' ? cli_json_text(g->out_type) : json_null());
-    cli_json_set(j, entry, "us", cli_json_real(g->median_us));
-    cli_json_set(j, entry, "conversion", json_boolean(g->conversion));
-    cli_json_set(j, entry, "by",
-                 g->source != QDQ_GROUP_NONE ? json_string(source_text(g)) : json_null());
-    for (size_t i = 0; i < g->n_nodes; i++)
-        cli_json_add(j, nodes, cli_json_text(g->node[i]));
-    cli_json_set(j, entry, "nodes", nodes);
+    qdq_json_put_text(entry, "layer", g->layer);
+    qdq_json_put_text(entry, "kernel", g->op);
+    qdq_json_put_some(entry, "in", g->in_type);
+    qdq_json_put_some(entry, "out", g->out_type);
+    qdq_json_put_short(entry, "us", g->median_us);
+    qdq_json_put_bool(entry, "conversion", g->conversion);
+    qdq_json_put_text(entry, "by", g->source != QDQ_GROUP_NONE ? source_text(g) : NULL);
+    qdq_json_put_texts(entry, "nodes", g->node, g->n_nodes);
     if (g->tensor != NULL && g->tensor[0] != '\0')
-        cli_json_set(j, entry, "tensor", cli_json_text(g->tensor));
-    return entry;
+        qdq_json_put_text(entry, "tensor", g->tensor);
 }
 
-json_t *cli_groups_json(cli_json *j, const cli_groups *g)
+void cli_groups_json(qdq_json_out root, const cli_groups *g)
 {
     const qdq_groups_sum s = qdq_groups_add(g->group, g->n);
-    json_t *root = json_object(), *layers = json_array(), *findings = json_array();
 
-    cli_json_set(j, root, "qdq_layers",
-                 json_integer(1)); /* as qdq_groups_write() has it: it can be read again */
+    qdq_json_put_int(root, "qdq_layers",
+                     1); /* as qdq_groups_write() has it: it can be read again */
+    qdq_json_put_short(root, "us", s.us);
+    qdq_json_put_short(root, "conversions_us", s.conversions_us);
+    qdq_json_put_short(root, "attributed", s.attributed);
+    qdq_json_out layers = qdq_json_put_list(root, "layers");
     for (size_t i = 0; i < g->n; i++)
-        cli_json_add(j, layers, layer_json(j, &g->group[i]));
+        layer_json(qdq_json_put_object(layers, NULL), &g->group[i]);
+    qdq_json_out findings = qdq_json_put_list(root, "findings");
     for (size_t i = 0; i < g->n_findings; i++) {
         const qdq_group_finding *f = &g->finding[i];
-        json_t *entry = json_object();
-        cli_json_set(j, entry, "layer", cli_json_text(g->group[f->group].layer));
-        cli_json_set(j, entry, "node", f->node[0] != '\0' ? cli_json_text(f->node) : json_null());
-        cli_json_set(j, entry, "tensor",
-                     f->tensor[0] != '\0' ? cli_json_text(f->tensor) : json_null());
-        cli_json_set(j, entry, "why", cli_json_text(f->why));
-        cli_json_add(j, findings, entry);
+        qdq_json_out entry = qdq_json_put_object(findings, NULL);
+        qdq_json_put_text(entry, "layer", g->group[f->group].layer);
+        qdq_json_put_some(entry, "node", f->node);
+        qdq_json_put_some(entry, "tensor", f->tensor);
+        qdq_json_put_text(entry, "why", f->why);
     }
-    cli_json_set(j, root, "us", cli_json_real(s.us));
-    cli_json_set(j, root, "conversions_us", cli_json_real(s.conversions_us));
-    cli_json_set(j, root, "attributed", cli_json_real(s.attributed));
-    cli_json_set(j, root, "layers", layers);
-    cli_json_set(j, root, "findings", findings);
-    return root;
 }

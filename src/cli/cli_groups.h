@@ -42,6 +42,6 @@ void cli_groups_free(cli_groups *g);
 qdq_status cli_groups_print(cli *c, const cli_groups *g, bool verbose, qdq_error *err);
 
 /* {"layers": [...], "findings": [...], and sums}. */
-json_t *cli_groups_json(cli_json *j, const cli_groups *g);
+void cli_groups_json(qdq_json_out root, const cli_groups *g);
 
 #endif /* QDQ_CLI_GROUPS_H */

@@ -1,57 +1,28 @@
-/* cli_json.c - values that jansson would refuse or print badly, and printing. */
+/* cli_json.c - jansson's layout of numbers, not that of our files. */
 #include "cli/cli_json.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/file.h"
-#include "base/json.h"
 
-void cli_json_set(cli_json *j, json_t *object, const char *key, json_t *value)
+/* NULL: out of memory. */
+static char *as_text(qdq_json_doc *d)
 {
-    if (json_object_set_new(object, key, value) != 0)
-        j->failed = true;
-}
-
-void cli_json_add(cli_json *j, json_t *array, json_t *value)
-{
-    if (json_array_append_new(array, value) != 0)
-        j->failed = true;
-}
-
-json_t *cli_json_text(const char *text)
-{
-    return qdq_json_new_text(text);
-}
-
-json_t *cli_json_real(double v)
-{
-    char text[40];
-
-    if (!isfinite(v))
-        return json_null();
-    snprintf(text, sizeof text, "%.6g", v);
-    return json_real(strtod(text, NULL));
-}
-
-/* Releases `root`; NULL: out of memory. */
-static char *as_text(const cli_json *j, json_t *root)
-{
-    /* 15 digits bring back the six of cli_json_real() as they are; 17 would show how binary numbers
-     * lie */
-    char *text = j->failed ? NULL : json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    json_t *root = qdq_json_take(d);
+    /* 15 digits bring back the six of qdq_json_put_short() as they are; 17 would show how binary
+     * numbers lie */
+    char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 
     json_decref(root);
     return text;
 }
 
-qdq_status cli_json_write(const cli_json *j, json_t *root, const char *path, bool force,
-                          qdq_error *err)
+qdq_status cli_json_write(qdq_json_doc *d, const char *path, bool force, qdq_error *err)
 {
-    char *text = as_text(j, root);
+    char *text = as_text(d);
 
     if (text == NULL)
         return qdq_nomem(err);
@@ -62,9 +33,9 @@ qdq_status cli_json_write(const cli_json *j, json_t *root, const char *path, boo
     return st;
 }
 
-qdq_status cli_json_print(cli_json *j, json_t *root, qdq_error *err)
+qdq_status cli_json_print(qdq_json_doc *d, qdq_error *err)
 {
-    char *text = as_text(j, root);
+    char *text = as_text(d);
 
     if (text == NULL)
         return qdq_nomem(err);

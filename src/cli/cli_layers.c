@@ -7,44 +7,30 @@
 #include "cli/cli_engine.h"
 #include "cli/cli_outputs.h"
 
-static json_t *names_json(cli_json *j, const char *const *names, size_t n)
+static void layer_json(qdq_json_out o, const qdq_compare_layer *l)
 {
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < n; i++)
-        cli_json_add(j, list, cli_json_text(names[i]));
-    return list;
-}
-
-static json_t *layer_json(cli_json *j, const qdq_compare_layer *l)
-{
-    json_t *o = json_object();
-
-    cli_json_set(j, o, "node", cli_json_text(l->node));
-    cli_json_set(j, o, "op", cli_json_text(l->op));
-    cli_json_set(j, o, "quantized", json_boolean(l->quantized));
-    cli_json_set(j, o, "error", cli_json_real(l->error));
-    cli_json_set(j, o, "introduced_sqnr_db", cli_json_real(l->introduced.sqnr_db));
-    cli_json_set(j, o, "tensor", cli_json_text(l->value.name));
-    cli_json_set(j, o, "sqnr_db", cli_json_real(l->value.sqnr_db));
-    cli_json_set(j, o, "cosine", cli_json_real(l->value.cosine));
-    cli_json_set(j, o, "max_abs", cli_json_real(l->value.max_abs));
-    cli_json_set(j, o, "read_sqnr_db", cli_json_real(l->read_sqnr_db));
+    qdq_json_put_text(o, "node", l->node);
+    qdq_json_put_text(o, "op", l->op);
+    qdq_json_put_bool(o, "quantized", l->quantized);
+    qdq_json_put_short(o, "error", l->error);
+    qdq_json_put_short(o, "introduced_sqnr_db", l->introduced.sqnr_db);
+    qdq_json_put_text(o, "tensor", l->value.name);
+    qdq_json_put_short(o, "sqnr_db", l->value.sqnr_db);
+    qdq_json_put_short(o, "cosine", l->value.cosine);
+    qdq_json_put_short(o, "max_abs", l->value.max_abs);
+    qdq_json_put_short(o, "read_sqnr_db", l->read_sqnr_db);
     if (isinf(l->value.sqnr_db))
-        cli_json_set(j, o, "equal", json_true());
-    return o;
+        qdq_json_put_bool(o, "equal", true);
 }
 
-void cli_layers_json(cli_json *j, const qdq_compare_layers_result *r, json_t *to)
+void cli_layers_json(qdq_json_out to, const qdq_compare_layers_result *r)
 {
-    json_t *layers = json_array(), *unmatched = json_object();
-
+    qdq_json_out layers = qdq_json_put_list(to, "layers");
     for (size_t i = 0; i < r->n_layers; i++)
-        cli_json_add(j, layers, layer_json(j, &r->layers[i]));
-    cli_json_set(j, unmatched, "a", names_json(j, r->unmatched_a, r->n_unmatched_a));
-    cli_json_set(j, unmatched, "b", names_json(j, r->unmatched_b, r->n_unmatched_b));
-    cli_json_set(j, to, "layers", layers);
-    cli_json_set(j, to, "unmatched", unmatched);
+        layer_json(qdq_json_put_object(layers, NULL), &r->layers[i]);
+    qdq_json_out unmatched = qdq_json_put_object(to, "unmatched");
+    qdq_json_put_texts(unmatched, "a", r->unmatched_a, r->n_unmatched_a);
+    qdq_json_put_texts(unmatched, "b", r->unmatched_b, r->n_unmatched_b);
 }
 
 static void print_unmatched(const char *which, const char *const *names, size_t n, FILE *to)

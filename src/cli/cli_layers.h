@@ -7,7 +7,7 @@
 #include "qdq/compare.h"
 
 /* Sets "layers", the worst first, and "unmatched": {"a", "b"} in `to`. */
-void cli_layers_json(cli_json *j, const qdq_compare_layers_result *r, json_t *to);
+void cli_layers_json(qdq_json_out to, const qdq_compare_layers_result *r);
 
 /* A table with its heads, and which tensors only one of the two models has. */
 qdq_status cli_layers_print(cli *c, const qdq_compare_layers_result *r, FILE *to, qdq_error *err);

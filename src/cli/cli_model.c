@@ -209,27 +209,25 @@ FILE *cli_result_stream(const cli_output_args *a)
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-static void add_file(cli_json *j, json_t *array, const char *path, const struct stat *s)
+static void add_file(qdq_json_out array, const char *path, const struct stat *s)
 {
-    json_t *file = json_object();
-
-    cli_json_set(j, file, "path", cli_json_text(path));
-    cli_json_set(j, file, "bytes", json_integer(s->st_size));
-    cli_json_add(j, array, file);
+    qdq_json_out file = qdq_json_put_object(array, NULL);
+    qdq_json_put_text(file, "path", path);
+    qdq_json_put_int(file, "bytes", s->st_size);
 }
 
-void cli_json_add_files(cli_json *j, json_t *array, const char *path)
+void cli_json_add_files(qdq_json_out array, const char *path)
 {
     char *side = NULL;
     struct stat model, data;
 
     if (path == NULL || cli_is_stdout(path) || stat(path, &model) != 0)
         return;
-    add_file(j, array, path, &model);
+    add_file(array, path, &model);
     if (qdq_model_find_data(path, &side, NULL) != QDQ_OK)
-        j->failed = true;
+        array.doc->failed = true;
     else if (side != NULL && stat(side, &data) == 0)
-        add_file(j, array, side, &data);
+        add_file(array, side, &data);
     qdq_free(side);
 }
 
@@ -251,40 +249,38 @@ qdq_status cli_weight_bytes(const qdq_model *m, int64_t *bytes, qdq_error *err)
 qdq_status cli_print_files(cli *c, const char *const *paths, size_t n, FILE *to, qdq_error *err)
 {
     cli_table table = {.arena = &c->arena, .columns = "lrl"};
-    cli_json j = {false};
-    json_t *files = json_array();
+    qdq_json_doc d = {0};
+    qdq_json_out files = qdq_json_list(&d);
     json_t *file;
     size_t i;
 
     for (i = 0; i < n; i++)
-        cli_json_add_files(&j, files, paths[i]);
-    json_array_foreach(files, i, file)
+        cli_json_add_files(files, paths[i]);
+    const bool failed = d.failed;
+    json_array_foreach(files.at, i, file)
     {
         cli_cell(&table, "%s", json_string_value(json_object_get(file, "path")));
         cli_cell(&table, "%" JSON_INTEGER_FORMAT,
                  json_integer_value(json_object_get(file, "bytes")));
         cli_cell(&table, "bytes");
     }
-    json_decref(files);
-    return j.failed ? qdq_nomem(err) : cli_table_print(&table, to, err);
+    qdq_json_drop(&d);
+    return failed ? qdq_nomem(err) : cli_table_print(&table, to, err);
 }
 
-json_t *cli_json_written(cli_json *j, const cli *c, const char *output, const qdq_model *m)
+void cli_json_written(qdq_json_out root, const cli *c, const char *output, const qdq_model *m)
 {
-    json_t *root = json_object();
-    json_t *files = json_array();
-
-    cli_json_set(j, root, "model", cli_json_text(c->operand[0]));
-    cli_json_set(j, root, "output", cli_json_text(output));
-    cli_json_set(j, root, "opset", json_integer(qdq_model_opset(m)));
-    cli_json_add_files(j, files, output);
-    cli_json_set(j, root, "files", files);
-    return root;
+    qdq_json_put_text(root, "model", c->operand[0]);
+    qdq_json_put_text(root, "output", output);
+    qdq_json_put_int(root, "opset", qdq_model_opset(m));
+    qdq_json_out files = qdq_json_put_list(root, "files");
+    cli_json_add_files(files, output);
 }
 
 qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq_error *err)
 {
-    cli_json j = {false};
+    qdq_json_doc d = {0};
 
-    return cli_json_print(&j, cli_json_written(&j, c, output, m), err);
+    cli_json_written(qdq_json_object(&d), c, output, m);
+    return cli_json_print(&d, err);
 }

@@ -47,12 +47,12 @@ FILE *cli_result_stream(const cli_output_args *a);
 
 /* [{"path","bytes"}] for a file and, of a model, the side file that it names. NULL or "-":
  * nothing. */
-void cli_json_add_files(cli_json *j, json_t *array, const char *path);
+void cli_json_add_files(qdq_json_out array, const char *path);
 /* The same files as a table. */
 qdq_status cli_print_files(cli *c, const char *const *paths, size_t n, FILE *to, qdq_error *err);
 
 /* What copying commands print with --json; the first for those that add to it. */
-json_t *cli_json_written(cli_json *j, const cli *c, const char *output, const qdq_model *m);
+void cli_json_written(qdq_json_out root, const cli *c, const char *output, const qdq_model *m);
 qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq_error *err);
 
 /* Bytes of all initializers and Constant nodes, wherever they are stored. */
@@ -74,7 +74,9 @@ extern const cli_opt cli_set_shape_opts[];
 qdq_status cli_shapes_set(const cli_shapes *set, qdq_model *m, qdq_error *err);
 /* A line, "x set to 1x3x224x224", or [{"input", "shape"}], empty without --set-shape. */
 void cli_shapes_set_print(const cli_shapes *set, FILE *to);
-json_t *cli_shapes_set_json(const cli_shapes *set, cli_json *j);
+void cli_shapes_set_json(qdq_json_out list, const cli_shapes *set);
+/* {"input", "shape"} */
+void cli_json_shape(qdq_json_out list, const char *input, const int64_t *dim, int rank);
 
 /* The shapes that are for inputs of `m`, in *mine. One that contradicts the model is
  * QDQ_E_USAGE. */

@@ -5,32 +5,27 @@
 
 #include "base/fail.h"
 
-json_t *cli_outputs_json(cli_json *j, const qdq_compare_tensor *t, size_t n)
+void cli_outputs_json(qdq_json_out list, const qdq_compare_tensor *t, size_t n)
 {
-    json_t *list = json_array();
-
     for (size_t i = 0; i < n; i++) {
-        json_t *entry = json_object();
-        cli_json_set(j, entry, "name", cli_json_text(t[i].name));
+        qdq_json_out entry = qdq_json_put_object(list, NULL);
+        qdq_json_put_text(entry, "name", t[i].name);
         if (t[i].other_shape)
-            cli_json_set(j, entry, "other_shape", json_true());
-        cli_json_set(j, entry, "sqnr_db", cli_json_real(t[i].sqnr_db));
-        cli_json_set(j, entry, "worst_db", cli_json_real(t[i].worst_db));
-        cli_json_set(j, entry, "axis", t[i].axis >= 0 ? json_integer(t[i].axis) : json_null());
-        cli_json_set(j, entry, "index",
-                     t[i].axis >= 0 ? json_integer((json_int_t)t[i].index) : json_null());
-        cli_json_set(j, entry, "bound_db", cli_json_real(t[i].bound_db));
-        cli_json_set(j, entry, "cosine", cli_json_real(t[i].cosine));
-        cli_json_set(j, entry, "max_abs", cli_json_real(t[i].max_abs));
-        cli_json_set(j, entry, "top1", cli_json_real(t[i].top1));
-        cli_json_set(j, entry, "half_agreement", cli_json_real(t[i].half_agreement));
+            qdq_json_put_bool(entry, "other_shape", true);
+        qdq_json_put_short(entry, "sqnr_db", t[i].sqnr_db);
+        qdq_json_put_short(entry, "worst_db", t[i].worst_db);
+        qdq_json_put_known(entry, "axis", t[i].axis >= 0, t[i].axis);
+        qdq_json_put_known(entry, "index", t[i].axis >= 0, t[i].index);
+        qdq_json_put_short(entry, "bound_db", t[i].bound_db);
+        qdq_json_put_short(entry, "cosine", t[i].cosine);
+        qdq_json_put_short(entry, "max_abs", t[i].max_abs);
+        qdq_json_put_short(entry, "top1", t[i].top1);
+        qdq_json_put_short(entry, "half_agreement", t[i].half_agreement);
         if (isinf(t[i].sqnr_db) && t[i].sqnr_db > 0)
-            cli_json_set(j, entry, "equal", json_true());
+            qdq_json_put_bool(entry, "equal", true);
         if (isnan(t[i].sqnr_db))
-            cli_json_set(j, entry, "no_signal", json_true());
-        cli_json_add(j, list, entry);
+            qdq_json_put_bool(entry, "no_signal", true);
     }
-    return list;
 }
 
 const char *cli_sqnr_text(double sqnr_db, char *text, size_t size)

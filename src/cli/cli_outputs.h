@@ -8,7 +8,7 @@
 
 /* [{"name","sqnr_db","worst_db",...}], the members of qdq_compare_tensor: null where undefined;
  * equal tensors have sqnr_db null and "equal": true. */
-json_t *cli_outputs_json(cli_json *j, const qdq_compare_tensor *t, size_t n);
+void cli_outputs_json(qdq_json_out list, const qdq_compare_tensor *t, size_t n);
 
 /* A table with its heads; `what` is the head of the names. */
 qdq_status cli_outputs_print(cli *c, const char *what, const qdq_compare_tensor *t, size_t n,

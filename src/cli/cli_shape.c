@@ -152,18 +152,16 @@ void cli_shapes_set_print(const cli_shapes *set, FILE *to)
     }
 }
 
-json_t *cli_shapes_set_json(const cli_shapes *set, cli_json *j)
+void cli_json_shape(qdq_json_out list, const char *input, const int64_t *dim, int rank)
 {
-    json_t *list = json_array();
+    qdq_json_out entry = qdq_json_put_object(list, NULL);
 
-    for (size_t i = 0; i < set->n; i++) {
-        json_t *entry = json_object(), *dims = json_array();
+    qdq_json_put_text(entry, "input", input);
+    qdq_json_put_ints(entry, "shape", dim, (size_t)rank);
+}
 
-        for (int k = 0; k < set->at[i].rank; k++)
-            cli_json_add(j, dims, json_integer(set->at[i].dim[k]));
-        cli_json_set(j, entry, "input", cli_json_text(set->at[i].name));
-        cli_json_set(j, entry, "shape", dims);
-        cli_json_add(j, list, entry);
-    }
-    return list;
+void cli_shapes_set_json(qdq_json_out list, const cli_shapes *set)
+{
+    for (size_t i = 0; i < set->n; i++)
+        cli_json_shape(list, set->at[i].name, set->at[i].dim, set->at[i].rank);
 }

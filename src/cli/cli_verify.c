@@ -40,31 +40,27 @@ void cli_verify_print(const qdq_verify_result *r, const qdq_engine_info *info, c
     fprintf(to, "%s%s\n", level[r->verdict], qdq_verify_text(r, engine, data, text, sizeof text));
 }
 
-json_t *cli_verify_json(cli_json *j, const qdq_verify_result *r, const qdq_engine_info *info,
-                        const char *data)
+void cli_verify_json(qdq_json_out root, const qdq_verify_result *r, const qdq_engine_info *info,
+                     const char *data)
 {
-    json_t *root = json_object();
-
-    cli_json_set(j, root, "engine", cli_json_text(info->name));
-    cli_json_set(j, root, "version", cli_json_text(info->version));
-    cli_json_set(j, root, "result", json_string(qdq_verify_verdict_name(r->verdict)));
-    cli_json_set(j, root, "reference", cli_json_text(r->reference));
-    cli_json_set(j, root, "data", cli_json_text(data));
-    cli_json_set(j, root, "n_samples", json_integer((json_int_t)r->samples));
-    cli_json_set(j, root, "open_dims", json_boolean(r->open));
-    cli_json_set(j, root, "output", cli_json_text(r->output));
-    cli_json_set(j, root, "axis", r->axis >= 0 ? json_integer(r->axis) : json_null());
-    cli_json_set(j, root, "index", r->axis >= 0 ? json_integer((json_int_t)r->index) : json_null());
-    cli_json_set(j, root, "agreement_db", cli_json_real(r->sqnr_db));
-    cli_json_set(j, root, "equal", json_boolean(isinf(r->sqnr_db) && r->sqnr_db > 0));
-    cli_json_set(j, root, "engine_db", cli_json_real(r->engine_db));
-    cli_json_set(j, root, "reference_db", cli_json_real(r->reference_db));
-    cli_json_set(j, root, "op", cli_json_text(r->op));
-    cli_json_set(j, root, "node", cli_json_text(r->node));
-    cli_json_set(j, root, "form", cli_json_text(r->form));
-    cli_json_set(j, root, "saturates", json_boolean(r->saturates));
-    cli_json_set(j, root, "not_compared",
-                 r->not_compared[0] != '\0' ? cli_json_text(r->not_compared) : json_null());
-    cli_json_set(j, root, "why", cli_json_text(r->why));
-    return root;
+    qdq_json_put_text(root, "engine", info->name);
+    qdq_json_put_text(root, "version", info->version);
+    qdq_json_put_text(root, "result", qdq_verify_verdict_name(r->verdict));
+    qdq_json_put_text(root, "reference", r->reference);
+    qdq_json_put_text(root, "data", data);
+    qdq_json_put_int(root, "n_samples", (int64_t)r->samples);
+    qdq_json_put_bool(root, "open_dims", r->open);
+    qdq_json_put_text(root, "output", r->output);
+    qdq_json_put_known(root, "axis", r->axis >= 0, r->axis);
+    qdq_json_put_known(root, "index", r->axis >= 0, r->index);
+    qdq_json_put_short(root, "agreement_db", r->sqnr_db);
+    qdq_json_put_bool(root, "equal", isinf(r->sqnr_db) && r->sqnr_db > 0);
+    qdq_json_put_short(root, "engine_db", r->engine_db);
+    qdq_json_put_short(root, "reference_db", r->reference_db);
+    qdq_json_put_text(root, "op", r->op);
+    qdq_json_put_text(root, "node", r->node);
+    qdq_json_put_text(root, "form", r->form);
+    qdq_json_put_bool(root, "saturates", r->saturates);
+    qdq_json_put_some(root, "not_compared", r->not_compared);
+    qdq_json_put_text(root, "why", r->why);
 }

@@ -17,7 +17,7 @@ qdq_status cli_verify(cli *c, const cli_engine_args *a, qdq_engine *e, const qdq
 void cli_verify_print(const qdq_verify_result *r, const qdq_engine_info *info, const char *data,
                       FILE *to);
 
-json_t *cli_verify_json(cli_json *j, const qdq_verify_result *r, const qdq_engine_info *info,
-                        const char *data);
+void cli_verify_json(qdq_json_out root, const qdq_verify_result *r, const qdq_engine_info *info,
+                     const char *data);
 
 #endif /* QDQ_CLI_VERIFY_H */

@@ -16,19 +16,24 @@ qdq_status cli_why_print(cli *c, const qdq_why *w, FILE *to, qdq_error *err)
     return cli_table_print(&table, to, err);
 }
 
-json_t *cli_why_json(cli_json *j, const qdq_why *w)
+void cli_why_json(qdq_json_out list, const qdq_why *w)
 {
-    json_t *list = json_array();
     size_t n;
     const qdq_why_note *note = qdq_why_notes(w, &n);
 
     for (size_t i = 0; i < n; i++) {
-        json_t *o = json_object();
-        cli_json_set(j, o, "node", cli_json_text(note[i].node));
-        cli_json_set(j, o, "rule", cli_json_text(note[i].rule));
-        cli_json_set(j, o, "holds", json_boolean(note[i].holds));
-        cli_json_set(j, o, "verdict", cli_json_text(note[i].verdict));
-        cli_json_add(j, list, o);
+        qdq_json_out o = qdq_json_put_object(list, NULL);
+        qdq_json_put_text(o, "node", note[i].node);
+        qdq_json_put_text(o, "rule", note[i].rule);
+        qdq_json_put_bool(o, "holds", note[i].holds);
+        qdq_json_put_text(o, "verdict", note[i].verdict);
     }
-    return list;
+}
+
+qdq_status cli_why_print_json(const qdq_why *w, qdq_error *err)
+{
+    qdq_json_doc d = {0};
+
+    cli_why_json(qdq_json_list(&d), w);
+    return cli_json_print(&d, err);
 }

@@ -8,6 +8,7 @@
 
 /* A line for each rule that looked: node, rule, whether it holds, verdict. */
 qdq_status cli_why_print(cli *c, const qdq_why *w, FILE *to, qdq_error *err);
-json_t *cli_why_json(cli_json *j, const qdq_why *w); /* [{"node", "rule", "holds", "verdict"}] */
+void cli_why_json(qdq_json_out list, const qdq_why *w); /* [{"node", "rule", "holds", "verdict"}] */
+qdq_status cli_why_print_json(const qdq_why *w, qdq_error *err);
 
 #endif /* QDQ_CLI_WHY_H */

@@ -2,112 +2,93 @@
  * are a column, and a list. */
 #include "cli/cmd_bench.h"
 
+#include <math.h>
+
 #include "base/fail.h"
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static json_t *dims_json(cli_json *j, const qdq_io *io)
+static void dims_json(qdq_json_out dims, const qdq_io *io)
 {
-    json_t *dims = json_array();
-
     for (int i = 0; i < io->rank; i++)
-        cli_json_add(j, dims, json_integer(io->dim[i] < 0 ? 1 : io->dim[i]));
-    return dims;
+        qdq_json_put_int(dims, NULL, io->dim[i] < 0 ? 1 : io->dim[i]);
 }
 
-static json_t *assumed_json(const bench *b, cli_json *j)
+static void assumed_json(qdq_json_out list, const bench *b)
 {
-    json_t *list = json_array();
     qdq_io io;
 
     for (size_t i = 0; i < b->n_models; i++)
         for (size_t k = 0; qdq_model_input(b->models[i], k, &io); k++) {
             if (!cli_is_assumed(&io, &b->shapes))
                 continue;
-            json_t *entry = json_object();
-            cli_json_set(j, entry, "model", cli_json_text(b->c->operand[i]));
-            cli_json_set(j, entry, "input", cli_json_text(io.name));
-            cli_json_set(j, entry, "shape", dims_json(j, &io));
-            cli_json_add(j, list, entry);
+            qdq_json_out entry = qdq_json_put_object(list, NULL);
+            qdq_json_put_text(entry, "model", b->c->operand[i]);
+            qdq_json_put_text(entry, "input", io.name);
+            dims_json(qdq_json_put_list(entry, "shape"), &io);
         }
-    return list;
 }
 
-static json_t *text_or_null(const char *text)
-{
-    return text != NULL ? cli_json_text(text) : json_null();
-}
-
-static json_t *model_json(const bench_entry *e, const char *path, cli_json *j)
+static void model_json(qdq_json_out model, const bench_entry *e, const char *path)
 {
     const qdq_bench_model *t = &e->time;
-    json_t *model = json_object();
     const bool good = e->failed == NULL;
 
-    cli_json_set(j, model, "model", cli_json_text(path));
-    cli_json_set(j, model, "median_ms", good ? cli_json_real(t->median_ms) : json_null());
-    cli_json_set(j, model, "p10_ms", good ? cli_json_real(t->p10_ms) : json_null());
-    cli_json_set(j, model, "p90_ms", good ? cli_json_real(t->p90_ms) : json_null());
-    cli_json_set(j, model, "runs", good ? json_integer(t->runs) : json_null());
-    cli_json_set(j, model, "shapes", good ? json_string(e->open ? "open" : "fixed") : json_null());
-    cli_json_set(j, model, "unoptimized", text_or_null(e->unoptimized));
-    cli_json_set(j, model, "failed", text_or_null(e->failed));
-    return model;
+    qdq_json_put_text(model, "model", path);
+    qdq_json_put_short(model, "median_ms", good ? t->median_ms : (double)NAN);
+    qdq_json_put_short(model, "p10_ms", good ? t->p10_ms : (double)NAN);
+    qdq_json_put_short(model, "p90_ms", good ? t->p90_ms : (double)NAN);
+    qdq_json_put_known(model, "runs", good, t->runs);
+    qdq_json_put_text(model, "shapes", good ? e->open ? "open" : "fixed" : NULL);
+    qdq_json_put_text(model, "unoptimized", e->unoptimized);
+    qdq_json_put_text(model, "failed", e->failed);
 }
 
-static json_t *ratio_json(const bench_entry *e, const char *path, cli_json *j)
+static void ratio_json(qdq_json_out ratio, const bench_entry *e, const char *path)
 {
     const qdq_bench_model *t = &e->time;
-    json_t *ratio = json_object();
     const bool good = t->speedup > 0;
 
-    cli_json_set(j, ratio, "model", cli_json_text(path));
-    cli_json_set(j, ratio, "speedup", good ? cli_json_real(t->speedup) : json_null());
-    cli_json_set(j, ratio, "ci_low", good ? cli_json_real(t->ci_low) : json_null());
-    cli_json_set(j, ratio, "ci_high", good ? cli_json_real(t->ci_high) : json_null());
-    return ratio;
+    qdq_json_put_text(ratio, "model", path);
+    qdq_json_put_short(ratio, "speedup", good ? t->speedup : (double)NAN);
+    qdq_json_put_short(ratio, "ci_low", good ? t->ci_low : (double)NAN);
+    qdq_json_put_short(ratio, "ci_high", good ? t->ci_high : (double)NAN);
 }
 
 /* Of one that is not to be had there is what was asked for, and why not. */
-static void add_engine(const bench *b, const bench_engine *e, json_t *to, cli_json *j)
+static void add_engine(const bench *b, const bench_engine *e, qdq_json_out to)
 {
-    json_t *models = json_array(), *ratios = json_array();
-
     if (e->engine != NULL) {
         const qdq_engine_info *info = qdq_engine_get_info(e->engine);
-        cli_json_set(j, to, "engine", cli_json_text(info->name));
-        cli_json_set(j, to, "engine_version", cli_json_text(info->version));
-        cli_json_set(j, to, "device", cli_json_text(info->device));
+        qdq_json_put_text(to, "engine", info->name);
+        qdq_json_put_text(to, "engine_version", info->version);
+        qdq_json_put_text(to, "device", info->device);
     }
-    cli_json_set(j, to, "spec", cli_json_text(e->spec));
-    cli_json_set(j, to, "failed", text_or_null(e->failed));
-    cli_json_set(j, to, "threads", json_integer(b->threads));
+    qdq_json_put_text(to, "spec", e->spec);
+    qdq_json_put_text(to, "failed", e->failed);
+    qdq_json_put_int(to, "threads", b->threads);
+    qdq_json_out models = qdq_json_put_list(to, "models");
+    qdq_json_out ratios = qdq_json_put_list(to, "ratios");
     for (size_t i = 0; e->engine != NULL && i < b->n_models; i++) {
-        cli_json_add(j, models, model_json(&e->entry[i], b->c->operand[i], j));
-        cli_json_add(j, ratios, ratio_json(&e->entry[i], b->c->operand[i], j));
+        model_json(qdq_json_put_object(models, NULL), &e->entry[i], b->c->operand[i]);
+        ratio_json(qdq_json_put_object(ratios, NULL), &e->entry[i], b->c->operand[i]);
     }
-    cli_json_set(j, to, "models", models);
-    cli_json_set(j, to, "ratios", ratios);
 }
 
 static qdq_status print_json(const bench *b, qdq_error *err)
 {
-    cli_json j = {false};
-    json_t *root = json_object(), *list = NULL;
+    qdq_json_doc d = {0};
+    qdq_json_out root = qdq_json_object(&d);
 
     if (b->n_engines == 1) {
-        add_engine(b, &b->engines[0], root, &j);
+        add_engine(b, &b->engines[0], root);
     } else {
-        list = json_array();
-        for (size_t i = 0; i < b->n_engines; i++) {
-            json_t *one = json_object();
-            add_engine(b, &b->engines[i], one, &j);
-            cli_json_add(&j, list, one);
-        }
-        cli_json_set(&j, root, "engines", list);
+        qdq_json_out list = qdq_json_put_list(root, "engines");
+        for (size_t i = 0; i < b->n_engines; i++)
+            add_engine(b, &b->engines[i], qdq_json_put_object(list, NULL));
     }
-    cli_json_set(&j, root, "run_as", assumed_json(b, &j));
-    return cli_json_print(&j, root, err);
+    assumed_json(qdq_json_put_list(root, "run_as"), b);
+    return cli_json_print(&d, err);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */

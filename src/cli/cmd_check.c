@@ -113,63 +113,56 @@ static size_t count_errors(const qdq_finding *f, size_t n)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static json_t *target_json(cli_json *j, const struct check_args *a, const qdq_target_check *t)
+static void target_json(qdq_json_out root, const struct check_args *a, const qdq_target_check *t)
 {
-    json_t *root = json_object(), *list = json_array();
-
-    cli_json_set(j, root, "target", cli_json_text(a->target));
-    cli_json_set(j, root, "proven", json_boolean(t->proven));
-    cli_json_set(j, root, "quantizers", json_integer((json_int_t)t->n_quantizers));
-    cli_json_set(j, root, "fused", json_integer((json_int_t)t->n_fused));
-    cli_json_set(j, root, "unfused", json_integer((json_int_t)t->n_unfused));
-    cli_json_set(j, root, "weights_alone", json_integer((json_int_t)t->n_weights));
-    cli_json_set(j, root, "errors", json_integer((json_int_t)t->n_errors));
-    cli_json_set(j, root, "converted", json_integer((json_int_t)t->converted));
-    cli_json_set(j, root, "microseconds", cli_json_real(t->microseconds));
+    qdq_json_put_text(root, "target", a->target);
+    qdq_json_put_bool(root, "proven", t->proven);
+    qdq_json_put_int(root, "quantizers", (int64_t)t->n_quantizers);
+    qdq_json_put_int(root, "fused", (int64_t)t->n_fused);
+    qdq_json_put_int(root, "unfused", (int64_t)t->n_unfused);
+    qdq_json_put_int(root, "weights_alone", (int64_t)t->n_weights);
+    qdq_json_put_int(root, "errors", (int64_t)t->n_errors);
+    qdq_json_put_int(root, "converted", (int64_t)t->converted);
+    qdq_json_put_short(root, "microseconds", t->microseconds);
+    qdq_json_out list = qdq_json_put_list(root, "findings");
     for (size_t i = 0; i < t->n; i++) {
         const qdq_target_finding *f = &t->findings[i];
-        json_t *entry = json_object();
-
-        cli_json_set(j, entry, "level", json_string(f->is_error ? "error" : "warning"));
-        cli_json_set(j, entry, "kind", json_string(f->kind));
-        cli_json_set(j, entry, "op", cli_json_text(f->op));
-        cli_json_set(j, entry, "node", cli_json_text(f->node));
-        cli_json_set(j, entry, "why", cli_json_text(f->why));
+        qdq_json_out entry = qdq_json_put_object(list, NULL);
+        qdq_json_put_text(entry, "level", f->is_error ? "error" : "warning");
+        qdq_json_put_text(entry, "kind", f->kind);
+        qdq_json_put_text(entry, "op", f->op);
+        qdq_json_put_text(entry, "node", f->node);
+        qdq_json_put_text(entry, "why", f->why);
         if (f->measured[0] != '\0')
-            cli_json_set(j, entry, "measured", cli_json_text(f->measured));
-        cli_json_set(j, entry, "converted", json_integer((json_int_t)f->converted));
-        cli_json_set(j, entry, "microseconds", cli_json_real(f->microseconds));
-        cli_json_add(j, list, entry);
+            qdq_json_put_text(entry, "measured", f->measured);
+        qdq_json_put_int(entry, "converted", (int64_t)f->converted);
+        qdq_json_put_short(entry, "microseconds", f->microseconds);
     }
-    cli_json_set(j, root, "findings", list);
-    return root;
 }
 
 static qdq_status print_json(const struct check_args *a, const char *path, const qdq_finding *f,
                              size_t n, const qdq_target_check *t, const ran *r, const cli_groups *g,
                              qdq_error *err)
 {
-    cli_json j = {false};
-    json_t *root = json_object();
-    json_t *list = json_array();
+    qdq_json_doc d = {0};
+    qdq_json_out root = qdq_json_object(&d);
 
-    cli_json_set(&j, root, "model", cli_json_text(path));
-    cli_json_set(&j, root, "errors", json_integer((json_int_t)count_errors(f, n)));
-    cli_json_set(&j, root, "warnings", json_integer((json_int_t)(n - count_errors(f, n))));
+    qdq_json_put_text(root, "model", path);
+    qdq_json_put_int(root, "errors", (int64_t)count_errors(f, n));
+    qdq_json_put_int(root, "warnings", (int64_t)(n - count_errors(f, n)));
+    qdq_json_out list = qdq_json_put_list(root, "findings");
     for (size_t i = 0; i < n; i++) {
-        json_t *entry = json_object();
-        cli_json_set(&j, entry, "level", json_string(f[i].is_error ? "error" : "warning"));
-        cli_json_set(&j, entry, "text", cli_json_text(f[i].text));
-        cli_json_add(&j, list, entry);
+        qdq_json_out entry = qdq_json_put_object(list, NULL);
+        qdq_json_put_text(entry, "level", f[i].is_error ? "error" : "warning");
+        qdq_json_put_text(entry, "text", f[i].text);
     }
-    cli_json_set(&j, root, "findings", list);
     if (t != NULL)
-        cli_json_set(&j, root, "quantization", target_json(&j, a, t));
+        target_json(qdq_json_put_object(root, "quantization"), a, t);
     if (r->info != NULL)
-        cli_json_set(&j, root, "engine_check", cli_verify_json(&j, &r->result, r->info, r->data));
+        cli_verify_json(qdq_json_put_object(root, "engine_check"), &r->result, r->info, r->data);
     if (a->layer_info != NULL)
-        cli_json_set(&j, root, "executed", cli_groups_json(&j, g));
-    return cli_json_print(&j, root, err);
+        cli_groups_json(qdq_json_put_object(root, "executed"), g);
+    return cli_json_print(&d, err);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */

@@ -84,27 +84,24 @@ typedef struct comparison {
 static qdq_status print_json(const comparison *p, qdq_error *err)
 {
     const qdq_compare_result *r = p->result;
-    cli_json j = {false};
-    json_t *root = json_object();
-    json_t *accuracy = json_object();
-    json_t *assumed = json_array();
+    qdq_json_doc d = {0};
+    qdq_json_out root = qdq_json_object(&d);
 
-    cli_json_set(&j, root, "outputs", cli_outputs_json(&j, r->outputs, r->n_outputs));
-    cli_json_set(&j, root, "top1_agreement", cli_json_real(r->top1_agreement));
-    cli_json_set(&j, accuracy, "a", cli_json_real(r->accuracy_a));
-    cli_json_set(&j, accuracy, "b", cli_json_real(r->accuracy_b));
-    cli_json_set(&j, root, "accuracy", accuracy);
+    cli_outputs_json(qdq_json_put_list(root, "outputs"), r->outputs, r->n_outputs);
+    qdq_json_put_short(root, "top1_agreement", r->top1_agreement);
+    qdq_json_out accuracy = qdq_json_put_object(root, "accuracy");
+    qdq_json_put_short(accuracy, "a", r->accuracy_a);
+    qdq_json_put_short(accuracy, "b", r->accuracy_b);
     if (p->layers != NULL)
-        cli_layers_json(&j, p->layers, root);
-    cli_json_set(&j, root, "samples", json_integer((json_int_t)r->samples));
-    qdq_status st =
-        cli_data_json_shapes(p->data, p->model_a, &p->a->shape.shapes, &j, assumed, err);
-    cli_json_set(&j, root, "run_as", assumed);
+        cli_layers_json(root, p->layers);
+    qdq_json_put_int(root, "samples", (int64_t)r->samples);
+    qdq_json_out assumed = qdq_json_put_list(root, "run_as");
+    qdq_status st = cli_data_json_shapes(p->data, p->model_a, &p->a->shape.shapes, assumed, err);
     if (st != QDQ_OK) {
-        json_decref(root);
+        qdq_json_drop(&d);
         return st;
     }
-    return cli_json_print(&j, root, err);
+    return cli_json_print(&d, err);
 }
 
 static qdq_status print_text(const comparison *p, qdq_error *err)

@@ -48,25 +48,20 @@ static const struct {
     {QDQ_CAN_GROUP, "groups"},
 };
 
-static json_t *engine_json(cli_json *j, const qdq_engine_info *info)
+static void engine_json(qdq_json_out entry, const qdq_engine_info *info)
 {
-    json_t *entry = json_object();
-    json_t *can = json_array();
-
-    cli_json_set(j, entry, "name", json_string(info->name));
-    cli_json_set(j, entry, "available", json_true());
-    cli_json_set(j, entry, "version", cli_json_text(info->version));
-    cli_json_set(j, entry, "library", cli_json_text(info->library));
-    cli_json_set(j, entry, "device", cli_json_text(info->device));
+    qdq_json_put_text(entry, "name", info->name);
+    qdq_json_put_bool(entry, "available", true);
+    qdq_json_put_text(entry, "version", info->version);
+    qdq_json_put_text(entry, "library", info->library);
+    qdq_json_put_text(entry, "device", info->device);
+    qdq_json_put_text(entry, "fingerprint", info->fingerprint);
+    qdq_json_out can = qdq_json_put_list(entry, "capabilities");
     for (size_t i = 0; i < QDQ_COUNT(capabilities); i++)
         if (info->capabilities & capabilities[i].flag)
-            cli_json_add(j, can, json_string(capabilities[i].name));
-    cli_json_set(j, entry, "fingerprint", cli_json_text(info->fingerprint));
-    cli_json_set(j, entry, "capabilities", can);
-    cli_json_set(j, entry, "max_opset",
-                 info->max_opset == 0 ? json_null() : json_integer(info->max_opset));
-    cli_json_set(j, entry, "max_ir", info->max_ir == 0 ? json_null() : json_integer(info->max_ir));
-    return entry;
+            qdq_json_put_text(can, NULL, capabilities[i].name);
+    qdq_json_put_known(entry, "max_opset", info->max_opset != 0, info->max_opset);
+    qdq_json_put_known(entry, "max_ir", info->max_ir != 0, info->max_ir);
 }
 
 static void engine_rows(cli_table *t, const qdq_engine_info *info)
@@ -98,14 +93,15 @@ static qdq_status show_one(cli *c, const struct engines_args *a, qdq_error *err)
 {
     cli_engine_args args = a->engine;
     cli_table table = {.arena = &c->arena, .columns = "ll"};
-    cli_json j = {false};
+    qdq_json_doc d = {0};
     qdq_engine *e = NULL;
     qdq_status st;
 
     args.engine = c->operand[0];
     QDQ_TRY(cli_engine_open(c, &args, &e, err));
     if (c->json) {
-        st = cli_json_print(&j, engine_json(&j, qdq_engine_get_info(e)), err);
+        engine_json(qdq_json_object(&d), qdq_engine_get_info(e));
+        st = cli_json_print(&d, err);
     } else {
         engine_rows(&table, qdq_engine_get_info(e));
         st = cli_table_print(&table, stdout, err);
@@ -114,16 +110,14 @@ static qdq_status show_one(cli *c, const struct engines_args *a, qdq_error *err)
     return st;
 }
 
-static void add_missing(cli_json *j, json_t *root, cli_table *t, const char *name, const char *help,
+static void add_missing(qdq_json_out root, cli_table *t, const char *name, const char *help,
                         const qdq_error *why)
 {
-    json_t *entry = json_object();
-
-    cli_json_set(j, entry, "name", json_string(name));
-    cli_json_set(j, entry, "available", json_false());
-    cli_json_set(j, entry, "help", json_string(help));
-    cli_json_set(j, entry, "reason", cli_json_text(why->text));
-    cli_json_add(j, root, entry);
+    qdq_json_out entry = qdq_json_put_object(root, NULL);
+    qdq_json_put_text(entry, "name", name);
+    qdq_json_put_bool(entry, "available", false);
+    qdq_json_put_text(entry, "help", help);
+    qdq_json_put_text(entry, "reason", why->text);
     cli_cell(t, "%s", name);
     cli_cell(t, "%s", help);
     cli_cell(t, "%s", "");
@@ -135,8 +129,8 @@ static qdq_status show_all(cli *c, const struct engines_args *a, qdq_error *err)
 {
     cli_engine_args args = a->engine;
     cli_table table = {.arena = &c->arena, .columns = "ll"};
-    cli_json j = {false};
-    json_t *root = json_array();
+    qdq_json_doc d = {0};
+    qdq_json_out root = qdq_json_list(&d);
     const char *help = NULL;
 
     for (size_t i = 0; (args.engine = qdq_engine_name(i, &help)) != NULL; i++) {
@@ -147,16 +141,16 @@ static qdq_status show_all(cli *c, const struct engines_args *a, qdq_error *err)
         qdq_error why = QDQ_ERROR_INIT;
         qdq_engine *e = NULL;
         if (cli_engine_open(c, &args, &e, &why) != QDQ_OK) {
-            add_missing(&j, root, &table, args.engine, help, &why);
+            add_missing(root, &table, args.engine, help, &why);
             continue;
         }
-        cli_json_add(&j, root, engine_json(&j, qdq_engine_get_info(e)));
+        engine_json(qdq_json_put_object(root, NULL), qdq_engine_get_info(e));
         engine_rows(&table, qdq_engine_get_info(e));
         qdq_engine_close(e);
     }
     if (c->json)
-        return cli_json_print(&j, root, err);
-    json_decref(root);
+        return cli_json_print(&d, err);
+    qdq_json_drop(&d);
     return cli_table_print(&table, stdout, err);
 }
 

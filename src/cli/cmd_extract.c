@@ -138,33 +138,30 @@ typedef struct group_part {
     size_t n_in;
 } group_part;
 
-static json_t *dims_json(cli_json *j, const int64_t *dim, int rank)
+static void dims_json(qdq_json_out list, const int64_t *dim, int rank)
 {
-    json_t *list = json_array();
-
     for (int k = 0; k < rank; k++)
-        cli_json_add(j, list, dim[k] >= 0 ? json_integer(dim[k]) : json_null());
-    return list;
+        qdq_json_put_known(list, NULL, dim[k] >= 0, dim[k]);
 }
 
 static qdq_status print_json(cli *c, const struct extract_args *a, const group_part *p,
                              qdq_error *err)
 {
-    cli_json j = {false};
-    json_t *root = cli_json_written(&j, c, a->out.output, p->model), *inputs = json_array();
+    qdq_json_doc d = {0};
+    qdq_json_out root = qdq_json_object(&d);
 
+    cli_json_written(root, c, a->out.output, p->model);
+    qdq_json_out inputs = qdq_json_put_list(root, "inputs");
     for (size_t i = 0; i < p->n_in; i++) {
         const qdq_fusion_input *in = &p->in[i];
-        json_t *o = json_object();
-        cli_json_set(&j, o, "name", cli_json_text(in->name));
-        cli_json_set(&j, o, "dynamic", json_boolean(in->dynamic));
-        cli_json_set(&j, o, "min", dims_json(&j, in->min, in->rank));
-        cli_json_set(&j, o, "opt", dims_json(&j, in->opt, in->rank));
-        cli_json_set(&j, o, "max", dims_json(&j, in->max, in->rank));
-        cli_json_add(&j, inputs, o);
+        qdq_json_out o = qdq_json_put_object(inputs, NULL);
+        qdq_json_put_text(o, "name", in->name);
+        qdq_json_put_bool(o, "dynamic", in->dynamic);
+        dims_json(qdq_json_put_list(o, "min"), in->min, in->rank);
+        dims_json(qdq_json_put_list(o, "opt"), in->opt, in->rank);
+        dims_json(qdq_json_put_list(o, "max"), in->max, in->rank);
     }
-    cli_json_set(&j, root, "inputs", inputs);
-    return cli_json_print(&j, root, err);
+    return cli_json_print(&d, err);
 }
 
 static void print_shape(const char *option, const qdq_fusion_input *in, const int64_t *dim,

@@ -54,16 +54,16 @@ static qdq_status print_json(const struct import_args *a, const char *model, con
                              qdq_error *err)
 {
     const qdq_plan_summary *s = qdq_plan_get_summary(plan);
-    cli_json j = {false};
-    json_t *root = json_object();
+    qdq_json_doc d = {0};
+    qdq_json_out root = qdq_json_object(&d);
 
-    cli_json_set(&j, root, "model", cli_json_text(model));
-    cli_json_set(&j, root, "output", cli_json_text(a->output));
-    cli_json_set(&j, root, "tensors", json_integer((json_int_t)s->n_tensors));
-    cli_json_set(&j, root, "weights", json_integer((json_int_t)s->n_weights));
-    cli_json_set(&j, root, "biases", json_integer((json_int_t)s->n_biases));
-    cli_json_set(&j, root, "left_float", json_integer((json_int_t)s->n_left_float));
-    return cli_json_print(&j, root, err);
+    qdq_json_put_text(root, "model", model);
+    qdq_json_put_text(root, "output", a->output);
+    qdq_json_put_int(root, "tensors", (int64_t)s->n_tensors);
+    qdq_json_put_int(root, "weights", (int64_t)s->n_weights);
+    qdq_json_put_int(root, "biases", (int64_t)s->n_biases);
+    qdq_json_put_int(root, "left_float", (int64_t)s->n_left_float);
+    return cli_json_print(&d, err);
 }
 
 static qdq_status write_plan(cli *c, const struct import_args *a, const qdq_plan *plan,

@@ -88,10 +88,7 @@ static const cli_group groups[] = {
 
 static qdq_status print_why(cli *c, const qdq_why *w, qdq_error *err)
 {
-    cli_json j = {false};
-
-    return c->json ? cli_json_print(&j, cli_why_json(&j, w), err)
-                   : cli_why_print(c, w, stdout, err);
+    return c->json ? cli_why_print_json(w, err) : cli_why_print(c, w, stdout, err);
 }
 
 /* The target and the options that clean the model, as autotune has them where an engine is

@@ -67,18 +67,19 @@ const char *cmd_inspect_groups_given(const cmd_inspect_groups_args *a)
 static qdq_status print_json(const qdq_engine *e, const cli_groups *g, const qdq_fusion_list *l,
                              int threads, qdq_error *err)
 {
-    cli_json j = {false};
-    json_t *root = cli_groups_json(&j, g);
+    qdq_json_doc d = {0};
+    qdq_json_out root = qdq_json_object(&d);
 
-    cli_fusions_json(&j, l, root);
+    cli_groups_json(root, g);
+    cli_fusions_json(root, l);
     if (e != NULL) {
         const qdq_engine_info *info = qdq_engine_get_info(e);
-        cli_json_set(&j, root, "engine", cli_json_text(info->name));
-        cli_json_set(&j, root, "engine_version", cli_json_text(info->version));
-        cli_json_set(&j, root, "device", cli_json_text(info->device));
-        cli_json_set(&j, root, "threads", json_integer(threads));
+        qdq_json_put_text(root, "engine", info->name);
+        qdq_json_put_text(root, "engine_version", info->version);
+        qdq_json_put_text(root, "device", info->device);
+        qdq_json_put_int(root, "threads", threads);
     }
-    return cli_json_print(&j, root, err);
+    return cli_json_print(&d, err);
 }
 
 static qdq_status print_dot(const qdq_model *m, const qdq_fusion_list *l, qdq_error *err)

@@ -64,18 +64,18 @@ static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, siz
 static qdq_status print_json(const optimize *p, const qdq_bisect_result *r, qdq_error *err)
 {
     bool change = r->found && r->number > 0;
-    cli_json j = {false};
-    json_t *root = json_object();
+    qdq_json_doc d = {0};
+    qdq_json_out root = qdq_json_object(&d);
 
-    cli_json_set(&j, root, "model", cli_json_text(p->path));
-    cli_json_set(&j, root, "passes", cli_json_text(p->pipeline));
-    cli_json_set(&j, root, "changes", json_integer((json_int_t)r->changes));
-    cli_json_set(&j, root, "found", json_boolean(r->found));
-    cli_json_set(&j, root, "number", r->found ? json_integer((json_int_t)r->number) : json_null());
-    cli_json_set(&j, root, "pass", change ? cli_json_text(r->pass) : json_null());
-    cli_json_set(&j, root, "where", change ? cli_json_text(r->where) : json_null());
-    cli_json_set(&j, root, "why", r->found ? cli_json_text(r->why) : json_null());
-    return cli_json_print(&j, root, err);
+    qdq_json_put_text(root, "model", p->path);
+    qdq_json_put_text(root, "passes", p->pipeline);
+    qdq_json_put_int(root, "changes", (int64_t)r->changes);
+    qdq_json_put_bool(root, "found", r->found);
+    qdq_json_put_known(root, "number", r->found, r->number);
+    qdq_json_put_text(root, "pass", change ? r->pass : NULL);
+    qdq_json_put_text(root, "where", change ? r->where : NULL);
+    qdq_json_put_text(root, "why", r->found ? r->why : NULL);
+    return cli_json_print(&d, err);
 }
 
 static void print_text(const optimize *p, const qdq_bisect_result *r)

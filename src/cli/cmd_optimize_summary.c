@@ -7,121 +7,101 @@
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static json_t *pair_json(cli_json *j, uint64_t before, uint64_t after)
+static void pair_json(qdq_json_out o, uint64_t before, uint64_t after)
 {
-    json_t *o = json_object();
-
-    cli_json_set(j, o, "before", json_integer((json_int_t)before));
-    cli_json_set(j, o, "after", json_integer((json_int_t)after));
-    return o;
+    qdq_json_put_int(o, "before", (int64_t)before);
+    qdq_json_put_int(o, "after", (int64_t)after);
 }
 
-static json_t *refused_json(cli_json *j, const qdq_pass_report *r)
+static void refused_json(qdq_json_out list, const qdq_pass_report *r)
 {
-    json_t *list = json_array();
-
     for (size_t i = 0; i < r->n_refusals; i++) {
         const qdq_refusal *f = &r->refusals[i];
-        json_t *o = json_object();
-        json_t *examples = json_array();
 
-        for (size_t k = 0; k < f->n_examples; k++)
-            cli_json_add(j, examples, cli_json_text(f->examples[k]));
-        cli_json_set(j, o, "reason", cli_json_text(f->reason));
-        cli_json_set(j, o, "candidates", json_integer((json_int_t)f->n));
-        cli_json_set(j, o, "examples", examples);
-        cli_json_add(j, list, o);
+        qdq_json_out o = qdq_json_put_object(list, NULL);
+        qdq_json_put_text(o, "reason", f->reason);
+        qdq_json_put_int(o, "candidates", (int64_t)f->n);
+        qdq_json_put_texts(o, "examples", f->examples, f->n_examples);
     }
-    return list;
 }
 
-static json_t *passes_json(cli_json *j, const qdq_optimize_report *r)
+static void passes_json(qdq_json_out list, const qdq_optimize_report *r)
 {
-    json_t *list = json_array();
-
     for (size_t i = 0; i < r->n_passes; i++) {
         const qdq_pass_report *pass = &r->passes[i];
-        json_t *o = json_object();
 
-        cli_json_set(j, o, "pass", json_string(pass->pass));
-        cli_json_set(j, o, "changes", json_integer((json_int_t)pass->changes));
-        cli_json_set(j, o, "nodes", json_integer(pass->nodes));
-        cli_json_set(j, o, "bytes", json_integer(pass->bytes));
-        cli_json_set(j, o, "seconds", cli_json_real(pass->seconds));
-        cli_json_set(j, o, "refused", refused_json(j, pass));
-        cli_json_add(j, list, o);
+        qdq_json_out o = qdq_json_put_object(list, NULL);
+        qdq_json_put_text(o, "pass", pass->pass);
+        qdq_json_put_int(o, "changes", (int64_t)pass->changes);
+        qdq_json_put_int(o, "nodes", pass->nodes);
+        qdq_json_put_int(o, "bytes", pass->bytes);
+        qdq_json_put_short(o, "seconds", pass->seconds);
+        refused_json(qdq_json_put_list(o, "refused"), pass);
     }
-    return list;
 }
 
-static qdq_status check_json(cli_json *j, const optimize *p, json_t *to, qdq_error *err)
+static qdq_status check_json(qdq_json_out to, const optimize *p, qdq_error *err)
 {
     const qdq_same_result *v = &p->verdict;
     const qdq_compare_result *r = v->compared;
-    json_t *shapes = json_array();
 
-    cli_json_set(j, to, "same", json_boolean(v->same));
-    cli_json_set(j, to, "proven", json_boolean(v->same && v->proven));
-    cli_json_set(j, to, "why", v->same ? json_null() : cli_json_text(v->why));
-    cli_json_set(j, to, "samples", json_integer(r != NULL ? (json_int_t)r->samples : 0));
-    cli_json_set(j, to, "outputs",
-                 r != NULL ? cli_outputs_json(j, r->outputs, r->n_outputs) : json_array());
-    qdq_status st = cli_data_json_shapes(p->samples, p->model, &p->a->shape.shapes, j, shapes, err);
-    cli_json_set(j, to, "run_as", shapes);
-    return st;
+    qdq_json_put_bool(to, "same", v->same);
+    qdq_json_put_bool(to, "proven", v->same && v->proven);
+    qdq_json_put_text(to, "why", v->same ? NULL : v->why);
+    qdq_json_put_int(to, "samples", r != NULL ? (int64_t)r->samples : 0);
+    cli_outputs_json(qdq_json_put_list(to, "outputs"), r != NULL ? r->outputs : NULL,
+                     r != NULL ? r->n_outputs : 0);
+    return cli_data_json_shapes(p->samples, p->model, &p->a->shape.shapes,
+                                qdq_json_put_list(to, "run_as"), err);
 }
 
-static qdq_status report_json(cli_json *j, const optimize *p, json_t **out, qdq_error *err)
+static qdq_status report_json(qdq_json_doc *d, const optimize *p, qdq_error *err)
 {
     const qdq_optimize_report *r = p->report;
-    json_t *root = json_object();
-    json_t *files = json_array();
-    json_t *check = p->samples != NULL ? json_object() : json_null();
-    qdq_status st = p->samples != NULL ? check_json(j, p, check, err) : QDQ_OK;
+    qdq_json_out root = qdq_json_object(d);
+    qdq_status st = QDQ_OK;
 
-    cli_json_set(j, root, "model", cli_json_text(p->path));
-    cli_json_set(j, root, "output", cli_json_text(p->a->out.output));
-    cli_json_set(j, root, "target",
-                 p->a->target != NULL ? cli_json_text(p->a->target) : json_null());
+    qdq_json_put_text(root, "model", p->path);
+    qdq_json_put_text(root, "output", p->a->out.output);
+    qdq_json_put_text(root, "target", p->a->target);
     if (p->a->set_shape.n > 0)
-        cli_json_set(j, root, "set_shape", cli_shapes_set_json(&p->a->set_shape, j));
-    cli_json_set(j, root, "passes", cli_json_text(p->pipeline));
-    cli_json_set(j, root, "rounds", json_integer(r->rounds));
-    cli_json_set(j, root, "settled", json_boolean(r->settled));
-    cli_json_set(j, root, "changes", json_integer((json_int_t)r->changes));
-    cli_json_set(j, root, "seconds", cli_json_real(r->seconds));
-    cli_json_set(j, root, "nodes", pair_json(j, r->nodes_before, r->nodes_after));
-    cli_json_set(j, root, "constant_bytes", pair_json(j, r->bytes_before, r->bytes_after));
-    cli_json_set(j, root, "quantize", pair_json(j, r->q_before, r->q_after));
-    cli_json_set(j, root, "dequantize", pair_json(j, r->dq_before, r->dq_after));
-    cli_json_set(j, root, "by_pass", passes_json(j, r));
-    cli_json_set(j, root, "check", check);
-    if (!p->c->negative)
-        cli_json_add_files(j, files, p->a->out.output);
-    cli_json_set(j, root, "files", files);
-    if (st != QDQ_OK)
-        json_decref(root);
+        cli_shapes_set_json(qdq_json_put_list(root, "set_shape"), &p->a->set_shape);
+    qdq_json_put_text(root, "passes", p->pipeline);
+    qdq_json_put_int(root, "rounds", r->rounds);
+    qdq_json_put_bool(root, "settled", r->settled);
+    qdq_json_put_int(root, "changes", (int64_t)r->changes);
+    qdq_json_put_short(root, "seconds", r->seconds);
+    pair_json(qdq_json_put_object(root, "nodes"), r->nodes_before, r->nodes_after);
+    pair_json(qdq_json_put_object(root, "constant_bytes"), r->bytes_before, r->bytes_after);
+    pair_json(qdq_json_put_object(root, "quantize"), r->q_before, r->q_after);
+    pair_json(qdq_json_put_object(root, "dequantize"), r->dq_before, r->dq_after);
+    passes_json(qdq_json_put_list(root, "by_pass"), r);
+    if (p->samples != NULL)
+        st = check_json(qdq_json_put_object(root, "check"), p, err);
     else
-        *out = root;
+        qdq_json_put_null(root, "check");
+    qdq_json_out files = qdq_json_put_list(root, "files");
+    if (!p->c->negative)
+        cli_json_add_files(files, p->a->out.output);
+    if (st != QDQ_OK)
+        qdq_json_drop(d);
     return st;
 }
 
 qdq_status cmd_optimize_print_json(const optimize *p, qdq_error *err)
 {
-    cli_json j = {false};
-    json_t *root;
+    qdq_json_doc d = {0};
 
-    QDQ_TRY(report_json(&j, p, &root, err));
-    return cli_json_print(&j, root, err);
+    QDQ_TRY(report_json(&d, p, err));
+    return cli_json_print(&d, err);
 }
 
 qdq_status cmd_optimize_write_json(const optimize *p, qdq_error *err)
 {
-    cli_json j = {false};
-    json_t *root;
+    qdq_json_doc d = {0};
 
-    QDQ_TRY(report_json(&j, p, &root, err));
-    return cli_json_write(&j, root, p->a->report, p->a->out.force, err);
+    QDQ_TRY(report_json(&d, p, err));
+    return cli_json_write(&d, p->a->report, p->a->out.force, err);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */

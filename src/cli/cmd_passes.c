@@ -38,26 +38,25 @@ static const char *group_of(const lists *l, const char *name)
 static qdq_status print_list(cli *c, const lists *l, qdq_error *err)
 {
     cli_table table = {.arena = &c->arena, .columns = "lll"};
-    cli_json j = {false};
-    json_t *root = json_array();
+    qdq_json_doc d = {0};
+    qdq_json_out root = qdq_json_list(&d);
     const char *help = NULL;
     const char *name;
 
     for (size_t i = 0; (name = qdq_pass_name(i, &help)) != NULL; i++) {
         const char *group = group_of(l, name);
-        json_t *entry = json_object();
 
-        cli_json_set(&j, entry, "name", json_string(name));
-        cli_json_set(&j, entry, "group", group[0] != '\0' ? json_string(group) : json_null());
-        cli_json_set(&j, entry, "help", json_string(help));
-        cli_json_add(&j, root, entry);
+        qdq_json_out entry = qdq_json_put_object(root, NULL);
+        qdq_json_put_text(entry, "name", name);
+        qdq_json_put_some(entry, "group", group);
+        qdq_json_put_text(entry, "help", help);
         cli_cell(&table, "%s", name);
         cli_cell(&table, "%s", group[0] != '\0' ? group : "-");
         cli_cell(&table, "%s", help);
     }
     if (c->json)
-        return cli_json_print(&j, root, err);
-    json_decref(root);
+        return cli_json_print(&d, err);
+    qdq_json_drop(&d);
     return cli_table_print(&table, stdout, err);
 }
 

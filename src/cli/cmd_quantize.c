@@ -214,20 +214,14 @@ static qdq_status finish(quantize *q, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status print_why_json(const quantize *q, qdq_error *err)
-{
-    cli_json j = {false};
-
-    return cli_json_print(&j, cli_why_json(&j, q->why), err);
-}
-
 /* What a dry run is asked for. */
 static qdq_status print_plan(const quantize *q, qdq_error *err)
 {
     char *text = NULL;
 
     if (q->why != NULL)
-        return q->c->json ? print_why_json(q, err) : cli_why_print(q->c, q->why, stdout, err);
+        return q->c->json ? cli_why_print_json(q->why, err)
+                          : cli_why_print(q->c, q->why, stdout, err);
     QDQ_TRY(qdq_plan_to_text(q->plan, &text, err));
     cli_text_set_json(true); /* a plan is */
     fputs(text, stdout);

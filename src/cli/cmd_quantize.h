@@ -82,7 +82,7 @@ qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq
  * says so: after, if
  * --best-effort wants the model all the same, else before. */
 qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *err);
-void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root);
+void cmd_quantize_goal_json(const quantize *q, qdq_json_out root);
 qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err);
 
 /* cmd_quantize_verify.c: makes the model, and as long as the engine computes it wrongly, makes it
@@ -105,7 +105,7 @@ qdq_status cmd_quantize_tune_print(const quantize *q, FILE *to, qdq_error *err);
 qdq_status cmd_quantize_own_engine(quantize *q, const char **why, qdq_error *err);
 qdq_status cmd_quantize_speed(quantize *q, qdq_error *err);
 void cmd_quantize_speed_print(const quantize *q, FILE *to);
-void cmd_quantize_speed_json(const quantize *q, cli_json *j, json_t *root);
+void cmd_quantize_speed_json(const quantize *q, qdq_json_out root);
 void cmd_quantize_speed_warn(const quantize *q);
 
 /* cmd_quantize_args.c: the tables, one group for each theme; what does not go together. */

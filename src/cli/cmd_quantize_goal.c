@@ -120,80 +120,67 @@ qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *
 
 /* --- the trade -------------------------------------------------------------------------------- */
 
-static json_t *steps_json(const quantize *q, cli_json *j)
+static void steps_json(qdq_json_out list, const quantize *q)
 {
-    json_t *list = json_array();
-
     for (size_t i = 0; i < q->goal->n_steps; i++) {
         const qdq_goal_step *s = &q->goal->steps[i];
-        json_t *o = json_object();
 
-        cli_json_set(j, o, "float", json_integer((json_int_t)s->n_float));
-        cli_json_set(j, o, "sqnr_db", cli_json_real(s->sqnr_db));
-        cli_json_set(j, o, "accuracy", cli_json_real(s->accuracy));
-        cli_json_set(j, o, "time_share", cli_json_real(s->time_share));
-        cli_json_set(j, o, "holds", json_boolean(s->holds));
-        cli_json_add(j, list, o);
+        qdq_json_out o = qdq_json_put_object(list, NULL);
+        qdq_json_put_int(o, "float", (int64_t)s->n_float);
+        qdq_json_put_short(o, "sqnr_db", s->sqnr_db);
+        qdq_json_put_short(o, "accuracy", s->accuracy);
+        qdq_json_put_short(o, "time_share", s->time_share);
+        qdq_json_put_bool(o, "holds", s->holds);
     }
-    return list;
 }
 
-static json_t *layers_json(const quantize *q, cli_json *j)
+static void layers_json(qdq_json_out list, const quantize *q)
 {
-    json_t *list = json_array();
-
     for (size_t i = 0; i < q->goal->n_layers; i++) {
         const qdq_goal_layer *l = &q->goal->layers[i];
-        json_t *o = json_object();
 
-        cli_json_set(j, o, "node", cli_json_text(l->node));
-        cli_json_set(j, o, "op", cli_json_text(l->op));
-        cli_json_set(j, o, "error", cli_json_real(l->error));
-        cli_json_set(j, o, "saved_share", cli_json_real(l->saved_share));
-        cli_json_set(j, o, "float", json_boolean(l->is_float));
-        cli_json_add(j, list, o);
+        qdq_json_out o = qdq_json_put_object(list, NULL);
+        qdq_json_put_text(o, "node", l->node);
+        qdq_json_put_text(o, "op", l->op);
+        qdq_json_put_short(o, "error", l->error);
+        qdq_json_put_short(o, "saved_share", l->saved_share);
+        qdq_json_put_bool(o, "float", l->is_float);
     }
-    return list;
 }
 
-static json_t *seconds_json(const quantize *q, cli_json *j)
+static void seconds_json(qdq_json_out o, const quantize *q)
 {
     const qdq_goal_seconds *s = &q->goal->seconds;
-    json_t *o = json_object();
 
-    cli_json_set(j, o, "calibration", cli_json_real(s->calibration));
-    cli_json_set(j, o, "judging", cli_json_real(s->judging));
-    cli_json_set(j, o, "layers", cli_json_real(s->layers));
-    cli_json_set(j, o, "profile", cli_json_real(s->profile));
-    cli_json_set(j, o, "trials", cli_json_real(s->trials));
-    return o;
+    qdq_json_put_short(o, "calibration", s->calibration);
+    qdq_json_put_short(o, "judging", s->judging);
+    qdq_json_put_short(o, "layers", s->layers);
+    qdq_json_put_short(o, "profile", s->profile);
+    qdq_json_put_short(o, "trials", s->trials);
 }
 
-void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root)
+void cmd_quantize_goal_json(const quantize *q, qdq_json_out root)
 {
     const qdq_compare_result *r = q->compared;
-    json_t *accuracy = json_object(), *goal;
 
-    cli_json_set(j, root, "top1_agreement",
-                 r != NULL ? cli_json_real(r->top1_agreement) : json_null());
-    cli_json_set(j, accuracy, "before", r != NULL ? cli_json_real(r->accuracy_a) : json_null());
-    cli_json_set(j, accuracy, "after", r != NULL ? cli_json_real(r->accuracy_b) : json_null());
-    cli_json_set(j, root, "accuracy", accuracy);
+    qdq_json_put_short(root, "top1_agreement", r != NULL ? r->top1_agreement : (double)NAN);
+    qdq_json_out accuracy = qdq_json_put_object(root, "accuracy");
+    qdq_json_put_short(accuracy, "before", r != NULL ? r->accuracy_a : (double)NAN);
+    qdq_json_put_short(accuracy, "after", r != NULL ? r->accuracy_b : (double)NAN);
     if (q->goal == NULL)
         return;
-    goal = json_object();
-    cli_json_set(j, goal, "reached", json_boolean(q->goal->reached));
-    cli_json_set(j, goal, "shapes", json_string(cmd_quantize_shapes(q)));
-    cli_json_set(j, goal, "seconds", seconds_json(q, j));
-    cli_json_set(j, goal, "bias_correction", json_boolean(q->goal->is_corrected));
+    qdq_json_out goal = qdq_json_put_object(root, "goal");
+    qdq_json_put_bool(goal, "reached", q->goal->reached);
+    qdq_json_put_text(goal, "shapes", cmd_quantize_shapes(q));
+    seconds_json(qdq_json_put_object(goal, "seconds"), q);
+    qdq_json_put_bool(goal, "bias_correction", q->goal->is_corrected);
     if (q->goal->is_corrected) {
-        cli_json_set(j, goal, "corrected_db", cli_json_real(q->goal->corrected_db));
-        cli_json_set(j, goal, "uncorrected_db", cli_json_real(q->goal->uncorrected_db));
+        qdq_json_put_short(goal, "corrected_db", q->goal->corrected_db);
+        qdq_json_put_short(goal, "uncorrected_db", q->goal->uncorrected_db);
     }
-    cli_json_set(j, goal, "cut", json_boolean(q->goal->is_cut));
-    cli_json_set(j, goal, "evaluations", steps_json(q, j));
-    cli_json_set(j, goal, "layers", layers_json(q, j));
-    cli_json_set(j, root, "goal", goal);
+    qdq_json_put_bool(goal, "cut", q->goal->is_cut);
+    steps_json(qdq_json_put_list(goal, "evaluations"), q);
+    layers_json(qdq_json_put_list(goal, "layers"), q);
 }
 
 static qdq_status print_steps(const quantize *q, FILE *to, qdq_error *err)

@@ -231,42 +231,41 @@ void cmd_quantize_speed_print(const quantize *q, FILE *to)
     fputc('\n', to);
 }
 
-static void put_times(cli_json *j, json_t *o, const qdq_bench_model *before,
-                      const qdq_bench_model *after)
+static void put_times(qdq_json_out o, const qdq_bench_model *before, const qdq_bench_model *after)
 {
-    cli_json_set(j, o, "speedup", cli_json_real(after->speedup));
-    cli_json_set(j, o, "ci_low", cli_json_real(after->ci_low));
-    cli_json_set(j, o, "ci_high", cli_json_real(after->ci_high));
-    cli_json_set(j, o, "before_ms", cli_json_real(before->median_ms));
-    cli_json_set(j, o, "after_ms", cli_json_real(after->median_ms));
+    qdq_json_put_short(o, "speedup", after->speedup);
+    qdq_json_put_short(o, "ci_low", after->ci_low);
+    qdq_json_put_short(o, "ci_high", after->ci_high);
+    qdq_json_put_short(o, "before_ms", before->median_ms);
+    qdq_json_put_short(o, "after_ms", after->median_ms);
 }
 
-void cmd_quantize_speed_json(const quantize *q, cli_json *j, json_t *root)
+static void put_more_times(qdq_json_out o, const char *key, bool there,
+                           const qdq_bench_model *before, const qdq_bench_model *after)
 {
-    json_t *o;
+    if (there)
+        put_times(qdq_json_put_object(o, key), before, after);
+    else
+        qdq_json_put_null(o, key);
+}
 
-    if (!q->speed.measured && q->speed.why_not == NULL) {
-        cli_json_set(j, root, "speed", json_null());
+void cmd_quantize_speed_json(const quantize *q, qdq_json_out root)
+{
+    const quantize_speed *s = &q->speed;
+
+    if (!s->measured && s->why_not == NULL) {
+        qdq_json_put_null(root, "speed");
         return;
     }
-    o = json_object();
-    cli_json_set(j, o, "not_measured",
-                 q->speed.measured ? json_null() : cli_json_text(q->speed.why_not));
-    if (q->speed.measured) {
-        json_t *fixed = q->speed.fixed_too ? json_object() : json_null();
-        put_times(j, o, &q->speed.before, &q->speed.after);
-        if (q->speed.fixed_too)
-            put_times(j, fixed, &q->speed.fixed_before, &q->speed.fixed_after);
-        cli_json_set(j, o, "threads", json_integer(cli_threads(q->a->threads)));
-        cli_json_set(j, o, "shapes",
-                     json_string(qdq_model_is_open(q->quantized) ? "open" : "fixed"));
-        cli_json_set(j, o, "fixed", fixed);
-        json_t *optimized = q->speed.optimized_too ? json_object() : json_null();
-        if (q->speed.optimized_too)
-            put_times(j, optimized, &q->speed.optimized_before, &q->speed.optimized_after);
-        cli_json_set(j, o, "optimized", optimized);
-    }
-    cli_json_set(j, root, "speed", o);
+    qdq_json_out o = qdq_json_put_object(root, "speed");
+    qdq_json_put_text(o, "not_measured", s->measured ? NULL : s->why_not);
+    if (!s->measured)
+        return;
+    put_times(o, &s->before, &s->after);
+    qdq_json_put_int(o, "threads", cli_threads(q->a->threads));
+    qdq_json_put_text(o, "shapes", qdq_model_is_open(q->quantized) ? "open" : "fixed");
+    put_more_times(o, "fixed", s->fixed_too, &s->fixed_before, &s->fixed_after);
+    put_more_times(o, "optimized", s->optimized_too, &s->optimized_before, &s->optimized_after);
 }
 
 void cmd_quantize_speed_warn(const quantize *q)

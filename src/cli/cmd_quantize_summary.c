@@ -11,72 +11,57 @@
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static json_t *counts_json(cli_json *j, const qdq_plan_summary *s)
+static void counts_json(qdq_json_out o, const qdq_plan_summary *s)
 {
-    json_t *o = json_object();
-
-    cli_json_set(j, o, "tensors", json_integer((json_int_t)s->n_tensors));
-    cli_json_set(j, o, "weights", json_integer((json_int_t)s->n_weights));
-    cli_json_set(j, o, "biases", json_integer((json_int_t)s->n_biases));
-    return o;
+    qdq_json_put_int(o, "tensors", (int64_t)s->n_tensors);
+    qdq_json_put_int(o, "weights", (int64_t)s->n_weights);
+    qdq_json_put_int(o, "biases", (int64_t)s->n_biases);
 }
 
-static json_t *equalized_json(cli_json *j, const qdq_plan_summary *s)
+static void equalized_json(qdq_json_out o, const qdq_plan_summary *s)
 {
-    json_t *o = json_object();
-
-    cli_json_set(j, o, "pairs", json_integer((json_int_t)s->n_equalized));
-    cli_json_set(j, o, "left", json_integer((json_int_t)s->n_not_equalized));
-    return o;
+    qdq_json_put_int(o, "pairs", (int64_t)s->n_equalized);
+    qdq_json_put_int(o, "left", (int64_t)s->n_not_equalized);
 }
 
-static json_t *samples_json(cli_json *j, const quantize *q)
+static void samples_json(qdq_json_out o, const quantize *q)
 {
-    json_t *o = json_object();
     bool compared = q->compared != NULL;
 
-    cli_json_set(j, o, "calibration", json_integer((json_int_t)q->samples.split.calibrate));
-    cli_json_set(j, o, "sqnr", json_integer(compared ? (json_int_t)q->compared->samples : 0));
-    cli_json_set(j, o, "shapes", compared ? json_string(cmd_quantize_shapes(q)) : json_null());
+    qdq_json_put_int(o, "calibration", (int64_t)q->samples.split.calibrate);
+    qdq_json_put_int(o, "sqnr", compared ? (int64_t)q->compared->samples : 0);
+    qdq_json_put_text(o, "shapes", compared ? cmd_quantize_shapes(q) : NULL);
     if (compared && q->samples.split.folds > 0)
-        cli_json_set(j, o, "cross_validated", json_true());
-    /* of a plan that was given, nobody knows what it was calibrated on */
-    cli_json_set(j, o, "held_back",
-                 compared && q->a->plan == NULL ? json_boolean(q->samples.split.held_back)
-                                                : json_null());
-    return o;
+        qdq_json_put_bool(o, "cross_validated", true);
+    if (compared && q->a->plan == NULL)
+        qdq_json_put_bool(o, "held_back", q->samples.split.held_back);
+    else /* a plan does not record what it was calibrated on */
+        qdq_json_put_null(o, "held_back");
 }
 
-static json_t *operators_json(cli_json *j, const qdq_plan_count *counts, size_t n)
+static void operators_json(qdq_json_out o, const qdq_plan_count *counts, size_t n)
 {
-    json_t *o = json_object();
-
     for (size_t i = 0; i < n; i++)
-        cli_json_set(j, o, counts[i].what, json_integer((json_int_t)counts[i].n));
-    return o;
+        qdq_json_put_int(o, counts[i].what, (int64_t)counts[i].n);
 }
 
-static json_t *left_json(cli_json *j, const qdq_plan_summary *s)
+static void left_json(qdq_json_out list, const qdq_plan_summary *s)
 {
-    json_t *list = json_array();
-
     for (size_t i = 0; i < s->n_left; i++) {
-        json_t *o = json_object();
-        cli_json_set(j, o, "reason", cli_json_text(s->left_float[i].what));
-        cli_json_set(j, o, "nodes", json_integer((json_int_t)s->left_float[i].n));
-        cli_json_add(j, list, o);
+        qdq_json_out o = qdq_json_put_object(list, NULL);
+        qdq_json_put_text(o, "reason", s->left_float[i].what);
+        qdq_json_put_int(o, "nodes", (int64_t)s->left_float[i].n);
     }
-    return list;
 }
 
-static qdq_status weights_json(cli_json *j, const quantize *q, json_t *to, qdq_error *err)
+static qdq_status weights_json(qdq_json_out to, const quantize *q, qdq_error *err)
 {
     int64_t before = 0, after = 0;
 
     QDQ_TRY(cli_weight_bytes(q->model, &before, err));
     QDQ_TRY(cli_weight_bytes(q->quantized, &after, err));
-    cli_json_set(j, to, "before", json_integer(before));
-    cli_json_set(j, to, "after", json_integer(after));
+    qdq_json_put_int(to, "before", before);
+    qdq_json_put_int(to, "after", after);
     return QDQ_OK;
 }
 
@@ -84,65 +69,60 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
 {
     const qdq_plan_summary *s = qdq_plan_get_summary(q->plan);
     const qdq_engine_info *info = q->engine != NULL ? qdq_engine_get_info(q->engine) : NULL;
-    cli_json j = {false};
-    json_t *root = json_object();
-    json_t *shapes = json_array();
-    json_t *files = json_array();
-    json_t *weights = json_object();
-    qdq_status st = weights_json(&j, q, weights, err);
+    qdq_json_doc d = {0};
+    qdq_json_out root = qdq_json_object(&d);
 
-    cli_json_set(&j, root, "model", cli_json_text(q->path));
-    cli_json_set(&j, root, "output", cli_json_text(q->a->out.output));
+    qdq_json_put_text(root, "model", q->path);
+    qdq_json_put_text(root, "output", q->a->out.output);
     if (q->a->quant.set_shape.n > 0)
-        cli_json_set(&j, root, "set_shape", cli_shapes_set_json(&q->a->quant.set_shape, &j));
-    cli_json_set(&j, root, "target", cli_json_text(s->target));
+        cli_shapes_set_json(qdq_json_put_list(root, "set_shape"), &q->a->quant.set_shape);
+    qdq_json_put_text(root, "target", s->target);
     if (q->c->installed != NULL)
-        cli_json_set(&j, root, "installed_target", cli_json_text(q->c->installed));
-    cli_json_set(&j, root, "cpu", s->cpu[0] != '\0' ? cli_json_text(s->cpu) : json_null());
-    cli_json_set(&j, root, "engine", info != NULL ? cli_json_text(info->name) : json_null());
-    cli_json_set(&j, root, "engine_version",
-                 info != NULL ? cli_json_text(info->version) : json_null());
-    cli_json_set(&j, root, "placement_only", json_boolean(s->placement_only));
-    cli_json_set(&j, root, "samples", samples_json(&j, q));
-    cli_json_set(&j, root, "quantized", operators_json(&j, s->quantized, s->n_quantized));
-    cli_json_set(&j, root, "kept", operators_json(&j, s->kept, s->n_kept));
-    cli_json_set(&j, root, "left_float", left_json(&j, s));
-    cli_json_set(&j, root, "plan", counts_json(&j, s));
+        qdq_json_put_text(root, "installed_target", q->c->installed);
+    qdq_json_put_some(root, "cpu", s->cpu);
+    qdq_json_put_text(root, "engine", info != NULL ? info->name : NULL);
+    qdq_json_put_text(root, "engine_version", info != NULL ? info->version : NULL);
+    qdq_json_put_bool(root, "placement_only", s->placement_only);
+    samples_json(qdq_json_put_object(root, "samples"), q);
+    operators_json(qdq_json_put_object(root, "quantized"), s->quantized, s->n_quantized);
+    operators_json(qdq_json_put_object(root, "kept"), s->kept, s->n_kept);
+    left_json(qdq_json_put_list(root, "left_float"), s);
+    counts_json(qdq_json_put_object(root, "plan"), s);
     if (q->a->quant.equalize)
-        cli_json_set(&j, root, "equalized", equalized_json(&j, s));
+        equalized_json(qdq_json_put_object(root, "equalized"), s);
     if (s->n_layernorms > 0)
-        cli_json_set(&j, root, "fused_layernorms", json_integer((json_int_t)s->n_layernorms));
-    cli_json_set(&j, root, "outputs",
-                 q->compared != NULL
-                     ? cli_outputs_json(&j, q->compared->outputs, q->compared->n_outputs)
-                     : json_null());
-    cli_json_set(&j, root, "weight_bytes", weights);
-    cmd_quantize_goal_json(q, &j, root);
-    cmd_quantize_speed_json(q, &j, root);
+        qdq_json_put_int(root, "fused_layernorms", (int64_t)s->n_layernorms);
+    if (q->compared != NULL)
+        cli_outputs_json(qdq_json_put_list(root, "outputs"), q->compared->outputs,
+                         q->compared->n_outputs);
+    else
+        qdq_json_put_null(root, "outputs");
+    qdq_status st = weights_json(qdq_json_put_object(root, "weight_bytes"), q, err);
+    cmd_quantize_goal_json(q, root);
+    cmd_quantize_speed_json(q, root);
     if (q->is_verified)
-        cli_json_set(
-            &j, root, "engine_check",
-            cli_verify_json(&j, &q->computed, qdq_engine_get_info(q->engine),
-                            q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib));
+        cli_verify_json(qdq_json_put_object(root, "engine_check"), &q->computed,
+                        qdq_engine_get_info(q->engine),
+                        q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib);
+    qdq_json_out shapes = qdq_json_put_list(root, "run_as");
     if (st == QDQ_OK && q->samples.data != NULL)
-        st = cli_data_json_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, &j, shapes,
-                                  err);
-    cli_json_set(&j, root, "run_as", shapes);
+        st =
+            cli_data_json_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, shapes, err);
     if (q->why != NULL)
-        cli_json_set(&j, root, "why", cli_why_json(&j, q->why));
+        cli_why_json(qdq_json_put_list(root, "why"), q->why);
     if (q->tuned != NULL)
-        cli_json_set(&j, root, "autotune", json_incref(q->tuned));
-    cli_json_add_files(&j, files, q->a->out.output);
-    cli_json_add_files(&j, files, q->a->plan_out);
-    cli_json_add_files(&j, files, q->a->report);
-    cli_json_add_files(&j, files, q->a->overlay);
-    cli_json_add_files(&j, files, q->a->quant.cache_out);
-    cli_json_set(&j, root, "files", files);
+        qdq_json_put(root, "autotune", json_incref(q->tuned));
+    qdq_json_out files = qdq_json_put_list(root, "files");
+    cli_json_add_files(files, q->a->out.output);
+    cli_json_add_files(files, q->a->plan_out);
+    cli_json_add_files(files, q->a->report);
+    cli_json_add_files(files, q->a->overlay);
+    cli_json_add_files(files, q->a->quant.cache_out);
     if (st != QDQ_OK) {
-        json_decref(root);
+        qdq_json_drop(&d);
         return st;
     }
-    return cli_json_print(&j, root, err);
+    return cli_json_print(&d, err);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */

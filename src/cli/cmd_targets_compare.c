@@ -6,21 +6,20 @@
 
 static qdq_status print_json(const qdq_target_difference *d, size_t n, qdq_error *err)
 {
-    cli_json j = {false};
-    json_t *root = json_array();
+    qdq_json_doc doc = {0};
+    qdq_json_out root = qdq_json_list(&doc);
 
     for (size_t i = 0; i < n; i++) {
-        json_t *entry = json_object();
 
-        cli_json_set(&j, entry, "place", cli_json_text(d[i].place));
-        cli_json_set(&j, entry, "key", cli_json_text(d[i].key));
-        cli_json_set(&j, entry, "a", cli_json_text(d[i].a));
-        cli_json_set(&j, entry, "b", cli_json_text(d[i].b));
-        cli_json_set(&j, entry, "figures_a", cli_json_text(d[i].figures_a));
-        cli_json_set(&j, entry, "figures_b", cli_json_text(d[i].figures_b));
-        cli_json_add(&j, root, entry);
+        qdq_json_out entry = qdq_json_put_object(root, NULL);
+        qdq_json_put_text(entry, "place", d[i].place);
+        qdq_json_put_text(entry, "key", d[i].key);
+        qdq_json_put_text(entry, "a", d[i].a);
+        qdq_json_put_text(entry, "b", d[i].b);
+        qdq_json_put_text(entry, "figures_a", d[i].figures_a);
+        qdq_json_put_text(entry, "figures_b", d[i].figures_b);
     }
-    return cli_json_print(&j, root, err);
+    return cli_json_print(&doc, err);
 }
 
 static void print_side(const char *sign, const char *value, const char *figures)

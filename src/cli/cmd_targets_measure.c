@@ -11,52 +11,48 @@
 
 /* --- printing --------------------------------------------------------------------------------- */
 
-static json_t *outcome_json(cli_json *j, const qdq_probe_outcome *o)
+static void outcome_json(qdq_json_out entry, const qdq_probe_outcome *o)
 {
-    json_t *entry = json_object(), *interval = json_array();
-
-    cli_json_set(j, entry, "op", cli_json_text(o->op));
-    cli_json_set(j, entry, "rule", cli_json_text(o->rule));
-    cli_json_set(j, entry, "probe", cli_json_text(o->probe));
-    cli_json_set(j, entry, "key", cli_json_text(o->key));
-    cli_json_set(j, entry, "before", cli_json_text(o->before));
-    cli_json_set(j, entry, "after", cli_json_text(o->after));
+    qdq_json_put_text(entry, "op", o->op);
+    qdq_json_put_text(entry, "rule", o->rule);
+    qdq_json_put_text(entry, "probe", o->probe);
+    qdq_json_put_text(entry, "key", o->key);
+    qdq_json_put_text(entry, "before", o->before);
+    qdq_json_put_text(entry, "after", o->after);
     if (o->verdict[0] == '\0') {
-        json_decref(interval);
-        cli_json_set(j, entry, "verdict", json_null());
-        cli_json_set(j, entry, "why", cli_json_text(o->why));
-        return entry;
+        qdq_json_put_null(entry, "verdict");
+        qdq_json_put_text(entry, "why", o->why);
+        return;
     }
-    cli_json_set(j, entry, "verdict", json_string(o->verdict));
-    cli_json_set(j, entry, "factor", cli_json_real(o->factor));
-    cli_json_add(j, interval, cli_json_real(o->low));
-    cli_json_add(j, interval, cli_json_real(o->high));
-    cli_json_set(j, entry, "interval", interval);
+    qdq_json_put_text(entry, "verdict", o->verdict);
+    qdq_json_put_short(entry, "factor", o->factor);
+    qdq_json_out interval = qdq_json_put_list(entry, "interval");
+    qdq_json_put_short(interval, NULL, o->low);
+    qdq_json_put_short(interval, NULL, o->high);
     if (o->at > 0)
-        cli_json_set(j, entry, "at", json_integer(o->at));
-    cli_json_set(j, entry, "pairs", json_integer(o->pairs));
-    return entry;
+        qdq_json_put_int(entry, "at", o->at);
+    qdq_json_put_int(entry, "pairs", o->pairs);
 }
 
 static qdq_status print_json(cli *c, const qdq_probe_report *r, const char *path, qdq_error *err)
 {
-    cli_json j = {false};
-    json_t *root = json_object(), *list = json_array(), *control = json_array();
+    qdq_json_doc d = {0};
+    qdq_json_out root = qdq_json_object(&d);
 
-    cli_json_set(&j, root, "target", cli_json_text(c->operand[0]));
-    cli_json_set(&j, root, "engine", cli_json_text(r->engine));
-    cli_json_set(&j, root, "version", cli_json_text(r->version));
-    cli_json_set(&j, root, "processor", cli_json_text(r->processor));
-    cli_json_set(&j, root, "output", cli_json_text(path));
-    cli_json_set(&j, root, "seconds", cli_json_real(r->seconds));
-    cli_json_set(&j, root, "builds", json_integer(r->builds));
-    cli_json_add(&j, control, cli_json_real(r->aa_low));
-    cli_json_add(&j, control, cli_json_real(r->aa_high));
-    cli_json_set(&j, root, "control", control);
+    qdq_json_put_text(root, "target", c->operand[0]);
+    qdq_json_put_text(root, "engine", r->engine);
+    qdq_json_put_text(root, "version", r->version);
+    qdq_json_put_text(root, "processor", r->processor);
+    qdq_json_put_text(root, "output", path);
+    qdq_json_put_short(root, "seconds", r->seconds);
+    qdq_json_put_int(root, "builds", r->builds);
+    qdq_json_out control = qdq_json_put_list(root, "control");
+    qdq_json_put_short(control, NULL, r->aa_low);
+    qdq_json_put_short(control, NULL, r->aa_high);
+    qdq_json_out list = qdq_json_put_list(root, "probes");
     for (size_t i = 0; i < r->n; i++)
-        cli_json_add(&j, list, outcome_json(&j, &r->outcomes[i]));
-    cli_json_set(&j, root, "probes", list);
-    return cli_json_print(&j, root, err);
+        outcome_json(qdq_json_put_object(list, NULL), &r->outcomes[i]);
+    return cli_json_print(&d, err);
 }
 
 static void put_row(cli_table *t, const qdq_probe_outcome *o)
