@@ -1,17 +1,14 @@
 #!/usr/bin/env bash
-# bench.sh BUILD [PART...] - measures what docs/benchmarks.md reports; PART: inspect, graph_sizes, quantize, optimize,
-# tuning, engines, openvino, openvino_tuning, subgraph, subgraph_greedy, subgraph_blind, or a part of these (docs/benchmarks.md names them). Needs the model corpus (models/ in
-# QDQ_SHARED, or in ../shared) and virtual environments with the peers, which it makes under build/: NNCF and
-# Model-Optimizer bring gigabytes; QDQ_PEERS names the Python of an environment that has them (requirements_peers.txt).
+# bench.sh BUILD [PART...] - measures what docs/benchmarks.md reports; PART: inspect, graph_sizes,
+# quantize, optimize, tuning, engines, openvino, openvino_tuning, subgraph, subgraph_greedy,
+# subgraph_blind, or a part of these (docs/benchmarks.md names them). Needs virtual environments with
+# the peers, which it makes under build/: NNCF and Model-Optimizer bring gigabytes; QDQ_PEERS names
+# the Python of an environment that has them (requirements_peers.txt).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?the build folder}
 shift
-models=${QDQ_SHARED:-../shared}/models
-if [ ! -d "$models/skeleton" ]; then
-    echo "bench: the model corpus is not at $models; set QDQ_SHARED" >&2
-    exit 1
-fi
+models=tests/models
 
 environment() { # environment FOLDER REQUIREMENTS
     cmp -s "$2" "$1/requirements.txt" && return

@@ -10,17 +10,17 @@
 # quantize measures what it wrote, and no two times are alike: `qdq` adds --no-bench to it, except in cases with a
 # line "# measures".
 #
-# A line "# needs: corpus ort" in a case skips it, loudly, where that is not to be had; with QDQ_TEST_REQUIRE=1
-# that is a failure. Set by the caller: QDQ (the tool), QDQ_SHARED (the folder with models/). For the cases: MODELS,
-# FIXTURES, BUILD (the folder of the tool).
+# A line "# needs: ort full" in a case skips it, loudly, where one of them is missing; with
+# QDQ_TEST_REQUIRE=1 that is a failure. Set by the caller: QDQ (the tool). For the cases: MODELS
+# (tests/models), FIXTURES, BUILD (the folder of the tool).
 set -u
 export LC_ALL=C NO_COLOR=1
 unset TMPDIR
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 QDQ=$(realpath "${QDQ:-$here/../../build/qdq}")
-export QDQ_SHARED=${QDQ_SHARED:-$here/../../../shared}
 BUILD=$(dirname "$QDQ")
-export MODELS=$QDQ_SHARED/models FIXTURES=$here/fixtures BUILD
+MODELS=$(realpath "$here/../models")
+export MODELS FIXTURES=$here/fixtures BUILD
 work=$(mktemp -d "${TMPDIR:-/tmp}/qdq-cli-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 export XDG_CONFIG_HOME=$work/config # no targets of this machine
@@ -43,7 +43,6 @@ complain() {
 
 have() {
     case $1 in
-    corpus) [ -d "$MODELS/digits" ] ;;
     ort) qdq engines ort >/dev/null 2>&1 ;;
     openvino) qdq engines openvino >/dev/null 2>&1 ;;
     full) [ -c /dev/full ] ;;

@@ -18,12 +18,8 @@ static quantized quantize(qdq_engine *e, const char *model)
     qdq_data *d = NULL;
     qdq_target *t = NULL;
     quantized q = {0};
-    char path[64];
 
-    snprintf(path, sizeof path, "digits/%s.onnx", model);
-    if (test_corpus(path) == NULL)
-        test_missing("the model corpus");
-    assert_ok(qdq_model_load(test_corpus(path), NULL, &q.before, &err));
+    assert_ok(qdq_model_load(test_corpus("digits/%s.onnx", model), NULL, &q.before, &err));
     opts.max_samples = 64;
     assert_ok(qdq_data_open(test_corpus("digits/digits_calib.npz"), q.before, &opts, &d, &err));
     assert_ok(qdq_target_load("openvino", &t, &err));

@@ -15,18 +15,6 @@ static qdq_model *loaded(const char *path)
     return m;
 }
 
-/* A file of the corpus, folder/name + suffix; the test ends here, loudly, without it. */
-static const char *corpus(const char *folder, const char *name, const char *suffix)
-{
-    char relative[128];
-
-    snprintf(relative, sizeof relative, "%s%s%s", folder, name, suffix);
-    const char *path = test_corpus(relative);
-    if (path == NULL)
-        test_missing("the model corpus");
-    return path;
-}
-
 static qdq_engine *engine(void)
 {
     qdq_engine *e = test_ort();
@@ -77,10 +65,10 @@ static void digits_keep_their_accuracy_within_a_fifth_of_a_point(void **state)
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(digits); i++) {
-        qdq_model *m = loaded(corpus("digits/", digits[i], ".onnx"));
-        qdq_data *calib = data_for(m, corpus("digits/", "digits_calib.npz", ""), NULL);
+        qdq_model *m = loaded(test_corpus("digits/%s.onnx", digits[i]));
+        qdq_data *calib = data_for(m, test_corpus("digits/digits_calib.npz"), NULL);
         qdq_model *q = quantized(e, m, calib);
-        qdq_data *test = data_for(m, corpus("digits/", "digits_test.npz", ""), "label");
+        qdq_data *test = data_for(m, test_corpus("digits/digits_test.npz"), "label");
         qdq_compare_result *r = NULL;
 
         assert_ok(qdq_compare(e, m, q, test, NULL, &r, &err));
@@ -112,7 +100,7 @@ static void cleaning_changes_no_number(void **state)
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(models); i++) {
-        qdq_model *m = loaded(corpus("", models[i].name, "")), *clean = NULL;
+        qdq_model *m = loaded(test_corpus("%s", models[i].name)), *clean = NULL;
         qdq_data *d = data_for(m, "random:3", NULL);
         qdq_compare_result *r = NULL;
 
@@ -131,8 +119,8 @@ static void cleaning_changes_no_number(void **state)
 static void a_residual_network_runs_in_8_bit_kernels_from_end_to_end(void **state)
 {
     qdq_engine *e = engine();
-    qdq_model *m = loaded(corpus("digits/", "digits_cnn", ".onnx"));
-    qdq_data *calib = data_for(m, corpus("digits/", "digits_calib.npz", ""), NULL);
+    qdq_model *m = loaded(test_corpus("digits/digits_cnn.onnx"));
+    qdq_data *calib = data_for(m, test_corpus("digits/digits_calib.npz"), NULL);
     qdq_model *q = quantized(e, m, calib);
 
     (void)state;
@@ -150,7 +138,7 @@ static void a_layer_that_the_user_excludes_runs_in_float(void **state)
 {
     static const char *const exclude[] = {"^/r1/a/Conv$", NULL};
     qdq_engine *e = engine();
-    qdq_model *m = loaded(corpus("digits/", "digits_cnn", ".onnx"));
+    qdq_model *m = loaded(test_corpus("digits/digits_cnn.onnx"));
     qdq_model *q = quantized_without(e, m, NULL, exclude);
 
     (void)state;
@@ -166,8 +154,8 @@ static void calibration_in_small_chunks_gives_the_same_plan(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_engine *e = engine();
-    qdq_model *m = loaded(corpus("digits/", "digits_cnn", ".onnx"));
-    qdq_data *calib = data_for(m, corpus("digits/", "digits_calib.npz", ""), NULL);
+    qdq_model *m = loaded(test_corpus("digits/digits_cnn.onnx"));
+    qdq_data *calib = data_for(m, test_corpus("digits/digits_calib.npz"), NULL);
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     qdq_target *t = NULL;
     char *text[2];
@@ -196,8 +184,8 @@ static void calibration_in_small_chunks_gives_the_same_plan(void **state)
 static void quantize_with(qdq_engine *e, const char *name, void **bytes, size_t *size, char **plan)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = loaded(corpus("digits/", name, ".onnx")), *q = NULL;
-    qdq_data *calib = data_for(m, corpus("digits/", "digits_calib.npz", ""), NULL);
+    qdq_model *m = loaded(test_corpus("digits/%s.onnx", name)), *q = NULL;
+    qdq_data *calib = data_for(m, test_corpus("digits/digits_calib.npz"), NULL);
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     qdq_target *t = NULL;
     qdq_plan *p = NULL;
@@ -249,8 +237,8 @@ static void a_plan_for_another_model_is_refused_unless_forced(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_engine *e = engine();
-    qdq_model *m = loaded(corpus("digits/", "digits_cnn", ".onnx"));
-    qdq_model *other = loaded(corpus("digits/", "digits_cnn_bn", ".onnx")), *q = NULL;
+    qdq_model *m = loaded(test_corpus("digits/digits_cnn.onnx"));
+    qdq_model *other = loaded(test_corpus("digits/digits_cnn_bn.onnx")), *q = NULL;
     qdq_target *t = NULL;
     qdq_plan *p = NULL;
 

@@ -6,15 +6,6 @@
 #include "numeric/ort_help.h"
 #include "support/qat_form.h"
 
-static const char *corpus(const char *relative)
-{
-    const char *path = test_corpus(relative);
-
-    if (path == NULL)
-        test_missing("the model corpus");
-    return path;
-}
-
 static qdq_data *data_for(const qdq_model *m, const char *file, const char *labels)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -22,7 +13,7 @@ static qdq_data *data_for(const qdq_model *m, const char *file, const char *labe
     qdq_data *d = NULL;
 
     opts.labels = labels;
-    assert_ok(qdq_data_open(corpus(file), m, &opts, &d, &err));
+    assert_ok(qdq_data_open(test_corpus("%s", file), m, &opts, &d, &err));
     return d;
 }
 

@@ -31,14 +31,10 @@ static void check(const char *target, const char *model, double accuracy_lost, d
     qdq_data *d = NULL;
     qdq_model *m = NULL;
     qdq_engine *e = test_ort();
-    char path[64];
 
-    snprintf(path, sizeof path, "digits/%s.onnx", model);
     if (e == NULL)
         test_missing("ONNX Runtime");
-    if (test_corpus(path) == NULL)
-        test_missing("the model corpus");
-    assert_ok(qdq_model_load(test_corpus(path), NULL, &m, &err));
+    assert_ok(qdq_model_load(test_corpus("digits/%s.onnx", model), NULL, &m, &err));
     qdq_model *q = quantized(e, m, target);
     opts.labels = "label";
     assert_ok(qdq_data_open(test_corpus("digits/digits_test.npz"), m, &opts, &d, &err));
@@ -92,8 +88,6 @@ static void spelled_norms_give_what_the_operator_gives(void **state)
     (void)state;
     if (e == NULL)
         test_missing("ONNX Runtime");
-    if (test_corpus("digits/digits_convnext.onnx") == NULL)
-        test_missing("the model corpus");
     assert_ok(qdq_model_load(test_corpus("digits/digits_convnext.onnx"), NULL, &m, &err));
     assert_ok(qdq_model_clone(m, &spelled, &err));
     assert_true(test_spell_layernorms(spelled, 13) > 0);

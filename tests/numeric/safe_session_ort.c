@@ -110,8 +110,6 @@ static void float8_runs_without_optimizations_whether_they_refuse_it_or_not(void
     qdq_engine *e = need_ort();
 
     (void)state;
-    if (test_corpus("digits") == NULL)
-        test_missing("the corpus");
     for (size_t i = 0; i < QDQ_COUNT(scales); i++) {
         qdq_error err = QDQ_ERROR_INIT;
         heard h = {{0}, 0};

@@ -325,15 +325,11 @@ static void every_model_of_the_corpus_can_be_raised(void **state)
     for (size_t i = 0; i < QDQ_COUNT(models) + QDQ_COUNT(skeletons); i++) {
         bool whole = i < QDQ_COUNT(models);
         const char *name = whole ? models[i] : skeletons[i - QDQ_COUNT(models)];
-        const char *path = whole ? test_corpus(name) : NULL;
+        const char *path = whole ? test_corpus("%s", name) : NULL;
         qdq_model *m = whole ? NULL : test_skeleton(name);
 
         if (path != NULL)
             assert_ok(qdq_model_load(path, NULL, &m, &err));
-        if (m == NULL) {
-            test_missing(name);
-            return;
-        }
         raise_model(m, name);
         qdq_model_free(m);
     }

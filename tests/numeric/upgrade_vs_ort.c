@@ -148,13 +148,9 @@ static void models_of_the_corpus_keep_their_numbers(void **state)
         return;
     }
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {
-        const char *path = test_corpus(names[i]);
+        const char *path = test_corpus("%s", names[i]);
         qdq_model *m = NULL;
 
-        if (path == NULL) {
-            test_missing(names[i]);
-            return;
-        }
         assert_ok(qdq_model_load(path, NULL, &m, &err));
         size_t first = qdq_model_opset_of(m, "") > opsets[0];
         assert_keeps_its_numbers(m, path, opsets + first, QDQ_COUNT(opsets) - first);

@@ -42,16 +42,12 @@ void test_assert_text(const qdq_model *m, const char *expected)
 qdq_model *test_skeleton(const char *name)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    const char *path = test_corpus("skeleton");
     qdq_model *m = NULL;
-    char from[4096], *data;
+    char *data;
     size_t size;
     FILE *f;
 
-    if (path == NULL)
-        return NULL;
-    snprintf(from, sizeof from, "%s/%s.onnx", path, name);
-    assert_ok(qdq_read_file(from, 1 << 24, &data, &size, &err));
+    assert_ok(qdq_read_file(test_corpus("skeleton/%s.onnx", name), 1 << 24, &data, &size, &err));
     assert_ok(qdq_write_file(test_path("%s.onnx", name), true, data, size, &err));
     qdq_free(data);
     f = fopen(test_path("%s.bin", name), "wb");

@@ -1,4 +1,4 @@
-/* places.c - private folders, the corpus, and what a machine may lack. A test program may look at
+/* places.c - private folders, model files, and what a machine may lack. A test program may look at
  * the environment and print; the library may not. */
 #include "support/test.h"
 
@@ -41,19 +41,21 @@ const char *test_path(const char *fmt, ...)
     return p;
 }
 
-/* --- what a machine may lack ------------------------------------------------------------------ */
-
-const char *test_corpus(const char *relative)
+const char *test_corpus(const char *fmt, ...)
 {
     static char path[8][4096];
     static unsigned next;
     char *p = path[next++ % 8];
-    const char *shared = getenv("QDQ_SHARED"); /* the folder that has models/ */
+    va_list ap;
 
-    snprintf(p, sizeof path[0], "%s/models/%s",
-             shared != NULL ? shared : QDQ_SOURCE_DIR "/../shared", relative);
-    return access(p, R_OK) == 0 ? p : NULL;
+    int n = snprintf(p, sizeof path[0], "%s/tests/models/", QDQ_SOURCE_DIR);
+    va_start(ap, fmt);
+    vsnprintf(p + n, sizeof path[0] - (size_t)n, fmt, ap);
+    va_end(ap);
+    return p;
 }
+
+/* --- what a machine may lack ------------------------------------------------------------------ */
 
 void test_missing(const char *what)
 {

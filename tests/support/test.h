@@ -46,11 +46,11 @@ const char *test_dir(void);
 /* printf-style path below test_dir(); static storage, eight at a time. */
 const char *test_path(const char *fmt, ...) QDQ_PRINTF(1, 2);
 
-/* A file of the corpus (shared/models), or NULL: the caller then calls test_missing(). */
-const char *test_corpus(const char *relative);
+/* The path of a file below tests/models. Valid for the next seven calls. */
+const char *test_corpus(const char *fmt, ...) QDQ_PRINTF(1, 2);
 
-/* A full-size architecture of the corpus, or NULL. Its weights are in files that are not there; for
- * graphs and shapes holes will do, which read as zeros. */
+/* A full-size architecture of tests/models/skeleton. Its weights are a file of zeros: enough for
+ * graphs and shapes. */
 qdq_model *test_skeleton(const char *name);
 
 /* An engine for tests that need ONNX Runtime, or NULL. In CI (QDQ_TEST_REQUIRE=1) a missing one

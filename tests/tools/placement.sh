@@ -1,7 +1,7 @@
 #!/bin/bash
 # placement.sh SOURCE BUILD - the commands of examples/placement/README.md work as they stand: blocks marked `run` on ONNX Runtime,
 # `run-openvino` where OpenVINO is, `run-trtexec` on the stand-in; what they leave in their folders is in its table.
-# ResNet-50 is the corpus's graph with filled weights, at a batch of 2: 128 takes too long for a test.
+# ResNet-50 is the skeleton with filled weights, at a batch of 2: 128 takes too long for a test.
 set -uo pipefail
 source=$(realpath "$1")
 readme=$source/examples/placement/README.md
@@ -60,15 +60,9 @@ explained() {
     [ -s "$1/model.onnx" ] || status=1
 }
 
-# The graph, and its weights beside it.
-fetch_resnet50() {
-    local models=${QDQ_SHARED:-$source/../shared}/models
-    if [ ! -f "$models/skeleton/resnet50.onnx" ]; then
-        echo "SKIPPED: commands for ResNet-50: the model corpus is missing" >&2
-        [ "${QDQ_TEST_REQUIRE:-}" = 1 ] && status=1
-        skipped=1
-        return 1
-    fi
+# The graph, and its weights next to it.
+make_resnet50() {
+    local models=$source/tests/models
     cc -O2 -o bin/fill "$models/fill.c" -lm && bin/fill "$models/skeleton/resnet50.fill" resnet50.bin &&
         cp "$models/skeleton/resnet50.onnx" . && return 0
     status=1
@@ -79,7 +73,7 @@ has ort || exit $((status == 0 ? 77 : 1))
 run run
 explained tuned
 explained tuned_by_groups
-if fetch_resnet50; then
+if make_resnet50; then
     export BATCH=2 BUDGET=90s
     run run-resnet50
     explained resnet50.tuned

@@ -1,4 +1,3 @@
-# needs: corpus
 awk 'BEGIN {
     printf "<ir_version: 8, opset_import: [\"\" : 17]>\nrgb (float[1,3,8,8] image) => (float[1,4,8,8] y)\n<float[4,3,3,3] w = {"
     for (i = 0; i < 108; i++) printf "%s%.2f", i ? ", " : "", (i * 37 % 101 - 50) / 100

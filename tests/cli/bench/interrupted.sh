@@ -1,4 +1,4 @@
-# needs: corpus ort
+# needs: ort
 # Ctrl-C; without `set -m` a script's background jobs ignore it.
 cp "$MODELS/digits/digits_cnn.onnx" a.onnx
 set -m

@@ -1,3 +1,3 @@
-# needs: corpus ort
+# needs: ort
 cp "$MODELS/digits/digits_cnn.onnx" a.onnx
 qdq bench a.onnx --rounds 5 --json

@@ -1,4 +1,4 @@
-# needs: corpus ort
+# needs: ort
 cp "$MODELS/digits/digits_cnn.onnx" a.onnx
 qdq bench a.onnx --rounds 1000000 &
 sleep 0.5

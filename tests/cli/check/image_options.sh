@@ -1,4 +1,3 @@
-# needs: corpus
 # images judge the engine, read with the options that other commands have for them
 cp "$FIXTURES"/{rgb.onnxtxt,sim.json} .
 mkdir photos

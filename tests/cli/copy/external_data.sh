@@ -1,4 +1,3 @@
-# needs: corpus
 # Large tensors alone go to the side file; auto keeps the form of the input.
 cp "$MODELS/digits/digits_cnn.onnx" in.onnx
 qdq copy in.onnx -o out.onnx --external-data always

@@ -1,2 +1,1 @@
-# needs: corpus
 qdq inspect "$MODELS/digits/digits_cnn.onnx" --json

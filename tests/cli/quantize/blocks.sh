@@ -1,4 +1,4 @@
-# needs: corpus ort
+# needs: ort
 # ONNX Runtime loads 8-bit activations in front of 8-bit weights in blocks, and fails when it runs them. Without its
 # optimizations it does not (no layer may go back to float for a goal): that is how the result is checked, compared and timed, and each says so.
 cp "$MODELS/digits/digits_vit.onnx" vit.onnx

@@ -1,4 +1,4 @@
-# needs: corpus ort
+# needs: ort
 cp "$MODELS"/digits/digits_{cnn.onnx,calib.npz,test.npz} .
 qdq quantize digits_cnn.onnx -o q.onnx --calib digits_calib.npz --samples 64 --json >out
 echo $?

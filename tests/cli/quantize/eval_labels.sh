@@ -1,4 +1,4 @@
-# needs: corpus ort
+# needs: ort
 cp "$MODELS/digits/digits_cnn.onnx" "$MODELS/digits/digits_calib.npz" "$MODELS/digits/digits_test.npz" .
 try() {
     qdq quantize digits_cnn.onnx -o q.onnx -f -q -t 1 -n 8 --calib digits_calib.npz "$@" | grep -e ^top -e ^accuracy

@@ -1,4 +1,4 @@
-# needs: corpus ort
+# needs: ort
 # few samples, and few layers to take back: it also has to end on a machine that does other things
 qdq quantize "$MODELS/digits/digits_cnn.onnx" -o q.onnx -q -t 1 --calib "$MODELS/digits/digits_calib.npz" \
     --samples 32 --weight-type int4 --bias-correction=off --eval "$MODELS/digits/digits_test.npz" --labels label --max-drop 0.2% --json >out

@@ -1,4 +1,3 @@
-# needs: corpus
 cp "$FIXTURES/rgb.onnxtxt" "$FIXTURES/sim.json" .
 mkdir photos
 cp "$MODELS"/real/photos/astronaut_[12].jpg photos

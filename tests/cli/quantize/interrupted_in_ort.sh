@@ -1,4 +1,4 @@
-# needs: corpus ort
+# needs: ort
 # ONNX Runtime would leave a file of its telemetry, but for ORT_DISABLE_TELEMETRY.
 cp "$MODELS/digits/digits_cnn.onnx" .
 mkdir tmp

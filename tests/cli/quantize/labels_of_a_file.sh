@@ -1,4 +1,4 @@
-# needs: corpus ort
+# needs: ort
 # Labels in a file of their own go with the samples that calibrate and judge, or with those of --eval; one too many is too many.
 cp "$MODELS/digits/digits_cnn.onnx" "$MODELS/digits/digits_calib.npz" "$MODELS/digits/digits_test.npz" .
 npy() { # LABELS FILE: so many bytes, all labels are 0

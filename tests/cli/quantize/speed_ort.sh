@@ -1,4 +1,4 @@
-# needs: corpus ort
+# needs: ort
 # measures
 digits=$MODELS/digits
 # the whole of it at most twice the time; the machine says how fast it is

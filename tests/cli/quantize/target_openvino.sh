@@ -1,4 +1,4 @@
-# needs: corpus ort
+# needs: ort
 # Placed by the rules of OpenVINO, calibrated by ONNX Runtime: codes are unsigned where nothing is negative, as behind Relu.
 cp "$MODELS"/digits/digits_{cnn,convnext}.onnx "$MODELS"/digits/digits_calib.npz .
 qdq quantize digits_cnn.onnx -o q.onnx --target openvino --calib digits_calib.npz --samples 32 --no-sqnr --plan-out plan.json |

@@ -1,4 +1,4 @@
-# needs: corpus ort
+# needs: ort
 # Placed by the rules of TensorRT, calibrated by ONNX Runtime, which runs the result, too.
 cp "$MODELS"/digits/digits_{convnext.onnx,calib.npz,test.npz} .
 qdq quantize digits_convnext.onnx -o q.onnx --target tensorrt --calib digits_calib.npz --samples 32 --no-sqnr | sed -n '/^quantized/,/^$/p'

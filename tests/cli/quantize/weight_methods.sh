@@ -1,4 +1,4 @@
-# needs: corpus ort
+# needs: ort
 # Every method for weights gives another model; the ones that look at the outputs give better ones. (Without a goal there is
 # one SQNR in the answer.)
 cp "$MODELS"/digits/digits_{vit.onnx,calib.npz} .

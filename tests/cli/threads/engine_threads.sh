@@ -1,4 +1,4 @@
-# needs: corpus ort
+# needs: ort
 # With the same number of threads, quantizing once more gives the same bytes. With another number, ONNX Runtime adds in
 # another order: what is quantized stays the same, scales differ in their last digits at most.
 numbers() {
