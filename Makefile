@@ -9,6 +9,7 @@ DESTDIR      ?=
 JOBS         ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 CONFIGURE    := cmake -G Ninja -S . -Wno-dev
+WERROR       := $(if $(CI),ON,OFF)
 
 .PHONY: all demo check check-all asan coverage fuzz bench install format tidy clean distclean help
 
@@ -24,7 +25,7 @@ demo: ## install what is missing, build, tune a face detector, show what it brin
 
 check: ## install what the tests need, build and run them
 	@scripts/setup.sh --tests
-	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING -DQDQ_TESTS=ON
+	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING -DQDQ_TESTS=ON -DQDQ_WERROR=$(WERROR)
 	@cmake --build $(BUILD) -j $(JOBS)
 	@scripts/test.sh $(BUILD) -LE long
 
@@ -40,7 +41,7 @@ endef
 # CI has 20 minutes; of these the cases of cli/autotune would take more than three, and check-all runs them.
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/setup.sh --tests
-	$(call other_build,asan,-DQDQ_SANITIZE=ON)
+	$(call other_build,asan,-DQDQ_SANITIZE=ON -DQDQ_WERROR=$(WERROR))
 	@scripts/test.sh $(BUILD)/asan -LE 'long|perf|tools' $(if $(CI),-E '^cli/autotune$$')
 
 # Tests of time and of the repository run no code that others do not. Where a test limits the size of files, counts get lost.

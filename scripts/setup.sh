@@ -72,6 +72,7 @@ need libstb-dev has_module stb
 if [ $want_tests = yes ]; then
     need g++ has_cxx_header cstdio # public headers must also be C++
     need libcmocka-dev has_module cmocka
+    need clang has_program clang # its warnings count too
     need clang-format has_program clang-format
     need binutils has_program nm
     need groff-base has_program groff # formats the man page
@@ -82,7 +83,6 @@ if [ $want_tests = yes ]; then
     fi
 fi
 if [ $want_all = yes ]; then
-    need clang has_program clang
     need libclang-rt-14-dev has_clang_library 'libclang_rt.fuzzer*.a'
     need libomp-dev has_openmp clang
     need clang-tidy has_program clang-tidy

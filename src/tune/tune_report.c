@@ -89,14 +89,12 @@ static void dims_text(const qdq_tune_result *r, char *text, size_t size)
 
 static const char *const verdict_text[] = {
     "The search found the fastest of the three: the model that was given, the plan of the target's "
-    "rules, "
-    "and its own.",
+    "rules, and its own.",
     "Nothing that the search found was faster than the plan of the target's rules, which is what "
-    "was "
-    "written.",
+    "was written.",
     "No Q/DQ made this model faster on this engine: the model that was given was written again.",
-    "Nothing was faster than a model with Q/DQ that was given beside it, which was written as it "
-    "is."};
+    ("Nothing was faster than a model with Q/DQ that was given beside it, which was written as it "
+     "is.")};
 
 static void show_latency(const qdq_tuning *t, qdq_buf *b)
 {
