@@ -52,8 +52,22 @@ for file in "${own[@]}"; do
     name=${file##*/}
     [[ $file == include/qdq/* ]] && name=qdq/$name
     [[ $(head -1 "$file") == "/* $name - "* ]] || complain "$file:1: does not begin with '/* $name - WHAT FOR'"
+done
+
+# Files stay below 600 lines. These are longer: take one off the list when it is split.
+long="src/engine/trt/trtexec.c src/ir/clone.c src/tune/tune_state.h src/tune/tune_trials.c
+    tests/broken/onnx_broken.c tests/hostile/gen_hostile.c tests/numeric/engine_openvino.c
+    tests/numeric/eval_vs_ort.c tests/unit/data_arrays.c tests/unit/engine_sim.c
+    tests/unit/ir_edit.c tests/unit/opt_fold_constants.c tests/unit/opt_rule.c
+    tests/unit/quant_goal.c tests/unit/quant_insert.c tests/unit/quant_partial.c
+    tests/unit/quant_place.c tests/unit/trt_tool.c tests/unit/tune_choices.c
+    tests/unit/tune_cut_search.c tests/unit/tune_faults.c tests/unit/tune_lab.c
+    tests/unit/tune_pattern_cache.c tests/unit/tune_space.c tests/unit/tune_validate.c"
+for file in "${all[@]}"; do
+    most=600
+    [[ " ${long//$'\n'/ } " == *" $file "* ]] && most=1000
     lines=$(wc -l <"$file")
-    ((lines <= 1000)) || complain "$file: has $lines lines, expected at most 1000"
+    ((lines <= most)) || complain "$file: has $lines lines, expected at most $most"
 done
 
 # Functions begin and end with a brace in the first column.
@@ -71,6 +85,12 @@ while IFS=: read -r file line text; do
     complain "$file:$line: names a place on somebody's machine: $text"
 done < <(grep -rnIE '(^|[^A-Za-z0-9_.])/(home|root|work|Users)/[a-z]' src include tests examples docs scripts cmake \
     Makefile CMakeLists.txt README.md CONTRIBUTING.md CHANGELOG.md --exclude=style.sh 2>/dev/null || true)
+
+# A clone is whole: no link leads out of it.
+while read -r link; do
+    target=$(realpath -m "$link")
+    [[ $target == "$PWD"/* ]] || complain "$link: a link that leaves the repository: $(readlink "$link")"
+done < <(find . -path './build*' -prune -o -path ./.git -prune -o -type l -print)
 
 # Another release of clang-format has other opinions.
 version=$(clang-format --version 2>/dev/null | grep -oE 'version [0-9]+' | tail -c +9 || true)
