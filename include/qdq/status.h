@@ -39,7 +39,7 @@ typedef enum qdq_status {
     QDQ_E_UNSUPPORTED,
     /* the inference engine failed or is missing */
     QDQ_E_ENGINE,
-    /* the goal (accuracy, speed) was not reached */
+    /* the accuracy goal was missed */
     QDQ_E_GOAL,
     /* the caller's cancel flag was set */
     QDQ_E_INTERRUPTED,

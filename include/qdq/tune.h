@@ -552,8 +552,9 @@ typedef struct qdq_tune_result {
  * while another one is at work in it, QDQ_E_IO. QDQ_E_UNSUPPORTED: the engine has no kernels for
  * the target's types, or weights alone are quantized, so that there is nothing to tune, or it gives
  * no times of layers although mincut is asked for, or the layers in layer_info are of another
- * model. The cancel flag of the job ends the run cleanly with QDQ_E_INTERRUPTED. `out` may be NULL;
- * it is filled as far as the run came, also on failure. */
+ * model. QDQ_E_GOAL: the target's half precision alone misses min_sqnr; model.onnx is then the
+ * converted model. The cancel flag of the job ends the run cleanly with QDQ_E_INTERRUPTED. `out`
+ * may be NULL; it is filled as far as the run came, also on failure. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t,
                                              qdq_data *data, const char *dir,
                                              const qdq_tune_opts *opts, qdq_tune_result *out,

@@ -17,7 +17,8 @@ static const struct {
     {3, "an input is malformed, or sound but not supported"},
     {4, "a file or the system refused: missing, existing without -f, full disk, out of memory"},
     {5, "the inference engine failed, computes the model wrongly, or is unavailable"},
-    {6, "a goal was not reached; only quantize --best-effort writes files then"},
+    {6, "an accuracy goal was missed: `quantize` writes files only with --best-effort, `autotune` "
+        "leaves the model without Q/DQ in DIR"},
     {70, "a defect in qdq: please report it"},
     {130, "interrupted (Ctrl-C, SIGTERM, SIGHUP)"},
 };
