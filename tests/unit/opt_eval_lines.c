@@ -170,7 +170,11 @@ static void reductions_of_every_kind(void **state)
     gives(13, "uint64[2] x = {18446744073709551615, 3}", "y = ReduceMin(x)", "uint64[1] y = {3}");
     gives(13, "int64[0] x = {}", "y = ReduceProd <keepdims = 0> (x)",
           "int64 y = {1}"); /* of a scalar's shape */
-    refuses(13, "float[2,0] x = {}", "y = ReduceProd <axes = [1]> (x)", "without elements");
+    gives(13, "float[2,0] x = {}", "y = ReduceProd <axes = [1]> (x)", "float[2,1] y = {1, 1}");
+    gives(13, "float[2,0] x = {}", "y = ReduceMin <axes = [0]> (x)", "float[1,0] y = {}");
+    gives(13, "float[0] x = {}", "y = ReduceLogSum(x)", "float[1] y = {-inf}");
+    gives(13, "float[0] x = {}", "y = ReduceLogSumExp(x)", "float[1] y = {-inf}");
+    refuses(13, "int32[2,0] x = {}", "y = ReduceMin <axes = [1]> (x)", "without elements");
     refuses(13, "float[3] x = {1e30, 1e30, 0}", "y = ReduceProd(x)", "the result has NaN");
     refuses(13, "float[2] x = {1, 2}", "y = ReduceMax <keepdims = 2> (x)",
             "'keepdims' is neither 0 nor 1");

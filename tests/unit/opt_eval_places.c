@@ -215,8 +215,12 @@ static void arrays_are_made(void **state)
             "no single depth");
     refuses(13, "int64[2] x = {3, 0}, int64 d = {2}, float[1] v = {-1}", "y = OneHot(x, d, v)",
             "1 elements, expected 2");
-    refuses(13, "float[2] x = {3, 0}, int64 d = {2}, float[2] v = {0, 1}", "y = OneHot(x, d, v)",
-            "type float");
+    gives(13, "float[2] x = {1, -2}, double d = {2}, int32[2] v = {0, 1}", "y = OneHot(x, d, v)",
+          "int32[2,2] y = {0, 1, 1, 0}");
+    refuses(13, "float[2] x = {0.5, 0}, int64 d = {2}, float[2] v = {0, 1}", "y = OneHot(x, d, v)",
+            "not whole");
+    refuses(13, "bool[2] x = {1, 0}, int64 d = {2}, float[2] v = {0, 1}", "y = OneHot(x, d, v)",
+            "type bool");
     refuses(13, "int64[2] x = {3, 0}, int64 d = {1000000}, float[2] v = {0, 1}",
             "y = OneHot(x, d, v)", "above the limit");
     gives(13, "float[2,2] x = {0, nan, -0.0, 3}", "y = NonZero(x)", "int64[2,2] y = {0, 1, 1, 1}");

@@ -92,6 +92,9 @@ static void resizes_that_are_not_computed_are_refused(void **state)
     refuses(13, "int8[2] x = {1, 2}" TWICE ", float[2] r = {0.0, 1.0}",
             RESIZE "coordinate_transformation_mode = \"tf_crop_and_resize\"> (x, r, s)",
             "type int8");
+    refuses(13, X2 ", float[1] s = {1.2}",
+            RESIZE "coordinate_transformation_mode = \"align_corners\"> (x, \"\", s)",
+            "no whole length");
     refuses(18, X2 TWICE, RESIZE "antialias = 1> (x, \"\", s)", "antialias");
     refuses(18, X2 TWICE, RESIZE "axes = [1]> (x, \"\", s)", "axis 1");
     refuses(18, X2 TWICE, RESIZE "axes = [0, 0]> (x, \"\", s)", "2 axes of an array of rank 1");

@@ -139,16 +139,13 @@ bool qdq_eval_conv(qdq_eval *c)
 /* --- ConvTranspose ---------------------------------------------------------------------------- */
 
 /* Padding, which is cut off the result here, from its size: the odd one is in front but for
- * SAME_UPPER. */
-static bool cut(qdq_eval *c, qdq_window *w, int i, int64_t whole, qdq_padding how)
+ * SAME_UPPER. A result larger than `whole` ends in places that nothing is added to. */
+static void cut(qdq_window *w, int i, int64_t whole, qdq_padding how)
 {
-    int64_t total = whole - w->out[i];
+    int64_t total = whole - w->out[i], half = total > 0 ? total / 2 : 0;
 
-    if (total < 0)
-        return QDQ_REFUSE(c, "a result that is larger than the data make it");
-    w->pad[i] = how == QDQ_PADDING_SAME_UPPER ? total / 2 : total - total / 2;
+    w->pad[i] = how == QDQ_PADDING_SAME_UPPER || total < 0 ? half : total - half;
     w->end[i] = total - w->pad[i];
-    return true;
 }
 
 static bool read_result(qdq_eval *c, qdq_window *w)
@@ -175,8 +172,7 @@ static bool read_result(qdq_eval *c, qdq_window *w)
             return QDQ_REFUSE(c, "a result that is larger than can be counted");
         if (is_sized || how != QDQ_PADDING_GIVEN) {
             w->out[i] = is_sized ? size[i] : w->in[i] * w->stride[i];
-            if (!cut(c, w, i, whole, how))
-                return false;
+            cut(w, i, whole, how);
         }
         w->out[i] = whole - w->pad[i] - w->end[i];
         if (w->out[i] < 1)

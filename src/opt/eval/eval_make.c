@@ -173,13 +173,33 @@ bool qdq_eval_eyelike(qdq_eval *c)
     return true;
 }
 
+/* The elements of input i, which may be floats that are whole. */
+static bool read_whole(qdq_eval *c, uint32_t i, const int64_t **list, int64_t *count)
+{
+    const qdq_const *x = c->in[i];
+    int64_t *whole;
+
+    if (x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+        return qdq_eval_ints(c, i, list, count);
+    *list = whole = qdq_eval_scratch(c, x->count, sizeof *whole);
+    *count = x->count;
+    for (int64_t k = 0; whole != NULL && k < x->count; k++) {
+        double number = qdq_eval_number(x, k);
+
+        if (!(fabs(number) < 0x1p53) || number != trunc(number))
+            return QDQ_REFUSE(c, "input %u has a number that is not whole", (unsigned)i);
+        whole[k] = (int64_t)number;
+    }
+    return whole != NULL;
+}
+
 /* The depth: a single integer that fits a dim. */
 static bool read_depth(qdq_eval *c, int64_t *depth)
 {
     const int64_t *list;
     int64_t count;
 
-    if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &list, &count))
+    if (!read_whole(c, 1, &list, &count))
         return false;
     if (count != 1 || list[0] < 0)
         return QDQ_REFUSE(c, "input 1 is no single depth of 0 or more");
@@ -195,7 +215,7 @@ bool qdq_eval_onehot(qdq_eval *c)
     const int64_t *index;
     int axis;
 
-    if (!qdq_eval_ints(c, 0, &index, &count) || !read_depth(c, &depth) ||
+    if (!read_whole(c, 0, &index, &count) || !read_depth(c, &depth) ||
         !qdq_eval_axis(c, qdq_eval_int(c, "axis", -1), x->rank + 1, &axis))
         return false;
     if (values->count != 2)

@@ -261,6 +261,7 @@ bool qdq_eval_lpnorm(qdq_eval *c)
             sum += p == 1 ? v : v * v;
         }
         sum = p == 1 ? sum : sqrt(sum);
+        sum = sum == 0 ? 1 : sum; /* zeros stay */
         for (int64_t k = 0; k < n; k++)
             qdq_eval_put_number(x->elem, out, first + k * inner,
                                 qdq_eval_number(x, first + k * inner) / sum);

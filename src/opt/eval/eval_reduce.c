@@ -91,7 +91,7 @@ typedef enum finish { AS_IT_IS, MEAN, ROOT, LOG } finish;
 static const struct reduction {
     qdq_op op;
     finish finish;
-    bool of_nothing; /* has a value */
+    bool of_nothing; /* has a value in every type; in floats all but means have one */
     bool is_plain;   /* of one element, it is the element */
     gather_table table;
 } reductions[] = {
@@ -254,7 +254,7 @@ bool qdq_eval_reduce(qdq_eval *c)
         return qdq_eval_view(c, 0, x, x->rank, x->dim);
     if (a.none)
         return QDQ_REFUSE(c, "axes are empty");
-    if (x->count == 0 && (x->rank > 1 || !r->of_nothing)) /* the shapes that engines give differ */
+    if (x->count == 0 && !r->of_nothing && (r->finish == MEAN || kind_of(x->elem) != FLOAT_SUM))
         return QDQ_REFUSE(c, "a reduction of an array without elements");
     int rank = result_dims(&a, x->rank, qdq_eval_flag(c, "keepdims", true), dim);
     void *out = qdq_eval_output(c, 0, x->elem, rank, dim);

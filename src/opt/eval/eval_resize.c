@@ -166,6 +166,8 @@ static bool read_sizes(qdq_eval *c, resize *r, const int *axis, int n)
             return QDQ_REFUSE(c, "a scale that is not above 0, or too large");
         if (scales == NULL && (sizes[i] < 1 || sizes[i] > 1 << 30))
             return QDQ_REFUSE(c, "a size of %" PRId64, sizes[i]);
+        if (scales != NULL && r->how == ALIGN_CORNERS && scaled != (float)l->in * scales[i])
+            return QDQ_REFUSE(c, "a scale to no whole length, which engines align differently");
         l->scale = scales != NULL ? (double)scales[i] : (double)sizes[i] / (double)l->in;
         l->out = scales != NULL ? (int64_t)scaled : sizes[i];
     }
