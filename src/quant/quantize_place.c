@@ -1,4 +1,5 @@
-/* quantize_place.c - see the header. */
+/* quantize_place.c - placement and calibration by turns, until a plan shows nothing that the next
+ * one would have to leave out. */
 #include "quant/quantize_place.h"
 
 #include "base/fail.h"
@@ -9,10 +10,11 @@
 #include "quant/insert/bias_correct.h"
 #include "quant/weights/bias_fit.h"
 
-/* What a round of placement found out for the next one. */
+/* What plans so far cannot have, and the next one leaves out. Lists only grow. */
 typedef struct findings {
-    qdq_calib_names empty, misfit; /* tensors without a range; nodes whose bias does not fit */
-    qdq_aparts apart;
+    qdq_calib_names empty;  /* tensors without a finite value, which have no scale */
+    qdq_calib_names misfit; /* labels of nodes whose bias int32 cannot hold */
+    qdq_aparts apart;       /* joins whose operands are too far apart for one scale */
 } findings;
 
 static qdq_status place(const qdq_quantizing *q, const findings *f, qdq_error *err)
@@ -119,13 +121,18 @@ static qdq_status end_list(qdq_plan *p, qdq_calib_names *list, qdq_error *err)
     return QDQ_OK;
 }
 
-static void report(const qdq_job *job, const findings *f, size_t n_empty, size_t n_misfit)
+static size_t count_float(const findings *f)
 {
-    for (size_t i = n_empty; i < f->empty.n; i++)
+    return f->empty.n + f->misfit.n;
+}
+
+static void report(const qdq_job *job, const findings *before, const findings *f)
+{
+    for (size_t i = before->empty.n; i < f->empty.n; i++)
         qdq_job_log(job, QDQ_LOG_WARNING,
                     "tensor '%s': no finite value in calibration, its nodes stay float",
                     f->empty.at[i]);
-    for (size_t i = n_misfit; i < f->misfit.n; i++)
+    for (size_t i = before->misfit.n; i < f->misfit.n; i++)
         qdq_job_log(
             job, QDQ_LOG_WARNING,
             "node '%s' stays float: int32 cannot hold its bias beside one scale of its weight",
@@ -150,55 +157,50 @@ static qdq_status place_round(const qdq_quantizing *q, const findings *f, qdq_er
     return basis->known != NULL ? qdq_scales_give_means(basis->known, q->plan, err) : QDQ_OK;
 }
 
-/* Joins that are known to be too far apart: *again is true then. */
-static qdq_status reject_joins(const qdq_quantizing *q, findings *f, bool *again, qdq_error *err)
+/* One plan, with scales as far as it goes; *f grows by what it shows. Cheap questions come first: a
+ * join that earlier plans measured needs no samples, and a bias no answer while scales are
+ * missing. */
+static qdq_status try_plan(const qdq_quantizing *q, findings *f, qdq_error *err)
 {
-    const size_t before = f->apart.n;
+    const findings before = *f;
 
+    QDQ_TRY(place_round(q, f, err));
     QDQ_TRY(qdq_find_apart(q->target, q->plan, &f->apart, err));
-    *again = f->apart.n > before;
-    return QDQ_OK;
-}
-
-static qdq_status measure_round(const qdq_quantizing *q, findings *f, qdq_error *err)
-{
-    const size_t n_empty = f->empty.n;
-
+    if (f->apart.n > before.apart.n)
+        return QDQ_OK;
     QDQ_TRY(calibrate(q, &f->empty, err));
     if (q->basis.known != NULL)
         QDQ_TRY(qdq_scales_keep_joins(q->basis.known, q->plan, err));
-    return f->empty.n == n_empty ? qdq_find_misfit_biases(q->m, q->plan, &f->misfit, err) : QDQ_OK;
+    if (f->empty.n == before.empty.n)
+        QDQ_TRY(qdq_find_misfit_biases(q->m, q->plan, &f->misfit, err));
+    return qdq_find_apart(q->target, q->plan, &f->apart, err);
 }
 
-/* A tensor without any finite value cannot have a scale: its nodes stay float, and the others are
- * placed again. What lies behind operators that only move data shows in the next round. So does a
- * bias that does not fit, and so do tensors whose ranges are too far apart for one scale, which end
- * after as many rounds as there are joins. */
+/* The loop ends with the first plan that shows nothing new. Every other plan makes a list longer,
+ * and what is listed is in no later plan: there are at most as many plans as joins, tensors and
+ * nodes. Joins need no bound of their own. Tensors and biases come to light in one or two rounds,
+ * since each round calibrates the whole plan, and only what lies behind operators that move data
+ * shows in a later one: so many rounds are a defect, and an error instead of an hour of runs. */
 qdq_status qdq_place_with_scales(const qdq_quantizing *q, qdq_error *err)
 {
-    enum { ROUNDS = 16 };
+    enum { MAX_ROUNDS = 16 };
     findings f = {0};
 
-    for (int round = 0; round < ROUNDS;) {
-        const size_t n_empty = f.empty.n, n_misfit = f.misfit.n;
-        bool again;
+    for (int rounds = 0; rounds < MAX_ROUNDS;) {
+        const findings before = f;
 
-        QDQ_TRY(place_round(q, &f, err));
-        QDQ_TRY(reject_joins(q, &f, &again, err));
-        if (again)
-            continue;
-        QDQ_TRY(measure_round(q, &f, err));
-        QDQ_TRY(reject_joins(q, &f, &again, err));
-        if (f.empty.n == n_empty && f.misfit.n == n_misfit && !again)
+        QDQ_TRY(try_plan(q, &f, err));
+        if (count_float(&f) == count_float(&before) && f.apart.n == before.apart.n)
             return q->basis.known != NULL ? qdq_scales_keep(q->basis.known, q->plan, err) : QDQ_OK;
-        report(q->opts->job, &f, n_empty, n_misfit);
+        report(q->opts->job, &before, &f);
         QDQ_TRY(end_list(q->plan, &f.empty, err));
         QDQ_TRY(end_list(q->plan, &f.misfit, err));
-        round += f.empty.n > n_empty || f.misfit.n > n_misfit;
+        rounds += count_float(&f) > count_float(&before);
     }
+    const bool is_empty = f.empty.n > 0;
     return qdq_fail(err, QDQ_E_FORMAT, "%s '%s': %s, as %zu others before it",
-                    f.empty.n > 0 ? "tensor" : "node",
-                    f.empty.n > 0 ? f.empty.at[f.empty.n - 1] : f.misfit.at[f.misfit.n - 1],
-                    f.empty.n > 0 ? "no finite value in calibration" : "int32 cannot hold its bias",
-                    f.empty.n + f.misfit.n - 1);
+                    is_empty ? "tensor" : "node",
+                    is_empty ? f.empty.at[f.empty.n - 1] : f.misfit.at[f.misfit.n - 1],
+                    is_empty ? "no finite value in calibration" : "int32 cannot hold its bias",
+                    count_float(&f) - 1);
 }

@@ -12,7 +12,7 @@ qdq_status qdq_place_for(const qdq_quantizing *q, qdq_error *err);
  * value, biases that int32 cannot hold. */
 qdq_status qdq_place_with_scales(const qdq_quantizing *q, qdq_error *err);
 
-/* The one random sample that stands for data where there are none. */
+/* Random input, which stands for data where there are none. */
 qdq_status qdq_quantize_random(const qdq_quantizing *q, qdq_data **out, qdq_error *err);
 
 /* Fills scales of a placed plan that are not there, as qdq_calibrate() does. */

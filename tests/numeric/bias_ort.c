@@ -90,8 +90,17 @@ static qdq_model *small_weights(void)
         "}\n");
 }
 
-static qdq_plan *planned(qdq_engine *e, const char *per_channel, kept *want, kept *have)
+static void count_runs(void *ctx, const char *what, uint64_t done, uint64_t total)
 {
+    (void)total;
+    *(int *)ctx += done == 1 && strcmp(what, "calibrate") == 0;
+}
+
+/* *runs: over the samples, one for each plan that was calibrated. */
+static qdq_plan *planned(qdq_engine *e, const char *per_channel, int *runs, kept *want, kept *have)
+{
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_job job = QDQ_JOB_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = small_weights(), *q = NULL;
     qdq_target *t = NULL;
@@ -100,7 +109,11 @@ static qdq_plan *planned(qdq_engine *e, const char *per_channel, kept *want, kep
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_target_set(t, "weight.per_channel", per_channel, &err));
     assert_ok(qdq_target_set(t, "stay_float", "[]", &err));
-    assert_ok(qdq_quantize(m, t, e, NULL, NULL, &p, &q, &err));
+    *runs = 0;
+    job.progress = count_runs;
+    job.ctx = runs;
+    opts.job = &job;
+    assert_ok(qdq_quantize(m, t, e, NULL, &opts, &p, &q, &err));
     run_model(e, m, NULL, want);
     run_model(e, q, NULL, have);
     qdq_target_free(t);
@@ -121,9 +134,11 @@ static void a_channel_of_its_own_scale_makes_room_and_the_node_runs_in_8_bits(vo
 {
     static kept want, have;
     qdq_engine *e = need_ort();
-    qdq_plan *p = planned(e, "true", &want, &have);
+    int runs;
+    qdq_plan *p = planned(e, "true", &runs, &want, &have);
 
     (void)state;
+    assert_int_equal(runs, 1); /* the first plan shows nothing to leave out */
     assert_string_equal(reason_of(p, "second"), "");
     assert_int_equal(p->biases.n, 1);
     for (size_t i = 0; i < 64; i++) /* 5, within what one step of the two outputs is */
@@ -135,9 +150,12 @@ static void with_one_scale_for_all_channels_the_node_stays_float(void **state)
 {
     static kept want, have;
     qdq_engine *e = need_ort();
-    qdq_plan *p = planned(e, "false", &want, &have);
+    int runs;
+    qdq_plan *p = planned(e, "false", &runs, &want, &have);
 
     (void)state;
+    assert_int_equal(runs,
+                     2); /* the second plan leaves out what the first one showed, and ends it */
     assert_string_equal(reason_of(p, "second"),
                         "int32 cannot hold its bias beside one scale of its weight");
     assert_int_equal(p->biases.n, 0);
