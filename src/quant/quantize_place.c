@@ -4,10 +4,10 @@
 
 #include "base/fail.h"
 #include "quant/calib/scales.h"
-#include "quant/place/place_joins.h"
 #include "quant/half_precision/rest.h"
-#include "quant/weights/awq.h"
 #include "quant/insert/bias_correct.h"
+#include "quant/place/place_joins.h"
+#include "quant/weights/awq.h"
 #include "quant/weights/bias_fit.h"
 
 /* What plans so far cannot have, and the next one leaves out. Lists only grow. */

@@ -4,35 +4,109 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/map.h"
 #include "ir/edit.h"
 #include "ir/shape.h"
 #include "opt/fuse/composite.h"
 #include "qdq/pass.h"
 #include "quant/control_flow/bodies.h"
-#include "quant/equalized.h"
+#include "quant/half_precision/rest.h"
+#include "quant/half_precision/widen.h"
 #include "quant/place/why.h"
 #include "quant/plan/fingerprint.h"
 #include "quant/quantize_steps.h"
-#include "quant/half_precision/rest.h"
-#include "quant/half_precision/widen.h"
 #include "quant/target_fit.h"
 
-static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_cleaned *done,
+/* --- cleaning --------------------------------------------------------------------------------- */
+
+/* What passes did, and what they left. */
+typedef struct cleaned {
+    size_t n_equalized;     /* pairs of Conv */
+    size_t n_not_equalized; /* channels are apart, but equal ranges would not help */
+    /* LayerNormalizations in single nodes that only the opset keeps from being fused */
+    size_t n_spelled;
+} cleaned;
+
+/* The pass with arguments: what of a pair of Conv this target rounds. Fewer bits than data have
+ * make the noise of weights count alone. */
+static const char *equalize_pass(const qdq_target *t)
+{
+    const qdq_format *f = &t->format;
+    bool per_channel = f->weight_per_channel || f->weight_block != 0;
+    bool weights = !qdq_elem_is_code(f->activation.type) ||
+                   qdq_elem_bits(f->weight.type) < qdq_elem_bits(f->activation.type);
+
+    if (per_channel)
+        return weights ? "equalize:per-channel+weights" : "equalize:per-channel";
+    return weights ? "equalize:weights" : "equalize";
+}
+
+/* A pair may be changed in several sweeps: it counts by the node that is named. */
+typedef struct pairs {
+    qdq_map by_node;
+    bool no_memory;
+} pairs;
+
+static void count_pair(void *ctx, uint64_t number, const char *pass, const char *where)
+{
+    pairs *p = ctx;
+
+    (void)number;
+    if (strcmp(pass, "equalize") == 0)
+        p->no_memory = qdq_map_put(&p->by_node, where, NULL) == NULL || p->no_memory;
+}
+
+/* `reason` NULL: any. */
+static size_t count_refused(const qdq_optimize_report *r, const char *pass, const char *reason)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_passes; i++)
+        for (size_t k = 0; strcmp(r->passes[i].pass, pass) == 0 && k < r->passes[i].n_refusals; k++)
+            if (reason == NULL || strcmp(r->passes[i].refusals[k].reason, reason) == 0)
+                n += r->passes[i].refusals[k].n;
+    return n;
+}
+
+/* Runs a pipeline within QDQ_CLEAN_GROWTH, and counts. */
+static qdq_status clean(qdq_model *m, const char *passes, cleaned *out, qdq_error *err)
+{
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    qdq_optimize_report *report = NULL;
+    pairs p = {QDQ_MAP_INIT, false};
+
+    *out = (cleaned){0};
+    opts.passes = passes;
+    opts.growth_bytes = QDQ_CLEAN_GROWTH;
+    opts.on_change = count_pair;
+    opts.ctx = &p;
+    qdq_status st = qdq_model_optimize(m, &opts, &report, err);
+    if (st == QDQ_OK) {
+        *out = (cleaned){p.by_node.n_live, count_refused(report, "equalize", NULL),
+                         count_refused(report, "fuse-layernorm", qdq_layernorm_too_old)};
+        st = p.no_memory ? qdq_nomem(err) : QDQ_OK;
+    }
+    qdq_optimize_report_free(report);
+    qdq_map_free(&p.by_node);
+    return st;
+}
+
+static qdq_status raise_opset(qdq_model *m, const char *passes, int opset, cleaned *done,
                               qdq_error *err)
 {
-    qdq_cleaned again;
+    cleaned again;
 
     if (opset <= qdq_model_opset(m))
         return QDQ_OK;
     QDQ_TRY(qdq_model_set_opset(m, opset, err));
     /* a newer opset has operators for more of what is there */
-    QDQ_TRY(qdq_clean(m, clean, &again, err));
+    QDQ_TRY(clean(m, passes, &again, err));
     done->n_spelled = again.n_spelled; /* a second time equalizes nothing */
     return QDQ_OK;
 }
 
-static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *job,
-                          qdq_cleaned *done, qdq_model **clean, qdq_error *err)
+static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *job, cleaned *done,
+                          qdq_model **out, qdq_error *err)
 {
     qdq_shape_opts so = {.job = job};
     qdq_model *copy = NULL;
@@ -40,7 +114,7 @@ static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *
         p->rest.widened ? qdq_model_widen(m, &copy, err) : qdq_model_clone(m, &copy, err);
 
     if (st == QDQ_OK)
-        st = qdq_clean(copy, p->clean, done, err);
+        st = clean(copy, p->clean, done, err);
     if (st == QDQ_OK)
         st = raise_opset(copy, p->clean, p->opset, done, err);
     if (st == QDQ_OK)
@@ -51,16 +125,16 @@ static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *
         qdq_model_free(copy);
         return st;
     }
-    *clean = copy;
+    *out = copy;
     return QDQ_OK;
 }
 
 qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job,
-                              qdq_model **clean, qdq_error *err)
+                              qdq_model **out, qdq_error *err)
 {
-    qdq_cleaned done; /* the plan says it already */
+    cleaned done; /* the plan says it already */
 
-    return prepare(p, m, job, &done, clean, err);
+    return prepare(p, m, job, &done, out, err);
 }
 
 /* --- an opset that has LayerNormalization ----------------------------------------------------- */
@@ -74,7 +148,7 @@ static qdq_status raise_for_layernorm(const qdq_model *m, const qdq_job *job, si
     int opset = p->opset, from = qdq_model_opset(*prepared);
     qdq_error why = QDQ_ERROR_INIT;
     qdq_model *raised = NULL;
-    qdq_cleaned done;
+    cleaned done;
 
     p->opset = QDQ_LAYERNORM_OPSET;
     qdq_status st = prepare(p, m, job, &done, &raised, &why);
@@ -120,14 +194,14 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
 {
     const char *passes =
         qdq_arena_printf(&p->arena, "%s%s%s", opts->passes != NULL ? opts->passes : "quantize",
-                         opts->equalize ? "," : "", opts->equalize ? qdq_equalize_pass(t) : "");
-    char *clean;
+                         opts->equalize ? "," : "", opts->equalize ? equalize_pass(t) : "");
+    char *text;
 
     if (passes == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_pass_pipeline(passes, t, &clean, err));
-    p->clean = qdq_arena_strdup(&p->arena, clean);
-    qdq_free(clean);
+    QDQ_TRY(qdq_pass_pipeline(passes, t, &text, err));
+    p->clean = qdq_arena_strdup(&p->arena, text);
+    qdq_free(text);
     int least = qdq_target_opset(t);
     p->opset = qdq_model_opset(m) < least ? least : 0;
     p->created_by = "qdq " QDQ_VERSION;
@@ -145,7 +219,7 @@ qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t,
                               const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared,
                               qdq_error *err)
 {
-    qdq_cleaned done;
+    cleaned done;
 
     if (t->ops.n == 0)
         return qdq_fail(
