@@ -24,6 +24,11 @@ qdq_json_out qdq_json_list(qdq_json_doc *d)
     return start(d, json_array());
 }
 
+qdq_json_out qdq_json_root(qdq_json_doc *d)
+{
+    return (qdq_json_out){d, d->root};
+}
+
 void qdq_json_put(qdq_json_out o, const char *key, json_t *value)
 {
     const int failed =

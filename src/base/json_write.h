@@ -26,6 +26,9 @@ typedef struct qdq_json_out {
 qdq_json_out qdq_json_object(qdq_json_doc *d);
 qdq_json_out qdq_json_list(qdq_json_doc *d);
 
+/* The top of one that was begun. */
+qdq_json_out qdq_json_root(qdq_json_doc *d);
+
 /* `key` NULL: at the end of a list. */
 qdq_json_out qdq_json_put_object(qdq_json_out o, const char *key);
 qdq_json_out qdq_json_put_list(qdq_json_out o, const char *key);

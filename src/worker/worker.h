@@ -67,7 +67,7 @@ typedef struct qdq_worker {
 
 /* An answer that is not the last one to its question: sends it, takes it, and answers what is asked
  * before the other side says "next". QDQ_E_INTERRUPTED: it says "stop", or is gone. */
-qdq_status qdq_worker_say(qdq_worker *w, qdq_remote_object *answer, qdq_error *err);
+qdq_status qdq_worker_say(qdq_worker *w, qdq_json_doc *answer, qdq_error *err);
 
 /* Answers until the lab says goodbye: 0. What is no question, and a lab that is gone, end it: 2. */
 int qdq_worker_serve(qdq_worker_watch *watch);
@@ -79,22 +79,22 @@ int qdq_worker_probe_amx(void);
 /* A question, and the answer that is made. What is missing in the question is known to its
  * reader. */
 typedef qdq_status (*qdq_worker_answer_fn)(qdq_worker *w, const qdq_json_place *q,
-                                           qdq_remote_object *answer, qdq_error *err);
+                                           qdq_json_out answer, qdq_error *err);
 
 /* --- worker_session.c: sessions of the engine `remote` ---------------------------------------- */
 
-qdq_status qdq_worker_open_session(qdq_worker *w, const qdq_json_place *q,
-                                   qdq_remote_object *answer, qdq_error *err);
-qdq_status qdq_worker_run_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+qdq_status qdq_worker_open_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
+                                   qdq_error *err);
+qdq_status qdq_worker_run_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
                                   qdq_error *err);
-qdq_status qdq_worker_bind_session(qdq_worker *w, const qdq_json_place *q,
-                                   qdq_remote_object *answer, qdq_error *err);
-qdq_status qdq_worker_time_session(qdq_worker *w, const qdq_json_place *q,
-                                   qdq_remote_object *answer, qdq_error *err);
-qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q,
-                                      qdq_remote_object *answer, qdq_error *err);
-qdq_status qdq_worker_group_session(qdq_worker *w, const qdq_json_place *q,
-                                    qdq_remote_object *answer, qdq_error *err);
+qdq_status qdq_worker_bind_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
+                                   qdq_error *err);
+qdq_status qdq_worker_time_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
+                                   qdq_error *err);
+qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
+                                      qdq_error *err);
+qdq_status qdq_worker_group_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
+                                    qdq_error *err);
 
 /* --- worker_models.c -------------------------------------------------------------------------- */
 

@@ -22,19 +22,16 @@
 static void note_log(void *ctx, qdq_log_level level, const char *text)
 {
     qdq_worker *w = ctx;
-    qdq_remote_object line;
+    qdq_json_doc doc = {0};
 
     if (w->log == NULL) { /* what is printed goes to the lab's logs */
         printf("%s\n", text);
         return;
     }
-    line = qdq_remote_object_new();
-    qdq_remote_put_int(&line, "level", level);
-    qdq_remote_put_text(&line, "text", text);
-    if (line.failed)
-        json_decref(line.json);
-    else
-        (void)json_array_append_new(w->log, line.json);
+    qdq_json_out line = qdq_json_object(&doc);
+    qdq_json_put_int(line, "level", level);
+    qdq_remote_put_text(line, "text", text);
+    (void)json_array_append_new(w->log, qdq_json_take(&doc));
 }
 
 static qdq_status limit_memory(int64_t bytes, qdq_error *err)
@@ -111,8 +108,7 @@ static qdq_status refuse_options(qdq_worker *w, const char *options, qdq_error *
                                           : QDQ_OK;
 }
 
-static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                        qdq_error *err)
+static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer, qdq_error *err)
 {
     const char *spec = qdq_remote_get_text(q, "engine", NULL);
     int64_t max_memory = qdq_json_int(q, "max_memory", 0, INT64_MAX, 0);
@@ -139,13 +135,13 @@ static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_remote_objec
     qdq_remote_put_text(answer, "library", i->library);
     qdq_remote_put_text(answer, "device", i->device);
     qdq_remote_put_text(answer, "fingerprint", i->fingerprint);
-    qdq_remote_put_int(answer, "capabilities", i->capabilities);
-    qdq_remote_put_int(answer, "max_opset", i->max_opset);
-    qdq_remote_put_int(answer, "max_ir", i->max_ir);
+    qdq_json_put_int(answer, "capabilities", i->capabilities);
+    qdq_json_put_int(answer, "max_opset", i->max_opset);
+    qdq_json_put_int(answer, "max_ir", i->max_ir);
     return QDQ_OK;
 }
 
-static qdq_status refuse(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+static qdq_status refuse(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
                          qdq_error *err)
 {
     (void)answer;
@@ -154,7 +150,7 @@ static qdq_status refuse(qdq_worker *w, const qdq_json_place *q, qdq_remote_obje
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-static qdq_status open_model(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+static qdq_status open_model(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
                              qdq_error *err)
 {
     int64_t handle = qdq_json_int(q, "handle", 0, INT64_MAX, -1);
@@ -178,7 +174,7 @@ static qdq_status open_model(qdq_worker *w, const qdq_json_place *q, qdq_remote_
     return QDQ_OK;
 }
 
-static qdq_status drop_model(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+static qdq_status drop_model(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
                              qdq_error *err)
 {
     const qdq_worker_model *m =
@@ -198,20 +194,18 @@ static qdq_status drop_model(qdq_worker *w, const qdq_json_place *q, qdq_remote_
     return QDQ_OK;
 }
 
-static qdq_status warm(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                       qdq_error *err)
+static qdq_status warm(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer, qdq_error *err)
 {
     qdq_worker_model *m = qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
 
     if (m == NULL)
         return QDQ_E_BUG;
     QDQ_TRY(qdq_worker_warm_up(w, m, err));
-    qdq_remote_put_int(answer, "runs", m->runs);
+    qdq_json_put_int(answer, "runs", m->runs);
     return QDQ_OK;
 }
 
-static qdq_status leg(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                      qdq_error *err)
+static qdq_status leg(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer, qdq_error *err)
 {
     qdq_worker_model *m = qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
     uint64_t number = (uint64_t)qdq_json_int(q, "number", INT64_MIN, INT64_MAX, 0);
@@ -220,11 +214,11 @@ static qdq_status leg(qdq_worker *w, const qdq_json_place *q, qdq_remote_object 
     if (m == NULL)
         return QDQ_E_BUG;
     QDQ_TRY(qdq_worker_time(m, number, &ns, err));
-    qdq_remote_put(answer, "ns", json_real(ns));
+    qdq_json_put_real(answer, "ns", ns);
     return QDQ_OK;
 }
 
-static qdq_status compare(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+static qdq_status compare(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
                           qdq_error *err)
 {
     qdq_worker_model *a = qdq_worker_find(w, qdq_json_int(q, "a", 0, INT64_MAX, -1), err);
@@ -235,25 +229,24 @@ static qdq_status compare(qdq_worker *w, const qdq_json_place *q, qdq_remote_obj
     if (a == NULL || b == NULL || q->reader->status != QDQ_OK)
         return QDQ_E_BUG;
     QDQ_TRY(qdq_worker_compare(w, a, b, sample, &v, err));
-    qdq_remote_put_int(answer, "samples", (int64_t)v.samples);
-    qdq_remote_put(answer, "finite", json_boolean(v.finite));
+    qdq_json_put_int(answer, "samples", (int64_t)v.samples);
+    qdq_json_put_bool(answer, "finite", v.finite);
     /* JSON has no infinity, and nothing that is no number. */
     qdq_remote_put_text(answer, "sqnr_is",
                         isfinite(v.sqnr_db) ? "number"
                         : isnan(v.sqnr_db)  ? "zero"
                         : v.sqnr_db > 0     ? "equal"
                                             : "broken");
-    qdq_remote_put(answer, "sqnr_db", json_real(isfinite(v.sqnr_db) ? v.sqnr_db : 0));
+    qdq_json_put_real(answer, "sqnr_db", isfinite(v.sqnr_db) ? v.sqnr_db : 0);
     return QDQ_OK;
 }
 
 typedef qdq_status (*session_fn)(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
-                                 qdq_remote_object *answer, qdq_error *err);
+                                 qdq_json_out answer, qdq_error *err);
 
 /* What takes a session of its own, of at least so many runs. */
 static qdq_status ask_apart(qdq_worker *w, const qdq_json_place *q, qdq_worker_purpose purpose,
-                            unsigned least, session_fn ask, qdq_remote_object *answer,
-                            qdq_error *err)
+                            unsigned least, session_fn ask, qdq_json_out answer, qdq_error *err)
 {
     const char *path = qdq_remote_get_text(q, "path", NULL);
     unsigned runs = (unsigned)qdq_json_int(q, "runs", least, UINT32_MAX, least);
@@ -268,7 +261,7 @@ static qdq_status ask_apart(qdq_worker *w, const qdq_json_place *q, qdq_worker_p
 }
 
 static qdq_status profile_session(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
-                                  qdq_remote_object *answer, qdq_error *err)
+                                  qdq_json_out answer, qdq_error *err)
 {
     qdq_arena memory = QDQ_ARENA_INIT;
     const qdq_named_array *in;
@@ -279,20 +272,20 @@ static qdq_status profile_session(qdq_worker *w, const qdq_worker_model *m, unsi
     if (st == QDQ_OK)
         st = qdq_session_profile(m->session, in, n_in, runs, &layers, &n, err);
     if (st == QDQ_OK)
-        qdq_remote_put(answer, "layers", qdq_remote_profile_json(layers, n));
+        qdq_json_put(answer, "layers", qdq_remote_profile_json(layers, n));
     qdq_free(layers);
     qdq_arena_free(&memory);
     return st;
 }
 
-static qdq_status profile(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+static qdq_status profile(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
                           qdq_error *err)
 {
     return ask_apart(w, q, QDQ_WORKER_PROFILE, 1, profile_session, answer, err);
 }
 
 static qdq_status group_session(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
-                                qdq_remote_object *answer, qdq_error *err)
+                                qdq_json_out answer, qdq_error *err)
 {
     qdq_arena memory = QDQ_ARENA_INIT;
     const qdq_named_array *in = NULL;
@@ -305,13 +298,13 @@ static qdq_status group_session(qdq_worker *w, const qdq_worker_model *m, unsign
     if (st == QDQ_OK)
         st = qdq_session_groups(m->session, in, n_in, runs, &groups, &n, err);
     if (st == QDQ_OK)
-        qdq_remote_put(answer, "layers", qdq_remote_groups_json(groups, n));
+        qdq_json_put(answer, "layers", qdq_remote_groups_json(groups, n));
     qdq_free(groups);
     qdq_arena_free(&memory);
     return st;
 }
 
-static qdq_status groups(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+static qdq_status groups(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
                          qdq_error *err)
 {
     return ask_apart(w, q, QDQ_WORKER_GROUPS, 0, group_session, answer, err);
@@ -365,17 +358,17 @@ static void make_one_line(char *text)
             *text = ' ';
 }
 
-static void put_log(qdq_worker *w, qdq_remote_object *answer)
+static void put_log(qdq_worker *w, qdq_json_out answer)
 {
     if (w->log == NULL || json_array_size(w->log) == 0)
         return;
     json_t *log = json_copy(w->log);
     json_array_clear(w->log);
-    qdq_remote_put(answer, "log", log);
+    qdq_json_put(answer, "log", log);
 }
 
 /* Who starts the next worker has to know. */
-static void put_refused(const qdq_worker *w, qdq_remote_object *answer)
+static void put_refused(const qdq_worker *w, qdq_json_out answer)
 {
     qdq_engine *e = w->engine;
     const char *refused = e != NULL && e->ops->refused != NULL ? e->ops->refused(e) : "";
@@ -383,16 +376,17 @@ static void put_refused(const qdq_worker *w, qdq_remote_object *answer)
     if (refused[0] == '\0')
         return;
     qdq_remote_put_text(answer, "refused", refused);
-    qdq_remote_put_int(answer, "can", e->info.capabilities);
+    qdq_json_put_int(answer, "can", e->info.capabilities);
 }
 
-static qdq_status conclude(qdq_worker *w, qdq_remote_object *answer, qdq_status st, qdq_error *err)
+static qdq_status conclude(qdq_worker *w, qdq_json_doc *doc, qdq_status st, qdq_error *err)
 {
-    if (answer->failed) { /* it may be half full */
-        json_decref(answer->json);
-        *answer = qdq_remote_object_new();
+    if (doc->failed) { /* it may be half full */
+        qdq_json_drop(doc);
+        qdq_json_object(doc);
         st = qdq_nomem(err);
     }
+    qdq_json_out answer = qdq_json_root(doc);
     qdq_remote_put_text(answer, "end", end_of(st, err));
     put_log(w, answer);
     put_refused(w, answer);
@@ -401,7 +395,7 @@ static qdq_status conclude(qdq_worker *w, qdq_remote_object *answer, qdq_status 
         qdq_remote_put_text(answer, "code", qdq_status_name(st));
         qdq_remote_put_text(answer, "text", err->text);
     }
-    return answer->failed ? QDQ_E_NOMEM : QDQ_OK;
+    return doc->failed ? QDQ_E_NOMEM : QDQ_OK;
 }
 
 static bool send_all(int fd, const qdq_buf *text)
@@ -424,14 +418,14 @@ static next confused(const char *why)
     return CONFUSED;
 }
 
-static next send_answer(qdq_worker *w, qdq_remote_object *answer, qdq_status st, qdq_error *err)
+static next send_answer(qdq_worker *w, qdq_json_doc *answer, qdq_status st, qdq_error *err)
 {
     const int fd = w->watch->fd;
     qdq_buf text = QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
 
     st = conclude(w, answer, st, err);
     if (st == QDQ_OK)
-        qdq_remote_message_put(&text, answer->json);
+        qdq_remote_message_put(&text, answer->root);
     next n = st == QDQ_OK && !text.failed && send_all(fd, &text) ? GO_ON : CONFUSED;
     qdq_buf_free(&text);
     return n;
@@ -454,15 +448,15 @@ static next answer_question(qdq_worker *w, json_t *question)
     } else if (fn == NULL || (w->engine == NULL && fn != hello)) {
         n = confused(reader.status != QDQ_OK ? wrong.text : name);
     } else {
-        qdq_remote_object answer = qdq_remote_object_new();
-        qdq_status st = fn(w, &q, &answer, &err);
+        qdq_json_doc doc = {0};
+        qdq_status st = fn(w, &q, qdq_json_object(&doc), &err);
         fflush(stdout);
         if (reader.status == QDQ_E_NOMEM)
             st = qdq_nomem(&err);
         n = reader.status != QDQ_OK && reader.status != QDQ_E_NOMEM
                 ? confused(wrong.text)
-                : send_answer(w, &answer, st, &err);
-        json_decref(answer.json);
+                : send_answer(w, &doc, st, &err);
+        qdq_json_drop(&doc);
     }
     qdq_fd_close(&w->received);
     qdq_arena_free(&arena);
@@ -530,13 +524,13 @@ static bool asks_for(const json_t *question, const char *what)
     return name != NULL && strcmp(name, what) == 0;
 }
 
-qdq_status qdq_worker_say(qdq_worker *w, qdq_remote_object *answer, qdq_error *err)
+qdq_status qdq_worker_say(qdq_worker *w, qdq_json_doc *answer, qdq_error *err)
 {
     json_t *question = NULL;
     bool goes_on = false;
 
     next n = send_answer(w, answer, QDQ_OK, err);
-    json_decref(answer->json);
+    qdq_json_drop(answer);
     while (n == GO_ON && !goes_on) {
         n = receive(w, &question);
         goes_on = n == GO_ON && asks_for(question, "next");

@@ -46,8 +46,8 @@ static qdq_status open_session(qdq_worker *w, const qdq_json_place *q, qdq_worke
     return qdq_session_open(w->engine, m->model, &opts, &m->session, err);
 }
 
-qdq_status qdq_worker_open_session(qdq_worker *w, const qdq_json_place *q,
-                                   qdq_remote_object *answer, qdq_error *err)
+qdq_status qdq_worker_open_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
+                                   qdq_error *err)
 {
     int64_t handle = qdq_json_int(q, "handle", 0, INT64_MAX, -1);
     qdq_worker_model *m = calloc(1, sizeof *m);
@@ -63,8 +63,8 @@ qdq_status qdq_worker_open_session(qdq_worker *w, const qdq_json_place *q,
         return st;
     }
     w->models.at[w->models.n++] = m;
-    qdq_remote_put(answer, "in", qdq_remote_ios_json(m->session->in, m->session->n_in));
-    qdq_remote_put(answer, "out", qdq_remote_ios_json(m->session->out, m->session->n_out));
+    qdq_json_put(answer, "in", qdq_remote_ios_json(m->session->in, m->session->n_in));
+    qdq_json_put(answer, "out", qdq_remote_ios_json(m->session->out, m->session->n_out));
     return QDQ_OK;
 }
 
@@ -101,23 +101,20 @@ static qdq_worker_model *find(qdq_worker *w, const qdq_json_place *q, qdq_error 
 
 typedef struct giver {
     qdq_worker *w;
-    size_t start, end; /* of what the piece at hand takes in the memory */
-    json_t *piece;     /* its arrays */
+    size_t start, end;  /* of what the piece at hand takes in the memory */
+    qdq_json_doc piece; /* its arrays */
 } giver;
 
 static qdq_status hand_over(giver *g, qdq_error *err)
 {
-    qdq_remote_object answer = qdq_remote_object_new();
+    qdq_json_doc doc = {0};
+    qdq_json_out answer = qdq_json_object(&doc);
 
-    qdq_remote_put(&answer, "outputs", g->piece);
-    qdq_remote_put(&answer, "more", json_true());
-    g->piece = json_array();
+    qdq_json_put(answer, "outputs", qdq_json_take(&g->piece));
+    qdq_json_put_bool(answer, "more", true);
+    qdq_json_list(&g->piece);
     g->end = g->start;
-    if (g->piece == NULL) {
-        json_decref(answer.json);
-        return qdq_nomem(err);
-    }
-    return qdq_worker_say(g->w, &answer, err);
+    return qdq_worker_say(g->w, &doc, err);
 }
 
 static qdq_status give(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
@@ -127,28 +124,24 @@ static qdq_status give(void *ctx, const char *name, const qdq_array *a, qdq_erro
     if (g->end > g->start &&
         a->bytes > PIECE - (g->end - g->start < PIECE ? g->end - g->start : PIECE))
         QDQ_TRY(hand_over(g, err));
-    return qdq_remote_array_put(&g->w->exchange, &g->end, name, a, g->piece, err);
+    return qdq_remote_array_put(&g->w->exchange, &g->end, name, a, qdq_json_root(&g->piece), err);
 }
 
-qdq_status qdq_worker_run_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+qdq_status qdq_worker_run_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
                                   qdq_error *err)
 {
     size_t at = (size_t)qdq_json_int(q, "at", 0, INT64_MAX / 4, -1);
-    giver g = {.w = w, .start = at, .end = at, .piece = json_array()};
+    giver g = {.w = w, .start = at, .end = at};
     const qdq_worker_model *m = find(w, q, err);
     const qdq_array **in;
     qdq_status st = m != NULL ? q->reader->status : QDQ_E_BUG;
 
-    if (st == QDQ_OK && g.piece == NULL)
-        st = qdq_nomem(err);
+    qdq_json_list(&g.piece);
     if (st == QDQ_OK)
         st = read_inputs(w, q, m->session, &in, err);
     if (st == QDQ_OK)
         st = w->engine->ops->run(m->session, in, give, &g, err);
-    if (st == QDQ_OK)
-        qdq_remote_put(answer, "outputs", g.piece);
-    else
-        json_decref(g.piece);
+    qdq_json_put(answer, "outputs", qdq_json_take(&g.piece));
     return st;
 }
 
@@ -173,8 +166,8 @@ static qdq_status keep_inputs(qdq_worker_model *m, const qdq_array **in, size_t 
     return QDQ_OK;
 }
 
-qdq_status qdq_worker_bind_session(qdq_worker *w, const qdq_json_place *q,
-                                   qdq_remote_object *answer, qdq_error *err)
+qdq_status qdq_worker_bind_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
+                                   qdq_error *err)
 {
     qdq_worker_model *m = find(w, q, err);
     const qdq_array **in;
@@ -187,8 +180,8 @@ qdq_status qdq_worker_bind_session(qdq_worker *w, const qdq_json_place *q,
     return w->engine->ops->bind(m->session, in, err);
 }
 
-qdq_status qdq_worker_time_session(qdq_worker *w, const qdq_json_place *q,
-                                   qdq_remote_object *answer, qdq_error *err)
+qdq_status qdq_worker_time_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
+                                   qdq_error *err)
 {
     const qdq_worker_model *m = find(w, q, err);
     unsigned runs = (unsigned)qdq_json_int(q, "runs", 0, UINT32_MAX, -1);
@@ -199,14 +192,14 @@ qdq_status qdq_worker_time_session(qdq_worker *w, const qdq_json_place *q,
     if (q->reader->status != QDQ_OK)
         return q->reader->status;
     QDQ_TRY(w->engine->ops->time_runs(m->session, runs, &ns, err));
-    qdq_remote_put_int(answer, "ns", (int64_t)ns);
+    qdq_json_put_int(answer, "ns", (int64_t)ns);
     return QDQ_OK;
 }
 
 /* --- layers ----------------------------------------------------------------------------------- */
 
-qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q,
-                                      qdq_remote_object *answer, qdq_error *err)
+qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
+                                      qdq_error *err)
 {
     const qdq_worker_model *m = find(w, q, err);
     unsigned runs = (unsigned)qdq_json_int(q, "runs", 1, UINT32_MAX, -1);
@@ -218,13 +211,13 @@ qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q,
         return QDQ_E_BUG;
     QDQ_TRY(read_inputs(w, q, m->session, &in, err));
     QDQ_TRY(w->engine->ops->profile(m->session, in, runs, &layers, &n, err));
-    qdq_remote_put(answer, "layers", qdq_remote_profile_json(layers, n));
+    qdq_json_put(answer, "layers", qdq_remote_profile_json(layers, n));
     qdq_free(layers);
     return QDQ_OK;
 }
 
-qdq_status qdq_worker_group_session(qdq_worker *w, const qdq_json_place *q,
-                                    qdq_remote_object *answer, qdq_error *err)
+qdq_status qdq_worker_group_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
+                                    qdq_error *err)
 {
     const qdq_worker_model *m = find(w, q, err);
     unsigned runs = (unsigned)qdq_json_int(q, "runs", 0, UINT32_MAX, -1);
@@ -237,7 +230,7 @@ qdq_status qdq_worker_group_session(qdq_worker *w, const qdq_json_place *q,
     if (runs > 0)
         QDQ_TRY(read_inputs(w, q, m->session, &in, err));
     QDQ_TRY(w->engine->ops->groups(m->session, in, runs, &groups, &n, err));
-    qdq_remote_put(answer, "layers", qdq_remote_groups_json(groups, n));
+    qdq_json_put(answer, "layers", qdq_remote_groups_json(groups, n));
     qdq_free(groups);
     return QDQ_OK;
 }

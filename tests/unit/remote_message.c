@@ -20,28 +20,29 @@ static qdq_error err;
 
 static void a_message_comes_back_as_it_went(void **state)
 {
-    qdq_remote_object o = qdq_remote_object_new();
+    qdq_json_doc doc = {0};
+    qdq_json_out o = qdq_json_object(&doc);
     qdq_buf b = QDQ_BUF_INIT(1000);
     json_t *back;
     size_t used;
 
     (void)state;
-    qdq_remote_put_text(&o, "do", "open");
-    qdq_remote_put_text(&o, "nothing", NULL);
-    qdq_remote_put_int(&o, "handle", INT64_MIN);
-    qdq_remote_put(&o, "ns", json_real(0.1));
-    assert_false(o.failed);
-    qdq_remote_message_put(&b, o.json);
+    qdq_remote_put_text(o, "do", "open");
+    qdq_remote_put_text(o, "nothing", NULL);
+    qdq_json_put_int(o, "handle", INT64_MIN);
+    qdq_json_put_real(o, "ns", 0.1);
+    assert_false(doc.failed);
+    qdq_remote_message_put(&b, doc.root);
     assert_false(b.failed);
     assert_ok(qdq_remote_message_take(b.data, b.size, &used, &back, &err));
     assert_int_equal(used, b.size);
-    assert_true(json_equal(o.json, back));
+    assert_true(json_equal(doc.root, back));
     json_decref(back);
     for (size_t part = 0; part < b.size; part++) { /* not there whole: no mistake, and no message */
         assert_ok(qdq_remote_message_take(b.data, part, &used, &back, &err));
         assert_true(back == NULL && used == 0);
     }
-    json_decref(o.json);
+    qdq_json_drop(&doc);
     qdq_buf_free(&b);
 }
 
@@ -395,7 +396,8 @@ static void questions_out_of_turn_are_answered_with_the_mistake(void **state)
 static void a_worker_goes_when_its_lab_is_gone(void **state)
 {
     static const char costs[] = "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"hang\": 100}]}";
-    qdq_remote_object open = qdq_remote_object_new(), hello = qdq_remote_object_new();
+    qdq_json_doc hello_doc = {0}, open_doc = {0};
+    qdq_json_out hello = qdq_json_object(&hello_doc), open = qdq_json_object(&open_doc);
     qdq_buf b = QDQ_BUF_INIT(2000);
     char spec[600], answer[1000];
     int status;
@@ -409,27 +411,27 @@ static void a_worker_goes_when_its_lab_is_gone(void **state)
     assert_ok(qdq_model_save(m, test_path("m.onnx"), NULL, &err));
     qdq_model_free(m);
     snprintf(spec, sizeof spec, "sim:%s", test_path("hang.json"));
-    qdq_remote_put_text(&hello, "do", "hello");
-    qdq_remote_put_text(&hello, "version", qdq_version());
-    qdq_remote_put_text(&hello, "engine", spec);
-    qdq_remote_message_put(&b, hello.json);
+    qdq_remote_put_text(hello, "do", "hello");
+    qdq_remote_put_text(hello, "version", qdq_version());
+    qdq_remote_put_text(hello, "engine", spec);
+    qdq_remote_message_put(&b, hello_doc.root);
 
     peer p = start_worker();
     assert_true(send(p.socket, b.data, b.size, MSG_NOSIGNAL) == (ssize_t)b.size);
     assert_true(recv(p.socket, answer, sizeof answer, 0) > 4);
     b.size = 0;
-    qdq_remote_put_text(&open, "do", "open");
-    qdq_remote_put_int(&open, "handle", 0);
-    qdq_remote_put_text(&open, "path", test_path("m.onnx"));
-    qdq_remote_message_put(&b, open.json);
+    qdq_remote_put_text(open, "do", "open");
+    qdq_json_put_int(open, "handle", 0);
+    qdq_remote_put_text(open, "path", test_path("m.onnx"));
+    qdq_remote_message_put(&b, open_doc.root);
     assert_true(send(p.socket, b.data, b.size, MSG_NOSIGNAL) == (ssize_t)b.size);
     poll(NULL, 0, 100);
     assert_int_equal(waitpid(p.pid, &status, WNOHANG), 0); /* busy with a model that hangs */
     close(p.socket);                                       /* as a lab that was killed does */
     assert_true(wait_for(&p, 10, &status));
     assert_true(WIFSIGNALED(status));
-    json_decref(open.json);
-    json_decref(hello.json);
+    json_decref(open_doc.root);
+    json_decref(hello_doc.root);
     qdq_buf_free(&b);
 }
 

@@ -103,10 +103,11 @@ static qdq_status start(remote *r, const char *spec, const qdq_engine_opts *opts
     r->client.job = opts->job;
     r->client.hello_fd = r->exchange.fd;
     r->client.start_deadline_s = r->deadline_s;
-    qdq_remote_object hello = qdq_remote_hello(opts);
-    qdq_remote_put_text(&hello, "work", r->work != NULL ? qdq_tempdir_path(r->work) : NULL);
-    qdq_remote_put(&hello, "log", json_true());
-    return qdq_remote_start(&r->client, spec, &hello, opts->worker, err);
+    qdq_json_doc doc = {0};
+    qdq_json_out hello = qdq_remote_hello(&doc, opts);
+    qdq_remote_put_text(hello, "work", r->work != NULL ? qdq_tempdir_path(r->work) : NULL);
+    qdq_json_put_bool(hello, "log", true);
+    return qdq_remote_start(&r->client, spec, &doc, opts->worker, err);
 }
 
 static qdq_status remote_open(qdq_engine *e, const char *spec, const qdq_engine_opts *opts,
@@ -135,34 +136,30 @@ unsigned qdq_remote_crashes(const qdq_engine *e)
 
 /* --- sessions --------------------------------------------------------------------------------- */
 
-static qdq_remote_object ask_for(const remote_session *s, const char *what)
+static qdq_json_out ask_for(qdq_json_doc *doc, const remote_session *s, const char *what)
 {
-    qdq_remote_object q = qdq_remote_object_new();
+    qdq_json_out q = qdq_json_object(doc);
 
-    qdq_remote_put_text(&q, "do", what);
-    qdq_remote_put_int(&q, "handle", s->handle);
+    qdq_remote_put_text(q, "do", what);
+    qdq_json_put_int(q, "handle", s->handle);
     return q;
 }
 
 static qdq_status describe(remote_session *rs, const qdq_model *m, const qdq_session_opts *opts,
                            qdq_error *err)
 {
-    qdq_remote_object q = ask_for(rs, "session");
+    qdq_json_doc doc = {0};
+    qdq_json_out q = ask_for(&doc, rs, "session");
 
-    qdq_remote_put_int(&q, "level", opts->level);
-    qdq_remote_put_int(&q, "threads", opts->threads);
-    qdq_remote_put(&q, "profile", json_boolean(opts->profile));
-    qdq_remote_put(&q, "fake_quant", json_boolean(opts->fake_quant));
-    qdq_remote_put(&q, "groups", json_boolean(opts->groups));
-    qdq_remote_put(&q, "shapes", qdq_remote_shapes_json(opts->shapes, opts->n_shapes));
-    qdq_status st = qdq_remote_model_put(m, &q, &rs->memory, err);
-    if (st == QDQ_OK && q.failed)
-        st = qdq_nomem(err);
-    if (st == QDQ_OK)
-        rs->question = q.json;
-    else
-        json_decref(q.json);
-    return st;
+    qdq_json_put_int(q, "level", opts->level);
+    qdq_json_put_int(q, "threads", opts->threads);
+    qdq_json_put_bool(q, "profile", opts->profile);
+    qdq_json_put_bool(q, "fake_quant", opts->fake_quant);
+    qdq_json_put_bool(q, "groups", opts->groups);
+    qdq_json_put(q, "shapes", qdq_remote_shapes_json(opts->shapes, opts->n_shapes));
+    qdq_status st = qdq_remote_model_put(m, q, &rs->memory, err);
+    rs->question = qdq_json_take(&doc);
+    return st == QDQ_OK && rs->question == NULL ? qdq_nomem(err) : st;
 }
 
 static qdq_status read_ios(qdq_session *s, qdq_remote_answer *answer, qdq_error *err)
@@ -192,7 +189,7 @@ static qdq_status need_session(qdq_session *s, qdq_error *err)
     QDQ_TRY(qdq_remote_need_worker(&r->client, err));
     if (rs->open_in == r->client.worker)
         return QDQ_OK;
-    qdq_remote_object q = {json_incref(rs->question), false};
+    qdq_json_doc q = {.root = json_incref(rs->question)};
     qdq_status st = qdq_remote_ask(&r->client, &q, rs->memory, r->deadline_s, &answer, &fate, err);
     if (st == QDQ_OK)
         st = fail(r, rs->model, &fate, "while it built the model", err);
@@ -235,7 +232,8 @@ static void drop(remote_session *rs)
 
     if (rs->open_in != r->client.worker || !qdq_remote_process_is_alive(r->client.process))
         return;
-    qdq_remote_object q = ask_for(rs, "drop");
+    qdq_json_doc q = {0};
+    ask_for(&q, rs, "drop");
     /* A worker that cannot even let go is replaced when the next session is needed. */
     if (qdq_remote_ask(&r->client, &q, -1, r->deadline_s, &answer, &fate, NULL) != QDQ_OK)
         qdq_remote_process_kill(r->client.process);
@@ -268,40 +266,36 @@ typedef struct call {
 } call;
 
 /* Puts inputs behind what is lent. *end: where free memory begins after them. */
-static qdq_status put_inputs(qdq_session *s, const qdq_array *const *in, qdq_remote_object *q,
+static qdq_status put_inputs(qdq_session *s, const qdq_array *const *in, qdq_json_out q,
                              size_t *end, qdq_error *err)
 {
     const remote_session *rs = s->self;
     remote *r = rs->remote;
-    json_t *list = json_array();
-    qdq_status st = list != NULL ? QDQ_OK : qdq_nomem(err);
+    qdq_json_out list = qdq_json_put_list(q, "in");
 
-    for (size_t i = 0; i < s->n_in && st == QDQ_OK; i++)
-        st = qdq_remote_array_put(&r->exchange, end, "", in[i], list, err);
-    if (st == QDQ_OK)
-        qdq_remote_put(q, "in", list);
-    else
-        json_decref(list);
-    return st;
+    for (size_t i = 0; i < s->n_in; i++)
+        QDQ_TRY(qdq_remote_array_put(&r->exchange, end, "", in[i], list, err));
+    return QDQ_OK;
 }
 
 static qdq_status ask(qdq_session *s, const call *c, qdq_remote_answer *answer, qdq_error *err)
 {
     const remote_session *rs = s->self;
     remote *r = rs->remote;
-    qdq_remote_object q = ask_for(rs, c->question);
+    qdq_json_doc doc = {0};
+    qdq_json_out q = ask_for(&doc, rs, c->question);
     size_t end = r->lent;
     qdq_remote_fate fate;
 
     *answer = (qdq_remote_answer){.arena = QDQ_ARENA_INIT};
-    qdq_remote_put_int(&q, "runs", c->runs);
-    qdq_status st = c->in != NULL ? put_inputs(s, c->in, &q, &end, err) : QDQ_OK;
+    qdq_json_put_int(q, "runs", c->runs);
+    qdq_status st = c->in != NULL ? put_inputs(s, c->in, q, &end, err) : QDQ_OK;
     if (st != QDQ_OK) {
-        json_decref(q.json);
+        qdq_json_drop(&doc);
         return st;
     }
-    qdq_remote_put_int(&q, "at", (int64_t)end);
-    st = qdq_remote_ask(&r->client, &q, -1, r->deadline_s, answer, &fate, err);
+    qdq_json_put_int(q, "at", (int64_t)end);
+    st = qdq_remote_ask(&r->client, &doc, -1, r->deadline_s, answer, &fate, err);
     return st == QDQ_OK ? fail(r, rs->model, &fate, c->doing, err) : st;
 }
 
@@ -339,26 +333,28 @@ static qdq_status give_outputs(remote *r, qdq_remote_answer *answer, qdq_output_
 /* Nobody wants the rest: the run ends, and what it says does not matter. */
 static void stop(remote *r)
 {
-    qdq_remote_object q = qdq_remote_object_new();
+    qdq_json_doc doc = {0};
+    qdq_json_out q = qdq_json_object(&doc);
     qdq_remote_answer answer;
     qdq_remote_fate fate;
 
     if (!qdq_remote_process_is_alive(r->client.process))
         return;
-    qdq_remote_put_text(&q, "do", "stop");
-    if (qdq_remote_ask(&r->client, &q, -1, r->deadline_s, &answer, &fate, NULL) == QDQ_E_NOMEM)
+    qdq_remote_put_text(q, "do", "stop");
+    if (qdq_remote_ask(&r->client, &doc, -1, r->deadline_s, &answer, &fate, NULL) == QDQ_E_NOMEM)
         qdq_remote_process_kill(r->client.process);
     qdq_remote_answer_free(&answer);
 }
 
 static qdq_status ask_next(const remote_session *rs, qdq_remote_answer *answer, qdq_error *err)
 {
-    qdq_remote_object q = qdq_remote_object_new();
+    qdq_json_doc doc = {0};
+    qdq_json_out q = qdq_json_object(&doc);
     qdq_remote_fate fate;
 
-    qdq_remote_put_text(&q, "do", "next");
+    qdq_remote_put_text(q, "do", "next");
     qdq_status st =
-        qdq_remote_ask(&rs->remote->client, &q, -1, rs->remote->deadline_s, answer, &fate, err);
+        qdq_remote_ask(&rs->remote->client, &doc, -1, rs->remote->deadline_s, answer, &fate, err);
     return st == QDQ_OK ? fail(rs->remote, rs->model, &fate, "while it ran the model", err) : st;
 }
 

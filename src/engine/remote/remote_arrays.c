@@ -13,26 +13,8 @@ enum { ALIGN = 64 };
 
 enum { A_NAME, A_ELEM, A_OFFSET, A_BYTES, A_DIMS };
 
-static bool add(json_t *list, json_t *one)
-{
-    return json_array_append_new(list, one) == 0;
-}
-
-static bool add_row(json_t *list, const char *name, const qdq_array *a, size_t offset)
-{
-    json_t *row = json_array();
-    bool fine = add(row, qdq_remote_text(name));
-
-    fine = add(row, json_integer(a->elem)) && fine;
-    fine = add(row, json_integer((json_int_t)offset)) && fine;
-    fine = add(row, json_integer((json_int_t)a->bytes)) && fine;
-    for (int i = 0; i < a->rank; i++)
-        fine = add(row, json_integer((json_int_t)a->dim[i])) && fine;
-    return add(list, row) && fine;
-}
-
 qdq_status qdq_remote_array_put(qdq_shared *s, size_t *end, const char *name, const qdq_array *a,
-                                json_t *list, qdq_error *err)
+                                qdq_json_out list, qdq_error *err)
 {
     size_t offset = (*end + ALIGN - 1) / ALIGN * ALIGN;
 
@@ -44,7 +26,14 @@ qdq_status qdq_remote_array_put(qdq_shared *s, size_t *end, const char *name, co
         memcpy(qdq_shared_data(s) + offset, a->data, a->bytes);
     }
     *end = offset + a->bytes;
-    return add_row(list, name, a, offset) ? QDQ_OK : qdq_nomem(err);
+    qdq_json_out row = qdq_json_put_list(list, NULL);
+    qdq_remote_put_text(row, NULL, name);
+    qdq_json_put_int(row, NULL, a->elem);
+    qdq_json_put_int(row, NULL, (int64_t)offset);
+    qdq_json_put_int(row, NULL, (int64_t)a->bytes);
+    for (int i = 0; i < a->rank; i++)
+        qdq_json_put_int(row, NULL, a->dim[i]);
+    return QDQ_OK;
 }
 
 static bool is_whole(const json_t *x, int64_t low, int64_t high)
@@ -103,34 +92,26 @@ qdq_status qdq_remote_array_get(qdq_shared *s, const json_t *row, qdq_arena *are
 
 enum { IO_NAME, IO_ELEM, IO_RANK, IO_DIMS, IO_PARAMS, IO_ROW };
 
-static bool add_io(json_t *list, const qdq_io *io)
+static void put_io(qdq_json_out row, const qdq_io *io)
 {
-    json_t *row = json_array(), *dims = json_array(), *params = json_array();
-    bool fine = add(row, qdq_remote_text(io->name));
-
-    for (int i = 0; i < io->rank; i++) {
-        fine = add(dims, json_integer((json_int_t)io->dim[i])) && fine;
-        fine =
-            add(params, io->param[i] != NULL ? qdq_remote_text(io->param[i]) : json_null()) && fine;
-    }
-    fine = add(row, json_integer(io->elem)) && fine;
-    fine = add(row, json_integer(io->rank)) && fine;
-    fine = add(row, dims) && fine;
-    fine = add(row, params) && fine;
-    return add(list, row) && fine;
+    qdq_remote_put_text(row, NULL, io->name);
+    qdq_json_put_int(row, NULL, io->elem);
+    qdq_json_put_int(row, NULL, io->rank);
+    qdq_json_put_ints(row, NULL, io->dim, io->rank > 0 ? (size_t)io->rank : 0);
+    qdq_json_out params = qdq_json_put_list(row, NULL);
+    for (int i = 0; i < io->rank; i++)
+        qdq_json_put(params, NULL,
+                     io->param[i] != NULL ? qdq_remote_text(io->param[i]) : json_null());
 }
 
 json_t *qdq_remote_ios_json(const qdq_io *io, size_t n)
 {
-    json_t *list = json_array();
-    bool fine = list != NULL;
+    qdq_json_doc doc = {0};
+    qdq_json_out list = qdq_json_list(&doc);
 
-    for (size_t i = 0; i < n && fine; i++)
-        fine = add_io(list, &io[i]);
-    if (fine)
-        return list;
-    json_decref(list);
-    return NULL;
+    for (size_t i = 0; i < n; i++)
+        put_io(qdq_json_put_list(list, NULL), &io[i]);
+    return qdq_json_take(&doc);
 }
 
 static qdq_status no_io(size_t i, qdq_error *err)
@@ -187,24 +168,16 @@ qdq_status qdq_remote_ios_read(const json_t *list, qdq_arena *arena, qdq_io **ou
 
 json_t *qdq_remote_shapes_json(const qdq_input_shape *shapes, size_t n)
 {
-    json_t *list = json_array();
-    bool failed = list == NULL;
+    qdq_json_doc doc = {0};
+    qdq_json_out list = qdq_json_list(&doc);
 
-    for (size_t i = 0; i < n && !failed; i++) {
-        qdq_remote_object shape = qdq_remote_object_new();
-        json_t *dims = json_array();
-
-        for (int r = 0; r < shapes[i].rank && r < QDQ_MAX_RANK; r++)
-            failed = !add(dims, json_integer((json_int_t)shapes[i].dim[r])) || failed;
-        qdq_remote_put_text(&shape, "name", shapes[i].name);
-        qdq_remote_put(&shape, "dims", dims);
-        failed = failed || shape.failed;
-        failed = !add(list, shape.json) || failed;
+    for (size_t i = 0; i < n; i++) {
+        qdq_json_out shape = qdq_json_put_object(list, NULL);
+        qdq_remote_put_text(shape, "name", shapes[i].name);
+        const int rank = shapes[i].rank < QDQ_MAX_RANK ? shapes[i].rank : QDQ_MAX_RANK;
+        qdq_json_put_ints(shape, "dims", shapes[i].dim, rank > 0 ? (size_t)rank : 0);
     }
-    if (!failed)
-        return list;
-    json_decref(list);
-    return NULL;
+    return qdq_json_take(&doc);
 }
 
 qdq_status qdq_remote_shapes_read(const qdq_json_place *p, const qdq_input_shape **out, size_t *n,

@@ -4,13 +4,14 @@
 #define QDQ_REMOTE_ARRAYS_H
 
 #include "base/json_read.h"
+#include "base/json_write.h"
 #include "base/shared.h"
 #include "qdq/model.h"
 
 /* Copies an array to the first aligned place from *end on, which moves behind it, and adds its row
  * to the list: [name, element type, offset, bytes, dim, ...]. */
 qdq_status qdq_remote_array_put(qdq_shared *s, size_t *end, const char *name, const qdq_array *a,
-                                json_t *list, qdq_error *err);
+                                qdq_json_out list, qdq_error *err);
 
 /* The array of a row: its numbers are those in the shared memory, its name is in the arena.
  * QDQ_E_FORMAT: that is no such row, or there is no such memory. */

@@ -114,9 +114,8 @@ static qdq_status read_end(qdq_remote_client *c, qdq_remote_answer *answer, qdq_
     return QDQ_OK;
 }
 
-qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_remote_object *question, int fd,
-                          double deadline_s, qdq_remote_answer *answer, qdq_remote_fate *fate,
-                          qdq_error *err)
+qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_json_doc *question, int fd, double deadline_s,
+                          qdq_remote_answer *answer, qdq_remote_fate *fate, qdq_error *err)
 {
     const qdq_cancel *cancel = c->job != NULL ? c->job->cancel : NULL;
     qdq_status st = QDQ_E_NOMEM;
@@ -126,9 +125,9 @@ qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_remote_object *question, int
     if (question->failed)
         qdq_nomem(err);
     else
-        st = qdq_remote_process_ask(c->process, question->json, fd, deadline_s, cancel,
+        st = qdq_remote_process_ask(c->process, question->root, fd, deadline_s, cancel,
                                     &answer->json, fate, err);
-    json_decref(question->json);
+    json_decref(question->root);
     if (st != QDQ_OK || answer->json == NULL)
         return st;
     answer->reader = (qdq_json_reader){.arena = &answer->arena, .err = err};
@@ -183,7 +182,7 @@ static qdq_status read_info(qdq_remote_client *c, qdq_remote_answer *answer, qdq
 /* Which engine it has is asked of the first worker; the others have the same. */
 static qdq_status greet(qdq_remote_client *c, qdq_error *err)
 {
-    qdq_remote_object hello = {json_incref(c->hello), false};
+    qdq_json_doc hello = {.root = json_incref(c->hello)};
     qdq_remote_answer answer;
     qdq_remote_fate fate;
 
@@ -214,41 +213,36 @@ qdq_status qdq_remote_need_worker(qdq_remote_client *c, qdq_error *err)
 
 /* --- open and close --------------------------------------------------------------------------- */
 
-static json_t *texts_of(const char *const *texts)
+static void put_texts(qdq_json_out o, const char *key, const char *const *texts)
 {
-    json_t *list = json_array();
+    qdq_json_out list = qdq_json_put_list(o, key);
 
-    for (size_t i = 0; list != NULL && texts != NULL && texts[i] != NULL; i++) {
-        if (json_array_append_new(list, qdq_remote_text(texts[i])) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-    }
-    return list;
+    for (size_t i = 0; texts != NULL && texts[i] != NULL; i++)
+        qdq_remote_put_text(list, NULL, texts[i]);
 }
 
-qdq_remote_object qdq_remote_hello(const qdq_engine_opts *opts)
+qdq_json_out qdq_remote_hello(qdq_json_doc *d, const qdq_engine_opts *opts)
 {
     static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
     const qdq_engine_opts *e = opts != NULL ? opts : &defaults;
-    qdq_remote_object h = qdq_remote_object_new();
+    qdq_json_out h = qdq_json_object(d);
 
-    qdq_remote_put_text(&h, "do", "hello");
-    qdq_remote_put_text(&h, "version", qdq_version());
-#define PUT(key) qdq_remote_put_text(&h, #key, e->key);
+    qdq_remote_put_text(h, "do", "hello");
+    qdq_remote_put_text(h, "version", qdq_version());
+#define PUT(key) qdq_remote_put_text(h, #key, e->key);
     QDQ_REMOTE_ENGINE_TEXTS(PUT)
 #undef PUT
-    qdq_remote_put(&h, "search_dirs", texts_of(e->search_dirs));
-    qdq_remote_put(&h, "plugins", texts_of(e->plugins));
-    qdq_remote_put(&h, "providers", texts_of(e->providers));
+    put_texts(h, "search_dirs", e->search_dirs);
+    put_texts(h, "plugins", e->plugins);
+    put_texts(h, "providers", e->providers);
     return h;
 }
 
-qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_remote_object *hello,
+qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_json_doc *hello,
                             const char *program, qdq_error *err)
 {
-    qdq_remote_put_text(hello, "engine", spec);
-    c->hello = hello->json;
+    qdq_remote_put_text(qdq_json_root(hello), "engine", spec);
+    c->hello = hello->root;
     c->name = qdq_arena_strndup(&c->arena, spec, strcspn(spec, ":"));
     c->program = program != NULL ? qdq_arena_strdup(&c->arena, program)
                                  : qdq_program_beside(&c->arena, WORKER);
@@ -263,13 +257,14 @@ qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_remote_o
 
 qdq_status qdq_remote_refuse(qdq_remote_client *c, const char *options, qdq_error *err)
 {
-    qdq_remote_object q = qdq_remote_object_new();
+    qdq_json_doc doc = {0};
+    qdq_json_out q = qdq_json_object(&doc);
     qdq_remote_answer answer;
     qdq_remote_fate fate;
 
-    qdq_remote_put_text(&q, "do", "refuse");
-    qdq_remote_put_text(&q, "options", options);
-    qdq_status st = qdq_remote_ask(c, &q, -1, c->start_deadline_s, &answer, &fate, err);
+    qdq_remote_put_text(q, "do", "refuse");
+    qdq_remote_put_text(q, "options", options);
+    qdq_status st = qdq_remote_ask(c, &doc, -1, c->start_deadline_s, &answer, &fate, err);
     qdq_remote_answer_free(&answer);
     return st;
 }

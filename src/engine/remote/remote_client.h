@@ -35,12 +35,12 @@ typedef struct qdq_remote_answer {
 
 /* The beginning of a greeting: version, and what `opts` says but for its folders, the worker and
  * the job (NULL: the defaults). */
-qdq_remote_object qdq_remote_hello(const qdq_engine_opts *opts);
+qdq_json_out qdq_remote_hello(qdq_json_doc *d, const qdq_engine_opts *opts);
 
 /* Starts the first worker, with the engine of this spec. Takes `hello`, also where it fails.
  * `program` NULL: "qdq-worker" beside the running program, then in PATH. QDQ_E_ENGINE where there
  * is no such program or no such engine: the text says which. */
-qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_remote_object *hello,
+qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_json_doc *hello,
                             const char *program, qdq_error *err);
 
 /* They are known from before: tells the worker, which is there, and every new one. */
@@ -55,9 +55,8 @@ qdq_status qdq_remote_need_worker(qdq_remote_client *c, qdq_error *err);
 /* Asks the worker, which is there, and takes the question; `fd` goes with it (-1: none). An answer
  * that is no fine one is a fate or a failed call. The answer goes to qdq_remote_answer_free() in
  * every case. */
-qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_remote_object *question, int fd,
-                          double deadline_s, qdq_remote_answer *answer, qdq_remote_fate *fate,
-                          qdq_error *err);
+qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_json_doc *question, int fd, double deadline_s,
+                          qdq_remote_answer *answer, qdq_remote_fate *fate, qdq_error *err);
 
 /* A fate as an error: "engine 'ort' crashed (SIGSEGV) while it was loaded: LAST WORDS".
  * QDQ_E_ENGINE, or the status of a refusal; QDQ_OK: it is fine. */

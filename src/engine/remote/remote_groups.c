@@ -13,42 +13,29 @@ enum { LAYER, OP, IN_TYPE, OUT_TYPE, TEXTS, US = TEXTS, CONVERSION, SOURCE, NODE
 
 /* --- there ------------------------------------------------------------------------------------ */
 
-/* A list, or NULL, with one thing more, which it takes. */
-static json_t *with(json_t *list, json_t *one)
+static void put_row(qdq_json_out row, const qdq_group *g)
 {
-    if (list == NULL) {
-        json_decref(one);
-    } else if (json_array_append_new(list, one) != 0) {
-        json_decref(list);
-        list = NULL;
-    }
-    return list;
-}
-
-static json_t *row_of(const qdq_group *g)
-{
-    json_t *row = json_array(), *nodes = json_array();
-
+    qdq_remote_put_text(row, NULL, g->layer);
+    qdq_remote_put_text(row, NULL, g->op);
+    qdq_remote_put_text(row, NULL, g->in_type);
+    qdq_remote_put_text(row, NULL, g->out_type);
+    qdq_json_put_real(row, NULL, g->median_us);
+    qdq_json_put_bool(row, NULL, g->conversion);
+    qdq_json_put_int(row, NULL, g->source);
+    qdq_json_out nodes = qdq_json_put_list(row, NULL);
     for (size_t i = 0; i < g->n_nodes; i++)
-        nodes = with(nodes, qdq_remote_text(g->node[i]));
-    row = with(row, qdq_remote_text(g->layer));
-    row = with(row, qdq_remote_text(g->op));
-    row = with(row, qdq_remote_text(g->in_type));
-    row = with(row, qdq_remote_text(g->out_type));
-    row = with(row, qdq_json_real(g->median_us));
-    row = with(row, json_boolean(g->conversion));
-    row = with(row, json_integer(g->source));
-    row = with(row, nodes);
-    return with(row, qdq_remote_text(g->tensor != NULL ? g->tensor : ""));
+        qdq_remote_put_text(nodes, NULL, g->node[i]);
+    qdq_remote_put_text(row, NULL, g->tensor != NULL ? g->tensor : "");
 }
 
 json_t *qdq_remote_groups_json(const qdq_group *g, size_t n)
 {
-    json_t *list = json_array();
+    qdq_json_doc doc = {0};
+    qdq_json_out list = qdq_json_list(&doc);
 
-    for (size_t i = 0; i < n && list != NULL; i++)
-        list = with(list, row_of(&g[i]));
-    return list;
+    for (size_t i = 0; i < n; i++)
+        put_row(qdq_json_put_list(list, NULL), &g[i]);
+    return qdq_json_take(&doc);
 }
 
 /* --- and back --------------------------------------------------------------------------------- */

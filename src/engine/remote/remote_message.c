@@ -54,30 +54,10 @@ qdq_status qdq_remote_message_take(const char *data, size_t size, size_t *used, 
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-qdq_remote_object qdq_remote_object_new(void)
+void qdq_remote_put_text(qdq_json_out o, const char *key, const char *bytes)
 {
-    json_t *json = json_object();
-
-    return (qdq_remote_object){json, json == NULL};
-}
-
-void qdq_remote_put(qdq_remote_object *o, const char *key, json_t *value)
-{
-    if (o->failed)
-        json_decref(value);
-    else
-        o->failed = json_object_set_new(o->json, key, value) != 0;
-}
-
-void qdq_remote_put_text(qdq_remote_object *o, const char *key, const char *text)
-{
-    if (text != NULL)
-        qdq_remote_put(o, key, qdq_remote_text(text));
-}
-
-void qdq_remote_put_int(qdq_remote_object *o, const char *key, int64_t x)
-{
-    qdq_remote_put(o, key, json_integer((json_int_t)x));
+    if (bytes != NULL)
+        qdq_json_put(o, key, qdq_remote_text(bytes));
 }
 
 json_t *qdq_remote_text(const char *bytes)

@@ -40,6 +40,7 @@
 #define QDQ_REMOTE_MESSAGE_H
 
 #include "base/json_read.h"
+#include "base/json_write.h"
 
 enum {
     QDQ_REMOTE_HEAD = 4,                        /* bytes before a message */
@@ -56,22 +57,10 @@ qdq_status qdq_remote_message_take(const char *data, size_t size, size_t *used, 
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-/* An object that is being filled: what could not be added is known at the end. */
-typedef struct qdq_remote_object {
-    json_t *json;
-    bool failed;
-} qdq_remote_object;
-
-qdq_remote_object qdq_remote_object_new(void);
-/* takes the value; NULL: failed */
-void qdq_remote_put(qdq_remote_object *o, const char *key, json_t *value);
-/* NULL: left out */
-void qdq_remote_put_text(qdq_remote_object *o, const char *key, const char *text);
-void qdq_remote_put_int(qdq_remote_object *o, const char *key, int64_t x);
-
 /* Names and paths are bytes, JSON is Unicode: each byte travels as the character of that number.
  * NULL: no memory. */
 json_t *qdq_remote_text(const char *bytes);
+void qdq_remote_put_text(qdq_json_out o, const char *key, const char *bytes); /* NULL: nothing */
 /* The bytes again, in the reader's arena; `fallback` as in qdq_json_text(). */
 const char *qdq_remote_get_text(const qdq_json_place *p, const char *key, const char *fallback);
 /* Of a string that is no member. NULL: no memory. */

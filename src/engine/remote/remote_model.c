@@ -22,7 +22,7 @@ typedef struct sender {
     qdq_map files;  /* mapping -> its number as text */
     qdq_map places; /* bytes of weights on the heap -> offset in the memory */
     qdq_arena arena;
-    json_t *list;
+    qdq_json_doc list; /* of files */
     size_t n_files;
     int fd;
     uint64_t end; /* of what the memory holds */
@@ -42,7 +42,6 @@ static bool is_there(const qdq_mapping *map, struct stat *now)
 
 static qdq_status add_file(sender *s, const qdq_mapping *map, qdq_error *err)
 {
-    qdq_remote_object file;
     struct stat st;
 
     if (!is_there(map, &st))
@@ -52,16 +51,11 @@ static qdq_status add_file(sender *s, const qdq_mapping *map, qdq_error *err)
     if (number == NULL || place == NULL)
         return qdq_nomem(err);
     place->ptr = number;
-    file = qdq_remote_object_new();
-    qdq_remote_put_text(&file, "path", qdq_mapping_path(map));
-    qdq_remote_put_int(&file, "dev", (int64_t)st.st_dev);
-    qdq_remote_put_int(&file, "ino", (int64_t)st.st_ino);
-    qdq_remote_put_int(&file, "size", (int64_t)st.st_size);
-    if (file.failed || json_array_append(s->list, file.json) != 0) {
-        json_decref(file.json);
-        return qdq_nomem(err);
-    }
-    json_decref(file.json);
+    qdq_json_out file = qdq_json_put_object(qdq_json_root(&s->list), NULL);
+    qdq_remote_put_text(file, "path", qdq_mapping_path(map));
+    qdq_json_put_int(file, "dev", (int64_t)st.st_dev);
+    qdq_json_put_int(file, "ino", (int64_t)st.st_ino);
+    qdq_json_put_int(file, "size", (int64_t)st.st_size);
     s->n_files++;
     return QDQ_OK;
 }
@@ -127,8 +121,7 @@ static bool refer(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *re
     return true;
 }
 
-static qdq_status send_model(sender *s, const qdq_model *m, qdq_remote_object *question,
-                             qdq_error *err)
+static qdq_status send_model(sender *s, const qdq_model *m, qdq_json_out question, qdq_error *err)
 {
     const qdq_onnx_write_opts opts = {.external = refer, .ctx = s};
     qdq_buf graph = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
@@ -143,22 +136,22 @@ static qdq_status send_model(sender *s, const qdq_model *m, qdq_remote_object *q
         st = s->status;
     if (st == QDQ_OK) {
         qdq_remote_put_text(question, "name", m->path);
-        qdq_remote_put_int(question, "offset", (int64_t)offset);
-        qdq_remote_put_int(question, "size", (int64_t)graph.size);
-        qdq_remote_put(question, "files", json_incref(s->list));
+        qdq_json_put_int(question, "offset", (int64_t)offset);
+        qdq_json_put_int(question, "size", (int64_t)graph.size);
+        qdq_json_put(question, "files", qdq_json_take(&s->list));
     }
     qdq_buf_free(&graph);
     return st;
 }
 
-qdq_status qdq_remote_model_put(const qdq_model *m, qdq_remote_object *question, int *fd,
-                                qdq_error *err)
+qdq_status qdq_remote_model_put(const qdq_model *m, qdq_json_out question, int *fd, qdq_error *err)
 {
     qdq_shared memory;
-    sender s = {.list = json_array(), .err = err};
+    sender s = {.err = err};
 
     *fd = -1;
-    qdq_status st = s.list != NULL ? qdq_shared_new(&memory, err) : qdq_nomem(err);
+    qdq_json_list(&s.list);
+    qdq_status st = qdq_shared_new(&memory, err);
     if (st == QDQ_OK) {
         s.fd = memory.fd;
         st = send_model(&s, m, question, err);
@@ -167,7 +160,7 @@ qdq_status qdq_remote_model_put(const qdq_model *m, qdq_remote_object *question,
         else
             qdq_shared_free(&memory);
     }
-    json_decref(s.list);
+    qdq_json_drop(&s.list);
     qdq_map_free(&s.files);
     qdq_map_free(&s.places);
     qdq_arena_free(&s.arena);

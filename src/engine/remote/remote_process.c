@@ -283,21 +283,22 @@ static void end_hung(qdq_remote_process *p, double deadline_s, qdq_remote_fate *
 
 bool qdq_remote_process_end(qdq_remote_process *p)
 {
-    qdq_remote_object bye = qdq_remote_object_new();
+    qdq_json_doc doc = {0};
+    qdq_json_out bye = qdq_json_object(&doc);
     qdq_buf text = QDQ_BUF_INIT(1000);
     int status = 0;
     bool fine = true;
 
     if (qdq_remote_process_is_alive(p)) {
-        qdq_remote_put_text(&bye, "do", "bye");
-        if (!bye.failed)
-            qdq_remote_message_put(&text, bye.json);
-        fine = !bye.failed && !text.failed &&
+        qdq_remote_put_text(bye, "do", "bye");
+        if (!doc.failed)
+            qdq_remote_message_put(&text, doc.root);
+        fine = !doc.failed && !text.failed &&
                send(p->socket, text.data, text.size, MSG_NOSIGNAL) == (ssize_t)text.size &&
                wait_for_end(p, grace_s);
         fine = bury(p, &status) && fine && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
-    json_decref(bye.json);
+    qdq_json_drop(&doc);
     qdq_buf_free(&text);
     qdq_remote_process_free(p);
     return fine;

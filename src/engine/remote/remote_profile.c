@@ -11,22 +11,17 @@ enum { NAME, OP, US, RUNS, ROW };
 
 json_t *qdq_remote_profile_json(const qdq_layer *l, size_t n)
 {
-    json_t *list = json_array();
-    bool failed = list == NULL;
+    qdq_json_doc doc = {0};
+    qdq_json_out list = qdq_json_list(&doc);
 
-    for (size_t i = 0; i < n && !failed; i++) {
-        json_t *row = json_array();
-
-        failed = json_array_append_new(row, qdq_remote_text(l[i].name)) != 0;
-        failed = json_array_append_new(row, qdq_remote_text(l[i].op)) != 0 || failed;
-        failed = json_array_append_new(row, json_real(l[i].median_us)) != 0 || failed;
-        failed = json_array_append_new(row, json_integer(l[i].runs)) != 0 || failed;
-        failed = json_array_append_new(list, row) != 0 || failed;
+    for (size_t i = 0; i < n; i++) {
+        qdq_json_out row = qdq_json_put_list(list, NULL);
+        qdq_remote_put_text(row, NULL, l[i].name);
+        qdq_remote_put_text(row, NULL, l[i].op);
+        qdq_json_put(row, NULL, json_real(l[i].median_us)); /* a time is finite */
+        qdq_json_put_int(row, NULL, l[i].runs);
     }
-    if (!failed)
-        return list;
-    json_decref(list);
-    return NULL;
+    return qdq_json_take(&doc);
 }
 
 static bool is_row(const json_t *row)

@@ -82,15 +82,16 @@ double qdq_lab_pair_s(const qdq_lab *lab)
 static qdq_status open_model(qdq_lab *lab, int handle, qdq_remote_fate *fate, qdq_error *err)
 {
     qdq_lab_model *m = &lab->models.at[handle];
-    qdq_remote_object q = qdq_remote_object_new();
+    qdq_json_doc doc = {0};
+    qdq_json_out q = qdq_json_object(&doc);
     qdq_remote_answer answer;
 
     m->log = qdq_lab_log_new(&lab->logs, m->path, &lab->arena);
-    qdq_remote_put_text(&q, "do", "open");
-    qdq_remote_put_int(&q, "handle", handle);
-    qdq_remote_put_text(&q, "path", m->path);
+    qdq_remote_put_text(q, "do", "open");
+    qdq_json_put_int(q, "handle", handle);
+    qdq_remote_put_text(q, "path", m->path);
     if (m->shaped)
-        qdq_remote_put(&q, "shapes", qdq_remote_shapes_json(m->shapes, m->n_shapes));
+        qdq_json_put(q, "shapes", qdq_remote_shapes_json(m->shapes, m->n_shapes));
     lab->builds++;
     double start = qdq_clock_seconds();
     char *what = qdq_arena_printf(
@@ -98,7 +99,7 @@ static qdq_status open_model(qdq_lab *lab, int handle, qdq_remote_fate *fate, qd
         lab->client.info.name, lab->client.info.version, lab->opts.threads, lab->client.worker);
     qdq_lab_log_asked(&lab->logs, m->log, what != NULL ? what : m->path);
     qdq_status st =
-        qdq_remote_ask(&lab->client, &q, -1, qdq_lab_build_deadline(lab), &answer, fate, err);
+        qdq_remote_ask(&lab->client, &doc, -1, qdq_lab_build_deadline(lab), &answer, fate, err);
     lab->build_s = fmax(lab->build_s, qdq_clock_seconds() - start);
     qdq_lab_note_build(lab, m->log, st, fate, err, qdq_clock_seconds() - start);
     qdq_remote_answer_free(&answer);
@@ -110,14 +111,15 @@ static qdq_status open_model(qdq_lab *lab, int handle, qdq_remote_fate *fate, qd
 static qdq_status warm_up(qdq_lab *lab, int handle, qdq_remote_fate *fate, qdq_error *err)
 {
     qdq_lab_model *m = &lab->models.at[handle];
-    qdq_remote_object q = qdq_remote_object_new();
+    qdq_json_doc doc = {0};
+    qdq_json_out q = qdq_json_object(&doc);
     qdq_remote_answer answer;
     double start = qdq_clock_seconds();
 
-    qdq_remote_put_text(&q, "do", "warm");
-    qdq_remote_put_int(&q, "handle", handle);
+    qdq_remote_put_text(q, "do", "warm");
+    qdq_json_put_int(q, "handle", handle);
     qdq_status st = qdq_remote_ask(
-        &lab->client, &q, -1,
+        &lab->client, &doc, -1,
         qdq_lab_run_deadline(lab, lab->opts.run_deadline_s * lab->opts.warmup), &answer, fate, err);
     if (st == QDQ_OK)
         qdq_lab_note(lab, handle, "runs until it is warm", fate, qdq_clock_seconds() - start);
@@ -208,7 +210,7 @@ qdq_status qdq_lab_build_shaped(qdq_lab *lab, const char *path, const qdq_input_
 
 void qdq_lab_drop(qdq_lab *lab, int handle)
 {
-    qdq_remote_object q;
+    qdq_json_doc doc = {0};
     qdq_remote_answer answer;
     qdq_remote_fate fate;
 
@@ -218,11 +220,11 @@ void qdq_lab_drop(qdq_lab *lab, int handle)
     if (!is_open(lab, (size_t)handle))
         return;
     lab->models.at[handle].open_in = 0;
-    q = qdq_remote_object_new();
-    qdq_remote_put_text(&q, "do", "drop");
-    qdq_remote_put_int(&q, "handle", handle);
+    qdq_json_out q = qdq_json_object(&doc);
+    qdq_remote_put_text(q, "do", "drop");
+    qdq_json_put_int(q, "handle", handle);
     /* A worker that cannot even let go is replaced when the next model is needed. */
-    if (qdq_remote_ask(&lab->client, &q, -1, lab->opts.run_deadline_s, &answer, &fate, NULL) !=
+    if (qdq_remote_ask(&lab->client, &doc, -1, lab->opts.run_deadline_s, &answer, &fate, NULL) !=
         QDQ_OK)
         qdq_remote_process_kill(lab->client.process);
     qdq_remote_answer_free(&answer);
@@ -230,20 +232,19 @@ void qdq_lab_drop(qdq_lab *lab, int handle)
 
 /* --- open and close --------------------------------------------------------------------------- */
 
-static qdq_remote_object write_hello(const qdq_lab_opts *o)
+static void write_hello(qdq_json_doc *doc, const qdq_lab_opts *o)
 {
-    qdq_remote_object h = qdq_remote_hello(o->engine_opts);
+    qdq_json_out h = qdq_remote_hello(doc, o->engine_opts);
 
-    qdq_remote_put(&h, "shapes", qdq_remote_shapes_json(o->shapes, o->n_shapes));
-    qdq_remote_put_int(&h, "threads", o->threads);
-    qdq_remote_put_int(&h, "max_memory", (int64_t)o->max_memory);
-    qdq_remote_put_int(&h, "warmup", o->warmup);
-    qdq_remote_put_int(&h, "leg_runs", o->leg_runs);
-    qdq_remote_put(&h, "leg_ms", json_real(o->leg_ms));
-    qdq_remote_put_int(&h, "seed", (int64_t)o->seed);
-    qdq_remote_put_text(&h, "samples", o->samples);
-    qdq_remote_put_text(&h, "work", o->work);
-    return h;
+    qdq_json_put(h, "shapes", qdq_remote_shapes_json(o->shapes, o->n_shapes));
+    qdq_json_put_int(h, "threads", o->threads);
+    qdq_json_put_int(h, "max_memory", (int64_t)o->max_memory);
+    qdq_json_put_int(h, "warmup", o->warmup);
+    qdq_json_put_int(h, "leg_runs", o->leg_runs);
+    qdq_json_put_real(h, "leg_ms", o->leg_ms);
+    qdq_json_put_int(h, "seed", (int64_t)o->seed);
+    qdq_remote_put_text(h, "samples", o->samples);
+    qdq_remote_put_text(h, "work", o->work);
 }
 
 static void use_defaults(qdq_lab_opts *o)
@@ -267,7 +268,8 @@ static qdq_status set_up(qdq_lab *lab, const qdq_lab_opts *opts, qdq_error *err)
     if (opts->logs != NULL && (lab->opts.logs = qdq_arena_strdup(&lab->arena, opts->logs)) == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_lab_logs_open(&lab->logs, lab->opts.logs, opts->job, err));
-    qdq_remote_object hello = write_hello(&lab->opts);
+    qdq_json_doc hello = {0};
+    write_hello(&hello, &lab->opts);
     return qdq_remote_start(&lab->client, opts->engine, &hello, opts->worker, err);
 }
 

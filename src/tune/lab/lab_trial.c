@@ -13,15 +13,16 @@
 static qdq_status leg(qdq_lab *lab, int handle, uint64_t number, double *ns, qdq_remote_fate *fate,
                       qdq_error *err)
 {
-    qdq_remote_object q = qdq_remote_object_new();
+    qdq_json_doc doc = {0};
+    qdq_json_out q = qdq_json_object(&doc);
     qdq_remote_answer answer;
     double start = qdq_clock_seconds();
 
-    qdq_remote_put_text(&q, "do", "leg");
-    qdq_remote_put_int(&q, "handle", handle);
-    qdq_remote_put_int(&q, "number", (int64_t)number);
+    qdq_remote_put_text(q, "do", "leg");
+    qdq_json_put_int(q, "handle", handle);
+    qdq_json_put_int(q, "number", (int64_t)number);
     qdq_status st =
-        qdq_remote_ask(&lab->client, &q, -1, qdq_lab_run_deadline(lab, lab->opts.run_deadline_s),
+        qdq_remote_ask(&lab->client, &doc, -1, qdq_lab_run_deadline(lab, lab->opts.run_deadline_s),
                        &answer, fate, err);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE) {
         *ns = qdq_json_number(&answer.top, "ns", 0, INFINITY, -1);
@@ -64,16 +65,17 @@ static qdq_status compare_sample(qdq_lab *lab, int a, int b, size_t sample, size
 {
     static const char *const words[] = {"number", "equal", "zero", "broken", NULL};
     const double special[] = {0, INFINITY, NAN, -INFINITY};
-    qdq_remote_object q = qdq_remote_object_new();
+    qdq_json_doc doc = {0};
+    qdq_json_out q = qdq_json_object(&doc);
     qdq_remote_answer answer;
     double start = qdq_clock_seconds();
 
-    qdq_remote_put_text(&q, "do", "compare");
-    qdq_remote_put_int(&q, "a", a);
-    qdq_remote_put_int(&q, "b", b);
-    qdq_remote_put_int(&q, "sample", (int64_t)sample);
+    qdq_remote_put_text(q, "do", "compare");
+    qdq_json_put_int(q, "a", a);
+    qdq_json_put_int(q, "b", b);
+    qdq_json_put_int(q, "sample", (int64_t)sample);
     qdq_status st =
-        qdq_remote_ask(&lab->client, &q, -1,
+        qdq_remote_ask(&lab->client, &doc, -1,
                        qdq_lab_run_deadline(lab, 2 * lab->opts.run_deadline_s), &answer, fate, err);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE) {
         *samples = (size_t)qdq_json_int(&answer.top, "samples", 1, INT64_MAX, 1);
@@ -113,11 +115,12 @@ static qdq_status ask_apart(qdq_lab *lab, const char *question, const char *path
                             const char *what, qdq_remote_answer *answer, qdq_remote_fate *fate,
                             qdq_error *err)
 {
-    qdq_remote_object q = qdq_remote_object_new();
+    qdq_json_doc doc = {0};
+    qdq_json_out q = qdq_json_object(&doc);
 
-    qdq_remote_put_text(&q, "do", question);
-    qdq_remote_put_text(&q, "path", path);
-    qdq_remote_put_int(&q, "runs", runs);
+    qdq_remote_put_text(q, "do", question);
+    qdq_remote_put_text(q, "path", path);
+    qdq_json_put_int(q, "runs", runs);
     const char *log = qdq_lab_log_new(&lab->logs, path, &lab->arena);
     char *text =
         qdq_arena_printf(&lab->arena, "build a session of %s and %s %u runs", path, what, runs);
@@ -126,7 +129,7 @@ static qdq_status ask_apart(qdq_lab *lab, const char *question, const char *path
     double start = qdq_clock_seconds();
     const double build = qdq_lab_build_deadline(lab);
     double deadline = isinf(lab->until) ? build + runs * lab->opts.run_deadline_s : build;
-    qdq_status st = qdq_remote_ask(&lab->client, &q, -1, deadline, answer, fate, err);
+    qdq_status st = qdq_remote_ask(&lab->client, &doc, -1, deadline, answer, fate, err);
     qdq_lab_note_build(lab, log, st, fate, err, qdq_clock_seconds() - start);
     return st;
 }
