@@ -4,93 +4,35 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/processor.h"
-#include "engine/trt/trt_args.h"
-#include "quant/half_precision/rest.h"
 #include "quant/target_fit.h"
+#include "target/target.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/baseline/baseline.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/candidate/tune_models.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/candidate/tune_plans.h"
+#include "tune/final/tune_guard.h"
 #include "tune/greedy/greedy.h"
-
-const char *qdq_tune_verdict_name(qdq_tune_verdict v)
-{
-    static const char *const names[] = {"tuned", "rules", "float", "baseline"};
-
-    return names[v];
-}
-
-const char *qdq_tune_fate_name(qdq_tune_fate f)
-{
-    static const char *const names[] = {"shipped", "beaten",    "misses the goal", "wrong",
-                                        "failed",  "placement", "unknown"};
-
-    return names[f];
-}
-
-const char *qdq_tune_dims_name(qdq_tune_dims d)
-{
-    return d == QDQ_DIMS_OPEN ? "open" : "fixed";
-}
-
-void qdq_tune_show(qdq_tuning *t, const char *phase)
-{
-    double elapsed = qdq_clock_seconds() - t->started;
-    qdq_tune_live now = {.phase = phase,
-                         .unit = t->unit != NULL ? t->unit : "",
-                         .unit_number = t->unit_number,
-                         .n_units = t->patterns != NULL ? t->patterns->n : 0,
-                         .trials = (unsigned)t->steps.n,
-                         .builds = t->builds,
-                         .pairs = t->pairs,
-                         .baseline_ms = t->problem.base_ns * 1e-6,
-                         .incumbent_ms = t->problem.base_ns * (1 - t->saved) * 1e-6,
-                         .saved_share = t->saved,
-                         .elapsed_s = elapsed,
-                         .left_s = t->opts->time_s > 0 ? fmax(qdq_tune_left_s(t), 0) : NAN};
-
-    t->phase = phase;
-    if (t->opts->live != NULL)
-        t->opts->live(t->job != NULL ? t->job->ctx : NULL, &now);
-}
-
-const char *qdq_tune_phase_name(const qdq_tuning *t, qdq_search_phase phase)
-{
-    static const char *const name[] = {"start", "regions", "interactions", "exceptions", "done"};
-
-    return phase == QDQ_PHASE_UNITS && t->opts->mode == QDQ_TUNE_SUBGRAPH ? "groups" : name[phase];
-}
-
-void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s)
-{
-    const char *unit = s->unit != SIZE_MAX ? t->problem.unit[s->unit].name : s->move;
-
-    if (s->failed != NULL)
-        qdq_job_log(t->job, QDQ_LOG_INFO, "trial %u, %s, %.60s: %s", (unsigned)t->steps.n,
-                    qdq_tune_phase_name(t, s->phase), unit, s->failed);
-    else
-        qdq_job_log(t->job, QDQ_LOG_INFO,
-                    "trial %u, %s, %.60s: gain %.2f %% (%.2f to %.2f, %u pairs), %s",
-                    (unsigned)t->steps.n, qdq_tune_phase_name(t, s->phase), unit,
-                    s->result.gain * 100, s->result.ci_low * 100, s->result.ci_high * 100,
-                    s->result.pairs, s->kept ? "kept" : "not kept");
-}
+#include "tune/outcome/outcome.h"
+#include "tune/problem/tune_cache_read.h"
+#include "tune/problem/tune_known.h"
+#include "tune/problem/tune_problem.h"
+#include "tune/refine/refine.h"
+#include "tune/state/tune_presets.h"
+#include "tune/state/tune_progress.h"
+#include "tune/state/tune_refused.h"
+#include "tune/state/units.h"
+#include "tune/strategy/strategies.h"
+#include "tune/trial/tune_engines.h"
+#include "tune/trial/tune_trials.h"
 
 /* --- what is tuned ---------------------------------------------------------------------------- */
-
-void qdq_tune_engine_opts(qdq_tuning *t, qdq_engine_opts *out)
-{
-    static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
-
-    *out = t->opts->engine_opts != NULL ? *t->opts->engine_opts : defaults;
-    out->job = &t->timed;
-    if (t->opts->worker != NULL)
-        out->worker = t->opts->worker;
-}
 
 /* What calibrates and judges: the engine itself, or ONNX Runtime where that one only tells
  * times. */
@@ -195,48 +137,6 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error *err)
-{
-    const qdq_tune_opts *o = t->opts;
-    qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
-    qdq_lab_opts lo = {.engine = o->engine != NULL ? o->engine : "ort",
-                       .engine_opts = &engine,
-                       .worker = o->worker,
-                       .work = qdq_tempdir_path(t->work),
-                       .logs = qdq_tune_path(t, "logs"),
-                       .threads = o->threads,
-                       .warmup = o->warmup_runs,
-                       .leg_runs = o->timing_runs,
-                       .seed = o->seed,
-                       .job = t->job};
-
-    if (o->engine_opts != NULL) {
-        lo.build_deadline_s = lo.run_deadline_s = o->engine_opts->deadline_s;
-        engine = *o->engine_opts;
-    }
-    /* all builds of a run choose their kernels by the same times */
-    if (engine.timing_cache == NULL)
-        engine.timing_cache = qdq_tune_path(t, "timing.cache");
-    if (lo.logs == NULL || engine.timing_cache == NULL)
-        return qdq_nomem(err);
-    if (!parts) {
-        lo.shapes = t->quantize.shapes;
-        lo.n_shapes = t->quantize.n_shapes;
-        QDQ_TRY(qdq_tune_samples(t, &lo.samples, err));
-    } else if (engine.trtexec_args !=
-               NULL) { /* their shapes are those of the whole model's inputs */
-        QDQ_TRY(qdq_trt_without_shapes(engine.trtexec_args, &t->arena, &engine.trtexec_args, err));
-    }
-    QDQ_TRY(qdq_lab_open(&lo, out, err));
-    qdq_tune_set_deadline(t, *out);
-    qdq_status st = qdq_tune_tell_refused(t, *out, err);
-    if (st != QDQ_OK) {
-        qdq_lab_close(*out);
-        *out = NULL;
-    }
-    return st;
-}
-
 static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_open_lab(t, false, &t->lab, err));
@@ -324,17 +224,6 @@ static qdq_status check_files(const qdq_tuning *t, qdq_error *err)
 
 /* --- search ----------------------------------------------------------------------------------- */
 
-static qdq_status follow_strategy(qdq_tuning *t, qdq_error *err)
-{
-    const qdq_search_ops ops = qdq_tune_search_ops(t);
-
-    if (t->cuts)
-        return qdq_tune_cut(t, err);
-    if (qdq_tune_wants_greedy(t->opts) && t->space->n_groups > 0)
-        return qdq_tune_greedy_run(t, err);
-    return qdq_search_run(&t->problem, &t->search_opts, &ops, &t->arena, &t->found, err);
-}
-
 static qdq_status pose(qdq_tuning *t, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_weigh(t, err));
@@ -349,22 +238,21 @@ static qdq_status follow(qdq_tuning *t, qdq_error *err)
     bool done = false;
 
     QDQ_TRY(pose(t, err));
-    if (t->opts->mode == QDQ_TUNE_REGION)
-        QDQ_TRY(qdq_tune_learn(t, NULL, err));
+    QDQ_TRY(t->units->learn(t, NULL, err));
     if (t->settled == NULL)
-        return follow_strategy(t, err);
+        return t->strategy->run(t, err);
     QDQ_TRY(qdq_tune_follow_known(t, &done, err));
     if (done)
         return QDQ_OK;
     QDQ_TRY(pose(t, err));
-    return follow_strategy(t, err);
+    return t->strategy->run(t, err);
 }
 
 static qdq_status search(qdq_tuning *t, qdq_error *err)
 {
     qdq_assign nothing;
 
-    QDQ_TRY(qdq_tune_open_cache(t, err));
+    QDQ_TRY(t->units->open(t, err));
     qdq_tune_show(t, "control");
     if (!qdq_assign_new(&nothing, t->space->n_groups, &t->arena))
         return qdq_nomem(err);
@@ -372,29 +260,13 @@ static qdq_status search(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_control(t, t->base, err));
     t->problem.base_ns = t->epoch.base_ns;
     QDQ_TRY(qdq_baselines_try(t, err));
-    if (t->opts->mode == QDQ_TUNE_SUBGRAPH)
-        QDQ_TRY(qdq_tune_find_fusions(t, err));
-    else
-        QDQ_TRY(qdq_tune_name_patterns(t, err));
+    QDQ_TRY(t->units->find(t, err));
     QDQ_TRY(follow(t, err));
-    if (t->opts->mode == QDQ_TUNE_SUBGRAPH) /* nothing was proposed but starts */
+    if (t->units->raw) /* nothing was proposed but starts */
         QDQ_TRY(qdq_tune_write_raw(t, &t->found.best, err));
     QDQ_TRY(qdq_baselines_try_exact(t, err));
     QDQ_TRY(qdq_tune_try_edges(t, err));
     return qdq_tune_try_types(t, err);
-}
-
-/* What became of the groups that were proposed. */
-static void count_groups(qdq_tuning *t)
-{
-    const qdq_validate_result *r = &t->greedy->result;
-    qdq_tune_result *out = t->out;
-
-    out->apart_builds = t->greedy->kinds.builds;
-    out->not_apart = (unsigned)t->greedy->kinds.n_skipped;
-    out->kept = (unsigned)r->kept;
-    out->rejected = (unsigned)(r->rejected + r->failed);
-    out->undecided = (unsigned)r->undecided;
 }
 
 /* What became of all placements that were measured. */
@@ -427,9 +299,9 @@ static void summarize(qdq_tuning *t)
     qdq_tune_count_deaths(t, &t->out->crashed, &t->out->tried);
     t->out->groups = t->fusions != NULL ? t->fusions->n : 0;
     t->out->keys = t->keys != NULL ? t->keys->n : 0;
-    t->out->strategy = t->cuts ? "mincut" : t->greedy != NULL ? "greedy" : "trials";
-    if (t->greedy != NULL)
-        count_groups(t);
+    t->out->strategy = t->strategy->name;
+    if (t->strategy->count != NULL)
+        t->strategy->count(t);
     else
         count_placements(t);
 }
@@ -520,15 +392,16 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
 
     err = err != NULL ? err : &own_err;
     run.out = out != NULL ? out : &own;
-    *run.out = (qdq_tune_result){.mode = "region", .sqnr_db = NAN, .speedup = 1, .raw_ms = NAN};
+    *run.out = (qdq_tune_result){.sqnr_db = NAN, .speedup = 1, .raw_ms = NAN};
     run.out->written = (qdq_tune_accuracy){.bound_db = NAN, .top1 = NAN, .half_agreement = NAN};
     run.job = run.opts->job;
     qdq_tune_set_goal(&run, &goal);
     with_goal.goal = &goal;
     run.quantize = run.opts->quantize != NULL ? *run.opts->quantize : plain;
     run.started = run.budget_from = qdq_clock_seconds();
-    if (run.opts->mode == QDQ_TUNE_SUBGRAPH)
-        run.out->mode = "subgraph";
+    run.units = qdq_tune_units_of(run.opts->mode);
+    run.strategy = &qdq_strategy_trials;
+    run.out->mode = run.units->mode;
     qdq_status st = qdq_tune_check(run.opts, t, err);
     if (run.job != NULL)
         run.timed = *run.job;

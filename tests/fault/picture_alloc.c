@@ -9,7 +9,7 @@
 #include "quant/report/plan_picture.h"
 #include "report/page.h"
 #include "tune/space/space_edges.h"
-#include "tune/tune_state.h"
+#include "tune/outcome/outcome.h"
 
 static const char text[] =
     "<ir_version: 9, opset_import: [\"\" : 17]>\n"

@@ -4,7 +4,8 @@
 #include "base/json.h"
 #include "support/alloc_fail.h"
 #include "support/test.h"
-#include "tune/tune_state.h"
+#include "tune/measure/layer_times.h"
+#include "tune/search/search.h"
 
 /* --- a search --------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "support/disk.h"
-#include "tune/tune_folder.h"
+#include "tune/store/tune_folder.h"
 
 static size_t open_files(void)
 {

@@ -8,7 +8,7 @@
 #include "quant/quantize_steps.h"
 #include "support/build.h"
 #include "tune/space/candidates.h"
-#include "tune/space/nets.h"
+#include "tune/cut/nets.h"
 #include "tune/space/space_halves.h"
 
 /* A residual block and a Concat, whose tensors share a scale. */

@@ -17,7 +17,7 @@ check "$1" "$2" passes docs/passes.md
 
 # The table of presets in docs/autotune.md is the one in the code.
 preset='^    {"\([a-z]*\)", \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\)},$'
-presets=$(sed -n "s/$preset/| \`\1\` | \2 | \3 | \4 | \5 | \6 | \7 | \8 |/p" "$1/src/tune/tune_presets.c" | sed 's/| 0 \(| [0-9]* | [0-9]* |\)$/| no bound \1/')
+presets=$(sed -n "s/$preset/| \`\1\` | \2 | \3 | \4 | \5 | \6 | \7 | \8 |/p" "$1/src/tune/state/tune_presets.c" | sed 's/| 0 \(| [0-9]* | [0-9]* |\)$/| no bound \1/')
 if [ "$(wc -l <<<"$presets")" -lt 3 ]; then
     echo "docs: found no presets in tune_presets.c" >&2
     status=1

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "support/tuned.h"
-#include "tune/tune_state.h"
+#include "tune/lab/tune_fault.h"
 
 static qdq_error err;
 

@@ -1,6 +1,6 @@
 /* tune_folder.c - the folder of a run: one run at a time, nothing of dead ones stays, and what can
  * be asked of it. */
-#include "tune/tune_folder.h"
+#include "tune/store/tune_folder.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,13 +1,13 @@
 /* tune_nets.c - tensors between slot groups: who gives, who reads, and what is copied on the
  * way. */
-#include "tune/space/nets.h"
+#include "tune/cut/nets.h"
 
 #include <math.h>
 
 #include "quant/quantize_steps.h"
 #include "support/build.h"
 #include "support/test.h"
-#include "tune/tune_state.h"
+#include "tune/cut/profile_costs.h"
 
 static qdq_error err;
 

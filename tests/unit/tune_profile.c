@@ -2,7 +2,7 @@
  * converted, unknown. */
 #include "base/json.h"
 #include "support/test.h"
-#include "tune/tune_state.h"
+#include "tune/measure/layer_times.h"
 
 static const char network[] =
     "g (float[1,4,8,8] x) => (float[1,4,8,8] y) <float[4,4,1,1] w = {%s}> {"

@@ -1,10 +1,9 @@
 /* accuracy.h - goals in accuracy: what candidates do to the outputs, on the samples that judge;
- * what each decision does; and the front between latency and accuracy. Shared by accuracy/ and the
- * tune*.c files. */
+ * and what each decision does. */
 #ifndef QDQ_TUNE_ACCURACY_H
 #define QDQ_TUNE_ACCURACY_H
 
-#include "tune/tune_state.h"
+#include "tune/state/tune_state.h"
 
 /* The samples that judge, random ones where no others were given, and which of them. */
 qdq_status qdq_tune_judging_data(qdq_tuning *t, qdq_data **out, qdq_compare_opts *o,
@@ -16,9 +15,6 @@ qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, 
 /* The same of a model. */
 qdq_status qdq_tune_hear_model(qdq_tuning *t, const qdq_model *m, qdq_tune_heard *out,
                                qdq_error *err);
-
-/* Is there a goal that can be judged? */
-bool qdq_tune_has_goal(const qdq_tuning *t);
 
 /* Does it hold, with this? */
 bool qdq_tune_holds(const qdq_tuning *t, const qdq_tune_heard *h);
@@ -75,9 +71,13 @@ qdq_status qdq_tune_find_goal_start(qdq_tuning *t, const qdq_assign *rules, qdq_
  * not survive it, or an output is zero everywhere. */
 qdq_status qdq_tune_find_harm(qdq_tuning *t, qdq_error *err);
 
-/* --- pareto.c --------------------------------------------------------------------------------- */
+/* --- tune_samples.c --------------------------------------------------------------------------- */
 
-/* After the guard: DIR/pareto, and out->pareto, if users want them. */
-qdq_status qdq_tune_find_front(qdq_tuning *t, qdq_error *err);
+/* Some of the data as a file; NULL: there are none, or none that a file can hold. */
+qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err);
+
+/* The shapes of the first sample that judges, of all inputs; in the arena. */
+qdq_status qdq_tune_sample_shapes(qdq_tuning *t, const qdq_input_shape **out, size_t *n_out,
+                                  qdq_error *err);
 
 #endif /* QDQ_TUNE_ACCURACY_H */

@@ -2,13 +2,15 @@
  * than the user allows, and no output may have less SQNR. Where candidates were asked on a few
  * samples only, what would be shipped is asked on all that judge. What minimum cuts propose under a
  * goal was asked on all before: judge.c. */
-#include "tune/accuracy/accuracy.h"
-
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/fail.h"
+#include "tune/accuracy/accuracy.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_presets.h"
+#include "tune/state/tune_progress.h"
 
 /* --- samples that judge ----------------------------------------------------------------------- */
 
@@ -93,16 +95,6 @@ qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, 
 }
 
 /* --- what is shipped -------------------------------------------------------------------------- */
-
-void qdq_tune_tell_miss(qdq_tuning *t, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(t->out->reason, sizeof t->out->reason, fmt, args);
-    va_end(args);
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "what is fastest is not taken: %s", t->out->reason);
-}
 
 /* An output that is zero everywhere has no SQNR, and misses it. */
 static bool has_sqnr(qdq_tuning *t, const qdq_compare_result *r)
@@ -190,13 +182,6 @@ static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_
                            "of the given model",
                            h.sqnr_db, h.accuracy, (h.given_accuracy - h.accuracy) * 100);
     return QDQ_OK;
-}
-
-bool qdq_tune_has_goal(const qdq_tuning *t)
-{
-    const qdq_goal_opts *g = t->opts->goal;
-
-    return g != NULL && (g->max_drop >= 0 || g->min_sqnr != 0);
 }
 
 bool qdq_tune_holds(const qdq_tuning *t, const qdq_tune_heard *h)

@@ -1,13 +1,13 @@
 /* default_goal.c - the goal that holds where nobody asks for one, and a start that reaches a goal
  * which the rules' plan misses. */
-#include "tune/accuracy/accuracy.h"
-
 #include <math.h>
-#include <stdio.h>
 
 #include "base/fail.h"
 #include "ir/qdq_node.h"
 #include "quant/goal/goal_search.h"
+#include "tune/accuracy/accuracy.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/candidate/tune_names.h"
 
 enum { MAX_EVALUATIONS = 16 };
 

@@ -1,11 +1,8 @@
 /* judge.c - what candidates do to the outputs, on all samples that judge: asked before anything is
  * built, once for each, and remembered in the store. */
-#include "tune/accuracy/accuracy.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <xxhash.h>
 
@@ -13,6 +10,12 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "quant/compare/deciders.h"
+#include "tune/accuracy/accuracy.h"
+#include "tune/candidate/tune_plans.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_presets.h"
+#include "tune/state/tune_progress.h"
+#include "tune/state/tune_values.h"
 
 enum { MAX_EVALUATIONS = 16 }; /* as quantize has it */
 

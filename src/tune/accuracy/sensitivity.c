@@ -2,14 +2,19 @@
  * its layer introduces in the model with everything quantized, on values of the given one, times
  * its influence. Formulas say how parts relate, what they are together is what was found at the
  * outputs. */
-#include "tune/accuracy/accuracy.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/json.h"
 #include "quant/compare/harm.h"
+#include "tune/accuracy/accuracy.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/candidate/tune_plans.h"
+#include "tune/candidate/tune_profile.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_progress.h"
+#include "tune/state/tune_values.h"
 
 enum { SAMPLES = 8 };
 

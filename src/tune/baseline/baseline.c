@@ -12,8 +12,18 @@
 #include "base/fail.h"
 #include "quant/plan/fingerprint.h"
 #include "tune/accuracy/accuracy.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/candidate/tune_models.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/candidate/tune_plans.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_formats.h"
+#include "tune/state/strategy.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_presets.h"
+#include "tune/state/tune_progress.h"
+#include "tune/trial/tune_trials.h"
+#include "tune/trial/tune_verify.h"
 
 /* --- the same network? ------------------------------------------------------------------------ */
 
@@ -413,8 +423,8 @@ static qdq_status try_exact(qdq_tuning *t, const qdq_baseline *b, qdq_error *err
 /* One that may ship as it is takes no build that single edges could have. */
 static bool has_budget(const qdq_tuning *t, const qdq_baseline *b)
 {
-    const unsigned most =
-        b->may_ship ? qdq_tune_max_builds(t, t->cuts) : qdq_tune_max_builds_with_edges(t, t->cuts);
+    const unsigned most = b->may_ship ? qdq_tune_max_builds(t, t->strategy->by_costs)
+                                      : qdq_tune_max_builds_with_edges(t);
 
     return qdq_tune_has_builds(t, 1, most) && !t->found.ended_early &&
            (t->opts->trials == 0 || t->found.trials < t->opts->trials);

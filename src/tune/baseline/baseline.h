@@ -1,10 +1,10 @@
 /* baseline.h - models with Q/DQ that users hand in beside MODEL: each is measured as it is, in the
  * search and in the guard, and ships where nothing that holds the goal beats it. Its placement is a
- * start. Shared by baseline/ and the tune*.c files. */
+ * start. */
 #ifndef QDQ_TUNE_BASELINE_H
 #define QDQ_TUNE_BASELINE_H
 
-#include "tune/tune_guard.h"
+#include "tune/state/tune_state.h"
 
 typedef struct qdq_baseline {
     const qdq_model *model;
@@ -42,14 +42,6 @@ qdq_status qdq_baselines_try(qdq_tuning *t, qdq_error *err);
 /* After the search among slot groups: the placement of each, edge by edge, against the best so far;
  * what is kept becomes t->found.best. */
 qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err);
-
-/* In the guard: pairs with the input. */
-qdq_status qdq_baselines_measure(qdq_tuning *t, const qdq_guard *g, qdq_error *err);
-
-/* After the guard chose among its own: the fastest that may ship becomes model.onnx, unless what
- * was chosen beats it. One for which the guard had no time counts with what was measured before the
- * search. */
-qdq_status qdq_baselines_decide(qdq_tuning *t, const qdq_guard *g, qdq_error *err);
 
 /* baseline_weights.c: are the weights of a model, stripped of the Q/DQ that `p` has, those of
  * `given` as it came or as `clean` leaves them, within a step of their scales? Asked of each weight

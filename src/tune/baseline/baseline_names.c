@@ -2,11 +2,10 @@
  * rename what they take apart, drop and put back (ONNX Runtime's takes out a Relu, and its Conv
  * gives the Relu's result), and cleaning fuses: nodes are matched by name or result, and where that
  * fails by what they read. */
-#include "tune/baseline/baseline.h"
-
 #include <string.h>
 
 #include "base/fail.h"
+#include "tune/baseline/baseline.h"
 
 typedef struct renaming {
     const qdq_graph *from, *to;

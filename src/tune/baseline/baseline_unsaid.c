@@ -1,10 +1,7 @@
 /* baseline_unsaid.c - two plans edge by edge: what an imported one has and that of the space has
  * not, and the other way round. */
-#include "tune/baseline/baseline.h"
-
-#include <string.h>
-
 #include "base/fail.h"
+#include "tune/baseline/baseline.h"
 
 /* What a plan says of an input of a node. */
 typedef struct edge {

@@ -2,14 +2,13 @@
  * tools fold and rename: each weight of the file is looked for among the model's constants, where
  * each of its numbers may be off by a step of the file's own scale, and anything beyond the last
  * code where the file has that one. */
-#include "tune/baseline/baseline.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "quant/weights/weights.h"
+#include "tune/baseline/baseline.h"
 
 typedef QDQ_VEC(const qdq_value *) constants;
 

@@ -4,6 +4,9 @@
 #include "tune/greedy/apart.h"
 
 #include "base/fail.h"
+#include "target/target.h"
+#include "tune/greedy/greedy.h"
+#include "tune/state/tune_budget.h"
 
 qdq_status qdq_tune_blame(const qdq_tune_sitting *s, const qdq_tune_entry *e,
                           const qdq_remote_fate *fate)

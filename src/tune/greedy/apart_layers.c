@@ -4,6 +4,8 @@
 #include "base/fail.h"
 #include "tune/greedy/apart.h"
 #include "tune/isolate/part_context.h"
+#include "tune/state/tune_refused.h"
+#include "tune/trial/tune_engines.h"
 
 enum { RUNS = 8, PROFILE_PAIRS = 4 };
 

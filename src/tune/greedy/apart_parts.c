@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/fail.h"
+#include "tune/candidate/tune_plans.h"
 #include "tune/greedy/apart.h"
 #include "tune/isolate/group_plan.h"
 #include "tune/space/space_halves.h"

@@ -2,6 +2,7 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "tune/greedy/apart.h"
+#include "tune/state/tune_values.h"
 
 /* Whole times and times of layers have nothing to do with each other. */
 static const char *key_of(const qdq_tune_sitting *s, const qdq_tune_entry *e)

@@ -2,6 +2,9 @@
  * group without Q/DQ, which stays open, and one scheme after the other beside it. */
 #include "base/fail.h"
 #include "tune/greedy/apart.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_refused.h"
+#include "tune/trial/tune_engines.h"
 
 typedef struct pairing {
     qdq_tune_sitting *s;

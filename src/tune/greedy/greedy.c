@@ -6,7 +6,13 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/problem/tune_problem.h"
 #include "tune/space/space_halves.h"
+#include "tune/state/strategy.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_presets.h"
+#include "tune/trial/tune_trials.h"
 
 /* An instance of a kind with the scheme that it may have. */
 typedef struct proposal {
@@ -367,14 +373,42 @@ static qdq_status run(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
     return qdq_tune_write_raw(t, &g->result.raw, err);
 }
 
-qdq_status qdq_tune_greedy_run(qdq_tuning *t, qdq_error *err)
+static qdq_status run_greedy(qdq_tuning *t, qdq_error *err)
 {
     t->greedy = qdq_arena_alloc(&t->arena, sizeof *t->greedy);
     if (t->greedy == NULL)
         return qdq_nomem(err);
     *t->greedy = (qdq_tune_greedy){0};
+    t->proposed = &t->greedy->result.raw;
     return run(t, t->greedy, err);
 }
+
+static qdq_status fits(qdq_tuning *t, bool *fits, qdq_error *err)
+{
+    (void)err;
+    *fits = qdq_tune_wants_greedy(t->opts) && t->space->n_groups > 0;
+    return QDQ_OK;
+}
+
+/* What became of the groups that were proposed. */
+static void count_groups(qdq_tuning *t)
+{
+    const qdq_validate_result *r = &t->greedy->result;
+    qdq_tune_result *out = t->out;
+
+    out->apart_builds = t->greedy->kinds.builds;
+    out->not_apart = (unsigned)t->greedy->kinds.n_skipped;
+    out->kept = (unsigned)r->kept;
+    out->rejected = (unsigned)(r->rejected + r->failed);
+    out->undecided = (unsigned)r->undecided;
+}
+
+const qdq_strategy qdq_strategy_greedy = {.name = "greedy",
+                                          .by_groups = true,
+                                          .fits = fits,
+                                          .run = run_greedy,
+                                          .count = count_groups,
+                                          .show = qdq_tune_show_kinds};
 
 void qdq_tune_greedy_free(qdq_tuning *t)
 {

@@ -15,8 +15,8 @@ typedef struct qdq_tune_greedy {
     qdq_validate_result result;
 } qdq_tune_greedy;
 
-/* Schemes of groups apart, merged and validated: into t->found and t->greedy. */
-qdq_status qdq_tune_greedy_run(qdq_tuning *t, qdq_error *err);
+/* The strategy (state/strategy.h) puts schemes of groups apart, merged and validated, into t->found
+ * and t->greedy. */
 void qdq_tune_greedy_free(qdq_tuning *t);
 
 /* The scheme that a kind has in one of its groups: bits over the space with halves, into *a. */
@@ -24,8 +24,12 @@ void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t s
                            uint32_t instance, qdq_assign *a);
 
 /* Decisions of this run's autotune_cache.json, where its tune.db is gone, into g->problem.
- * tune_cache_read.c */
+ * cache_import.c */
 qdq_status qdq_tune_take_decisions(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err);
+
+/* It as things stand. */
+qdq_status qdq_tune_write_cache(qdq_tuning *t, const qdq_assign *incumbent, bool completed,
+                                qdq_error *err);
 
 /* Into report.json and report.html; the latter only if that was the strategy. greedy_report.c */
 void qdq_tune_put_greedy(const qdq_tuning *t, json_t *report);

@@ -2,7 +2,9 @@
  * report.html. */
 #include <math.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
+#include "base/json.h"
 #include "tune/greedy/greedy.h"
 
 /* --- report.json ------------------------------------------------------------------------------ */

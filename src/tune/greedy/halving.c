@@ -2,12 +2,12 @@
  * Non-stochastic Best Arm Identification and Hyperparameter Optimization, 2016): all schemes a
  * little, the better half longer, the winner on samples of its own, since the best of several is
  * best by luck, too. */
-#include "tune/greedy/kinds.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "tune/greedy/kinds.h"
+#include "tune/state/tune_progress.h"
 
 enum { FIRST_LOOK = 1, SECOND_LOOK = 4, FRESH_LEAST = 3, FRESH_MOST = 6 };
 

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "tune/isolate/context.h"
 #include "tune/isolate/legal_inputs.h"
+#include "tune/problem/tune_problem.h"
 
 typedef struct finding {
     qdq_tuning *t;

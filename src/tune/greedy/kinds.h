@@ -7,7 +7,7 @@
 #include "tune/extract/group_model.h"
 #include "tune/isolate/fusion_schemes.h"
 #include "tune/isolate/qualify.h"
-#include "tune/tune_state.h"
+#include "tune/state/tune_state.h"
 
 /* The group without Q/DQ and with a scheme, beside each other. */
 typedef struct qdq_tune_apart {
@@ -79,7 +79,7 @@ qdq_status qdq_tune_isolate(qdq_tuning *t, qdq_tune_kinds *all, qdq_error *err);
 void qdq_tune_kind_so_far(const qdq_tune_kind *k, size_t *best, double *none_us, double *saved_us);
 
 /* Takes what the autotune_cache.json that the run began with has of them: samples of its own,
- * schemes of another one. tune_cache_read.c */
+ * schemes of another one. cache_import.c */
 void qdq_tune_import_cache(const qdq_tuning *t, qdq_tune_kinds *k);
 
 /* Takes `amount` samples more of each of these: pairs of whole times, or one profile of so many

@@ -10,8 +10,8 @@
 #ifndef QDQ_FUSIONS_H
 #define QDQ_FUSIONS_H
 
-#include "tune/region/region_graph.h"
 #include "qdq/tune.h"
+#include "tune/region/region_graph.h"
 
 #define QDQ_NO_FUSION UINT32_MAX
 

@@ -1,0 +1,126 @@
+/* tune_files.c - what a run writes into its folder on its way. Every file appears whole, by
+ * rename: a reader never sees half of one. */
+#include "tune/candidate/tune_files.h"
+
+#include "base/fail.h"
+#include "onnx/onnx_io.h"
+#include "quant/report/annotate.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/candidate/tune_plans.h"
+
+const char *qdq_tune_path(qdq_tuning *t, const char *name)
+{
+    return qdq_arena_printf(&t->arena, "%s/%s", t->dir, name);
+}
+
+static qdq_status save(qdq_tuning *t, const qdq_model *m, const char *name, qdq_error *err)
+{
+    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
+    const char *path = qdq_tune_path(t, name);
+
+    so.allow_overwrite = true;
+    so.external = t->opts->external;
+    return path != NULL ? qdq_model_save(m, path, &so, err) : qdq_nomem(err);
+}
+
+static qdq_status save_plan_as_model(qdq_tuning *t, const qdq_plan *p, const char *name,
+                                     qdq_error *err)
+{
+    qdq_model *m = NULL;
+
+    QDQ_TRY(qdq_candidate_model(t->files, p, &m, err));
+    qdq_status st = save(t, m, name, err);
+    qdq_model_free(m);
+    return st;
+}
+
+qdq_status qdq_tune_write_baseline(qdq_tuning *t, const char *name, qdq_error *err)
+{
+    return t->converted ? save_plan_as_model(t, t->nothing, name, err) : save(t, t->m, name, err);
+}
+
+qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, "plan.json");
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(p != NULL ? save_plan_as_model(t, p, "model.onnx", err)
+                      : qdq_tune_write_baseline(t, "model.onnx", err));
+    return qdq_plan_save(p != NULL ? p : t->nothing, path, true, err);
+}
+
+qdq_status qdq_tune_write_file(qdq_tuning *t, const qdq_model *m, const qdq_mapping *file,
+                               const char *path, qdq_error *err)
+{
+    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
+
+    so.allow_overwrite = true;
+    so.external = t->opts->external;
+    return file != NULL && so.external != QDQ_EXTERNAL_ALWAYS
+               ? qdq_onnx_save_copy(file, path, t->job, err)
+               : qdq_model_save(m, path, &so, err);
+}
+
+qdq_status qdq_tune_write_model(qdq_tuning *t, const qdq_model *m, const qdq_mapping *file,
+                                const qdq_plan *p, qdq_error *err)
+{
+    const char *model = qdq_tune_path(t, "model.onnx"), *plan = qdq_tune_path(t, "plan.json");
+
+    if (model == NULL || plan == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_write_file(t, m, file, model, err));
+    return qdq_plan_save(p, plan, true, err);
+}
+
+qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *model,
+                               const char *plan, qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, plan);
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(save_plan_as_model(t, p, model, err));
+    return qdq_plan_save(p, path, true, err);
+}
+
+qdq_status qdq_tune_write_annotated(qdq_tuning *t, const qdq_plan *p, const qdq_picture *x,
+                                    qdq_error *err)
+{
+    qdq_model *m = NULL;
+
+    QDQ_TRY(qdq_candidate_model(t->files, p, &m, err));
+    qdq_status st = qdq_annotate(m, x, !x->relative, err);
+    if (st == QDQ_OK)
+        st = save(t, m, "model.onnx", err);
+    qdq_model_free(m);
+    return st;
+}
+
+qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err)
+{
+    qdq_plan *p;
+
+    if (t->raw != NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_candidate_of(t, a, &t->raw, err));
+    if (qdq_assign_count(a) == 0)
+        return qdq_tune_write_baseline(t, "model_raw.onnx", err);
+    QDQ_TRY(qdq_tune_plan_of(t, a, &p, err));
+    qdq_status st = save_plan_as_model(t, p, "model_raw.onnx", err);
+    qdq_plan_free(p);
+    return st;
+}
+
+qdq_status qdq_tune_write_assignment(qdq_tuning *t, const qdq_assign *a, qdq_error *err)
+{
+    qdq_plan *p;
+
+    t->unwritten = false;
+    if (qdq_assign_count(a) == 0)
+        return qdq_tune_write_best(t, NULL, err);
+    QDQ_TRY(qdq_tune_plan_of(t, a, &p, err));
+    qdq_status st = qdq_tune_write_best(t, p, err);
+    qdq_plan_free(p);
+    return st;
+}

@@ -1,0 +1,222 @@
+/* tune_models.c - models of candidates: written, built, their outputs compared with the float
+ * model's once, and dropped. */
+#include "tune/candidate/tune_models.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/fail.h"
+#include "target/target.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/candidate/tune_plans.h"
+#include "tune/lab/tune_fault.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_refused.h"
+
+void qdq_tune_give_up(qdq_tune_candidate *c, const char *what, const char *why)
+{
+    c->failed = true;
+    snprintf(c->why, sizeof c->why, "%s: %.300s", what, why);
+    c->died = qdq_tune_tells_death(c->why);
+}
+
+void qdq_tune_give_up_by_fate(qdq_tune_candidate *c, const qdq_remote_fate *fate)
+{
+    const bool system =
+        fate->end == QDQ_REMOTE_REFUSED && (fate->code == QDQ_E_IO || fate->code == QDQ_E_NOMEM);
+
+    qdq_tune_give_up(c, system ? QDQ_TUNE_SYSTEM : qdq_remote_end_name(fate->end), fate->text);
+}
+
+void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried)
+{
+    *died = t->apart_died;
+    *tried = t->apart_tried;
+    for (size_t i = 0; i < t->candidates.n; i++) {
+        const qdq_tune_candidate *c = t->candidates.at[i];
+
+        if (c == t->base || !c->tried || c->shapes != NULL)
+            continue;
+        (*tried)++;
+        *died += c->died;
+    }
+}
+
+static qdq_status write_model(qdq_tuning *t, qdq_tune_candidate *c, const char *file,
+                              qdq_error *err)
+{
+    qdq_plan *p = NULL;
+    qdq_status st = QDQ_OK;
+
+    if (c->assign.word != NULL && qdq_assign_count(&c->assign) > 0)
+        st = qdq_tune_plan_of(t, &c->assign, &p, err);
+    if (st == QDQ_OK)
+        st = qdq_candidate_write(t->files, p != NULL ? p : t->nothing, file, err);
+    if (st == QDQ_OK && t->opts->keep_models && p != NULL) {
+        const char *path = qdq_arena_printf(&t->arena, "%s/region_models/%s.onnx", t->dir, c->name);
+        qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
+        qdq_model *m = NULL;
+        so.allow_overwrite = true;
+        st = path != NULL ? qdq_candidate_model(t->files, p, &m, err) : qdq_nomem(err);
+        if (st == QDQ_OK)
+            st = qdq_model_save(m, path, &so, err);
+        qdq_model_free(m);
+    }
+    qdq_plan_free(p);
+    return st;
+}
+
+static bool has_own_reference(const qdq_tuning *t)
+{
+    return t->converted && !t->nothing->rest.direct_io;
+}
+
+/* What outputs are compared with: the model as it was given, or its clean copy, which is the
+ * baseline. Where inputs have another type than in the given model, no sample is the same for
+ * both. */
+static qdq_status build_reference(qdq_tuning *t, const qdq_tune_candidate **out, qdq_error *err)
+{
+    qdq_tune_candidate *c = t->base;
+    qdq_remote_fate fate = {0};
+
+    if (has_own_reference(t))
+        QDQ_TRY(qdq_tune_candidate_named(t, "given", &c, err));
+    *out = c;
+    if (!has_own_reference(t))
+        QDQ_TRY(qdq_tune_build(t, c, NULL, err));
+    else if (c->handle < 0 && !c->failed) {
+        const char *path = qdq_arena_printf(&t->arena, "%s/given.onnx", qdq_tempdir_path(t->work));
+        if (path == NULL)
+            return qdq_nomem(err);
+        QDQ_TRY(qdq_model_save(t->m, path, NULL, err));
+        QDQ_TRY(qdq_lab_build(t->lab, path, &c->handle, &fate, err));
+        if (fate.end != QDQ_REMOTE_FINE)
+            qdq_tune_give_up_by_fate(c, &fate);
+    }
+    return c->failed ? qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", c->why) : QDQ_OK;
+}
+
+/* No placement can reach a goal that is missed without any. */
+static qdq_status check_precision(const qdq_tune_candidate *base, double least, qdq_error *err)
+{
+    return least != 0 && !(base->sqnr_db >= least)
+               ? qdq_fail(err, QDQ_E_GOAL,
+                          "in the precision that ships, without any Q/DQ: "
+                          "found SQNR %.2f dB, expected at least %g dB",
+                          base->sqnr_db, least)
+               : QDQ_OK;
+}
+
+/* Are its outputs those of the float model, as far as the user wants? Asked once for each model
+ * that is built. */
+static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    const double least = t->opts->goal != NULL && !t->in_front ? t->opts->goal->min_sqnr : 0;
+    const qdq_tune_candidate *reference;
+    qdq_lab_accuracy a;
+    qdq_remote_fate fate = {0};
+    char text[64];
+    double sqnr_db;
+
+    if (c->checked || (c == t->base && !has_own_reference(t)))
+        return QDQ_OK;
+    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) == 0)
+        return QDQ_OK; /* the guard judges what is to be shipped, on an engine that can */
+    c->checked = true;
+    QDQ_TRY(build_reference(t, &reference, err));
+    QDQ_TRY(qdq_lab_compare(t->lab, reference->handle, c->handle, &a, &fate, err));
+    c->sqnr_db = a.sqnr_db;
+    /* of all samples that judge, where it was asked */
+    sqnr_db = c->judged ? c->heard.sqnr_db : a.sqnr_db;
+    if (fate.end != QDQ_REMOTE_FINE)
+        qdq_tune_give_up_by_fate(c, &fate);
+    else if (!a.finite)
+        qdq_tune_give_up(c, "outputs", "not finite");
+    else if (c == t->base)
+        return check_precision(c, least, err);
+    else if (least != 0 && !(sqnr_db >= least)) {
+        if (sqnr_db == -(double)INFINITY)
+            snprintf(text, sizeof text, "not finite, or of another shape");
+        else
+            snprintf(text, sizeof text, "SQNR %.2f dB, expected at least %g dB", sqnr_db, least);
+        qdq_tune_give_up(c, "outputs", text);
+        c->misses = true;
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_model_file(qdq_tuning *t, qdq_tune_candidate *c, const char **path,
+                               qdq_error *err)
+{
+    const char *file = qdq_arena_printf(&t->arena, "%s.onnx", c->name);
+
+    *path = c->file;
+    if (c->file != NULL)
+        return QDQ_OK;
+    *path = qdq_arena_printf(&t->arena, "%s/%s.onnx", qdq_tempdir_path(t->work), c->name);
+    return file != NULL && *path != NULL ? write_model(t, c, file, err) : qdq_nomem(err);
+}
+
+qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path, qdq_error *err)
+{
+    qdq_remote_fate fate = {0};
+
+    if (c->failed || c->handle >= 0)
+        return QDQ_OK;
+    if (path == NULL)
+        QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
+    QDQ_TRY(c->shapes != NULL ? qdq_lab_build_shaped(t->lab, path, c->shapes->at, c->shapes->n,
+                                                     &c->handle, &fate, err)
+                              : qdq_lab_build(t->lab, path, &c->handle, &fate, err));
+    QDQ_TRY(qdq_tune_note_refused(t, t->lab, err));
+    if (fate.end != QDQ_REMOTE_FINE) {
+        c->handle = -1;
+        qdq_tune_give_up_by_fate(c, &fate);
+        return QDQ_OK;
+    }
+    return c->shapes != NULL ? QDQ_OK : check_outputs(t, c, err);
+}
+
+/* What is no incumbent any more takes memory only. */
+void qdq_tune_drop(qdq_tuning *t, qdq_tune_candidate *c)
+{
+    if (c == t->base || c == t->raw)
+        return;
+    c->counted =
+        /* the next time is another build, also in a run that goes on and has it all on disk */
+        false;
+    if (c->handle < 0)
+        return;
+    qdq_lab_drop(t->lab, c->handle);
+    c->handle = -1;
+}
+
+void qdq_tune_drop_idle(qdq_tuning *t)
+{
+    if (t->idle != NULL)
+        qdq_tune_drop(t, t->idle);
+    t->idle = NULL;
+}
+
+qdq_status qdq_tune_build_written(qdq_tuning *t, const char *name, const char *file,
+                                  qdq_tune_candidate **out, qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, file);
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_candidate_named(t, name, out, err));
+    return qdq_tune_build(t, *out, path, err);
+}
+
+qdq_status qdq_tune_build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_error *err)
+{
+    const char *name =
+        t->converted ? qdq_arena_printf(&t->arena, "input-%.26s", t->nothing_name) : "input";
+
+    if (name == NULL)
+        return qdq_nomem(err);
+    qdq_tune_set_deadline(t, t->lab);
+    return qdq_tune_build_written(t, name, "baseline.onnx", input, err);
+}

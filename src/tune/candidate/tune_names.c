@@ -1,0 +1,69 @@
+/* tune_names.c - candidates and their names: a plan's name follows from its text, so that a run
+ * that is resumed finds its samples. */
+#include "tune/candidate/tune_names.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "tune/candidate/tune_plans.h"
+
+qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_candidate **out,
+                                    qdq_error *err)
+{
+    qdq_map_value *known = qdq_map_get(&t->by_name, name);
+
+    if (known != NULL) {
+        *out = known->ptr;
+        return QDQ_OK;
+    }
+    qdq_tune_candidate *c = qdq_arena_alloc(&t->arena, sizeof *c);
+    if (c == NULL)
+        return qdq_nomem(err);
+    *c = (qdq_tune_candidate){.handle = -1, .sqnr_db = NAN};
+    snprintf(c->name, sizeof c->name, "%s", name);
+    qdq_map_value *place = qdq_map_put(&t->by_name, c->name, NULL);
+    if (place == NULL || !QDQ_PUSH(&t->arena, &t->candidates, c))
+        return qdq_nomem(err);
+    place->ptr = c;
+    *out = c;
+    return QDQ_OK;
+}
+
+/* A plan without Q/DQ is the baseline, whatever the assignment wanted. */
+static qdq_status name_candidate(const qdq_tuning *t, const qdq_plan *p, char name[33],
+                                 qdq_error *err)
+{
+    if (p->tensors.n + p->weights.n > 0)
+        return qdq_tune_name_plan(p, name, err);
+    memcpy(name, t->nothing_name, 33);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_candidate **out,
+                                 qdq_error *err)
+{
+    const qdq_assign_hash h = qdq_assign_get_hash(a);
+    const uint64_t key = qdq_assign_hash_key(h);
+    const qdq_map_value *known = qdq_map_get_int(&t->by_assign, key);
+    qdq_plan *p;
+    char name[33];
+
+    if (known != NULL) {
+        *out = known->ptr;
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_tune_plan_of(t, a, &p, err));
+    qdq_status st = name_candidate(t, p, name, err);
+    qdq_plan_free(p);
+    QDQ_TRY(st);
+    QDQ_TRY(qdq_tune_candidate_named(t, name, out, err));
+    if ((*out)->assign.word == NULL && !qdq_assign_copy(&(*out)->assign, a, &t->arena))
+        return qdq_nomem(err);
+    qdq_map_value *place = qdq_map_put_int(&t->by_assign, key, NULL);
+    if (place == NULL)
+        return qdq_nomem(err);
+    place->ptr = *out;
+    return QDQ_OK;
+}

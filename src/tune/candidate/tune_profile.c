@@ -1,0 +1,219 @@
+/* tune_profile.c - where the time of a candidate goes: layers of the engine's profile, told by
+ * their names to the nodes of the clean model, and to the decisions about them. */
+#include "tune/candidate/tune_profile.h"
+
+#include <math.h>
+
+#include "base/fail.h"
+#include "base/json.h"
+#include "engine/remote/remote_message.h"
+#include "tune/candidate/tune_models.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_refused.h"
+#include "tune/state/tune_values.h"
+
+enum { PROFILE_RUNS = 8 };
+
+/* --- measuring, or remembering ---------------------------------------------------------------- */
+
+/* Names may be any bytes. */
+static bool append_layer(json_t *list, const char *name, const char *op, double us)
+{
+    return json_array_append_new(list, json_pack("{s:o, s:o, s:f}", "name", qdq_remote_text(name),
+                                                 "op", qdq_remote_text(op), "us", us)) == 0;
+}
+
+/* A layer whose nodes the engine told, too. */
+static bool append_group(json_t *list, const qdq_group *g, double us)
+{
+    json_t *nodes = json_array();
+    bool ok = nodes != NULL && append_layer(list, g->layer, g->op, us);
+
+    for (size_t i = 0; i < g->n_nodes && ok; i++)
+        ok = json_array_append_new(nodes, qdq_remote_text(g->node[i])) == 0;
+    if (!ok) {
+        json_decref(nodes);
+        return false;
+    }
+    json_t *last = json_array_get(list, json_array_size(list) - 1);
+    return json_object_set_new(last, "nodes", nodes) == 0 &&
+           json_object_set_new(last, "conversion", json_boolean(g->conversion)) == 0 &&
+           (g->tensor == NULL ||
+            json_object_set_new(last, "tensor", qdq_remote_text(g->tensor)) == 0);
+}
+
+/* Takes j if not ok. */
+static json_t *if_ok(json_t *j, bool ok)
+{
+    if (ok)
+        return j;
+    json_decref(j);
+    return NULL;
+}
+
+static json_t *list_layers(const qdq_layer *layer, size_t n)
+{
+    json_t *list = json_array();
+    bool ok = list != NULL;
+
+    for (size_t i = 0; i < n && ok; i++)
+        ok = append_layer(list, layer[i].name, layer[i].op, layer[i].median_us);
+    return if_ok(list, ok);
+}
+
+static bool are_timed(const qdq_group *g, size_t n)
+{
+    bool timed = n > 0;
+
+    for (size_t i = 0; i < n; i++)
+        timed = timed && isfinite(g[i].median_us);
+    return timed;
+}
+
+/* Of layers that are all timed. */
+static json_t *list_groups(const qdq_group *g, size_t n)
+{
+    json_t *list = json_array();
+    bool ok = list != NULL;
+
+    for (size_t i = 0; i < n && ok; i++)
+        ok = append_group(list, &g[i], g[i].median_us);
+    return if_ok(list, ok);
+}
+
+/* [{"name": ..., "op": ..., "us": ...}, ...], where the engine names layers after other things with
+ * "nodes", "conversion" and "tensor": kept in the store, for a run that goes on has to see the
+ * same. */
+static qdq_status ask_engine(qdq_tuning *t, const char *path, json_t **out, qdq_remote_fate *fate,
+                             qdq_error *err)
+{
+    qdq_layer *layers = NULL;
+    qdq_group *groups = NULL;
+    size_t n = 0;
+
+    if (t->by_nodes) {
+        QDQ_TRY(qdq_lab_groups(t->lab, path, PROFILE_RUNS, &groups, &n, fate, err));
+        *out = list_groups(groups, are_timed(groups, n) ? n : 0);
+        qdq_free(groups);
+    } else {
+        QDQ_TRY(qdq_lab_profile(t->lab, path, PROFILE_RUNS, &layers, &n, fate, err));
+        *out = list_layers(layers, n);
+        qdq_free(layers);
+    }
+    return *out != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+/* What an engine did not survive says nothing, and is asked again by a run that goes on. */
+static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, json_t **out,
+                          qdq_error *err)
+{
+    const char *path;
+    char *text;
+    qdq_remote_fate fate = {0};
+
+    *out = list_layers(NULL, 0);
+    if (*out == NULL)
+        return qdq_nomem(err);
+    if (c != t->base && qdq_tune_time_is_up(t))
+        return QDQ_OK;
+    json_decref(*out);
+    QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
+    qdq_tune_set_deadline(t, t->lab);
+    QDQ_TRY(ask_engine(t, path, out, &fate, err));
+    QDQ_TRY(qdq_tune_note_refused(t, t->lab, err));
+    if (fate.end != QDQ_REMOTE_FINE) {
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "no profile of %s (%s: %s)", path,
+                    qdq_remote_end_name(fate.end), fate.text);
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_json_dump(*out, &text, err));
+    qdq_status st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
+    qdq_free(text);
+    return st;
+}
+
+static qdq_status get_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t **out, qdq_error *err)
+{
+    const char *key =
+        qdq_arena_printf(&t->arena, "%s %s", t->by_nodes ? "profile by nodes" : "profile", c->name);
+
+    if (key == NULL)
+        return qdq_nomem(err);
+    t->builds++;
+    QDQ_TRY(qdq_tune_recall(t, key, out, err));
+    return *out != NULL ? QDQ_OK : measure(t, c, key, out, err);
+}
+
+/* --- times of nodes --------------------------------------------------------------------------- */
+
+/* Takes the list; NULL: there is none. */
+static qdq_status take_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t *layers, qdq_error *err)
+{
+    const double much = 0.05;
+    qdq_tune_times *times = qdq_arena_alloc(&t->arena, sizeof *times);
+    qdq_status st = times != NULL
+                        ? qdq_tune_attribute(t->clean->graph, layers, &t->arena, times, err)
+                        : qdq_nomem(err);
+
+    json_decref(layers);
+    c->times = times;
+    t->by_nodes = t->by_nodes || (st == QDQ_OK && times->told > much * times->sum);
+    return st;
+}
+
+static bool can(const qdq_tuning *t, unsigned capability)
+{
+    return (qdq_lab_engine(t->lab)->capabilities & capability) != 0;
+}
+
+static qdq_status take_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    json_t *layers = NULL;
+
+    if (can(t, QDQ_CAN_PROFILE))
+        QDQ_TRY(get_layers(t, c, &layers, err));
+    return take_layers(t, c, layers, err);
+}
+
+/* Where names say too little, the engine may tell the nodes of its layers. */
+qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    if (c->times != NULL)
+        return QDQ_OK;
+    t->by_nodes = t->by_nodes || (can(t, QDQ_NAMES_LAYERS) && can(t, QDQ_CAN_GROUP));
+    QDQ_TRY(take_profile(t, c, err));
+    if (t->by_nodes || c->times->is_known || c->times->sum <= 0 || !can(t, QDQ_CAN_GROUP))
+        return QDQ_OK;
+    t->by_nodes = true;
+    return take_profile(t, c, err);
+}
+
+qdq_status qdq_tune_profile_from(qdq_tuning *t, qdq_tune_candidate *c, const qdq_group *g, size_t n,
+                                 qdq_error *err)
+{
+    if (!are_timed(g, n) || c->times != NULL)
+        return QDQ_OK;
+    json_t *layers = list_groups(g, n);
+    return layers != NULL ? take_layers(t, c, layers, err) : qdq_nomem(err);
+}
+
+/* --- times of decisions ----------------------------------------------------------------------- */
+
+qdq_status qdq_tune_profile_bits(qdq_tuning *t, const qdq_assign *a, qdq_search_cost *cost,
+                                 bool *known, qdq_error *err)
+{
+    const qdq_slot_group *g = t->space->group;
+    qdq_tune_candidate *c;
+
+    QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
+    QDQ_TRY(qdq_tune_profile(t, c, err));
+    const qdq_tune_times *times = c->times;
+    *known = times->is_known;
+    for (size_t i = 0; i < t->space->n_groups && *known; i++) {
+        const double share = 1.0 / ((double)qdq_space_groups_beside(t->space, i) * times->sum);
+        cost[i] = (qdq_search_cost){.own = times->own[g[i].node->id] * share,
+                                    .border = times->border[g[i].node->id] / times->sum};
+    }
+    return QDQ_OK;
+}

@@ -1,0 +1,166 @@
+/* baseline_guard.c - models with Q/DQ that were given, in the guard: fresh pairs as for its own,
+ * and the last word. */
+#include <stdio.h>
+
+#include "base/fail.h"
+#include "tune/baseline/baseline.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/final/tune_guard.h"
+#include "tune/state/tune_budget.h"
+
+/* What was ruled out is timed, too, so that the report has it; not what did not live, or is another
+ * model. */
+static bool is_timed(const qdq_baseline *b)
+{
+    return b->told->fate != QDQ_FATE_PLACEMENT && b->told->fate != QDQ_FATE_FAILED &&
+           b->candidate->file != NULL;
+}
+
+/* Of the guard, or where there was no time for that, of the search; NULL: of neither. */
+static const qdq_test_result *result_of(const qdq_baseline *b)
+{
+    return b->timed ? &b->of_it : b->searched ? &b->of_search : NULL;
+}
+
+static void tell_times(qdq_baseline *b)
+{
+    const qdq_test_result *r = result_of(b);
+
+    b->told->ms = r->incumbent_ns * (1 - r->gain) * 1e-6;
+    b->told->speedup = 1 / (1 - r->gain);
+    b->told->ci_low = 1 / (1 - r->ci_low);
+    b->told->ci_high = 1 / (1 - r->ci_high);
+}
+
+static qdq_status measure_one(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b, qdq_error *err)
+{
+    if (!is_timed(b))
+        return QDQ_OK;
+    if (qdq_tune_left_s(t) <= 0) {
+        t->cut = true;
+        return QDQ_OK;
+    }
+    t->in_front = true; /* it was judged */
+    qdq_status st = qdq_guard_measure(t, g->input, b->candidate, &b->of_it, &b->timed, err);
+    t->in_front = false;
+    QDQ_TRY(st);
+    if (b->timed)
+        tell_times(b);
+    else if (b->candidate->failed) {
+        b->may_ship = b->searched = false;
+        b->told->fate = QDQ_FATE_FAILED;
+        snprintf(b->told->why, sizeof b->told->why, "%.290s", b->candidate->why);
+    }
+    return QDQ_OK;
+}
+
+/* What the search measured counts where the guard's time was over; the report says so. */
+static void tell_untimed(qdq_tuning *t, qdq_baseline *b)
+{
+    if (b->timed || !b->searched || !is_timed(b))
+        return;
+    tell_times(b);
+    if (b->told->why[0] != '\0')
+        return;
+    snprintf(b->told->why, sizeof b->told->why,
+             "no time was left to measure it again: times are those of the search");
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: %s", b->told->name, b->told->why);
+}
+
+qdq_status qdq_baselines_measure(qdq_tuning *t, const qdq_guard *g, qdq_error *err)
+{
+    for (size_t i = 0; i < t->n_baselines; i++)
+        QDQ_TRY(measure_one(t, g, &t->baselines[i], err));
+    return QDQ_OK;
+}
+
+/* --- the last word ---------------------------------------------------------------------------- */
+
+/* The fastest that may ship and is surely faster than the input; NULL: there is none. */
+static qdq_baseline *find_fastest(qdq_tuning *t)
+{
+    qdq_baseline *best = NULL;
+
+    for (size_t i = 0; i < t->n_baselines; i++) {
+        qdq_baseline *b = &t->baselines[i];
+        const qdq_test_result *r = result_of(b);
+        if (b->may_ship && r != NULL && r->ci_low > 0 &&
+            (best == NULL || r->gain > result_of(best)->gain))
+            best = b;
+    }
+    return best;
+}
+
+/* In turns with what was chosen, which must be faster for sure to ship instead. Without time for
+ * that, by what each saves. */
+static qdq_status wins(qdq_tuning *t, const qdq_guard *g, const qdq_baseline *b, bool *out,
+                       qdq_error *err)
+{
+    qdq_test_result r;
+    bool ok;
+
+    *out = true;
+    if (g->shipped == NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_guard_measure(t, g->shipped, b->candidate, &r, &ok, err));
+    *out = ok ? r.ci_high >= 0 : result_of(b)->gain > g->of_shipped.gain;
+    return QDQ_OK;
+}
+
+static qdq_status ship(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b, qdq_error *err)
+{
+    qdq_tune_result *out = t->out;
+
+    out->verdict = QDQ_TUNED_BASELINE;
+    out->why = NULL;
+    out->reason[0] = '\0';
+    out->placement_only = false; /* the scales are its own */
+    out->written = b->heard.more;
+    out->sqnr_db = b->heard.sqnr_db;
+    out->computed = b->computed;
+    b->told->fate = QDQ_FATE_SHIPPED;
+    qdq_guard_tell_times(t, result_of(b), g->rules_ok ? &g->of_rules : NULL);
+    return qdq_tune_write_model(t, b->model, b->file, b->plan, err);
+}
+
+/* One that is slower than the input with the other dims does not ship, as nothing does. */
+static qdq_status try_to_ship(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b, bool *shipped,
+                              qdq_error *err)
+{
+    const qdq_tune_other_dims before = t->out->other_dims;
+    bool wins_it, keeps_up = true;
+
+    *shipped = false;
+    QDQ_TRY(wins(t, g, b, &wins_it, err));
+    if (!wins_it)
+        return QDQ_OK;
+    QDQ_TRY(qdq_guard_keeps_up(t, g, b->candidate->name, b->candidate->file, &keeps_up, err));
+    *shipped = keeps_up;
+    if (keeps_up)
+        return ship(t, g, b, err);
+    snprintf(b->told->why, sizeof b->told->why,
+             t->out->other_dims.measured
+                 ? "with shapes %s it is slower than the model that was given"
+                 : "it could not be measured with shapes %s",
+             qdq_tune_dims_name(before.dims));
+    t->out->other_dims = before;
+    return QDQ_OK;
+}
+
+qdq_status qdq_baselines_decide(qdq_tuning *t, const qdq_guard *g, qdq_error *err)
+{
+    bool shipped = false;
+
+    for (size_t i = 0; i < t->n_baselines; i++)
+        tell_untimed(t, &t->baselines[i]);
+    for (qdq_baseline *b = find_fastest(t); b != NULL && !shipped; b = find_fastest(t)) {
+        QDQ_TRY(try_to_ship(t, g, b, &shipped, err));
+        b->may_ship = false;
+        if (!shipped)
+            b->told->fate = QDQ_FATE_BEATEN;
+    }
+    for (size_t i = 0; i < t->n_baselines; i++)
+        if (t->baselines[i].may_ship && result_of(&t->baselines[i]) != NULL)
+            t->baselines[i].told->fate = QDQ_FATE_BEATEN;
+    return QDQ_OK;
+}

@@ -1,0 +1,369 @@
+/* pareto.c - the front between latency and accuracy: placements of which none is better than
+ * another in both, by the costs that minimum cuts ended with and by what decisions do to the
+ * outputs; each built, measured against the model that was given, and judged. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "onnx/side_file.h"
+#include "tune/accuracy/accuracy.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/candidate/tune_models.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/candidate/tune_plans.h"
+#include "tune/cut/front.h"
+#include "tune/final/tune_guard.h"
+#include "tune/space/space_edges.h"
+#include "tune/space/space_types.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_progress.h"
+#include "tune/trial/tune_trials.h"
+#include "tune/trial/tune_verify.h"
+
+enum { PAIRS = 24, OF_FRONT = 3000 }; /* OF_FRONT: which of the tests between two it is */
+
+typedef struct point {
+    qdq_tune_candidate *c;
+    qdq_plan *plan; /* as it ships */
+    qdq_tune_point told;
+} point;
+
+typedef struct front {
+    qdq_tuning *t;
+    qdq_cut_point *at; /* from the cheapest; the last may have nothing on */
+    size_t n;
+    point *point;
+    size_t n_points;
+    double given_cost;  /* of the model without Q/DQ, by the same costs */
+    double clean_share; /* of the given model's time that the clean one takes */
+} front;
+
+/* --- which ones ------------------------------------------------------------------------------- */
+
+static qdq_status find(front *f, qdq_error *err)
+{
+    qdq_tuning *t = f->t;
+    qdq_assign nothing;
+
+    if (t->harm == NULL)
+        QDQ_TRY(qdq_tune_find_harm(t, err));
+    if (t->harm == NULL || !t->has_costs)
+        return QDQ_OK;
+    if (!qdq_assign_new(&nothing, t->space->n_groups, &t->arena))
+        return qdq_nomem(err);
+    f->given_cost = t->costs.rest + qdq_energy_value(&t->costs.energy, &nothing);
+    return qdq_cut_front(&t->costs.energy, t->harm, (size_t)t->opts->pareto + 1, &t->arena, &f->at,
+                         &f->n, err);
+}
+
+static bool is_there(const front *f, const qdq_tune_candidate *c)
+{
+    for (size_t i = 0; i < f->n_points; i++)
+        if (f->point[i].c == c)
+            return true;
+    return c == f->t->base;
+}
+
+/* `cost`: as a share of that of the model without Q/DQ. Assignments may mean the same model, or the
+ * one that was given. */
+static qdq_status add(front *f, const qdq_assign *a, double cost, qdq_error *err)
+{
+    qdq_tune_candidate *c;
+
+    QDQ_TRY(qdq_tune_candidate_of(f->t, a, &c, err));
+    if (!is_there(f, c) && f->n_points < f->t->opts->pareto)
+        f->point[f->n_points++] = (point){
+            .c = c, .told = {.predicted_ms = f->t->out->baseline_ms * f->clean_share * cost}};
+    return QDQ_OK;
+}
+
+/* Are the decisions about this node the same in both? */
+static bool is_alike(const qdq_space *s, const qdq_node *n, const qdq_assign *a,
+                     const qdq_assign *b)
+{
+    if (n == NULL)
+        return true;
+    for (size_t g = s->first_group[n->id]; g < s->n_groups && s->group[g].node == n; g++)
+        if (qdq_assign_get(a, g) != qdq_assign_get(b, g))
+            return false;
+    return true;
+}
+
+/* *out: the assignment with the single edges that the search turned, where both ends of an edge are
+ * as in what it found: there its gain was measured; and with the types that it gave tensors. */
+static qdq_status take_edges(qdq_tuning *t, const qdq_assign *a, qdq_assign *out, qdq_error *err)
+{
+    const qdq_space *s = t->space;
+
+    if (!qdq_assign_new(out, qdq_space_edge_bits(s), &t->arena))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < s->n_groups; i++)
+        qdq_assign_set(out, i, qdq_assign_get(a, i));
+    for (size_t i = 0; i < s->n_edges; i++) {
+        const qdq_space_edge *e = &s->edge[i];
+        if (qdq_space_is_flipped(s, &t->found.best, i) && is_alike(s, e->node, a, &t->found.best) &&
+            is_alike(s, qdq_space_source(s, e->value), a, &t->found.best))
+            qdq_space_flip(s, out, i);
+        const uint32_t typed = qdq_space_typed(s, e->value);
+        if (typed != QDQ_NOT_TYPED)
+            qdq_space_set_type(s, out, typed, qdq_space_get_type(s, &t->found.best, typed));
+    }
+    return QDQ_OK;
+}
+
+/* What the search found may have Q/DQ that costs of decisions know nothing of: on single edges, or
+ * as another tool placed them. Then it takes the place of the cheapest one by these costs, where
+ * there is no room for both. */
+static qdq_status list(front *f, qdq_error *err)
+{
+    qdq_tuning *t = f->t;
+    size_t first = 0;
+    qdq_assign with_edges;
+
+    f->point = qdq_arena_array(&f->t->arena, f->n + 2, sizeof *f->point);
+    if (f->point == NULL)
+        return qdq_nomem(err);
+    if (t->found.best.n > t->space->n_groups) {
+        QDQ_TRY(add(f, &t->found.best, t->found.predicted_ns / t->problem.base_ns, err));
+        first = f->n_points > 0 && f->n > t->opts->pareto ? 1 : 0;
+    }
+    for (size_t i = first; i < f->n; i++) {
+        QDQ_TRY(take_edges(t, &f->at[i].assign, &with_edges, err));
+        QDQ_TRY(add(f, &with_edges, (t->costs.rest + f->at[i].cost) / f->given_cost, err));
+    }
+    return QDQ_OK;
+}
+
+/* --- what they are worth ---------------------------------------------------------------------- */
+
+static qdq_status measure(const front *f, qdq_tune_candidate *input, qdq_tune_candidate *c,
+                          unsigned pairs, qdq_test_result *r, bool *ok, qdq_error *err)
+{
+    qdq_test_opts o = f->t->test;
+    bool failed;
+
+    o.strict = true;
+    o.max_pairs = pairs;
+    QDQ_TRY(qdq_tune_compare(f->t, input, c, OF_FRONT, &o, r, &failed, err));
+    *ok = !failed;
+    return QDQ_OK;
+}
+
+static qdq_status compare_clean(front *f, qdq_tune_candidate *input, qdq_error *err)
+{
+    qdq_test_result r;
+    bool ok;
+
+    QDQ_TRY(measure(f, input, f->t->base, PAIRS / 2, &r, &ok, err));
+    f->clean_share = ok ? 1 - r.gain : 1;
+    return QDQ_OK;
+}
+
+/* *ok: false where the engine did not survive it. */
+static qdq_status fill(front *f, qdq_tune_candidate *input, point *p, bool *ok, qdq_error *err)
+{
+    qdq_tuning *t = f->t;
+    qdq_tune_point *to = &p->told;
+    qdq_tune_heard heard;
+    qdq_test_result r;
+    bool known;
+
+    p->c->failed =
+        /* what misses the goal is a point of the front like any other */
+        p->c->failed && !p->c->misses;
+    QDQ_TRY(measure(f, input, p->c, PAIRS, &r, ok, err));
+    qdq_tune_drop(t, p->c);
+    if (!*ok)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_plan_of(t, &p->c->assign, &p->plan, err));
+    QDQ_TRY(qdq_tune_verify(t, p->c, err));
+    *ok = !p->c->wrong;
+    if (!*ok)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_judge_plan(t, p->plan, &heard, &known, err));
+    *ok = known;
+    if (!known) {
+        snprintf(p->c->why, sizeof p->c->why, "no time was left to judge it");
+        return QDQ_OK;
+    }
+    to->ms = t->out->baseline_ms * (1 - r.gain);
+    to->ms_low = t->out->baseline_ms * (1 - r.ci_high);
+    to->ms_high = t->out->baseline_ms * (1 - r.ci_low);
+    to->sqnr_db = heard.sqnr_db;
+    to->accuracy = heard.accuracy;
+    to->nodes = (unsigned)p->plan->quantized.n;
+    return QDQ_OK;
+}
+
+/* Those that died, and those for which no time is left, are left out. */
+static qdq_status fill_all(front *f, qdq_tune_candidate *input, qdq_error *err)
+{
+    qdq_tuning *t = f->t;
+    const size_t all = f->n_points;
+
+    f->n_points = 0;
+    for (size_t i = 0; i < all; i++) {
+        point p = f->point[i];
+        bool ok;
+        qdq_tune_show(t, "front");
+        QDQ_TRY(qdq_job_poll(t->job, err));
+        if (qdq_tune_time_is_up(t)) {
+            t->found.ended_early = true;
+            qdq_job_log(t->job, QDQ_LOG_WARNING,
+                        "the time is used up: %zu of %zu models of the front are left out", all - i,
+                        all);
+            break;
+        }
+        qdq_status st = fill(f, input, &p, &ok, err);
+        if (st != QDQ_OK || !ok)
+            qdq_plan_free(p.plan);
+        QDQ_TRY(st);
+        if (ok)
+            f->point[f->n_points++] = p;
+        else
+            qdq_job_log(t->job, QDQ_LOG_WARNING, "a model of the front is left out: %s", p.c->why);
+    }
+    return QDQ_OK;
+}
+
+/* --- in order --------------------------------------------------------------------------------- */
+
+static int by_latency(const void *a, const void *b)
+{
+    const qdq_tune_point *x = &((const point *)a)->told, *y = &((const point *)b)->told;
+
+    return x->ms != y->ms ? (x->ms < y->ms ? -1 : 1)
+                          : strcmp(((const point *)a)->c->name, ((const point *)b)->c->name);
+}
+
+/* By one that is as fast and as near to the given model, and better in one of both; or by that
+ * model itself. */
+static bool is_dominated(const front *f, const qdq_tune_point *p)
+{
+    for (size_t i = 0; i < f->n_points; i++) {
+        const qdq_tune_point *other = &f->point[i].told;
+        if (other->ms <= p->ms && other->sqnr_db >= p->sqnr_db &&
+            (other->ms < p->ms || other->sqnr_db > p->sqnr_db))
+            return true;
+    }
+    return p->ms >= f->t->out->baseline_ms;
+}
+
+static void rank(front *f)
+{
+    if (f->n_points > 1)
+        qsort(f->point, f->n_points, sizeof *f->point, by_latency);
+    for (size_t i = 0; i < f->n_points; i++)
+        f->point[i].told.dominated = is_dominated(f, &f->point[i].told);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static qdq_status remove_file(const char *path, qdq_error *err)
+{
+    return unlink(path) == 0 || errno == ENOENT ? QDQ_OK
+                                                : qdq_fail_errno(err, QDQ_E_IO, errno, "%s", path);
+}
+
+/* Of a run before this one, which had more. */
+static qdq_status remove_others(qdq_tuning *t, size_t n, qdq_error *err)
+{
+    for (unsigned k = (unsigned)n + 1; k <= QDQ_TUNE_MOST_POINTS; k++) {
+        const char *model = qdq_arena_printf(&t->arena, "%s/pareto/model_%u.onnx", t->dir, k);
+        const char *plan = qdq_arena_printf(&t->arena, "%s/pareto/plan_%u.json", t->dir, k);
+        if (model == NULL || plan == NULL)
+            return qdq_nomem(err);
+        QDQ_TRY(qdq_model_remove(model, err));
+        QDQ_TRY(remove_file(plan, err));
+    }
+    return QDQ_OK;
+}
+
+static qdq_status write_all(front *f, qdq_error *err)
+{
+    qdq_tuning *t = f->t;
+    const char *folder = qdq_tune_path(t, "pareto");
+
+    if (folder == NULL)
+        return qdq_nomem(err);
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s", folder);
+    QDQ_TRY(remove_others(t, f->n_points, err));
+    for (unsigned k = 1; k <= f->n_points; k++) {
+        qdq_tune_point *told = &f->point[k - 1].told;
+        snprintf(told->file, sizeof told->file, "pareto/model_%u.onnx", k);
+        snprintf(told->plan, sizeof told->plan, "pareto/plan_%u.json", k);
+        QDQ_TRY(qdq_tune_write_plan(t, f->point[k - 1].plan, told->file, told->plan, err));
+    }
+    return QDQ_OK;
+}
+
+/* --- what it is shown beside ------------------------------------------------------------------ */
+
+static qdq_status judge_others(qdq_tuning *t, qdq_error *err)
+{
+    qdq_tune_heard heard = {.sqnr_db = NAN};
+    qdq_plan *p;
+    bool known;
+
+    if (isfinite(t->out->rules_ms))
+        QDQ_TRY(qdq_tune_judge_plan(t, t->rules, &heard, &known, err));
+    t->rules_db = heard.sqnr_db;
+    t->final_db = NAN;
+    if (t->out->verdict == QDQ_TUNED_RULES)
+        t->final_db = t->rules_db;
+    if (t->out->verdict != QDQ_TUNED)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_plan_of(t, &t->found.best, &p, err));
+    qdq_status st = qdq_tune_judge_plan(t, p, &heard, &known, err);
+    qdq_plan_free(p);
+    t->final_db = heard.sqnr_db;
+    return st;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static qdq_status make(front *f, qdq_error *err)
+{
+    qdq_tuning *t = f->t;
+    qdq_tune_candidate *input;
+
+    QDQ_TRY(find(f, err));
+    if (f->n == 0) {
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "no front: it is not known what decisions %s",
+                    t->harm == NULL ? "do to the outputs"
+                                    : "take: the search ended before there were profiles");
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_tune_build_input(t, &input, err));
+    if (input->failed)
+        return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", input->why);
+    QDQ_TRY(compare_clean(f, input, err));
+    QDQ_TRY(list(f, err));
+    QDQ_TRY(fill_all(f, input, err));
+    QDQ_TRY(judge_others(t, err));
+    rank(f);
+    QDQ_TRY(write_all(f, err));
+    t->out->n_pareto = f->n_points;
+    for (size_t i = 0; i < f->n_points; i++)
+        t->out->pareto[i] = f->point[i].told;
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_find_front(qdq_tuning *t, qdq_error *err)
+{
+    front f = {.t = t};
+
+    if (t->opts->pareto == 0)
+        return QDQ_OK;
+    t->in_front = true;
+    qdq_status st = make(&f, err);
+    for (size_t i = 0; i < f.n_points; i++)
+        qdq_plan_free(f.point[i].plan);
+    return st;
+}

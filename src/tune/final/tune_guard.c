@@ -1,0 +1,564 @@
+/* tune_guard.c - the last act: what is on disk, the model that was given, and the rules' plan,
+ * measured afresh, against each other. Whatever the search believed, the best of these three is
+ * what the user gets. */
+#include "tune/final/tune_guard.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "tune/accuracy/accuracy.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/candidate/tune_models.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/candidate/tune_plans.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_progress.h"
+#include "tune/trial/tune_trials.h"
+#include "tune/trial/tune_verify.h"
+
+enum { GUARD_PAIRS = 24, MORE_PAIRS = 96, MOST_PAIRS = 240, LEAST_PAIRS = 6, GUARD_NTH = 2000 };
+
+/* As many of these pairs as there is still time for. */
+static unsigned timely(const qdq_tuning *t, unsigned pairs)
+{
+    const double left = qdq_tune_left_s(t) - t->after_s, pair = qdq_lab_pair_s(t->lab);
+
+    return isinf(left) || pair <= 0 ? pairs : (unsigned)fmin(pairs, fmax(left / pair, 0));
+}
+
+static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
+                                unsigned nth, unsigned pairs, qdq_test_result *r, bool *ok,
+                                qdq_error *err)
+{
+    qdq_test_opts o = t->test;
+    bool failed;
+
+    *r = (qdq_test_result){0};
+    *ok = false;
+    o.strict = true;
+    o.max_pairs = timely(t, pairs);
+    if (o.max_pairs < LEAST_PAIRS) {
+        t->cut = true;
+        return QDQ_OK;
+    }
+    qdq_status st = qdq_tune_compare(t, a, b, nth, &o, r, &failed, err);
+    if (st == QDQ_E_GOAL && qdq_tune_left_s(t) <= 0) { /* it was ended in the middle */
+        t->cut = true;
+        return QDQ_OK;
+    }
+    *ok = st == QDQ_OK && !failed;
+    return st;
+}
+
+/* Pairs of these two for half the patience that a candidate gets; 0: nobody can tell. */
+static double affordable(const qdq_tuning *t, const qdq_test_result *r)
+{
+    return t->test.patience_ns / 2 / (r->incumbent_ns + r->candidate_ns);
+}
+
+/* Does a moment say little here, and is there time for more than one? */
+static bool waits(const qdq_tuning *t)
+{
+    return t->noisy && t->test.least_ns > 0;
+}
+
+/* Is more to be learnt? What was found should not be lost to a wide interval; and where pairs are
+ * cheap, it need not be wide. */
+static bool is_vague(const qdq_tuning *t, const qdq_test_result *r)
+{
+    const double width = 0.04;
+
+    if (r->gain > 0 && r->ci_low <= 0)
+        return true;
+    return (waits(t) || r->ci_high - r->ci_low > width * (1 - r->gain)) &&
+           affordable(t, r) > MORE_PAIRS;
+}
+
+qdq_status qdq_guard_measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
+                             qdq_test_result *r, bool *ok, qdq_error *err)
+{
+    QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH, GUARD_PAIRS, r, ok, err));
+    if (!*ok || !is_vague(t, r))
+        return QDQ_OK;
+    const double pairs =
+        waits(t) ? fmin(fmax(affordable(t, r), MORE_PAIRS), MOST_PAIRS) : MORE_PAIRS;
+    const qdq_test_result first = *r;
+    const bool was_cut = t->cut;
+    QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH + 1, (unsigned)pairs, r, ok, err));
+    if (!*ok && t->cut && !was_cut) { /* the first ones still count */
+        *r = first;
+        *ok = true;
+    }
+    return QDQ_OK;
+}
+
+void qdq_guard_tell_times(qdq_tuning *t, const qdq_test_result *of_shipped,
+                          const qdq_test_result *of_rules)
+{
+    qdq_tune_result *out = t->out;
+    const qdq_test_result *of_any = of_shipped != NULL ? of_shipped : of_rules;
+    /* Where nothing could be timed beside it, the search's control knows how long it takes. */
+    const double ns = of_any != NULL ? of_any->incumbent_ns : t->problem.base_ns;
+
+    out->baseline_ms = out->final_ms = ns * 1e-6;
+    out->speedup = out->ci_low = out->ci_high = 1;
+    out->rules_ms = of_rules != NULL ? out->baseline_ms * (1 - of_rules->gain) : NAN;
+    out->predicted_ms = NAN;
+    out->mde = of_any != NULL ? of_any->mde : NAN;
+    if (of_shipped == NULL)
+        return;
+    out->final_ms = out->baseline_ms * (1 - of_shipped->gain);
+    out->speedup = 1 / (1 - of_shipped->gain);
+    out->ci_low = 1 / (1 - of_shipped->ci_low);
+    out->ci_high = 1 / (1 - of_shipped->ci_high);
+}
+
+/* The rules' own plan: not always one that an assignment of the space can say. */
+static qdq_status build_rules(qdq_tuning *t, qdq_tune_candidate **out, qdq_error *err)
+{
+    const char *path =
+        qdq_arena_printf(&t->arena, "%s/guard-rules.onnx", qdq_tempdir_path(t->work));
+
+    QDQ_TRY(qdq_tune_candidate_named(t, t->rules_name, out, err));
+    if (path == NULL)
+        return qdq_nomem(err);
+    if ((*out)->handle >= 0 || (*out)->failed)
+        return QDQ_OK;
+    QDQ_TRY(qdq_candidate_write(t->files, t->rules, "guard-rules.onnx", err));
+    return qdq_tune_build(t, *out, path, err);
+}
+
+/* What the search ended with, as it ships. *name: of the file of it; 32 letters are the most.
+ * *is_rules: it is the rules' plan. */
+static qdq_status write_found(qdq_tuning *t, const char **name, bool *is_rules, qdq_error *err)
+{
+    qdq_plan *p;
+    char digits[33];
+
+    QDQ_TRY(qdq_tune_plan_of(t, &t->found.best, &p, err));
+    qdq_status st = qdq_tune_name_plan(p, digits, err);
+    if (st == QDQ_OK && t->correct)
+        st = qdq_tune_write_best(t, p, err);
+    qdq_plan_free(p);
+    QDQ_TRY(st);
+    *is_rules = strcmp(digits, t->rules_name) == 0;
+    /* Where another run settled it, one session is enough: equal plans are built once. */
+    *name = qdq_arena_printf(&t->arena, "%s%.*s", t->settled != NULL ? "" : "written-",
+                             t->settled != NULL ? 32 : 24, digits);
+    return *name != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status measure_rules(qdq_tuning *t, qdq_guard *g, qdq_error *err)
+{
+    if (qdq_tune_left_s(t) <= 0) {
+        t->cut = true;
+        return QDQ_OK;
+    }
+    QDQ_TRY(build_rules(t, &g->rules, err));
+    return qdq_guard_measure(t, g->input, g->rules, &g->of_rules, &g->rules_ok, err);
+}
+
+static qdq_status measure_written(qdq_tuning *t, qdq_guard *g, qdq_error *err)
+{
+    const char *name;
+
+    QDQ_TRY(write_found(t, &name, &g->same, err));
+    QDQ_TRY(qdq_tune_build_written(t, name, "model.onnx", &g->written, err));
+    return qdq_guard_measure(t, g->input, g->written, &g->of_written, &g->written_ok, err);
+}
+
+/* Is what was written the faster one, in turns with the rules' model? */
+static qdq_status wins_duel(qdq_tuning *t, const qdq_guard *g, bool *out, qdq_error *err)
+{
+    qdq_test_result r;
+    bool ok;
+
+    *out = true;
+    if (g->same || !g->rules_ok)
+        return QDQ_OK;
+    const bool was_cut = t->cut;
+    QDQ_TRY(qdq_guard_measure(t, g->rules, g->written, &r, &ok, err));
+    *out = ok ? r.gain >= 0 : t->cut && !was_cut; /* without time for it: it is proven */
+    return QDQ_OK;
+}
+
+/* --- open and fixed dims ---------------------------------------------------------------------- */
+
+/* A range of shapes among the options of trtexec is one for open dims: there is no other way
+ * then. */
+static qdq_status has_range(const qdq_tuning *t, bool *out, qdq_error *err)
+{
+    const char *args = t->opts->engine_opts != NULL ? t->opts->engine_opts->trtexec_args : NULL;
+    qdq_trtexec_shapes *shapes;
+
+    *out = false;
+    if (args == NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_trtexec_shapes_read(args, &shapes, err));
+    *out = shapes->n_opt > 0;
+    qdq_free(shapes);
+    return QDQ_OK;
+}
+
+/* Users may fix the dims that were open in the search, or open those that it had fixed. */
+static qdq_status find_other(qdq_tuning *t, qdq_guard *g, qdq_error *err)
+{
+    const bool fixed = t->quantize.n_shapes > 0, open = qdq_model_is_open(t->m);
+    bool range;
+
+    t->out->dims = open && !fixed ? QDQ_DIMS_OPEN : QDQ_DIMS_FIXED;
+    QDQ_TRY(has_range(t, &range, err));
+    if (!open || range)
+        return QDQ_OK;
+    qdq_tune_shapes *s = qdq_arena_alloc(&t->arena, sizeof *s);
+    if (s == NULL)
+        return qdq_nomem(err);
+    *s = (qdq_tune_shapes){NULL, 0};
+    t->out->other_dims.dims = fixed ? QDQ_DIMS_OPEN : QDQ_DIMS_FIXED;
+    if (!fixed)
+        QDQ_TRY(qdq_tune_sample_shapes(t, &s->at, &s->n, err));
+    g->other = s;
+    return QDQ_OK;
+}
+
+/* Of a model and shapes, in 32 digits: what was measured with others is not taken from the
+ * store. */
+static qdq_status name_other(const char *model, const qdq_tune_shapes *s, char name[33],
+                             qdq_error *err)
+{
+    qdq_buf b = QDQ_BUF_INIT(1 << 20);
+
+    qdq_buf_printf(&b, "%s with other dims", model);
+    for (size_t i = 0; i < s->n; i++) {
+        qdq_buf_printf(&b, " %s", s->at[i].name);
+        for (int d = 0; d < s->at[i].rank; d++)
+            qdq_buf_printf(&b, "x%lld", (long long)s->at[i].dim[d]);
+    }
+    const bool ok = !b.failed;
+    const XXH128_hash_t h = XXH3_128bits(ok ? b.data : "", ok ? b.size : 0);
+    qdq_buf_free(&b);
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status build_other(qdq_tuning *t, const qdq_guard *g, const char *model,
+                              const char *path, qdq_tune_candidate **out, qdq_error *err)
+{
+    char name[33];
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(name_other(model, g->other, name, err));
+    QDQ_TRY(qdq_tune_candidate_named(t, name, out, err));
+    (*out)->shapes = g->other;
+    return qdq_tune_build(t, *out, path, err);
+}
+
+qdq_status qdq_guard_keeps_up(qdq_tuning *t, const qdq_guard *g, const char *name, const char *path,
+                              bool *out, qdq_error *err)
+{
+    qdq_tune_other_dims *o = &t->out->other_dims;
+    qdq_tune_candidate *input, *mine;
+    qdq_test_result r;
+    bool ok;
+
+    if (g->other == NULL)
+        return QDQ_OK;
+    *o = (qdq_tune_other_dims){.dims = o->dims};
+    *out = false;
+    if (qdq_tune_left_s(t) <= 0) {
+        t->cut = true;
+        return QDQ_OK;
+    }
+    QDQ_TRY(build_other(t, g, g->input->name, qdq_tune_path(t, "baseline.onnx"), &input, err));
+    *out = input->failed;
+    if (input->failed) {
+        snprintf(o->why, sizeof o->why, "the input: %.280s", input->why);
+        return QDQ_OK;
+    }
+    QDQ_TRY(build_other(t, g, name, path, &mine, err));
+    QDQ_TRY(qdq_guard_measure(t, input, mine, &r, &ok, err));
+    qdq_tune_drop(t, mine);
+    if (!ok) {
+        if (mine->failed)
+            qdq_tune_tell_miss(t, "with shapes %s: %.250s", qdq_tune_dims_name(o->dims), mine->why);
+        return QDQ_OK;
+    }
+    o->measured = true;
+    o->baseline_ms = r.incumbent_ns * 1e-6;
+    o->final_ms = o->baseline_ms * (1 - r.gain);
+    o->speedup = 1 / (1 - r.gain);
+    o->ci_low = 1 / (1 - r.ci_low);
+    o->ci_high = 1 / (1 - r.ci_high);
+    *out = r.ci_high >= 0;
+    t->slower = !*out;
+    if (!*out)
+        qdq_tune_tell_miss(
+            t, "with shapes %s: %.2f times as fast as the input (95 %% interval %.2f to %.2f)",
+            qdq_tune_dims_name(o->dims), o->speedup, o->ci_low, o->ci_high);
+    return QDQ_OK;
+}
+
+/* The same of model.onnx, or where p is not NULL of the model of that plan. */
+static qdq_status keeps_up(qdq_tuning *t, const qdq_guard *g, const qdq_plan *p, bool *out,
+                           qdq_error *err)
+{
+    char name[33];
+
+    if (p == NULL)
+        return qdq_guard_keeps_up(t, g, g->written->name, qdq_tune_path(t, "model.onnx"), out, err);
+    if (g->other == NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_name_plan(p, name, err));
+    QDQ_TRY(qdq_candidate_write(t->files, p, "guard-other.onnx", err));
+    return qdq_guard_keeps_up(
+        t, g, name, qdq_arena_printf(&t->arena, "%s/guard-other.onnx", qdq_tempdir_path(t->work)),
+        out, err);
+}
+
+/* Faster for sure than the input, not slower with the other dims, as accurate as the user wants,
+ * and computed by the engine as it is written. */
+static qdq_status wins(qdq_tuning *t, const qdq_guard *g, const qdq_test_result *r, bool ok,
+                       const qdq_plan *p, bool *out, qdq_error *err)
+{
+    *out = ok && r->ci_low > 0;
+    t->after_s = 0;
+    if (*out)
+        QDQ_TRY(qdq_tune_keeps_accuracy(t, p, out, err));
+    if (*out)
+        QDQ_TRY(qdq_tune_verify_shipped(t, p, out, err));
+    return *out ? keeps_up(t, g, p, out, err) : QDQ_OK;
+}
+
+/* --- the result ------------------------------------------------------------------------------- */
+
+/* Where neither what the search found nor the rules' plan can ship: the start that was made for the
+ * goal. */
+static qdq_status try_reached(qdq_tuning *t, const qdq_guard *g, qdq_test_result *r,
+                              qdq_tune_candidate **out, qdq_error *err)
+{
+    bool ok, wins_it = false;
+    qdq_plan *p;
+
+    *out = NULL;
+    if (!t->has_reached || qdq_tune_left_s(t) <= 0)
+        return QDQ_OK;
+    t->after_s = qdq_tune_after_pairs_s(t);
+    QDQ_TRY(qdq_tune_candidate_of(t, &t->reached, out, err));
+    QDQ_TRY(qdq_tune_build(t, *out, NULL, err));
+    QDQ_TRY(qdq_guard_measure(t, g->input, *out, r, &ok, err));
+    QDQ_TRY(qdq_tune_plan_of(t, &t->reached, &p, err));
+    qdq_status st = wins(t, g, r, ok, p, &wins_it, err);
+    if (st == QDQ_OK && wins_it)
+        st = qdq_tune_write_best(t, p, err);
+    qdq_plan_free(p);
+    if (!wins_it)
+        *out = NULL;
+    return st;
+}
+
+/* Placements that missed the goal were not timed: one of them may have been faster. */
+static void tell_misses(qdq_tuning *t)
+{
+    const qdq_tune_candidate *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->candidates.n; i++) {
+        if (!t->candidates.at[i]->misses)
+            continue;
+        first = first != NULL ? first : t->candidates.at[i];
+        n++;
+    }
+    if (n > 0)
+        snprintf(t->out->reason, sizeof t->out->reason, "%.250s (%zu placement%s)", first->why, n,
+                 n == 1 ? "" : "s");
+}
+
+static const char *why_float(const qdq_tuning *t)
+{
+    unsigned died, tried;
+
+    qdq_tune_count_deaths(t, &died, &tried);
+    if (t->cut)
+        return "the budget of time ended before anything faster was confirmed";
+    if (tried > 0 && died == tried)
+        return "the engine crashed, hung or ran out of memory in every candidate";
+    if (t->out->reason[0] != '\0')
+        return t->slower ? "what was faster is slower with the other shapes"
+                         : "nothing that keeps the goal was faster";
+    if (qdq_assign_count(&t->found.best) > 0)
+        return "what the search kept was not confirmed when it was measured afresh";
+    return "nothing was faster";
+}
+
+/* Nothing of what was measured is faster and keeps the goal. */
+static qdq_status keep_float(qdq_tuning *t, qdq_guard *g, qdq_error *err)
+{
+    const qdq_test_result *of_rules = g->rules_ok ? &g->of_rules : NULL;
+    qdq_tune_candidate *reached;
+    qdq_test_result of_reached;
+
+    QDQ_TRY(try_reached(t, g, &of_reached, &reached, err));
+    if (reached != NULL) {
+        t->out->verdict = QDQ_TUNED;
+        t->out->reason[0] = '\0';
+        t->out->sqnr_db = !isnan(t->shipped_db) ? t->shipped_db : reached->sqnr_db;
+        qdq_guard_tell_times(t, &of_reached, of_rules);
+        g->shipped = reached;
+        g->of_shipped = of_reached;
+        return QDQ_OK;
+    }
+    t->out->verdict = QDQ_TUNED_FLOAT;
+    t->out->written = (qdq_tune_accuracy){.bound_db = NAN, .top1 = NAN, .half_agreement = NAN};
+    t->out->other_dims = (qdq_tune_other_dims){.dims = t->out->other_dims.dims};
+    if (t->out->reason[0] == '\0')
+        tell_misses(t);
+    t->out->why = why_float(t);
+    qdq_guard_tell_times(t, NULL, of_rules);
+    QDQ_TRY(qdq_tune_write_best(t, NULL, err));
+    return qdq_tune_verify_float(t, err);
+}
+
+/* The search's gains are those over the clean model, which may be faster than what was given. */
+static qdq_status predict(qdq_tuning *t, const qdq_guard *g, qdq_error *err)
+{
+    qdq_test_result of_clean = g->of_rules;
+    bool ok = g->rules_ok;
+
+    if (qdq_tune_left_s(t) <= 0)
+        return QDQ_OK;
+    if (g->rules != t->base) /* rules that quantize nothing */
+        QDQ_TRY(qdq_guard_measure(t, g->input, t->base, &of_clean, &ok, err));
+    if (ok)
+        t->out->predicted_ms =
+            t->out->baseline_ms * (1 - of_clean.gain) * t->found.predicted_ns / t->problem.base_ns;
+    return QDQ_OK;
+}
+
+static qdq_status decide(qdq_tuning *t, qdq_guard *g, qdq_error *err)
+{
+    const qdq_test_result *of_rules = g->rules_ok ? &g->of_rules : NULL;
+    bool written_wins = false, wins_both, rules_win = false;
+
+    t->out->sqnr_db = NAN;
+    if (g->rules != NULL && g->rules->failed)
+        snprintf(t->out->rules_why, sizeof t->out->rules_why, "%.290s", g->rules->why);
+    if (g->written != NULL)
+        QDQ_TRY(wins(t, g, &g->of_written, g->written_ok, NULL, &written_wins, err));
+    wins_both = written_wins;
+    if (written_wins)
+        QDQ_TRY(wins_duel(t, g, &wins_both, err));
+    const qdq_tune_result of_written = *t->out;
+    const double written_db = t->shipped_db;
+    if (!wins_both && !g->same) /* what would not be shipped is not judged */
+        QDQ_TRY(wins(t, g, &g->of_rules, g->rules_ok, t->rules, &rules_win, err));
+    if (!written_wins && !rules_win)
+        return keep_float(t, g, err);
+    if (!rules_win) { /* the rules' plan may have been asked, and lost */
+        t->out->written = of_written.written;
+        t->out->computed = of_written.computed;
+        t->out->other_dims = of_written.other_dims;
+        t->shipped_db = written_db;
+    }
+    t->out->reason[0] = '\0';
+    t->out->verdict = rules_win || g->same ? QDQ_TUNED_RULES : QDQ_TUNED;
+    t->out->sqnr_db = !isnan(t->shipped_db) ? t->shipped_db
+                      : rules_win           ? g->rules->sqnr_db
+                                            : g->written->sqnr_db;
+    g->shipped = rules_win ? g->rules : g->written;
+    g->of_shipped = rules_win ? g->of_rules : g->of_written;
+    qdq_guard_tell_times(t, &g->of_shipped, of_rules);
+    if (!rules_win)
+        QDQ_TRY(predict(t, g, err));
+    return rules_win ? qdq_tune_write_best(t, t->rules, err) : QDQ_OK;
+}
+
+/* A test of model_raw.onnx against the input; NULL: it failed, or there is neither time nor a build
+ * left for it. */
+static qdq_status test_raw(qdq_tuning *t, const qdq_guard *g, qdq_test_result *own,
+                           const qdq_test_result **out, qdq_error *err)
+{
+    const bool was_cut = t->cut, has_build = t->raw->counted || t->opts->max_builds == 0 ||
+                                             t->builds < t->opts->max_builds;
+    bool ok = false;
+
+    *out = NULL;
+    if (g->written != NULL && qdq_assign_equal(&t->raw->assign, &t->found.best))
+        *out = g->written_ok ? &g->of_written : NULL;
+    else if (g->rules != NULL && strcmp(t->raw->name, t->rules_name) == 0)
+        *out = g->rules_ok ? &g->of_rules : NULL;
+    else if (g->input != NULL && !t->raw->failed && has_build && qdq_tune_left_s(t) > 0)
+        QDQ_TRY(qdq_guard_measure(t, g->input, t->raw, own, &ok, err));
+    if (ok)
+        *out = own;
+    t->cut = was_cut; /* nothing that ships depends on it */
+    return QDQ_OK;
+}
+
+/* The last of the final measurement: model_raw.onnx, in the same scale as what ships. */
+static qdq_status measure_raw(qdq_tuning *t, const qdq_guard *g, qdq_error *err)
+{
+    qdq_tune_candidate *raw = t->raw;
+    const qdq_test_result *r;
+    qdq_test_result own;
+
+    if (raw == NULL)
+        return QDQ_OK;
+    if (qdq_assign_count(&raw->assign) == 0) {
+        t->out->raw_ms = t->out->baseline_ms;
+        return QDQ_OK;
+    }
+    QDQ_TRY(test_raw(t, g, &own, &r, err));
+    if (r != NULL)
+        t->out->raw_ms = t->out->baseline_ms * (1 - r->gain);
+    t->raw = NULL;
+    qdq_tune_drop(t, raw);
+    return QDQ_OK;
+}
+
+static qdq_status finish(qdq_tuning *t, qdq_guard *g, qdq_error *err)
+{
+    QDQ_TRY(qdq_baselines_decide(t, g, err));
+    return measure_raw(t, g, err);
+}
+
+qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
+{
+    qdq_guard g = {0};
+
+    qdq_tune_show(t, "guard");
+    t->guarded = true;
+    qdq_tune_drop_idle(t);
+    t->after_s = qdq_tune_after_pairs_s(t);
+    QDQ_TRY(qdq_tune_correct(t, err));
+    QDQ_TRY(find_other(t, &g, err));
+    if (t->unwritten)
+        QDQ_TRY(qdq_tune_write_assignment(t, &t->found.best, err));
+    t->cut = qdq_tune_left_s(t) <= 0;
+    if (!t->cut) {
+        QDQ_TRY(qdq_tune_build_input(t, &g.input, err));
+        t->cut = qdq_tune_was_cut(t, g.input);
+    }
+    if (t->cut) {
+        QDQ_TRY(keep_float(t, &g, err));
+        return finish(t, &g, err);
+    }
+    if (g.input->failed)
+        return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", g.input->why);
+    if (qdq_assign_count(&t->found.best) > 0)
+        QDQ_TRY(measure_written(t, &g, err));
+    /* nothing that was given is to be lost for want of time */
+    QDQ_TRY(qdq_baselines_measure(t, &g, err));
+    if (g.same) {
+        g.of_rules = g.of_written;
+        g.rules_ok = g.written_ok;
+    } else
+        QDQ_TRY(measure_rules(t, &g, err));
+    QDQ_TRY(decide(t, &g, err));
+    return finish(t, &g, err);
+}

@@ -1,0 +1,271 @@
+/* tune_cache.c - autotune_cache.json of a run: rewritten after each group that was measured in
+ * isolation and after each decision, for people, for Model-Optimizer's users, and for a run that
+ * has lost its store. tune_cache_read.c reads it. */
+#include <math.h>
+
+#include "base/fail.h"
+#include "target/target.h"
+#include "tune/cache/autotune_cache.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/greedy/greedy.h"
+#include "tune/problem/tune_cache_read.h"
+#include "tune/space/space_halves.h"
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+typedef struct exporting {
+    qdq_tuning *t;
+    qdq_autotune_cache c;
+    const qdq_assign *incumbent; /* what is kept, with halves or without */
+} exporting;
+
+static void add_tensor(const qdq_node *n, uint32_t input, const char **at, size_t *count)
+{
+    const qdq_value *v = input < n->n_in ? qdq_node_in(n, input) : NULL;
+
+    if (v != NULL)
+        at[(*count)++] = v->name;
+}
+
+/* Tensors of a group that have codes in an assignment: 32 for each decision at most. */
+static qdq_status list_tensors(exporting *x, const qdq_choices *c, size_t instance,
+                               const qdq_assign *a, qdq_cached_group *out, qdq_error *err)
+{
+    const qdq_space *s = x->t->space;
+    const char **at = qdq_arena_array(&x->c.arena, 32 * c->n + 1, sizeof *at);
+
+    if (at == NULL)
+        return qdq_nomem(err);
+    for (size_t k = 0; k < c->n; k++) {
+        const uint32_t group = c->choice[k].group[instance];
+        const qdq_space_part part =
+            group != QDQ_NO_GROUP ? qdq_space_get_part(s, a, group) : QDQ_PART_NONE;
+        if (part == QDQ_PART_NONE)
+            continue;
+        const qdq_target_op *op = qdq_target_find(s->target, s->group[group].node->type);
+        for (uint32_t i = 0; i < 32; i++) {
+            const bool is_weight =
+                s->group[group].linear && op != NULL && i == (uint32_t)op->weight;
+            if ((s->group[group].inputs >> i & 1) != 0 &&
+                (part == QDQ_PART_FULL || is_weight == (part == QDQ_PART_WEIGHT)))
+                add_tensor(s->group[group].node, i, at, &out->n_tensors);
+        }
+    }
+    out->tensor = at;
+    return QDQ_OK;
+}
+
+/* What the kernels of a group take in a model of so many ns; NAN: no profile says it. */
+static double kernels_ms(const qdq_fusion *f, const qdq_tune_times *times, double model_ns)
+{
+    double us = 0;
+
+    if (times == NULL || !times->is_known)
+        return NAN;
+    for (uint32_t i = 0; i < f->n; i++)
+        us += times->own[f->node[i]->id];
+    return us / times->sum * model_ns * 1e-6;
+}
+
+/* Of mincut: by profiles of the whole model. */
+static qdq_status fill_by_bits(exporting *x, uint32_t unit, uint32_t instance, qdq_cached_group *g,
+                               qdq_error *err)
+{
+    const qdq_fusion *f = &x->t->fusions->at[g->id];
+    qdq_tune_candidate *best;
+
+    QDQ_TRY(qdq_tune_candidate_of(x->t, x->incumbent, &best, err));
+    QDQ_TRY(list_tensors(x, &x->t->choices[unit], instance, x->incumbent, g, err));
+    g->scheme = g->n_tensors > 0 ? "full" : "baseline";
+    g->what = g->n_tensors > 0 ? "as minimum cuts placed it" : "without Q/DQ";
+    g->base_compute_ms = kernels_ms(f, x->t->base->times, x->t->problem.base_ns);
+    g->best_compute_ms = kernels_ms(f, best->times, x->t->problem.base_ns * (1 - x->t->saved));
+    return QDQ_OK;
+}
+
+static const qdq_tune_kind *kind_of(const qdq_tuning *t, uint32_t unit, uint32_t instance)
+{
+    for (size_t i = 0; t->greedy != NULL && i < t->greedy->kinds.n; i++) {
+        const qdq_tune_kind *k = &t->greedy->kinds.at[i];
+        for (size_t j = 0; k->unit == unit && j < k->n; j++)
+            if (k->at[j] == instance)
+                return k;
+    }
+    return NULL;
+}
+
+/* The scheme of a group, and what is known of it. Once groups are merged, one that was not proposed
+ * stays float. */
+typedef struct outcome {
+    size_t scheme;
+    double none_us, saved_us, border_us;
+    bool in_progress;
+} outcome;
+
+static outcome outcome_of(const qdq_tuning *t, const qdq_tune_kind *k, uint32_t group)
+{
+    const qdq_tune_greedy *g = t->greedy;
+    outcome o = {.none_us = NAN,
+                 .in_progress = !g->kinds.measured && !k->settled && k->why == NULL};
+    bool chosen = !g->merged;
+
+    for (size_t i = 0; i < g->problem.n_items && !chosen; i++)
+        chosen = g->group[i] == group;
+    if (k->n_schemes == 0 || k->why != NULL)
+        return o;
+    if (o.in_progress)
+        qdq_tune_kind_so_far(k, &o.scheme, &o.none_us, &o.saved_us);
+    else {
+        o.none_us = k->none_us > 0 ? k->none_us : NAN;
+        o.scheme = chosen ? k->proposed : 0;
+        o.saved_us = o.scheme != 0 ? k->saved.mean_us : 0;
+        o.border_us = o.scheme != 0 ? k->border_us : 0;
+    }
+    return o;
+}
+
+static const char *say(const qdq_tune_kind *k, const outcome *o)
+{
+    return k->why != NULL       ? k->why
+           : o->in_progress     ? "is being measured"
+           : o->scheme == 0     ? "does not pay beside its neighbours"
+           : k->saved.qualifies ? "saves time apart"
+                                : "pays beside its neighbours";
+}
+
+/* Of greedy: by what was measured in isolation. */
+static qdq_status fill_by_kind(exporting *x, const qdq_tune_kind *k, uint32_t instance,
+                               qdq_cached_group *g, qdq_error *err)
+{
+    const outcome o = outcome_of(x->t, k, (uint32_t)g->id);
+    const double none = o.none_us * 1e-3, best = none - o.saved_us * 1e-3;
+    qdq_assign a;
+
+    if (!qdq_assign_new(&a, qdq_space_scheme_bits(x->t->space), &x->c.arena))
+        return qdq_nomem(err);
+    if (k->n_schemes > 0)
+        qdq_tune_apply_scheme(x->t, k, o.scheme, instance, &a);
+    QDQ_TRY(list_tensors(x, &x->t->choices[k->unit], instance, &a, g, err));
+    g->scheme = o.scheme != 0 ? qdq_scheme_kind_names[k->scheme[o.scheme].what->kind] : "baseline";
+    g->what = say(k, &o);
+    g->in_progress = o.in_progress;
+    g->base_ms = none;
+    g->best_ms = best + o.border_us * 1e-3;
+    if (x->t->greedy->kinds.by_layers) {
+        g->base_compute_ms = none;
+        g->best_compute_ms = best;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status add_group(exporting *x, uint32_t unit, uint32_t instance, qdq_error *err)
+{
+    const uint32_t id = x->t->keys->at[unit].instance[instance].group;
+    const qdq_tune_kind *k = kind_of(x->t, unit, instance);
+    qdq_cached_group g = {.id = id,
+                          .layer = x->t->fusions->at[id].layer,
+                          .scheme = "",
+                          .what = "",
+                          .base_ms = NAN,
+                          .best_ms = NAN,
+                          .base_compute_ms = NAN,
+                          .best_compute_ms = NAN};
+
+    QDQ_TRY(k != NULL ? fill_by_kind(x, k, instance, &g, err)
+                      : fill_by_bits(x, unit, instance, &g, err));
+    return QDQ_PUSH(&x->c.arena, &x->c.groups, g) ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status add_groups(exporting *x, qdq_error *err)
+{
+    for (uint32_t u = 0; u < x->t->keys->n; u++)
+        for (uint32_t i = 0; i < x->t->keys->at[u].n_instances; i++)
+            if (qdq_tune_has_decision(x->t, u, i))
+                QDQ_TRY(add_group(x, u, i, err));
+    return QDQ_OK;
+}
+
+/* --- decisions -------------------------------------------------------------------------------- */
+
+static bool is_decided(const qdq_validate_result *r, size_t item)
+{
+    return r->item != NULL && (r->item[item].known || r->item[item].trial < r->n_trials);
+}
+
+/* A group is decided about once it is kept, or was tried alone or with others and rejected. */
+static qdq_status add_decision(exporting *x, size_t item, qdq_error *err)
+{
+    const qdq_tune_greedy *g = x->t->greedy;
+    const qdq_validate_decision *of = &g->result.item[item];
+    const double base_ms = x->t->problem.base_ns * 1e-6,
+                 time = of->trial < g->result.n_trials ? g->result.trial[of->trial].time : NAN;
+    const bool failed = of->verdict == QDQ_VALIDATE_FAILED;
+    const qdq_cached_decision d = {.group = g->group[item],
+                                   .kept = of->verdict == QDQ_VALIDATE_KEPT,
+                                   .ms = failed ? NAN : time * base_ms,
+                                   .reason = failed ? "a model with it could not be built" : NULL,
+                                   .verdict = qdq_validate_verdict_name(of->verdict)};
+
+    return QDQ_PUSH(&x->c.arena, &x->c.decisions, d) ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status add_decisions(exporting *x, qdq_error *err)
+{
+    const qdq_tune_greedy *g = x->t->greedy;
+
+    for (size_t i = 0; i < g->problem.n_items; i++) {
+        if (!QDQ_PUSH(&x->c.arena, &x->c.candidates, (int64_t)g->group[i]))
+            return qdq_nomem(err);
+        if (is_decided(&g->result, i))
+            QDQ_TRY(add_decision(x, i, err));
+        else if (x->c.next < 0)
+            x->c.next = g->group[i];
+    }
+    return QDQ_OK;
+}
+
+static qdq_status add_samples(exporting *x, qdq_error *err)
+{
+    const qdq_tune_kinds *k = &x->t->greedy->kinds;
+
+    for (size_t i = 0; i < k->samples.n; i++)
+        if (!QDQ_PUSH(&x->c.arena, &x->c.samples, k->samples.at[i]))
+            return qdq_nomem(err);
+    return QDQ_OK;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static qdq_status fill(exporting *x, bool completed, qdq_error *err)
+{
+    const qdq_tuning *t = x->t;
+
+    x->c.model = t->m->path;
+    x->c.fingerprint = t->fingerprint;
+    x->c.run = t->run.id;
+    x->c.base_ms = t->problem.base_ns * 1e-6;
+    x->c.current_ms = x->c.base_ms * (1 - t->saved);
+    x->c.completed = completed && (t->greedy == NULL || !t->greedy->result.search.ended_early);
+    QDQ_TRY(add_groups(x, err));
+    if (t->greedy == NULL)
+        return QDQ_OK;
+    QDQ_TRY(add_samples(x, err));
+    return add_decisions(x, err);
+}
+
+qdq_status qdq_tune_write_cache(qdq_tuning *t, const qdq_assign *incumbent, bool completed,
+                                qdq_error *err)
+{
+    exporting x = {.t = t, .incumbent = incumbent};
+    const char *path = qdq_tune_path(t, QDQ_AUTOTUNE_CACHE);
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    qdq_autotune_cache_init(&x.c);
+    qdq_status st = fill(&x, completed, err);
+    if (st == QDQ_OK)
+        st = qdq_autotune_cache_write(&x.c, path, err);
+    qdq_autotune_cache_free(&x.c);
+    return st;
+}

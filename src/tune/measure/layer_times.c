@@ -1,0 +1,255 @@
+/* layer_times.c - times of a graph's nodes and tensors from layers of an engine, by their names. */
+#include "tune/measure/layer_times.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/json.h"
+#include "engine/layer_nodes.h"
+#include "engine/remote/remote_message.h"
+
+typedef struct layer {
+    const char *op;
+    double us;
+    const qdq_node *node; /* whose kernel it is; NULL: nobody knows */
+    /* all those nodes, where the engine told them: as good as one another; NULL: it did not */
+    const qdq_node **told;
+    size_t n_told;
+    const qdq_value *value; /* the tensor that it gives, if that is what it is called after */
+    bool converts;          /* says the engine */
+} layer;
+
+typedef struct reading {
+    const qdq_graph *graph;
+    qdq_layer_index names;
+    QDQ_VEC(layer) layers; /* in order of execution */
+    bool *is_named;        /* by node: is a layer called after it? */
+    /* the node of the kernel before; NULL: there was none, or nobody knows */
+    const qdq_node *last;
+    double waiting; /* of conversions behind it, for the kernel that comes */
+    double told;    /* of kernels whose names say nothing, and whose nodes the engine told */
+    qdq_tune_times *times;
+} reading;
+
+static bool is_conversion(const layer *l)
+{
+    return l->converts || qdq_layer_is_conversion(l->op, l->node);
+}
+
+static void find_cores(reading *r)
+{
+    for (size_t i = 0; i < r->layers.n; i++)
+        if (r->layers.at[i].node != NULL)
+            r->is_named[r->layers.at[i].node->id] = true;
+    for (size_t i = 0; i < r->layers.n; i++) {
+        layer *l = &r->layers.at[i];
+        const qdq_node *core = l->node != NULL && l->n_told == 0 && !is_conversion(l)
+                                   ? qdq_layer_core(l->op, l->node, r->is_named)
+                                   : NULL;
+        if (core == NULL)
+            continue;
+        r->is_named[core->id] = true;
+        l->node = core;
+    }
+}
+
+static void add_border(reading *r, const qdq_node *n, double us)
+{
+    if (n != NULL)
+        r->times->border[n->id] += us;
+}
+
+static void add_converted(reading *r, const qdq_value *v, double us)
+{
+    if (v == NULL)
+        return;
+    r->times->converted[v->id] += us;
+    r->times->conversions[v->id]++;
+}
+
+/* A conversion belongs to who gives the tensor and who reads it; one without a name to the kernels
+ * around it. */
+static void add_conversion(reading *r, const layer *l)
+{
+    if (l->value == NULL) {
+        add_converted(r, r->last != NULL ? qdq_node_out(r->last, 0) : NULL, l->us);
+        add_border(r, r->last, l->us);
+        r->waiting += l->us;
+        return;
+    }
+    add_converted(r, l->value, l->us);
+    add_border(r, l->value->producer, l->us);
+    for (const qdq_use *u = l->value->first; u != NULL; u = u->next)
+        if (u->node->graph == r->graph)
+            add_border(r, u->node, l->us);
+}
+
+/* Products of one kernel have an equal part of it each, as in groups. */
+static void add_kernel(reading *r, const layer *l)
+{
+    const size_t n = l->n_told > 0 ? l->n_told : 1;
+
+    for (size_t i = 0; i < n && l->node != NULL; i++) {
+        const qdq_node *node = l->n_told > 0 ? l->told[i] : l->node;
+        add_border(r, node, r->waiting);
+        r->times->own[node->id] += l->us / (double)n;
+        r->times->rows[node->id] += 1.0 / (double)n;
+    }
+    r->waiting = 0;
+    r->last = l->node;
+    r->times->known += l->node != NULL ? l->us : 0;
+}
+
+static void add_up(reading *r)
+{
+    for (size_t i = 0; i < r->layers.n; i++) {
+        const layer *l = &r->layers.at[i];
+        r->times->sum += l->us;
+        r->times->n_rows++;
+        if (is_conversion(l))
+            add_conversion(r, l);
+        else
+            add_kernel(r, l);
+    }
+}
+
+/* Is the kernel called after this operator, or does it multiply? Else one node of several is as
+ * good as another. */
+static int rank(const layer *l, const qdq_node *n)
+{
+    static const qdq_op products[] = {QDQ_OP_CONV, QDQ_OP_CONVTRANSPOSE, QDQ_OP_MATMUL,
+                                      QDQ_OP_GEMM};
+
+    if (strncmp(l->op, n->type, strlen(n->type)) == 0)
+        return 2;
+    for (size_t i = 0; i < QDQ_COUNT(products); i++)
+        if (n->op == products[i])
+            return 1;
+    return 0;
+}
+
+/* Of nodes that rank alike, all products count, and of others the first one. */
+static void add_told(layer *l, const qdq_node *n)
+{
+    const int now = rank(l, n), best = l->n_told > 0 ? rank(l, l->told[0]) : now;
+
+    if (now < best || (now == 0 && l->n_told > 0))
+        return;
+    l->n_told = now > best ? 0 : l->n_told;
+    l->told[l->n_told++] = n;
+    l->node = l->told[0];
+}
+
+/* Where its own name says nothing: by the nodes that it computes, of which Q and DQ are called
+ * after their tensor. A conversion of floats that a kernel gives is that of its result. */
+static qdq_status find_by_nodes(reading *r, const json_t *nodes, qdq_arena *arena, layer *l,
+                                qdq_error *err)
+{
+    size_t i;
+    const json_t *one;
+
+    l->told = qdq_arena_array(arena, json_array_size(nodes) + 1, sizeof *l->told);
+    if (l->told == NULL)
+        return qdq_nomem(err);
+    json_array_foreach(nodes, i, one)
+    {
+        char *name = json_is_string(one) ? qdq_remote_bytes(arena, json_string_value(one)) : NULL;
+        if (name == NULL)
+            return json_is_string(one) ? qdq_nomem(err) : QDQ_OK;
+        const qdq_layer_owner exact = qdq_layer_find(&r->names, name, strlen(name)),
+                              owner = qdq_layer_find_ending(&r->names, name);
+        if (exact.node != NULL && exact.value == NULL) {
+            if (!l->converts)
+                add_told(l, exact.node);
+        } else if (l->converts && l->value == NULL && owner.value != NULL) {
+            l->value = owner.value;
+        }
+    }
+    return QDQ_OK;
+}
+
+/* The tensor that a conversion is of says more than any name does: NULL where the engine does not
+ * tell it. */
+static qdq_status find_converted(reading *r, const json_t *tensor, qdq_arena *arena, layer *l,
+                                 qdq_error *err)
+{
+    if (!l->converts || !json_is_string(tensor) || json_string_length(tensor) == 0)
+        return QDQ_OK;
+    char *name = qdq_remote_bytes(arena, json_string_value(tensor));
+    if (name == NULL)
+        return qdq_nomem(err);
+    (void)qdq_layer_find_ending(&r->names, name); /* cuts its endings off */
+    l->value = qdq_graph_find(r->graph, name);
+    return QDQ_OK;
+}
+
+/* By its name, else by what the engine tells beside it. */
+static qdq_status find_owner(reading *r, const json_t *one, char *name, qdq_arena *arena, layer *l,
+                             qdq_error *err)
+{
+    QDQ_TRY(find_converted(r, json_object_get(one, "tensor"), arena, l, err));
+    if (l->value == NULL) {
+        const qdq_layer_owner owner = qdq_layer_find_ending(&r->names, name);
+        l->node = owner.node;
+        l->value = owner.value;
+        if (owner.node != NULL || owner.value != NULL)
+            return QDQ_OK;
+        QDQ_TRY(find_by_nodes(r, json_object_get(one, "nodes"), arena, l, err));
+    }
+    r->told += l->node != NULL || l->value != NULL ? l->us : 0;
+    return QDQ_OK;
+}
+
+static qdq_status read_layers(reading *r, const json_t *list, qdq_arena *arena, qdq_error *err)
+{
+    size_t i;
+    const json_t *one;
+
+    json_array_foreach(list, i, one)
+    {
+        const char *name = json_string_value(json_object_get(one, "name"));
+        const char *op = json_string_value(json_object_get(one, "op"));
+        char *own = name != NULL ? qdq_remote_bytes(arena, name) : NULL;
+        layer l = {.us = json_number_value(json_object_get(one, "us")),
+                   .converts = json_is_true(json_object_get(one, "conversion"))};
+        if (name == NULL || op == NULL)
+            continue;
+        l.op = qdq_remote_bytes(arena, op);
+        if (own == NULL || l.op == NULL)
+            return qdq_nomem(err);
+        QDQ_TRY(find_owner(r, one, own, arena, &l, err));
+        if (!QDQ_PUSH(arena, &r->layers, l))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena *arena,
+                              qdq_tune_times *out, qdq_error *err)
+{
+    const size_t n = (size_t)g->next_node_id + 1, values = g->values.n + 1;
+    const double enough = 0.5;
+    reading r = {.graph = g, .times = out};
+
+    *out =
+        (qdq_tune_times){.own = qdq_arena_array(arena, n, sizeof *out->own),
+                         .border = qdq_arena_array(arena, n, sizeof *out->border),
+                         .rows = qdq_arena_array(arena, n, sizeof *out->rows),
+                         .converted = qdq_arena_array(arena, values, sizeof *out->converted),
+                         .conversions = qdq_arena_array(arena, values, sizeof *out->conversions)};
+    r.is_named = qdq_arena_array(arena, n, sizeof *r.is_named);
+    if (out->own == NULL || out->border == NULL || out->rows == NULL || out->converted == NULL ||
+        out->conversions == NULL || r.is_named == NULL)
+        return qdq_nomem(err);
+    qdq_status st = qdq_layer_index_make(&r.names, g, arena, err);
+    if (st == QDQ_OK)
+        st = read_layers(&r, list, arena, err);
+    if (st == QDQ_OK) {
+        find_cores(&r);
+        add_up(&r);
+        out->told = r.told;
+        out->is_known = out->sum > 0 && out->known >= enough * out->sum;
+    }
+    qdq_layer_index_free(&r.names);
+    return st;
+}

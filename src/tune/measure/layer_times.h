@@ -1,0 +1,27 @@
+/* layer_times.h - where the time of a model goes, by the layers of an engine. */
+#ifndef QDQ_TUNE_LAYER_TIMES_H
+#define QDQ_TUNE_LAYER_TIMES_H
+
+#include "base/json.h"
+#include "ir/ir.h"
+#include "qdq/status.h"
+
+/* Where the time of a model goes, by ids of the clean model's nodes. */
+typedef struct qdq_tune_times {
+    double *own, *rows; /* us of the node's kernel, and layers that were it */
+    double *border;     /* of conversions beside it; one between two nodes counts for both */
+    /* us and layers of conversions of a value, by its id; of one without a name: of what the kernel
+     * before it gives */
+    double *converted, *conversions;
+    double n_rows; /* layers */
+    double sum, known;
+    double told;   /* of `known`: whose names say nothing, but whose nodes the engine tells */
+    bool is_known; /* does the profile say of most of the time where it goes? */
+} qdq_tune_times;
+
+/* Times of a graph's nodes from a list of layers in order of execution: [{"name", "op", "us"},
+ * ...]; NULL: nobody knows anything. Arrays in the arena. */
+qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena *arena,
+                              qdq_tune_times *out, qdq_error *err);
+
+#endif /* QDQ_TUNE_LAYER_TIMES_H */

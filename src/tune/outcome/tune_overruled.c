@@ -1,0 +1,95 @@
+/* tune_overruled.c - rules of the target that the written plan contradicts, because of a
+ * measurement. A rule is named where the plan of the rules and the written plan decide differently
+ * about a node; nodes that only follow their neighbours name none. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/place/place.h"
+#include "target/target.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/outcome/outcome.h"
+#include "tune/space/space_edges.h"
+
+/* Node label -> why the plan leaves it float. What a plan quantizes is not in its file. */
+static qdq_status map_floats(const qdq_plan *p, qdq_map *nodes, qdq_error *err)
+{
+    for (size_t i = 0; i < p->left_float.n; i++) {
+        qdq_map_value *v = qdq_map_put(nodes, p->left_float.at[i].node, NULL);
+        if (v == NULL)
+            return qdq_nomem(err);
+        v->ptr = (void *)(uintptr_t)p->left_float.at[i].reason;
+    }
+    return QDQ_OK;
+}
+
+static void add(qdq_tune_result *out, const char *rule, const char *op, bool quantized)
+{
+    size_t i = 0;
+
+    if (rule == NULL)
+        return;
+    while (i < out->n_overruled &&
+           (strcmp(out->overruled[i].rule, rule) != 0 || strcmp(out->overruled[i].op, op) != 0 ||
+            out->overruled[i].quantized != quantized))
+        i++;
+    if (i == QDQ_TUNE_MOST_OVERRULED)
+        return;
+    qdq_tune_overruled *o = &out->overruled[i];
+    if (i == out->n_overruled) {
+        *o = (qdq_tune_overruled){.quantized = quantized};
+        snprintf(o->rule, sizeof o->rule, "%s", rule);
+        snprintf(o->op, sizeof o->op, "%s", op);
+        out->n_overruled++;
+    }
+    o->nodes++;
+}
+
+/* Did a measurement put it there, and not a neighbour? */
+static bool is_decided(const char *reason)
+{
+    return strcmp(reason, QDQ_PLACE_UNCHOSEN) == 0 || strcmp(reason, QDQ_SPACE_MOVES_FLOATS) == 0 ||
+           strcmp(reason, QDQ_SPACE_GETS_FLOATS) == 0;
+}
+
+static void compare(const qdq_tuning *t, const qdq_map *by_rules, const qdq_map *written,
+                    const qdq_plan *p)
+{
+    for (size_t i = 0; i < t->rules->left_float.n; i++) {
+        const qdq_plan_float *f = &t->rules->left_float.at[i];
+        if (qdq_map_get(written, f->node) == NULL)
+            add(t->out, qdq_place_rule_against(t->target, f->op, f->reason), f->op, true);
+    }
+    for (size_t i = 0; i < p->left_float.n; i++) {
+        const qdq_plan_float *f = &p->left_float.at[i];
+        const qdq_target_op *op = qdq_target_find(t->target, f->op);
+        const qdq_target_op *off = qdq_target_find_off(t->target, f->op);
+        if (op != NULL && qdq_map_get(by_rules, f->node) == NULL && is_decided(f->reason))
+            add(t->out, op->rule, f->op, false);
+        if (op == NULL && off != NULL && strcmp(f->reason, QDQ_SPACE_GETS_CODES) == 0)
+            add(t->out, off->rule, f->op, true);
+    }
+}
+
+qdq_status qdq_tune_find_overruled(qdq_tuning *t, qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, "plan.json");
+    qdq_map by_rules = QDQ_MAP_INIT, written = QDQ_MAP_INIT;
+    qdq_plan *p = NULL;
+
+    t->out->n_overruled = 0;
+    if (t->out->verdict != QDQ_TUNED)
+        return QDQ_OK;
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_plan_load(path, &p, err));
+    qdq_status st = map_floats(t->rules, &by_rules, err);
+    if (st == QDQ_OK)
+        st = map_floats(p, &written, err);
+    if (st == QDQ_OK)
+        compare(t, &by_rules, &written, p);
+    qdq_map_free(&by_rules);
+    qdq_map_free(&written);
+    qdq_plan_free(p);
+    return st;
+}

@@ -1,0 +1,412 @@
+/* tune_picture.c - the drawing of what a run wrote: formats and rules from its plan, times from the
+ * profiles of the search, the price of each decision from the costs of minimum cuts or from trials.
+ * Measures nothing. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/fail.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/outcome/outcome.h"
+#include "tune/space/space_edges.h"
+#include "tune/space/space_types.h"
+
+/* --- times ------------------------------------------------------------------------------------ */
+
+/* The profile of what ships; NULL: there is none. */
+static qdq_status shipped_times(qdq_tuning *t, const qdq_tune_times **out, qdq_error *err)
+{
+    qdq_tune_candidate *c = t->base;
+
+    if (t->out->verdict == QDQ_TUNED)
+        QDQ_TRY(qdq_tune_candidate_of(t, &t->found.best, &c, err));
+    else if (t->out->verdict == QDQ_TUNED_RULES)
+        QDQ_TRY(qdq_tune_candidate_of(t, &t->space->rules, &c, err));
+    *out = c != NULL && c->times != NULL && c->times->is_known ? c->times : NULL;
+    return QDQ_OK;
+}
+
+/* What a node's kernel takes in 8 bits by the costs of the search; NAN: nobody knows. */
+static double predicted_us(const qdq_tuning *t, const qdq_node *n)
+{
+    const uint32_t first = t->space->first_group[n->id];
+    double ns = 0;
+
+    if (!t->has_costs || first == QDQ_NO_GROUP)
+        return NAN;
+    for (size_t g = first; g < t->space->n_groups && t->space->group[g].node == n; g++)
+        ns += t->costs.energy.on[g];
+    return isfinite(ns) ? ns / 1000 : NAN;
+}
+
+/* us of a whole run for each us of the profile. */
+static double factor_of(const qdq_tune_times *times, double whole_ms)
+{
+    return isfinite(whole_ms) && times->sum > 0 ? whole_ms * 1000 / times->sum : 1;
+}
+
+static void set_times(const qdq_tuning *t, qdq_plan_picture *x, const qdq_tune_times *given,
+                      const qdq_tune_times *chosen)
+{
+    const double of_given = factor_of(given, t->out->baseline_ms);
+    const double of_chosen = chosen != NULL ? factor_of(chosen, t->out->final_ms) : 1;
+
+    for (size_t i = 0; i < x->picture.n_nodes; i++) {
+        qdq_picture_node *n = &x->picture.node[i];
+        const uint32_t id = x->node[i]->id;
+        if (!qdq_plan_picture_is_main(x, i))
+            continue;
+        const double predicted =
+            chosen == NULL && n->chosen != n->given ? predicted_us(t, x->node[i]) : NAN;
+
+        n->given_us = given->own[id] * of_given;
+        n->chosen_us = chosen != NULL     ? chosen->own[id] * of_chosen
+                       : isnan(predicted) ? n->given_us
+                                          : predicted;
+    }
+    for (size_t i = 0; chosen != NULL && i < x->picture.n_edges; i++)
+        if (x->picture.edge[i].coded && x->value[i]->graph == t->clean->graph &&
+            chosen->conversions[x->value[i]->id] > 0)
+            x->picture.edge[i].convert_us = chosen->converted[x->value[i]->id] * of_chosen;
+    x->picture.times =
+        chosen != NULL ? "Times come from profiles of the search, scaled to whole runs."
+        : t->has_costs
+            ? "Times of the given model come from a profile, those of quantized nodes from "
+              "the costs that the search ended with."
+            : "Times come from a profile of the given model; what was written has none.";
+}
+
+/* --- prices ----------------------------------------------------------------------------------- */
+
+typedef struct pricing {
+    qdq_tuning *t;
+    qdq_plan_picture *out;
+    qdq_plan_picture rules; /* of the rules' plan: the same nodes and edges */
+    /* by node id: what trials say of the pattern that the node is in; NULL: nothing */
+    const char **trial;
+    double factor;         /* us of a whole run for each us of a profile */
+    const char *otherwise; /* what decided where no trial did */
+} pricing;
+
+/* A kernel's mean time in the profiles where its bits are so; NAN: there is none. */
+static double mean_own(const qdq_tuning *t, const qdq_node *n, size_t group, bool on)
+{
+    double sum = 0;
+    unsigned count = 0;
+
+    for (size_t i = 0; i < t->candidates.n; i++) {
+        const qdq_tune_candidate *c = t->candidates.at[i];
+        if (c->times == NULL || !c->times->is_known || c->file != NULL || c->assign.n <= group ||
+            qdq_assign_get(&c->assign, group) != on)
+            continue;
+        sum += c->times->own[n->id];
+        count++;
+    }
+    return count > 0 ? sum / count : NAN;
+}
+
+static bool set_price(qdq_picture_price *p, qdq_price_source source, double saved_us,
+                      double doubt_us)
+{
+    if (!isfinite(saved_us))
+        return false;
+    p->source = source;
+    p->saved_us = saved_us;
+    p->doubt_us = isfinite(doubt_us) && doubt_us > 0 ? doubt_us : NAN;
+    return true;
+}
+
+/* All decisions about one kernel together. */
+static bool price_by_costs(const qdq_tuning *t, const qdq_node *n, size_t first,
+                           qdq_picture_price *out)
+{
+    double saved = 0, variance = 0;
+
+    for (size_t g = first; g < t->space->n_groups && t->space->group[g].node == n && t->has_costs;
+         g++) {
+        saved += t->costs.energy.off[g] - t->costs.energy.on[g];
+        variance += t->costs.doubt[g] * t->costs.doubt[g];
+    }
+    return t->has_costs && set_price(out, QDQ_PRICE_PREDICTED, saved / 1000, sqrt(variance) / 1000);
+}
+
+/* "a trial of WHAT gained 1.20 % (0.80 to 1.50), kept"; NULL: out of memory. */
+static const char *trial_text(qdq_tuning *t, const char *what, const qdq_test_result *r, bool kept)
+{
+    return qdq_arena_printf(&t->arena, "a trial of %s gained %.2f %% (%.2f to %.2f), %s", what,
+                            r->gain * 100, r->ci_low * 100, r->ci_high * 100,
+                            kept ? "kept" : "not kept");
+}
+
+/* The last step of a unit (SIZE_MAX: of the placements that the search began with) that was
+ * measured, of those that were kept if there are any; NULL: there is none. */
+static const qdq_tune_step *last_step(const qdq_tuning *t, size_t unit)
+{
+    const qdq_tune_step *last = NULL;
+
+    for (size_t i = 0; i < t->steps.n; i++)
+        if (t->steps.at[i].unit == unit && t->steps.at[i].failed == NULL &&
+            (unit != SIZE_MAX || t->steps.at[i].phase == QDQ_PHASE_START) &&
+            (last == NULL || t->steps.at[i].kept || !last->kept))
+            last = &t->steps.at[i];
+    return last;
+}
+
+static qdq_status find_trials(qdq_tuning *t, const char **of, qdq_error *err)
+{
+    for (size_t u = 0; t->patterns != NULL && u < t->patterns->n && u < t->problem.n_units; u++) {
+        const qdq_pattern *p = &t->patterns->pattern[u];
+        const qdq_tune_step *step = last_step(t, u);
+        const char *text =
+            step != NULL ? trial_text(t, "its pattern", &step->result, step->kept) : NULL;
+        if (step != NULL && text == NULL)
+            return qdq_nomem(err);
+        for (size_t i = 0; i < p->n_instances && text != NULL; i++)
+            for (size_t k = 0; k < p->n_nodes; k++)
+                of[p->instance[i].node[k]->id] = text;
+    }
+    return QDQ_OK;
+}
+
+static unsigned count_profiles(const qdq_tuning *t)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < t->candidates.n; i++)
+        n += t->candidates.at[i]->times != NULL && t->candidates.at[i]->times->is_known;
+    return n;
+}
+
+/* "uint8: QLinearConv", or "float: too few channels", where the written model has it otherwise. */
+static qdq_status set_rules(pricing *x, qdq_picture_price *out, qdq_elem type, bool coded,
+                            const char *why, qdq_error *err)
+{
+    out->rules = qdq_arena_printf(&x->t->arena, "%s: %s", coded ? qdq_elem_name(type) : "float",
+                                  why != NULL ? why
+                                  : coded     ? "its neighbours are in 8 bits"
+                                              : "no rule");
+    return out->rules != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
+{
+    const qdq_node *n = x->out->node[i];
+    qdq_picture_node *node = &x->out->picture.node[i];
+    const qdq_picture_node *rules = &x->rules.picture.node[i];
+    const uint32_t first =
+        qdq_plan_picture_is_main(x->out, i) ? x->t->space->first_group[n->id] : QDQ_NO_GROUP;
+
+    if (first != QDQ_NO_GROUP) {
+        if (!price_by_costs(x->t, n, first, &node->price))
+            set_price(&node->price, QDQ_PRICE_PROFILED,
+                      (mean_own(x->t, n, first, false) - mean_own(x->t, n, first, true)) *
+                          x->factor,
+                      NAN);
+        node->price.measured = x->trial[n->id] != NULL ? x->trial[n->id] : x->otherwise;
+    }
+    if (rules->chosen != node->chosen)
+        QDQ_TRY(set_rules(x, &node->price, rules->chosen, rules->chosen != rules->given, rules->why,
+                          err));
+    return qdq_plan_picture_quote(x->out, i, rules, x->t->target, &x->t->arena, err);
+}
+
+/* Between nodes of the main graph: the search decides about no others. */
+static bool is_main_edge(const pricing *x, size_t i)
+{
+    const uint32_t to = x->out->picture.edge[i].to;
+
+    return x->out->value[i]->graph == x->t->clean->graph &&
+           (to == QDQ_PICTURE_OUTSIDE || qdq_plan_picture_is_main(x->out, to));
+}
+
+/* What the search of single edges found of this one; NULL: nothing. */
+static const qdq_tune_edge *found_edge(const pricing *x, size_t i)
+{
+    const qdq_picture_edge *e = &x->out->picture.edge[i];
+    const qdq_space *s = x->t->space;
+    size_t at = QDQ_NO_EDGE;
+
+    if (x->t->edges == NULL || !is_main_edge(x, i))
+        return NULL;
+    if (e->to != QDQ_PICTURE_OUTSIDE)
+        at = qdq_space_edge_of(s, x->out->node[e->to], x->out->input[i]);
+    for (size_t k = s->n_edges;
+         e->to == QDQ_PICTURE_OUTSIDE && k > 0 && s->edge[k - 1].node == NULL; k--)
+        if (s->edge[k - 1].input == x->out->input[i])
+            at = k - 1;
+    return at != QDQ_NO_EDGE && isfinite(x->t->edges[at].saved_us) ? &x->t->edges[at] : NULL;
+}
+
+static qdq_status price_found(pricing *x, const qdq_tune_edge *found, qdq_picture_price *out,
+                              qdq_error *err)
+{
+    char text[80];
+
+    set_price(out, QDQ_PRICE_PROFILED, found->saved_us * x->factor, NAN);
+    if (found->tried) {
+        snprintf(text, sizeof text,
+                 found->turned > 1 ? "%u edges, this one among them," : "this edge", found->turned);
+        out->measured = trial_text(x->t, text, &found->result, found->kept);
+    } else {
+        snprintf(text, sizeof text, " and %u like it", found->alike - 1);
+        out->measured = qdq_arena_printf(&x->t->arena, "two profiles, with this edge turned%s",
+                                         found->alike > 1 ? text : "");
+    }
+    return out->measured != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+/* What the search of types found of the tensor of an edge that carries quantized values; NULL:
+ * nothing. */
+static const qdq_tune_type *found_type(const pricing *x, size_t i)
+{
+    const uint32_t typed = x->t->types != NULL && x->out->picture.edge[i].coded &&
+                                   x->out->value[i]->graph == x->t->clean->graph
+                               ? qdq_space_typed(x->t->space, x->out->value[i])
+                               : QDQ_NOT_TYPED;
+    const qdq_tune_type *found = typed != QDQ_NOT_TYPED ? &x->t->types[typed] : NULL;
+
+    return found != NULL && (found->tried || isfinite(found->saved_us)) ? found : NULL;
+}
+
+/* Of the type that the tensor has in the best placement. */
+static qdq_status price_type(pricing *x, size_t i, const qdq_tune_type *found,
+                             qdq_picture_price *out, qdq_error *err)
+{
+    const uint32_t typed = qdq_space_typed(x->t->space, x->out->value[i]);
+    const bool is_other = qdq_space_get_type(x->t->space, &x->t->found.best, typed) > 0;
+    char text[80];
+
+    set_price(out, QDQ_PRICE_PROFILED, (is_other ? found->saved_us : -found->saved_us) * x->factor,
+              NAN);
+    if (found->tried) {
+        snprintf(text, sizeof text, "another type of %u tensor%s,", found->turned,
+                 found->turned > 1 ? "s, this one among them" : "");
+        out->measured = trial_text(x->t, text, &found->result, found->kept);
+    } else
+        out->measured =
+            qdq_arena_printf(&x->t->arena, "two profiles, with another type of all tensors");
+    return out->measured != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+/* Of a conversion that stands there, or would. */
+static void price_conversion(const pricing *x, size_t i, qdq_picture_price *out)
+{
+    const qdq_tuning *t = x->t;
+    const uint32_t net =
+        t->has_costs && is_main_edge(x, i) ? t->nets.of[x->out->value[i]->id] : QDQ_NO_NET;
+
+    if (net == QDQ_NO_NET)
+        return;
+    const qdq_net_state state = qdq_cut_net_state(&t->nets.graph.net[net], &t->found.best);
+    const bool codes = state == QDQ_NET_CODES || state == QDQ_NET_DQ;
+    if (set_price(out, QDQ_PRICE_PREDICTED,
+                  (codes ? t->costs.energy.dq[net] : -t->costs.energy.q[net]) / 1000,
+                  (codes ? t->costs.dq_doubt[net] : t->costs.q_doubt[net]) / 1000))
+        out->measured = x->otherwise;
+}
+
+static qdq_status price_edge(pricing *x, size_t i, qdq_error *err)
+{
+    qdq_picture_edge *e = &x->out->picture.edge[i];
+    const qdq_picture_edge *rules = &x->rules.picture.edge[i];
+    const qdq_tune_edge *found = found_edge(x, i);
+    const qdq_tune_type *type = found_type(x, i);
+    const uint32_t input = x->out->input[i];
+
+    if (is_main_edge(x, i))
+        e->joint = e->to != QDQ_PICTURE_OUTSIDE && input < 32 && found == NULL &&
+                   qdq_space_group_of(x->t->space, x->out->node[e->to], input) != QDQ_NO_GROUP;
+    if (rules->coded != e->coded || (e->coded && rules->format != e->format))
+        QDQ_TRY(set_rules(x, &e->price, rules->format, rules->coded,
+                          rules->coded                   ? rules->why
+                          : e->to != QDQ_PICTURE_OUTSIDE ? x->rules.picture.node[e->to].why
+                                                         : NULL,
+                          err));
+    if (type != NULL && (found == NULL || !found->tried))
+        return price_type(x, i, type, &e->price, err);
+    if (found != NULL)
+        return price_found(x, found, &e->price, err);
+    if (!e->joint)
+        price_conversion(x, i, &e->price);
+    return QDQ_OK;
+}
+
+static qdq_status find_otherwise(pricing *x, qdq_error *err)
+{
+    const qdq_tune_step *whole = last_step(x->t, SIZE_MAX);
+    char text[100];
+
+    if (x->t->has_costs)
+        snprintf(text, sizeof text, "profiles of %u whole models, minimum cut",
+                 count_profiles(x->t));
+    else if (whole != NULL)
+        snprintf(text, sizeof text, "the whole placement \"%.60s\"", whole->move);
+    else
+        return QDQ_OK;
+    x->otherwise = x->t->has_costs ? qdq_arena_printf(&x->t->arena, "%s", text)
+                                   : trial_text(x->t, text, &whole->result, whole->kept);
+    return x->otherwise != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status set_prices(qdq_tuning *t, qdq_plan_picture *out, qdq_error *err)
+{
+    pricing x = {.t = t, .out = out, .factor = 1};
+
+    x.trial =
+        qdq_arena_array(&t->arena, (size_t)t->clean->graph->next_node_id + 1, sizeof *x.trial);
+    if (x.trial == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(find_trials(t, x.trial, err));
+    QDQ_TRY(qdq_plan_picture_make(t->clean, t->rules, &t->arena, &x.rules, err));
+    QDQ_TRY(find_otherwise(&x, err));
+    if (t->base->times != NULL && t->base->times->is_known)
+        x.factor = factor_of(t->base->times, t->out->baseline_ms);
+    for (size_t i = 0; i < out->picture.n_nodes; i++)
+        QDQ_TRY(price_node(&x, i, err));
+    for (size_t i = 0; i < out->picture.n_edges; i++)
+        QDQ_TRY(price_edge(&x, i, err));
+    return QDQ_OK;
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+static const char *block_of(qdq_tuning *t, const qdq_node *n)
+{
+    if (t->regions != NULL && t->regions->of[n->id] != NULL) {
+        const qdq_region *r = t->regions->of[n->id];
+        return qdq_arena_printf(&t->arena, "region %u%s%s", (unsigned)r->id,
+                                r->path != NULL ? " of " : "", r->path != NULL ? r->path : "");
+    }
+    if (t->fusions == NULL || t->fusions->of[n->id] == QDQ_NO_FUSION)
+        return "";
+    const qdq_fusion *f = &t->fusions->at[t->fusions->of[n->id]];
+    return f->layer[0] != '\0'
+               ? qdq_arena_printf(&t->arena, "layer %s", f->layer)
+               : qdq_arena_printf(&t->arena, "group %u", (unsigned)t->fusions->of[n->id]);
+}
+
+static qdq_status set_blocks(qdq_tuning *t, qdq_plan_picture *x, qdq_error *err)
+{
+    for (size_t i = 0; i < x->picture.n_nodes; i++) {
+        const char *block = qdq_plan_picture_is_main(x, i) ? block_of(t, x->node[i]) : "";
+        if (block == NULL)
+            return qdq_nomem(err);
+        x->picture.node[i].block = block[0] != '\0' ? block : NULL;
+    }
+    return t->fusions == NULL || qdq_plan_picture_fuse(x) ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_tune_draw(qdq_tuning *t, const qdq_plan *p, qdq_plan_picture *out, qdq_error *err)
+{
+    const qdq_tune_times *given = t->base->times, *chosen = NULL;
+
+    QDQ_TRY(qdq_plan_picture_make(t->clean, p, &t->arena, out, err));
+    QDQ_TRY(shipped_times(t, &chosen, err));
+    if (given != NULL && given->is_known) {
+        set_times(t, out, given, chosen);
+        if (!qdq_plan_picture_divide(out, &t->arena))
+            return qdq_nomem(err);
+    } else
+        qdq_plan_picture_estimate(out);
+    QDQ_TRY(set_prices(t, out, err));
+    return set_blocks(t, out, err);
+}

@@ -1,0 +1,206 @@
+/* tune_others.c - what the rules of the other built-in targets place, in this target's types:
+ * another processor's rules may be the better ones here. Each is tried late, and only where
+ * profiles do not rule it out. */
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/place/place.h"
+#include "quant/target_fit.h"
+#include "target/target.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/cut/profile_costs.h"
+#include "tune/problem/tune_problem.h"
+#include "tune/trial/tune_trials.h"
+
+static bool is_known(const qdq_search_problem *p, const qdq_assign *a, size_t n_late)
+{
+    for (size_t i = 0; i < p->n_starts; i++)
+        if (qdq_assign_equal(&p->start[i], a))
+            return true;
+    for (size_t i = 0; i < n_late; i++)
+        if (qdq_assign_equal(&p->late[i], a))
+            return true;
+    return false;
+}
+
+static void keep_to(const qdq_assign *allowed, qdq_assign *a)
+{
+    for (size_t i = 0; allowed != NULL && i < a->n; i++)
+        if (!qdq_assign_get(allowed, i))
+            qdq_assign_set(a, i, false);
+}
+
+/* Where the rules of a target put Q/DQ, as far as the space has it. */
+static qdq_status place(qdq_tuning *t, const qdq_target *other, qdq_assign *out, qdq_error *err)
+{
+    const qdq_place_opts po = {.exclude = t->quantize.exclude,
+                               .include = t->quantize.include,
+                               .op_types = t->quantize.op_types,
+                               .exclude_op_types = t->quantize.exclude_op_types,
+                               .finite = t->space->finite};
+    qdq_plan *p = qdq_plan_new();
+
+    qdq_status st = p != NULL ? qdq_place(t->clean, other, &po, p, err) : qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = qdq_space_from_plan(t->space, p, out, &t->arena, err);
+    qdq_plan_free(p);
+    return st;
+}
+
+static qdq_status place_by_name(qdq_tuning *t, const char *name, qdq_assign *out, qdq_error *err)
+{
+    qdq_target *other = NULL, *fitting = NULL;
+
+    QDQ_TRY(qdq_target_load(name, &other, err));
+    qdq_status st = qdq_target_fit(t->m, other, t->quantize.cpu, NULL, &fitting, err);
+    if (st == QDQ_OK && qdq_format_weight_only(&other->format))
+        st = qdq_assign_new(out, t->space->n_groups, &t->arena) ? QDQ_OK : qdq_nomem(err);
+    else if (st == QDQ_OK)
+        st = place(t, fitting != NULL ? fitting : other, out, err);
+    qdq_target_free(fitting);
+    qdq_target_free(other);
+    return st;
+}
+
+qdq_status qdq_tune_find_others(qdq_tuning *t, qdq_error *err)
+{
+    size_t n_targets = 0, n = 0;
+    const char *help, *name;
+
+    while (qdq_target_name(n_targets, &help) != NULL)
+        n_targets++;
+    qdq_assign *late = qdq_arena_array(&t->arena, n_targets + 1, sizeof *late);
+    const char **names = qdq_arena_array(&t->arena, n_targets + 1, sizeof *names);
+    if (late == NULL || names == NULL)
+        return qdq_nomem(err);
+    t->problem.late = late;
+    t->problem.late_name = names;
+    for (size_t i = 0; (name = qdq_target_name(i, &help)) != NULL; i++) {
+        if (strcmp(name, t->target->name) == 0)
+            continue;
+        QDQ_TRY(place_by_name(t, name, &late[n], err));
+        keep_to(t->problem.allowed, &late[n]);
+        if (qdq_assign_count(&late[n]) == 0 || is_known(&t->problem, &late[n], n))
+            continue;
+        names[n] = qdq_arena_printf(&t->arena, "rules of %s", name);
+        if (names[n++] == NULL)
+            return qdq_nomem(err);
+    }
+    t->problem.n_late = n;
+    return QDQ_OK;
+}
+
+/* --- which of them may be the fastest --------------------------------------------------------- */
+
+static qdq_status see(qdq_tuning *t, const qdq_tune_candidate *c, qdq_arena *scratch,
+                      qdq_cut_seen *out, qdq_error *err)
+{
+    *out = (qdq_cut_seen){.time_ns = c == t->base ? t->problem.base_ns : NAN};
+    if (!qdq_assign_new(&out->assign, t->space->n_groups, scratch))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < t->space->n_groups && i < c->assign.n; i++)
+        qdq_assign_set(&out->assign, i, qdq_assign_get(&c->assign, i));
+    QDQ_TRY(qdq_cut_profile_new(&out->profile, &t->nets.graph, scratch, err));
+    qdq_tune_tell_costs(t->space, &t->nets, c->times, &out->profile);
+    return QDQ_OK;
+}
+
+/* Of groups alone: what a plan has beyond them would count for their kernels. */
+static bool is_profiled(const qdq_tuning *t, const qdq_tune_candidate *c)
+{
+    return c->times != NULL && c->times->is_known && c->assign.word != NULL &&
+           c->assign.n == t->space->n_groups;
+}
+
+/* From profiles that a strategy without costs has taken: two at least, as one prices nothing.
+ * *known: there are two. */
+static qdq_status fit_costs(qdq_tuning *t, qdq_cut_costs *out, bool *known, qdq_error *err)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    QDQ_VEC(qdq_cut_seen) seen = {0};
+    qdq_status st = QDQ_OK;
+
+    if (t->nets.of == NULL)
+        QDQ_TRY(qdq_nets_find(t->space, &t->arena, &t->nets, err));
+    for (size_t i = 0; i < t->candidates.n && st == QDQ_OK; i++) {
+        qdq_cut_seen one;
+        if (!is_profiled(t, t->candidates.at[i]))
+            continue;
+        st = see(t, t->candidates.at[i], &scratch, &one, err);
+        if (st == QDQ_OK && !QDQ_PUSH(&scratch, &seen, one))
+            st = qdq_nomem(err);
+    }
+    *known = st == QDQ_OK && seen.n > 1;
+    if (*known)
+        st = qdq_cut_costs_fit(out, &t->nets.graph, seen.at, seen.n, t->problem.allowed, &t->arena,
+                               err);
+    qdq_arena_free(&scratch);
+    return st;
+}
+
+/* Deviation of what these two differ by, as the costs have it. */
+static double doubt_between(const qdq_tuning *t, const qdq_cut_costs *k, const qdq_assign *a,
+                            const qdq_assign *b)
+{
+    const qdq_cut_graph *g = &t->nets.graph;
+    double sum = 0;
+
+    for (size_t i = 0; i < g->n_bits; i++)
+        if (qdq_assign_get(a, i) != qdq_assign_get(b, i))
+            sum += k->doubt[i] * k->doubt[i];
+    for (size_t i = 0; i < g->n_nets; i++) {
+        const qdq_net_state x = qdq_cut_net_state(&g->net[i], a),
+                            y = qdq_cut_net_state(&g->net[i], b);
+        if (x != y && (x == QDQ_NET_Q || y == QDQ_NET_Q))
+            sum += k->q_doubt[i] * k->q_doubt[i];
+        if (x != y && (x == QDQ_NET_DQ || y == QDQ_NET_DQ))
+            sum += k->dq_doubt[i] * k->dq_doubt[i];
+    }
+    return sqrt(sum);
+}
+
+/* May it be as fast as the best, within the interval of both? */
+static bool is_near(const qdq_tuning *t, const qdq_cut_costs *k, const qdq_assign *a)
+{
+    const double deviations = 2; /* 95 % */
+
+    return qdq_energy_value(&k->energy, a) - deviations * doubt_between(t, k, a, &t->found.best) <
+           qdq_energy_value(&k->energy, &t->found.best);
+}
+
+static qdq_status try_other(qdq_tuning *t, size_t i, qdq_error *err)
+{
+    const qdq_assign *a = &t->problem.late[i];
+    qdq_tune_tried r;
+
+    QDQ_TRY(qdq_tune_try(t, QDQ_PHASE_INTERACTIONS, t->problem.late_name[i], &t->found.best, a, &r,
+                         err));
+    if (r.kept && !qdq_assign_copy(&t->found.best, a, &t->arena))
+        return qdq_nomem(err);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_try_others(qdq_tuning *t, qdq_error *err)
+{
+    const qdq_search_opts *o = &t->search_opts;
+    qdq_cut_costs own = t->costs;
+    bool known = t->has_costs;
+    qdq_tune_candidate *c;
+
+    if (t->problem.n_late > 0 && !known)
+        QDQ_TRY(fit_costs(t, &own, &known, err));
+    for (size_t i = 0; i < t->problem.n_late && !t->found.ended_early; i++) {
+        if ((o->max_builds > 0 && t->builds >= o->max_builds) ||
+            (o->max_trials > 0 && t->found.trials >= o->max_trials))
+            return QDQ_OK;
+        QDQ_TRY(qdq_tune_candidate_of(t, &t->problem.late[i], &c, err));
+        if (c == t->base || c->tried)
+            continue;
+        if (!known || is_near(t, &own, &t->problem.late[i]))
+            QDQ_TRY(try_other(t, i, err));
+        else
+            t->found.ruled_out++;
+    }
+    return QDQ_OK;
+}

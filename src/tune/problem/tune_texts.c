@@ -1,0 +1,126 @@
+/* tune_texts.c - settings of a run as text, by which an unfinished run is found again. */
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/buf.h"
+#include "target/target.h"
+#include "tune/baseline/baseline.h"
+#include "tune/problem/tune_problem.h"
+#include "tune/state/tune_presets.h"
+
+qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t, bool whole)
+{
+    qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
+
+    c.minimum_distance = whole ? 1 : t->opts->pattern_cache_distance;
+    c.max_entries = t->opts->pattern_cache_entries;
+    return c;
+}
+
+/* What users handed in besides the model, in a few digits: other seeds make another search. False:
+ * out of memory. */
+static bool name_known(const qdq_tuning *t, char name[33])
+{
+    qdq_buf b = QDQ_BUF_INIT(1 << 30);
+    char *text = NULL;
+
+    if (qdq_pattern_cache_text(&t->known, &text, NULL) == QDQ_OK)
+        qdq_buf_printf(&b, "%s", text);
+    for (size_t i = 0; i < t->filter.n; i++)
+        qdq_buf_printf(&b, "\n%s", t->filter.at[i]);
+    qdq_buf_printf(&b, "\n");
+    bool ok = text != NULL && !b.failed;
+    XXH128_hash_t h = XXH3_128bits(ok ? b.data : "", ok ? b.size : 0);
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
+    qdq_buf_free(&b);
+    qdq_free(text);
+    return ok;
+}
+
+/* Which mode it is, and what only that one asks. In the arena; NULL: out of memory. */
+static const char *mode_text(qdq_tuning *t)
+{
+    const qdq_goal_opts *goal = t->opts->goal;
+
+    return t->opts->mode == QDQ_TUNE_REGION
+               ? "region"
+               : qdq_arena_printf(&t->arena,
+                                  "subgraph strategy=%d/%d layers=%s max_drop=%.17g evaluations=%u",
+                                  (int)t->opts->strategy, t->opts->no_incremental_validation,
+                                  t->layers_name, goal != NULL ? goal->max_drop : -1.0,
+                                  goal != NULL ? goal->max_evaluations : 0);
+}
+
+const char *qdq_tune_search_text(qdq_tuning *t, const char *data)
+{
+    const qdq_search_opts *o = &t->search_opts;
+    const char *mode = mode_text(t), *baselines = qdq_baselines_text(t);
+    char known[33];
+
+    if (mode == NULL || baselines == NULL || !name_known(t, known))
+        return NULL;
+    return qdq_arena_printf(
+        &t->arena,
+        "mode=%s preset=%s schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
+        "seed=%llu "
+        "builder=%d "
+        "size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d mutations=%u/%u pool=%.17g/%u "
+        "known=%s "
+        "%s%s%s",
+        mode, qdq_tune_preset_name(t->opts->preset), o->schemes_per_unit, o->exhaustive, o->stale,
+        o->test.max_pairs, o->test.strict, o->test.enter, (unsigned long long)o->seed,
+        (int)t->opts->regions.builder, t->opts->regions.max_region_size,
+        t->opts->regions.min_refine_size, t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0.0,
+        t->target->name, t->rules_name, t->correct, o->mutations, o->attempts, t->opts->pool_share,
+        t->opts->pool_least, known, data, baselines[0] != '\0' ? " qdq-baselines=" : "", baselines);
+}
+
+const char *qdq_tune_effort_text(qdq_tuning *t)
+{
+    const qdq_search_opts *o = &t->search_opts;
+    const qdq_goal_opts *goal = t->opts->goal;
+
+    return qdq_arena_printf(&t->arena,
+                            "schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
+                            "mutations=%u/%u trials=%u "
+                            "builds=%u time=%.17g min_sqnr=%.17g max_drop=%.17g %s",
+                            o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
+                            o->test.strict, o->test.enter, o->mutations, o->attempts, o->max_trials,
+                            o->max_builds, t->opts->time_s, goal != NULL ? goal->min_sqnr : 0,
+                            goal != NULL ? goal->max_drop : -1, t->context.quant);
+}
+
+static void put_shape(qdq_buf *b, const qdq_input_shape *s)
+{
+    qdq_buf_printf(b, " %s=", s->name);
+    for (int d = 0; d < s->rank; d++)
+        qdq_buf_printf(b, "%s%lld", d > 0 ? "x" : "", (long long)s->dim[d]);
+}
+
+const char *qdq_tune_options_text(qdq_tuning *t)
+{
+    const qdq_tune_opts *o = t->opts;
+    qdq_buf b = QDQ_BUF_INIT(1 << 20);
+
+    qdq_buf_printf(&b, "threads=%d warmup=%u runs=%u codes=%s/%s", o->threads > 0 ? o->threads : 1,
+                   o->warmup_runs > 0 ? o->warmup_runs : 2, qdq_tune_leg_runs(o),
+                   qdq_elem_name(t->target->format.activation.type),
+                   qdq_elem_name(t->target->format.weight.type));
+    for (size_t i = 0; i < t->quantize.n_shapes; i++)
+        put_shape(&b, &t->quantize.shapes[i]);
+    const char *text = b.failed ? NULL : qdq_arena_strdup(&t->arena, b.data);
+    qdq_buf_free(&b);
+    return text;
+}
+
+/* All of the target, for who knows which of it an engine's time depends on. */
+const char *qdq_tune_quant_text(qdq_tuning *t)
+{
+    const XXH128_hash_t h = XXH3_128bits(t->target->text, strlen(t->target->text));
+    char digits[33];
+
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, digits);
+    return qdq_arena_printf(&t->arena, "target=%s %s rest=%s", t->target->name, digits,
+                            qdq_elem_name(t->nothing->rest.type));
+}

@@ -1,0 +1,199 @@
+/* tune_prices.c - see the header. */
+#include "tune/refine/tune_prices.h"
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/candidate/tune_profile.h"
+#include "tune/space/space_edges.h"
+
+/* --- kinds ------------------------------------------------------------------------------------ */
+
+/* By tensor of t->nets; "": none of its edges has a part in it. */
+static qdq_status describe_all(const qdq_tuning *t,
+                               bool (*describe)(const void *, size_t, qdq_buf *), const void *ctx,
+                               qdq_buf *text, qdq_error *err)
+{
+    const qdq_space *s = t->space;
+    qdq_buf one = QDQ_BUF_INIT(1 << 20);
+    bool failed = false;
+
+    for (size_t i = 0; i < s->n_edges && !failed; i++) {
+        const uint32_t net = t->nets.of[s->edge[i].value->id];
+        const qdq_node *from = qdq_space_source(s, s->edge[i].value);
+        one.size = 0;
+        if (net == QDQ_NO_NET || !describe(ctx, i, &one))
+            continue;
+        if (text[net].size == 0)
+            qdq_buf_printf(&text[net], "%.0f %s", t->nets.graph.net[net].bytes,
+                           from != NULL ? from->type : "");
+        qdq_buf_append(&text[net], one.data, one.size);
+        failed = one.failed || text[net].failed;
+    }
+    qdq_buf_free(&one);
+    return failed ? qdq_nomem(err) : QDQ_OK;
+}
+
+static qdq_status number_kinds(const qdq_buf *text, size_t n_nets, uint32_t *of, size_t *n,
+                               qdq_error *err)
+{
+    qdq_map kinds = QDQ_MAP_INIT;
+    qdq_status st = QDQ_OK;
+
+    *n = 0;
+    for (size_t i = 0; i < n_nets && st == QDQ_OK; i++) {
+        bool is_new = false;
+        qdq_map_value *v = text[i].size > 0 ? qdq_map_put(&kinds, text[i].data, &is_new) : NULL;
+        if (is_new)
+            v->num = (*n)++;
+        of[i] = v != NULL ? (uint32_t)v->num : QDQ_TUNE_NO_KIND;
+        st = v == NULL && text[i].size > 0 ? qdq_nomem(err) : QDQ_OK;
+    }
+    qdq_map_free(&kinds);
+    return st;
+}
+
+qdq_status qdq_tune_find_alike(const qdq_tuning *t,
+                               bool (*describe)(const void *ctx, size_t edge, qdq_buf *text),
+                               const void *ctx, qdq_arena *arena, uint32_t **of, size_t *n,
+                               qdq_error *err)
+{
+    const size_t n_nets = t->nets.graph.n_nets;
+    qdq_buf *text = qdq_arena_array(arena, n_nets + 1, sizeof *text);
+
+    *of = qdq_arena_array(arena, n_nets + 1, sizeof **of);
+    if (text == NULL || *of == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n_nets; i++)
+        text[i] = (qdq_buf)QDQ_BUF_INIT(1 << 20);
+    qdq_status st = describe_all(t, describe, ctx, text, err);
+    if (st == QDQ_OK)
+        st = number_kinds(text, n_nets, *of, n, err);
+    for (size_t i = 0; i < n_nets; i++)
+        qdq_buf_free(&text[i]);
+    return st;
+}
+
+/* --- whose time it is ------------------------------------------------------------------------- */
+
+/* Adds time to the kind of a tensor. */
+static void add_time(const qdq_tune_kinds *k, double *time, uint32_t net, double us)
+{
+    if (net != QDQ_NO_NET && k->of[net] != QDQ_TUNE_NO_KIND)
+        time[k->of[net]] += us;
+}
+
+static bool is_priced(const qdq_tune_kinds *k, const qdq_value *v)
+{
+    const uint32_t net = v != NULL ? k->t->nets.of[v->id] : QDQ_NO_NET;
+
+    return net != QDQ_NO_NET && k->of[net] != QDQ_TUNE_NO_KIND;
+}
+
+/* How many of what a kernel gives count. */
+static uint32_t given(const qdq_tune_kinds *k, const qdq_node *n)
+{
+    return k->by_reader ? 0 : n->n_out;
+}
+
+/* How many of these tensors are beside a kernel. */
+static size_t count_priced(const qdq_tune_kinds *k, const qdq_node *n)
+{
+    size_t beside = 0;
+
+    for (uint32_t i = 0; i < n->n_in; i++)
+        beside += is_priced(k, qdq_node_in(n, i));
+    for (uint32_t i = 0; i < given(k, n); i++)
+        beside += is_priced(k, n->out[i]);
+    return beside;
+}
+
+/* A kernel between several of these tensors takes part in each; and what is converted behind it may
+ * be done by it instead. */
+static void add_kernel(const qdq_tune_kinds *k, double *time, const qdq_node *n,
+                       const qdq_tune_times *times)
+{
+    const size_t beside = count_priced(k, n);
+    double us = times->own[n->id];
+
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL && !is_priced(k, n->out[i]))
+            us += times->converted[n->out[i]->id];
+    for (uint32_t i = 0; i < n->n_in && beside > 0; i++)
+        if (is_priced(k, qdq_node_in(n, i)))
+            add_time(k, time, k->t->nets.of[qdq_node_in(n, i)->id], us / (double)beside);
+    for (uint32_t i = 0; i < given(k, n) && beside > 0; i++)
+        if (is_priced(k, n->out[i]))
+            add_time(k, time, k->t->nets.of[n->out[i]->id], us / (double)beside);
+}
+
+/* An epilogue that quantizes, a DQ that is read with the rest. Returns the time of the other
+ * kernels. */
+static double price(const qdq_tune_kinds *k, const qdq_tune_times *times, double *time)
+{
+    const qdq_nets *nets = &k->t->nets;
+    const qdq_graph *g = k->t->clean->graph;
+    double rest = 0;
+
+    for (size_t i = 0; i < g->values.n; i++)
+        add_time(k, time, nets->of[i], times->converted[i]);
+    QDQ_FOR_NODES (n, g) {
+        if (nets->within[n->id] != QDQ_NO_NET)
+            add_time(k, time, nets->within[n->id], times->own[n->id]);
+        else if (count_priced(k, n) > 0)
+            add_kernel(k, time, n, times);
+        else
+            rest += times->own[n->id];
+    }
+    return rest;
+}
+
+/* --- public ----------------------------------------------------------------------------------- */
+
+qdq_status qdq_tune_price(const qdq_tune_kinds *k, const qdq_assign *a, qdq_arena *arena,
+                          qdq_tune_prices *out, qdq_error *err)
+{
+    qdq_tune_candidate *c;
+
+    *out = (qdq_tune_prices){.time = qdq_arena_array(arena, k->n + 1, sizeof *out->time)};
+    if (out->time == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_candidate_of(k->t, a, &c, err));
+    if (c->failed && !c->misses)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_profile(k->t, c, err));
+    out->known = c->times->is_known;
+    out->sum = c->times->sum;
+    if (out->known)
+        out->rest = price(k, c->times, out->time);
+    return QDQ_OK;
+}
+
+double qdq_tune_pace(const qdq_tune_prices *before, const qdq_tune_prices *after)
+{
+    const double enough = 0.05;
+
+    return before->rest > enough * before->sum && after->rest > enough * after->sum
+               ? before->rest / after->rest
+               : 1;
+}
+
+bool qdq_tune_may_refine(const qdq_tuning *t)
+{
+    return t->filter.n == 0 && qdq_assign_count(&t->found.best) > 0 && t->settled == NULL;
+}
+
+bool qdq_tune_can_profile(const qdq_tuning *t)
+{
+    return (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_PROFILE) != 0;
+}
+
+qdq_status qdq_tune_best_with_edges(qdq_tuning *t, qdq_arena *arena, qdq_assign *out,
+                                    qdq_error *err)
+{
+    if (!qdq_assign_new(out, qdq_space_edge_bits(t->space), arena))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < t->found.best.n; i++)
+        qdq_assign_set(out, i, qdq_assign_get(&t->found.best, i));
+    return t->nets.of == NULL ? qdq_nets_find(t->space, &t->arena, &t->nets, err) : QDQ_OK;
+}

@@ -1,0 +1,402 @@
+/* tune_types.c - behind the search: other types of activations that the target lists
+ * (`other_activations`), as space_types.h has them. The best placement with all tensors of such a
+ * type has a profile, which prices each kind of tensor beside the one in the target's type; what is
+ * faster by these is measured like any other candidate. Tensors that share a scale are one kind. */
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/candidate/tune_plans.h"
+#include "tune/refine/refine.h"
+#include "tune/refine/tune_prices.h"
+#include "tune/space/space_edges.h"
+#include "tune/space/space_types.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_presets.h"
+#include "tune/trial/tune_trials.h"
+
+/* A gain below this share of what the kind takes, or of the model's time, is noise; */
+static const double least_of_kind = 0.02, least_of_model = 0.0005;
+/* a loss of the whole model above it is none. */
+static const double plain_loss = 0.03;
+/* All tensors in one type are tried first where that brings most of what a mixture does: profiles
+ * are noisy, and neighbours of one type convert nothing. */
+static const double most_of_mixture = 0.9;
+
+typedef struct typing {
+    qdq_tuning *t;
+    qdq_arena arena;
+    size_t type;          /* that is tried, as in space_types.h */
+    qdq_assign base;      /* the best placement so far */
+    bool is_better;       /* than what came in */
+    bool *has_codes;      /* by number of a typed tensor: does its type count in that placement? */
+    uint32_t *kind_of;    /* by tensor of t->nets */
+    QDQ_VEC(double) gain; /* by kind: us that the other type saves; below 0: costs */
+    QDQ_VEC(bool) pays;
+} typing;
+
+static bool has_budget(const qdq_tuning *t, unsigned builds)
+{
+    return qdq_tune_has_builds(t, builds, qdq_tune_max_builds_with_types(t)) &&
+           (t->opts->trials == 0 || t->found.trials < t->opts->trials);
+}
+
+/* --- kinds ------------------------------------------------------------------------------------ */
+
+static uint32_t net_of(const typing *x, const qdq_value *v)
+{
+    return x->t->nets.of[v->id];
+}
+
+static bool describe(const void *ctx, size_t edge, qdq_buf *text)
+{
+    const typing *x = ctx;
+    const qdq_space_edge *e = &x->t->space->edge[edge];
+
+    if (!x->has_codes[qdq_space_typed(x->t->space, e->value)])
+        return false;
+    qdq_buf_printf(text, " %s.%u", e->node != NULL ? e->node->type : "", (unsigned)e->input);
+    return true;
+}
+
+static void unite(typing *x, uint32_t a, uint32_t b)
+{
+    for (size_t i = 0; i < x->t->nets.graph.n_nets && a != QDQ_TUNE_NO_KIND; i++)
+        if (x->kind_of[i] == b)
+            x->kind_of[i] = a;
+}
+
+/* What shares a scale has one type. */
+static qdq_status unite_tied(typing *x, const qdq_plan *p, qdq_map *groups, qdq_error *err)
+{
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        const qdq_plan_tensor *e = &p->tensors.at[i];
+        const qdq_value *v = qdq_space_type_decider(x->t->space, e);
+        bool is_new;
+        if (e->group == NULL || v == NULL || net_of(x, v) == QDQ_NO_NET)
+            continue;
+        qdq_map_value *first = qdq_map_put(groups, e->group, &is_new);
+        if (first == NULL)
+            return qdq_nomem(err);
+        if (is_new)
+            first->num = net_of(x, v);
+        else
+            unite(x, x->kind_of[first->num], x->kind_of[net_of(x, v)]);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status find_kinds(typing *x, const qdq_plan *p, qdq_error *err)
+{
+    qdq_map groups = QDQ_MAP_INIT;
+    size_t n;
+
+    QDQ_TRY(qdq_tune_find_alike(x->t, describe, x, &x->arena, &x->kind_of, &n, err));
+    while (x->gain.n < n)
+        if (!QDQ_PUSH(&x->arena, &x->gain, (double){0}) ||
+            !QDQ_PUSH(&x->arena, &x->pays, (bool){false}))
+            return qdq_nomem(err);
+    qdq_status st = unite_tied(x, p, &groups, err);
+    qdq_map_free(&groups);
+    return st;
+}
+
+/* Which tensors have codes of the target's type in the best placement, and their kinds. */
+static qdq_status read_plan(typing *x, qdq_error *err)
+{
+    qdq_plan *p;
+
+    x->has_codes =
+        qdq_arena_array(&x->arena, (size_t)x->t->space->n_typed + 1, sizeof *x->has_codes);
+    if (x->has_codes == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_plan_of(x->t, &x->base, &p, err));
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        const qdq_value *v = qdq_space_type_decider(x->t->space, &p->tensors.at[i]);
+        if (v != NULL)
+            x->has_codes[qdq_space_typed(x->t->space, v)] = true;
+    }
+    qdq_status st = find_kinds(x, p, err);
+    qdq_plan_free(p);
+    return st;
+}
+
+/* --- placements ------------------------------------------------------------------------------- */
+
+static uint32_t kind_of(const typing *x, const qdq_value *v)
+{
+    const uint32_t net = net_of(x, v);
+
+    return net != QDQ_NO_NET ? x->kind_of[net] : QDQ_TUNE_NO_KIND;
+}
+
+/* *out: the best placement with the other type for all tensors (`only` NULL), or for kinds that it
+ * says. */
+static qdq_status make(typing *x, const bool *only, qdq_assign *out, qdq_error *err)
+{
+    const qdq_space *s = x->t->space;
+
+    if (!qdq_assign_copy(out, &x->base, &x->arena))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < s->n_edges; i++) {
+        const qdq_value *v = s->edge[i].value;
+        const uint32_t kind = kind_of(x, v);
+        const bool is_wanted = kind == QDQ_TUNE_NO_KIND
+                                   ? only == NULL && x->has_codes[qdq_space_typed(s, v)]
+                                   : only == NULL || only[kind];
+        if (is_wanted)
+            qdq_space_set_type(s, out, qdq_space_typed(s, v), x->type);
+    }
+    return QDQ_OK;
+}
+
+/* --- prices ----------------------------------------------------------------------------------- */
+
+/* A tensor has its part of what its kind saves. */
+static void note_prices(const typing *x)
+{
+    const qdq_space *s = x->t->space;
+
+    for (size_t i = 0; i < s->n_edges; i++) {
+        const uint32_t kind = kind_of(x, s->edge[i].value);
+        qdq_tune_type *type = &x->t->types[qdq_space_typed(s, s->edge[i].value)];
+        unsigned alike = 0;
+        if (kind == QDQ_TUNE_NO_KIND || type->tried)
+            continue;
+        for (size_t k = 0; k < x->t->nets.graph.n_nets; k++)
+            alike += x->kind_of[k] == kind;
+        type->type = x->type;
+        type->saved_us = x->gain.at[kind] / alike;
+        type->alike = alike;
+    }
+}
+
+typedef struct sums {
+    double all, mixed; /* us that the type saves for all tensors, and for the kinds that pay */
+    size_t n_paying, n;
+    bool known;
+    double model; /* us of the best placement */
+} sums;
+
+static qdq_status find_gains(typing *x, const qdq_assign *all, sums *out, qdq_error *err)
+{
+    const qdq_tune_kinds kinds = {.t = x->t, .of = x->kind_of, .n = x->gain.n, .by_reader = true};
+    qdq_tune_prices before, after = {.known = false};
+
+    *out = (sums){.known = false};
+    QDQ_TRY(qdq_tune_price(&kinds, &x->base, &x->arena, &before, err));
+    if (before.known && has_budget(x->t, 1))
+        QDQ_TRY(qdq_tune_price(&kinds, all, &x->arena, &after, err));
+    if (!after.known)
+        return QDQ_OK;
+    const double pace = qdq_tune_pace(&before, &after);
+    *out = (sums){.known = true, .model = before.sum};
+    for (size_t k = 0; k < x->gain.n; k++) {
+        const double gain = before.time[k] - pace * after.time[k];
+        x->gain.at[k] = gain;
+        x->pays.at[k] = gain > fmax(least_of_kind * before.time[k], least_of_model * before.sum);
+        out->all += gain;
+        out->mixed += x->pays.at[k] ? gain : 0;
+        out->n_paying += x->pays.at[k];
+        out->n += before.time[k] > 0;
+    }
+    note_prices(x);
+    return QDQ_OK;
+}
+
+/* --- measuring -------------------------------------------------------------------------------- */
+
+static void note_trial(const typing *x, const qdq_assign *c, const qdq_test_result *r, bool kept)
+{
+    const qdq_space *s = x->t->space;
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < s->n_typed; i++)
+        n += x->has_codes[i] && qdq_space_get_type(s, c, i) != qdq_space_get_type(s, &x->base, i);
+    for (uint32_t i = 0; i < s->n_typed; i++) {
+        if (qdq_space_get_type(s, c, i) == qdq_space_get_type(s, &x->base, i))
+            continue;
+        qdq_tune_type *type = &x->t->types[i];
+        type->type = kept ? qdq_space_get_type(s, c, i) : x->type;
+        type->tried = true;
+        type->kept = kept;
+        type->turned = n;
+        type->trial = x->t->steps.n;
+        type->result = *r;
+    }
+}
+
+static qdq_status measure(typing *x, const qdq_assign *c, bool *kept, qdq_error *err)
+{
+    const qdq_elem type = x->t->space->target->others.at[x->type - 1].format.activation.type;
+    const char *move = qdq_arena_printf(&x->t->arena, "%s activations", qdq_elem_name(type));
+    qdq_tune_tried r;
+
+    if (move == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_try(x->t, QDQ_PHASE_EXCEPTIONS, move, &x->base, c, &r, err));
+    *kept = r.kept;
+    if (!r.failed)
+        note_trial(x, c, &r.result, r.kept);
+    if (r.kept) {
+        x->is_better = true;
+        qdq_assign_take(&x->base, c);
+    }
+    return QDQ_OK;
+}
+
+/* The kind that saves most, alone: what misses a goal with several may hold it with one. */
+static qdq_status try_best_kind(typing *x, const sums *s, qdq_error *err)
+{
+    bool *only = qdq_arena_array(&x->arena, x->gain.n + 1, sizeof *only), kept;
+    size_t best = 0;
+    qdq_assign c;
+
+    if (only == NULL)
+        return qdq_nomem(err);
+    for (size_t k = 1; k < x->gain.n; k++)
+        best = x->gain.at[k] > x->gain.at[best] ? k : best;
+    if (s->n_paying < 2 || !has_budget(x->t, 1))
+        return QDQ_OK;
+    only[best] = true;
+    QDQ_TRY(make(x, only, &c, err));
+    return measure(x, &c, &kept, err);
+}
+
+/* By two profiles. */
+static qdq_status try_kinds(typing *x, const qdq_assign *all, qdq_error *err)
+{
+    sums s;
+    qdq_assign mixed;
+    bool kept, better = false;
+
+    QDQ_TRY(find_gains(x, all, &s, err));
+    if (s.known && s.n_paying == 0 && s.all < -plain_loss * s.model) {
+        x->t->found.ruled_out++;
+        return QDQ_OK;
+    }
+    const bool whole = !s.known || s.n_paying == 0 || s.all >= most_of_mixture * s.mixed;
+    QDQ_TRY(make(x, x->pays.at, &mixed, err));
+    if (!has_budget(x->t, 1))
+        return QDQ_OK;
+    QDQ_TRY(measure(x, whole ? all : &mixed, &kept, err));
+    if (whole && s.known && s.n_paying > 0 && s.n_paying < s.n && has_budget(x->t, 1))
+        QDQ_TRY(measure(x, &mixed, &better, err));
+    return kept || better ? QDQ_OK : try_best_kind(x, &s, err);
+}
+
+/* Has the best placement a profile already? */
+static qdq_status is_profiled(typing *x, bool *out, qdq_error *err)
+{
+    qdq_tune_candidate *c;
+
+    QDQ_TRY(qdq_tune_candidate_of(x->t, &x->base, &c, err));
+    *out = c->times != NULL && c->times->is_known;
+    return QDQ_OK;
+}
+
+static qdq_status try_type(typing *x, qdq_error *err)
+{
+    qdq_tune_candidate *best, *other;
+    bool profiled, kept;
+    qdq_assign all;
+
+    x->gain.n = x->pays.n = 0;
+    QDQ_TRY(read_plan(x, err));
+    QDQ_TRY(make(x, NULL, &all, err));
+    QDQ_TRY(qdq_tune_candidate_of(x->t, &x->base, &best, err));
+    QDQ_TRY(qdq_tune_candidate_of(x->t, &all, &other, err));
+    if (other == best || other->tried)
+        return QDQ_OK;
+    QDQ_TRY(is_profiled(x, &profiled, err));
+    if (qdq_tune_can_profile(x->t) && has_budget(x->t, profiled ? 2 : 3))
+        return try_kinds(x, &all, err);
+    return measure(x, &all, &kept, err);
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+qdq_status qdq_tune_try_types(qdq_tuning *t, qdq_error *err)
+{
+    typing x = {.t = t, .arena = QDQ_ARENA_INIT};
+    qdq_status st = QDQ_OK;
+
+    t->types = qdq_arena_array(&t->arena, (size_t)t->space->n_typed + 1, sizeof *t->types);
+    if (t->types == NULL)
+        return qdq_nomem(err);
+    for (uint32_t i = 0; i < t->space->n_typed; i++)
+        t->types[i].saved_us = NAN;
+    if (t->space->n_typed > 0 && qdq_tune_may_refine(t))
+        st = qdq_tune_best_with_edges(t, &x.arena, &x.base, err);
+    for (size_t k = 1;
+         k <= t->space->target->others.n && x.base.n > 0 && has_budget(t, 1) && st == QDQ_OK; k++) {
+        x.type = k;
+        st = try_type(&x, err);
+    }
+    if (st == QDQ_OK && x.is_better && !qdq_assign_copy(&t->found.best, &x.base, &t->arena))
+        st = qdq_nomem(err);
+    qdq_arena_free(&x.arena);
+    return st;
+}
+
+/* --- what became of it ------------------------------------------------------------------------ */
+
+/* The row of a type and a trial; QDQ_TUNE_MOST_TYPES: there is no room for it. */
+static size_t find_row(qdq_tuning *t, const qdq_tune_type *type, qdq_elem elem)
+{
+    qdq_tune_result *out = t->out;
+    size_t i = 0;
+
+    while (i < out->n_typed && (out->typed[i].trial != type->trial ||
+                                strcmp(out->typed[i].type, qdq_elem_name(elem)) != 0))
+        i++;
+    if (i == out->n_typed && i < QDQ_TUNE_MOST_TYPES)
+        out->typed[out->n_typed++] =
+            (qdq_tune_typed){.type = qdq_elem_name(elem),
+                             .instead_of = qdq_elem_name(t->space->target->format.activation.type),
+                             .trial = (unsigned)type->trial,
+                             .gain = type->result.gain};
+    return i;
+}
+
+static qdq_status list_typed(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
+{
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        const qdq_plan_tensor *e = &p->tensors.at[i];
+        const qdq_value *v = qdq_graph_find(t->clean->graph, e->tensor);
+        const uint32_t typed = v != NULL ? qdq_space_typed(t->space, v) : QDQ_NOT_TYPED;
+        const size_t type = qdq_space_get_type(t->space, &t->found.best, typed);
+        const char *name = qdq_arena_strdup(&t->arena, e->tensor);
+        if (name == NULL)
+            return qdq_nomem(err);
+        if (type == 0 || strcmp(e->origin, "tuned") != 0 || !t->types[typed].kept)
+            continue;
+        const size_t row = find_row(t, &t->types[typed],
+                                    t->space->target->others.at[type - 1].format.activation.type);
+        if (row == QDQ_TUNE_MOST_TYPES)
+            continue;
+        t->out->typed[row].tensors++;
+        if (!QDQ_PUSH(&t->arena, &t->typed_name, name) || !QDQ_PUSH(&t->arena, &t->typed_of, row))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_find_typed(qdq_tuning *t, qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, "plan.json");
+    qdq_plan *p = NULL;
+
+    t->out->n_typed = t->typed_name.n = t->typed_of.n = 0;
+    if (t->out->verdict != QDQ_TUNED || t->types == NULL)
+        return QDQ_OK;
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_plan_load(path, &p, err));
+    qdq_status st = list_typed(t, p, err);
+    qdq_plan_free(p);
+    return st;
+}

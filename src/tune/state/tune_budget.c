@@ -1,0 +1,103 @@
+/* tune_budget.c - time that is left for the search, and for what comes after it. */
+#include "tune/state/tune_budget.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tune/state/tune_presets.h"
+#include "tune/state/units.h"
+
+double qdq_tune_left_s(const qdq_tuning *t)
+{
+    return t->opts->time_s > 0 ? t->budget_from + t->opts->time_s - qdq_clock_seconds() : INFINITY;
+}
+
+/* How long it takes to judge a placement. Before the first one was judged: both models on all
+ * samples that judge. */
+static double judge_s(const qdq_tuning *t)
+{
+    const qdq_goal_opts *goal = t->opts->goal;
+
+    if (!qdq_tune_has_goal(t) || t->data == NULL)
+        return 0;
+    const double n = (double)(goal->count > 0 ? goal->count : qdq_data_count(t->data));
+    return t->judge_s > 0 ? t->judge_s : 2 * n * t->problem.base_ns * 1e-9;
+}
+
+/* Of a test: the least is 6, and what is usual where there is time is twice as many. */
+enum { RESERVED_PAIRS = 12 };
+
+double qdq_tune_after_pairs_s(const qdq_tuning *t)
+{
+    const double runs = 20,
+                 verify = t->verify_s > 0 ? t->verify_s : runs * t->problem.base_ns * 1e-9;
+    const double other = qdq_model_is_open(t->m)
+                             ? 2 * qdq_lab_build_s(t->lab) + RESERVED_PAIRS * qdq_lab_pair_s(t->lab)
+                             : 0;
+
+    return judge_s(t) + verify + other;
+}
+
+/* The guard builds three models and times them in pairs; one of them is judged, verified, timed
+ * with other dims, and written. */
+static double reserve_s(const qdq_tuning *t)
+{
+    const double build = t->lab != NULL ? qdq_lab_build_s(t->lab) : 0, most = 0.5;
+
+    if (build <= 0)
+        return 0;
+    /* each is built and timed, too, and the best once more */
+    const double n = (double)t->n_baselines;
+    const double raw = t->units->raw;
+    return fmin((3 + n) * build +
+                    (2 + n + (n > 0) + raw) * RESERVED_PAIRS * qdq_lab_pair_s(t->lab) +
+                    qdq_tune_after_pairs_s(t) + 1,
+                most * t->opts->time_s);
+}
+
+bool qdq_tune_time_is_up(const qdq_tuning *t)
+{
+    return t->opts->time_s > 0 && qdq_tune_left_s(t) <= reserve_s(t);
+}
+
+/* By the clock: when the search must be over, or in the guard all. */
+static double time_ends(const qdq_tuning *t)
+{
+    const double left = qdq_tune_left_s(t) - (t->guarded ? 0 : reserve_s(t));
+
+    return isinf(left) ? INFINITY : qdq_clock_seconds() + left;
+}
+
+void qdq_tune_set_deadline(const qdq_tuning *t, qdq_lab *lab)
+{
+    qdq_lab_set_until(lab, time_ends(t));
+}
+
+void qdq_tune_begin_timed(qdq_tuning *t)
+{
+    qdq_cancel_at(t->stop, time_ends(t));
+}
+
+qdq_status qdq_tune_end_timed(qdq_tuning *t, qdq_status st, bool *cut)
+{
+    qdq_cancel_at(t->stop, INFINITY);
+    *cut = st == QDQ_E_INTERRUPTED && !qdq_cancel_is_set(t->stop);
+    return *cut ? QDQ_OK : st;
+}
+
+bool qdq_tune_was_cut(const qdq_tuning *t, qdq_tune_candidate *c)
+{
+    const char *hung = qdq_remote_end_name(QDQ_REMOTE_HUNG);
+
+    if (!c->failed || strncmp(c->why, hung, strlen(hung)) != 0 ||
+        (!t->guarded && !qdq_tune_time_is_up(t)) || (t->guarded && qdq_tune_left_s(t) > 0))
+        return false;
+    c->failed = c->died = false;
+    return true;
+}
+
+bool qdq_tune_has_builds(const qdq_tuning *t, unsigned builds, unsigned most)
+{
+    return !qdq_tune_time_is_up(t) && (most == 0 || t->builds + builds <= most);
+}

@@ -1,0 +1,246 @@
+/* tune_presets.c - presets as a table, and which options go together. */
+#include "tune/state/tune_presets.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "tune/state/strategy.h"
+
+typedef struct preset {
+    const char *name;
+    unsigned schemes, exhaustive, stale, max_pairs, max_builds;
+    double patience_s, least_s;
+} preset;
+
+/* docs/autotune.md shows this table. By qdq_tune_preset. */
+static const preset presets[] = {
+    {"default", 8, 2, 3, 20, 40, 10, 2},
+    {"quick", 4, 1, 2, 12, 16, 3, 0},
+    {"extensive", 32, 5, 6, 40, 0, 60, 5},
+};
+
+const char *qdq_tune_preset_name(qdq_tune_preset p)
+{
+    return presets[p].name;
+}
+
+/* The guard builds what was given, the rules' model and what was written, and where dims are open
+ * the first and the last with the other dims, too; a search in subgraph mode the model without
+ * Q/DQ, its layers, those with all Q/DQ, and a candidate. Each model with Q/DQ that was given is
+ * built by both. */
+enum { OF_GUARD = 3, OF_OTHER_DIMS = 2, LEAST_BUILDS = OF_GUARD + 4, OF_BASELINE = 2 };
+
+static unsigned count_baselines(const qdq_tune_opts *o)
+{
+    unsigned n = 0;
+
+    while (o->qdq_baselines != NULL && n <= QDQ_TUNE_MOST_BASELINES && o->qdq_baselines[n] != NULL)
+        n++;
+    return n;
+}
+
+/* NAN is in no range. */
+static qdq_status check_range(const char *name, double x, double end, qdq_error *err)
+{
+    return x >= 0 && x < end
+               ? QDQ_OK
+               : qdq_fail(err, QDQ_E_USAGE, "found %s %g, expected 0 or more and less than %g",
+                          name, x, end);
+}
+
+/* What no measurement could find out. */
+static qdq_status check_formats(const char *engine, const qdq_target *t, qdq_error *err)
+{
+    const bool is_ort =
+        engine == NULL || strcmp(engine, "ort") == 0 || strncmp(engine, "ort:", 4) == 0;
+    const char *type = qdq_elem_name(t->format.activation.type);
+
+    if (qdq_format_weight_only(&t->format))
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "found a target that quantizes weights alone, expected one with a type of activations: "
+            "there is no placement to tune");
+    if (is_ort && strncmp(type, "float8", 6) == 0)
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "engine %s has no kernels for activations in %s: Q/DQ would only cost it time, and "
+            "nothing could be found out by measuring (quantize places fp8 by rules)",
+            engine != NULL ? engine : "ort", type);
+    return QDQ_OK;
+}
+
+static qdq_status wrong_mode(const char *option, const char *mode, qdq_error *err)
+{
+    return qdq_fail(err, QDQ_E_USAGE, "found %s, which is of %s mode alone", option, mode);
+}
+
+bool qdq_tune_wants_greedy(const qdq_tune_opts *o)
+{
+    return o->mode == QDQ_TUNE_SUBGRAPH &&
+           (o->strategy == QDQ_TUNE_GREEDY ||
+            /* which means nothing else */
+            (o->strategy == QDQ_TUNE_AUTO && o->no_incremental_validation));
+}
+
+static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
+{
+    const bool caches = o->pattern_caches != NULL && o->pattern_caches[0] != NULL;
+    const bool regions = o->regions.builder != QDQ_REGIONS_AUTO || o->regions.max_region_size > 0 ||
+                         o->regions.min_refine_size > 0;
+
+    if ((unsigned)o->mode > QDQ_TUNE_SUBGRAPH)
+        return qdq_fail(err, QDQ_E_USAGE, "found mode %d, expected 0 (region) or 1 (subgraph)",
+                        (int)o->mode);
+    if ((unsigned)o->strategy > QDQ_TUNE_GREEDY)
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "found strategy %d, expected 0 (as the engine allows), 1 (mincut) or 2 (greedy)",
+            (int)o->strategy);
+    if (o->pareto == 1 || o->pareto > QDQ_TUNE_MOST_POINTS)
+        return qdq_fail(err, QDQ_E_USAGE, "found a front of %u models, expected 2 to %d", o->pareto,
+                        QDQ_TUNE_MOST_POINTS);
+    if (o->mode == QDQ_TUNE_REGION)
+        return o->pareto > 0                  ? wrong_mode("a front", "subgraph", err)
+               : o->strategy != QDQ_TUNE_AUTO ? wrong_mode("a strategy", "subgraph", err)
+               : o->layer_info != NULL        ? wrong_mode("layer information", "subgraph", err)
+               : o->no_incremental_validation ? wrong_mode("validation as a whole", "subgraph", err)
+                                              : QDQ_OK;
+    if (o->no_incremental_validation && o->strategy == QDQ_TUNE_MINCUT)
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "found strategy mincut with validation as a whole: only greedy merges groups");
+    if (o->pareto > 0 && qdq_tune_wants_greedy(o))
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found strategy greedy with a front, which minimum cuts find");
+    const unsigned least = LEAST_BUILDS + OF_BASELINE * count_baselines(o);
+    if (o->max_builds > 0 && o->max_builds < least)
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "found %u builds, expected at least %u in subgraph mode: of the model without Q/DQ, "
+            "two for layers, "
+            "of a candidate, and %d of the guard%s",
+            o->max_builds, least, OF_GUARD,
+            least > LEAST_BUILDS ? ", and two of each model with Q/DQ that was given" : "");
+    return caches    ? wrong_mode("a pattern cache, whose patterns are of regions", "region", err)
+           : regions ? wrong_mode("an option of regions", "region", err)
+                     : QDQ_OK;
+}
+
+qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error *err)
+{
+    const double ever = 1e12; /* s: what the store's clock can hold, and then some */
+
+    QDQ_TRY(check_formats(o->engine, t, err));
+    QDQ_TRY(check_mode(o, err));
+    if ((unsigned)o->preset >= QDQ_COUNT(presets))
+        return qdq_fail(err, QDQ_E_USAGE, "found preset %d, expected 0 to %zu", (int)o->preset,
+                        QDQ_COUNT(presets) - 1);
+    if ((unsigned)o->regions.builder > QDQ_REGIONS_NAMES)
+        return qdq_fail(err, QDQ_E_USAGE, "found region builder %d, expected 0 to %d",
+                        (int)o->regions.builder, (int)QDQ_REGIONS_NAMES);
+    if (count_baselines(o) > QDQ_TUNE_MOST_BASELINES)
+        return qdq_fail(err, QDQ_E_USAGE, "found more than %d models with Q/DQ beside the model",
+                        QDQ_TUNE_MOST_BASELINES);
+    if (o->threads < 0)
+        return qdq_fail(err, QDQ_E_USAGE, "found %d threads, expected 0 or more", o->threads);
+    QDQ_TRY(check_range("min_gain", o->min_gain, 0.5, err));
+    QDQ_TRY(check_range("pool_share", o->pool_share, 1 + 1e-9, err));
+    return check_range("time_s", o->time_s, ever, err);
+}
+
+/* What is left for the search, and where that is too little for one, for the least one. */
+static unsigned builds_of_search(unsigned all, unsigned of_guard, unsigned of_other_dims)
+{
+    const unsigned least = LEAST_BUILDS - OF_GUARD, left = all > of_guard ? all - of_guard : 1;
+
+    if (all == 0)
+        return 0; /* no bound */
+    return left > least + of_other_dims ? left - of_other_dims : left < least ? left : least;
+}
+
+enum { OF_CUTS = 12, OF_TYPES = 2 };
+
+/* Of presets: other types of activations take builds of the search. */
+static unsigned of_types(const qdq_tuning *t)
+{
+    return t->target->others.n > 0 ? OF_TYPES : 0;
+}
+
+unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts)
+{
+    const qdq_tune_opts *o = t->opts;
+    const unsigned n = count_baselines(o), of_preset = presets[o->preset].max_builds;
+    const unsigned beyond =
+        cuts && n > 0 ? n - 1 : n; /* starts make way for the first one (tune_problem.c) */
+    const unsigned usual =
+        of_preset > 0 ? (cuts ? OF_CUTS : of_preset) - of_types(t) + OF_BASELINE * beyond : 0;
+
+    /* presets count builds with the dims of the search; what users allow is all there is */
+    return o->max_builds > 0 ? builds_of_search(o->max_builds, OF_GUARD + n,
+                                                qdq_model_is_open(t->m) ? OF_OTHER_DIMS : 0)
+                             : builds_of_search(usual, OF_GUARD + n, 0);
+}
+
+unsigned qdq_tune_max_builds_with_edges(const qdq_tuning *t)
+{
+    enum { OF_EDGES = 2 };
+    const unsigned search = qdq_tune_max_builds(t, t->strategy->by_costs);
+
+    return t->opts->max_builds > 0 || search == 0 ? search : search + OF_EDGES;
+}
+
+unsigned qdq_tune_max_builds_with_types(const qdq_tuning *t)
+{
+    const unsigned most = qdq_tune_max_builds_with_edges(t);
+
+    return t->opts->max_builds > 0 || most == 0 ? most : most + of_types(t);
+}
+
+unsigned qdq_tune_leg_runs(const qdq_tune_opts *o)
+{
+    return o->timing_runs > 0 ? o->timing_runs : 1;
+}
+
+/* Pairs are told as times of one run. Of an engine that is a program, which a time starts anew,
+ * they take far longer than they tell: none. */
+static double in_pairs(const qdq_tuning *t, double seconds)
+{
+    const bool tells = (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) != 0;
+
+    return tells ? seconds * 1e9 / qdq_tune_leg_runs(t->opts) : 0;
+}
+
+void qdq_tune_settings(qdq_tuning *t)
+{
+    const qdq_tune_opts *o = t->opts;
+    const preset *p = &presets[o->preset];
+
+    t->test = (qdq_test_opts)QDQ_TEST_OPTS_INIT;
+    t->test.max_pairs = p->max_pairs;
+    t->test.patience_ns = in_pairs(t, p->patience_s);
+    t->test.least_ns = in_pairs(t, p->least_s);
+    t->test.strict = o->strict;
+    if (o->min_gain > 0) {
+        t->test.enter = o->min_gain;
+        t->test.gain = 2 * o->min_gain;
+    }
+    t->search_opts = (qdq_search_opts){
+        .test = t->test,
+        .schemes_per_unit = o->schemes_per_region > 0 ? o->schemes_per_region : p->schemes,
+        .exhaustive = p->exhaustive,
+        .mutations = o->max_mutations > 0 ? o->max_mutations : 3,
+        .attempts = o->max_attempts > 0 ? o->max_attempts : 100,
+        .stale = p->stale,
+        .max_trials = o->trials,
+        .max_builds =
+            qdq_tune_max_builds(t, o->mode == QDQ_TUNE_SUBGRAPH && !qdq_tune_wants_greedy(o)),
+        .seeds_beyond = o->max_builds == 0,
+        .seed = o->seed};
+}
+
+bool qdq_tune_has_goal(const qdq_tuning *t)
+{
+    const qdq_goal_opts *g = t->opts->goal;
+
+    return g != NULL && (g->max_drop >= 0 || g->min_sqnr != 0);
+}

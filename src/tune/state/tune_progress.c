@@ -1,0 +1,84 @@
+/* tune_progress.c - tells who watches a run how it goes. */
+#include "tune/state/tune_progress.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/units.h"
+
+const char *qdq_tune_verdict_name(qdq_tune_verdict v)
+{
+    static const char *const names[] = {"tuned", "rules", "float", "baseline"};
+
+    return names[v];
+}
+
+const char *qdq_tune_fate_name(qdq_tune_fate f)
+{
+    static const char *const names[] = {"shipped", "beaten",    "misses the goal", "wrong",
+                                        "failed",  "placement", "unknown"};
+
+    return names[f];
+}
+
+const char *qdq_tune_dims_name(qdq_tune_dims d)
+{
+    return d == QDQ_DIMS_OPEN ? "open" : "fixed";
+}
+
+void qdq_tune_show(qdq_tuning *t, const char *phase)
+{
+    double elapsed = qdq_clock_seconds() - t->started;
+    qdq_tune_live now = {.phase = phase,
+                         .unit = t->unit != NULL ? t->unit : "",
+                         .unit_number = t->unit_number,
+                         .n_units = t->patterns != NULL ? t->patterns->n : 0,
+                         .trials = (unsigned)t->steps.n,
+                         .builds = t->builds,
+                         .pairs = t->pairs,
+                         .baseline_ms = t->problem.base_ns * 1e-6,
+                         .incumbent_ms = t->problem.base_ns * (1 - t->saved) * 1e-6,
+                         .saved_share = t->saved,
+                         .elapsed_s = elapsed,
+                         .left_s = t->opts->time_s > 0 ? fmax(qdq_tune_left_s(t), 0) : NAN};
+
+    t->phase = phase;
+    if (t->opts->live != NULL)
+        t->opts->live(t->job != NULL ? t->job->ctx : NULL, &now);
+}
+
+const char *qdq_tune_phase_name(const qdq_tuning *t, qdq_search_phase phase)
+{
+    static const char *const name[] = {"start", "regions", "interactions", "exceptions", "done"};
+
+    return phase == QDQ_PHASE_UNITS ? t->units->phase : name[phase];
+}
+
+void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s)
+{
+    const char *unit = s->unit != SIZE_MAX ? t->problem.unit[s->unit].name : s->move;
+
+    if (s->failed != NULL)
+        qdq_job_log(t->job, QDQ_LOG_INFO, "trial %u, %s, %.60s: %s", (unsigned)t->steps.n,
+                    qdq_tune_phase_name(t, s->phase), unit, s->failed);
+    else
+        qdq_job_log(t->job, QDQ_LOG_INFO,
+                    "trial %u, %s, %.60s: gain %.2f %% (%.2f to %.2f, %u pairs), %s",
+                    (unsigned)t->steps.n, qdq_tune_phase_name(t, s->phase), unit,
+                    s->result.gain * 100, s->result.ci_low * 100, s->result.ci_high * 100,
+                    s->result.pairs, s->kept ? "kept" : "not kept");
+}
+
+void qdq_tune_tell_miss(qdq_tuning *t, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(t->out->reason, sizeof t->out->reason, fmt, args);
+    va_end(args);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "what is fastest is not taken: %s", t->out->reason);
+}

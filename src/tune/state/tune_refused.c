@@ -1,0 +1,56 @@
+/* tune_refused.c - options that the engine's program turned out to refuse: found out once, and kept
+ * in tune.db, so that no worker and no later run on this engine tries them again. */
+#include "tune/state/tune_refused.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/json.h"
+#include "engine/remote/remote_message.h"
+#include "tune/state/tune_values.h"
+
+static const char key[] = "options that the engine's program refuses";
+
+qdq_status qdq_tune_tell_refused(const qdq_tuning *t, qdq_lab *lab, qdq_error *err)
+{
+    return t->refused != NULL ? qdq_lab_refuse(lab, t->refused, err) : QDQ_OK;
+}
+
+qdq_status qdq_tune_recall_refused(qdq_tuning *t, qdq_error *err)
+{
+    json_t *j;
+
+    QDQ_TRY(qdq_tune_recall_content(t, key, &j, err));
+    const char *text = json_string_value(json_object_get(j, "options"));
+    if (text != NULL)
+        t->refused = qdq_remote_bytes(&t->arena, text);
+    const bool failed = text != NULL && t->refused == NULL;
+    json_decref(j);
+    return failed ? qdq_nomem(err) : qdq_tune_tell_refused(t, t->lab, err);
+}
+
+/* What users miss for it. */
+static const char *lost(unsigned can)
+{
+    return (can & QDQ_CAN_GROUP) == 0     ? ": which nodes a layer computes is not known"
+           : (can & QDQ_CAN_PROFILE) == 0 ? ": how long layers take is not known"
+                                          : "";
+}
+
+qdq_status qdq_tune_note_refused(qdq_tuning *t, const qdq_lab *lab, qdq_error *err)
+{
+    const qdq_engine_info *engine = qdq_lab_engine(lab);
+    const char *now = qdq_lab_refused(lab);
+
+    if (now[0] == '\0' || (t->refused != NULL && strcmp(t->refused, now) == 0))
+        return QDQ_OK;
+    const size_t known = t->refused != NULL ? strlen(t->refused) : 0; /* options are only added */
+    const char *more = known > 0 && strncmp(now, t->refused, known) == 0 ? now + known + 1 : now;
+    t->refused = qdq_arena_strdup(&t->arena, now);
+    if (t->refused == NULL)
+        return qdq_nomem(err);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s %s refuses %s, left out from now on%s", engine->name,
+                engine->version, more, lost(engine->capabilities));
+    return qdq_tune_remember_content(t, key, json_pack("{s:o}", "options", qdq_remote_text(now)),
+                                     err);
+}

@@ -1,0 +1,77 @@
+/* tune_values.c - JSON in the store, by key: of this model, or of content that other models share.
+ */
+#include "tune/state/tune_values.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/json.h"
+
+/* Takes j; NULL: there was no memory for it. */
+static qdq_status print_value(json_t *j, char **text, qdq_error *err)
+{
+    qdq_status st = j != NULL ? qdq_json_dump(j, text, err) : qdq_nomem(err);
+
+    json_decref(j);
+    return st;
+}
+
+/* Takes a value that qdq_tune_store_value_get() or _content_get() gave. What cannot be read is
+ * measured once more. */
+static qdq_status parse_value(const qdq_tuning *t, char *text, const char *key, json_t **out,
+                              qdq_error *err)
+{
+    qdq_error why = QDQ_ERROR_INIT;
+
+    *out = NULL;
+    if (text == NULL)
+        return QDQ_OK;
+    qdq_status st = qdq_json_parse(text, strlen(text), key, out, &why);
+    qdq_free(text);
+    if (st == QDQ_E_NOMEM)
+        return qdq_nomem(err);
+    if (st != QDQ_OK)
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "the store is damaged: %s: it is measured once more",
+                    why.text);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_recall(qdq_tuning *t, const char *key, json_t **out, qdq_error *err)
+{
+    char *text = NULL;
+
+    *out = NULL;
+    QDQ_TRY(qdq_tune_store_value_get(t->store, &t->run, key, &text, err));
+    return parse_value(t, text, key, out, err);
+}
+
+qdq_status qdq_tune_recall_content(qdq_tuning *t, const char *key, json_t **out, qdq_error *err)
+{
+    char *text = NULL;
+
+    *out = NULL;
+    QDQ_TRY(qdq_tune_store_content_get(t->store, &t->run, key, &text, err));
+    return parse_value(t, text, key, out, err);
+}
+
+qdq_status qdq_tune_remember(qdq_tuning *t, const char *key, json_t *j, qdq_error *err)
+{
+    char *text = NULL;
+    qdq_status st = print_value(j, &text, err);
+
+    if (st == QDQ_OK)
+        st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
+    qdq_free(text);
+    return st;
+}
+
+qdq_status qdq_tune_remember_content(qdq_tuning *t, const char *key, json_t *j, qdq_error *err)
+{
+    char *text = NULL;
+    qdq_status st = print_value(j, &text, err);
+
+    if (st == QDQ_OK)
+        st = qdq_tune_store_content_put(t->store, &t->run, key, text, err);
+    qdq_free(text);
+    return st;
+}

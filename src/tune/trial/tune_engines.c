@@ -1,0 +1,61 @@
+/* tune_engines.c - the engine in a worker, as a run asks for it. */
+#include "tune/trial/tune_engines.h"
+
+#include "base/fail.h"
+#include "engine/trt/trt_args.h"
+#include "tune/accuracy/accuracy.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_refused.h"
+
+void qdq_tune_engine_opts(qdq_tuning *t, qdq_engine_opts *out)
+{
+    static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
+
+    *out = t->opts->engine_opts != NULL ? *t->opts->engine_opts : defaults;
+    out->job = &t->timed;
+    if (t->opts->worker != NULL)
+        out->worker = t->opts->worker;
+}
+
+qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error *err)
+{
+    const qdq_tune_opts *o = t->opts;
+    qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
+    qdq_lab_opts lo = {.engine = o->engine != NULL ? o->engine : "ort",
+                       .engine_opts = &engine,
+                       .worker = o->worker,
+                       .work = qdq_tempdir_path(t->work),
+                       .logs = qdq_tune_path(t, "logs"),
+                       .threads = o->threads,
+                       .warmup = o->warmup_runs,
+                       .leg_runs = o->timing_runs,
+                       .seed = o->seed,
+                       .job = t->job};
+
+    if (o->engine_opts != NULL) {
+        lo.build_deadline_s = lo.run_deadline_s = o->engine_opts->deadline_s;
+        engine = *o->engine_opts;
+    }
+    /* all builds of a run choose their kernels by the same times */
+    if (engine.timing_cache == NULL)
+        engine.timing_cache = qdq_tune_path(t, "timing.cache");
+    if (lo.logs == NULL || engine.timing_cache == NULL)
+        return qdq_nomem(err);
+    if (!parts) {
+        lo.shapes = t->quantize.shapes;
+        lo.n_shapes = t->quantize.n_shapes;
+        QDQ_TRY(qdq_tune_samples(t, &lo.samples, err));
+    } else if (engine.trtexec_args !=
+               NULL) { /* their shapes are those of the whole model's inputs */
+        QDQ_TRY(qdq_trt_without_shapes(engine.trtexec_args, &t->arena, &engine.trtexec_args, err));
+    }
+    QDQ_TRY(qdq_lab_open(&lo, out, err));
+    qdq_tune_set_deadline(t, *out);
+    qdq_status st = qdq_tune_tell_refused(t, *out, err);
+    if (st != QDQ_OK) {
+        qdq_lab_close(*out);
+        *out = NULL;
+    }
+    return st;
+}

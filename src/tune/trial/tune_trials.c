@@ -1,0 +1,340 @@
+/* tune_trials.c - one trial: two candidates, their models, samples from the store as far as it has
+ * them, and new ones behind them. Every time that a decision depends on goes through here
+ * (profiles: through tune_profile.c), which is why a run that was cut off can be run again: it asks
+ * the same questions, and most of the answers are on disk. */
+#include "tune/trial/tune_trials.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/fail.h"
+#include "tune/accuracy/accuracy.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/candidate/tune_models.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/candidate/tune_profile.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_progress.h"
+#include "tune/state/tune_refused.h"
+#include "tune/state/units.h"
+#include "tune/trial/tune_verify.h"
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+typedef struct taking {
+    qdq_tuning *t;
+    qdq_tune_candidate *a, *b;
+    qdq_tune_store_trial trial;
+    bool failed;
+} taking;
+
+static uint64_t number_of(const taking *k, unsigned pair)
+{
+    return ((uint64_t)k->trial.id << 12) + pair; /* the same in a run that goes on */
+}
+
+static qdq_status fail_trial(taking *k, const char *why, qdq_error *err)
+{
+    k->failed = true;
+    QDQ_TRY(qdq_tune_store_trial_fail(k->t->store, &k->trial, why, err));
+    return qdq_fail(err, QDQ_E_GOAL, "%s", why);
+}
+
+static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b_ns, qdq_error *err)
+{
+    qdq_remote_fate fate = {0};
+
+    QDQ_TRY(qdq_job_poll(k->t->job, err));
+    k->t->measured = true;
+    qdq_tune_set_deadline(k->t, k->t->lab);
+    QDQ_TRY(qdq_tune_build(k->t, k->a, NULL, err));
+    QDQ_TRY(qdq_tune_build(k->t, k->b, NULL, err));
+    if (qdq_tune_was_cut(k->t, k->a) || qdq_tune_was_cut(k->t, k->b))
+        return qdq_fail(err, QDQ_E_GOAL, "the budget of time is used up");
+    if (k->a->failed || k->b->failed)
+        return fail_trial(k, k->a->failed ? k->a->why : k->b->why, err);
+    QDQ_TRY(qdq_lab_pair(k->t->lab, k->a->handle, k->b->handle, pair % 2 == 1, number_of(k, pair),
+                         a_ns, b_ns, &fate, err));
+    QDQ_TRY(qdq_tune_note_refused(k->t, k->t->lab, err));
+    if (fate.end != QDQ_REMOTE_FINE) {
+        qdq_tune_give_up_by_fate(k->b, &fate);
+        k->b->handle = -1;
+        if (qdq_tune_was_cut(k->t, k->b))
+            return qdq_fail(err, QDQ_E_GOAL, "the budget of time is used up");
+        return fail_trial(k, k->b->why, err);
+    }
+    return qdq_tune_store_pair_add(k->t->store, &k->trial, pair, a_ns, b_ns, err);
+}
+
+static qdq_status take(void *ctx, unsigned pair, double *a_ns, double *b_ns, qdq_error *err)
+{
+    taking *k = ctx;
+
+    k->t->pairs++;
+    if (pair < k->trial.n_pairs)
+        return qdq_tune_store_pair_get(k->t->store, &k->trial, pair, a_ns, b_ns, err);
+    return measure_pair(k, pair, a_ns, b_ns, err);
+}
+
+static void count(qdq_tuning *t, qdq_tune_candidate *c)
+{
+    t->builds += !c->counted;
+    c->counted = true;
+}
+
+static qdq_status begin(qdq_tuning *t, taking *k, unsigned nth, qdq_error *err)
+{
+    count(t, k->a);
+    count(t, k->b);
+    k->b->tried = true;
+    return qdq_tune_store_trial_get(t->store, &t->run, k->a->name, k->b->name, nth, &k->trial, err);
+}
+
+/* Of the store's answer, or of the test's: a trial that failed is no error of the run. */
+static qdq_status conclude(taking *k, qdq_status st, const qdq_test_result *r, bool *failed,
+                           qdq_error *err)
+{
+    if (k->failed && st == QDQ_E_GOAL) {
+        *failed = true;
+        return QDQ_OK;
+    }
+    QDQ_TRY(st);
+    return qdq_tune_store_trial_verdict(k->t->store, &k->trial, qdq_verdict_name(r->verdict),
+                                        r->gain, r->ci_low, r->ci_high, err);
+}
+
+qdq_status qdq_tune_compare(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
+                            unsigned nth, const qdq_test_opts *test, qdq_test_result *out,
+                            bool *failed, qdq_error *err)
+{
+    taking k = {.t = t, .a = a, .b = b};
+
+    *out = (qdq_test_result){0};
+    *failed = false;
+    QDQ_TRY(begin(t, &k, nth, err));
+    if (k.trial.failed) {
+        qdq_tune_give_up(b, "before", k.trial.why);
+        *failed = true;
+        return QDQ_OK;
+    }
+    return conclude(&k, qdq_test_run(test, take, &k, out, err), out, failed, err);
+}
+
+/* Of a pair, on a machine that has neighbours: on one of its own it is half of that. */
+static const double noisy_sd = 0.01;
+
+qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    taking k = {.t = t, .a = c, .b = c};
+
+    QDQ_TRY(begin(t, &k, 1000 + t->epochs++, err));
+    qdq_status st = qdq_epoch_begin(&t->test, take, &k, &t->epoch, err);
+    if (st == QDQ_E_GOAL && k.failed)
+        return qdq_fail(err, QDQ_E_ENGINE, "the model cannot be timed: %s", c->why);
+    QDQ_TRY(st);
+    t->marked = c;
+    if (t->epoch.noisy)
+        qdq_job_log(t->job, QDQ_LOG_WARNING,
+                    "this machine is noisy: a model compared with itself seems to be %.2f %% "
+                    "faster; gains of that "
+                    "size mean nothing",
+                    fabs(t->epoch.aa_gain) * 100);
+    t->test.floor_sd = t->epoch.aa_sd;
+    t->noisy = t->noisy || t->epoch.aa_sd > noisy_sd;
+    return QDQ_OK;
+}
+
+/* --- the search's eyes ------------------------------------------------------------------------ */
+
+/* Has the noise been far below that of the control for some trials? Then they took more pairs than
+ * they needed. */
+static bool is_calmer(qdq_tuning *t, const qdq_test_result *r)
+{
+    enum { TRIALS = 3 };
+
+    t->calm_trials = 2 * r->seen_sd < t->epoch.aa_sd ? t->calm_trials + 1 : 0;
+    return t->calm_trials >= TRIALS;
+}
+
+/* After the machine has changed its pace, noise is another one, too. */
+static qdq_status follow_drift(qdq_tuning *t, qdq_tune_candidate *incumbent,
+                               const qdq_test_result *r, qdq_error *err)
+{
+    /* of a noisy machine, single medians differ */
+    const double limit = fmax(0.1, 3 * t->epoch.aa_sd);
+    const bool drifted =
+        incumbent == t->marked && qdq_epoch_drifted(&t->epoch, r->incumbent_ns, limit);
+
+    if (drifted)
+        qdq_job_log(t->job, QDQ_LOG_WARNING,
+                    "the machine's pace changed by %.0f %%: noise is measured again",
+                    (r->incumbent_ns / t->epoch.base_ns - 1) * 100);
+    if (!is_calmer(t, r) && !drifted)
+        return QDQ_OK;
+    t->calm_trials = 0;
+    return qdq_tune_control(t, incumbent, err);
+}
+
+static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
+                          qdq_error *err)
+{
+    qdq_tuning *t = ctx;
+    qdq_test_opts own = *test;
+    qdq_tune_candidate *a, *b;
+
+    QDQ_TRY(qdq_job_poll(t->job, err));
+    if (qdq_tune_time_is_up(t))
+        return QDQ_E_GOAL;
+    qdq_tune_drop_idle(t);
+    QDQ_TRY(qdq_tune_candidate_of(t, incumbent, &a, err));
+    QDQ_TRY(qdq_tune_candidate_of(t, candidate, &b, err));
+    QDQ_TRY(qdq_tune_recall_wrong(t, b, err));
+    QDQ_TRY(qdq_tune_require_goal(t, b, err));
+    if (b->failed && (b->misses || b->wrong)) {
+        *failed = true;
+        return QDQ_OK;
+    }
+    own.floor_sd = t->epoch.aa_sd;
+    own.least_ns = t->noisy ? test->least_ns : 0;
+    QDQ_TRY(qdq_tune_compare(t, a, b, 0, &own, out, failed, err));
+    if (!*failed)
+        QDQ_TRY(follow_drift(t, a, out, err));
+    if (!*failed && out->verdict == QDQ_VERDICT_KEEP)
+        QDQ_TRY(qdq_tune_verify(t, b, err));
+    *failed = *failed || b->wrong;
+    bool kept = !*failed && out->verdict == QDQ_VERDICT_KEEP;
+    if (a != t->marked) /* greedy goes back to what was better than nothing, but not the best */
+        t->epoch.base_ns = out->incumbent_ns;
+    if (kept)
+        t->epoch.base_ns *= 1 - out->gain;
+    t->marked = kept ? b : a;
+    t->idle = kept ? a : b; /* not dropped yet: it may be what the event names as raw */
+    return QDQ_OK;
+}
+
+static qdq_status identity(void *ctx, const qdq_assign *a, qdq_assign_hash *out, qdq_error *err)
+{
+    qdq_tune_candidate *c;
+
+    QDQ_TRY(qdq_tune_candidate_of(ctx, a, &c, err));
+    *out = (qdq_assign_hash){(uint64_t)(uintptr_t)c, 0};
+    return QDQ_OK;
+}
+
+/* A run that goes on finds on its way what an earlier process found, and left in model.onnx, or
+ * something better. So is a baseline that saves more. */
+static qdq_status kept(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
+{
+    t->unwritten = (t->out->resumed && !t->measured) || t->lead > t->saved;
+    return t->unwritten ? QDQ_OK : qdq_tune_write_assignment(t, e->candidate, err);
+}
+
+static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
+{
+    char text[400];
+    qdq_tune_candidate *c;
+
+    if (e->phase == QDQ_PHASE_DONE)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_candidate_of(t, e->candidate, &c, err));
+    const qdq_tune_step step = {.phase = e->phase,
+                                .unit = e->unit,
+                                .move = e->move,
+                                .candidate = c->name,
+                                .result = e->result != NULL ? *e->result : (qdq_test_result){0},
+                                .failed = e->result == NULL ? c->why : NULL,
+                                .kept = e->kept,
+                                .saved = t->saved};
+    if (!QDQ_PUSH(&t->arena, &t->steps, step))
+        return qdq_nomem(err);
+    qdq_tune_tell(t, &step);
+    snprintf(
+        text, sizeof text,
+        "{\"phase\": \"%s\", \"unit\": %lld, \"candidate\": \"%s\", \"failed\": %s, \"kept\": %s, "
+        "\"gain\": %.6g, "
+        "\"low\": %.6g, \"high\": %.6g, \"pairs\": %u, \"saved\": %.6g}",
+        qdq_tune_phase_name(t, e->phase), e->unit == SIZE_MAX ? -1LL : (long long)e->unit, c->name,
+        e->result == NULL ? "true" : "false", e->kept ? "true" : "false",
+        e->result != NULL ? e->result->gain : 0, e->result != NULL ? e->result->ci_low : 0,
+        e->result != NULL ? e->result->ci_high : 0, e->result != NULL ? e->result->pairs : 0,
+        e->saved);
+    return qdq_tune_store_event(t->store, &t->run, "trial", text, err);
+}
+
+static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
+{
+    qdq_tuning *t = ctx;
+
+    t->unit = e->unit != SIZE_MAX ? t->problem.unit[e->unit].name : "";
+    t->unit_number = e->unit != SIZE_MAX ? e->unit + 1 : 0;
+    const bool is_best =
+        /* no: merged groups, slower than the best start, that became better */
+        e->saved >= t->saved;
+    t->saved = fmax(t->saved, e->saved);
+    QDQ_TRY(record(t, e, err));
+    QDQ_TRY(t->units->learn(t, e, err));
+    if (e->kept && is_best)
+        QDQ_TRY(kept(t, e, err));
+    qdq_tune_show(t,
+                  e->phase == QDQ_PHASE_INTERACTIONS ? e->move : qdq_tune_phase_name(t, e->phase));
+    return QDQ_OK;
+}
+
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known,
+                          qdq_error *err)
+{
+    return qdq_tune_profile_bits(ctx, a, cost, known, err);
+}
+
+static unsigned builds(void *ctx)
+{
+    return ((qdq_tuning *)ctx)->builds;
+}
+
+static qdq_status known_share(void *ctx, const qdq_assign *a, double *out, qdq_error *err)
+{
+    qdq_tuning *t = ctx;
+
+    return t->units->known_share(t, a, out, err);
+}
+
+qdq_search_ops qdq_tune_search_ops(qdq_tuning *t)
+{
+    return (qdq_search_ops){.ctx = t,
+                            .measure = measure,
+                            .identity = identity,
+                            .event = event,
+                            .builds = builds,
+                            .known_share = known_share,
+                            .profile = profile};
+}
+
+qdq_status qdq_tune_try(qdq_tuning *t, qdq_search_phase phase, const char *move,
+                        const qdq_assign *incumbent, const qdq_assign *candidate,
+                        qdq_tune_tried *out, qdq_error *err)
+{
+    *out = (qdq_tune_tried){.failed = false};
+    qdq_status st =
+        measure(t, incumbent, candidate, &t->search_opts.test, &out->result, &out->failed, err);
+    if (st == QDQ_E_GOAL) {
+        t->found.ended_early = out->failed = true;
+        return QDQ_OK;
+    }
+    QDQ_TRY(st);
+    t->found.trials++;
+    t->found.pairs += out->result.pairs;
+    out->kept = !out->failed && out->result.verdict == QDQ_VERDICT_KEEP;
+    if (out->kept)
+        t->found.predicted_ns *= 1 - out->result.gain;
+    const qdq_search_event e = {.phase = phase,
+                                .move = move,
+                                .unit = SIZE_MAX,
+                                .n_units = t->problem.n_units,
+                                .incumbent = incumbent,
+                                .candidate = candidate,
+                                .result = out->failed ? NULL : &out->result,
+                                .kept = out->kept,
+                                .saved = 1 - t->found.predicted_ns / t->problem.base_ns};
+    return event(t, &e, err);
+}

@@ -1,0 +1,306 @@
+/* tune_verify.c - does the engine compute what a candidate says? Asked before a candidate becomes
+ * the best so far, and of what is shipped. The answer is kept in the store, for this model, engine
+ * and processor: what was wrong once is not tried again. */
+#include "tune/trial/tune_verify.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/json.h"
+#include "tune/accuracy/accuracy.h"
+#include "tune/candidate/tune_files.h"
+#include "tune/candidate/tune_plans.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_values.h"
+#include "tune/trial/tune_engines.h"
+
+/* --- remembering ------------------------------------------------------------------------------ */
+
+static const char *key_of(qdq_tuning *t, const char *name, bool shipped)
+{
+    return qdq_arena_printf(&t->arena, "computes %s%s", name, shipped ? ", shipped" : "");
+}
+
+static json_t *write(const qdq_verify_result *r)
+{
+    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:i}", "verdict", (int)r->verdict, "why", r->why,
+                     "reference", r->reference, "output", r->output, "sqnr_db",
+                     qdq_json_real(r->sqnr_db), "samples", (int)r->samples);
+}
+
+static bool read(const json_t *j, qdq_verify_result *r)
+{
+    const char *why, *reference, *output;
+    int verdict, samples;
+
+    if (j == NULL ||
+        json_unpack((json_t *)(uintptr_t)j, "{s:i, s:s, s:s, s:s, s:i}", "verdict", &verdict, "why",
+                    &why, "reference", &reference, "output", &output, "samples", &samples) != 0)
+        return false;
+    *r = (qdq_verify_result){.verdict = (qdq_verify_verdict)verdict, .samples = (size_t)samples};
+    const json_t *db = json_object_get(j, "sqnr_db");
+    r->sqnr_db = json_is_number(db) ? json_number_value(db) : (double)INFINITY;
+    r->engine_db = r->reference_db = NAN;
+    r->axis = -1;
+    snprintf(r->why, sizeof r->why, "%s", why);
+    snprintf(r->reference, sizeof r->reference, "%s", reference);
+    snprintf(r->output, sizeof r->output, "%s", output);
+    return verdict >= QDQ_VERIFY_UNKNOWN && verdict <= QDQ_VERIFY_WRONG;
+}
+
+static qdq_status recall(qdq_tuning *t, const char *key, qdq_verify_result *out, bool *found,
+                         qdq_error *err)
+{
+    json_t *j = NULL;
+
+    if (key == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_recall(t, key, &j, err));
+    *found = read(j, out);
+    json_decref(j);
+    return QDQ_OK;
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+/* ONNX Runtime, where it is not the engine itself; none: the verdicts say so. */
+static qdq_engine *reference(qdq_tuning *t)
+{
+    const char *name = qdq_engine_get_info(t->engine)->name;
+    qdq_engine_opts ort;
+
+    if (t->sought_reference || strcmp(name, "ort") == 0 || strcmp(name, "sim") == 0)
+        return t->reference;
+    t->sought_reference = true;
+    qdq_tune_engine_opts(t, &ort);
+    ort.plugins = ort.providers = NULL;
+    if (qdq_engine_open("ort", &ort, &t->reference, NULL) != QDQ_OK)
+        t->reference = NULL;
+    return t->reference;
+}
+
+static qdq_status run(qdq_tuning *t, const qdq_model *m, const qdq_input_shape *shapes,
+                      size_t n_shapes, size_t count, qdq_verify_result *out, qdq_error *err)
+{
+    qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
+    qdq_error own = QDQ_ERROR_INIT;
+    qdq_compare_opts judging;
+    qdq_data *data;
+
+    enum { CONFIRM = 6 };
+
+    QDQ_TRY(qdq_tune_judging_data(t, &data, &judging, err));
+    o.reference = reference(t);
+    o.original = t->m;
+    o.threads = t->quantize.threads;
+    o.shapes = shapes;
+    o.n_shapes = n_shapes;
+    o.first = judging.first;
+    const size_t all = qdq_data_count(data), left = all > o.first ? all - o.first : 0;
+    o.count = count < left ? count : left;
+    o.confirm = left - o.count < CONFIRM ? left - o.count : CONFIRM;
+    o.job = &t->timed;
+    qdq_status st = qdq_verify_engine(m, t->engine, data, &o, out, &own);
+    if (st != QDQ_E_ENGINE)
+        return st == QDQ_OK ? st : qdq_fail(err, st, "%s", own.text);
+    *out = (qdq_verify_result){.verdict = QDQ_VERIFY_WRONG, .sqnr_db = NAN};
+    snprintf(out->why, sizeof out->why, "the engine fails on the model%s: %.700s",
+             n_shapes == 0 ? " as it is written" : "", own.text);
+    return QDQ_OK;
+}
+
+/* Does the engine fail on the input, too, if it fixes these shapes? Then they are none that anybody
+ * runs. */
+static qdq_status fails_as_given(qdq_tuning *t, const qdq_input_shape *shapes, size_t n,
+                                 const qdq_verify_result *r, bool *out, qdq_error *err)
+{
+    qdq_verify_result given;
+
+    *out = false;
+    if (r->verdict != QDQ_VERIFY_WRONG || r->samples > 0)
+        return QDQ_OK;
+    QDQ_TRY(run(t, t->m, shapes, n, 1, &given, err));
+    *out = given.verdict == QDQ_VERIFY_WRONG && given.samples == 0;
+    return QDQ_OK;
+}
+
+/* As it is written, and with the shapes that it is timed with. Of a candidate fewer samples, and no
+ * more than one question once the time is up: what ships is asked in any case. */
+static qdq_status ask_all(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verify_result *out,
+                          qdq_error *err)
+{
+    enum { SEARCHED = 2, SHIPPED = 4 };
+    const qdq_input_shape *shapes = t->quantize.shapes;
+    size_t n = t->quantize.n_shapes;
+    qdq_verify_result fixed;
+    bool fails;
+
+    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) == 0) {
+        *out = (qdq_verify_result){.sqnr_db = NAN};
+        snprintf(out->why, sizeof out->why, "engine '%s' computes no outputs",
+                 qdq_lab_engine(t->lab)->name);
+        return QDQ_OK;
+    }
+    QDQ_TRY(run(t, m, NULL, 0, shipped ? SHIPPED : SEARCHED, out, err));
+    if (!out->open || out->verdict == QDQ_VERIFY_WRONG || (!shipped && qdq_tune_time_is_up(t)))
+        return QDQ_OK;
+    if (n == 0)
+        QDQ_TRY(qdq_tune_sample_shapes(t, &shapes, &n, err));
+    QDQ_TRY(run(t, m, shapes, n, SEARCHED, &fixed, err));
+    QDQ_TRY(fails_as_given(t, shapes, n, &fixed, &fails, err));
+    if (fixed.verdict == QDQ_VERIFY_WRONG && !fails)
+        *out = fixed;
+    return QDQ_OK;
+}
+
+/* *cut: there was no time for an answer. */
+static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verify_result *out,
+                      bool *cut, qdq_error *err)
+{
+    const double start = qdq_clock_seconds();
+
+    qdq_tune_begin_timed(t);
+    qdq_status st = ask_all(t, m, shipped, out, err);
+    QDQ_TRY(qdq_tune_end_timed(t, st, cut));
+    if (*cut) {
+        *out = (qdq_verify_result){.sqnr_db = NAN};
+        snprintf(out->why, sizeof out->why, "the budget of time was used up");
+    } else if (shipped)
+        t->verify_s = fmax(t->verify_s, qdq_clock_seconds() - start);
+    return QDQ_OK;
+}
+
+static void tell_wrong(qdq_tuning *t, const qdq_verify_result *r)
+{
+    if (t->out->n_wrong++ == 0)
+        snprintf(t->out->wrong, sizeof t->out->wrong, "%s", r->why);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is refused: %s", r->why);
+}
+
+/* --- candidates of the search ----------------------------------------------------------------- */
+
+static void refuse(qdq_tuning *t, qdq_tune_candidate *c, const qdq_verify_result *r)
+{
+    if (c->wrong)
+        return;
+    c->failed = c->wrong = true;
+    snprintf(c->why, sizeof c->why, "engine check: %.380s", r->why);
+    tell_wrong(t, r);
+}
+
+qdq_status qdq_tune_recall_wrong(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    qdq_verify_result r;
+    bool found = false;
+
+    if (c->failed || c == t->base)
+        return QDQ_OK;
+    QDQ_TRY(recall(t, key_of(t, c->name, false), &r, &found, err));
+    if (found && r.verdict == QDQ_VERIFY_WRONG)
+        refuse(t, c, &r);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_verify(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    const char *key = key_of(t, c->name, false);
+    qdq_verify_result r;
+    qdq_model *m = NULL;
+    qdq_plan *p = NULL;
+    bool found, cut = false;
+
+    if (c == t->base || c->assign.word == NULL)
+        return QDQ_OK;
+    QDQ_TRY(recall(t, key, &r, &found, err));
+    if (!found) {
+        QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
+        qdq_status st = qdq_candidate_model(t->files, p, &m, err);
+        qdq_plan_free(p);
+        if (st == QDQ_OK)
+            st = ask(t, m, false, &r, &cut, err);
+        qdq_model_free(m);
+        QDQ_TRY(st);
+        if (!cut)
+            QDQ_TRY(qdq_tune_remember(t, key, write(&r), err));
+    }
+    if (r.verdict == QDQ_VERIFY_WRONG)
+        refuse(t, c, &r);
+    return QDQ_OK;
+}
+
+/* --- what is shipped -------------------------------------------------------------------------- */
+
+qdq_status qdq_tune_verify_model(qdq_tuning *t, const qdq_model *m, const char *name,
+                                 qdq_verify_result *r, bool *cut, qdq_error *err)
+{
+    const char *key = key_of(t, name, true);
+    bool found;
+
+    *cut = false;
+    QDQ_TRY(recall(t, key, r, &found, err));
+    if (found)
+        return QDQ_OK;
+    QDQ_TRY(ask(t, m, true, r, cut, err));
+    return *cut ? QDQ_OK : qdq_tune_remember(t, key, write(r), err);
+}
+
+/* The model of a plan, or a file of the folder. */
+static qdq_status answer(qdq_tuning *t, const qdq_plan *p, const char *file, const char *name,
+                         qdq_verify_result *r, bool *cut, qdq_error *err)
+{
+    const char *key = key_of(t, name, true), *path = qdq_tune_path(t, file);
+    qdq_model *m = NULL;
+    bool found;
+
+    *cut = false;
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(recall(t, key, r, &found, err));
+    if (found)
+        return QDQ_OK;
+    qdq_status st =
+        p != NULL ? qdq_candidate_model(t->files, p, &m, err) : qdq_model_load(path, NULL, &m, err);
+    if (st == QDQ_OK)
+        st = qdq_tune_verify_model(t, m, name, r, cut, err);
+    qdq_model_free(m);
+    return st;
+}
+
+qdq_status qdq_tune_verify_shipped(qdq_tuning *t, const qdq_plan *p, bool *right, qdq_error *err)
+{
+    qdq_plan *best = NULL;
+    qdq_verify_result r;
+    char name[33];
+    bool cut;
+
+    if (p == NULL)
+        QDQ_TRY(qdq_tune_plan_of(t, &t->found.best, &best, err));
+    qdq_status st = qdq_tune_name_plan(p != NULL ? p : best, name, err);
+    qdq_plan_free(best);
+    if (st == QDQ_OK)
+        st = answer(t, p, "model.onnx", name, &r, &cut, err);
+    QDQ_TRY(st);
+    t->cut = t->cut || cut;
+    *right = r.verdict != QDQ_VERIFY_WRONG && !cut;
+    if (cut)
+        return QDQ_OK;
+    if (*right)
+        t->out->computed = r;
+    else
+        tell_wrong(t, &r);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_verify_float(qdq_tuning *t, qdq_error *err)
+{
+    qdq_verify_result *r = &t->out->computed;
+    bool cut;
+
+    QDQ_TRY(answer(t, NULL, "baseline.onnx", "baseline", r, &cut, err));
+    if (r->verdict == QDQ_VERIFY_WRONG)
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "the model without Q/DQ: %s", r->why);
+    return QDQ_OK;
+}
