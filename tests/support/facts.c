@@ -53,8 +53,7 @@ void test_assert_type(const test_known *k, const char *name, const char *type)
         fail_msg("'%s' is %s, want %s", name, got, type);
 }
 
-/* "2,N,?" for rank 1, "(3)" for rank 0, "-" where nothing is known. */
-static const char *elems_text(const test_known *k, const char *name)
+const char *test_elems_of(const test_known *k, const char *name)
 {
     static char text[512];
     qdq_fact_elem e[64];
@@ -82,7 +81,7 @@ static const char *elems_text(const test_known *k, const char *name)
 
 void test_assert_elems(const test_known *k, const char *name, const char *want)
 {
-    const char *got = elems_text(k, name);
+    const char *got = test_elems_of(k, name);
 
     if (strcmp(got, want) != 0)
         fail_msg("'%s' has elements %s, want %s", name, got, want);
@@ -99,7 +98,7 @@ void test_elements(int opset, const char *inputs, const char *inits, const char 
              "<ir_version: 8, opset_import: [\"\" : %d]> g (%s) => (s) <%s> { %s }", opset, inputs,
              inits, nodes);
     k = test_know(text);
-    if (strcmp(elems_text(&k, "s"), want) != 0)
-        fail_msg("opset %d: %s: got %s, want %s", opset, nodes, elems_text(&k, "s"), want);
+    if (strcmp(test_elems_of(&k, "s"), want) != 0)
+        fail_msg("opset %d: %s: got %s, want %s", opset, nodes, test_elems_of(&k, "s"), want);
     test_forget(&k);
 }

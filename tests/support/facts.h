@@ -21,7 +21,8 @@ qdq_value *test_value(const test_known *k, const char *name); /* of any graph of
 void test_assert_type(const test_known *k, const char *name,
                       const char *type); /* as test_type_of() writes it */
 
-/* "2,N,?" for rank 1, "(3)" for rank 0, "-" where nothing is known. */
+/* "2,N,?" for rank 1, "(3)" for rank 0, "-" where nothing is known. Static storage. */
+const char *test_elems_of(const test_known *k, const char *name);
 void test_assert_elems(const test_known *k, const char *name, const char *want);
 
 /* The same of value `s`, for a graph of these inputs, initializers and nodes. */

@@ -1,0 +1,441 @@
+/* run_text.c - runs all files of a folder of tests/text, each as one test. With UPDATE=1 in the
+ * environment it writes what came out into the files instead, and shows the difference. */
+#include <dirent.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ir/facts.h"
+#include "ir/graph_check.h"
+#include "ir/shape.h"
+#include "support/facts.h"
+#include "support/test.h"
+#include "text/text_case.h"
+#include "text/text_numbers.h"
+
+/* What came out of a case. Lists of lines that hold reasons or findings, each behind a newline. */
+typedef struct outcome {
+    qdq_model *m;
+    qdq_facts *facts; /* NULL: types are those that are written in the model */
+    qdq_status status;
+    qdq_error err;
+    char *before, *after; /* the model as text, without its header */
+    char reasons[1 << 14], warnings[1 << 14];
+} outcome;
+
+typedef struct place {
+    const char *path;
+    const text_case *c;
+} place;
+
+#define COMPLAIN(p, ...) complain((p), __FILE__, __LINE__, __VA_ARGS__)
+QDQ_PRINTF(4, 5)
+static void complain(const place *p, const char *file, int line, const char *fmt, ...)
+{
+    char what[1 << 14];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    print_error("%s:%d: %s\n", p->path, p->c->line, what);
+    _fail(file, line);
+}
+
+static void must(const place *p, const outcome *o, qdq_status st, const char *what)
+{
+    if (st != QDQ_OK)
+        COMPLAIN(p, "%s: %s", what, o->err.text);
+}
+
+/* --- what is done with a graph ---------------------------------------------------------------- */
+
+/* Twice is once: the second time must change nothing. */
+static void run_optimize(const place *p, outcome *o)
+{
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    qdq_optimize_report *r = NULL;
+
+    opts.passes = p->c->arg;
+    opts.verify_each = true;
+    for (int i = 0; i < 2; i++) {
+        o->status = qdq_model_optimize(o->m, &opts, &r, &o->err);
+        if (o->status != QDQ_OK)
+            return;
+        if (!r->settled || (i == 1 && r->changes != 0))
+            COMPLAIN(p, "the second run changes something again");
+        for (size_t k = 0; i == 0 && k < r->n_passes; k++)
+            for (size_t n = 0; n < r->passes[k].n_refusals; n++) {
+                const qdq_refusal *f = &r->passes[k].refusals[n];
+
+                if (f->n == 0 || f->n_examples == 0)
+                    COMPLAIN(p, "'%s' is a reason without a candidate", f->reason);
+                snprintf(o->reasons + strlen(o->reasons), sizeof o->reasons - strlen(o->reasons),
+                         "\n%s", f->reason);
+            }
+        qdq_optimize_report_free(r);
+    }
+    must(p, o, qdq_model_verify(o->m, &o->err), "verified");
+}
+
+static void run_raise(const place *p, outcome *o)
+{
+    int opset = atoi(p->c->arg);
+
+    o->status = qdq_model_set_opset(o->m, opset, &o->err);
+    if (o->status != QDQ_OK)
+        return;
+    if (qdq_model_opset_of(o->m, "") != opset)
+        COMPLAIN(p, "the model has opset %d", (int)qdq_model_opset_of(o->m, ""));
+    must(p, o, qdq_model_verify(o->m, &o->err), "verified");
+}
+
+static void count_warning(void *ctx, qdq_log_level level, const char *text)
+{
+    (void)text;
+    *(int *)ctx += level == QDQ_LOG_WARNING;
+}
+
+/* What is an error where the caller is strict is a warning else, and leaves the types open. */
+static void run_infer(const place *p, outcome *o)
+{
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_shape_opts strict = {false, true, NULL}, lax = {false, false, &job};
+    qdq_error err = QDQ_ERROR_INIT;
+    int warnings = 0;
+
+    o->status = qdq_model_infer(o->m, &strict, &o->err);
+    job.ctx = &warnings;
+    job.log = count_warning;
+    uint64_t edits = o->m->graph->edits;
+
+    if (o->status == QDQ_OK)
+        must(p, o, qdq_model_infer(o->m, &strict, &o->err), "inferred again");
+    else if (qdq_model_infer(o->m, &lax, &err) != QDQ_OK || warnings != 1)
+        COMPLAIN(p, "not strict: %d warnings, expected 1 (%s)", warnings, err.text);
+    for (size_t i = 0; o->status != QDQ_OK && i < o->m->graph->outputs.n; i++)
+        if (o->m->graph->outputs.at[i]->type != NULL)
+            COMPLAIN(p, "'%s' has a type", o->m->graph->outputs.at[i]->name);
+    if (o->m->graph->edits != edits)
+        COMPLAIN(p, "the second run changes something again");
+}
+
+static void run_facts(const place *p, outcome *o)
+{
+    qdq_job job = QDQ_JOB_INIT;
+    int warnings = 0;
+
+    job.ctx = &warnings;
+    job.log = count_warning;
+    o->status = qdq_facts_open(o->m, &job, &o->facts, &o->err);
+    if (warnings != 0)
+        COMPLAIN(p, "proving logs a warning");
+}
+
+static void run_check(const place *p, outcome *o)
+{
+    qdq_finding *f = NULL;
+    size_t n = 0;
+
+    o->status = qdq_model_verify(o->m, &o->err);
+    must(p, o, qdq_model_check(o->m, &f, &n, &(qdq_error)QDQ_ERROR_INIT), "checked");
+    for (size_t i = 0; i < n; i++)
+        snprintf(o->warnings + strlen(o->warnings), sizeof o->warnings - strlen(o->warnings),
+                 "\n%s", f[i].text);
+    if (o->status != QDQ_OK && strstr(o->warnings, o->err.text) == NULL)
+        COMPLAIN(p, "'%s' is not among the findings", o->err.text);
+    qdq_free(f);
+}
+
+static void run_parse(const place *p, outcome *o)
+{
+    (void)p;
+    (void)o; /* reading it is all */
+}
+
+static const struct {
+    const char *name;
+    void (*run)(const place *p, outcome *o);
+} runs[] = {
+    {"optimize", run_optimize}, {"raise", run_raise}, {"infer", run_infer},
+    {"facts", run_facts},       {"check", run_check}, {"parse", run_parse},
+};
+
+/* --- what came out ---------------------------------------------------------------------------- */
+
+static char *text_of(const place *p, outcome *o)
+{
+    char *text = NULL, *s;
+
+    must(p, o, qdq_model_to_text(o->m, &text, &o->err), "printed");
+    s = *text == '<' && strchr(text, '>') != NULL ? strchr(text, '>') + 2 : text;
+    memmove(text, s, strlen(s) + 1);
+    return text;
+}
+
+static void do_case(const place *p, outcome *o)
+{
+    memset(o, 0, sizeof *o);
+    o->status = qdq_model_from_text(p->c->before, "test", &o->m, &o->err);
+    if (o->status != QDQ_OK) {
+        if (strcmp(p->c->run, "parse") != 0)
+            COMPLAIN(p, "%s", o->err.text);
+        return;
+    }
+    o->before = text_of(p, o);
+    for (size_t i = 0; i < QDQ_COUNT(runs); i++)
+        if (strcmp(runs[i].name, p->c->run) == 0) {
+            runs[i].run(p, o);
+            o->after = text_of(p, o);
+            return;
+        }
+    COMPLAIN(p, "run: '%s' is nothing that can be done", p->c->run);
+}
+
+static void end_case(outcome *o)
+{
+    qdq_facts_close(o->facts);
+    qdq_model_free(o->m);
+    qdq_free(o->before);
+    qdq_free(o->after);
+}
+
+/* A value of any graph, so that bodies can be asked for, too. */
+static const char *type_of(const place *p, outcome *o, const char *name)
+{
+    QDQ_FOR_GRAPHS (g, o->m) {
+        const qdq_value *v = qdq_graph_find(g, name);
+
+        if (v != NULL)
+            return test_type_of(o->facts != NULL ? qdq_facts_type(o->facts, v) : v->type);
+    }
+    COMPLAIN(p, "no value '%s'", name);
+    return NULL;
+}
+
+/* Where a part of it is wanted, the line that has the part, else the first. */
+static const char *line_with(const char *lines, const char *part)
+{
+    const char *s = part != NULL ? strstr(lines, part) : NULL;
+
+    if (s == NULL)
+        return *lines == '\n' ? lines + 1 : lines;
+    while (s > lines && s[-1] != '\n')
+        s--;
+    return s;
+}
+
+/* What the file would say if it were written today; malloc(). */
+static char *said(const place *p, outcome *o, const text_wanted *w)
+{
+    bool changed = o->after != NULL && strcmp(o->before, o->after) != 0;
+    const char *s = "";
+    char *out;
+    size_t n;
+
+    switch (w->kind) {
+    case TEXT_BECOMES:
+    case TEXT_STAYS:
+        return changed ? text_shorten(o->before, o->after) : strdup("");
+    case TEXT_REFUSED:
+        s = line_with(o->reasons, w->text);
+        break;
+    case TEXT_WARNING:
+        s = line_with(o->warnings, w->text);
+        break;
+    case TEXT_ERROR:
+    case TEXT_UNSUPPORTED:
+    case TEXT_USAGE:
+        s = o->err.text;
+        break;
+    case TEXT_TYPE:
+        s = type_of(p, o, w->name);
+        break;
+    case TEXT_ELEMENTS:
+        s = test_elems_of(&(test_known){o->m, o->facts}, w->name);
+        break;
+    }
+    n = strcspn(s, "\n");
+    out = calloc(1, n + 1);
+    assert_non_null(out);
+    memcpy(out, s, n);
+    return out;
+}
+
+static int n_computed;
+
+static bool has_same_numbers(const place *p, outcome *o)
+{
+    qdq_model *before = test_model(p->c->before);
+    const char *other = text_other_numbers(before, o->m, &n_computed);
+
+    if (other != NULL)
+        print_error("output '%s' has other numbers than before\n", other);
+    qdq_model_free(before);
+    return other == NULL;
+}
+
+/* The graph as the library prints it. */
+static char *printed(const place *p, const char *text)
+{
+    outcome o = {.err = QDQ_ERROR_INIT};
+    char *s;
+
+    must(p, &o, qdq_model_from_text(text, "becomes", &o.m, &o.err), "read");
+    s = text_of(p, &o);
+    qdq_model_free(o.m);
+    return s;
+}
+
+static bool is_wanted(const place *p, outcome *o, const text_wanted *w, const char *got)
+{
+    static const qdq_status status[] = {[TEXT_ERROR] = QDQ_E_FORMAT,
+                                        [TEXT_UNSUPPORTED] = QDQ_E_UNSUPPORTED,
+                                        [TEXT_USAGE] = QDQ_E_USAGE};
+    bool same;
+    char *want;
+
+    switch (w->kind) {
+    case TEXT_BECOMES:
+        want = printed(p, w->text);
+        same = o->status == QDQ_OK && strcmp(want, o->after) == 0;
+        if (!same)
+            print_error("wanted:\n%sgot:\n%s", want, o->after);
+        qdq_free(want);
+        return same && has_same_numbers(p, o);
+    case TEXT_STAYS:
+        return o->status == QDQ_OK && strcmp(o->before, o->after) == 0;
+    case TEXT_REFUSED:
+    case TEXT_WARNING:
+        return o->status == QDQ_OK && strstr(got, w->text) != NULL &&
+               (w->kind == TEXT_WARNING || strcmp(o->before, o->after) == 0);
+    case TEXT_ERROR:
+    case TEXT_UNSUPPORTED:
+    case TEXT_USAGE:
+        return o->status == status[w->kind] && strstr(got, w->text) != NULL &&
+               (o->after == NULL || strcmp(o->before, o->after) == 0);
+    case TEXT_TYPE:
+    case TEXT_ELEMENTS:
+        return strcmp(got, w->text) == 0;
+    }
+    return false;
+}
+
+/* The line that `got` is in a file. */
+static void write_line(FILE *to, const outcome *o, const text_wanted *w, const char *got)
+{
+    static const char *const failed[] = {
+        [QDQ_E_FORMAT] = "error", [QDQ_E_UNSUPPORTED] = "unsupported", [QDQ_E_USAGE] = "usage"};
+
+    if (o->status != QDQ_OK)
+        fprintf(to, "%s: %s",
+                o->status < (int)QDQ_COUNT(failed) && failed[o->status] != NULL ? failed[o->status]
+                                                                                : "another status",
+                o->err.text);
+    else if (w->kind <= TEXT_STAYS)
+        fprintf(to, *got == '\0' ? "stays" : "becomes: %s", got);
+    else if (w->name != NULL)
+        fprintf(to, "%s %s: %s", text_kind_name(w->kind), w->name, got);
+    else
+        fprintf(to, "%s: %s", text_kind_name(w->kind), got);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static void show_and_replace(const char *path, const char *with)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        execlp("diff", "diff", "-u", path, with, (char *)NULL);
+        _exit(127);
+    }
+    assert_true(child > 0 && waitpid(child, NULL, 0) == child);
+    assert_int_equal(rename(with, path), 0);
+}
+
+static void run_file(void **state)
+{
+    const char *path = *state;
+    bool update = getenv("UPDATE") != NULL, differs = false;
+    char with[4096];
+    text_file f;
+    FILE *to = NULL;
+    size_t at = 0;
+
+    text_open(&f, path);
+    snprintf(with, sizeof with, "%s.new", path);
+    if (update)
+        assert_non_null(to = fopen(with, "wb"));
+    for (size_t i = 0; i < f.n_case; i++) {
+        static outcome o;
+        const text_case *c = &f.at[i];
+        place p = {path, c};
+
+        do_case(&p, &o);
+        if (update)
+            fwrite(f.text + at, 1, c->from - at, to);
+        for (size_t k = 0; k < c->n_wanted; k++) {
+            const text_wanted *w = &c->wanted[k];
+            char *got = said(&p, &o, w);
+            bool same = is_wanted(&p, &o, w, got);
+
+            if (!same && !update)
+                COMPLAIN(&p, "%s %s: wanted '%s', got '%s' (%s)", text_kind_name(w->kind),
+                         w->name != NULL ? w->name : "", w->text != NULL ? w->text : "", got,
+                         o.status == QDQ_OK ? "done" : o.err.text);
+            differs |= !same;
+            if (update && k > 0)
+                fputc('\n', to);
+            if (update)
+                write_line(to, &o, w, got);
+            free(got);
+        }
+        at = c->to;
+        end_case(&o);
+    }
+    if (update) {
+        fputs(f.text + at, to);
+        assert_int_equal(fclose(to), 0);
+        if (differs)
+            show_and_replace(path, with);
+        else
+            assert_int_equal(unlink(with), 0);
+    }
+    text_close(&f);
+}
+
+static int is_case(const struct dirent *d)
+{
+    const char *end = strrchr(d->d_name, '.');
+
+    return end != NULL && strcmp(end, ".txt") == 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct dirent **names = NULL;
+    struct CMUnitTest *tests;
+    int n = argc == 2 ? scandir(argv[1], &names, is_case, alphasort) : -1;
+
+    if (n <= 0) {
+        fprintf(stderr, "run_text FOLDER: a folder with files .txt is expected\n");
+        return 2;
+    }
+    tests = calloc((size_t)n, sizeof *tests);
+    for (int i = 0; i < n; i++) {
+        char *path = malloc(strlen(argv[1]) + strlen(names[i]->d_name) + 2);
+
+        sprintf(path, "%s/%s", argv[1], names[i]->d_name);
+        tests[i] = (struct CMUnitTest){names[i]->d_name, run_file, NULL, NULL, path};
+    }
+    int failed = _cmocka_run_group_tests(argv[1], tests, (size_t)n, NULL, NULL);
+
+    printf("%d graphs were computed before and after, and gave the same numbers\n", n_computed);
+    for (int i = 0; i < n; i++) {
+        free(tests[i].initial_state);
+        free(names[i]);
+    }
+    free(names);
+    free(tests);
+    return failed;
+}

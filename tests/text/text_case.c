@@ -1,0 +1,393 @@
+/* text_case.c - reads a file of tests/text line by line. A file that is none fails the test. */
+#include "text/text_case.h"
+
+#include <ctype.h>
+
+#include "support/test.h"
+
+static const struct {
+    const char *word;
+    bool named; /* "type of VALUE: ..." */
+} kinds[] = {
+    [TEXT_BECOMES] = {"becomes", false},         [TEXT_STAYS] = {"stays", false},
+    [TEXT_REFUSED] = {"refused", false},         [TEXT_ERROR] = {"error", false},
+    [TEXT_UNSUPPORTED] = {"unsupported", false}, [TEXT_USAGE] = {"usage", false},
+    [TEXT_WARNING] = {"warning", false},         [TEXT_TYPE] = {"type of", true},
+    [TEXT_ELEMENTS] = {"elements of", true},
+};
+
+typedef struct reader {
+    text_file *f;
+    const char *path;
+    int line;
+    const char *run, *arg, *opset, *frame; /* settings, until the next */
+    char *before;                          /* lines of a graph so far, or NULL */
+    char *after;                           /* lines behind "becomes:" so far, or NULL */
+    const char *last_after;                /* what became of the graph before, as it stands there */
+    bool in_frame;                         /* the lines below may go on with the frame */
+    text_case *now;                        /* whose wanted lines are being read */
+    const char *sep;                       /* a case begins here */
+} reader;
+
+const char *text_kind_name(text_kind kind)
+{
+    return kinds[kind].word;
+}
+
+/* --- strings ---------------------------------------------------------------------------------- */
+
+static char *keep(text_file *f, char *s)
+{
+    f->kept = realloc(f->kept, (f->n_kept + 1) * sizeof *f->kept);
+    assert_non_null(f->kept);
+    f->kept[f->n_kept++] = s;
+    return s;
+}
+
+static char *copy(text_file *f, const char *from, size_t n)
+{
+    char *s = malloc(n + 1);
+
+    assert_non_null(s);
+    memcpy(s, from, n);
+    s[n] = '\0';
+    return keep(f, s);
+}
+
+static char *join(text_file *f, const char *a, const char *b, const char *c)
+{
+    char *s = malloc(strlen(a) + strlen(b) + strlen(c) + 1);
+
+    assert_non_null(s);
+    sprintf(s, "%s%s%s", a, b, c);
+    return keep(f, s);
+}
+
+/* Without spaces around it. */
+static char *trimmed(text_file *f, const char *from, size_t n)
+{
+    while (n > 0 && isspace((unsigned char)*from))
+        from++, n--;
+    while (n > 0 && isspace((unsigned char)from[n - 1]))
+        n--;
+    return copy(f, from, n);
+}
+
+/* --- graphs ----------------------------------------------------------------------------------- */
+
+/* Behind the bracket that closes the one at s; NULL: there is none. */
+static const char *behind(const char *s)
+{
+    int depth = 0;
+
+    for (; *s != '\0'; s++) {
+        if (*s == '"')
+            for (s++; *s != '"' && *s != '\0'; s++)
+                s += *s == '\\' && s[1] != '\0';
+        if (*s == '\0')
+            return NULL;
+        if (*s == '=' && s[1] == '>')
+            s++;
+        else if (strchr("(<[{", *s) != NULL)
+            depth++;
+        else if (strchr(")>]}", *s) != NULL && --depth == 0)
+            return s + 1;
+    }
+    return NULL;
+}
+
+static const char *skip_spaces(const char *s)
+{
+    while (isspace((unsigned char)*s))
+        s++;
+    return s;
+}
+
+/* Where a graph's initializers begin, or its body where it has none; NULL: it is no graph. */
+static const char *interface_end(const char *s)
+{
+    s = skip_spaces(s);
+    if (*s == '<')
+        s = behind(s);
+    for (int i = 0; i < 2 && s != NULL; i++) {
+        s = strchr(s, '(');
+        s = s != NULL ? behind(s) : NULL;
+    }
+    return s != NULL ? skip_spaces(s) : NULL;
+}
+
+static const char *body_start(const char *s)
+{
+    s = interface_end(s);
+    if (s != NULL && *s == '<')
+        s = behind(s);
+    return s != NULL ? skip_spaces(s) : NULL;
+}
+
+/* "g (", as against "y = Relu(x)" and other parts of one. */
+static bool is_whole(const char *s)
+{
+    if (*s == '<')
+        return true;
+    while (isalnum((unsigned char)*s) || *s == '_')
+        s++;
+    return *skip_spaces(s) == '(';
+}
+
+static void bad(const reader *r, const char *what)
+{
+    fail_msg("%s:%d: %s", r->path, r->line, what);
+}
+
+/* The frame with the parts of `text` in its holes. */
+static char *framed(reader *r, const char *text)
+{
+    char *all = copy(r->f, "", 0);
+    const char *from = r->frame, *hole;
+
+    while ((hole = strchr(from, '$')) != NULL) {
+        const char *end = strchr(text, '|');
+        size_t n = end != NULL ? (size_t)(end - text) : strlen(text);
+
+        all = join(r->f, all, copy(r->f, from, (size_t)(hole - from)), trimmed(r->f, text, n));
+        from = hole + 1;
+        if ((end != NULL) != (strchr(from, '$') != NULL))
+            bad(r, "the graph has not as many parts as the frame has holes");
+        text += n + (end != NULL);
+    }
+    return join(r->f, all, from, "");
+}
+
+/* What stands in the file as a graph with a header. `before` is the graph that it comes of. */
+static char *whole(reader *r, const char *text, const char *before)
+{
+    text = skip_spaces(text);
+    if (before != NULL && (*text == '{' || *text == '<')) {
+        const char *end = *text == '{' ? body_start(before) : interface_end(before);
+
+        if (end == NULL)
+            bad(r, "'becomes' has no graph to go on from");
+        return join(r->f, copy(r->f, before, (size_t)(end - before)), text, "");
+    }
+    if (r->frame != NULL && !is_whole(text))
+        text = framed(r, text);
+    if (*text == '<' || r->opset == NULL)
+        return join(r->f, text, "", "");
+    return join(r->f, join(r->f, "<ir_version: 8, opset_import: [\"\" : ", r->opset, "]>\n"), text,
+                "");
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* "run: X": X, or NULL. */
+static char *setting(reader *r, const char *line, size_t n, const char *word)
+{
+    size_t len = strlen(word);
+
+    if (n <= len || strncmp(line, word, len) != 0 || line[len] != ':')
+        return NULL;
+    return trimmed(r->f, line + len + 1, n - len - 1);
+}
+
+static bool set(reader *r, const char *line, size_t n)
+{
+    char *value;
+
+    r->in_frame = false;
+    if ((value = setting(r, line, n, "run")) != NULL) {
+        char *space = strchr(value, ' ');
+
+        r->run = value;
+        r->arg = space != NULL ? space + 1 : "";
+        if (space != NULL)
+            *space = '\0';
+    } else if ((value = setting(r, line, n, "opset")) != NULL) {
+        r->opset = *value != '\0' ? value : NULL;
+    } else if ((value = setting(r, line, n, "frame")) != NULL) {
+        r->frame = value;
+        r->in_frame = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* A line that says what is wanted. */
+static bool wanted(reader *r, const char *line, size_t n, text_wanted *w)
+{
+    for (size_t i = 0; i < QDQ_COUNT(kinds); i++) {
+        const char *colon = memchr(line, ':', n);
+        size_t len = strlen(kinds[i].word);
+
+        if (n < len || strncmp(line, kinds[i].word, len) != 0)
+            continue;
+        if (i == TEXT_STAYS
+                ? n != len
+                : colon == NULL || (kinds[i].named ? line[len] != ' ' : colon != line + len))
+            continue;
+        *w = (text_wanted){.kind = (text_kind)i};
+        if (kinds[i].named)
+            w->name = trimmed(r->f, line + len, (size_t)(colon - line) - len);
+        if (colon != NULL)
+            w->text = trimmed(r->f, colon + 1, n - (size_t)(colon + 1 - line));
+        return true;
+    }
+    return false;
+}
+
+/* The graph behind "becomes:" is complete. */
+static void end_after(reader *r)
+{
+    text_wanted *w = &r->now->wanted[r->now->n_wanted - 1];
+
+    if (r->after != NULL && w->kind == TEXT_BECOMES) {
+        if (strcmp(r->after, "the same") != 0)
+            r->last_after = r->after;
+        else if (r->last_after == NULL)
+            bad(r, "there is nothing that this is the same as");
+        w->text = whole(r, r->last_after, r->now->before);
+    }
+    r->after = NULL;
+}
+
+static text_case *new_case(reader *r)
+{
+    text_file *f = r->f;
+
+    if (r->before == NULL)
+        bad(r, "there is no graph in front of this");
+    if (r->run == NULL)
+        bad(r, "no 'run:' says what is done with this graph");
+    f->at = realloc(f->at, (f->n_case + 1) * sizeof *f->at);
+    assert_non_null(f->at);
+    r->now = &f->at[f->n_case++];
+    memset(r->now, 0, sizeof *r->now);
+    r->now->run = r->run;
+    r->now->arg = r->arg;
+    r->now->before = whole(r, r->before, NULL);
+    r->before = NULL;
+    return r->now;
+}
+
+static void read_wanted(reader *r, const char *line, size_t n, const text_wanted *w, int first)
+{
+    if (r->before != NULL) {
+        new_case(r)->line = first;
+        r->now->from = (size_t)(line - r->f->text);
+    }
+    if (r->now == NULL || r->now->n_wanted == TEXT_MAX_WANTED)
+        bad(r, "there is no graph in front of this, or too much is said of it");
+    end_after(r);
+    r->now->wanted[r->now->n_wanted++] = *w;
+    r->now->to = (size_t)(line - r->f->text) + n;
+    if (w->kind == TEXT_BECOMES)
+        r->after = w->text;
+}
+
+static void read_lines(reader *r)
+{
+    int first = 0;
+
+    for (const char *line = r->f->text; *line != '\0';) {
+        size_t n = strcspn(line, "\n");
+        text_wanted w;
+
+        r->line++;
+        if (n == 0) {
+            if (r->before != NULL)
+                bad(r, "nothing is said about the graph above");
+            if (r->now != NULL)
+                end_after(r);
+            r->now = NULL;
+        } else if (*line == '#') {
+            ;
+        } else if (wanted(r, line, n, &w)) {
+            read_wanted(r, line, n, &w, first);
+        } else if (r->after != NULL) {
+            r->after = join(r->f, r->after, "\n", copy(r->f, line, n));
+            r->now->to = (size_t)(line - r->f->text) + n;
+        } else if (r->before != NULL) {
+            r->before = join(r->f, r->before, "\n", copy(r->f, line, n));
+        } else if (r->in_frame && *line == ' ') {
+            r->frame = join(r->f, r->frame, "\n", copy(r->f, line, n));
+        } else if (!set(r, line, n)) {
+            r->now = NULL;
+            first = r->line;
+            r->before = copy(r->f, line, n);
+        }
+        line += n + (line[n] == '\n');
+    }
+    if (r->before != NULL)
+        bad(r, "nothing is said about the graph above");
+    if (r->now != NULL)
+        end_after(r);
+}
+
+void text_open(text_file *f, const char *path)
+{
+    FILE *in = fopen(path, "rb");
+    reader r = {.f = f, .path = path};
+    size_t n;
+
+    memset(f, 0, sizeof *f);
+    if (in == NULL)
+        fail_msg("%s: cannot be opened", path);
+    f->text = calloc(1, 1 << 20);
+    assert_non_null(f->text);
+    n = fread(f->text, 1, (1 << 20) - 1, in);
+    fclose(in);
+    assert_true(n > 0 && n < (1 << 20) - 1);
+    read_lines(&r);
+    if (f->n_case == 0)
+        bad(&r, "there is no graph in this file");
+}
+
+void text_close(text_file *f)
+{
+    for (size_t i = 0; i < f->n_kept; i++)
+        free(f->kept[i]);
+    free(f->kept);
+    free(f->at);
+    free(f->text);
+}
+
+/* --- the other way ---------------------------------------------------------------------------- */
+
+/* One line, where that is not too long. */
+static char *one_line(char *s)
+{
+    char *to = s, *line;
+
+    if (strlen(s) > 90)
+        return s;
+    for (line = s; *line != '\0';) {
+        if (*line == '\n') {
+            line = (char *)skip_spaces(line);
+            *to++ = ' ';
+        } else {
+            *to++ = *line++;
+        }
+    }
+    *to = '\0';
+    return s;
+}
+
+char *text_shorten(const char *before, const char *after)
+{
+    const char *from[] = {body_start(after), interface_end(after)};
+    const char *same[] = {body_start(before), interface_end(before)};
+    char *s = malloc(strlen(after) + 10);
+    size_t n;
+
+    assert_non_null(s);
+    strcpy(s, after);
+    for (int i = 0; i < 2; i++)
+        if (from[i] - after == same[i] - before &&
+            strncmp(after, before, (size_t)(from[i] - after)) == 0) {
+            sprintf(s, "%s%s", i == 1 && *from[i] == '{' ? "<> " : "", from[i]);
+            break;
+        }
+    for (n = strlen(s); n > 0 && s[n - 1] == '\n';)
+        s[--n] = '\0';
+    return one_line(s);
+}

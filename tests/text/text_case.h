@@ -1,0 +1,57 @@
+/* text_case.h - reads a file of tests/text: graphs, what is done with them, and what comes out.
+ * tests/README.md has the format. */
+#ifndef QDQ_TEST_TEXT_CASE_H
+#define QDQ_TEST_TEXT_CASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { TEXT_MAX_WANTED = 16 };
+
+typedef enum text_kind {
+    TEXT_BECOMES,     /* becomes: GRAPH */
+    TEXT_STAYS,       /* stays */
+    TEXT_REFUSED,     /* refused: REASON */
+    TEXT_ERROR,       /* error: MESSAGE */
+    TEXT_UNSUPPORTED, /* unsupported: MESSAGE */
+    TEXT_USAGE,       /* usage: MESSAGE */
+    TEXT_WARNING,     /* warning: MESSAGE */
+    TEXT_TYPE,        /* type of VALUE: TYPE */
+    TEXT_ELEMENTS,    /* elements of VALUE: ELEMENTS */
+} text_kind;
+
+typedef struct text_wanted {
+    text_kind kind;
+    char *name; /* of the value, or NULL */
+    char *text; /* TEXT_BECOMES: a whole graph */
+} text_wanted;
+
+typedef struct text_case {
+    int line;        /* of the graph's first line */
+    const char *run; /* "optimize", and its argument, "" without one; both of the file */
+    const char *arg;
+    char *before; /* a whole graph, with a header */
+    size_t n_wanted;
+    text_wanted wanted[TEXT_MAX_WANTED];
+    size_t from, to; /* bytes of the file that hold what is wanted */
+} text_case;
+
+typedef struct text_file {
+    char *text;
+    size_t n_case;
+    text_case *at;
+    size_t n_kept; /* strings that live as long as the file */
+    char **kept;
+} text_file;
+
+/* Fails the test with place and reason where the file is no such file. text_close() frees. */
+void text_open(text_file *f, const char *path);
+void text_close(text_file *f);
+
+const char *text_kind_name(text_kind kind); /* "type of" */
+
+/* The shortest text that makes `after` of `before`, two graphs as the library prints them, for
+ * "becomes: ". malloc(). */
+char *text_shorten(const char *before, const char *after);
+
+#endif /* QDQ_TEST_TEXT_CASE_H */
