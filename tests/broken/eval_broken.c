@@ -37,13 +37,27 @@ static void fill(qdq_elem e, void *data, int64_t n)
             qdq_elem_put_float(e, data, i, odd[below((int64_t)QDQ_COUNT(odd))]);
 }
 
+/* With data of its type and shape; NULL: that cannot be. */
+static const qdq_const *fill_input(qdq_arena *memory, qdq_const *x)
+{
+    size_t bytes;
+
+    if (!qdq_dims_count(x->rank, x->dim, &x->count) || !qdq_elem_bytes(x->elem, x->count, &bytes))
+        return NULL;
+    void *data = qdq_arena_alloc(memory, bytes);
+    assert_non_null(data);
+    fill(x->elem, data, x->count);
+    x->data = data;
+    x->bytes = bytes;
+    return x;
+}
+
 /* NULL: left out. Often of the shape of `like`. Dims that overflow come with a 0, as they can in a
  * file. */
 static const qdq_const *any_input(qdq_arena *memory, qdq_elem theme, const qdq_const *like)
 {
     qdq_const *x = qdq_arena_alloc(memory, sizeof *x);
     int64_t *dim = qdq_arena_array(memory, 8, sizeof *dim);
-    size_t bytes;
 
     assert_true(x != NULL && dim != NULL);
     x->elem = below(3) > 0 ? theme : below(2) == 0 ? QDQ_INT64 : any_type();
@@ -60,15 +74,47 @@ static const qdq_const *any_input(qdq_arena *memory, qdq_elem theme, const qdq_c
         dim[1] = INT64_MAX;
     }
     x->dim = dim;
-    if (below(20) == 0 || !qdq_dims_count(x->rank, dim, &x->count) ||
-        !qdq_elem_bytes(x->elem, x->count, &bytes))
-        return NULL;
-    void *data = qdq_arena_alloc(memory, bytes);
-    assert_non_null(data);
-    fill(x->elem, data, x->count);
-    x->data = data;
-    x->bytes = bytes;
-    return x;
+    return below(20) == 0 ? NULL : fill_input(memory, x);
+}
+
+/* Shapes that operators are of no use without, which hardly come by chance. */
+static const struct shaped {
+    qdq_op op;
+    uint32_t n_in;
+    int rank[5];
+    int64_t dim[5][4];
+    uint32_t ints; /* bit i: input i has integers, the others floats */
+} shaped[] = {
+    {QDQ_OP_AFFINEGRID, 2, {3, 1}, {{1, 2, 3}, {4}}, 2},
+    {QDQ_OP_CONV, 2, {3, 3}, {{1, 1, 3}, {1, 1, 2}}, 0},
+    {QDQ_OP_CONVTRANSPOSE, 2, {3, 3}, {{1, 1, 2}, {1, 1, 2}}, 0},
+    {QDQ_OP_GRU, 3, {3, 3, 3}, {{2, 1, 1}, {1, 3, 1}, {1, 3, 1}}, 0},
+    {QDQ_OP_LSTM, 3, {3, 3, 3}, {{2, 1, 1}, {1, 4, 1}, {1, 4, 1}}, 0},
+    {QDQ_OP_MAXUNPOOL, 3, {3, 3, 1}, {{1, 1, 2}, {1, 1, 2}, {3}}, 6},
+    {QDQ_OP_MELWEIGHTMATRIX, 5, {0}, {{0}}, 7},
+    {QDQ_OP_NONMAXSUPPRESSION, 4, {3, 3, 0, 0}, {{1, 3, 4}, {1, 2, 3}}, 4},
+    {QDQ_OP_RNN, 3, {3, 3, 3}, {{2, 1, 1}, {1, 1, 1}, {1, 1, 1}}, 0},
+    {QDQ_OP_ROIALIGN, 3, {4, 2, 1}, {{1, 1, 3, 2}, {1, 4}, {1}}, 4},
+    {QDQ_OP_STFT, 3, {3, 0, 1}, {{1, 3, 1}, {0}, {2}}, 2},
+};
+
+static const struct shaped *shaped_of(qdq_op op)
+{
+    for (size_t i = 0; i < QDQ_COUNT(shaped); i++)
+        if (shaped[i].op == op)
+            return &shaped[i];
+    return NULL;
+}
+
+static const qdq_const *shaped_input(qdq_arena *memory, const struct shaped *s, uint32_t i)
+{
+    qdq_const *x = qdq_arena_alloc(memory, sizeof *x);
+
+    assert_non_null(x);
+    x->elem = s->ints >> i & 1 ? QDQ_INT64 : QDQ_FLOAT;
+    x->rank = s->rank[i];
+    x->dim = s->dim[i];
+    return fill_input(memory, x);
 }
 
 /* One dim of x, as scales of channels have; x itself where it has none. */
@@ -156,7 +202,8 @@ static bool try_one(qdq_op op)
     qdq_const out[QDQ_EVAL_OUTPUTS];
     const qdq_const *in[8] = {NULL};
     uint32_t n_in = (uint32_t)(below(8) > 0 ? 1 + below(3) : below(6));
-    n_in = op == QDQ_OP_BATCHNORMALIZATION && below(2) == 0 ? 5 : n_in;
+    const struct shaped *s = below(2) == 0 ? shaped_of(op) : NULL;
+    n_in = s != NULL ? s->n_in : op == QDQ_OP_BATCHNORMALIZATION && below(2) == 0 ? 5 : n_in;
     qdq_elem theme = below(2) == 0 ? QDQ_FLOAT : below(2) == 0 ? QDQ_BOOL : any_type();
     const char *why;
 
@@ -165,7 +212,9 @@ static bool try_one(qdq_op op)
     assert_non_null(n);
     bool by_dims = below(3) == 0;
     for (uint32_t i = 0; i < n_in; i++)
-        if (i > 0 && by_dims)
+        if (s != NULL && below(8) > 0)
+            in[i] = shaped_input(&memory, s, i);
+        else if (i > 0 && by_dims)
             in[i] = any_input(&memory, theme, any_dim_of(&memory, in[0]));
         else
             in[i] = any_input(&memory, i > 0 && below(2) == 0 ? QDQ_INT64 : theme,

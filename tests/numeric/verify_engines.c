@@ -148,9 +148,8 @@ static void the_evaluator_is_the_reference_where_there_is_no_onnx_runtime(void *
         return;
     }
     qdq_model *m = test_model(rows), *conv = stem("1"),
-              *unknown =
-                  test_model("g (float[1,1,4,4] x, float[1,2,2,2] grid) => (float[1,1,2,2] y) {\n"
-                             "  y = GridSample(x, grid)\n}\n");
+              *unknown = test_model("g (int8[1,2] x, int8[2,1] w) => (int32[1,1] y) {\n"
+                                    "  y = MatMulInteger(x, w)\n}\n");
     qdq_verify_result r = verify(m, ov, NULL);
     assert_string_equal(r.reference, "qdq's evaluator");
     assert_string_equal(r.why, "");
@@ -161,9 +160,8 @@ static void the_evaluator_is_the_reference_where_there_is_no_onnx_runtime(void *
     assert_true(r.sqnr_db > 20);
     r = verify(unknown, ov, NULL);
     assert_int_equal(r.verdict, QDQ_VERIFY_UNKNOWN);
-    assert_string_equal(
-        r.why,
-        "no reference: ONNX Runtime is unavailable, and qdq's evaluator does not know GridSample");
+    assert_string_equal(r.why, "no reference: ONNX Runtime is unavailable, and qdq's evaluator "
+                               "does not know MatMulInteger");
     qdq_model_free(m);
     qdq_model_free(conv);
     qdq_model_free(unknown);

@@ -280,7 +280,6 @@ static void quantization_and_randomness_are_not_known(void **state)
                                         "RandomUniformLike",
                                         "Multinomial",
                                         "Bernoulli",
-                                        "Dropout",
                                         "If",
                                         "Loop",
                                         "Scan"};

@@ -719,11 +719,11 @@ static void arguments_of_the_pass_are_limits_and_lists(void **state)
 
 static void an_operator_that_is_not_computed_is_in_the_report(void **state)
 {
-    const char *text = "g () => (float[1,1,1,1] y) <\n"
-                       "  float[1,1,2,2] a = {1, 2, 3, 4},\n"
-                       "  float[1,1,1,2] n = {0, 0}\n"
+    const char *text = "g () => (int32[1,1] y) <\n"
+                       "  int8[1,2] a = {1, 2},\n"
+                       "  int8[2,1] n = {0, 0}\n"
                        "> {\n"
-                       "  y = GridSample(a, n)\n"
+                       "  y = MatMulInteger(a, n)\n"
                        "}\n";
 
     (void)state;

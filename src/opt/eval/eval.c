@@ -110,6 +110,25 @@ bool qdq_eval_axis(qdq_eval *c, int64_t axis, int rank, int *out)
     return true;
 }
 
+bool qdq_eval_new_axis(qdq_eval *c, int64_t axis, int rank, bool *mark, int *out)
+{
+    if (!qdq_eval_axis(c, axis, rank, out))
+        return false;
+    if (mark[*out])
+        return QDQ_REFUSE(c, "axis %d is there twice", *out);
+    return mark[*out] = true;
+}
+
+bool qdq_eval_mark_axes(qdq_eval *c, const int64_t *list, int64_t count, int rank, bool *mark)
+{
+    int axis;
+
+    for (int64_t k = 0; k < count; k++)
+        if (!qdq_eval_new_axis(c, list[k], rank, mark, &axis))
+            return false;
+    return true;
+}
+
 /* --- lists of integers ------------------------------------------------------------------------ */
 
 bool qdq_eval_ints(qdq_eval *c, uint32_t i, const int64_t **list, int64_t *count)
@@ -164,16 +183,7 @@ bool qdq_eval_axes(qdq_eval *c, uint32_t i, int64_t since, int rank, bool *mark,
         return false;
     if (list == NULL)
         *count = -1;
-    for (int64_t k = 0; k < *count; k++) {
-        int axis;
-
-        if (!qdq_eval_axis(c, list[k], rank, &axis))
-            return false;
-        if (mark[axis])
-            return QDQ_REFUSE(c, "axis %d is there twice", axis);
-        mark[axis] = true;
-    }
-    return true;
+    return qdq_eval_mark_axes(c, list, *count, rank, mark);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */

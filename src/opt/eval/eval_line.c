@@ -1,39 +1,45 @@
 /* eval_line.c - operators along the lines of one axis whose results have as many elements: CumSum,
- * Softmax, Hardmax. */
+ * CumProd, Softmax, Hardmax. */
 #include "opt/eval/eval_kernel.h"
 
 #include <math.h>
 
-/* --- CumSum ----------------------------------------------------------------------------------- */
+/* --- CumSum, CumProd -------------------------------------------------------------------------- */
 
 /* A line of n elements, `step` apart (negative: backwards). */
-typedef void sum_fn(const void *in, void *out, int64_t n, int64_t step, bool exclusive);
+typedef void line_fn(const void *in, void *out, int64_t n, int64_t step, bool exclusive);
 
-#define LINE(type, wide, E)                                                                        \
-    static void line_##E(const void *vi, void *vo, int64_t n, int64_t step, bool exclusive)        \
+#define LINE(name, type, wide, E, first, operator)                                                 \
+    static void name##_##E(const void *vi, void *vo, int64_t n, int64_t step, bool exclusive)      \
     {                                                                                              \
         const type *in = vi;                                                                       \
-        type *out = vo, sum = 0;                                                                   \
+        type *out = vo, all = first;                                                               \
         for (int64_t i = 0; i < n; i++) {                                                          \
-            type next = (type)((wide)sum + (wide)in[i * step]);                                    \
-            out[i * step] = exclusive ? sum : next;                                                \
-            sum = next;                                                                            \
+            type next = (type)((wide)all operator(wide) in[i * step]);                             \
+            out[i * step] = exclusive ? all : next;                                                \
+            all = next;                                                                            \
         }                                                                                          \
     }
+#define LINES(type, wide, E)                                                                       \
+    LINE(sum, type, wide, E, 0, +)                                                                 \
+    LINE(product, type, wide, E, 1, *)
 
-LINE(float, float, FLOAT)
-LINE(double, double, DOUBLE)
-LINE(int32_t, uint64_t, INT32)
-LINE(int64_t, uint64_t, INT64)
-LINE(uint32_t, uint64_t, UINT32)
-LINE(uint64_t, uint64_t, UINT64)
+LINES(float, float, FLOAT)
+LINES(double, double, DOUBLE)
+LINES(int32_t, uint64_t, INT32)
+LINES(int64_t, uint64_t, INT64)
+LINES(uint32_t, uint64_t, UINT32)
+LINES(uint64_t, uint64_t, UINT64)
 
-static sum_fn *const lines[QDQ_ELEM_COUNT] = {
-    [QDQ_FLOAT] = line_FLOAT, [QDQ_DOUBLE] = line_DOUBLE, [QDQ_INT32] = line_INT32,
-    [QDQ_INT64] = line_INT64, [QDQ_UINT32] = line_UINT32, [QDQ_UINT64] = line_UINT64,
-};
+#define TABLE(name)                                                                                \
+    {                                                                                              \
+        [QDQ_FLOAT] = name##_FLOAT, [QDQ_DOUBLE] = name##_DOUBLE, [QDQ_INT32] = name##_INT32,      \
+        [QDQ_INT64] = name##_INT64, [QDQ_UINT32] = name##_UINT32, [QDQ_UINT64] = name##_UINT64     \
+    }
 
-bool qdq_eval_cumsum(qdq_eval *c)
+static line_fn *const lines[2][QDQ_ELEM_COUNT] = {TABLE(sum), TABLE(product)};
+
+bool qdq_eval_cumulate(qdq_eval *c)
 {
     const qdq_const *x = c->in[0];
     bool reverse = qdq_eval_flag(c, "reverse", false),
@@ -41,9 +47,10 @@ bool qdq_eval_cumsum(qdq_eval *c)
     size_t size = qdq_eval_size(x->elem);
     const int64_t *list;
     int64_t count;
+    line_fn *run = lines[c->node->op == QDQ_OP_CUMPROD][x->elem];
     int axis;
 
-    if (lines[x->elem] == NULL)
+    if (run == NULL)
         return qdq_eval_refuse_type(c, 0);
     if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &list, &count))
         return false;
@@ -60,8 +67,8 @@ bool qdq_eval_cumsum(qdq_eval *c)
     for (int64_t i = 0; i < x->count / n; i++) {
         int64_t first = i / inner * n * inner + i % inner + (reverse ? (n - 1) * inner : 0);
 
-        lines[x->elem]((const char *)x->data + (size_t)first * size, out + (size_t)first * size, n,
-                       reverse ? -inner : inner, exclusive);
+        run((const char *)x->data + (size_t)first * size, out + (size_t)first * size, n,
+            reverse ? -inner : inner, exclusive);
     }
     return true;
 }

@@ -169,12 +169,10 @@ bool qdq_eval_slice(qdq_eval *c)
         int64_t step = s.step != NULL ? s.step[i] : 1, first;
         int axis;
 
-        if (!qdq_eval_axis(c, s.axis != NULL ? s.axis[i] : i, x->rank, &axis))
+        if (!qdq_eval_new_axis(c, s.axis != NULL ? s.axis[i] : i, x->rank, seen, &axis))
             return false;
-        if (seen[axis] || step == 0)
-            return QDQ_REFUSE(
-                c, step == 0 ? "the step along axis %d is 0" : "axis %d is there twice", axis);
-        seen[axis] = true;
+        if (step == 0)
+            return QDQ_REFUSE(c, "the step along axis %d is 0", axis);
         w.dim[axis] = slice_axis(x->dim[axis], s.start[i], s.end[i], step, &first);
         if (w.dim[axis] > 0)
             offset += first * w.stride[1][axis];

@@ -201,6 +201,63 @@ bool qdq_eval_layernorm(qdq_eval *c)
     return normalize(c, n, 1, n, epsilon, centre) && (!centre || put_moments(c, axis, n, epsilon));
 }
 
+/* --- of what lies along some axes ---------------------------------------------------------------
+ */
+
+/* Moments of the elements that are one but for the marked axes; number w->offset[1] is theirs. */
+static void pass_over(const qdq_const *x, qdq_walk w, int pass, double n, double *mean,
+                      double *variance, void *out)
+{
+    for (bool more = qdq_walk_begin(&w, 2); more; more = qdq_walk_next(&w))
+        for (int64_t i = 0; i < w.run; i++) {
+            int64_t at = w.offset[0] + i * w.step[0], k = w.offset[1] + i * w.step[1];
+            double d = qdq_eval_number(x, at) - mean[k];
+
+            if (pass == 0)
+                mean[k] += qdq_eval_number(x, at) / n;
+            else if (pass == 1)
+                variance[k] += d * d / n;
+            else
+                qdq_eval_put_number(x->elem, out, at, d / (sqrt(variance[k]) + 1e-9));
+        }
+}
+
+bool qdq_eval_meanvariance(qdq_eval *c)
+{
+    static const int64_t usual[] = {0, 2, 3};
+    const qdq_const *x = c->in[0];
+    int64_t kept[QDQ_EVAL_RANK], count;
+    bool mark[QDQ_EVAL_RANK] = {false};
+    const int64_t *list;
+    qdq_walk w = {.rank = x->rank};
+
+    if (!check_types(c))
+        return false;
+    if (!qdq_eval_int_list(c, "axes", &list, &count)) {
+        list = usual;
+        count = QDQ_COUNT(usual);
+    }
+    if (!qdq_eval_mark_axes(c, list, count, x->rank, mark))
+        return false;
+    for (int i = 0; i < x->rank; i++) {
+        w.dim[i] = x->dim[i];
+        kept[i] = mark[i] ? 1 : x->dim[i];
+    }
+    qdq_eval_strides(x->rank, x->dim, w.stride[0]);
+    qdq_eval_strides(x->rank, kept, w.stride[1]);
+    for (int i = 0; i < x->rank; i++)
+        w.stride[1][i] *= !mark[i];
+    int64_t n = qdq_eval_product(kept, 0, x->rank);
+    void *out = qdq_eval_output(c, 0, x->elem, x->rank, x->dim);
+    double *mean = out != NULL ? qdq_eval_scratch(c, n, sizeof *mean) : NULL;
+    double *variance = out != NULL ? qdq_eval_scratch(c, n, sizeof *variance) : NULL;
+    if (mean == NULL || variance == NULL)
+        return false;
+    for (int pass = 0; pass < 3; pass++)
+        pass_over(x, w, pass, (double)(x->count / n), mean, variance, out);
+    return true;
+}
+
 /* --- of neighbours, and along one axis -------------------------------------------------------- */
 
 bool qdq_eval_lrn(qdq_eval *c)

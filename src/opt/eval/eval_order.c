@@ -1,5 +1,5 @@
 /* eval_order.c - operators that say which elements of a line are the largest or smallest: ArgMax,
- * ArgMin, TopK. */
+ * ArgMin, TopK, Unique. */
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
@@ -159,6 +159,130 @@ bool qdq_eval_topk(qdq_eval *c)
                    (const char *)x->data + (size_t)(from + line[j].place * l.inner) * size, size);
             place[to + j * l.inner] = line[j].place;
         }
+    }
+    return true;
+}
+
+/* --- Unique ----------------------------------------------------------------------------------- */
+
+/* A slice along the axis: its elements as numbers that order as they do, and where it stands. */
+typedef struct slice {
+    const uint64_t *rank;
+    int64_t size, place, same; /* same: the place in the result */
+} slice;
+
+static int compare_slices(const void *va, const void *vb)
+{
+    const slice *a = va, *b = vb;
+
+    for (int64_t i = 0; i < a->size; i++)
+        if (a->rank[i] != b->rank[i])
+            return a->rank[i] < b->rank[i] ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+static int compare_places(const void *va, const void *vb)
+{
+    const slice *a = va, *b = vb;
+
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+static bool is_like(const slice *a, const slice *b)
+{
+    return memcmp(a->rank, b->rank, (size_t)a->size * sizeof *a->rank) == 0;
+}
+
+/* Slices in order; those that are equal lie together, the first of them in front. */
+static slice *sort_slices(qdq_eval *c, const lines *l)
+{
+    int64_t size = l->outer * l->inner;
+    uint64_t *rank = qdq_eval_scratch(c, c->in[0]->count, sizeof *rank);
+    slice *s = qdq_eval_scratch(c, l->length, sizeof *s);
+
+    if (rank == NULL || s == NULL)
+        return NULL;
+    for (int64_t k = 0; k < l->length; k++) {
+        for (int64_t i = 0; i < size; i++)
+            rank[k * size + i] =
+                rank_of(c->in[0], (i / l->inner * l->length + k) * l->inner + i % l->inner);
+        s[k] = (slice){rank + k * size, size, k, 0};
+    }
+    qsort(s, (size_t)l->length, sizeof *s, compare_slices);
+    return s;
+}
+
+/* The first of each that are equal, in their order or in that of the data. */
+static slice *keep_first(qdq_eval *c, slice *all, int64_t n, bool sorted, int64_t *kept)
+{
+    slice *s = qdq_eval_scratch(c, n, sizeof *s);
+    int64_t *number = qdq_eval_scratch(c, n, sizeof *number);
+
+    *kept = 0;
+    if (s == NULL || number == NULL)
+        return NULL;
+    for (int64_t i = 0; i < n; i++) {
+        if (i == 0 || !is_like(&all[i], &all[i - 1])) {
+            s[*kept] = all[i];
+            s[*kept].same = *kept;
+            ++*kept;
+        }
+        all[i].same = *kept - 1;
+    }
+    if (!sorted)
+        qsort(s, (size_t)*kept, sizeof *s, compare_places);
+    for (int64_t i = 0; i < *kept; i++)
+        number[s[i].same] = i;
+    for (int64_t i = 0; i < n; i++)
+        all[i].same = number[all[i].same];
+    return s;
+}
+
+/* Without an axis the array counts as one of rank 1. */
+bool qdq_eval_unique(qdq_eval *c)
+{
+    qdq_const x = *c->in[0];
+    size_t size = qdq_eval_size(x.elem);
+    int64_t dim[QDQ_EVAL_RANK], kept, *list[3] = {NULL};
+    int axis = 0;
+    lines l;
+
+    if (qdq_node_attr(c->node, "axis") == NULL) {
+        x.rank = 1;
+        x.dim = &x.count;
+    } else if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", 0), x.rank, &axis)) {
+        return false;
+    }
+    c->in = (const qdq_const *const[]){&x};
+    if (!begin_lines(c, axis, &l))
+        return false;
+    if (x.count == 0)
+        return QDQ_REFUSE(c, "an array without elements");
+    slice *all = sort_slices(c, &l);
+    slice *s =
+        all != NULL ? keep_first(c, all, l.length, qdq_eval_flag(c, "sorted", true), &kept) : NULL;
+    if (s == NULL)
+        return false;
+    for (int i = 0; i < x.rank; i++)
+        dim[i] = i == axis ? kept : x.dim[i];
+    char *out = qdq_eval_output(c, 0, x.elem, x.rank, dim);
+    for (uint32_t i = 1; out != NULL && i < 4 && i < c->node->n_out; i++)
+        if ((list[i - 1] = qdq_eval_output(c, i, QDQ_INT64, 1, i == 2 ? &l.length : &kept)) == NULL)
+            return false;
+    if (out == NULL)
+        return false;
+    for (int64_t o = 0; o < l.outer; o++)
+        for (int64_t k = 0; k < kept; k++, out += (size_t)l.inner * size)
+            memcpy(out,
+                   (const char *)x.data + (size_t)((o * l.length + s[k].place) * l.inner) * size,
+                   (size_t)l.inner * size);
+    for (int64_t k = 0; list[0] != NULL && k < kept; k++)
+        list[0][k] = s[k].place;
+    for (int64_t k = 0; k < l.length; k++) {
+        if (list[1] != NULL)
+            list[1][all[k].place] = all[k].same;
+        if (list[2] != NULL)
+            list[2][all[k].same]++;
     }
     return true;
 }

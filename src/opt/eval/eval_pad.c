@@ -69,11 +69,8 @@ static bool read_pads(qdq_eval *c, padding *p)
     for (int i = 0; i < (int)n_axes; i++) {
         int axis;
 
-        if (!qdq_eval_axis(c, axes == NULL ? i : axes[i], x->rank, &axis))
+        if (!qdq_eval_new_axis(c, axes == NULL ? i : axes[i], x->rank, seen, &axis))
             return false;
-        if (seen[axis])
-            return QDQ_REFUSE(c, "axis %d is there twice", axis);
-        seen[axis] = true;
         p->before[axis] = pads[i];
         p->after[axis] = pads[i + n_axes];
     }
@@ -172,6 +169,37 @@ static bool pad_mirrored(qdq_eval *c, const padding *p, char *out)
             at[i] = 0;
     }
     return true;
+}
+
+/* Half of what is too much or too little goes in front, rounded towards 0. */
+bool qdq_eval_centercroppad(qdq_eval *c)
+{
+    const qdq_const *x = c->in[0];
+    padding p = {.mode = CONSTANT};
+    bool seen[QDQ_EVAL_RANK] = {false};
+    const int64_t *size, *axes = NULL;
+    int64_t count, n_axes = x->rank;
+
+    if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &size, &count))
+        return false;
+    if (qdq_eval_int_list(c, "axes", &axes, &n_axes) ? count != n_axes : count != x->rank)
+        return QDQ_REFUSE(c, "%" PRId64 " sizes that do not fit the axes", count);
+    for (int i = 0; i < (int)count; i++) {
+        int axis;
+
+        if (!qdq_eval_new_axis(c, axes != NULL ? axes[i] : i, x->rank, seen, &axis))
+            return false;
+        if (size[i] < 0)
+            return QDQ_REFUSE(c, "a size of %" PRId64, size[i]);
+        p.before[axis] = (size[i] - x->dim[axis]) / 2;
+        p.after[axis] = size[i] - x->dim[axis] - p.before[axis];
+    }
+    if (!size_result(c, &p))
+        return false;
+    char *out = qdq_eval_output(c, 0, x->elem, x->rank, p.dim);
+    if (out != NULL && c->out[0].count > 0)
+        pad_constant(x, &p, &c->out[0], out);
+    return out != NULL;
 }
 
 bool qdq_eval_pad(qdq_eval *c)

@@ -57,6 +57,15 @@ static int read_word(qdq_eval *c, const char *name, const char *const *words, co
     return -1;
 }
 
+/* Upsample has no choice of places. */
+static bool read_upsample(qdq_eval *c, resize *r)
+{
+    r->how = ASYMMETRIC;
+    r->rounding = FLOOR;
+    r->mode = qdq_eval_string_is(c, "mode", "linear", "nearest") ? LINEAR : NEAREST;
+    return c->opset < 10 || QDQ_REFUSE(c, "an Upsample of opset 10 or later, which has none");
+}
+
 static bool read_modes(qdq_eval *c, resize *r)
 {
     static const char *const hows[] = {"half_pixel", "pytorch_half_pixel",   "align_corners",
@@ -100,11 +109,8 @@ static bool read_axes(qdq_eval *c, int rank, int *axis, int *n)
         return QDQ_REFUSE(c, "%" PRId64 " axes of an array of rank %d", count, rank);
     *n = (int)count;
     for (int i = 0; i < *n; i++) {
-        if (!qdq_eval_axis(c, list[i], rank, &axis[i]))
+        if (!qdq_eval_new_axis(c, list[i], rank, seen, &axis[i]))
             return false;
-        if (seen[axis[i]])
-            return QDQ_REFUSE(c, "axis %d is there twice", axis[i]);
-        seen[axis[i]] = true;
     }
     return true;
 }
@@ -148,13 +154,26 @@ static bool keep_aspect(qdq_eval *c, resize *r, const int *axis, int n)
     return true;
 }
 
+/* Below opset 9 an attribute of Upsample. */
+static bool read_scales(qdq_eval *c, int n, const float **scales)
+{
+    const qdq_attr *a = qdq_node_attr(c->node, "scales");
+
+    if (c->node->op != QDQ_OP_UPSAMPLE || c->opset >= 9)
+        return read_floats(c, c->node->op == QDQ_OP_UPSAMPLE ? 1 : 2, n, scales);
+    if (a == NULL || a->type != QDQ_ATTR_FLOATS || a->count != (size_t)n)
+        return QDQ_REFUSE(c, "attribute 'scales' is no list of %d numbers", n);
+    *scales = a->v.floats;
+    return true;
+}
+
 static bool read_sizes(qdq_eval *c, resize *r, const int *axis, int n)
 {
     const int64_t *sizes;
     const float *scales;
     int64_t count;
 
-    if (!read_floats(c, 2, n, &scales) || !qdq_eval_ints(c, 3, &sizes, &count))
+    if (!read_scales(c, n, &scales) || !qdq_eval_ints(c, 3, &sizes, &count))
         return false;
     if ((scales != NULL) == (count > 0) || (count > 0 && count != n))
         return QDQ_REFUSE(c, "not one number for each axis, as scales or as sizes");
@@ -178,17 +197,19 @@ static bool read_resize(qdq_eval *c, resize *r)
 {
     const qdq_const *x = c->in[0];
     int axis[QDQ_EVAL_RANK], n;
-    const float *roi;
+    bool is_upsample = c->node->op == QDQ_OP_UPSAMPLE;
+    const float *roi = NULL;
 
     *r = (resize){.rank = x->rank};
-    if (c->opset < 11)
+    if (c->opset < 11 && !is_upsample)
         return QDQ_REFUSE(c, "a resize of opset 10, whose places are not defined");
     if (x->count == 0)
         return QDQ_REFUSE(c, "an array without elements");
     for (int i = 0; i < x->rank; i++)
         r->line[i] = (line){.in = x->dim[i], .out = x->dim[i], .scale = 1, .start = 0, .end = 1};
-    if (!read_modes(c, r) || !read_axes(c, x->rank, axis, &n) || !read_sizes(c, r, axis, n) ||
-        !read_floats(c, 1, (int64_t)2 * n, &roi))
+    if (!(is_upsample ? read_upsample(c, r) : read_modes(c, r)) ||
+        !read_axes(c, x->rank, axis, &n) || !read_sizes(c, r, axis, n) ||
+        (!is_upsample && !read_floats(c, 1, (int64_t)2 * n, &roi)))
         return false;
     if (r->how == CROP && roi == NULL)
         return QDQ_REFUSE(c, "a crop without its part");

@@ -3,10 +3,44 @@
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 bool qdq_eval_identity(qdq_eval *c)
 {
     return qdq_eval_view(c, 0, c->in[0], c->in[0]->rank, c->in[0]->dim);
+}
+
+/* Where nothing trains: the data, and a mask that keeps all of them. */
+bool qdq_eval_dropout(qdq_eval *c)
+{
+    const qdq_const *x = c->in[0], *trains = qdq_eval_in(c, 2);
+    bool has_mask = c->node->n_out > 1 && c->node->out[1] != NULL;
+
+    if (trains != NULL && (trains->elem != QDQ_BOOL || trains->count != 1))
+        return QDQ_REFUSE(c, "input 2 is no single bool");
+    if (trains != NULL && *(const uint8_t *)trains->data != 0)
+        return QDQ_REFUSE(c, "a dropout that trains");
+    if (has_mask && c->opset < 10)
+        return QDQ_REFUSE(c, "a mask below opset 10, whose type is not certain");
+    if (!qdq_eval_view(c, 0, x, x->rank, x->dim))
+        return false;
+    uint8_t *mask = has_mask ? qdq_eval_output(c, 1, QDQ_BOOL, x->rank, x->dim) : NULL;
+    if (mask != NULL)
+        memset(mask, 1, (size_t)x->count);
+    return !has_mask || mask != NULL;
+}
+
+/* The same bits as another type of that size. */
+bool qdq_eval_bitcast(qdq_eval *c)
+{
+    int64_t to = qdq_eval_int(c, "to", QDQ_UNDEFINED);
+    qdq_const x = *c->in[0];
+    unsigned bits = qdq_elem_bits(x.elem);
+
+    x.elem = to > 0 && to < QDQ_ELEM_COUNT ? (qdq_elem)to : QDQ_UNDEFINED;
+    if (qdq_elem_bits(x.elem) != bits || (x.elem == QDQ_BOOL && c->in[0]->elem != QDQ_BOOL))
+        return QDQ_REFUSE(c, "a type of another size, or bool");
+    return qdq_eval_view(c, 0, &x, x.rank, x.dim);
 }
 
 /* --- dims as numbers -------------------------------------------------------------------------- */

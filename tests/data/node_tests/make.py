@@ -18,7 +18,8 @@ from onnx import helper, numpy_helper
 LEFT_OUT = {
     "Bernoulli", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss",
     "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "ConvInteger", "MatMulInteger",
-    "QLinearConv", "QLinearMatMul", "If", "Loop", "Scan", "ImageDecoder",
+    "QLinearConv", "QLinearMatMul", "If", "Loop", "Scan", "ImageDecoder", "OptionalGetElement",
+    "OptionalHasElement",
 }  # fmt: skip
 FOLDER = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "node")
 
