@@ -251,9 +251,10 @@ static const one cases[] = {
     "float[1,2,3,4] x = {1, -2, 3, 4, 5, 6.5, 7, 8, -9, 10, 11, 12, 1, 2, 3, -4, 5, 6, 7, 0.25, "  \
     "9, 10, 11, "                                                                                  \
     "12}"
+#define W2122 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}"
     {11, 1, X34 ", float[2,2,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}",
      "y = Conv(x, w)"},
-    {11, 1, X34 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}, float[2] b = {0.5, -1}",
+    {11, 1, X34 W2122 ", float[2] b = {0.5, -1}",
      "y = Conv <group = 2, pads = [1, 0, 0, 2], strides = [2, 1], kernel_shape = [2, 2]> (x, w, "
      "b)"},
     {11, 1, X34 ", float[1,2,2,1] w = {1, 2, 3, 4}",
@@ -268,118 +269,23 @@ static const one cases[] = {
      "y = Conv <auto_pad = \"SAME_LOWER\"> (x, w)"},
     {11, 1, X34 ", float[1,2,1,1] w = {1, 2}",
      "y = Conv <auto_pad = \"SAME_UPPER\", strides = [3, 3]> (x, w)"},
-    {11, 2, X34 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}", "y = ConvTranspose  (x, w)"},
-    {11, 2, X34 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}",
-     "y = ConvTranspose <strides = [2, 3]> (x, w)"},
-    {11, 2, X34 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}",
-     "y = ConvTranspose <pads = [1, 0, 0, 1]> (x, w)"},
-    {11, 2, X34 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}",
+    {11, 2, X34 W2122, "y = ConvTranspose(x, w)"},
+    {11, 2, X34 W2122, "y = ConvTranspose <strides = [2, 3]> (x, w)"},
+    {11, 2, X34 W2122, "y = ConvTranspose <pads = [1, 0, 0, 1]> (x, w)"},
+    {11, 2, X34 W2122,
      "y = ConvTranspose <strides = [2, 2], output_padding = [1, 0], pads = [0, 1, 1, 0]> (x, w)"},
-    {11, 2, X34 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}",
-     "y = ConvTranspose <dilations = [2, 3]> (x, w)"},
-    {11, 2, X34 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}",
-     "y = ConvTranspose <auto_pad = \"SAME_UPPER\", strides = [1, 2]> (x, w)"},
-    {11, 2, X34 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}",
-     "y = ConvTranspose <auto_pad = \"SAME_LOWER\"> (x, w)"},
-    {11, 2, X34 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}",
-     "y = ConvTranspose <auto_pad = \"VALID\"> (x, w)"},
-    {11, 2, X34 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}",
-     "y = ConvTranspose <output_shape = [3, 4]> (x, w)"},
-    {11, 2, X34 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}",
+    {11, 2, X34 W2122, "y = ConvTranspose <dilations = [2, 3]> (x, w)"},
+    {11, 2, X34 W2122, "y = ConvTranspose <auto_pad = \"SAME_UPPER\", strides = [1, 2]> (x, w)"},
+    {11, 2, X34 W2122, "y = ConvTranspose <auto_pad = \"SAME_LOWER\"> (x, w)"},
+    {11, 2, X34 W2122, "y = ConvTranspose <auto_pad = \"VALID\"> (x, w)"},
+    {11, 2, X34 W2122, "y = ConvTranspose <output_shape = [3, 4]> (x, w)"},
+    {11, 2, X34 W2122,
      "y = ConvTranspose <output_shape = [3, 4], auto_pad = \"SAME_UPPER\"> (x, w)"},
     {11, 2, X34 ", float[2,2,1,2] w = {1, 2, 3, 4, -5, 6, 7, 8}, float[4] b = {1, 2, 3, 4}",
      "y = ConvTranspose <group = 2, kernel_shape = [1, 2]> (x, w, b)"},
     {11, 2, "float[2,1,3] x = {1, 2, 3, 4, 5, 6}, float[1,2,2] w = {1, 2, 3, 4}",
      "y = ConvTranspose <strides = [3]> (x, w)"},
     /* resizes */
-    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", "
-     "s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", "
-     "\"\", s)"},
-    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", "
-     "s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", "
-     "\"\", s)"},
-    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", "
-     "\"\", s)"},
-    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, "
-     "\"\", s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, "
-     "\"\", "
-     "\"\", s)"},
-    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, "
-     "\"\", s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, "
-     "\"\", "
-     "\"\", s)"},
-    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, "
-     "\"\", s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, "
-     "\"\", \"\", "
-     "s)"},
-    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"align_corners\"> (x, "
-     "\"\", s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"align_corners\"> (x, "
-     "\"\", \"\", "
-     "s)"},
-    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", "
-     "s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", "
-     "\"\", s)"},
-    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", "
-     "s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", "
-     "\"\", s)"},
-    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", "
-     "s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", "
-     "\"\", s)"},
-    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", "
-     "s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", "
-     "\"\", s)"},
-    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", s)"},
-    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
-     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", "
-     "\"\", s)"},
-    {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
-     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = "
-     "\"round_prefer_floor\"> "
-     "(x, \"\", s)"},
-    {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
-     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = "
-     "\"round_prefer_ceil\"> (x, "
-     "\"\", s)"},
-    {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
-     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\"> (x, "
-     "\"\", s)"},
-    {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
-     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"ceil\"> (x, "
-     "\"\", s)"},
     {19, 2048, R44 ", float[4] s = {1.0, 1.0, 2.3, 0.8}",
      "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"half_pixel_symmetric\"> "
      "(x, \"\", "
@@ -398,6 +304,39 @@ static const one cases[] = {
      R44 ", int64[4] s = {1, 1, 3, 5}, float[8] r = {0.0, 0.0, 0.4, 0.6, 1.0, 1.0, 1.2, 1.7}",
      "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"tf_crop_and_resize\", "
      "extrapolation_value = 7.5> (x, r, \"\", s)"},
+    {9, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 1.5}", "y = Upsample(x, s)"},
+    {9, 64, R44 ", float[4] s = {1.0, 1.0, 2.0, 1.5}", "y = Upsample <mode = \"linear\"> (x, s)"},
+/* layers with states */
+#define X321 "float[3,2,1] x = {0.5, -1, 2, 0.25, -0.75, 1}"
+#define STATE(d, gates, w, r)                                                                      \
+    X321 ", float[" #d "," #gates ",1] w = {" w "}, float[" #d "," #gates ",1] r = {" r "}"
+#define LENGTHS ", int32[2] n = {3, 2}, float[2,2,1] h = {0.5, -0.5, 1, 0}"
+    {14, 64, STATE(2, 1, "0.5, -1", "0.25, 2") LENGTHS,
+     "y, a = RNN <direction = \"bidirectional\", hidden_size = 1, activations = [\"Relu\", "
+     "\"Sigmoid\"]> (x, w, r, \"\", n, h)"},
+    {14, 64, STATE(2, 3, "0.5, -1, 2, 1, 0.3, -2", "1, 0.5, -2, 0.2, -0.1, 1") LENGTHS,
+     "y, a = GRU <direction = \"bidirectional\", hidden_size = 1> (x, w, r, \"\", n, h)"},
+    {14, 64, STATE(1, 3, "0.5, -1, 2", "1, 0.5, -2") ", float[1,6] b = {1, 2, 3, 4, -5, 0.5}",
+     "y, a = GRU <direction = \"reverse\", hidden_size = 1, linear_before_reset = 1> (x, w, r, b)"},
+    {14, 64,
+     STATE(2, 4, "0.5, -1, 2, 1, 0.3, -2, 1, 1", "1, 0.5, -2, 0.2, -0.1, 1, 0.4, -1") LENGTHS
+     ", float[2,3] p = {1, 0.5, -1, 0.3, 2, -2}",
+     "y, a, b = LSTM <direction = \"bidirectional\", hidden_size = 1> (x, w, r, \"\", n, h, h, p)"},
+/* places in images */
+#define GRID ", float[1,2,3,2] g = {-1.7, 0.4, 0.3, -0.2, 1.6, 0.9, -0.5, -2.9, 0.15, 3.1, 0, 0}"
+    {16, 2048, R44 GRID,
+     "y = GridSample <mode = \"bicubic\", padding_mode = \"reflection\"> (x, g)"},
+    {20, 2048, R44 GRID, "y = GridSample <mode = \"cubic\", padding_mode = \"border\"> (x, g)"},
+    {20, 2048, R44 GRID,
+     "y = GridSample <padding_mode = \"reflection\", align_corners = 1> (x, g)"},
+    {20, 0, R44 GRID, "y = GridSample <mode = \"nearest\", padding_mode = \"reflection\"> (x, g)"},
+    {16, 64, R44 ", float[2,4] b = {0, 0.3, 2.2, 3.1, 1.1, 1.2, 7.3, 9.4}, int64[2] i = {0, 0}",
+     "y = RoiAlign <output_height = 2, output_width = 3> (x, b, i)"},
+    {10, 64, R44 ", float[1,4] b = {0, 0.3, 2.2, 3.1}, int64[1] i = {0}",
+     "y = RoiAlign <mode = \"max\", output_width = 2, spatial_scale = 0.5> (x, b, i)"},
+    {11, 0, "float[1,2,2] x = {1, 2, 3, 4}, int64[1,2,2] i = {0, 3, 5, 7}, int64[3] s = {1, 2, 4}",
+     "y = MaxUnpool <kernel_shape = [2], strides = [2]> (x, i, s)"},
+    {11, 0, "float[2,3] x = {2, 1, 2, 3, 0, 3}", "y, i, n, k = Unique <axis = 1> (x)"},
     /* picked elements */
     {11, 0, F6 ", bool[2] k = {0, 1}", "y = Compress(x, k)"},
     {11, 0, F6 ", bool[2] k = {0, 1}", "y = Compress <axis = 0> (x, k)"},
@@ -589,6 +528,45 @@ static void compare(qdq_engine *e, const one *c)
     qdq_model_free(m);
 }
 
+static void resize(qdq_engine *e, int ulp, const char *sizes, const char *inputs,
+                   const char *attributes)
+{
+    char node[300];
+
+    snprintf(node, sizeof node, "y = Resize <%s> (x, \"\", %s)", attributes, inputs);
+    compare(e, &(one){13, ulp, sizes, node});
+}
+
+static void resizes_of_every_mode_give_what_the_engine_gives(void **state)
+{
+    static const char *const modes[] = {"nearest", "linear", "cubic"};
+    static const char *const places[] = {"half_pixel", "pytorch_half_pixel", "align_corners",
+                                         "asymmetric"};
+    static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                            "ceil"};
+    qdq_engine *e = test_ort();
+    char attributes[200];
+
+    (void)state;
+    if (e == NULL) {
+        test_missing("ONNX Runtime");
+        return;
+    }
+    for (size_t i = 0; i < QDQ_COUNT(modes) * QDQ_COUNT(places); i++) {
+        snprintf(attributes, sizeof attributes,
+                 "mode = \"%s\", coordinate_transformation_mode = \"%s\"",
+                 modes[i % QDQ_COUNT(modes)], places[i / QDQ_COUNT(modes)]);
+        resize(e, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}", "s", attributes);
+        resize(e, 2048, R44 ", int64[4] s = {1, 1, 3, 6}", "\"\", s", attributes);
+    }
+    for (size_t i = 0; i < QDQ_COUNT(roundings); i++) {
+        snprintf(attributes, sizeof attributes,
+                 "coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"%s\"",
+                 roundings[i]);
+        resize(e, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}", "s", attributes);
+    }
+}
+
 static void every_operator_gives_what_the_engine_gives(void **state)
 {
     qdq_engine *e = test_ort();
@@ -606,6 +584,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operator_gives_what_the_engine_gives),
+        cmocka_unit_test(resizes_of_every_mode_give_what_the_engine_gives),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

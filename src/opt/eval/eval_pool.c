@@ -199,7 +199,8 @@ bool qdq_eval_pool(qdq_eval *c)
 
 /* --- MaxUnpool -------------------------------------------------------------------------------- */
 
-/* Sizes of what the pool was of: as large as it may be, and as asked for, if that is larger. */
+/* The size of what the pool was of. Another one may be asked for, but engines then take the indices
+ * in different ways. */
 static bool read_unpool(qdq_eval *c, qdq_window *w, int64_t *dim)
 {
     const qdq_const *x = c->in[0];
@@ -210,24 +211,26 @@ static bool read_unpool(qdq_eval *c, qdq_window *w, int64_t *dim)
     if (!qdq_window_list(c, "kernel_shape", w->space, 1, 0, w->kernel) ||
         !qdq_window_attributes(c, w, &how) || !qdq_eval_ints_or_attr(c, 2, NULL, 0, &size, &count))
         return false;
-    if (size != NULL && (count != x->rank || size[0] != x->dim[0] || size[1] != x->dim[1]))
-        return QDQ_REFUSE(c, "input 2 is no shape of the result");
-    for (int i = 0; i < w->space; i++) {
+    for (int i = 0; i < x->rank; i++) {
         int64_t whole = 0;
 
-        if (__builtin_mul_overflow(x->dim[2 + i] - 1, w->stride[i], &whole) ||
-            __builtin_add_overflow(whole, w->kernel[i] - w->pad[i] - w->end[i], &w->out[i]) ||
-            w->out[i] < 1 || (size != NULL && size[2 + i] < w->out[i]))
-            return QDQ_REFUSE(c, "a result that is smaller than the data make it");
-        dim[2 + i] = size != NULL ? size[2 + i] : w->out[i];
+        dim[i] = x->dim[i];
+        if (i >= 2 && (__builtin_mul_overflow(x->dim[i] - 1, w->stride[i - 2], &whole) ||
+                       __builtin_add_overflow(
+                           whole, w->kernel[i - 2] - w->pad[i - 2] - w->end[i - 2], &dim[i])))
+            return QDQ_REFUSE(c, "a result that is larger than can be counted");
+        if (dim[i] < 1)
+            return QDQ_REFUSE(c, "a result without elements");
     }
-    return true;
+    return size == NULL ||
+           (count == x->rank && memcmp(size, dim, (size_t)x->rank * sizeof *dim) == 0) ||
+           QDQ_REFUSE(c, "a result of another size than the data make it");
 }
 
 bool qdq_eval_unpool(qdq_eval *c)
 {
     const qdq_const *x = c->in[0], *index = c->in[1];
-    int64_t dim[2 + QDQ_WINDOW_SPACE], size = 1, places = 1;
+    int64_t dim[2 + QDQ_WINDOW_SPACE];
     qdq_window w = {.space = x->rank - 2};
 
     if (!check_type(c))
@@ -235,25 +238,17 @@ bool qdq_eval_unpool(qdq_eval *c)
     if (w.space < 1 || w.space > QDQ_WINDOW_SPACE || x->count == 0 || index->elem != QDQ_INT64 ||
         index->rank != x->rank || memcmp(index->dim, x->dim, (size_t)x->rank * sizeof *dim) != 0)
         return QDQ_REFUSE(c, "data and indices of other shapes, or without elements");
-    dim[0] = x->dim[0];
-    dim[1] = x->dim[1];
     if (!read_unpool(c, &w, dim))
         return false;
     void *out = qdq_eval_output(c, 0, x->elem, x->rank, dim);
     if (out == NULL)
         return false;
-    for (int i = 0; i < w.space; i++) {
-        size *= dim[2 + i];
-        places *= w.out[i];
-    }
     for (int64_t i = 0; i < x->count; i++) {
-        int64_t from = ((const int64_t *)index->data)[i], to = 0, left = from % places, step = 1;
+        int64_t at = ((const int64_t *)index->data)[i];
 
-        if (from < 0 || from >= places * dim[0] * dim[1])
-            return QDQ_REFUSE(c, "index %" PRId64 " beyond the result", from);
-        for (int k = w.space; k-- > 0; step *= dim[2 + k], left /= w.out[k])
-            to += left % w.out[k] * step;
-        put(x, out, from / places * size + to, qdq_elem_float(x->elem, x->data, i));
+        if (at < 0 || at >= c->out[0].count)
+            return QDQ_REFUSE(c, "index %" PRId64 " beyond the result", at);
+        put(x, out, at, qdq_elem_float(x->elem, x->data, i));
     }
     return true;
 }
