@@ -122,6 +122,12 @@ typedef struct qdq_sparse {
 /* The elements of a shape; false: a dim is negative, or they cannot be counted. */
 bool qdq_dims_count(int rank, const int64_t *dim, int64_t *count);
 
+/* The axes that a list names of a tensor of `rank`, each once; a negative one counts from the end.
+ * list NULL: the first `count` of them. axis[0..count) and marks mark[0..rank) may be NULL.
+ * QDQ_E_FORMAT: an axis beyond the rank, or twice. */
+qdq_status qdq_axes_read(const int64_t *list, int64_t count, int rank, int *axis, bool *mark,
+                         qdq_error *err);
+
 /* Raw little-endian elements of `t` in *data: points into its mapping, or, for typed fields, is
  * decoded into `scratch`. Packed 2 and 4 bit types stay packed. Strings are QDQ_E_UNSUPPORTED. The
  * bytes may be unaligned: read them with memcpy, or ask for an aligned copy. */

@@ -282,11 +282,7 @@ bool qdq_infer_string_is(qdq_infer *c, const char *name, const char *text, const
 
 qdq_status qdq_infer_axis(qdq_infer *c, int64_t axis, int rank, int *out)
 {
-    if (axis < -rank || axis >= rank)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "axis %" PRId64 " of a tensor of rank %d", axis,
-                        rank);
-    *out = (int)(axis < 0 ? axis + rank : axis);
-    return QDQ_OK;
+    return qdq_axes_read(&axis, 1, rank, out, NULL, c->err);
 }
 
 qdq_status qdq_infer_axes(qdq_infer *c, uint32_t i, int64_t since, int rank, bool *mark, int *count)
@@ -294,7 +290,7 @@ qdq_status qdq_infer_axes(qdq_infer *c, uint32_t i, int64_t since, int rank, boo
     int64_t room[QDQ_VALUES_MAX];
     const int64_t *axes = room;
     size_t n;
-    int axis = 0, n_in;
+    int n_in;
 
     *count = QDQ_AXES_NONE;
     memset(mark, 0, (size_t)rank * sizeof *mark);
@@ -310,12 +306,7 @@ qdq_status qdq_infer_axes(qdq_infer *c, uint32_t i, int64_t since, int rank, boo
         }
         n = (size_t)n_in;
     }
-    for (size_t k = 0; k < n; k++) {
-        QDQ_TRY(qdq_infer_axis(c, axes[k], rank, &axis));
-        if (mark[axis])
-            return qdq_fail(c->err, QDQ_E_FORMAT, "axis %d is listed twice", axis);
-        mark[axis] = true;
-    }
+    QDQ_TRY(qdq_axes_read(axes, (int64_t)n, rank, NULL, mark, c->err));
     *count = (int)n;
     return QDQ_OK;
 }

@@ -1,7 +1,6 @@
 /* shape_resize.c - shapes of Resize and Upsample, which count in float as the engines do. */
 #include "ir/shape_infer.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 /* floor(dim * scale) in single precision: ONNX leaves rounding open, ONNX Runtime multiplies
@@ -66,31 +65,6 @@ qdq_status qdq_infer_upsample(qdq_infer *c)
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &out);
 }
 
-/* Since opset 18 scales and sizes may be given for some axes only; the others stay. */
-static qdq_status resize_axes(qdq_infer *c, int rank, int *axis, int *n)
-{
-    bool seen[QDQ_INFER_RANK] = {false};
-    const int64_t *axes;
-    size_t count;
-
-    *n = rank;
-    for (int i = 0; i < rank; i++)
-        axis[i] = i;
-    if (c->opset < 18 || !qdq_infer_ints(c, "axes", &axes, &count))
-        return QDQ_OK;
-    if (count > (size_t)rank)
-        return qdq_fail(c->err, QDQ_E_FORMAT, "attribute 'axes' has %zu numbers for rank %d", count,
-                        rank);
-    *n = (int)count;
-    for (int i = 0; i < *n; i++) {
-        QDQ_TRY(qdq_infer_axis(c, axes[i], rank, &axis[i]));
-        if (seen[axis[i]])
-            return qdq_fail(c->err, QDQ_E_FORMAT, "axis %d is listed twice", axis[i]);
-        seen[axis[i]] = true;
-    }
-    return QDQ_OK;
-}
-
 /* Sizes are a box that the result, enlarged evenly, must fit into or cover. */
 static void keep_aspect(const qdq_shape *in, const qdq_values *sizes, const int *axis, int n,
                         bool cover, qdq_shape *out)
@@ -123,12 +97,17 @@ qdq_status qdq_infer_resize(qdq_infer *c)
     bool inside = qdq_infer_string_is(c, "keep_aspect_ratio_policy", "not_larger", NULL);
     bool cover = qdq_infer_string_is(c, "keep_aspect_ratio_policy", "not_smaller", NULL);
     const qdq_values *scales, *sizes = NULL;
+    const int64_t *axes = NULL;
     int axis[QDQ_INFER_RANK], n;
     qdq_shape in, out;
+    size_t count;
 
     if (!qdq_infer_shape_of(c, 0, &in))
         return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), NULL);
-    QDQ_TRY(resize_axes(c, in.rank, axis, &n));
+    if (c->opset < 18 || !qdq_infer_ints(c, "axes", &axes, &count))
+        count = (size_t)in.rank; /* scales and sizes are there for all axes */
+    QDQ_TRY(qdq_axes_read(axes, (int64_t)count, in.rank, axis, NULL, c->err));
+    n = (int)count;
     QDQ_TRY(per_axis(c, scales_at, n, true, &scales));
     if (c->opset >= 11)
         QDQ_TRY(per_axis(c, 3, n, false, &sizes));

@@ -387,8 +387,7 @@ qdq_status qdq_infer_pad(qdq_infer *c)
             return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &s);
         }
         qdq_infer_ints_in(c, 3, axes, &n_axis);
-        for (int i = 0; i < n_axis; i++)
-            QDQ_TRY(qdq_infer_axis(c, axes[i], s.rank, &axis[i]));
+        QDQ_TRY(qdq_axes_read(axes, n_axis, s.rank, axis, NULL, c->err));
     }
     if (c->opset < 11) {
         if (!qdq_infer_ints(c, "pads", &pads, &n))

@@ -47,6 +47,30 @@ const qdq_type *qdq_type_fixed(qdq_model *m, qdq_elem elem, int rank, const int6
 
 /* --- making ----------------------------------------------------------------------------------- */
 
+qdq_status qdq_axes_read(const int64_t *list, int64_t count, int rank, int *axis, bool *mark,
+                         qdq_error *err)
+{
+    uint64_t seen = 0;
+
+    for (int i = 0; mark != NULL && i < rank; i++)
+        mark[i] = false;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = list != NULL ? list[i] : i;
+
+        if (at < -rank || at >= rank || rank > 64)
+            return qdq_fail(err, QDQ_E_FORMAT, "axis %" PRId64 " of a tensor of rank %d", at, rank);
+        at += at < 0 ? rank : 0;
+        if (seen >> at & 1)
+            return qdq_fail(err, QDQ_E_FORMAT, "axis %" PRId64 " is listed twice", at);
+        seen |= UINT64_C(1) << at;
+        if (axis != NULL)
+            axis[i] = (int)at;
+        if (mark != NULL)
+            mark[at] = true;
+    }
+    return QDQ_OK;
+}
+
 bool qdq_dims_count(int rank, const int64_t *dim, int64_t *count)
 {
     *count = 1;

@@ -135,7 +135,7 @@ static void other_operators(void **state)
           "float[1,1,2,1] y = {-1, 1}");
     refuses(13, "float[2] x = {1, 3}", "y = MeanVarianceNormalization(x)", "axis 2");
     refuses(13, "float[2] x = {1, 3}", "y = MeanVarianceNormalization <axes = [0, 0]> (x)",
-            "twice");
+            "listed twice");
     gives(7, X22, "y = Upsample <scales = [1.0, 1.0, 1.0, 2.0]> (x)",
           "float[1,1,2,4] y = {1, 1, 2, 2, 3, 3, 4, 4}");
     refuses(7, X22, "y = Upsample(x)", "no list of 4 numbers");

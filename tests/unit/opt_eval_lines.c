@@ -16,7 +16,7 @@ static void places_of_extremes(void **state)
           "int64[1] y = {0}"); /* opset 12 */
     refuses(13, "float[0,2] x = {}", "y = ArgMax(x)", "without elements");
     refuses(13, "float[2] x = {1, nan}", "y = ArgMax(x)", "NaN has no place");
-    refuses(13, "float x = {1}", "y = ArgMax(x)", "axis 0 of an array of rank 0");
+    refuses(13, "float x = {1}", "y = ArgMax(x)", "axis 0 of a tensor of rank 0");
     refuses(13, "bool[2] x = {1, 0}", "y = ArgMax(x)", "type bool");
 }
 

@@ -225,8 +225,8 @@ static void sums_and_extremes_along_axes(void **state)
     gives(17, "float x = {7}", "y = ReduceMax(x)", "float y = {7}");
     gives(17, "float[0] x = {}", "y = ReduceMax(x)", "float[1] y = {-inf}");
     refuses(17, "float[2] x = {1, 2}", "y = ReduceMax <axes = [1]> (x)",
-            "axis 1 of an array of rank 1");
-    refuses(17, "float[2] x = {1, 2}", "y = ReduceMax <axes = [0, -1]> (x)", "there twice");
+            "axis 1 of a tensor of rank 1");
+    refuses(17, "float[2] x = {1, 2}", "y = ReduceMax <axes = [0, -1]> (x)", "listed twice");
     refuses(17, "float[2] x = {1, 2}, int64[1] a = {0}", "y = ReduceMax(x, a)",
             "below opset 18 is an attribute");
     refuses(18, "float[2] x = {1, 2}, float[1] a = {0}", "y = ReduceMax(x, a)", "type float");

@@ -58,7 +58,7 @@ static void shapes_are_changed(void **state)
           "float[1,2,1] y = {1, 2}");
     gives(13, "int64 x = {7}, int64 a = {0}", "y = Unsqueeze(x, a)", "int64[1] y = {7}");
     refuses(13, "float[2] x = {1, 2}", "y = Unsqueeze(x)", "axes are missing");
-    refuses(13, "float[2] x = {1, 2}, int64[2] a = {0, 0}", "y = Unsqueeze(x, a)", "there twice");
+    refuses(13, "float[2] x = {1, 2}, int64[2] a = {0, 0}", "y = Unsqueeze(x, a)", "listed twice");
     refuses(13, "float[2] x = {1, 2}, int64[1] a = {5}", "y = Unsqueeze(x, a)", "axis 5");
     gives(13, x23, "y = Identity(x)", "int64[2,3] y = {1, 2, 3, 4, 5, 6}");
 }
@@ -140,7 +140,7 @@ static void arrays_are_joined_and_cut(void **state)
           "float[1] y = {2}");
     refuses(13, "float[1] a = {1}, float[1] b = {2}", "y = Concat(a, b)", "'axis' is missing");
     refuses(13, "float a = {1}, float b = {2}", "y = Concat <axis = 0> (a, b)",
-            "axis 0 of an array of rank 0");
+            "axis 0 of a tensor of rank 0");
     refuses(13, "float[1] a = {1}, double[1] b = {2}", "y = Concat <axis = 0> (a, b)",
             "another type");
     refuses(13, "float[1] a = {1}, float[1,1] b = {2}", "y = Concat <axis = 0> (a, b)",
@@ -175,14 +175,14 @@ static void arrays_are_joined_and_cut(void **state)
             "int64[1] t = {0}",
             "y = Slice(x, s, e, a, t)", "the step along axis 0 is 0");
     refuses(10, "int64[3] x = {1, 2, 3}, int64[2] s = {2, 2}, int64[2] e = {1, 1}",
-            "y = Slice(x, s, e)", "2 slices of an array of rank 1");
+            "y = Slice(x, s, e)", "axis 1 of a tensor of rank 1");
     refuses(10, "int64[3] x = {1, 2, 3}, int64[1] s = {2}, int64[2] e = {1, 1}",
             "y = Slice(x, s, e)", "1 starts and 2 ends");
     refuses(10, "int64[3] x = {1, 2, 3}, int64[1] s = {2}", "y = Slice(x, s)", "missing");
     refuses(10, "int64[3] x = {1, 2, 3}, int64[2] s = {0, 0}, int64[2] a = {0, -1}",
-            "y = Slice(x, s, s, a)", "slices of an array of rank 1");
+            "y = Slice(x, s, s, a)", "axis 0 is listed twice");
     refuses(10, "int64[1,3] x = {1, 2, 3}, int64[2] s = {0, 0}, int64[2] a = {1, -1}",
-            "y = Slice(x, s, s, a)", "there twice");
+            "y = Slice(x, s, s, a)", "listed twice");
 }
 
 static void elements_are_picked(void **state)
@@ -204,7 +204,7 @@ static void elements_are_picked(void **state)
             "index -4 is out of range");
     refuses(13, "int64[3] x = {10, 20, 30}, float i = {0}", "y = Gather(x, i)", "type float");
     refuses(13, "int64 x = {10}, int64 i = {0}", "y = Gather(x, i)",
-            "axis 0 of an array of rank 0");
+            "axis 0 of a tensor of rank 0");
     gives(13, "bool[2] c = {1, 0}, float[2] a = {1, 2}, float b = {9}", "y = Where(c, a, b)",
           "float[2] y = {1, 9}");
     gives(13, "bool[2,1] c = {1, 0}, int4[2] a = {1, 2}, int4[2] b = {3, 4}", "y = Where(c, a, b)",

@@ -121,7 +121,7 @@ static void borders_are_added_and_taken_away(void **state)
     refuses(13, "float[2] x = {1, 2}, int64[2] p = {1, 0}", "y = Pad <mode = \"wrap\"> (x, p)",
             "'mode' is not known");
     refuses(18, X23 ", int64[4] p = {1, 0, 0, 0}, int64[2] a = {0, -2}", "y = Pad(x, p, \"\", a)",
-            "there twice");
+            "listed twice");
 }
 
 static void arrays_are_cut(void **state)

@@ -97,9 +97,9 @@ static void resizes_that_are_not_computed_are_refused(void **state)
             "no whole length");
     refuses(18, X2 TWICE, RESIZE "antialias = 1> (x, \"\", s)", "antialias");
     refuses(18, X2 TWICE, RESIZE "axes = [1]> (x, \"\", s)", "axis 1");
-    refuses(18, X2 TWICE, RESIZE "axes = [0, 0]> (x, \"\", s)", "2 axes of an array of rank 1");
+    refuses(18, X2 TWICE, RESIZE "axes = [0, 0]> (x, \"\", s)", "listed twice");
     refuses(18, "float[1,2] x = {1, 2}, float[2] s = {2.0, 2.0}",
-            RESIZE "axes = [0, 0]> (x, \"\", s)", "axis 0 is there twice");
+            RESIZE "axes = [0, 0]> (x, \"\", s)", "axis 0 is listed twice");
     refuses(18, X2 ", int64[1] s = {4}",
             RESIZE "keep_aspect_ratio_policy = \"odd\"> (x, \"\", \"\", s)",
             "'keep_aspect_ratio_policy' has a value");

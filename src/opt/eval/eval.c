@@ -102,31 +102,18 @@ bool qdq_eval_string_is(qdq_eval *c, const char *name, const char *text, const c
     return qdq_node_string_is(c->node, name, text, fallback);
 }
 
+bool qdq_eval_read_axes(qdq_eval *c, const int64_t *list, int64_t count, int rank, int *axis,
+                        bool *mark)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+
+    return qdq_axes_read(list, count, rank, axis, mark, &err) == QDQ_OK ||
+           QDQ_REFUSE(c, "%s", err.text);
+}
+
 bool qdq_eval_axis(qdq_eval *c, int64_t axis, int rank, int *out)
 {
-    if (axis < -rank || axis >= rank)
-        return QDQ_REFUSE(c, "axis %" PRId64 " of an array of rank %d", axis, rank);
-    *out = (int)(axis < 0 ? axis + rank : axis);
-    return true;
-}
-
-bool qdq_eval_new_axis(qdq_eval *c, int64_t axis, int rank, bool *mark, int *out)
-{
-    if (!qdq_eval_axis(c, axis, rank, out))
-        return false;
-    if (mark[*out])
-        return QDQ_REFUSE(c, "axis %d is there twice", *out);
-    return mark[*out] = true;
-}
-
-bool qdq_eval_mark_axes(qdq_eval *c, const int64_t *list, int64_t count, int rank, bool *mark)
-{
-    int axis;
-
-    for (int64_t k = 0; k < count; k++)
-        if (!qdq_eval_new_axis(c, list[k], rank, mark, &axis))
-            return false;
-    return true;
+    return qdq_eval_read_axes(c, &axis, 1, rank, out, NULL);
 }
 
 /* --- lists of integers ------------------------------------------------------------------------ */
@@ -177,13 +164,11 @@ bool qdq_eval_axes(qdq_eval *c, uint32_t i, int64_t since, int rank, bool *mark,
 {
     const int64_t *list;
 
-    for (int k = 0; k < rank; k++)
-        mark[k] = false;
     if (!qdq_eval_ints_or_attr(c, i, "axes", since, &list, count))
         return false;
     if (list == NULL)
         *count = -1;
-    return qdq_eval_mark_axes(c, list, *count, rank, mark);
+    return qdq_eval_read_axes(c, list, *count, rank, NULL, mark);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */

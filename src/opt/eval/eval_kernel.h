@@ -55,9 +55,8 @@ bool qdq_eval_string_is(qdq_eval *c, const char *name, const char *text, const c
 
 /* A negative axis counts from the end. */
 bool qdq_eval_axis(qdq_eval *c, int64_t axis, int rank, int *out);
-/* The same for one of several axes: mark[0..rank) has those before, and gets this one. */
-bool qdq_eval_new_axis(qdq_eval *c, int64_t axis, int rank, bool *mark, int *out);
-bool qdq_eval_mark_axes(qdq_eval *c, const int64_t *list, int64_t count, int rank, bool *mark);
+bool qdq_eval_read_axes(qdq_eval *c, const int64_t *list, int64_t count, int rank, int *axis,
+                        bool *mark); /* as qdq_axes_read() */
 
 /* All elements of input i, int32 or int64, in row-major order. A left-out input: *count 0 and *list
  * NULL. */

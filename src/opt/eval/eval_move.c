@@ -153,24 +153,20 @@ static int64_t slice_axis(int64_t dim, int64_t start, int64_t end, int64_t step,
 bool qdq_eval_slice(qdq_eval *c)
 {
     const qdq_const *x = c->in[0];
-    bool seen[QDQ_EVAL_RANK] = {false};
     int64_t offset = 0;
+    int axes[QDQ_EVAL_RANK];
     slices s;
     qdq_walk w;
 
-    if (!read_slices(c, &s))
+    if (!read_slices(c, &s) || !qdq_eval_read_axes(c, s.axis, s.count, x->rank, axes, NULL))
         return false;
-    if (s.count > x->rank)
-        return QDQ_REFUSE(c, "%" PRId64 " slices of an array of rank %d", s.count, x->rank);
     qdq_eval_strides(x->rank, x->dim, w.stride[1]);
     for (int i = 0; i < x->rank; i++)
         w.dim[i] = x->dim[i];
     for (int i = 0; i < (int)s.count; i++) {
         int64_t step = s.step != NULL ? s.step[i] : 1, first;
-        int axis;
+        int axis = axes[i];
 
-        if (!qdq_eval_new_axis(c, s.axis != NULL ? s.axis[i] : i, x->rank, seen, &axis))
-            return false;
         if (step == 0)
             return QDQ_REFUSE(c, "the step along axis %d is 0", axis);
         w.dim[axis] = slice_axis(x->dim[axis], s.start[i], s.end[i], step, &first);

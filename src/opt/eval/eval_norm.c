@@ -227,7 +227,7 @@ bool qdq_eval_meanvariance(qdq_eval *c)
     static const int64_t usual[] = {0, 2, 3};
     const qdq_const *x = c->in[0];
     int64_t kept[QDQ_EVAL_RANK], count;
-    bool mark[QDQ_EVAL_RANK] = {false};
+    bool mark[QDQ_EVAL_RANK];
     const int64_t *list;
     qdq_walk w = {.rank = x->rank};
 
@@ -237,7 +237,7 @@ bool qdq_eval_meanvariance(qdq_eval *c)
         list = usual;
         count = QDQ_COUNT(usual);
     }
-    if (!qdq_eval_mark_axes(c, list, count, x->rank, mark))
+    if (!qdq_eval_read_axes(c, list, count, x->rank, NULL, mark))
         return false;
     for (int i = 0; i < x->rank; i++) {
         w.dim[i] = x->dim[i];

@@ -53,9 +53,9 @@ static bool read_value(qdq_eval *c, unsigned char *value)
 static bool read_pads(qdq_eval *c, padding *p)
 {
     const qdq_const *x = c->in[0];
-    bool seen[QDQ_EVAL_RANK] = {false};
     const int64_t *pads, *axes;
     int64_t count, n_axes;
+    int axis[QDQ_EVAL_RANK];
 
     if (!qdq_eval_ints_or_attr(c, 1, "pads", 11, &pads, &count) ||
         !qdq_eval_ints(c, 3, &axes, &n_axes))
@@ -66,13 +66,11 @@ static bool read_pads(qdq_eval *c, padding *p)
                           n_axes, x->rank);
     for (int i = 0; i < x->rank; i++)
         p->before[i] = p->after[i] = 0;
+    if (!qdq_eval_read_axes(c, axes, n_axes, x->rank, axis, NULL))
+        return false;
     for (int i = 0; i < (int)n_axes; i++) {
-        int axis;
-
-        if (!qdq_eval_new_axis(c, axes == NULL ? i : axes[i], x->rank, seen, &axis))
-            return false;
-        p->before[axis] = pads[i];
-        p->after[axis] = pads[i + n_axes];
+        p->before[axis[i]] = pads[i];
+        p->after[axis[i]] = pads[i + n_axes];
     }
     return true;
 }
@@ -176,23 +174,21 @@ bool qdq_eval_centercroppad(qdq_eval *c)
 {
     const qdq_const *x = c->in[0];
     padding p = {.mode = CONSTANT};
-    bool seen[QDQ_EVAL_RANK] = {false};
-    const int64_t *size, *axes = NULL;
-    int64_t count, n_axes = x->rank;
+    const int64_t *size, *axes;
+    int64_t count, n_axes;
+    int axis[QDQ_EVAL_RANK];
 
     if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &size, &count))
         return false;
     if (qdq_eval_int_list(c, "axes", &axes, &n_axes) ? count != n_axes : count != x->rank)
         return QDQ_REFUSE(c, "%" PRId64 " sizes that do not fit the axes", count);
+    if (!qdq_eval_read_axes(c, axes, count, x->rank, axis, NULL))
+        return false;
     for (int i = 0; i < (int)count; i++) {
-        int axis;
-
-        if (!qdq_eval_new_axis(c, axes != NULL ? axes[i] : i, x->rank, seen, &axis))
-            return false;
         if (size[i] < 0)
             return QDQ_REFUSE(c, "a size of %" PRId64, size[i]);
-        p.before[axis] = (size[i] - x->dim[axis]) / 2;
-        p.after[axis] = size[i] - x->dim[axis] - p.before[axis];
+        p.before[axis[i]] = (size[i] - x->dim[axis[i]]) / 2;
+        p.after[axis[i]] = size[i] - x->dim[axis[i]] - p.before[axis[i]];
     }
     if (!size_result(c, &p))
         return false;

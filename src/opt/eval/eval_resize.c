@@ -93,28 +93,6 @@ static bool read_modes(qdq_eval *c, resize *r)
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* What scales, sizes and roi are about: *n axes, each once. */
-static bool read_axes(qdq_eval *c, int rank, int *axis, int *n)
-{
-    bool seen[QDQ_EVAL_RANK] = {false};
-    const int64_t *list;
-    int64_t count;
-
-    *n = rank;
-    for (int i = 0; i < rank; i++)
-        axis[i] = i;
-    if (c->opset < 18 || !qdq_eval_int_list(c, "axes", &list, &count))
-        return true;
-    if (count > rank)
-        return QDQ_REFUSE(c, "%" PRId64 " axes of an array of rank %d", count, rank);
-    *n = (int)count;
-    for (int i = 0; i < *n; i++) {
-        if (!qdq_eval_new_axis(c, list[i], rank, seen, &axis[i]))
-            return false;
-    }
-    return true;
-}
-
 /* Input i as n floats; *list NULL: left out, or empty. */
 static bool read_floats(qdq_eval *c, uint32_t i, int64_t n, const float **list)
 {
@@ -196,7 +174,9 @@ static bool read_sizes(qdq_eval *c, resize *r, const int *axis, int n)
 static bool read_resize(qdq_eval *c, resize *r)
 {
     const qdq_const *x = c->in[0];
-    int axis[QDQ_EVAL_RANK], n;
+    int axis[QDQ_EVAL_RANK], n; /* what scales, sizes and roi are about */
+    const int64_t *axes = NULL;
+    int64_t count;
     bool is_upsample = c->node->op == QDQ_OP_UPSAMPLE;
     const float *roi = NULL;
 
@@ -207,8 +187,11 @@ static bool read_resize(qdq_eval *c, resize *r)
         return QDQ_REFUSE(c, "an array without elements");
     for (int i = 0; i < x->rank; i++)
         r->line[i] = (line){.in = x->dim[i], .out = x->dim[i], .scale = 1, .start = 0, .end = 1};
+    if (c->opset < 18 || !qdq_eval_int_list(c, "axes", &axes, &count))
+        count = x->rank;
+    n = (int)count; /* once they are read */
     if (!(is_upsample ? read_upsample(c, r) : read_modes(c, r)) ||
-        !read_axes(c, x->rank, axis, &n) || !read_sizes(c, r, axis, n) ||
+        !qdq_eval_read_axes(c, axes, count, x->rank, axis, NULL) || !read_sizes(c, r, axis, n) ||
         (!is_upsample && !read_floats(c, 1, (int64_t)2 * n, &roi)))
         return false;
     if (r->how == CROP && roi == NULL)
