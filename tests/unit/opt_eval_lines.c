@@ -222,7 +222,7 @@ static void sums_of_products_over_named_dims(void **state)
     refuses(12, "float[2,3] x = {1, 2, 3, 4, 5, 6}", "y = Einsum(x)", "'equation' is no text");
     refuses(12, "int8[1] x = {1}", "y = Einsum <equation = \"i\"> (x)", "type int8");
     refuses(12, "float[1] x = {1}, double[1] b = {1}", "y = Einsum <equation = \"i,i\"> (x, b)",
-            "several types");
+            "inputs of the types");
 }
 
 #define X3 "float[1,1,3] x = {1, 2, 3}"
@@ -248,7 +248,7 @@ static void convolutions_that_do_not_fit_are_refused(void **state)
             "not the weight's");
     refuses(11, X3 ", float[1,1,1] w = {1}", "y = Conv <auto_pad = \"SAME\"> (x, w)",
             "none of its values");
-    refuses(11, X3 ", double[1,1,1] w = {1}", "y = Conv(x, w)", "several types");
+    refuses(11, X3 ", double[1,1,1] w = {1}", "y = Conv(x, w)", "inputs of the types");
     refuses(11, "int32[1,1,1] x = {1}, int32[1,1,1] w = {1}", "y = Conv(x, w)", "type int32");
     refuses(11, "float[0,1,3] x = {}, float[1,1,1] w = {1}", "y = Conv(x, w)", "without elements");
 }

@@ -56,7 +56,7 @@ static void norms_that_do_not_fit_are_refused(void **state)
     refuses(9, "float[1,2,0] x = {}" S2B2, "y = InstanceNormalization(x, s, b)",
             "without elements");
     refuses(9, "double[1,2,1] x = {1, 2}" S2B2, "y = InstanceNormalization(x, s, b)",
-            "several types");
+            "inputs of the types");
     refuses(9, "int32[1,2,1] x = {1, 2}" S2B2, "y = InstanceNormalization(x, s, b)", "type int32");
     refuses(21, X4 S2B2, "y = GroupNormalization(x, s, b)", "0 groups of 2 channels");
     refuses(21, X4 S2B2, "y = GroupNormalization <num_groups = 3> (x, s, b)",

@@ -124,7 +124,7 @@ static void transposed_convolutions_that_do_not_fit_are_refused(void **state)
     refuses(10, X4 W2, "y = ConvTranspose <auto_pad = \"SAME_UPPER\"> (x, w)", "opset 11 changed");
     refuses(11, X4 ", float[1,1] w = {1}", "y = ConvTranspose(x, w)", "ranks 3 and 2");
     refuses(11, X4 ", float[1,0,2] w = {}", "y = ConvTranspose(x, w)", "without elements");
-    refuses(11, X4 ", double[1,1,1] w = {1}", "y = ConvTranspose(x, w)", "several types");
+    refuses(11, X4 ", double[1,1,1] w = {1}", "y = ConvTranspose(x, w)", "inputs of the types");
     refuses(11, "int8[1,1,1] x = {1}, int8[1,1,1] w = {1}", "y = ConvTranspose(x, w)", "type int8");
 }
 

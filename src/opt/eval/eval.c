@@ -48,6 +48,26 @@ bool qdq_eval_refuse_type(qdq_eval *c, uint32_t i)
                       qdq_elem_name(e == c->actual ? c->real : e));
 }
 
+bool qdq_eval_same_types(qdq_eval *c)
+{
+    for (uint32_t i = 1; i < c->node->n_in; i++)
+        if (c->in[i] != NULL && c->in[0] != NULL && c->in[i]->elem != c->in[0]->elem)
+            return QDQ_REFUSE(c, "inputs of the types %s and %s", qdq_elem_name(c->in[0]->elem),
+                              qdq_elem_name(c->in[i]->elem));
+    return true;
+}
+
+void qdq_eval_store(const qdq_sum *from, int64_t n, qdq_elem e, void *out, int64_t to)
+{
+    size_t size = qdq_eval_size(e);
+
+    for (int64_t i = 0; i < n; i++)
+        if (e == QDQ_FLOAT)
+            ((float *)out)[to + i] = (float)from[i].f;
+        else /* a double; or the low bytes of an integer, which wrap it */
+            memcpy((char *)out + (size_t)(to + i) * size, &from[i], size);
+}
+
 /* --- attributes ------------------------------------------------------------------------------- */
 
 static const qdq_attr *attr(qdq_eval *c, const char *name, qdq_attr_type type)

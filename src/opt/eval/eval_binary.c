@@ -202,15 +202,6 @@ static void walk_all(int rank, const int64_t *dim, const qdq_const *a, const qdq
             w.step[1], to + w.offset[2] * (int64_t)out_size, w.run);
 }
 
-static bool same_type(qdq_eval *c)
-{
-    for (uint32_t i = 1; i < c->node->n_in; i++)
-        if (c->in[i] != NULL && c->in[i]->elem != c->in[0]->elem)
-            return QDQ_REFUSE(c, "inputs of the types %s and %s", qdq_elem_name(c->in[0]->elem),
-                              qdq_elem_name(c->in[i]->elem));
-    return true;
-}
-
 /* What integers cannot be divided or shifted by. */
 static bool check_divisor(qdq_eval *c)
 {
@@ -239,7 +230,7 @@ bool qdq_eval_binary(qdq_eval *c)
     int64_t dim[QDQ_EVAL_RANK];
     int rank;
 
-    if (!same_type(c))
+    if (!qdq_eval_same_types(c))
         return false;
     if (runs == NULL)
         return QDQ_REFUSE(c, "attribute 'direction' is neither LEFT nor RIGHT");
@@ -290,9 +281,9 @@ bool qdq_eval_variadic(qdq_eval *c)
     for (uint32_t i = 0; i < n; i++)
         if (c->in[i] == NULL)
             return QDQ_REFUSE(c, "input %u is left out", (unsigned)i);
-    if (!same_type(c))
+    if (!qdq_eval_same_types(c))
         return false;
-    if (run == NULL || (c->node->op == QDQ_OP_MEAN && e != QDQ_FLOAT && e != QDQ_DOUBLE))
+    if (run == NULL || (c->node->op == QDQ_OP_MEAN && !qdq_eval_is_float(e)))
         return qdq_eval_refuse_type(c, 0);
     if (n == 1)
         return qdq_eval_view(c, 0, c->in[0], c->in[0]->rank, c->in[0]->dim);
@@ -326,8 +317,7 @@ static bool bound(qdq_eval *c, uint32_t i, const char *name, double room[1], con
         else
             *room = (double)f;
         *at = room;
-        return c->in[0]->elem == QDQ_FLOAT || c->in[0]->elem == QDQ_DOUBLE ||
-               qdq_eval_refuse_type(c, 0);
+        return qdq_eval_is_float(c->in[0]->elem) || qdq_eval_refuse_type(c, 0);
     }
     if (x == NULL)
         return true;
@@ -347,7 +337,7 @@ bool qdq_eval_clip(qdq_eval *c)
         return QDQ_REFUSE(c, "%u inputs, expected 1 below opset 11", (unsigned)c->node->n_in);
     if (largest[x->elem] == NULL)
         return qdq_eval_refuse_type(c, 0);
-    if (!same_type(c) || !bound(c, 1, "min", &room_low, &low) ||
+    if (!qdq_eval_same_types(c) || !bound(c, 1, "min", &room_low, &low) ||
         !bound(c, 2, "max", &room_high, &high))
         return false;
     if (low == NULL && high == NULL)

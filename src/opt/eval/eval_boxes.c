@@ -19,7 +19,7 @@ static bool check_floats(qdq_eval *c, uint32_t i, int rank)
 {
     const qdq_const *x = c->in[i];
 
-    if (x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+    if (!qdq_eval_is_float(x->elem))
         return qdq_eval_refuse_type(c, i);
     if (x->rank != rank)
         return QDQ_REFUSE(c, "input %u has rank %d, expected %d", (unsigned)i, x->rank, rank);
@@ -49,7 +49,7 @@ static bool read_number(qdq_eval *c, uint32_t i, double *out)
 
     if (x == NULL)
         return true;
-    if ((x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE) || x->count != 1)
+    if (!qdq_eval_is_float(x->elem) || x->count != 1)
         return QDQ_REFUSE(c, "input %u is no single float", (unsigned)i);
     *out = qdq_eval_number(x, 0);
     return !isnan(*out) || QDQ_REFUSE(c, "input %u is NaN", (unsigned)i);

@@ -165,7 +165,7 @@ static bool store(chunk *x, way by, int n, qdq_elem e, void *out, int64_t to, bo
 {
     if (by == FLOATING)
         return store_float(x, n, e, out, to, saturate);
-    if (!qdq_elem_is_int(e) && e != QDQ_FLOAT && e != QDQ_DOUBLE) {
+    if (!qdq_elem_is_int(e) && !qdq_eval_is_float(e)) {
         for (int k = 0; k < n; k++) {
             bool negative = by == SIGNED && x->i[k] < 0;
 

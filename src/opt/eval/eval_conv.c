@@ -43,10 +43,9 @@ static bool begin(qdq_eval *c, conv *v)
     const qdq_const *x = c->in[0], *w = c->in[1];
 
     *v = (conv){.w.space = x->rank - 2, .group = qdq_eval_int(c, "group", 1)};
-    for (uint32_t i = 1; i < c->node->n_in; i++)
-        if (c->in[i] != NULL && c->in[i]->elem != x->elem)
-            return QDQ_REFUSE(c, "inputs of several types");
-    if (x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+    if (!qdq_eval_same_types(c))
+        return false;
+    if (!qdq_eval_is_float(x->elem))
         return qdq_eval_refuse_type(c, 0);
     if (v->w.space < 1 || v->w.space > QDQ_WINDOW_SPACE || w->rank != x->rank)
         return QDQ_REFUSE(c, "arrays of the ranks %d and %d, expected equal ones of 3 to 5",

@@ -168,46 +168,18 @@ static bool order_loops(qdq_eval *c, einsum *e, int64_t *work)
 
 /* --- the sums --------------------------------------------------------------------------------- */
 
-typedef union sum {
-    double f;
-    uint64_t u;
-} sum;
-
-static bool is_float(qdq_elem e)
+static qdq_sum product_at(const qdq_eval *c, uint32_t n, const int64_t *at)
 {
-    return e == QDQ_FLOAT || e == QDQ_DOUBLE;
-}
+    qdq_sum p = {.u = 1};
 
-static double float_at(const qdq_const *x, int64_t at)
-{
-    return x->elem == QDQ_FLOAT ? (double)((const float *)x->data)[at]
-                                : ((const double *)x->data)[at];
-}
-
-static sum product_at(const qdq_eval *c, uint32_t n, const int64_t *at)
-{
-    sum p = {.u = 1};
-
-    if (is_float(c->in[0]->elem)) {
-        p.f = float_at(c->in[0], at[0]);
+    if (qdq_eval_is_float(c->in[0]->elem)) {
+        p.f = qdq_eval_number(c->in[0], at[0]);
         for (uint32_t i = 1; i < n; i++)
-            p.f *= float_at(c->in[i], at[i]);
+            p.f *= qdq_eval_number(c->in[i], at[i]);
     } else
         for (uint32_t i = 0; i < n; i++)
             p.u *= (uint64_t)qdq_elem_int(c->in[i]->elem, c->in[i]->data, at[i]);
     return p;
-}
-
-static void store(qdq_elem e, void *out, int64_t at, sum s)
-{
-    if (e == QDQ_FLOAT)
-        ((float *)out)[at] = (float)s.f;
-    else if (e == QDQ_DOUBLE)
-        ((double *)out)[at] = s.f;
-    else if (qdq_eval_size(e) == 4)
-        ((uint32_t *)out)[at] = (uint32_t)s.u;
-    else
-        ((uint64_t *)out)[at] = s.u;
 }
 
 /* The next place of all inputs; false: behind the last one of this result. */
@@ -236,19 +208,19 @@ static void add_all(const qdq_eval *c, const einsum *e, void *out)
 
     results.n_loop = e->out.n;
     do {
-        sum s = {.u = 0};
+        qdq_sum s = {.u = 0};
 
-        if (is_float(elem))
+        if (qdq_eval_is_float(elem))
             s.f = 0;
         do {
-            sum p = product_at(c, e->n_in, at);
+            qdq_sum p = product_at(c, e->n_in, at);
 
-            if (is_float(elem))
+            if (qdq_eval_is_float(elem))
                 s.f += p.f;
             else
                 s.u += p.u;
         } while (step(e, e->out.n, index, at));
-        store(elem, out, to++, s);
+        qdq_eval_store(&s, 1, elem, out, to++);
     } while (step(&results, 0, index, at));
 }
 
@@ -259,9 +231,12 @@ static bool check_inputs(qdq_eval *c)
     if (c->node->n_in > OPERANDS)
         return QDQ_REFUSE(c, "more than %d inputs", OPERANDS);
     for (uint32_t i = 1; i < c->node->n_in; i++)
-        if (c->in[i] == NULL || c->in[i]->elem != e)
-            return QDQ_REFUSE(c, "inputs of several types");
-    if (!is_float(e) && e != QDQ_INT32 && e != QDQ_INT64 && e != QDQ_UINT32 && e != QDQ_UINT64)
+        if (c->in[i] == NULL)
+            return QDQ_REFUSE(c, "input %u is left out", (unsigned)i);
+    if (!qdq_eval_same_types(c))
+        return false;
+    if (!qdq_eval_is_float(e) && e != QDQ_INT32 && e != QDQ_INT64 && e != QDQ_UINT32 &&
+        e != QDQ_UINT64)
         return qdq_eval_refuse_type(c, 0);
     return true;
 }

@@ -39,6 +39,7 @@ typedef bool qdq_eval_fn(qdq_eval *c);
 #define QDQ_REFUSE(c, ...) (qdq_eval_refuse((c), qdq_arena_printf((c)->memory, __VA_ARGS__)), false)
 void qdq_eval_refuse(qdq_eval *c, const char *why); /* NULL: out of memory */
 bool qdq_eval_refuse_type(qdq_eval *c, uint32_t i); /* input i has a type that is not computed */
+bool qdq_eval_same_types(qdq_eval *c);              /* all inputs that are there, or refuses */
 
 static inline const qdq_const *qdq_eval_in(const qdq_eval *c, uint32_t i)
 {
@@ -84,6 +85,11 @@ static inline size_t qdq_eval_size(qdq_elem e)
     return qdq_elem_bits(e) / 8;
 }
 
+static inline bool qdq_eval_is_float(qdq_elem e)
+{
+    return e == QDQ_FLOAT || e == QDQ_DOUBLE;
+}
+
 /* Of an array of float or double. */
 static inline double qdq_eval_number(const qdq_const *x, int64_t i)
 {
@@ -97,6 +103,22 @@ static inline void qdq_eval_put_number(qdq_elem e, void *out, int64_t i, double 
         ((float *)out)[i] = (float)number;
     else
         ((double *)out)[i] = number;
+}
+
+/* Results on their way: floats in double, integers in 64 bits, which wrap. */
+typedef union qdq_sum {
+    double f;
+    int64_t i;
+    uint64_t u;
+} qdq_sum;
+
+/* n of them become elements `to` and following. */
+void qdq_eval_store(const qdq_sum *from, int64_t n, qdq_elem e, void *out, int64_t to);
+
+/* Where line i along an axis of n elements begins, of an array with `inner` behind that axis. */
+static inline int64_t qdq_eval_line(int64_t i, int64_t n, int64_t inner)
+{
+    return i / inner * n * inner + i % inner;
 }
 
 static inline int64_t qdq_eval_product(const int64_t *dim, int from, int to)

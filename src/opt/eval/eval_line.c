@@ -65,7 +65,7 @@ bool qdq_eval_cumulate(qdq_eval *c)
         return true;
     int64_t inner = qdq_eval_product(x->dim, axis + 1, x->rank), n = x->dim[axis];
     for (int64_t i = 0; i < x->count / n; i++) {
-        int64_t first = i / inner * n * inner + i % inner + (reverse ? (n - 1) * inner : 0);
+        int64_t first = qdq_eval_line(i, n, inner) + (reverse ? (n - 1) * inner : 0);
 
         run((const char *)x->data + (size_t)first * size, out + (size_t)first * size, n,
             reverse ? -inner : inner, exclusive);
@@ -111,7 +111,7 @@ bool qdq_eval_softmax(qdq_eval *c)
     bool joined = c->opset < 13, is_log = c->node->op == QDQ_OP_LOGSOFTMAX;
     int axis;
 
-    if (x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+    if (!qdq_eval_is_float(x->elem))
         return qdq_eval_refuse_type(c, 0);
     if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", joined ? 1 : -1), x->rank, &axis))
         return false;
@@ -124,8 +124,8 @@ bool qdq_eval_softmax(qdq_eval *c)
     int64_t n = joined ? qdq_eval_product(x->dim, axis, x->rank) : x->dim[axis];
     for (int64_t i = 0; i < x->count / n; i++)
         if (c->node->op == QDQ_OP_HARDMAX)
-            hardmax_line(x, out, i / inner * n * inner + i % inner, n, inner);
+            hardmax_line(x, out, qdq_eval_line(i, n, inner), n, inner);
         else
-            softmax_line(x, out, i / inner * n * inner + i % inner, n, inner, is_log);
+            softmax_line(x, out, qdq_eval_line(i, n, inner), n, inner, is_log);
     return true;
 }

@@ -179,7 +179,7 @@ static bool read_whole(qdq_eval *c, uint32_t i, const int64_t **list, int64_t *c
     const qdq_const *x = c->in[i];
     int64_t *whole;
 
-    if (x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+    if (!qdq_eval_is_float(x->elem))
         return qdq_eval_ints(c, i, list, count);
     *list = whole = qdq_eval_scratch(c, x->count, sizeof *whole);
     *count = x->count;
@@ -241,11 +241,8 @@ bool qdq_eval_onehot(qdq_eval *c)
 
 static bool is_zero(const qdq_const *x, int64_t i)
 {
-    if (x->elem == QDQ_FLOAT)
-        return ((const float *)x->data)[i] == 0;
-    if (x->elem == QDQ_DOUBLE)
-        return ((const double *)x->data)[i] == 0;
-    return qdq_elem_int(x->elem, x->data, i) == 0;
+    return qdq_eval_is_float(x->elem) ? qdq_eval_number(x, i) == 0
+                                      : qdq_elem_int(x->elem, x->data, i) == 0;
 }
 
 bool qdq_eval_nonzero(qdq_eval *c)
@@ -255,7 +252,7 @@ bool qdq_eval_nonzero(qdq_eval *c)
 
     if (x->rank == 0) /* some engines take it as a vector, some do not */
         return QDQ_REFUSE(c, "input 0 has rank 0");
-    if (!qdq_elem_is_int(x->elem) && x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+    if (!qdq_elem_is_int(x->elem) && !qdq_eval_is_float(x->elem))
         return qdq_eval_refuse_type(c, 0);
     for (int64_t i = 0; i < x->count; i++)
         dim[1] += !is_zero(x, i);

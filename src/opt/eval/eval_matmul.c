@@ -13,17 +13,11 @@ typedef struct product {
     int64_t a_row, a_column, b_row, b_column;
 } product;
 
-/* A row of the result as it grows. */
-typedef union sum {
-    double f;
-    uint64_t u;
-} sum;
-
-typedef void row_fn(const product *p, const void *a, const void *b, sum *row);
+typedef void row_fn(const product *p, const void *a, const void *b, qdq_sum *row);
 
 /* Row after row of b, so that the inner loop runs over neighbours and each sum takes k in order. */
 #define ROW(type, wide, member, E)                                                                 \
-    static void row_##E(const product *p, const void *va, const void *vb, sum *row)                \
+    static void row_##E(const product *p, const void *va, const void *vb, qdq_sum *row)            \
     {                                                                                              \
         const type *a = va, *b = vb;                                                               \
         for (int64_t j = 0; j < p->n; j++)                                                         \
@@ -48,26 +42,9 @@ static row_fn *const rows[QDQ_ELEM_COUNT] = {
     [QDQ_INT64] = row_INT64, [QDQ_UINT32] = row_UINT32, [QDQ_UINT64] = row_UINT64,
 };
 
-static void store_row(const sum *row, int64_t n, qdq_elem e, void *out, int64_t to)
-{
-    for (int64_t j = 0; j < n; j++)
-        if (e == QDQ_FLOAT)
-            ((float *)out)[to + j] = (float)row[j].f;
-        else if (e == QDQ_DOUBLE)
-            ((double *)out)[to + j] = row[j].f;
-        else if (qdq_eval_size(e) == 4)
-            ((uint32_t *)out)[to + j] = (uint32_t)row[j].u;
-        else
-            ((uint64_t *)out)[to + j] = row[j].u;
-}
-
 static bool check_types(qdq_eval *c)
 {
-    for (uint32_t i = 0; i < c->node->n_in; i++)
-        if (c->in[i] != NULL && c->in[i]->elem != c->in[0]->elem)
-            return QDQ_REFUSE(c, "inputs of the types %s and %s", qdq_elem_name(c->in[0]->elem),
-                              qdq_elem_name(c->in[i]->elem));
-    return rows[c->in[0]->elem] != NULL || qdq_eval_refuse_type(c, 0);
+    return qdq_eval_same_types(c) && (rows[c->in[0]->elem] != NULL || qdq_eval_refuse_type(c, 0));
 }
 
 /* `results` elements, each a sum of k. */
@@ -103,7 +80,7 @@ static operand operand_of(const qdq_const *x, bool left)
 }
 
 static void multiply_all(const qdq_const *a, const qdq_const *b, const product *p, qdq_walk *w,
-                         sum *row, void *out)
+                         qdq_sum *row, void *out)
 {
     int64_t size = (int64_t)qdq_eval_size(a->elem);
 
@@ -117,7 +94,7 @@ static void multiply_all(const qdq_const *a, const qdq_const *b, const product *
 
             for (int64_t r = 0; r < p->m; r++) {
                 rows[a->elem](p, from_a + r * p->a_row * size, from_b, row);
-                store_row(row, p->n, a->elem, out, to + r * p->n);
+                qdq_eval_store(row, p->n, a->elem, out, to + r * p->n);
             }
         }
 }
@@ -149,7 +126,7 @@ bool qdq_eval_matmul(qdq_eval *c)
     if (!right.is_vector)
         dim[rank++] = p.n;
     void *out = qdq_eval_output(c, 0, a->elem, rank, dim);
-    sum *row = qdq_eval_scratch(c, c->out[0].count > 0 ? p.n : 0, sizeof *row);
+    qdq_sum *row = qdq_eval_scratch(c, c->out[0].count > 0 ? p.n : 0, sizeof *row);
     if (out == NULL || row == NULL || !check_work(c, c->out[0].count, p.k))
         return false;
     if (c->out[0].count == 0)
@@ -189,7 +166,7 @@ static bool read_addend(qdq_eval *c, const product *p, addend *add)
 }
 
 static void add_row(const addend *add, int64_t r, double alpha, double beta, const product *p,
-                    sum *row)
+                    qdq_sum *row)
 {
     const qdq_const *x = add->c;
 
@@ -198,8 +175,7 @@ static void add_row(const addend *add, int64_t r, double alpha, double beta, con
 
         row[j].f *= alpha;
         if (x != NULL)
-            row[j].f += beta * (x->elem == QDQ_FLOAT ? (double)((const float *)x->data)[at]
-                                                     : ((const double *)x->data)[at]);
+            row[j].f += beta * qdq_eval_number(x, at);
     }
 }
 
@@ -228,19 +204,19 @@ bool qdq_eval_gemm(qdq_eval *c)
     addend add;
     product p;
 
-    if (a->elem != QDQ_FLOAT && a->elem != QDQ_DOUBLE)
+    if (!qdq_eval_is_float(a->elem))
         return qdq_eval_refuse_type(c, 0);
     if (!check_types(c) || !read_product(c, &p) || !read_addend(c, &p, &add))
         return false;
     void *out = qdq_eval_output(c, 0, a->elem, 2, (int64_t[]){p.m, p.n});
-    sum *row = qdq_eval_scratch(c, c->out[0].count > 0 ? p.n : 0, sizeof *row);
+    qdq_sum *row = qdq_eval_scratch(c, c->out[0].count > 0 ? p.n : 0, sizeof *row);
     if (out == NULL || row == NULL || !check_work(c, c->out[0].count, p.k))
         return false;
     for (int64_t r = 0; r < p.m && c->out[0].count > 0; r++) {
         rows[a->elem](&p, (const char *)a->data + r * p.a_row * (int64_t)qdq_eval_size(a->elem),
                       b->data, row);
         add_row(&add, r, alpha, beta, &p, row);
-        store_row(row, p.n, a->elem, out, r * p.n);
+        qdq_eval_store(row, p.n, a->elem, out, r * p.n);
     }
     return true;
 }
@@ -283,7 +259,7 @@ bool qdq_eval_det(qdq_eval *c)
     enum { MOST = 1 << 9 }; /* rows: the work is their cube */
     const qdq_const *x = c->in[0];
 
-    if (x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+    if (!qdq_eval_is_float(x->elem))
         return qdq_eval_refuse_type(c, 0);
     if (x->rank < 2 || x->dim[x->rank - 1] != x->dim[x->rank - 2])
         return QDQ_REFUSE(c, "an array that is no square matrix");

@@ -7,14 +7,10 @@
 
 static bool check_types(qdq_eval *c)
 {
-    qdq_elem e = c->in[0]->elem;
-
-    if (e != QDQ_FLOAT && e != QDQ_DOUBLE)
+    if (!qdq_eval_is_float(c->in[0]->elem))
         return qdq_eval_refuse_type(c, 0);
-    for (uint32_t i = 1; i < c->node->n_in; i++)
-        if (c->in[i] != NULL && c->in[i]->elem != e)
-            return QDQ_REFUSE(c, "inputs of several types");
-    return c->in[0]->count > 0 || QDQ_REFUSE(c, "an array without elements");
+    return qdq_eval_same_types(c) &&
+           (c->in[0]->count > 0 || QDQ_REFUSE(c, "an array without elements"));
 }
 
 /* Input i, if it is there, has one number for each of n. */
@@ -168,7 +164,7 @@ static bool put_moments(qdq_eval *c, int axis, int64_t n, double epsilon)
 
     if (c->node->n_out < 2)
         return true;
-    if (c->real != QDQ_UNDEFINED || (elem != QDQ_FLOAT && elem != QDQ_DOUBLE))
+    if (c->real != QDQ_UNDEFINED || !qdq_eval_is_float(elem))
         return QDQ_REFUSE(c, "means and deviations in another type");
     for (int i = 0; i < x->rank; i++)
         dim[i] = i < axis ? x->dim[i] : 1;
@@ -309,7 +305,7 @@ bool qdq_eval_lpnorm(qdq_eval *c)
         return false;
     int64_t inner = qdq_eval_product(x->dim, axis + 1, x->rank), n = x->dim[axis];
     for (int64_t i = 0; i < x->count / n; i++) {
-        int64_t first = i / inner * n * inner + i % inner;
+        int64_t first = qdq_eval_line(i, n, inner);
         double sum = 0;
 
         for (int64_t k = 0; k < n; k++) {

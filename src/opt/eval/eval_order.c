@@ -23,8 +23,7 @@ static uint64_t rank_of(const qdq_const *x, int64_t i)
         return ((const uint64_t *)x->data)[i];
     if (qdq_elem_is_int(x->elem))
         return (uint64_t)qdq_elem_int(x->elem, x->data, i) ^ sign;
-    d = x->elem == QDQ_FLOAT ? (double)((const float *)x->data)[i] : ((const double *)x->data)[i];
-    d += 0.0; /* -0 becomes 0 */
+    d = qdq_eval_number(x, i) + 0.0; /* -0 becomes 0 */
     memcpy(&bits, &d, sizeof bits);
     return bits & sign ? ~bits : bits | sign;
 }
@@ -34,11 +33,10 @@ static bool begin_lines(qdq_eval *c, int axis, lines *l)
     const qdq_const *x = c->in[0];
 
     if (qdq_elem_bits(x->elem) < 8 || x->elem == QDQ_BOOL ||
-        (!qdq_elem_is_int(x->elem) && x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE))
+        (!qdq_elem_is_int(x->elem) && !qdq_eval_is_float(x->elem)))
         return qdq_eval_refuse_type(c, 0);
     for (int64_t i = 0; i < x->count; i++)
-        if ((x->elem == QDQ_FLOAT && isnan(((const float *)x->data)[i])) ||
-            (x->elem == QDQ_DOUBLE && isnan(((const double *)x->data)[i])))
+        if (qdq_eval_is_float(x->elem) && isnan(qdq_eval_number(x, i)))
             return QDQ_REFUSE(c, "NaN has no place in an order");
     *l = (lines){0, x->dim[axis], 0};
     if (x->count > 0) {

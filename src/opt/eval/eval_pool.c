@@ -53,12 +53,12 @@ static bool check_type(qdq_eval *c)
     qdq_elem e = c->in[0]->elem;
     bool is_code = (e == QDQ_INT8 || e == QDQ_UINT8) && c->node->op == QDQ_OP_MAXPOOL;
 
-    return e == QDQ_FLOAT || e == QDQ_DOUBLE || is_code || qdq_eval_refuse_type(c, 0);
+    return qdq_eval_is_float(e) || is_code || qdq_eval_refuse_type(c, 0);
 }
 
 static void put(const qdq_const *x, void *out, int64_t i, double number)
 {
-    if (x->elem == QDQ_FLOAT || x->elem == QDQ_DOUBLE)
+    if (qdq_eval_is_float(x->elem))
         qdq_elem_put_float(x->elem, out, i, number);
     else
         qdq_elem_put_int(x->elem, out, i, (int64_t)number);

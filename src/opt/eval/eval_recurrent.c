@@ -76,7 +76,7 @@ static bool read_sizes(qdq_eval *c, layer *l)
 {
     const qdq_const *x = c->in[0], *r = c->in[2];
 
-    if (x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+    if (!qdq_eval_is_float(x->elem))
         return qdq_eval_refuse_type(c, 0);
     if (x->rank != 3 || r->rank != 3 || x->count == 0 || r->count == 0)
         return QDQ_REFUSE(c, "arrays of other ranks than 3, or without elements");

@@ -107,26 +107,19 @@ static const struct reduction {
     {QDQ_OP_REDUCEMIN, AS_IT_IS, false, true, {INTEGERS(min), FLOATS(min), TYPE(min, BOOL)}},
 };
 
-/* A result on its way: 8 bytes of the wide type of its kind. */
-typedef union wide {
-    int64_t i;
-    uint64_t u;
-    double f;
-} wide;
-
 typedef enum sum_kind { SIGNED_SUM, UNSIGNED_SUM, FLOAT_SUM } sum_kind;
 
 static sum_kind kind_of(qdq_elem e)
 {
-    if (e == QDQ_FLOAT || e == QDQ_DOUBLE)
+    if (qdq_eval_is_float(e))
         return FLOAT_SUM;
     return e == QDQ_UINT8 || e == QDQ_UINT16 || e == QDQ_UINT32 || e == QDQ_UINT64 ? UNSIGNED_SUM
                                                                                    : SIGNED_SUM;
 }
 
-static wide first_value(qdq_op op, sum_kind kind)
+static qdq_sum first_value(qdq_op op, sum_kind kind)
 {
-    wide w = {0};
+    qdq_sum w = {0};
     bool is_max = op == QDQ_OP_REDUCEMAX;
 
     if (op == QDQ_OP_REDUCELOGSUMEXP)
@@ -146,7 +139,7 @@ static wide first_value(qdq_op op, sum_kind kind)
     return w;
 }
 
-static void finish_one(wide *w, finish how, sum_kind kind, int64_t n)
+static void finish_one(qdq_sum *w, finish how, sum_kind kind, int64_t n)
 {
     switch (how) {
     case AS_IT_IS:
@@ -166,18 +159,6 @@ static void finish_one(wide *w, finish how, sum_kind kind, int64_t n)
         w->f = log(w->f);
         break;
     }
-}
-
-static void store(const wide *from, int64_t n, qdq_elem e, void *out)
-{
-    size_t size = qdq_eval_size(e);
-
-    if (e == QDQ_FLOAT)
-        for (int64_t i = 0; i < n; i++)
-            ((float *)out)[i] = (float)from[i].f;
-    else
-        for (int64_t i = 0; i < n; i++) /* the low bytes of an integer wrap it */
-            memcpy((char *)out + (size_t)i * size, &from[i], size);
 }
 
 /* --- axes ------------------------------------------------------------------------------------- */
@@ -219,7 +200,7 @@ static int result_dims(const axes *a, int rank, bool keep, int64_t *dim)
     return n;
 }
 
-static void gather_all(const qdq_const *x, const axes *a, wide *sum, gather_fn *run)
+static void gather_all(const qdq_const *x, const axes *a, qdq_sum *sum, gather_fn *run)
 {
     size_t size = qdq_eval_size(x->elem);
     qdq_walk w;
@@ -261,7 +242,8 @@ bool qdq_eval_reduce(qdq_eval *c)
     if (out == NULL)
         return false;
     int64_t n = c->out[0].count;
-    wide *sum = qdq_eval_scratch(c, n, sizeof *sum), first = first_value(r->op, kind_of(x->elem));
+    qdq_sum *sum = qdq_eval_scratch(c, n, sizeof *sum),
+            first = first_value(r->op, kind_of(x->elem));
     if (sum == NULL)
         return false;
     for (int64_t i = 0; i < n; i++)
@@ -269,6 +251,6 @@ bool qdq_eval_reduce(qdq_eval *c)
     gather_all(x, &a, sum, r->table[x->elem]);
     for (int64_t i = 0; i < n && r->finish != AS_IT_IS; i++)
         finish_one(&sum[i], r->finish, kind_of(x->elem), a.count);
-    store(sum, n, x->elem, out);
+    qdq_eval_store(sum, n, x->elem, out, 0);
     return true;
 }

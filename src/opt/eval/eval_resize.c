@@ -200,7 +200,7 @@ static bool read_resize(qdq_eval *c, resize *r)
         r->line[axis[i]].start = (double)roi[i];
         r->line[axis[i]].end = (double)roi[n + i];
     }
-    if ((r->mode != NEAREST || r->how == CROP) && x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+    if ((r->mode != NEAREST || r->how == CROP) && !qdq_eval_is_float(x->elem))
         return qdq_eval_refuse_type(c, 0);
     return true;
 }

@@ -23,7 +23,7 @@ bool qdq_eval_affinegrid(qdq_eval *c)
     int64_t dim[2 + SPACE] = {0}, index[SPACE] = {0}, count;
     const int64_t *size;
 
-    if (theta->elem != QDQ_FLOAT && theta->elem != QDQ_DOUBLE)
+    if (!qdq_eval_is_float(theta->elem))
         return qdq_eval_refuse_type(c, 0);
     if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &size, &count))
         return false;
@@ -95,7 +95,7 @@ static bool read_grid(qdq_eval *c, grid *g)
     *g = (grid){modes[m].mode, (border)b, qdq_eval_flag(c, "align_corners", false), x->rank - 2, 1};
     g->taps = g->mode == NEAREST ? 1 : g->mode == LINEAR ? 2 : TAPS;
     for (uint32_t i = 0; i < 2; i++)
-        if (c->in[i]->elem != QDQ_FLOAT && c->in[i]->elem != QDQ_DOUBLE)
+        if (!qdq_eval_is_float(c->in[i]->elem))
             return qdq_eval_refuse_type(c, i);
     if (g->space < 2 || g->space > SPACE || at->rank != x->rank || x->count == 0 ||
         (g->mode == CUBIC && g->space > 2))

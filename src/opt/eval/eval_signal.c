@@ -29,7 +29,7 @@ static bool read_result_type(qdq_eval *c, qdq_elem *out)
     int64_t type = qdq_eval_int(c, "output_datatype", QDQ_FLOAT);
 
     *out = (qdq_elem)type;
-    return type == QDQ_FLOAT || type == QDQ_DOUBLE || type == QDQ_FLOAT16 || type == QDQ_BFLOAT16 ||
+    return qdq_eval_is_float(type) || type == QDQ_FLOAT16 || type == QDQ_BFLOAT16 ||
            QDQ_REFUSE(c, "a result of a type that is not computed here");
 }
 
@@ -91,7 +91,7 @@ static bool read_mel(qdq_eval *c, mel *m)
     for (uint32_t i = 3; i < 5; i++) {
         const qdq_const *x = c->in[i];
 
-        if ((x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE) || x->count != 1)
+        if (!qdq_eval_is_float(x->elem) || x->count != 1)
             return QDQ_REFUSE(c, "input %u is no single float", (unsigned)i);
         hertz[i - 3] = qdq_eval_number(x, 0);
     }
@@ -184,7 +184,7 @@ static bool check_signal(qdq_eval *c)
 {
     const qdq_const *x = c->in[0];
 
-    if (x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+    if (!qdq_eval_is_float(x->elem))
         return qdq_eval_refuse_type(c, 0);
     if (x->rank < 2 || x->count == 0 || x->dim[x->rank - 1] > 2)
         return QDQ_REFUSE(c, "no array of real or complex numbers");
@@ -246,8 +246,7 @@ bool qdq_eval_dft(qdq_eval *c)
     if (out == NULL || !begin_dft(c, &d, lines))
         return false;
     for (int64_t l = 0; l < lines; l++) {
-        int64_t from = l / inner * x->dim[axis] * inner + l % inner,
-                to = l / inner * d.given * inner + l % inner;
+        int64_t from = qdq_eval_line(l, x->dim[axis], inner), to = qdq_eval_line(l, d.given, inner);
 
         for (int64_t i = 0; i < 2 * d.taken; i++)
             d.line[i] = part_of(x, from + i / 2 * inner, i % 2 != 0);
