@@ -164,9 +164,15 @@ static void run(table *t, const qdq_node *n)
 
 /* --- all tests -------------------------------------------------------------------------------- */
 
-static void run_folder(table *t)
+static void run_all(table *t, qdq_model *m)
 {
-    DIR *d = opendir(folder);
+    QDQ_FOR_NODES (n, m->graph)
+        run(t, n);
+}
+
+static void for_each_model(const char *at, void (*look)(table *t, qdq_model *m), table *t)
+{
+    DIR *d = opendir(at);
     struct dirent *entry;
 
     assert_non_null(d);
@@ -177,15 +183,12 @@ static void run_folder(table *t)
 
         if (strstr(entry->d_name, ".onnx") == NULL)
             continue;
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        snprintf(path, sizeof path, "%s/%s", at, entry->d_name);
         assert_ok(qdq_model_load(path, NULL, &m, &err));
-        QDQ_FOR_NODES (n, m->graph) {
-            run(t, n);
-        }
+        look(t, m);
         qdq_model_free(m);
     }
     closedir(d);
-    qsort(t->line, t->n, sizeof t->line[0], compare_tallies);
 }
 
 static void print_table(const table *t, FILE *f)
@@ -205,7 +208,8 @@ static void each_node_test_of_onnx_is_right_or_refused_with_a_reason(void **stat
     FILE *f;
 
     (void)state;
-    run_folder(&t);
+    for_each_model(folder, run_all, &t);
+    qsort(t.line, t.n, sizeof t.line[0], compare_tallies);
     if (getenv("UPDATE") != NULL || strcmp(folder, FOLDER) != 0) {
         f = strcmp(folder, FOLDER) != 0 ? stdout : fopen(FOLDER "/results.txt", "w");
         assert_non_null(f);
@@ -229,10 +233,44 @@ static void each_node_test_of_onnx_is_right_or_refused_with_a_reason(void **stat
     free(lists[1]);
 }
 
+/* --- the report ------------------------------------------------------------------------------- */
+
+static void fold_all(table *t, qdq_model *m)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    qdq_optimize_report *r;
+    size_t left = 0, told = 0;
+
+    (void)t;
+    QDQ_FOR_NODES (n, m->graph)
+        for (uint32_t i = 0; i < n->n_out; i++)
+            if (n->out[i] != NULL)
+                assert_true(qdq_graph_add_output(m->graph, n->out[i]));
+    opts.passes = "lift-constants,fold-constants";
+    opts.growth_bytes = 1 << 30;
+    assert_ok(qdq_model_optimize(m, &opts, &r, &err));
+    for (size_t i = 0; i < r->n_passes; i++)
+        for (size_t k = 0; k < r->passes[i].n_refusals; k++)
+            told += r->passes[i].refusals[k].n;
+    QDQ_FOR_NODES (n, m->graph)
+        left += n->op != QDQ_OP_CONSTANT; /* what was computed for an output */
+    if (told != left)
+        fail_msg("%zu nodes of %s are left, %zu are told", left, m->path, told);
+    qdq_optimize_report_free(r);
+}
+
+static void each_node_test_that_is_not_folded_is_in_the_report(void **state)
+{
+    (void)state;
+    for_each_model(FOLDER, fold_all, NULL);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_node_test_of_onnx_is_right_or_refused_with_a_reason),
+        cmocka_unit_test(each_node_test_that_is_not_folded_is_in_the_report),
     };
 
     if (argc > 1)
