@@ -5,8 +5,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fail.h"
+#include "base/file.h"
 
 static qdq_json_out start(qdq_json_doc *d, json_t *root)
 {
@@ -145,6 +147,16 @@ qdq_status qdq_json_finish(qdq_json_doc *d, char **text, qdq_error *err)
     *text = NULL;
     qdq_status st = root != NULL ? qdq_json_dump(root, text, err) : qdq_nomem(err);
     json_decref(root);
+    return st;
+}
+
+qdq_status qdq_json_write(qdq_json_doc *d, const char *path, bool force, qdq_error *err)
+{
+    char *text = NULL;
+
+    QDQ_TRY(qdq_json_finish(d, &text, err));
+    qdq_status st = qdq_write_file(path, force, text, strlen(text), err);
+    qdq_free(text);
     return st;
 }
 

@@ -54,6 +54,8 @@ void qdq_json_put(qdq_json_out o, const char *key, json_t *value);
 
 /* The end: releases the document, which is empty again. */
 qdq_status qdq_json_finish(qdq_json_doc *d, char **text, qdq_error *err); /* as qdq_json_dump() */
+qdq_status qdq_json_write(qdq_json_doc *d, const char *path, bool force,
+                          qdq_error *err);              /* a file */
 void qdq_json_finish_line(qdq_json_doc *d, qdq_buf *b); /* as qdq_json_put_line(); or b->failed */
 json_t *qdq_json_take(qdq_json_doc *d);                 /* NULL: out of memory */
 void qdq_json_drop(qdq_json_doc *d);                    /* unfinished */

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "base/json_read.h"
+#include "base/json_write.h"
 #include "base/pack.h"
 #include "base/vec.h"
 
@@ -116,60 +117,39 @@ qdq_status qdq_layer_file_parse(const char *text, size_t size, const char *name,
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static json_t *text_or_null(const char *text)
+static void put_layer(qdq_json_out o, const qdq_group *g)
 {
-    return text[0] != '\0' ? qdq_json_new_text(text) : json_null();
-}
-
-static json_t *layer_json(const qdq_group *g)
-{
-    json_t *nodes = json_array(), *o = NULL;
-    bool ok = nodes != NULL;
-
-    for (size_t i = 0; i < g->n_nodes && ok; i++)
-        ok = json_array_append_new(nodes, qdq_json_new_text(g->node[i])) == 0;
-    if (ok)
-        o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:O}", "layer",
-                      qdq_json_new_text(g->layer), "kernel", qdq_json_new_text(g->op), "in",
-                      text_or_null(g->in_type), "out", text_or_null(g->out_type), "us",
-                      isnan(g->median_us) ? json_null() : json_real(g->median_us), "conversion",
-                      (int)g->conversion, "by",
-                      g->source == QDQ_GROUP_NONE    ? json_null()
-                      : g->source == QDQ_GROUP_SLICE ? json_string("slice")
-                                                     : json_string("exact"),
-                      "nodes", nodes);
-    json_decref(nodes);
-    if (o != NULL && g->tensor != NULL && g->tensor[0] != '\0' &&
-        json_object_set_new(o, "tensor", qdq_json_new_text(g->tensor)) != 0) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
+    qdq_json_put_text(o, "layer", g->layer);
+    qdq_json_put_text(o, "kernel", g->op);
+    qdq_json_put_some(o, "in", g->in_type);
+    qdq_json_put_some(o, "out", g->out_type);
+    qdq_json_put_real(o, "us", g->median_us);
+    qdq_json_put_bool(o, "conversion", g->conversion);
+    qdq_json_put_text(o, "by",
+                      g->source == QDQ_GROUP_NONE    ? NULL
+                      : g->source == QDQ_GROUP_SLICE ? "slice"
+                                                     : "exact");
+    qdq_json_put_texts(o, "nodes", g->node, g->n_nodes);
+    if (g->tensor != NULL && g->tensor[0] != '\0')
+        qdq_json_put_text(o, "tensor", g->tensor);
 }
 
 qdq_status qdq_layer_file_write(const char *path, const qdq_group *g, size_t n,
                                 const qdq_engine_info *info, const char *fingerprint,
                                 qdq_error *err)
 {
-    json_t *layers = json_array(), *root = NULL;
-    bool ok = layers != NULL;
-    char *text = NULL;
+    qdq_json_doc doc = {0};
+    qdq_json_out root = qdq_json_object(&doc);
 
-    for (size_t i = 0; i < n && ok; i++)
-        ok = json_array_append_new(layers, layer_json(&g[i])) == 0;
-    if (ok)
-        root = json_pack("{s:i, s:o, s:o, s:o, s:o, s:O}", format, 1, "engine",
-                         qdq_json_new_text(info->name), "engine_version",
-                         qdq_json_new_text(info->version), "device",
-                         qdq_json_new_text(info->device), "fingerprint",
-                         text_or_null(fingerprint != NULL ? fingerprint : ""), "layers", layers);
-    json_decref(layers);
-    qdq_status st = root != NULL ? qdq_json_dump(root, &text, err) : qdq_nomem(err);
-    if (st == QDQ_OK)
-        st = qdq_write_file(path, true, text, strlen(text), err);
-    qdq_free(text);
-    json_decref(root);
-    return st;
+    qdq_json_put_int(root, format, 1);
+    qdq_json_put_text(root, "engine", info->name);
+    qdq_json_put_text(root, "engine_version", info->version);
+    qdq_json_put_text(root, "device", info->device);
+    qdq_json_put_some(root, "fingerprint", fingerprint);
+    qdq_json_out layers = qdq_json_put_list(root, "layers");
+    for (size_t i = 0; i < n; i++)
+        put_layer(qdq_json_put_object(layers, NULL), &g[i]);
+    return qdq_json_write(&doc, path, true, err);
 }
 
 qdq_status qdq_groups_write(const char *path, const qdq_group *g, size_t n,

@@ -2,7 +2,7 @@
  * data. */
 #include "base/buf.h"
 #include "base/fail.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "ir/inspect_dot.h"
 #include "ir/text_literal.h"
 
@@ -126,147 +126,97 @@ static bool take_census(inspector *x)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* JSON is UTF-8; names in files need not be. */
-static json_t *text_of(inspector *x, const char *s)
+/* A name in a file may be no UTF-8, as a key cannot. */
+static void put_count(qdq_json_out o, const char *name, int64_t n)
 {
-    json_t *j = json_string(s);
-    char *copy;
+    json_t *key = qdq_json_new_text(name);
 
-    if (j != NULL || (copy = qdq_arena_strdup(&x->scratch, s)) == NULL)
-        return j;
-    for (char *p = copy; *p != '\0'; p++)
-        if ((unsigned char)*p > 126)
-            *p = '?';
-    return json_string(copy);
+    if (key != NULL)
+        qdq_json_put_int(o, json_string_value(key), n);
+    else
+        o.doc->failed = true;
+    json_decref(key);
 }
 
-static json_t *number_of(uint64_t n)
+static void put_shape(qdq_json_out o, const qdq_type *t)
 {
-    return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
-}
-
-static json_t *shape_of(inspector *x, const qdq_type *t)
-{
-    json_t *shape;
-
-    if (t == NULL || (t->kind != QDQ_TYPE_TENSOR && t->kind != QDQ_TYPE_SPARSE) || t->rank < 0)
-        return json_null();
-    shape = json_array();
-    for (int i = 0; i < t->rank && shape != NULL; i++) {
-        const qdq_dim *d = &t->dim[i];
-        json_t *dim = d->value >= 0      ? json_integer(d->value)
-                      : d->param != NULL ? text_of(x, d->param)
-                                         : json_null();
-
-        if (json_array_append_new(shape, dim) != 0) {
-            json_decref(shape);
-            shape = NULL;
-        }
+    if (t == NULL || (t->kind != QDQ_TYPE_TENSOR && t->kind != QDQ_TYPE_SPARSE) || t->rank < 0) {
+        qdq_json_put_null(o, "shape");
+        return;
     }
-    return shape;
+    qdq_json_out shape = qdq_json_put_list(o, "shape");
+    for (int i = 0; i < t->rank; i++) {
+        if (t->dim[i].value >= 0)
+            qdq_json_put_int(shape, NULL, t->dim[i].value);
+        else
+            qdq_json_put_text(shape, NULL, t->dim[i].param);
+    }
 }
 
 /* "float" for a tensor, "seq(float[2])" for what has no plain shape. */
-static json_t *type_of(inspector *x, const qdq_type *t)
+static void put_type(qdq_json_out o, const qdq_type *t)
 {
     qdq_buf text = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
-    json_t *j = NULL;
+    const char *name = NULL;
 
     if (t != NULL && (t->kind == QDQ_TYPE_TENSOR || t->kind == QDQ_TYPE_SPARSE))
-        return json_string(qdq_elem_name(t->elem) == NULL ? "undefined" : qdq_elem_name(t->elem));
-    if (t == NULL || !qdq_print_type(&text, t))
-        return json_string("undefined");
-    if (!text.failed)
-        j = text_of(x, text.data);
+        name = qdq_elem_name(t->elem);
+    else if (t != NULL && qdq_print_type(&text, t))
+        name = text.data;
+    qdq_json_put_text(o, "type", name != NULL ? name : "undefined");
+    o.doc->failed = o.doc->failed || text.failed;
     qdq_buf_free(&text);
-    return j;
 }
 
-static json_t *values_of(inspector *x, qdq_value *const *v, size_t n, bool are_inputs)
+static void put_values(qdq_json_out list, qdq_value *const *v, size_t n, bool are_inputs)
 {
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < n && list != NULL; i++) {
-        json_t *one;
-
+    for (size_t i = 0; i < n; i++) {
         if (are_inputs && (v[i]->init != NULL || v[i]->sparse != NULL))
             continue;
-        one = json_pack("{s:o, s:o, s:o}", "name", text_of(x, v[i]->name), "type",
-                        type_of(x, v[i]->type), "shape", shape_of(x, v[i]->type));
-        if (json_array_append_new(list, one) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
+        qdq_json_out one = qdq_json_put_object(list, NULL);
+        qdq_json_put_text(one, "name", v[i]->name);
+        put_type(one, v[i]->type);
+        put_shape(one, v[i]->type);
     }
-    return list;
 }
 
-static json_t *ops_of(inspector *x, const census *c)
+static void put_nodes(qdq_json_out o, const census *c)
 {
-    json_t *ops = json_object();
-
-    for (size_t i = 0; i < c->ops.n_live && ops != NULL; i++) {
-        json_t *key = text_of(x, c->sorted[i].name);
-
-        if (key == NULL ||
-            json_object_set_new(ops, json_string_value(key), number_of(c->sorted[i].n)) != 0) {
-            json_decref(ops);
-            ops = NULL;
-        }
-        json_decref(key);
-    }
-    return ops;
+    qdq_json_put_size(o, "nodes", c->n_node);
+    qdq_json_out ops = qdq_json_put_object(o, "ops");
+    for (size_t i = 0; i < c->ops.n_live; i++)
+        put_count(ops, c->sorted[i].name, (int64_t)c->sorted[i].n);
+    qdq_json_put_size(o, "initializers", c->n_init);
+    qdq_json_put_size(o, "weight_bytes", c->weight_bytes + c->constant_bytes);
 }
 
-static json_t *opsets_of(inspector *x)
+static void put_apart(qdq_json_out o, const census *c)
 {
-    json_t *sets = json_object();
-
-    for (size_t i = 0; i < x->m->opsets.n && sets != NULL; i++) {
-        json_t *key = text_of(x, x->m->opsets.at[i].domain);
-
-        if (key == NULL || json_object_set_new(sets, json_string_value(key),
-                                               json_integer(x->m->opsets.at[i].version)) != 0) {
-            json_decref(sets);
-            sets = NULL;
-        }
-        json_decref(key);
-    }
-    return sets;
-}
-
-static json_t *apart(inspector *x, const census *c)
-{
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "graphs", number_of(c->n_graph), "nodes",
-                     number_of(c->n_node), "ops", ops_of(x, c), "initializers",
-                     number_of(c->n_init), "weight_bytes",
-                     number_of(c->weight_bytes + c->constant_bytes));
-}
-
-static json_t *to_json(inspector *x)
-{
-    const qdq_graph *g = x->m->graph;
-    const census *c = &x->main;
-
-    return json_pack(
-        "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o, s:o, s:o}", "ir_version",
-        (json_int_t)x->m->ir_version, "opsets", opsets_of(x), "nodes", number_of(c->n_node), "ops",
-        ops_of(x, c), "initializers", number_of(c->n_init), "weight_bytes",
-        number_of(c->weight_bytes + c->constant_bytes), "inputs",
-        values_of(x, g->inputs.at, g->inputs.n, true), "outputs",
-        values_of(x, g->outputs.at, g->outputs.n, false), "qdq", "quantize",
-        number_of(c->n_quantize), "dequantize", number_of(c->n_dequantize), "subgraphs",
-        apart(x, &x->sub), "functions", apart(x, &x->functions), "graph_name", text_of(x, g->name),
-        "producer", text_of(x, x->m->producer_name));
+    qdq_json_put_size(o, "graphs", c->n_graph);
+    put_nodes(o, c);
 }
 
 static qdq_status print_json(inspector *x, char **text, qdq_error *err)
 {
-    json_t *j = to_json(x);
-    qdq_status st = j == NULL ? qdq_nomem(err) : qdq_json_dump(j, text, err);
+    const qdq_graph *g = x->m->graph;
+    qdq_json_doc doc = {0};
+    qdq_json_out o = qdq_json_object(&doc);
 
-    json_decref(j);
-    return st;
+    qdq_json_put_int(o, "ir_version", x->m->ir_version);
+    qdq_json_out sets = qdq_json_put_object(o, "opsets");
+    for (size_t i = 0; i < x->m->opsets.n; i++)
+        put_count(sets, x->m->opsets.at[i].domain, x->m->opsets.at[i].version);
+    put_nodes(o, &x->main);
+    put_values(qdq_json_put_list(o, "inputs"), g->inputs.at, g->inputs.n, true);
+    put_values(qdq_json_put_list(o, "outputs"), g->outputs.at, g->outputs.n, false);
+    qdq_json_out qdq = qdq_json_put_object(o, "qdq");
+    qdq_json_put_size(qdq, "quantize", x->main.n_quantize);
+    qdq_json_put_size(qdq, "dequantize", x->main.n_dequantize);
+    put_apart(qdq_json_put_object(o, "subgraphs"), &x->sub);
+    put_apart(qdq_json_put_object(o, "functions"), &x->functions);
+    qdq_json_put_text(o, "graph_name", g->name);
+    qdq_json_put_text(o, "producer", x->m->producer_name);
+    return qdq_json_finish(&doc, text, err);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */

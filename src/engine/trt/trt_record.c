@@ -10,26 +10,25 @@
 
 #include "base/fail.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/sha256.h"
 #include "engine/trt/trt_args.h"
 
 qdq_status qdq_trt_record_engine(const char *dir, const qdq_engine_info *info, qdq_error *err)
 {
-    char path[4096], *text = NULL;
+    qdq_json_doc doc = {0};
+    char path[4096];
 
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot make this folder", dir);
     if (snprintf(path, sizeof path, "%s/replay.json", dir) >= (int)sizeof path)
         return qdq_fail(err, QDQ_E_IO, "%s: the name is too long", dir);
-    json_t *j = json_pack("{s:i, s:s, s:s, s:s}", "qdq_replay", 1, "engine", info->name, "version",
-                          info->version, "device", info->device);
-    qdq_status st = j != NULL ? qdq_json_dump(j, &text, err) : qdq_nomem(err);
-    if (st == QDQ_OK)
-        st = qdq_write_file(path, true, text, strlen(text), err);
-    qdq_free(text);
-    json_decref(j);
-    return st;
+    qdq_json_out o = qdq_json_object(&doc);
+    qdq_json_put_int(o, "qdq_replay", 1);
+    qdq_json_put_text(o, "engine", info->name);
+    qdq_json_put_text(o, "version", info->version);
+    qdq_json_put_text(o, "device", info->device);
+    return qdq_json_write(&doc, path, true, err);
 }
 
 qdq_status qdq_trt_record_key(const qdq_model *m, qdq_arena *arena, const char **key,
