@@ -1,6 +1,8 @@
 /* random.c - seeded random numbers. Knows element types, no models; has no state of its own. */
 #include "base/random.h"
 
+#include "base/elem_info.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -122,53 +124,18 @@ static void fill_integers(qdq_random *r, qdq_array *a, size_t size)
 bool qdq_random_fill(qdq_array *a, uint64_t seed, const char *name)
 {
     qdq_random r = qdq_random_new(seed, name);
+    const qdq_elem_info *info = qdq_elem_get_info(a->elem);
 
-    switch (a->elem) {
-    case QDQ_FLOAT:
-    case QDQ_DOUBLE:
-    case QDQ_FLOAT16:
-    case QDQ_BFLOAT16:
+    if (info->kind == QDQ_ELEM_FLOAT && info->digits > 0)
         fill_floats(&r, a);
-        return true;
-    case QDQ_UINT8:
-    case QDQ_INT8:
-    case QDQ_BOOL:
-        fill_integers(&r, a, 1);
-        return true;
-    case QDQ_UINT16:
-    case QDQ_INT16:
-        fill_integers(&r, a, 2);
-        return true;
-    case QDQ_INT32:
-    case QDQ_UINT32:
-        fill_integers(&r, a, 4);
-        return true;
-    case QDQ_INT64:
-    case QDQ_UINT64:
-        fill_integers(&r, a, 8);
-        return true;
-    case QDQ_UINT4:
-    case QDQ_INT4: /* two elements a byte */
+    else if (!qdq_elem_is_int(a->elem))
+        return false;
+    else if (info->bits >= 8)
+        fill_integers(&r, a, info->bits / 8);
+    else /* two elements a byte, or four */
         for (size_t i = 0; i < a->bytes; i++)
-            ((unsigned char *)a->data)[i] = (unsigned char)(qdq_random_u64(&r) >> 59) & 0x11;
-        return true;
-    case QDQ_UINT2:
-    case QDQ_INT2: /* four */
-        for (size_t i = 0; i < a->bytes; i++)
-            ((unsigned char *)a->data)[i] = (unsigned char)(qdq_random_u64(&r) >> 56) & 0x55;
-        return true;
-    case QDQ_UNDEFINED:
-    case QDQ_STRING:
-    case QDQ_COMPLEX64:
-    case QDQ_COMPLEX128:
-    case QDQ_FLOAT8E4M3FN:
-    case QDQ_FLOAT8E4M3FNUZ:
-    case QDQ_FLOAT8E5M2:
-    case QDQ_FLOAT8E5M2FNUZ:
-    case QDQ_FLOAT4E2M1:
-    case QDQ_FLOAT8E8M0:
-    case QDQ_ELEM_COUNT:
-        break;
-    }
-    return false;
+            ((unsigned char *)a->data)[i] = info->bits == 4
+                                                ? (unsigned char)(qdq_random_u64(&r) >> 59) & 0x11
+                                                : (unsigned char)(qdq_random_u64(&r) >> 56) & 0x55;
+    return true;
 }

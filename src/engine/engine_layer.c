@@ -4,23 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/elem_info.h"
 #include "base/fail.h"
 #include "base/pack.h"
 
 const char *qdq_engine_type(qdq_elem e)
 {
-    static const char *const names[QDQ_ELEM_COUNT] = {
-        [QDQ_FLOAT] = "f32",     [QDQ_UINT8] = "u8",          [QDQ_INT8] = "i8",
-        [QDQ_UINT16] = "u16",    [QDQ_INT16] = "i16",         [QDQ_INT32] = "i32",
-        [QDQ_INT64] = "i64",     [QDQ_BOOL] = "bool",         [QDQ_FLOAT16] = "f16",
-        [QDQ_DOUBLE] = "f64",    [QDQ_UINT32] = "u32",        [QDQ_UINT64] = "u64",
-        [QDQ_BFLOAT16] = "bf16", [QDQ_FLOAT8E4M3FN] = "f8",   [QDQ_FLOAT8E4M3FNUZ] = "f8",
-        [QDQ_FLOAT8E5M2] = "f8", [QDQ_FLOAT8E5M2FNUZ] = "f8", [QDQ_UINT4] = "u4",
-        [QDQ_INT4] = "i4",       [QDQ_FLOAT4E2M1] = "f4",     [QDQ_UINT2] = "u2",
-        [QDQ_INT2] = "i2",
-    };
+    const char *brief = qdq_elem_get_info(e)->brief;
 
-    return (unsigned)e < QDQ_ELEM_COUNT && names[e] != NULL ? names[e] : "";
+    return brief != NULL ? brief : "";
 }
 
 typedef struct packer {

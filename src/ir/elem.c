@@ -11,39 +11,6 @@
 #error "tensor bytes are little-endian and are read in place: a big-endian host is not supported"
 #endif
 
-/* A small float of `exp` exponent and `man` mantissa bits; `code` has no sign bit. Infinity and NaN
- * are the caller's business, they differ between the formats. */
-static float small_float(unsigned code, unsigned man, int bias)
-{
-    unsigned exponent = code >> man, mantissa = code & ((1U << man) - 1);
-
-    if (exponent == 0)
-        return ldexpf((float)mantissa, 1 - bias - (int)man);
-    return ldexpf((float)(mantissa | 1U << man), (int)exponent - bias - (int)man);
-}
-
-/* The two families differ in what the codes at the end mean: FN has one NaN per sign, FNUZ one NaN
- * at -0. */
-static float from_float8(qdq_elem e, uint8_t b)
-{
-    unsigned code = b & 0x7fU;
-    bool uz = e == QDQ_FLOAT8E4M3FNUZ || e == QDQ_FLOAT8E5M2FNUZ;
-    bool e4 = e == QDQ_FLOAT8E4M3FN || e == QDQ_FLOAT8E4M3FNUZ;
-    float f;
-
-    if (uz && b == 0x80U)
-        return NAN;
-    if (e == QDQ_FLOAT8E4M3FN && code == 0x7fU)
-        return NAN;
-    if (e == QDQ_FLOAT8E5M2 && code >= 0x7cU)
-        f = code == 0x7cU ? INFINITY : NAN;
-    else if (e4)
-        f = small_float(code, 3, uz ? 8 : 7);
-    else
-        f = small_float(code, 2, uz ? 16 : 15);
-    return b & 0x80U ? -f : f;
-}
-
 static unsigned packed(const unsigned char *data, int64_t i, unsigned bits)
 {
     unsigned per_byte = 8 / bits;
@@ -52,155 +19,40 @@ static unsigned packed(const unsigned char *data, int64_t i, unsigned bits)
     return ((unsigned)data[i / per_byte] >> shift) & ((1U << bits) - 1);
 }
 
-static int sign_extend(unsigned code, unsigned bits)
+static uint64_t get_bits(const unsigned char *bytes, int64_t i, unsigned bits)
 {
-    return code >> (bits - 1) ? (int)code - (int)(1U << bits) : (int)code;
-}
+    uint64_t code = 0;
 
-#define LOAD(type, data, i)                                                                        \
-    type x;                                                                                        \
-    memcpy(&x, (const unsigned char *)(data) + (size_t)(i) * sizeof x, sizeof x)
-
-float qdq_elem_float(qdq_elem e, const void *data, int64_t i)
-{
-    static const float e2m1[] = {0.0F, 0.5F, 1.0F, 1.5F, 2.0F, 3.0F, 4.0F, 6.0F};
-    const unsigned char *bytes = data;
-
-    switch (e) {
-    case QDQ_FLOAT: {
-        LOAD(float, data, i);
-        return x;
+    if (bits < 8)
+        return packed(bytes, i, bits);
+    switch (bits) { /* sizes that the compiler knows */
+    case 8:
+        return bytes[i];
+    case 16:
+        memcpy(&code, bytes + i * 2, 2);
+        return code;
+    case 32:
+        memcpy(&code, bytes + i * 4, 4);
+        return code;
+    default:
+        memcpy(&code, bytes + i * 8, 8);
+        return code;
     }
-    case QDQ_DOUBLE: {
-        LOAD(double, data, i);
-        return (float)x;
-    }
-    case QDQ_FLOAT16: {
-        LOAD(uint16_t, data, i);
-        return qdq_float_of_float16(x);
-    }
-    case QDQ_BFLOAT16: {
-        LOAD(uint16_t, data, i);
-        return qdq_float_of_bfloat16(x);
-    }
-    case QDQ_FLOAT8E4M3FN:
-    case QDQ_FLOAT8E4M3FNUZ:
-    case QDQ_FLOAT8E5M2:
-    case QDQ_FLOAT8E5M2FNUZ:
-        return from_float8(e, bytes[i]);
-    case QDQ_FLOAT8E8M0:
-        return bytes[i] == 0xff ? NAN : ldexpf(1.0F, (int)bytes[i] - 127);
-    case QDQ_FLOAT4E2M1: {
-        unsigned code = packed(bytes, i, 4);
-
-        return code & 8U ? -e2m1[code & 7U] : e2m1[code & 7U];
-    }
-    case QDQ_UINT64: {
-        LOAD(uint64_t, data, i);
-        return (float)x;
-    }
-    case QDQ_UINT8:
-    case QDQ_INT8:
-    case QDQ_UINT16:
-    case QDQ_INT16:
-    case QDQ_INT32:
-    case QDQ_INT64:
-    case QDQ_BOOL:
-    case QDQ_UINT32:
-    case QDQ_UINT4:
-    case QDQ_INT4:
-    case QDQ_UINT2:
-    case QDQ_INT2:
-        return (float)qdq_elem_int(e, data, i);
-    case QDQ_UNDEFINED:
-    case QDQ_STRING:
-    case QDQ_COMPLEX64:
-    case QDQ_COMPLEX128:
-    case QDQ_ELEM_COUNT:
-        return NAN;
-    }
-    return NAN;
 }
 
 int64_t qdq_elem_int(qdq_elem e, const void *data, int64_t i)
 {
-    const unsigned char *bytes = data;
+    const qdq_elem_info *info = qdq_elem_get_info(e);
 
-    switch (e) {
-    case QDQ_UINT8:
-        return bytes[i];
-    case QDQ_INT8: {
-        LOAD(int8_t, data, i);
-        return x;
-    }
-    case QDQ_BOOL:
-        return bytes[i] != 0;
-    case QDQ_UINT16: {
-        LOAD(uint16_t, data, i);
-        return x;
-    }
-    case QDQ_INT16: {
-        LOAD(int16_t, data, i);
-        return x;
-    }
-    case QDQ_UINT32: {
-        LOAD(uint32_t, data, i);
-        return x;
-    }
-    case QDQ_INT32: {
-        LOAD(int32_t, data, i);
-        return x;
-    }
-    case QDQ_UINT64:
-    case QDQ_INT64: {
-        LOAD(int64_t, data, i);
-        return x;
-    }
-    case QDQ_UINT4:
-        return packed(bytes, i, 4);
-    case QDQ_INT4:
-        return sign_extend(packed(bytes, i, 4), 4);
-    case QDQ_UINT2:
-        return packed(bytes, i, 2);
-    case QDQ_INT2:
-        return sign_extend(packed(bytes, i, 2), 2);
-    case QDQ_UNDEFINED:
-    case QDQ_FLOAT:
-    case QDQ_STRING:
-    case QDQ_FLOAT16:
-    case QDQ_DOUBLE:
-    case QDQ_COMPLEX64:
-    case QDQ_COMPLEX128:
-    case QDQ_BFLOAT16:
-    case QDQ_FLOAT8E4M3FN:
-    case QDQ_FLOAT8E4M3FNUZ:
-    case QDQ_FLOAT8E5M2:
-    case QDQ_FLOAT8E5M2FNUZ:
-    case QDQ_FLOAT4E2M1:
-    case QDQ_FLOAT8E8M0:
-    case QDQ_ELEM_COUNT:
+    if (!qdq_elem_is_int(e))
         return 0;
-    }
-    return 0;
+    const uint64_t code = get_bits(data, i, info->bits), sign = UINT64_C(1) << (info->bits - 1);
+    if (info->kind == QDQ_ELEM_BOOL)
+        return code != 0;
+    return (int64_t)(info->kind == QDQ_ELEM_INT ? (code ^ sign) - sign : code);
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
-
-/* The code nearest to a >= 0, ties to even; beyond the largest code the result is beyond it,
- * too. */
-static uint32_t small_code(double a, unsigned man, int bias)
-{
-    int e;
-
-    if (a == 0)
-        return 0;
-    e = ilogb(a);
-    if (e < 1 - bias)
-        e = 1 - bias;
-    if (e > 1 << 12)
-        return UINT32_MAX;
-    return (uint32_t)nearbyint(ldexp(a, (int)man - e)) + ((uint32_t)(e - (1 - bias)) << man);
-}
+/* --- small floats ----------------------------------------------------------------------------- */
 
 typedef struct small_format {
     unsigned bits, man;
@@ -232,6 +84,74 @@ static bool format_of(qdq_elem e, small_format *f)
             return true;
         }
     return false;
+}
+
+/* The families of float8 differ in what the codes at the end mean: FN has one NaN per sign, FNUZ
+ * one NaN at -0. */
+static float decode(const small_format *f, unsigned code)
+{
+    const unsigned sign = 1U << (f->bits - 1), rest = code & (sign - 1), exponent = rest >> f->man,
+                   mantissa = rest & ((1U << f->man) - 1);
+    float x;
+
+    if (!f->has_minus_zero && code == f->nan)
+        return NAN;
+    if (rest > f->max)
+        x = f->infinity != 0 && rest == f->infinity ? INFINITY : NAN;
+    else if (exponent == 0)
+        x = ldexpf((float)mantissa, 1 - f->bias - (int)f->man);
+    else
+        x = ldexpf((float)(mantissa | 1U << f->man), (int)exponent - f->bias - (int)f->man);
+    return code & sign ? -x : x;
+}
+
+#define LOAD(type, data, i)                                                                        \
+    type x;                                                                                        \
+    memcpy(&x, (const unsigned char *)(data) + (size_t)(i) * sizeof x, sizeof x)
+
+float qdq_elem_float(qdq_elem e, const void *data, int64_t i)
+{
+    small_format format;
+
+    if (e == QDQ_FLOAT) {
+        LOAD(float, data, i);
+        return x;
+    }
+    if (qdq_elem_is_int(e)) {
+        const int64_t x = qdq_elem_int(e, data, i);
+        return e == QDQ_UINT64 ? (float)(uint64_t)x : (float)x;
+    }
+    if (e == QDQ_DOUBLE) {
+        LOAD(double, data, i);
+        return (float)x;
+    }
+    if (e == QDQ_FLOAT16 || e == QDQ_BFLOAT16) {
+        LOAD(uint16_t, data, i);
+        return e == QDQ_FLOAT16 ? qdq_float_of_float16(x) : qdq_float_of_bfloat16(x);
+    }
+    if (e == QDQ_FLOAT8E8M0) {
+        const int exponent = ((const unsigned char *)data)[i];
+        return exponent == 0xff ? NAN : ldexpf(1.0F, exponent - 127);
+    }
+    return format_of(e, &format) ? decode(&format, (unsigned)get_bits(data, i, format.bits)) : NAN;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* The code nearest to a >= 0, ties to even; beyond the largest code the result is beyond it,
+ * too. */
+static uint32_t small_code(double a, unsigned man, int bias)
+{
+    int e;
+
+    if (a == 0)
+        return 0;
+    e = ilogb(a);
+    if (e < 1 - bias)
+        e = 1 - bias;
+    if (e > 1 << 12)
+        return UINT32_MAX;
+    return (uint32_t)nearbyint(ldexp(a, (int)man - e)) + ((uint32_t)(e - (1 - bias)) << man);
 }
 
 /* The code of x; false if the format has no value near it. */
@@ -304,8 +224,7 @@ bool qdq_elem_put_float(qdq_elem e, void *data, int64_t i, double x)
 bool qdq_elem_put_int(qdq_elem e, void *data, int64_t i, int64_t x)
 {
     unsigned bits = qdq_elem_bits(e);
-    bool is_signed =
-        e == QDQ_INT2 || e == QDQ_INT4 || e == QDQ_INT8 || e == QDQ_INT16 || e == QDQ_INT32;
+    bool is_signed = qdq_elem_get_info(e)->kind == QDQ_ELEM_INT;
 
     if (!qdq_elem_is_int(e))
         return false;

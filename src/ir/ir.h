@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 
 #include "base/arena.h"
+#include "base/elem_info.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "base/span.h"
@@ -156,8 +157,6 @@ bool qdq_elem_put_int(qdq_elem e, void *data, int64_t i, int64_t x);
  * NaN. */
 bool qdq_elem_has_nan(qdq_elem e, const void *data, int64_t count);
 bool qdq_tensor_same_type(const qdq_tensor *a, const qdq_tensor *b); /* element type, rank, dims */
-bool qdq_elem_is_int(qdq_elem e);   /* integers of any width, bool included */
-bool qdq_elem_is_float(qdq_elem e); /* real floating point types of any width */
 
 /* --- attributes ------------------------------------------------------------------------------- */
 

@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Field numbers of TensorProto. */
-enum { FLOAT_DATA = 4, INT32_DATA = 5, INT64_DATA = 7, DOUBLE_DATA = 10, UINT64_DATA = 11 };
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
 typedef struct reader {
@@ -42,45 +40,10 @@ static bool read_varint(reader *r, uint64_t *out)
     return false;
 }
 
+/* Strings are read elsewhere. */
 static unsigned field_of(qdq_elem e)
 {
-    switch (e) {
-    case QDQ_FLOAT:
-    case QDQ_COMPLEX64:
-        return FLOAT_DATA;
-    case QDQ_DOUBLE:
-    case QDQ_COMPLEX128:
-        return DOUBLE_DATA;
-    case QDQ_INT64:
-        return INT64_DATA;
-    case QDQ_UINT32:
-    case QDQ_UINT64:
-        return UINT64_DATA;
-    case QDQ_UINT8:
-    case QDQ_INT8:
-    case QDQ_UINT16:
-    case QDQ_INT16:
-    case QDQ_INT32:
-    case QDQ_BOOL:
-    case QDQ_FLOAT16:
-    case QDQ_BFLOAT16:
-    case QDQ_FLOAT8E4M3FN:
-    case QDQ_FLOAT8E4M3FNUZ:
-    case QDQ_FLOAT8E5M2:
-    case QDQ_FLOAT8E5M2FNUZ:
-    case QDQ_UINT4:
-    case QDQ_INT4:
-    case QDQ_FLOAT4E2M1:
-    case QDQ_FLOAT8E8M0:
-    case QDQ_UINT2:
-    case QDQ_INT2:
-        return INT32_DATA;
-    case QDQ_UNDEFINED:
-    case QDQ_STRING:
-    case QDQ_ELEM_COUNT:
-        return 0;
-    }
-    return 0;
+    return e == QDQ_STRING ? QDQ_ELEM_NO_FIELD : qdq_elem_get_info(e)->field;
 }
 
 /* Bytes that one stored value becomes: 4 and 2 bit types are stored a byte of them at a time. */
@@ -123,8 +86,8 @@ static bool read_packed(sink *s, reader r)
 {
     uint64_t value;
 
-    if (s->field == FLOAT_DATA || s->field == DOUBLE_DATA) {
-        size_t size = s->field == FLOAT_DATA ? 4 : 8, got = (size_t)(r.end - r.at);
+    if (s->field == QDQ_ELEM_FLOAT_DATA || s->field == QDQ_ELEM_DOUBLE_DATA) {
+        size_t size = s->field == QDQ_ELEM_FLOAT_DATA ? 4 : 8, got = (size_t)(r.end - r.at);
         size_t room = (size_t)(s->end - s->data);
 
         if (got % size != 0)

@@ -155,48 +155,14 @@ typedef struct typed_field {
 
 static typed_field field_of(qdq_elem e)
 {
-    switch (e) {
-    case QDQ_FLOAT:
-        return (typed_field){QDQ_PB_tensor_float_data, 1, 1};
-    case QDQ_COMPLEX64:
-        return (typed_field){QDQ_PB_tensor_float_data, 1, 2};
-    case QDQ_DOUBLE:
-        return (typed_field){QDQ_PB_tensor_double_data, 1, 1};
-    case QDQ_COMPLEX128:
-        return (typed_field){QDQ_PB_tensor_double_data, 1, 2};
-    case QDQ_INT64:
-        return (typed_field){QDQ_PB_tensor_int64_data, 1, 1};
-    case QDQ_UINT32:
-    case QDQ_UINT64:
-        return (typed_field){QDQ_PB_tensor_uint64_data, 1, 1};
-    case QDQ_STRING:
-        return (typed_field){QDQ_PB_tensor_string_data, 1, 1};
-    case QDQ_UINT4:
-    case QDQ_INT4:
-    case QDQ_FLOAT4E2M1:
-        return (typed_field){QDQ_PB_tensor_int32_data, 2, 1};
-    case QDQ_UINT2:
-    case QDQ_INT2:
-        return (typed_field){QDQ_PB_tensor_int32_data, 4, 1};
-    case QDQ_UINT8:
-    case QDQ_INT8:
-    case QDQ_UINT16:
-    case QDQ_INT16:
-    case QDQ_INT32:
-    case QDQ_BOOL:
-    case QDQ_FLOAT16:
-    case QDQ_BFLOAT16:
-    case QDQ_FLOAT8E4M3FN:
-    case QDQ_FLOAT8E4M3FNUZ:
-    case QDQ_FLOAT8E5M2:
-    case QDQ_FLOAT8E5M2FNUZ:
-    case QDQ_FLOAT8E8M0:
-        return (typed_field){QDQ_PB_tensor_int32_data, 1, 1};
-    case QDQ_UNDEFINED:
-    case QDQ_ELEM_COUNT:
-        break;
-    }
-    return (typed_field){0, 1, 1};
+    const qdq_elem_info *info = qdq_elem_get_info(e);
+    const bool is_complex = info->kind == QDQ_ELEM_OTHER && info->bits > 0;
+
+    return (typed_field){info->field,
+                         info->bits == 2   ? 4
+                         : info->bits == 4 ? 2
+                                           : 1,
+                         is_complex ? 2 : 1};
 }
 
 static size_t count_of(const qdq_pb_tensor *pb, unsigned number)

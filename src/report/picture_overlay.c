@@ -4,49 +4,24 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/elem_info.h"
 #include "report/html.h"
 #include "report/picture.h"
 
 static const char *colour_of(qdq_elem e)
 {
-    switch (e) {
-    case QDQ_INT8:
+    const qdq_elem_info *info = qdq_elem_get_info(e);
+    const bool is_float = info->kind == QDQ_ELEM_FLOAT;
+
+    if (e == QDQ_INT8)
         return "#2f6fde";
-    case QDQ_UINT8:
+    if (e == QDQ_UINT8)
         return "#7a4fd0";
-    case QDQ_INT4:
-    case QDQ_UINT4:
-    case QDQ_INT2:
-    case QDQ_UINT2:
-    case QDQ_FLOAT4E2M1:
+    if (info->bits == 2 || info->bits == 4)
         return "#c2408f";
-    case QDQ_INT16:
-    case QDQ_UINT16:
-        return "#0f8aa8";
-    case QDQ_FLOAT8E4M3FN:
-    case QDQ_FLOAT8E4M3FNUZ:
-    case QDQ_FLOAT8E5M2:
-    case QDQ_FLOAT8E5M2FNUZ:
-    case QDQ_FLOAT8E8M0:
-        return "#c9681a";
-    case QDQ_FLOAT16:
-    case QDQ_BFLOAT16:
-        return "#2b8f5f";
-    case QDQ_UNDEFINED:
-    case QDQ_FLOAT:
-    case QDQ_DOUBLE:
-    case QDQ_INT32:
-    case QDQ_INT64:
-    case QDQ_UINT32:
-    case QDQ_UINT64:
-    case QDQ_BOOL:
-    case QDQ_STRING:
-    case QDQ_COMPLEX64:
-    case QDQ_COMPLEX128:
-    case QDQ_ELEM_COUNT:
-        return NULL;
-    }
-    return NULL;
+    if (info->bits == 16)
+        return is_float ? "#2b8f5f" : "#0f8aa8";
+    return is_float && info->bits == 8 ? "#c9681a" : NULL;
 }
 
 enum { MOST_DEPTH = 64 };

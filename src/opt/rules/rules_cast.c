@@ -85,44 +85,16 @@ typedef struct holds {
 
 static holds what_holds(qdq_elem e)
 {
-    switch (e) {
-    case QDQ_BOOL:
+    const qdq_elem_info *info = qdq_elem_get_info(e);
+
+    if (info->kind == QDQ_ELEM_BOOL)
         return (holds){true, false, false, 1, 0};
-    case QDQ_UINT8:
-    case QDQ_UINT16:
-    case QDQ_UINT32:
-    case QDQ_UINT64:
-        return (holds){true, false, false, qdq_elem_bits(e), 0};
-    case QDQ_INT8:
-    case QDQ_INT16:
-    case QDQ_INT32:
-    case QDQ_INT64:
-        return (holds){true, false, true, qdq_elem_bits(e) - 1, 0};
-    case QDQ_BFLOAT16:
-        return (holds){true, true, true, 8, 8};
-    case QDQ_FLOAT16:
-        return (holds){true, true, true, 11, 5};
-    case QDQ_FLOAT:
-        return (holds){true, true, true, 24, 8};
-    case QDQ_DOUBLE:
-        return (holds){true, true, true, 53, 11};
-    case QDQ_UNDEFINED:
-    case QDQ_STRING:
-    case QDQ_COMPLEX64:
-    case QDQ_COMPLEX128:
-    case QDQ_FLOAT8E4M3FN:
-    case QDQ_FLOAT8E4M3FNUZ:
-    case QDQ_FLOAT8E5M2:
-    case QDQ_FLOAT8E5M2FNUZ:
-    case QDQ_UINT4:
-    case QDQ_INT4:
-    case QDQ_FLOAT4E2M1:
-    case QDQ_FLOAT8E8M0:
-    case QDQ_UINT2:
-    case QDQ_INT2:
-    case QDQ_ELEM_COUNT:
-        break;
-    }
+    if (info->kind == QDQ_ELEM_UINT && info->bits >= 8)
+        return (holds){true, false, false, info->bits, 0};
+    if (info->kind == QDQ_ELEM_INT && info->bits >= 8)
+        return (holds){true, false, true, info->bits - 1U, 0};
+    if (info->digits > 0)
+        return (holds){true, true, true, info->digits, info->exponent};
     return (holds){false, false, false, 0, 0};
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/elem_info.h"
 #include "base/fail.h"
 
 typedef struct cursor {
@@ -108,12 +109,6 @@ static bool take_dim(cursor *c, int64_t *dim)
 
 static qdq_status read_type(cursor *c, qdq_npy *out, qdq_error *err)
 {
-    static const struct {
-        const char *name;
-        qdq_elem elem;
-    } known[] = {{"f2", QDQ_FLOAT16}, {"f4", QDQ_FLOAT},  {"f8", QDQ_DOUBLE}, {"i1", QDQ_INT8},
-                 {"i2", QDQ_INT16},   {"i4", QDQ_INT32},  {"i8", QDQ_INT64},  {"u1", QDQ_UINT8},
-                 {"u2", QDQ_UINT16},  {"u4", QDQ_UINT32}, {"u8", QDQ_UINT64}, {"b1", QDQ_BOOL}};
     char text[32];
 
     skip_space(c);
@@ -124,11 +119,12 @@ static qdq_status read_type(cursor *c, qdq_npy *out, qdq_error *err)
         return qdq_fail(err, QDQ_E_FORMAT, "header: 'descr' is no type");
     if (strcmp(text, "|O") == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "Python objects (type '|O'), expected numbers");
-    for (size_t i = 0; i < QDQ_COUNT(known); i++) {
-        if (text[0] == '\0' || strcmp(text + 1, known[i].name) != 0)
+    for (int e = 0; e < QDQ_ELEM_COUNT; e++) {
+        const qdq_elem_info *info = qdq_elem_get_info((qdq_elem)e);
+        if (text[0] == '\0' || info->npy == NULL || strcmp(text + 1, info->npy) != 0)
             continue;
-        out->elem = known[i].elem;
-        out->elem_size = (size_t)(known[i].name[1] - '0');
+        out->elem = (qdq_elem)e;
+        out->elem_size = info->bits / 8;
         if (text[0] == '<' || (text[0] == '|' && out->elem_size == 1))
             return QDQ_OK;
         if (text[0] == '>') {

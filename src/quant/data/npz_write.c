@@ -8,19 +8,17 @@
 #include <zip.h>
 
 #include "base/buf.h"
+#include "base/elem_info.h"
 #include "base/fail.h"
-
-static const char *const descr[QDQ_ELEM_COUNT] = {
-    [QDQ_FLOAT] = "<f4",  [QDQ_DOUBLE] = "<f8", [QDQ_FLOAT16] = "<f2", [QDQ_INT8] = "|i1",
-    [QDQ_UINT8] = "|u1",  [QDQ_INT16] = "<i2",  [QDQ_UINT16] = "<u2",  [QDQ_INT32] = "<i4",
-    [QDQ_UINT32] = "<u4", [QDQ_INT64] = "<i8",  [QDQ_UINT64] = "<u8",  [QDQ_BOOL] = "|b1"};
 
 /* Version 1.0: the data begin at a multiple of 64 bytes. */
 static void put_header(qdq_buf *b, const qdq_array *a)
 {
     qdq_buf text = QDQ_BUF_INIT(1 << 16);
 
-    qdq_buf_printf(&text, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr[a->elem]);
+    const qdq_elem_info *info = qdq_elem_get_info(a->elem);
+    qdq_buf_printf(&text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
+                   info->bits == 8 ? '|' : '<', info->npy);
     for (int d = 0; d < a->rank; d++)
         qdq_buf_printf(&text, "%lld,%s", (long long)a->dim[d], d + 1 < a->rank ? " " : "");
     qdq_buf_puts(&text, "), }");
@@ -39,7 +37,7 @@ static qdq_status add(zip_t *zip, const qdq_named_array *a, qdq_error *err)
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     char name[1024];
 
-    if (descr[a->array.elem] == NULL)
+    if (qdq_elem_get_info(a->array.elem)->npy == NULL)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s': NumPy's files have no such type",
                         a->name);
     snprintf(name, sizeof name, "%s.npy", a->name);
