@@ -1,17 +1,12 @@
-/* tensor_wire.c - the typed fields of a TensorProto: packed or not, in any number of pieces. Knows
- * of protocol buffers only what this needs; the reader of models is onnx/. */
+/* tensor_wire.c - the typed fields of a TensorProto: packed or not, in any number of pieces. The
+ * reader of models is onnx/. */
 #include "ir/tensor_wire.h"
 
 #include "base/fail.h"
+#include "base/protobuf.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
-
-typedef struct reader {
-    const unsigned char *at, *end;
-} reader;
 
 typedef struct sink {
     const qdq_tensor *t;
@@ -22,23 +17,6 @@ typedef struct sink {
     bool bad_value; /* one was out of the element type's range */
     int64_t bad;
 } sink;
-
-static bool read_varint(reader *r, uint64_t *out)
-{
-    uint64_t value = 0;
-
-    for (unsigned shift = 0; shift < 70 && r->at < r->end; shift += 7) {
-        unsigned char byte = *r->at++;
-
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7fU) << shift;
-        if (byte < 0x80) {
-            *out = value;
-            return true;
-        }
-    }
-    return false;
-}
 
 /* Strings are read elsewhere. */
 static unsigned field_of(qdq_elem e)
@@ -82,12 +60,13 @@ static void put_int(sink *s, uint64_t raw)
     put(s, &raw, size); /* the low bytes: little-endian, as elem.c insists */
 }
 
-static bool read_packed(sink *s, reader r)
+static bool read_packed(sink *s, qdq_span in)
 {
+    const unsigned char *p = in.data, *end = p + in.size;
     uint64_t value;
 
     if (s->field == QDQ_ELEM_FLOAT_DATA || s->field == QDQ_ELEM_DOUBLE_DATA) {
-        size_t size = s->field == QDQ_ELEM_FLOAT_DATA ? 4 : 8, got = (size_t)(r.end - r.at);
+        size_t size = s->field == QDQ_ELEM_FLOAT_DATA ? 4 : 8, got = in.size;
         size_t room = (size_t)(s->end - s->data);
 
         if (got % size != 0)
@@ -97,70 +76,50 @@ static bool read_packed(sink *s, reader r)
             got = room;
         }
         if (got > 0)
-            memcpy(s->data, r.at, got);
+            memcpy(s->data, p, got);
         s->data += got;
         return true;
     }
-    while (r.at < r.end) {
-        if (!read_varint(&r, &value))
+    while (p < end) {
+        if (!qdq_varint_read(&p, end, &value))
             return false;
         put_int(s, value);
     }
     return true;
 }
 
-/* One field of the message; false if it is cut off or of a wire type that it cannot have. */
-static bool read_field(sink *s, reader *r)
+/* False: of a wire type that the field cannot have. */
+static bool read_item(sink *s, const qdq_wire_item *item)
 {
-    uint64_t key, value;
-    reader inner;
-    size_t left;
-
-    if (!read_varint(r, &key))
-        return false;
-    switch (key & 7U) {
-    case WIRE_VARINT:
-        if (!read_varint(r, &value))
-            return false;
-        if (key >> 3 == s->field)
-            put_int(s, value);
+    if (item->number != s->field)
         return true;
-    case WIRE_FIXED32:
-    case WIRE_FIXED64:
-        left = (key & 7U) == WIRE_FIXED32 ? 4 : 8;
-        if ((size_t)(r->end - r->at) < left)
-            return false;
-        if (key >> 3 == s->field)
-            put(s, r->at, left);
-        r->at += left;
-        return true;
-    case WIRE_BYTES:
-        if (!read_varint(r, &value) || value > (uint64_t)(r->end - r->at))
-            return false;
-        inner.at = r->at;
-        inner.end = r->at + value;
-        r->at = inner.end;
-        return key >> 3 != s->field || read_packed(s, inner);
-    default:
-        return false;
-    }
+    if (item->type == QDQ_WIRE_LENGTH)
+        return read_packed(s, item->payload);
+    if (item->type == QDQ_WIRE_VARINT)
+        put_int(s, item->value);
+    else
+        put(s, &item->value, item->type == QDQ_WIRE_FIXED32 ? 4 : 8);
+    return true;
 }
 
 qdq_status qdq_tensor_decode_wire(const qdq_tensor *t, unsigned char *data, size_t size,
                                   qdq_error *err)
 {
     sink s = {t, field_of(t->elem), data, data + size, 0, false, 0};
-    reader r = {t->wire.data, t->wire.data + t->wire.size};
+    qdq_wire_item item;
+    size_t pos = 0;
+    bool fine = true;
     size_t each = value_size(t->elem);
 
     if (s.field == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "tensor '%s': elements of type %s cannot be read as numbers", t->name,
                         qdq_elem_name(t->elem) ? qdq_elem_name(t->elem) : "?");
-    while (r.at < r.end)
-        if (!read_field(&s, &r))
-            return qdq_fail(err, QDQ_E_FORMAT,
-                            "tensor '%s': its typed data is cut off or malformed", t->name);
+    while (fine && qdq_wire_next(t->wire, &pos, &item))
+        fine = read_item(&s, &item);
+    if (!fine || pos < t->wire.size)
+        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': its typed data is cut off or malformed",
+                        t->name);
     if (s.extra > 0 || s.data != s.end)
         return qdq_fail(err, QDQ_E_FORMAT,
                         "tensor '%s': found %" PRIu64 " stored values, expected %zu", t->name,

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/protobuf.h"
 #include "base/span.h"
 
 typedef enum qdq_wire_kind {
@@ -113,18 +114,6 @@ typedef struct qdq_wire_in {
  * come twice: the last one counts; an optional message that comes twice is refused. */
 qdq_status qdq_wire_decode(const qdq_wire_in *in, const qdq_wire_message *desc, qdq_span body,
                            void *msg, qdq_error *err);
-
-/* One field after the other, tag included in `whole`. Returns false at the end, and on malformed
- * input, where *pos stays before body.size. */
-typedef struct qdq_wire_item {
-    uint32_t number;
-    unsigned type;    /* wire type */
-    qdq_span whole;   /* tag, length and payload */
-    qdq_span payload; /* of length-delimited fields */
-    uint64_t value;   /* of the others */
-} qdq_wire_item;
-
-bool qdq_wire_next(qdq_span body, size_t *pos, qdq_wire_item *item);
 
 /* The fields of `body` whose bit is set in `numbers`, and those with unknown ones (31 < number) if
  * bit 0 is set, as one span: of `body` itself if they are neighbours, else put together in

@@ -7,86 +7,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { WT_VARINT = 0, WT_FIXED64 = 1, WT_BYTES = 2, WT_FIXED32 = 5 };
-
-/* At most ten bytes, the last of them 0 or 1; false for anything else. */
-static bool get_varint(const unsigned char **p, const unsigned char *end, uint64_t *value)
-{
-    const unsigned char *q = *p;
-    uint64_t v = 0;
-
-    for (unsigned shift = 0; shift < 70 && q < end; shift += 7) {
-        unsigned char byte = *q++;
-        if (shift == 63 && byte > 1)
-            return false;
-        v |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *p = q;
-            *value = v;
-            return true;
-        }
-    }
-    return false;
-}
-
-static uint32_t get_u32(const unsigned char *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 static float get_float(const unsigned char *p)
 {
-    uint32_t bits = get_u32(p);
     float f;
 
-    memcpy(&f, &bits, sizeof f);
+    memcpy(&f, p, sizeof f); /* little-endian, as elem.c insists */
     return f;
-}
-
-bool qdq_wire_next(qdq_span body, size_t *pos, qdq_wire_item *item)
-{
-    const unsigned char *start, *p, *end;
-    uint64_t tag, length;
-
-    if (*pos >= body.size)
-        return false;
-    start = p = body.data + *pos;
-    end = body.data + body.size;
-    if (!get_varint(&p, end, &tag) || tag > UINT32_MAX || tag >> 3 == 0)
-        return false;
-    item->number = (uint32_t)(tag >> 3);
-    item->type = (unsigned)(tag & 7);
-    item->payload = (qdq_span){NULL, 0};
-    item->value = 0;
-    switch (item->type) {
-    case WT_VARINT:
-        if (!get_varint(&p, end, &item->value))
-            return false;
-        break;
-    case WT_FIXED64:
-        if (end - p < 8)
-            return false;
-        item->value = get_u32(p) | (uint64_t)get_u32(p + 4) << 32;
-        p += 8;
-        break;
-    case WT_FIXED32:
-        if (end - p < 4)
-            return false;
-        item->value = get_u32(p);
-        p += 4;
-        break;
-    case WT_BYTES:
-        if (!get_varint(&p, end, &length) || length > (uint64_t)(end - p))
-            return false;
-        item->payload = (qdq_span){p, (size_t)length};
-        p += length;
-        break;
-    default: /* groups, long gone from protobuf, and what never was */
-        return false;
-    }
-    item->whole = (qdq_span){start, (size_t)(p - start)};
-    *pos += item->whole.size;
-    return true;
 }
 
 /* Says why qdq_wire_next() stopped at `pos`: the slow way, once per broken file. */
@@ -98,22 +24,22 @@ static qdq_status fail_item(const qdq_wire_in *in, const qdq_wire_message *desc,
     const char *field = "unknown";
     uint64_t tag, length;
 
-    if (!get_varint(&p, end, &tag) || tag > UINT32_MAX || tag >> 3 == 0)
+    if (!qdq_varint_read(&p, end, &tag) || tag > UINT32_MAX || tag >> 3 == 0)
         return qdq_fail(err, QDQ_E_FORMAT,
                         "%s at byte %zu: bad field tag, expected one of 1 to 5 bytes", desc->name,
                         at);
     if (tag >> 3 < QDQ_WIRE_FIELDS && desc->field[tag >> 3].name != NULL)
         field = desc->field[tag >> 3].name;
     switch (tag & 7) {
-    case WT_VARINT:
+    case QDQ_WIRE_VARINT:
         return qdq_fail(err, QDQ_E_FORMAT, "%s at byte %zu: field %" PRIu64 " (%s): bad varint",
                         desc->name, at, tag >> 3, field);
-    case WT_FIXED64:
-    case WT_FIXED32:
+    case QDQ_WIRE_FIXED64:
+    case QDQ_WIRE_FIXED32:
         return qdq_fail(err, QDQ_E_FORMAT, "%s at byte %zu: field %" PRIu64 " (%s): truncated",
                         desc->name, at, tag >> 3, field);
-    case WT_BYTES:
-        if (!get_varint(&p, end, &length))
+    case QDQ_WIRE_LENGTH:
+        if (!qdq_varint_read(&p, end, &length))
             return qdq_fail(err, QDQ_E_FORMAT, "%s at byte %zu: field %" PRIu64 " (%s): bad length",
                             desc->name, at, tag >> 3, field);
         return qdq_fail(err, QDQ_E_FORMAT,
@@ -133,10 +59,10 @@ static qdq_status add_ints(const qdq_wire_in *in, const qdq_wire_item *item,
     const unsigned char *p = item->payload.data;
     uint64_t v = item->value;
 
-    if (item->type == WT_VARINT)
+    if (item->type == QDQ_WIRE_VARINT)
         return QDQ_PUSH(in->scratch, m, (int64_t)v) ? QDQ_OK : qdq_nomem(err);
     for (const unsigned char *end = p + item->payload.size; p < end;) {
-        if (!get_varint(&p, end, &v))
+        if (!qdq_varint_read(&p, end, &v))
             return qdq_fail(err, QDQ_E_FORMAT, "bad varint in a packed list");
         if (!QDQ_PUSH(in->scratch, m, (int64_t)v))
             return qdq_nomem(err);
@@ -147,7 +73,7 @@ static qdq_status add_ints(const qdq_wire_in *in, const qdq_wire_item *item,
 static qdq_status add_floats(const qdq_wire_in *in, const qdq_wire_item *item,
                              qdq_wire_member_FLOATS *m, qdq_error *err)
 {
-    if (item->type == WT_FIXED32) {
+    if (item->type == QDQ_WIRE_FIXED32) {
         unsigned char bytes[4] = {(unsigned char)item->value, (unsigned char)(item->value >> 8),
                                   (unsigned char)(item->value >> 16),
                                   (unsigned char)(item->value >> 24)};
@@ -170,7 +96,7 @@ static qdq_status count(const qdq_wire_item *item, unsigned width, qdq_wire_memb
     const unsigned char *p = item->payload.data;
     size_t n = item->payload.size, ends = 0;
 
-    if (item->type != WT_BYTES) {
+    if (item->type != QDQ_WIRE_LENGTH) {
         m->n++;
         return QDQ_OK;
     }
@@ -202,22 +128,22 @@ static unsigned allowed_types(qdq_wire_kind kind)
 {
     switch (kind) {
     case QDQ_WIRE_INT:
-        return 1u << WT_VARINT;
+        return 1u << QDQ_WIRE_VARINT;
     case QDQ_WIRE_FLOAT:
-        return 1u << WT_FIXED32;
+        return 1u << QDQ_WIRE_FIXED32;
     case QDQ_WIRE_TEXT:
     case QDQ_WIRE_TEXTS:
     case QDQ_WIRE_MSG:
     case QDQ_WIRE_MSGS:
-        return 1u << WT_BYTES;
+        return 1u << QDQ_WIRE_LENGTH;
     case QDQ_WIRE_INTS:
     case QDQ_WIRE_COUNT_VARINT:
-        return 1u << WT_VARINT | 1u << WT_BYTES;
+        return 1u << QDQ_WIRE_VARINT | 1u << QDQ_WIRE_LENGTH;
     case QDQ_WIRE_FLOATS:
     case QDQ_WIRE_COUNT_FIXED32:
-        return 1u << WT_FIXED32 | 1u << WT_BYTES;
+        return 1u << QDQ_WIRE_FIXED32 | 1u << QDQ_WIRE_LENGTH;
     case QDQ_WIRE_COUNT_FIXED64:
-        return 1u << WT_FIXED64 | 1u << WT_BYTES;
+        return 1u << QDQ_WIRE_FIXED64 | 1u << QDQ_WIRE_LENGTH;
     case QDQ_WIRE_NONE:
         return 0;
     }

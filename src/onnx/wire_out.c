@@ -10,9 +10,6 @@
 #include <string.h>
 
 enum {
-    WT_VARINT = 0,
-    WT_BYTES = 2,
-    WT_FIXED32 = 5,
     BY_REFERENCE = 512,     /* spans from this size on are not copied */
     MOVE_AT_MOST = 1 << 14, /* bodies up to this size are moved to make room for their length */
     STAGING = 1 << 18       /* small pieces are collected before they go to a file */
@@ -81,14 +78,14 @@ void qdq_wire_put(qdq_wire_out *out, qdq_span bytes)
 
 void qdq_wire_put_text(qdq_wire_out *out, unsigned number, qdq_span text)
 {
-    put_tag(out, number, WT_BYTES);
+    put_tag(out, number, QDQ_WIRE_LENGTH);
     put_varint(out, text.size);
     qdq_wire_put(out, text);
 }
 
 qdq_wire_mark qdq_wire_begin(qdq_wire_out *out, unsigned number)
 {
-    put_tag(out, number, WT_BYTES);
+    put_tag(out, number, QDQ_WIRE_LENGTH);
     put_small(out, "", 1); /* the length, if it is below 128 */
     return (qdq_wire_mark){out->bytes.size - 1, out->n_piece, out->total};
 }
@@ -117,7 +114,7 @@ void qdq_wire_end(qdq_wire_out *out, qdq_wire_mark mark)
 static void put_ints(qdq_wire_out *out, unsigned number, const qdq_wire_member_INTS *m)
 {
     for (size_t i = 0; i < m->n; i++) {
-        put_tag(out, number, WT_VARINT);
+        put_tag(out, number, QDQ_WIRE_VARINT);
         put_varint(out, (uint64_t)m->at[i]);
     }
 }
@@ -130,7 +127,7 @@ static void put_float(qdq_wire_out *out, unsigned number, float f)
     memcpy(&bits, &f, sizeof bits);
     for (unsigned i = 0; i < 4; i++)
         bytes[i] = (unsigned char)(bits >> 8 * i);
-    put_tag(out, number, WT_FIXED32);
+    put_tag(out, number, QDQ_WIRE_FIXED32);
     put_small(out, bytes, sizeof bytes);
 }
 
