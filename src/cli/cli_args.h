@@ -1,5 +1,6 @@
-/* cli_args.h - option tables, and what is made from them: parsing, --help; cli_docs.c adds the
- * manual, the man page and shell completion. A new option is one line in one table. Knows nothing
+/* cli_args.h - option tables, and what is made from them: parsing, --help, configuration files;
+ * cli_docs.c adds the manual, the man page and shell completion. A new option is one entry in one
+ * table, the member of a struct that receives its value, and the use of that member. Knows nothing
  * of models. */
 #ifndef QDQ_CLI_ARGS_H
 #define QDQ_CLI_ARGS_H
@@ -67,8 +68,7 @@ typedef struct cli_opt {
     const char *bare;
 } cli_opt;
 
-/* OPT(letter, name, kind, struct, member, ...): the offset is taken here so that tables stay
- * readable. */
+/* The offset of an entry: {.name = "threads", .offset = CLI_AT(bench_args, threads), ...}. */
 #define CLI_AT(type, member) offsetof(struct type, member)
 #define CLI_END                                                                                    \
     {                                                                                              \

@@ -100,6 +100,72 @@ const cli_docs_part cli_docs_parts[] = {
     {NULL, NULL},
 };
 
+/* --- lines ------------------------------------------------------------------------------------ */
+
+enum { COLUMNS = 100 };
+
+/* Text in lines of at most COLUMNS. Lines of a paragraph are joined; not with `verbatim`, nor lines
+ * that begin with four blanks: of those only what is too long goes on in a line of its own. In roff
+ * a line must not begin with a dot or quote. */
+typedef struct filler {
+    qdq_buf *out;
+    bool verbatim, is_roff;
+    size_t column;
+} filler;
+
+static void end_line(filler *f)
+{
+    if (f->column > 0)
+        qdq_buf_putc(f->out, '\n');
+    f->column = 0;
+}
+
+static void put_word(filler *f, const char *word, size_t n, size_t indent, size_t blanks)
+{
+    if (f->column > 0 && f->column + blanks + n > COLUMNS)
+        end_line(f);
+    const size_t before = f->column > 0 ? blanks : indent;
+    qdq_buf_printf(f->out, "%*s", (int)before, "");
+    f->column += before + n;
+    if (f->is_roff && f->column == n && (word[0] == '.' || word[0] == '\'')) {
+        qdq_buf_puts(f->out, "\\&");
+        f->column += 2;
+    }
+    qdq_buf_append(f->out, word, n);
+}
+
+static void put_line(filler *f, const char *line, const char *end)
+{
+    const size_t indent = strspn(line, " ");
+    const bool alone = f->verbatim || indent >= 4;
+
+    if (alone || line == end)
+        end_line(f);
+    if (line == end)
+        qdq_buf_putc(f->out, '\n');
+    for (const char *p = line + indent, *word = line; p < end; word = p) {
+        word = p + strspn(p, " ");
+        const size_t n = strcspn(word, " \n");
+        const size_t blanks = p == line + indent ? 1 : (size_t)(word - p);
+        put_word(f, word, n, alone ? indent : 0, alone ? blanks : 1);
+        p = word + n;
+    }
+    if (alone)
+        end_line(f);
+}
+
+static void put_lines(qdq_buf *out, const char *text, bool verbatim, bool is_roff)
+{
+    filler f = {out, verbatim, is_roff, 0};
+
+    while (*text != '\0') {
+        const char *end = text + strcspn(text, "\n");
+        put_line(&f, text, end);
+        text = end + (*end != '\0');
+    }
+    end_line(&f);
+}
+
 /* --- Markdown --------------------------------------------------------------------------------- */
 
 /* In a table cell a bar would end the cell. */
@@ -137,13 +203,17 @@ static bool is_common(const cli_group *g)
 
 static void put_markdown_command(const cli_command *cmd, qdq_buf *out)
 {
-    qdq_buf_printf(out, "\n## qdq %s\n\n```\nqdq %s %s\n```\n\n%s\n", cmd->name, cmd->name,
-                   cmd->synopsis, cmd->about);
+    qdq_buf_printf(out, "\n## qdq %s\n\n```\nqdq %s %s\n```\n\n", cmd->name, cmd->name,
+                   cmd->synopsis);
+    put_lines(out, cmd->about, false, false);
     for (const cli_group *g = cmd->groups; g->title != NULL; g++)
         if (!is_common(g))
             put_markdown_group(g, out);
-    if (cmd->json != NULL)
-        qdq_buf_printf(out, "\nWith `--json`:\n\n```\n%s\n```\n", cmd->json);
+    if (cmd->json != NULL) {
+        qdq_buf_puts(out, "\nWith `--json`:\n\n```\n");
+        put_lines(out, cmd->json, true, false);
+        qdq_buf_puts(out, "```\n");
+    }
     qdq_buf_printf(out, "\nExample:\n\n```\n%s\n```\n", cmd->example);
 }
 
@@ -168,8 +238,10 @@ void cli_docs_markdown(qdq_buf *out)
              "(`tests/tools/docs.sh` compares).\n");
     put_markdown_list(out);
     put_markdown_group(&common, out);
-    for (const cli_docs_part *p = cli_docs_parts; p->heading != NULL; p++)
-        qdq_buf_printf(out, "\n## %s\n\n%s\n", p->heading, p->text);
+    for (const cli_docs_part *p = cli_docs_parts; p->heading != NULL; p++) {
+        qdq_buf_printf(out, "\n## %s\n\n", p->heading);
+        put_lines(out, p->text, false, false);
+    }
     qdq_buf_puts(out, "\n## Exit codes\n\n| code | meaning |\n|---|---|\n");
     for (size_t i = 0;; i++) {
         int code = cli_exit_meaning(i, &what);
@@ -185,25 +257,28 @@ void cli_docs_markdown(qdq_buf *out)
 
 /* --- man page --------------------------------------------------------------------------------- */
 
-/* A dash is a minus, a backslash is itself, and a line must not begin with a dot or quote. */
-static void put_roff_n(qdq_buf *out, const char *text, size_t n, bool line_start)
+/* A dash is a minus, a backslash is itself. */
+static void put_roff(qdq_buf *out, const char *text)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (line_start && (text[i] == '.' || text[i] == '\''))
-            qdq_buf_puts(out, "\\&");
-        line_start = text[i] == '\n';
-        if (text[i] == '-')
+    for (; *text != '\0'; text++) {
+        if (*text == '-')
             qdq_buf_puts(out, "\\-");
-        else if (text[i] == '\\')
+        else if (*text == '\\')
             qdq_buf_puts(out, "\\e");
         else
-            qdq_buf_putc(out, text[i]);
+            qdq_buf_putc(out, *text);
     }
 }
 
-static void put_roff(qdq_buf *out, const char *text, bool line_start)
+static void put_roff_lines(qdq_buf *out, const char *text, bool verbatim)
 {
-    put_roff_n(out, text, strlen(text), line_start);
+    qdq_buf roff = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    put_roff(&roff, text);
+    if (roff.data != NULL)
+        put_lines(out, roff.data, verbatim, true);
+    out->failed = out->failed || roff.failed;
+    qdq_buf_free(&roff);
 }
 
 static void put_roff_paragraphs(qdq_buf *out, const char *text)
@@ -211,18 +286,21 @@ static void put_roff_paragraphs(qdq_buf *out, const char *text)
     const char *end;
 
     for (; (end = strstr(text, "\n\n")) != NULL; text = end + 2) {
-        put_roff_n(out, text, (size_t)(end - text), true);
-        qdq_buf_puts(out, "\n.PP\n");
+        qdq_buf part = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+        qdq_buf_append(&part, text, (size_t)(end - text));
+        put_roff_lines(out, part.failed ? "" : part.data, false);
+        out->failed = out->failed || part.failed;
+        qdq_buf_free(&part);
+        qdq_buf_puts(out, ".PP\n");
     }
-    put_roff(out, text, true);
-    qdq_buf_putc(out, '\n');
+    put_roff_lines(out, text, false);
 }
 
 static void put_roff_verbatim(qdq_buf *out, const char *text)
 {
     qdq_buf_puts(out, ".PP\n.nf\n");
-    put_roff(out, text, true);
-    qdq_buf_puts(out, "\n.fi\n");
+    put_roff_lines(out, text, true);
+    qdq_buf_puts(out, ".fi\n");
 }
 
 static void put_roff_options(const cli_group *g, qdq_buf *out)
@@ -231,14 +309,13 @@ static void put_roff_options(const cli_group *g, qdq_buf *out)
         qdq_buf label = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
         cli_opt_label(o, &label);
         qdq_buf_puts(out, ".TP\n.B ");
-        put_roff(out, label.failed ? o->name : label.data, false);
+        put_roff(out, label.failed ? o->name : label.data);
         qdq_buf_putc(out, '\n');
         qdq_buf_free(&label);
         qdq_buf tail = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
         qdq_buf_puts(&tail, o->help);
         cli_opt_default(o, &tail);
-        put_roff(out, tail.failed ? o->help : tail.data, true);
-        qdq_buf_putc(out, '\n');
+        put_roff_lines(out, tail.failed ? o->help : tail.data, false);
         qdq_buf_free(&tail);
     }
 }
@@ -246,7 +323,7 @@ static void put_roff_options(const cli_group *g, qdq_buf *out)
 static void put_roff_command(const cli_command *cmd, qdq_buf *out)
 {
     qdq_buf_printf(out, ".SS \"qdq %s ", cmd->name);
-    put_roff(out, cmd->synopsis, false);
+    put_roff(out, cmd->synopsis);
     qdq_buf_puts(out, "\"\n");
     put_roff_paragraphs(out, cmd->about);
     for (const cli_group *g = cmd->groups; g->title != NULL; g++)
@@ -270,8 +347,7 @@ static void put_roff_exit_codes(qdq_buf *out)
         if (what == NULL)
             break;
         qdq_buf_printf(out, ".TP\n.B %d\n", code);
-        put_roff(out, what, true);
-        qdq_buf_putc(out, '\n');
+        put_roff_lines(out, what, false);
     }
 }
 

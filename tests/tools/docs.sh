@@ -15,6 +15,13 @@ check "$1" "$2" md docs/cli.md
 check "$1" "$2" man docs/man/qdq.1
 check "$1" "$2" passes docs/passes.md
 
+# Their lines end at 100 columns; those of tables cannot.
+long=$(cd "$1" && awk 'length > 100 && !/^\|/ { print FILENAME ":" FNR }' docs/cli.md docs/man/qdq.1 docs/passes.md)
+if [ -n "$long" ]; then
+    echo "docs: lines of more than 100 columns: $long" >&2
+    status=1
+fi
+
 # The table of presets in docs/autotune.md is the one in the code.
 preset='^    {"\([a-z]*\)", \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\)},$'
 presets=$(sed -n "s/$preset/| \`\1\` | \2 | \3 | \4 | \5 | \6 | \7 | \8 |/p" "$1/src/tune/state/tune_presets.c" | sed 's/| 0 \(| [0-9]* | [0-9]* |\)$/| no bound \1/')
