@@ -1,42 +1,13 @@
-/* Arrays as data: which array becomes which sample of which input, and what is refused with which
- * words. */
+/* data_arrays.c - samples from .npy, .npz and folders: cut, named, converted, refused; random ones.
+ */
 #include <math.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
 #include "support/npy_file.h"
-
-static qdq_error err;
-
-static const char one_input[] = "g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }";
-static const char batch_of_2[] = "g (float[2,2] x) => (float[2,2] y) { y = Relu(x) }";
-static const char two_inputs[] = "g (float[N,2] a, int64[N] b) => (float[N,2] y, int64[N] z)"
-                                 "{ y = Relu(a) z = Identity(b) }";
-
-static const float ramp[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+#include "support/opened_data.h"
 
 /* --- what a source says ----------------------------------------------------------------------- */
-
-static char heard[4000];
-
-static void hear(void *ctx, qdq_log_level level, const char *text)
-{
-    size_t n = strlen(heard);
-
-    (void)ctx;
-    snprintf(heard + n, sizeof heard - n, "%d: %s\n", (int)level, text);
-}
-
-static const qdq_job listening = {.size = sizeof(qdq_job), .log = hear};
-
-static qdq_data_opts listen(void)
-{
-    qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
-
-    heard[0] = '\0';
-    opts.job = &listening;
-    return opts;
-}
 
 static void assert_heard(const char *part)
 {
@@ -45,44 +16,6 @@ static void assert_heard(const char *part)
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
-
-static qdq_status try_open(const char *model, const char *spec, const qdq_data_opts *opts,
-                           qdq_data **d)
-{
-    qdq_model *m = test_model(model);
-    qdq_status st = qdq_data_open(spec, m, opts, d, &err);
-
-    qdq_model_free(m); /* data must not need it any more */
-    if (st != QDQ_OK)
-        assert_null(*d);
-    return st;
-}
-
-static qdq_data *opened(const char *model, const char *spec, const qdq_data_opts *opts)
-{
-    qdq_data *d = NULL;
-
-    assert_ok(try_open(model, spec, opts, &d));
-    return d;
-}
-
-static void refused(const char *model, const char *spec, const qdq_data_opts *opts, qdq_status code,
-                    const char *message)
-{
-    qdq_data *d = NULL;
-
-    assert_fails(code, message, try_open(model, spec, opts, &d));
-}
-
-static const qdq_array *sample(qdq_data *d, size_t i, size_t k)
-{
-    const qdq_named_array *in;
-    size_t n;
-
-    assert_ok(qdq_data_get(d, i, &in, &n, &err));
-    assert_true(k < n);
-    return &in[k].array;
-}
 
 static void assert_floats(const qdq_array *a, const float *want, size_t n)
 {
@@ -319,118 +252,6 @@ static void options_for_images_are_named_when_there_are_none(void **state)
     qdq_data_close(d);
 }
 
-/* --- labels ----------------------------------------------------------------------------------- */
-
-static void labels_come_with_their_samples(void **state)
-{
-    (void)state;
-    static const uint8_t label[] = {3, 1, 4, 1, 5};
-    const test_array arrays[] = {{"x", TEST_HEADER("<f4", "(5, 2)"), ramp, 40},
-                                 {"label", TEST_HEADER("|u1", "(5,)"), label, 5}};
-    const char *path = test_npz_file("labelled.npz", true, arrays, 2);
-    qdq_data_opts opts = listen();
-    const int64_t *l;
-    size_t n;
-
-    opts.labels = "label";
-    qdq_data *d = opened(one_input, path, &opts);
-    l = qdq_data_labels(d, 2, &n);
-    assert_int_equal(n, 1);
-    assert_int_equal(l[0], 4);
-    assert_null(qdq_data_labels(d, 5, &n));
-    assert_int_equal(n, 0);
-    qdq_data_close(d);
-    d = opened(batch_of_2, path, &opts);
-    l = qdq_data_labels(d, 1, &n);
-    assert_int_equal(n, 2);
-    assert_int_equal(l[0], 4);
-    assert_int_equal(l[1], 1);
-    qdq_data_close(d);
-    d = opened(one_input, path, NULL);
-    assert_null(qdq_data_labels(d, 0, &n));
-    qdq_data_close(d);
-}
-
-static void labels_of_several_files_follow_each_other(void **state)
-{
-    (void)state;
-    static const int32_t label[] = {-3, 7, 2000000000};
-    const test_array first[] = {{"x", TEST_HEADER("<f4", "(1, 2)"), ramp, 8},
-                                {"label", TEST_HEADER("<i4", "(1,)"), label, 4}};
-    const test_array second[] = {{"x", TEST_HEADER("<f4", "(2, 2)"), ramp, 16},
-                                 {"label", TEST_HEADER("<i4", "(2, 1)"), label + 1, 8}};
-    qdq_data_opts opts = listen();
-    size_t n;
-
-    test_npz_file("parts/1.npz", true, first, 2);
-    test_npz_file("parts/2.npz", true, second, 2);
-    opts.labels = "label";
-    qdq_data *d = opened(one_input, test_path("parts"), &opts);
-    assert_int_equal(qdq_data_count(d), 3);
-    for (size_t i = 0; i < 3; i++)
-        assert_int_equal(*qdq_data_labels(d, i, &n), label[i]);
-    qdq_data_close(d);
-}
-
-static void labels_that_do_not_fit_are_refused(void **state)
-{
-    (void)state;
-    static const int64_t label[] = {1, 2, 3};
-    test_array arrays[] = {{"x", TEST_HEADER("<f4", "(2, 2)"), ramp, 16},
-                           {"label", TEST_HEADER("<i8", "(3,)"), label, 24}};
-    qdq_data_opts opts = listen();
-
-    opts.labels = "label";
-    refused(one_input, test_npz_file("l.npz", true, arrays, 2), &opts, QDQ_E_FORMAT,
-            "labels 'label' are int64 [3], expected integers [2]");
-    arrays[1] = (test_array){"label", TEST_HEADER("<f4", "(2,)"), ramp, 8};
-    refused(one_input, test_npz_file("l.npz", true, arrays, 2), &opts, QDQ_E_FORMAT,
-            "labels 'label' are float [2], expected integers [2]");
-    opts.labels = "y";
-    refused(one_input, test_npz_file("l.npz", true, arrays, 2), &opts, QDQ_E_FORMAT,
-            "no labels 'y'; arrays in the file: 'x', 'label'");
-    refused(one_input, test_npy_file("l.npy", TEST_HEADER("<f4", "(2, 2)"), ramp, 16), &opts,
-            QDQ_E_USAGE, "can only come from .npz files");
-    refused(one_input, "random:1", &opts, QDQ_E_USAGE, "can only come from .npz files");
-}
-
-static void labels_may_have_a_file_of_their_own(void **state)
-{
-    (void)state;
-    static const int32_t label[] = {3, 1, 4, 1, 5};
-    const test_array arrays[] = {{"k", TEST_HEADER("<i4", "(5,)"), label, 20},
-                                 {"f", TEST_HEADER("<f4", "(5,)"), ramp, 20}};
-    const char *path = test_npy_file("plain.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40);
-    qdq_data_opts opts = listen();
-    char spec[300];
-    size_t n;
-
-    opts.labels = test_npy_file("l5.npy", TEST_HEADER("<i4", "(5,)"), label, 20);
-    qdq_data *d = opened(one_input, path, &opts);
-    assert_int_equal(*qdq_data_labels(d, 4, &n), 5);
-    assert_int_equal(n, 1);
-    qdq_data_close(d);
-    d = opened(batch_of_2, path, &opts); /* the fifth is left out, as its sample is */
-    assert_int_equal(qdq_data_labels(d, 1, &n)[1], 1);
-    assert_int_equal(n, 2);
-    qdq_data_close(d);
-    snprintf(spec, sizeof spec, "%s:k", test_npz_file("ls.npz", true, arrays, 2));
-    opts.labels = spec;
-    d = opened(one_input, path, &opts);
-    assert_int_equal(*qdq_data_labels(d, 2, &n), 4);
-    qdq_data_close(d);
-    spec[strlen(spec) - 1] = 'f';
-    refused(one_input, path, &opts, QDQ_E_FORMAT,
-            "ls.npz: labels are float [5], expected integers [5]");
-    spec[strlen(spec) - 1] = 'g';
-    refused(one_input, path, &opts, QDQ_E_FORMAT, "ls.npz: no labels 'g' among 2 arrays");
-    opts.labels = test_npy_file("l3.npy", TEST_HEADER("<i4", "(3,)"), label, 12);
-    refused(one_input, path, &opts, QDQ_E_FORMAT,
-            "l3.npy: labels are int32 [3], expected integers [5]");
-    opts.labels = "missing.npy";
-    refused(one_input, path, &opts, QDQ_E_IO, "missing.npy");
-}
-
 /* --- what is refused -------------------------------------------------------------------------- */
 
 static void arrays_that_do_not_fit_are_refused_with_both_shapes(void **state)
@@ -622,10 +443,6 @@ int main(void)
         cmocka_unit_test(wide_floats_are_rounded_for_inputs_in_16_bits),
         cmocka_unit_test(max_samples_bounds_the_count),
         cmocka_unit_test(options_for_images_are_named_when_there_are_none),
-        cmocka_unit_test(labels_come_with_their_samples),
-        cmocka_unit_test(labels_of_several_files_follow_each_other),
-        cmocka_unit_test(labels_that_do_not_fit_are_refused),
-        cmocka_unit_test(labels_may_have_a_file_of_their_own),
         cmocka_unit_test(arrays_that_do_not_fit_are_refused_with_both_shapes),
         cmocka_unit_test(inputs_must_agree_on_the_number_of_samples),
         cmocka_unit_test(nan_and_infinity_are_found_in_their_sample),

@@ -1,0 +1,82 @@
+/* simmed.h - the engine sim with costs that a test gives, on two small models. */
+#ifndef QDQ_TEST_SIMMED_H
+#define QDQ_TEST_SIMMED_H
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "engine/engine_ops.h"
+#include "support/test.h"
+
+#define assert_near(x, want, by) assert_true(fabs((double)(x) - (double)(want)) <= (by))
+
+static qdq_error err;
+
+/* --- models and engines ----------------------------------------------------------------------- */
+
+static const char conv_float[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                                 "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
+                                 "<float[1,1,1,1] w = {2}>\n"
+                                 "{\n"
+                                 "  [conv] t = Conv(x, w)\n"
+                                 "  [relu] y = Relu(t)\n"
+                                 "}\n";
+
+/* P stands for a prefix of the inserted names. */
+#define CONV_INT8(P)                                                                               \
+    "<ir_version: 9, opset_import: [\"\" : 17]>\n"                                                 \
+    "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"                                                 \
+    "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"                     \
+    "{\n"                                                                                          \
+    "  " P "xq = QuantizeLinear(x, s, z)\n"                                                        \
+    "  " P "xd = DequantizeLinear(" P "xq, s, z)\n"                                                \
+    "  " P "wd = DequantizeLinear(w, s, zw)\n"                                                     \
+    "  [conv] t = Conv(" P "xd, " P "wd)\n"                                                        \
+    "  [relu] r = Relu(t)\n"                                                                       \
+    "  " P "rq = QuantizeLinear(r, s, z)\n"                                                        \
+    "  y = DequantizeLinear(" P "rq, s, z)\n"                                                      \
+    "}\n"
+
+static const char conv_int8[] = CONV_INT8("");
+
+static inline qdq_status open_sim(const char *json, qdq_engine **e)
+{
+    char spec[600];
+
+    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
+    return qdq_engine_open(spec, NULL, e, &err);
+}
+
+static inline qdq_engine *sim(const char *json)
+{
+    qdq_engine *e = NULL;
+
+    assert_ok(open_sim(json, &e));
+    return e;
+}
+
+typedef struct opened {
+    qdq_engine *e;
+    qdq_model *m;
+    qdq_session *s;
+} opened;
+
+static inline opened open_all(const char *json, const char *text, const qdq_session_opts *opts)
+{
+    opened o = {.e = sim(json), .m = test_model(text)};
+
+    assert_ok(qdq_session_open(o.e, o.m, opts, &o.s, &err));
+    return o;
+}
+
+static inline void close_all(opened *o)
+{
+    qdq_session_close(o->s);
+    qdq_model_free(o->m);
+    qdq_engine_close(o->e);
+}
+
+#endif /* QDQ_TEST_SIMMED_H */
