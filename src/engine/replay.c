@@ -15,8 +15,6 @@
 #include "engine/trt/trt_record.h"
 #include "engine/trt/trt_result.h"
 
-enum { MAX_FILE = 256 << 20 };
-
 typedef struct replay_session {
     const char *key;
     qdq_arena scratch; /* of one call */
@@ -69,20 +67,19 @@ static qdq_status replay_open(qdq_engine *e, const char *arg, const qdq_engine_o
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static qdq_status read_file(const qdq_session *s, const char *what, qdq_arena *arena, char **text,
-                            size_t *size, qdq_error *err)
+static qdq_status find_file(const qdq_session *s, const char *what, qdq_arena *arena,
+                            const char **path, qdq_error *err)
 {
     const replay_session *rs = s->self;
     const char *dir = s->engine->info.library, *const keys[] = {rs->key, "any"};
     struct stat st;
 
     for (size_t i = 0; i < QDQ_COUNT(keys); i++) {
-        const char *path = qdq_arena_printf(arena, "%s/%s.%s", dir, keys[i], what);
-
-        if (path == NULL)
+        *path = qdq_arena_printf(arena, "%s/%s.%s", dir, keys[i], what);
+        if (*path == NULL)
             return qdq_nomem(err);
-        if (stat(path, &st) == 0)
-            return qdq_read_file(path, MAX_FILE, text, size, err);
+        if (stat(*path, &st) == 0)
+            return QDQ_OK;
     }
     return qdq_fail(err, QDQ_E_ENGINE,
                     "%s: found neither %s.%s nor any.%s: nothing was recorded of this model", dir,
@@ -101,43 +98,33 @@ static void version_of(const qdq_session *s, int *major, int *minor)
 static qdq_status read_times(qdq_session *s, qdq_error *err)
 {
     replay_session *rs = s->self;
-    char *text = NULL;
-    size_t size;
+    const char *path;
     int major, minor;
 
     if (rs->ms != NULL)
         return QDQ_OK;
     version_of(s, &major, &minor);
-    QDQ_TRY(read_file(s, "times.json", &s->arena, &text, &size, err));
-    qdq_status st =
-        qdq_trt_times_parse(text, size, major, minor, 200, &s->arena, &rs->ms, &rs->n_ms, err);
-    qdq_free(text);
-    return st;
+    QDQ_TRY(find_file(s, "times.json", &s->arena, &path, err));
+    return qdq_trt_times_read(path, major, minor, &s->arena, &rs->ms, &rs->n_ms, err);
 }
 
 static qdq_status read_profile(qdq_session *s, qdq_trt_profile *p, qdq_error *err)
 {
     replay_session *rs = s->self;
-    char *text = NULL;
-    size_t size;
+    const char *path;
 
-    QDQ_TRY(read_file(s, "profile.json", &rs->scratch, &text, &size, err));
-    qdq_status st = qdq_trt_profile_parse(text, size, &rs->scratch, p, err);
-    qdq_free(text);
-    return st;
+    QDQ_TRY(find_file(s, "profile.json", &rs->scratch, &path, err));
+    return qdq_trt_profile_read(path, &rs->scratch, p, err);
 }
 
 static qdq_status read_layers(qdq_session *s, qdq_trt_layers *l, qdq_error *err)
 {
     replay_session *rs = s->self;
-    char *text = NULL;
-    size_t size;
+    const char *path;
 
     *l = (qdq_trt_layers){0};
-    QDQ_TRY(read_file(s, "layers.json", &rs->scratch, &text, &size, err));
-    qdq_status st = qdq_trt_layers_parse(text, size, 0, &rs->scratch, l, err);
-    qdq_free(text);
-    return st;
+    QDQ_TRY(find_file(s, "layers.json", &rs->scratch, &path, err));
+    return qdq_trt_layers_read(path, &rs->scratch, l, err);
 }
 
 /* --- sessions --------------------------------------------------------------------------------- */

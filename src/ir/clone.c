@@ -104,19 +104,22 @@ static bool copy_symbol(cloner *c, const char *from, const char **to)
     return from == NULL || *to != NULL;
 }
 
+static bool copy_list(cloner *c, const void *from, size_t n, size_t size, void *to)
+{
+    void *list = alloc(c, n, size);
+
+    if (list == NULL)
+        return false;
+    if (n > 0)
+        memcpy(list, from, n * size);
+    memcpy(to, &list, sizeof list);
+    return true;
+}
+
 static bool copy_dims(cloner *c, int rank, const int64_t *from, const int64_t **to)
 {
-    int64_t *dim;
-
     *to = NULL;
-    if (rank <= 0)
-        return true;
-    dim = alloc(c, (size_t)rank, sizeof *dim);
-    if (dim == NULL)
-        return false;
-    memcpy(dim, from, (size_t)rank * sizeof *dim);
-    *to = dim;
-    return true;
+    return rank <= 0 || copy_list(c, from, (size_t)rank, sizeof *from, to);
 }
 
 /* The chain of inner types is copied as a loop: no recursion to bound. */
@@ -158,12 +161,10 @@ static bool copy_tensor(cloner *c, const qdq_tensor *from, const qdq_tensor **to
 
 static bool copy_sparse(cloner *c, const qdq_sparse *from, const qdq_sparse **to)
 {
-    qdq_sparse *s;
-
     *to = NULL;
     if (from == NULL)
         return true;
-    s = alloc(c, 1, sizeof *s);
+    qdq_sparse *s = alloc(c, 1, sizeof *s);
     if (s == NULL)
         return false;
     s->rank = from->rank;
@@ -173,18 +174,6 @@ static bool copy_sparse(cloner *c, const qdq_sparse *from, const qdq_sparse **to
 }
 
 /* --- attributes ------------------------------------------------------------------------------- */
-
-static bool copy_list(cloner *c, const void *from, size_t n, size_t size, void *to)
-{
-    void *list = alloc(c, n, size);
-
-    if (list == NULL)
-        return false;
-    if (n > 0)
-        memcpy(list, from, n * size);
-    memcpy(to, &list, sizeof list);
-    return true;
-}
 
 #define COPY_EACH(type, field, copy)                                                               \
     do {                                                                                           \

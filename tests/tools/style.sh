@@ -55,12 +55,12 @@ for file in "${own[@]}"; do
 done
 
 # Files stay below 600 lines. These are longer: take one off the list when it is split.
-long="src/engine/trt/trtexec.c src/ir/clone.c src/tune/tune_state.h src/tune/tune_trials.c
-    tests/broken/onnx_broken.c tests/hostile/gen_hostile.c tests/numeric/engine_openvino.c
-    tests/numeric/eval_vs_ort.c tests/unit/data_arrays.c tests/unit/engine_sim.c
-    tests/unit/ir_edit.c tests/unit/opt_fold_constants.c tests/unit/opt_rule.c
+long="src/tune/tune_state.h src/tune/tune_trials.c
+    tests/hostile/gen_hostile.c tests/numeric/engine_openvino.c
+    tests/numeric/eval_vs_ort.c
+    tests/unit/opt_fold_constants.c tests/unit/opt_rule.c
     tests/unit/quant_goal.c tests/unit/quant_insert.c tests/unit/quant_partial.c
-    tests/unit/quant_place.c tests/unit/trt_tool.c tests/unit/tune_choices.c
+    tests/unit/quant_place.c tests/unit/tune_choices.c
     tests/unit/tune_cut_search.c tests/unit/tune_faults.c tests/unit/tune_lab.c
     tests/unit/tune_pattern_cache.c tests/unit/tune_space.c tests/unit/tune_validate.c"
 for file in "${all[@]}"; do

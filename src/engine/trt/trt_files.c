@@ -9,18 +9,6 @@
 
 enum { MAX_FILE = 1 << 30 };
 
-static qdq_status read_profile(const char *path, qdq_arena *arena, qdq_trt_profile *out,
-                               qdq_error *err)
-{
-    char *text;
-    size_t size;
-
-    QDQ_TRY(qdq_read_file(path, MAX_FILE, &text, &size, err));
-    qdq_status st = qdq_trt_profile_parse(text, size, arena, out, err);
-    qdq_free(text);
-    return st == QDQ_OK ? st : qdq_within(err, st, "%s", path);
-}
-
 static qdq_status read_exported(const qdq_model *m, const char *text, size_t size,
                                 const char *profile, const qdq_job *job, qdq_arena *arena,
                                 qdq_group **out, size_t *n, qdq_error *err)
@@ -29,8 +17,11 @@ static qdq_status read_exported(const qdq_model *m, const char *text, size_t siz
     qdq_trt_profile p = {0};
 
     QDQ_TRY(qdq_trt_layers_parse(text, size, 0, arena, &l, err));
-    if (profile != NULL)
-        QDQ_TRY(read_profile(profile, arena, &p, err));
+    if (profile != NULL) {
+        qdq_status st = qdq_trt_profile_read(profile, arena, &p, err);
+        if (st != QDQ_OK)
+            return qdq_within(err, st, "%s", profile);
+    }
     return qdq_trt_make_groups(&l, profile != NULL ? &p : NULL, m->graph, job, out, n, err);
 }
 

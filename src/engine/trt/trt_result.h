@@ -17,4 +17,12 @@ qdq_status qdq_trt_make_groups(const qdq_trt_layers *l, const qdq_trt_profile *p
                                const qdq_graph *g, const qdq_job *job, qdq_group **out, size_t *n,
                                qdq_error *err);
 
+/* Files that trtexec exported, at most 256 MiB. Errors name no path. */
+qdq_status qdq_trt_times_read(const char *path, int major, int minor, qdq_arena *arena, double **ms,
+                              size_t *n, qdq_error *err); /* as qdq_trt_times_parse() */
+qdq_status qdq_trt_profile_read(const char *path, qdq_arena *arena, qdq_trt_profile *out,
+                                qdq_error *err);
+qdq_status qdq_trt_layers_read(const char *path, qdq_arena *arena, qdq_trt_layers *out,
+                               qdq_error *err);
+
 #endif /* QDQ_TRT_RESULT_H */

@@ -20,7 +20,7 @@
 #include "engine/trt/trt_result.h"
 #include "engine/trt/trt_tool.h"
 
-enum { LEAST_QUERIES = 100, MAX_FILE = 256 << 20, RUN_TRANSCRIPT = 8 << 10 };
+enum { LEAST_QUERIES = 100, RUN_TRANSCRIPT = 8 << 10 };
 static const double build_deadline_s = 3600, run_deadline_s = 600;
 
 typedef struct trt_engine {
@@ -375,15 +375,15 @@ static qdq_status trt_bind(qdq_session *s, const qdq_array *const *in, qdq_error
 
 static qdq_status use_engine(trt_session *ts, qdq_trt_call *call, unsigned runs, qdq_error *err)
 {
+    static const char *const flags[] = {"--warmUp=200", "--duration=0", "--noDataTransfers",
+                                        "--useSpinWait"};
     char iterations[40];
 
     snprintf(iterations, sizeof iterations, "%u", runs > LEAST_QUERIES ? runs : LEAST_QUERIES);
     bool good = add(ts, &call->needed, "--loadEngine=", in_folder(ts, "engine")) &&
-                add(ts, &call->useful, "--iterations=", iterations) &&
-                add_flag(ts, &call->useful, "--warmUp=200") &&
-                add_flag(ts, &call->useful, "--duration=0") &&
-                add_flag(ts, &call->useful, "--noDataTransfers") &&
-                add_flag(ts, &call->useful, "--useSpinWait");
+                add(ts, &call->useful, "--iterations=", iterations);
+    for (size_t i = 0; good && i < QDQ_COUNT(flags); i++)
+        good = add_flag(ts, &call->useful, flags[i]);
     if (good && ts->shapes != NULL)
         good = add_flag(ts, &call->needed, ts->shapes);
     if (good && ts->inputs != NULL)
@@ -394,19 +394,13 @@ static qdq_status use_engine(trt_session *ts, qdq_trt_call *call, unsigned runs,
     return good && call->log != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status median_of(const char *path, const trt_session *ts, qdq_arena *arena, double *ms,
-                            qdq_error *err)
+static qdq_status median_of(const char *path, trt_session *ts, double *ms, qdq_error *err)
 {
     const qdq_trt_tool *t = &ts->e->tool;
     double *times;
-    char *text = NULL;
-    size_t size, n;
+    size_t n;
 
-    QDQ_TRY(qdq_read_file(path, MAX_FILE, &text, &size, err));
-    qdq_status st =
-        qdq_trt_times_parse(text, size, t->major, t->minor, 200, arena, &times, &n, err);
-    qdq_free(text);
-    QDQ_TRY(st);
+    QDQ_TRY(qdq_trt_times_read(path, t->major, t->minor, &ts->scratch, &times, &n, err));
     qdq_stats_sort(times, n);
     *ms = qdq_stats_quantile(times, n, 0.5);
     return QDQ_OK;
@@ -430,7 +424,7 @@ static qdq_status measure(trt_session *ts, unsigned runs, double *ms, qdq_error 
     qdq_trt_record_file(ts->e->record, ts->key, "log", call.log);
     QDQ_TRY(st);
     qdq_trt_record_file(ts->e->record, ts->key, "times.json", times);
-    if (median_of(times, ts, &ts->scratch, ms, &why) == QDQ_OK && *ms > 0)
+    if (median_of(times, ts, ms, &why) == QDQ_OK && *ms > 0)
         return QDQ_OK;
     *ms = log.compute_ms > 0 ? log.compute_ms : log.latency_ms;
     if (isfinite(*ms) && *ms > 0)
@@ -455,8 +449,7 @@ static qdq_status trt_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_er
     QDQ_TRY(check_local(&ts->e->tool, "times nothing", err));
     qdq_arena_free(&ts->scratch);
     QDQ_TRY(measure(ts, n, &ms, err));
-    double total = ms * 1e6 * n;
-    *ns = total < 1 ? 1 : total < 1e18 ? (uint64_t)total : (uint64_t)1e18;
+    *ns = (uint64_t)fmin(fmax(ms * 1e6 * n, 1), 1e18);
     return QDQ_OK;
 }
 
@@ -465,8 +458,6 @@ static qdq_status trt_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_er
 static qdq_status read_layers(trt_session *ts, qdq_trt_layers *l, qdq_error *err)
 {
     const char *path = in_folder(ts, "layers.json");
-    char *text = NULL;
-    size_t size;
 
     *l = (qdq_trt_layers){0};
     if (path == NULL)
@@ -476,10 +467,7 @@ static qdq_status read_layers(trt_session *ts, qdq_trt_layers *l, qdq_error *err
                         "TensorRT %d.%d has no --exportLayerInfo: it does not tell which nodes a "
                         "layer computes",
                         ts->e->tool.major, ts->e->tool.minor);
-    QDQ_TRY(qdq_read_file(path, MAX_FILE, &text, &size, err));
-    qdq_status st = qdq_trt_layers_parse(text, size, 0, &ts->scratch, l, err);
-    qdq_free(text);
-    return st;
+    return qdq_trt_layers_read(path, &ts->scratch, l, err);
 }
 
 static void tell_no_times(qdq_session *s)
@@ -501,8 +489,6 @@ static qdq_status run_profile(qdq_session *s, unsigned runs, qdq_trt_profile *p,
     const char *files[] = {path, NULL};
     qdq_trt_call call = {.files = files, .purpose = "--exportProfile"};
     qdq_trt_log log;
-    char *text = NULL;
-    size_t size;
 
     *p = (qdq_trt_profile){0};
     if (!qdq_trt_tool_has(&ts->e->tool, call.purpose))
@@ -525,9 +511,7 @@ static qdq_status run_profile(qdq_session *s, unsigned runs, qdq_trt_profile *p,
         return QDQ_OK;
     }
     qdq_trt_record_file(ts->e->record, ts->key, "profile.json", path);
-    QDQ_TRY(qdq_read_file(path, MAX_FILE, &text, &size, err));
-    qdq_status st = qdq_trt_profile_parse(text, size, &ts->scratch, p, err);
-    qdq_free(text);
+    qdq_status st = qdq_trt_profile_read(path, &ts->scratch, p, err);
     if (st == QDQ_OK && p->single_pass)
         qdq_job_log(s->engine->job, QDQ_LOG_WARNING,
                     "trtexec: the profile is of a single pass: times of layers are rough");
@@ -538,8 +522,8 @@ static qdq_status trt_profile(qdq_session *s, const qdq_array *const *in, unsign
                               qdq_layer **out, size_t *n, qdq_error *err)
 {
     trt_session *ts = s->self;
+    qdq_trt_layers l = {0};
     qdq_trt_profile p;
-    qdq_trt_layers l;
 
     qdq_arena_free(&ts->scratch);
     QDQ_TRY(trt_bind(s, in, err));
@@ -549,7 +533,6 @@ static qdq_status trt_profile(qdq_session *s, const qdq_array *const *in, unsign
             err, QDQ_E_UNSUPPORTED,
             "TensorRT %d.%d has no --exportProfile: it does not tell how long layers take",
             ts->e->tool.major, ts->e->tool.minor);
-    l = (qdq_trt_layers){0};
     if (qdq_trt_tool_has(&ts->e->tool, "--exportLayerInfo"))
         QDQ_TRY(read_layers(ts, &l, err));
     return qdq_trt_make_profile(&l, &p, out, n, err);
