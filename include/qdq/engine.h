@@ -240,25 +240,6 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_bench(qdq_session *const *sessions, size_t n
 
 /* --- profile ---------------------------------------------------------------------------------- */
 
-typedef struct qdq_layer {
-    /* as the engine calls it */
-    const char *name;
-    /* kernel: "QLinearConv", "FusedConv", ... */
-    const char *op;
-    /* over the runs */
-    double median_us;
-    unsigned runs;
-} qdq_layer;
-
-/* Runs `runs` times and reports every executed layer in order of execution. *out is freed with
- * qdq_free() (one block). QDQ_E_UNSUPPORTED where the engine cannot; the session must have been
- * opened with `profile`, and is of no further use afterwards. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in,
-                                                    size_t n_in, unsigned runs, qdq_layer **out,
-                                                    size_t *n, qdq_error *err);
-
-/* --- groups ----------------------------------------------------------------------------------- */
-
 /* How the nodes of a layer were found. */
 typedef enum qdq_group_source {
     /* they were not */
@@ -269,15 +250,18 @@ typedef enum qdq_group_source {
     QDQ_GROUP_EXACT
 } qdq_group_source;
 
-/* One executed layer, and the nodes of the model that it computes. A node may be in several of
- * them. */
+/* One executed layer. qdq_session_profile() sets its name, kernel, time and runs;
+ * qdq_session_groups() the rest, too, and not the runs: the nodes of the model that it computes. A
+ * node may be in several layers. */
 typedef struct qdq_group {
     /* as the engine calls it; its kernel */
     const char *layer, *op;
     /* "u8", "i8", "f32", "f16", "bf16", "f8", "i32", ...; "": not known */
     const char *in_type, *out_type;
-    /* of one run; NAN: the engine does not say */
+    /* median over the runs; NAN: the engine does not say */
     double median_us;
+    /* 0: not known */
+    unsigned runs;
     /* moves numbers from one form into another: reorder, Q, DQ, cast */
     bool conversion;
     /* n_nodes labels, name, or Op@output where it has none of its own */
@@ -287,6 +271,15 @@ typedef struct qdq_group {
     /* of a conversion: the tensor of the model that it converts; "" or NULL: not known */
     const char *tensor;
 } qdq_group;
+
+/* Runs `runs` times and reports every executed layer in order of execution. *out is freed with
+ * qdq_free() (one block). QDQ_E_UNSUPPORTED where the engine cannot; the session must have been
+ * opened with `profile`, and is of no further use afterwards. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in,
+                                                    size_t n_in, unsigned runs, qdq_group **out,
+                                                    size_t *n, qdq_error *err);
+
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* Layers in order of execution with their source nodes; `runs` profiled runs, or 0: no times, and
  * no inputs are needed. *out is freed with qdq_free() (one block). QDQ_E_UNSUPPORTED where the

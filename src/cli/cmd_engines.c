@@ -222,7 +222,7 @@ static qdq_status try_time(self_test *t, qdq_error *err)
 
 static qdq_status try_profile(self_test *t, qdq_error *err)
 {
-    qdq_layer *l = NULL;
+    qdq_group *l = NULL;
     size_t n;
     double us = 0;
 

@@ -243,7 +243,7 @@ qdq_status qdq_session_run(qdq_session *s, const qdq_named_array *in, size_t n_i
 }
 
 qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in, size_t n_in,
-                               unsigned runs, qdq_layer **out, size_t *n, qdq_error *err)
+                               unsigned runs, qdq_group **out, size_t *n, qdq_error *err)
 {
     const qdq_array **ordered = NULL;
 

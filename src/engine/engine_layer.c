@@ -93,19 +93,19 @@ qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena
 }
 
 qdq_status qdq_engine_profile_pack(const qdq_engine_layer *from, size_t n, unsigned runs,
-                                   qdq_layer **out, qdq_error *err)
+                                   qdq_group **out, qdq_error *err)
 {
-    size_t size = (n + 1) * sizeof(qdq_layer);
+    size_t size = (n + 1) * sizeof(qdq_group);
 
     for (size_t i = 0; i < n; i++)
         size += strlen(from[i].name) + strlen(from[i].op) + 2;
-    qdq_layer *l = malloc(size);
+    qdq_group *l = malloc(size);
     if (l == NULL)
         return qdq_nomem(err);
     char *p = (char *)(l + n + 1);
     for (size_t i = 0; i < n; i++) {
-        l[i] = (qdq_layer){.median_us = from[i].us, .runs = runs};
-        l[i].name = qdq_pack_text(&p, from[i].name);
+        l[i] = (qdq_group){.median_us = from[i].us, .runs = runs};
+        l[i].layer = qdq_pack_text(&p, from[i].name);
         l[i].op = qdq_pack_text(&p, from[i].op);
     }
     *out = l;

@@ -22,7 +22,7 @@ qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena
 
 /* Names, kernels and times alone, as qdq_session_profile() gives them. */
 qdq_status qdq_engine_profile_pack(const qdq_engine_layer *from, size_t n, unsigned runs,
-                                   qdq_layer **out, qdq_error *err);
+                                   qdq_group **out, qdq_error *err);
 
 /* "f32" for QDQ_FLOAT; "" for a type that no engine computes with. */
 const char *qdq_engine_type(qdq_elem e);

@@ -333,7 +333,7 @@ static qdq_status plugin_groups(qdq_session *s, const qdq_array *const *in, unsi
 }
 
 static qdq_status plugin_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                                 qdq_layer **out, size_t *n, qdq_error *err)
+                                 qdq_group **out, size_t *n, qdq_error *err)
 {
     const plugin_session *ps = s->self;
     collector c = {0};

@@ -189,7 +189,7 @@ static void replay_seek(qdq_session *s, uint64_t number)
 }
 
 static qdq_status replay_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                                 qdq_layer **out, size_t *n, qdq_error *err)
+                                 qdq_group **out, size_t *n, qdq_error *err)
 {
     replay_session *rs = s->self;
     qdq_trt_layers l;

@@ -265,7 +265,7 @@ static qdq_status profile_session(qdq_worker *w, const qdq_worker_model *m, unsi
 {
     qdq_arena memory = QDQ_ARENA_INIT;
     const qdq_named_array *in;
-    qdq_layer *layers = NULL;
+    qdq_group *layers = NULL;
     size_t n_in, count, n = 0;
 
     qdq_status st = qdq_worker_sample(w, m->model, 0, &memory, &in, &n_in, &count, err);

@@ -204,7 +204,7 @@ qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q, qd
     const qdq_worker_model *m = find(w, q, err);
     unsigned runs = (unsigned)qdq_json_int(q, "runs", 1, UINT32_MAX, -1);
     const qdq_array **in;
-    qdq_layer *layers;
+    qdq_group *layers;
     size_t n;
 
     if (m == NULL)

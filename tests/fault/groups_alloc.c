@@ -171,7 +171,7 @@ static qdq_status use_session(const tried *t, qdq_session *s, qdq_error *err)
 static qdq_status profile_session(qdq_session *s, qdq_error *err)
 {
     qdq_named_array *in = NULL;
-    qdq_layer *l = NULL;
+    qdq_group *l = NULL;
     size_t n_in, n;
 
     QDQ_TRY(qdq_random_inputs(s, 1, &in, &n_in, err));

@@ -14,7 +14,7 @@ typedef struct tried {
 
 static qdq_status use_models(qdq_lab *lab, const tried *t, int a, int b, qdq_error *err)
 {
-    qdq_layer *layers = NULL;
+    qdq_group *layers = NULL;
     qdq_group *groups = NULL;
     qdq_lab_accuracy acc;
     qdq_remote_fate fate;

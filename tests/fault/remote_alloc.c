@@ -23,7 +23,7 @@ static qdq_status use_session(qdq_session *s, qdq_error *err)
     qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model time;
     qdq_named_array *in;
-    qdq_layer *l = NULL;
+    qdq_group *l = NULL;
     size_t n, k;
 
     bo.rounds = 1;

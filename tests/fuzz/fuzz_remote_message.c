@@ -61,7 +61,7 @@ static void read_layers(const json_t *list)
 static void read_profile(const json_t *list)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_layer *l, *again;
+    qdq_group *l, *again;
     size_t n, n_again;
 
     if (qdq_remote_profile_read(list, &l, &n, &err) != QDQ_OK)

@@ -198,7 +198,7 @@ static void it_takes_time(const subject *s)
 
 static void it_profiles_once(const subject *s)
 {
-    qdq_layer *l;
+    qdq_group *l;
     size_t n;
 
     if (!can(s, QDQ_CAN_PROFILE))
@@ -207,7 +207,7 @@ static void it_profiles_once(const subject *s)
     assert_ok(qdq_session_profile(session, s->in, s->n_in, 3, &l, &n, &err));
     assert_true(n > 0);
     for (size_t i = 0; i < n; i++)
-        assert_true(l[i].name[0] != '\0' && l[i].op != NULL && l[i].median_us >= 0);
+        assert_true(l[i].layer[0] != '\0' && l[i].op != NULL && l[i].median_us >= 0);
     qdq_free(l);
     assert_fails(QDQ_E_USAGE, "not yet profiled",
                  qdq_session_profile(session, s->in, s->n_in, 3, &l, &n, &err));

@@ -412,7 +412,7 @@ static bool profile_has(qdq_engine *e, const qdq_model *m, const qdq_session_opt
     const qdq_named_array in = {"x", {QDQ_FLOAT, 2, {3, 4}, x, sizeof x}};
     bool found = false;
     qdq_session *s;
-    qdq_layer *l;
+    qdq_group *l;
     size_t n;
 
     assert_ok(qdq_session_open(e, m, opts, &s, &err));
@@ -495,7 +495,7 @@ static void the_profile_lists_executed_layers(void **state)
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in;
     qdq_session *s;
-    qdq_layer *l;
+    qdq_group *l;
     size_t n_in, n;
 
     (void)state;
@@ -504,11 +504,11 @@ static void the_profile_lists_executed_layers(void **state)
     assert_ok(qdq_random_inputs(s, 1, &in, &n_in, &err));
     assert_ok(qdq_session_profile(s, in, n_in, 5, &l, &n, &err));
     assert_int_equal(n, 2);
-    assert_string_equal(l[0].name, "first");
+    assert_string_equal(l[0].layer, "first");
     assert_true(strncmp(l[0].op, "MatMul/", 7) == 0);
     assert_int_equal(l[0].runs, 5);
     assert_true(l[0].median_us >= 0);
-    assert_string_equal(l[1].name, "y"); /* what makes an output has the output's name */
+    assert_string_equal(l[1].layer, "y"); /* what makes an output has the output's name */
     assert_true(strncmp(l[1].op, "Softmax/", 8) == 0);
     qdq_free(l);
     assert_fails(QDQ_E_USAGE, "not yet profiled",

@@ -381,7 +381,7 @@ static void the_profile_lists_kernels_under_their_nodes_names(void **state)
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in;
     qdq_session *s;
-    qdq_layer *l;
+    qdq_group *l;
     size_t n_in, n;
 
     (void)state;
@@ -392,11 +392,11 @@ static void the_profile_lists_kernels_under_their_nodes_names(void **state)
     assert_ok(qdq_random_inputs(s, 1, &in, &n_in, &err));
     assert_ok(qdq_session_profile(s, in, n_in, 5, &l, &n, &err));
     assert_int_equal(n, 2);
-    assert_string_equal(l[0].name, "say \"first\" \\ \n now");
+    assert_string_equal(l[0].layer, "say \"first\" \\ \n now");
     assert_string_equal(l[0].op, "MatMul");
     assert_int_equal(l[0].runs, 5);
     assert_true(l[0].median_us > 0);
-    assert_string_equal(l[1].name, "second");
+    assert_string_equal(l[1].layer, "second");
     assert_string_equal(l[1].op, "Softmax");
     qdq_free(l);
     assert_fails(QDQ_E_USAGE, "not yet profiled",

@@ -54,7 +54,7 @@ static void models_are_timed_compared_and_profiled(void **state)
     int a = test_lab_build(lab, conv_model(false)), b = test_lab_build(lab, conv_model(true));
     qdq_lab_accuracy acc;
     qdq_remote_fate fate;
-    qdq_layer *layers;
+    qdq_group *layers;
     qdq_group *groups;
     double x, y, sum = 0;
     size_t n;

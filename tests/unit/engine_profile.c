@@ -25,7 +25,7 @@ static void count_log(void *ctx, qdq_log_level level, const char *text)
     "{\"cat\" : \"Session\",\"pid\" :1,\"tid\" :1,\"dur\" :9,\"ts\" :1,\"ph\" : \"X\",\"name\" "   \
     ":\"model_run\",\"args\" : {}},\n"
 
-static qdq_status parse(const char *body, qdq_layer **l, size_t *n)
+static qdq_status parse(const char *body, qdq_group **l, size_t *n)
 {
     qdq_job job = QDQ_JOB_INIT;
     char text[8000];
@@ -40,7 +40,7 @@ static qdq_status parse(const char *body, qdq_layer **l, size_t *n)
 
 static void the_first_run_and_an_unfinished_one_do_not_count(void **state)
 {
-    qdq_layer *l;
+    qdq_group *l;
     size_t n;
 
     (void)state;
@@ -52,7 +52,7 @@ static void the_first_run_and_an_unfinished_one_do_not_count(void **state)
                                 NODE("a", "9999", "Conv", "0"),
                     &l, &n));
     assert_int_equal(n, 2);
-    assert_string_equal(l[0].name, "a");
+    assert_string_equal(l[0].layer, "a");
     assert_string_equal(l[0].op, "Conv");
     assert_near(l[0].median_us, 15, 1e-9);
     assert_int_equal(l[0].runs, 2);
@@ -63,7 +63,7 @@ static void the_first_run_and_an_unfinished_one_do_not_count(void **state)
 
 static void nodes_of_one_name_are_kept_apart_by_kernel_and_number(void **state)
 {
-    qdq_layer *l;
+    qdq_group *l;
     size_t n;
 
     (void)state;
@@ -76,7 +76,7 @@ static void nodes_of_one_name_are_kept_apart_by_kernel_and_number(void **state)
 
 static void other_events_are_passed_over(void **state)
 {
-    qdq_layer *l;
+    qdq_group *l;
     size_t n;
 
     (void)state;
@@ -93,7 +93,7 @@ static void other_events_are_passed_over(void **state)
 /* onnxruntime.md 5: names are not escaped. */
 static void names_that_break_json_are_repaired(void **state)
 {
-    qdq_layer *l;
+    qdq_group *l;
     size_t n;
 
     (void)state;
@@ -101,8 +101,8 @@ static void names_that_break_json_are_repaired(void **state)
                         NODE("two\nlines\t", "5", "Relu", "1") RUN,
                     &l, &n));
     assert_int_equal(n, 2);
-    assert_string_equal(l[0].name, "say \"hi\" \\ there");
-    assert_string_equal(l[1].name, "two\nlines\t");
+    assert_string_equal(l[0].layer, "say \"hi\" \\ there");
+    assert_string_equal(l[1].layer, "two\nlines\t");
     assert_near(l[1].median_us, 5, 1e-9);
     assert_int_equal(n_logged, 0);
     qdq_free(l);
@@ -111,7 +111,7 @@ static void names_that_break_json_are_repaired(void **state)
 /* Files hold them as bytes, and so do models. */
 static void names_that_are_no_utf8_arrive_byte_for_byte(void **state)
 {
-    qdq_layer *l;
+    qdq_group *l;
     size_t n;
 
     (void)state;
@@ -119,8 +119,8 @@ static void names_that_are_no_utf8_arrive_byte_for_byte(void **state)
                         NODE("\xe2\x82 \"q\" \x01", "5", "Relu", "1") RUN,
                     &l, &n));
     assert_int_equal(n, 2);
-    assert_string_equal(l[0].name, "\xff\xc3(, a]b");
-    assert_string_equal(l[1].name, "\xe2\x82 \"q\" \x01");
+    assert_string_equal(l[0].layer, "\xff\xc3(, a]b");
+    assert_string_equal(l[1].layer, "\xe2\x82 \"q\" \x01");
     assert_int_equal(n_logged, 0);
     qdq_free(l);
 }
@@ -129,7 +129,7 @@ static void events_without_a_time_that_counts_are_told(void **state)
 {
     static const char *const times[] = {"NaN", "nan", "-5", "1e308", "Infinity", "\"7\"", "null"};
     char text[2000];
-    qdq_layer *l;
+    qdq_group *l;
     size_t n;
 
     (void)state;
@@ -138,7 +138,7 @@ static void events_without_a_time_that_counts_are_told(void **state)
                  RUN NODE("odd", "%s", "Conv", "0") NODE("a", "4", "Conv", "1") RUN, times[i]);
         assert_ok(parse(text, &l, &n));
         assert_int_equal(n, 1);
-        assert_string_equal(l[0].name, "a");
+        assert_string_equal(l[0].layer, "a");
         assert_int_equal(n_logged, 1);
         qdq_free(l);
     }
@@ -151,7 +151,7 @@ static void events_without_a_time_that_counts_are_told(void **state)
 
 static void events_that_cannot_be_read_are_told(void **state)
 {
-    qdq_layer *l;
+    qdq_group *l;
     size_t n;
 
     (void)state;
@@ -163,7 +163,7 @@ static void events_that_cannot_be_read_are_told(void **state)
 
 static void a_profile_without_runs_is_an_error(void **state)
 {
-    qdq_layer *l;
+    qdq_group *l;
     size_t n;
 
     (void)state;

@@ -113,7 +113,7 @@ static void describe(qdq_engine *e, const qdq_model *m, outputs *o)
     const qdq_input_shape shape = {"x", 2, {3, 4}};
     const char *const expose[] = {"a", NULL};
     qdq_named_array *in;
-    qdq_layer *l;
+    qdq_group *l;
     qdq_group *g;
     qdq_bench_model time;
     qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
@@ -136,7 +136,7 @@ static void describe(qdq_engine *e, const qdq_model *m, outputs *o)
     s = open_session(e, m, &so);
     assert_ok(qdq_session_profile(s, in, n_in, 3, &l, &n, &err));
     for (size_t i = 0; i < n; i++)
-        snprintf(text + strlen(text), 200, " [%s %s %g %u]", l[i].name, l[i].op, l[i].median_us,
+        snprintf(text + strlen(text), 200, " [%s %s %g %u]", l[i].layer, l[i].op, l[i].median_us,
                  l[i].runs);
     qdq_free(l);
     qdq_session_close(s);
@@ -289,7 +289,7 @@ static qdq_status use(qdq_engine *e, const qdq_model *m)
     qdq_session *s;
     qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model time;
-    qdq_layer *l = NULL;
+    qdq_group *l = NULL;
     qdq_group *g = NULL;
     size_t n, k;
 

@@ -111,7 +111,7 @@ static void the_profile_lists_what_is_executed(void **state)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in;
-    qdq_layer *l;
+    qdq_group *l;
     size_t n_in, n;
 
     (void)state;
@@ -120,9 +120,9 @@ static void the_profile_lists_what_is_executed(void **state)
     assert_ok(qdq_random_inputs(o.s, 1, &in, &n_in, &err));
     assert_ok(qdq_session_profile(o.s, in, n_in, 3, &l, &n, &err));
     assert_int_equal(n, 3);
-    assert_string_equal(l[0].name, "QuantizeLinear@xq");
+    assert_string_equal(l[0].layer, "QuantizeLinear@xq");
     assert_string_equal(l[0].op, "QuantizeLinear");
-    assert_string_equal(l[1].name, "conv");
+    assert_string_equal(l[1].layer, "conv");
     assert_string_equal(l[1].op, "QLinearConv");
     assert_near(l[1].median_us, 30, 1e-9);
     assert_int_equal(l[1].runs, 3);
@@ -136,7 +136,7 @@ static void the_profile_lists_what_is_executed(void **state)
 
 static void a_session_opened_without_profile_has_none(void **state)
 {
-    qdq_layer *l;
+    qdq_group *l;
     size_t n;
 
     (void)state;

@@ -153,7 +153,7 @@ static void profile_and_groups_come_from_its_layers(void **state)
     for (size_t i = 0; i < QDQ_COUNT(versions); i++) {
         qdq_named_array *in = NULL;
         qdq_group *g = NULL;
-        qdq_layer *l = NULL;
+        qdq_group *l = NULL;
         size_t n_in, n;
 
         setenv("FAKE_TRTEXEC_VERSION", versions[i], 1);
@@ -311,7 +311,7 @@ static void what_was_recorded_can_be_replayed(void **state)
     char spec[4096];
     qdq_named_array *in = NULL;
     qdq_group *g = NULL;
-    qdq_layer *l = NULL;
+    qdq_group *l = NULL;
     size_t n_in, n;
     double ms;
 

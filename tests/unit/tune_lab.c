@@ -267,7 +267,7 @@ static void samples_of_a_file_are_used(void **state)
 static void a_profile_has_the_layers(void **state)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
-    qdq_layer *layers;
+    qdq_group *layers;
     qdq_remote_fate fate;
     size_t n;
 
@@ -275,7 +275,7 @@ static void a_profile_has_the_layers(void **state)
     assert_ok(qdq_lab_profile(lab, int8_model(), 3, &layers, &n, &fate, &err));
     assert_fate(&fate, QDQ_REMOTE_FINE, "");
     assert_int_equal(n, 3);
-    assert_string_equal(layers[1].name, "conv");
+    assert_string_equal(layers[1].layer, "conv");
     assert_string_equal(layers[1].op, "QLinearConv");
     assert_true(layers[1].median_us == 30 && layers[1].runs == 3);
     qdq_free(layers);
@@ -319,7 +319,7 @@ static void layers_come_with_their_nodes(void **state)
 static void names_that_are_no_text_travel_unchanged(void **state)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
-    qdq_layer *layers;
+    qdq_group *layers;
     qdq_remote_fate fate;
     size_t n;
 

@@ -51,7 +51,7 @@ void qdq_ov_unbind(qdq_session *s);
 
 /* openvino_profile.c */
 qdq_status qdq_ov_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                          qdq_layer **out, size_t *n, qdq_error *err);
+                          qdq_group **out, size_t *n, qdq_error *err);
 
 /* openvino_groups.c */
 void qdq_ov_load_helper(qdq_ov *o, const qdq_engine_opts *opts);

@@ -463,7 +463,7 @@ static qdq_status remote_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq
 /* --- layers ----------------------------------------------------------------------------------- */
 
 /* A profile or groups: that which is not NULL. */
-static qdq_status ask_layers(qdq_session *s, const call *c, qdq_layer **profile, qdq_group **groups,
+static qdq_status ask_layers(qdq_session *s, const call *c, qdq_group **profile, qdq_group **groups,
                              size_t *n, qdq_error *err)
 {
     remote *r = ((const remote_session *)s->self)->remote;
@@ -483,7 +483,7 @@ static qdq_status ask_layers(qdq_session *s, const call *c, qdq_layer **profile,
 }
 
 static qdq_status remote_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                                 qdq_layer **out, size_t *n, qdq_error *err)
+                                 qdq_group **out, size_t *n, qdq_error *err)
 {
     return ask_layers(s, &(call){"layers", "while it profiled the model", in, runs}, out, NULL, n,
                       err);

@@ -9,14 +9,14 @@
 
 enum { NAME, OP, US, RUNS, ROW };
 
-json_t *qdq_remote_profile_json(const qdq_layer *l, size_t n)
+json_t *qdq_remote_profile_json(const qdq_group *l, size_t n)
 {
     qdq_json_doc doc = {0};
     qdq_json_out list = qdq_json_list(&doc);
 
     for (size_t i = 0; i < n; i++) {
         qdq_json_out row = qdq_json_put_list(list, NULL);
-        qdq_remote_put_text(row, NULL, l[i].name);
+        qdq_remote_put_text(row, NULL, l[i].layer);
         qdq_remote_put_text(row, NULL, l[i].op);
         qdq_json_put(row, NULL, json_real(l[i].median_us)); /* a time is finite */
         qdq_json_put_int(row, NULL, l[i].runs);
@@ -51,7 +51,7 @@ static qdq_status check(const json_t *list, size_t *bytes, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_remote_profile_read(const json_t *list, qdq_layer **out, size_t *n, qdq_error *err)
+qdq_status qdq_remote_profile_read(const json_t *list, qdq_group **out, size_t *n, qdq_error *err)
 {
     const size_t count = json_array_size(list);
     qdq_arena scratch = QDQ_ARENA_INIT;
@@ -61,7 +61,7 @@ qdq_status qdq_remote_profile_read(const json_t *list, qdq_layer **out, size_t *
     *out = NULL;
     *n = 0;
     QDQ_TRY(check(list, &bytes, err));
-    qdq_layer *l = malloc((count + 1) * sizeof *l + bytes);
+    qdq_group *l = malloc((count + 1) * sizeof *l + bytes);
     if (l == NULL)
         return qdq_nomem(err);
     char *text = (char *)(l + count + 1);
@@ -71,9 +71,9 @@ qdq_status qdq_remote_profile_read(const json_t *list, qdq_layer **out, size_t *
         const char *op = qdq_remote_bytes(&scratch, json_string_value(json_array_get(row, OP)));
 
         failed = name == NULL || op == NULL;
-        l[i] = (qdq_layer){.median_us = json_number_value(json_array_get(row, US)),
+        l[i] = (qdq_group){.median_us = json_number_value(json_array_get(row, US)),
                            .runs = (unsigned)json_integer_value(json_array_get(row, RUNS))};
-        l[i].name = qdq_pack_text(&text, failed ? "" : name);
+        l[i].layer = qdq_pack_text(&text, failed ? "" : name);
         l[i].op = qdq_pack_text(&text, failed ? "" : op);
     }
     qdq_arena_free(&scratch);

@@ -7,10 +7,10 @@
 #include "qdq/engine.h"
 
 /* NULL: no memory. */
-json_t *qdq_remote_profile_json(const qdq_layer *l, size_t n);
+json_t *qdq_remote_profile_json(const qdq_group *l, size_t n);
 
 /* In one block, as qdq_session_profile() gives them: qdq_free(). QDQ_E_FORMAT: that is no such
  * list. */
-qdq_status qdq_remote_profile_read(const json_t *list, qdq_layer **out, size_t *n, qdq_error *err);
+qdq_status qdq_remote_profile_read(const json_t *list, qdq_group **out, size_t *n, qdq_error *err);
 
 #endif /* QDQ_REMOTE_PROFILE_H */

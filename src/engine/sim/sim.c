@@ -344,7 +344,7 @@ static void sim_seek(qdq_session *s, uint64_t number)
 }
 
 static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                              qdq_layer **out, size_t *n, qdq_error *err)
+                              qdq_group **out, size_t *n, qdq_error *err)
 {
     sim_session *ss = s->self;
     QDQ_TRY(adopt_shapes(s, in, err));
@@ -352,21 +352,21 @@ static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsign
 
     const qdq_sim_estimate *e = &ss->estimate;
     const char **label = qdq_arena_array(&ss->scratch, e->layers.n + 1, sizeof *label);
-    size_t size = (e->layers.n + 1) * sizeof(qdq_layer);
+    size_t size = (e->layers.n + 1) * sizeof(qdq_group);
     if (label == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < e->layers.n; i++) {
         label[i] = qdq_node_label(e->layers.at[i].node, &ss->scratch);
         size += strlen(label[i]) + strlen(e->layers.at[i].node->type) + sizeof "QLinear" + 1;
     }
-    qdq_layer *l = malloc(size);
+    qdq_group *l = malloc(size);
     if (l == NULL)
         return qdq_nomem(err);
     char *p = (char *)(l + e->layers.n + 1);
     for (size_t i = 0; i < e->layers.n; i++) {
         const qdq_sim_layer *from = &e->layers.at[i];
-        l[i] = (qdq_layer){.median_us = from->us, .runs = runs};
-        l[i].name = qdq_pack_text(&p, label[i]);
+        l[i] = (qdq_group){.median_us = from->us, .runs = runs};
+        l[i].layer = qdq_pack_text(&p, label[i]);
         l[i].op = p;
         if (from->is_int8) {
             qdq_pack_text(&p, "QLinear");

@@ -12,14 +12,14 @@
 
 /* --- profile ---------------------------------------------------------------------------------- */
 
-static qdq_status pack_rows(const qdq_trt_profile *p, const char *const *op, qdq_layer **out,
+static qdq_status pack_rows(const qdq_trt_profile *p, const char *const *op, qdq_group **out,
                             size_t *n, qdq_error *err)
 {
-    size_t size = (p->n + 1) * sizeof(qdq_layer);
+    size_t size = (p->n + 1) * sizeof(qdq_group);
 
     for (size_t i = 0; i < p->n; i++)
         size += strlen(p->at[i].name) + strlen(op[i]) + 2;
-    qdq_layer *l = malloc(size);
+    qdq_group *l = malloc(size);
     if (l == NULL)
         return qdq_nomem(err);
     char *text = (char *)(l + p->n + 1);
@@ -27,8 +27,8 @@ static qdq_status pack_rows(const qdq_trt_profile *p, const char *const *op, qdq
         double ms = qdq_trt_row_ms(&p->at[i]);
 
         l[i] =
-            (qdq_layer){.median_us = isnan(ms) ? 0 : ms * 1e3, .runs = p->count > 0 ? p->count : 1};
-        l[i].name = qdq_pack_text(&text, p->at[i].name);
+            (qdq_group){.median_us = isnan(ms) ? 0 : ms * 1e3, .runs = p->count > 0 ? p->count : 1};
+        l[i].layer = qdq_pack_text(&text, p->at[i].name);
         l[i].op = qdq_pack_text(&text, op[i]);
     }
     *out = l;
@@ -36,7 +36,7 @@ static qdq_status pack_rows(const qdq_trt_profile *p, const char *const *op, qdq
     return QDQ_OK;
 }
 
-qdq_status qdq_trt_make_profile(const qdq_trt_layers *l, const qdq_trt_profile *p, qdq_layer **out,
+qdq_status qdq_trt_make_profile(const qdq_trt_layers *l, const qdq_trt_profile *p, qdq_group **out,
                                 size_t *n, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;

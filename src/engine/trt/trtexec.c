@@ -519,7 +519,7 @@ static qdq_status run_profile(qdq_session *s, unsigned runs, qdq_trt_profile *p,
 }
 
 static qdq_status trt_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
-                              qdq_layer **out, size_t *n, qdq_error *err)
+                              qdq_group **out, size_t *n, qdq_error *err)
 {
     trt_session *ts = s->self;
     qdq_trt_layers l = {0};

@@ -46,12 +46,12 @@ static qdq_status numbered(qdq_checking *c, qdq_model **out)
     return QDQ_OK;
 }
 
-static qdq_status take(qdq_checking *c, const qdq_layer *layers, size_t n)
+static qdq_status take(qdq_checking *c, const qdq_group *layers, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t id;
 
-        if (!id_in(layers[i].name, &id) || id >= c->m->graph->next_node_id)
+        if (!id_in(layers[i].layer, &id) || id >= c->m->graph->next_node_id)
             continue;
         qdq_check_node *s = &c->node[id];
         bool is_conversion = strcmp(layers[i].op, "QuantizeLinear") == 0 ||
@@ -73,7 +73,7 @@ static qdq_status profile(qdq_checking *c, const qdq_model *m)
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in = NULL;
     qdq_session *s = NULL;
-    qdq_layer *layers = NULL;
+    qdq_group *layers = NULL;
     size_t n_in = 0, n = 0;
 
     so.profile = true;

@@ -52,13 +52,13 @@ static json_t *if_ok(json_t *j, bool ok)
     return NULL;
 }
 
-static json_t *list_layers(const qdq_layer *layer, size_t n)
+static json_t *list_layers(const qdq_group *layer, size_t n)
 {
     json_t *list = json_array();
     bool ok = list != NULL;
 
     for (size_t i = 0; i < n && ok; i++)
-        ok = append_layer(list, layer[i].name, layer[i].op, layer[i].median_us);
+        ok = append_layer(list, layer[i].layer, layer[i].op, layer[i].median_us);
     return if_ok(list, ok);
 }
 
@@ -88,7 +88,7 @@ static json_t *list_groups(const qdq_group *g, size_t n)
 static qdq_status ask_engine(qdq_tuning *t, const char *path, json_t **out, qdq_remote_fate *fate,
                              qdq_error *err)
 {
-    qdq_layer *layers = NULL;
+    qdq_group *layers = NULL;
     qdq_group *groups = NULL;
     size_t n = 0;
 

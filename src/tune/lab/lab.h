@@ -94,7 +94,7 @@ qdq_status qdq_lab_compare(qdq_lab *lab, int a, int b, qdq_lab_accuracy *out, qd
                            qdq_error *err);
 
 /* Time per executed layer, from a session of its own. *out goes to qdq_free(). */
-qdq_status qdq_lab_profile(qdq_lab *lab, const char *path, unsigned runs, qdq_layer **out,
+qdq_status qdq_lab_profile(qdq_lab *lab, const char *path, unsigned runs, qdq_group **out,
                            size_t *n, qdq_remote_fate *fate, qdq_error *err);
 
 /* Executed layers with their nodes, from a session of its own: qdq_session_groups(). Their nodes

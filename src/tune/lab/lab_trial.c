@@ -134,7 +134,7 @@ static qdq_status ask_apart(qdq_lab *lab, const char *question, const char *path
     return st;
 }
 
-qdq_status qdq_lab_profile(qdq_lab *lab, const char *path, unsigned runs, qdq_layer **out,
+qdq_status qdq_lab_profile(qdq_lab *lab, const char *path, unsigned runs, qdq_group **out,
                            size_t *n, qdq_remote_fate *fate, qdq_error *err)
 {
     qdq_remote_answer answer;
