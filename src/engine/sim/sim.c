@@ -7,8 +7,8 @@
 #include <xxhash.h>
 
 #include "base/fail.h"
-#include "base/pack.h"
 #include "base/random.h"
+#include "engine/engine_layer.h"
 #include "engine/engine_ops.h"
 #include "engine/session_inputs.h"
 #include "engine/session_io.h"
@@ -351,32 +351,21 @@ static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsign
     QDQ_TRY(maybe_fail(s, "time", err));
 
     const qdq_sim_estimate *e = &ss->estimate;
-    const char **label = qdq_arena_array(&ss->scratch, e->layers.n + 1, sizeof *label);
-    size_t size = (e->layers.n + 1) * sizeof(qdq_group);
-    if (label == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < e->layers.n; i++) {
-        label[i] = qdq_node_label(e->layers.at[i].node, &ss->scratch);
-        size += strlen(label[i]) + strlen(e->layers.at[i].node->type) + sizeof "QLinear" + 1;
-    }
-    qdq_group *l = malloc(size);
+    qdq_engine_layer *l = qdq_arena_array(&ss->scratch, e->layers.n + 1, sizeof *l);
     if (l == NULL)
         return qdq_nomem(err);
-    char *p = (char *)(l + e->layers.n + 1);
     for (size_t i = 0; i < e->layers.n; i++) {
         const qdq_sim_layer *from = &e->layers.at[i];
-        l[i] = (qdq_group){.median_us = from->us, .runs = runs};
-        l[i].layer = qdq_pack_text(&p, label[i]);
-        l[i].op = p;
-        if (from->is_int8) {
-            qdq_pack_text(&p, "QLinear");
-            p--; /* the operator's name goes on where the NUL is */
-        }
-        qdq_pack_text(&p, from->node->type);
+        l[i] = (qdq_engine_layer){.name = qdq_node_label(from->node, &ss->scratch),
+                                  .op = qdq_arena_printf(&ss->scratch, "%s%s",
+                                                         from->is_int8 ? "QLinear" : "",
+                                                         from->node->type),
+                                  .us = from->us};
+        if (l[i].name == NULL || l[i].op == NULL)
+            return qdq_nomem(err);
     }
-    *out = l;
     *n = e->layers.n;
-    return QDQ_OK;
+    return qdq_engine_profile_pack(l, *n, runs, out, err);
 }
 
 static qdq_status sim_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,

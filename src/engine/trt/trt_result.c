@@ -12,47 +12,28 @@
 
 /* --- profile ---------------------------------------------------------------------------------- */
 
-static qdq_status pack_rows(const qdq_trt_profile *p, const char *const *op, qdq_group **out,
-                            size_t *n, qdq_error *err)
-{
-    size_t size = (p->n + 1) * sizeof(qdq_group);
-
-    for (size_t i = 0; i < p->n; i++)
-        size += strlen(p->at[i].name) + strlen(op[i]) + 2;
-    qdq_group *l = malloc(size);
-    if (l == NULL)
-        return qdq_nomem(err);
-    char *text = (char *)(l + p->n + 1);
-    for (size_t i = 0; i < p->n; i++) {
-        double ms = qdq_trt_row_ms(&p->at[i]);
-
-        l[i] =
-            (qdq_group){.median_us = isnan(ms) ? 0 : ms * 1e3, .runs = p->count > 0 ? p->count : 1};
-        l[i].layer = qdq_pack_text(&text, p->at[i].name);
-        l[i].op = qdq_pack_text(&text, op[i]);
-    }
-    *out = l;
-    *n = p->n;
-    return QDQ_OK;
-}
-
 qdq_status qdq_trt_make_profile(const qdq_trt_layers *l, const qdq_trt_profile *p, qdq_group **out,
                                 size_t *n, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
-    const char **op = qdq_arena_array(&scratch, p->n + 1, sizeof *op);
+    qdq_engine_layer *rows = qdq_arena_array(&scratch, p->n + 1, sizeof *rows);
     size_t *row = qdq_arena_array(&scratch, l->n + 1, sizeof *row);
     bool positional;
-    qdq_status st = op != NULL && row != NULL ? qdq_trt_profile_join(p, l, row, &positional, err)
-                                              : qdq_nomem(err);
+    qdq_status st = rows != NULL && row != NULL ? qdq_trt_profile_join(p, l, row, &positional, err)
+                                                : qdq_nomem(err);
 
-    for (size_t i = 0; st == QDQ_OK && i < p->n; i++)
-        op[i] = "";
+    for (size_t i = 0; st == QDQ_OK && i < p->n; i++) {
+        const double ms = qdq_trt_row_ms(&p->at[i]);
+        rows[i] =
+            (qdq_engine_layer){.name = p->at[i].name, .op = "", .us = isnan(ms) ? 0 : ms * 1e3};
+    }
     for (size_t i = 0; st == QDQ_OK && i < l->n; i++)
         if (row[i] != SIZE_MAX && l->at[i].type != NULL)
-            op[row[i]] = l->at[i].type;
+            rows[row[i]].op = l->at[i].type;
     if (st == QDQ_OK)
-        st = pack_rows(p, op, out, n, err);
+        st = qdq_engine_profile_pack(rows, p->n, p->count > 0 ? p->count : 1, out, err);
+    if (st == QDQ_OK)
+        *n = p->n;
     qdq_arena_free(&scratch);
     return st;
 }
