@@ -2,11 +2,11 @@
  */
 #include "base/file.h"
 #include "ir/ir.h"
+#include "support/broken_model.h"
 #include "support/roundtrip.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
-#include "support/broken_model.h"
 
 /* --- any byte --------------------------------------------------------------------------------- */
 
