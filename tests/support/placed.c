@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "ir/graph_check.h"
+#include "quant/insert/insert.h"
 #include "support/test.h"
 
 static char *describe(const qdq_model *m, const qdq_plan *p)
@@ -147,4 +149,103 @@ void test_assert_plan_replays(const qdq_plan *p, const qdq_model *m, const qdq_m
     qdq_free(b);
     qdq_plan_free(parsed);
     qdq_model_free(again);
+}
+
+const qdq_plan_tensor *test_planned_tensor(const qdq_plan *p, const char *name)
+{
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (strcmp(p->tensors.at[i].tensor, name) == 0)
+            return &p->tensors.at[i];
+    fail_msg("the plan has no tensor '%s'", name);
+    return NULL;
+}
+
+bool test_is_kept(const qdq_plan *p, const char *node)
+{
+    for (size_t i = 0; i < p->quantized.n; i++)
+        if (strcmp(p->quantized.at[i].node, node) == 0)
+            return p->quantized.at[i].kept;
+    fail_msg("the plan does not quantize '%s'", node);
+    return false;
+}
+
+void test_assert_empty(const qdq_plan *p)
+{
+    if (p->tensors.n + p->weights.n + p->biases.n > 0)
+        fail_msg("the plan has %zu tensors, %zu weights, %zu biases; first tensor '%s'",
+                 p->tensors.n, p->weights.n, p->biases.n,
+                 p->tensors.n > 0 ? p->tensors.at[0].tensor : "");
+    assert_int_equal(p->left_float.n, 0);
+}
+
+void test_assert_reason(test_builder *b, const char *node, const char *reason)
+{
+    test_placed p = test_place(b);
+
+    assert_string_equal(test_reason(p.plan, node), reason);
+    test_placed_free(p);
+}
+
+test_builder test_trained_chain(qdq_elem type, int32_t zero_point)
+{
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 32, 8, 8);
+    test_qdq(&b, "x", type, 0.25f, zero_point);
+    test_conv8(&b, "c0", "x.dq", 32, 32, 3);
+    TEST_NODE(&b, "Relu", "r0", "c0");
+    test_qdq(&b, "r0", type, 0.5f, zero_point);
+    test_conv8(&b, "c1", "r0.dq", 32, 32, 3);
+    test_qdq(&b, "c1", type, 0.75f, zero_point);
+    test_output(&b, "c1.dq");
+    return b;
+}
+
+qdq_plan *test_plan_by_rules(const qdq_model *m)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+    qdq_plan *p = qdq_plan_new();
+
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_place(m, t, NULL, p, &err));
+    qdq_target_free(t);
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        p->tensors.at[i].qparam.scale = 0.01f * (float)(i + 1);
+        p->tensors.at[i].qparam.zero_point = (int)i % 2 * 100;
+    }
+    p->model = p->clean = p->created_by = "";
+    p->target = "ort-cpu";
+    assert_true(qdq_plan_finish(p));
+    return p;
+}
+
+qdq_model *test_inserted(const qdq_model *m, const qdq_plan *p)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *copy = NULL;
+
+    assert_ok(qdq_model_clone(m, &copy, &err));
+    assert_ok(qdq_insert(copy, p, &err));
+    assert_ok(qdq_model_verify(copy, &err));
+    return copy;
+}
+
+test_builder test_two_convs(void)
+{
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 8, 4, 4);
+    test_conv(&b, "c0", "x", 8, 8, 3, 1);
+    TEST_NODE(&b, "Relu", "r0", "c0");
+    test_conv(&b, "c1", "r0", 8, 8, 1, 1);
+    test_output(&b, "c1");
+    return b;
+}
+
+void test_scalar(test_builder *b, const char *name, float x)
+{
+    int64_t one = 1;
+
+    assert_non_null(qdq_graph_add_init(b->g, name, qdq_tensor_of_floats(b->m, 0, &one, &x)));
 }

@@ -33,6 +33,29 @@ test_placed test_assert_lines(test_builder *b, const char *target, const qdq_pla
 /* Why the plan leaves a node float. */
 const char *test_reason(const qdq_plan *p, const char *node);
 
+/* The placement is a plan that leaves the node float for this reason. Takes the model over. */
+void test_assert_reason(test_builder *b, const char *node, const char *reason);
+
+/* The entry of a tensor, and whether the model had a quantized node in 8 bits before: both fail
+ * where the plan has no such thing. */
+const qdq_plan_tensor *test_planned_tensor(const qdq_plan *p, const char *name);
+bool test_is_kept(const qdq_plan *p, const char *node);
+
+/* Nothing to add, and nothing left float. */
+void test_assert_empty(const qdq_plan *p);
+
+/* x -> Q/DQ -> Conv c0 -> Relu r0 -> Q/DQ -> Conv c1 -> Q/DQ: whole, in codes of `type`. */
+test_builder test_trained_chain(qdq_elem type, int32_t zero_point);
+
+/* The plan of the rules for a model, with scales that a calibration could have given; and the plan
+ * inserted into a copy. */
+qdq_plan *test_plan_by_rules(const qdq_model *m);
+qdq_model *test_inserted(const qdq_model *m, const qdq_plan *p);
+
+/* x -> Conv c0 -> Relu r0 -> Conv c1, and a float constant without dimensions. */
+test_builder test_two_convs(void);
+void test_scalar(test_builder *b, const char *name, float x);
+
 /* The text of a plan without what an ONNX file does not hold, rule and origin above all, for
  * qdq_free(). The plan loses it. */
 char *test_plan_essence(qdq_plan *p);
