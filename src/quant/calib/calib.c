@@ -11,10 +11,9 @@
 #include "quant/calib/calib_folds.h"
 #include "quant/calib/calib_means.h"
 #include "quant/calib/calib_state.h"
+#include "quant/calib/sweep.h"
 
-#define DEFAULT_MEMORY     ((uint64_t)256 << 20)
 #define DEFAULT_PERCENTILE 99.999
-#define UNKNOWN_ELEMENTS   ((uint64_t)1 << 20) /* assumed for a tensor whose shape is not known */
 /* one sample in so many judges, where a method is chosen */
 #define HOLD_BACK 8
 
@@ -174,28 +173,14 @@ static qdq_status observe_constants(qdq_calibration *c, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Bytes of v in one run; dims that are not fixed count as 1. */
-static uint64_t bytes_of(const qdq_value *v)
-{
-    uint64_t count = 1;
-
-    if (v->type == NULL || v->type->rank < 0)
-        return UNKNOWN_ELEMENTS * sizeof(float);
-    for (int i = 0; i < v->type->rank; i++) {
-        int64_t dim = v->type->dim[i].value;
-        if (dim > 1)
-            count = count > UINT64_MAX / 8 / (uint64_t)dim ? UINT64_MAX / 8 : count * (uint64_t)dim;
-    }
-    return count * sizeof(float);
-}
-
 /* --- running ---------------------------------------------------------------------------------- */
 
-static qdq_status observe_array(qdq_calibration *c, const char *name, const qdq_array *a,
+static qdq_status observe_array(void *ctx, size_t sample, const char *name, const qdq_array *a,
                                 qdq_error *err)
 {
+    qdq_calibration *c = ctx;
     qdq_calib_slot *s = qdq_calib_find(c, name);
-    size_t n = (size_t)qdq_array_count(a), sample = c->done % c->n_samples;
+    size_t n = (size_t)qdq_array_count(a);
 
     QDQ_TRY(qdq_means_add(c->q->plan, &c->means, name, qdq_calib_fold_of(c, sample), a, err));
     if (s == NULL || s->observer == NULL)
@@ -204,58 +189,6 @@ static qdq_status observe_array(qdq_calibration *c, const char *name, const qdq_
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %s, expected float", name,
                         qdq_elem_name(a->elem));
     return qdq_calib_observe(c, s, sample, a->data, n) ? QDQ_OK : qdq_nomem(err);
-}
-
-static qdq_status observe_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
-{
-    return observe_array(ctx, name, a, err);
-}
-
-/* Graph inputs are observed as they are fed. */
-static qdq_status observe_inputs(qdq_calibration *c, const qdq_named_array *in, size_t n_in,
-                                 qdq_error *err)
-{
-    for (size_t i = 0; i < n_in; i++)
-        QDQ_TRY(observe_array(c, in[i].name, &in[i].array, err));
-    return QDQ_OK;
-}
-
-static qdq_status run_samples(qdq_calibration *c, qdq_session *s, bool with_inputs, qdq_error *err)
-{
-    for (size_t i = 0; i < c->n_samples; i++) {
-        const qdq_named_array *in;
-        size_t n_in;
-
-        QDQ_TRY(qdq_job_poll(c->q->opts->job, err));
-        QDQ_TRY(qdq_data_get(c->q->data, i, &in, &n_in, err));
-        if (with_inputs)
-            QDQ_TRY(observe_inputs(c, in, n_in, err));
-        if (s != NULL) {
-            qdq_status st = qdq_session_run(s, in, n_in, observe_output, c, err);
-            if (st != QDQ_OK)
-                return qdq_within(err, st, "sample %zu", i);
-        }
-        qdq_job_progress(c->q->opts->job, "calibrate", ++c->done, c->total);
-    }
-    return QDQ_OK;
-}
-
-static qdq_status run_chunk(qdq_calibration *c, const char *const *expose, bool with_inputs,
-                            qdq_error *err)
-{
-    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
-    qdq_session *s = NULL;
-
-    so.level = QDQ_LEVEL_NONE; /* no fusion: what is observed does not depend on what else is */
-    so.threads = c->q->opts->threads;
-    so.expose = expose;
-    so.only_exposed = true;
-    so.shapes = c->q->opts->shapes;
-    so.n_shapes = c->q->opts->n_shapes;
-    QDQ_TRY(qdq_session_open(c->q->engine, c->q->m, &so, &s, err));
-    qdq_status st = run_samples(c, s, with_inputs, err);
-    qdq_session_close(s);
-    return st;
 }
 
 /* First those whose range is asked for, then those whose mean alone is; NULL: nothing is asked of
@@ -275,36 +208,21 @@ static const char *name_to_observe(const qdq_calibration *c, size_t i)
                : NULL;
 }
 
-/* The tensors that only a run shows, cut into chunks: NULL after each. */
-static qdq_status make_chunks(qdq_calibration *c, const char ***out, size_t *n_chunks,
-                              qdq_error *err)
+/* The values that only a run shows, then NULL; NULL: out of memory. */
+static const qdq_value **values_to_observe(qdq_calibration *c)
 {
-    uint64_t limit = c->q->opts->memory != 0 ? c->q->opts->memory : DEFAULT_MEMORY, used = 0;
     const size_t most = c->slots.n + c->q->plan->means.n;
-    const char **names = qdq_arena_array(&c->scratch, 2 * most + 1, sizeof *names);
+    const qdq_value **values = qdq_arena_array(&c->scratch, most + 1, sizeof *values);
     size_t n = 0;
 
-    if (names == NULL)
-        return qdq_nomem(err);
-    *out = names;
-    *n_chunks = 0;
-    for (size_t i = 0; i < most; i++) {
+    for (size_t i = 0; i < most && values != NULL; i++) {
         const char *name = name_to_observe(c, i);
         const qdq_value *v = name != NULL ? qdq_graph_find(c->q->m->graph, name) : NULL;
 
-        if (v == NULL || v->producer == NULL || qdq_value_const(v) != NULL)
-            continue;
-        uint64_t bytes = bytes_of(v);
-        if (used > 0 && used + bytes > limit) {
-            names[n++] = NULL;
-            ++*n_chunks;
-            used = 0;
-        }
-        names[n++] = v->name;
-        used += bytes;
+        if (v != NULL && v->producer != NULL && qdq_value_const(v) == NULL)
+            values[n++] = v;
     }
-    *n_chunks += used > 0;
-    return QDQ_OK;
+    return values;
 }
 
 static bool all_known(const qdq_calibration *c)
@@ -320,23 +238,13 @@ static bool all_known(const qdq_calibration *c)
 
 static qdq_status observe(qdq_calibration *c, qdq_error *err)
 {
-    const char **chunk = NULL;
-    size_t n_chunks = 0;
-
     QDQ_TRY(add_observers(c, err));
     QDQ_TRY(observe_constants(c, err));
     if (all_known(c)) /* all that is asked for is there */
         return QDQ_OK;
-    QDQ_TRY(make_chunks(c, &chunk, &n_chunks, err));
-    c->total = (uint64_t)c->n_samples * (n_chunks > 0 ? n_chunks : 1);
-    if (n_chunks == 0)
-        return run_samples(c, NULL, true, err);
-    for (size_t i = 0; i < n_chunks; i++) {
-        QDQ_TRY(run_chunk(c, chunk, i == 0, err));
-        while (*chunk++ != NULL)
-            ;
-    }
-    return QDQ_OK;
+    const qdq_value **values = values_to_observe(c);
+    return values != NULL ? qdq_sweep(c->q, "calibrate", values, observe_array, c, err)
+                          : qdq_nomem(err);
 }
 
 static void choose_method(qdq_calibration *c)
@@ -346,9 +254,7 @@ static void choose_method(qdq_calibration *c)
 
     c->method = o->method != QDQ_METHOD_DEFAULT ? o->method : c->q->target->method;
     c->percentile = o->percentile > 0 ? o->percentile : DEFAULT_PERCENTILE;
-    c->n_samples = qdq_data_count(c->q->data);
-    if (o->samples != 0 && o->samples < c->n_samples)
-        c->n_samples = o->samples;
+    c->n_samples = qdq_sweep_count(c->q);
     c->n_folds = folds < 2 || c->n_samples < 2 ? 0 : folds;
     if (c->n_folds > c->n_samples)
         c->n_folds = (unsigned)c->n_samples;

@@ -36,7 +36,6 @@ typedef struct qdq_calibration {
     qdq_map means;           /* likewise -> index of the first of its plan->means */
     size_t n_samples, n_fit; /* all, and those in front of the ones held back */
     unsigned n_folds;        /* 0: no cross-validation */
-    uint64_t done, total;    /* runs, for progress */
 } qdq_calibration;
 
 /* The slot of a tensor, or NULL. */

@@ -10,8 +10,7 @@
 #include "ir/edit.h"
 #include "ir/shape.h"
 #include "quant/calib/held.h"
-
-#define DEFAULT_MEMORY ((size_t)256 << 20)
+#include "quant/calib/sweep.h"
 
 enum { MAX_BODIES = 16, MAX_TRIPS = 64, MAX_SAMPLES = 4096 };
 
@@ -142,18 +141,10 @@ static qdq_status show(void *ctx, const char *name, const qdq_array *a, qdq_erro
 
 static qdq_status run_outer(driver *d)
 {
-    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
-
     if (d->expose.n == 1) /* all are inputs or constants */
         return QDQ_OK;
-    so.level = QDQ_LEVEL_NONE;
-    so.threads = d->q->opts->threads;
-    so.expose = d->expose.at;
-    so.only_exposed = true;
-    so.shapes = d->q->opts->shapes;
-    so.n_shapes = d->q->opts->n_shapes;
     if (d->outer == NULL)
-        QDQ_TRY(qdq_session_open(d->q->engine, d->q->m, &so, &d->outer, d->err));
+        QDQ_TRY(qdq_sweep_open(d->q, d->expose.at, &d->outer, d->err));
     return qdq_session_run(d->outer, d->in, d->n_in, show, d, d->err);
 }
 
@@ -196,7 +187,7 @@ static qdq_status value_of(driver *d, const qdq_value *v, qdq_array *out)
 
 static bool has_room(const driver *d, const qdq_body *b)
 {
-    size_t limit = d->q->opts->memory != 0 ? (size_t)d->q->opts->memory : DEFAULT_MEMORY;
+    size_t limit = (size_t)qdq_sweep_memory(d->q);
 
     return qdq_data_count(b->data) < MAX_SAMPLES && qdq_store_bytes(b->data) < limit;
 }
@@ -499,9 +490,8 @@ static qdq_status drive_sample(driver *d)
 
 static qdq_status drive(driver *d)
 {
-    size_t n = qdq_data_count(d->q->data);
+    const size_t n = qdq_sweep_count(d->q);
 
-    n = d->q->opts->samples != 0 && d->q->opts->samples < n ? d->q->opts->samples : n;
     QDQ_TRY(expose_all(d));
     size_t n_out = d->bodies->n > 0 ? d->bodies->at[0].graph->outputs.n : 0;
     d->result = qdq_arena_array(&d->scratch, n_out + 1, sizeof *d->result);

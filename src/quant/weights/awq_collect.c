@@ -6,15 +6,8 @@
 
 #include "base/fail.h"
 #include "base/random.h"
+#include "quant/calib/sweep.h"
 #include "quant/weights/awq_state.h"
-
-#define DEFAULT_MEMORY   ((uint64_t)256 << 20)
-#define UNKNOWN_ELEMENTS ((uint64_t)1 << 20)
-
-typedef struct collector {
-    qdq_awq_state *a;
-    uint64_t done, total;
-} collector;
 
 /* Half of the rows go. */
 static void thin(qdq_awq_group *g)
@@ -66,122 +59,32 @@ bool qdq_awq_add_rows(qdq_awq_group *g, qdq_arena *arena, const float *x, size_t
     return true;
 }
 
-static qdq_status observe(collector *c, const char *name, const qdq_array *x, qdq_error *err)
+static qdq_status observe(void *ctx, size_t sample, const char *name, const qdq_array *x,
+                          qdq_error *err)
 {
-    const qdq_map_value *at = qdq_map_get(&c->a->by_value, name);
-    qdq_awq_group *g = at != NULL ? &c->a->groups.at[at->num] : NULL;
+    qdq_awq_state *a = ctx;
+    const qdq_map_value *at = qdq_map_get(&a->by_value, name);
+    qdq_awq_group *g = at != NULL ? &a->groups.at[at->num] : NULL;
 
+    (void)sample;
     if (g == NULL)
         return QDQ_OK;
     if (x->elem != QDQ_FLOAT || x->rank < 1 || (size_t)x->dim[x->rank - 1] != g->k)
         return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': its rows do not have %zu floats", name,
                         g->k);
-    return qdq_awq_add_rows(g, &c->a->scratch, x->data, (size_t)qdq_array_count(x) / g->k)
+    return qdq_awq_add_rows(g, &a->scratch, x->data, (size_t)qdq_array_count(x) / g->k)
                ? QDQ_OK
                : qdq_nomem(err);
 }
 
-static qdq_status observe_output(void *ctx, const char *name, const qdq_array *x, qdq_error *err)
-{
-    return observe(ctx, name, x, err);
-}
-
-static qdq_status run_samples(collector *c, qdq_session *s, size_t n, bool with_inputs)
-{
-    qdq_error *err = c->a->err;
-
-    for (size_t i = 0; i < n; i++) {
-        const qdq_named_array *in;
-        size_t n_in;
-
-        QDQ_TRY(qdq_job_poll(c->a->q->opts->job, err));
-        QDQ_TRY(qdq_data_get(c->a->q->data, i, &in, &n_in, err));
-        for (size_t k = 0; k < n_in && with_inputs; k++)
-            QDQ_TRY(observe(c, in[k].name, &in[k].array, err));
-        if (s != NULL) {
-            qdq_status st = qdq_session_run(s, in, n_in, observe_output, c, err);
-            if (st != QDQ_OK)
-                return qdq_within(err, st, "sample %zu", i);
-        }
-        qdq_job_progress(c->a->q->opts->job, "weights", ++c->done, c->total);
-    }
-    return QDQ_OK;
-}
-
-static qdq_status run_chunk(collector *c, size_t n, const char *const *expose, bool with_inputs)
-{
-    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
-    qdq_session *s = NULL;
-
-    so.level = QDQ_LEVEL_NONE;
-    so.threads = c->a->q->opts->threads;
-    so.expose = expose;
-    so.only_exposed = true;
-    so.shapes = c->a->q->opts->shapes;
-    so.n_shapes = c->a->q->opts->n_shapes;
-    QDQ_TRY(qdq_session_open(c->a->q->engine, c->a->q->m, &so, &s, c->a->err));
-    qdq_status st = run_samples(c, s, n, with_inputs);
-    qdq_session_close(s);
-    return st;
-}
-
-/* Bytes of v in one run; dims that are not fixed count as 1. */
-static uint64_t bytes_of(const qdq_value *v)
-{
-    uint64_t count = 1;
-
-    if (v->type == NULL || v->type->rank < 0)
-        return UNKNOWN_ELEMENTS * sizeof(float);
-    for (int i = 0; i < v->type->rank; i++)
-        if (v->type->dim[i].value > 1)
-            count = count > UINT64_MAX / 8 / (uint64_t)v->type->dim[i].value
-                        ? UINT64_MAX / 8
-                        : count * (uint64_t)v->type->dim[i].value;
-    return count * sizeof(float);
-}
-
-/* Names of what only a run shows, NULL after each chunk that fits into memory. */
-static const char **chunks_of(const qdq_awq_state *a, qdq_arena *scratch, size_t *n_chunks)
-{
-    uint64_t limit = a->q->opts->memory != 0 ? a->q->opts->memory : DEFAULT_MEMORY, used = 0;
-    const char **names = qdq_arena_array(scratch, 2 * a->groups.n + 2, sizeof *names);
-    size_t n = 0;
-
-    *n_chunks = 0;
-    for (size_t i = 0; i < a->groups.n && names != NULL; i++) {
-        const qdq_value *v = a->groups.at[i].x;
-
-        if (v->producer == NULL)
-            continue;
-        if (used > 0 && used + bytes_of(v) > limit) {
-            names[n++] = NULL;
-            ++*n_chunks;
-            used = 0;
-        }
-        names[n++] = v->name;
-        used += bytes_of(v);
-    }
-    *n_chunks += used > 0;
-    return names;
-}
-
 qdq_status qdq_awq_collect(qdq_awq_state *a)
 {
-    collector c = {.a = a};
-    size_t n = qdq_data_count(a->q->data), n_chunks;
-    const char **chunk = chunks_of(a, &a->scratch, &n_chunks);
+    const qdq_value **values = qdq_arena_array(&a->scratch, a->groups.n + 1, sizeof *values);
+    size_t n = 0;
 
-    if (chunk == NULL)
-        return qdq_nomem(a->err);
-    if (a->q->opts->samples != 0 && a->q->opts->samples < n)
-        n = a->q->opts->samples;
-    c.total = (uint64_t)n * (n_chunks > 0 ? n_chunks : 1);
-    if (n_chunks == 0)
-        return run_samples(&c, NULL, n, true);
-    for (size_t i = 0; i < n_chunks; i++) {
-        QDQ_TRY(run_chunk(&c, n, chunk, i == 0));
-        while (*chunk++ != NULL)
-            ;
-    }
-    return QDQ_OK;
+    for (size_t i = 0; i < a->groups.n && values != NULL; i++)
+        if (a->groups.at[i].x->producer != NULL)
+            values[n++] = a->groups.at[i].x;
+    return values != NULL ? qdq_sweep(a->q, "weights", values, observe, a, a->err)
+                          : qdq_nomem(a->err);
 }
