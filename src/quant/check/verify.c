@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "quant/check/verify_state.h"
 #include "quant/compare/compare_feed.h"
+#include "quant/compare/compare_stat.h"
 #include "quant/half_precision/safe_session.h"
 
 enum { MOST_SAMPLES = 4 };
@@ -272,16 +273,13 @@ static bool is_open(const qdq_verifying *v)
 
 static qdq_status prepare(qdq_verifying *v, size_t *end, qdq_error *err)
 {
-    const size_t all = qdq_data_count(v->data);
+    const qdq_compare_opts range = {.first = v->opts.first, .count = v->opts.count};
+    size_t first;
     qdq_io io;
 
-    if (v->opts.first >= all || v->opts.count > all - v->opts.first)
-        return qdq_fail(err, QDQ_E_USAGE, "samples %zu to %zu, the data have %zu", v->opts.first,
-                        v->opts.first + v->opts.count, all);
-    const size_t left = all - v->opts.first;
-    *end = v->opts.first + (v->opts.count > 0     ? v->opts.count
-                            : left < MOST_SAMPLES ? left
-                                                  : MOST_SAMPLES);
+    QDQ_TRY(qdq_compare_range(v->data, &range, &first, end, err));
+    if (v->opts.count == 0 && *end - first > MOST_SAMPLES)
+        *end = first + MOST_SAMPLES;
     v->n_outputs = qdq_model_output_count(v->m);
     v->output = qdq_arena_array(&v->arena, v->n_outputs + 1, sizeof *v->output);
     if (v->output == NULL)

@@ -17,7 +17,6 @@
 #include "quant/compare/compare_output.h"
 #include "quant/compare/compare_run.h"
 #include "quant/compare/deciders.h"
-#include "quant/half_precision/safe_session.h"
 
 static const char *const model_name[2] = {"first model", "second model"};
 
@@ -220,17 +219,24 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *b, qdq_err
 
 /* --- over the data ---------------------------------------------------------------------------- */
 
+qdq_safe_session qdq_compare_session(qdq_engine *e, const qdq_model *m, const qdq_compare_opts *o,
+                                     const char *which)
+{
+    qdq_safe_session s = {
+        .engine = e, .model = m, .opts = QDQ_SESSION_OPTS_INIT, .which = which, .job = o->job};
+
+    s.opts.threads = o->threads;
+    s.opts.shapes = o->shapes;
+    s.opts.n_shapes = o->n_shapes;
+    s.opts.fake_quant = o->fake_quant;
+    return s;
+}
+
 static qdq_status open_session(qdq_comparing *c, int k, qdq_error *err)
 {
     qdq_safe_session *s = &c->session[k];
 
-    *s = (qdq_safe_session){.engine = c->engine, .model = c->model[k], .which = model_name[k]};
-    s->job = c->opts.job;
-    s->opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
-    s->opts.threads = c->opts.threads;
-    s->opts.shapes = c->opts.shapes;
-    s->opts.n_shapes = c->opts.n_shapes;
-    s->opts.fake_quant = c->opts.fake_quant;
+    *s = qdq_compare_session(c->engine, c->model[k], &c->opts, model_name[k]);
     s->opts.expose = c->expose.n > 0 ? c->expose.at : NULL;
     s->opts.level = c->level[k];
     return qdq_safe_open(s, err);

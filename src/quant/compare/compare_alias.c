@@ -6,10 +6,7 @@
 
 #include "base/fail.h"
 #include "qdq/quant.h"
-#include "quant/half_precision/safe_session.h"
-
-/* Of values of b that are held at a time: bytes, and how many. */
-#define CHUNK_BYTES ((size_t)128 << 20)
+#include "quant/compare/compare_run.h"
 
 enum { CHUNK = 256, MOST = 8 };
 
@@ -110,21 +107,16 @@ static qdq_status take_a(void *ctx, const char *name, const qdq_array *x, qdq_er
 static qdq_status run_model(aliasing *l, int k, const char **expose, qdq_error *err)
 {
     const qdq_model *m = k == 1 && l->plain != NULL ? l->plain : l->model[k];
-    qdq_safe_session s = {.engine = l->engine, .model = m, .job = l->opts->job};
+    const char *which = k == 0 ? "first model" : "second model";
+    qdq_safe_session s = qdq_compare_session(l->engine, m, l->opts, which);
 
-    s.which = k == 0 ? "first model" : "second model";
-    s.opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
-    s.opts.threads = l->opts->threads;
-    s.opts.fake_quant = l->opts->fake_quant;
-    s.opts.shapes = l->opts->shapes;
-    s.opts.n_shapes = l->opts->n_shapes;
     s.opts.expose = expose;
     s.opts.only_exposed = true;
     qdq_status st = qdq_safe_open(&s, err);
     if (st == QDQ_OK)
         st = qdq_safe_run(&s, l->in[k], l->n_in, k == 0 ? take_a : take_b, l, err);
     qdq_safe_close(&s);
-    return st == QDQ_OK ? st : qdq_within(err, st, "%s", k == 0 ? "first model" : "second model");
+    return st == QDQ_OK ? st : qdq_within(err, st, "%s", which);
 }
 
 static void choose(aliasing *l)
@@ -193,13 +185,9 @@ static qdq_status run_chunks(aliasing *l, qdq_error *err)
         size_t bytes = 0;
 
         l->at = l->all.at + at;
-        for (l->n = 0; l->n < CHUNK && at + l->n < l->all.n; l->n++) {
-            const size_t more = l->at[l->n].match->bytes;
-
-            if (l->n > 0 && (more > CHUNK_BYTES || bytes > CHUNK_BYTES - more))
+        for (l->n = 0; l->n < CHUNK && at + l->n < l->all.n; l->n++)
+            if (!qdq_match_fits(l->at[l->n].match, l->n, &bytes))
                 break;
-            bytes += more < CHUNK_BYTES ? more : CHUNK_BYTES;
-        }
         qdq_status st = run_chunk(l, err);
         for (size_t i = 0; i < l->n; i++)
             qdq_held_free(&l->at[i].match->held);

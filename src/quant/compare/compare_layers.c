@@ -11,12 +11,9 @@
 #include "ir/edit.h"
 #include "quant/compare/compare_alias.h"
 #include "quant/compare/compare_feed.h"
+#include "quant/compare/compare_run.h"
 #include "quant/compare/influence.h"
-#include "quant/half_precision/safe_session.h"
 #include "quant/half_precision/widen.h"
-
-/* Of values that are held in one pass: bytes of one sample, and how many. */
-#define CHUNK_BYTES ((size_t)128 << 20)
 
 enum { CHUNK_VALUES = 512, MOST_WARNINGS = 3 };
 
@@ -285,20 +282,18 @@ static qdq_status feed(pass *p, const qdq_named_array *in, size_t n, bool *can, 
 /* What the engine refuses was said when the outputs were compared, or will be. */
 static qdq_status open_session(pass *p, int k, qdq_error *err)
 {
-    const qdq_compare_opts *o = &p->l->opts;
     qdq_safe_session *s = &p->session[k];
+    qdq_compare_opts own = p->l->opts;
 
-    *s = (qdq_safe_session){.engine = p->l->engine, .which = run_name[k]};
-    s->model = k == RUN_ALONE ? p->alone : p->l->model[k];
-    s->opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
-    s->opts.threads = o->threads;
-    s->opts.fake_quant = o->fake_quant;
-    if (k == RUN_ALONE)
-        return qdq_safe_open(s, err);
-    s->opts.shapes = o->shapes;
-    s->opts.n_shapes = o->n_shapes;
-    s->opts.expose = p->expose[k].at;
-    s->opts.only_exposed = true;
+    own.job = NULL;
+    if (k == RUN_ALONE) { /* its inputs are others */
+        own.shapes = NULL;
+        own.n_shapes = 0;
+    }
+    *s = qdq_compare_session(p->l->engine, k == RUN_ALONE ? p->alone : p->l->model[k], &own,
+                             run_name[k]);
+    s->opts.expose = k == RUN_ALONE ? NULL : p->expose[k].at;
+    s->opts.only_exposed = k != RUN_ALONE;
     return qdq_safe_open(s, err);
 }
 
@@ -391,14 +386,9 @@ static size_t chunk_at(const layering *l, size_t at)
 {
     size_t n = 0, bytes = 0;
 
-    while (at + n < l->m.values.n && n < CHUNK_VALUES) {
-        size_t more = l->m.values.at[at + n].bytes;
-
-        if (n > 0 && (more > CHUNK_BYTES || bytes + more > CHUNK_BYTES))
-            break;
-        bytes += more < CHUNK_BYTES ? more : CHUNK_BYTES;
+    while (at + n < l->m.values.n && n < CHUNK_VALUES &&
+           qdq_match_fits(&l->m.values.at[at + n], n, &bytes))
         n++;
-    }
     return n;
 }
 
@@ -420,15 +410,11 @@ static qdq_status run_passes(layering *l, qdq_error *err)
  * nothing in the other. */
 static qdq_status widen(layering *l, int k, qdq_error *err)
 {
-    qdq_safe_session s = {.engine = l->engine, .model = l->model[k], .which = run_name[k]};
+    qdq_safe_session s = qdq_compare_session(l->engine, l->model[k], &l->opts, run_name[k]);
 
     if (!qdq_model_has_half(l->model[k]))
         return QDQ_OK;
-    s.job = l->opts.job;
-    s.opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
-    s.opts.threads = l->opts.threads;
-    s.opts.shapes = l->opts.shapes;
-    s.opts.n_shapes = l->opts.n_shapes;
+    s.opts.fake_quant = false;
     qdq_status st = qdq_safe_open(&s, err);
     l->model[k] = s.model;
     l->wide[k] = s.copy;

@@ -288,3 +288,13 @@ void qdq_matching_free(qdq_matching *m)
     }
     qdq_arena_free(&m->arena);
 }
+
+bool qdq_match_fits(const qdq_match *v, size_t n, size_t *bytes)
+{
+    const size_t most = (size_t)128 << 20, more = v->bytes < most ? v->bytes : most;
+
+    if (n > 0 && (v->bytes > most || more > most - *bytes))
+        return false;
+    *bytes += more;
+    return true;
+}

@@ -38,6 +38,10 @@ typedef struct qdq_matching {
     qdq_text_vec only_a, only_b;
 } qdq_matching;
 
+/* May the value be held together with `n` others, of which *bytes are held? Then *bytes grows by
+ * its own. The first one always may. */
+bool qdq_match_fits(const qdq_match *v, size_t n, size_t *bytes);
+
 /* Matches values of a and b by name, whose shapes are those of a sample `in`. *out goes to
  * qdq_matching_free(), also when this fails. */
 qdq_status qdq_match_models(const qdq_model *a, const qdq_model *b, const qdq_named_array *in,

@@ -4,6 +4,11 @@
 #define QDQ_COMPARE_RUN_H
 
 #include "quant/compare/kept.h"
+#include "quant/half_precision/safe_session.h"
+
+/* A session that is not open yet, as the options of a comparison want it; `which` is for errors. */
+qdq_safe_session qdq_compare_session(qdq_engine *e, const qdq_model *m, const qdq_compare_opts *o,
+                                     const char *which);
 
 typedef struct qdq_comparing qdq_comparing;
 

@@ -365,13 +365,15 @@ static void note_refusal(qdq_goal_run *g, qdq_goal_step *step, qdq_goal_trial *o
     *err = (qdq_error)QDQ_ERROR_INIT;
 }
 
-static qdq_status judge_once(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_goal_step *step,
-                             qdq_compare_result **r, qdq_goal_trial *out, qdq_error *err)
+/* In folds where t->is_judged says so. */
+static qdq_status judge_once(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step, qdq_goal_tried *t,
+                             qdq_goal_trial *out, qdq_error *err)
 {
-    qdq_status st = qdq_goal_compare(g, p, in_folds, r, err);
+    qdq_free(t->compared);
+    qdq_status st = qdq_goal_compare(g, p, t->is_judged, &t->compared, err);
 
     if (st == QDQ_OK)
-        return judge(g, *r, step, out, err);
+        return judge(g, t->compared, step, out, err);
     if (!is_refused(st) || !g->kept.is_complete) /* else the float model may be at fault */
         return st;
     note_refusal(g, step, out, err);
@@ -380,15 +382,13 @@ static qdq_status judge_once(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_go
 
 /* Ranges that saw the samples first, where they were found to look better by so much: one model
  * instead of one for each fold, and few that miss by them hold by the others. */
-static qdq_status judge_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
-                              qdq_compare_result **r, bool *is_judged, qdq_goal_trial *out,
-                              qdq_error *err)
+static qdq_status judge_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step, qdq_goal_tried *t,
+                              qdq_goal_trial *out, qdq_error *err)
 {
-    *is_judged = true;
-    if (p->n_folds == 0 || p == g->first)
-        return judge_once(g, p, true, step, r, out, err);
-    QDQ_TRY(judge_once(g, p, false, step, r, out, err));
-    *is_judged = false;
+    t->is_judged = p->n_folds == 0 || p == g->first;
+    QDQ_TRY(judge_once(g, p, step, t, out, err));
+    if (t->is_judged)
+        return QDQ_OK;
     if (!out->holds || step->sqnr_db - g->optimism_db < g->goal.min_sqnr - 1) {
         if (out->holds)
             *out = (qdq_goal_trial){
@@ -396,10 +396,8 @@ static qdq_status judge_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
         return QDQ_OK;
     }
     const double seen = step->sqnr_db;
-    qdq_free(*r);
-    *r = NULL;
-    *is_judged = true;
-    QDQ_TRY(judge_once(g, p, true, step, r, out, err));
+    t->is_judged = true;
+    QDQ_TRY(judge_once(g, p, step, t, out, err));
     if (isfinite(seen) && isfinite(step->sqnr_db))
         g->optimism_db = fmax(0, seen - step->sqnr_db);
     return QDQ_OK;
@@ -418,7 +416,7 @@ qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t
     if (gone != NULL)
         t.gone = memcpy(copy, gone, g->n_layers * sizeof *copy);
     QDQ_TRY(qdq_goal_time_share(g, p, gone, &step.time_share, err));
-    qdq_status st = judge_twice(g, p, &step, &t.compared, &t.is_judged, out, err);
+    qdq_status st = judge_twice(g, p, &step, &t, out, err);
     t.is_float = p->tensors.n == 0 && p->weights.n == 0;
     if (t.is_float && n_gone > 0)
         *out = (qdq_goal_trial){.is_float = true, .excess = NAN};

@@ -7,8 +7,18 @@
 
 #include "base/fail.h"
 #include "base/map.h"
-#include "target/existing_qdq.h"
 #include "quant/weights/weights.h"
+#include "target/existing_qdq.h"
+
+/* A plan with scales, and what of it is looked up. */
+typedef struct fitting {
+    const qdq_model *m;
+    qdq_plan *plan;
+    qdq_map tensors; /* name -> index; of several entries the one that leaves least room */
+    qdq_map weights; /* of those with one scale: name -> 1 + index */
+    qdq_arena scratch;
+    qdq_error *err;
+} fitting;
 
 static const qdq_node *dq_behind(const qdq_model *m, const char *tensor)
 {
@@ -19,32 +29,29 @@ static const qdq_node *dq_behind(const qdq_model *m, const char *tensor)
                : NULL;
 }
 
-static qdq_status activation_scale(const qdq_model *m, const qdq_plan *plan, const qdq_map *tensors,
-                                   const qdq_plan_bias *b, qdq_arena *scratch, float *out,
-                                   qdq_error *err)
+static qdq_status activation_scale(fitting *f, const qdq_plan_bias *b, float *out)
 {
-    const qdq_map_value *known = qdq_map_get(tensors, b->activation);
-    const qdq_node *dq = dq_behind(m, b->activation);
+    const qdq_map_value *known = qdq_map_get(&f->tensors, b->activation);
+    const qdq_node *dq = dq_behind(f->m, b->activation);
     qdq_found found = {0};
     qdq_qparam param;
 
     if (known == NULL && dq != NULL)
-        QDQ_TRY(qdq_found_read(dq, scratch, &found, err));
-    *out = known != NULL                      ? plan->tensors.at[known->num].qparam.scale
+        QDQ_TRY(qdq_found_read(dq, &f->scratch, &found, f->err));
+    *out = known != NULL                      ? f->plan->tensors.at[known->num].qparam.scale
            : qdq_found_qparam(&found, &param) ? param.scale
                                               : 0;
     return QDQ_OK;
 }
 
-static qdq_status fits(const qdq_model *m, const qdq_plan_bias *b, float activation,
-                       qdq_arena *scratch, bool *out, qdq_error *err)
+static qdq_status fits(fitting *f, const qdq_plan_bias *b, float activation, bool *out)
 {
-    const qdq_tensor *t = qdq_value_const(qdq_graph_find(m->graph, b->tensor));
+    const qdq_tensor *t = qdq_value_const(qdq_graph_find(f->m->graph, b->tensor));
     const float *bias;
     qdq_found found;
 
-    QDQ_TRY(qdq_found_read(dq_behind(m, b->weight), scratch, &found, err));
-    QDQ_TRY(qdq_weight_floats(t, scratch, &bias, err));
+    QDQ_TRY(qdq_found_read(dq_behind(f->m, b->weight), &f->scratch, &found, f->err));
+    QDQ_TRY(qdq_weight_floats(t, &f->scratch, &bias, f->err));
     *out = found.params.count == 1 || t->count == found.params.count;
     for (int64_t i = 0; i < t->count && *out; i++) {
         float scale = activation * found.params.scale[found.params.count > 1 ? i : 0];
@@ -54,9 +61,9 @@ static qdq_status fits(const qdq_model *m, const qdq_plan_bias *b, float activat
     return QDQ_OK;
 }
 
-static qdq_status drop(const qdq_model *m, const qdq_job *job, const qdq_map *tensors,
-                       qdq_arena *scratch, qdq_plan *plan, qdq_error *err)
+static qdq_status drop(fitting *f, const qdq_job *job)
 {
+    qdq_plan *plan = f->plan;
     size_t n = 0;
 
     for (size_t i = 0; i < plan->biases.n; i++) {
@@ -64,9 +71,9 @@ static qdq_status drop(const qdq_model *m, const qdq_job *job, const qdq_map *te
         bool fit = true;
         float scale;
 
-        if (dq_behind(m, b->weight) != NULL) {
-            QDQ_TRY(activation_scale(m, plan, tensors, b, scratch, &scale, err));
-            QDQ_TRY(fits(m, b, scale, scratch, &fit, err));
+        if (dq_behind(f->m, b->weight) != NULL) {
+            QDQ_TRY(activation_scale(f, b, &scale));
+            QDQ_TRY(fits(f, b, scale, &fit));
         }
         if (fit)
             plan->biases.at[n++] = *b;
@@ -80,56 +87,60 @@ static qdq_status drop(const qdq_model *m, const qdq_job *job, const qdq_map *te
     return QDQ_OK;
 }
 
-/* Of several entries for a tensor, the one that leaves least room. */
-static qdq_status map_tensors(const qdq_plan *plan, qdq_map *tensors, qdq_error *err)
+static qdq_status map_tensors(fitting *f)
 {
+    const qdq_plan *plan = f->plan;
+
     for (size_t i = 0; i < plan->tensors.n; i++) {
         bool is_new;
-        qdq_map_value *v = qdq_map_put(tensors, plan->tensors.at[i].tensor, &is_new);
+        qdq_map_value *v = qdq_map_put(&f->tensors, plan->tensors.at[i].tensor, &is_new);
 
         if (v == NULL)
-            return qdq_nomem(err);
+            return qdq_nomem(f->err);
         if (is_new || plan->tensors.at[i].qparam.scale < plan->tensors.at[v->num].qparam.scale)
             v->num = i;
     }
     return QDQ_OK;
 }
 
+static void fitting_free(fitting *f)
+{
+    qdq_map_free(&f->tensors);
+    qdq_map_free(&f->weights);
+    qdq_arena_free(&f->scratch);
+}
+
 qdq_status qdq_drop_misfit_biases(const qdq_model *m, const qdq_job *job, qdq_plan *plan,
                                   qdq_error *err)
 {
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_map tensors = {0};
-    qdq_status st = map_tensors(plan, &tensors, err);
+    fitting f = {.m = m, .plan = plan, .err = err};
+    qdq_status st = map_tensors(&f);
 
     if (st == QDQ_OK)
-        st = drop(m, job, &tensors, &scratch, plan, err);
-    qdq_map_free(&tensors);
-    qdq_arena_free(&scratch);
+        st = drop(&f, job);
+    fitting_free(&f);
     return st;
 }
 
 /* --- one scale for all channels --------------------------------------------------------------- */
 
-/* Weights of the plan with one scale: name -> 1 + index. */
-static qdq_status map_weights(const qdq_plan *plan, qdq_map *weights, qdq_error *err)
+static qdq_status map_weights(fitting *f)
 {
-    for (size_t i = 0; i < plan->weights.n; i++) {
-        const qdq_plan_weight *w = &plan->weights.at[i];
+    for (size_t i = 0; i < f->plan->weights.n; i++) {
+        const qdq_plan_weight *w = &f->plan->weights.at[i];
         qdq_map_value *v;
 
         if (w->axis >= 0 || w->block != 0 || w->scales != NULL)
             continue;
-        v = qdq_map_put(weights, w->tensor, NULL);
+        v = qdq_map_put(&f->weights, w->tensor, NULL);
         if (v == NULL)
-            return qdq_nomem(err);
+            return qdq_nomem(f->err);
         v->num = i + 1;
     }
     return QDQ_OK;
 }
 
-static qdq_status one_scale(const qdq_tensor *t, const qdq_plan_weight *w, qdq_arena *scratch,
-                            float *out, qdq_error *err)
+static qdq_status one_scale(fitting *f, const qdq_tensor *t, const qdq_plan_weight *w, float *out)
 {
     const qdq_qscheme scheme = qdq_plan_scheme(w);
     const float *floats;
@@ -137,18 +148,16 @@ static qdq_status one_scale(const qdq_tensor *t, const qdq_plan_weight *w, qdq_a
     float low, high;
     int32_t zero;
 
-    QDQ_TRY(qdq_weight_grid(t, -1, 0, &grid, err));
-    QDQ_TRY(qdq_weight_floats(t, scratch, &floats, err));
-    QDQ_TRY(qdq_weight_ranges(floats, &grid, &low, &high, err));
-    return qdq_weight_scales(&scheme, &low, &high, NULL, 1, out, &zero, err);
+    QDQ_TRY(qdq_weight_grid(t, -1, 0, &grid, f->err));
+    QDQ_TRY(qdq_weight_floats(t, &f->scratch, &floats, f->err));
+    QDQ_TRY(qdq_weight_ranges(floats, &grid, &low, &high, f->err));
+    return qdq_weight_scales(&scheme, &low, &high, NULL, 1, out, &zero, f->err);
 }
 
-static qdq_status has_room(const qdq_model *m, const qdq_plan *plan, const qdq_plan_bias *b,
-                           const qdq_plan_weight *w, const qdq_map *tensors, qdq_arena *scratch,
-                           bool *out, qdq_error *err)
+static qdq_status has_room(fitting *f, const qdq_plan_bias *b, const qdq_plan_weight *w, bool *out)
 {
-    const qdq_value *bias = qdq_graph_find(m->graph, b->tensor),
-                    *v = qdq_graph_find(m->graph, b->weight);
+    const qdq_value *bias = qdq_graph_find(f->m->graph, b->tensor),
+                    *v = qdq_graph_find(f->m->graph, b->weight);
     const qdq_tensor *t = bias != NULL ? qdq_value_const(bias) : NULL,
                      *weight = v != NULL ? qdq_value_const(v) : NULL;
     const float *floats;
@@ -157,9 +166,9 @@ static qdq_status has_room(const qdq_model *m, const qdq_plan *plan, const qdq_p
     *out = true;
     if (t == NULL || weight == NULL)
         return QDQ_OK;
-    QDQ_TRY(activation_scale(m, plan, tensors, b, scratch, &activation, err));
-    QDQ_TRY(one_scale(weight, w, scratch, &scale, err));
-    QDQ_TRY(qdq_weight_floats(t, scratch, &floats, err));
+    QDQ_TRY(activation_scale(f, b, &activation));
+    QDQ_TRY(one_scale(f, weight, w, &scale));
+    QDQ_TRY(qdq_weight_floats(t, &f->scratch, &floats, f->err));
     for (int64_t i = 0; i < t->count && *out; i++)
         *out = !((double)activation * (double)scale < qdq_bias_scale_min(floats[i]));
     return QDQ_OK;
@@ -175,27 +184,26 @@ static const char *label_of(const qdq_map *nodes, const qdq_plan_bias *b, qdq_ar
                           : qdq_arena_strdup(arena, b->consumer.node);
 }
 
-static qdq_status find_misfits(const qdq_model *m, qdq_plan *plan, const qdq_map *tensors,
-                               const qdq_map *weights, qdq_map *nodes, qdq_arena *scratch,
-                               qdq_calib_names *labels, qdq_error *err)
+static qdq_status find_misfits(fitting *f, qdq_map *nodes, qdq_calib_names *labels)
 {
+    qdq_plan *plan = f->plan;
+
     for (size_t i = 0; i < plan->biases.n; i++) {
         const qdq_plan_bias *b = &plan->biases.at[i];
-        const qdq_map_value *w = qdq_map_get(weights, b->weight);
-        qdq_arena_mark mark = qdq_arena_get_mark(scratch);
+        const qdq_map_value *w = qdq_map_get(&f->weights, b->weight);
+        qdq_arena_mark mark = qdq_arena_get_mark(&f->scratch);
         bool ok = true;
 
         if (w != NULL)
-            QDQ_TRY(
-                has_room(m, plan, b, &plan->weights.at[w->num - 1], tensors, scratch, &ok, err));
-        qdq_arena_reset(scratch, mark);
+            QDQ_TRY(has_room(f, b, &plan->weights.at[w->num - 1], &ok));
+        qdq_arena_reset(&f->scratch, mark);
         if (ok)
             continue;
-        if (nodes->n_live == 0 && !qdq_graph_map_labels(m->graph, &plan->arena, nodes))
-            return qdq_nomem(err);
+        if (nodes->n_live == 0 && !qdq_graph_map_labels(f->m->graph, &plan->arena, nodes))
+            return qdq_nomem(f->err);
         const char *label = label_of(nodes, b, &plan->arena);
         if (label == NULL || !QDQ_PUSH(&plan->arena, labels, label))
-            return qdq_nomem(err);
+            return qdq_nomem(f->err);
     }
     return QDQ_OK;
 }
@@ -203,18 +211,16 @@ static qdq_status find_misfits(const qdq_model *m, qdq_plan *plan, const qdq_map
 qdq_status qdq_find_misfit_biases(const qdq_model *m, qdq_plan *plan, qdq_calib_names *labels,
                                   qdq_error *err)
 {
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_map tensors = QDQ_MAP_INIT, weights = QDQ_MAP_INIT, nodes = QDQ_MAP_INIT;
-    qdq_status st = map_weights(plan, &weights, err);
+    fitting f = {.m = m, .plan = plan, .err = err};
+    qdq_map nodes = QDQ_MAP_INIT;
+    qdq_status st = map_weights(&f);
 
-    if (st == QDQ_OK && weights.n_live > 0) {
-        st = map_tensors(plan, &tensors, err);
+    if (st == QDQ_OK && f.weights.n_live > 0) {
+        st = map_tensors(&f);
         if (st == QDQ_OK)
-            st = find_misfits(m, plan, &tensors, &weights, &nodes, &scratch, labels, err);
+            st = find_misfits(&f, &nodes, labels);
     }
     qdq_map_free(&nodes);
-    qdq_map_free(&weights);
-    qdq_map_free(&tensors);
-    qdq_arena_free(&scratch);
+    fitting_free(&f);
     return st;
 }
