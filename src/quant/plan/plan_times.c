@@ -26,8 +26,7 @@ bool qdq_plan_set_times(qdq_plan *p, const qdq_plan_times *t)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* NULL: there was no memory to make it. */
-static void put_json(qdq_buf *b, json_t *j)
+void qdq_plan_put_json(qdq_buf *b, json_t *j)
 {
     if (j == NULL || !qdq_json_put_line(b, j))
         b->failed = true;
@@ -37,28 +36,28 @@ static void put_json(qdq_buf *b, json_t *j)
 void qdq_plan_put_times(qdq_buf *b, const qdq_plan_times *t)
 {
     qdq_buf_puts(b, "  \"times\": {\"processor\": ");
-    put_json(b, qdq_json_new_text(t->processor));
+    qdq_plan_put_json(b, qdq_json_new_text(t->processor));
     qdq_buf_puts(b, ", \"target\": ");
-    put_json(b, qdq_json_new_text(t->target));
+    qdq_plan_put_json(b, qdq_json_new_text(t->target));
     qdq_buf_printf(b,
                    ", \"target_sha256\": \"%s\", \"trials\": %u, \"float_us\": ", t->target_sha256,
                    t->trials);
-    put_json(b, json_real(t->float_us));
+    qdq_plan_put_json(b, json_real(t->float_us));
     qdq_buf_puts(b, ", \"quantized_us\": ");
-    put_json(b, json_real(t->eight_us));
+    qdq_plan_put_json(b, json_real(t->eight_us));
     qdq_buf_puts(b, ", \"layers\": [");
     for (size_t i = 0; i < t->layers.n; i++) {
         const qdq_layer_time *l = &t->layers.at[i];
 
         qdq_buf_puts(b, i == 0 ? "\n    " : ",\n    ");
-        put_json(b, json_pack("{s:s, s:f, s:f}", "node", l->node, "float_us", l->float_us,
-                              "quantized_us", l->eight_us));
+        qdq_plan_put_json(b, json_pack("{s:s, s:f, s:f}", "node", l->node, "float_us", l->float_us,
+                                       "quantized_us", l->eight_us));
     }
     qdq_buf_puts(b, t->layers.n > 0 ? "\n  ]" : "]");
     for (size_t i = 0; i < t->timed.n; i++) {
         qdq_buf_puts(b, i == 0 ? ", \"timed\": [" : ", ");
-        put_json(b, json_pack("{s:i, s:f, s:f}", "trial", (int)t->timed.at[i].trial, "us",
-                              t->timed.at[i].us, "least_us", t->timed.at[i].least_us));
+        qdq_plan_put_json(b, json_pack("{s:i, s:f, s:f}", "trial", (int)t->timed.at[i].trial, "us",
+                                       t->timed.at[i].us, "least_us", t->timed.at[i].least_us));
     }
     qdq_buf_puts(b, t->timed.n > 0 ? "]},\n" : "},\n");
 }

@@ -5,6 +5,9 @@
 #include "base/json_read.h"
 #include "quant/plan/plan.h"
 
+/* Takes the value over; NULL: there was no memory to make it, and b fails. */
+void qdq_plan_put_json(qdq_buf *b, json_t *j);
+
 /* Copies all of it into the plan. False: out of memory. */
 bool qdq_plan_set_times(qdq_plan *p, const qdq_plan_times *t);
 

@@ -5,179 +5,178 @@
 
 #include "base/fail.h"
 #include "base/file.h"
-#include "base/json_read.h"
+#include "base/json_write.h"
 #include "quant/plan/plan_times.h"
 
 const char *const qdq_plan_weight_methods[] = {"absmax", "given", "clip", NULL};
 
-/* A plan without one of its members would say something else: an incomplete object is none. */
-static json_t *whole(json_t *o, bool complete)
+/* Names of a model are bytes; those that are no UTF-8 fail, since '?' would name another tensor. */
+static void put_name(qdq_json_out o, const char *key, const char *name)
 {
-    if (complete)
-        return o;
-    json_decref(o);
-    return NULL;
+    qdq_json_put(o, key, json_string(name));
 }
 
-static bool set(json_t *o, const char *key, json_t *value)
+static void put_edge(qdq_json_out o, const char *key, const qdq_edge *e)
 {
-    return json_object_set_new(o, key, value) == 0;
+    const qdq_json_out pair = qdq_json_put_list(o, key);
+
+    put_name(pair, NULL, e->node);
+    qdq_json_put_int(pair, NULL, e->input);
 }
 
-static json_t *edge_list(const qdq_edges *edges)
+static void put_consumers(qdq_json_out o, const qdq_edges *edges)
 {
-    json_t *list = json_array();
-    bool ok = true;
+    const qdq_json_out list = qdq_json_put_list(o, "consumers");
 
-    for (size_t i = 0; i < edges->n && ok; i++) {
-        json_t *edge = json_pack("[s, I]", edges->at[i].node, (json_int_t)edges->at[i].input);
-        ok = json_array_append_new(list, edge) == 0;
-    }
-    return whole(list, ok);
+    for (size_t i = 0; i < edges->n; i++)
+        put_edge(list, NULL, &edges->at[i]);
 }
 
-static json_t *float_list(const float *numbers, size_t n)
+static void put_floats(qdq_json_out o, const char *key, const float *numbers, size_t n)
 {
-    json_t *list = json_array();
-    bool ok = true;
+    const qdq_json_out list = qdq_json_put_list(o, key);
 
-    for (size_t i = 0; i < n && ok; i++)
-        ok = json_array_append_new(list, qdq_json_float(numbers[i])) == 0;
-    return whole(list, ok);
+    for (size_t i = 0; i < n; i++)
+        qdq_json_put(list, NULL, qdq_json_float(numbers[i]));
 }
 
-static json_t *zero_point_list(const qdq_plan_weight *w)
+static void put_origin(qdq_json_out o, const char *rule, const char *origin)
 {
-    json_t *list = json_array();
-    bool ok = true;
+    put_name(o, "rule", rule);
+    put_name(o, "origin", origin);
+}
 
-    for (size_t i = 0; i < w->n_scales && ok; i++)
-        ok = json_array_append_new(list, json_integer(w->zero_points[i])) == 0;
-    return whole(list, ok);
+static void put_tensor(qdq_json_out o, const qdq_plan_tensor *t)
+{
+    put_name(o, "tensor", t->tensor);
+    if (!t->all)
+        put_consumers(o, &t->consumers);
+    put_name(o, "type", qdq_elem_name(t->qparam.type));
+    qdq_json_put(o, "scale", qdq_json_float(t->qparam.scale));
+    qdq_json_put_int(o, "zero_point", t->qparam.zero_point);
+    put_origin(o, t->rule, t->origin);
 }
 
 /* Members that say what most weights do not have: left out where they say nothing. */
-static bool set_format(json_t *o, const qdq_plan_weight *w)
+static void put_format(qdq_json_out o, const qdq_plan_weight *w)
 {
-    bool ok = w->scales != NULL || !w->asymmetric || set(o, "symmetric", json_false());
-
-    ok = ok && (w->scales != NULL || !w->reduced || set(o, "reduced", json_true()));
-    ok = ok && (w->scales != NULL || !w->pow2 || set(o, "pow2", json_true()));
-    ok = ok && (w->store == QDQ_WEIGHT_AS_CODES ||
-                set(o, "store", json_string(qdq_weight_store_names[w->store])));
-    return ok &&
-           (w->accuracy_level == 0 || set(o, "accuracy_level", json_integer(w->accuracy_level)));
+    if (w->scales == NULL && w->asymmetric)
+        qdq_json_put_bool(o, "symmetric", false);
+    if (w->scales == NULL && w->reduced)
+        qdq_json_put_bool(o, "reduced", true);
+    if (w->scales == NULL && w->pow2)
+        qdq_json_put_bool(o, "pow2", true);
+    if (w->store != QDQ_WEIGHT_AS_CODES)
+        put_name(o, "store", qdq_weight_store_names[w->store]);
+    if (w->accuracy_level != 0)
+        qdq_json_put_int(o, "accuracy_level", w->accuracy_level);
 }
 
-static bool set_scales(json_t *o, const qdq_plan_weight *w)
+static void put_scales(qdq_json_out o, const qdq_plan_weight *w)
 {
-    if (w->clip != NULL)
-        return set(o, "clip_step", json_real(w->clip_step)) && set(o, "clip", json_string(w->clip));
-    return w->scales == NULL ||
-           (set(o, "scales", float_list(w->scales, w->n_scales)) &&
-            (w->zero_points == NULL || set(o, "zero_points", zero_point_list(w))));
+    if (w->clip != NULL) {
+        qdq_json_put_real(o, "clip_step", w->clip_step);
+        put_name(o, "clip", w->clip);
+    } else if (w->scales != NULL) {
+        put_floats(o, "scales", w->scales, w->n_scales);
+        if (w->zero_points == NULL)
+            return;
+        const qdq_json_out zeros = qdq_json_put_list(o, "zero_points");
+        for (size_t i = 0; i < w->n_scales; i++)
+            qdq_json_put_int(zeros, NULL, w->zero_points[i]);
+    }
 }
 
-static json_t *tensor_object(const qdq_plan_tensor *t)
+static void put_weight(qdq_json_out o, const qdq_plan_weight *w)
 {
-    json_t *o = json_pack("{s:s}", "tensor", t->tensor);
-    bool ok = t->all || set(o, "consumers", edge_list(&t->consumers));
+    const int method = w->scales != NULL ? 1 : w->clip != NULL ? 2 : 0;
 
-    ok = ok && set(o, "type", json_string(qdq_elem_name(t->qparam.type)));
-    ok = ok && set(o, "scale", qdq_json_float(t->qparam.scale));
-    ok = ok && set(o, "zero_point", json_integer(t->qparam.zero_point));
-    ok = ok && set(o, "rule", json_string(t->rule)) && set(o, "origin", json_string(t->origin));
-    return whole(o, ok);
+    put_name(o, "tensor", w->tensor);
+    put_consumers(o, &w->consumers);
+    qdq_json_put_known(o, "axis", w->axis >= 0, w->axis);
+    put_name(o, "type", qdq_elem_name(w->type));
+    put_format(o, w);
+    put_name(o, "method", qdq_plan_weight_methods[method]);
+    qdq_json_put_known(o, "block", w->block != 0, w->block);
+    put_scales(o, w);
+    put_origin(o, w->rule, w->origin);
 }
 
-static json_t *weight_object(const qdq_plan_weight *w)
+static void put_scaling(qdq_json_out o, const qdq_plan_scaling *c)
 {
-    json_t *o = json_pack("{s:s}", "tensor", w->tensor);
-    bool ok = set(o, "consumers", edge_list(&w->consumers));
-
-    ok = ok && set(o, "axis", w->axis < 0 ? json_null() : json_integer(w->axis));
-    ok = ok && set(o, "type", json_string(qdq_elem_name(w->type))) && set_format(o, w);
-    ok = ok && set(o, "method",
-                   json_string(qdq_plan_weight_methods[w->scales != NULL ? 1
-                                                       : w->clip != NULL ? 2
-                                                                         : 0]));
-    ok = ok && set(o, "block", w->block == 0 ? json_null() : json_integer(w->block)) &&
-         set_scales(o, w);
-    ok = ok && set(o, "rule", json_string(w->rule)) && set(o, "origin", json_string(w->origin));
-    return whole(o, ok);
+    put_name(o, "tensor", c->tensor);
+    put_consumers(o, &c->consumers);
+    if (c->fold != NULL)
+        put_name(o, "fold", c->fold);
+    put_floats(o, "scales", c->scales, c->n_scales);
 }
 
-static json_t *scaling_object(const qdq_plan_scaling *c)
+static void put_bias(qdq_json_out o, const qdq_plan_bias *b)
 {
-    json_t *o = json_pack("{s:s}", "tensor", c->tensor);
-    bool ok = set(o, "consumers", edge_list(&c->consumers));
-
-    ok = ok && (c->fold == NULL || set(o, "fold", json_string(c->fold)));
-    return whole(o, ok && set(o, "scales", float_list(c->scales, c->n_scales)));
+    put_name(o, "tensor", b->tensor);
+    put_edge(o, "consumer", &b->consumer);
+    put_name(o, "type", "int32");
+    put_name(o, "activation", b->activation);
+    put_name(o, "weight", b->weight);
+    put_origin(o, b->rule, b->origin);
 }
 
-static json_t *bias_object(const qdq_plan_bias *b)
+static void put_correction(qdq_json_out o, const qdq_plan_correction *c)
 {
-    return json_pack("{s:s, s:[s, I], s:s, s:s, s:s, s:s, s:s}", "tensor", b->tensor, "consumer",
-                     b->consumer.node, (json_int_t)b->consumer.input, "type", "int32", "activation",
-                     b->activation, "weight", b->weight, "rule", b->rule, "origin", b->origin);
+    put_name(o, "tensor", c->tensor);
+    put_edge(o, "consumer", &c->consumer);
+    put_floats(o, "delta", c->delta, c->n_delta);
 }
 
-static json_t *correction_object(const qdq_plan_correction *c)
+static void put_quantized(qdq_json_out o, const qdq_plan_node *n)
 {
-    json_t *o = json_pack("{s:s, s:[s, I]}", "tensor", c->tensor, "consumer", c->consumer.node,
-                          (json_int_t)c->consumer.input);
-
-    return whole(o, set(o, "delta", float_list(c->delta, c->n_delta)));
+    put_name(o, "node", n->node);
+    put_name(o, "op", n->op);
+    if (n->kept)
+        qdq_json_put_bool(o, "kept", true);
 }
 
-static json_t *quantized_object(const qdq_plan_node *n)
+static void put_float(qdq_json_out o, const qdq_plan_float *f)
 {
-    json_t *o = json_pack("{s:s, s:s}", "node", n->node, "op", n->op);
-
-    return whole(o, !n->kept || set(o, "kept", json_true()));
+    put_name(o, "node", f->node);
+    put_name(o, "op", f->op);
+    put_name(o, "reason", f->reason);
 }
 
-static json_t *float_object(const qdq_plan_float *f)
+static void put_rest(qdq_buf *b, const qdq_plan_rest *r)
 {
-    return json_pack("{s:s, s:s, s:s}", "node", f->node, "op", f->op, "reason", f->reason);
-}
+    qdq_json_doc d;
+    const qdq_json_out o = qdq_json_object(&d);
 
-static json_t *rest_object(const qdq_plan_rest *r)
-{
-    json_t *keep = json_array(), *o = json_object();
-    bool ok = true;
-
-    for (size_t i = 0; i < r->keep.n && ok; i++)
-        ok = json_array_append_new(keep, float_object(&r->keep.at[i])) == 0;
-    ok = ok && set(o, "type", json_string(qdq_elem_name(r->type)));
-    ok = ok && (!r->direct_io || set(o, "direct_io", json_true()));
-    ok = ok && (!r->widened || set(o, "widened", json_true()));
-    ok = set(o, "keep", keep) && ok; /* takes the list over, even if it fails */
-    return whole(o, ok);
-}
-
-/* NULL: there was no memory to make it. */
-static void put_json(qdq_buf *b, json_t *j)
-{
-    if (j == NULL || !qdq_json_put_line(b, j))
-        b->failed = true;
-    json_decref(j);
+    put_name(o, "type", qdq_elem_name(r->type));
+    if (r->direct_io)
+        qdq_json_put_bool(o, "direct_io", true);
+    if (r->widened)
+        qdq_json_put_bool(o, "widened", true);
+    const qdq_json_out keep = qdq_json_put_list(o, "keep");
+    for (size_t i = 0; i < r->keep.n; i++)
+        put_float(qdq_json_put_object(keep, NULL), &r->keep.at[i]);
+    qdq_buf_puts(b, "  \"rest\": ");
+    qdq_json_finish_line(&d, b);
+    qdq_buf_puts(b, ",\n");
 }
 
 static void put_key(qdq_buf *b, const char *key, json_t *value)
 {
     qdq_buf_printf(b, "  \"%s\": ", key);
-    put_json(b, value);
+    qdq_plan_put_json(b, value);
     qdq_buf_puts(b, ",\n");
 }
 
-#define PUT_LIST(b, key, list, make)                                                               \
+#define PUT_LIST(b, key, list, put)                                                                \
     do {                                                                                           \
         qdq_buf_printf((b), "  \"%s\": [", (key));                                                 \
         for (size_t i_ = 0; i_ < (list).n; i_++) {                                                 \
+            qdq_json_doc d_;                                                                       \
+                                                                                                   \
             qdq_buf_puts((b), i_ == 0 ? "\n    " : ",\n    ");                                     \
-            put_json((b), make(&(list).at[i_]));                                                   \
+            put(qdq_json_object(&d_), &(list).at[i_]);                                             \
+            qdq_json_finish_line(&d_, (b));                                                        \
         }                                                                                          \
         qdq_buf_puts((b), (list).n > 0 ? "\n  ]" : "]");                                           \
     } while (0)
@@ -237,26 +236,26 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
     put_key(&b, "opset", json_integer(p->opset));
     put_key(&b, "placement_only", json_boolean(p->placement_only));
     if (qdq_plan_has_rest(p))
-        put_key(&b, "rest", rest_object(&p->rest));
+        put_rest(&b, &p->rest);
     if (p->times.processor != NULL)
         qdq_plan_put_times(&b, &p->times);
-    PUT_LIST(&b, "tensors", p->tensors, tensor_object);
+    PUT_LIST(&b, "tensors", p->tensors, put_tensor);
     qdq_buf_puts(&b, ",\n");
-    PUT_LIST(&b, "weights", p->weights, weight_object);
+    PUT_LIST(&b, "weights", p->weights, put_weight);
     qdq_buf_puts(&b, ",\n");
     if (p->scalings.n > 0) {
-        PUT_LIST(&b, "scalings", p->scalings, scaling_object);
+        PUT_LIST(&b, "scalings", p->scalings, put_scaling);
         qdq_buf_puts(&b, ",\n");
     }
-    PUT_LIST(&b, "biases", p->biases, bias_object);
+    PUT_LIST(&b, "biases", p->biases, put_bias);
     qdq_buf_puts(&b, ",\n");
     if (p->corrections.n > 0) {
-        PUT_LIST(&b, "corrections", p->corrections, correction_object);
+        PUT_LIST(&b, "corrections", p->corrections, put_correction);
         qdq_buf_puts(&b, ",\n");
     }
-    PUT_LIST(&b, "quantized", p->quantized, quantized_object);
+    PUT_LIST(&b, "quantized", p->quantized, put_quantized);
     qdq_buf_puts(&b, ",\n");
-    PUT_LIST(&b, "left_float", p->left_float, float_object);
+    PUT_LIST(&b, "left_float", p->left_float, put_float);
     qdq_buf_puts(&b, "\n}\n");
     *text = qdq_buf_take(&b);
     return *text != NULL ? QDQ_OK : explain(p, err);
