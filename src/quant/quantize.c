@@ -96,20 +96,15 @@ static qdq_status insert_and_convert(qdq_model *m, const qdq_plan *p, qdq_insert
     qdq_status st = qdq_rest_find_kept(m, p, &kept, err);
 
     if (st == QDQ_OK)
-        st = qdq_insert_cached(m, p, cache, err);
+        st = qdq_insert(m, p, cache, err);
     if (st == QDQ_OK)
         st = convert_rest(m, p, &kept, job, err);
     qdq_map_free(&kept);
     return st;
 }
 
-qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err)
-{
-    return qdq_quantize_finish_cached(m, p, NULL, job, err);
-}
-
-qdq_status qdq_quantize_finish_cached(qdq_model *m, const qdq_plan *p, qdq_insert_cache *cache,
-                                      const qdq_job *job, qdq_error *err)
+qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, qdq_insert_cache *cache,
+                               const qdq_job *job, qdq_error *err)
 {
     QDQ_TRY(insert_and_convert(m, p, cache, job, err));
     if (p->tensors.n + p->weights.n + p->biases.n > 0) {
@@ -172,7 +167,7 @@ qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, 
         *out = NULL;
     qdq_status st = q.plan != NULL ? make(&q, false, &prepared, err) : qdq_nomem(err);
     if (st == QDQ_OK && out != NULL)
-        st = qdq_quantize_finish(prepared, q.plan, q.opts->job, err);
+        st = qdq_quantize_finish(prepared, q.plan, NULL, q.opts->job, err);
     if (st != QDQ_OK || out == NULL)
         qdq_model_free(prepared);
     else
@@ -226,7 +221,7 @@ qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq
     if (!force)
         QDQ_TRY(check_fingerprint(p, m, err));
     QDQ_TRY(qdq_quantize_clean(p, m, NULL, &copy, err));
-    qdq_status st = qdq_quantize_finish(copy, p, NULL, err);
+    qdq_status st = qdq_quantize_finish(copy, p, NULL, NULL, err);
     if (st != QDQ_OK) {
         qdq_model_free(copy);
         return st;

@@ -21,12 +21,9 @@ qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err
 /* Places and calibrates: the rest of q->plan. */
 qdq_status qdq_quantize_plan(const qdq_quantizing *q, qdq_error *err);
 
-/* Applies the plan to the clean model, which becomes the quantized one. */
-qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err);
-
-/* The same with what earlier plans for copies of the same model made of its weights; `cache` may be
- * NULL. */
-qdq_status qdq_quantize_finish_cached(qdq_model *m, const qdq_plan *p, qdq_insert_cache *cache,
-                                      const qdq_job *job, qdq_error *err);
+/* Applies the plan to the clean model, which becomes the quantized one. `cache`: as for
+ * qdq_insert(). */
+qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, qdq_insert_cache *cache,
+                               const qdq_job *job, qdq_error *err);
 
 #endif /* QDQ_QUANTIZE_STEPS_H */

@@ -170,7 +170,7 @@ static void candidates_survive_every_allocation_failure(void **state)
     /* what is kept is right */
     assert_ok(qdq_candidate_model(s.candidates, s.plans[0], &got, &err));
     assert_ok(qdq_model_clone(s.clean, &want, &err));
-    assert_ok(qdq_quantize_finish(want, s.plans[0], NULL, &err));
+    assert_ok(qdq_quantize_finish(want, s.plans[0], NULL, NULL, &err));
     assert_ok(qdq_model_to_bytes(got, &a, &n, &err));
     assert_ok(qdq_model_to_bytes(want, &b, &k, &err));
     assert_int_equal(n, k);

@@ -226,7 +226,7 @@ qdq_model *test_inserted(const qdq_model *m, const qdq_plan *p)
     qdq_model *copy = NULL;
 
     assert_ok(qdq_model_clone(m, &copy, &err));
-    assert_ok(qdq_insert(copy, p, &err));
+    assert_ok(qdq_insert(copy, p, NULL, &err));
     assert_ok(qdq_model_verify(copy, &err));
     return copy;
 }

@@ -107,6 +107,6 @@ qdq_model *test_space_applied(const test_space *t, const qdq_plan *p)
     qdq_model *m;
 
     assert_ok(qdq_model_clone(t->clean, &m, &err));
-    assert_ok(qdq_quantize_finish(m, p, NULL, &err));
+    assert_ok(qdq_quantize_finish(m, p, NULL, NULL, &err));
     return m;
 }

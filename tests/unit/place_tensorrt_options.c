@@ -62,7 +62,7 @@ static void a_graph_output_stays_the_float_result(void **state)
     test_placed p = test_assert_lines(&b, ON, NULL, lines);
     for (size_t i = 0; i < p.plan->tensors.n; i++)
         p.plan->tensors.at[i].qparam.scale = 0.1f;
-    assert_ok(qdq_insert(p.m, p.plan, &err));
+    assert_ok(qdq_insert(p.m, p.plan, NULL, &err));
     assert_string_equal(p.m->graph->outputs.at[0]->name, "r0");
     assert_int_equal(p.m->graph->outputs.at[0]->producer->op, QDQ_OP_RELU);
     test_placed_free(p);
@@ -108,7 +108,7 @@ static void results_get_qdq_for_all_readers_where_the_target_wants_that(void **s
         output |= strcmp(p[1]->tensors.at[i].tensor, "a") == 0;
     }
     assert_true(output);
-    assert_ok(qdq_insert(m, p[1], &err));
+    assert_ok(qdq_insert(m, p[1], NULL, &err));
     qdq_plan_free(p[0]); /* and again: nothing is left to do */
     p[0] = qdq_plan_new();
     assert_ok(qdq_place(m, t, &opts, p[0], &err));
@@ -374,7 +374,7 @@ static void whatever_the_graph_placement_comes_to_an_end(void **state)
         for (size_t i = 0; i < plan->tensors.n; i++)
             plan->tensors.at[i].qparam.scale = 0.1f;
         if (seed % 4 != 3) {
-            assert_ok(qdq_insert(m, plan, &err));
+            assert_ok(qdq_insert(m, plan, NULL, &err));
             assert_ok(qdq_model_verify(m, &err));
             assert_nothing_to_add(m, t, seed);
         }

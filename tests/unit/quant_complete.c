@@ -34,7 +34,7 @@ static qdq_model *inserted(const qdq_model *m, const qdq_plan *p)
     qdq_model *copy = NULL;
 
     assert_ok(qdq_model_clone(m, &copy, &err));
-    assert_ok(qdq_insert(copy, p, &err));
+    assert_ok(qdq_insert(copy, p, NULL, &err));
     assert_ok(qdq_model_verify(copy, &err));
     assert_ok(qdq_model_infer(copy, &so, &err));
     return copy;
@@ -275,7 +275,7 @@ static void a_bias_whose_weight_has_no_known_scales_is_refused(void **state)
     memset((void *)(uintptr_t)qdq_graph_find(m->graph, "w.s")->init->bytes.data, 0, 4);
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
     assert_fails(QDQ_E_FORMAT, "scale of 'x' (for bias 'bias'); scales of 'w.dq' (for bias 'bias')",
-                 qdq_insert(m, p, &err));
+                 qdq_insert(m, p, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }

@@ -45,7 +45,7 @@ static void assert_comes_back(const char *tensors, const char *weights)
     qdq_model *m = two_products(), *stripped = NULL;
     qdq_plan *p = plan_with(tensors, weights), *again = NULL;
 
-    assert_ok(qdq_insert(m, p, &err));
+    assert_ok(qdq_insert(m, p, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     assert_ok(qdq_plan_import(m, NULL, &again, &stripped, &err));
     assert_ok(qdq_model_verify(stripped, &err));
@@ -109,12 +109,12 @@ static void symmetric_unsigned_weights_come_back_with_their_scales(void **state)
              *again = NULL;
 
     (void)state;
-    assert_ok(qdq_insert(m, p, &err));
+    assert_ok(qdq_insert(m, p, NULL, &err));
     assert_ok(qdq_plan_import(m, NULL, &again, &stripped, &err));
     const qdq_plan_weight *w = &again->weights.at[0];
     assert_int_equal(w->n_scales, 1);
     assert_int_equal(w->zero_points[0], 128);
-    assert_ok(qdq_insert(stripped, again, &err));
+    assert_ok(qdq_insert(stripped, again, NULL, &err));
     const qdq_tensor *a = qdq_graph_find(m->graph, "w_quantized")->init;
     const qdq_tensor *b = qdq_graph_find(stripped->graph, "w_quantized")->init;
     assert_memory_equal(a->bytes.data, b->bytes.data, 420);
@@ -132,7 +132,7 @@ static void a_gemm_with_transposed_weight_has_blocks_along_its_columns(void **st
     qdq_plan *p = plan_with("", NODE("v", "z", "\"axis\": 1, \"type\": \"int4\", \"block\": 4"));
 
     (void)state;
-    assert_ok(qdq_insert(m, p, &err));
+    assert_ok(qdq_insert(m, p, NULL, &err));
     const qdq_node *dq = qdq_graph_find(m->graph, "v_quantized")->first->node;
     assert_int_equal(qdq_node_int(dq, "axis", -9), 1);
     assert_int_equal(qdq_node_int(dq, "block_size", -9), 4);
@@ -184,7 +184,7 @@ static void clipped_weights_come_back_with_their_scales(void **state)
     (void)state;
     for (int64_t i = 0; i < w->count; i++)
         most[i % 6] = fmaxf(most[i % 6], fabsf(qdq_elem_float(QDQ_FLOAT, w->bytes.data, i)));
-    assert_ok(qdq_insert(m, p, &err));
+    assert_ok(qdq_insert(m, p, NULL, &err));
     assert_ok(qdq_plan_import(m, NULL, &again, NULL, &err));
     const qdq_plan_weight *got = &again->weights.at[0];
     assert_true(got->scales != NULL && got->n_scales == 6);
@@ -201,7 +201,7 @@ static void assert_refused(const char *weights, const char *message)
     qdq_model *m = two_products();
     qdq_plan *p = plan_with("", weights);
 
-    assert_fails(QDQ_E_FORMAT, message, qdq_insert(m, p, &err));
+    assert_fails(QDQ_E_FORMAT, message, qdq_insert(m, p, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -238,7 +238,7 @@ static void a_model_of_an_older_opset_is_not_stamped(void **state)
         qdq_plan *p = plan_with("", cases[i].weights);
 
         assert_ok(qdq_model_set_opset_version(m, "", 17, &err));
-        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, &err));
+        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, &err));
         qdq_plan_free(p);
         qdq_model_free(m);
     }

@@ -152,7 +152,7 @@ static void names_that_are_not_there_are_listed_and_nothing_is_done(void **state
 
     (void)state;
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
-    assert_fails(QDQ_E_FORMAT, "tensor 'nowhere'", qdq_insert(m, p, &err));
+    assert_fails(QDQ_E_FORMAT, "tensor 'nowhere'", qdq_insert(m, p, NULL, &err));
     assert_non_null(strstr(err.text, "node 'nobody'"));
     assert_non_null(strstr(err.text, "edge 'x' -> 'c1' input 0"));
     assert_non_null(strstr(err.text, "constant 'x'"));
@@ -177,7 +177,7 @@ static void assert_refused(const char *plan, const char *message)
     test_output(&b, "r");
     qdq_model *m = test_built(&b);
     assert_ok(qdq_plan_parse(plan, strlen(plan), "plan", &p, &err));
-    assert_fails(QDQ_E_FORMAT, message, qdq_insert(m, p, &err));
+    assert_fails(QDQ_E_FORMAT, message, qdq_insert(m, p, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -231,7 +231,8 @@ static void given_scales_are_used_and_counted(void **state)
     qdq_model_free(q);
     qdq_plan_free(p);
     assert_ok(qdq_plan_parse(bad, strlen(bad), "plan", &p, &err));
-    assert_fails(QDQ_E_FORMAT, "weight 'c0.w': 1 scales, but 8 channels", qdq_insert(m, p, &err));
+    assert_fails(QDQ_E_FORMAT, "weight 'c0.w': 1 scales, but 8 channels",
+                 qdq_insert(m, p, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -247,7 +248,7 @@ static void a_weight_with_nan_is_refused_with_its_channel(void **state)
     qdq_plan *p = test_plan_by_rules(m);
     ((float *)(uintptr_t)qdq_graph_find(m->graph, "c0.w")->init->bytes.data)[72 * 3] = NAN;
     assert_fails(QDQ_E_FORMAT, "weight 'c0.w': channel 3 holds NaN or infinity",
-                 qdq_insert(m, p, &err));
+                 qdq_insert(m, p, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -261,7 +262,8 @@ static void a_bias_with_nan_is_refused(void **state)
 
     (void)state;
     ((float *)(uintptr_t)qdq_graph_find(m->graph, "c0.b")->init->bytes.data)[3] = NAN;
-    assert_fails(QDQ_E_FORMAT, "bias 'c0.b': it holds NaN or infinity", qdq_insert(m, p, &err));
+    assert_fails(QDQ_E_FORMAT, "bias 'c0.b': it holds NaN or infinity",
+                 qdq_insert(m, p, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }
@@ -372,7 +374,7 @@ static void codes_of_16_bits_need_opset_21(void **state)
     (void)state;
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
     assert_fails(QDQ_E_FORMAT, "the plan needs opset 21, but has the model left at 17",
-                 qdq_insert(m, p, &err));
+                 qdq_insert(m, p, NULL, &err));
     qdq_plan_free(p);
     qdq_model_free(m);
 }

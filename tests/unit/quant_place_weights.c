@@ -90,7 +90,7 @@ static void what_the_engine_s_operator_does_not_take_stands_behind_dequantizelin
     assert_int_equal(weight(p.plan, "v")->store, QDQ_WEIGHT_AS_NBITS);
     assert_int_equal(weight(p.plan, "u")->store, QDQ_WEIGHT_AS_CODES); /* alpha is 2 */
     assert_true(qdq_plan_finish(p.plan));
-    assert_ok(qdq_insert(p.m, p.plan, &err));
+    assert_ok(qdq_insert(p.m, p.plan, NULL, &err));
     assert_ok(qdq_model_verify(p.m, &err));
     const qdq_node *y = qdq_graph_find(p.m->graph, "y")->producer;
     assert_string_equal(y->type, "MatMulNBits");
@@ -216,7 +216,7 @@ static void plans_that_no_operator_of_the_engine_fits_are_refused(void **state)
             "{\"qdq_plan\": 1, \"weights\": [{%s, \"type\": \"int4\", \"store\": \"nbits\"}]}",
             cases[i].weight);
         assert_ok(qdq_plan_parse(text, (size_t)n, "plan", &p, &err));
-        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, &err));
+        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_insert(m, p, NULL, &err));
         qdq_plan_free(p);
         qdq_model_free(m);
     }

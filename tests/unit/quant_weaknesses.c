@@ -90,7 +90,7 @@ static void b18_q_and_dq_of_blocks_have_axis_and_block_size(void **state)
     test_output(&b, "y");
     qdq_model *m = test_built(&b);
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
-    assert_ok(qdq_insert(m, p, &err));
+    assert_ok(qdq_insert(m, p, NULL, &err));
     const qdq_node *dq = qdq_graph_find(m->graph, "y")->producer->in[1].value->producer;
     const qdq_node *q = dq->in[0].value->producer;
     assert_int_equal(q->op, QDQ_OP_QUANTIZELINEAR);

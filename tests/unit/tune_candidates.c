@@ -138,7 +138,7 @@ static qdq_model *wanted(const setting *s, const qdq_plan *p)
 
     assert_ok(qdq_model_clone(s->clean, &m, &err));
     if (p != NULL)
-        assert_ok(qdq_quantize_finish(m, p, NULL, &err));
+        assert_ok(qdq_quantize_finish(m, p, NULL, NULL, &err));
     return m;
 }
 

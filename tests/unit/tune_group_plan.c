@@ -116,7 +116,7 @@ static void subgraph_8_case_18_a_group_is_quantized_as_in_the_whole_model(void *
 
     (void)state;
     assert_ok(qdq_model_clone(s.clean, &whole, &err));
-    assert_ok(qdq_quantize_finish(whole, all, NULL, &err));
+    assert_ok(qdq_quantize_finish(whole, all, NULL, NULL, &err));
     for (uint32_t i = 0; i < s.f->n; i++) {
         qdq_group_model *g = test_isolated_group(&s, i);
         assert_ok(qdq_group_plan_apply(s.f, g, all, NULL, &part, &err));
@@ -142,7 +142,7 @@ static void what_one_group_wants_is_there_alone(void **state)
         qdq_plan *p = test_isolated_plan_of(&s, i);
         qdq_group_model *g = test_isolated_group(&s, i);
         assert_ok(qdq_model_clone(s.clean, &whole, &err));
-        assert_ok(qdq_quantize_finish(whole, p, NULL, &err));
+        assert_ok(qdq_quantize_finish(whole, p, NULL, NULL, &err));
         assert_ok(qdq_group_plan_apply(s.f, g, p, NULL, &part, &err));
         assert_placed_alike(s.f, i, g, part, whole);
         assert_int_equal(count(part, QDQ_OP_QUANTIZELINEAR), count(whole, QDQ_OP_QUANTIZELINEAR));
@@ -208,7 +208,7 @@ static qdq_model *apply(const small *s, uint32_t group, bool halo)
     assert_non_null(g->model);
     assert_ok(qdq_group_plan_apply(s->f, g, s->p, NULL, &part, &err));
     assert_ok(qdq_model_clone(s->m, &whole, &err));
-    assert_ok(qdq_quantize_finish(whole, s->p, NULL, &err));
+    assert_ok(qdq_quantize_finish(whole, s->p, NULL, NULL, &err));
     assert_placed_alike(s->f, group, g, part, whole);
     qdq_model_free(whole);
     qdq_group_model_free(g);

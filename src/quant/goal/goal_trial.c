@@ -127,7 +127,7 @@ qdq_status qdq_goal_make_float(qdq_goal_run *g, qdq_plan **out, qdq_error *err)
 qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **out, qdq_error *err)
 {
     QDQ_TRY(qdq_model_clone(g->clean, out, err));
-    qdq_status st = qdq_quantize_finish(*out, p, &g->quiet, err);
+    qdq_status st = qdq_quantize_finish(*out, p, NULL, &g->quiet, err);
     if (st != QDQ_OK) {
         qdq_model_free(*out);
         *out = NULL;

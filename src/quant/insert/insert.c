@@ -1,10 +1,12 @@
 /* insert.c - applies a plan to a graph:
  *
- *   resolve      every name in the plan to a value, node, input; unknown ones are listed and
- * nothing is done corrections  biases get what their plan adds to them, and are made where there
- * was none weights      float initializer -> int8 initializer, scale, zero point, DQ scalings     x
- * -> x / s for the products of scaled weights biases       float initializer -> int32 initializer
- * with scale activation * weight, DQ tensors      x -> Q -> DQ -> its readers
+ *   - resolve: every name in the plan to a value, node, input; unknown ones are listed and nothing
+ *     is done
+ *   - corrections: biases get what their plan adds to them, and are made where there was none
+ *   - weights: float initializer -> int8 initializer, scale, zero point, DQ
+ *   - scalings: x -> x / s for the products of scaled weights
+ *   - biases: float initializer -> int32 initializer with scale activation * weight, DQ
+ *   - tensors: x -> Q -> DQ -> its readers
  *
  * Q and DQ of the model that do what the plan says are used, not doubled. */
 #include "quant/insert/insert.h"
@@ -452,13 +454,7 @@ static void inserter_free(qdq_inserter *in)
     qdq_arena_free(&in->scratch);
 }
 
-qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_error *err)
-{
-    return qdq_insert_cached(m, plan, NULL, err);
-}
-
-qdq_status qdq_insert_cached(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache,
-                             qdq_error *err)
+qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache, qdq_error *err)
 {
     qdq_inserter in = {.m = m, .g = m->graph, .plan = plan, .err = err};
 

@@ -8,11 +8,9 @@
 #include "quant/plan/plan.h"
 
 /* Edits `m`, a cleaned private copy. Tensors, nodes and edges that the model does not have are
- * QDQ_E_FORMAT, and the first few are listed; m is then to be thrown away. */
-qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_error *err);
-/* The same with what earlier insertions into copies of the same model made of its weights. */
-qdq_status qdq_insert_cached(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache,
-                             qdq_error *err);
+ * QDQ_E_FORMAT, and the first few are listed; m is then to be thrown away. `cache`: what earlier
+ * insertions into copies of the same model made of its weights; NULL: nothing. */
+qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache, qdq_error *err);
 
 /* What comes back from the codes of entry `index` of plan->weights, without an edit: `w` and `back`
  * are lent for the call. Anything but QDQ_OK ends it all. */

@@ -365,7 +365,7 @@ static qdq_status quantize(const qdq_fusions *f, const qdq_group_model *g, const
     qdq_plan *part;
 
     QDQ_TRY(qdq_group_plan_make(f, g, whole, &part, err));
-    qdq_status st = qdq_quantize_finish_cached(m, part, cache, NULL, err);
+    qdq_status st = qdq_quantize_finish(m, part, cache, NULL, err);
     qdq_plan_free(part);
     return st;
 }

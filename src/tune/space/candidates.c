@@ -264,7 +264,7 @@ qdq_status qdq_candidate_model(qdq_candidates *c, const qdq_plan *p, qdq_model *
                                qdq_error *err)
 {
     QDQ_TRY(qdq_model_clone(c->base, out, err));
-    qdq_status st = p != NULL ? qdq_quantize_finish_cached(*out, p, &c->cache, NULL, err) : QDQ_OK;
+    qdq_status st = p != NULL ? qdq_quantize_finish(*out, p, &c->cache, NULL, err) : QDQ_OK;
     if (st != QDQ_OK) {
         qdq_model_free(*out);
         *out = NULL;
