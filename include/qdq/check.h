@@ -54,7 +54,7 @@ typedef struct qdq_check_opts {
 
 #define QDQ_CHECK_OPTS_INIT                                                                        \
     {                                                                                              \
-        sizeof(qdq_check_opts), NULL, NULL, 0, 0, NULL, QDQ_CPU_AUTO                               \
+        .size = sizeof(qdq_check_opts)                                                             \
     }
 
 typedef struct qdq_target_check {

@@ -96,7 +96,7 @@ typedef struct qdq_compare_opts {
 
 #define QDQ_COMPARE_OPTS_INIT                                                                      \
     {                                                                                              \
-        sizeof(qdq_compare_opts), 0, NULL, 0, 0, 0, false, NULL                                    \
+        .size = sizeof(qdq_compare_opts)                                                           \
     }
 
 /* Runs both models on the data. *out is one block, freed with qdq_free(). Outputs of different

@@ -36,8 +36,7 @@ typedef struct qdq_data_opts {
 
 #define QDQ_DATA_OPTS_INIT                                                                         \
     {                                                                                              \
-        sizeof(qdq_data_opts), 0, 0, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, NULL, NULL, NULL, 0, NULL,  \
-            0, NULL                                                                                \
+        .size = sizeof(qdq_data_opts)                                                              \
     }
 
 /* Opens a source for the inputs of `m`. Spec: a file "x.npz" (arrays named as the inputs; a single

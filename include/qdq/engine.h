@@ -48,10 +48,9 @@ typedef struct qdq_engine_opts {
      * out of memory is QDQ_E_ENGINE of the call at hand, and the next call starts another process.
      * Runs on one engine then wait for each other */
     bool in_worker;
-    double
-        /* with in_worker, and in the tuner: seconds that one call may take (a build, a run, a timed
-           block, a profile) before the process is ended; 0: 600 */
-        deadline_s;
+    /* with in_worker, and in the tuner: seconds that one call may take (a build, a run, a timed
+     * block, a profile) before the process is ended; 0: 600 */
+    double deadline_s;
 } qdq_engine_opts;
 
 #define QDQ_ENGINE_OPTS_INIT                                                                       \
@@ -168,7 +167,7 @@ typedef struct qdq_session_opts {
 
 #define QDQ_SESSION_OPTS_INIT                                                                      \
     {                                                                                              \
-        sizeof(qdq_session_opts), QDQ_LEVEL_ALL, 0, false, NULL, false, NULL, 0, false, false      \
+        .size = sizeof(qdq_session_opts)                                                           \
     }
 
 /* Makes a model ready to run. The model is only read during this call, but its weights must stay
@@ -217,7 +216,7 @@ typedef struct qdq_bench_opts {
 
 #define QDQ_BENCH_OPTS_INIT                                                                        \
     {                                                                                              \
-        sizeof(qdq_bench_opts), 0, 0, 0, NULL, 0, 0, NULL, 0                                       \
+        .size = sizeof(qdq_bench_opts)                                                             \
     }
 
 typedef struct qdq_bench_model {

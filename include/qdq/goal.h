@@ -62,7 +62,7 @@ typedef struct qdq_goal_opts {
 
 #define QDQ_GOAL_OPTS_INIT                                                                         \
     {                                                                                              \
-        sizeof(qdq_goal_opts), 0, -1, NULL, 0, 0, 0, 0, false, 0, 0, 0, NULL, NULL                 \
+        .size = sizeof(qdq_goal_opts), .max_drop = -1                                              \
     }
 
 /* One evaluation: a plan was made, applied, and run on the samples. */

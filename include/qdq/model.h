@@ -25,7 +25,7 @@ typedef struct qdq_load_opts {
 
 #define QDQ_LOAD_OPTS_INIT                                                                         \
     {                                                                                              \
-        sizeof(qdq_load_opts), 0, NULL                                                             \
+        .size = sizeof(qdq_load_opts)                                                              \
     }
 
 /* Reads the model at `path`: maps it and indexes it, without touching tensor bytes. On success *out
@@ -67,7 +67,7 @@ typedef struct qdq_save_opts {
 
 #define QDQ_SAVE_OPTS_INIT                                                                         \
     {                                                                                              \
-        sizeof(qdq_save_opts), QDQ_EXTERNAL_AUTO, false, NULL                                      \
+        .size = sizeof(qdq_save_opts)                                                              \
     }
 
 /* Saves under a temporary name in the same folder, syncs it, then renames it to `path`: an

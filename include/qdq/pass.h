@@ -88,8 +88,7 @@ typedef struct qdq_optimize_opts {
 
 #define QDQ_OPTIMIZE_OPTS_INIT                                                                     \
     {                                                                                              \
-        sizeof(qdq_optimize_opts), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, false, 0, NULL, NULL,    \
-            NULL, NULL                                                                             \
+        .size = sizeof(qdq_optimize_opts)                                                          \
     }
 
 /* --- report ----------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ typedef struct qdq_probe_opts {
 
 #define QDQ_PROBE_OPTS_INIT                                                                        \
     {                                                                                              \
-        sizeof(qdq_probe_opts), NULL, NULL, 0, 0, 0, NULL                                          \
+        .size = sizeof(qdq_probe_opts)                                                             \
     }
 
 /* What came of one probe. */

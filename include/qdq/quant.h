@@ -204,8 +204,7 @@ typedef struct qdq_quantize_opts {
 
 #define QDQ_QUANTIZE_OPTS_INIT                                                                     \
     {                                                                                              \
-        sizeof(qdq_quantize_opts), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL,     \
-            NULL, QDQ_METHOD_DEFAULT, 0, NULL, false, QDQ_BIAS_CORRECTION_AUTO, QDQ_CPU_AUTO       \
+        .size = sizeof(qdq_quantize_opts)                                                          \
     }
 
 /* Cleans a copy of `m`, places Q/DQ by the target's rules, calibrates on `data`, and gives the
@@ -267,7 +266,7 @@ typedef struct qdq_import_opts {
 
 #define QDQ_IMPORT_OPTS_INIT                                                                       \
     {                                                                                              \
-        sizeof(qdq_import_opts), QDQ_BOUNDS_AUTO, NULL                                             \
+        .size = sizeof(qdq_import_opts)                                                            \
     }
 
 /* The quantization that is already in a model, as a plan for the model without it; import(apply(p))

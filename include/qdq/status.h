@@ -3,7 +3,12 @@
  * Every fallible function returns a qdq_status and takes a qdq_error as its last argument (NULL is
  * allowed). On failure all outputs are NULL or zero and the error's text is one line: where, what
  * was found, what was expected. The text may improve between releases, the codes never change their
- * meaning. */
+ * meaning.
+ *
+ * Option structs begin with `size`: initialize each with its QDQ_..._INIT. Members are only
+ * appended, so a program that was compiled against fewer of them works with a newer libqdq. One
+ * that sets a member that libqdq does not know yet gets QDQ_E_USAGE, with the name of the struct.
+ */
 #ifndef QDQ_STATUS_H
 #define QDQ_STATUS_H
 
@@ -100,7 +105,7 @@ typedef struct qdq_job {
 
 #define QDQ_JOB_INIT                                                                               \
     {                                                                                              \
-        sizeof(qdq_job), NULL, NULL, NULL, NULL                                                    \
+        .size = sizeof(qdq_job)                                                                    \
     }
 
 #ifdef __cplusplus

@@ -35,7 +35,7 @@ typedef struct qdq_region_opts {
 
 #define QDQ_REGION_OPTS_INIT                                                                       \
     {                                                                                              \
-        sizeof(qdq_region_opts), QDQ_REGIONS_AUTO, 0, 0                                            \
+        .size = sizeof(qdq_region_opts)                                                            \
     }
 
 typedef enum qdq_regions_form {
@@ -83,7 +83,7 @@ typedef struct qdq_fusion_opts {
 
 #define QDQ_FUSION_OPTS_INIT                                                                       \
     {                                                                                              \
-        sizeof(qdq_fusion_opts), NULL, 0, 0                                                        \
+        .size = sizeof(qdq_fusion_opts)                                                            \
     }
 
 typedef struct qdq_fusion_info {
@@ -150,7 +150,7 @@ typedef struct qdq_fusion_extract_opts {
 
 #define QDQ_FUSION_EXTRACT_OPTS_INIT                                                               \
     {                                                                                              \
-        sizeof(qdq_fusion_extract_opts), false, NULL, NULL, NULL, 0, 0, 0                          \
+        .size = sizeof(qdq_fusion_extract_opts)                                                    \
     }
 
 /* An input of that model, with the shapes that follow from those of the whole; -1: not known. */

@@ -1,5 +1,6 @@
 /* fail.c - errors and log lines. Knows nothing of models, prints nothing. */
 #include "base/fail.h"
+#include "base/opts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,24 +109,30 @@ void qdq_job_log(const qdq_job *job, qdq_log_level level, const char *fmt, ...)
     char line[1000];
     va_list ap;
 
-    if (job == NULL || job->log == NULL)
+    const qdq_job j = qdq_job_copy(job);
+    if (j.log == NULL)
         return;
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
     qdq_keep_one_line(line);
-    job->log(job->ctx, level, line);
+    j.log(j.ctx, level, line);
 }
 
 void qdq_job_progress(const qdq_job *job, const char *stage, uint64_t done, uint64_t total)
 {
-    if (job != NULL && job->progress != NULL)
-        job->progress(job->ctx, stage, done, total);
+    const qdq_job j = qdq_job_copy(job);
+
+    if (j.progress != NULL)
+        j.progress(j.ctx, stage, done, total);
 }
 
 qdq_status qdq_job_poll(const qdq_job *job, qdq_error *err)
 {
-    if (job != NULL && qdq_cancel_is_set(job->cancel))
+    qdq_job j = QDQ_JOB_INIT;
+
+    QDQ_TRY(qdq_opts_read("qdq_job", &j, sizeof j, job, err));
+    if (qdq_cancel_is_set(j.cancel))
         return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
     return QDQ_OK;
 }

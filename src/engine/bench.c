@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/opts.h"
 #include "engine/engine_ops.h"
 #include "engine/sample_stats.h"
 #include "engine/session_inputs.h"
@@ -176,11 +177,12 @@ static qdq_status measure(bench *b, qdq_bench_model *out, qdq_error *err)
 qdq_status qdq_bench(qdq_session *const *sessions, size_t n, const qdq_bench_opts *opts,
                      qdq_bench_model *out, qdq_error *err)
 {
-    static const qdq_bench_opts defaults = QDQ_BENCH_OPTS_INIT;
-    bench b = {.session = sessions, .n = n, .opts = opts != NULL ? opts : &defaults};
+    qdq_bench_opts own = QDQ_BENCH_OPTS_INIT;
+    bench b = {.session = sessions, .n = n, .opts = &own};
 
     for (size_t i = 0; i < n; i++)
         out[i] = (qdq_bench_model){0};
+    QDQ_TRY(qdq_opts_read("qdq_bench_opts", &own, sizeof own, opts, err));
     if (n == 0)
         return qdq_fail(err, QDQ_E_USAGE, "bench of no models: expected at least one");
     qdq_status st = measure(&b, out, err);

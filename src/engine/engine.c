@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "base/opts.h"
 #include "engine/plugin.h"
 #include "engine/remote/remote.h"
 #include "engine/session_inputs.h"
@@ -75,12 +76,13 @@ static qdq_status describe(qdq_engine *e, qdq_error *err)
 
 const char *qdq_engine_environment(const char *spec, const qdq_engine_opts *opts)
 {
-    static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
+    qdq_engine_opts own = QDQ_ENGINE_OPTS_INIT;
     found f;
 
-    if (find_engine(spec, &f, NULL) != QDQ_OK || f.ops->environment == NULL)
+    if (qdq_opts_read("qdq_engine_opts", &own, sizeof own, opts, NULL) != QDQ_OK ||
+        find_engine(spec, &f, NULL) != QDQ_OK || f.ops->environment == NULL)
         return NULL;
-    return f.ops->environment(opts != NULL ? opts : &defaults);
+    return f.ops->environment(&own);
 }
 
 /* What comes from a worker names the engine already. */
@@ -94,12 +96,12 @@ static qdq_status at_engine(const qdq_engine *e, const char *name, qdq_status st
 qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_engine **out,
                            qdq_error *err)
 {
-    static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
+    qdq_engine_opts own = QDQ_ENGINE_OPTS_INIT;
     found f;
 
     *out = NULL;
-    if (opts == NULL)
-        opts = &defaults;
+    QDQ_TRY(qdq_opts_read("qdq_engine_opts", &own, sizeof own, opts, err));
+    opts = &own;
     QDQ_TRY(find_engine(spec, &f, err));
     if (f.arg != NULL && f.arg[0] == '\0')
         return qdq_fail(err, QDQ_E_USAGE, "engine '%s' has nothing behind the colon", spec);
@@ -182,11 +184,11 @@ static qdq_status open_session(qdq_session *s, const qdq_model *m, const qdq_ses
 qdq_status qdq_session_open(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts,
                             qdq_session **out, qdq_error *err)
 {
-    static const qdq_session_opts defaults = QDQ_SESSION_OPTS_INIT;
+    qdq_session_opts own = QDQ_SESSION_OPTS_INIT;
 
     *out = NULL;
-    if (opts == NULL)
-        opts = &defaults;
+    QDQ_TRY(qdq_opts_read("qdq_session_opts", &own, sizeof own, opts, err));
+    opts = &own;
     qdq_session *s = calloc(1, sizeof *s);
     if (s == NULL)
         return qdq_nomem(err);

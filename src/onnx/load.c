@@ -1,6 +1,7 @@
 /* load.c - where the reader's bytes come from: a file, memory, or parts of both. It maps files and
  * never looks inside. */
 #include "base/fail.h"
+#include "base/opts.h"
 #include "ir/edit.h"
 #include "ir/name.h"
 #include "onnx/onnx_io.h"
@@ -89,31 +90,35 @@ static qdq_status check_size(uint64_t size, const char *name, const qdq_load_opt
 qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model **out,
                           qdq_error *err)
 {
+    qdq_load_opts own = QDQ_LOAD_OPTS_INIT;
     qdq_mapping *file;
     qdq_status st;
 
     *out = NULL;
+    QDQ_TRY(qdq_opts_read("qdq_load_opts", &own, sizeof own, opts, err));
     QDQ_TRY(qdq_mapping_open(path, &file, err));
-    st = check_size(qdq_mapping_size(file), path, opts, err);
+    st = check_size(qdq_mapping_size(file), path, &own, err);
     if (st != QDQ_OK) {
         qdq_mapping_unref(file);
         return st;
     }
-    return load_mapping(&(load_from){file, 0, qdq_mapping_size(file), NULL, 0}, path, opts, out,
+    return load_mapping(&(load_from){file, 0, qdq_mapping_size(file), NULL, 0}, path, &own, out,
                         err);
 }
 
 qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name,
                                 const qdq_load_opts *opts, qdq_model **out, qdq_error *err)
 {
+    qdq_load_opts own = QDQ_LOAD_OPTS_INIT;
     qdq_mapping *file;
 
     *out = NULL;
-    QDQ_TRY(check_size(bytes, name, opts, err));
+    QDQ_TRY(qdq_opts_read("qdq_load_opts", &own, sizeof own, opts, err));
+    QDQ_TRY(check_size(bytes, name, &own, err));
     if ((file = qdq_mapping_new_heap(bytes)) == NULL)
         return qdq_nomem(err);
     memcpy(qdq_mapping_heap_data(file), data, bytes);
-    return load_mapping(&(load_from){file, 0, bytes, NULL, 0}, name, opts, out, err);
+    return load_mapping(&(load_from){file, 0, bytes, NULL, 0}, name, &own, out, err);
 }
 
 qdq_status qdq_onnx_read_parts(const qdq_onnx_part *model, size_t offset, size_t size,

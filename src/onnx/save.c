@@ -3,6 +3,7 @@
  * without being copied in memory. The side file comes first: its content gives the name that the
  * model is encoded with. */
 #include "base/fail.h"
+#include "base/opts.h"
 #include "base/side_name.h"
 #include "base/vec.h"
 #include "ir/graph_check.h"
@@ -221,11 +222,13 @@ static qdq_status save(saving *s, qdq_error *err)
 qdq_status qdq_model_save(const qdq_model *m, const char *path, const qdq_save_opts *opts,
                           qdq_error *err)
 {
+    qdq_save_opts own = QDQ_SAVE_OPTS_INIT;
+    QDQ_TRY(qdq_opts_read("qdq_save_opts", &own, sizeof own, opts, err));
     saving s = {.m = m,
                 .path = path,
-                .external = opts != NULL ? opts->external : QDQ_EXTERNAL_AUTO,
-                .allow_overwrite = opts != NULL && opts->allow_overwrite,
-                .job = opts != NULL && opts->size >= sizeof *opts ? opts->job : NULL,
+                .external = own.external,
+                .allow_overwrite = own.allow_overwrite,
+                .job = own.job,
                 .arena = QDQ_ARENA_INIT,
                 .plan = {.m = m, .places = QDQ_MAP_INIT},
                 .out = {.bytes = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT)},

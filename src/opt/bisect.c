@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "qdq/pass.h"
 
 typedef struct search {
@@ -127,17 +128,13 @@ static qdq_status find(search *s, qdq_bisect_result *out, qdq_error *err)
 qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts, qdq_judge_fn judge,
                             void *ctx, qdq_bisect_result *out, qdq_error *err)
 {
-    static const qdq_optimize_opts defaults = QDQ_OPTIMIZE_OPTS_INIT;
-    search s = {.model = m,
-                .opts = opts != NULL ? opts : &defaults,
-                .judge = judge,
-                .ctx = ctx,
-                .expected = 1};
+    qdq_optimize_opts own = QDQ_OPTIMIZE_OPTS_INIT;
+    search s = {.model = m, .opts = &own, .judge = judge, .ctx = ctx, .expected = 1};
 
-    if (s.opts->job != NULL)
-        s.quiet = *s.opts->job;
-    s.quiet.log = NULL;
     memset(out, 0, sizeof *out);
+    QDQ_TRY(qdq_opts_read("qdq_optimize_opts", &own, sizeof own, opts, err));
+    s.quiet = qdq_job_copy(s.opts->job);
+    s.quiet.log = NULL;
     qdq_status st = find(&s, out, err);
     if (st != QDQ_OK)
         memset(out, 0, sizeof *out);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/opts.h"
 #include "ir/graph_check.h"
 #include "opt/opt_state.h"
 #include "opt/rules/rule.h"
@@ -200,14 +201,13 @@ qdq_status qdq_model_optimize(qdq_model *m, const qdq_optimize_opts *opts,
     qdq_opt_state state = {0};
     qdq_opt o = {.opts = &own, .model = m, .arg = "", .state = &state};
 
-    if (opts != NULL)
-        own = *opts;
+    if (report != NULL)
+        *report = NULL;
+    QDQ_TRY(qdq_opts_read("qdq_optimize_opts", &own, sizeof own, opts, err));
     if (own.passes == NULL)
         own.passes = "default";
     own.fold_input_bytes = or_default(own.fold_input_bytes);
     own.fold_output_bytes = or_default(own.fold_output_bytes);
-    if (report != NULL)
-        *report = NULL;
     qdq_status st = qdq_pipeline_parse(own.passes, own.target, &state.memory, &state.pipeline, err);
     if (st == QDQ_OK)
         st = check_operators(own.no_fold, false, err);

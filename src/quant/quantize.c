@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "ir/edit.h"
 #include "ir/graph_check.h"
 #include "ir/shape.h"
@@ -157,14 +158,15 @@ qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, 
                         const qdq_quantize_opts *opts, qdq_plan **plan, qdq_model **out,
                         qdq_error *err)
 {
-    static const qdq_quantize_opts defaults = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_quantize_opts own = QDQ_QUANTIZE_OPTS_INIT;
     qdq_model *prepared = NULL;
-    qdq_quantizing q = {
-        m, t, e, data, .opts = opts != NULL ? opts : &defaults, .plan = qdq_plan_new()};
+    qdq_quantizing q = {m, t, e, data, .opts = &own};
 
     *plan = NULL;
     if (out != NULL)
         *out = NULL;
+    QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &own, sizeof own, opts, err));
+    q.plan = qdq_plan_new();
     qdq_status st = q.plan != NULL ? make(&q, false, &prepared, err) : qdq_nomem(err);
     if (st == QDQ_OK && out != NULL)
         st = qdq_quantize_finish(prepared, q.plan, NULL, q.opts->job, err);
@@ -188,8 +190,12 @@ qdq_status qdq_plan_make(const qdq_model *m, const qdq_target *t, qdq_engine *e,
 qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts,
                        qdq_error *err)
 {
+    qdq_quantize_opts own = QDQ_QUANTIZE_OPTS_INIT;
     qdq_model *prepared = NULL;
-    qdq_quantizing q = {m, t, .opts = opts, .plan = qdq_plan_new()};
+    qdq_quantizing q = {m, t, .opts = &own};
+
+    QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &own, sizeof own, opts, err));
+    q.plan = qdq_plan_new();
     qdq_status st = q.plan != NULL ? make(&q, true, &prepared, err) : qdq_nomem(err);
 
     qdq_model_free(prepared);

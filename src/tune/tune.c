@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/opts.h"
 #include "base/processor.h"
 #include "quant/target_fit.h"
 #include "target/target.h"
@@ -375,16 +376,16 @@ static void close_all(qdq_tuning *t, const char *why)
 qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data, const char *dir,
                         const qdq_tune_opts *opts, qdq_tune_result *out, qdq_error *err)
 {
-    static const qdq_tune_opts defaults = QDQ_TUNE_OPTS_INIT;
-    static const qdq_quantize_opts plain = QDQ_QUANTIZE_OPTS_INIT;
-    qdq_tune_opts with_goal = opts != NULL ? *opts : defaults;
-    qdq_goal_opts goal;
+    qdq_tune_opts known = QDQ_TUNE_OPTS_INIT;
+    qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
+    qdq_goal_opts asked = QDQ_GOAL_OPTS_INIT, goal;
     qdq_tune_result own;
     qdq_tuning run = {.m = m,
                       .asked = t,
                       .data = data,
                       .dir = dir,
-                      .opts = &with_goal,
+                      .opts = &known,
+                      .quantize = QDQ_QUANTIZE_OPTS_INIT,
                       .least_noisy_db = NAN,
                       .shipped_db = NAN};
     qdq_target *followed = NULL;
@@ -394,19 +395,23 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     run.out = out != NULL ? out : &own;
     *run.out = (qdq_tune_result){.sqnr_db = NAN, .speedup = 1, .raw_ms = NAN};
     run.out->written = (qdq_tune_accuracy){.bound_db = NAN, .top1 = NAN, .half_agreement = NAN};
-    run.job = run.opts->job;
+    QDQ_TRY(qdq_opts_read("qdq_tune_opts", &known, sizeof known, opts, err));
+    QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &run.quantize, sizeof run.quantize, known.quantize,
+                          err));
+    QDQ_TRY(qdq_opts_read("qdq_engine_opts", &engine, sizeof engine, known.engine_opts, err));
+    QDQ_TRY(qdq_opts_read("qdq_goal_opts", &asked, sizeof asked, known.goal, err));
+    known.engine_opts = &engine;
+    if (known.goal != NULL)
+        known.goal = &asked;
+    run.job = known.job;
     qdq_tune_set_goal(&run, &goal);
-    with_goal.goal = &goal;
-    run.quantize = run.opts->quantize != NULL ? *run.opts->quantize : plain;
+    known.goal = &goal;
     run.started = run.budget_from = qdq_clock_seconds();
     run.units = qdq_tune_units_of(run.opts->mode);
     run.strategy = &qdq_strategy_trials;
     run.out->mode = run.units->mode;
     qdq_status st = qdq_tune_check(run.opts, t, err);
-    if (run.job != NULL)
-        run.timed = *run.job;
-    else
-        run.timed = (qdq_job)QDQ_JOB_INIT;
+    run.timed = qdq_job_copy(run.job);
     run.stop = qdq_cancel_below(run.timed.cancel);
     run.timed.cancel = run.stop;
     if (st == QDQ_OK && run.stop == NULL)

@@ -39,7 +39,7 @@ static qdq_model *converted(const char *text, qdq_elem type, const char *keep, b
                             said *out)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_job job = {.log = hear, .ctx = out};
+    qdq_job job = {.size = sizeof job, .log = hear, .ctx = out};
     qdq_model *m = test_model(text);
     qdq_plan *p = qdq_plan_new();
     qdq_plan_float kept = {keep, "", ""};

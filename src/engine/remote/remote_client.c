@@ -6,6 +6,7 @@
 
 #include "base/beside.h"
 #include "base/fail.h"
+#include "base/opts.h"
 #include "engine/remote/remote_groups.h"
 #include "engine/remote/remote_profile.h"
 
@@ -117,7 +118,7 @@ static qdq_status read_end(qdq_remote_client *c, qdq_remote_answer *answer, qdq_
 qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_json_doc *question, int fd, double deadline_s,
                           qdq_remote_answer *answer, qdq_remote_fate *fate, qdq_error *err)
 {
-    const qdq_cancel *cancel = c->job != NULL ? c->job->cancel : NULL;
+    const qdq_cancel *cancel = qdq_job_cancel(c->job);
     qdq_status st = QDQ_E_NOMEM;
 
     *answer = (qdq_remote_answer){.arena = QDQ_ARENA_INIT};

@@ -12,6 +12,7 @@
 
 #include "base/child.h"
 #include "base/fail.h"
+#include "base/opts.h"
 #include "engine/trt/trt_transcript.h"
 
 enum { MAX_OUTPUT = 1 << 20, MAX_LOG = 64 << 20, MAX_TRANSCRIPT = 64 << 10, MAX_TRIES = 8 };
@@ -34,7 +35,7 @@ static qdq_status ask_for_help(qdq_trt_tool *t, qdq_error *err)
     const qdq_child_opts opts = {.argv = argv,
                                  .deadline_s = help_deadline_s,
                                  .max_output = MAX_OUTPUT,
-                                 .cancel = t->job != NULL ? t->job->cancel : NULL};
+                                 .cancel = qdq_job_cancel(t->job)};
     qdq_trt_log log = QDQ_TRT_LOG_INIT;
     qdq_child_result r;
 
@@ -188,7 +189,7 @@ static qdq_status start(const qdq_trt_tool *t, const qdq_trt_call *call, const c
                                  .keep_last = true,
                                  .log = fd > STDERR_FILENO ? fd : 0,
                                  .max_log = MAX_LOG,
-                                 .cancel = t->job != NULL ? t->job->cancel : NULL};
+                                 .cancel = qdq_job_cancel(t->job)};
     qdq_status st = qdq_child_run(&opts, r, err);
 
     if (fd >= 0)

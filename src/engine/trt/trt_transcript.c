@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "base/opts.h"
 #include "engine/trt/trt_args.h"
 
 enum { LINE_MAX_BYTES = 900 }; /* a message of a job has a little more */
@@ -73,7 +74,7 @@ static void tell_command(const qdq_job *job, const char *const *argv)
 void qdq_trt_transcript(const qdq_job *job, const char *const *argv, const qdq_child_result *r,
                         size_t most)
 {
-    if (job == NULL || job->log == NULL)
+    if (qdq_job_copy(job).log == NULL)
         return;
     tell_command(job, argv);
     tell_masked(job, r->out, most);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "base/pack.h"
 #include "ir/edit.h"
 #include "ir/shape.h"
@@ -278,10 +279,11 @@ qdq_status qdq_model_check_target(const qdq_model *m, const qdq_target *t,
                                   const qdq_check_opts *opts, qdq_target_check **out,
                                   qdq_error *err)
 {
-    static const qdq_check_opts defaults = QDQ_CHECK_OPTS_INIT;
-    qdq_checking c = {.t = t, .opts = opts != NULL ? opts : &defaults, .err = err};
+    qdq_check_opts own = QDQ_CHECK_OPTS_INIT;
+    qdq_checking c = {.t = t, .opts = &own, .err = err};
 
     *out = NULL;
+    QDQ_TRY(qdq_opts_read("qdq_check_opts", &own, sizeof own, opts, err));
     qdq_status st = qdq_model_clone(m, &c.m, err);
     if (st == QDQ_OK)
         st = check(&c, out);

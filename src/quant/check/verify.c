@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "quant/check/verify_state.h"
 #include "quant/compare/compare_feed.h"
 #include "quant/compare/compare_stat.h"
@@ -347,15 +348,15 @@ static qdq_status verify(qdq_verifying *v, qdq_error *err)
 qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine *e, qdq_data *data,
                              const qdq_verify_opts *opts, qdq_verify_result *out, qdq_error *err)
 {
-    static const qdq_verify_opts defaults = QDQ_VERIFY_OPTS_INIT;
     qdq_verifying v = {.m = m,
                        .engine = e,
                        .data = data,
-                       .opts = opts != NULL ? *opts : defaults,
+                       .opts = QDQ_VERIFY_OPTS_INIT,
                        .out = out,
                        .arena = QDQ_ARENA_INIT};
 
     *out = (qdq_verify_result){.axis = -1, .sqnr_db = NAN, .engine_db = NAN, .reference_db = NAN};
+    QDQ_TRY(qdq_opts_read("qdq_verify_opts", &v.opts, sizeof v.opts, opts, err));
     qdq_status st = verify(&v, err);
     for (size_t i = 0; i < v.n_outputs && v.output != NULL; i++) {
         qdq_held_free(&v.output[i].reference);

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/map.h"
+#include "base/opts.h"
 #include "base/vec.h"
 #include "ir/ir.h"
 #include "quant/calib/held.h"
@@ -431,15 +432,16 @@ qdq_status qdq_comparing_begin(qdq_engine *e, const qdq_model *a, qdq_data *d,
                                const qdq_compare_opts *opts, qdq_kept *kept, qdq_comparing **out,
                                qdq_error *err)
 {
-    static const qdq_compare_opts defaults = QDQ_COMPARE_OPTS_INIT;
-    qdq_comparing *c = calloc(1, sizeof *c);
+    qdq_compare_opts own = QDQ_COMPARE_OPTS_INIT;
 
     *out = NULL;
+    QDQ_TRY(qdq_opts_read("qdq_compare_opts", &own, sizeof own, opts, err));
+    qdq_comparing *c = calloc(1, sizeof *c);
     if (c == NULL)
         return qdq_nomem(err);
     *c = (qdq_comparing){
         .engine = e, .model = {a, NULL}, .data = d, .arena = QDQ_ARENA_INIT, .kept = kept};
-    c->opts = opts != NULL ? *opts : defaults;
+    c->opts = own;
     c->is_lent = kept != NULL && kept->is_complete;
     qdq_status st = qdq_compare_range(d, &c->opts, &c->first, &c->end, err);
     if (st == QDQ_OK) {

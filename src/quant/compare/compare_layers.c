@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "ir/edit.h"
 #include "quant/compare/compare_alias.h"
 #include "quant/compare/compare_feed.h"
@@ -488,11 +489,10 @@ qdq_status qdq_compare_layers(qdq_engine *e, const qdq_model *a, const qdq_model
                               const qdq_compare_opts *opts, qdq_compare_layers_result **out,
                               qdq_error *err)
 {
-    static const qdq_compare_opts defaults = QDQ_COMPARE_OPTS_INIT;
-    layering l = {.engine = e, .data = d, .of = a, .model = {a, b}};
+    layering l = {.engine = e, .data = d, .of = a, .model = {a, b}, .opts = QDQ_COMPARE_OPTS_INIT};
 
     *out = NULL;
-    l.opts = opts != NULL ? *opts : defaults;
+    QDQ_TRY(qdq_opts_read("qdq_compare_opts", &l.opts, sizeof l.opts, opts, err));
     qdq_status st = compare_layers(&l, out, err);
     qdq_map_free(&l.by_a);
     qdq_map_free(&l.by_name);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "ir/ir.h"
 #include "qdq/compare.h"
 #include "quant/compare/compare_run.h"
@@ -168,12 +169,12 @@ qdq_status qdq_compare_same(qdq_engine *e, const qdq_model *a, const qdq_model *
                             const qdq_compare_opts *opts, double tolerance, qdq_same_result *out,
                             qdq_error *err)
 {
-    static const qdq_compare_opts defaults = QDQ_COMPARE_OPTS_INIT;
-    qdq_compare_opts own = opts != NULL ? *opts : defaults;
+    qdq_compare_opts own = QDQ_COMPARE_OPTS_INIT;
     bool quantized = has_qdq(a) || has_qdq(b);
     qdq_error found = QDQ_ERROR_INIT;
 
     *out = (qdq_same_result){.same = false};
+    QDQ_TRY(qdq_opts_read("qdq_compare_opts", &own, sizeof own, opts, err));
     own.fake_quant = quantized;
     if (!outputs_are_same(a, b, out->why, sizeof out->why))
         return QDQ_OK;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "base/vec.h"
 #include "quant/data/input_codes.h"
 
@@ -397,11 +398,11 @@ static qdq_status open_data(qdq_data *d, const char *spec, const qdq_model *m,
 qdq_status qdq_data_open(const char *spec, const qdq_model *m, const qdq_data_opts *opts,
                          qdq_data **out, qdq_error *err)
 {
-    static const qdq_data_opts defaults = QDQ_DATA_OPTS_INIT;
+    qdq_data_opts own = QDQ_DATA_OPTS_INIT;
 
     *out = NULL;
-    if (opts == NULL)
-        opts = &defaults;
+    QDQ_TRY(qdq_opts_read("qdq_data_opts", &own, sizeof own, opts, err));
+    opts = &own;
     qdq_data *d = calloc(1, sizeof *d);
     if (d == NULL)
         return qdq_nomem(err);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/opts.h"
 #include "base/processor.h"
 #include "ir/ir.h"
 #include "quant/goal/goal_state.h"
@@ -496,19 +497,23 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
                              qdq_plan **plan, qdq_model **out, qdq_goal_result **result_out,
                              qdq_error *err)
 {
-    static const qdq_quantize_opts defaults = QDQ_QUANTIZE_OPTS_INIT;
-    qdq_goal_run g = {.m = m, .engine = e, .data = data, .goal = *how, .arena = QDQ_ARENA_INIT};
+    qdq_goal_run g = {.m = m,
+                      .engine = e,
+                      .data = data,
+                      .opts = QDQ_QUANTIZE_OPTS_INIT,
+                      .goal = QDQ_GOAL_OPTS_INIT,
+                      .arena = QDQ_ARENA_INIT};
 
     *plan = NULL;
     *out = NULL;
     *result_out = NULL;
-    QDQ_TRY(check(data, how, err));
-    g.opts = opts != NULL ? *opts : defaults;
-    if (how->by_default)
+    QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &g.opts, sizeof g.opts, opts, err));
+    QDQ_TRY(qdq_opts_read("qdq_goal_opts", &g.goal, sizeof g.goal, how, err));
+    QDQ_TRY(check(data, &g.goal, err));
+    if (g.goal.by_default)
         g.goal.min_sqnr = QDQ_DEFAULT_MIN_SQNR;
     g.kept.limit = g.opts.memory != 0 ? g.opts.memory : KEPT_BYTES;
-    if (g.opts.job != NULL)
-        g.quiet = *g.opts.job;
+    g.quiet = qdq_job_copy(g.opts.job);
     g.quiet.log = NULL;
     qdq_processor_name(g.processor, sizeof g.processor);
     g.room = calloc(1, sizeof *g.room);

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/file.h"
+#include "base/opts.h"
 #include "ir/ir.h"
 #include "quant/import/encodings.h"
 #include "quant/plan/fingerprint.h"
@@ -272,13 +273,13 @@ qdq_status qdq_plan_parse_encodings(const char *text, size_t size, const char *n
                                     const qdq_model *m, const qdq_import_opts *opts, qdq_plan **out,
                                     qdq_error *err)
 {
-    planner pl = {.m = m,
-                  .job = opts != NULL ? opts->job : NULL,
-                  .unknown = QDQ_BUF_INIT(1 << 16),
-                  .err = err};
+    qdq_import_opts own = QDQ_IMPORT_OPTS_INIT;
+    planner pl = {.m = m, .unknown = QDQ_BUF_INIT(1 << 16), .err = err};
     qdq_encodings e;
 
     *out = NULL;
+    QDQ_TRY(qdq_opts_read("qdq_import_opts", &own, sizeof own, opts, err));
+    pl.job = own.job;
     qdq_status st = qdq_encodings_read(text, size, name, &e, err);
     if (st == QDQ_OK) {
         pl.p = qdq_plan_new();

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "ir/edit.h"
 #include "ir/graph_check.h"
 #include "quant/import/import_state.h"
@@ -520,10 +521,11 @@ static qdq_status open_copy(qdq_importer *im, const qdq_model *m, bool want_plan
 static qdq_status run(const qdq_model *m, const qdq_import_opts *opts, qdq_plan *p,
                       qdq_model **stripped, size_t *n_left, qdq_error *err)
 {
-    static const qdq_import_opts defaults = QDQ_IMPORT_OPTS_INIT;
-    qdq_importer im = {.err = err, .opts = opts != NULL ? opts : &defaults};
-    qdq_status st = open_copy(&im, m, p != NULL, err);
+    qdq_import_opts own = QDQ_IMPORT_OPTS_INIT;
+    qdq_importer im = {.err = err, .opts = &own};
 
+    QDQ_TRY(qdq_opts_read("qdq_import_opts", &own, sizeof own, opts, err));
+    qdq_status st = open_copy(&im, m, p != NULL, err);
     if (st == QDQ_OK)
         st = qdq_bodies_name_apart(im.m, err); /* plans name values */
     if (st == QDQ_OK)

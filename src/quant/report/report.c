@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "base/file.h"
+#include "base/opts.h"
 #include "quant/goal/node_cost.h"
 #include "quant/report/plan_picture.h"
 #include "quant/report/report_state.h"
@@ -276,16 +277,18 @@ qdq_status qdq_report_write(const qdq_model *m, const qdq_model *quantized, cons
                             qdq_engine *e, const qdq_report_opts *opts, const char *path,
                             bool allow_overwrite, qdq_error *err)
 {
-    qdq_reporting r = {.m = m, .quantized = quantized, .plan = p, .engine = e, .opts = *opts};
+    qdq_reporting r = {
+        .m = m, .quantized = quantized, .plan = p, .engine = e, .opts = QDQ_REPORT_OPTS_INIT};
 
+    QDQ_TRY(qdq_opts_read("qdq_report_opts", &r.opts, sizeof r.opts, opts, err));
     r.page = (qdq_buf)QDQ_BUF_INIT(PAGE_BYTES);
     qdq_status st = qdq_report_measure(&r, path != NULL, err);
     if (st == QDQ_OK && path != NULL)
         st = compose(&r, err);
     if (st == QDQ_OK && path != NULL)
         st = qdq_write_file(path, allow_overwrite, r.page.data, r.page.size, err);
-    if (st == QDQ_OK && opts->overlay != NULL)
-        st = qdq_report_overlay(&r.picture, opts->overlay, allow_overwrite, err);
+    if (st == QDQ_OK && r.opts.overlay != NULL)
+        st = qdq_report_overlay(&r.picture, r.opts.overlay, allow_overwrite, err);
     qdq_buf_free(&r.page);
     qdq_free(r.layers);
     qdq_map_free(&r.layer);

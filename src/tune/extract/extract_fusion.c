@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "ir/shape.h"
 #include "tune/extract/group_model.h"
 
@@ -94,7 +95,8 @@ qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_group *layer, size_t
                               const qdq_fusion_extract_opts *how, qdq_model **out,
                               qdq_fusion_input **in, size_t *n_in, qdq_error *err)
 {
-    static const qdq_fusion_extract_opts plain = QDQ_FUSION_EXTRACT_OPTS_INIT;
+    qdq_fusion_extract_opts halo = QDQ_FUSION_EXTRACT_OPTS_INIT;
+    qdq_fusion_opts own = QDQ_FUSION_OPTS_INIT;
     qdq_model *typed = NULL;
     part x = {NULL, NULL, 0};
 
@@ -103,13 +105,15 @@ qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_group *layer, size_t
         *in = NULL;
         *n_in = 0;
     }
+    QDQ_TRY(qdq_opts_read("qdq_fusion_opts", &own, sizeof own, opts, err));
+    QDQ_TRY(qdq_opts_read("qdq_fusion_extract_opts", &halo, sizeof halo, how, err));
     if (group >= QDQ_NO_FUSION)
         return qdq_fail(err, QDQ_E_USAGE, "found group %zu, which no model has", group);
     qdq_status st = qdq_model_clone(m, &typed, err);
     if (st == QDQ_OK)
         st = qdq_model_infer(typed, NULL, err);
     if (st == QDQ_OK)
-        st = extract(typed, layer, n, opts, (uint32_t)group, how != NULL ? how : &plain, &x, err);
+        st = extract(typed, layer, n, &own, (uint32_t)group, &halo, &x, err);
     qdq_model_free(typed);
     if (st == QDQ_OK)
         *out = x.model;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "ir/shape.h"
 #include "tune/group/keys.h"
 
@@ -82,17 +83,19 @@ static qdq_status list(const qdq_model *m, const qdq_group *layer, size_t n,
 qdq_status qdq_fusions_list(const qdq_model *m, const qdq_group *layer, size_t n,
                             const qdq_fusion_opts *opts, qdq_fusion_list **out, qdq_error *err)
 {
-    held_list *h = calloc(1, sizeof *h);
+    qdq_fusion_opts own = QDQ_FUSION_OPTS_INIT;
     qdq_model *typed = NULL;
 
     *out = NULL;
+    QDQ_TRY(qdq_opts_read("qdq_fusion_opts", &own, sizeof own, opts, err));
+    held_list *h = calloc(1, sizeof *h);
     if (h == NULL)
         return qdq_nomem(err);
     qdq_status st = qdq_model_clone(m, &typed, err);
     if (st == QDQ_OK)
         st = qdq_model_infer(typed, NULL, err);
     if (st == QDQ_OK)
-        st = list(typed, layer, n, opts, h, err);
+        st = list(typed, layer, n, &own, h, err);
     qdq_model_free(typed);
     if (st == QDQ_OK)
         *out = &h->list;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/json.h"
+#include "base/opts.h"
 #include "base/pack.h"
 #include "base/processor.h"
 #include "tune/probe/probe_target.h"
@@ -92,13 +93,12 @@ static qdq_status open_lab(qdq_probe_run *r, qdq_error *err)
 
     r->timer.opts = (qdq_lab_opts){.engine = r->opts.engine,
                                    .engine_opts = e,
-                                   .worker = e != NULL ? e->worker : NULL,
+                                   .worker = e->worker,
                                    .work = qdq_tempdir_path(r->dir),
                                    .threads = r->opts.threads,
                                    .seed = r->opts.seed,
                                    .job = r->opts.job};
-    if (e != NULL)
-        r->timer.opts.build_deadline_s = r->timer.opts.run_deadline_s = e->deadline_s;
+    r->timer.opts.build_deadline_s = r->timer.opts.run_deadline_s = e->deadline_s;
     return qdq_probe_open_lab(&r->timer, err);
 }
 
@@ -111,8 +111,7 @@ static qdq_status begin(qdq_probe_run *r, qdq_error *err)
     QDQ_TRY(qdq_json_parse(r->t->text, strlen(r->t->text), r->t->name, &r->root, err));
     QDQ_TRY(qdq_engine_open(r->opts.engine, r->opts.engine_opts, &r->engine, err));
     QDQ_TRY(check_engine(r, err));
-    QDQ_TRY(qdq_tempdir_new(r->opts.engine_opts != NULL ? r->opts.engine_opts->temp_dir : NULL,
-                            &r->dir, err));
+    QDQ_TRY(qdq_tempdir_new(r->opts.engine_opts->temp_dir, &r->dir, err));
     return open_lab(r, err);
 }
 
@@ -235,13 +234,16 @@ static void close_run(qdq_probe_run *r)
 qdq_status qdq_target_measure(const qdq_target *t, const qdq_probe_opts *opts, qdq_target **out,
                               qdq_probe_report **report, qdq_error *err)
 {
-    static const qdq_probe_opts defaults = QDQ_PROBE_OPTS_INIT;
     const double usual_s = 180;
+    qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
     qdq_error own = QDQ_ERROR_INIT;
-    qdq_probe_run r = {.t = t, .opts = opts != NULL ? *opts : defaults};
+    qdq_probe_run r = {.t = t, .opts = QDQ_PROBE_OPTS_INIT};
 
     *out = NULL;
     *report = NULL;
+    QDQ_TRY(qdq_opts_read("qdq_probe_opts", &r.opts, sizeof r.opts, opts, err));
+    QDQ_TRY(qdq_opts_read("qdq_engine_opts", &engine, sizeof engine, r.opts.engine_opts, err));
+    r.opts.engine_opts = &engine;
     r.opts.engine = r.opts.engine != NULL ? r.opts.engine : t->engine;
     r.opts.threads = r.opts.threads > 0 ? r.opts.threads : 1;
     r.opts.time_s = r.opts.time_s > 0 ? r.opts.time_s : usual_s;

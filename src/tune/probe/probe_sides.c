@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "qdq/model.h"
 #include "tune/probe/probe_model.h"
 #include "tune/probe/probe_run.h"
@@ -18,7 +19,7 @@ static qdq_status quantize(qdq_probe_run *r, const qdq_probe *p, const qdq_model
     qdq_plan *plan = NULL;
 
     QDQ_TRY(qdq_probe_side(r->t, p, with, &side, err));
-    quiet.cancel = r->opts.job != NULL ? r->opts.job->cancel : NULL;
+    quiet.cancel = qdq_job_cancel(r->opts.job);
     o.job = &quiet;
     o.threads = r->opts.threads;
     /* Without its only operator, a target leaves all float. */

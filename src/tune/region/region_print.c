@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "quant/quantize_steps.h"
 #include "quant/target_fit.h"
 
@@ -237,23 +238,25 @@ qdq_status qdq_regions_print(const qdq_model *m, const qdq_target *t,
                              qdq_regions_form form, bool all, bool verbose, char **text,
                              qdq_error *err)
 {
-    static const qdq_quantize_opts plain = QDQ_QUANTIZE_OPTS_INIT;
-    const qdq_quantize_opts *q = quantize != NULL ? quantize : &plain;
-    qdq_plan *plan = qdq_plan_new();
+    qdq_quantize_opts q = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_region_opts own = QDQ_REGION_OPTS_INIT;
     qdq_target *usual = NULL, *followed = NULL;
     qdq_model *clean = NULL;
-    qdq_status st = plan != NULL ? QDQ_OK : qdq_nomem(err);
 
     *text = NULL;
+    QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &q, sizeof q, quantize, err));
+    QDQ_TRY(qdq_opts_read("qdq_region_opts", &own, sizeof own, opts, err));
+    qdq_plan *plan = qdq_plan_new();
+    qdq_status st = plan != NULL ? QDQ_OK : qdq_nomem(err);
     if (st == QDQ_OK && t == NULL)
         st = qdq_target_load("ort-cpu", &usual, err);
     t = t != NULL ? t : usual;
     if (st == QDQ_OK)
-        st = qdq_target_fit(m, t, q->cpu, q->job, &followed, err);
+        st = qdq_target_fit(m, t, q.cpu, q.job, &followed, err);
     if (st == QDQ_OK)
-        st = qdq_quantize_begin(m, followed != NULL ? followed : t, q, plan, &clean, err);
+        st = qdq_quantize_begin(m, followed != NULL ? followed : t, &q, plan, &clean, err);
     if (st == QDQ_OK)
-        st = print_clean(clean, opts, form, all, verbose, text, err);
+        st = print_clean(clean, &own, form, all, verbose, text, err);
     qdq_model_free(clean);
     qdq_target_free(followed);
     qdq_target_free(usual);

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/fail.h"
+#include "base/opts.h"
 #include "quant/quantize_steps.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_formats.h"
@@ -15,7 +16,7 @@ static qdq_quantize_opts without_talk(const qdq_quantize_opts *opts, qdq_job *qu
 {
     qdq_quantize_opts own = *opts;
 
-    *quiet = opts->job != NULL ? *opts->job : (qdq_job)QDQ_JOB_INIT;
+    *quiet = qdq_job_copy(opts->job);
     quiet->log = NULL;
     own.job = quiet;
     own.why = NULL;

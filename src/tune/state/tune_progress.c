@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/opts.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/units.h"
 
@@ -48,7 +49,7 @@ void qdq_tune_show(qdq_tuning *t, const char *phase)
 
     t->phase = phase;
     if (t->opts->live != NULL)
-        t->opts->live(t->job != NULL ? t->job->ctx : NULL, &now);
+        t->opts->live(qdq_job_copy(t->job).ctx, &now);
 }
 
 const char *qdq_tune_phase_name(const qdq_tuning *t, qdq_search_phase phase)
