@@ -16,7 +16,8 @@ extern "C" {
 #endif
 
 /* Of the table below. A member is never moved, and new ones are added at its end: `size` says how
- * many there are. */
+ * many there are. qdq uses those that both know. The other structs here change with the version
+ * only. */
 #define QDQ_ENGINE_PLUGIN_VERSION 1
 
 /* What an engine says of itself when it is opened. The texts are lent as long as the engine is

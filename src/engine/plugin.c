@@ -14,7 +14,7 @@
 #include "engine/find_library.h"
 
 typedef struct plugin {
-    const qdq_engine_plugin *table;
+    qdq_engine_plugin table; /* members that the library lacks are NULL */
     void *engine;
 } plugin;
 
@@ -25,8 +25,12 @@ typedef struct plugin_session {
 
 /* --- the table -------------------------------------------------------------------------------- */
 
+/* What every engine has stands in front of `run`; the rest, and what is appended, may be missing.
+ */
 static qdq_status check_table(const char *path, const qdq_engine_plugin *t, qdq_error *err)
 {
+    const size_t least = offsetof(qdq_engine_plugin, run);
+
     if (t == NULL)
         return qdq_fail(err, QDQ_E_ENGINE,
                         "%s: has no table of version %d, which is what this qdq speaks", path,
@@ -34,9 +38,9 @@ static qdq_status check_table(const char *path, const qdq_engine_plugin *t, qdq_
     if (t->version != QDQ_ENGINE_PLUGIN_VERSION)
         return qdq_fail(err, QDQ_E_ENGINE, "%s: its table is of version %u: expected %d", path,
                         t->version, QDQ_ENGINE_PLUGIN_VERSION);
-    if (t->size < sizeof *t)
+    if (t->size < least)
         return qdq_fail(err, QDQ_E_ENGINE, "%s: its table has %zu bytes: expected at least %zu",
-                        path, t->size, sizeof *t);
+                        path, t->size, least);
     const char *missing = t->name == NULL || t->name[0] == '\0' ? "name"
                           : t->open == NULL                     ? "open"
                           : t->close == NULL                    ? "close"
@@ -50,13 +54,14 @@ static qdq_status check_table(const char *path, const qdq_engine_plugin *t, qdq_
     return QDQ_OK;
 }
 
-static qdq_status load(const char *path, const qdq_engine_plugin **out, qdq_error *err)
+static qdq_status load(const char *path, qdq_engine_plugin *out, qdq_error *err)
 {
     static const char symbol[] = "qdq_engine_plugin_get";
     union {
         void *data;
         qdq_engine_plugin_get_fn get;
     } found;
+    const qdq_engine_plugin *table = NULL;
     void *handle;
 
     QDQ_TRY(qdq_library_open(path, &handle, err));
@@ -64,8 +69,10 @@ static qdq_status load(const char *path, const qdq_engine_plugin **out, qdq_erro
     qdq_status st =
         found.data == NULL
             ? qdq_fail(err, QDQ_E_ENGINE, "%s: is no engine: it does not export %s()", path, symbol)
-            : check_table(path, *out = found.get(QDQ_ENGINE_PLUGIN_VERSION), err);
-    if (st != QDQ_OK)
+            : check_table(path, table = found.get(QDQ_ENGINE_PLUGIN_VERSION), err);
+    if (st == QDQ_OK)
+        memcpy(out, table, table->size < sizeof *out ? table->size : sizeof *out);
+    else
         dlclose(handle); /* one that is used stays: its threads may outlive its sessions */
     return st;
 }
@@ -99,7 +106,7 @@ static void plugin_close(qdq_engine *e)
     if (p == NULL)
         return;
     if (p->engine != NULL)
-        p->table->close(p->engine);
+        p->table.close(p->engine);
     free(p);
 }
 
@@ -141,10 +148,10 @@ static qdq_status plugin_open(qdq_engine *e, const char *spec, const qdq_engine_
     e->self = p;
     end = end != NULL ? end : spec + strcspn(spec, ":");
     QDQ_TRY(load(path, &p->table, err));
-    e->info.name = p->table->name;
+    e->info.name = p->table.name;
     e->info.library = path;
-    e->info.capabilities = capabilities_of(p->table);
-    QDQ_TRY(p->table->open(*end == ':' ? end + 1 : NULL, opts->temp_dir, &p->engine, &info, err));
+    e->info.capabilities = capabilities_of(&p->table);
+    QDQ_TRY(p->table.open(*end == ':' ? end + 1 : NULL, opts->temp_dir, &p->engine, &info, err));
     e->info.version = info.version != NULL ? info.version : "";
     e->info.device = info.device != NULL ? info.device : "cpu";
     e->info.fingerprint = info.fingerprint;
@@ -202,13 +209,13 @@ static qdq_status plugin_session_open(qdq_session *s, const qdq_model *m,
     if (ps == NULL)
         return qdq_nomem(err);
     s->self = ps;
-    ps->table = p->table;
+    ps->table = &p->table;
     QDQ_TRY(qdq_model_to_bytes(m, &bytes, &size, err));
-    qdq_status st = p->table->session_open(p->engine, bytes, size, &po, &ps->session, err);
+    qdq_status st = p->table.session_open(p->engine, bytes, size, &po, &ps->session, err);
     qdq_free(bytes);
     if (st == QDQ_OK)
-        st = read_ios(s, p->table->input, &s->in, &s->n_in, err);
-    return st == QDQ_OK ? read_ios(s, p->table->output, &s->out, &s->n_out, err) : st;
+        st = read_ios(s, p->table.input, &s->in, &s->n_in, err);
+    return st == QDQ_OK ? read_ios(s, p->table.output, &s->out, &s->n_out, err) : st;
 }
 
 static qdq_status plugin_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn,
