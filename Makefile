@@ -57,10 +57,11 @@ fuzz: ## libFuzzer, FUZZ_SECONDS (60) for each target
 	$(call other_build,fuzz,-DCMAKE_C_COMPILER=clang -DQDQ_SANITIZE=ON -DQDQ_FUZZ=ON)
 	@scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
 
-check-all: ## gcc and clang with warnings as errors, sanitizers, coverage, long fault and fuzz runs
+check-all: ## gcc and clang with warnings as errors, ABI report, sanitizers, coverage, long and fuzz runs
 	@scripts/setup.sh --all
 	$(call other_build,gcc,-DCMAKE_C_COMPILER=gcc -DQDQ_WERROR=ON)
 	@scripts/test.sh $(BUILD)/gcc
+	@scripts/abi.sh $(BUILD)/gcc
 	$(call other_build,clang,-DCMAKE_C_COMPILER=clang -DQDQ_WERROR=ON)
 	@scripts/test.sh $(BUILD)/clang -LE long
 	@$(MAKE) --no-print-directory tidy

@@ -86,6 +86,7 @@ if [ $want_all = yes ]; then
     need libclang-rt-14-dev has_clang_library 'libclang_rt.fuzzer*.a'
     need libomp-dev has_openmp clang
     need clang-tidy has_program clang-tidy
+    need abigail-tools has_program abidiff # compares binary interfaces
     need gcovr has_program gcovr # sums up what gcov counts
     need chromium has_program chromium # opens the pages that qdq writes
 fi

@@ -1,6 +1,7 @@
 #!/bin/bash
-# symbols.sh SOURCE BUILD - every symbol with external linkage begins with qdq_; the shared library exports what
-# include/qdq declares with QDQ_API, all of it and nothing else; the library keeps no mutable globals.
+# symbols.sh SOURCE BUILD - every symbol with external linkage begins with qdq_; the shared library
+# exports what include/qdq declares with QDQ_API, all of it and nothing else, with versions; the library
+# keeps no mutable globals.
 set -euo pipefail
 source=$1 build=$2
 bad=0
@@ -26,7 +27,11 @@ cc -std=c11 -E -P "$work/qdq.h" | tr '\n' ' ' |
     sed -E 's/^[^(]*[^a-z0-9_](qdq_[a-z0-9_]+) *\(.*/\1/' | sort -u >"$work/declared"
 [ -s "$work/declared" ] || complain "no declaration was found in include/qdq"
 
-nm -D --defined-only "$build/libqdq.so" | awk '{print $3}' | sed 's/@.*//' | grep -v '^\.' | sort -u >"$work/exported"
+nm -D --defined-only "$build/libqdq.so" | awk '$2 != "A" && $3 !~ /^\./ {print $3}' >"$work/versioned"
+sed 's/@.*//' "$work/versioned" | sort -u >"$work/exported"
+while read -r name; do
+    complain "libqdq.so exports $name without a version: see cmake/libqdq.map"
+done < <(grep -v '@@*QDQ_[0-9.]*$' "$work/versioned" || true)
 while read -r name; do
     complain "libqdq.so exports $name, which no header in include/qdq declares with QDQ_API"
 done < <(comm -13 "$work/declared" "$work/exported")

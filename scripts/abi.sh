@@ -1,0 +1,26 @@
+#!/bin/bash
+# abi.sh BUILD [COMMIT] - what changed in the binary interface of libqdq.so since COMMIT, by abidiff:
+# functions, and members of the structs in include/qdq. Without COMMIT: since the newest tag v*; where
+# there is none, nothing is compared. A report: it never fails because of a change.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$(realpath "${1:?the build folder}")
+base=${2:-$(git tag --list 'v*' --sort=-version:refname | head -n 1)}
+if [ -z "$base" ]; then
+    echo "abi: no release to compare with (scripts/abi.sh BUILD COMMIT compares with a commit)"
+    exit 0
+fi
+old=$build/abi/$(git rev-parse --short "$base^{commit}")
+if [ ! -f "$old/build/libqdq.so" ]; then
+    mkdir -p "$old/source"
+    git archive "$base" cmake examples include src CMakeLists.txt | tar -x -C "$old/source"
+    cmake -G Ninja -S "$old/source" -B "$old/build" --log-level=WARNING -Wno-dev -DQDQ_TESTS=OFF
+    cmake --build "$old/build" -j "${JOBS:-$(nproc)}" -t qdq_shared
+fi
+echo "abi: changes since $base"
+# Bits 4 and 8 of the status are changes; the others are failures of abidiff itself.
+status=0
+abidiff --no-added-syms --headers-dir1 "$old/source/include" --headers-dir2 include \
+    "$old/build/libqdq.so" "$build/libqdq.so" || status=$?
+[ $((status & 3)) -eq 0 ] || { echo "abi: abidiff failed" >&2; exit 1; }
+[ $status -ne 0 ] || echo "abi: none"
