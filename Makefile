@@ -1,7 +1,8 @@
 # What people type; CMake does the work. `make help` lists the targets.
 #
-# Everything is built below build/: build/ itself is the build that is used and tested, build/asan and the
-# like are the same sources under other compilers or checks. build/ort and build/openvino hold engines (scripts/setup.sh).
+# Everything is built below build/: build/ itself is the build that is used and tested, build/asan
+# and the like are the same sources under other compilers or checks. build/ort and build/openvino
+# hold engines (scripts/setup.sh).
 
 BUILD        := build
 PREFIX       ?= /usr/local
@@ -38,14 +39,16 @@ define other_build
 	@cmake --build $(BUILD)/$(1) -j $(JOBS)
 endef
 
-# CI has 20 minutes; of these the cases of cli/autotune would take more than three, and check-all runs them.
+# CI has 20 minutes; of these the cases of cli/autotune would take more than three, and check-all
+# runs them.
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/setup.sh --tests
 	$(call other_build,asan,-DQDQ_SANITIZE=ON -DQDQ_WERROR=$(WERROR))
 	@scripts/test.sh $(BUILD)/asan -LE 'long|perf|tools' $(if $(CI),-E '^cli/autotune$$')
 
-# Tests of time and of the repository run no code that others do not. Where a test limits the size of files, counts get lost.
-coverage: ## lines and branches of src/ that the tests run, per folder; UPDATE=1 writes the table in CONTRIBUTING.md
+# Tests of time and of the repository run no code that others do not. Where a test limits the size
+# of files, counts get lost.
+coverage: ## lines and branches of src/ that the tests run; UPDATE=1 writes them to CONTRIBUTING.md
 	@scripts/setup.sh --all
 	$(call other_build,coverage,-DCMAKE_C_COMPILER=gcc -DQDQ_COVERAGE=ON)
 	@find $(BUILD)/coverage -name '*.gcda' -delete
@@ -57,7 +60,7 @@ fuzz: ## libFuzzer, FUZZ_SECONDS (60) for each target
 	$(call other_build,fuzz,-DCMAKE_C_COMPILER=clang -DQDQ_SANITIZE=ON -DQDQ_FUZZ=ON)
 	@scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
 
-check-all: ## gcc and clang with warnings as errors, ABI report, sanitizers, coverage, long and fuzz runs
+check-all: ## gcc and clang with warnings as errors, ABI, sanitizers, coverage, long and fuzz runs
 	@scripts/setup.sh --all
 	$(call other_build,gcc,-DCMAKE_C_COMPILER=gcc -DQDQ_WERROR=ON)
 	@scripts/test.sh $(BUILD)/gcc
@@ -83,13 +86,16 @@ format: ## lay out the sources as .clang-format says
 tidy: ## clang-tidy over the library and the tool; a finding is an error
 	@scripts/setup.sh --all
 	$(call other_build,clang,-DCMAKE_C_COMPILER=clang -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
-	@git ls-files 'src/*.c' | grep -v data/image.c | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p $(BUILD)/clang
+	@git ls-files 'src/*.c' | grep -v data/image.c | \
+	xargs -P $(JOBS) -n 4 clang-tidy --quiet -p $(BUILD)/clang
 
 clean: ## remove what was built; keep the engines that set-up fetched
-	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -name ort ! -name openvino -exec rm -rf {} +
+	@[ ! -d $(BUILD) ] || \
+	find $(BUILD) -mindepth 1 -maxdepth 1 ! -name ort ! -name openvino -exec rm -rf {} +
 
 distclean: ## remove everything that is not source
 	@rm -rf $(BUILD)
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | \
+	awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'

@@ -1,5 +1,6 @@
-# Turns text files (target descriptions, what pages are drawn by) into C string literals: {"name", "help", "text"}, for each. Lines become adjacent
-# literals: compilers take far longer ones than the 4095 characters that C11 promises, and they stay readable.
+# Turns text files (target descriptions, what pages are drawn by) into C string literals: {"name",
+# "help", "text"}, for each. Lines become adjacent literals: compilers take far longer ones than the
+# 4095 characters that C11 promises, and they stay readable.
 set(result "")
 foreach(file IN LISTS IN)
   get_filename_component(name ${file} NAME_WE)

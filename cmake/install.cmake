@@ -1,5 +1,6 @@
-# What `make install` puts where: the tool, both libraries, public headers, pkg-config and CMake package files,
-# man page, completions. All paths inside the installed files are relative, so the tree may be moved.
+# What `make install` puts where: the tool, both libraries, public headers, pkg-config and CMake
+# package files, man page, completions. All paths inside the installed files are relative, so the
+# tree may be moved.
 include(CMakePackageConfigHelpers)
 
 set_target_properties(qdq_shared PROPERTIES EXPORT_NAME qdq)
@@ -19,7 +20,8 @@ install(FILES ${PROJECT_BINARY_DIR}/qdq-config.cmake ${PROJECT_BINARY_DIR}/qdq-c
 
 # pkg-config finds its prefix from where the file lies.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
-  message(FATAL_ERROR "CMAKE_INSTALL_LIBDIR and CMAKE_INSTALL_INCLUDEDIR must be relative to the prefix")
+  message(FATAL_ERROR
+    "CMAKE_INSTALL_LIBDIR and CMAKE_INSTALL_INCLUDEDIR must be relative to the prefix")
 endif()
 file(RELATIVE_PATH pc_prefix /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 set(pc_openmp "")
@@ -29,19 +31,21 @@ endif()
 configure_file(cmake/qdq.pc.in ${PROJECT_BINARY_DIR}/qdq.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/qdq.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-install(TARGETS qdq-worker RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}) # where the tool looks for it: beside itself
+# where the tool looks for it: beside itself
+install(TARGETS qdq-worker RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET qdq)
   install(TARGETS qdq RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/man/qdq.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
-# The engines that set-up unpacked, if it did, with their licences: the installed tool looks for them there. In builds
-# below build/ the folder is a link, which would be installed as one.
+# The engines that set-up unpacked, if it did, with their licences: the installed tool looks for
+# them there. In builds below build/ the folder is a link, which would be installed as one.
 file(REAL_PATH ${PROJECT_BINARY_DIR}/ort engine_dir)
 install(DIRECTORY ${engine_dir}/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/qdq OPTIONAL)
 file(REAL_PATH ${PROJECT_BINARY_DIR}/openvino engine_dir)
-install(DIRECTORY ${engine_dir}/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/qdq/openvino OPTIONAL PATTERN include EXCLUDE)
+install(DIRECTORY ${engine_dir}/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/qdq/openvino
+  OPTIONAL PATTERN include EXCLUDE)
 
 # Completions are made by the tool itself, from its option tables.
 if(TARGET qdq AND NOT CMAKE_CROSSCOMPILING)

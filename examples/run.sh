@@ -1,5 +1,6 @@
 #!/bin/sh
-# run.sh PROGRAM... - runs an example as a test. Without ONNX Runtime (exit status 5) it is skipped, loudly; with
+# run.sh PROGRAM... - runs an example as a test. Without ONNX Runtime (exit status 5) it is skipped,
+# loudly; with
 # QDQ_TEST_REQUIRE=1 that is a failure.
 "$@"
 status=$?

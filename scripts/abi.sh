@@ -1,7 +1,7 @@
 #!/bin/bash
-# abi.sh BUILD [COMMIT] - what changed in the binary interface of libqdq.so since COMMIT, by abidiff:
-# functions, and members of the structs in include/qdq. Without COMMIT: since the newest tag v*; where
-# there is none, nothing is compared. A report: it never fails because of a change.
+# abi.sh BUILD [COMMIT] - what changed in the binary interface of libqdq.so since COMMIT, by
+# abidiff: functions, and members of the structs in include/qdq. Without COMMIT: since the newest
+# tag v*; where there is none, nothing is compared. A report: it never fails because of a change.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${1:?the build folder}")

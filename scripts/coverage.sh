@@ -1,19 +1,23 @@
 #!/bin/bash
-# coverage.sh BUILD - after the tests of a build with QDQ_COVERAGE: the lines and branches of src/ that ran, for each folder,
-# as a table. Fails below the limits here. UPDATE=1 writes the table into CONTRIBUTING.md.
+# coverage.sh BUILD - after the tests of a build with QDQ_COVERAGE: the lines and branches of src/
+# that ran, for each folder, as a table. Fails below the limits here. UPDATE=1 writes the table into
+# CONTRIBUTING.md.
 set -euo pipefail
 
 least_lines=95    # percent, in each folder but
-least_worker=90   # in worker/: AMX needs such a processor, and no allocation of another process fails on demand
+# in worker/: AMX needs such a processor, and no allocation of another process fails on demand
+least_worker=90
 least_branches=84 # percent, of all; 88 is the aim
 build=$(realpath "$1")
 cd "$(dirname "$0")/.."
 table=$(mktemp)
 trap 'rm -f "$table"' EXIT
 
-# Columns of the CSV: filename, line_total, line_covered, line_percent, branch_total, branch_covered, branch_percent, ...
+# Columns of the CSV: filename, line_total, line_covered, line_percent, branch_total,
+# branch_covered, branch_percent, ...
 gcovr --root . --filter src/ -j "$(nproc)" --gcov-ignore-parse-errors "$build" --csv |
-    awk -F, -v least_lines=$least_lines -v least_worker=$least_worker -v least_branches=$least_branches -v table="$table" '
+    awk -F, -v least_lines=$least_lines -v least_worker=$least_worker \
+        -v least_branches=$least_branches -v table="$table" '
     BEGIN { split("base ir onnx target opt engine report quant tune worker cli", order, " ") }
     NR > 1 {
         split($1, part, "/")

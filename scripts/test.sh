@@ -1,15 +1,17 @@
 #!/bin/sh
-# test.sh BUILD [CTEST_OPTION...] - run the tests of a build folder and end with one plain line, for people and
-# for .ci/run: "N passed, N failed", and ", N skipped" where something needed was missing.
+# test.sh BUILD [CTEST_OPTION...] - run the tests of a build folder and end with one plain line, for
+# people and for .ci/run: "N passed, N failed", and ", N skipped" where something needed was
+# missing.
 #
-# Counted are test cases, not programs: each cmocka program reports its own, and so does a script that ends with
-# such a line; other scripts count as one. A program that dies, hangs, leaks or fails after its last case adds one
-# failure. No test at all is a failure too.
+# Counted are test cases, not programs: each cmocka program reports its own, and so does a script
+# that ends with such a line; other scripts count as one. A program that dies, hangs, leaks or fails
+# after its last case adds one failure. No test at all is a failure too.
 set -u
 
 build=$1
 shift
-[ -d "$build" ] || { printf 'test: no build folder %s\n' "$build" >&2; echo "0 passed, 0 failed"; exit 1; }
+[ -d "$build" ] || { printf 'test: no build folder %s\n' "$build" \
+    >&2; echo "0 passed, 0 failed"; exit 1; }
 # A locale with a decimal comma, for the test that numbers in files do not follow it.
 locales=$(cd "$build" && pwd)/locales
 if [ ! -d "$locales/de_DE.UTF-8" ] && command -v localedef >/dev/null; then
@@ -19,8 +21,10 @@ fi
 [ ! -d "$locales/de_DE.UTF-8" ] || export LOCPATH="$locales"
 
 # leaks.supp: of libraries that are not ours
-export LSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")/../tests" && pwd)/leaks.supp:print_suppressions=0${LSAN_OPTIONS:+:$LSAN_OPTIONS}"
-export TBB_ENABLE_SANITIZERS=1 # else TBB, which OpenVINO brings, asks dlopen() for what AddressSanitizer cannot bear
+export \
+    LSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")/../tests" && pwd)/leaks.supp:print_suppressions=0${LSAN_OPTIONS:+:$LSAN_OPTIONS}"
+# else TBB, which OpenVINO brings, asks dlopen() for what AddressSanitizer cannot bear
+export TBB_ENABLE_SANITIZERS=1
 
 log=$build/Testing/Temporary/LastTest.log
 results=$build/Testing/results.xml
@@ -29,8 +33,9 @@ ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(nproc)" \
     --output-junit "Testing/results.xml" "$@"
 status=$?
 
-# The results say of each test how it ended: status="run" (passed), "fail", "notrun" (skipped if a <skipped>
-# follows that says so, else its program is missing), "disabled". ctest's log has the whole output.
+# The results say of each test how it ended: status="run" (passed), "fail", "notrun" (skipped if a
+# <skipped> follows that says so, else its program is missing), "disabled". ctest's log has the
+# whole output.
 touch "$log" "$results"
 awk -v results="$results" '
     FILENAME == results {

@@ -1,7 +1,7 @@
 """The numbers of docs/benchmarks.md, measured side by side in one run: `make bench`.
 
-Runs in a virtual environment of its own under build/; nothing else of the project needs Python. Prints Markdown
-and writes build/bench/results.json."""
+Runs in a virtual environment of its own under build/; nothing else of the project needs Python.
+Prints Markdown and writes build/bench/results.json."""
 import argparse
 import glob
 import json
@@ -60,13 +60,14 @@ def number(x):
 
 
 def scale_layers(model):
-    """Scales of layers as training leaves them, 0.1 to 0.5. ConvNeXt begins with 1e-6: what such a block adds is below one step of 8
-    bits, and OpenVINO leaves blocks out of some files."""
+    """Scales of layers as training leaves them, 0.1 to 0.5. ConvNeXt begins with 1e-6: what such a
+    block adds is below one step of 8 bits, and OpenVINO leaves blocks out of some files."""
     random = numpy.random.default_rng(1)
     for tensor in model.graph.initializer:
         if tensor.name.endswith("layer_scale"):
             shape = tuple(tensor.dims)
-            tensor.CopyFrom(onnx.numpy_helper.from_array(random.uniform(0.1, 0.5, shape).astype(numpy.float32), tensor.name))
+            values = random.uniform(0.1, 0.5, shape).astype(numpy.float32)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(values, tensor.name))
 
 
 class Bench(Engines, OpenVINO, Optimizing, Quantizing, Subgraph, Tuning):
@@ -87,11 +88,13 @@ class Bench(Engines, OpenVINO, Optimizing, Quantizing, Subgraph, Tuning):
         print("| " + " | ".join(header) + " |")
         print("|" + "---|" * len(header))
         for row in rows:
-            print("| " + " | ".join(number(x) if isinstance(x, float) else str(x) for x in row) + " |")
+            print("| " + " | ".join(number(x) if isinstance(x,
+                                                            float) else str(x) for x in row) + " |")
         sys.stdout.flush()
 
     def qdq_json(self, *arguments):
-        done = subprocess.run([self.qdq, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        done = subprocess.run([self.qdq, *arguments, "--json"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
         if done.returncode != 0:
             sys.exit("qdq %s: %s" % (" ".join(arguments), done.stderr.decode()))
         return json.loads(done.stdout)
@@ -100,7 +103,8 @@ class Bench(Engines, OpenVINO, Optimizing, Quantizing, Subgraph, Tuning):
         """Full-size models: the graph as it is, weights by fill.c and scale_layers()."""
         fill = self.path("fill")
         if not os.path.exists(fill):
-            subprocess.check_call(["cc", "-O2", "-o", fill, os.path.join(self.models, "fill.c"), "-lm"])
+            subprocess.check_call(["cc", "-O2", "-o", fill, os.path.join(self.models, "fill.c"),
+                                   "-lm"])
         for name in names:
             source = os.path.join(self.models, "skeleton", name)
             if not os.path.exists(self.path(name + ".bin")):
@@ -123,7 +127,8 @@ class Bench(Engines, OpenVINO, Optimizing, Quantizing, Subgraph, Tuning):
         if not os.path.exists(big):
             subprocess.check_call([generator, "1000", big, "--weights-gb", "4"])
         rows = []
-        for name, path in (("resnet50, 102 MB external", self.path("resnet50.onnx")), ("4 GB external", big)):
+        for name, path in (("resnet50, 102 MB external", self.path("resnet50.onnx")),
+                           ("4 GB external", big)):
             ((seconds, peak),) = alternate(15, {"command": [self.qdq, "inspect", path]})
             rows.append((name, seconds * 1000, peak))
         self.table("inspect", "qdq inspect, whole process", ("model", "ms", "peak MiB"), rows)
@@ -136,11 +141,13 @@ class Bench(Engines, OpenVINO, Optimizing, Quantizing, Subgraph, Tuning):
             path, out = self.path("g%d.onnx" % nodes), self.path("g%d_out.onnx" % nodes)
             if not os.path.exists(path):
                 subprocess.check_call([generator, str(nodes), path])
-            runs = [run([self.qdq, "copy", path, "-o", out, "-f"]) for _ in range(7 if nodes < 1000000 else 5)]
+            runs = [run([self.qdq, "copy", path, "-o", out, "-f"])
+                    for _ in range(7 if nodes < 1000000 else 5)]
             wall, user, peak = (statistics.median(column) for column in zip(*runs))
             rows.append((nodes, wall, wall / nodes * 1e6, user / nodes * 1e6, peak))
             os.remove(out)
-        self.table("graph_sizes", "load, verify and save (qdq copy), whole process, generated graphs",
+        self.table("graph_sizes", "load, verify and save (qdq copy), whole process, generated "
+                                  "graphs",
                    ("nodes", "s", "us per node", "of it in our code", "peak MiB"), rows)
 
     @staticmethod
@@ -149,7 +156,8 @@ class Bench(Engines, OpenVINO, Optimizing, Quantizing, Subgraph, Tuning):
 
     @staticmethod
     def measure(rounds, *commands):
-        """Median seconds and largest peak MiB of whole processes, run in turn; None for one that fails."""
+        """Median seconds and largest peak MiB of whole processes, run in turn; None for one that
+        fails."""
         costs = [[] for _ in commands]
         for _ in range(rounds):
             for cost, command in zip(costs, commands):
@@ -157,9 +165,11 @@ class Bench(Engines, OpenVINO, Optimizing, Quantizing, Subgraph, Tuning):
                     cost.append(run(command))
                 except SystemExit as failed:
                     print(failed, file=sys.stderr)
-        return [(statistics.median(r[0] for r in cost), max(r[2] for r in cost)) if cost else None for cost in costs]
+        return [(statistics.median(r[0] for r in cost), max(r[2] for r in cost)) if cost else None
+                for cost in costs]
 
-    PARTS = ("inspect", "graph_sizes", "quantize", "optimize", "tuning", "engines", "openvino", "openvino_tuning", "subgraph",
+    PARTS = ("inspect", "graph_sizes", "quantize", "optimize", "tuning", "engines", "openvino",
+             "openvino_tuning", "subgraph",
              "subgraph_greedy", "subgraph_blind")
 
 
@@ -171,9 +181,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=40, help="of the latency of quantized files")
     parser.add_argument("parts", nargs="*", default=Bench.PARTS)
     options = parser.parse_intermixed_args()
-    bench = Bench(os.path.abspath(options.build), os.path.abspath(options.models), options.peers, options.rounds)
+    bench = Bench(os.path.abspath(options.build), os.path.abspath(options.models), options.peers,
+                  options.rounds)
     with open("/proc/cpuinfo") as file:
-        cpu = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), "unknown")
+        cpu = next((line.split(":")[1].strip() for line in file if line.startswith("model name")),
+                   "unknown")
     print("%s, %d cores, %s" % (cpu, os.cpu_count(), platform.platform()))
     for part in options.parts or Bench.PARTS:
         getattr(bench, part)()

@@ -1,4 +1,5 @@
-"""The part of the benchmark about `qdq optimize`: nodes and time against the peers, latency, trained quantization."""
+"""The part of the benchmark about `qdq optimize`: nodes and time against the peers, latency,
+trained quantization."""
 import glob
 import json
 import os
@@ -17,7 +18,8 @@ TARGET = ("--target", "ort-cpu")
 
 
 def wall(command):
-    """Whole-process seconds; None if it fails. Dirty pages of what ran before are not this one's burden."""
+    """Whole-process seconds; None if it fails. Dirty pages of what ran before are not this one's
+    burden."""
     os.sync()
     start = time.perf_counter()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -38,7 +40,8 @@ def copy_and_sync(source, to):
 
 def side_files(model):
     """Files of external data beside a model: those of qdq have a hash in their names."""
-    return [name for name in (*glob.glob(glob.escape(model) + ".*.data"), model + ".data") if os.path.exists(name)]
+    return [name for name in (*glob.glob(glob.escape(model) + ".*.data"),
+                              model + ".data") if os.path.exists(name)]
 
 
 def remove(*paths):
@@ -123,16 +126,22 @@ class Optimizing:
         counts, times = [], []
         for name, model in models:
             nodes, seconds = self.optimize_one(model, rounds)
-            best = min((n for tool, n in nodes.items() if tool != "qdq" and n is not None), default=None)
-            counts.append((name, self.nodes(model), *(shown(nodes[tool]) for tool in self.peers("", "")), shown(best),
+            best = min((n for tool, n in nodes.items() if tool != "qdq" and n is not None),
+                       default=None)
+            counts.append((name, self.nodes(model),
+                           *(shown(nodes[tool]) for tool in self.peers("", "")), shown(best),
                            nodes["qdq"]))
-            fastest = min((s for tool, s in seconds.items() if tool not in ("qdq", "copy") and s is not None),
+            fastest = min((s for tool, s in seconds.items() if tool not in ("qdq", "copy")
+                           and s is not None),
                           default=None)
             own = seconds["qdq"] - seconds["copy"]  # below 0: lost in the noise of the disk
-            times.append((name, *(shown(seconds[tool], "%.3g") for tool in self.peers("", "")), seconds["qdq"],
+            times.append((name, *(shown(seconds[tool], "%.3g") for tool in self.peers("", "")),
+                          seconds["qdq"],
                           seconds["copy"], own, shown(fastest and own / fastest, "%.4f")))
-        self.table("optimize_nodes", "qdq optimize: nodes that are left", ("model", "before", *self.peers("", ""),
-                                                                           "best peer", "qdq"), counts)
+        self.table("optimize_nodes", "qdq optimize: nodes that are left",
+                   ("model", "before", *self.peers("", ""),
+                                                                           "best peer", "qdq"),
+                   counts)
         self.table("optimize_time", "qdq optimize: seconds, whole process",
                    ("model", *self.peers("", ""), "qdq", "copying the weights", "qdq without that",
                     "of the fastest peer"), times)
@@ -144,7 +153,8 @@ class Optimizing:
             for size in sizes:
                 model, out = self.path("generated.onnx"), self.path("optimized.onnx")
                 subprocess.check_call([generator, kind, str(size), model])
-                seconds = middle([wall([self.qdq, "optimize", model, "-o", out, "-f"]) for _ in range(5)])
+                seconds = middle([wall([self.qdq, "optimize", model, "-o", out,
+                                        "-f"]) for _ in range(5)])
                 rows.append((kind, size, self.nodes(out), seconds, seconds / size * 1e6))
                 remove(model, out)
         self.table("optimize_generated", "qdq optimize: generated models, whole process",
@@ -157,7 +167,8 @@ class Optimizing:
             out, digits = self.path("optimized.onnx"), name.startswith("digits")
             data = os.path.join(self.models, "digits", "digits_test.npz") if digits else "random:1"
             remove(out)
-            checked = subprocess.run([self.qdq, "optimize", model, "-o", out, *TARGET, "--check", data, "--samples",
+            checked = subprocess.run([self.qdq, "optimize", model, "-o", out, *TARGET, "--check",
+                                      data, "--samples",
                                       "40" if digits else "2", "--json"], stdout=subprocess.PIPE,
                                      stderr=subprocess.PIPE)
             if checked.returncode == 5:
@@ -169,7 +180,9 @@ class Optimizing:
                 rows.append((name, "-", "-", same))
                 continue
             ratio = self.qdq_json("bench", model, out, "--rounds", str(rounds))["ratios"][1]
-            rows.append((name, "%.3f" % ratio["speedup"], "%.3f to %.3f" % (ratio["ci_low"], ratio["ci_high"]), same))
+            rows.append((name, "%.3f" % ratio["speedup"], "%.3f to %.3f" % (ratio["ci_low"],
+                                                                            ratio["ci_high"]),
+                         same))
             remove(out)
         self.table("optimize_latency", "qdq optimize: latency on ORT, one thread, before / after",
                    ("model", "speed-up", "95 %", "outputs the same"), rows)
@@ -179,12 +192,15 @@ class Optimizing:
         float_model = os.path.join(folder, "digits_cnn.onnx")
         seen = self.qdq_json("inspect", model)
         ran = kernels(model, (64, 1, 16, 16))
-        accuracy = self.qdq_json("compare", float_model, model, "--data", os.path.join(folder, "digits_test.npz"),
+        accuracy = self.qdq_json("compare", float_model, model, "--data",
+                                 os.path.join(folder, "digits_test.npz"),
                                  "--labels", "label")["accuracy"]["b"]
-        speed = self.qdq_json("bench", float_model, model, "--shape", "x=64x1x16x16", "--rounds", "60")["ratios"][1]
+        speed = self.qdq_json("bench", float_model, model, "--shape", "x=64x1x16x16", "--rounds",
+                              "60")["ratios"][1]
         return (form, stage, seen["nodes"], seen["ops"].get("BatchNormalization", 0),
                 seen["ops"].get("QuantizeLinear", 0), seen["ops"].get("DequantizeLinear", 0),
-                ran.get("QLinearConv", 0), ran.get("Conv", 0) + ran.get("FusedConv", 0), "%.4f" % accuracy,
+                ran.get("QLinearConv", 0), ran.get("Conv", 0) + ran.get("FusedConv", 0),
+                "%.4f" % accuracy,
                 "%.2f" % speed["speedup"])
 
     def optimize_qat(self):
@@ -198,17 +214,22 @@ class Optimizing:
             optimized, quantized = self.path("qat.opt.onnx"), self.path("qat.qdq.onnx")
             subprocess.check_call([self.qdq, "optimize", model, "-o", optimized, "-f", *TARGET],
                                   stdout=subprocess.DEVNULL)
-            subprocess.check_call([self.qdq, "quantize", optimized, "-o", quantized, "-f", "--calib", calib, "-q"],
+            subprocess.check_call([self.qdq, "quantize", optimized, "-o", quantized, "-f",
+                                   "--calib", calib, "-q"],
                                   stdout=subprocess.DEVNULL)
-            for stage, path in (("as trained", model), ("optimize", optimized), ("and quantize", quantized)):
+            for stage, path in (("as trained", model), ("optimize", optimized),
+                                ("and quantize", quantized)):
                 rows.append(self.qat_row(form, stage, path))
         plain = self.path("digits_cnn.qdq.onnx")
-        subprocess.check_call([self.qdq, "quantize", os.path.join(folder, "digits_cnn.onnx"), "-o", plain, "-f",
+        subprocess.check_call([self.qdq, "quantize", os.path.join(folder, "digits_cnn.onnx"), "-o",
+                               plain, "-f",
                                "--calib", calib, "-q"], stdout=subprocess.DEVNULL)
         rows.append(self.qat_row("digits_cnn, from float", "quantize", plain))
-        self.table("optimize_qat", "trained quantization, digits: kernels by the profile of ONNX Runtime, speed over "
+        self.table("optimize_qat", "trained quantization, digits: kernels by the profile of ONNX "
+                                   "Runtime, speed over "
                    "float digits_cnn at batch 64, one thread",
-                   ("form", "stage", "nodes", "BN", "Q", "DQ", "QLinearConv", "float Conv", "accuracy", "speed-up"),
+                   ("form", "stage", "nodes", "BN", "Q", "DQ", "QLinearConv", "float Conv",
+                    "accuracy", "speed-up"),
                    rows)
 
     def optimize(self):

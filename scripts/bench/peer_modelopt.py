@@ -13,7 +13,8 @@ import peer_samples
 
 
 def private_copy(model, folder):
-    """It writes inferred shapes into the very file that it is given, so it is given one of its own."""
+    """It writes inferred shapes into the very file that it is given, so it is given one of its
+    own."""
     copy = os.path.join(folder, os.path.basename(model))
     shutil.copyfile(model, copy)
     graph = onnx.load(model, load_external_data=False).graph
@@ -29,7 +30,8 @@ def main(model, out, samples, method="max"):
     with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(out))) as folder:
         copy, name = private_copy(os.path.abspath(model), folder)
         modelopt.quantize(onnx_path=copy, output_path=os.path.abspath(out), quantize_mode="int8",
-                          calibration_method=method, calibration_data={name: rows}, calibration_eps=["cpu"],
+                          calibration_method=method, calibration_data={name: rows},
+                          calibration_eps=["cpu"],
                           high_precision_dtype="fp32")
 
 

@@ -1,4 +1,5 @@
-"""What a user of onnxscript's optimizer runs: peer_optimize.py MODEL OUT. The other peers have commands."""
+"""What a user of onnxscript's optimizer runs: peer_optimize.py MODEL OUT. The other peers have
+commands."""
 import sys
 
 import onnx_ir

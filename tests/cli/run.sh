@@ -1,14 +1,15 @@
 #!/bin/bash
-# run.sh FOLDER... - the cases of tests/cli/FOLDER: each <case>.sh runs in a private folder with `qdq` in its
+# run.sh FOLDER... - the cases of tests/cli/FOLDER: each <case>.sh runs in a private folder with
+# `qdq` in its
 # PATH; what it prints and its exit code are compared with the files beside it:
 #   <case>.stdout.exact, .stderr.exact   byte for byte
-#   <case>.stdout.glob, .stderr.glob     line by line as shell patterns; a line "..." stands for any lines
+#   <case>.stdout.glob, .stderr.glob     line by line as shell patterns; "..." stands for any lines
 #   <case>.exit                          the exit code, 0 if the file is missing
-# A stream without a file must be empty. UPDATE=1 rewrites .exact and .exit files, and makes them for new cases;
-# glob files are changed by hand.
+# A stream without a file must be empty. UPDATE=1 rewrites .exact and .exit files, and makes them
+# for new cases; glob files are changed by hand.
 #
-# quantize measures what it wrote, and no two times are alike: `qdq` adds --no-bench to it, except in cases with a
-# line "# measures".
+# quantize measures what it wrote, and no two times are alike: `qdq` adds --no-bench to it, except
+# in cases with a line "# measures".
 #
 # A line "# needs: ort full" in a case skips it, loudly, where one of them is missing; with
 # QDQ_TEST_REQUIRE=1 that is a failure. Set by the caller: QDQ (the tool). For the cases: MODELS
@@ -121,7 +122,8 @@ run_case() {
     code=$?
     [ -f "$here/$folder/$name.exit" ] && want=$(cat "$here/$folder/$name.exit")
     if [ "${UPDATE:-}" = 1 ]; then
-        if [ $code = 0 ]; then rm -f "$here/$folder/$name.exit"; else echo $code >"$here/$folder/$name.exit"; fi
+        if [ $code = 0 ]; then rm -f "$here/$folder/$name.exit"; else echo $code \
+            >"$here/$folder/$name.exit"; fi
     elif [ "$code" != "$want" ]; then
         complain "exit code $code, expected $want"
         cat "$work/stderr"

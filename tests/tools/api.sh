@@ -1,6 +1,7 @@
 #!/bin/bash
-# api.sh SOURCE BUILD - the programs of docs/api.md compile without warnings against the public headers and do what they are there
-# for: `<!-- run: NAME ARGUMENTS -->` before a block names it and says how it is run; several lines run it several times.
+# api.sh SOURCE BUILD - the programs of docs/api.md compile without warnings against the public
+# headers and do what they are there for: `<!-- run: NAME ARGUMENTS -->` before a block names it and
+# says how it is run; several lines run it several times.
 set -uo pipefail
 page=$1/docs/api.md
 source=$(realpath "$1") build=$(realpath "$2")
@@ -18,7 +19,8 @@ awk -v dir="$work" '
 
 status=0 n=0
 for program in "$work"/*.c; do
-    cc -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror -I"$source/include" "$program" -o "${program%.c}" \
+    cc -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror -I"$source/include" "$program" \
+        -o "${program%.c}" \
         -L"$build" -lqdq -Wl,-rpath,"$build" || status=1
     n=$((n + 1))
 done
@@ -27,7 +29,8 @@ done
 
 # Each header has its line.
 for header in "$source"/include/qdq/*.h; do
-    grep -qF "(../include/qdq/${header##*/})" "$page" || { echo "api: docs/api.md lacks ${header##*/}" >&2; status=1; }
+    grep -qF "(../include/qdq/${header##*/})" "$page" ||
+        { echo "api: docs/api.md lacks ${header##*/}" >&2; status=1; }
 done
 
 if [ -z "${QDQ_ORT_LIBRARY:-}" ]; then

@@ -1,7 +1,8 @@
 #!/bin/bash
-# docs.sh SOURCE BUILD - docs/cli.md and docs/man/qdq.1 are what the option tables say, docs/passes.md what passes.def
-# says. After a change of those:
-#   build/qdq __docs md >docs/cli.md; build/qdq __docs man >docs/man/qdq.1; build/qdq __docs passes >docs/passes.md
+# docs.sh SOURCE BUILD - docs/cli.md and docs/man/qdq.1 are what the option tables say,
+# docs/passes.md what passes.def says. After a change of those:
+#   build/qdq __docs md >docs/cli.md; build/qdq __docs man >docs/man/qdq.1
+#   build/qdq __docs passes >docs/passes.md
 set -euo pipefail
 
 status=0
@@ -24,7 +25,8 @@ fi
 
 # The table of presets in docs/autotune.md is the one in the code.
 preset='^    {"\([a-z]*\)", \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\)},$'
-presets=$(sed -n "s/$preset/| \`\1\` | \2 | \3 | \4 | \5 | \6 | \7 | \8 |/p" "$1/src/tune/state/tune_presets.c" | sed 's/| 0 \(| [0-9]* | [0-9]* |\)$/| no bound \1/')
+presets=$(sed -n "s/$preset/| \`\1\` | \2 | \3 | \4 | \5 | \6 | \7 | \8 |/p" \
+    "$1/src/tune/state/tune_presets.c" | sed 's/| 0 \(| [0-9]* | [0-9]* |\)$/| no bound \1/')
 if [ "$(wc -l <<<"$presets")" -lt 3 ]; then
     echo "docs: found no presets in tune_presets.c" >&2
     status=1

@@ -1,6 +1,7 @@
 #!/bin/bash
-# headers.sh SOURCE BUILD - each header stands alone: public ones as strict C11 and C++17 with nothing but include/
-# in sight and inside a folder of any name, internal ones as C11. Twice, because of the guards.
+# headers.sh SOURCE BUILD - each header stands alone: public ones as strict C11 and C++17 with
+# nothing but include/ in sight and inside a folder of any name, internal ones as C11. Twice,
+# because of the guards.
 set -euo pipefail
 cd "$1"
 bad=0
@@ -9,7 +10,8 @@ warn="-Wall -Wextra -Wpedantic -Werror"
 # check WHAT COMPILER... HEADER
 check() {
     local what=$1 header=${*: -1}
-    if ! printf '#include "%s"\n#include "%s"\n' "$header" "$header" | "${@:2:$#-2}" -fsyntax-only - 2>"$work/log"; then
+    if ! printf '#include "%s"\n#include "%s"\n' "$header" "$header" |
+        "${@:2:$#-2}" -fsyntax-only - 2>"$work/log"; then
         echo "headers: $header does not stand alone as $what:"
         head -5 "$work/log"
         bad=1
@@ -18,7 +20,8 @@ check() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-command -v c++ >/dev/null || echo "headers: no C++ compiler here, the public headers are tried as C only"
+command -v c++ >/dev/null || echo \
+    "headers: no C++ compiler here, the public headers are tried as C only"
 for path in include/qdq/*.h; do
     header=${path#include/}
     check C11 cc -std=c11 $warn -Wstrict-prototypes -Iinclude -x c "$header"
@@ -31,7 +34,8 @@ for path in include/qdq/*.h; do
     }
 done
 for path in src/*/*.h; do
-    check C11 cc -std=c11 $warn -D_GNU_SOURCE -Isrc -Iinclude $(pkg-config --cflags jansson libxxhash libzip) \
+    check C11 cc -std=c11 $warn -D_GNU_SOURCE -Isrc -Iinclude $(pkg-config \
+        --cflags jansson libxxhash libzip) \
         -x c "${path#src/}"
 done
 for path in src/*/*.h include/qdq/*.h; do

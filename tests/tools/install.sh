@@ -1,6 +1,7 @@
 #!/bin/bash
-# install.sh SOURCE BUILD - what `make install` puts down is enough for a stranger's program: it is compiled
-# against a moved installation by pkg-config, by CMake with the shared library, and by CMake with the static one.
+# install.sh SOURCE BUILD - what `make install` puts down is enough for a stranger's program: it is
+# compiled against a moved installation by pkg-config, by CMake with the shared library, and by
+# CMake with the static one.
 set -euo pipefail
 
 build=$2
@@ -8,13 +9,15 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 die() { echo "install: $*" >&2; exit 1; }
 
-# A sanitizer's run time would have to come first in the stranger's program: there is nothing to learn there.
+# A sanitizer's run time would have to come first in the stranger's program: there is nothing to
+# learn there.
 if grep -q '^QDQ_SANITIZE:BOOL=ON' "$build/CMakeCache.txt"; then
     echo "install: skipped in a sanitizer build"
     exit 77
 fi
 
-cmake --install "$build" --prefix "$work/first" >"$work/log" || { cat "$work/log"; die "cmake --install failed"; }
+cmake --install "$build" --prefix "$work/first" >"$work/log" ||
+    { cat "$work/log"; die "cmake --install failed"; }
 mv "$work/first" "$work/moved" # nothing installed may name the place that it was installed to
 root=$work/moved
 if grep -rIl -e "$work/first" -e "$build" "$root"; then
@@ -28,11 +31,13 @@ pc=$(find "$root" -name qdq.pc)
 [ -n "$pc" ] || die "qdq.pc is missing"
 libdir=$(dirname "$(dirname "$pc")")
 [ -f "$libdir/libqdq.a" ] && [ -e "$libdir/libqdq.so" ] || die "a library is missing in $libdir"
-find "$root" -path '*/include/*' -type f ! -path '*/include/qdq/*' | grep . && die "headers outside include/qdq"
+find "$root" -path '*/include/*' -type f ! -path '*/include/qdq/*' | grep . &&
+    die "headers outside include/qdq"
 
 # What set-up unpacked is installed along, and the installed tool finds it.
 if ls "$build"/ort/libonnxruntime.so.1.* >/dev/null 2>&1; then
-    env -u QDQ_ORT_LIBRARY "$root/bin/qdq" engines ort >"$work/engines" || die "the installed tool finds no engine"
+    env -u QDQ_ORT_LIBRARY "$root/bin/qdq" engines ort >"$work/engines" ||
+        die "the installed tool finds no engine"
     grep -q "$root/bin/../lib/qdq\|$libdir/qdq" "$work/engines" ||
         die "the installed tool took another engine: $(cat "$work/engines")"
 fi
@@ -55,7 +60,8 @@ int main(void)
 }
 END
     cc -I "$root/include" "$work/engine.c" -L "$libdir" -lqdq -o "$work/engine"
-    found=$(env -u QDQ_ORT_LIBRARY LD_LIBRARY_PATH="$libdir" "$work/engine") || die "the installed library finds no engine: $found"
+    found=$(env -u QDQ_ORT_LIBRARY LD_LIBRARY_PATH="$libdir" "$work/engine") ||
+        die "the installed library finds no engine: $found"
     [[ $found == "$libdir/qdq/"* ]] || die "the installed library took another engine: $found"
 fi
 
@@ -84,7 +90,8 @@ check() { # check HOW PROGRAM
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 [ "$(pkg-config --modversion qdq)" = "$version" ] || die "pkg-config: wrong version"
 # shellcheck disable=SC2046
-cc -Wall -Wextra -Werror "$work/stranger.c" $(pkg-config --cflags --libs qdq) -o "$work/by_pkgconfig"
+cc -Wall -Wextra -Werror "$work/stranger.c" $(pkg-config --cflags --libs qdq) \
+    -o "$work/by_pkgconfig"
 check pkg-config "$work/by_pkgconfig"
 
 mkdir "$work/cmake"
@@ -98,15 +105,18 @@ add_executable(static ../stranger.c)
 target_link_libraries(static PRIVATE qdq::qdq_static)
 END
 cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$root" >"$work/log" 2>&1 &&
-    cmake --build "$work/cmake/build" >>"$work/log" 2>&1 || { cat "$work/log"; die "find_package(qdq) does not work"; }
+    cmake --build "$work/cmake/build" >>"$work/log" 2>&1 ||
+        { cat "$work/log"; die "find_package(qdq) does not work"; }
 check "CMake, shared" "$work/cmake/build/shared"
 check "CMake, static" "$work/cmake/build/static"
 
 # The program that runs engines lies where the tool looks first: beside it.
-[ "$("$root/bin/qdq-worker" --version)" = "qdq-worker $version" ] || die "the installed worker does not run"
+[ "$("$root/bin/qdq-worker" --version)" = "qdq-worker $version" ] ||
+    die "the installed worker does not run"
 
 if [ -x "$root/bin/qdq" ]; then
-    "$root/bin/qdq" --version | grep -qF "$version" || die "the installed tool does not print its version"
+    "$root/bin/qdq" --version | grep -qF "$version" ||
+        die "the installed tool does not print its version"
     for file in share/bash-completion/completions/qdq share/zsh/site-functions/_qdq \
         share/fish/vendor_completions.d/qdq.fish share/man/man1/qdq.1; do
         [ -s "$root/$file" ] || die "$file is missing"

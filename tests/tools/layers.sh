@@ -1,8 +1,9 @@
 #!/bin/bash
-# layers.sh SOURCE BUILD - the order of the folders of src/ is kept: a file includes headers of its own folder, of
-# folders further left, and of include/qdq. The same holds for the rooms of a folder whose rooms have an order, so
-# there is no circle among them. Also: every file name is used once, so that a name finds its file, and a file's own
-# header comes first, which proves that it stands alone.
+# layers.sh SOURCE BUILD - the order of the folders of src/ is kept: a file includes headers of its
+# own folder, of folders further left, and of include/qdq. The same holds for the rooms of a folder
+# whose rooms have an order, so there is no circle among them. Also: every file name is used once,
+# so that a name finds its file, and a file's own header comes first, which proves that it stands
+# alone.
 set -euo pipefail
 cd "$1"
 
@@ -37,7 +38,8 @@ while IFS=: read -r file line text; do
     elif [[ $header == *.inc && $header != */* ]]; then
         : # made by the build
     elif [[ $header != */* ]]; then # beside the file
-        [[ -f ${file%/*}/$header ]] || complain "$file:$line: \"$header\" is not beside it, expected FOLDER/NAME"
+        [[ -f ${file%/*}/$header ]] || complain \
+            "$file:$line: \"$header\" is not beside it, expected FOLDER/NAME"
     elif [[ -z ${rank[$folder]+x} ]]; then
         complain "$file:$line: \"$header\" is in no known folder"
     elif ((rank[$folder] > rank[$from])); then
@@ -49,7 +51,8 @@ while IFS=: read -r file line text; do
     elif [[ $folder == "$from" && -n ${rooms[$from]:-} ]]; then
         own=$(room "${file#src/}") other=$(room "$header")
         for r in "$own" "$other"; do
-            [[ -n ${room_rank[$r]+x} ]] || complain "$file: room '$r' is not in the order (${rooms[$from]})"
+            [[ -n ${room_rank[$r]+x} ]] ||
+                complain "$file: room '$r' is not in the order (${rooms[$from]})"
         done
         ((${room_rank[$other]:-0} <= ${room_rank[$own]:-0})) ||
             complain "$file:$line: $own must not include \"$header\": $other stands to its right"
@@ -63,7 +66,8 @@ while IFS=: read -r file line text; do
 done < <(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' include/qdq/*.h || true)
 
 while read -r name; do
-    complain "several files are called $name: $(find src include -name "$name" | sort | tr '\n' ' ')"
+    complain \
+        "several files are called $name: $(find src include -name "$name" | sort | tr '\n' ' ')"
 done < <(find src include -type f -printf '%f\n' | grep -v '^CMakeLists.txt$' | sort | uniq -d)
 
 while read -r file; do
@@ -78,7 +82,8 @@ while read -r file; do
     first=$(grep -m1 -E '^[[:space:]]*#[[:space:]]*include' "$file" || true)
     [[ $first == "#include \"$own\""* ]] && continue
     inner=${first#*\"}; inner=${inner%%\"*}
-    grep -qs "^#include \"$own\"" "src/$inner" || complain "$file: its first include is not \"$own\" but: $first"
+    grep -qs "^#include \"$own\"" "src/$inner" ||
+        complain "$file: its first include is not \"$own\" but: $first"
 done < <(find src -name '*.c' | sort)
 
 exit $bad

@@ -47,7 +47,8 @@ fi
 
 # The example engine without its last function, in a table without that member.
 sed '/\.layers = layers,/d; /opts.groups = /d' "$source/examples/engine_plugin.c" >"$work/engine.c"
-compile -fPIC -shared -Wno-unused-function -I"$work/include" "$work/engine.c" -o "$work/engine.so" ||
+compile -fPIC -shared -Wno-unused-function -I"$work/include" "$work/engine.c" \
+    -o "$work/engine.so" ||
     exit 1
 printf 'g (float[1,4] x) => (float[1,4] y) { y = Relu(x) }\n' >"$work/m.onnxtxt"
 spec=$work/engine.so:sim:$source/tests/data/sim_basic.json

@@ -1,6 +1,8 @@
 #!/bin/bash
-# placement.sh SOURCE BUILD - the commands of examples/placement/README.md work as they stand: blocks marked `run` on ONNX Runtime,
-# `run-openvino` where OpenVINO is, `run-trtexec` on the stand-in; what they leave in their folders is in its table.
+# placement.sh SOURCE BUILD - the commands of examples/placement/README.md work as they stand:
+# blocks marked `run` on ONNX Runtime,
+# `run-openvino` where OpenVINO is, `run-trtexec` on the stand-in; what they leave in their folders
+# is in its table.
 # ResNet-50 is the skeleton with filled weights, at a batch of 2: 128 takes too long for a test.
 set -uo pipefail
 source=$(realpath "$1")
@@ -36,7 +38,8 @@ run() { # run MARK: each line of the blocks with it
             cat out.txt err.txt >&2
             status=1
         fi
-    done < <(awk -v mark="\`\`\`sh $1" '$0 == mark {on = 1; next} /^```/ {on = 0} on && NF' "$readme")
+    done < <(awk -v mark="\`\`\`sh $1" '$0 == mark {on = 1; next} /^```/ {on = 0} on && NF' \
+        "$readme")
     if [ $n -eq 0 ]; then
         echo "placement: no block is marked '$1'" >&2
         status=1
@@ -63,7 +66,8 @@ explained() {
 # The graph, and its weights next to it.
 make_resnet50() {
     local models=$source/tests/models
-    cc -O2 -o bin/fill "$models/fill.c" -lm && bin/fill "$models/skeleton/resnet50.fill" resnet50.bin &&
+    cc -O2 -o bin/fill "$models/fill.c" -lm &&
+        bin/fill "$models/skeleton/resnet50.fill" resnet50.bin &&
         cp "$models/skeleton/resnet50.onnx" . && return 0
     status=1
     return 1

@@ -1,6 +1,6 @@
 #!/bin/bash
-# style.sh SOURCE BUILD - what a compiler does not check: functions that must not be called, layout, head
-# comments, sizes of files and functions, unfinished business, traces of somebody's machine.
+# style.sh SOURCE BUILD - what a compiler does not check: functions that must not be called, layout,
+# head comments, sizes of files and functions, unfinished business, traces of somebody's machine.
 set -euo pipefail
 cd "$1"
 bad=0
@@ -24,9 +24,11 @@ ban() {
 }
 
 mapfile -t all < <(find src include tests examples -name '*.[ch]' | sort)
-mapfile -t shown < <(find src include examples -name '*.[ch]' | sort) # tests may be careless with text of their own
+# tests may be careless with text of their own
+mapfile -t shown < <(find src include examples -name '*.[ch]' | sort)
 mapfile -t own < <(find src include -name '*.[ch]' | sort)
-mapfile -t library < <(find src include -name '*.[ch]' ! -path 'src/cli/*' ! -path 'src/worker/*' | sort)
+mapfile -t library < <(find src include -name '*.[ch]' ! -path 'src/cli/*' ! -path 'src/worker/*' |
+    sort)
 
 ban "has no bound, or no way to fail" \
     'strcpy|stpcpy|strcat|sprintf|vsprintf|gets|alloca|strtok|atoi|atol|atoll|atof' "${shown[@]}"
@@ -34,13 +36,17 @@ ban "is not to be trusted with names of files" 'tmpnam|tempnam|mktemp|tmpfile' "
 ban "goes through a shell: see base/child.h" 'system|popen' "${own[@]}"
 ban "is not safe with threads" \
     'strerror|localtime|gmtime|ctime|asctime|rand|srand|random|srandom|drand48|getpwnam|getpwuid|readdir64' "${own[@]}"
-ban "changes the whole process" 'setlocale|chdir|fchdir|umask|signal|sigaction|setenv|putenv|unsetenv' \
+ban "changes the whole process" \
+    'setlocale|chdir|fchdir|umask|signal|sigaction|setenv|putenv|unsetenv' \
     "${library[@]}"
-ban "ends the process, which belongs to our caller" 'exit|_exit|_Exit|quick_exit|abort|atexit|raise' "${library[@]}"
-ban "reads the environment, which the tool does and hands over" 'getenv|secure_getenv' "${library[@]}"
+ban "ends the process, which belongs to our caller" \
+    'exit|_exit|_Exit|quick_exit|abort|atexit|raise' "${library[@]}"
+ban "reads the environment, which the tool does and hands over" 'getenv|secure_getenv' \
+    "${library[@]}"
 ban "prints: the library reports through qdq_error and qdq_job" \
     'printf|vprintf|puts|putchar|perror|fputs_unlocked|dprintf|vdprintf' "${library[@]}"
-ban "copies a process that may have threads and gigabytes mapped: see base/child.h" 'fork|vfork|daemon' \
+ban "copies a process that may have threads and gigabytes mapped: see base/child.h" \
+    'fork|vfork|daemon' \
     "${own[@]}"
 ban "allocates behind our back" 'strdup|strndup|asprintf|vasprintf' "${library[@]}"
 while IFS=: read -r file line _; do
@@ -51,7 +57,8 @@ done < <(code "${library[@]}" | grep -E '^[^:]*:[0-9]+:.*\<(stdout|stderr)\>' ||
 for file in "${own[@]}"; do
     name=${file##*/}
     [[ $file == include/qdq/* ]] && name=qdq/$name
-    [[ $(head -1 "$file") == "/* $name - "* ]] || complain "$file:1: does not begin with '/* $name - WHAT FOR'"
+    [[ $(head -1 "$file") == "/* $name - "* ]] ||
+        complain "$file:1: does not begin with '/* $name - WHAT FOR'"
 done
 
 # Files stay below 600 lines. These are longer: take one off the list when it is split.
@@ -78,18 +85,46 @@ done < <(awk 'FNR == 1 { start = 0 } /^\{/ { start = FNR } /^\}/ && start {
 
 while IFS=: read -r file line text; do
     complain "$file:$line: unfinished business without the number of an issue: $text"
-done < <(grep -rnE '\<(TODO|FIXME|XXX|HACK)\>' src include tests examples docs scripts README.md CONTRIBUTING.md \
+done < <(grep -rnE '\<(TODO|FIXME|XXX|HACK)\>' src include tests examples docs scripts README.md \
+    CONTRIBUTING.md \
     --exclude=style.sh 2>/dev/null | grep -vE '(TODO|FIXME) ?\(?#[0-9]+' || true)
 
 while IFS=: read -r file line text; do
     complain "$file:$line: names a place on somebody's machine: $text"
-done < <(grep -rnIE '(^|[^A-Za-z0-9_.])/(home|root|work|Users)/[a-z]' src include tests examples docs scripts cmake \
-    Makefile CMakeLists.txt README.md CONTRIBUTING.md CHANGELOG.md --exclude=style.sh 2>/dev/null || true)
+done < <(grep -rnIE '(^|[^A-Za-z0-9_.])/(home|root|work|Users)/[a-z]' src include tests examples \
+    docs scripts cmake \
+    Makefile CMakeLists.txt README.md CONTRIBUTING.md CHANGELOG.md --exclude=style.sh 2>/dev/null ||
+    true)
+
+# Lines end at 100 columns; clang-format sees to C. Longer may be: tables, code, headings and links in
+# documents, what has no space to break at, and text in shell scripts: in quotes, here-documents.
+mapfile -t rest < <(find . -path './build*' -prune -o -path ./.git -prune -o -path ./.ci -prune -o -type f \
+    \( -name '*.md' -o -name '*.sh' -o -name '*.py' -o -name '*.js' -o -name '*.css' -o -name '*.cpp' \
+    -o -name '*.cmake' -o -name '*.cmake.in' -o -name CMakeLists.txt -o -name Makefile \) -print |
+    grep -vE '^./docs/(cli|passes)\.md$|^./tests/fuzz/corpus/')
+while IFS=: read -r file line length; do
+    complain "${file#./}:$line: $length columns, expected at most 100"
+done < <(perl -CSD -0777 -ne '
+    my $shell = $ARGV =~ /\.sh$/;
+    my $md = $ARGV =~ /\.md$/;
+    if ($shell) {
+        s/<<-?\s*(["\x27]?)(\w+)\1([^\n]*\n)(.*?\n)\t*\2(?=\n)/my ($l, $t) = ($3, $4); $t =~ s{[^\n]}{}g; $l.$t/gse;
+        s/(?<!\\)(\x27[^\x27]*\x27|"(?:\\.|[^"\\])*")/my $t = $1; $t =~ s{[^\n]}{}g; $t/gse;
+    }
+    s/^```.*?^```/my $t = $&; $t =~ s{[^\n]}{}g; $t/gmse if $md;
+    my $n = 0;
+    for (split /\n/) {
+        $n++;
+        next if $md && /^(\||#|    )/;
+        s/\]\([^)]*\)|`[^`]*`|https?:\S+//g if $md;
+        print "$ARGV:$n:", length, "\n" if length > 100 && /\S\s+\S/;
+    }' "${rest[@]}" .ci/run)
 
 # A clone is whole: no link leads out of it.
 while read -r link; do
     target=$(realpath -m "$link")
-    [[ $target == "$PWD"/* ]] || complain "$link: a link that leaves the repository: $(readlink "$link")"
+    [[ $target == "$PWD"/* ]] || complain \
+        "$link: a link that leaves the repository: $(readlink "$link")"
 done < <(find . -path './build*' -prune -o -path ./.git -prune -o -type l -print)
 
 # Another release of clang-format has other opinions.

@@ -1,5 +1,6 @@
 #!/bin/bash
-# text.sh SOURCE BUILD - the driver of tests/text fails where a file is wrong, and UPDATE=1 mends it.
+# text.sh SOURCE BUILD - the driver of tests/text fails where a file is wrong, and UPDATE=1 mends
+# it.
 set -euo pipefail
 run=$2/tests/run_text
 work=$(mktemp -d)
@@ -30,11 +31,15 @@ try "run: optimize drop-repeated" "frame: g (float x) => (float y) { \$ \$ }" "y
 try "run: optimize drop-repeated" "becomes: the same"
 try "$relu" "stays"
 
-printf '%s\n' "# Kept." "run: optimize drop-repeated,drop-unused" "" "$relu" "stays" "" "run: infer" "$relu" \
+printf '%s\n' "# Kept." "run: optimize drop-repeated,drop-unused" "" "$relu" "stays" "" \
+    "run: infer" "$relu" \
     "type of a: float[1]" "type of y: float[2]" >"$file"
 UPDATE=1 "$run" "$work/cases" >"$work/out" 2>&1 || complain "UPDATE=1 fails"
-grep -qx -- '-stays' "$work/out" && grep -qx -- '+becomes: { y = Relu(x) }' "$work/out" || complain "shows no difference"
-printf '%s\n' "# Kept." "run: optimize drop-repeated,drop-unused" "" "$relu" "becomes: { y = Relu(x) }" "" "run: infer" \
-    "$relu" "type of a: float[2]" "type of y: float[2]" | diff - "$file" >"$work/out" || complain "UPDATE=1 writes something else"
+grep -qx -- '-stays' "$work/out" && grep -qx -- '+becomes: { y = Relu(x) }' "$work/out" ||
+    complain "shows no difference"
+printf '%s\n' "# Kept." "run: optimize drop-repeated,drop-unused" "" "$relu" \
+    "becomes: { y = Relu(x) }" "" "run: infer" \
+    "$relu" "type of a: float[2]" "type of y: float[2]" | diff - "$file" >"$work/out" ||
+    complain "UPDATE=1 writes something else"
 "$run" "$work/cases" >"$work/out" 2>&1 || complain "does not pass when updated"
 [[ $(ls "$work/cases") == all_that_can_be_wrong.txt ]] || complain "leaves something behind"

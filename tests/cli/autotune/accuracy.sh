@@ -24,7 +24,8 @@ sed 's/"error": 0.001/"error": 20/' sim.json >coarse.json
 cp "$FIXTURES/classes.npy" .
 for most in 0% 60%; do
     rm -rf tuned
-    qdq autotune conv.onnx -o tuned -e sim:coarse.json --calib nine.npy --eval labelled.npz --labels classes.npy \
+    qdq autotune conv.onnx -o tuned -e sim:coarse.json --calib nine.npy --eval labelled.npz \
+        --labels classes.npy \
         --max-drop $most >/dev/null 2>log.txt
     echo "--max-drop $most -> $?: $(value tuned verdict)"
     sed -n 's/.*\(found\|taken: accuracy\) [0-9.]*, [0-9.]*/\1 N, M/p' log.txt

@@ -1,4 +1,5 @@
-# each option of quantize means the same here: where nothing beats the rules' plan, that is the plan which quantize makes
+# each option of quantize means the same here: where nothing beats the rules' plan, that is the plan
+# which quantize makes
 # with the same options, byte for byte; and each option changes something
 awk 'BEGIN {
     printf "<ir_version: 8, opset_import: [\"\" : 17]>\nrgb (float[N,3,8,8] image) => (float[N,4,8,8] y)\n<float[4,3,3,3] w = {"
@@ -17,9 +18,11 @@ mkdir photos
 cp $(ls "$MODELS"/real/photos/*.jpg | head -11) photos
 both() {
     rm -rf tuned
-    qdq autotune m.onnx -o tuned -e sim:sim.json -q --min-gain 49% --min-sqnr 0 "$@" --calib-threads 1 >/dev/null
+    qdq autotune m.onnx -o tuned -e sim:sim.json -q --min-gain 49% --min-sqnr 0 "$@" \
+        --calib-threads 1 >/dev/null
     local code=$?
-    qdq quantize m.onnx -o q.onnx -f -e sim:sim.json -q --plan-out q.json --min-sqnr 0 "$@" --threads 1 >/dev/null
+    qdq quantize m.onnx -o q.onnx -f -e sim:sim.json -q --plan-out q.json --min-sqnr 0 "$@" \
+        --threads 1 >/dev/null
     echo "$* -> $code $?$(cmp tuned/plan.json q.json)$(cmp tuned/model.onnx q.onnx)$(
         [ -e plain.json ] && cmp -s q.json plain.json && echo ', as without')"
 }
@@ -64,7 +67,9 @@ done <<'END'
 --channel-order bgr
 --shape image=2x3x8x8
 END
-qdq quantize m.onnx -o q.onnx -f -e sim:sim.json -q --min-sqnr 0 "${data[@]}" --mean 100 --cache-out wide.json --threads 1 >/dev/null
+qdq quantize m.onnx -o q.onnx -f -e sim:sim.json -q --min-sqnr 0 "${data[@]}" --mean 100 \
+    --cache-out wide.json --threads 1 >/dev/null
 both "${data[@]}" --cache wide.json
-qdq autotune m.onnx -o tuned -f -e sim:sim.json -q --min-sqnr 0 "${data[@]}" --mean 100 --min-gain 49% --cache-out mine.json --calib-threads 1 >/dev/null
+qdq autotune m.onnx -o tuned -f -e sim:sim.json -q --min-sqnr 0 "${data[@]}" --mean 100 \
+    --min-gain 49% --cache-out mine.json --calib-threads 1 >/dev/null
 cmp mine.json wide.json && echo "the same ranges"

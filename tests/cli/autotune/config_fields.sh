@@ -6,10 +6,12 @@ value() { sed -n "s/.*\"$2\": \([^,]*\),\{0,1\}/\1/p" "$1/report.json"; }
 tune() { # tune DIR OPTION...: six decisions in one region
     local dir=$1
     shift
-    qdq autotune m.onnxtxt -o "$dir" -e sim:sim.json -q --min-refine-size 100 --preset extensive --keep-models "$@" >/dev/null
+    qdq autotune m.onnxtxt -o "$dir" -e sim:sim.json -q --min-refine-size 100 --preset extensive \
+        --keep-models "$@" >/dev/null
     echo "$* -> $?"
 }
-fewer() { [ "$(value "$1" builds)" -lt "$(value "$2" builds)" ] && echo "$1 tries fewer models than $2"; }
+fewer() { [ "$(value "$1" builds)" -lt "$(value "$2" builds)" ] &&
+    echo "$1 tries fewer models than $2"; }
 tried() { ls "$1/region_models"; }
 
 tune plain
@@ -44,13 +46,15 @@ tune all --pattern-cache many.yaml --pattern-cache-distance 1 --pool-share 100%
 fewer near all
 tune fastest --pattern-cache many.yaml --pattern-cache-distance 1 --pool-least 1
 fewer fastest near
-tune defaults --pattern-cache many.yaml --pattern-cache-distance 4 --pattern-cache-entries 32 --pool-share 10% --pool-least 10
+tune defaults --pattern-cache many.yaml --pattern-cache-distance 4 --pattern-cache-entries 32 \
+    --pool-share 10% --pool-least 10
 [ "$(tried defaults)" = "$(tried far)" ] && echo "these are the defaults"
 head -2 far/patterns.yaml two/patterns.yaml
 
 # what differs in these is another run
 same() {
-    qdq autotune m.onnxtxt -o plain -f -e sim:sim.json -q --min-refine-size 100 --preset extensive --keep-models "$@" |
+    qdq autotune m.onnxtxt -o plain -f -e sim:sim.json -q --min-refine-size 100 --preset extensive \
+        --keep-models "$@" |
         grep 'earlier run' || echo "$*: another run"
 }
 same
@@ -58,4 +62,6 @@ same --max-mutations 2
 same --pool-share 20%
 same --pattern-cache many.yaml
 qdq autotune m.onnxtxt -o told -e sim:sim.json -v 2>&1 >out.txt |
-    sed -n 's/^qdq: note: trial 1, start, [a-z]*: gain [0-9.]* % (.*pairs), kept$/each trial is told/p'
+    sed \
+        -n \
+        's/^qdq: note: trial 1, start, [a-z]*: gain [0-9.]* % (.*pairs), kept$/each trial is told/p'

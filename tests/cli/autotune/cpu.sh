@@ -2,7 +2,8 @@
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES"/{sim.json,nine.npy} .
 for cpu in avx2 vnni; do
-    qdq autotune conv.onnx -o $cpu -e sim:sim.json --preset quick --calib nine.npy --min-sqnr 0 --cpu $cpu -q >/dev/null
+    qdq autotune conv.onnx -o $cpu -e sim:sim.json --preset quick --calib nine.npy --min-sqnr 0 \
+        --cpu $cpu -q >/dev/null
     echo "exit $?"
     grep '"cpu"' $cpu/plan.json
     grep -o '"axis": 0, "type": "[a-z0-9]*"' $cpu/plan.json | sort -u

@@ -1,10 +1,13 @@
-# What becomes of a run whose candidates end the engine's process, or keep it busy beyond the budget.
+# What becomes of a run whose candidates end the engine's process, or keep it busy beyond the
+# budget.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 fail() { sed "s/^{/{\"fail\": [$1],/" "$FIXTURES/sim.json" >sim.json; }
 try() {
-    qdq autotune conv.onnx -o run -f --restart --engine sim:sim.json --calib random:4 "$@" >out.txt 2>&1
+    qdq autotune conv.onnx -o run -f --restart --engine sim:sim.json --calib random:4 "$@" \
+        >out.txt 2>&1
     echo "exit code $?"
-    grep -E "candidates|ended early|^(float|rules|tuned):" out.txt | sed -E 's/speedup [0-9.]+ \(95 % interval [0-9.]+ to [0-9.]+\)/speedup N/'
+    grep -E "candidates|ended early|^(float|rules|tuned):" out.txt |
+        sed -E 's/speedup [0-9.]+ \(95 % interval [0-9.]+ to [0-9.]+\)/speedup N/'
     grep -E '^ {2,4}"(why|tried|crashed|verdict|budget_used_up)"' run/report.json
     grep -c "nan" run/report.html
     rm -r run

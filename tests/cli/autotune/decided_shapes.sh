@@ -1,5 +1,6 @@
 # needs: ort
-# The shape of an output may depend on data: what decides it is judged, and what gives another shape has missed the goal.
+# The shape of an output may depend on data: what decides it is judged, and what gives another shape
+# has missed the goal.
 cat >m.onnxtxt <<'EOF'
 <ir_version: 8, opset_import: ["" : 17]>
 speech (float[1,64] x) => (float[L] sound)

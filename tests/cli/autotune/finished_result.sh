@@ -1,4 +1,5 @@
-# The result of a finished run is not replaced by one of other options or another model; the same run, and -f, go on.
+# The result of a finished run is not replaced by one of other options or another model; the same
+# run, and -f, go on.
 . "$FIXTURES/chain.sh"
 chain 3 >m.onnxtxt
 chain 4 >other.onnxtxt
@@ -23,10 +24,12 @@ sample() { tail -c +$((129 + 288 * $1)) nine.npy | head -c $((288 * $2)); } # FI
 { head -c 128 nine.npy && sample 1 1 && sample 0 1 && sample 2 7; } >turned.npy
 qdq autotune conv.onnxtxt -o nine -e sim:sim.json --calib nine.npy --min-sqnr 0 -q >/dev/null
 qdq autotune conv.onnxtxt -o turned -e sim:sim.json --calib turned.npy --min-sqnr 0 -q >/dev/null
-diff <(grep -v '"samples"' nine/plan.json) <(grep -v '"samples"' turned/plan.json) && echo "one plan"
+diff <(grep -v '"samples"' nine/plan.json) <(grep -v '"samples"' turned/plan.json) &&
+    echo "one plan"
 digits() { sed -E 's/[0-9a-f]{32}/HASH/g'; }
 again() { # again COMMAND... DATA
-    qdq "${@:1:$#-1}" conv.onnxtxt -e sim:sim.json --calib "${@: -1}" --min-sqnr 0 -q 2>&1 >/dev/null | digits
+    qdq "${@:1:$#-1}" conv.onnxtxt -e sim:sim.json --calib "${@: -1}" --min-sqnr 0 -q 2>&1 \
+        >/dev/null | digits
     echo "${*: -1} -> ${PIPESTATUS[0]}"
 }
 again autotune -o nine nine.npy

@@ -5,7 +5,8 @@ try() {
     rm -rf tuned
     qdq autotune conv.onnx -o tuned -e sim:sim.json -q "$@" >/dev/null
     echo "$* -> $?"
-    [ ! -f tuned/plan.json ] || grep -ho '"clean": "[^"]*' tuned/plan.json | tr , '\n' | grep 'fold-constants'
+    [ ! -f tuned/plan.json ] || grep -ho '"clean": "[^"]*' tuned/plan.json | tr , '\n' |
+        grep 'fold-constants'
 }
 try --no-fold Neg --fold-input-bytes 4KiB --fold-output-bytes 8KiB --growth-budget 0
 try --passes default,-fold-constants

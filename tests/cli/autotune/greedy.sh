@@ -1,4 +1,5 @@
-# --strategy greedy: groups apart, merged, and proven on the whole model; with and without times of layers; going on; files
+# --strategy greedy: groups apart, merged, and proven on the whole model; with and without times of
+# layers; going on; files
 . "$FIXTURES/chain.sh"
 chain 12 >m.onnxtxt
 cp "$FIXTURES/sim.json" .
@@ -51,7 +52,8 @@ mkdir theirs
 sed 's/"fingerprint": "/&other/' tuned/autotune_cache.json >theirs/autotune_cache.json
 cp theirs/autotune_cache.json foreign.json
 tune theirs -e sim:sim.json
-cmp theirs/autotune_cache.json.old foreign.json && grep -c '>autotune_cache.json<' theirs/report.html
+cmp theirs/autotune_cache.json.old foreign.json &&
+    grep -c '>autotune_cache.json<' theirs/report.html
 tell theirs
 mkdir unread
 echo nonsense >unread/autotune_cache.json

@@ -1,4 +1,5 @@
-# region 9 case 23: Ctrl-C in the middle: exit 130, the best so far on disk; the same command goes on and ends as if nothing had happened
+# region 9 case 23: Ctrl-C in the middle: exit 130, the best so far on disk; the same command goes
+# on and ends as if nothing had happened
 set -m # a job of its own hears of Ctrl-C
 . "$FIXTURES/chain.sh"
 chain 40 >m.onnxtxt
@@ -37,5 +38,6 @@ interrupt once INT
 interrupt twice INT TERM
 for dir in once twice; do
     qdq autotune m.onnxtxt -o $dir -e sim:sim.json --preset extensive -q | grep "earlier run"
-    cmp $dir/plan.json whole/plan.json && cmp $dir/model.onnx whole/model.onnx && echo "$dir: the same plan and model"
+    cmp $dir/plan.json whole/plan.json && cmp $dir/model.onnx whole/model.onnx &&
+        echo "$dir: the same plan and model"
 done

@@ -26,7 +26,8 @@ tune all
 tune filtered --node-filter last.txt
 [ "$(value filtered builds)" -lt "$(value all builds)" ] && echo "fewer builds"
 sim=sim.json
-quantized() { sed -n '/"quantized"/,/]/s/.*"node": "\([^"]*\)".*/\1/p' "$1/plan.json" | tr '\n' ' '; }
+quantized() { sed -n '/"quantized"/,/]/s/.*"node": "\([^"]*\)".*/\1/p' "$1/plan.json" |
+    tr '\n' ' '; }
 echo "all: $(quantized all)"
 echo "filtered: $(quantized filtered)"
 echo 'nowhere*' >none.txt

@@ -13,7 +13,8 @@ tune() { # tune DIR OPTION...
     qdq autotune conv.onnx -o "$dir" -q --trials 1 "$@" >/dev/null
     echo "$* -> $?"
 }
-ratio() { awk -v a="$(value "$1" baseline_ms)" -v b="$(value "$2" baseline_ms)" 'BEGIN { printf "%.1f times\n", a / b }'; }
+ratio() { awk -v a="$(value "$1" baseline_ms)" -v b="$(value "$2" baseline_ms)" \
+    'BEGIN { printf "%.1f times\n", a / b }'; }
 costs '' >sim.json
 tune one -e sim:sim.json
 tune fixed -e sim:sim.json --shape image=1x2x6x6
@@ -21,7 +22,8 @@ tune three -e sim:sim.json --shape image=3x2x6x6
 ratio fixed one
 ratio three one
 
-# a machine that gets twice as slow with its 2000th timed block: with many warm-up runs that is before the first of them
+# a machine that gets twice as slow with its 2000th timed block: with many warm-up runs that is
+# before the first of them
 costs ', "fail": [{"at": "time", "nth": 2000, "slow": 2}]' >tiring.json
 tune cold -e sim:tiring.json
 tune warm -e sim:tiring.json --warmup-runs 2000

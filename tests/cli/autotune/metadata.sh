@@ -1,7 +1,8 @@
 # what the search found of each node, in model.onnx; a model that stays as it came is left alone
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES"/{sim.json,nine.npy} .
-tune() { qdq autotune conv.onnx -e sim:sim.json -q --calib nine.npy "$@" >/dev/null || echo "$* -> $?"; }
+tune() { qdq autotune conv.onnx -e sim:sim.json -q --calib nine.npy "$@" >/dev/null ||
+    echo "$* -> $?"; }
 tune -o plain
 tune -o noted --metadata --overlay nodes.json
 grep -c 'qdq\.' plain/model.onnx

@@ -1,6 +1,8 @@
-# A model with open dimensions is judged and timed open, and with fixed shapes: it may be slower than float in neither.
+# A model with open dimensions is judged and timed open, and with fixed shapes: it may be slower
+# than float in neither.
 cp "$FIXTURES/conv.onnxtxt" "$FIXTURES/sim.json" .
-sed 's/"seed"/"int8_fixed_times": 20, "seed"/' sim.json >slow.json # 8-bit kernels, once shapes are fixed
+# 8-bit kernels, once shapes are fixed
+sed 's/"seed"/"int8_fixed_times": 20, "seed"/' sim.json >slow.json
 value() { grep -o "\"$2\": [^,]*" "$1/report.json" | head -1; }
 try() { # try DIR SIM OPTION...
     echo "$*"

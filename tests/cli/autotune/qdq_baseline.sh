@@ -1,4 +1,5 @@
-# a file with Q/DQ that nothing beats is the result, byte by byte; one that is beaten, ruled out or no model is told
+# a file with Q/DQ that nothing beats is the result, byte by byte; one that is beaten, ruled out or
+# no model is told
 . "$FIXTURES/chain.sh"
 chain 6 >m.onnxtxt
 cp "$FIXTURES/sim.json" .

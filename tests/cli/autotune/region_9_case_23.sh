@@ -1,5 +1,5 @@
-# presets are a table (docs/autotune.md), and an option that is given beats it, also where it says the same: a run with
-# the same settings is the same run
+# presets are a table (docs/autotune.md), and an option that is given beats it, also where it says
+# the same: a run with the same settings is the same run
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 same() { # same PRESET OPTION...: as the preset alone?

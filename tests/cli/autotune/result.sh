@@ -9,5 +9,6 @@ qdq autotune --status tuned | shape
 qdq autotune --status tuned --json | grep -c -e '"state": "finished"' -e '"verdict": "tuned"'
 qdq autotune conv.onnx -o with_data -e sim:sim.json --calib nine.npy -q | tail -1 | shape
 qdq autotune conv.onnx -o live -e sim:sim.json --progress always 2>live.txt >/dev/null
-tr '\r' '\n' <live.txt | grep -q '^calibrating *$' && echo 'what is going on is shown' # more than once where it takes long
+# more than once where it takes long
+tr '\r' '\n' <live.txt | grep -q '^calibrating *$' && echo 'what is going on is shown'
 qdq autotune conv.onnx -o silent -e sim:sim.json --progress never >/dev/null

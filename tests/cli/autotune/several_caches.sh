@@ -3,7 +3,8 @@
 chain 12 | sed "/\[act\(9\|1[01]\)\]/s/Relu/Tanh/" >m.onnxtxt
 cp "$FIXTURES/sim.json" .
 value() { sed -n "s/.*\"$2\": \([^,]*\),\{0,1\}/\1/p" "$1/report.json"; }
-quantized() { sed -n '/"quantized"/,/]/s/.*"node": "\([^"]*\)".*/\1/p' "$1/plan.json" | sort | tr '\n' ' '; }
+quantized() { sed -n '/"quantized"/,/]/s/.*"node": "\([^"]*\)".*/\1/p' "$1/plan.json" | sort |
+    tr '\n' ' '; }
 tune() { # tune DIR OPTION...
     local dir=$1
     shift
@@ -20,6 +21,9 @@ tune both --trials 1 --pattern-cache back/patterns.yaml --pattern-cache front/pa
 
 # of the same pattern, the first cache counts
 tune all --min-refine-size 100
-sed '/nodes_insertion_points/,/child_region_inputs/{/node_index: [1-9]/,/input_index/d}' all/patterns.yaml >first.yaml
-tune first --min-refine-size 100 --trials 1 --pattern-cache first.yaml --pattern-cache all/patterns.yaml
-tune last --min-refine-size 100 --trials 1 --pattern-cache all/patterns.yaml --pattern-cache first.yaml
+sed '/nodes_insertion_points/,/child_region_inputs/{/node_index: [1-9]/,/input_index/d}' \
+    all/patterns.yaml >first.yaml
+tune first --min-refine-size 100 --trials 1 --pattern-cache first.yaml \
+    --pattern-cache all/patterns.yaml
+tune last --min-refine-size 100 --trials 1 --pattern-cache all/patterns.yaml \
+    --pattern-cache first.yaml

@@ -1,4 +1,5 @@
-# how a run stands, wherever its samples are: running, interrupted, failed, finished; as text and as JSON
+# how a run stands, wherever its samples are: running, interrupted, failed, finished; as text and as
+# JSON
 . "$FIXTURES/chain.sh"
 chain 40 >m.onnxtxt
 sed 's/"seed"/"no_profile": true, "seed"/' "$FIXTURES/sim.json" >sim.json # more to measure
@@ -10,7 +11,8 @@ echo '{"qdq_sim": 1, "ops": {}, "fail": [{"at": "time", "crash": "SIGABRT", "mes
 qdq autotune m.onnxtxt -o tuned --store samples.db -e sim:crash.json -q
 echo "crash -> $?"
 qdq autotune --status tuned | sed 's/[0-9.]* s$/N s/'
-qdq autotune m.onnxtxt -o tuned --store samples.db -e sim:sim.json --preset extensive >out.txt 2>log.txt &
+qdq autotune m.onnxtxt -o tuned --store samples.db -e sim:sim.json --preset extensive >out.txt \
+    2>log.txt &
 job=$!
 for ((i = 0; i < 1000; i++)); do
     grep -q '^qdq: start' log.txt 2>/dev/null && break

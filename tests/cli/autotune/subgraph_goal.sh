@@ -12,7 +12,8 @@ tune() { # tune DIR MODEL OPTION...
     qdq autotune "$model" -o "$dir" --mode subgraph -v "$@" >/dev/null 2>"$dir.log"
     echo "$dir $* -> $?: $(value "$dir" verdict)"
 }
-at_least() { [ "$(printf '%s\n' "$1" "$2" | sort -g | head -n 1)" = "$1" ] && echo "$1 dB at least"; }
+at_least() { [ "$(printf '%s\n' "$1" "$2" | sort -g | head -n 1)" = "$1" ] &&
+    echo "$1 dB at least"; }
 tune free m.onnxtxt -e sim:sim.json --calib random:3 --no-sqnr
 grep -c judged free.log
 tune some m.onnxtxt -e sim:sim.json --calib random:3 --min-sqnr 8
@@ -21,6 +22,7 @@ grep -q 'everything: outputs: SQNR' some.log && echo "everything misses it"
 tune none m.onnxtxt -e sim:sim.json --calib random:3 --min-sqnr 90
 grep -o 'no placement that is faster keeps the goal' none.log
 for most in 0% 60%; do
-    tune "drop-$most" conv.onnx -e sim:coarse.json --calib nine.npy --eval labelled.npz --labels classes.npy --max-drop "$most"
+    tune "drop-$most" conv.onnx -e sim:coarse.json --calib nine.npy --eval labelled.npz \
+        --labels classes.npy --max-drop "$most"
     grep -o 'accuracy: [0-9.]*, [0-9.]* points' "drop-$most.log" | sed 's/[0-9.]\+/N/g' | sort -u
 done

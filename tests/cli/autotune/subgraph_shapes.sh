@@ -1,5 +1,6 @@
 # needs: ort
-# --mode subgraph with a range of shapes: samples and times have the usual one, what is written stays open
+# --mode subgraph with a range of shapes: samples and times have the usual one, what is written
+# stays open
 fake=$BUILD/tests/fake_trtexec
 m=$FIXTURES/open.onnxtxt
 args="--minShapes=x:1x2x2 --optShapes=x:8x2x2 --maxShapes=x:16x2x2"
@@ -12,17 +13,20 @@ tune() { # tune MODEL DIR OPTION...
 ends() { # the model in a folder takes what the other takes, and gives about as much
     qdq inspect "$1/model.onnx" | grep '^input'
     for n in 1 8 16; do
-        qdq compare "$m" "$1/model.onnx" --data random:1 --shape x=${n}x2x2 --min-sqnr 20 -q >/dev/null
+        qdq compare "$m" "$1/model.onnx" --data random:1 --shape x=${n}x2x2 --min-sqnr 20 -q \
+            >/dev/null
         echo "$n of $1: exit code $?"
     done
 }
 tune "$m" ort --trtexec-args "$args"
 ends ort
-tune "$m" sim -e "sim:$FIXTURES/sim.json" --min-shape x=1x2x2 --opt-shape x=8x2x2 --max-shape x=16x2x2
+tune "$m" sim -e "sim:$FIXTURES/sim.json" --min-shape x=1x2x2 --opt-shape x=8x2x2 \
+    --max-shape x=16x2x2
 ends sim
 echo "groups apart have the usual shape, too"
 tune "$m" apart --strategy greedy --trtexec-args "$args"
-tune "$m" apart_stand_in --strategy greedy --target tensorrt -e "trtexec:$fake" --trtexec-args "--noDataTransfers $args"
+tune "$m" apart_stand_in --strategy greedy --target tensorrt -e "trtexec:$fake" \
+    --trtexec-args "--noDataTransfers $args"
 grep -h -o '"apart_by": "[a-z ]*"' apart/report.json apart_stand_in/report.json
 echo "a model that takes 8 alone: nothing runs another shape, samples for another engine neither"
 sed 's/z, w)/z, w)\n  [same] s = Concat<axis = 1>(y, e)/; s/float\[3,4\] q)/float[3,4] q, float[8,8] s)/; s/float\[3,4\] z)/float[3,4] z, float[8,4] e)/' \

@@ -5,7 +5,8 @@ qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/nine.npy" .
 touch a.so
 tune() {
-    qdq autotune conv.onnx --target tensorrt --engine trtexec --trtexec "$fake" --plugin-libraries a.so "$@"
+    qdq autotune conv.onnx --target tensorrt --engine trtexec --trtexec "$fake" \
+        --plugin-libraries a.so "$@"
     echo "exit code $?"
 }
 tune -o tuned --trtexec-args '--warmUp=100' --timing-cache timing.cache --calib nine.npy --json -q |
@@ -19,6 +20,8 @@ tune -o none --trtexec false -q
 FAKE_TRTEXEC=crash tune -o crash -q
 FAKE_TRTEXEC=no_kernel tune -o kernel -q
 echo "a run that goes on measures nothing twice"
-tune -o tuned --trtexec-args '--warmUp=100' --timing-cache timing.cache --calib nine.npy --json -q | grep -E '"(resumed|verdict)"'
+tune -o tuned --trtexec-args '--warmUp=100' --timing-cache timing.cache --calib nine.npy --json -q |
+    grep -E '"(resumed|verdict)"'
 echo "on a noisy machine, no more pairs than usual: each is two processes, however short it says it was"
-FAKE_TRTEXEC=noisy tune -o noisy --calib nine.npy --json -q | awk -F'[:,]' '/"timings"/ { print ($2 < 300 ? "some" : $2) " pairs" } /exit/'
+FAKE_TRTEXEC=noisy tune -o noisy --calib nine.npy --json -q |
+    awk -F'[:,]' '/"timings"/ { print ($2 < 300 ? "some" : $2) " pairs" } /exit/'

@@ -13,11 +13,13 @@ tune() { # tune DIR OPTION...
     local dir=$1
     shift
     rm -f builds
-    qdq autotune conv.onnx --target tensorrt -e trtexec:./trtexec --calib random:2 -o "$dir" -q "$@" >/dev/null
+    qdq autotune conv.onnx --target tensorrt -e trtexec:./trtexec --calib random:2 -o "$dir" -q \
+        "$@" >/dev/null
     echo "$dir: exit code $?"
 }
 same() { # same FILE: it has a line for each build so far
-    [ "$(wc -l <"$1")" = "$(wc -l <builds)" ] && echo "$1: a line for each build" || echo "$1: $(wc -l <"$1") lines, $(wc -l <builds) builds"
+    [ "$(wc -l <"$1")" = "$(wc -l <builds)" ] && echo "$1: a line for each build" ||
+        echo "$1: $(wc -l <"$1") lines, $(wc -l <builds) builds"
 }
 tune regions
 same regions/timing.cache
@@ -31,7 +33,8 @@ same users.cache
 ls tmp
 echo "three at once"
 for i in 1 2 3; do
-    FAKE_TRTEXEC=slow_cache qdq bench conv.onnx -e trtexec:./trtexec --timing-cache shared.cache --rounds 1 --warmup 1 -q >/dev/null &
+    FAKE_TRTEXEC=slow_cache qdq bench conv.onnx -e trtexec:./trtexec --timing-cache shared.cache \
+        --rounds 1 --warmup 1 -q >/dev/null &
 done
 wait
 wc -l <shared.cache

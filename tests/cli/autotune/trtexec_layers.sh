@@ -1,12 +1,14 @@
 # needs: ort
-# times of TensorRT's layers reach the search, on the stand-in: fused kernels, one layer of Myelin for attention, Reformat
+# times of TensorRT's layers reach the search, on the stand-in: fused kernels, one layer of Myelin
+# for attention, Reformat
 . "$FIXTURES/mixed.sh"
 fake=$BUILD/tests/fake_trtexec
 mixed 3 >m.onnxtxt
 tune() { # tune DIR OPTION...
     local dir=$1
     shift
-    qdq autotune m.onnxtxt --target tensorrt -e "trtexec:$fake" --calib random:3 -o "$dir" -q "$@" >"$dir.txt"
+    qdq autotune m.onnxtxt --target tensorrt -e "trtexec:$fake" --calib random:3 -o "$dir" -q "$@" \
+        >"$dir.txt"
     echo "$dir: exit code $?"
     awk '/^final/ { print $1, $2, "ms" }' "$dir.txt"
 }
@@ -23,7 +25,8 @@ echo "what the costs of layers predict, over what was measured; and the part of 
 awk -F'[:,]' '/"pareto": / { on = 1 } on && /"ms": / { ms = $2 }
     on && /"predicted_ms": / { print ($2 / ms > 0.97 && $2 / ms < 1.03 ? "within 3 %" : $2 / ms) }' mincut/report.json
 kernels mincut/model.onnx
-awk -F'[:,]' '/"conversions_us": / && !part { part = $2 } /"us": / && !us { us = $2 } END { print (part > 0.08 * us ? "8 %" : part / us) }' layers.json
+awk -F'[:,]' \
+    '/"conversions_us": / && !part { part = $2 } /"us": / && !us { us = $2 } END { print (part > 0.08 * us ? "8 %" : part / us) }' layers.json
 grep -o '"tensor": "b0[^"]*"' layers.json | head -2
 tune greedy --mode subgraph --strategy greedy
 grep -h -o '"apart_by": "[a-z ]*"' greedy/report.json

@@ -1,7 +1,8 @@
 # needs: ort
 # options that trtexec refuses: each is tried once, and told once
 . "$FIXTURES/refusing.sh"
-for option in --exportProfile --exportLayerInfo --profilingVerbosity --timingCacheFile --maxAuxStreams --separateProfileRun \
+for option in --exportProfile --exportLayerInfo --profilingVerbosity --timingCacheFile \
+    --maxAuxStreams --separateProfileRun \
     --exportTimes --useCudaGraph; do
     export FAKE_TRTEXEC=refuse:$option
     tune "${option#--}"

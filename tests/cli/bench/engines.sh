@@ -6,7 +6,8 @@ cp sim.json a,b.json
 cp sim.json 'x,ort'
 qdq bench linear.onnx conv.onnx --engine sim:sim.json,sim:a,b.json --rounds 20
 echo "given twice, and in JSON"
-qdq bench linear.onnx conv.onnx --engine sim:sim.json --engine sim:a,b.json --rounds 20 --json | grep -E '"(spec|failed|speedup|engines|run_as)"'
+qdq bench linear.onnx conv.onnx --engine sim:sim.json --engine sim:a,b.json --rounds 20 --json |
+    grep -E '"(spec|failed|speedup|engines|run_as)"'
 echo "a file whose name ends like a list"
 qdq bench linear.onnx --engine 'sim:x\,ort' --rounds 20 | tail -1
 echo "a mistake is told before anything is measured"

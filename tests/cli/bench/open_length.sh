@@ -1,4 +1,5 @@
-# A length that nobody gave became 1: bench says so, and so does quantize where random data stand in. A batch of 1 needs no word.
+# A length that nobody gave became 1: bench says so, and so does quantize where random data stand
+# in. A batch of 1 needs no word.
 cat >open.onnxtxt <<'END'
 <ir_version: 8, opset_import: ["" : 17]>
 g (float[N,T,4] x) => (float[N,T,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}> { y = MatMul(x, w) }

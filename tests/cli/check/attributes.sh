@@ -1,4 +1,5 @@
-# Numbers and calls that end engines: check finds them by itself, and no command hands them to an engine.
+# Numbers and calls that end engines: check finds them by itself, and no command hands them to an
+# engine.
 cat >blocks.onnxtxt <<'M'
 <ir_version: 9, opset_import: ["" : 17]>
 g (float[1,4,2,2] x) => (y) { [d] y = DepthToSpace <blocksize = 4294967296> (x) }

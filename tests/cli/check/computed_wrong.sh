@@ -5,5 +5,6 @@ cat >wrong.json <<'JSON'
 JSON
 qdq check partly.onnxtxt --engine sim:wrong.json --data random:3
 echo "exit $?"
-qdq check partly.onnxtxt --engine sim:wrong.json --data random:3 --json | sed -n '/"engine_check"/,$p'
+qdq check partly.onnxtxt --engine sim:wrong.json --data random:3 --json |
+    sed -n '/"engine_check"/,$p'
 echo "exit ${PIPESTATUS[0]}"

@@ -1,4 +1,5 @@
-# Weights of models that were renamed stay, a changed side file is found, and data of the input is not overwritten.
+# Weights of models that were renamed stay, a changed side file is found, and data of the input is
+# not overwritten.
 . "$FIXTURES/chain.sh"
 chain 32 >in.onnxtxt
 names() { sed -E 's/[0-9a-f]{16}\.data/HASH.data/g'; }

@@ -1,5 +1,6 @@
 # An engine that dies is told by every command, with exit code 5, and takes nothing with it.
-export ASAN_OPTIONS=handle_segv=0:handle_abort=0:handle_sigfpe=0 # a sanitizer in the worker is to leave signals alone
+# a sanitizer in the worker is to leave signals alone
+export ASAN_OPTIONS=handle_segv=0:handle_abort=0:handle_sigfpe=0
 qdq copy "$FIXTURES/linear.onnxtxt" -o linear.onnx
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 qdq copy "$FIXTURES/qat.onnxtxt" -o qat.onnx
@@ -14,7 +15,8 @@ q (float[1,2] x) => (float[1,2] y) <float s = {0.02}, int8 z = {0}, int8[2,2] w 
 }
 EOF
 for at in open run time; do
-    sed 's/^{/{"fail": [{"at": "'$at'", "crash": "SIGSEGV", "message": "last words"}],/' "$FIXTURES/sim.json" >$at.json
+    sed 's/^{/{"fail": [{"at": "'$at'", "crash": "SIGSEGV", "message": "last words"}],/' \
+        "$FIXTURES/sim.json" >$at.json
 done
 mkdir tmp
 export TMPDIR=$PWD/tmp

@@ -1,1 +1,2 @@
-qdq engines --ort-library /nonexistent/libonnxruntime.so --openvino-library /nonexistent/libopenvino_c.so
+qdq engines --ort-library /nonexistent/libonnxruntime.so \
+    --openvino-library /nonexistent/libopenvino_c.so

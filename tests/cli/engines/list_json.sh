@@ -1,1 +1,2 @@
-qdq engines --json --ort-library /nonexistent/libonnxruntime.so --openvino-library /nonexistent/libopenvino_c.so
+qdq engines --json --ort-library /nonexistent/libonnxruntime.so \
+    --openvino-library /nonexistent/libopenvino_c.so

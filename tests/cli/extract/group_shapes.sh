@@ -1,4 +1,5 @@
-# subgraph 8 case 16: a range of shapes, as options or in --trtexec-args, on an engine that knows neither and on a stand-in for trtexec
+# subgraph 8 case 16: a range of shapes, as options or in --trtexec-args, on an engine that knows
+# neither and on a stand-in for trtexec
 fake=$BUILD/tests/fake_trtexec
 cat >trt.sh <<EOF
 #!/bin/sh
@@ -31,7 +32,8 @@ echo "trtexec gets what the model has open, and the group's own where the group 
 group 2 -e trtexec:./trt.sh --trtexec-args "$args"
 sort -u args.txt
 rm args.txt
-qdq bench group.onnx -e trtexec:./trt.sh --min-shape u=1x4 --opt-shape u=8x4 --max-shape u=16x4 --rounds 1 >/dev/null
+qdq bench group.onnx -e trtexec:./trt.sh --min-shape u=1x4 --opt-shape u=8x4 --max-shape u=16x4 \
+    --rounds 1 >/dev/null
 sort -u args.txt
 rm args.txt
 group 3 -e trtexec:./trt.sh $range >/dev/null

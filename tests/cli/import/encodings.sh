@@ -4,6 +4,7 @@ cat >enc.json <<'EOF'
  "nowhere": [{"bitwidth": 8, "offset": 0, "scale": 1}]}, "param_encodings": {}}
 EOF
 qdq import conv.onnxtxt --encodings enc.json -o plan.json --json
-qdq quantize conv.onnxtxt --plan plan.json -o q.onnx -q --no-sqnr >/dev/null && qdq inspect q.onnx --json | grep -A 3 '"qdq"'
+qdq quantize conv.onnxtxt --plan plan.json -o q.onnx -q --no-sqnr >/dev/null &&
+    qdq inspect q.onnx --json | grep -A 3 '"qdq"'
 echo '{"activation_encodings": {"x": 3}}' >bad.json
 qdq import conv.onnxtxt --encodings bad.json -o p.json

@@ -8,6 +8,7 @@ qdq inspect conv.onnxtxt --groups --plugin-libraries none.so
 echo "exit code $?"
 echo "the shape that is timed"
 cp "$FIXTURES/sim.json" .
-qdq inspect conv.onnxtxt --groups -e sim:sim.json --min-shape image=1x2x6x6 --opt-shape image=2x2x6x6 --max-shape image=4x2x6x6 --json | grep -c '"layer"'
+qdq inspect conv.onnxtxt --groups -e sim:sim.json --min-shape image=1x2x6x6 \
+    --opt-shape image=2x2x6x6 --max-shape image=4x2x6x6 --json | grep -c '"layer"'
 qdq inspect conv.onnxtxt --groups -e sim:sim.json --opt-shape image=2x3x6x6
 echo "exit code $?"

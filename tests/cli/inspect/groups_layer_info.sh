@@ -1,4 +1,5 @@
-# Fusion groups from files: what --json said before, what trtexec exports, and what is of another model.
+# Fusion groups from files: what --json said before, what trtexec exports, and what is of another
+# model.
 m=$FIXTURES/conv.onnxtxt
 qdq inspect "$m" --groups --engine "sim:$FIXTURES/sim.json" --json >layers.json
 qdq inspect "$m" --groups --layer-info layers.json

@@ -8,4 +8,5 @@ qdq inspect "$m" --groups --engine sim:none.json; echo $?
 qdq inspect "$m" --threads 2; echo $?
 qdq inspect "$m" --shape image=1x2x6x6; echo $?
 qdq inspect "$m" --groups --engine ort --ort-library none.so 2>&1 | grep -o "none.so" | head -n 1
-qdq inspect "$m" --groups --engine openvino --openvino-library none.so 2>&1 | grep -o "none.so" | head -n 1
+qdq inspect "$m" --groups --engine openvino --openvino-library none.so 2>&1 | grep -o "none.so" |
+    head -n 1

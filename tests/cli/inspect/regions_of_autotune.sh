@@ -2,12 +2,15 @@
 # needs: ort
 {
     printf '<ir_version: 8, opset_import: ["": 20]> g (float[n,8] x) => (float[n,8] y)'
-    printf '<float[8,8] w = {1%s}, float r2 = {1.4142135}, float one = {1}, float half = {0.5}> {\n' "$(printf ', 0.%d' {1..63})"
+    printf \
+        '<float[8,8] w = {1%s}, float r2 = {1.4142135}, float one = {1}, float half = {0.5}> {\n' \
+        "$(printf ', 0.%d' {1..63})"
     printf ' h0 = Relu(x)\n'
     for i in 1 2 3 4; do # two MatMul with a Gelu in five nodes between them
         printf ' a%d = MatMul(h%d, w) b%d = Div(a%d, r2) c%d = Erf(b%d) d%d = Add(c%d, one) e%d = Mul(a%d, d%d)' \
             $i $((i - 1)) $i $i $i $i $i $i $i $i $i
-        printf ' f%d = Mul(e%d, half) g%d = MatMul(f%d, w) h%d = Add(h%d, g%d)\n' $i $i $i $i $i $((i - 1)) $i
+        printf ' f%d = Mul(e%d, half) g%d = MatMul(f%d, w) h%d = Add(h%d, g%d)\n' $i $i $i $i $i \
+            $((i - 1)) $i
     done
     printf ' y = Relu(h4) }\n'
 } >m.onnxtxt
@@ -21,7 +24,8 @@ compare() { # compare OPTION...
     tuned="$(number regions tuned/report.json) regions, $(number patterns tuned/report.json) patterns"
     echo "$*: shown $shown; tuned $tuned"
     # every pattern that was tuned is among those shown
-    sed -n 's/^ *\(- \)\{0,1\}pattern_signature: *//p' tuned/patterns.yaml | tr -d "'\"" | sort -u >signatures
+    sed -n 's/^ *\(- \)\{0,1\}pattern_signature: *//p' tuned/patterns.yaml | tr -d "'\"" |
+        sort -u >signatures
     [ -s signatures ] || echo "no pattern was tuned"
     while read -r signature; do
         grep -qF "\"$signature\"" shown.json || echo "not shown: $signature"

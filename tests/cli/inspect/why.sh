@@ -5,7 +5,8 @@ for name in conv1 features pool prob; do
     qdq inspect "$m" --why $name
 done
 echo "-- another target"
-qdq inspect "$m" --why image --set activation.type=int8 --set activation.symmetric=true | grep tensor
+qdq inspect "$m" --why image --set activation.type=int8 --set activation.symmetric=true |
+    grep tensor
 qdq inspect "$FIXTURES/batchnorm.onnxtxt" --why conv
 qdq inspect "$m" --why pool --json | head -7
 echo "-- weights alone"

@@ -1,4 +1,5 @@
-# Names that a terminal would obey: no command prints their bytes, neither to a terminal nor elsewhere; JSON escapes them.
+# Names that a terminal would obey: no command prints their bytes, neither to a terminal nor
+# elsewhere; JSON escapes them.
 # needs: terminal
 cp "$FIXTURES/sim.json" .
 cat >m.onnxtxt <<'END'
@@ -44,4 +45,5 @@ cat out.* err.* | LC_ALL=C grep -c $'\302[\200-\237]'
 cat out.3
 cat out.2
 cat err.23
-script -qec 'qdq inspect m.onnx' /dev/null </dev/null | tr -d '\r\n' | LC_ALL=C grep -ac '[[:cntrl:]]' || :
+script -qec 'qdq inspect m.onnx' /dev/null </dev/null | tr -d '\r\n' |
+    LC_ALL=C grep -ac '[[:cntrl:]]' || :

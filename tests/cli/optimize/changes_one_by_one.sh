@@ -1,1 +1,2 @@
-qdq optimize "$FIXTURES/untidy.onnxtxt" -o out.onnxtxt -p drop-identity,lift-constants -vv >/dev/null
+qdq optimize "$FIXTURES/untidy.onnxtxt" -o out.onnxtxt -p drop-identity,lift-constants -vv \
+    >/dev/null

@@ -1,2 +1,3 @@
-qdq optimize "$FIXTURES/conv.onnxtxt" -o out.onnx --external-data always | tail -n 2 | sed 's/ [0-9]* /  N /'
+qdq optimize "$FIXTURES/conv.onnxtxt" -o out.onnx --external-data always | tail -n 2 |
+    sed 's/ [0-9]* /  N /'
 ls

@@ -4,7 +4,8 @@ cp "$FIXTURES/sim.json" .
 mkdir tmp
 export TMPDIR=$PWD/tmp
 set -m
-qdq optimize conv.onnx -e sim:sim.json -o out.onnx --check random:1 --samples 1000000 --report report.json &
+qdq optimize conv.onnx -e sim:sim.json -o out.onnx --check random:1 --samples 1000000 \
+    --report report.json &
 sleep 0.5
 kill -INT $!
 wait $!

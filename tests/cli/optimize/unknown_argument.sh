@@ -1,5 +1,6 @@
 # Before anything is read or written.
-for passes in share-initializers:weight fold-constants:x drop-noop-cast:x quantize-bias:int32+int16 fold-batchnorm:clip=1; do
+for passes in share-initializers:weight fold-constants:x drop-noop-cast:x \
+    quantize-bias:int32+int16 fold-batchnorm:clip=1; do
     qdq optimize missing.onnx -o out.onnx -p $passes 2>&1
     echo $?
 done

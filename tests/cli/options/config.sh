@@ -1,4 +1,5 @@
-# Options from a file by their long names; what the command line says wins; files are read by every command.
+# Options from a file by their long names; what the command line says wins; files are read by every
+# command.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 cat >c.yaml <<END

@@ -11,13 +11,15 @@ tune -o a.onnx --autotune
 ls
 cmp a.onnx a.onnx.tune/model.onnx && echo "the tuned model"
 tune -o a.onnx -f --autotune
-tune -o b.onnx --autotune=quick --autotune-dir run --plan-out b.json --cache-out ranges.json --report b.html
+tune -o b.onnx --autotune=quick --autotune-dir run --plan-out b.json --cache-out ranges.json \
+    --report b.html
 cmp b.json run/plan.json && echo "the tuned plan"
 ls ranges.json b.html
 tune -o c.onnx --autotune=off
 cmp a.onnx c.onnx >/dev/null || echo "another model without tuning"
 tune -o d.onnx --autotune --min-sqnr 200
-qdq quantize conv.onnx -e sim:sim.json --autotune -q -o e.onnx --json | grep -c -e '"verdict": "tuned"' -e '"mode": "region"'
+qdq quantize conv.onnx -e sim:sim.json --autotune -q -o e.onnx --json |
+    grep -c -e '"verdict": "tuned"' -e '"mode": "region"'
 echo "autotune: extensive" >a.yaml
 tune -o f.onnx --config a.yaml
 echo "autotune: true" >a.yaml

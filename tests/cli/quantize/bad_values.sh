@@ -1,4 +1,5 @@
-# Values that no option of quantize takes; those of formats are in formats_wrong, those of data in options/bad_values.
+# Values that no option of quantize takes; those of formats are in formats_wrong, those of data in
+# options/bad_values.
 try() {
     qdq quantize m.onnx -o q.onnx "$@"
     echo "$* -> $?"

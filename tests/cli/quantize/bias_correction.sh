@@ -1,6 +1,7 @@
 # needs: ort
-# A product whose weights fall between codes, and data around 3: its bias takes the shift off. The plan says by how much, and
-# replays it; one that names no such product is refused; random input has no means.
+# A product whose weights fall between codes, and data around 3: its bias takes the shift off. The
+# plan says by how much, and replays it; one that names no such product is refused; random input has
+# no means.
 cat >coarse.onnxtxt <<'M'
 <ir_version: 10, opset_import: ["" : 21]>
 h (float[4,2] x) => (float[4,2] y)
@@ -9,7 +10,8 @@ h (float[4,2] x) => (float[4,2] y)
   y = Add(z, b)
 }
 M
-printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 2), }" >x.npy
+printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 2), }" \
+    >x.npy
 printf '\0\0\100\100%.0s' 1 2 3 4 5 6 7 8 >>x.npy # 3.0
 q() { qdq quantize coarse.onnxtxt --target int4 --calib x.npy -q "$@"; }
 q -o plain.onnx >/dev/null

@@ -1,4 +1,5 @@
-# A calibration cache written and read again gives the same plan; one in TensorRT's form too, for int8 symmetric.
+# A calibration cache written and read again gives the same plan; one in TensorRT's form too, for
+# int8 symmetric.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 q() {
@@ -18,13 +19,15 @@ echo "other: 3f800000" >>less.cache
 qdq quantize conv.onnx -e sim:sim.json --dry-run --calib random:3 --cache less.cache $s >c.json
 cmp <(grep scale a.json) <(grep scale c.json) && grep placement_only c.json
 echo "mistakes"
-for line in "t 3d4ccccd" "t: 3d4cccczd" "t: 7fc00000" "t: bf800000" "t: 7f7fffff" ": 3d4ccccd" "t: "; do
+for line in "t 3d4ccccd" "t: 3d4cccczd" "t: 7fc00000" "t: bf800000" "t: 7f7fffff" ": 3d4ccccd" \
+    "t: "; do
     printf 'TRT-8601-EntropyCalibration2\nx: 3d4ccccd\n%s\n' "$line" >bad.cache
     qdq quantize conv.onnx -e sim:sim.json --dry-run --cache bad.cache
 done
 echo "a tensor twice: the same range is no mistake, another one is"
 printf 'TRT-8601-EntropyCalibration2\nx: 3d4ccccd\nt: 3f800000\nx: 3d4ccccd\n' >bad.cache
-qdq quantize conv.onnx -e sim:sim.json --dry-run -q --calib random:3 --cache bad.cache $s >/dev/null && echo taken
+qdq quantize conv.onnx -e sim:sim.json --dry-run -q --calib random:3 --cache bad.cache $s \
+    >/dev/null && echo taken
 echo "x: 3d4ccccc" >>bad.cache
 qdq quantize conv.onnx -e sim:sim.json --dry-run --cache bad.cache
 echo '{"qdq_ranges": 1, "tensors": [{"tensor": "x", "low": 0, "high": 1}, {"tensor": "x", "low": -1, "high": 1}]}' >bad.json

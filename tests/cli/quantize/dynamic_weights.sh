@@ -1,7 +1,7 @@
 # needs: ort
-# Weights that are inputs or computed: a product of two activations takes Q/DQ on both, with one scale each and no entry
-# among the weights; a Conv and weights-only formats leave such a node float and say why. What only constants give is
-# a weight again once the passes have computed it.
+# Weights that are inputs or computed: a product of two activations takes Q/DQ on both, with one
+# scale each and no entry among the weights; a Conv and weights-only formats leave such a node float
+# and say why. What only constants give is a weight again once the passes have computed it.
 cat >dynamic.onnxtxt <<'M'
 <ir_version: 10, opset_import: ["" : 21]>
 dynamic (float[2,32] x, float[32,32] u, float[1,8,9,9] image, float[16,8,3,3] filter)
@@ -20,10 +20,13 @@ dynamic (float[2,32] x, float[32,32] u, float[1,8,9,9] image, float[16,8,3,3] fi
 M
 check() {
     echo "== $*"
-    qdq quantize dynamic.onnxtxt --calib random:3 -i . -q -q -f -o q.onnx --plan-out p.json "$@" >/dev/null || echo "exit $?"
+    qdq quantize dynamic.onnxtxt --calib random:3 -i . -q -q -f -o q.onnx --plan-out p.json "$@" \
+        >/dev/null || echo "exit $?"
     sed -E 's/"(scale|zero_point)": [^,}]*, //g; s/, "origin": "rule"//; /"left_float"/,$!{/"quantized"/,/\]/d}' p.json |
-        grep -E '^    \{' | grep -E '"tensor"|"reason".*|"byinput|"conv' | grep -v '"op": "(Tanh|Sin|Range|Reshape)"'
-    qdq compare dynamic.onnxtxt q.onnx --data random:5 --json | grep -oE '"sqnr_db": ([0-9]+|null)' |
+        grep -E '^    \{' | grep -E '"tensor"|"reason".*|"byinput|"conv' |
+            grep -v '"op": "(Tanh|Sin|Range|Reshape)"'
+    qdq compare dynamic.onnxtxt q.onnx --data random:5 --json |
+        grep -oE '"sqnr_db": ([0-9]+|null)' |
         awk '$2 < 20 && $2 != "null" { print "too far away: " $0 } END { print NR " outputs compared" }'
 }
 check

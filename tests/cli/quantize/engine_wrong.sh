@@ -1,4 +1,5 @@
-# An engine that computes a form wrongly: such nodes stay float, and where that does not help nothing is written.
+# An engine that computes a form wrongly: such nodes stay float, and where that does not help
+# nothing is written.
 cp "$FIXTURES/conv.onnxtxt" "$FIXTURES/nine.npy" .
 cost() { echo '{"qdq_sim": 1, "ops": {"Conv": {"float_us": 100, "int8_us": 30, "inputs": 2}}, "wrong": ['"$1"']}'; }
 cost '' >right.json
@@ -22,7 +23,9 @@ ls loss.onnx
 echo "- the plan, --why, the goal and the outputs are those of what is written"
 q -o why.onnx --engine sim:conv.json --plan-out why.json --why conv1 -q | sed -n '/^why/,/^$/p'
 grep -o '"reason": "engine check[^"]*"' why.json
-qdq quantize conv.onnxtxt --calib nine.npy -f --set engine=sim -o goal.onnx --engine sim:conv.json --json -q |
+qdq quantize conv.onnxtxt --calib nine.npy -f --set engine=sim -o goal.onnx --engine sim:conv.json \
+    --json -q |
     grep -A1 '"reached"\|"name"\|"result"'
 echo "- another engine than the target's is not asked"
-qdq quantize conv.onnxtxt --calib nine.npy -o other.onnx --engine sim:conv.json --min-sqnr 0 --json | grep -c engine_check
+qdq quantize conv.onnxtxt --calib nine.npy -o other.onnx --engine sim:conv.json --min-sqnr 0 \
+    --json | grep -c engine_check

@@ -1,3 +1,4 @@
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
-qdq quantize conv.onnx -e sim:sim.json -q -o q.onnx --exclude "^conv" --exclude gemm --json | grep "excluded by the user"
+qdq quantize conv.onnx -e sim:sim.json -q -o q.onnx --exclude "^conv" --exclude gemm --json |
+    grep "excluded by the user"

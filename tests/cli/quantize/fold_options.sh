@@ -1,4 +1,5 @@
-# passes and folding as optimize has them; the plan records them, and its replay gives the same model
+# passes and folding as optimize has them; the plan records them, and its replay gives the same
+# model
 cp "$FIXTURES/sim.json" .
 cat >m.onnxtxt <<'END'
 <ir_version: 8, opset_import: ["" : 13]>
@@ -11,7 +12,8 @@ m (float[2,4] x) => (float[2,4] z) <
 }
 END
 try() {
-    qdq quantize m.onnxtxt -o q.onnxtxt -f -q -e sim:sim.json --no-sqnr --plan-out plan.json "$@" >/dev/null
+    qdq quantize m.onnxtxt -o q.onnxtxt -f -q -e sim:sim.json --no-sqnr --plan-out plan.json "$@" \
+        >/dev/null
     echo "$* -> $?, Neg: $(grep -c Neg q.onnxtxt)"
 }
 passes() { grep -o '"clean": "[^"]*' plan.json | tr , '\n' | grep "$1"; }

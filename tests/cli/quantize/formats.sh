@@ -1,11 +1,14 @@
-# Each option of formats shows in the model that is written: read back as a plan, with its opset and its counts of Q/DQ.
+# Each option of formats shows in the model that is written: read back as a plan, with its opset and
+# its counts of Q/DQ.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 look() {
-    qdq quantize conv.onnx -e sim:sim.json -q --no-sqnr -f -o q.onnx "$@" >/dev/null || { echo "$* -> $?"; return; }
+    qdq quantize conv.onnx -e sim:sim.json -q --no-sqnr -f -o q.onnx "$@" >/dev/null ||
+        { echo "$* -> $?"; return; }
     qdq import q.onnx -o plan.json -f -q >/dev/null
     echo "$*:" "$(qdq inspect q.onnx | sed -n 's/^opsets *//p; s/^Q\/DQ *//p' | tr '\n' ' ')"
-    sed -n 's/"rule".*//; s/"scale": [0-9.e-]*, //; /"tensor": "image"/p; /"tensor": "w1"/p' plan.json |
+    sed -n 's/"rule".*//; s/"scale": [0-9.e-]*, //; /"tensor": "image"/p; /"tensor": "w1"/p' \
+        plan.json |
         sed 's/"consumers": [^a-z]*[a-z0-9]*", [0-9]*\]\], //; s/\[[-0-9., e]*\]/[...]/'
 }
 look

@@ -1,4 +1,5 @@
-# What is not quantized becomes another float: graph inputs and outputs with it, where that is asked for.
+# What is not quantized becomes another float: graph inputs and outputs with it, where that is asked
+# for.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 look() {

@@ -2,10 +2,13 @@
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 look() {
-    qdq quantize conv.onnx -e sim:sim.json -q --no-sqnr -f -o q.onnx "$@" >/dev/null || { echo "$* -> $?"; return; }
+    qdq quantize conv.onnx -e sim:sim.json -q --no-sqnr -f -o q.onnx "$@" >/dev/null ||
+        { echo "$* -> $?"; return; }
     qdq import q.onnx -o plan.json -f -q >/dev/null
-    echo "$*:" $(qdq inspect q.onnx | sed -n 's/^opsets *//p; s/^Q\/DQ *//p; s/ *\(1\)  \(com.*NBits\)/\1 \2/p')
-    sed -n '/"tensor": "w2"/{s/"consumers": [^a-z]*[a-z0-9]*", [0-9]*\]\], //; s/"rule".*//; p}' plan.json
+    echo "$*:" $(qdq inspect q.onnx | sed \
+        -n 's/^opsets *//p; s/^Q\/DQ *//p; s/ *\(1\)  \(com.*NBits\)/\1 \2/p')
+    sed -n '/"tensor": "w2"/{s/"consumers": [^a-z]*[a-z0-9]*", [0-9]*\]\], //; s/"rule".*//; p}' \
+        plan.json
 }
 look --format fp8
 look --format int4

@@ -7,7 +7,8 @@ try() {
 }
 try --image-size 8x10
 try --image-size 9 --mean 127 --std 128
-try --image-size 8x8 --mean 1,2,3 --std 4,5,6 --layout nchw --channel-order bgr --threads 1 --memory 1M
+try --image-size 8x8 --mean 1,2,3 --std 4,5,6 --layout nchw --channel-order bgr --threads 1 \
+    --memory 1M
 try --image-size 8x8 --channel-order rgb
 try --image-size 8x8 --channel-order gray
 try --image-size 8x8 --mean 1,2

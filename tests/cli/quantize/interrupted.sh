@@ -1,5 +1,5 @@
-# Ctrl-C leaves nothing behind: no half file, no temporary folder. Without `set -m` a script's background jobs
-# ignore it.
+# Ctrl-C leaves nothing behind: no half file, no temporary folder. Without `set -m` a script's
+# background jobs ignore it.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 mkdir tmp

@@ -1,13 +1,16 @@
 # needs: ort
-# Labels in a file of their own go with the samples that calibrate and judge, or with those of --eval; one too many is too many.
-cp "$MODELS/digits/digits_cnn.onnx" "$MODELS/digits/digits_calib.npz" "$MODELS/digits/digits_test.npz" .
+# Labels in a file of their own go with the samples that calibrate and judge, or with those of
+# --eval; one too many is too many.
+cp "$MODELS/digits/digits_cnn.onnx" "$MODELS/digits/digits_calib.npz" \
+    "$MODELS/digits/digits_test.npz" .
 npy() { # LABELS FILE: so many bytes, all labels are 0
     header="{'descr': '|u1', 'fortran_order': False, 'shape': ($1,), }"
     printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header" >"$2"
     head -c "$1" /dev/zero >>"$2"
 }
 try() {
-    qdq quantize digits_cnn.onnx -o q.onnx -f -q -t 1 -n 8 --calib digits_calib.npz "$@" | grep ^accuracy
+    qdq quantize digits_cnn.onnx -o q.onnx -f -q -t 1 -n 8 --calib digits_calib.npz "$@" |
+        grep ^accuracy
     echo "${PIPESTATUS[0]}"
 }
 npy 256 calib.npy

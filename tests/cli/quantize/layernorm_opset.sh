@@ -1,5 +1,6 @@
-# LayerNormalization in nine nodes at opset 13: raised for a target that has Q/DQ there, and said in summary, JSON, --why and
-# the plan; an operator in the way is named, and another target changes no opset.
+# LayerNormalization in nine nodes at opset 13: raised for a target that has Q/DQ there, and said in
+# summary, JSON, --why and the plan; an operator in the way is named, and another target changes no
+# opset.
 cp "$FIXTURES/sim.json" .
 spelled() {
     cat <<END

@@ -1,4 +1,5 @@
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 cp "$FIXTURES/one.npy" .
-qdq quantize conv.onnx -e sim:sim.json -o q.onnx --calib one.npy | grep -e calibrated -e "accuracy against"
+qdq quantize conv.onnx -e sim:sim.json -o q.onnx --calib one.npy |
+    grep -e calibrated -e "accuracy against"

@@ -1,6 +1,8 @@
 # needs: ort
-# durations decide how long the output is: they are compared in its place, and another length misses every goal
-weights() { awk -v n=16384 'BEGIN {for (i = 0; i < n; i++) printf "%s%.3f", i ? ", " : "", (i * 37 % 101 - 50) / 100}'; }
+# durations decide how long the output is: they are compared in its place, and another length misses
+# every goal
+weights() { awk -v n=16384 \
+    'BEGIN {for (i = 0; i < n; i++) printf "%s%.3f", i ? ", " : "", (i * 37 % 101 - 50) / 100}'; }
 cat >speech.onnxtxt <<M
 <ir_version: 8, opset_import: ["" : 13]>
 speech (float[N,128] x) => (float[M] y)

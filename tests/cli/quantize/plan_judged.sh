@@ -1,4 +1,5 @@
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 qdq quantize conv.onnx -e sim:sim.json -q -o a.onnx --plan-out plan.json >/dev/null
-qdq quantize conv.onnx -e sim:sim.json -q --plan plan.json -o b.onnx --calib random:4 --json | sed -n '/"samples"/,/}/p'
+qdq quantize conv.onnx -e sim:sim.json -q --plan plan.json -o b.onnx --calib random:4 --json |
+    sed -n '/"samples"/,/}/p'

@@ -1,10 +1,12 @@
-# A plan is not changed: where the engine of its target computes the model wrongly, nothing is written.
+# A plan is not changed: where the engine of its target computes the model wrongly, nothing is
+# written.
 cp "$FIXTURES/conv.onnxtxt" "$FIXTURES/nine.npy" .
 cost() { echo '{"qdq_sim": 1, "ops": {"Conv": {"float_us": 100, "int8_us": 30, "inputs": 2}}, "wrong": ['"$1"']}'; }
 cost '' >right.json
 cost '{"op": "Conv", "times": 0.0001}' >wrong.json
 qdq targets ort-cpu | sed 's/"engine": "ort"/"engine": "sim"/' >mine.json
-qdq quantize conv.onnxtxt --calib nine.npy --target mine.json -e sim:right.json -q -o q.onnx --plan-out plan.json >/dev/null
+qdq quantize conv.onnxtxt --calib nine.npy --target mine.json -e sim:right.json -q -o q.onnx \
+    --plan-out plan.json >/dev/null
 sed -i 's/"target": *"ort-cpu"/"target": "mine.json"/' plan.json
 q() { qdq quantize conv.onnxtxt --plan plan.json "$@"; }
 echo "- right"

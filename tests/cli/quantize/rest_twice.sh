@@ -1,5 +1,5 @@
-# Quantizing a result with --rest once more with the same options gives the same bytes: codes of biases, and constants
-# of bodies, are what they were.
+# Quantizing a result with --rest once more with the same options gives the same bytes: codes of
+# biases, and constants of bodies, are what they were.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 qdq copy "$FIXTURES/qat.onnxtxt" -o qat.onnx
 cat >bodies.onnxtxt <<'EOF'
@@ -30,7 +30,8 @@ while read -r model target; do
     for rest in bf16 fp16; do
         for out in q.onnx again.onnx; do
             from=$([ $out = q.onnx ] && echo "$model" || echo q.onnx)
-            qdq quantize "$from" -e sim:sim.json --target "$target" --rest $rest -q --no-sqnr -f -o $out >/dev/null
+            qdq quantize "$from" -e sim:sim.json --target "$target" --rest $rest -q --no-sqnr -f \
+                -o $out >/dev/null
         done
         cmp q.onnx again.onnx &&
             echo "$model, $target, $rest: $(qdq inspect again.onnx | sed -n 's:^Q/DQ *::p')"

@@ -1,4 +1,5 @@
-# What is written has the shape, and what is judged and measured: the file is the one that copy --set-shape gives, quantized.
+# What is written has the shape, and what is judged and measured: the file is the one that copy
+# --set-shape gives, quantized.
 # measures
 cp "$FIXTURES/open.onnxtxt" "$FIXTURES/sim.json" .
 sed -i 's/"noise": 0.01/"noise": 0/' sim.json
@@ -15,7 +16,8 @@ echo "== with --shape nothing is fixed in the file"
 q open.onnxtxt -o c.onnx --shape x=3x2x2 | grep -e input -e speed
 qdq inspect c.onnx --json | tr -d '\n ' | grep -o '"inputs":.*"outputs"'
 echo "== a plan for the fixed model"
-qdq quantize open.onnxtxt -o d.onnx --plan plan.json --set-shape x=3x2x2 >/dev/null && cmp a.onnx d.onnx && echo same
+qdq quantize open.onnxtxt -o d.onnx --plan plan.json --set-shape x=3x2x2 >/dev/null &&
+    cmp a.onnx d.onnx && echo same
 qdq quantize open.onnxtxt -o e.onnx --plan plan.json 2>&1 | grep -o 'the plan is for another model'
 echo "== what does not fit"
 q open.onnxtxt -o f.onnx --set-shape y=3x2x2

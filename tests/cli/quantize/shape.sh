@@ -8,5 +8,6 @@ for shape in '' '--shape image=1x2x6x6'; do
     qdq quantize conv.onnx -e sim:sim.json -q -f -o q.onnx --calib nine.npy $shape --json |
         grep '"shapes"'
     # shellcheck disable=SC2086
-    qdq quantize conv.onnx -e sim:sim.json -q -f -o q.onnx --calib nine.npy --min-sqnr 40 $shape | grep 'shapes'
+    qdq quantize conv.onnx -e sim:sim.json -q -f -o q.onnx --calib nine.npy --min-sqnr 40 $shape |
+        grep 'shapes'
 done

@@ -1,5 +1,6 @@
 # measures
-# What is written is timed in turns with the model as it came, on the target's own engine; the cost model has no noise.
+# What is written is timed in turns with the model as it came, on the target's own engine; the cost
+# model has no noise.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 sed 's/"noise": 0.01/"noise": 0/' "$FIXTURES/sim.json" >fast.json
 # 8 bits are slower here
@@ -42,19 +43,23 @@ sed -i 's/"target": *"ort-cpu"/"target": "elsewhere"/' plan.json
 q -e sim:fast.json --plan plan.json
 
 echo "== as JSON"
-for args in '-e sim:fast.json --target mine.json' '-e sim:fast.json' '-e sim:fast.json --no-bench'; do
+for args in '-e sim:fast.json --target mine.json' '-e sim:fast.json' \
+    '-e sim:fast.json --no-bench'; do
     # shellcheck disable=SC2086
-    qdq quantize conv.onnx -f -o q.onnx $args -t 1 --json -q | tr -d '\n ' | grep -o '"speed":\({[^}]*}\|null\)'
+    qdq quantize conv.onnx -f -o q.onnx $args -t 1 --json -q | tr -d '\n ' |
+        grep -o '"speed":\({[^}]*}\|null\)'
 done
 
 echo "== open dimensions, and none"
-qdq quantize "$FIXTURES/open.onnxtxt" -f -o q.onnx -e sim:fast.json --target mine.json -t 1 -q | grep '^speed'
+qdq quantize "$FIXTURES/open.onnxtxt" -f -o q.onnx -e sim:fast.json --target mine.json -t 1 -q |
+    grep '^speed'
 qdq copy "$FIXTURES/open.onnxtxt" -o fixed.onnx --set-shape x=3x2x2
 qdq quantize fixed.onnx -f -o q.onnx -e sim:fast.json --target mine.json -t 1 -q | grep '^speed'
 
 echo "== faster than float, and slower than what the optimizations alone make of it"
 # an Identity goes; without it float is faster than 8 bits
-sed 's/"int8_us": 30/"int8_us": 130/; s/"ops": {/&"Identity": {"float_us": 200}, /' fast.json >slow.json
+sed 's/"int8_us": 30/"int8_us": 130/; s/"ops": {/&"Identity": {"float_us": 200}, /' fast.json \
+    >slow.json
 sed 's/\[gemm\] g = Gemm <transB = 1> (f/[same] same = Identity(f)\n  [gemm] g = Gemm <transB = 1> (same/' "$FIXTURES/conv.onnxtxt" >same.onnxtxt
 qdq copy same.onnxtxt -o conv.onnx -f
 q -e sim:slow.json --target mine.json -t 1

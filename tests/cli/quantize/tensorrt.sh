@@ -1,9 +1,12 @@
 # needs: ort
 # Placed by the rules of TensorRT, calibrated by ONNX Runtime, which runs the result, too.
 cp "$MODELS"/digits/digits_{convnext.onnx,calib.npz,test.npz} .
-qdq quantize digits_convnext.onnx -o q.onnx --target tensorrt --calib digits_calib.npz --samples 32 --no-sqnr | sed -n '/^quantized/,/^$/p'
-qdq compare digits_convnext.onnx q.onnx --data digits_test.npz --labels label --min-sqnr 28 >/dev/null
+qdq quantize digits_convnext.onnx -o q.onnx --target tensorrt --calib digits_calib.npz \
+    --samples 32 --no-sqnr | sed -n '/^quantized/,/^$/p'
+qdq compare digits_convnext.onnx q.onnx --data digits_test.npz --labels label --min-sqnr 28 \
+    >/dev/null
 echo $?
 qdq targets tensorrt-fp8 >fp8.json
-qdq quantize digits_convnext.onnx -o f.onnx --target ./fp8.json --calib digits_calib.npz --samples 32 --no-sqnr | sed -n '/^quantized/,/^$/p'
+qdq quantize digits_convnext.onnx -o f.onnx --target ./fp8.json --calib digits_calib.npz \
+    --samples 32 --no-sqnr | sed -n '/^quantized/,/^$/p'
 qdq check f.onnx

@@ -1,4 +1,5 @@
-# --times: a plan without the key changes nothing, one of another target is refused, and so is the option without a search
+# --times: a plan without the key changes nothing, one of another target is refused, and so is the
+# option without a search
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" "$FIXTURES/nine.npy" .
 hash=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef

@@ -4,7 +4,8 @@ touch a.so
 fake=$BUILD/tests/fake_trtexec
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/nine.npy" .
-qdq quantize conv.onnx -o out.onnx --calib nine.npy --target tensorrt --autotune=quick -e trtexec --trtexec "$fake" \
+qdq quantize conv.onnx -o out.onnx --calib nine.npy --target tensorrt --autotune=quick -e trtexec \
+    --trtexec "$fake" \
     --trtexec-args '--warmUp=100' --timing-cache timing.cache --plugin-libraries a.so -q >/dev/null
 echo "exit code $?"
 ls out.onnx timing.cache

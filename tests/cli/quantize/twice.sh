@@ -1,10 +1,13 @@
-# Quantizing the result once more, in the same way, changes no byte of it: constants as nodes and as operands, arithmetic
-# that a newer opset has an operator for, bodies, outputs that are declared with dims of another name.
+# Quantizing the result once more, in the same way, changes no byte of it: constants as nodes and as
+# operands, arithmetic that a newer opset has an operator for, bodies, outputs that are declared
+# with dims of another name.
 qdq copy "$FIXTURES/twice.onnxtxt" -o twice.onnx
 cp "$FIXTURES/sim.json" .
 check() {
-    qdq quantize twice.onnx -e sim:sim.json -q -q --no-sqnr -f -o a.onnx "$@" >/dev/null || echo "$*: exit $?"
-    qdq quantize a.onnx -e sim:sim.json -q -q --no-sqnr -f -o b.onnx "$@" >/dev/null || echo "$*: again, exit $?"
+    qdq quantize twice.onnx -e sim:sim.json -q -q --no-sqnr -f -o a.onnx "$@" >/dev/null ||
+        echo "$*: exit $?"
+    qdq quantize a.onnx -e sim:sim.json -q -q --no-sqnr -f -o b.onnx "$@" >/dev/null ||
+        echo "$*: again, exit $?"
     cmp a.onnx b.onnx && echo "$*: $(qdq inspect a.onnx | grep Q/DQ)"
 }
 for target in ort-cpu tensorrt; do

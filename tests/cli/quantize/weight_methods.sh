@@ -1,9 +1,10 @@
 # needs: ort
-# Every method for weights gives another model; the ones that look at the outputs give better ones. (Without a goal there is
-# one SQNR in the answer.)
+# Every method for weights gives another model; the ones that look at the outputs give better ones.
+# (Without a goal there is one SQNR in the answer.)
 cp "$MODELS"/digits/digits_{vit.onnx,calib.npz} .
 for method in absmax mse awq-lite awq-clip awq-full; do
-    qdq quantize digits_vit.onnx -o $method.onnx -q --target ort-cpu-int4 --calib digits_calib.npz --weight-method $method --min-sqnr 0 --json |
+    qdq quantize digits_vit.onnx -o $method.onnx -q --target ort-cpu-int4 --calib digits_calib.npz \
+        --weight-method $method --min-sqnr 0 --json |
         sed -n 's/.*"sqnr_db": \([0-9.]*\),/\1 '$method'/p'
 done >sqnr
 rm digits_vit.onnx

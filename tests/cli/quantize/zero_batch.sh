@@ -1,7 +1,8 @@
 # needs: ort
-# Batches of nothing. Data without elements is refused by name, a batch of 0 cannot be asked for; a model that declares
-# one stays float and says why. Where only some samples leave nothing behind a Slice, the others give the range; where
-# all do, what reads that stays float, and the rest is quantized.
+# Batches of nothing. Data without elements is refused by name, a batch of 0 cannot be asked for; a
+# model that declares one stays float and says why. Where only some samples leave nothing behind a
+# Slice, the others give the range; where all do, what reads that stays float, and the rest is
+# quantized.
 cat >zero.onnxtxt <<'M'
 <ir_version: 10, opset_import: ["" : 21]>
 zero (float[N,4] x) => (float[N,3] y)
@@ -10,7 +11,8 @@ zero (float[N,4] x) => (float[N,3] y)
   y = Relu(h)
 }
 M
-header() { printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': ($1), }"; }
+header() { printf '\223NUMPY\1\0\166\0%-117s\n' \
+    "{'descr': '<f4', 'fortran_order': False, 'shape': ($1), }"; }
 row() { printf "$1\0\0\200\077\0\0\0\100\0\0\200\076"; } # the first, 1, 2, 0.25
 one='\0\0\200\077' two='\0\0\0\100'
 q() { qdq quantize "$@" -i . -f -o q.onnx --plan-out p.json; echo "exit $?"; }
@@ -42,7 +44,8 @@ select (float[2,4] x) => (float[K,3] y, float[2,3] z)
   z = MatMul(x, w)
 }
 M
-{ header "8, 4" && row $one && row $one && row $one && row $two && row $one && row $one && row $one && row $one; } >some.npy
+{ header "8, 4" && row $one && row $one && row $one && row $two && row $one && row $one &&
+    row $one && row $one; } >some.npy
 { header "8, 4" && for i in 1 2 3 4 5 6 7 8; do row $one; done; } >none.npy
 for data in some none; do
     for method in max mse moving-average entropy-compat auto; do

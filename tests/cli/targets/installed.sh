@@ -3,7 +3,8 @@ export XDG_CONFIG_HOME=$PWD/config
 qdq targets "$FIXTURES/probes.json" --measure --install -e "sim:$FIXTURES/sim.json" >/dev/null
 find config -type f | sed 's,/sim-[^/]*/[^/]*/,/sim-VERSION/PROCESSOR/,'
 quantize() {
-    qdq quantize "$FIXTURES/conv.onnxtxt" -f -o out.onnx --plan-out plan.json --calib random:1 "$@" | sed -n '/^rules of/s/:.*/: FILE/p'
+    qdq quantize "$FIXTURES/conv.onnxtxt" -f -o out.onnx --plan-out plan.json --calib random:1 \
+        "$@" | sed -n '/^rules of/s/:.*/: FILE/p'
     sed -n 's/"target_sha256": ".*"/"target_sha256": HASH/p' plan.json
 }
 echo "the engine that measured it"

@@ -6,9 +6,11 @@ cat >cost.json <<END
  "fail": [{"at": "time", "node": "Conv@a", "hang": 600}]}
 END
 mkdir tmp
-TMPDIR=$PWD/tmp qdq targets "$FIXTURES/probes.json" --measure -o my.json -e sim:cost.json >out.txt 2>log.txt &
+TMPDIR=$PWD/tmp qdq targets "$FIXTURES/probes.json" --measure -o my.json -e sim:cost.json >out.txt \
+    2>log.txt &
 job=$!
-for ((i = 0; i < 1500; i++)); do # files of the control, of the first probe, and of the second one, which hangs
+# files of the control, of the first probe, and of the second one, which hangs
+for ((i = 0; i < 1500; i++)); do
     [ -n "$(find tmp -name 5.onnx)" ] && break
     sleep 0.02
 done

@@ -15,6 +15,8 @@ qdq targets my.json --measure -f -o my.json -e sim:cost.json --json >out.json
 grep -c '"verdict"' out.json my.json
 grep -o '"after": .*' out.json
 echo "a plan names the file"
-qdq quantize "$FIXTURES/conv.onnxtxt" -o out.onnx --plan-out plan.json --target ./my.json --calib random:1 \
+qdq quantize "$FIXTURES/conv.onnxtxt" -o out.onnx --plan-out plan.json --target ./my.json \
+    --calib random:1 \
     -e "sim:$FIXTURES/sim.json" -q >/dev/null
-[ "$(sed -n 's/.*"target_sha256": "\(.*\)",/\1/p' plan.json)" = "$(sha256sum <my.json | cut -d ' ' -f 1)" ] && echo "by its hash"
+[ "$(sed -n 's/.*"target_sha256": "\(.*\)",/\1/p' plan.json)" = \
+    "$(sha256sum <my.json | cut -d ' ' -f 1)" ] && echo "by its hash"

@@ -1,4 +1,5 @@
-# Our own loops give the same bytes however many threads share them: weights of 90,000 elements are cut into pieces.
+# Our own loops give the same bytes however many threads share them: weights of 90,000 elements are
+# cut into pieces.
 cat >big.onnxtxt <<'M'
 <ir_version: 10, opset_import: ["" : 21]>
 big (float[2,300] x) => (float[2,300] y)
@@ -16,9 +17,11 @@ M
 cp "$FIXTURES/sim.json" .
 check() {
     for n in 1 2 5; do
-        OMP_NUM_THREADS=$n qdq quantize big.onnxtxt -e sim:sim.json -q -q -f -o $n.onnx "$@" >/dev/null || echo "$*: exit $?"
+        OMP_NUM_THREADS=$n qdq quantize big.onnxtxt -e sim:sim.json -q -q -f -o $n.onnx "$@" \
+            >/dev/null || echo "$*: exit $?"
     done
-    cmp 1.onnx 2.onnx && cmp 1.onnx 5.onnx && echo "$*: $(qdq inspect 1.onnx | grep -E 'Q/DQ|initializers' | tr -s ' ' | paste -sd ' ')"
+    cmp 1.onnx 2.onnx && cmp 1.onnx 5.onnx &&
+        echo "$*: $(qdq inspect 1.onnx | grep -E 'Q/DQ|initializers' | tr -s ' ' | paste -sd ' ')"
 }
 check --weight-method mse
 check --method auto --per-tensor

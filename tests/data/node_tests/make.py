@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """make.py OUT [BYTES] - ONNX's own node tests as one model for each opset.
 
-Needs the package onnx 1.21.0, whose wheel has the data (backend/test/data/node). Takes every test of
-one node in the default domain with at most BYTES of data (default 6000). Leaves out what no
+Needs the package onnx 1.21.0, whose wheel has the data (backend/test/data/node). Takes every test
+of one node in the default domain with at most BYTES of data (default 6000). Leaves out what no
 optimizer may compute ahead: random, training and quantizing operators, control flow, strings,
 sequences and optionals.
 
-In OUT/opset_<N>.onnx a node is named after its test; its inputs are the initializers <test>/<input>,
-and what it must give is in <test>/<output>/want.
+In OUT/opset_<N>.onnx a node is named after its test; its inputs are the initializers
+<test>/<input>, and what it must give is in <test>/<output>/want.
 """
 import os
 import sys

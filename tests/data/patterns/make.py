@@ -1,4 +1,5 @@
-"""Makes the files of this folder with Model-Optimizer: make.py write FOLDER; reads ours with it: make.py read FILE."""
+"""Makes the files of this folder with Model-Optimizer: make.py write FOLDER; reads ours with it:
+make.py read FILE."""
 import random
 import sys
 
@@ -33,8 +34,10 @@ def network():
     node("Constant", [], "k", value=numpy_helper.from_array(np.arange(8, dtype=np.float32), name))
     node("Add", [x, "k"], "y")
     shape = [1, 8, 8, 8]
-    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)], weights)
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT,
+                                                                         shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+                              weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
     return onnx.shape_inference.infer_shapes(model)
 
@@ -58,7 +61,8 @@ def write(folder):
                 break
             n = points(tuner.current_profile_pattern_schemes.schemes[k])
             failed = i == 4
-            tuner.submit(float("inf") if failed else round(10.0 - 0.137 * n + random.random() * 0.5, 6), not failed)
+            tuner.submit(float("inf") if failed else round(10.0 - 0.137 * n + random.random() * 0.5,
+                                                           6), not failed)
     tuner.set_profile_region(None, commit=True)
     tuner.save_state(folder + "/autotuner_state.yaml")
 
