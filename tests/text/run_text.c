@@ -215,7 +215,7 @@ static const char *type_of(const place *p, outcome *o, const char *name)
 /* Where a part of it is wanted, the line that has the part, else the first. */
 static const char *line_with(const char *lines, const char *part)
 {
-    const char *s = part != NULL ? strstr(lines, part) : NULL;
+    const char *s = part != NULL && *part != '\0' ? strstr(lines, part) : NULL;
 
     if (s == NULL)
         return *lines == '\n' ? lines + 1 : lines;

@@ -7,45 +7,6 @@
 #include "support/build.h"
 #include "support/rewrite.h"
 
-#define PIPELINE "equalize,drop-unused"
-
-/* max |w1| is 64 and 1, max |w2| is 1 and 16: s = 8 and 1/4. */
-static void both_weights_get_the_same_range(void **state)
-{
-    static const char *const between[] = {"", "r = Relu(c)", "r = LeakyRelu(c)"};
-
-    (void)state;
-    for (size_t i = 0; i < QDQ_COUNT(between); i++) {
-        char before[700], after[700];
-
-        snprintf(before, sizeof before,
-                 "h (float[N,1,2,2] x) => (float[N,1,2,2] y) <float[2,1,1,1] w = {64, 1}, float[2] "
-                 "b = {8, 3},\n"
-                 "float[1,2,1,1] v = {1, -16}> {\n  c = Conv(x, w, b) %s y = Conv(%s, v)\n}\n",
-                 between[i], i == 0 ? "c" : "r");
-        snprintf(
-            after, sizeof after,
-            "h (float[N,1,2,2] x) => (float[N,1,2,2] y) <float[2,1,1,1] w_equalized = {8, 4},\n"
-            "float[2] b_equalized = {1, 12}, float[1,2,1,1] v_equalized = {8, -4}> {\n"
-            "  c = Conv(x, w_equalized, b_equalized) %s y = Conv(%s, v_equalized)\n}\n",
-            between[i], i == 0 ? "c" : "r");
-        assert_becomes(PIPELINE, before, after);
-    }
-}
-
-static void a_depthwise_conv_is_a_link_of_the_chain(void **state)
-{
-    (void)state;
-    assert_becomes(
-        PIPELINE,
-        "h (float[N,1,2,2] x) => (float[N,2,2,2] y) <float[2,1,1,1] w = {16, 1}, float[2,1,1,1] v "
-        "= {1, 16}> {\n"
-        "  c = Conv(x, w) y = Conv<group = 2>(c, v)\n}\n",
-        "h (float[N,1,2,2] x) => (float[N,2,2,2] y) <float[2,1,1,1] w_equalized = {4, 4},\n"
-        "float[2,1,1,1] v_equalized = {4, 4}> {\n"
-        "  c = Conv(x, w_equalized) y = Conv<group = 2>(c, v_equalized)\n}\n");
-}
-
 static void what_does_not_pass_a_factor_through_or_is_read_elsewhere_stays(void **state)
 {
     static const char *const bodies[] = {
@@ -212,8 +173,6 @@ static void channels_a_thousand_times_apart_fit_one_scale_afterwards(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_weights_get_the_same_range),
-        cmocka_unit_test(a_depthwise_conv_is_a_link_of_the_chain),
         cmocka_unit_test(what_does_not_pass_a_factor_through_or_is_read_elsewhere_stays),
         cmocka_unit_test(a_pair_that_would_lose_accuracy_stays),
         cmocka_unit_test(channels_a_thousand_times_apart_fit_one_scale_afterwards),

@@ -47,32 +47,6 @@ static void stored_integers_of_a_matrix_stay_although_nothing_scales_them(void *
     qdq_model_free(m);
 }
 
-/* What is large on the way only is computed, and what is made of the shape before it, too. */
-static void only_what_the_file_would_hold_counts(void **state)
-{
-    (void)state;
-    test_folds_to("g (float[40] x) => (float[40] y, float u) <int64[2] a = {20, 99}, int64[2] b = "
-                  "{2, 1}, int64 i "
-                  "= {0}> {\n"
-                  "  p = Mul(a, b)\n"
-                  "  k = Gather(p, i)\n"
-                  "  ax = Constant <value = int64[1] {0}> ()\n"
-                  "  n = Unsqueeze(k, ax)\n"
-                  "  t = ConstantOfShape <value = float[1] {1}> (n)\n"
-                  "  r = Neg(t)\n"
-                  "  y = Add(x, r)\n"
-                  "  u = ReduceSum <keepdims = 0> (t)\n"
-                  "}\n",
-                  "g (float[40] x) => (float[40] y, float u) <\n"
-                  "  int64[1] n = {40}\n"
-                  "> {\n"
-                  "  t = ConstantOfShape <value = float[1] {1}> (n)\n"
-                  "  r = Neg(t)\n"
-                  "  y = Add(x, r)\n"
-                  "  u = Constant <value = float {40}> ()\n"
-                  "}\n");
-}
-
 /* Two thirds each: together more than the weight; three halves of another: it pays for itself. */
 static void parts_of_a_weight_pay_with_the_weight(void **state)
 {
@@ -150,7 +124,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fill_that_is_larger_than_its_shape_stays),
         cmocka_unit_test(stored_integers_of_a_matrix_stay_although_nothing_scales_them),
-        cmocka_unit_test(only_what_the_file_would_hold_counts),
         cmocka_unit_test(parts_of_a_weight_pay_with_the_weight),
         cmocka_unit_test(the_zero_points_of_all_channels_are_computed_whatever_they_weigh),
         cmocka_unit_test(a_constant_that_thousands_read_takes_no_quadratic_time),

@@ -1,0 +1,215 @@
+/* opt_passes.c - pipelines, and passes on graphs that a file of tests/text cannot hold. */
+#include "ir/ir.h"
+#include "support/build.h"
+#include "support/rewrite.h"
+
+/* --- pipelines ---------------------------------------------------------------------------------
+ */
+
+static void every_pass_of_the_default_pipeline_is_listed_with_help(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    const char *name, *help;
+    char *all;
+    size_t found = 0, steps = 1;
+
+    (void)state;
+    assert_ok(qdq_pass_pipeline("default", NULL, &all, &err));
+    for (size_t i = 0; (name = qdq_pass_name(i, &help)) != NULL; i++) {
+        assert_true(help[0] != '\0');
+        found += strstr(all, name) != NULL;
+    }
+    for (const char *at = all; *at != '\0'; at++)
+        steps += *at == ',';
+    assert_true(steps >= 5 && found >= steps);
+    qdq_free(all);
+}
+
+static void pipelines_have_groups_arguments_and_exceptions(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    char *text;
+
+    (void)state;
+    assert_ok(qdq_pass_pipeline("default,-fold-batchnorm,inline-functions:a+b", NULL, &text, &err));
+    assert_null(strstr(text, "fold-batchnorm"));
+    assert_true(strncmp(text, "inline-functions:a+b,lift-constants", 35) == 0); /* where it stood */
+    qdq_free(text);
+    assert_ok(qdq_pass_pipeline("quantize-bias:int32,drop-unused,quantize-bias:float,drop-unused",
+                                NULL, &text, &err));
+    /* the last word counts */
+    assert_string_equal(text, "quantize-bias:float,drop-unused,drop-unused");
+    qdq_free(text);
+    assert_ok(
+        qdq_pass_pipeline("lift-constants,fold-constants,drop-unused,fold-constants:no=Neg+input=7",
+                          NULL, &text, &err));
+    assert_string_equal(text, "lift-constants,fold-constants:no=Neg+input=7,drop-unused");
+    qdq_free(text);
+    assert_fails(QDQ_E_USAGE, "pipeline: 'nothing' is no pass",
+                 qdq_pass_pipeline("-nothing", NULL, &text, &err));
+    assert_null(text);
+}
+
+static void fold_weight_quantize_is_off_in_default_and_on_before_placement(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    char *text = NULL;
+
+    (void)state;
+    assert_ok(qdq_pass_pipeline("default", NULL, &text, &err));
+    assert_null(strstr(text, "fold-weight-quantize"));
+    qdq_free(text);
+    assert_ok(qdq_pass_pipeline("quantize", NULL, &text, &err));
+    assert_non_null(strstr(text, "fold-weight-quantize"));
+    qdq_free(text);
+}
+
+/* --- what a graph has beside its text ----------------------------------------------------------
+ */
+
+static void a_lifted_constant_has_its_type_before_shapes_are_inferred(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("g (float[2] x) => (float[2] y) {\n"
+                              "  c = Constant <value = float[2] {1, 2}> ()\n"
+                              "  y = Add(x, c)\n"
+                              "}\n");
+
+    (void)state;
+    assert_ok(qdq_model_run_passes(m, "lift-constants", &err));
+    const qdq_value *c = qdq_graph_find(m->graph, "c");
+    assert_true(c != NULL && c->type != NULL && c->type->elem == QDQ_FLOAT && c->type->rank == 1);
+    qdq_model_free(m);
+}
+
+/* --- large graphs ------------------------------------------------------------------------------
+ */
+
+/* Two constants of 1 MiB and four bytes, and two of 1 MiB. */
+static void large_constants_are_left_unread(void **state)
+{
+    (void)state;
+    for (int all = 0; all < 2; all++) {
+        test_builder b = test_build(17);
+        qdq_error err = QDQ_ERROR_INIT;
+        uint64_t seed = b.seed;
+
+        TEST_INPUT(&b, "x", 1);
+        TEST_RANDOM(&b, "large", (1 << 18) + 1);
+        b.seed = seed;
+        TEST_RANDOM(&b, "large2", (1 << 18) + 1);
+        b.seed = seed;
+        TEST_RANDOM(&b, "small", 1 << 18);
+        b.seed = seed;
+        TEST_RANDOM(&b, "small2", 1 << 18);
+        TEST_NODE(&b, "Sum", "y", "x", "large", "large2");
+        TEST_NODE(&b, "Sum", "z", "x", "small", "small2");
+        test_output(&b, "y");
+        test_output(&b, "z");
+        qdq_model *m = test_built(&b);
+        assert_ok(
+            qdq_model_run_passes(m, all ? "share-initializers:all" : "share-initializers", &err));
+        assert_null(qdq_graph_find(m->graph, "small2"));
+        assert_true((qdq_graph_find(m->graph, "large2") == NULL) == (all != 0));
+        qdq_model_free(m);
+    }
+}
+
+/* 60 Ifs inside each other: each is copied out once for every one around it, and no more. */
+static void deeply_nested_branches_come_up(void **state)
+{
+    enum { DEEP = 60 };
+    static char text[DEEP * 400];
+    size_t n = 0;
+    qdq_error err = QDQ_ERROR_INIT;
+
+    (void)state;
+    n += (size_t)snprintf(text + n, sizeof text - n,
+                          "g (float[2] x) => (float[2] y0) <"
+                          "bool c = {1}"
+                          "> {\n");
+    for (int i = 0; i < DEEP; i++)
+        n += (size_t)snprintf(
+            text + n, sizeof text - n,
+            "t%d = Neg(x) y%d = If <else_branch = e () => (float[2] b) { b = Abs(t%d) },"
+            " then_branch = p () => (float[2] y%d) {\n",
+            i, i, i, i + 1);
+    n += (size_t)snprintf(text + n, sizeof text - n, "y%d = Exp(x)", DEEP);
+    for (int i = 0; i < DEEP; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "}> (c)");
+    snprintf(text + n, sizeof text - n, "}");
+    qdq_model *m = test_model(text);
+    assert_ok(qdq_model_run_passes(m, "inline-if,drop-unused", &err));
+    test_assert_text(m, "g (float[2] x) => (float[2] y0) {\n"
+                        "  y0 = Exp(x)\n"
+                        "}\n");
+    qdq_model_free(m);
+}
+
+static const char pass[] = "pool-before-relu";
+
+/* w of n numbers, all 1 */
+static void expect_size(const char *dims, int n, bool taken)
+{
+    char text[1200];
+    size_t at = (size_t)snprintf(text, sizeof text,
+                                 "g (float[1,C,8,8] x) => (float[] y) <float[%s,1,1] w = {1", dims);
+
+    for (int i = 1; i < n; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, ", 1");
+    snprintf(text + at, sizeof text - at,
+             "}> {\n  c = Conv(x, w) r = Relu(c) y = MaxPool<kernel_shape = [2, 2]>(r)\n}\n");
+    if (!taken) {
+        assert_refused(pass, text, "more than 64 output channels or sums of more than 27");
+        return;
+    }
+    qdq_model *m = test_model(text);
+    qdq_error err = QDQ_ERROR_INIT;
+    assert_ok(qdq_model_run_passes(m, pass, &err));
+    assert_int_equal(qdq_graph_find(m->graph, "y")->producer->op, QDQ_OP_RELU);
+    qdq_model_free(m);
+}
+
+static void pool_before_relu_asks_for_the_sizes_of_the_rule_of_the_target(void **state)
+{
+    (void)state;
+    expect_size("64,1", 64, true);
+    expect_size("65,1", 65, false);
+    expect_size("1,27", 27, true);
+    expect_size("1,28", 28, false);
+}
+
+static void a_long_chain_of_concats_ends_at_a_bound(void **state)
+{
+    enum { N = 3000 };
+    qdq_error err = QDQ_ERROR_INIT;
+    char *text = malloc(N * 60 + 200);
+    size_t used;
+
+    (void)state;
+    assert_non_null(text);
+    used = (size_t)sprintf(text, "g (float[1] x) => (float[?] y) {\n  t0 = Neg(x)\n");
+    for (int i = 1; i < N; i++)
+        used += (size_t)sprintf(text + used, "  t%d = Concat <axis = 0> (t%d, x)\n", i, i - 1);
+    sprintf(text + used, "  y = Neg(t%d)\n}\n", N - 1);
+    qdq_model *m = test_model(text);
+    free(text);
+    assert_ok(qdq_model_run_passes(m, "merge-concats", &err));
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pass_of_the_default_pipeline_is_listed_with_help),
+        cmocka_unit_test(pipelines_have_groups_arguments_and_exceptions),
+        cmocka_unit_test(fold_weight_quantize_is_off_in_default_and_on_before_placement),
+        cmocka_unit_test(a_lifted_constant_has_its_type_before_shapes_are_inferred),
+        cmocka_unit_test(large_constants_are_left_unread),
+        cmocka_unit_test(deeply_nested_branches_come_up),
+        cmocka_unit_test(pool_before_relu_asks_for_the_sizes_of_the_rule_of_the_target),
+        cmocka_unit_test(a_long_chain_of_concats_ends_at_a_bound),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
