@@ -86,19 +86,3 @@ void test_assert_elems(const test_known *k, const char *name, const char *want)
     if (strcmp(got, want) != 0)
         fail_msg("'%s' has elements %s, want %s", name, got, want);
 }
-
-/* The elements of value `s`, for a graph of these inputs, initializers and nodes. */
-void test_elements(int opset, const char *inputs, const char *inits, const char *nodes,
-                   const char *want)
-{
-    char text[2048];
-    test_known k;
-
-    snprintf(text, sizeof text,
-             "<ir_version: 8, opset_import: [\"\" : %d]> g (%s) => (s) <%s> { %s }", opset, inputs,
-             inits, nodes);
-    k = test_know(text);
-    if (strcmp(test_elems_of(&k, "s"), want) != 0)
-        fail_msg("opset %d: %s: got %s, want %s", opset, nodes, test_elems_of(&k, "s"), want);
-    test_forget(&k);
-}

@@ -25,8 +25,4 @@ void test_assert_type(const test_known *k, const char *name,
 const char *test_elems_of(const test_known *k, const char *name);
 void test_assert_elems(const test_known *k, const char *name, const char *want);
 
-/* The same of value `s`, for a graph of these inputs, initializers and nodes. */
-void test_elements(int opset, const char *inputs, const char *inits, const char *nodes,
-                   const char *want);
-
 #endif /* QDQ_TEST_FACTS_H */

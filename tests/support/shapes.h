@@ -10,11 +10,4 @@
 const char *test_type_of(const qdq_type *t);
 const char *test_type(const qdq_model *m, const char *value);
 
-/* Strict inference of `graph` (text form without header) under `opset` gives value y this type. */
-void test_infers(int opset, const char *graph, const char *type);
-
-/* Strict inference fails, and the message holds `part`; otherwise y is left unknown ("-"), with a
- * warning. */
-void test_infer_fails(int opset, const char *graph, const char *part);
-
 #endif /* QDQ_TEST_SHAPES_H */

@@ -38,24 +38,6 @@ static void assert_error(qdq_model *m, const char *part)
     assert_finds(m, part);
 }
 
-static void assert_text_error(const char *text, const char *part)
-{
-    qdq_model *m = test_model(text);
-
-    assert_error(m, part);
-    qdq_model_free(m);
-}
-
-static void assert_text_warning(const char *text, const char *part)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(text);
-
-    assert_ok(qdq_model_verify(m, &err));
-    assert_finds(m, part);
-    qdq_model_free(m);
-}
-
 static qdq_value *value(const qdq_model *m, const char *name)
 {
     qdq_value *v = qdq_graph_find(m->graph, name);
@@ -81,81 +63,6 @@ static void a_good_model_has_no_findings(void **state)
     qdq_model_free(m);
 }
 
-static void what_is_defined_nowhere_is_found(void **state)
-{
-    (void)state;
-    assert_text_error("g (float x) => (float y) { [n] y = Add(x, w) }",
-                      "node 'n': input 1, 'w', is defined nowhere");
-    assert_text_error("g (float x) => (float y) {}",
-                      "graph 'g': output 'y' is computed by no node");
-    assert_text_error(
-        "g (bool c) => (float y) { y = If <then_branch = b () => (float p) { p = Neg(t) }> (c) }",
-        "graph 'b': node 'Neg@p': input 0, 't', is defined nowhere");
-    assert_text_error("g () => () {} f (a) => (z) { z = Relu(b) }",
-                      "graph 'f': node 'Relu@z': input 0, 'b'");
-}
-
-static void names_in_subgraphs_must_differ_from_those_around(void **state)
-{
-    (void)state;
-    assert_text_error("g (bool c, float x) => (float y) {"
-                      " y = If <then_branch = b () => (float x) { x = Neg(c) }> (c) }",
-                      "graph 'b': the name 'x' is also that of a value around it");
-    assert_text_warning(
-        "g (bool c) => (float y) { y = If <then_branch = a () => (float p) { p = Neg(c) },"
-        " else_branch = b () => (float p) { p = Abs(c) }> (c) }",
-        ""); /* beside each other they may be the same */
-}
-
-static void cycles_are_errors_and_disorder_is_a_warning(void **state)
-{
-    (void)state;
-    assert_text_error(
-        "g (float x) => (float y) { s = Neg(x) a = Add(s, c) b = Neg(a) c = Neg(b) y = Neg(c) }",
-        "is on a cycle");
-    assert_text_error("g (float x) => (float x1) { x1 = Add(x, x1) }",
-                      "node 'Add@x1' is on a cycle");
-    assert_text_error(
-        "g (bool c) => (float y) { y = If <then_branch = b () => (float p) { p = Neg(y) }> (c) }",
-        "node 'If@y' is on a cycle");
-    assert_text_warning("g (float x) => (float y) { y = Neg(t) t = Abs(x) }",
-                        "W: node 'Neg@y': it reads 't' before that is computed");
-    assert_text_warning(
-        "g (bool c) => (float y) { y = If <then_branch = b () => (float p) { p = Neg(t) }> (c)"
-        " t = Not(c) }",
-        "it reads 't' before that is computed");
-}
-
-static void opsets_and_versions_are_looked_at(void **state)
-{
-    (void)state;
-    assert_text_error(
-        "<ir_version: 8, opset_import: [\"\" : 17]> g (float x) => (float y) { [n] y = a.b.Op(x) }",
-        "node 'n': no opset of domain 'a.b' is imported");
-    assert_text_error("<ir_version: 8> g (float x) => (float y) { y = Relu(x) }",
-                      "no opset of domain ''");
-    assert_text_error("<ir_version: 0> g () => () {}", "IR version 0, expected at least 1");
-    assert_text_error("<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx\" : 18]> g () => () {}",
-                      "domain 'ai.onnx' is imported in versions 17 and 18");
-    assert_text_error("<ir_version: 8, opset_import: [\"\" : 0]> g () => () {}",
-                      "in version 0, expected at least 1");
-    assert_text_error("<ir_version: 8, opset_import: [\"m\" : 1]> g () => () {}\n<domain: \"m\">\n"
-                      "F (a) => (z) { z = Relu(a) }",
-                      "graph 'F': node 'Relu@z': no opset of domain ''");
-    assert_text_warning(
-        "<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx\" : 17]> g () => () {}",
-        "imported twice");
-    assert_text_warning("<ir_version: 99, opset_import: [\"\" : 17]> g () => () {}",
-                        "IR version 99 is newer");
-    assert_text_warning("<ir_version: 4, opset_import: [\"\" : 17]> g () => () {}",
-                        "opset 17 came with IR version 8, found 4");
-    assert_text_warning("<ir_version: 2> g (float x) => (float y) { y = Relu(x) }",
-                        ""); /* nothing to import yet */
-    assert_text_warning("<ir_version: 8, opset_import: [\"ai.onnx\" : 17]> g (float x) => (float "
-                        "y) { y = Relu(x) }",
-                        "");
-}
-
 static void unknown_operators_are_told_once_each(void **state)
 {
     (void)state;
@@ -167,59 +74,6 @@ static void unknown_operators_are_told_once_each(void **state)
                      "W: node 'Op@d': operator 'your::Op' is not known and is kept as it is\n"
                      "W: node 'Unheard@y': operator 'Unheard' is not known and is kept as it is\n");
     qdq_model_free(m);
-}
-
-static void names_that_several_nodes_have_are_a_warning(void **state)
-{
-    (void)state;
-    assert_text_warning(
-        "g (float x) => (float y) { [n] a = Neg(x) [n] y = Neg(a) }",
-        "W: model: 2 nodes have the name 'n', expected one; they are shown as Op@output");
-}
-
-static void attributes_are_looked_at(void **state)
-{
-    (void)state;
-    assert_text_error("g (float x) => (float y) { y = Relu <a = 1, b = 2, a = 3> (x) }",
-                      "found attribute 'a' twice");
-    assert_text_error("g (float x) => (float y) { y = Relu <a: int = @b> (x) }",
-                      "attribute 'a' refers to 'b' of a function, but stands in none");
-    assert_text_error("g (float x) => (float y) { y = Relu <\"\" = 1> (x) }",
-                      "attribute 0 has no name");
-
-    char text[2000];
-    size_t used = (size_t)snprintf(text, sizeof text, "g (float x) => (float y) { y = Relu <");
-    for (int i = 0; i < 40; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "a%d = 1, ", i == 39 ? 7 : i);
-    snprintf(text + used, sizeof text - used, "z = 1> (x) }");
-    assert_text_error(text, "found attribute 'a7' twice");
-}
-
-static void functions_are_looked_at(void **state)
-{
-    (void)state;
-    static const char head[] =
-        "<ir_version: 10, opset_import: [\"\" : 21, \"m\" : 1]> g () => () {}\n";
-    char text[1000];
-
-    snprintf(text, sizeof text,
-             "%s<domain: \"m\", opset_import: [\"m\" : 1]> F (a) => (z) { z = m.F(a) }", head);
-    assert_text_error(text, "function 'F': its calls lead in a circle");
-    snprintf(text, sizeof text,
-             "%s<domain: \"m\", opset_import: [\"m\" : 1]> F (a) => (z) { z = m.G(a) }\n"
-             "<domain: \"m\", opset_import: [\"\" : 21, \"m\" : 1]> G (a) => (z) { z = If "
-             "<then_branch = b "
-             "() => (p) "
-             "{ p = m.F(a) }> (a) }",
-             head);
-    assert_text_error(text, "its calls lead in a circle");
-    snprintf(text, sizeof text,
-             "%s<domain: \"m\"> F (a) => (a) {}\n<domain: \"m\"> F (a) => (a) {}", head);
-    assert_text_error(text, "function 'F': found twice in domain 'm'");
-    snprintf(text, sizeof text,
-             "%s<domain: \"m\"> F (a) => (a) {}\n<domain: \"m\", overload: \"o\"> F (a) => (a) {}",
-             head);
-    assert_text_warning(text, "");
 }
 
 static void tensors_are_looked_at(void **state)
@@ -393,14 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_model_has_no_findings),
-        cmocka_unit_test(what_is_defined_nowhere_is_found),
-        cmocka_unit_test(names_in_subgraphs_must_differ_from_those_around),
-        cmocka_unit_test(cycles_are_errors_and_disorder_is_a_warning),
-        cmocka_unit_test(opsets_and_versions_are_looked_at),
         cmocka_unit_test(unknown_operators_are_told_once_each),
-        cmocka_unit_test(names_that_several_nodes_have_are_a_warning),
-        cmocka_unit_test(attributes_are_looked_at),
-        cmocka_unit_test(functions_are_looked_at),
         cmocka_unit_test(tensors_are_looked_at),
         cmocka_unit_test(damaged_structures_are_found),
         cmocka_unit_test(a_body_belongs_to_one_attribute),

@@ -1,4 +1,4 @@
-/* ir_edit_inline.c - a node gives way to a body. What it is for: opt_inline_if.c,
+/* ir_edit_inline.c - a node gives way to a body. What it is for: tests/text/inline-if,
  * opt_inline_functions.c; here is what those cannot see. */
 #include "support/test.h"
 

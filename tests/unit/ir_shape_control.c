@@ -6,63 +6,6 @@
 #define BRANCHES(a, b)                                                                             \
     "then_branch = t () => (p) { p = " a " }, else_branch = e () => (q) { q = " b " }"
 
-static void if_gives_what_both_branches_agree_on(void **state)
-{
-    (void)state;
-    test_infers(17,
-                "g (bool c, float[N,3] x) => (y) { y = If<" BRANCHES("Relu(x)", "Neg(x)") ">(c) }",
-                "float[N,3]");
-    test_infers(17,
-                "g (bool c, float[N,3] x) => (y) { y = If<" BRANCHES(
-                    "Relu(x)", "Concat<axis = 1>(x, x)") ">(c) }",
-                "float[N,?]");
-    test_infers(17,
-                "g (bool c, float[N,3] x) => (y) { y = If<" BRANCHES(
-                    "Relu(x)", "ReduceMax<keepdims = 0>(x)") ">(c) }",
-                "float[]");
-    test_infers(
-        17, "g (bool c, float[N,3] x) => (y) { y = If<" BRANCHES("Relu(x)", "Shape(x)") ">(c) }",
-        "-");
-    test_infers(
-        17,
-        "g (bool c, float[N,3] x) => (y) { y = If<" BRANCHES("Relu(x)", "a.Unknown(x)") ">(c) }",
-        "-");
-}
-
-static void a_known_condition_chooses_one_branch(void **state)
-{
-    (void)state;
-    test_infers(17,
-                "g (float[2,1,3] x) => (y) <int64 i = {1}, int64 one = {1}, int64[1] a = {1}> { h "
-                "= Shape(x) "
-                "d = Gather(h, i)"
-                " c = Equal(d, one) y = If<" BRANCHES("Squeeze(x, a)", "Identity(x)") ">(c) }",
-                "float[2,3]");
-    test_infers(17,
-                "g (float[2,5,3] x) => (y) <int64 i = {1}, int64 one = {1}, int64[1] a = {1}> { h "
-                "= Shape(x) "
-                "d = Gather(h, i)"
-                " c = Equal(d, one) y = If<" BRANCHES("Squeeze(x, a)", "Identity(x)") ">(c) }",
-                "float[2,5,3]");
-}
-
-static void branches_that_do_not_fit_are_refused(void **state)
-{
-    (void)state;
-    test_infer_fails(
-        17,
-        "g (bool c, float[3] x) => (y) { y = If<then_branch = t () => (p) { p = Relu(x) }>(c) }",
-        "attribute 'else_branch' is missing");
-    test_infer_fails(
-        17, "g (bool c, float[3] x) => (y) { y = If<then_branch = 1, else_branch = 2>(c) }",
-        "attribute 'else_branch' has the wrong type");
-    test_infer_fails(
-        17,
-        "g (bool c, float[3] x) => (y) { y = If<then_branch = t () => () { p = Relu(x) }, "
-        "else_branch = e () => (q) { q = Relu(x) }>(c) }",
-        "then_branch has 0 outputs, want 1");
-}
-
 static void types_are_stored_inside_bodies(void **state)
 {
     (void)state;
@@ -80,45 +23,6 @@ static void types_are_stored_inside_bodies(void **state)
     qdq_model_free(m);
 }
 
-static void loop_states_keep_what_holds_in_every_iteration(void **state)
-{
-    (void)state;
-    test_infers(
-        17,
-        "g (int64 n, bool c, float[N,3] x) => (y) { y = Loop<body = b (i, k, s) => (k2, t) { k2 = "
-        "Identity(k) t = Relu(s) }>(n, c, x) }",
-        "float[N,3]");
-    /* grows along axis 0 */
-    test_infers(
-        17,
-        "g (int64 n, bool c, float[2,3] x) => (y) { y = Loop<body = b (i, k, s) => (k2, t) { k2 = "
-        "Identity(k) t = Concat<axis = 0>(s, x) }>(n, c, x) }",
-        "float[?,3]");
-    /* gets another rank */
-    test_infers(
-        17,
-        "g (int64 n, bool c, float[2,3] x) => (y) <int64[1] a = {0}> { y = Loop<body = b (i, k, s) "
-        "=> (k2, t) { k2 = Identity(k) t = Unsqueeze(s, a) }>(n, c, x) }",
-        "float[]");
-    /* two states that swap */
-    test_infers(
-        17,
-        "g (int64 n, bool c, float[2,3] x, float[2,4] z) => (y, q) { y, q = Loop<body = b (i, k, "
-        "s, "
-        "r) => (k2, t, u) { k2 = Identity(k) t = Identity(r) u = Identity(s) }>(n, c, x, z) }",
-        "float[2,?]");
-    test_infers(17,
-                "g (int64 n, bool c, float[2,3] x) => (s, y) { s, y = Loop<body = b (i, k, s) => "
-                "(k2, t, o) "
-                "{ k2 = Identity(k) t = Relu(s) o = Shape(s) }>(n, c, x) }",
-                "int64[?,2]");
-    test_infer_fails(
-        17,
-        "g (int64 n, bool c, float[2,3] x) => (y) { y = Loop<body = b (i, k) => (k2, t) { k2 = "
-        "Identity(k) t = Relu(x) }>(n, c, x) }",
-        "1 states, but the body has 2 inputs");
-}
-
 static void what_a_wrong_guess_found_in_a_body_is_not_kept(void **state)
 {
     (void)state;
@@ -134,42 +38,6 @@ static void what_a_wrong_guess_found_in_a_body_is_not_kept(void **state)
     assert_int_equal(qdq_graph_find(body, "t")->type->dim[0].value, -1);
     assert_int_equal(qdq_graph_find(body, "t")->type->dim[1].value, 3);
     qdq_model_free(m);
-}
-
-static void scan_takes_its_axis_off_and_puts_it_back(void **state)
-{
-    (void)state;
-    test_infers(
-        17,
-        "g (float[3] s, float[T,3] x) => (f, y) { f, y = Scan<num_scan_inputs = 1, body = b (p, q) "
-        "=> (r, o) { r = Add(p, q) o = Identity(r) }>(s, x) }",
-        "float[T,3]");
-    test_infers(17,
-                "g (float[3] s, float[3,T] x) => (f, y) { f, y = Scan<num_scan_inputs = 1, "
-                "scan_input_axes = [1], "
-                "scan_output_axes = [-1], body = b (p, q) => (r, o) { r = Add(p, q) o = "
-                "Identity(r) }>(s, x) }",
-                "float[3,T]");
-    test_infers(
-        17,
-        "g (float[3] s, float[T,3] x) => (y, o) { y, o = Scan<num_scan_inputs = 1, body = b (p, q) "
-        "=> (r, o2) { r = Add(p, q) o2 = Identity(r) }>(s, x) }",
-        "float[3]");
-    test_infers(8,
-                "g (float[3] s, float[T,3] x) => (y) { y = Scan<num_scan_inputs = 1, body = b (p) "
-                "=> (r) { r "
-                "= Relu(p) }>(\"\", x) }",
-                "-");
-    test_infer_fails(
-        17,
-        "g (float[2,3] a, float[4,3] x) => (y) { y = Scan<num_scan_inputs = 2, body = b (p, q) "
-        "=> (r) { r = Add(p, q) }>(a, x) }",
-        "a scanned axis has length 4, want 2");
-    test_infer_fails(
-        17,
-        "g (float[2,3] a) => (y) { y = Scan<num_scan_inputs = 2, body = b (p, q) => (r) { r = "
-        "Add(p, q) }>(a) }",
-        "1 inputs and 1 outputs, but the body has 2 and 1");
 }
 
 static qdq_model *inferred(const char *text)
@@ -250,29 +118,11 @@ static void calls_that_multiply_end(void **state)
     free(text);
 }
 
-static void a_state_that_changes_its_element_type_is_a_contradiction(void **state)
-{
-    (void)state;
-    test_infer_fails(17,
-                     "g (float[1] s, int64[T,1] x) => (f, y) {\n"
-                     "  f, y = Scan <num_scan_inputs = 1, body = b (p, r) => (r, o) {\n"
-                     "    o = Identity(r)\n"
-                     "  }> (s, x)\n"
-                     "}\n",
-                     "state 0 is float, but the body gives int64");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_state_that_changes_its_element_type_is_a_contradiction),
-        cmocka_unit_test(if_gives_what_both_branches_agree_on),
-        cmocka_unit_test(a_known_condition_chooses_one_branch),
-        cmocka_unit_test(branches_that_do_not_fit_are_refused),
         cmocka_unit_test(types_are_stored_inside_bodies),
-        cmocka_unit_test(loop_states_keep_what_holds_in_every_iteration),
         cmocka_unit_test(what_a_wrong_guess_found_in_a_body_is_not_kept),
-        cmocka_unit_test(scan_takes_its_axis_off_and_puts_it_back),
         cmocka_unit_test(function_calls_are_looked_into),
         cmocka_unit_test(elements_pass_through_functions),
         cmocka_unit_test(functions_that_call_themselves_end),

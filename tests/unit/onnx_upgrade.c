@@ -19,30 +19,6 @@ static qdq_model *raised(const char *text, int opset)
     return m;
 }
 
-static char *text_of(const qdq_model *m)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    char *text = NULL;
-
-    assert_ok(qdq_model_to_text(m, &text, &err));
-    return text;
-}
-
-/* The refusal holds `part`, and the model is what it was, header included. */
-static void assert_refused(qdq_status code, const char *part, const char *text, int opset)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(text);
-    char *before = text_of(m), *after;
-
-    assert_fails(code, part, qdq_model_set_opset(m, opset, &err));
-    after = text_of(m);
-    assert_string_equal(before, after);
-    qdq_free(before);
-    qdq_free(after);
-    qdq_model_free(m);
-}
-
 static void the_same_opset_changes_nothing(void **state)
 {
     (void)state;
@@ -52,51 +28,6 @@ static void the_same_opset_changes_nothing(void **state)
     assert_ok(qdq_model_set_opset(m, 13, &err));
     assert_int_equal(m->ir_version, 3);
     qdq_model_free(m);
-}
-
-static void lowering_and_numbers_out_of_range_are_refused(void **state)
-{
-    static const char text[] = HEADER(8, 13) "g (float[2] x) => (float[2] y) { y = Relu(x) }";
-
-    (void)state;
-    assert_refused(QDQ_E_UNSUPPORTED, "has opset 13, and lowering it to 12 is not possible", text,
-                   12);
-    assert_refused(QDQ_E_UNSUPPORTED, "opset 23 is asked for, expected 7 to 22", text, 23);
-    assert_refused(QDQ_E_UNSUPPORTED, "opset 6 is asked for, expected 7 to 22", text, 6);
-}
-
-static void opsets_below_seven_are_refused(void **state)
-{
-    (void)state;
-    assert_refused(QDQ_E_UNSUPPORTED, "has opset 6, expected 7 or higher",
-                   HEADER(3, 6) "g (float[2] x) => (float[2] y) { y = Relu(x) }", 13);
-}
-
-static void models_from_before_opsets_are_refused(void **state)
-{
-    (void)state;
-    assert_refused(QDQ_E_UNSUPPORTED, "IR version 2 is from before opsets, expected 3 or higher",
-                   "<ir_version: 2>\ng (float[2] x) => (float[2] y) { y = acme.Relu(x) }", 13);
-}
-
-static void an_operator_that_is_not_in_the_table_is_named(void **state)
-{
-    (void)state;
-    assert_refused(
-        QDQ_E_UNSUPPORTED,
-        "node 'Frobnicate@y': Frobnicate is not an operator that can be raised from opset 7 to 8",
-        HEADER(3, 7) "g (float[2] x) => (float[2] y) { t = Relu(x) y = Frobnicate(t) }", 8);
-}
-
-static void an_operator_whose_change_is_not_written_is_named_with_the_step(void **state)
-{
-    (void)state;
-    /* Clip is rewritten before in the rehearsal, and must not be in the model. */
-    assert_refused(
-        QDQ_E_UNSUPPORTED, "node 'hot': OneHot from opset 10 to 11: an index below zero",
-        HEADER(5, 9) "g (float[2] x, int64[2] i, int64 d, float[2] v) => (float[2] y, float z)\n"
-                     "{ y = Clip <max = 6.0> (x) [hot] z = OneHot(i, d, v) }",
-        13);
 }
 
 static void operators_of_other_domains_are_left_alone(void **state)
@@ -121,15 +52,6 @@ static void a_model_without_the_default_domain_gets_it(void **state)
                           13);
 
     qdq_model_free(m);
-}
-
-static void using_the_default_domain_without_importing_it_is_an_error(void **state)
-{
-    (void)state;
-    assert_refused(QDQ_E_FORMAT, "the default domain is used but not imported",
-                   "<ir_version: 8, opset_import: [\"acme\" : 1]>\n"
-                   "g (float[2] x) => (float[2] y) { y = Relu(x) }",
-                   13);
 }
 
 static void the_ir_version_rises_to_what_the_opset_needs(void **state)
@@ -220,20 +142,6 @@ static void subgraphs_are_converted_with_their_own_constants(void **state)
     qdq_model_free(m);
 }
 
-static void refusals_in_a_subgraph_leave_the_whole_model(void **state)
-{
-    (void)state;
-    assert_refused(
-        QDQ_E_UNSUPPORTED, "node 'Scan@q': Scan",
-        HEADER(3, 8) "g (bool c, float[1,2] x) => (float[2] y) {\n"
-                     "  t = Clip <max = 6.0> (x)\n"
-                     "  y = If (c) <\n"
-                     "    then_branch = a () => (float[2] p) { p = Squeeze <axes = [0]> (t) },\n"
-                     "    else_branch = b () => (float[2] q) { q = Scan(t) }>\n"
-                     "}",
-        13);
-}
-
 /* ONNX Runtime reads a function's body with the model's opset, whatever the function imports;
  * ONNX's own checker refuses a difference that matters. So bodies are raised along. */
 static void function_bodies_are_raised_along_with_constant_nodes(void **state)
@@ -268,20 +176,6 @@ static void a_function_that_is_further_on_stays(void **state)
 
     assert_int_equal(m->functions.at[0]->opsets.at[0].version, 17);
     qdq_model_free(m);
-}
-
-static void an_attribute_of_the_functions_caller_is_refused_with_the_function(void **state)
-{
-    (void)state;
-    assert_refused(QDQ_E_UNSUPPORTED,
-                   "function 'acme.Flat': node 'Squeeze@y': Squeeze from opset 12 to 13: attribute "
-                   "'axes' is given by "
-                   "the function's caller",
-                   "<ir_version: 8, opset_import: [\"\" : 11, \"acme\" : 1]>\n"
-                   "g (float[1,2] x) => (float[2] y) { y = acme.Flat <dims = [0]> (x) }\n"
-                   "<domain: \"acme\", opset_import: [\"\" : 11]>\n"
-                   "Flat <dims> (x) => (y) { y = Squeeze <axes: ints = @dims> (x) }",
-                   13);
 }
 
 static void types_found_on_the_way_do_not_stay(void **state)
@@ -340,31 +234,66 @@ static void every_operator_with_a_shape_function_has_a_line(void **state)
     }
 }
 
+/* --- bounds and values ------------------------------------------------------------------------ */
+
+/* The bits of the minimum of a float16 Clip. */
+static uint16_t half_of(const char *number)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    char text[300];
+    uint16_t bits;
+
+    snprintf(text, sizeof text,
+             HEADER(8, 10) "g (float16[2] x) => (float16[2] y) { y = Clip <min: float = %s> (x) }",
+             number);
+    qdq_model *m = test_model(text);
+    assert_ok(qdq_model_set_opset(m, 11, &err));
+    const qdq_tensor *t = qdq_value_const(m->graph->end.next->in[1].value);
+    assert_int_equal(t->elem, QDQ_FLOAT16);
+    assert_int_equal(t->bytes.size, 2);
+    memcpy(&bits, t->bytes.data, 2);
+    qdq_model_free(m);
+    return bits;
+}
+
+static void bounds_of_float16_are_rounded_to_it(void **state)
+{
+    (void)state;
+    assert_int_equal(half_of("0.0"), 0x0000);
+    assert_int_equal(half_of("-1.0"), 0xbc00);
+    assert_int_equal(half_of("6.0"), 0x4600);
+    assert_int_equal(half_of("0.1"), 0x2e66);
+    assert_int_equal(half_of("2049.0"), 0x6800);  /* a tie, to even */
+    assert_int_equal(half_of("2051.0"), 0x6802);  /* a tie, to even */
+    assert_int_equal(half_of("2047.9"), 0x6800);  /* rounds up into the exponent */
+    assert_int_equal(half_of("65504.0"), 0x7bff); /* the largest */
+    assert_int_equal(half_of("65519.0"), 0x7bff); /* still */
+    assert_int_equal(half_of("65520.0"), 0x7c00); /* infinity */
+    assert_int_equal(half_of("-3.402823e38"), 0xfc00);
+    assert_int_equal(half_of("6.1035156e-5"), 0x0400); /* the smallest normal one */
+    assert_int_equal(half_of("5.9604645e-8"), 0x0001); /* the smallest subnormal one */
+    assert_int_equal(half_of("1.0e-9"), 0x0000);
+    assert_int_equal(half_of("6.1006e-5"), 0x0400); /* subnormal that rounds to normal */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_opset_changes_nothing),
-        cmocka_unit_test(lowering_and_numbers_out_of_range_are_refused),
-        cmocka_unit_test(opsets_below_seven_are_refused),
-        cmocka_unit_test(models_from_before_opsets_are_refused),
-        cmocka_unit_test(an_operator_that_is_not_in_the_table_is_named),
-        cmocka_unit_test(an_operator_whose_change_is_not_written_is_named_with_the_step),
         cmocka_unit_test(operators_of_other_domains_are_left_alone),
         cmocka_unit_test(a_model_without_the_default_domain_gets_it),
-        cmocka_unit_test(using_the_default_domain_without_importing_it_is_an_error),
         cmocka_unit_test(the_ir_version_rises_to_what_the_opset_needs),
         cmocka_unit_test(a_higher_ir_version_stays),
         cmocka_unit_test(initializers_leave_the_inputs_when_ir_three_is_left),
         cmocka_unit_test(initializers_stay_inputs_below_ir_four),
         cmocka_unit_test(replaceable_initializers_of_ir_four_stay_inputs),
         cmocka_unit_test(subgraphs_are_converted_with_their_own_constants),
-        cmocka_unit_test(refusals_in_a_subgraph_leave_the_whole_model),
         cmocka_unit_test(function_bodies_are_raised_along_with_constant_nodes),
         cmocka_unit_test(a_function_that_is_further_on_stays),
-        cmocka_unit_test(an_attribute_of_the_functions_caller_is_refused_with_the_function),
         cmocka_unit_test(types_found_on_the_way_do_not_stay),
         cmocka_unit_test(a_removed_node_is_not_converted),
         cmocka_unit_test(every_operator_with_a_shape_function_has_a_line),
+        cmocka_unit_test(bounds_of_float16_are_rounded_to_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

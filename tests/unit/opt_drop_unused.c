@@ -1,6 +1,6 @@
 /* opt_drop_unused.c - what nothing needs goes: nodes, bodies, calls, outputs, constants,
  * annotations. */
-#include "support/rewrite.h"
+#include "support/test.h"
 
 #include "ir/edit.h"
 #include "support/pb_build.h"

@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "quant/weights/weights.h"
 #include "support/build.h"
-#include "support/rewrite.h"
+#include "support/test.h"
 
 static void what_does_not_pass_a_factor_through_or_is_read_elsewhere_stays(void **state)
 {

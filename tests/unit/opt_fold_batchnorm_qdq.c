@@ -1,7 +1,7 @@
 /* opt_fold_batchnorm_qdq.c - BatchNormalization into quantized weights that are made in code; the
  * rest is in tests/text/fold-batchnorm. */
 #include "support/build.h"
-#include "support/rewrite.h"
+#include "support/test.h"
 
 /* Weights large and small stay behind DQ, and inputs stay what they are. */
 static void no_weight_becomes_float_and_no_initializer_an_input(void **state)

@@ -1,6 +1,6 @@
 /* opt_inline_functions.c - calls of functions give way to their bodies; what cannot be put in place
  * stays a call. */
-#include "support/rewrite.h"
+#include "support/test.h"
 
 #define HEAD(imports) "<ir_version: 9, opset_import: [\"\" : 17, " imports "]>\n"
 #define MY            HEAD("\"my\" : 1")

@@ -5,7 +5,7 @@
 #include "ir/edit.h"
 #include "ir/qdq_node.h"
 #include "support/build.h"
-#include "support/rewrite.h"
+#include "support/test.h"
 
 #define PASS "quantize-bias"
 

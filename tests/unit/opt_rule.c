@@ -2,7 +2,7 @@
 #include "ir/graph_check.h"
 #include "opt/opt_state.h"
 #include "opt/rules/rule.h"
-#include "support/rewrite.h"
+#include "support/test.h"
 
 enum { MAX_RULES = 4 };
 
