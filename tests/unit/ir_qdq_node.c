@@ -184,7 +184,7 @@ static void the_codes_behind_q_are_those_of_q(void **state)
     assert_int_equal(p.codes, QDQ_INT8);
     qdq_node *last = m->graph->end.prev;
     assert_ok(qdq_params_read(last, NULL, &memory, &other, &why, &err));
-    assert_false(qdq_params_equal(&p, &other)); /* one ulp apart: optimizer 10 case 6 */
+    assert_false(qdq_params_equal(&p, &other)); /* one ulp apart */
     assert_true(other.scale[0] > 0.5F);
     qdq_arena_free(&memory);
     qdq_model_free(m);

@@ -9,7 +9,6 @@
 
 /* --- quantization stays ----------------------------------------------------------------------- */
 
-/* optimizer 10 cases 1 and 2, convbn 4 case 26 */
 static void a_dequantized_weight_stays_however_small_or_large(void **state)
 {
     const int64_t size[] = {4, 512};
@@ -298,7 +297,7 @@ static void inputs_above_the_limit_are_not_computed_with(void **state)
                        "}\n";
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
 
-    (void)state; /* optimizer 10 case 18 */
+    (void)state;
     opts.fold_input_bytes = 31;
     test_folds_to_with(text, text, opts);
     test_fold_refused(text, opts, "an input is larger than the limit");
@@ -312,7 +311,6 @@ static void inputs_above_the_limit_are_not_computed_with(void **state)
                        opts);
 }
 
-/* optimizer 10 case 19 */
 static void a_weight_that_one_node_reads_is_transposed_whatever_its_size(void **state)
 {
     const char *alone = "g (float[3] x) => (float[2] y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> {\n"

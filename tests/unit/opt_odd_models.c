@@ -68,7 +68,6 @@ static void survives_all(const qdq_model *m, const char *name)
         survives(m, name, pass, NULL);
 }
 
-/* convbn 4 case 27 */
 static void odd_models_come_through_every_pass(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-/* opt_quantize_bias_range.c - codes and scales of biases between Q/DQ are exact: the numbers of
- * convbn 4. */
+/* opt_quantize_bias_range.c - codes and scales of biases between Q/DQ are exact. */
 #include <inttypes.h>
 
 #include "ir/edit.h"
@@ -138,7 +137,7 @@ static void check_numbers(const number_case *c)
 static void codes_and_scales_are_exact(void **state)
 {
     static const number_case cases[] = {
-        {"convbn 4 case 1",
+        {"one scale of the weight",
          PASS,
          "uint8",
          "0.02",
@@ -152,7 +151,7 @@ static void codes_and_scales_are_exact(void **state)
          NULL,
          {0},
          0},
-        {"convbn 4 case 2",
+        {"a scale for each channel",
          PASS,
          "uint8",
          "0.05",
@@ -166,7 +165,7 @@ static void codes_and_scales_are_exact(void **state)
          NULL,
          {0},
          0},
-        {"convbn 4 case 3",
+        {"ties go to the even code",
          PASS,
          "uint8",
          "0.5",
@@ -180,7 +179,7 @@ static void codes_and_scales_are_exact(void **state)
          NULL,
          {0},
          0},
-        {"convbn 4 case 4, uint8",
+        {"a zero point of uint8 data",
          PASS,
          "uint8",
          "0.02",
@@ -194,7 +193,7 @@ static void codes_and_scales_are_exact(void **state)
          NULL,
          {0},
          0},
-        {"convbn 4 case 4, int8",
+        {"a zero point of int8 data",
          PASS,
          "int8",
          "0.02",
@@ -208,7 +207,7 @@ static void codes_and_scales_are_exact(void **state)
          NULL,
          {0},
          0},
-        {"convbn 4 case 5",
+        {"clipped on request",
          PASS ":saturate",
          "uint8",
          "0.5",
@@ -222,7 +221,7 @@ static void codes_and_scales_are_exact(void **state)
          "'Conv@y': 2 numbers of the bias were clipped, by at most 4.16",
          {0},
          0},
-        {"convbn 4 case 5, symmetric",
+        {"clipped on request, without the lowest code",
          PASS ":saturate+symmetric",
          "uint8",
          "0.5",
@@ -236,7 +235,7 @@ static void codes_and_scales_are_exact(void **state)
          "were clipped",
          {0},
          0},
-        {"convbn 4 case 6",
+        {"the scale of the weight is raised",
          PASS,
          "int16",
          "0.5",
@@ -250,7 +249,7 @@ static void codes_and_scales_are_exact(void **state)
          "scales of the weight were raised",
          {21, 17},
          0x31A00419},
-        {"convbn 4 case 24",
+        {"data of int16",
          PASS,
          "int16",
          "7.8e-5",
@@ -264,7 +263,7 @@ static void codes_and_scales_are_exact(void **state)
          NULL,
          {0},
          0},
-        {"convbn 4 case 24, int8",
+        {"data of int8",
          PASS,
          "int8",
          "0.02",
@@ -285,8 +284,7 @@ static void codes_and_scales_are_exact(void **state)
         check_numbers(&cases[i]);
 }
 
-/* convbn 4 case 7: 4608 weights of 127 under data of 255 leave room for codes up to 1998253567
- * only. */
+/* 4608 weights of 127 under data of 255 leave room for codes up to 1998253567 only. */
 static void a_bias_leaves_room_for_the_accumulator(void **state)
 {
     static const struct {
