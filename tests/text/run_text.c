@@ -9,7 +9,7 @@
 #include "ir/shape.h"
 #include "support/facts.h"
 #include "support/test.h"
-#include "text/text_case.h"
+#include "support/text_case.h"
 #include "text/text_numbers.h"
 
 /* What came out of a case. Lists of lines that hold reasons or findings, each behind a newline. */
@@ -230,6 +230,7 @@ static char *said(const place *p, outcome *o, const text_wanted *w)
     switch (w->kind) {
     case TEXT_BECOMES:
     case TEXT_STAYS:
+    case TEXT_CHANGES:
         return changed ? text_shorten(o->before, o->after) : strdup("");
     case TEXT_REFUSED:
         s = line_with(o->reasons, w->text);
@@ -298,7 +299,10 @@ static bool is_wanted(const place *p, outcome *o, const text_wanted *w, const ch
         qdq_free(want);
         return same && has_same_numbers(p, o);
     case TEXT_STAYS:
-        return o->status == QDQ_OK && strcmp(o->before, o->after) == 0;
+    case TEXT_CHANGES:
+        return o->status == QDQ_OK &&
+               (strcmp(o->before, o->after) == 0) == (w->kind == TEXT_STAYS) &&
+               (w->kind == TEXT_STAYS || has_same_numbers(p, o));
     case TEXT_REFUSED:
     case TEXT_WARNING:
         return o->status == QDQ_OK && strstr(got, w->text) != NULL &&
@@ -327,7 +331,9 @@ static void write_line(FILE *to, const outcome *o, const text_wanted *w, const c
                 o->status < (int)QDQ_COUNT(failed) && failed[o->status] != NULL ? failed[o->status]
                                                                                 : "another status",
                 o->err.text);
-    else if (w->kind <= TEXT_STAYS)
+    else if (w->kind == TEXT_CHANGES && *got != '\0')
+        fputs("changes", to);
+    else if (w->kind <= TEXT_CHANGES)
         fprintf(to, *got == '\0' ? "stays" : "becomes: %s", got);
     else if (w->name != NULL)
         fprintf(to, "%s %s: %s", text_kind_name(w->kind), w->name, got);

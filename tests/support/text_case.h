@@ -11,6 +11,7 @@ enum { TEXT_MAX_WANTED = 16 };
 typedef enum text_kind {
     TEXT_BECOMES,     /* becomes: GRAPH */
     TEXT_STAYS,       /* stays */
+    TEXT_CHANGES,     /* changes */
     TEXT_REFUSED,     /* refused: REASON */
     TEXT_ERROR,       /* error: MESSAGE */
     TEXT_UNSUPPORTED, /* unsupported: MESSAGE */
@@ -30,7 +31,7 @@ typedef struct text_case {
     int line;        /* of the graph's first line */
     const char *run; /* "optimize", and its argument, "" without one; both of the file */
     const char *arg;
-    char *before; /* a whole graph, with a header */
+    char *before; /* a whole graph */
     size_t n_wanted;
     text_wanted wanted[TEXT_MAX_WANTED];
     size_t from, to; /* bytes of the file that hold what is wanted */
@@ -47,6 +48,9 @@ typedef struct text_file {
 /* Fails the test with place and reason where the file is no such file. text_close() frees. */
 void text_open(text_file *f, const char *path);
 void text_close(text_file *f);
+
+/* All graphs of the files of this name in the folders of tests/text; there are some. */
+void text_each(const char *name, void (*visit)(void *ctx, const text_case *c), void *ctx);
 
 const char *text_kind_name(text_kind kind); /* "type of" */
 

@@ -1,7 +1,8 @@
 /* text_case.c - reads a file of tests/text line by line. A file that is none fails the test. */
-#include "text/text_case.h"
+#include "support/text_case.h"
 
 #include <ctype.h>
+#include <glob.h>
 
 #include "support/test.h"
 
@@ -9,11 +10,11 @@ static const struct {
     const char *word;
     bool named; /* "type of VALUE: ..." */
 } kinds[] = {
-    [TEXT_BECOMES] = {"becomes", false},         [TEXT_STAYS] = {"stays", false},
-    [TEXT_REFUSED] = {"refused", false},         [TEXT_ERROR] = {"error", false},
-    [TEXT_UNSUPPORTED] = {"unsupported", false}, [TEXT_USAGE] = {"usage", false},
-    [TEXT_WARNING] = {"warning", false},         [TEXT_TYPE] = {"type of", true},
-    [TEXT_ELEMENTS] = {"elements of", true},
+    [TEXT_BECOMES] = {"becomes", false}, [TEXT_STAYS] = {"stays", false},
+    [TEXT_CHANGES] = {"changes", false}, [TEXT_REFUSED] = {"refused", false},
+    [TEXT_ERROR] = {"error", false},     [TEXT_UNSUPPORTED] = {"unsupported", false},
+    [TEXT_USAGE] = {"usage", false},     [TEXT_WARNING] = {"warning", false},
+    [TEXT_TYPE] = {"type of", true},     [TEXT_ELEMENTS] = {"elements of", true},
 };
 
 typedef struct reader {
@@ -26,7 +27,6 @@ typedef struct reader {
     const char *last_after;                /* what became of the graph before, as it stands there */
     bool in_frame;                         /* the lines below may go on with the frame */
     text_case *now;                        /* whose wanted lines are being read */
-    const char *sep;                       /* a case begins here */
 } reader;
 
 const char *text_kind_name(text_kind kind)
@@ -221,7 +221,7 @@ static bool wanted(reader *r, const char *line, size_t n, text_wanted *w)
 
         if (n < len || strncmp(line, kinds[i].word, len) != 0)
             continue;
-        if (i == TEXT_STAYS
+        if (i == TEXT_STAYS || i == TEXT_CHANGES
                 ? n != len
                 : colon == NULL || (kinds[i].named ? line[len] != ' ' : colon != line + len))
             continue;
@@ -351,25 +351,58 @@ void text_close(text_file *f)
     free(f->text);
 }
 
+void text_each(const char *name, void (*visit)(void *ctx, const text_case *c), void *ctx)
+{
+    char pattern[4096];
+    glob_t found;
+
+    snprintf(pattern, sizeof pattern, QDQ_SOURCE_DIR "/tests/text/*/%s", name);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        text_file f;
+
+        text_open(&f, found.gl_pathv[i]);
+        for (size_t k = 0; k < f.n_case; k++)
+            visit(ctx, &f.at[k]);
+        text_close(&f);
+    }
+    globfree(&found);
+}
+
 /* --- the other way ---------------------------------------------------------------------------- */
 
-/* One line, where that is not too long. */
-static char *one_line(char *s)
+/* As the files are laid out: one line, where that is not too long; else initializers fill lines,
+ * and the last brace goes up. */
+static char *lay_out(char *s)
 {
-    char *to = s, *line;
+    size_t column = strlen("becomes: "), most = 100;
+    bool one = strlen(s) + column <= 85, list = *s == '<';
+    char *out = malloc(2 * strlen(s) + 1), *to = out;
 
-    if (strlen(s) > 90)
-        return s;
-    for (line = s; *line != '\0';) {
-        if (*line == '\n') {
-            line = (char *)skip_spaces(line);
-            *to++ = ' ';
+    assert_non_null(out);
+    for (const char *line = s; *line != '\0';) {
+        const char *text = one || list ? skip_spaces(line) : line;
+        size_t n = strcspn(text, "\n"), next = text[n] != '\0';
+        bool tight = to > out && (to[-1] == '<' || *text == '>');
+
+        if (to > out && (one || list || *text == '}') && column + n + (tight ? 0 : 2) <= most) {
+            if (!tight)
+                *to++ = ' ';
+            column += n + 1;
+        } else if (to > out) {
+            to += sprintf(to, list ? "\n    " : "\n");
+            column = n + (list ? 4 : 0);
         } else {
-            *to++ = *line++;
+            column += n;
         }
+        memcpy(to, text, n);
+        to += n;
+        list = list && *text != '>';
+        line = text + n + next;
     }
     *to = '\0';
-    return s;
+    free(s);
+    return out;
 }
 
 char *text_shorten(const char *before, const char *after)
@@ -389,5 +422,5 @@ char *text_shorten(const char *before, const char *after)
         }
     for (n = strlen(s); n > 0 && s[n - 1] == '\n';)
         s[--n] = '\0';
-    return one_line(s);
+    return lay_out(s);
 }
