@@ -26,17 +26,7 @@ static void fail_every_alloc(void *ctx, const text_case *c)
     assert_true(test_every_alloc_fails(optimize, &copy) > 1);
 }
 
-static void every_rule_survives_every_failure(void **state)
+TEST(every_rule_survives_every_failure)
 {
-    (void)state;
     text_each("numbers_stay_on_onnx_runtime.txt", fail_every_alloc, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rule_survives_every_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

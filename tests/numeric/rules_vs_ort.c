@@ -2,17 +2,16 @@
  * the one operator agree. */
 #include "numeric/rules_help.h"
 
-static void rewritten_models_keep_their_numbers(void **state)
+TEST(rewritten_models_keep_their_numbers)
 {
     qdq_engine *e = need_ort();
 
-    (void)state;
     if (e != NULL)
         text_each("numbers_stay_on_onnx_runtime.txt", assert_rewrite_keeps_numbers, e);
 }
 
 /* The Relu that Q does anyway is not what makes the kernel an 8-bit one. */
-static void a_conv_whose_relu_is_gone_runs_in_8_bits_as_before(void **state)
+TEST(a_conv_whose_relu_is_gone_runs_in_8_bits_as_before)
 {
     static const char graph[] = "g (float[1,1,8,8] x) => (float[1,2,6,6] y) <float s = {0.02}, "
                                 "uint8 z = {128}, uint8 o = {0}, "
@@ -28,7 +27,6 @@ static void a_conv_whose_relu_is_gone_runs_in_8_bits_as_before(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(graph);
 
-    (void)state;
     if (e == NULL) {
         qdq_model_free(m);
         return;
@@ -51,7 +49,7 @@ static size_t count_op(const qdq_model *m, qdq_op op)
 
 /* The opset of a model is never raised for a fusion; where it has the operator, a real model keeps
  * its numbers. */
-static void a_real_network_has_gelu_from_opset_20_on(void **state)
+TEST(a_real_network_has_gelu_from_opset_20_on)
 {
     static kept before, after;
     static char name[] = "digits_convnext";
@@ -62,7 +60,6 @@ static void a_real_network_has_gelu_from_opset_20_on(void **state)
     qdq_target *t = NULL;
     qdq_model *m;
 
-    (void)state;
     if (e == NULL)
         return;
     m = need_model("digits/digits_convnext.onnx");
@@ -81,15 +78,4 @@ static void a_real_network_has_gelu_from_opset_20_on(void **state)
     assert_same_numbers(&(text_case){.arg = "fuse-gelu", .before = name}, &before, &after);
     qdq_model_free(m);
     qdq_target_free(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rewritten_models_keep_their_numbers),
-        cmocka_unit_test(a_conv_whose_relu_is_gone_runs_in_8_bits_as_before),
-        cmocka_unit_test(a_real_network_has_gelu_from_opset_20_on),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

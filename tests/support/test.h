@@ -16,6 +16,28 @@
 #include "paths.h"
 #include "qdq/qdq.h"
 
+/* TEST(what_it_proves) { ... }: a test function that takes nothing from a fixture. It lists itself:
+ * support/test_main.c runs those of a program in the order of the file. A program with a main() of
+ * its own runs what that says. */
+typedef struct test_listed {
+    const char *name;
+    CMUnitTestFunction run;
+    int line;
+    struct test_listed *next;
+} test_listed;
+
+void test_list_add(test_listed *t);
+const test_listed *test_list(void);
+
+#define TEST(name)                                                                                 \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void list_##name(void)                                     \
+    {                                                                                              \
+        static test_listed test = {#name, name, __LINE__, NULL};                                   \
+        test_list_add(&test);                                                                      \
+    }                                                                                              \
+    static void name(void **state __attribute__((unused)))
+
 /* assert_ok(qdq_model_load(path, NULL, &m, &err)): `err` must be in scope. */
 #define assert_ok(expr)                                                                            \
     do {                                                                                           \

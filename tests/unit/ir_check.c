@@ -46,9 +46,8 @@ static qdq_value *value(const qdq_model *m, const char *name)
     return v;
 }
 
-static void a_good_model_has_no_findings(void **state)
+TEST(a_good_model_has_no_findings)
 {
-    (void)state;
     qdq_model *m =
         test_model("<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1]>\n"
                    "g (bool c, float[1] x, float[1] k = {2}) => (float[1] y) <float[1] w = {1}> {\n"
@@ -63,9 +62,8 @@ static void a_good_model_has_no_findings(void **state)
     qdq_model_free(m);
 }
 
-static void unknown_operators_are_told_once_each(void **state)
+TEST(unknown_operators_are_told_once_each)
 {
-    (void)state;
     qdq_model *m = test_model(
         "g (float x) => (float y) { a = my.Op(x) b = my.Op(a) d = your.Op(b) y = Unheard(d) }");
 
@@ -76,9 +74,8 @@ static void unknown_operators_are_told_once_each(void **state)
     qdq_model_free(m);
 }
 
-static void tensors_are_looked_at(void **state)
+TEST(tensors_are_looked_at)
 {
-    (void)state;
     qdq_model *m = test_model(
         "g () => () <float[2] w = {1, 2}> { c = Constant <value = float[2] {1, 2}> () }");
     qdq_tensor *t = value(m, "w")->init;
@@ -106,9 +103,8 @@ static void tensors_are_looked_at(void **state)
 }
 
 /* Damage that only a defect of ours can do: the verifier is how it would be noticed. */
-static void damaged_structures_are_found(void **state)
+TEST(damaged_structures_are_found)
 {
-    (void)state;
     static const char text[] =
         "g (float x) => (float y) <float w = {1}> { [n] t = Add(x, w) [r] y = Relu(t) }";
     qdq_model *m = test_model(text);
@@ -164,9 +160,8 @@ static void damaged_structures_are_found(void **state)
     qdq_model_free(m);
 }
 
-static void a_body_belongs_to_one_attribute(void **state)
+TEST(a_body_belongs_to_one_attribute)
 {
-    (void)state;
     qdq_model *m = test_model(
         "g (bool c) => (float y) { y = If <then_branch = b () => (float p) { p = Neg(c) }> (c) "
         "z = If <i = 1> (c) }");
@@ -184,9 +179,8 @@ static void a_body_belongs_to_one_attribute(void **state)
     qdq_model_free(m);
 }
 
-static void sorting_keeps_the_order_of_the_file_where_it_can(void **state)
+TEST(sorting_keeps_the_order_of_the_file_where_it_can)
 {
-    (void)state;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m =
         test_model("g (bool c, float x) => (float y) { b = Neg(a) d = Abs(x) a = Exp(x)"
@@ -206,9 +200,8 @@ static void sorting_keeps_the_order_of_the_file_where_it_can(void **state)
     qdq_model_free(m);
 }
 
-static void a_cycle_is_named_by_a_node_that_is_on_it(void **state)
+TEST(a_cycle_is_named_by_a_node_that_is_on_it)
 {
-    (void)state;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m =
         test_model("g (float x) => (float y) { y = Neg(z) z = Abs(b) a = Add(x, b) b = Neg(a) }");
@@ -218,9 +211,8 @@ static void a_cycle_is_named_by_a_node_that_is_on_it(void **state)
     qdq_model_free(m);
 }
 
-static void a_long_chain_backwards_is_sorted_in_no_time(void **state)
+TEST(a_long_chain_backwards_is_sorted_in_no_time)
 {
-    (void)state;
     enum { N = 50000 };
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model("g (float x) => (float y) { y = Neg(t0) }");
@@ -241,20 +233,4 @@ static void a_long_chain_backwards_is_sorted_in_no_time(void **state)
     assert_ptr_equal(m->graph->end.prev, value(m, "y")->producer);
     assert_ok(qdq_model_verify(m, &err));
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_model_has_no_findings),
-        cmocka_unit_test(unknown_operators_are_told_once_each),
-        cmocka_unit_test(tensors_are_looked_at),
-        cmocka_unit_test(damaged_structures_are_found),
-        cmocka_unit_test(a_body_belongs_to_one_attribute),
-        cmocka_unit_test(sorting_keeps_the_order_of_the_file_where_it_can),
-        cmocka_unit_test(a_cycle_is_named_by_a_node_that_is_on_it),
-        cmocka_unit_test(a_long_chain_backwards_is_sorted_in_no_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

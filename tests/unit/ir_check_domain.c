@@ -49,7 +49,7 @@ static const char *error_of(const char *inputs, const char *node)
 
 #define X4 "float[1,8,6,6] x"
 
-static void attributes_that_end_engines_are_errors(void **state)
+TEST(attributes_that_end_engines_are_errors)
 {
     static const struct {
         const char *inputs, *node, *error;
@@ -103,7 +103,6 @@ static void attributes_that_end_engines_are_errors(void **state)
         {X4, "y = LRN <size = 0> (x)", "attribute 'size' of LRN is 0; expected 1 to"},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         const char *error = error_of(cases[i].inputs, cases[i].node);
 
@@ -112,7 +111,7 @@ static void attributes_that_end_engines_are_errors(void **state)
     }
 }
 
-static void attributes_at_their_ends_are_no_errors(void **state)
+TEST(attributes_at_their_ends_are_no_errors)
 {
     static const char *const cases[] = {
         "y = DepthToSpace <blocksize = 2> (x)",
@@ -129,7 +128,6 @@ static void attributes_at_their_ends_are_no_errors(void **state)
         "y = QuantizeLinear <axis = 1> (x, x)",
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         const char *error = error_of(X4, cases[i]);
 
@@ -139,7 +137,7 @@ static void attributes_at_their_ends_are_no_errors(void **state)
 }
 
 /* What a node inside reads may have any shape; what its numbers may be is the same everywhere. */
-static void constant_inputs_that_end_engines_are_errors(void **state)
+TEST(constant_inputs_that_end_engines_are_errors)
 {
     static const struct {
         const char *constant, *node, *error;
@@ -162,7 +160,6 @@ static void constant_inputs_that_end_engines_are_errors(void **state)
          "input 1 of SplitToSequence is 0; expected 1 to"},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         const char *error = error_with(X4, cases[i].constant, cases[i].node);
 
@@ -171,7 +168,7 @@ static void constant_inputs_that_end_engines_are_errors(void **state)
     }
 }
 
-static void constant_inputs_within_their_bounds_are_no_errors(void **state)
+TEST(constant_inputs_within_their_bounds_are_no_errors)
 {
     static const struct {
         const char *constant, *node;
@@ -184,7 +181,6 @@ static void constant_inputs_within_their_bounds_are_no_errors(void **state)
         {"int64 v = {0}", "y = my.DFT (x, v)"},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         const char *error = error_with(X4, cases[i].constant, cases[i].node);
 
@@ -193,7 +189,7 @@ static void constant_inputs_within_their_bounds_are_no_errors(void **state)
     }
 }
 
-static void bodies_are_looked_into(void **state)
+TEST(bodies_are_looked_into)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(HEAD(17) "g (bool c, float[1,8,6,6] x) => (y) {\n"
@@ -202,7 +198,6 @@ static void bodies_are_looked_into(void **state)
                                        "  }, else_branch = e () => (b) { b = Relu(x) }>\n"
                                        "}\n");
 
-    (void)state;
     assert_fails(QDQ_E_FORMAT, "graph 't': node 'inner': attribute 'blocksize'",
                  qdq_model_check_domains(m, &err));
     qdq_model_free(m);
@@ -216,7 +211,7 @@ static void bodies_are_looked_into(void **state)
     ", x) <body = b (int64 i, bool go, s) => (" next                                               \
     ", t) { same = Identity(go) big = Not(go) t = Neg(s) }>\n}\n"
 
-static void a_loop_that_no_condition_ends_is_an_error(void **state)
+TEST(a_loop_that_no_condition_ends_is_an_error)
 {
     static const struct {
         const char *text, *error;
@@ -234,7 +229,6 @@ static void a_loop_that_no_condition_ends_is_an_error(void **state)
         {LOOP("many", "yes", "big"), ""},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_error err = QDQ_ERROR_INIT;
         qdq_model *m = test_model(cases[i].text);
@@ -274,12 +268,11 @@ static qdq_model *calls(int levels, int times)
     return m;
 }
 
-static void calls_that_end_the_stack_of_engines_are_errors(void **state)
+TEST(calls_that_end_the_stack_of_engines_are_errors)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = calls(3000, 1);
 
-    (void)state;
     assert_fails(QDQ_E_FORMAT,
                  "model: calls of functions are nested 3001 deep; expected at most 256",
                  qdq_model_check_domains(m, &err));
@@ -296,34 +289,17 @@ static void calls_that_end_the_stack_of_engines_are_errors(void **state)
 
 /* --- engines ---------------------------------------------------------------------------------- */
 
-static void no_engine_is_handed_such_a_model(void **state)
+TEST(no_engine_is_handed_such_a_model)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = one_node(X4, "", "y = DepthToSpace <blocksize = 4294967296> (x)");
     qdq_engine *e = NULL;
     qdq_session *s = NULL;
 
-    (void)state;
     assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &e, &err));
     assert_fails(QDQ_E_FORMAT,
                  "engine 'sim': node 'n': attribute 'blocksize' of DepthToSpace is 4294967296",
                  qdq_session_open(e, m, NULL, &s, &err));
     qdq_engine_close(e);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attributes_that_end_engines_are_errors),
-        cmocka_unit_test(attributes_at_their_ends_are_no_errors),
-        cmocka_unit_test(constant_inputs_that_end_engines_are_errors),
-        cmocka_unit_test(constant_inputs_within_their_bounds_are_no_errors),
-        cmocka_unit_test(bodies_are_looked_into),
-        cmocka_unit_test(a_loop_that_no_condition_ends_is_an_error),
-        cmocka_unit_test(calls_that_end_the_stack_of_engines_are_errors),
-        cmocka_unit_test(no_engine_is_handed_such_a_model),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

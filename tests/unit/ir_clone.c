@@ -57,9 +57,8 @@ static qdq_model *clone(const qdq_model *m)
     return copy;
 }
 
-static void a_clone_says_the_same_after_the_original_died(void **state)
+TEST(a_clone_says_the_same_after_the_original_died)
 {
-    (void)state;
     qdq_model *m = test_model(text), *copy = clone(m);
     char *t;
 
@@ -70,9 +69,8 @@ static void a_clone_says_the_same_after_the_original_died(void **state)
     qdq_model_free(copy);
 }
 
-static void weights_are_shared_and_held_once(void **state)
+TEST(weights_are_shared_and_held_once)
 {
-    (void)state;
     qdq_model *m = test_model(text), *copy = clone(m);
     qdq_value *a = qdq_graph_find(m->graph, "w"), *b = qdq_graph_find(copy->graph, "w");
 
@@ -84,9 +82,8 @@ static void weights_are_shared_and_held_once(void **state)
     qdq_model_free(m);
 }
 
-static void edits_of_one_are_not_seen_in_the_other(void **state)
+TEST(edits_of_one_are_not_seen_in_the_other)
 {
-    (void)state;
     static const float one[] = {9, 9, 9, 9};
     static const int64_t dim[] = {2, 2};
     qdq_model *m = test_model(text), *copy = clone(m);
@@ -107,9 +104,8 @@ static void edits_of_one_are_not_seen_in_the_other(void **state)
     qdq_model_free(m);
 }
 
-static void dead_things_are_left_behind(void **state)
+TEST(dead_things_are_left_behind)
 {
-    (void)state;
     qdq_model *m = test_model(text), *copy;
 
     qdq_graph_set_output(m->graph, 0, qdq_graph_find(m->graph, "t"));
@@ -123,9 +119,8 @@ static void dead_things_are_left_behind(void **state)
     qdq_model_free(m);
 }
 
-static void uses_keep_their_order(void **state)
+TEST(uses_keep_their_order)
 {
-    (void)state;
     qdq_model *m = test_model("g (float x) => (float y) { a = Neg(x) b = Abs(x) y = Add(a, b) }"),
               *copy;
     qdq_value *x = qdq_graph_find(m->graph, "x");
@@ -139,9 +134,8 @@ static void uses_keep_their_order(void **state)
     qdq_model_free(m);
 }
 
-static void wire_bytes_are_copied(void **state)
+TEST(wire_bytes_are_copied)
 {
-    (void)state;
     qdq_model *m = test_model("<domain: \"d\"> g (float x) => (float x) {}"), *copy;
     unsigned char bytes[] = {0x12, 0x01, 'z'};
 
@@ -156,9 +150,8 @@ static void wire_bytes_are_copied(void **state)
     qdq_model_free(m);
 }
 
-static void large_attributes_inside_a_mapping_are_shared(void **state)
+TEST(large_attributes_inside_a_mapping_are_shared)
 {
-    (void)state;
     static const int64_t dim[] = {5000};
     qdq_model *m = test_model("g () => () { = Op <blob = \"x\"> () }"), *copy;
     qdq_node *n = m->graph->end.next;
@@ -193,11 +186,10 @@ static const char with_body[] =
     "  y = If(c) <then_branch = then () => (float[N,4] p) { [in] p = Mul(t, w) },\n"
     "             else_branch = other () => (float[N,4] o) { [out] o = Neg(t) }>\n}\n";
 
-static void joined_graphs_have_nothing_in_common(void **state)
+TEST(joined_graphs_have_nothing_in_common)
 {
     qdq_model *m = qdq_model_new();
 
-    (void)state;
     join(m, with_body, "a/");
     join(m, with_body, "b/");
     assert_int_equal(m->graph->inputs.n, 4);
@@ -215,7 +207,7 @@ static void joined_graphs_have_nothing_in_common(void **state)
     qdq_model_free(m);
 }
 
-static void functions_of_joined_models_come_along_once(void **state)
+TEST(functions_of_joined_models_come_along_once)
 {
     static const char calling[] = "<ir_version: 9, opset_import: [\"\" : 17, \"d\" : 1]>\n"
                                   "g (float[4] x) => (float[4] y) { y = d.f(x) }\n"
@@ -223,7 +215,6 @@ static void functions_of_joined_models_come_along_once(void **state)
                                   "f (i) => (o) { o = Neg(i) }\n";
     qdq_model *m = qdq_model_new();
 
-    (void)state;
     join(m, calling, "a/");
     join(m, calling, "b/");
     assert_int_equal(m->functions.n, 1);
@@ -232,7 +223,7 @@ static void functions_of_joined_models_come_along_once(void **state)
     qdq_model_free(m);
 }
 
-static void models_of_other_opsets_are_not_joined(void **state)
+TEST(models_of_other_opsets_are_not_joined)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m =
@@ -240,27 +231,8 @@ static void models_of_other_opsets_are_not_joined(void **state)
     qdq_model *other =
         test_model("<ir_version: 9, opset_import: [\"\" : 18]> g (float x) => (float x) {}");
 
-    (void)state;
     assert_fails(QDQ_E_UNSUPPORTED, "models of opset 17 and 18 of domain '' cannot be joined",
                  qdq_model_join(m, other, "b/", &err));
     qdq_model_free(other);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_clone_says_the_same_after_the_original_died),
-        cmocka_unit_test(weights_are_shared_and_held_once),
-        cmocka_unit_test(edits_of_one_are_not_seen_in_the_other),
-        cmocka_unit_test(dead_things_are_left_behind),
-        cmocka_unit_test(uses_keep_their_order),
-        cmocka_unit_test(wire_bytes_are_copied),
-        cmocka_unit_test(large_attributes_inside_a_mapping_are_shared),
-        cmocka_unit_test(joined_graphs_have_nothing_in_common),
-        cmocka_unit_test(functions_of_joined_models_come_along_once),
-        cmocka_unit_test(models_of_other_opsets_are_not_joined),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

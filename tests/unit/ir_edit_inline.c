@@ -11,7 +11,7 @@ static qdq_node *maker(const qdq_model *m, const char *name)
 }
 
 /* Outputs are not replaced by others: who holds on to them still has the right ones. */
-static void outputs_go_over_to_the_nodes_of_the_body(void **state)
+TEST(outputs_go_over_to_the_nodes_of_the_body)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model("g (bool c, float[2] x) => (float[2] y) {\n"
@@ -21,7 +21,6 @@ static void outputs_go_over_to_the_nodes_of_the_body(void **state)
     qdq_node *n = y->producer;
     const qdq_type *type = y->type;
 
-    (void)state;
     assert_true(qdq_node_inline(n, n->attr[1]->v.g));
     assert_true(n->dead && !y->dead && y->type == type);
     assert_string_equal(y->producer->type, "Abs");
@@ -29,7 +28,7 @@ static void outputs_go_over_to_the_nodes_of_the_body(void **state)
     qdq_model_free(m);
 }
 
-static void types_come_along_from_branches_and_not_from_functions(void **state)
+TEST(types_come_along_from_branches_and_not_from_functions)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(
@@ -43,7 +42,6 @@ static void types_come_along_from_branches_and_not_from_functions(void **state)
     const qdq_type *type = qdq_type_fixed(m, QDQ_FLOAT, 1, dim);
     qdq_graph *branch = maker(m, "y")->attr[0]->v.g, *body = m->functions.at[0]->body;
 
-    (void)state;
     assert_non_null(type);
     qdq_value_set_type(qdq_graph_find(branch, "p"), type);
     qdq_value_set_type(qdq_graph_find(body, "w"), type);
@@ -59,7 +57,7 @@ static void types_come_along_from_branches_and_not_from_functions(void **state)
 }
 
 /* Sparse constants of a branch, in a graph and in a function. */
-static void sparse_constants_come_along(void **state)
+TEST(sparse_constants_come_along)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m =
@@ -75,7 +73,6 @@ static void sparse_constants_come_along(void **state)
     qdq_graph *body = m->functions.at[0]->body;
     qdq_node *inner = qdq_graph_find(body, "y")->producer, *outer = maker(m, "y");
 
-    (void)state;
     assert_true(qdq_node_inline(outer, outer->attr[0]->v.g));
     assert_true(qdq_node_inline(inner, inner->attr[0]->v.g));
     assert_non_null(maker(m, "y")->in[1].value->sparse);
@@ -85,7 +82,7 @@ static void sparse_constants_come_along(void **state)
     qdq_model_free(m);
 }
 
-static void a_lifted_constant_takes_type_name_and_readers_along(void **state)
+TEST(a_lifted_constant_takes_type_name_and_readers_along)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model("g (bool c, float[2] x) => (float[2] y) <float[2] v = {1, 2}> {\n"
@@ -97,7 +94,6 @@ static void a_lifted_constant_takes_type_name_and_readers_along(void **state)
     qdq_graph *branch = maker(m, "y")->attr[0]->v.g;
     qdq_value *w = qdq_graph_find(branch, "w"), *s = qdq_graph_find(branch, "s"), *lifted;
 
-    (void)state;
     lifted = qdq_value_lift(w, m->graph);
     assert_true(w->dead && qdq_graph_find(m->graph, "w") == lifted);
     assert_int_equal(lifted->n_use, 1);
@@ -106,16 +102,4 @@ static void a_lifted_constant_takes_type_name_and_readers_along(void **state)
     assert_true(lifted->sparse != NULL && s->dead);
     assert_ok(qdq_model_verify(m, &err));
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outputs_go_over_to_the_nodes_of_the_body),
-        cmocka_unit_test(types_come_along_from_branches_and_not_from_functions),
-        cmocka_unit_test(sparse_constants_come_along),
-        cmocka_unit_test(a_lifted_constant_takes_type_name_and_readers_along),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,18 +41,16 @@ static void assert_extract_fails(const char *in0, const char *in1, const char *o
     qdq_model_free(m);
 }
 
-static void what_is_between_the_cuts_is_kept(void **state)
+TEST(what_is_between_the_cuts_is_kept)
 {
-    (void)state;
     qdq_model *m = extract(text, "b", "z", "y");
 
     test_assert_text(m, "g (float[2] b, float[2] z) => (float[2] y) {\n  y = Mul(b, z)\n}\n");
     qdq_model_free(m);
 }
 
-static void weights_that_are_needed_come_along(void **state)
+TEST(weights_that_are_needed_come_along)
 {
-    (void)state;
     qdq_model *m = extract(text, "x", NULL, "b");
 
     test_assert_text(m, "g (float[2] x) => (float[2] b) <\n  float[2] w = {1, 2}\n> {\n"
@@ -60,9 +58,8 @@ static void weights_that_are_needed_come_along(void **state)
     qdq_model_free(m);
 }
 
-static void the_whole_model_is_a_part_of_itself(void **state)
+TEST(the_whole_model_is_a_part_of_itself)
 {
-    (void)state;
     const char *inputs[] = {"x", "z"}, *outputs[] = {"y", "u"};
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(text), *part = NULL;
@@ -73,18 +70,16 @@ static void the_whole_model_is_a_part_of_itself(void **state)
     qdq_model_free(m);
 }
 
-static void weights_can_become_inputs_and_the_order_is_the_callers(void **state)
+TEST(weights_can_become_inputs_and_the_order_is_the_callers)
 {
-    (void)state;
     qdq_model *m = extract(text, "w", "a", "b");
 
     test_assert_text(m, "g (float[2] w, float[2] a) => (float[2] b) {\n  b = Add(a, w)\n}\n");
     qdq_model_free(m);
 }
 
-static void a_node_with_one_output_cut_keeps_the_other(void **state)
+TEST(a_node_with_one_output_cut_keeps_the_other)
 {
-    (void)state;
     qdq_model *m =
         extract("g (float[2] x) => (float y) { a, b = Split(x) y = Add(a, b) }", "x", "a", "y");
 
@@ -94,9 +89,8 @@ static void a_node_with_one_output_cut_keeps_the_other(void **state)
     qdq_model_free(m);
 }
 
-static void captured_values_count_as_needed(void **state)
+TEST(captured_values_count_as_needed)
 {
-    (void)state;
     static const char nested[] = "g (bool c, float[2] x) => (float[2] y) { t = Relu(x) n = Neg(x)\n"
                                  "y = If <then_branch = a () => (float[2] p) { p = Abs(t) },"
                                  " else_branch = e () => (float[2] q) { q = Abs(x) }> (c) }";
@@ -114,9 +108,8 @@ static void captured_values_count_as_needed(void **state)
     qdq_model_free(m);
 }
 
-static void constants_that_may_be_overridden_stay_so(void **state)
+TEST(constants_that_may_be_overridden_stay_so)
 {
-    (void)state;
     qdq_model *m = extract(
         "g (float k = {1}, float x, float l = {2}) => (float z) { y = Add(x, k) z = Add(y, l) }",
         "x", NULL, "y");
@@ -125,9 +118,8 @@ static void constants_that_may_be_overridden_stay_so(void **state)
     qdq_model_free(m);
 }
 
-static void wrong_cuts_are_refused_by_name(void **state)
+TEST(wrong_cuts_are_refused_by_name)
 {
-    (void)state;
     assert_extract_fails("b", NULL, "y", NULL, "the outputs also depend on 'z'");
     assert_extract_fails(NULL, NULL, "y", NULL, "depend on 'z', 'x'");
     assert_extract_fails("nope", NULL, "y", NULL, "input 'nope' is no value of graph 'g'");
@@ -137,9 +129,8 @@ static void wrong_cuts_are_refused_by_name(void **state)
     assert_extract_fails("x", "z", NULL, NULL, "found no outputs");
 }
 
-static void a_long_list_of_what_is_missing_is_cut_short(void **state)
+TEST(a_long_list_of_what_is_missing_is_cut_short)
 {
-    (void)state;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model
         *m = test_model(
@@ -151,21 +142,4 @@ static void a_long_list_of_what_is_missing_is_cut_short(void **state)
     assert_fails(QDQ_E_USAGE, "'h', 'i' and 2 more",
                  qdq_model_extract(m, NULL, 0, outputs, 1, &part, &err));
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_between_the_cuts_is_kept),
-        cmocka_unit_test(weights_that_are_needed_come_along),
-        cmocka_unit_test(the_whole_model_is_a_part_of_itself),
-        cmocka_unit_test(weights_can_become_inputs_and_the_order_is_the_callers),
-        cmocka_unit_test(a_node_with_one_output_cut_keeps_the_other),
-        cmocka_unit_test(captured_values_count_as_needed),
-        cmocka_unit_test(constants_that_may_be_overridden_stay_so),
-        cmocka_unit_test(wrong_cuts_are_refused_by_name),
-        cmocka_unit_test(a_long_list_of_what_is_missing_is_cut_short),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

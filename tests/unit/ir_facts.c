@@ -7,9 +7,8 @@
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-static void types_follow_from_graph_inputs(void **state)
+TEST(types_follow_from_graph_inputs)
 {
-    (void)state;
     test_known k = test_know(
         HEAD "g (float[N,3,?] x) => (y) <float[3,1] w = {1, 2, 3}> { a = Relu(x) b = Mul(a, w) y "
              "= Reshape(b, s) s = Shape(x) }");
@@ -23,9 +22,8 @@ static void types_follow_from_graph_inputs(void **state)
     test_forget(&k);
 }
 
-static void claims_of_the_file_are_no_proof(void **state)
+TEST(claims_of_the_file_are_no_proof)
 {
-    (void)state;
     test_known k =
         test_know(HEAD "g (float[N,3] x, int64[r] r) => (float[7,3] y, float[2,2] z, float[N,9] t) "
                        "<float[N,3] u, float[4,4] v> "
@@ -41,9 +39,8 @@ static void claims_of_the_file_are_no_proof(void **state)
     test_forget(&k);
 }
 
-static void an_input_with_a_default_is_what_the_file_and_the_default_say(void **state)
+TEST(an_input_with_a_default_is_what_the_file_and_the_default_say)
 {
-    (void)state;
     qdq_model *m = test_model(
         HEAD "g (float[N] x) => (y) <float[3] a = {1, 2, 3}, float[2] b = {1, 2}, float[2] c "
              "= {1, 2}, float[2] d = {5, 6}> { y = Sum(a, b, c, d) }");
@@ -80,9 +77,8 @@ static void an_input_with_a_default_is_what_the_file_and_the_default_say(void **
     test_forget(&k);
 }
 
-static void same_types_have_the_same_dims_by_number_or_name(void **state)
+TEST(same_types_have_the_same_dims_by_number_or_name)
 {
-    (void)state;
     test_known k = test_know(
         HEAD
         "g (float[N,3] a, float[N,3] b, float[M,3] c, float[?,3] d, double[N,3] e, float[N] f, "
@@ -103,9 +99,8 @@ static void same_types_have_the_same_dims_by_number_or_name(void **state)
 
 /* --- while the model changes ------------------------------------------------------------------ */
 
-static void newer_values_have_the_type_that_the_edit_gave(void **state)
+TEST(newer_values_have_the_type_that_the_edit_gave)
 {
-    (void)state;
     test_known k = test_know(HEAD "g (float[N,3] x) => (y) { s = Shape(x) y = Relu(x) }");
     qdq_graph *g = k.m->graph;
     int64_t dim = 2, data[] = {4, 5};
@@ -126,9 +121,8 @@ static void newer_values_have_the_type_that_the_edit_gave(void **state)
     test_forget(&k);
 }
 
-static void a_newer_value_that_became_a_graph_output_has_a_claim_for_a_type(void **state)
+TEST(a_newer_value_that_became_a_graph_output_has_a_claim_for_a_type)
 {
-    (void)state;
     test_known k = test_know(HEAD "g (float[N,3] x) => (float[7] y) { y = Relu(x) }");
     qdq_graph *g = k.m->graph;
     qdq_node *n = qdq_graph_add_node(g, NULL, "", "Neg", "", 1, 1, (const char *const[]){"new"});
@@ -140,9 +134,8 @@ static void a_newer_value_that_became_a_graph_output_has_a_claim_for_a_type(void
     test_forget(&k);
 }
 
-static void a_value_that_was_folded_is_what_its_data_says(void **state)
+TEST(a_value_that_was_folded_is_what_its_data_says)
 {
-    (void)state;
     test_known k = test_know(
         HEAD
         "g (float[N,3] x, int64[2] i) => (y) { s = a.Unknown(x) r = Shape(x) y = Gather(r, i) }");
@@ -160,9 +153,8 @@ static void a_value_that_was_folded_is_what_its_data_says(void **state)
     test_forget(&k);
 }
 
-static void values_of_new_graphs_are_newer(void **state)
+TEST(values_of_new_graphs_are_newer)
 {
-    (void)state;
     test_known k = test_know(HEAD "g (bool c, float[N] x) => (y) { y = Relu(x) }");
     qdq_node *n =
         qdq_graph_add_node(k.m->graph, NULL, "", "If", "if", 1, 1, (const char *const[]){"z"});
@@ -175,9 +167,8 @@ static void values_of_new_graphs_are_newer(void **state)
     test_forget(&k);
 }
 
-static void a_cycle_is_refused(void **state)
+TEST(a_cycle_is_refused)
 {
-    (void)state;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(HEAD "g (float x) => (a) { a = Add(x, b) b = Relu(a) }");
     qdq_facts *f = (qdq_facts *)m;
@@ -231,29 +222,10 @@ static double seconds_for(int n)
     return best;
 }
 
-static void chains_take_time_in_proportion_to_their_length(void **state)
+TEST(chains_take_time_in_proportion_to_their_length)
 {
-    (void)state;
     double small = seconds_for(5000), large = seconds_for(50000);
 
     print_message("5,000 nodes: %.2f ms, 50,000 nodes: %.2f ms\n", small * 1e3, large * 1e3);
     assert_true(large < 40 * small + 0.02);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_follow_from_graph_inputs),
-        cmocka_unit_test(claims_of_the_file_are_no_proof),
-        cmocka_unit_test(an_input_with_a_default_is_what_the_file_and_the_default_say),
-        cmocka_unit_test(same_types_have_the_same_dims_by_number_or_name),
-        cmocka_unit_test(newer_values_have_the_type_that_the_edit_gave),
-        cmocka_unit_test(a_newer_value_that_became_a_graph_output_has_a_claim_for_a_type),
-        cmocka_unit_test(a_value_that_was_folded_is_what_its_data_says),
-        cmocka_unit_test(values_of_new_graphs_are_newer),
-        cmocka_unit_test(a_cycle_is_refused),
-        cmocka_unit_test(chains_take_time_in_proportion_to_their_length),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

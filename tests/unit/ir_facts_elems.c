@@ -6,9 +6,8 @@
 
 /* --- elements of shape arithmetic ------------------------------------------------------------- */
 
-static void names_that_look_like_sums_are_names(void **state)
+TEST(names_that_look_like_sums_are_names)
 {
-    (void)state;
     test_known k = test_know_model(
         test_model(HEAD "g (float[N] x, float[P] z, float[Q] u) => (s) <int64 one = {1}> { h = "
                         "Shape(x) s = Add(h, one) i = Shape(z) t = Add(i, one) }"));
@@ -26,9 +25,8 @@ static void names_that_look_like_sums_are_names(void **state)
     test_forget(&k);
 }
 
-static void shapes_follow_sums_of_symbols(void **state)
+TEST(shapes_follow_sums_of_symbols)
 {
-    (void)state;
     test_known k = test_know(
         HEAD
         "g (float[N,S,12,64] x, float[N,1,768] c) => (y) <int64[2] f = {-1, 64}, int64[4] b = {-1, "
@@ -49,9 +47,8 @@ static void shapes_follow_sums_of_symbols(void **state)
     test_forget(&k);
 }
 
-static void at_most_as_many_elements_as_asked_for(void **state)
+TEST(at_most_as_many_elements_as_asked_for)
 {
-    (void)state;
     test_known k = test_know(
         HEAD
         "g (float[N,3,4] x) => (s) <int64[3] c = {1, 2, 3}, float[2] f = {1, 2}, int64[0] e> { s "
@@ -72,9 +69,8 @@ static void at_most_as_many_elements_as_asked_for(void **state)
 
 /* --- elements as tensors ---------------------------------------------------------------------- */
 
-static void known_elements_become_a_tensor(void **state)
+TEST(known_elements_become_a_tensor)
 {
-    (void)state;
     test_known k = test_know(
         HEAD
         "g (float[2,3] x, float[N] z) => (y) <int64[2] c = {-1, 5}, float[2] two = {2, -2}, "
@@ -114,9 +110,8 @@ static void known_elements_become_a_tensor(void **state)
     test_forget(&k);
 }
 
-static void zeros_keep_their_sign(void **state)
+TEST(zeros_keep_their_sign)
 {
-    (void)state;
     test_known k = test_know(HEAD "g (float[2] x) => (y) <float[1] m = {-0.0}, float[1] z = {0.0}> "
                                   "{ y = Add(m, z) w = Add(m, "
                                   "m) }");
@@ -127,17 +122,4 @@ static void zeros_keep_their_sign(void **state)
     t = qdq_facts_tensor(k.f, test_value(&k, "w"), &st);
     assert_memory_equal(t->bytes.data, "\0\0\0\x80", 4);
     test_forget(&k);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_that_look_like_sums_are_names),
-        cmocka_unit_test(shapes_follow_sums_of_symbols),
-        cmocka_unit_test(at_most_as_many_elements_as_asked_for),
-        cmocka_unit_test(known_elements_become_a_tensor),
-        cmocka_unit_test(zeros_keep_their_sign),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

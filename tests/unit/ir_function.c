@@ -29,13 +29,12 @@ static uint32_t callee_of(const qdq_functions *f, const char *output)
     return qdq_functions_callee(f, qdq_graph_find(f->m->graph, output)->producer);
 }
 
-static void calls_are_told_by_domain_name_and_overload(void **state)
+TEST(calls_are_told_by_domain_name_and_overload)
 {
     qdq_model *m = test_model(text);
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_functions f;
 
-    (void)state;
     assert_true(qdq_functions_open(&f, m, &scratch));
     assert_int_equal(callee_of(&f, "a"), 0);
     assert_int_equal(callee_of(&f, "b"), 1);
@@ -50,7 +49,7 @@ static void calls_are_told_by_domain_name_and_overload(void **state)
     qdq_model_free(m);
 }
 
-static void called_functions_come_before_their_callers(void **state)
+TEST(called_functions_come_before_their_callers)
 {
     qdq_model *m = test_model(text);
     qdq_arena scratch = QDQ_ARENA_INIT;
@@ -58,7 +57,6 @@ static void called_functions_come_before_their_callers(void **state)
     uint32_t *order = NULL, place[4] = {9, 9, 9, 9};
     size_t n = 0;
 
-    (void)state;
     assert_true(qdq_functions_open(&f, m, &scratch) &&
                 qdq_functions_order(&f, &scratch, &order, &n));
     assert_int_equal(n, 4);
@@ -70,7 +68,7 @@ static void called_functions_come_before_their_callers(void **state)
     qdq_model_free(m);
 }
 
-static void circles_and_their_callers_are_not_in_the_order(void **state)
+TEST(circles_and_their_callers_are_not_in_the_order)
 {
     qdq_model *m = test_model(HEAD "g (float x) => (float y) { y = my.A(x) }\n"
                                    "<domain: \"my\"> A (x) => (y) { y = my.B(x) }\n"
@@ -81,7 +79,6 @@ static void circles_and_their_callers_are_not_in_the_order(void **state)
     uint32_t *order = NULL;
     size_t n = 0;
 
-    (void)state;
     assert_true(qdq_functions_open(&f, m, &scratch) &&
                 qdq_functions_order(&f, &scratch, &order, &n));
     assert_int_equal(n, 1);
@@ -91,7 +88,7 @@ static void circles_and_their_callers_are_not_in_the_order(void **state)
     qdq_model_free(m);
 }
 
-static void a_removed_function_is_gone_with_its_body(void **state)
+TEST(a_removed_function_is_gone_with_its_body)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(
@@ -103,7 +100,6 @@ static void a_removed_function_is_gone_with_its_body(void **state)
     uint64_t edits = m->edits;
     size_t n_graph = 0;
 
-    (void)state;
     qdq_model_remove_function(m, 0);
     assert_true(m->edits > edits);
     assert_ok(qdq_model_verify(m, &err));
@@ -120,13 +116,12 @@ static void a_removed_function_is_gone_with_its_body(void **state)
     qdq_model_free(m);
 }
 
-static void imports_come_and_go_and_count_as_edits(void **state)
+TEST(imports_come_and_go_and_count_as_edits)
 {
     qdq_model *m = test_model(text);
     qdq_function *f = m->functions.at[0];
     uint64_t edits = m->edits;
 
-    (void)state;
     assert_true(qdq_model_add_opset(m, NULL, "new", 3) && qdq_model_add_opset(m, f, "new", 4));
     assert_int_equal(qdq_model_opset_of(m, "new"), 3);
     assert_int_equal(f->opsets.at[1].version, 4);
@@ -138,17 +133,4 @@ static void imports_come_and_go_and_count_as_edits(void **state)
     assert_int_equal(qdq_model_opset_of(m, "your"), 1);
     assert_int_equal(m->edits, edits + 4);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_are_told_by_domain_name_and_overload),
-        cmocka_unit_test(called_functions_come_before_their_callers),
-        cmocka_unit_test(circles_and_their_callers_are_not_in_the_order),
-        cmocka_unit_test(a_removed_function_is_gone_with_its_body),
-        cmocka_unit_test(imports_come_and_go_and_count_as_edits),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

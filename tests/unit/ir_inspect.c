@@ -36,9 +36,8 @@ static char *view(const qdq_model *m, qdq_view kind)
     return out;
 }
 
-static void json_has_the_promised_keys(void **state)
+TEST(json_has_the_promised_keys)
 {
-    (void)state;
     qdq_model *m = test_model(text);
     char *out = view(m, QDQ_VIEW_JSON);
     json_t *j = json_loads(out, 0, NULL), *io;
@@ -83,9 +82,8 @@ static void json_has_the_promised_keys(void **state)
     qdq_model_free(m);
 }
 
-static void names_that_are_not_utf8_still_give_json(void **state)
+TEST(names_that_are_not_utf8_still_give_json)
 {
-    (void)state;
     qdq_model *m = test_model("\"g\\xff\" (float \"x\\xfe\") => () { = \"d\\xfd\"::\"o\\xfc\"() }");
     char *out = view(m, QDQ_VIEW_JSON);
 
@@ -95,9 +93,8 @@ static void names_that_are_not_utf8_still_give_json(void **state)
     qdq_model_free(m);
 }
 
-static void the_text_view_is_for_people(void **state)
+TEST(the_text_view_is_for_people)
 {
-    (void)state;
     qdq_model *m = test_model(text);
     char *out = view(m, QDQ_VIEW_TEXT);
 
@@ -130,9 +127,8 @@ static void the_text_view_is_for_people(void **state)
     qdq_model_free(m);
 }
 
-static void the_drawing_has_nodes_edges_and_frames(void **state)
+TEST(the_drawing_has_nodes_edges_and_frames)
 {
-    (void)state;
     qdq_model *m = test_model(text);
     char *out = view(m, QDQ_VIEW_DOT);
 
@@ -146,9 +142,8 @@ static void the_drawing_has_nodes_edges_and_frames(void **state)
     qdq_model_free(m);
 }
 
-static void an_unknown_view_is_refused(void **state)
+TEST(an_unknown_view_is_refused)
 {
-    (void)state;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(text);
     char *out = NULL;
@@ -158,9 +153,8 @@ static void an_unknown_view_is_refused(void **state)
     qdq_model_free(m);
 }
 
-static void inputs_leave_initializers_out(void **state)
+TEST(inputs_leave_initializers_out)
 {
-    (void)state;
     qdq_model *m = test_model(text);
     qdq_io io;
 
@@ -187,28 +181,12 @@ static void inputs_leave_initializers_out(void **state)
     qdq_model_free(m);
 }
 
-static void more_dimensions_than_the_interface_has_count_as_unknown(void **state)
+TEST(more_dimensions_than_the_interface_has_count_as_unknown)
 {
-    (void)state;
     qdq_model *m = test_model("g (float[1,2,3,4,5,6,7,8,9,10,11,12,13] x) => () {}");
     qdq_io io;
 
     assert_true(qdq_model_input(m, 0, &io));
     assert_int_equal(io.rank, -1);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_has_the_promised_keys),
-        cmocka_unit_test(names_that_are_not_utf8_still_give_json),
-        cmocka_unit_test(the_text_view_is_for_people),
-        cmocka_unit_test(the_drawing_has_nodes_edges_and_frames),
-        cmocka_unit_test(an_unknown_view_is_refused),
-        cmocka_unit_test(inputs_leave_initializers_out),
-        cmocka_unit_test(more_dimensions_than_the_interface_has_count_as_unknown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ typedef struct sound_case {
     bool positive;
 } sound_case;
 
-static void sound_nodes_are_read(void **state)
+TEST(sound_nodes_are_read)
 {
     static const sound_case cases[] = {
         {SCALE ", uint8 z = {7}", "DequantizeLinear(q, s, z)", QDQ_UINT8, 1, -1, 0, 0.5F, 7, true},
@@ -63,7 +63,6 @@ static void sound_nodes_are_read(void **state)
     };
     char text[600];
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         const sound_case *c = &cases[i];
         qdq_arena memory = QDQ_ARENA_INIT;
@@ -88,7 +87,7 @@ static void sound_nodes_are_read(void **state)
     }
 }
 
-static void what_a_node_lacks_is_said(void **state)
+TEST(what_a_node_lacks_is_said)
 {
     static const struct {
         const char *inits, *node, *why;
@@ -137,7 +136,6 @@ static void what_a_node_lacks_is_said(void **state)
     };
     char text[600];
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_arena memory = QDQ_ARENA_INIT;
         qdq_params p;
@@ -153,20 +151,19 @@ static void what_a_node_lacks_is_said(void **state)
     }
 }
 
-static void an_overridable_scale_is_computed(void **state)
+TEST(an_overridable_scale_is_computed)
 {
     qdq_model *m =
         test_model("g (uint8[4] q, float s = {0.5}) => (y) { [n] y = DequantizeLinear(q, s) }");
     qdq_arena memory = QDQ_ARENA_INIT;
     qdq_params p;
 
-    (void)state;
     assert_string_equal(read_node(m, &memory, &p), "its scale is computed");
     qdq_arena_free(&memory);
     qdq_model_free(m);
 }
 
-static void the_codes_behind_q_are_those_of_q(void **state)
+TEST(the_codes_behind_q_are_those_of_q)
 {
     qdq_model *m = test_model(
         "g (float[4] x) => (y) <float s = {0.5}, float t = {0.500000059604644775390625}> {\n"
@@ -179,7 +176,6 @@ static void the_codes_behind_q_are_those_of_q(void **state)
     qdq_params p, other;
     const char *why = NULL;
 
-    (void)state;
     assert_null(read_node(m, &memory, &p));
     assert_int_equal(p.codes, QDQ_INT8);
     qdq_node *last = m->graph->end.prev;
@@ -190,21 +186,20 @@ static void the_codes_behind_q_are_those_of_q(void **state)
     qdq_model_free(m);
 }
 
-static void channels_of_an_empty_tensor_are_empty(void **state)
+TEST(channels_of_an_empty_tensor_are_empty)
 {
     qdq_error err = QDQ_ERROR_INIT;
     const int64_t dim[3] = {(int64_t)1 << 40, (int64_t)1 << 40, 0};
     qdq_tensor t = {.name = "t", .elem = QDQ_INT8, .rank = 3, .dim = dim, .count = 0};
     qdq_channels c;
 
-    (void)state;
     assert_ok(qdq_channels_of(&t, 1, &c, &err));
     assert_int_equal(c.outer * c.inner, 0);
     assert_fails(QDQ_E_FORMAT, "tensor 't': axis 3, but its rank is 3",
                  qdq_channels_of(&t, 3, &c, &err));
 }
 
-static void the_bias_of_a_matmul_is_added_behind_it(void **state)
+TEST(the_bias_of_a_matmul_is_added_behind_it)
 {
     qdq_model *m = test_model("g (float[2,2] x, float[2,2] w, float[2] b) => (y, z) {\n"
                               "  [matmul] t = MatMul(x, w)\n"
@@ -213,24 +208,9 @@ static void the_bias_of_a_matmul_is_added_behind_it(void **state)
                               "}");
     const qdq_node *gemm = m->graph->end.prev, *add = gemm->prev, *matmul = add->prev;
 
-    (void)state;
     assert_ptr_equal(qdq_bias_linear(add, 0), matmul);
     assert_null(qdq_bias_linear(add, 1)); /* b is computed by nobody */
     assert_null(qdq_bias_linear(add, 2));
     assert_ptr_equal(qdq_bias_linear(gemm, 2), gemm);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sound_nodes_are_read),
-        cmocka_unit_test(what_a_node_lacks_is_said),
-        cmocka_unit_test(an_overridable_scale_is_computed),
-        cmocka_unit_test(the_codes_behind_q_are_those_of_q),
-        cmocka_unit_test(channels_of_an_empty_tensor_are_empty),
-        cmocka_unit_test(the_bias_of_a_matmul_is_added_behind_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

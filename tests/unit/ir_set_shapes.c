@@ -33,9 +33,8 @@ static void refused(const char *text, const qdq_input_shape *shapes, size_t n, c
     qdq_model_free(m);
 }
 
-static void a_symbol_becomes_a_number_everywhere(void **state)
+TEST(a_symbol_becomes_a_number_everywhere)
 {
-    (void)state;
     qdq_input_shape s = shape_of("x", 2, 128, 3, 0);
     qdq_model *m = fixed(
         "g (float[N,3] x, float[N] w) => (float[N,3] y, u) { y = Relu(x) u = Neg(w) }", &s, 1);
@@ -46,9 +45,8 @@ static void a_symbol_becomes_a_number_everywhere(void **state)
     qdq_model_free(m);
 }
 
-static void stale_shapes_of_the_file_are_replaced(void **state)
+TEST(stale_shapes_of_the_file_are_replaced)
 {
-    (void)state;
     qdq_input_shape s = shape_of("x", 2, 128, 3, 0);
     qdq_model *m =
         fixed("g (float[1,3] x) => (float[1,3] y, float[1,N] z) <float[1,3] t> { t = Relu(x) y = "
@@ -61,9 +59,8 @@ static void stale_shapes_of_the_file_are_replaced(void **state)
     qdq_model_free(m);
 }
 
-static void a_constant_batch_in_reshape_follows(void **state)
+TEST(a_constant_batch_in_reshape_follows)
 {
-    (void)state;
     qdq_input_shape s = shape_of("x", 3, 128, 5, 4);
     qdq_model *m = fixed(
         "g (float[1,5,4] x) => (y) <int64[3] k = {1, -1, 2}> { t = Relu(x) y = Reshape(t, k) }", &s,
@@ -75,9 +72,8 @@ static void a_constant_batch_in_reshape_follows(void **state)
     qdq_model_free(m);
 }
 
-static void rows_follow_through_flattening_and_back(void **state)
+TEST(rows_follow_through_flattening_and_back)
 {
-    (void)state;
     qdq_input_shape s = shape_of("x", 3, 8, 5, 4);
     qdq_model *m =
         fixed("g (float[2,5,4] x) => (y) <int64[2] a = {10, 4}, int64[3] b = {2, 5, 4}> {"
@@ -90,9 +86,8 @@ static void rows_follow_through_flattening_and_back(void **state)
 }
 
 /* [50 tokens of one picture, 4] made [1 picture, 50, 4]: batches double the pictures ... */
-static void a_leading_1_follows_when_only_batches_grow(void **state)
+TEST(a_leading_1_follows_when_only_batches_grow)
 {
-    (void)state;
     qdq_input_shape s = shape_of("x", 3, 8, 5, 4);
     qdq_model *m =
         fixed("g (float[2,5,4] x) => (y) <int64[2] a = {-1, 4}, int64[3] b = {2, -1, 4}> { t = "
@@ -104,9 +99,8 @@ static void a_leading_1_follows_when_only_batches_grow(void **state)
 }
 
 /* ... but a picture of another size without a batch stays one picture. */
-static void a_leading_1_stays_when_pictures_grow(void **state)
+TEST(a_leading_1_stays_when_pictures_grow)
 {
-    (void)state;
     qdq_input_shape s = shape_of("x", 3, 6, 8, 3);
     qdq_model *m =
         fixed("g (float[3,4,3] x) => (y) <int64[3] b = {1, -1, 3}> { y = Reshape(x, b) }", &s, 1);
@@ -115,9 +109,8 @@ static void a_leading_1_stays_when_pictures_grow(void **state)
     qdq_model_free(m);
 }
 
-static void a_shared_constant_keeps_its_other_uses(void **state)
+TEST(a_shared_constant_keeps_its_other_uses)
 {
-    (void)state;
     qdq_input_shape s = shape_of("x", 2, 6, 4, 0);
     qdq_model *m =
         fixed("g (float[1,4] x) => (y, z, k) <int64[2] k = {1, -1}, float[2,2] w = {1, 2, 3, 4}> {"
@@ -130,9 +123,8 @@ static void a_shared_constant_keeps_its_other_uses(void **state)
     qdq_model_free(m);
 }
 
-static void constants_from_nodes_follow_too(void **state)
+TEST(constants_from_nodes_follow_too)
 {
-    (void)state;
     qdq_input_shape s = shape_of("x", 2, 6, 4, 0);
     qdq_model *m = fixed(
         "g (float[1,4] x) => (y) { k = Constant<value = int64[2] {1, 4}>() y = Reshape(x, k) }", &s,
@@ -143,9 +135,8 @@ static void constants_from_nodes_follow_too(void **state)
     qdq_model_free(m);
 }
 
-static void what_follows_by_itself_is_not_touched(void **state)
+TEST(what_follows_by_itself_is_not_touched)
 {
-    (void)state;
     qdq_input_shape s = shape_of("x", 2, 6, 4, 0);
     static const char text[] =
         "g (float[1,4] x) => (y, z) <int64[2] a = {-1, 2}, int64[3] b = {0, 2, 2}, "
@@ -161,9 +152,8 @@ static void what_follows_by_itself_is_not_touched(void **state)
     qdq_model_free(m);
 }
 
-static void a_symbolic_batch_says_nothing_about_constants(void **state)
+TEST(a_symbolic_batch_says_nothing_about_constants)
 {
-    (void)state;
     qdq_input_shape s = shape_of("x", 2, 6, 4, 0);
     qdq_model *m =
         fixed("g (float[N,4] x) => (y) <int64[2] k = {1, -1}> { y = Reshape(x, k) }", &s, 1);
@@ -172,9 +162,8 @@ static void a_symbolic_batch_says_nothing_about_constants(void **state)
     qdq_model_free(m);
 }
 
-static void shapes_inside_branches_follow(void **state)
+TEST(shapes_inside_branches_follow)
 {
-    (void)state;
     qdq_input_shape s = shape_of("x", 2, 6, 4, 0);
     qdq_model *m =
         fixed("g (bool c, float[1,4] x) => (y) <int64[2] k = {1, 4}> {"
@@ -186,9 +175,8 @@ static void shapes_inside_branches_follow(void **state)
     qdq_model_free(m);
 }
 
-static void shapes_that_do_not_fit_are_refused(void **state)
+TEST(shapes_that_do_not_fit_are_refused)
 {
-    (void)state;
     static const char plain[] =
         "g (float[N,3] x, float[N,4] z) => (y) <float[3,5] k = "
         "{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15}> { [fc] y = Gemm(x, k) u = Relu(z) }";
@@ -217,9 +205,8 @@ static void shapes_that_do_not_fit_are_refused(void **state)
     refused(plain, two, 2, "shape for 'x': given twice");
 }
 
-static void constants_and_odd_inputs_are_refused(void **state)
+TEST(constants_and_odd_inputs_are_refused)
 {
-    (void)state;
     qdq_input_shape s = shape_of("w", 1, 2, 0, 0);
 
     refused("<ir_version: 3, opset_import: [\"\" : 8]> g (float[2] x, float[2] w = {1, 2}) => (y) "
@@ -231,9 +218,8 @@ static void constants_and_odd_inputs_are_refused(void **state)
             "no tensor of a known element type");
 }
 
-static void a_reshape_that_cannot_follow_is_refused(void **state)
+TEST(a_reshape_that_cannot_follow_is_refused)
 {
-    (void)state;
     /* The batch is not in front where the constant has it. */
     qdq_input_shape s = shape_of("x", 3, 2, 5, 4);
 
@@ -246,9 +232,8 @@ static void a_reshape_that_cannot_follow_is_refused(void **state)
             "60 elements reshaped to 40");
 }
 
-static void an_input_without_shape_gets_one(void **state)
+TEST(an_input_without_shape_gets_one)
 {
-    (void)state;
     qdq_input_shape s = shape_of("x", 2, 2, 3, 0);
     qdq_model *m = fixed("g (float[] x) => (y) { y = Transpose(x) }", &s, 1);
 
@@ -256,9 +241,8 @@ static void an_input_without_shape_gets_one(void **state)
     qdq_model_free(m);
 }
 
-static void setting_the_same_shapes_twice_changes_nothing(void **state)
+TEST(setting_the_same_shapes_twice_changes_nothing)
 {
-    (void)state;
     qdq_input_shape s = shape_of("x", 3, 8, 5, 4);
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m =
@@ -268,28 +252,4 @@ static void setting_the_same_shapes_twice_changes_nothing(void **state)
     assert_ok(qdq_model_set_shapes(m, &s, 1, &err));
     assert_int_equal(m->graph->edits, edits);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_symbol_becomes_a_number_everywhere),
-        cmocka_unit_test(stale_shapes_of_the_file_are_replaced),
-        cmocka_unit_test(a_constant_batch_in_reshape_follows),
-        cmocka_unit_test(rows_follow_through_flattening_and_back),
-        cmocka_unit_test(a_leading_1_follows_when_only_batches_grow),
-        cmocka_unit_test(a_leading_1_stays_when_pictures_grow),
-        cmocka_unit_test(a_shared_constant_keeps_its_other_uses),
-        cmocka_unit_test(constants_from_nodes_follow_too),
-        cmocka_unit_test(what_follows_by_itself_is_not_touched),
-        cmocka_unit_test(a_symbolic_batch_says_nothing_about_constants),
-        cmocka_unit_test(shapes_inside_branches_follow),
-        cmocka_unit_test(shapes_that_do_not_fit_are_refused),
-        cmocka_unit_test(constants_and_odd_inputs_are_refused),
-        cmocka_unit_test(a_reshape_that_cannot_follow_is_refused),
-        cmocka_unit_test(an_input_without_shape_gets_one),
-        cmocka_unit_test(setting_the_same_shapes_twice_changes_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

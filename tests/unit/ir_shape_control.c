@@ -6,9 +6,8 @@
 #define BRANCHES(a, b)                                                                             \
     "then_branch = t () => (p) { p = " a " }, else_branch = e () => (q) { q = " b " }"
 
-static void types_are_stored_inside_bodies(void **state)
+TEST(types_are_stored_inside_bodies)
 {
-    (void)state;
     qdq_model *m = test_model(
         "g (bool c, float[N,3] x) => (y) { y = If<" BRANCHES("Relu(x)", "Neg(x)") ">(c) }");
     qdq_error err = QDQ_ERROR_INIT;
@@ -23,9 +22,8 @@ static void types_are_stored_inside_bodies(void **state)
     qdq_model_free(m);
 }
 
-static void what_a_wrong_guess_found_in_a_body_is_not_kept(void **state)
+TEST(what_a_wrong_guess_found_in_a_body_is_not_kept)
 {
-    (void)state;
     qdq_model *m = test_model(
         "g (int64 n, bool c, float[2,3] x) => (y) { y = Loop<body = b (i, k, s) => (k2, t) {"
         " k2 = Identity(k) t = Concat<axis = 0>(s, x) }>(n, c, x) }");
@@ -50,9 +48,8 @@ static qdq_model *inferred(const char *text)
     return m;
 }
 
-static void function_calls_are_looked_into(void **state)
+TEST(function_calls_are_looked_into)
 {
-    (void)state;
     qdq_model *m =
         inferred("<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"
                  "g (float[N,3,8] x) => (y, z, u) { y = my.flat<from = 2>(x) z = my.flat(x) u = "
@@ -66,9 +63,8 @@ static void function_calls_are_looked_into(void **state)
     qdq_model_free(m);
 }
 
-static void elements_pass_through_functions(void **state)
+TEST(elements_pass_through_functions)
 {
-    (void)state;
     qdq_model *m = inferred(
         "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"
         "g (float[N,3,8] x) => (y) <int64[1] m = {-1}> { s = my.head(x) k = Concat<axis = 0>(s, m) "
@@ -79,9 +75,8 @@ static void elements_pass_through_functions(void **state)
     qdq_model_free(m);
 }
 
-static void functions_that_call_themselves_end(void **state)
+TEST(functions_that_call_themselves_end)
 {
-    (void)state;
     qdq_model *m = inferred(
         "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"
         "g (float[3] x) => (y) { y = my.f(x) }\n"
@@ -94,9 +89,8 @@ static void functions_that_call_themselves_end(void **state)
 }
 
 /* Each function calls the next one twice: 2^40 calls if all were followed. */
-static void calls_that_multiply_end(void **state)
+TEST(calls_that_multiply_end)
 {
-    (void)state;
     enum { DEPTH = 40 };
     char *text = malloc(DEPTH * 200 + 500), *p = text;
     qdq_model *m;
@@ -116,18 +110,4 @@ static void calls_that_multiply_end(void **state)
     assert_string_equal(test_type(m, "y"), "-");
     qdq_model_free(m);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_are_stored_inside_bodies),
-        cmocka_unit_test(what_a_wrong_guess_found_in_a_body_is_not_kept),
-        cmocka_unit_test(function_calls_are_looked_into),
-        cmocka_unit_test(elements_pass_through_functions),
-        cmocka_unit_test(functions_that_call_themselves_end),
-        cmocka_unit_test(calls_that_multiply_end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,9 +33,8 @@ static qdq_model *infer(const char *text, bool strict, bool forget, heard *h)
     return m;
 }
 
-static void declared_types_fill_what_inference_leaves_open(void **state)
+TEST(declared_types_fill_what_inference_leaves_open)
 {
-    (void)state;
     heard h;
     qdq_model *m =
         infer("g (float[N,?] x) => (float[N,10] y, z) <float[4,5] u> { t = Relu(x) y = Mul(t, t)"
@@ -49,9 +48,8 @@ static void declared_types_fill_what_inference_leaves_open(void **state)
     qdq_model_free(m);
 }
 
-static void a_contradiction_is_an_error_or_a_warning(void **state)
+TEST(a_contradiction_is_an_error_or_a_warning)
 {
-    (void)state;
     static const char text[] = "g (float[2,5] x) => (y) <float[2,6] t> { t = Relu(x) y = Neg(t) }";
     qdq_shape_opts strict = {false, true, NULL};
     qdq_error err = QDQ_ERROR_INIT;
@@ -73,9 +71,8 @@ static void a_contradiction_is_an_error_or_a_warning(void **state)
     qdq_model_free(m);
 }
 
-static void rank_and_element_type_contradict_too(void **state)
+TEST(rank_and_element_type_contradict_too)
 {
-    (void)state;
     heard h;
     qdq_model *m = infer("g (float[2,5] x) => (int8[2,5] y, float[10] z, seq(float) q) { y = "
                          "Relu(x) z = Neg(x) q = Abs(x) }",
@@ -88,9 +85,8 @@ static void rank_and_element_type_contradict_too(void **state)
     qdq_model_free(m);
 }
 
-static void after_many_contradictions_the_log_only_counts(void **state)
+TEST(after_many_contradictions_the_log_only_counts)
 {
-    (void)state;
     char text[4000], *p = text;
     heard h;
 
@@ -106,9 +102,8 @@ static void after_many_contradictions_the_log_only_counts(void **state)
     assert_string_equal(h.last, "10 more contradictions between shapes");
 }
 
-static void stale_types_can_be_forgotten(void **state)
+TEST(stale_types_can_be_forgotten)
 {
-    (void)state;
     heard h;
     qdq_model *m =
         infer("g (float[4,5] x) => (float[1,5] y, float[1,N] z) <float[1,5] t, float[1,7] u> { t "
@@ -124,9 +119,8 @@ static void stale_types_can_be_forgotten(void **state)
     qdq_model_free(m);
 }
 
-static void outputs_keep_the_names_of_their_dims(void **state)
+TEST(outputs_keep_the_names_of_their_dims)
 {
-    (void)state;
     heard h;
     qdq_model *m =
         infer("g (float[N,5] x) => (float[batch,5] y) { t = Relu(x) y = Neg(t) }", true, false, &h);
@@ -136,9 +130,8 @@ static void outputs_keep_the_names_of_their_dims(void **state)
     qdq_model_free(m);
 }
 
-static void old_models_list_constants_as_inputs(void **state)
+TEST(old_models_list_constants_as_inputs)
 {
-    (void)state;
     heard h;
     qdq_model *m =
         infer("<ir_version: 3, opset_import: [\"\" : 8]> g (float[2,6] x, int64[2] s = {3, 4}) => "
@@ -156,9 +149,8 @@ static void old_models_list_constants_as_inputs(void **state)
     qdq_model_free(m);
 }
 
-static void a_cycle_is_refused(void **state)
+TEST(a_cycle_is_refused)
 {
-    (void)state;
     qdq_model *m = test_model("g (float[2] x) => (y) { y = Add(x, t) t = Relu(y) }");
     qdq_error err = QDQ_ERROR_INIT;
 
@@ -166,9 +158,8 @@ static void a_cycle_is_refused(void **state)
     qdq_model_free(m);
 }
 
-static void sequences_are_passed_on(void **state)
+TEST(sequences_are_passed_on)
 {
-    (void)state;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model("g (seq(float[2]) x) => (y) { y = Identity(x) }");
 
@@ -177,9 +168,8 @@ static void sequences_are_passed_on(void **state)
     qdq_model_free(m);
 }
 
-static void a_cancelled_job_leaves_the_model_alone(void **state)
+TEST(a_cancelled_job_leaves_the_model_alone)
 {
-    (void)state;
     qdq_model *m = test_model("g (float[2] x) => (y) { y = Relu(x) }");
     qdq_job job = QDQ_JOB_INIT;
     qdq_shape_opts opts = {false, false, &job};
@@ -192,22 +182,4 @@ static void a_cancelled_job_leaves_the_model_alone(void **state)
     assert_string_equal(test_type(m, "y"), "-");
     qdq_cancel_free(cancel);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(declared_types_fill_what_inference_leaves_open),
-        cmocka_unit_test(a_contradiction_is_an_error_or_a_warning),
-        cmocka_unit_test(rank_and_element_type_contradict_too),
-        cmocka_unit_test(after_many_contradictions_the_log_only_counts),
-        cmocka_unit_test(stale_types_can_be_forgotten),
-        cmocka_unit_test(outputs_keep_the_names_of_their_dims),
-        cmocka_unit_test(old_models_list_constants_as_inputs),
-        cmocka_unit_test(a_cycle_is_refused),
-        cmocka_unit_test(sequences_are_passed_on),
-        cmocka_unit_test(a_cancelled_job_leaves_the_model_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,9 +53,8 @@ static void assert_ints(const qdq_tensor *t, const int64_t *want)
     qdq_arena_free(&scratch);
 }
 
-static void integers_in_typed_fields_are_decoded_packed_or_not(void **state)
+TEST(integers_in_typed_fields_are_decoded_packed_or_not)
 {
-    (void)state;
     static const int64_t dim[] = {3};
     static const struct {
         qdq_elem elem;
@@ -83,9 +82,8 @@ static void integers_in_typed_fields_are_decoded_packed_or_not(void **state)
         }
 }
 
-static void four_bit_values_come_two_in_a_stored_byte(void **state)
+TEST(four_bit_values_come_two_in_a_stored_byte)
 {
-    (void)state;
     static const int64_t dim[] = {3}, stored[] = {0x7f, 0x08}, want[] = {-1, 7, -8};
     qdq_buf b = QDQ_BUF_INIT(1000);
     qdq_tensor t = varints(&b, QDQ_INT4, dim, 5, true, stored, 2);
@@ -94,9 +92,8 @@ static void four_bit_values_come_two_in_a_stored_byte(void **state)
     qdq_buf_free(&b);
 }
 
-static void narrow_floats_come_as_their_bits(void **state)
+TEST(narrow_floats_come_as_their_bits)
 {
-    (void)state;
     static const int64_t dim[] = {2}, stored[] = {0x3c00, 0xc000};
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_error err = QDQ_ERROR_INIT;
@@ -110,9 +107,8 @@ static void narrow_floats_come_as_their_bits(void **state)
     qdq_buf_free(&b);
 }
 
-static void float_fields_are_decoded_in_any_number_of_pieces(void **state)
+TEST(float_fields_are_decoded_in_any_number_of_pieces)
 {
-    (void)state;
     static const int64_t dim[] = {4};
     static const float want[] = {1, 2, 3, 4};
     qdq_tensor t = {.name = "w",
@@ -152,9 +148,8 @@ static void assert_data_fails(const qdq_tensor *t, qdq_status code, const char *
     qdq_arena_free(&scratch);
 }
 
-static void wrong_numbers_of_stored_values_are_refused(void **state)
+TEST(wrong_numbers_of_stored_values_are_refused)
 {
-    (void)state;
     static const int64_t dim[] = {3}, x[] = {1, 2, 3, 4}, zero[] = {0};
     qdq_buf b = QDQ_BUF_INIT(1000);
     qdq_tensor t = varints(&b, QDQ_INT32, dim, 5, true, x, 2);
@@ -171,9 +166,8 @@ static void wrong_numbers_of_stored_values_are_refused(void **state)
     qdq_buf_free(&b);
 }
 
-static void values_out_of_range_are_refused(void **state)
+TEST(values_out_of_range_are_refused)
 {
-    (void)state;
     static const int64_t dim[] = {2}, x[] = {1, 256}, y[] = {1, -129};
     qdq_buf b = QDQ_BUF_INIT(1000);
     qdq_tensor t = varints(&b, QDQ_UINT8, dim, 5, true, x, 2);
@@ -185,9 +179,8 @@ static void values_out_of_range_are_refused(void **state)
     qdq_buf_free(&b);
 }
 
-static void a_count_that_the_file_cannot_hold_asks_for_no_memory(void **state)
+TEST(a_count_that_the_file_cannot_hold_asks_for_no_memory)
 {
-    (void)state;
     static const int64_t dim[] = {INT64_C(1) << 50}, x[] = {1};
     qdq_buf b = QDQ_BUF_INIT(1000);
     qdq_tensor t = varints(&b, QDQ_INT32, dim, 5, true, x, 1);
@@ -197,9 +190,8 @@ static void a_count_that_the_file_cannot_hold_asks_for_no_memory(void **state)
     qdq_buf_free(&b);
 }
 
-static void strings_and_sizes_that_do_not_match_are_refused(void **state)
+TEST(strings_and_sizes_that_do_not_match_are_refused)
 {
-    (void)state;
     static const int64_t dim[] = {2};
     qdq_tensor t = {.name = "w",
                     .elem = QDQ_STRING,
@@ -217,9 +209,8 @@ static void strings_and_sizes_that_do_not_match_are_refused(void **state)
     assert_data_fails(&t, QDQ_E_UNSUPPORTED, "2 elements of unknown type");
 }
 
-static void conversions_say_what_they_cannot_do(void **state)
+TEST(conversions_say_what_they_cannot_do)
 {
-    (void)state;
     static const int64_t dim[] = {2};
     qdq_model *m = qdq_model_new();
     qdq_arena scratch = QDQ_ARENA_INIT;
@@ -244,9 +235,8 @@ static void conversions_say_what_they_cannot_do(void **state)
     qdq_model_free(m);
 }
 
-static void a_tensor_with_one_element_is_a_number(void **state)
+TEST(a_tensor_with_one_element_is_a_number)
 {
-    (void)state;
     qdq_model *m = test_model(
         "g () => (float a) <double d = {0.1}, float16[1,1] h = {15360}, int64[1] i = {-7},\n"
         "  uint4 q = {9}, float[2] two = {1, 2}, complex64 c = {1, 2}, string s = {\"1\"}> {\n"
@@ -268,9 +258,8 @@ static void a_tensor_with_one_element_is_a_number(void **state)
     qdq_model_free(m);
 }
 
-static void impossible_sizes_give_no_tensor(void **state)
+TEST(impossible_sizes_give_no_tensor)
 {
-    (void)state;
     static const int64_t negative[] = {-1}, huge[] = {INT64_MAX, 3}, large[] = {INT64_MAX / 4 + 1};
     qdq_model *m = qdq_model_new();
     void *data;
@@ -283,9 +272,8 @@ static void impossible_sizes_give_no_tensor(void **state)
     qdq_model_free(m);
 }
 
-static void views_share_bytes_and_shares_survive_the_first_model(void **state)
+TEST(views_share_bytes_and_shares_survive_the_first_model)
 {
-    (void)state;
     static const int64_t dim[] = {2, 2}, flat[] = {4}, bytes[] = {16};
     static const float x[] = {1, 2, 3, 4};
     qdq_model *a = qdq_model_new(), *b = qdq_model_new();
@@ -305,9 +293,8 @@ static void views_share_bytes_and_shares_survive_the_first_model(void **state)
     qdq_model_free(b);
 }
 
-static void a_view_of_typed_fields_is_decoded(void **state)
+TEST(a_view_of_typed_fields_is_decoded)
 {
-    (void)state;
     static const int64_t dim[] = {4}, square[] = {2, 2}, x[] = {1, -2, 3, -4};
     qdq_model *m = qdq_model_new();
     qdq_buf b = QDQ_BUF_INIT(1000);
@@ -318,25 +305,4 @@ static void a_view_of_typed_fields_is_decoded(void **state)
     assert_int_equal(v->storage, QDQ_STORE_BYTES);
     assert_ints(v, x);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_in_typed_fields_are_decoded_packed_or_not),
-        cmocka_unit_test(four_bit_values_come_two_in_a_stored_byte),
-        cmocka_unit_test(narrow_floats_come_as_their_bits),
-        cmocka_unit_test(float_fields_are_decoded_in_any_number_of_pieces),
-        cmocka_unit_test(wrong_numbers_of_stored_values_are_refused),
-        cmocka_unit_test(values_out_of_range_are_refused),
-        cmocka_unit_test(a_count_that_the_file_cannot_hold_asks_for_no_memory),
-        cmocka_unit_test(strings_and_sizes_that_do_not_match_are_refused),
-        cmocka_unit_test(conversions_say_what_they_cannot_do),
-        cmocka_unit_test(a_tensor_with_one_element_is_a_number),
-        cmocka_unit_test(impossible_sizes_give_no_tensor),
-        cmocka_unit_test(views_share_bytes_and_shares_survive_the_first_model),
-        cmocka_unit_test(a_view_of_typed_fields_is_decoded),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

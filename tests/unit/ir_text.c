@@ -50,17 +50,15 @@ static void assert_refused(const char *text, const char *part)
     assert_null(m);
 }
 
-static void a_short_graph_is_printed_as_it_was_written(void **state)
+TEST(a_short_graph_is_printed_as_it_was_written)
 {
-    (void)state;
     assert_same("graph (float[1,4] x) => (float[1,4] y) {\n"
                 "  y = Relu(x)\n"
                 "}\n");
 }
 
-static void without_a_header_ir_9_and_opset_17_hold(void **state)
+TEST(without_a_header_ir_9_and_opset_17_hold)
 {
-    (void)state;
     qdq_model *m = test_model("g (float x) => (float y) { y = com.microsoft.Gelu(x) }");
     char *text = print_with(m, 0, false);
 
@@ -75,9 +73,8 @@ static void without_a_header_ir_9_and_opset_17_hold(void **state)
     qdq_model_free(m);
 }
 
-static void the_whole_header_survives(void **state)
+TEST(the_whole_header_survives)
 {
-    (void)state;
     const char *text =
         "<ir_version: 7, opset_import: [\"\" : 10, \"a.b\" : 2], producer_name: \"py \\\"x\\\"\", "
         "producer_version: \"1.0\", metadata_props: [\"k\" : \"v\\n\", \"k2\" : \"\"]>\n"
@@ -94,9 +91,8 @@ static void the_whole_header_survives(void **state)
     qdq_model_free(m);
 }
 
-static void other_header_fields_are_kept_as_wire_bytes(void **state)
+TEST(other_header_fields_are_kept_as_wire_bytes)
 {
-    (void)state;
     qdq_model *m =
         test_model("<domain: \"d\", model_version: 300, doc_string: \"hi\"> g () => () {}");
 
@@ -108,9 +104,8 @@ static void other_header_fields_are_kept_as_wire_bytes(void **state)
     qdq_model_free(m);
 }
 
-static void initializers_stand_behind_the_outputs(void **state)
+TEST(initializers_stand_behind_the_outputs)
 {
-    (void)state;
     assert_same("graph (float[1,2] x, float[2] b = {1, -2.5}) => (float[1,2] y) <\n"
                 "  float[2] w = {0.1, 1e+30},\n"
                 "  int64[2] s = {-9223372036854775808, 9223372036854775807},\n"
@@ -123,9 +118,8 @@ static void initializers_stand_behind_the_outputs(void **state)
                 "}\n");
 }
 
-static void every_element_type_round_trips(void **state)
+TEST(every_element_type_round_trips)
 {
-    (void)state;
     assert_same("graph () => () <\n"
                 "  uint8[2] a = {0, 255},\n"
                 "  int8[2] b = {-128, 127},\n"
@@ -153,9 +147,8 @@ static void every_element_type_round_trips(void **state)
                 "}\n");
 }
 
-static void plain_integers_are_the_bits_of_narrow_floats(void **state)
+TEST(plain_integers_are_the_bits_of_narrow_floats)
 {
-    (void)state;
     qdq_model *m =
         test_model("g () => () <float16[2] h = {15360, 16384}, float8e4m3fn[1] f = {56}> {}");
 
@@ -164,9 +157,8 @@ static void plain_integers_are_the_bits_of_narrow_floats(void **state)
     qdq_model_free(m);
 }
 
-static void attributes_of_all_kinds_round_trip(void **state)
+TEST(attributes_of_all_kinds_round_trip)
 {
-    (void)state;
     assert_same(
         "graph (float x) => (float y) {\n"
         "  y = Op <i = 1, n = -7, f = 1.0, g = 0.1, s = \"a\\\\b\", e = \"\", is = [1, 2], fs = "
@@ -178,9 +170,8 @@ static void attributes_of_all_kinds_round_trip(void **state)
         "}\n");
 }
 
-static void sparse_tensors_round_trip(void **state)
+TEST(sparse_tensors_round_trip)
 {
-    (void)state;
     assert_same("graph () => () <\n"
                 "  sparse_tensor(float[3,4]) s = {float[2] {1, 2}, int64[2] {0, 5}}\n"
                 "> {\n"
@@ -189,9 +180,8 @@ static void sparse_tensors_round_trip(void **state)
                 "}\n");
 }
 
-static void node_names_and_left_out_operands_are_kept(void **state)
+TEST(node_names_and_left_out_operands_are_kept)
 {
-    (void)state;
     assert_same("graph (float x) => (float y) {\n"
                 "  [conv1] y, \"\" = Op(x, \"\", x)\n"
                 "  [\"/layer1/conv\"] a, \"\", b = Op(\"\", y)\n"
@@ -199,18 +189,16 @@ static void node_names_and_left_out_operands_are_kept(void **state)
                 "}\n");
 }
 
-static void names_are_quoted_where_they_must_be(void **state)
+TEST(names_are_quoted_where_they_must_be)
 {
-    (void)state;
     assert_same("\"main graph\" (float[\"batch size\",N] \"onnx::x.1\", \"float\") => (\"1\") {\n"
                 "  \"1\" = Op(\"onnx::x.1\", \"float\", \"\xc3\xa4\")\n"
                 "  \"a\\x01\\xff\" = \"my domain\"::\"Op.x\"(\"1\")\n"
                 "}\n");
 }
 
-static void types_of_all_kinds_round_trip(void **state)
+TEST(types_of_all_kinds_round_trip)
 {
-    (void)state;
     assert_same(
         "graph (float[] r, float s, float[?,N,3] t, seq(float[2]) q, optional(seq(string)) o, "
         "map(int64, float[2]) m, sparse_tensor(float[3,4]) p, u) => (float[1] y) {\n"
@@ -218,9 +206,8 @@ static void types_of_all_kinds_round_trip(void **state)
         "}\n");
 }
 
-static void subgraphs_capture_values_and_keep_their_layout(void **state)
+TEST(subgraphs_capture_values_and_keep_their_layout)
 {
-    (void)state;
     const char *text = "graph (bool c, float[1] x) => (float[1] y) {\n"
                        "  t = Relu(x)\n"
                        "  y = If <then_branch = then_g () => (float[1] a) <\n"
@@ -240,9 +227,8 @@ static void subgraphs_capture_values_and_keep_their_layout(void **state)
     qdq_model_free(m);
 }
 
-static void functions_follow_the_graph(void **state)
+TEST(functions_follow_the_graph)
 {
-    (void)state;
     const char *text = "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1]>\n"
                        "graph (float x) => (float y) {\n"
                        "  y = my.fn:v1 <alpha = 1> (x)\n"
@@ -262,9 +248,8 @@ static void functions_follow_the_graph(void **state)
     qdq_model_free(m);
 }
 
-static void what_onnx_prints_is_read(void **state)
+TEST(what_onnx_prints_is_read)
 {
-    (void)state;
     qdq_model *m =
         test_model("<\n"
                    "   ir_version: 10,\n"
@@ -286,9 +271,8 @@ static void what_onnx_prints_is_read(void **state)
     qdq_model_free(m);
 }
 
-static void large_tensors_are_left_out_and_then_refused(void **state)
+TEST(large_tensors_are_left_out_and_then_refused)
 {
-    (void)state;
     qdq_model *m = test_model("g () => () <float[3] w = {1, 2, 3}> {}");
     char *text = print_with(m, 2, false);
 
@@ -298,9 +282,8 @@ static void large_tensors_are_left_out_and_then_refused(void **state)
     qdq_model_free(m);
 }
 
-static void types_of_intermediate_values_are_comments(void **state)
+TEST(types_of_intermediate_values_are_comments)
 {
-    (void)state;
     qdq_model *m =
         test_model("g (float[2] x) => (float[2] y) <float[2] t> { t = Relu(x) y = Neg(t) }");
     char *text = print_with(m, 0, true);
@@ -311,9 +294,8 @@ static void types_of_intermediate_values_are_comments(void **state)
     qdq_model_free(m);
 }
 
-static void values_may_be_used_before_they_are_defined(void **state)
+TEST(values_may_be_used_before_they_are_defined)
 {
-    (void)state;
     qdq_model *m = test_model("g (float x) => (float y) { y = Neg(t) t = Relu(x) }");
     qdq_error err = QDQ_ERROR_INIT;
 
@@ -322,9 +304,8 @@ static void values_may_be_used_before_they_are_defined(void **state)
     qdq_model_free(m);
 }
 
-static void mistakes_are_reported_with_line_and_column(void **state)
+TEST(mistakes_are_reported_with_line_and_column)
 {
-    (void)state;
     assert_refused("", "t:1:1: found the end, expected a name");
     assert_refused("g (float x) => (float y) {\n  y = Relu x)\n}",
                    "t:2:12: found 'x', expected '('");
@@ -374,18 +355,16 @@ static void mistakes_are_reported_with_line_and_column(void **state)
     assert_refused("\x01", "found byte 0x01, expected a name");
 }
 
-static void sizes_beyond_the_text_ask_for_no_memory(void **state)
+TEST(sizes_beyond_the_text_ask_for_no_memory)
 {
-    (void)state;
     assert_refused("g () => () <float[1000000000000] x = {1}> {}",
                    "found less text than 1000000000000 elements");
     assert_refused("g () => () <float[9999999999,9999999999] x = {1}> {}",
                    "more elements than can be counted");
 }
 
-static void nesting_is_bounded(void **state)
+TEST(nesting_is_bounded)
 {
-    (void)state;
     enum { LEVELS = 5000 };
     static const char open[] = "g () => () { = If <a = ", type[] = "optional(";
     char *text = malloc(LEVELS * sizeof open + 100);
@@ -404,9 +383,8 @@ static void nesting_is_bounded(void **state)
 }
 
 /* Blocks of docs/text.md that are indented by four spaces are whole models. */
-static void the_examples_of_the_documentation_are_read_and_printed_again(void **state)
+TEST(the_examples_of_the_documentation_are_read_and_printed_again)
 {
-    (void)state;
     qdq_error err = QDQ_ERROR_INIT;
     char *doc = NULL, block[4000], *line, *next;
     size_t size, used = 0, n_block = 0;
@@ -430,9 +408,8 @@ static void the_examples_of_the_documentation_are_read_and_printed_again(void **
 }
 
 /* Every prefix, and every byte replaced by a few others: an error or a model, never a crash. */
-static void damaged_text_is_an_error_or_a_model(void **state)
+TEST(damaged_text_is_an_error_or_a_model)
 {
-    (void)state;
     static const char text[] =
         "<ir_version: 8, opset_import: [\"\" : 17], metadata_props: [\"k\" : \"v\\n\"]>\n"
         "g (float[N,2] x, int8[2] b = {1, -2}) => (float y) <\n  float[2] w = {1e3, inf}\n> {\n"
@@ -459,35 +436,4 @@ static void damaged_text_is_an_error_or_a_model(void **state)
             qdq_model_free(m);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_short_graph_is_printed_as_it_was_written),
-        cmocka_unit_test(without_a_header_ir_9_and_opset_17_hold),
-        cmocka_unit_test(the_whole_header_survives),
-        cmocka_unit_test(other_header_fields_are_kept_as_wire_bytes),
-        cmocka_unit_test(initializers_stand_behind_the_outputs),
-        cmocka_unit_test(every_element_type_round_trips),
-        cmocka_unit_test(plain_integers_are_the_bits_of_narrow_floats),
-        cmocka_unit_test(attributes_of_all_kinds_round_trip),
-        cmocka_unit_test(sparse_tensors_round_trip),
-        cmocka_unit_test(node_names_and_left_out_operands_are_kept),
-        cmocka_unit_test(names_are_quoted_where_they_must_be),
-        cmocka_unit_test(types_of_all_kinds_round_trip),
-        cmocka_unit_test(subgraphs_capture_values_and_keep_their_layout),
-        cmocka_unit_test(functions_follow_the_graph),
-        cmocka_unit_test(what_onnx_prints_is_read),
-        cmocka_unit_test(large_tensors_are_left_out_and_then_refused),
-        cmocka_unit_test(types_of_intermediate_values_are_comments),
-        cmocka_unit_test(values_may_be_used_before_they_are_defined),
-        cmocka_unit_test(mistakes_are_reported_with_line_and_column),
-        cmocka_unit_test(sizes_beyond_the_text_ask_for_no_memory),
-        cmocka_unit_test(nesting_is_bounded),
-        cmocka_unit_test(the_examples_of_the_documentation_are_read_and_printed_again),
-        cmocka_unit_test(damaged_text_is_an_error_or_a_model),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

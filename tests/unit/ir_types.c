@@ -5,9 +5,8 @@
 
 #include "ir/ir.h"
 
-static void names_are_those_of_onnx_and_lead_back(void **state)
+TEST(names_are_those_of_onnx_and_lead_back)
 {
-    (void)state;
     for (int e = 1; e < QDQ_ELEM_COUNT; e++)
         assert_int_equal(qdq_elem_from_name(qdq_elem_name((qdq_elem)e)), e);
     assert_string_equal(qdq_elem_name(QDQ_UNDEFINED), "undefined");
@@ -18,9 +17,8 @@ static void names_are_those_of_onnx_and_lead_back(void **state)
     assert_int_equal(qdq_elem_from_name("undefined"), QDQ_UNDEFINED);
 }
 
-static void bytes_pack_narrow_types_and_refuse_overflow(void **state)
+TEST(bytes_pack_narrow_types_and_refuse_overflow)
 {
-    (void)state;
     size_t n = 99;
 
     assert_true(qdq_elem_bytes(QDQ_FLOAT, 3, &n));
@@ -40,9 +38,8 @@ static void bytes_pack_narrow_types_and_refuse_overflow(void **state)
     assert_int_equal(qdq_elem_bits(QDQ_BOOL), 8);
 }
 
-static void every_type_is_an_integer_or_a_float_or_neither(void **state)
+TEST(every_type_is_an_integer_or_a_float_or_neither)
 {
-    (void)state;
     for (int e = 0; e < QDQ_ELEM_COUNT; e++)
         assert_false(qdq_elem_is_int((qdq_elem)e) && qdq_elem_is_float((qdq_elem)e));
     assert_true(qdq_elem_is_int(QDQ_BOOL));
@@ -51,9 +48,8 @@ static void every_type_is_an_integer_or_a_float_or_neither(void **state)
     assert_false(qdq_elem_is_float((qdq_elem)99) || qdq_elem_is_int((qdq_elem)99));
 }
 
-static void arrays_count_their_elements(void **state)
+TEST(arrays_count_their_elements)
 {
-    (void)state;
     qdq_array a = {.rank = 0};
 
     assert_int_equal(qdq_array_count(&a), 1);
@@ -65,9 +61,8 @@ static void arrays_count_their_elements(void **state)
     assert_int_equal(qdq_array_count(&a), -1);
 }
 
-static void operators_are_sorted_and_found(void **state)
+TEST(operators_are_sorted_and_found)
 {
-    (void)state;
     for (int op = 1; op < QDQ_OP_COUNT; op++) {
         const char *name = qdq_op_get_info((qdq_op)op)->name;
 
@@ -85,9 +80,8 @@ static void operators_are_sorted_and_found(void **state)
 }
 
 /* Every code of every narrow type: to float and back gives the same code, NaN apart. */
-static void narrow_floats_survive_the_way_to_float_and_back(void **state)
+TEST(narrow_floats_survive_the_way_to_float_and_back)
 {
-    (void)state;
     static const qdq_elem types[] = {QDQ_FLOAT16,        QDQ_BFLOAT16,   QDQ_FLOAT8E4M3FN,
                                      QDQ_FLOAT8E4M3FNUZ, QDQ_FLOAT8E5M2, QDQ_FLOAT8E5M2FNUZ,
                                      QDQ_FLOAT4E2M1,     QDQ_FLOAT8E8M0};
@@ -108,9 +102,8 @@ static void narrow_floats_survive_the_way_to_float_and_back(void **state)
     }
 }
 
-static void known_codes_have_their_known_values(void **state)
+TEST(known_codes_have_their_known_values)
 {
-    (void)state;
     static const struct {
         qdq_elem elem;
         uint16_t code;
@@ -133,9 +126,8 @@ static void known_codes_have_their_known_values(void **state)
     assert_int_equal(qdq_elem_int(QDQ_FLOAT, "\x80\0\0\0", 0), 0);
 }
 
-static void packed_elements_lie_in_the_low_bits_first(void **state)
+TEST(packed_elements_lie_in_the_low_bits_first)
 {
-    (void)state;
     unsigned char data[2] = {0x18, 0xe4};
 
     assert_int_equal(qdq_elem_int(QDQ_INT4, data, 0), -8);
@@ -149,9 +141,8 @@ static void packed_elements_lie_in_the_low_bits_first(void **state)
     assert_int_equal(data[1], 0xec);
 }
 
-static void rounding_is_to_nearest_even(void **state)
+TEST(rounding_is_to_nearest_even)
 {
-    (void)state;
     uint16_t h = 0;
     unsigned char b = 0;
 
@@ -168,9 +159,8 @@ static void rounding_is_to_nearest_even(void **state)
     assert_int_equal(b, 0);
 }
 
-static void values_that_do_not_fit_are_refused(void **state)
+TEST(values_that_do_not_fit_are_refused)
 {
-    (void)state;
     uint64_t room = 0;
 
     assert_false(qdq_elem_put_float(QDQ_FLOAT16, &room, 0, 1e6));
@@ -187,22 +177,4 @@ static void values_that_do_not_fit_are_refused(void **state)
     assert_false(qdq_elem_put_int(QDQ_UINT64, &room, 0, -1));
     assert_false(qdq_elem_put_int(QDQ_FLOAT, &room, 0, 1));
     assert_int_equal(room, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_those_of_onnx_and_lead_back),
-        cmocka_unit_test(bytes_pack_narrow_types_and_refuse_overflow),
-        cmocka_unit_test(every_type_is_an_integer_or_a_float_or_neither),
-        cmocka_unit_test(arrays_count_their_elements),
-        cmocka_unit_test(operators_are_sorted_and_found),
-        cmocka_unit_test(narrow_floats_survive_the_way_to_float_and_back),
-        cmocka_unit_test(known_codes_have_their_known_values),
-        cmocka_unit_test(packed_elements_lie_in_the_low_bits_first),
-        cmocka_unit_test(rounding_is_to_nearest_even),
-        cmocka_unit_test(values_that_do_not_fit_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

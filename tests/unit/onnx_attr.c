@@ -11,14 +11,13 @@ static void put_type(qdq_buf *graph, const char *name, qdq_buf *type)
     pb_message(graph, 11, &info);
 }
 
-static void types_of_every_kind_come_out_unchanged(void **state)
+TEST(types_of_every_kind_come_out_unchanged)
 {
     qdq_buf graph = PB_NEW, node = pb_node("Relu", "r", "x", NULL, "y"), model, type, a, b;
     qdq_buf unranked = PB_NEW, strange = PB_NEW, map = PB_NEW, dim = PB_NEW, negative;
     int64_t dims[] = {2};
     qdq_model *m;
 
-    (void)state;
     pb_message(&graph, 1, &node);
     pb_text(&graph, 2, "g");
     pb_value(&graph, 11, "x", 1, dims);
@@ -196,14 +195,13 @@ static void put_message_attributes(qdq_buf *node)
     put_message_attribute(node, "sparses", QDQ_ATTR_SPARSES, 23, &a, &b);
 }
 
-static void attributes_of_every_kind_come_out_unchanged(void **state)
+TEST(attributes_of_every_kind_come_out_unchanged)
 {
     qdq_buf graph = PB_NEW, node = pb_node("Custom", "c", "x", NULL, "y"), part, model;
     int64_t dims[] = {1, 3};
     qdq_model *m;
     const qdq_node *n;
 
-    (void)state;
     put_plain_attributes(&node);
     put_message_attributes(&node);
     pb_text(&node, 7, "my.domain");
@@ -228,14 +226,13 @@ static void attributes_of_every_kind_come_out_unchanged(void **state)
     assert_unchanged(&model);
 }
 
-static void attribute_without_type_has_that_of_its_value(void **state)
+TEST(attribute_without_type_has_that_of_its_value)
 {
     qdq_buf graph = PB_NEW, node = pb_node("Custom", "c", "x", NULL, "y"), attr = attribute("i"),
             model;
     int64_t dims[] = {1, 3};
     qdq_model *m;
 
-    (void)state;
     pb_int(&attr, 3, 4); /* as IR version 1 had it */
     pb_message(&node, 5, &attr);
     pb_text(&node, 7, "my.domain");
@@ -248,15 +245,4 @@ static void attribute_without_type_has_that_of_its_value(void **state)
     assert_stable(m);
     qdq_model_free(m);
     qdq_buf_free(&model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_of_every_kind_come_out_unchanged),
-        cmocka_unit_test(attributes_of_every_kind_come_out_unchanged),
-        cmocka_unit_test(attribute_without_type_has_that_of_its_value),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

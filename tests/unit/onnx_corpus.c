@@ -60,12 +60,11 @@ static void copy_model(const char *from, const char *to)
     qdq_model_free(m);
 }
 
-static void models_of_protobuf_writers_come_out_byte_for_byte(void **state)
+TEST(models_of_protobuf_writers_come_out_byte_for_byte)
 {
     static const char *const names[] = {"digits_cnn", "digits_cnn_bn", "digits_convnext",
                                         "digits_qat_bn", "digits_vit"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {
         const char *path = fetch("digits", names[i]);
         copy_model(path, test_path("out.onnx"));
@@ -73,11 +72,10 @@ static void models_of_protobuf_writers_come_out_byte_for_byte(void **state)
     }
 }
 
-static void second_copy_is_that_of_the_first(void **state)
+TEST(second_copy_is_that_of_the_first)
 {
     static const char *const names[] = {"mnist", "superres_op18", "ultraface_rfb320"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {
         const char *path = fetch("real", names[i]);
         copy_model(path, test_path("first.onnx"));
@@ -86,11 +84,10 @@ static void second_copy_is_that_of_the_first(void **state)
     }
 }
 
-static void external_data_is_copied_with_its_model(void **state)
+TEST(external_data_is_copied_with_its_model)
 {
     const char *path = fetch("skeleton", "squeezenet1_1");
 
-    (void)state;
     mkdir(test_path("a"), 0700);
     mkdir(test_path("b"), 0700);
     copy_model(path, test_path("a/s.onnx"));
@@ -110,14 +107,13 @@ static bool keep_in_place(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx
 }
 
 /* Large models, too: only references to their weights are written. */
-static void weights_stay_where_they_are(void **state)
+TEST(weights_stay_where_they_are)
 {
     static const char *const names[] = {"resnet18",      "resnet50",      "mobilenet_v2",
                                         "squeezenet1_1", "convnext_tiny", "vit_b_32"};
     qdq_onnx_write_opts opts = {.external = keep_in_place};
     qdq_load_opts load_opts = QDQ_LOAD_OPTS_INIT;
 
-    (void)state;
     load_opts.external_dir = test_dir();
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {
         const char *path = fetch("skeleton", names[i]);
@@ -142,16 +138,4 @@ static void weights_stay_where_they_are(void **state)
         qdq_buf_free(&first);
         qdq_buf_free(&second);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_of_protobuf_writers_come_out_byte_for_byte),
-        cmocka_unit_test(second_copy_is_that_of_the_first),
-        cmocka_unit_test(external_data_is_copied_with_its_model),
-        cmocka_unit_test(weights_stay_where_they_are),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "onnx/onnx_io.h"
 #include "support/roundtrip.h"
 
-static void nodes_in_any_order_are_read_and_written_sorted(void **state)
+TEST(nodes_in_any_order_are_read_and_written_sorted)
 {
     qdq_buf graph = PB_NEW, last = pb_node("Relu", "last", "t", NULL, "y");
     qdq_buf first = pb_node("Relu", "first", "x", NULL, "t"), model;
@@ -12,7 +12,6 @@ static void nodes_in_any_order_are_read_and_written_sorted(void **state)
     void *data;
     size_t size;
 
-    (void)state;
     pb_message(&graph, 1, &last);
     pb_message(&graph, 1, &first);
     pb_value(&graph, 11, "x", 2, dims);
@@ -30,13 +29,12 @@ static void nodes_in_any_order_are_read_and_written_sorted(void **state)
     qdq_buf_free(&model);
 }
 
-static void left_out_operands_stay_left_out(void **state)
+TEST(left_out_operands_stay_left_out)
 {
     qdq_buf graph = PB_NEW, node = PB_NEW, model;
     int64_t dims[] = {1, 3};
     qdq_model *m;
 
-    (void)state;
     pb_text(&node, 1, "x");
     pb_text(&node, 1, "");
     pb_text(&node, 1, "x");
@@ -59,14 +57,13 @@ static void left_out_operands_stay_left_out(void **state)
     assert_unchanged(&model);
 }
 
-static void initializer_of_an_input_is_its_default(void **state)
+TEST(initializer_of_an_input_is_its_default)
 {
     qdq_buf graph = PB_NEW, node = pb_node("Add", "a", "x", "t", "y"), tensor = small_tensor("t"),
             model;
     int64_t dims[] = {4};
     qdq_model *m;
 
-    (void)state;
     pb_message(&graph, 1, &node);
     pb_text(&graph, 2, "g");
     pb_message(&graph, 5, &tensor);
@@ -84,14 +81,13 @@ static void initializer_of_an_input_is_its_default(void **state)
     qdq_buf_free(&model);
 }
 
-static void value_info_of_an_initializer_is_written_again(void **state)
+TEST(value_info_of_an_initializer_is_written_again)
 {
     qdq_buf graph = PB_NEW, node = pb_node("Add", "a", "x", "t", "y"), tensor = small_tensor("t"),
             model;
     qdq_buf type = PB_NEW, shape = PB_NEW, dim = PB_NEW, info = PB_NEW, tensor_type = PB_NEW;
     int64_t dims[] = {4};
 
-    (void)state;
     pb_message(&graph, 1, &node);
     pb_text(&graph, 2, "g");
     pb_message(&graph, 5, &tensor);
@@ -110,7 +106,7 @@ static void value_info_of_an_initializer_is_written_again(void **state)
     assert_unchanged(&model);
 }
 
-static void functions_come_out_unchanged(void **state)
+TEST(functions_come_out_unchanged)
 {
     qdq_buf graph = relu_graph(), model = PB_NEW, opset = PB_NEW, function = PB_NEW, attr = PB_NEW;
     qdq_buf node = pb_node("LeakyRelu", "n", "a", NULL, "b"), default_attr = PB_NEW;
@@ -118,7 +114,6 @@ static void functions_come_out_unchanged(void **state)
     float alpha = 0.1f;
     qdq_model *m;
 
-    (void)state;
     pb_text(&attr, 1, "alpha");
     pb_int(&attr, 20, QDQ_ATTR_FLOAT);
     pb_text(&attr, 21, "slope"); /* the function's attribute */
@@ -161,12 +156,11 @@ static void functions_come_out_unchanged(void **state)
     qdq_buf_free(&model);
 }
 
-static void both_names_of_the_default_domain_are_one(void **state)
+TEST(both_names_of_the_default_domain_are_one)
 {
     qdq_buf graph = relu_graph(), model = PB_NEW, opset = PB_NEW;
     qdq_model *m;
 
-    (void)state;
     pb_int(&model, 1, 8);
     pb_message(&model, 7, &graph);
     pb_int(&opset, 2, 17);
@@ -207,13 +201,12 @@ static qdq_model *write_and_load(const qdq_model *m, const qdq_onnx_write_opts *
     return again;
 }
 
-static void exposed_values_become_outputs_without_type(void **state)
+TEST(exposed_values_become_outputs_without_type)
 {
     const char *names[] = {"t", "y", "u"};
     qdq_onnx_write_opts opts = {NULL, NULL, names, 3, false};
     qdq_model *m = load_text(), *again = write_and_load(m, &opts);
 
-    (void)state;
     assert_int_equal(again->graph->outputs.n, 3); /* y is one already */
     assert_string_equal(again->graph->outputs.at[0]->name, "y");
     assert_string_equal(again->graph->outputs.at[1]->name, "t");
@@ -242,7 +235,7 @@ static bool refer_to_mapping(void *ctx, const qdq_tensor *t, bool is_init, qdq_o
     return is_init && qdq_onnx_mapped_ref(t, ref);
 }
 
-static void weights_can_be_references_into_the_model_file_itself(void **state)
+TEST(weights_can_be_references_into_the_model_file_itself)
 {
     int asked = 0;
     qdq_onnx_write_opts opts = {refer_to_mapping, &asked, NULL, 0, false};
@@ -250,7 +243,6 @@ static void weights_can_be_references_into_the_model_file_itself(void **state)
     qdq_arena scratch = QDQ_ARENA_INIT;
     float *found;
 
-    (void)state;
     assert_ok(qdq_model_save(m, test_path("weights.onnx"), NULL, &err));
     qdq_model_free(m);
     assert_ok(qdq_model_load(test_path("weights.onnx"), NULL, &mapped, &err));
@@ -262,20 +254,4 @@ static void weights_can_be_references_into_the_model_file_itself(void **state)
     qdq_arena_free(&scratch);
     qdq_model_free(again);
     qdq_model_free(mapped);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_in_any_order_are_read_and_written_sorted),
-        cmocka_unit_test(left_out_operands_stay_left_out),
-        cmocka_unit_test(initializer_of_an_input_is_its_default),
-        cmocka_unit_test(value_info_of_an_initializer_is_written_again),
-        cmocka_unit_test(functions_come_out_unchanged),
-        cmocka_unit_test(both_names_of_the_default_domain_are_one),
-        cmocka_unit_test(exposed_values_become_outputs_without_type),
-        cmocka_unit_test(weights_can_be_references_into_the_model_file_itself),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

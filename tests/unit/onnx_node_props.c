@@ -18,9 +18,8 @@ static qdq_node *first(qdq_model *m)
     return m->graph->end.next;
 }
 
-static void entries_with_the_prefix_are_replaced_and_others_stay(void **state)
+TEST(entries_with_the_prefix_are_replaced_and_others_stay)
 {
-    (void)state;
     qdq_model *m = test_model("g (float x) => (float y) { [n] y = Neg(x) }");
     const qdq_prop other[] = {{"owner", "somebody"}},
                    one[] = {{"qdq.why", "first"}, {"qdq.format", "int8"}},
@@ -40,9 +39,8 @@ static void entries_with_the_prefix_are_replaced_and_others_stay(void **state)
     qdq_model_free(m);
 }
 
-static void an_entry_is_a_field_of_the_wire(void **state)
+TEST(an_entry_is_a_field_of_the_wire)
 {
-    (void)state;
     qdq_model *m = test_model("g (float x) => (float y) { [n] y = Neg(x) }");
     const qdq_prop one[] = {{"qdq.a", "b"}};
     qdq_error err = QDQ_ERROR_INIT;
@@ -56,9 +54,8 @@ static void an_entry_is_a_field_of_the_wire(void **state)
     qdq_model_free(m);
 }
 
-static void only_lower_ir_versions_are_raised(void **state)
+TEST(only_lower_ir_versions_are_raised)
 {
-    (void)state;
     qdq_model *m = test_model("g (float x) => (float y) { y = Neg(x) }");
 
     m->ir_version = 8;
@@ -68,14 +65,4 @@ static void only_lower_ir_versions_are_raised(void **state)
     qdq_model_allow_node_props(m);
     assert_int_equal(m->ir_version, 11);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_with_the_prefix_are_replaced_and_others_stay),
-        cmocka_unit_test(an_entry_is_a_field_of_the_wire),
-        cmocka_unit_test(only_lower_ir_versions_are_raised),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

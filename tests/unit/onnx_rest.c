@@ -4,11 +4,10 @@
 #include "onnx/wire.h"
 #include "support/roundtrip.h"
 
-static void small_model_comes_out_byte_for_byte(void **state)
+TEST(small_model_comes_out_byte_for_byte)
 {
     qdq_buf graph = relu_graph(), model = pb_model(&graph);
 
-    (void)state;
     assert_unchanged(&model);
 }
 
@@ -46,7 +45,7 @@ static void put_typed_value(qdq_buf *graph, unsigned number, const char *name)
     pb_message(graph, number, &info);
 }
 
-static void unknown_fields_of_every_message_survive(void **state)
+TEST(unknown_fields_of_every_message_survive)
 {
     qdq_buf graph = PB_NEW, node = pb_node("Add", "a", "x", "w", "y"), attr = PB_NEW,
             tensor = PB_NEW;
@@ -55,7 +54,6 @@ static void unknown_fields_of_every_message_survive(void **state)
     qdq_buf config = PB_NEW;
     float one = 1;
 
-    (void)state;
     pb_text(&attr, 1, "extra");
     pb_int(&attr, 3, 4);
     pb_text(&attr, 13, "documentation of an attribute");
@@ -116,14 +114,13 @@ static void unknown_fields_of_every_message_survive(void **state)
     assert_unchanged(&model);
 }
 
-static void unknown_fields_between_known_ones_are_all_kept(void **state)
+TEST(unknown_fields_between_known_ones_are_all_kept)
 {
     qdq_buf graph = relu_graph(), model = PB_NEW, opset = PB_NEW;
     qdq_model *m;
     qdq_wire_item item;
     size_t found = 0;
 
-    (void)state;
     put_unknown(&model);
     pb_int(&model, 1, 8);
     put_unknown(&model);
@@ -140,12 +137,11 @@ static void unknown_fields_between_known_ones_are_all_kept(void **state)
     qdq_buf_free(&model);
 }
 
-static void metadata_that_is_more_than_two_texts_is_kept(void **state)
+TEST(metadata_that_is_more_than_two_texts_is_kept)
 {
     qdq_buf graph = relu_graph(), model = pb_model(&graph), entry = PB_NEW;
     qdq_model *m;
 
-    (void)state;
     pb_entry(&model, 14, "plain", "value");
     pb_text(&entry, 1, "strange");
     put_unknown(&entry);
@@ -160,13 +156,12 @@ static void metadata_that_is_more_than_two_texts_is_kept(void **state)
     assert_unchanged(&model);
 }
 
-static void value_infos_without_value_are_kept(void **state)
+TEST(value_infos_without_value_are_kept)
 {
     qdq_buf graph = relu_graph(), model;
     int64_t dims[] = {7};
     qdq_model *m;
 
-    (void)state;
     pb_value(&graph, 13, "nobody", 1, dims);
     pb_value(&graph, 13, "x", 1, dims); /* x has its type as an input */
     model = pb_model(&graph);
@@ -176,17 +171,4 @@ static void value_infos_without_value_are_kept(void **state)
     assert_stable(m);
     qdq_model_free(m);
     assert_unchanged(&model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_model_comes_out_byte_for_byte),
-        cmocka_unit_test(unknown_fields_of_every_message_survive),
-        cmocka_unit_test(unknown_fields_between_known_ones_are_all_kept),
-        cmocka_unit_test(metadata_that_is_more_than_two_texts_is_kept),
-        cmocka_unit_test(value_infos_without_value_are_kept),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

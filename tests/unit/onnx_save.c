@@ -105,11 +105,10 @@ static void save(const qdq_model *m, const char *path, qdq_external external, bo
     assert_ok(qdq_model_save(m, path, &opts, &err));
 }
 
-static void unaligned_and_shared_ranges_are_read(void **state)
+TEST(unaligned_and_shared_ranges_are_read)
 {
     qdq_model *m;
 
-    (void)state;
     write_source(test_path("in.onnx"));
     m = load_path(test_path("in.onnx"));
     assert_true(m->had_external);
@@ -118,12 +117,11 @@ static void unaligned_and_shared_ranges_are_read(void **state)
     qdq_model_free(m);
 }
 
-static void auto_keeps_external_what_was_external(void **state)
+TEST(auto_keeps_external_what_was_external)
 {
     qdq_model *m, *again;
     uint64_t offset[4];
 
-    (void)state;
     write_source(test_path("in.onnx"));
     m = load_path(test_path("in.onnx"));
     save(m, test_path("auto.onnx"), QDQ_EXTERNAL_AUTO, false);
@@ -143,11 +141,10 @@ static void auto_keeps_external_what_was_external(void **state)
     qdq_model_free(m);
 }
 
-static void never_puts_everything_into_one_file(void **state)
+TEST(never_puts_everything_into_one_file)
 {
     qdq_model *m, *again;
 
-    (void)state;
     write_source(test_path("in.onnx"));
     m = load_path(test_path("in.onnx"));
     save(m, test_path("never.onnx"), QDQ_EXTERNAL_NEVER, false);
@@ -160,11 +157,10 @@ static void never_puts_everything_into_one_file(void **state)
     qdq_model_free(m);
 }
 
-static void always_takes_initializers_of_one_kibibyte_and_more(void **state)
+TEST(always_takes_initializers_of_one_kibibyte_and_more)
 {
     qdq_model *m, *again;
 
-    (void)state;
     write_source(test_path("in.onnx"));
     m = load_path(test_path("in.onnx"));
     save(m, test_path("inline.onnx"), QDQ_EXTERNAL_NEVER, false);
@@ -180,14 +176,13 @@ static void always_takes_initializers_of_one_kibibyte_and_more(void **state)
     qdq_model_free(m);
 }
 
-static void typed_data_becomes_raw_when_it_goes_to_a_file(void **state)
+TEST(typed_data_becomes_raw_when_it_goes_to_a_file)
 {
     qdq_buf graph = relu_graph(), tensor = PB_NEW, list = PB_NEW, b;
     qdq_model *m, *again;
     qdq_arena scratch = QDQ_ARENA_INIT;
     int64_t *found;
 
-    (void)state;
     pb_int(&tensor, 1, 1000);
     pb_int(&tensor, 2, QDQ_INT64);
     for (int i = 0; i < 1000; i++)
@@ -209,14 +204,13 @@ static void typed_data_becomes_raw_when_it_goes_to_a_file(void **state)
     qdq_buf_free(&b);
 }
 
-static void new_weights_of_an_external_model_are_external(void **state)
+TEST(new_weights_of_an_external_model_are_external)
 {
     qdq_model *m, *again;
     int64_t dim = 1024;
     qdq_tensor *t;
     void *data;
 
-    (void)state;
     write_source(test_path("in.onnx"));
     m = load_path(test_path("in.onnx"));
     t = qdq_tensor_new(m, QDQ_INT8, 1, &dim, &data);
@@ -229,7 +223,7 @@ static void new_weights_of_an_external_model_are_external(void **state)
     qdq_model_free(m);
 }
 
-static void large_tensors_begin_on_a_page(void **state)
+TEST(large_tensors_begin_on_a_page)
 {
     qdq_buf graph = relu_graph(), b = pb_model(&graph);
     qdq_model *m = load(&b), *again;
@@ -237,7 +231,6 @@ static void large_tensors_begin_on_a_page(void **state)
     const qdq_tensor *t;
     void *data;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         t = qdq_tensor_new(m, QDQ_INT8, 1, &dim, &data);
         memset(data, i + 1, (size_t)dim);
@@ -255,11 +248,10 @@ static void large_tensors_begin_on_a_page(void **state)
     qdq_buf_free(&b);
 }
 
-static void model_is_saved_over_itself_and_its_data(void **state)
+TEST(model_is_saved_over_itself_and_its_data)
 {
     qdq_model *m, *again;
 
-    (void)state;
     write_source(test_path("in.onnx"));
     m = load_path(test_path("in.onnx"));
     save(m, test_path("self.onnx"), QDQ_EXTERNAL_AUTO, false);
@@ -273,11 +265,10 @@ static void model_is_saved_over_itself_and_its_data(void **state)
     qdq_model_free(m);
 }
 
-static void existing_model_is_not_overwritten_without_leave(void **state)
+TEST(existing_model_is_not_overwritten_without_leave)
 {
     qdq_model *m;
 
-    (void)state;
     write_source(test_path("in.onnx"));
     write_file(test_path("there.onnx"), "old", 3);
     m = load_path(test_path("in.onnx"));
@@ -287,12 +278,11 @@ static void existing_model_is_not_overwritten_without_leave(void **state)
     qdq_model_free(m);
 }
 
-static void data_of_the_source_is_not_replaced_by_a_model(void **state)
+TEST(data_of_the_source_is_not_replaced_by_a_model)
 {
     qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;
     qdq_model *m;
 
-    (void)state;
     opts.allow_overwrite = true;
     write_source(test_path("in.onnx"));
     m = load_path(test_path("in.onnx"));
@@ -306,11 +296,10 @@ static void data_of_the_source_is_not_replaced_by_a_model(void **state)
     qdq_model_free(m);
 }
 
-static void missing_folder_leaves_nothing_behind(void **state)
+TEST(missing_folder_leaves_nothing_behind)
 {
     qdq_model *m;
 
-    (void)state;
     write_source(test_path("in.onnx"));
     m = load_path(test_path("in.onnx"));
     assert_fails(QDQ_E_IO, "nowhere", qdq_model_save(m, test_path("nowhere/out.onnx"), NULL, &err));
@@ -326,13 +315,12 @@ static void missing_folder_leaves_nothing_behind(void **state)
     qdq_model_free(m);
 }
 
-static void full_disk_leaves_nothing_behind(void **state)
+TEST(full_disk_leaves_nothing_behind)
 {
     qdq_model *m;
     unsigned before;
     qdq_status st;
 
-    (void)state;
     write_source(test_path("in.onnx"));
     m = load_path(test_path("in.onnx"));
     before = test_count_files(test_dir());
@@ -382,14 +370,13 @@ static void write_huge(bool external)
     qdq_buf_free(&b);
 }
 
-static void more_than_two_gigabytes_do_not_go_into_one_file(void **state)
+TEST(more_than_two_gigabytes_do_not_go_into_one_file)
 {
     qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;
     qdq_model *m;
     void *data;
     size_t size;
 
-    (void)state;
     write_huge(true);
     m = load_path(test_path("huge.onnx"));
     opts.external = QDQ_EXTERNAL_NEVER;
@@ -401,11 +388,10 @@ static void more_than_two_gigabytes_do_not_go_into_one_file(void **state)
     qdq_model_free(m);
 }
 
-static void more_than_two_gigabytes_inside_are_forced_outside(void **state)
+TEST(more_than_two_gigabytes_inside_are_forced_outside)
 {
     qdq_model *m;
 
-    (void)state;
     write_huge(false);
     m = load_path(test_path("huge.onnx"));
     assert_false(m->had_external);
@@ -418,13 +404,12 @@ static void more_than_two_gigabytes_inside_are_forced_outside(void **state)
     qdq_model_free(m);
 }
 
-static void external_folder_can_be_given(void **state)
+TEST(external_folder_can_be_given)
 {
     qdq_load_opts opts = QDQ_LOAD_OPTS_INIT;
     qdq_buf graph = relu_graph(), b;
     qdq_model *m = NULL;
 
-    (void)state;
     write_source(test_path("in.onnx"));
     put_external(&graph, "w", 2, "weights.bin", "1", "8");
     b = pb_model(&graph);
@@ -438,39 +423,14 @@ static void external_folder_can_be_given(void **state)
     qdq_buf_free(&b);
 }
 
-static void data_is_found_beside_the_target_of_a_link(void **state)
+TEST(data_is_found_beside_the_target_of_a_link)
 {
     qdq_model *m;
 
-    (void)state;
     write_source(test_path("in.onnx"));
     mkdir(test_path("links"), 0700);
     assert_int_equal(symlink("../in.onnx", test_path("links/model.onnx")), 0);
     m = load_path(test_path("links/model.onnx"));
     assert_weights(m);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unaligned_and_shared_ranges_are_read),
-        cmocka_unit_test(auto_keeps_external_what_was_external),
-        cmocka_unit_test(never_puts_everything_into_one_file),
-        cmocka_unit_test(always_takes_initializers_of_one_kibibyte_and_more),
-        cmocka_unit_test(typed_data_becomes_raw_when_it_goes_to_a_file),
-        cmocka_unit_test(new_weights_of_an_external_model_are_external),
-        cmocka_unit_test(large_tensors_begin_on_a_page),
-        cmocka_unit_test(model_is_saved_over_itself_and_its_data),
-        cmocka_unit_test(existing_model_is_not_overwritten_without_leave),
-        cmocka_unit_test(data_of_the_source_is_not_replaced_by_a_model),
-        cmocka_unit_test(missing_folder_leaves_nothing_behind),
-        cmocka_unit_test(full_disk_leaves_nothing_behind),
-        cmocka_unit_test(more_than_two_gigabytes_do_not_go_into_one_file),
-        cmocka_unit_test(more_than_two_gigabytes_inside_are_forced_outside),
-        cmocka_unit_test(external_folder_can_be_given),
-        cmocka_unit_test(data_is_found_beside_the_target_of_a_link),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

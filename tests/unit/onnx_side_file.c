@@ -76,13 +76,12 @@ static const char *new_folder(const char *name)
     return path;
 }
 
-static void the_name_says_the_content(void **state)
+TEST(the_name_says_the_content)
 {
     char digest[33];
     uint64_t size;
     size_t length;
 
-    (void)state;
     new_folder("name");
     save(7, test_path("name/m.onnx"), false);
     const char *side = test_side_file(test_path("name/m.onnx"));
@@ -95,9 +94,8 @@ static void the_name_says_the_content(void **state)
     assert_model(test_path("name/m.onnx"), 7);
 }
 
-static void other_names_are_not_ours(void **state)
+TEST(other_names_are_not_ours)
 {
-    (void)state;
     assert_true(qdq_side_is_of("m.onnx.0123456789abcdef.data", "m.onnx"));
     assert_false(qdq_side_is_of("m.onnx.0123456789abcdef.data", "m"));
     assert_false(qdq_side_is_of("m.onnx.0123456789abcdef.data", "n.onnx"));
@@ -110,11 +108,10 @@ static void other_names_are_not_ours(void **state)
     assert_null(qdq_side_digits("", NULL));
 }
 
-static void a_side_file_with_the_same_content_is_used_as_it_is(void **state)
+TEST(a_side_file_with_the_same_content_is_used_as_it_is)
 {
     struct stat before, after;
 
-    (void)state;
     new_folder("same");
     save(1, test_path("same/m.onnx"), false);
     const char *side = test_side_file(test_path("same/m.onnx"));
@@ -130,11 +127,10 @@ static void a_side_file_with_the_same_content_is_used_as_it_is(void **state)
     assert_model(test_path("same/renamed.onnx"), 1);
 }
 
-static void a_side_file_with_other_content_is_refused(void **state)
+TEST(a_side_file_with_other_content_is_refused)
 {
     qdq_model *m = weights(1);
 
-    (void)state;
     const char *folder = new_folder("other");
     save(1, test_path("other/m.onnx"), false);
     char side[4200];
@@ -152,9 +148,8 @@ static void a_side_file_with_other_content_is_refused(void **state)
     qdq_model_free(m);
 }
 
-static void the_side_file_of_a_replaced_model_goes(void **state)
+TEST(the_side_file_of_a_replaced_model_goes)
 {
-    (void)state;
     const char *folder = new_folder("replaced");
     save(1, test_path("replaced/m.onnx"), false);
     save(2, test_path("replaced/m.onnx"), true);
@@ -162,9 +157,8 @@ static void the_side_file_of_a_replaced_model_goes(void **state)
     assert_model(test_path("replaced/m.onnx"), 2);
 }
 
-static void weights_of_a_renamed_model_are_not_destroyed(void **state)
+TEST(weights_of_a_renamed_model_are_not_destroyed)
 {
-    (void)state;
     const char *folder = new_folder("renamed");
     save(1, test_path("renamed/m.onnx"), false);
     assert_int_equal(rename(test_path("renamed/m.onnx"), test_path("renamed/kept.onnx")), 0);
@@ -181,13 +175,12 @@ static void keep_log(void *ctx, qdq_log_level level, const char *text)
     snprintf(ctx, 4000, "%s", text);
 }
 
-static void what_is_not_ours_stays_with_a_note(void **state)
+TEST(what_is_not_ours_stays_with_a_note)
 {
     static char text[4000];
     const qdq_job job = {.size = sizeof job, .log = keep_log, .ctx = text};
     qdq_model *m = weights(2);
 
-    (void)state;
     const char *folder = new_folder("stays");
     save(1, test_path("stays/m.onnx"), false);
     assert_ok(qdq_write_file(test_path("stays/m.onnx.0123456789abcdef.data"), false, "x", 1, &err));
@@ -215,9 +208,8 @@ static void what_is_not_ours_stays_with_a_note(void **state)
     qdq_model_free(m);
 }
 
-static void a_side_file_in_use_stays(void **state)
+TEST(a_side_file_in_use_stays)
 {
-    (void)state;
     const char *folder = new_folder("use");
     save(1, test_path("use/m.onnx"), false);
     int fd = open(test_side_file(test_path("use/m.onnx")), O_RDONLY | O_CLOEXEC);
@@ -227,11 +219,10 @@ static void a_side_file_in_use_stays(void **state)
     close(fd);
 }
 
-static void a_model_that_cannot_be_put_in_place_leaves_no_side_file(void **state)
+TEST(a_model_that_cannot_be_put_in_place_leaves_no_side_file)
 {
     qdq_model *m = weights(1);
 
-    (void)state;
     const char *folder = new_folder("blocked");
     assert_int_equal(mkdir(test_path("blocked/m.onnx"), 0700), 0);
     assert_int_equal(save_as(m, test_path("blocked/m.onnx"), true, NULL), QDQ_E_IO);
@@ -239,13 +230,12 @@ static void a_model_that_cannot_be_put_in_place_leaves_no_side_file(void **state
     qdq_model_free(m);
 }
 
-static void check_compares_name_and_content(void **state)
+TEST(check_compares_name_and_content)
 {
     qdq_finding *found;
     qdq_model *m = NULL;
     size_t n;
 
-    (void)state;
     new_folder("check");
     save(1, test_path("check/m.onnx"), false);
     int fd = open(test_side_file(test_path("check/m.onnx")), O_WRONLY | O_CLOEXEC);
@@ -260,9 +250,8 @@ static void check_compares_name_and_content(void **state)
     qdq_model_free(m);
 }
 
-static void a_removed_model_takes_its_side_file_along(void **state)
+TEST(a_removed_model_takes_its_side_file_along)
 {
-    (void)state;
     const char *folder = new_folder("removed");
     save(1, test_path("removed/m.onnx"), false);
     assert_ok(
@@ -273,23 +262,4 @@ static void a_removed_model_takes_its_side_file_along(void **state)
     assert_int_equal(mkdir(test_path("removed/folder"), 0700), 0);
     assert_fails(QDQ_E_IO, "cannot be removed",
                  qdq_model_remove(test_path("removed/folder"), &err));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_name_says_the_content),
-        cmocka_unit_test(other_names_are_not_ours),
-        cmocka_unit_test(a_side_file_with_the_same_content_is_used_as_it_is),
-        cmocka_unit_test(a_side_file_with_other_content_is_refused),
-        cmocka_unit_test(the_side_file_of_a_replaced_model_goes),
-        cmocka_unit_test(weights_of_a_renamed_model_are_not_destroyed),
-        cmocka_unit_test(what_is_not_ours_stays_with_a_note),
-        cmocka_unit_test(a_side_file_in_use_stays),
-        cmocka_unit_test(a_model_that_cannot_be_put_in_place_leaves_no_side_file),
-        cmocka_unit_test(check_compares_name_and_content),
-        cmocka_unit_test(a_removed_model_takes_its_side_file_along),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,23 +104,21 @@ static void check_encoding(const elem_case *c, int encoding)
     qdq_buf_free(&model);
 }
 
-static void every_element_type_in_every_encoding_gives_its_bytes(void **state)
+TEST(every_element_type_in_every_encoding_gives_its_bytes)
 {
-    (void)state;
     assert_int_equal(QDQ_COUNT(elem_cases), QDQ_ELEM_COUNT - 2); /* all but undefined and string */
     for (size_t i = 0; i < QDQ_COUNT(elem_cases); i++)
         for (int encoding = 0; encoding < 3; encoding++)
             check_encoding(&elem_cases[i], encoding);
 }
 
-static void packed_data_in_two_pieces_is_one_tensor(void **state)
+TEST(packed_data_in_two_pieces_is_one_tensor)
 {
     qdq_buf graph = relu_graph(), tensor = PB_NEW, model;
     float values[] = {1, 2, 3}, *found;
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_model *m;
 
-    (void)state;
     pb_bytes(&tensor, 1, "\x03", 1); /* dims may be packed, too */
     pb_int(&tensor, 2, QDQ_FLOAT);
     pb_bytes(&tensor, 4, values, 4);
@@ -137,13 +135,12 @@ static void packed_data_in_two_pieces_is_one_tensor(void **state)
     qdq_buf_free(&model);
 }
 
-static void strings_keep_their_bytes(void **state)
+TEST(strings_keep_their_bytes)
 {
     qdq_buf graph = relu_graph(), tensor = PB_NEW, model;
     qdq_model *m;
     const qdq_tensor *t;
 
-    (void)state;
     pb_int(&tensor, 1, 2);
     pb_int(&tensor, 2, QDQ_STRING);
     pb_bytes(&tensor, 6, "a\0b", 3);
@@ -161,9 +158,8 @@ static void strings_keep_their_bytes(void **state)
     qdq_buf_free(&model);
 }
 
-static void renamed_tensor_keeps_its_data_in_every_encoding(void **state)
+TEST(renamed_tensor_keeps_its_data_in_every_encoding)
 {
-    (void)state;
     for (int encoding = 0; encoding < 3; encoding++) {
         qdq_buf graph = relu_graph(), tensor = PB_NEW, model;
         unsigned char data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -200,12 +196,11 @@ static void renamed_tensor_keeps_its_data_in_every_encoding(void **state)
     }
 }
 
-static void tensors_without_elements_need_no_data(void **state)
+TEST(tensors_without_elements_need_no_data)
 {
     qdq_buf graph = relu_graph(), tensor = PB_NEW, model;
     qdq_model *m;
 
-    (void)state;
     pb_int(&tensor, 1, 0);
     pb_int(&tensor, 1, 1000000);
     pb_int(&tensor, 2, QDQ_FLOAT);
@@ -217,17 +212,4 @@ static void tensors_without_elements_need_no_data(void **state)
     assert_stable(m);
     qdq_model_free(m);
     qdq_buf_free(&model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_element_type_in_every_encoding_gives_its_bytes),
-        cmocka_unit_test(packed_data_in_two_pieces_is_one_tensor),
-        cmocka_unit_test(strings_keep_their_bytes),
-        cmocka_unit_test(renamed_tensor_keeps_its_data_in_every_encoding),
-        cmocka_unit_test(tensors_without_elements_need_no_data),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,9 +19,8 @@ static qdq_model *raised(const char *text, int opset)
     return m;
 }
 
-static void the_same_opset_changes_nothing(void **state)
+TEST(the_same_opset_changes_nothing)
 {
-    (void)state;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(HEADER(3, 13) "g (float[2] x) => (float[2] y) { y = Relu(x) }");
 
@@ -30,9 +29,8 @@ static void the_same_opset_changes_nothing(void **state)
     qdq_model_free(m);
 }
 
-static void operators_of_other_domains_are_left_alone(void **state)
+TEST(operators_of_other_domains_are_left_alone)
 {
-    (void)state;
     qdq_model *m = raised("<ir_version: 4, opset_import: [\"\" : 9, \"acme\" : 1]>\n"
                           "g (float[2] x) => (float[2] y) { y = acme.Clip <max = 6.0> (x) }",
                           13);
@@ -44,9 +42,8 @@ static void operators_of_other_domains_are_left_alone(void **state)
     qdq_model_free(m);
 }
 
-static void a_model_without_the_default_domain_gets_it(void **state)
+TEST(a_model_without_the_default_domain_gets_it)
 {
-    (void)state;
     qdq_model *m = raised("<ir_version: 8, opset_import: [\"acme\" : 1]>\n"
                           "g (float[2] x) => (float[2] y) { y = acme.Foo(x) }",
                           13);
@@ -54,14 +51,13 @@ static void a_model_without_the_default_domain_gets_it(void **state)
     qdq_model_free(m);
 }
 
-static void the_ir_version_rises_to_what_the_opset_needs(void **state)
+TEST(the_ir_version_rises_to_what_the_opset_needs)
 {
     static const struct {
         int opset, ir;
     } want[] = {{7, 3},  {8, 3},  {9, 4},  {10, 5}, {11, 6}, {12, 7}, {13, 7},  {14, 7},
                 {15, 8}, {16, 8}, {17, 8}, {18, 8}, {19, 9}, {20, 9}, {21, 10}, {22, 10}};
 
-    (void)state;
     for (size_t i = 1; i < QDQ_COUNT(want); i++) {
         qdq_model *m =
             raised(HEADER(3, 7) "g (float[2] x) => (float[2] y) { y = Relu(x) }", want[i].opset);
@@ -71,18 +67,16 @@ static void the_ir_version_rises_to_what_the_opset_needs(void **state)
     }
 }
 
-static void a_higher_ir_version_stays(void **state)
+TEST(a_higher_ir_version_stays)
 {
-    (void)state;
     qdq_model *m = raised(HEADER(9, 11) "g (float[2] x) => (float[2] y) { y = Relu(x) }", 13);
 
     assert_int_equal(m->ir_version, 9);
     qdq_model_free(m);
 }
 
-static void initializers_leave_the_inputs_when_ir_three_is_left(void **state)
+TEST(initializers_leave_the_inputs_when_ir_three_is_left)
 {
-    (void)state;
     qdq_model *m = raised(
         HEADER(3, 8) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 9);
 
@@ -95,9 +89,8 @@ static void initializers_leave_the_inputs_when_ir_three_is_left(void **state)
     qdq_model_free(m);
 }
 
-static void initializers_stay_inputs_below_ir_four(void **state)
+TEST(initializers_stay_inputs_below_ir_four)
 {
-    (void)state;
     qdq_model *m = raised(
         HEADER(3, 7) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 8);
 
@@ -106,9 +99,8 @@ static void initializers_stay_inputs_below_ir_four(void **state)
     qdq_model_free(m);
 }
 
-static void replaceable_initializers_of_ir_four_stay_inputs(void **state)
+TEST(replaceable_initializers_of_ir_four_stay_inputs)
 {
-    (void)state;
     qdq_model *m = raised(
         HEADER(4, 9) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 21);
 
@@ -116,9 +108,8 @@ static void replaceable_initializers_of_ir_four_stay_inputs(void **state)
     qdq_model_free(m);
 }
 
-static void subgraphs_are_converted_with_their_own_constants(void **state)
+TEST(subgraphs_are_converted_with_their_own_constants)
 {
-    (void)state;
     qdq_model *m = raised(
         HEADER(6, 11) "g (bool c, float[1,2] x) => (float[2] y) {\n"
                       "  y = If (c) <\n"
@@ -144,9 +135,8 @@ static void subgraphs_are_converted_with_their_own_constants(void **state)
 
 /* ONNX Runtime reads a function's body with the model's opset, whatever the function imports;
  * ONNX's own checker refuses a difference that matters. So bodies are raised along. */
-static void function_bodies_are_raised_along_with_constant_nodes(void **state)
+TEST(function_bodies_are_raised_along_with_constant_nodes)
 {
-    (void)state;
     qdq_model *m = raised("<ir_version: 8, opset_import: [\"\" : 11, \"acme\" : 1]>\n"
                           "g (float[1,2] x) => (float[2] y) { y = acme.Flat(x) }\n"
                           "<domain: \"acme\", opset_import: [\"\" : 11]>\n"
@@ -165,9 +155,8 @@ static void function_bodies_are_raised_along_with_constant_nodes(void **state)
     qdq_model_free(m);
 }
 
-static void a_function_that_is_further_on_stays(void **state)
+TEST(a_function_that_is_further_on_stays)
 {
-    (void)state;
     qdq_model *m = raised("<ir_version: 8, opset_import: [\"\" : 11, \"acme\" : 1]>\n"
                           "g (float[1,2] x) => (float[1,2] y) { y = acme.F(x) }\n"
                           "<domain: \"acme\", opset_import: [\"\" : 17]>\n"
@@ -178,9 +167,8 @@ static void a_function_that_is_further_on_stays(void **state)
     qdq_model_free(m);
 }
 
-static void types_found_on_the_way_do_not_stay(void **state)
+TEST(types_found_on_the_way_do_not_stay)
 {
-    (void)state;
     qdq_model *m = raised(
         HEADER(7, 12) "g (float[2,3] x) => (float[2,3] y) { t = Relu(x) y = Softmax(t) }", 13);
 
@@ -188,9 +176,8 @@ static void types_found_on_the_way_do_not_stay(void **state)
     qdq_model_free(m);
 }
 
-static void a_removed_node_is_not_converted(void **state)
+TEST(a_removed_node_is_not_converted)
 {
-    (void)state;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(
         HEADER(7, 12) "g (float[2,3] x) => (float[2,3] y) { t = Frobnicate(x) y = Relu(x) }");
@@ -214,9 +201,8 @@ static bool is_newer_than_22(const char *name)
 }
 
 /* A refusal for another reason is fine: then somebody looked. */
-static void every_operator_with_a_shape_function_has_a_line(void **state)
+TEST(every_operator_with_a_shape_function_has_a_line)
 {
-    (void)state;
     for (int op = 1; op < QDQ_OP_COUNT; op++) {
         qdq_error err = QDQ_ERROR_INIT;
         const char *name = qdq_op_get_info((qdq_op)op)->name, *y = "y";
@@ -256,9 +242,8 @@ static uint16_t half_of(const char *number)
     return bits;
 }
 
-static void bounds_of_float16_are_rounded_to_it(void **state)
+TEST(bounds_of_float16_are_rounded_to_it)
 {
-    (void)state;
     assert_int_equal(half_of("0.0"), 0x0000);
     assert_int_equal(half_of("-1.0"), 0xbc00);
     assert_int_equal(half_of("6.0"), 0x4600);
@@ -274,27 +259,4 @@ static void bounds_of_float16_are_rounded_to_it(void **state)
     assert_int_equal(half_of("5.9604645e-8"), 0x0001); /* the smallest subnormal one */
     assert_int_equal(half_of("1.0e-9"), 0x0000);
     assert_int_equal(half_of("6.1006e-5"), 0x0400); /* subnormal that rounds to normal */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_opset_changes_nothing),
-        cmocka_unit_test(operators_of_other_domains_are_left_alone),
-        cmocka_unit_test(a_model_without_the_default_domain_gets_it),
-        cmocka_unit_test(the_ir_version_rises_to_what_the_opset_needs),
-        cmocka_unit_test(a_higher_ir_version_stays),
-        cmocka_unit_test(initializers_leave_the_inputs_when_ir_three_is_left),
-        cmocka_unit_test(initializers_stay_inputs_below_ir_four),
-        cmocka_unit_test(replaceable_initializers_of_ir_four_stay_inputs),
-        cmocka_unit_test(subgraphs_are_converted_with_their_own_constants),
-        cmocka_unit_test(function_bodies_are_raised_along_with_constant_nodes),
-        cmocka_unit_test(a_function_that_is_further_on_stays),
-        cmocka_unit_test(types_found_on_the_way_do_not_stay),
-        cmocka_unit_test(a_removed_node_is_not_converted),
-        cmocka_unit_test(every_operator_with_a_shape_function_has_a_line),
-        cmocka_unit_test(bounds_of_float16_are_rounded_to_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,12 +54,11 @@ static void check_nesting(const body *c)
     qdq_buf_free(&want);
 }
 
-static void lengths_of_every_size_are_right(void **state)
+TEST(lengths_of_every_size_are_right)
 {
     static const size_t sizes[] = {0,   1,     120,   127,   128,   129,
                                    600, 16380, 16383, 16384, 16385, 100000};
 
-    (void)state;
     for (size_t i = 0; i < sizeof filler; i++)
         filler[i] = (unsigned char)(i * 7 + i / 256);
     for (size_t a = 0; a < QDQ_COUNT(sizes); a++)
@@ -69,7 +68,7 @@ static void lengths_of_every_size_are_right(void **state)
                     check_nesting(&(body){sizes[a], sizes[b], sizes[k], by_reference != 0});
 }
 
-static void numbers_survive(void **state)
+TEST(numbers_survive)
 {
     static int64_t ints[] = {0, 1, -1, 127, 128, INT32_MIN, INT64_MAX, INT64_MIN};
     static float floats[] = {0.0f, -1.5f, 3.4e38f};
@@ -83,7 +82,6 @@ static void numbers_survive(void **state)
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_span span;
 
-    (void)state;
     qdq_wire_encode(&out, &qdq_pb_attr_desc, &pb);
     assert_ok(qdq_wire_to_buf(&out, &bytes, &err));
     span = (qdq_span){(unsigned char *)bytes.data, bytes.size};
@@ -101,7 +99,7 @@ static void numbers_survive(void **state)
     qdq_buf_free(&bytes);
 }
 
-static void packed_lists_are_read(void **state)
+TEST(packed_lists_are_read)
 {
     qdq_buf bytes = PB_NEW, list = PB_NEW;
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -109,7 +107,6 @@ static void packed_lists_are_read(void **state)
     float floats[] = {1, 2};
     qdq_span span;
 
-    (void)state;
     pb_varint(&list, 300);
     pb_varint(&list, 1);
     pb_message(&bytes, 8, &list);
@@ -128,14 +125,13 @@ static void packed_lists_are_read(void **state)
 
 /* What is kept is written between the known fields by number, and not at all if it is to be left
  * out. */
-static void kept_fields_are_merged_by_number(void **state)
+TEST(kept_fields_are_merged_by_number)
 {
     qdq_buf rest = PB_NEW, want = PB_NEW, found = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     qdq_wire_out out = {.bytes = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT)};
     qdq_pb_node pb = {.name = {(const unsigned char *)"n", 1},
                       .domain = {(const unsigned char *)"d", 1}};
 
-    (void)state;
     pb_text(&rest, 6, "doc");
     pb_text(&rest, 9, "left out");
     pb_int(&rest, 30, 1);
@@ -157,13 +153,12 @@ static void kept_fields_are_merged_by_number(void **state)
     qdq_buf_free(&found);
 }
 
-static void fields_are_gathered_in_order(void **state)
+TEST(fields_are_gathered_in_order)
 {
     qdq_buf bytes = PB_NEW, want = PB_NEW;
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_span all, found;
 
-    (void)state;
     pb_int(&bytes, 1, 10);
     pb_int(&bytes, 2, 20);
     pb_int(&bytes, 3, 30);
@@ -184,17 +179,4 @@ static void fields_are_gathered_in_order(void **state)
     qdq_arena_free(&arena);
     qdq_buf_free(&bytes);
     qdq_buf_free(&want);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths_of_every_size_are_right),
-        cmocka_unit_test(numbers_survive),
-        cmocka_unit_test(packed_lists_are_read),
-        cmocka_unit_test(kept_fields_are_merged_by_number),
-        cmocka_unit_test(fields_are_gathered_in_order),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,9 +67,8 @@ static qdq_bisect_result bisect(const char *text, const char *passes, judge_stat
     return r;
 }
 
-static void a_pipeline_that_does_no_harm_is_judged_once(void **state)
+TEST(a_pipeline_that_does_no_harm_is_judged_once)
 {
-    (void)state;
     judge_state j = {0};
     qdq_bisect_result r = bisect(six, "drop-identity", &j);
 
@@ -80,11 +79,10 @@ static void a_pipeline_that_does_no_harm_is_judged_once(void **state)
     assert_int_equal(j.calls, 1);
 }
 
-static void every_change_can_be_found(void **state)
+TEST(every_change_can_be_found)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {
         judge_state j = {.needed = names[i]};
         qdq_bisect_result r = bisect(six, "drop-identity", &j);
@@ -101,9 +99,8 @@ static void every_change_can_be_found(void **state)
     }
 }
 
-static void the_pass_is_named_among_several(void **state)
+TEST(the_pass_is_named_among_several)
 {
-    (void)state;
     judge_state j = {.needed = "dead"};
     qdq_bisect_result r =
         bisect("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {"
@@ -116,9 +113,8 @@ static void the_pass_is_named_among_several(void **state)
     assert_string_equal(r.where, "useless");
 }
 
-static void a_change_that_the_verifier_refuses_is_found_without_a_judge(void **state)
+TEST(a_change_that_the_verifier_refuses_is_found_without_a_judge)
 {
-    (void)state;
     judge_state j = {0};
 
     insisted_on = "c";
@@ -131,9 +127,8 @@ static void a_change_that_the_verifier_refuses_is_found_without_a_judge(void **s
     assert_string_equal(r.why, "after pass 'drop-identity': 'c' is defined nowhere");
 }
 
-static void a_pass_that_breaks_the_model_is_a_defect_that_is_named(void **state)
+TEST(a_pass_that_breaks_the_model_is_a_defect_that_is_named)
 {
-    (void)state;
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
 
     for (int each = 0; each < 2; each++) {
@@ -152,9 +147,8 @@ static void a_pass_that_breaks_the_model_is_a_defect_that_is_named(void **state)
     }
 }
 
-static void a_model_that_is_bad_from_the_start_is_change_zero(void **state)
+TEST(a_model_that_is_bad_from_the_start_is_change_zero)
 {
-    (void)state;
     judge_state j = {.always = true};
     qdq_bisect_result r = bisect(six, "drop-identity", &j);
 
@@ -166,9 +160,8 @@ static void a_model_that_is_bad_from_the_start_is_change_zero(void **state)
     assert_int_equal(j.calls, 2);
 }
 
-static void a_pipeline_without_changes_is_judged_all_the_same(void **state)
+TEST(a_pipeline_without_changes_is_judged_all_the_same)
 {
-    (void)state;
     judge_state j = {.needed = "nowhere"};
     qdq_bisect_result r = bisect(six, "", &j);
 
@@ -177,9 +170,8 @@ static void a_pipeline_without_changes_is_judged_all_the_same(void **state)
     assert_int_equal(r.changes, 0);
 }
 
-static void only_as_many_changes_as_are_asked_for_are_looked_at(void **state)
+TEST(only_as_many_changes_as_are_asked_for_are_looked_at)
 {
-    (void)state;
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_model *m = test_model(six);
     judge_state j = {.needed = "d"};
@@ -209,9 +201,8 @@ static qdq_status no_engine(void *ctx, const qdq_model *m, bool *bad, char *why,
     return --*calls < 0 ? qdq_fail(e, QDQ_E_ENGINE, "the engine went away") : QDQ_OK;
 }
 
-static void a_judge_that_fails_ends_the_search(void **state)
+TEST(a_judge_that_fails_ends_the_search)
 {
-    (void)state;
     qdq_model *m = test_model(six);
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_bisect_result r;
@@ -228,9 +219,8 @@ static void a_judge_that_fails_ends_the_search(void **state)
     qdq_model_free(m);
 }
 
-static void mistakes_in_the_pipeline_are_errors_and_no_finding(void **state)
+TEST(mistakes_in_the_pipeline_are_errors_and_no_finding)
 {
-    (void)state;
     qdq_model *m = test_model(six);
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     judge_state j = {0};
@@ -251,9 +241,8 @@ static void stop(void *ctx, const char *stage, uint64_t done, uint64_t total)
         qdq_cancel_set(ctx);
 }
 
-static void a_search_can_be_interrupted(void **state)
+TEST(a_search_can_be_interrupted)
 {
-    (void)state;
     qdq_model *m = test_model(six);
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
@@ -269,22 +258,4 @@ static void a_search_can_be_interrupted(void **state)
     assert_fails(QDQ_E_INTERRUPTED, "interrupted", qdq_model_bisect(m, &opts, judge, &j, &r, &err));
     qdq_cancel_free(cancel);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pipeline_that_does_no_harm_is_judged_once),
-        cmocka_unit_test(every_change_can_be_found),
-        cmocka_unit_test(the_pass_is_named_among_several),
-        cmocka_unit_test(a_change_that_the_verifier_refuses_is_found_without_a_judge),
-        cmocka_unit_test(a_pass_that_breaks_the_model_is_a_defect_that_is_named),
-        cmocka_unit_test(a_model_that_is_bad_from_the_start_is_change_zero),
-        cmocka_unit_test(a_pipeline_without_changes_is_judged_all_the_same),
-        cmocka_unit_test(only_as_many_changes_as_are_asked_for_are_looked_at),
-        cmocka_unit_test(a_judge_that_fails_ends_the_search),
-        cmocka_unit_test(mistakes_in_the_pipeline_are_errors_and_no_finding),
-        cmocka_unit_test(a_search_can_be_interrupted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void annotate(qdq_buf *graph, const char *tensor, const char *scale)
     pb_message(graph, 14, &annotation);
 }
 
-static void annotations_go_with_their_tensors_and_hold_their_constants(void **state)
+TEST(annotations_go_with_their_tensors_and_hold_their_constants)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_buf rest = PB_NEW, expected = PB_NEW;
@@ -31,7 +31,6 @@ static void annotations_go_with_their_tensors_and_hold_their_constants(void **st
         "  y = Abs(x)\n"
         "}\n");
 
-    (void)state;
     pb_text(&rest, 10, "a comment");
     annotate(&rest, "y", "s");
     annotate(&rest, "dead", "t");
@@ -53,7 +52,7 @@ static void annotations_go_with_their_tensors_and_hold_their_constants(void **st
 }
 
 /* Hostile, but read: an annotation that is not one. It names nothing. */
-static void an_annotation_of_garbage_goes(void **state)
+TEST(an_annotation_of_garbage_goes)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model("g (float[2] x) => (float[2] y) {\n"
@@ -61,7 +60,6 @@ static void an_annotation_of_garbage_goes(void **state)
                               "}\n");
     qdq_buf rest = PB_NEW;
 
-    (void)state;
     pb_bytes(&rest, 14, "\xff\xff\xff", 3);
     pb_int(&rest, 14, 5);
     qdq_graph_set_rest(m->graph, (qdq_span){(const unsigned char *)rest.data, rest.size});
@@ -69,14 +67,4 @@ static void an_annotation_of_garbage_goes(void **state)
     assert_int_equal(m->graph->rest.size, 0);
     qdq_buf_free(&rest);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(annotations_go_with_their_tensors_and_hold_their_constants),
-        cmocka_unit_test(an_annotation_of_garbage_goes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

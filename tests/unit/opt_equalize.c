@@ -7,7 +7,7 @@
 #include "support/build.h"
 #include "support/test.h"
 
-static void what_does_not_pass_a_factor_through_or_is_read_elsewhere_stays(void **state)
+TEST(what_does_not_pass_a_factor_through_or_is_read_elsewhere_stays)
 {
     static const char *const bodies[] = {
         /* Relu6: its bound does not move */
@@ -19,7 +19,6 @@ static void what_does_not_pass_a_factor_through_or_is_read_elsewhere_stays(void 
         "c = Conv(x, z) y = Conv(c, v)",                           /* dead channels */
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(bodies); i++) {
         char text[800];
 
@@ -62,7 +61,7 @@ static size_t refused(qdq_model *m, const char *pipeline, const char *reason)
 /* digits_cnn lost 2.1 dB. One large weight of the second Conv asks for half the range: its data
  * need twice as much then, and all other channels pay for that; where weights alone count and have
  * one scale, the second one gains more than the first one loses. */
-static void a_pair_that_would_lose_accuracy_stays(void **state)
+TEST(a_pair_that_would_lose_accuracy_stays)
 {
     static const char *const pipelines[] = {"equalize", "equalize:weights", "equalize:per-channel",
                                             "equalize:per-channel+weights"};
@@ -74,7 +73,6 @@ static void a_pair_that_would_lose_accuracy_stays(void **state)
         {"1, 4, 1, 4, 1, 4, 1, 4, 1, 4, 1, 4, 1, 4, 1, 4", {0, 0, 0, 0}},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases) * QDQ_COUNT(pipelines); i++) {
         const size_t k = i / QDQ_COUNT(pipelines),
                      want = cases[k].refused[i % QDQ_COUNT(pipelines)];
@@ -134,12 +132,11 @@ static double noise_of(const qdq_model *m, const char *node)
 
 /* Channel ranges 1000 times apart, as MobileNet has them: one scale leaves the small ones
  * nothing. */
-static void channels_a_thousand_times_apart_fit_one_scale_afterwards(void **state)
+TEST(channels_a_thousand_times_apart_fit_one_scale_afterwards)
 {
     test_builder b = test_build(17);
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 6, 6);
     test_conv(&b, "c0", "x", 16, 8, 3, 1);
     TEST_NODE(&b, "Relu", "r0", "c0");
@@ -168,15 +165,4 @@ static void channels_a_thousand_times_apart_fit_one_scale_afterwards(void **stat
         fail_msg("noise %g, was %g", after, before);
     assert_true(noise_of(m, "c0") < 1e-3 && noise_of(m, "c2") < 1e-3);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_does_not_pass_a_factor_through_or_is_read_elsewhere_stays),
-        cmocka_unit_test(a_pair_that_would_lose_accuracy_stays),
-        cmocka_unit_test(channels_a_thousand_times_apart_fit_one_scale_afterwards),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,10 @@
 #include "support/test.h"
 
 /* Weights large and small stay behind DQ, and inputs stay what they are. */
-static void no_weight_becomes_float_and_no_initializer_an_input(void **state)
+TEST(no_weight_becomes_float_and_no_initializer_an_input)
 {
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (int64_t size = 4; size <= 512; size *= 128) {
         test_builder b = test_build(17);
         const int64_t shape[4] = {size, size, 3, 3}, one = 1;
@@ -44,13 +43,4 @@ static void no_weight_becomes_float_and_no_initializer_an_input(void **state)
         assert_string_equal(m->graph->outputs.at[0]->name, "y");
         qdq_model_free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_weight_becomes_float_and_no_initializer_an_input),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,11 +9,10 @@
 
 /* --- quantization stays ----------------------------------------------------------------------- */
 
-static void a_dequantized_weight_stays_however_small_or_large(void **state)
+TEST(a_dequantized_weight_stays_however_small_or_large)
 {
     const int64_t size[] = {4, 512};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(size); i++) {
         test_builder b = test_build(13);
         int64_t dim[] = {size[i], size[i], 3, 3}, one = 1;
@@ -46,7 +45,7 @@ static qdq_fold always(void *ctx, const qdq_fold_node *n)
     return QDQ_FOLD_YES;
 }
 
-static void no_callback_and_no_option_folds_quantization(void **state)
+TEST(no_callback_and_no_option_folds_quantization)
 {
     static const char *const only[] = {"Neg", "DequantizeLinear", NULL};
     qdq_error err = QDQ_ERROR_INIT;
@@ -62,7 +61,6 @@ static void no_callback_and_no_option_folds_quantization(void **state)
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     int asked = 0;
 
-    (void)state;
     opts.should_fold = always;
     opts.ctx = &asked;
     test_folds_to_with(text, text, opts);
@@ -77,11 +75,10 @@ static void no_callback_and_no_option_folds_quantization(void **state)
 
 /* Each of the three, of constants small and large, under limits that allow everything and a
  * callback that says yes. */
-static void the_three_operators_stay_whatever_the_size(void **state)
+TEST(the_three_operators_stay_whatever_the_size)
 {
     const int64_t size[] = {2, 600000};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(size) * 2; i++) {
         const int64_t dim[] = {size[i / 2]}, one = 1;
         const float scale = 0.5F;
@@ -117,14 +114,13 @@ static void the_three_operators_stay_whatever_the_size(void **state)
     }
 }
 
-static void the_scale_of_a_weight_above_all_limits_is_computed(void **state)
+TEST(the_scale_of_a_weight_above_all_limits_is_computed)
 {
     test_builder b = test_build(13);
     float top = 127;
     int64_t one = 1;
     void *data;
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 1024);
     TEST_RANDOM(&b, "w", 1024, 512);
     qdq_graph_add_init(b.g, "top", qdq_tensor_of_floats(b.m, 0, &one, &top));
@@ -149,11 +145,10 @@ static void the_scale_of_a_weight_above_all_limits_is_computed(void **state)
     qdq_model_free(m);
 }
 
-static void a_scale_may_be_made_of_another_scale(void **state)
+TEST(a_scale_may_be_made_of_another_scale)
 {
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
 
-    (void)state;
     opts.fold_input_bytes = opts.fold_output_bytes = 8;
     test_folds_to_with("g (float[N] x) => (uint8[N] y, uint8[N] u) <float[4] w = {1, -8, 2, 4}, "
                        "float half = {0.5}> {\n"
@@ -175,7 +170,7 @@ static void a_scale_may_be_made_of_another_scale(void **state)
 
 /* Each scale is the sum of all weights behind it: what is computed for one is not kept for the
  * next. */
-static void scales_that_share_their_way_do_not_take_quadratic_time(void **state)
+TEST(scales_that_share_their_way_do_not_take_quadratic_time)
 {
     enum { SCALES = 2000 };
     test_builder b = test_build(13);
@@ -183,7 +178,6 @@ static void scales_that_share_their_way_do_not_take_quadratic_time(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     char name[32], before[32];
 
-    (void)state;
     TEST_INPUT(&b, "x", 4);
     TEST_RANDOM(&b, "a0", 64);
     for (int i = 1; i <= SCALES; i++) {
@@ -211,7 +205,7 @@ static void scales_that_share_their_way_do_not_take_quadratic_time(void **state)
     qdq_model_free(m);
 }
 
-static void a_dequantization_stays_however_it_is_spelled(void **state)
+TEST(a_dequantization_stays_however_it_is_spelled)
 {
     static const char *const way[] = {
         "c = Cast <to = 1> (w)\n  t = Transpose(c)\n  m = Mul(t, s)",
@@ -223,7 +217,6 @@ static void a_dequantization_stays_however_it_is_spelled(void **state)
         "i = Cast <to = 6> (w)\n  u = Sub(i, zi)\n  c = Cast <to = 1> (u)\n  m = Mul(c, s)",
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(way); i++) {
         char text[600];
 
@@ -245,7 +238,7 @@ static void a_dequantization_stays_however_it_is_spelled(void **state)
 
 /* --- what is computed ------------------------------------------------------------------------- */
 
-static void function_bodies_get_constant_nodes(void **state)
+TEST(function_bodies_get_constant_nodes)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"d\" : 1]>\n"
@@ -258,7 +251,6 @@ static void function_bodies_get_constant_nodes(void **state)
                               "  q = Add(p, b)\n"
                               "}\n");
 
-    (void)state;
     assert_ok(qdq_model_run_passes(m, TEST_FOLD_PASSES, &err));
     const qdq_graph *body = m->functions.at[0]->body;
     assert_int_equal(body->n_node, 2);
@@ -267,7 +259,7 @@ static void function_bodies_get_constant_nodes(void **state)
     qdq_model_free(m);
 }
 
-static void shape_arithmetic_in_a_function_depends_on_the_call_and_stays(void **state)
+TEST(shape_arithmetic_in_a_function_depends_on_the_call_and_stays)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"d\" : 1]>\n"
@@ -279,7 +271,6 @@ static void shape_arithmetic_in_a_function_depends_on_the_call_and_stays(void **
                               "  q = Shape(p)\n"
                               "}\n");
 
-    (void)state;
     assert_ok(qdq_model_run_passes(m, "fold-constants", &err));
     assert_int_equal(test_count_op(m, QDQ_OP_SHAPE), 1);
     qdq_model_free(m);
@@ -287,7 +278,7 @@ static void shape_arithmetic_in_a_function_depends_on_the_call_and_stays(void **
 
 /* --- what is not ------------------------------------------------------------------------------ */
 
-static void inputs_above_the_limit_are_not_computed_with(void **state)
+TEST(inputs_above_the_limit_are_not_computed_with)
 {
     const char *text = "g (float[8] x) => (float[8] y) <\n"
                        "  float[8] w = {1, 2, 3, 4, 5, 6, 7, 8}\n"
@@ -297,7 +288,6 @@ static void inputs_above_the_limit_are_not_computed_with(void **state)
                        "}\n";
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
 
-    (void)state;
     opts.fold_input_bytes = 31;
     test_folds_to_with(text, text, opts);
     test_fold_refused(text, opts, "an input is larger than the limit");
@@ -311,7 +301,7 @@ static void inputs_above_the_limit_are_not_computed_with(void **state)
                        opts);
 }
 
-static void a_weight_that_one_node_reads_is_transposed_whatever_its_size(void **state)
+TEST(a_weight_that_one_node_reads_is_transposed_whatever_its_size)
 {
     const char *alone = "g (float[3] x) => (float[2] y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> {\n"
                         "  t = Transpose(w)\n"
@@ -326,7 +316,6 @@ static void a_weight_that_one_node_reads_is_transposed_whatever_its_size(void **
                          "}\n";
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
 
-    (void)state;
     opts.fold_input_bytes = 1;
     test_folds_to_with(alone,
                        "g (float[3] x) => (float[2] y) <\n"
@@ -338,7 +327,7 @@ static void a_weight_that_one_node_reads_is_transposed_whatever_its_size(void **
     test_folds_to_with(shared, shared, opts);
 }
 
-static void constants_do_not_outgrow_the_budget(void **state)
+TEST(constants_do_not_outgrow_the_budget)
 {
     const char *text = "g (float[1] x) => (float[100] y) <\n"
                        "  float[1] a = {1},\n"
@@ -349,7 +338,6 @@ static void constants_do_not_outgrow_the_budget(void **state)
                        "}\n";
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
 
-    (void)state;
     opts.growth_bytes = 100;
     test_folds_to_with(text, text, opts);
     test_fold_refused(text, opts, "the constants would grow beyond the budget");
@@ -358,7 +346,7 @@ static void constants_do_not_outgrow_the_budget(void **state)
     test_fold_refused(text, opts, "the result is larger than the limit");
 }
 
-static void lists_and_the_callback_decide(void **state)
+TEST(lists_and_the_callback_decide)
 {
     static const char *const neg[] = {"Neg", NULL}, *const wrong[] = {"Nag", NULL};
     const char *text = "g (float[2] x) => (float[2] y) <\n"
@@ -372,7 +360,6 @@ static void lists_and_the_callback_decide(void **state)
     qdq_model *m = test_model(text);
     int asked = 0;
 
-    (void)state;
     opts.no_fold = neg;
     test_folds_to_with(text, text, opts);
     test_fold_refused(text, opts, "the options exclude this operator");
@@ -389,7 +376,7 @@ static void lists_and_the_callback_decide(void **state)
     qdq_model_free(m);
 }
 
-static void arguments_of_the_pass_are_limits_and_lists(void **state)
+TEST(arguments_of_the_pass_are_limits_and_lists)
 {
     static const struct {
         const char *passes;
@@ -410,7 +397,6 @@ static void arguments_of_the_pass_are_limits_and_lists(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     char *text;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_model *m =
             test_model("g (float[2] x) => (float[2] y, float[2] a) <float[2] a = {1, 2}> {\n"
@@ -432,7 +418,7 @@ static void arguments_of_the_pass_are_limits_and_lists(void **state)
 
 /* Inference gives types to outputs of nodes alone: whoever asked for that of a computed weight got
  * none, and targets with partitions put Q/DQ on the data of a product, but not on its weight. */
-static void what_was_computed_has_a_type(void **state)
+TEST(what_was_computed_has_a_type)
 {
     qdq_model *m =
         test_folded("<ir_version: 8, opset_import: [\"\" : 17]>\n"
@@ -441,7 +427,6 @@ static void what_was_computed_has_a_type(void **state)
                     (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, NULL);
     const qdq_value *t = qdq_graph_find(m->graph, "t");
 
-    (void)state;
     assert_non_null(qdq_value_const(t));
     assert_non_null(t->type);
     assert_int_equal(t->type->elem, QDQ_FLOAT);
@@ -449,27 +434,4 @@ static void what_was_computed_has_a_type(void **state)
     assert_int_equal(t->type->dim[0].value, 3);
     assert_int_equal(t->type->dim[1].value, 2);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_dequantized_weight_stays_however_small_or_large),
-        cmocka_unit_test(no_callback_and_no_option_folds_quantization),
-        cmocka_unit_test(the_three_operators_stay_whatever_the_size),
-        cmocka_unit_test(the_scale_of_a_weight_above_all_limits_is_computed),
-        cmocka_unit_test(a_scale_may_be_made_of_another_scale),
-        cmocka_unit_test(scales_that_share_their_way_do_not_take_quadratic_time),
-        cmocka_unit_test(a_dequantization_stays_however_it_is_spelled),
-        cmocka_unit_test(function_bodies_get_constant_nodes),
-        cmocka_unit_test(shape_arithmetic_in_a_function_depends_on_the_call_and_stays),
-        cmocka_unit_test(inputs_above_the_limit_are_not_computed_with),
-        cmocka_unit_test(a_weight_that_one_node_reads_is_transposed_whatever_its_size),
-        cmocka_unit_test(constants_do_not_outgrow_the_budget),
-        cmocka_unit_test(lists_and_the_callback_decide),
-        cmocka_unit_test(arguments_of_the_pass_are_limits_and_lists),
-        cmocka_unit_test(what_was_computed_has_a_type),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 static const char grows[] = "the file would become larger";
 
 /* 16 bytes became 262 kB. */
-static void a_fill_that_is_larger_than_its_shape_stays(void **state)
+TEST(a_fill_that_is_larger_than_its_shape_stays)
 {
     const char *text = "g (float[256,256] x) => (float[256,256] y) <\n"
                        "  int64[2] n = {256, 256}\n"
@@ -18,7 +18,6 @@ static void a_fill_that_is_larger_than_its_shape_stays(void **state)
                        "}\n";
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
 
-    (void)state;
     test_folds_to(text, text);
     test_fold_refused(text, opts, grows);
     opts.growth_bytes = 1 << 20; /* asked for */
@@ -27,14 +26,13 @@ static void a_fill_that_is_larger_than_its_shape_stays(void **state)
     qdq_model_free(m);
 }
 
-static void stored_integers_of_a_matrix_stay_although_nothing_scales_them(void **state)
+TEST(stored_integers_of_a_matrix_stay_although_nothing_scales_them)
 {
     test_builder b = test_build(13);
     const int64_t dim[] = {64, 64};
     qdq_error err = QDQ_ERROR_INIT;
     void *data;
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 64);
     qdq_graph_add_init(b.g, "w", qdq_tensor_new(b.m, QDQ_INT8, 2, dim, &data));
     TEST_NODE(&b, "Cast", "c", "w");
@@ -48,14 +46,13 @@ static void stored_integers_of_a_matrix_stay_although_nothing_scales_them(void *
 }
 
 /* Two thirds each: together more than the weight; three halves of another: it pays for itself. */
-static void parts_of_a_weight_pay_with_the_weight(void **state)
+TEST(parts_of_a_weight_pay_with_the_weight)
 {
     test_builder b = test_build(13);
     qdq_error err = QDQ_ERROR_INIT;
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_optimize_report *r;
 
-    (void)state;
     TEST_INPUT(&b, "x", 64, 64);
     TEST_RANDOM(&b, "w", 64, 64);
     TEST_NODE(&b, "Transpose", "t", "w");
@@ -85,9 +82,8 @@ static void parts_of_a_weight_pay_with_the_weight(void **state)
     qdq_model_free(m);
 }
 
-static void the_zero_points_of_all_channels_are_computed_whatever_they_weigh(void **state)
+TEST(the_zero_points_of_all_channels_are_computed_whatever_they_weigh)
 {
-    (void)state;
     qdq_model *m = test_folded("g (float[N,128] x) => (int8[N,128] y) <int64[1] n = {128}> {\n"
                                "  s = ConstantOfShape <value = float[1] {0.5}> (n)\n"
                                "  z = ConstantOfShape <value = int8[1] {0}> (n)\n"
@@ -99,14 +95,13 @@ static void the_zero_points_of_all_channels_are_computed_whatever_they_weigh(voi
     qdq_model_free(m);
 }
 
-static void a_constant_that_thousands_read_takes_no_quadratic_time(void **state)
+TEST(a_constant_that_thousands_read_takes_no_quadratic_time)
 {
     enum { READERS = 30000 };
     test_builder b = test_build(13);
     qdq_error err = QDQ_ERROR_INIT;
     char name[32];
 
-    (void)state;
     TEST_RANDOM(&b, "w", 32);
     for (int i = 0; i < READERS; i++) {
         snprintf(name, sizeof name, "a%d", i);
@@ -117,17 +112,4 @@ static void a_constant_that_thousands_read_takes_no_quadratic_time(void **state)
     assert_ok(qdq_model_run_passes(m, "fold-constants", &err));
     assert_int_equal(test_count_op(m, QDQ_OP_NEG), READERS);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fill_that_is_larger_than_its_shape_stays),
-        cmocka_unit_test(stored_integers_of_a_matrix_stay_although_nothing_scales_them),
-        cmocka_unit_test(parts_of_a_weight_pay_with_the_weight),
-        cmocka_unit_test(the_zero_points_of_all_channels_are_computed_whatever_they_weigh),
-        cmocka_unit_test(a_constant_that_thousands_read_takes_no_quadratic_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,9 +9,8 @@
 
 /* --- fires ------------------------------------------------------------------------------------ */
 
-static void domains_that_the_model_lacks_are_imported(void **state)
+TEST(domains_that_the_model_lacks_are_imported)
 {
-    (void)state;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m =
         test_model(MY "g (float[2] x) => (float[2] y) {\n"
@@ -34,7 +33,7 @@ static void domains_that_the_model_lacks_are_imported(void **state)
 
 /* Each function calls the next one twice: 2^40 nodes. What fits into the limit is expanded, above
  * it calls stay. */
-static void a_file_of_six_kilobytes_does_not_become_a_gigabyte(void **state)
+TEST(a_file_of_six_kilobytes_does_not_become_a_gigabyte)
 {
     enum { LEVELS = 40 };
     static char text[LEVELS * 200];
@@ -43,7 +42,6 @@ static void a_file_of_six_kilobytes_does_not_become_a_gigabyte(void **state)
     qdq_optimize_report *r;
     size_t n = 0;
 
-    (void)state;
     n +=
         (size_t)snprintf(text, sizeof text, MY "g (float[2] x) => (float[2] y) { y = my.F0(x) }\n");
     for (int i = 0; i < LEVELS; i++)
@@ -64,7 +62,7 @@ static void a_file_of_six_kilobytes_does_not_become_a_gigabyte(void **state)
 
 /* A chain of functions, each of which calls the next one inside an If: 100 graphs deep is too
  * deep. */
-static void graphs_do_not_get_nested_too_deep(void **state)
+TEST(graphs_do_not_get_nested_too_deep)
 {
     enum { LEVELS = 100 };
     static char text[LEVELS * 300];
@@ -73,7 +71,6 @@ static void graphs_do_not_get_nested_too_deep(void **state)
     qdq_optimize_report *r;
     size_t n = 0;
 
-    (void)state;
     n += (size_t)snprintf(text, sizeof text,
                           MY "g (bool c, float[2] x) => (float[2] y) { y = my.F0(c, x) }\n");
     for (int i = 0; i < LEVELS; i++)
@@ -117,9 +114,8 @@ static void assert_imports(const char *text, const char *expected)
     qdq_model_free(m);
 }
 
-static void imports_that_no_node_needs_go(void **state)
+TEST(imports_that_no_node_needs_go)
 {
-    (void)state;
     assert_imports(
         HEAD("\"a\" : 1, \"b\" : 2, \"my\" : 3, \"c\" : 4") "g (float[2] x) => (float[2] y) { y = "
                                                             "b.F(x) }",
@@ -136,16 +132,4 @@ static void imports_that_no_node_needs_go(void **state)
                       "<domain: \"my\", opset_import: [\"a\" : 1, \"\" : 17, \"b\" : 2]>\n"
                       "F (x) => (y) { y = a.Op(x) }\n",
                    "<domain: \"my\", opset_import: [\"a\" : 1, \"\" : 17]>");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(domains_that_the_model_lacks_are_imported),
-        cmocka_unit_test(a_file_of_six_kilobytes_does_not_become_a_gigabyte),
-        cmocka_unit_test(graphs_do_not_get_nested_too_deep),
-        cmocka_unit_test(imports_that_no_node_needs_go),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

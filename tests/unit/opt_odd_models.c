@@ -68,9 +68,8 @@ static void survives_all(const qdq_model *m, const char *name)
         survives(m, name, pass, NULL);
 }
 
-static void odd_models_come_through_every_pass(void **state)
+TEST(odd_models_come_through_every_pass)
 {
-    (void)state;
     for (size_t i = 0; i < test_n_odd_models; i++) {
         qdq_model *m = test_model(test_odd_models[i].text);
 
@@ -81,9 +80,8 @@ static void odd_models_come_through_every_pass(void **state)
 
 /* --- every version ---------------------------------------------------------------------------- */
 
-static void every_opset_comes_through_every_pass(void **state)
+TEST(every_opset_comes_through_every_pass)
 {
-    (void)state;
     for (int opset = 7; opset <= 22; opset++) {
         char text[1500], name[32];
 
@@ -135,11 +133,10 @@ static qdq_model *nested(int depth, bool known)
     return m;
 }
 
-static void graphs_as_deep_as_readers_take_them_are_cleaned(void **state)
+TEST(graphs_as_deep_as_readers_take_them_are_cleaned)
 {
     qdq_model *m = nested(63, false);
 
-    (void)state;
     survives_all(m, "63 deep");
     qdq_model_free(m);
     m = nested(63, true);
@@ -152,14 +149,13 @@ static void graphs_as_deep_as_readers_take_them_are_cleaned(void **state)
 }
 
 /* Names of values that are read `n` deep are looked up, walked and renamed without recursion. */
-static void a_chain_as_long_as_a_list_of_nodes_may_be_is_cleaned(void **state)
+TEST(a_chain_as_long_as_a_list_of_nodes_may_be_is_cleaned)
 {
     enum { N = 20000 };
     static const char *const ops[] = {"Identity", "Relu", "Neg", "Abs"};
     test_builder b = test_build(17);
     char name[32], before[32] = "x";
 
-    (void)state;
     TEST_INPUT(&b, "x", 2, 2);
     for (int i = 0; i < N; i++) {
         snprintf(name, sizeof name, "v%d", i);
@@ -226,9 +222,8 @@ static void refused(const char *text, const char *part)
     qdq_model_free(m);
 }
 
-static void functions_that_call_themselves_are_refused(void **state)
+TEST(functions_that_call_themselves_are_refused)
 {
-    (void)state;
     refused(
         "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"
         "g (float[2] x) => (float[2] y) { i = Identity(x) y = my.F(i) }\n"
@@ -239,9 +234,8 @@ static void functions_that_call_themselves_are_refused(void **state)
     stays("functions of another opset", "default", "opset conflict");
 }
 
-static void names_of_the_graph_around_are_refused_in_bodies(void **state)
+TEST(names_of_the_graph_around_are_refused_in_bodies)
 {
-    (void)state;
     refused(
         "g (float[2] x, bool c) => (float[2] y) <float[2] k = {1, 2}> {\n"
         "  y = If <then_branch = a () => (float[2] p) <float[2] k = {3, 4}> { p = Add(x, k) },\n"
@@ -256,11 +250,10 @@ static void names_of_the_graph_around_are_refused_in_bodies(void **state)
         "graph 'a'");
 }
 
-static void functions_that_call_functions_are_put_in_place(void **state)
+TEST(functions_that_call_functions_are_put_in_place)
 {
     qdq_model *m = test_model(odd("functions that call functions"));
 
-    (void)state;
     qdq_optimize_report_free(optimize(m, "functions", "default", NULL));
     test_assert_text(m, "g (float[2] x) => (float[2] y) <\n"
                         "  float[2] c = {1, 2}\n"
@@ -272,18 +265,16 @@ static void functions_that_call_functions_are_put_in_place(void **state)
     qdq_model_free(m);
 }
 
-static void values_of_unknown_operators_and_domains_stay(void **state)
+TEST(values_of_unknown_operators_and_domains_stay)
 {
-    (void)state;
     stays("Q and DQ of another domain", "default", NULL);
     stays("Q and DQ of another domain", "quantize", NULL);
     stays("sparse initializers", "default", NULL);
     stays("sparse constants", "default", NULL);
 }
 
-static void initializers_that_callers_may_override_are_no_constants(void **state)
+TEST(initializers_that_callers_may_override_are_no_constants)
 {
-    (void)state;
     stays("initializers that callers may override", "fold-constants", NULL);
     stays("initializers that callers may override",
           "inline-if,fold-constants,drop-unused,share-initializers", NULL);
@@ -297,13 +288,12 @@ static void initializers_that_callers_may_override_are_no_constants(void **state
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
-static void huge_results_are_refused_with_a_reason_and_without_memory(void **state)
+TEST(huge_results_are_refused_with_a_reason_and_without_memory)
 {
     static const char *const names[] = {"huge fills", "huge copies", "scales of huge tensors",
                                         "a tensor that is doubled forty times"};
     struct rusage before, after;
 
-    (void)state;
     assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {
         qdq_model *m = test_model(odd(names[i]));
@@ -318,22 +308,4 @@ static void huge_results_are_refused_with_a_reason_and_without_memory(void **sta
     }
     assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
     assert_true(after.ru_maxrss - before.ru_maxrss < 64 * 1024); /* KiB */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(huge_results_are_refused_with_a_reason_and_without_memory),
-        cmocka_unit_test(odd_models_come_through_every_pass),
-        cmocka_unit_test(every_opset_comes_through_every_pass),
-        cmocka_unit_test(graphs_as_deep_as_readers_take_them_are_cleaned),
-        cmocka_unit_test(a_chain_as_long_as_a_list_of_nodes_may_be_is_cleaned),
-        cmocka_unit_test(functions_that_call_themselves_are_refused),
-        cmocka_unit_test(names_of_the_graph_around_are_refused_in_bodies),
-        cmocka_unit_test(functions_that_call_functions_are_put_in_place),
-        cmocka_unit_test(values_of_unknown_operators_and_domains_stay),
-        cmocka_unit_test(initializers_that_callers_may_override_are_no_constants),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

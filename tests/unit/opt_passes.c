@@ -6,14 +6,13 @@
 /* --- pipelines ---------------------------------------------------------------------------------
  */
 
-static void every_pass_of_the_default_pipeline_is_listed_with_help(void **state)
+TEST(every_pass_of_the_default_pipeline_is_listed_with_help)
 {
     qdq_error err = QDQ_ERROR_INIT;
     const char *name, *help;
     char *all;
     size_t found = 0, steps = 1;
 
-    (void)state;
     assert_ok(qdq_pass_pipeline("default", NULL, &all, &err));
     for (size_t i = 0; (name = qdq_pass_name(i, &help)) != NULL; i++) {
         assert_true(help[0] != '\0');
@@ -25,12 +24,11 @@ static void every_pass_of_the_default_pipeline_is_listed_with_help(void **state)
     qdq_free(all);
 }
 
-static void pipelines_have_groups_arguments_and_exceptions(void **state)
+TEST(pipelines_have_groups_arguments_and_exceptions)
 {
     qdq_error err = QDQ_ERROR_INIT;
     char *text;
 
-    (void)state;
     assert_ok(qdq_pass_pipeline("default,-fold-batchnorm,inline-functions:a+b", NULL, &text, &err));
     assert_null(strstr(text, "fold-batchnorm"));
     assert_true(strncmp(text, "inline-functions:a+b,lift-constants", 35) == 0); /* where it stood */
@@ -50,12 +48,11 @@ static void pipelines_have_groups_arguments_and_exceptions(void **state)
     assert_null(text);
 }
 
-static void fold_weight_quantize_is_off_in_default_and_on_before_placement(void **state)
+TEST(fold_weight_quantize_is_off_in_default_and_on_before_placement)
 {
     qdq_error err = QDQ_ERROR_INIT;
     char *text = NULL;
 
-    (void)state;
     assert_ok(qdq_pass_pipeline("default", NULL, &text, &err));
     assert_null(strstr(text, "fold-weight-quantize"));
     qdq_free(text);
@@ -67,7 +64,7 @@ static void fold_weight_quantize_is_off_in_default_and_on_before_placement(void 
 /* --- what a graph has beside its text ----------------------------------------------------------
  */
 
-static void a_lifted_constant_has_its_type_before_shapes_are_inferred(void **state)
+TEST(a_lifted_constant_has_its_type_before_shapes_are_inferred)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model("g (float[2] x) => (float[2] y) {\n"
@@ -75,7 +72,6 @@ static void a_lifted_constant_has_its_type_before_shapes_are_inferred(void **sta
                               "  y = Add(x, c)\n"
                               "}\n");
 
-    (void)state;
     assert_ok(qdq_model_run_passes(m, "lift-constants", &err));
     const qdq_value *c = qdq_graph_find(m->graph, "c");
     assert_true(c != NULL && c->type != NULL && c->type->elem == QDQ_FLOAT && c->type->rank == 1);
@@ -86,9 +82,8 @@ static void a_lifted_constant_has_its_type_before_shapes_are_inferred(void **sta
  */
 
 /* Two constants of 1 MiB and four bytes, and two of 1 MiB. */
-static void large_constants_are_left_unread(void **state)
+TEST(large_constants_are_left_unread)
 {
-    (void)state;
     for (int all = 0; all < 2; all++) {
         test_builder b = test_build(17);
         qdq_error err = QDQ_ERROR_INIT;
@@ -116,14 +111,13 @@ static void large_constants_are_left_unread(void **state)
 }
 
 /* 60 Ifs inside each other: each is copied out once for every one around it, and no more. */
-static void deeply_nested_branches_come_up(void **state)
+TEST(deeply_nested_branches_come_up)
 {
     enum { DEEP = 60 };
     static char text[DEEP * 400];
     size_t n = 0;
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     n += (size_t)snprintf(text + n, sizeof text - n,
                           "g (float[2] x) => (float[2] y0) <"
                           "bool c = {1}"
@@ -174,23 +168,21 @@ static void expect_size(const char *dims, int n, bool taken)
     qdq_model_free(m);
 }
 
-static void pool_before_relu_asks_for_the_sizes_of_the_rule_of_the_target(void **state)
+TEST(pool_before_relu_asks_for_the_sizes_of_the_rule_of_the_target)
 {
-    (void)state;
     expect_size("64,1", 64, true);
     expect_size("65,1", 65, false);
     expect_size("1,27", 27, true);
     expect_size("1,28", 28, false);
 }
 
-static void a_long_chain_of_concats_ends_at_a_bound(void **state)
+TEST(a_long_chain_of_concats_ends_at_a_bound)
 {
     enum { N = 3000 };
     qdq_error err = QDQ_ERROR_INIT;
     char *text = malloc(N * 60 + 200);
     size_t used;
 
-    (void)state;
     assert_non_null(text);
     used = (size_t)sprintf(text, "g (float[1] x) => (float[?] y) {\n  t0 = Neg(x)\n");
     for (int i = 1; i < N; i++)
@@ -200,20 +192,4 @@ static void a_long_chain_of_concats_ends_at_a_bound(void **state)
     free(text);
     assert_ok(qdq_model_run_passes(m, "merge-concats", &err));
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pass_of_the_default_pipeline_is_listed_with_help),
-        cmocka_unit_test(pipelines_have_groups_arguments_and_exceptions),
-        cmocka_unit_test(fold_weight_quantize_is_off_in_default_and_on_before_placement),
-        cmocka_unit_test(a_lifted_constant_has_its_type_before_shapes_are_inferred),
-        cmocka_unit_test(large_constants_are_left_unread),
-        cmocka_unit_test(deeply_nested_branches_come_up),
-        cmocka_unit_test(pool_before_relu_asks_for_the_sizes_of_the_rule_of_the_target),
-        cmocka_unit_test(a_long_chain_of_concats_ends_at_a_bound),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

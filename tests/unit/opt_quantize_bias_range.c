@@ -134,7 +134,7 @@ static void check_numbers(const number_case *c)
 #define W5        "int8[5,1,1,1] wq = {1, 1, 1, 1, 1}, float ws = {0.25}"
 #define RAISED    "int8[2,1,1,1] wq = {127, 100}, float ws = {7.843e-10}"
 
-static void codes_and_scales_are_exact(void **state)
+TEST(codes_and_scales_are_exact)
 {
     static const number_case cases[] = {
         {"one scale of the weight",
@@ -279,13 +279,12 @@ static void codes_and_scales_are_exact(void **state)
          0},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++)
         check_numbers(&cases[i]);
 }
 
 /* 4608 weights of 127 under data of 255 leave room for codes up to 1998253567 only. */
-static void a_bias_leaves_room_for_the_accumulator(void **state)
+TEST(a_bias_leaves_room_for_the_accumulator)
 {
     static const struct {
         double bias;
@@ -293,7 +292,6 @@ static void a_bias_leaves_room_for_the_accumulator(void **state)
         uint32_t scale, weight_scale;
     } cases[] = {{-1.6, -1998053735, 0x305C1DD5, 0x3456F521}, {1.75, 1998053828, 0, 0}};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         test_builder b = test_build(17);
         const int64_t shape[4] = {1, 512, 3, 3}, one = 1;
@@ -333,14 +331,4 @@ static void a_bias_leaves_room_for_the_accumulator(void **state)
         qdq_optimize_report_free(r);
         qdq_model_free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codes_and_scales_are_exact),
-        cmocka_unit_test(a_bias_leaves_room_for_the_accumulator),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

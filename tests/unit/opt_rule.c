@@ -133,11 +133,10 @@ static void assert_rule(const qdq_rule *rule, const char *before, const char *af
 
 /* --- the matcher ------------------------------------------------------------------------------ */
 
-static void constants_are_told_from_values(void **state)
+TEST(constants_are_told_from_values)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_ADD, {"x", "#c"}, 0}};
 
-    (void)state;
     ASSERT_FITS(pat, "g (float[1] x) => (float[1] y) <float[1] c = {1}> { y = Add(x, c) }",
                 "g (float[1] x) => (float[1] y) <float[1] c = {1}> { y = Identity(x) }");
     ASSERT_FITS(
@@ -149,16 +148,15 @@ static void constants_are_told_from_values(void **state)
                 "g (float[1] x) => (float[1] y) <float[1] c = {1}> { y = Add(c, x) }");
 }
 
-static void an_initializer_that_the_caller_may_override_is_no_constant(void **state)
+TEST(an_initializer_that_the_caller_may_override_is_no_constant)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_ADD, {"x", "#c"}, 0}};
 
-    (void)state;
     ASSERT_FITS(pat, "g (float[1] x, float[1] c = {1}) => (float[1] y) { y = Add(x, c) }",
                 "g (float[1] x, float[1] c = {1}) => (float[1] y) { y = Add(x, c) }");
 }
 
-static void inputs_that_may_be_left_out_may_be_there(void **state)
+TEST(inputs_that_may_be_left_out_may_be_there)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_CLIP, {"x", "#lo?", "#hi?"}, 0}};
     static const char *const fits[] = {"Clip(x)", "Clip(x, a)", "Clip(x, \"\", a)",
@@ -166,7 +164,6 @@ static void inputs_that_may_be_left_out_may_be_there(void **state)
     char before[200];
     static const qdq_rule rule = RULE_OF(pat, NULL, mark);
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(fits); i++) {
         snprintf(before, sizeof before, "g (float[1] x) => (float[1] y) <float a = {1}> { y = %s }",
                  fits[i]);
@@ -177,12 +174,11 @@ static void inputs_that_may_be_left_out_may_be_there(void **state)
                 "g (float[1] x, float a) => (float[1] y) { y = Clip(x, a) }", 0);
 }
 
-static void inputs_that_are_not_listed_must_be_left_out(void **state)
+TEST(inputs_that_are_not_listed_must_be_left_out)
 {
     static const qdq_pat one[] = {{"y", QDQ_OP_CLIP, {"x", "lo"}, 0}};
     static const qdq_pat more[] = {{"y", QDQ_OP_CLIP, {"x", "lo"}, QDQ_PAT_MORE}};
 
-    (void)state;
     ASSERT_FITS(one, "g (float[1] x, float a) => (float[1] y) { y = Clip(x, a, a) }",
                 "g (float[1] x, float a) => (float[1] y) { y = Clip(x, a, a) }");
     ASSERT_FITS(one, "g (float[1] x, float a) => (float[1] y) { y = Clip(x, \"\", a) }",
@@ -193,12 +189,11 @@ static void inputs_that_are_not_listed_must_be_left_out(void **state)
                 "g (float[1] x, float a) => (float[1] y) { y = Identity(x) }");
 }
 
-static void a_name_that_returns_is_the_same_value(void **state)
+TEST(a_name_that_returns_is_the_same_value)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_ADD, {"x", "x"}, 0}};
     static const qdq_pat with_const[] = {{"y", QDQ_OP_CLIP, {"x", "#c", "c"}, 0}};
 
-    (void)state;
     ASSERT_FITS(pat, "g (float[1] a) => (float[1] y) { y = Add(a, a) }",
                 "g (float[1] a) => (float[1] y) { y = Identity(a) }");
     ASSERT_FITS(pat, "g (float[1] a, float[1] b) => (float[1] y) { y = Add(a, b) }",
@@ -211,7 +206,7 @@ static void a_name_that_returns_is_the_same_value(void **state)
                 "g (float[1] x) => (float[1] y) <float a = {1}> { y = Identity(x) }");
 }
 
-static void a_row_that_is_reached_twice_is_one_node(void **state)
+TEST(a_row_that_is_reached_twice_is_one_node)
 {
     static const qdq_pat pat[] = {
         {"y", QDQ_OP_MUL, {"t", "s"}, QDQ_PAT_COMMUTES},
@@ -219,7 +214,6 @@ static void a_row_that_is_reached_twice_is_one_node(void **state)
         {"t", QDQ_OP_NEG, {"x"}, 0},
     };
 
-    (void)state;
     ASSERT_FITS(pat, "g (float[1] x) => (float[1] y) { t = Neg(x) s = Sigmoid(t) y = Mul(s, t) }",
                 "g (float[1] x) => (float[1] y) { y = Identity(x) }");
     ASSERT_FITS(
@@ -228,14 +222,13 @@ static void a_row_that_is_reached_twice_is_one_node(void **state)
         "g (float[1] x) => (float[1] y) { t = Neg(x) u = Neg(x) s = Sigmoid(t) y = Mul(s, u) }");
 }
 
-static void what_a_failed_order_has_bound_is_forgotten(void **state)
+TEST(what_a_failed_order_has_bound_is_forgotten)
 {
     static const qdq_pat pat[] = {
         {"y", QDQ_OP_ADD, {"m", "x"}, QDQ_PAT_COMMUTES},
         {"m", QDQ_OP_MUL, {"x", "#c"}, QDQ_PAT_COMMUTES},
     };
 
-    (void)state;
     /* m is the first factor, and x = u does not fit its product: then it is the second */
     ASSERT_FITS(pat,
                 "g (float[1] a) => (float[1] y) <float c = {2}> { m = Mul(c, a) u = Mul(m, c) y = "
@@ -251,14 +244,13 @@ static void what_a_failed_order_has_bound_is_forgotten(void **state)
                 "Add(b, m) }");
 }
 
-static void the_other_order_is_tried_when_the_first_is_read_elsewhere(void **state)
+TEST(the_other_order_is_tried_when_the_first_is_read_elsewhere)
 {
     static const qdq_pat pat[] = {
         {"y", QDQ_OP_ADD, {"n", "x"}, QDQ_PAT_COMMUTES},
         {"n", QDQ_OP_NEG, {"z"}, QDQ_PAT_ONLY},
     };
 
-    (void)state;
     ASSERT_FITS(
         pat, "g (float[1] a) => (float[1] y, float[1] p) { p = Neg(a) q = Neg(p) y = Add(p, q) }",
         "g (float[1] a) => (float[1] y, float[1] p) { p = Neg(a) y = Identity(p) }");
@@ -270,7 +262,7 @@ static const char *is_named_q(const qdq_match *m)
     return strcmp(qdq_match_value(m, "n")->name, "q") == 0 ? NULL : "not the one";
 }
 
-static void the_other_order_is_tried_when_the_check_refuses_the_first(void **state)
+TEST(the_other_order_is_tried_when_the_check_refuses_the_first)
 {
     static const qdq_pat pat[] = {
         {"y", QDQ_OP_ADD, {"n", "x"}, QDQ_PAT_COMMUTES},
@@ -281,7 +273,6 @@ static void the_other_order_is_tried_when_the_check_refuses_the_first(void **sta
     qdq_model *m;
     ran r;
 
-    (void)state;
     assert_rule(&rule, "g (float[1] a) => (float[1] y) { p = Neg(a) q = Neg(p) y = Add(p, q) }",
                 "g (float[1] a) => (float[1] y) { p = Neg(a) y = Identity(p) }", 1);
     m = test_model("g (float[1] a) => (float[1] y) { p = Neg(a) o = Neg(p) y = Add(p, o) }");
@@ -292,7 +283,7 @@ static void the_other_order_is_tried_when_the_check_refuses_the_first(void **sta
     qdq_model_free(m);
 }
 
-static void only_inside_means_nobody_else_reads_it(void **state)
+TEST(only_inside_means_nobody_else_reads_it)
 {
     static const char *const others[] = {
         "g (float[1] x) => (float[1] y, float[1] z) { t = Abs(x) z = Neg(t) y = Relu(t) }",
@@ -305,28 +296,26 @@ static void only_inside_means_nobody_else_reads_it(void **state)
         "}",
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(others); i++)
         assert_rule(&only_relu, others[i], others[i], 0);
     assert_rule(&only_relu, "g (float[1] x) => (float[1] y) { a = Neg(x) t = Abs(a) y = Relu(t) }",
                 "g (float[1] x) => (float[1] y) { y = Neg(x) }", 1);
 }
 
-static void only_inside_means_all_outputs(void **state)
+TEST(only_inside_means_all_outputs)
 {
     static const qdq_pat pat[] = {
         {"y", QDQ_OP_RELU, {"t"}, 0},
         {"t", QDQ_OP_DROPOUT, {"x"}, QDQ_PAT_ONLY},
     };
 
-    (void)state;
     ASSERT_FITS(pat, "g (float[1] x) => (float[1] y, bool[1] m) { t, m = Dropout(x) y = Relu(t) }",
                 "g (float[1] x) => (float[1] y, bool[1] m) { t, m = Dropout(x) y = Relu(t) }");
     ASSERT_FITS(pat, "g (float[1] x) => (float[1] y) { t, m = Dropout(x) y = Relu(t) }",
                 "g (float[1] x) => (float[1] y) { y = Identity(x) }");
 }
 
-static void a_second_output_is_not_what_a_row_computes(void **state)
+TEST(a_second_output_is_not_what_a_row_computes)
 {
     static const qdq_pat pat[] = {
         {"y", QDQ_OP_RELU, {"t"}, 0},
@@ -334,11 +323,10 @@ static void a_second_output_is_not_what_a_row_computes(void **state)
     };
     static const char text[] = "g (float[2] x) => (float[1] y) { a, t = Split(x) y = Relu(t) }";
 
-    (void)state;
     ASSERT_FITS(pat, text, text);
 }
 
-static void rows_stay_in_the_graph_of_the_root_and_values_need_not(void **state)
+TEST(rows_stay_in_the_graph_of_the_root_and_values_need_not)
 {
     static const qdq_pat value[] = {{"y", QDQ_OP_ADD, {"x", "#c"}, 0}};
     static const char nodes[] =
@@ -348,7 +336,6 @@ static void rows_stay_in_the_graph_of_the_root_and_values_need_not(void **state)
         "              else_branch = q () => (float[1] v) { v = Relu(x) }>\n"
         "}";
 
-    (void)state;
     assert_rule(&two_negs, nodes, nodes, 0);
     ASSERT_FITS(value,
                 "g (float[1] x, bool b) => (float[1] y) <float[1] c = {1}> {\n"
@@ -363,7 +350,7 @@ static void rows_stay_in_the_graph_of_the_root_and_values_need_not(void **state)
                 "}");
 }
 
-static void alternatives_are_tried_one_after_another(void **state)
+TEST(alternatives_are_tried_one_after_another)
 {
     static const qdq_pat pat[] = {
         {"y", QDQ_OP_ADD, {"x", "#c"}, 0}, QDQ_PAT_OR, {"y", QDQ_OP_MUL, {"n", "#c"}, 0},
@@ -371,7 +358,6 @@ static void alternatives_are_tried_one_after_another(void **state)
         {"r", QDQ_OP_RELU, {"x"}, 0},
     };
 
-    (void)state;
     ASSERT_FITS(pat, "g (float[1] x) => (float[1] y) <float c = {1}> { y = Add(x, c) }",
                 "g (float[1] x) => (float[1] y) <float c = {1}> { y = Identity(x) }");
     ASSERT_FITS(pat, "g (float[1] x) => (float[1] y) <float c = {1}> { t = Neg(x) y = Mul(t, c) }",
@@ -382,7 +368,7 @@ static void alternatives_are_tried_one_after_another(void **state)
                 "g (float[1] x) => (float[1] y) <float c = {1}> { t = Abs(x) y = Mul(t, c) }");
 }
 
-static void quantization_between_the_nodes_stops_a_pattern(void **state)
+TEST(quantization_between_the_nodes_stops_a_pattern)
 {
     static const char text[] = "g (float[1] x) => (float[1] y) <float s = {0.5}, uint8 z = {0}> {\n"
                                "  t = Neg(x)\n"
@@ -391,15 +377,13 @@ static void quantization_between_the_nodes_stops_a_pattern(void **state)
                                "  y = Neg(d)\n"
                                "}";
 
-    (void)state;
     assert_rule(&two_negs, text, text, 0);
 }
 
-static void a_node_whose_attribute_the_caller_gives_fits_nothing(void **state)
+TEST(a_node_whose_attribute_the_caller_gives_fits_nothing)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_ELU, {"x"}, 0}};
 
-    (void)state;
     ASSERT_FITS(
         pat,
         "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
@@ -412,7 +396,7 @@ static void a_node_whose_attribute_the_caller_gives_fits_nothing(void **state)
         "(x) y = Identity(t) }");
 }
 
-static void numbers_are_read_from_constants(void **state)
+TEST(numbers_are_read_from_constants)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_CLIP, {"x", "#c", "#d"}, 0}};
     static const qdq_rule rule = RULE_OF(pat, NULL, NULL);
@@ -434,7 +418,6 @@ static void numbers_are_read_from_constants(void **state)
         {"int64[0] {}", -1000, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         char text[300];
         qdq_match m = {.rule = &rule, .pat = pat, .n_pat = 1};
@@ -464,9 +447,8 @@ static void numbers_are_read_from_constants(void **state)
 
 /* --- the driver ------------------------------------------------------------------------------- */
 
-static void what_a_change_leaves_is_looked_at_again(void **state)
+TEST(what_a_change_leaves_is_looked_at_again)
 {
-    (void)state;
     assert_rule(&two_negs,
                 "g (float[1] x) => (float[1] y) { a = Relu(x) b = Neg(a) c = Neg(b) d = Neg(c) e = "
                 "Neg(d) f = "
@@ -474,7 +456,7 @@ static void what_a_change_leaves_is_looked_at_again(void **state)
                 "g (float[1] x) => (float[1] y) { y = Relu(x) }", 3);
 }
 
-static void nodes_that_a_change_leaves_unread_are_readers_no_more(void **state)
+TEST(nodes_that_a_change_leaves_unread_are_readers_no_more)
 {
     static const qdq_rule *const rules[] = {&two_negs, &only_relu};
     qdq_model *m = test_model("g (float[1] x) => (float[1] y, float[1] z) {\n"
@@ -487,7 +469,6 @@ static void nodes_that_a_change_leaves_unread_are_readers_no_more(void **state)
                               "}");
     ran r;
 
-    (void)state;
     run_rules(m, rules, 2, 0, &r); /* the two Neg go, but z reads t still */
     assert_int_equal(r.state.changes, 1);
     assert_int_equal(m->graph->n_node, 4);
@@ -517,23 +498,21 @@ static void nodes_that_a_change_leaves_unread_are_readers_no_more(void **state)
     qdq_model_free(m);
 }
 
-static void nodes_that_nobody_reads_are_left_to_drop_unused(void **state)
+TEST(nodes_that_nobody_reads_are_left_to_drop_unused)
 {
     static const char text[] =
         "g (float[1] x) => (float[1] y) { a = Neg(x) b = Neg(a) y = Relu(x) }";
 
-    (void)state;
     assert_rule(&two_negs, text, text, 0);
 }
 
-static void random_nodes_stay_even_when_unread(void **state)
+TEST(random_nodes_stay_even_when_unread)
 {
     static const qdq_pat pat[] = {
         {"y", QDQ_OP_ADD, {"r", "x"}, 0},
         {"r", QDQ_OP_RANDOMNORMALLIKE, {"z"}, 0},
     };
 
-    (void)state;
     ASSERT_FITS(pat, "g (float[1] x) => (float[1] y) { r = RandomNormalLike(x) y = Add(r, x) }",
                 "g (float[1] x) => (float[1] y) { r = RandomNormalLike(x) y = Identity(x) }");
 }
@@ -548,7 +527,7 @@ static qdq_status to_neg(qdq_match *m, qdq_error *err)
     return qdq_match_recast(m, "Neg", 1, (qdq_value *[]){qdq_match_value(m, "x")}, err);
 }
 
-static void two_rules_that_undo_each_other_end(void **state)
+TEST(two_rules_that_undo_each_other_end)
 {
     static const qdq_pat neg_pat[] = {{"y", QDQ_OP_NEG, {"x"}, 0}};
     static const qdq_pat abs_pat[] = {{"y", QDQ_OP_ABS, {"x"}, 0}};
@@ -558,14 +537,13 @@ static void two_rules_that_undo_each_other_end(void **state)
     qdq_model *m = test_model("g (float[1] x) => (float[1] y) { y = Neg(x) }");
     ran r;
 
-    (void)state;
     run_rules(m, rules, 2, 0, &r);
     assert_true(r.state.changes > 1 && r.state.changes <= 40);
     free_ran(&r);
     qdq_model_free(m);
 }
 
-static void a_bisection_stops_at_its_limit(void **state)
+TEST(a_bisection_stops_at_its_limit)
 {
     static const qdq_rule *const rules[] = {&two_negs};
     qdq_model *m = test_model(
@@ -574,7 +552,6 @@ static void a_bisection_stops_at_its_limit(void **state)
         "}");
     ran r;
 
-    (void)state;
     run_rules(m, rules, 1, 1, &r);
     assert_int_equal(r.state.changes, 1);
     assert_string_equal(r.heard.where, "first Neg@b;");
@@ -595,7 +572,7 @@ static const char *not_behind_relu(const qdq_match *m)
     return x->producer != NULL && x->producer->op == QDQ_OP_RELU ? "behind Relu" : NULL;
 }
 
-static void what_is_refused_is_reported_once_and_only_if_it_stays(void **state)
+TEST(what_is_refused_is_reported_once_and_only_if_it_stays)
 {
     static const qdq_pat abs_pat[] = {{"y", QDQ_OP_ABS, {"x"}, 0}};
     static const qdq_rule abs = RULE_OF(abs_pat, not_behind_relu, become_x);
@@ -609,7 +586,6 @@ static void what_is_refused_is_reported_once_and_only_if_it_stays(void **state)
                               "}");
     ran r;
 
-    (void)state;
     run_rules(m, rules, 3, 0, &r);
     assert_int_equal(r.state.record[0].changes, 1);
     assert_int_equal(r.state.record[0].refusals.n, 1);
@@ -621,7 +597,7 @@ static void what_is_refused_is_reported_once_and_only_if_it_stays(void **state)
     qdq_model_free(m);
 }
 
-static void the_reason_of_one_alternative_outlasts_the_others(void **state)
+TEST(the_reason_of_one_alternative_outlasts_the_others)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_ABS, {"x"}, 0},
                                   QDQ_PAT_OR,
@@ -632,7 +608,6 @@ static void the_reason_of_one_alternative_outlasts_the_others(void **state)
     qdq_model *m = test_model("g (float[1] x) => (float[1] y) { r = Relu(x) y = Abs(r) }");
     ran r;
 
-    (void)state;
     run_rules(m, rules, 1, 0, &r);
     assert_int_equal(r.state.record[0].refusals.n, 1);
     assert_string_equal(r.state.record[0].refusals.at[0].reason, "behind Relu");
@@ -646,7 +621,7 @@ static const char *not_this(const qdq_match *m)
     return qdq_not_this;
 }
 
-static void a_match_in_form_only_is_not_reported(void **state)
+TEST(a_match_in_form_only_is_not_reported)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_NEG, {"x"}, 0}};
     static const qdq_rule rule = RULE_OF(pat, not_this, mark);
@@ -654,7 +629,6 @@ static void a_match_in_form_only_is_not_reported(void **state)
     qdq_model *m = test_model("g (float[1] x) => (float[1] y) { y = Neg(x) }");
     ran r;
 
-    (void)state;
     run_rules(m, rules, 1, 0, &r);
     assert_int_equal(r.state.record[0].refusals.n, 0);
     assert_int_equal(r.state.changes, 0);
@@ -662,7 +636,7 @@ static void a_match_in_form_only_is_not_reported(void **state)
     qdq_model_free(m);
 }
 
-static void rules_say_for_which_opsets_they_are(void **state)
+TEST(rules_say_for_which_opsets_they_are)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_NEG, {"x"}, 0}};
     static const struct {
@@ -671,7 +645,6 @@ static void rules_say_for_which_opsets_they_are(void **state)
     } cases[] = {{0, 0, 1, true},    {13, 0, 13, true},  {13, 0, 12, false}, {0, 12, 12, true},
                  {0, 12, 13, false}, {11, 12, 11, true}, {11, 12, 10, false}};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_rule rule = RULE_OF(pat, NULL, mark);
         const qdq_rule *rules[] = {&rule};
@@ -692,7 +665,7 @@ static void rules_say_for_which_opsets_they_are(void **state)
     }
 }
 
-static void functions_have_their_own_opset_and_no_initializers(void **state)
+TEST(functions_have_their_own_opset_and_no_initializers)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_NEG, {"x"}, 0}};
     static const char text[] =
@@ -703,7 +676,6 @@ static void functions_have_their_own_opset_and_no_initializers(void **state)
     const qdq_rule *rules[] = {&rule};
     ran r;
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         qdq_model *m = test_model(text);
 
@@ -724,12 +696,11 @@ static qdq_status add_a_constant(qdq_match *m, qdq_error *err)
     return in[1] != NULL ? qdq_match_recast(m, "Add", 2, in, err) : qdq_nomem(err);
 }
 
-static void constants_are_nodes_in_functions_and_initializers_elsewhere(void **state)
+TEST(constants_are_nodes_in_functions_and_initializers_elsewhere)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_NEG, {"x"}, 0}};
     static const qdq_rule rule = RULE_OF(pat, NULL, add_a_constant);
 
-    (void)state;
     assert_rule(&rule,
                 "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
                 "g (int64[2] x) => (int64[2] y) { t = d.F(x) y = Neg(t) }\n"
@@ -744,9 +715,8 @@ static void constants_are_nodes_in_functions_and_initializers_elsewhere(void **s
 
 /* --- what a root becomes ---------------------------------------------------------------------- */
 
-static void outputs_keep_their_names(void **state)
+TEST(outputs_keep_their_names)
 {
-    (void)state;
     assert_rule(&two_negs, "g (float[1] x) => (float[1] y) { r = Relu(x) a = Neg(r) y = Neg(a) }",
                 "g (float[1] x) => (float[1] y) { y = Relu(x) }", 1);
     assert_rule(&two_negs, "g (float[1] x) => (float[1] y) { a = Neg(x) y = Neg(a) }",
@@ -756,12 +726,11 @@ static void outputs_keep_their_names(void **state)
                 "g (float[1] x) => (float[1] r, float[1] y) { r = Relu(x) y = Identity(r) }", 1);
 }
 
-static void a_root_with_more_outputs_stays_for_them(void **state)
+TEST(a_root_with_more_outputs_stays_for_them)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_DROPOUT, {"x"}, 0}};
     static const qdq_rule rule = RULE_OF(pat, NULL, become_x);
 
-    (void)state;
     assert_rule(&rule,
                 "g (float[1] x) => (float[1] y, bool[1] m) { t, m = Dropout(x) y = Relu(t) }",
                 "g (float[1] x) => (float[1] y, bool[1] m) { t, m = Dropout(x) y = Relu(x) }", 1);
@@ -779,14 +748,13 @@ static qdq_status leave_out_a_bound(qdq_match *m, qdq_error *err)
     return qdq_match_recast(m, "Clip", 3, in, err);
 }
 
-static void a_recast_node_keeps_name_and_output_and_drops_attributes(void **state)
+TEST(a_recast_node_keeps_name_and_output_and_drops_attributes)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_THRESHOLDEDRELU, {"x"}, 0}};
     static const qdq_pat clip_pat[] = {{"y", QDQ_OP_CLIP, {"x", "lo"}, 0}};
     static const qdq_rule rule = RULE_OF(pat, NULL, to_abs);
     static const qdq_rule clip = RULE_OF(clip_pat, NULL, leave_out_a_bound);
 
-    (void)state;
     assert_rule(
         &rule,
         "g (float[1] x) => (float[1] y) { [n] t = ThresholdedRelu <alpha = 2.0> (x) y = Exp(t) }",
@@ -817,7 +785,7 @@ static qdq_model *wide_model(int n)
     return m;
 }
 
-static void a_value_with_many_readers_costs_each_of_them_once(void **state)
+TEST(a_value_with_many_readers_costs_each_of_them_once)
 {
     static const qdq_rule counted = RULE_OF(two_negs_pat, count, become_x);
     static const qdq_pat abs_pat[] = {{"y", QDQ_OP_ABS, {"x"}, 0}};
@@ -827,7 +795,6 @@ static void a_value_with_many_readers_costs_each_of_them_once(void **state)
     qdq_model *m = wide_model(20000);
     ran r;
 
-    (void)state;
     for (qdq_node *n = m->graph->end.next; n != &m->graph->end; n = n->next)
         if (n->op == QDQ_OP_ABS) /* so that they are read */
             assert_true(qdq_graph_add_output(m->graph, n->out[0]));
@@ -840,7 +807,7 @@ static void a_value_with_many_readers_costs_each_of_them_once(void **state)
     qdq_model_free(m);
 }
 
-static void long_chains_are_no_trap(void **state)
+TEST(long_chains_are_no_trap)
 {
     enum { N = 5000 };
     static const qdq_rule *const rules[] = {&two_negs};
@@ -848,7 +815,6 @@ static void long_chains_are_no_trap(void **state)
     size_t used;
     ran r;
 
-    (void)state;
     assert_non_null(text);
     used = (size_t)sprintf(text, "g (float[1] x) => (float[1] y) {\n  t0 = Neg(x)\n");
     for (int i = 1; i < N; i++)
@@ -860,46 +826,4 @@ static void long_chains_are_no_trap(void **state)
     assert_int_equal(m->graph->n_node, 1);
     free_ran(&r);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constants_are_told_from_values),
-        cmocka_unit_test(an_initializer_that_the_caller_may_override_is_no_constant),
-        cmocka_unit_test(inputs_that_may_be_left_out_may_be_there),
-        cmocka_unit_test(inputs_that_are_not_listed_must_be_left_out),
-        cmocka_unit_test(a_name_that_returns_is_the_same_value),
-        cmocka_unit_test(a_row_that_is_reached_twice_is_one_node),
-        cmocka_unit_test(what_a_failed_order_has_bound_is_forgotten),
-        cmocka_unit_test(the_other_order_is_tried_when_the_first_is_read_elsewhere),
-        cmocka_unit_test(the_other_order_is_tried_when_the_check_refuses_the_first),
-        cmocka_unit_test(only_inside_means_nobody_else_reads_it),
-        cmocka_unit_test(only_inside_means_all_outputs),
-        cmocka_unit_test(a_second_output_is_not_what_a_row_computes),
-        cmocka_unit_test(rows_stay_in_the_graph_of_the_root_and_values_need_not),
-        cmocka_unit_test(alternatives_are_tried_one_after_another),
-        cmocka_unit_test(quantization_between_the_nodes_stops_a_pattern),
-        cmocka_unit_test(a_node_whose_attribute_the_caller_gives_fits_nothing),
-        cmocka_unit_test(numbers_are_read_from_constants),
-        cmocka_unit_test(what_a_change_leaves_is_looked_at_again),
-        cmocka_unit_test(nodes_that_a_change_leaves_unread_are_readers_no_more),
-        cmocka_unit_test(nodes_that_nobody_reads_are_left_to_drop_unused),
-        cmocka_unit_test(random_nodes_stay_even_when_unread),
-        cmocka_unit_test(two_rules_that_undo_each_other_end),
-        cmocka_unit_test(a_bisection_stops_at_its_limit),
-        cmocka_unit_test(what_is_refused_is_reported_once_and_only_if_it_stays),
-        cmocka_unit_test(the_reason_of_one_alternative_outlasts_the_others),
-        cmocka_unit_test(a_match_in_form_only_is_not_reported),
-        cmocka_unit_test(rules_say_for_which_opsets_they_are),
-        cmocka_unit_test(functions_have_their_own_opset_and_no_initializers),
-        cmocka_unit_test(constants_are_nodes_in_functions_and_initializers_elsewhere),
-        cmocka_unit_test(outputs_keep_their_names),
-        cmocka_unit_test(a_root_with_more_outputs_stays_for_them),
-        cmocka_unit_test(a_recast_node_keeps_name_and_output_and_drops_attributes),
-        cmocka_unit_test(a_value_with_many_readers_costs_each_of_them_once),
-        cmocka_unit_test(long_chains_are_no_trap),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,19 @@
+/* test_list.c - the tests of a program, which TEST() lists before main() runs. */
+#include "support/test.h"
+
+static test_listed *first;
+
+void test_list_add(test_listed *t)
+{
+    test_listed **at = &first;
+
+    while (*at != NULL && (*at)->line < t->line)
+        at = &(*at)->next;
+    t->next = *at;
+    *at = t;
+}
+
+const test_listed *test_list(void)
+{
+    return first;
+}
