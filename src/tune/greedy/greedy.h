@@ -2,7 +2,7 @@
 #ifndef QDQ_TUNE_GREEDY_H
 #define QDQ_TUNE_GREEDY_H
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "report/page.h"
 #include "tune/greedy/kinds.h"
 #include "tune/validate/validate.h"
@@ -32,7 +32,7 @@ qdq_status qdq_tune_write_cache(qdq_tuning *t, const qdq_assign *incumbent, bool
                                 qdq_error *err);
 
 /* Into report.json and report.html; the latter only if that was the strategy. greedy_report.c */
-void qdq_tune_put_greedy(const qdq_tuning *t, json_t *report);
+void qdq_tune_put_greedy(const qdq_tuning *t, qdq_json_out report);
 void qdq_tune_show_kinds(const qdq_tuning *t, qdq_buf *b);
 
 #endif /* QDQ_TUNE_GREEDY_H */

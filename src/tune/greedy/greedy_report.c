@@ -22,33 +22,32 @@ static const char *verdict_of(const qdq_tune_greedy *g, size_t item)
                                                             : QDQ_VALIDATE_UNDECIDED);
 }
 
-static json_t *decision(const qdq_tune_greedy *g, size_t item)
+static void put_decision(qdq_json_out list, const qdq_tune_greedy *g, size_t item)
 {
     const qdq_tune_kind *k = &g->kinds.at[g->kind[item]];
-    json_t *j = json_object();
+    qdq_json_out j = qdq_json_put_object(list, NULL);
 
-    json_object_set_new(j, "group", json_integer(g->group[item]));
-    json_object_set_new(j, "node", json_string(g->problem.item[item].name));
-    json_object_set_new(j, "scheme", json_string(scheme_of(k)));
-    json_object_set_new(j, "saves_us", qdq_json_real(k->saved.mean_us));
-    json_object_set_new(j, "se_us", qdq_json_real(k->saved.se_us));
-    json_object_set_new(j, "verdict", json_string(verdict_of(g, item)));
-    return j;
+    qdq_json_put_int(j, "group", g->group[item]);
+    qdq_json_put_text(j, "node", g->problem.item[item].name);
+    qdq_json_put_text(j, "scheme", scheme_of(k));
+    qdq_json_put_real(j, "saves_us", k->saved.mean_us);
+    qdq_json_put_real(j, "se_us", k->saved.se_us);
+    qdq_json_put_text(j, "verdict", verdict_of(g, item));
 }
 
-void qdq_tune_put_greedy(const qdq_tuning *t, json_t *report)
+void qdq_tune_put_greedy(const qdq_tuning *t, qdq_json_out report)
 {
     const qdq_tune_greedy *g = t->greedy;
-    json_t *list = json_array();
 
-    json_object_set_new(report, "apart_builds", json_integer(t->out->apart_builds));
-    json_object_set_new(report, "not_apart", json_integer(t->out->not_apart));
-    json_object_set_new(report, "apart_by",
-                        g == NULL ? json_null()
-                                  : json_string(g->kinds.by_layers ? "layers" : "whole times"));
+    qdq_json_put_int(report, "apart_builds", t->out->apart_builds);
+    qdq_json_put_int(report, "not_apart", t->out->not_apart);
+    qdq_json_put_text(report, "apart_by",
+                      g == NULL            ? NULL
+                      : g->kinds.by_layers ? "layers"
+                                           : "whole times");
+    qdq_json_out list = qdq_json_put_list(report, "decisions");
     for (size_t i = 0; g != NULL && i < g->problem.n_items; i++)
-        json_array_append_new(list, decision(g, i));
-    json_object_set_new(report, "decisions", list);
+        put_decision(list, g, i);
 }
 
 /* --- report.html ------------------------------------------------------------------------------ */

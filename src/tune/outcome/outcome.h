@@ -2,13 +2,17 @@
 #ifndef QDQ_TUNE_OUTCOME_H
 #define QDQ_TUNE_OUTCOME_H
 
+#include "base/json_write.h"
 #include "tune/state/tune_state.h"
 
 /* Of units, for state/units.h: into report.json, and what won where into report.html. */
-void qdq_tune_put_regions(const qdq_tuning *t, json_t *report);
-void qdq_tune_put_groups(const qdq_tuning *t, json_t *report);
+void qdq_tune_put_regions(const qdq_tuning *t, qdq_json_out report);
+void qdq_tune_put_groups(const qdq_tuning *t, qdq_json_out report);
 void qdq_tune_show_patterns(const qdq_tuning *t, const qdq_tune_candidate *best, qdq_buf *page);
 void qdq_tune_show_groups(const qdq_tuning *t, const qdq_tune_candidate *best, qdq_buf *page);
+
+/* report.json as text: qdq_free(). Out of memory, there is none. */
+qdq_status qdq_tune_report_text(const qdq_tuning *t, char **text, qdq_error *err);
 
 /* report.json, patterns.yaml, report.html */
 qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err);

@@ -3,7 +3,7 @@
 #ifndef QDQ_TUNE_UNITS_H
 #define QDQ_TUNE_UNITS_H
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "report/page.h"
 #include "tune/state/tune_state.h"
 
@@ -24,7 +24,7 @@ struct qdq_tune_units {
     /* After the last one. */
     qdq_status (*finish)(qdq_tuning *t, qdq_error *err);
     /* Into report.json, and into report.html beside the best placement. */
-    void (*put)(const qdq_tuning *t, json_t *report);
+    void (*put)(const qdq_tuning *t, qdq_json_out report);
     void (*show)(const qdq_tuning *t, const qdq_tune_candidate *best, qdq_buf *page);
 };
 

@@ -1,0 +1,112 @@
+/* tune_report_alloc.c - report.json of a run has every key, or is not written: each allocation
+ * fails once, those of jansson, too. */
+#include "support/alloc_fail.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "tune/greedy/greedy.h"
+#include "tune/outcome/outcome.h"
+#include "tune/state/units.h"
+
+/* A run by groups, with one of everything that a report may have. */
+typedef struct ended {
+    qdq_tune_result out;
+    qdq_tune_opts opts;
+    qdq_input_shape shape;
+    qdq_tune_greedy greedy;
+    qdq_tune_kind kind;
+    qdq_validate_item item;
+    uint32_t zero;
+    size_t typed_of;
+    const char *typed_name;
+    qdq_tune_step step;
+    char *whole; /* the report where no allocation fails */
+} ended;
+
+static void fill(ended *e)
+{
+    static const qdq_tune_opts defaults = QDQ_TUNE_OPTS_INIT;
+
+    *e = (ended){.opts = defaults, .typed_name = "x"};
+    e->shape = (qdq_input_shape){.name = "x", .rank = 2, .dim = {1, 3}};
+    e->opts.set_shapes = &e->shape;
+    e->opts.n_set_shapes = 1;
+    e->opts.pareto = 2;
+    e->kind = (qdq_tune_kind){.saved = {.mean_us = 3, .se_us = NAN}};
+    e->item = (qdq_validate_item){.name = "fc"};
+    e->greedy = (qdq_tune_greedy){.group = &e->zero, .kind = &e->zero};
+    e->greedy.kinds = (qdq_tune_kinds){.at = &e->kind, .n = 1};
+    e->greedy.problem.item = &e->item;
+    e->greedy.problem.n_items = 1;
+    e->step = (qdq_tune_step){.failed = "crashed: SIGSEGV"};
+    e->out.mode = "subgraph";
+    e->out.strategy = "greedy";
+    e->out.why = "it was slower";
+    e->out.other_dims.measured = true;
+    e->out.n_pareto = e->out.n_baselines = e->out.n_overruled = e->out.n_typed = 1;
+    e->out.overruled[0] = (qdq_tune_overruled){.rule = "matmul", .op = "MatMul", .nodes = 1};
+    e->out.typed[0] = (qdq_tune_typed){.type = "int16", .instead_of = "uint8", .tensors = 1};
+}
+
+static qdq_status report(void *ctx, qdq_error *err)
+{
+    ended *e = ctx;
+    qdq_tuning t = {.out = &e->out,
+                    .opts = &e->opts,
+                    .units = qdq_tune_units_of(QDQ_TUNE_SUBGRAPH),
+                    .greedy = &e->greedy};
+    char *text = NULL;
+    qdq_status st = QDQ_OK;
+
+    if (!QDQ_PUSH(&t.arena, &t.steps, e->step) ||
+        !QDQ_PUSH(&t.arena, &t.typed_name, e->typed_name) ||
+        !QDQ_PUSH(&t.arena, &t.typed_of, e->typed_of))
+        st = qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = qdq_tune_report_text(&t, &text, err);
+    if (st == QDQ_OK && e->whole != NULL)
+        assert_string_equal(text, e->whole);
+    if (st == QDQ_OK && e->whole == NULL)
+        e->whole = text;
+    else
+        qdq_free(text);
+    qdq_arena_free(&t.arena);
+    return st;
+}
+
+static void out_of_memory_no_report_lacks_a_key(void **state)
+{
+    static const char *const keys[] = {"\"decisions\": [\n    {\n      \"group\": 0",
+                                       "\"failed\": [\n    {",
+                                       "\"other_shapes\": {",
+                                       "\"set_shape\": [\n    {",
+                                       "\"qdq_baselines\": [\n    {",
+                                       "\"not_expressed\": {",
+                                       "\"overruled\": [\n    {",
+                                       "\"tensors\": [\n        \"x\"",
+                                       "\"pareto\": [\n    {"};
+    qdq_error err = QDQ_ERROR_INIT;
+    ended e;
+
+    (void)state;
+    fill(&e);
+    assert_ok(report(&e, &err));
+    for (size_t i = 0; i < QDQ_COUNT(keys); i++)
+        if (strstr(e.whole, keys[i]) == NULL)
+            fail_msg("no %s in\n%s", keys[i], e.whole);
+    json_set_alloc_funcs(malloc, free);
+    assert_true(test_every_alloc_fails(report, &e) > 200);
+    qdq_free(e.whole);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(out_of_memory_no_report_lacks_a_key),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
