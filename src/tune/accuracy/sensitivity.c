@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "quant/compare/harm.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/candidate/tune_names.h"
@@ -99,15 +99,12 @@ static bool read_harm(const json_t *list, double *harm, size_t n)
 
 static json_t *write_harm(const double *harm, size_t n)
 {
-    json_t *list = json_array();
-    bool ok = list != NULL;
+    qdq_json_doc d = {0};
+    qdq_json_out list = qdq_json_list(&d);
 
-    for (size_t i = 0; i < n && ok; i++)
-        ok = json_array_append_new(list, json_real(harm[i])) == 0;
-    if (ok)
-        return list;
-    json_decref(list);
-    return NULL;
+    for (size_t i = 0; i < n; i++)
+        qdq_json_put_real(list, NULL, harm[i]);
+    return qdq_json_take(&d);
 }
 
 /* --- as much as was found at the outputs ------------------------------------------------------ */

@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_write.h"
 
 void qdq_autotune_cache_init(qdq_autotune_cache *c)
 {
@@ -26,146 +26,98 @@ void qdq_autotune_cache_free(qdq_autotune_cache *c)
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-/* False: out of memory, like all below. A value that is NULL is no memory, too. */
-static bool set(json_t *to, const char *key, json_t *value)
+static void put_group(qdq_json_out list, const qdq_cached_group *g)
 {
-    return json_object_set_new(to, key, value) == 0;
+    qdq_json_out o = qdq_json_put_object(list, NULL);
+
+    qdq_json_put_int(o, "group_id", g->id);
+    qdq_json_put_text(o, "trt_layer_name", g->layer);
+    qdq_json_put_real(o, "baseline_latency_ms", g->base_ms);
+    qdq_json_put_text(o, "best_scheme_name", g->scheme);
+    qdq_json_put_texts(o, "best_scheme_target_tensors", g->tensor, g->n_tensors);
+    qdq_json_put_text(o, "best_scheme_description", g->what);
+    qdq_json_put_real(o, "best_latency_ms", g->best_ms);
+    qdq_json_put_real(o, "baseline_compute_ms", g->base_compute_ms);
+    qdq_json_put_real(o, "best_compute_ms", g->best_compute_ms);
+    if (g->in_progress)
+        qdq_json_put_bool(o, "in_progress", true);
 }
 
-static bool append(json_t *to, json_t *value)
+static void put_decision(qdq_json_out list, const qdq_cached_decision *d)
 {
-    return json_array_append_new(to, value) == 0;
-}
+    qdq_json_out o = qdq_json_put_object(list, NULL);
 
-/* An empty list as a member, which the document owns. */
-static json_t *add_list(json_t *to, const char *key)
-{
-    json_t *list = json_array();
-
-    return set(to, key, list) ? list : NULL;
-}
-
-static json_t *add_object(json_t *list)
-{
-    json_t *object = json_object();
-
-    return append(list, object) ? object : NULL;
-}
-
-static bool put_group(json_t *list, const qdq_cached_group *g)
-{
-    json_t *o = add_object(list);
-
-    if (!set(o, "group_id", json_integer(g->id)) ||
-        !set(o, "trt_layer_name", qdq_json_new_text(g->layer)) ||
-        !set(o, "baseline_latency_ms", qdq_json_real(g->base_ms)) ||
-        !set(o, "best_scheme_name", qdq_json_new_text(g->scheme)))
-        return false;
-    json_t *tensors = add_list(o, "best_scheme_target_tensors");
-    for (size_t i = 0; i < g->n_tensors; i++)
-        if (!append(tensors, qdq_json_new_text(g->tensor[i])))
-            return false;
-    return tensors != NULL && set(o, "best_scheme_description", qdq_json_new_text(g->what)) &&
-           set(o, "best_latency_ms", qdq_json_real(g->best_ms)) &&
-           set(o, "baseline_compute_ms", qdq_json_real(g->base_compute_ms)) &&
-           set(o, "best_compute_ms", qdq_json_real(g->best_compute_ms)) &&
-           (!g->in_progress || set(o, "in_progress", json_true()));
-}
-
-static bool put_decision(json_t *list, const qdq_cached_decision *d)
-{
-    json_t *o = add_object(list);
-
-    return set(o, "group_id", json_integer(d->group)) && set(o, "kept", json_boolean(d->kept)) &&
-           set(o, "latency_ms", qdq_json_real(d->ms)) &&
-           (d->reason == NULL || set(o, "reason", qdq_json_new_text(d->reason))) &&
-           (d->verdict == NULL || set(o, "verdict", qdq_json_new_text(d->verdict)));
+    qdq_json_put_int(o, "group_id", d->group);
+    qdq_json_put_bool(o, "kept", d->kept);
+    qdq_json_put_real(o, "latency_ms", d->ms);
+    if (d->reason != NULL)
+        qdq_json_put_text(o, "reason", d->reason);
+    if (d->verdict != NULL)
+        qdq_json_put_text(o, "verdict", d->verdict);
 }
 
 /* By key, as they were added: of two with one key the last one counts. */
-static bool put_samples(json_t *phase, const qdq_autotune_cache *c)
+static void put_samples(qdq_json_out phase, const qdq_autotune_cache *c)
 {
-    json_t *all;
+    qdq_json_out all = c->samples.n > 0 ? qdq_json_put_object(phase, "samples") : phase;
 
-    if (c->samples.n == 0)
-        return true;
-    all = json_object();
-    if (!set(phase, "samples", all))
-        return false;
     for (size_t i = 0; i < c->samples.n; i++) {
-        json_t *list = add_list(all, c->samples.at[i].key);
-        if (list == NULL)
-            return false;
+        qdq_json_out list = qdq_json_put_list(all, c->samples.at[i].key);
         for (size_t k = 0; k < c->samples.at[i].n; k++)
-            if (!append(list, qdq_json_real(c->samples.at[i].us[k])))
-                return false;
+            qdq_json_put_real(list, NULL, c->samples.at[i].us[k]);
     }
-    return true;
 }
 
-static bool put_groups(json_t *phase, const qdq_autotune_cache *c)
+static void put_groups(qdq_json_out root, const qdq_autotune_cache *c)
 {
-    json_t *list = add_list(phase, "results");
+    qdq_json_out phase = qdq_json_put_object(root, "phase2"),
+                 list = qdq_json_put_list(phase, "results");
 
     for (size_t i = 0; i < c->groups.n; i++)
-        if (!put_group(list, &c->groups.at[i]))
-            return false;
-    return list != NULL && put_samples(phase, c);
+        put_group(list, &c->groups.at[i]);
+    put_samples(phase, c);
 }
 
-static bool put_decisions(json_t *phase, const qdq_autotune_cache *c)
+static void put_decisions(qdq_json_out root, const qdq_autotune_cache *c)
 {
-    if (!set(phase, "full_baseline_ms", qdq_json_real(c->base_ms)))
-        return false;
-    json_t *candidates = add_list(phase, "candidates"), *validated = add_list(phase, "validated");
-    for (size_t i = 0; i < c->candidates.n; i++)
-        if (!append(candidates, json_integer(c->candidates.at[i])))
-            return false;
+    qdq_json_out phase = qdq_json_put_object(root, "phase3"), list;
+
+    qdq_json_put_real(phase, "full_baseline_ms", c->base_ms);
+    qdq_json_put_ints(phase, "candidates", c->candidates.at, c->candidates.n);
+    list = qdq_json_put_list(phase, "validated");
     for (size_t i = 0; i < c->decisions.n; i++)
-        if (!put_decision(validated, &c->decisions.at[i]))
-            return false;
-    return candidates != NULL && validated != NULL &&
-           set(phase, "next", c->next < 0 ? json_null() : json_integer(c->next)) &&
-           set(phase, "current_latency_ms", qdq_json_real(c->current_ms)) &&
-           set(phase, "completed", json_boolean(c->completed));
+        put_decision(list, &c->decisions.at[i]);
+    if (c->next < 0)
+        qdq_json_put_null(phase, "next");
+    else
+        qdq_json_put_int(phase, "next", c->next);
+    qdq_json_put_real(phase, "current_latency_ms", c->current_ms);
+    qdq_json_put_bool(phase, "completed", c->completed);
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
 
 /* Which run it is; nothing in a file whose run is unknown. */
-static bool put_run(json_t *root, const qdq_autotune_cache *c)
+static void put_run(qdq_json_out root, const qdq_autotune_cache *c)
 {
-    json_t *run;
-
     if (c->fingerprint[0] == '\0' && c->run == 0)
-        return true;
-    run = json_object();
-    return set(root, "run", run) && set(run, "fingerprint", qdq_json_new_text(c->fingerprint)) &&
-           set(run, "number", json_integer(c->run));
-}
-
-static bool put_all(json_t *root, const qdq_autotune_cache *c)
-{
-    json_t *groups = json_object(), *decisions = json_object();
-    bool ok = set(root, "version", json_integer(1)) &&
-              set(root, "model_path", qdq_json_new_text(c->model)) && put_run(root, c) &&
-              put_groups(groups, c) && put_decisions(decisions, c) &&
-              json_object_set(root, "phase2", groups) == 0 &&
-              json_object_set(root, "phase3", decisions) == 0;
-
-    json_decref(groups);
-    json_decref(decisions);
-    return ok;
+        return;
+    qdq_json_out run = qdq_json_put_object(root, "run");
+    qdq_json_put_text(run, "fingerprint", c->fingerprint);
+    qdq_json_put_int(run, "number", c->run);
 }
 
 qdq_status qdq_autotune_cache_text(const qdq_autotune_cache *c, char **text, qdq_error *err)
 {
-    json_t *root = json_object();
+    qdq_json_doc d = {0};
+    qdq_json_out root = qdq_json_object(&d);
 
-    *text = NULL;
-    qdq_status st = put_all(root, c) ? qdq_json_dump(root, text, err) : qdq_nomem(err);
-    json_decref(root);
-    return st;
+    qdq_json_put_int(root, "version", 1);
+    qdq_json_put_text(root, "model_path", c->model);
+    put_run(root, c);
+    put_groups(root, c);
+    put_decisions(root, c);
+    return qdq_json_finish(&d, text, err);
 }
 
 qdq_status qdq_autotune_cache_write(const qdq_autotune_cache *c, const char *path, qdq_error *err)

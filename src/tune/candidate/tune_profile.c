@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/fail.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "engine/remote/remote_message.h"
 #include "tune/candidate/tune_models.h"
 #include "tune/candidate/tune_names.h"
@@ -18,48 +18,37 @@ enum { PROFILE_RUNS = 8 };
 /* --- measuring, or remembering ---------------------------------------------------------------- */
 
 /* Names may be any bytes. */
-static bool append_layer(json_t *list, const char *name, const char *op, double us)
+static qdq_json_out put_layer(qdq_json_out list, const char *name, const char *op, double us)
 {
-    return json_array_append_new(list, json_pack("{s:o, s:o, s:f}", "name", qdq_remote_text(name),
-                                                 "op", qdq_remote_text(op), "us", us)) == 0;
+    qdq_json_out o = qdq_json_put_object(list, NULL);
+
+    qdq_json_put(o, "name", qdq_remote_text(name));
+    qdq_json_put(o, "op", qdq_remote_text(op));
+    qdq_json_put_real(o, "us", us);
+    return o;
 }
 
 /* A layer whose nodes the engine told, too. */
-static bool append_group(json_t *list, const qdq_group *g, double us)
+static void put_group(qdq_json_out list, const qdq_group *g)
 {
-    json_t *nodes = json_array();
-    bool ok = nodes != NULL && append_layer(list, g->layer, g->op, us);
+    qdq_json_out o = put_layer(list, g->layer, g->op, g->median_us),
+                 nodes = qdq_json_put_list(o, "nodes");
 
-    for (size_t i = 0; i < g->n_nodes && ok; i++)
-        ok = json_array_append_new(nodes, qdq_remote_text(g->node[i])) == 0;
-    if (!ok) {
-        json_decref(nodes);
-        return false;
-    }
-    json_t *last = json_array_get(list, json_array_size(list) - 1);
-    return json_object_set_new(last, "nodes", nodes) == 0 &&
-           json_object_set_new(last, "conversion", json_boolean(g->conversion)) == 0 &&
-           (g->tensor == NULL ||
-            json_object_set_new(last, "tensor", qdq_remote_text(g->tensor)) == 0);
-}
-
-/* Takes j if not ok. */
-static json_t *if_ok(json_t *j, bool ok)
-{
-    if (ok)
-        return j;
-    json_decref(j);
-    return NULL;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        qdq_json_put(nodes, NULL, qdq_remote_text(g->node[i]));
+    qdq_json_put_bool(o, "conversion", g->conversion);
+    if (g->tensor != NULL)
+        qdq_json_put(o, "tensor", qdq_remote_text(g->tensor));
 }
 
 static json_t *list_layers(const qdq_group *layer, size_t n)
 {
-    json_t *list = json_array();
-    bool ok = list != NULL;
+    qdq_json_doc d = {0};
+    qdq_json_out list = qdq_json_list(&d);
 
-    for (size_t i = 0; i < n && ok; i++)
-        ok = append_layer(list, layer[i].layer, layer[i].op, layer[i].median_us);
-    return if_ok(list, ok);
+    for (size_t i = 0; i < n; i++)
+        put_layer(list, layer[i].layer, layer[i].op, layer[i].median_us);
+    return qdq_json_take(&d);
 }
 
 static bool are_timed(const qdq_group *g, size_t n)
@@ -74,12 +63,12 @@ static bool are_timed(const qdq_group *g, size_t n)
 /* Of layers that are all timed. */
 static json_t *list_groups(const qdq_group *g, size_t n)
 {
-    json_t *list = json_array();
-    bool ok = list != NULL;
+    qdq_json_doc d = {0};
+    qdq_json_out list = qdq_json_list(&d);
 
-    for (size_t i = 0; i < n && ok; i++)
-        ok = append_group(list, &g[i], g[i].median_us);
-    return if_ok(list, ok);
+    for (size_t i = 0; i < n; i++)
+        put_group(list, &g[i]);
+    return qdq_json_take(&d);
 }
 
 /* [{"name": ..., "op": ..., "us": ...}, ...], where the engine names layers after other things with

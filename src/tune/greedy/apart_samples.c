@@ -1,6 +1,6 @@
 /* apart_samples.c - samples in the store: by content, so that other models have them, too. */
 #include "base/fail.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "tune/greedy/apart.h"
 #include "tune/state/tune_values.h"
 
@@ -32,16 +32,16 @@ static qdq_status note(const qdq_tune_sitting *s, const char *key, const qdq_tun
 
 static json_t *write_samples(const qdq_tune_apart *a, size_t n)
 {
-    json_t *list = json_array();
-    bool ok = list != NULL;
+    qdq_json_doc d = {0};
+    qdq_json_out list = qdq_json_list(&d), one;
 
-    for (size_t i = 0; i < n && ok; i++)
-        ok = json_array_append_new(
-                 list, json_pack("[f, f, f]", a[i].none_us, a[i].scheme_us, a[i].border_us)) == 0;
-    if (ok)
-        return list;
-    json_decref(list);
-    return NULL;
+    for (size_t i = 0; i < n; i++) {
+        one = qdq_json_put_list(list, NULL);
+        qdq_json_put_real(one, NULL, a[i].none_us);
+        qdq_json_put_real(one, NULL, a[i].scheme_us);
+        qdq_json_put_real(one, NULL, a[i].border_us);
+    }
+    return qdq_json_take(&d);
 }
 
 static bool read_sample(const json_t *one, qdq_tune_apart *out)

@@ -11,7 +11,7 @@
 #include <xxhash.h>
 
 #include "base/fail.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/set_aside.h"
 #include "target/target.h"
 #include "tune/cache/autotune_cache.h"
@@ -93,15 +93,15 @@ static qdq_status take_file(qdq_tuning *t, const char *path, const char *key, qd
 /* Samples of an earlier process, as if this store had them. */
 static qdq_status restore(qdq_tuning *t, const qdq_cached_samples *s, qdq_error *err)
 {
-    json_t *list = json_array();
-    bool ok = list != NULL;
+    qdq_json_doc d = {0};
+    qdq_json_out list = qdq_json_list(&d), one = list;
 
-    for (size_t i = 0; i + 2 < s->n && ok; i += 3)
-        ok = json_array_append_new(
-                 list, json_pack("[f, f, f]", s->us[i], s->us[i + 1], s->us[i + 2])) == 0;
-    if (!ok)
-        json_decref(list);
-    return ok ? qdq_tune_remember_content(t, s->key, list, err) : qdq_nomem(err);
+    for (size_t i = 0; i < s->n - s->n % 3; i++) {
+        if (i % 3 == 0)
+            one = qdq_json_put_list(list, NULL);
+        qdq_json_put_real(one, NULL, s->us[i]);
+    }
+    return qdq_tune_remember_content(t, s->key, qdq_json_take(&d), err);
 }
 
 static qdq_status use(qdq_tuning *t, qdq_error *err)

@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "tune/store/store.h"
 #include "tune/store/tune_folder.h"
 
@@ -53,22 +53,23 @@ static bool is_alive(int64_t pid)
 static qdq_status describe_unfinished(const qdq_tune_note *note, int64_t process, bool running,
                                       const progress *p, json_t **out, qdq_error *err)
 {
-    json_t *j = *out = json_object();
+    qdq_json_doc d = {0};
+    qdq_json_out j = qdq_json_object(&d);
 
-    json_object_set_new(j, "state",
-                        json_string(running                ? "running"
-                                    : note->failed != NULL ? "failed"
-                                                           : "interrupted"));
+    qdq_json_put_text(j, "state",
+                      running                ? "running"
+                      : note->failed != NULL ? "failed"
+                                             : "interrupted");
     if (note->failed != NULL)
-        json_object_set_new(j, "error", json_string(note->failed));
-    json_object_set_new(j, "process", json_integer(process));
-    json_object_set_new(j, "phase", json_string(p->phase));
-    json_object_set_new(j, "trials", json_integer(p->trials));
-    json_object_set_new(j, "kept", json_integer(p->kept));
-    json_object_set_new(j, "saved", json_real(p->saved));
-    return json_object_set_new(j, "seconds", json_real(fmax(p->last - p->first, 0))) == 0
-               ? QDQ_OK
-               : qdq_nomem(err);
+        qdq_json_put_text(j, "error", note->failed);
+    qdq_json_put_int(j, "process", process);
+    qdq_json_put_text(j, "phase", p->phase);
+    qdq_json_put_int(j, "trials", p->trials);
+    qdq_json_put_int(j, "kept", p->kept);
+    qdq_json_put_real(j, "saved", p->saved);
+    qdq_json_put_real(j, "seconds", fmax(p->last - p->first, 0));
+    *out = qdq_json_take(&d);
+    return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 /* --- a run in the store ----------------------------------------------------------------------- */
