@@ -18,7 +18,6 @@
 #include "support/tuned.h"
 
 static qdq_error err;
-static qdq_model *model;
 
 /* --- a clock that can be set ------------------------------------------------------------------ */
 
@@ -37,20 +36,6 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 }
 
 /* --- runs ------------------------------------------------------------------------------------- */
-
-static int make(void **state)
-{
-    (void)state;
-    model = test_tuned_model();
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    qdq_model_free(model);
-    return 0;
-}
 
 /* Without a profile, so that it takes more than a trial, and walks through all phases. */
 static const char *plain(void)
@@ -90,7 +75,7 @@ static qdq_status run_with(moment *m, const qdq_tune_opts *opts)
     job.cancel = m->cancel;
     o.job = &job;
     o.live = live;
-    qdq_status st = test_tuned_run(model, m->folder, &o, &r, &err);
+    qdq_status st = test_tuned_run(test_tuned, m->folder, &o, &r, &err);
     qdq_cancel_free(m->cancel);
     assert_true(m->done);
     return st;
@@ -100,7 +85,7 @@ static void assert_ends_as(const char *folder, const qdq_tune_opts *o, const cha
 {
     qdq_tune_result r;
 
-    assert_ok(test_tuned_run(model, folder, o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, o, &r, &err));
     char *mine = test_tuned_file(folder, "plan.json"), *want = test_tuned_file(whole, "plan.json");
     assert_string_equal(mine, want);
     qdq_free(mine);
@@ -127,7 +112,7 @@ static void begin_another(moment *m)
     const qdq_tune_opts o = test_tuned_opts(plain());
     qdq_tune_result r;
 
-    m->status = test_tuned_run(model, m->folder, &o, &r, &m->err);
+    m->status = test_tuned_run(test_tuned, m->folder, &o, &r, &m->err);
 }
 
 static void a_run_in_the_folder_of_another_is_refused_and_harms_nothing(void **state)
@@ -141,7 +126,7 @@ static void a_run_in_the_folder_of_another_is_refused_and_harms_nothing(void **s
     assert_ok(run_with(&m, &o));
     assert_int_equal(m.status, QDQ_E_IO);
     assert_non_null(strstr(m.err.text, "another run is at work in this folder"));
-    assert_ok(test_tuned_run(model, alone, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, alone, &o, &r, &err));
     assert_ends_as(folder, &o, alone);
     free(folder);
     free(alone);
@@ -153,7 +138,7 @@ static void begin_beside(moment *m)
     qdq_tune_result r;
 
     o.store = test_path("between.db");
-    m->status = test_tuned_run(model, test_path("beside2"), &o, &r, &m->err);
+    m->status = test_tuned_run(test_tuned, test_path("beside2"), &o, &r, &m->err);
 }
 
 static void two_runs_at_once_may_share_a_store(void **state)
@@ -242,7 +227,7 @@ static void a_folder_tells_of_its_own_run(void **state)
 
     (void)state;
     o.store = store;
-    assert_ok(test_tuned_run(model, mine, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, mine, &o, &r, &err));
     o.seed = 8;
     assert_int_equal(run_with(&m, &o), QDQ_E_INTERRUPTED);
     qdq_free(m.text);
@@ -262,7 +247,7 @@ static void a_run_that_failed_says_why(void **state)
 
     (void)state;
     assert_fails(QDQ_E_ENGINE, "the model cannot be timed",
-                 test_tuned_run(model, folder, &o, &r, &err));
+                 test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_status_has(folder, "\"state\": \"failed\"");
     assert_status_has(folder, "the model cannot be timed");
     free(folder);
@@ -360,11 +345,11 @@ static void a_baseline_that_is_there_is_not_written_again(void **state)
     (void)state;
     assert_int_equal(run_with(&m, &o), QDQ_E_INTERRUPTED);
     const ino_t first = file_number(folder, "baseline.onnx");
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_true(file_number(folder, "baseline.onnx") == first);
     assert_ok(qdq_write_file(test_path("baseline/baseline.onnx"), true, "x", 1, &err));
     /* what is no model would end the guard */
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     char *text = test_tuned_file(folder, "baseline.onnx");
     assert_string_not_equal(text, "x");
     qdq_free(text);
@@ -385,7 +370,7 @@ static void a_full_disk_ends_the_run_and_the_next_goes_on(void **state)
         test_missing("a disk of its own");
         return;
     }
-    assert_ok(test_tuned_run(model, whole, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, whole, &o, &r, &err));
     snprintf(folder, sizeof folder, "%s/tuned", disk);
     snprintf(filler, sizeof filler, "%s/filler", disk);
     /* it ends in different places */
@@ -393,7 +378,7 @@ static void a_full_disk_ends_the_run_and_the_next_goes_on(void **state)
         char *bytes = calloc(1, (400 << 10) - room);
         assert_ok(qdq_write_file(filler, true, bytes, (400 << 10) - room, &err));
         free(bytes);
-        qdq_status st = test_tuned_run(model, folder, &o, &r, &err);
+        qdq_status st = test_tuned_run(test_tuned, folder, &o, &r, &err);
         if (st != QDQ_OK && st != QDQ_E_IO)
             fail_msg("with %zu bytes: %s: %s", room, qdq_status_name(st), err.text);
         assert_int_equal(count_like(folder, ".work-*"), 0);
@@ -423,7 +408,7 @@ static void a_store_that_somebody_keeps_locked_ends_the_run_and_the_next_goes_on
     qdq_tune_result r;
 
     (void)state;
-    assert_ok(test_tuned_run(model, whole, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, whole, &o, &r, &err));
     assert_fails(QDQ_E_IO, "another process has held the store for more than 5 s",
                  run_with(&m, &o));
     sqlite3_close((sqlite3 *)(void *)m.text);
@@ -455,7 +440,7 @@ static void a_clock_that_is_set_back_changes_nothing(void **state)
     json_t *j;
 
     (void)state;
-    assert_ok(test_tuned_run(model, whole, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, whole, &o, &r, &err));
     o.time_s = 3600; /* of a clock that nobody can set */
     assert_int_equal(run_with(&second, &o), QDQ_E_INTERRUPTED);
     assert_ok(qdq_tune_status(folder, &status, &err));
@@ -466,7 +451,7 @@ static void a_clock_that_is_set_back_changes_nothing(void **state)
     set_back = 0;
     assert_ok(run_with(&first, &o));
     set_back = 0;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_false(r.ended_early);
     assert_true(r.seconds >= 0 && r.seconds < 600);
     assert_ends_as(folder, &o, whole);
@@ -496,12 +481,12 @@ static void a_profile_that_cannot_be_read_is_measured_once_more(void **state)
     qdq_tune_result r;
 
     (void)state;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     for (size_t i = 0; i < QDQ_COUNT(garbage); i++) {
         char sql[200];
         snprintf(sql, sizeof sql, "UPDATE value SET value = %s", garbage[i]);
         change_store(folder, sql);
-        assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+        assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
         assert_true(r.verdict == QDQ_TUNED && r.speedup > 1.5);
     }
 }
@@ -517,12 +502,12 @@ static void layers_that_cannot_be_read_are_asked_for_once_more(void **state)
 
     (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
-    assert_ok(test_tuned_run(model, folder, &o, &whole, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &whole, &err));
     for (size_t i = 0; i < QDQ_COUNT(garbage); i++) {
         char sql[200];
         snprintf(sql, sizeof sql, "UPDATE value SET value = %s", garbage[i]);
         change_store(folder, sql);
-        assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+        assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
         assert_true(r.verdict == QDQ_TUNED && r.speedup > 1.5);
         assert_int_equal(r.groups, whole.groups);
     }
@@ -536,16 +521,16 @@ static void a_damaged_sample_is_said_with_its_place(void **state)
     qdq_tune_result r;
 
     (void)state;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     for (size_t i = 0; i < QDQ_COUNT(times); i++) {
         char sql[200];
         snprintf(sql, sizeof sql, "UPDATE pair SET candidate_ns = %s WHERE trial = 2", times[i]);
         change_store(folder, sql);
         assert_fails(QDQ_E_FORMAT, "sample/tune.db: sample 0 of trial 2: found times of",
-                     test_tuned_run(model, folder, &o, &r, &err));
+                     test_tuned_run(test_tuned, folder, &o, &r, &err));
     }
     o.restart = true; /* nothing from before */
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
 }
 
 static void the_status_of_a_damaged_store_is_an_error_or_what_is_known(void **state)
@@ -558,7 +543,7 @@ static void the_status_of_a_damaged_store_is_an_error_or_what_is_known(void **st
     char sql[200], *text;
 
     (void)state;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     for (size_t i = 0; i < QDQ_COUNT(reports); i++) {
         snprintf(sql, sizeof sql, "UPDATE run SET report = %s", reports[i]);
         change_store(folder, sql);
@@ -597,5 +582,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_clock_that_is_set_back_changes_nothing),
     };
 
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);
 }

@@ -1,0 +1,130 @@
+/* lab_setting.h - models in float and in 8 bits, and a lab on the sim engine. */
+#ifndef QDQ_LAB_SETTING_H
+#define QDQ_LAB_SETTING_H
+
+#include <dirent.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "support/labs.h"
+#include "support/test.h"
+#include "tune/lab/lab.h"
+
+static qdq_error err;
+
+#define WORKER QDQ_BUILD_DIR "/qdq-worker"
+
+static const char float_text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                                 "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
+                                 "<float[1,1,1,1] w = {2}>\n"
+                                 "{ [conv] t = Conv(x, w)\n [relu] y = Relu(t) }\n";
+
+static const char int8_text[] =
+    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+    "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
+    "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
+    "{ xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n wd = DequantizeLinear(w, "
+    "s, zw)\n"
+    "  [conv] t = Conv(xd, wd)\n [relu] r = Relu(t)\n rq = QuantizeLinear(r, s, z)\n"
+    "  y = DequantizeLinear(rq, s, z) }\n";
+
+#define COSTS                                                                                      \
+    "\"overhead_us\": 10, \"default\": {\"float_us\": 2}, \"convert\": {\"float_us\": 5}, "        \
+    "\"error\": 0.01,"                                                                             \
+    "\"ops\": {\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true,"  \
+    "\"epilogue\": [\"Relu\"]}}"
+
+/* The path of a model file; static storage, as test_path(). */
+static inline const char *save(const char *name, const char *text)
+{
+    qdq_model *m = test_model(text);
+    qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;
+    const char *path = test_path("%s", name);
+
+    opts.allow_overwrite = true;
+    assert_ok(qdq_model_save(m, path, &opts, &err));
+    qdq_model_free(m);
+    return path;
+}
+
+static inline const char *float_model(void)
+{
+    return save("float.onnx", float_text);
+}
+
+static inline const char *int8_model(void)
+{
+    return save("int8.onnx", int8_text);
+}
+
+static inline void count_warnings(void *ctx, qdq_log_level level, const char *text)
+{
+    unsigned *n = ctx;
+
+    *n += level <= QDQ_LOG_WARNING;
+    print_message("%s\n", text);
+}
+
+static unsigned warnings;
+static qdq_job job = {.size = sizeof(qdq_job), .ctx = &warnings, .log = count_warnings};
+
+/* `more`: further keys of the cost model, with a comma in front. */
+static inline qdq_lab *open_lab(const char *more, qdq_lab_opts opts)
+{
+    char json[2000], spec[600];
+    qdq_lab *lab = NULL;
+
+    snprintf(json, sizeof json, "{\"qdq_sim\": 1, " COSTS "%s}", more);
+    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
+    opts.engine = spec;
+    opts.worker = opts.worker != NULL ? opts.worker : WORKER;
+    opts.job = opts.job != NULL ? opts.job : &job;
+    assert_ok(qdq_lab_open(&opts, &lab, &err));
+    return lab;
+}
+
+/* The worker frees all it had: under the leak checker it would complain otherwise. */
+static inline void close_lab(qdq_lab *lab)
+{
+    warnings = 0;
+    qdq_lab_close(lab);
+    assert_int_equal(warnings, 0);
+}
+
+static inline void assert_fate(const qdq_remote_fate *fate, qdq_remote_end end, const char *part)
+{
+    if (fate->end != end || strstr(fate->text, part) == NULL)
+        fail_msg("want %s with '%s', got %s: %s", qdq_remote_end_name(end), part,
+                 qdq_remote_end_name(fate->end), fate->text);
+}
+
+static inline bool is_sanitized(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    return true;
+#endif
+#endif
+    return false;
+}
+
+/* Where the 8-bit Conv runs, this happens; the float model goes on. */
+static inline void assert_pair_is_fine(qdq_lab *lab, int a)
+{
+    qdq_remote_fate fate;
+    double a_ns, b_ns;
+
+    assert_ok(qdq_lab_pair(lab, a, a, false, 0, &a_ns, &b_ns, &fate, &err));
+    assert_fate(&fate, QDQ_REMOTE_FINE, "");
+    assert_true(a_ns > 0 && b_ns > 0);
+}
+
+#endif /* QDQ_LAB_SETTING_H */

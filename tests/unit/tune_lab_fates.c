@@ -1,0 +1,188 @@
+/* tune_lab_fates.c - how builds and runs end in a lab: refused, crashed, hung, out of memory,
+ * interrupted. */
+#include "support/lab_setting.h"
+
+/* --- fates ------------------------------------------------------------------------------------ */
+
+/* The float model is open when the 8-bit one ends the worker; afterwards it is open again, in
+ * another worker. */
+static void build_ends(const char *failure, qdq_lab_opts opts, qdq_remote_end end, const char *part)
+{
+    char more[300];
+    qdq_remote_fate fate;
+    int handle;
+
+    snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"open\", \"node\": \"conv\", %s}]",
+             failure);
+    qdq_lab *lab = open_lab(more, opts);
+    int a = test_lab_build(lab, float_model());
+    assert_pair_is_fine(lab, a);
+    assert_ok(qdq_lab_build(lab, int8_model(), &handle, &fate, &err));
+    assert_fate(&fate, end, part);
+    assert_int_equal(handle, -1);
+    assert_pair_is_fine(lab, a);
+    close_lab(lab);
+}
+
+static void a_refused_model_is_a_fate(void **state)
+{
+    (void)state;
+    build_ends("\"message\": \"no kernel for it\"", (qdq_lab_opts){0}, QDQ_REMOTE_REFUSED,
+               "no kernel for it");
+}
+
+static void a_crash_costs_one_trial(void **state)
+{
+    (void)state;
+    build_ends("\"crash\": \"SIGABRT\", \"message\": \"assertion failed\"", (qdq_lab_opts){0},
+               QDQ_REMOTE_CRASHED, "SIGABRT: assertion failed");
+    if (!is_sanitized()) /* which makes something else of it */
+        build_ends("\"crash\": \"SIGSEGV\"", (qdq_lab_opts){0}, QDQ_REMOTE_CRASHED, "SIGSEGV");
+}
+
+static void an_illegal_instruction_costs_one_trial(void **state)
+{
+    (void)state;
+    build_ends("\"crash\": \"SIGILL\"", (qdq_lab_opts){0}, QDQ_REMOTE_CRASHED, "SIGILL");
+}
+
+static void a_kill_from_outside_costs_one_trial(void **state)
+{
+    (void)state;
+    build_ends("\"crash\": \"SIGKILL\"", (qdq_lab_opts){0}, QDQ_REMOTE_CRASHED,
+               "SIGKILL from outside");
+}
+
+static void region_9_case_24_what_never_ends_is_killed_at_the_deadline(void **state)
+{
+    double start = qdq_clock_seconds();
+
+    (void)state;
+    build_ends("\"hang\": 100", (qdq_lab_opts){.build_deadline_s = 0.3}, QDQ_REMOTE_HUNG,
+               "no answer within 0.3 s");
+    assert_true(qdq_clock_seconds() - start < 20);
+}
+
+static void memory_beyond_the_limit_costs_one_trial(void **state)
+{
+    (void)state;
+    if (is_sanitized()) /* it needs terabytes of addresses for itself */
+        skip();
+    build_ends("\"memory\": 4096", (qdq_lab_opts){.max_memory = (uint64_t)1 << 30},
+               QDQ_REMOTE_MEMORY, "memory");
+}
+
+static void an_engine_that_aborts_for_want_of_memory_is_told_from_a_crash(void **state)
+{
+    (void)state;
+    build_ends(
+        "\"crash\": \"SIGABRT\", \"message\": \"terminate called after throwing an instance of "
+        "'std::bad_alloc'\"",
+        (qdq_lab_opts){0}, QDQ_REMOTE_MEMORY, "bad_alloc");
+}
+
+static void a_model_is_not_to_blame_for_the_memory_of_its_neighbours(void **state)
+{
+    qdq_lab_opts opts = {.max_memory = (uint64_t)2 << 30};
+
+    (void)state;
+    if (is_sanitized())
+        skip();
+    qdq_lab *lab = open_lab(", \"fail\": [{\"at\": \"open\", \"memory\": 1200}]", opts);
+    int a = test_lab_build(lab, float_model());
+    int b = test_lab_build(lab, int8_model()); /* does not fit beside a; alone it does */
+    qdq_remote_fate fate;
+    double x, y;
+
+    assert_true(a >= 0 && b >= 0);
+    assert_ok(qdq_lab_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
+    assert_fate(&fate, QDQ_REMOTE_MEMORY, "memory");
+    assert_pair_is_fine(lab, a);
+    close_lab(lab);
+}
+
+static void run_ends(const char *at, const char *failure, qdq_remote_end end, const char *part)
+{
+    char more[300];
+    qdq_lab_accuracy acc;
+    qdq_remote_fate fate;
+    double x, y;
+
+    snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"%s\", \"node\": \"conv\", %s}]", at,
+             failure);
+    qdq_lab *lab = open_lab(more, (qdq_lab_opts){.run_deadline_s = 0.3});
+    int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
+    if (strcmp(at, "time") == 0)
+        assert_ok(qdq_lab_pair(lab, a, b, true, 0, &x, &y, &fate, &err));
+    else
+        assert_ok(qdq_lab_compare(lab, a, b, &acc, &fate, &err));
+    assert_fate(&fate, end, part);
+    assert_pair_is_fine(lab, a);
+    qdq_lab_drop(lab, b);
+    close_lab(lab);
+}
+
+static void runs_end_in_all_the_ways_that_builds_do(void **state)
+{
+    (void)state;
+    run_ends("time", "\"message\": \"overflow\"", QDQ_REMOTE_REFUSED, "overflow");
+    run_ends("time", "\"crash\": \"SIGILL\"", QDQ_REMOTE_CRASHED, "SIGILL");
+    run_ends("time", "\"hang\": 50", QDQ_REMOTE_HUNG, "no answer");
+    run_ends("time", "\"nth\": 3, \"crash\": \"SIGABRT\"", QDQ_REMOTE_CRASHED,
+             "SIGABRT"); /* after 2 warm-up runs */
+    run_ends("run", "\"message\": \"Failed to allocate memory for requested buffer\"",
+             QDQ_REMOTE_MEMORY, "buffer");
+    run_ends("run", "\"crash\": \"SIGABRT\"", QDQ_REMOTE_CRASHED, "SIGABRT");
+    run_ends("run", "\"hang\": 50", QDQ_REMOTE_HUNG, "no answer");
+}
+
+/* --- interruption ----------------------------------------------------------------------------- */
+
+static void *set_soon(void *cancel)
+{
+    usleep(200 * 1000);
+    qdq_cancel_set(cancel);
+    return NULL;
+}
+
+static void an_interrupt_ends_a_build_that_hangs(void **state)
+{
+    qdq_job mine = QDQ_JOB_INIT;
+    qdq_cancel *cancel = qdq_cancel_new();
+    pthread_t thread;
+    qdq_remote_fate fate;
+    int handle;
+
+    (void)state;
+    mine.cancel = cancel;
+    qdq_lab *lab =
+        open_lab(", \"fail\": [{\"at\": \"open\", \"hang\": 100}]", (qdq_lab_opts){.job = &mine});
+    double start = qdq_clock_seconds();
+    assert_int_equal(pthread_create(&thread, NULL, set_soon, cancel), 0);
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted",
+                 qdq_lab_build(lab, float_model(), &handle, &fate, &err));
+    assert_true(qdq_clock_seconds() - start < 20);
+    pthread_join(thread, NULL);
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted",
+                 qdq_lab_build(lab, float_model(), &handle, &fate, &err));
+    qdq_lab_close(lab);
+    qdq_cancel_free(cancel);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_refused_model_is_a_fate),
+        cmocka_unit_test(a_crash_costs_one_trial),
+        cmocka_unit_test(an_illegal_instruction_costs_one_trial),
+        cmocka_unit_test(a_kill_from_outside_costs_one_trial),
+        cmocka_unit_test(region_9_case_24_what_never_ends_is_killed_at_the_deadline),
+        cmocka_unit_test(memory_beyond_the_limit_costs_one_trial),
+        cmocka_unit_test(an_engine_that_aborts_for_want_of_memory_is_told_from_a_crash),
+        cmocka_unit_test(a_model_is_not_to_blame_for_the_memory_of_its_neighbours),
+        cmocka_unit_test(runs_end_in_all_the_ways_that_builds_do),
+        cmocka_unit_test(an_interrupt_ends_a_build_that_hangs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
