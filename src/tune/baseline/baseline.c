@@ -409,17 +409,6 @@ static qdq_status find_exact(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
     return st;
 }
 
-static qdq_status try_exact(qdq_tuning *t, const qdq_baseline *b, qdq_error *err)
-{
-    qdq_tune_tried r;
-
-    QDQ_TRY(qdq_tune_try(t, QDQ_PHASE_EXCEPTIONS, "imported, edge by edge", &t->found.best,
-                         &b->exact, &r, err));
-    if (r.kept)
-        t->found.best = b->exact;
-    return QDQ_OK;
-}
-
 /* One that may ship as it is takes no build that single edges could have. */
 static bool has_budget(const qdq_tuning *t, const qdq_baseline *b)
 {
@@ -433,6 +422,7 @@ static bool has_budget(const qdq_tuning *t, const qdq_baseline *b)
 qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err)
 {
     qdq_tune_candidate *c;
+    qdq_tune_tried r;
 
     for (size_t i = 0; i < t->n_baselines && t->filter.n == 0; i++) {
         const qdq_baseline *b = &t->baselines[i];
@@ -442,7 +432,8 @@ qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err)
             qdq_space_use_formats(t->space, &t->baselines[i].exact, b->placed, false);
         QDQ_TRY(qdq_tune_candidate_of(t, &b->exact, &c, err));
         if (c != t->base && !c->tried)
-            QDQ_TRY(try_exact(t, b, err));
+            QDQ_TRY(qdq_tune_try_for_best(t, QDQ_PHASE_EXCEPTIONS, "imported, edge by edge",
+                                          &b->exact, &r, err));
     }
     return QDQ_OK;
 }

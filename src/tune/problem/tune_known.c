@@ -271,15 +271,6 @@ qdq_status qdq_tune_remember_share(qdq_tuning *t, const qdq_search_event *e, qdq
 
 /* --- what is settled -------------------------------------------------------------------------- */
 
-static qdq_status try_one(qdq_tuning *t, const char *move, const qdq_assign *a, qdq_tune_tried *r,
-                          qdq_error *err)
-{
-    QDQ_TRY(qdq_tune_try(t, QDQ_PHASE_START, move, &t->found.best, a, r, err));
-    if (r->kept && !qdq_assign_copy(&t->found.best, a, &t->arena))
-        return qdq_nomem(err);
-    return QDQ_OK;
-}
-
 /* Does the best one take what the entry says? If not, the engine or the machine is another one than
  * it seems; a little is what neighbours do. */
 static qdq_status try_best(qdq_tuning *t, bool *holds, qdq_error *err)
@@ -294,7 +285,7 @@ static qdq_status try_best(qdq_tuning *t, bool *holds, qdq_error *err)
     *holds = *holds && isfinite(share);
     if (!*holds || qdq_assign_count(&a) == 0)
         return QDQ_OK;
-    QDQ_TRY(try_one(t, "cached", &a, &r, err));
+    QDQ_TRY(qdq_tune_try_for_best(t, QDQ_PHASE_START, "cached", &a, &r, err));
     *holds = !r.failed && r.result.gain > 0 && fabs(1 - r.result.gain - share) <= doubt * share;
     if (!*holds || r.kept)
         return QDQ_OK;
@@ -315,7 +306,8 @@ static qdq_status try_plain(qdq_tuning *t, bool *faster, qdq_error *err)
         QDQ_TRY(qdq_tune_known_share(t, &t->problem.start[i], &share, err));
         if (c == t->base || c->tried || !isnan(share))
             continue;
-        QDQ_TRY(try_one(t, t->problem.start_name[i], &t->problem.start[i], &r, err));
+        QDQ_TRY(qdq_tune_try_for_best(t, QDQ_PHASE_START, t->problem.start_name[i],
+                                      &t->problem.start[i], &r, err));
         *faster = r.kept;
     }
     return QDQ_OK;

@@ -169,24 +169,13 @@ static bool is_near(const qdq_tuning *t, const qdq_cut_costs *k, const qdq_assig
            qdq_energy_value(&k->energy, &t->found.best);
 }
 
-static qdq_status try_other(qdq_tuning *t, size_t i, qdq_error *err)
-{
-    const qdq_assign *a = &t->problem.late[i];
-    qdq_tune_tried r;
-
-    QDQ_TRY(qdq_tune_try(t, QDQ_PHASE_INTERACTIONS, t->problem.late_name[i], &t->found.best, a, &r,
-                         err));
-    if (r.kept && !qdq_assign_copy(&t->found.best, a, &t->arena))
-        return qdq_nomem(err);
-    return QDQ_OK;
-}
-
 qdq_status qdq_tune_try_others(qdq_tuning *t, qdq_error *err)
 {
     const qdq_search_opts *o = &t->search_opts;
     qdq_cut_costs own = t->costs;
     bool known = t->has_costs;
     qdq_tune_candidate *c;
+    qdq_tune_tried r;
 
     if (t->problem.n_late > 0 && !known)
         QDQ_TRY(fit_costs(t, &own, &known, err));
@@ -198,7 +187,8 @@ qdq_status qdq_tune_try_others(qdq_tuning *t, qdq_error *err)
         if (c == t->base || c->tried)
             continue;
         if (!known || is_near(t, &own, &t->problem.late[i]))
-            QDQ_TRY(try_other(t, i, err));
+            QDQ_TRY(qdq_tune_try_for_best(t, QDQ_PHASE_INTERACTIONS, t->problem.late_name[i],
+                                          &t->problem.late[i], &r, err));
         else
             t->found.ruled_out++;
     }

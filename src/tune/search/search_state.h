@@ -24,9 +24,10 @@ typedef struct qdq_searching {
     QDQ_VEC(double) times;           /* shares of the baseline's; INFINITY: failed */
     /* likewise: the identity of the incumbent that it ran beside */
     QDQ_VEC(uint64_t) against;
-    bool over;         /* the budget is used up */
-    unsigned of_seeds; /* builds that seeds of caches took, beyond the budget */
-    double noise;      /* of the last test: what cannot be seen is not tried */
+    QDQ_VEC(uint64_t) kept_starts; /* identities of starts that were the incumbent */
+    bool over;                     /* the budget is used up */
+    unsigned of_seeds;             /* builds that seeds of caches took, beyond the budget */
+    double noise;                  /* of the last test: what cannot be seen is not tried */
 
     double *worth;     /* by bit: ns of float time */
     uint32_t *unit_of; /* by bit: index of the unit; UINT32_MAX: of none */
@@ -48,6 +49,7 @@ typedef struct qdq_tried {
     bool measured; /* now; else it was known, is the incumbent itself, or the budget is over */
     bool kept;     /* it is the incumbent now */
     double time;   /* as a share of the baseline's; NAN: not known */
+    qdq_test_result result; /* where it was measured now */
 } qdq_tried;
 
 /* --- search_trial.c --------------------------------------------------------------------------- */
@@ -64,6 +66,9 @@ void qdq_search_free(qdq_searching *s);
 /* Measures s->candidate against the incumbent, unless it is known to be no better. `unit`: SIZE_MAX
  * for none. */
 qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_error *err);
+
+/* Is the candidate one of the starts that were the incumbent? */
+qdq_status qdq_search_is_kept_start(qdq_searching *s, bool *yes, qdq_error *err);
 
 /* Copies the incumbent into the candidate. */
 void qdq_search_reset(qdq_searching *s);

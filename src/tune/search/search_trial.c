@@ -98,6 +98,7 @@ static qdq_status measure(qdq_searching *s, size_t unit, uint64_t mine, uint64_t
     s->out->trials++;
     s->out->pairs += r.pairs;
     out->measured = true;
+    out->result = r;
     out->time = failed ? INFINITY : s->time * (1 - r.gain);
     out->kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
     QDQ_TRY(remember(s, mine, now, out->time, err));
@@ -207,6 +208,25 @@ static qdq_status is_beaten(qdq_searching *s, bool *beaten, qdq_error *err)
     return mine == now ? QDQ_OK : remember(s, mine, now, share, err);
 }
 
+static qdq_status note_start(qdq_searching *s, qdq_error *err)
+{
+    uint64_t mine;
+
+    QDQ_TRY(identify(s, &s->incumbent, &mine, err));
+    return QDQ_PUSH(&s->scratch, &s->kept_starts, mine) ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_search_is_kept_start(qdq_searching *s, bool *yes, qdq_error *err)
+{
+    uint64_t mine;
+
+    *yes = false;
+    QDQ_TRY(identify(s, &s->candidate, &mine, err));
+    for (size_t i = 0; i < s->kept_starts.n && !*yes; i++)
+        *yes = s->kept_starts.at[i] == mine;
+    return QDQ_OK;
+}
+
 static qdq_status measure_starts(qdq_searching *s, qdq_error *err)
 {
     const qdq_search_problem *p = s->p;
@@ -224,13 +244,15 @@ static qdq_status measure_starts(qdq_searching *s, qdq_error *err)
     s->phase = QDQ_PHASE_START;
     for (size_t i = 1; i < p->n_starts && !s->over; i++) {
         const unsigned builds = qdq_search_builds(s);
-        qdq_tried ignored;
+        qdq_tried t = {0};
         bool beaten;
         s->move = p->start_name[i];
         qdq_assign_take(&s->candidate, &p->start[i]);
         QDQ_TRY(is_beaten(s, &beaten, err));
         if (!beaten)
-            QDQ_TRY(qdq_search_try(s, SIZE_MAX, &ignored, err));
+            QDQ_TRY(qdq_search_try(s, SIZE_MAX, &t, err));
+        if (t.kept)
+            QDQ_TRY(note_start(s, err));
         if (i <= p->n_cached_starts)
             s->of_seeds += qdq_search_builds(s) - builds;
     }

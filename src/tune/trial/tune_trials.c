@@ -338,3 +338,11 @@ qdq_status qdq_tune_try(qdq_tuning *t, qdq_search_phase phase, const char *move,
                                 .saved = 1 - t->found.predicted_ns / t->problem.base_ns};
     return event(t, &e, err);
 }
+
+qdq_status qdq_tune_try_for_best(qdq_tuning *t, qdq_search_phase phase, const char *move,
+                                 const qdq_assign *candidate, qdq_tune_tried *out, qdq_error *err)
+{
+    QDQ_TRY(qdq_tune_try(t, phase, move, &t->found.best, candidate, out, err));
+    return !out->kept || qdq_assign_copy(&t->found.best, candidate, &t->arena) ? QDQ_OK
+                                                                               : qdq_nomem(err);
+}

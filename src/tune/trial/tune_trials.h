@@ -28,4 +28,8 @@ qdq_status qdq_tune_try(qdq_tuning *t, qdq_search_phase phase, const char *move,
                         const qdq_assign *incumbent, const qdq_assign *candidate,
                         qdq_tune_tried *out, qdq_error *err);
 
+/* The same against t->found.best, which the candidate becomes where it is kept. */
+qdq_status qdq_tune_try_for_best(qdq_tuning *t, qdq_search_phase phase, const char *move,
+                                 const qdq_assign *candidate, qdq_tune_tried *out, qdq_error *err);
+
 #endif /* QDQ_TUNE_TRIALS_H */

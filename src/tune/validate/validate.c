@@ -186,7 +186,7 @@ static void count_items(qdq_validating *v)
     out->rejected = by_verdict[QDQ_VALIDATE_REJECTED];
     out->failed = by_verdict[QDQ_VALIDATE_FAILED];
     out->undecided = by_verdict[QDQ_VALIDATE_UNDECIDED];
-    out->builds = v->caller->builds != NULL ? v->caller->builds(v->caller->ctx) : 0;
+    out->builds = qdq_search_builds(&v->s);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -220,10 +220,11 @@ qdq_status qdq_validate_run(const qdq_validate_problem *p, const qdq_search_opts
                             const qdq_search_ops *ops, qdq_arena *arena, qdq_validate_result *out,
                             qdq_error *err)
 {
-    qdq_validating v = {.p = p, .asked = opts, .caller = ops, .out = out, .opts = *opts};
+    qdq_validating v = {.p = p, .asked = opts, .out = out, .opts = *opts, .ops = *ops};
 
     *out = (qdq_validate_result){0};
-    qdq_validate_listen(&v);
+    v.ops.known_share = NULL;
+    v.ops.profile = NULL;
     v.s = (qdq_searching){
         .p = p->search, .opts = &v.opts, .ops = &v.ops, .arena = arena, .out = &out->search};
     qdq_status st = validate(&v, err);

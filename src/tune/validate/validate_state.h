@@ -25,10 +25,9 @@ typedef struct qdq_validate_part {
 typedef struct qdq_validating {
     const qdq_validate_problem *p;
     const qdq_search_opts *asked;
-    const qdq_search_ops *caller;
     qdq_validate_result *out;
     qdq_search_opts opts; /* with the errors that a trial may make */
-    qdq_search_ops ops;   /* the caller's, and an ear */
+    qdq_search_ops ops;   /* the caller's, without what other runs and profiles know */
     qdq_searching s;
 
     const qdq_assign *base;
@@ -39,11 +38,9 @@ typedef struct qdq_validating {
     bool *alone;         /* by item: it was tried by itself, and refused */
     /* by item: what the set that it was kept in may lack of its promise */
     double *hidden;
-    size_t good, bad;            /* items that trials decided about so far */
-    unsigned measured;           /* trials that took a build */
-    bool news;                   /* a decision that nobody was told of */
-    qdq_test_result last;        /* of the last measurement */
-    QDQ_VEC(qdq_assign) winners; /* starts that were kept */
+    size_t good, bad;  /* items that trials decided about so far */
+    unsigned measured; /* trials that took a build */
+    bool news;         /* a decision that nobody was told of */
     QDQ_VEC(qdq_validate_part) parts;
     QDQ_VEC(qdq_validate_trial) trials;
 } qdq_validating;
@@ -55,9 +52,6 @@ typedef struct qdq_validate_promise {
 } qdq_validate_promise;
 
 /* --- validate_trial.c ------------------------------------------------------------------------- */
-
-/* Fills in v->ops, and lets v->s use it. */
-void qdq_validate_listen(qdq_validating *v);
 
 /* The base with all items that are on, into `a`. */
 void qdq_validate_merge(const qdq_validating *v, qdq_assign *a);

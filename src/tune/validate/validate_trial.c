@@ -5,53 +5,6 @@
 #include "base/fail.h"
 #include "tune/validate/validate_state.h"
 
-/* --- the caller's operations, and an ear ------------------------------------------------------ */
-
-static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
-                          const qdq_test_opts *test, qdq_test_result *out, bool *failed,
-                          qdq_error *err)
-{
-    qdq_validating *v = ctx;
-
-    QDQ_TRY(v->caller->measure(v->caller->ctx, incumbent, candidate, test, out, failed, err));
-    v->last = *out;
-    return QDQ_OK;
-}
-
-static qdq_status identity(void *ctx, const qdq_assign *a, qdq_assign_hash *out, qdq_error *err)
-{
-    const qdq_validating *v = ctx;
-
-    *out = qdq_assign_get_hash(a);
-    return v->caller->identity != NULL ? v->caller->identity(v->caller->ctx, a, out, err) : QDQ_OK;
-}
-
-static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
-{
-    qdq_validating *v = ctx;
-    qdq_assign winner;
-
-    if (e->phase == QDQ_PHASE_START && e->kept &&
-        (!qdq_assign_copy(&winner, e->candidate, &v->s.scratch) ||
-         !QDQ_PUSH(&v->s.scratch, &v->winners, winner)))
-        return qdq_nomem(err);
-    return v->caller->event != NULL ? v->caller->event(v->caller->ctx, e, err) : QDQ_OK;
-}
-
-static unsigned builds(void *ctx)
-{
-    const qdq_validating *v = ctx;
-
-    return v->caller->builds(v->caller->ctx);
-}
-
-void qdq_validate_listen(qdq_validating *v)
-{
-    v->ops = (qdq_search_ops){.ctx = v, .measure = measure, .identity = identity, .event = event};
-    if (v->caller->builds != NULL)
-        v->ops.builds = builds;
-}
-
 /* --- assignments ------------------------------------------------------------------------------ */
 
 static void set_bits(qdq_assign *a, const qdq_assign *bits)
@@ -114,19 +67,6 @@ bool qdq_validate_matters(const qdq_validating *v, const qdq_validate_promise *p
 
 /* --- trials ----------------------------------------------------------------------------------- */
 
-static qdq_status is_winner(qdq_validating *v, const qdq_assign *a, bool *yes, qdq_error *err)
-{
-    qdq_assign_hash mine, other;
-
-    *yes = false;
-    QDQ_TRY(identity(v, a, &mine, err));
-    for (size_t i = 0; i < v->winners.n && !*yes; i++) {
-        QDQ_TRY(identity(v, &v->winners.at[i], &other, err));
-        *yes = mine.low == other.low && mine.high == other.high;
-    }
-    return QDQ_OK;
-}
-
 /* A start that was kept has been measured already: it is the incumbent again, if it is faster than
  * this one. */
 static qdq_status recall(qdq_validating *v, qdq_tried *t, qdq_error *err)
@@ -135,7 +75,7 @@ static qdq_status recall(qdq_validating *v, qdq_tried *t, qdq_error *err)
 
     if (t->measured || !(t->time < v->s.time * (1 - v->asked->test.enter)))
         return QDQ_OK;
-    QDQ_TRY(is_winner(v, &v->s.candidate, &was_kept, err));
+    QDQ_TRY(qdq_search_is_kept_start(&v->s, &was_kept, err));
     if (was_kept) {
         qdq_assign_take(&v->s.incumbent, &v->s.candidate);
         v->s.time = t->time;
@@ -179,7 +119,7 @@ static qdq_status add_trial(qdq_validating *v, const qdq_validate_trial *t, qdq_
 static void tell(const qdq_validating *v, const qdq_tried *t, double before,
                  qdq_validate_trial *trial, qdq_validate_seen *out)
 {
-    const qdq_test_result *r = &v->last;
+    const qdq_test_result *r = &t->result;
     const double sign = trial->without ? -1 : 1,
                  se = before * (t->measured ? r->sd / sqrt(r->pairs) : v->s.noise);
 
