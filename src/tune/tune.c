@@ -43,15 +43,15 @@ static qdq_status open_engine(qdq_tuning *t, qdq_error *err)
     qdq_engine_opts ort;
 
     qdq_tune_engine_opts(t, &ort);
-    QDQ_TRY(qdq_engine_open(name, &ort, &t->engine, err));
-    if ((qdq_engine_get_info(t->engine)->capabilities & QDQ_CAN_RUN) != 0)
+    QDQ_TRY(qdq_engine_open(name, &ort, &t->tools.engine, err));
+    if ((qdq_engine_get_info(t->tools.engine)->capabilities & QDQ_CAN_RUN) != 0)
         return QDQ_OK;
-    qdq_engine_close(t->engine);
-    t->engine = NULL;
+    qdq_engine_close(t->tools.engine);
+    t->tools.engine = NULL;
     qdq_job_log(t->job, QDQ_LOG_INFO, "engine '%s' only tells times: ort calibrates and judges",
                 name);
     ort.plugins = NULL; /* they are libraries of the other engine */
-    qdq_status st = qdq_engine_open("ort", &ort, &t->engine, err);
+    qdq_status st = qdq_engine_open("ort", &ort, &t->tools.engine, err);
     return st == QDQ_OK
                ? st
                : qdq_within(err, st,
@@ -64,12 +64,12 @@ static qdq_status check_judge(const qdq_tuning *t, qdq_error *err)
 {
     const qdq_goal_opts *goal = t->opts->goal;
 
-    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) != 0 || goal == NULL ||
-        goal->min_sqnr == 0 || t->data != NULL || goal->eval != NULL)
+    if ((qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) != 0 || goal == NULL ||
+        goal->min_sqnr == 0 || t->task.data != NULL || goal->eval != NULL)
         return QDQ_OK;
     return qdq_fail(err, QDQ_E_USAGE,
                     "found a goal in SQNR without data, and engine '%s', which computes no outputs",
-                    qdq_lab_engine(t->lab)->name);
+                    qdq_lab_engine(t->tools.lab)->name);
 }
 
 /* --- where it is measured --------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ static qdq_status check_judge(const qdq_tuning *t, qdq_error *err)
 static qdq_status guard_result(qdq_tuning *t, const char *search, qdq_error *err)
 {
     const char *store, *best = qdq_tune_path(t, "model.onnx"), *own = qdq_tune_path(t, "tune.db");
-    const int64_t run = qdq_tune_folder_run_before(t->folder, &store);
+    const int64_t run = qdq_tune_folder_run_before(t->tools.folder, &store);
     qdq_tune_store_found_run found = {0};
     qdq_tune_store *s = NULL;
     char other[300] = "";
@@ -90,14 +90,14 @@ static qdq_status guard_result(qdq_tuning *t, const char *search, qdq_error *err
         return QDQ_OK;
     qdq_status st = qdq_tune_store_find(s, run, &found, err);
     if (st == QDQ_OK && found.finished)
-        st = qdq_tune_store_differ(s, run, &t->context, search, other, sizeof other, err);
+        st = qdq_tune_store_differ(s, run, &t->tools.context, search, other, sizeof other, err);
     qdq_free(found.report);
     qdq_tune_store_close(s);
     if (st != QDQ_OK || other[0] == '\0')
         return st;
-    QDQ_TRY(qdq_tune_folder_restore(t->folder, err));
-    return qdq_fail(err, QDQ_E_IO, "%s: holds the result of a run with %s: -f replaces it", t->dir,
-                    other);
+    QDQ_TRY(qdq_tune_folder_restore(t->tools.folder, err));
+    return qdq_fail(err, QDQ_E_IO, "%s: holds the result of a run with %s: -f replaces it",
+                    t->tools.dir, other);
 }
 
 static qdq_status open_store(qdq_tuning *t, qdq_error *err)
@@ -114,34 +114,35 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
         return qdq_nomem(err);
     qdq_processor_name(processor, sizeof processor);
     const char *device =
-        qdq_arena_printf(&t->arena, "%s on %s", qdq_lab_engine(t->lab)->device, processor);
+        qdq_arena_printf(&t->arena, "%s on %s", qdq_lab_engine(t->tools.lab)->device, processor);
     if (device == NULL)
         return qdq_nomem(err);
-    t->context = (qdq_tune_store_context){.model = t->head->model,
-                                          .engine = qdq_lab_engine(t->lab)->fingerprint,
-                                          .device = device,
-                                          .options = options,
-                                          .quant = quant};
-    t->search_text = search;
+    t->tools.context = (qdq_tune_store_context){.model = t->task.head->model,
+                                                .engine = qdq_lab_engine(t->tools.lab)->fingerprint,
+                                                .device = device,
+                                                .options = options,
+                                                .quant = quant};
+    t->tools.search_text = search;
     QDQ_TRY(guard_result(t, search, err));
-    QDQ_TRY(qdq_tune_store_open(path, &t->store, err));
-    QDQ_TRY(qdq_tune_store_begin(t->store, &t->context, search, t->opts->restart, &t->run, err));
-    QDQ_TRY(qdq_tune_folder_began(t->folder, t->run.id, err));
+    QDQ_TRY(qdq_tune_store_open(path, &t->tools.store, err));
+    QDQ_TRY(qdq_tune_store_begin(t->tools.store, &t->tools.context, search, t->opts->restart,
+                                 &t->tools.run, err));
+    QDQ_TRY(qdq_tune_folder_began(t->tools.folder, t->tools.run.id, err));
     QDQ_TRY(qdq_tune_recall_refused(t, err));
-    t->out->resumed = t->run.resumed && t->run.n_samples > 0;
-    if (t->run.other[0] != '\0')
+    t->out->resumed = t->tools.run.resumed && t->tools.run.n_samples > 0;
+    if (t->tools.run.other[0] != '\0')
         qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: begins anew beside a run with %s", path,
-                    t->run.other);
+                    t->tools.run.other);
     else if (t->out->resumed)
         qdq_job_log(t->job, QDQ_LOG_INFO, "%s: goes on with a run of %llu samples", path,
-                    (unsigned long long)t->run.n_samples);
+                    (unsigned long long)t->tools.run.n_samples);
     return QDQ_OK;
 }
 
 static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
 {
-    QDQ_TRY(qdq_tune_open_lab(t, false, &t->lab, err));
-    const qdq_engine_info *info = qdq_lab_engine(t->lab);
+    QDQ_TRY(qdq_tune_open_lab(t, false, &t->tools.lab, err));
+    const qdq_engine_info *info = qdq_lab_engine(t->tools.lab);
     snprintf(t->out->engine, sizeof t->out->engine, "%.20s%s%.40s", info->name,
              info->version[0] != '\0' ? " " : "", info->version);
     return QDQ_OK;
@@ -156,16 +157,16 @@ static qdq_status write_baseline(qdq_tuning *t, qdq_error *err)
     if (best == NULL)
         return qdq_nomem(err);
     /* knows the model and what it was converted to */
-    QDQ_TRY(qdq_tune_name_plan(t->nothing, name, err));
+    QDQ_TRY(qdq_tune_name_plan(t->task.nothing, name, err));
     const char *of =
         t->opts->external == QDQ_EXTERNAL_AUTO
             ? name
             : qdq_arena_printf(&t->arena, "%s, external %d", name, (int)t->opts->external);
     if (of == NULL)
         return qdq_nomem(err);
-    if (!qdq_tune_folder_has(t->folder, "baseline.onnx", of)) {
+    if (!qdq_tune_folder_has(t->tools.folder, "baseline.onnx", of)) {
         QDQ_TRY(qdq_tune_write_baseline(t, "baseline.onnx", err));
-        QDQ_TRY(qdq_tune_folder_wrote(t->folder, "baseline.onnx", of, err));
+        QDQ_TRY(qdq_tune_folder_wrote(t->tools.folder, "baseline.onnx", of, err));
     }
     return access(best, F_OK) == 0 ? QDQ_OK : qdq_tune_write_best(t, NULL, err);
 }
@@ -176,7 +177,7 @@ static qdq_status write_baseline(qdq_tuning *t, qdq_error *err)
 static const qdq_mapping *file_of(const qdq_tuning *t, size_t k)
 {
     const qdq_model *const *more = t->opts->qdq_baselines;
-    const qdq_model *m = t->m;
+    const qdq_model *m = t->task.m;
 
     while (m != NULL && k >= m->mappings.n) {
         k -= m->mappings.n;
@@ -191,13 +192,13 @@ static qdq_status remember_files(qdq_tuning *t, qdq_error *err)
 
     while (file_of(t, n) != NULL)
         n++;
-    t->stamps = qdq_arena_array(&t->arena, n + 1, sizeof *t->stamps);
-    if (t->stamps == NULL)
+    t->tools.stamps = qdq_arena_array(&t->arena, n + 1, sizeof *t->tools.stamps);
+    if (t->tools.stamps == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++)
         if (qdq_mapping_path(file_of(t, i)) == NULL ||
-            fstat(qdq_mapping_fd(file_of(t, i)), &t->stamps[i]) != 0)
-            t->stamps[i] = (struct stat){0};
+            fstat(qdq_mapping_fd(file_of(t, i)), &t->tools.stamps[i]) != 0)
+            t->tools.stamps[i] = (struct stat){0};
     return QDQ_OK;
 }
 
@@ -208,7 +209,7 @@ static qdq_status check_files(const qdq_tuning *t, qdq_error *err)
     const qdq_mapping *file;
 
     for (size_t i = 0; (file = file_of(t, i)) != NULL; i++) {
-        const struct stat *then = &t->stamps[i];
+        const struct stat *then = &t->tools.stamps[i];
         struct stat now;
 
         if (then->st_ino == 0 || fstat(qdq_mapping_fd(file), &now) != 0)
@@ -240,7 +241,7 @@ static qdq_status follow(qdq_tuning *t, qdq_error *err)
 
     QDQ_TRY(pose(t, err));
     QDQ_TRY(t->units->learn(t, NULL, err));
-    if (t->settled == NULL)
+    if (t->parts.settled == NULL)
         return t->strategy->run(t, err);
     QDQ_TRY(qdq_tune_follow_known(t, &done, err));
     if (done)
@@ -255,16 +256,16 @@ static qdq_status search(qdq_tuning *t, qdq_error *err)
 
     QDQ_TRY(t->units->open(t, err));
     qdq_tune_show(t, "control");
-    if (!qdq_assign_new(&nothing, t->space->n_groups, &t->arena))
+    if (!qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena))
         return qdq_nomem(err);
-    QDQ_TRY(qdq_tune_candidate_of(t, &nothing, &t->base, err));
-    QDQ_TRY(qdq_tune_control(t, t->base, err));
-    t->problem.base_ns = t->epoch.base_ns;
+    QDQ_TRY(qdq_tune_candidate_of(t, &nothing, &t->run.base, err));
+    QDQ_TRY(qdq_tune_control(t, t->run.base, err));
+    t->parts.problem.base_ns = t->run.epoch.base_ns;
     QDQ_TRY(qdq_baselines_try(t, err));
     QDQ_TRY(t->units->find(t, err));
     QDQ_TRY(follow(t, err));
     if (t->units->raw) /* nothing was proposed but starts */
-        QDQ_TRY(qdq_tune_write_raw(t, &t->found.best, err));
+        QDQ_TRY(qdq_tune_write_raw(t, &t->run.found.best, err));
     QDQ_TRY(qdq_baselines_try_exact(t, err));
     QDQ_TRY(qdq_tune_try_edges(t, err));
     return qdq_tune_try_types(t, err);
@@ -276,8 +277,8 @@ static void count_placements(qdq_tuning *t)
     qdq_tune_result *out = t->out;
 
     out->kept = out->rejected = out->undecided = 0;
-    for (size_t i = 0; i < t->steps.n; i++) {
-        const qdq_tune_step *s = &t->steps.at[i];
+    for (size_t i = 0; i < t->run.steps.n; i++) {
+        const qdq_tune_step *s = &t->run.steps.at[i];
         if (s->kept)
             out->kept++;
         else if (s->failed != NULL || s->result.verdict == QDQ_VERDICT_REJECT)
@@ -289,17 +290,18 @@ static void count_placements(qdq_tuning *t)
 
 static void summarize(qdq_tuning *t)
 {
-    t->out->builds = t->builds;
-    t->out->timings = t->pairs;
-    t->out->ruled_out = t->found.ruled_out;
-    t->out->seconds = qdq_clock_seconds() - t->started;
-    t->out->regions = t->regions != NULL ? t->regions->all.n : 0;
-    t->out->patterns = t->regions != NULL && t->patterns != NULL ? t->patterns->n : 0;
-    t->out->ended_early = t->found.ended_early || t->cut;
-    t->out->calibration_s = t->budget_from - t->started;
+    t->out->builds = t->run.builds;
+    t->out->timings = t->run.pairs;
+    t->out->ruled_out = t->run.found.ruled_out;
+    t->out->seconds = qdq_clock_seconds() - t->run.started;
+    t->out->regions = t->parts.regions != NULL ? t->parts.regions->all.n : 0;
+    t->out->patterns =
+        t->parts.regions != NULL && t->parts.patterns != NULL ? t->parts.patterns->n : 0;
+    t->out->ended_early = t->run.found.ended_early || t->run.cut;
+    t->out->calibration_s = t->run.budget_from - t->run.started;
     qdq_tune_count_deaths(t, &t->out->crashed, &t->out->tried);
-    t->out->groups = t->fusions != NULL ? t->fusions->n : 0;
-    t->out->keys = t->keys != NULL ? t->keys->n : 0;
+    t->out->groups = t->parts.fusions != NULL ? t->parts.fusions->n : 0;
+    t->out->keys = t->parts.keys != NULL ? t->parts.keys->n : 0;
     t->out->strategy = t->strategy->name;
     if (t->strategy->count != NULL)
         t->strategy->count(t);
@@ -310,20 +312,22 @@ static void summarize(qdq_tuning *t)
 static qdq_status tune(qdq_tuning *t, qdq_error *err)
 {
     QDQ_TRY(remember_files(t, err));
-    QDQ_TRY(qdq_tune_folder_open(t->dir, t->opts->keep_models, t->opts->store, &t->folder, err));
-    t->work = qdq_tune_folder_work(t->folder);
+    QDQ_TRY(qdq_tune_folder_open(t->tools.dir, t->opts->keep_models, t->opts->store,
+                                 &t->tools.folder, err));
+    t->tools.work = qdq_tune_folder_work(t->tools.folder);
     QDQ_TRY(open_engine(t, err));
     QDQ_TRY(qdq_tune_prepare(t, err));
     QDQ_TRY(qdq_tune_find_followers(t, err));
     QDQ_TRY(qdq_tune_read(t, err));
     QDQ_TRY(qdq_tune_check_goal(t, err));
     QDQ_TRY(qdq_tune_calibrate(t, err));
-    t->budget_from = qdq_clock_seconds();
+    t->run.budget_from = qdq_clock_seconds();
     QDQ_TRY(open_lab(t, err));
     qdq_tune_settings(t);
     QDQ_TRY(check_judge(t, err));
     QDQ_TRY(open_store(t, err));
-    QDQ_TRY(qdq_candidates_open(qdq_tempdir_path(t->work), t->clean, t->job, &t->files, err));
+    QDQ_TRY(qdq_candidates_open(qdq_tempdir_path(t->tools.work), t->task.clean, t->job,
+                                &t->tools.files, err));
     QDQ_TRY(write_baseline(t, err));
     QDQ_TRY(search(t, err));
     QDQ_TRY(check_files(t, err));
@@ -340,36 +344,36 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
 
 static void close_all(qdq_tuning *t, const char *why)
 {
-    qdq_lab_close(t->lab);
+    qdq_lab_close(t->tools.lab);
     qdq_tune_greedy_free(t);
     qdq_tune_close_cache(t);
-    qdq_candidates_close(t->files);
-    qdq_tune_store_close(t->store);
-    qdq_pattern_cache_free(&t->known);
-    qdq_pattern_cache_free(&t->thin);
-    qdq_pattern_cache_free(&t->learnt);
-    qdq_pattern_cache_free(&t->before);
-    qdq_patterns_free(t->patterns);
-    qdq_fusion_keys_free(t->keys);
-    qdq_free(t->layers.at);
-    qdq_free(t->full_layers.at);
-    qdq_fusions_free(t->fusions);
-    qdq_regions_free(t->regions);
-    qdq_space_free(t->space);
-    qdq_scales_free(&t->scales);
-    qdq_kept_free(&t->kept);
-    qdq_data_close(t->random);
+    qdq_candidates_close(t->tools.files);
+    qdq_tune_store_close(t->tools.store);
+    qdq_pattern_cache_free(&t->parts.known);
+    qdq_pattern_cache_free(&t->parts.thin);
+    qdq_pattern_cache_free(&t->parts.learnt);
+    qdq_pattern_cache_free(&t->parts.before);
+    qdq_patterns_free(t->parts.patterns);
+    qdq_fusion_keys_free(t->parts.keys);
+    qdq_free(t->parts.layers.at);
+    qdq_free(t->parts.full_layers.at);
+    qdq_fusions_free(t->parts.fusions);
+    qdq_regions_free(t->parts.regions);
+    qdq_space_free(t->task.space);
+    qdq_scales_free(&t->task.scales);
+    qdq_kept_free(&t->tools.kept);
+    qdq_data_close(t->task.random);
     qdq_baselines_free(t);
-    qdq_plan_free(t->rules);
-    qdq_plan_free(t->nothing);
-    qdq_plan_free(t->head);
-    qdq_model_free(t->clean);
-    qdq_engine_close(t->engine);
-    qdq_engine_close(t->reference);
-    qdq_cancel_free(t->stop);
-    qdq_tune_folder_close(t->folder, why);
-    qdq_map_free(&t->by_name);
-    qdq_map_free(&t->by_assign);
+    qdq_plan_free(t->task.rules);
+    qdq_plan_free(t->task.nothing);
+    qdq_plan_free(t->task.head);
+    qdq_model_free(t->task.clean);
+    qdq_engine_close(t->tools.engine);
+    qdq_engine_close(t->tools.reference);
+    qdq_cancel_free(t->tools.stop);
+    qdq_tune_folder_close(t->tools.folder, why);
+    qdq_map_free(&t->run.by_name);
+    qdq_map_free(&t->run.by_assign);
     qdq_arena_free(&t->arena);
 }
 
@@ -380,14 +384,14 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
     qdq_goal_opts asked = QDQ_GOAL_OPTS_INIT, goal;
     qdq_tune_result own;
-    qdq_tuning run = {.m = m,
-                      .asked = t,
-                      .data = data,
-                      .dir = dir,
+    qdq_tuning run = {.task.m = m,
+                      .task.asked = t,
+                      .task.data = data,
+                      .task.quantize = QDQ_QUANTIZE_OPTS_INIT,
+                      .tools.dir = dir,
                       .opts = &known,
-                      .quantize = QDQ_QUANTIZE_OPTS_INIT,
-                      .least_noisy_db = NAN,
-                      .shipped_db = NAN};
+                      .run.least_noisy_db = NAN,
+                      .outcome.shipped_db = NAN};
     qdq_target *followed = NULL;
     qdq_error own_err = QDQ_ERROR_INIT;
 
@@ -396,8 +400,8 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     *run.out = (qdq_tune_result){.sqnr_db = NAN, .speedup = 1, .raw_ms = NAN};
     run.out->written = (qdq_tune_accuracy){.bound_db = NAN, .top1 = NAN, .half_agreement = NAN};
     QDQ_TRY(qdq_opts_read("qdq_tune_opts", &known, sizeof known, opts, err));
-    QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &run.quantize, sizeof run.quantize, known.quantize,
-                          err));
+    QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &run.task.quantize, sizeof run.task.quantize,
+                          known.quantize, err));
     QDQ_TRY(qdq_opts_read("qdq_engine_opts", &engine, sizeof engine, known.engine_opts, err));
     QDQ_TRY(qdq_opts_read("qdq_goal_opts", &asked, sizeof asked, known.goal, err));
     known.engine_opts = &engine;
@@ -406,19 +410,19 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     run.job = known.job;
     qdq_tune_set_goal(&run, &goal);
     known.goal = &goal;
-    run.started = run.budget_from = qdq_clock_seconds();
+    run.run.started = run.run.budget_from = qdq_clock_seconds();
     run.units = qdq_tune_units_of(run.opts->mode);
     run.strategy = &qdq_strategy_trials;
     run.out->mode = run.units->mode;
     qdq_status st = qdq_tune_check(run.opts, t, err);
-    run.timed = qdq_job_copy(run.job);
-    run.stop = qdq_cancel_below(run.timed.cancel);
-    run.timed.cancel = run.stop;
-    if (st == QDQ_OK && run.stop == NULL)
+    run.tools.timed = qdq_job_copy(run.job);
+    run.tools.stop = qdq_cancel_below(run.tools.timed.cancel);
+    run.tools.timed.cancel = run.tools.stop;
+    if (st == QDQ_OK && run.tools.stop == NULL)
         st = qdq_nomem(err);
     if (st == QDQ_OK)
-        st = qdq_target_fit(m, t, run.quantize.cpu, run.job, &followed, err);
-    run.target = followed != NULL ? followed : t;
+        st = qdq_target_fit(m, t, run.task.quantize.cpu, run.job, &followed, err);
+    run.task.target = followed != NULL ? followed : t;
     if (st == QDQ_OK)
         st = tune(&run, err);
     summarize(&run);

@@ -36,7 +36,8 @@ static qdq_status no_known_share(qdq_tuning *t, const qdq_assign *a, double *out
 /* What was proposed before anything of it was rejected: greedy may go on with a part of it. */
 static const qdq_assign *proposed_of(const qdq_tuning *t, const qdq_search_event *e)
 {
-    return t->proposed != NULL && t->proposed->word != NULL ? t->proposed : e->candidate;
+    return t->run.proposed != NULL && t->run.proposed->word != NULL ? t->run.proposed
+                                                                    : e->candidate;
 }
 
 static qdq_status learn_groups(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)

@@ -8,8 +8,8 @@
 #include "quant/report/annotate.h"
 #include "quant/report/plan_picture.h"
 #include "report/page.h"
-#include "tune/space/space_edges.h"
 #include "tune/outcome/outcome.h"
+#include "tune/space/space_edges.h"
 
 static const char text[] =
     "<ir_version: 9, opset_import: [\"\" : 17]>\n"
@@ -184,18 +184,18 @@ static qdq_status draw_tuned(void *ctx, qdq_error *err)
     tuned *x = ctx;
     qdq_tune_candidate base = {.times = &x->times};
     qdq_tune_result out = {.verdict = QDQ_TUNED_FLOAT, .baseline_ms = 1, .final_ms = 1};
-    qdq_tuning t = {.clean = x->s.m,
-                    .target = x->s.target,
-                    .space = x->space,
-                    .rules = x->s.plan,
-                    .base = &base,
+    qdq_tuning t = {.task.clean = x->s.m,
+                    .task.target = x->s.target,
+                    .task.space = x->space,
+                    .task.rules = x->s.plan,
+                    .run.base = &base,
                     .out = &out,
-                    .edges = x->edges};
+                    .outcome.edges = x->edges};
     qdq_plan *none = qdq_plan_new();
     qdq_plan_picture p;
     qdq_status st = none != NULL ? QDQ_OK : qdq_nomem(err);
 
-    if (st == QDQ_OK && !QDQ_PUSH(&t.arena, &t.steps, x->step))
+    if (st == QDQ_OK && !QDQ_PUSH(&t.arena, &t.run.steps, x->step))
         st = qdq_nomem(err);
     if (st == QDQ_OK)
         st = qdq_tune_draw(&t, none, &p, err);

@@ -57,13 +57,13 @@ static qdq_status report(void *ctx, qdq_error *err)
     qdq_tuning t = {.out = &e->out,
                     .opts = &e->opts,
                     .units = qdq_tune_units_of(QDQ_TUNE_SUBGRAPH),
-                    .greedy = &e->greedy};
+                    .run.greedy = &e->greedy};
     char *text = NULL;
     qdq_status st = QDQ_OK;
 
-    if (!QDQ_PUSH(&t.arena, &t.steps, e->step) ||
-        !QDQ_PUSH(&t.arena, &t.typed_name, e->typed_name) ||
-        !QDQ_PUSH(&t.arena, &t.typed_of, e->typed_of))
+    if (!QDQ_PUSH(&t.arena, &t.run.steps, e->step) ||
+        !QDQ_PUSH(&t.arena, &t.outcome.typed_name, e->typed_name) ||
+        !QDQ_PUSH(&t.arena, &t.outcome.typed_of, e->typed_of))
         st = qdq_nomem(err);
     if (st == QDQ_OK)
         st = qdq_tune_report_text(&t, &text, err);

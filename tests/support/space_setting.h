@@ -137,7 +137,7 @@ static inline bytes applied(const setting *s, const qdq_plan *p)
     qdq_model *m;
 
     assert_ok(qdq_model_clone(s->clean, &m, &err));
-    assert_ok(qdq_quantize_finish(m, p, NULL, &err));
+    assert_ok(qdq_quantize_finish(m, p, NULL, NULL, &err));
     bytes b = bytes_of(m);
     qdq_model_free(m);
     return b;

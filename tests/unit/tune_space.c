@@ -340,7 +340,7 @@ static void expect_float8(setting *s, bool half)
     qdq_plan *plan = plan_of(s, &all);
     qdq_model *m;
     assert_ok(qdq_model_clone(s->clean, &m, &err));
-    assert_ok(qdq_quantize_finish(m, plan, NULL, &err));
+    assert_ok(qdq_quantize_finish(m, plan, NULL, NULL, &err));
     assert_true(qdq_model_opset_of(m, "") >= 19 && m->ir_version >= 9);
     QDQ_FOR_NODES (n, m->graph) {
         if (n->op != QDQ_OP_QUANTIZELINEAR)
@@ -477,7 +477,7 @@ static void an_imported_plan_is_an_assignment(void **state)
     make_space(&s);
     qdq_plan *p = plan_of(&s, &s.space->rules);
     assert_ok(qdq_model_clone(s.clean, &m, &err));
-    assert_ok(qdq_quantize_finish(m, p, NULL, &err));
+    assert_ok(qdq_quantize_finish(m, p, NULL, NULL, &err));
     assert_ok(qdq_plan_import(m, NULL, &imported, NULL, &err));
     assert_ok(qdq_space_from_plan(s.space, imported, &a, &s.arena, &err));
     assert_string_equal(assign_text(&s, &a), assign_text(&s, &s.space->rules));

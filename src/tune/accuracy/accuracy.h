@@ -32,7 +32,7 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps
  * run that goes on. *known: false if as many were as the user allows. */
 qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq_error *err);
 
-/* Sets t->follows. */
+/* Sets t->run.follows. */
 qdq_status qdq_tune_find_followers(qdq_tuning *t, qdq_error *err);
 
 /* The samples of this run, calibration and evaluation, as words of digits: other samples have
@@ -66,9 +66,9 @@ qdq_status qdq_tune_find_goal_start(qdq_tuning *t, const qdq_assign *rules, qdq_
 
 /* --- sensitivity.c ---------------------------------------------------------------------------- */
 
-/* Fills in t->harm: what each decision introduces when all are on, by its influence; together as
- * much as was found at the outputs. NULL as before, where that cannot be measured: the engine did
- * not survive it, or an output is zero everywhere. */
+/* Fills in t->parts.harm: what each decision introduces when all are on, by its influence; together
+ * as much as was found at the outputs. NULL as before, where that cannot be measured: the engine
+ * did not survive it, or an output is zero everywhere. */
 qdq_status qdq_tune_find_harm(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_samples.c --------------------------------------------------------------------------- */

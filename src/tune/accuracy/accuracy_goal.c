@@ -21,20 +21,20 @@ qdq_status qdq_tune_judging_data(qdq_tuning *t, qdq_data **out, qdq_compare_opts
     char spec[40];
 
     *o = (qdq_compare_opts)QDQ_COMPARE_OPTS_INIT;
-    o->threads = t->quantize.threads;
-    o->shapes = random.shapes = t->quantize.shapes;
-    o->n_shapes = random.n_shapes = t->quantize.n_shapes;
+    o->threads = t->task.quantize.threads;
+    o->shapes = random.shapes = t->task.quantize.shapes;
+    o->n_shapes = random.n_shapes = t->task.quantize.n_shapes;
     o->first = goal != NULL ? goal->first : 0;
     o->count = goal != NULL ? goal->count : 0;
-    o->job = &t->timed;
-    *out = goal != NULL && goal->eval != NULL ? goal->eval : t->data;
+    o->job = &t->tools.timed;
+    *out = goal != NULL && goal->eval != NULL ? goal->eval : t->task.data;
     if (*out != NULL)
         return QDQ_OK;
     o->first = o->count = 0;
     snprintf(spec, sizeof spec, "random:%llu", (unsigned long long)t->opts->seed);
-    if (t->random == NULL)
-        QDQ_TRY(qdq_data_open(spec, t->m, &random, &t->random, err));
-    *out = t->random;
+    if (t->task.random == NULL)
+        QDQ_TRY(qdq_data_open(spec, t->task.m, &random, &t->task.random, err));
+    *out = t->task.random;
     return QDQ_OK;
 }
 
@@ -49,11 +49,11 @@ static qdq_status compare(qdq_tuning *t, const qdq_model *m, size_t count, qdq_c
     QDQ_TRY(qdq_tune_judging_data(t, &data, &o, err));
     if (count > 0) {
         o.count = count;
-        return qdq_compare(t->engine, t->m, m, data, &o, out, err);
+        return qdq_compare(t->tools.engine, t->task.m, m, data, &o, out, err);
     }
-    if (t->kept.limit == 0)
-        t->kept.limit = t->quantize.memory != 0 ? t->quantize.memory : usual;
-    return qdq_compare_keeping(t->engine, t->m, m, data, &o, &t->kept, out, err);
+    if (t->tools.kept.limit == 0)
+        t->tools.kept.limit = t->task.quantize.memory != 0 ? t->task.quantize.memory : usual;
+    return qdq_compare_keeping(t->tools.engine, t->task.m, m, data, &o, &t->tools.kept, out, err);
 }
 
 static void read_result(const qdq_compare_result *r, qdq_tune_heard *out)
@@ -88,7 +88,7 @@ qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, 
 {
     qdq_model *m = NULL;
 
-    QDQ_TRY(qdq_candidate_model(t->files, p, &m, err));
+    QDQ_TRY(qdq_candidate_model(t->tools.files, p, &m, err));
     qdq_status st = qdq_tune_hear_model(t, m, out, err);
     qdq_model_free(m);
     return st;
@@ -140,14 +140,14 @@ static qdq_status judge_file(qdq_tuning *t, bool *keeps, qdq_error *err)
     qdq_tune_begin_timed(t);
     qdq_status st = qdq_tune_end_timed(t, compare(t, m, 0, &r, err), &cut);
     if (cut) {
-        t->cut = true;
+        t->run.cut = true;
         *keeps = false;
     } else if (st == QDQ_OK) {
         qdq_tune_heard h;
 
         *keeps = has_sqnr(t, r) && has_accuracy(t, r);
         read_result(r, &h);
-        t->shipped_db = h.sqnr_db;
+        t->outcome.shipped_db = h.sqnr_db;
         if (*keeps)
             t->out->written = h.more;
     }
@@ -163,11 +163,11 @@ static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_
     bool known;
 
     QDQ_TRY(qdq_tune_judge_plan(t, p, &h, &known, err));
-    t->cut = t->cut || !known;
+    t->run.cut = t->run.cut || !known;
     *keeps = known && qdq_tune_holds(t, &h);
     if (!known)
         return QDQ_OK;
-    t->shipped_db = h.sqnr_db;
+    t->outcome.shipped_db = h.sqnr_db;
     if (*keeps) {
         t->out->written = h.more;
         return QDQ_OK;
@@ -197,7 +197,7 @@ static bool is_open(const qdq_tuning *t)
 {
     const qdq_goal_opts *g = t->opts->goal;
 
-    return qdq_tune_has_goal(t) && (g->max_drop >= 0 || t->data != NULL || g->eval != NULL);
+    return qdq_tune_has_goal(t) && (g->max_drop >= 0 || t->task.data != NULL || g->eval != NULL);
 }
 
 qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_error *err)
@@ -214,10 +214,10 @@ qdq_status qdq_tune_check_goal(qdq_tuning *t, qdq_error *err)
 
     if (t->opts->goal == NULL || t->opts->goal->max_drop < 0)
         return QDQ_OK;
-    if (t->data == NULL && t->opts->goal->eval == NULL)
+    if (t->task.data == NULL && t->opts->goal->eval == NULL)
         return qdq_fail(err, QDQ_E_USAGE,
                         "found a goal in accuracy without data, expected samples with labels");
-    QDQ_TRY(compare(t, t->m, 1, &r, err));
+    QDQ_TRY(compare(t, t->task.m, 1, &r, err));
     const bool labelled = !isnan(r->accuracy_a);
     qdq_free(r);
     if (!labelled)

@@ -29,8 +29,9 @@ void qdq_tune_set_goal(qdq_tuning *t, qdq_goal_opts *goal)
     goal->by_default = asked == NULL || asked->by_default;
     if (!goal->by_default)
         return;
-    t->warns = is_judged_by_real_data(t->data, goal) && qdq_model_has_qdq(t->m);
-    goal->min_sqnr = is_judged_by_real_data(t->data, goal) && !t->warns ? QDQ_DEFAULT_MIN_SQNR : 0;
+    t->run.warns = is_judged_by_real_data(t->task.data, goal) && qdq_model_has_qdq(t->task.m);
+    goal->min_sqnr =
+        is_judged_by_real_data(t->task.data, goal) && !t->run.warns ? QDQ_DEFAULT_MIN_SQNR : 0;
 }
 
 /* --- what came with Q/DQ ---------------------------------------------------------------------- */
@@ -41,7 +42,7 @@ qdq_status qdq_tune_warn_of_accuracy(qdq_tuning *t, qdq_error *err)
     qdq_tune_heard heard;
     qdq_model *m = NULL;
 
-    if (!t->warns || t->out->verdict == QDQ_TUNED_FLOAT)
+    if (!t->run.warns || t->out->verdict == QDQ_TUNED_FLOAT)
         return QDQ_OK;
     if (path == NULL)
         return qdq_nomem(err);
@@ -104,24 +105,24 @@ static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_go
  * all count alike. */
 static double worth(const qdq_tuning *t, const qdq_tune_times *all, size_t bit)
 {
-    const size_t node = t->space->group[bit].node->id;
+    const size_t node = t->task.space->group[bit].node->id;
     const bool is_known =
-        t->base->times != NULL && t->base->times->is_known && all != NULL && all->is_known;
+        t->run.base->times != NULL && t->run.base->times->is_known && all != NULL && all->is_known;
 
-    return is_known ? fmax(t->base->times->own[node] - all->own[node], 0) : 1;
+    return is_known ? fmax(t->run.base->times->own[node] - all->own[node], 0) : 1;
 }
 
 static qdq_status list_items(back *b, const qdq_tune_times *all, qdq_error *err)
 {
     qdq_tuning *t = b->t;
 
-    b->item = qdq_arena_array(&t->arena, t->space->n_groups + 1, sizeof *b->item);
-    b->bit = qdq_arena_array(&t->arena, t->space->n_groups + 1, sizeof *b->bit);
+    b->item = qdq_arena_array(&t->arena, t->task.space->n_groups + 1, sizeof *b->item);
+    b->bit = qdq_arena_array(&t->arena, t->task.space->n_groups + 1, sizeof *b->bit);
     if (b->item == NULL || b->bit == NULL)
         return qdq_nomem(err);
-    for (size_t i = 0; i < t->space->n_groups; i++)
+    for (size_t i = 0; i < t->task.space->n_groups; i++)
         if (qdq_assign_get(&b->rules, i)) {
-            b->item[b->n] = (qdq_goal_item){.harm = t->harm[i], .worth = worth(t, all, i)};
+            b->item[b->n] = (qdq_goal_item){.harm = t->parts.harm[i], .worth = worth(t, all, i)};
             b->bit[b->n++] = i;
         }
     return QDQ_OK;
@@ -132,9 +133,9 @@ static qdq_status find_everything(qdq_tuning *t, const qdq_tune_times **times, q
     qdq_tune_candidate *all;
     qdq_assign a;
 
-    if (!qdq_assign_new(&a, t->space->n_groups, &t->arena))
+    if (!qdq_assign_new(&a, t->task.space->n_groups, &t->arena))
         return qdq_nomem(err);
-    for (size_t i = 0; i < t->space->n_groups; i++)
+    for (size_t i = 0; i < t->task.space->n_groups; i++)
         qdq_assign_set(&a, i, true);
     QDQ_TRY(qdq_tune_candidate_of(t, &a, &all, err));
     *times = all->times;
@@ -157,7 +158,7 @@ qdq_status qdq_tune_find_goal_start(qdq_tuning *t, const qdq_assign *rules, qdq_
     if (first.holds)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_find_harm(t, err));
-    if (t->harm == NULL)
+    if (t->parts.harm == NULL)
         return QDQ_OK;
     if (!qdq_assign_copy(&b.rules, rules, &t->arena))
         return qdq_nomem(err);

@@ -56,11 +56,11 @@ static qdq_status name_samples(qdq_tuning *t, qdq_error *err)
     qdq_compare_opts o;
     qdq_data *d;
 
-    if (t->judges[0] != '\0')
+    if (t->tools.judges[0] != '\0')
         return QDQ_OK;
     QDQ_TRY(qdq_tune_judging_data(t, &d, &o, err));
     return name_some(d, o.first, o.count > 0 ? o.count : qdq_data_count(d) - o.first, SOME,
-                     t->judges, err);
+                     t->tools.judges, err);
 }
 
 qdq_status qdq_tune_name_data(qdq_tuning *t, const char **out, qdq_error *err)
@@ -69,9 +69,9 @@ qdq_status qdq_tune_name_data(qdq_tuning *t, const char **out, qdq_error *err)
     char calibrate[33] = "random", judge[33] = "the same";
     qdq_data *eval = t->opts->goal->eval;
 
-    if (t->data != NULL && !qdq_data_is_random(t->data))
-        QDQ_TRY(name_some(t->data, 0, qdq_data_count(t->data), MANY, calibrate, err));
-    if (eval != NULL && eval != t->data)
+    if (t->task.data != NULL && !qdq_data_is_random(t->task.data))
+        QDQ_TRY(name_some(t->task.data, 0, qdq_data_count(t->task.data), MANY, calibrate, err));
+    if (eval != NULL && eval != t->task.data)
         QDQ_TRY(name_some(eval, 0, qdq_data_count(eval), MANY, judge, err));
     *out = qdq_arena_printf(&t->arena, "calibration=%s evaluation=%s", calibrate, judge);
     return *out != NULL ? QDQ_OK : qdq_nomem(err);
@@ -141,7 +141,7 @@ static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const qdq_model *m, con
         *out = (qdq_tune_heard){.sqnr_db = NAN};
         return QDQ_OK;
     }
-    t->judge_s = fmax(t->judge_s, qdq_clock_seconds() - start);
+    t->run.judge_s = fmax(t->run.judge_s, qdq_clock_seconds() - start);
     if (st != QDQ_OK && st != QDQ_E_ENGINE)
         return qdq_fail(err, st, "%s", why.text);
     if (st == QDQ_E_ENGINE) {
@@ -159,7 +159,7 @@ static qdq_status judge_named(qdq_tuning *t, const qdq_plan *p, const qdq_model 
     json_t *j;
 
     QDQ_TRY(name_samples(t, err));
-    const char *key = qdq_arena_printf(&t->arena, "judged %s on %s", name, t->judges);
+    const char *key = qdq_arena_printf(&t->arena, "judged %s on %s", name, t->tools.judges);
     if (key == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_tune_recall(t, key, &j, err));
@@ -193,7 +193,7 @@ static void tell(const qdq_tuning *t, const qdq_tune_candidate *c)
     if (!isnan(h->accuracy))
         snprintf(accuracy, sizeof accuracy, ", accuracy %.4f", h->accuracy);
     qdq_job_log(t->job, QDQ_LOG_INFO, "judged, %zu of %zu decisions in 8 bits: SQNR %.2f dB%s",
-                qdq_assign_count(&c->assign), t->space->n_groups, h->sqnr_db, accuracy);
+                qdq_assign_count(&c->assign), t->task.space->n_groups, h->sqnr_db, accuracy);
 }
 
 qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq_error *err)
@@ -202,9 +202,10 @@ qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq
     qdq_plan *p;
 
     *known = c->judged;
-    if (c->judged || (t->bounded && t->evaluations >= (given > 0 ? given : MAX_EVALUATIONS)))
+    if (c->judged ||
+        (t->run.bounded && t->run.evaluations >= (given > 0 ? given : MAX_EVALUATIONS)))
         return QDQ_OK;
-    t->evaluations++;
+    t->run.evaluations++;
     QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
     qdq_status st = qdq_tune_judge_plan(t, p, &c->heard, known, err);
     qdq_plan_free(p);
@@ -212,9 +213,9 @@ qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq
     c->judged = *known;
     if (!*known)
         return QDQ_OK;
-    if (c != t->base)
+    if (c != t->run.base)
         /* NAN is no number to fmax() */
-        t->least_noisy_db = fmax(t->least_noisy_db, c->heard.sqnr_db);
+        t->run.least_noisy_db = fmax(t->run.least_noisy_db, c->heard.sqnr_db);
     tell(t, c);
     return QDQ_OK;
 }
@@ -232,7 +233,7 @@ static void compare_with_goal(qdq_tuning *t, qdq_tune_candidate *c, bool known)
         snprintf(c->why, sizeof c->why, "accuracy: not asked: the time of the search is used up");
     else if (!known)
         snprintf(c->why, sizeof c->why, "accuracy: not asked: %u evaluations are used up",
-                 t->evaluations);
+                 t->run.evaluations);
     else if (goal->min_sqnr != 0 && h->sqnr_db == -(double)INFINITY)
         snprintf(c->why, sizeof c->why, "outputs: not finite, or of another shape");
     else if (goal->min_sqnr != 0 && !(h->sqnr_db >= goal->min_sqnr))
@@ -249,7 +250,8 @@ qdq_status qdq_tune_require_goal(qdq_tuning *t, qdq_tune_candidate *c, qdq_error
 {
     bool known;
 
-    if (!(t->bounded || (t->follows && qdq_tune_has_goal(t))) || c == t->base || c->failed)
+    if (!(t->run.bounded || (t->run.follows && qdq_tune_has_goal(t))) || c == t->run.base ||
+        c->failed)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_judge(t, c, &known, err));
     compare_with_goal(t, c, known);
@@ -261,9 +263,9 @@ qdq_status qdq_tune_find_followers(qdq_tuning *t, qdq_error *err)
     qdq_deciders d;
 
     /* it was told before what shapes contradict */
-    qdq_status st = qdq_deciders_find(t->m, NULL, &d, err);
-    for (size_t i = 0; st == QDQ_OK && i < qdq_model_output_count(t->m); i++)
-        t->follows = t->follows || d.follows[i];
+    qdq_status st = qdq_deciders_find(t->task.m, NULL, &d, err);
+    for (size_t i = 0; st == QDQ_OK && i < qdq_model_output_count(t->task.m); i++)
+        t->run.follows = t->run.follows || d.follows[i];
     qdq_deciders_free(&d);
     return st;
 }

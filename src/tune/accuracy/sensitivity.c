@@ -33,10 +33,10 @@ static qdq_status compare_layers(qdq_tuning *t, qdq_tune_candidate *all,
     if (o.count == 0 || o.count > SAMPLES)
         o.count = have < SAMPLES ? have : SAMPLES;
     QDQ_TRY(qdq_tune_plan_of(t, &all->assign, &p, err));
-    qdq_status st = qdq_candidate_model(t->files, p, &m, err);
+    qdq_status st = qdq_candidate_model(t->tools.files, p, &m, err);
     qdq_plan_free(p);
     if (st == QDQ_OK)
-        st = qdq_compare_layers(t->engine, t->clean, m, data, &o, out, err);
+        st = qdq_compare_layers(t->tools.engine, t->task.clean, m, data, &o, out, err);
     qdq_model_free(m);
     return st;
 }
@@ -45,7 +45,7 @@ static qdq_status compare_layers(qdq_tuning *t, qdq_tune_candidate *all,
 static qdq_status divide(const qdq_tuning *t, const qdq_compare_layers_result *found, double *harm,
                          qdq_error *err)
 {
-    const qdq_space *s = t->space;
+    const qdq_space *s = t->task.space;
     const size_t n = (size_t)s->clean->graph->next_node_id + 1;
     qdq_arena scratch = QDQ_ARENA_INIT;
     double *of_node = qdq_arena_array(&scratch, n, sizeof *of_node),
@@ -79,7 +79,7 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *all, double *harm, 
     if (st != QDQ_E_UNSUPPORTED)
         return st == QDQ_OK ? QDQ_OK : qdq_fail(err, st, "%s", why.text);
     qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: all decisions count alike for accuracy", why.text);
-    for (size_t i = 0; i < t->space->n_groups; i++)
+    for (size_t i = 0; i < t->task.space->n_groups; i++)
         harm[i] = 1;
     return QDQ_OK;
 }
@@ -128,8 +128,8 @@ static qdq_status find(qdq_tuning *t, qdq_tune_candidate *all, double *harm, boo
                        qdq_error *err)
 {
     const double worst = 1e6; /* noise over signal: no number of any meaning is beyond */
-    const size_t n = t->space->n_groups;
-    const char *key = qdq_arena_printf(&t->arena, "harm %s on %s", all->name, t->judges);
+    const size_t n = t->task.space->n_groups;
+    const char *key = qdq_arena_printf(&t->arena, "harm %s on %s", all->name, t->tools.judges);
     json_t *list;
 
     if (key == NULL)
@@ -153,20 +153,20 @@ static qdq_status find(qdq_tuning *t, qdq_tune_candidate *all, double *harm, boo
 static qdq_status is_safe(qdq_tuning *t, qdq_tune_candidate *all, bool *safe, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_profile(t, all, err));
-    *safe = all != t->base && all->times->is_known;
+    *safe = all != t->run.base && all->times->is_known;
     return QDQ_OK;
 }
 
 qdq_status qdq_tune_find_harm(qdq_tuning *t, qdq_error *err)
 {
-    double *harm = qdq_arena_array(&t->arena, t->space->n_groups + 1, sizeof *harm);
+    double *harm = qdq_arena_array(&t->arena, t->task.space->n_groups + 1, sizeof *harm);
     qdq_tune_candidate *all;
     qdq_assign a;
     bool known, safe, cut;
 
-    if (harm == NULL || !qdq_assign_new(&a, t->space->n_groups, &t->arena))
+    if (harm == NULL || !qdq_assign_new(&a, t->task.space->n_groups, &t->arena))
         return qdq_nomem(err);
-    for (size_t i = 0; i < t->space->n_groups; i++)
+    for (size_t i = 0; i < t->task.space->n_groups; i++)
         qdq_assign_set(&a, i, true);
     QDQ_TRY(qdq_tune_candidate_of(t, &a, &all, err));
     QDQ_TRY(is_safe(t, all, &safe, err));
@@ -177,6 +177,6 @@ qdq_status qdq_tune_find_harm(qdq_tuning *t, qdq_error *err)
         return QDQ_OK;
     QDQ_TRY(find(t, all, harm, &cut, err));
     if (!cut)
-        t->harm = harm;
+        t->parts.harm = harm;
     return QDQ_OK;
 }

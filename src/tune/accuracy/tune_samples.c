@@ -60,7 +60,7 @@ static bool can_be_stacked(const qdq_named_array *in, size_t n)
 static qdq_data *judging_data(const qdq_tuning *t, size_t *first, size_t *count)
 {
     const qdq_goal_opts *goal = t->opts->goal;
-    qdq_data *data = goal != NULL && goal->eval != NULL ? goal->eval : t->data;
+    qdq_data *data = goal != NULL && goal->eval != NULL ? goal->eval : t->task.data;
     const size_t all = data != NULL ? qdq_data_count(data) : 0;
 
     *first = goal != NULL && goal->first < all ? goal->first : 0;
@@ -91,9 +91,9 @@ qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err)
     char *file;
 
     *path = NULL;
-    if (t->data == NULL && (t->opts->goal == NULL || t->opts->goal->eval == NULL))
+    if (t->task.data == NULL && (t->opts->goal == NULL || t->opts->goal->eval == NULL))
         return QDQ_OK;
-    file = qdq_arena_printf(&t->arena, "%s/samples.npz", qdq_tempdir_path(t->work));
+    file = qdq_arena_printf(&t->arena, "%s/samples.npz", qdq_tempdir_path(t->tools.work));
     qdq_status st = file != NULL ? gather(t, &s, err) : qdq_nomem(err);
     if (st == QDQ_OK)
         st = qdq_npz_write(file, s.array, s.n, err);

@@ -90,12 +90,13 @@ static qdq_status find_difference(qdq_tuning *t, const qdq_baseline *b, const qd
 {
     bool same = true;
 
-    QDQ_TRY(compare_io(t->m, b->model, true, why, size, err));
-    QDQ_TRY(compare_io(t->m, b->model, false, why, size, err));
-    if (why[0] == '\0' && t->nothing->rest.direct_io)
+    QDQ_TRY(compare_io(t->task.m, b->model, true, why, size, err));
+    QDQ_TRY(compare_io(t->task.m, b->model, false, why, size, err));
+    if (why[0] == '\0' && t->task.nothing->rest.direct_io)
         snprintf(why, size, "what ships has inputs and outputs of another type");
     if (why[0] == '\0')
-        QDQ_TRY(qdq_baseline_has_weights(t->m, t->clean, stripped, b->plan, &same, why, size, err));
+        QDQ_TRY(qdq_baseline_has_weights(t->task.m, t->task.clean, stripped, b->plan, &same, why,
+                                         size, err));
     return QDQ_OK;
 }
 
@@ -142,13 +143,13 @@ static qdq_status import(qdq_tuning *t, qdq_baseline *b, qdq_model **stripped, q
     job.log = count_unsaid;
     o.job = &job;
     QDQ_TRY(qdq_plan_import(b->model, &o, &b->plan, stripped, err));
-    qdq_status st = qdq_baseline_rename(b->plan, *stripped, t->clean, &b->placed, &gone, err);
+    qdq_status st = qdq_baseline_rename(b->plan, *stripped, t->task.clean, &b->placed, &gone, err);
     if (st == QDQ_OK)
         b->told->unsaid.gone = (unsigned)gone;
     if (st == QDQ_OK)
-        st = qdq_space_add_formats(t->space, b->placed, err);
+        st = qdq_space_add_formats(t->task.space, b->placed, err);
     if (st == QDQ_OK)
-        st = qdq_space_from_plan(t->space, b->placed, &b->placement, &t->arena, err);
+        st = qdq_space_from_plan(t->task.space, b->placed, &b->placement, &t->arena, err);
     if (st == QDQ_OK)
         return QDQ_OK;
     qdq_model_free(*stripped);
@@ -180,11 +181,10 @@ static qdq_status read_one(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
     if (b->plan->tensors.n + b->plan->weights.n + b->told->unsaid.other == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "found no Q/DQ in it");
     if (why[0] != '\0' && qdq_assign_count(&b->placement) == 0)
-        return qdq_fail(
-            err, QDQ_E_FORMAT,
-            "found another model (%.200s) with Q/DQ nowhere that this one could: expected the "
-            "same network",
-            why);
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "found another model (%.200s) with Q/DQ nowhere that this one could: "
+                        "expected the same network",
+                        why);
     QDQ_TRY(name_candidate(t, b, err));
     b->may_ship = why[0] == '\0';
     if (b->may_ship)
@@ -202,11 +202,11 @@ qdq_status qdq_baselines_read(qdq_tuning *t, qdq_error *err)
 
     while (given != NULL && given[n] != NULL)
         n++;
-    t->baselines = qdq_arena_array(&t->arena, n + 1, sizeof *t->baselines);
-    if (t->baselines == NULL)
+    t->parts.baselines = qdq_arena_array(&t->arena, n + 1, sizeof *t->parts.baselines);
+    if (t->parts.baselines == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++) {
-        qdq_baseline *b = &t->baselines[i];
+        qdq_baseline *b = &t->parts.baselines[i];
         qdq_tune_baseline *told = &t->out->baselines[i];
 
         *told = (qdq_tune_baseline){.fate = QDQ_FATE_UNKNOWN,
@@ -222,7 +222,7 @@ qdq_status qdq_baselines_read(qdq_tuning *t, qdq_error *err)
         else
             snprintf(told->name, sizeof told->name, "baseline %zu", i + 1);
         *b = (qdq_baseline){.model = given[i], .told = told};
-        t->n_baselines = t->out->n_baselines = i + 1;
+        t->parts.n_baselines = t->out->n_baselines = i + 1;
         qdq_status st = read_one(t, b, err);
         if (st != QDQ_OK)
             return qdq_within(err, st, "Q/DQ %s%s", given[i]->path[0] != '\0' ? "baseline " : "",
@@ -233,9 +233,9 @@ qdq_status qdq_baselines_read(qdq_tuning *t, qdq_error *err)
 
 void qdq_baselines_free(qdq_tuning *t)
 {
-    for (size_t i = 0; i < t->n_baselines; i++) {
-        qdq_plan_free(t->baselines[i].placed);
-        qdq_plan_free(t->baselines[i].plan);
+    for (size_t i = 0; i < t->parts.n_baselines; i++) {
+        qdq_plan_free(t->parts.baselines[i].placed);
+        qdq_plan_free(t->parts.baselines[i].plan);
     }
 }
 
@@ -244,14 +244,14 @@ const char *qdq_baselines_text(qdq_tuning *t)
     char digits[33];
     XXH128_hash_t h = XXH3_128bits("", 0);
 
-    if (t->n_baselines == 0)
+    if (t->parts.n_baselines == 0)
         return "";
-    for (size_t i = 0; i < t->n_baselines; i++) {
-        const char *name = t->baselines[i].candidate->name;
+    for (size_t i = 0; i < t->parts.n_baselines; i++) {
+        const char *name = t->parts.baselines[i].candidate->name;
         h = XXH3_128bits_withSeed(name, strlen(name), h.low64 ^ h.high64);
     }
     qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, digits);
-    return qdq_arena_printf(&t->arena, "%zu:%.8s", t->n_baselines, digits);
+    return qdq_arena_printf(&t->arena, "%zu:%.8s", t->parts.n_baselines, digits);
 }
 
 /* --- measuring -------------------------------------------------------------------------------- */
@@ -306,14 +306,14 @@ static qdq_status verify(qdq_tuning *t, qdq_baseline *b, bool *cut, qdq_error *e
 static qdq_status time_it(qdq_tuning *t, qdq_baseline *b, qdq_test_result *r, bool *ok,
                           qdq_error *err)
 {
-    qdq_test_opts test = t->test;
+    qdq_test_opts test = t->run.test;
     bool failed;
 
-    test.floor_sd = t->epoch.aa_sd;
-    test.least_ns = t->noisy ? test.least_ns : 0;
-    t->in_front = true;
-    qdq_status st = qdq_tune_compare(t, t->base, b->candidate, 0, &test, r, &failed, err);
-    t->in_front = false;
+    test.floor_sd = t->run.epoch.aa_sd;
+    test.least_ns = t->run.noisy ? test.least_ns : 0;
+    t->run.in_front = true;
+    qdq_status st = qdq_tune_compare(t, t->run.base, b->candidate, 0, &test, r, &failed, err);
+    t->run.in_front = false;
     *ok = st == QDQ_OK && !failed;
     if (st == QDQ_E_GOAL) /* no time */
         return QDQ_OK;
@@ -328,8 +328,8 @@ static qdq_status time_it(qdq_tuning *t, qdq_baseline *b, qdq_test_result *r, bo
 
 static qdq_status write_file(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
 {
-    const char *path =
-        qdq_arena_printf(&t->arena, "%s/%s.onnx", qdq_tempdir_path(t->work), b->candidate->name);
+    const char *path = qdq_arena_printf(&t->arena, "%s/%s.onnx", qdq_tempdir_path(t->tools.work),
+                                        b->candidate->name);
 
     if (path == NULL)
         return qdq_nomem(err);
@@ -342,11 +342,11 @@ static qdq_status lead(qdq_tuning *t, const qdq_baseline *b, qdq_error *err)
 {
     const qdq_test_result *r = &b->of_search;
 
-    if (r->ci_low <= 0 || r->gain <= t->lead)
+    if (r->ci_low <= 0 || r->gain <= t->run.lead)
         return QDQ_OK;
-    t->lead = r->gain;
-    t->unwritten = true; /* what the search has */
-    return t->out->resumed && !t->measured
+    t->run.lead = r->gain;
+    t->run.unwritten = true; /* what the search has */
+    return t->out->resumed && !t->run.measured
                ? QDQ_OK
                : qdq_tune_write_model(t, b->model, b->file, b->plan, err);
 }
@@ -399,10 +399,11 @@ static qdq_status find_exact(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
     size_t missed;
     qdq_plan *said;
 
-    QDQ_TRY(qdq_space_express(t->space, b->placed, t->head, t->engine, t->data, &t->quantize,
-                              &t->scales, &t->arena, &b->exact, &missed, err));
+    QDQ_TRY(qdq_space_express(t->task.space, b->placed, t->task.head, t->tools.engine, t->task.data,
+                              &t->task.quantize, &t->task.scales, &t->arena, &b->exact, &missed,
+                              err));
     QDQ_TRY(qdq_tune_plan_of(t, &b->exact, &said, err));
-    qdq_status st = qdq_plans_differ(t->clean, b->placed, said, &b->told->unsaid, err);
+    qdq_status st = qdq_plans_differ(t->task.clean, b->placed, said, &b->told->unsaid, err);
     qdq_plan_free(said);
     b->told->unsaid.gone = known.gone;
     b->told->unsaid.other = known.other;
@@ -415,8 +416,8 @@ static bool has_budget(const qdq_tuning *t, const qdq_baseline *b)
     const unsigned most = b->may_ship ? qdq_tune_max_builds(t, t->strategy->by_costs)
                                       : qdq_tune_max_builds_with_edges(t);
 
-    return qdq_tune_has_builds(t, 1, most) && !t->found.ended_early &&
-           (t->opts->trials == 0 || t->found.trials < t->opts->trials);
+    return qdq_tune_has_builds(t, 1, most) && !t->run.found.ended_early &&
+           (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
 }
 
 qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err)
@@ -424,14 +425,14 @@ qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err)
     qdq_tune_candidate *c;
     qdq_tune_tried r;
 
-    for (size_t i = 0; i < t->n_baselines && t->filter.n == 0; i++) {
-        const qdq_baseline *b = &t->baselines[i];
+    for (size_t i = 0; i < t->parts.n_baselines && t->parts.filter.n == 0; i++) {
+        const qdq_baseline *b = &t->parts.baselines[i];
         if (!has_budget(t, b))
             continue;
         if (!b->may_ship) /* another network's scales, or such as miss the goal */
-            qdq_space_use_formats(t->space, &t->baselines[i].exact, b->placed, false);
+            qdq_space_use_formats(t->task.space, &t->parts.baselines[i].exact, b->placed, false);
         QDQ_TRY(qdq_tune_candidate_of(t, &b->exact, &c, err));
-        if (c != t->base && !c->tried)
+        if (c != t->run.base && !c->tried)
             QDQ_TRY(qdq_tune_try_for_best(t, QDQ_PHASE_EXCEPTIONS, "imported, edge by edge",
                                           &b->exact, &r, err));
     }
@@ -440,9 +441,9 @@ qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err)
 
 qdq_status qdq_baselines_try(qdq_tuning *t, qdq_error *err)
 {
-    for (size_t i = 0; i < t->n_baselines; i++) {
-        QDQ_TRY(find_exact(t, &t->baselines[i], err));
-        QDQ_TRY(try_one(t, &t->baselines[i], err));
+    for (size_t i = 0; i < t->parts.n_baselines; i++) {
+        QDQ_TRY(find_exact(t, &t->parts.baselines[i], err));
+        QDQ_TRY(try_one(t, &t->parts.baselines[i], err));
     }
     return QDQ_OK;
 }

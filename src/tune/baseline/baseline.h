@@ -40,7 +40,7 @@ const char *qdq_baselines_text(qdq_tuning *t);
 qdq_status qdq_baselines_try(qdq_tuning *t, qdq_error *err);
 
 /* After the search among slot groups: the placement of each, edge by edge, against the best so far;
- * what is kept becomes t->found.best. */
+ * what is kept becomes t->run.found.best. */
 qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err);
 
 /* baseline_weights.c: are the weights of a model, stripped of the Q/DQ that `p` has, those of

@@ -10,7 +10,7 @@
 
 const char *qdq_tune_path(qdq_tuning *t, const char *name)
 {
-    return qdq_arena_printf(&t->arena, "%s/%s", t->dir, name);
+    return qdq_arena_printf(&t->arena, "%s/%s", t->tools.dir, name);
 }
 
 static qdq_status save(qdq_tuning *t, const qdq_model *m, const char *name, qdq_error *err)
@@ -28,7 +28,7 @@ static qdq_status save_plan_as_model(qdq_tuning *t, const qdq_plan *p, const cha
 {
     qdq_model *m = NULL;
 
-    QDQ_TRY(qdq_candidate_model(t->files, p, &m, err));
+    QDQ_TRY(qdq_candidate_model(t->tools.files, p, &m, err));
     qdq_status st = save(t, m, name, err);
     qdq_model_free(m);
     return st;
@@ -36,7 +36,8 @@ static qdq_status save_plan_as_model(qdq_tuning *t, const qdq_plan *p, const cha
 
 qdq_status qdq_tune_write_baseline(qdq_tuning *t, const char *name, qdq_error *err)
 {
-    return t->converted ? save_plan_as_model(t, t->nothing, name, err) : save(t, t->m, name, err);
+    return t->task.converted ? save_plan_as_model(t, t->task.nothing, name, err)
+                             : save(t, t->task.m, name, err);
 }
 
 qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
@@ -47,7 +48,7 @@ qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
         return qdq_nomem(err);
     QDQ_TRY(p != NULL ? save_plan_as_model(t, p, "model.onnx", err)
                       : qdq_tune_write_baseline(t, "model.onnx", err));
-    return qdq_plan_save(p != NULL ? p : t->nothing, path, true, err);
+    return qdq_plan_save(p != NULL ? p : t->task.nothing, path, true, err);
 }
 
 qdq_status qdq_tune_write_file(qdq_tuning *t, const qdq_model *m, const qdq_mapping *file,
@@ -89,7 +90,7 @@ qdq_status qdq_tune_write_annotated(qdq_tuning *t, const qdq_plan *p, const qdq_
 {
     qdq_model *m = NULL;
 
-    QDQ_TRY(qdq_candidate_model(t->files, p, &m, err));
+    QDQ_TRY(qdq_candidate_model(t->tools.files, p, &m, err));
     qdq_status st = qdq_annotate(m, x, !x->relative, err);
     if (st == QDQ_OK)
         st = save(t, m, "model.onnx", err);
@@ -101,9 +102,9 @@ qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err
 {
     qdq_plan *p;
 
-    if (t->raw != NULL)
+    if (t->run.raw != NULL)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_candidate_of(t, a, &t->raw, err));
+    QDQ_TRY(qdq_tune_candidate_of(t, a, &t->run.raw, err));
     if (qdq_assign_count(a) == 0)
         return qdq_tune_write_baseline(t, "model_raw.onnx", err);
     QDQ_TRY(qdq_tune_plan_of(t, a, &p, err));
@@ -116,7 +117,7 @@ qdq_status qdq_tune_write_assignment(qdq_tuning *t, const qdq_assign *a, qdq_err
 {
     qdq_plan *p;
 
-    t->unwritten = false;
+    t->run.unwritten = false;
     if (qdq_assign_count(a) == 0)
         return qdq_tune_write_best(t, NULL, err);
     QDQ_TRY(qdq_tune_plan_of(t, a, &p, err));

@@ -2,6 +2,7 @@
 #ifndef QDQ_TUNE_FILES_H
 #define QDQ_TUNE_FILES_H
 
+#include "quant/report/plan_picture.h"
 #include "tune/state/tune_state.h"
 
 /* DIR/NAME; NULL: out of memory. */

@@ -31,12 +31,12 @@ void qdq_tune_give_up_by_fate(qdq_tune_candidate *c, const qdq_remote_fate *fate
 
 void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried)
 {
-    *died = t->apart_died;
-    *tried = t->apart_tried;
-    for (size_t i = 0; i < t->candidates.n; i++) {
-        const qdq_tune_candidate *c = t->candidates.at[i];
+    *died = t->run.apart_died;
+    *tried = t->run.apart_tried;
+    for (size_t i = 0; i < t->run.candidates.n; i++) {
+        const qdq_tune_candidate *c = t->run.candidates.at[i];
 
-        if (c == t->base || !c->tried || c->shapes != NULL)
+        if (c == t->run.base || !c->tried || c->shapes != NULL)
             continue;
         (*tried)++;
         *died += c->died;
@@ -52,13 +52,14 @@ static qdq_status write_model(qdq_tuning *t, qdq_tune_candidate *c, const char *
     if (c->assign.word != NULL && qdq_assign_count(&c->assign) > 0)
         st = qdq_tune_plan_of(t, &c->assign, &p, err);
     if (st == QDQ_OK)
-        st = qdq_candidate_write(t->files, p != NULL ? p : t->nothing, file, err);
+        st = qdq_candidate_write(t->tools.files, p != NULL ? p : t->task.nothing, file, err);
     if (st == QDQ_OK && t->opts->keep_models && p != NULL) {
-        const char *path = qdq_arena_printf(&t->arena, "%s/region_models/%s.onnx", t->dir, c->name);
+        const char *path =
+            qdq_arena_printf(&t->arena, "%s/region_models/%s.onnx", t->tools.dir, c->name);
         qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
         qdq_model *m = NULL;
         so.allow_overwrite = true;
-        st = path != NULL ? qdq_candidate_model(t->files, p, &m, err) : qdq_nomem(err);
+        st = path != NULL ? qdq_candidate_model(t->tools.files, p, &m, err) : qdq_nomem(err);
         if (st == QDQ_OK)
             st = qdq_model_save(m, path, &so, err);
         qdq_model_free(m);
@@ -69,7 +70,7 @@ static qdq_status write_model(qdq_tuning *t, qdq_tune_candidate *c, const char *
 
 static bool has_own_reference(const qdq_tuning *t)
 {
-    return t->converted && !t->nothing->rest.direct_io;
+    return t->task.converted && !t->task.nothing->rest.direct_io;
 }
 
 /* What outputs are compared with: the model as it was given, or its clean copy, which is the
@@ -77,7 +78,7 @@ static bool has_own_reference(const qdq_tuning *t)
  * both. */
 static qdq_status build_reference(qdq_tuning *t, const qdq_tune_candidate **out, qdq_error *err)
 {
-    qdq_tune_candidate *c = t->base;
+    qdq_tune_candidate *c = t->run.base;
     qdq_remote_fate fate = {0};
 
     if (has_own_reference(t))
@@ -86,11 +87,12 @@ static qdq_status build_reference(qdq_tuning *t, const qdq_tune_candidate **out,
     if (!has_own_reference(t))
         QDQ_TRY(qdq_tune_build(t, c, NULL, err));
     else if (c->handle < 0 && !c->failed) {
-        const char *path = qdq_arena_printf(&t->arena, "%s/given.onnx", qdq_tempdir_path(t->work));
+        const char *path =
+            qdq_arena_printf(&t->arena, "%s/given.onnx", qdq_tempdir_path(t->tools.work));
         if (path == NULL)
             return qdq_nomem(err);
-        QDQ_TRY(qdq_model_save(t->m, path, NULL, err));
-        QDQ_TRY(qdq_lab_build(t->lab, path, &c->handle, &fate, err));
+        QDQ_TRY(qdq_model_save(t->task.m, path, NULL, err));
+        QDQ_TRY(qdq_lab_build(t->tools.lab, path, &c->handle, &fate, err));
         if (fate.end != QDQ_REMOTE_FINE)
             qdq_tune_give_up_by_fate(c, &fate);
     }
@@ -102,8 +104,8 @@ static qdq_status check_precision(const qdq_tune_candidate *base, double least, 
 {
     return least != 0 && !(base->sqnr_db >= least)
                ? qdq_fail(err, QDQ_E_GOAL,
-                          "in the precision that ships, without any Q/DQ: "
-                          "found SQNR %.2f dB, expected at least %g dB",
+                          "in the precision that ships, without any Q/DQ: found SQNR %.2f dB, "
+                          "expected at least %g dB",
                           base->sqnr_db, least)
                : QDQ_OK;
 }
@@ -112,20 +114,20 @@ static qdq_status check_precision(const qdq_tune_candidate *base, double least, 
  * that is built. */
 static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
 {
-    const double least = t->opts->goal != NULL && !t->in_front ? t->opts->goal->min_sqnr : 0;
+    const double least = t->opts->goal != NULL && !t->run.in_front ? t->opts->goal->min_sqnr : 0;
     const qdq_tune_candidate *reference;
     qdq_lab_accuracy a;
     qdq_remote_fate fate = {0};
     char text[64];
     double sqnr_db;
 
-    if (c->checked || (c == t->base && !has_own_reference(t)))
+    if (c->checked || (c == t->run.base && !has_own_reference(t)))
         return QDQ_OK;
-    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) == 0)
+    if ((qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) == 0)
         return QDQ_OK; /* the guard judges what is to be shipped, on an engine that can */
     c->checked = true;
     QDQ_TRY(build_reference(t, &reference, err));
-    QDQ_TRY(qdq_lab_compare(t->lab, reference->handle, c->handle, &a, &fate, err));
+    QDQ_TRY(qdq_lab_compare(t->tools.lab, reference->handle, c->handle, &a, &fate, err));
     c->sqnr_db = a.sqnr_db;
     /* of all samples that judge, where it was asked */
     sqnr_db = c->judged ? c->heard.sqnr_db : a.sqnr_db;
@@ -133,7 +135,7 @@ static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error 
         qdq_tune_give_up_by_fate(c, &fate);
     else if (!a.finite)
         qdq_tune_give_up(c, "outputs", "not finite");
-    else if (c == t->base)
+    else if (c == t->run.base)
         return check_precision(c, least, err);
     else if (least != 0 && !(sqnr_db >= least)) {
         if (sqnr_db == -(double)INFINITY)
@@ -154,7 +156,7 @@ qdq_status qdq_tune_model_file(qdq_tuning *t, qdq_tune_candidate *c, const char 
     *path = c->file;
     if (c->file != NULL)
         return QDQ_OK;
-    *path = qdq_arena_printf(&t->arena, "%s/%s.onnx", qdq_tempdir_path(t->work), c->name);
+    *path = qdq_arena_printf(&t->arena, "%s/%s.onnx", qdq_tempdir_path(t->tools.work), c->name);
     return file != NULL && *path != NULL ? write_model(t, c, file, err) : qdq_nomem(err);
 }
 
@@ -166,10 +168,10 @@ qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path
         return QDQ_OK;
     if (path == NULL)
         QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
-    QDQ_TRY(c->shapes != NULL ? qdq_lab_build_shaped(t->lab, path, c->shapes->at, c->shapes->n,
-                                                     &c->handle, &fate, err)
-                              : qdq_lab_build(t->lab, path, &c->handle, &fate, err));
-    QDQ_TRY(qdq_tune_note_refused(t, t->lab, err));
+    QDQ_TRY(c->shapes != NULL ? qdq_lab_build_shaped(t->tools.lab, path, c->shapes->at,
+                                                     c->shapes->n, &c->handle, &fate, err)
+                              : qdq_lab_build(t->tools.lab, path, &c->handle, &fate, err));
+    QDQ_TRY(qdq_tune_note_refused(t, t->tools.lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         c->handle = -1;
         qdq_tune_give_up_by_fate(c, &fate);
@@ -181,22 +183,22 @@ qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path
 /* What is no incumbent any more takes memory only. */
 void qdq_tune_drop(qdq_tuning *t, qdq_tune_candidate *c)
 {
-    if (c == t->base || c == t->raw)
+    if (c == t->run.base || c == t->run.raw)
         return;
     c->counted =
         /* the next time is another build, also in a run that goes on and has it all on disk */
         false;
     if (c->handle < 0)
         return;
-    qdq_lab_drop(t->lab, c->handle);
+    qdq_lab_drop(t->tools.lab, c->handle);
     c->handle = -1;
 }
 
 void qdq_tune_drop_idle(qdq_tuning *t)
 {
-    if (t->idle != NULL)
-        qdq_tune_drop(t, t->idle);
-    t->idle = NULL;
+    if (t->run.idle != NULL)
+        qdq_tune_drop(t, t->run.idle);
+    t->run.idle = NULL;
 }
 
 qdq_status qdq_tune_build_written(qdq_tuning *t, const char *name, const char *file,
@@ -212,11 +214,12 @@ qdq_status qdq_tune_build_written(qdq_tuning *t, const char *name, const char *f
 
 qdq_status qdq_tune_build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_error *err)
 {
-    const char *name =
-        t->converted ? qdq_arena_printf(&t->arena, "input-%.26s", t->nothing_name) : "input";
+    const char *name = t->task.converted
+                           ? qdq_arena_printf(&t->arena, "input-%.26s", t->task.nothing_name)
+                           : "input";
 
     if (name == NULL)
         return qdq_nomem(err);
-    qdq_tune_set_deadline(t, t->lab);
+    qdq_tune_set_deadline(t, t->tools.lab);
     return qdq_tune_build_written(t, name, "baseline.onnx", input, err);
 }

@@ -8,7 +8,7 @@
  * are among them. */
 void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried);
 
-/* It is not run any more: its session goes. Those of t->base and t->raw stay. */
+/* It is not run any more: its session goes. Those of t->run.base and t->run.raw stay. */
 void qdq_tune_drop(qdq_tuning *t, qdq_tune_candidate *c);
 void qdq_tune_drop_idle(qdq_tuning *t);
 

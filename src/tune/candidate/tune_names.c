@@ -12,7 +12,7 @@
 qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_candidate **out,
                                     qdq_error *err)
 {
-    qdq_map_value *known = qdq_map_get(&t->by_name, name);
+    qdq_map_value *known = qdq_map_get(&t->run.by_name, name);
 
     if (known != NULL) {
         *out = known->ptr;
@@ -23,8 +23,8 @@ qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_ca
         return qdq_nomem(err);
     *c = (qdq_tune_candidate){.handle = -1, .sqnr_db = NAN};
     snprintf(c->name, sizeof c->name, "%s", name);
-    qdq_map_value *place = qdq_map_put(&t->by_name, c->name, NULL);
-    if (place == NULL || !QDQ_PUSH(&t->arena, &t->candidates, c))
+    qdq_map_value *place = qdq_map_put(&t->run.by_name, c->name, NULL);
+    if (place == NULL || !QDQ_PUSH(&t->arena, &t->run.candidates, c))
         return qdq_nomem(err);
     place->ptr = c;
     *out = c;
@@ -37,7 +37,7 @@ static qdq_status name_candidate(const qdq_tuning *t, const qdq_plan *p, char na
 {
     if (p->tensors.n + p->weights.n > 0)
         return qdq_tune_name_plan(p, name, err);
-    memcpy(name, t->nothing_name, 33);
+    memcpy(name, t->task.nothing_name, 33);
     return QDQ_OK;
 }
 
@@ -46,7 +46,7 @@ qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_ca
 {
     const qdq_assign_hash h = qdq_assign_get_hash(a);
     const uint64_t key = qdq_assign_hash_key(h);
-    const qdq_map_value *known = qdq_map_get_int(&t->by_assign, key);
+    const qdq_map_value *known = qdq_map_get_int(&t->run.by_assign, key);
     qdq_plan *p;
     char name[33];
 
@@ -61,7 +61,7 @@ qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_ca
     QDQ_TRY(qdq_tune_candidate_named(t, name, out, err));
     if ((*out)->assign.word == NULL && !qdq_assign_copy(&(*out)->assign, a, &t->arena))
         return qdq_nomem(err);
-    qdq_map_value *place = qdq_map_put_int(&t->by_assign, key, NULL);
+    qdq_map_value *place = qdq_map_put_int(&t->run.by_assign, key, NULL);
     if (place == NULL)
         return qdq_nomem(err);
     place->ptr = *out;

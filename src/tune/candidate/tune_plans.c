@@ -16,23 +16,24 @@
 static qdq_status settle_rest(qdq_tuning *t, qdq_error *err)
 {
     static const char *const every_node[] = {".*", NULL};
-    qdq_quantize_opts own = t->quantize;
-    const qdq_quantizing q = {.m = t->clean,
-                              .target = t->target,
-                              .engine = t->engine,
-                              .data = t->data,
+    qdq_quantize_opts own = t->task.quantize;
+    const qdq_quantizing q = {.m = t->task.clean,
+                              .target = t->task.target,
+                              .engine = t->tools.engine,
+                              .data = t->task.data,
                               .opts = &own,
-                              .basis = {.known = &t->scales},
-                              .plan = t->nothing};
+                              .basis = {.known = &t->task.scales},
+                              .plan = t->task.nothing};
 
     own.exclude = every_node;
     own.include = own.op_types = own.exclude_op_types =
         NULL; /* the rules' plan hears of these, and says what it thinks */
     own.why = NULL;
     QDQ_TRY(qdq_quantize_plan(&q, err));
-    t->nothing->left_float.n = 0;
-    t->converted = !t->asked->rest.follows; /* else the model is in that precision already */
-    return qdq_take_rest(&t->nothing->rest, t->head, err);
+    t->task.nothing->left_float.n = 0;
+    t->task.converted =
+        !t->task.asked->rest.follows; /* else the model is in that precision already */
+    return qdq_take_rest(&t->task.nothing->rest, t->task.head, err);
 }
 
 static bool wants_rest(const qdq_target *t)
@@ -46,82 +47,85 @@ static bool wants_rest(const qdq_target *t)
  * them; and they change no time. So they wait for what is shipped. */
 static void put_off_correction(qdq_tuning *t)
 {
-    const bool random = t->data == NULL || qdq_data_is_random(t->data);
+    const bool random = t->task.data == NULL || qdq_data_is_random(t->task.data);
 
-    const bool asked = t->quantize.bias_correction == QDQ_BIAS_CORRECTION_ON;
+    const bool asked = t->task.quantize.bias_correction == QDQ_BIAS_CORRECTION_ON;
 
     if (asked && random)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
                     "biases are not corrected: random input has no means that count");
-    t->correct = asked && !random;
-    t->quantize.bias_correction = QDQ_BIAS_CORRECTION_OFF;
+    t->task.correct = asked && !random;
+    t->task.quantize.bias_correction = QDQ_BIAS_CORRECTION_OFF;
 }
 
 /* --- plans ------------------------------------------------------------------------------------ */
 
 qdq_status qdq_tune_prepare(qdq_tuning *t, qdq_error *err)
 {
-    t->head = qdq_plan_new();
-    t->nothing = qdq_plan_new();
-    if (t->head == NULL || t->nothing == NULL)
+    t->task.head = qdq_plan_new();
+    t->task.nothing = qdq_plan_new();
+    if (t->task.head == NULL || t->task.nothing == NULL)
         return qdq_nomem(err);
     put_off_correction(t);
-    QDQ_TRY(qdq_quantize_begin(t->m, t->target, &t->quantize, t->head, &t->clean, err));
-    QDQ_TRY(qdq_quantize_again(t->head, t->nothing, err));
-    if (wants_rest(t->target))
+    QDQ_TRY(qdq_quantize_begin(t->task.m, t->task.target, &t->task.quantize, t->task.head,
+                               &t->task.clean, err));
+    QDQ_TRY(qdq_quantize_again(t->task.head, t->task.nothing, err));
+    if (wants_rest(t->task.target))
         QDQ_TRY(settle_rest(t, err));
-    else if (!qdq_plan_finish(t->nothing))
+    else if (!qdq_plan_finish(t->task.nothing))
         return qdq_nomem(err);
-    QDQ_TRY(qdq_tune_name_plan(t->nothing, t->nothing_name, err));
-    QDQ_TRY(qdq_space_new(t->clean, t->target, &t->quantize, &t->space, err));
-    if (t->space->n_groups == 0)
+    QDQ_TRY(qdq_tune_name_plan(t->task.nothing, t->task.nothing_name, err));
+    QDQ_TRY(qdq_space_new(t->task.clean, t->task.target, &t->task.quantize, &t->task.space, err));
+    if (t->task.space->n_groups == 0)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
-                    "no operator of this model can run in 8 bits on target '%s'", t->target->name);
+                    "no operator of this model can run in 8 bits on target '%s'",
+                    t->task.target->name);
     return QDQ_OK;
 }
 
 /* The one of the target's rules. */
 static qdq_status plan_by_rules(qdq_tuning *t, qdq_error *err)
 {
-    qdq_plan_free(t->rules);
-    t->rules = qdq_plan_new();
+    qdq_plan_free(t->task.rules);
+    t->task.rules = qdq_plan_new();
     const qdq_quantizing q = {
-        .m = t->clean,
-        .target = t->target,
-        .engine = t->engine,
-        .data = t->data,
-        .opts = &t->quantize,
-        .basis = {.known = &t->scales, .rest = wants_rest(t->target) ? &t->head->rest : NULL},
-        .plan = t->rules};
-    if (t->rules == NULL)
+        .m = t->task.clean,
+        .target = t->task.target,
+        .engine = t->tools.engine,
+        .data = t->task.data,
+        .opts = &t->task.quantize,
+        .basis = {.known = &t->task.scales,
+                  .rest = wants_rest(t->task.target) ? &t->task.head->rest : NULL},
+        .plan = t->task.rules};
+    if (t->task.rules == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_quantize_again(t->head, t->rules, err));
+    QDQ_TRY(qdq_quantize_again(t->task.head, t->task.rules, err));
     QDQ_TRY(qdq_quantize_plan(&q, err));
-    return qdq_tune_name_plan(t->rules, t->rules_name, err);
+    return qdq_tune_name_plan(t->task.rules, t->task.rules_name, err);
 }
 
 qdq_status qdq_tune_calibrate(qdq_tuning *t, qdq_error *err)
 {
     qdq_tune_show(t, "calibrating");
-    QDQ_TRY(
-        qdq_space_calibrate(t->space, t->head, t->engine, t->data, &t->quantize, &t->scales, err));
+    QDQ_TRY(qdq_space_calibrate(t->task.space, t->task.head, t->tools.engine, t->task.data,
+                                &t->task.quantize, &t->task.scales, err));
     QDQ_TRY(plan_by_rules(t, err));
-    t->out->placement_only = t->data == NULL || qdq_data_is_random(t->data);
+    t->out->placement_only = t->task.data == NULL || qdq_data_is_random(t->task.data);
     return QDQ_OK;
 }
 
 qdq_status qdq_tune_correct(qdq_tuning *t, qdq_error *err)
 {
-    if (!t->correct)
+    if (!t->task.correct)
         return QDQ_OK;
-    t->quantize.bias_correction = QDQ_BIAS_CORRECTION_ON;
+    t->task.quantize.bias_correction = QDQ_BIAS_CORRECTION_ON;
     return plan_by_rules(t, err);
 }
 
 qdq_status qdq_tune_plan_of(qdq_tuning *t, const qdq_assign *a, qdq_plan **out, qdq_error *err)
 {
-    return qdq_space_plan(t->space, a, t->head, t->engine, t->data, &t->quantize, &t->scales, out,
-                          err);
+    return qdq_space_plan(t->task.space, a, t->task.head, t->tools.engine, t->task.data,
+                          &t->task.quantize, &t->task.scales, out, err);
 }
 
 qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err)

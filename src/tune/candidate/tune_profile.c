@@ -81,12 +81,12 @@ static qdq_status ask_engine(qdq_tuning *t, const char *path, json_t **out, qdq_
     qdq_group *groups = NULL;
     size_t n = 0;
 
-    if (t->by_nodes) {
-        QDQ_TRY(qdq_lab_groups(t->lab, path, PROFILE_RUNS, &groups, &n, fate, err));
+    if (t->run.by_nodes) {
+        QDQ_TRY(qdq_lab_groups(t->tools.lab, path, PROFILE_RUNS, &groups, &n, fate, err));
         *out = list_groups(groups, are_timed(groups, n) ? n : 0);
         qdq_free(groups);
     } else {
-        QDQ_TRY(qdq_lab_profile(t->lab, path, PROFILE_RUNS, &layers, &n, fate, err));
+        QDQ_TRY(qdq_lab_profile(t->tools.lab, path, PROFILE_RUNS, &layers, &n, fate, err));
         *out = list_layers(layers, n);
         qdq_free(layers);
     }
@@ -104,32 +104,32 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     *out = list_layers(NULL, 0);
     if (*out == NULL)
         return qdq_nomem(err);
-    if (c != t->base && qdq_tune_time_is_up(t))
+    if (c != t->run.base && qdq_tune_time_is_up(t))
         return QDQ_OK;
     json_decref(*out);
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
-    qdq_tune_set_deadline(t, t->lab);
+    qdq_tune_set_deadline(t, t->tools.lab);
     QDQ_TRY(ask_engine(t, path, out, &fate, err));
-    QDQ_TRY(qdq_tune_note_refused(t, t->lab, err));
+    QDQ_TRY(qdq_tune_note_refused(t, t->tools.lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "no profile of %s (%s: %s)", path,
                     qdq_remote_end_name(fate.end), fate.text);
         return QDQ_OK;
     }
     QDQ_TRY(qdq_json_dump(*out, &text, err));
-    qdq_status st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
+    qdq_status st = qdq_tune_store_value_put(t->tools.store, &t->tools.run, key, text, err);
     qdq_free(text);
     return st;
 }
 
 static qdq_status get_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t **out, qdq_error *err)
 {
-    const char *key =
-        qdq_arena_printf(&t->arena, "%s %s", t->by_nodes ? "profile by nodes" : "profile", c->name);
+    const char *key = qdq_arena_printf(&t->arena, "%s %s",
+                                       t->run.by_nodes ? "profile by nodes" : "profile", c->name);
 
     if (key == NULL)
         return qdq_nomem(err);
-    t->builds++;
+    t->run.builds++;
     QDQ_TRY(qdq_tune_recall(t, key, out, err));
     return *out != NULL ? QDQ_OK : measure(t, c, key, out, err);
 }
@@ -142,18 +142,18 @@ static qdq_status take_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t *laye
     const double much = 0.05;
     qdq_tune_times *times = qdq_arena_alloc(&t->arena, sizeof *times);
     qdq_status st = times != NULL
-                        ? qdq_tune_attribute(t->clean->graph, layers, &t->arena, times, err)
+                        ? qdq_tune_attribute(t->task.clean->graph, layers, &t->arena, times, err)
                         : qdq_nomem(err);
 
     json_decref(layers);
     c->times = times;
-    t->by_nodes = t->by_nodes || (st == QDQ_OK && times->told > much * times->sum);
+    t->run.by_nodes = t->run.by_nodes || (st == QDQ_OK && times->told > much * times->sum);
     return st;
 }
 
 static bool can(const qdq_tuning *t, unsigned capability)
 {
-    return (qdq_lab_engine(t->lab)->capabilities & capability) != 0;
+    return (qdq_lab_engine(t->tools.lab)->capabilities & capability) != 0;
 }
 
 static qdq_status take_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
@@ -170,11 +170,11 @@ qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err
 {
     if (c->times != NULL)
         return QDQ_OK;
-    t->by_nodes = t->by_nodes || (can(t, QDQ_NAMES_LAYERS) && can(t, QDQ_CAN_GROUP));
+    t->run.by_nodes = t->run.by_nodes || (can(t, QDQ_NAMES_LAYERS) && can(t, QDQ_CAN_GROUP));
     QDQ_TRY(take_profile(t, c, err));
-    if (t->by_nodes || c->times->is_known || c->times->sum <= 0 || !can(t, QDQ_CAN_GROUP))
+    if (t->run.by_nodes || c->times->is_known || c->times->sum <= 0 || !can(t, QDQ_CAN_GROUP))
         return QDQ_OK;
-    t->by_nodes = true;
+    t->run.by_nodes = true;
     return take_profile(t, c, err);
 }
 
@@ -192,15 +192,15 @@ qdq_status qdq_tune_profile_from(qdq_tuning *t, qdq_tune_candidate *c, const qdq
 qdq_status qdq_tune_profile_bits(qdq_tuning *t, const qdq_assign *a, qdq_search_cost *cost,
                                  bool *known, qdq_error *err)
 {
-    const qdq_slot_group *g = t->space->group;
+    const qdq_slot_group *g = t->task.space->group;
     qdq_tune_candidate *c;
 
     QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
     QDQ_TRY(qdq_tune_profile(t, c, err));
     const qdq_tune_times *times = c->times;
     *known = times->is_known;
-    for (size_t i = 0; i < t->space->n_groups && *known; i++) {
-        const double share = 1.0 / ((double)qdq_space_groups_beside(t->space, i) * times->sum);
+    for (size_t i = 0; i < t->task.space->n_groups && *known; i++) {
+        const double share = 1.0 / ((double)qdq_space_groups_beside(t->task.space, i) * times->sum);
         cost[i] = (qdq_search_cost){.own = times->own[g[i].node->id] * share,
                                     .border = times->border[g[i].node->id] / times->sum};
     }

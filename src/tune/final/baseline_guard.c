@@ -37,12 +37,12 @@ static qdq_status measure_one(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b
     if (!is_timed(b))
         return QDQ_OK;
     if (qdq_tune_left_s(t) <= 0) {
-        t->cut = true;
+        t->run.cut = true;
         return QDQ_OK;
     }
-    t->in_front = true; /* it was judged */
+    t->run.in_front = true; /* it was judged */
     qdq_status st = qdq_guard_measure(t, g->input, b->candidate, &b->of_it, &b->timed, err);
-    t->in_front = false;
+    t->run.in_front = false;
     QDQ_TRY(st);
     if (b->timed)
         tell_times(b);
@@ -69,8 +69,8 @@ static void tell_untimed(qdq_tuning *t, qdq_baseline *b)
 
 qdq_status qdq_baselines_measure(qdq_tuning *t, const qdq_guard *g, qdq_error *err)
 {
-    for (size_t i = 0; i < t->n_baselines; i++)
-        QDQ_TRY(measure_one(t, g, &t->baselines[i], err));
+    for (size_t i = 0; i < t->parts.n_baselines; i++)
+        QDQ_TRY(measure_one(t, g, &t->parts.baselines[i], err));
     return QDQ_OK;
 }
 
@@ -81,8 +81,8 @@ static qdq_baseline *find_fastest(qdq_tuning *t)
 {
     qdq_baseline *best = NULL;
 
-    for (size_t i = 0; i < t->n_baselines; i++) {
-        qdq_baseline *b = &t->baselines[i];
+    for (size_t i = 0; i < t->parts.n_baselines; i++) {
+        qdq_baseline *b = &t->parts.baselines[i];
         const qdq_test_result *r = result_of(b);
         if (b->may_ship && r != NULL && r->ci_low > 0 &&
             (best == NULL || r->gain > result_of(best)->gain))
@@ -151,16 +151,16 @@ qdq_status qdq_baselines_decide(qdq_tuning *t, const qdq_guard *g, qdq_error *er
 {
     bool shipped = false;
 
-    for (size_t i = 0; i < t->n_baselines; i++)
-        tell_untimed(t, &t->baselines[i]);
+    for (size_t i = 0; i < t->parts.n_baselines; i++)
+        tell_untimed(t, &t->parts.baselines[i]);
     for (qdq_baseline *b = find_fastest(t); b != NULL && !shipped; b = find_fastest(t)) {
         QDQ_TRY(try_to_ship(t, g, b, &shipped, err));
         b->may_ship = false;
         if (!shipped)
             b->told->fate = QDQ_FATE_BEATEN;
     }
-    for (size_t i = 0; i < t->n_baselines; i++)
-        if (t->baselines[i].may_ship && result_of(&t->baselines[i]) != NULL)
-            t->baselines[i].told->fate = QDQ_FATE_BEATEN;
+    for (size_t i = 0; i < t->parts.n_baselines; i++)
+        if (t->parts.baselines[i].may_ship && result_of(&t->parts.baselines[i]) != NULL)
+            t->parts.baselines[i].told->fate = QDQ_FATE_BEATEN;
     return QDQ_OK;
 }

@@ -50,15 +50,15 @@ static qdq_status find(front *f, qdq_error *err)
     qdq_tuning *t = f->t;
     qdq_assign nothing;
 
-    if (t->harm == NULL)
+    if (t->parts.harm == NULL)
         QDQ_TRY(qdq_tune_find_harm(t, err));
-    if (t->harm == NULL || !t->has_costs)
+    if (t->parts.harm == NULL || !t->parts.has_costs)
         return QDQ_OK;
-    if (!qdq_assign_new(&nothing, t->space->n_groups, &t->arena))
+    if (!qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena))
         return qdq_nomem(err);
-    f->given_cost = t->costs.rest + qdq_energy_value(&t->costs.energy, &nothing);
-    return qdq_cut_front(&t->costs.energy, t->harm, (size_t)t->opts->pareto + 1, &t->arena, &f->at,
-                         &f->n, err);
+    f->given_cost = t->parts.costs.rest + qdq_energy_value(&t->parts.costs.energy, &nothing);
+    return qdq_cut_front(&t->parts.costs.energy, t->parts.harm, (size_t)t->opts->pareto + 1,
+                         &t->arena, &f->at, &f->n, err);
 }
 
 static bool is_there(const front *f, const qdq_tune_candidate *c)
@@ -66,7 +66,7 @@ static bool is_there(const front *f, const qdq_tune_candidate *c)
     for (size_t i = 0; i < f->n_points; i++)
         if (f->point[i].c == c)
             return true;
-    return c == f->t->base;
+    return c == f->t->run.base;
 }
 
 /* `cost`: as a share of that of the model without Q/DQ. Assignments may mean the same model, or the
@@ -98,7 +98,7 @@ static bool is_alike(const qdq_space *s, const qdq_node *n, const qdq_assign *a,
  * as in what it found: there its gain was measured; and with the types that it gave tensors. */
 static qdq_status take_edges(qdq_tuning *t, const qdq_assign *a, qdq_assign *out, qdq_error *err)
 {
-    const qdq_space *s = t->space;
+    const qdq_space *s = t->task.space;
 
     if (!qdq_assign_new(out, qdq_space_edge_bits(s), &t->arena))
         return qdq_nomem(err);
@@ -106,12 +106,13 @@ static qdq_status take_edges(qdq_tuning *t, const qdq_assign *a, qdq_assign *out
         qdq_assign_set(out, i, qdq_assign_get(a, i));
     for (size_t i = 0; i < s->n_edges; i++) {
         const qdq_space_edge *e = &s->edge[i];
-        if (qdq_space_is_flipped(s, &t->found.best, i) && is_alike(s, e->node, a, &t->found.best) &&
-            is_alike(s, qdq_space_source(s, e->value), a, &t->found.best))
+        if (qdq_space_is_flipped(s, &t->run.found.best, i) &&
+            is_alike(s, e->node, a, &t->run.found.best) &&
+            is_alike(s, qdq_space_source(s, e->value), a, &t->run.found.best))
             qdq_space_flip(s, out, i);
         const uint32_t typed = qdq_space_typed(s, e->value);
         if (typed != QDQ_NOT_TYPED)
-            qdq_space_set_type(s, out, typed, qdq_space_get_type(s, &t->found.best, typed));
+            qdq_space_set_type(s, out, typed, qdq_space_get_type(s, &t->run.found.best, typed));
     }
     return QDQ_OK;
 }
@@ -128,13 +129,14 @@ static qdq_status list(front *f, qdq_error *err)
     f->point = qdq_arena_array(&f->t->arena, f->n + 2, sizeof *f->point);
     if (f->point == NULL)
         return qdq_nomem(err);
-    if (t->found.best.n > t->space->n_groups) {
-        QDQ_TRY(add(f, &t->found.best, t->found.predicted_ns / t->problem.base_ns, err));
+    if (t->run.found.best.n > t->task.space->n_groups) {
+        QDQ_TRY(
+            add(f, &t->run.found.best, t->run.found.predicted_ns / t->parts.problem.base_ns, err));
         first = f->n_points > 0 && f->n > t->opts->pareto ? 1 : 0;
     }
     for (size_t i = first; i < f->n; i++) {
         QDQ_TRY(take_edges(t, &f->at[i].assign, &with_edges, err));
-        QDQ_TRY(add(f, &with_edges, (t->costs.rest + f->at[i].cost) / f->given_cost, err));
+        QDQ_TRY(add(f, &with_edges, (t->parts.costs.rest + f->at[i].cost) / f->given_cost, err));
     }
     return QDQ_OK;
 }
@@ -144,7 +146,7 @@ static qdq_status list(front *f, qdq_error *err)
 static qdq_status measure(const front *f, qdq_tune_candidate *input, qdq_tune_candidate *c,
                           unsigned pairs, qdq_test_result *r, bool *ok, qdq_error *err)
 {
-    qdq_test_opts o = f->t->test;
+    qdq_test_opts o = f->t->run.test;
     bool failed;
 
     o.strict = true;
@@ -159,7 +161,7 @@ static qdq_status compare_clean(front *f, qdq_tune_candidate *input, qdq_error *
     qdq_test_result r;
     bool ok;
 
-    QDQ_TRY(measure(f, input, f->t->base, PAIRS / 2, &r, &ok, err));
+    QDQ_TRY(measure(f, input, f->t->run.base, PAIRS / 2, &r, &ok, err));
     f->clean_share = ok ? 1 - r.gain : 1;
     return QDQ_OK;
 }
@@ -213,7 +215,7 @@ static qdq_status fill_all(front *f, qdq_tune_candidate *input, qdq_error *err)
         qdq_tune_show(t, "front");
         QDQ_TRY(qdq_job_poll(t->job, err));
         if (qdq_tune_time_is_up(t)) {
-            t->found.ended_early = true;
+            t->run.found.ended_early = true;
             qdq_job_log(t->job, QDQ_LOG_WARNING,
                         "the time is used up: %zu of %zu models of the front are left out", all - i,
                         all);
@@ -274,8 +276,8 @@ static qdq_status remove_file(const char *path, qdq_error *err)
 static qdq_status remove_others(qdq_tuning *t, size_t n, qdq_error *err)
 {
     for (unsigned k = (unsigned)n + 1; k <= QDQ_TUNE_MOST_POINTS; k++) {
-        const char *model = qdq_arena_printf(&t->arena, "%s/pareto/model_%u.onnx", t->dir, k);
-        const char *plan = qdq_arena_printf(&t->arena, "%s/pareto/plan_%u.json", t->dir, k);
+        const char *model = qdq_arena_printf(&t->arena, "%s/pareto/model_%u.onnx", t->tools.dir, k);
+        const char *plan = qdq_arena_printf(&t->arena, "%s/pareto/plan_%u.json", t->tools.dir, k);
         if (model == NULL || plan == NULL)
             return qdq_nomem(err);
         QDQ_TRY(qdq_model_remove(model, err));
@@ -312,17 +314,17 @@ static qdq_status judge_others(qdq_tuning *t, qdq_error *err)
     bool known;
 
     if (isfinite(t->out->rules_ms))
-        QDQ_TRY(qdq_tune_judge_plan(t, t->rules, &heard, &known, err));
-    t->rules_db = heard.sqnr_db;
-    t->final_db = NAN;
+        QDQ_TRY(qdq_tune_judge_plan(t, t->task.rules, &heard, &known, err));
+    t->outcome.rules_db = heard.sqnr_db;
+    t->outcome.final_db = NAN;
     if (t->out->verdict == QDQ_TUNED_RULES)
-        t->final_db = t->rules_db;
+        t->outcome.final_db = t->outcome.rules_db;
     if (t->out->verdict != QDQ_TUNED)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_plan_of(t, &t->found.best, &p, err));
+    QDQ_TRY(qdq_tune_plan_of(t, &t->run.found.best, &p, err));
     qdq_status st = qdq_tune_judge_plan(t, p, &heard, &known, err);
     qdq_plan_free(p);
-    t->final_db = heard.sqnr_db;
+    t->outcome.final_db = heard.sqnr_db;
     return st;
 }
 
@@ -336,8 +338,8 @@ static qdq_status make(front *f, qdq_error *err)
     QDQ_TRY(find(f, err));
     if (f->n == 0) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "no front: it is not known what decisions %s",
-                    t->harm == NULL ? "do to the outputs"
-                                    : "take: the search ended before there were profiles");
+                    t->parts.harm == NULL ? "do to the outputs"
+                                          : "take: the search ended before there were profiles");
         return QDQ_OK;
     }
     QDQ_TRY(qdq_tune_build_input(t, &input, err));
@@ -361,7 +363,7 @@ qdq_status qdq_tune_find_front(qdq_tuning *t, qdq_error *err)
 
     if (t->opts->pareto == 0)
         return QDQ_OK;
-    t->in_front = true;
+    t->run.in_front = true;
     qdq_status st = make(&f, err);
     for (size_t i = 0; i < f.n_points; i++)
         qdq_plan_free(f.point[i].plan);

@@ -26,7 +26,7 @@ enum { GUARD_PAIRS = 24, MORE_PAIRS = 96, MOST_PAIRS = 240, LEAST_PAIRS = 6, GUA
 /* As many of these pairs as there is still time for. */
 static unsigned timely(const qdq_tuning *t, unsigned pairs)
 {
-    const double left = qdq_tune_left_s(t) - t->after_s, pair = qdq_lab_pair_s(t->lab);
+    const double left = qdq_tune_left_s(t) - t->run.after_s, pair = qdq_lab_pair_s(t->tools.lab);
 
     return isinf(left) || pair <= 0 ? pairs : (unsigned)fmin(pairs, fmax(left / pair, 0));
 }
@@ -35,7 +35,7 @@ static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_c
                                 unsigned nth, unsigned pairs, qdq_test_result *r, bool *ok,
                                 qdq_error *err)
 {
-    qdq_test_opts o = t->test;
+    qdq_test_opts o = t->run.test;
     bool failed;
 
     *r = (qdq_test_result){0};
@@ -43,12 +43,12 @@ static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_c
     o.strict = true;
     o.max_pairs = timely(t, pairs);
     if (o.max_pairs < LEAST_PAIRS) {
-        t->cut = true;
+        t->run.cut = true;
         return QDQ_OK;
     }
     qdq_status st = qdq_tune_compare(t, a, b, nth, &o, r, &failed, err);
     if (st == QDQ_E_GOAL && qdq_tune_left_s(t) <= 0) { /* it was ended in the middle */
-        t->cut = true;
+        t->run.cut = true;
         return QDQ_OK;
     }
     *ok = st == QDQ_OK && !failed;
@@ -58,13 +58,13 @@ static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_c
 /* Pairs of these two for half the patience that a candidate gets; 0: nobody can tell. */
 static double affordable(const qdq_tuning *t, const qdq_test_result *r)
 {
-    return t->test.patience_ns / 2 / (r->incumbent_ns + r->candidate_ns);
+    return t->run.test.patience_ns / 2 / (r->incumbent_ns + r->candidate_ns);
 }
 
 /* Does a moment say little here, and is there time for more than one? */
 static bool waits(const qdq_tuning *t)
 {
-    return t->noisy && t->test.least_ns > 0;
+    return t->run.noisy && t->run.test.least_ns > 0;
 }
 
 /* Is more to be learnt? What was found should not be lost to a wide interval; and where pairs are
@@ -88,9 +88,9 @@ qdq_status qdq_guard_measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_cand
     const double pairs =
         waits(t) ? fmin(fmax(affordable(t, r), MORE_PAIRS), MOST_PAIRS) : MORE_PAIRS;
     const qdq_test_result first = *r;
-    const bool was_cut = t->cut;
+    const bool was_cut = t->run.cut;
     QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH + 1, (unsigned)pairs, r, ok, err));
-    if (!*ok && t->cut && !was_cut) { /* the first ones still count */
+    if (!*ok && t->run.cut && !was_cut) { /* the first ones still count */
         *r = first;
         *ok = true;
     }
@@ -103,7 +103,7 @@ void qdq_guard_tell_times(qdq_tuning *t, const qdq_test_result *of_shipped,
     qdq_tune_result *out = t->out;
     const qdq_test_result *of_any = of_shipped != NULL ? of_shipped : of_rules;
     /* Where nothing could be timed beside it, the search's control knows how long it takes. */
-    const double ns = of_any != NULL ? of_any->incumbent_ns : t->problem.base_ns;
+    const double ns = of_any != NULL ? of_any->incumbent_ns : t->parts.problem.base_ns;
 
     out->baseline_ms = out->final_ms = ns * 1e-6;
     out->speedup = out->ci_low = out->ci_high = 1;
@@ -122,14 +122,14 @@ void qdq_guard_tell_times(qdq_tuning *t, const qdq_test_result *of_shipped,
 static qdq_status build_rules(qdq_tuning *t, qdq_tune_candidate **out, qdq_error *err)
 {
     const char *path =
-        qdq_arena_printf(&t->arena, "%s/guard-rules.onnx", qdq_tempdir_path(t->work));
+        qdq_arena_printf(&t->arena, "%s/guard-rules.onnx", qdq_tempdir_path(t->tools.work));
 
-    QDQ_TRY(qdq_tune_candidate_named(t, t->rules_name, out, err));
+    QDQ_TRY(qdq_tune_candidate_named(t, t->task.rules_name, out, err));
     if (path == NULL)
         return qdq_nomem(err);
     if ((*out)->handle >= 0 || (*out)->failed)
         return QDQ_OK;
-    QDQ_TRY(qdq_candidate_write(t->files, t->rules, "guard-rules.onnx", err));
+    QDQ_TRY(qdq_candidate_write(t->tools.files, t->task.rules, "guard-rules.onnx", err));
     return qdq_tune_build(t, *out, path, err);
 }
 
@@ -140,23 +140,23 @@ static qdq_status write_found(qdq_tuning *t, const char **name, bool *is_rules, 
     qdq_plan *p;
     char digits[33];
 
-    QDQ_TRY(qdq_tune_plan_of(t, &t->found.best, &p, err));
+    QDQ_TRY(qdq_tune_plan_of(t, &t->run.found.best, &p, err));
     qdq_status st = qdq_tune_name_plan(p, digits, err);
-    if (st == QDQ_OK && t->correct)
+    if (st == QDQ_OK && t->task.correct)
         st = qdq_tune_write_best(t, p, err);
     qdq_plan_free(p);
     QDQ_TRY(st);
-    *is_rules = strcmp(digits, t->rules_name) == 0;
+    *is_rules = strcmp(digits, t->task.rules_name) == 0;
     /* Where another run settled it, one session is enough: equal plans are built once. */
-    *name = qdq_arena_printf(&t->arena, "%s%.*s", t->settled != NULL ? "" : "written-",
-                             t->settled != NULL ? 32 : 24, digits);
+    *name = qdq_arena_printf(&t->arena, "%s%.*s", t->parts.settled != NULL ? "" : "written-",
+                             t->parts.settled != NULL ? 32 : 24, digits);
     return *name != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 static qdq_status measure_rules(qdq_tuning *t, qdq_guard *g, qdq_error *err)
 {
     if (qdq_tune_left_s(t) <= 0) {
-        t->cut = true;
+        t->run.cut = true;
         return QDQ_OK;
     }
     QDQ_TRY(build_rules(t, &g->rules, err));
@@ -181,9 +181,9 @@ static qdq_status wins_duel(qdq_tuning *t, const qdq_guard *g, bool *out, qdq_er
     *out = true;
     if (g->same || !g->rules_ok)
         return QDQ_OK;
-    const bool was_cut = t->cut;
+    const bool was_cut = t->run.cut;
     QDQ_TRY(qdq_guard_measure(t, g->rules, g->written, &r, &ok, err));
-    *out = ok ? r.gain >= 0 : t->cut && !was_cut; /* without time for it: it is proven */
+    *out = ok ? r.gain >= 0 : t->run.cut && !was_cut; /* without time for it: it is proven */
     return QDQ_OK;
 }
 
@@ -208,7 +208,7 @@ static qdq_status has_range(const qdq_tuning *t, bool *out, qdq_error *err)
 /* Users may fix the dims that were open in the search, or open those that it had fixed. */
 static qdq_status find_other(qdq_tuning *t, qdq_guard *g, qdq_error *err)
 {
-    const bool fixed = t->quantize.n_shapes > 0, open = qdq_model_is_open(t->m);
+    const bool fixed = t->task.quantize.n_shapes > 0, open = qdq_model_is_open(t->task.m);
     bool range;
 
     t->out->dims = open && !fixed ? QDQ_DIMS_OPEN : QDQ_DIMS_FIXED;
@@ -272,7 +272,7 @@ qdq_status qdq_guard_keeps_up(qdq_tuning *t, const qdq_guard *g, const char *nam
     *o = (qdq_tune_other_dims){.dims = o->dims};
     *out = false;
     if (qdq_tune_left_s(t) <= 0) {
-        t->cut = true;
+        t->run.cut = true;
         return QDQ_OK;
     }
     QDQ_TRY(build_other(t, g, g->input->name, qdq_tune_path(t, "baseline.onnx"), &input, err));
@@ -296,7 +296,7 @@ qdq_status qdq_guard_keeps_up(qdq_tuning *t, const qdq_guard *g, const char *nam
     o->ci_low = 1 / (1 - r.ci_low);
     o->ci_high = 1 / (1 - r.ci_high);
     *out = r.ci_high >= 0;
-    t->slower = !*out;
+    t->outcome.slower = !*out;
     if (!*out)
         qdq_tune_tell_miss(
             t, "with shapes %s: %.2f times as fast as the input (95 %% interval %.2f to %.2f)",
@@ -315,10 +315,11 @@ static qdq_status keeps_up(qdq_tuning *t, const qdq_guard *g, const qdq_plan *p,
     if (g->other == NULL)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_name_plan(p, name, err));
-    QDQ_TRY(qdq_candidate_write(t->files, p, "guard-other.onnx", err));
+    QDQ_TRY(qdq_candidate_write(t->tools.files, p, "guard-other.onnx", err));
     return qdq_guard_keeps_up(
-        t, g, name, qdq_arena_printf(&t->arena, "%s/guard-other.onnx", qdq_tempdir_path(t->work)),
-        out, err);
+        t, g, name,
+        qdq_arena_printf(&t->arena, "%s/guard-other.onnx", qdq_tempdir_path(t->tools.work)), out,
+        err);
 }
 
 /* Faster for sure than the input, not slower with the other dims, as accurate as the user wants,
@@ -327,7 +328,7 @@ static qdq_status wins(qdq_tuning *t, const qdq_guard *g, const qdq_test_result 
                        const qdq_plan *p, bool *out, qdq_error *err)
 {
     *out = ok && r->ci_low > 0;
-    t->after_s = 0;
+    t->run.after_s = 0;
     if (*out)
         QDQ_TRY(qdq_tune_keeps_accuracy(t, p, out, err));
     if (*out)
@@ -346,13 +347,13 @@ static qdq_status try_reached(qdq_tuning *t, const qdq_guard *g, qdq_test_result
     qdq_plan *p;
 
     *out = NULL;
-    if (!t->has_reached || qdq_tune_left_s(t) <= 0)
+    if (!t->parts.has_reached || qdq_tune_left_s(t) <= 0)
         return QDQ_OK;
-    t->after_s = qdq_tune_after_pairs_s(t);
-    QDQ_TRY(qdq_tune_candidate_of(t, &t->reached, out, err));
+    t->run.after_s = qdq_tune_after_pairs_s(t);
+    QDQ_TRY(qdq_tune_candidate_of(t, &t->parts.reached, out, err));
     QDQ_TRY(qdq_tune_build(t, *out, NULL, err));
     QDQ_TRY(qdq_guard_measure(t, g->input, *out, r, &ok, err));
-    QDQ_TRY(qdq_tune_plan_of(t, &t->reached, &p, err));
+    QDQ_TRY(qdq_tune_plan_of(t, &t->parts.reached, &p, err));
     qdq_status st = wins(t, g, r, ok, p, &wins_it, err);
     if (st == QDQ_OK && wins_it)
         st = qdq_tune_write_best(t, p, err);
@@ -368,10 +369,10 @@ static void tell_misses(qdq_tuning *t)
     const qdq_tune_candidate *first = NULL;
     size_t n = 0;
 
-    for (size_t i = 0; i < t->candidates.n; i++) {
-        if (!t->candidates.at[i]->misses)
+    for (size_t i = 0; i < t->run.candidates.n; i++) {
+        if (!t->run.candidates.at[i]->misses)
             continue;
-        first = first != NULL ? first : t->candidates.at[i];
+        first = first != NULL ? first : t->run.candidates.at[i];
         n++;
     }
     if (n > 0)
@@ -384,14 +385,14 @@ static const char *why_float(const qdq_tuning *t)
     unsigned died, tried;
 
     qdq_tune_count_deaths(t, &died, &tried);
-    if (t->cut)
+    if (t->run.cut)
         return "the budget of time ended before anything faster was confirmed";
     if (tried > 0 && died == tried)
         return "the engine crashed, hung or ran out of memory in every candidate";
     if (t->out->reason[0] != '\0')
-        return t->slower ? "what was faster is slower with the other shapes"
-                         : "nothing that keeps the goal was faster";
-    if (qdq_assign_count(&t->found.best) > 0)
+        return t->outcome.slower ? "what was faster is slower with the other shapes"
+                                 : "nothing that keeps the goal was faster";
+    if (qdq_assign_count(&t->run.found.best) > 0)
         return "what the search kept was not confirmed when it was measured afresh";
     return "nothing was faster";
 }
@@ -407,7 +408,7 @@ static qdq_status keep_float(qdq_tuning *t, qdq_guard *g, qdq_error *err)
     if (reached != NULL) {
         t->out->verdict = QDQ_TUNED;
         t->out->reason[0] = '\0';
-        t->out->sqnr_db = !isnan(t->shipped_db) ? t->shipped_db : reached->sqnr_db;
+        t->out->sqnr_db = !isnan(t->outcome.shipped_db) ? t->outcome.shipped_db : reached->sqnr_db;
         qdq_guard_tell_times(t, &of_reached, of_rules);
         g->shipped = reached;
         g->of_shipped = of_reached;
@@ -432,11 +433,11 @@ static qdq_status predict(qdq_tuning *t, const qdq_guard *g, qdq_error *err)
 
     if (qdq_tune_left_s(t) <= 0)
         return QDQ_OK;
-    if (g->rules != t->base) /* rules that quantize nothing */
-        QDQ_TRY(qdq_guard_measure(t, g->input, t->base, &of_clean, &ok, err));
+    if (g->rules != t->run.base) /* rules that quantize nothing */
+        QDQ_TRY(qdq_guard_measure(t, g->input, t->run.base, &of_clean, &ok, err));
     if (ok)
-        t->out->predicted_ms =
-            t->out->baseline_ms * (1 - of_clean.gain) * t->found.predicted_ns / t->problem.base_ns;
+        t->out->predicted_ms = t->out->baseline_ms * (1 - of_clean.gain) *
+                               t->run.found.predicted_ns / t->parts.problem.base_ns;
     return QDQ_OK;
 }
 
@@ -454,28 +455,28 @@ static qdq_status decide(qdq_tuning *t, qdq_guard *g, qdq_error *err)
     if (written_wins)
         QDQ_TRY(wins_duel(t, g, &wins_both, err));
     const qdq_tune_result of_written = *t->out;
-    const double written_db = t->shipped_db;
+    const double written_db = t->outcome.shipped_db;
     if (!wins_both && !g->same) /* what would not be shipped is not judged */
-        QDQ_TRY(wins(t, g, &g->of_rules, g->rules_ok, t->rules, &rules_win, err));
+        QDQ_TRY(wins(t, g, &g->of_rules, g->rules_ok, t->task.rules, &rules_win, err));
     if (!written_wins && !rules_win)
         return keep_float(t, g, err);
     if (!rules_win) { /* the rules' plan may have been asked, and lost */
         t->out->written = of_written.written;
         t->out->computed = of_written.computed;
         t->out->other_dims = of_written.other_dims;
-        t->shipped_db = written_db;
+        t->outcome.shipped_db = written_db;
     }
     t->out->reason[0] = '\0';
     t->out->verdict = rules_win || g->same ? QDQ_TUNED_RULES : QDQ_TUNED;
-    t->out->sqnr_db = !isnan(t->shipped_db) ? t->shipped_db
-                      : rules_win           ? g->rules->sqnr_db
-                                            : g->written->sqnr_db;
+    t->out->sqnr_db = !isnan(t->outcome.shipped_db) ? t->outcome.shipped_db
+                      : rules_win                   ? g->rules->sqnr_db
+                                                    : g->written->sqnr_db;
     g->shipped = rules_win ? g->rules : g->written;
     g->of_shipped = rules_win ? g->of_rules : g->of_written;
     qdq_guard_tell_times(t, &g->of_shipped, of_rules);
     if (!rules_win)
         QDQ_TRY(predict(t, g, err));
-    return rules_win ? qdq_tune_write_best(t, t->rules, err) : QDQ_OK;
+    return rules_win ? qdq_tune_write_best(t, t->task.rules, err) : QDQ_OK;
 }
 
 /* A test of model_raw.onnx against the input; NULL: it failed, or there is neither time nor a build
@@ -483,27 +484,27 @@ static qdq_status decide(qdq_tuning *t, qdq_guard *g, qdq_error *err)
 static qdq_status test_raw(qdq_tuning *t, const qdq_guard *g, qdq_test_result *own,
                            const qdq_test_result **out, qdq_error *err)
 {
-    const bool was_cut = t->cut, has_build = t->raw->counted || t->opts->max_builds == 0 ||
-                                             t->builds < t->opts->max_builds;
+    const bool was_cut = t->run.cut, has_build = t->run.raw->counted || t->opts->max_builds == 0 ||
+                                                 t->run.builds < t->opts->max_builds;
     bool ok = false;
 
     *out = NULL;
-    if (g->written != NULL && qdq_assign_equal(&t->raw->assign, &t->found.best))
+    if (g->written != NULL && qdq_assign_equal(&t->run.raw->assign, &t->run.found.best))
         *out = g->written_ok ? &g->of_written : NULL;
-    else if (g->rules != NULL && strcmp(t->raw->name, t->rules_name) == 0)
+    else if (g->rules != NULL && strcmp(t->run.raw->name, t->task.rules_name) == 0)
         *out = g->rules_ok ? &g->of_rules : NULL;
-    else if (g->input != NULL && !t->raw->failed && has_build && qdq_tune_left_s(t) > 0)
-        QDQ_TRY(qdq_guard_measure(t, g->input, t->raw, own, &ok, err));
+    else if (g->input != NULL && !t->run.raw->failed && has_build && qdq_tune_left_s(t) > 0)
+        QDQ_TRY(qdq_guard_measure(t, g->input, t->run.raw, own, &ok, err));
     if (ok)
         *out = own;
-    t->cut = was_cut; /* nothing that ships depends on it */
+    t->run.cut = was_cut; /* nothing that ships depends on it */
     return QDQ_OK;
 }
 
 /* The last of the final measurement: model_raw.onnx, in the same scale as what ships. */
 static qdq_status measure_raw(qdq_tuning *t, const qdq_guard *g, qdq_error *err)
 {
-    qdq_tune_candidate *raw = t->raw;
+    qdq_tune_candidate *raw = t->run.raw;
     const qdq_test_result *r;
     qdq_test_result own;
 
@@ -516,7 +517,7 @@ static qdq_status measure_raw(qdq_tuning *t, const qdq_guard *g, qdq_error *err)
     QDQ_TRY(test_raw(t, g, &own, &r, err));
     if (r != NULL)
         t->out->raw_ms = t->out->baseline_ms * (1 - r->gain);
-    t->raw = NULL;
+    t->run.raw = NULL;
     qdq_tune_drop(t, raw);
     return QDQ_OK;
 }
@@ -532,25 +533,25 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
     qdq_guard g = {0};
 
     qdq_tune_show(t, "guard");
-    t->guarded = true;
+    t->run.guarded = true;
     qdq_tune_drop_idle(t);
-    t->after_s = qdq_tune_after_pairs_s(t);
+    t->run.after_s = qdq_tune_after_pairs_s(t);
     QDQ_TRY(qdq_tune_correct(t, err));
     QDQ_TRY(find_other(t, &g, err));
-    if (t->unwritten)
-        QDQ_TRY(qdq_tune_write_assignment(t, &t->found.best, err));
-    t->cut = qdq_tune_left_s(t) <= 0;
-    if (!t->cut) {
+    if (t->run.unwritten)
+        QDQ_TRY(qdq_tune_write_assignment(t, &t->run.found.best, err));
+    t->run.cut = qdq_tune_left_s(t) <= 0;
+    if (!t->run.cut) {
         QDQ_TRY(qdq_tune_build_input(t, &g.input, err));
-        t->cut = qdq_tune_was_cut(t, g.input);
+        t->run.cut = qdq_tune_was_cut(t, g.input);
     }
-    if (t->cut) {
+    if (t->run.cut) {
         QDQ_TRY(keep_float(t, &g, err));
         return finish(t, &g, err);
     }
     if (g.input->failed)
         return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", g.input->why);
-    if (qdq_assign_count(&t->found.best) > 0)
+    if (qdq_assign_count(&t->run.found.best) > 0)
         QDQ_TRY(measure_written(t, &g, err));
     /* nothing that was given is to be lost for want of time */
     QDQ_TRY(qdq_baselines_measure(t, &g, err));

@@ -17,8 +17,8 @@ typedef struct qdq_guard {
     qdq_test_result of_shipped;
 } qdq_guard;
 
-/* How much faster b is than a, in fresh pairs, with its interval. *ok: both lived. t->cut: there
- * was no time. */
+/* How much faster b is than a, in fresh pairs, with its interval. *ok: both lived. t->run.cut:
+ * there was no time. */
 qdq_status qdq_guard_measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
                              qdq_test_result *r, bool *ok, qdq_error *err);
 

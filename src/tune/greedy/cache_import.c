@@ -32,11 +32,11 @@ void qdq_tune_import_cache(const qdq_tuning *t, qdq_tune_kinds *kinds)
 {
     size_t n = 0;
 
-    if (t->cached == NULL || t->cached_is_mine) /* then its samples are in the store */
+    if (t->parts.cached == NULL || t->parts.cached_is_mine) /* then its samples are in the store */
         return;
-    for (size_t i = 0; i < t->cached->groups.n; i++)
+    for (size_t i = 0; i < t->parts.cached->groups.n; i++)
         for (size_t k = 0; k < kinds->n; k++)
-            import_group(t, &t->cached->groups.at[i], &kinds->at[k]);
+            import_group(t, &t->parts.cached->groups.at[i], &kinds->at[k]);
     for (size_t k = 0; k < kinds->n; k++)
         n += kinds->at[k].settled;
     qdq_job_log(t->job, QDQ_LOG_INFO,
@@ -57,10 +57,10 @@ static qdq_validate_verdict verdict_of(const qdq_cached_decision *d)
 
 qdq_status qdq_tune_take_decisions(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
 {
-    const qdq_autotune_cache *c = t->cached;
+    const qdq_autotune_cache *c = t->parts.cached;
     qdq_validate_verdict *known = qdq_arena_array(&t->arena, g->problem.n_items + 1, sizeof *known);
 
-    if (c == NULL || !t->cached_is_mine || c->decisions.n == 0)
+    if (c == NULL || !t->parts.cached_is_mine || c->decisions.n == 0)
         return QDQ_OK;
     if (known == NULL)
         return qdq_nomem(err);

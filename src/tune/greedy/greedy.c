@@ -41,13 +41,14 @@ typedef struct merging {
 void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t scheme,
                            uint32_t instance, qdq_assign *a)
 {
-    const qdq_choices *c = &t->choices[k->unit];
+    const qdq_choices *c = &t->parts.choices[k->unit];
 
     for (size_t i = 0; i < c->n; i++) {
         const uint32_t first = c->choice[i].group[k->at[0]], here = c->choice[i].group[instance];
         if (first != QDQ_NO_GROUP && here != QDQ_NO_GROUP)
-            qdq_space_set_part(t->space, a, here,
-                               qdq_space_get_part(t->space, &k->scheme[scheme].what->bits, first));
+            qdq_space_set_part(
+                t->task.space, a, here,
+                qdq_space_get_part(t->task.space, &k->scheme[scheme].what->bits, first));
     }
 }
 
@@ -61,10 +62,10 @@ static qdq_status propose(merging *m, qdq_error *err)
     for (size_t i = 0; i < all->n; i++)
         n += all->at[i].n;
     m->p = qdq_arena_array(&m->t->arena, n + 1, sizeof *m->p);
-    m->of = qdq_arena_array(&m->t->arena, m->t->space->n_groups + 1, sizeof *m->of);
+    m->of = qdq_arena_array(&m->t->arena, m->t->task.space->n_groups + 1, sizeof *m->of);
     if (m->p == NULL || m->of == NULL)
         return qdq_nomem(err);
-    memset(m->of, 0xff, (m->t->space->n_groups + 1) * sizeof *m->of);
+    memset(m->of, 0xff, (m->t->task.space->n_groups + 1) * sizeof *m->of);
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; all->at[i].proposed != 0 && k < all->at[i].n; k++)
             m->p[m->n++] = (proposal){
@@ -99,17 +100,17 @@ static qdq_status price_bits(merging *m, qdq_error *err)
 {
     QDQ_VEC(qdq_cut_tie) ties = {0};
 
-    for (size_t i = 0; i < m->t->space->n_groups; i++)
+    for (size_t i = 0; i < m->t->task.space->n_groups; i++)
         m->energy.on[i] = INFINITY;
     for (size_t i = 0; i < m->n; i++) {
         const qdq_tune_kind *k = m->p[i].kind;
-        const qdq_choices *c = &m->t->choices[k->unit];
+        const qdq_choices *c = &m->t->parts.choices[k->unit];
         uint32_t last = QDQ_NO_GROUP;
         for (size_t j = 0; j < c->n; j++) {
             const uint32_t first = c->choice[j].group[k->at[0]],
                            bit = c->choice[j].group[m->p[i].instance];
             if (first == QDQ_NO_GROUP || bit == QDQ_NO_GROUP ||
-                qdq_space_get_part(m->t->space, &k->scheme[k->proposed].what->bits, first) !=
+                qdq_space_get_part(m->t->task.space, &k->scheme[k->proposed].what->bits, first) !=
                     QDQ_PART_FULL)
                 continue;
             m->of[bit] = (uint32_t)i;
@@ -128,7 +129,8 @@ static qdq_status price_bits(merging *m, qdq_error *err)
 
 static qdq_status price_tensors(merging *m, qdq_error *err)
 {
-    unsigned *tensors = qdq_arena_array(&m->t->arena, m->t->space->n_groups + 1, sizeof *tensors);
+    unsigned *tensors =
+        qdq_arena_array(&m->t->arena, m->t->task.space->n_groups + 1, sizeof *tensors);
 
     if (tensors == NULL)
         return qdq_nomem(err);
@@ -147,13 +149,13 @@ static qdq_status price_tensors(merging *m, qdq_error *err)
  * little may not. */
 static qdq_status choose(merging *m, qdq_error *err)
 {
-    if (!qdq_assign_new(&m->chosen, m->t->space->n_groups, &m->t->arena))
+    if (!qdq_assign_new(&m->chosen, m->t->task.space->n_groups, &m->t->arena))
         return qdq_nomem(err);
     QDQ_TRY(qdq_energy_new(&m->energy, &m->nets.graph, &m->t->arena, err));
     QDQ_TRY(price_bits(m, err));
     QDQ_TRY(price_tensors(m, err));
     QDQ_TRY(qdq_energy_minimize(&m->energy, &m->chosen, err));
-    for (size_t i = 0; i < m->t->space->n_groups; i++)
+    for (size_t i = 0; i < m->t->task.space->n_groups; i++)
         if (m->of[i] != NOBODY && qdq_assign_get(&m->chosen, i))
             m->p[m->of[i]].on = true;
     return QDQ_OK;
@@ -161,7 +163,7 @@ static qdq_status choose(merging *m, qdq_error *err)
 
 static void set_bits(const merging *m, size_t number, qdq_assign *a, bool on)
 {
-    for (size_t i = 0; i < m->t->space->n_groups; i++)
+    for (size_t i = 0; i < m->t->task.space->n_groups; i++)
         if (m->of[i] == number)
             qdq_assign_set(a, i, on);
 }
@@ -172,7 +174,7 @@ static qdq_status share_out(merging *m, qdq_error *err)
     qdq_assign without;
     double sum = 0;
 
-    if (!qdq_assign_new(&without, m->t->space->n_groups, &m->t->arena))
+    if (!qdq_assign_new(&without, m->t->task.space->n_groups, &m->t->arena))
         return qdq_nomem(err);
     const double best = qdq_energy_value(&m->energy, &m->chosen);
     const double all = qdq_energy_value(&m->energy, &without) - best;
@@ -205,9 +207,9 @@ static uint32_t end_of(const merging *m, uint32_t bit)
 
 static qdq_status fill_item(merging *m, const proposal *p, qdq_validate_item *item, qdq_error *err)
 {
-    const double model_us = m->t->problem.base_ns * 1e-3;
-    const uint32_t group = m->t->keys->at[p->kind->unit].instance[p->instance].group;
-    const qdq_fusion *f = &m->t->fusions->at[group];
+    const double model_us = m->t->parts.problem.base_ns * 1e-3;
+    const uint32_t group = m->t->parts.keys->at[p->kind->unit].instance[p->instance].group;
+    const qdq_fusion *f = &m->t->parts.fusions->at[group];
 
     *item = (qdq_validate_item){
         .name = qdq_node_label(f->node[0], &m->t->arena),
@@ -215,7 +217,7 @@ static qdq_status fill_item(merging *m, const proposal *p, qdq_validate_item *it
         .se = isfinite(p->kind->saved.se_us) ? p->kind->saved.se_us / model_us : NAN,
         .place = group};
     if (item->name == NULL ||
-        !qdq_assign_new(&item->bits, qdq_space_scheme_bits(m->t->space), &m->t->arena))
+        !qdq_assign_new(&item->bits, qdq_space_scheme_bits(m->t->task.space), &m->t->arena))
         return qdq_nomem(err);
     qdq_tune_apply_scheme(m->t, p->kind, p->kind->proposed, p->instance, &item->bits);
     return QDQ_OK;
@@ -279,15 +281,15 @@ static qdq_status widen_starts(merging *m, qdq_search_problem *p, qdq_error *err
 
     if (start == NULL || name == NULL)
         return qdq_nomem(err);
-    for (size_t i = 0; i < t->problem.n_starts; i++) {
-        if (strcmp(t->problem.start_name[i], "everything") == 0 ||
-            strcmp(t->problem.start_name[i], "linear") == 0)
+    for (size_t i = 0; i < t->parts.problem.n_starts; i++) {
+        if (strcmp(t->parts.problem.start_name[i], "everything") == 0 ||
+            strcmp(t->parts.problem.start_name[i], "linear") == 0)
             continue;
-        if (!qdq_assign_new(&start[n], qdq_space_scheme_bits(t->space), &t->arena))
+        if (!qdq_assign_new(&start[n], qdq_space_scheme_bits(t->task.space), &t->arena))
             return qdq_nomem(err);
-        for (size_t bit = 0; bit < t->space->n_groups; bit++)
-            qdq_assign_set(&start[n], bit, qdq_assign_get(&t->problem.start[i], bit));
-        name[n++] = t->problem.start_name[i];
+        for (size_t bit = 0; bit < t->task.space->n_groups; bit++)
+            qdq_assign_set(&start[n], bit, qdq_assign_get(&t->parts.problem.start[i], bit));
+        name[n++] = t->parts.problem.start_name[i];
     }
     p->start = start;
     p->start_name = name;
@@ -301,8 +303,8 @@ static qdq_status make_problem(merging *m, qdq_error *err)
 
     if (p == NULL)
         return qdq_nomem(err);
-    *p = m->t->problem;
-    p->n_bits = qdq_space_scheme_bits(m->t->space);
+    *p = m->t->parts.problem;
+    p->n_bits = qdq_space_scheme_bits(m->t->task.space);
     p->allowed = NULL; /* schemes keep to it */
     QDQ_TRY(widen_starts(m, p, err));
     m->g->problem.search = p;
@@ -313,7 +315,7 @@ static qdq_status make_problem(merging *m, qdq_error *err)
 static qdq_status merge(merging *m, qdq_error *err)
 {
     QDQ_TRY(propose(m, err));
-    QDQ_TRY(qdq_nets_find(m->t->space, &m->t->arena, &m->nets, err));
+    QDQ_TRY(qdq_nets_find(m->t->task.space, &m->t->arena, &m->nets, err));
     QDQ_TRY(choose(m, err));
     QDQ_TRY(share_out(m, err));
     uint32_t *item_of = qdq_arena_array(&m->t->arena, m->n + 1, sizeof *item_of);
@@ -343,8 +345,8 @@ static qdq_status decided(void *ctx, const qdq_validate_result *so_far, qdq_erro
 {
     qdq_tuning *t = ctx;
 
-    (void)so_far; /* t->greedy->result */
-    return qdq_tune_write_cache(t, &t->base->assign, false, err);
+    (void)so_far; /* t->run.greedy->result */
+    return qdq_tune_write_cache(t, &t->run.base->assign, false, err);
 }
 
 static qdq_status run(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
@@ -353,8 +355,8 @@ static qdq_status run(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
     merging m = {.t = t, .g = g};
 
     QDQ_TRY(qdq_tune_find_kinds(t, &g->kinds, err));
-    g->kinds.by_layers = t->base->times != NULL && t->base->times->is_known &&
-                         (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_GROUP) != 0;
+    g->kinds.by_layers = t->run.base->times != NULL && t->run.base->times->is_known &&
+                         (qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_GROUP) != 0;
     qdq_tune_import_cache(t, &g->kinds);
     QDQ_TRY(qdq_tune_isolate(t, &g->kinds, err));
     QDQ_TRY(merge(&m, err));
@@ -363,41 +365,41 @@ static qdq_status run(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
     g->problem.decided = decided;
     g->problem.decided_ctx = t;
     QDQ_TRY(qdq_tune_take_decisions(t, g, err));
-    QDQ_TRY(qdq_tune_write_cache(t, &t->base->assign, false, err));
-    QDQ_TRY(qdq_validate_run(&g->problem, &t->search_opts, &ops, &t->arena, &g->result, err));
-    t->found = g->result.search;
-    t->found.ended_early =
-        t->found.ended_early || qdq_tune_time_is_up(t); /* before there was anything to compare */
+    QDQ_TRY(qdq_tune_write_cache(t, &t->run.base->assign, false, err));
+    QDQ_TRY(qdq_validate_run(&g->problem, &t->run.search_opts, &ops, &t->arena, &g->result, err));
+    t->run.found = g->result.search;
+    t->run.found.ended_early = t->run.found.ended_early ||
+                               qdq_tune_time_is_up(t); /* before there was anything to compare */
     QDQ_TRY(qdq_tune_try_others(t, err));
-    t->unwritten = true; /* groups were merged beside the best start */
+    t->run.unwritten = true; /* groups were merged beside the best start */
     return qdq_tune_write_raw(t, &g->result.raw, err);
 }
 
 static qdq_status run_greedy(qdq_tuning *t, qdq_error *err)
 {
-    t->greedy = qdq_arena_alloc(&t->arena, sizeof *t->greedy);
-    if (t->greedy == NULL)
+    t->run.greedy = qdq_arena_alloc(&t->arena, sizeof *t->run.greedy);
+    if (t->run.greedy == NULL)
         return qdq_nomem(err);
-    *t->greedy = (qdq_tune_greedy){0};
-    t->proposed = &t->greedy->result.raw;
-    return run(t, t->greedy, err);
+    *t->run.greedy = (qdq_tune_greedy){0};
+    t->run.proposed = &t->run.greedy->result.raw;
+    return run(t, t->run.greedy, err);
 }
 
 static qdq_status fits(qdq_tuning *t, bool *fits, qdq_error *err)
 {
     (void)err;
-    *fits = qdq_tune_wants_greedy(t->opts) && t->space->n_groups > 0;
+    *fits = qdq_tune_wants_greedy(t->opts) && t->task.space->n_groups > 0;
     return QDQ_OK;
 }
 
 /* What became of the groups that were proposed. */
 static void count_groups(qdq_tuning *t)
 {
-    const qdq_validate_result *r = &t->greedy->result;
+    const qdq_validate_result *r = &t->run.greedy->result;
     qdq_tune_result *out = t->out;
 
-    out->apart_builds = t->greedy->kinds.builds;
-    out->not_apart = (unsigned)t->greedy->kinds.n_skipped;
+    out->apart_builds = t->run.greedy->kinds.builds;
+    out->not_apart = (unsigned)t->run.greedy->kinds.n_skipped;
     out->kept = (unsigned)r->kept;
     out->rejected = (unsigned)(r->rejected + r->failed);
     out->undecided = (unsigned)r->undecided;
@@ -412,6 +414,6 @@ const qdq_strategy qdq_strategy_greedy = {.name = "greedy",
 
 void qdq_tune_greedy_free(qdq_tuning *t)
 {
-    if (t->greedy != NULL)
-        qdq_tune_kinds_free(&t->greedy->kinds);
+    if (t->run.greedy != NULL)
+        qdq_tune_kinds_free(&t->run.greedy->kinds);
 }

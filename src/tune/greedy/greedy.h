@@ -15,8 +15,8 @@ typedef struct qdq_tune_greedy {
     qdq_validate_result result;
 } qdq_tune_greedy;
 
-/* The strategy (state/strategy.h) puts schemes of groups apart, merged and validated, into t->found
- * and t->greedy. */
+/* The strategy (state/strategy.h) puts schemes of groups apart, merged and validated, into
+ * t->run.found and t->run.greedy. */
 void qdq_tune_greedy_free(qdq_tuning *t);
 
 /* The scheme that a kind has in one of its groups: bits over the space with halves, into *a. */

@@ -37,7 +37,7 @@ static void put_decision(qdq_json_out list, const qdq_tune_greedy *g, size_t ite
 
 void qdq_tune_put_greedy(const qdq_tuning *t, qdq_json_out report)
 {
-    const qdq_tune_greedy *g = t->greedy;
+    const qdq_tune_greedy *g = t->run.greedy;
 
     qdq_json_put_int(report, "apart_builds", t->out->apart_builds);
     qdq_json_put_int(report, "not_apart", t->out->not_apart);
@@ -63,13 +63,13 @@ static size_t count(const qdq_tune_greedy *g, size_t kind, qdq_validate_verdict 
 
 static void show_kind(const qdq_tuning *t, size_t kind, const qdq_page_table *table, qdq_buf *b)
 {
-    const qdq_tune_greedy *g = t->greedy;
+    const qdq_tune_greedy *g = t->run.greedy;
     const qdq_tune_kind *k = &g->kinds.at[kind];
     const bool saves = k->best != 0 || k->proposed != 0;
     const size_t kept = count(g, kind, QDQ_VALIDATE_KEPT);
 
     qdq_page_row_begin(b, kept > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
-    qdq_page_cell(b, table, 0, t->patterns->pattern[k->unit].signature);
+    qdq_page_cell(b, table, 0, t->parts.patterns->pattern[k->unit].signature);
     qdq_page_number(b, table, 1, (double)k->n, "%.0f");
     qdq_page_cell(b, table, 2, scheme_of(k));
     qdq_page_number(b, table, 3, saves ? k->none_us : NAN, "%.3g");
@@ -109,16 +109,14 @@ void qdq_tune_show_kinds(const qdq_tuning *t, qdq_buf *b)
 
     qdq_page_section(
         b, "apart", "What was measured apart",
-        t->greedy->kinds.by_layers
+        t->run.greedy->kinds.by_layers
             ? "Each kind of group with its neighbours as a model of its own, with each scheme: the "
-              "time "
-              "of its layers."
+              "time of its layers."
             : "Each kind of group with its neighbours as a model of its own, with each scheme: the "
-              "time of "
-              "that whole model, for the engine does not tell how long its layers take.");
+              "time of that whole model, for the engine does not tell how long its layers take.");
     qdq_page_table_begin(b, &table);
-    for (size_t i = 0; i < t->greedy->kinds.n; i++)
-        if (t->greedy->kinds.at[i].n_schemes > 1)
+    for (size_t i = 0; i < t->run.greedy->kinds.n; i++)
+        if (t->run.greedy->kinds.at[i].n_schemes > 1)
             show_kind(t, i, &table, b);
     qdq_page_table_end(b);
 }

@@ -207,7 +207,7 @@ static qdq_status take_fresh(qdq_tuning *t, qdq_tune_kinds *all, list *l, qdq_er
 {
     static const char *const label[FRESH_MOST] = {"fresh 1", "fresh 2", "fresh 3",
                                                   "fresh 4", "fresh 5", "fresh 6"};
-    const double model_us = t->problem.base_ns * 1e-3;
+    const double model_us = t->parts.problem.base_ns * 1e-3;
 
     for (unsigned n = 0; n < FRESH_MOST; n++) {
         l->of.n = 0;
@@ -248,7 +248,7 @@ static qdq_status qualify(const qdq_tuning *t, qdq_tune_kinds *all, qdq_error *e
     for (size_t i = 0; i < all->n; i++)
         if (has_winner(&all->at[i]))
             s[n++] = all->at[i].saved;
-    qdq_status st = qdq_savings_qualify(s, n, t->problem.base_ns * 1e-3, err);
+    qdq_status st = qdq_savings_qualify(s, n, t->parts.problem.base_ns * 1e-3, err);
     n = 0;
     for (size_t i = 0; i < all->n && st == QDQ_OK; i++)
         if (has_winner(&all->at[i]))

@@ -20,14 +20,14 @@ typedef struct finding {
 /* What the rules want of an instance: one letter for each choice. */
 static const char *wishes_of(finding *f, uint32_t unit, uint32_t instance)
 {
-    const qdq_choices *c = &f->t->choices[unit];
+    const qdq_choices *c = &f->t->parts.choices[unit];
     char *text = qdq_arena_alloc(&f->t->arena, c->n + 1);
 
     for (size_t k = 0; k < c->n && text != NULL; k++) {
         const uint32_t group = c->choice[k].group[instance];
-        text[k] = group == QDQ_NO_GROUP                        ? '-'
-                  : qdq_assign_get(&f->t->space->rules, group) ? '1'
-                                                               : '0';
+        text[k] = group == QDQ_NO_GROUP                             ? '-'
+                  : qdq_assign_get(&f->t->task.space->rules, group) ? '1'
+                                                                    : '0';
     }
     if (text != NULL)
         text[c->n] = '\0';
@@ -36,14 +36,14 @@ static const char *wishes_of(finding *f, uint32_t unit, uint32_t instance)
 
 static const char *name_instance(finding *f, uint32_t unit, uint32_t instance)
 {
-    const qdq_fusion_key *key = &f->t->keys->at[unit];
+    const qdq_fusion_key *key = &f->t->parts.keys->at[unit];
     const char *wishes = wishes_of(f, unit, instance);
     char around[33];
 
     if (wishes == NULL)
         return qdq_nomem(f->err), NULL;
-    if (qdq_group_context(f->t->fusions, &key->instance[instance], key->n_nodes, around, f->err) !=
-        QDQ_OK)
+    if (qdq_group_context(f->t->parts.fusions, &key->instance[instance], key->n_nodes, around,
+                          f->err) != QDQ_OK)
         return NULL;
     const char *name = qdq_arena_printf(&f->t->arena, "%s %s %s", key->hash, around, wishes);
     if (name == NULL)
@@ -63,8 +63,8 @@ static qdq_tune_kind *find_kind(finding *f, size_t first, const char *name)
 
 bool qdq_tune_has_decision(const qdq_tuning *t, uint32_t unit, uint32_t instance)
 {
-    for (size_t k = 0; k < t->choices[unit].n; k++)
-        if (t->choices[unit].choice[k].group[instance] != QDQ_NO_GROUP)
+    for (size_t k = 0; k < t->parts.choices[unit].n; k++)
+        if (t->parts.choices[unit].choice[k].group[instance] != QDQ_NO_GROUP)
             return true;
     return false;
 }
@@ -72,7 +72,7 @@ bool qdq_tune_has_decision(const qdq_tuning *t, uint32_t unit, uint32_t instance
 /* Kinds of one unit stand beside each other from `first` on. */
 static qdq_status add_instance(finding *f, uint32_t unit, uint32_t instance, size_t first)
 {
-    const qdq_fusion_key *key = &f->t->keys->at[unit];
+    const qdq_fusion_key *key = &f->t->parts.keys->at[unit];
     const char *name = name_instance(f, unit, instance);
 
     if (name == NULL)
@@ -99,7 +99,7 @@ static qdq_status make_model(finding *f, qdq_tune_kind *k, qdq_error *err)
     const qdq_group_model_opts opts = {.halo = true, .range = f->range};
     const char *why;
 
-    QDQ_TRY(qdq_group_model_make(f->t->fusions, k->group, &opts, &k->model, err));
+    QDQ_TRY(qdq_group_model_make(f->t->parts.fusions, k->group, &opts, &k->model, err));
     if (k->model->model == NULL) {
         k->why = k->model->why;
         return QDQ_OK;
@@ -132,8 +132,8 @@ static qdq_status list_schemes(finding *f, qdq_tune_kind *k, qdq_error *err)
 
     if (list == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_fusion_list_schemes(f->t->fusions, k->group, f->t->space, f->t->problem.allowed,
-                                    &f->t->arena, list, err));
+    QDQ_TRY(qdq_fusion_list_schemes(f->t->parts.fusions, k->group, f->t->task.space,
+                                    f->t->parts.problem.allowed, &f->t->arena, list, err));
     k->scheme = qdq_arena_array(&f->t->arena, list->n, sizeof *k->scheme);
     if (k->scheme == NULL)
         return qdq_nomem(err);
@@ -160,10 +160,10 @@ static qdq_status find(finding *f, qdq_tune_kinds *out, qdq_error *err)
 {
     const qdq_tuning *t = f->t;
 
-    for (uint32_t u = 0; u < t->keys->n; u++) {
+    for (uint32_t u = 0; u < t->parts.keys->n; u++) {
         const size_t first = f->kinds.n;
-        for (uint32_t i = 0; i < t->keys->at[u].n_instances; i++)
-            if (t->problem.unit[u].n_choices > 0 &&
+        for (uint32_t i = 0; i < t->parts.keys->at[u].n_instances; i++)
+            if (t->parts.problem.unit[u].n_choices > 0 &&
                 qdq_tune_has_decision(t, u, i)) /* else users filtered it out */
                 QDQ_TRY(add_instance(f, u, i, first));
     }

@@ -32,7 +32,7 @@ static void add_tensor(const qdq_node *n, uint32_t input, const char **at, size_
 static qdq_status list_tensors(exporting *x, const qdq_choices *c, size_t instance,
                                const qdq_assign *a, qdq_cached_group *out, qdq_error *err)
 {
-    const qdq_space *s = x->t->space;
+    const qdq_space *s = x->t->task.space;
     const char **at = qdq_arena_array(&x->c.arena, 32 * c->n + 1, sizeof *at);
 
     if (at == NULL)
@@ -72,22 +72,23 @@ static double kernels_ms(const qdq_fusion *f, const qdq_tune_times *times, doubl
 static qdq_status fill_by_bits(exporting *x, uint32_t unit, uint32_t instance, qdq_cached_group *g,
                                qdq_error *err)
 {
-    const qdq_fusion *f = &x->t->fusions->at[g->id];
+    const qdq_fusion *f = &x->t->parts.fusions->at[g->id];
     qdq_tune_candidate *best;
 
     QDQ_TRY(qdq_tune_candidate_of(x->t, x->incumbent, &best, err));
-    QDQ_TRY(list_tensors(x, &x->t->choices[unit], instance, x->incumbent, g, err));
+    QDQ_TRY(list_tensors(x, &x->t->parts.choices[unit], instance, x->incumbent, g, err));
     g->scheme = g->n_tensors > 0 ? "full" : "baseline";
     g->what = g->n_tensors > 0 ? "as minimum cuts placed it" : "without Q/DQ";
-    g->base_compute_ms = kernels_ms(f, x->t->base->times, x->t->problem.base_ns);
-    g->best_compute_ms = kernels_ms(f, best->times, x->t->problem.base_ns * (1 - x->t->saved));
+    g->base_compute_ms = kernels_ms(f, x->t->run.base->times, x->t->parts.problem.base_ns);
+    g->best_compute_ms =
+        kernels_ms(f, best->times, x->t->parts.problem.base_ns * (1 - x->t->run.saved));
     return QDQ_OK;
 }
 
 static const qdq_tune_kind *kind_of(const qdq_tuning *t, uint32_t unit, uint32_t instance)
 {
-    for (size_t i = 0; t->greedy != NULL && i < t->greedy->kinds.n; i++) {
-        const qdq_tune_kind *k = &t->greedy->kinds.at[i];
+    for (size_t i = 0; t->run.greedy != NULL && i < t->run.greedy->kinds.n; i++) {
+        const qdq_tune_kind *k = &t->run.greedy->kinds.at[i];
         for (size_t j = 0; k->unit == unit && j < k->n; j++)
             if (k->at[j] == instance)
                 return k;
@@ -105,7 +106,7 @@ typedef struct outcome {
 
 static outcome outcome_of(const qdq_tuning *t, const qdq_tune_kind *k, uint32_t group)
 {
-    const qdq_tune_greedy *g = t->greedy;
+    const qdq_tune_greedy *g = t->run.greedy;
     outcome o = {.none_us = NAN,
                  .in_progress = !g->kinds.measured && !k->settled && k->why == NULL};
     bool chosen = !g->merged;
@@ -142,17 +143,17 @@ static qdq_status fill_by_kind(exporting *x, const qdq_tune_kind *k, uint32_t in
     const double none = o.none_us * 1e-3, best = none - o.saved_us * 1e-3;
     qdq_assign a;
 
-    if (!qdq_assign_new(&a, qdq_space_scheme_bits(x->t->space), &x->c.arena))
+    if (!qdq_assign_new(&a, qdq_space_scheme_bits(x->t->task.space), &x->c.arena))
         return qdq_nomem(err);
     if (k->n_schemes > 0)
         qdq_tune_apply_scheme(x->t, k, o.scheme, instance, &a);
-    QDQ_TRY(list_tensors(x, &x->t->choices[k->unit], instance, &a, g, err));
+    QDQ_TRY(list_tensors(x, &x->t->parts.choices[k->unit], instance, &a, g, err));
     g->scheme = o.scheme != 0 ? qdq_scheme_kind_names[k->scheme[o.scheme].what->kind] : "baseline";
     g->what = say(k, &o);
     g->in_progress = o.in_progress;
     g->base_ms = none;
     g->best_ms = best + o.border_us * 1e-3;
-    if (x->t->greedy->kinds.by_layers) {
+    if (x->t->run.greedy->kinds.by_layers) {
         g->base_compute_ms = none;
         g->best_compute_ms = best;
     }
@@ -161,10 +162,10 @@ static qdq_status fill_by_kind(exporting *x, const qdq_tune_kind *k, uint32_t in
 
 static qdq_status add_group(exporting *x, uint32_t unit, uint32_t instance, qdq_error *err)
 {
-    const uint32_t id = x->t->keys->at[unit].instance[instance].group;
+    const uint32_t id = x->t->parts.keys->at[unit].instance[instance].group;
     const qdq_tune_kind *k = kind_of(x->t, unit, instance);
     qdq_cached_group g = {.id = id,
-                          .layer = x->t->fusions->at[id].layer,
+                          .layer = x->t->parts.fusions->at[id].layer,
                           .scheme = "",
                           .what = "",
                           .base_ms = NAN,
@@ -179,8 +180,8 @@ static qdq_status add_group(exporting *x, uint32_t unit, uint32_t instance, qdq_
 
 static qdq_status add_groups(exporting *x, qdq_error *err)
 {
-    for (uint32_t u = 0; u < x->t->keys->n; u++)
-        for (uint32_t i = 0; i < x->t->keys->at[u].n_instances; i++)
+    for (uint32_t u = 0; u < x->t->parts.keys->n; u++)
+        for (uint32_t i = 0; i < x->t->parts.keys->at[u].n_instances; i++)
             if (qdq_tune_has_decision(x->t, u, i))
                 QDQ_TRY(add_group(x, u, i, err));
     return QDQ_OK;
@@ -196,9 +197,9 @@ static bool is_decided(const qdq_validate_result *r, size_t item)
 /* A group is decided about once it is kept, or was tried alone or with others and rejected. */
 static qdq_status add_decision(exporting *x, size_t item, qdq_error *err)
 {
-    const qdq_tune_greedy *g = x->t->greedy;
+    const qdq_tune_greedy *g = x->t->run.greedy;
     const qdq_validate_decision *of = &g->result.item[item];
-    const double base_ms = x->t->problem.base_ns * 1e-6,
+    const double base_ms = x->t->parts.problem.base_ns * 1e-6,
                  time = of->trial < g->result.n_trials ? g->result.trial[of->trial].time : NAN;
     const bool failed = of->verdict == QDQ_VALIDATE_FAILED;
     const qdq_cached_decision d = {.group = g->group[item],
@@ -212,7 +213,7 @@ static qdq_status add_decision(exporting *x, size_t item, qdq_error *err)
 
 static qdq_status add_decisions(exporting *x, qdq_error *err)
 {
-    const qdq_tune_greedy *g = x->t->greedy;
+    const qdq_tune_greedy *g = x->t->run.greedy;
 
     for (size_t i = 0; i < g->problem.n_items; i++) {
         if (!QDQ_PUSH(&x->c.arena, &x->c.candidates, (int64_t)g->group[i]))
@@ -227,7 +228,7 @@ static qdq_status add_decisions(exporting *x, qdq_error *err)
 
 static qdq_status add_samples(exporting *x, qdq_error *err)
 {
-    const qdq_tune_kinds *k = &x->t->greedy->kinds;
+    const qdq_tune_kinds *k = &x->t->run.greedy->kinds;
 
     for (size_t i = 0; i < k->samples.n; i++)
         if (!QDQ_PUSH(&x->c.arena, &x->c.samples, k->samples.at[i]))
@@ -241,14 +242,15 @@ static qdq_status fill(exporting *x, bool completed, qdq_error *err)
 {
     const qdq_tuning *t = x->t;
 
-    x->c.model = t->m->path;
-    x->c.fingerprint = t->fingerprint;
-    x->c.run = t->run.id;
-    x->c.base_ms = t->problem.base_ns * 1e-6;
-    x->c.current_ms = x->c.base_ms * (1 - t->saved);
-    x->c.completed = completed && (t->greedy == NULL || !t->greedy->result.search.ended_early);
+    x->c.model = t->task.m->path;
+    x->c.fingerprint = t->tools.fingerprint;
+    x->c.run = t->tools.run.id;
+    x->c.base_ms = t->parts.problem.base_ns * 1e-6;
+    x->c.current_ms = x->c.base_ms * (1 - t->run.saved);
+    x->c.completed =
+        completed && (t->run.greedy == NULL || !t->run.greedy->result.search.ended_early);
     QDQ_TRY(add_groups(x, err));
-    if (t->greedy == NULL)
+    if (t->run.greedy == NULL)
         return QDQ_OK;
     QDQ_TRY(add_samples(x, err));
     return add_decisions(x, err);

@@ -76,16 +76,15 @@ static qdq_status check_fit(const qdq_fb *b, size_t matched, size_t computing, s
     const double least = b->opts->least > 0 ? b->opts->least : least_matched;
 
     if (computing > 0 && (double)matched < least * (double)computing)
-        return qdq_fail(
-            err, QDQ_E_UNSUPPORTED,
-            "the layers are of another model: %zu of %zu (%.0f %%) compute nodes of this one, "
-            "expected %.0f %%",
-            matched, computing, 100.0 * (double)matched / (double)computing, 100 * least);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "the layers are of another model: %zu of %zu (%.0f %%) compute nodes of "
+                        "this one, expected %.0f %%",
+                        matched, computing, 100.0 * (double)matched / (double)computing,
+                        100 * least);
     if (computing > 0 && (double)covered < least * (double)linear)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "the layers are of another model: they compute %zu of %zu (%.0f %%) of its "
-                        "operators that can be "
-                        "quantized, expected %.0f %%",
+                        "operators that can be quantized, expected %.0f %%",
                         covered, linear, 100.0 * (double)covered / (double)linear, 100 * least);
     return QDQ_OK;
 }

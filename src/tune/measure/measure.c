@@ -220,11 +220,11 @@ static qdq_status check(const qdq_test_opts *o, qdq_error *err)
 {
     if (!(o->gain > 0) || !(o->alpha > 0 && o->alpha < 0.5) || !(o->beta > 0 && o->beta < 0.5) ||
         o->max_pairs == 0 || o->pilot > o->max_pairs)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "a test for a gain of %g with errors %g and %g in %u to %u pairs: expected "
-                        "a gain above 0, "
-                        "errors between 0 and 0.5, and a pilot no longer than the test",
-                        o->gain, o->alpha, o->beta, o->pilot, o->max_pairs);
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "a test for a gain of %g with errors %g and %g in %u to %u pairs: expected a gain "
+            "above 0, errors between 0 and 0.5, and a pilot no longer than the test",
+            o->gain, o->alpha, o->beta, o->pilot, o->max_pairs);
     return QDQ_OK;
 }
 

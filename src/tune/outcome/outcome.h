@@ -1,8 +1,9 @@
 /* outcome.h - what a run leaves: reports, and what they are made of. */
-#ifndef QDQ_TUNE_OUTCOME_H
-#define QDQ_TUNE_OUTCOME_H
+#ifndef QDQ_OUTCOME_H
+#define QDQ_OUTCOME_H
 
 #include "base/json_write.h"
+#include "quant/report/plan_picture.h"
 #include "tune/state/tune_state.h"
 
 /* Of units, for state/units.h: into report.json, and what won where into report.html. */
@@ -26,4 +27,4 @@ qdq_status qdq_tune_draw(qdq_tuning *t, const qdq_plan *p, qdq_plan_picture *out
 /* report.html: what came out, how the search went, what won where. */
 qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err);
 
-#endif /* QDQ_TUNE_OUTCOME_H */
+#endif /* QDQ_OUTCOME_H */

@@ -55,15 +55,15 @@ static bool is_decided(const char *reason)
 static void compare(const qdq_tuning *t, const qdq_map *by_rules, const qdq_map *written,
                     const qdq_plan *p)
 {
-    for (size_t i = 0; i < t->rules->left_float.n; i++) {
-        const qdq_plan_float *f = &t->rules->left_float.at[i];
+    for (size_t i = 0; i < t->task.rules->left_float.n; i++) {
+        const qdq_plan_float *f = &t->task.rules->left_float.at[i];
         if (qdq_map_get(written, f->node) == NULL)
-            add(t->out, qdq_place_rule_against(t->target, f->op, f->reason), f->op, true);
+            add(t->out, qdq_place_rule_against(t->task.target, f->op, f->reason), f->op, true);
     }
     for (size_t i = 0; i < p->left_float.n; i++) {
         const qdq_plan_float *f = &p->left_float.at[i];
-        const qdq_target_op *op = qdq_target_find(t->target, f->op);
-        const qdq_target_op *off = qdq_target_find_off(t->target, f->op);
+        const qdq_target_op *op = qdq_target_find(t->task.target, f->op);
+        const qdq_target_op *off = qdq_target_find_off(t->task.target, f->op);
         if (op != NULL && qdq_map_get(by_rules, f->node) == NULL && is_decided(f->reason))
             add(t->out, op->rule, f->op, false);
         if (op == NULL && off != NULL && strcmp(f->reason, QDQ_SPACE_GETS_CODES) == 0)
@@ -83,7 +83,7 @@ qdq_status qdq_tune_find_overruled(qdq_tuning *t, qdq_error *err)
     if (path == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_plan_load(path, &p, err));
-    qdq_status st = map_floats(t->rules, &by_rules, err);
+    qdq_status st = map_floats(t->task.rules, &by_rules, err);
     if (st == QDQ_OK)
         st = map_floats(p, &written, err);
     if (st == QDQ_OK)

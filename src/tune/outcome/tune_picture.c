@@ -15,12 +15,12 @@
 /* The profile of what ships; NULL: there is none. */
 static qdq_status shipped_times(qdq_tuning *t, const qdq_tune_times **out, qdq_error *err)
 {
-    qdq_tune_candidate *c = t->base;
+    qdq_tune_candidate *c = t->run.base;
 
     if (t->out->verdict == QDQ_TUNED)
-        QDQ_TRY(qdq_tune_candidate_of(t, &t->found.best, &c, err));
+        QDQ_TRY(qdq_tune_candidate_of(t, &t->run.found.best, &c, err));
     else if (t->out->verdict == QDQ_TUNED_RULES)
-        QDQ_TRY(qdq_tune_candidate_of(t, &t->space->rules, &c, err));
+        QDQ_TRY(qdq_tune_candidate_of(t, &t->task.space->rules, &c, err));
     *out = c != NULL && c->times != NULL && c->times->is_known ? c->times : NULL;
     return QDQ_OK;
 }
@@ -28,13 +28,13 @@ static qdq_status shipped_times(qdq_tuning *t, const qdq_tune_times **out, qdq_e
 /* What a node's kernel takes in 8 bits by the costs of the search; NAN: nobody knows. */
 static double predicted_us(const qdq_tuning *t, const qdq_node *n)
 {
-    const uint32_t first = t->space->first_group[n->id];
+    const uint32_t first = t->task.space->first_group[n->id];
     double ns = 0;
 
-    if (!t->has_costs || first == QDQ_NO_GROUP)
+    if (!t->parts.has_costs || first == QDQ_NO_GROUP)
         return NAN;
-    for (size_t g = first; g < t->space->n_groups && t->space->group[g].node == n; g++)
-        ns += t->costs.energy.on[g];
+    for (size_t g = first; g < t->task.space->n_groups && t->task.space->group[g].node == n; g++)
+        ns += t->parts.costs.energy.on[g];
     return isfinite(ns) ? ns / 1000 : NAN;
 }
 
@@ -64,14 +64,14 @@ static void set_times(const qdq_tuning *t, qdq_plan_picture *x, const qdq_tune_t
                                           : predicted;
     }
     for (size_t i = 0; chosen != NULL && i < x->picture.n_edges; i++)
-        if (x->picture.edge[i].coded && x->value[i]->graph == t->clean->graph &&
+        if (x->picture.edge[i].coded && x->value[i]->graph == t->task.clean->graph &&
             chosen->conversions[x->value[i]->id] > 0)
             x->picture.edge[i].convert_us = chosen->converted[x->value[i]->id] * of_chosen;
     x->picture.times =
         chosen != NULL ? "Times come from profiles of the search, scaled to whole runs."
-        : t->has_costs
-            ? "Times of the given model come from a profile, those of quantized nodes from "
-              "the costs that the search ended with."
+        : t->parts.has_costs
+            ? "Times of the given model come from a profile, those of quantized nodes from the "
+              "costs that the search ended with."
             : "Times come from a profile of the given model; what was written has none.";
 }
 
@@ -93,8 +93,8 @@ static double mean_own(const qdq_tuning *t, const qdq_node *n, size_t group, boo
     double sum = 0;
     unsigned count = 0;
 
-    for (size_t i = 0; i < t->candidates.n; i++) {
-        const qdq_tune_candidate *c = t->candidates.at[i];
+    for (size_t i = 0; i < t->run.candidates.n; i++) {
+        const qdq_tune_candidate *c = t->run.candidates.at[i];
         if (c->times == NULL || !c->times->is_known || c->file != NULL || c->assign.n <= group ||
             qdq_assign_get(&c->assign, group) != on)
             continue;
@@ -121,12 +121,14 @@ static bool price_by_costs(const qdq_tuning *t, const qdq_node *n, size_t first,
 {
     double saved = 0, variance = 0;
 
-    for (size_t g = first; g < t->space->n_groups && t->space->group[g].node == n && t->has_costs;
+    for (size_t g = first;
+         g < t->task.space->n_groups && t->task.space->group[g].node == n && t->parts.has_costs;
          g++) {
-        saved += t->costs.energy.off[g] - t->costs.energy.on[g];
-        variance += t->costs.doubt[g] * t->costs.doubt[g];
+        saved += t->parts.costs.energy.off[g] - t->parts.costs.energy.on[g];
+        variance += t->parts.costs.doubt[g] * t->parts.costs.doubt[g];
     }
-    return t->has_costs && set_price(out, QDQ_PRICE_PREDICTED, saved / 1000, sqrt(variance) / 1000);
+    return t->parts.has_costs &&
+           set_price(out, QDQ_PRICE_PREDICTED, saved / 1000, sqrt(variance) / 1000);
 }
 
 /* "a trial of WHAT gained 1.20 % (0.80 to 1.50), kept"; NULL: out of memory. */
@@ -143,18 +145,20 @@ static const qdq_tune_step *last_step(const qdq_tuning *t, size_t unit)
 {
     const qdq_tune_step *last = NULL;
 
-    for (size_t i = 0; i < t->steps.n; i++)
-        if (t->steps.at[i].unit == unit && t->steps.at[i].failed == NULL &&
-            (unit != SIZE_MAX || t->steps.at[i].phase == QDQ_PHASE_START) &&
-            (last == NULL || t->steps.at[i].kept || !last->kept))
-            last = &t->steps.at[i];
+    for (size_t i = 0; i < t->run.steps.n; i++)
+        if (t->run.steps.at[i].unit == unit && t->run.steps.at[i].failed == NULL &&
+            (unit != SIZE_MAX || t->run.steps.at[i].phase == QDQ_PHASE_START) &&
+            (last == NULL || t->run.steps.at[i].kept || !last->kept))
+            last = &t->run.steps.at[i];
     return last;
 }
 
 static qdq_status find_trials(qdq_tuning *t, const char **of, qdq_error *err)
 {
-    for (size_t u = 0; t->patterns != NULL && u < t->patterns->n && u < t->problem.n_units; u++) {
-        const qdq_pattern *p = &t->patterns->pattern[u];
+    for (size_t u = 0;
+         t->parts.patterns != NULL && u < t->parts.patterns->n && u < t->parts.problem.n_units;
+         u++) {
+        const qdq_pattern *p = &t->parts.patterns->pattern[u];
         const qdq_tune_step *step = last_step(t, u);
         const char *text =
             step != NULL ? trial_text(t, "its pattern", &step->result, step->kept) : NULL;
@@ -171,8 +175,8 @@ static unsigned count_profiles(const qdq_tuning *t)
 {
     unsigned n = 0;
 
-    for (size_t i = 0; i < t->candidates.n; i++)
-        n += t->candidates.at[i]->times != NULL && t->candidates.at[i]->times->is_known;
+    for (size_t i = 0; i < t->run.candidates.n; i++)
+        n += t->run.candidates.at[i]->times != NULL && t->run.candidates.at[i]->times->is_known;
     return n;
 }
 
@@ -193,7 +197,7 @@ static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
     qdq_picture_node *node = &x->out->picture.node[i];
     const qdq_picture_node *rules = &x->rules.picture.node[i];
     const uint32_t first =
-        qdq_plan_picture_is_main(x->out, i) ? x->t->space->first_group[n->id] : QDQ_NO_GROUP;
+        qdq_plan_picture_is_main(x->out, i) ? x->t->task.space->first_group[n->id] : QDQ_NO_GROUP;
 
     if (first != QDQ_NO_GROUP) {
         if (!price_by_costs(x->t, n, first, &node->price))
@@ -206,7 +210,7 @@ static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
     if (rules->chosen != node->chosen)
         QDQ_TRY(set_rules(x, &node->price, rules->chosen, rules->chosen != rules->given, rules->why,
                           err));
-    return qdq_plan_picture_quote(x->out, i, rules, x->t->target, &x->t->arena, err);
+    return qdq_plan_picture_quote(x->out, i, rules, x->t->task.target, &x->t->arena, err);
 }
 
 /* Between nodes of the main graph: the search decides about no others. */
@@ -214,7 +218,7 @@ static bool is_main_edge(const pricing *x, size_t i)
 {
     const uint32_t to = x->out->picture.edge[i].to;
 
-    return x->out->value[i]->graph == x->t->clean->graph &&
+    return x->out->value[i]->graph == x->t->task.clean->graph &&
            (to == QDQ_PICTURE_OUTSIDE || qdq_plan_picture_is_main(x->out, to));
 }
 
@@ -222,10 +226,10 @@ static bool is_main_edge(const pricing *x, size_t i)
 static const qdq_tune_edge *found_edge(const pricing *x, size_t i)
 {
     const qdq_picture_edge *e = &x->out->picture.edge[i];
-    const qdq_space *s = x->t->space;
+    const qdq_space *s = x->t->task.space;
     size_t at = QDQ_NO_EDGE;
 
-    if (x->t->edges == NULL || !is_main_edge(x, i))
+    if (x->t->outcome.edges == NULL || !is_main_edge(x, i))
         return NULL;
     if (e->to != QDQ_PICTURE_OUTSIDE)
         at = qdq_space_edge_of(s, x->out->node[e->to], x->out->input[i]);
@@ -233,7 +237,9 @@ static const qdq_tune_edge *found_edge(const pricing *x, size_t i)
          e->to == QDQ_PICTURE_OUTSIDE && k > 0 && s->edge[k - 1].node == NULL; k--)
         if (s->edge[k - 1].input == x->out->input[i])
             at = k - 1;
-    return at != QDQ_NO_EDGE && isfinite(x->t->edges[at].saved_us) ? &x->t->edges[at] : NULL;
+    return at != QDQ_NO_EDGE && isfinite(x->t->outcome.edges[at].saved_us)
+               ? &x->t->outcome.edges[at]
+               : NULL;
 }
 
 static qdq_status price_found(pricing *x, const qdq_tune_edge *found, qdq_picture_price *out,
@@ -258,11 +264,11 @@ static qdq_status price_found(pricing *x, const qdq_tune_edge *found, qdq_pictur
  * nothing. */
 static const qdq_tune_type *found_type(const pricing *x, size_t i)
 {
-    const uint32_t typed = x->t->types != NULL && x->out->picture.edge[i].coded &&
-                                   x->out->value[i]->graph == x->t->clean->graph
-                               ? qdq_space_typed(x->t->space, x->out->value[i])
+    const uint32_t typed = x->t->outcome.types != NULL && x->out->picture.edge[i].coded &&
+                                   x->out->value[i]->graph == x->t->task.clean->graph
+                               ? qdq_space_typed(x->t->task.space, x->out->value[i])
                                : QDQ_NOT_TYPED;
-    const qdq_tune_type *found = typed != QDQ_NOT_TYPED ? &x->t->types[typed] : NULL;
+    const qdq_tune_type *found = typed != QDQ_NOT_TYPED ? &x->t->outcome.types[typed] : NULL;
 
     return found != NULL && (found->tried || isfinite(found->saved_us)) ? found : NULL;
 }
@@ -271,8 +277,8 @@ static const qdq_tune_type *found_type(const pricing *x, size_t i)
 static qdq_status price_type(pricing *x, size_t i, const qdq_tune_type *found,
                              qdq_picture_price *out, qdq_error *err)
 {
-    const uint32_t typed = qdq_space_typed(x->t->space, x->out->value[i]);
-    const bool is_other = qdq_space_get_type(x->t->space, &x->t->found.best, typed) > 0;
+    const uint32_t typed = qdq_space_typed(x->t->task.space, x->out->value[i]);
+    const bool is_other = qdq_space_get_type(x->t->task.space, &x->t->run.found.best, typed) > 0;
     char text[80];
 
     set_price(out, QDQ_PRICE_PROFILED, (is_other ? found->saved_us : -found->saved_us) * x->factor,
@@ -291,16 +297,18 @@ static qdq_status price_type(pricing *x, size_t i, const qdq_tune_type *found,
 static void price_conversion(const pricing *x, size_t i, qdq_picture_price *out)
 {
     const qdq_tuning *t = x->t;
-    const uint32_t net =
-        t->has_costs && is_main_edge(x, i) ? t->nets.of[x->out->value[i]->id] : QDQ_NO_NET;
+    const uint32_t net = t->parts.has_costs && is_main_edge(x, i)
+                             ? t->parts.nets.of[x->out->value[i]->id]
+                             : QDQ_NO_NET;
 
     if (net == QDQ_NO_NET)
         return;
-    const qdq_net_state state = qdq_cut_net_state(&t->nets.graph.net[net], &t->found.best);
+    const qdq_net_state state =
+        qdq_cut_net_state(&t->parts.nets.graph.net[net], &t->run.found.best);
     const bool codes = state == QDQ_NET_CODES || state == QDQ_NET_DQ;
     if (set_price(out, QDQ_PRICE_PREDICTED,
-                  (codes ? t->costs.energy.dq[net] : -t->costs.energy.q[net]) / 1000,
-                  (codes ? t->costs.dq_doubt[net] : t->costs.q_doubt[net]) / 1000))
+                  (codes ? t->parts.costs.energy.dq[net] : -t->parts.costs.energy.q[net]) / 1000,
+                  (codes ? t->parts.costs.dq_doubt[net] : t->parts.costs.q_doubt[net]) / 1000))
         out->measured = x->otherwise;
 }
 
@@ -314,7 +322,7 @@ static qdq_status price_edge(pricing *x, size_t i, qdq_error *err)
 
     if (is_main_edge(x, i))
         e->joint = e->to != QDQ_PICTURE_OUTSIDE && input < 32 && found == NULL &&
-                   qdq_space_group_of(x->t->space, x->out->node[e->to], input) != QDQ_NO_GROUP;
+                   qdq_space_group_of(x->t->task.space, x->out->node[e->to], input) != QDQ_NO_GROUP;
     if (rules->coded != e->coded || (e->coded && rules->format != e->format))
         QDQ_TRY(set_rules(x, &e->price, rules->format, rules->coded,
                           rules->coded                   ? rules->why
@@ -335,15 +343,15 @@ static qdq_status find_otherwise(pricing *x, qdq_error *err)
     const qdq_tune_step *whole = last_step(x->t, SIZE_MAX);
     char text[100];
 
-    if (x->t->has_costs)
+    if (x->t->parts.has_costs)
         snprintf(text, sizeof text, "profiles of %u whole models, minimum cut",
                  count_profiles(x->t));
     else if (whole != NULL)
         snprintf(text, sizeof text, "the whole placement \"%.60s\"", whole->move);
     else
         return QDQ_OK;
-    x->otherwise = x->t->has_costs ? qdq_arena_printf(&x->t->arena, "%s", text)
-                                   : trial_text(x->t, text, &whole->result, whole->kept);
+    x->otherwise = x->t->parts.has_costs ? qdq_arena_printf(&x->t->arena, "%s", text)
+                                         : trial_text(x->t, text, &whole->result, whole->kept);
     return x->otherwise != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
@@ -352,14 +360,14 @@ static qdq_status set_prices(qdq_tuning *t, qdq_plan_picture *out, qdq_error *er
     pricing x = {.t = t, .out = out, .factor = 1};
 
     x.trial =
-        qdq_arena_array(&t->arena, (size_t)t->clean->graph->next_node_id + 1, sizeof *x.trial);
+        qdq_arena_array(&t->arena, (size_t)t->task.clean->graph->next_node_id + 1, sizeof *x.trial);
     if (x.trial == NULL)
         return qdq_nomem(err);
     QDQ_TRY(find_trials(t, x.trial, err));
-    QDQ_TRY(qdq_plan_picture_make(t->clean, t->rules, &t->arena, &x.rules, err));
+    QDQ_TRY(qdq_plan_picture_make(t->task.clean, t->task.rules, &t->arena, &x.rules, err));
     QDQ_TRY(find_otherwise(&x, err));
-    if (t->base->times != NULL && t->base->times->is_known)
-        x.factor = factor_of(t->base->times, t->out->baseline_ms);
+    if (t->run.base->times != NULL && t->run.base->times->is_known)
+        x.factor = factor_of(t->run.base->times, t->out->baseline_ms);
     for (size_t i = 0; i < out->picture.n_nodes; i++)
         QDQ_TRY(price_node(&x, i, err));
     for (size_t i = 0; i < out->picture.n_edges; i++)
@@ -371,17 +379,17 @@ static qdq_status set_prices(qdq_tuning *t, qdq_plan_picture *out, qdq_error *er
 
 static const char *block_of(qdq_tuning *t, const qdq_node *n)
 {
-    if (t->regions != NULL && t->regions->of[n->id] != NULL) {
-        const qdq_region *r = t->regions->of[n->id];
+    if (t->parts.regions != NULL && t->parts.regions->of[n->id] != NULL) {
+        const qdq_region *r = t->parts.regions->of[n->id];
         return qdq_arena_printf(&t->arena, "region %u%s%s", (unsigned)r->id,
                                 r->path != NULL ? " of " : "", r->path != NULL ? r->path : "");
     }
-    if (t->fusions == NULL || t->fusions->of[n->id] == QDQ_NO_FUSION)
+    if (t->parts.fusions == NULL || t->parts.fusions->of[n->id] == QDQ_NO_FUSION)
         return "";
-    const qdq_fusion *f = &t->fusions->at[t->fusions->of[n->id]];
+    const qdq_fusion *f = &t->parts.fusions->at[t->parts.fusions->of[n->id]];
     return f->layer[0] != '\0'
                ? qdq_arena_printf(&t->arena, "layer %s", f->layer)
-               : qdq_arena_printf(&t->arena, "group %u", (unsigned)t->fusions->of[n->id]);
+               : qdq_arena_printf(&t->arena, "group %u", (unsigned)t->parts.fusions->of[n->id]);
 }
 
 static qdq_status set_blocks(qdq_tuning *t, qdq_plan_picture *x, qdq_error *err)
@@ -392,14 +400,14 @@ static qdq_status set_blocks(qdq_tuning *t, qdq_plan_picture *x, qdq_error *err)
             return qdq_nomem(err);
         x->picture.node[i].block = block[0] != '\0' ? block : NULL;
     }
-    return t->fusions == NULL || qdq_plan_picture_fuse(x) ? QDQ_OK : qdq_nomem(err);
+    return t->parts.fusions == NULL || qdq_plan_picture_fuse(x) ? QDQ_OK : qdq_nomem(err);
 }
 
 qdq_status qdq_tune_draw(qdq_tuning *t, const qdq_plan *p, qdq_plan_picture *out, qdq_error *err)
 {
-    const qdq_tune_times *given = t->base->times, *chosen = NULL;
+    const qdq_tune_times *given = t->run.base->times, *chosen = NULL;
 
-    QDQ_TRY(qdq_plan_picture_make(t->clean, p, &t->arena, out, err));
+    QDQ_TRY(qdq_plan_picture_make(t->task.clean, p, &t->arena, out, err));
     QDQ_TRY(shipped_times(t, &chosen, err));
     if (given != NULL && given->is_known) {
         set_times(t, out, given, chosen);

@@ -259,10 +259,10 @@ static void show_typed(const qdq_tuning *t, qdq_buf *b)
     qdq_page_section(b, "types", "Tensors with another type",
                      "A measurement chose this type of quantized values instead of the target's.");
     qdq_page_table_begin(b, &table);
-    for (size_t i = 0; i < t->typed_name.n; i++) {
-        const qdq_tune_typed *o = &t->out->typed[t->typed_of.at[i]];
+    for (size_t i = 0; i < t->outcome.typed_name.n; i++) {
+        const qdq_tune_typed *o = &t->out->typed[t->outcome.typed_of.at[i]];
         qdq_page_row_begin(b, QDQ_TONE_PLAIN);
-        qdq_page_cell(b, &table, 0, t->typed_name.at[i]);
+        qdq_page_cell(b, &table, 0, t->outcome.typed_name.at[i]);
         qdq_page_cell(b, &table, 1, o->type);
         qdq_page_cell(b, &table, 2, o->instead_of);
         qdq_page_number(b, &table, 3, o->trial, "%.0f");
@@ -276,25 +276,25 @@ static void show_typed(const qdq_tuning *t, qdq_buf *b)
 
 static void show_progress(const qdq_tuning *t, qdq_buf *b)
 {
-    double *ms = calloc(t->steps.n + 1, sizeof *ms);
-    bool *kept = calloc(t->steps.n + 1, sizeof *kept);
+    double *ms = calloc(t->run.steps.n + 1, sizeof *ms);
+    bool *kept = calloc(t->run.steps.n + 1, sizeof *kept);
 
     if (ms == NULL || kept == NULL)
         b->failed = true;
-    for (size_t i = 0; i < t->steps.n && !b->failed; i++) {
-        ms[i] = t->problem.base_ns * (1 - t->steps.at[i].saved) * 1e-6;
-        kept[i] = t->steps.at[i].kept;
+    for (size_t i = 0; i < t->run.steps.n && !b->failed; i++) {
+        ms[i] = t->parts.problem.base_ns * (1 - t->run.steps.at[i].saved) * 1e-6;
+        kept[i] = t->run.steps.at[i].kept;
     }
     if (!b->failed)
         qdq_page_steps(b, "Time of the best so far, trial by trial; a dot where one was kept", ms,
-                       kept, t->steps.n, "ms");
+                       kept, t->run.steps.n, "ms");
     free(ms);
     free(kept);
 }
 
 static const char *what_of(const qdq_tuning *t, const qdq_tune_step *s)
 {
-    return s->unit != SIZE_MAX ? t->problem.unit[s->unit].name : s->move;
+    return s->unit != SIZE_MAX ? t->parts.problem.unit[s->unit].name : s->move;
 }
 
 static void show_verdict(qdq_buf *b, const qdq_page_table *table, const qdq_tune_step *s)
@@ -324,12 +324,11 @@ static void show_trials(const qdq_tuning *t, qdq_buf *b)
 
     qdq_page_section(b, "search", "How the search went",
                      "Each candidate ran in pairs with the best so far, until it was clear which "
-                     "is faster or that "
-                     "nobody could tell.");
+                     "is faster or that nobody could tell.");
     show_progress(t, b);
     qdq_page_table_begin(b, &table);
-    for (size_t i = 0; i < t->steps.n; i++) {
-        const qdq_tune_step *s = &t->steps.at[i];
+    for (size_t i = 0; i < t->run.steps.n; i++) {
+        const qdq_tune_step *s = &t->run.steps.at[i];
         bool measured = s->failed == NULL;
         qdq_page_row_begin(b, s->kept ? QDQ_TONE_GOOD : measured ? QDQ_TONE_PLAIN : QDQ_TONE_BAD);
         qdq_page_number(b, &table, 0, (double)i + 1, "%.0f");
@@ -378,15 +377,13 @@ void qdq_tune_show_patterns(const qdq_tuning *t, const qdq_tune_candidate *best,
 
     qdq_page_section(b, "patterns", "What won where",
                      "Regions of one pattern are decided alike. Times are those of its kernels, "
-                     "without conversions "
-                     "around "
-                     "them; gains are those of trials of this pattern alone, after whole "
-                     "placements were tried.");
+                     "without conversions around them; gains are those of trials of this pattern "
+                     "alone, after whole placements were tried.");
     qdq_page_table_begin(b, &table);
-    for (size_t u = 0; u < t->problem.n_units; u++) {
-        const qdq_search_unit *unit = &t->problem.unit[u];
-        const qdq_search_unit_result *r = &t->found.unit[u];
-        const qdq_pattern *p = &t->patterns->pattern[u];
+    for (size_t u = 0; u < t->parts.problem.n_units; u++) {
+        const qdq_search_unit *unit = &t->parts.problem.unit[u];
+        const qdq_search_unit_result *r = &t->run.found.unit[u];
+        const qdq_pattern *p = &t->parts.patterns->pattern[u];
         if (unit->n_choices == 0)
             continue;
         qdq_page_row_begin(b, r->gain > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
@@ -394,14 +391,16 @@ void qdq_tune_show_patterns(const qdq_tuning *t, const qdq_tune_candidate *best,
         qdq_page_number(b, &table, 1, (double)unit->n_instances, "%.0f");
         snprintf(text, sizeof text, "%zu of %zu", qdq_assign_count(&r->best), unit->n_choices);
         qdq_page_cell(b, &table, 2, text);
-        qdq_page_number(b, &table, 3, kernels_ms(p, t->base->times, t->problem.base_ns), "%.3g");
-        qdq_page_number(b, &table, 4, kernels_ms(p, best->times, t->found.predicted_ns), "%.3g");
+        qdq_page_number(b, &table, 3, kernels_ms(p, t->run.base->times, t->parts.problem.base_ns),
+                        "%.3g");
+        qdq_page_number(b, &table, 4, kernels_ms(p, best->times, t->run.found.predicted_ns),
+                        "%.3g");
         qdq_page_number(b, &table, 5, r->tried, "%.0f");
         qdq_page_share(b, &table, 6, r->gain);
         qdq_page_cell(b, &table, 7,
-                      t->settled != NULL ? "known from a cache"
-                      : r->skipped       ? "promises too little"
-                                         : "");
+                      t->parts.settled != NULL ? "known from a cache"
+                      : r->skipped             ? "promises too little"
+                                               : "");
         qdq_page_row_end(b);
     }
     qdq_page_table_end(b);
@@ -437,16 +436,15 @@ void qdq_tune_show_groups(const qdq_tuning *t, const qdq_tune_candidate *best, q
     char text[TEXT];
     size_t all, on;
 
-    qdq_page_section(b, "groups", "What won where",
-                     "A group is what the engine computes in one layer, with and without Q/DQ; "
-                     "groups of one kind are the "
-                     "same computation. Times are those of kernels, without conversions around "
-                     "them. Kinds in which "
-                     "nothing can run in 8 bits are left out.");
+    qdq_page_section(
+        b, "groups", "What won where",
+        "A group is what the engine computes in one layer, with and without Q/DQ; groups of one "
+        "kind are the same computation. Times are those of kernels, without conversions around "
+        "them. Kinds in which nothing can run in 8 bits are left out.");
     qdq_page_table_begin(b, &table);
-    for (size_t u = 0; u < t->patterns->n; u++) {
-        const qdq_pattern *p = &t->patterns->pattern[u];
-        count_decisions(&t->choices[u], p, &t->found.best, &all, &on);
+    for (size_t u = 0; u < t->parts.patterns->n; u++) {
+        const qdq_pattern *p = &t->parts.patterns->pattern[u];
+        count_decisions(&t->parts.choices[u], p, &t->run.found.best, &all, &on);
         if (all == 0)
             continue;
         qdq_page_row_begin(b, on > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
@@ -454,8 +452,10 @@ void qdq_tune_show_groups(const qdq_tuning *t, const qdq_tune_candidate *best, q
         qdq_page_number(b, &table, 1, (double)p->n_instances, "%.0f");
         snprintf(text, sizeof text, "%zu of %zu", on, all);
         qdq_page_cell(b, &table, 2, text);
-        qdq_page_number(b, &table, 3, kernels_ms(p, t->base->times, t->problem.base_ns), "%.3g");
-        qdq_page_number(b, &table, 4, kernels_ms(p, best->times, t->found.predicted_ns), "%.3g");
+        qdq_page_number(b, &table, 3, kernels_ms(p, t->run.base->times, t->parts.problem.base_ns),
+                        "%.3g");
+        qdq_page_number(b, &table, 4, kernels_ms(p, best->times, t->run.found.predicted_ns),
+                        "%.3g");
         qdq_page_row_end(b);
     }
     qdq_page_table_end(b);
@@ -477,18 +477,19 @@ static void draw_front(const qdq_tuning *t, qdq_buf *b)
         dot[n] = (qdq_page_dot){label[n],  p->sqnr_db, p->ms,
                                 p->ms_low, p->ms_high, p->dominated ? QDQ_TONE_BAD : QDQ_TONE_GOOD};
     }
-    dot[n++] = (qdq_page_dot){"rules", t->rules_db, r->rules_ms, NAN, NAN, QDQ_TONE_PLAIN};
-    dot[n++] = (qdq_page_dot){"written", t->final_db, r->final_ms, NAN, NAN, QDQ_TONE_PLAIN};
+    dot[n++] = (qdq_page_dot){"rules", t->outcome.rules_db, r->rules_ms, NAN, NAN, QDQ_TONE_PLAIN};
+    dot[n++] =
+        (qdq_page_dot){"written", t->outcome.final_db, r->final_ms, NAN, NAN, QDQ_TONE_PLAIN};
     qdq_page_scatter_plot(
-        b, &(qdq_page_scatter){.title =
-                                   "Time of one run over SQNR of the worst output: further down is "
-                                   "faster, further right is nearer to the given model",
-                               .x_unit = "SQNR, dB",
-                               .y_unit = "ms",
-                               .dot = dot,
-                               .n = n,
-                               .line = "given",
-                               .line_y = r->baseline_ms});
+        b,
+        &(qdq_page_scatter){.title = "Time of one run over SQNR of the worst output: further down "
+                                     "is faster, further right is nearer to the given model",
+                            .x_unit = "SQNR, dB",
+                            .y_unit = "ms",
+                            .dot = dot,
+                            .n = n,
+                            .line = "given",
+                            .line_y = r->baseline_ms});
 }
 
 static void show_front(const qdq_tuning *t, qdq_buf *b)
@@ -512,11 +513,10 @@ static void show_front(const qdq_tuning *t, qdq_buf *b)
 
     if (t->out->n_pareto == 0)
         return;
-    qdq_page_section(
-        b, "front", "Latency against accuracy",
-        "Placements of which none is better than another in both, by the costs of the search and "
-        "by what "
-        "each decision does to the outputs; then measured and judged. A goal does not bound them.");
+    qdq_page_section(b, "front", "Latency against accuracy",
+                     "Placements of which none is better than another in both, by the costs of the "
+                     "search and by what each decision does to the outputs; then measured and "
+                     "judged. A goal does not bound them.");
     draw_front(t, b);
     qdq_page_table_begin(b, &table);
     for (size_t i = 0; i < t->out->n_pareto; i++) {
@@ -545,10 +545,10 @@ static qdq_status write_page(qdq_tuning *t, const qdq_picture *picture, qdq_erro
 
     if (path == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_tune_candidate_of(t, &t->found.best, &best, err));
+    QDQ_TRY(qdq_tune_candidate_of(t, &t->run.found.best, &best, err));
     snprintf(
-        subtitle, sizeof subtitle, "Target %s, engine %s, %zu %s of %zu %s.%s", t->target->name,
-        t->out->engine, t->out->regions + t->out->groups, t->units->units,
+        subtitle, sizeof subtitle, "Target %s, engine %s, %zu %s of %zu %s.%s",
+        t->task.target->name, t->out->engine, t->out->regions + t->out->groups, t->units->units,
         t->out->patterns + t->out->keys, t->units->kinds,
         qdq_page_shapes_text(t->opts->set_shapes, t->opts->n_set_shapes, shapes, sizeof shapes));
     qdq_page_begin(&b, "Tuned placement", "qdq autotune", subtitle);

@@ -147,9 +147,9 @@ static void put_types(qdq_json_out o, const qdq_tuning *t)
         qdq_json_put_text(j, "type", typed->type);
         qdq_json_put_text(j, "instead_of", typed->instead_of);
         names = qdq_json_put_list(j, "tensors");
-        for (size_t k = 0; k < t->typed_name.n; k++)
-            if (t->typed_of.at[k] == i)
-                qdq_json_put_text(names, NULL, t->typed_name.at[k]);
+        for (size_t k = 0; k < t->outcome.typed_name.n; k++)
+            if (t->outcome.typed_of.at[k] == i)
+                qdq_json_put_text(names, NULL, t->outcome.typed_name.at[k]);
         qdq_json_put_int(j, "trial", typed->trial);
         qdq_json_put_real(j, "gain", typed->gain);
     }
@@ -160,8 +160,8 @@ static void put_failed(qdq_json_out o, const qdq_tuning *t)
 {
     qdq_json_out list = qdq_json_put_list(o, "failed");
 
-    for (size_t i = 0; i < t->steps.n; i++) {
-        const char *why = t->steps.at[i].failed;
+    for (size_t i = 0; i < t->run.steps.n; i++) {
+        const char *why = t->run.steps.at[i].failed;
         if (why == NULL)
             continue;
         qdq_json_out j = qdq_json_put_object(list, NULL);
@@ -245,7 +245,7 @@ qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_tune_write_page(t, err);
     if (st == QDQ_OK)
-        st = qdq_tune_store_finish(t->store, &t->run, text, err);
+        st = qdq_tune_store_finish(t->tools.store, &t->tools.run, text, err);
     qdq_free(text);
     return st;
 }

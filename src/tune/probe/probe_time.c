@@ -192,8 +192,7 @@ qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, qdq_probe_tim
     if (out->high - out->low > widest_control)
         return qdq_fail(err, QDQ_E_ENGINE,
                         "the machine is busy: the 95 %% interval of a model's time over its own "
-                        "time is %.3f to "
-                        "%.3f; expected at most 3 %% wide",
+                        "time is %.3f to %.3f; expected at most 3 %% wide",
                         out->low, out->high);
     t->margin = fmax(least_margin, fabs(out->factor - 1));
     return QDQ_OK;

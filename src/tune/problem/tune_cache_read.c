@@ -23,15 +23,15 @@
 
 static qdq_status name_run(qdq_tuning *t, qdq_error *err)
 {
-    const qdq_tune_store_context *c = &t->context;
+    const qdq_tune_store_context *c = &t->tools.context;
     const char *all =
         qdq_arena_printf(&t->arena, "%s\n%s\n%s\n%s\n%s\n%s", c->model, c->engine, c->device,
-                         c->options, c->quant != NULL ? c->quant : "", t->search_text);
+                         c->options, c->quant != NULL ? c->quant : "", t->tools.search_text);
 
     if (all == NULL)
         return qdq_nomem(err);
     const XXH128_hash_t h = XXH3_128bits(all, strlen(all));
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->fingerprint);
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->tools.fingerprint);
     return QDQ_OK;
 }
 
@@ -54,7 +54,7 @@ static bool is_news(const qdq_tuning *t, const qdq_autotune_cache *c)
 {
     if (t->out->resumed)
         return false;
-    return c->fingerprint[0] == '\0' || (t->run.id == 1 && !t->opts->restart);
+    return c->fingerprint[0] == '\0' || (t->tools.run.id == 1 && !t->opts->restart);
 }
 
 /* What the file says when a run begins: a run that goes on has to see the same. */
@@ -64,7 +64,7 @@ static qdq_status remember(qdq_tuning *t, const char *key, const qdq_autotune_ca
     char *text;
 
     QDQ_TRY(qdq_autotune_cache_text(c, &text, err));
-    qdq_status st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
+    qdq_status st = qdq_tune_store_value_put(t->tools.store, &t->tools.run, key, text, err);
     qdq_free(text);
     return st;
 }
@@ -83,7 +83,7 @@ static qdq_status take_file(qdq_tuning *t, const char *path, const char *key, qd
     *used = is_news(t, c);
     if (*used)
         QDQ_TRY(remember(t, key, c, err));
-    if (strcmp(c->fingerprint, t->fingerprint) == 0 && c->run == t->run.id)
+    if (strcmp(c->fingerprint, t->tools.fingerprint) == 0 && c->run == t->tools.run.id)
         return QDQ_OK;
     why = (qdq_error)QDQ_ERROR_INIT;
     qdq_fail(&why, QDQ_E_FORMAT, "%s: found the file of another run", path);
@@ -106,11 +106,11 @@ static qdq_status restore(qdq_tuning *t, const qdq_cached_samples *s, qdq_error 
 
 static qdq_status use(qdq_tuning *t, qdq_error *err)
 {
-    t->cached_is_mine = strcmp(t->cached->fingerprint, t->fingerprint) == 0;
+    t->parts.cached_is_mine = strcmp(t->parts.cached->fingerprint, t->tools.fingerprint) == 0;
     qdq_job_log(t->job, QDQ_LOG_INFO, QDQ_AUTOTUNE_CACHE ": the run begins with %zu groups of %s",
-                t->cached->groups.n, t->cached_is_mine ? "its own" : "another one");
-    for (size_t i = 0; t->cached_is_mine && i < t->cached->samples.n; i++)
-        QDQ_TRY(restore(t, &t->cached->samples.at[i], err));
+                t->parts.cached->groups.n, t->parts.cached_is_mine ? "its own" : "another one");
+    for (size_t i = 0; t->parts.cached_is_mine && i < t->parts.cached->samples.n; i++)
+        QDQ_TRY(restore(t, &t->parts.cached->samples.at[i], err));
     return QDQ_OK;
 }
 
@@ -118,7 +118,7 @@ static qdq_status open_cache(qdq_tuning *t, qdq_autotune_cache *c, qdq_error *er
 {
     const char *path = qdq_tune_path(t, QDQ_AUTOTUNE_CACHE),
                *key = qdq_arena_printf(&t->arena, QDQ_AUTOTUNE_CACHE " of run %lld",
-                                       (long long)t->run.id);
+                                       (long long)t->tools.run.id);
     qdq_status st = QDQ_OK;
     bool used = false;
     char *text;
@@ -127,7 +127,7 @@ static qdq_status open_cache(qdq_tuning *t, qdq_autotune_cache *c, qdq_error *er
         return qdq_nomem(err);
     if (access(path, F_OK) == 0)
         QDQ_TRY(take_file(t, path, key, c, &used, err));
-    QDQ_TRY(qdq_tune_store_value_get(t->store, &t->run, key, &text, err));
+    QDQ_TRY(qdq_tune_store_value_get(t->tools.store, &t->tools.run, key, &text, err));
     if (text != NULL && !used) {
         qdq_autotune_cache_free(c);
         st = qdq_autotune_cache_parse(text, strlen(text), key, c, err);
@@ -137,7 +137,7 @@ static qdq_status open_cache(qdq_tuning *t, qdq_autotune_cache *c, qdq_error *er
     QDQ_TRY(st);
     if (!used)
         return QDQ_OK;
-    t->cached = c;
+    t->parts.cached = c;
     return use(t, err);
 }
 
@@ -150,16 +150,16 @@ qdq_status qdq_tune_open_cache(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(name_run(t, err));
     qdq_autotune_cache_init(c);
     qdq_status st = open_cache(t, c, err);
-    if (t->cached == NULL)
+    if (t->parts.cached == NULL)
         qdq_autotune_cache_free(c);
     return st;
 }
 
 void qdq_tune_close_cache(qdq_tuning *t)
 {
-    if (t->cached != NULL)
-        qdq_autotune_cache_free(t->cached);
-    t->cached = NULL;
+    if (t->parts.cached != NULL)
+        qdq_autotune_cache_free(t->parts.cached);
+    t->parts.cached = NULL;
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -179,9 +179,9 @@ bool qdq_tune_names_scheme(const char *name, qdq_scheme_kind kind)
  * tell. */
 bool qdq_tune_is_cached_group(const qdq_tuning *t, const qdq_cached_group *g, uint32_t group)
 {
-    if (t->cached_is_mine)
+    if (t->parts.cached_is_mine)
         return g->id == group;
-    return g->layer[0] != '\0' && strcmp(g->layer, t->fusions->at[group].layer) == 0;
+    return g->layer[0] != '\0' && strcmp(g->layer, t->parts.fusions->at[group].layer) == 0;
 }
 
 /* --- as a start ------------------------------------------------------------------------------- */
@@ -206,8 +206,8 @@ static bool has_tensor(const qdq_cached_group *g, const qdq_value *v)
  * meant. */
 static bool is_placed(const qdq_tuning *t, const qdq_cached_group *g, uint32_t decision)
 {
-    const qdq_slot_group *s = &t->space->group[decision];
-    const qdq_target_op *op = qdq_target_find(t->space->target, s->node->type);
+    const qdq_slot_group *s = &t->task.space->group[decision];
+    const qdq_target_op *op = qdq_target_find(t->task.space->target, s->node->type);
 
     for (uint32_t i = 0; i < s->node->n_in && i < 32; i++) {
         const bool is_weight = s->linear && op != NULL && i == (uint32_t)op->weight;
@@ -228,7 +228,7 @@ static bool is_whole(const char *scheme)
 static bool place_group(const qdq_tuning *t, const qdq_cached_group *g, uint32_t unit,
                         uint32_t instance, qdq_assign *a)
 {
-    const qdq_choices *c = &t->choices[unit];
+    const qdq_choices *c = &t->parts.choices[unit];
     bool any = false;
 
     for (size_t d = 0; d < c->n; d++) {
@@ -245,13 +245,13 @@ bool qdq_tune_cached_start(const qdq_tuning *t, qdq_assign *a)
 {
     bool any = false;
 
-    for (size_t i = 0; i < t->cached->groups.n; i++) {
-        const qdq_cached_group *g = &t->cached->groups.at[i];
-        if (!is_whole(g->scheme) || is_rejected(t->cached, g->id))
+    for (size_t i = 0; i < t->parts.cached->groups.n; i++) {
+        const qdq_cached_group *g = &t->parts.cached->groups.at[i];
+        if (!is_whole(g->scheme) || is_rejected(t->parts.cached, g->id))
             continue;
-        for (uint32_t u = 0; u < t->keys->n; u++)
-            for (uint32_t k = 0; k < t->keys->at[u].n_instances; k++)
-                if (qdq_tune_is_cached_group(t, g, t->keys->at[u].instance[k].group))
+        for (uint32_t u = 0; u < t->parts.keys->n; u++)
+            for (uint32_t k = 0; k < t->parts.keys->at[u].n_instances; k++)
+                if (qdq_tune_is_cached_group(t, g, t->parts.keys->at[u].instance[k].group))
                     any = place_group(t, g, u, k, a) || any;
     }
     return any;

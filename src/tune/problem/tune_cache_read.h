@@ -9,8 +9,8 @@
 #define QDQ_AUTOTUNE_CACHE "autotune_cache.json"
 
 /* In subgraph mode, before anything is measured: reads the file that is in the folder, into
- * t->cached, and sets it aside if it is not this run's. A run that goes on sees what it saw when it
- * began. qdq_tune_close_cache() in any case. */
+ * t->parts.cached, and sets it aside if it is not this run's. A run that goes on sees what it saw
+ * when it began. qdq_tune_close_cache() in any case. */
 qdq_status qdq_tune_open_cache(qdq_tuning *t, qdq_error *err);
 void qdq_tune_close_cache(qdq_tuning *t);
 

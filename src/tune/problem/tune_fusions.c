@@ -36,7 +36,8 @@ static qdq_status keep(qdq_tuning *t, const char *key, const qdq_tune_layers *l,
 /* "resnet50" of "models/resnet50.onnx"; NULL: out of memory. */
 static const char *name_of_model(qdq_tuning *t)
 {
-    const char *slash = strrchr(t->m->path, '/'), *name = slash != NULL ? slash + 1 : t->m->path;
+    const char *slash = strrchr(t->task.m->path, '/'),
+               *name = slash != NULL ? slash + 1 : t->task.m->path;
     const char *dot = strrchr(name, '.');
     const size_t n = dot != NULL ? (size_t)(dot - name) : strlen(name);
 
@@ -48,9 +49,9 @@ static const char *name_of_model(qdq_tuning *t)
 static const char *name_of_precision(qdq_tuning *t)
 {
     const qdq_engine_opts *o = t->opts->engine_opts;
-    const char *rest = t->nothing->rest.type == QDQ_FLOAT16    ? "fp16"
-                       : t->nothing->rest.type == QDQ_BFLOAT16 ? "bf16"
-                                                               : "";
+    const char *rest = t->task.nothing->rest.type == QDQ_FLOAT16    ? "fp16"
+                       : t->task.nothing->rest.type == QDQ_BFLOAT16 ? "bf16"
+                                                                    : "";
     const char *flags =
         o != NULL && o->trtexec_args != NULL ? qdq_trt_precision(o->trtexec_args, &t->arena) : "";
 
@@ -64,16 +65,17 @@ static const char *name_of_precision(qdq_tuning *t)
 /* The fingerprint: what the baseline's layers are of, and all that their times depend on. */
 static qdq_status describe_graph(qdq_tuning *t, qdq_graph_file *out, qdq_error *err)
 {
-    const char *all = qdq_arena_printf(&t->arena, "%s\n%s\n%s\n%s", t->base->name,
-                                       t->context.engine, t->context.device, t->context.options);
+    const char *all =
+        qdq_arena_printf(&t->arena, "%s\n%s\n%s\n%s", t->run.base->name, t->tools.context.engine,
+                         t->tools.context.device, t->tools.context.options);
     char *digits = qdq_arena_alloc(&t->arena, 33);
 
-    *out = (qdq_graph_file){.dir = t->dir,
+    *out = (qdq_graph_file){.dir = t->tools.dir,
                             .name = name_of_model(t),
                             .precision = name_of_precision(t),
-                            .info = qdq_lab_engine(t->lab),
-                            .model = t->clean,
-                            .log = t->base_log,
+                            .info = qdq_lab_engine(t->tools.lab),
+                            .model = t->task.clean,
+                            .log = t->parts.base_log,
                             .fingerprint = digits};
     if (all == NULL || digits == NULL || out->name == NULL || out->precision == NULL)
         return qdq_nomem(err);
@@ -121,10 +123,10 @@ static qdq_status read_graph(qdq_tuning *t, const char *key, qdq_tune_layers *ou
 static qdq_status keep_output(qdq_tuning *t, qdq_error *err)
 {
     size_t size = 0;
-    const char *output = qdq_lab_output(t->lab, &size);
+    const char *output = qdq_lab_output(t->tools.lab, &size);
 
-    t->base_log = size > 0 ? qdq_arena_strndup(&t->arena, output, size) : NULL;
-    return size == 0 || t->base_log != NULL ? QDQ_OK : qdq_nomem(err);
+    t->parts.base_log = size > 0 ? qdq_arena_strndup(&t->arena, output, size) : NULL;
+    return size == 0 || t->parts.base_log != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 /* What an engine did not survive says nothing, and is asked again by a run that goes on. */
@@ -134,14 +136,14 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     const char *path;
     qdq_remote_fate fate = {0};
 
-    if (c != t->base && qdq_tune_time_is_up(t))
+    if (c != t->run.base && qdq_tune_time_is_up(t))
         return QDQ_OK;
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
-    qdq_tune_set_deadline(t, t->lab);
-    QDQ_TRY(qdq_lab_groups(t->lab, path, GROUP_RUNS, &out->at, &out->n, &fate, err));
-    if (c == t->base)
+    qdq_tune_set_deadline(t, t->tools.lab);
+    QDQ_TRY(qdq_lab_groups(t->tools.lab, path, GROUP_RUNS, &out->at, &out->n, &fate, err));
+    if (c == t->run.base)
         QDQ_TRY(keep_output(t, err));
-    QDQ_TRY(qdq_tune_note_refused(t, t->lab, err));
+    QDQ_TRY(qdq_tune_note_refused(t, t->tools.lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "no layers of %s (%s: %s)", path,
                     qdq_remote_end_name(fate.end), fate.text);
@@ -174,7 +176,7 @@ static qdq_status recall(qdq_tuning *t, const char *key, qdq_tune_layers *out, b
 /* May another model be built, and a candidate after it? */
 static bool may_build(const qdq_tuning *t)
 {
-    return t->search_opts.max_builds == 0 || t->builds + 1 < t->search_opts.max_builds;
+    return t->run.search_opts.max_builds == 0 || t->run.builds + 1 < t->run.search_opts.max_builds;
 }
 
 /* None where the engine does not tell, or the budget is used up. Layers with times are a profile,
@@ -186,11 +188,11 @@ static qdq_status ask(qdq_tuning *t, qdq_tune_candidate *c, qdq_tune_layers *out
 
     if (key == NULL)
         return qdq_nomem(err);
-    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_GROUP) == 0 || !may_build(t))
+    if ((qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_GROUP) == 0 || !may_build(t))
         return QDQ_OK;
-    t->builds++;
+    t->run.builds++;
     QDQ_TRY(recall(t, key, out, &known, err));
-    if (!known && c == t->base)
+    if (!known && c == t->run.base)
         QDQ_TRY(read_graph(t, key, out, &known, err));
     if (!known)
         QDQ_TRY(measure(t, c, key, out, err));
@@ -203,30 +205,29 @@ static qdq_status ask(qdq_tuning *t, qdq_tune_candidate *c, qdq_tune_layers *out
 static qdq_status find(qdq_tuning *t, const qdq_tune_layers *l, qdq_fusions **out, qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
-    qdq_status st = qdq_fusions_find(t->clean, l->at, l->n, NULL, out, &why);
+    qdq_status st = qdq_fusions_find(t->task.clean, l->at, l->n, NULL, out, &why);
 
     if (st != QDQ_E_UNSUPPORTED)
         return st == QDQ_OK ? QDQ_OK : qdq_fail(err, st, "%s", why.text);
     qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: groups are found by structure", why.text);
-    return qdq_fusions_find(t->clean, NULL, 0, NULL, out, err);
+    return qdq_fusions_find(t->task.clean, NULL, 0, NULL, out, err);
 }
 
 static qdq_status find_by_engine(qdq_tuning *t, qdq_fusions **out, qdq_error *err)
 {
     qdq_tune_layers l = {0};
-    qdq_status st = ask(t, t->base, &l, err);
+    qdq_status st = ask(t, t->run.base, &l, err);
 
     if (st == QDQ_OK && l.n == 0)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
                     "engine '%s' did not tell which nodes it computes together: groups are found "
-                    "by structure, "
-                    "as engines fuse usually",
-                    qdq_lab_engine(t->lab)->name);
+                    "by structure, as engines fuse usually",
+                    qdq_lab_engine(t->tools.lab)->name);
     if (st == QDQ_OK && l.n > 0)
         st = write_graph(t, &l, err);
     if (st == QDQ_OK)
         st = find(t, &l, out, err);
-    t->layers = l;
+    t->parts.layers = l;
     return st;
 }
 
@@ -235,8 +236,8 @@ static qdq_status find_by_file(qdq_tuning *t, qdq_fusions **out, qdq_error *err)
     const char *path = t->opts->layer_info;
     qdq_tune_layers l = {0};
 
-    QDQ_TRY(qdq_groups_read(t->clean, path, NULL, t->job, &l.at, &l.n, err));
-    qdq_status st = qdq_fusions_find(t->clean, l.at, l.n, NULL, out, err);
+    QDQ_TRY(qdq_groups_read(t->task.clean, path, NULL, t->job, &l.at, &l.n, err));
+    qdq_status st = qdq_fusions_find(t->task.clean, l.at, l.n, NULL, out, err);
     qdq_free(l.at);
     return st == QDQ_E_UNSUPPORTED ? qdq_within(err, st, "%s", path) : st;
 }
@@ -250,12 +251,12 @@ static qdq_status refine(qdq_tuning *t, qdq_fusions **f, qdq_error *err)
     qdq_assign all;
     qdq_tune_layers l = {0};
 
-    if (!qdq_assign_new(&all, t->space->n_groups, &t->arena))
+    if (!qdq_assign_new(&all, t->task.space->n_groups, &t->arena))
         return qdq_nomem(err);
-    for (size_t i = 0; i < t->space->n_groups; i++)
+    for (size_t i = 0; i < t->task.space->n_groups; i++)
         qdq_assign_set(&all, i, true);
     QDQ_TRY(qdq_tune_candidate_of(t, &all, &full, err));
-    if (full == t->base)
+    if (full == t->run.base)
         return QDQ_OK;
     qdq_status st = ask(t, full, &l, err);
     if (st == QDQ_OK && l.n > 0)
@@ -267,22 +268,23 @@ static qdq_status refine(qdq_tuning *t, qdq_fusions **f, qdq_error *err)
         *f = both;
     }
     qdq_fusions_free(with);
-    t->full_layers = l;
-    t->full_times = full->times;
+    t->parts.full_layers = l;
+    t->parts.full_times = full->times;
     return st;
 }
 
 qdq_status qdq_tune_find_fusions(qdq_tuning *t, qdq_error *err)
 {
     qdq_tune_show(t, "groups");
-    if (t->fusions == NULL) /* else they are those of a file */
-        QDQ_TRY(find_by_engine(t, &t->fusions, err));
-    QDQ_TRY(refine(t, &t->fusions, err));
-    QDQ_TRY(qdq_fusion_keys_find(t->fusions, &t->keys, err));
-    QDQ_TRY(qdq_fusion_patterns_make(t->keys, &t->patterns, err));
-    qdq_job_log(
-        t->job, QDQ_LOG_INFO, "%u groups of %u kinds; layers are known of %.0f %% of the operators",
-        t->fusions->n, t->keys->n, isfinite(t->fusions->covered) ? t->fusions->covered * 100 : 0);
+    if (t->parts.fusions == NULL) /* else they are those of a file */
+        QDQ_TRY(find_by_engine(t, &t->parts.fusions, err));
+    QDQ_TRY(refine(t, &t->parts.fusions, err));
+    QDQ_TRY(qdq_fusion_keys_find(t->parts.fusions, &t->parts.keys, err));
+    QDQ_TRY(qdq_fusion_patterns_make(t->parts.keys, &t->parts.patterns, err));
+    qdq_job_log(t->job, QDQ_LOG_INFO,
+                "%u groups of %u kinds; layers are known of %.0f %% of the operators",
+                t->parts.fusions->n, t->parts.keys->n,
+                isfinite(t->parts.fusions->covered) ? t->parts.fusions->covered * 100 : 0);
     return qdq_tune_write_subgraphs(t, err);
 }
 
@@ -296,7 +298,7 @@ static qdq_status name_layers(qdq_tuning *t, qdq_error *err)
 
     QDQ_TRY(qdq_read_file(t->opts->layer_info, LAYERS_MAX, &text, &size, err));
     const XXH128_hash_t h = XXH3_128bits(text, size);
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->layers_name);
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->parts.layers_name);
     qdq_free(text);
     return QDQ_OK;
 }
@@ -306,5 +308,5 @@ qdq_status qdq_tune_read_layers(qdq_tuning *t, qdq_error *err)
     if (t->opts->layer_info == NULL)
         return QDQ_OK;
     QDQ_TRY(name_layers(t, err));
-    return find_by_file(t, &t->fusions, err);
+    return find_by_file(t, &t->parts.fusions, err);
 }

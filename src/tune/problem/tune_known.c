@@ -29,7 +29,7 @@ static void put_bits(qdq_buf *b, const qdq_assign *a, size_t from, size_t end)
 
 const char *qdq_tune_placement_text(const qdq_tuning *t, const qdq_assign *a, qdq_arena *arena)
 {
-    const size_t n = t->space->n_groups;
+    const size_t n = t->task.space->n_groups;
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     bool beyond = false;
 
@@ -70,7 +70,7 @@ static bool read_bits(const char *text, size_t n_digits, qdq_assign *a, size_t f
 static qdq_status read_placement(const qdq_tuning *t, const char *text, qdq_arena *arena,
                                  qdq_assign *out, bool *ok, qdq_error *err)
 {
-    const size_t n = t->space->n_groups, n_all = qdq_space_edge_bits(t->space);
+    const size_t n = t->task.space->n_groups, n_all = qdq_space_edge_bits(t->task.space);
     const size_t groups = text != NULL ? strcspn(text, "/") : 0;
 
     *ok = text != NULL && text[groups] == '/';
@@ -94,8 +94,9 @@ static bool same_text(const char *a, const char *b)
 
 static bool is_from_here(const qdq_tuning *t, const qdq_pattern_key *k)
 {
-    return same_text(k->engine, t->context.engine) && same_text(k->device, t->context.device) &&
-           same_text(k->options, t->context.options);
+    return same_text(k->engine, t->tools.context.engine) &&
+           same_text(k->device, t->tools.context.device) &&
+           same_text(k->options, t->tools.context.options);
 }
 
 /* How much an entry says about a pattern here: 0: it was measured on this engine and device; 1: on
@@ -103,8 +104,8 @@ static bool is_from_here(const qdq_tuning *t, const qdq_pattern_key *k)
 static unsigned rank_of(const qdq_tuning *t, size_t pattern, const qdq_pattern_key *k)
 {
     if (k->canon != NULL)
-        return strcmp(k->canon, t->canon[pattern]) != 0 ? 3 : is_from_here(t, k) ? 0 : 1;
-    return strcmp(k->signature, t->patterns->pattern[pattern].signature) == 0 ? 2 : 3;
+        return strcmp(k->canon, t->parts.canon[pattern]) != 0 ? 3 : is_from_here(t, k) ? 0 : 1;
+    return strcmp(k->signature, t->parts.patterns->pattern[pattern].signature) == 0 ? 2 : 3;
 }
 
 typedef struct seeds {
@@ -119,8 +120,9 @@ static qdq_status add_seed(qdq_tuning *t, size_t pattern, const qdq_scheme *sche
 
     if (s->n == s->most)
         return QDQ_OK;
-    QDQ_TRY(qdq_choices_from_scheme(&t->choices[pattern], &t->patterns->pattern[pattern], t->space,
-                                    scheme, &t->arena, bits, err));
+    QDQ_TRY(qdq_choices_from_scheme(&t->parts.choices[pattern],
+                                    &t->parts.patterns->pattern[pattern], t->task.space, scheme,
+                                    &t->arena, bits, err));
     for (size_t i = 0; i < s->n; i++)
         if (qdq_assign_equal(&s->at[i], bits))
             return QDQ_OK;
@@ -135,16 +137,16 @@ qdq_status qdq_tune_find_seeds(qdq_tuning *t, size_t pattern, qdq_assign **out, 
     const size_t least = t->opts->pool_least > 0 ? t->opts->pool_least : 10;
     seeds s = {0};
 
-    for (size_t i = 0; i < t->thin.patterns.n; i++)
-        if (rank_of(t, pattern, &t->thin.patterns.at[i]->key) < 3)
-            s.most += t->thin.patterns.at[i]->schemes.n;
+    for (size_t i = 0; i < t->parts.thin.patterns.n; i++)
+        if (rank_of(t, pattern, &t->parts.thin.patterns.at[i]->key) < 3)
+            s.most += t->parts.thin.patterns.at[i]->schemes.n;
     s.most = qdq_scheme_pool(s.most, share, least);
     s.at = qdq_arena_array(&t->arena, s.most + 1, sizeof *s.at);
     if (s.at == NULL)
         return qdq_nomem(err);
     for (unsigned rank = 0; rank < 3; rank++)
-        for (size_t i = 0; i < t->thin.patterns.n; i++) {
-            const qdq_pattern_schemes *e = t->thin.patterns.at[i];
+        for (size_t i = 0; i < t->parts.thin.patterns.n; i++) {
+            const qdq_pattern_schemes *e = t->parts.thin.patterns.at[i];
             if (rank_of(t, pattern, &e->key) != rank)
                 continue;
             for (size_t k = 0; k < e->schemes.n; k++)
@@ -160,8 +162,8 @@ const qdq_pattern_schemes *qdq_tune_best_entry(const qdq_tuning *t, size_t patte
     const qdq_pattern_schemes *best = NULL;
     unsigned rank = 3;
 
-    for (size_t i = 0; i < t->thin.patterns.n; i++) {
-        const qdq_pattern_schemes *e = t->thin.patterns.at[i];
+    for (size_t i = 0; i < t->parts.thin.patterns.n; i++) {
+        const qdq_pattern_schemes *e = t->parts.thin.patterns.at[i];
         const unsigned of_e = e->schemes.n > 0 ? rank_of(t, pattern, &e->key) : 3;
         if (of_e < rank) {
             best = e;
@@ -175,15 +177,15 @@ qdq_status qdq_tune_find_placement(qdq_tuning *t, qdq_assign *out, bool *found, 
 {
     *found = false;
     for (unsigned here = 1; here < 2 && !*found; here--)
-        for (size_t i = 0; i < t->known.patterns.n && !*found; i++) {
-            const qdq_pattern_schemes *e = t->known.patterns.at[i];
+        for (size_t i = 0; i < t->parts.known.patterns.n && !*found; i++) {
+            const qdq_pattern_schemes *e = t->parts.known.patterns.at[i];
             qdq_assign whole;
-            if (!same_text(e->key.canon, t->whole) || e->schemes.n == 0 ||
+            if (!same_text(e->key.canon, t->parts.whole) || e->schemes.n == 0 ||
                 is_from_here(t, &e->key) != (here == 1))
                 continue;
             const char *best = e->best != NULL ? e->best : e->schemes.at[0].placement;
             QDQ_TRY(read_placement(t, best, &t->arena, &whole, found, err));
-            for (size_t bit = 0; bit < t->space->n_groups && *found; bit++)
+            for (size_t bit = 0; bit < t->task.space->n_groups && *found; bit++)
                 qdq_assign_set(out, bit, qdq_assign_get(&whole, bit));
         }
     return QDQ_OK;
@@ -199,7 +201,7 @@ double qdq_tune_share_of(const qdq_search_event *e)
 /* In ms, by the settled entry; NAN: it does not know. */
 static double settled_ms(const qdq_tuning *t, const char *placement)
 {
-    const qdq_pattern_schemes *e = t->settled;
+    const qdq_pattern_schemes *e = t->parts.settled;
 
     for (size_t i = 0; i < e->schemes.n; i++)
         if (same_text(e->schemes.at[i].placement, placement))
@@ -212,7 +214,7 @@ static qdq_status settled_share(qdq_tuning *t, const char *placement, double *ou
 {
     qdq_assign a;
 
-    if (!qdq_assign_new(&a, t->space->n_groups, &t->arena))
+    if (!qdq_assign_new(&a, t->task.space->n_groups, &t->arena))
         return qdq_nomem(err);
     const char *nothing = qdq_tune_placement_text(t, &a, &t->arena);
     if (placement == NULL || nothing == NULL)
@@ -238,7 +240,7 @@ static qdq_status stored_share(qdq_tuning *t, const qdq_assign *a, double *out, 
         return qdq_nomem(err);
     QDQ_TRY(qdq_tune_recall(t, name, &j, err));
     const json_t *share = json_object_get(j, "share");
-    if (json_is_real(share) && json_integer_value(json_object_get(j, "run")) != t->run.id)
+    if (json_is_real(share) && json_integer_value(json_object_get(j, "run")) != t->tools.run.id)
         *out = json_real_value(share);
     json_decref(j);
     return QDQ_OK;
@@ -247,9 +249,9 @@ static qdq_status stored_share(qdq_tuning *t, const qdq_assign *a, double *out, 
 qdq_status qdq_tune_known_share(qdq_tuning *t, const qdq_assign *a, double *out, qdq_error *err)
 {
     *out = NAN;
-    if (t->known.patterns.n == 0)
+    if (t->parts.known.patterns.n == 0)
         return QDQ_OK;
-    if (t->settled != NULL)
+    if (t->parts.settled != NULL)
         QDQ_TRY(settled_share(t, qdq_tune_placement_text(t, a, &t->arena), out, err));
     return isnan(*out) ? stored_share(t, a, out, err) : QDQ_OK;
 }
@@ -266,7 +268,8 @@ qdq_status qdq_tune_remember_share(qdq_tuning *t, const qdq_search_event *e, qdq
         return qdq_nomem(err);
     return qdq_tune_remember(
         t, name,
-        json_pack("{s:f, s:I}", "share", qdq_tune_share_of(e), "run", (json_int_t)t->run.id), err);
+        json_pack("{s:f, s:I}", "share", qdq_tune_share_of(e), "run", (json_int_t)t->tools.run.id),
+        err);
 }
 
 /* --- what is settled -------------------------------------------------------------------------- */
@@ -280,8 +283,8 @@ static qdq_status try_best(qdq_tuning *t, bool *holds, qdq_error *err)
     qdq_assign a;
     double share;
 
-    QDQ_TRY(settled_share(t, t->settled->best, &share, err));
-    QDQ_TRY(read_placement(t, t->settled->best, &t->arena, &a, holds, err));
+    QDQ_TRY(settled_share(t, t->parts.settled->best, &share, err));
+    QDQ_TRY(read_placement(t, t->parts.settled->best, &t->arena, &a, holds, err));
     *holds = *holds && isfinite(share);
     if (!*holds || qdq_assign_count(&a) == 0)
         return QDQ_OK;
@@ -289,25 +292,26 @@ static qdq_status try_best(qdq_tuning *t, bool *holds, qdq_error *err)
     *holds = !r.failed && r.result.gain > 0 && fabs(1 - r.result.gain - share) <= doubt * share;
     if (!*holds || r.kept)
         return QDQ_OK;
-    t->unwritten = true; /* a gain so small that one trial does not prove it: the guard decides */
-    t->found.predicted_ns *= 1 - r.result.gain;
-    return qdq_assign_copy(&t->found.best, &a, &t->arena) ? QDQ_OK : qdq_nomem(err);
+    t->run.unwritten =
+        true; /* a gain so small that one trial does not prove it: the guard decides */
+    t->run.found.predicted_ns *= 1 - r.result.gain;
+    return qdq_assign_copy(&t->run.found.best, &a, &t->arena) ? QDQ_OK : qdq_nomem(err);
 }
 
 /* Of the rules' plan and its like, those that nobody measured; *faster: one of them is better. */
 static qdq_status try_plain(qdq_tuning *t, bool *faster, qdq_error *err)
 {
     *faster = false;
-    for (size_t i = 1; i < t->problem.n_starts && !*faster; i++) {
+    for (size_t i = 1; i < t->parts.problem.n_starts && !*faster; i++) {
         qdq_tune_candidate *c;
         qdq_tune_tried r;
         double share;
-        QDQ_TRY(qdq_tune_candidate_of(t, &t->problem.start[i], &c, err));
-        QDQ_TRY(qdq_tune_known_share(t, &t->problem.start[i], &share, err));
-        if (c == t->base || c->tried || !isnan(share))
+        QDQ_TRY(qdq_tune_candidate_of(t, &t->parts.problem.start[i], &c, err));
+        QDQ_TRY(qdq_tune_known_share(t, &t->parts.problem.start[i], &share, err));
+        if (c == t->run.base || c->tried || !isnan(share))
             continue;
-        QDQ_TRY(qdq_tune_try_for_best(t, QDQ_PHASE_START, t->problem.start_name[i],
-                                      &t->problem.start[i], &r, err));
+        QDQ_TRY(qdq_tune_try_for_best(t, QDQ_PHASE_START, t->parts.problem.start_name[i],
+                                      &t->parts.problem.start[i], &r, err));
         *faster = r.kept;
     }
     return QDQ_OK;
@@ -316,14 +320,15 @@ static qdq_status try_plain(qdq_tuning *t, bool *faster, qdq_error *err)
 /* What a search would say of each pattern. */
 static qdq_status tell_units(qdq_tuning *t, qdq_error *err)
 {
-    t->found.unit = qdq_arena_array(&t->arena, t->problem.n_units + 1, sizeof *t->found.unit);
-    if (t->found.unit == NULL)
+    t->run.found.unit =
+        qdq_arena_array(&t->arena, t->parts.problem.n_units + 1, sizeof *t->run.found.unit);
+    if (t->run.found.unit == NULL)
         return qdq_nomem(err);
-    for (size_t u = 0; u < t->problem.n_units; u++) {
-        if (!qdq_assign_new(&t->found.unit[u].best, t->choices[u].n, &t->arena))
+    for (size_t u = 0; u < t->parts.problem.n_units; u++) {
+        if (!qdq_assign_new(&t->run.found.unit[u].best, t->parts.choices[u].n, &t->arena))
             return qdq_nomem(err);
-        qdq_choices_vote(&t->choices[u], &t->patterns->pattern[u], &t->found.best,
-                         &t->found.unit[u].best);
+        qdq_choices_vote(&t->parts.choices[u], &t->parts.patterns->pattern[u], &t->run.found.best,
+                         &t->run.found.unit[u].best);
     }
     return QDQ_OK;
 }
@@ -333,8 +338,8 @@ qdq_status qdq_tune_follow_known(qdq_tuning *t, bool *done, qdq_error *err)
     bool holds, faster = false;
 
     *done = false;
-    t->found = (qdq_search_result){.predicted_ns = t->problem.base_ns};
-    if (!qdq_assign_copy(&t->found.best, &t->problem.start[0], &t->arena))
+    t->run.found = (qdq_search_result){.predicted_ns = t->parts.problem.base_ns};
+    if (!qdq_assign_copy(&t->run.found.best, &t->parts.problem.start[0], &t->arena))
         return qdq_nomem(err);
     QDQ_TRY(try_best(t, &holds, err));
     if (holds)
@@ -344,6 +349,6 @@ qdq_status qdq_tune_follow_known(qdq_tuning *t, bool *done, qdq_error *err)
         return tell_units(t, err);
     qdq_job_log(t->job, QDQ_LOG_WARNING,
                 "what pattern caches say of this model does not hold: it is searched");
-    t->settled = NULL;
+    t->parts.settled = NULL;
     return QDQ_OK;
 }

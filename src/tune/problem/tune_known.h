@@ -4,7 +4,8 @@
 
 #include "tune/state/tune_state.h"
 
-/* Names patterns and the model for pattern caches, once the engine is open; fills t->settled. */
+/* Names patterns and the model for pattern caches, once the engine is open; fills t->parts.settled.
+ */
 qdq_status qdq_tune_name_patterns(qdq_tuning *t, qdq_error *err);
 
 /* What the run learnt from a trial, into patterns.yaml; before the first one (NULL) that of the
@@ -32,13 +33,13 @@ double qdq_tune_share_of(const qdq_search_event *e);
  * is false where there is none. */
 qdq_status qdq_tune_find_placement(qdq_tuning *t, qdq_assign *out, bool *found, qdq_error *err);
 
-/* Tries what t->settled says is best. If that is as fast as it says, and no start that nobody
- * measured is faster, *done is true, and t->found is what a search would have found; else
- * t->settled is NULL from now on. */
+/* Tries what t->parts.settled says is best. If that is as fast as it says, and no start that nobody
+ * measured is faster, *done is true, and t->run.found is what a search would have found; else
+ * t->parts.settled is NULL from now on. */
 qdq_status qdq_tune_follow_known(qdq_tuning *t, bool *done, qdq_error *err);
 
 /* The time of a placement as a share of the baseline's, if another run with this store, or
- * t->settled, knows it; NAN. */
+ * t->parts.settled, knows it; NAN. */
 qdq_status qdq_tune_known_share(qdq_tuning *t, const qdq_assign *a, double *out, qdq_error *err);
 
 /* Puts what a trial found into the store, for other runs. */

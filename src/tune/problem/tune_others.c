@@ -34,16 +34,16 @@ static void keep_to(const qdq_assign *allowed, qdq_assign *a)
 /* Where the rules of a target put Q/DQ, as far as the space has it. */
 static qdq_status place(qdq_tuning *t, const qdq_target *other, qdq_assign *out, qdq_error *err)
 {
-    const qdq_place_opts po = {.exclude = t->quantize.exclude,
-                               .include = t->quantize.include,
-                               .op_types = t->quantize.op_types,
-                               .exclude_op_types = t->quantize.exclude_op_types,
-                               .finite = t->space->finite};
+    const qdq_place_opts po = {.exclude = t->task.quantize.exclude,
+                               .include = t->task.quantize.include,
+                               .op_types = t->task.quantize.op_types,
+                               .exclude_op_types = t->task.quantize.exclude_op_types,
+                               .finite = t->task.space->finite};
     qdq_plan *p = qdq_plan_new();
 
-    qdq_status st = p != NULL ? qdq_place(t->clean, other, &po, p, err) : qdq_nomem(err);
+    qdq_status st = p != NULL ? qdq_place(t->task.clean, other, &po, p, err) : qdq_nomem(err);
     if (st == QDQ_OK)
-        st = qdq_space_from_plan(t->space, p, out, &t->arena, err);
+        st = qdq_space_from_plan(t->task.space, p, out, &t->arena, err);
     qdq_plan_free(p);
     return st;
 }
@@ -53,9 +53,9 @@ static qdq_status place_by_name(qdq_tuning *t, const char *name, qdq_assign *out
     qdq_target *other = NULL, *fitting = NULL;
 
     QDQ_TRY(qdq_target_load(name, &other, err));
-    qdq_status st = qdq_target_fit(t->m, other, t->quantize.cpu, NULL, &fitting, err);
+    qdq_status st = qdq_target_fit(t->task.m, other, t->task.quantize.cpu, NULL, &fitting, err);
     if (st == QDQ_OK && qdq_format_weight_only(&other->format))
-        st = qdq_assign_new(out, t->space->n_groups, &t->arena) ? QDQ_OK : qdq_nomem(err);
+        st = qdq_assign_new(out, t->task.space->n_groups, &t->arena) ? QDQ_OK : qdq_nomem(err);
     else if (st == QDQ_OK)
         st = place(t, fitting != NULL ? fitting : other, out, err);
     qdq_target_free(fitting);
@@ -74,20 +74,20 @@ qdq_status qdq_tune_find_others(qdq_tuning *t, qdq_error *err)
     const char **names = qdq_arena_array(&t->arena, n_targets + 1, sizeof *names);
     if (late == NULL || names == NULL)
         return qdq_nomem(err);
-    t->problem.late = late;
-    t->problem.late_name = names;
+    t->parts.problem.late = late;
+    t->parts.problem.late_name = names;
     for (size_t i = 0; (name = qdq_target_name(i, &help)) != NULL; i++) {
-        if (strcmp(name, t->target->name) == 0)
+        if (strcmp(name, t->task.target->name) == 0)
             continue;
         QDQ_TRY(place_by_name(t, name, &late[n], err));
-        keep_to(t->problem.allowed, &late[n]);
-        if (qdq_assign_count(&late[n]) == 0 || is_known(&t->problem, &late[n], n))
+        keep_to(t->parts.problem.allowed, &late[n]);
+        if (qdq_assign_count(&late[n]) == 0 || is_known(&t->parts.problem, &late[n], n))
             continue;
         names[n] = qdq_arena_printf(&t->arena, "rules of %s", name);
         if (names[n++] == NULL)
             return qdq_nomem(err);
     }
-    t->problem.n_late = n;
+    t->parts.problem.n_late = n;
     return QDQ_OK;
 }
 
@@ -96,13 +96,13 @@ qdq_status qdq_tune_find_others(qdq_tuning *t, qdq_error *err)
 static qdq_status see(qdq_tuning *t, const qdq_tune_candidate *c, qdq_arena *scratch,
                       qdq_cut_seen *out, qdq_error *err)
 {
-    *out = (qdq_cut_seen){.time_ns = c == t->base ? t->problem.base_ns : NAN};
-    if (!qdq_assign_new(&out->assign, t->space->n_groups, scratch))
+    *out = (qdq_cut_seen){.time_ns = c == t->run.base ? t->parts.problem.base_ns : NAN};
+    if (!qdq_assign_new(&out->assign, t->task.space->n_groups, scratch))
         return qdq_nomem(err);
-    for (size_t i = 0; i < t->space->n_groups && i < c->assign.n; i++)
+    for (size_t i = 0; i < t->task.space->n_groups && i < c->assign.n; i++)
         qdq_assign_set(&out->assign, i, qdq_assign_get(&c->assign, i));
-    QDQ_TRY(qdq_cut_profile_new(&out->profile, &t->nets.graph, scratch, err));
-    qdq_tune_tell_costs(t->space, &t->nets, c->times, &out->profile);
+    QDQ_TRY(qdq_cut_profile_new(&out->profile, &t->parts.nets.graph, scratch, err));
+    qdq_tune_tell_costs(t->task.space, &t->parts.nets, c->times, &out->profile);
     return QDQ_OK;
 }
 
@@ -110,7 +110,7 @@ static qdq_status see(qdq_tuning *t, const qdq_tune_candidate *c, qdq_arena *scr
 static bool is_profiled(const qdq_tuning *t, const qdq_tune_candidate *c)
 {
     return c->times != NULL && c->times->is_known && c->assign.word != NULL &&
-           c->assign.n == t->space->n_groups;
+           c->assign.n == t->task.space->n_groups;
 }
 
 /* From profiles that a strategy without costs has taken: two at least, as one prices nothing.
@@ -121,20 +121,20 @@ static qdq_status fit_costs(qdq_tuning *t, qdq_cut_costs *out, bool *known, qdq_
     QDQ_VEC(qdq_cut_seen) seen = {0};
     qdq_status st = QDQ_OK;
 
-    if (t->nets.of == NULL)
-        QDQ_TRY(qdq_nets_find(t->space, &t->arena, &t->nets, err));
-    for (size_t i = 0; i < t->candidates.n && st == QDQ_OK; i++) {
+    if (t->parts.nets.of == NULL)
+        QDQ_TRY(qdq_nets_find(t->task.space, &t->arena, &t->parts.nets, err));
+    for (size_t i = 0; i < t->run.candidates.n && st == QDQ_OK; i++) {
         qdq_cut_seen one;
-        if (!is_profiled(t, t->candidates.at[i]))
+        if (!is_profiled(t, t->run.candidates.at[i]))
             continue;
-        st = see(t, t->candidates.at[i], &scratch, &one, err);
+        st = see(t, t->run.candidates.at[i], &scratch, &one, err);
         if (st == QDQ_OK && !QDQ_PUSH(&scratch, &seen, one))
             st = qdq_nomem(err);
     }
     *known = st == QDQ_OK && seen.n > 1;
     if (*known)
-        st = qdq_cut_costs_fit(out, &t->nets.graph, seen.at, seen.n, t->problem.allowed, &t->arena,
-                               err);
+        st = qdq_cut_costs_fit(out, &t->parts.nets.graph, seen.at, seen.n, t->parts.problem.allowed,
+                               &t->arena, err);
     qdq_arena_free(&scratch);
     return st;
 }
@@ -143,7 +143,7 @@ static qdq_status fit_costs(qdq_tuning *t, qdq_cut_costs *out, bool *known, qdq_
 static double doubt_between(const qdq_tuning *t, const qdq_cut_costs *k, const qdq_assign *a,
                             const qdq_assign *b)
 {
-    const qdq_cut_graph *g = &t->nets.graph;
+    const qdq_cut_graph *g = &t->parts.nets.graph;
     double sum = 0;
 
     for (size_t i = 0; i < g->n_bits; i++)
@@ -165,32 +165,33 @@ static bool is_near(const qdq_tuning *t, const qdq_cut_costs *k, const qdq_assig
 {
     const double deviations = 2; /* 95 % */
 
-    return qdq_energy_value(&k->energy, a) - deviations * doubt_between(t, k, a, &t->found.best) <
-           qdq_energy_value(&k->energy, &t->found.best);
+    return qdq_energy_value(&k->energy, a) -
+               deviations * doubt_between(t, k, a, &t->run.found.best) <
+           qdq_energy_value(&k->energy, &t->run.found.best);
 }
 
 qdq_status qdq_tune_try_others(qdq_tuning *t, qdq_error *err)
 {
-    const qdq_search_opts *o = &t->search_opts;
-    qdq_cut_costs own = t->costs;
-    bool known = t->has_costs;
+    const qdq_search_opts *o = &t->run.search_opts;
+    qdq_cut_costs own = t->parts.costs;
+    bool known = t->parts.has_costs;
     qdq_tune_candidate *c;
     qdq_tune_tried r;
 
-    if (t->problem.n_late > 0 && !known)
+    if (t->parts.problem.n_late > 0 && !known)
         QDQ_TRY(fit_costs(t, &own, &known, err));
-    for (size_t i = 0; i < t->problem.n_late && !t->found.ended_early; i++) {
-        if ((o->max_builds > 0 && t->builds >= o->max_builds) ||
-            (o->max_trials > 0 && t->found.trials >= o->max_trials))
+    for (size_t i = 0; i < t->parts.problem.n_late && !t->run.found.ended_early; i++) {
+        if ((o->max_builds > 0 && t->run.builds >= o->max_builds) ||
+            (o->max_trials > 0 && t->run.found.trials >= o->max_trials))
             return QDQ_OK;
-        QDQ_TRY(qdq_tune_candidate_of(t, &t->problem.late[i], &c, err));
-        if (c == t->base || c->tried)
+        QDQ_TRY(qdq_tune_candidate_of(t, &t->parts.problem.late[i], &c, err));
+        if (c == t->run.base || c->tried)
             continue;
-        if (!known || is_near(t, &own, &t->problem.late[i]))
-            QDQ_TRY(qdq_tune_try_for_best(t, QDQ_PHASE_INTERACTIONS, t->problem.late_name[i],
-                                          &t->problem.late[i], &r, err));
+        if (!known || is_near(t, &own, &t->parts.problem.late[i]))
+            QDQ_TRY(qdq_tune_try_for_best(t, QDQ_PHASE_INTERACTIONS, t->parts.problem.late_name[i],
+                                          &t->parts.problem.late[i], &r, err));
         else
-            t->found.ruled_out++;
+            t->run.found.ruled_out++;
     }
     return QDQ_OK;
 }

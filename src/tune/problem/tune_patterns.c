@@ -19,7 +19,7 @@
 static qdq_status canonize(const qdq_tuning *t, qdq_arena *scratch, qdq_canon_form *out,
                            qdq_error *err)
 {
-    const qdq_graph *g = t->clean->graph;
+    const qdq_graph *g = t->task.clean->graph;
     uint32_t *owner = qdq_arena_array(scratch, (size_t)g->next_node_id + 1, sizeof *owner);
     const qdq_node **node =
         qdq_arena_array(scratch, (size_t)g->n_node + 1, sizeof(const qdq_node *));
@@ -40,17 +40,17 @@ static qdq_status canonize(const qdq_tuning *t, qdq_arena *scratch, qdq_canon_fo
  * another model. */
 static qdq_status name_model(qdq_tuning *t, qdq_arena *scratch, qdq_error *err)
 {
-    const qdq_space *s = t->space;
+    const qdq_space *s = t->task.space;
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     qdq_canon_form form;
     uint32_t *index =
-        qdq_arena_array(scratch, (size_t)t->clean->graph->next_node_id + 1, sizeof *index);
+        qdq_arena_array(scratch, (size_t)t->task.clean->graph->next_node_id + 1, sizeof *index);
     uint32_t n = 0;
 
     if (index == NULL)
         return qdq_nomem(err);
     QDQ_TRY(canonize(t, scratch, &form, err));
-    QDQ_FOR_NODES (x, t->clean->graph)
+    QDQ_FOR_NODES (x, t->task.clean->graph)
         index[x->id] = n++;
     qdq_buf_append(&b, form.hash, sizeof form.hash);
     for (size_t i = 0; i < form.n; i++)
@@ -61,13 +61,13 @@ static qdq_status name_model(qdq_tuning *t, qdq_arena *scratch, qdq_error *err)
     const bool ok = !b.failed;
     const XXH128_hash_t h = XXH3_128bits(ok ? b.data : "", ok ? b.size : 0);
     qdq_buf_free(&b);
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->whole);
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->parts.whole);
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
 static qdq_pattern_key key_of(const qdq_tuning *t, const char *signature, const char *canon)
 {
-    const qdq_tune_store_context *c = &t->context;
+    const qdq_tune_store_context *c = &t->tools.context;
 
     return (qdq_pattern_key){signature, canon, c->engine, c->device, c->options};
 }
@@ -76,16 +76,16 @@ static qdq_pattern_key key_of(const qdq_tuning *t, const char *signature, const 
  * nobody changed. Models that were given, and a filter, make another search. */
 static qdq_status find_settled(qdq_tuning *t, qdq_error *err)
 {
-    const qdq_pattern_key key = key_of(t, QDQ_PATTERN_MODEL, t->whole);
-    const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->known, &key);
+    const qdq_pattern_key key = key_of(t, QDQ_PATTERN_MODEL, t->parts.whole);
+    const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->parts.known, &key);
     char seal[33];
 
-    if (known == NULL || known->settled == NULL || known->best == NULL || t->n_baselines > 0 ||
-        t->filter.n > 0)
+    if (known == NULL || known->settled == NULL || known->best == NULL ||
+        t->parts.n_baselines > 0 || t->parts.filter.n > 0)
         return QDQ_OK;
-    QDQ_TRY(qdq_pattern_schemes_seal(known, t->effort, seal, err));
+    QDQ_TRY(qdq_pattern_schemes_seal(known, t->parts.effort, seal, err));
     if (strcmp(seal, known->settled) == 0)
-        t->settled = known;
+        t->parts.settled = known;
     return QDQ_OK;
 }
 
@@ -96,7 +96,8 @@ static qdq_status read_before(qdq_tuning *t, qdq_error *err)
 
     if (path == NULL)
         return qdq_nomem(err);
-    if (t->out->resumed && qdq_pattern_cache_load(path, NULL, &t->before, NULL) == QDQ_E_NOMEM)
+    if (t->out->resumed &&
+        qdq_pattern_cache_load(path, NULL, &t->parts.before, NULL) == QDQ_E_NOMEM)
         return qdq_nomem(err);
     return QDQ_OK;
 }
@@ -106,14 +107,14 @@ qdq_status qdq_tune_name_patterns(qdq_tuning *t, qdq_error *err)
     qdq_arena scratch = QDQ_ARENA_INIT;
 
     QDQ_TRY(read_before(t, err));
-    t->learnt = qdq_tune_new_cache(t, true);
-    t->canon = qdq_arena_array(&t->arena, t->patterns->n + 1, sizeof *t->canon);
-    t->effort = qdq_tune_effort_text(t);
-    if (t->canon == NULL || t->effort == NULL)
+    t->parts.learnt = qdq_tune_new_cache(t, true);
+    t->parts.canon = qdq_arena_array(&t->arena, t->parts.patterns->n + 1, sizeof *t->parts.canon);
+    t->parts.effort = qdq_tune_effort_text(t);
+    if (t->parts.canon == NULL || t->parts.effort == NULL)
         return qdq_nomem(err);
-    for (size_t i = 0; i < t->patterns->n; i++) {
-        const qdq_pattern *p = &t->patterns->pattern[i];
-        qdq_assign_hash_text((qdq_assign_hash){p->canon[0], p->canon[1]}, t->canon[i]);
+    for (size_t i = 0; i < t->parts.patterns->n; i++) {
+        const qdq_pattern *p = &t->parts.patterns->pattern[i];
+        qdq_assign_hash_text((qdq_assign_hash){p->canon[0], p->canon[1]}, t->parts.canon[i]);
     }
     qdq_status st = name_model(t, &scratch, err);
     qdq_arena_free(&scratch);
@@ -138,7 +139,7 @@ static const char *now_text(qdq_arena *arena)
 /* Does this process repeat what an earlier one measured? */
 static bool is_replay(const qdq_tuning *t)
 {
-    return t->out->resumed && !t->measured;
+    return t->out->resumed && !t->run.measured;
 }
 
 /* When an earlier process of this run measured it; NULL: it did not. */
@@ -146,7 +147,7 @@ static const char *time_before(const qdq_tuning *t, const qdq_pattern_key *key,
                                const qdq_scheme *scheme)
 {
     const qdq_pattern_schemes *before =
-        is_replay(t) ? qdq_pattern_cache_find(&t->before, key) : NULL;
+        is_replay(t) ? qdq_pattern_cache_find(&t->parts.before, key) : NULL;
 
     for (size_t i = 0; before != NULL && i < before->schemes.n; i++)
         if (qdq_scheme_distance(&before->schemes.at[i], scheme) == 0)
@@ -164,7 +165,7 @@ static qdq_status add_scheme(qdq_tuning *t, const qdq_pattern_key *key, size_t s
     scheme->timestamp = before != NULL ? before : when;
     one.schemes.at = scheme;
     one.schemes.n = one.schemes.cap = 1;
-    return qdq_pattern_cache_add(&t->learnt, &one, err);
+    return qdq_pattern_cache_add(&t->parts.learnt, &one, err);
 }
 
 /* Is each choice on in all instances that have it, or in none? */
@@ -186,13 +187,13 @@ static qdq_status learn_pattern(qdq_tuning *t, size_t u, const qdq_assign *befor
                                 const qdq_assign *a, double ms, const char *when,
                                 qdq_arena *scratch, qdq_error *err)
 {
-    const qdq_pattern *p = &t->patterns->pattern[u];
-    const qdq_choices *c = &t->choices[u];
-    const qdq_pattern_key key = key_of(t, p->signature, t->canon[u]);
+    const qdq_pattern *p = &t->parts.patterns->pattern[u];
+    const qdq_choices *c = &t->parts.choices[u];
+    const qdq_pattern_key key = key_of(t, p->signature, t->parts.canon[u]);
     qdq_assign was, is;
     qdq_scheme scheme;
 
-    if (c->n == 0 || t->problem.unit[u].n_choices == 0 || !is_uniform(c, p, a))
+    if (c->n == 0 || t->parts.problem.unit[u].n_choices == 0 || !is_uniform(c, p, a))
         return QDQ_OK;
     if (!qdq_assign_new(&was, c->n, scratch) || !qdq_assign_new(&is, c->n, scratch))
         return qdq_nomem(err);
@@ -210,15 +211,15 @@ static qdq_status learn_pattern(qdq_tuning *t, size_t u, const qdq_assign *befor
 static qdq_status learn(qdq_tuning *t, const qdq_assign *before, const qdq_assign *a, double ms,
                         qdq_error *err)
 {
-    const qdq_pattern_key key = key_of(t, QDQ_PATTERN_MODEL, t->whole);
+    const qdq_pattern_key key = key_of(t, QDQ_PATTERN_MODEL, t->parts.whole);
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_scheme whole = {.placement = qdq_tune_placement_text(t, a, &scratch)};
     const char *when = now_text(&scratch);
     qdq_status st = whole.placement != NULL && when != NULL ? QDQ_OK : qdq_nomem(err);
 
     if (st == QDQ_OK)
-        st = add_scheme(t, &key, (size_t)t->clean->graph->n_node, &whole, ms, when, err);
-    for (size_t u = 0; u < t->problem.n_units && st == QDQ_OK; u++)
+        st = add_scheme(t, &key, (size_t)t->task.clean->graph->n_node, &whole, ms, when, err);
+    for (size_t u = 0; u < t->parts.problem.n_units && st == QDQ_OK; u++)
         st = learn_pattern(t, u, before, a, ms, when, &scratch, err);
     qdq_arena_free(&scratch);
     return st;
@@ -244,11 +245,12 @@ static qdq_status write_file(qdq_tuning *t, qdq_pattern_cache *c, qdq_error *err
 static qdq_status write_all(qdq_tuning *t, qdq_error *err)
 {
     qdq_pattern_cache c = qdq_tune_new_cache(t, true);
-    const bool follows = t->settled != NULL;
-    qdq_status st = qdq_pattern_cache_merge(&c, follows ? &t->known : &t->learnt, true, err);
+    const bool follows = t->parts.settled != NULL;
+    qdq_status st =
+        qdq_pattern_cache_merge(&c, follows ? &t->parts.known : &t->parts.learnt, true, err);
 
     if (st == QDQ_OK)
-        st = qdq_pattern_cache_merge(&c, follows ? &t->learnt : &t->known, true, err);
+        st = qdq_pattern_cache_merge(&c, follows ? &t->parts.learnt : &t->parts.known, true, err);
     c.minimum_distance = t->opts->pattern_cache_distance; /* for who adds to it */
     if (st == QDQ_OK)
         st = write_file(t, &c, err);
@@ -258,16 +260,16 @@ static qdq_status write_all(qdq_tuning *t, qdq_error *err)
 
 qdq_status qdq_tune_learn(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
 {
-    const double base_ms = t->problem.base_ns * 1e-6;
+    const double base_ms = t->parts.problem.base_ns * 1e-6;
 
     if (e == NULL)
-        QDQ_TRY(learn(t, NULL, &t->base->assign, base_ms, err));
+        QDQ_TRY(learn(t, NULL, &t->run.base->assign, base_ms, err));
     else if (e->result == NULL)
         return QDQ_OK;
     else
         QDQ_TRY(learn(t, e->incumbent, e->candidate, qdq_tune_share_of(e) * base_ms, err));
     /* The file of the earlier process has more, until this one measures. */
-    return is_replay(t) && t->before.patterns.n > 0 ? QDQ_OK : write_all(t, err);
+    return is_replay(t) && t->parts.before.patterns.n > 0 ? QDQ_OK : write_all(t, err);
 }
 
 /* Limits that users set end a search where they want, not where it is over. */
@@ -276,24 +278,25 @@ static bool is_over(const qdq_tuning *t)
     const qdq_tune_opts *o = t->opts;
     const bool limited = o->trials > 0 || o->max_builds > 0 || o->time_s > 0;
 
-    return !t->cut && !(limited && t->found.ended_early) && t->n_baselines == 0 && t->filter.n == 0;
+    return !t->run.cut && !(limited && t->run.found.ended_early) && t->parts.n_baselines == 0 &&
+           t->parts.filter.n == 0;
 }
 
 qdq_status qdq_tune_write_patterns(qdq_tuning *t, qdq_error *err)
 {
-    const qdq_pattern_key key = key_of(t, QDQ_PATTERN_MODEL, t->whole);
-    const qdq_pattern_schemes *own = qdq_pattern_cache_find(&t->learnt, &key);
+    const qdq_pattern_key key = key_of(t, QDQ_PATTERN_MODEL, t->parts.whole);
+    const qdq_pattern_schemes *own = qdq_pattern_cache_find(&t->parts.learnt, &key);
     char seal[33];
 
-    if (t->settled == NULL && own != NULL && is_over(t)) {
+    if (t->parts.settled == NULL && own != NULL && is_over(t)) {
         qdq_pattern_schemes sealed = {.key = own->key, .size = own->size};
-        sealed.best = qdq_tune_placement_text(t, &t->found.best, &t->arena);
+        sealed.best = qdq_tune_placement_text(t, &t->run.found.best, &t->arena);
         if (sealed.best == NULL)
             return qdq_nomem(err);
-        QDQ_TRY(qdq_pattern_cache_add(&t->learnt, &sealed, err));
+        QDQ_TRY(qdq_pattern_cache_add(&t->parts.learnt, &sealed, err));
         sealed.settled = seal;
-        QDQ_TRY(qdq_pattern_schemes_seal(own, t->effort, seal, err));
-        QDQ_TRY(qdq_pattern_cache_add(&t->learnt, &sealed, err));
+        QDQ_TRY(qdq_pattern_schemes_seal(own, t->parts.effort, seal, err));
+        QDQ_TRY(qdq_pattern_cache_add(&t->parts.learnt, &sealed, err));
     }
     return write_all(t, err);
 }

@@ -34,11 +34,11 @@ static qdq_status read_filter(qdq_tuning *t, qdq_error *err)
         if (*line == '\0' || *line == '#')
             continue;
         const char *copy = qdq_arena_strdup(&t->arena, line);
-        if (copy == NULL || !QDQ_PUSH(&t->arena, &t->filter, copy))
+        if (copy == NULL || !QDQ_PUSH(&t->arena, &t->parts.filter, copy))
             st = qdq_nomem(err);
     }
     qdq_free(text);
-    if (st == QDQ_OK && t->filter.n == 0)
+    if (st == QDQ_OK && t->parts.filter.n == 0)
         return qdq_fail(err, QDQ_E_USAGE, "%s: no wildcard in it: expected one a line",
                         t->opts->node_filter);
     return st;
@@ -46,13 +46,13 @@ static qdq_status read_filter(qdq_tuning *t, qdq_error *err)
 
 static bool wanted(const qdq_tuning *t, const qdq_pattern *p)
 {
-    if (t->filter.n == 0)
+    if (t->parts.filter.n == 0)
         return true;
     for (size_t i = 0; i < p->n_instances; i++)
         for (size_t k = 0; k < p->n_nodes; k++)
-            for (size_t f = 0; f < t->filter.n; f++) {
+            for (size_t f = 0; f < t->parts.filter.n; f++) {
                 const char *name = p->instance[i].node[k]->name;
-                if (name != NULL && fnmatch(t->filter.at[f], name, 0) == 0)
+                if (name != NULL && fnmatch(t->parts.filter.at[f], name, 0) == 0)
                     return true;
             }
     return false;
@@ -82,28 +82,28 @@ static qdq_status seed_imported(qdq_tuning *t, const qdq_pattern *p, const qdq_c
 static qdq_status seed_unit(qdq_tuning *t, size_t index, const qdq_choices *c, qdq_search_unit *u,
                             qdq_error *err)
 {
-    const qdq_pattern *p = &t->patterns->pattern[index];
+    const qdq_pattern *p = &t->parts.patterns->pattern[index];
     qdq_assign *known;
     size_t n = 0;
 
-    if (t->regions != NULL)
+    if (t->parts.regions != NULL)
         QDQ_TRY(qdq_tune_find_seeds(t, index, &known, &n, err));
-    qdq_assign *seed = qdq_arena_array(&t->arena, n + 2 * t->n_baselines + 1, sizeof *seed);
+    qdq_assign *seed = qdq_arena_array(&t->arena, n + 2 * t->parts.n_baselines + 1, sizeof *seed);
     if (seed == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++)
         seed[i] = known[i];
     u->seed = seed;
     u->n_seeds = u->n_cached = n;
-    for (size_t i = 0; i < t->n_baselines; i++)
-        QDQ_TRY(seed_imported(t, p, c, &t->baselines[i].placement, seed, u, err));
+    for (size_t i = 0; i < t->parts.n_baselines; i++)
+        QDQ_TRY(seed_imported(t, p, c, &t->parts.baselines[i].placement, seed, u, err));
     return QDQ_OK;
 }
 
 static qdq_status make_unit(qdq_tuning *t, size_t index, const qdq_choices *c, qdq_search_unit *u,
                             qdq_error *err)
 {
-    const qdq_pattern *p = &t->patterns->pattern[index];
+    const qdq_pattern *p = &t->parts.patterns->pattern[index];
     qdq_search_choice *choice = qdq_arena_array(&t->arena, c->n + 1, sizeof *choice);
 
     if (choice == NULL)
@@ -119,20 +119,21 @@ static qdq_status make_unit(qdq_tuning *t, size_t index, const qdq_choices *c, q
 
 static qdq_status make_units(qdq_tuning *t, qdq_error *err)
 {
-    qdq_search_unit *unit = qdq_arena_array(&t->arena, t->patterns->n + 1, sizeof *unit);
+    qdq_search_unit *unit = qdq_arena_array(&t->arena, t->parts.patterns->n + 1, sizeof *unit);
 
-    t->choices = qdq_arena_array(&t->arena, t->patterns->n + 1, sizeof *t->choices);
-    if (unit == NULL || t->choices == NULL)
+    t->parts.choices =
+        qdq_arena_array(&t->arena, t->parts.patterns->n + 1, sizeof *t->parts.choices);
+    if (unit == NULL || t->parts.choices == NULL)
         return qdq_nomem(err);
-    for (size_t i = 0; i < t->patterns->n; i++) {
-        const qdq_pattern *p = &t->patterns->pattern[i];
-        QDQ_TRY(qdq_choices_find(p, t->space, &t->arena, &t->choices[i], err));
+    for (size_t i = 0; i < t->parts.patterns->n; i++) {
+        const qdq_pattern *p = &t->parts.patterns->pattern[i];
+        QDQ_TRY(qdq_choices_find(p, t->task.space, &t->arena, &t->parts.choices[i], err));
         unit[i] = (qdq_search_unit){.name = p->signature};
         if (wanted(t, p))
-            QDQ_TRY(make_unit(t, i, &t->choices[i], &unit[i], err));
+            QDQ_TRY(make_unit(t, i, &t->parts.choices[i], &unit[i], err));
     }
-    t->problem.unit = unit;
-    t->problem.n_units = t->patterns->n;
+    t->parts.problem.unit = unit;
+    t->parts.problem.n_units = t->parts.patterns->n;
     return QDQ_OK;
 }
 
@@ -144,14 +145,14 @@ static qdq_status make_borders(qdq_tuning *t, qdq_error *err)
     qdq_borders found;
     qdq_search_border *border;
 
-    QDQ_TRY(qdq_borders_find(t->patterns, t->space, &t->arena, &found, err));
+    QDQ_TRY(qdq_borders_find(t->parts.patterns, t->task.space, &t->arena, &found, err));
     border = qdq_arena_array(&t->arena, found.n + 1, sizeof *border);
     if (border == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < found.n; i++)
         border[i] = (qdq_search_border){found.at[i].group, found.at[i].n_groups};
-    t->problem.border = border;
-    t->problem.n_borders = found.n;
+    t->parts.problem.border = border;
+    t->parts.problem.n_borders = found.n;
     return QDQ_OK;
 }
 
@@ -168,8 +169,8 @@ typedef struct starts {
 static qdq_status add_start(qdq_tuning *t, starts *s, const char *name, qdq_error *err)
 {
     s->name[s->n] = name;
-    return qdq_assign_new(&s->assign[s->n++], t->space->n_groups, &t->arena) ? QDQ_OK
-                                                                             : qdq_nomem(err);
+    return qdq_assign_new(&s->assign[s->n++], t->task.space->n_groups, &t->arena) ? QDQ_OK
+                                                                                  : qdq_nomem(err);
 }
 
 /* The best scheme that the caches know of each pattern, in all its instances. */
@@ -177,10 +178,10 @@ static bool apply_seeds(qdq_tuning *t, qdq_assign *a)
 {
     bool any = false;
 
-    for (size_t u = 0; u < t->problem.n_units; u++)
-        if (t->problem.unit[u].n_cached > 0) {
-            qdq_choices_apply(&t->choices[u], &t->patterns->pattern[u], SIZE_MAX,
-                              &t->problem.unit[u].seed[0], a);
+    for (size_t u = 0; u < t->parts.problem.n_units; u++)
+        if (t->parts.problem.unit[u].n_cached > 0) {
+            qdq_choices_apply(&t->parts.choices[u], &t->parts.patterns->pattern[u], SIZE_MAX,
+                              &t->parts.problem.unit[u].seed[0], a);
             any = true;
         }
     return any;
@@ -193,7 +194,7 @@ static qdq_status add_cached_starts(qdq_tuning *t, starts *s, qdq_error *err)
 
     QDQ_TRY(add_start(t, s, "cached", err));
     s->n -= !apply_seeds(t, &s->assign[s->n - 1]);
-    if (t->regions == NULL)
+    if (t->parts.regions == NULL)
         return QDQ_OK;
     QDQ_TRY(add_start(t, s, "cached", err));
     QDQ_TRY(qdq_tune_find_placement(t, &s->assign[s->n - 1], &found, err));
@@ -206,12 +207,12 @@ static qdq_status apply_boundary(qdq_tuning *t, size_t pattern, qdq_assign *a, q
                                  qdq_error *err)
 {
     const qdq_pattern_schemes *known = qdq_tune_best_entry(t, pattern);
-    const qdq_pattern *p = &t->patterns->pattern[pattern];
+    const qdq_pattern *p = &t->parts.patterns->pattern[pattern];
     qdq_boundary b;
 
     if (known == NULL || !wanted(t, p))
         return QDQ_OK;
-    QDQ_TRY(qdq_scheme_boundary(&known->schemes.at[0], p, t->space, &t->arena, &b, err));
+    QDQ_TRY(qdq_scheme_boundary(&known->schemes.at[0], p, t->task.space, &t->arena, &b, err));
     for (size_t i = 0; i < b.n_groups; i++)
         qdq_assign_set(a, b.group[i], true);
     sum->n_groups += b.n_groups;
@@ -226,27 +227,26 @@ static qdq_status add_boundary_start(qdq_tuning *t, starts *s, qdq_error *err)
 {
     qdq_boundary sum = {0};
 
-    if (t->regions == NULL || t->known.patterns.n == 0)
+    if (t->parts.regions == NULL || t->parts.known.patterns.n == 0)
         return QDQ_OK;
     QDQ_TRY(add_start(t, s, "cached boundaries", err));
     (void)apply_seeds(t, &s->assign[s->n - 1]);
-    for (size_t i = 0; i < t->patterns->n; i++)
+    for (size_t i = 0; i < t->parts.patterns->n; i++)
         QDQ_TRY(apply_boundary(t, i, &s->assign[s->n - 1], &sum, err));
     s->n -= sum.n_groups == 0;
     if (sum.n_lost > 0)
-        qdq_job_log(
-            t->job, QDQ_LOG_WARNING,
-            "pattern caches: found %zu of %zu points at boundaries of regions without an operator "
-            "that could be quantized; they are left out",
-            sum.n_lost, sum.n_points);
+        qdq_job_log(t->job, QDQ_LOG_WARNING,
+                    "pattern caches: found %zu of %zu points at boundaries of regions without an "
+                    "operator that could be quantized; they are left out",
+                    sum.n_lost, sum.n_points);
     return QDQ_OK;
 }
 
 static qdq_status add_linear_start(qdq_tuning *t, starts *s, qdq_error *err)
 {
     QDQ_TRY(add_start(t, s, "linear", err));
-    for (size_t i = 0; i < t->space->n_groups; i++)
-        qdq_assign_set(&s->assign[s->n - 1], i, t->space->group[i].linear);
+    for (size_t i = 0; i < t->task.space->n_groups; i++)
+        qdq_assign_set(&s->assign[s->n - 1], i, t->task.space->group[i].linear);
     return QDQ_OK;
 }
 
@@ -254,13 +254,14 @@ static qdq_status add_linear_start(qdq_tuning *t, starts *s, qdq_error *err)
  * everything all the same. */
 static bool has_builds_for_plain(const qdq_tuning *t)
 {
-    return !t->strategy->by_costs || t->n_baselines == 0 || t->search_opts.max_builds == 0;
+    return !t->strategy->by_costs || t->parts.n_baselines == 0 ||
+           t->run.search_opts.max_builds == 0;
 }
 
 /* What an autotune_cache.json placed. The strategy greedy takes its groups one by one. */
 static qdq_status add_file_start(qdq_tuning *t, starts *s, qdq_error *err)
 {
-    if (t->cached == NULL || t->strategy->by_groups)
+    if (t->parts.cached == NULL || t->strategy->by_groups)
         return QDQ_OK;
     QDQ_TRY(add_start(t, s, QDQ_AUTOTUNE_CACHE, err));
     s->n -= !qdq_tune_cached_start(t, &s->assign[s->n - 1]);
@@ -274,14 +275,14 @@ static qdq_status add_plain_starts(qdq_tuning *t, starts *s, qdq_error *err)
 {
     QDQ_TRY(add_file_start(t, s, err));
     s->name[s->n] = "rules";
-    if (!qdq_assign_copy(&s->assign[s->n++], &t->space->rules, &t->arena))
+    if (!qdq_assign_copy(&s->assign[s->n++], &t->task.space->rules, &t->arena))
         return qdq_nomem(err);
     if (!has_builds_for_plain(t))
         return QDQ_OK;
     if (!t->strategy->by_costs)
         QDQ_TRY(add_linear_start(t, s, err));
     QDQ_TRY(add_start(t, s, "everything", err));
-    for (size_t i = 0; i < t->space->n_groups; i++)
+    for (size_t i = 0; i < t->task.space->n_groups; i++)
         qdq_assign_set(&s->assign[s->n - 1], i, true);
     /* last: a small budget is better spent on costs */
     return t->strategy->by_costs ? add_linear_start(t, s, err) : QDQ_OK;
@@ -290,11 +291,13 @@ static qdq_status add_plain_starts(qdq_tuning *t, starts *s, qdq_error *err)
 /* What is left of the rules' plan when layers go back to float for the goal. */
 static qdq_status add_goal_start(qdq_tuning *t, starts *s, qdq_error *err)
 {
-    QDQ_TRY(qdq_tune_find_goal_start(t, &t->space->rules, &t->reached, &t->has_reached, err));
-    if (!t->has_reached)
+    QDQ_TRY(qdq_tune_find_goal_start(t, &t->task.space->rules, &t->parts.reached,
+                                     &t->parts.has_reached, err));
+    if (!t->parts.has_reached)
         return QDQ_OK;
     s->name[s->n] = "goal";
-    return qdq_assign_copy(&s->assign[s->n++], &t->reached, &t->arena) ? QDQ_OK : qdq_nomem(err);
+    return qdq_assign_copy(&s->assign[s->n++], &t->parts.reached, &t->arena) ? QDQ_OK
+                                                                             : qdq_nomem(err);
 }
 
 /* With a filter, nothing but the choices of wanted patterns is ever on. */
@@ -302,22 +305,22 @@ static qdq_status keep_to_filter(qdq_tuning *t, starts *s, qdq_error *err)
 {
     qdq_assign *allowed = qdq_arena_alloc(&t->arena, sizeof *allowed);
 
-    if (t->filter.n == 0)
+    if (t->parts.filter.n == 0)
         return QDQ_OK;
-    if (allowed == NULL || !qdq_assign_new(allowed, t->space->n_groups, &t->arena))
+    if (allowed == NULL || !qdq_assign_new(allowed, t->task.space->n_groups, &t->arena))
         return qdq_nomem(err);
-    for (size_t u = 0; u < t->problem.n_units; u++) {
-        const qdq_search_unit *unit = &t->problem.unit[u];
+    for (size_t u = 0; u < t->parts.problem.n_units; u++) {
+        const qdq_search_unit *unit = &t->parts.problem.unit[u];
         for (size_t c = 0; c < unit->n_choices; c++)
             for (size_t i = 0; i < unit->n_instances; i++)
                 if (unit->choice[c].bit[i] != UINT32_MAX)
                     qdq_assign_set(allowed, unit->choice[c].bit[i], true);
     }
     for (size_t i = 0; i < s->n; i++)
-        for (size_t bit = 0; bit < t->space->n_groups; bit++)
+        for (size_t bit = 0; bit < t->task.space->n_groups; bit++)
             if (!qdq_assign_get(allowed, bit))
                 qdq_assign_set(&s->assign[i], bit, false);
-    t->problem.allowed = allowed;
+    t->parts.problem.allowed = allowed;
     return QDQ_OK;
 }
 
@@ -329,23 +332,23 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
         return qdq_nomem(err);
     *s = (starts){0};
     QDQ_TRY(add_start(t, s, "nothing", err));
-    if (t->settled == NULL) /* else it was tried before */
+    if (t->parts.settled == NULL) /* else it was tried before */
         QDQ_TRY(add_cached_starts(t, s, err));
-    t->problem.n_cached_starts = s->n - 1;
-    for (size_t i = 0; i < t->n_baselines; i++) {
+    t->parts.problem.n_cached_starts = s->n - 1;
+    for (size_t i = 0; i < t->parts.n_baselines; i++) {
         s->name[s->n] = "imported";
-        if (!qdq_assign_copy(&s->assign[s->n++], &t->baselines[i].placement, &t->arena))
+        if (!qdq_assign_copy(&s->assign[s->n++], &t->parts.baselines[i].placement, &t->arena))
             return qdq_nomem(err);
     }
     QDQ_TRY(add_plain_starts(t, s, err));
     if (!t->strategy->by_costs && !t->strategy->by_groups)
         QDQ_TRY(add_goal_start(t, s, err));
-    if (t->settled == NULL)
+    if (t->parts.settled == NULL)
         QDQ_TRY(add_boundary_start(t, s, err));
     QDQ_TRY(keep_to_filter(t, s, err));
-    t->problem.start = s->assign;
-    t->problem.start_name = s->name;
-    t->problem.n_starts = s->n;
+    t->parts.problem.start = s->assign;
+    t->parts.problem.start_name = s->name;
+    t->parts.problem.n_starts = s->n;
     return QDQ_OK;
 }
 
@@ -353,17 +356,17 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
 
 static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
 {
-    t->thin = qdq_tune_new_cache(t, false);
-    t->known.max_entries = t->known.minimum_distance = 0;
+    t->parts.thin = qdq_tune_new_cache(t, false);
+    t->parts.known.max_entries = t->parts.known.minimum_distance = 0;
     for (size_t i = 0; t->opts->pattern_caches != NULL && t->opts->pattern_caches[i] != NULL; i++) {
         qdq_pattern_cache one = QDQ_PATTERN_CACHE_INIT;
         qdq_status st = qdq_pattern_cache_load(t->opts->pattern_caches[i], t->job, &one, err);
         if (st == QDQ_OK)
-            st = qdq_pattern_cache_merge(&t->known, &one, true, err);
+            st = qdq_pattern_cache_merge(&t->parts.known, &one, true, err);
         qdq_pattern_cache_free(&one);
         QDQ_TRY(st);
     }
-    return qdq_pattern_cache_merge(&t->thin, &t->known, true, err);
+    return qdq_pattern_cache_merge(&t->parts.thin, &t->parts.known, true, err);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -378,16 +381,16 @@ qdq_status qdq_tune_read(qdq_tuning *t, qdq_error *err)
 
 qdq_status qdq_tune_read_regions(qdq_tuning *t, qdq_error *err)
 {
-    QDQ_TRY(qdq_regions_find(t->clean, &t->opts->regions, &t->regions, err));
-    return qdq_patterns_find(t->regions, &t->patterns, err);
+    QDQ_TRY(qdq_regions_find(t->task.clean, &t->opts->regions, &t->parts.regions, err));
+    return qdq_patterns_find(t->parts.regions, &t->parts.patterns, err);
 }
 
 qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err)
 {
-    t->problem.n_bits = t->space->n_groups;
+    t->parts.problem.n_bits = t->task.space->n_groups;
     QDQ_TRY(make_units(t, err));
-    if (t->regions != NULL)
+    if (t->parts.regions != NULL)
         QDQ_TRY(make_borders(t, err));
     QDQ_TRY(make_starts(t, err));
-    return t->settled != NULL ? QDQ_OK : qdq_tune_find_others(t, err);
+    return t->parts.settled != NULL ? QDQ_OK : qdq_tune_find_others(t, err);
 }

@@ -2,6 +2,7 @@
 #ifndef QDQ_TUNE_PROBLEM_H
 #define QDQ_TUNE_PROBLEM_H
 
+#include "tune/extract/shape_range.h"
 #include "tune/state/tune_state.h"
 
 /* What users hand in beside the model, and what its units read: mistakes show before anything is
@@ -18,10 +19,10 @@ qdq_status qdq_tune_weigh(qdq_tuning *t, qdq_error *err);
  * what differs from these starts and from one another. */
 qdq_status qdq_tune_find_others(qdq_tuning *t, qdq_error *err);
 
-/* After a strategy that does not try them itself: measures each against t->found.best that by
- * t->costs may be as fast, within two standard deviations, while builds are left. Where there are
- * no costs, they are fitted to the profiles that were taken, with no further build; without those
- * nothing rules a placement out. */
+/* After a strategy that does not try them itself: measures each against t->run.found.best that by
+ * t->parts.costs may be as fast, within two standard deviations, while builds are left. Where there
+ * are no costs, they are fitted to the profiles that were taken, with no further build; without
+ * those nothing rules a placement out. */
 qdq_status qdq_tune_try_others(qdq_tuning *t, qdq_error *err);
 
 /* Regions, and their patterns. */

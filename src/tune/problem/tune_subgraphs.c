@@ -13,10 +13,10 @@ qdq_status qdq_tune_open_range(qdq_tuning *t, qdq_shape_range **out, qdq_error *
     qdq_shape_range_opts shapes = {0};
     qdq_input_shape *usual;
 
-    QDQ_TRY(qdq_usual_shapes(t->clean, t->quantize.shapes, t->quantize.n_shapes, &t->arena, &usual,
-                             &shapes.n[QDQ_SHAPE_OPT], err));
+    QDQ_TRY(qdq_usual_shapes(t->task.clean, t->task.quantize.shapes, t->task.quantize.n_shapes,
+                             &t->arena, &usual, &shapes.n[QDQ_SHAPE_OPT], err));
     shapes.shapes[QDQ_SHAPE_OPT] = usual;
-    return qdq_shape_range_open(t->clean, &shapes, out, err);
+    return qdq_shape_range_open(t->task.clean, &shapes, out, err);
 }
 
 static qdq_status write_group(qdq_tuning *t, const qdq_shape_range *range, uint32_t group,
@@ -24,14 +24,14 @@ static qdq_status write_group(qdq_tuning *t, const qdq_shape_range *range, uint3
 {
     const qdq_group_model_opts opts = {.range = range};
     const char *path =
-        qdq_arena_printf(&t->arena, "%s/subgraphs/group_%u.onnx", t->dir, (unsigned)group);
+        qdq_arena_printf(&t->arena, "%s/subgraphs/group_%u.onnx", t->tools.dir, (unsigned)group);
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
     qdq_group_model *g;
 
     if (path == NULL)
         return qdq_nomem(err);
     so.allow_overwrite = true;
-    QDQ_TRY(qdq_group_model_make(t->fusions, group, &opts, &g, err));
+    QDQ_TRY(qdq_group_model_make(t->parts.fusions, group, &opts, &g, err));
     qdq_status st = QDQ_OK;
     if (g->model != NULL)
         st = qdq_model_save(g->model, path, &so, err);
@@ -48,14 +48,14 @@ static qdq_status write_groups(qdq_tuning *t, const qdq_shape_range *range, qdq_
 {
     size_t skipped = 0;
 
-    for (uint32_t i = 0; i < t->fusions->n; i++) {
+    for (uint32_t i = 0; i < t->parts.fusions->n; i++) {
         QDQ_TRY(qdq_job_poll(t->job, err));
         QDQ_TRY(write_group(t, range, i, &skipped, err));
     }
     if (skipped > 0)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
-                    "%s/subgraphs: %zu of %u groups are no models of their own", t->dir, skipped,
-                    (unsigned)t->fusions->n);
+                    "%s/subgraphs: %zu of %u groups are no models of their own", t->tools.dir,
+                    skipped, (unsigned)t->parts.fusions->n);
     return QDQ_OK;
 }
 

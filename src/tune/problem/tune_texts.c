@@ -25,10 +25,10 @@ static bool name_known(const qdq_tuning *t, char name[33])
     qdq_buf b = QDQ_BUF_INIT(1 << 30);
     char *text = NULL;
 
-    if (qdq_pattern_cache_text(&t->known, &text, NULL) == QDQ_OK)
+    if (qdq_pattern_cache_text(&t->parts.known, &text, NULL) == QDQ_OK)
         qdq_buf_printf(&b, "%s", text);
-    for (size_t i = 0; i < t->filter.n; i++)
-        qdq_buf_printf(&b, "\n%s", t->filter.at[i]);
+    for (size_t i = 0; i < t->parts.filter.n; i++)
+        qdq_buf_printf(&b, "\n%s", t->parts.filter.at[i]);
     qdq_buf_printf(&b, "\n");
     bool ok = text != NULL && !b.failed;
     XXH128_hash_t h = XXH3_128bits(ok ? b.data : "", ok ? b.size : 0);
@@ -48,13 +48,13 @@ static const char *mode_text(qdq_tuning *t)
                : qdq_arena_printf(&t->arena,
                                   "subgraph strategy=%d/%d layers=%s max_drop=%.17g evaluations=%u",
                                   (int)t->opts->strategy, t->opts->no_incremental_validation,
-                                  t->layers_name, goal != NULL ? goal->max_drop : -1.0,
+                                  t->parts.layers_name, goal != NULL ? goal->max_drop : -1.0,
                                   goal != NULL ? goal->max_evaluations : 0);
 }
 
 const char *qdq_tune_search_text(qdq_tuning *t, const char *data)
 {
-    const qdq_search_opts *o = &t->search_opts;
+    const qdq_search_opts *o = &t->run.search_opts;
     const char *mode = mode_text(t), *baselines = qdq_baselines_text(t);
     char known[33];
 
@@ -63,32 +63,30 @@ const char *qdq_tune_search_text(qdq_tuning *t, const char *data)
     return qdq_arena_printf(
         &t->arena,
         "mode=%s preset=%s schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
-        "seed=%llu "
-        "builder=%d "
-        "size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d mutations=%u/%u pool=%.17g/%u "
-        "known=%s "
-        "%s%s%s",
+        "seed=%llu builder=%d size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d "
+        "mutations=%u/%u pool=%.17g/%u known=%s %s%s%s",
         mode, qdq_tune_preset_name(t->opts->preset), o->schemes_per_unit, o->exhaustive, o->stale,
         o->test.max_pairs, o->test.strict, o->test.enter, (unsigned long long)o->seed,
         (int)t->opts->regions.builder, t->opts->regions.max_region_size,
         t->opts->regions.min_refine_size, t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0.0,
-        t->target->name, t->rules_name, t->correct, o->mutations, o->attempts, t->opts->pool_share,
-        t->opts->pool_least, known, data, baselines[0] != '\0' ? " qdq-baselines=" : "", baselines);
+        t->task.target->name, t->task.rules_name, t->task.correct, o->mutations, o->attempts,
+        t->opts->pool_share, t->opts->pool_least, known, data,
+        baselines[0] != '\0' ? " qdq-baselines=" : "", baselines);
 }
 
 const char *qdq_tune_effort_text(qdq_tuning *t)
 {
-    const qdq_search_opts *o = &t->search_opts;
+    const qdq_search_opts *o = &t->run.search_opts;
     const qdq_goal_opts *goal = t->opts->goal;
 
-    return qdq_arena_printf(&t->arena,
-                            "schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g "
-                            "mutations=%u/%u trials=%u "
-                            "builds=%u time=%.17g min_sqnr=%.17g max_drop=%.17g %s",
-                            o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
-                            o->test.strict, o->test.enter, o->mutations, o->attempts, o->max_trials,
-                            o->max_builds, t->opts->time_s, goal != NULL ? goal->min_sqnr : 0,
-                            goal != NULL ? goal->max_drop : -1, t->context.quant);
+    return qdq_arena_printf(
+        &t->arena,
+        "schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g mutations=%u/%u "
+        "trials=%u builds=%u time=%.17g min_sqnr=%.17g max_drop=%.17g %s",
+        o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs, o->test.strict,
+        o->test.enter, o->mutations, o->attempts, o->max_trials, o->max_builds, t->opts->time_s,
+        goal != NULL ? goal->min_sqnr : 0, goal != NULL ? goal->max_drop : -1,
+        t->tools.context.quant);
 }
 
 static void put_shape(qdq_buf *b, const qdq_input_shape *s)
@@ -105,10 +103,10 @@ const char *qdq_tune_options_text(qdq_tuning *t)
 
     qdq_buf_printf(&b, "threads=%d warmup=%u runs=%u codes=%s/%s", o->threads > 0 ? o->threads : 1,
                    o->warmup_runs > 0 ? o->warmup_runs : 2, qdq_tune_leg_runs(o),
-                   qdq_elem_name(t->target->format.activation.type),
-                   qdq_elem_name(t->target->format.weight.type));
-    for (size_t i = 0; i < t->quantize.n_shapes; i++)
-        put_shape(&b, &t->quantize.shapes[i]);
+                   qdq_elem_name(t->task.target->format.activation.type),
+                   qdq_elem_name(t->task.target->format.weight.type));
+    for (size_t i = 0; i < t->task.quantize.n_shapes; i++)
+        put_shape(&b, &t->task.quantize.shapes[i]);
     const char *text = b.failed ? NULL : qdq_arena_strdup(&t->arena, b.data);
     qdq_buf_free(&b);
     return text;
@@ -117,10 +115,10 @@ const char *qdq_tune_options_text(qdq_tuning *t)
 /* All of the target, for who knows which of it an engine's time depends on. */
 const char *qdq_tune_quant_text(qdq_tuning *t)
 {
-    const XXH128_hash_t h = XXH3_128bits(t->target->text, strlen(t->target->text));
+    const XXH128_hash_t h = XXH3_128bits(t->task.target->text, strlen(t->task.target->text));
     char digits[33];
 
     qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, digits);
-    return qdq_arena_printf(&t->arena, "target=%s %s rest=%s", t->target->name, digits,
-                            qdq_elem_name(t->nothing->rest.type));
+    return qdq_arena_printf(&t->arena, "target=%s %s rest=%s", t->task.target->name, digits,
+                            qdq_elem_name(t->task.nothing->rest.type));
 }

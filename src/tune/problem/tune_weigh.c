@@ -13,19 +13,19 @@ static void from_shapes(const qdq_tuning *t, double *ns)
 {
     double sum = 0;
 
-    QDQ_FOR_NODES (n, t->clean->graph)
+    QDQ_FOR_NODES (n, t->task.clean->graph)
         sum += ns[n->id] = qdq_node_time(n, false);
-    QDQ_FOR_NODES (n, t->clean->graph)
-        ns[n->id] *= sum > 0 ? t->problem.base_ns / sum : 0;
+    QDQ_FOR_NODES (n, t->task.clean->graph)
+        ns[n->id] *= sum > 0 ? t->parts.problem.base_ns / sum : 0;
 }
 
 static qdq_status from_profile(qdq_tuning *t, double *ns, qdq_error *err)
 {
-    QDQ_TRY(qdq_tune_profile(t, t->base, err));
-    const qdq_tune_times *times = t->base->times;
+    QDQ_TRY(qdq_tune_profile(t, t->run.base, err));
+    const qdq_tune_times *times = t->run.base->times;
     if (times->is_known)
-        QDQ_FOR_NODES (n, t->clean->graph)
-            ns[n->id] = times->own[n->id] / times->sum * t->problem.base_ns;
+        QDQ_FOR_NODES (n, t->task.clean->graph)
+            ns[n->id] = times->own[n->id] / times->sum * t->parts.problem.base_ns;
     return QDQ_OK;
 }
 
@@ -33,20 +33,20 @@ static qdq_status from_profile(qdq_tuning *t, double *ns, qdq_error *err)
 
 static void weigh_groups(qdq_tuning *t, const double *ns)
 {
-    qdq_slot_group *g = t->space->group;
+    qdq_slot_group *g = t->task.space->group;
 
-    for (size_t i = 0; i < t->space->n_groups; i++)
-        g[i].cost_ns = ns[g[i].node->id] / (double)qdq_space_groups_beside(t->space, i);
+    for (size_t i = 0; i < t->task.space->n_groups; i++)
+        g[i].cost_ns = ns[g[i].node->id] / (double)qdq_space_groups_beside(t->task.space, i);
 }
 
 qdq_status qdq_tune_weigh(qdq_tuning *t, qdq_error *err)
 {
-    double *ns = calloc((size_t)t->clean->graph->next_node_id + 1, sizeof *ns);
+    double *ns = calloc((size_t)t->task.clean->graph->next_node_id + 1, sizeof *ns);
 
     if (ns == NULL)
         return qdq_nomem(err);
     from_shapes(t, ns);
-    qdq_status st = t->settled != NULL ? QDQ_OK : from_profile(t, ns, err);
+    qdq_status st = t->parts.settled != NULL ? QDQ_OK : from_profile(t, ns, err);
     if (st == QDQ_OK)
         weigh_groups(t, ns);
     free(ns);

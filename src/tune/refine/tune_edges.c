@@ -28,10 +28,10 @@ typedef struct edging {
     bool *has_codes; /* by edge: does it read what Q/DQ make, in that placement? */
     bool *runs;      /* by node: in 8 bits there */
     bool *may_pay;   /* by edge: turned round it may be faster */
-    /* by tensor of t->nets: its kind; UINT32_MAX: none of its edges may pay */
+    /* by tensor of t->parts.nets: its kind; UINT32_MAX: none of its edges may pay */
     uint32_t *kind_of;
     QDQ_VEC(double) gain; /* by kind: us that its turned edges save; 0: none */
-    qdq_tune_edge *edge;  /* t->edges */
+    qdq_tune_edge *edge;  /* t->outcome.edges */
 } edging;
 
 static bool has_budget(const qdq_tuning *t)
@@ -43,7 +43,7 @@ static bool has_budget(const qdq_tuning *t)
 
 static bool is_copy(const edging *x, const qdq_node *n)
 {
-    const qdq_target_op *op = qdq_target_find(x->t->space->target, n->type);
+    const qdq_target_op *op = qdq_target_find(x->t->task.space->target, n->type);
 
     return op != NULL && op->kind == QDQ_KIND_PASS;
 }
@@ -51,9 +51,9 @@ static bool is_copy(const edging *x, const qdq_node *n)
 /* The activation of a group that the search has decided about, with its weight. */
 static bool is_halved(const edging *x, const qdq_space_edge *e)
 {
-    const uint32_t g = qdq_space_group_of(x->t->space, e->node, e->input);
+    const uint32_t g = qdq_space_group_of(x->t->task.space, e->node, e->input);
 
-    return g != QDQ_NO_GROUP && qdq_space_has_halves(x->t->space, g);
+    return g != QDQ_NO_GROUP && qdq_space_has_halves(x->t->task.space, g);
 }
 
 /* Does anything take codes of what n gives? */
@@ -63,7 +63,7 @@ static bool gives_codes(const edging *x, const qdq_node *n)
         if (n->out[i] == NULL)
             continue;
         QDQ_FOR_USES (u, n->out[i]) {
-            const size_t e = qdq_space_edge_of(x->t->space, u->node, u->index);
+            const size_t e = qdq_space_edge_of(x->t->task.space, u->node, u->index);
             if (e == QDQ_NO_EDGE ? x->runs[u->node->id] : x->has_codes[e])
                 return true;
         }
@@ -74,7 +74,7 @@ static bool gives_codes(const edging *x, const qdq_node *n)
 /* Does n read codes somewhere, or will it where all that may pay is turned? */
 static bool reads_codes(const edging *x, const qdq_node *n)
 {
-    const qdq_space *s = x->t->space;
+    const qdq_space *s = x->t->task.space;
 
     for (size_t i = s->first_edge[n->id]; i < s->n_edges && s->edge[i].node == n; i++)
         if (x->has_codes[i] || x->may_pay[i])
@@ -87,34 +87,34 @@ static bool reads_codes(const edging *x, const qdq_node *n)
  * floats has no kernel to gain from. What was turned before may be turned back. */
 static bool may_pay(const edging *x, size_t edge)
 {
-    const qdq_space_edge *e = &x->t->space->edge[edge];
+    const qdq_space_edge *e = &x->t->task.space->edge[edge];
     const qdq_node *from;
 
     if (e->node == NULL)
         return false;
     if (is_halved(x, e))
-        return qdq_space_is_flipped(x->t->space, &x->base, edge);
+        return qdq_space_is_flipped(x->t->task.space, &x->base, edge);
     if (is_copy(x, e->node))
         return gives_codes(x, e->node);
     if (x->has_codes[edge])
-        return qdq_space_is_flipped(x->t->space, &x->base, edge);
-    from = qdq_space_source(x->t->space, e->value);
+        return qdq_space_is_flipped(x->t->task.space, &x->base, edge);
+    from = qdq_space_source(x->t->task.space, e->value);
     return from != NULL && (reads_codes(x, from) || reads_codes(x, e->node));
 }
 
 static qdq_status read_plan(edging *x, qdq_error *err)
 {
     qdq_tuning *t = x->t;
-    const size_t n = (size_t)t->clean->graph->next_node_id + 1;
+    const size_t n = (size_t)t->task.clean->graph->next_node_id + 1;
     qdq_plan *p;
 
     x->runs = qdq_arena_array(&x->arena, n, sizeof *x->runs);
     if (x->runs == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_tune_plan_of(t, &x->base, &p, err));
-    qdq_status st = qdq_space_read_edges(t->space, p, &x->arena, &x->has_codes, err);
+    qdq_status st = qdq_space_read_edges(t->task.space, p, &x->arena, &x->has_codes, err);
     for (size_t i = 0; i < p->quantized.n && st == QDQ_OK; i++) {
-        const qdq_map_value *v = qdq_map_get(&t->space->labels, p->quantized.at[i].node);
+        const qdq_map_value *v = qdq_map_get(&t->task.space->labels, p->quantized.at[i].node);
         if (v != NULL)
             x->runs[((const qdq_node *)v->ptr)->id] = true;
     }
@@ -126,13 +126,13 @@ static qdq_status read_plan(edging *x, qdq_error *err)
 static qdq_status find_edges(edging *x, bool *any, qdq_error *err)
 {
     *any = false;
-    x->may_pay = qdq_arena_array(&x->arena, x->t->space->n_edges + 1, sizeof *x->may_pay);
+    x->may_pay = qdq_arena_array(&x->arena, x->t->task.space->n_edges + 1, sizeof *x->may_pay);
     if (x->may_pay == NULL)
         return qdq_nomem(err);
     QDQ_TRY(read_plan(x, err));
     for (bool more = true; more;) {
         more = false;
-        for (size_t i = 0; i < x->t->space->n_edges; i++)
+        for (size_t i = 0; i < x->t->task.space->n_edges; i++)
             if (!x->may_pay[i] && may_pay(x, i))
                 x->may_pay[i] = more = *any = true;
     }
@@ -143,14 +143,14 @@ static qdq_status find_edges(edging *x, bool *any, qdq_error *err)
 
 static uint32_t net_of(const edging *x, size_t edge)
 {
-    return x->t->nets.of[x->t->space->edge[edge].value->id];
+    return x->t->parts.nets.of[x->t->task.space->edge[edge].value->id];
 }
 
 /* Which way it turns tells an edge apart, too. */
 static bool describe(const void *ctx, size_t edge, qdq_buf *text)
 {
     const edging *x = ctx;
-    const qdq_space_edge *e = &x->t->space->edge[edge];
+    const qdq_space_edge *e = &x->t->task.space->edge[edge];
 
     if (x->may_pay[edge])
         qdq_buf_printf(text, " %s.%u%c", e->node->type, (unsigned)e->input,
@@ -182,7 +182,7 @@ static unsigned count_alike(const edging *x, uint32_t kind)
 {
     unsigned n = 0;
 
-    for (size_t i = 0; i < x->t->space->n_edges; i++)
+    for (size_t i = 0; i < x->t->task.space->n_edges; i++)
         n += kind_of(x, i) == kind;
     return n;
 }
@@ -192,7 +192,7 @@ static void note_prices(const edging *x, uint32_t kind, double gain)
 {
     const unsigned n = count_alike(x, kind);
 
-    for (size_t i = 0; i < x->t->space->n_edges; i++)
+    for (size_t i = 0; i < x->t->task.space->n_edges; i++)
         if (kind_of(x, i) == kind) {
             x->edge[i].saved_us = (x->has_codes[i] ? -gain : gain) / n;
             x->edge[i].alike = n;
@@ -201,14 +201,14 @@ static void note_prices(const edging *x, uint32_t kind, double gain)
 
 static bool is_turned(const edging *x, const qdq_assign *c, size_t edge)
 {
-    const qdq_space *s = x->t->space;
+    const qdq_space *s = x->t->task.space;
 
     return qdq_space_is_flipped(s, c, edge) != qdq_space_is_flipped(s, &x->base, edge);
 }
 
 static void note_trial(const edging *x, const qdq_assign *c, const qdq_test_result *r, bool kept)
 {
-    const size_t n = x->t->space->n_edges;
+    const size_t n = x->t->task.space->n_edges;
     unsigned turned = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -227,7 +227,7 @@ static void note_trial(const edging *x, const qdq_assign *c, const qdq_test_resu
  * are. */
 static qdq_status find_gains(edging *x, qdq_assign *c, bool *any, qdq_error *err)
 {
-    const qdq_space *s = x->t->space;
+    const qdq_space *s = x->t->task.space;
     const qdq_tune_kinds kinds = {.t = x->t, .of = x->kind_of, .n = x->gain.n};
     qdq_tune_prices before, after = {.known = false};
 
@@ -255,11 +255,11 @@ static qdq_status find_gains(edging *x, qdq_assign *c, bool *any, qdq_error *err
 static void turn(const edging *x, uint32_t only, qdq_assign *c)
 {
     qdq_assign_take(c, &x->base);
-    for (size_t i = 0; i < x->t->space->n_edges; i++) {
+    for (size_t i = 0; i < x->t->task.space->n_edges; i++) {
         const uint32_t kind = kind_of(x, i);
         if (kind != QDQ_TUNE_NO_KIND && x->gain.at[kind] > 0 &&
             (only == QDQ_TUNE_NO_KIND || only == kind))
-            qdq_space_flip(x->t->space, c, i);
+            qdq_space_flip(x->t->task.space, c, i);
     }
 }
 
@@ -318,7 +318,7 @@ static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
 
 static bool is_wanted(const qdq_tuning *t)
 {
-    return t->space->n_edges > 0 && qdq_tune_may_refine(t) && qdq_tune_can_profile(t) &&
+    return t->task.space->n_edges > 0 && qdq_tune_may_refine(t) && qdq_tune_can_profile(t) &&
            has_budget(t);
 }
 
@@ -327,12 +327,13 @@ static qdq_status begin(edging *x, qdq_error *err)
     qdq_tuning *t = x->t;
 
     QDQ_TRY(qdq_tune_best_with_edges(t, &x->arena, &x->base, err));
-    t->edges = qdq_arena_array(&t->arena, t->space->n_edges + 1, sizeof *t->edges);
-    if (t->edges == NULL)
+    t->outcome.edges =
+        qdq_arena_array(&t->arena, t->task.space->n_edges + 1, sizeof *t->outcome.edges);
+    if (t->outcome.edges == NULL)
         return qdq_nomem(err);
-    for (size_t i = 0; i < t->space->n_edges; i++)
-        t->edges[i].saved_us = NAN;
-    x->edge = t->edges;
+    for (size_t i = 0; i < t->task.space->n_edges; i++)
+        t->outcome.edges[i].saved_us = NAN;
+    x->edge = t->outcome.edges;
     return QDQ_OK;
 }
 
@@ -361,7 +362,7 @@ qdq_status qdq_tune_try_edges(qdq_tuning *t, qdq_error *err)
     qdq_status st = begin(&x, err);
     while (st == QDQ_OK && again)
         st = go_round(&x, &again, err);
-    if (st == QDQ_OK && x.is_better && !qdq_assign_copy(&t->found.best, &x.base, &t->arena))
+    if (st == QDQ_OK && x.is_better && !qdq_assign_copy(&t->run.found.best, &x.base, &t->arena))
         st = qdq_nomem(err);
     qdq_arena_free(&x.arena);
     return st;

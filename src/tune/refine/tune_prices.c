@@ -9,23 +9,23 @@
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
-/* By tensor of t->nets; "": none of its edges has a part in it. */
+/* By tensor of t->parts.nets; "": none of its edges has a part in it. */
 static qdq_status describe_all(const qdq_tuning *t,
                                bool (*describe)(const void *, size_t, qdq_buf *), const void *ctx,
                                qdq_buf *text, qdq_error *err)
 {
-    const qdq_space *s = t->space;
+    const qdq_space *s = t->task.space;
     qdq_buf one = QDQ_BUF_INIT(1 << 20);
     bool failed = false;
 
     for (size_t i = 0; i < s->n_edges && !failed; i++) {
-        const uint32_t net = t->nets.of[s->edge[i].value->id];
+        const uint32_t net = t->parts.nets.of[s->edge[i].value->id];
         const qdq_node *from = qdq_space_source(s, s->edge[i].value);
         one.size = 0;
         if (net == QDQ_NO_NET || !describe(ctx, i, &one))
             continue;
         if (text[net].size == 0)
-            qdq_buf_printf(&text[net], "%.0f %s", t->nets.graph.net[net].bytes,
+            qdq_buf_printf(&text[net], "%.0f %s", t->parts.nets.graph.net[net].bytes,
                            from != NULL ? from->type : "");
         qdq_buf_append(&text[net], one.data, one.size);
         failed = one.failed || text[net].failed;
@@ -58,7 +58,7 @@ qdq_status qdq_tune_find_alike(const qdq_tuning *t,
                                const void *ctx, qdq_arena *arena, uint32_t **of, size_t *n,
                                qdq_error *err)
 {
-    const size_t n_nets = t->nets.graph.n_nets;
+    const size_t n_nets = t->parts.nets.graph.n_nets;
     qdq_buf *text = qdq_arena_array(arena, n_nets + 1, sizeof *text);
 
     *of = qdq_arena_array(arena, n_nets + 1, sizeof **of);
@@ -85,7 +85,7 @@ static void add_time(const qdq_tune_kinds *k, double *time, uint32_t net, double
 
 static bool is_priced(const qdq_tune_kinds *k, const qdq_value *v)
 {
-    const uint32_t net = v != NULL ? k->t->nets.of[v->id] : QDQ_NO_NET;
+    const uint32_t net = v != NULL ? k->t->parts.nets.of[v->id] : QDQ_NO_NET;
 
     return net != QDQ_NO_NET && k->of[net] != QDQ_TUNE_NO_KIND;
 }
@@ -121,18 +121,18 @@ static void add_kernel(const qdq_tune_kinds *k, double *time, const qdq_node *n,
             us += times->converted[n->out[i]->id];
     for (uint32_t i = 0; i < n->n_in && beside > 0; i++)
         if (is_priced(k, qdq_node_in(n, i)))
-            add_time(k, time, k->t->nets.of[qdq_node_in(n, i)->id], us / (double)beside);
+            add_time(k, time, k->t->parts.nets.of[qdq_node_in(n, i)->id], us / (double)beside);
     for (uint32_t i = 0; i < given(k, n) && beside > 0; i++)
         if (is_priced(k, n->out[i]))
-            add_time(k, time, k->t->nets.of[n->out[i]->id], us / (double)beside);
+            add_time(k, time, k->t->parts.nets.of[n->out[i]->id], us / (double)beside);
 }
 
 /* An epilogue that quantizes, a DQ that is read with the rest. Returns the time of the other
  * kernels. */
 static double price(const qdq_tune_kinds *k, const qdq_tune_times *times, double *time)
 {
-    const qdq_nets *nets = &k->t->nets;
-    const qdq_graph *g = k->t->clean->graph;
+    const qdq_nets *nets = &k->t->parts.nets;
+    const qdq_graph *g = k->t->task.clean->graph;
     double rest = 0;
 
     for (size_t i = 0; i < g->values.n; i++)
@@ -180,20 +180,22 @@ double qdq_tune_pace(const qdq_tune_prices *before, const qdq_tune_prices *after
 
 bool qdq_tune_may_refine(const qdq_tuning *t)
 {
-    return t->filter.n == 0 && qdq_assign_count(&t->found.best) > 0 && t->settled == NULL;
+    return t->parts.filter.n == 0 && qdq_assign_count(&t->run.found.best) > 0 &&
+           t->parts.settled == NULL;
 }
 
 bool qdq_tune_can_profile(const qdq_tuning *t)
 {
-    return (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_PROFILE) != 0;
+    return (qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_PROFILE) != 0;
 }
 
 qdq_status qdq_tune_best_with_edges(qdq_tuning *t, qdq_arena *arena, qdq_assign *out,
                                     qdq_error *err)
 {
-    if (!qdq_assign_new(out, qdq_space_edge_bits(t->space), arena))
+    if (!qdq_assign_new(out, qdq_space_edge_bits(t->task.space), arena))
         return qdq_nomem(err);
-    for (size_t i = 0; i < t->found.best.n; i++)
-        qdq_assign_set(out, i, qdq_assign_get(&t->found.best, i));
-    return t->nets.of == NULL ? qdq_nets_find(t->space, &t->arena, &t->nets, err) : QDQ_OK;
+    for (size_t i = 0; i < t->run.found.best.n; i++)
+        qdq_assign_set(out, i, qdq_assign_get(&t->run.found.best, i));
+    return t->parts.nets.of == NULL ? qdq_nets_find(t->task.space, &t->arena, &t->parts.nets, err)
+                                    : QDQ_OK;
 }

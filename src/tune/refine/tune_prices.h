@@ -9,14 +9,14 @@
 
 typedef struct qdq_tune_kinds {
     qdq_tuning *t;      /* its nets are known */
-    const uint32_t *of; /* by tensor of t->nets: its kind; QDQ_TUNE_NO_KIND */
+    const uint32_t *of; /* by tensor of t->parts.nets: its kind; QDQ_TUNE_NO_KIND */
     size_t n;
     bool by_reader; /* a kernel's time belongs to what it reads alone, not to what it gives */
 } qdq_tune_kinds;
 
-/* Puts the tensors of t->nets into *n kinds: alike are those of one size, from one operator, whose
- * edges are described alike. `describe` appends what tells an edge of the space apart; false: the
- * edge has no part in it. *of in the arena. */
+/* Puts the tensors of t->parts.nets into *n kinds: alike are those of one size, from one operator,
+ * whose edges are described alike. `describe` appends what tells an edge of the space apart; false:
+ * the edge has no part in it. *of in the arena. */
 qdq_status qdq_tune_find_alike(const qdq_tuning *t,
                                bool (*describe)(const void *ctx, size_t edge, qdq_buf *text),
                                const void *ctx, qdq_arena *arena, uint32_t **of, size_t *n,
@@ -44,7 +44,7 @@ bool qdq_tune_may_refine(const qdq_tuning *t);
 
 bool qdq_tune_can_profile(const qdq_tuning *t);
 
-/* *out: t->found.best, with a bit for each edge. t->nets are known then. */
+/* *out: t->run.found.best, with a bit for each edge. t->parts.nets are known then. */
 qdq_status qdq_tune_best_with_edges(qdq_tuning *t, qdq_arena *arena, qdq_assign *out,
                                     qdq_error *err);
 

@@ -33,7 +33,7 @@ typedef struct typing {
     qdq_assign base;      /* the best placement so far */
     bool is_better;       /* than what came in */
     bool *has_codes;      /* by number of a typed tensor: does its type count in that placement? */
-    uint32_t *kind_of;    /* by tensor of t->nets */
+    uint32_t *kind_of;    /* by tensor of t->parts.nets */
     QDQ_VEC(double) gain; /* by kind: us that the other type saves; below 0: costs */
     QDQ_VEC(bool) pays;
 } typing;
@@ -41,22 +41,22 @@ typedef struct typing {
 static bool has_budget(const qdq_tuning *t, unsigned builds)
 {
     return qdq_tune_has_builds(t, builds, qdq_tune_max_builds_with_types(t)) &&
-           (t->opts->trials == 0 || t->found.trials < t->opts->trials);
+           (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
 static uint32_t net_of(const typing *x, const qdq_value *v)
 {
-    return x->t->nets.of[v->id];
+    return x->t->parts.nets.of[v->id];
 }
 
 static bool describe(const void *ctx, size_t edge, qdq_buf *text)
 {
     const typing *x = ctx;
-    const qdq_space_edge *e = &x->t->space->edge[edge];
+    const qdq_space_edge *e = &x->t->task.space->edge[edge];
 
-    if (!x->has_codes[qdq_space_typed(x->t->space, e->value)])
+    if (!x->has_codes[qdq_space_typed(x->t->task.space, e->value)])
         return false;
     qdq_buf_printf(text, " %s.%u", e->node != NULL ? e->node->type : "", (unsigned)e->input);
     return true;
@@ -64,7 +64,7 @@ static bool describe(const void *ctx, size_t edge, qdq_buf *text)
 
 static void unite(typing *x, uint32_t a, uint32_t b)
 {
-    for (size_t i = 0; i < x->t->nets.graph.n_nets && a != QDQ_TUNE_NO_KIND; i++)
+    for (size_t i = 0; i < x->t->parts.nets.graph.n_nets && a != QDQ_TUNE_NO_KIND; i++)
         if (x->kind_of[i] == b)
             x->kind_of[i] = a;
 }
@@ -74,7 +74,7 @@ static qdq_status unite_tied(typing *x, const qdq_plan *p, qdq_map *groups, qdq_
 {
     for (size_t i = 0; i < p->tensors.n; i++) {
         const qdq_plan_tensor *e = &p->tensors.at[i];
-        const qdq_value *v = qdq_space_type_decider(x->t->space, e);
+        const qdq_value *v = qdq_space_type_decider(x->t->task.space, e);
         bool is_new;
         if (e->group == NULL || v == NULL || net_of(x, v) == QDQ_NO_NET)
             continue;
@@ -110,14 +110,14 @@ static qdq_status read_plan(typing *x, qdq_error *err)
     qdq_plan *p;
 
     x->has_codes =
-        qdq_arena_array(&x->arena, (size_t)x->t->space->n_typed + 1, sizeof *x->has_codes);
+        qdq_arena_array(&x->arena, (size_t)x->t->task.space->n_typed + 1, sizeof *x->has_codes);
     if (x->has_codes == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_tune_plan_of(x->t, &x->base, &p, err));
     for (size_t i = 0; i < p->tensors.n; i++) {
-        const qdq_value *v = qdq_space_type_decider(x->t->space, &p->tensors.at[i]);
+        const qdq_value *v = qdq_space_type_decider(x->t->task.space, &p->tensors.at[i]);
         if (v != NULL)
-            x->has_codes[qdq_space_typed(x->t->space, v)] = true;
+            x->has_codes[qdq_space_typed(x->t->task.space, v)] = true;
     }
     qdq_status st = find_kinds(x, p, err);
     qdq_plan_free(p);
@@ -137,7 +137,7 @@ static uint32_t kind_of(const typing *x, const qdq_value *v)
  * says. */
 static qdq_status make(typing *x, const bool *only, qdq_assign *out, qdq_error *err)
 {
-    const qdq_space *s = x->t->space;
+    const qdq_space *s = x->t->task.space;
 
     if (!qdq_assign_copy(out, &x->base, &x->arena))
         return qdq_nomem(err);
@@ -158,15 +158,15 @@ static qdq_status make(typing *x, const bool *only, qdq_assign *out, qdq_error *
 /* A tensor has its part of what its kind saves. */
 static void note_prices(const typing *x)
 {
-    const qdq_space *s = x->t->space;
+    const qdq_space *s = x->t->task.space;
 
     for (size_t i = 0; i < s->n_edges; i++) {
         const uint32_t kind = kind_of(x, s->edge[i].value);
-        qdq_tune_type *type = &x->t->types[qdq_space_typed(s, s->edge[i].value)];
+        qdq_tune_type *type = &x->t->outcome.types[qdq_space_typed(s, s->edge[i].value)];
         unsigned alike = 0;
         if (kind == QDQ_TUNE_NO_KIND || type->tried)
             continue;
-        for (size_t k = 0; k < x->t->nets.graph.n_nets; k++)
+        for (size_t k = 0; k < x->t->parts.nets.graph.n_nets; k++)
             alike += x->kind_of[k] == kind;
         type->type = x->type;
         type->saved_us = x->gain.at[kind] / alike;
@@ -211,7 +211,7 @@ static qdq_status find_gains(typing *x, const qdq_assign *all, sums *out, qdq_er
 
 static void note_trial(const typing *x, const qdq_assign *c, const qdq_test_result *r, bool kept)
 {
-    const qdq_space *s = x->t->space;
+    const qdq_space *s = x->t->task.space;
     unsigned n = 0;
 
     for (uint32_t i = 0; i < s->n_typed; i++)
@@ -219,19 +219,19 @@ static void note_trial(const typing *x, const qdq_assign *c, const qdq_test_resu
     for (uint32_t i = 0; i < s->n_typed; i++) {
         if (qdq_space_get_type(s, c, i) == qdq_space_get_type(s, &x->base, i))
             continue;
-        qdq_tune_type *type = &x->t->types[i];
+        qdq_tune_type *type = &x->t->outcome.types[i];
         type->type = kept ? qdq_space_get_type(s, c, i) : x->type;
         type->tried = true;
         type->kept = kept;
         type->turned = n;
-        type->trial = x->t->steps.n;
+        type->trial = x->t->run.steps.n;
         type->result = *r;
     }
 }
 
 static qdq_status measure(typing *x, const qdq_assign *c, bool *kept, qdq_error *err)
 {
-    const qdq_elem type = x->t->space->target->others.at[x->type - 1].format.activation.type;
+    const qdq_elem type = x->t->task.space->target->others.at[x->type - 1].format.activation.type;
     const char *move = qdq_arena_printf(&x->t->arena, "%s activations", qdq_elem_name(type));
     qdq_tune_tried r;
 
@@ -275,7 +275,7 @@ static qdq_status try_kinds(typing *x, const qdq_assign *all, qdq_error *err)
 
     QDQ_TRY(find_gains(x, all, &s, err));
     if (s.known && s.n_paying == 0 && s.all < -plain_loss * s.model) {
-        x->t->found.ruled_out++;
+        x->t->run.found.ruled_out++;
         return QDQ_OK;
     }
     const bool whole = !s.known || s.n_paying == 0 || s.all >= most_of_mixture * s.mixed;
@@ -324,19 +324,21 @@ qdq_status qdq_tune_try_types(qdq_tuning *t, qdq_error *err)
     typing x = {.t = t, .arena = QDQ_ARENA_INIT};
     qdq_status st = QDQ_OK;
 
-    t->types = qdq_arena_array(&t->arena, (size_t)t->space->n_typed + 1, sizeof *t->types);
-    if (t->types == NULL)
+    t->outcome.types =
+        qdq_arena_array(&t->arena, (size_t)t->task.space->n_typed + 1, sizeof *t->outcome.types);
+    if (t->outcome.types == NULL)
         return qdq_nomem(err);
-    for (uint32_t i = 0; i < t->space->n_typed; i++)
-        t->types[i].saved_us = NAN;
-    if (t->space->n_typed > 0 && qdq_tune_may_refine(t))
+    for (uint32_t i = 0; i < t->task.space->n_typed; i++)
+        t->outcome.types[i].saved_us = NAN;
+    if (t->task.space->n_typed > 0 && qdq_tune_may_refine(t))
         st = qdq_tune_best_with_edges(t, &x.arena, &x.base, err);
     for (size_t k = 1;
-         k <= t->space->target->others.n && x.base.n > 0 && has_budget(t, 1) && st == QDQ_OK; k++) {
+         k <= t->task.space->target->others.n && x.base.n > 0 && has_budget(t, 1) && st == QDQ_OK;
+         k++) {
         x.type = k;
         st = try_type(&x, err);
     }
-    if (st == QDQ_OK && x.is_better && !qdq_assign_copy(&t->found.best, &x.base, &t->arena))
+    if (st == QDQ_OK && x.is_better && !qdq_assign_copy(&t->run.found.best, &x.base, &t->arena))
         st = qdq_nomem(err);
     qdq_arena_free(&x.arena);
     return st;
@@ -354,11 +356,11 @@ static size_t find_row(qdq_tuning *t, const qdq_tune_type *type, qdq_elem elem)
                                 strcmp(out->typed[i].type, qdq_elem_name(elem)) != 0))
         i++;
     if (i == out->n_typed && i < QDQ_TUNE_MOST_TYPES)
-        out->typed[out->n_typed++] =
-            (qdq_tune_typed){.type = qdq_elem_name(elem),
-                             .instead_of = qdq_elem_name(t->space->target->format.activation.type),
-                             .trial = (unsigned)type->trial,
-                             .gain = type->result.gain};
+        out->typed[out->n_typed++] = (qdq_tune_typed){
+            .type = qdq_elem_name(elem),
+            .instead_of = qdq_elem_name(t->task.space->target->format.activation.type),
+            .trial = (unsigned)type->trial,
+            .gain = type->result.gain};
     return i;
 }
 
@@ -366,20 +368,22 @@ static qdq_status list_typed(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
 {
     for (size_t i = 0; i < p->tensors.n; i++) {
         const qdq_plan_tensor *e = &p->tensors.at[i];
-        const qdq_value *v = qdq_graph_find(t->clean->graph, e->tensor);
-        const uint32_t typed = v != NULL ? qdq_space_typed(t->space, v) : QDQ_NOT_TYPED;
-        const size_t type = qdq_space_get_type(t->space, &t->found.best, typed);
+        const qdq_value *v = qdq_graph_find(t->task.clean->graph, e->tensor);
+        const uint32_t typed = v != NULL ? qdq_space_typed(t->task.space, v) : QDQ_NOT_TYPED;
+        const size_t type = qdq_space_get_type(t->task.space, &t->run.found.best, typed);
         const char *name = qdq_arena_strdup(&t->arena, e->tensor);
         if (name == NULL)
             return qdq_nomem(err);
-        if (type == 0 || strcmp(e->origin, "tuned") != 0 || !t->types[typed].kept)
+        if (type == 0 || strcmp(e->origin, "tuned") != 0 || !t->outcome.types[typed].kept)
             continue;
-        const size_t row = find_row(t, &t->types[typed],
-                                    t->space->target->others.at[type - 1].format.activation.type);
+        const size_t row =
+            find_row(t, &t->outcome.types[typed],
+                     t->task.space->target->others.at[type - 1].format.activation.type);
         if (row == QDQ_TUNE_MOST_TYPES)
             continue;
         t->out->typed[row].tensors++;
-        if (!QDQ_PUSH(&t->arena, &t->typed_name, name) || !QDQ_PUSH(&t->arena, &t->typed_of, row))
+        if (!QDQ_PUSH(&t->arena, &t->outcome.typed_name, name) ||
+            !QDQ_PUSH(&t->arena, &t->outcome.typed_of, row))
             return qdq_nomem(err);
     }
     return QDQ_OK;
@@ -390,8 +394,8 @@ qdq_status qdq_tune_find_typed(qdq_tuning *t, qdq_error *err)
     const char *path = qdq_tune_path(t, "plan.json");
     qdq_plan *p = NULL;
 
-    t->out->n_typed = t->typed_name.n = t->typed_of.n = 0;
-    if (t->out->verdict != QDQ_TUNED || t->types == NULL)
+    t->out->n_typed = t->outcome.typed_name.n = t->outcome.typed_of.n = 0;
+    if (t->out->verdict != QDQ_TUNED || t->outcome.types == NULL)
         return QDQ_OK;
     if (path == NULL)
         return qdq_nomem(err);

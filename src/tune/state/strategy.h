@@ -14,7 +14,7 @@ struct qdq_strategy {
     bool by_groups;
     /* Can it do what the options ask for, on this engine? An error: nothing else will do. */
     qdq_status (*fits)(qdq_tuning *t, bool *fits, qdq_error *err);
-    /* From t->problem to t->found. */
+    /* From t->parts.problem to t->run.found. */
     qdq_status (*run)(qdq_tuning *t, qdq_error *err);
     /* NULL where all trials count alike: what was kept, rejected and undecided, into t->out. */
     void (*count)(qdq_tuning *t);

@@ -10,7 +10,8 @@
 
 double qdq_tune_left_s(const qdq_tuning *t)
 {
-    return t->opts->time_s > 0 ? t->budget_from + t->opts->time_s - qdq_clock_seconds() : INFINITY;
+    return t->opts->time_s > 0 ? t->run.budget_from + t->opts->time_s - qdq_clock_seconds()
+                               : INFINITY;
 }
 
 /* How long it takes to judge a placement. Before the first one was judged: both models on all
@@ -19,10 +20,10 @@ static double judge_s(const qdq_tuning *t)
 {
     const qdq_goal_opts *goal = t->opts->goal;
 
-    if (!qdq_tune_has_goal(t) || t->data == NULL)
+    if (!qdq_tune_has_goal(t) || t->task.data == NULL)
         return 0;
-    const double n = (double)(goal->count > 0 ? goal->count : qdq_data_count(t->data));
-    return t->judge_s > 0 ? t->judge_s : 2 * n * t->problem.base_ns * 1e-9;
+    const double n = (double)(goal->count > 0 ? goal->count : qdq_data_count(t->task.data));
+    return t->run.judge_s > 0 ? t->run.judge_s : 2 * n * t->parts.problem.base_ns * 1e-9;
 }
 
 /* Of a test: the least is 6, and what is usual where there is time is twice as many. */
@@ -30,11 +31,12 @@ enum { RESERVED_PAIRS = 12 };
 
 double qdq_tune_after_pairs_s(const qdq_tuning *t)
 {
-    const double runs = 20,
-                 verify = t->verify_s > 0 ? t->verify_s : runs * t->problem.base_ns * 1e-9;
-    const double other = qdq_model_is_open(t->m)
-                             ? 2 * qdq_lab_build_s(t->lab) + RESERVED_PAIRS * qdq_lab_pair_s(t->lab)
-                             : 0;
+    const double runs = 20, verify = t->run.verify_s > 0 ? t->run.verify_s
+                                                         : runs * t->parts.problem.base_ns * 1e-9;
+    const double other =
+        qdq_model_is_open(t->task.m)
+            ? 2 * qdq_lab_build_s(t->tools.lab) + RESERVED_PAIRS * qdq_lab_pair_s(t->tools.lab)
+            : 0;
 
     return judge_s(t) + verify + other;
 }
@@ -43,15 +45,15 @@ double qdq_tune_after_pairs_s(const qdq_tuning *t)
  * with other dims, and written. */
 static double reserve_s(const qdq_tuning *t)
 {
-    const double build = t->lab != NULL ? qdq_lab_build_s(t->lab) : 0, most = 0.5;
+    const double build = t->tools.lab != NULL ? qdq_lab_build_s(t->tools.lab) : 0, most = 0.5;
 
     if (build <= 0)
         return 0;
     /* each is built and timed, too, and the best once more */
-    const double n = (double)t->n_baselines;
+    const double n = (double)t->parts.n_baselines;
     const double raw = t->units->raw;
     return fmin((3 + n) * build +
-                    (2 + n + (n > 0) + raw) * RESERVED_PAIRS * qdq_lab_pair_s(t->lab) +
+                    (2 + n + (n > 0) + raw) * RESERVED_PAIRS * qdq_lab_pair_s(t->tools.lab) +
                     qdq_tune_after_pairs_s(t) + 1,
                 most * t->opts->time_s);
 }
@@ -64,7 +66,7 @@ bool qdq_tune_time_is_up(const qdq_tuning *t)
 /* By the clock: when the search must be over, or in the guard all. */
 static double time_ends(const qdq_tuning *t)
 {
-    const double left = qdq_tune_left_s(t) - (t->guarded ? 0 : reserve_s(t));
+    const double left = qdq_tune_left_s(t) - (t->run.guarded ? 0 : reserve_s(t));
 
     return isinf(left) ? INFINITY : qdq_clock_seconds() + left;
 }
@@ -76,13 +78,13 @@ void qdq_tune_set_deadline(const qdq_tuning *t, qdq_lab *lab)
 
 void qdq_tune_begin_timed(qdq_tuning *t)
 {
-    qdq_cancel_at(t->stop, time_ends(t));
+    qdq_cancel_at(t->tools.stop, time_ends(t));
 }
 
 qdq_status qdq_tune_end_timed(qdq_tuning *t, qdq_status st, bool *cut)
 {
-    qdq_cancel_at(t->stop, INFINITY);
-    *cut = st == QDQ_E_INTERRUPTED && !qdq_cancel_is_set(t->stop);
+    qdq_cancel_at(t->tools.stop, INFINITY);
+    *cut = st == QDQ_E_INTERRUPTED && !qdq_cancel_is_set(t->tools.stop);
     return *cut ? QDQ_OK : st;
 }
 
@@ -91,7 +93,7 @@ bool qdq_tune_was_cut(const qdq_tuning *t, qdq_tune_candidate *c)
     const char *hung = qdq_remote_end_name(QDQ_REMOTE_HUNG);
 
     if (!c->failed || strncmp(c->why, hung, strlen(hung)) != 0 ||
-        (!t->guarded && !qdq_tune_time_is_up(t)) || (t->guarded && qdq_tune_left_s(t) > 0))
+        (!t->run.guarded && !qdq_tune_time_is_up(t)) || (t->run.guarded && qdq_tune_left_s(t) > 0))
         return false;
     c->failed = c->died = false;
     return true;
@@ -99,5 +101,5 @@ bool qdq_tune_was_cut(const qdq_tuning *t, qdq_tune_candidate *c)
 
 bool qdq_tune_has_builds(const qdq_tuning *t, unsigned builds, unsigned most)
 {
-    return !qdq_tune_time_is_up(t) && (most == 0 || t->builds + builds <= most);
+    return !qdq_tune_time_is_up(t) && (most == 0 || t->run.builds + builds <= most);
 }

@@ -22,9 +22,9 @@ bool qdq_tune_was_cut(const qdq_tuning *t, qdq_tune_candidate *c);
  * guard the whole budget. */
 void qdq_tune_set_deadline(const qdq_tuning *t, qdq_lab *lab);
 
-/* What is done between the two with the job t->timed ends with QDQ_E_INTERRUPTED when its time is
- * up: that of the search, or in the guard the whole budget. qdq_tune_end_timed() then sets *cut,
- * and returns QDQ_OK. */
+/* What is done between the two with the job t->tools.timed ends with QDQ_E_INTERRUPTED when its
+ * time is up: that of the search, or in the guard the whole budget. qdq_tune_end_timed() then sets
+ * *cut, and returns QDQ_OK. */
 void qdq_tune_begin_timed(qdq_tuning *t);
 qdq_status qdq_tune_end_timed(qdq_tuning *t, qdq_status st, bool *cut);
 

@@ -56,10 +56,9 @@ static qdq_status check_formats(const char *engine, const qdq_target *t, qdq_err
     const char *type = qdq_elem_name(t->format.activation.type);
 
     if (qdq_format_weight_only(&t->format))
-        return qdq_fail(
-            err, QDQ_E_UNSUPPORTED,
-            "found a target that quantizes weights alone, expected one with a type of activations: "
-            "there is no placement to tune");
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "found a target that quantizes weights alone, expected one with a type of "
+                        "activations: there is no placement to tune");
     if (is_ort && strncmp(type, "float8", 6) == 0)
         return qdq_fail(
             err, QDQ_E_UNSUPPORTED,
@@ -114,13 +113,12 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
                         "found strategy greedy with a front, which minimum cuts find");
     const unsigned least = LEAST_BUILDS + OF_BASELINE * count_baselines(o);
     if (o->max_builds > 0 && o->max_builds < least)
-        return qdq_fail(
-            err, QDQ_E_USAGE,
-            "found %u builds, expected at least %u in subgraph mode: of the model without Q/DQ, "
-            "two for layers, "
-            "of a candidate, and %d of the guard%s",
-            o->max_builds, least, OF_GUARD,
-            least > LEAST_BUILDS ? ", and two of each model with Q/DQ that was given" : "");
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found %u builds, expected at least %u in subgraph mode: of the model "
+                        "without Q/DQ, two for layers, of a candidate, and %d of the guard%s",
+                        o->max_builds, least, OF_GUARD,
+                        least > LEAST_BUILDS ? ", and two of each model with Q/DQ that was given"
+                                             : "");
     return caches    ? wrong_mode("a pattern cache, whose patterns are of regions", "region", err)
            : regions ? wrong_mode("an option of regions", "region", err)
                      : QDQ_OK;
@@ -163,7 +161,7 @@ enum { OF_CUTS = 12, OF_TYPES = 2 };
 /* Of presets: other types of activations take builds of the search. */
 static unsigned of_types(const qdq_tuning *t)
 {
-    return t->target->others.n > 0 ? OF_TYPES : 0;
+    return t->task.target->others.n > 0 ? OF_TYPES : 0;
 }
 
 unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts)
@@ -177,7 +175,7 @@ unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts)
 
     /* presets count builds with the dims of the search; what users allow is all there is */
     return o->max_builds > 0 ? builds_of_search(o->max_builds, OF_GUARD + n,
-                                                qdq_model_is_open(t->m) ? OF_OTHER_DIMS : 0)
+                                                qdq_model_is_open(t->task.m) ? OF_OTHER_DIMS : 0)
                              : builds_of_search(usual, OF_GUARD + n, 0);
 }
 
@@ -205,7 +203,7 @@ unsigned qdq_tune_leg_runs(const qdq_tune_opts *o)
  * they take far longer than they tell: none. */
 static double in_pairs(const qdq_tuning *t, double seconds)
 {
-    const bool tells = (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) != 0;
+    const bool tells = (qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) != 0;
 
     return tells ? seconds * 1e9 / qdq_tune_leg_runs(t->opts) : 0;
 }
@@ -215,17 +213,17 @@ void qdq_tune_settings(qdq_tuning *t)
     const qdq_tune_opts *o = t->opts;
     const preset *p = &presets[o->preset];
 
-    t->test = (qdq_test_opts)QDQ_TEST_OPTS_INIT;
-    t->test.max_pairs = p->max_pairs;
-    t->test.patience_ns = in_pairs(t, p->patience_s);
-    t->test.least_ns = in_pairs(t, p->least_s);
-    t->test.strict = o->strict;
+    t->run.test = (qdq_test_opts)QDQ_TEST_OPTS_INIT;
+    t->run.test.max_pairs = p->max_pairs;
+    t->run.test.patience_ns = in_pairs(t, p->patience_s);
+    t->run.test.least_ns = in_pairs(t, p->least_s);
+    t->run.test.strict = o->strict;
     if (o->min_gain > 0) {
-        t->test.enter = o->min_gain;
-        t->test.gain = 2 * o->min_gain;
+        t->run.test.enter = o->min_gain;
+        t->run.test.gain = 2 * o->min_gain;
     }
-    t->search_opts = (qdq_search_opts){
-        .test = t->test,
+    t->run.search_opts = (qdq_search_opts){
+        .test = t->run.test,
         .schemes_per_unit = o->schemes_per_region > 0 ? o->schemes_per_region : p->schemes,
         .exhaustive = p->exhaustive,
         .mutations = o->max_mutations > 0 ? o->max_mutations : 3,

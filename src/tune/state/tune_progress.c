@@ -33,21 +33,21 @@ const char *qdq_tune_dims_name(qdq_tune_dims d)
 
 void qdq_tune_show(qdq_tuning *t, const char *phase)
 {
-    double elapsed = qdq_clock_seconds() - t->started;
+    double elapsed = qdq_clock_seconds() - t->run.started;
     qdq_tune_live now = {.phase = phase,
-                         .unit = t->unit != NULL ? t->unit : "",
-                         .unit_number = t->unit_number,
-                         .n_units = t->patterns != NULL ? t->patterns->n : 0,
-                         .trials = (unsigned)t->steps.n,
-                         .builds = t->builds,
-                         .pairs = t->pairs,
-                         .baseline_ms = t->problem.base_ns * 1e-6,
-                         .incumbent_ms = t->problem.base_ns * (1 - t->saved) * 1e-6,
-                         .saved_share = t->saved,
+                         .unit = t->run.unit != NULL ? t->run.unit : "",
+                         .unit_number = t->run.unit_number,
+                         .n_units = t->parts.patterns != NULL ? t->parts.patterns->n : 0,
+                         .trials = (unsigned)t->run.steps.n,
+                         .builds = t->run.builds,
+                         .pairs = t->run.pairs,
+                         .baseline_ms = t->parts.problem.base_ns * 1e-6,
+                         .incumbent_ms = t->parts.problem.base_ns * (1 - t->run.saved) * 1e-6,
+                         .saved_share = t->run.saved,
                          .elapsed_s = elapsed,
                          .left_s = t->opts->time_s > 0 ? fmax(qdq_tune_left_s(t), 0) : NAN};
 
-    t->phase = phase;
+    t->run.phase = phase;
     if (t->opts->live != NULL)
         t->opts->live(qdq_job_copy(t->job).ctx, &now);
 }
@@ -61,15 +61,15 @@ const char *qdq_tune_phase_name(const qdq_tuning *t, qdq_search_phase phase)
 
 void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s)
 {
-    const char *unit = s->unit != SIZE_MAX ? t->problem.unit[s->unit].name : s->move;
+    const char *unit = s->unit != SIZE_MAX ? t->parts.problem.unit[s->unit].name : s->move;
 
     if (s->failed != NULL)
-        qdq_job_log(t->job, QDQ_LOG_INFO, "trial %u, %s, %.60s: %s", (unsigned)t->steps.n,
+        qdq_job_log(t->job, QDQ_LOG_INFO, "trial %u, %s, %.60s: %s", (unsigned)t->run.steps.n,
                     qdq_tune_phase_name(t, s->phase), unit, s->failed);
     else
         qdq_job_log(t->job, QDQ_LOG_INFO,
                     "trial %u, %s, %.60s: gain %.2f %% (%.2f to %.2f, %u pairs), %s",
-                    (unsigned)t->steps.n, qdq_tune_phase_name(t, s->phase), unit,
+                    (unsigned)t->run.steps.n, qdq_tune_phase_name(t, s->phase), unit,
                     s->result.gain * 100, s->result.ci_low * 100, s->result.ci_high * 100,
                     s->result.pairs, s->kept ? "kept" : "not kept");
 }

@@ -13,7 +13,7 @@ static const char key[] = "options that the engine's program refuses";
 
 qdq_status qdq_tune_tell_refused(const qdq_tuning *t, qdq_lab *lab, qdq_error *err)
 {
-    return t->refused != NULL ? qdq_lab_refuse(lab, t->refused, err) : QDQ_OK;
+    return t->tools.refused != NULL ? qdq_lab_refuse(lab, t->tools.refused, err) : QDQ_OK;
 }
 
 qdq_status qdq_tune_recall_refused(qdq_tuning *t, qdq_error *err)
@@ -23,10 +23,10 @@ qdq_status qdq_tune_recall_refused(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_recall_content(t, key, &j, err));
     const char *text = json_string_value(json_object_get(j, "options"));
     if (text != NULL)
-        t->refused = qdq_remote_bytes(&t->arena, text);
-    const bool failed = text != NULL && t->refused == NULL;
+        t->tools.refused = qdq_remote_bytes(&t->arena, text);
+    const bool failed = text != NULL && t->tools.refused == NULL;
     json_decref(j);
-    return failed ? qdq_nomem(err) : qdq_tune_tell_refused(t, t->lab, err);
+    return failed ? qdq_nomem(err) : qdq_tune_tell_refused(t, t->tools.lab, err);
 }
 
 /* What users miss for it. */
@@ -42,12 +42,14 @@ qdq_status qdq_tune_note_refused(qdq_tuning *t, const qdq_lab *lab, qdq_error *e
     const qdq_engine_info *engine = qdq_lab_engine(lab);
     const char *now = qdq_lab_refused(lab);
 
-    if (now[0] == '\0' || (t->refused != NULL && strcmp(t->refused, now) == 0))
+    if (now[0] == '\0' || (t->tools.refused != NULL && strcmp(t->tools.refused, now) == 0))
         return QDQ_OK;
-    const size_t known = t->refused != NULL ? strlen(t->refused) : 0; /* options are only added */
-    const char *more = known > 0 && strncmp(now, t->refused, known) == 0 ? now + known + 1 : now;
-    t->refused = qdq_arena_strdup(&t->arena, now);
-    if (t->refused == NULL)
+    const size_t known =
+        t->tools.refused != NULL ? strlen(t->tools.refused) : 0; /* options are only added */
+    const char *more =
+        known > 0 && strncmp(now, t->tools.refused, known) == 0 ? now + known + 1 : now;
+    t->tools.refused = qdq_arena_strdup(&t->arena, now);
+    if (t->tools.refused == NULL)
         return qdq_nomem(err);
     qdq_job_log(t->job, QDQ_LOG_WARNING, "%s %s refuses %s, left out from now on%s", engine->name,
                 engine->version, more, lost(engine->capabilities));

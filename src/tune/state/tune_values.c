@@ -41,7 +41,7 @@ qdq_status qdq_tune_recall(qdq_tuning *t, const char *key, json_t **out, qdq_err
     char *text = NULL;
 
     *out = NULL;
-    QDQ_TRY(qdq_tune_store_value_get(t->store, &t->run, key, &text, err));
+    QDQ_TRY(qdq_tune_store_value_get(t->tools.store, &t->tools.run, key, &text, err));
     return parse_value(t, text, key, out, err);
 }
 
@@ -50,7 +50,7 @@ qdq_status qdq_tune_recall_content(qdq_tuning *t, const char *key, json_t **out,
     char *text = NULL;
 
     *out = NULL;
-    QDQ_TRY(qdq_tune_store_content_get(t->store, &t->run, key, &text, err));
+    QDQ_TRY(qdq_tune_store_content_get(t->tools.store, &t->tools.run, key, &text, err));
     return parse_value(t, text, key, out, err);
 }
 
@@ -60,7 +60,7 @@ qdq_status qdq_tune_remember(qdq_tuning *t, const char *key, json_t *j, qdq_erro
     qdq_status st = print_value(j, &text, err);
 
     if (st == QDQ_OK)
-        st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
+        st = qdq_tune_store_value_put(t->tools.store, &t->tools.run, key, text, err);
     qdq_free(text);
     return st;
 }
@@ -71,7 +71,7 @@ qdq_status qdq_tune_remember_content(qdq_tuning *t, const char *key, json_t *j, 
     qdq_status st = print_value(j, &text, err);
 
     if (st == QDQ_OK)
-        st = qdq_tune_store_content_put(t->store, &t->run, key, text, err);
+        st = qdq_tune_store_content_put(t->tools.store, &t->tools.run, key, text, err);
     qdq_free(text);
     return st;
 }

@@ -16,33 +16,19 @@ enum { APPLICATION_ID = 0x71647174 /* "qdqt": what file(1) and others see */ };
 
 static const char schema[] =
     "CREATE TABLE context (id INTEGER PRIMARY KEY, model TEXT NOT NULL, engine TEXT NOT NULL, "
-    "device TEXT "
-    "NOT NULL,"
-    " options TEXT NOT NULL, UNIQUE (model, engine, device, options));"
-    "CREATE TABLE run (id INTEGER PRIMARY KEY, context INTEGER NOT NULL REFERENCES context, search "
-    "TEXT NOT "
-    "NULL,"
-    " since INTEGER NOT NULL, started REAL NOT NULL, seen REAL NOT NULL, pid INTEGER NOT NULL, "
-    "finished "
-    "INTEGER NOT NULL DEFAULT 0,"
-    " report TEXT);"
-    "CREATE TABLE trial (id INTEGER PRIMARY KEY, context INTEGER NOT NULL REFERENCES context,"
-    " since INTEGER NOT NULL, incumbent TEXT NOT NULL, candidate TEXT NOT NULL, nth INTEGER NOT "
-    "NULL,"
-    " failed TEXT, verdict TEXT, gain REAL, low REAL, high REAL,"
-    " UNIQUE (context, since, incumbent, candidate, nth));"
-    "CREATE TABLE pair (trial INTEGER NOT NULL REFERENCES trial, number INTEGER NOT NULL, "
-    "incumbent_ns REAL "
-    "NOT NULL,"
-    " candidate_ns REAL NOT NULL, PRIMARY KEY (trial, number)) WITHOUT ROWID;"
-    "CREATE TABLE value (context INTEGER NOT NULL REFERENCES context, since INTEGER NOT NULL, key "
-    "TEXT NOT "
-    "NULL,"
-    " value TEXT NOT NULL, PRIMARY KEY (context, since, key)) WITHOUT ROWID;"
-    "CREATE TABLE event (id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run, time REAL "
-    "NOT NULL,"
-    " kind TEXT NOT NULL, json TEXT NOT NULL);"
-    "CREATE INDEX event_of_run ON event (run);";
+    "device TEXT NOT NULL, options TEXT NOT NULL, UNIQUE (model, engine, device, options));CREATE "
+    "TABLE run (id INTEGER PRIMARY KEY, context INTEGER NOT NULL REFERENCES context, search TEXT "
+    "NOT NULL, since INTEGER NOT NULL, started REAL NOT NULL, seen REAL NOT NULL, pid INTEGER NOT "
+    "NULL, finished INTEGER NOT NULL DEFAULT 0, report TEXT);CREATE TABLE trial (id INTEGER "
+    "PRIMARY KEY, context INTEGER NOT NULL REFERENCES context, since INTEGER NOT NULL, incumbent "
+    "TEXT NOT NULL, candidate TEXT NOT NULL, nth INTEGER NOT NULL, failed TEXT, verdict TEXT, gain "
+    "REAL, low REAL, high REAL, UNIQUE (context, since, incumbent, candidate, nth));CREATE TABLE "
+    "pair (trial INTEGER NOT NULL REFERENCES trial, number INTEGER NOT NULL, incumbent_ns REAL NOT "
+    "NULL, candidate_ns REAL NOT NULL, PRIMARY KEY (trial, number)) WITHOUT ROWID;CREATE TABLE "
+    "value (context INTEGER NOT NULL REFERENCES context, since INTEGER NOT NULL, key TEXT NOT "
+    "NULL, value TEXT NOT NULL, PRIMARY KEY (context, since, key)) WITHOUT ROWID;CREATE TABLE "
+    "event (id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run, time REAL NOT NULL, kind "
+    "TEXT NOT NULL, json TEXT NOT NULL);CREATE INDEX event_of_run ON event (run);";
 
 /* --- open ------------------------------------------------------------------------------------- */
 
@@ -305,11 +291,10 @@ static qdq_status find_run(qdq_tune_store *s, int64_t context, const char *searc
 
 static qdq_status count_samples(qdq_tune_store *s, qdq_tune_store_run *out, qdq_error *err)
 {
-    qdq_sql st = qdq_sql_prepare(
-        s,
-        "SELECT count(*) FROM pair JOIN trial ON trial.id = pair.trial WHERE trial.context = ? AND "
-        "trial.since = ?",
-        "samples");
+    qdq_sql st = qdq_sql_prepare(s,
+                                 "SELECT count(*) FROM pair JOIN trial ON trial.id = pair.trial "
+                                 "WHERE trial.context = ? AND trial.since = ?",
+                                 "samples");
     bool row = false;
 
     qdq_sql_bind_int(&st, out->context);

@@ -48,12 +48,11 @@ static void say_difference(char *out, size_t room, const char *what, const char 
 qdq_status qdq_tune_store_differ(qdq_tune_store *s, int64_t run, const qdq_tune_store_context *c,
                                  const char *search, char *out, size_t room, qdq_error *err)
 {
-    qdq_sql st =
-        qdq_sql_prepare(s,
-                        "SELECT model, engine, device, options, search FROM run JOIN context ON "
-                        "context.id = run.context WHERE run.id = ?1 OR ?1 = 0 ORDER BY run.id DESC "
-                        "LIMIT 1",
-                        "runs");
+    qdq_sql st = qdq_sql_prepare(
+        s,
+        "SELECT model, engine, device, options, search FROM run JOIN context ON context.id = "
+        "run.context WHERE run.id = ?1 OR ?1 = 0 ORDER BY run.id DESC LIMIT 1",
+        "runs");
     const char *const what[] = {"model", "engine", "device", "setting of measurements",
                                 "setting of the search"};
     const char *const mine[] = {c->model, c->engine, c->device, c->options, search};

@@ -203,10 +203,10 @@ static qdq_status check_store(const char *dir, const char *store, qdq_error *err
         of_dir.st_ino != of_parent.st_ino || of_dir.st_dev != of_parent.st_dev)
         return QDQ_OK;
     if (is_output(name))
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "%s: found a store with the name of what a run writes there: "
-                        "expected another name",
-                        store);
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "%s: found a store with the name of what a run writes there: expected another name",
+            store);
     return QDQ_OK;
 }
 

@@ -36,7 +36,8 @@ static qdq_status run_trials(qdq_tuning *t, qdq_error *err)
 {
     const qdq_search_ops ops = qdq_tune_search_ops(t);
 
-    return qdq_search_run(&t->problem, &t->search_opts, &ops, &t->arena, &t->found, err);
+    return qdq_search_run(&t->parts.problem, &t->run.search_opts, &ops, &t->arena, &t->run.found,
+                          err);
 }
 
 const qdq_strategy qdq_strategy_trials = {.name = "trials", .fits = trials_fit, .run = run_trials};

@@ -25,7 +25,7 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, 
     QDQ_TRY(qdq_tune_profile(t, c, err));
     *known = c->times->is_known;
     if (*known)
-        qdq_tune_tell_costs(t->space, &t->nets, c->times, out);
+        qdq_tune_tell_costs(t->task.space, &t->parts.nets, c->times, out);
     return QDQ_OK;
 }
 
@@ -35,9 +35,9 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, 
  * those of region mode, and the user is told. */
 static qdq_status fits(qdq_tuning *t, bool *fits, qdq_error *err)
 {
-    if (t->opts->mode != QDQ_TUNE_SUBGRAPH || t->space->n_groups == 0)
+    if (t->opts->mode != QDQ_TUNE_SUBGRAPH || t->task.space->n_groups == 0)
         return QDQ_OK;
-    *fits = t->base->times != NULL && t->base->times->is_known;
+    *fits = t->run.base->times != NULL && t->run.base->times->is_known;
     if (*fits && t->opts->schemes_per_region > 0)
         qdq_job_log(t->job, QDQ_LOG_INFO,
                     "minimum cuts place all groups at once: the bound on schemes of a group "
@@ -48,14 +48,13 @@ static qdq_status fits(qdq_tuning *t, bool *fits, qdq_error *err)
         return qdq_fail(
             err, QDQ_E_UNSUPPORTED,
             "engine '%s' tells too little of how long each layer takes for minimum cuts%s",
-            qdq_lab_engine(t->lab)->name,
+            qdq_lab_engine(t->tools.lab)->name,
             t->opts->pareto > 0 ? ", without which there is no front" : "");
-    t->search_opts.max_builds = qdq_tune_max_builds(t, false);
+    t->run.search_opts.max_builds = qdq_tune_max_builds(t, false);
     qdq_job_log(t->job, QDQ_LOG_WARNING,
                 "engine '%s' tells too little of how long each layer takes for minimum cuts: kinds "
-                "of groups "
-                "are tried one by one on the whole model, which takes more builds",
-                qdq_lab_engine(t->lab)->name);
+                "of groups are tried one by one on the whole model, which takes more builds",
+                qdq_lab_engine(t->tools.lab)->name);
     return QDQ_OK;
 }
 
@@ -76,7 +75,7 @@ static qdq_status judge(void *ctx, const qdq_assign *a, qdq_cut_verdict *out, qd
     qdq_tune_candidate *c;
 
     QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
-    if (c == t->base) {
+    if (c == t->run.base) {
         *out = (qdq_cut_verdict){.known = true, .holds = true};
         return QDQ_OK;
     }
@@ -93,15 +92,14 @@ static qdq_status bound(qdq_tuning *t, qdq_cut_problem *p, qdq_error *err)
     if (!qdq_tune_has_goal(t))
         return QDQ_OK;
     QDQ_TRY(qdq_tune_find_harm(t, err));
-    t->bounded = t->harm != NULL;
-    if (!t->bounded) {
+    t->run.bounded = t->parts.harm != NULL;
+    if (!t->run.bounded) {
         qdq_job_log(t->job, QDQ_LOG_WARNING,
                     "what decisions do to the outputs cannot be measured: what misses the goal is "
-                    "refused, but "
-                    "nothing else is looked for");
+                    "refused, but nothing else is looked for");
         return QDQ_OK;
     }
-    p->harm = t->harm;
+    p->harm = t->parts.harm;
     p->most_harm = t->opts->goal->min_sqnr != 0 ? pow(10, -t->opts->goal->min_sqnr / 10) : INFINITY;
     p->judge = judge;
     p->judge_ctx = t;
@@ -111,12 +109,12 @@ static qdq_status bound(qdq_tuning *t, qdq_cut_problem *p, qdq_error *err)
 /* Nothing is what holds any goal, and not what users hoped for. */
 static void say_what_came_out(const qdq_tuning *t)
 {
-    if (!t->bounded || qdq_assign_count(&t->found.best) > 0 || isnan(t->least_noisy_db))
+    if (!t->run.bounded || qdq_assign_count(&t->run.found.best) > 0 || isnan(t->run.least_noisy_db))
         return;
     qdq_job_log(t->job, QDQ_LOG_WARNING,
                 "no placement that is faster keeps the goal: the best that was judged, of %u, has "
                 "SQNR %.2f dB",
-                t->evaluations, t->least_noisy_db);
+                t->run.evaluations, t->run.least_noisy_db);
 }
 
 /* --- the search ------------------------------------------------------------------------------- */
@@ -126,14 +124,16 @@ static qdq_status run_mincut(qdq_tuning *t, qdq_error *err)
     const qdq_search_ops ops = qdq_tune_search_ops(t);
     qdq_cut_result found;
 
-    QDQ_TRY(qdq_nets_find(t->space, &t->arena, &t->nets, err));
-    qdq_cut_problem p = {
-        .search = &t->problem, .graph = &t->nets.graph, .profile = profile, .profile_ctx = t};
+    QDQ_TRY(qdq_nets_find(t->task.space, &t->arena, &t->parts.nets, err));
+    qdq_cut_problem p = {.search = &t->parts.problem,
+                         .graph = &t->parts.nets.graph,
+                         .profile = profile,
+                         .profile_ctx = t};
     QDQ_TRY(bound(t, &p, err));
-    QDQ_TRY(qdq_cut_search_run(&p, &t->search_opts, &ops, &t->arena, &found, err));
-    t->found = found.search;
-    t->costs = found.costs;
-    t->has_costs = found.known;
+    QDQ_TRY(qdq_cut_search_run(&p, &t->run.search_opts, &ops, &t->arena, &found, err));
+    t->run.found = found.search;
+    t->parts.costs = found.costs;
+    t->parts.has_costs = found.known;
     QDQ_TRY(qdq_tune_try_others(t, err));
     say_what_came_out(t);
     return QDQ_OK;

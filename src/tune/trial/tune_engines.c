@@ -13,7 +13,7 @@ void qdq_tune_engine_opts(qdq_tuning *t, qdq_engine_opts *out)
     static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
 
     *out = t->opts->engine_opts != NULL ? *t->opts->engine_opts : defaults;
-    out->job = &t->timed;
+    out->job = &t->tools.timed;
     if (t->opts->worker != NULL)
         out->worker = t->opts->worker;
 }
@@ -25,7 +25,7 @@ qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error
     qdq_lab_opts lo = {.engine = o->engine != NULL ? o->engine : "ort",
                        .engine_opts = &engine,
                        .worker = o->worker,
-                       .work = qdq_tempdir_path(t->work),
+                       .work = qdq_tempdir_path(t->tools.work),
                        .logs = qdq_tune_path(t, "logs"),
                        .threads = o->threads,
                        .warmup = o->warmup_runs,
@@ -43,8 +43,8 @@ qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error
     if (lo.logs == NULL || engine.timing_cache == NULL)
         return qdq_nomem(err);
     if (!parts) {
-        lo.shapes = t->quantize.shapes;
-        lo.n_shapes = t->quantize.n_shapes;
+        lo.shapes = t->task.quantize.shapes;
+        lo.n_shapes = t->task.quantize.n_shapes;
         QDQ_TRY(qdq_tune_samples(t, &lo.samples, err));
     } else if (engine.trtexec_args !=
                NULL) { /* their shapes are those of the whole model's inputs */

@@ -4,7 +4,7 @@
 
 #include "tune/state/tune_state.h"
 
-/* Options of an engine in this run, with the job t->timed. */
+/* Options of an engine in this run, with the job t->tools.timed. */
 void qdq_tune_engine_opts(qdq_tuning *t, qdq_engine_opts *out);
 
 /* The engine in a worker: for the whole model on samples, or (parts) for models whose inputs have

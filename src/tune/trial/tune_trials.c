@@ -36,7 +36,7 @@ static uint64_t number_of(const taking *k, unsigned pair)
 static qdq_status fail_trial(taking *k, const char *why, qdq_error *err)
 {
     k->failed = true;
-    QDQ_TRY(qdq_tune_store_trial_fail(k->t->store, &k->trial, why, err));
+    QDQ_TRY(qdq_tune_store_trial_fail(k->t->tools.store, &k->trial, why, err));
     return qdq_fail(err, QDQ_E_GOAL, "%s", why);
 }
 
@@ -45,17 +45,17 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
     qdq_remote_fate fate = {0};
 
     QDQ_TRY(qdq_job_poll(k->t->job, err));
-    k->t->measured = true;
-    qdq_tune_set_deadline(k->t, k->t->lab);
+    k->t->run.measured = true;
+    qdq_tune_set_deadline(k->t, k->t->tools.lab);
     QDQ_TRY(qdq_tune_build(k->t, k->a, NULL, err));
     QDQ_TRY(qdq_tune_build(k->t, k->b, NULL, err));
     if (qdq_tune_was_cut(k->t, k->a) || qdq_tune_was_cut(k->t, k->b))
         return qdq_fail(err, QDQ_E_GOAL, "the budget of time is used up");
     if (k->a->failed || k->b->failed)
         return fail_trial(k, k->a->failed ? k->a->why : k->b->why, err);
-    QDQ_TRY(qdq_lab_pair(k->t->lab, k->a->handle, k->b->handle, pair % 2 == 1, number_of(k, pair),
-                         a_ns, b_ns, &fate, err));
-    QDQ_TRY(qdq_tune_note_refused(k->t, k->t->lab, err));
+    QDQ_TRY(qdq_lab_pair(k->t->tools.lab, k->a->handle, k->b->handle, pair % 2 == 1,
+                         number_of(k, pair), a_ns, b_ns, &fate, err));
+    QDQ_TRY(qdq_tune_note_refused(k->t, k->t->tools.lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         qdq_tune_give_up_by_fate(k->b, &fate);
         k->b->handle = -1;
@@ -63,22 +63,22 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
             return qdq_fail(err, QDQ_E_GOAL, "the budget of time is used up");
         return fail_trial(k, k->b->why, err);
     }
-    return qdq_tune_store_pair_add(k->t->store, &k->trial, pair, a_ns, b_ns, err);
+    return qdq_tune_store_pair_add(k->t->tools.store, &k->trial, pair, a_ns, b_ns, err);
 }
 
 static qdq_status take(void *ctx, unsigned pair, double *a_ns, double *b_ns, qdq_error *err)
 {
     taking *k = ctx;
 
-    k->t->pairs++;
+    k->t->run.pairs++;
     if (pair < k->trial.n_pairs)
-        return qdq_tune_store_pair_get(k->t->store, &k->trial, pair, a_ns, b_ns, err);
+        return qdq_tune_store_pair_get(k->t->tools.store, &k->trial, pair, a_ns, b_ns, err);
     return measure_pair(k, pair, a_ns, b_ns, err);
 }
 
 static void count(qdq_tuning *t, qdq_tune_candidate *c)
 {
-    t->builds += !c->counted;
+    t->run.builds += !c->counted;
     c->counted = true;
 }
 
@@ -87,7 +87,8 @@ static qdq_status begin(qdq_tuning *t, taking *k, unsigned nth, qdq_error *err)
     count(t, k->a);
     count(t, k->b);
     k->b->tried = true;
-    return qdq_tune_store_trial_get(t->store, &t->run, k->a->name, k->b->name, nth, &k->trial, err);
+    return qdq_tune_store_trial_get(t->tools.store, &t->tools.run, k->a->name, k->b->name, nth,
+                                    &k->trial, err);
 }
 
 /* Of the store's answer, or of the test's: a trial that failed is no error of the run. */
@@ -99,7 +100,7 @@ static qdq_status conclude(taking *k, qdq_status st, const qdq_test_result *r, b
         return QDQ_OK;
     }
     QDQ_TRY(st);
-    return qdq_tune_store_trial_verdict(k->t->store, &k->trial, qdq_verdict_name(r->verdict),
+    return qdq_tune_store_trial_verdict(k->t->tools.store, &k->trial, qdq_verdict_name(r->verdict),
                                         r->gain, r->ci_low, r->ci_high, err);
 }
 
@@ -127,20 +128,19 @@ qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err
 {
     taking k = {.t = t, .a = c, .b = c};
 
-    QDQ_TRY(begin(t, &k, 1000 + t->epochs++, err));
-    qdq_status st = qdq_epoch_begin(&t->test, take, &k, &t->epoch, err);
+    QDQ_TRY(begin(t, &k, 1000 + t->run.epochs++, err));
+    qdq_status st = qdq_epoch_begin(&t->run.test, take, &k, &t->run.epoch, err);
     if (st == QDQ_E_GOAL && k.failed)
         return qdq_fail(err, QDQ_E_ENGINE, "the model cannot be timed: %s", c->why);
     QDQ_TRY(st);
-    t->marked = c;
-    if (t->epoch.noisy)
+    t->run.marked = c;
+    if (t->run.epoch.noisy)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
                     "this machine is noisy: a model compared with itself seems to be %.2f %% "
-                    "faster; gains of that "
-                    "size mean nothing",
-                    fabs(t->epoch.aa_gain) * 100);
-    t->test.floor_sd = t->epoch.aa_sd;
-    t->noisy = t->noisy || t->epoch.aa_sd > noisy_sd;
+                    "faster; gains of that size mean nothing",
+                    fabs(t->run.epoch.aa_gain) * 100);
+    t->run.test.floor_sd = t->run.epoch.aa_sd;
+    t->run.noisy = t->run.noisy || t->run.epoch.aa_sd > noisy_sd;
     return QDQ_OK;
 }
 
@@ -152,8 +152,8 @@ static bool is_calmer(qdq_tuning *t, const qdq_test_result *r)
 {
     enum { TRIALS = 3 };
 
-    t->calm_trials = 2 * r->seen_sd < t->epoch.aa_sd ? t->calm_trials + 1 : 0;
-    return t->calm_trials >= TRIALS;
+    t->run.calm_trials = 2 * r->seen_sd < t->run.epoch.aa_sd ? t->run.calm_trials + 1 : 0;
+    return t->run.calm_trials >= TRIALS;
 }
 
 /* After the machine has changed its pace, noise is another one, too. */
@@ -161,17 +161,17 @@ static qdq_status follow_drift(qdq_tuning *t, qdq_tune_candidate *incumbent,
                                const qdq_test_result *r, qdq_error *err)
 {
     /* of a noisy machine, single medians differ */
-    const double limit = fmax(0.1, 3 * t->epoch.aa_sd);
+    const double limit = fmax(0.1, 3 * t->run.epoch.aa_sd);
     const bool drifted =
-        incumbent == t->marked && qdq_epoch_drifted(&t->epoch, r->incumbent_ns, limit);
+        incumbent == t->run.marked && qdq_epoch_drifted(&t->run.epoch, r->incumbent_ns, limit);
 
     if (drifted)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
                     "the machine's pace changed by %.0f %%: noise is measured again",
-                    (r->incumbent_ns / t->epoch.base_ns - 1) * 100);
+                    (r->incumbent_ns / t->run.epoch.base_ns - 1) * 100);
     if (!is_calmer(t, r) && !drifted)
         return QDQ_OK;
-    t->calm_trials = 0;
+    t->run.calm_trials = 0;
     return qdq_tune_control(t, incumbent, err);
 }
 
@@ -195,8 +195,8 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
         *failed = true;
         return QDQ_OK;
     }
-    own.floor_sd = t->epoch.aa_sd;
-    own.least_ns = t->noisy ? test->least_ns : 0;
+    own.floor_sd = t->run.epoch.aa_sd;
+    own.least_ns = t->run.noisy ? test->least_ns : 0;
     QDQ_TRY(qdq_tune_compare(t, a, b, 0, &own, out, failed, err));
     if (!*failed)
         QDQ_TRY(follow_drift(t, a, out, err));
@@ -204,12 +204,12 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
         QDQ_TRY(qdq_tune_verify(t, b, err));
     *failed = *failed || b->wrong;
     bool kept = !*failed && out->verdict == QDQ_VERDICT_KEEP;
-    if (a != t->marked) /* greedy goes back to what was better than nothing, but not the best */
-        t->epoch.base_ns = out->incumbent_ns;
+    if (a != t->run.marked) /* greedy goes back to what was better than nothing, but not the best */
+        t->run.epoch.base_ns = out->incumbent_ns;
     if (kept)
-        t->epoch.base_ns *= 1 - out->gain;
-    t->marked = kept ? b : a;
-    t->idle = kept ? a : b; /* not dropped yet: it may be what the event names as raw */
+        t->run.epoch.base_ns *= 1 - out->gain;
+    t->run.marked = kept ? b : a;
+    t->run.idle = kept ? a : b; /* not dropped yet: it may be what the event names as raw */
     return QDQ_OK;
 }
 
@@ -226,8 +226,8 @@ static qdq_status identity(void *ctx, const qdq_assign *a, qdq_assign_hash *out,
  * something better. So is a baseline that saves more. */
 static qdq_status kept(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
 {
-    t->unwritten = (t->out->resumed && !t->measured) || t->lead > t->saved;
-    return t->unwritten ? QDQ_OK : qdq_tune_write_assignment(t, e->candidate, err);
+    t->run.unwritten = (t->out->resumed && !t->run.measured) || t->run.lead > t->run.saved;
+    return t->run.unwritten ? QDQ_OK : qdq_tune_write_assignment(t, e->candidate, err);
 }
 
 static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
@@ -245,33 +245,31 @@ static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *er
                                 .result = e->result != NULL ? *e->result : (qdq_test_result){0},
                                 .failed = e->result == NULL ? c->why : NULL,
                                 .kept = e->kept,
-                                .saved = t->saved};
-    if (!QDQ_PUSH(&t->arena, &t->steps, step))
+                                .saved = t->run.saved};
+    if (!QDQ_PUSH(&t->arena, &t->run.steps, step))
         return qdq_nomem(err);
     qdq_tune_tell(t, &step);
-    snprintf(
-        text, sizeof text,
-        "{\"phase\": \"%s\", \"unit\": %lld, \"candidate\": \"%s\", \"failed\": %s, \"kept\": %s, "
-        "\"gain\": %.6g, "
-        "\"low\": %.6g, \"high\": %.6g, \"pairs\": %u, \"saved\": %.6g}",
-        qdq_tune_phase_name(t, e->phase), e->unit == SIZE_MAX ? -1LL : (long long)e->unit, c->name,
-        e->result == NULL ? "true" : "false", e->kept ? "true" : "false",
-        e->result != NULL ? e->result->gain : 0, e->result != NULL ? e->result->ci_low : 0,
-        e->result != NULL ? e->result->ci_high : 0, e->result != NULL ? e->result->pairs : 0,
-        e->saved);
-    return qdq_tune_store_event(t->store, &t->run, "trial", text, err);
+    snprintf(text, sizeof text,
+             "{\"phase\": \"%s\", \"unit\": %lld, \"candidate\": \"%s\", \"failed\": %s, \"kept\": "
+             "%s, \"gain\": %.6g, \"low\": %.6g, \"high\": %.6g, \"pairs\": %u, \"saved\": %.6g}",
+             qdq_tune_phase_name(t, e->phase), e->unit == SIZE_MAX ? -1LL : (long long)e->unit,
+             c->name, e->result == NULL ? "true" : "false", e->kept ? "true" : "false",
+             e->result != NULL ? e->result->gain : 0, e->result != NULL ? e->result->ci_low : 0,
+             e->result != NULL ? e->result->ci_high : 0, e->result != NULL ? e->result->pairs : 0,
+             e->saved);
+    return qdq_tune_store_event(t->tools.store, &t->tools.run, "trial", text, err);
 }
 
 static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
 {
     qdq_tuning *t = ctx;
 
-    t->unit = e->unit != SIZE_MAX ? t->problem.unit[e->unit].name : "";
-    t->unit_number = e->unit != SIZE_MAX ? e->unit + 1 : 0;
+    t->run.unit = e->unit != SIZE_MAX ? t->parts.problem.unit[e->unit].name : "";
+    t->run.unit_number = e->unit != SIZE_MAX ? e->unit + 1 : 0;
     const bool is_best =
         /* no: merged groups, slower than the best start, that became better */
-        e->saved >= t->saved;
-    t->saved = fmax(t->saved, e->saved);
+        e->saved >= t->run.saved;
+    t->run.saved = fmax(t->run.saved, e->saved);
     QDQ_TRY(record(t, e, err));
     QDQ_TRY(t->units->learn(t, e, err));
     if (e->kept && is_best)
@@ -289,7 +287,7 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost,
 
 static unsigned builds(void *ctx)
 {
-    return ((qdq_tuning *)ctx)->builds;
+    return ((qdq_tuning *)ctx)->run.builds;
 }
 
 static qdq_status known_share(void *ctx, const qdq_assign *a, double *out, qdq_error *err)
@@ -316,33 +314,33 @@ qdq_status qdq_tune_try(qdq_tuning *t, qdq_search_phase phase, const char *move,
 {
     *out = (qdq_tune_tried){.failed = false};
     qdq_status st =
-        measure(t, incumbent, candidate, &t->search_opts.test, &out->result, &out->failed, err);
+        measure(t, incumbent, candidate, &t->run.search_opts.test, &out->result, &out->failed, err);
     if (st == QDQ_E_GOAL) {
-        t->found.ended_early = out->failed = true;
+        t->run.found.ended_early = out->failed = true;
         return QDQ_OK;
     }
     QDQ_TRY(st);
-    t->found.trials++;
-    t->found.pairs += out->result.pairs;
+    t->run.found.trials++;
+    t->run.found.pairs += out->result.pairs;
     out->kept = !out->failed && out->result.verdict == QDQ_VERDICT_KEEP;
     if (out->kept)
-        t->found.predicted_ns *= 1 - out->result.gain;
+        t->run.found.predicted_ns *= 1 - out->result.gain;
     const qdq_search_event e = {.phase = phase,
                                 .move = move,
                                 .unit = SIZE_MAX,
-                                .n_units = t->problem.n_units,
+                                .n_units = t->parts.problem.n_units,
                                 .incumbent = incumbent,
                                 .candidate = candidate,
                                 .result = out->failed ? NULL : &out->result,
                                 .kept = out->kept,
-                                .saved = 1 - t->found.predicted_ns / t->problem.base_ns};
+                                .saved = 1 - t->run.found.predicted_ns / t->parts.problem.base_ns};
     return event(t, &e, err);
 }
 
 qdq_status qdq_tune_try_for_best(qdq_tuning *t, qdq_search_phase phase, const char *move,
                                  const qdq_assign *candidate, qdq_tune_tried *out, qdq_error *err)
 {
-    QDQ_TRY(qdq_tune_try(t, phase, move, &t->found.best, candidate, out, err));
-    return !out->kept || qdq_assign_copy(&t->found.best, candidate, &t->arena) ? QDQ_OK
-                                                                               : qdq_nomem(err);
+    QDQ_TRY(qdq_tune_try(t, phase, move, &t->run.found.best, candidate, out, err));
+    return !out->kept || qdq_assign_copy(&t->run.found.best, candidate, &t->arena) ? QDQ_OK
+                                                                                   : qdq_nomem(err);
 }

@@ -22,13 +22,13 @@ typedef struct qdq_tune_tried {
 } qdq_tune_tried;
 
 /* One trial of a phase behind the search: measures `candidate` beside `incumbent`, counts and
- * reports it. t->found.predicted_ns follows what is kept, t->found.best is the caller's. Where the
- * budget is used up: failed, and t->found.ended_early. */
+ * reports it. t->run.found.predicted_ns follows what is kept, t->run.found.best is the caller's.
+ * Where the budget is used up: failed, and t->run.found.ended_early. */
 qdq_status qdq_tune_try(qdq_tuning *t, qdq_search_phase phase, const char *move,
                         const qdq_assign *incumbent, const qdq_assign *candidate,
                         qdq_tune_tried *out, qdq_error *err);
 
-/* The same against t->found.best, which the candidate becomes where it is kept. */
+/* The same against t->run.found.best, which the candidate becomes where it is kept. */
 qdq_status qdq_tune_try_for_best(qdq_tuning *t, qdq_search_phase phase, const char *move,
                                  const qdq_assign *candidate, qdq_tune_tried *out, qdq_error *err);
 

@@ -69,17 +69,17 @@ static qdq_status recall(qdq_tuning *t, const char *key, qdq_verify_result *out,
 /* ONNX Runtime, where it is not the engine itself; none: the verdicts say so. */
 static qdq_engine *reference(qdq_tuning *t)
 {
-    const char *name = qdq_engine_get_info(t->engine)->name;
+    const char *name = qdq_engine_get_info(t->tools.engine)->name;
     qdq_engine_opts ort;
 
-    if (t->sought_reference || strcmp(name, "ort") == 0 || strcmp(name, "sim") == 0)
-        return t->reference;
-    t->sought_reference = true;
+    if (t->tools.sought_reference || strcmp(name, "ort") == 0 || strcmp(name, "sim") == 0)
+        return t->tools.reference;
+    t->tools.sought_reference = true;
     qdq_tune_engine_opts(t, &ort);
     ort.plugins = ort.providers = NULL;
-    if (qdq_engine_open("ort", &ort, &t->reference, NULL) != QDQ_OK)
-        t->reference = NULL;
-    return t->reference;
+    if (qdq_engine_open("ort", &ort, &t->tools.reference, NULL) != QDQ_OK)
+        t->tools.reference = NULL;
+    return t->tools.reference;
 }
 
 static qdq_status run(qdq_tuning *t, const qdq_model *m, const qdq_input_shape *shapes,
@@ -94,16 +94,16 @@ static qdq_status run(qdq_tuning *t, const qdq_model *m, const qdq_input_shape *
 
     QDQ_TRY(qdq_tune_judging_data(t, &data, &judging, err));
     o.reference = reference(t);
-    o.original = t->m;
-    o.threads = t->quantize.threads;
+    o.original = t->task.m;
+    o.threads = t->task.quantize.threads;
     o.shapes = shapes;
     o.n_shapes = n_shapes;
     o.first = judging.first;
     const size_t all = qdq_data_count(data), left = all > o.first ? all - o.first : 0;
     o.count = count < left ? count : left;
     o.confirm = left - o.count < CONFIRM ? left - o.count : CONFIRM;
-    o.job = &t->timed;
-    qdq_status st = qdq_verify_engine(m, t->engine, data, &o, out, &own);
+    o.job = &t->tools.timed;
+    qdq_status st = qdq_verify_engine(m, t->tools.engine, data, &o, out, &own);
     if (st != QDQ_E_ENGINE)
         return st == QDQ_OK ? st : qdq_fail(err, st, "%s", own.text);
     *out = (qdq_verify_result){.verdict = QDQ_VERIFY_WRONG, .sqnr_db = NAN};
@@ -122,7 +122,7 @@ static qdq_status fails_as_given(qdq_tuning *t, const qdq_input_shape *shapes, s
     *out = false;
     if (r->verdict != QDQ_VERIFY_WRONG || r->samples > 0)
         return QDQ_OK;
-    QDQ_TRY(run(t, t->m, shapes, n, 1, &given, err));
+    QDQ_TRY(run(t, t->task.m, shapes, n, 1, &given, err));
     *out = given.verdict == QDQ_VERIFY_WRONG && given.samples == 0;
     return QDQ_OK;
 }
@@ -133,15 +133,15 @@ static qdq_status ask_all(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_v
                           qdq_error *err)
 {
     enum { SEARCHED = 2, SHIPPED = 4 };
-    const qdq_input_shape *shapes = t->quantize.shapes;
-    size_t n = t->quantize.n_shapes;
+    const qdq_input_shape *shapes = t->task.quantize.shapes;
+    size_t n = t->task.quantize.n_shapes;
     qdq_verify_result fixed;
     bool fails;
 
-    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) == 0) {
+    if ((qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) == 0) {
         *out = (qdq_verify_result){.sqnr_db = NAN};
         snprintf(out->why, sizeof out->why, "engine '%s' computes no outputs",
-                 qdq_lab_engine(t->lab)->name);
+                 qdq_lab_engine(t->tools.lab)->name);
         return QDQ_OK;
     }
     QDQ_TRY(run(t, m, NULL, 0, shipped ? SHIPPED : SEARCHED, out, err));
@@ -169,7 +169,7 @@ static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verif
         *out = (qdq_verify_result){.sqnr_db = NAN};
         snprintf(out->why, sizeof out->why, "the budget of time was used up");
     } else if (shipped)
-        t->verify_s = fmax(t->verify_s, qdq_clock_seconds() - start);
+        t->run.verify_s = fmax(t->run.verify_s, qdq_clock_seconds() - start);
     return QDQ_OK;
 }
 
@@ -196,7 +196,7 @@ qdq_status qdq_tune_recall_wrong(qdq_tuning *t, qdq_tune_candidate *c, qdq_error
     qdq_verify_result r;
     bool found = false;
 
-    if (c->failed || c == t->base)
+    if (c->failed || c == t->run.base)
         return QDQ_OK;
     QDQ_TRY(recall(t, key_of(t, c->name, false), &r, &found, err));
     if (found && r.verdict == QDQ_VERIFY_WRONG)
@@ -212,12 +212,12 @@ qdq_status qdq_tune_verify(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
     qdq_plan *p = NULL;
     bool found, cut = false;
 
-    if (c == t->base || c->assign.word == NULL)
+    if (c == t->run.base || c->assign.word == NULL)
         return QDQ_OK;
     QDQ_TRY(recall(t, key, &r, &found, err));
     if (!found) {
         QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
-        qdq_status st = qdq_candidate_model(t->files, p, &m, err);
+        qdq_status st = qdq_candidate_model(t->tools.files, p, &m, err);
         qdq_plan_free(p);
         if (st == QDQ_OK)
             st = ask(t, m, false, &r, &cut, err);
@@ -261,8 +261,8 @@ static qdq_status answer(qdq_tuning *t, const qdq_plan *p, const char *file, con
     QDQ_TRY(recall(t, key, r, &found, err));
     if (found)
         return QDQ_OK;
-    qdq_status st =
-        p != NULL ? qdq_candidate_model(t->files, p, &m, err) : qdq_model_load(path, NULL, &m, err);
+    qdq_status st = p != NULL ? qdq_candidate_model(t->tools.files, p, &m, err)
+                              : qdq_model_load(path, NULL, &m, err);
     if (st == QDQ_OK)
         st = qdq_tune_verify_model(t, m, name, r, cut, err);
     qdq_model_free(m);
@@ -277,13 +277,13 @@ qdq_status qdq_tune_verify_shipped(qdq_tuning *t, const qdq_plan *p, bool *right
     bool cut;
 
     if (p == NULL)
-        QDQ_TRY(qdq_tune_plan_of(t, &t->found.best, &best, err));
+        QDQ_TRY(qdq_tune_plan_of(t, &t->run.found.best, &best, err));
     qdq_status st = qdq_tune_name_plan(p != NULL ? p : best, name, err);
     qdq_plan_free(best);
     if (st == QDQ_OK)
         st = answer(t, p, "model.onnx", name, &r, &cut, err);
     QDQ_TRY(st);
-    t->cut = t->cut || cut;
+    t->run.cut = t->run.cut || cut;
     *right = r.verdict != QDQ_VERIFY_WRONG && !cut;
     if (cut)
         return QDQ_OK;

@@ -1,0 +1,44 @@
+/* tune_outcome.h - what came out beside qdq_tune_result: for the reports. */
+#ifndef QDQ_TUNE_OUTCOME_H
+#define QDQ_TUNE_OUTCOME_H
+
+#include "base/vec.h"
+#include "tune/measure/measure.h"
+
+/* What is known of Q/DQ on a single edge. */
+typedef struct qdq_tune_edge {
+    double
+        /* that codes there save, by two profiles: its part of what all like it save; NAN: not
+         * known */
+        saved_us;
+    unsigned alike;         /* edges that were turned with it, itself included */
+    bool tried, kept;       /* in a trial, */
+    unsigned turned;        /* edges in that trial */
+    qdq_test_result result; /* then */
+} qdq_tune_edge;
+
+/* What is known of another type of a tensor's codes. */
+typedef struct qdq_tune_type {
+    size_t type;            /* which one, as in space_types.h; 0: none was looked at */
+    double saved_us;        /* by two profiles: its part of what all like it save; NAN: not known */
+    unsigned alike;         /* tensors of that kind, itself included */
+    bool tried, kept;       /* in a trial, */
+    unsigned turned;        /* tensors in that trial */
+    size_t trial;           /* its number in the report */
+    qdq_test_result result; /* then */
+} qdq_tune_type;
+
+/* Facts that the reports and the picture show. */
+typedef struct qdq_tune_outcome {
+    bool slower;               /* with the other dims: what the guard asked last */
+    double shipped_db;         /* SQNR of what the guard judged last; NAN: it judged nothing */
+    double final_db, rules_db; /* SQNR beside the front; NAN: not known, or float */
+    /* by edge of the space, as tune_edges.c found them; NULL: it was not asked */
+    qdq_tune_edge *edges;
+    qdq_tune_type *types; /* by number of a typed tensor (space_types.h); NULL: it was not asked */
+    /* Names of the tensors of t->out->typed, and which of these each is one of. */
+    QDQ_VEC(const char *) typed_name;
+    QDQ_VEC(size_t) typed_of;
+} qdq_tune_outcome;
+
+#endif /* QDQ_TUNE_OUTCOME_H */
