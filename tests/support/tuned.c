@@ -202,3 +202,37 @@ void test_tuned_same(const char *a, const char *b, const char *name)
     qdq_free(of_a);
     qdq_free(of_b);
 }
+
+qdq_tune_result test_tuned_result(const qdq_model *m, const char *folder, const qdq_tune_opts *opts)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_tune_result r;
+
+    assert_ok(test_tuned_run(m, folder, opts, &r, &err));
+    return r;
+}
+
+bool test_tuned_exists(const char *folder, const char *name)
+{
+    char path[4300];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+bool test_tuned_has(const char *folder, const char *name, const char *text)
+{
+    char *all = test_tuned_file(folder, name);
+    const bool found = strstr(all, text) != NULL;
+
+    qdq_free(all);
+    return found;
+}
+
+bool test_tuned_quantizes(const char *folder, const char *op, const char *output)
+{
+    char want[100];
+
+    snprintf(want, sizeof want, "{\"node\": \"%s@%s\", \"op\": \"%s\"}", op, output, op);
+    return test_tuned_has(folder, "plan.json", want);
+}

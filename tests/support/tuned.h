@@ -41,6 +41,10 @@ qdq_tune_opts test_tuned_opts(const char *engine);
 qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune_opts *opts,
                           qdq_tune_result *out, qdq_error *err);
 
+/* The same of a run that must end well. */
+qdq_tune_result test_tuned_result(const qdq_model *m, const char *folder,
+                                  const qdq_tune_opts *opts);
+
 /* The same with data, or NULL, and with a type of activations, or NULL: the target's. */
 qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *type,
                              const char *folder, const qdq_tune_opts *opts, qdq_tune_result *out,
@@ -55,6 +59,14 @@ int test_tuned_child(int argc, char **argv);
 
 /* A file of the folder; qdq_free(). */
 char *test_tuned_file(const char *folder, const char *name);
+
+bool test_tuned_exists(const char *folder, const char *name);
+
+/* Is this text in a file of the folder? */
+bool test_tuned_has(const char *folder, const char *name, const char *text);
+
+/* Does the plan in the folder quantize the node without a name that gives `output`? */
+bool test_tuned_quantizes(const char *folder, const char *op, const char *output);
 
 /* That file is the same in both folders. */
 void test_tuned_same(const char *a, const char *b, const char *name);

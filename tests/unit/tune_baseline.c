@@ -63,19 +63,8 @@ static qdq_tune_result run(const char *folder, const char *costs, const char *mo
 {
     const qdq_model *const baselines[] = {one, NULL};
     const qdq_tune_opts o = options(costs, more, baselines);
-    qdq_tune_result r;
 
-    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
-    return r;
-}
-
-static bool has(const char *folder, const char *file, const char *text)
-{
-    char *all = test_tuned_file(folder, file);
-    const bool found = strstr(all, text) != NULL;
-
-    qdq_free(all);
-    return found;
+    return test_tuned_result(test_tuned, folder, &o);
 }
 
 static bool is_file(const char *folder, const char *name, const char *other)
@@ -117,12 +106,12 @@ static void a_baseline_that_nothing_beats_is_written_as_it_is(void **state)
         assert_true(r.baselines[0].speedup == r.speedup);
         assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
         assert_true(is_file(folder, "model.onnx", test_path("fast.onnx")));
-        assert_true(has(folder, "plan.json", "\"tensor\": \"z\""));
-        assert_true(has(folder, "report.json", "\"verdict\": \"baseline\""));
-        assert_true(has(folder, "report.json", "\"result\": \"shipped\""));
-        assert_true(
-            has(folder, "report.json", "\"worst\": \"output 'y'")); /* which slice has least SQNR */
-        assert_true(has(folder, "report.html", "fast.onnx"));
+        assert_true(test_tuned_has(folder, "plan.json", "\"tensor\": \"z\""));
+        assert_true(test_tuned_has(folder, "report.json", "\"verdict\": \"baseline\""));
+        assert_true(test_tuned_has(folder, "report.json", "\"result\": \"shipped\""));
+        assert_true(test_tuned_has(folder, "report.json",
+                                   "\"worst\": \"output 'y'")); /* which slice has least SQNR */
+        assert_true(test_tuned_has(folder, "report.html", "fast.onnx"));
     }
     qdq_model_free(b);
 }
@@ -137,7 +126,7 @@ static void a_baseline_that_is_slower_is_not_written(void **state)
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_int_equal(r.baselines[0].fate, QDQ_FATE_BEATEN);
     assert_true(r.baselines[0].speedup > 1 && r.baselines[0].speedup < r.speedup);
-    assert_true(has(folder, "report.json", "\"result\": \"beaten\""));
+    assert_true(test_tuned_has(folder, "report.json", "\"result\": \"beaten\""));
     assert_false(is_file(folder, "model.onnx", test_path("slow.onnx")));
     qdq_model_free(b);
 }
@@ -161,7 +150,7 @@ static void a_baseline_that_misses_the_goal_is_told_with_its_figures_and_ruled_o
     assert_int_equal(r.baselines[0].fate, QDQ_FATE_MISSES);
     assert_non_null(strstr(r.baselines[0].why, "expected at least 10 dB"));
     assert_true(r.baselines[0].sqnr_db < 10 && r.baselines[0].speedup > 3);
-    assert_true(has(folder, "report.json", "\"result\": \"misses the goal\""));
+    assert_true(test_tuned_has(folder, "report.json", "\"result\": \"misses the goal\""));
     qdq_model_free(b);
 }
 
@@ -219,10 +208,10 @@ static void a_baseline_with_other_weights_is_a_placement_only(void **state)
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_int_equal(r.baselines[0].fate, QDQ_FATE_PLACEMENT);
     assert_non_null(strstr(r.baselines[0].why, "is none of the model's, within a step"));
-    assert_true(has(test_path("other"), "report.json", "\"result\": \"placement\""));
-    assert_true(has(test_path("other"), "report.html", "imported, edge by edge"));
+    assert_true(test_tuned_has(test_path("other"), "report.json", "\"result\": \"placement\""));
+    assert_true(test_tuned_has(test_path("other"), "report.html", "imported, edge by edge"));
     assert_true(r.speedup > 3); /* its codes in front of Tanh, in ours */
-    assert_true(has(test_path("other"), "plan.json", "\"tensor\": \"z\""));
+    assert_true(test_tuned_has(test_path("other"), "plan.json", "\"tensor\": \"z\""));
     qdq_model_free(b);
     qdq_model_free(other);
 }
@@ -456,7 +445,7 @@ static void a_baseline_that_there_was_no_time_for_says_so(void **state)
     (void)state;
     assert_int_equal(r.baselines[0].fate, QDQ_FATE_UNKNOWN);
     assert_non_null(strstr(r.baselines[0].why, "no time was left to ")); /* measure or judge it */
-    assert_true(has(folder, "report.json", r.baselines[0].why));
+    assert_true(test_tuned_has(folder, "report.json", r.baselines[0].why));
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     qdq_model_free(b);
 }

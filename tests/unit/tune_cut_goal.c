@@ -25,7 +25,6 @@ static qdq_tune_result run(const char *folder, const char *engine, double min_sq
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_job job = QDQ_JOB_INIT;
-    qdq_tune_result r;
 
     *said = (heard){{0}};
     job.ctx = said;
@@ -34,8 +33,7 @@ static qdq_tune_result run(const char *folder, const char *engine, double min_sq
     o.mode = QDQ_TUNE_SUBGRAPH;
     o.goal = &goal;
     o.job = &job;
-    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
-    return r;
+    return test_tuned_result(test_tuned, folder, &o);
 }
 
 static size_t quantized(const char *folder)

@@ -46,14 +46,6 @@ static qdq_tune_result run(const char *folder, const char *engine)
 
 /* --- what a run left -------------------------------------------------------------------------- */
 
-static bool exists(const char *folder, const char *name)
-{
-    char path[4300];
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return access(path, F_OK) == 0;
-}
-
 /* json_decref() */
 static json_t *json_of(const char *folder, const char *name)
 {
@@ -63,17 +55,6 @@ static json_t *json_of(const char *folder, const char *name)
     assert_ok(qdq_json_parse(text, strlen(text), name, &j, &err));
     qdq_free(text);
     return j;
-}
-
-/* Does the plan in the folder quantize the MatMul that gives `output`? */
-static bool has(const char *folder, const char *output)
-{
-    char *text = test_tuned_file(folder, "plan.json"), want[100];
-
-    snprintf(want, sizeof want, "{\"node\": \"MatMul@%s\", \"op\": \"MatMul\"}", output);
-    bool found = strstr(text, want) != NULL;
-    qdq_free(text);
-    return found;
 }
 
 /* How often a text is in a file of the folder. */
@@ -129,8 +110,11 @@ static void what_pays_is_kept_and_what_does_not_stays_float(void **state)
 
     (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
-    assert_true(has(folder, "h1") && has(folder, "h2") && has(folder, "h4"));
-    assert_false(has(folder, "h3")); /* it would pay in the whole model, but nobody proposed it */
+    assert_true(test_tuned_quantizes(folder, "MatMul", "h1") &&
+                test_tuned_quantizes(folder, "MatMul", "h2") &&
+                test_tuned_quantizes(folder, "MatMul", "h4"));
+    assert_false(test_tuned_quantizes(
+        folder, "MatMul", "h3")); /* it would pay in the whole model, but nobody proposed it */
     assert_true(r.kept == 3 && r.rejected == 0 && r.undecided == 0 && r.not_apart == 0);
     assert_string_equal(decision(folder, "MatMul@h1", "scheme"), "full");
     assert_string_equal(decision(folder, "MatMul@h1", "verdict"), "kept");
@@ -149,7 +133,8 @@ static void where_nothing_pays_the_given_model_is_written(void **state)
     (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_true(r.kept == 0 && r.raw_ms == r.baseline_ms);
-    assert_true(exists(folder, "model_raw.onnx") && count_q(folder, "model_raw.onnx") == 0);
+    assert_true(test_tuned_exists(folder, "model_raw.onnx") &&
+                count_q(folder, "model_raw.onnx") == 0);
 }
 
 /* Bad in the whole model, good apart. */
@@ -162,8 +147,10 @@ static void what_does_harm_in_the_whole_is_rejected(void **state)
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_true(r.kept == 3 && r.rejected == 1);
     assert_string_equal(decision(folder, "MatMul@h4", "verdict"), "rejected");
-    assert_true(has(folder, "h1") && has(folder, "h2") && has(folder, "h3"));
-    assert_false(has(folder, "h4"));
+    assert_true(test_tuned_quantizes(folder, "MatMul", "h1") &&
+                test_tuned_quantizes(folder, "MatMul", "h2") &&
+                test_tuned_quantizes(folder, "MatMul", "h3"));
+    assert_false(test_tuned_quantizes(folder, "MatMul", "h4"));
     assert_true(r.raw_ms > 1.3 * r.final_ms);
     assert_true(count_q(folder, "model_raw.onnx") > count_q(folder, "model.onnx"));
     assert_int_equal(count_q(folder, "baseline.onnx"), 0);
@@ -196,7 +183,7 @@ static void without_incremental_validation_all_stay_or_go_as_one(void **state)
     o.no_incremental_validation = true;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_string_equal(r.strategy, "greedy");
-    assert_true(r.kept == 4 && r.rejected == 0 && has(folder, "h4"));
+    assert_true(r.kept == 4 && r.rejected == 0 && test_tuned_quantizes(folder, "MatMul", "h4"));
     assert_true(r.builds < parts.builds && r.final_ms > parts.final_ms);
 
     o.engine =
@@ -204,7 +191,7 @@ static void without_incremental_validation_all_stay_or_go_as_one(void **state)
     assert_ok(test_tuned_run(test_tuned, bad, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_true(r.kept == 0 && r.rejected == 4);
-    assert_true(exists(bad, "model_raw.onnx"));
+    assert_true(test_tuned_exists(bad, "model_raw.onnx"));
 }
 
 /* --- engines that tell less ------------------------------------------------------------------- */
@@ -280,7 +267,7 @@ static void a_group_that_kills_the_engine_apart_is_left_alone(void **state)
         assert_true(r.kept == 3 && r.rejected == 0);
         assert_string_equal(decision(folder, "MatMul@h3", "verdict"), "");
         assert_string_equal(decision(folder, "MatMul@h4", "verdict"), "kept");
-        assert_false(has(folder, "h3"));
+        assert_false(test_tuned_quantizes(folder, "MatMul", "h3"));
     }
 }
 
@@ -301,7 +288,7 @@ static void groups_that_the_engine_never_takes_are_counted(void **state)
     assert_ok(test_tuned_run(m, folder, &o, &r, &err));
     assert_true(r.kept == 2 && r.rejected == 0 && r.not_apart == 1);
     assert_int_equal(count_text(folder, "autotune_cache.json", "no kernel"), 1);
-    assert_false(has(folder, "h"));
+    assert_false(test_tuned_quantizes(folder, "MatMul", "h"));
     qdq_model_free(m);
 }
 
@@ -317,8 +304,10 @@ static void a_group_that_kills_the_engine_in_the_whole_is_left_out(void **state)
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_true(r.kept == 3 && r.rejected == 1);
     assert_string_equal(decision(folder, "MatMul@h3", "verdict"), "failed");
-    assert_true(has(folder, "h1") && has(folder, "h2") && has(folder, "h4"));
-    assert_false(has(folder, "h3"));
+    assert_true(test_tuned_quantizes(folder, "MatMul", "h1") &&
+                test_tuned_quantizes(folder, "MatMul", "h2") &&
+                test_tuned_quantizes(folder, "MatMul", "h4"));
+    assert_false(test_tuned_quantizes(folder, "MatMul", "h3"));
     assert_true(isnan(r.raw_ms));
 }
 
@@ -344,7 +333,7 @@ static void groups_that_cannot_be_measured_apart_are_counted(void **state)
     assert_non_null(strstr(lines, "cannot be measured apart: random indices may be outside: 'i'"));
     assert_int_equal(count_text(folder, "report.json", "\"not_apart\": 1"), 1);
     assert_int_equal(count_text(folder, "autotune_cache.json", "random indices may be outside"), 1);
-    assert_false(has(folder, "h"));
+    assert_false(test_tuned_quantizes(folder, "MatMul", "h"));
     qdq_model_free(m);
 }
 

@@ -26,12 +26,10 @@ static qdq_tune_result run_on(const qdq_model *m, const char *folder, const char
                               bool restart)
 {
     qdq_tune_opts o = test_tuned_opts(engine_called(device));
-    qdq_tune_result r;
 
     o.mode = QDQ_TUNE_SUBGRAPH;
     o.restart = restart;
-    assert_ok(test_tuned_run(m, folder, &o, &r, &err));
-    return r;
+    return test_tuned_result(m, folder, &o);
 }
 
 static const char *path_in(const char *folder, const char *name)

@@ -29,14 +29,6 @@ static qdq_tune_opts opts(const char *engine, unsigned pareto)
     return o;
 }
 
-static bool exists(const char *folder, const char *name)
-{
-    char path[4300];
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return access(path, F_OK) == 0;
-}
-
 /* --- what comes out --------------------------------------------------------------------------- */
 
 static void expect_plan(const char *folder, const qdq_tune_point *p)
@@ -112,10 +104,8 @@ static void without_it_there_is_none(void **state)
     (void)state;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_int_equal(r.n_pareto, 0);
-    assert_false(exists(folder, "pareto"));
-    char *json = test_tuned_file(folder, "report.json");
-    assert_null(strstr(json, "pareto"));
-    qdq_free(json);
+    assert_false(test_tuned_exists(folder, "pareto"));
+    assert_false(test_tuned_has(folder, "report.json", "pareto"));
 }
 
 /* --- going on, and less time ------------------------------------------------------------------ */
@@ -138,8 +128,10 @@ static void nothing_is_measured_again_and_what_is_too_much_goes(void **state)
     o.pareto = 2;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &second, &err));
     assert_int_equal(second.n_pareto, 2);
-    assert_true(exists(folder, "pareto/model_2.onnx") && exists(folder, "pareto/plan_2.json"));
-    assert_false(exists(folder, "pareto/model_3.onnx") || exists(folder, "pareto/plan_3.json"));
+    assert_true(test_tuned_exists(folder, "pareto/model_2.onnx") &&
+                test_tuned_exists(folder, "pareto/plan_2.json"));
+    assert_false(test_tuned_exists(folder, "pareto/model_3.onnx") ||
+                 test_tuned_exists(folder, "pareto/plan_3.json"));
 }
 
 typedef struct stopping {
@@ -173,7 +165,7 @@ static void an_interrupted_front_is_gone_on_with(void **state)
         o.job = &job;
         o.live = stop_after;
         assert_int_equal(test_tuned_run(test_tuned, folder, &o, &part, &err), QDQ_E_INTERRUPTED);
-        assert_true(exists(folder, "model.onnx"));
+        assert_true(test_tuned_exists(folder, "model.onnx"));
         o = opts(engine, 4);
         assert_ok(test_tuned_run(test_tuned, folder, &o, &part, &err));
         assert_int_equal(part.n_pareto, whole.n_pareto);

@@ -12,21 +12,8 @@ static qdq_error err;
 static qdq_tune_result run(const char *folder, const char *engine)
 {
     const qdq_tune_opts o = test_tuned_opts(engine);
-    qdq_tune_result r;
 
-    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
-    return r;
-}
-
-/* Does the plan in the folder quantize the MatMul that gives `output`? */
-static bool has(const char *folder, const char *output)
-{
-    char *text = test_tuned_file(folder, "plan.json"), want[100];
-
-    snprintf(want, sizeof want, "{\"node\": \"MatMul@%s\", \"op\": \"MatMul\"}", output);
-    bool found = strstr(text, want) != NULL;
-    qdq_free(text);
-    return found;
+    return test_tuned_result(test_tuned, folder, &o);
 }
 
 static void the_best_of_search_rules_and_given_is_written(void **state)
@@ -41,7 +28,8 @@ static void the_best_of_search_rules_and_given_is_written(void **state)
     assert_true(fabs(r.predicted_ms / r.final_ms - 1) < 0.03);
     assert_true(r.placement_only);
     assert_true(r.builds > 3 && r.timings > 20 && r.regions > 0 && r.patterns > 0);
-    assert_true(has(folder, "h1") && has(folder, "h4"));
+    assert_true(test_tuned_quantizes(folder, "MatMul", "h1") &&
+                test_tuned_quantizes(folder, "MatMul", "h4"));
     assert_ok(qdq_model_load(test_path("best/model.onnx"), NULL, &m, &err));
     qdq_model_free(m);
     assert_int_equal(access(test_path("best/baseline.onnx"), F_OK), 0);
@@ -107,10 +95,10 @@ static void what_the_engine_does_not_survive_costs_that_candidate(void **state)
         snprintf(more, sizeof more, "\"fail\": [%s]", failures[i]);
         const char *folder = test_path("fails%zu", i);
         qdq_tune_result r = run(folder, test_tuned_costs(TEST_TUNED_OPS, more));
-        if (has(folder, "h2"))
+        if (test_tuned_quantizes(folder, "MatMul", "h2"))
             fail_msg("%s: it is in the plan", failures[i]);
         assert_int_equal(r.verdict, QDQ_TUNED);
-        assert_true(has(folder, "h1"));
+        assert_true(test_tuned_quantizes(folder, "MatMul", "h1"));
     }
 }
 
@@ -127,8 +115,8 @@ static void what_misses_the_accuracy_is_refused_however_fast(void **state)
     goal.min_sqnr = 10;
     o.goal = &goal;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
-    assert_false(has(folder, "h2"));
-    assert_true(has(folder, "h1"));
+    assert_false(test_tuned_quantizes(folder, "MatMul", "h2"));
+    assert_true(test_tuned_quantizes(folder, "MatMul", "h1"));
     assert_true(r.sqnr_db >= 10);
 }
 
@@ -269,7 +257,8 @@ static void a_machine_that_slows_down_changes_no_plan(void **state)
     for (int i = 1; i <= 4; i++) {
         char name[8];
         snprintf(name, sizeof name, "h%d", i);
-        assert_true(has(calm, name) == has(slow, name));
+        assert_true(test_tuned_quantizes(calm, "MatMul", name) ==
+                    test_tuned_quantizes(slow, "MatMul", name));
     }
 }
 
@@ -361,7 +350,8 @@ static void a_qdq_baseline_is_a_start(void **state)
     o.qdq_baselines = baselines;
     o.trials = 1; /* the first start is measured, and nothing else */
     assert_ok(test_tuned_run(test_tuned, test_path("imported"), &o, &r, &err));
-    assert_true(has(test_path("imported"), "h1") && has(test_path("imported"), "h4"));
+    assert_true(test_tuned_quantizes(test_path("imported"), "MatMul", "h1") &&
+                test_tuned_quantizes(test_path("imported"), "MatMul", "h4"));
     assert_true(r.speedup > 1.8);
     baselines[0] = other;
     assert_fails(QDQ_E_FORMAT, "expected the same network",
@@ -394,7 +384,8 @@ static void a_cache_is_a_start_beside_a_qdq_baseline(void **state)
     o.qdq_baselines = baselines;
     o.trials = 1;
     assert_ok(test_tuned_run(test_tuned, test_path("both"), &o, &r, &err));
-    assert_true(has(test_path("both"), "h1") && has(test_path("both"), "h4"));
+    assert_true(test_tuned_quantizes(test_path("both"), "MatMul", "h1") &&
+                test_tuned_quantizes(test_path("both"), "MatMul", "h4"));
     free((char *)caches[0]);
     qdq_model_free(baseline);
 }

@@ -23,29 +23,8 @@ static qdq_tune_opts opts(const char *engine)
 static qdq_tune_result run(const char *folder, const char *engine)
 {
     const qdq_tune_opts o = opts(engine);
-    qdq_tune_result r;
 
-    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
-    return r;
-}
-
-/* Does the plan in the folder quantize the node that gives `output`? */
-static bool has(const char *folder, const char *op, const char *output)
-{
-    char *text = test_tuned_file(folder, "plan.json"), want[100];
-
-    snprintf(want, sizeof want, "{\"node\": \"%s@%s\", \"op\": \"%s\"}", op, output, op);
-    bool found = strstr(text, want) != NULL;
-    qdq_free(text);
-    return found;
-}
-
-static bool exists(const char *folder, const char *name)
-{
-    char path[4300];
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return access(path, F_OK) == 0;
+    return test_tuned_result(test_tuned, folder, &o);
 }
 
 static const char one_that_does_not_pay[] =
@@ -65,17 +44,19 @@ static void the_best_placement_is_found_in_few_builds(void **state)
     for (int i = 1; i <= 4; i++) {
         char name[8];
         snprintf(name, sizeof name, "h%d", i);
-        assert_true(has(folder, "MatMul", name));
+        assert_true(test_tuned_quantizes(folder, "MatMul", name));
     }
-    assert_false(has(folder, "Add", "s") || has(folder, "Add", "z"));
+    assert_false(test_tuned_quantizes(folder, "Add", "s") ||
+                 test_tuned_quantizes(folder, "Add", "z"));
     assert_true(r.speedup > 1.8 && r.builds <= 12);
     assert_true(fabs(r.predicted_ms / r.final_ms - 1) < 0.03);
     /* MatMul and Relu are one, four times */
     assert_true(r.groups >= 6 && r.keys > 0 && r.keys < r.groups);
     assert_true(r.regions == 0 && r.patterns == 0);
     assert_int_equal(r.kept > 0, true);
-    assert_true(exists(folder, "model.onnx") && exists(folder, "report.html"));
-    assert_false(exists(folder, "patterns.yaml"));
+    assert_true(test_tuned_exists(folder, "model.onnx") &&
+                test_tuned_exists(folder, "report.html"));
+    assert_false(test_tuned_exists(folder, "patterns.yaml"));
 }
 
 static void a_group_that_does_not_pay_stays_float(void **state)
@@ -85,9 +66,11 @@ static void a_group_that_does_not_pay_stays_float(void **state)
 
     (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
-    assert_true(has(folder, "MatMul", "h1") && has(folder, "MatMul", "h2") &&
-                has(folder, "MatMul", "h3"));
-    assert_false(has(folder, "MatMul", "h4")); /* although it is of the same kind as the others */
+    assert_true(test_tuned_quantizes(folder, "MatMul", "h1") &&
+                test_tuned_quantizes(folder, "MatMul", "h2") &&
+                test_tuned_quantizes(folder, "MatMul", "h3"));
+    assert_false(test_tuned_quantizes(folder, "MatMul",
+                                      "h4")); /* although it is of the same kind as the others */
     assert_true(isfinite(r.raw_ms) && r.builds <= 12);
 }
 
@@ -100,7 +83,7 @@ static void where_nothing_pays_the_given_model_is_written(void **state)
     (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_int_equal(r.kept, 0);
-    assert_true(exists(test_path("nothing"), "model_raw.onnx") && isfinite(r.raw_ms));
+    assert_true(test_tuned_exists(test_path("nothing"), "model_raw.onnx") && isfinite(r.raw_ms));
 }
 
 static void a_model_without_decisions_ends_well(void **state)
@@ -129,7 +112,7 @@ static void without_times_of_layers_whole_models_are_timed(void **state)
     for (int i = 1; i <= 4; i++) {
         char name[8];
         snprintf(name, sizeof name, "h%d", i);
-        assert_true(has(folder, "MatMul", name));
+        assert_true(test_tuned_quantizes(folder, "MatMul", name));
     }
     assert_true(r.groups > 0);
     assert_string_equal(r.strategy, "trials");
@@ -156,10 +139,10 @@ static void the_filter_holds(void **state)
     assert_true(r.rejected > 0);
     o.node_filter = filter;
     assert_ok(test_tuned_run(m, test_path("filtered"), &o, &r, &err));
-    char *plan = test_tuned_file(test_path("filtered"), "plan.json");
-    assert_non_null(strstr(plan, "{\"node\": \"one\", \"op\": \"MatMul\"}"));
-    assert_null(strstr(plan, "{\"node\": \"two\", \"op\": \"MatMul\"}"));
-    qdq_free(plan);
+    assert_true(test_tuned_has(test_path("filtered"), "plan.json",
+                               "{\"node\": \"one\", \"op\": \"MatMul\"}"));
+    assert_false(test_tuned_has(test_path("filtered"), "plan.json",
+                                "{\"node\": \"two\", \"op\": \"MatMul\"}"));
     qdq_model_free(m);
 }
 
@@ -341,7 +324,8 @@ static void layers_of_a_file_are_taken(void **state)
     o.layer_info = layer_file("layers.json", layers);
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED);
-    assert_true(has(folder, "MatMul", "h1") && has(folder, "MatMul", "h4"));
+    assert_true(test_tuned_quantizes(folder, "MatMul", "h1") &&
+                test_tuned_quantizes(folder, "MatMul", "h4"));
 }
 
 /* What a run wrote about its engine's layers is good for another run. */
@@ -352,12 +336,13 @@ static void layers_that_a_run_wrote_are_layers_of_a_file(void **state)
     qdq_tune_result first = run(folder, engine), second;
 
     (void)state;
-    assert_true(exists(folder, "model.fp32.graph.json") && exists(folder, "model.fp32.build.log"));
+    assert_true(test_tuned_exists(folder, "model.fp32.graph.json") &&
+                test_tuned_exists(folder, "model.fp32.build.log"));
     o.layer_info = test_path("writes/model.fp32.graph.json");
     assert_ok(test_tuned_run(test_tuned, test_path("reads"), &o, &second, &err));
     assert_int_equal(first.groups, second.groups);
     assert_int_equal(first.keys, second.keys);
-    assert_false(exists(test_path("reads"), "model.fp32.graph.json"));
+    assert_false(test_tuned_exists(test_path("reads"), "model.fp32.graph.json"));
 }
 
 /* subgraph 1.10: layer information that does not fit the model. */
@@ -413,7 +398,7 @@ static void options_of_the_other_mode_are_refused(void **state)
     o = test_tuned_opts(engine);
     o.mode = (qdq_tune_mode)2;
     assert_fails(QDQ_E_USAGE, "found mode 2", test_tuned_run(test_tuned, folder, &o, &r, &err));
-    assert_false(exists(folder, "model.onnx"));
+    assert_false(test_tuned_exists(folder, "model.onnx"));
 }
 
 /* --- report ----------------------------------------------------------------------------------- */

@@ -11,21 +11,10 @@ static qdq_tune_result run(const char *folder, const char *more, const char *sto
                            qdq_tune_mode mode)
 {
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, more));
-    qdq_tune_result r;
 
     o.store = store;
     o.mode = mode;
-    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
-    return r;
-}
-
-static bool has(const char *folder, const char *file, const char *text)
-{
-    char *all = test_tuned_file(folder, file);
-    const bool found = strstr(all, text) != NULL;
-
-    qdq_free(all);
-    return found;
+    return test_tuned_result(test_tuned, folder, &o);
 }
 
 #define WRONG_H1     "\"wrong\": [{\"node\": \"MatMul@h1\", \"times\": 0.0001}]"
@@ -40,9 +29,9 @@ static void what_the_engine_computes_right_is_said_to_be_right(void **state)
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
     assert_int_equal(r.n_wrong, 0);
-    assert_true(has(folder, "report.json", "\"engine_check\": {"));
-    assert_true(has(folder, "report.json", "\"result\": \"right\""));
-    assert_true(has(folder, "plan.json", QUANTIZES("h1")));
+    assert_true(test_tuned_has(folder, "report.json", "\"engine_check\": {"));
+    assert_true(test_tuned_has(folder, "report.json", "\"result\": \"right\""));
+    assert_true(test_tuned_has(folder, "plan.json", QUANTIZES("h1")));
 }
 
 static void what_the_engine_computes_wrongly_is_never_shipped(void **state)
@@ -55,11 +44,11 @@ static void what_the_engine_computes_wrongly_is_never_shipped(void **state)
         const char *folder = test_path("%s", names[i]);
         const qdq_tune_result r = run(folder, WRONG_H1, NULL, modes[i]);
 
-        assert_false(has(folder, "plan.json", QUANTIZES("h1")));
+        assert_false(test_tuned_has(folder, "plan.json", QUANTIZES("h1")));
         assert_true(r.n_wrong > 0);
         assert_non_null(strstr(r.wrong, "MatMul 'MatMul@h1'"));
         assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
-        assert_true(has(folder, "report.json", "computes the model wrongly"));
+        assert_true(test_tuned_has(folder, "report.json", "computes the model wrongly"));
     }
 }
 
@@ -85,8 +74,8 @@ static void what_is_wrong_once_dims_are_fixed_is_never_shipped(void **state)
             NULL, QDQ_TUNE_REGION);
     qdq_model_free(test_tuned);
     test_tuned = given;
-    assert_false(has(folder, "plan.json", QUANTIZES("h1")));
-    assert_true(has(folder, "plan.json", QUANTIZES("h2")));
+    assert_false(test_tuned_has(folder, "plan.json", QUANTIZES("h1")));
+    assert_true(test_tuned_has(folder, "plan.json", QUANTIZES("h2")));
     assert_true(r.n_wrong > 0);
     assert_non_null(strstr(r.wrong, "MatMul 'MatMul@h1'"));
     assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
@@ -102,7 +91,7 @@ static void where_every_kernel_is_wrong_the_given_model_is_shipped(void **state)
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_true(r.n_wrong > 0);
     assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
-    assert_true(has(folder, "plan.json", "\"tensors\": []"));
+    assert_true(test_tuned_has(folder, "plan.json", "\"tensors\": []"));
 }
 
 static void a_float_model_that_is_computed_wrongly_is_told(void **state)
