@@ -16,22 +16,12 @@
 #include "tune/state/tune_presets.h"
 #include "tune/trial/tune_trials.h"
 
-/* A gain below this share of what the edges' nodes and conversions take, or of the model's time, is
- * noise. */
-static const double least_of_kind = 0.02, least_of_model = 0.0005;
-
 typedef struct edging {
-    qdq_tuning *t;
-    qdq_arena arena;
-    qdq_assign base; /* the best placement, with a bit for each edge */
-    bool is_better;  /* than what the search found */
-    bool *has_codes; /* by edge: does it read what Q/DQ make, in that placement? */
-    bool *runs;      /* by node: in 8 bits there */
-    bool *may_pay;   /* by edge: turned round it may be faster */
-    /* by tensor of t->parts.nets: its kind; UINT32_MAX: none of its edges may pay */
-    uint32_t *kind_of;
-    QDQ_VEC(double) gain; /* by kind: us that its turned edges save; 0: none */
-    qdq_tune_edge *edge;  /* t->outcome.edges */
+    qdq_refining r;
+    bool *has_codes;     /* by edge: does it read what Q/DQ make, in the best placement? */
+    bool *runs;          /* by node: in 8 bits there */
+    bool *may_pay;       /* by edge: turned round it may be faster */
+    qdq_tune_edge *edge; /* t->outcome.edges */
 } edging;
 
 static bool has_budget(const qdq_tuning *t)
@@ -43,7 +33,7 @@ static bool has_budget(const qdq_tuning *t)
 
 static bool is_copy(const edging *x, const qdq_node *n)
 {
-    const qdq_target_op *op = qdq_target_find(x->t->task.space->target, n->type);
+    const qdq_target_op *op = qdq_target_find(x->r.t->task.space->target, n->type);
 
     return op != NULL && op->kind == QDQ_KIND_PASS;
 }
@@ -51,9 +41,9 @@ static bool is_copy(const edging *x, const qdq_node *n)
 /* The activation of a group that the search has decided about, with its weight. */
 static bool is_halved(const edging *x, const qdq_space_edge *e)
 {
-    const uint32_t g = qdq_space_group_of(x->t->task.space, e->node, e->input);
+    const uint32_t g = qdq_space_group_of(x->r.t->task.space, e->node, e->input);
 
-    return g != QDQ_NO_GROUP && qdq_space_has_halves(x->t->task.space, g);
+    return g != QDQ_NO_GROUP && qdq_space_has_halves(x->r.t->task.space, g);
 }
 
 /* Does anything take codes of what n gives? */
@@ -63,7 +53,7 @@ static bool gives_codes(const edging *x, const qdq_node *n)
         if (n->out[i] == NULL)
             continue;
         QDQ_FOR_USES (u, n->out[i]) {
-            const size_t e = qdq_space_edge_of(x->t->task.space, u->node, u->index);
+            const size_t e = qdq_space_edge_of(x->r.t->task.space, u->node, u->index);
             if (e == QDQ_NO_EDGE ? x->runs[u->node->id] : x->has_codes[e])
                 return true;
         }
@@ -74,7 +64,7 @@ static bool gives_codes(const edging *x, const qdq_node *n)
 /* Does n read codes somewhere, or will it where all that may pay is turned? */
 static bool reads_codes(const edging *x, const qdq_node *n)
 {
-    const qdq_space *s = x->t->task.space;
+    const qdq_space *s = x->r.t->task.space;
 
     for (size_t i = s->first_edge[n->id]; i < s->n_edges && s->edge[i].node == n; i++)
         if (x->has_codes[i] || x->may_pay[i])
@@ -87,32 +77,32 @@ static bool reads_codes(const edging *x, const qdq_node *n)
  * floats has no kernel to gain from. What was turned before may be turned back. */
 static bool may_pay(const edging *x, size_t edge)
 {
-    const qdq_space_edge *e = &x->t->task.space->edge[edge];
+    const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
     const qdq_node *from;
 
     if (e->node == NULL)
         return false;
     if (is_halved(x, e))
-        return qdq_space_is_flipped(x->t->task.space, &x->base, edge);
+        return qdq_space_is_flipped(x->r.t->task.space, &x->r.base, edge);
     if (is_copy(x, e->node))
         return gives_codes(x, e->node);
     if (x->has_codes[edge])
-        return qdq_space_is_flipped(x->t->task.space, &x->base, edge);
-    from = qdq_space_source(x->t->task.space, e->value);
+        return qdq_space_is_flipped(x->r.t->task.space, &x->r.base, edge);
+    from = qdq_space_source(x->r.t->task.space, e->value);
     return from != NULL && (reads_codes(x, from) || reads_codes(x, e->node));
 }
 
 static qdq_status read_plan(edging *x, qdq_error *err)
 {
-    qdq_tuning *t = x->t;
+    qdq_tuning *t = x->r.t;
     const size_t n = (size_t)t->task.clean->graph->next_node_id + 1;
     qdq_plan *p;
 
-    x->runs = qdq_arena_array(&x->arena, n, sizeof *x->runs);
+    x->runs = qdq_arena_array(&x->r.arena, n, sizeof *x->runs);
     if (x->runs == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_tune_plan_of(t, &x->base, &p, err));
-    qdq_status st = qdq_space_read_edges(t->task.space, p, &x->arena, &x->has_codes, err);
+    QDQ_TRY(qdq_tune_plan_of(t, &x->r.base, &p, err));
+    qdq_status st = qdq_space_read_edges(t->task.space, p, &x->r.arena, &x->has_codes, err);
     for (size_t i = 0; i < p->quantized.n && st == QDQ_OK; i++) {
         const qdq_map_value *v = qdq_map_get(&t->task.space->labels, p->quantized.at[i].node);
         if (v != NULL)
@@ -126,13 +116,13 @@ static qdq_status read_plan(edging *x, qdq_error *err)
 static qdq_status find_edges(edging *x, bool *any, qdq_error *err)
 {
     *any = false;
-    x->may_pay = qdq_arena_array(&x->arena, x->t->task.space->n_edges + 1, sizeof *x->may_pay);
+    x->may_pay = qdq_arena_array(&x->r.arena, x->r.t->task.space->n_edges + 1, sizeof *x->may_pay);
     if (x->may_pay == NULL)
         return qdq_nomem(err);
     QDQ_TRY(read_plan(x, err));
     for (bool more = true; more;) {
         more = false;
-        for (size_t i = 0; i < x->t->task.space->n_edges; i++)
+        for (size_t i = 0; i < x->r.t->task.space->n_edges; i++)
             if (!x->may_pay[i] && may_pay(x, i))
                 x->may_pay[i] = more = *any = true;
     }
@@ -143,30 +133,19 @@ static qdq_status find_edges(edging *x, bool *any, qdq_error *err)
 
 static uint32_t net_of(const edging *x, size_t edge)
 {
-    return x->t->parts.nets.of[x->t->task.space->edge[edge].value->id];
+    return x->r.t->parts.nets.of[x->r.t->task.space->edge[edge].value->id];
 }
 
 /* Which way it turns tells an edge apart, too. */
 static bool describe(const void *ctx, size_t edge, qdq_buf *text)
 {
     const edging *x = ctx;
-    const qdq_space_edge *e = &x->t->task.space->edge[edge];
+    const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
 
     if (x->may_pay[edge])
         qdq_buf_printf(text, " %s.%u%c", e->node->type, (unsigned)e->input,
                        x->has_codes[edge] ? '-' : '+');
     return x->may_pay[edge];
-}
-
-static qdq_status find_kinds(edging *x, qdq_error *err)
-{
-    size_t n;
-
-    QDQ_TRY(qdq_tune_find_alike(x->t, describe, x, &x->arena, &x->kind_of, &n, err));
-    while (x->gain.n < n)
-        if (!QDQ_PUSH(&x->arena, &x->gain, (double){0}))
-            return qdq_nomem(err);
-    return QDQ_OK;
 }
 
 /* --- what they cost --------------------------------------------------------------------------- */
@@ -175,14 +154,14 @@ static uint32_t kind_of(const edging *x, size_t edge)
 {
     const uint32_t net = x->may_pay[edge] ? net_of(x, edge) : QDQ_NO_NET;
 
-    return net != QDQ_NO_NET ? x->kind_of[net] : QDQ_TUNE_NO_KIND;
+    return net != QDQ_NO_NET ? x->r.kind_of[net] : QDQ_TUNE_NO_KIND;
 }
 
 static unsigned count_alike(const edging *x, uint32_t kind)
 {
     unsigned n = 0;
 
-    for (size_t i = 0; i < x->t->task.space->n_edges; i++)
+    for (size_t i = 0; i < x->r.t->task.space->n_edges; i++)
         n += kind_of(x, i) == kind;
     return n;
 }
@@ -192,7 +171,7 @@ static void note_prices(const edging *x, uint32_t kind, double gain)
 {
     const unsigned n = count_alike(x, kind);
 
-    for (size_t i = 0; i < x->t->task.space->n_edges; i++)
+    for (size_t i = 0; i < x->r.t->task.space->n_edges; i++)
         if (kind_of(x, i) == kind) {
             x->edge[i].saved_us = (x->has_codes[i] ? -gain : gain) / n;
             x->edge[i].alike = n;
@@ -201,14 +180,14 @@ static void note_prices(const edging *x, uint32_t kind, double gain)
 
 static bool is_turned(const edging *x, const qdq_assign *c, size_t edge)
 {
-    const qdq_space *s = x->t->task.space;
+    const qdq_space *s = x->r.t->task.space;
 
-    return qdq_space_is_flipped(s, c, edge) != qdq_space_is_flipped(s, &x->base, edge);
+    return qdq_space_is_flipped(s, c, edge) != qdq_space_is_flipped(s, &x->r.base, edge);
 }
 
 static void note_trial(const edging *x, const qdq_assign *c, const qdq_test_result *r, bool kept)
 {
-    const size_t n = x->t->task.space->n_edges;
+    const size_t n = x->r.t->task.space->n_edges;
     unsigned turned = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -223,30 +202,22 @@ static void note_trial(const edging *x, const qdq_assign *c, const qdq_test_resu
     }
 }
 
-/* One profile beside the other says which kinds are faster with their edges turned; *any: some
- * are. */
+/* One profile beside the other says which kinds are faster with their edges turned; *any: some are.
+ */
 static qdq_status find_gains(edging *x, qdq_assign *c, bool *any, qdq_error *err)
 {
-    const qdq_space *s = x->t->task.space;
-    const qdq_tune_kinds kinds = {.t = x->t, .of = x->kind_of, .n = x->gain.n};
-    qdq_tune_prices before, after = {.known = false};
+    const qdq_space *s = x->r.t->task.space;
+    qdq_tune_prices before;
+    bool known;
 
     *any = false;
     for (size_t i = 0; i < s->n_edges; i++)
         if (x->may_pay[i])
             qdq_space_flip(s, c, i);
-    QDQ_TRY(qdq_tune_price(&kinds, &x->base, &x->arena, &before, err));
-    if (before.known && has_budget(x->t))
-        QDQ_TRY(qdq_tune_price(&kinds, c, &x->arena, &after, err));
-    if (!after.known)
-        return QDQ_OK;
-    const double times = qdq_tune_pace(&before, &after);
-    for (size_t k = 0; k < x->gain.n; k++) {
-        const double gain = before.time[k] - times * after.time[k];
-        note_prices(x, (uint32_t)k, gain);
-        x->gain.at[k] =
-            gain > fmax(least_of_kind * before.time[k], least_of_model * before.sum) ? gain : 0;
-        *any = *any || x->gain.at[k] > 0;
+    QDQ_TRY(qdq_refine_find_gains(&x->r, c, &before, &known, err));
+    for (size_t k = 0; k < x->r.gain.n && known; k++) {
+        note_prices(x, (uint32_t)k, x->r.gain.at[k]);
+        *any = *any || x->r.pays.at[k];
     }
     return QDQ_OK;
 }
@@ -254,12 +225,12 @@ static qdq_status find_gains(edging *x, qdq_assign *c, bool *any, qdq_error *err
 /* Turns the edges of kind `only`, or of each kind that pays (QDQ_TUNE_NO_KIND). */
 static void turn(const edging *x, uint32_t only, qdq_assign *c)
 {
-    qdq_assign_take(c, &x->base);
-    for (size_t i = 0; i < x->t->task.space->n_edges; i++) {
+    qdq_assign_take(c, &x->r.base);
+    for (size_t i = 0; i < x->r.t->task.space->n_edges; i++) {
         const uint32_t kind = kind_of(x, i);
-        if (kind != QDQ_TUNE_NO_KIND && x->gain.at[kind] > 0 &&
+        if (kind != QDQ_TUNE_NO_KIND && x->r.pays.at[kind] &&
             (only == QDQ_TUNE_NO_KIND || only == kind))
-            qdq_space_flip(x->t->task.space, c, i);
+            qdq_space_flip(x->r.t->task.space, c, i);
     }
 }
 
@@ -268,9 +239,9 @@ static uint32_t best_kind(const edging *x, size_t *n_paying)
     uint32_t best = QDQ_TUNE_NO_KIND;
 
     *n_paying = 0;
-    for (uint32_t k = 0; k < x->gain.n; k++) {
-        *n_paying += x->gain.at[k] > 0;
-        if (x->gain.at[k] > 0 && (best == QDQ_TUNE_NO_KIND || x->gain.at[k] > x->gain.at[best]))
+    for (uint32_t k = 0; k < x->r.gain.n; k++) {
+        *n_paying += x->r.pays.at[k];
+        if (x->r.pays.at[k] && (best == QDQ_TUNE_NO_KIND || x->r.gain.at[k] > x->r.gain.at[best]))
             best = k;
     }
     return best;
@@ -282,13 +253,12 @@ static qdq_status measure(edging *x, const qdq_assign *c, bool *kept, qdq_error 
 {
     qdq_tune_tried r;
 
-    QDQ_TRY(qdq_tune_try(x->t, QDQ_PHASE_EXCEPTIONS, "edges", &x->base, c, &r, err));
+    QDQ_TRY(qdq_refine_try(&x->r, "edges", c, &r, err));
     *kept = r.kept;
     if (!r.failed)
         note_trial(x, c, &r.result, r.kept);
-    x->is_better = x->is_better || r.kept;
     if (r.kept)
-        qdq_assign_take(&x->base, c);
+        qdq_assign_take(&x->r.base, c);
     return QDQ_OK;
 }
 
@@ -300,15 +270,15 @@ static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
     bool any;
 
     *kept = false;
-    if (!qdq_assign_copy(&c, &x->base, &x->arena))
+    if (!qdq_assign_copy(&c, &x->r.base, &x->r.arena))
         return qdq_nomem(err);
     QDQ_TRY(find_gains(x, &c, &any, err));
-    if (!any || !has_budget(x->t))
+    if (!any || !has_budget(x->r.t))
         return QDQ_OK;
     turn(x, QDQ_TUNE_NO_KIND, &c);
     QDQ_TRY(measure(x, &c, kept, err));
     const uint32_t best = best_kind(x, &n);
-    if (*kept || n < 2 || !has_budget(x->t))
+    if (*kept || n < 2 || !has_budget(x->r.t))
         return QDQ_OK;
     turn(x, best, &c);
     return measure(x, &c, kept, err);
@@ -324,9 +294,9 @@ static bool is_wanted(const qdq_tuning *t)
 
 static qdq_status begin(edging *x, qdq_error *err)
 {
-    qdq_tuning *t = x->t;
+    qdq_tuning *t = x->r.t;
 
-    QDQ_TRY(qdq_tune_best_with_edges(t, &x->arena, &x->base, err));
+    QDQ_TRY(qdq_refine_begin(&x->r, err));
     t->outcome.edges =
         qdq_arena_array(&t->arena, t->task.space->n_edges + 1, sizeof *t->outcome.edges);
     if (t->outcome.edges == NULL)
@@ -341,20 +311,19 @@ static qdq_status go_round(edging *x, bool *again, qdq_error *err)
 {
     bool any;
 
-    x->gain.n = 0;
     *again = false;
     QDQ_TRY(find_edges(x, &any, err));
     if (!any)
         return QDQ_OK;
-    QDQ_TRY(find_kinds(x, err));
+    QDQ_TRY(qdq_refine_find_kinds(&x->r, describe, x, err));
     QDQ_TRY(try_kinds(x, again, err));
-    *again = *again && has_budget(x->t);
+    *again = *again && has_budget(x->r.t);
     return QDQ_OK;
 }
 
 qdq_status qdq_tune_try_edges(qdq_tuning *t, qdq_error *err)
 {
-    edging x = {.t = t, .arena = QDQ_ARENA_INIT};
+    edging x = {.r = {.t = t, .arena = QDQ_ARENA_INIT, .may_build = has_budget}};
     bool again = true;
 
     if (!is_wanted(t))
@@ -362,8 +331,5 @@ qdq_status qdq_tune_try_edges(qdq_tuning *t, qdq_error *err)
     qdq_status st = begin(&x, err);
     while (st == QDQ_OK && again)
         st = go_round(&x, &again, err);
-    if (st == QDQ_OK && x.is_better && !qdq_assign_copy(&t->run.found.best, &x.base, &t->arena))
-        st = qdq_nomem(err);
-    qdq_arena_free(&x.arena);
-    return st;
+    return qdq_refine_end(&x.r, st, err);
 }

@@ -1,7 +1,8 @@
 /* tune_prices.c - see the header. */
 #include "tune/refine/tune_prices.h"
 
-#include "base/buf.h"
+#include <math.h>
+
 #include "base/fail.h"
 #include "tune/candidate/tune_names.h"
 #include "tune/candidate/tune_profile.h"
@@ -53,51 +54,56 @@ static qdq_status number_kinds(const qdq_buf *text, size_t n_nets, uint32_t *of,
     return st;
 }
 
-qdq_status qdq_tune_find_alike(const qdq_tuning *t,
-                               bool (*describe)(const void *ctx, size_t edge, qdq_buf *text),
-                               const void *ctx, qdq_arena *arena, uint32_t **of, size_t *n,
-                               qdq_error *err)
+qdq_status qdq_refine_find_kinds(qdq_refining *x,
+                                 bool (*describe)(const void *ctx, size_t edge, qdq_buf *text),
+                                 const void *ctx, qdq_error *err)
 {
-    const size_t n_nets = t->parts.nets.graph.n_nets;
-    qdq_buf *text = qdq_arena_array(arena, n_nets + 1, sizeof *text);
+    const size_t n_nets = x->t->parts.nets.graph.n_nets;
+    qdq_buf *text = qdq_arena_array(&x->arena, n_nets + 1, sizeof *text);
+    size_t n;
 
-    *of = qdq_arena_array(arena, n_nets + 1, sizeof **of);
-    if (text == NULL || *of == NULL)
+    x->kind_of = qdq_arena_array(&x->arena, n_nets + 1, sizeof *x->kind_of);
+    x->gain.n = x->pays.n = 0;
+    if (text == NULL || x->kind_of == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n_nets; i++)
         text[i] = (qdq_buf)QDQ_BUF_INIT(1 << 20);
-    qdq_status st = describe_all(t, describe, ctx, text, err);
+    qdq_status st = describe_all(x->t, describe, ctx, text, err);
     if (st == QDQ_OK)
-        st = number_kinds(text, n_nets, *of, n, err);
+        st = number_kinds(text, n_nets, x->kind_of, &n, err);
     for (size_t i = 0; i < n_nets; i++)
         qdq_buf_free(&text[i]);
+    while (st == QDQ_OK && x->gain.n < n)
+        if (!QDQ_PUSH(&x->arena, &x->gain, (double){0}) ||
+            !QDQ_PUSH(&x->arena, &x->pays, (bool){false}))
+            st = qdq_nomem(err);
     return st;
 }
 
 /* --- whose time it is ------------------------------------------------------------------------- */
 
 /* Adds time to the kind of a tensor. */
-static void add_time(const qdq_tune_kinds *k, double *time, uint32_t net, double us)
+static void add_time(const qdq_refining *k, double *time, uint32_t net, double us)
 {
-    if (net != QDQ_NO_NET && k->of[net] != QDQ_TUNE_NO_KIND)
-        time[k->of[net]] += us;
+    if (net != QDQ_NO_NET && k->kind_of[net] != QDQ_TUNE_NO_KIND)
+        time[k->kind_of[net]] += us;
 }
 
-static bool is_priced(const qdq_tune_kinds *k, const qdq_value *v)
+static bool is_priced(const qdq_refining *k, const qdq_value *v)
 {
     const uint32_t net = v != NULL ? k->t->parts.nets.of[v->id] : QDQ_NO_NET;
 
-    return net != QDQ_NO_NET && k->of[net] != QDQ_TUNE_NO_KIND;
+    return net != QDQ_NO_NET && k->kind_of[net] != QDQ_TUNE_NO_KIND;
 }
 
 /* How many of what a kernel gives count. */
-static uint32_t given(const qdq_tune_kinds *k, const qdq_node *n)
+static uint32_t given(const qdq_refining *k, const qdq_node *n)
 {
     return k->by_reader ? 0 : n->n_out;
 }
 
 /* How many of these tensors are beside a kernel. */
-static size_t count_priced(const qdq_tune_kinds *k, const qdq_node *n)
+static size_t count_priced(const qdq_refining *k, const qdq_node *n)
 {
     size_t beside = 0;
 
@@ -110,7 +116,7 @@ static size_t count_priced(const qdq_tune_kinds *k, const qdq_node *n)
 
 /* A kernel between several of these tensors takes part in each; and what is converted behind it may
  * be done by it instead. */
-static void add_kernel(const qdq_tune_kinds *k, double *time, const qdq_node *n,
+static void add_kernel(const qdq_refining *k, double *time, const qdq_node *n,
                        const qdq_tune_times *times)
 {
     const size_t beside = count_priced(k, n);
@@ -129,7 +135,7 @@ static void add_kernel(const qdq_tune_kinds *k, double *time, const qdq_node *n,
 
 /* An epilogue that quantizes, a DQ that is read with the rest. Returns the time of the other
  * kernels. */
-static double price(const qdq_tune_kinds *k, const qdq_tune_times *times, double *time)
+static double price(const qdq_refining *k, const qdq_tune_times *times, double *time)
 {
     const qdq_nets *nets = &k->t->parts.nets;
     const qdq_graph *g = k->t->task.clean->graph;
@@ -148,28 +154,30 @@ static double price(const qdq_tune_kinds *k, const qdq_tune_times *times, double
     return rest;
 }
 
-/* --- public ----------------------------------------------------------------------------------- */
+/* --- gains ------------------------------------------------------------------------------------ */
 
-qdq_status qdq_tune_price(const qdq_tune_kinds *k, const qdq_assign *a, qdq_arena *arena,
-                          qdq_tune_prices *out, qdq_error *err)
+static qdq_status price_placement(qdq_refining *x, const qdq_assign *a, qdq_tune_prices *out,
+                                  qdq_error *err)
 {
     qdq_tune_candidate *c;
 
-    *out = (qdq_tune_prices){.time = qdq_arena_array(arena, k->n + 1, sizeof *out->time)};
+    *out = (qdq_tune_prices){.time = qdq_arena_array(&x->arena, x->gain.n + 1, sizeof *out->time)};
     if (out->time == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_tune_candidate_of(k->t, a, &c, err));
+    QDQ_TRY(qdq_tune_candidate_of(x->t, a, &c, err));
     if (c->failed && !c->misses)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_profile(k->t, c, err));
+    QDQ_TRY(qdq_tune_profile(x->t, c, err));
     out->known = c->times->is_known;
     out->sum = c->times->sum;
     if (out->known)
-        out->rest = price(k, c->times, out->time);
+        out->rest = price(x, c->times, out->time);
     return QDQ_OK;
 }
 
-double qdq_tune_pace(const qdq_tune_prices *before, const qdq_tune_prices *after)
+/* What times of `after` are multiplied by: what is the same in both took as long in both, or else
+ * the machine's pace was another one. 1, where too little is the same. */
+static double pace_between(const qdq_tune_prices *before, const qdq_tune_prices *after)
 {
     const double enough = 0.05;
 
@@ -177,6 +185,39 @@ double qdq_tune_pace(const qdq_tune_prices *before, const qdq_tune_prices *after
                ? before->rest / after->rest
                : 1;
 }
+
+/* A gain below this share of what the kind takes, or of the model's time, is noise. */
+static const double least_of_kind = 0.02, least_of_model = 0.0005;
+
+qdq_status qdq_refine_find_gains(qdq_refining *x, const qdq_assign *c, qdq_tune_prices *before,
+                                 bool *known, qdq_error *err)
+{
+    qdq_tune_prices after = {.known = false};
+
+    QDQ_TRY(price_placement(x, &x->base, before, err));
+    if (before->known && x->may_build(x->t))
+        QDQ_TRY(price_placement(x, c, &after, err));
+    *known = after.known;
+    if (!after.known)
+        return QDQ_OK;
+    const double pace = pace_between(before, &after);
+    for (size_t k = 0; k < x->gain.n; k++) {
+        x->gain.at[k] = before->time[k] - pace * after.time[k];
+        x->pays.at[k] =
+            x->gain.at[k] > fmax(least_of_kind * before->time[k], least_of_model * before->sum);
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_refine_try(qdq_refining *x, const char *move, const qdq_assign *c,
+                          qdq_tune_tried *out, qdq_error *err)
+{
+    QDQ_TRY(qdq_tune_try(x->t, QDQ_PHASE_EXCEPTIONS, move, &x->base, c, out, err));
+    x->is_better = x->is_better || out->kept;
+    return QDQ_OK;
+}
+
+/* --- begin and end ---------------------------------------------------------------------------- */
 
 bool qdq_tune_may_refine(const qdq_tuning *t)
 {
@@ -189,13 +230,23 @@ bool qdq_tune_can_profile(const qdq_tuning *t)
     return (qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_PROFILE) != 0;
 }
 
-qdq_status qdq_tune_best_with_edges(qdq_tuning *t, qdq_arena *arena, qdq_assign *out,
-                                    qdq_error *err)
+qdq_status qdq_refine_begin(qdq_refining *x, qdq_error *err)
 {
-    if (!qdq_assign_new(out, qdq_space_edge_bits(t->task.space), arena))
+    qdq_tuning *t = x->t;
+
+    if (!qdq_assign_new(&x->base, qdq_space_edge_bits(t->task.space), &x->arena))
         return qdq_nomem(err);
     for (size_t i = 0; i < t->run.found.best.n; i++)
-        qdq_assign_set(out, i, qdq_assign_get(&t->run.found.best, i));
+        qdq_assign_set(&x->base, i, qdq_assign_get(&t->run.found.best, i));
     return t->parts.nets.of == NULL ? qdq_nets_find(t->task.space, &t->arena, &t->parts.nets, err)
                                     : QDQ_OK;
+}
+
+qdq_status qdq_refine_end(qdq_refining *x, qdq_status st, qdq_error *err)
+{
+    if (st == QDQ_OK && x->is_better &&
+        !qdq_assign_copy(&x->t->run.found.best, &x->base, &x->t->arena))
+        st = qdq_nomem(err);
+    qdq_arena_free(&x->arena);
+    return st;
 }

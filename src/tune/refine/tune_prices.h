@@ -3,40 +3,51 @@
 #ifndef QDQ_TUNE_PRICES_H
 #define QDQ_TUNE_PRICES_H
 
-#include "tune/state/tune_state.h"
+#include "base/buf.h"
+#include "tune/trial/tune_trials.h"
 
 #define QDQ_TUNE_NO_KIND UINT32_MAX
 
-typedef struct qdq_tune_kinds {
-    qdq_tuning *t;      /* its nets are known */
-    const uint32_t *of; /* by tensor of t->parts.nets: its kind; QDQ_TUNE_NO_KIND */
-    size_t n;
-    bool by_reader; /* a kernel's time belongs to what it reads alone, not to what it gives */
-} qdq_tune_kinds;
+/* The best placement, and what it may still gain where all edges or tensors of a kind are made
+ * otherwise. */
+typedef struct qdq_refining {
+    qdq_tuning *t; /* its nets are known */
+    qdq_arena arena;
+    qdq_assign base; /* the best placement so far, with a bit for each edge */
+    bool is_better;  /* than what came in */
+    bool (*may_build)(const qdq_tuning *t);
+    bool by_reader;    /* a kernel's time belongs to what it reads alone, not to what it gives */
+    uint32_t *kind_of; /* by tensor of t->parts.nets: its kind; QDQ_TUNE_NO_KIND */
+    /* by kind: us that its other form saves, below 0: costs; and whether that is more than noise */
+    QDQ_VEC(double) gain;
+    QDQ_VEC(bool) pays;
+} qdq_refining;
 
-/* Puts the tensors of t->parts.nets into *n kinds: alike are those of one size, from one operator,
- * whose edges are described alike. `describe` appends what tells an edge of the space apart; false:
- * the edge has no part in it. *of in the arena. */
-qdq_status qdq_tune_find_alike(const qdq_tuning *t,
-                               bool (*describe)(const void *ctx, size_t edge, qdq_buf *text),
-                               const void *ctx, qdq_arena *arena, uint32_t **of, size_t *n,
-                               qdq_error *err);
+/* Puts the tensors of t->parts.nets into kinds, which gain nothing yet: alike are those of one
+ * size, from one operator, whose edges are described alike. `describe` appends what tells an edge
+ * of the space apart; false: the edge has no part in it. */
+qdq_status qdq_refine_find_kinds(qdq_refining *x,
+                                 bool (*describe)(const void *ctx, size_t edge, qdq_buf *text),
+                                 const void *ctx, qdq_error *err);
 
 typedef struct qdq_tune_prices {
-    double *time; /* us by kind */
+    double *time; /* us by kind: conversions and copies, and the kernels at both ends */
     double rest;  /* us of kernels that no kind takes part in */
     double sum;   /* us of the model */
     bool known;   /* else nobody knows anything of the above */
 } qdq_tune_prices;
 
-/* Conversions and copies of each kind, and the kernels at both ends. A build, where there is no
- * profile yet. Arrays in the arena. */
-qdq_status qdq_tune_price(const qdq_tune_kinds *k, const qdq_assign *a, qdq_arena *arena,
-                          qdq_tune_prices *out, qdq_error *err);
+/* Fills in what kinds gain by the profile of `c` beside that of the base, of which *before is told:
+ * up to two builds. *known: false where there are not both. */
+qdq_status qdq_refine_find_gains(qdq_refining *x, const qdq_assign *c, qdq_tune_prices *before,
+                                 bool *known, qdq_error *err);
 
-/* What times of `after` are multiplied by: what is the same in both took as long in both, or else
- * the machine's pace was another one. 1, where too little is the same. */
-double qdq_tune_pace(const qdq_tune_prices *before, const qdq_tune_prices *after);
+/* Measures `c` beside the base. Where it is kept it is the better one, and the caller takes it. */
+qdq_status qdq_refine_try(qdq_refining *x, const char *move, const qdq_assign *c,
+                          qdq_tune_tried *out, qdq_error *err);
+
+/* The end, after `st`: the base becomes t->run.found.best, if it is better. */
+qdq_status qdq_refine_end(qdq_refining *x, qdq_status st, qdq_error *err);
 
 /* May more be explored than the search has? Not with a filter of nodes, where caches say what is to
  * be done, or where nothing is in 8 bits. */
@@ -44,8 +55,7 @@ bool qdq_tune_may_refine(const qdq_tuning *t);
 
 bool qdq_tune_can_profile(const qdq_tuning *t);
 
-/* *out: t->run.found.best, with a bit for each edge. t->parts.nets are known then. */
-qdq_status qdq_tune_best_with_edges(qdq_tuning *t, qdq_arena *arena, qdq_assign *out,
-                                    qdq_error *err);
+/* x->base: t->run.found.best. */
+qdq_status qdq_refine_begin(qdq_refining *x, qdq_error *err);
 
 #endif /* QDQ_TUNE_PRICES_H */

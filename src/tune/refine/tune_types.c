@@ -18,24 +18,16 @@
 #include "tune/state/tune_presets.h"
 #include "tune/trial/tune_trials.h"
 
-/* A gain below this share of what the kind takes, or of the model's time, is noise; */
-static const double least_of_kind = 0.02, least_of_model = 0.0005;
-/* a loss of the whole model above it is none. */
+/* A loss of the whole model above it is none. */
 static const double plain_loss = 0.03;
 /* All tensors in one type are tried first where that brings most of what a mixture does: profiles
  * are noisy, and neighbours of one type convert nothing. */
 static const double most_of_mixture = 0.9;
 
 typedef struct typing {
-    qdq_tuning *t;
-    qdq_arena arena;
-    size_t type;          /* that is tried, as in space_types.h */
-    qdq_assign base;      /* the best placement so far */
-    bool is_better;       /* than what came in */
-    bool *has_codes;      /* by number of a typed tensor: does its type count in that placement? */
-    uint32_t *kind_of;    /* by tensor of t->parts.nets */
-    QDQ_VEC(double) gain; /* by kind: us that the other type saves; below 0: costs */
-    QDQ_VEC(bool) pays;
+    qdq_refining r;
+    size_t type;     /* that is tried, as in space_types.h */
+    bool *has_codes; /* by number of a typed tensor: does its type count in the best placement? */
 } typing;
 
 static bool has_budget(const qdq_tuning *t, unsigned builds)
@@ -44,19 +36,24 @@ static bool has_budget(const qdq_tuning *t, unsigned builds)
            (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
 }
 
+static bool has_a_build(const qdq_tuning *t)
+{
+    return has_budget(t, 1);
+}
+
 /* --- kinds ------------------------------------------------------------------------------------ */
 
 static uint32_t net_of(const typing *x, const qdq_value *v)
 {
-    return x->t->parts.nets.of[v->id];
+    return x->r.t->parts.nets.of[v->id];
 }
 
 static bool describe(const void *ctx, size_t edge, qdq_buf *text)
 {
     const typing *x = ctx;
-    const qdq_space_edge *e = &x->t->task.space->edge[edge];
+    const qdq_space_edge *e = &x->r.t->task.space->edge[edge];
 
-    if (!x->has_codes[qdq_space_typed(x->t->task.space, e->value)])
+    if (!x->has_codes[qdq_space_typed(x->r.t->task.space, e->value)])
         return false;
     qdq_buf_printf(text, " %s.%u", e->node != NULL ? e->node->type : "", (unsigned)e->input);
     return true;
@@ -64,9 +61,9 @@ static bool describe(const void *ctx, size_t edge, qdq_buf *text)
 
 static void unite(typing *x, uint32_t a, uint32_t b)
 {
-    for (size_t i = 0; i < x->t->parts.nets.graph.n_nets && a != QDQ_TUNE_NO_KIND; i++)
-        if (x->kind_of[i] == b)
-            x->kind_of[i] = a;
+    for (size_t i = 0; i < x->r.t->parts.nets.graph.n_nets && a != QDQ_TUNE_NO_KIND; i++)
+        if (x->r.kind_of[i] == b)
+            x->r.kind_of[i] = a;
 }
 
 /* What shares a scale has one type. */
@@ -74,7 +71,7 @@ static qdq_status unite_tied(typing *x, const qdq_plan *p, qdq_map *groups, qdq_
 {
     for (size_t i = 0; i < p->tensors.n; i++) {
         const qdq_plan_tensor *e = &p->tensors.at[i];
-        const qdq_value *v = qdq_space_type_decider(x->t->task.space, e);
+        const qdq_value *v = qdq_space_type_decider(x->r.t->task.space, e);
         bool is_new;
         if (e->group == NULL || v == NULL || net_of(x, v) == QDQ_NO_NET)
             continue;
@@ -84,7 +81,7 @@ static qdq_status unite_tied(typing *x, const qdq_plan *p, qdq_map *groups, qdq_
         if (is_new)
             first->num = net_of(x, v);
         else
-            unite(x, x->kind_of[first->num], x->kind_of[net_of(x, v)]);
+            unite(x, x->r.kind_of[first->num], x->r.kind_of[net_of(x, v)]);
     }
     return QDQ_OK;
 }
@@ -92,13 +89,8 @@ static qdq_status unite_tied(typing *x, const qdq_plan *p, qdq_map *groups, qdq_
 static qdq_status find_kinds(typing *x, const qdq_plan *p, qdq_error *err)
 {
     qdq_map groups = QDQ_MAP_INIT;
-    size_t n;
 
-    QDQ_TRY(qdq_tune_find_alike(x->t, describe, x, &x->arena, &x->kind_of, &n, err));
-    while (x->gain.n < n)
-        if (!QDQ_PUSH(&x->arena, &x->gain, (double){0}) ||
-            !QDQ_PUSH(&x->arena, &x->pays, (bool){false}))
-            return qdq_nomem(err);
+    QDQ_TRY(qdq_refine_find_kinds(&x->r, describe, x, err));
     qdq_status st = unite_tied(x, p, &groups, err);
     qdq_map_free(&groups);
     return st;
@@ -110,14 +102,14 @@ static qdq_status read_plan(typing *x, qdq_error *err)
     qdq_plan *p;
 
     x->has_codes =
-        qdq_arena_array(&x->arena, (size_t)x->t->task.space->n_typed + 1, sizeof *x->has_codes);
+        qdq_arena_array(&x->r.arena, (size_t)x->r.t->task.space->n_typed + 1, sizeof *x->has_codes);
     if (x->has_codes == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_tune_plan_of(x->t, &x->base, &p, err));
+    QDQ_TRY(qdq_tune_plan_of(x->r.t, &x->r.base, &p, err));
     for (size_t i = 0; i < p->tensors.n; i++) {
-        const qdq_value *v = qdq_space_type_decider(x->t->task.space, &p->tensors.at[i]);
+        const qdq_value *v = qdq_space_type_decider(x->r.t->task.space, &p->tensors.at[i]);
         if (v != NULL)
-            x->has_codes[qdq_space_typed(x->t->task.space, v)] = true;
+            x->has_codes[qdq_space_typed(x->r.t->task.space, v)] = true;
     }
     qdq_status st = find_kinds(x, p, err);
     qdq_plan_free(p);
@@ -130,16 +122,16 @@ static uint32_t kind_of(const typing *x, const qdq_value *v)
 {
     const uint32_t net = net_of(x, v);
 
-    return net != QDQ_NO_NET ? x->kind_of[net] : QDQ_TUNE_NO_KIND;
+    return net != QDQ_NO_NET ? x->r.kind_of[net] : QDQ_TUNE_NO_KIND;
 }
 
 /* *out: the best placement with the other type for all tensors (`only` NULL), or for kinds that it
  * says. */
 static qdq_status make(typing *x, const bool *only, qdq_assign *out, qdq_error *err)
 {
-    const qdq_space *s = x->t->task.space;
+    const qdq_space *s = x->r.t->task.space;
 
-    if (!qdq_assign_copy(out, &x->base, &x->arena))
+    if (!qdq_assign_copy(out, &x->r.base, &x->r.arena))
         return qdq_nomem(err);
     for (size_t i = 0; i < s->n_edges; i++) {
         const qdq_value *v = s->edge[i].value;
@@ -158,18 +150,18 @@ static qdq_status make(typing *x, const bool *only, qdq_assign *out, qdq_error *
 /* A tensor has its part of what its kind saves. */
 static void note_prices(const typing *x)
 {
-    const qdq_space *s = x->t->task.space;
+    const qdq_space *s = x->r.t->task.space;
 
     for (size_t i = 0; i < s->n_edges; i++) {
         const uint32_t kind = kind_of(x, s->edge[i].value);
-        qdq_tune_type *type = &x->t->outcome.types[qdq_space_typed(s, s->edge[i].value)];
+        qdq_tune_type *type = &x->r.t->outcome.types[qdq_space_typed(s, s->edge[i].value)];
         unsigned alike = 0;
         if (kind == QDQ_TUNE_NO_KIND || type->tried)
             continue;
-        for (size_t k = 0; k < x->t->parts.nets.graph.n_nets; k++)
-            alike += x->kind_of[k] == kind;
+        for (size_t k = 0; k < x->r.t->parts.nets.graph.n_nets; k++)
+            alike += x->r.kind_of[k] == kind;
         type->type = x->type;
-        type->saved_us = x->gain.at[kind] / alike;
+        type->saved_us = x->r.gain.at[kind] / alike;
         type->alike = alike;
     }
 }
@@ -183,24 +175,18 @@ typedef struct sums {
 
 static qdq_status find_gains(typing *x, const qdq_assign *all, sums *out, qdq_error *err)
 {
-    const qdq_tune_kinds kinds = {.t = x->t, .of = x->kind_of, .n = x->gain.n, .by_reader = true};
-    qdq_tune_prices before, after = {.known = false};
+    qdq_tune_prices before;
+    bool known;
 
     *out = (sums){.known = false};
-    QDQ_TRY(qdq_tune_price(&kinds, &x->base, &x->arena, &before, err));
-    if (before.known && has_budget(x->t, 1))
-        QDQ_TRY(qdq_tune_price(&kinds, all, &x->arena, &after, err));
-    if (!after.known)
+    QDQ_TRY(qdq_refine_find_gains(&x->r, all, &before, &known, err));
+    if (!known)
         return QDQ_OK;
-    const double pace = qdq_tune_pace(&before, &after);
     *out = (sums){.known = true, .model = before.sum};
-    for (size_t k = 0; k < x->gain.n; k++) {
-        const double gain = before.time[k] - pace * after.time[k];
-        x->gain.at[k] = gain;
-        x->pays.at[k] = gain > fmax(least_of_kind * before.time[k], least_of_model * before.sum);
-        out->all += gain;
-        out->mixed += x->pays.at[k] ? gain : 0;
-        out->n_paying += x->pays.at[k];
+    for (size_t k = 0; k < x->r.gain.n; k++) {
+        out->all += x->r.gain.at[k];
+        out->mixed += x->r.pays.at[k] ? x->r.gain.at[k] : 0;
+        out->n_paying += x->r.pays.at[k];
         out->n += before.time[k] > 0;
     }
     note_prices(x);
@@ -211,55 +197,53 @@ static qdq_status find_gains(typing *x, const qdq_assign *all, sums *out, qdq_er
 
 static void note_trial(const typing *x, const qdq_assign *c, const qdq_test_result *r, bool kept)
 {
-    const qdq_space *s = x->t->task.space;
+    const qdq_space *s = x->r.t->task.space;
     unsigned n = 0;
 
     for (uint32_t i = 0; i < s->n_typed; i++)
-        n += x->has_codes[i] && qdq_space_get_type(s, c, i) != qdq_space_get_type(s, &x->base, i);
+        n += x->has_codes[i] && qdq_space_get_type(s, c, i) != qdq_space_get_type(s, &x->r.base, i);
     for (uint32_t i = 0; i < s->n_typed; i++) {
-        if (qdq_space_get_type(s, c, i) == qdq_space_get_type(s, &x->base, i))
+        if (qdq_space_get_type(s, c, i) == qdq_space_get_type(s, &x->r.base, i))
             continue;
-        qdq_tune_type *type = &x->t->outcome.types[i];
+        qdq_tune_type *type = &x->r.t->outcome.types[i];
         type->type = kept ? qdq_space_get_type(s, c, i) : x->type;
         type->tried = true;
         type->kept = kept;
         type->turned = n;
-        type->trial = x->t->run.steps.n;
+        type->trial = x->r.t->run.steps.n;
         type->result = *r;
     }
 }
 
 static qdq_status measure(typing *x, const qdq_assign *c, bool *kept, qdq_error *err)
 {
-    const qdq_elem type = x->t->task.space->target->others.at[x->type - 1].format.activation.type;
-    const char *move = qdq_arena_printf(&x->t->arena, "%s activations", qdq_elem_name(type));
+    const qdq_elem type = x->r.t->task.space->target->others.at[x->type - 1].format.activation.type;
+    const char *move = qdq_arena_printf(&x->r.t->arena, "%s activations", qdq_elem_name(type));
     qdq_tune_tried r;
 
     if (move == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_tune_try(x->t, QDQ_PHASE_EXCEPTIONS, move, &x->base, c, &r, err));
+    QDQ_TRY(qdq_refine_try(&x->r, move, c, &r, err));
     *kept = r.kept;
     if (!r.failed)
         note_trial(x, c, &r.result, r.kept);
-    if (r.kept) {
-        x->is_better = true;
-        qdq_assign_take(&x->base, c);
-    }
+    if (r.kept)
+        qdq_assign_take(&x->r.base, c);
     return QDQ_OK;
 }
 
 /* The kind that saves most, alone: what misses a goal with several may hold it with one. */
 static qdq_status try_best_kind(typing *x, const sums *s, qdq_error *err)
 {
-    bool *only = qdq_arena_array(&x->arena, x->gain.n + 1, sizeof *only), kept;
+    bool *only = qdq_arena_array(&x->r.arena, x->r.gain.n + 1, sizeof *only), kept;
     size_t best = 0;
     qdq_assign c;
 
     if (only == NULL)
         return qdq_nomem(err);
-    for (size_t k = 1; k < x->gain.n; k++)
-        best = x->gain.at[k] > x->gain.at[best] ? k : best;
-    if (s->n_paying < 2 || !has_budget(x->t, 1))
+    for (size_t k = 1; k < x->r.gain.n; k++)
+        best = x->r.gain.at[k] > x->r.gain.at[best] ? k : best;
+    if (s->n_paying < 2 || !has_a_build(x->r.t))
         return QDQ_OK;
     only[best] = true;
     QDQ_TRY(make(x, only, &c, err));
@@ -275,15 +259,15 @@ static qdq_status try_kinds(typing *x, const qdq_assign *all, qdq_error *err)
 
     QDQ_TRY(find_gains(x, all, &s, err));
     if (s.known && s.n_paying == 0 && s.all < -plain_loss * s.model) {
-        x->t->run.found.ruled_out++;
+        x->r.t->run.found.ruled_out++;
         return QDQ_OK;
     }
     const bool whole = !s.known || s.n_paying == 0 || s.all >= most_of_mixture * s.mixed;
-    QDQ_TRY(make(x, x->pays.at, &mixed, err));
-    if (!has_budget(x->t, 1))
+    QDQ_TRY(make(x, x->r.pays.at, &mixed, err));
+    if (!has_a_build(x->r.t))
         return QDQ_OK;
     QDQ_TRY(measure(x, whole ? all : &mixed, &kept, err));
-    if (whole && s.known && s.n_paying > 0 && s.n_paying < s.n && has_budget(x->t, 1))
+    if (whole && s.known && s.n_paying > 0 && s.n_paying < s.n && has_a_build(x->r.t))
         QDQ_TRY(measure(x, &mixed, &better, err));
     return kept || better ? QDQ_OK : try_best_kind(x, &s, err);
 }
@@ -293,7 +277,7 @@ static qdq_status is_profiled(typing *x, bool *out, qdq_error *err)
 {
     qdq_tune_candidate *c;
 
-    QDQ_TRY(qdq_tune_candidate_of(x->t, &x->base, &c, err));
+    QDQ_TRY(qdq_tune_candidate_of(x->r.t, &x->r.base, &c, err));
     *out = c->times != NULL && c->times->is_known;
     return QDQ_OK;
 }
@@ -304,15 +288,14 @@ static qdq_status try_type(typing *x, qdq_error *err)
     bool profiled, kept;
     qdq_assign all;
 
-    x->gain.n = x->pays.n = 0;
     QDQ_TRY(read_plan(x, err));
     QDQ_TRY(make(x, NULL, &all, err));
-    QDQ_TRY(qdq_tune_candidate_of(x->t, &x->base, &best, err));
-    QDQ_TRY(qdq_tune_candidate_of(x->t, &all, &other, err));
+    QDQ_TRY(qdq_tune_candidate_of(x->r.t, &x->r.base, &best, err));
+    QDQ_TRY(qdq_tune_candidate_of(x->r.t, &all, &other, err));
     if (other == best || other->tried)
         return QDQ_OK;
     QDQ_TRY(is_profiled(x, &profiled, err));
-    if (qdq_tune_can_profile(x->t) && has_budget(x->t, profiled ? 2 : 3))
+    if (qdq_tune_can_profile(x->r.t) && has_budget(x->r.t, profiled ? 2 : 3))
         return try_kinds(x, &all, err);
     return measure(x, &all, &kept, err);
 }
@@ -321,7 +304,8 @@ static qdq_status try_type(typing *x, qdq_error *err)
 
 qdq_status qdq_tune_try_types(qdq_tuning *t, qdq_error *err)
 {
-    typing x = {.t = t, .arena = QDQ_ARENA_INIT};
+    typing x = {
+        .r = {.t = t, .arena = QDQ_ARENA_INIT, .may_build = has_a_build, .by_reader = true}};
     qdq_status st = QDQ_OK;
 
     t->outcome.types =
@@ -331,17 +315,14 @@ qdq_status qdq_tune_try_types(qdq_tuning *t, qdq_error *err)
     for (uint32_t i = 0; i < t->task.space->n_typed; i++)
         t->outcome.types[i].saved_us = NAN;
     if (t->task.space->n_typed > 0 && qdq_tune_may_refine(t))
-        st = qdq_tune_best_with_edges(t, &x.arena, &x.base, err);
+        st = qdq_refine_begin(&x.r, err);
     for (size_t k = 1;
-         k <= t->task.space->target->others.n && x.base.n > 0 && has_budget(t, 1) && st == QDQ_OK;
+         k <= t->task.space->target->others.n && x.r.base.n > 0 && has_a_build(t) && st == QDQ_OK;
          k++) {
         x.type = k;
         st = try_type(&x, err);
     }
-    if (st == QDQ_OK && x.is_better && !qdq_assign_copy(&t->run.found.best, &x.base, &t->arena))
-        st = qdq_nomem(err);
-    qdq_arena_free(&x.arena);
-    return st;
+    return qdq_refine_end(&x.r, st, err);
 }
 
 /* --- what became of it ------------------------------------------------------------------------ */
