@@ -60,7 +60,7 @@ qdq_status qdq_refine_find_kinds(qdq_refining *x,
 {
     const size_t n_nets = x->t->parts.nets.graph.n_nets;
     qdq_buf *text = qdq_arena_array(&x->arena, n_nets + 1, sizeof *text);
-    size_t n;
+    size_t n = 0;
 
     x->kind_of = qdq_arena_array(&x->arena, n_nets + 1, sizeof *x->kind_of);
     x->gain.n = x->pays.n = 0;
