@@ -36,22 +36,6 @@ typedef struct merging {
 
 #define NOBODY UINT32_MAX
 
-/* --- schemes in their groups ------------------------------------------------------------------ */
-
-void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t scheme,
-                           uint32_t instance, qdq_assign *a)
-{
-    const qdq_choices *c = &t->parts.choices[k->unit];
-
-    for (size_t i = 0; i < c->n; i++) {
-        const uint32_t first = c->choice[i].group[k->at[0]], here = c->choice[i].group[instance];
-        if (first != QDQ_NO_GROUP && here != QDQ_NO_GROUP)
-            qdq_space_set_part(
-                t->task.space, a, here,
-                qdq_space_get_part(t->task.space, &k->scheme[scheme].what->bits, first));
-    }
-}
-
 /* --- proposals -------------------------------------------------------------------------------- */
 
 static qdq_status propose(merging *m, qdq_error *err)

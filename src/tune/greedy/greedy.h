@@ -19,10 +19,6 @@ typedef struct qdq_tune_greedy {
  * t->run.found and t->run.greedy. */
 void qdq_tune_greedy_free(qdq_tuning *t);
 
-/* The scheme that a kind has in one of its groups: bits over the space with halves, into *a. */
-void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t scheme,
-                           uint32_t instance, qdq_assign *a);
-
 /* Decisions of this run's autotune_cache.json, where its tune.db is gone, into g->problem.
  * cache_import.c */
 qdq_status qdq_tune_take_decisions(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err);

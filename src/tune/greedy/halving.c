@@ -27,21 +27,6 @@ static bool add(list *l, qdq_tune_kind *k, size_t scheme)
 
 /* --- what samples say ------------------------------------------------------------------------- */
 
-/* With the neighbours in 8 bits: whether they are is another question. */
-static double saved_us(const qdq_tune_apart *a)
-{
-    return a->none_us - (a->scheme_us - a->border_us);
-}
-
-static double mean_saved(const qdq_tune_scheme *s)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < s->samples.n; i++)
-        sum += saved_us(&s->samples.at[i]);
-    return s->failed == NULL && s->samples.n > 0 ? sum / (double)s->samples.n : -INFINITY;
-}
-
 static void forget(qdq_tune_kind *k)
 {
     for (size_t i = 0; i < k->n_schemes; i++)
@@ -53,7 +38,9 @@ static void rank(const qdq_tune_kind *k, size_t *order)
 {
     for (size_t i = 1; i < k->n_schemes; i++) {
         size_t at = i - 1;
-        for (; at > 0 && mean_saved(&k->scheme[order[at - 1]]) < mean_saved(&k->scheme[i]); at--)
+        for (; at > 0 &&
+               qdq_tune_mean_saved(&k->scheme[order[at - 1]]) < qdq_tune_mean_saved(&k->scheme[i]);
+             at--)
             order[at] = order[at - 1];
         order[at] = i;
     }
@@ -99,29 +86,6 @@ static void leave_refused(const qdq_tuning *t, qdq_tune_kinds *all)
     }
 }
 
-void qdq_tune_kind_so_far(const qdq_tune_kind *k, size_t *best, double *none_us, double *saved_us)
-{
-    double sum = 0;
-    size_t n = 0;
-
-    *best = k->best;
-    *none_us = k->none_us > 0 ? k->none_us : NAN;
-    *saved_us = k->best != 0 ? k->saved.mean_us : 0;
-    for (size_t i = 1; i < k->n_schemes; i++)
-        for (size_t s = 0; s < k->scheme[i].samples.n; s++, n++)
-            sum += k->scheme[i].samples.at[s].none_us;
-    if (n == 0)
-        return;
-    *none_us = sum / (double)n;
-    *best = 0;
-    *saved_us = 0;
-    for (size_t i = 1; i < k->n_schemes; i++)
-        if (mean_saved(&k->scheme[i]) > *saved_us) {
-            *best = i;
-            *saved_us = mean_saved(&k->scheme[i]);
-        }
-}
-
 /* What the group takes without Q/DQ, though it may have no winner; and what the best saves, until
  * that is measured afresh. */
 static void remember_none(qdq_tune_kind *k)
@@ -139,7 +103,7 @@ static void remember_full(qdq_tune_kind *k)
         const qdq_tune_scheme *s = &k->scheme[i];
         if (s->what->kind != QDQ_SCHEME_FULL || s->failed != NULL || s->samples.n == 0)
             continue;
-        k->full_us = mean_saved(s);
+        k->full_us = qdq_tune_mean_saved(s);
         k->full_border_us = s->samples.at[0].border_us;
         k->full_none_us = s->samples.at[0].none_us;
     }
@@ -170,7 +134,7 @@ static qdq_status second_look(qdq_tuning *t, qdq_tune_kinds *all, list *l, qdq_e
     for (size_t i = 0; i < l->of.n; i++) {
         qdq_tune_kind *k = l->of.at[i].kind;
         const size_t s = (size_t)(l->of.at[i].scheme - k->scheme);
-        if (mean_saved(&k->scheme[s]) > mean_saved(&k->scheme[k->best]))
+        if (qdq_tune_mean_saved(&k->scheme[s]) > qdq_tune_mean_saved(&k->scheme[k->best]))
             k->best = s;
     }
     return QDQ_OK;
@@ -186,7 +150,7 @@ static qdq_status sum_up(qdq_tune_kind *k, qdq_error *err)
     if (us == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < s->samples.n; i++) {
-        us[i] = saved_us(&s->samples.at[i]);
+        us[i] = qdq_tune_saved_us(&s->samples.at[i]);
         none += s->samples.at[i].none_us / (double)s->samples.n;
         border += s->samples.at[i].border_us / (double)s->samples.n;
     }
@@ -232,7 +196,7 @@ static void drop_losers(qdq_tune_kinds *all)
         qdq_tune_kind *k = &all->at[i];
         if (k->settled)
             continue;
-        if (k->best != 0 && !(mean_saved(&k->scheme[k->best]) > 0))
+        if (k->best != 0 && !(qdq_tune_mean_saved(&k->scheme[k->best]) > 0))
             k->best = 0;
         forget(k);
     }

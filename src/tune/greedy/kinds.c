@@ -1,12 +1,14 @@
 /* kinds.c - which groups are measured apart, as which model, and with which schemes. */
 #include "tune/greedy/kinds.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "tune/isolate/context.h"
 #include "tune/isolate/legal_inputs.h"
 #include "tune/problem/tune_problem.h"
+#include "tune/space/space_halves.h"
 
 typedef struct finding {
     qdq_tuning *t;
@@ -194,4 +196,55 @@ void qdq_tune_kinds_free(qdq_tune_kinds *k)
         for (size_t s = 0; s < k->at[i].n_schemes; s++)
             qdq_plan_free(k->at[i].scheme[s].plan);
     }
+}
+
+void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t scheme,
+                           uint32_t instance, qdq_assign *a)
+{
+    const qdq_choices *c = &t->parts.choices[k->unit];
+
+    for (size_t i = 0; i < c->n; i++) {
+        const uint32_t first = c->choice[i].group[k->at[0]], here = c->choice[i].group[instance];
+        if (first != QDQ_NO_GROUP && here != QDQ_NO_GROUP)
+            qdq_space_set_part(
+                t->task.space, a, here,
+                qdq_space_get_part(t->task.space, &k->scheme[scheme].what->bits, first));
+    }
+}
+
+double qdq_tune_saved_us(const qdq_tune_apart *a)
+{
+    return a->none_us - (a->scheme_us - a->border_us);
+}
+
+double qdq_tune_mean_saved(const qdq_tune_scheme *s)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < s->samples.n; i++)
+        sum += qdq_tune_saved_us(&s->samples.at[i]);
+    return s->failed == NULL && s->samples.n > 0 ? sum / (double)s->samples.n : -INFINITY;
+}
+
+void qdq_tune_kind_so_far(const qdq_tune_kind *k, size_t *best, double *none_us, double *saved_us)
+{
+    double sum = 0;
+    size_t n = 0;
+
+    *best = k->best;
+    *none_us = k->none_us > 0 ? k->none_us : NAN;
+    *saved_us = k->best != 0 ? k->saved.mean_us : 0;
+    for (size_t i = 1; i < k->n_schemes; i++)
+        for (size_t s = 0; s < k->scheme[i].samples.n; s++, n++)
+            sum += k->scheme[i].samples.at[s].none_us;
+    if (n == 0)
+        return;
+    *none_us = sum / (double)n;
+    *best = 0;
+    *saved_us = 0;
+    for (size_t i = 1; i < k->n_schemes; i++)
+        if (qdq_tune_mean_saved(&k->scheme[i]) > *saved_us) {
+            *best = i;
+            *saved_us = qdq_tune_mean_saved(&k->scheme[i]);
+        }
 }

@@ -78,6 +78,15 @@ qdq_status qdq_tune_isolate(qdq_tuning *t, qdq_tune_kinds *all, qdq_error *err);
  * and what the scheme saves; NAN: nothing was measured yet. */
 void qdq_tune_kind_so_far(const qdq_tune_kind *k, size_t *best, double *none_us, double *saved_us);
 
+/* The scheme that a kind has in one of its groups: bits over the space with halves, into *a. */
+void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t scheme,
+                           uint32_t instance, qdq_assign *a);
+
+/* What a sample, and all samples of a scheme so far, say that the scheme saves with its neighbours
+ * in 8 bits: whether they are is another question. -INFINITY: nothing, or it failed. */
+double qdq_tune_saved_us(const qdq_tune_apart *a);
+double qdq_tune_mean_saved(const qdq_tune_scheme *s);
+
 /* Takes what the autotune_cache.json that the run began with has of them: samples of its own,
  * schemes of another one. cache_import.c */
 void qdq_tune_import_cache(const qdq_tuning *t, qdq_tune_kinds *k);

@@ -150,3 +150,28 @@ void qdq_regions_free(qdq_regions *r)
     qdq_arena_free(&r->arena);
     free(r);
 }
+
+void qdq_region_put_name(qdq_buf *b, const qdq_node *n)
+{
+    if (n->name[0] != '\0') {
+        qdq_buf_puts(b, n->name);
+        return;
+    }
+    qdq_buf_printf(b, "%s@%s", n->type, n->n_out > 0 && n->out[0] != NULL ? n->out[0]->name : "");
+}
+
+/* Ids count level by level: what lies beside a region has the next one. */
+const qdq_region *qdq_region_next(const qdq_regions *all, const qdq_region *r)
+{
+    if (r == NULL)
+        return all->top.n > 0 ? all->top.at[0] : NULL;
+    if (r->children.n > 0)
+        return r->children.at[0];
+    for (; r != NULL; r = r->parent) {
+        const qdq_region_list *beside = r->parent != NULL ? &r->parent->children : &all->top;
+        size_t place = r->id - beside->at[0]->id;
+        if (place + 1 < beside->n)
+            return beside->at[place + 1];
+    }
+    return NULL;
+}

@@ -3,6 +3,7 @@
 #ifndef QDQ_REGION_H
 #define QDQ_REGION_H
 
+#include "base/buf.h"
 #include "ir/ir.h"
 #include "qdq/tune.h"
 
@@ -42,5 +43,10 @@ typedef struct qdq_regions {
 qdq_status qdq_regions_find(const qdq_model *m, const qdq_region_opts *opts, qdq_regions **out,
                             qdq_error *err);
 void qdq_regions_free(qdq_regions *r); /* NULL is allowed */
+
+void qdq_region_put_name(qdq_buf *b, const qdq_node *n); /* its name, or Op@output */
+
+/* Walks the tree, parents before their children: the first one for NULL; NULL behind the last. */
+const qdq_region *qdq_region_next(const qdq_regions *all, const qdq_region *r);
 
 #endif /* QDQ_REGION_H */

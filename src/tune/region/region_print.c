@@ -11,15 +11,6 @@
 
 enum { ITEMS = 20, SIGNATURE = 80 };
 
-void qdq_region_put_name(qdq_buf *b, const qdq_node *n)
-{
-    if (n->name[0] != '\0') {
-        qdq_buf_puts(b, n->name);
-        return;
-    }
-    qdq_buf_printf(b, "%s@%s", n->type, n->n_out > 0 && n->out[0] != NULL ? n->out[0]->name : "");
-}
-
 /* --- text ------------------------------------------------------------------------------------- */
 
 static void put_head(const qdq_region_view *v, qdq_buf *b)
@@ -82,22 +73,6 @@ static void put_region(const qdq_region_view *v, qdq_buf *b, const qdq_region *r
     put_values(b, r->depth + 3, "in ", r->inputs.at, r->inputs.n);
     put_values(b, r->depth + 3, "out", r->outputs.at, r->outputs.n);
     put_region_nodes(v, b, r);
-}
-
-/* Ids count level by level: what lies beside a region has the next one. */
-const qdq_region *qdq_region_next(const qdq_regions *all, const qdq_region *r)
-{
-    if (r == NULL)
-        return all->top.n > 0 ? all->top.at[0] : NULL;
-    if (r->children.n > 0)
-        return r->children.at[0];
-    for (; r != NULL; r = r->parent) {
-        const qdq_region_list *beside = r->parent != NULL ? &r->parent->children : &all->top;
-        size_t place = r->id - beside->at[0]->id;
-        if (place + 1 < beside->n)
-            return beside->at[place + 1];
-    }
-    return NULL;
 }
 
 static void put_tree(const qdq_region_view *v, qdq_buf *b)

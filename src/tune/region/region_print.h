@@ -15,11 +15,6 @@ typedef struct qdq_region_view {
     size_t most_nodes; /* of a leaf */
 } qdq_region_view;
 
-void qdq_region_put_name(qdq_buf *b, const qdq_node *n); /* its name, or Op@output */
-
-/* Walks the tree, parents before their children: the first one for NULL; NULL behind the last. */
-const qdq_region *qdq_region_next(const qdq_regions *all, const qdq_region *r);
-
 void qdq_region_print_text(const qdq_region_view *v, qdq_buf *b);
 qdq_status qdq_region_print_json(const qdq_region_view *v, char **text, qdq_error *err);
 void qdq_region_print_dot(const qdq_region_view *v, qdq_buf *b);
