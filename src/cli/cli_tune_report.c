@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "cli/cli_installed.h"
 
 #define REPORT_MAX (16 << 20)
@@ -27,10 +28,9 @@ qdq_status cli_tune_report_load(const char *dir, json_t **out, qdq_error *err)
     char *text = NULL;
 
     QDQ_TRY(cli_tune_report_text(dir, &text, err));
-    *out = json_loads(text, 0, NULL);
+    qdq_status st = qdq_json_parse(text, strlen(text), "report.json", out, err);
     qdq_free(text);
-    return *out != NULL ? QDQ_OK
-                        : qdq_fail(err, QDQ_E_FORMAT, "%s/report.json: found no JSON", dir);
+    return st == QDQ_OK ? QDQ_OK : qdq_within(err, st, "%s", dir);
 }
 
 /* NAN: not there, or null. */

@@ -48,9 +48,9 @@ static bool is_had_by_some_value(const qdq_graph *g, const char *name)
 
 static bool is_node_taken(const qdq_graph *g, const char *name)
 {
-    const char *interned = qdq_intern(g->model, name);
+    const qdq_map_value *known = qdq_map_get(&g->model->names, name);
 
-    return interned == NULL || qdq_name_of(interned)->n_node > 0;
+    return known != NULL && ((const qdq_name *)known->ptr)->n_node > 0;
 }
 
 /* The last suffix is remembered, so that n names of one base cost n tries, not n * n. */

@@ -417,6 +417,8 @@ bool qdq_node_has_own_name(const qdq_node *n);
 /* How users name a node: its name if that is there and no other node of the model has it, else
  * "Op@first_output". Text of the model or in `scratch`; never NULL, out of memory gives "?". */
 const char *qdq_node_label(const qdq_node *n, qdq_arena *scratch);
+/* Is it that "?"? */
+bool qdq_node_label_failed(const char *label);
 /* Label -> node (ptr), for the nodes of g; of two with one label the first stays, also one that is
  * there already. The labels are as above. False: out of memory. */
 bool qdq_graph_map_labels(const qdq_graph *g, qdq_arena *scratch, qdq_map *nodes);

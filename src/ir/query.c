@@ -185,6 +185,11 @@ bool qdq_node_has_own_name(const qdq_node *n)
 
 static const char no_memory[] = "?";
 
+bool qdq_node_label_failed(const char *label)
+{
+    return label == no_memory;
+}
+
 const char *qdq_node_label(const qdq_node *n, qdq_arena *scratch)
 {
     const char *text;

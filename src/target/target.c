@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -52,17 +53,35 @@ qdq_status qdq_target_parse(const char *text, size_t size, const char *name, qdq
     return parse_target(text, size, name, true, out, err);
 }
 
+/* JSON, or else text. */
+static qdq_status read_value(const char *key, const char *value, json_t **out, qdq_error *err)
+{
+    qdq_buf text = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+    json_t *list = NULL;
+
+    qdq_buf_printf(&text, "[%s]", value);
+    qdq_status st =
+        text.failed ? QDQ_E_NOMEM : qdq_json_parse(text.data, text.size, key, &list, NULL);
+    qdq_buf_free(&text);
+    if (st == QDQ_E_NOMEM)
+        return qdq_nomem(err);
+    if (json_array_size(list) == 1)
+        *out = json_incref(json_array_get(list, 0));
+    else if ((*out = json_string(value)) == NULL) /* the text's fault, if it happens again */
+        *out = json_string(value);
+    json_decref(list);
+    return *out != NULL ? QDQ_OK
+                        : qdq_fail(err, QDQ_E_USAGE, "key '%s': its value is no UTF-8 text", key);
+}
+
 /* Sets `key` in `root`, making the objects on the way. */
 static qdq_status set_key(json_t *root, const char *key, const char *value, qdq_error *err)
 {
-    json_t *fresh = json_loads(value, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL), *at = root;
+    json_t *fresh, *at = root;
     const char *dot, *rest = key;
     int bad = 0;
 
-    if (fresh == NULL)
-        fresh = json_string(value);
-    if (fresh == NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "key '%s': its value is no UTF-8 text", key);
+    QDQ_TRY(read_value(key, value, &fresh, err));
     while (bad == 0 && (dot = strchr(rest, '.')) != NULL) {
         json_t *next = json_object_getn(at, rest, (size_t)(dot - rest));
 
@@ -71,7 +90,7 @@ static qdq_status set_key(json_t *root, const char *key, const char *value, qdq_
         at = next;
         rest = dot + 1;
     }
-    if (!json_is_object(at)) {
+    if (bad == 0 && !json_is_object(at)) {
         json_decref(fresh);
         return qdq_fail(err, QDQ_E_USAGE, "key '%s': what stands before the dot is no object", key);
     }

@@ -29,6 +29,7 @@ static void put_header(qdq_buf *b, const qdq_array *a)
     qdq_buf_putc(b, (char)(text.size & 0xff));
     qdq_buf_putc(b, (char)(text.size >> 8));
     qdq_buf_append(b, text.data, text.size);
+    b->failed = b->failed || text.failed;
     qdq_buf_free(&text);
 }
 

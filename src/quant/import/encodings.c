@@ -271,7 +271,9 @@ static qdq_status read(reading *r, json_t *root)
     qdq_json_place top = place_of(r, root, "");
     const char *version = qdq_json_text(&top, "version", "0.4.0");
 
-    if (r->reader.status == QDQ_OK && !is_version_read(version))
+    if (r->reader.status != QDQ_OK)
+        return r->reader.status;
+    if (!is_version_read(version))
         return qdq_fail(r->reader.err, QDQ_E_UNSUPPORTED,
                         "key 'version': found '%.20s', expected 0.4.0 to 1.0.0", version);
     if (!qdq_json_has(&top, "activation_encodings") && !qdq_json_has(&top, "param_encodings"))

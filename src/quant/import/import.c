@@ -27,8 +27,9 @@ static bool read_params(qdq_importer *im, const qdq_node *n, const qdq_tensor *c
 {
     const char *why = NULL;
 
-    return qdq_params_read(n, codes, &im->scratch, p, &why, NULL) == QDQ_OK && why == NULL &&
-           p->positive && p->scale_elem == QDQ_FLOAT;
+    if (qdq_params_read(n, codes, &im->scratch, p, &why, NULL) != QDQ_OK)
+        im->no_memory = true;
+    return !im->no_memory && why == NULL && p->positive && p->scale_elem == QDQ_FLOAT;
 }
 
 static bool is_dq_of(qdq_importer *im, const qdq_use *u, const qdq_params *q)
@@ -445,7 +446,7 @@ static qdq_status in_each_graph(qdq_importer *im, qdq_status (*step)(qdq_importe
         im->g = g;
         QDQ_TRY(step(im));
     }
-    return QDQ_OK;
+    return im->no_memory ? qdq_nomem(im->err) : QDQ_OK;
 }
 
 /* `p` NULL: nobody wants to know. */

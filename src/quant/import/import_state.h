@@ -62,6 +62,7 @@ typedef struct qdq_importer {
     qdq_map was_float; /* addresses of nodes that were float32 in a model that was widened */
     const qdq_import_opts *opts;
     qdq_leftover left;
+    bool no_memory; /* while something was only asked about */
     qdq_error *err;
 } qdq_importer;
 

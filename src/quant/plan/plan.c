@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "ir/ir.h"
 
 qdq_plan *qdq_plan_new(void)
 {
@@ -90,7 +91,7 @@ bool qdq_plan_add_edge(qdq_plan *p, qdq_edges *edges, const char *node, uint32_t
 {
     qdq_edge edge = {qdq_arena_strdup(&p->arena, node), input};
 
-    return edge.node != NULL && QDQ_PUSH(&p->arena, edges, edge);
+    return !qdq_node_label_failed(node) && edge.node != NULL && QDQ_PUSH(&p->arena, edges, edge);
 }
 
 bool qdq_edges_have(const qdq_edges *e, const char *node, uint32_t input)

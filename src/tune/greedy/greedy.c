@@ -379,9 +379,11 @@ static qdq_status fits(qdq_tuning *t, bool *fits, qdq_error *err)
 /* What became of the groups that were proposed. */
 static void count_groups(qdq_tuning *t)
 {
-    const qdq_validate_result *r = &t->run.greedy->result;
     qdq_tune_result *out = t->out;
 
+    if (t->run.greedy == NULL) /* there was no memory for it */
+        return;
+    const qdq_validate_result *r = &t->run.greedy->result;
     out->apart_builds = t->run.greedy->kinds.builds;
     out->not_apart = (unsigned)t->run.greedy->kinds.n_skipped;
     out->kept = (unsigned)r->kept;

@@ -75,7 +75,9 @@ static qdq_status read_note(int fd, const char *dir, json_t **out, qdq_error *er
     char *text;
 
     *out = NULL;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > NOTE_MAX)
+    if (fstat(fd, &st) != 0)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s/" NOTE, dir);
+    if (!S_ISREG(st.st_mode) || st.st_size > NOTE_MAX)
         return qdq_fail(err, QDQ_E_FORMAT, "%s/" NOTE ": found no note of qdq autotune", dir);
     text = malloc((size_t)st.st_size + 1);
     if (text == NULL)
