@@ -28,6 +28,10 @@ extern const cli_command cmd_autotune, cmd_bench, cmd_bug, cmd_check, cmd_compar
     cmd_docs, cmd_engines, cmd_extract, cmd_import, cmd_inspect, cmd_optimize, cmd_passes,
     cmd_quantize, cmd_strip, cmd_targets;
 
+/* Runs the command line, prints the error if there is one, closes the standard output, and returns
+ * the exit code. Once in a process, but for tests, which open descriptor 1 again. */
+int cli_run(int argc, char *const *argv);
+
 /* 0 to 5, 6, 70, 130: docs/cli.md. */
 int cli_exit_code(qdq_status st);
 
