@@ -213,6 +213,7 @@ static const char *const before[] = {
 };
 
 #define SIM      " -e sim:sim.json "
+#define TRTEXEC  " -e trtexec --trtexec $B/tests/fake_trtexec "
 #define QUANTIZE "quantize conv.onnx -f -o a.onnx --no-bench --calib random:1" SIM
 
 static const job jobs[] = {
@@ -259,6 +260,8 @@ static const job jobs[] = {
     {"extract conv.onnx --group 0 -o a.onnxtxt --json" SIM, 0, "a.onnxtxt", false},
     {"extract conv.onnx --group 2 --halo -o a.onnx" SIM, 0, "a.onnx", false},
     {"bench conv.onnx q.onnx --rounds 2 --json" SIM, 0, NULL, false},
+    {"bench conv.onnx --rounds 2" TRTEXEC, 0, NULL, false},
+    {"inspect conv.onnx --groups --json" TRTEXEC, 0, NULL, false},
     {"targets $F/probes.json --measure -o a.json --time 1s -e sim:cost.json", 0, "a.json", true},
     {"autotune m.onnx -o tuned -e sim:sim.json --trials 3", 0, "tuned", true},
     {"autotune m.onnx -o tuned -e sim:sim.json --trials 3", 0, NULL, true},
