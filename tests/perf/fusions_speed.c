@@ -33,7 +33,7 @@ static qdq_group *layers_of(const qdq_model *m, size_t size, qdq_arena *arena, s
         size_t shared = i > 0 && size > 1 && *n % 2 == 1,
                end = i + size < labels ? i + size : labels;
         g[(*n)++] = (qdq_group){
-            "layer",          "Fused",         "f32", "f32", 1, false, label + i - shared,
+            "layer",          "Fused",         "f32", "f32", 1, 0, false, label + i - shared,
             end - i + shared, QDQ_GROUP_EXACT, NULL};
     }
     return g;
@@ -111,7 +111,7 @@ static void layers_that_interleave_are_split_in_no_time(void **state)
     }
     test_output(&b, from);
     for (int k = 0; k < LAYERS; k++)
-        g[k] = (qdq_group){"layer",        "Fused",         "",  "", NAN, false, label[k],
+        g[k] = (qdq_group){"layer",        "Fused",         "",  "", NAN, 0, false, label[k],
                            NODES / LAYERS, QDQ_GROUP_SLICE, NULL};
     double start = cpu_seconds();
     assert_ok(qdq_fusions_find(b.m, g, LAYERS, NULL, &f, &err));

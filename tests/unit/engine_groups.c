@@ -263,11 +263,11 @@ static void codes_in_and_float_out_names_the_tensor_without_a_q(void **state)
     static const char *const mm[] = {"DequantizeLinear@xd", "mm"}, *const last[] = {"last"},
                              *const strange[] = {"strange"};
     const qdq_group g[] = {
-        {"mm", "MatMulIntegerToFloat", "u8", "f32", 1, false, mm, 2, QDQ_GROUP_SLICE, NULL},
-        {"last", "QGemm", "i8", "f32", 1, false, last, 1, QDQ_GROUP_EXACT, NULL},
-        {"dq", "DequantizeLinear", "u8", "f32", 1, true, mm, 1, QDQ_GROUP_EXACT, NULL},
-        {"k", "Kernel", "u8", "f16", 1, false, strange, 1, QDQ_GROUP_EXACT, NULL},
-        {"f", "Erf", "f32", "f32", 1, false, strange, 0, QDQ_GROUP_NONE, NULL}};
+        {"mm", "MatMulIntegerToFloat", "u8", "f32", 1, 0, false, mm, 2, QDQ_GROUP_SLICE, NULL},
+        {"last", "QGemm", "i8", "f32", 1, 0, false, last, 1, QDQ_GROUP_EXACT, NULL},
+        {"dq", "DequantizeLinear", "u8", "f32", 1, 0, true, mm, 1, QDQ_GROUP_EXACT, NULL},
+        {"k", "Kernel", "u8", "f16", 1, 0, false, strange, 1, QDQ_GROUP_EXACT, NULL},
+        {"f", "Erf", "f32", "f32", 1, 0, false, strange, 0, QDQ_GROUP_NONE, NULL}};
     size_t n;
 
     (void)state;
@@ -293,7 +293,8 @@ static void a_q_that_is_there_but_not_taken_in_is_told_apart(void **state)
         "{ [r] a = Relu(x)\n q = QuantizeLinear(a, s, z)\n y = DequantizeLinear(q, s, z)\n [g] h = "
         "Erf(a) }\n";
     static const char *const r[] = {"r"};
-    const qdq_group g = {"r", "QLinearRelu", "u8", "f32", NAN, false, r, 1, QDQ_GROUP_EXACT, NULL};
+    const qdq_group g = {"r", "QLinearRelu",   "u8", "f32", NAN, 0, false, r,
+                         1,   QDQ_GROUP_EXACT, NULL};
     size_t n;
 
     (void)state;
@@ -312,10 +313,10 @@ static void a_q_that_is_there_but_not_taken_in_is_told_apart(void **state)
 static void sums_leave_out_what_has_no_time(void **state)
 {
     static const char *const r[] = {"r"};
-    const qdq_group g[] = {{"a", "A", "", "", 6, false, r, 1, QDQ_GROUP_EXACT, NULL},
-                           {"b", "B", "", "", 2, false, r, 0, QDQ_GROUP_NONE, NULL},
-                           {"c", "C", "", "", 4, true, r, 0, QDQ_GROUP_NONE, NULL},
-                           {"d", "D", "", "", NAN, false, r, 0, QDQ_GROUP_NONE, NULL}};
+    const qdq_group g[] = {{"a", "A", "", "", 6, 0, false, r, 1, QDQ_GROUP_EXACT, NULL},
+                           {"b", "B", "", "", 2, 0, false, r, 0, QDQ_GROUP_NONE, NULL},
+                           {"c", "C", "", "", 4, 0, true, r, 0, QDQ_GROUP_NONE, NULL},
+                           {"d", "D", "", "", NAN, 0, false, r, 0, QDQ_GROUP_NONE, NULL}};
     qdq_groups_sum s = qdq_groups_add(g, 4);
 
     (void)state;

@@ -19,9 +19,9 @@ static const qdq_engine_info info = {
 
 static const char *const nodes[] = {"a", "b"};
 static const qdq_group layers[] = {
-    {"a + b", "Fused", "u8", "f32", 12.5, false, nodes, 2, QDQ_GROUP_EXACT, ""},
-    {"\"odd\"", "Reorder", "", "", NAN, true, nodes, 0, QDQ_GROUP_NONE, "t"},
-    {"b", "Abs", "f32", "f32", 0, false, nodes + 1, 1, QDQ_GROUP_SLICE, NULL},
+    {"a + b", "Fused", "u8", "f32", 12.5, 0, false, nodes, 2, QDQ_GROUP_EXACT, ""},
+    {"\"odd\"", "Reorder", "", "", NAN, 0, true, nodes, 0, QDQ_GROUP_NONE, "t"},
+    {"b", "Abs", "f32", "f32", 0, 0, false, nodes + 1, 1, QDQ_GROUP_SLICE, NULL},
 };
 
 static void assert_same(const qdq_group *g, size_t n)

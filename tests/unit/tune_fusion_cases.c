@@ -141,7 +141,7 @@ static void subgraph_8_case_20_both_levels_give_one_group(void **state)
             const char **label = qdq_arena_array(&arena, o[i].nodes.n + 1, sizeof *label);
             for (size_t k = 0; k < o[i].nodes.n; k++)
                 label[k] = qdq_node_label(o[i].nodes.at[k], &arena);
-            g[i] = (qdq_group){"layer",         "kernel", "",           "",          1,
+            g[i] = (qdq_group){"layer",         "kernel", "",           "",          1,   0,
                                o[i].conversion, label,    o[i].nodes.n, o[i].source, NULL};
         }
         assert_ok(qdq_fusions_find(m, g, n, NULL, &f, &err));

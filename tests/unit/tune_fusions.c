@@ -473,7 +473,7 @@ static void any_layers_give_a_sound_partition(void **state)
                 label[k][j] =
                     qdq_node_label(all[(from + qdq_random_u64(&random) % 6) % n], &scratch);
             layer[k] =
-                (qdq_group){"l", "Fused", "", "", 1, false, label[k], of, QDQ_GROUP_SLICE, NULL};
+                (qdq_group){"l", "Fused", "", "", 1, 0, false, label[k], of, QDQ_GROUP_SLICE, NULL};
         }
         qdq_status st = qdq_fusions_find(m, layer, LAYERS, &o, &f, &err);
         if (st == QDQ_E_UNSUPPORTED) /* none of its operators that can be quantized was drawn */
