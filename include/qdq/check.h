@@ -69,7 +69,7 @@ typedef struct qdq_target_check {
     size_t n_unfused;
     /* by all findings */
     uint64_t converted;
-    /* likewise */
+    /* cost of all findings, us */
     double microseconds;
     /* by the engine's kernels */
     bool proven;

@@ -133,7 +133,7 @@ typedef struct qdq_compare_layer {
     qdq_compare_tensor introduced;
     /* in the run of all of b, as its producer makes it */
     qdq_compare_tensor value;
-    /* likewise, as its readers get it: behind Q and DQ; NAN if there are none */
+    /* SQNR of the value as its consumers read it, after Q and DQ; NAN without them */
     double read_sqnr_db;
 } qdq_compare_layer;
 

@@ -57,8 +57,8 @@ QDQ_API void qdq_data_close(qdq_data *d);
 /* Samples: runs of the model that the data is enough for. At least 1. */
 QDQ_API size_t qdq_data_count(const qdq_data *d);
 
-/* All inputs of sample i, in the order of the model's inputs. The arrays are lent until the next
- * call. */
+/* All inputs of sample i, in the order of the model's inputs. The arrays are borrowed until the
+ * next call. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_data_get(qdq_data *d, size_t i, const qdq_named_array **in,
                                              size_t *n, qdq_error *err);
 

@@ -104,13 +104,13 @@ typedef struct qdq_engine_info {
     unsigned capabilities;
     /* highest opset of the default domain it loads; 0: unknown */
     int max_opset;
-    /* likewise */
+    /* highest IR version it loads; 0: unknown */
     int max_ir;
     /* what times depend on, as text: name, version, device, options of the engine */
     const char *fingerprint;
 } qdq_engine_info;
 
-/* QDQ_E_USAGE for an unknown name, QDQ_E_ENGINE when the engine is not to be had: the text says how
+/* QDQ_E_USAGE for an unknown name, QDQ_E_ENGINE if the engine is unavailable: the text says how
  * to get it. The engine keeps what it needs of opts, but job must outlive it. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts,
                                                 qdq_engine **out, qdq_error *err);
@@ -183,8 +183,8 @@ QDQ_API void qdq_session_close(qdq_session *s);
 QDQ_API bool qdq_session_input(const qdq_session *s, size_t i, qdq_io *out);
 QDQ_API bool qdq_session_output(const qdq_session *s, size_t i, qdq_io *out);
 
-/* Receives one output. The data is lent for the call. Anything but QDQ_OK stops the run and is its
- * result. */
+/* Receives one output. The data is borrowed for the call. Anything but QDQ_OK stops the run and is
+ * its result. */
 typedef qdq_status (*qdq_output_fn)(void *ctx, const char *name, const qdq_array *a,
                                     qdq_error *err);
 
@@ -305,7 +305,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_groups_write(const char *path, const qdq_gro
 typedef struct qdq_groups_sum {
     /* of all layers with a time; NAN if none has one */
     double us, conversions_us;
-    /* share of the time without conversions whose nodes are known, 0 to 1; likewise */
+    /* fraction of the time without conversions whose nodes are known, 0 to 1; NAN: no time */
     double attributed;
     size_t n_timed;
 } qdq_groups_sum;

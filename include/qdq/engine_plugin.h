@@ -20,7 +20,7 @@ extern "C" {
  * only. */
 #define QDQ_ENGINE_PLUGIN_VERSION 1
 
-/* What an engine says of itself when it is opened. The texts are lent as long as the engine is
+/* What an engine says of itself when it is opened. The texts are borrowed as long as the engine is
  * open. */
 typedef struct qdq_plugin_info {
     /* NULL: unknown */
@@ -43,7 +43,7 @@ typedef struct qdq_plugin_session_opts {
     bool layers;
 } qdq_plugin_session_opts;
 
-/* An executed layer, lent for the call that it is handed to. */
+/* An executed layer, borrowed for the call that it is handed to. */
 typedef struct qdq_plugin_layer {
     const char *name, *op;
     /* "u8", "f32", ... as in qdq_group; NULL: not known */
@@ -77,7 +77,7 @@ typedef struct qdq_engine_plugin {
                        qdq_error *err);
     void (*close)(void *engine);
 
-    /* The model as an ONNX file in memory, weights inside; lent for the call. */
+    /* The model as an ONNX file in memory, weights inside; borrowed for the call. */
     qdq_status (*session_open)(void *engine, const void *model, size_t bytes,
                                const qdq_plugin_session_opts *opts, void **session, qdq_error *err);
     void (*session_close)(void *session);
@@ -89,7 +89,7 @@ typedef struct qdq_engine_plugin {
 
     /* Each of the others may be NULL: then the engine cannot. */
 
-    /* Runs once; hands each output to `fn` (NULL: nobody wants them) in the order of output().
+    /* Runs once; hands each output to `fn` (NULL: outputs are not wanted) in the order of output().
      * Stops where fn fails. */
     qdq_status (*run)(void *session, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
                       qdq_error *err);

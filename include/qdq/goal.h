@@ -144,7 +144,7 @@ typedef struct qdq_goal_result {
 /* Quantizes as qdq_quantize() does. If that misses the goal, biases are corrected, where the
  * options leave that open and it brings the goal nearer. Then layers go back to float, those first
  * whose error is largest for the time that they save: in steps that double, then by bisection; then
- * groups come back as far as the goal allows. Each time everything is placed anew around them, for
+ * groups come back as far as the goal allows. Each time everything is placed again around them, for
  * they change their neighbours; what was calibrated is kept, and so are outputs of the float model,
  * as far as `memory` of the options allows. A plan whose outputs have another shape than the float
  * model's, or that the engine refuses, has missed the goal. A goal that only a float model would

@@ -28,7 +28,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_pass_pipeline(const char *text, const qdq_ta
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* A node whose inputs are all constant, as should_fold sees it. The strings are lent for the
+/* A node whose inputs are all constant, as should_fold sees it. The strings are borrowed for the
  * call. */
 typedef struct qdq_fold_node {
     /* name, or Op@tensor */
@@ -74,7 +74,7 @@ typedef struct qdq_optimize_opts {
 
     /* verify the model after every pass: QDQ_E_BUG names the one that broke it */
     bool verify_each;
-    /* stop changing things after so many changes; 0: no limit (for bisecting) */
+    /* stop after this many changes; 0: no limit (for bisecting) */
     uint64_t max_applications;
     /* Hears of every change: its number from 1, the pass, the node or value it is about. */
     void (*on_change)(void *ctx, uint64_t number, const char *pass, const char *where);
@@ -169,7 +169,7 @@ typedef struct qdq_bisect_result {
 
 /* Finds a change that makes a model bad where all changes before it leave it good, by halving:
  * about log2 of the changes models are judged. What the verifier refuses is bad too. The model
- * itself is not changed; with opts->max_applications only so many changes are looked at; on_change
+ * itself is not changed; with opts->max_applications only this many changes are examined; on_change
  * and on_pass are not called. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts,
                                                  qdq_judge_fn judge, void *ctx,

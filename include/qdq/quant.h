@@ -1,6 +1,6 @@
 /* qdq/quant.h - calibrate, plan, apply a plan, import existing quantization.
  *
- * The plan is the heart: data that says which edges carry Q/DQ with which scale (docs/plan.md).
+ * A plan lists which edges carry Q/DQ with which scale (docs/plan.md).
  * Placement, calibration, import and insertion all work on it. */
 #ifndef QDQ_QUANT_H
 #define QDQ_QUANT_H
@@ -42,7 +42,7 @@ typedef struct qdq_target_change {
 QDQ_API QDQ_MUST_USE qdq_status qdq_target_set_all(qdq_target *t, const qdq_target_change *changes,
                                                    size_t n, qdq_error *err);
 
-/* The description, as it is read: lent, as long as the target and until it is changed. */
+/* The description, as it is read: borrowed, valid as long as the target and until it is changed. */
 QDQ_API const char *qdq_target_text(const qdq_target *t);
 
 /* The name in the description: "ort-cpu". Lent like the text. */
@@ -169,7 +169,7 @@ typedef struct qdq_quantize_opts {
     qdq_why *why;
     const qdq_input_shape *shapes;
     size_t n_shapes;
-    /* use at most so many; 0: all */
+    /* use at most this many; 0: all */
     size_t samples;
     /* Bound on the bytes of activations observed at once, and, with a goal, on those of the float
      * model's outputs that are kept from trial to trial (beyond it, that model runs again in each);
@@ -289,7 +289,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_plan_parse_encodings(const char *text, size_
 
 /* A new model: `m` as float model, without any Q/DQ, in bodies of If, Loop and Scan and in
  * functions, too. Constants that were stored as codes are float again. *n_left (may be NULL) counts
- * nodes that had to stay; the job hears why. */
+ * nodes that had to stay; the job logs the reason. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_strip(const qdq_model *m, const qdq_import_opts *opts,
                                                 qdq_model **out, size_t *n_left, qdq_error *err);
 

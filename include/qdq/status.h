@@ -1,4 +1,4 @@
-/* qdq/status.h - status codes, errors, and what a long-running call may use of its caller.
+/* qdq/status.h - status codes, errors, and callbacks for long-running calls.
  *
  * Every fallible function returns a qdq_status and takes a qdq_error as its last argument (NULL is
  * allowed). On failure all outputs are NULL or zero and the error's text is one line: where, what

@@ -77,7 +77,7 @@ typedef struct qdq_fusion_opts {
     const char *const *ops;
     /* of those in one group; a layer with more is cut where a single tensor passes; 0: 64 */
     unsigned most;
-    /* of the layers, so many must be of this model, else they are refused; share; 0: 0.5 */
+    /* least fraction of the layers that must belong to this model; 0: 0.5 */
     double least;
 } qdq_fusion_opts;
 
@@ -102,7 +102,7 @@ typedef struct qdq_fusion_info {
     size_t n_layers;
     /* of one run: its layers; conversions called after its nodes; NAN: not known */
     double us, converts_us;
-    /* groups of one number are the same computation, whatever they are called */
+    /* groups with equal numbers compute the same function */
     size_t alike;
     /* 64 hexadecimal digits, of that computation in any model */
     const char *key;
@@ -114,7 +114,7 @@ typedef struct qdq_fusion_list {
     size_t n, n_keys;
     /* share of the layers that are of this model; NAN: there are none */
     double matched;
-    /* share of the operators that can be quantized whose layer is known; likewise */
+    /* fraction of the quantizable operators whose layer is known; NAN: there are none */
     double covered;
     double us, unknown_us,
         /* of all layers; of those without nodes; of conversions; NAN: not known */
@@ -207,8 +207,8 @@ typedef struct qdq_tune_opts {
     qdq_tune_mode mode;
     /* of subgraph mode */
     qdq_tune_strategy strategy;
-    /* likewise: layers of the model without Q/DQ from a file that trtexec wrote, or a run of this
-     * mode, instead of a build; or NULL */
+    /* subgraph mode: file with layers of the model without Q/DQ, by trtexec or an earlier run,
+     * instead of a build; or NULL */
     const char *layer_info;
     qdq_tune_preset preset;
     /* calibration and what users exclude; NULL: defaults */
@@ -251,10 +251,9 @@ typedef struct qdq_tune_opts {
     /* files, the first preferred; ends with NULL; or NULL */
     const char *const *pattern_caches;
     double
-        /* of the schemes that they have for a pattern, so many are tried, the fastest first; 0:
-         * 0.1 */
+        /* fraction of the cached schemes of a pattern to try, the fastest first; 0: 0.1 */
         pool_share;
-    /* but at least so many, if they have them; 0: 10 */
+    /* try at least this many, if available; 0: 10 */
     unsigned pool_least;
     /* These two count as they are: of schemes that are tried, and of those in caches and in
      * patterns.yaml. */
@@ -493,7 +492,7 @@ typedef struct qdq_tune_result {
         crashed;
     /* of region mode */
     size_t regions, patterns;
-    /* the least gain that could have been seen */
+    /* minimum detectable effect */
     double mde;
     qdq_tune_verdict verdict;
     /* of a float verdict, in words; NULL: it is another one */

@@ -21,29 +21,31 @@ const cli_opt cli_common_opts[] = {
      .name = "verbose",
      .kind = CLI_COUNT,
      .offset = CLI_AT(cli_common, verbose),
-     .help = "say more on stderr; twice: for debugging"},
+     .help = "report more on stderr; twice: for debugging"},
     {.letter = 'q',
      .name = "quiet",
      .kind = CLI_COUNT,
      .offset = CLI_AT(cli_common, quiet),
-     .help = "no warnings, no progress; twice: no errors either"},
+     .help = "omit warnings and progress; twice: tables and errors too"},
     {.name = "progress",
      .kind = CLI_CHOICE,
      .offset = CLI_AT(cli_common, progress),
      .what = "WHEN",
-     .help = "progress on stderr; auto: a line on a terminal, else one a minute",
+     .help = "show progress on stderr; auto: live on a terminal, else by minute",
      .init = "auto",
      .choices = progress_choices},
     {.name = "config",
      .kind = CLI_FILE,
      .offset = CLI_AT(cli_common, config),
      .what = "FILE",
-     .help = "options from a YAML file, by their long names; the command line wins"},
+     .help = "read options from a YAML file; the command line wins"},
     {.letter = 'h',
      .name = "help",
-     .kind = CLI_FLAG,
+     .kind = CLI_TEXT,
      .offset = CLI_AT(cli_common, help),
-     .help = "print this text"},
+     .what = "all",
+     .help = "print common options; all: every option",
+     .bare = "common"},
     CLI_END,
 };
 
@@ -121,6 +123,35 @@ static bool has_option(const cli_command *cmd, const char *name)
     return false;
 }
 
+/* Options of other tools and of other commands, with what they are here. */
+static const struct {
+    const char *name, *here;
+} synonyms[] = {
+    {"fp16", "--rest fp16"},
+    {"bf16", "--rest bf16"},
+    {"int8", "--format int8"},
+    {"int4", "--format int4"},
+    {"fp8", "--format fp8"},
+    {"calibration-data-path", "--calib"},
+    {"calibration-method", "--method"},
+};
+
+static const char *synonym_of(const char *name)
+{
+    for (size_t i = 0; i < QDQ_COUNT(synonyms); i++)
+        if (strcmp(synonyms[i].name, name) == 0)
+            return synonyms[i].here;
+    return NULL;
+}
+
+/* --calib and --data name samples: each command takes either word. */
+static const char *twin_of(const char *name, size_t size)
+{
+    return size == 5 && memcmp(name, "calib", 5) == 0  ? "data"
+           : size == 4 && memcmp(name, "data", 4) == 0 ? "calib"
+                                                       : NULL;
+}
+
 /* A command that has the option: it was taken for this one. NULL: there is none. */
 static const char *other_command_with(const char *name)
 {
@@ -142,6 +173,12 @@ static qdq_status unknown_option(const parser *p, const char *name, size_t size)
         if (!QDQ_PUSH(p->arena, &names, o->name))
             return qdq_nomem(p->err);
     }
+    const char *here = synonym_of(word);
+    const size_t here_size = here != NULL ? strcspn(here + 2, " ") : 0;
+    size_t offset;
+    if (here != NULL && find_long(p->cmd, here + 2, here_size, &offset) != NULL)
+        return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', did you mean '%s'?", word,
+                        here);
     const char *other = other_command_with(word);
     if (other != NULL)
         return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', which 'qdq %s' has", word,
@@ -167,11 +204,10 @@ static qdq_status next_value(parser *p, const cli_opt *o, const char **text)
     const char *next = p->at < p->argc ? p->argv[p->at] : NULL;
 
     if (next == NULL)
-        return qdq_fail(p->err, QDQ_E_USAGE, "--%s: found nothing behind it, expected %s", o->name,
-                        o->what);
+        return qdq_fail(p->err, QDQ_E_USAGE, "--%s: missing value; expected %s", o->name, o->what);
     if (strncmp(next, "--", 2) == 0 && o->kind != CLI_WORDS)
         return qdq_fail(p->err, QDQ_E_USAGE,
-                        "--%s: found '%s' behind it, expected %s (--%s=%s if that is meant)",
+                        "--%s: found '%s' after it, expected %s (--%s=%s if that is meant)",
                         o->name, next, o->what, o->name, next);
     p->at++;
     *text = next;
@@ -185,8 +221,11 @@ static qdq_status parse_long(parser *p, const char *arg)
     const char *value = name[size] == '=' ? name + size + 1 : NULL;
     size_t offset = 0;
     const cli_opt *o = find_long(p->cmd, name, size, &offset);
+    const char *twin = twin_of(name, size);
     bool negated = false;
 
+    if (o == NULL && twin != NULL)
+        o = find_long(p->cmd, twin, strlen(twin), &offset);
     if (o == NULL && size > 3 && strncmp(name, "no-", 3) == 0) {
         o = find_long(p->cmd, name + 3, size - 3, &offset);
         negated = o != NULL;
@@ -231,7 +270,9 @@ static qdq_status parse_letters(parser *p, const char *arg)
         if (*value == '=') /* a file named "=x" is far more often a slip */
             return qdq_fail(p->err, QDQ_E_USAGE, "'%s': expected '-%c %s' or '--%s%s'", arg, *c,
                             value + 1, o->name, value);
-        if (*value == '\0')
+        if (*value == '\0' && o->bare != NULL)
+            value = o->bare;
+        else if (*value == '\0')
             QDQ_TRY(next_value(p, o, &value));
         return set_value(p, o, offset, value);
     }
@@ -314,13 +355,13 @@ qdq_status cli_parse(const cli_command *cmd, int argc, char *const *argv, qdq_ar
 
     memset(out, 0, sizeof *out);
     qdq_status st = parse_over(&p, NULL, NULL);
-    if (st == QDQ_OK && common_of(&p)->config != NULL && !common_of(&p)->help) {
+    if (st == QDQ_OK && common_of(&p)->config != NULL && common_of(&p)->help == NULL) {
         parser first = p;
 
         p = fresh;
         st = parse_over(&p, common_of(&first)->config, &first);
     }
-    if (st == QDQ_OK && !common_of(&p)->help)
+    if (st == QDQ_OK && common_of(&p)->help == NULL)
         st = count_operands(&p);
     if (st != QDQ_OK)
         return qdq_within(err, st, "%s", cmd->name);

@@ -93,8 +93,10 @@ typedef struct cli_command {
     const char *summary; /* half a line, lower case */
     /* paragraphs, lines of at most 100 columns; four spaces in front: verbatim */
     const char *about;
-    const char *json;    /* what --json prints, likewise; NULL: there is no --json */
+    const char *json;    /* what --json prints, laid out like `about`; NULL: there is no --json */
     const char *example; /* command lines */
+    /* names of the options that --help lists, "output calib"; NULL: all */
+    const char *common;
     const cli_group *groups;
     /* of the struct that `groups` offsets point into; it begins with a cli_common */
     size_t args_size;
@@ -104,7 +106,8 @@ typedef struct cli_command {
 
 /* What every command has; the first member of its args. */
 typedef struct cli_common {
-    bool help, json;
+    const char *help; /* "all" or "common"; NULL: not asked for */
+    bool json;
     const char *config;
     int verbose, quiet;
     int progress; /* cli_progress */
@@ -129,8 +132,8 @@ typedef struct cli_parsed {
 qdq_status cli_parse(const cli_command *cmd, int argc, char *const *argv, qdq_arena *arena,
                      cli_parsed *out, qdq_error *err);
 
-/* Text after the options of one command, as printed by --help. */
-void cli_help(const cli_command *cmd, qdq_buf *out);
+/* The help of a command: its common options, or `all` and the JSON that it prints. */
+void cli_help(const cli_command *cmd, bool all, qdq_buf *out);
 
 /* "-o, --output FILE", "    --[no-]sqnr": as in help and manual. */
 void cli_opt_label(const cli_opt *o, qdq_buf *out);

@@ -2,8 +2,12 @@
  * take one of few; file names elsewhere. */
 #include <string.h>
 
+#include "base/fail.h"
 #include "cli/cli.h"
 #include "cli/cli_docs.h"
+#include "qdq/engine.h"
+#include "qdq/pass.h"
+#include "qdq/quant.h"
 
 #define FOR_COMMANDS(cmd)                                                                          \
     for (const cli_command *const *cmd##_at = cli_commands, *cmd = *cmd##_at; cmd != NULL;         \
@@ -24,10 +28,57 @@ static bool is_default_on(const cli_opt *o)
     return o->kind == CLI_FLAG && o->init != NULL;
 }
 
-static void put_choices(const cli_opt *o, qdq_buf *out)
+/* --- values ----------------------------------------------------------------------------------- */
+
+static const char *choice_at(const cli_opt *o, size_t i)
 {
-    for (size_t i = 0; o->choices[i] != NULL; i++)
-        qdq_buf_printf(out, "%s%s", i == 0 ? "" : " ", o->choices[i]);
+    return o->choices[i];
+}
+
+static const char *target_at(const cli_opt *o, size_t i)
+{
+    (void)o;
+    return qdq_target_name(i, NULL);
+}
+
+static const char *engine_at(const cli_opt *o, size_t i)
+{
+    (void)o;
+    return qdq_engine_name(i, NULL);
+}
+
+static const char *pipeline_at(const cli_opt *o, size_t i)
+{
+    static const char *const groups[] = {"default", "quantize"};
+
+    (void)o;
+    return i < QDQ_COUNT(groups) ? groups[i] : qdq_pass_name(i - QDQ_COUNT(groups), NULL);
+}
+
+/* The i-th word that an option takes; NULL where it takes any. */
+typedef const char *(*word_at)(const cli_opt *o, size_t i);
+
+static word_at words_of(const cli_opt *o)
+{
+    static const struct {
+        const char *name;
+        word_at at;
+    } lists[] = {{"target", target_at}, {"engine", engine_at}, {"passes", pipeline_at}};
+
+    if (o->kind == CLI_CHOICE)
+        return choice_at;
+    for (size_t i = 0; i < QDQ_COUNT(lists); i++)
+        if (takes_value(o) && strcmp(lists[i].name, o->name) == 0)
+            return lists[i].at;
+    return NULL;
+}
+
+static void put_words(const cli_opt *o, qdq_buf *out)
+{
+    const word_at at = words_of(o);
+
+    for (size_t i = 0; at(o, i) != NULL; i++)
+        qdq_buf_printf(out, "%s%s", i == 0 ? "" : " ", at(o, i));
 }
 
 /* --- bash ------------------------------------------------------------------------------------- */
@@ -37,15 +88,15 @@ static void put_bash_values(const cli_command *cmd, qdq_buf *out)
     qdq_buf_puts(out, "            case $before in\n");
     FOR_OPTS(o, cmd)
     {
-        if (!takes_value(o) || o->kind == CLI_FILE || o->bare != NULL)
+        if (!takes_value(o) || o->bare != NULL || (o->kind == CLI_FILE && words_of(o) == NULL))
             continue;
         qdq_buf_puts(out, "            ");
         if (o->letter != 0)
             qdq_buf_printf(out, "-%c|", o->letter);
         qdq_buf_printf(out, "--%s) ", o->name);
-        if (o->kind == CLI_CHOICE) {
+        if (words_of(o) != NULL) {
             qdq_buf_puts(out, "mapfile -t COMPREPLY < <(compgen -W '");
-            put_choices(o, out);
+            put_words(o, out);
             qdq_buf_puts(out, "' -- \"$word\"); return ;;\n");
         } else {
             qdq_buf_puts(out, "return ;;\n");
@@ -116,12 +167,12 @@ static void put_zsh_option(const cli_opt *o, qdq_buf *out)
     qdq_buf_putc(out, ']');
     if (takes_value(o)) {
         qdq_buf_printf(out, "%s:%s:", o->bare != NULL ? ":" : "",
-                       o->kind == CLI_CHOICE ? "word" : "value");
-        if (o->kind == CLI_FILE)
+                       words_of(o) != NULL ? "word" : "value");
+        if (words_of(o) == NULL && o->kind == CLI_FILE)
             qdq_buf_puts(out, "_files");
-        if (o->kind == CLI_CHOICE) {
+        if (words_of(o) != NULL) {
             qdq_buf_putc(out, '(');
-            put_choices(o, out);
+            put_words(o, out);
             qdq_buf_putc(out, ')');
         }
     }
@@ -189,9 +240,9 @@ void cli_docs_fish(qdq_buf *out)
                 qdq_buf_printf(out, " -s %c", o->letter);
             if (takes_value(o) && o->bare == NULL)
                 qdq_buf_puts(out, o->kind == CLI_FILE ? " -r -F" : " -x");
-            if (o->kind == CLI_CHOICE) {
+            if (words_of(o) != NULL) {
                 qdq_buf_puts(out, " -a '");
-                put_choices(o, out);
+                put_words(o, out);
                 qdq_buf_putc(out, '\'');
             }
             qdq_buf_puts(out, " -d ");

@@ -147,7 +147,8 @@ static qdq_status set_reals(const config *c, const cli_opt *o, size_t offset, co
 static qdq_status set_option(const config *c, const cli_opt *o, size_t offset, const qdq_yaml *v)
 {
     bool many = o->kind == CLI_LIST || o->kind == CLI_NAMES || o->kind == CLI_SHAPES;
-    bool pairs = o->kind == CLI_SHAPES || (o->kind == CLI_LIST && strchr(o->what, '=') != NULL);
+    bool pairs = o->kind == CLI_SHAPES || (o->kind == CLI_LIST && strchr(o->what, '=') != NULL &&
+                                           strchr(o->what, '|') == NULL);
 
     if (v->kind == QDQ_YAML_SCALAR && v->plain &&
         (v->text[0] == '\0' || strcmp(v->text, "null") == 0 || strcmp(v->text, "~") == 0))

@@ -15,33 +15,33 @@ const cli_opt cli_engine_opts[] = {
      .kind = CLI_TEXT,
      .offset = CLI_AT(cli_engine_args, engine),
      .what = "NAME[:ARG]",
-     .help = "what runs models; 'qdq engines' lists them; FILE.so[:ARG]: one of your own",
+     .help = "run models on NAME, see 'qdq engines'; FILE.so[:ARG]: a plugin",
      .init = "ort"},
     {.name = "ort-library",
      .kind = CLI_FILE,
      .offset = CLI_AT(cli_engine_args, ort_library),
      .what = "FILE",
-     .help = "the ONNX Runtime library; else $QDQ_ORT_LIBRARY, then the usual places"},
+     .help = "load this ONNX Runtime; default: $QDQ_ORT_LIBRARY, usual places"},
     {.name = "openvino-library",
      .kind = CLI_FILE,
      .offset = CLI_AT(cli_engine_args, openvino_library),
      .what = "FILE",
-     .help = "OpenVINO's libopenvino_c.so; else $QDQ_OPENVINO_LIBRARY, then the usual places"},
+     .help = "load this libopenvino_c.so; default: $QDQ_OPENVINO_LIBRARY"},
     {.name = "provider",
      .kind = CLI_LIST,
      .offset = CLI_AT(cli_engine_args, providers),
      .what = "NAME[:key=value,...]",
-     .help = "execution provider of ort, before the processor; repeatable, the first counts most"},
+     .help = "try this execution provider of ort first; repeatable, in order"},
     {.name = "plugin-libraries",
      .kind = CLI_NAMES,
      .offset = CLI_AT(cli_engine_args, plugins),
      .what = "FILE,...",
-     .help = "custom operators for ort, extensions for openvino, static plugins for trtexec"},
+     .help = "load custom operators or plugins for the engine"},
     {.name = "engine-timeout",
      .kind = CLI_TIME,
      .offset = CLI_AT(cli_engine_args, timeout_s),
      .what = "TIME",
-     .help = "end an engine that needs longer to build or run a model; default: 10m"},
+     .help = "end an engine that builds or runs longer; default: 10m"},
     CLI_END,
 };
 
@@ -50,17 +50,17 @@ const cli_opt cli_trtexec_opts[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(cli_engine_args, trtexec),
      .what = "FILE",
-     .help = "the program of the engine trtexec; default: trtexec, looked up in PATH"},
+     .help = "run this program as engine trtexec; default: trtexec in PATH"},
     {.name = "trtexec-args",
      .kind = CLI_WORDS,
      .offset = CLI_AT(cli_engine_args, trtexec_args),
      .what = "ARGS",
-     .help = "options for its commands: '--fp16 --optShapes=x:1x3' (TensorRT 10)"},
+     .help = "pass options to trtexec: '--fp16 --optShapes=x:1x3' (TensorRT 10)"},
     {.name = "timing-cache",
      .kind = CLI_FILE,
      .offset = CLI_AT(cli_engine_args, timing_cache),
      .what = "FILE",
-     .help = "where its builds keep what they timed; default: with the run"},
+     .help = "keep build timings of trtexec here; default: with the run"},
     CLI_END,
 };
 
@@ -132,7 +132,7 @@ qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opt
                                 qdq_error *err)
 {
     /* From 1.31 on, ONNX Runtime keeps a data base below the home folder and reports to its makers.
-     * What is measured here is nobody else's business, unless the user says so. */
+     * Measurements stay private, unless the user says otherwise. */
     if (setenv("ORT_DISABLE_TELEMETRY", "1", 0) != 0)
         return qdq_nomem(err);
     if (a->providers.n > 0 && a->engine != NULL && !cli_engine_takes_provider(a->engine))

@@ -25,7 +25,8 @@ bool cli_engine_takes_provider(const char *spec);
 /* Does all of --trtexec-args mean something to this engine? To others, shapes do. NULL: ort. */
 bool cli_engine_takes_trtexec_args(const char *spec);
 
-/* Where engines are looked for, from options and environment; what is lent lives as long as `c`. */
+/* Where engines are looked for, from options and environment; borrowed texts live as long as `c`.
+ */
 qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opts *opts,
                                 qdq_error *err);
 

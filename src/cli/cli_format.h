@@ -26,7 +26,7 @@ const char *cli_format_given(const cli_format_args *a);
 /* As if --format said so. */
 qdq_status cli_format_preset(const char *name, cli_format_args *a, qdq_error *err);
 
-/* The target that models are tuned for on an engine ("openvino:LIBRARY") where nobody names one. */
+/* The target that models are tuned for on an engine ("openvino:LIBRARY") by default. */
 const char *cli_target_of_engine(const char *engine);
 
 /* The target NAME (NULL: ort-cpu) with these changes: first the preset, then the options, then

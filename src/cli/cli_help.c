@@ -59,8 +59,43 @@ static void put_indented(const char *text, qdq_buf *out)
     }
 }
 
-void cli_help(const cli_command *cmd, qdq_buf *out)
+/* `name` is a word of `list`; NULL lists every name. */
+static bool is_listed(const char *list, const char *name)
 {
+    const size_t size = strlen(name);
+    const char *at = list;
+
+    while (at != NULL && (at = strstr(at, name)) != NULL) {
+        if ((at == list || at[-1] == ' ') && (at[size] == ' ' || at[size] == '\0'))
+            return true;
+        at += size;
+    }
+    return list == NULL;
+}
+
+static void put_common_help(const cli_command *cmd, qdq_buf *out)
+{
+    const char *rest = strstr(cmd->about, "\n\n");
+
+    qdq_buf_printf(out, "usage: qdq %s %s\n\n", cmd->name, cmd->synopsis);
+    qdq_buf_append(out, cmd->about,
+                   rest != NULL ? (size_t)(rest - cmd->about) : strlen(cmd->about));
+    qdq_buf_puts(out, "\n\nexample:\n");
+    put_indented(cmd->example, out);
+    qdq_buf_puts(out, "\ncommon options:\n");
+    for (const cli_group *g = cmd->groups; g->title != NULL; g++)
+        for (const cli_opt *o = g->opts; o->name != NULL; o++)
+            if (is_listed(cmd->common, o->name))
+                put_option(o, out);
+    qdq_buf_printf(out, "\n'qdq help %s' lists all options and explains the result.\n", cmd->name);
+}
+
+void cli_help(const cli_command *cmd, bool all, qdq_buf *out)
+{
+    if (!all && cmd->common != NULL) {
+        put_common_help(cmd, out);
+        return;
+    }
     qdq_buf_printf(out, "usage: qdq %s %s\n\n%s\n", cmd->name, cmd->synopsis, cmd->about);
     for (const cli_group *g = cmd->groups; g->title != NULL; g++) {
         if (*g->title != '\0')

@@ -9,7 +9,7 @@ const cli_opt cli_import_opts[] = {
      .kind = CLI_CHOICE,
      .offset = CLI_AT(cli_import_args, bounds),
      .what = "WHAT",
-     .help = "put back Relu and Clip that codes stood for; auto: in ONNX Runtime's files",
+     .help = "restore Relu and Clip of quantized ranges; auto: in ORT files",
      .init = "auto",
      .choices = bounds},
     CLI_END,

@@ -45,26 +45,35 @@ static void print_unmatched(const char *which, const char *const *names, size_t 
     fputs(n > SHOWN ? ", ...\n" : "\n", to);
 }
 
-qdq_status cli_layers_print(cli *c, const qdq_compare_layers_result *r, FILE *to, qdq_error *err)
+static void print_rest(size_t n, FILE *to)
+{
+    if (n > 0)
+        fprintf(to, "%zu more layer%s with a smaller error (--top 0 lists all)\n", n,
+                cli_plural(n));
+    fputs("layers without Q/DQ have no error of their own (--json lists them)\n", to);
+}
+
+qdq_status cli_layers_print(cli *c, const qdq_compare_layers_result *r, size_t top, FILE *to,
+                            qdq_error *err)
 {
     cli_table table = {.arena = &c->arena, .columns = "lllrrr"};
-    size_t n_float = 0;
+    size_t n_quantized = 0;
+    const char *worst = NULL;
     char text[40];
 
     fputc('\n', to);
     cli_cell(&table, "layer");
     cli_cell(&table, "op");
     cli_cell(&table, "tensor");
-    cli_cell(&table, "introduced dB");
-    cli_cell(&table, "SQNR dB");
-    cli_cell(&table, "as read dB");
+    cli_cell(&table, "own error, dB");
+    cli_cell(&table, "accumulated");
+    cli_cell(&table, "after Q/DQ");
     for (size_t i = 0; i < r->n_layers; i++) {
         const qdq_compare_layer *l = &r->layers[i];
 
-        if (!l->quantized) {
-            n_float++;
+        if (!l->quantized || (n_quantized++ >= top && top > 0))
             continue;
-        }
+        worst = worst == NULL ? l->node : worst;
         cli_cell(&table, "%s", l->node);
         cli_cell(&table, "%s", l->op);
         cli_cell(&table, "%s", l->value.name);
@@ -74,9 +83,9 @@ qdq_status cli_layers_print(cli *c, const qdq_compare_layers_result *r, FILE *to
                  isnan(l->read_sqnr_db) ? "-" : cli_sqnr_text(l->read_sqnr_db, text, sizeof text));
     }
     QDQ_TRY(cli_table_print(&table, to, err));
-    if (n_float > 0)
-        fprintf(to, "%zu layer%s without Q/DQ introduce%s nothing (--json lists %s)\n", n_float,
-                cli_plural(n_float), n_float == 1 ? "s" : "", n_float == 1 ? "it" : "them");
+    print_rest(top > 0 && n_quantized > top ? n_quantized - top : 0, to);
+    if (worst != NULL)
+        fprintf(to, "keep one float: qdq quantize ... --exclude '=%s'\n", worst);
     print_unmatched("first", r->unmatched_a, r->n_unmatched_a, to);
     print_unmatched("second", r->unmatched_b, r->n_unmatched_b, to);
     return QDQ_OK;

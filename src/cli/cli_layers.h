@@ -10,6 +10,8 @@
 void cli_layers_json(qdq_json_out to, const qdq_compare_layers_result *r);
 
 /* A table with its heads, and which tensors only one of the two models has. */
-qdq_status cli_layers_print(cli *c, const qdq_compare_layers_result *r, FILE *to, qdq_error *err);
+/* `top` layers with Q/DQ at most; 0: all. */
+qdq_status cli_layers_print(cli *c, const qdq_compare_layers_result *r, size_t top, FILE *to,
+                            qdq_error *err);
 
 #endif /* QDQ_CLI_LAYERS_H */

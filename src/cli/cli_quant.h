@@ -60,7 +60,7 @@ qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_op
 
 /* Which samples calibrate and which judge. */
 typedef struct cli_split {
-    size_t calibrate;    /* the first so many; 0: none */
+    size_t calibrate;    /* this many from the first; 0: none */
     size_t first, judge; /* a range; judge 0: none */
     bool held_back;      /* the two do not overlap, or only across folds */
     /* of cross-validation, as in qdq_goal_opts: then all samples calibrate and judge; 0: none */

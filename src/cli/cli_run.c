@@ -9,6 +9,7 @@
 #include "base/near.h"
 #include "cli/cli.h"
 #include "cli/cli_interrupt.h"
+#include "cli/cli_json.h"
 #include "cli/cli_text.h"
 
 const cli_command *const cli_commands[] = {
@@ -28,8 +29,9 @@ static void put_overview(qdq_buf *out)
         if (!cli_commands[i]->hidden)
             qdq_buf_printf(out, "  %-10s  %s\n", cli_commands[i]->name, cli_commands[i]->summary);
     qdq_buf_puts(
-        out, "\n'qdq help COMMAND' explains one, 'qdq --version' tells the version.\n\nexample:\n"
-             "  qdq quantize model.onnx --calib samples.npz -o model.qdq.onnx\n");
+        out,
+        "\n'qdq COMMAND --help' lists common options, 'qdq help COMMAND' all of them.\n\nexample:\n"
+        "  qdq quantize model.onnx --calib samples.npz -o model.qdq.onnx\n");
 }
 
 static qdq_status print_buf(qdq_buf *text, qdq_error *err)
@@ -50,11 +52,16 @@ static qdq_status print_overview(qdq_error *err)
     return print_buf(&text, err);
 }
 
-static qdq_status print_help(const cli_command *cmd, qdq_error *err)
+/* `how`: "all" or "common". */
+static qdq_status print_help(const cli_command *cmd, const char *how, qdq_error *err)
 {
+    const bool all = strcmp(how, "all") == 0;
     qdq_buf text = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
-    cli_help(cmd, &text);
+    if (!all && strcmp(how, "common") != 0)
+        return qdq_fail(err, QDQ_E_USAGE, "%s: --help: found '%s'; expected --help or --help=all",
+                        cmd->name, how);
+    cli_help(cmd, all, &text);
     return print_buf(&text, err);
 }
 
@@ -90,7 +97,7 @@ static qdq_status run_help(int argc, char *const *argv, qdq_error *err)
         return qdq_fail(err, QDQ_E_USAGE, "help: unexpected argument '%s': expected one COMMAND",
                         argv[1]);
     QDQ_TRY(find_command(argv[0], &cmd, err));
-    return print_help(cmd, err);
+    return print_help(cmd, "all", err);
 }
 
 static qdq_status run_command(cli *c, const cli_command *cmd, int argc, char *const *argv,
@@ -101,14 +108,14 @@ static qdq_status run_command(cli *c, const cli_command *cmd, int argc, char *co
     QDQ_TRY(cli_parse(cmd, argc, argv, &c->arena, &parsed, err));
     const cli_common *common = parsed.args;
     cli_ui_set(&c->ui, common);
-    if (common->help)
-        return print_help(cmd, err);
+    if (common->help != NULL)
+        return print_help(cmd, common->help, err);
     if (common->json && cmd->json == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "%s: there is no --json", cmd->name);
     c->operand = parsed.operand;
     c->n_operands = parsed.n_operands;
     c->json = common->json;
-    cli_text_set_json(c->json);
+    cli_text_set_mode(c->json ? CLI_TEXT_JSON : common->quiet > 1 ? CLI_TEXT_NONE : CLI_TEXT_PLAIN);
     qdq_status st = cmd->run(c, parsed.args, err);
     size_t size = strlen(cmd->name);
     if (st != QDQ_E_USAGE || (strncmp(err->text, cmd->name, size) == 0 && err->text[size] == ':'))
@@ -120,8 +127,10 @@ static qdq_status dispatch(cli *c, int argc, char *const *argv, qdq_error *err)
 {
     const cli_command *cmd = NULL;
 
-    if (argc < 2)
-        return qdq_fail(err, QDQ_E_USAGE, "found no command: 'qdq help' lists what there is");
+    if (argc < 2) {
+        QDQ_TRY(print_overview(err));
+        return qdq_fail(err, QDQ_E_USAGE, "COMMAND: missing; expected one of those listed");
+    }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         printf("qdq %s\n", qdq_version());
         return QDQ_OK;
@@ -152,6 +161,29 @@ static qdq_status flush_stdout(qdq_error *err)
     return failed ? qdq_fail_errno(err, QDQ_E_IO, errno == 0 ? EIO : errno, "<stdout>") : QDQ_OK;
 }
 
+/* With --json a failure is a document too, unless the result has been printed. */
+static void print_error_json(const cli *c, qdq_status st, const qdq_error *err)
+{
+    qdq_error ignored = QDQ_ERROR_INIT;
+    qdq_json_doc d = {0};
+
+    if (!c->json || cli_text_has_output())
+        return;
+    qdq_json_out error = qdq_json_put_object(qdq_json_object(&d), "error");
+    qdq_json_put_int(error, "exit_code", cli_exit_code(st));
+    qdq_json_put_text(error, "text", err->text);
+    if (cli_json_print(&d, &ignored) == QDQ_OK)
+        fflush(stdout); /* the exit code is that of the first failure */
+}
+
+static bool asks_for_json(int argc, char *const *argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
+}
+
 int cli_run(int argc, char *const *argv)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -168,14 +200,18 @@ int cli_run(int argc, char *const *argv)
     qdq_status st =
         c.cancel == NULL || !guarded ? qdq_nomem(&err) : cli_interrupt_install(c.cancel, &err);
     if (st == QDQ_OK)
+        c.json = asks_for_json(argc, argv); /* known before the command line is proven sound */
+    if (st == QDQ_OK)
         st = dispatch(&c, argc, argv, &err);
     cli_ui_clear(&c.ui);
     if (st == QDQ_OK)
         st = flush_stdout(&err);
     if (st == QDQ_OK && qdq_cancel_is_set(c.cancel))
         st = qdq_fail(&err, QDQ_E_INTERRUPTED, "interrupted");
-    if (st != QDQ_OK)
+    if (st != QDQ_OK) {
+        print_error_json(&c, st, &err);
         cli_ui_log(&c.ui, QDQ_LOG_ERROR, err.text);
+    }
     cli_interrupt_remove();
     qdq_cancel_free(c.cancel);
     qdq_arena_free(&c.arena);

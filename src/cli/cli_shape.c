@@ -10,7 +10,7 @@ const cli_opt cli_shape_opts[] = {
      .kind = CLI_SHAPES,
      .offset = CLI_AT(cli_shape_args, shapes),
      .what = "NAME=1x3x224x224",
-     .help = "fix the shape of an input; repeatable; what stays symbolic counts as 1"},
+     .help = "fix the shape of an input; repeatable; default: open dims are 1"},
     CLI_END,
 };
 
@@ -19,7 +19,7 @@ const cli_opt cli_set_shape_opts[] = {
      .kind = CLI_SHAPES,
      .offset = 0,
      .what = "NAME=1x3x224x224",
-     .help = "fix the shape of an input in what is written, and infer the rest again; repeatable"},
+     .help = "write the model with this input shape; repeatable"},
     CLI_END,
 };
 

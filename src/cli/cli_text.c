@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef enum text_mode { TEXT_LINE, TEXT_STREAM, TEXT_JSON } text_mode;
+/* TEXT_NONE: nothing is written. */
+typedef enum text_mode { TEXT_LINE, TEXT_STREAM, TEXT_JSON, TEXT_NONE } text_mode;
 
 enum { LONGEST = 6 }; /* of what becomes of one character: an escape of JSON */
 
@@ -21,6 +22,7 @@ typedef struct guard {
     int fd;
     text_mode mode;
     decoder d;
+    bool used; /* something was written */
 } guard;
 
 /* --- characters ------------------------------------------------------------------------------- */
@@ -134,6 +136,9 @@ static ssize_t write_guarded(void *ctx, const char *data, size_t size)
     char out[ROOM + 2 * LONGEST + 1];
     size_t n = 0;
 
+    if (g->mode == TEXT_NONE)
+        return (ssize_t)size;
+    g->used = true;
     for (size_t i = 0; i < size; i++) {
         n += feed(&g->d, g->mode, (unsigned char)data[i], out + n);
         if (n < ROOM && i + 1 < size)
@@ -163,9 +168,18 @@ bool cli_text_guard_stdout(void)
     return true;
 }
 
-void cli_text_set_json(bool json)
+void cli_text_set_mode(cli_text_kind kind)
 {
-    of_stdout.mode = json ? TEXT_JSON : TEXT_STREAM;
+    of_stdout.mode = kind == CLI_TEXT_JSON   ? TEXT_JSON
+                     : kind == CLI_TEXT_NONE ? TEXT_NONE
+                                             : TEXT_STREAM;
+    of_stderr.mode = kind == CLI_TEXT_NONE ? TEXT_NONE : TEXT_STREAM;
+}
+
+bool cli_text_has_output(void)
+{
+    fflush(stdout);
+    return of_stdout.used;
 }
 
 FILE *cli_text_stderr(void)
@@ -177,5 +191,6 @@ FILE *cli_text_stderr(void)
 
 bool cli_text_write_raw(const void *data, size_t size)
 {
+    of_stdout.used = true;
     return fflush(stdout) == 0 && write_all(STDOUT_FILENO, data, size);
 }

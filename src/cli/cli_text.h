@@ -10,11 +10,17 @@
  * newlines too: one line. In place. */
 void cli_text_clean(char *text);
 
-/* What is printed to stdout from now on is cleaned, newlines stay; with `json`, control characters
- * become escapes, which mean the same. False: out of memory, nothing has changed. cli_text_raw() is
- * for what is no text. */
+/* What is printed to stdout from now on is cleaned, newlines stay; as CLI_TEXT_JSON, control
+ * characters become escapes, which mean the same. False: out of memory, nothing has changed.
+ * cli_text_raw() is for what is no text. */
 bool cli_text_guard_stdout(void);
-void cli_text_set_json(bool json);
+
+/* What results are: CLI_TEXT_NONE discards them, on stderr too. */
+typedef enum cli_text_kind { CLI_TEXT_PLAIN, CLI_TEXT_JSON, CLI_TEXT_NONE } cli_text_kind;
+void cli_text_set_mode(cli_text_kind kind);
+
+/* Something was written to stdout. */
+bool cli_text_has_output(void);
 
 /* stderr for results that go there; like the guarded stdout. */
 FILE *cli_text_stderr(void);

@@ -59,8 +59,7 @@ static qdq_status check_content(const char *dir, const struct stat *model, const
                             "found --output %s, where %s is %s itself: expected another folder",
                             dir, outputs[i], what);
         if (!ours)
-            return qdq_fail(err, QDQ_E_IO,
-                            "%s: found %s, which is of no run of autotune, -f overwrites it", dir,
+            return qdq_fail(err, QDQ_E_IO, "%s: %s is not from autotune; expected -f", dir,
                             outputs[i]);
     }
     return QDQ_OK;
@@ -126,9 +125,9 @@ static qdq_status say_interrupted(const char *dir, qdq_error *err)
 
     if (!look(dir, "model.onnx", &st))
         return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted before anything was measured");
-    return qdq_fail(
-        err, QDQ_E_INTERRUPTED,
-        "interrupted: the best so far is %s/model.onnx, the same command goes on from there", dir);
+    return qdq_fail(err, QDQ_E_INTERRUPTED,
+                    "interrupted: the best so far is %s/model.onnx, repeat the command to resume",
+                    dir);
 }
 
 qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq_error *err)

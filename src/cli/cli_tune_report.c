@@ -69,9 +69,9 @@ static qdq_status print_times(cli *c, json_t *report, FILE *to, qdq_error *err)
     cli_cell(&t, "model");
     cli_cell(&t, "ms");
     cli_cell(&t, "speed-up");
-    add_time(&t, "as it came", base, 1);
+    add_time(&t, "input", base, 1);
     if (isfinite(rules))
-        add_time(&t, "by the rules", rules, base / rules);
+        add_time(&t, "rules' plan", rules, base / rules);
     /* of pairs, not of means */
     add_time(&t, "final", number(report, "final_ms"), number(report, "speedup"));
     return cli_table_print(&t, to, err);
@@ -220,11 +220,11 @@ static void print_computed(const json_t *computed, FILE *to)
     const json_int_t n = json_integer_value(json_object_get(computed, "refused"));
 
     if (verdict != NULL && strcmp(verdict, "unknown") == 0 && why != NULL)
-        fprintf(to, "whether the engine computes what the model says is not known: %s\n", why);
+        fprintf(to, "unknown whether the engine computes the model correctly: %s\n", why);
     if (verdict != NULL && strcmp(verdict, "wrong") == 0 && why != NULL)
         fprintf(to, "the model without Q/DQ: %s\n", why);
     if (n > 0 && refused != NULL)
-        fprintf(to, "refused, since the engine computes %s wrongly: %lld placement%s: %s\n",
+        fprintf(to, "rejected, since the engine computes %s wrongly: %lld placement%s: %s\n",
                 n == 1 ? "it" : "them", (long long)n, n == 1 ? "" : "s", refused);
 }
 
@@ -314,15 +314,23 @@ static void print_remarks(json_t *report, FILE *to)
     print_types(report, to);
     print_computed(json_object_get(report, "engine_check"), to);
     if (isfinite(mde))
-        fprintf(to, "a gain below %.2f %% could not have been seen\n", mde * 100);
+        fprintf(to, "minimum detectable gain: %.2f %%\n", mde * 100);
     if (number(report, "crashed") > 0)
         fprintf(to, "the engine crashed, hung or ran out of memory in %.0f of %.0f candidates\n",
                 number(report, "crashed"), number(report, "tried"));
     print_failed(json_object_get(report, "failed"), to);
     if (json_is_true(json_object_get(report, "resumed")))
-        fputs("went on with an earlier run\n", to);
+        fputs("resumed an earlier run\n", to);
     if (json_is_true(json_object_get(report, "budget_used_up")))
-        fputs("ended early: the budget was used up\n", to);
+        fputs("search incomplete: the budget was used up\n", to);
+}
+
+static const char *verdict_subject(const char *verdict)
+{
+    return strcmp(verdict, "float") == 0      ? "the float model is"
+           : strcmp(verdict, "rules") == 0    ? "the rules' plan is"
+           : strcmp(verdict, "baseline") == 0 ? "a Q/DQ baseline is"
+                                              : "the tuned plan is";
 }
 
 void cli_tune_report_verdict(json_t *report, FILE *to)
@@ -335,17 +343,16 @@ void cli_tune_report_verdict(json_t *report, FILE *to)
         return;
     if (reason != NULL)
         fprintf(to, "not kept: %s\n", reason);
-    fprintf(to, "%s: speedup %.3f (95 %% interval %.3f to %.3f)", verdict,
+    fprintf(to, "result: %s fastest, %.3fx (95 %%: %.3f to %.3f)", verdict_subject(verdict),
             number(report, "speedup"), number(report, "ci_low"), number(report, "ci_high"));
     if (strcmp(verdict, "float") == 0)
-        fprintf(to, ", %s: the result is the model without Q/DQ",
+        fprintf(to, "; %s",
                 why != NULL      ? why
                 : reason != NULL ? "nothing that keeps the goal was faster"
                                  : "nothing was faster");
-    else if (strcmp(verdict, "baseline") == 0)
-        fputs(", the result is a Q/DQ baseline as it was given: nothing beat it", to);
-    else if (json_is_true(json_object_get(report, "placement_only")))
-        fputs(", placement only: scales come from random data, --calib DATA gives real ones", to);
+    else if (strcmp(verdict, "baseline") != 0 &&
+             json_is_true(json_object_get(report, "placement_only")))
+        fputs("; placement only: scales come from random data, --calib DATA gives real ones", to);
     fputc('\n', to);
 }
 

@@ -5,39 +5,27 @@
 #include <math.h>
 #include <string.h>
 
-/* Names of patterns come from files, and are long. */
-static void put_pattern(char *to, size_t size, const char *name)
-{
-    size_t n = 0;
-
-    while (n + 1 < size && name[n] != '\0') {
-        to[n] = (unsigned char)name[n] < 0x20 || name[n] == 0x7f ? '?' : name[n];
-        n++;
-    }
-    to[n] = '\0';
-    if (name[n] != '\0' && size > 4)
-        memcpy(to + size - 4, "...", 4);
-}
-
+/* "7.23 ms, 2.79x | pattern 3 of 10 | 11 builds | 0:07 left": fits into 80 columns, for names of
+ * patterns do not. */
 static void describe(const qdq_tune_live *now, char *text, size_t size)
 {
-    char pattern[49], place[100], left[40] = "";
+    char times[60] = "", place[60], builds[30] = "", left[40] = "";
 
-    if (now->unit_number > 0) {
-        put_pattern(pattern, sizeof pattern, now->unit);
-        snprintf(place, sizeof place, "%s %zu of %zu, %s",
-                 strcmp(now->phase, "regions") == 0 ? "region" : now->phase, now->unit_number,
-                 now->n_units, pattern);
-    } else {
-        snprintf(place, sizeof place, "%s", now->phase);
+    if (now->baseline_ms > 0) {
+        snprintf(times, sizeof times, "%.4g ms, %.2fx | ", now->incumbent_ms,
+                 now->incumbent_ms > 0 ? now->baseline_ms / now->incumbent_ms : 1);
+        snprintf(builds, sizeof builds, " | %u build%s", now->builds, cli_plural(now->builds));
     }
-    if (isfinite(now->left_s))
-        snprintf(left, sizeof left, ", %d:%02d left", (int)now->left_s / 60, (int)now->left_s % 60);
-    if (now->baseline_ms > 0)
-        snprintf(text, size, "%s: %.4g ms, %.1f %% saved, %u builds%s", place, now->incumbent_ms,
-                 now->saved_share * 100, now->builds, left);
+    if (now->unit_number > 0)
+        snprintf(place, sizeof place, "%.30s %zu of %zu",
+                 strcmp(now->phase, "regions") == 0 ? "pattern" : now->phase, now->unit_number,
+                 now->n_units);
     else
-        snprintf(text, size, "%s%s", place, left);
+        snprintf(place, sizeof place, "%.40s", now->phase);
+    if (isfinite(now->left_s))
+        snprintf(left, sizeof left, " | %d:%02d left", (int)now->left_s / 60,
+                 (int)now->left_s % 60);
+    snprintf(text, size, "%s%s%s%s", times, place, builds, left);
 }
 
 void cli_tune_view_live(cli_tune_view *v, const qdq_tune_live *now)

@@ -13,7 +13,7 @@ static const cli_opt engine_opts[] = {
      .kind = CLI_LIST,
      .offset = CLI_AT(bench_args, engines),
      .what = "NAME[:ARG],...",
-     .help = "what runs models; repeatable; 'qdq engines' lists them; default: ort"},
+     .help = "run models on this, see 'qdq engines'; repeatable; default: ort"},
     CLI_END,
 };
 
@@ -23,22 +23,28 @@ static const cli_opt options[] = {
      .kind = CLI_WHOLE,
      .offset = CLI_AT(bench_args, threads),
      .what = "N",
-     .help = "threads of the engine; 0: all processors",
+     .help = "run with N threads of the engine; 0: all processors",
      .init = "1",
      .min = 0,
      .max = 1024},
+    {.letter = 'd',
+     .name = "data",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(bench_args, data),
+     .what = "DATA",
+     .help = "take open dimensions from the first sample of DATA"},
     {.name = "rounds",
      .kind = CLI_WHOLE,
      .offset = CLI_AT(bench_args, rounds),
      .what = "N",
-     .help = "interleaved rounds; default: what 2 s allow, 20 to 1000",
+     .help = "time N interleaved rounds; default: 2 s, 20 to 1000 rounds",
      .min = 1,
      .max = 1000000},
     {.name = "warmup",
      .kind = CLI_WHOLE,
      .offset = CLI_AT(bench_args, warmup),
      .what = "N",
-     .help = "runs of each model that are not counted",
+     .help = "run each model N times before timing",
      .init = "3",
      .min = 1,
      .max = 1000000},
@@ -46,7 +52,7 @@ static const cli_opt options[] = {
      .kind = CLI_WHOLE,
      .offset = CLI_AT(bench_args, seed),
      .what = "N",
-     .help = "of the random input: floats normal(0,1), integers 0 or 1",
+     .help = "seed random input: floats normal(0,1), integers 0 or 1",
      .init = "0",
      .min = 0,
      .max = INT64_MAX},
@@ -299,7 +305,7 @@ static qdq_status open_engine(bench *b, bench_engine *e, qdq_error *err)
     cli_engine_args args = b->a->engine;
 
     args.engine = e->spec;
-    e->shapes = b->a->shape.shapes;
+    e->shapes = b->given;
     QDQ_TRY(cli_range_apply(b->c, &b->range, &args, &e->shapes, err));
     if (b->n_engines > 1 && !cli_engine_takes_provider(e->spec))
         args.providers = (cli_names){NULL, 0, 0}; /* beside an ort, for which they are */
@@ -316,10 +322,40 @@ static void warn_of_ones(const bench *b)
             for (int r = 1; r < io.rank && cli_is_assumed(&io, &b->shapes); r++)
                 if (io.dim[r] < 0) {
                     cli_warn(&b->c->ui,
-                             "%s: open dimensions of input '%s' became 1 (--shape fixes them)",
+                             "%s: input '%s': open dimensions are timed as 1; --shape or --data "
+                             "sets them",
                              b->c->operand[i], io.name);
                     break;
                 }
+}
+
+/* Inputs that --shape leaves open get the shape of the first sample. */
+static qdq_status take_data_shapes(bench *b, qdq_error *err)
+{
+    static const cli_data_args args = {.image_size = {0, 0}};
+    const cli_data_request request = {b->a->data, &args, &b->given, NULL, 1};
+    const qdq_named_array *in = NULL;
+    size_t n = 0;
+    cli_shapes all = {NULL, 0, 0};
+    qdq_io io;
+
+    if (b->a->data == NULL)
+        return QDQ_OK;
+    QDQ_TRY(cli_data_open(b->c, &request, b->models[0], &b->data, err));
+    QDQ_TRY(qdq_data_get(b->data, 0, &in, &n, err));
+    for (size_t i = 0; i < b->given.n; i++)
+        if (!QDQ_PUSH(&b->c->arena, &all, b->given.at[i]))
+            return qdq_nomem(err);
+    for (size_t i = 0; qdq_model_input(b->models[0], i, &io); i++)
+        for (size_t k = 0; k < n && cli_is_assumed(&io, &b->given); k++) {
+            qdq_input_shape shape = {.name = io.name, .rank = in[k].array.rank};
+
+            memcpy(shape.dim, in[k].array.dim, sizeof shape.dim);
+            if (strcmp(in[k].name, io.name) == 0 && !QDQ_PUSH(&b->c->arena, &all, shape))
+                return qdq_nomem(err);
+        }
+    b->given = all;
+    return QDQ_OK;
 }
 
 /* All engines are opened first, so that a mistake in the last one's name costs no waiting for the
@@ -328,8 +364,10 @@ static qdq_status measure(bench *b, qdq_error *err)
 {
     for (size_t i = 0; i < b->n_models; i++)
         QDQ_TRY(cli_model_load(b->c, b->c->operand[i], &b->models[i], err));
-    QDQ_TRY(cli_range_read(b->c, &b->a->range, &b->a->engine, &b->a->shape.shapes, &b->range, err));
-    QDQ_TRY(cli_range_merge(b->c, &b->range, &b->a->shape.shapes, &b->shapes, err));
+    b->given = b->a->shape.shapes;
+    QDQ_TRY(take_data_shapes(b, err));
+    QDQ_TRY(cli_range_read(b->c, &b->a->range, &b->a->engine, &b->given, &b->range, err));
+    QDQ_TRY(cli_range_merge(b->c, &b->range, &b->given, &b->shapes, err));
     QDQ_TRY(cli_shapes_check(&b->shapes, b->models, b->n_models, err));
     warn_of_ones(b);
     for (size_t i = 0; i < b->a->engines.n; i++)
@@ -368,6 +406,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
             qdq_session_close(b.engines[i].entry[k].session);
         qdq_engine_close(b.engines[i].engine);
     }
+    qdq_data_close(b.data);
     for (size_t i = 0; i < b.n_models; i++)
         qdq_model_free(b.models[i]);
     return st;
@@ -380,34 +419,25 @@ const cli_command cmd_bench = {
     .min_operands = 1,
     .max_operands = BENCH_MAX_MODELS,
     .summary = "measure the latency of models side by side",
-    .about = "Measures models in interleaved rounds, so that drift of the machine hits all alike. "
-             "The speed-up\n"
-             "of a model is the time of the first divided by its own: the median of paired rounds, "
-             "with a\n"
-             "95 % interval. Input is random. Dimensions that neither the model nor --shape fixes "
-             "are open for\n"
-             "the engine and 1 in the input; the output says so, and whether shapes were open or "
-             "fixed. A model\n"
-             "that the engine runs without its optimizations alone is measured like that, and the "
-             "output says\n"
-             "why.\n"
-             "\n"
-             "With several engines (--engine ort,openvino) each measures all models, one engine "
-             "after the other,\n"
-             "and ratios are to the first model on the same engine. A comma separates only where "
-             "the name of an\n"
-             "engine that 'qdq engines' lists comes behind it, with ':', ',' or nothing after the "
-             "name; in an\n"
-             "argument it stays (sim:a,b.json), as it does behind a backslash (sim:a\\,ort). An "
-             "engine in a\n"
-             "shared library comes first, or gets an --engine of its own.\n"
-             "\n"
-             "An engine that is not to be had, and a model that an engine refuses, are told with "
-             "the reason; the\n"
-             "others are measured, and the exit code is that of the first of these failures: 5, or "
-             "3 where the\n"
-             "engine says that it does not support the model, 4 where a file of the engine cannot "
-             "be read.",
+    .about =
+        "Measures models in interleaved rounds, so that drift of the machine affects all equally.\n"
+        "The speed-up of a model is the time of the first divided by its own: the median of\n"
+        "paired rounds, with a 95 % interval. Input is random. Dimensions that neither the model\n"
+        "nor --shape nor --data fixes are open for the engine and 1 in the input, as the output\n"
+        "reports. A model that the engine runs only without its optimizations is measured that\n"
+        "way, with the reason.\n"
+        "\n"
+        "With several engines (--engine ort,openvino) each measures all models, one engine after\n"
+        "the other, and ratios are to the first model on the same engine. A comma separates\n"
+        "engines only before the name of an engine that 'qdq engines' lists, with ':', ',' or\n"
+        "nothing after the name. Elsewhere it belongs to the argument (sim:a,b.json), like after\n"
+        "a backslash (sim:a\\,ort). An engine in a shared library comes first, or gets an "
+        "--engine\n"
+        "of its own.\n"
+        "\n"
+        "An unavailable engine and a rejected model are reported with the reason, and the others\n"
+        "are measured. The exit code is that of the first failure: 5, 3 if the engine does not\n"
+        "support the model, 4 if a file of the engine cannot be read.",
     .json = "{ \"engine\", \"engine_version\", \"device\", \"spec\", \"failed\", \"threads\",\n"
             "  \"models\": [{\"model\", \"median_ms\", \"p10_ms\", \"p90_ms\", \"runs\", "
             "\"shapes\",\n"
@@ -425,6 +455,7 @@ const cli_command cmd_bench = {
             "model was not measured.",
     .example = "qdq bench model.onnx model.qdq.onnx --threads 1\n"
                "qdq bench model.onnx model.qdq.onnx --engine ort,openvino",
+    .common = "data rounds threads shape engine json help",
     .groups = groups,
     .args_size = sizeof(struct bench_args),
     .run = run,

@@ -3,6 +3,7 @@
 #define QDQ_CMD_BENCH_H
 
 #include "cli/cli.h"
+#include "cli/cli_data.h"
 #include "cli/cli_engine.h"
 #include "cli/cli_model.h"
 #include "cli/cli_range.h"
@@ -16,6 +17,7 @@ struct bench_args {
     cli_engine_args engine;
     cli_shape_args shape;
     cli_range_args range;
+    const char *data; /* samples whose shapes are timed; NULL: none */
     int64_t threads, rounds, warmup, seed;
 };
 
@@ -31,7 +33,7 @@ typedef struct bench_entry {
 
 typedef struct bench_engine {
     const char *spec;
-    qdq_engine *engine; /* NULL: it is not to be had */
+    qdq_engine *engine; /* NULL: it is unavailable */
     const char *failed; /* why */
     cli_shapes shapes;  /* that are fixed in the models that it gets */
     bench_entry *entry; /* one for each model */
@@ -41,6 +43,8 @@ typedef struct bench {
     cli *c;
     const struct bench_args *a;
     cli_range range;
+    qdq_data *data;    /* of --data; or NULL */
+    cli_shapes given;  /* of --shape and --data */
     cli_shapes shapes; /* that are timed */
     int threads;
     qdq_model **models;

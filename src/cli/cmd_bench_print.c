@@ -55,7 +55,7 @@ static void ratio_json(qdq_json_out ratio, const bench_entry *e, const char *pat
     qdq_json_put_short(ratio, "ci_high", good ? t->ci_high : (double)NAN);
 }
 
-/* Of one that is not to be had there is what was asked for, and why not. */
+/* Of an unavailable engine: its name, and the reason. */
 static void add_engine(const bench *b, const bench_engine *e, qdq_json_out to)
 {
     if (e->engine != NULL) {

@@ -41,7 +41,7 @@ static const cli_opt options[] = {
      .kind = CLI_TEXT,
      .offset = CLI_AT(check_args, target),
      .what = "NAME",
-     .help = "check the quantization, too: for this target"},
+     .help = "check the quantization for this target too"},
     {.name = "set",
      .kind = CLI_LIST,
      .offset = CLI_AT(check_args, set),
@@ -51,31 +51,31 @@ static const cli_opt options[] = {
      .kind = CLI_CHOICE,
      .offset = CLI_AT(check_args, cpu),
      .what = "CPU",
-     .help = "with --target: processor that is to run the model; auto: this one",
+     .help = "set the processor for --target; auto: this one",
      .init = "auto",
      .choices = cli_cpus},
     {.name = "strict",
      .kind = CLI_FLAG,
      .offset = CLI_AT(check_args, strict),
-     .help = "exit code 1 for warnings and for what will not fuse, too"},
+     .help = "exit with code 1 for warnings and unfused Q/DQ too"},
     {.letter = 'e',
      .name = "engine",
      .kind = CLI_TEXT,
      .offset = CLI_AT(check_args, engine) + offsetof(cli_engine_args, engine),
      .what = "NAME[:ARG]",
-     .help = "does it compute what the model says? With --target: its kernels, too"},
+     .help = "check computed values; with --target also the kernels"},
     {.letter = 'd',
      .name = "data",
      .kind = CLI_FILE,
      .offset = CLI_AT(check_args, data),
      .what = "DATA",
-     .help = "samples for --engine, at most 4 of them; default: random input"},
+     .help = "run --engine on at most 4 of these samples; default: random"},
     {.letter = 't',
      .name = "threads",
      .kind = CLI_WHOLE,
      .offset = CLI_AT(check_args, threads),
      .what = "N",
-     .help = "threads of the engine; 0: all processors",
+     .help = "run with N threads of the engine; 0: all processors",
      .init = "1",
      .min = 0,
      .max = 1024},
@@ -83,12 +83,12 @@ static const cli_opt options[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(check_args, layer_info),
      .what = "FILE",
-     .help = "print the layers of an engine, as 'trtexec --exportLayerInfo' wrote them"},
+     .help = "print layers written by 'trtexec --exportLayerInfo'"},
     {.name = "layer-profile",
      .kind = CLI_FILE,
      .offset = CLI_AT(check_args, layer_profile),
      .what = "FILE",
-     .help = "their times, as 'trtexec --exportProfile=FILE' wrote them"},
+     .help = "add times written by 'trtexec --exportProfile=FILE'"},
     CLI_END,
 };
 
@@ -357,45 +357,28 @@ const cli_command cmd_check = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "verify a model, and say what of its quantization will not fuse",
-    .about = "Verifies a model and prints what is wrong and where. The exit code is 1 if there is "
-             "an error;\n"
-             "warnings change it only with --strict. A file that cannot be read as a model at all "
-             "is exit code "
-             "3.\n"
-             "\n"
-             "With --target the quantization of a sound model is checked, too, whoever made it: "
-             "scales and zero\n"
-             "points, Q and DQ without each other, biases and weights that kernels would compute "
-             "wrong numbers\n"
-             "with, and every node next to Q/DQ that will run in float on that target: why, and "
-             "how many "
-             "elements\n"
-             "Q and DQ turn over for nothing. With --engine the kernels that the engine runs on "
-             "random input "
-             "decide,\n"
-             "and their time is given. Wrong numbers are errors, what does not fuse is a warning; "
-             "Q and DQ at "
-             "the\n"
-             "borders of what runs in float are neither. The kinds of findings: docs/check.md.\n"
-             "\n"
-             "--engine runs the model on that engine, and on a reference as it is written: ONNX "
-             "Runtime without\n"
-             "optimizations, or qdq's evaluator. If an output differs, that is an error, which "
-             "names the first\n"
-             "wrong node and its form. Open dims stay open unless --shape fixes them.\n"
-             "\n"
-             "--layer-info reads what 'trtexec --exportLayerInfo=FILE "
-             "--profilingVerbosity=detailed' wrote for "
-             "this\n"
-             "model and prints, for every layer of the engine, its kernel, the type of what it "
-             "reads and gives, "
-             "its\n"
-             "time if --layer-profile has it, and its nodes; a layer that reads 8 bits and gives "
-             "float is a "
-             "warning,\n"
-             "with the QuantizeLinear that is missing behind it. 'qdq inspect --groups' asks an "
-             "engine that is "
-             "here.",
+    .about =
+        "Verifies a model and prints each error with its place. The exit code is 1 if there is an\n"
+        "error; warnings change it only with --strict. A file that is not a model is exit code 3.\n"
+        "\n"
+        "With --target the quantization of a sound model is checked too: scales and zero points,\n"
+        "single Q or DQ, biases and weights that kernels would compute wrongly, and every node\n"
+        "next to Q/DQ that will run in float on that target, with the reason and the number of\n"
+        "elements that Q and DQ convert for nothing. With --engine the kernels that the engine\n"
+        "runs on random input decide, and their time is reported. Wrong numbers are errors,\n"
+        "unfused Q/DQ are warnings; Q and DQ at the boundaries of float parts are neither.\n"
+        "docs/check.md lists the findings.\n"
+        "\n"
+        "--engine runs the model on that engine and on a reference: ONNX Runtime without\n"
+        "optimizations, or qdq's evaluator. A different output is an error that names the first\n"
+        "wrong node. Open dims stay open unless --shape fixes them.\n"
+        "\n"
+        "--layer-info reads a file of 'trtexec --exportLayerInfo=FILE\n"
+        "--profilingVerbosity=detailed' for this model and prints, for every layer, its kernel,\n"
+        "the types that it consumes and produces, its time (with --layer-profile) and its nodes.\n"
+        "A layer that consumes 8 bits and produces float is a warning, with the QuantizeLinear\n"
+        "that is missing after it. 'qdq inspect --groups' reports the layers of an available\n"
+        "engine.",
     .json =
         "{ \"model\", \"errors\", \"warnings\", \"findings\": [{\"level\": \"error\", \"text\"}],\n"
         "  \"quantization\": {\"target\", \"proven\", \"quantizers\", \"fused\", \"unfused\",\n"

@@ -17,7 +17,7 @@ struct compare_args {
     cli_data_args data;
     const char *spec, *labels;
     bool per_tensor;
-    int64_t samples, threads;
+    int64_t samples, threads, top;
     double min_sqnr;
 };
 
@@ -27,22 +27,30 @@ static const cli_opt options[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(compare_args, spec),
      .what = "DATA",
-     .help = ".npz, .npy, a folder of them, of images or of test_data_set_N, or random:SEED"},
+     .help = "read .npz, .npy, a folder of samples or images, or random:SEED"},
     {.name = "labels",
      .kind = CLI_TEXT,
      .offset = CLI_AT(compare_args, labels),
      .what = "KEY",
-     .help = "array of the .npz, or FILE.npy, FILE.npz:KEY, with the labels: accuracy of both"},
+     .help = "report accuracy by labels: array, FILE.npy or FILE.npz:KEY"},
     {.name = "per-tensor",
      .kind = CLI_FLAG,
      .offset = CLI_AT(compare_args, per_tensor),
-     .help = "also the error that each layer introduces, the worst first"},
+     .help = "also report the error of each layer, the worst first"},
+    {.name = "top",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(compare_args, top),
+     .what = "N",
+     .help = "list N layers of --per-tensor; 0: all",
+     .init = "10",
+     .min = 0,
+     .max = 1000000000},
     {.letter = 'n',
      .name = "samples",
      .kind = CLI_WHOLE,
      .offset = CLI_AT(compare_args, samples),
      .what = "N",
-     .help = "use the first N; default: all, of random 8",
+     .help = "use the first N samples; default: all, random: 8",
      .min = 1,
      .max = 1000000000},
     {.letter = 't',
@@ -50,7 +58,7 @@ static const cli_opt options[] = {
      .kind = CLI_WHOLE,
      .offset = CLI_AT(compare_args, threads),
      .what = "N",
-     .help = "threads of the engine; 0: all processors",
+     .help = "run with N threads of the engine; 0: all processors",
      .init = "0",
      .min = 0,
      .max = 1024},
@@ -58,7 +66,7 @@ static const cli_opt options[] = {
      .kind = CLI_REAL,
      .offset = CLI_AT(compare_args, min_sqnr),
      .what = "DB",
-     .help = "exit code 1 when an output or a slice of it has less"},
+     .help = "exit with code 1 if an output or a slice of it has less"},
     CLI_END,
 };
 
@@ -120,7 +128,8 @@ static qdq_status print_text(const comparison *p, qdq_error *err)
         printf("%s\n", unproven);
     if (!isnan(r->accuracy_a) && !isnan(r->accuracy_b))
         printf("accuracy %.4f (first), %.4f (second)\n", r->accuracy_a, r->accuracy_b);
-    return p->layers != NULL ? cli_layers_print(p->c, p->layers, stdout, err) : QDQ_OK;
+    return p->layers != NULL ? cli_layers_print(p->c, p->layers, (size_t)p->a->top, stdout, err)
+                             : QDQ_OK;
 }
 
 /* The answer is no: the exit code says so, and a line on stderr why. */
@@ -197,39 +206,28 @@ const cli_command cmd_compare = {
     .max_operands = 2,
     .summary = "compare the outputs of two models on data",
     .about =
-        "Runs two models on the same data and tells how far their outputs are apart: SQNR in dB\n"
-        "(10 log10 of sum a^2 / sum (a-b)^2), cosine, largest error, and with --labels the "
-        "accuracy of "
-        "both.\n"
-        "'top-1': share of rows with the same largest score, where rows are scores of classes. 'at "
-        "0.5':\n"
-        "share of elements on the same side of 0.5, where all of A's lie in [0, 1]. An output that "
-        "is zero\n"
-        "or not finite everywhere proves nothing: it has no signal, and misses every --min-sqnr.\n"
+        "Runs two models on the same data and reports the distance of their outputs: SQNR in dB\n"
+        "(10 log10 of sum a^2 / sum (a-b)^2), cosine, largest error, and with --labels the\n"
+        "accuracy of both. 30 dB is usually fine, 20 dB is the default goal of quantize.\n"
         "\n"
-        "'worst slice' is the least SQNR over slices of an output along one axis: the axis, not "
-        "the batch,\n"
-        "with the fewest entries above 1, at most 128. Neighbouring slices whose ranges differ by "
-        "less than\n"
-        "a factor of 8 form a group. The signal of a slice is its power, but at least its group's "
-        "mean.\n"
-        "'bound' is a lower bound of the worst SQNR on as many other samples (one-sided 90 %, "
-        "jackknife). "
-        "For\n"
-        "scores in [0, 1] it includes the error that undecided samples would show.\n"
+        "'top-1': fraction of rows with the same largest score, where rows are scores of classes.\n"
+        "'at 0.5': fraction of elements on the same side of 0.5, where all of A's lie in [0, 1].\n"
+        "An output that is zero or not finite everywhere has no signal: it proves nothing, and\n"
+        "misses every --min-sqnr.\n"
         "\n"
-        "--per-tensor matches the tensors inside both models by name, through Q and DQ. What lies "
-        "between\n"
-        "them is a layer. Each layer of B with Q/DQ also runs alone, on the values that A has in "
-        "front of "
-        "it:\n"
-        "'introduced' is how far its result y' is off, 10 log10 of sum y^2 / sum (y-y')^2, and "
-        "what earlier\n"
-        "layers did is not in it. 'SQNR' is that of the tensor in the run of all of B, 'as read' "
-        "behind its "
-        "Q\n"
-        "and DQ. The Q/DQ in front of a layer belong to it. The layer that introduces most comes "
-        "first.",
+        "'worst slice' is the least SQNR over slices of an output along one axis: the axis, not\n"
+        "the batch, with the fewest entries above 1, at most 128. Neighbouring slices whose\n"
+        "ranges differ by less than a factor of 8 form a group. The signal of a slice is its\n"
+        "power, but at least its group's mean. 'bound' is a lower bound of the worst SQNR on as\n"
+        "many other samples (one-sided 90 %, jackknife). For scores in [0, 1] it includes the\n"
+        "error that undecided samples would show.\n"
+        "\n"
+        "--per-tensor matches the tensors inside both models by name, through Q and DQ. A layer\n"
+        "is what lies between them, with the Q/DQ before it. Each layer of B with Q/DQ also runs\n"
+        "alone, on the values that A has before it: 'own error' is the distance of its result y',\n"
+        "10 log10 of sum y^2 / sum (y-y')^2, without errors of earlier layers. 'accumulated' is\n"
+        "the SQNR of the tensor when all of B runs, 'after Q/DQ' that of what its consumers read.\n"
+        "Low is bad; the layer with the largest own error comes first.",
     .json =
         "{ \"outputs\": [{\"name\", \"sqnr_db\", \"worst_db\", \"axis\", \"index\", \"bound_db\", "
         "\"cosine\",\n"
@@ -244,6 +242,7 @@ const cli_command cmd_compare = {
         "sum (y-y')^2 / sum y^2. null: undefined; equal outputs have sqnr_db null and \"equal\": "
         "true.",
     .example = "qdq compare model.onnx model.qdq.onnx --data test.npz --labels label",
+    .common = "data per-tensor top min-sqnr labels samples engine json help",
     .groups = groups,
     .args_size = sizeof(struct compare_args),
     .run = run,

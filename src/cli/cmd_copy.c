@@ -63,13 +63,11 @@ const cli_command cmd_copy = {
     .max_operands = 1,
     .summary = "load and save, with another opset, shapes or place of the weights",
     .about =
-        "Loads a model and saves it; nothing is changed but what is asked for, fields that qdq "
-        "does not\n"
-        "know included. Names that end in .onnxtxt are read and written as text, '-' is stdin or "
-        "stdout.\n"
+        "Loads a model and saves it unchanged, unknown fields included, but for what the options\n"
+        "ask. Names that end in .onnxtxt are read and written as text, '-' is stdin or stdout.\n"
         "\n"
-        "--set-shape adapts a constant leading batch in Reshape and refuses what is inconsistent.\n"
-        "--opset names an operator whose change is not implemented instead of stamping the number.",
+        "--set-shape adapts a constant leading batch in Reshape and rejects inconsistent shapes.\n"
+        "--opset names an operator whose change is not implemented instead of raising the number.",
     .json = "{ \"model\", \"output\", \"opset\", \"files\": [{\"path\", \"bytes\"}] }",
     .example = "qdq copy model.onnx -o batch128.onnx --set-shape x=128x3x224x224",
     .groups = groups,

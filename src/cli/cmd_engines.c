@@ -17,13 +17,13 @@ static const cli_opt options[] = {
     {.name = "self-test",
      .kind = CLI_FLAG,
      .offset = CLI_AT(engines_args, self_test),
-     .help = "try each thing that the engine says it can, on a small model"},
+     .help = "try each capability of the engine on a small model"},
     {.letter = 'o',
      .name = "output",
      .kind = CLI_FILE,
      .offset = CLI_AT(engines_args, output),
      .what = "DIR",
-     .help = "--self-test of trtexec: folder for its logs and files, which replay:DIR reads"},
+     .help = "keep logs and files of a trtexec self-test, for replay:DIR"},
     CLI_END,
 };
 
@@ -331,12 +331,10 @@ const cli_command cmd_engines = {
     .min_operands = 0,
     .max_operands = 1,
     .summary = "list engines, versions and what they can do",
-    .about = "Lists the engines with version, library and capabilities, or why one is not to be "
-             "had here. With\n"
-             "a name, the exit code is 5 if that engine is not to be had. With --self-test it is "
-             "tried out on a "
-             "small\n"
-             "model, step by step; the exit code is 5 if a step fails.",
+    .about =
+        "Lists the engines with version, library and capabilities, or the reason why one is\n"
+        "unavailable. With a name, the exit code is 5 if that engine is unavailable. --self-test\n"
+        "tries it on a small model, step by step; the exit code is 5 if a step fails.",
     .json =
         "[{ \"name\", \"available\": true, \"version\", \"library\", \"device\", \"fingerprint\",\n"
         "   \"capabilities\": [...], \"max_opset\", \"max_ir\" },\n"

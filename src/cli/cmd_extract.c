@@ -29,12 +29,12 @@ static const cli_opt options[] = {
      .kind = CLI_NAMES,
      .offset = CLI_AT(extract_args, inputs),
      .what = "A,B",
-     .help = "values that become inputs; default: the model's inputs"},
+     .help = "make these values inputs; default: the model's inputs"},
     {.name = "outputs",
      .kind = CLI_NAMES,
      .offset = CLI_AT(extract_args, outputs),
      .what = "C,D",
-     .help = "values that become outputs; default: the model's outputs"},
+     .help = "make these values outputs; default: the model's outputs"},
     CLI_END,
 };
 
@@ -43,28 +43,28 @@ static const cli_opt group_options[] = {
      .kind = CLI_TEXT,
      .offset = CLI_AT(extract_args, group),
      .what = "N",
-     .help = "the fusion group of this number, as 'qdq inspect --groups' counts"},
+     .help = "extract fusion group N of 'qdq inspect --groups'"},
     {.name = "halo",
      .kind = CLI_FLAG,
      .offset = CLI_AT(extract_args, halo),
-     .help = "with the nodes before and behind it, so that it is fused as in the whole model"},
+     .help = "include neighbouring nodes, so that the group fuses as before"},
     {.letter = 'e',
      .name = "engine",
      .kind = CLI_TEXT,
      .offset = CLI_AT(extract_args, engine) + offsetof(cli_engine_args, engine),
      .what = "NAME[:ARG]",
-     .help = "the engine whose groups are meant; default: ort"},
+     .help = "use the groups of this engine; default: ort"},
     {.name = "layer-info",
      .kind = CLI_FILE,
      .offset = CLI_AT(extract_args, layer_info),
      .what = "FILE",
-     .help = "layers from a file: of 'trtexec --exportLayerInfo' or of 'inspect --groups --json'"},
+     .help = "read layers from FILE, by trtexec or inspect --groups --json"},
     {.letter = 't',
      .name = "threads",
      .kind = CLI_WHOLE,
      .offset = CLI_AT(extract_args, threads),
      .what = "N",
-     .help = "threads of the engine; 0: all processors",
+     .help = "run with N threads of the engine; 0: all processors",
      .init = "1",
      .min = 0,
      .max = 1024},
@@ -312,22 +312,17 @@ const cli_command cmd_extract = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "write a part of a model: between named values, or one group of an engine",
-    .about = "Writes the part of a model that computes the outputs from the inputs. Inputs that do "
-             "not cut all\n"
-             "paths are an error that names what is missing. A comma inside a name is written as "
-             "'\\,'.\n"
-             "\n"
-             "--group N writes what an engine computes together, as 'qdq inspect --groups' lists "
-             "it, as a model\n"
-             "that can be built and timed alone: with its constants, with names, types and "
-             "symbolic dims as they\n"
-             "are. Computed shapes come along; one that begins outside of the group becomes the "
-             "constant that it\n"
-             "is for --shape or --opt-shape. With a range of shapes (also the one in "
-             "--trtexec-args, with any\n"
-             "engine) the shapes of its open inputs follow and are printed as options. A group "
-             "that cannot be a\n"
-             "model of its own is refused with the reason.",
+    .about =
+        "Writes the part of a model that computes the outputs from the inputs. Inputs that do not\n"
+        "cut all paths are an error that names what is missing. A comma inside a name is written\n"
+        "as '\\,'.\n"
+        "\n"
+        "--group N writes the nodes that an engine computes together, as 'qdq inspect --groups'\n"
+        "lists them, as a model that can be built and timed: with constants, names, types and\n"
+        "symbolic dims. Computed shapes are included; one that begins outside of the group\n"
+        "becomes a constant for --shape or --opt-shape. With a range of shapes (also in\n"
+        "--trtexec-args, with any engine) the shapes of its open inputs are printed as options. A\n"
+        "group that cannot be a model is rejected with the reason.",
     .json = "{ \"model\", \"output\", \"opset\", \"files\": [{\"path\", \"bytes\"}] }; with "
             "--group also\n"
             "\"inputs\": [{\"name\", \"dynamic\", \"min\": [1, 64], \"opt\", \"max\"}]; null: not "

@@ -24,12 +24,12 @@ static const cli_opt options[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(import_args, output),
      .what = "PLAN",
-     .help = "write the plan here; '-' is stdout"},
+     .help = "write the plan here; '-': stdout"},
     {.letter = 'f',
      .name = "force",
      .kind = CLI_FLAG,
      .offset = CLI_AT(import_args, force),
-     .help = "overwrite a file that exists"},
+     .help = "overwrite an existing file"},
     CLI_END,
 };
 
@@ -38,7 +38,7 @@ static const cli_opt source[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(import_args, encodings),
      .what = "FILE",
-     .help = "AIMET's encodings of this float model, instead of what is in it"},
+     .help = "read AIMET's encodings of this float model instead"},
     CLI_END,
 };
 
@@ -76,7 +76,7 @@ static qdq_status write_plan(cli *c, const struct import_args *a, const qdq_plan
         return c->json ? print_json(a, c->operand[0], plan, err) : QDQ_OK;
     }
     QDQ_TRY(qdq_plan_to_text(plan, &text, err));
-    cli_text_set_json(true); /* a plan is */
+    cli_text_set_mode(CLI_TEXT_JSON);
     fputs(text, stdout);
     qdq_free(text);
     return QDQ_OK;
@@ -120,16 +120,13 @@ const cli_command cmd_import = {
     .max_operands = 1,
     .summary = "write the quantization that is in a model as a plan",
     .about =
-        "Writes the quantization that a model already has as a plan, which 'qdq quantize --plan' "
-        "applies to what\n"
-        "'qdq strip' makes of the model. Operators on codes (QLinearConv, QLinearMatMul, QGemm, "
-        "MatMulInteger, ...)\n"
-        "are taken apart first. What a plan cannot say, as scales that are computed, is listed.\n"
+        "Writes the quantization of a model as a plan, which 'qdq quantize --plan' applies to the\n"
+        "result of 'qdq strip'. Operators on quantized values (QLinearConv, QLinearMatMul, QGemm,\n"
+        "MatMulInteger, ...) are decomposed first. What a plan cannot express, like computed\n"
+        "scales, is listed.\n"
         "\n"
-        "--encodings reads what AIMET exports beside a float model (versions 0.4.0 to 1.0.0), and "
-        "makes "
-        "a plan\n"
-        "for MODEL of it.",
+        "--encodings reads the file that AIMET exports next to a float model (versions 0.4.0 to\n"
+        "1.0.0), and makes a plan for MODEL of it.",
     .json = "{ \"model\", \"output\", \"tensors\", \"weights\", \"biases\", \"left_float\" }",
     .example = "qdq import model.qdq.onnx -o plan.json",
     .groups = groups,

@@ -8,6 +8,7 @@
 #include "cli/cli_model.h"
 #include "cli/cli_regions.h"
 #include "cli/cli_why.h"
+#include "cli/cli_text.h"
 #include "qdq/tune.h"
 
 struct inspect_args {
@@ -28,12 +29,12 @@ static const cli_opt options[] = {
      .kind = CLI_TEXT,
      .offset = CLI_AT(inspect_args, why),
      .what = "NAME",
-     .help = "print every rule of the target that looks at this node or tensor"},
+     .help = "print every rule of the target for this node or tensor"},
     {.name = "set-shape",
      .kind = CLI_SHAPES,
      .offset = CLI_AT(inspect_args, quant.set_shape),
      .what = "NAME=1x3x224x224",
-     .help = "fix the shape of an input first, as copy does; repeatable"},
+     .help = "fix the shape of an input first, like copy; repeatable"},
     CLI_END,
 };
 
@@ -44,11 +45,11 @@ static const cli_opt clean_options[] = {
      .kind = CLI_TEXT,
      .offset = CLI_AT(inspect_args, quant.target),
      .what = "NAME",
-     .help = "rules from 'qdq targets', or a FILE; default: as quantize and autotune"},
+     .help = "use rules of 'qdq targets' or a FILE; default: like quantize"},
     {.name = "equalize",
      .kind = CLI_FLAG,
      .offset = CLI_AT(inspect_args, quant.equalize),
-     .help = "clean the model as quantize and autotune --equalize do"},
+     .help = "clean the model like quantize and autotune --equalize"},
     CLI_END,
 };
 
@@ -56,11 +57,11 @@ static const cli_opt region_options[] = {
     {.name = "regions",
      .kind = CLI_FLAG,
      .offset = CLI_AT(inspect_args, regions),
-     .help = "print the regions that 'qdq autotune' varies, and their patterns"},
+     .help = "print the regions of 'qdq autotune' and their patterns"},
     {.name = "all-regions",
      .kind = CLI_FLAG,
      .offset = CLI_AT(inspect_args, all_regions),
-     .help = "regions without an operator that can be quantized, too"},
+     .help = "list regions without quantizable operators too"},
     CLI_END,
 };
 
@@ -177,6 +178,8 @@ static qdq_status check_options(const cli *c, const struct inspect_args *a, qdq_
 static qdq_status show(cli *c, const struct inspect_args *a, qdq_model *m, char **text,
                        qdq_error *err)
 {
+    if (a->dot && !c->json)
+        cli_text_set_mode(CLI_TEXT_PLAIN); /* a document, with -q too */
     const qdq_view view = a->dot ? QDQ_VIEW_DOT : c->json ? QDQ_VIEW_JSON : QDQ_VIEW_TEXT;
 
     QDQ_TRY(cli_shapes_set(&a->quant.set_shape, m, err));
@@ -211,50 +214,33 @@ const cli_command cmd_inspect = {
     .max_operands = 1,
     .summary = "show what a model holds",
     .about =
-        "Shows versions, operators, inputs, outputs, weights and quantization of a model. No "
-        "tensor is\n"
-        "read, so this takes milliseconds whatever the size.\n"
+        "Shows versions, operators, inputs, outputs, weights and quantization of a model. It\n"
+        "reads no tensor, so it takes milliseconds for any size.\n"
         "\n"
-        "--why NAME asks the rules of a target what they make of a node (named by its name, or as\n"
-        "Op@output) or of a tensor (its producer and its readers): one line for each rule that "
-        "looked,\n"
-        "in that order, with node, rule, whether it holds, and the verdict; 'plan' says what came "
-        "of it.\n"
-        "The model is cleaned first, as 'qdq quantize' does. Nothing is calibrated.\n"
+        "--why NAME prints each rule of a target for a node (by its name, or as Op@output) or for\n"
+        "a tensor (its producer and its consumers): in order, with node, rule, whether it holds,\n"
+        "and the verdict; 'plan' is the outcome. The model is cleaned first, like by 'qdq\n"
+        "quantize'. Nothing is calibrated.\n"
         "\n"
-        "--regions shows how autotuning takes the model apart: disjoint regions that together hold "
-        "every\n"
-        "node but constants and shape arithmetic, and patterns: regions that are alike, which are "
-        "tuned\n"
-        "once for all of them. The model is cleaned first; no engine is needed. With the options "
-        "of\n"
-        "'qdq autotune' that choose target, cleaning, shapes and regions, these are the regions of "
-        "that\n"
-        "run: --engine chooses the target where --target does not. With --dot regions are frames, "
-        "and\n"
-        "equal colours are equal patterns.\n"
+        "--regions shows the regions that autotune decides about: disjoint regions that together\n"
+        "hold every node but constants and shape arithmetic, and patterns: equivalent regions,\n"
+        "which are tuned once for all. The model is cleaned first; no engine is needed. With the\n"
+        "options of 'qdq autotune' that choose target, cleaning, shapes and regions, these are\n"
+        "the regions of that run: --engine chooses the target unless --target does. With --dot\n"
+        "regions are frames, and equal colours are equal patterns.\n"
         "\n"
-        "--groups runs the model on an engine, on random input, and prints the layers that it "
-        "executes: "
-        "kernel,\n"
-        "type of what it reads and gives, time, and the nodes that it computes ('exact': the "
-        "engine names\n"
-        "them; 'slice': what lies between the tensors that it reads and gives). A layer that reads "
-        "8 bits "
-        "and\n"
-        "gives float is pointed out, with the QuantizeLinear that is missing behind it.\n"
+        "--groups runs the model on an engine, on random input, and prints the executed layers:\n"
+        "kernel, types that it consumes and produces, time, and nodes ('exact': named by the\n"
+        "engine; 'slice': the nodes between the tensors of the layer). A layer that consumes 8\n"
+        "bits and produces float is marked, with the QuantizeLinear that is missing after it.\n"
         "\n"
-        "Then come the fusion groups: every node that is neither constant nor shape arithmetic in "
-        "exactly\n"
-        "one, whatever the engine names. Layers that share nodes are one group, one with too many "
-        "operators\n"
-        "is cut where a single tensor passes, and where no layer is known structure decides "
-        "('structural').\n"
-        "Groups of one kind are the same computation. 'qdq extract --group N' writes one. With "
-        "--dot groups\n"
-        "are frames: green from 8 bits to 8 bits, yellow from 8 bits to float, grey if there is "
-        "nothing to\n"
-        "quantize. --layer-info reads layers from a file, which must be of this model.",
+        "Fusion groups follow: every node that is neither constant nor shape arithmetic is in\n"
+        "exactly one. Layers that share nodes are one group, one with too many operators is cut\n"
+        "where a single tensor passes, and without a known layer structure decides\n"
+        "('structural'). Groups of one class compute the same function. 'qdq extract --group N'\n"
+        "writes one. With --dot groups are frames: green from 8 bits to 8 bits, yellow from 8\n"
+        "bits to float, grey without anything to quantize. --layer-info reads layers from a file,\n"
+        "which must be of this model.",
     .json = "{ \"ir_version\", \"opsets\": {\"\": 17}, \"nodes\", \"ops\": {\"Conv\": 53, "
             "\"com.microsoft::Gelu\": 1},\n"
             "  \"initializers\", \"weight_bytes\", \"inputs\": [{\"name\", \"type\", \"shape\"}], "
@@ -264,7 +250,7 @@ const cli_command cmd_inspect = {
             "With --why: [{ \"node\", \"rule\", \"holds\", \"verdict\" }]\n"
             "With --regions: { \"builder\", \"named_share\", \"nodes\", \"covered_nodes\", "
             "\"hidden_regions\",\n"
-            "  \"regions\": [...], \"patterns\": [...], \"leaf_sizes\": [...] }: docs/autotune.md\n"
+            "  \"regions\": [...], \"patterns\": [...], \"leaf_sizes\": [...] }: docs/json.md\n"
             "With --groups: { \"us\", \"conversions_us\", \"attributed\": share of the rest of the "
             "time, "
             "\"engine\",\n"

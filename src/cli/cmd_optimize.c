@@ -15,23 +15,23 @@ static const cli_opt options[] = {
      .kind = CLI_TEXT,
      .offset = CLI_AT(optimize_args, target),
      .what = "NAME",
-     .help = "an engine whose wishes count, or a FILE; default: no engine in particular"},
+     .help = "add the passes that this target or FILE asks for; default: none"},
     {.letter = 'p',
      .name = "passes",
      .kind = CLI_TEXT,
      .offset = CLI_AT(optimize_args, passes),
      .what = "LIST",
-     .help = "names and groups, separated by commas; 'qdq passes' lists them",
+     .help = "run these names and groups, separated by commas, see 'qdq passes'",
      .init = "default"},
     {.name = "freeze-inputs",
      .kind = CLI_FLAG,
      .offset = CLI_AT(optimize_args, freeze_inputs),
-     .help = "inputs that have an initializer become constants"},
+     .help = "turn inputs with an initializer into constants"},
     {.name = "report",
      .kind = CLI_FILE,
      .offset = CLI_AT(optimize_args, report),
      .what = "FILE",
-     .help = "write what --json prints here"},
+     .help = "write the JSON of --json to FILE"},
     CLI_END,
 };
 
@@ -40,7 +40,7 @@ static const cli_opt growth_options[] = {
      .kind = CLI_SIZE,
      .offset = CLI_AT(optimize_args, fold.growth),
      .what = "SIZE",
-     .help = "let constants grow by this much; default: the file never grows"},
+     .help = "let constants grow by this much; default: no larger file"},
     CLI_END,
 };
 
@@ -50,18 +50,18 @@ static const cli_opt check_options[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(optimize_args, check),
      .what = "DATA",
-     .help = "run both models on this; exit code 1 and nothing written when they differ"},
+     .help = "compare both models on this data; exit with code 1 if they differ"},
     {.name = "tolerance",
      .kind = CLI_REAL,
      .offset = CLI_AT(optimize_args, tolerance),
      .what = "X",
-     .help = "floats may be apart by this share of an output's range; default: by type"},
+     .help = "allow this fraction of an output's range; default: by type"},
     {.letter = 'n',
      .name = "samples",
      .kind = CLI_WHOLE,
      .offset = CLI_AT(optimize_args, samples),
      .what = "N",
-     .help = "check on the first N; default: all, of random 8",
+     .help = "check on the first N samples; default: all, random: 8",
      .min = 1,
      .max = 1000000000},
     {.letter = 't',
@@ -69,15 +69,14 @@ static const cli_opt check_options[] = {
      .kind = CLI_WHOLE,
      .offset = CLI_AT(optimize_args, threads),
      .what = "N",
-     .help = "threads of the engine; 0: all processors",
+     .help = "run with N threads of the engine; 0: all processors",
      .init = "0",
      .min = 0,
      .max = 1024},
     {.name = "bisect",
      .kind = CLI_FLAG,
      .offset = CLI_AT(optimize_args, bisect),
-     .help =
-         "write nothing, look for the change that --check, or else the verifier alone, refuses"},
+     .help = "find the change that --check or the verifier rejects"},
     CLI_END,
 };
 
@@ -85,11 +84,11 @@ static const cli_opt debug_options[] = {
     {.name = "verify-each",
      .kind = CLI_FLAG,
      .offset = CLI_AT(optimize_args, verify_each),
-     .help = "verify the model after every pass that changed it"},
+     .help = "verify the model after every changing pass"},
     {.name = "print-changed",
      .kind = CLI_FLAG,
      .offset = CLI_AT(optimize_args, print_changed),
-     .help = "print what each pass changed, as text, on stderr"},
+     .help = "print each pass's changes as text on stderr"},
     CLI_END,
 };
 
@@ -268,34 +267,24 @@ const cli_command cmd_optimize = {
     .max_operands = 1,
     .summary = "clean, fold, fuse, repair what training left; safe for Q/DQ",
     .about =
-        "Runs passes over a model until nothing changes, without changing what it computes: takes "
-        "out what\n"
-        "nothing needs, computes what is constant, fuses what an exporter took apart. "
-        "QuantizeLinear and\n"
-        "DequantizeLinear stay what they are: docs/optimizer.md lists the few rewrites that touch "
-        "them.\n"
+        "Runs passes over a model until nothing changes, and preserves what it computes: removes\n"
+        "unneeded nodes, folds constants, fuses what an exporter split. QuantizeLinear and\n"
+        "DequantizeLinear stay: docs/optimizer.md lists the few rewrites that touch them.\n"
         "\n"
-        "--passes takes names of passes and of groups, in order: default, quantize, rules; "
-        "'name:word+word'\n"
-        "gives a pass arguments, '-name' takes one out of what stands before it:\n"
+        "--passes takes names of passes and of groups, in order: default, quantize, rules;\n"
+        "'name:word+word' passes arguments, '-name' removes an earlier one:\n"
         "    --passes default,-fold-batchnorm\n"
         "\n"
-        "--check runs the model before and after on DATA: an .npz (arrays named as the inputs), an "
-        ".npy, an\n"
-        "image, a folder of those, or random:SEED. Floats may be apart by 1e-5 of the range of\n"
-        "an output (16 bits: 1e-2, 8 bits: 1e-1), integers of 8 bits by one step, others not at "
-        "all; NaN\n"
-        "is the same as NaN. An output that is zero everywhere or empty proves nothing, and is "
-        "named. Where\n"
-        "there is Q/DQ, which may tip a rounding, an output with an SQNR of 40 dB is the same "
-        "too.\n"
-        "--tolerance says another share of the range, for all floats. --bisect finds the change "
-        "that is to\n"
-        "blame.\n"
+        "--check runs the model before and after on DATA: an .npz (arrays named like the inputs),\n"
+        "an .npy, an image, a folder of these, or random:SEED. Floats may differ by 1e-5 of the\n"
+        "range of an output (16 bits: 1e-2, 8 bits: 1e-1), integers of 8 bits by one step, others\n"
+        "not at all; NaN equals NaN. An output that is zero everywhere or empty proves nothing,\n"
+        "and is reported. Where Q/DQ may change a rounding, an output with an SQNR of 40 dB is\n"
+        "equal too. --tolerance sets another fraction of the range, for all floats. --bisect\n"
+        "finds the change that causes a difference.\n"
         "\n"
-        "Sizes of 0 mean none. Inputs that have an initializer may be given by the caller, so that "
-        "they are\n"
-        "not constant; --freeze-inputs makes them so, and they are inputs no longer.",
+        "Sizes of 0 mean none. A caller may set inputs that have an initializer, so they are not\n"
+        "constant; --freeze-inputs makes them constants, and removes the inputs.",
     .json = "{ \"model\", \"output\", \"target\", \"passes\": \"a,b\", \"rounds\", \"settled\", "
             "\"changes\", "
             "\"seconds\",\n"
@@ -312,6 +301,7 @@ const cli_command cmd_optimize = {
             "With --bisect: { \"model\", \"passes\", \"changes\", \"found\", \"number\", \"pass\", "
             "\"where\", \"why\" }",
     .example = "qdq optimize model.onnx -o model.opt.onnx --target ort-cpu",
+    .common = "output force passes target check set-shape report bisect engine json help",
     .groups = groups,
     .args_size = sizeof(struct optimize_args),
     .run = run,

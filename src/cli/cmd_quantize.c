@@ -11,6 +11,11 @@
 #include "cli/cli_why.h"
 #include "qdq/report.h"
 
+bool cmd_quantize_is_dry(const struct quantize_args *a)
+{
+    return a->dry_run || (a->why != NULL && a->out.output == NULL);
+}
+
 /* --- before the work -------------------------------------------------------------------------- */
 
 static qdq_status check_side_file(const struct quantize_args *a, const char *path, qdq_error *err)
@@ -33,7 +38,7 @@ static qdq_status check_files(const cli *c, const struct quantize_args *a, qdq_e
 
 static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error *err)
 {
-    if (a->dry_run)
+    if (cmd_quantize_is_dry(a))
         return QDQ_OK;
     QDQ_TRY(cli_output_check(c, &a->out, err));
     QDQ_TRY(check_files(c, a, err));
@@ -50,21 +55,22 @@ static qdq_status guard_input(const quantize *q, qdq_error *err)
     const char *const paths[] = {a->out.output, a->plan_out, a->report, a->overlay,
                                  a->quant.cache_out};
 
-    return a->dry_run ? QDQ_OK : cli_outputs_guard(q->model, paths, QDQ_COUNT(paths), err);
+    return cmd_quantize_is_dry(a) ? QDQ_OK
+                                  : cli_outputs_guard(q->model, paths, QDQ_COUNT(paths), err);
 }
 
 /* --- the work --------------------------------------------------------------------------------- */
 
 static bool needs_engine(const struct quantize_args *a)
 {
-    return a->plan == NULL ||
-           ((a->quant.calib != NULL || a->quant.eval != NULL) && a->quant.sqnr && !a->dry_run);
+    return a->plan == NULL || ((a->quant.calib != NULL || a->quant.eval != NULL) && a->quant.sqnr &&
+                               !cmd_quantize_is_dry(a));
 }
 
 static qdq_status open_data(quantize *q, qdq_error *err)
 {
     QDQ_TRY(cli_samples_open(q->c, &q->a->quant, q->model, q->a->plan == NULL,
-                             q->a->quant.sqnr && !q->a->dry_run, &q->samples, err));
+                             q->a->quant.sqnr && !cmd_quantize_is_dry(q->a), &q->samples, err));
     if (cmd_quantize_seeks_goal(q))
         cli_samples_for_goal(&q->a->quant, &q->samples);
     return QDQ_OK;
@@ -92,7 +98,7 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     }
     return cli_at_file(q->path,
                        qdq_quantize(q->model, q->target, q->engine, q->samples.data, &o, &q->plan,
-                                    a->dry_run ? NULL : &q->quantized, err),
+                                    cmd_quantize_is_dry(a) ? NULL : &q->quantized, err),
                        err);
 }
 
@@ -100,7 +106,7 @@ static qdq_status apply_plan(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
 
-    if (a->dry_run)
+    if (cmd_quantize_is_dry(a))
         return QDQ_OK;
     return cli_at_file(a->plan,
                        qdq_plan_apply(q->plan, q->model, a->force_plan, &q->quantized, err), err);
@@ -173,6 +179,19 @@ static qdq_status judge(quantize *q, qdq_error *err)
     return cli_at_file(q->path, st, err);
 }
 
+/* A target for weights alone, which left nearly all of them as they are. */
+static bool saves_little(const quantize *q)
+{
+    const qdq_plan_summary *sum = qdq_plan_get_summary(q->plan);
+    int64_t before = 0, after = 0;
+    qdq_error ignored = QDQ_ERROR_INIT;
+
+    return sum->n_tensors == 0 && strncmp(sum->target, "int4", 4) == 0 &&
+           cli_weight_bytes(q->model, &before, &ignored) == QDQ_OK &&
+           cli_weight_bytes(q->quantized, &after, &ignored) == QDQ_OK &&
+           (double)after > 0.95 * (double)before;
+}
+
 static void warn_of_little(const quantize *q)
 {
     const qdq_plan_summary *sum = qdq_plan_get_summary(q->plan);
@@ -185,6 +204,12 @@ static void warn_of_little(const quantize *q)
                  sum->n_kept > 0
                      ? "nothing was left to quantize: what the model has in 8 bits is kept"
                      : "nothing was quantized: the reasons are listed with the result");
+    else if (saves_little(q))
+        cli_warn(
+            &q->c->ui,
+            "weights: less than 5 %% saved; target %s quantizes only weights of MatMul, Gemm and "
+            "Gather, --format int4 those of Conv too",
+            sum->target);
     else if (sum->placement_only)
         cli_warn(&q->c->ui,
                  "placement only: scales come from random data, --calib DATA gives real ones");
@@ -222,8 +247,9 @@ static qdq_status print_plan(const quantize *q, qdq_error *err)
     if (q->why != NULL)
         return q->c->json ? cli_why_print_json(q->why, err)
                           : cli_why_print(q->c, q->why, stdout, err);
+    if (!q->c->json)
+        return cmd_quantize_print_plan(q, err);
     QDQ_TRY(qdq_plan_to_text(q->plan, &text, err));
-    cli_text_set_json(true); /* a plan is */
     fputs(text, stdout);
     qdq_free(text);
     return QDQ_OK;
@@ -242,7 +268,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     qdq_status st = plan_and_apply(&q, err);
     cli_ui_clear(&c->ui);
     if (st == QDQ_OK)
-        st = q.a->dry_run ? print_plan(&q, err) : finish(&q, err);
+        st = cmd_quantize_is_dry(q.a) ? print_plan(&q, err) : finish(&q, err);
     if (st == QDQ_OK)
         st = cmd_quantize_goal_answer(&q, true, err);
     json_decref(q.tuned);
@@ -267,102 +293,69 @@ const cli_command cmd_quantize = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "calibrate, place Q/DQ by the target's rules, write the model",
-    .about = "Optimizes a model, decides by the target's rules which tensors carry Q/DQ, takes "
-             "scales from DATA,\n"
-             "writes the model and says what was quantized, what was left float and why. With "
-             "--no-optimize\n"
-             "the model stays as it is, but for Constant nodes, which become initializers, and for "
-             "names that\n"
-             "several nodes have.\n"
-             "\n"
-             "DATA is an .npz (arrays named as the inputs), an .npy, an image, a folder of those,\n"
-             "ONNX's test data (a folder of test_data_set_N or of input_K.pb, or one .pb), or "
-             "random:SEED\n"
-             "(floats normal(0,1), integers 0 or 1). Without --calib, random:0 is taken: then the "
-             "result shows\n"
-             "placement only, and the last line says so.\n"
-             "\n"
-             "The same model, data, options, engine and number of --threads give the same bytes, "
-             "unless a goal\n"
-             "had to be searched for. With another number scales may differ in their last digits.\n"
-             "Without --threads that number is that of the processors. Loops of qdq's own over "
-             "weights and\n"
-             "ranges take OMP_NUM_THREADS threads, and give the same bytes with any number.\n"
-             "\n"
-             "With real data the goal is 20 dB for every output and every slice of it "
-             "(docs/options.md), as a "
-             "lower\n"
-             "bound of the SQNR on samples that did not calibrate. --min-sqnr DB changes the goal, "
-             "--min-sqnr 0\n"
-             "switches it off. If it is missed, biases are corrected where that helps, then layers "
-             "go back to\n"
-             "float until it holds: those first whose error (as compare --per-tensor has it) is "
-             "largest for the\n"
-             "time that 8 bits save there, by profiles, or estimated from shapes where the engine "
-             "is not the\n"
-             "target's own. It doubles, bisects, and lets layers come back. The summary lists each "
-             "trial.\n"
-             "\n"
-             "If only the float model reaches the default goal, the best plan that was tried and "
-             "that saves a\n"
-             "tenth of the time is written, with a warning; if none does, or if what reaches the "
-             "goal is slower,\n"
-             "the float model, optimized, with the warning \"nothing was quantized\". The exit "
-             "code is 0. Plans\n"
-             "of weights alone, of --plan, and of models with Q/DQ are judged, not changed. A goal "
-             "of --min-sqnr\n"
-             "or --max-drop that only the float model reaches: nothing is written, exit code 6; "
-             "--best-effort\n"
-             "writes what came nearest, with the same exit code.\n"
-             "\n"
-             "With a goal and fewer than 64 samples the estimate is cross-validated: each sample "
-             "is judged by "
-             "ranges\n"
-             "that did not see it, in 4 folds; all samples calibrate the result. Of more samples "
-             "one in\n"
-             "eight, 16 to 64, is held back; so are those behind the first N of --samples N, if "
-             "there are 8. One\n"
-             "sample calibrates and judges, without a bound. Without a goal one in eight, 1 to 64, "
-             "is held back.\n"
-             "The output says whether shapes were open, or fixed (--shape).\n"
-             "--no-sqnr calibrates on all of them and measures nothing. --eval DATA judges on "
-             "other data, and\n"
-             "calibration has all of its own.\n"
-             "\n"
-             "Where the first plan reaches the goal nothing that a clock measured enters the "
-             "files. A search has\n"
-             "the times of layers and plans, and how many trials there was time for, from a clock. "
-             "The plan of\n"
-             "--plan-out records them (key \"times\", with the processor and the target); --times "
-             "PLAN takes "
-             "them\n"
-             "from there, and gives the same bytes again.\n"
-             "\n"
-             "Q/DQ that a model has already are kept, scales included: what training left float "
-             "beside them is\n"
-             "completed by the target's rules. Quantizing twice is quantizing once.\n"
-             "\n"
-             "--autotune measures placements on the engine and keeps the fastest, as 'qdq "
-             "autotune' does. The\n"
-             "folder of that run stays beside the model: after Ctrl-C the same command goes on.\n"
-             "\n"
-             "With --calib, the target's own engine must compute what the model says, as 'check "
-             "--engine' has\n"
-             "it. What it computes wrongly stays float; if that does not help, nothing is written "
-             "and the exit\n"
-             "code is 5.\n"
-             "\n"
-             "--plan applies a plan as it is and needs no engine; with --calib it is judged on "
-             "that data. A plan\n"
-             "that was made with --set-shape is for a model of that shape: give it again.\n"
-             "\n"
-             "Then the file is measured in turns with the model as it came, on the first sample "
-             "that judges,\n"
-             "for at most 2 s and at most as long as all before took, if the engine is the "
-             "target's own. Not\n"
-             "with --no-bench, --autotune, or a --plan without data. Slower than float, and not "
-             "faster (the\n"
-             "interval holds 1), are warnings; the exit code stays 0.",
+    .about =
+        "Optimizes a model, decides by the target's rules which tensors carry Q/DQ, takes scales\n"
+        "from DATA and writes the model. The summary lists what was quantized and why the rest\n"
+        "stays float. With --no-optimize only Constant nodes become initializers, and names that\n"
+        "several nodes share become unique.\n"
+        "\n"
+        "DATA is an .npz (arrays named like the inputs), an .npy, an image, a folder of these,\n"
+        "ONNX's test data (a folder of test_data_set_N or of input_K.pb, or one .pb), or\n"
+        "random:SEED (floats normal(0,1), integers 0 or 1). The default is random:0: then the\n"
+        "result shows placement only, as a warning reports.\n"
+        "\n"
+        "The same model, data, options, engine and number of --threads give the same bytes,\n"
+        "unless a goal was searched for. Another number may change the last digits of scales; the\n"
+        "default is the number of processors. Loops of qdq over weights and ranges take\n"
+        "OMP_NUM_THREADS threads, and give the same bytes with any number.\n"
+        "\n"
+        "With real data the goal is 20 dB for every output and every slice of it, as a lower\n"
+        "bound of the SQNR on samples that did not calibrate. --min-sqnr DB changes the goal,\n"
+        "--min-sqnr 0 switches it off. If it is missed, biases are corrected where that helps.\n"
+        "Then layers return to float until it holds: first those with the largest error (as\n"
+        "compare --per-tensor reports it) for the time that 8 bits save there, from profiles, or\n"
+        "estimated from shapes if the engine is not the target's own. The number of layers\n"
+        "doubles, then bisects; layers may come back. The summary lists each trial.\n"
+        "\n"
+        "If only the float model reaches the default goal, the best plan that saves a tenth of\n"
+        "the time is written, with a warning. If there is none, or if what reaches the goal is\n"
+        "slower, the optimized float model is written, with the warning \"nothing was "
+        "quantized\".\n"
+        "The exit code is 0. Plans for weights only, of --plan, and of models with Q/DQ are\n"
+        "evaluated, not changed. If only the float model reaches a goal of --min-sqnr or\n"
+        "--max-drop, nothing is written and the exit code is 6; --best-effort writes the nearest\n"
+        "model, with the same exit code.\n"
+        "\n"
+        "With a goal and fewer than 64 samples the estimate is cross-validated in 4 folds: each\n"
+        "sample is evaluated with ranges that did not see it; all samples calibrate the result.\n"
+        "Of more samples one in eight, 16 to 64, is held out; so are those after the first N of\n"
+        "--samples N, if there are 8. One sample calibrates and evaluates, without a bound.\n"
+        "Without a goal one in eight, 1 to 64, is held out. The output reports whether shapes\n"
+        "were open or fixed (--shape). --no-sqnr calibrates on all samples and measures nothing.\n"
+        "--eval DATA evaluates on other data, and calibration uses all of its own.\n"
+        "\n"
+        "If the first plan reaches the goal, no measured time enters the files. A search uses\n"
+        "measured times of layers and plans. The plan of --plan-out records them (key \"times\",\n"
+        "with the processor and the target); --times PLAN reuses them and gives the same bytes.\n"
+        "\n"
+        "Q/DQ of the input are preserved with their scales; the target's rules complete what\n"
+        "training left float. Quantizing twice equals quantizing once.\n"
+        "\n"
+        "--autotune measures placements on the engine and keeps the fastest, like 'qdq autotune'.\n"
+        "The folder of that run stays next to the model: after Ctrl-C the same command resumes.\n"
+        "\n"
+        "With --calib, the target's own engine must compute what the model defines, as 'check\n"
+        "--engine' tests it. Nodes that it computes wrongly stay float; if that does not help,\n"
+        "nothing is written and the exit code is 5.\n"
+        "\n"
+        "--plan applies a plan unchanged and needs no engine; with --calib it is evaluated on\n"
+        "that data. A plan that was made with --set-shape is for a model of that shape: repeat\n"
+        "it.\n"
+        "\n"
+        "At last the file is timed in turns with the input, on the first evaluation sample, for\n"
+        "at most 2 s and at most as long as the rest took, if the engine is the target's own. Not\n"
+        "with --no-bench, --autotune, or a --plan without data. If it is slower or not faster\n"
+        "than float (the interval holds 1), a warning reports it; the exit code stays 0.",
     .json =
         "{ \"model\", \"output\", \"target\", \"installed_target\", \"cpu\", \"engine\", "
         "\"engine_version\", "
@@ -399,6 +392,8 @@ const cli_command cmd_quantize = {
         "With --autotune also \"autotune\": what 'qdq autotune --json' prints.\n"
         "With --dry-run: the plan, or with --why that list.",
     .example = "qdq quantize model.onnx -o model.qdq.onnx --calib photos --mean 127 --std 128",
+    .common = "output force calib target format min-sqnr exclude report plan-out dry-run why "
+              "threads mean std json help",
     .groups = cmd_quantize_groups,
     .args_size = sizeof(struct quantize_args),
     .run = run,

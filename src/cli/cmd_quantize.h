@@ -26,7 +26,7 @@ struct quantize_args {
 /* What was written, in turns with the model as it came. */
 typedef struct quantize_speed {
     bool measured;
-    const char *why_not;           /* NULL, though not measured: nobody asked */
+    const char *why_not;           /* NULL, though not measured: not requested */
     qdq_bench_model before, after; /* after: with its speed-up over before */
     /* of open dims: also with the shapes of the sample, fixed by the engine */
     bool fixed_too;
@@ -42,7 +42,7 @@ typedef struct quantize {
     qdq_model *model, *quantized;
     qdq_target *target;
     qdq_engine *engine;  /* NULL: a plan was applied and nothing had to be run */
-    cli_samples samples; /* likewise */
+    cli_samples samples; /* closed: nothing had to be run */
     qdq_plan *plan;
     qdq_why *why;                 /* NULL: not asked */
     qdq_compare_result *compared; /* NULL: not asked for, or not possible */
@@ -55,7 +55,8 @@ typedef struct quantize {
     const char *tuned_in; /* the folder of --autotune */
     json_t *tuned;        /* its report; NULL: nothing was tuned */
     double began;         /* by qdq_clock_seconds() */
-    /* likewise, of all searches for the goal together; 0: there was none with a limit */
+    /* by qdq_clock_seconds(), of all searches for the goal together; 0: there was none with a limit
+     */
     double search_ends;
     quantize_speed speed;
 } quantize;
@@ -108,6 +109,9 @@ void cmd_quantize_speed_print(const quantize *q, FILE *to);
 void cmd_quantize_speed_json(const quantize *q, qdq_json_out root);
 void cmd_quantize_speed_warn(const quantize *q);
 
+/* --dry-run, or --why without --output: nothing is written. */
+bool cmd_quantize_is_dry(const struct quantize_args *a);
+
 /* cmd_quantize_args.c: the tables, one group for each theme; what does not go together. */
 extern const cli_group cmd_quantize_groups[];
 qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err);
@@ -121,5 +125,7 @@ const char *cmd_quantize_shapes(const quantize *q);
 const char *cmd_quantize_judged(const quantize *q);
 qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err);
 qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err);
+/* Of --dry-run: the placement. */
+qdq_status cmd_quantize_print_plan(const quantize *q, qdq_error *err);
 
 #endif /* QDQ_CMD_QUANTIZE_H */

@@ -12,21 +12,21 @@ static const cli_opt plan_opts[] = {
     {.name = "force-plan",
      .kind = CLI_FLAG,
      .offset = CLI_AT(quantize_args, force_plan),
-     .help = "apply it even if it was made for another model"},
+     .help = "apply a plan that was made for another model"},
     {.name = "plan-out",
      .kind = CLI_FILE,
      .offset = CLI_AT(quantize_args, plan_out),
      .what = "FILE",
-     .help = "write the plan here"},
+     .help = "write the plan to FILE"},
     {.name = "dry-run",
      .kind = CLI_FLAG,
      .offset = CLI_AT(quantize_args, dry_run),
-     .help = "print the plan, or the answer to --why, and write nothing"},
+     .help = "print what would be quantized, and write nothing"},
     {.name = "why",
      .kind = CLI_TEXT,
      .offset = CLI_AT(quantize_args, why),
      .what = "NAME",
-     .help = "print every rule that looked at this node or tensor, and what followed"},
+     .help = "print every rule for this node or tensor, and its verdict"},
     CLI_END,
 };
 
@@ -36,14 +36,14 @@ static const cli_opt threads_opts[] = {
      .kind = CLI_WHOLE,
      .offset = CLI_AT(quantize_args, threads),
      .what = "N",
-     .help = "threads of the engine; 0: all processors. Last digits of scales depend on it",
+     .help = "run with N threads; 0: all; affects last digits of scales",
      .init = "0",
      .min = 0,
      .max = 1024},
     {.name = "bench",
      .kind = CLI_FLAG,
      .offset = CLI_AT(quantize_args, bench),
-     .help = "measure what was written, in turns with the model as it came",
+     .help = "time the written model against the input",
      .init = "on"},
     CLI_END,
 };
@@ -53,7 +53,7 @@ static const cli_opt goal_opts[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(quantize_args, report),
      .what = "FILE",
-     .help = "write a page of HTML: latency, accuracy, every layer, ranges, borders"},
+     .help = "write an HTML page: latency, accuracy, layers, ranges, boundaries"},
     {.name = "overlay",
      .kind = CLI_FILE,
      .offset = CLI_AT(quantize_args, overlay),
@@ -62,16 +62,16 @@ static const cli_opt goal_opts[] = {
     {.name = "metadata",
      .kind = CLI_FLAG,
      .offset = CLI_AT(quantize_args, metadata),
-     .help = "note formats and rules in the metadata of nodes, for Netron"},
+     .help = "note formats and rules in node metadata, for Netron"},
     {.name = "times",
      .kind = CLI_FILE,
      .offset = CLI_AT(quantize_args, times),
      .what = "PLAN",
-     .help = "take the times of a search for the goal from PLAN, not from a clock"},
+     .help = "take times of a goal search from PLAN instead of a clock"},
     {.name = "best-effort",
      .kind = CLI_FLAG,
      .offset = CLI_AT(quantize_args, best_effort),
-     .help = "write what came nearest to a goal that was not reached"},
+     .help = "write the nearest model if the goal is missed"},
     CLI_END,
 };
 
@@ -104,7 +104,7 @@ qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
     if (clash == NULL && a->why != NULL)
         clash = "--why";
     if (a->plan != NULL && clash != NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "found --plan and %s: a plan is applied as it is", clash);
+        return qdq_fail(err, QDQ_E_USAGE, "--plan: conflicts with %s; expected one of them", clash);
     if (a->plan == NULL && a->force_plan)
         return qdq_fail(err, QDQ_E_USAGE, "found --force-plan without --plan");
     QDQ_TRY(cmd_quantize_tune_check(a, err));

@@ -220,7 +220,7 @@ static qdq_status print_layers(const quantize *q, FILE *to, qdq_error *err)
 
     cli_cell(&t, "back to float");
     cli_cell(&t, "op");
-    cli_cell(&t, "introduced dB");
+    cli_cell(&t, "own error, dB");
     cli_cell(&t, "time saved in 8 bits");
     for (size_t i = 0; i < q->goal->n_layers; i++) {
         const qdq_goal_layer *l = &q->goal->layers[i];

@@ -200,7 +200,7 @@ qdq_status cmd_quantize_speed(quantize *q, qdq_error *err)
 /* What it is compared with: a model that brought Q/DQ is none in float. */
 static const char *other_name(const quantize *q)
 {
-    return qdq_plan_get_summary(q->plan)->n_kept > 0 ? "the model as it came" : "float";
+    return qdq_plan_get_summary(q->plan)->n_kept > 0 ? "the input" : "float";
 }
 
 void cmd_quantize_speed_print(const quantize *q, FILE *to)

@@ -199,6 +199,26 @@ const char *cmd_quantize_judged(const quantize *q)
                                         cmd_quantize_shapes(q));
 }
 
+/* 20 dB is the default goal; the error has then a tenth of the signal's size. */
+static void print_judgement(const quantize *q, FILE *to)
+{
+    const qdq_compare_result *r = q->compared;
+    const qdq_compare_tensor *low =
+                                 cli_outputs_below(r->outputs, r->n_outputs, QDQ_DEFAULT_MIN_SQNR),
+                             *fair = cli_outputs_below(r->outputs, r->n_outputs, 30);
+    char text[60];
+
+    if (r->n_outputs == 0 || qdq_plan_get_summary(q->plan)->placement_only ||
+        cli_outputs_unproven(q->c, r->outputs, r->n_outputs)[0] != '\0')
+        return;
+    if (fair == NULL)
+        fputs("accuracy is good: every output has at least 30 dB\n", to);
+    else
+        fprintf(to, "accuracy is %s: output '%s' has %s; 30 dB is usually fine\n",
+                low != NULL ? "low" : "fair", (low != NULL ? low : fair)->name,
+                cli_worst_text(low != NULL ? low : fair, text, sizeof text));
+}
+
 static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 {
     const qdq_compare_result *r = q->compared;
@@ -208,8 +228,9 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
     const char *judged = cmd_quantize_judged(q);
     if (judged == NULL)
         return qdq_nomem(err);
-    fprintf(to, "\naccuracy against the model as it came on %s\n", judged);
+    fprintf(to, "\naccuracy against the input model on %s\n", judged);
     QDQ_TRY(cli_outputs_print(q->c, "output", r->outputs, r->n_outputs, to, err));
+    print_judgement(q, to);
     return cmd_quantize_goal_print(q, to, err);
 }
 
@@ -228,9 +249,8 @@ static qdq_status print_sizes(const quantize *q, FILE *to, qdq_error *err)
     return cli_print_files(q->c, paths, QDQ_COUNT(paths), to, err);
 }
 
-qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
+static qdq_status print_head(const quantize *q, const qdq_plan_summary *s, FILE *to, qdq_error *err)
 {
-    const qdq_plan_summary *s = qdq_plan_get_summary(q->plan);
     const qdq_engine_info *info = q->engine != NULL ? qdq_engine_get_info(q->engine) : NULL;
 
     fprintf(to, "%s: target %s", q->path, s->target);
@@ -246,7 +266,35 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
     if (q->samples.data != NULL)
         QDQ_TRY(
             cli_data_print_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, to, err));
-    QDQ_TRY(print_placement(q, s, to, err));
+    return print_placement(q, s, to, err);
+}
+
+qdq_status cmd_quantize_print_plan(const quantize *q, qdq_error *err)
+{
+    QDQ_TRY(print_head(q, qdq_plan_get_summary(q->plan), stdout, err));
+    fputs("\nnothing was written (--dry-run; --json prints the plan)\n", stdout);
+    return QDQ_OK;
+}
+
+/* What to do with the result: --per-tensor names the layer that costs accuracy. */
+static void print_next(const quantize *q, FILE *to)
+{
+    const qdq_compare_result *r = q->compared;
+    const char *data = q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib;
+
+    if (cli_is_stdout(q->a->out.output) || q->tuned != NULL)
+        return;
+    if (r != NULL && data != NULL &&
+        cli_outputs_below(r->outputs, r->n_outputs, QDQ_DEFAULT_MIN_SQNR) != NULL)
+        fprintf(to, "next: qdq compare %s %s --data %s --per-tensor\n", q->path, q->a->out.output,
+                data);
+    else
+        fprintf(to, "next: qdq bench %s %s\n", q->path, q->a->out.output);
+}
+
+qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
+{
+    QDQ_TRY(print_head(q, qdq_plan_get_summary(q->plan), to, err));
     QDQ_TRY(print_accuracy(q, to, err));
     cmd_quantize_speed_print(q, to);
     if (q->why != NULL) {
@@ -257,5 +305,6 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
     QDQ_TRY(print_sizes(q, to, err));
     if (q->tuned != NULL)
         cli_tune_report_verdict(q->tuned, to);
+    print_next(q, to);
     return QDQ_OK;
 }

@@ -16,7 +16,7 @@ const cli_opt cmd_quantize_tune_opts[] = {
      .kind = CLI_CHOICE,
      .offset = CLI_AT(quantize_args, autotune),
      .what = "PRESET",
-     .help = "keep of all placements the one that measures fastest: 'qdq help autotune'",
+     .help = "keep the fastest measured placement, see 'qdq help autotune'",
      .init = "off",
      .choices = choices,
      .bare = "default"},
@@ -24,7 +24,7 @@ const cli_opt cmd_quantize_tune_opts[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(quantize_args, autotune_dir),
      .what = "DIR",
-     .help = "folder of the run, which is gone on with if it was cut off; default: OUT.tune"},
+     .help = "write the run to DIR, or resume it there; default: OUT.tune"},
     CLI_END,
 };
 

@@ -109,7 +109,7 @@ qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq
         if (!q->is_verified)
             return QDQ_OK;
         if (q->computed.verdict == QDQ_VERIFY_UNKNOWN)
-            cli_warn(&q->c->ui, "whether the engine computes what the model says is not known: %s",
+            cli_warn(&q->c->ui, "unknown whether the engine computes the model correctly: %s",
                      q->computed.why);
         if (q->computed.verdict != QDQ_VERIFY_WRONG)
             return QDQ_OK;

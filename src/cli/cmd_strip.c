@@ -18,6 +18,16 @@ static const cli_group groups[] = {
     {NULL, NULL, 0},
 };
 
+static qdq_status print_text(cli *c, const struct strip_args *a, qdq_error *err)
+{
+    FILE *to = cli_result_stream(&a->out);
+
+    fputs(
+        "weights keep the rounding of their quantized values; your float file has the exact ones\n",
+        to);
+    return cli_print_files(c, (const char *const[]){a->out.output}, 1, to, err);
+}
+
 static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
     const struct strip_args *a = args;
@@ -34,6 +44,8 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
         st = cli_at_file(c->operand[0], st, err);
     if (st == QDQ_OK && c->json)
         st = cli_print_written(c, a->out.output, stripped, err);
+    else if (st == QDQ_OK)
+        st = print_text(c, a, err);
     qdq_model_free(stripped);
     qdq_model_free(m);
     return st;
@@ -45,16 +57,13 @@ const cli_command cmd_strip = {
     .operands = "MODEL",
     .min_operands = 1,
     .max_operands = 1,
-    .summary = "take all Q/DQ out of a model",
-    .about = "Takes all QuantizeLinear and DequantizeLinear nodes out of a model, in subgraphs and "
-             "functions, too; operators\n"
-             "on codes (QLinearConv, MatMulInteger, ...) become float ones, and constants that "
-             "were stored "
-             "as codes float\n"
-             "again. What cannot be taken out, as codes that are inputs, is listed. 'qdq import' "
-             "keeps what "
-             "was there as a\n"
-             "plan.",
+    .summary = "remove all Q/DQ from a model",
+    .about =
+        "Removes all QuantizeLinear and DequantizeLinear nodes from a model, also in subgraphs\n"
+        "and functions. Operators on quantized values (QLinearConv, MatMulInteger, ...) become\n"
+        "float ones, and quantized constants float again. Weights keep the rounding of their\n"
+        "quantized values: only your float file has the exact ones. What cannot be removed, like\n"
+        "quantized inputs, is listed. 'qdq import' writes the removed Q/DQ as a plan.",
     .json = "{ \"model\", \"output\", \"opset\", \"files\": [{\"path\", \"bytes\"}] }",
     .example = "qdq strip model.qdq.onnx -o model.float.onnx",
     .groups = groups,

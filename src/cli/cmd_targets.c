@@ -3,13 +3,14 @@
 
 #include "base/fail.h"
 #include "cli/cli_json.h"
+#include "cli/cli_text.h"
 #include "qdq/quant.h"
 
 static const cli_opt options[] = {
     {.name = "compare",
      .kind = CLI_FLAG,
      .offset = CLI_AT(targets_args, compare),
-     .help = "print what differs between two targets, with their figures"},
+     .help = "print the differences of two targets, with their figures"},
     {.name = "measure",
      .kind = CLI_FLAG,
      .offset = CLI_AT(targets_args, measure),
@@ -19,28 +20,28 @@ static const cli_opt options[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(targets_args, output),
      .what = "FILE",
-     .help = "--measure: write the measured target to FILE"},
+     .help = "write the target of --measure to FILE"},
     {.name = "install",
      .kind = CLI_FLAG,
      .offset = CLI_AT(targets_args, install),
-     .help = "--measure: use the measured target on this machine from now on"},
+     .help = "use the target of --measure on this machine from now on"},
     {.letter = 'f',
      .name = "force",
      .kind = CLI_FLAG,
      .offset = CLI_AT(targets_args, force),
-     .help = "--measure: overwrite FILE"},
+     .help = "overwrite FILE of --measure"},
     {.name = "time",
      .kind = CLI_TIME,
      .offset = CLI_AT(targets_args, time_s),
      .what = "TIME",
-     .help = "--measure: take at most this long: 90s, 3m",
+     .help = "stop --measure after this time: 90s, 3m",
      .init = "3m"},
     {.letter = 't',
      .name = "threads",
      .kind = CLI_WHOLE,
      .offset = CLI_AT(targets_args, threads),
      .what = "N",
-     .help = "--measure: threads of the engine; 0: all processors",
+     .help = "measure with N threads of the engine; 0: all processors",
      .init = "1",
      .min = 0,
      .max = 1024},
@@ -48,7 +49,7 @@ static const cli_opt options[] = {
      .kind = CLI_WHOLE,
      .offset = CLI_AT(targets_args, seed),
      .what = "N",
-     .help = "--measure: seed of weights and inputs",
+     .help = "seed weights and inputs of --measure",
      .init = "0",
      .min = 0,
      .max = INT64_MAX},
@@ -61,7 +62,7 @@ static const cli_opt engine_opts[] = {
      .kind = CLI_TEXT,
      .offset = CLI_AT(cli_engine_args, engine),
      .what = "NAME[:ARG]",
-     .help = "--measure: engine that runs NAME; default: the target's own"},
+     .help = "measure on this engine; default: the target's own"},
     CLI_END,
 };
 
@@ -125,7 +126,8 @@ static qdq_status run_targets(cli *c, const void *args, qdq_error *err)
     if (c->n_operands == 0)
         return list_targets(c, err);
     QDQ_TRY(qdq_target_load(c->operand[0], &target, err));
-    fputs(qdq_target_text(target), stdout); /* JSON already */
+    cli_text_set_mode(CLI_TEXT_JSON);
+    fputs(qdq_target_text(target), stdout);
     qdq_target_free(target);
     return QDQ_OK;
 }
@@ -137,36 +139,24 @@ const cli_command cmd_targets = {
     .min_operands = 0,
     .max_operands = 2,
     .summary = "list targets, print, measure or compare their rules",
-    .about = "Lists the targets: what an engine can run in 8 bits, as data. With a name, prints "
-             "its description,\n"
-             "which can be changed and given to 'qdq quantize --target FILE'. A file is checked "
-             "and printed.\n"
-             "\n"
-             "--measure builds the probes of NAME (docs/targets.md, 'Measured rules') with each "
-             "rule and without "
-             "it,\n"
-             "times them on the target's engine in interleaved pairs, and writes a target whose "
-             "rules hold on "
-             "this\n"
-             "machine: kept, switched off, or with a measured threshold, each with its figures. An "
-             "undecided rule "
-             "stays\n"
-             "as it was. Ctrl-C keeps the probes that are done. On a busy machine, where a model's "
-             "time over its "
-             "own\n"
-             "time has a 95 % interval wider than 3 %, it exits with 5 and writes nothing.\n"
-             "\n"
-             "--install writes into $XDG_CONFIG_HOME/qdq/targets (default: ~/.config/qdq/targets), "
-             "under engine, "
-             "version\n"
-             "and processor. Other commands then use this file for --target NAME where all three "
-             "are the same, "
-             "and say\n"
-             "so; '--target builtin:NAME' is the target without it.\n"
-             "\n"
-             "--compare prints each key that two targets, names or files, have otherwise, and what "
-             "was measured "
-             "of it.",
+    .about =
+        "Lists the targets: what an engine runs in 8 bits, as data. With a name, prints its\n"
+        "description, which can be changed and passed to 'qdq quantize --target FILE'. A file is\n"
+        "checked and printed.\n"
+        "\n"
+        "--measure builds the probes of NAME (docs/targets.md, 'Measured rules') with each rule\n"
+        "and without it, times them on the target's engine in interleaved pairs, and writes a\n"
+        "target whose rules hold on this machine: kept, switched off, or with a measured\n"
+        "threshold, each with its figures. An undecided rule stays unchanged. Ctrl-C keeps\n"
+        "finished probes. On a busy machine, where the 95 % interval of an A/A test is wider than\n"
+        "3 %, it exits with 5 and writes nothing.\n"
+        "\n"
+        "--install writes into $XDG_CONFIG_HOME/qdq/targets (default: ~/.config/qdq/targets), by\n"
+        "engine, version and processor. Other commands then use this file for --target NAME where\n"
+        "all three match, and report it; '--target builtin:NAME' is the target without it.\n"
+        "\n"
+        "--compare prints the keys that differ in two targets, names or files, and their\n"
+        "measurements.",
     .json = "[{ \"name\", \"help\" }]; with a name: the description, which is JSON with and "
             "without --json;\n"
             "with --measure: { \"target\", \"engine\", \"version\", \"processor\", \"output\", "

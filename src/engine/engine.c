@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "base/near.h"
 #include "base/opts.h"
 #include "engine/plugin.h"
 #include "engine/remote/remote.h"
@@ -40,6 +41,26 @@ typedef struct found {
     const qdq_engine_ops *ops;
 } found;
 
+/* The engine that is probably meant by the first `n` bytes: by its product's name, then by
+ * likeness. */
+static const char *nearest_engine(const char *spec, size_t n)
+{
+    static const char *const products[][2] = {{"tensorrt", "trtexec"}, {"onnxruntime", "ort"}};
+    const char *names[QDQ_COUNT(engines)];
+    char word[40];
+
+    if (n >= sizeof word)
+        return NULL;
+    memcpy(word, spec, n);
+    word[n] = '\0';
+    for (size_t i = 0; i < QDQ_COUNT(products); i++)
+        if (strcmp(products[i][0], word) == 0)
+            return products[i][1];
+    for (size_t i = 0; i < QDQ_COUNT(engines); i++)
+        names[i] = engines[i].name;
+    return qdq_nearest(word, names, QDQ_COUNT(engines));
+}
+
 static qdq_status find_engine(const char *spec, found *out, qdq_error *err)
 {
     size_t n = strcspn(spec, ":");
@@ -55,6 +76,11 @@ static qdq_status find_engine(const char *spec, found *out, qdq_error *err)
         *out = (found){spec, spec, &qdq_engine_plugin_ops};
         return QDQ_OK;
     }
+    const char *near = nearest_engine(spec, n);
+    if (near != NULL)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "engine '%s': unknown; did you mean '%s'? 'qdq engines' lists all", spec,
+                        near);
     for (size_t i = 0; i < QDQ_COUNT(engines); i++)
         qdq_buf_printf(&known, "%s%s", i > 0 ? ", " : "", engines[i].name);
     qdq_fail(err, QDQ_E_USAGE,
@@ -104,7 +130,7 @@ qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_en
     opts = &own;
     QDQ_TRY(find_engine(spec, &f, err));
     if (f.arg != NULL && f.arg[0] == '\0')
-        return qdq_fail(err, QDQ_E_USAGE, "engine '%s' has nothing behind the colon", spec);
+        return qdq_fail(err, QDQ_E_USAGE, "engine '%s': empty argument; expected NAME:ARG", spec);
 
     qdq_engine *e = calloc(1, sizeof *e);
     if (e == NULL)

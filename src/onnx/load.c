@@ -33,6 +33,16 @@ static qdq_status give_parts(qdq_reader *r, const qdq_onnx_part *parts, size_t n
     return QDQ_OK;
 }
 
+/* ONNX files begin with field 1, the IR version, in practice; the file is not even a list of
+ * fields. */
+static bool is_other_format(qdq_span bytes, qdq_status st, const qdq_error *err)
+{
+    static const char top[] = "ModelProto at byte ";
+
+    return st == QDQ_E_FORMAT && err != NULL && strncmp(err->text, top, sizeof top - 1) == 0 &&
+           (bytes.size == 0 || bytes.data[0] != 0x08);
+}
+
 typedef struct load_from {
     qdq_mapping *file;
     size_t offset, size; /* of the model in it */
@@ -68,8 +78,9 @@ static qdq_status load_mapping(const load_from *from, const char *name, const qd
     qdq_map_free(&r.external);
     qdq_arena_free(&r.scratch);
     if (st != QDQ_OK) {
+        const bool other = is_other_format(bytes, st, err); /* the model holds the file */
         qdq_model_free(r.m);
-        return qdq_within(err, st, "%s", name);
+        return qdq_within(err, st, other ? "%s: not an ONNX model" : "%s", name);
     }
     *out = r.m;
     return QDQ_OK;

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "base/near.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/sha256.h"
@@ -246,6 +247,21 @@ static qdq_status load_file(const char *path, const char *text, size_t size, qdq
     return qdq_nomem(err);
 }
 
+/* The built-in target that is probably meant: by its engine's name, then by likeness. */
+static const char *nearest_target(const char *name)
+{
+    static const char *const engines[][2] = {
+        {"ort", "ort-cpu"}, {"onnxruntime", "ort-cpu"}, {"trtexec", "tensorrt"}};
+    const char *names[QDQ_COUNT(builtin)];
+
+    for (size_t i = 0; i < QDQ_COUNT(engines); i++)
+        if (strcmp(engines[i][0], name) == 0)
+            return engines[i][1];
+    for (size_t i = 0; i < QDQ_COUNT(builtin); i++)
+        names[i] = builtin[i].name;
+    return qdq_nearest(name, names, QDQ_COUNT(builtin));
+}
+
 qdq_status qdq_target_load(const char *name_or_path, qdq_target **out, qdq_error *err)
 {
     static const char prefix[] = "builtin:";
@@ -266,6 +282,11 @@ qdq_status qdq_target_load(const char *name_or_path, qdq_target **out, qdq_error
     for (size_t i = 0; i < QDQ_COUNT(builtin); i++)
         if (strcmp(builtin[i].name, name) == 0)
             return parse_target(builtin[i].text, strlen(builtin[i].text), name, true, out, err);
+    const char *near = nearest_target(name);
+    if (near != NULL)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "target '%s': not built in; did you mean '%s'? 'qdq targets' lists all",
+                        name_or_path, near);
     return qdq_fail(err, QDQ_E_USAGE,
                     "target '%s': expected a built-in target (qdq targets) or a .json file",
                     name_or_path);

@@ -48,7 +48,7 @@ static qdq_status open_engine(qdq_tuning *t, qdq_error *err)
         return QDQ_OK;
     qdq_engine_close(t->tools.engine);
     t->tools.engine = NULL;
-    qdq_job_log(t->job, QDQ_LOG_INFO, "engine '%s' only tells times: ort calibrates and judges",
+    qdq_job_log(t->job, QDQ_LOG_INFO, "engine '%s': no outputs; ort calibrates and evaluates",
                 name);
     ort.plugins = NULL; /* they are libraries of the other engine */
     qdq_status st = qdq_engine_open("ort", &ort, &t->tools.engine, err);
@@ -216,10 +216,8 @@ static qdq_status check_files(const qdq_tuning *t, qdq_error *err)
             continue;
         if (now.st_size != then->st_size || now.st_mtim.tv_sec != then->st_mtim.tv_sec ||
             now.st_mtim.tv_nsec != then->st_mtim.tv_nsec)
-            return qdq_fail(
-                err, QDQ_E_IO,
-                "%s was written to while it was tuned: what was measured is worth nothing",
-                qdq_mapping_path(file));
+            return qdq_fail(err, QDQ_E_IO, "%s: modified during tuning; results are invalid",
+                            qdq_mapping_path(file));
     }
     return QDQ_OK;
 }

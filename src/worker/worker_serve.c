@@ -540,7 +540,7 @@ qdq_status qdq_worker_say(qdq_worker *w, qdq_json_doc *answer, qdq_error *err)
             n = answer_question(w, question);
         json_decref(question);
     }
-    return goes_on ? QDQ_OK : qdq_fail(err, QDQ_E_INTERRUPTED, "nobody wants the other outputs");
+    return goes_on ? QDQ_OK : qdq_fail(err, QDQ_E_INTERRUPTED, "the other outputs are not wanted");
 }
 
 static void free_all(qdq_worker *w)

@@ -345,7 +345,7 @@ typedef struct broken_case {
 static const broken_case cases[] = {
     {"no graph", no_graph, "m.onnx: no graph, expected an ONNX model", 0},
     {"no IR version", no_ir_version, "ir_version is 0, expected 1 or more", 0},
-    {"text", text_file, "m.onnx: ModelProto at byte ", 0},
+    {"text", text_file, "m.onnx: not an ONNX model: ModelProto at byte ", 0},
     {"two graphs", two_graphs, "field 7 (graph): comes twice, expected once", 0},
     {"graph as number", graph_as_number,
      "ModelProto at byte 2: field 7 (graph): wire type 0 does not fit", 0},

@@ -22,6 +22,12 @@ if [ -n "$long" ]; then
     echo "docs: lines of more than 100 columns: $long" >&2
     status=1
 fi
+# Help texts are short: one phrase without a full stop.
+while read -r line; do
+    echo "docs: help text of more than 66 characters, or with a full stop: $line" >&2
+    status=1
+done < <(sed -n 's/^| `-.*` | \(.*\) |$/\1/p' "$1/docs/cli.md" | sed 's/ \[[^]]*\]$//; s/\\|/|/g' |
+    awk 'length > 66 || /\.$/' | sort -u)
 
 # The table of presets in docs/autotune.md is the one in the code.
 preset='^    {"\([a-z]*\)", \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\)},$'

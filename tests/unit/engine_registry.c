@@ -36,10 +36,10 @@ static void an_unknown_engine_lists_the_known_ones(void **state)
 {
     (void)state;
     refuses("warp", NULL, QDQ_E_USAGE, "engine 'warp' is not known");
-    refuses("or", NULL, QDQ_E_USAGE, "one of ort, openvino");
-    refuses("ortx:file", NULL, QDQ_E_USAGE, "is not known");
+    refuses("or", NULL, QDQ_E_USAGE, "did you mean 'ort'");
+    refuses("ortx:file", NULL, QDQ_E_USAGE, "did you mean 'ort'");
     refuses("", NULL, QDQ_E_USAGE, "is not known");
-    refuses("ort:", NULL, QDQ_E_USAGE, "nothing behind the colon");
+    refuses("ort:", NULL, QDQ_E_USAGE, "empty argument; expected NAME:ARG");
 }
 
 /* Splits the list and compares the parts, which are given with '|' between them. */

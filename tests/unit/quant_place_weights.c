@@ -76,7 +76,7 @@ static void gemms_have_blocks_along_k_both_ways(void **state)
     assert_int_equal(weight(p.plan, "v")->axis, 1);
     assert_int_equal(weight(p.plan, "u")->axis, 0);
     assert_reason(p.plan, "t", "its weight is not constant");
-    assert_reason(p.plan, "s", "weights alone are quantized");
+    assert_reason(p.plan, "s", "only weights are quantized");
     test_placed_free(p);
 }
 
@@ -171,7 +171,7 @@ static void odd_weights_stay_float_with_a_reason(void **state)
     assert_reason(p.plan, "b", "its weight holds NaN or infinity");
     assert_reason(p.plan, "c", "its weight is empty");
     assert_reason(p.plan, "d", "both inputs are constant");
-    assert_reason(p.plan, "f", "weights alone are quantized");
+    assert_reason(p.plan, "f", "only weights are quantized");
     assert_int_equal(weight(p.plan, "fine")->consumers.n, 1);
     test_placed_free(p);
 }

@@ -287,7 +287,7 @@ static void a_model_that_is_written_to_meanwhile_is_an_error(void **state)
     assert_ok(qdq_model_save(test_tuned, path, NULL, &err));
     assert_ok(qdq_model_load(path, NULL, &m, &err));
     o.live = write_into_model;
-    assert_fails(QDQ_E_IO, "changing.onnx was written to while it was tuned",
+    assert_fails(QDQ_E_IO, "changing.onnx: modified during tuning; results are invalid",
                  test_tuned_run(m, test_path("changed"), &o, &r, &err));
     qdq_model_free(m);
     free((char *)path);

@@ -257,7 +257,7 @@ static void explain_end(qdq_remote_process *p, qdq_remote_fate *fate)
     *fate = (qdq_remote_fate){.end = qdq_remote_means_memory(p->tail) ? QDQ_REMOTE_MEMORY
                                                                       : QDQ_REMOTE_CRASHED};
     if (!known) {
-        n = snprintf(fate->text, sizeof fate->text, "the worker ended, nobody knows how");
+        n = snprintf(fate->text, sizeof fate->text, "the worker ended for an unknown reason");
     } else if (!WIFSIGNALED(status)) {
         n = snprintf(fate->text, sizeof fate->text, "the worker exited with code %d",
                      WEXITSTATUS(status));

@@ -279,7 +279,7 @@ static void warn(qdq_trt_tool *t, const qdq_trt_log *log)
     static const char *const words[] = {
         "may be bound by what the host submits, not by the device: --useCudaGraph helps small "
         "models",
-        "are unstable by its own account: are its clocks locked, and is it used by nobody else?",
+        "are unstable by its own account: are its clocks locked, and does no other process use it?",
         "may be bound by transfers to and from the device",
         "are without a CUDA graph, whose capture failed: not to be compared with those that have "
         "one",
@@ -334,7 +334,7 @@ qdq_status qdq_trt_tool_run(qdq_trt_tool *t, const qdq_trt_call *call, qdq_trt_l
         if (st == QDQ_E_ENGINE && out->failure == QDQ_TRT_MEMORY && !was_full) {
             was_full = again = true; /* somebody else may have had it */
             st = QDQ_OK;
-            qdq_job_log(t->job, QDQ_LOG_INFO, "trtexec was out of memory: it gets another try");
+            qdq_job_log(t->job, QDQ_LOG_INFO, "trtexec: out of memory; retrying");
         }
     }
     qdq_arena_free(&scratch);

@@ -44,7 +44,9 @@ static const char *judge(qdq_placing *p, const qdq_node *n)
     if (n->op == QDQ_OP_UNKNOWN)
         return "unknown operator";
     if (s->rule == NULL || (s->rule->kind != QDQ_KIND_LINEAR && s->rule->kind != QDQ_KIND_TABLE))
-        return "weights alone are quantized";
+        return n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE
+                   ? "this target does not quantize weights of this operator"
+                   : "only weights are quantized";
     if (s->rule->kind == QDQ_KIND_TABLE && !qdq_place_format(p, n)->weight_tables)
         return "tables stay float (key 'weight.tables' of the target)";
     if (!qdq_place_attributes_fit(s->rule, n))

@@ -166,8 +166,7 @@ static qdq_status follow_drift(qdq_tuning *t, qdq_tune_candidate *incumbent,
         incumbent == t->run.marked && qdq_epoch_drifted(&t->run.epoch, r->incumbent_ns, limit);
 
     if (drifted)
-        qdq_job_log(t->job, QDQ_LOG_WARNING,
-                    "the machine's pace changed by %.0f %%: noise is measured again",
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "latency drifted by %.0f %%: noise is measured again",
                     (r->incumbent_ns / t->run.epoch.base_ns - 1) * 100);
     if (!is_calmer(t, r) && !drifted)
         return QDQ_OK;

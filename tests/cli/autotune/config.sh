@@ -32,10 +32,10 @@ restart: false
 exclude: ["^gemm"]
 quiet: 1
 END
-qdq autotune conv.onnx --config tune.yaml | tail -1 | sed 's/: .*interval.*)/: measured/'
+qdq autotune conv.onnx --config tune.yaml | tail -1 | sed 's/, [0-9.]*x (.*)/, measured/'
 ls tuned
 qdq autotune conv.onnx --config tune.yaml | grep "earlier run"
-qdq autotune conv.onnx --config tune.yaml -o other | tail -1 | sed 's/: .*interval.*)/: measured/'
+qdq autotune conv.onnx --config tune.yaml -o other | tail -1 | sed 's/, [0-9.]*x (.*)/, measured/'
 head -2 tuned/patterns.yaml
 qdq autotune conv.onnx --config tune.yaml --seed 5 -f | grep "earlier run"
 try() {

@@ -6,8 +6,8 @@ try() {
     qdq autotune conv.onnx -o run -f --restart --engine sim:sim.json --calib random:4 "$@" \
         >out.txt 2>&1
     echo "exit code $?"
-    grep -E "candidates|ended early|^(float|rules|tuned):" out.txt |
-        sed -E 's/speedup [0-9.]+ \(95 % interval [0-9.]+ to [0-9.]+\)/speedup N/'
+    grep -E "candidates|search incomplete|^result:" out.txt |
+        sed -E 's/[0-9.]+x \(95 %: [0-9.]+ to [0-9.]+\)/Nx/'
     grep -E '^ {2,4}"(why|tried|crashed|verdict|budget_used_up)"' run/report.json
     grep -c "nan" run/report.html
     rm -r run

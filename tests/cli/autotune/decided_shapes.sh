@@ -22,6 +22,6 @@ qdq autotune m.onnxtxt -o run --calib random:8 --min-sqnr 10 -q >/dev/null || ex
 grep -c 'has another shape than' run/report.json
 qdq autotune m.onnxtxt -o high --calib random:8 --min-sqnr 200 -q >out.txt || exit
 grep -c 'has another shape than' high/report.json
-tail -1 out.txt | cut -d: -f1
+tail -1 out.txt | cut -d, -f1
 value high rules_why
 grep -o "output '[a-z]*'" run/report.json | sort -u

@@ -9,7 +9,7 @@ cp "$MODELS"/real/photos/astronaut_[12].jpg photos
 try() {
     rm -rf tuned
     qdq autotune rgb.onnxtxt -o tuned -e sim:sim.json -q --calib photos "$@" | tail -1 |
-        sed 's/: .*interval.*)/: measured/'
+        sed 's/, [0-9.]*x (.*)/, measured/'
     echo "$* -> ${PIPESTATUS[0]}"
 }
 try --image-size 8 --mean 127 --std 128

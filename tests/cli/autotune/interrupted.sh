@@ -13,7 +13,7 @@ interrupt() { # interrupt DIR SIGNAL...
     qdq autotune m.onnxtxt -o "$dir" -e sim:sim.json --preset extensive >out.txt 2>log.txt &
     job=$!
     for ((i = 0; i < 1000; i++)); do
-        grep -q '^qdq: start' log.txt && break
+        grep -q '| start' log.txt && break
         sleep 0.02
     done
     kill -STOP $job # so that all of them are there before the first is looked at

@@ -13,7 +13,7 @@ tune() { # tune DIR OPTION...
 }
 show() { # what became of each, without its numbers
     sed -n 's/^\([a-z]*\.onnx\) .* \(beaten\|shipped\|placement.*\)$/\1 \2/p' out.txt
-    tail -1 out.txt | sed 's/ [0-9.]* (.*)//'
+    tail -1 out.txt | sed 's/, [0-9.]*x (.*)//'
 }
 tune rules
 cp rules/model.onnx same.onnx

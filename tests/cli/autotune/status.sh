@@ -15,7 +15,7 @@ qdq autotune m.onnxtxt -o tuned --store samples.db -e sim:sim.json --preset exte
     2>log.txt &
 job=$!
 for ((i = 0; i < 1000; i++)); do
-    grep -q '^qdq: start' log.txt 2>/dev/null && break
+    grep -q '| start' log.txt 2>/dev/null && break
     sleep 0.02
 done
 kill -STOP $job

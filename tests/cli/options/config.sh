@@ -22,7 +22,7 @@ echo "op-types: [Conv, Gemm]" >>c.yaml
 eight_bits
 eight_bits --op-types Gemm,GlobalAveragePool --exclude none
 printf 'set: {activation.type: int8, activation.symmetric: true}\ndry-run: true\n' >>c.yaml
-qdq quantize conv.onnx --config c.yaml | grep '"image"'
+qdq quantize conv.onnx --config c.yaml --json | grep "\"image\""
 qdq quantize conv.onnx --config c.yaml --no-dry-run -f -o q.onnx | head -1
 echo 'json: true' >d.yaml
 qdq inspect conv.onnx --config d.yaml | head -1

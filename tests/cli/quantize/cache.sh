@@ -16,7 +16,7 @@ cmp <(grep scale a.json) <(grep scale b.json) && cat t.cache
 echo "a tensor that the cache lacks is calibrated, a name that the model lacks is named"
 sed 3d t.cache >less.cache
 echo "other: 3f800000" >>less.cache
-qdq quantize conv.onnx -e sim:sim.json --dry-run --calib random:3 --cache less.cache $s >c.json
+qdq quantize conv.onnx -e sim:sim.json --dry-run --json --calib random:3 --cache less.cache $s >c.json
 cmp <(grep scale a.json) <(grep scale c.json) && grep placement_only c.json
 echo "mistakes"
 for line in "t 3d4ccccd" "t: 3d4cccczd" "t: 7fc00000" "t: bf800000" "t: 7f7fffff" ": 3d4ccccd" \

@@ -3,7 +3,7 @@
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 try() {
-    qdq quantize conv.onnx -e sim:sim.json --calib random:3 --dry-run "$@" >plan.json
+    qdq quantize conv.onnx -e sim:sim.json --calib random:3 --dry-run --json "$@" >plan.json
     echo "$* -> $? $(cmp -s plan.json first.json && echo as the first)"
 }
 try
@@ -19,7 +19,7 @@ try --set activation.method=best
 try --method best
 try --method percentile --percentile 50
 # Weights have a method of their own, and the plan says what it found.
-qdq quantize conv.onnx -e sim:sim.json --calib random:3 --dry-run --set weight.method=mse \
+qdq quantize conv.onnx -e sim:sim.json --calib random:3 --dry-run --json --set weight.method=mse \
     2>/dev/null >plan.json
 grep -c '"clip_step": 0.0125' plan.json
 qdq quantize conv.onnx -e sim:sim.json --calib random:3 -q --set weight.method=mse -o a.onnx \

@@ -8,5 +8,5 @@ grep '"clean"' plan.json
 grep -o 'r = Identity' a.onnxtxt
 qdq quantize conv.onnxtxt --plan plan.json -o b.onnxtxt -q >/dev/null
 cmp a.onnxtxt b.onnxtxt
-qdq quantize conv.onnxtxt -e sim:sim.json -q --optimize --dry-run |
+qdq quantize conv.onnxtxt -e sim:sim.json -q --optimize --dry-run --json |
     grep -o 'lift-constants,drop-identity,'

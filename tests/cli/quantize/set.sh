@@ -2,7 +2,7 @@
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 try() {
-    qdq quantize conv.onnx -e sim:sim.json --calib random:3 --dry-run "$@" >plan.json
+    qdq quantize conv.onnx -e sim:sim.json --calib random:3 --dry-run --json "$@" >plan.json
     echo "$* -> $? $(grep -o '"type": "[a-z0-9]*"' plan.json | sort -u | tr -d '\n')"
 }
 try

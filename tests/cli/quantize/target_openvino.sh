@@ -11,7 +11,7 @@ qdq quantize digits_cnn.onnx -o again.onnx --plan plan.json --no-sqnr >/dev/null
     cmp q.onnx again.onnx
 qdq quantize q.onnx -o twice.onnx --target openvino --no-sqnr | sed -n '/^quantized/,/^$/p'
 qdq quantize digits_cnn.onnx --target openvino --set activation.unsigned_if_non_negative=false \
-    --calib digits_calib.npz --samples 32 --dry-run |
+    --calib digits_calib.npz --samples 32 --dry-run --json |
     grep -c '"type": "uint8", "scale"'
 qdq quantize digits_convnext.onnx -o c.onnx --target openvino --calib digits_calib.npz \
     --samples 32 --no-sqnr | sed -n '/^quantized/,/^$/p'
