@@ -1,9 +1,8 @@
-/* qdq/check.h - what is wrong with the quantization of a model, what of it an engine will not use,
- * and whether an engine computes what the model says.
+/* qdq/check.h - finds errors in the quantization of a model, Q/DQ that an engine does not fuse, and
+ * wrong results of an engine.
  *
- * A Q/DQ pair pays only where the engine fuses it with an operator into an 8-bit kernel; where it
- * does not, the operator runs in float and Q/DQ are work on top. For each such place: why, and what
- * it costs. */
+ * A Q/DQ pair pays only where the engine fuses it with an operator into an 8-bit kernel; elsewhere
+ * the operator runs in float, and Q/DQ cost time. Each such place has a reason and a cost. */
 #ifndef QDQ_CHECK_H
 #define QDQ_CHECK_H
 
@@ -31,7 +30,7 @@ typedef struct qdq_target_finding {
     uint64_t converted;
     /* what that took on the engine, per run; 0: not measured */
     double microseconds;
-    /* figures of the target's rule behind it: "0.712 (0.690 to 0.730) on ort 1.31.1, PROCESSOR";
+    /* figures of the target's rule: "0.712 (0.690 to 0.730) on ort 1.31.1, PROCESSOR";
      * "": none */
     const char *measured;
 } qdq_target_finding;
@@ -83,13 +82,13 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_model_check_target(const qdq_model *m, const
                                                        const qdq_check_opts *opts,
                                                        qdq_target_check **out, qdq_error *err);
 
-/* An executed layer that reads 8 bits and gives a float tensor that the model goes on with. */
+/* An executed layer that consumes 8 bits and produces a float tensor for other layers. */
 typedef struct qdq_group_finding {
     /* index of the layer */
     size_t group;
-    /* that gives the tensor: its label; "": not known */
+    /* label of the producer; "": unknown */
     const char *node;
-    /* that a QuantizeLinear is missing behind; "": not known */
+    /* label of the node that lacks a QuantizeLinear after it; "": unknown */
     const char *tensor;
     /* a sentence without full stop */
     const char *why;

@@ -1,4 +1,4 @@
-/* qdq/compare.h - how far two models' outputs are apart, on data. */
+/* qdq/compare.h - compares the outputs of two models on data. */
 #ifndef QDQ_COMPARE_H
 #define QDQ_COMPARE_H
 
@@ -12,10 +12,10 @@ extern "C" {
 /* How far one output of b is from that of a. SQNR is 10 log10(sum a^2 / sum (a-b)^2) in dB, over
  * all samples.
  *
- * An output is judged as a whole and slice by slice: slices lie along the axis, not the batch, with
- * the fewest entries above 1, at most 128, that has the same length in all samples (of equal ones
- * the first); a longer axis, as one of 1,000 classes, is none. The signal of a slice is its own
- * power, but at least the mean power of its group: neighbouring slices form a group while their
+ * An output is evaluated as a whole and slice by slice: slices lie along the axis, not the batch,
+ * with the fewest entries above 1, at most 128, that has the same length in all samples (of equal
+ * ones the first); a longer axis, as one of 1,000 classes, is none. The signal of a slice is its
+ * own power, but at least the mean power of its group: neighbouring slices form a group while their
  * ranges in a differ by less than a factor of 8. A slice that is zero everywhere in a belongs to
  * the neighbouring group with less power. */
 typedef struct qdq_compare_tensor {
@@ -62,7 +62,7 @@ typedef struct qdq_compare_tensor {
 
 typedef struct qdq_compare_result {
     /* Graph outputs that both have, in order of the first. Where the shape of one depends on data,
-     * the inner float values that decide it stand behind them (names as in a), and that output is
+     * the inner float values that decide it stand after them (names as in a), and that output is
      * left out unless its shape was another one. */
     qdq_compare_tensor *outputs;
     size_t n_outputs;
@@ -110,13 +110,13 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, c
  *
  * Both models' inner values are matched by name, through Q/DQ. What is between matched values of b
  * is a layer, named after the node that makes its value. Each layer is also run alone, on the
- * values that the model a has in front of it: what is then off in its result is what this layer
+ * values that the model a has before it: the error of its result is what this layer
  * introduced, and not what came from layers before it:
  *
  *     error = sum (y' - y)^2 / sum y^2      y: the value in a; y': what b's layer makes of a's
  * values
  *
- * The Q/DQ in front of a layer belong to it, those behind it to its readers. */
+ * The Q/DQ before a layer belong to it, those after it to its consumers. */
 
 typedef struct qdq_compare_layer {
     /* of b: label and operator */

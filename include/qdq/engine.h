@@ -41,7 +41,7 @@ typedef struct qdq_engine_opts {
     /* execution providers of ort, tried in this order before the processor, ends with NULL: "CUDA",
      * "TensorRT:device_id=0,trt_fp16_enable=1"; or NULL */
     const char *const *providers;
-    /* the program qdq-worker, in which is tried out what might kill a process; NULL: beside the
+    /* the program qdq-worker, in which is tried out what might kill a process; NULL: next to the
      * running program, else in PATH; without one nothing is tried out */
     const char *worker;
     /* run the engine in a process of its own, the program `worker`: one that crashes, hangs or runs
@@ -85,7 +85,7 @@ enum {
     QDQ_CAN_EXPOSE = 8,
     /* takes weights from the model's files without a copy */
     QDQ_CAN_MAP_WEIGHTS = 16,
-    /* the nodes behind each executed layer */
+    /* the nodes of each executed layer */
     QDQ_CAN_GROUP = 32,
     /* its names of layers are not those of nodes: ask for the nodes, too */
     QDQ_NAMES_LAYERS = 64
@@ -188,7 +188,7 @@ QDQ_API bool qdq_session_output(const qdq_session *s, size_t i, qdq_io *out);
 typedef qdq_status (*qdq_output_fn)(void *ctx, const char *name, const qdq_array *a,
                                     qdq_error *err);
 
-/* Runs once. Every input must be given, by name, with the model's element type and a fitting shape.
+/* Runs once. Every input is required, by name, with the model's element type and a fitting shape.
  * Outputs arrive in the order of qdq_session_output(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_session_run(qdq_session *s, const qdq_named_array *in,
                                                 size_t n_in, qdq_output_fn fn, void *ctx,
@@ -243,7 +243,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_bench(qdq_session *const *sessions, size_t n
 typedef enum qdq_group_source {
     /* they were not */
     QDQ_GROUP_NONE,
-    /* what computes the tensors that it gives from those that it reads */
+    /* the nodes between the tensors that it consumes and produces */
     QDQ_GROUP_SLICE,
     /* the engine names them */
     QDQ_GROUP_EXACT

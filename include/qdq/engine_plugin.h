@@ -1,10 +1,10 @@
-/* qdq/engine_plugin.h - engines that are not part of qdq: what a shared library exports to be one.
+/* qdq/engine_plugin.h - the interface of engines in shared libraries.
  *
  * `--engine ./my.so` or `--engine ./my.so:ARG` loads the library, calls qdq_engine_plugin_get() and
- * uses the table that it gives. The library includes this header and needs nothing else of qdq,
+ * uses the table that it returns. The library includes this header and needs nothing else of qdq,
  * though it may link libqdq. It stays loaded. Functions return QDQ_OK, or another status with a
- * text in *err: where, what was found, what was expected. Nothing may be thrown through them. qdq
- * checks what callers hand over: inputs arrive in the order of input(), with types and shapes that
+ * text in *err: where, what was found, what was expected. No exception may pass through them. qdq
+ * checks inputs: they arrive in the order of input(), with types and shapes that
  * fit. */
 #ifndef QDQ_ENGINE_PLUGIN_H
 #define QDQ_ENGINE_PLUGIN_H
@@ -56,7 +56,8 @@ typedef struct qdq_plugin_layer {
     const char *const *nodes;
     /* if the engine knows; */
     size_t n_nodes;
-    /* else n_tensors tensors that it gives, by their names in the model: qdq looks which nodes */
+    /* else n_tensors tensors that it produces, by their names in the model: qdq looks which nodes
+     */
     const char *const *tensors;
     /* lie between them and the tensors of other layers */
     size_t n_tensors;
@@ -72,7 +73,7 @@ typedef struct qdq_engine_plugin {
     /* a word: "trt" */
     const char *name;
 
-    /* `arg` is the text behind "FILE:", or NULL; `temp_dir` may be NULL. */
+    /* `arg` is the text after "FILE:", or NULL; `temp_dir` may be NULL. */
     qdq_status (*open)(const char *arg, const char *temp_dir, void **engine, qdq_plugin_info *info,
                        qdq_error *err);
     void (*close)(void *engine);

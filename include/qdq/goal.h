@@ -1,4 +1,4 @@
-/* qdq/goal.h - quantization that keeps an accuracy: layers go back to float until a goal holds. */
+/* qdq/goal.h - quantization with an accuracy goal: layers return to float until it holds. */
 #ifndef QDQ_GOAL_H
 #define QDQ_GOAL_H
 
@@ -25,27 +25,27 @@ typedef struct qdq_goal_opts {
     /* How much lower than the float model's the accuracy may be, as a share (0.005: half a point);
      * below 0: no such goal. Needs labels. */
     double max_drop;
-    /* what is judged on; NULL: the data of calibration */
+    /* samples of the evaluation; NULL: the data of calibration */
     qdq_data *eval;
     /* of its samples; count 0: to the end */
     size_t first, count;
     /* 0: 16 */
     unsigned max_evaluations;
     /* Cross-validation: samples that calibrate are cut into this number of folds, and each is
-     * judged by ranges that did not see it (more folds than samples: one for each). 0: samples
-     * [first, first + count) are judged by the ranges of all. Neither with `eval` nor with random
-     * data. */
+     * evaluated with ranges that did not see it (more folds than samples: one for each). 0: samples
+     * [first, first + count) are evaluated with the ranges of all. Neither with `eval` nor with
+     * random data. */
     unsigned folds;
     /* Nobody asked for the goal, which is QDQ_DEFAULT_MIN_SQNR whatever min_sqnr is. Then outputs
      * that are zero everywhere prove nothing and are left out, rows of scores must agree
      * (QDQ_DEFAULT_AGREEMENT), and a goal that is missed ends with the best plan tried that saves
      * `least_saving` of the float model's time or more, or with the float model. Plans of weights
-     * alone, and of models that have Q/DQ themselves, are judged and not changed. */
+     * alone, and of models that have Q/DQ themselves, are evaluated and not changed. */
     bool by_default;
     /* share of the float model's time; 0: 0.1 */
     double least_saving;
-    /* A search takes at most this multiple of the time of calibration and one judgement on samples
-     * that are held back; 0: no limit. The number of trials that fits is then recorded in the
+    /* A search takes at most this multiple of the time of calibration and one evaluation on samples
+     * that are held out; 0: no limit. The number of trials that fits is then recorded in the
      * plan. */
     double max_slowdown;
     /* Seconds from the call, instead of max_slowdown: what is left of the limit of an earlier
@@ -149,9 +149,9 @@ typedef struct qdq_goal_result {
  * as far as `memory` of the options allows. A plan whose outputs have another shape than the float
  * model's, or that the engine refuses, has missed the goal. A goal that only a float model would
  * reach is not reached: then *plan and *out are what came nearest; of a default goal see
- * qdq_goal_opts.by_default. Without a goal the first plan is judged and taken. Plans that a clock
- * had a part in have the key `times` (docs/plan.md). Errors: as qdq_quantize(); QDQ_E_USAGE for
- * labels that are missing; QDQ_E_FORMAT for `times` of another target. *result goes to
+ * qdq_goal_opts.by_default. Without a goal the first plan is evaluated and taken. Plans that a
+ * clock had a part in have the key `times` (docs/plan.md). Errors: as qdq_quantize(); QDQ_E_USAGE
+ * for labels that are missing; QDQ_E_FORMAT for `times` of another target. *result goes to
  * qdq_goal_result_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t,
                                                   qdq_engine *e, qdq_data *data,

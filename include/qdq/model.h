@@ -61,7 +61,7 @@ typedef struct qdq_save_opts {
     qdq_external external;
     /* false: an existing file is an error */
     bool allow_overwrite;
-    /* its log is told of side files that stay; may be NULL */
+    /* its log reports side files that stay; may be NULL */
     const qdq_job *job;
 } qdq_save_opts;
 

@@ -1,10 +1,14 @@
-/* qdq/pass.h - the optimizer: named passes that clean a model, fold, fuse and repair, without
- * changing what it computes, and never at the cost of its quantization (docs/optimizer.md).
+/* qdq/pass.h - the optimizer: named passes that clean a model, fold, fuse and repair, and
+ * preserve what it computes and its quantization (docs/optimizer.md).
  *
- * Pipelines are text: names from the list below, separated by commas, run in order until nothing
- * changes. name:word+word   a pass with arguments default          what qdq_model_optimize runs for
- * a target; quantize: what runs before placement rules            all rewrite rules that `default`
- * has -name            takes a pass out of what stands before it: "default,-fold-batchnorm" */
+ * A pipeline is text: names of passes and groups, separated by commas. They run in order until
+ * nothing changes.
+ *
+ *     name:word+word   a pass with arguments
+ *     -name            removes an earlier pass: "default,-fold-batchnorm"
+ *     default          the passes of qdq_model_optimize for a target
+ *     quantize         the passes before placement
+ *     rules            all rewrite rules of `default` */
 #ifndef QDQ_PASS_H
 #define QDQ_PASS_H
 
@@ -78,7 +82,7 @@ typedef struct qdq_optimize_opts {
     uint64_t max_applications;
     /* Hears of every change: its number from 1, the pass, the node or value it is about. */
     void (*on_change)(void *ctx, uint64_t number, const char *pass, const char *where);
-    /* Hears of every pass that changed something: lines of the text form with - and + in front.
+    /* Called for every pass that changed something: lines of the text form with - and + in front.
      * The data of constants with more than 64 elements are "...". */
     void (*on_pass)(void *ctx, const char *pass, const char *changed_lines);
     /* first argument of the callbacks */
@@ -163,12 +167,12 @@ typedef struct qdq_bisect_result {
     char pass[64];
     /* the node or value that it is about */
     char where[256];
-    /* what the judge or the verifier found */
+    /* reason by the callback or the verifier */
     char why[400];
 } qdq_bisect_result;
 
 /* Finds a change that makes a model bad where all changes before it leave it good, by halving:
- * about log2 of the changes models are judged. What the verifier refuses is bad too. The model
+ * about log2 of the changes models are evaluated. What the verifier rejects is bad too. The model
  * itself is not changed; with opts->max_applications only this many changes are examined; on_change
  * and on_pass are not called. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts,

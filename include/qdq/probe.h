@@ -1,4 +1,4 @@
-/* qdq/probe.h - do the rules of a target hold on this machine?
+/* qdq/probe.h - measures whether the rules of a target hold on this machine.
  *
  * Each rule of speed has probes in the target's description: small models in which it decides
  * (docs/targets.md, "Measured rules"). Both sides of a probe are quantized and timed in interleaved

@@ -113,7 +113,7 @@ typedef enum qdq_method {
     QDQ_METHOD_MSE,
     /* of the bounds of each sample, weight 0.01 for the newest */
     QDQ_METHOD_MOVING_AVERAGE,
-    /* for each tensor the one with the least squared error on samples held back */
+    /* for each tensor the one with the least squared error on held-out samples */
     QDQ_METHOD_AUTO
 } qdq_method;
 
@@ -208,7 +208,7 @@ typedef struct qdq_quantize_opts {
     }
 
 /* Cleans a copy of `m`, places Q/DQ by the target's rules, calibrates on `data`, and gives the
- * plan. Q/DQ that the model has already are kept, and the plan has what is missing beside them.
+ * plan. Q/DQ of the model are preserved, and the plan has what they lack.
  * `data` NULL: seeded random input, and the plan says "placement only" if it took scales from it.
  * The model is not changed. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_make(const qdq_model *m, const qdq_target *t,
@@ -248,11 +248,11 @@ QDQ_API void qdq_plan_free(qdq_plan *p);
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force,
                                                qdq_model **out, qdq_error *err);
 
-/* Relu and Clip that a quantizer took out, because the codes behind them end at the same place. */
+/* Relu and Clip that a quantizer removed, because the quantized range ends at the same place. */
 typedef enum qdq_bounds {
     /* put back in models of the tool that does so (ONNX Runtime's) */
     QDQ_BOUNDS_AUTO = 0,
-    /* put back wherever codes begin at 0 behind a Conv, Add, ... */
+    /* restore wherever quantized values begin at 0 after a Conv, Add, ... */
     QDQ_BOUNDS_RESTORE,
     QDQ_BOUNDS_LEAVE
 } qdq_bounds;
@@ -276,7 +276,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_plan_import(const qdq_model *m, const qdq_im
                                                 qdq_plan **out, qdq_model **stripped,
                                                 qdq_error *err);
 
-/* Quantization encodings that AIMET wrote beside the float model `m` (JSON, versions 0.4.0
+/* Quantization encodings that AIMET wrote next to the float model `m` (JSON, versions 0.4.0
  * to 1.0.0), as a plan for it. The job hears of tensors that the model does not have, and of what a
  * plan cannot say. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_load_encodings(const char *path, const qdq_model *m,

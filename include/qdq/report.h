@@ -1,5 +1,4 @@
-/* qdq/report.h - a quantized model on one HTML page that needs nothing else: what was gained, what
- * was lost, where. */
+/* qdq/report.h - reports a quantized model as one HTML page: its gains, losses and their places. */
 #ifndef QDQ_REPORT_H
 #define QDQ_REPORT_H
 
@@ -59,7 +58,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_report_write(const qdq_model *m, const qdq_m
 /* Notes in the metadata of the nodes of `quantized`, which the plan `p` made of m, what was
  * decided: "qdq.format", "qdq.weight" and "qdq.why" (a rule, or a reason to stay float). Viewers
  * such as Netron show it. Nodes without a name get one, and the IR version becomes 10 at least.
- * Nothing that a clock measured: the same plan gives the same bytes. */
+ * No measured times: the same plan gives the same bytes. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_annotate(const qdq_plan *p, const qdq_model *m,
                                                   const qdq_job *job, qdq_model *quantized,
                                                   qdq_error *err);

@@ -1,4 +1,4 @@
-/* qdq/tensor.h - element types and arrays: what goes into a model and comes out of it. */
+/* qdq/tensor.h - element types and arrays: inputs and outputs of a model. */
 #ifndef QDQ_TENSOR_H
 #define QDQ_TENSOR_H
 

@@ -1,5 +1,4 @@
-/* qdq/tune.h - placement by measuring: which Q/DQ make a model faster on the engine it will run
- * on. */
+/* qdq/tune.h - finds the fastest Q/DQ placement of a model by timing it on an engine. */
 #ifndef QDQ_TUNE_H
 #define QDQ_TUNE_H
 
@@ -141,7 +140,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_dot(const qdq_model *m, const qdq_fu
  * outside of the group. */
 typedef struct qdq_fusion_extract_opts {
     size_t size;
-    /* with the nodes that make what it reads and that read what it gives */
+    /* with the producers of its inputs and the consumers of its outputs */
     bool halo;
     const qdq_input_shape *min, *opt, *max;
     /* without opt nothing is known; an input without min or max: as opt */
@@ -214,13 +213,13 @@ typedef struct qdq_tune_opts {
     /* calibration and what users exclude; NULL: defaults */
     const qdq_quantize_opts *quantize;
     /* min_sqnr: no candidate under it is kept; max_drop: none that misses it is shipped; NULL.
-     * Minimum cuts are judged before they are built, max_evaluations times at most */
+     * Minimum cuts are evaluated before they are built, max_evaluations times at most */
     const qdq_goal_opts *goal;
 
     /* spec; NULL: "ort" */
     const char *engine;
     const qdq_engine_opts *engine_opts;
-    /* program that runs engines; NULL: "qdq-worker" beside this program, then PATH */
+    /* program that runs engines; NULL: "qdq-worker" next to this program, then PATH */
     const char *worker;
     /* of the model while it is timed; 0: 1 */
     int threads;
@@ -323,9 +322,9 @@ typedef enum qdq_tune_verdict {
     QDQ_TUNED,
     /* nothing beat the rules' plan */
     QDQ_TUNED_RULES,
-    /* nothing beat the model that was given */
+    /* the input is fastest */
     QDQ_TUNED_FLOAT,
-    /* nothing beat a model with Q/DQ that was given beside it, which is what was written */
+    /* a Q/DQ baseline is fastest, and was written */
     QDQ_TUNED_BASELINE
 } qdq_tune_verdict;
 
@@ -335,7 +334,7 @@ QDQ_API const char *qdq_tune_verdict_name(qdq_tune_verdict v);
 #define QDQ_TUNE_MOST_POINTS    16
 #define QDQ_TUNE_MOST_BASELINES 8
 
-/* What became of a model with Q/DQ that was given. */
+/* The outcome of a Q/DQ baseline. */
 typedef enum qdq_tune_fate {
     QDQ_FATE_SHIPPED,
     /* what was written is as fast, or faster */
@@ -348,7 +347,7 @@ typedef enum qdq_tune_fate {
     QDQ_FATE_FAILED,
     /* it is another model, by its weights, inputs or outputs: its placement alone was tried */
     QDQ_FATE_PLACEMENT,
-    /* the budget of time ended before it was measured, judged and verified: `why` says which */
+    /* the budget of time ended before it was measured, evaluated and verified: `why` says which */
     QDQ_FATE_UNKNOWN
 } qdq_tune_fate;
 
@@ -373,7 +372,7 @@ typedef struct qdq_tune_unsaid {
     unsigned other;
 } qdq_tune_unsaid;
 
-/* A model with Q/DQ that was given. Times in ms, as in qdq_tune_result: in pairs with the input, or
+/* A Q/DQ baseline. Times in ms, as in qdq_tune_result: in pairs with the input, or
  * where the final measurement had no time, of the search with the optimized input; NAN: not
  * measured. */
 typedef struct qdq_tune_baseline {
@@ -383,7 +382,7 @@ typedef struct qdq_tune_baseline {
     /* of MISSES, WRONG, FAILED, PLACEMENT, UNKNOWN; or that times are those of the search; "" */
     char why[300];
     double ms, speedup, ci_low, ci_high;
-    /* on all samples that judge; NAN: not judged; accuracy: NAN without labels */
+    /* on all evaluation samples; NAN: not evaluated; accuracy: NAN without labels */
     double sqnr_db, accuracy;
     /* of the engine with its reference: qdq_verify_result.sqnr_db; NAN: not known */
     double agreement_db;
@@ -418,23 +417,23 @@ typedef struct qdq_tune_typed {
 typedef struct qdq_tune_point {
     /* "pareto/model_1.onnx", "pareto/plan_1.json" */
     char file[32], plan[32];
-    /* in pairs with the given model; 95 % */
+    /* in pairs with the input; 95 % */
     double ms, ms_low, ms_high;
     /* by the costs that the search ended with */
     double predicted_ms;
-    /* on all samples that judge; accuracy: NAN without labels */
+    /* on all evaluation samples; accuracy: NAN without labels */
     double sqnr_db, accuracy;
     /* in 8 bits */
     unsigned nodes;
-    /* another one, or the given model, is as fast and as accurate, and better in one of both */
+    /* another one, or the input, is as fast and as accurate, and better in one of both */
     bool dominated;
 } qdq_tune_point;
 
-/* How near a model comes to the input, on all samples that judge. */
+/* The distance of a model to the input, on all evaluation samples. */
 typedef struct qdq_tune_accuracy {
     /* the slice with the least SQNR: "output 'y', axis 1, index 4"; "": not measured */
     char worst[160];
-    /* that judged */
+    /* of the evaluation */
     size_t samples;
     /* qdq_compare_tensor: the least of all outputs; NAN: fewer than two samples */
     double bound_db;

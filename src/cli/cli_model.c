@@ -140,7 +140,7 @@ qdq_status cli_path_check(const char *path, bool force, qdq_error *err)
 qdq_status cli_output_check(cli *c, const cli_output_args *a, qdq_error *err)
 {
     if (a->output == NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "found no --output, expected -o FILE");
+        return qdq_fail(err, QDQ_E_USAGE, "--output: missing; expected -o FILE");
     if (!cli_is_stdout(a->output)) {
         if (cli_has_suffix(a->output, CLI_TEXT_SUFFIX) && a->external == QDQ_EXTERNAL_ALWAYS)
             return qdq_fail(err, QDQ_E_USAGE, "%s: the text form has no external data", a->output);

@@ -337,8 +337,8 @@ static qdq_status check_judging(const struct autotune_args *a, qdq_error *err)
     const char *judging = cli_quant_judging(&a->quant);
 
     if (judging != NULL && !a->quant.sqnr)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "found %s where nothing is held back to judge on: --no-sqnr", judging);
+        return qdq_fail(err, QDQ_E_USAGE, "%s: needs held-out samples; conflicts with --no-sqnr",
+                        judging);
     return QDQ_OK;
 }
 

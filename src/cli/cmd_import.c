@@ -90,7 +90,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     qdq_plan *plan = NULL;
 
     if (a->output == NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "found no --output, expected -o PLAN");
+        return qdq_fail(err, QDQ_E_USAGE, "--output: missing; expected -o PLAN");
     if (cli_is_stdout(a->output) && c->json)
         return qdq_fail(err, QDQ_E_USAGE, "found --json and --output -: both would go to stdout");
     const cli_file files[] = {{c->operand[0], "MODEL", CLI_READS},

@@ -159,7 +159,7 @@ static qdq_status judge(quantize *q, qdq_error *err)
     }
     if (q->a->plan == NULL && !q->samples.split.held_back)
         cli_warn(&q->c->ui,
-                 "one sample: SQNR is measured on the sample that calibrated, not held back");
+                 "one sample: SQNR is measured on the sample that calibrated, not held out");
     if (q->goal != NULL) {
         q->compared = q->goal->compared;
         return QDQ_OK;

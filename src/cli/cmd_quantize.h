@@ -69,6 +69,8 @@ qdq_status cmd_quantize_report(const quantize *q, qdq_error *err);
  * are open. */
 bool cmd_quantize_seeks_goal(const quantize *q);
 bool cmd_quantize_is_default(const quantize *q);
+/* The outputs are compared on real data, not on random numbers. */
+bool cmd_quantize_is_real(const struct quantize_args *a);
 qdq_status cmd_quantize_times_load(quantize *q, qdq_error *err);
 /* Outputs that cannot be compared are no reason to keep a model back: then as without a goal. */
 bool cmd_quantize_gives_up(const quantize *q, qdq_status st);

@@ -12,6 +12,11 @@ static bool is_real(const char *data)
     return data != NULL && strncmp(data, "random:", 7) != 0;
 }
 
+bool cmd_quantize_is_real(const struct quantize_args *a)
+{
+    return is_real(a->quant.eval != NULL ? a->quant.eval : a->quant.calib);
+}
+
 bool cmd_quantize_is_default(const quantize *q)
 {
     const struct quantize_args *a = q->a;
@@ -98,8 +103,7 @@ static void warn_of_plan(const quantize *q)
 void cmd_quantize_warn_of_goal(const quantize *q)
 {
     const qdq_goal_result *r = q->goal;
-    const bool is_real_data =
-        is_real(q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib);
+    const bool is_real_data = cmd_quantize_is_real(q->a);
 
     if (q->a->quant.min_sqnr.given || q->a->quant.max_drop != NULL)
         return;

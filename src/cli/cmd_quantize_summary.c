@@ -189,13 +189,14 @@ const char *cmd_quantize_judged(const quantize *q)
     const qdq_compare_result *r = q->compared;
 
     return r == NULL ? NULL
-                     : qdq_arena_printf(&q->c->arena, "%zu sample%s%s, shapes %s", r->samples,
+                     : qdq_arena_printf(&q->c->arena, "%zu %ssample%s%s, shapes %s", r->samples,
+                                        cmd_quantize_is_real(q->a) ? "" : "random ",
                                         cli_plural(r->samples),
                                         q->samples.eval != NULL      ? " of --eval"
                                         : q->samples.split.folds > 0 ? ", cross-validated"
-                                        : q->samples.split.held_back ? " held back from calibration"
-                                        : q->a->plan == NULL ? ", not held back from calibration"
-                                                             : "",
+                                        : q->samples.split.held_back ? " held out"
+                                        : q->a->plan == NULL         ? ", not held out"
+                                                                     : "",
                                         cmd_quantize_shapes(q));
 }
 
@@ -208,7 +209,7 @@ static void print_judgement(const quantize *q, FILE *to)
                              *fair = cli_outputs_below(r->outputs, r->n_outputs, 30);
     char text[60];
 
-    if (r->n_outputs == 0 || qdq_plan_get_summary(q->plan)->placement_only ||
+    if (r->n_outputs == 0 || !cmd_quantize_is_real(q->a) ||
         cli_outputs_unproven(q->c, r->outputs, r->n_outputs)[0] != '\0')
         return;
     if (fair == NULL)
