@@ -177,7 +177,7 @@ static bool watch(child *c, qdq_status *code)
 
 /* --- end -------------------------------------------------------------------------------------- */
 
-/* What the pipe still holds. More than is kept need not be read, nobody waits for it to be taken,
+/* What the pipe still holds. More than is kept need not be read, nothing waits for it to be taken,
  * unless the end counts; and there is no end to what something it left behind may go on
  * printing. */
 static void drain_rest(child *c, stream *s)

@@ -23,7 +23,7 @@ struct qdq_mapping {
     int fd;     /* -1: on the heap */
 };
 
-/* O_NONBLOCK: opening a pipe that nobody writes to must fail, not wait. */
+/* O_NONBLOCK: opening a pipe that nothing writes to must fail, not wait. */
 enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
 
 static int open_again(int dir, const char *path, int flags)

@@ -55,7 +55,7 @@ const char *qdq_tempdir_path(const qdq_tempdir *d)
     return d->path;
 }
 
-/* Best effort: there is nobody to tell. Links are removed, not followed. */
+/* Best effort: there is no one to tell. Links are removed, not followed. */
 static void remove_content(int parent, const char *name, unsigned depth)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -13,7 +13,7 @@
 extern const char *const cli_tune_presets[];
 
 /* Before the work begins: `dir` is a folder or can be made, and what lies in it is from a run or
- * from nobody. With `force`, whatever lies in it. `model`: a file that is read, which must not be
+ * from no one. With `force`, whatever lies in it. `model`: a file that is read, which must not be
  * one of those that are written; `what` it is, for the message. */
 qdq_status cli_tune_check_folder(const char *dir, const char *model, const char *what, bool force,
                                  qdq_error *err);

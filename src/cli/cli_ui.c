@@ -145,7 +145,7 @@ static void show_held(cli_ui *ui)
     ui->n_kinds = 0;
 }
 
-/* Nobody waits long for a warning. */
+/* No one waits long for a warning. */
 static void show_held_long(cli_ui *ui)
 {
     if (ui->n_kinds > 0 && now_s() - ui->held_since > HELD)

@@ -9,7 +9,7 @@
 #include "cli/cmd_quantize.h"
 #include "qdq/pass.h"
 
-/* Of what it may take, two sessions and half of the rest are spent where runs are short. Nobody
+/* Of what it may take, two sessions and half of the rest are spent where runs are short. No one
  * feels the least. */
 static const double most_ms = 2000, least_ms = 50;
 

@@ -5,7 +5,7 @@
 #include "engine/layer_nodes.h"
 #include "qdq/engine.h"
 
-/* One executed layer. Texts are lent: they must live until it is packed. */
+/* One executed layer. Texts are borrowed: they must live until it is packed. */
 typedef struct qdq_engine_layer {
     const char *name, *op;
     const char *in_type, *out_type; /* NULL: not known */

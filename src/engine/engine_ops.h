@@ -73,7 +73,7 @@ struct qdq_session {
     qdq_io *in, *out;
     size_t n_in, n_out;
     bool can_profile;  /* opened with `profile`, and not yet used up */
-    bool can_group;    /* opened with `groups`, likewise */
+    bool can_group;    /* opened with `groups`: the same */
     qdq_model *source; /* what the engine was given; NULL without `groups` */
     void *self;
 };

@@ -12,7 +12,7 @@
 
 typedef QDQ_VEC(const qdq_node *) qdq_layer_node_list;
 
-/* What a name means. Both NULL: nobody knows. */
+/* What a name means. Both NULL: unknown. */
 typedef struct qdq_layer_owner {
     const qdq_node *node;   /* it is called as this one, or as what it gives */
     const qdq_value *value; /* the tensor of that name; NULL if the node is called so */

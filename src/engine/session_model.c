@@ -171,7 +171,7 @@ static qdq_status expose(qdq_model *own, const qdq_session_opts *opts, qdq_error
         if (!qdq_graph_add_output(g, v))
             return qdq_nomem(err);
         /* A wrong declared type is an error to engines, no type at all is inferred. Operators of
-         * other domains keep theirs: nobody can infer it. */
+         * other domains keep theirs: no one can infer it. */
         if (v->producer != NULL && v->producer->domain[0] == '\0')
             qdq_value_set_type(v, NULL);
     }

@@ -408,7 +408,7 @@ bool qdq_value_replace(qdq_value *from, qdq_value *to)
 
 qdq_value *qdq_value_lift(qdq_value *v, qdq_graph *to)
 {
-    /* Free but for v itself, or had by nobody: whether others are inside `to` is not worth a walk
+    /* Free but for v itself, or had by nothing: whether others are inside `to` is not worth a walk
      * over all graphs. */
     const char *name = qdq_name_of(v->name)->n_value == 1
                            ? v->name

@@ -3,7 +3,7 @@
  *
  * Lifetimes. Everything below lives in the model's arena until the model is freed, removed things
  * included (they answer true to `dead`), so pointers stay valid across edits. Weights are outside
- * the arena: counted mappings that clones share and nobody writes to.
+ * the arena: counted mappings that clones share and nothing writes to.
  *
  * Identity. A pointer is the identity of a node or value; `id` is dense within the graph, never
  * reused, and meant for side tables: a pass keeps its own data in arrays indexed by id, never in

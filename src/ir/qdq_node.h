@@ -12,7 +12,7 @@ typedef struct qdq_params {
     qdq_elem codes;
     qdq_elem scale_elem; /* type that the scales are stored in */
     const float *scale;  /* `count` of them, finite, none below 0 */
-    const int32_t *zero; /* likewise; NULL: no zero point input, which means 0 */
+    const int32_t *zero; /* the same; NULL: no zero point input, which means 0 */
     int64_t count;
     bool positive; /* no scale is 0 */
     int axis;      /* of the scales, not negative; -1: one scale for all elements */

@@ -192,7 +192,7 @@ static qdq_status read_request(qdq_adapt *a, qdq_infer_env *env, const qdq_input
     return put_input(a, env, v, v->type->elem, &s, err);
 }
 
-/* Inputs that nobody named change too where they have a symbol that is now a number. */
+/* Inputs that no one named change too where they have a symbol that is now a number. */
 static qdq_status other_inputs(qdq_adapt *a, qdq_infer_env *env, qdq_error *err)
 {
     const qdq_graph *g = env->model->graph;

@@ -474,7 +474,7 @@ qdq_status qdq_values_split(qdq_infer *c)
     for (uint32_t k = 0; k < c->node->n_out; k++) {
         QDQ_TRY(qdq_infer_values(c, k, &out));
         if (out == NULL)
-            /* where the next part begins is not known, or nobody reads this one: rare */
+            /* where the next part begins is not known, or nothing reads this one: rare */
             return QDQ_OK;
         for (int i = 0; i < out->n; i++) {
             qdq_values_coordinates(out, i, at);

@@ -1,4 +1,4 @@
-/* use.h - use lists and deaths, shared by the files of ir/ that edit, and by nobody else. */
+/* use.h - use lists and deaths, shared by the files of ir/ that edit, and by nothing else. */
 #ifndef QDQ_USE_H
 #define QDQ_USE_H
 

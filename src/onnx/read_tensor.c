@@ -1,7 +1,7 @@
 /* read_tensor.c - TensorProto and SparseTensorProto -> qdq_tensor, external data included.
  *
  * Tensor bytes are not read: raw data stays where it is in the mapping, typed fields stay in wire
- * form. What is checked here is that there are as many bytes as the shape needs, so that nobody
+ * form. What is checked here is that there are as many bytes as the shape needs, so that no one
  * later has to. */
 #include "onnx/read.h"
 #include "base/fail.h"

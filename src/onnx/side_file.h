@@ -32,7 +32,7 @@ qdq_status qdq_side_seal(qdq_side *s, qdq_error *err);
  * QDQ_E_IO. */
 qdq_status qdq_side_place(qdq_side *s, qdq_error *err);
 /* Ends it: temporary files go, and so does what was put in place where `named` is false: no model
- * names it. Until then nobody removes the file. */
+ * names it. Until then nothing removes the file. */
 void qdq_side_close(qdq_side *s, bool named);
 
 /* --- what is there ---------------------------------------------------------------------------- */

@@ -109,7 +109,7 @@ static qdq_status convert_node(qdq_upgrade *u, qdq_node *n, int version, qdq_err
                       version);
 }
 
-/* Before anything is done: nobody has looked at what changed in an operator that the table does not
+/* Before anything is done: no one has looked at what changed in an operator that the table does not
  * have. */
 static qdq_status refuse_unknown(qdq_upgrade *u, qdq_graph *g, int64_t from, int to, qdq_error *err)
 {
@@ -206,7 +206,7 @@ static qdq_status set_versions(qdq_model *m, int to, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- types, lent for the conversion ----------------------------------------------------------- */
+/* --- types, borrowed for the conversion ------------------------------------------------------ */
 
 typedef struct lent_type {
     qdq_value *value;
@@ -219,7 +219,7 @@ typedef struct lent_types {
 
 /* Adapters ask for element types and ranks. What inference finds is taken back afterwards: raising
  * the opset is no reason to write types into the file that were not in it. */
-static qdq_status lend_types(qdq_model *m, qdq_arena *a, lent_types *lent, qdq_error *err)
+static qdq_status lend_types(qdq_model *m, qdq_arena *a, lent_types *borrowed, qdq_error *err)
 {
     qdq_shape_opts opts = {false, false, NULL};
     qdq_status st;
@@ -228,7 +228,7 @@ static qdq_status lend_types(qdq_model *m, qdq_arena *a, lent_types *lent, qdq_e
         for (size_t i = 0; i < g->values.n; i++) {
             lent_type t = {g->values.at[i], g->values.at[i]->type};
 
-            if (!t.value->dead && !QDQ_PUSH(a, &lent->list, t))
+            if (!t.value->dead && !QDQ_PUSH(a, &borrowed->list, t))
                 return qdq_nomem(err);
         }
     st = qdq_model_infer(m, &opts, err);
@@ -237,11 +237,11 @@ static qdq_status lend_types(qdq_model *m, qdq_arena *a, lent_types *lent, qdq_e
     return st == QDQ_E_NOMEM ? st : QDQ_OK;
 }
 
-static void take_types_back(const lent_types *lent)
+static void take_types_back(const lent_types *borrowed)
 {
-    for (size_t i = 0; i < lent->list.n; i++)
-        if (!lent->list.at[i].value->dead)
-            qdq_value_set_type(lent->list.at[i].value, lent->list.at[i].before);
+    for (size_t i = 0; i < borrowed->list.n; i++)
+        if (!borrowed->list.at[i].value->dead)
+            qdq_value_set_type(borrowed->list.at[i].value, borrowed->list.at[i].before);
 }
 
 /* --- the whole model -------------------------------------------------------------------------- */
@@ -267,12 +267,12 @@ static qdq_status convert_model(qdq_model *m, int to, qdq_error *err)
 {
     qdq_upgrade u = {QDQ_ARENA_INIT, QDQ_MAP_INIT};
     qdq_arena types = QDQ_ARENA_INIT;
-    lent_types lent = {0};
-    qdq_status st = lend_types(m, &types, &lent, err);
+    lent_types borrowed = {0};
+    qdq_status st = lend_types(m, &types, &borrowed, err);
 
     if (st == QDQ_OK)
         st = convert_graphs(&u, m, to, err);
-    take_types_back(&lent);
+    take_types_back(&borrowed);
     if (st == QDQ_OK)
         st = set_versions(m, to, err);
     qdq_map_free(&u.upsampled);

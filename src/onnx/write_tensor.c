@@ -202,7 +202,7 @@ static void emit_part(qdq_wire_out *out, unsigned number, const void *obj)
     qdq_put_tensor(out, number, part->t, part->name, false);
 }
 
-/* External parts name a file that the new model may not have: then the parts are written anew. */
+/* External parts name a file that the new model may not have: then the parts are written again. */
 void qdq_put_sparse(qdq_wire_out *out, unsigned number, const qdq_sparse *s, const char *name)
 {
     named_tensor values = {s->values, name != NULL ? name : s->values->name};

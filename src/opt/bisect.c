@@ -1,6 +1,6 @@
 /* bisect.c - which change made a model bad? Every change has a number, and a pipeline can be told
- * to stop after so many: a search for the first bad number, each probe on a fresh copy. Passes are
- * deterministic, so that the first k changes are the same in every run. */
+ * to stop after this many: a search for the first bad number, each probe on a fresh copy. Passes
+ * are deterministic, so that the first k changes are the same in every run. */
 #include <stdio.h>
 #include <string.h>
 

@@ -212,7 +212,7 @@ bool qdq_opt_recast(qdq_node *n, const char *op, uint32_t n_in, qdq_value *const
     return qdq_node_set_type(n, "", op);
 }
 
-/* Leaves out the outputs behind the first that nobody reads. False: one is read. */
+/* Leaves out the outputs behind the first that nothing reads. False: one is read. */
 static bool drop_other_outputs(qdq_node *n)
 {
     bool all = true;

@@ -36,7 +36,7 @@ void qdq_opt_refuse(qdq_opt *o, const qdq_node *n, const char *reason);
 /* What is proven of values; opened when first asked for, then good until the pipeline begins
  * again. */
 qdq_status qdq_opt_facts(qdq_opt *o, const qdq_facts **out, qdq_error *err);
-/* For passes that take over values whose types are nothing but declared: facts are found anew when
+/* For passes that take over values whose types are nothing but declared: facts are found again when
  * asked for. */
 void qdq_opt_close_facts(qdq_opt *o);
 

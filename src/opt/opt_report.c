@@ -130,7 +130,7 @@ static void print_lines(qdq_buf *out, qdq_map *counts, const char *text, int sig
     }
 }
 
-/* Large constants are left out of the lines: nobody reads them, and a model has hundreds of
+/* Large constants are left out of the lines: nothing reads them, and a model has hundreds of
  * megabytes of them. */
 qdq_status qdq_opt_text(const qdq_model *m, char **text, qdq_error *err)
 {

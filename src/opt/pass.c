@@ -177,7 +177,7 @@ static uint64_t or_default(uint64_t bytes)
     return bytes != 0 ? bytes : (uint64_t)1 << 20;
 }
 
-/* A misspelt name would fold, or not fold, more than was meant, and nobody would see it. */
+/* A misspelt name would fold, or not fold, more than was meant, and no one would see it. */
 static qdq_status check_operators(const char *const *names, bool fold, qdq_error *err)
 {
     for (; names != NULL && *names != NULL; names++) {

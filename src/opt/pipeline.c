@@ -86,7 +86,7 @@ static bool is_listed(const char *list, word w)
     return false;
 }
 
-/* A misspelt argument would change what a pass does, and nobody would see it. */
+/* A misspelt argument would change what a pass does, and no one would see it. */
 static qdq_status check_args(const qdq_pass_info *pass, const char *arg, qdq_error *err)
 {
     bool (*knows)(const char *text, size_t size) = NULL;

@@ -73,7 +73,7 @@ typedef struct qdq_stay_float {
     const char *op, *rule, *reason;
     qdq_data_is data_is; /* where its data comes from */
     int64_t in_channels_max, out_channels_max;
-    /* it has groups (but is not depthwise) with so many input channels at most */
+    /* it has groups (but is not depthwise) with this many input channels at most */
     int64_t group_channels_max;
     int64_t sum_max;    /* products that are added up for one number of the result */
     int64_t weight_max; /* numbers in its weight */

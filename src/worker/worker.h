@@ -58,7 +58,7 @@ typedef struct qdq_worker {
     QDQ_VEC(qdq_worker_model *) models;
     qdq_worker_reference reference;
     qdq_compare_sums *sums; /* of the comparison at hand */
-    /* the descriptor that came with the question at hand, if nobody has taken it; -1 */
+    /* the descriptor that came with the question at hand, if nothing has taken it; -1 */
     int received;
     qdq_shared exchange; /* arrays on their way; none for a lab */
     /* what the engine has logged since the last answer; NULL: that is printed */
@@ -98,8 +98,8 @@ qdq_status qdq_worker_group_session(qdq_worker *w, const qdq_json_place *q, qdq_
 
 /* --- worker_models.c -------------------------------------------------------------------------- */
 
-/* Sample i in the types that m reads. *in is lent until the next call, or lies in `memory` as far
- * as it had to be converted. *count: samples there are. */
+/* Sample i in the types that m reads. *in is borrowed until the next call, or lies in `memory` as
+ * far as it had to be converted. *count: samples there are. */
 qdq_status qdq_worker_sample(qdq_worker *w, const qdq_model *m, size_t i, qdq_arena *memory,
                              const qdq_named_array **in, size_t *n, size_t *count, qdq_error *err);
 

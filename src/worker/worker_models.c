@@ -168,8 +168,8 @@ qdq_worker_model *qdq_worker_find(const qdq_worker *w, int64_t handle, qdq_error
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* The sample is lent, what is bound must stay. Equally aligned for all models: it shows in their
- * times. */
+/* The sample is borrowed, what is bound must stay. Equally aligned for all models: it shows in
+ * their times. */
 static qdq_status copy_inputs(qdq_worker_model *m, const qdq_named_array *in, size_t n,
                               qdq_named_array **out, qdq_error *err)
 {

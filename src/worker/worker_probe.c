@@ -62,7 +62,7 @@ int qdq_worker_probe_amx(void)
     if (environment_forbids_amx())
         return 0;
     if (syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_TILE_DATA) != 0)
-        return 0; /* the kernel gives it to nobody, and so to OpenVINO neither */
+        return 0; /* the kernel gives it to no one, and so to OpenVINO neither */
     if (!multiply_tiles())
         abort(); /* worse than a trap: wrong results */
     return 0;

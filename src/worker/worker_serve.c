@@ -244,7 +244,7 @@ static qdq_status compare(qdq_worker *w, const qdq_json_place *q, qdq_json_out a
 typedef qdq_status (*session_fn)(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
                                  qdq_json_out answer, qdq_error *err);
 
-/* What takes a session of its own, of at least so many runs. */
+/* What takes a session of its own, of at least this many runs. */
 static qdq_status ask_apart(qdq_worker *w, const qdq_json_place *q, qdq_worker_purpose purpose,
                             unsigned least, session_fn ask, qdq_json_out answer, qdq_error *err)
 {

@@ -230,7 +230,7 @@ static bool may_be(const layer *l, const qdq_node *node)
 }
 
 /* A layer whose names are all of OpenVINO's own: its node went to a layer that reads it, as long as
- * nobody claimed it. */
+ * nothing claimed it. */
 static bool take_from_readers(finder *f, size_t i)
 {
     const qdq_node *found = NULL;

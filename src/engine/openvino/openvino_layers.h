@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* Texts are lent for the call; "" where OpenVINO says nothing. */
+/* Texts are borrowed for the call; "" where OpenVINO says nothing. */
 typedef struct qdq_ov_layer {
     const char *name, *type, *kernel; /* "Multiply_5779", "Convolution", "brgconv_avx512_I8" */
     /* names of the layers that it was made from, with commas between */

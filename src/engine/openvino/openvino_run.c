@@ -1,5 +1,5 @@
-/* openvino_run.c - runs of an OpenVINO session: arrays go in without a copy, outputs are lent while
- * they exist. What is timed has tensors of its own, in memory as OpenVINO allocates it. */
+/* openvino_run.c - runs of an OpenVINO session: arrays go in without a copy, outputs are borrowed
+ * while they exist. What is timed has tensors of its own, in memory as OpenVINO allocates it. */
 #include "engine/openvino/openvino_session.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ static bool are_fitted(const qdq_session *s, const qdq_array *const *in)
     return true;
 }
 
-/* `in` NULL: nobody knows what the model has now. */
+/* `in` NULL: unknown what the model has now. */
 static void set_fitted(const qdq_session *s, const qdq_array *const *in)
 {
     const qdq_ov_session *os = s->self;

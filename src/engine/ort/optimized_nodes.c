@@ -11,7 +11,7 @@ typedef struct matcher {
     const qdq_graph *source, *optimized;
     qdq_arena *arena;
     qdq_layer_index names; /* of the source */
-    /* by value id of `optimized`: the tensor of the source; NULL: nobody knows */
+    /* by value id of `optimized`: the tensor of the source; NULL: unknown */
     const qdq_value **holds;
     bool *given; /* by value id of `source`: the optimized graph has it, too */
 } matcher;

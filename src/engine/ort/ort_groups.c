@@ -1,4 +1,4 @@
-/* ort_groups.c - the nodes behind the kernels that ONNX Runtime executes. It tells nobody where a
+/* ort_groups.c - the nodes behind the kernels that ONNX Runtime executes. It tells no one where a
  * kernel comes from, but writes the graph that it runs: what each node of that computes of the
  * model is found by tensors (optimized_nodes.h), and which line of the profile it is by operator,
  * name and order. */
@@ -203,7 +203,7 @@ static qdq_status name_layers(const qdq_layer_index *names, qdq_engine_layer *l,
 }
 
 /* The one layer without a node that computes something; NULL: there is none, or there are several,
- * of which nobody knows who computes what. */
+ * of which the producers are unknown. */
 static qdq_engine_layer *find_opaque(qdq_engine_layer *l, size_t n)
 {
     qdq_engine_layer *found = NULL;
@@ -281,7 +281,7 @@ qdq_status qdq_ort_join_by_name(const qdq_graph *source, qdq_engine_layer *l, si
 
 /* --- without times ---------------------------------------------------------------------------- */
 
-/* Nobody infers what operators of ONNX Runtime's own give, but the model may know the tensor. */
+/* No one infers what operators of ONNX Runtime's own give, but the model may know the tensor. */
 static const char *type_of(const qdq_graph *source, const qdq_value *v)
 {
     if (v != NULL && v->init == NULL && v->type == NULL)

@@ -19,7 +19,7 @@ void qdq_ort_log_destroy(qdq_ort_log *log)
     pthread_mutex_destroy(&log->lock);
 }
 
-/* Errors come back as a status too, or concern something that went on: nobody needs to be alarmed
+/* Errors come back as a status too, or concern something that went on: no one needs to be alarmed
  * twice. What graph.cc says is book-keeping (unused initializers, initializers that are inputs),
  * not about kernels. */
 static qdq_log_level level_of(int severity, const char *location)

@@ -68,7 +68,7 @@ static bool repair(const char *line, qdq_buf *out)
     return !out->failed;
 }
 
-/* QDQ_E_FORMAT: nobody can read it. */
+/* QDQ_E_FORMAT: no one can read it. */
 static qdq_status parse_event(const char *line, qdq_arena *arena, const json **event,
                               qdq_error *err)
 {

@@ -1,4 +1,4 @@
-/* ort_run.c - runs of an ORT session: arrays go in without a copy, outputs are lent while they
+/* ort_run.c - runs of an ORT session: arrays go in without a copy, outputs are borrowed while they
  * exist. */
 #include "engine/ort/ort_session.h"
 
@@ -146,7 +146,7 @@ static bool is_as_declared(const qdq_io *declared, const qdq_array *a)
     return true;
 }
 
-/* Tensors that a first run made are what later ones write to. Sequences and the like are made anew
+/* Tensors that a first run made are what later ones write to. Sequences and the like are made again
  * each time. */
 qdq_status qdq_ort_bind(qdq_session *s, const qdq_array *const *in, qdq_error *err)
 {
@@ -181,7 +181,7 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* True if some output is made anew by each run. */
+/* True if some output is made again by each run. */
 static bool has_loose_outputs(const qdq_session *s)
 {
     const qdq_ort_session *os = s->self;

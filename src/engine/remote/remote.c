@@ -2,7 +2,7 @@
  *
  * One conversation at a time: a lock is held from the question to the last answer. It may be taken
  * again by the thread that has it, since who is given an output may run another session; what that
- * needs of the memory lies behind what is lent. */
+ * needs of the memory lies behind what is borrowed. */
 #include "engine/remote/remote.h"
 
 #include <pthread.h>
@@ -27,7 +27,7 @@ typedef struct remote {
     qdq_remote_client client;
     qdq_tempdir *work;   /* of the worker */
     qdq_shared exchange; /* arrays on their way */
-    size_t lent;         /* bytes of it that who was given an output may still read */
+    size_t borrowed;     /* bytes of it that who was given an output may still read */
     double deadline_s;
     int64_t next; /* handle */
     unsigned crashes;
@@ -48,7 +48,7 @@ typedef struct remote_session {
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-/* Where nobody takes the error, what ended the process is logged. */
+/* Where nothing takes the error, what ended the process is logged. */
 static qdq_status fail(remote *r, const char *model, const qdq_remote_fate *fate, const char *doing,
                        qdq_error *err)
 {
@@ -265,7 +265,7 @@ typedef struct call {
     unsigned runs;              /* 0: the question has none */
 } call;
 
-/* Puts inputs behind what is lent. *end: where free memory begins after them. */
+/* Puts inputs behind what is borrowed. *end: where free memory begins after them. */
 static qdq_status put_inputs(qdq_session *s, const qdq_array *const *in, qdq_json_out q,
                              size_t *end, qdq_error *err)
 {
@@ -284,7 +284,7 @@ static qdq_status ask(qdq_session *s, const call *c, qdq_remote_answer *answer, 
     remote *r = rs->remote;
     qdq_json_doc doc = {0};
     qdq_json_out q = ask_for(&doc, rs, c->question);
-    size_t end = r->lent;
+    size_t end = r->borrowed;
     qdq_remote_fate fate;
 
     *answer = (qdq_remote_answer){.arena = QDQ_ARENA_INIT};
@@ -301,12 +301,12 @@ static qdq_status ask(qdq_session *s, const call *c, qdq_remote_answer *answer, 
 
 /* --- run -------------------------------------------------------------------------------------- */
 
-/* Gives the outputs of one answer; what they take of the memory is lent meanwhile. */
+/* Gives the outputs of one answer; what they take of the memory is borrowed meanwhile. */
 static qdq_status give_outputs(remote *r, qdq_remote_answer *answer, qdq_output_fn fn, void *ctx,
                                qdq_error *err)
 {
     const json_t *list = json_object_get(answer->json, "outputs");
-    const size_t lent = r->lent, n = json_array_size(list);
+    const size_t borrowed = r->borrowed, n = json_array_size(list);
     qdq_named_array *out = qdq_arena_array(&answer->arena, n + 1, sizeof *out);
     qdq_status st = out != NULL ? QDQ_OK : qdq_nomem(err);
 
@@ -319,18 +319,18 @@ static qdq_status give_outputs(remote *r, qdq_remote_answer *answer, qdq_output_
             size_t end =
                 (size_t)((unsigned char *)out[i].array.data - qdq_shared_data(&r->exchange)) +
                 out[i].array.bytes;
-            r->lent = end > r->lent ? end : r->lent;
+            r->borrowed = end > r->borrowed ? end : r->borrowed;
         }
     }
     if (st == QDQ_E_FORMAT)
         st = qdq_remote_not_as_agreed(&r->client, err);
     for (size_t i = 0; i < n && st == QDQ_OK && fn != NULL; i++)
         st = fn(ctx, out[i].name, &out[i].array, err);
-    r->lent = lent;
+    r->borrowed = borrowed;
     return st;
 }
 
-/* Nobody wants the rest: the run ends, and what it says does not matter. */
+/* No one wants the rest: the run ends, and what it says does not matter. */
 static void stop(remote *r)
 {
     qdq_json_doc doc = {0};

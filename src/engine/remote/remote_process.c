@@ -197,7 +197,7 @@ static bool wait_for_end(const qdq_remote_process *p, double seconds)
     return true;
 }
 
-/* What it started goes with it. False: nobody knows how it ended. */
+/* What it started goes with it. False: unknown how it ended. */
 static bool bury(qdq_remote_process *p, int *status)
 {
     pid_t got;

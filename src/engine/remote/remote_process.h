@@ -42,7 +42,7 @@ qdq_status qdq_remote_process_ask(qdq_remote_process *p, const json_t *question,
 
 bool qdq_remote_process_is_alive(const qdq_remote_process *p); /* NULL: no */
 
-/* What it printed since the last question: lent until the next one. */
+/* What it printed since the last question: borrowed until the next one. */
 const char *qdq_remote_process_output(const qdq_remote_process *p, size_t *size);
 
 /* Kills it at once if it lives. Its output stays to be read. NULL is allowed. */

@@ -263,7 +263,7 @@ static qdq_status lend_constant(const qdq_value *v, qdq_output_fn fn, void *ctx,
     qdq_status st = qdq_tensor_data(t, &scratch, &data, err);
     if (st == QDQ_OK) {
         a.bytes = data.size;
-        /* aligned, and nobody writes into a mapping */
+        /* aligned, and nothing writes into a mapping */
         a.data = qdq_arena_alloc(&scratch, data.size + 1);
         if (a.data == NULL) {
             st = qdq_nomem(err);

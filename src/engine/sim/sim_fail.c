@@ -1,5 +1,5 @@
 /* sim_fail.c - see the header. A crash here is one of the process itself, and not a pretended one:
- * what is tested with it is that somebody else survives. It happens to nobody who does not write it
+ * what is tested with it is that somebody else survives. It happens to no one who does not write it
  * into a cost model. */
 #include "engine/sim/sim_fail.h"
 

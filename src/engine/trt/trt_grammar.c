@@ -47,7 +47,7 @@ static const char *third_bracket(const char *s, qdq_arena *arena, bool *is_form)
     return *is_form ? qdq_arena_strndup(arena, p + 3, strlen(p + 3) - 1) : NULL;
 }
 
-/* "l3_out copy": who reads the tensor, or who gave it where nobody does. */
+/* "l3_out copy": who reads the tensor, or who gave it where nothing does. */
 static bool read_copy(const qdq_trt_names *names, const char *s, qdq_arena *arena,
                       qdq_trt_said *out)
 {
@@ -106,7 +106,7 @@ static bool read_list(const qdq_trt_names *names, const char *s, bool myelin, qd
             out->ambiguous = true;
         else if (name != NULL && !qdq_trt_said_add(out, name->node, arena))
             return false;
-        if (skip == 0) { /* a part that nobody knows */
+        if (skip == 0) { /* an unknown part */
             out->unknown++;
             while (*s != '\0' && (skip = delimiter(s, myelin)) == 0)
                 s++;

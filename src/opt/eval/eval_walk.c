@@ -81,7 +81,7 @@ void qdq_eval_strides(int rank, const int64_t *dim, int64_t *stride)
     for (int i = 0; i < rank; i++)
         empty = empty || dim[i] == 0;
     for (int i = rank - 1; i >= 0; i--) {
-        stride[i] = empty ? 0 : next; /* the product might overflow, and nobody goes there */
+        stride[i] = empty ? 0 : next; /* the product might overflow, and nothing goes there */
         next *= empty ? 1 : dim[i];
     }
 }

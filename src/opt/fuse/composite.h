@@ -29,7 +29,7 @@ extern const char qdq_read_elsewhere[], qdq_constant_too_wide[];
 extern const char qdq_layernorm_too_old[];
 enum { QDQ_LAYERNORM_OPSET = 17 };
 
-/* Takes out those that nobody reads any more. */
+/* Takes out those that nothing reads any more. */
 void qdq_parts_remove_unread(const qdq_parts *p);
 
 /* --- what they compute ------------------------------------------------------------------------ */

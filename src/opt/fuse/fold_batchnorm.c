@@ -71,7 +71,7 @@ static const char *speaks_against_mode(const qdq_node *bn)
     return NULL;
 }
 
-/* [channels] doubles; NULL: not known, or not so many. */
+/* [channels] doubles; NULL: not known, or not this many. */
 static qdq_status read_parameter(folding *f, const qdq_node *bn, uint32_t i, double **out,
                                  qdq_error *err)
 {

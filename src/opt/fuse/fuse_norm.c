@@ -184,7 +184,7 @@ static qdq_value *take_operand(norm *f, qdq_op op, int rank_of_x)
     return NULL;
 }
 
-/* x = Cast(float16) and Cast(n) to float16, if nobody else reads that x: then the operator does
+/* x = Cast(float16) and Cast(n) to float16, if nothing else reads that x: then the operator does
  * both. */
 static void take_casts(const qdq_match *m, norm *f)
 {

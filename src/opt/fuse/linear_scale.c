@@ -6,8 +6,8 @@
  *
  *   signed, zero point 0    code' = -code. The lowest code has no negative: its channel gets a
  * scale that is larger by 128/127, and all of it is rounded again any other zero point    code' =
- * lowest + highest - code, zero point' likewise: exact, and always in range factor 0 code' = zero
- * point, and any scale
+ * lowest + highest - code, zero point' in the same way: exact, and always in range factor 0 code' =
+ * zero point, and any scale
  *
  * All arithmetic is double; what is stored as float is rounded once. */
 #include "opt/fuse/linear.h"

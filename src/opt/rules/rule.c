@@ -3,7 +3,7 @@
  * end, too.
  *
  * Linear: a change looks again at the node, at what reads it, at what it read, and at the few other
- * readers of that. A value that thousands read (a scalar, a graph input) sends nobody back to the
+ * readers of that. A value that thousands read (a scalar, a graph input) sends no one back to the
  * list. */
 #include "opt/rules/rule.h"
 
@@ -117,7 +117,7 @@ static bool note_inputs(worklist *w, const qdq_node *n)
     return true;
 }
 
-/* What nobody reads any more goes at once: as long as it stands there it is a reader that keeps
+/* What nothing reads any more goes at once: as long as it stands there it is a reader that keeps
  * other rules from what it reads. What is still read may now be read by one node only. */
 static bool settle_lost(worklist *w)
 {

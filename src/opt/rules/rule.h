@@ -68,7 +68,7 @@ typedef struct qdq_rule {
      * stands. */
     const char *(*check)(const qdq_match *m);
     /* Edits, through the functions below or edit.h. Where it asks again what `check` has asked and
-     * gets another answer, memory was short: QDQ_E_NOMEM. Nodes that nobody reads any more are
+     * gets another answer, memory was short: QDQ_E_NOMEM. Nodes that nothing reads any more are
      * taken out behind it; their constants stay for drop-unused. */
     qdq_status (*build)(qdq_match *m, qdq_error *err);
 } qdq_rule;
@@ -76,7 +76,7 @@ typedef struct qdq_rule {
 extern const char qdq_not_this[];
 
 /* Runs rules on one graph: all nodes are looked at, and whatever a change touched is looked at
- * again. A node whose first output nobody reads is left alone. The steps of the pipeline that are
+ * again. A node whose first output nothing reads is left alone. The steps of the pipeline that are
  * these rules begin with the current one. */
 qdq_status qdq_rules_run(qdq_opt *o, const qdq_rule *const *rules, size_t n_rules, qdq_graph *g,
                          qdq_error *err);

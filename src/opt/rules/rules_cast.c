@@ -79,7 +79,7 @@ static const qdq_pat merge_pat[] = {
 
 typedef struct holds {
     bool known, is_float, has_sign;
-    unsigned integer;  /* all integers of so many bits, besides the sign */
+    unsigned integer;  /* all integers of this many bits, besides the sign */
     unsigned exponent; /* of floating point types: bits */
 } holds;
 

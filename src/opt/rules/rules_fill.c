@@ -88,7 +88,7 @@ const qdq_rule qdq_rule_cast_fill = {
 /* --- drop-dropout: y, mask = Dropout(x) that does not train  =>  x, all true
  * ----------------------------------------------
  *
- * Where nobody reads the mask, drop-identity has been here before, unless it trains and drops
+ * Where nothing reads the mask, drop-identity has been here before, unless it trains and drops
  * nothing. Q/DQ: SAFE. */
 
 static const qdq_pat dropout_pat[] = {{"y", QDQ_OP_DROPOUT, {"x", "r?", "t?"}, 0}};

@@ -198,7 +198,7 @@ static bool is_lowest(const qdq_match *m, double value)
     return value == -INFINITY || (value == 0 && p != NULL && p->op == QDQ_OP_RELU);
 }
 
-/* Every window of a pool must see something of x, and nobody must ask where the greatest was. */
+/* Every window of a pool must see something of x, and no one must ask where the greatest was. */
 static const char *pool_pads_alike(const qdq_match *m, const window *w)
 {
     const qdq_value *places = qdq_node_out(m->root, 1);

@@ -79,7 +79,7 @@ const qdq_rule qdq_rule_merge_transposes = {
 /* --- cancel-transposes: y = Transpose(Relu(Transpose(x)))  =>  Relu(x), where the two come back
  * ----------------------------
  *
- * Between them stand operators that look at each element alone, read by nobody else. Q/DQ:
+ * Between them stand operators that look at each element alone, read by nothing else. Q/DQ:
  * NEVER-ACROSS. */
 
 static const qdq_pat cancel_pat[] = {{"y", QDQ_OP_TRANSPOSE, {"t"}, 0}};
