@@ -180,7 +180,7 @@ static qdq_status try_plan(const qdq_quantizing *q, findings *f, qdq_error *err)
  * and what is listed is in no later plan: there are at most as many plans as joins, tensors and
  * nodes. Joins need no bound of their own. Tensors and biases come to light in one or two rounds,
  * since each round calibrates the whole plan, and only what lies behind operators that move data
- * shows in a later one: so many rounds are a defect, and an error instead of an hour of runs. */
+ * shows in a later one: this many rounds are a defect, and an error instead of an hour of runs. */
 qdq_status qdq_place_with_scales(const qdq_quantizing *q, qdq_error *err)
 {
     enum { MAX_ROUNDS = 16 };

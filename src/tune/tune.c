@@ -131,7 +131,7 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_recall_refused(t, err));
     t->out->resumed = t->tools.run.resumed && t->tools.run.n_samples > 0;
     if (t->tools.run.other[0] != '\0')
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: begins anew beside a run with %s", path,
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: starts over next to a run with %s", path,
                     t->tools.run.other);
     else if (t->out->resumed)
         qdq_job_log(t->job, QDQ_LOG_INFO, "%s: goes on with a run of %llu samples", path,

@@ -279,7 +279,7 @@ static void codes_in_and_float_out_names_the_tensor_without_a_q(void **state)
     assert_string_equal(f[0].tensor, "a");
     assert_string_equal(f[0].why, "reads u8 and gives f32: no QuantizeLinear behind 'a'");
     assert_string_equal(f[1].tensor, "");
-    assert_string_equal(f[1].why, "reads u8 and gives f16: nobody says which tensor");
+    assert_string_equal(f[1].why, "reads u8 and gives f16: unknown which tensor");
     qdq_free(f);
 }
 

@@ -145,7 +145,7 @@ static test_placed place_with_key(test_builder *b, const char *key, const char *
 static void a_long_attention_stays_float(void **state)
 {
     static const char reason[] =
-        "an attention over so many positions has no faster kernel in 8 bits";
+        "an attention over this many positions has no faster kernel in 8 bits";
     test_builder b = attention(513, DIV);
     test_placed p = place_with_key(&b, NULL, NULL);
 

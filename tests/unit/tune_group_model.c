@@ -370,7 +370,7 @@ static void a_dead_group_is_none(void **state)
 {
     (void)state;
     assert_refused(HEAD "g (float[4] x) => (float[4] y)\n{ [a] t = Relu(x)\n [b] y = Abs(x) }\n",
-                   TEST_LAYERS("relu a", "abs b"), "nobody reads what it gives");
+                   TEST_LAYERS("relu a", "abs b"), "nothing reads what it gives");
 }
 
 static void data_dependent_shapes_are_a_reason(void **state)

@@ -95,7 +95,7 @@ static void what_nobody_knows_is_refused(void **state)
     (void)state;
     assert_string_equal(why("g (float[4] x, int32[4] m) => (float[4] y) { [k] y = "
                             "com.microsoft.MaskedThing(x, m) }"),
-                        "nobody knows which integers are legal: 'm', for 'k'");
+                        "unknown which integers are legal: 'm', for 'k'");
     assert_string_equal(why("g (float[N,4] x) => (float[N,4] y) { y = Relu(x) }"),
                         "the usual shape of an input is not known: 'x'");
     assert_string_equal(

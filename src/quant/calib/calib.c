@@ -14,7 +14,7 @@
 #include "quant/calib/sweep.h"
 
 #define DEFAULT_PERCENTILE 99.999
-/* one sample in so many judges, where a method is chosen */
+/* of this many samples one evaluates, where a method is chosen */
 #define HOLD_BACK 8
 
 /* --- what to observe -------------------------------------------------------------------------- */

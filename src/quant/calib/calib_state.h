@@ -33,7 +33,7 @@ typedef struct qdq_calibration {
     qdq_arena scratch;
     QDQ_VEC(qdq_calib_slot) slots;
     qdq_map by_name;         /* tensor name -> index of its slot */
-    qdq_map means;           /* likewise -> index of the first of its plan->means */
+    qdq_map means;           /* the same -> index of the first of its plan->means */
     size_t n_samples, n_fit; /* all, and those in front of the ones held back */
     unsigned n_folds;        /* 0: no cross-validation */
 } qdq_calibration;

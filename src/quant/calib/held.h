@@ -1,4 +1,4 @@
-/* held.h - a copy of what an engine lent for a moment, in memory that is used again from run to
+/* held.h - a copy of what an engine provides for a moment, in memory that is used again from run to
  * run. */
 #ifndef QDQ_HELD_H
 #define QDQ_HELD_H

@@ -28,7 +28,7 @@ typedef struct profile {
     size_t codes;
     double *count;              /* n */
     double *mass, *information; /* n + 1 each: of all bins before */
-    int32_t *filled;            /* likewise */
+    int32_t *filled;            /* the same */
 } profile;
 
 /* log(x) for x > 0, to 1e-10: the compiler vectorizes it, which it does not do with log(). */

@@ -105,7 +105,7 @@ static qdq_status check_group(finder *f, const qdq_group *g, size_t group, qdq_e
     }
     if (known == 0)
         return add(f, group, "", "",
-                   qdq_arena_printf(&f->arena, "reads %s and gives %s: nobody says which tensor",
+                   qdq_arena_printf(&f->arena, "reads %s and gives %s: unknown which tensor",
                                     g->in_type, g->out_type),
                    err);
     for (size_t k = 0; k < g->n_nodes; k++) {

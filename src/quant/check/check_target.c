@@ -5,7 +5,7 @@
  * add is missing engine    which kernels ran, if there is an engine: that proves it fusion    each
  * node next to Q/DQ: is it fused, and if not, why
  *
- * Bodies of If, Loop and Scan are looked at likewise, without the engine. Operators on codes are
+ * Bodies of If, Loop and Scan are checked the same way, without the engine. Operators on codes are
  * taken for what they are between Q/DQ. Nothing here decides by itself what an engine can run:
  * placement does, from the target's description. Where the target quantizes weights alone, no
  * kernel has to fuse anything. */

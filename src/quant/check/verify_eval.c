@@ -41,7 +41,7 @@ static qdq_status take_input(evaluating *e, const qdq_named_array *in, qdq_error
     return QDQ_OK;
 }
 
-/* NULL: it is left out, or nobody computed it. */
+/* NULL: it is left out, or nothing computed it. */
 static qdq_status get(evaluating *e, const qdq_value *v, const qdq_const **out, qdq_error *err)
 {
     const char *why = NULL;

@@ -146,7 +146,7 @@ static qdq_status rule_out(searching *s, const qdq_value *v, bool *needed, qdq_e
     return QDQ_OK;
 }
 
-/* Some of what `wrong` needs and nobody has looked at, spread evenly. */
+/* Some of what `wrong` needs and no one has looked at, spread evenly. */
 static qdq_status choose(searching *s, const qdq_value *wrong, bool *needed, qdq_error *err)
 {
     size_t left = 0, seen = 0;

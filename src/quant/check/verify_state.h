@@ -52,7 +52,7 @@ qdq_status qdq_verify_open(qdq_verifying *v, const qdq_verify_side *side, qdq_se
 qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, int64_t batch,
                               bool whole, double *db, qdq_error *err);
 
-/* Sample i as v->m reads it; lent until the arena is reset or the data are read again. */
+/* Sample i as v->m reads it; borrowed until the arena is reset or the data are read again. */
 qdq_status qdq_verify_sample(qdq_verifying *v, size_t i, const qdq_named_array **in, size_t *n,
                              qdq_error *err);
 

@@ -53,7 +53,7 @@ struct qdq_comparing {
     size_t sample;         /* that runs */
     const int64_t *labels; /* its */
     size_t n_labels;
-    int64_t batch; /* likewise: qdq_slices_batch() */
+    int64_t batch; /* the same: qdq_slices_batch() */
 };
 
 /* --- what both have --------------------------------------------------------------------------- */
@@ -283,7 +283,7 @@ static qdq_status check_labels(const qdq_comparing *c, size_t sample, qdq_error 
     return QDQ_OK;
 }
 
-/* Copies that a comparison before this one made: lent, never freed here. */
+/* Copies that a comparison before this one made: borrowed, never freed here. */
 static void take_kept(qdq_comparing *c)
 {
     for (size_t k = 0; k < c->outputs.n; k++) {

@@ -188,7 +188,7 @@ void qdq_top1_add(qdq_top1 *t, const qdq_array *a, const qdq_array *b, const int
         look_at_array(t, a, n);
     for (int64_t r = 0; r < rows; r++) {
         if (labels == NULL && !t->is_flat && !t->is_share && !t->is_log_share)
-            return; /* nobody will ask */
+            return; /* no one will ask */
         const int64_t x = argmax(a, r * n, n), y = argmax(b, r * n, n);
 
         if (x >= 0)

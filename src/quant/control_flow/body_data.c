@@ -148,7 +148,7 @@ static qdq_status run_outer(driver *d)
     return qdq_session_run(d->outer, d->in, d->n_in, show, d, d->err);
 }
 
-/* An array over the bytes of a constant, or of an input that nobody overrides. */
+/* An array over the bytes of a constant, or of an input that nothing overrides. */
 static qdq_status array_of(driver *d, const qdq_tensor *t, qdq_array *out)
 {
     qdq_span bytes;
@@ -179,7 +179,7 @@ static qdq_status value_of(driver *d, const qdq_value *v, qdq_array *out)
             return QDQ_OK;
         }
     if (t == NULL)
-        return qdq_fail(d->err, QDQ_E_UNSUPPORTED, "value '%s' is not to be had", v->name);
+        return qdq_fail(d->err, QDQ_E_UNSUPPORTED, "value '%s' is unavailable", v->name);
     return array_of(d, t, out);
 }
 

@@ -23,7 +23,7 @@ static qdq_status get(qdq_data *d, size_t i, qdq_error *err)
     return QDQ_OK;
 }
 
-/* What was lent is the arena's. */
+/* What was borrowed is the arena's. */
 static void close_store(qdq_data *d)
 {
     for (size_t k = 0; k < d->n_inputs; k++)

@@ -1,5 +1,5 @@
 /* data.c - calibration and test data: finds out what a spec means, knows the model's inputs, owns
- * the buffers that samples are lent from. How samples are made is the sources' business
+ * the buffers that samples are borrowed from. How samples are made is the sources' business
  * (data_npz.c, data_images.c, data_protos.c, data_random.c). */
 #include "quant/data/data_source.h"
 

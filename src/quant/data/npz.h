@@ -13,7 +13,7 @@ typedef struct qdq_npz qdq_npz;
 /* A .npy file is an archive of one array without a name (""). Told apart by content. */
 qdq_status qdq_npz_open(const char *path, qdq_npz **out, qdq_error *err);
 
-/* The same from memory, which is lent until qdq_npz_close(). */
+/* The same from memory, which is borrowed until qdq_npz_close(). */
 qdq_status qdq_npz_open_bytes(const void *data, size_t size, qdq_npz **out, qdq_error *err);
 void qdq_npz_close(qdq_npz *z); /* NULL is allowed */
 

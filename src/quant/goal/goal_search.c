@@ -159,7 +159,7 @@ static void move(search *s, const ranked *back, group g, bool gone)
     s->n_gone = gone ? s->n_gone + g.n : s->n_gone - g.n;
 }
 
-/* So many failures in a row are what finding one item that must stay gone takes, and a little
+/* This many failures in a row are what finding one item that must stay gone takes, and a little
  * more. */
 static unsigned patience(size_t n)
 {

@@ -37,7 +37,7 @@ static bool is_optimized(const qdq_safe_session *s)
     return s->opts.level != QDQ_LEVEL_NONE;
 }
 
-/* An engine that dies of a model is no engine that refuses it: nobody may take that for an
+/* An engine that dies of a model is no engine that refuses it: no one may take that for an
  * answer. */
 static bool has_crashed(const qdq_safe_session *s, unsigned before)
 {

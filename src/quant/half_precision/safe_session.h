@@ -12,7 +12,7 @@ typedef struct qdq_safe_session {
     const qdq_model *model; /* opening may make this one the copy, */
     qdq_session_opts opts;
     const char *which;  /* a name for messages: "second model" */
-    const qdq_job *job; /* hears of what the engine refused; NULL: nobody does */
+    const qdq_job *job; /* hears of what the engine refused; NULL: none */
     qdq_session *session;
     /* and this one, of a model that was widened: freed by qdq_safe_close() unless it is taken
      * away */

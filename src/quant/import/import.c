@@ -449,7 +449,7 @@ static qdq_status in_each_graph(qdq_importer *im, qdq_status (*step)(qdq_importe
     return im->no_memory ? qdq_nomem(im->err) : QDQ_OK;
 }
 
-/* `p` NULL: nobody wants to know. */
+/* `p` NULL: not requested. */
 static qdq_status import(qdq_importer *im, qdq_plan *p)
 {
     im->left.job = im->opts->job;

@@ -53,7 +53,7 @@ typedef struct qdq_importer {
     QDQ_VEC(qdq_found_weight) weights;
     QDQ_VEC(qdq_found_bias) biases;
     qdq_map activation_of; /* address of a DQ's output -> index into tensors */
-    qdq_map weight_of;     /* likewise into weights */
+    qdq_map weight_of;     /* the same into weights */
     qdq_map bias_of;       /* DQ nodes of biases */
     /* DQ nodes of weights that were inside of operators -> accuracy level + 1 */
     qdq_map nbits_of;

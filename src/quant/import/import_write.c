@@ -27,7 +27,7 @@ static bool write_tensor(qdq_plan *p, const qdq_found_tensor *t)
     if (out.tensor == NULL || (!t->all && !write_edges(p, &t->edges, &out.consumers)))
         return false;
     if (!t->all && out.consumers.n == 0)
-        return true; /* its DQ is read by nobody */
+        return true; /* its DQ is read by nothing */
     return QDQ_PUSH(&p->arena, &p->tensors, out);
 }
 

@@ -36,7 +36,7 @@ typedef struct corrector {
 
 /* --- products --------------------------------------------------------------------------------- */
 
-/* Embeddings and the like are no products: nobody asks why they have no bias. */
+/* Embeddings and the like are no products: no one asks why they have no bias. */
 static bool is_product(const qdq_node *n)
 {
     return n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE || n->op == QDQ_OP_GEMM ||

@@ -13,7 +13,7 @@
 qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache, qdq_error *err);
 
 /* What comes back from the codes of entry `index` of plan->weights, without an edit: `w` and `back`
- * are lent for the call. Anything but QDQ_OK ends it all. */
+ * are borrowed for the call. Anything but QDQ_OK ends it all. */
 typedef qdq_status (*qdq_insert_weight_fn)(void *ctx, size_t index, const float *w,
                                            const float *back, qdq_error *err);
 qdq_status qdq_insert_try_weights(const qdq_model *m, const qdq_plan *plan, qdq_insert_weight_fn fn,

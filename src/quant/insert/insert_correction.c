@@ -7,7 +7,7 @@
 #include "quant/insert/insert_state.h"
 #include "quant/weights/linear_form.h"
 
-/* The product that entry c corrects, if it is one with so many output channels; else NULL. */
+/* The product that entry c corrects, if it is one with this many output channels; else NULL. */
 static const qdq_node *product_of(const qdq_node *reader, const qdq_plan_correction *c)
 {
     const qdq_node *n = qdq_bias_linear(reader, c->consumer.input);

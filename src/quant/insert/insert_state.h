@@ -35,7 +35,7 @@ typedef struct qdq_inserter {
     qdq_arena scratch;
     /* label -> node of any graph, as the plan names them: before any edit */
     qdq_map nodes;
-    /* name -> value, likewise; of two in different graphs the outer one */
+    /* name -> value, the same; of two in different graphs the outer one */
     qdq_map values;
     qdq_map tensors; /* name -> index into plan->tensors, for the scales of biases */
     qdq_map weights; /* name -> index into plan->weights */

@@ -20,8 +20,8 @@ struct qdq_aparts;
 /* Which nodes the user allows; each list ends with NULL, or is NULL. */
 typedef struct qdq_place_opts {
     const char *const *exclude, *const *include;           /* as in qdq_quantize_opts */
-    const char *const *op_types, *const *exclude_op_types; /* likewise */
-    const char *const *wrong;                              /* likewise */
+    const char *const *op_types, *const *exclude_op_types; /* the same */
+    const char *const *wrong;                              /* the same */
     /* tensors that calibration saw no value of: their nodes stay float */
     const char *const *no_range;
     /* labels of nodes whose bias int32 cannot hold: they stay float */

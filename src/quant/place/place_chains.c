@@ -166,7 +166,7 @@ static void take_back(qdq_placing *p, const qdq_node *n)
         let_go(p, add, n);
 }
 
-/* The kernel gives floats where nobody wants codes. */
+/* The kernel gives floats where no codes are wanted. */
 static void leave_result(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);

@@ -42,7 +42,7 @@ qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n
 /* n runs in 8 bits. */
 qdq_status qdq_emit_quantized(qdq_emitter *e, const qdq_node *n, bool kept);
 
-/* n stays float. Shape arithmetic is nobody's loss, and Q and DQ that the model has are no
+/* n stays float. Shape arithmetic is no loss, and Q and DQ that the model has are no
  * computation: nothing is written for them. */
 qdq_status qdq_emit_float(qdq_emitter *e, const qdq_node *n, const char *reason);
 

@@ -86,7 +86,7 @@ static inline bool qdq_part_is(const qdq_parting *t, const qdq_node *n, unsigned
     return (t->classes[n->op] & classes) != 0;
 }
 
-/* A node of the graph that is placed: captures of subgraphs are nobody's epilogue. */
+/* A node of the graph that is placed: captures of subgraphs are no epilogue. */
 static inline bool qdq_part_here(const qdq_parting *t, const qdq_node *n)
 {
     return n != NULL && n->graph == t->p->model->graph;

@@ -91,7 +91,7 @@ static const char *misfit(const qdq_parting *t, const qdq_node *n)
     if (t->p->target->disable_mha_qdq)
         return "attentions stay float on this target (disable_mha_qdq)";
     if (f->length_max > 0 && length > f->length_max)
-        return "an attention over so many positions has no faster kernel in 8 bits";
+        return "an attention over this many positions has no faster kernel in 8 bits";
     if (head >= 0 &&
         ((f->head_min > 0 && head < f->head_min) || (f->head_max > 0 && head > f->head_max)))
         return "an attention with heads of this size has no faster kernel in 8 bits";

@@ -64,7 +64,7 @@ static inline qdq_node_state *qdq_state_of(const qdq_placing *p, const qdq_node 
     return &p->node[n->id];
 }
 
-/* Who listens to the rules; NULL: nobody. */
+/* Who listens to the rules; NULL: none. */
 static inline qdq_why *qdq_place_listener(const qdq_placing *p)
 {
     return p->opts != NULL ? p->opts->why : NULL;

@@ -24,7 +24,7 @@ void qdq_why_find(qdq_why *w, const qdq_model *m);
 /* Is n the node that is asked about, or at the tensor? */
 bool qdq_why_hears(qdq_why *w, const qdq_node *n);
 
-/* `w` may be NULL: nobody listens. `fmt` says the verdict. */
+/* `w` may be NULL: no listener. `fmt` says the verdict. */
 void qdq_why_say(qdq_why *w, const qdq_node *n, const char *rule, bool holds, const char *fmt, ...)
     QDQ_PRINTF(5, 6);
 

@@ -34,11 +34,11 @@ typedef struct qdq_plan_tensor {
     qdq_qparam *fold;
     /* while a plan is made: the tensor whose range decides, if it is another one */
     const char *like;
-    /* likewise: tensors of one group share one range, pooled from all of them; NULL: none */
+    /* the same: tensors of one group share one range, pooled from all of them; NULL: none */
     const char *group;
-    qdq_elem asked; /* likewise: the type that placement gave it; see qdq_plan_asked */
-    bool known;     /* likewise: the scale is there already, found in the model */
-    bool given;     /* likewise: known from an earlier plan (scales.h) */
+    qdq_elem asked; /* the same: the type that placement gave it; see qdq_plan_asked */
+    bool known;     /* the same: the scale is there already, found in the model */
+    bool given;     /* the same: known from an earlier plan (scales.h) */
     const char *rule, *origin;
 } qdq_plan_tensor;
 
@@ -115,7 +115,7 @@ typedef struct qdq_plan_mean {
  * (place_joins.h). */
 typedef struct qdq_plan_join {
     const char *node, *result;   /* label; name of a tensor */
-    const char *const *operands; /* likewise */
+    const char *const *operands; /* the same */
     size_t n_operands;
     /* the range of all operands / the narrowest of theirs; 0: not measured */
     double factor;

@@ -22,7 +22,7 @@ typedef struct drawing {
     qdq_map left;      /* label -> const qdq_plan_float * */
     qdq_map tensor;    /* name -> index + 1 of the first entry of the plan */
     size_t *next;      /* by entry: index + 1 of the next one of the tensor; 0: none */
-    qdq_map weight;    /* likewise, of weights */
+    qdq_map weight;    /* the same, of weights */
     size_t *next_weight;
 } drawing;
 

@@ -8,7 +8,7 @@
 
 enum {
     QDQ_AWQ_ROWS = 128
-}; /* at most so many rows of an activation are kept, and about half as many at least */
+}; /* at most this many rows of an activation are kept, and about half as many at least */
 
 /* A weight as columns of K elements. */
 typedef struct qdq_awq_weight {
@@ -27,7 +27,7 @@ typedef struct qdq_awq_group {
     double *sum;                       /* of |x|, for each channel */
     uint64_t n_row;                    /* rows that `sum` is of */
     float *row;                        /* the kept ones, */
-    size_t n_kept;                     /* so many, */
+    size_t n_kept;                     /* this many, */
     uint64_t lot[QDQ_AWQ_ROWS], limit; /* with lots up to a limit */
     double alpha_step;                 /* between exponents that are tried for `s`; 0: none are */
     float *s;                          /* NULL: not scaled */

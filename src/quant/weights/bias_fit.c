@@ -1,5 +1,5 @@
 /* bias_fit.c - see the header. The scale of a bias is that of activation times weight; where both
- * are there and only the activation's was calibrated now, nobody has looked yet whether the bias
+ * are there and only the activation's was calibrated now, no one has looked yet whether the bias
  * fits. */
 #include "quant/weights/bias_fit.h"
 

@@ -1,4 +1,4 @@
-/* default_goal.c - the goal that holds where nobody asks for one, and a start that reaches a goal
+/* default_goal.c - the goal that holds without a goal of the user, and a start that reaches a goal
  * which the rules' plan misses. */
 #include <math.h>
 

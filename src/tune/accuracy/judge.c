@@ -35,7 +35,7 @@ static qdq_status hash_sample(qdq_data *d, size_t i, XXH128_hash_t *h, qdq_error
     return QDQ_OK;
 }
 
-/* n samples from `first` on, in a few digits; of many, so many of them: to read all images takes
+/* n samples from `first` on, in a few digits; of many, this many of them: to read all images takes
  * its time. */
 static qdq_status name_some(qdq_data *d, size_t first, size_t n, size_t some, char name[33],
                             qdq_error *err)

@@ -63,7 +63,7 @@ static qdq_status divide(const qdq_tuning *t, const qdq_compare_layers_result *f
     return st;
 }
 
-/* Without inner values nobody knows better than that all are alike. */
+/* Without inner values all count as alike. */
 static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *all, double *harm, bool *cut,
                           qdq_error *err)
 {

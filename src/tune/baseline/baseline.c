@@ -126,7 +126,7 @@ static qdq_status find_file(const qdq_model *m, const char *content, const qdq_m
     return st == QDQ_E_NOMEM ? qdq_nomem(err) : st;
 }
 
-/* Counts what import cannot say, and tells nobody else. */
+/* Counts what import cannot say, and nothing else. */
 static void count_unsaid(void *ctx, qdq_log_level level, const char *text)
 {
     (void)text;

@@ -12,7 +12,7 @@ typedef struct renaming {
     qdq_arena arena;
     qdq_map from_labels, to_labels; /* label -> node */
     const qdq_node **node;          /* by id of a node of `from`: that of `to`; NULL: none */
-    const qdq_value **value;        /* likewise */
+    const qdq_value **value;        /* the same */
     bool *taken;                    /* by id of a node of `to` */
     size_t *gone;
     qdq_plan *out;

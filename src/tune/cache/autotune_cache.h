@@ -61,7 +61,7 @@ void qdq_autotune_cache_free(qdq_autotune_cache *c);
 
 /* Reads what Model-Optimizer or this program wrote; `name` stands in messages. Members that are not
  * there are not known, but for numbers of groups and what was decided; others than those above are
- * ignored; NaN, Infinity, null and 0 are times that nobody knows. QDQ_E_FORMAT, with the place:
+ * ignored; NaN, Infinity, null and 0 are unknown times. QDQ_E_FORMAT, with the place:
  * torn, no JSON, or something else than such a file. */
 qdq_status qdq_autotune_cache_parse(const char *text, size_t size, const char *name,
                                     qdq_autotune_cache *out, qdq_error *err);

@@ -4,7 +4,7 @@
 
 #include "tune/state/tune_state.h"
 
-/* Fills in c->times, where nobody has. */
+/* Fills in c->times, where nothing has. */
 qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
 
 /* The same from layers that were asked for their nodes, if they have times. */

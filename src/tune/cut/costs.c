@@ -1,5 +1,5 @@
 /* costs.c - see the header. Profiles are corrected for what profiling adds; then own times, then
- * conversions, then what nobody has seen. Means over what there is, no solver: with three to eight
+ * conversions, then what no one has seen. Means over what there is, no solver: with three to eight
  * profiles each cost has one to four sightings. */
 #include "tune/cut/costs.h"
 
@@ -23,7 +23,7 @@ typedef struct fitting {
     const qdq_cut_seen *seen;
     size_t n_seen;
     qdq_cut_costs *out;
-    double **own, **net;   /* by sighting, by bit or net: ns, corrected; NAN: nobody knows */
+    double **own, **net;   /* by sighting, by bit or net: ns, corrected; NAN: unknown */
     uint32_t **cuts;       /* by sighting and bit: conversions that it takes part in */
     double *cost[2];       /* by state and bit; NAN: never seen */
     double *variance[2];   /* of these, as a multiple of the noise's */

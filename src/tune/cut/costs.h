@@ -16,7 +16,7 @@ typedef struct qdq_cut_time {
 /* What a profile of an assignment says. Each row counts once: for a bit, for a tensor, or for the
  * rest. */
 typedef struct qdq_cut_profile {
-    /* by bit: its kernel, and nodes about which nobody decides that run with it */
+    /* by bit: its kernel, and nodes about which no one decides that run with it */
     qdq_cut_time *own;
     /* by tensor: its Q, DQ, casts and changes of layout, and copies that it goes through */
     qdq_cut_time *net;

@@ -9,8 +9,8 @@
 
 enum { ROUNDS = 3 };
 
-/* Deviations: what is changed must pay by so many, after a measurement that refused it by more, and
- * what is in doubt may be better by so many. */
+/* Deviations: what is changed must pay by this many, after a measurement that refused it by more,
+ * and what is in doubt may be better by this many. */
 static const double caution = 1, distrust = 3, boldness = 2;
 
 typedef struct cutting {

@@ -15,7 +15,7 @@ typedef qdq_status (*qdq_cut_profile_fn)(void *ctx, const qdq_assign *a, qdq_cut
 
 /* What was found of an assignment that is bounded. */
 typedef struct qdq_cut_verdict {
-    bool known; /* false: nobody may ask any more, and it is not proposed */
+    bool known; /* false: no one may ask any more, and it is not proposed */
     bool holds;
     double excess; /* harm that was found, over what may be; NAN: it has no number */
 } qdq_cut_verdict;

@@ -21,7 +21,7 @@ typedef struct qdq_cut_net {
     uint32_t from;      /* bit of its producer */
     const uint32_t *to; /* bits of its readers */
     size_t n_to;
-    double bytes; /* of the tensor in float; 0: nobody knows */
+    double bytes; /* of the tensor in float; 0: unknown */
 } qdq_cut_net;
 
 /* Bits that are on only together. */

@@ -8,8 +8,8 @@
  *     if (qdq_flow_is_source(&f, v)) ...
  *
  * Y. Boykov, V. Kolmogorov, An Experimental Comparison of Min-Cut/Max-Flow Algorithms, 2004: two
- * trees that grow from source and sink, and are mended, not built anew, after each augmentation. Of
- * minimum cuts it gives the one with the fewest nodes at the source. Capacities are integers, so
+ * trees that grow from source and sink, and are mended, not built again, after each augmentation.
+ * Of minimum cuts it gives the one with the fewest nodes at the source. Capacities are integers, so
  * that sums are exact and the cut is the same on every machine. */
 #ifndef QDQ_FLOW_H
 #define QDQ_FLOW_H
@@ -33,7 +33,7 @@ typedef struct qdq_flow {
     uint32_t clock;
 } qdq_flow;
 
-/* Room for so many nodes and arcs, the latter with their ways back. */
+/* Room for this many nodes and arcs, the latter with their ways back. */
 qdq_status qdq_flow_init(qdq_flow *f, size_t n_nodes, size_t n_arcs, qdq_arena *arena,
                          qdq_error *err);
 

@@ -26,7 +26,7 @@ static void tell_nodes(const qdq_space *s, const qdq_nets *nets, const qdq_tune_
     }
 }
 
-/* What is left is nobody's: nodes that stay float, layers without a name. */
+/* What is left belongs to nothing: nodes that stay float, layers without a name. */
 void qdq_tune_tell_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
                          qdq_cut_profile *out)
 {

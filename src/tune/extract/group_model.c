@@ -165,7 +165,7 @@ static qdq_status find_boundary(maker *s)
     if (s->inputs.n == 0)
         return refuse(s, "it reads nothing but constants", NULL);
     if (s->outputs.n == 0)
-        return refuse(s, "nobody reads what it gives", NULL);
+        return refuse(s, "nothing reads what it gives", NULL);
     return describe_inputs(s);
 }
 

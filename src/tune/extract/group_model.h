@@ -37,7 +37,7 @@ typedef struct qdq_group_model {
     uint32_t n_frozen;
 } qdq_group_model;
 
-/* A group without inputs, without outputs, or with shapes that nobody knows before it runs has no
+/* A group without inputs, without outputs, or with shapes that are unknown before it runs has no
  * model; that is no failure: `why` says so. Weights are shared with f's model, which must stay. */
 qdq_status qdq_group_model_make(const qdq_fusions *f, uint32_t group,
                                 const qdq_group_model_opts *opts, qdq_group_model **out,

@@ -50,7 +50,7 @@ static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_c
     return st;
 }
 
-/* Pairs of these two for half the patience that a candidate gets; 0: nobody can tell. */
+/* Pairs of these two for half the patience that a candidate gets; 0: no one can tell. */
 static double affordable(const qdq_tuning *t, const qdq_test_result *r)
 {
     return t->run.test.patience_ns / 2 / (r->incumbent_ns + r->candidate_ns);

@@ -70,7 +70,7 @@ static void count_tensors(const merging *m, unsigned *n)
     }
 }
 
-/* What a conversion at a tensor of this bit costs; 0 where nobody measured it. */
+/* What a conversion at a tensor of this bit costs; 0 without a measurement. */
 static double conversion_us(const merging *m, uint32_t bit, const unsigned *tensors)
 {
     const uint32_t i = bit != QDQ_CUT_FLOAT ? m->of[bit] : NOBODY;

@@ -20,7 +20,7 @@ typedef struct qdq_tune_apart {
 
 typedef struct qdq_tune_scheme {
     const qdq_fusion_scheme *what; /* in the first group of the kind */
-    qdq_plan *plan;                /* of the whole model with it; NULL: nobody asked yet */
+    qdq_plan *plan;                /* of the whole model with it; NULL: not requested yet */
     QDQ_VEC(qdq_tune_apart) samples;
     const char *failed; /* why it cannot be had */
 } qdq_tune_scheme;
@@ -91,7 +91,7 @@ double qdq_tune_mean_saved(const qdq_tune_scheme *s);
  * schemes of another one. cache_import.c */
 void qdq_tune_import_cache(const qdq_tuning *t, qdq_tune_kinds *k);
 
-/* Takes `amount` samples more of each of these: pairs of whole times, or one profile of so many
+/* Takes `amount` samples more of each of these: pairs of whole times, or one profile of this many
  * times eight runs. `label`: which time it is, for the store. apart.c */
 typedef struct qdq_tune_entry {
     qdq_tune_kind *kind;

@@ -56,7 +56,7 @@ static qdq_status list_tensors(exporting *x, const qdq_choices *c, size_t instan
     return QDQ_OK;
 }
 
-/* What the kernels of a group take in a model of so many ns; NAN: no profile says it. */
+/* What the kernels of a group take in a model of this many ns; NAN: no profile says it. */
 static double kernels_ms(const qdq_fusion *f, const qdq_tune_times *times, double model_ns)
 {
     double us = 0;

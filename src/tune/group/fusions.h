@@ -26,7 +26,7 @@ typedef struct qdq_fusion {
     const char *layer;
     uint32_t layers; /* layers that are in it, in whole or in part */
     double us;       /* of one run, conversions left out; NAN: not known */
-    /* conversions that carry the name of one of its nodes; NAN likewise */
+    /* conversions that carry the name of one of its nodes; NAN: the same */
     double converts_us;
 } qdq_fusion;
 
@@ -39,11 +39,11 @@ typedef struct qdq_fusions {
     double
         /* share of the computing layers whose nodes are in this graph; NAN: there are no layers */
         matched;
-    /* share of the operators that can be quantized of which a layer is known; likewise */
+    /* share of the operators that can be quantized of which a layer is known; the same */
     double covered;
     double unknown_us;   /* of layers without nodes, conversions left out; NAN: no times */
-    double converted_us; /* of all conversions; likewise */
-    double us;           /* of all layers; likewise */
+    double converted_us; /* of all conversions; the same */
+    double us;           /* of all layers; the same */
 } qdq_fusions;
 
 /* `layer`: what qdq_session_groups() or qdq_groups_read() gave for this model, or for the same with

@@ -13,7 +13,7 @@ typedef struct qdq_graph_file {
     /* what the engine printed while it built; NULL: it printed nothing, or the layers were known
      * before */
     const char *log;
-    const char *fingerprint; /* of all that its layers depend on; NULL: nobody asks */
+    const char *fingerprint; /* of all that its layers depend on; NULL: not requested */
 } qdq_graph_file;
 
 /* Writes NAME.PRECISION.graph.json and .build.log, over older ones. Of trtexec they are what it

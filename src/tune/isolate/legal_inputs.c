@@ -126,7 +126,7 @@ static qdq_status check_use(checker *c, const char *input, const integers *x, co
     const qdq_node *n = u->node;
 
     if (n->graph != c->graph || n->op == QDQ_OP_UNKNOWN)
-        return refuse(c, input, "nobody knows which integers are legal", n);
+        return refuse(c, input, "unknown which integers are legal", n);
     if (u->index < 32 && (shape_inputs(n) >> u->index & 1) != 0)
         return refuse(c, input, "0 and 1 are not the shape that an integer input stands for", n);
     if (is_index(n, u->index) && (x->computed || !may_be_indexed(n)))

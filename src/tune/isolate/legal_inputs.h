@@ -8,7 +8,7 @@
 
 /* *why is "" if the model of `g` runs on what qdq_random_inputs() makes: floats, and integers that
  * are 0 or 1 wherever they are indices of something with two elements, or numbers to compute with;
- * else the reason, in the arena. A type without random numbers and a dim that nobody knows for the
+ * else the reason, in the arena. A type without random numbers and an unknown dim for the
  * usual shapes are reasons, too. */
 qdq_status qdq_legal_inputs(const qdq_group_model *g, qdq_arena *arena, const char **why,
                             qdq_error *err);

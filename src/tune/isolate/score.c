@@ -12,7 +12,7 @@
 #define NO_PART UINT32_MAX
 
 typedef enum kind {
-    IS_NOTHING, /* of the halo, of constants, or of nobody known */
+    IS_NOTHING, /* of the halo, of constants, or of unknown origin */
     IS_OWN,
     IS_QDQ,
     IS_REFORMAT, /* between nodes of the group */

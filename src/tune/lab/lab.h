@@ -51,14 +51,15 @@ void qdq_lab_set_until(qdq_lab *lab, double until);
 double qdq_lab_build_s(const qdq_lab *lab);
 double qdq_lab_pair_s(const qdq_lab *lab);
 
-/* Name, version, device and capabilities of the engine in the worker: lent, as long as the lab. */
+/* Name, version, device and capabilities of the engine in the worker: borrowed, as long as the lab.
+ */
 const qdq_engine_info *qdq_lab_engine(const qdq_lab *lab);
 
-/* The output of the worker and its engine during the last call: lent until the next one. */
+/* The output of the worker and its engine during the last call: borrowed until the next one. */
 const char *qdq_lab_output(const qdq_lab *lab, size_t *size);
 
-/* Options that the engine's program turned out to refuse, with spaces between: lent, as long as the
- * lab; "": none. */
+/* Options that the engine's program turned out to refuse, with spaces between: borrowed, as long as
+ * the lab; "": none. */
 const char *qdq_lab_refused(const qdq_lab *lab);
 /* They are known from before: none of them is tried. */
 qdq_status qdq_lab_refuse(qdq_lab *lab, const char *options, qdq_error *err);

@@ -13,7 +13,7 @@ typedef struct qdq_lab_logs {
     bool failed;
 } qdq_lab_logs;
 
-/* Makes the folder. `dir` is lent. */
+/* Makes the folder. `dir` is borrowed. */
 qdq_status qdq_lab_logs_open(qdq_lab_logs *logs, const char *dir, const qdq_job *job,
                              qdq_error *err);
 

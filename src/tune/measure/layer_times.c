@@ -11,7 +11,7 @@
 typedef struct layer {
     const char *op;
     double us;
-    const qdq_node *node; /* whose kernel it is; NULL: nobody knows */
+    const qdq_node *node; /* whose kernel it is; NULL: unknown */
     /* all those nodes, where the engine told them: as good as one another; NULL: it did not */
     const qdq_node **told;
     size_t n_told;
@@ -24,7 +24,7 @@ typedef struct reading {
     qdq_layer_index names;
     QDQ_VEC(layer) layers; /* in order of execution */
     bool *is_named;        /* by node: is a layer called after it? */
-    /* the node of the kernel before; NULL: there was none, or nobody knows */
+    /* the node of the kernel before; NULL: there was none, or no one knows */
     const qdq_node *last;
     double waiting; /* of conversions behind it, for the kernel that comes */
     double told;    /* of kernels whose names say nothing, and whose nodes the engine told */

@@ -20,7 +20,7 @@ typedef struct qdq_tune_times {
 } qdq_tune_times;
 
 /* Times of a graph's nodes from a list of layers in order of execution: [{"name", "op", "us"},
- * ...]; NULL: nobody knows anything. Arrays in the arena. */
+ * ...]; NULL: unknown. Arrays in the arena. */
 qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena *arena,
                               qdq_tune_times *out, qdq_error *err);
 

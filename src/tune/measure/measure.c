@@ -13,7 +13,7 @@ enum { CONTROL_PAIRS = 12, MAX_PAIRS = 4096, LONGER = 3, LONGEST = 10, PART = 4 
 
 /* 1.4826 times the median absolute deviation estimates the deviation of normal numbers. */
 static const double mad_to_sd = 1.4826;
-/* An outlier says that something else ran, not how much: beyond so many deviations it counts no
+/* An outlier says that something else ran, not how much: beyond this many deviations it counts no
  * more. */
 static const double clip_sd = 3;
 /* Times in nanoseconds of real runs differ by more than this; virtual times need not. */
@@ -149,7 +149,7 @@ static qdq_status take_one(pairs *p, qdq_pair_fn take, void *ctx, qdq_error *err
 /* --- the test --------------------------------------------------------------------------------- */
 
 /* The logarithm of how much likelier the gains are if the true one is `gain` than if it is 0. The
- * noise is what all pairs so far show, so it is computed anew each time. */
+ * noise is what all pairs so far show, so it is computed again each time. */
 static double log_ratio(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
 {
     double sum = 0;
@@ -334,7 +334,7 @@ qdq_status qdq_epoch_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *ct
         st = take_one(&p, take, ctx, err);
     if (st == QDQ_OK) {
         summarize(&p, &o, &r);
-        /* It must be wrong by what the tests are to tell apart: a bias that small is nobody's
+        /* It must be wrong by what the tests are to tell apart: a bias that small is no one's
          * gain. */
         bool differs = r.ci_low > o.enter || r.ci_high < -o.enter;
         *out = (qdq_epoch){

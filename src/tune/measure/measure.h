@@ -55,7 +55,7 @@ typedef struct qdq_test_result {
     /* of one pair's gain: 1.4826 times the median absolute deviation; at least floor_sd */
     double sd;
     double seen_sd; /* the same without floor_sd */
-    /* the least gain that so many pairs would have shown: (z_alpha + z_beta) sd / sqrt(n) */
+    /* the least gain that this many pairs would have shown: (z_alpha + z_beta) sd / sqrt(n) */
     double mde;
     unsigned pairs;
     double incumbent_ns, candidate_ns; /* medians */

@@ -25,7 +25,7 @@ static qdq_status shipped_times(qdq_tuning *t, const qdq_tune_times **out, qdq_e
     return QDQ_OK;
 }
 
-/* What a node's kernel takes in 8 bits by the costs of the search; NAN: nobody knows. */
+/* What a node's kernel takes in 8 bits by the costs of the search; NAN: unknown. */
 static double predicted_us(const qdq_tuning *t, const qdq_node *n)
 {
     const uint32_t first = t->task.space->first_group[n->id];

@@ -118,7 +118,8 @@ static void show_latency(const qdq_tuning *t, qdq_buf *b)
                  r->crashed, r->tried);
     if (isfinite(r->mde))
         snprintf(mde, sizeof mde,
-                 " A gain below %.2f %% could not have been seen in so many pairs.", r->mde * 100);
+                 " A gain below %.2f %% could not have been seen in this many pairs.",
+                 r->mde * 100);
     bars[n++] =
         (qdq_page_bar){"given", r->baseline_ms, r->baseline_ms, r->baseline_ms, QDQ_TONE_PLAIN};
     if (isfinite(r->rules_ms))
@@ -324,7 +325,7 @@ static void show_trials(const qdq_tuning *t, qdq_buf *b)
 
     qdq_page_section(b, "search", "How the search went",
                      "Each candidate ran in pairs with the best so far, until it was clear which "
-                     "is faster or that nobody could tell.");
+                     "is faster or that unclear.");
     show_progress(t, b);
     qdq_page_table_begin(b, &table);
     for (size_t i = 0; i < t->run.steps.n; i++) {

@@ -298,7 +298,7 @@ static qdq_status try_best(qdq_tuning *t, bool *holds, qdq_error *err)
     return qdq_assign_copy(&t->run.found.best, &a, &t->arena) ? QDQ_OK : qdq_nomem(err);
 }
 
-/* Of the rules' plan and its like, those that nobody measured; *faster: one of them is better. */
+/* Of the rules' plan and its like, those without a measurement; *faster: one of them is better. */
 static qdq_status try_plain(qdq_tuning *t, bool *faster, qdq_error *err)
 {
     *faster = false;

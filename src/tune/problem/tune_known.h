@@ -33,9 +33,9 @@ double qdq_tune_share_of(const qdq_search_event *e);
  * is false where there is none. */
 qdq_status qdq_tune_find_placement(qdq_tuning *t, qdq_assign *out, bool *found, qdq_error *err);
 
-/* Tries what t->parts.settled says is best. If that is as fast as it says, and no start that nobody
- * measured is faster, *done is true, and t->run.found is what a search would have found; else
- * t->parts.settled is NULL from now on. */
+/* Tries what t->parts.settled says is best. If that is as fast as it says, and no start that
+ * nothing measured is faster, *done is true, and t->run.found is what a search would have found;
+ * else t->parts.settled is NULL from now on. */
 qdq_status qdq_tune_follow_known(qdq_tuning *t, bool *done, qdq_error *err);
 
 /* The time of a placement as a share of the baseline's, if another run with this store, or

@@ -73,7 +73,7 @@ static qdq_pattern_key key_of(const qdq_tuning *t, const char *signature, const 
 }
 
 /* An entry about this model that a search left which came to its end, as long as this one, and that
- * nobody changed. Models that were given, and a filter, make another search. */
+ * nothing changed. Models that were given, and a filter, make another search. */
 static qdq_status find_settled(qdq_tuning *t, qdq_error *err)
 {
     const qdq_pattern_key key = key_of(t, QDQ_PATTERN_MODEL, t->parts.whole);

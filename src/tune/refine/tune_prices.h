@@ -34,7 +34,7 @@ typedef struct qdq_tune_prices {
     double *time; /* us by kind: conversions and copies, and the kernels at both ends */
     double rest;  /* us of kernels that no kind takes part in */
     double sum;   /* us of the model */
-    bool known;   /* else nobody knows anything of the above */
+    bool known;   /* else the above is unknown */
 } qdq_tune_prices;
 
 /* Fills in what kinds gain by the profile of `c` beside that of the base, of which *before is told:

@@ -20,7 +20,7 @@ struct qdq_region {
     QDQ_VEC(const qdq_value *)
     /* by (first reader's place, input); never an omitted one, a constant, or a computed shape */
     inputs;
-    QDQ_VEC(const qdq_value *) outputs; /* read outside, or graph outputs, or read by nobody */
+    QDQ_VEC(const qdq_value *) outputs; /* read outside, or graph outputs, or read by nothing */
     const char *path;                   /* of the names builder: "/encoder/layer.0"; NULL */
     size_t n_total;                     /* nodes with those of all descendants */
     uint32_t pattern;                   /* index into the patterns; set by qdq_patterns_find() */

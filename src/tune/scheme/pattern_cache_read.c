@@ -79,7 +79,7 @@ static bool is_real(const char *s)
     return *s == '\0';
 }
 
-/* Nothing and .inf say that nobody measured. */
+/* Nothing and .inf stand for no measurement. */
 static qdq_status read_latency(const reader *r, const qdq_yaml *v, double *out, qdq_error *err)
 {
     static const char *const infinite[] = {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"};

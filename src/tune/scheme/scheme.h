@@ -36,7 +36,7 @@ bool qdq_scheme_sort(
     qdq_scheme *s); /* into the order above; false: it had a point twice, which is taken out */
 
 /* How many of n schemes, the fastest first, are worth going on from: a share of them, but `least`
- * if there are so many. */
+ * if there are this many. */
 size_t qdq_scheme_pool(size_t n, double share, size_t least);
 
 /* --- what a pattern offers, and what that is in the space ------------------------------------- */

@@ -64,7 +64,7 @@ typedef struct qdq_search_opts {
     unsigned attempts;   /* changes drawn for a unit at most; 0: 100 */
     unsigned stale;      /* candidates in a row that brought nothing end a unit */
     unsigned max_trials; /* of the whole search; 0: no bound */
-    unsigned max_builds; /* likewise */
+    unsigned max_builds; /* the same */
     bool seeds_beyond;   /* seeds of caches take no builds from max_builds */
     uint64_t seed;
 } qdq_search_opts;

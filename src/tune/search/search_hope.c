@@ -12,7 +12,7 @@
  * wrong. */
 static const double doubt = 0.1;
 
-/* As long as nobody knows better: all that the kernel takes in float. */
+/* Without better knowledge: all that the kernel takes in float. */
 static void hope_for_float_time(qdq_searching *s)
 {
     for (size_t i = 0; i < s->p->n_bits; i++)

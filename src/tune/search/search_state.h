@@ -22,7 +22,7 @@ typedef struct qdq_searching {
     double time;                     /* of the incumbent, as a share of the baseline's */
     qdq_map measured;                /* identity -> index into `times` */
     QDQ_VEC(double) times;           /* shares of the baseline's; INFINITY: failed */
-    /* likewise: the identity of the incumbent that it ran beside */
+    /* the same: the identity of the incumbent that it ran beside */
     QDQ_VEC(uint64_t) against;
     QDQ_VEC(uint64_t) kept_starts; /* identities of starts that were the incumbent */
     bool over;                     /* the budget is used up */
@@ -99,7 +99,7 @@ qdq_status qdq_search_hope_init(qdq_searching *s, qdq_error *err);
 qdq_status qdq_search_profile_ends(qdq_searching *s, bool *known, qdq_error *err);
 
 /* What is fastest by these profiles, if each change between on and off from one bit to the next in
- * the graph's order costs so many typical borders; by dynamic programming. Into the candidate.
+ * the graph's order costs this many typical borders; by dynamic programming. Into the candidate.
  * False: out of memory. */
 bool qdq_search_by_profile(qdq_searching *s, double borders);
 

@@ -36,7 +36,7 @@ size_t qdq_space_edge_of(const qdq_space *s, const qdq_node *n, uint32_t input);
 bool qdq_space_is_flipped(const qdq_space *s, const qdq_assign *a, size_t edge);
 void qdq_space_flip(const qdq_space *s, qdq_assign *a, size_t edge); /* an assignment with edges */
 
-/* Whose result `v` is, behind operators that copy; NULL: nobody's, it is a graph input. */
+/* Whose result `v` is, behind operators that copy; NULL: none, it is a graph input. */
 const qdq_node *qdq_space_source(const qdq_space *s, const qdq_value *v);
 
 /* *out: by edge, does a reader take what Q/DQ of this plan make of the tensor? In the arena. */

@@ -48,7 +48,7 @@ typedef struct giving {
         /* node id and input -> 1 + index in `from`; where two stand one on the other, the one on
            top */
         weight;
-    qdq_map all; /* tensor -> likewise, of an entry for all readers */
+    qdq_map all; /* tensor -> the same, of an entry for all readers */
     qdq_cover want, have;
     qdq_error *err;
 } giving;

@@ -1,4 +1,4 @@
-/* space_plan.c - the plan of an assignment. Placement is done anew for each one, with what it
+/* space_plan.c - the plan of an assignment. Placement is done again for each one, with what it
  * leaves out as its user's wish: so every plan without halves is one that quantize could have
  * made. */
 #include <assert.h>

@@ -199,7 +199,7 @@ unsigned qdq_tune_leg_runs(const qdq_tune_opts *o)
     return o->timing_runs > 0 ? o->timing_runs : 1;
 }
 
-/* Pairs are told as times of one run. Of an engine that is a program, which a time starts anew,
+/* Pairs are told as times of one run. Of an engine that is a program, which a time starts again,
  * they take far longer than they tell: none. */
 static double in_pairs(const qdq_tuning *t, double seconds)
 {

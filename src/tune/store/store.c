@@ -244,7 +244,7 @@ static qdq_status get_max(qdq_tune_store *s, const char *sql, int64_t context, i
     return status;
 }
 
-/* What does not depend on the model has a context without one. A run that begins anew leaves a mark
+/* What does not depend on the model has a context without one. A run that starts over leaves a mark
  * there, so that those that go on with it or begin beside it are handed out nothing from before,
  * either. */
 static qdq_status find_content(qdq_tune_store *s, const qdq_tune_store_context *c, bool restart,
@@ -306,7 +306,7 @@ static qdq_status count_samples(qdq_tune_store *s, qdq_tune_store_run *out, qdq_
     return status;
 }
 
-/* Samples belong to a context and to a beginning: --restart begins anew, and nothing from before is
+/* Samples belong to a context and to a beginning: --restart starts over, and nothing from before is
  * handed out. */
 static qdq_status new_run(qdq_tune_store *s, const char *search, bool restart,
                           qdq_tune_store_run *out, qdq_error *err)
@@ -328,8 +328,8 @@ static qdq_status new_run(qdq_tune_store *s, const char *search, bool restart,
     return QDQ_OK;
 }
 
-/* A failure may have been one of the moment: it is tried again. What happened is told anew, for all
- * of it is asked again. */
+/* A failure may have been one of the moment: it is tried again. What happened is told again, for
+ * all of it is asked again. */
 static qdq_status take_over(qdq_tune_store *s, const qdq_tune_store_run *r, qdq_error *err)
 {
     qdq_sql st =

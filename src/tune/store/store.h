@@ -33,7 +33,7 @@ typedef struct qdq_tune_store_context {
 
 typedef struct qdq_tune_store_run {
     int64_t id, context;
-    /* samples belong to a context and a beginning: `restart` begins anew */
+    /* samples belong to a context and a beginning: `restart` starts over */
     int64_t since;
     int64_t content, content_since; /* the same for values by content */
     bool resumed; /* an unfinished or finished run with the same context and search was there */

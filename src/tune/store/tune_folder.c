@@ -1,5 +1,5 @@
 /* tune_folder.c - see the header. The note is locked as long as the run lives: the system lets go
- * of it whatever the process dies of, so that nobody has to guess from numbers of processes. */
+ * of it whatever the process dies of, so that no one has to guess from numbers of processes. */
 #include "tune/store/tune_folder.h"
 
 #include <errno.h>
@@ -89,7 +89,7 @@ static qdq_status read_note(int fd, const char *dir, json_t **out, qdq_error *er
     return status;
 }
 
-/* In place, for the lock is on this very file; short enough for one call, so that nobody sees half
+/* In place, for the lock is on this very file; short enough for one call, so that no one sees half
  * of it. */
 static qdq_status write_note(qdq_tune_folder *f, qdq_error *err)
 {
@@ -150,7 +150,7 @@ static qdq_status make_folder(const char *path, qdq_error *err)
     return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot make the folder", path);
 }
 
-/* Whoever has the lock; 0: nobody knows. */
+/* Whoever has the lock; 0: unknown. */
 static int64_t holder(const qdq_tune_folder *f)
 {
     json_t *note = NULL;

@@ -24,7 +24,8 @@ qdq_tempdir *qdq_tune_folder_work(const qdq_tune_folder *f);
 /* The run in the store. */
 qdq_status qdq_tune_folder_began(qdq_tune_folder *f, int64_t run, qdq_error *err);
 
-/* The run that the folder was left by, 0: none; *store is lent: its store, NULL: in the folder. */
+/* The run that the folder was left by, 0: none; *store is borrowed: its store, NULL: in the folder.
+ */
 int64_t qdq_tune_folder_run_before(const qdq_tune_folder *f, const char **store);
 /* The folder stays what it was: its note is that run's again, and says nothing of this one. */
 qdq_status qdq_tune_folder_restore(qdq_tune_folder *f, qdq_error *err);

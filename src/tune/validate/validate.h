@@ -18,7 +18,7 @@
 typedef struct qdq_validate_item {
     const char *name;
     qdq_assign bits;
-    double saves;   /* expected, as a share of the baseline's time; NAN: nobody knows */
+    double saves;   /* expected, as a share of the baseline's time; NAN: unknown */
     double se;      /* of that; NAN counts as 0 */
     uint32_t place; /* in the graph's order: sets are halved by it */
 } qdq_validate_item;
@@ -63,7 +63,7 @@ typedef struct qdq_validate_problem {
 /* A model that was measured, or known. */
 typedef struct qdq_validate_trial {
     /* "all groups", "several components", "a component", "half of a component", "a group", "known
-     * groups", "two neighbours"; "without ..." likewise */
+     * groups", "two neighbours"; "without ..." the same */
     const char *move;
     const uint32_t *item; /* that were added, or taken away */
     size_t n_items;

@@ -40,7 +40,7 @@ typedef struct qdq_validating {
     double *hidden;
     size_t good, bad;  /* items that trials decided about so far */
     unsigned measured; /* trials that took a build */
-    bool news;         /* a decision that nobody was told of */
+    bool news;         /* a decision that no one was told of */
     QDQ_VEC(qdq_validate_part) parts;
     QDQ_VEC(qdq_validate_trial) trials;
 } qdq_validating;
@@ -57,7 +57,7 @@ typedef struct qdq_validate_promise {
 void qdq_validate_merge(const qdq_validating *v, qdq_assign *a);
 
 /* Measures the incumbent with the items, or without them if they are on; a kept change is made.
- * `split`: so many such trials share the error of keeping what brings nothing. */
+ * `split`: this many such trials share the error of keeping what brings nothing. */
 qdq_status qdq_validate_try(qdq_validating *v, const uint32_t *item, size_t n, const char *move,
                             double split, qdq_validate_seen *out, qdq_error *err);
 
