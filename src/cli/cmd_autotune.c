@@ -179,6 +179,21 @@ static qdq_status report(const autotune *t, qdq_error *err)
     return st;
 }
 
+/* Why a search ends before its time. */
+static void print_search(const autotune *t, json_t *result)
+{
+    const json_int_t excluded = json_integer_value(json_object_get(result, "ruled_out"));
+
+    if (t->a->time_s <= 0 || json_is_true(json_object_get(result, "budget_used_up")))
+        return;
+    printf("search complete after %.1f of %.0f s",
+           json_number_value(json_object_get(result, "seconds")), t->a->time_s);
+    if (excluded > 0)
+        printf(" (%lld candidate%s ruled out by profiles)", (long long)excluded,
+               cli_plural((size_t)excluded));
+    putchar('\n');
+}
+
 static qdq_status print_result(const autotune *t, json_t *result, qdq_error *err)
 {
     const char *files[6] = {in_folder(t, "model.onnx"), in_folder(t, "plan.json"),
@@ -195,9 +210,7 @@ static qdq_status print_result(const autotune *t, json_t *result, qdq_error *err
     cli_shapes_set_print(&t->a->quant.set_shape, stdout);
     QDQ_TRY(cli_data_print_shapes(t->samples.data, t->model, &t->usual, stdout, err));
     QDQ_TRY(cli_tune_report_print(t->c, result, stdout, err));
-    if (t->a->time_s > 0 && !json_is_true(json_object_get(result, "budget_used_up")))
-        printf("search complete after %.1f of %.0f s\n",
-               json_number_value(json_object_get(result, "seconds")), t->a->time_s);
+    print_search(t, result);
     QDQ_TRY(cli_print_files(t->c, files, n_files, stdout, err));
     cli_tune_report_verdict(result, stdout);
     return QDQ_OK;
