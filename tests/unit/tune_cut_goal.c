@@ -4,8 +4,6 @@
 
 #include "support/tuned.h"
 
-static qdq_error err;
-
 /* What the run said, one line each. */
 typedef struct heard {
     char text[20000];

@@ -5,8 +5,6 @@
 #include "ir/edit.h"
 #include "support/tuned.h"
 
-static qdq_error err;
-
 static qdq_tune_result run(const char *folder, const char *more, const char *store,
                            qdq_tune_mode mode)
 {
