@@ -29,7 +29,7 @@ static bool read_result_type(qdq_eval *c, qdq_elem *out)
     int64_t type = qdq_eval_int(c, "output_datatype", QDQ_FLOAT);
 
     *out = (qdq_elem)type;
-    return qdq_eval_is_float(type) || type == QDQ_FLOAT16 || type == QDQ_BFLOAT16 ||
+    return type == QDQ_FLOAT || type == QDQ_DOUBLE || type == QDQ_FLOAT16 || type == QDQ_BFLOAT16 ||
            QDQ_REFUSE(c, "a result of a type that is not computed here");
 }
 
