@@ -3,7 +3,7 @@
  *
  * One walk in the order of the list, so that chains merge: what a node reads was merged before it.
  * Each graph for itself. DequantizeLinear stays: engines want one for each node that they run in 8
- * bits (optimizer.md 5.5). */
+ * bits. */
 #include <string.h>
 #include <xxhash.h>
 

@@ -153,7 +153,7 @@ static void check_weight(const qdq_json_place *p, const qdq_format *f)
         check_nbits(p, f);
 }
 
-/* Model-Optimizer's defaults (ptq.md 1.4). A plan has a letter for each part of the range. */
+/* Model-Optimizer's defaults. A plan has a letter for each part of the range. */
 static void read_awq(const qdq_json_place *p, qdq_awq_steps *s)
 {
     if (s->alpha == 0)

@@ -16,7 +16,7 @@ typedef enum qdq_weight_store {
 typedef enum qdq_weight_method {
     QDQ_WEIGHT_ABSMAX,   /* the range of the weights */
     QDQ_WEIGHT_MSE,      /* the part of it with the least error of the weights */
-    QDQ_WEIGHT_AWQ_LITE, /* input channels scaled by what activations hold (ptq.md 1.4) */
+    QDQ_WEIGHT_AWQ_LITE, /* input channels scaled by what activations hold */
     QDQ_WEIGHT_AWQ_CLIP, /* the part of the range with the least error of the products */
     QDQ_WEIGHT_AWQ_FULL  /* both */
 } qdq_weight_method;

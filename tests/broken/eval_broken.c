@@ -232,12 +232,11 @@ static bool try_one(qdq_op op)
     return why == NULL;
 }
 
-static void nodes_at_random_are_computed_or_refused(void **state)
+TEST(nodes_at_random_are_computed_or_refused)
 {
     bool computed[QDQ_OP_COUNT] = {false};
     int known = 0, reached = 0;
 
-    (void)state;
     source = qdq_random_new(17, "nodes");
     for (int i = 0; i < ROUNDS; i++) {
         qdq_op op = (qdq_op)(1 + below(QDQ_OP_COUNT - 1));
@@ -250,13 +249,4 @@ static void nodes_at_random_are_computed_or_refused(void **state)
         reached += computed[op];
     }
     assert_true(reached >= known - 6); /* the walk is of use: hardly any kernel refuses all of it */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_at_random_are_computed_or_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -418,9 +418,8 @@ static const broken_case cases[] = {
      "function 'f': output 'nobody' is not defined in this function", 0},
 };
 
-static void each_mistake_is_named_with_its_place(void **state)
+TEST(each_mistake_is_named_with_its_place)
 {
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         const broken_case *c = &cases[i];
         qdq_buf b = c->make();
@@ -437,20 +436,19 @@ static void each_mistake_is_named_with_its_place(void **state)
     }
 }
 
-static void nesting_up_to_the_limit_is_read_and_written(void **state)
+TEST(nesting_up_to_the_limit_is_read_and_written)
 {
     qdq_buf b = graphs_in_graphs(QDQ_MAX_NESTING - 1);
     qdq_model *m = load(&b);
     qdq_buf out = PB_NEW;
 
-    (void)state;
     assert_int_equal(m->graphs.n, QDQ_MAX_NESTING);
     qdq_model_free(m);
     qdq_buf_free(&out);
     qdq_buf_free(&b);
 }
 
-static void cycle_is_read_and_then_refused(void **state)
+TEST(cycle_is_read_and_then_refused)
 {
     qdq_buf graph = PB_NEW, a = pb_node("Add", "a", "x", "u", "t"),
             b = pb_node("Relu", "b", "t", NULL, "u"), bytes;
@@ -458,7 +456,6 @@ static void cycle_is_read_and_then_refused(void **state)
     void *data;
     size_t size;
 
-    (void)state;
     pb_message(&graph, 1, &a);
     pb_message(&graph, 1, &b);
     pb_value(&graph, 11, "x", 2, dims);
@@ -472,13 +469,12 @@ static void cycle_is_read_and_then_refused(void **state)
     qdq_buf_free(&bytes);
 }
 
-static void size_limit_and_empty_files_are_named(void **state)
+TEST(size_limit_and_empty_files_are_named)
 {
     qdq_load_opts opts = QDQ_LOAD_OPTS_INIT;
     qdq_buf graph = sound_graph(), b = pb_model(&graph);
     qdq_model *m = NULL;
 
-    (void)state;
     opts.max_bytes = 10;
     assert_fails(QDQ_E_UNSUPPORTED, "bytes, at most 10 are allowed",
                  qdq_model_load_bytes(b.data, b.size, "m.onnx", &opts, &m, &err));
@@ -488,16 +484,4 @@ static void size_limit_and_empty_files_are_named(void **state)
                  qdq_model_load(test_path("nothing.onnx"), NULL, &m, &err));
     assert_fails(QDQ_E_IO, test_dir(), qdq_model_load(test_dir(), NULL, &m, &err));
     qdq_buf_free(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mistake_is_named_with_its_place),
-        cmocka_unit_test(nesting_up_to_the_limit_is_read_and_written),
-        cmocka_unit_test(cycle_is_read_and_then_refused),
-        cmocka_unit_test(size_limit_and_empty_files_are_named),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

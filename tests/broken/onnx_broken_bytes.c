@@ -78,12 +78,11 @@ static void load_any(const char *data, size_t size)
     free(exact);
 }
 
-static void truncation_at_every_byte_is_survived(void **state)
+TEST(truncation_at_every_byte_is_survived)
 {
     qdq_buf b = rich_model();
     qdq_model *m = load(&b);
 
-    (void)state;
     assert_stable(m);
     qdq_model_free(m);
     for (size_t size = 0; size < b.size; size++)
@@ -91,13 +90,12 @@ static void truncation_at_every_byte_is_survived(void **state)
     qdq_buf_free(&b);
 }
 
-static void every_byte_changed_is_survived(void **state)
+TEST(every_byte_changed_is_survived)
 {
     static const unsigned char changes[] = {0x01, 0x02, 0x04, 0x08, 0x10,
                                             0x20, 0x40, 0x80, 0xff, 0x7f};
     qdq_buf b = rich_model();
 
-    (void)state;
     for (size_t at = 0; at < b.size; at++)
         for (size_t i = 0; i < QDQ_COUNT(changes); i++) {
             b.data[at] = (char)(b.data[at] ^ (char)changes[i]);
@@ -128,7 +126,7 @@ static const char *external_model(const char *location, const char *offset, cons
     return path;
 }
 
-static void external_data_attacks_are_refused(void **state)
+TEST(external_data_attacks_are_refused)
 {
     static const struct {
         const char *location, *offset, *length, *message;
@@ -157,7 +155,6 @@ static void external_data_attacks_are_refused(void **state)
         {"weights.bin", "0", "eight", "length is 'eight'", QDQ_E_FORMAT},
     };
 
-    (void)state;
     assert_ok(qdq_write_file(test_path("weights.bin"), true, "0123456789", 10, &err));
     mkdir(test_path("sub"), 0700);
     assert_int_equal(symlink("weights.bin", test_path("link.bin")), 0);
@@ -178,25 +175,12 @@ static void external_data_attacks_are_refused(void **state)
     }
 }
 
-static void external_fifo_does_not_hang(void **state)
+TEST(external_fifo_does_not_hang)
 {
     qdq_model *m = NULL;
 
-    (void)state;
     assert_int_equal(mkfifo(test_path("fifo.bin"), 0600), 0);
     assert_int_not_equal(qdq_model_load(external_model("fifo.bin", NULL, NULL), NULL, &m, &err),
                          QDQ_OK);
     assert_null(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(truncation_at_every_byte_is_survived),
-        cmocka_unit_test(every_byte_changed_is_survived),
-        cmocka_unit_test(external_data_attacks_are_refused),
-        cmocka_unit_test(external_fifo_does_not_hang),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,9 +33,8 @@ static qdq_status read_and_write(void *ctx, qdq_error *err)
     return st;
 }
 
-static void reader_and_writer_survive_every_allocation_failure(void **state)
+TEST(reader_and_writer_survive_every_allocation_failure)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(read_and_write, (char *)test_path("c.json")) > 5);
 }
 
@@ -68,23 +67,13 @@ static qdq_status set_aside(void *ctx, qdq_error *err)
     return st;
 }
 
-static void a_file_is_read_and_moved_in_spite_of_them(void **state)
+TEST(a_file_is_read_and_moved_in_spite_of_them)
 {
     char *path = strdup(test_path("file.json"));
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     assert_ok(qdq_write_file(path, true, text, strlen(text), &err));
     assert_true(test_every_alloc_fails(read_file, path) > 3);
     assert_true(test_every_alloc_fails(set_aside, path) >= 1);
     free(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reader_and_writer_survive_every_allocation_failure),
-        cmocka_unit_test(a_file_is_read_and_moved_in_spite_of_them)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,9 +196,8 @@ static qdq_status read_yaml(void *ctx, qdq_error *err)
     return st;
 }
 
-static void arenas_vectors_buffers_and_maps_survive_every_failure(void **state)
+TEST(arenas_vectors_buffers_and_maps_survive_every_failure)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(fill_arena, NULL) > 1);
     assert_true(test_every_alloc_fails(fill_vec, NULL) > 1);
     assert_true(test_every_alloc_fails(fill_buf, NULL) > 1);
@@ -206,11 +205,10 @@ static void arenas_vectors_buffers_and_maps_survive_every_failure(void **state)
     assert_true(test_every_alloc_fails(fill_map, NULL) > 1);
 }
 
-static void files_and_folders_survive_every_failure(void **state)
+TEST(files_and_folders_survive_every_failure)
 {
     char path[4200];
 
-    (void)state;
     snprintf(path, sizeof path, "%s/file", test_dir());
     assert_true(test_every_alloc_fails(write_and_read, path) > 1);
     assert_true(test_every_alloc_fails(make_folder, (void *)(uintptr_t)test_dir()) > 1);
@@ -218,13 +216,12 @@ static void files_and_folders_survive_every_failure(void **state)
     assert_true(test_every_alloc_fails(make_flag, NULL) == 1);
 }
 
-static void child_and_json_survive_every_failure(void **state)
+TEST(child_and_json_survive_every_failure)
 {
     qdq_error err = QDQ_ERROR_INIT;
     static const char text[] = "{\"a\": [1, 2.5, null]}";
     json_t *j = NULL;
 
-    (void)state;
     assert_true(test_every_alloc_fails(run_child, NULL) > 1);
     assert_true(test_every_alloc_fails(read_yaml, NULL) > 1);
     assert_ok(qdq_json_parse(text, strlen(text), "text", &j, &err));
@@ -232,21 +229,8 @@ static void child_and_json_survive_every_failure(void **state)
     json_decref(j);
 }
 
-static void a_json_document_is_built_whole_or_not_at_all(void **state)
+TEST(a_json_document_is_built_whole_or_not_at_all)
 {
-    (void)state;
     json_set_alloc_funcs(malloc, free); /* jansson's own allocations fail, too */
     assert_true(test_every_alloc_fails(build_json, NULL) > 100);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arenas_vectors_buffers_and_maps_survive_every_failure),
-        cmocka_unit_test(files_and_folders_survive_every_failure),
-        cmocka_unit_test(child_and_json_survive_every_failure),
-        cmocka_unit_test(a_json_document_is_built_whole_or_not_at_all),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,14 +42,13 @@ static qdq_status bisect(void *ctx, qdq_error *err)
     return st;
 }
 
-static void bisection_survives_every_allocation_failure(void **state)
+TEST(bisection_survives_every_allocation_failure)
 {
     static const char cost[] = "{\"qdq_sim\": 1}";
     qdq_error err = QDQ_ERROR_INIT;
     search s = {.model = test_model(text)};
     char spec[600];
 
-    (void)state;
     assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
     snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
     assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
@@ -58,13 +57,4 @@ static void bisection_survives_every_allocation_failure(void **state)
     qdq_data_close(s.data);
     qdq_engine_close(s.engine);
     qdq_model_free(s.model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bisection_survives_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,11 +72,10 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     return st;
 }
 
-static void every_method_survives_every_allocation_failure(void **state)
+TEST(every_method_survives_every_allocation_failure)
 {
     static const qdq_method methods[] = {QDQ_METHOD_ENTROPY_COMPAT, QDQ_METHOD_AUTO};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(methods); i++) {
         static const float x[128] = {1, 2, 3, 4, [64] = 0.5f, 3};
         job j = {test_path("in.onnx"), test_path("ranges.json"),
@@ -100,14 +99,13 @@ static qdq_status read_cache(void *ctx, qdq_error *err)
     return st;
 }
 
-static void caches_survive_every_allocation_failure(void **state)
+TEST(caches_survive_every_allocation_failure)
 {
     char trt[] = "TRT-8601-EntropyCalibration2\nx: 3d4ccccd\na: b: 0\n";
     char ours[] =
         "{\"qdq_ranges\": 1, \"tensors\": [{\"tensor\": \"x\", \"low\": -1, \"high\": 2},\n"
         "{\"tensor\": \"y\", \"low\": 0, \"high\": 0}]}";
 
-    (void)state;
     assert_true(test_every_alloc_fails(read_cache, trt) >= 1);
     assert_true(test_every_alloc_fails(read_cache, ours) >= 1);
 }
@@ -128,20 +126,8 @@ static qdq_status pool(void *ctx, qdq_error *err)
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-static void groups_survive_every_allocation_failure(void **state)
+TEST(groups_survive_every_allocation_failure)
 {
-    (void)state;
     for (int method = QDQ_METHOD_MAX; method <= QDQ_METHOD_AUTO; method++)
         assert_true(test_every_alloc_fails(pool, &method) >= 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_method_survives_every_allocation_failure),
-        cmocka_unit_test(caches_survive_every_allocation_failure),
-        cmocka_unit_test(groups_survive_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

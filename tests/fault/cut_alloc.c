@@ -43,9 +43,8 @@ static qdq_status cut(void *ctx, qdq_error *err)
     return st;
 }
 
-static void a_cut_survives_every_allocation_failure(void **state)
+TEST(a_cut_survives_every_allocation_failure)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(cut, NULL) >= 2);
 }
 
@@ -76,9 +75,8 @@ static qdq_status find_front(void *ctx, qdq_error *err)
     return st;
 }
 
-static void a_front_survives_every_allocation_failure(void **state)
+TEST(a_front_survives_every_allocation_failure)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(find_front, NULL) >= 4);
 }
 
@@ -199,22 +197,10 @@ static qdq_status search(void *ctx, qdq_error *err)
     return st;
 }
 
-static void the_strategy_survives_every_allocation_failure(void **state)
+TEST(the_strategy_survives_every_allocation_failure)
 {
     world w = {.is_bounded = false}, bounded = {.is_bounded = true};
 
-    (void)state;
     assert_true(test_every_alloc_fails(search, &w) >= 4);
     assert_true(test_every_alloc_fails(search, &bounded) >= 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cut_survives_every_allocation_failure),
-        cmocka_unit_test(a_front_survives_every_allocation_failure),
-        cmocka_unit_test(the_strategy_survives_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,9 +61,8 @@ static void try_all(const char *model, const char *spec, const char *labels, qdq
     qdq_model_free(m);
 }
 
-static void arrays_survive_lack_of_memory(void **state)
+TEST(arrays_survive_lack_of_memory)
 {
-    (void)state;
     try_all(flat, test_npz_file("one.npz", true, arrays, 2), "label", NULL);
     test_npz_file("folder/1.npz", true, arrays, 2);
     test_npz_file("folder/2.npz", true, arrays, 2);
@@ -71,9 +70,8 @@ static void arrays_survive_lack_of_memory(void **state)
 }
 
 /* For an input of codes: the scale is looked up, and floats are quantized. */
-static void labels_of_a_file_and_codes_survive_lack_of_memory(void **state)
+TEST(labels_of_a_file_and_codes_survive_lack_of_memory)
 {
-    (void)state;
     char labels[600];
 
     test_npz_file("labels.npz", true, arrays, 2);
@@ -86,9 +84,8 @@ static void labels_of_a_file_and_codes_survive_lack_of_memory(void **state)
             test_npz_file("one.npz", true, arrays, 1), test_path("labels.npy"), NULL);
 }
 
-static void protos_survive_lack_of_memory(void **state)
+TEST(protos_survive_lack_of_memory)
 {
-    (void)state;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_buf b = PB_NEW;
 
@@ -104,15 +101,13 @@ static void protos_survive_lack_of_memory(void **state)
     try_all(flat, test_path("sets"), NULL, NULL);
 }
 
-static void random_data_survive_lack_of_memory(void **state)
+TEST(random_data_survive_lack_of_memory)
 {
-    (void)state;
     try_all(flat, "random:1", NULL, NULL);
 }
 
-static void images_survive_lack_of_memory(void **state)
+TEST(images_survive_lack_of_memory)
 {
-    (void)state;
     static const char model[] = "g (float[1,3,4,4] x) => (float[1,3,4,4] y) { y = Relu(x) }";
     const char *photos = QDQ_SOURCE_DIR "/examples/ultraface/photos/rocket_2.jpg";
     char *file;
@@ -126,9 +121,8 @@ static void images_survive_lack_of_memory(void **state)
     try_all(model, test_path("photos"), NULL, NULL);
 }
 
-static void comparing_survives_lack_of_memory(void **state)
+TEST(comparing_survives_lack_of_memory)
 {
-    (void)state;
     static const char json[] = "{\"qdq_sim\": 1}";
     qdq_error err = QDQ_ERROR_INIT;
     qdq_engine *e = NULL;
@@ -143,17 +137,4 @@ static void comparing_survives_lack_of_memory(void **state)
             "{ t = Relu(x) q = QuantizeLinear(t, s, z) d = DequantizeLinear(q, s, z) y = Neg(d) }",
             test_npz_file("one.npz", true, arrays, 2), "label", e);
     qdq_engine_close(e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_survive_lack_of_memory),
-        cmocka_unit_test(labels_of_a_file_and_codes_survive_lack_of_memory),
-        cmocka_unit_test(protos_survive_lack_of_memory),
-        cmocka_unit_test(random_data_survive_lack_of_memory),
-        cmocka_unit_test(images_survive_lack_of_memory),
-        cmocka_unit_test(comparing_survives_lack_of_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,21 +72,19 @@ static qdq_status use_engine(void *ctx, qdq_error *err)
     return st;
 }
 
-static void the_simulated_engine_survives(void **state)
+TEST(the_simulated_engine_survives)
 {
     tried t = {"sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", test_model(model_text)};
 
-    (void)state;
     assert_true(test_every_alloc_fails(use_engine, &t) > 20);
     qdq_model_free((qdq_model *)t.model);
 }
 
 /* Allocations inside ONNX Runtime are its own affair and do not fail here. */
-static void the_binding_of_onnx_runtime_survives(void **state)
+TEST(the_binding_of_onnx_runtime_survives)
 {
     char spec[4200];
 
-    (void)state;
     qdq_engine *e = test_ort();
     if (e == NULL)
         test_missing("ONNX Runtime");
@@ -106,19 +104,7 @@ static qdq_status open_missing(void *ctx, qdq_error *err)
     return st == QDQ_E_USAGE ? QDQ_OK : st;
 }
 
-static void even_the_list_of_engines_may_fail(void **state)
+TEST(even_the_list_of_engines_may_fail)
 {
-    (void)state;
     test_every_alloc_fails(open_missing, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_simulated_engine_survives),
-        cmocka_unit_test(the_binding_of_onnx_runtime_survives),
-        cmocka_unit_test(even_the_list_of_engines_may_fail),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,9 +42,8 @@ static qdq_status evaluate(void *ctx, qdq_error *err)
     return st;
 }
 
-static void evaluation_survives_every_allocation_failure(void **state)
+TEST(evaluation_survives_every_allocation_failure)
 {
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(graphs); i++) {
         qdq_model *m = test_model(graphs[i]);
 
@@ -67,18 +66,7 @@ static qdq_status keep(void *ctx, qdq_error *err)
     return t != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-static void keeping_a_result_survives_every_allocation_failure(void **state)
+TEST(keeping_a_result_survives_every_allocation_failure)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(keep, NULL) > 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(evaluation_survives_every_allocation_failure),
-        cmocka_unit_test(keeping_a_result_survives_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

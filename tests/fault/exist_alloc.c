@@ -152,28 +152,25 @@ static qdq_status encodings(void *ctx, qdq_error *err)
     return st;
 }
 
-static void strip_survives_every_allocation_failure(void **state)
+TEST(strip_survives_every_allocation_failure)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(strip, (void *)(uintptr_t)model_text) > 1);
     assert_true(test_every_alloc_fails(strip, (void *)(uintptr_t)nbits_text) > 1);
 }
 
-static void import_survives_every_allocation_failure(void **state)
+TEST(import_survives_every_allocation_failure)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(import, (void *)(uintptr_t)model_text) > 1);
     assert_true(test_every_alloc_fails(import, (void *)(uintptr_t)nbits_text) > 1);
 }
 
-static void check_survives_every_allocation_failure(void **state)
+TEST(check_survives_every_allocation_failure)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(check, (char[]){"ort-cpu"}) > 1);
     assert_true(test_every_alloc_fails(check, (char[]){"tensorrt"}) > 1);
 }
 
-static void a_proof_survives_every_allocation_failure(void **state)
+TEST(a_proof_survives_every_allocation_failure)
 {
     static const char small[] =
         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
@@ -181,11 +178,10 @@ static void a_proof_survives_every_allocation_failure(void **state)
         "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) y = Sigmoid(d)\n"
         "}\n";
 
-    (void)state;
     assert_true(test_every_alloc_fails(check_on_sim, (void *)(uintptr_t)small) > 1);
 }
 
-static void encodings_survive_every_allocation_failure(void **state)
+TEST(encodings_survive_every_allocation_failure)
 {
     static const char small[] =
         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
@@ -193,19 +189,5 @@ static void encodings_survive_every_allocation_failure(void **state)
         "  y = Conv(x, w, b)\n"
         "}\n";
 
-    (void)state;
     assert_true(test_every_alloc_fails(encodings, (void *)(uintptr_t)small) > 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strip_survives_every_allocation_failure),
-        cmocka_unit_test(import_survives_every_allocation_failure),
-        cmocka_unit_test(check_survives_every_allocation_failure),
-        cmocka_unit_test(a_proof_survives_every_allocation_failure),
-        cmocka_unit_test(encodings_survive_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

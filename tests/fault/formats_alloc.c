@@ -160,36 +160,23 @@ static qdq_status search(void *ctx, qdq_error *err)
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-static void mixing_formats(void **state)
+TEST(mixing_formats)
 {
     qdq_model *m = mixed_model();
 
-    (void)state;
     assert_true(test_every_alloc_fails(mix, m) > 2);
     qdq_model_free(m);
 }
 
-static void scaling_channels(void **state)
+TEST(scaling_channels)
 {
     qdq_model *m = scaled_model();
 
-    (void)state;
     assert_true(test_every_alloc_fails(scale, m) > 2);
     qdq_model_free(m);
 }
 
-static void searching_weights(void **state)
+TEST(searching_weights)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(search, NULL) > 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mixing_formats),
-        cmocka_unit_test(scaling_channels),
-        cmocka_unit_test(searching_weights),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

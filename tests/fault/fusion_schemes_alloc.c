@@ -24,14 +24,13 @@ static qdq_status list_all(void *ctx, qdq_error *err)
 }
 
 /* Some dozens of decisions, so that the bits of a scheme are no small allocation. */
-static void listing_schemes_survives_every_allocation_failure(void **state)
+TEST(listing_schemes_survives_every_allocation_failure)
 {
     test_builder b = test_build(17);
     qdq_error err = QDQ_ERROR_INIT;
     setting s;
     char name[20] = "x";
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 16, 4, 4);
     for (int i = 0; i < 40; i++) {
         char next[20];
@@ -48,13 +47,4 @@ static void listing_schemes_survives_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(list_all, &s) >= 1);
     qdq_fusions_free(s.f);
     test_space_close(&s.t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(listing_schemes_survives_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

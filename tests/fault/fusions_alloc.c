@@ -47,12 +47,11 @@ static qdq_status find(void *ctx, qdq_error *err)
     return st;
 }
 
-static void finding_groups_survives_every_allocation_failure(void **state)
+TEST(finding_groups_survives_every_allocation_failure)
 {
     test_builder b = test_build_planes();
     finding f = {.opts = QDQ_FUSION_OPTS_INIT};
 
-    (void)state;
     test_residual_blocks(&b, 0);
     f.m = test_built(&b);
     f.opts.most = 3;
@@ -78,13 +77,12 @@ static qdq_status read_file(void *ctx, qdq_error *err)
     return st;
 }
 
-static void reading_layers_survives_every_allocation_failure(void **state)
+TEST(reading_layers_survives_every_allocation_failure)
 {
     static char text[] =
         "{\"qdq_layers\": 1, \"layers\": [{\"layer\": \"a\", \"kernel\": \"Conv\", \"us\": 3, "
         "\"by\": \"exact\", \"nodes\": [\"a\", \"b\"]}, {\"layer\": \"c\"}]}";
 
-    (void)state;
     assert_true(test_every_alloc_fails(read_file, text) >= 2);
 }
 
@@ -117,24 +115,12 @@ static qdq_status write_and_read(void *ctx, qdq_error *err)
     return st;
 }
 
-static void layers_in_a_folder_survive_every_allocation_failure(void **state)
+TEST(layers_in_a_folder_survive_every_allocation_failure)
 {
     qdq_model *m =
         test_model("g (float[1,8] x) => (float[1,8] y) { [a] t = Relu(x) [b] y = Tanh(t) }");
 
-    (void)state;
     (void)test_dir(); /* makes it */
     assert_true(test_every_alloc_fails(write_and_read, m) >= 10);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finding_groups_survives_every_allocation_failure),
-        cmocka_unit_test(reading_layers_survives_every_allocation_failure),
-        cmocka_unit_test(layers_in_a_folder_survive_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

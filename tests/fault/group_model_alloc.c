@@ -47,7 +47,7 @@ static qdq_status extract(void *ctx, qdq_error *err)
 }
 
 /* One that comes with its shape, one whose shape is frozen, one that cannot be. */
-static void making_models_survives_every_allocation_failure(void **state)
+TEST(making_models_survives_every_allocation_failure)
 {
     qdq_model *m = test_model(
         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
@@ -60,7 +60,6 @@ static void making_models_survives_every_allocation_failure(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_fusions *f;
 
-    (void)state;
     assert_ok(qdq_model_infer(m, NULL, &err));
     assert_ok(qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
     assert_int_equal(f->n, 3);
@@ -69,12 +68,4 @@ static void making_models_survives_every_allocation_failure(void **state)
     qdq_fusions_free(f);
     test_layers_free(&l);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(making_models_survives_every_allocation_failure)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,12 +93,11 @@ static qdq_status read_and_show(void *ctx, qdq_error *err)
     return st;
 }
 
-static void groups_of_a_profile_survive(void **state)
+TEST(groups_of_a_profile_survive)
 {
     qdq_model *m = test_model(source), *o = test_model(optimized);
     models both = {m, o};
 
-    (void)state;
     assert_true(test_every_alloc_fails(read_and_show, &both) > 20);
     qdq_model_free(m);
     qdq_model_free(o);
@@ -122,11 +121,10 @@ static qdq_status split(void *ctx, qdq_error *err)
     return st;
 }
 
-static void names_in_one_text_survive(void **state)
+TEST(names_in_one_text_survive)
 {
     qdq_model *m = test_model(source);
 
-    (void)state;
     assert_true(test_every_alloc_fails(split, m) > 2);
     qdq_model_free(m);
 }
@@ -210,16 +208,14 @@ static void try_engine(const char *spec, bool runs)
     qdq_model_free(m);
 }
 
-static void the_simulated_engine_survives(void **state)
+TEST(the_simulated_engine_survives)
 {
-    (void)state;
     try_engine("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", true);
 }
 
 /* What the library allocates itself does not fail: it has its own copy of ours. */
-static void engines_from_shared_libraries_survive(void **state)
+TEST(engines_from_shared_libraries_survive)
 {
-    (void)state;
     try_engine(QDQ_BUILD_DIR "/examples/engine_plugin.so:sim:" QDQ_SOURCE_DIR
                              "/tests/data/sim_basic.json",
                true);
@@ -232,12 +228,11 @@ static void write_text(const char *path, const char *text)
     assert_ok(qdq_write_file(path, true, text, strlen(text), &err));
 }
 
-static void the_replay_engine_survives(void **state)
+TEST(the_replay_engine_survives)
 {
     const char *dir = test_path("replay");
     char spec[4200];
 
-    (void)state;
     assert_int_equal(mkdir(dir, 0700), 0);
     write_text(test_path("replay/replay.json"),
                "{\"qdq_replay\": 1, \"engine\": \"trtexec\", \"version\": \"10.16.1\", \"device\": "
@@ -260,44 +255,27 @@ static void the_replay_engine_survives(void **state)
 
 /* Of real ones what our binding allocates fails; OpenVINO takes its time over each model that it
  * compiles. */
-static void the_binding_of_onnx_runtime_survives(void **state)
+TEST(the_binding_of_onnx_runtime_survives)
 {
     qdq_engine *e = test_ort();
     char spec[4200];
 
-    (void)state;
     if (e == NULL)
         test_missing("ONNX Runtime");
     snprintf(spec, sizeof spec, "ort:%s", qdq_engine_get_info(e)->library);
     try_engine(spec, true);
 }
 
-static void the_binding_of_openvino_survives(void **state)
+TEST(the_binding_of_openvino_survives)
 {
     qdq_engine *e = test_openvino();
     qdq_model *m = test_model(source);
     char spec[4200];
 
-    (void)state;
     if (e == NULL)
         test_missing("OpenVINO");
     snprintf(spec, sizeof spec, "openvino:%s", qdq_engine_get_info(e)->library);
     tried t = {spec, m, true};
     assert_true(test_some_allocs_fail(use_engine, &t, 20) > 20);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_of_a_profile_survive),
-        cmocka_unit_test(names_in_one_text_survive),
-        cmocka_unit_test(the_simulated_engine_survives),
-        cmocka_unit_test(engines_from_shared_libraries_survive),
-        cmocka_unit_test(the_replay_engine_survives),
-        cmocka_unit_test(the_binding_of_onnx_runtime_survives),
-        cmocka_unit_test(the_binding_of_openvino_survives),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

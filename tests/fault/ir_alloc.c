@@ -126,24 +126,14 @@ static qdq_status edit(void *ctx, qdq_error *err)
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-static void operations_on_a_model_survive_every_failure(void **state)
+TEST(operations_on_a_model_survive_every_failure)
 {
     static const test_attempt attempts[] = {print, clone,   verify,  check,
                                             sort,  inspect, extract, edit};
     qdq_model *m = test_model(text);
 
-    (void)state;
     assert_true(test_every_alloc_fails(parse, NULL) > 10);
     for (size_t i = 0; i < QDQ_COUNT(attempts); i++)
         assert_true(test_every_alloc_fails(attempts[i], m) >= 1);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_on_a_model_survive_every_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,11 +42,10 @@ static qdq_status apply(void *ctx, qdq_error *err)
     return st;
 }
 
-static void applying_a_plan_survives_every_allocation_failure(void **state)
+TEST(applying_a_plan_survives_every_allocation_failure)
 {
     setting *x = set_up();
 
-    (void)state;
     assert_true(test_every_alloc_fails(apply, x) >= 50);
     put_away(x);
 }
@@ -62,11 +61,10 @@ static qdq_status check(void *ctx, qdq_error *err)
     return st;
 }
 
-static void looking_at_inputs_survives_every_allocation_failure(void **state)
+TEST(looking_at_inputs_survives_every_allocation_failure)
 {
     setting *x = set_up();
 
-    (void)state;
     assert_true(test_every_alloc_fails(check, x) >= 1);
     put_away(x);
 }
@@ -87,14 +85,13 @@ static qdq_status join(void *ctx, qdq_error *err)
     return st;
 }
 
-static void joining_parts_survives_every_allocation_failure(void **state)
+TEST(joining_parts_survives_every_allocation_failure)
 {
     setting *x = set_up();
     joining j = {.f = x->s.f};
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m[2];
 
-    (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         assert_ok(qdq_group_plan_apply(x->s.f, x->g[i], x->all, NULL, &m[i], &err));
         j.part[i] = (qdq_part){2 + i, x->g[i], m[i]};
@@ -121,7 +118,7 @@ static qdq_status score(void *ctx, qdq_error *err)
     return qdq_parts_compare(x->f, x->p, x->layer, x->n, out, err);
 }
 
-static void scoring_survives_every_allocation_failure(void **state)
+TEST(scoring_survives_every_allocation_failure)
 {
     setting *x = set_up();
     scoring s = {.f = x->s.f, .p = test_isolated_parts(&x->s, x->all, NULL)};
@@ -129,7 +126,6 @@ static void scoring_survives_every_allocation_failure(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_session *session;
 
-    (void)state;
     opts.groups = true;
     assert_ok(qdq_session_open(x->s.engine, s.p->model, &opts, &session, &err));
     assert_ok(qdq_session_groups(session, NULL, 0, 0, &s.layer, &s.n, &err));
@@ -152,24 +148,10 @@ static qdq_status shapes(void *ctx, qdq_error *err)
     return st;
 }
 
-static void usual_shapes_survive_every_allocation_failure(void **state)
+TEST(usual_shapes_survive_every_allocation_failure)
 {
     setting *x = set_up();
 
-    (void)state;
     assert_true(test_every_alloc_fails(shapes, x) >= 1);
     put_away(x);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(applying_a_plan_survives_every_allocation_failure),
-        cmocka_unit_test(looking_at_inputs_survives_every_allocation_failure),
-        cmocka_unit_test(joining_parts_survives_every_allocation_failure),
-        cmocka_unit_test(scoring_survives_every_allocation_failure),
-        cmocka_unit_test(usual_shapes_survive_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -331,15 +331,13 @@ static void every_job_survives(unsigned long (*attempt)(test_attempt, void *))
     json_set_alloc_funcs(json_malloc, json_free);
 }
 
-static void every_job_survives_every_allocation_failure(void **state)
+TEST(every_job_survives_every_allocation_failure)
 {
-    (void)state;
     every_job_survives(test_new_allocs_fail);
 }
 
-static void every_job_survives_every_failed_call_on_a_file(void **state)
+TEST(every_job_survives_every_failed_call_on_a_file)
 {
-    (void)state;
     every_job_survives(test_new_file_calls_fail);
 }
 

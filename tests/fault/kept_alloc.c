@@ -72,26 +72,15 @@ static qdq_status gather_twice(void *ctx, qdq_error *err)
     return st;
 }
 
-static void outputs_that_are_kept_survive_every_allocation_failure(void **state)
+TEST(outputs_that_are_kept_survive_every_allocation_failure)
 {
     uint64_t enough = 1000, too_little = 8;
 
-    (void)state;
     assert_true(test_every_alloc_fails(compare_twice, &enough) > 10);
     assert_true(test_every_alloc_fails(compare_twice, &too_little) > 10);
 }
 
-static void means_that_are_kept_survive_every_allocation_failure(void **state)
+TEST(means_that_are_kept_survive_every_allocation_failure)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(gather_twice, NULL) > 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outputs_that_are_kept_survive_every_allocation_failure),
-        cmocka_unit_test(means_that_are_kept_survive_every_allocation_failure),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,7 +198,7 @@ static bool every_call(const char *path)
     return strncmp(path, "/dev/", 5) != 0;
 }
 
-static void quantize_leaves_the_old_model_or_the_new(void **state)
+TEST(quantize_leaves_the_old_model_or_the_new)
 {
     const char *const plan[] = {tool, "quantize", "m.onnxtxt",  "-q",        "-e", "sim:sim.json",
                                 "-o", "q.onnx",   "--plan-out", "plan.json", NULL};
@@ -211,7 +211,6 @@ static void quantize_leaves_the_old_model_or_the_new(void **state)
     unsigned stop = 0;
     int status;
 
-    (void)state;
     if (!test_can_trace())
         return;
     snprintf(before, sizeof before, "%s", test_path("quantize_before"));
@@ -315,7 +314,7 @@ static void copy_run(const char *from, const char *to)
     copy_file(a, b);
 }
 
-static void a_run_s_folder_holds_the_old_files_or_the_new(void **state)
+TEST(a_run_s_folder_holds_the_old_files_or_the_new)
 {
 #define TUNE "-o", "run", "-e", "sim:sim.json", "-q", "-f", "--external-data", "always", NULL
     const char *const old[] = {tool, "autotune", "other.onnxtxt", TUNE};
@@ -324,7 +323,6 @@ static void a_run_s_folder_holds_the_old_files_or_the_new(void **state)
     unsigned stop = 0;
     int status;
 
-    (void)state;
     if (!test_can_trace())
         return;
     snprintf(before, sizeof before, "%s", test_path("tune_before"));
@@ -407,11 +405,10 @@ static int run_without_ptrace(const char *require, char *text, size_t size)
     return WEXITSTATUS(status);
 }
 
-static void where_ptrace_is_refused_ci_fails_and_others_skip_aloud(void **state)
+TEST(where_ptrace_is_refused_ci_fails_and_others_skip_aloud)
 {
     char text[10000];
 
-    (void)state;
     assert_int_equal(run_without_ptrace("1", text, sizeof text), 1);
     assert_non_null(
         strstr(text, "ptrace is missing, and QDQ_TEST_REQUIRE=1 says that it must be there"));

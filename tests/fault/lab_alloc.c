@@ -102,13 +102,12 @@ static char *save(const char *name, const char *text)
     return kept;
 }
 
-static void the_lab_survives(void **state)
+TEST(the_lab_survives)
 {
     char *spec = save("sim.json", "{\"qdq_sim\": 1}"), *a = save("a.onnx", model_text),
          *b = save("b.onnx", model_text);
     char logs[300];
 
-    (void)state;
     snprintf(logs, sizeof logs, "%s", test_path("logs"));
     tried t = {spec, a, b, logs};
     assert_true(test_every_alloc_fails(use_lab, &t) > 50);
@@ -117,27 +116,16 @@ static void the_lab_survives(void **state)
     free(b);
 }
 
-static void so_it_does_when_workers_die(void **state)
+TEST(so_it_does_when_workers_die)
 {
     char *spec = save("crash.json",
                       "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"crash\": \"SIGABRT\"}]}");
     char *a = save("c.onnx", model_text);
     char logs[300];
 
-    (void)state;
     snprintf(logs, sizeof logs, "%s", test_path("crash-logs"));
     tried t = {spec, a, a, logs};
     assert_true(test_every_alloc_fails(lose_workers, &t) > 30);
     free(spec);
     free(a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_lab_survives),
-        cmocka_unit_test(so_it_does_when_workers_die),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

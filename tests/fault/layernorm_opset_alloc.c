@@ -34,16 +34,7 @@ static qdq_status explain(void *ctx, qdq_error *err)
     return st;
 }
 
-static void each_allocation_of_raising_the_opset_fails_once(void **state)
+TEST(each_allocation_of_raising_the_opset_fails_once)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(explain, NULL) > 100);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_allocation_of_raising_the_opset_fails_once)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,9 +31,8 @@ static qdq_status load_model(void *ctx, qdq_error *e)
     return st;
 }
 
-static void loading(void **state)
+TEST(loading)
 {
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(seeds); i++)
         assert_true(test_every_alloc_fails(load_model, (char *)(uintptr_t)seed_path(seeds[i])) >
                     10);
@@ -49,12 +48,11 @@ static qdq_status load_bytes(void *ctx, qdq_error *e)
     return st;
 }
 
-static void loading_from_memory(void **state)
+TEST(loading_from_memory)
 {
     char *data;
     size_t size;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(seeds); i++) {
         assert_ok(qdq_read_file(seed_path(seeds[i]), 1 << 20, &data, &size, &err));
         qdq_span bytes = {(unsigned char *)data, size};
@@ -74,11 +72,10 @@ static qdq_status write_bytes(void *ctx, qdq_error *e)
     return st;
 }
 
-static void writing_to_memory(void **state)
+TEST(writing_to_memory)
 {
     qdq_model *m = NULL;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(seeds); i++) {
         assert_ok(qdq_model_load(seed_path(seeds[i]), NULL, &m, &err));
         test_every_alloc_fails(write_bytes, m);
@@ -107,12 +104,11 @@ static qdq_status save_external(void *ctx, qdq_error *e)
     return st;
 }
 
-static void saving_with_external_data(void **state)
+TEST(saving_with_external_data)
 {
     qdq_model *m;
     qdq_buf big = QDQ_BUF_INIT(1 << 20);
 
-    (void)state;
     qdq_buf_puts(&big,
                  "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[512] x) => (float[512] y)\n"
                  "<float[512] w = {0");
@@ -124,16 +120,4 @@ static void saving_with_external_data(void **state)
     test_every_alloc_fails(save_external, m);
     qdq_model_free(m);
     qdq_buf_free(&big);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loading),
-        cmocka_unit_test(loading_from_memory),
-        cmocka_unit_test(writing_to_memory),
-        cmocka_unit_test(saving_with_external_data),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,12 +144,11 @@ static qdq_status optimize(void *ctx, qdq_error *err)
     return st;
 }
 
-static void every_pass_survives_every_failure(void **state)
+TEST(every_pass_survives_every_failure)
 {
     static const char *const texts[] = {plain, nested, composites, trained, on_codes};
     const char *pass;
 
-    (void)state;
     for (size_t i = 0; (pass = qdq_pass_name(i, NULL)) != NULL; i++)
         for (size_t k = 0; k < QDQ_COUNT(texts); k++) {
             job j = {texts[k], pass};
@@ -158,34 +157,21 @@ static void every_pass_survives_every_failure(void **state)
 }
 
 /* The arguments of these passes lead to other code. */
-static void arguments_of_passes_survive_every_failure(void **state)
+TEST(arguments_of_passes_survive_every_failure)
 {
     static const char *const passes[] = {"quantize-bias:float", "quantize-bias:zero-bias+saturate",
                                          "fold-batchnorm:requant-per-tensor",
                                          "fold-batchnorm,fold-weight-quantize,quantize-bias"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(passes); i++) {
         job j = {trained, passes[i]};
         assert_true(test_every_alloc_fails(optimize, &j) > 1);
     }
 }
 
-static void the_whole_pipeline_survives_every_failure(void **state)
+TEST(the_whole_pipeline_survives_every_failure)
 {
     job j = {nested, "default"};
 
-    (void)state;
     assert_true(test_every_alloc_fails(optimize, &j) > 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pass_survives_every_failure),
-        cmocka_unit_test(arguments_of_passes_survive_every_failure),
-        cmocka_unit_test(the_whole_pipeline_survives_every_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,8 @@ static qdq_status read_cache(void *ctx, qdq_error *err)
     return st;
 }
 
-static void reading_survives_every_allocation_failure(void **state)
+TEST(reading_survives_every_allocation_failure)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(read_cache, (void *)(uintptr_t)text) >= 10);
 }
 
@@ -42,12 +41,11 @@ static qdq_status write_cache(void *ctx, qdq_error *err)
     return st;
 }
 
-static void writing_survives_every_allocation_failure(void **state)
+TEST(writing_survives_every_allocation_failure)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_pattern_cache c;
 
-    (void)state;
     assert_ok(qdq_pattern_cache_parse(text, strlen(text), "c.yaml", NULL, &c, &err));
     assert_true(test_every_alloc_fails(write_cache, &c) >= 1);
     qdq_pattern_cache_free(&c);
@@ -78,12 +76,11 @@ static qdq_status merge(void *ctx, qdq_error *err)
     return st;
 }
 
-static void merging_survives_every_allocation_failure(void **state)
+TEST(merging_survives_every_allocation_failure)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_pattern_cache c;
 
-    (void)state;
     assert_ok(qdq_pattern_cache_parse(text, strlen(text), "c.yaml", NULL, &c, &err));
     assert_true(test_every_alloc_fails(merge, &c) >= 4);
     qdq_pattern_cache_free(&c);
@@ -139,9 +136,8 @@ static qdq_model *two_convs(void)
     return test_built(&b);
 }
 
-static void choices_survive_every_allocation_failure(void **state)
+TEST(choices_survive_every_allocation_failure)
 {
-    (void)state;
     test_regioned s = test_regioned_open(two_convs(), "ort-cpu", NULL);
     choosing g = {&s.patterns->pattern[0], s.space};
     assert_true(test_every_alloc_fails(choose, &g) >= 2);
@@ -161,29 +157,15 @@ static qdq_status find_borders(void *ctx, qdq_error *err)
     return st;
 }
 
-static void borders_survive_every_allocation_failure(void **state)
+TEST(borders_survive_every_allocation_failure)
 {
     qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
     test_builder b = test_build_planes();
 
-    (void)state;
     opts.max_region_size = opts.min_refine_size = 2;
     test_residual_blocks(&b, 0);
     test_output(&b, "e3");
     test_regioned s = test_regioned_open(test_built(&b), "ort-cpu", &opts);
     assert_true(test_every_alloc_fails(find_borders, &s) >= 4);
     test_regioned_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reading_survives_every_allocation_failure),
-        cmocka_unit_test(writing_survives_every_allocation_failure),
-        cmocka_unit_test(merging_survives_every_allocation_failure),
-        cmocka_unit_test(choices_survive_every_allocation_failure),
-        cmocka_unit_test(borders_survive_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

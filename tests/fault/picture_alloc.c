@@ -75,9 +75,8 @@ static qdq_status draw(void *ctx, qdq_error *err)
     return st;
 }
 
-static void a_drawing_survives_every_allocation_failure(void **state)
+TEST(a_drawing_survives_every_allocation_failure)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(draw, NULL) > 30);
 }
 
@@ -140,11 +139,10 @@ static qdq_status report(void *ctx, qdq_error *err)
     return qdq_report_write(s->m, s->quantized, s->plan, s->engine, &o, NULL, true, err);
 }
 
-static void a_report_with_profiles_survives_every_allocation_failure(void **state)
+TEST(a_report_with_profiles_survives_every_allocation_failure)
 {
     subject s = {0};
 
-    (void)state;
     open_subject(&s);
     assert_true(test_every_alloc_fails(report, &s) > 100);
     close_subject(&s);
@@ -208,23 +206,12 @@ static qdq_status draw_tuned(void *ctx, qdq_error *err)
     return st;
 }
 
-static void the_drawing_of_a_tuned_model_survives_every_allocation_failure(void **state)
+TEST(the_drawing_of_a_tuned_model_survives_every_allocation_failure)
 {
     tuned x = {0};
 
-    (void)state;
     open_tuned(&x);
     assert_true(test_every_alloc_fails(draw_tuned, &x) > 10);
     qdq_space_free(x.space);
     close_subject(&x.s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_drawing_survives_every_allocation_failure),
-        cmocka_unit_test(a_report_with_profiles_survives_every_allocation_failure),
-        cmocka_unit_test(the_drawing_of_a_tuned_model_survives_every_allocation_failure),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

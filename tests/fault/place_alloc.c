@@ -55,13 +55,12 @@ static qdq_status place(void *ctx, qdq_error *err)
     return st;
 }
 
-static void placement_survives_every_allocation_failure(void **state)
+TEST(placement_survives_every_allocation_failure)
 {
     static const char *const targets[] = {"tensorrt", "tensorrt-fp8"};
     qdq_error err = QDQ_ERROR_INIT;
     placing p = {build(), NULL, NULL};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         assert_ok(qdq_target_load(targets[i], &p.t, &err));
         p.about = i == 0 ? NULL : "ln";
@@ -80,20 +79,9 @@ static qdq_status load(void *ctx, qdq_error *err)
     return st;
 }
 
-static void reading_partitions_survives_every_allocation_failure(void **state)
+TEST(reading_partitions_survives_every_allocation_failure)
 {
     char name[] = "tensorrt-fp8";
 
-    (void)state;
     assert_true(test_every_alloc_fails(load, name) >= 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(placement_survives_every_allocation_failure),
-        cmocka_unit_test(reading_partitions_survives_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,18 +108,17 @@ static qdq_status measure(void *ctx, qdq_error *err)
     return st;
 }
 
-static void probes_become_models_and_targets_without_memory(void **state)
+TEST(probes_become_models_and_targets_without_memory)
 {
     qdq_target *t = load();
 
-    (void)state;
     assert_true(test_every_alloc_fails(make_models, t) > 20);
     assert_true(test_every_alloc_fails(make_sides, t) > 20);
     assert_true(test_every_alloc_fails(change_target, t) > 0);
     qdq_target_free(t);
 }
 
-static void rules_are_measured_without_memory(void **state)
+TEST(rules_are_measured_without_memory)
 {
     static const char costs[] = "{\"qdq_sim\": 1, \"noise\": 0.01, \"default\": {\"float_us\": "
                                 "10}, \"convert\": {\"float_us\": 1}, "
@@ -130,19 +129,8 @@ static void rules_are_measured_without_memory(void **state)
     qdq_target *t = load();
     world w = {.t = t};
 
-    (void)state;
     assert_ok(qdq_write_file(test_path("cost.json"), true, costs, strlen(costs), &err));
     snprintf(w.spec, sizeof w.spec, "sim:%s", test_path("cost.json"));
     assert_true(test_some_allocs_fail(measure, &w, SAMPLES) > 200);
     qdq_target_free(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(probes_become_models_and_targets_without_memory),
-        cmocka_unit_test(rules_are_measured_without_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,48 +268,43 @@ static files prepared(void)
     return f;
 }
 
-static void load_survives_every_allocation_failure(void **state)
+TEST(load_survives_every_allocation_failure)
 {
     files f = prepared();
 
-    (void)state;
     assert_true(test_every_alloc_fails(load, &f) > 10);
 }
 
-static void save_survives_every_allocation_failure_and_leaves_no_file(void **state)
+TEST(save_survives_every_allocation_failure_and_leaves_no_file)
 {
     files f = prepared();
 
-    (void)state;
     assert_true(test_every_alloc_fails(save, &f) > 10);
 }
 
-static void quantize_survives_every_allocation_failure(void **state)
+TEST(quantize_survives_every_allocation_failure)
 {
     files f = prepared();
 
-    (void)state;
     assert_true(test_every_alloc_fails(quantize, &f) > 50);
 }
 
-static void a_rest_in_float16_survives_every_allocation_failure(void **state)
+TEST(a_rest_in_float16_survives_every_allocation_failure)
 {
     files f = prepared();
 
-    (void)state;
     assert_true(test_every_alloc_fails(quantize_half, &f) > 50);
 }
 
-static void a_goal_survives_every_allocation_failure(void **state)
+TEST(a_goal_survives_every_allocation_failure)
 {
     files f = prepared();
 
-    (void)state;
     assert_true(test_every_alloc_fails(quantize_goal, &f) > 100);
 }
 
 /* Every way to drive a body: a branch, iterations with a body inside, slices. */
-static void bodies_survive_every_allocation_failure(void **state)
+TEST(bodies_survive_every_allocation_failure)
 {
     files f = {test_path("bodies.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, NULL};
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
@@ -328,31 +323,28 @@ static void bodies_survive_every_allocation_failure(void **state)
         "float[2,2] ll) {\n"
         "  aa = MatMul(a, w)\n  ll = Add(aa, l) }> (x, x)\n}");
 
-    (void)state;
     so.allow_overwrite = true;
     assert_ok(qdq_model_save(m, f.model, &so, &err));
     qdq_model_free(m);
     assert_true(test_every_alloc_fails(run_bodies, &f) > 100);
 }
 
-static void explaining_survives_every_allocation_failure(void **state)
+TEST(explaining_survives_every_allocation_failure)
 {
     files f = prepared();
 
-    (void)state;
     assert_true(test_every_alloc_fails(explain, &f) > 20);
 }
 
-static void completing_a_trained_model_survives_every_allocation_failure(void **state)
+TEST(completing_a_trained_model_survives_every_allocation_failure)
 {
     files f = {test_path("trained.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, NULL};
 
-    (void)state;
     write_trained_model(f.model);
     assert_true(test_every_alloc_fails(quantize, &f) > 50);
 }
 
-static void plans_and_targets_as_text_survive_every_allocation_failure(void **state)
+TEST(plans_and_targets_as_text_survive_every_allocation_failure)
 {
     char target[] = "ort-cpu";
     qdq_error err = QDQ_ERROR_INIT;
@@ -360,7 +352,6 @@ static void plans_and_targets_as_text_survive_every_allocation_failure(void **st
     json_malloc_t json_malloc;
     json_free_t json_free;
 
-    (void)state;
     assert_true(test_every_alloc_fails(read_plan, plan_text) >= 2);
     assert_true(test_every_alloc_fails(load_target, target) >= 2);
     assert_ok(qdq_plan_parse(plan_text, strlen(plan_text), "plan", &f.plan, &err));
@@ -394,13 +385,12 @@ static qdq_status find_misfits(void *ctx, qdq_error *err)
     return st;
 }
 
-static void biases_without_room_are_found_or_the_allocation_is_reported(void **state)
+TEST(biases_without_room_are_found_or_the_allocation_is_reported)
 {
     qdq_model *m = test_model(
         "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1e-7}, float[1] b "
         "= {5}> {\n  [\"n\"] y = Conv(x, w, b)\n}\n");
 
-    (void)state;
     assert_true(test_every_alloc_fails(find_misfits, m) > 1);
     qdq_model_free(m);
 }
@@ -421,32 +411,12 @@ static qdq_status follow(void *ctx, qdq_error *err)
     return st;
 }
 
-static void following_the_type_of_the_model_survives_every_allocation_failure(void **state)
+TEST(following_the_type_of_the_model_survives_every_allocation_failure)
 {
     qdq_model *m =
         test_model("<ir_version: 10, opset_import: [\"\" : 22]>\n"
                    "g (bfloat16[2] x) => (bfloat16[2] z) {\n y = Neg(x)\n z = Exp(y)\n}\n");
 
-    (void)state;
     assert_true(test_every_alloc_fails(follow, m) > 20);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(biases_without_room_are_found_or_the_allocation_is_reported),
-        cmocka_unit_test(plans_and_targets_as_text_survive_every_allocation_failure),
-        cmocka_unit_test(load_survives_every_allocation_failure),
-        cmocka_unit_test(save_survives_every_allocation_failure_and_leaves_no_file),
-        cmocka_unit_test(quantize_survives_every_allocation_failure),
-        cmocka_unit_test(a_rest_in_float16_survives_every_allocation_failure),
-        cmocka_unit_test(following_the_type_of_the_model_survives_every_allocation_failure),
-        cmocka_unit_test(a_goal_survives_every_allocation_failure),
-        cmocka_unit_test(bodies_survive_every_allocation_failure),
-        cmocka_unit_test(explaining_survives_every_allocation_failure),
-        cmocka_unit_test(completing_a_trained_model_survives_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

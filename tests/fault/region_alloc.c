@@ -56,11 +56,10 @@ static qdq_status find(void *ctx, qdq_error *err)
     return st;
 }
 
-static void finding_regions_survives_every_allocation_failure(void **state)
+TEST(finding_regions_survives_every_allocation_failure)
 {
     finding f = {.m = build(), .opts = QDQ_REGION_OPTS_INIT};
 
-    (void)state;
     for (int b = QDQ_REGIONS_STRUCTURE; b <= QDQ_REGIONS_NAMES; b++) {
         f.opts.builder = (qdq_region_builder)b;
         f.opts.max_region_size = f.opts.min_refine_size = 4;
@@ -80,22 +79,11 @@ static qdq_status print(void *ctx, qdq_error *err)
     return st;
 }
 
-static void printing_regions_survives_every_allocation_failure(void **state)
+TEST(printing_regions_survives_every_allocation_failure)
 {
     finding f = {.m = build(), .opts = QDQ_REGION_OPTS_INIT};
 
-    (void)state;
     for (f.form = QDQ_REGIONS_TEXT; f.form <= QDQ_REGIONS_DOT; f.form++)
         assert_true(test_every_alloc_fails(print, &f) >= 8);
     qdq_model_free(f.m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finding_regions_survives_every_allocation_failure),
-        cmocka_unit_test(printing_regions_survives_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,26 +72,16 @@ static qdq_status use_engine(void *ctx, qdq_error *err)
     return st;
 }
 
-static void an_engine_in_another_process_survives(void **state)
+TEST(an_engine_in_another_process_survives)
 {
     static const char cost[] = "{\"qdq_sim\": 1}";
     qdq_error err = QDQ_ERROR_INIT;
     char spec[600];
 
-    (void)state;
     assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
     snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
     qdq_model *m = test_model(text);
     tried t = {spec, m};
     assert_true(test_every_alloc_fails(use_engine, &t) > 100);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_engine_in_another_process_survives),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

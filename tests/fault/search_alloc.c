@@ -99,11 +99,10 @@ static qdq_status search(void *ctx, qdq_error *err)
     return st;
 }
 
-static void a_search_survives_every_allocation_failure(void **state)
+TEST(a_search_survives_every_allocation_failure)
 {
     bool profiles[] = {false, true};
 
-    (void)state;
     for (int i = 0; i < 2; i++)
         assert_true(test_every_alloc_fails(search, &profiles[i]) >= 4);
 }
@@ -131,9 +130,8 @@ static qdq_status test_pairs(void *ctx, qdq_error *err)
     return qdq_test_run(&o, take, NULL, &r, err);
 }
 
-static void pairs_survive_every_allocation_failure(void **state)
+TEST(pairs_survive_every_allocation_failure)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(test_pairs, NULL) >= 8);
 }
 
@@ -157,7 +155,7 @@ static qdq_status attribute(void *ctx, qdq_error *err)
     return st;
 }
 
-static void reading_a_profile_survives_every_allocation_failure(void **state)
+TEST(reading_a_profile_survives_every_allocation_failure)
 {
     static const char layers[] =
         "[{\"name\": \"add_token_3\", \"op\": \"QLinearAdd\", \"us\": 9},"
@@ -168,21 +166,9 @@ static void reading_a_profile_survives_every_allocation_failure(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     json_t *list;
 
-    (void)state;
     assert_ok(qdq_json_parse(layers, strlen(layers), "layers", &list, &err));
     reading r = {m, list};
     assert_true(test_every_alloc_fails(attribute, &r) >= 2);
     json_decref(list);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_search_survives_every_allocation_failure),
-        cmocka_unit_test(pairs_survive_every_allocation_failure),
-        cmocka_unit_test(reading_a_profile_survives_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

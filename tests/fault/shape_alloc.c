@@ -97,22 +97,12 @@ static qdq_status prove(void *ctx, qdq_error *err)
     return st;
 }
 
-static void inference_survives_every_failure(void **state)
+TEST(inference_survives_every_failure)
 {
     qdq_model *m = test_model(text);
 
-    (void)state;
     assert_true(test_every_alloc_fails(infer, m) > 5);
     assert_true(test_every_alloc_fails(fix, m) > 5);
     assert_true(test_every_alloc_fails(prove, m) > 5);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inference_survives_every_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,14 +51,13 @@ static qdq_status ask(void *ctx, qdq_error *err)
     return QDQ_OK;
 }
 
-static void a_folder_survives_every_allocation_failure(void **state)
+TEST(a_folder_survives_every_allocation_failure)
 {
     char *dir = strdup(test_path("folder"));
     qdq_error err = QDQ_ERROR_INIT;
     qdq_tune_folder *f;
     qdq_tune_note note;
 
-    (void)state;
     assert_ok(qdq_tune_folder_open(dir, true, NULL, &f, &err));
     assert_ok(qdq_write_file(test_path("folder/baseline.onnx"), true, "x", 1, &err));
     assert_ok(qdq_tune_folder_wrote(f, "baseline.onnx", "model1", &err));
@@ -82,13 +81,4 @@ static void a_folder_survives_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(ask, dir) >= 4);
     assert_int_equal(open_files(), before);
     free(dir);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_folder_survives_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static qdq_status report(void *ctx, qdq_error *err)
     return st;
 }
 
-static void out_of_memory_no_report_lacks_a_key(void **state)
+TEST(out_of_memory_no_report_lacks_a_key)
 {
     static const char *const keys[] = {"\"decisions\": [\n    {\n      \"group\": 0",
                                        "\"failed\": [\n    {",
@@ -91,7 +91,6 @@ static void out_of_memory_no_report_lacks_a_key(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     ended e;
 
-    (void)state;
     fill(&e);
     assert_ok(report(&e, &err));
     for (size_t i = 0; i < QDQ_COUNT(keys); i++)
@@ -100,13 +99,4 @@ static void out_of_memory_no_report_lacks_a_key(void **state)
     json_set_alloc_funcs(malloc, free);
     assert_true(test_every_alloc_fails(report, &e) > 200);
     qdq_free(e.whole);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(out_of_memory_no_report_lacks_a_key),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,36 +94,32 @@ static void survive(qdq_tune_mode mode, qdq_tune_strategy strategy, const qdq_go
     qdq_model_free(m);
 }
 
-static void a_run_survives_allocation_failures(void **state)
+TEST(a_run_survives_allocation_failures)
 {
-    (void)state;
     survive(QDQ_TUNE_REGION, QDQ_TUNE_AUTO, NULL, NULL, "by_region");
 }
 
-static void so_does_one_by_groups(void **state)
+TEST(so_does_one_by_groups)
 {
-    (void)state;
     survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_AUTO, NULL, NULL, "by_group");
 }
 
-static void so_does_one_by_groups_apart(void **state)
+TEST(so_does_one_by_groups_apart)
 {
-    (void)state;
     survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_GREEDY, NULL, NULL, "apart");
 }
 
 /* All in 8 bits are some 33 dB. */
-static void so_does_one_under_a_goal_with_a_front(void **state)
+TEST(so_does_one_under_a_goal_with_a_front)
 {
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
 
-    (void)state;
     goal.min_sqnr = 35.5;
     survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_AUTO, &goal, NULL, "by_goal");
 }
 
 /* A slower one: of equal models, noise says which is left. */
-static void so_does_one_with_a_baseline(void **state)
+TEST(so_does_one_with_a_baseline)
 {
     static const char *const exclude[] = {"=MatMul@h2", "=MatMul@h3", NULL};
     qdq_error err = QDQ_ERROR_INIT;
@@ -132,7 +128,6 @@ static void so_does_one_with_a_baseline(void **state)
     qdq_model *m = test_tuned_model(), *b;
     qdq_tune_result r;
 
-    (void)state;
     quantize.exclude = exclude;
     o.quantize = &quantize;
     assert_ok(test_tuned_run(m, test_path("before"), &o, &r, &err));
@@ -141,17 +136,4 @@ static void so_does_one_with_a_baseline(void **state)
     survive(QDQ_TUNE_REGION, QDQ_TUNE_AUTO, NULL, baselines, "by_file");
     qdq_model_free(b);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_survives_allocation_failures),
-        cmocka_unit_test(so_does_one_by_groups),
-        cmocka_unit_test(so_does_one_by_groups_apart),
-        cmocka_unit_test(so_does_one_under_a_goal_with_a_front),
-        cmocka_unit_test(so_does_one_with_a_baseline),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,9 +113,8 @@ static qdq_status plan(void *ctx, qdq_error *err)
     return st;
 }
 
-static void plans_of_assignments_survive_every_allocation_failure(void **state)
+TEST(plans_of_assignments_survive_every_allocation_failure)
 {
-    (void)state;
     setting chains = set_up("ort-cpu"), edges = set_up("tensorrt");
 
     assert_true(test_every_alloc_fails(plan, &chains) >= 50);
@@ -151,9 +150,8 @@ static qdq_status write_in_the_same_folder(void *ctx, qdq_error *err)
     return write_both(s, s->candidates, err);
 }
 
-static void candidates_survive_every_allocation_failure(void **state)
+TEST(candidates_survive_every_allocation_failure)
 {
-    (void)state;
     setting s = set_up("ort-cpu");
     qdq_error err = QDQ_ERROR_INIT;
     qdq_scales known = {0};
@@ -186,14 +184,4 @@ static void candidates_survive_every_allocation_failure(void **state)
     qdq_scales_free(&known);
     qdq_space_free(space);
     put_away(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_of_assignments_survive_every_allocation_failure),
-        cmocka_unit_test(candidates_survive_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

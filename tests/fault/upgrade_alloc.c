@@ -35,20 +35,10 @@ static qdq_status raise(void *ctx, qdq_error *err)
     return st;
 }
 
-static void raising_survives_every_allocation_failure(void **state)
+TEST(raising_survives_every_allocation_failure)
 {
     qdq_model *m = test_model(all_adapters);
 
-    (void)state;
     assert_true(test_every_alloc_fails(raise, m) > 10);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(raising_survives_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

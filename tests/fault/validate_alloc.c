@@ -76,17 +76,7 @@ static qdq_status run(void *ctx, qdq_error *err)
     return st;
 }
 
-static void a_validation_survives_every_allocation_failure(void **state)
+TEST(a_validation_survives_every_allocation_failure)
 {
-    (void)state;
     assert_true(test_every_alloc_fails(run, NULL) >= 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_validation_survives_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -221,38 +221,26 @@ static void fail_each(talk *t)
         qdq_buf_free(&t->question[i].text);
 }
 
-static void a_worker_of_the_lab_without_memory_says_so_or_ends(void **state)
+TEST(a_worker_of_the_lab_without_memory_says_so_or_ends)
 {
     talk t = {.n = 0};
 
-    (void)state;
     qdq_model *m = prepare();
     ask_as_lab(&t, test_path("m.onnx"));
     fail_each(&t);
     qdq_model_free(m);
 }
 
-static void so_does_one_that_has_a_session(void **state)
+TEST(so_does_one_that_has_a_session)
 {
     qdq_shared exchange = QDQ_SHARED_INIT;
     talk t = {.n = 0};
     int memory;
 
-    (void)state;
     qdq_model *m = prepare();
     ask_as_session(&t, m, &exchange, &memory);
     fail_each(&t);
     close(memory);
     qdq_shared_free(&exchange);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_worker_of_the_lab_without_memory_says_so_or_ends),
-        cmocka_unit_test(so_does_one_that_has_a_session),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

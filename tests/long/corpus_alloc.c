@@ -9,24 +9,14 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     return test_quantize_on_sim(ctx, QDQ_SOURCE_DIR "/tests/data/sim_basic.json", err);
 }
 
-static void quantizing_real_models_survives_every_allocation_failure(void **state)
+TEST(quantizing_real_models_survives_every_allocation_failure)
 {
     static const char *const models[] = {"digits/digits_cnn_bn.onnx", "digits/digits_convnext.onnx",
                                          "digits/digits_qat_bn.onnx", "real/mnist.onnx"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(models); i++) {
         const char *path = test_corpus("%s", models[i]);
 
         assert_true(test_every_alloc_fails(quantize, (void *)(uintptr_t)path) > 100);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantizing_real_models_survives_every_allocation_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

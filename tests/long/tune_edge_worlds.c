@@ -176,13 +176,12 @@ static void expect(const tally *sum, unsigned worlds)
     assert_true(sum->builds <= 14);
 }
 
-static void the_cut_finds_nearly_all_that_edges_can_bring(void **state)
+TEST(the_cut_finds_nearly_all_that_edges_can_bring)
 {
     qdq_random r = qdq_random_new(1, "worlds");
     qdq_target *t = target_without(NULL, 0);
     tally sum = {.worst = 1};
 
-    (void)state;
     for (int w = 0; w < WORLDS; w++)
         try_world(t, test_path("world%d", w), false, &r, &sum);
     expect(&sum, WORLDS);
@@ -191,13 +190,12 @@ static void the_cut_finds_nearly_all_that_edges_can_bring(void **state)
 
 /* Every second rule of the network's operators is off, though in many of these worlds its kernel
  * pays. */
-static void rules_that_are_wrong_cost_next_to_nothing(void **state)
+TEST(rules_that_are_wrong_cost_next_to_nothing)
 {
     static const char *const rules[] = {"MatMul", "Mul", "Transpose", "Softmax", "Relu"};
     qdq_random r = qdq_random_new(2, "wrong rules");
     tally sum = {.worst = 1};
 
-    (void)state;
     for (int w = 0; w < FEW_WORLDS; w++) {
         const char *off[QDQ_COUNT(rules)];
         size_t n = 0;
@@ -211,26 +209,14 @@ static void rules_that_are_wrong_cost_next_to_nothing(void **state)
     expect(&sum, FEW_WORLDS);
 }
 
-static void a_baseline_takes_no_build_that_would_find_more(void **state)
+TEST(a_baseline_takes_no_build_that_would_find_more)
 {
     qdq_random r = qdq_random_new(3, "baselines");
     qdq_target *t = target_without(NULL, 0);
     tally sum = {.worst = 1};
 
-    (void)state;
     for (int w = 0; w < FEW_WORLDS; w++)
         try_world(t, test_path("given%d", w), true, &r, &sum);
     expect(&sum, FEW_WORLDS);
     qdq_target_free(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cut_finds_nearly_all_that_edges_can_bring),
-        cmocka_unit_test(rules_that_are_wrong_cost_next_to_nothing),
-        cmocka_unit_test(a_baseline_takes_no_build_that_would_find_more),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

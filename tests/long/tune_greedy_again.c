@@ -1,6 +1,6 @@
 /* tune_greedy_again.c - runs by the strategy greedy in a folder that has something: a run that was
- * cut off, one that ended, one of another model (subgraph 8 case 17: what times of groups apart are
- * good for then), or an autotune_cache.json. */
+ * cut off, one that ended, one of another model (what times of groups apart are good for then), or
+ * an autotune_cache.json. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -105,14 +105,13 @@ static void assert_same_end(const char *a, const char *b)
 
 /* --- going on --------------------------------------------------------------------------------- */
 
-static void a_finished_run_measures_nothing_again(void **state)
+TEST(a_finished_run_measures_nothing_again)
 {
     const char *folder = test_path("again");
     qdq_tune_result first = run(&before, folder);
     const uint64_t samples = test_tuned_samples(folder);
     char *plan = test_tuned_file(folder, "plan.json"), *again;
 
-    (void)state;
     assert_true(first.kept == 4 && first.rejected == 1 && first.apart_builds > 0);
     qdq_tune_result second = run(&before, folder);
     again = test_tuned_file(folder, "plan.json");
@@ -144,14 +143,13 @@ static void stop_after(void *ctx, const qdq_tune_live *now)
 
 /* At every step up to the end of what is measured apart, and at some behind. By whole times, where
  * each scheme is a measurement of its own, which is not taken twice. */
-static void a_cancelled_run_goes_on_to_the_same_end(void **state)
+TEST(a_cancelled_run_goes_on_to_the_same_end)
 {
     char *whole = strdup(test_path("whole"));
     setting s = before;
     unsigned apart = 0;
     bool ended = false;
 
-    (void)state;
     s.blind = true;
     const qdq_tune_result want = run(&s, whole);
     for (unsigned after = 0; !ended; after += after < 12 ? 1 : 5) {
@@ -202,21 +200,19 @@ static changed change(const char *name, const setting *was, const setting *after
     return (changed){first.apart_builds, fresh.apart_builds, second.apart_builds};
 }
 
-static void subgraph_8_case_17_a_changed_weight_keeps_times_of_groups(void **state)
+TEST(a_changed_weight_keeps_times_of_groups)
 {
     setting after = before;
 
-    (void)state;
     after.weight = "-2.5";
     assert_int_equal(change("weight", &before, &after).second, 0);
 }
 
 /* Two of five kinds have the LeakyRelu as a neighbour. */
-static void subgraph_8_case_17_a_changed_attribute_drops_its_own_kinds(void **state)
+TEST(a_changed_attribute_drops_its_own_kinds)
 {
     setting was = before, after;
 
-    (void)state;
     was.blind = true;
     after = was;
     after.alpha = "0.2";
@@ -225,21 +221,19 @@ static void subgraph_8_case_17_a_changed_attribute_drops_its_own_kinds(void **st
     assert_int_equal(5 * n.second, 2 * n.fresh);
 }
 
-static void subgraph_8_case_17_another_type_drops_times_of_groups(void **state)
+TEST(another_type_drops_times_of_groups)
 {
     setting after = before;
 
-    (void)state;
     after.type = "int8";
     const changed n = change("type", &before, &after);
     assert_int_equal(n.second, n.fresh);
 }
 
-static void subgraph_8_case_17_another_engine_drops_times_of_groups(void **state)
+TEST(another_engine_drops_times_of_groups)
 {
     setting after = before;
 
-    (void)state;
     after.device = "two";
     const changed n = change("engine", &before, &after);
     assert_int_equal(n.second, n.fresh);
@@ -284,14 +278,13 @@ static char *replace(const char *text, const char *from, const char *to)
 
 /* What the first run leaves is a run without measurements apart elsewhere: only the whole model is
  * measured. */
-static void schemes_of_a_cache_are_not_measured_apart(void **state)
+TEST(schemes_of_a_cache_are_not_measured_apart)
 {
     char *first = strdup(test_path("first"));
     const qdq_tune_result want = run(&before, first);
     char *cache = test_tuned_file(first, "autotune_cache.json");
     char *folder = folder_with("known", cache, strlen(cache));
 
-    (void)state;
     assert_non_null(strstr(cache, "\"completed\": true"));
     const qdq_tune_result r = run(&before, folder);
     assert_int_equal(r.apart_builds, 0);
@@ -315,7 +308,7 @@ static char *make_foreign(const char *cache)
 
 /* Groups that are settled by it have no samples of their own, and names that are unknown say
  * nothing. */
-static void what_a_cache_says_of_others_is_ignored(void **state)
+TEST(what_a_cache_says_of_others_is_ignored)
 {
     static const char *const from[] = {"\"full\"", "MatMul@h"}, *const to[] = {"\"magic\"",
                                                                                "Conv@q"};
@@ -323,7 +316,6 @@ static void what_a_cache_says_of_others_is_ignored(void **state)
     const qdq_tune_result want = run(&before, first);
     char *cache = test_tuned_file(first, "autotune_cache.json"), *foreign = make_foreign(cache);
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(from); i++) {
         char *text = replace(foreign, from[i], to[i]), name[20];
         snprintf(name, sizeof name, "foreign%zu", i);
@@ -352,7 +344,7 @@ static bool same_text(const char *folder, const char *name, const char *want)
 }
 
 /* Every strategy reads a file that is not its own, begins with what it places, and keeps it. */
-static void a_file_of_another_run_is_read_and_set_aside_by_every_strategy(void **state)
+TEST(a_file_of_another_run_is_read_and_set_aside_by_every_strategy)
 {
     static const struct {
         const char *name;
@@ -366,7 +358,6 @@ static void a_file_of_another_run_is_read_and_set_aside_by_every_strategy(void *
     const qdq_tune_result want = run(&before, first);
     char *cache = test_tuned_file(first, "autotune_cache.json"), *foreign = make_foreign(cache);
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(ways); i++) {
         char *folder = folder_with(ways[i].name, foreign, strlen(foreign));
         setting s = before;
@@ -396,7 +387,7 @@ static void a_file_of_another_run_is_read_and_set_aside_by_every_strategy(void *
 
 /* As Model-Optimizer leaves it: nothing of a run is in it, and a group that it rejected stays float
  * at first. */
-static void a_file_of_model_optimizer_is_a_start(void **state)
+TEST(a_file_of_model_optimizer_is_a_start)
 {
     static const char file[] =
         "{\"version\": 1, \"model_path\": \"m.onnx\", \"phase2\": {\"results\": ["
@@ -412,7 +403,6 @@ static void a_file_of_model_optimizer_is_a_start(void **state)
     qdq_tune_opts o = opts(&before);
     qdq_tune_result r;
 
-    (void)state;
     o.strategy = QDQ_TUNE_MINCUT;
     assert_ok(tune(&before, folder, &o, &r));
     char *report = test_tuned_file(folder, "report.html");
@@ -422,38 +412,18 @@ static void a_file_of_model_optimizer_is_a_start(void **state)
     free(folder);
 }
 
-/* subgraph 8 case 17: a torn file is moved aside. */
-static void a_torn_cache_is_set_aside(void **state)
+/* A torn file is moved aside. */
+TEST(a_torn_cache_is_set_aside)
 {
     char *first = strdup(test_path("untorn"));
     const qdq_tune_result want = run(&before, first);
     char *cache = test_tuned_file(first, "autotune_cache.json");
     char *folder = folder_with("torn", cache, strlen(cache) / 2);
 
-    (void)state;
     assert_int_equal(run(&before, folder).apart_builds, want.apart_builds);
     assert_true(exists(folder, "autotune_cache.json.bad") && exists(folder, "autotune_cache.json"));
     assert_same_end(folder, first);
     free(folder);
     qdq_free(cache);
     free(first);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_finished_run_measures_nothing_again),
-        cmocka_unit_test(a_cancelled_run_goes_on_to_the_same_end),
-        cmocka_unit_test(subgraph_8_case_17_a_changed_weight_keeps_times_of_groups),
-        cmocka_unit_test(subgraph_8_case_17_a_changed_attribute_drops_its_own_kinds),
-        cmocka_unit_test(subgraph_8_case_17_another_type_drops_times_of_groups),
-        cmocka_unit_test(subgraph_8_case_17_another_engine_drops_times_of_groups),
-        cmocka_unit_test(schemes_of_a_cache_are_not_measured_apart),
-        cmocka_unit_test(what_a_cache_says_of_others_is_ignored),
-        cmocka_unit_test(a_file_of_another_run_is_read_and_set_aside_by_every_strategy),
-        cmocka_unit_test(a_file_of_model_optimizer_is_a_start),
-        cmocka_unit_test(a_torn_cache_is_set_aside),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

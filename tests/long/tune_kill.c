@@ -111,9 +111,8 @@ static void kill_runs(const char *name, const char *engine, int kills)
     qdq_model_free(m);
 }
 
-static void killed_at_200_moments_it_ends_with_the_same_plan(void **state)
+TEST(killed_at_200_moments_it_ends_with_the_same_plan)
 {
-    (void)state;
     kill_runs("blind", test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND), KILLS / 2);
     kill_runs("profiled", test_tuned_costs(TEST_TUNED_OPS, NULL), KILLS / 2);
 }

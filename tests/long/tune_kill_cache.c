@@ -171,41 +171,37 @@ static void kill_behind_writes(const char *name, const char *engine, qdq_tune_st
 
 /* --- the tests -------------------------------------------------------------------------------- */
 
-static void killed_behind_each_write_of_the_file_greedy_ends_the_same(void **state)
+TEST(killed_behind_each_write_of_the_file_greedy_ends_the_same)
 {
     unsigned all, partly;
 
-    (void)state;
     kill_behind_writes("layers", test_tuned_costs(OPS, LOSES), QDQ_TUNE_GREEDY, &all, &partly);
     assert_true(partly > 1 && all > partly + 4);
 }
 
 /* Each of the five kinds of groups is a write of its own. */
-static void so_it_does_by_whole_times_after_each_group(void **state)
+TEST(so_it_does_by_whole_times_after_each_group)
 {
     unsigned all, partly;
 
-    (void)state;
     kill_behind_writes("whole", test_tuned_costs(OPS, LOSES ", " TEST_TUNED_BLIND), QDQ_TUNE_GREEDY,
                        &all, &partly);
     assert_true(partly >= 5 && all > partly + 4);
 }
 
-static void so_do_minimum_cuts(void **state)
+TEST(so_do_minimum_cuts)
 {
     unsigned all, partly;
 
-    (void)state;
     kill_behind_writes("cuts", test_tuned_costs(TEST_TUNED_OPS, LOSES), QDQ_TUNE_MINCUT, &all,
                        &partly);
     assert_true(partly == 0 && all > 2);
 }
 
-static void so_do_trials_of_kinds_one_by_one(void **state)
+TEST(so_do_trials_of_kinds_one_by_one)
 {
     unsigned all, partly;
 
-    (void)state;
     kill_behind_writes("blind", test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND), QDQ_TUNE_AUTO,
                        &all, &partly);
     assert_true(partly == 0 && all > 2);

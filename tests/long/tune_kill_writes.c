@@ -1,8 +1,8 @@
-/* tune_kill_writes.c - subgraph 8 case 17: a run of subgraph mode that is killed behind each of its
- * first 50 writes to the store, and run again, ends as if nothing had happened: the same plan, the
- * same model with the same scales, no pair measured twice. So by minimum cuts, and by greedy with
- * times of layers and without. Not at moments of a clock, as in tune_kill.c: the store itself says
- * when it has written. */
+/* tune_kill_writes.c - a run of subgraph mode that is killed behind each of its first 50 writes to
+ * the store, and run again, ends as if nothing had happened: the same plan, the same model with the
+ * same scales, no pair measured twice. So by minimum cuts, and by greedy with times of layers and
+ * without. Not at moments of a clock, as in tune_kill.c: the store itself says when it has written.
+ */
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -159,28 +159,24 @@ static void kill_behind_writes(const char *name, const char *engine, qdq_tune_st
 
 #define LOSES "\"nodes\": {\"MatMul@h4\": {\"float_us\": 100, \"int8_us\": 250}}"
 
-static void subgraph_8_case_17_killed_behind_each_of_50_writes_it_ends_the_same(void **state)
+TEST(killed_behind_each_of_50_writes_it_ends_the_same)
 {
-    (void)state;
     kill_behind_writes("cuts", test_tuned_costs(TEST_TUNED_OPS, LOSES), QDQ_TUNE_MINCUT);
 }
 
-static void subgraph_8_case_17_so_it_does_by_groups_apart(void **state)
+TEST(killed_behind_each_write_it_ends_the_same_by_groups_apart)
 {
-    (void)state;
     kill_behind_writes("greedy", test_tuned_costs(TEST_TUNED_OPS, LOSES), QDQ_TUNE_GREEDY);
 }
 
-static void subgraph_8_case_17_so_it_does_by_groups_timed_whole(void **state)
+TEST(killed_behind_each_write_it_ends_the_same_by_groups_timed_whole)
 {
-    (void)state;
     kill_behind_writes("whole", test_tuned_costs(TEST_TUNED_OPS, LOSES ", " TEST_TUNED_BLIND),
                        QDQ_TUNE_GREEDY);
 }
 
-static void subgraph_8_case_17_so_it_does_without_profiles(void **state)
+TEST(killed_behind_each_write_it_ends_the_same_without_profiles)
 {
-    (void)state;
     kill_behind_writes("blind", test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND), QDQ_TUNE_AUTO);
 }
 
@@ -189,10 +185,10 @@ int main(int argc, char **argv)
     if (argc == 6)
         return child(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(subgraph_8_case_17_killed_behind_each_of_50_writes_it_ends_the_same),
-        cmocka_unit_test(subgraph_8_case_17_so_it_does_by_groups_apart),
-        cmocka_unit_test(subgraph_8_case_17_so_it_does_by_groups_timed_whole),
-        cmocka_unit_test(subgraph_8_case_17_so_it_does_without_profiles),
+        cmocka_unit_test(killed_behind_each_of_50_writes_it_ends_the_same),
+        cmocka_unit_test(killed_behind_each_write_it_ends_the_same_by_groups_apart),
+        cmocka_unit_test(killed_behind_each_write_it_ends_the_same_by_groups_timed_whole),
+        cmocka_unit_test(killed_behind_each_write_it_ends_the_same_without_profiles),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

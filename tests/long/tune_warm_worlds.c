@@ -7,20 +7,12 @@
 
 enum { WORLDS = 200 };
 
-static void a_warm_start_never_ends_below_a_cold_one(void **state)
+TEST(a_warm_start_never_ends_below_a_cold_one)
 {
     double worst = INFINITY;
 
-    (void)state;
     for (uint64_t seed = 0; seed < WORLDS; seed++)
         worst = fmin(worst, test_warm_world(seed));
     print_message("at least %.4f of the speed of a cold start in %d worlds\n", worst, WORLDS);
     assert_true(worst >= 0.99);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_warm_start_never_ends_below_a_cold_one)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,7 +173,7 @@ static void assert_bias(const done *d, const char *node)
 
 /* One weight and one bias for three products: outside all samples count, in each branch those that
  * took it. */
-static void each_branch_of_an_if_is_corrected_by_what_took_it(void **state)
+TEST(each_branch_of_an_if_is_corrected_by_what_took_it)
 {
     qdq_engine *e = need_ort();
     done d = corrected(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W "> {\n"
@@ -186,7 +186,6 @@ static void each_branch_of_an_if_is_corrected_by_what_took_it(void **state)
                                "y = Sub(z, k)\n}");
     double above[K], below[K], all[K];
 
-    (void)state;
     means_from(0, above);
     means_from(1, below);
     for (size_t i = 0; i < K; i++)
@@ -202,7 +201,7 @@ static void each_branch_of_an_if_is_corrected_by_what_took_it(void **state)
     free_done(d);
 }
 
-static void a_branch_comes_nearer(void **state)
+TEST(a_branch_comes_nearer)
 {
     qdq_engine *e = need_ort();
     done d = corrected(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W "> {\n"
@@ -212,7 +211,6 @@ static void a_branch_comes_nearer(void **state)
                                "else_branch = f () => (float[2,4] q) {\n"
                                "  hq = MatMul(x, w)\n [\"else\"] q = Add(hq, b) }> (c)\n}");
 
-    (void)state;
     double before = sqnr(e, &d, d.plain), after = sqnr(e, &d, d.q);
     if (!(after > before + 6))
         fail_msg("%g dB without, %g dB with", before, after);
@@ -221,7 +219,7 @@ static void a_branch_comes_nearer(void **state)
 }
 
 /* The state goes x, x + 1, x + 2: what reaches the product is x + 1 on average. */
-static void a_loop_is_corrected_by_the_means_over_its_iterations(void **state)
+TEST(a_loop_is_corrected_by_the_means_over_its_iterations)
 {
     qdq_engine *e = need_ort();
     done d = corrected(
@@ -234,7 +232,6 @@ static void a_loop_is_corrected_by_the_means_over_its_iterations(void **state)
         "(trips, \"\", x)\n}");
     double even[K], odd[K], mean[K];
 
-    (void)state;
     means_from(0, even);
     means_from(1, odd);
     for (size_t i = 0; i < K; i++)
@@ -248,7 +245,7 @@ static void a_loop_is_corrected_by_the_means_over_its_iterations(void **state)
 }
 
 /* A Conv without a bias gets one, in the body that it is in, int32 as its neighbours' would be. */
-static void a_conv_in_a_branch_gets_a_bias(void **state)
+TEST(a_conv_in_a_branch_gets_a_bias)
 {
     qdq_engine *e = need_ort();
     done d =
@@ -263,7 +260,6 @@ static void a_conv_in_a_branch_gets_a_bias(void **state)
     const qdq_node *conv = NULL;
     double above[K];
 
-    (void)state;
     means_from(0, above);
     assert_int_equal(d.plan->corrections.n, 1);
     assert_int_equal(correction_of(d.plan, "conv")->consumer.input, 2);
@@ -280,7 +276,7 @@ static void a_conv_in_a_branch_gets_a_bias(void **state)
 }
 
 /* No sample takes the branch: there is nothing that it could be corrected by. */
-static void a_branch_that_no_sample_takes_keeps_its_bias(void **state)
+TEST(a_branch_that_no_sample_takes_keeps_its_bias)
 {
     qdq_engine *e = need_ort();
     done d =
@@ -291,22 +287,8 @@ static void a_branch_that_no_sample_takes_keeps_its_bias(void **state)
                           "else_branch = f () => (float[2,4] q) {\n"
                           "  hq = MatMul(x, w)\n [\"else\"] q = Add(hq, b) }> (c)\n}");
 
-    (void)state;
     assert_int_equal(d.plan->corrections.n, 1);
     assert_non_null(correction_of(d.plan, "then"));
     test_assert_plan_replays(d.plan, d.m, d.q);
     free_done(d);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_branch_of_an_if_is_corrected_by_what_took_it),
-        cmocka_unit_test(a_branch_comes_nearer),
-        cmocka_unit_test(a_loop_is_corrected_by_the_means_over_its_iterations),
-        cmocka_unit_test(a_conv_in_a_branch_gets_a_bias),
-        cmocka_unit_test(a_branch_that_no_sample_takes_keeps_its_bias),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static double quantized(qdq_engine *e, const qdq_model *m, qdq_data *d, qdq_data
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static void the_numbers_of_a_conv_are_those_of_the_definition(void **state)
+TEST(the_numbers_of_a_conv_are_those_of_the_definition)
 {
     qdq_engine *e = need_ort();
     test_builder b = test_build(21);
@@ -87,7 +87,6 @@ static void the_numbers_of_a_conv_are_those_of_the_definition(void **state)
     double mean[CHANNELS] = {0}, largest = 0;
     qdq_plan *p = NULL;
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, CHANNELS, 6, 6);
     test_conv(&b, "c", "x", 3, CHANNELS, 3, 1);
     test_output(&b, "c");
@@ -191,7 +190,7 @@ static void gemm_transposed(test_builder *b)
 
 /* Weights alone become codes, and coarse ones: all that is lost is what a bias can take off in
  * part. */
-static void every_kind_of_product_comes_nearer(void **state)
+TEST(every_kind_of_product_comes_nearer)
 {
     static const struct {
         const char *name, *target;
@@ -210,7 +209,6 @@ static void every_kind_of_product_comes_nearer(void **state)
     };
     qdq_engine *e = need_ort();
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(kinds); i++) {
         test_builder b = test_build(21);
         qdq_plan *p = NULL;
@@ -233,13 +231,12 @@ static void every_kind_of_product_comes_nearer(void **state)
 
 /* Beside int32 biases a new one is int32, too, so that the engine goes on fusing; a MatMul without
  * Add is left alone. */
-static void a_new_bias_is_stored_as_the_others_are(void **state)
+TEST(a_new_bias_is_stored_as_the_others_are)
 {
     qdq_engine *e = need_ort();
     test_builder b = test_build(17);
     qdq_plan *p = NULL;
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, CHANNELS, 6, 6);
     conv_without_bias(&b);
     TEST_RANDOM(&b, "v", 6, 6);
@@ -288,9 +285,8 @@ static void assert_gain(const char *model, const char *target, const char *const
     qdq_model_free(m);
 }
 
-static void models_come_nearer(void **state)
+TEST(models_come_nearer)
 {
-    (void)state;
     assert_gain("digits/digits_cnn.onnx", "ort-cpu", SET(NULL), false, 0);
     assert_gain("digits/digits_cnn.onnx", "ort-cpu", SET("weight.type", "int4"), false, 3);
     assert_gain("digits/digits_vit.onnx", "ort-cpu", SET(NULL), false, 0);
@@ -325,14 +321,13 @@ static qdq_model *spread(const char *activation)
     return m;
 }
 
-static void equalization_gives_small_channels_codes_again(void **state)
+TEST(equalization_gives_small_channels_codes_again)
 {
     const char *const *one_scale = SET("weight.per_channel", "false", "stay_float", "[]");
     qdq_engine *e = need_ort();
     qdq_model *m = spread("Relu");
     qdq_data *d = data_for(m);
 
-    (void)state;
     double plain = quantized(e, m, d, d, (wish){"ort-cpu", one_scale, false, false}, NULL);
     double equal = quantized(e, m, d, d, (wish){"ort-cpu", one_scale, false, true}, NULL);
     if (!(plain < 15 && equal > 30))
@@ -342,11 +337,10 @@ static void equalization_gives_small_channels_codes_again(void **state)
 }
 
 /* digits_cnn lost 2.1 dB before pairs that do not gain were left alone (docs/decisions.md). */
-static void equalization_does_no_harm_to_models_that_need_none(void **state)
+TEST(equalization_does_no_harm_to_models_that_need_none)
 {
     const char *const *one_scale = SET("weight.per_channel", "false");
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         const char *const *set = i == 0 ? SET(NULL) : one_scale;
 
@@ -354,17 +348,4 @@ static void equalization_does_no_harm_to_models_that_need_none(void **state)
         assert_gain("digits/digits_cnn_bn.onnx", "ort-cpu", set, true, 0);
         assert_gain("digits/digits_convnext.onnx", "ort-cpu", set, true, 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_numbers_of_a_conv_are_those_of_the_definition),
-        cmocka_unit_test(every_kind_of_product_comes_nearer),
-        cmocka_unit_test(a_new_bias_is_stored_as_the_others_are),
-        cmocka_unit_test(models_come_nearer),
-        cmocka_unit_test(equalization_gives_small_channels_codes_again),
-        cmocka_unit_test(equalization_does_no_harm_to_models_that_need_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "numeric/ort_help.h"
 #include "quant/plan/plan.h"
 
-/* ptq 8.3 N17: activation 0.5, weight 7.843e-10 (that of channel 1), bias 5. */
+/* Activation 0.5, weight 7.843e-10 (that of channel 1), bias 5. */
 #define FRONT                                                                                      \
     "<ir_version: 9, opset_import: [\"\" : 17]>\n"                                                 \
     "g (float[1,1,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {128}, float t = "     \
@@ -36,19 +36,17 @@ static double off(qdq_engine *e, const char *text)
 }
 
 /* The engine quantizes a float bias by itself where it finds a Q behind, and clips it. */
-static void a_float_bias_in_front_of_q_is_clipped_by_the_engine(void **state)
+TEST(a_float_bias_in_front_of_q_is_clipped_by_the_engine)
 {
     qdq_engine *e = need_ort();
 
-    (void)state;
     assert_true(off(e, FRONT "float[2] b = {0.5, 5}> {\n" CONV OUT) > 30);
 }
 
-static void codes_are_clipped_too(void **state)
+TEST(codes_are_clipped_too)
 {
     qdq_engine *e = need_ort();
 
-    (void)state;
     assert_true(
         off(e, FRONT
             "int32[2] bq = {128, 2147483647}, float[2] bs = {0.00390625, 3.9215e-10}> {\n" CONV
@@ -57,11 +55,10 @@ static void codes_are_clipped_too(void **state)
 
 /* 5 / 2^31 / 0.5 is the scale, and the channel's weight, which adds 1e-7 times x to 5, has codes of
  * 21 instead of 127. */
-static void a_larger_scale_of_the_channel_is_exact(void **state)
+TEST(a_larger_scale_of_the_channel_is_exact)
 {
     qdq_engine *e = need_ort();
 
-    (void)state;
     assert_true(
         off(e, "<ir_version: 9, opset_import: [\"\" : 17]>\n"
                "g (float[1,1,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {128}, "
@@ -130,14 +127,13 @@ static const char *reason_of(const qdq_plan *p, const char *node)
     return "";
 }
 
-static void a_channel_of_its_own_scale_makes_room_and_the_node_runs_in_8_bits(void **state)
+TEST(a_channel_of_its_own_scale_makes_room_and_the_node_runs_in_8_bits)
 {
     static kept want, have;
     qdq_engine *e = need_ort();
     int runs;
     qdq_plan *p = planned(e, "true", &runs, &want, &have);
 
-    (void)state;
     assert_int_equal(runs, 1); /* the first plan shows nothing to leave out */
     assert_string_equal(reason_of(p, "second"), "");
     assert_int_equal(p->biases.n, 1);
@@ -146,14 +142,13 @@ static void a_channel_of_its_own_scale_makes_room_and_the_node_runs_in_8_bits(vo
     qdq_plan_free(p);
 }
 
-static void with_one_scale_for_all_channels_the_node_stays_float(void **state)
+TEST(with_one_scale_for_all_channels_the_node_stays_float)
 {
     static kept want, have;
     qdq_engine *e = need_ort();
     int runs;
     qdq_plan *p = planned(e, "false", &runs, &want, &have);
 
-    (void)state;
     assert_int_equal(runs,
                      2); /* the second plan leaves out what the first one showed, and ends it */
     assert_string_equal(reason_of(p, "second"),
@@ -163,16 +158,4 @@ static void with_one_scale_for_all_channels_the_node_stays_float(void **state)
     for (size_t i = 0; i < 64; i++)
         assert_true(fabs((double)kept_float(&have, i) - (double)kept_float(&want, i)) < 0.05);
     qdq_plan_free(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_float_bias_in_front_of_q_is_clipped_by_the_engine),
-        cmocka_unit_test(codes_are_clipped_too),
-        cmocka_unit_test(a_larger_scale_of_the_channel_is_exact),
-        cmocka_unit_test(a_channel_of_its_own_scale_makes_room_and_the_node_runs_in_8_bits),
-        cmocka_unit_test(with_one_scale_for_all_channels_the_node_stays_float),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,14 +78,13 @@ static void calibrate(qdq_engine *e, const qdq_model *m, const qdq_quantize_opts
 }
 
 /* One tensor at a time, or all at once: the same scales by every method. */
-static void the_bound_on_memory_changes_no_scale(void **state)
+TEST(the_bound_on_memory_changes_no_scale)
 {
     static const wanted all[] = {{"x", NULL},  {"c0", NULL}, {"r0", NULL},
                                  {"c1", NULL}, {"s1", NULL}, {"c2", NULL}};
     static const uint64_t bounds[] = {0, 3000, 1};
     qdq_engine *e = test_ort();
 
-    (void)state;
     if (e == NULL)
         test_missing("ONNX Runtime");
     qdq_model *m = chain();
@@ -112,9 +111,8 @@ static void the_bound_on_memory_changes_no_scale(void **state)
     qdq_model_free(m);
 }
 
-/* ptq 8.3 N18, through the engine: the widest member decides for all, and nobody else's scale
- * changes. */
-static void n18_a_group_shares_the_scale_of_its_widest_member(void **state)
+/* Through the engine: the widest member decides for all, and nobody else's scale changes. */
+TEST(a_group_shares_the_scale_of_its_widest_member)
 {
     static const wanted apart[] = {{"r0", NULL}, {"s1", NULL}, {"c2", NULL}};
     static const wanted tied[] = {{"r0", "g"}, {"s1", "g"}, {"c2", NULL}};
@@ -122,7 +120,6 @@ static void n18_a_group_shares_the_scale_of_its_widest_member(void **state)
     qdq_quantize_opts opts = {.method = QDQ_METHOD_MAX};
     qdq_calib_names empty = {0};
 
-    (void)state;
     if (e == NULL)
         test_missing("ONNX Runtime");
     qdq_model *m = chain();
@@ -139,13 +136,12 @@ static void n18_a_group_shares_the_scale_of_its_widest_member(void **state)
 }
 
 /* A Relu's output in int16, which one reader wants in uint8: that range has no negative half. */
-static void codes_of_two_types_on_one_tensor_have_ranges_of_their_own(void **state)
+TEST(codes_of_two_types_on_one_tensor_have_ranges_of_their_own)
 {
     static const wanted twice[] = {{"r0", NULL}, {"r0", NULL}}, once[] = {{"r0", NULL}};
     qdq_engine *e = test_ort();
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     if (e == NULL)
         test_missing("ONNX Runtime");
     qdq_model *m = chain();
@@ -173,14 +169,13 @@ static void codes_of_two_types_on_one_tensor_have_ranges_of_their_own(void **sta
 }
 
 /* Relu and Sigmoid give nothing below 0; x and the Conv between them do. */
-static void what_is_never_negative_has_unsigned_codes_where_the_target_says_so(void **state)
+TEST(what_is_never_negative_has_unsigned_codes_where_the_target_says_so)
 {
     static const wanted all[] = {{"x", NULL}, {"r0", NULL}, {"s1", NULL}, {"c1", NULL}};
     static const wanted once[] = {{"r0", NULL}};
     qdq_engine *e = test_ort();
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     if (e == NULL)
         test_missing("ONNX Runtime");
     qdq_model *m = chain();
@@ -214,7 +209,7 @@ static void what_is_never_negative_has_unsigned_codes_where_the_target_says_so(v
 }
 
 /* One member below 0 is enough; and what was kept serves the next plan, asked for as before. */
-static void a_group_has_unsigned_codes_if_no_member_is_negative(void **state)
+TEST(a_group_has_unsigned_codes_if_no_member_is_negative)
 {
     static const wanted tied[] = {{"r0", "g"}, {"s1", "g"}, {"c1", "h"}, {"c2", "h"}};
     static const wanted mixed[] = {{"r0", "g"}, {"c1", "g"}};
@@ -224,7 +219,6 @@ static void a_group_has_unsigned_codes_if_no_member_is_negative(void **state)
     qdq_scales known = {0};
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     if (e == NULL)
         test_missing("ONNX Runtime");
     qdq_model *m = chain();
@@ -253,7 +247,7 @@ static void a_group_has_unsigned_codes_if_no_member_is_negative(void **state)
     qdq_model_free(m);
 }
 
-static void tiny_ranges_are_widened_where_the_target_says_so(void **state)
+TEST(tiny_ranges_are_widened_where_the_target_says_so)
 {
     static const wanted w[] = {{"s1", NULL}}; /* a Sigmoid's, within [0, 1] */
     qdq_engine *e = test_ort();
@@ -261,7 +255,6 @@ static void tiny_ranges_are_widened_where_the_target_says_so(void **state)
     qdq_calib_names empty = {0};
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     if (e == NULL)
         test_missing("ONNX Runtime");
     qdq_model *m = chain();
@@ -285,7 +278,7 @@ static void tiny_ranges_are_widened_where_the_target_says_so(void **state)
 }
 
 /* Square roots of what is below 0: no value that a range could be made of. */
-static void a_tensor_of_nan_alone_leaves_its_nodes_float_and_the_others_not(void **state)
+TEST(a_tensor_of_nan_alone_leaves_its_nodes_float_and_the_others_not)
 {
     qdq_engine *e = test_ort();
     qdq_error err = QDQ_ERROR_INIT;
@@ -293,7 +286,6 @@ static void a_tensor_of_nan_alone_leaves_its_nodes_float_and_the_others_not(void
     test_builder b = test_build(17);
     bool found = false;
 
-    (void)state;
     if (e == NULL)
         test_missing("ONNX Runtime");
     TEST_INPUT(&b, "x", 1, 16, 8, 8);
@@ -337,14 +329,13 @@ static void count_zeros(void *ctx, qdq_log_level level, const char *text)
 }
 
 /* Samples of a wrong kind, or a dead layer: a scale that was made of nothing is none to trust. */
-static void a_tensor_of_zeros_alone_is_named(void **state)
+TEST(a_tensor_of_zeros_alone_is_named)
 {
     static const wanted w[] = {{"x", NULL}, {"r0", NULL}};
     qdq_engine *e = test_ort();
     test_builder b = test_build(17);
     unsigned n = 0;
 
-    (void)state;
     if (e == NULL)
         test_missing("ONNX Runtime");
     TEST_INPUT(&b, "x", 1, 16, 8, 8);
@@ -368,16 +359,15 @@ static void a_tensor_of_zeros_alone_is_named(void **state)
     qdq_model_free(m);
 }
 
-/* ptq 7 B35: what gets no codes is not looked at. On tensorrt results get none; this one is all
- * NaN, which is said of every tensor that is looked at. */
-static void b35_tensors_without_codes_are_not_observed(void **state)
+/* What gets no codes is not looked at. On tensorrt results get none; this one is all NaN, which is
+ * said of every tensor that is looked at. */
+TEST(tensors_without_codes_are_not_observed)
 {
     static const wanted of_input[] = {{"x", NULL}}, of_both[] = {{"x", NULL}, {"bad", NULL}};
     qdq_engine *e = test_ort();
     test_builder b = test_build(17);
     unsigned n = 0;
 
-    (void)state;
     if (e == NULL)
         test_missing("ONNX Runtime");
     TEST_INPUT(&b, "x", 1, 16, 8, 8);
@@ -398,21 +388,4 @@ static void b35_tensors_without_codes_are_not_observed(void **state)
         qdq_plan_free(p);
     }
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_bound_on_memory_changes_no_scale),
-        cmocka_unit_test(n18_a_group_shares_the_scale_of_its_widest_member),
-        cmocka_unit_test(codes_of_two_types_on_one_tensor_have_ranges_of_their_own),
-        cmocka_unit_test(what_is_never_negative_has_unsigned_codes_where_the_target_says_so),
-        cmocka_unit_test(a_group_has_unsigned_codes_if_no_member_is_negative),
-        cmocka_unit_test(tiny_ranges_are_widened_where_the_target_says_so),
-        cmocka_unit_test(a_tensor_of_zeros_alone_is_named),
-        cmocka_unit_test(b35_tensors_without_codes_are_not_observed),
-        cmocka_unit_test(a_tensor_of_nan_alone_leaves_its_nodes_float_and_the_others_not),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

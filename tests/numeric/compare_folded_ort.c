@@ -58,14 +58,13 @@ static void assert_introduces_nothing(const char *name, const qdq_model *m, cons
     qdq_model_free(o);
 }
 
-static void an_optimized_model_introduces_nothing(void **state)
+TEST(an_optimized_model_introduces_nothing)
 {
     static const char *const models[] = {
         "digits/digits_cnn.onnx", "digits/digits_cnn_bn.onnx", "digits/digits_convnext.onnx",
         "digits/digits_vit.onnx", "real/mnist.onnx",           "real/ultraface_rfb320.onnx"};
     qdq_model *made = test_model(convs);
 
-    (void)state;
     assert_introduces_nothing("made", made, "random:1");
     qdq_model_free(made);
     for (size_t i = 0; i < QDQ_COUNT(models); i++) {
@@ -77,13 +76,12 @@ static void an_optimized_model_introduces_nothing(void **state)
 }
 
 /* The pre-normalization values have nothing to compare with, and are listed. */
-static void what_was_folded_is_told_as_unmatched(void **state)
+TEST(what_was_folded_is_told_as_unmatched)
 {
     qdq_model *m = test_model(convs), *o = optimized(m);
     qdq_compare_layers_result *r = compared(m, o, "random:1");
     bool found = false;
 
-    (void)state;
     for (size_t i = 0; i < r->n_unmatched_a; i++) {
         found |= strcmp(r->unmatched_a[i], "c") == 0;
         assert_string_not_equal(r->unmatched_a[i], "n");
@@ -103,7 +101,7 @@ static void what_was_folded_is_told_as_unmatched(void **state)
 
 /* A factor near 1 went into the Conv; codes of 1 make of its input what is nearer to the value
  * before the factor. */
-static void a_coarse_model_is_matched_by_what_it_computes_without_codes(void **state)
+TEST(a_coarse_model_is_matched_by_what_it_computes_without_codes)
 {
     static const char a[] = HEAD "g (float[1,1,2,2] x) => (float[1,1,2,2] y)\n"
                                  "<float[1,1,1,1] w = {1}, float[1] f = {1.05}> {\n"
@@ -118,7 +116,6 @@ static void a_coarse_model_is_matched_by_what_it_computes_without_codes(void **s
     const char *data = test_npy_file("x.npy", TEST_HEADER("<f4", "(1, 1, 2, 2)"), x, sizeof x);
     qdq_compare_layers_result *r = compared(m, q, data);
 
-    (void)state;
     for (size_t i = 0; i < r->n_layers; i++)
         if (strcmp(r->layers[i].value.name, "c") == 0)
             assert_string_equal(r->layers[i].of_a, "n");
@@ -130,14 +127,13 @@ static void a_coarse_model_is_matched_by_what_it_computes_without_codes(void **s
 
 /* Rounding tips over here and there by what folding changes in last digits. The same layers as the
  * report's page and the goal's list have, which compare with the optimized float model. */
-static void a_quantized_model_is_blamed_as_its_optimized_float_model_would_be(void **state)
+TEST(a_quantized_model_is_blamed_as_its_optimized_float_model_would_be)
 {
     qdq_model *m = need_model("digits/digits_cnn_bn.onnx"), *o = optimized(m), *q = NULL;
     qdq_target *t = NULL;
     qdq_plan *p = NULL;
     qdq_data *d = NULL;
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_data_open("random:3", m, NULL, &d, &err));
     assert_ok(qdq_quantize(m, t, need_ort(), d, NULL, &p, &q, &err));
@@ -161,15 +157,4 @@ static void a_quantized_model_is_blamed_as_its_optimized_float_model_would_be(vo
     qdq_model_free(q);
     qdq_model_free(o);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_optimized_model_introduces_nothing),
-        cmocka_unit_test(a_coarse_model_is_matched_by_what_it_computes_without_codes),
-        cmocka_unit_test(what_was_folded_is_told_as_unmatched),
-        cmocka_unit_test(a_quantized_model_is_blamed_as_its_optimized_float_model_would_be),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

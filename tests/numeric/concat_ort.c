@@ -87,7 +87,7 @@ static result quantized(qdq_engine *e, const qdq_model *m, qdq_data *data, const
     return out;
 }
 
-static void one_scale_is_as_good_as_five(void **state)
+TEST(one_scale_is_as_good_as_five)
 {
     static const float ratios[] = {1, 2, 8};
     static const char *const methods[] = {"max", "mse"};
@@ -95,7 +95,6 @@ static void one_scale_is_as_good_as_five(void **state)
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     opts.max_samples = 32;
     for (size_t i = 0; i < QDQ_COUNT(ratios) * QDQ_COUNT(methods); i++) {
         const char *method = methods[i % QDQ_COUNT(methods)];
@@ -113,11 +112,4 @@ static void one_scale_is_as_good_as_five(void **state)
         qdq_data_close(data);
         qdq_model_free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_scale_is_as_good_as_five)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

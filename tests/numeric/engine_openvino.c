@@ -38,11 +38,10 @@ static double sqnr_db(const kept *a, const kept *b)
 
 /* --- engine ----------------------------------------------------------------------------------- */
 
-static void the_engine_says_what_it_is(void **state)
+TEST(the_engine_says_what_it_is)
 {
     const qdq_engine_info *info = qdq_engine_get_info(need_openvino());
 
-    (void)state;
     assert_string_equal(info->name, "openvino");
     assert_true(strncmp(info->version, "20", 2) == 0);
     assert_non_null(strstr(info->library, "libopenvino_c.so"));
@@ -50,12 +49,11 @@ static void the_engine_says_what_it_is(void **state)
     assert_non_null(strstr(info->fingerprint, info->version));
 }
 
-static void what_is_no_such_library_is_refused(void **state)
+TEST(what_is_no_such_library_is_refused)
 {
     qdq_engine *e = NULL;
     char spec[4200];
 
-    (void)state;
     assert_fails(QDQ_E_ENGINE, "cannot load",
                  qdq_engine_open("openvino:/nonexistent/libopenvino_c.so", NULL, &e, &err));
     snprintf(spec, sizeof spec, "openvino:%s/tests/fake_ort_old.so", QDQ_BUILD_DIR);
@@ -95,14 +93,13 @@ static bool amx_is_announced(void)
     return found;
 }
 
-static void a_machine_that_kills_who_uses_amx_is_found_out_in_a_child(void **state)
+TEST(a_machine_that_kills_who_uses_amx_is_found_out_in_a_child)
 {
     qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
     char spec[4200], log[1000] = "";
     qdq_job job = QDQ_JOB_INIT;
     qdq_engine *e = NULL;
 
-    (void)state;
     snprintf(spec, sizeof spec, "openvino:%s", qdq_engine_get_info(need_openvino())->library);
     if (!amx_is_announced())
         skip();
@@ -134,7 +131,7 @@ static void a_machine_that_kills_who_uses_amx_is_found_out_in_a_child(void **sta
 
 /* Float kernels sum in another order: 80 dB. In 8 bits a value at the edge between two codes may
  * fall to either side. */
-static void models_give_the_numbers_of_onnx_runtime(void **state)
+TEST(models_give_the_numbers_of_onnx_runtime)
 {
     static const struct {
         const char *file;
@@ -146,7 +143,6 @@ static void models_give_the_numbers_of_onnx_runtime(void **state)
     qdq_engine *ov = need_openvino(), *ort = need_ort();
     static kept a, b;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(models); i++) {
         qdq_model *m = need_model(models[i].file);
         run_model(ort, m, NULL, &a);
@@ -178,13 +174,12 @@ static qdq_model *quantize(qdq_engine *e, const qdq_model *m)
     return q;
 }
 
-static void what_we_quantize_gives_the_numbers_of_onnx_runtime(void **state)
+TEST(what_we_quantize_gives_the_numbers_of_onnx_runtime)
 {
     qdq_engine *ov = need_openvino(), *ort = need_ort();
     qdq_session_opts in_float = QDQ_SESSION_OPTS_INIT;
     static kept a, b, c;
 
-    (void)state;
     qdq_model *m = need_model("digits/digits_cnn.onnx");
     qdq_model *q = quantize(ort, m);
     run_model(ort, q, NULL, &a);
@@ -199,14 +194,13 @@ static void what_we_quantize_gives_the_numbers_of_onnx_runtime(void **state)
 }
 
 /* As those that a pass has just computed. */
-static void weights_that_no_file_holds_come_through(void **state)
+TEST(weights_that_no_file_holds_come_through)
 {
     qdq_engine *ov = need_openvino(), *ort = need_ort();
     char text[30000] = HEAD "g (float[4,32] x) => (float[4,64] y) <float[32,64] w = {";
     size_t n = strlen(text);
     static kept a, b;
 
-    (void)state;
     for (int i = 0; i < 32 * 64; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%d.5", i > 0 ? ", " : "", i % 37 - 18);
     snprintf(text + n, sizeof text - n, "}> { y = MatMul(x, w) }");
@@ -217,7 +211,7 @@ static void weights_that_no_file_holds_come_through(void **state)
     qdq_model_free(m);
 }
 
-static void element_types_come_through(void **state)
+TEST(element_types_come_through)
 {
     static const qdq_elem types[] = {QDQ_UINT8, QDQ_INT8,    QDQ_INT32, QDQ_INT64,
                                      QDQ_BOOL,  QDQ_FLOAT16, QDQ_FLOAT};
@@ -225,7 +219,6 @@ static void element_types_come_through(void **state)
     static kept a, b;
     char text[500];
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(types); i++) {
         const char *name = qdq_elem_name(types[i]);
         snprintf(
@@ -243,7 +236,7 @@ static void element_types_come_through(void **state)
     }
 }
 
-static void inputs_keep_their_order_and_scalars_come_through(void **state)
+TEST(inputs_keep_their_order_and_scalars_come_through)
 {
     qdq_engine *e = need_openvino();
     qdq_model *m = test_model(
@@ -258,7 +251,6 @@ static void inputs_keep_their_order_and_scalars_come_through(void **state)
     qdq_session *session;
     static kept k;
 
-    (void)state;
     memset(&k, 0, sizeof k);
     assert_ok(qdq_session_open(e, m, NULL, &session, &err));
     assert_ok(qdq_session_run(session, in, 4, keep, &k, &err));
@@ -272,14 +264,13 @@ static void inputs_keep_their_order_and_scalars_come_through(void **state)
 
 /* --- refusals --------------------------------------------------------------------------------- */
 
-static void what_it_cannot_take_has_a_reason(void **state)
+TEST(what_it_cannot_take_has_a_reason)
 {
     qdq_engine *e = need_openvino();
     qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"no.such\" : 1]>\n"
                               "g (float[1] x) => (float[1] y) { y = no.such.Thing(x) }");
     qdq_session *s;
 
-    (void)state;
     assert_fails(QDQ_E_ENGINE, "engine 'openvino': cannot ",
                  qdq_session_open(e, m, NULL, &s, &err));
     assert_non_null(strstr(err.text, "Thing"));
@@ -310,13 +301,12 @@ static qdq_model *nested_ifs(int depth)
 }
 
 /* Each level doubles the time that the library takes to compile. */
-static void bodies_that_are_nested_too_deep_are_refused(void **state)
+TEST(bodies_that_are_nested_too_deep_are_refused)
 {
     qdq_engine *e = need_openvino();
     qdq_model *m = nested_ifs(14);
     qdq_session *s;
 
-    (void)state;
     assert_ok(qdq_session_open(e, m, NULL, &s, &err));
     qdq_session_close(s);
     qdq_model_free(m);
@@ -327,7 +317,7 @@ static void bodies_that_are_nested_too_deep_are_refused(void **state)
 }
 
 /* A compiled model with open dims would compute whatever it is given. */
-static void shapes_that_do_not_fit_are_refused(void **state)
+TEST(shapes_that_do_not_fit_are_refused)
 {
     qdq_engine *e = need_openvino();
     qdq_model *m =
@@ -344,7 +334,6 @@ static void shapes_that_do_not_fit_are_refused(void **state)
     qdq_session *s;
     static kept k;
 
-    (void)state;
     opts.inputs = wrong;
     opts.n_inputs = 2;
     assert_ok(qdq_session_open(e, m, NULL, &s, &err));
@@ -368,13 +357,12 @@ static void shapes_that_do_not_fit_are_refused(void **state)
 
 /* --- shapes, exposed tensors ------------------------------------------------------------------ */
 
-static void fixed_shapes_reach_the_engine(void **state)
+TEST(fixed_shapes_reach_the_engine)
 {
-    (void)state;
     check_fixed_shapes(need_openvino());
 }
 
-static void open_dims_may_differ_from_run_to_run_and_from_what_is_timed(void **state)
+TEST(open_dims_may_differ_from_run_to_run_and_from_what_is_timed)
 {
     qdq_engine *e = need_openvino();
     qdq_model *m =
@@ -383,7 +371,6 @@ static void open_dims_may_differ_from_run_to_run_and_from_what_is_timed(void **s
     qdq_session *s;
     static kept k;
 
-    (void)state;
     assert_ok(qdq_session_open(e, m, NULL, &s, &err));
     for (int64_t n = 1; n <= 3; n++) {
         float a[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, b[12] = {0};
@@ -425,7 +412,7 @@ static bool profile_has(qdq_engine *e, const qdq_model *m, const qdq_session_opt
 }
 
 /* With known shapes nothing is left to compute of a shape. */
-static void open_dims_stay_open_in_what_is_timed(void **state)
+TEST(open_dims_stay_open_in_what_is_timed)
 {
     qdq_engine *e = need_openvino();
     qdq_model *m = test_model(HEAD "g (float[N,4] x) => (float[N,4] y, int64[2] n) {\n"
@@ -433,7 +420,6 @@ static void open_dims_stay_open_in_what_is_timed(void **state)
     const qdq_input_shape shape = {.name = "x", .rank = 2, .dim = {3, 4}};
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
 
-    (void)state;
     opts.profile = true;
     assert_true(profile_has(e, m, &opts, "Convert"));
     opts.shapes = &shape;
@@ -442,7 +428,7 @@ static void open_dims_stay_open_in_what_is_timed(void **state)
     qdq_model_free(m);
 }
 
-static void exposed_tensors_have_the_numbers_of_onnx_runtime(void **state)
+TEST(exposed_tensors_have_the_numbers_of_onnx_runtime)
 {
     qdq_engine *ov = need_openvino(), *ort = need_ort();
     qdq_model *m = need_model("digits/digits_vit.onnx");
@@ -453,7 +439,6 @@ static void exposed_tensors_have_the_numbers_of_onnx_runtime(void **state)
     qdq_session *s;
     qdq_io io;
 
-    (void)state;
     QDQ_FOR_NODES (node, m->graph)
         if (i++ % 3 == 0 && n < 20 && node->out[0]->n_output == 0)
             names[n++] = node->out[0]->name;
@@ -487,7 +472,7 @@ static void exposed_tensors_have_the_numbers_of_onnx_runtime(void **state)
 
 /* --- profile, time ---------------------------------------------------------------------------- */
 
-static void the_profile_lists_executed_layers(void **state)
+TEST(the_profile_lists_executed_layers)
 {
     qdq_engine *e = need_openvino();
     qdq_model *m = test_model(HEAD "g (float[64,64] x) => (float[64,64] y) {\n"
@@ -498,7 +483,6 @@ static void the_profile_lists_executed_layers(void **state)
     qdq_group *l;
     size_t n_in, n;
 
-    (void)state;
     opts.profile = true;
     assert_ok(qdq_session_open(e, m, &opts, &s, &err));
     assert_ok(qdq_random_inputs(s, 1, &in, &n_in, &err));
@@ -528,7 +512,7 @@ static const qdq_group *group_of(const qdq_group *g, size_t n, const char *node)
     return NULL;
 }
 
-static void layers_are_told_with_the_nodes_that_they_compute(void **state)
+TEST(layers_are_told_with_the_nodes_that_they_compute)
 {
     qdq_engine *e = need_openvino();
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
@@ -538,7 +522,6 @@ static void layers_are_told_with_the_nodes_that_they_compute(void **state)
     size_t n_in, n;
     double us = 0, known = 0;
 
-    (void)state;
     if ((qdq_engine_get_info(e)->capabilities & QDQ_CAN_GROUP) == 0)
         test_missing("qdq-openvino.so");
     qdq_model *m = need_model("digits/digits_qat_bn.onnx");
@@ -579,34 +562,7 @@ static void layers_are_told_with_the_nodes_that_they_compute(void **state)
     qdq_model_free(m);
 }
 
-static void models_are_timed_in_rounds(void **state)
+TEST(models_are_timed_in_rounds)
 {
-    (void)state;
     check_timed_in_rounds(need_openvino());
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_engine_says_what_it_is),
-        cmocka_unit_test(what_is_no_such_library_is_refused),
-        cmocka_unit_test(a_machine_that_kills_who_uses_amx_is_found_out_in_a_child),
-        cmocka_unit_test(models_give_the_numbers_of_onnx_runtime),
-        cmocka_unit_test(what_we_quantize_gives_the_numbers_of_onnx_runtime),
-        cmocka_unit_test(weights_that_no_file_holds_come_through),
-        cmocka_unit_test(element_types_come_through),
-        cmocka_unit_test(inputs_keep_their_order_and_scalars_come_through),
-        cmocka_unit_test(what_it_cannot_take_has_a_reason),
-        cmocka_unit_test(bodies_that_are_nested_too_deep_are_refused),
-        cmocka_unit_test(shapes_that_do_not_fit_are_refused),
-        cmocka_unit_test(fixed_shapes_reach_the_engine),
-        cmocka_unit_test(open_dims_may_differ_from_run_to_run_and_from_what_is_timed),
-        cmocka_unit_test(open_dims_stay_open_in_what_is_timed),
-        cmocka_unit_test(exposed_tensors_have_the_numbers_of_onnx_runtime),
-        cmocka_unit_test(the_profile_lists_executed_layers),
-        cmocka_unit_test(layers_are_told_with_the_nodes_that_they_compute),
-        cmocka_unit_test(models_are_timed_in_rounds),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,11 +13,10 @@ static qdq_error err;
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-static void the_engine_says_what_it_is(void **state)
+TEST(the_engine_says_what_it_is)
 {
     const qdq_engine_info *info = qdq_engine_get_info(need_ort());
 
-    (void)state;
     assert_string_equal(info->name, "ort");
     assert_true(strncmp(info->version, "1.", 2) == 0);
     assert_true(info->library[0] != '\0');
@@ -25,7 +24,7 @@ static void the_engine_says_what_it_is(void **state)
     assert_int_equal(info->capabilities & QDQ_CAN_TIME, QDQ_CAN_TIME);
 }
 
-static void corpus_models_run_and_repeat(void **state)
+TEST(corpus_models_run_and_repeat)
 {
     static const char *const models[] = {"digits/digits_cnn.onnx",      "digits/digits_cnn_bn.onnx",
                                          "digits/digits_convnext.onnx", "digits/digits_vit.onnx",
@@ -33,7 +32,6 @@ static void corpus_models_run_and_repeat(void **state)
     qdq_engine *e = need_ort();
     static kept a, b;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(models); i++) {
         qdq_model *m = need_model(models[i]);
         run_model(e, m, NULL, &a);
@@ -46,12 +44,11 @@ static void corpus_models_run_and_repeat(void **state)
     }
 }
 
-static void several_engines_live_beside_each_other(void **state)
+TEST(several_engines_live_beside_each_other)
 {
     qdq_engine *first = need_ort(), *second = NULL;
     static kept a, b;
 
-    (void)state;
     assert_ok(qdq_engine_open(ort_spec(first), NULL, &second, &err));
     qdq_model *m = test_model(HEAD "g (float[2] x) => (float[2] y) { y = Relu(x) }");
     run_model(second, m, NULL, &a);
@@ -62,28 +59,26 @@ static void several_engines_live_beside_each_other(void **state)
 }
 
 /* ONNX Runtime refuses a file with such names; exporters write them. */
-static void nodes_that_share_a_name_run(void **state)
+TEST(nodes_that_share_a_name_run)
 {
     qdq_engine *e = need_ort();
     qdq_model *m =
         test_model(HEAD "g (float[2] x) => (float[2] y) { [n] h = Relu(x) [n] y = Neg(h) }");
     static kept a;
 
-    (void)state;
     run_model(e, m, NULL, &a);
     assert_int_equal(a.size, 2 * sizeof(float));
     assert_true(kept_float(&a, 0) <= 0 && kept_float(&a, 1) <= 0);
     qdq_model_free(m);
 }
 
-static void threads_do_not_change_the_result_much(void **state)
+TEST(threads_do_not_change_the_result_much)
 {
     qdq_engine *e = need_ort();
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_model *m = need_model("digits/digits_cnn.onnx");
     static kept a, b;
 
-    (void)state;
     run_model(e, m, &opts, &a);
     opts.threads = 2;
     run_model(e, m, &opts, &b);
@@ -92,7 +87,7 @@ static void threads_do_not_change_the_result_much(void **state)
     qdq_model_free(m);
 }
 
-static void all_element_types_come_through(void **state)
+TEST(all_element_types_come_through)
 {
     static const qdq_elem types[] = {QDQ_UINT8,  QDQ_INT8,   QDQ_UINT16,  QDQ_INT16,
                                      QDQ_INT32,  QDQ_INT64,  QDQ_BOOL,    QDQ_DOUBLE,
@@ -101,7 +96,6 @@ static void all_element_types_come_through(void **state)
     static kept k;
     char text[500];
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(types); i++) {
         const char *name = qdq_elem_name(types[i]);
         snprintf(
@@ -118,7 +112,7 @@ static void all_element_types_come_through(void **state)
 }
 
 /* Types of less than a byte: packed, and of other numbers than ONNX's behind 23. */
-static void narrow_types_come_through_packed(void **state)
+TEST(narrow_types_come_through_packed)
 {
     static const struct {
         const char *type;
@@ -135,7 +129,6 @@ static void narrow_types_come_through_packed(void **state)
     static kept k;
     char text[500];
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(types); i++) {
         if (ort_minor(e) < types[i].since)
             continue;
@@ -152,7 +145,7 @@ static void narrow_types_come_through_packed(void **state)
     }
 }
 
-static void empty_tensors_and_scalars_come_through(void **state)
+TEST(empty_tensors_and_scalars_come_through)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = test_model(
@@ -163,7 +156,6 @@ static void empty_tensors_and_scalars_come_through(void **state)
     qdq_session *session;
     static kept k;
 
-    (void)state;
     memset(&k, 0, sizeof k);
     assert_ok(qdq_session_open(e, m, NULL, &session, &err));
     assert_ok(qdq_session_run(session, in, 2, keep, &k, &err));
@@ -175,7 +167,7 @@ static void empty_tensors_and_scalars_come_through(void **state)
     qdq_model_free(m);
 }
 
-static void strings_and_sequences_are_refused_by_name(void **state)
+TEST(strings_and_sequences_are_refused_by_name)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = test_model(HEAD "g (string[1] x) => (string[1] y) { y = Identity(x) }");
@@ -185,7 +177,6 @@ static void strings_and_sequences_are_refused_by_name(void **state)
     qdq_session *s;
     size_t n;
 
-    (void)state;
     assert_ok(qdq_session_open(e, m, NULL, &s, &err));
     assert_fails(QDQ_E_UNSUPPORTED, "input 'x' is of strings",
                  qdq_session_run(s, &in, 1, keep, NULL, &err));
@@ -210,7 +201,7 @@ static void strings_and_sequences_are_refused_by_name(void **state)
     qdq_model_free(m);
 }
 
-static void a_model_that_declares_an_output_with_the_wrong_rank_can_be_timed(void **state)
+TEST(a_model_that_declares_an_output_with_the_wrong_rank_can_be_timed)
 {
     qdq_engine *e = need_ort();
     qdq_model *m =
@@ -223,7 +214,6 @@ static void a_model_that_declares_an_output_with_the_wrong_rank_can_be_timed(voi
     qdq_bench_model timed;
     qdq_session *s;
 
-    (void)state;
     opts.rounds = 2;
     opts.min_leg_ms = 0.01;
     opts.inputs = in;
@@ -235,14 +225,13 @@ static void a_model_that_declares_an_output_with_the_wrong_rank_can_be_timed(voi
     qdq_model_free(m);
 }
 
-static void what_cannot_be_loaded_has_the_engines_reason(void **state)
+TEST(what_cannot_be_loaded_has_the_engines_reason)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"no.such\" : 1]>\n"
                               "g (float[1] x) => (float[1] y) { y = no.such.Thing(x) }");
     qdq_session *s;
 
-    (void)state;
     assert_fails(QDQ_E_ENGINE,
                  "engine 'ort': cannot load the model: ", qdq_session_open(e, m, NULL, &s, &err));
     assert_non_null(strstr(err.text, "Thing"));
@@ -250,7 +239,7 @@ static void what_cannot_be_loaded_has_the_engines_reason(void **state)
     qdq_model_free(m);
 }
 
-static void a_run_that_fails_has_the_engines_reason(void **state)
+TEST(a_run_that_fails_has_the_engines_reason)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = test_model(
@@ -261,7 +250,6 @@ static void a_run_that_fails_has_the_engines_reason(void **state)
                              {"shape", {QDQ_INT64, 1, {2}, shape, sizeof shape}}};
     qdq_session *s;
 
-    (void)state;
     assert_ok(qdq_session_open(e, m, NULL, &s, &err));
     assert_fails(QDQ_E_ENGINE, "run: ", qdq_session_run(s, in, 2, keep, NULL, &err));
     qdq_session_close(s);
@@ -270,15 +258,13 @@ static void a_run_that_fails_has_the_engines_reason(void **state)
 
 /* --- shapes and outputs ----------------------------------------------------------------------- */
 
-static void fixed_shapes_reach_the_engine(void **state)
+TEST(fixed_shapes_reach_the_engine)
 {
-    (void)state;
     check_fixed_shapes(need_ort());
 }
 
-/* onnxruntime.md 0 (2) and 3.1: outputs without a type are accepted, and reported with the inferred
- * one. */
-static void every_tensor_of_a_model_can_be_exposed_without_a_type(void **state)
+/* Outputs without a type are accepted, and reported with the inferred one. */
+TEST(every_tensor_of_a_model_can_be_exposed_without_a_type)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = need_model("digits/digits_vit.onnx");
@@ -288,7 +274,6 @@ static void every_tensor_of_a_model_can_be_exposed_without_a_type(void **state)
     size_t n = 0;
     qdq_io io;
 
-    (void)state;
     QDQ_FOR_NODES (node, m->graph)
         for (uint32_t i = 0; i < node->n_out && n < QDQ_COUNT(names) - 1; i++)
             if (node->out[i] != NULL && node->out[i]->n_output == 0)
@@ -310,7 +295,7 @@ static void every_tensor_of_a_model_can_be_exposed_without_a_type(void **state)
 }
 
 /* Calibration sees the tensors of the very network that runs without exposed ones. */
-static void exposing_does_not_change_the_models_output(void **state)
+TEST(exposing_does_not_change_the_models_output)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = need_model("digits/digits_cnn.onnx");
@@ -319,7 +304,6 @@ static void exposing_does_not_change_the_models_output(void **state)
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     static kept a, b;
 
-    (void)state;
     opts.level = QDQ_LEVEL_NONE;
     run_model(e, m, &opts, &a);
     opts.expose = names;
@@ -342,7 +326,7 @@ static void remember_log(void *ctx, qdq_log_level level, const char *text)
         snprintf(ctx, 1000, "%s", text);
 }
 
-static void warnings_of_the_engine_arrive_at_the_job(void **state)
+TEST(warnings_of_the_engine_arrive_at_the_job)
 {
     qdq_engine *shared = need_ort(), *e = NULL;
     qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
@@ -352,7 +336,6 @@ static void warnings_of_the_engine_arrive_at_the_job(void **state)
     char seen[1000] = "";
     size_t n;
 
-    (void)state;
     if (ort_minor(shared) < 17)
         skip();
     job.log = remember_log;
@@ -373,7 +356,7 @@ static void warnings_of_the_engine_arrive_at_the_job(void **state)
     qdq_engine_close(e);
 }
 
-static void the_profile_lists_kernels_under_their_nodes_names(void **state)
+TEST(the_profile_lists_kernels_under_their_nodes_names)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = test_model(HEAD "g (float[64,64] x) => (float[64,64] y) {\n"
@@ -384,7 +367,6 @@ static void the_profile_lists_kernels_under_their_nodes_names(void **state)
     qdq_group *l;
     size_t n_in, n;
 
-    (void)state;
     /* ONNX Runtime does not escape names in the file. */
     m->graph->end.next->name = qdq_intern(m, "say \"first\" \\ \n now");
     opts.profile = true;
@@ -406,7 +388,7 @@ static void the_profile_lists_kernels_under_their_nodes_names(void **state)
     qdq_model_free(m);
 }
 
-static void a_profile_leaves_no_file_behind(void **state)
+TEST(a_profile_leaves_no_file_behind)
 {
     qdq_engine_opts engine_opts = QDQ_ENGINE_OPTS_INIT;
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
@@ -414,7 +396,6 @@ static void a_profile_leaves_no_file_behind(void **state)
     qdq_tempdir *dir;
     qdq_session *s;
 
-    (void)state;
     assert_ok(qdq_tempdir_new(test_dir(), &dir, &err));
     engine_opts.temp_dir = qdq_tempdir_path(dir);
     assert_ok(qdq_engine_open(ort_spec(need_ort()), &engine_opts, &e, &err));
@@ -428,35 +409,7 @@ static void a_profile_leaves_no_file_behind(void **state)
     qdq_engine_close(e);
 }
 
-static void models_are_timed_in_rounds(void **state)
+TEST(models_are_timed_in_rounds)
 {
-    (void)state;
     check_timed_in_rounds(need_ort());
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_engine_says_what_it_is),
-        cmocka_unit_test(corpus_models_run_and_repeat),
-        cmocka_unit_test(several_engines_live_beside_each_other),
-        cmocka_unit_test(nodes_that_share_a_name_run),
-        cmocka_unit_test(threads_do_not_change_the_result_much),
-        cmocka_unit_test(all_element_types_come_through),
-        cmocka_unit_test(narrow_types_come_through_packed),
-        cmocka_unit_test(empty_tensors_and_scalars_come_through),
-        cmocka_unit_test(strings_and_sequences_are_refused_by_name),
-        cmocka_unit_test(a_model_that_declares_an_output_with_the_wrong_rank_can_be_timed),
-        cmocka_unit_test(what_cannot_be_loaded_has_the_engines_reason),
-        cmocka_unit_test(a_run_that_fails_has_the_engines_reason),
-        cmocka_unit_test(fixed_shapes_reach_the_engine),
-        cmocka_unit_test(every_tensor_of_a_model_can_be_exposed_without_a_type),
-        cmocka_unit_test(exposing_does_not_change_the_models_output),
-        cmocka_unit_test(warnings_of_the_engine_arrive_at_the_job),
-        cmocka_unit_test(the_profile_lists_kernels_under_their_nodes_names),
-        cmocka_unit_test(a_profile_leaves_no_file_behind),
-        cmocka_unit_test(models_are_timed_in_rounds),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,14 +53,13 @@ static qdq_model *save_and_load(const qdq_model *m, const char *path, qdq_extern
     return loaded;
 }
 
-static void files_are_referred_to_and_memory_is_inline(void **state)
+TEST(files_are_referred_to_and_memory_is_inline)
 {
     qdq_model *m = need_model("digits/digits_cnn.onnx"), *memory = NULL;
     qdq_model *external = save_and_load(m, test_path("external.onnx"), QDQ_EXTERNAL_ALWAYS);
     void *bytes;
     size_t size;
 
-    (void)state;
     assert_ok(qdq_model_to_bytes(m, &bytes, &size, &err));
     assert_ok(qdq_model_load_bytes(bytes, size, "memory", NULL, &memory, &err));
     qdq_free(bytes);
@@ -79,14 +78,13 @@ static void files_are_referred_to_and_memory_is_inline(void **state)
     qdq_model_free(external);
 }
 
-static void references_give_the_same_results_as_copies(void **state)
+TEST(references_give_the_same_results_as_copies)
 {
     static const char *const models[] = {"digits/digits_cnn.onnx", "digits/digits_vit.onnx",
                                          "digits/digits_qat_bn.onnx"};
     qdq_engine *e = need_ort();
     static kept a, b, c;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(models); i++) {
         qdq_model *m = need_model(models[i]), *memory = NULL;
         qdq_model *external = save_and_load(m, test_path("external.onnx"), QDQ_EXTERNAL_ALWAYS);
@@ -107,13 +105,12 @@ static void references_give_the_same_results_as_copies(void **state)
 }
 
 /* Weights of branches, and packed ones. */
-static void references_work_in_branches_and_for_packed_types(void **state)
+TEST(references_work_in_branches_and_for_packed_types)
 {
     qdq_engine *e = need_ort();
     qdq_buf b = QDQ_BUF_INIT(1 << 20);
     static kept inline_run, by_file;
 
-    (void)state;
     if (ort_minor(e) < 19) /* int4 */
         skip();
     qdq_buf_puts(
@@ -140,7 +137,7 @@ static void references_work_in_branches_and_for_packed_types(void **state)
 }
 
 /* Model and weights in folders that have only the root, or little more, in common. */
-static void weights_of_several_folders_are_found(void **state)
+TEST(weights_of_several_folders_are_found)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = need_model("digits/digits_cnn.onnx"), *apart = NULL;
@@ -150,7 +147,6 @@ static void weights_of_several_folders_are_found(void **state)
     char *bytes;
     size_t size;
 
-    (void)state;
     qdq_model_free(save_and_load(m, test_path("m.onnx"), QDQ_EXTERNAL_ALWAYS));
     assert_ok(qdq_tempdir_new(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NULL, &other, &err));
     char moved[4200];
@@ -172,7 +168,7 @@ static void weights_of_several_folders_are_found(void **state)
 }
 
 /* qdq/model.h allows that a file is replaced by rename: what was opened is what runs. */
-static void a_file_that_was_replaced_is_not_read_again(void **state)
+TEST(a_file_that_was_replaced_is_not_read_again)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = need_model("digits/digits_cnn.onnx");
@@ -180,7 +176,6 @@ static void a_file_that_was_replaced_is_not_read_again(void **state)
     static const char junk[5000] = {1, 2, 3};
     static kept a, b;
 
-    (void)state;
     assert_ok(qdq_write_file(test_path("replaced.onnx"), true, junk, sizeof junk, &err));
     written w = write_for(opened, 31);
     assert_string_equal(w.folder, "");
@@ -192,13 +187,12 @@ static void a_file_that_was_replaced_is_not_read_again(void **state)
     qdq_model_free(m);
 }
 
-static void weights_made_in_memory_go_inline_beside_mapped_ones(void **state)
+TEST(weights_made_in_memory_go_inline_beside_mapped_ones)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = need_model("digits/digits_cnn.onnx");
     static kept a, b;
 
-    (void)state;
     run_model(e, m, NULL, &a);
     written before = write_for(m, 31);
     for (size_t i = 0; i < m->graph->inits.n; i++) {
@@ -219,7 +213,7 @@ static void weights_made_in_memory_go_inline_beside_mapped_ones(void **state)
     qdq_model_free(m);
 }
 
-static void more_than_2_gb_inline_is_refused_before_it_is_copied(void **state)
+TEST(more_than_2_gb_inline_is_refused_before_it_is_copied)
 {
     qdq_model *m =
         test_model(HEAD "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }");
@@ -227,7 +221,6 @@ static void more_than_2_gb_inline_is_refused_before_it_is_copied(void **state)
     static qdq_ort_api api;
     qdq_ort_model out;
 
-    (void)state;
     qdq_tensor saved = *w;
     w->storage = QDQ_STORE_BYTES;
     w->bytes.size = (size_t)3 << 30; /* nobody may look at these bytes */
@@ -237,19 +230,4 @@ static void more_than_2_gb_inline_is_refused_before_it_is_copied(void **state)
     assert_null(out.bytes);
     *w = saved;
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_referred_to_and_memory_is_inline),
-        cmocka_unit_test(references_give_the_same_results_as_copies),
-        cmocka_unit_test(references_work_in_branches_and_for_packed_types),
-        cmocka_unit_test(weights_of_several_folders_are_found),
-        cmocka_unit_test(a_file_that_was_replaced_is_not_read_again),
-        cmocka_unit_test(weights_made_in_memory_go_inline_beside_mapped_ones),
-        cmocka_unit_test(more_than_2_gb_inline_is_refused_before_it_is_copied),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

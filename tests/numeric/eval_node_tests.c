@@ -200,14 +200,13 @@ static void print_table(const table *t, FILE *f)
             fprintf(f, "%s %d refused: %s\n", t->line[i].op, t->line[i].count, t->line[i].why);
 }
 
-static void each_node_test_of_onnx_is_right_or_refused_with_a_reason(void **state)
+TEST(each_node_test_of_onnx_is_right_or_refused_with_a_reason)
 {
     char *lists[2] = {NULL, NULL};
     static table t;
     size_t size;
     FILE *f;
 
-    (void)state;
     for_each_model(folder, run_all, &t);
     qsort(t.line, t.n, sizeof t.line[0], compare_tallies);
     if (getenv("UPDATE") != NULL || strcmp(folder, FOLDER) != 0) {
@@ -260,9 +259,8 @@ static void fold_all(table *t, qdq_model *m)
     qdq_optimize_report_free(r);
 }
 
-static void each_node_test_that_is_not_folded_is_in_the_report(void **state)
+TEST(each_node_test_that_is_not_folded_is_in_the_report)
 {
-    (void)state;
     for_each_model(FOLDER, fold_all, NULL);
 }
 

@@ -537,7 +537,7 @@ static void resize(qdq_engine *e, int ulp, const char *sizes, const char *inputs
     compare(e, &(one){13, ulp, sizes, node});
 }
 
-static void resizes_of_every_mode_give_what_the_engine_gives(void **state)
+TEST(resizes_of_every_mode_give_what_the_engine_gives)
 {
     static const char *const modes[] = {"nearest", "linear", "cubic"};
     static const char *const places[] = {"half_pixel", "pytorch_half_pixel", "align_corners",
@@ -547,7 +547,6 @@ static void resizes_of_every_mode_give_what_the_engine_gives(void **state)
     qdq_engine *e = test_ort();
     char attributes[200];
 
-    (void)state;
     if (e == NULL) {
         test_missing("ONNX Runtime");
         return;
@@ -567,25 +566,14 @@ static void resizes_of_every_mode_give_what_the_engine_gives(void **state)
     }
 }
 
-static void every_operator_gives_what_the_engine_gives(void **state)
+TEST(every_operator_gives_what_the_engine_gives)
 {
     qdq_engine *e = test_ort();
 
-    (void)state;
     if (e == NULL) {
         test_missing("ONNX Runtime");
         return;
     }
     for (size_t i = 0; i < QDQ_COUNT(cases); i++)
         compare(e, &cases[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_operator_gives_what_the_engine_gives),
-        cmocka_unit_test(resizes_of_every_mode_give_what_the_engine_gives),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

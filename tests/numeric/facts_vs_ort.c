@@ -295,22 +295,12 @@ static void run_graph(uint64_t seed, check *total)
     qdq_buf_free(&g.text);
 }
 
-static void what_is_proven_of_shape_arithmetic_is_what_the_engine_computes(void **state)
+TEST(what_is_proven_of_shape_arithmetic_is_what_the_engine_computes)
 {
     check total = {0};
 
-    (void)state;
     for (uint64_t seed = 1; seed <= GRAPHS; seed++)
         run_graph(seed, &total);
     print_message("numbers %u, symbols %u, open %u\n", total.numbers, total.symbols, total.open);
     assert_true(total.numbers > 1000 && total.symbols > 500);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_proven_of_shape_arithmetic_is_what_the_engine_computes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

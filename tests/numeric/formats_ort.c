@@ -77,7 +77,7 @@ static void assert_close(const kept *a, const kept *b, double within)
 
 #define SET(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void each_format_computes_what_its_decoded_weights_do(void **state)
+TEST(each_format_computes_what_its_decoded_weights_do)
 {
     static const char *const types[] = {"int8", "uint8", "int16",       "uint16",
                                         "int4", "uint4", "float8e4m3fn"};
@@ -87,7 +87,6 @@ static void each_format_computes_what_its_decoded_weights_do(void **state)
     qdq_engine *e = need_ort();
     qdq_model *m = products();
 
-    (void)state;
     for (size_t t = 0; t < QDQ_COUNT(types); t++)
         for (size_t b = 0; b < QDQ_COUNT(blocks); b++)
             for (size_t s = 0; s < QDQ_COUNT(stores); s++) {
@@ -112,14 +111,13 @@ static void each_format_computes_what_its_decoded_weights_do(void **state)
     qdq_model_free(m);
 }
 
-static void operators_of_the_engine_compute_what_dequantizelinear_does(void **state)
+TEST(operators_of_the_engine_compute_what_dequantizelinear_does)
 {
     static const char *const types[] = {"int4", "uint4"}, *const symmetric[] = {"true", "false"};
     static kept want, have;
     qdq_engine *e = need_ort();
     qdq_model *m = products();
 
-    (void)state;
     for (size_t t = 0; t < 2; t++)
         for (size_t s = 0; s < 2; s++) {
             qdq_model *dq = quantized(e, m, "int4",
@@ -141,7 +139,7 @@ static void operators_of_the_engine_compute_what_dequantizelinear_does(void **st
     qdq_model_free(m);
 }
 
-static void eight_bits_fit_into_the_engine_s_products_too(void **state)
+TEST(eight_bits_fit_into_the_engine_s_products_too)
 {
     static kept want, have;
     qdq_engine *e = need_ort();
@@ -151,7 +149,6 @@ static void eight_bits_fit_into_the_engine_s_products_too(void **state)
         e, m, "ort-cpu-int4",
         SET("weight.type", "int8", "weight.symmetric", "true", "weight.accuracy_level", "1"));
 
-    (void)state;
     want = outputs(e, dq, QDQ_LEVEL_NONE);
     have = outputs(e, nbits, QDQ_LEVEL_ALL);
     assert_close(&want, &have, 1e-5);
@@ -162,13 +159,12 @@ static void eight_bits_fit_into_the_engine_s_products_too(void **state)
 
 /* uint8, int16, float8 and int4 weights side by side. The engine refuses to fuse float8, so none is
  * asked for. */
-static void formats_of_single_nodes_stand_side_by_side(void **state)
+TEST(formats_of_single_nodes_stand_side_by_side)
 {
     static kept want, have;
     qdq_engine *e = need_ort();
     test_builder b = test_build(21);
 
-    (void)state;
     TEST_INPUT(&b, "x", 2, 8, 6, 6);
     test_conv(&b, "c8", "x", 8, 8, 3, 1);
     test_conv(&b, "c16", "c8", 8, 8, 3, 1);
@@ -259,7 +255,7 @@ static double error_of_method(qdq_engine *e, const qdq_model *m, qdq_data *d, co
     return sum;
 }
 
-static void activations_make_a_better_choice_than_rounding(void **state)
+TEST(activations_make_a_better_choice_than_rounding)
 {
     static logits want;
     qdq_error err = QDQ_ERROR_INIT;
@@ -269,7 +265,6 @@ static void activations_make_a_better_choice_than_rounding(void **state)
     const char *path = test_corpus("digits/digits_calib.npz");
     qdq_data *d = NULL;
 
-    (void)state;
     assert_ok(qdq_data_open(path, m, &dopts, &d, &err));
     run_samples(e, m, d, &want);
     for (size_t i = 0; i < 2; i++) { /* codes around 0, and codes with zero points */
@@ -297,8 +292,8 @@ static void count_step(void *ctx, const char *stage, uint64_t done, uint64_t tot
         s->n[total]++;
 }
 
-/* ptq 7 B24: the reference runs all samples once for each weight. */
-static void b24_one_sweep_serves_all_weights(void **state)
+/* The reference runs all samples once for each weight. */
+TEST(one_sweep_serves_all_weights)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
@@ -312,7 +307,6 @@ static void b24_one_sweep_serves_all_weights(void **state)
     qdq_plan *p = NULL;
     qdq_data *d = NULL;
 
-    (void)state;
     dopts.max_samples = 7;
     assert_ok(qdq_data_open(path, m, &dopts, &d, &err));
     assert_ok(qdq_target_load("int4", &t, &err));
@@ -325,17 +319,4 @@ static void b24_one_sweep_serves_all_weights(void **state)
     qdq_target_free(t);
     qdq_data_close(d);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_format_computes_what_its_decoded_weights_do),
-        cmocka_unit_test(operators_of_the_engine_compute_what_dequantizelinear_does),
-        cmocka_unit_test(formats_of_single_nodes_stand_side_by_side),
-        cmocka_unit_test(b24_one_sweep_serves_all_weights),
-        cmocka_unit_test(activations_make_a_better_choice_than_rounding),
-        cmocka_unit_test(eight_bits_fit_into_the_engine_s_products_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,14 +91,13 @@ static double bound_with(setting *s, qdq_bias_correction when)
     return db;
 }
 
-static void a_goal_that_shifted_means_miss_is_reached_by_corrected_biases(void **state)
+TEST(a_goal_that_shifted_means_miss_is_reached_by_corrected_biases)
 {
     setting s = set_up(2, 2, 0);
     const double without = bound_with(&s, QDQ_BIAS_CORRECTION_OFF),
                  with = bound_with(&s, QDQ_BIAS_CORRECTION_ON);
     qdq_model *again = NULL;
 
-    (void)state;
     assert_true(with > without + 3);
     s.goal.min_sqnr = (with + without) / 2;
     go(&s);
@@ -113,12 +112,11 @@ static void a_goal_that_shifted_means_miss_is_reached_by_corrected_biases(void *
     put_away(&s);
 }
 
-static void biases_stay_where_the_goal_holds_without(void **state)
+TEST(biases_stay_where_the_goal_holds_without)
 {
     setting s = set_up(2, 2, 0);
     const double without = bound_with(&s, QDQ_BIAS_CORRECTION_OFF);
 
-    (void)state;
     s.goal.min_sqnr = without - 1;
     go(&s);
     assert_true(s.r->reached && !s.r->is_corrected);
@@ -126,11 +124,10 @@ static void biases_stay_where_the_goal_holds_without(void **state)
     put_away(&s);
 }
 
-static void biases_stay_where_the_caller_wants_them(void **state)
+TEST(biases_stay_where_the_caller_wants_them)
 {
     setting s = set_up(2, 2, 0);
 
-    (void)state;
     s.goal.min_sqnr = bound_with(&s, QDQ_BIAS_CORRECTION_OFF) + 1;
     s.opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
     go(&s);
@@ -141,13 +138,12 @@ static void biases_stay_where_the_caller_wants_them(void **state)
 
 /* Over all samples the mean is 1, which would help both halves; over the other half alone it does
  * harm. */
-static void corrections_are_judged_by_means_that_did_not_see_the_samples(void **state)
+TEST(corrections_are_judged_by_means_that_did_not_see_the_samples)
 {
     setting s = set_up(3, -1, 2);
     const double without = bound_with(&s, QDQ_BIAS_CORRECTION_OFF),
                  with = bound_with(&s, QDQ_BIAS_CORRECTION_ON);
 
-    (void)state;
     assert_true(with < without);
     s.goal.min_sqnr = without + 1;
     go(&s);
@@ -176,11 +172,10 @@ static void default_goal_by(setting *s, qdq_plan *times, double us)
     go(s);
 }
 
-static void what_corrected_biases_make_right_must_be_faster_than_float(void **state)
+TEST(what_corrected_biases_make_right_must_be_faster_than_float)
 {
     static const double us[] = {399, 401};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         qdq_plan *times = qdq_plan_new();
         setting s = set_up(4, 4, 0);
@@ -196,11 +191,10 @@ static void what_corrected_biases_make_right_must_be_faster_than_float(void **st
     }
 }
 
-static void random_data_have_no_means_that_count(void **state)
+TEST(random_data_have_no_means_that_count)
 {
     setting s = set_up(2, 2, 0);
 
-    (void)state;
     qdq_data_close(s.data);
     assert_ok(qdq_data_open("random:1", s.m, NULL, &s.data, &err));
     s.goal.min_sqnr = 60;
@@ -211,11 +205,10 @@ static void random_data_have_no_means_that_count(void **state)
 }
 
 /* Ranges that are there already are to save the runs that means would need. */
-static void a_cache_of_ranges_keeps_biases_as_they_are(void **state)
+TEST(a_cache_of_ranges_keeps_biases_as_they_are)
 {
     setting s = set_up(2, 2, 0);
 
-    (void)state;
     s.goal.min_sqnr = bound_with(&s, QDQ_BIAS_CORRECTION_OFF) - 1;
     go(&s);
     assert_ok(qdq_plan_save_ranges(s.plan, test_path("ranges.json"), true, &err));
@@ -225,18 +218,4 @@ static void a_cache_of_ranges_keeps_biases_as_they_are(void **state)
     go(&s);
     assert_false(s.r->is_corrected);
     put_away(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_goal_that_shifted_means_miss_is_reached_by_corrected_biases),
-        cmocka_unit_test(biases_stay_where_the_goal_holds_without),
-        cmocka_unit_test(biases_stay_where_the_caller_wants_them),
-        cmocka_unit_test(corrections_are_judged_by_means_that_did_not_see_the_samples),
-        cmocka_unit_test(what_corrected_biases_make_right_must_be_faster_than_float),
-        cmocka_unit_test(random_data_have_no_means_that_count),
-        cmocka_unit_test(a_cache_of_ranges_keeps_biases_as_they_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,12 +135,11 @@ static void expect_part(qdq_engine *e, const form *f, const char *target, const 
     test_space_close(&t);
 }
 
-static void every_form_runs_with_half_of_it_in_8_bits(void **state)
+TEST(every_form_runs_with_half_of_it_in_8_bits)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
     qdq_engine *e = need_ort();
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(forms); i++)
         for (size_t t = 0; t < QDQ_COUNT(targets); t++) {
             expect_part(e, &forms[i], targets[t], "y:weight", 0.01);
@@ -151,7 +150,7 @@ static void every_form_runs_with_half_of_it_in_8_bits(void **state)
 
 /* x and w are read inside, too, where the target's rules put both into 8 bits: those entries are
  * for nodes of the branch. */
-static void what_a_body_reads_in_8_bits_too_keeps_an_entry_of_its_own(void **state)
+TEST(what_a_body_reads_in_8_bits_too_keeps_an_entry_of_its_own)
 {
     static const char *const bare[] = {"stay_float", "[]", NULL};
     static kept want, have;
@@ -172,7 +171,6 @@ static void what_a_body_reads_in_8_bits_too_keeps_an_entry_of_its_own(void **sta
     qdq_plan *p = test_space_plan(&t, &a);
     qdq_model *m = test_space_applied(&t, p);
 
-    (void)state;
     assert_int_equal(p->tensors.n, 2);
     assert_int_equal(p->weights.n, 2);
     for (size_t i = 0; i < 2; i++) {
@@ -195,12 +193,11 @@ static void what_a_body_reads_in_8_bits_too_keeps_an_entry_of_its_own(void **sta
 }
 
 /* The logarithm of numbers below 0. */
-static void an_activation_that_has_no_value_stays_as_it_is(void **state)
+TEST(an_activation_that_has_no_value_stays_as_it_is)
 {
     test_builder b = test_build(17);
     qdq_engine *e = need_ort();
 
-    (void)state;
     TEST_INPUT(&b, "x", 7, 16);
     TEST_NODE(&b, "Abs", "a", "x");
     TEST_NODE(&b, "Neg", "n", "a");
@@ -223,15 +220,4 @@ static void an_activation_that_has_no_value_stays_as_it_is(void **state)
                 strcmp(p->left_float.at[i].node, "q") == 0);
     qdq_plan_free(p);
     test_space_close(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form_runs_with_half_of_it_in_8_bits),
-        cmocka_unit_test(an_activation_that_has_no_value_stays_as_it_is),
-        cmocka_unit_test(what_a_body_reads_in_8_bits_too_keeps_an_entry_of_its_own),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

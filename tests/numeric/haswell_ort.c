@@ -70,14 +70,13 @@ static qdq_elem make(qdq_cpu cpu, const char *path)
     return type;
 }
 
-static void weights_for_a_processor_without_vnni_do_not_saturate_there(void **state)
+TEST(weights_for_a_processor_without_vnni_do_not_saturate_there)
 {
     char self[2000] = "", command[4200], line[256], cpu[16];
     const char *a = test_path("vnni.onnx"), *b = test_path("avx2.onnx");
     double with = 0, without = 0;
     bool found = false;
 
-    (void)state;
     (void)need_ort();
     if (qdq_cpu_detect() == QDQ_CPU_ARM)
         test_missing("an x86-64 processor");

@@ -143,31 +143,27 @@ static void detections_are_kept(maker *make, const char *target, qdq_opt_level l
     }
 }
 
-static void a_detector_keeps_what_it_finds_for_ort_cpu(void **state)
+TEST(a_detector_keeps_what_it_finds_for_ort_cpu)
 {
-    (void)state;
     detections_are_kept(test_detector, "ort-cpu", QDQ_LEVEL_ALL);
     detections_are_kept(test_detr, "ort-cpu", QDQ_LEVEL_ALL);
 }
 
-static void a_detector_keeps_what_it_finds_for_openvino(void **state)
+TEST(a_detector_keeps_what_it_finds_for_openvino)
 {
-    (void)state;
     detections_are_kept(test_detector, "openvino", QDQ_LEVEL_NONE);
     detections_are_kept(test_detr, "openvino", QDQ_LEVEL_NONE);
 }
 
-static void a_detector_keeps_what_it_finds_for_tensorrt(void **state)
+TEST(a_detector_keeps_what_it_finds_for_tensorrt)
 {
-    (void)state;
     detections_are_kept(test_detector, "tensorrt", QDQ_LEVEL_NONE);
     detections_are_kept(test_detr, "tensorrt", QDQ_LEVEL_NONE);
 }
 
 /* The defect, as it was: one scale for boxes and scores loses every score. */
-static void without_the_limit_every_score_is_lost(void **state)
+TEST(without_the_limit_every_score_is_lost)
 {
-    (void)state;
     setting s = quantized(test_detector(&forms[2]), "ort-cpu", "0");
     tally t = judge(s.ort, s.m, s.ort, s.q, QDQ_LEVEL_ALL, "detections", s.test);
 
@@ -175,9 +171,8 @@ static void without_the_limit_every_score_is_lost(void **state)
     put_away(&s);
 }
 
-static void the_plan_says_which_ranges_are_too_far_apart(void **state)
+TEST(the_plan_says_which_ranges_are_too_far_apart)
 {
-    (void)state;
     setting s = quantized(test_detector(&forms[2]), "ort-cpu", NULL);
 
     assert_non_null(strstr(reason_of(s.plan, "p3.all"), "joins ranges that differ by "));
@@ -187,11 +182,10 @@ static void the_plan_says_which_ranges_are_too_far_apart(void **state)
     put_away(&s);
 }
 
-static void ranges_that_are_close_are_joined(void **state)
+TEST(ranges_that_are_close_are_joined)
 {
     static const test_head close = {.pixels = 4, .has_reader = true};
 
-    (void)state;
     setting s = quantized(test_detector(&close), "ort-cpu", NULL);
 
     assert_string_equal(reason_of(s.plan, "p3.all"), "");
@@ -200,33 +194,17 @@ static void ranges_that_are_close_are_joined(void **state)
 }
 
 /* Places do not depend on random numbers: they say nothing about ranges. */
-static void random_data_keep_nothing_apart(void **state)
+TEST(random_data_keep_nothing_apart)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
     qdq_plan *plan = NULL;
     qdq_model *m = test_detector(&forms[2]);
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_quantize(m, t, need_ort(), NULL, NULL, &plan, NULL, &err));
     assert_string_equal(reason_of(plan, "p3.all"), "");
     qdq_plan_free(plan);
     qdq_target_free(t);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_detector_keeps_what_it_finds_for_ort_cpu),
-        cmocka_unit_test(a_detector_keeps_what_it_finds_for_openvino),
-        cmocka_unit_test(a_detector_keeps_what_it_finds_for_tensorrt),
-        cmocka_unit_test(without_the_limit_every_score_is_lost),
-        cmocka_unit_test(the_plan_says_which_ranges_are_too_far_apart),
-        cmocka_unit_test(ranges_that_are_close_are_joined),
-        cmocka_unit_test(random_data_keep_nothing_apart),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

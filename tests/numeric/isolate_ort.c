@@ -30,12 +30,11 @@ static void score(qdq_engine *e, test_isolated *s, const qdq_plan *plan, qdq_par
     qdq_parts_free(p);
 }
 
-static void every_part_is_scored_with_and_without_qdq(void **state)
+TEST(every_part_is_scored_with_and_without_qdq)
 {
     qdq_engine *e = test_ort();
     qdq_part_score none[TEST_MOST_PARTS], all[TEST_MOST_PARTS];
 
-    (void)state;
     if (e == NULL) {
         test_missing("ONNX Runtime");
         return;
@@ -62,11 +61,4 @@ static void every_part_is_scored_with_and_without_qdq(void **state)
         qdq_plan_free(plan);
         test_isolated_free(&s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_part_is_scored_with_and_without_qdq)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

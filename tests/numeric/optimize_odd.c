@@ -22,13 +22,12 @@ static void check(qdq_engine *e, const test_odd_model *odd, const char *passes, 
     qdq_model_free(m);
 }
 
-static void odd_models_compute_what_they_did(void **state)
+TEST(odd_models_compute_what_they_did)
 {
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t;
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     for (size_t i = 0; i < test_n_odd_models; i++) {
         if (!test_odd_models[i].runs)
@@ -38,13 +37,4 @@ static void odd_models_compute_what_they_did(void **state)
         check(e, &test_odd_models[i], "quantize", t);
     }
     qdq_target_free(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(odd_models_compute_what_they_did),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,9 +44,8 @@ static void assert_same_outputs(const char *name, const qdq_model *a, const qdq_
     qdq_data_close(d);
 }
 
-static void optimized_models_compute_the_same(void **state)
+TEST(optimized_models_compute_the_same)
 {
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(models); i++)
         for (int k = 0; k < 2; k++) {
             qdq_model *m = need_model(models[i]);
@@ -61,9 +60,8 @@ static void optimized_models_compute_the_same(void **state)
         }
 }
 
-static void optimizing_twice_is_optimizing_once(void **state)
+TEST(optimizing_twice_is_optimizing_once)
 {
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(models); i++) {
         qdq_model *m = need_model(models[i]);
         qdq_optimize_report *r = NULL;
@@ -87,9 +85,8 @@ static void optimizing_twice_is_optimizing_once(void **state)
     }
 }
 
-static void the_other_form_of_trained_quantization_is_the_same_model(void **state)
+TEST(the_other_form_of_trained_quantization_is_the_same_model)
 {
-    (void)state;
     qdq_model *m = need_model("digits/digits_qat_bn.onnx"), *folded = NULL;
     qdq_optimize_report *r = NULL;
 
@@ -104,14 +101,4 @@ static void the_other_form_of_trained_quantization_is_the_same_model(void **stat
     qdq_model_free(o);
     qdq_model_free(folded);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(optimized_models_compute_the_same),
-        cmocka_unit_test(optimizing_twice_is_optimizing_once),
-        cmocka_unit_test(the_other_form_of_trained_quantization_is_the_same_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

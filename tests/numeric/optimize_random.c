@@ -144,40 +144,26 @@ static void check_graph(qdq_engine *e, uint64_t seed, bool quantized, const char
     qdq_model_free(m);
 }
 
-static void float_graphs_compute_what_they_did(void **state)
+TEST(float_graphs_compute_what_they_did)
 {
     qdq_engine *e = need_ort();
 
-    (void)state;
     for (uint64_t seed = 1; seed <= GRAPHS; seed++)
         check_graph(e, seed, false, "default");
 }
 
-static void graphs_with_quantization_compute_what_they_did(void **state)
+TEST(graphs_with_quantization_compute_what_they_did)
 {
     qdq_engine *e = need_ort();
 
-    (void)state;
     for (uint64_t seed = 1; seed <= GRAPHS; seed++)
         check_graph(e, seed, true, "default");
 }
 
-static void without_the_rewrites_that_may_every_q_and_dq_stays(void **state)
+TEST(without_the_rewrites_that_may_every_q_and_dq_stays)
 {
     qdq_engine *e = need_ort();
 
-    (void)state;
     for (uint64_t seed = 1; seed <= GRAPHS; seed++)
         check_graph(e, seed, true, NO_REWRITES);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(float_graphs_compute_what_they_did),
-        cmocka_unit_test(graphs_with_quantization_compute_what_they_did),
-        cmocka_unit_test(without_the_rewrites_that_may_every_q_and_dq_stays),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,9 +33,8 @@ static void assert_same(const char *text, const char *pipeline, uint64_t changes
 #define IMPORTS "<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1]>\n"
 #define MY      "<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]>\n"
 
-static void functions_in_functions_with_attributes_and_bodies(void **state)
+TEST(functions_in_functions_with_attributes_and_bodies)
 {
-    (void)state;
     assert_same(
         IMPORTS
         "g (float[2,3] x) => (float[2,3] y, float[2,3] z) <float s = {0.05}, uint8 p = {128}> {\n"
@@ -63,9 +62,8 @@ static void functions_in_functions_with_attributes_and_bodies(void **state)
         "inline-functions,drop-unused-functions,drop-unused-opsets", 6);
 }
 
-static void known_branches_and_constants_of_bodies(void **state)
+TEST(known_branches_and_constants_of_bodies)
 {
-    (void)state;
     assert_same(
         "g (float[2,3] x, int64 n) => (float[2,3] y, float[2,3] z, float[2,3] w) <bool yes = {1}, "
         "bool no = {0}> {\n"
@@ -91,9 +89,8 @@ static void known_branches_and_constants_of_bodies(void **state)
         "inline-if,lift-subgraph-initializers,share-initializers,drop-unused", 5);
 }
 
-static void equal_nodes_and_constants_around_q_and_dq(void **state)
+TEST(equal_nodes_and_constants_around_q_and_dq)
 {
-    (void)state;
     assert_same("g (float[1,2,4,4] x) => (float[1,2,4,4] y, float[1,2,4,4] z) <float s = {0.02}, "
                 "float s2 = {0.02}, "
                 "uint8 p = {120}, uint8 p2 = {120}, int8[2,2,1,1] w = {5, -7, 9, 11}, float r = "
@@ -114,15 +111,4 @@ static void equal_nodes_and_constants_around_q_and_dq(void **state)
                 "  z = Sub(m2, a2)\n"
                 "}\n",
                 "share-initializers,merge-equal,drop-unused,unique-dq", 8);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_in_functions_with_attributes_and_bodies),
-        cmocka_unit_test(known_branches_and_constants_of_bodies),
-        cmocka_unit_test(equal_nodes_and_constants_around_q_and_dq),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

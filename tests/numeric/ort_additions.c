@@ -54,7 +54,7 @@ static qdq_status check_twice(void *ctx, const char *name, const qdq_array *a, q
     return QDQ_OK;
 }
 
-static void an_operator_of_a_library_runs_is_timed_and_profiled(void **state)
+TEST(an_operator_of_a_library_runs_is_timed_and_profiled)
 {
     static float x[] = {1, -2.5f, 0.25f};
     const qdq_named_array in = {"x", {QDQ_FLOAT, 1, {3}, x, sizeof x}};
@@ -68,7 +68,6 @@ static void an_operator_of_a_library_runs_is_timed_and_profiled(void **state)
     size_t n;
     bool ran = false;
 
-    (void)state;
     assert_ok(qdq_session_open(e, m, &opts, &s, &err));
     assert_ok(qdq_session_run(s, &in, 1, check_twice, &ran, &err));
     assert_true(ran);
@@ -90,12 +89,11 @@ static void an_operator_of_a_library_runs_is_timed_and_profiled(void **state)
     qdq_engine_close(e);
 }
 
-static void an_unknown_operator_says_where_operators_come_from(void **state)
+TEST(an_unknown_operator_says_where_operators_come_from)
 {
     qdq_model *m = test_model(TWICE);
     qdq_session *s = NULL;
 
-    (void)state;
     assert_fails(QDQ_E_ENGINE, "come from --plugin-libraries)",
                  qdq_session_open(need_ort(), m, NULL, &s, &err));
     qdq_model_free(m);
@@ -108,7 +106,7 @@ static void an_unknown_operator_says_where_operators_come_from(void **state)
     qdq_engine_close(e);
 }
 
-static void libraries_that_are_none_are_refused(void **state)
+TEST(libraries_that_are_none_are_refused)
 {
     const char *const missing[] = {"/nonexistent/ops.so", NULL};
     const char *const unregistered[] = {QDQ_BUILD_DIR "/tests/twice_unregistered.so", NULL};
@@ -116,7 +114,6 @@ static void libraries_that_are_none_are_refused(void **state)
     qdq_model *m = test_model(TWICE);
     qdq_session *s = NULL;
 
-    (void)state;
     refuses(missing, NULL, QDQ_E_IO, "library with operators: /nonexistent/ops.so");
     /* The rest is known to ONNX Runtime alone, which looks when a session is made. */
     qdq_engine *e = open_ort(unregistered, NULL);
@@ -131,13 +128,12 @@ static void libraries_that_are_none_are_refused(void **state)
     qdq_model_free(m);
 }
 
-static void the_fingerprint_changes_with_a_librarys_bytes(void **state)
+TEST(the_fingerprint_changes_with_a_librarys_bytes)
 {
     const char *const copy[] = {test_path("copy.so"), NULL};
     static char first[500], second[500];
     qdq_engine *plain = open_ort(NULL, NULL);
 
-    (void)state;
     assert_null(strchr(qdq_engine_get_info(plain)->fingerprint, ';'));
     qdq_engine_close(plain);
     for (size_t i = 0; i < 2; i++) {
@@ -151,11 +147,10 @@ static void the_fingerprint_changes_with_a_librarys_bytes(void **state)
 }
 
 /* A name without a slash would be looked for in the loader's path. */
-static void a_relative_name_is_that_of_a_file(void **state)
+TEST(a_relative_name_is_that_of_a_file)
 {
     char here[4096], beside[4200];
 
-    (void)state;
     assert_non_null(getcwd(here, sizeof here));
     snprintf(beside, sizeof beside, "%s", LIBRARY);
     *strrchr(beside, '/') = '\0';
@@ -170,7 +165,7 @@ static void a_relative_name_is_that_of_a_file(void **state)
     qdq_engine_close(e);
 }
 
-static void the_worker_of_the_tuner_has_them_as_well(void **state)
+TEST(the_worker_of_the_tuner_has_them_as_well)
 {
     const qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .plugins = twice};
     const qdq_lab_opts opts = {.engine = ort_spec(need_ort()),
@@ -183,7 +178,6 @@ static void the_worker_of_the_tuner_has_them_as_well(void **state)
     qdq_lab *lab;
     int a;
 
-    (void)state;
     assert_ok(qdq_model_save(m, path, &save, &err));
     assert_ok(qdq_lab_open(&opts, &lab, &err));
     assert_non_null(strstr(qdq_lab_engine(lab)->fingerprint, "; twice_ort.so "));
@@ -210,7 +204,7 @@ static void parses(const char *spec, const char *found)
     qdq_arena_free(&arena);
 }
 
-static void specs_of_providers_keep_the_commas_of_values(void **state)
+TEST(specs_of_providers_keep_the_commas_of_values)
 {
     static const char *const wrong[] = {"",
                                         ":",
@@ -226,7 +220,6 @@ static void specs_of_providers_keep_the_commas_of_values(void **state)
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_ort_provider p;
 
-    (void)state;
     parses("CUDA", "CUDA");
     parses("CUDAExecutionProvider:device_id=1", "CUDA|device_id|1");
     parses("TensorRT:trt_profile_min_shapes=x:1x3,y:1x4,trt_fp16_enable=1",
@@ -239,9 +232,8 @@ static void specs_of_providers_keep_the_commas_of_values(void **state)
     qdq_arena_free(&arena);
 }
 
-static void a_provider_that_the_library_lacks_is_refused_with_those_it_has(void **state)
+TEST(a_provider_that_the_library_lacks_is_refused_with_those_it_has)
 {
-    (void)state;
     refuses(NULL, (const char *const[]){"Abacus", NULL}, QDQ_E_ENGINE,
             "has no provider 'Abacus': found ");
     assert_non_null(strstr(err.text, "CPU"));
@@ -251,34 +243,16 @@ static void a_provider_that_the_library_lacks_is_refused_with_those_it_has(void 
 }
 
 /* The processor is there in any case: naming it changes nothing but the fingerprint. */
-static void the_processor_may_be_named(void **state)
+TEST(the_processor_may_be_named)
 {
     qdq_engine *e = open_ort(NULL, (const char *const[]){"CPUExecutionProvider", NULL});
     qdq_model *m = test_model(HEAD "g (float[2] x) => (float[2] y) { y = Relu(x) }");
     static kept a, b;
 
-    (void)state;
     assert_non_null(strstr(qdq_engine_get_info(e)->fingerprint, "; provider CPU"));
     run_model(e, m, NULL, &a);
     run_model(need_ort(), m, NULL, &b);
     assert_memory_equal(a.bytes, b.bytes, 8);
     qdq_model_free(m);
     qdq_engine_close(e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_operator_of_a_library_runs_is_timed_and_profiled),
-        cmocka_unit_test(an_unknown_operator_says_where_operators_come_from),
-        cmocka_unit_test(libraries_that_are_none_are_refused),
-        cmocka_unit_test(the_fingerprint_changes_with_a_librarys_bytes),
-        cmocka_unit_test(a_relative_name_is_that_of_a_file),
-        cmocka_unit_test(the_worker_of_the_tuner_has_them_as_well),
-        cmocka_unit_test(specs_of_providers_keep_the_commas_of_values),
-        cmocka_unit_test(a_provider_that_the_library_lacks_is_refused_with_those_it_has),
-        cmocka_unit_test(the_processor_may_be_named),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,11 +138,10 @@ static void go_through(qdq_engine *e, const peer *p)
     qdq_model_free(original);
 }
 
-static void every_peers_file_comes_back_as_float_and_as_plan(void **state)
+TEST(every_peers_file_comes_back_as_float_and_as_plan)
 {
     qdq_engine *e = need_ort();
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(peers); i++)
         go_through(e, &peers[i]);
 }
@@ -172,12 +171,11 @@ static size_t count(const qdq_target_check *r, const char *kind)
     return n;
 }
 
-static void onnx_runtimes_own_files_run_in_8_bits(void **state)
+TEST(onnx_runtimes_own_files_run_in_8_bits)
 {
     static const char *const files[] = {"ort_qdq", "ort_qoperator"};
     qdq_engine *e = need_ort();
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(files); i++)
         for (int proven = 0; proven < 2; proven++) {
             qdq_target_check *r = checked(files[i], "ort-cpu", proven ? e : NULL);
@@ -190,13 +188,12 @@ static void onnx_runtimes_own_files_run_in_8_bits(void **state)
 }
 
 /* Model-Optimizer's places are for TensorRT: on this engine Relu stays, and Conv with it. */
-static void what_the_rules_say_of_another_tools_file_the_kernels_prove(void **state)
+TEST(what_the_rules_say_of_another_tools_file_the_kernels_prove)
 {
     qdq_engine *e = need_ort();
     qdq_target_check *rules = checked("modelopt", "ort-cpu", NULL),
                      *proof = checked("modelopt", "ort-cpu", e);
 
-    (void)state;
     assert_int_equal(count(rules, "bounds"), 2);
     assert_int_equal(count(proof, "bounds"), 2);
     assert_int_equal(rules->n_unfused, proof->n_unfused);
@@ -207,11 +204,10 @@ static void what_the_rules_say_of_another_tools_file_the_kernels_prove(void **st
 }
 
 /* Files of all tools, for all targets: findings, no errors, no refusal. */
-static void every_file_is_checked_for_every_target(void **state)
+TEST(every_file_is_checked_for_every_target)
 {
     const char *target;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(peers); i++)
         for (size_t k = 0; (target = qdq_target_name(k, NULL)) != NULL; k++) {
             qdq_target_check *r = checked(peers[i].file, target, NULL);
@@ -238,7 +234,7 @@ static void assert_same_graph(const qdq_model *want, const qdq_model *have)
     assert_int_equal(have->graph->n_node, want->graph->n_node);
 }
 
-static void our_own_files_come_back_as_the_cleaned_model(void **state)
+TEST(our_own_files_come_back_as_the_cleaned_model)
 {
     static const char *const models[] = {"digits/digits_cnn.onnx", "digits/digits_convnext.onnx",
                                          "digits/digits_vit.onnx"};
@@ -247,7 +243,6 @@ static void our_own_files_come_back_as_the_cleaned_model(void **state)
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(models); i++)
         for (size_t k = 0; k < QDQ_COUNT(targets); k++) {
             qdq_model *m = need_model(models[i]), *q = NULL, *stripped = NULL, *again = NULL;
@@ -281,13 +276,12 @@ static void our_own_files_come_back_as_the_cleaned_model(void **state)
 
 /* ONNX Runtime's own MatMulNBits and GatherBlockQuantized, with scales below 0 and with zero
  * points. */
-static void weights_inside_of_onnx_runtimes_operators_come_out(void **state)
+TEST(weights_inside_of_onnx_runtimes_operators_come_out)
 {
     static const char *const files[] = {"ort_nbits_symmetric", "ort_nbits"};
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(files); i++) {
         qdq_model *original = load("products"), *m = load(files[i]), *stripped = NULL,
                   *again = NULL;
@@ -312,18 +306,4 @@ static void weights_inside_of_onnx_runtimes_operators_come_out(void **state)
         qdq_model_free(m);
         qdq_model_free(original);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_peers_file_comes_back_as_float_and_as_plan),
-        cmocka_unit_test(onnx_runtimes_own_files_run_in_8_bits),
-        cmocka_unit_test(what_the_rules_say_of_another_tools_file_the_kernels_prove),
-        cmocka_unit_test(every_file_is_checked_for_every_target),
-        cmocka_unit_test(weights_inside_of_onnx_runtimes_operators_come_out),
-        cmocka_unit_test(our_own_files_come_back_as_the_cleaned_model),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

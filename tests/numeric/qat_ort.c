@@ -72,9 +72,8 @@ static qdq_model *trained(bool folded)
     return m;
 }
 
-static void what_was_trained_runs_in_integer_kernels(void **state)
+TEST(what_was_trained_runs_in_integer_kernels)
 {
-    (void)state;
     for (int folded = 0; folded < 2; folded++) {
         qdq_model *m = trained(folded), *o = optimized(m, "ort-cpu");
         counts before = count(m), after = count(o);
@@ -91,11 +90,10 @@ static void what_was_trained_runs_in_integer_kernels(void **state)
     }
 }
 
-static void for_tensorrt_biases_are_floats(void **state)
+TEST(for_tensorrt_biases_are_floats)
 {
     qdq_model *m = trained(false), *o = optimized(m, "ort-cpu"), *t = optimized(o, "tensorrt");
 
-    (void)state;
     assert_int_equal(count(t).dq, count(m).dq);
     QDQ_FOR_NODES (n, t->graph)
         if (n->op == QDQ_OP_CONV)
@@ -213,14 +211,13 @@ static qdq_model *normalized_everywhere(void)
     return test_built(&b);
 }
 
-static void folding_changes_no_more_than_rounding(void **state)
+TEST(folding_changes_no_more_than_rounding)
 {
     qdq_model *m = normalized_everywhere(), *o = NULL;
     qdq_data_opts how = QDQ_DATA_OPTS_INIT;
     qdq_compare_result *r = NULL;
     qdq_data *d = NULL;
 
-    (void)state;
     assert_ok(qdq_model_clone(m, &o, &err));
     assert_ok(qdq_model_run_passes(o, "fold-batchnorm,quantize-bias,drop-unused", &err));
     assert_int_equal(count(o).norm, 0);
@@ -245,14 +242,13 @@ static void quiet_lowest(qdq_model *m)
             ((int8_t *)(uintptr_t)v->init->bytes.data)[i] = 127;
 }
 
-/* convbn 2.7: against the graph before, codes are a step off at most, and hardly ever: a bias is
- * rounded by at most half of s_x * s_w, here 3 to 6 in 10,000 of an output step, which is how often
- * a code can go the other way. */
-static void codes_of_a_folded_layer_hardly_ever_differ(void **state)
+/* Against the graph before, codes are a step off at most, and hardly ever: a bias is rounded by at
+ * most half of s_x * s_w, here 3 to 6 in 10,000 of an output step, which is how often a code can go
+ * the other way. */
+TEST(codes_of_a_folded_layer_hardly_ever_differ)
 {
     static kept before, after;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(layers); i++) {
         const int64_t dims[5] = {1, layers[i].in, 48, 48, 0};
         const float step = 1;
@@ -284,8 +280,8 @@ static void codes_of_a_folded_layer_hardly_ever_differ(void **state)
     }
 }
 
-/* convbn 4 case 9, end to end */
-static void a_negative_factor_computes_what_it_did(void **state)
+/* a negative factor, end to end */
+TEST(a_negative_factor_computes_what_it_did)
 {
     static const char text[] = HEAD
         "g () => (float[1,2,1,1] y) <int8[1,2,1,1] xq = {12, -7}, float xs = {0.05}, int8 xz = "
@@ -299,7 +295,6 @@ static void a_negative_factor_computes_what_it_did(void **state)
     static kept k;
     qdq_model *m = test_model(text);
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         run_model(need_ort(), m, NULL, &k);
         assert_true(fabsf(kept_float(&k, 0) - 0.68F) < 1e-6F &&
@@ -307,17 +302,4 @@ static void a_negative_factor_computes_what_it_did(void **state)
         assert_ok(qdq_model_run_passes(m, "fold-batchnorm,quantize-bias", &err));
     }
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_trained_runs_in_integer_kernels),
-        cmocka_unit_test(for_tensorrt_biases_are_floats),
-        cmocka_unit_test(folding_changes_no_more_than_rounding),
-        cmocka_unit_test(codes_of_a_folded_layer_hardly_ever_differ),
-        cmocka_unit_test(a_negative_factor_computes_what_it_did),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,13 +83,12 @@ static void assert_same_codes(const char *what, const kept *a, const kept *b)
             fail_msg("%s: code %zu is %d, want %d", what, i, b->bytes[i], a->bytes[i]);
 }
 
-static void every_operator_gives_the_codes_of_its_kernel(void **state)
+TEST(every_operator_gives_the_codes_of_its_kernel)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_engine *e = need_ort();
     static kept before, after;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         qdq_model *m = model_of(cases[i].body);
 
@@ -106,7 +105,7 @@ static void every_operator_gives_the_codes_of_its_kernel(void **state)
     }
 }
 
-static void dynamic_products_are_the_same_numbers(void **state)
+TEST(dynamic_products_are_the_same_numbers)
 {
     static const char text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
                                "g (float[2,4] x) => (float y) <int8[4,3] m = {1, -2, 3, -4, 50, "
@@ -123,7 +122,6 @@ static void dynamic_products_are_the_same_numbers(void **state)
     qdq_model *m = test_model(text);
     static kept before, after;
 
-    (void)state;
     run_model(e, m, NULL, &before);
     assert_ok(qdq_model_run_passes(m, "qoperator-to-qdq,drop-unused", &err));
     run_model(e, m, NULL, &after);
@@ -131,14 +129,4 @@ static void dynamic_products_are_the_same_numbers(void **state)
     for (size_t i = 0; i < 6; i++)
         assert_float_equal(kept_float(&before, i), kept_float(&after, i), 1e-5);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_operator_gives_the_codes_of_its_kernel),
-        cmocka_unit_test(dynamic_products_are_the_same_numbers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

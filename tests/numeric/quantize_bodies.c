@@ -118,7 +118,7 @@ static const char *reason_of(const qdq_plan *p, const char *node)
 }
 
 /* Captures an activation that is quantized outside, too, and a weight that both branches read. */
-static void both_branches_of_an_if_are_quantized(void **state)
+TEST(both_branches_of_an_if_are_quantized)
 {
     qdq_engine *e = need_ort();
     done d = quantized(e, HEAD
@@ -130,7 +130,6 @@ static void both_branches_of_an_if_are_quantized(void **state)
                        "else_branch = e () => (float[2,4] q) { [\"m3\"] q = MatMul(h, v) }> (c)\n"
                        "[\"m4\"] k = MatMul(h, w)\n y = Add(z, k)\n}");
 
-    (void)state;
     assert_true(is_quantized(d.plan, "m0") && is_quantized(d.plan, "m1") &&
                 is_quantized(d.plan, "m2") && is_quantized(d.plan, "m3") &&
                 is_quantized(d.plan, "m4"));
@@ -141,7 +140,7 @@ static void both_branches_of_an_if_are_quantized(void **state)
 
 /* The smaller branch comes last, and had the scale of the first; where it is the larger one, it was
  * clipped. */
-static void what_two_branches_capture_has_the_range_that_each_of_them_sees(void **state)
+TEST(what_two_branches_capture_has_the_range_that_each_of_them_sees)
 {
     qdq_engine *e = need_ort();
     done d = quantized(
@@ -151,7 +150,6 @@ static void what_two_branches_capture_has_the_range_that_each_of_them_sees(void 
                 "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
     float then_scale = 0, else_scale = 0;
 
-    (void)state;
     for (size_t i = 0; i < d.plan->tensors.n; i++) {
         const qdq_plan_tensor *t = &d.plan->tensors.at[i];
 
@@ -167,7 +165,7 @@ static void what_two_branches_capture_has_the_range_that_each_of_them_sees(void 
     free_done(d);
 }
 
-static void a_branch_that_no_sample_takes_stays_float(void **state)
+TEST(a_branch_that_no_sample_takes_stays_float)
 {
     qdq_engine *e = need_ort();
     done d = quantized(
@@ -176,7 +174,6 @@ static void a_branch_that_no_sample_takes_stays_float(void **state)
                 "y = If <then_branch = t () => (float[2,4] p) { [\"m1\"] p = MatMul(x, w) },\n"
                 "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
 
-    (void)state;
     assert_true(is_quantized(d.plan, "m1") && !is_quantized(d.plan, "m2"));
     assert_string_equal(reason_of(d.plan, "m2"), "inside If: no sample reached it");
     assert_close(e, &d, 30);
@@ -184,7 +181,7 @@ static void a_branch_that_no_sample_takes_stays_float(void **state)
     free_done(d);
 }
 
-static void a_loop_is_quantized_over_all_its_iterations(void **state)
+TEST(a_loop_is_quantized_over_all_its_iterations)
 {
     qdq_engine *e = need_ort();
     done d = quantized(
@@ -196,14 +193,13 @@ static void a_loop_is_quantized_over_all_its_iterations(void **state)
                 "MatMul(r, v)\n"
                 "  t = Mul(g, grow)\n o = Identity(t) }> (trips, \"\", x)\n}");
 
-    (void)state;
     assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
     assert_close(e, &d, 20);
     assert_plan_says_it_all(e, &d, 20);
     free_done(d);
 }
 
-static void a_loop_that_ends_by_its_condition_is_followed(void **state)
+TEST(a_loop_that_ends_by_its_condition_is_followed)
 {
     qdq_engine *e = need_ort();
     done d = quantized(
@@ -213,13 +209,12 @@ static void a_loop_that_ends_by_its_condition_is_followed(void **state)
                 "  [\"m1\"] t = MatMul(s, w)\n n = Abs(t)\n l = ReduceMax <keepdims = 0> (n)\n"
                 "  d = Greater(l, limit) }> (\"\", yes, x)\n}");
 
-    (void)state;
     assert_true(is_quantized(d.plan, "m1"));
     assert_plan_says_it_all(e, &d, 15);
     free_done(d);
 }
 
-static void a_scan_is_quantized_slice_by_slice(void **state)
+TEST(a_scan_is_quantized_slice_by_slice)
 {
     qdq_engine *e = need_ort();
     done d = quantized(
@@ -230,14 +225,13 @@ static void a_scan_is_quantized_slice_by_slice(void **state)
                 "  [\"m1\"] a = MatMul(s, w)\n [\"m2\"] b = MatMul(xt, v)\n c = Add(a, b)\n"
                 "  t = Tanh(c)\n o = Identity(t) }> (s0, x)\n}");
 
-    (void)state;
     assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
     assert_close(e, &d, 25);
     assert_plan_says_it_all(e, &d, 25);
     free_done(d);
 }
 
-static void a_body_inside_a_body_is_quantized(void **state)
+TEST(a_body_inside_a_body_is_quantized)
 {
     qdq_engine *e = need_ort();
     done d = quantized(
@@ -251,14 +245,13 @@ static void a_body_inside_a_body_is_quantized(void **state)
         "  else_branch = eb () => (float[2,4] q) { [\"m2\"] r = MatMul(h, w)\n q = Add(r, s) }> "
         "(g) }> (trips, \"\", x)\n}");
 
-    (void)state;
     assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
     assert_close(e, &d, 20);
     assert_plan_says_it_all(e, &d, 20);
     free_done(d);
 }
 
-static void a_function_is_inlined_first(void **state)
+TEST(a_function_is_inlined_first)
 {
     qdq_engine *e = need_ort();
     done d = quantized(e, "<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1]>\n"
@@ -267,14 +260,13 @@ static void a_function_is_inlined_first(void **state)
                           "<domain: \"my\", opset_import: [\"\" : 17]> two (x, w) => (z) {\n"
                           "  t = MatMul(x, w)\n r = Relu(t)\n z = MatMul(r, w)\n}");
 
-    (void)state;
     assert_int_equal(d.plan->quantized.n, 4);
     assert_close(e, &d, 20);
     free_done(d);
 }
 
 /* Values of the two branches have the same names: the plan tells them apart all the same. */
-static void names_that_branches_share_are_told_apart(void **state)
+TEST(names_that_branches_share_are_told_apart)
 {
     qdq_engine *e = need_ort();
     done d = quantized(e, HEAD
@@ -285,14 +277,13 @@ static void names_that_branches_share_are_told_apart(void **state)
                        "else_branch = e () => (float[2,4] p) {\n"
                        "  [\"n\"] a = MatMul(x, v)\n b = Relu(a)\n p = MatMul(b, w) }> (c)\n}");
 
-    (void)state;
     assert_int_equal(d.plan->quantized.n, 4);
     assert_close(e, &d, 25);
     assert_plan_says_it_all(e, &d, 25);
     free_done(d);
 }
 
-static void a_body_that_cannot_be_run_stays_float_with_the_reason(void **state)
+TEST(a_body_that_cannot_be_run_stays_float_with_the_reason)
 {
     qdq_engine *e = need_ort();
     done d = quantized(
@@ -303,7 +294,6 @@ static void a_body_that_cannot_be_run_stays_float_with_the_reason(void **state)
         "  i = Constant <value_int = 0> ()\n f = SequenceAt(l, i)\n [\"m1\"] p = MatMul(f, w) },\n"
         "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
 
-    (void)state;
     assert_true(is_quantized(d.plan, "m2"));
     assert_non_null(
         strstr(reason_of(d.plan, "m1"), "inside If: not known, or no tensor, is the type of l"));
@@ -311,7 +301,7 @@ static void a_body_that_cannot_be_run_stays_float_with_the_reason(void **state)
 }
 
 /* What is quantized inside, and the rest of it in 16 bits. */
-static void bodies_go_with_a_rest_in_float16(void **state)
+TEST(bodies_go_with_a_rest_in_float16)
 {
     qdq_engine *e = need_ort();
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
@@ -322,7 +312,6 @@ static void bodies_go_with_a_rest_in_float16(void **state)
                                "  a = MatMul(x, w)\n b = Sigmoid(a)\n p = MatMul(b, v) },\n"
                                "else_branch = e () => (float[2,4] q) { q = Neg(x) }> (c)\n}");
 
-    (void)state;
     qdq_plan_free(d.plan);
     qdq_model_free(d.q);
     load_target(&t);
@@ -333,23 +322,4 @@ static void bodies_go_with_a_rest_in_float16(void **state)
     assert_plan_says_it_all(e, &d, 25);
     qdq_target_free(t);
     free_done(d);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_branches_of_an_if_are_quantized),
-        cmocka_unit_test(what_two_branches_capture_has_the_range_that_each_of_them_sees),
-        cmocka_unit_test(a_branch_that_no_sample_takes_stays_float),
-        cmocka_unit_test(a_loop_is_quantized_over_all_its_iterations),
-        cmocka_unit_test(a_loop_that_ends_by_its_condition_is_followed),
-        cmocka_unit_test(a_scan_is_quantized_slice_by_slice),
-        cmocka_unit_test(a_body_inside_a_body_is_quantized),
-        cmocka_unit_test(a_function_is_inlined_first),
-        cmocka_unit_test(names_that_branches_share_are_told_apart),
-        cmocka_unit_test(a_body_that_cannot_be_run_stays_float_with_the_reason),
-        cmocka_unit_test(bodies_go_with_a_rest_in_float16),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,7 @@ static void expect_same(const qdq_model *a, const qdq_model *b)
 }
 
 /* Applying the plan gives the same model: what it was made with is in it. */
-static void a_target_that_follows_takes_the_type_of_the_model(void **state)
+TEST(a_target_that_follows_takes_the_type_of_the_model)
 {
     static const struct {
         const char *target, *type;
@@ -106,7 +106,6 @@ static void a_target_that_follows_takes_the_type_of_the_model(void **state)
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_model *m = layers(cases[i].type), *again = NULL;
         made r = quantized(e, m, cases[i].target);
@@ -131,7 +130,7 @@ static void a_target_that_follows_takes_the_type_of_the_model(void **state)
     }
 }
 
-static void weights_alone_follow_too(void **state)
+TEST(weights_alone_follow_too)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = test_model(
@@ -149,7 +148,6 @@ static void weights_alone_follow_too(void **state)
         "-1.5}, "
         "int64[2] s = {32, 64}> {\n w = Expand(k, s)\n [\"y\"] y = MatMul(x, w)\n}");
 
-    (void)state;
     made r = quantized(e, m, "int4");
     assert_int_equal(r.plan->weights.n, 1);
     assert_int_equal(r.plan->rest.type, QDQ_FLOAT16);
@@ -158,7 +156,7 @@ static void weights_alone_follow_too(void **state)
     qdq_model_free(m);
 }
 
-static void ort_cpu_says_the_way_out(void **state)
+TEST(ort_cpu_says_the_way_out)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = layers("float16"), *b = layers("bfloat16");
@@ -166,7 +164,6 @@ static void ort_cpu_says_the_way_out(void **state)
     qdq_target *t = target_of("ort-cpu");
     qdq_plan *plan = NULL;
 
-    (void)state;
     made r = quantized(e, m, "ort-cpu");
     assert_int_equal(r.plan->quantized.n, 0);
     assert_string_equal(
@@ -205,21 +202,19 @@ static void expect_float(const char *nodes)
     qdq_model_free(m);
 }
 
-static void most_floats_decide(void **state)
+TEST(most_floats_decide)
 {
-    (void)state;
     expect_float("p = Exp(x) q = Neg(p) c = Cast<to = 10>(q) d = Mul(c, h) y = Cast<to = 1>(d)\n");
 }
 
-static void two_types_of_16_bits_stay_apart(void **state)
+TEST(two_types_of_16_bits_stay_apart)
 {
-    (void)state;
     expect_float("c = Cast<to = 10>(x) d = Mul(c, h) f = Cast<to = 16>(d) g = Mul(f, b) y = "
                  "Cast<to = 1>(g)\n");
 }
 
 /* Layers go back to float in the model's own type, and the last plan still applies. */
-static void a_goal_keeps_the_type(void **state)
+TEST(a_goal_keeps_the_type)
 {
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
@@ -231,7 +226,6 @@ static void a_goal_keeps_the_type(void **state)
     qdq_plan *plan = NULL;
     made all = quantized(e, m, "tensorrt");
 
-    (void)state;
     goal.min_sqnr = sqnr_of(e, m, all.model) + 1;
     assert_ok(qdq_quantize_goal(m, t, e, data, NULL, &goal, &plan, &out, &result, &err));
     assert_true(plan->quantized.n < 2);
@@ -249,7 +243,7 @@ static void a_goal_keeps_the_type(void **state)
 }
 
 /* The engine has no bfloat16 kernels: layers are compared in a copy, as outputs are. */
-static void layers_of_what_the_engine_refuses_are_compared_in_a_copy(void **state)
+TEST(layers_of_what_the_engine_refuses_are_compared_in_a_copy)
 {
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
@@ -258,7 +252,6 @@ static void layers_of_what_the_engine_refuses_are_compared_in_a_copy(void **stat
     made q = quantized(e, m, "tensorrt");
     qdq_data *data = some_data(m);
 
-    (void)state;
     assert_ok(qdq_compare_layers(e, m, q.model, data, NULL, &r, &err));
     assert_true(r->n_layers >= 2);
     size_t n = 0;
@@ -272,19 +265,4 @@ static void layers_of_what_the_engine_refuses_are_compared_in_a_copy(void **stat
     qdq_data_close(data);
     free_made(q);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_target_that_follows_takes_the_type_of_the_model),
-        cmocka_unit_test(weights_alone_follow_too),
-        cmocka_unit_test(ort_cpu_says_the_way_out),
-        cmocka_unit_test(most_floats_decide),
-        cmocka_unit_test(two_types_of_16_bits_stay_apart),
-        cmocka_unit_test(a_goal_keeps_the_type),
-        cmocka_unit_test(layers_of_what_the_engine_refuses_are_compared_in_a_copy),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,9 +75,8 @@ static void expect_8_bits(const char *model, size_t least)
     quantized_free(q);
 }
 
-static void convolutions_run_in_8_bits(void **state)
+TEST(convolutions_run_in_8_bits)
 {
-    (void)state;
     expect_8_bits("digits_cnn", 4);
     expect_8_bits("digits_convnext", 4);
 }
@@ -114,20 +113,9 @@ static void check(const char *model, double lost, double sqnr_least)
 }
 
 /* At most two of 597 images; the least SQNR is 1.5 dB below what was seen. */
-static void networks_keep_their_accuracy_on_both_engines(void **state)
+TEST(networks_keep_their_accuracy_on_both_engines)
 {
-    (void)state;
     check("digits_cnn", 0.0034, 38.5);
     check("digits_convnext", 0.0034, 38.5);
     check("digits_vit", 0.0034, 27.5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convolutions_run_in_8_bits),
-        cmocka_unit_test(networks_keep_their_accuracy_on_both_engines),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

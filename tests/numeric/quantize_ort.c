@@ -58,12 +58,11 @@ static qdq_model *quantized(qdq_engine *e, const qdq_model *m, qdq_data *data)
     return quantized_without(e, m, data, NULL);
 }
 
-static void digits_keep_their_accuracy_within_a_fifth_of_a_point(void **state)
+TEST(digits_keep_their_accuracy_within_a_fifth_of_a_point)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_engine *e = engine();
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(digits); i++) {
         qdq_model *m = loaded(test_corpus("digits/%s.onnx", digits[i]));
         qdq_data *calib = data_for(m, test_corpus("digits/digits_calib.npz"), NULL);
@@ -86,7 +85,7 @@ static void digits_keep_their_accuracy_within_a_fifth_of_a_point(void **state)
 
 /* But for rounding: behind a folded BatchNormalization a Q may meet another float32, and round it
  * the other way. */
-static void cleaning_changes_no_number(void **state)
+TEST(cleaning_changes_no_number)
 {
     static const struct {
         const char *name;
@@ -98,7 +97,6 @@ static void cleaning_changes_no_number(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_engine *e = engine();
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(models); i++) {
         qdq_model *m = loaded(test_corpus("%s", models[i].name)), *clean = NULL;
         qdq_data *d = data_for(m, "random:3", NULL);
@@ -116,14 +114,13 @@ static void cleaning_changes_no_number(void **state)
     }
 }
 
-static void a_residual_network_runs_in_8_bit_kernels_from_end_to_end(void **state)
+TEST(a_residual_network_runs_in_8_bit_kernels_from_end_to_end)
 {
     qdq_engine *e = engine();
     qdq_model *m = loaded(test_corpus("digits/digits_cnn.onnx"));
     qdq_data *calib = data_for(m, test_corpus("digits/digits_calib.npz"), NULL);
     qdq_model *q = quantized(e, m, calib);
 
-    (void)state;
     /* all but the first Conv, whose codes the Add shares, and a Gemm of 640 weights: those are
      * faster in float */
     assert_int_equal(count_kernels(e, q, "QLinearConv"), 5);
@@ -134,14 +131,13 @@ static void a_residual_network_runs_in_8_bit_kernels_from_end_to_end(void **stat
     qdq_model_free(m);
 }
 
-static void a_layer_that_the_user_excludes_runs_in_float(void **state)
+TEST(a_layer_that_the_user_excludes_runs_in_float)
 {
     static const char *const exclude[] = {"^/r1/a/Conv$", NULL};
     qdq_engine *e = engine();
     qdq_model *m = loaded(test_corpus("digits/digits_cnn.onnx"));
     qdq_model *q = quantized_without(e, m, NULL, exclude);
 
-    (void)state;
     /* and so does the one behind it, or ORT would quantize the excluded one when it loads the
      * file */
     assert_int_equal(count_kernels(e, q, "QLinearConv"), 4);
@@ -150,7 +146,7 @@ static void a_layer_that_the_user_excludes_runs_in_float(void **state)
     qdq_model_free(m);
 }
 
-static void calibration_in_small_chunks_gives_the_same_plan(void **state)
+TEST(calibration_in_small_chunks_gives_the_same_plan)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_engine *e = engine();
@@ -160,7 +156,6 @@ static void calibration_in_small_chunks_gives_the_same_plan(void **state)
     qdq_target *t = NULL;
     char *text[2];
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     opts.samples = 8;
     opts.threads = 1;
@@ -204,13 +199,12 @@ static void quantize_with(qdq_engine *e, const char *name, void **bytes, size_t 
 }
 
 /* Arrays travel as they are: no range may depend on where the engine runs. */
-static void an_engine_in_a_process_of_its_own_gives_the_same_bytes(void **state)
+TEST(an_engine_in_a_process_of_its_own_gives_the_same_bytes)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
     qdq_engine *here = engine(), *there;
 
-    (void)state;
     opts.in_worker = true;
     opts.worker = QDQ_BUILD_DIR "/qdq-worker";
     assert_ok(qdq_engine_open(ort_spec(here), &opts, &there, &err));
@@ -233,7 +227,7 @@ static void an_engine_in_a_process_of_its_own_gives_the_same_bytes(void **state)
     qdq_engine_close(there);
 }
 
-static void a_plan_for_another_model_is_refused_unless_forced(void **state)
+TEST(a_plan_for_another_model_is_refused_unless_forced)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_engine *e = engine();
@@ -242,7 +236,6 @@ static void a_plan_for_another_model_is_refused_unless_forced(void **state)
     qdq_target *t = NULL;
     qdq_plan *p = NULL;
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_plan_make(m, t, e, NULL, NULL, &p, &err));
     assert_true(qdq_plan_get_summary(p)->placement_only);
@@ -255,19 +248,4 @@ static void a_plan_for_another_model_is_refused_unless_forced(void **state)
     qdq_target_free(t);
     qdq_model_free(m);
     qdq_model_free(other);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digits_keep_their_accuracy_within_a_fifth_of_a_point),
-        cmocka_unit_test(cleaning_changes_no_number),
-        cmocka_unit_test(a_residual_network_runs_in_8_bit_kernels_from_end_to_end),
-        cmocka_unit_test(a_layer_that_the_user_excludes_runs_in_float),
-        cmocka_unit_test(calibration_in_small_chunks_gives_the_same_plan),
-        cmocka_unit_test(an_engine_in_a_process_of_its_own_gives_the_same_bytes),
-        cmocka_unit_test(a_plan_for_another_model_is_refused_unless_forced),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,27 +114,24 @@ static void assert_is_completed(qdq_model *m)
     qdq_model_free(m);
 }
 
-static void a_trained_network_is_completed_to_8_bits_from_end_to_end(void **state)
+TEST(a_trained_network_is_completed_to_8_bits_from_end_to_end)
 {
-    (void)state;
     assert_is_completed(need_model("digits/digits_qat_bn.onnx"));
 }
 
-static void so_is_one_that_an_exporter_has_folded(void **state)
+TEST(so_is_one_that_an_exporter_has_folded)
 {
-    (void)state;
     assert_is_completed(trained());
 }
 
 /* Then the biases come from the plan: the scales that they follow are the model's. */
-static void without_passes_the_biases_are_part_of_the_plan(void **state)
+TEST(without_passes_the_biases_are_part_of_the_plan)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = trained();
     qdq_plan *p = NULL;
     qdq_model *q = quantized(e, m, QDQ_PASSES_LEAST, &p);
 
-    (void)state;
     assert_int_equal(qdq_plan_get_summary(p)->n_biases, 7);
     assert_runs_in_8_bits(e, q);
     assert_accurate(e, m, q);
@@ -153,14 +150,13 @@ static char *text_of(const qdq_model *m)
     return text;
 }
 
-static void quantizing_twice_is_quantizing_once(void **state)
+TEST(quantizing_twice_is_quantizing_once)
 {
     static const char *const names[] = {"digits/digits_cnn.onnx", "digits/digits_cnn_bn.onnx",
                                         "digits/digits_convnext.onnx", "digits/digits_vit.onnx",
                                         "digits/digits_qat_bn.onnx"};
     qdq_engine *e = need_ort();
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {
         qdq_model *m = need_model(names[i]);
         qdq_plan *first = NULL, *second = NULL;
@@ -180,16 +176,4 @@ static void quantizing_twice_is_quantizing_once(void **state)
         qdq_model_free(twice);
         qdq_model_free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trained_network_is_completed_to_8_bits_from_end_to_end),
-        cmocka_unit_test(so_is_one_that_an_exporter_has_folded),
-        cmocka_unit_test(without_passes_the_biases_are_part_of_the_plan),
-        cmocka_unit_test(quantizing_twice_is_quantizing_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

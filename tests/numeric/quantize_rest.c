@@ -52,7 +52,7 @@ static double sqnr_of(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq
     return db;
 }
 
-static void digits_keep_their_results(void **state)
+TEST(digits_keep_their_results)
 {
     static const struct {
         const char *model;
@@ -68,7 +68,6 @@ static void digits_keep_their_results(void **state)
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         char path[64];
         qdq_data *data = NULL;
@@ -88,7 +87,7 @@ static void digits_keep_their_results(void **state)
 
 /* Applying the plan, as text, gives what was given with it; and what is quantized is found in the
  * result. */
-static void the_plan_says_it_all(void **state)
+TEST(the_plan_says_it_all)
 {
     qdq_engine *e = need_ort();
     qdq_model *m = need_model("digits/digits_convnext.onnx"), *again = NULL, *stripped = NULL;
@@ -97,7 +96,6 @@ static void the_plan_says_it_all(void **state)
     qdq_data *data = NULL;
     char *plan, *a, *b;
 
-    (void)state;
     assert_ok(qdq_data_open(test_corpus("digits/digits_calib.npz"), m, NULL, &data, &err));
     half h = halved(e, m, data, "float16", NULL);
     assert_ok(qdq_plan_to_text(h.plan, &plan, &err));
@@ -133,7 +131,7 @@ static void the_plan_says_it_all(void **state)
 
 /* What was not quantized was forgotten: applying the imported plan gave a model in float32, 36 to
  * 49 dB away. */
-static void an_imported_plan_gives_the_same_results_on_what_is_left_without_q_and_dq(void **state)
+TEST(an_imported_plan_gives_the_same_results_on_what_is_left_without_q_and_dq)
 {
     static const struct {
         const char *model;
@@ -148,7 +146,6 @@ static void an_imported_plan_gives_the_same_results_on_what_is_left_without_q_an
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_model *stripped = NULL, *again = NULL;
         qdq_plan *imported = NULL;
@@ -171,7 +168,7 @@ static void an_imported_plan_gives_the_same_results_on_what_is_left_without_q_an
     }
 }
 
-static void what_is_beyond_float16_stays_float(void **state)
+TEST(what_is_beyond_float16_stays_float)
 {
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
@@ -182,7 +179,6 @@ static void what_is_beyond_float16_stays_float(void **state)
         "[\"u\"] u = Mul(t, l)\n [\"y\"] y = Neg(u)\n}");
     qdq_data *data = NULL;
 
-    (void)state;
     assert_ok(qdq_data_open("random:3", m, NULL, &data, &err));
     half h = halved(e, m, data, "float16", NULL);
     assert_int_equal(h.plan->rest.keep.n, 2);
@@ -201,7 +197,7 @@ static void what_is_beyond_float16_stays_float(void **state)
     qdq_model_free(m);
 }
 
-static void a_model_in_bfloat16_is_checked_as_a_copy_in_float32(void **state)
+TEST(a_model_in_bfloat16_is_checked_as_a_copy_in_float32)
 {
     static kept a, b;
     qdq_engine *e = need_ort();
@@ -218,7 +214,6 @@ static void a_model_in_bfloat16_is_checked_as_a_copy_in_float32(void **state)
         "else_branch = e () => (bfloat16[2,3] q) { r = MatMul(h, w)\n q = Neg(r) }> (c)\n"
         "k = Constant <value = bfloat16 {0.5}> ()\n z = Mul(m, k)\n}");
 
-    (void)state;
     assert_fails(QDQ_E_ENGINE, "MatMul", qdq_session_open(e, m, &so, &s, &err));
     assert_ok(qdq_model_widen(m, &wide, &err));
     assert_true(qdq_model_has_half(m));
@@ -240,9 +235,9 @@ static void a_model_in_bfloat16_is_checked_as_a_copy_in_float32(void **state)
     qdq_model_free(m);
 }
 
-/* ptq 8.3 N5: scales of a float16 model are computed in double and stored in float16. What was
- * float32 in it stays. */
-static void a_float16_model_is_quantized_and_stays_float16(void **state)
+/* Scales of a float16 model are computed in double and stored in float16. What was float32 in it
+ * stays. */
+TEST(a_float16_model_is_quantized_and_stays_float16)
 {
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
@@ -262,7 +257,6 @@ static void a_float16_model_is_quantized_and_stays_float16(void **state)
         "[\"m1\"] a = MatMul(x, w)\n b = Relu(a)\n f = Cast <to = 1> (b)\n [\"exp\"] g = Exp(f)\n"
         "[\"log\"] l = Log(g)\n h = Cast <to = 10> (l)\n [\"m2\"] y = MatMul(h, w)\n}");
 
-    (void)state;
     dopts.max_samples = 40;
     assert_ok(qdq_data_open("random:3", m, &dopts, &data, &err));
     assert_ok(qdq_target_load("ort-cpu", &t, &err));

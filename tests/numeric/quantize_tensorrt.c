@@ -48,35 +48,31 @@ static void check(const char *target, const char *model, double accuracy_lost, d
     qdq_model_free(m);
 }
 
-static void a_convolutional_network_keeps_its_accuracy(void **state)
+TEST(a_convolutional_network_keeps_its_accuracy)
 {
-    (void)state;
     check("tensorrt", "digits_cnn", 0.004, 35);
 }
 
-static void convnext_keeps_its_accuracy(void **state)
+TEST(convnext_keeps_its_accuracy)
 {
-    (void)state;
     check("tensorrt", "digits_convnext", 0.004, 30);
 }
 
-static void a_vision_transformer_keeps_its_accuracy(void **state)
+TEST(a_vision_transformer_keeps_its_accuracy)
 {
-    (void)state;
     check("tensorrt", "digits_vit", 0.01, 23);
 }
 
 /* ONNX Runtime refuses such models but for its plain kernels, one operator after the other. */
-static void networks_keep_their_accuracy_in_fp8(void **state)
+TEST(networks_keep_their_accuracy_in_fp8)
 {
-    (void)state;
     check("tensorrt-fp8", "digits_cnn", 0.004, 28);
     check("tensorrt-fp8", "digits_convnext", 0.004, 32);
     check("tensorrt-fp8", "digits_vit", 0.01, 22);
 }
 
 /* LayerNormalization in nine nodes at opset 13: fused, quantized and as exact as at opset 17. */
-static void spelled_norms_give_what_the_operator_gives(void **state)
+TEST(spelled_norms_give_what_the_operator_gives)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
@@ -85,7 +81,6 @@ static void spelled_norms_give_what_the_operator_gives(void **state)
     qdq_model *m = NULL, *spelled = NULL;
     qdq_engine *e = test_ort();
 
-    (void)state;
     if (e == NULL)
         test_missing("ONNX Runtime");
     assert_ok(qdq_model_load(test_corpus("digits/digits_convnext.onnx"), NULL, &m, &err));
@@ -107,17 +102,4 @@ static void spelled_norms_give_what_the_operator_gives(void **state)
     qdq_model_free(q13);
     qdq_model_free(spelled);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_convolutional_network_keeps_its_accuracy),
-        cmocka_unit_test(convnext_keeps_its_accuracy),
-        cmocka_unit_test(a_vision_transformer_keeps_its_accuracy),
-        cmocka_unit_test(networks_keep_their_accuracy_in_fp8),
-        cmocka_unit_test(spelled_norms_give_what_the_operator_gives),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

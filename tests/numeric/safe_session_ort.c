@@ -36,7 +36,7 @@ static void close_data_and_models(qdq_data *data, qdq_model *a, qdq_model *b)
     "q = QuantizeLinear(x, s, z)\n d = DequantizeLinear(q, s, z)\n"                                \
     "f = DequantizeLinear <axis = 0, block_size = 2> (w, ws)\n y = MatMul(d, f)\n}"
 
-static void blocked_codes_that_fail_in_the_run_run_without_optimizations(void **state)
+TEST(blocked_codes_that_fail_in_the_run_run_without_optimizations)
 {
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
@@ -52,7 +52,6 @@ static void blocked_codes_that_fail_in_the_run_run_without_optimizations(void **
                    "graph (float[3,4] x) => (float[3,2] y) <float[4,2] w = {0.5, 2.0, 1.5, 4.0, "
                    "10.0, 24.0, 14.0, 32.0}> {\n y = MatMul(x, w)\n}");
 
-    (void)state;
     opts.job = &job;
     assert_ok(qdq_data_open("random:3", a, NULL, &data, &err));
     assert_ok(qdq_compare(e, a, b, data, &opts, &r, &err));
@@ -69,7 +68,7 @@ static void blocked_codes_that_fail_in_the_run_run_without_optimizations(void **
 }
 
 /* Nothing to retry: what the engine said is what is told. */
-static void a_run_that_fails_either_way_says_what_the_first_one_did(void **state)
+TEST(a_run_that_fails_either_way_says_what_the_first_one_did)
 {
     static kept k;
     qdq_engine *e = need_ort();
@@ -87,7 +86,6 @@ static void a_run_that_fails_either_way_says_what_the_first_one_did(void **state
     qdq_named_array in[2] = {{"x", {QDQ_FLOAT, 1, {2}, x, sizeof x}},
                              {"n", {QDQ_INT64, 1, {1}, n, sizeof n}}};
 
-    (void)state;
     s.opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
     assert_ok(qdq_safe_open(&s, &err));
     assert_fails(QDQ_E_ENGINE, "Reshape", qdq_safe_run(&s, in, 2, keep, &k, &err));
@@ -104,12 +102,11 @@ static void a_run_that_fails_either_way_says_what_the_first_one_did(void **state
 
 /* 1.31 loads a Conv whose float8 has scales of float16, and makes noise of it; one with scales of
  * float32 it refuses. */
-static void float8_runs_without_optimizations_whether_they_refuse_it_or_not(void **state)
+TEST(float8_runs_without_optimizations_whether_they_refuse_it_or_not)
 {
     static const char *const scales[] = {"float32", "float16"};
     qdq_engine *e = need_ort();
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(scales); i++) {
         qdq_error err = QDQ_ERROR_INIT;
         heard h = {{0}, 0};
@@ -141,15 +138,4 @@ static void float8_runs_without_optimizations_whether_they_refuse_it_or_not(void
         qdq_target_free(t);
         close_data_and_models(data, m, q);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocked_codes_that_fail_in_the_run_run_without_optimizations),
-        cmocka_unit_test(a_run_that_fails_either_way_says_what_the_first_one_did),
-        cmocka_unit_test(float8_runs_without_optimizations_whether_they_refuse_it_or_not),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

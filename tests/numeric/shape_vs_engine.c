@@ -85,11 +85,10 @@ static const char *const complete[] = {"digits/digits_cnn.onnx",      "digits/di
                                        "digits/digits_vit.onnx",      "real/mnist.onnx",
                                        "real/ultraface_rfb320.onnx"};
 
-static void models_with_weights_agree_with_the_engine(void **state)
+TEST(models_with_weights_agree_with_the_engine)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(complete); i++) {
         qdq_model *m = need_model(complete[i]);
 
@@ -99,12 +98,11 @@ static void models_with_weights_agree_with_the_engine(void **state)
 }
 
 /* With all dims of the inputs fixed nothing is left open. */
-static void fixed_inputs_fix_everything(void **state)
+TEST(fixed_inputs_fix_everything)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_input_shape shape = {"x", 4, {3, 1, 16, 16}};
 
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         qdq_model *m = need_model(complete[i]);
         tally t;
@@ -116,13 +114,12 @@ static void fixed_inputs_fix_everything(void **state)
     }
 }
 
-static void full_size_architectures_agree_with_the_engine(void **state)
+TEST(full_size_architectures_agree_with_the_engine)
 {
     static const char *const names[] = {"resnet18",      "resnet50",      "mobilenet_v2",
                                         "squeezenet1_1", "convnext_tiny", "vit_b_32"};
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {
         qdq_model *m = test_skeleton(names[i]);
 
@@ -133,12 +130,11 @@ static void full_size_architectures_agree_with_the_engine(void **state)
 
 /* ONNX Runtime lacks the library of its operators. What such an operator gives stays unknown, and
  * what the file declares behind it is believed. */
-static void superres_is_inferred_as_far_as_it_goes(void **state)
+TEST(superres_is_inferred_as_far_as_it_goes)
 {
     qdq_shape_opts strict = {false, true, NULL};
     qdq_model *m = need_model("real/superres_op18.onnx");
 
-    (void)state;
     assert_ok(qdq_model_infer(m, &strict, &err));
     assert_string_equal(test_type(m, "_ppp0_bgr_data"), "-");
     assert_string_equal(test_type(m, "_ppp1_unsqueezed"), "-");
@@ -168,13 +164,12 @@ static void same_rows(const kept *one, const kept *many)
 }
 
 /* Both models were exported for one picture, with constant shapes in Reshape. */
-static void a_batch_computes_what_single_pictures_do(void **state)
+TEST(a_batch_computes_what_single_pictures_do)
 {
     static const char *const models[] = {"real/ultraface_rfb320.onnx", "real/mnist.onnx"};
     static kept one, many;
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
 
-    (void)state;
     opts.only_exposed = true;
     for (size_t i = 0; i < QDQ_COUNT(models); i++) {
         qdq_model *m = need_model(models[i]);
@@ -216,17 +211,4 @@ static void a_batch_computes_what_single_pictures_do(void **state)
         qdq_free(in);
         qdq_model_free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_with_weights_agree_with_the_engine),
-        cmocka_unit_test(fixed_inputs_fix_everything),
-        cmocka_unit_test(full_size_architectures_agree_with_the_engine),
-        cmocka_unit_test(a_batch_computes_what_single_pictures_do),
-        cmocka_unit_test(superres_is_inferred_as_far_as_it_goes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

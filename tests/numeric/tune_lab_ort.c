@@ -48,7 +48,7 @@ static qdq_lab *open_lab(qdq_lab_opts opts)
     return lab;
 }
 
-static void models_are_timed_compared_and_profiled(void **state)
+TEST(models_are_timed_compared_and_profiled)
 {
     qdq_lab *lab = open_lab((qdq_lab_opts){.seed = 2});
     int a = test_lab_build(lab, conv_model(false)), b = test_lab_build(lab, conv_model(true));
@@ -59,7 +59,6 @@ static void models_are_timed_compared_and_profiled(void **state)
     double x, y, sum = 0;
     size_t n;
 
-    (void)state;
     assert_string_equal(qdq_lab_engine(lab)->name, "ort");
     assert_ok(qdq_lab_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
     assert_int_equal(fate.end, QDQ_REMOTE_FINE);
@@ -81,7 +80,7 @@ static void models_are_timed_compared_and_profiled(void **state)
     qdq_lab_close(lab);
 }
 
-static void what_onnx_runtime_refuses_is_a_fate_with_its_words(void **state)
+TEST(what_onnx_runtime_refuses_is_a_fate_with_its_words)
 {
     qdq_lab *lab = open_lab((qdq_lab_opts){0});
     qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"nobody\" : 1]>\n"
@@ -89,7 +88,6 @@ static void what_onnx_runtime_refuses_is_a_fate_with_its_words(void **state)
     qdq_remote_fate fate;
     int handle;
 
-    (void)state;
     assert_ok(qdq_model_save(m, test_path("magic.onnx"), NULL, &err));
     qdq_model_free(m);
     assert_ok(qdq_lab_build(lab, test_path("magic.onnx"), &handle, &fate, &err));

@@ -267,15 +267,13 @@ static void raise_lines(const line *lines, size_t n)
         }
 }
 
-static void every_operator_of_the_corpus_keeps_its_numbers(void **state)
+TEST(every_operator_of_the_corpus_keeps_its_numbers)
 {
-    (void)state;
     raise_lines(corpus_operators, QDQ_COUNT(corpus_operators));
 }
 
-static void operators_touched_by_opset_22_keep_their_numbers(void **state)
+TEST(operators_touched_by_opset_22_keep_their_numbers)
 {
-    (void)state;
     raise_lines(touched_by_22, QDQ_COUNT(touched_by_22));
 }
 
@@ -311,7 +309,7 @@ static void raise_model(qdq_model *m, const char *name)
 }
 
 /* Operators of other domains (superres_op18) are left alone. */
-static void every_model_of_the_corpus_can_be_raised(void **state)
+TEST(every_model_of_the_corpus_can_be_raised)
 {
     static const char *const models[] = {
         "digits/digits_cnn.onnx",    "digits/digits_cnn_bn.onnx", "digits/digits_convnext.onnx",
@@ -321,7 +319,6 @@ static void every_model_of_the_corpus_can_be_raised(void **state)
                                             "squeezenet1_1", "convnext_tiny", "vit_b_32"};
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(models) + QDQ_COUNT(skeletons); i++) {
         bool whole = i < QDQ_COUNT(models);
         const char *name = whole ? models[i] : skeletons[i - QDQ_COUNT(models)];
@@ -333,15 +330,4 @@ static void every_model_of_the_corpus_can_be_raised(void **state)
         raise_model(m, name);
         qdq_model_free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_operator_of_the_corpus_keeps_its_numbers),
-        cmocka_unit_test(operators_touched_by_opset_22_keep_their_numbers),
-        cmocka_unit_test(every_model_of_the_corpus_can_be_raised),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,9 +79,8 @@ static const struct {
          "  q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z) }"},
 };
 
-static void operators_keep_their_numbers_at_every_opset(void **state)
+TEST(operators_keep_their_numbers_at_every_opset)
 {
-    (void)state;
     if (test_ort() == NULL) {
         test_missing("ONNX Runtime");
         return;
@@ -98,7 +97,7 @@ static void operators_keep_their_numbers_at_every_opset(void **state)
     }
 }
 
-static void subgraphs_and_functions_keep_their_numbers(void **state)
+TEST(subgraphs_and_functions_keep_their_numbers)
 {
     static const char *const models[] = {
         "<ir_version: 8, opset_import: [\"\" : 11]>\n"
@@ -118,7 +117,6 @@ static void subgraphs_and_functions_keep_their_numbers(void **state)
     static const int opsets[] = {12, 13, 17, 18, 21, 22};
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     if (test_ort() == NULL) {
         test_missing("ONNX Runtime");
         return;
@@ -134,7 +132,7 @@ static void subgraphs_and_functions_keep_their_numbers(void **state)
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-static void models_of_the_corpus_keep_their_numbers(void **state)
+TEST(models_of_the_corpus_keep_their_numbers)
 {
     static const char *const names[] = {"real/mnist.onnx",        "real/ultraface_rfb320.onnx",
                                         "digits/digits_cnn.onnx", "digits/digits_cnn_bn.onnx",
@@ -142,7 +140,6 @@ static void models_of_the_corpus_keep_their_numbers(void **state)
     static const int opsets[] = {13, 21, 22};
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     if (test_ort() == NULL) {
         test_missing("ONNX Runtime");
         return;
@@ -156,15 +153,4 @@ static void models_of_the_corpus_keep_their_numbers(void **state)
         assert_keeps_its_numbers(m, path, opsets + first, QDQ_COUNT(opsets) - first);
         qdq_model_free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operators_keep_their_numbers_at_every_opset),
-        cmocka_unit_test(subgraphs_and_functions_keep_their_numbers),
-        cmocka_unit_test(models_of_the_corpus_keep_their_numbers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,11 +97,10 @@ static qdq_verify_result verify(const qdq_model *m, qdq_engine *e, qdq_engine *r
     return r;
 }
 
-static void openvino_loses_a_conv_that_is_read_twice_with_open_dims(void **state)
+TEST(openvino_loses_a_conv_that_is_read_twice_with_open_dims)
 {
     qdq_engine *ov = test_openvino(), *ort = test_ort();
 
-    (void)state;
     if (ov == NULL || ort == NULL) {
         test_missing("OpenVINO and ONNX Runtime");
         return;
@@ -138,11 +137,10 @@ static const char rows[] =
     "  rq = QuantizeLinear(r, s, z)\n  rd = DequantizeLinear(rq, s, z)\n"
     "  [relu] y = Relu(rd)\n}\n";
 
-static void the_evaluator_is_the_reference_where_there_is_no_onnx_runtime(void **state)
+TEST(the_evaluator_is_the_reference_where_there_is_no_onnx_runtime)
 {
     qdq_engine *ov = test_openvino();
 
-    (void)state;
     if (ov == NULL) {
         test_missing("OpenVINO");
         return;
@@ -167,11 +165,10 @@ static void the_evaluator_is_the_reference_where_there_is_no_onnx_runtime(void *
     qdq_model_free(unknown);
 }
 
-static void the_evaluator_agrees_with_onnx_runtime(void **state)
+TEST(the_evaluator_agrees_with_onnx_runtime)
 {
     qdq_engine *ov = test_openvino(), *ort = test_ort();
 
-    (void)state;
     if (ov == NULL || ort == NULL) {
         test_missing("OpenVINO and ONNX Runtime");
         return;
@@ -180,15 +177,4 @@ static void the_evaluator_agrees_with_onnx_runtime(void **state)
     const qdq_verify_result a = verify(m, ov, NULL), b = verify(m, ov, ort);
     assert_true(fabs(a.sqnr_db - b.sqnr_db) < 0.5 || a.sqnr_db == b.sqnr_db);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(openvino_loses_a_conv_that_is_read_twice_with_open_dims),
-        cmocka_unit_test(the_evaluator_is_the_reference_where_there_is_no_onnx_runtime),
-        cmocka_unit_test(the_evaluator_agrees_with_onnx_runtime),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

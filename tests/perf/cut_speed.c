@@ -131,14 +131,13 @@ static double slowest_cut(void (*build)(world *), size_t n)
     return slowest;
 }
 
-static void large_graphs_are_placed_in_milliseconds(void **state)
+TEST(large_graphs_are_placed_in_milliseconds)
 {
     static const struct {
         const char *name;
         void (*build)(world *);
     } shapes[] = {{"residuals", residuals}, {"attention", attention}, {"anything", anything}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const double ms = slowest_cut(shapes[i].build, 2000),
                      more = slowest_cut(shapes[i].build, 20000);
@@ -146,11 +145,4 @@ static void large_graphs_are_placed_in_milliseconds(void **state)
         assert_true(ms < 100);
         assert_true(more < 10 * 100);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(large_graphs_are_placed_in_milliseconds)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

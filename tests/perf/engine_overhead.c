@@ -121,24 +121,12 @@ static void measure(const char *name, qdq_engine *e, bare_fn bare)
     qdq_session_close(s);
 }
 
-static void the_loop_adds_little_to_calls_of_onnx_runtime(void **state)
+TEST(the_loop_adds_little_to_calls_of_onnx_runtime)
 {
-    (void)state;
     measure("ort", test_ort(), run_ort);
 }
 
-static void the_loop_adds_little_to_calls_of_openvino(void **state)
+TEST(the_loop_adds_little_to_calls_of_openvino)
 {
-    (void)state;
     measure("openvino", test_openvino(), run_openvino);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_loop_adds_little_to_calls_of_onnx_runtime),
-        cmocka_unit_test(the_loop_adds_little_to_calls_of_openvino),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

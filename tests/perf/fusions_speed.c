@@ -67,14 +67,13 @@ static void assert_found_in(const qdq_model *m, size_t layer_size, double limit,
     qdq_arena_free(&arena);
 }
 
-static void generated_graphs_are_grouped_in_no_time(void **state)
+TEST(generated_graphs_are_grouped_in_no_time)
 {
     static const struct {
         long nodes;
         double limit;
     } sizes[] = {{6000, 0.05}, {100000, 1}};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(sizes); i++) {
         char command[9000];
         const char *path = test_path("grouped_%ld.onnx", sizes[i].nodes);
@@ -92,7 +91,7 @@ static void generated_graphs_are_grouped_in_no_time(void **state)
 }
 
 /* A chain whose layers take every k-th node: none is convex as it is. */
-static void layers_that_interleave_are_split_in_no_time(void **state)
+TEST(layers_that_interleave_are_split_in_no_time)
 {
     enum { NODES = 6000, LAYERS = 8 };
     static const char *label[LAYERS][NODES / LAYERS];
@@ -102,7 +101,6 @@ static void layers_that_interleave_are_split_in_no_time(void **state)
     const char *from = "x";
     qdq_fusions *f;
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8);
     for (int i = 0; i < NODES; i++) {
         snprintf(name[i], sizeof name[i], "n%d", i);
@@ -120,14 +118,4 @@ static void layers_that_interleave_are_split_in_no_time(void **state)
     assert_true(start < 0.05);
     qdq_fusions_free(f);
     qdq_model_free(b.m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(generated_graphs_are_grouped_in_no_time),
-        cmocka_unit_test(layers_that_interleave_are_split_in_no_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,25 +71,22 @@ static void compare_with_itself(qdq_model *m, double limit)
     qdq_model_free(m);
 }
 
-static void a_model_of_300000_inputs_takes_seconds_not_minutes(void **state)
+TEST(a_model_of_300000_inputs_takes_seconds_not_minutes)
 {
-    (void)state;
     compare_with_itself(many_inputs(), 30);
 }
 
-static void a_model_of_300000_outputs_takes_seconds_not_minutes(void **state)
+TEST(a_model_of_300000_outputs_takes_seconds_not_minutes)
 {
-    (void)state;
     compare_with_itself(many_outputs(), 40);
 }
 
 /* Callers go forward mostly; any other order gives the same inputs. */
-static void inputs_are_found_in_any_order(void **state)
+TEST(inputs_are_found_in_any_order)
 {
     qdq_model *m = many_inputs();
     qdq_io io;
 
-    (void)state;
     assert_int_equal(qdq_model_input_count(m), MANY);
     assert_true(qdq_model_input(m, 5, &io));
     assert_string_equal(io.name, "x5");
@@ -104,15 +101,4 @@ static void inputs_are_found_in_any_order(void **state)
     assert_true(qdq_model_input(m, 1, &io));
     assert_string_equal(io.name, "x2");
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_of_300000_inputs_takes_seconds_not_minutes),
-        cmocka_unit_test(a_model_of_300000_outputs_takes_seconds_not_minutes),
-        cmocka_unit_test(inputs_are_found_in_any_order),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static qdq_lab *open_lab(void)
 /* One run takes longer than a leg has to be, so that a pair is two runs and the rest is ours. Where
  * other programs want the cores, who has spoken waits for whoever should listen: so the pairs that
  * were let alone count. */
-static void a_pair_takes_little_longer_than_its_runs(void **state)
+TEST(a_pair_takes_little_longer_than_its_runs)
 {
     test_builder b = test_build(17);
     qdq_lab *lab = open_lab();
@@ -46,7 +46,6 @@ static void a_pair_takes_little_longer_than_its_runs(void **state)
     double share[PAIRS], a_ns = 0, b_ns = 0;
     int handle;
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 64, 64, 64);
     test_conv(&b, "c0", "x", 64, 64, 3, 1);
     test_conv(&b, "c1", "c0", 64, 64, 3, 1);
@@ -73,11 +72,4 @@ static void a_pair_takes_little_longer_than_its_runs(void **state)
                   a_ns * 1e-6, 100 * share[PAIRS / 10], 100 * share[PAIRS / 2]);
     assert_true(share[PAIRS / 10] < 0.03);
     qdq_lab_close(lab);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_pair_takes_little_longer_than_its_runs)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

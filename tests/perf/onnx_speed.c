@@ -30,14 +30,13 @@ static const char *generate(long nodes, const char *more)
 }
 
 /* First, while the program has used little memory. */
-static void four_gigabytes_of_weights_are_not_read(void **state)
+TEST(four_gigabytes_of_weights_are_not_read)
 {
     const char *path = generate(8000, "--weights-gb 4");
     qdq_model *m = NULL;
     struct rusage usage;
     double start = cpu_seconds();
 
-    (void)state;
     assert_ok(qdq_model_load(path, NULL, &m, &err));
     assert_true(cpu_seconds() - start < 0.5);
     assert_ok(qdq_model_verify(m, &err));
@@ -66,33 +65,20 @@ static double copy_time(long nodes)
     return start;
 }
 
-static void hundred_thousand_nodes_are_copied_in_no_time(void **state)
+TEST(hundred_thousand_nodes_are_copied_in_no_time)
 {
     double seconds = copy_time(100000);
 
-    (void)state;
     printf("100000 nodes: %.3f s\n", seconds);
     assert_true(seconds < 2.5);
 }
 
-static void time_per_node_does_not_grow(void **state)
+TEST(time_per_node_does_not_grow)
 {
     double small = 0, large = copy_time(200000);
 
-    (void)state;
     for (int i = 0; i < 10; i++)
         small += copy_time(2000);
     printf("200000 nodes: %.2f us each, 2000: %.2f us each\n", large * 5, small * 50);
     assert_true(large / 200000 < 8 * small / 20000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(four_gigabytes_of_weights_are_not_read),
-        cmocka_unit_test(hundred_thousand_nodes_are_copied_in_no_time),
-        cmocka_unit_test(time_per_node_does_not_grow),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,29 +51,26 @@ static double optimize_time(const char *kind, long nodes, double left)
     return start;
 }
 
-static void hundred_thousand_nodes_of_arithmetic_take_no_second(void **state)
+TEST(hundred_thousand_nodes_of_arithmetic_take_no_second)
 {
     double seconds = optimize_time("arithmetic", 100000, 0.22);
 
-    (void)state;
     printf("100000 nodes of arithmetic: %.3f s\n", seconds);
     assert_true(seconds < 3);
 }
 
-static void a_chain_five_thousand_deep_takes_no_second(void **state)
+TEST(a_chain_five_thousand_deep_takes_no_second)
 {
     double seconds = optimize_time("shapes", 5000, 0.001);
 
-    (void)state;
     printf("5000 nodes in a chain: %.4f s\n", seconds);
     assert_true(seconds < 3);
 }
 
-static void time_per_node_does_not_grow(void **state)
+TEST(time_per_node_does_not_grow)
 {
     static const char *const kinds[] = {"arithmetic", "shapes"};
 
-    (void)state;
     for (size_t k = 0; k < QDQ_COUNT(kinds); k++) {
         double small = 0, large = optimize_time(kinds[k], 100000, 0.22);
 
@@ -118,24 +115,11 @@ static double lines_time(void (*put)(qdq_buf *text, int i), int count)
 }
 
 /* Nodes that hash alike and are not equal, and lists that every step makes longer. */
-static void what_invites_to_look_at_all_takes_no_second(void **state)
+TEST(what_invites_to_look_at_all_takes_no_second)
 {
     double nan_time = lines_time(unequal_to_all, 30000),
            concat_time = lines_time(one_part_more, 30000);
 
-    (void)state;
     printf("30000 times NaN %.3f s, Concat in Concat %.3f s\n", nan_time, concat_time);
     assert_true(nan_time < 2 && concat_time < 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hundred_thousand_nodes_of_arithmetic_take_no_second),
-        cmocka_unit_test(a_chain_five_thousand_deep_takes_no_second),
-        cmocka_unit_test(time_per_node_does_not_grow),
-        cmocka_unit_test(what_invites_to_look_at_all_takes_no_second),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,24 +169,12 @@ static void placement_is_linear(const char *target)
     }
 }
 
-static void on_tensorrt(void **state)
+TEST(on_tensorrt)
 {
-    (void)state;
     placement_is_linear("tensorrt");
 }
 
-static void on_ort_cpu(void **state)
+TEST(on_ort_cpu)
 {
-    (void)state;
     placement_is_linear("ort-cpu");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_tensorrt),
-        cmocka_unit_test(on_ort_cpu),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

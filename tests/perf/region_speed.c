@@ -72,14 +72,13 @@ static void assert_found_in(const qdq_model *m, size_t nodes, double limit, cons
     }
 }
 
-static void generated_graphs_are_taken_apart_in_no_time(void **state)
+TEST(generated_graphs_are_taken_apart_in_no_time)
 {
     static const struct {
         long nodes;
         double limit;
     } sizes[] = {{6000, 0.05}, {100000, 1}};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(sizes); i++) {
         char command[9000];
         const char *path = test_path("generated_%ld.onnx", sizes[i].nodes);
@@ -167,27 +166,16 @@ static qdq_model *ladder(void)
     return finish(&b, x);
 }
 
-static void bad_shapes_take_no_longer(void **state)
+TEST(bad_shapes_take_no_longer)
 {
     static const struct {
         const char *name;
         qdq_model *(*make)(void);
     } shapes[] = {{"chain", chain}, {"nested", nested}, {"star", star}, {"ladder", ladder}};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(shapes); i++) {
         qdq_model *m = shapes[i].make();
         assert_found_in(m, NODES, 0.4, shapes[i].name);
         qdq_model_free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(generated_graphs_are_taken_apart_in_no_time),
-        cmocka_unit_test(bad_shapes_take_no_longer),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

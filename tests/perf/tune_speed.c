@@ -48,7 +48,7 @@ static void make_up_scales(const qdq_space *s, const qdq_quantize_opts *opts, qd
     qdq_plan_free(p);
 }
 
-static void trial_of_resnet50_is_ready_in_milliseconds(void **state)
+TEST(trial_of_resnet50_is_ready_in_milliseconds)
 {
     enum { TRIALS = 20 };
     const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
@@ -65,7 +65,6 @@ static void trial_of_resnet50_is_ready_in_milliseconds(void **state)
     qdq_space *s;
     qdq_assign a;
 
-    (void)state;
     if (e == NULL) {
         test_missing("ONNX Runtime");
         return;
@@ -173,13 +172,12 @@ static void take_apart(const qdq_model *m, const qdq_target *t, double ms[3], si
 
 /* The limits leave room for a slow, shared machine: 50 ms and 1 s are promised on ort-cpu, and what
  * `make bench` prints. */
-static void regions_and_slots_of_large_graphs_are_found_in_linear_time(void **state)
+TEST(regions_and_slots_of_large_graphs_are_found_in_linear_time)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
     static const long sizes[] = {6000, 100000};
     static const double limits_ms[] = {250, 5000};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         qdq_model *m = residual_chain(sizes[i / 2]);
         double least[3] = {0}, sum = INFINITY;
@@ -203,14 +201,4 @@ static void regions_and_slots_of_large_graphs_are_found_in_linear_time(void **st
         qdq_target_free(t);
         qdq_model_free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trial_of_resnet50_is_ready_in_milliseconds),
-        cmocka_unit_test(regions_and_slots_of_large_graphs_are_found_in_linear_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,11 +13,10 @@ static bool all_zero(const unsigned char *p, size_t n)
     return n == 0;
 }
 
-static void memory_comes_zeroed_and_aligned(void **state)
+TEST(memory_comes_zeroed_and_aligned)
 {
     qdq_arena a = QDQ_ARENA_INIT;
 
-    (void)state;
     for (size_t size = 0; size < 5000; size += 37) {
         unsigned char *p = qdq_arena_alloc(&a, size);
         assert_non_null(p);
@@ -28,13 +27,12 @@ static void memory_comes_zeroed_and_aligned(void **state)
     qdq_arena_free(&a);
 }
 
-static void blocks_do_not_move_or_overlap(void **state)
+TEST(blocks_do_not_move_or_overlap)
 {
     enum { N = 20000 };
     qdq_arena a = QDQ_ARENA_INIT;
     uint32_t **p = malloc(N * sizeof *p);
 
-    (void)state;
     assert_non_null(p);
     for (uint32_t i = 0; i < N; i++) {
         p[i] = qdq_arena_array(&a, i % 50 + 1, sizeof **p);
@@ -49,23 +47,21 @@ static void blocks_do_not_move_or_overlap(void **state)
     qdq_arena_free(&a);
 }
 
-static void empty_objects_have_addresses_of_their_own(void **state)
+TEST(empty_objects_have_addresses_of_their_own)
 {
     qdq_arena a = QDQ_ARENA_INIT;
     void *first = qdq_arena_alloc(&a, 0), *second = qdq_arena_array(&a, 0, 100);
 
-    (void)state;
     assert_non_null(first);
     assert_non_null(second);
     assert_ptr_not_equal(first, second);
     qdq_arena_free(&a);
 }
 
-static void sizes_that_overflow_are_refused(void **state)
+TEST(sizes_that_overflow_are_refused)
 {
     qdq_arena a = QDQ_ARENA_INIT;
 
-    (void)state;
     assert_null(qdq_arena_alloc(&a, SIZE_MAX));
     assert_null(qdq_arena_alloc(&a, SIZE_MAX - 8));
     assert_null(qdq_arena_array(&a, SIZE_MAX / 2, 3));
@@ -76,11 +72,10 @@ static void sizes_that_overflow_are_refused(void **state)
     qdq_arena_free(&a);
 }
 
-static void text_is_copied_and_ends(void **state)
+TEST(text_is_copied_and_ends)
 {
     qdq_arena a = QDQ_ARENA_INIT;
 
-    (void)state;
     assert_string_equal(qdq_arena_strdup(&a, "conv1"), "conv1");
     assert_string_equal(qdq_arena_strdup(&a, ""), "");
     assert_string_equal(qdq_arena_strndup(&a, "conv1.weight", 5), "conv1");
@@ -92,14 +87,13 @@ static void text_is_copied_and_ends(void **state)
     qdq_arena_free(&a);
 }
 
-static void reset_frees_what_came_after_the_mark(void **state)
+TEST(reset_frees_what_came_after_the_mark)
 {
     qdq_arena a = QDQ_ARENA_INIT;
     char *kept = qdq_arena_strdup(&a, "kept");
     qdq_arena_mark mark = qdq_arena_get_mark(&a);
     size_t total = a.total;
 
-    (void)state;
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 2000; i++) {
             unsigned char *p = qdq_arena_alloc(&a, 100);
@@ -115,12 +109,11 @@ static void reset_frees_what_came_after_the_mark(void **state)
     qdq_arena_free(&a);
 }
 
-static void a_mark_of_an_empty_arena_resets_to_nothing(void **state)
+TEST(a_mark_of_an_empty_arena_resets_to_nothing)
 {
     qdq_arena a = QDQ_ARENA_INIT;
     qdq_arena_mark mark = qdq_arena_get_mark(&a);
 
-    (void)state;
     assert_non_null(qdq_arena_alloc(&a, 10));
     qdq_arena_reset(&a, mark);
     assert_int_equal(a.total, 0);
@@ -133,12 +126,11 @@ static void a_mark_of_an_empty_arena_resets_to_nothing(void **state)
 }
 
 #ifndef QDQ_ARENA_MALLOC /* there each object has a block of its own */
-static void many_small_objects_take_few_blocks(void **state)
+TEST(many_small_objects_take_few_blocks)
 {
     qdq_arena a = QDQ_ARENA_INIT;
     size_t grown = 0, before = 0;
 
-    (void)state;
     for (int i = 0; i < 100000; i++) {
         assert_non_null(qdq_arena_alloc(&a, 32));
         grown += a.total != before;
@@ -150,13 +142,12 @@ static void many_small_objects_take_few_blocks(void **state)
 }
 #endif
 
-static void a_vector_keeps_what_was_pushed(void **state)
+TEST(a_vector_keeps_what_was_pushed)
 {
     qdq_arena a = QDQ_ARENA_INIT;
     QDQ_VEC(const char *) text = {0};
     QDQ_VEC(struct { char c[3]; }) odd = {0};
 
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         assert_true(QDQ_PUSH(&a, &text, qdq_arena_printf(&a, "%d", i)));
         assert_true(QDQ_RESERVE(&a, &odd));
@@ -170,14 +161,13 @@ static void a_vector_keeps_what_was_pushed(void **state)
     qdq_arena_free(&a);
 }
 
-static void a_vector_beyond_memory_is_refused_and_unchanged(void **state)
+TEST(a_vector_beyond_memory_is_refused_and_unchanged)
 {
     qdq_arena a = QDQ_ARENA_INIT;
     int old = 0;
     void *at = &old;
     size_t cap = SIZE_MAX / 2 + 1;
 
-    (void)state;
     assert_false(qdq_vec_grow(&a, &at, &cap, 1, 1));
     cap = SIZE_MAX / 4;
     assert_false(qdq_vec_grow(&a, &at, &cap, 1, 16));

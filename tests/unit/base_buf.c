@@ -4,11 +4,10 @@
 #include "base/buf.h"
 #include "base/pack.h"
 
-static void text_is_always_terminated(void **state)
+TEST(text_is_always_terminated)
 {
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
-    (void)state;
     qdq_buf_puts(&b, "one");
     assert_string_equal(b.data, "one");
     qdq_buf_putc(&b, ' ');
@@ -23,11 +22,10 @@ static void text_is_always_terminated(void **state)
     qdq_buf_free(&b);
 }
 
-static void printf_grows_as_needed(void **state)
+TEST(printf_grows_as_needed)
 {
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
-    (void)state;
     for (int width = 1; width < 3000; width += 7) { /* crosses every size of the buffer */
         size_t before = b.size;
         qdq_buf_printf(&b, "%*d", width, 5);
@@ -38,11 +36,10 @@ static void printf_grows_as_needed(void **state)
     qdq_buf_free(&b);
 }
 
-static void the_limit_is_kept_to_the_byte(void **state)
+TEST(the_limit_is_kept_to_the_byte)
 {
     qdq_buf b = QDQ_BUF_INIT(10);
 
-    (void)state;
     qdq_buf_puts(&b, "0123456789");
     assert_false(b.failed);
     qdq_buf_puts(&b, "");
@@ -54,11 +51,10 @@ static void the_limit_is_kept_to_the_byte(void **state)
     qdq_buf_free(&b);
 }
 
-static void printf_beyond_the_limit_writes_nothing(void **state)
+TEST(printf_beyond_the_limit_writes_nothing)
 {
     qdq_buf b = QDQ_BUF_INIT(10);
 
-    (void)state;
     qdq_buf_puts(&b, "0123");
     qdq_buf_printf(&b, "%d", 4567890);
     assert_true(b.failed);
@@ -66,11 +62,10 @@ static void printf_beyond_the_limit_writes_nothing(void **state)
     qdq_buf_free(&b);
 }
 
-static void failure_sticks(void **state)
+TEST(failure_sticks)
 {
     qdq_buf b = QDQ_BUF_INIT(4);
 
-    (void)state;
     qdq_buf_puts(&b, "12345");
     assert_true(b.failed);
     qdq_buf_puts(&b, "1"); /* would fit, but a gap in the text is no text */
@@ -86,11 +81,10 @@ static void failure_sticks(void **state)
     qdq_buf_free(&b);
 }
 
-static void sizes_that_overflow_fail(void **state)
+TEST(sizes_that_overflow_fail)
 {
     qdq_buf b = QDQ_BUF_INIT(SIZE_MAX);
 
-    (void)state;
     qdq_buf_putc(&b, 'x');
     assert_null(qdq_buf_extend(&b, SIZE_MAX - 1));
     assert_true(b.failed);
@@ -99,12 +93,11 @@ static void sizes_that_overflow_fail(void **state)
     qdq_buf_free(&b);
 }
 
-static void take_hands_over_and_empties(void **state)
+TEST(take_hands_over_and_empties)
 {
     qdq_buf b = QDQ_BUF_INIT(100);
     char *text;
 
-    (void)state;
     text = qdq_buf_take(&b);
     assert_string_equal(text, "");
     qdq_free(text);
@@ -120,11 +113,10 @@ static void take_hands_over_and_empties(void **state)
     qdq_buf_free(&b);
 }
 
-static void bytes_may_be_zero(void **state)
+TEST(bytes_may_be_zero)
 {
     qdq_buf b = QDQ_BUF_INIT(100);
 
-    (void)state;
     qdq_buf_append(&b, "a\0b", 3);
     qdq_buf_append(&b, NULL, 0);
     assert_int_equal(b.size, 3);
@@ -132,31 +124,13 @@ static void bytes_may_be_zero(void **state)
     qdq_buf_free(&b);
 }
 
-static void packed_texts_lie_one_behind_the_other(void **state)
+TEST(packed_texts_lie_one_behind_the_other)
 {
     char block[8] = "???????", *p = block;
 
-    (void)state;
     assert_string_equal(qdq_pack_text(&p, "ab"), "ab");
     assert_string_equal(qdq_pack_text(&p, ""), "");
     assert_string_equal(qdq_pack_text(&p, "cde"), "cde");
     assert_ptr_equal(p, block + 8);
     assert_memory_equal(block, "ab\0\0cde", 8);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_always_terminated),
-        cmocka_unit_test(printf_grows_as_needed),
-        cmocka_unit_test(the_limit_is_kept_to_the_byte),
-        cmocka_unit_test(printf_beyond_the_limit_writes_nothing),
-        cmocka_unit_test(failure_sticks),
-        cmocka_unit_test(sizes_that_overflow_fail),
-        cmocka_unit_test(take_hands_over_and_empties),
-        cmocka_unit_test(bytes_may_be_zero),
-        cmocka_unit_test(packed_texts_lie_one_behind_the_other),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,11 +35,10 @@ static qdq_child_result shell(const char *script, qdq_child_opts opts)
     return r;
 }
 
-static void output_and_exit_code_come_back(void **state)
+TEST(output_and_exit_code_come_back)
 {
     qdq_child_result r = shell("echo one; echo two >&2; exit 3", (qdq_child_opts){0});
 
-    (void)state;
     assert_int_equal(r.exit_code, 3);
     assert_int_equal(r.signal, 0);
     assert_string_equal(r.out, "one\n");
@@ -52,37 +51,34 @@ static void output_and_exit_code_come_back(void **state)
     qdq_child_result_free(&r);
 }
 
-static void a_killed_child_says_which_signal(void **state)
+TEST(a_killed_child_says_which_signal)
 {
     qdq_child_result r = shell("echo before; kill -SEGV $$", (qdq_child_opts){0});
 
-    (void)state;
     assert_int_equal(r.exit_code, -1);
     assert_int_equal(r.signal, SIGSEGV);
     assert_string_equal(r.out, "before\n");
     qdq_child_result_free(&r);
 }
 
-static void arguments_pass_through_no_shell(void **state)
+TEST(arguments_pass_through_no_shell)
 {
     static const char *const argv[] = {"printf", "%s|", "a b", "$HOME", "*", ";exit", "", NULL};
     qdq_child_opts opts = {.argv = argv, .max_output = 1000};
     qdq_error err = QDQ_ERROR_INIT;
     qdq_child_result r;
 
-    (void)state;
     assert_ok(qdq_child_run(&opts, &r, &err));
     assert_string_equal(r.out, "a b|$HOME|*|;exit||");
     qdq_child_result_free(&r);
 }
 
-static void folder_and_environment_are_given(void **state)
+TEST(folder_and_environment_are_given)
 {
     static const char *const env[] = {"QDQ_A=1", "PATH=/usr/bin:/bin", NULL};
     qdq_child_result r =
         shell("pwd -P; echo $QDQ_A-$HOME", (qdq_child_opts){.cwd = "/", .env = env});
 
-    (void)state;
     assert_string_equal(r.out, "/\n1-\n");
     qdq_child_result_free(&r);
     setenv("QDQ_B", "from the caller", 1);
@@ -91,21 +87,19 @@ static void folder_and_environment_are_given(void **state)
     qdq_child_result_free(&r);
 }
 
-static void standard_input_is_empty(void **state)
+TEST(standard_input_is_empty)
 {
     qdq_child_result r = shell("cat; echo done", (qdq_child_opts){0});
 
-    (void)state;
     assert_string_equal(r.out, "done\n");
     qdq_child_result_free(&r);
 }
 
-static void output_beyond_the_limit_is_dropped_and_does_not_block(void **state)
+TEST(output_beyond_the_limit_is_dropped_and_does_not_block)
 {
     qdq_child_result r = shell("head -c 3000000 /dev/zero | tr '\\0' x; echo end >&2; exit 5",
                                (qdq_child_opts){.max_output = 1000});
 
-    (void)state;
     assert_int_equal(r.exit_code, 5); /* it was read to its end */
     assert_true(r.truncated);
     assert_int_equal(r.out_size, 1000);
@@ -114,36 +108,33 @@ static void output_beyond_the_limit_is_dropped_and_does_not_block(void **state)
     qdq_child_result_free(&r);
 }
 
-static void output_of_the_limit_is_not_truncated(void **state)
+TEST(output_of_the_limit_is_not_truncated)
 {
     qdq_child_result r = shell("printf 12345", (qdq_child_opts){.max_output = 5});
 
-    (void)state;
     assert_false(r.truncated);
     assert_string_equal(r.out, "12345");
     qdq_child_result_free(&r);
 }
 
-static void large_output_on_both_streams_does_not_deadlock(void **state)
+TEST(large_output_on_both_streams_does_not_deadlock)
 {
     qdq_child_result r = shell("head -c 1000000 /dev/zero >&2; head -c 1000000 /dev/zero",
                                (qdq_child_opts){.max_output = 2000000, .deadline_s = 60});
 
-    (void)state;
     assert_int_equal(r.exit_code, 0);
     assert_int_equal(r.out_size, 1000000);
     assert_int_equal(r.err_size, 1000000);
     qdq_child_result_free(&r);
 }
 
-static void the_deadline_ends_it_softly(void **state)
+TEST(the_deadline_ends_it_softly)
 {
     double start = now_s();
     qdq_child_result r =
         shell("trap 'echo asked; exit 9' TERM; echo up; while :; do sleep 0.01; done",
               (qdq_child_opts){.deadline_s = 0.3});
 
-    (void)state;
     assert_true(r.timed_out);
     assert_int_equal(r.exit_code, 9);
     assert_string_equal(r.out, "up\nasked\n");
@@ -151,13 +142,12 @@ static void the_deadline_ends_it_softly(void **state)
     qdq_child_result_free(&r);
 }
 
-static void who_ignores_the_deadline_is_killed_with_all_it_started(void **state)
+TEST(who_ignores_the_deadline_is_killed_with_all_it_started)
 {
     double start = now_s();
     qdq_child_result r =
         shell("trap '' TERM; sleep 60 & echo $!; sleep 60", (qdq_child_opts){.deadline_s = 0.1});
 
-    (void)state;
     assert_true(r.timed_out);
     assert_int_equal(r.signal, SIGKILL);
     assert_true(now_s() - start > 2);
@@ -179,24 +169,22 @@ static void who_ignores_the_deadline_is_killed_with_all_it_started(void **state)
     qdq_child_result_free(&r);
 }
 
-static void what_stays_behind_does_not_hold_us(void **state)
+TEST(what_stays_behind_does_not_hold_us)
 {
     double start = now_s();
     /* it holds our pipes */
     qdq_child_result r = shell("sleep 60 & echo started", (qdq_child_opts){0});
 
-    (void)state;
     assert_int_equal(r.exit_code, 0);
     assert_string_equal(r.out, "started\n");
     assert_true(now_s() - start < 5);
     qdq_child_result_free(&r);
 }
 
-static void a_program_that_closes_its_output_is_waited_for(void **state)
+TEST(a_program_that_closes_its_output_is_waited_for)
 {
     qdq_child_result r = shell("exec >&- 2>&-; sleep 0.2; exit 4", (qdq_child_opts){0});
 
-    (void)state;
     assert_int_equal(r.exit_code, 4);
     qdq_child_result_free(&r);
 }
@@ -211,7 +199,7 @@ static void assert_does_not_start(const qdq_child_opts *opts, qdq_status code, c
     assert_null(r.err);
 }
 
-static void what_cannot_be_started_is_named(void **state)
+TEST(what_cannot_be_started_is_named)
 {
     static const char *const absent[] = {"qdq-no-such-program", NULL};
     static const char *const no_path[] = {"/nowhere/trtexec", NULL};
@@ -219,7 +207,6 @@ static void what_cannot_be_started_is_named(void **state)
     static const char *const good[] = {"true", NULL};
     static const char *const none[] = {NULL};
 
-    (void)state;
     assert_does_not_start(&(qdq_child_opts){.argv = absent}, QDQ_E_IO,
                           "qdq-no-such-program: cannot start it: No such file");
     assert_does_not_start(&(qdq_child_opts){.argv = no_path}, QDQ_E_IO,
@@ -240,14 +227,13 @@ static void *cancel_soon(void *flag)
     return NULL;
 }
 
-static void cancel_kills_it(void **state)
+TEST(cancel_kills_it)
 {
     static const char *const argv[] = {"sh", "-c", "trap '' TERM; sleep 60 & sleep 60", NULL};
     qdq_cancel *flag = qdq_cancel_new();
     pthread_t thread;
     double start = now_s();
 
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, cancel_soon, flag), 0);
     assert_does_not_start(&(qdq_child_opts){.argv = argv, .cancel = flag}, QDQ_E_INTERRUPTED,
                           "sh: interrupted");
@@ -258,11 +244,10 @@ static void cancel_kills_it(void **state)
     qdq_cancel_free(flag);
 }
 
-static void signals_our_caller_ignores_or_blocks_work_in_the_child(void **state)
+TEST(signals_our_caller_ignores_or_blocks_work_in_the_child)
 {
     sigset_t set, before;
 
-    (void)state;
     signal(SIGPIPE, SIG_IGN);
     sigfillset(&set);
     pthread_sigmask(SIG_BLOCK, &set, &before);
@@ -276,11 +261,10 @@ static void signals_our_caller_ignores_or_blocks_work_in_the_child(void **state)
     signal(SIGPIPE, SIG_DFL);
 }
 
-static void a_lost_exit_status_is_an_error_not_a_hang(void **state)
+TEST(a_lost_exit_status_is_an_error_not_a_hang)
 {
     static const char *const argv[] = {"true", NULL};
 
-    (void)state;
     signal(SIGCHLD, SIG_IGN);
     assert_does_not_start(&(qdq_child_opts){.argv = argv}, QDQ_E_IO,
                           "true: its exit status is lost");
@@ -296,12 +280,11 @@ static unsigned count_open(void)
     return n;
 }
 
-static void no_descriptor_is_lost(void **state)
+TEST(no_descriptor_is_lost)
 {
     static const char *const absent[] = {"qdq-no-such-program", NULL};
     unsigned before = count_open();
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         qdq_child_result r = shell("exit 0", (qdq_child_opts){0});
         qdq_child_result_free(&r);
@@ -310,12 +293,11 @@ static void no_descriptor_is_lost(void **state)
     assert_int_equal(count_open(), before);
 }
 
-static void the_child_gets_no_descriptors_of_ours(void **state)
+TEST(the_child_gets_no_descriptors_of_ours)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_mapping *m = NULL;
 
-    (void)state;
     assert_ok(qdq_write_file(test_path("mapped"), false, "x", 1, &err));
     assert_ok(qdq_mapping_open(test_path("mapped"), &m, &err));
     qdq_child_result r = shell("ls -l /proc/self/fd", (qdq_child_opts){0});
@@ -324,11 +306,10 @@ static void the_child_gets_no_descriptors_of_ours(void **state)
     qdq_mapping_unref(m);
 }
 
-static void missing_standard_streams_do_no_harm(void **state)
+TEST(missing_standard_streams_do_no_harm)
 {
     int saved[3];
 
-    (void)state;
     fflush(stdout);
     for (int fd = 0; fd < 3; fd++) {
         saved[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
@@ -344,7 +325,7 @@ static void missing_standard_streams_do_no_harm(void **state)
     qdq_child_result_free(&r);
 }
 
-static void of_much_output_the_end_is_kept_and_the_log_has_its_limit(void **state)
+TEST(of_much_output_the_end_is_kept_and_the_log_has_its_limit)
 {
     const char *path = test_path("log");
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -352,7 +333,6 @@ static void of_much_output_the_end_is_kept_and_the_log_has_its_limit(void **stat
         "yes 12345678 | head -c 5000000; echo; echo last words; echo problem >&2",
         (qdq_child_opts){.keep_last = true, .max_output = 1000, .log = fd, .max_log = 200000});
 
-    (void)state;
     assert_true(fd > 2);
     assert_int_equal(r.exit_code, 0);
     assert_true(r.truncated);
@@ -364,13 +344,12 @@ static void of_much_output_the_end_is_kept_and_the_log_has_its_limit(void **stat
     qdq_child_result_free(&r);
 }
 
-static void programs_that_a_process_started_can_be_ended_with_it(void **state)
+TEST(programs_that_a_process_started_can_be_ended_with_it)
 {
     const char *const argv[] = {"sleep", "1000", NULL};
     int null = open("/dev/null", O_WRONLY), status = 0;
     pid_t pid = 0;
 
-    (void)state;
     assert_true(null > 2);
     assert_int_equal(
         qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = -1, .out = null, .err = null}, &pid), 0);
@@ -379,33 +358,4 @@ static void programs_that_a_process_started_can_be_ended_with_it(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     qdq_kill_groups_of(pid); /* of nobody: nothing happens */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(output_and_exit_code_come_back),
-        cmocka_unit_test(of_much_output_the_end_is_kept_and_the_log_has_its_limit),
-        cmocka_unit_test(programs_that_a_process_started_can_be_ended_with_it),
-        cmocka_unit_test(a_killed_child_says_which_signal),
-        cmocka_unit_test(arguments_pass_through_no_shell),
-        cmocka_unit_test(folder_and_environment_are_given),
-        cmocka_unit_test(standard_input_is_empty),
-        cmocka_unit_test(output_beyond_the_limit_is_dropped_and_does_not_block),
-        cmocka_unit_test(output_of_the_limit_is_not_truncated),
-        cmocka_unit_test(large_output_on_both_streams_does_not_deadlock),
-        cmocka_unit_test(the_deadline_ends_it_softly),
-        cmocka_unit_test(who_ignores_the_deadline_is_killed_with_all_it_started),
-        cmocka_unit_test(what_stays_behind_does_not_hold_us),
-        cmocka_unit_test(a_program_that_closes_its_output_is_waited_for),
-        cmocka_unit_test(what_cannot_be_started_is_named),
-        cmocka_unit_test(cancel_kills_it),
-        cmocka_unit_test(signals_our_caller_ignores_or_blocks_work_in_the_child),
-        cmocka_unit_test(a_lost_exit_status_is_an_error_not_a_hang),
-        cmocka_unit_test(no_descriptor_is_lost),
-        cmocka_unit_test(the_child_gets_no_descriptors_of_ours),
-        cmocka_unit_test(missing_standard_streams_do_no_harm),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

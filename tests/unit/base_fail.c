@@ -19,11 +19,10 @@ static qdq_status forwarding(qdq_error *err)
     return QDQ_OK;
 }
 
-static void places_are_put_in_front(void **state)
+TEST(places_are_put_in_front)
 {
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     qdq_status st = forwarding(&err);
     assert_int_equal(st, QDQ_E_FORMAT);
     assert_int_equal(qdq_within(&err, st, "tensor '%s'", "w"), QDQ_E_FORMAT);
@@ -32,32 +31,29 @@ static void places_are_put_in_front(void **state)
     assert_int_equal(err.code, QDQ_E_FORMAT);
 }
 
-static void an_error_nobody_wants_is_only_a_code(void **state)
+TEST(an_error_nobody_wants_is_only_a_code)
 {
-    (void)state;
     assert_int_equal(forwarding(NULL), QDQ_E_FORMAT);
     assert_int_equal(qdq_nomem(NULL), QDQ_E_NOMEM);
     assert_int_equal(qdq_within(NULL, QDQ_E_IO, "x"), QDQ_E_IO);
     assert_int_equal(qdq_fail_errno(NULL, QDQ_E_IO, ENOENT, "x"), QDQ_E_IO);
 }
 
-static void hostile_text_stays_one_line(void **state)
+TEST(hostile_text_stays_one_line)
 {
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     qdq_fail(&err, QDQ_E_FORMAT, "node '%s'", "a\nb\x1b[31m\x7f");
     assert_string_equal(err.text, "node 'a?b?[31m?'");
     qdq_within(&err, QDQ_E_FORMAT, "file '%s'", "c\td");
     assert_string_equal(err.text, "file 'c?d': node 'a?b?[31m?'");
 }
 
-static void long_texts_are_cut_not_overrun(void **state)
+TEST(long_texts_are_cut_not_overrun)
 {
     static char wide[3000];
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     memset(wide, 'x', sizeof wide - 1);
     qdq_fail(&err, QDQ_E_FORMAT, "%s", wide);
     assert_int_equal(strlen(err.text), sizeof err.text - 1);
@@ -71,12 +67,11 @@ static void long_texts_are_cut_not_overrun(void **state)
     assert_non_null(strstr(err.text, "x: No such file"));
 }
 
-static void every_code_has_a_name(void **state)
+TEST(every_code_has_a_name)
 {
     static const char *const names[] = {"ok",          "usage",  "nomem", "io",          "format",
                                         "unsupported", "engine", "goal",  "interrupted", "bug"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(names); i++)
         assert_string_equal(qdq_status_name((qdq_status)i), names[i]);
     assert_string_equal(qdq_status_name((qdq_status)99), "unknown");
@@ -106,12 +101,11 @@ static void hear_progress(void *ctx, const char *stage, uint64_t done, uint64_t 
     h->total = total;
 }
 
-static void a_job_hears_lines_and_progress(void **state)
+TEST(a_job_hears_lines_and_progress)
 {
     heard h = {0};
     qdq_job job = QDQ_JOB_INIT;
 
-    (void)state;
     qdq_job_log(NULL, QDQ_LOG_INFO, "nobody"); /* neither has a listener */
     qdq_job_log(&job, QDQ_LOG_INFO, "nobody");
     qdq_job_progress(NULL, "x", 1, 2);
@@ -128,11 +122,10 @@ static void a_job_hears_lines_and_progress(void **state)
     assert_int_equal(h.total, 8);
 }
 
-static void a_flag_is_set_with_the_one_above_and_at_its_time(void **state)
+TEST(a_flag_is_set_with_the_one_above_and_at_its_time)
 {
     qdq_cancel *above = qdq_cancel_new(), *below = qdq_cancel_below(above);
 
-    (void)state;
     assert_false(qdq_cancel_is_set(below));
     qdq_cancel_at(below, qdq_clock_seconds() - 1);
     assert_true(qdq_cancel_is_set(below));
@@ -155,13 +148,12 @@ static void on_signal(int number)
     qdq_cancel_set(flag_of_handler);
 }
 
-static void a_signal_handler_cancels_a_job(void **state)
+TEST(a_signal_handler_cancels_a_job)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_job job = QDQ_JOB_INIT;
     qdq_cancel *c = qdq_cancel_new();
 
-    (void)state;
     assert_non_null(c);
     assert_ok(qdq_job_poll(NULL, &err));
     assert_ok(qdq_job_poll(&job, &err));
@@ -176,28 +168,10 @@ static void a_signal_handler_cancels_a_job(void **state)
     qdq_cancel_free(c);
 }
 
-static void no_flag_is_never_set(void **state)
+TEST(no_flag_is_never_set)
 {
-    (void)state;
     assert_false(qdq_cancel_is_set(NULL));
     qdq_cancel_set(NULL);
     qdq_cancel_free(NULL);
     qdq_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_are_put_in_front),
-        cmocka_unit_test(an_error_nobody_wants_is_only_a_code),
-        cmocka_unit_test(hostile_text_stays_one_line),
-        cmocka_unit_test(long_texts_are_cut_not_overrun),
-        cmocka_unit_test(every_code_has_a_name),
-        cmocka_unit_test(a_job_hears_lines_and_progress),
-        cmocka_unit_test(a_signal_handler_cancels_a_job),
-        cmocka_unit_test(a_flag_is_set_with_the_one_above_and_at_its_time),
-        cmocka_unit_test(no_flag_is_never_set),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,9 +39,8 @@ static void assert_dump(json_t *j, const char *expected)
     json_decref(j);
 }
 
-static void mistakes_are_named_with_their_place(void **state)
+TEST(mistakes_are_named_with_their_place)
 {
-    (void)state;
     assert_refused("{\n  \"a\": 1,\n  b\n}", "plan.json: line 3 column 3: not JSON: ");
     assert_refused("", "plan.json: line 1 column 0: not JSON: ");
     assert_refused("{\"a\": 1} x", "not JSON: end of file expected");
@@ -54,23 +53,21 @@ static void mistakes_are_named_with_their_place(void **state)
 
 /* Behind a number Jansson takes it for the end of the number, and text that is kept as a string
  * ends there. */
-static void a_nul_byte_is_refused_wherever_it_is(void **state)
+TEST(a_nul_byte_is_refused_wherever_it_is)
 {
     static const char text[] = "{\"a\": 1\0 }";
     qdq_error err = QDQ_ERROR_INIT;
     json_t *j;
 
-    (void)state;
     assert_fails(QDQ_E_FORMAT, "plan.json: byte 7: not JSON: a NUL byte",
                  qdq_json_parse(text, sizeof text - 1, "plan.json", &j, &err));
     assert_null(j);
 }
 
-static void nesting_without_end_is_refused(void **state)
+TEST(nesting_without_end_is_refused)
 {
     char *text = malloc(100001);
 
-    (void)state;
     assert_non_null(text);
     memset(text, '[', 100000);
     text[100000] = '\0';
@@ -78,9 +75,8 @@ static void nesting_without_end_is_refused(void **state)
     free(text);
 }
 
-static void layout_is_two_spaces_and_the_order_of_insertion(void **state)
+TEST(layout_is_two_spaces_and_the_order_of_insertion)
 {
-    (void)state;
     assert_dump(parse("{\"z\":[1,-2],\"a\":{},\"m\":[],\"b\":{\"k\":null,\"t\":true,\"f\":false}}"),
                 "{\n"
                 "  \"z\": [\n"
@@ -98,14 +94,13 @@ static void layout_is_two_spaces_and_the_order_of_insertion(void **state)
     assert_dump(json_integer(7), "7\n");
 }
 
-static void strings_are_escaped_and_read_back(void **state)
+TEST(strings_are_escaped_and_read_back)
 {
     static const char odd[] = "\"quoted\" \\ / \n\t\x01\x1f\x7f \xc3\xa4 \xf0\x9f\x99\x82";
     qdq_error err = QDQ_ERROR_INIT;
     char *text = NULL;
     json_t *j = json_array(), *back = NULL;
 
-    (void)state;
     json_array_append_new(j, json_string(odd));
     assert_ok(qdq_json_dump(j, &text, &err));
     assert_ok(qdq_json_parse(text, strlen(text), "x", &back, &err));
@@ -116,9 +111,8 @@ static void strings_are_escaped_and_read_back(void **state)
     json_decref(back);
 }
 
-static void reals_have_the_fewest_digits(void **state)
+TEST(reals_have_the_fewest_digits)
 {
-    (void)state;
     assert_dump(json_real(0.1), "0.1\n");
     assert_dump(json_real(5), "5.0\n");
     assert_dump(json_real(-0.0), "-0.0\n");
@@ -133,11 +127,10 @@ static void reals_have_the_fewest_digits(void **state)
     assert_null(qdq_json_float(NAN));
 }
 
-static void floats_read_back_bit_by_bit(void **state)
+TEST(floats_read_back_bit_by_bit)
 {
     uint32_t bits = 12345;
 
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         float x;
         bits = bits * 1664525 + 1013904223;
@@ -150,9 +143,8 @@ static void floats_read_back_bit_by_bit(void **state)
     }
 }
 
-static void a_decimal_comma_does_not_reach_the_file(void **state)
+TEST(a_decimal_comma_does_not_reach_the_file)
 {
-    (void)state;
     if (setlocale(LC_NUMERIC, "de_DE.UTF-8") == NULL &&
         setlocale(LC_NUMERIC, "fr_FR.UTF-8") == NULL) {
         fprintf(stderr, "SKIPPED: no locale with a decimal comma is installed\n");
@@ -164,25 +156,23 @@ static void a_decimal_comma_does_not_reach_the_file(void **state)
     setlocale(LC_NUMERIC, "C");
 }
 
-static void one_line_has_spaces_behind_commas_and_colons(void **state)
+TEST(one_line_has_spaces_behind_commas_and_colons)
 {
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     json_t *j = parse("{\"a\": [1, 0.1, {}], \"b\": {\"c\": null, \"d\": []}}");
 
-    (void)state;
     assert_true(qdq_json_put_line(&b, j));
     assert_string_equal(b.data, "{\"a\": [1, 0.1, {}], \"b\": {\"c\": null, \"d\": []}}");
     qdq_buf_free(&b);
     json_decref(j);
 }
 
-static void dumping_too_deep_is_our_mistake(void **state)
+TEST(dumping_too_deep_is_our_mistake)
 {
     qdq_error err = QDQ_ERROR_INIT;
     json_t *j = json_array();
     char *text = NULL;
 
-    (void)state;
     for (int i = 0; i < 64; i++) {
         json_t *outer = json_array();
         json_array_append_new(outer, j);
@@ -197,13 +187,12 @@ static void dumping_too_deep_is_our_mistake(void **state)
     json_decref(outer);
 }
 
-static void files_are_loaded_and_named(void **state)
+TEST(files_are_loaded_and_named)
 {
     qdq_error err = QDQ_ERROR_INIT;
     const char *path = test_path("good.json"), *bad = test_path("bad.json");
     json_t *j = NULL;
 
-    (void)state;
     assert_ok(qdq_write_file(path, true, "{\"a\": 1}\n", 9, &err));
     assert_ok(qdq_json_load(path, &j, &err));
     assert_int_equal(json_integer_value(json_object_get(j, "a")), 1);
@@ -214,23 +203,4 @@ static void files_are_loaded_and_named(void **state)
     assert_fails(QDQ_E_IO, "absent.json: cannot open",
                  qdq_json_load(test_path("absent.json"), &j, &err));
     assert_null(j);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mistakes_are_named_with_their_place),
-        cmocka_unit_test(a_nul_byte_is_refused_wherever_it_is),
-        cmocka_unit_test(nesting_without_end_is_refused),
-        cmocka_unit_test(layout_is_two_spaces_and_the_order_of_insertion),
-        cmocka_unit_test(strings_are_escaped_and_read_back),
-        cmocka_unit_test(reals_have_the_fewest_digits),
-        cmocka_unit_test(floats_read_back_bit_by_bit),
-        cmocka_unit_test(a_decimal_comma_does_not_reach_the_file),
-        cmocka_unit_test(one_line_has_spaces_behind_commas_and_colons),
-        cmocka_unit_test(dumping_too_deep_is_our_mistake),
-        cmocka_unit_test(files_are_loaded_and_named),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

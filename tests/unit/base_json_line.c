@@ -25,9 +25,8 @@ static size_t line(const char *path, const char *key)
     return qdq_json_line(text, sizeof text - 1, path, key);
 }
 
-static void members_are_found_by_path_and_key(void **state)
+TEST(members_are_found_by_path_and_key)
 {
-    (void)state;
     assert_int_equal(line("", "v"), 2);
     assert_int_equal(line("", "name"), 2);
     assert_int_equal(line("", "weight"), 3);
@@ -38,9 +37,8 @@ static void members_are_found_by_path_and_key(void **state)
     assert_int_equal(line("list[1][1]", "x"), 6);
 }
 
-static void what_is_missing_has_the_line_of_its_object(void **state)
+TEST(what_is_missing_has_the_line_of_its_object)
 {
-    (void)state;
     assert_int_equal(line("", "nothing"), 1);
     assert_int_equal(line("", NULL), 1);
     assert_int_equal(line("operators[1]", "rule"), 12);
@@ -51,9 +49,8 @@ static void what_is_missing_has_the_line_of_its_object(void **state)
 }
 
 /* Never called with such text; it must not read beyond it all the same. */
-static void text_that_ends_anywhere_is_survived(void **state)
+TEST(text_that_ends_anywhere_is_survived)
 {
-    (void)state;
     for (size_t size = 0; size < sizeof text; size++) {
         char *part = malloc(size + 1);
 
@@ -64,16 +61,15 @@ static void text_that_ends_anywhere_is_survived(void **state)
     }
 }
 
-static void deep_documents_have_no_lines(void **state)
+TEST(deep_documents_have_no_lines)
 {
     char deep[300];
 
-    (void)state;
     memset(deep, '[', sizeof deep);
     assert_int_equal(qdq_json_line(deep, sizeof deep, "a", "b"), 0);
 }
 
-static void a_reader_with_the_text_says_the_line(void **state)
+TEST(a_reader_with_the_text_says_the_line)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -81,7 +77,6 @@ static void a_reader_with_the_text_says_the_line(void **state)
     qdq_json_place top, weight;
     json_t *root = NULL;
 
-    (void)state;
     assert_ok(qdq_json_parse(text, sizeof text - 1, "t", &root, &err));
     top = qdq_json_top(&r, root, "v", 1);
     assert_true(qdq_json_member(&top, "weight", &weight));
@@ -91,17 +86,4 @@ static void a_reader_with_the_text_says_the_line(void **state)
                         "line 4: weight, key 'type': expected a whole number from 0 to 1");
     json_decref(root);
     qdq_arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_are_found_by_path_and_key),
-        cmocka_unit_test(what_is_missing_has_the_line_of_its_object),
-        cmocka_unit_test(text_that_ends_anywhere_is_survived),
-        cmocka_unit_test(deep_documents_have_no_lines),
-        cmocka_unit_test(a_reader_with_the_text_says_the_line),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

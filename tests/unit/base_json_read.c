@@ -31,11 +31,10 @@ static void close_document(document *d)
 
 static const char *const colours[] = {"red", "green", "blue", NULL};
 
-static void members_are_read_by_type(void **state)
+TEST(members_are_read_by_type)
 {
     document d;
 
-    (void)state;
     open_document(&d, "{\"v\": 1, \"s\": \"\\u00e4\", \"c\": \"blue\", \"i\": -3, \"x\": 0.5, "
                       "\"n\": 2, \"b\": true,"
                       " \"l\": [\"a\", \"b\"], \"e\": []}");
@@ -57,13 +56,12 @@ static void members_are_read_by_type(void **state)
     close_document(&d);
 }
 
-static void absent_and_null_members_give_the_fallback(void **state)
+TEST(absent_and_null_members_give_the_fallback)
 {
     static const char *const texts[] = {"{\"v\": 1}", "{\"v\": 1, \"k\": null}"};
     qdq_json_place p;
     document d;
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         open_document(&d, texts[i]);
         assert_string_equal(qdq_json_text(&d.top, "k", "none"), "none");
@@ -80,13 +78,12 @@ static void absent_and_null_members_give_the_fallback(void **state)
     }
 }
 
-static void objects_in_objects_and_lists_know_where_they_are(void **state)
+TEST(objects_in_objects_and_lists_know_where_they_are)
 {
     qdq_json_place a, b, c;
     document d;
     size_t n = 0;
 
-    (void)state;
     open_document(&d, "{\"v\": 1, \"a\": {\"list\": [{}, {\"c\": {\"x\": 3}}]}}");
     assert_true(qdq_json_member(&d.top, "a", &a));
     while (qdq_json_item(&a, "list", n, &b))
@@ -128,7 +125,7 @@ static qdq_status read_all(const char *text)
     return st;
 }
 
-static void mistakes_are_named_with_key_and_expectation(void **state)
+TEST(mistakes_are_named_with_key_and_expectation)
 {
     static const struct {
         const char *text, *message;
@@ -156,7 +153,6 @@ static void mistakes_are_named_with_key_and_expectation(void **state)
         {"{\"v\": 1, \"m\": [{}, 1]}", "m[1]: expected an object"},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         assert_fails(QDQ_E_FORMAT, cases[i].message, read_all(cases[i].text));
         assert_string_equal(err.text, cases[i].message);
@@ -165,11 +161,10 @@ static void mistakes_are_named_with_key_and_expectation(void **state)
                  read_all("{\"v\": 2}"));
 }
 
-static void members_that_are_needed_are_missed(void **state)
+TEST(members_that_are_needed_are_missed)
 {
     document d;
 
-    (void)state;
     open_document(&d, "{\"v\": 1}");
     assert_string_equal(qdq_json_text(&d.top, "s", NULL), "");
     assert_string_equal(err.text, "key 's': expected a string");
@@ -180,12 +175,11 @@ static void members_that_are_needed_are_missed(void **state)
     close_document(&d);
 }
 
-static void the_first_mistake_stays_and_ends_walks(void **state)
+TEST(the_first_mistake_stays_and_ends_walks)
 {
     qdq_json_place p;
     document d;
 
-    (void)state;
     open_document(&d, "{\"v\": 1, \"a\": [{}], \"o\": {}, \"s\": \"text\", \"i\": 3}");
     qdq_json_bool(&d.top, "s");
     assert_string_equal(qdq_json_text(&d.top, "s", NULL), "");
@@ -200,7 +194,7 @@ static void the_first_mistake_stays_and_ends_walks(void **state)
     close_document(&d);
 }
 
-static void a_list_of_words_that_is_too_long_is_cut(void **state)
+TEST(a_list_of_words_that_is_too_long_is_cut)
 {
     static const char *const long_words[] = {
         "012345678901234567890123456789012345678901234567890123456789012"
@@ -220,25 +214,9 @@ static void a_list_of_words_that_is_too_long_is_cut(void **state)
         NULL};
     document d;
 
-    (void)state;
     open_document(&d, "{\"v\": 1}");
     qdq_json_word(&d.top, "c", long_words, -1);
     assert_int_equal(d.reader.status, QDQ_E_FORMAT);
     assert_true(strlen(err.text) < 700);
     close_document(&d);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_are_read_by_type),
-        cmocka_unit_test(absent_and_null_members_give_the_fallback),
-        cmocka_unit_test(objects_in_objects_and_lists_know_where_they_are),
-        cmocka_unit_test(mistakes_are_named_with_key_and_expectation),
-        cmocka_unit_test(members_that_are_needed_are_missed),
-        cmocka_unit_test(the_first_mistake_stays_and_ends_walks),
-        cmocka_unit_test(a_list_of_words_that_is_too_long_is_cut),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,12 +27,11 @@ static void assert_line(qdq_json_doc *d, const char *expected)
     qdq_buf_free(&b);
 }
 
-static void members_stand_in_the_order_in_which_they_were_put(void **state)
+TEST(members_stand_in_the_order_in_which_they_were_put)
 {
     qdq_json_doc d = {0};
     qdq_json_out o = qdq_json_object(&d), list = qdq_json_put_list(o, "list");
 
-    (void)state;
     qdq_json_put_int(o, "last", -3);
     qdq_json_put_int(qdq_json_put_object(list, NULL), "a", 1);
     qdq_json_put_bool(list, NULL, true); /* a container can be filled after its successor */
@@ -40,14 +39,13 @@ static void members_stand_in_the_order_in_which_they_were_put(void **state)
                     "  \"last\": -3\n}\n");
 }
 
-static void every_kind_of_value_has_its_form(void **state)
+TEST(every_kind_of_value_has_its_form)
 {
     static const char *const words[] = {"x", "y"};
     static const int64_t dims[] = {1, -1, INT64_MAX};
     qdq_json_doc d = {0};
     qdq_json_out l = qdq_json_list(&d);
 
-    (void)state;
     qdq_json_put_text(l, NULL, "");
     qdq_json_put_text(l, NULL, NULL);
     qdq_json_put_text(l, NULL, "a\xff\xc3\xa4");
@@ -63,12 +61,11 @@ static void every_kind_of_value_has_its_form(void **state)
                     "[1, -1, 9223372036854775807], 9223372036854775807, null, 4]");
 }
 
-static void numbers_have_all_digits_or_six(void **state)
+TEST(numbers_have_all_digits_or_six)
 {
     qdq_json_doc d = {0};
     qdq_json_out o = qdq_json_object(&d);
 
-    (void)state;
     qdq_json_put_real(o, "real", 1.23456789);
     qdq_json_put_real(o, "nan", (double)NAN);
     qdq_json_put_short(o, "short", 1.23456789);
@@ -77,14 +74,13 @@ static void numbers_have_all_digits_or_six(void **state)
                     "\"infinite\": null}");
 }
 
-static void a_document_that_failed_once_is_never_written(void **state)
+TEST(a_document_that_failed_once_is_never_written)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     qdq_json_doc d = {0};
     char *text = NULL;
 
-    (void)state;
     qdq_json_put(qdq_json_object(&d), "a", NULL);
     assert_true(d.failed);
     assert_fails(QDQ_E_NOMEM, "out of memory", qdq_json_finish(&d, &text, &err));
@@ -103,25 +99,11 @@ static void a_document_that_failed_once_is_never_written(void **state)
     assert_null(qdq_json_take(&d));
 }
 
-static void a_finished_document_can_be_a_part_of_another(void **state)
+TEST(a_finished_document_can_be_a_part_of_another)
 {
     qdq_json_doc in = {0}, out = {0};
 
-    (void)state;
     qdq_json_put_int(qdq_json_object(&in), "a", 1);
     qdq_json_put(qdq_json_list(&out), NULL, qdq_json_take(&in));
     assert_line(&out, "[{\"a\": 1}]");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_stand_in_the_order_in_which_they_were_put),
-        cmocka_unit_test(every_kind_of_value_has_its_form),
-        cmocka_unit_test(numbers_have_all_digits_or_six),
-        cmocka_unit_test(a_document_that_failed_once_is_never_written),
-        cmocka_unit_test(a_finished_document_can_be_a_part_of_another),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

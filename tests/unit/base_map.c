@@ -4,13 +4,12 @@
 #include "base/arena.h"
 #include "base/map.h"
 
-static void what_was_put_is_found_and_nothing_else(void **state)
+TEST(what_was_put_is_found_and_nothing_else)
 {
     enum { N = 5000 };
     qdq_arena a = QDQ_ARENA_INIT;
     qdq_map m = QDQ_MAP_INIT;
 
-    (void)state;
     for (uint64_t i = 0; i < N; i++) {
         bool is_new = false;
         qdq_map_value *v = qdq_map_put(&m, qdq_arena_printf(&a, "tensor_%d", (int)i), &is_new);
@@ -30,11 +29,10 @@ static void what_was_put_is_found_and_nothing_else(void **state)
     qdq_arena_free(&a);
 }
 
-static void an_empty_map_answers(void **state)
+TEST(an_empty_map_answers)
 {
     qdq_map m = QDQ_MAP_INIT;
 
-    (void)state;
     assert_null(qdq_map_get(&m, "x"));
     assert_null(qdq_map_get_int(&m, 0));
     assert_false(qdq_map_remove(&m, "x"));
@@ -42,12 +40,11 @@ static void an_empty_map_answers(void **state)
     qdq_map_free(&m);
 }
 
-static void putting_again_gives_the_same_place(void **state)
+TEST(putting_again_gives_the_same_place)
 {
     qdq_map m = QDQ_MAP_INIT;
     bool is_new = false;
 
-    (void)state;
     qdq_map_put(&m, "a", NULL)->ptr = &m;
     qdq_map_value *v = qdq_map_put(&m, "a", &is_new);
     assert_false(is_new);
@@ -56,12 +53,11 @@ static void putting_again_gives_the_same_place(void **state)
     qdq_map_free(&m);
 }
 
-static void iteration_goes_by_insertion(void **state)
+TEST(iteration_goes_by_insertion)
 {
     static const char *const keys[] = {"zebra", "apple", "", "mango", "banana"};
     qdq_map m = QDQ_MAP_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(keys); i++)
         assert_non_null(qdq_map_put(&m, keys[i], NULL));
     assert_int_equal(m.n_entry, QDQ_COUNT(keys));
@@ -73,11 +69,10 @@ static void iteration_goes_by_insertion(void **state)
     qdq_map_free(&m);
 }
 
-static void keys_are_compared_with_their_length(void **state)
+TEST(keys_are_compared_with_their_length)
 {
     qdq_map m = QDQ_MAP_INIT;
 
-    (void)state;
     qdq_map_put_n(&m, "conv1", 4, NULL)->num = 1;
     qdq_map_put_n(&m, "a\0b", 3, NULL)->num = 2;
     qdq_map_put_n(&m, "a\0c", 3, NULL)->num = 3;
@@ -89,12 +84,11 @@ static void keys_are_compared_with_their_length(void **state)
     qdq_map_free(&m);
 }
 
-static void integers_are_keys_too(void **state)
+TEST(integers_are_keys_too)
 {
     qdq_map m = QDQ_MAP_INIT;
     bool is_new;
 
-    (void)state;
     for (uint64_t i = 0; i < 3000; i++) /* multiples of a power of two, as addresses are */
         qdq_map_put_int(&m, i << 20, NULL)->num = i;
     qdq_map_put_int(&m, UINT64_MAX, &is_new)->num = 7;
@@ -107,13 +101,12 @@ static void integers_are_keys_too(void **state)
     qdq_map_free(&m);
 }
 
-static void removing_cuts_no_way_to_another_key(void **state)
+TEST(removing_cuts_no_way_to_another_key)
 {
     enum { N = 2000 };
     qdq_arena a = QDQ_ARENA_INIT;
     qdq_map m = QDQ_MAP_INIT;
 
-    (void)state;
     for (uint64_t i = 0; i < N; i++)
         qdq_map_put(&m, qdq_arena_printf(&a, "k%d", (int)i), NULL)->num = i;
     for (int i = 0; i < N; i += 3)
@@ -132,12 +125,11 @@ static void removing_cuts_no_way_to_another_key(void **state)
     qdq_arena_free(&a);
 }
 
-static void putting_and_removing_for_long_does_not_grow(void **state)
+TEST(putting_and_removing_for_long_does_not_grow)
 {
     qdq_map m = QDQ_MAP_INIT;
     char key[4][8] = {"a", "b", "c", "d"};
 
-    (void)state;
     for (int i = 0; i < 100000; i++) {
         assert_non_null(qdq_map_put(&m, key[i % 4], NULL));
         if (i >= 2)
@@ -146,20 +138,4 @@ static void putting_and_removing_for_long_does_not_grow(void **state)
     assert_int_equal(m.n_live, 2);
     assert_true(m.cap_entry <= 16);
     qdq_map_free(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_put_is_found_and_nothing_else),
-        cmocka_unit_test(an_empty_map_answers),
-        cmocka_unit_test(putting_again_gives_the_same_place),
-        cmocka_unit_test(iteration_goes_by_insertion),
-        cmocka_unit_test(keys_are_compared_with_their_length),
-        cmocka_unit_test(integers_are_keys_too),
-        cmocka_unit_test(removing_cuts_no_way_to_another_key),
-        cmocka_unit_test(putting_and_removing_for_long_does_not_grow),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

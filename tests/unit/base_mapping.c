@@ -30,14 +30,13 @@ static void assert_not_mapped(qdq_status code, const char *path, const char *par
     assert_non_null(strstr(err.text, path));
 }
 
-static void a_file_is_mapped_whole(void **state)
+TEST(a_file_is_mapped_whole)
 {
     qdq_error err = QDQ_ERROR_INIT;
     const char *path = test_path("plain");
     qdq_mapping *m = NULL;
     char full[4200];
 
-    (void)state;
     put(path, "hello");
     assert_ok(qdq_mapping_open(path, &m, &err));
     assert_holds(m, "hello");
@@ -48,12 +47,11 @@ static void a_file_is_mapped_whole(void **state)
     qdq_mapping_unref(m);
 }
 
-static void an_empty_file_is_an_empty_mapping(void **state)
+TEST(an_empty_file_is_an_empty_mapping)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_mapping *m = NULL;
 
-    (void)state;
     put(test_path("empty"), "");
     assert_ok(qdq_mapping_open(test_path("empty"), &m, &err));
     assert_int_equal(qdq_mapping_size(m), 0);
@@ -61,12 +59,11 @@ static void an_empty_file_is_an_empty_mapping(void **state)
     qdq_mapping_unref(m);
 }
 
-static void the_path_has_no_links(void **state)
+TEST(the_path_has_no_links)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_mapping *m = NULL;
 
-    (void)state;
     put(test_path("real"), "x");
     assert_int_equal(symlink("real", test_path("link")), 0);
     assert_ok(qdq_mapping_open(test_path("link"), &m, &err)); /* the user may name a link */
@@ -74,12 +71,11 @@ static void the_path_has_no_links(void **state)
     qdq_mapping_unref(m);
 }
 
-static void a_replaced_file_stays_readable(void **state)
+TEST(a_replaced_file_stays_readable)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_mapping *m = NULL;
 
-    (void)state;
     put(test_path("model"), "old weights");
     assert_ok(qdq_mapping_open(test_path("model"), &m, &err));
     put(test_path("model"), "new");
@@ -87,9 +83,8 @@ static void a_replaced_file_stays_readable(void **state)
     qdq_mapping_unref(m);
 }
 
-static void what_is_no_file_is_refused(void **state)
+TEST(what_is_no_file_is_refused)
 {
-    (void)state;
     assert_not_mapped(QDQ_E_IO, test_path("absent"), "cannot open: No such file");
     assert_not_mapped(QDQ_E_IO, test_dir(), "is a folder, expected a file");
     assert_not_mapped(QDQ_E_IO, "/dev/zero", "is a device or a pipe, expected a regular file");
@@ -98,11 +93,10 @@ static void what_is_no_file_is_refused(void **state)
                       "is a device or a pipe"); /* and does not wait for a writer */
 }
 
-static void references_are_counted(void **state)
+TEST(references_are_counted)
 {
     qdq_mapping *m = qdq_mapping_new_heap(3);
 
-    (void)state;
     assert_ptr_equal(qdq_mapping_ref(m), m);
     qdq_mapping_unref(m);
     assert_int_equal(qdq_mapping_data(m)[2], 0);
@@ -110,12 +104,11 @@ static void references_are_counted(void **state)
     qdq_mapping_unref(NULL);
 }
 
-static void what_rests_reads_the_same_again(void **state)
+TEST(what_rests_reads_the_same_again)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_mapping *file = NULL, *heap = qdq_mapping_new_heap(4), *empty = NULL;
 
-    (void)state;
     put(test_path("rest.bin"), "weights");
     put(test_path("nothing.bin"), "");
     assert_ok(qdq_mapping_open(test_path("rest.bin"), &file, &err));
@@ -132,11 +125,10 @@ static void what_rests_reads_the_same_again(void **state)
     qdq_mapping_unref(empty);
 }
 
-static void heap_bytes_are_zero_and_writable(void **state)
+TEST(heap_bytes_are_zero_and_writable)
 {
     qdq_mapping *m = qdq_mapping_new_heap(1000);
 
-    (void)state;
     for (size_t i = 0; i < 1000; i++)
         assert_int_equal(qdq_mapping_data(m)[i], 0);
     qdq_mapping_heap_data(m)[999] = 7;
@@ -195,11 +187,10 @@ static const char *make_box(void)
     return box;
 }
 
-static void files_below_a_folder_are_found(void **state)
+TEST(files_below_a_folder_are_found)
 {
     const char *box = make_box();
 
-    (void)state;
     assert_below(box, "data", "data");
     assert_below(box, "./data", "data");
     assert_below(box, "inner/deep", "deep");
@@ -208,11 +199,10 @@ static void files_below_a_folder_are_found(void **state)
                  "data"); /* the folder itself is the user's, and may be a link */
 }
 
-static void what_leads_out_of_the_folder_is_refused(void **state)
+TEST(what_leads_out_of_the_folder_is_refused)
 {
     const char *box = make_box();
 
-    (void)state;
     assert_not_below(QDQ_E_FORMAT, box, "../secret", "'..'");
     assert_not_below(QDQ_E_FORMAT, box, "inner/../data",
                      "has '..' in it, expected a path inside the folder");
@@ -225,12 +215,11 @@ static void what_leads_out_of_the_folder_is_refused(void **state)
     assert_not_below(QDQ_E_FORMAT, box, "dirlink/deep", "'dirlink' is a symbolic link");
 }
 
-static void names_that_are_no_names_are_refused(void **state)
+TEST(names_that_are_no_names_are_refused)
 {
     const char *box = make_box();
     static char wide[6000];
 
-    (void)state;
     assert_not_below(QDQ_E_FORMAT, box, "", "names no file");
     assert_not_below(QDQ_E_FORMAT, box, ".", "names no file");
     assert_not_below(QDQ_E_IO, box, "inner", "is a folder, expected a file");
@@ -244,11 +233,10 @@ static void names_that_are_no_names_are_refused(void **state)
     assert_not_below(QDQ_E_FORMAT, box, wide, "names no file");
 }
 
-static void the_empty_folder_is_the_current_one(void **state)
+TEST(the_empty_folder_is_the_current_one)
 {
     char before[4200];
 
-    (void)state;
     make_box();
     assert_non_null(getcwd(before, sizeof before));
     assert_int_equal(chdir(test_path("box")), 0);
@@ -260,14 +248,13 @@ static void the_empty_folder_is_the_current_one(void **state)
 
 /* --- whole files ------------------------------------------------------------------------------ */
 
-static void a_file_is_read_up_to_the_limit(void **state)
+TEST(a_file_is_read_up_to_the_limit)
 {
     qdq_error err = QDQ_ERROR_INIT;
     enum { N = 300000 };
     char *text = malloc(N), *data = NULL;
     size_t size = 0;
 
-    (void)state;
     for (size_t i = 0; i < N; i++)
         text[i] = (char)(i * 7);
     assert_ok(qdq_write_file(test_path("large"), true, text, N, &err));
@@ -290,13 +277,12 @@ static void a_file_is_read_up_to_the_limit(void **state)
     free(text);
 }
 
-static void what_cannot_be_read_is_named(void **state)
+TEST(what_cannot_be_read_is_named)
 {
     qdq_error err = QDQ_ERROR_INIT;
     char *data = NULL;
     size_t size = 0;
 
-    (void)state;
     assert_fails(QDQ_E_IO, "absent: cannot open: No such file",
                  qdq_read_file(test_path("absent"), 10, &data, &size, &err));
     assert_fails(QDQ_E_IO, "cannot read: Is a directory",
@@ -309,14 +295,13 @@ static void what_cannot_be_read_is_named(void **state)
                  qdq_read_file("/dev/zero", 100000, &data, &size, &err));
 }
 
-static void a_dash_is_standard_input(void **state)
+TEST(a_dash_is_standard_input)
 {
     qdq_error err = QDQ_ERROR_INIT;
     int before = dup(STDIN_FILENO), fd[2];
     char *data = NULL;
     size_t size = 0;
 
-    (void)state;
     for (int round = 0; round < 2; round++) {
         assert_int_equal(pipe(fd), 0);
         assert_int_equal(write(fd[1], "piped", 5), 5);
@@ -334,27 +319,4 @@ static void a_dash_is_standard_input(void **state)
     }
     dup2(before, STDIN_FILENO);
     close(before);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_mapped_whole),
-        cmocka_unit_test(an_empty_file_is_an_empty_mapping),
-        cmocka_unit_test(the_path_has_no_links),
-        cmocka_unit_test(a_replaced_file_stays_readable),
-        cmocka_unit_test(what_is_no_file_is_refused),
-        cmocka_unit_test(references_are_counted),
-        cmocka_unit_test(what_rests_reads_the_same_again),
-        cmocka_unit_test(heap_bytes_are_zero_and_writable),
-        cmocka_unit_test(files_below_a_folder_are_found),
-        cmocka_unit_test(what_leads_out_of_the_folder_is_refused),
-        cmocka_unit_test(names_that_are_no_names_are_refused),
-        cmocka_unit_test(the_empty_folder_is_the_current_one),
-        cmocka_unit_test(a_file_is_read_up_to_the_limit),
-        cmocka_unit_test(what_cannot_be_read_is_named),
-        cmocka_unit_test(a_dash_is_standard_input),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

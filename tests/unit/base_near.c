@@ -14,9 +14,8 @@ static void expect(const char *word, const char *near)
         assert_string_equal(found, near);
 }
 
-static void slips_are_found(void **state)
+TEST(slips_are_found)
 {
-    (void)state;
     expect("exlude", "exclude");
     expect("inclued", "include");
     expect("op-type", "op-types");
@@ -25,36 +24,23 @@ static void slips_are_found(void **state)
     expect("OP-TYPES", "op-types");
 }
 
-static void other_words_are_not(void **state)
+TEST(other_words_are_not)
 {
-    (void)state;
     expect("", NULL);
     expect("b", NULL);
     expect("optimize", NULL);
     expect("xyz", NULL);
 }
 
-static void long_words_are_compared_by_capitals_and_beginning_alone(void **state)
+TEST(long_words_are_compared_by_capitals_and_beginning_alone)
 {
     char word[400], same[400];
     const char *const names[] = {same};
 
-    (void)state;
     memset(word, 'x', sizeof word - 1);
     memset(same, 'X', sizeof same - 1);
     word[399] = same[399] = '\0';
     assert_string_equal(qdq_nearest(word, names, 1), same);
     same[5] = 'y';
     assert_null(qdq_nearest(word, names, 1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slips_are_found),
-        cmocka_unit_test(other_words_are_not),
-        cmocka_unit_test(long_words_are_compared_by_capitals_and_beginning_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static qdq_status read_opts(known_opts *to, const void *from)
     return qdq_opts_read("known_opts", to, sizeof *to, from, &err);
 }
 
-static void members_that_the_caller_lacks_keep_their_defaults(void **state)
+TEST(members_that_the_caller_lacks_keep_their_defaults)
 {
     struct {
         size_t size;
@@ -30,7 +30,6 @@ static void members_that_the_caller_lacks_keep_their_defaults(void **state)
     } __attribute__((packed)) old = {.size = sizeof(size_t) + sizeof(int), .a = 7};
     known_opts o;
 
-    (void)state;
     assert_ok(read_opts(&o, NULL));
     assert_int_equal(o.a, -1);
     assert_ok(read_opts(&o, &old));
@@ -39,7 +38,7 @@ static void members_that_the_caller_lacks_keep_their_defaults(void **state)
     assert_int_equal(o.size, sizeof o);
 }
 
-static void unknown_members_must_be_zero(void **state)
+TEST(unknown_members_must_be_zero)
 {
     struct {
         known_opts known;
@@ -47,7 +46,6 @@ static void unknown_members_must_be_zero(void **state)
     } new = {{.size = sizeof new, .a = 1, .b = 2}, 0};
     known_opts o;
 
-    (void)state;
     assert_ok(read_opts(&o, &new));
     assert_int_equal(o.b, 2);
     new.c = 1;
@@ -55,12 +53,11 @@ static void unknown_members_must_be_zero(void **state)
                  read_opts(&o, &new));
 }
 
-static void a_size_that_is_none_is_refused(void **state)
+TEST(a_size_that_is_none_is_refused)
 {
     static const size_t sizes[] = {0, sizeof(size_t) - 1, sizeof(known_opts) + 4097, SIZE_MAX};
     known_opts o;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(sizes); i++) {
         const known_opts from = {.size = sizes[i]};
 
@@ -68,12 +65,11 @@ static void a_size_that_is_none_is_refused(void **state)
     }
 }
 
-static void a_job_without_a_cancel_flag_is_not_cancelled(void **state)
+TEST(a_job_without_a_cancel_flag_is_not_cancelled)
 {
     qdq_cancel *flag = qdq_cancel_new();
     qdq_job job = QDQ_JOB_INIT;
 
-    (void)state;
     qdq_cancel_set(flag);
     job.cancel = flag;
     assert_fails(QDQ_E_INTERRUPTED, "interrupted", qdq_job_poll(&job, &err));
@@ -85,16 +81,4 @@ static void a_job_without_a_cancel_flag_is_not_cancelled(void **state)
     assert_fails(QDQ_E_USAGE, "qdq_job.size: found 0", qdq_job_poll(&job, &err));
     assert_null(qdq_job_cancel(&job));
     qdq_cancel_free(flag);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_that_the_caller_lacks_keep_their_defaults),
-        cmocka_unit_test(unknown_members_must_be_zero),
-        cmocka_unit_test(a_size_that_is_none_is_refused),
-        cmocka_unit_test(a_job_without_a_cancel_flag_is_not_cancelled),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

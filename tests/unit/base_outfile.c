@@ -29,13 +29,12 @@ static const char *new_folder(const char *name)
     return path;
 }
 
-static void nothing_is_at_the_path_before_commit(void **state)
+TEST(nothing_is_at_the_path_before_commit)
 {
     qdq_error err = QDQ_ERROR_INIT;
     const char *folder = new_folder("commit"), *path = test_path("commit/model.onnx");
     qdq_outfile *f = NULL;
 
-    (void)state;
     assert_ok(qdq_outfile_open(path, false, &f, &err));
     assert_ok(qdq_outfile_write(f, "weights", 7, &err));
     assert_int_equal(qdq_outfile_size(f), 7);
@@ -47,13 +46,12 @@ static void nothing_is_at_the_path_before_commit(void **state)
     assert_int_equal(test_count_files(folder), 1);
 }
 
-static void abort_leaves_nothing(void **state)
+TEST(abort_leaves_nothing)
 {
     qdq_error err = QDQ_ERROR_INIT;
     const char *folder = new_folder("abort");
     qdq_outfile *f = NULL;
 
-    (void)state;
     assert_ok(qdq_outfile_open(test_path("abort/x"), false, &f, &err));
     assert_ok(qdq_outfile_write(f, "abc", 3, &err));
     qdq_outfile_abort(f);
@@ -61,13 +59,12 @@ static void abort_leaves_nothing(void **state)
     qdq_outfile_abort(NULL);
 }
 
-static void an_existing_file_is_refused_and_unharmed(void **state)
+TEST(an_existing_file_is_refused_and_unharmed)
 {
     qdq_error err = QDQ_ERROR_INIT;
     const char *folder = new_folder("existing"), *path = test_path("existing/x");
     qdq_outfile *f = (qdq_outfile *)&err;
 
-    (void)state;
     assert_ok(qdq_write_file(path, false, "old", 3, &err));
     assert_fails(QDQ_E_IO, "existing/x: exists already", qdq_outfile_open(path, false, &f, &err));
     assert_null(f);
@@ -76,13 +73,12 @@ static void an_existing_file_is_refused_and_unharmed(void **state)
     assert_int_equal(test_count_files(folder), 1);
 }
 
-static void an_existing_file_is_replaced_when_allowed(void **state)
+TEST(an_existing_file_is_replaced_when_allowed)
 {
     qdq_error err = QDQ_ERROR_INIT;
     const char *folder = new_folder("replace"), *path = test_path("replace/x");
     struct stat st;
 
-    (void)state;
     assert_ok(qdq_write_file(path, true, "old", 3, &err));
     assert_int_equal(chmod(path, 0640), 0);
     assert_ok(qdq_write_file(path, true, "newer", 5, &err));
@@ -92,26 +88,24 @@ static void an_existing_file_is_replaced_when_allowed(void **state)
     assert_int_equal(test_count_files(folder), 1);
 }
 
-static void new_files_get_the_usual_permissions(void **state)
+TEST(new_files_get_the_usual_permissions)
 {
     qdq_error err = QDQ_ERROR_INIT;
     mode_t before = umask(027);
     struct stat st;
 
-    (void)state;
     assert_ok(qdq_write_file(test_path("masked"), false, "", 0, &err));
     umask(before);
     assert_int_equal(stat(test_path("masked"), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0640);
 }
 
-static void a_file_that_appears_meanwhile_survives(void **state)
+TEST(a_file_that_appears_meanwhile_survives)
 {
     qdq_error err = QDQ_ERROR_INIT;
     const char *folder = new_folder("race"), *path = test_path("race/x");
     qdq_outfile *f = NULL;
 
-    (void)state;
     assert_ok(qdq_outfile_open(path, false, &f, &err));
     assert_ok(qdq_write_file(path, false, "theirs", 6, &err));
     assert_fails(QDQ_E_IO, "race/x: exists already", qdq_outfile_commit(f, &err));
@@ -128,11 +122,10 @@ static void assert_no_output(const char *path, const char *part)
     assert_null(f);
 }
 
-static void places_where_no_file_can_be_are_refused(void **state)
+TEST(places_where_no_file_can_be_are_refused)
 {
     static char wide[6000];
 
-    (void)state;
     assert_no_output(test_path("missing/x"), "missing/x: cannot write into folder");
     assert_no_output(test_path("missing/x"), "No such file or directory");
     assert_no_output(test_dir(), "is a folder, expected the name of a file");
@@ -149,12 +142,11 @@ static void places_where_no_file_can_be_are_refused(void **state)
     assert_no_output(wide, "File name too long");
 }
 
-static void a_link_is_replaced_not_followed(void **state)
+TEST(a_link_is_replaced_not_followed)
 {
     qdq_error err = QDQ_ERROR_INIT;
     struct stat st;
 
-    (void)state;
     assert_ok(qdq_write_file(test_path("target"), false, "target", 6, &err));
     assert_int_equal(symlink("target", test_path("linked")), 0);
     assert_fails(QDQ_E_IO, "exists already",
@@ -168,25 +160,23 @@ static void a_link_is_replaced_not_followed(void **state)
                  qdq_write_file(test_path("dangling"), false, "x", 1, &err));
 }
 
-static void names_of_any_length_the_system_takes_work(void **state)
+TEST(names_of_any_length_the_system_takes_work)
 {
     qdq_error err = QDQ_ERROR_INIT;
     char name[256];
 
-    (void)state;
     memset(name, 'n', 255);
     name[255] = '\0';
     assert_ok(qdq_write_file(test_path("%s", name), false, "x", 1, &err));
     assert_content(test_path("%s", name), "x", 1);
 }
 
-static void a_change_of_folder_does_not_matter(void **state)
+TEST(a_change_of_folder_does_not_matter)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_outfile *f = NULL;
     char before[4200];
 
-    (void)state;
     assert_non_null(getcwd(before, sizeof before));
     assert_int_equal(chdir(test_dir()), 0);
     assert_ok(qdq_outfile_open("relative", false, &f, &err));
@@ -196,7 +186,7 @@ static void a_change_of_folder_does_not_matter(void **state)
     assert_content(test_path("relative"), "", 0);
 }
 
-static void pieces_are_joined(void **state)
+TEST(pieces_are_joined)
 {
     enum { N = 5000 }; /* more than one call of the system takes */
     qdq_error err = QDQ_ERROR_INIT;
@@ -205,7 +195,6 @@ static void pieces_are_joined(void **state)
     qdq_outfile *f = NULL;
     size_t size = 0;
 
-    (void)state;
     for (size_t i = 0; i < N; i++) {
         iov[i] = (struct iovec){text, i % 4};
         memcpy(want + size, text, i % 4);
@@ -232,7 +221,7 @@ static qdq_mapping *make_source(size_t size)
     return m;
 }
 
-static void mappings_are_copied_from_file_and_heap(void **state)
+TEST(mappings_are_copied_from_file_and_heap)
 {
     enum { SIZE = 1000000 };
     static const struct {
@@ -242,7 +231,6 @@ static void mappings_are_copied_from_file_and_heap(void **state)
     qdq_mapping *source[2] = {make_source(SIZE), NULL};
     const unsigned char *bytes = qdq_mapping_data(source[0]);
 
-    (void)state;
     assert_ok(qdq_write_file(test_path("source"), false, bytes, SIZE, &err));
     assert_ok(qdq_mapping_open(test_path("source"), &source[1], &err));
     for (size_t s = 0; s < 2; s++) {
@@ -272,14 +260,13 @@ static void mappings_are_copied_from_file_and_heap(void **state)
     qdq_mapping_unref(source[1]);
 }
 
-static void a_source_that_became_shorter_is_an_error_not_a_crash(void **state)
+TEST(a_source_that_became_shorter_is_an_error_not_a_crash)
 {
     qdq_error err = QDQ_ERROR_INIT;
     const char *folder = new_folder("shrink");
     qdq_mapping *heap = make_source(300000), *m = NULL;
     qdq_outfile *f = NULL;
 
-    (void)state;
     assert_ok(qdq_write_file(test_path("source3"), false, qdq_mapping_data(heap), 300000, &err));
     assert_ok(qdq_mapping_open(test_path("source3"), &m, &err));
     assert_int_equal(truncate(test_path("source3"), 100), 0);
@@ -329,14 +316,13 @@ static void every_way_of_writing_fails_beyond(const char *folder, const char *pa
     qdq_mapping_unref(file);
 }
 
-static void a_file_at_its_size_limit_leaves_nothing(void **state)
+TEST(a_file_at_its_size_limit_leaves_nothing)
 {
     enum { SIZE = 400000 };
     qdq_error err = QDQ_ERROR_INIT;
     const char *folder = new_folder("limit");
     qdq_mapping *heap = make_source(SIZE);
 
-    (void)state;
     assert_ok(qdq_write_file(test_path("full_source"), true, qdq_mapping_data(heap), SIZE, &err));
     assert_ok(qdq_write_file(test_path("limit/x"), true, "old", 3, &err));
     qdq_mapping_unref(heap);
@@ -346,14 +332,13 @@ static void a_file_at_its_size_limit_leaves_nothing(void **state)
 }
 
 /* The last of all: it changes what this process sees of the file system. */
-static void a_full_disk_leaves_nothing(void **state)
+TEST(a_full_disk_leaves_nothing)
 {
     enum { SIZE = 400000 };
     qdq_error err = QDQ_ERROR_INIT;
     const char *folder = test_small_disk(256 * 1024);
     char path[4300];
 
-    (void)state;
     if (folder == NULL) {
         fprintf(stderr, "SKIPPED: this system lets us mount no small disk\n");
         skip();
@@ -365,14 +350,13 @@ static void a_full_disk_leaves_nothing(void **state)
 
 /* --- private folders -------------------------------------------------------------------------- */
 
-static void private_folders_vanish_with_all_in_them(void **state)
+TEST(private_folders_vanish_with_all_in_them)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_tempdir *d = NULL;
     char path[5000], first[4300];
     struct stat st;
 
-    (void)state;
     assert_ok(qdq_tempdir_new(test_dir(), &d, &err));
     snprintf(first, sizeof first, "%s", qdq_tempdir_path(d));
     assert_int_equal(stat(first, &st), 0);
@@ -397,12 +381,11 @@ static void private_folders_vanish_with_all_in_them(void **state)
     qdq_tempdir_free(NULL);
 }
 
-static void private_folders_differ(void **state)
+TEST(private_folders_differ)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_tempdir *a = NULL, *b = NULL;
 
-    (void)state;
     assert_ok(qdq_tempdir_new(NULL, &a, &err));
     assert_ok(qdq_tempdir_new(NULL, &b, &err));
     assert_string_not_equal(qdq_tempdir_path(a), qdq_tempdir_path(b));
@@ -410,39 +393,12 @@ static void private_folders_differ(void **state)
     qdq_tempdir_free(b);
 }
 
-static void a_private_folder_needs_a_parent(void **state)
+TEST(a_private_folder_needs_a_parent)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_tempdir *d = (qdq_tempdir *)&err;
 
-    (void)state;
     assert_fails(QDQ_E_IO, "nowhere: cannot make a folder for temporary files: No such file",
                  qdq_tempdir_new(test_path("nowhere"), &d, &err));
     assert_null(d);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_at_the_path_before_commit),
-        cmocka_unit_test(abort_leaves_nothing),
-        cmocka_unit_test(an_existing_file_is_refused_and_unharmed),
-        cmocka_unit_test(an_existing_file_is_replaced_when_allowed),
-        cmocka_unit_test(new_files_get_the_usual_permissions),
-        cmocka_unit_test(a_file_that_appears_meanwhile_survives),
-        cmocka_unit_test(places_where_no_file_can_be_are_refused),
-        cmocka_unit_test(a_link_is_replaced_not_followed),
-        cmocka_unit_test(names_of_any_length_the_system_takes_work),
-        cmocka_unit_test(a_change_of_folder_does_not_matter),
-        cmocka_unit_test(pieces_are_joined),
-        cmocka_unit_test(mappings_are_copied_from_file_and_heap),
-        cmocka_unit_test(a_source_that_became_shorter_is_an_error_not_a_crash),
-        cmocka_unit_test(a_file_at_its_size_limit_leaves_nothing),
-        cmocka_unit_test(private_folders_vanish_with_all_in_them),
-        cmocka_unit_test(private_folders_differ),
-        cmocka_unit_test(a_private_folder_needs_a_parent),
-        cmocka_unit_test(a_full_disk_leaves_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,31 +12,29 @@ static bool read_all(const char *bytes, size_t size, uint64_t *value, size_t *us
     return ok;
 }
 
-static void varints_have_one_to_ten_bytes(void **state)
+TEST(varints_have_one_to_ten_bytes)
 {
     uint64_t v = 1;
     size_t used;
 
-    (void)state;
     assert_true(read_all("\x00\xff", 2, &v, &used) && v == 0 && used == 1);
     assert_true(read_all("\x96\x01", 2, &v, &used) && v == 150 && used == 2);
     assert_true(read_all("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10, &v, &used));
     assert_true(v == UINT64_MAX && used == 10);
 }
 
-static void what_is_cut_off_or_too_long_is_no_varint_and_moves_nothing(void **state)
+TEST(what_is_cut_off_or_too_long_is_no_varint_and_moves_nothing)
 {
     uint64_t v;
     size_t used;
 
-    (void)state;
     assert_false(read_all("", 0, &v, &used) || used != 0);
     assert_false(read_all("\x96", 1, &v, &used) || used != 0);
     assert_false(read_all("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10, &v, &used) || used != 0);
     assert_false(read_all("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x81\x00", 11, &v, &used));
 }
 
-static void fields_come_one_after_the_other(void **state)
+TEST(fields_come_one_after_the_other)
 {
     static const unsigned char bytes[] =
         "\x08\x05\x12\x02hi\x1d\x01\x02\x03\x04\x21\x01\0\0\0\0\0\0";
@@ -44,7 +42,6 @@ static void fields_come_one_after_the_other(void **state)
     qdq_wire_item item;
     size_t pos = 0;
 
-    (void)state;
     assert_true(qdq_wire_next(body, &pos, &item));
     assert_true(item.number == 1 && item.type == QDQ_WIRE_VARINT && item.value == 5);
     assert_true(qdq_wire_next(body, &pos, &item));
@@ -56,13 +53,12 @@ static void fields_come_one_after_the_other(void **state)
     assert_int_equal(pos, body.size);
 }
 
-static void a_field_that_is_none_stops_before_the_end(void **state)
+TEST(a_field_that_is_none_stops_before_the_end)
 {
     static const char *const broken[] = {"\x08",     "\x01\x01", "\x12\x05hi",
                                          "\x1d\x01", "\x21\x01", "\x0b\x01"};
     qdq_wire_item item;
 
-    (void)state;
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
         const qdq_span body = {(const unsigned char *)broken[i], strlen(broken[i])};
         size_t pos = 0;
@@ -70,16 +66,4 @@ static void a_field_that_is_none_stops_before_the_end(void **state)
         assert_false(qdq_wire_next(body, &pos, &item));
         assert_int_equal(pos, 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(varints_have_one_to_ten_bytes),
-        cmocka_unit_test(what_is_cut_off_or_too_long_is_no_varint_and_moves_nothing),
-        cmocka_unit_test(fields_come_one_after_the_other),
-        cmocka_unit_test(a_field_that_is_none_stops_before_the_end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

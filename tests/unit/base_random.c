@@ -5,9 +5,8 @@
 
 #include "base/random.h"
 
-static void the_stream_of_a_seed_never_changes(void **state)
+TEST(the_stream_of_a_seed_never_changes)
 {
-    (void)state;
     qdq_random r = {.counter = 1234567};
     /* the published test vector of SplitMix64 */
     assert_true(qdq_random_u64(&r) == UINT64_C(6457827717110365317));
@@ -26,9 +25,8 @@ static void the_stream_of_a_seed_never_changes(void **state)
     assert_true(qdq_random_nth_seed(7, 1) != qdq_random_nth_seed(7, 2));
 }
 
-static void normals_have_mean_zero_and_deviation_one(void **state)
+TEST(normals_have_mean_zero_and_deviation_one)
 {
-    (void)state;
     qdq_random r = qdq_random_new(1, "x");
     enum { n = 200000 };
     double sum = 0, square = 0, fourth = 0;
@@ -49,9 +47,8 @@ static qdq_array array_of(qdq_elem elem, void *data, size_t bytes)
     return (qdq_array){.elem = elem, .data = data, .bytes = bytes};
 }
 
-static void the_first_floats_of_seed_1_are_fixed(void **state)
+TEST(the_first_floats_of_seed_1_are_fixed)
 {
-    (void)state;
     float x[4];
     double d[4];
     qdq_array a = array_of(QDQ_FLOAT, x, sizeof x), b = array_of(QDQ_DOUBLE, d, sizeof d);
@@ -74,9 +71,8 @@ static float of_half(uint16_t h)
     return h & 0x8000 ? -f : f;
 }
 
-static void halves_and_bfloats_are_the_same_numbers_rounded(void **state)
+TEST(halves_and_bfloats_are_the_same_numbers_rounded)
 {
-    (void)state;
     enum { n = 20000 };
     static float x[n];
     static uint16_t h[n], bf[n];
@@ -94,9 +90,8 @@ static void halves_and_bfloats_are_the_same_numbers_rounded(void **state)
     }
 }
 
-static void integers_are_zero_or_one_in_every_width(void **state)
+TEST(integers_are_zero_or_one_in_every_width)
 {
-    (void)state;
     static const struct {
         qdq_elem elem;
         unsigned bits;
@@ -122,9 +117,8 @@ static void integers_are_zero_or_one_in_every_width(void **state)
     }
 }
 
-static void types_without_numbers_are_refused(void **state)
+TEST(types_without_numbers_are_refused)
 {
-    (void)state;
     char data[16] = "";
     qdq_array a = array_of(QDQ_STRING, data, sizeof data);
 
@@ -133,17 +127,4 @@ static void types_without_numbers_are_refused(void **state)
     assert_false(qdq_random_fill(&a, 1, "x"));
     a.elem = QDQ_FLOAT8E8M0;
     assert_false(qdq_random_fill(&a, 1, "x"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_stream_of_a_seed_never_changes),
-        cmocka_unit_test(normals_have_mean_zero_and_deviation_one),
-        cmocka_unit_test(the_first_floats_of_seed_1_are_fixed),
-        cmocka_unit_test(halves_and_bfloats_are_the_same_numbers_rounded),
-        cmocka_unit_test(integers_are_zero_or_one_in_every_width),
-        cmocka_unit_test(types_without_numbers_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static void refuses(const char *text, const char *part)
     assert_true(qdq_clock_seconds() - begin < 1);
 }
 
-static void usual_expressions_match_as_before(void **state)
+TEST(usual_expressions_match_as_before)
 {
-    (void)state;
     assert_true(matches("^/model/layers.[0-9]+/", "/model/layers.12/attn"));
     assert_false(matches("^/model/layers.[0-9]+/", "/model/layers./attn"));
     assert_true(matches("conv{2}$|(a|b){1,3}[]x{1,}]", "bab]"));
@@ -40,9 +39,8 @@ static void usual_expressions_match_as_before(void **state)
     assert_true(matches("", "anything"));
 }
 
-static void repetitions_inside_repetitions_are_refused_before_they_take_memory(void **state)
+TEST(repetitions_inside_repetitions_are_refused_before_they_take_memory)
 {
-    (void)state;
     refuses("((a{1,250}){1,250}){1,250}", "too large");
     refuses("a{250}{250}{250}", "too large");
     refuses("((((((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+",
@@ -51,37 +49,33 @@ static void repetitions_inside_repetitions_are_refused_before_they_take_memory(v
     refuses("(abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz){350}", "characters");
 }
 
-static void an_expression_that_goes_back_to_what_it_matched_is_refused(void **state)
+TEST(an_expression_that_goes_back_to_what_it_matched_is_refused)
 {
-    (void)state;
     refuses("(.*)(.*)(.*)\\1\\2\\3x", "back reference '\\1'");
 }
 
-static void deep_parentheses_do_not_end_the_stack(void **state)
+TEST(deep_parentheses_do_not_end_the_stack)
 {
     static char text[QDQ_REGEXP_TEXT + 2];
 
-    (void)state;
     memset(text, '(', 10000);
     refuses(text, "nested parentheses");
     memset(text, 'a', sizeof text - 1);
     refuses(text, "expected at most 16384 bytes");
 }
 
-static void what_does_not_compile_is_told(void **state)
+TEST(what_does_not_compile_is_told)
 {
-    (void)state;
     refuses("a(b", "regular expression 'a(b': ");
     refuses("a[b", "regular expression 'a[b': ");
     refuses("a\\", "regular expression 'a\\': ");
 }
 
-static void a_name_of_a_megabyte_matches_nothing(void **state)
+TEST(a_name_of_a_megabyte_matches_nothing)
 {
     const size_t size = 1 << 20;
     char *name = malloc(size);
 
-    (void)state;
     assert_non_null(name);
     memset(name, 'a', size - 1);
     name[size - 1] = '\0';
@@ -92,7 +86,7 @@ static void a_name_of_a_megabyte_matches_nothing(void **state)
 }
 
 /* The worst that the bounds allow: hundreds of states at once for every byte of a name. */
-static void the_worst_expression_ends_after_its_time(void **state)
+TEST(the_worst_expression_ends_after_its_time)
 {
     static char text[4096], name[QDQ_REGEXP_NAME + 1];
     qdq_error err = QDQ_ERROR_INIT;
@@ -101,7 +95,6 @@ static void the_worst_expression_ends_after_its_time(void **state)
     qdq_regexp r;
     bool yes;
 
-    (void)state;
     strcpy(text, "(a|b)*a");
     for (int i = 0; i < 300; i++)
         strcat(text, "(a|b)");
@@ -116,19 +109,4 @@ static void the_worst_expression_ends_after_its_time(void **state)
         assert_non_null(strstr(err.text, "took more than 5 s"));
     assert_true(qdq_clock_seconds() - begin < 15);
     qdq_regexp_close(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(usual_expressions_match_as_before),
-        cmocka_unit_test(repetitions_inside_repetitions_are_refused_before_they_take_memory),
-        cmocka_unit_test(an_expression_that_goes_back_to_what_it_matched_is_refused),
-        cmocka_unit_test(deep_parentheses_do_not_end_the_stack),
-        cmocka_unit_test(what_does_not_compile_is_told),
-        cmocka_unit_test(a_name_of_a_megabyte_matches_nothing),
-        cmocka_unit_test(the_worst_expression_ends_after_its_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,9 +53,8 @@ static void refuse(const char *text, const char *part)
     refuse_bytes(text, strlen(text), part);
 }
 
-static void maps_lists_and_scalars_with_their_places(void **state)
+TEST(maps_lists_and_scalars_with_their_places)
 {
-    (void)state;
     expect("a: 1\nb: [x, 'y']\nc:\n  d: \"z\"\n  e:\n  - 2\n",
            "{a@1:1=1@1:4 b@2:1=[x@2:5 'y'@2:8 ] c@3:1={d@4:3='z'@4:6 e@5:3=[2@6:5 ] } } ");
     expect("- 1\n- {}\n- []\n", "[1@1:3 {} [] ] ");
@@ -65,16 +64,14 @@ static void maps_lists_and_scalars_with_their_places(void **state)
     expect("{\"a\": true, \"b\": [1, 2]}", "{a@1:2=true@1:7 b@1:13=[1@1:19 2@1:22 ] } ");
 }
 
-static void an_empty_document_is_nothing(void **state)
+TEST(an_empty_document_is_nothing)
 {
-    (void)state;
     expect("", "nothing");
     expect("# a comment alone\n", "nothing");
 }
 
-static void anchors_aliases_and_tags_are_refused(void **state)
+TEST(anchors_aliases_and_tags_are_refused)
 {
-    (void)state;
     refuse("a: &x 1\nb: *x\n", "c.yaml:1:4: found an anchor, expected none");
     refuse("a: &x [1]\n", "c.yaml:1:4: found an anchor");
     refuse("a: &x {b: 1}\n", "c.yaml:1:4: found an anchor");
@@ -83,32 +80,28 @@ static void anchors_aliases_and_tags_are_refused(void **state)
     refuse("a: !x [1]\n", "c.yaml:1:4: found a tag");
 }
 
-static void a_key_that_comes_twice_is_refused_where_it_stands(void **state)
+TEST(a_key_that_comes_twice_is_refused_where_it_stands)
 {
-    (void)state;
     refuse("a: 1\nb: 2\na: 3\n", "c.yaml:3:1: key 'a' comes twice");
     expect("a: {x: 1}\nb: {x: 2}\n", "{a@1:1={x@1:5=1@1:8 } b@2:1={x@2:5=2@2:8 } } ");
 }
 
-static void keys_are_text(void **state)
+TEST(keys_are_text)
 {
-    (void)state;
     refuse("? [a, b]\n: 1\n", "c.yaml:1:3: found a key that is no text");
     refuse("? {a: b}\n: 1\n", "c.yaml:1:3: found a key that is no text");
 }
 
-static void one_document_is_enough(void **state)
+TEST(one_document_is_enough)
 {
-    (void)state;
     refuse("a: 1\n---\nb: 2\n", "c.yaml:2:1: found a second document");
     expect("---\na: 1\n...\n", "{a@2:1=1@2:4 } ");
 }
 
-static void deep_nesting_is_refused(void **state)
+TEST(deep_nesting_is_refused)
 {
     char text[4000];
 
-    (void)state;
     memset(text, '[', 64);
     memset(text + 64, ']', 64);
     refuse_bytes(text, 63, "not YAML"); /* not closed */
@@ -121,9 +114,8 @@ static void deep_nesting_is_refused(void **state)
     refuse_bytes(text, sizeof text, "c.yaml:1:65: nested more than 64 deep");
 }
 
-static void what_is_no_yaml_names_line_and_column(void **state)
+TEST(what_is_no_yaml_names_line_and_column)
 {
-    (void)state;
     refuse("a: [1\nb: 2\n", "c.yaml:2:2: not YAML: ");
     refuse("a: 1\n b: 2\n", "c.yaml:2:");
     refuse("\ta: 1\n", "c.yaml:1:1: not YAML: ");
@@ -131,20 +123,4 @@ static void what_is_no_yaml_names_line_and_column(void **state)
     refuse_bytes("a: \xff\xfe\xff", 6, "c.yaml: byte 3: not YAML: ");
     refuse_bytes("a: \"x\\0y\"", 9, "c.yaml:1:4: found a NUL inside a value");
     refuse_bytes("a\0b: 1", 6, "not YAML: ");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(maps_lists_and_scalars_with_their_places),
-        cmocka_unit_test(an_empty_document_is_nothing),
-        cmocka_unit_test(anchors_aliases_and_tags_are_refused),
-        cmocka_unit_test(a_key_that_comes_twice_is_refused_where_it_stands),
-        cmocka_unit_test(keys_are_text),
-        cmocka_unit_test(one_document_is_enough),
-        cmocka_unit_test(deep_nesting_is_refused),
-        cmocka_unit_test(what_is_no_yaml_names_line_and_column),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

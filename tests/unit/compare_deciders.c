@@ -39,20 +39,18 @@ static const char *deciders(const char *text, bool *follows)
          "  r = Range(zero, i, one) f = Cast<to = 1>(r) y = Mul(f, level) z = Relu(x)\n"           \
          "}\n"
 
-static void durations_decide_the_length_of_speech(void **state)
+TEST(durations_decide_the_length_of_speech)
 {
     bool follows[2];
 
-    (void)state;
     assert_string_equal(deciders(SPEECH("2"), follows), "c");
     assert_true(follows[0] && !follows[1]);
 }
 
-static void shape_arithmetic_in_floats_decides_nothing(void **state)
+TEST(shape_arithmetic_in_floats_decides_nothing)
 {
     bool follows[1];
 
-    (void)state;
     assert_string_equal(
         deciders(
             HEAD
@@ -65,9 +63,8 @@ static void shape_arithmetic_in_floats_decides_nothing(void **state)
     assert_false(follows[0]);
 }
 
-static void integers_that_are_inputs_decide_nothing(void **state)
+TEST(integers_that_are_inputs_decide_nothing)
 {
-    (void)state;
     assert_string_equal(deciders(HEAD
                                  "g (int64 n) => (int64[M] y) <int64 zero = {0}, int64 one = {1}>\n"
                                  "{ y = Range(zero, n, one) }",
@@ -75,9 +72,8 @@ static void integers_that_are_inputs_decide_nothing(void **state)
                         "");
 }
 
-static void scores_decide_how_many_are_found(void **state)
+TEST(scores_decide_how_many_are_found)
 {
-    (void)state;
     assert_string_equal(deciders(HEAD "g (float[N] x) => (int64[A,B] y) <float c = {0.5}>\n"
                                       "{ t = Sigmoid(x) b = Greater(t, c) y = NonZero(b) }",
                                  NULL),
@@ -85,9 +81,8 @@ static void scores_decide_how_many_are_found(void **state)
 }
 
 /* What is found is put back into a tensor whose shape is known. */
-static void places_that_are_written_to_do_not_decide_the_shape(void **state)
+TEST(places_that_are_written_to_do_not_decide_the_shape)
 {
-    (void)state;
     assert_string_equal(deciders(HEAD
                                  "g (float[N] x) => (float[N] y) <float c = {0.5}>\n"
                                  "{ t = Sigmoid(x) b = Greater(t, c) n = NonZero(b)\n"
@@ -117,11 +112,10 @@ static qdq_compare_result *compared(const char *a, const char *b)
     return r;
 }
 
-static void what_decides_is_compared_in_place_of_what_follows(void **state)
+TEST(what_decides_is_compared_in_place_of_what_follows)
 {
     qdq_compare_result *r = compared(SPEECH("2"), SPEECH("2"));
 
-    (void)state;
     if (r == NULL)
         return;
     assert_int_equal(r->n_outputs, 2);
@@ -131,11 +125,10 @@ static void what_decides_is_compared_in_place_of_what_follows(void **state)
     qdq_free(r);
 }
 
-static void an_output_of_another_length_is_the_worst_and_no_error(void **state)
+TEST(an_output_of_another_length_is_the_worst_and_no_error)
 {
     qdq_compare_result *r = compared(SPEECH("2"), SPEECH("9"));
 
-    (void)state;
     if (r == NULL)
         return;
     assert_int_equal(r->n_outputs, 3);
@@ -144,18 +137,4 @@ static void an_output_of_another_length_is_the_worst_and_no_error(void **state)
     assert_true(isinf(r->worst_db) && r->worst_db < 0 && isinf(r->bound_db) && r->bound_db < 0);
     assert_true(isfinite(r->outputs[2].sqnr_db));
     qdq_free(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations_decide_the_length_of_speech),
-        cmocka_unit_test(shape_arithmetic_in_floats_decides_nothing),
-        cmocka_unit_test(integers_that_are_inputs_decide_nothing),
-        cmocka_unit_test(scores_decide_how_many_are_found),
-        cmocka_unit_test(places_that_are_written_to_do_not_decide_the_shape),
-        cmocka_unit_test(what_decides_is_compared_in_place_of_what_follows),
-        cmocka_unit_test(an_output_of_another_length_is_the_worst_and_no_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,27 +93,24 @@ static void check_coverage(bool is_pair)
     }
 }
 
-static void decided_classes_promise_no_more_than_undecided_ones_keep(void **state)
+TEST(decided_classes_promise_no_more_than_undecided_ones_keep)
 {
-    (void)state;
     check_coverage(true);
 }
 
-static void decided_scores_promise_no_more_than_undecided_ones_keep(void **state)
+TEST(decided_scores_promise_no_more_than_undecided_ones_keep)
 {
-    (void)state;
     check_coverage(false);
 }
 
 /* Two samples with the same error, so that nothing is left for the jackknife: two decisions, share
  * 1 - 0.1^(1/2). */
-static void the_bound_counts_a_share_of_the_samples_as_undecided(void **state)
+TEST(the_bound_counts_a_share_of_the_samples_as_undecided)
 {
     float x = share_of(-6), y = share_of(-6.1);
     qdq_compare_output o = {0};
     const double share = 1 - sqrt(0.1), d = (double)x - (double)y, change = tanh(0.1 / 4);
 
-    (void)state;
     for (size_t i = 0; i < 2; i++)
         add(&o, i, &x, &y, 1);
     qdq_compare_tensor t = get(&o);
@@ -133,25 +130,23 @@ static void the_bound_counts_a_share_of_the_samples_as_undecided(void **state)
 
 /* Scores of classes that no sample shows are near nothing: an undecided sample would have more
  * signal there. */
-static void undecided_samples_lift_no_slice_above_what_was_measured(void **state)
+TEST(undecided_samples_lift_no_slice_above_what_was_measured)
 {
     float x[] = {1 - 2e-6f, 1e-6f, 1e-6f}, y[] = {1 - 3e-6f, 1e-6f, 2e-6f};
     qdq_compare_output o = {0};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++)
         add(&o, i, x, y, 3);
     qdq_compare_tensor t = get(&o);
     assert_true(t.worst_db < 10 && t.bound_db <= t.worst_db);
 }
 
-static void outputs_that_are_no_shares_hide_nothing(void **state)
+TEST(outputs_that_are_no_shares_hide_nothing)
 {
     static float x[300], y[300];
     float high[] = {0.1f, 1.5f}, high_b[] = {0.2f, 1.5f};
     qdq_compare_output many = {0}, above = {0}, equal = {0};
 
-    (void)state;
     for (int i = 0; i < 300; i++) {
         x[i] = 0.001f;
         y[i] = 0.002f;
@@ -168,12 +163,11 @@ static void outputs_that_are_no_shares_hide_nothing(void **state)
     assert_true(get(&equal).bound_db == INFINITY);
 }
 
-static void elements_that_are_rounded_to_0_or_1_or_are_not_finite_do_no_harm(void **state)
+TEST(elements_that_are_rounded_to_0_or_1_or_are_not_finite_do_no_harm)
 {
     float x[] = {0, 1}, y[] = {0, 1}, z[] = {NAN, 1}, u[] = {1, 0};
     qdq_compare_output o = {0}, bad = {0}, turned = {0};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         add(&o, i, x, y, 2);
         add(&bad, i, x, i == 1 ? z : y, 2);
@@ -182,18 +176,4 @@ static void elements_that_are_rounded_to_0_or_1_or_are_not_finite_do_no_harm(voi
     assert_true(get(&o).bound_db == INFINITY);
     assert_true(get(&bad).bound_db == -INFINITY);
     assert_true(isfinite(get(&turned).bound_db));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decided_classes_promise_no_more_than_undecided_ones_keep),
-        cmocka_unit_test(decided_scores_promise_no_more_than_undecided_ones_keep),
-        cmocka_unit_test(the_bound_counts_a_share_of_the_samples_as_undecided),
-        cmocka_unit_test(undecided_samples_lift_no_slice_above_what_was_measured),
-        cmocka_unit_test(outputs_that_are_no_shares_hide_nothing),
-        cmocka_unit_test(elements_that_are_rounded_to_0_or_1_or_are_not_finite_do_no_harm),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

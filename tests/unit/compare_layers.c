@@ -61,9 +61,8 @@ static const qdq_compare_layer *layer(const qdq_compare_layers_result *r, const 
 static const char plain[] = HEAD "g (float[N,2] x) => (float[N,2] y)"
                                  "{ t = Relu(x) u = Neg(t) y = Abs(u) }";
 
-static void a_model_introduces_nothing_against_itself(void **state)
+TEST(a_model_introduces_nothing_against_itself)
 {
-    (void)state;
     qdq_engine *e = sim();
     qdq_compare_layers_result *r = must(compared(e, plain, plain, "random:1", NULL));
 
@@ -79,9 +78,8 @@ static void a_model_introduces_nothing_against_itself(void **state)
     qdq_engine_close(e);
 }
 
-static void tensors_that_only_one_has_are_reported(void **state)
+TEST(tensors_that_only_one_has_are_reported)
 {
-    (void)state;
     static const char renamed[] = HEAD "g (float[N,2] x) => (float[N,2] y)"
                                        "{ t = Relu(x) v = Neg(t) y = Abs(v) }";
     qdq_engine *e = sim();
@@ -96,9 +94,8 @@ static void tensors_that_only_one_has_are_reported(void **state)
     qdq_engine_close(e);
 }
 
-static void what_has_another_shape_is_no_match(void **state)
+TEST(what_has_another_shape_is_no_match)
 {
-    (void)state;
     static const char turned[] =
         HEAD "g (float[N,2] x) => (float[N,2] y)"
              "{ t = Relu(x) u = Transpose(t) w = Transpose(u) y = Abs(w) }";
@@ -111,9 +108,8 @@ static void what_has_another_shape_is_no_match(void **state)
     qdq_engine_close(e);
 }
 
-static void many_tensors_take_several_passes(void **state)
+TEST(many_tensors_take_several_passes)
 {
-    (void)state;
     enum { n = 1200 };
     qdq_engine *e = sim();
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
@@ -133,9 +129,8 @@ static void many_tensors_take_several_passes(void **state)
     qdq_engine_close(e);
 }
 
-static void samples_that_are_not_there_are_refused(void **state)
+TEST(samples_that_are_not_there_are_refused)
 {
-    (void)state;
     qdq_engine *e = sim();
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
 
@@ -145,9 +140,8 @@ static void samples_that_are_not_there_are_refused(void **state)
     qdq_engine_close(e);
 }
 
-static void the_second_model_is_named_when_it_does_not_run(void **state)
+TEST(the_second_model_is_named_when_it_does_not_run)
 {
-    (void)state;
     qdq_engine *e = sim();
 
     assert_null(compared(e, plain, HEAD "g (float[N,2] w) => (float[N,2] y) { y = Relu(w) }",
@@ -176,9 +170,8 @@ static const char by_hand_q[] =
          "{ t = Add(x, c) q = QuantizeLinear(t, s, z) d = DequantizeLinear(q, s, z) [neg] u = "
          "Neg(d) y = Abs(u) }";
 
-static void the_layer_behind_the_q_introduces_the_error_and_others_hand_it_on(void **state)
+TEST(the_layer_behind_the_q_introduces_the_error_and_others_hand_it_on)
 {
-    (void)state;
     qdq_engine *e = test_ort();
 
     if (e == NULL) {
@@ -207,9 +200,8 @@ static void the_layer_behind_the_q_introduces_the_error_and_others_hand_it_on(vo
 }
 
 /* Insertion gives a quantized graph output its name back behind the DQ. */
-static void an_output_behind_a_dq_is_matched_with_what_is_before_its_q(void **state)
+TEST(an_output_behind_a_dq_is_matched_with_what_is_before_its_q)
 {
-    (void)state;
     static const char a[] = HEAD "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}>"
                                  "{ y = Add(x, c) }";
     static const char b[] = HEAD
@@ -232,9 +224,8 @@ static void an_output_behind_a_dq_is_matched_with_what_is_before_its_q(void **st
 }
 
 /* What is float here is 16 bits wide there: it is fed in the other's type. */
-static void a_half_precision_layer_is_fed_in_its_own_type(void **state)
+TEST(a_half_precision_layer_is_fed_in_its_own_type)
 {
-    (void)state;
     static const char a[] =
         HEAD "g (float[N,2] x) => (float[N,2] y) { t = Relu(x) u = Neg(t) y = Abs(u) }";
     static const char b[] =
@@ -257,9 +248,8 @@ static void a_half_precision_layer_is_fed_in_its_own_type(void **state)
     qdq_free(r);
 }
 
-static void a_value_that_is_zero_everywhere_has_no_sqnr(void **state)
+TEST(a_value_that_is_zero_everywhere_has_no_sqnr)
 {
-    (void)state;
     static const char a[] = HEAD "g (float[N,2] x) => (float[N,2] y) <float z = {0}>"
                                  "{ t = Mul(x, z) y = Add(x, t) }";
     qdq_engine *e = test_ort();
@@ -271,21 +261,4 @@ static void a_value_that_is_zero_everywhere_has_no_sqnr(void **state)
     qdq_compare_layers_result *r = must(compared(e, a, a, samples(), NULL));
     assert_true(isnan(layer(r, "t")->value.sqnr_db) && layer(r, "t")->error == 0);
     qdq_free(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_introduces_nothing_against_itself),
-        cmocka_unit_test(tensors_that_only_one_has_are_reported),
-        cmocka_unit_test(what_has_another_shape_is_no_match),
-        cmocka_unit_test(many_tensors_take_several_passes),
-        cmocka_unit_test(samples_that_are_not_there_are_refused),
-        cmocka_unit_test(the_second_model_is_named_when_it_does_not_run),
-        cmocka_unit_test(the_layer_behind_the_q_introduces_the_error_and_others_hand_it_on),
-        cmocka_unit_test(an_output_behind_a_dq_is_matched_with_what_is_before_its_q),
-        cmocka_unit_test(a_half_precision_layer_is_fed_in_its_own_type),
-        cmocka_unit_test(a_value_that_is_zero_everywhere_has_no_sqnr),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

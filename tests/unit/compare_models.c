@@ -50,9 +50,8 @@ static void refused(qdq_engine *e, const char *a, const char *b, const qdq_compa
 
 /* --- the simulated engine --------------------------------------------------------------------- */
 
-static void a_model_equals_itself(void **state)
+TEST(a_model_equals_itself)
 {
-    (void)state;
     qdq_engine *e = sim("{\"qdq_sim\": 1}");
     qdq_compare_result *r = compared(e, relu, relu, "random:1", NULL, NULL);
 
@@ -70,9 +69,8 @@ static void a_model_equals_itself(void **state)
     qdq_engine_close(e);
 }
 
-static void only_outputs_of_both_are_compared_in_order_of_the_first(void **state)
+TEST(only_outputs_of_both_are_compared_in_order_of_the_first)
 {
-    (void)state;
     qdq_engine *e = sim("{\"qdq_sim\": 1}");
     qdq_compare_result *r = compared(e, relu_and_more, relu, "random:1", NULL, NULL);
 
@@ -84,9 +82,8 @@ static void only_outputs_of_both_are_compared_in_order_of_the_first(void **state
     qdq_engine_close(e);
 }
 
-static void a_range_of_samples_is_kept(void **state)
+TEST(a_range_of_samples_is_kept)
 {
-    (void)state;
     qdq_engine *e = sim("{\"qdq_sim\": 1}");
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
 
@@ -108,9 +105,8 @@ static void a_range_of_samples_is_kept(void **state)
     qdq_engine_close(e);
 }
 
-static void models_that_cannot_be_compared_are_refused(void **state)
+TEST(models_that_cannot_be_compared_are_refused)
 {
-    (void)state;
     qdq_engine *e = sim("{\"qdq_sim\": 1}");
 
     refused(e, relu, "g (float[N,2] x) => (float[N,2] z) { z = Relu(x) }", NULL, QDQ_E_FORMAT,
@@ -131,9 +127,8 @@ static void stop_soon(void *ctx, const char *stage, uint64_t done, uint64_t tota
         qdq_cancel_set(ctx);
 }
 
-static void a_comparison_can_be_interrupted(void **state)
+TEST(a_comparison_can_be_interrupted)
 {
-    (void)state;
     qdq_engine *e = sim("{\"qdq_sim\": 1}");
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
@@ -148,9 +143,8 @@ static void a_comparison_can_be_interrupted(void **state)
     qdq_engine_close(e);
 }
 
-static void an_engine_that_fails_is_named_with_model_and_sample(void **state)
+TEST(an_engine_that_fails_is_named_with_model_and_sample)
 {
-    (void)state;
     qdq_engine *e = sim("{\"qdq_sim\": 1, \"fail\": [{\"at\": \"run\", \"nth\": 4, \"message\": "
                         "\"out of luck\"}]}");
 
@@ -178,9 +172,8 @@ static const char same[] = "g (float[N,2] x) => (float[N,2] y) { t = Identity(x)
 static const char off_by_one[] = "g (float[N,2] x) => (float[N,2] y)"
                                  "<float[2] c = {1, -1}> { t = Add(x, c) y = Relu(t) }";
 
-static void sqnr_top1_and_accuracy_are_what_numpy_says(void **state)
+TEST(sqnr_top1_and_accuracy_are_what_numpy_says)
 {
-    (void)state;
     qdq_engine *e = test_ort();
 
     if (e == NULL) {
@@ -201,9 +194,8 @@ static void sqnr_top1_and_accuracy_are_what_numpy_says(void **state)
     qdq_free(r);
 }
 
-static void labels_must_be_as_many_as_rows(void **state)
+TEST(labels_must_be_as_many_as_rows)
 {
-    (void)state;
     static const char tripled[] =
         "g (float[N,2] x) => (float[M,2] y) { y = Concat<axis = 0>(x, x, x) }";
     qdq_engine *e = test_ort();
@@ -217,14 +209,13 @@ static void labels_must_be_as_many_as_rows(void **state)
 }
 
 /* A model with two classes, and a label that would be the third: neither model is to blame. */
-static void a_label_that_is_no_class_is_named_with_its_sample(void **state)
+TEST(a_label_that_is_no_class_is_named_with_its_sample)
 {
     static const int64_t odd[] = {1, 2, 0};
     const test_array arrays[] = {{"x", TEST_HEADER("<f4", "(3, 2)"), data, sizeof data},
                                  {"label", TEST_HEADER("<i8", "(3,)"), odd, sizeof odd}};
     qdq_engine *e = test_ort();
 
-    (void)state;
     if (e == NULL) {
         test_missing("ONNX Runtime");
         return;
@@ -234,20 +225,4 @@ static void a_label_that_is_no_class_is_named_with_its_sample(void **state)
     assert_fails(QDQ_E_FORMAT,
                  "sample 1: its label is 2, expected 0 to 1 as output 'y' has 2 classes", err.code);
     assert_null(strstr(err.text, "model"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_equals_itself),
-        cmocka_unit_test(only_outputs_of_both_are_compared_in_order_of_the_first),
-        cmocka_unit_test(a_range_of_samples_is_kept),
-        cmocka_unit_test(models_that_cannot_be_compared_are_refused),
-        cmocka_unit_test(a_comparison_can_be_interrupted),
-        cmocka_unit_test(an_engine_that_fails_is_named_with_model_and_sample),
-        cmocka_unit_test(sqnr_top1_and_accuracy_are_what_numpy_says),
-        cmocka_unit_test(labels_must_be_as_many_as_rows),
-        cmocka_unit_test(a_label_that_is_no_class_is_named_with_its_sample),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,42 +61,37 @@ static qdq_same_result ask(const char *a, const char *b, double tolerance)
          "}, float s = {0.01}, uint16 z = {0}> "                                                   \
          "{ t = Add(x, c) q = QuantizeLinear(t, s, z) y = DequantizeLinear(q, s, z) }"
 
-static void floats_may_be_apart_by_a_share_of_the_range(void **state)
+TEST(floats_may_be_apart_by_a_share_of_the_range)
 {
-    (void)state;
     assert_same(PLAIN("0"), PLAIN("0"), 0);
     assert_same(PLAIN("0"), PLAIN("4e-5"), 0);
     assert_other("output 'y': found a difference of 0.0001", PLAIN("0"), PLAIN("1e-4"), 0);
     assert_other("1.67e-05 of its range, expected at most 1e-05", PLAIN("0"), PLAIN("1e-4"), 0);
 }
 
-static void a_tolerance_of_the_caller_goes_before_ours(void **state)
+TEST(a_tolerance_of_the_caller_goes_before_ours)
 {
-    (void)state;
     assert_same(PLAIN("0"), PLAIN("1e-4"), 1e-4);
     assert_other("expected at most 1e-06", PLAIN("0"), PLAIN("4e-5"), 1e-6);
     assert_other("expected at most 1e-06", QUANTIZED("0"), QUANTIZED("0.05"), 1e-6);
 }
 
-static void floats_of_16_bits_may_be_further_apart(void **state)
+TEST(floats_of_16_bits_may_be_further_apart)
 {
-    (void)state;
     assert_same(CAST("10", "float16", "0"), CAST("10", "float16", "0.05"), 0);
     assert_other("expected at most 0.01", CAST("10", "float16", "0"), CAST("10", "float16", "0.1"),
                  0);
 }
 
-static void integers_of_8_bits_may_be_one_step_apart(void **state)
+TEST(integers_of_8_bits_may_be_one_step_apart)
 {
-    (void)state;
     assert_same(CAST("3", "int8", "0"), CAST("3", "int8", "1"), 0);
     assert_other("found 6 of 6 elements that differ, by up to 2, expected one step at most",
                  CAST("2", "uint8", "0"), CAST("2", "uint8", "2"), 0);
 }
 
-static void other_integers_must_be_equal_whatever_the_tolerance(void **state)
+TEST(other_integers_must_be_equal_whatever_the_tolerance)
 {
-    (void)state;
     assert_same(CAST("6", "int32", "0"), CAST("6", "int32", "0"), 0);
     assert_other("expected none", CAST("6", "int32", "0"), CAST("6", "int32", "1"), 0.5);
     assert_other("found 3 of 3 elements that differ", WIDE("9007199254740993"),
@@ -104,9 +99,8 @@ static void other_integers_must_be_equal_whatever_the_tolerance(void **state)
     assert_other("expected none", CAST("9", "bool", "-1"), CAST("9", "bool", "0"), 0);
 }
 
-static void nan_is_the_same_as_nan_and_as_nothing_else(void **state)
+TEST(nan_is_the_same_as_nan_and_as_nothing_else)
 {
-    (void)state;
     static const char root[] = HEAD "g (float[N,2] x) => (float[N,2] y) { t = Neg(x) y = Sqrt(t) }";
 
     assert_same(root, root, 0);
@@ -114,9 +108,8 @@ static void nan_is_the_same_as_nan_and_as_nothing_else(void **state)
     assert_other("output 'y': found NaN or infinity", PLAIN("0"), root, 1);
 }
 
-static void what_is_zero_everywhere_must_stay_zero(void **state)
+TEST(what_is_zero_everywhere_must_stay_zero)
 {
-    (void)state;
     static const char zero[] = HEAD "g (float[N,2] x) => (float[N,2] y) { y = Sub(x, x) }";
 
     assert_same(zero, zero, 0);
@@ -126,18 +119,16 @@ static void what_is_zero_everywhere_must_stay_zero(void **state)
                  HEAD "g (float[N,2] x) => (float[N,2] y) { y = Div(x, x) }", 0);
 }
 
-static void a_rounding_that_tips_is_allowed_where_there_is_quantization(void **state)
+TEST(a_rounding_that_tips_is_allowed_where_there_is_quantization)
 {
-    (void)state;
     /* one step of 0.01 everywhere: 91 against 6 * 0.0001, 51.8 dB */
     assert_same(QUANTIZED("0"), QUANTIZED("0.01"), 0);
     assert_other("output 'y': found SQNR 37.8 dB, expected at least 40 dB", QUANTIZED("0"),
                  QUANTIZED("0.05"), 0);
 }
 
-static void outputs_must_be_the_same_in_name_number_and_shape(void **state)
+TEST(outputs_must_be_the_same_in_name_number_and_shape)
 {
-    (void)state;
     static const char y[] = HEAD "g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }";
 
     assert_other("output 0: expected 'y', found z", y,
@@ -149,9 +140,8 @@ static void outputs_must_be_the_same_in_name_number_and_shape(void **state)
                  HEAD "g (float[N,2] x) => (float[2,N] y) { y = Transpose(x) }", 0);
 }
 
-static void a_model_that_does_not_run_any_more_is_not_the_same(void **state)
+TEST(a_model_that_does_not_run_any_more_is_not_the_same)
 {
-    (void)state;
     static const char custom[] = "<ir_version: 8, opset_import: [\"\" : 17, \"of.nobody\" : 1]> "
                                  "g (float[N,2] x) => (float[N,2] y) { y = of.nobody.Zip(x) }";
 
@@ -169,9 +159,8 @@ static void a_model_that_does_not_run_any_more_is_not_the_same(void **state)
     qdq_model_free(m);
 }
 
-static void a_range_that_the_data_do_not_have_is_an_error(void **state)
+TEST(a_range_that_the_data_do_not_have_is_an_error)
 {
-    (void)state;
     qdq_model *m = test_model(PLAIN("0"));
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
     qdq_data *d = NULL;
@@ -213,31 +202,11 @@ static qdq_same_result ask_sim(double times)
     return r;
 }
 
-static void models_may_be_apart_as_far_as_the_engine_is_from_itself(void **state)
+TEST(models_may_be_apart_as_far_as_the_engine_is_from_itself)
 {
-    (void)state;
     assert_true(ask_sim(1).same); /* 1e-4, as the engine with and without optimizations */
     assert_string_equal(ask_sim(1).why, "");
     const qdq_same_result r = ask_sim(1.001); /* ten times as much */
     assert_false(r.same);
     assert_non_null(strstr(r.why, "expected at most 0.0001"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats_may_be_apart_by_a_share_of_the_range),
-        cmocka_unit_test(a_tolerance_of_the_caller_goes_before_ours),
-        cmocka_unit_test(floats_of_16_bits_may_be_further_apart),
-        cmocka_unit_test(integers_of_8_bits_may_be_one_step_apart),
-        cmocka_unit_test(other_integers_must_be_equal_whatever_the_tolerance),
-        cmocka_unit_test(nan_is_the_same_as_nan_and_as_nothing_else),
-        cmocka_unit_test(what_is_zero_everywhere_must_stay_zero),
-        cmocka_unit_test(a_rounding_that_tips_is_allowed_where_there_is_quantization),
-        cmocka_unit_test(outputs_must_be_the_same_in_name_number_and_shape),
-        cmocka_unit_test(a_model_that_does_not_run_any_more_is_not_the_same),
-        cmocka_unit_test(a_range_that_the_data_do_not_have_is_an_error),
-        cmocka_unit_test(models_may_be_apart_as_far_as_the_engine_is_from_itself),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

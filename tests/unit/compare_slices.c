@@ -49,14 +49,13 @@ static qdq_compare_tensor compared(float *x, float *y, const int64_t *dim)
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__, 0})
 
 /* Four coordinates to 640 and eighty scores to 1 in one tensor, with one uint8 scale. */
-static void scores_that_are_all_lost_are_seen_beside_boxes_in_pixels(void **state)
+TEST(scores_that_are_all_lost_are_seen_beside_boxes_in_pixels)
 {
     enum { ROWS = 84, COLUMNS = 200 };
     static float x[ROWS * COLUMNS], y[ROWS * COLUMNS];
     const float scale = 640.0f / 255;
     uint32_t random = 1;
 
-    (void)state;
     for (int i = 0; i < ROWS * COLUMNS; i++) {
         random = random * 1664525u + 1013904223u;
         const float u = (float)(random >> 8) / 0x1p24f;
@@ -73,7 +72,7 @@ static void scores_that_are_all_lost_are_seen_beside_boxes_in_pixels(void **stat
 
 /* --- which axis ------------------------------------------------------------------------------- */
 
-static void the_axis_with_the_fewest_entries_above_one_is_taken(void **state)
+TEST(the_axis_with_the_fewest_entries_above_one_is_taken)
 {
     static float x[8 * 9 * 8 * 8 * 9], y[8 * 9 * 8 * 8 * 9];
     static const struct {
@@ -96,7 +95,6 @@ static void the_axis_with_the_fewest_entries_above_one_is_taken(void **state)
         {{1, 9, 8, 7, 9, 0}, 1, 3},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_compare_output o = {0};
         qdq_array a = array_of(x, cases[i].dim);
@@ -118,12 +116,11 @@ static void the_axis_with_the_fewest_entries_above_one_is_taken(void **state)
     }
 }
 
-static void an_axis_of_other_length_in_a_later_sample_is_none(void **state)
+TEST(an_axis_of_other_length_in_a_later_sample_is_none)
 {
     float x[] = {1, 1, 1, 1, 1, 1, 1, 1}, y[] = {1, 1, 1, 1, 1, 1, 1, 2};
     qdq_compare_output o = {0};
 
-    (void)state;
     add(&o, 0, 1, x, y, DIMS(1, 2, 4));
     assert_int_equal(get(&o).axis, 1);
     add(&o, 1, 1, x, y, DIMS(1, 1, 4));
@@ -136,14 +133,13 @@ static void an_axis_of_other_length_in_a_later_sample_is_none(void **state)
     qdq_compare_output_free(&o);
 }
 
-static void the_batch_is_the_first_axis_of_all_inputs(void **state)
+TEST(the_batch_is_the_first_axis_of_all_inputs)
 {
     const qdq_array window = {.rank = 2, .dim = {1, 576}}, memory = {.rank = 3, .dim = {2, 1, 128}};
     const qdq_array rate = {.rank = 0}, eight = {.rank = 2, .dim = {8, 3}};
     const qdq_named_array speech[] = {{"input", window}, {"state", memory}, {"sr", rate}};
     const qdq_named_array rows[] = {{"a", eight}, {"sr", rate}, {"b", eight}};
 
-    (void)state;
     assert_int_equal(qdq_slices_batch(speech, 3), 0);
     assert_int_equal(qdq_slices_batch(rows, 3), 8);
     assert_int_equal(qdq_slices_batch(speech + 2, 1), 0);
@@ -162,11 +158,10 @@ static qdq_compare_tensor of_ranges(float *x, int n)
     return compared(x, y, DIMS(1, n));
 }
 
-static void neighbours_within_a_factor_of_eight_share_their_mean_power(void **state)
+TEST(neighbours_within_a_factor_of_eight_share_their_mean_power)
 {
     float alike[] = {100, 13}, apart[] = {100, 12.5f}, chain[] = {1, 7, 49};
 
-    (void)state;
     qdq_compare_tensor t = of_ranges(alike, 2);
     assert_near(t.worst_db, 10 * log10((100 * 100 + 13 * 13) / 2.0));
     t = of_ranges(apart, 2); /* and they sum up to more than the group of the other */
@@ -176,22 +171,20 @@ static void neighbours_within_a_factor_of_eight_share_their_mean_power(void **st
     assert_near(t.worst_db, 10 * log10((1 + 49 + 2401) / 3.0));
 }
 
-static void like_slices_that_are_no_neighbours_are_two_groups(void **state)
+TEST(like_slices_that_are_no_neighbours_are_two_groups)
 {
     float range[] = {1, 100, 2};
 
-    (void)state;
     assert_near(of_ranges(range, 3).worst_db, 0);
     assert_int_equal(of_ranges(range, 3).index, 0);
 }
 
 /* They have no range of their own: the lesser neighbour's power counts, and they do not make its
  * mean less. */
-static void a_slice_that_is_zero_everywhere_belongs_to_the_lesser_neighbour(void **state)
+TEST(a_slice_that_is_zero_everywhere_belongs_to_the_lesser_neighbour)
 {
     float x[] = {600, 0, 0, 2, 0}, y[] = {600, 0, 1, 2, 0};
 
-    (void)state;
     qdq_compare_tensor t = compared(x, y, DIMS(1, 5));
     assert_near(t.worst_db, 10 * log10(4));
     assert_int_equal(t.index, 2);
@@ -201,21 +194,19 @@ static void a_slice_that_is_zero_everywhere_belongs_to_the_lesser_neighbour(void
     assert_int_equal(t.index, 0);
 }
 
-static void an_output_that_is_zero_everywhere_has_no_worst_slice(void **state)
+TEST(an_output_that_is_zero_everywhere_has_no_worst_slice)
 {
     float x[] = {0, 0}, y[] = {0, 1};
 
-    (void)state;
     qdq_compare_tensor t = compared(x, y, DIMS(1, 2));
     assert_true(isnan(t.worst_db) && isnan(t.bound_db) && isnan(t.half_agreement));
     assert_int_equal(t.axis, -1);
 }
 
-static void a_slice_that_is_not_finite_is_the_worst(void **state)
+TEST(a_slice_that_is_not_finite_is_the_worst)
 {
     float x[] = {1, 2, -INFINITY, 4}, y[] = {1, NAN, -INFINITY, 4};
 
-    (void)state;
     qdq_compare_tensor t = compared(x, y, DIMS(1, 4));
     assert_true(isinf(t.worst_db) && t.worst_db < 0);
     t = compared(x, x, DIMS(1, 4));
@@ -224,12 +215,11 @@ static void a_slice_that_is_not_finite_is_the_worst(void **state)
 
 /* --- the bound -------------------------------------------------------------------------------- */
 
-static void the_bound_of_two_samples_is_what_the_formula_says(void **state)
+TEST(the_bound_of_two_samples_is_what_the_formula_says)
 {
     float x[] = {10, 10}, y[] = {11, 10}, z[] = {12, 10};
     qdq_compare_output o = {0};
 
-    (void)state;
     add(&o, 0, 1, x, y, DIMS(1, 2));
     assert_true(isnan(get(&o).bound_db)); /* one sample has none */
     add(&o, 1, 1, x, z, DIMS(1, 2));
@@ -241,11 +231,10 @@ static void the_bound_of_two_samples_is_what_the_formula_says(void **state)
     qdq_compare_output_free(&o);
 }
 
-static void an_error_that_one_sample_holds_alone_does_not_make_the_bound_infinite(void **state)
+TEST(an_error_that_one_sample_holds_alone_does_not_make_the_bound_infinite)
 {
     const double without[] = {20, 20, 20, INFINITY};
 
-    (void)state;
     /* 20, 20, 20, 30: mean 22.5, sum of squares 75, times 3 / 4 */
     assert_near(qdq_jackknife_bound(20, without, 4), 4 * 20 - 3 * 22.5 - 1.638 * sqrt(2 * 56.25));
     assert_true(isnan(qdq_jackknife_bound(20, without, 1)));
@@ -299,11 +288,10 @@ static double coverage(bool is_normal, double spread, size_t n, double *far)
 
 /* Normal errors, 0.2 of their mean wide, and log-normal ones, 2 and 5 dB wide: nine of ten, or 83
  * of 100 where one error in a hundred is fifteen times the median. */
-static void other_samples_are_above_the_bound_in_nine_draws_of_ten(void **state)
+TEST(other_samples_are_above_the_bound_in_nine_draws_of_ten)
 {
     const size_t sizes[] = {4, 8, 16, 32};
 
-    (void)state;
     for (size_t k = 0; k < QDQ_COUNT(sizes); k++) {
         double far;
 
@@ -313,12 +301,11 @@ static void other_samples_are_above_the_bound_in_nine_draws_of_ten(void **state)
     }
 }
 
-static void samples_beyond_the_sixty_fourth_share_sums(void **state)
+TEST(samples_beyond_the_sixty_fourth_share_sums)
 {
     qdq_compare_output o = {0}, backwards = {0};
     float x[] = {1, 1}, y[2];
 
-    (void)state;
     for (size_t i = 0; i < 1000; i++) {
         y[0] = 1 + 0.001f * (float)(i % 64);
         y[1] = 1.01f;
@@ -343,13 +330,12 @@ static double top1_of(float *x, const int64_t *dim)
     return compared(x, x, dim).top1;
 }
 
-static void only_scores_of_classes_have_a_top_1(void **state)
+TEST(only_scores_of_classes_have_a_top_1)
 {
     float share[] = {0.25f, 0.75f, 0.5f, 0.5f}, logarithm[] = {-0.6931472f, -0.6931472f};
     float box[] = {10, 20, 300, 400}, opinion[] = {1.5f, 2.5f, 3.5f};
     float logits[] = {-1, 2, -3, 4, 5, -6, 7, 8, -9, 0}, point[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 0};
 
-    (void)state;
     assert_near(top1_of(share, DIMS(1, 2, 2)), 1);
     assert_near(top1_of(logarithm, DIMS(1, 2)), 1);
     assert_near(top1_of(logits, DIMS(1, 10)), 1);
@@ -361,36 +347,13 @@ static void only_scores_of_classes_have_a_top_1(void **state)
     assert_true(isnan(top1_of(point, DIMS(1, 10))));
 }
 
-static void agreement_at_one_half_is_counted_where_floats_are_in_the_unit_interval(void **state)
+TEST(agreement_at_one_half_is_counted_where_floats_are_in_the_unit_interval)
 {
     float x[] = {0, 0.4f, 0.6f, 1}, y[] = {0, 0.6f, 0.6f, 2}, odd[] = {0, 0.4f, 0.6f, INFINITY};
     qdq_compare_tensor t = compared(x, y, DIMS(1, 4));
 
-    (void)state;
     assert_near(t.half_agreement, 0.75);
     assert_true(isnan(compared(y, x, DIMS(1, 4)).half_agreement));
     assert_true(isnan(compared(odd, odd, DIMS(1, 4)).half_agreement));
     assert_near(compared(x, odd, DIMS(1, 4)).half_agreement, 0.75);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scores_that_are_all_lost_are_seen_beside_boxes_in_pixels),
-        cmocka_unit_test(the_axis_with_the_fewest_entries_above_one_is_taken),
-        cmocka_unit_test(an_axis_of_other_length_in_a_later_sample_is_none),
-        cmocka_unit_test(the_batch_is_the_first_axis_of_all_inputs),
-        cmocka_unit_test(neighbours_within_a_factor_of_eight_share_their_mean_power),
-        cmocka_unit_test(like_slices_that_are_no_neighbours_are_two_groups),
-        cmocka_unit_test(a_slice_that_is_zero_everywhere_belongs_to_the_lesser_neighbour),
-        cmocka_unit_test(an_output_that_is_zero_everywhere_has_no_worst_slice),
-        cmocka_unit_test(a_slice_that_is_not_finite_is_the_worst),
-        cmocka_unit_test(the_bound_of_two_samples_is_what_the_formula_says),
-        cmocka_unit_test(an_error_that_one_sample_holds_alone_does_not_make_the_bound_infinite),
-        cmocka_unit_test(other_samples_are_above_the_bound_in_nine_draws_of_ten),
-        cmocka_unit_test(samples_beyond_the_sixty_fourth_share_sums),
-        cmocka_unit_test(only_scores_of_classes_have_a_top_1),
-        cmocka_unit_test(agreement_at_one_half_is_counted_where_floats_are_in_the_unit_interval),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

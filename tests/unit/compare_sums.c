@@ -23,9 +23,8 @@ static qdq_compare_tensor compared(float *x, float *y, int64_t n)
 
 #define assert_near(x, want) assert_true(fabs((x) - (want)) < 1e-9)
 
-static void a_tenth_of_noise_is_twenty_decibels(void **state)
+TEST(a_tenth_of_noise_is_twenty_decibels)
 {
-    (void)state;
     float x[] = {10, -10, 10, -10}, y[] = {11, -11, 9, -9};
     qdq_compare_tensor t = compared(x, y, 4);
 
@@ -35,9 +34,8 @@ static void a_tenth_of_noise_is_twenty_decibels(void **state)
     assert_int_equal(t.elements, 4);
 }
 
-static void equal_is_infinitely_good_and_cosine_one(void **state)
+TEST(equal_is_infinitely_good_and_cosine_one)
 {
-    (void)state;
     float x[] = {1, -2, 3};
     qdq_compare_tensor t = compared(x, x, 3);
 
@@ -46,9 +44,8 @@ static void equal_is_infinitely_good_and_cosine_one(void **state)
     assert_true(t.max_abs == 0);
 }
 
-static void zero_everywhere_proves_nothing(void **state)
+TEST(zero_everywhere_proves_nothing)
 {
-    (void)state;
     float zero[] = {0, 0}, x[] = {1, 2};
     qdq_compare_tensor t = compared(zero, zero, 2);
 
@@ -59,9 +56,8 @@ static void zero_everywhere_proves_nothing(void **state)
     assert_true(t.sqnr_db == 0 && isnan(t.cosine));
 }
 
-static void equal_infinities_count_as_equal(void **state)
+TEST(equal_infinities_count_as_equal)
 {
-    (void)state;
     float x[] = {-INFINITY, 1, NAN}, y[] = {-INFINITY, 1, NAN};
     qdq_compare_tensor t = compared(x, y, 3);
 
@@ -69,9 +65,8 @@ static void equal_infinities_count_as_equal(void **state)
     assert_int_equal(t.elements, 3);
 }
 
-static void one_infinity_makes_the_difference_infinite(void **state)
+TEST(one_infinity_makes_the_difference_infinite)
 {
-    (void)state;
     float x[] = {5, 1}, y[] = {INFINITY, 1}, z[] = {NAN, 1};
 
     qdq_compare_tensor t = compared(x, y, 2);
@@ -80,9 +75,8 @@ static void one_infinity_makes_the_difference_infinite(void **state)
     assert_true(isinf(t.sqnr_db) && t.sqnr_db < 0);
 }
 
-static void the_range_reaches_to_zero_and_unequal_elements_are_counted(void **state)
+TEST(the_range_reaches_to_zero_and_unequal_elements_are_counted)
 {
-    (void)state;
     float x[] = {3, 5, 4, NAN, INFINITY}, y[] = {3, 6, 4, NAN, INFINITY}, low[] = {-3, -5, -4},
           both[] = {-1, 2, 0};
     qdq_compare_tensor t = compared(x, y, 5);
@@ -96,9 +90,8 @@ static void the_range_reaches_to_zero_and_unequal_elements_are_counted(void **st
     assert_int_equal(t.unequal, 3);
 }
 
-static void integers_beyond_double_are_told_apart(void **state)
+TEST(integers_beyond_double_are_told_apart)
 {
-    (void)state;
     int64_t x[] = {1, INT64_MAX, INT64_MIN}, y[] = {2, INT64_MAX - 1, INT64_MIN};
     uint64_t u[] = {UINT64_MAX}, v[] = {UINT64_MAX - 1};
     qdq_array a = {.elem = QDQ_INT64, .rank = 1, .dim = {3}, .data = x, .bytes = sizeof x}, b = a;
@@ -113,9 +106,8 @@ static void integers_beyond_double_are_told_apart(void **state)
     assert_int_equal(wide.unequal, 1);
 }
 
-static void sums_do_not_lose_small_terms(void **state)
+TEST(sums_do_not_lose_small_terms)
 {
-    (void)state;
     enum { n = 1 << 20 };
     static float x[n], y[n];
 
@@ -126,9 +118,8 @@ static void sums_do_not_lose_small_terms(void **state)
     assert_near(compared(x, y, n).sqnr_db, 20 * log10(4096));
 }
 
-static void sums_go_on_over_samples(void **state)
+TEST(sums_go_on_over_samples)
 {
-    (void)state;
     float x[] = {10}, y[] = {11}, z[] = {9};
     qdq_compare_stat s = {0};
     qdq_compare_tensor t;
@@ -141,9 +132,8 @@ static void sums_go_on_over_samples(void **state)
     assert_int_equal(t.elements, 2);
 }
 
-static void types_other_than_float_are_compared_by_value(void **state)
+TEST(types_other_than_float_are_compared_by_value)
 {
-    (void)state;
     double d[] = {1, 2};
     uint16_t h[] = {0x3c00, 0x4000}; /* 1, 2 in float16 */
     int64_t l[] = {1, 2};
@@ -167,9 +157,8 @@ static void types_other_than_float_are_compared_by_value(void **state)
     assert_true(s.aa > 3e38 && s.dd == 0);
 }
 
-static void top1_counts_rows_and_the_first_of_equals_wins(void **state)
+TEST(top1_counts_rows_and_the_first_of_equals_wins)
 {
-    (void)state;
     float x[] = {1, 3, 2, 5, 5, 4, 0, 0, 9, NAN, 1, 2},
           y[] = {0, 9, 1, 4, 4, 5, 1, 2, 3, NAN, 1, 2};
     int64_t labels[] = {1, 2, 2, 0};
@@ -191,9 +180,8 @@ static void top1_counts_rows_and_the_first_of_equals_wins(void **state)
     assert_int_equal(t.labelled, 4);
 }
 
-static void an_axis_without_a_choice_has_no_rows(void **state)
+TEST(an_axis_without_a_choice_has_no_rows)
 {
-    (void)state;
     qdq_array a = {.elem = QDQ_FLOAT, .rank = 2, .dim = {4, 1}};
 
     assert_int_equal(qdq_top1_rows(&a), 0);
@@ -201,23 +189,4 @@ static void an_axis_without_a_choice_has_no_rows(void **state)
     assert_int_equal(qdq_top1_rows(&a), 0);
     a = (qdq_array){.elem = QDQ_STRING, .rank = 1, .dim = {4}};
     assert_int_equal(qdq_top1_rows(&a), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tenth_of_noise_is_twenty_decibels),
-        cmocka_unit_test(equal_is_infinitely_good_and_cosine_one),
-        cmocka_unit_test(zero_everywhere_proves_nothing),
-        cmocka_unit_test(equal_infinities_count_as_equal),
-        cmocka_unit_test(one_infinity_makes_the_difference_infinite),
-        cmocka_unit_test(the_range_reaches_to_zero_and_unequal_elements_are_counted),
-        cmocka_unit_test(integers_beyond_double_are_told_apart),
-        cmocka_unit_test(sums_do_not_lose_small_terms),
-        cmocka_unit_test(sums_go_on_over_samples),
-        cmocka_unit_test(types_other_than_float_are_compared_by_value),
-        cmocka_unit_test(top1_counts_rows_and_the_first_of_equals_wins),
-        cmocka_unit_test(an_axis_without_a_choice_has_no_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

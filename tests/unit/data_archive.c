@@ -59,9 +59,8 @@ static const char *archive(bool deflate)
                          &(test_array){"x", TEST_HEADER("<i8", "(64,)"), ramp, sizeof ramp}, 1);
 }
 
-static void a_changed_byte_of_the_data_is_found_by_the_checksum(void **state)
+TEST(a_changed_byte_of_the_data_is_found_by_the_checksum)
 {
-    (void)state;
     size_t size = load(archive(false));
 
     assert_ok(read_all(size));
@@ -69,9 +68,8 @@ static void a_changed_byte_of_the_data_is_found_by_the_checksum(void **state)
     assert_fails(QDQ_E_FORMAT, "array 'x': damaged", read_all(size));
 }
 
-static void a_member_that_ends_early_is_damaged(void **state)
+TEST(a_member_that_ends_early_is_damaged)
 {
-    (void)state;
     size_t size = load(archive(true));
     unsigned char *packed = file + 30 + 5; /* local header and name */
 
@@ -79,18 +77,16 @@ static void a_member_that_ends_early_is_damaged(void **state)
     assert_fails(QDQ_E_FORMAT, "array 'x': damaged", read_all(size));
 }
 
-static void a_size_that_the_shape_does_not_need_is_refused(void **state)
+TEST(a_size_that_the_shape_does_not_need_is_refused)
 {
-    (void)state;
     size_t size = load(archive(false));
 
     memcpy(find(size, "(64,)", 5), "(63,)", 5);
     assert_fails(QDQ_E_FORMAT, "array 'x': 512 bytes of data, the shape needs 504", read_all(size));
 }
 
-static void a_member_that_claims_to_unpack_to_very_much_is_refused_before_it_is(void **state)
+TEST(a_member_that_claims_to_unpack_to_very_much_is_refused_before_it_is)
 {
-    (void)state;
     size_t size = load(archive(true));
     unsigned char *central = find(size, "PK\1\2", 4);
 
@@ -98,18 +94,16 @@ static void a_member_that_claims_to_unpack_to_very_much_is_refused_before_it_is(
     assert_fails(QDQ_E_FORMAT, "more than 1032 times as many", read_all(size));
 }
 
-static void an_archive_cut_anywhere_is_refused(void **state)
+TEST(an_archive_cut_anywhere_is_refused)
 {
-    (void)state;
     size_t size = load(archive(true));
 
     for (size_t cut = 0; cut < size; cut++)
         assert_int_not_equal(read_all(cut), QDQ_OK);
 }
 
-static void every_byte_of_an_archive_may_be_wrong(void **state)
+TEST(every_byte_of_an_archive_may_be_wrong)
 {
-    (void)state;
     size_t size = load(archive(true));
 
     for (size_t i = 0; i < size; i++) {
@@ -122,9 +116,8 @@ static void every_byte_of_an_archive_may_be_wrong(void **state)
     assert_ok(read_all(size));
 }
 
-static void two_arrays_of_one_name_are_refused(void **state)
+TEST(two_arrays_of_one_name_are_refused)
 {
-    (void)state;
     static const char text[16];
     const test_array arrays[] = {{"xa", TEST_HEADER("|u1", "(16,)"), text, 16},
                                  {"xb", TEST_HEADER("|u1", "(16,)"), text, 16}};
@@ -135,9 +128,8 @@ static void two_arrays_of_one_name_are_refused(void **state)
     assert_fails(QDQ_E_FORMAT, "two arrays are named 'xa'", read_all(size));
 }
 
-static void members_that_are_no_arrays_do_not_count(void **state)
+TEST(members_that_are_no_arrays_do_not_count)
 {
-    (void)state;
     static const char text[16];
     const test_array arrays[] = {{"xa", TEST_HEADER("|u1", "(16,)"), text, 16},
                                  {"xb", TEST_HEADER("|u1", "(16,)"), text, 16}};
@@ -153,19 +145,4 @@ static void members_that_are_no_arrays_do_not_count(void **state)
     /* our own mistake, not the file's */
     assert_int_equal(qdq_npz_read(z, 0, 10, room, 7, &err), QDQ_E_BUG);
     qdq_npz_close(z);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_changed_byte_of_the_data_is_found_by_the_checksum),
-        cmocka_unit_test(a_member_that_ends_early_is_damaged),
-        cmocka_unit_test(a_size_that_the_shape_does_not_need_is_refused),
-        cmocka_unit_test(a_member_that_claims_to_unpack_to_very_much_is_refused_before_it_is),
-        cmocka_unit_test(an_archive_cut_anywhere_is_refused),
-        cmocka_unit_test(every_byte_of_an_archive_may_be_wrong),
-        cmocka_unit_test(two_arrays_of_one_name_are_refused),
-        cmocka_unit_test(members_that_are_no_arrays_do_not_count),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

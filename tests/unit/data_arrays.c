@@ -26,9 +26,8 @@ static void assert_floats(const qdq_array *a, const float *want, size_t n)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static void a_npy_file_is_cut_along_its_first_axis(void **state)
+TEST(a_npy_file_is_cut_along_its_first_axis)
 {
-    (void)state;
     const char *path = test_npy_file("ramp.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40);
     qdq_data *d = opened(one_input, path, NULL);
 
@@ -51,10 +50,8 @@ static void a_npy_file_is_cut_along_its_first_axis(void **state)
     qdq_data_close(NULL);
 }
 
-/* ptq 8.3 N19 */
-static void a_fixed_batch_takes_several_and_leaves_the_rest_with_a_warning(void **state)
+TEST(a_fixed_batch_takes_several_and_leaves_the_rest_with_a_warning)
 {
-    (void)state;
     const char *path = test_npy_file("ramp.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40);
     qdq_data_opts opts = listen();
     qdq_data *d = opened(batch_of_2, path, &opts);
@@ -66,9 +63,8 @@ static void a_fixed_batch_takes_several_and_leaves_the_rest_with_a_warning(void 
     qdq_data_close(d);
 }
 
-static void a_shape_given_by_the_caller_decides_the_batch(void **state)
+TEST(a_shape_given_by_the_caller_decides_the_batch)
 {
-    (void)state;
     const char *path = test_npy_file("ramp.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40);
     qdq_input_shape shape = {.name = "x", .rank = 2, .dim = {5, 2}};
     qdq_data_opts opts = listen();
@@ -88,9 +84,8 @@ static void a_shape_given_by_the_caller_decides_the_batch(void **state)
     refused(one_input, path, &opts, QDQ_E_USAGE, "'other', which is no input");
 }
 
-static void arrays_of_an_npz_go_to_the_inputs_of_their_names(void **state)
+TEST(arrays_of_an_npz_go_to_the_inputs_of_their_names)
 {
-    (void)state;
     static const int64_t b[] = {7, 8, 9};
     const test_array arrays[] = {{"spare", TEST_HEADER("<f4", "(1,)"), ramp, 4},
                                  {"b", TEST_HEADER("<i8", "(3,)"), b, 24},
@@ -114,9 +109,8 @@ static void arrays_of_an_npz_go_to_the_inputs_of_their_names(void **state)
     }
 }
 
-static void a_single_array_fits_a_single_input_whatever_its_name(void **state)
+TEST(a_single_array_fits_a_single_input_whatever_its_name)
 {
-    (void)state;
     static const int64_t label[] = {1, 2};
     const test_array arrays[] = {{"images", TEST_HEADER("<f4", "(2, 2)"), ramp, 16},
                                  {"label", TEST_HEADER("<i8", "(2,)"), label, 16}};
@@ -134,9 +128,8 @@ static void a_single_array_fits_a_single_input_whatever_its_name(void **state)
     qdq_data_close(d);
 }
 
-static void a_folder_is_read_file_by_file_in_order_of_name(void **state)
+TEST(a_folder_is_read_file_by_file_in_order_of_name)
 {
-    (void)state;
     test_npy_file("many/b.npy", TEST_HEADER("<f4", "(3, 2)"), ramp + 4, 24);
     /* one sample, without its batch */
     test_npy_file("many/a.NPY", TEST_HEADER("<f4", "(2,)"), ramp, 8);
@@ -153,9 +146,8 @@ static void a_folder_is_read_file_by_file_in_order_of_name(void **state)
     qdq_data_close(d);
 }
 
-static void inputs_without_dimensions_take_one_element_or_one_array_for_all(void **state)
+TEST(inputs_without_dimensions_take_one_element_or_one_array_for_all)
 {
-    (void)state;
     static const char model[] =
         "g (float x, float[N] w) => (float y, float[N] z) { y = Relu(x) z = Relu(w) }";
     test_array arrays[] = {{"x", TEST_HEADER("<f4", "(3,)"), ramp, 12},
@@ -175,9 +167,8 @@ static void inputs_without_dimensions_take_one_element_or_one_array_for_all(void
     qdq_data_close(d);
 }
 
-static void double_becomes_float_with_a_note_and_big_endian_silently(void **state)
+TEST(double_becomes_float_with_a_note_and_big_endian_silently)
 {
-    (void)state;
     static const double wide[] = {0.1, -2, 1e-3, 4};
     static const unsigned char turned[] = {0x3f, 0x80, 0, 0, 0xc0, 0x20, 0, 0};
     static const float want[] = {0.1f, -2, 1e-3f, 4}, other[] = {1, -2.5f};
@@ -196,9 +187,8 @@ static void double_becomes_float_with_a_note_and_big_endian_silently(void **stat
 }
 
 /* float16: 1 is 0x3c00, 2048 + 1 is a tie to 0x6800; bfloat16: 1 is 0x3f80. */
-static void wide_floats_are_rounded_for_inputs_in_16_bits(void **state)
+TEST(wide_floats_are_rounded_for_inputs_in_16_bits)
 {
-    (void)state;
     static const char half[] = "g (float16[N,2] x) => (float16[N,2] y) { y = Relu(x) }";
     static const char brain[] = "g (bfloat16[N,2] x) => (bfloat16[N,2] y) { y = Relu(x) }";
     static const float wide[] = {1, 2049, -65504, 0};
@@ -228,9 +218,8 @@ static void wide_floats_are_rounded_for_inputs_in_16_bits(void **state)
     qdq_data_close(d);
 }
 
-static void max_samples_bounds_the_count(void **state)
+TEST(max_samples_bounds_the_count)
 {
-    (void)state;
     qdq_data_opts opts = listen();
 
     opts.max_samples = 3;
@@ -240,9 +229,8 @@ static void max_samples_bounds_the_count(void **state)
     qdq_data_close(d);
 }
 
-static void options_for_images_are_named_when_there_are_none(void **state)
+TEST(options_for_images_are_named_when_there_are_none)
 {
-    (void)state;
     qdq_data_opts opts = listen();
 
     opts.n_mean = 1;
@@ -254,9 +242,8 @@ static void options_for_images_are_named_when_there_are_none(void **state)
 
 /* --- what is refused -------------------------------------------------------------------------- */
 
-static void arrays_that_do_not_fit_are_refused_with_both_shapes(void **state)
+TEST(arrays_that_do_not_fit_are_refused_with_both_shapes)
 {
-    (void)state;
     static const double huge[] = {1e300, 0};
     static const struct {
         const char *model, *header;
@@ -295,9 +282,8 @@ static void arrays_that_do_not_fit_are_refused_with_both_shapes(void **state)
     qdq_data_close(d);
 }
 
-static void inputs_must_agree_on_the_number_of_samples(void **state)
+TEST(inputs_must_agree_on_the_number_of_samples)
 {
-    (void)state;
     static const int64_t b[] = {7, 8};
     const test_array arrays[] = {{"a", TEST_HEADER("<f4", "(3, 2)"), ramp, 24},
                                  {"b", TEST_HEADER("<i8", "(2,)"), b, 16}};
@@ -310,9 +296,8 @@ static void inputs_must_agree_on_the_number_of_samples(void **state)
             "lone.npz: no array for input 'b'; arrays in the file: 'a'");
 }
 
-static void nan_and_infinity_are_found_in_their_sample(void **state)
+TEST(nan_and_infinity_are_found_in_their_sample)
 {
-    (void)state;
     static const struct {
         const char *model, *header;
         unsigned char data[16];
@@ -345,9 +330,8 @@ static void nan_and_infinity_are_found_in_their_sample(void **state)
     }
 }
 
-static void specs_that_name_no_data_are_refused(void **state)
+TEST(specs_that_name_no_data_are_refused)
 {
-    (void)state;
     mkdir(test_path("bare"), 0700);
     mkdir(test_path("mixed"), 0700);
     assert_ok(qdq_write_file(test_path("notes.txt"), true, "hello", 5, &err));
@@ -371,9 +355,8 @@ static void specs_that_name_no_data_are_refused(void **state)
             QDQ_E_FORMAT, "the model has no inputs");
 }
 
-static void a_file_longer_or_shorter_than_its_shape_is_refused(void **state)
+TEST(a_file_longer_or_shorter_than_its_shape_is_refused)
 {
-    (void)state;
     const test_array array = {"x", TEST_HEADER("<f4", "(2, 2)"), ramp, 20};
 
     refused(one_input, test_npy_file("long.npy", TEST_HEADER("<f4", "(2, 2)"), ramp, 20), NULL,
@@ -386,9 +369,8 @@ static void a_file_longer_or_shorter_than_its_shape_is_refused(void **state)
 
 /* --- random ----------------------------------------------------------------------------------- */
 
-static void random_data_are_the_same_each_time_and_differ_by_sample_and_seed(void **state)
+TEST(random_data_are_the_same_each_time_and_differ_by_sample_and_seed)
 {
-    (void)state;
     qdq_data_opts opts = listen();
     qdq_data *d = opened(two_inputs, "random:7", &opts);
     float first[2], second[2];
@@ -412,9 +394,8 @@ static void random_data_are_the_same_each_time_and_differ_by_sample_and_seed(voi
     qdq_data_close(d);
 }
 
-static void random_needs_a_seed_and_types_with_numbers(void **state)
+TEST(random_needs_a_seed_and_types_with_numbers)
 {
-    (void)state;
     static const char *const bad[] = {"random",
                                       "random:",
                                       "random:x",
@@ -427,29 +408,4 @@ static void random_needs_a_seed_and_types_with_numbers(void **state)
         refused(one_input, bad[i], NULL, QDQ_E_USAGE, "expected random:SEED");
     refused("g (string[N] x) => (string[N] y) { y = Identity(x) }", "random:1", NULL,
             QDQ_E_UNSUPPORTED, "input 'x': no data can be made for string [N]");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_npy_file_is_cut_along_its_first_axis),
-        cmocka_unit_test(a_fixed_batch_takes_several_and_leaves_the_rest_with_a_warning),
-        cmocka_unit_test(a_shape_given_by_the_caller_decides_the_batch),
-        cmocka_unit_test(arrays_of_an_npz_go_to_the_inputs_of_their_names),
-        cmocka_unit_test(a_single_array_fits_a_single_input_whatever_its_name),
-        cmocka_unit_test(a_folder_is_read_file_by_file_in_order_of_name),
-        cmocka_unit_test(inputs_without_dimensions_take_one_element_or_one_array_for_all),
-        cmocka_unit_test(double_becomes_float_with_a_note_and_big_endian_silently),
-        cmocka_unit_test(wide_floats_are_rounded_for_inputs_in_16_bits),
-        cmocka_unit_test(max_samples_bounds_the_count),
-        cmocka_unit_test(options_for_images_are_named_when_there_are_none),
-        cmocka_unit_test(arrays_that_do_not_fit_are_refused_with_both_shapes),
-        cmocka_unit_test(inputs_must_agree_on_the_number_of_samples),
-        cmocka_unit_test(nan_and_infinity_are_found_in_their_sample),
-        cmocka_unit_test(specs_that_name_no_data_are_refused),
-        cmocka_unit_test(a_file_longer_or_shorter_than_its_shape_is_refused),
-        cmocka_unit_test(random_data_are_the_same_each_time_and_differ_by_sample_and_seed),
-        cmocka_unit_test(random_needs_a_seed_and_types_with_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static qdq_qparam codes_of(const char *text)
     return p;
 }
 
-static void the_scale_of_an_input_is_that_of_all_its_readers(void **state)
+TEST(the_scale_of_an_input_is_that_of_all_its_readers)
 {
     static const char *const unknown[] = {
         FLOATS, /* no codes */
@@ -40,7 +40,6 @@ static void the_scale_of_an_input_is_that_of_all_its_readers(void **state)
     };
     qdq_qparam p = codes_of(KNOWN);
 
-    (void)state;
     assert_int_equal(p.type, QDQ_UINT8);
     assert_true(p.scale == 0.5F);
     assert_int_equal(p.zero_point, 3);
@@ -53,7 +52,7 @@ static void the_scale_of_an_input_is_that_of_all_its_readers(void **state)
         assert_int_equal(codes_of(unknown[i]).type, QDQ_UNDEFINED);
 }
 
-static void floats_become_codes_of_the_input(void **state)
+TEST(floats_become_codes_of_the_input)
 {
     static const float samples[] = {0, 0.5F, -1, 1000, -7, 1.25F};
     static const double wide[] = {0, 0.5, -1, 1000, -7, 1.25};
@@ -63,7 +62,6 @@ static void floats_become_codes_of_the_input(void **state)
     const char *files[2];
     qdq_model *m = test_model(KNOWN);
 
-    (void)state;
     files[0] = test_npy_file("f.npy", TEST_HEADER("<f4", "(3, 2)"), samples, sizeof samples);
     files[1] = test_npy_file("d.npy", TEST_HEADER("<f8", "(3, 2)"), wide, sizeof wide);
     for (int f = 0; f < 2; f++) {
@@ -84,7 +82,7 @@ static void floats_become_codes_of_the_input(void **state)
     qdq_model_free(m);
 }
 
-static void codes_are_taken_as_they_are(void **state)
+TEST(codes_are_taken_as_they_are)
 {
     static const uint8_t codes[] = {7, 200};
     qdq_model *m = test_model(KNOWN);
@@ -92,7 +90,6 @@ static void codes_are_taken_as_they_are(void **state)
     qdq_data *d;
     size_t n;
 
-    (void)state;
     assert_ok(qdq_data_open(test_npy_file("u.npy", TEST_HEADER("|u1", "(1, 2)"), codes, 2), m, NULL,
                             &d, &err));
     assert_ok(qdq_data_get(d, 0, &in, &n, &err));
@@ -101,7 +98,7 @@ static void codes_are_taken_as_they_are(void **state)
     qdq_model_free(m);
 }
 
-static void floats_without_a_scale_or_without_a_value_are_refused(void **state)
+TEST(floats_without_a_scale_or_without_a_value_are_refused)
 {
     static const float samples[] = {0, 1}, bad[] = {0, NAN};
     const char *sound = test_npy_file("s.npy", TEST_HEADER("<f4", "(1, 2)"), samples, 8);
@@ -110,7 +107,6 @@ static void floats_without_a_scale_or_without_a_value_are_refused(void **state)
     qdq_data *d = NULL;
     size_t n;
 
-    (void)state;
     assert_fails(QDQ_E_FORMAT,
                  "it is float [1, 2], input 'x' is uint8 [N, 2], and no DequantizeLinear with one "
                  "constant scale "
@@ -126,7 +122,7 @@ static void floats_without_a_scale_or_without_a_value_are_refused(void **state)
 }
 
 /* One model of a comparison takes floats, the other one codes. */
-static void samples_of_one_model_are_fed_to_the_other(void **state)
+TEST(samples_of_one_model_are_fed_to_the_other)
 {
     float x[2] = {0.5F, -1};
     qdq_named_array given = {"x", {QDQ_FLOAT, 2, {1, 2}, x, sizeof x}};
@@ -136,7 +132,6 @@ static void samples_of_one_model_are_fed_to_the_other(void **state)
         test_model(HEAD "g (uint8[N,2] x) => (float[N,2] y) { y = Cast <to = 1> (x) }");
     qdq_arena memory = QDQ_ARENA_INIT;
 
-    (void)state;
     assert_ok(qdq_compare_feed(floats, floats, &in, 1, &memory, &err));
     assert_ptr_equal(in, &given);
     assert_ok(qdq_compare_feed(codes, floats, &in, 1, &memory, &err));
@@ -153,17 +148,4 @@ static void samples_of_one_model_are_fed_to_the_other(void **state)
     qdq_model_free(floats);
     qdq_model_free(codes);
     qdq_model_free(none);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_scale_of_an_input_is_that_of_all_its_readers),
-        cmocka_unit_test(floats_become_codes_of_the_input),
-        cmocka_unit_test(codes_are_taken_as_they_are),
-        cmocka_unit_test(floats_without_a_scale_or_without_a_value_are_refused),
-        cmocka_unit_test(samples_of_one_model_are_fed_to_the_other),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,8 @@
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-static void labels_come_with_their_samples(void **state)
+TEST(labels_come_with_their_samples)
 {
-    (void)state;
     static const uint8_t label[] = {3, 1, 4, 1, 5};
     const test_array arrays[] = {{"x", TEST_HEADER("<f4", "(5, 2)"), ramp, 40},
                                  {"label", TEST_HEADER("|u1", "(5,)"), label, 5}};
@@ -38,9 +37,8 @@ static void labels_come_with_their_samples(void **state)
     qdq_data_close(d);
 }
 
-static void labels_of_several_files_follow_each_other(void **state)
+TEST(labels_of_several_files_follow_each_other)
 {
-    (void)state;
     static const int32_t label[] = {-3, 7, 2000000000};
     const test_array first[] = {{"x", TEST_HEADER("<f4", "(1, 2)"), ramp, 8},
                                 {"label", TEST_HEADER("<i4", "(1,)"), label, 4}};
@@ -59,9 +57,8 @@ static void labels_of_several_files_follow_each_other(void **state)
     qdq_data_close(d);
 }
 
-static void labels_that_do_not_fit_are_refused(void **state)
+TEST(labels_that_do_not_fit_are_refused)
 {
-    (void)state;
     static const int64_t label[] = {1, 2, 3};
     test_array arrays[] = {{"x", TEST_HEADER("<f4", "(2, 2)"), ramp, 16},
                            {"label", TEST_HEADER("<i8", "(3,)"), label, 24}};
@@ -81,9 +78,8 @@ static void labels_that_do_not_fit_are_refused(void **state)
     refused(one_input, "random:1", &opts, QDQ_E_USAGE, "can only come from .npz files");
 }
 
-static void labels_may_have_a_file_of_their_own(void **state)
+TEST(labels_may_have_a_file_of_their_own)
 {
-    (void)state;
     static const int32_t label[] = {3, 1, 4, 1, 5};
     const test_array arrays[] = {{"k", TEST_HEADER("<i4", "(5,)"), label, 20},
                                  {"f", TEST_HEADER("<f4", "(5,)"), ramp, 20}};
@@ -116,15 +112,4 @@ static void labels_may_have_a_file_of_their_own(void **state)
             "l3.npy: labels are int32 [3], expected integers [5]");
     opts.labels = "missing.npy";
     refused(one_input, path, &opts, QDQ_E_IO, "missing.npy");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_come_with_their_samples),
-        cmocka_unit_test(labels_of_several_files_follow_each_other),
-        cmocka_unit_test(labels_that_do_not_fit_are_refused),
-        cmocka_unit_test(labels_may_have_a_file_of_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 #include "support/test.h"
 
-static void arrays_are_read_again(void **state)
+TEST(arrays_are_read_again)
 {
     float x[6] = {1, -2, 3.5f, 4, 5, 6};
     int64_t k[2] = {7, -8};
@@ -20,7 +20,6 @@ static void arrays_are_read_again(void **state)
     size_t n;
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     assert_ok(qdq_npz_write(path, in, 2, &err));
     assert_ok(qdq_npz_write(path, in, 2, &err)); /* over what is there */
     assert_ok(qdq_data_open(path, m, NULL, &d, &err));
@@ -35,14 +34,13 @@ static void arrays_are_read_again(void **state)
     qdq_model_free(m);
 }
 
-static void what_numpy_has_no_type_for_is_refused(void **state)
+TEST(what_numpy_has_no_type_for_is_refused)
 {
     unsigned char b[2] = {0, 0};
     const qdq_named_array in = {
         "x", {.elem = QDQ_BFLOAT16, .rank = 1, .dim = {1}, .data = b, .bytes = 2}};
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     assert_fails(QDQ_E_UNSUPPORTED, "no such type",
                  qdq_npz_write(test_path("b.npz"), &in, 1, &err));
     assert_int_not_equal(access(test_path("b.npz"), F_OK), 0);
@@ -52,14 +50,4 @@ static void what_numpy_has_no_type_for_is_refused(void **state)
                       &(qdq_named_array){
                           "x", {.elem = QDQ_INT8, .rank = 1, .dim = {2}, .data = b, .bytes = 2}},
                       1, &err));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_are_read_again),
-        cmocka_unit_test(what_numpy_has_no_type_for_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,9 +101,8 @@ static const qdq_array *sample(qdq_data *d, size_t i)
     return &in->array;
 }
 
-static void pixels_stand_in_planes_when_channels_come_first(void **state)
+TEST(pixels_stand_in_planes_when_channels_come_first)
 {
-    (void)state;
     qdq_data *d = opened(nchw, folder("first", 2), NULL);
     const qdq_array *a = sample(d, 1);
     const float *x = a->data;
@@ -117,9 +116,8 @@ static void pixels_stand_in_planes_when_channels_come_first(void **state)
     qdq_data_close(d);
 }
 
-static void an_image_by_itself_is_one_sample(void **state)
+TEST(an_image_by_itself_is_one_sample)
 {
-    (void)state;
     folder("single", 2);
     qdq_data *d = opened(nchw, test_path("single/1.bmp"), NULL);
 
@@ -128,9 +126,8 @@ static void an_image_by_itself_is_one_sample(void **state)
     qdq_data_close(d);
 }
 
-static void pixels_stand_together_when_channels_come_last(void **state)
+TEST(pixels_stand_together_when_channels_come_last)
 {
-    (void)state;
     qdq_data *d = opened(nhwc, folder("last", 1), NULL);
     const qdq_array *a = sample(d, 0);
 
@@ -141,9 +138,8 @@ static void pixels_stand_together_when_channels_come_last(void **state)
     qdq_data_close(d);
 }
 
-static void mean_and_std_are_in_pixel_units_and_go_with_the_models_channels(void **state)
+TEST(mean_and_std_are_in_pixel_units_and_go_with_the_models_channels)
 {
-    (void)state;
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
 
     opts.n_mean = opts.n_std = 1;
@@ -163,9 +159,8 @@ static void mean_and_std_are_in_pixel_units_and_go_with_the_models_channels(void
     qdq_data_close(d);
 }
 
-static void one_channel_is_gray(void **state)
+TEST(one_channel_is_gray)
 {
-    (void)state;
     qdq_data *d = opened(gray, folder("gray", 1), NULL);
     const qdq_array *a = sample(d, 0);
 
@@ -175,9 +170,8 @@ static void one_channel_is_gray(void **state)
     qdq_data_close(d);
 }
 
-static void bytes_are_given_as_bytes(void **state)
+TEST(bytes_are_given_as_bytes)
 {
-    (void)state;
     static const char model[] = "g (uint8[1,2,3,3] x) => (uint8[1,2,3,3] y) { y = Identity(x) }";
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
     qdq_data *d = opened(model, folder("bytes", 1), NULL);
@@ -189,9 +183,8 @@ static void bytes_are_given_as_bytes(void **state)
     refused(model, folder("bytes", 1), &opts, QDQ_E_USAGE, "takes pixels as uint8");
 }
 
-static void images_are_stretched_to_the_inputs_size(void **state)
+TEST(images_are_stretched_to_the_inputs_size)
 {
-    (void)state;
     static const char model[] = "g (float[1,1,1,2] x) => (float[1,1,1,2] y) { y = Relu(x) }";
     unsigned char flat[8 * 4 * 3];
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
@@ -209,9 +202,8 @@ static void images_are_stretched_to_the_inputs_size(void **state)
     qdq_data_close(d);
 }
 
-static void a_shrunk_image_keeps_its_mean_and_a_grown_one_its_range(void **state)
+TEST(a_shrunk_image_keeps_its_mean_and_a_grown_one_its_range)
 {
-    (void)state;
     unsigned char noise[16 * 16];
     float small[4], large[32 * 32];
     double mean = 0, got = 0;
@@ -230,9 +222,8 @@ static void a_shrunk_image_keeps_its_mean_and_a_grown_one_its_range(void **state
         assert_true(large[i] > -0.01f && large[i] < 251.0f);
 }
 
-static void free_dimensions_take_the_size_that_the_caller_gives(void **state)
+TEST(free_dimensions_take_the_size_that_the_caller_gives)
 {
-    (void)state;
     static const char model[] = "g (float[N,3,H,W] x) => (float[N,3,H,W] y) { y = Relu(x) }";
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
     const char *path = folder("free", 1);
@@ -250,9 +241,8 @@ static void free_dimensions_take_the_size_that_the_caller_gives(void **state)
     refused(model, path, &opts, QDQ_E_USAGE, "image height -1, expected 1 to 32768");
 }
 
-static void a_batch_takes_several_images(void **state)
+TEST(a_batch_takes_several_images)
 {
-    (void)state;
     static const char model[] = "g (float[2,3,2,3] x) => (float[2,3,2,3] y) { y = Relu(x) }";
     qdq_data *d = opened(model, folder("five", 5), NULL);
 
@@ -263,9 +253,8 @@ static void a_batch_takes_several_images(void **state)
     refused(model, folder("one", 1), NULL, QDQ_E_FORMAT, "1 images, the model's batch is 2");
 }
 
-static void options_that_fit_no_image_are_refused(void **state)
+TEST(options_that_fit_no_image_are_refused)
 {
-    (void)state;
     static const struct {
         const char *model, *layout, *order;
         int n_mean;
@@ -304,9 +293,8 @@ static void options_that_fit_no_image_are_refused(void **state)
     }
 }
 
-static void a_file_that_is_no_image_is_named(void **state)
+TEST(a_file_that_is_no_image_is_named)
 {
-    (void)state;
     const char *path = folder("broken", 1);
     const qdq_named_array *in;
     size_t n;
@@ -324,9 +312,8 @@ static void a_file_that_is_no_image_is_named(void **state)
     qdq_data_close(d);
 }
 
-static void an_image_cut_anywhere_is_refused_or_read(void **state)
+TEST(an_image_cut_anywhere_is_refused_or_read)
 {
-    (void)state;
     unsigned char file[200];
     size_t size = bmp(file, pixels, 3, 2);
 
@@ -347,7 +334,7 @@ static void an_image_cut_anywhere_is_refused_or_read(void **state)
 }
 
 /* 8 x 8 pixels of one colour, (200, 100, 50); gray ones are 124. */
-static void every_form_of_a_picture_gives_its_colour(void **state)
+TEST(every_form_of_a_picture_gives_its_colour)
 {
     static const struct {
         const char *file;
@@ -362,7 +349,6 @@ static void every_form_of_a_picture_gives_its_colour(void **state)
         {"rgb565.bmp", {197, 97, 49}, 255},    {"core.bmp", {200, 100, 50}, 255},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++)
         for (int channels = 1; channels <= 4; channels += channels == 1 ? 2 : 1) {
             const int *rgb = cases[i].rgb, want[4] = {rgb[0], rgb[1], rgb[2], cases[i].alpha};
@@ -395,9 +381,8 @@ static void every_form_of_a_picture_gives_its_colour(void **state)
         }
 }
 
-static void photographs_of_the_corpus_are_read(void **state)
+TEST(photographs_of_the_corpus_are_read)
 {
-    (void)state;
     const char *path = test_corpus("real/photos");
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
 
@@ -415,26 +400,4 @@ static void photographs_of_the_corpus_are_read(void **state)
             assert_true(x[k] >= -127 / 128.f && x[k] <= 1);
     }
     qdq_data_close(d);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pixels_stand_in_planes_when_channels_come_first),
-        cmocka_unit_test(an_image_by_itself_is_one_sample),
-        cmocka_unit_test(pixels_stand_together_when_channels_come_last),
-        cmocka_unit_test(mean_and_std_are_in_pixel_units_and_go_with_the_models_channels),
-        cmocka_unit_test(one_channel_is_gray),
-        cmocka_unit_test(bytes_are_given_as_bytes),
-        cmocka_unit_test(images_are_stretched_to_the_inputs_size),
-        cmocka_unit_test(a_shrunk_image_keeps_its_mean_and_a_grown_one_its_range),
-        cmocka_unit_test(free_dimensions_take_the_size_that_the_caller_gives),
-        cmocka_unit_test(a_batch_takes_several_images),
-        cmocka_unit_test(options_that_fit_no_image_are_refused),
-        cmocka_unit_test(a_file_that_is_no_image_is_named),
-        cmocka_unit_test(an_image_cut_anywhere_is_refused_or_read),
-        cmocka_unit_test(every_form_of_a_picture_gives_its_colour),
-        cmocka_unit_test(photographs_of_the_corpus_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

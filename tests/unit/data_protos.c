@@ -109,9 +109,8 @@ static void assert_data(const qdq_array *a, qdq_elem elem, const void *want, siz
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static void sets_are_samples_in_the_order_of_their_numbers(void **state)
+TEST(sets_are_samples_in_the_order_of_their_numbers)
 {
-    (void)state;
     mkdir(test_path("sets"), 0700);
     make_set("sets/test_data_set_2");
     make_set("sets/test_data_set_10");
@@ -128,9 +127,8 @@ static void sets_are_samples_in_the_order_of_their_numbers(void **state)
     qdq_data_close(d);
 }
 
-static void a_folder_with_input_files_is_one_sample(void **state)
+TEST(a_folder_with_input_files_is_one_sample)
 {
-    (void)state;
     make_set("set");
     save_tensor("set/input_0.pb", "a", QDQ_FLOAT, 3, 2, ramp, 24);
     save_tensor("set/input_1.pb", "b", QDQ_INT64, 3, 0, numbers, 24);
@@ -142,9 +140,8 @@ static void a_folder_with_input_files_is_one_sample(void **state)
     qdq_data_close(d);
 }
 
-static void names_inside_the_files_decide_and_else_the_numbers_do(void **state)
+TEST(names_inside_the_files_decide_and_else_the_numbers_do)
 {
-    (void)state;
     make_set("turned");
     save_tensor("turned/input_0.pb", "b", QDQ_INT64, 3, 0, numbers, 24);
     save_tensor("turned/input_1.pb", "a", QDQ_FLOAT, 3, 2, ramp, 24);
@@ -160,9 +157,8 @@ static void names_inside_the_files_decide_and_else_the_numbers_do(void **state)
     qdq_data_close(d);
 }
 
-static void one_file_is_a_sample_of_a_model_with_one_input(void **state)
+TEST(one_file_is_a_sample_of_a_model_with_one_input)
 {
-    (void)state;
     static const double wide[] = {0, 1, 2, 3};
     qdq_buf typed = PB_NEW;
 
@@ -183,9 +179,8 @@ static void one_file_is_a_sample_of_a_model_with_one_input(void **state)
 
 /* --- what is refused -------------------------------------------------------------------------- */
 
-static void tensors_that_do_not_fit_their_input_are_refused(void **state)
+TEST(tensors_that_do_not_fit_their_input_are_refused)
 {
-    (void)state;
     save_tensor("type.pb", "", QDQ_INT64, 1, 2, numbers, 16);
     refused(one_input, "type.pb", QDQ_E_FORMAT,
             "type.pb: wrong element type: it is int64 [1, 2], input 'x' is float [N, 2]");
@@ -199,9 +194,8 @@ static void tensors_that_do_not_fit_their_input_are_refused(void **state)
             "one tensor, but the model has 2 inputs: expected a folder");
 }
 
-static void sets_that_are_not_complete_are_refused(void **state)
+TEST(sets_that_are_not_complete_are_refused)
 {
-    (void)state;
     make_set("half");
     save_tensor("half/input_0.pb", "a", QDQ_FLOAT, 3, 2, ramp, 24);
     refused(two_inputs, "half", QDQ_E_IO, "half/input_1.pb");
@@ -210,9 +204,8 @@ static void sets_that_are_not_complete_are_refused(void **state)
             "half/input_1.pb: a second tensor for input 'a', input_0.pb has the first");
 }
 
-static void folders_of_two_kinds_are_refused(void **state)
+TEST(folders_of_two_kinds_are_refused)
 {
-    (void)state;
     make_set("both");
     save_tensor("both/input_0.pb", "x", QDQ_FLOAT, 1, 2, ramp, 8);
     assert_ok(qdq_write_file(test_path("both/x.npy"), true, "x", 1, &err));
@@ -226,9 +219,8 @@ static void folders_of_two_kinds_are_refused(void **state)
     assert_non_null(strstr(heard, "test_data_set_0: skipped: not a folder"));
 }
 
-static void files_that_are_no_tensor_are_refused(void **state)
+TEST(files_that_are_no_tensor_are_refused)
 {
-    (void)state;
     qdq_buf outside = PB_NEW;
     static const float odd[] = {1, NAN};
     const qdq_named_array *in;
@@ -255,20 +247,4 @@ static void files_that_are_no_tensor_are_refused(void **state)
     assert_fails(QDQ_E_FORMAT, "nan.pb: input 'x': element 1 is NaN or infinite",
                  qdq_data_get(d, 0, &in, &n, &err));
     qdq_data_close(d);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_are_samples_in_the_order_of_their_numbers),
-        cmocka_unit_test(a_folder_with_input_files_is_one_sample),
-        cmocka_unit_test(names_inside_the_files_decide_and_else_the_numbers_do),
-        cmocka_unit_test(one_file_is_a_sample_of_a_model_with_one_input),
-        cmocka_unit_test(tensors_that_do_not_fit_their_input_are_refused),
-        cmocka_unit_test(sets_that_are_not_complete_are_refused),
-        cmocka_unit_test(folders_of_two_kinds_are_refused),
-        cmocka_unit_test(files_that_are_no_tensor_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

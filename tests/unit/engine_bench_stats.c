@@ -8,11 +8,10 @@
 
 #define assert_near(x, want, by) assert_true(fabs((double)(x) - (double)(want)) <= (by))
 
-static void quantiles_lie_between_neighbours(void **state)
+TEST(quantiles_lie_between_neighbours)
 {
     double x[] = {5, 1, 4, 2, 3};
 
-    (void)state;
     qdq_stats_sort(x, 5);
     for (int i = 0; i < 5; i++)
         assert_near(x[i], i + 1, 0);
@@ -23,12 +22,11 @@ static void quantiles_lie_between_neighbours(void **state)
     assert_near(qdq_stats_quantile(x, 4, 0.5), 2.5, 1e-12);
 }
 
-static void few_samples_have_quantiles_and_an_interval(void **state)
+TEST(few_samples_have_quantiles_and_an_interval)
 {
     double one = 7, low = -1, high = -1;
     const double five[] = {1, 2, 3, 4, 5};
 
-    (void)state;
     assert_near(qdq_stats_quantile(&one, 0, 0.5), 0, 0);
     assert_near(qdq_stats_quantile(&one, 1, 0.9), 7, 0);
     qdq_stats_median_interval(&one, 0, &low, &high);
@@ -40,7 +38,7 @@ static void few_samples_have_quantiles_and_an_interval(void **state)
 }
 
 /* Ranks of published tables of the sign test's interval. */
-static void intervals_have_the_ranks_of_the_tables(void **state)
+TEST(intervals_have_the_ranks_of_the_tables)
 {
     static const struct {
         size_t n, rank;
@@ -48,7 +46,6 @@ static void intervals_have_the_ranks_of_the_tables(void **state)
                  {17, 5}, {20, 6}, {25, 8}, {30, 10}, {50, 18}, {100, 40}};
     double x[100], low, high;
 
-    (void)state;
     for (int i = 0; i < 100; i++)
         x[i] = i + 1;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
@@ -58,13 +55,12 @@ static void intervals_have_the_ranks_of_the_tables(void **state)
     }
 }
 
-static void long_series_continue_without_a_step(void **state)
+TEST(long_series_continue_without_a_step)
 {
     enum { N = 1002 };
     static double x[N];
     double low[2], high[2];
 
-    (void)state;
     for (int i = 0; i < N; i++)
         x[i] = i + 1;
     qdq_stats_median_interval(x, 1000, &low[0], &high[0]);
@@ -74,13 +70,12 @@ static void long_series_continue_without_a_step(void **state)
 }
 
 /* 400 series of 25 samples around a true median of 1: some 95 % of the intervals must hold it. */
-static void intervals_cover_the_median_as_often_as_they_say(void **state)
+TEST(intervals_cover_the_median_as_often_as_they_say)
 {
     enum { SERIES = 400, N = 25 };
     qdq_random r = qdq_random_new(11, "coverage");
     int covered = 0;
 
-    (void)state;
     for (int s = 0; s < SERIES; s++) {
         double x[N], low, high;
         for (int i = 0; i < N; i++) { /* skewed, as times are */
@@ -92,17 +87,4 @@ static void intervals_cover_the_median_as_often_as_they_say(void **state)
         covered += low <= 1 && 1 <= high;
     }
     assert_in_range(covered, SERIES * 93 / 100, SERIES * 99 / 100);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_lie_between_neighbours),
-        cmocka_unit_test(few_samples_have_quantiles_and_an_interval),
-        cmocka_unit_test(intervals_have_the_ranks_of_the_tables),
-        cmocka_unit_test(long_series_continue_without_a_step),
-        cmocka_unit_test(intervals_cover_the_median_as_often_as_they_say),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,15 +44,13 @@ static const char *nodes_of(const qdq_layer_node_list *l, qdq_arena *arena)
     return text;
 }
 
-/* subgraph 8 case 20. */
-static void both_levels_agree_through_output_tensors(void **state)
+TEST(both_levels_agree_through_output_tensors)
 {
     qdq_model *m = test_model(source), *two = test_model(level2), *all = test_model(level99);
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_optimized_node *o;
     size_t n;
 
-    (void)state;
     assert_ok(qdq_optimized_nodes(m->graph, two->graph, &arena, &o, &n, &err));
     assert_int_equal(n, 3);
     assert_string_equal(nodes_of(&o[0].nodes, &arena), "conv + Add@u + relu");
@@ -74,7 +72,7 @@ static void both_levels_agree_through_output_tensors(void **state)
     qdq_model_free(all);
 }
 
-static void a_graph_of_another_model_has_no_nodes_here(void **state)
+TEST(a_graph_of_another_model_has_no_nodes_here)
 {
     qdq_model *m = test_model(source);
     qdq_model *other =
@@ -83,7 +81,6 @@ static void a_graph_of_another_model_has_no_nodes_here(void **state)
     qdq_optimized_node *o;
     size_t n;
 
-    (void)state;
     assert_ok(qdq_optimized_nodes(m->graph, other->graph, &arena, &o, &n, &err));
     assert_true(n == 2 && o[0].nodes.n == 0 && o[1].nodes.n == 0);
     qdq_arena_free(&arena);
@@ -114,8 +111,7 @@ static qdq_engine_layer *join(const char *body, const qdq_model *m, const qdq_mo
     return l;
 }
 
-/* subgraph 8 case 20. */
-static void layers_of_the_profile_get_their_nodes(void **state)
+TEST(layers_of_the_profile_get_their_nodes)
 {
     static const char profile[] = KERNEL("conv", "900", "FusedConv", "0") RUN /* warm-up */
         ROW("conv_fence_before", "5", "FusedConv", "0", "", "")
@@ -128,7 +124,6 @@ static void layers_of_the_profile_get_their_nodes(void **state)
     qdq_arena arena = QDQ_ARENA_INIT;
     size_t n;
 
-    (void)state;
     qdq_engine_layer *l = join(profile, m, two, &arena, &n);
     assert_int_equal(n, 4);
     assert_true(l[0].us == 10);
@@ -144,7 +139,7 @@ static void layers_of_the_profile_get_their_nodes(void **state)
     qdq_model_free(two);
 }
 
-static void types_are_those_of_the_tensor_that_is_worked_on(void **state)
+TEST(types_are_those_of_the_tensor_that_is_worked_on)
 {
     static const char profile[] =
         RUN ROW("a_kernel_time", "1", "QLinearConcat", "0",
@@ -157,7 +152,6 @@ static void types_are_those_of_the_tensor_that_is_worked_on(void **state)
     unsigned runs;
     size_t n;
 
-    (void)state;
     snprintf(text, sizeof text, "[\n%s]\n", profile);
     assert_ok(qdq_ort_profile_rows(text, NULL, &arena, &l, &n, &runs, &err));
     assert_true(n == 3 && runs == 1);
@@ -170,7 +164,7 @@ static void types_are_those_of_the_tensor_that_is_worked_on(void **state)
 }
 
 /* What runs in a body is in the time of the If around it. */
-static void kernels_in_bodies_do_not_count_twice(void **state)
+TEST(kernels_in_bodies_do_not_count_twice)
 {
     static const char text[] =
         HEAD "g (float[2] x, bool c) => (float[2] y) {\n"
@@ -183,7 +177,6 @@ static void kernels_in_bodies_do_not_count_twice(void **state)
     qdq_arena arena = QDQ_ARENA_INIT;
     size_t n;
 
-    (void)state;
     qdq_engine_layer *l = join(profile, m, m, &arena, &n);
     assert_int_equal(n, 2);
     assert_string_equal(nodes_of(&l[0].nodes, &arena), "if");
@@ -209,7 +202,7 @@ static qdq_engine_layer *join_by_name(const char *body, const qdq_model *m, qdq_
 #define COMPILED "TensorrtExecutionProvider_TRTKernel_graph_g_5318008_"
 
 /* Providers that compile nodes write no graph. */
-static void what_is_compiled_has_the_nodes_that_no_other_layer_has(void **state)
+TEST(what_is_compiled_has_the_nodes_that_no_other_layer_has)
 {
     static const char one[] = RUN KERNEL("Memcpy_token_1", "3", "MemcpyFromHost", "7")
         KERNEL(COMPILED "0_0", "9", "TRTKernel_graph_g_5318008_0", "1")
@@ -221,7 +214,6 @@ static void what_is_compiled_has_the_nodes_that_no_other_layer_has(void **state)
     qdq_arena arena = QDQ_ARENA_INIT;
     size_t n;
 
-    (void)state;
     qdq_engine_layer *l = join_by_name(one, m, &arena, &n);
     assert_int_equal(n, 3);
     assert_true(l[0].conversion && l[0].nodes.n == 0);
@@ -258,7 +250,7 @@ static qdq_group_finding *findings(const char *text, const qdq_group *g, size_t 
     return f;
 }
 
-static void codes_in_and_float_out_names_the_tensor_without_a_q(void **state)
+TEST(codes_in_and_float_out_names_the_tensor_without_a_q)
 {
     static const char *const mm[] = {"DequantizeLinear@xd", "mm"}, *const last[] = {"last"},
                              *const strange[] = {"strange"};
@@ -270,7 +262,6 @@ static void codes_in_and_float_out_names_the_tensor_without_a_q(void **state)
         {"f", "Erf", "f32", "f32", 1, 0, false, strange, 0, QDQ_GROUP_NONE, NULL}};
     size_t n;
 
-    (void)state;
     qdq_group_finding *f = findings(quantized, g, 5, &n);
     /* what the model gives its caller may be float, and a conversion is what it is */
     assert_int_equal(n, 2);
@@ -283,7 +274,7 @@ static void codes_in_and_float_out_names_the_tensor_without_a_q(void **state)
     qdq_free(f);
 }
 
-static void a_q_that_is_there_but_not_taken_in_is_told_apart(void **state)
+TEST(a_q_that_is_there_but_not_taken_in_is_told_apart)
 {
     static const char text[] =
         HEAD "g (float[1,4] x) => (float[1,4] y)\n<float s = {1}, uint8 z = {0}>\n"
@@ -297,7 +288,6 @@ static void a_q_that_is_there_but_not_taken_in_is_told_apart(void **state)
                          1,   QDQ_GROUP_EXACT, NULL};
     size_t n;
 
-    (void)state;
     qdq_group_finding *f = findings(text, &g, 1, &n);
     assert_int_equal(n, 1);
     assert_string_equal(f[0].why,
@@ -310,7 +300,7 @@ static void a_q_that_is_there_but_not_taken_in_is_told_apart(void **state)
     qdq_free(f);
 }
 
-static void sums_leave_out_what_has_no_time(void **state)
+TEST(sums_leave_out_what_has_no_time)
 {
     static const char *const r[] = {"r"};
     const qdq_group g[] = {{"a", "A", "", "", 6, 0, false, r, 1, QDQ_GROUP_EXACT, NULL},
@@ -319,25 +309,7 @@ static void sums_leave_out_what_has_no_time(void **state)
                            {"d", "D", "", "", NAN, 0, false, r, 0, QDQ_GROUP_NONE, NULL}};
     qdq_groups_sum s = qdq_groups_add(g, 4);
 
-    (void)state;
     assert_true(s.us == 12 && s.conversions_us == 4 && s.attributed == 0.75 && s.n_timed == 3);
     s = qdq_groups_add(g + 3, 1);
     assert_true(isnan(s.us) && isnan(s.attributed) && s.n_timed == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_levels_agree_through_output_tensors),
-        cmocka_unit_test(a_graph_of_another_model_has_no_nodes_here),
-        cmocka_unit_test(layers_of_the_profile_get_their_nodes),
-        cmocka_unit_test(types_are_those_of_the_tensor_that_is_worked_on),
-        cmocka_unit_test(kernels_in_bodies_do_not_count_twice),
-        cmocka_unit_test(what_is_compiled_has_the_nodes_that_no_other_layer_has),
-        cmocka_unit_test(codes_in_and_float_out_names_the_tensor_without_a_q),
-        cmocka_unit_test(a_q_that_is_there_but_not_taken_in_is_told_apart),
-        cmocka_unit_test(sums_leave_out_what_has_no_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,14 +43,13 @@ static void assert_same(const qdq_group *g, size_t n)
     }
 }
 
-static void what_is_written_is_read_again(void **state)
+TEST(what_is_written_is_read_again)
 {
     qdq_model *m = test_model(text);
     const char *path = test_path("a.json");
     qdq_group *g;
     size_t n;
 
-    (void)state;
     for (int i = 0; i < 2; i++) { /* over the older one */
         assert_ok(qdq_groups_write(path, layers, QDQ_COUNT(layers), &info, &err));
         assert_ok(qdq_groups_read(m, path, NULL, NULL, &g, &n, &err));
@@ -64,7 +63,7 @@ static void what_is_written_is_read_again(void **state)
     qdq_model_free(m);
 }
 
-static void mistakes_have_their_place(void **state)
+TEST(mistakes_have_their_place)
 {
     static const struct {
         const char *text, *part;
@@ -80,7 +79,6 @@ static void mistakes_have_their_place(void **state)
     qdq_group *g;
     size_t n;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(wrong); i++) {
         err = (qdq_error)QDQ_ERROR_INIT;
         if (qdq_layer_file_parse(wrong[i].text, strlen(wrong[i].text), "a.json", &g, &n, &err) ==
@@ -93,7 +91,7 @@ static void mistakes_have_their_place(void **state)
 }
 
 /* What an in-process engine said lies in the folder as one file that can be read, and a log. */
-static void the_folder_of_a_run_has_layers_and_a_log(void **state)
+TEST(the_folder_of_a_run_has_layers_and_a_log)
 {
     qdq_model *m = test_model(text);
     qdq_graph_file f = {
@@ -102,7 +100,6 @@ static void the_folder_of_a_run_has_layers_and_a_log(void **state)
     size_t n, size;
     char *log;
 
-    (void)state;
     assert_fails(QDQ_E_IO, "net.fp32.graph.json", qdq_graph_file_read(&f, NULL, &g, &n, &err));
     assert_ok(qdq_graph_file_write(&f, layers, QDQ_COUNT(layers), &err));
     assert_ok(qdq_graph_file_read(&f, NULL, &g, &n, &err));
@@ -115,7 +112,7 @@ static void the_folder_of_a_run_has_layers_and_a_log(void **state)
 }
 
 /* Names of files say nothing: fingerprints do. */
-static void layers_of_another_fingerprint_are_not_read(void **state)
+TEST(layers_of_another_fingerprint_are_not_read)
 {
     qdq_model *m = test_model(text);
     qdq_graph_file f = {
@@ -125,7 +122,6 @@ static void layers_of_another_fingerprint_are_not_read(void **state)
     size_t n;
     bool is;
 
-    (void)state;
     f.fingerprint = "0123";
     assert_fails(QDQ_E_IO, "of.fp32.graph.json", qdq_graph_file_read(&f, NULL, &g, &n, &err));
     assert_ok(qdq_graph_file_write(&f, layers, QDQ_COUNT(layers), &err));
@@ -149,16 +145,4 @@ static void layers_of_another_fingerprint_are_not_read(void **state)
     assert_ok(qdq_layer_file_is_of(graph, "0124", &is, &err));
     assert_false(is);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read_again),
-        cmocka_unit_test(mistakes_have_their_place),
-        cmocka_unit_test(the_folder_of_a_run_has_layers_and_a_log),
-        cmocka_unit_test(layers_of_another_fingerprint_are_not_read),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

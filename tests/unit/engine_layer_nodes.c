@@ -67,11 +67,10 @@ static const char *owner(indexed *i, const char *name)
     return o.node != NULL ? labels(i, &o.node, 1) : o.value != NULL ? o.value->name : "nobody";
 }
 
-static void names_are_of_nodes_or_of_tensors_with_endings(void **state)
+TEST(names_are_of_nodes_or_of_tensors_with_endings)
 {
     indexed i;
 
-    (void)state;
     open_network(&i);
     assert_string_equal(owner(&i, "last"), "last");
     assert_string_equal(owner(&i, "b"), "a,b");
@@ -91,13 +90,12 @@ static void names_are_of_nodes_or_of_tensors_with_endings(void **state)
     close_network(&i);
 }
 
-static void a_text_of_several_names_is_taken_apart_by_the_longest(void **state)
+TEST(a_text_of_several_names_is_taken_apart_by_the_longest)
 {
     static const char *const plus[] = {" + ", NULL}, *const comma[] = {",", NULL};
     indexed i;
     qdq_layer_names l = {0};
 
-    (void)state;
     open_network(&i);
     assert_ok(qdq_layer_split(&i.x, "x + y + last + nobody", plus, &i.arena, &l, &err));
     assert_int_equal(l.known.n, 2);
@@ -130,11 +128,10 @@ static const char *slice(indexed *i, const char *to, const char *given)
     return labels(i, nodes.at, nodes.n);
 }
 
-static void a_slice_is_what_lies_between_tensors(void **state)
+TEST(a_slice_is_what_lies_between_tensors)
 {
     indexed i;
 
-    (void)state;
     open_network(&i);
     assert_string_equal(slice(&i, "y", "r"),
                         "a,b | Add@c | last"); /* the Identity of a constant is no part */
@@ -146,11 +143,10 @@ static void a_slice_is_what_lies_between_tensors(void **state)
     close_network(&i);
 }
 
-static void kernels_are_cores_or_conversions(void **state)
+TEST(kernels_are_cores_or_conversions)
 {
     indexed i;
 
-    (void)state;
     open_network(&i);
     const qdq_node *conv = qdq_graph_find(i.m->graph, "a")->producer;
     const qdq_node *last = qdq_graph_find(i.m->graph, "y")->producer;
@@ -165,16 +161,4 @@ static void kernels_are_cores_or_conversions(void **state)
     assert_ptr_equal(qdq_layer_core("FusedConv", last, named), conv);
     assert_null(qdq_layer_core("Gemm", last, named));
     close_network(&i);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_of_nodes_or_of_tensors_with_endings),
-        cmocka_unit_test(a_text_of_several_names_is_taken_apart_by_the_longest),
-        cmocka_unit_test(a_slice_is_what_lies_between_tensors),
-        cmocka_unit_test(kernels_are_cores_or_conversions),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,24 +16,22 @@ static qdq_status open_fake(const char *file)
     return st;
 }
 
-static void a_library_that_is_no_engine_is_refused(void **state)
+TEST(a_library_that_is_no_engine_is_refused)
 {
-    (void)state;
     assert_fails(QDQ_E_ENGINE, "is no engine: it does not export qdq_engine_plugin_get()",
                  open_fake("stranger"));
     assert_fails(QDQ_E_ENGINE, "cannot open shared object file", open_fake("nobody"));
 }
 
-static void tables_of_another_version_are_refused(void **state)
+TEST(tables_of_another_version_are_refused)
 {
-    (void)state;
     assert_fails(QDQ_E_ENGINE, "has no table of version 1", open_fake("newer"));
     assert_fails(QDQ_E_ENGINE, "its table is of version 8: expected 1", open_fake("liar"));
     assert_fails(QDQ_E_ENGINE, "its table has 8 bytes: expected at least", open_fake("short"));
     assert_fails(QDQ_E_ENGINE, "its table has no 'open'", open_fake("holes"));
 }
 
-static void files_that_are_no_libraries_of_this_machine_are_refused(void **state)
+TEST(files_that_are_no_libraries_of_this_machine_are_refused)
 {
     const char *path = test_path("odd.so");
     unsigned char head[4096];
@@ -42,7 +40,6 @@ static void files_that_are_no_libraries_of_this_machine_are_refused(void **state
     size_t size;
     char *bytes;
 
-    (void)state;
     snprintf(spec, sizeof spec, "%s/tests/fake_plugin_stranger.so", QDQ_BUILD_DIR);
     assert_ok(qdq_read_file(spec, 1 << 24, &bytes, &size, &err));
     assert_true(size > sizeof head);
@@ -58,26 +55,13 @@ static void files_that_are_no_libraries_of_this_machine_are_refused(void **state
     assert_fails(QDQ_E_ENGINE, "is no shared library", qdq_engine_open(path, NULL, &e, &err));
 }
 
-static void what_the_engine_says_of_itself_is_handed_on(void **state)
+TEST(what_the_engine_says_of_itself_is_handed_on)
 {
     qdq_engine *e;
 
-    (void)state;
     assert_fails(QDQ_E_USAGE, "expected engine_plugin.so:NAME",
                  qdq_engine_open(QDQ_BUILD_DIR "/examples/engine_plugin.so", NULL, &e, &err));
     assert_fails(QDQ_E_USAGE, "no cost model",
                  qdq_engine_open(QDQ_BUILD_DIR "/examples/engine_plugin.so:sim", NULL, &e, &err));
     assert_fails(QDQ_E_USAGE, "or FILE.so", qdq_engine_open("nobody", NULL, &e, &err));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_library_that_is_no_engine_is_refused),
-        cmocka_unit_test(tables_of_another_version_are_refused),
-        cmocka_unit_test(files_that_are_no_libraries_of_this_machine_are_refused),
-        cmocka_unit_test(what_the_engine_says_of_itself_is_handed_on),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,12 +38,11 @@ static qdq_status parse(const char *body, qdq_group **l, size_t *n)
     return qdq_ort_profile_parse(text, &job, l, n, &err);
 }
 
-static void the_first_run_and_an_unfinished_one_do_not_count(void **state)
+TEST(the_first_run_and_an_unfinished_one_do_not_count)
 {
     qdq_group *l;
     size_t n;
 
-    (void)state;
     /* warm-up */
     assert_ok(parse(NODE("a", "1000", "Conv", "0") NODE("b", "1", "Relu", "1")
                         RUN NODE("a", "10", "Conv", "0") NODE("b", "2", "Relu", "1") RUN /* 1 */
@@ -61,12 +60,11 @@ static void the_first_run_and_an_unfinished_one_do_not_count(void **state)
     qdq_free(l);
 }
 
-static void nodes_of_one_name_are_kept_apart_by_kernel_and_number(void **state)
+TEST(nodes_of_one_name_are_kept_apart_by_kernel_and_number)
 {
     qdq_group *l;
     size_t n;
 
-    (void)state;
     assert_ok(parse(RUN NODE("", "1", "Conv", "0") NODE("", "2", "Conv", "1")
                         NODE("", "3", "Relu", "1") RUN,
                     &l, &n));
@@ -74,12 +72,11 @@ static void nodes_of_one_name_are_kept_apart_by_kernel_and_number(void **state)
     qdq_free(l);
 }
 
-static void other_events_are_passed_over(void **state)
+TEST(other_events_are_passed_over)
 {
     qdq_group *l;
     size_t n;
 
-    (void)state;
     assert_ok(parse(
         "{\"cat\" : \"Node\",\"dur\" :5,\"name\" :\"a_fence_before\",\"args\" : {}},\n" RUN NODE(
             "a", "7", "Conv", "0") "{\"cat\" : \"Node\",\"dur\" :5,\"name\" :\"a_fence_after\","
@@ -90,13 +87,12 @@ static void other_events_are_passed_over(void **state)
     qdq_free(l);
 }
 
-/* onnxruntime.md 5: names are not escaped. */
-static void names_that_break_json_are_repaired(void **state)
+/* Names are not escaped. */
+TEST(names_that_break_json_are_repaired)
 {
     qdq_group *l;
     size_t n;
 
-    (void)state;
     assert_ok(parse(RUN NODE("say \"hi\" \\ there", "4", "Conv", "0")
                         NODE("two\nlines\t", "5", "Relu", "1") RUN,
                     &l, &n));
@@ -109,12 +105,11 @@ static void names_that_break_json_are_repaired(void **state)
 }
 
 /* Files hold them as bytes, and so do models. */
-static void names_that_are_no_utf8_arrive_byte_for_byte(void **state)
+TEST(names_that_are_no_utf8_arrive_byte_for_byte)
 {
     qdq_group *l;
     size_t n;
 
-    (void)state;
     assert_ok(parse(RUN NODE("\xff\xc3(, a]b", "4", "Conv", "0")
                         NODE("\xe2\x82 \"q\" \x01", "5", "Relu", "1") RUN,
                     &l, &n));
@@ -125,14 +120,13 @@ static void names_that_are_no_utf8_arrive_byte_for_byte(void **state)
     qdq_free(l);
 }
 
-static void events_without_a_time_that_counts_are_told(void **state)
+TEST(events_without_a_time_that_counts_are_told)
 {
     static const char *const times[] = {"NaN", "nan", "-5", "1e308", "Infinity", "\"7\"", "null"};
     char text[2000];
     qdq_group *l;
     size_t n;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(times); i++) {
         snprintf(text, sizeof text,
                  RUN NODE("odd", "%s", "Conv", "0") NODE("a", "4", "Conv", "1") RUN, times[i]);
@@ -149,43 +143,25 @@ static void events_without_a_time_that_counts_are_told(void **state)
     qdq_free(l);
 }
 
-static void events_that_cannot_be_read_are_told(void **state)
+TEST(events_that_cannot_be_read_are_told)
 {
     qdq_group *l;
     size_t n;
 
-    (void)state;
     assert_ok(parse(RUN "{\"cat\" : nonsense},\n" NODE("a", "4", "Conv", "0") RUN, &l, &n));
     assert_int_equal(n, 1);
     assert_int_equal(n_logged, 1);
     qdq_free(l);
 }
 
-static void a_profile_without_runs_is_an_error(void **state)
+TEST(a_profile_without_runs_is_an_error)
 {
     qdq_group *l;
     size_t n;
 
-    (void)state;
     assert_fails(QDQ_E_ENGINE, "found 0 runs and 0 layers", parse("", &l, &n));
     assert_fails(QDQ_E_ENGINE, "found 1 runs and 1 layers",
                  parse(NODE("a", "4", "Conv", "0") RUN, &l, &n));
     assert_fails(QDQ_E_ENGINE, "found 0 runs", parse("}{\\\"", &l, &n));
     assert_null(l);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_run_and_an_unfinished_one_do_not_count),
-        cmocka_unit_test(nodes_of_one_name_are_kept_apart_by_kernel_and_number),
-        cmocka_unit_test(other_events_are_passed_over),
-        cmocka_unit_test(names_that_break_json_are_repaired),
-        cmocka_unit_test(names_that_are_no_utf8_arrive_byte_for_byte),
-        cmocka_unit_test(events_without_a_time_that_counts_are_told),
-        cmocka_unit_test(events_that_cannot_be_read_are_told),
-        cmocka_unit_test(a_profile_without_runs_is_an_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,12 +17,11 @@ static void refuses(const char *spec, const qdq_engine_opts *opts, qdq_status co
     assert_null(e);
 }
 
-static void all_engines_are_listed_with_help(void **state)
+TEST(all_engines_are_listed_with_help)
 {
     const char *help = NULL;
     bool ort = false, sim = false;
 
-    (void)state;
     for (size_t i = 0; qdq_engine_name(i, &help) != NULL; i++) {
         ort = ort || strcmp(qdq_engine_name(i, NULL), "ort") == 0;
         sim = sim || strcmp(qdq_engine_name(i, NULL), "sim") == 0;
@@ -32,9 +31,8 @@ static void all_engines_are_listed_with_help(void **state)
     assert_null(qdq_engine_name(1000, &help));
 }
 
-static void an_unknown_engine_lists_the_known_ones(void **state)
+TEST(an_unknown_engine_lists_the_known_ones)
 {
-    (void)state;
     refuses("warp", NULL, QDQ_E_USAGE, "engine 'warp' is not known");
     refuses("or", NULL, QDQ_E_USAGE, "did you mean 'ort'");
     refuses("ortx:file", NULL, QDQ_E_USAGE, "did you mean 'ort'");
@@ -57,9 +55,8 @@ static void splits(const char *list, const char *parts)
     qdq_free(specs);
 }
 
-static void lists_of_engines_keep_the_commas_of_arguments(void **state)
+TEST(lists_of_engines_keep_the_commas_of_arguments)
 {
-    (void)state;
     splits("ort", "ort");
     splits("ort,openvino,sim:a.json", "ort|openvino|sim:a.json");
     splits("sim:a,b.json,ort:/x,y/libort.so,trtexec", "sim:a,b.json|ort:/x,y/libort.so|trtexec");
@@ -72,18 +69,16 @@ static void lists_of_engines_keep_the_commas_of_arguments(void **state)
     splits("ort,ort", "ort|ort");
 }
 
-static void sim_needs_a_file(void **state)
+TEST(sim_needs_a_file)
 {
-    (void)state;
     refuses("sim", NULL, QDQ_E_USAGE, "expected sim:FILE");
     refuses("sim:/nonexistent/cost.json", NULL, QDQ_E_IO, "/nonexistent/cost.json");
 }
 
-static void a_named_library_that_is_missing_is_named(void **state)
+TEST(a_named_library_that_is_missing_is_named)
 {
     qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
 
-    (void)state;
     refuses("ort:/nonexistent/libort.so", NULL, QDQ_E_ENGINE, "cannot load /nonexistent/libort.so");
     opts.ort_library = "/nonexistent/other.so";
     refuses("ort", &opts, QDQ_E_ENGINE, "cannot load /nonexistent/other.so");
@@ -91,9 +86,8 @@ static void a_named_library_that_is_missing_is_named(void **state)
     refuses("ort:/nonexistent/libort.so", &opts, QDQ_E_ENGINE, "libort.so");
 }
 
-static void something_else_than_onnx_runtime_is_refused(void **state)
+TEST(something_else_than_onnx_runtime_is_refused)
 {
-    (void)state;
     refuses("ort:libjansson.so.4", NULL, QDQ_E_ENGINE, "has no OrtGetApiBase");
     assert_ok(qdq_write_file(test_path("text.so"), true, "hello", 5, &err));
     char spec[500];
@@ -101,8 +95,8 @@ static void something_else_than_onnx_runtime_is_refused(void **state)
     refuses(spec, NULL, QDQ_E_ENGINE, "text.so");
 }
 
-/* onnxruntime.md 2, steps 1 to 3. */
-static void libraries_of_the_wrong_version_are_refused(void **state)
+/* Steps 1 to 3. */
+TEST(libraries_of_the_wrong_version_are_refused)
 {
     static const struct {
         const char *file, *part;
@@ -115,7 +109,6 @@ static void libraries_of_the_wrong_version_are_refused(void **state)
     };
     char spec[1000];
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(fakes); i++) {
         snprintf(spec, sizeof spec, "ort:%s/tests/%s", QDQ_BUILD_DIR, fakes[i].file);
         refuses(spec, NULL, QDQ_E_ENGINE, fakes[i].part);
@@ -124,14 +117,13 @@ static void libraries_of_the_wrong_version_are_refused(void **state)
 }
 
 /* The loader would say that there is no such file. */
-static void libraries_of_another_machine_are_refused(void **state)
+TEST(libraries_of_another_machine_are_refused)
 {
     static const char *const engines[] = {"ort", "openvino"};
     const char *path = test_path("other.so");
     char from[1000], spec[1000], *data;
     size_t size;
 
-    (void)state;
     snprintf(from, sizeof from, "%s/tests/fake_ort_old.so", QDQ_BUILD_DIR);
     assert_ok(qdq_read_file(from, 1 << 24, &data, &size, &err));
     data[18] = (char)0xf3; /* e_machine: RISC-V */
@@ -150,7 +142,7 @@ static void libraries_of_another_machine_are_refused(void **state)
     qdq_free(data);
 }
 
-static void versions_of_openvino_that_are_too_old_are_refused(void **state)
+TEST(versions_of_openvino_that_are_too_old_are_refused)
 {
     static const char *const fakes[][2] = {
         {"fake_ov_old.so", "is OpenVINO 2023.3.0: expected 2025.0 or newer"},
@@ -160,7 +152,6 @@ static void versions_of_openvino_that_are_too_old_are_refused(void **state)
     };
     char spec[1000];
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(fakes); i++) {
         snprintf(spec, sizeof spec, "openvino:%s/tests/%s", QDQ_BUILD_DIR, fakes[i][0]);
         refuses(spec, NULL, QDQ_E_ENGINE, fakes[i][1]);
@@ -181,13 +172,12 @@ static void copy_library(const char *fake, const char *to)
 
 /* Only ONNX Runtime itself can prove that one is taken; here it shows which one was tried first.
  * The loader's own path must not hold one for this test to say something. */
-static void folders_are_searched_for_the_newest_library(void **state)
+TEST(folders_are_searched_for_the_newest_library)
 {
     const char *dirs[] = {"/nonexistent", test_dir(), NULL};
     qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
     qdq_engine *e = NULL;
 
-    (void)state;
     opts.search_dirs = dirs;
     copy_library("fake_ort_old.so", test_path("libonnxruntime.so.1.9.0"));
     copy_library("fake_ort_null.so", test_path("libonnxruntime.so.1.20.0"));
@@ -206,13 +196,12 @@ static void folders_are_searched_for_the_newest_library(void **state)
     assert_null(strstr(err.text, "QDQ_ORT_LIBRARY")); /* the tool reads it, the library does not */
 }
 
-static void too_few_descriptors_are_no_missing_library(void **state)
+TEST(too_few_descriptors_are_no_missing_library)
 {
     struct rlimit before, now;
     qdq_engine *e = NULL;
     int next = dup(0);
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     now = before;
     now.rlim_cur = (rlim_t)next;
@@ -228,29 +217,8 @@ static void too_few_descriptors_are_no_missing_library(void **state)
         err.text, "engine 'ort': cannot look for a library of ONNX Runtime: Too many open files");
 }
 
-static void closing_nothing_is_allowed(void **state)
+TEST(closing_nothing_is_allowed)
 {
-    (void)state;
     qdq_engine_close(NULL);
     qdq_session_close(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_engines_are_listed_with_help),
-        cmocka_unit_test(an_unknown_engine_lists_the_known_ones),
-        cmocka_unit_test(lists_of_engines_keep_the_commas_of_arguments),
-        cmocka_unit_test(sim_needs_a_file),
-        cmocka_unit_test(a_named_library_that_is_missing_is_named),
-        cmocka_unit_test(something_else_than_onnx_runtime_is_refused),
-        cmocka_unit_test(libraries_of_the_wrong_version_are_refused),
-        cmocka_unit_test(libraries_of_another_machine_are_refused),
-        cmocka_unit_test(versions_of_openvino_that_are_too_old_are_refused),
-        cmocka_unit_test(folders_are_searched_for_the_newest_library),
-        cmocka_unit_test(too_few_descriptors_are_no_missing_library),
-        cmocka_unit_test(closing_nothing_is_allowed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

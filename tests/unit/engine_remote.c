@@ -150,12 +150,11 @@ static void describe(qdq_engine *e, const qdq_model *m, outputs *o)
     qdq_free(in);
 }
 
-static void it_gives_what_it_gives_in_our_process(void **state)
+TEST(it_gives_what_it_gives_in_our_process)
 {
     qdq_model *m = test_model(network);
     outputs here, there;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         qdq_engine_opts o = in_worker();
 
@@ -173,14 +172,13 @@ static void it_gives_what_it_gives_in_our_process(void **state)
     qdq_model_free(m);
 }
 
-static void errors_have_the_same_words(void **state)
+TEST(errors_have_the_same_words)
 {
     static const char cost[] =
         "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"run\", \"message\": \"no such tile\"}]}";
     qdq_model *m = test_model(two);
     char text[2][3200], spec[600];
 
-    (void)state;
     assert_ok(qdq_write_file(test_path("fail.json"), true, cost, strlen(cost), &err));
     snprintf(spec, sizeof spec, "sim:%s", test_path("fail.json"));
     for (int i = 0; i < 2; i++) {
@@ -237,12 +235,11 @@ static const char large[] =
     "float[7680,1536] d, float[1536,1536] e) { a = Relu(x) b = Neg(a) c = Neg(b) "
     "d = Concat<axis = 0>(x, a, b, c, x) e = Neg(c) }";
 
-static void large_outputs_come_in_pieces(void **state)
+TEST(large_outputs_come_in_pieces)
 {
     qdq_model *m = test_model(large), *small = test_model(two);
     nested got[2] = {0};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         qdq_engine_opts o = in_worker();
         qdq_named_array *in, *small_in;
@@ -317,7 +314,7 @@ static qdq_status use(qdq_engine *e, const qdq_model *m)
     return st;
 }
 
-static void whatever_way_it_ends_is_an_error_of_one_call(void **state)
+TEST(whatever_way_it_ends_is_an_error_of_one_call)
 {
     static const struct {
         const char *arg, *want;
@@ -341,7 +338,6 @@ static void whatever_way_it_ends_is_an_error_of_one_call(void **state)
     };
     qdq_model *m = test_model(two);
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(ends); i++) {
         qdq_engine_opts o = in_worker();
 
@@ -358,12 +354,11 @@ static void whatever_way_it_ends_is_an_error_of_one_call(void **state)
     qdq_model_free(m);
 }
 
-static void an_engine_that_dies_while_it_is_loaded_is_not_opened(void **state)
+TEST(an_engine_that_dies_while_it_is_loaded_is_not_opened)
 {
     qdq_engine_opts o = in_worker();
     qdq_engine *e;
 
-    (void)state;
     o.deadline_s = 0.5;
     assert_fails(QDQ_E_ENGINE, "crashed (SIGSEGV) while it was loaded: last words in open",
                  qdq_engine_open(crash_spec("open:segv"), &o, &e, &err));
@@ -371,11 +366,10 @@ static void an_engine_that_dies_while_it_is_loaded_is_not_opened(void **state)
                  qdq_engine_open(crash_spec("open:hang"), &o, &e, &err));
 }
 
-static void one_that_dies_when_it_is_closed_bothers_nobody(void **state)
+TEST(one_that_dies_when_it_is_closed_bothers_nobody)
 {
     qdq_model *m = test_model(two);
 
-    (void)state;
     qdq_engine *e = open_crash("drop:abort");
     assert_ok(use(e, m));
     assert_ok(use(e, m));
@@ -387,7 +381,7 @@ static void one_that_dies_when_it_is_closed_bothers_nobody(void **state)
 }
 
 /* The session that was there before is opened again, with its inputs. */
-static void what_another_session_did_is_made_good(void **state)
+TEST(what_another_session_did_is_made_good)
 {
     static const char cost[] =
         "{\"qdq_sim\": 1, \"default\": {\"float_us\": 2}, \"fail\": [{\"at\": \"open\", "
@@ -407,7 +401,6 @@ static void what_another_session_did_is_made_good(void **state)
     qdq_session *other;
     size_t n_in;
 
-    (void)state;
     assert_ok(qdq_write_file(test_path("bad.json"), true, cost, strlen(cost), &err));
     snprintf(spec, sizeof spec, "sim:%s", test_path("bad.json"));
     qdq_engine *e = open_opts(spec, in_worker());
@@ -432,12 +425,11 @@ static void what_another_session_did_is_made_good(void **state)
     qdq_model_free(n);
 }
 
-static void a_worker_that_is_not_there_is_named(void **state)
+TEST(a_worker_that_is_not_there_is_named)
 {
     qdq_engine_opts o = in_worker();
     qdq_engine *e;
 
-    (void)state;
     o.worker = "/nowhere/qdq-worker";
     assert_fails(QDQ_E_ENGINE, "/nowhere/qdq-worker: cannot start this program, which runs engines",
                  qdq_engine_open(sim_spec(), &o, &e, &err));
@@ -460,13 +452,12 @@ static long find_worker(void)
 }
 
 /* Whoever uses the engine may be larger, and could not tell then. */
-static void a_system_without_memory_ends_the_worker_first(void **state)
+TEST(a_system_without_memory_ends_the_worker_first)
 {
     qdq_engine *e = open_opts(sim_spec(), in_worker());
     char path[100];
     int score = 0;
 
-    (void)state;
     snprintf(path, sizeof path, "/proc/%ld/oom_score_adj", find_worker());
     FILE *f = fopen(path, "r");
     assert_non_null(f);
@@ -482,14 +473,13 @@ static void interrupt(int signal)
     qdq_cancel_set(cancel);
 }
 
-static void an_interrupt_ends_a_build_that_hangs(void **state)
+TEST(an_interrupt_ends_a_build_that_hangs)
 {
     qdq_job mine = QDQ_JOB_INIT;
     qdq_engine_opts o = in_worker();
     qdq_model *m = test_model(two);
     qdq_session *s;
 
-    (void)state;
     mine.cancel = cancel = qdq_cancel_new();
     o.job = &mine;
     qdq_engine *e = open_opts(crash_spec("session:hang"), o);

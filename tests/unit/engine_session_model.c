@@ -35,12 +35,11 @@ static size_t count_initializers(const qdq_model *m)
     return n;
 }
 
-static void many_initializers_that_nothing_reads_are_kept_from_engines(void **state)
+TEST(many_initializers_that_nothing_reads_are_kept_from_engines)
 {
     const qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_model *m = unread_initializers(1001), *own;
 
-    (void)state;
     assert_ok(qdq_session_model(m, &opts, &own, &err));
     assert_int_equal(count_initializers(own), 2); /* one is read, one is an output */
     assert_int_equal(count_initializers(m), 1003);
@@ -48,23 +47,12 @@ static void many_initializers_that_nothing_reads_are_kept_from_engines(void **st
     qdq_model_free(m);
 }
 
-static void a_model_with_few_of_them_is_not_copied(void **state)
+TEST(a_model_with_few_of_them_is_not_copied)
 {
     const qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_model *m = unread_initializers(1000), *own;
 
-    (void)state;
     assert_ok(qdq_session_model(m, &opts, &own, &err));
     assert_null(own);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_initializers_that_nothing_reads_are_kept_from_engines),
-        cmocka_unit_test(a_model_with_few_of_them_is_not_copied),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

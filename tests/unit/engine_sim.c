@@ -28,17 +28,15 @@ static double time_of(const char *json, const char *text)
 
 /* --- costs ------------------------------------------------------------------------------------ */
 
-static void float_nodes_cost_what_the_model_says(void **state)
+TEST(float_nodes_cost_what_the_model_says)
 {
-    (void)state;
     /* Relu is in the epilogue */
     assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", conv_float), 110, 1e-6);
 }
 
 /* The first input has uint8 codes. */
-static void an_8_bit_kernel_takes_as_long_as_its_type_of_codes_says(void **state)
+TEST(an_8_bit_kernel_takes_as_long_as_its_type_of_codes_says)
 {
-    (void)state;
     assert_near(time_of("{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"int8_us\": 30, \"inputs\": 2, "
                         "\"types\": {\"uint8\": "
                         "2}}}, \"convert\": {}, \"default\": {}}",
@@ -51,16 +49,14 @@ static void an_8_bit_kernel_takes_as_long_as_its_type_of_codes_says(void **state
                 30, 1e-6);
 }
 
-static void a_fused_unit_pays_only_for_its_outer_conversions(void **state)
+TEST(a_fused_unit_pays_only_for_its_outer_conversions)
 {
-    (void)state;
     /* 10 overhead, 30 kernel, 5 for the Q of the input, 5 for the DQ of the output */
     assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", conv_int8), 50, 1e-6);
 }
 
-static void without_a_q_behind_it_the_kernel_stays_float(void **state)
+TEST(without_a_q_behind_it_the_kernel_stays_float)
 {
-    (void)state;
     /* 10 + 100 + three conversions of 5, the weight's included: it runs each time */
     assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}",
                         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
@@ -71,9 +67,8 @@ static void without_a_q_behind_it_the_kernel_stays_float(void **state)
                 125, 1e-6);
 }
 
-static void a_second_reader_breaks_the_unit(void **state)
+TEST(a_second_reader_breaks_the_unit)
 {
-    (void)state;
     /* The Conv's result is an output as well: float, and all four conversions cost. */
     assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}",
                         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
@@ -85,7 +80,7 @@ static void a_second_reader_breaks_the_unit(void **state)
                 10 + 100 + 5 * 5, 1e-6);
 }
 
-static void costs_grow_with_elements_and_single_nodes_have_their_own(void **state)
+TEST(costs_grow_with_elements_and_single_nodes_have_their_own)
 {
     static const char text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
                                "g (float[N,1000] x) => (float[N,1000] y)\n"
@@ -97,7 +92,6 @@ static void costs_grow_with_elements_and_single_nodes_have_their_own(void **stat
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_bench_model result;
 
-    (void)state;
     assert_near(time_of(json, text), 1 + 3 + 50, 1e-6); /* symbolic dims count as 1 */
     opts.shapes = &shape;
     opts.n_shapes = 1;
@@ -107,14 +101,13 @@ static void costs_grow_with_elements_and_single_nodes_have_their_own(void **stat
     close_all(&o);
 }
 
-static void the_profile_lists_what_is_executed(void **state)
+TEST(the_profile_lists_what_is_executed)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in;
     qdq_group *l;
     size_t n_in, n;
 
-    (void)state;
     opts.profile = true;
     opened o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_int8, &opts);
     assert_ok(qdq_random_inputs(o.s, 1, &in, &n_in, &err));
@@ -134,12 +127,11 @@ static void the_profile_lists_what_is_executed(void **state)
     close_all(&o);
 }
 
-static void a_session_opened_without_profile_has_none(void **state)
+TEST(a_session_opened_without_profile_has_none)
 {
     qdq_group *l;
     size_t n;
 
-    (void)state;
     opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
     assert_fails(QDQ_E_USAGE, "opened with `profile`",
                  qdq_session_profile(o.s, NULL, 0, 3, &l, &n, &err));
@@ -161,14 +153,13 @@ static const char *nodes_of(const qdq_group *g)
     return text;
 }
 
-static void groups_name_the_nodes_of_every_kernel(void **state)
+TEST(groups_name_the_nodes_of_every_kernel)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_named_array *in;
     qdq_group *g;
     size_t n_in, n;
 
-    (void)state;
     opts.groups = true;
     opened o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_int8, &opts);
     assert_true((qdq_engine_get_info(o.e)->capabilities & QDQ_CAN_GROUP) != 0);
@@ -195,13 +186,12 @@ static void groups_name_the_nodes_of_every_kernel(void **state)
     close_all(&o);
 }
 
-static void groups_without_runs_have_no_times(void **state)
+TEST(groups_without_runs_have_no_times)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_group *g;
     size_t n;
 
-    (void)state;
     opts.groups = true;
     opened o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_float, &opts);
     assert_ok(qdq_session_groups(o.s, NULL, 0, 0, &g, &n, &err));
@@ -217,11 +207,10 @@ static void groups_without_runs_have_no_times(void **state)
     close_all(&o);
 }
 
-static void a_fingerprint_says_what_times_depend_on(void **state)
+TEST(a_fingerprint_says_what_times_depend_on)
 {
     qdq_engine *e = sim("{\"qdq_sim\": 1, \"device\": \"toaster\"}");
 
-    (void)state;
     assert_string_equal(qdq_engine_get_info(e)->fingerprint, "sim 1 toaster");
     qdq_engine_close(e);
 }
@@ -230,18 +219,17 @@ static void a_fingerprint_says_what_times_depend_on(void **state)
 
 #define NOISY "{\"qdq_sim\": 1, \"noise\": 0.05, " COSTS ", \"seed\": "
 
-static void noise_repeats_and_does_not_depend_on_inserted_names(void **state)
+TEST(noise_repeats_and_does_not_depend_on_inserted_names)
 {
     double a = time_of(NOISY "1}", conv_int8);
 
-    (void)state;
     assert_true(a > 47.5 && a < 52.5);
     assert_true(a == time_of(NOISY "1}", conv_int8));
     assert_true(a == time_of(NOISY "1}", CONV_INT8("other_")));
     assert_true(a != time_of(NOISY "2}", conv_int8));
 }
 
-static void bench_finds_the_true_ratio_within_its_interval(void **state)
+TEST(bench_finds_the_true_ratio_within_its_interval)
 {
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
     opened a = open_all(NOISY "3, \"outlier_rate\": 0.1, \"outlier_factor\": 4}", conv_float, NULL);
@@ -249,7 +237,6 @@ static void bench_finds_the_true_ratio_within_its_interval(void **state)
     qdq_session *s[2] = {a.s, NULL};
     qdq_bench_model r[2];
 
-    (void)state;
     assert_ok(qdq_session_open(a.e, m, NULL, &s[1], &err));
     opts.rounds = 200;
     assert_ok(qdq_bench(s, 2, &opts, r, &err));
@@ -266,12 +253,11 @@ static void bench_finds_the_true_ratio_within_its_interval(void **state)
     close_all(&a);
 }
 
-static void bench_stops_by_time_when_no_rounds_are_given(void **state)
+TEST(bench_stops_by_time_when_no_rounds_are_given)
 {
     opened o = open_all("{\"qdq_sim\": 1, \"overhead_us\": 1000000}", conv_float, NULL);
     qdq_bench_model r;
 
-    (void)state;
     assert_ok(qdq_bench(&o.s, 1, NULL, &r, &err));
     assert_int_equal(r.runs, 20); /* a second each: no more than the least */
     close_all(&o);
@@ -281,13 +267,12 @@ static void bench_stops_by_time_when_no_rounds_are_given(void **state)
     close_all(&o);
 }
 
-static void bench_with_little_time_measures_less_or_says_that_it_cannot(void **state)
+TEST(bench_with_little_time_measures_less_or_says_that_it_cannot)
 {
     opened o = open_all("{\"qdq_sim\": 1, \"overhead_us\": 1000000}", conv_float, NULL);
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model r;
 
-    (void)state;
     opts.max_ms = 1e-6; /* over before it began */
     assert_fails(QDQ_E_UNSUPPORTED, "0 ms were over after 0 rounds: expected enough for 6",
                  qdq_bench(&o.s, 1, &opts, &r, &err));
@@ -303,7 +288,7 @@ static void bench_with_little_time_measures_less_or_says_that_it_cannot(void **s
     close_all(&o);
 }
 
-static void bench_of_nothing_and_a_cancelled_one_end_with_a_reason(void **state)
+TEST(bench_of_nothing_and_a_cancelled_one_end_with_a_reason)
 {
     opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
@@ -311,7 +296,6 @@ static void bench_of_nothing_and_a_cancelled_one_end_with_a_reason(void **state)
     qdq_bench_model r;
     qdq_cancel *cancel = qdq_cancel_new();
 
-    (void)state;
     assert_fails(QDQ_E_USAGE, "bench of no models", qdq_bench(NULL, 0, NULL, &r, &err));
     qdq_cancel_set(cancel);
     job.cancel = cancel;
@@ -324,7 +308,7 @@ static void bench_of_nothing_and_a_cancelled_one_end_with_a_reason(void **state)
 
 /* --- failures and mistakes -------------------------------------------------------------------- */
 
-static void failures_happen_where_they_are_asked_for(void **state)
+TEST(failures_happen_where_they_are_asked_for)
 {
     float x[16] = {0};
     qdq_named_array in = {"x", {QDQ_FLOAT, 4, {1, 1, 4, 4}, x, sizeof x}};
@@ -332,7 +316,6 @@ static void failures_happen_where_they_are_asked_for(void **state)
     qdq_model *f = test_model(conv_float), *q = test_model(conv_int8);
     qdq_session *s;
 
-    (void)state;
     qdq_engine *e = sim("{\"qdq_sim\": 1, " COSTS
                         ", \"fail\": [{\"at\": \"run\", \"nth\": 2, \"message\": \"crash\"},"
                         "{\"at\": \"open\", \"node\": \"conv\", \"message\": \"no kernel\"}]}");
@@ -366,7 +349,7 @@ static qdq_status add_up(void *ctx, const char *name, const qdq_array *a, qdq_er
     return QDQ_OK;
 }
 
-static void outputs_memory_and_patience_can_be_spoilt(void **state)
+TEST(outputs_memory_and_patience_can_be_spoilt)
 {
     static const char *const how[] = {"",
                                       ", \"outputs\": \"nan\"",
@@ -381,7 +364,6 @@ static void outputs_memory_and_patience_can_be_spoilt(void **state)
     qdq_model *m = test_model(CONV_INT8(""));
     qdq_session *s;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(how); i++) {
         snprintf(json, sizeof json, "{\"qdq_sim\": 1, \"fail\": [{\"nth\": %d%s}]}", i > 0 ? 1 : 99,
                  how[i]);
@@ -403,14 +385,13 @@ static void outputs_memory_and_patience_can_be_spoilt(void **state)
     qdq_model_free(m);
 }
 
-static void a_machine_becomes_slow(void **state)
+TEST(a_machine_becomes_slow)
 {
     opened o = open_all("{\"qdq_sim\": 1, " COSTS
                         ", \"fail\": [{\"at\": \"time\", \"nth\": 3, \"slow\": 2}]}",
                         conv_float, NULL);
     uint64_t ns;
 
-    (void)state;
     for (int i = 0; i < 5; i++) {
         assert_ok(o.e->ops->time_runs(o.s, 1, &ns, &err));
         assert_near(ns, i < 2 ? 110e3 : 220e3, 1);
@@ -418,12 +399,11 @@ static void a_machine_becomes_slow(void **state)
     close_all(&o);
 }
 
-static void a_sample_is_found_again_by_its_number(void **state)
+TEST(a_sample_is_found_again_by_its_number)
 {
     opened o = open_all("{\"qdq_sim\": 1, \"noise\": 0.5}", conv_float, NULL);
     uint64_t first[4], again;
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         assert_ok(o.e->ops->time_runs(o.s, 1, &first[i], &err));
     for (int i = 3; i >= 0; i--) {
@@ -435,7 +415,7 @@ static void a_sample_is_found_again_by_its_number(void **state)
     close_all(&o);
 }
 
-static void mistakes_in_a_cost_model_are_named(void **state)
+TEST(mistakes_in_a_cost_model_are_named)
 {
     static const struct {
         const char *json, *part;
@@ -495,7 +475,6 @@ static void mistakes_in_a_cost_model_are_named(void **state)
     };
     qdq_engine *e = NULL;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(bad); i++) {
         assert_fails(QDQ_E_FORMAT, bad[i].part, open_sim(bad[i].json, &e));
         assert_null(e);
@@ -504,45 +483,14 @@ static void mistakes_in_a_cost_model_are_named(void **state)
                  open_sim("{\"qdq_sim\": 2}", &e));
 }
 
-static void the_example_in_the_repository_loads(void **state)
+TEST(the_example_in_the_repository_loads)
 {
     qdq_engine *e = NULL;
 
-    (void)state;
     assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &e, &err));
     const qdq_engine_info *info = qdq_engine_get_info(e);
     assert_string_equal(info->name, "sim");
     assert_string_equal(info->device, "sim-basic");
     assert_int_equal(info->capabilities & QDQ_CAN_RUN, QDQ_CAN_RUN);
     qdq_engine_close(e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(float_nodes_cost_what_the_model_says),
-        cmocka_unit_test(an_8_bit_kernel_takes_as_long_as_its_type_of_codes_says),
-        cmocka_unit_test(a_fused_unit_pays_only_for_its_outer_conversions),
-        cmocka_unit_test(without_a_q_behind_it_the_kernel_stays_float),
-        cmocka_unit_test(a_second_reader_breaks_the_unit),
-        cmocka_unit_test(costs_grow_with_elements_and_single_nodes_have_their_own),
-        cmocka_unit_test(the_profile_lists_what_is_executed),
-        cmocka_unit_test(a_session_opened_without_profile_has_none),
-        cmocka_unit_test(groups_name_the_nodes_of_every_kernel),
-        cmocka_unit_test(groups_without_runs_have_no_times),
-        cmocka_unit_test(a_fingerprint_says_what_times_depend_on),
-        cmocka_unit_test(noise_repeats_and_does_not_depend_on_inserted_names),
-        cmocka_unit_test(bench_finds_the_true_ratio_within_its_interval),
-        cmocka_unit_test(bench_stops_by_time_when_no_rounds_are_given),
-        cmocka_unit_test(bench_with_little_time_measures_less_or_says_that_it_cannot),
-        cmocka_unit_test(bench_of_nothing_and_a_cancelled_one_end_with_a_reason),
-        cmocka_unit_test(failures_happen_where_they_are_asked_for),
-        cmocka_unit_test(outputs_memory_and_patience_can_be_spoilt),
-        cmocka_unit_test(a_machine_becomes_slow),
-        cmocka_unit_test(a_sample_is_found_again_by_its_number),
-        cmocka_unit_test(mistakes_in_a_cost_model_are_named),
-        cmocka_unit_test(the_example_in_the_repository_loads),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

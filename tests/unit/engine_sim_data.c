@@ -38,13 +38,12 @@ static qdq_status look(void *ctx, const char *name, const qdq_array *a, qdq_erro
     return QDQ_OK;
 }
 
-static void inputs_that_do_not_fit_are_refused_with_both_sides(void **state)
+TEST(inputs_that_do_not_fit_are_refused_with_both_sides)
 {
     float x[32] = {0};
     qdq_named_array in[2] = {{"x", {QDQ_FLOAT, 4, {2, 1, 4, 4}, x, sizeof x}}};
     opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
 
-    (void)state;
     in[1] = in[0];
     assert_ok(qdq_session_run(o.s, in, 1, NULL, NULL, &err));
     assert_fails(QDQ_E_USAGE, "input 'x' is missing",
@@ -78,7 +77,7 @@ static void inputs_that_do_not_fit_are_refused_with_both_sides(void **state)
     close_all(&o);
 }
 
-static void shapes_that_do_not_fit_the_model_are_refused(void **state)
+TEST(shapes_that_do_not_fit_the_model_are_refused)
 {
     static const char two[] =
         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
@@ -98,7 +97,6 @@ static void shapes_that_do_not_fit_the_model_are_refused(void **state)
     qdq_session *s;
     qdq_io io;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(bad); i++) {
         opts.shapes = &bad[i].shape;
         opts.n_shapes = 1;
@@ -123,7 +121,7 @@ static void shapes_that_do_not_fit_the_model_are_refused(void **state)
     qdq_engine_close(e);
 }
 
-static void random_inputs_repeat_and_follow_the_types(void **state)
+TEST(random_inputs_repeat_and_follow_the_types)
 {
     opened o = open_all("{\"qdq_sim\": 1}",
                         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
@@ -132,7 +130,6 @@ static void random_inputs_repeat_and_follow_the_types(void **state)
     qdq_named_array *a, *b;
     size_t n;
 
-    (void)state;
     assert_ok(qdq_random_inputs(o.s, 5, &a, &n, &err));
     assert_ok(qdq_random_inputs(o.s, 5, &b, &n, &err));
     assert_int_equal(n, 2);
@@ -165,12 +162,11 @@ static seen run_on(qdq_session *s, uint64_t seed, int64_t batch)
     return result;
 }
 
-static void outputs_repeat_and_depend_on_the_inputs(void **state)
+TEST(outputs_repeat_and_depend_on_the_inputs)
 {
     opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
     seen a = run_on(o.s, 1, 1), b = run_on(o.s, 1, 1), c = run_on(o.s, 2, 1), d = run_on(o.s, 1, 3);
 
-    (void)state;
     assert_string_equal(a.names, "y;");
     assert_int_equal(a.count, 16);
     assert_true(a.sum == b.sum);
@@ -180,30 +176,28 @@ static void outputs_repeat_and_depend_on_the_inputs(void **state)
     close_all(&o);
 }
 
-static void what_a_relu_makes_is_not_negative(void **state)
+TEST(what_a_relu_makes_is_not_negative)
 {
     opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
     seen r = run_on(o.s, 1, 4);
 
-    (void)state;
     assert_true(r.least == 0 && r.sum > 0);
     close_all(&o);
 }
 
-static void a_relu_is_seen_through_q_and_dq(void **state)
+TEST(a_relu_is_seen_through_q_and_dq)
 {
     opened f = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
     opened q = open_all("{\"qdq_sim\": 1}", conv_int8, NULL);
     seen a = run_on(f.s, 1, 4), b = run_on(q.s, 1, 4);
 
-    (void)state;
     assert_near(a.sum, b.sum, 0); /* no error in this cost model: the very same numbers */
     assert_near(b.least, 0, 0);
     close_all(&f);
     close_all(&q);
 }
 
-static void eight_bit_kernels_add_the_error_of_the_cost_model(void **state)
+TEST(eight_bit_kernels_add_the_error_of_the_cost_model)
 {
     static const char json[] = "{\"qdq_sim\": 1, \"error\": 0.01,"
                                "\"ops\": {\"MatMul\": {\"int8_us\": 1, \"inputs\": 2}}}";
@@ -212,7 +206,6 @@ static void eight_bit_kernels_add_the_error_of_the_cost_model(void **state)
         "g (float[B,1,4,4] x) => (float[B,1,4,4] y) <float s = {1}, uint8 z = {0}>\n";
     char text[1000];
 
-    (void)state;
     snprintf(text, sizeof text, "%s{ y = MatMul(x, x) }", head);
     opened f = open_all(json, text, NULL);
     snprintf(text, sizeof text,
@@ -227,12 +220,11 @@ static void eight_bit_kernels_add_the_error_of_the_cost_model(void **state)
     close_all(&q);
 }
 
-static void exposed_tensors_come_behind_the_models_own(void **state)
+TEST(exposed_tensors_come_behind_the_models_own)
 {
     static const char *const names[] = {"t", "x", "y", NULL};
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
 
-    (void)state;
     opts.expose = names;
     opened o = open_all("{\"qdq_sim\": 1}", conv_float, &opts);
     assert_string_equal(run_on(o.s, 1, 1).names, "y;t;x;");
@@ -249,12 +241,11 @@ static void exposed_tensors_come_behind_the_models_own(void **state)
     close_all(&o);
 }
 
-static void an_exposed_initializer_is_itself(void **state)
+TEST(an_exposed_initializer_is_itself)
 {
     static const char *const names[] = {"w", NULL};
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
 
-    (void)state;
     opts.expose = names;
     opts.only_exposed = true;
     opened o = open_all("{\"qdq_sim\": 1}", conv_float, &opts);
@@ -264,7 +255,7 @@ static void an_exposed_initializer_is_itself(void **state)
     close_all(&o);
 }
 
-static void exposing_what_is_not_there_is_an_error(void **state)
+TEST(exposing_what_is_not_there_is_an_error)
 {
     static const char *const names[] = {"nothing", NULL};
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
@@ -272,7 +263,6 @@ static void exposing_what_is_not_there_is_an_error(void **state)
     qdq_model *m = test_model(conv_float);
     qdq_session *s;
 
-    (void)state;
     opts.expose = names;
     assert_fails(QDQ_E_USAGE, "the main graph has no tensor 'nothing'",
                  qdq_session_open(e, m, &opts, &s, &err));
@@ -293,18 +283,17 @@ static qdq_status stop(void *ctx, const char *name, const qdq_array *a, qdq_erro
     return qdq_fail(e, QDQ_E_GOAL, "enough of %s", name);
 }
 
-static void the_callers_error_ends_a_run(void **state)
+TEST(the_callers_error_ends_a_run)
 {
     float x[16] = {0};
     qdq_named_array in = {"x", {QDQ_FLOAT, 4, {1, 1, 4, 4}, x, sizeof x}};
     opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
 
-    (void)state;
     assert_fails(QDQ_E_GOAL, "enough of y", qdq_session_run(o.s, &in, 1, stop, NULL, &err));
     close_all(&o);
 }
 
-static void an_output_of_unknown_shape_is_named(void **state)
+TEST(an_output_of_unknown_shape_is_named)
 {
     float x[16] = {0};
     qdq_named_array in = {"x", {QDQ_FLOAT, 1, {16}, x, sizeof x}};
@@ -313,27 +302,6 @@ static void an_output_of_unknown_shape_is_named(void **state)
                         "g (float[16] x) => (float[M] y) { y = my.own.Strange(x) }\n",
                         NULL);
 
-    (void)state;
     assert_fails(QDQ_E_UNSUPPORTED, "output 'y'", qdq_session_run(o.s, &in, 1, look, NULL, &err));
     close_all(&o);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inputs_that_do_not_fit_are_refused_with_both_sides),
-        cmocka_unit_test(shapes_that_do_not_fit_the_model_are_refused),
-        cmocka_unit_test(random_inputs_repeat_and_follow_the_types),
-        cmocka_unit_test(outputs_repeat_and_depend_on_the_inputs),
-        cmocka_unit_test(what_a_relu_makes_is_not_negative),
-        cmocka_unit_test(a_relu_is_seen_through_q_and_dq),
-        cmocka_unit_test(eight_bit_kernels_add_the_error_of_the_cost_model),
-        cmocka_unit_test(exposed_tensors_come_behind_the_models_own),
-        cmocka_unit_test(an_exposed_initializer_is_itself),
-        cmocka_unit_test(exposing_what_is_not_there_is_an_error),
-        cmocka_unit_test(the_callers_error_ends_a_run),
-        cmocka_unit_test(an_output_of_unknown_shape_is_named),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,12 +66,11 @@ static void reopen(const char *text)
     assert_ok(open_session(text, true));
 }
 
-static void it_times_by_the_median_of_exported_times(void **state)
+TEST(it_times_by_the_median_of_exported_times)
 {
     qdq_bench_opts o = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model out;
 
-    (void)state;
     open_engine("trtexec", NULL, NULL);
     const qdq_engine_info *info = qdq_engine_get_info(engine);
     assert_string_equal(info->version, "10.16.1");
@@ -111,7 +110,7 @@ static const char *recorded_log(const char *dir)
 }
 
 /* It builds, and says of all else why not; the password stays where it was given. */
-static void an_engine_for_another_machine_is_built_and_not_measured_here(void **state)
+TEST(an_engine_for_another_machine_is_built_and_not_measured_here)
 {
     static const char args[] =
         "--remoteAutoTuningConfig=ssh://me:secret@board:22?remote_exec_path=/x";
@@ -119,7 +118,6 @@ static void an_engine_for_another_machine_is_built_and_not_measured_here(void **
     qdq_bench_opts o = QDQ_BENCH_OPTS_INIT;
     qdq_bench_model out;
 
-    (void)state;
     open_engine("trtexec", args, dir);
     assert_non_null(strstr(qdq_engine_get_info(engine)->fingerprint, "ssh://me:***@board:22"));
     assert_null(strstr(qdq_engine_get_info(engine)->fingerprint, "secret"));
@@ -136,20 +134,18 @@ static void an_engine_for_another_machine_is_built_and_not_measured_here(void **
     assert_int_equal(open_session(TEXT, true), QDQ_E_UNSUPPORTED);
 }
 
-static void it_computes_no_outputs(void **state)
+TEST(it_computes_no_outputs)
 {
-    (void)state;
     open_engine("trtexec:" FAKE, NULL, NULL);
     assert_ok(open_session(TEXT, false));
     assert_fails(QDQ_E_UNSUPPORTED, "computes no outputs",
                  qdq_session_run(session, NULL, 0, NULL, NULL, &err));
 }
 
-static void profile_and_groups_come_from_its_layers(void **state)
+TEST(profile_and_groups_come_from_its_layers)
 {
     static const char *const versions[] = {"101601", "8400", "110100"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(versions); i++) {
         qdq_named_array *in = NULL;
         qdq_group *g = NULL;
@@ -181,13 +177,11 @@ static void profile_and_groups_come_from_its_layers(void **state)
     }
 }
 
-/* subgraph 8 case 3. */
-static void layers_without_detail_are_no_groups(void **state)
+TEST(layers_without_detail_are_no_groups)
 {
     qdq_group *g = NULL;
     size_t n;
 
-    (void)state;
     setenv("FAKE_TRTEXEC", "names_only", 1);
     open_engine("trtexec", NULL, NULL);
     assert_ok(open_session(TEXT, true));
@@ -206,12 +200,10 @@ static qdq_status time_once(double *ms)
     return st;
 }
 
-/* subgraph 8 case 14. */
-static void without_exported_times_the_summary_counts(void **state)
+TEST(without_exported_times_the_summary_counts)
 {
     double ms;
 
-    (void)state;
     setenv("FAKE_TRTEXEC", "only_summary", 1);
     open_engine("trtexec", NULL, NULL);
     assert_ok(open_session(TEXT, false));
@@ -219,13 +211,11 @@ static void without_exported_times_the_summary_counts(void **state)
     assert_true(fabs(ms - 0.115) < 1e-6);
 }
 
-/* subgraph 8 case 14: a profile that is not taken in a run of its own leaves no line with a
- * latency. */
-static void without_the_summary_exported_times_count(void **state)
+/* A profile that is not taken in a run of its own leaves no line with a latency. */
+TEST(without_the_summary_exported_times_count)
 {
     double ms;
 
-    (void)state;
     setenv("FAKE_TRTEXEC", "no_summary", 1);
     open_engine("trtexec", NULL, NULL);
     assert_ok(open_session(TEXT, false));
@@ -233,25 +223,22 @@ static void without_the_summary_exported_times_count(void **state)
     assert_true(fabs(ms - 0.115) < 1e-6);
 }
 
-/* subgraph 8 case 14, region 9 case 24. */
-static void without_either_the_measurement_is_missing(void **state)
+TEST(without_either_the_measurement_is_missing)
 {
     double ms;
 
-    (void)state;
     setenv("FAKE_TRTEXEC", "no_times", 1);
     open_engine("trtexec", NULL, NULL);
     assert_ok(open_session(TEXT, false));
     assert_fails(QDQ_E_ENGINE, "measurement missing", time_once(&ms));
 }
 
-/* subgraph 8 case 16, but for the extraction of a group. */
-static void dynamic_dimensions_are_1_unless_the_user_says(void **state)
+/* Open dimensions get the shapes of the options. */
+TEST(dynamic_dimensions_are_1_unless_the_user_says)
 {
     qdq_io io;
     double ms;
 
-    (void)state;
     open_engine("trtexec", NULL, NULL);
     assert_ok(open_session(DYNAMIC, false));
     assert_true(qdq_session_input(session, 0, &io));
@@ -272,12 +259,11 @@ static void dynamic_dimensions_are_1_unless_the_user_says(void **state)
     assert_ok(open_session(TEXT, false));
 }
 
-/* subgraph 8 case 15: trtexec completes shapes for all inputs or for none. */
-static void one_set_of_shapes_becomes_all_three_for_every_input(void **state)
+/* Trtexec completes shapes for all inputs or for none. */
+TEST(one_set_of_shapes_becomes_all_three_for_every_input)
 {
     const char *dir = test_path("three"), *log;
 
-    (void)state;
     open_engine("trtexec", "--optShapes=a:8x4,b:2x4", dir);
     assert_ok(open_session("graph (float[N,4] a, float[M,4] b) => (float[N,4] y, float[M,4] z)"
                            " { y = Relu(a) z = Neg(b) }",
@@ -287,7 +273,7 @@ static void one_set_of_shapes_becomes_all_three_for_every_input(void **state)
     assert_non_null(strstr(log, "--minShapes=a:8x4,b:2x4"));
     assert_non_null(strstr(log, "--optShapes=a:8x4,b:2x4"));
     assert_non_null(strstr(log, "--maxShapes=a:8x4,b:2x4"));
-    dir = test_path("static"); /* subgraph 8 case 16: one without open dimensions gets none */
+    dir = test_path("static"); /* one without open dimensions gets none */
     open_engine("trtexec", "--optShapes=x:8x4", dir);
     assert_ok(open_session(TEXT, false));
     clean(NULL);
@@ -296,16 +282,15 @@ static void one_set_of_shapes_becomes_all_three_for_every_input(void **state)
     assert_null(strstr(log, "Shapes="));
 }
 
-static void what_cannot_be_built_says_why(void **state)
+TEST(what_cannot_be_built_says_why)
 {
-    (void)state;
     setenv("FAKE_TRTEXEC", "no_kernel", 1);
     open_engine("trtexec", NULL, NULL);
     assert_fails(QDQ_E_ENGINE, "(builder): Error[10]: Could not find any implementation",
                  open_session(TEXT, false));
 }
 
-static void what_was_recorded_can_be_replayed(void **state)
+TEST(what_was_recorded_can_be_replayed)
 {
     const char *dir = test_path("record");
     char spec[4096];
@@ -315,7 +300,6 @@ static void what_was_recorded_can_be_replayed(void **state)
     size_t n_in, n;
     double ms;
 
-    (void)state;
     open_engine("trtexec", NULL, dir);
     assert_ok(open_session(TEXT, true));
     assert_ok(time_once(&ms));
@@ -347,13 +331,12 @@ static void what_was_recorded_can_be_replayed(void **state)
     assert_fails(QDQ_E_ENGINE, "nothing was recorded of this model", time_once(&ms));
 }
 
-static void files_by_hand_serve_all_models(void **state)
+TEST(files_by_hand_serve_all_models)
 {
     const char *dir = test_path("hand"), *times = "[{\"computeMs\":2},{\"computeMs\":3}]";
     char spec[4096];
     double ms;
 
-    (void)state;
     assert_fails(QDQ_E_USAGE, "expected replay:DIR",
                  qdq_engine_open("replay", NULL, &engine, &err));
     snprintf(spec, sizeof spec, "replay:%s", dir);

@@ -27,9 +27,8 @@ static qdq_node *maker(const qdq_model *m, const char *name)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static void equal_text_is_interned_once(void **state)
+TEST(equal_text_is_interned_once)
 {
-    (void)state;
     qdq_model *m = qdq_model_new();
 
     assert_ptr_equal(qdq_intern(m, "abc"), qdq_intern_n(m, "abcd", 3));
@@ -39,9 +38,8 @@ static void equal_text_is_interned_once(void **state)
     qdq_model_free(NULL);
 }
 
-static void unique_names_avoid_graphs_around_and_inside(void **state)
+TEST(unique_names_avoid_graphs_around_and_inside)
 {
-    (void)state;
     qdq_model *m = test_model(
         "g (bool c, float x) => (float y) {\n"
         "  y = If <then_branch = t () => (float a) { a = Neg(x) },"
@@ -58,9 +56,8 @@ static void unique_names_avoid_graphs_around_and_inside(void **state)
     qdq_model_free(m);
 }
 
-static void a_hundred_thousand_names_of_one_base_are_cheap(void **state)
+TEST(a_hundred_thousand_names_of_one_base_are_cheap)
 {
-    (void)state;
     qdq_model *m = qdq_model_new();
 
     for (int i = 0; i < 100000; i++)
@@ -69,9 +66,8 @@ static void a_hundred_thousand_names_of_one_base_are_cheap(void **state)
     qdq_model_free(m);
 }
 
-static void renaming_frees_the_old_name_and_takes_the_data_along(void **state)
+TEST(renaming_frees_the_old_name_and_takes_the_data_along)
 {
-    (void)state;
     qdq_model *m = test_model("g (float x) => (float y) <float w = {1}> { y = Add(x, w) }");
     qdq_value *w = value(m, "w");
 
@@ -86,9 +82,8 @@ static void renaming_frees_the_old_name_and_takes_the_data_along(void **state)
 
 /* --- uses ------------------------------------------------------------------------------------- */
 
-static void uses_are_listed_in_the_order_in_which_they_were_made(void **state)
+TEST(uses_are_listed_in_the_order_in_which_they_were_made)
 {
-    (void)state;
     qdq_model *m = test_model("g (float x) => (float y) { a = Neg(x) b = Neg(x) y = Add(x, x) }");
     qdq_value *x = value(m, "x");
     qdq_node *a = maker(m, "a");
@@ -103,9 +98,8 @@ static void uses_are_listed_in_the_order_in_which_they_were_made(void **state)
     qdq_model_free(m);
 }
 
-static void appended_inputs_keep_the_lists_whole(void **state)
+TEST(appended_inputs_keep_the_lists_whole)
 {
-    (void)state;
     qdq_model *m = test_model("g (float x, float z) => (float y) { y = Sum(x, x, z) }");
     qdq_node *n = maker(m, "y");
 
@@ -121,9 +115,8 @@ static void appended_inputs_keep_the_lists_whole(void **state)
     qdq_model_free(m);
 }
 
-static void replacing_a_value_redirects_captures_too(void **state)
+TEST(replacing_a_value_redirects_captures_too)
 {
-    (void)state;
     qdq_model *m = test_model("g (bool c, float x) => (float y) {\n"
                               "  t = Identity(x)\n"
                               "  y = If <then_branch = a () => (float p) { p = Neg(t) },"
@@ -150,9 +143,8 @@ static void replacing_a_value_redirects_captures_too(void **state)
     qdq_model_free(m);
 }
 
-static void an_output_keeps_its_name_when_it_is_replaced(void **state)
+TEST(an_output_keeps_its_name_when_it_is_replaced)
 {
-    (void)state;
     qdq_model *m = test_model(
         "g (float x) => (float[1] y, float z) { t = Relu(x) y = Identity(t) z = Neg(y) }");
     qdq_node *identity = maker(m, "y");
@@ -165,9 +157,8 @@ static void an_output_keeps_its_name_when_it_is_replaced(void **state)
     qdq_model_free(m);
 }
 
-static void an_output_is_not_replaced_by_what_has_a_name_of_its_own(void **state)
+TEST(an_output_is_not_replaced_by_what_has_a_name_of_its_own)
 {
-    (void)state;
     static const char *const cases[] = {
         "g (float x) => (float y) { y = Identity(x) }",                      /* an input */
         "g () => (float y) <float x = {1}> { y = Identity(x) }",             /* an initializer */
@@ -185,9 +176,8 @@ static void an_output_is_not_replaced_by_what_has_a_name_of_its_own(void **state
     }
 }
 
-static void replacing_a_value_by_itself_changes_nothing(void **state)
+TEST(replacing_a_value_by_itself_changes_nothing)
 {
-    (void)state;
     qdq_model *m = test_model("g (float x) => (float y) { y = Relu(x) }");
 
     assert_true(qdq_value_replace(value(m, "y"), value(m, "y")));
@@ -195,9 +185,8 @@ static void replacing_a_value_by_itself_changes_nothing(void **state)
     qdq_model_free(m);
 }
 
-static void walking_uses_allows_redirecting_the_current_one(void **state)
+TEST(walking_uses_allows_redirecting_the_current_one)
 {
-    (void)state;
     qdq_model *m = test_model("g (float x, float z) => (float y) { y = Sum(x, x, x, z) }");
     qdq_value *x = value(m, "x"), *z = value(m, "z");
     int n = 0;
@@ -215,9 +204,8 @@ static void walking_uses_allows_redirecting_the_current_one(void **state)
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-static void nodes_are_added_where_they_are_asked_for(void **state)
+TEST(nodes_are_added_where_they_are_asked_for)
 {
-    (void)state;
     static const char *const outs[] = {"a", NULL, "b"};
     qdq_model *m = test_model("g (float x) => (float y) { y = Relu(x) }");
     qdq_node *n = qdq_graph_add_node(m->graph, maker(m, "y"), "", "Split", "s", 1, 3, outs);
@@ -238,9 +226,8 @@ static void nodes_are_added_where_they_are_asked_for(void **state)
     qdq_model_free(m);
 }
 
-static void removing_while_walking_visits_every_node(void **state)
+TEST(removing_while_walking_visits_every_node)
 {
-    (void)state;
     qdq_model *m = test_model(
         "g (float x) => (float y) { a = Neg(x) b = Neg(a) c = Neg(b) d = Neg(x) y = Relu(x) }");
     int visited = 0;
@@ -263,9 +250,8 @@ static void removing_while_walking_visits_every_node(void **state)
     qdq_model_free(m);
 }
 
-static void a_removed_node_takes_its_subgraphs_and_their_captures_along(void **state)
+TEST(a_removed_node_takes_its_subgraphs_and_their_captures_along)
 {
-    (void)state;
     qdq_model *m = test_model("g (bool c, float x) => (float z) {\n"
                               "  y = If <then_branch = a () => (float p) {\n"
                               "    p = If <then_branch = d () => (float r) { r = Neg(x) }> (c) },"
@@ -286,9 +272,8 @@ static void a_removed_node_takes_its_subgraphs_and_their_captures_along(void **s
     qdq_model_free(m);
 }
 
-static void attributes_are_replaced_by_name(void **state)
+TEST(attributes_are_replaced_by_name)
 {
-    (void)state;
     static const int64_t pads[] = {1, 2, 3, 4};
     qdq_model *m = test_model("g (float x) => (float y) { y = Conv <a = 1, group = 2> (x) }");
     qdq_node *n = maker(m, "y");
@@ -319,9 +304,8 @@ static void attributes_are_replaced_by_name(void **state)
     qdq_model_free(m);
 }
 
-static void replacing_a_body_kills_the_old_one(void **state)
+TEST(replacing_a_body_kills_the_old_one)
 {
-    (void)state;
     qdq_model *m = test_model("g (bool c, float x) => (float y) {\n"
                               "  y = If <then_branch = a () => (float p) { p = Neg(x) }> (c) }");
     qdq_node *n = maker(m, "y");
@@ -346,9 +330,8 @@ static void replacing_a_body_kills_the_old_one(void **state)
 
 /* --- inputs, outputs, initializers ------------------------------------------------------------ */
 
-static void initializers_come_and_go(void **state)
+TEST(initializers_come_and_go)
 {
-    (void)state;
     static const int64_t dim[] = {2};
     static const float x[] = {1, 2};
     qdq_model *m = test_model("g (float[2] x) => (float[2] y) { y = Neg(x) }");
@@ -372,9 +355,8 @@ static void initializers_come_and_go(void **state)
     qdq_model_free(m);
 }
 
-static void a_constant_is_a_node_in_function_bodies(void **state)
+TEST(a_constant_is_a_node_in_function_bodies)
 {
-    (void)state;
     static const int64_t dim[] = {2};
     static const float x[] = {1, 2};
     qdq_model *m =
@@ -398,9 +380,8 @@ static void a_constant_is_a_node_in_function_bodies(void **state)
     qdq_model_free(m);
 }
 
-static void a_constant_that_callers_may_override_is_none(void **state)
+TEST(a_constant_that_callers_may_override_is_none)
 {
-    (void)state;
     qdq_model *m =
         test_model("g (float x, float w = {1}) => (float y) { c = Constant <value = float {2}> () "
                    "d = Constant <value_float = 2.0> () y = Sum(x, w, c, d) }");
@@ -418,9 +399,8 @@ static void a_constant_that_callers_may_override_is_none(void **state)
     qdq_model_free(m);
 }
 
-static void inputs_and_outputs_are_edited_by_place(void **state)
+TEST(inputs_and_outputs_are_edited_by_place)
 {
-    (void)state;
     qdq_model *m = test_model(
         "g (float a, float b, float c) => (float x, float y) { x = Add(a, b) y = Neg(c) }");
 
@@ -437,9 +417,8 @@ static void inputs_and_outputs_are_edited_by_place(void **state)
     qdq_model_free(m);
 }
 
-static void a_detached_value_can_become_a_constant(void **state)
+TEST(a_detached_value_can_become_a_constant)
 {
-    (void)state;
     static const float one[] = {1};
     qdq_model *m = test_model("g (float x) => (float y) { a, b = Op(x) y = Add(a, b) }");
     qdq_value *a = value(m, "a");
@@ -454,9 +433,8 @@ static void a_detached_value_can_become_a_constant(void **state)
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-static void shapes_are_static_when_all_is_known(void **state)
+TEST(shapes_are_static_when_all_is_known)
 {
-    (void)state;
     qdq_model *m =
         test_model("g (float[2,3] a, float[N] b, float[] c, float d, seq(float) e, f) => () {}");
     int64_t dim[2];
@@ -474,9 +452,8 @@ static void shapes_are_static_when_all_is_known(void **state)
     qdq_model_free(m);
 }
 
-static void labels_are_names_where_those_are_unique(void **state)
+TEST(labels_are_names_where_those_are_unique)
 {
-    (void)state;
     qdq_model *m =
         test_model("g (float x) => (float y) { [n] a = Neg(x) [dup] b = Neg(x) [dup] y = Neg(x) "
                    "\"\", c = Op(x) = Sink(x) }");
@@ -494,9 +471,8 @@ static void labels_are_names_where_those_are_unique(void **state)
     qdq_model_free(m);
 }
 
-static void nodes_without_a_name_of_their_own_are_called_by_their_labels(void **state)
+TEST(nodes_without_a_name_of_their_own_are_called_by_their_labels)
 {
-    (void)state;
     qdq_model *m =
         test_model("g (float x) => (float y) { [n] a = Neg(x) [dup] b = Neg(x) [dup] y = Neg(x) "
                    "c = Op(x) }");
@@ -509,9 +485,8 @@ static void nodes_without_a_name_of_their_own_are_called_by_their_labels(void **
     qdq_model_free(m);
 }
 
-static void opsets_and_properties_are_set_by_key(void **state)
+TEST(opsets_and_properties_are_set_by_key)
 {
-    (void)state;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = qdq_model_new();
 
@@ -527,37 +502,4 @@ static void opsets_and_properties_are_set_by_key(void **state)
     assert_int_equal(m->props.n, 1);
     assert_string_equal(m->props.at[0].value, "w");
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_text_is_interned_once),
-        cmocka_unit_test(unique_names_avoid_graphs_around_and_inside),
-        cmocka_unit_test(a_hundred_thousand_names_of_one_base_are_cheap),
-        cmocka_unit_test(renaming_frees_the_old_name_and_takes_the_data_along),
-        cmocka_unit_test(uses_are_listed_in_the_order_in_which_they_were_made),
-        cmocka_unit_test(appended_inputs_keep_the_lists_whole),
-        cmocka_unit_test(replacing_a_value_redirects_captures_too),
-        cmocka_unit_test(an_output_keeps_its_name_when_it_is_replaced),
-        cmocka_unit_test(an_output_is_not_replaced_by_what_has_a_name_of_its_own),
-        cmocka_unit_test(replacing_a_value_by_itself_changes_nothing),
-        cmocka_unit_test(walking_uses_allows_redirecting_the_current_one),
-        cmocka_unit_test(nodes_are_added_where_they_are_asked_for),
-        cmocka_unit_test(removing_while_walking_visits_every_node),
-        cmocka_unit_test(a_removed_node_takes_its_subgraphs_and_their_captures_along),
-        cmocka_unit_test(attributes_are_replaced_by_name),
-        cmocka_unit_test(replacing_a_body_kills_the_old_one),
-        cmocka_unit_test(initializers_come_and_go),
-        cmocka_unit_test(a_constant_is_a_node_in_function_bodies),
-        cmocka_unit_test(a_constant_that_callers_may_override_is_none),
-        cmocka_unit_test(inputs_and_outputs_are_edited_by_place),
-        cmocka_unit_test(a_detached_value_can_become_a_constant),
-        cmocka_unit_test(shapes_are_static_when_all_is_known),
-        cmocka_unit_test(labels_are_names_where_those_are_unique),
-        cmocka_unit_test(nodes_without_a_name_of_their_own_are_called_by_their_labels),
-        cmocka_unit_test(opsets_and_properties_are_set_by_key),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,9 +174,8 @@ static void swap_for_clone(walk *w)
     qdq_free(after);
 }
 
-static void random_edits_leave_a_sound_model(void **state)
+TEST(random_edits_leave_a_sound_model)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         walk w = {test_model("g (float x, float z) => (float y) <float k = {1}> { y = Add(x, z) }"),
                   qdq_random_new(seed, "edits")};
@@ -192,13 +191,4 @@ static void random_edits_leave_a_sound_model(void **state)
         }
         qdq_model_free(w.m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_edits_leave_a_sound_model),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,8 @@
 
 #define X22 "float[1,1,2,2] x = {1, 2, 3, 4}"
 
-static void places_in_a_grid(void **state)
+TEST(places_in_a_grid)
 {
-    (void)state;
     gives(20, X22 ", float[1,1,2,2] g = {0, 0, -1, -1}",
           "y = GridSample <align_corners = 1> (x, g)", "float[1,1,1,2] y = {2.5, 1}");
     gives(16, X22 ", float[1,1,1,2] g = {5, -5}",
@@ -40,9 +39,8 @@ static void places_in_a_grid(void **state)
     "float[1,2,4] b = {0, 0, 2, 2, 0, 0, 2, 1}, float[1,1,2] s = {0.5, 0.25}, int64 n = {9}"
 #define CROP X22 ", float[1,4] r = {0, 0, 1, 1}, int64[1] i = {0}"
 
-static void boxes_of_images(void **state)
+TEST(boxes_of_images)
 {
-    (void)state;
     gives(11, BOXES ", float o = {0.25}", "y = NonMaxSuppression(b, s, n, o)",
           "int64[1,3] y = {0, 0, 0}");
     gives(11, BOXES ", float o = {0.75}, float t = {0.3}", "y = NonMaxSuppression(b, s, n, o, t)",
@@ -79,9 +77,8 @@ static void boxes_of_images(void **state)
             "samples");
 }
 
-static void pools_taken_back(void **state)
+TEST(pools_taken_back)
 {
-    (void)state;
     gives(11, "float[1,1,1] x = {5}, int64[1,1,1] i = {1}",
           "y = MaxUnpool <kernel_shape = [2]> (x, i)", "float[1,1,2] y = {0, 5}");
     refuses(11, "float[1,1,1] x = {5}, int64[1,1,1] i = {2}",
@@ -94,9 +91,8 @@ static void pools_taken_back(void **state)
             "y = MaxUnpool <kernel_shape = [2]> (x, i)", "other shapes");
 }
 
-static void sets_and_sizes(void **state)
+TEST(sets_and_sizes)
 {
-    (void)state;
     gives(11, "int64[4] x = {3, 1, 3, 2}", "y, i, n, k = Unique(x)",
           "int64[3] y = {1, 2, 3}, int64[3] i = {1, 3, 0}, int64[4] n = {2, 0, 2, 1}, int64[3] k = "
           "{1, 1, 2}");
@@ -116,9 +112,8 @@ static void sets_and_sizes(void **state)
             "y = CenterCropPad(x, n)", "");
 }
 
-static void other_operators(void **state)
+TEST(other_operators)
 {
-    (void)state;
     gives(13, "float[2] x = {1, 2}", "y, m = Dropout(x)",
           "float[2] y = {1, 2}, bool[2] m = {1, 1}");
     refuses(13, "float[2] x = {1, 2}, float r = {0.5}, bool t = {1}", "y = Dropout(x, r, t)",
@@ -140,15 +135,4 @@ static void other_operators(void **state)
           "float[1,1,2,4] y = {1, 1, 2, 2, 3, 3, 4, 4}");
     refuses(7, X22, "y = Upsample(x)", "no list of 4 numbers");
     refuses(10, X22 ", float[4] s = {1, 1, 1, 2}", "y = Upsample(x, s)", "opset 10 or later");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_in_a_grid), cmocka_unit_test(boxes_of_images),
-        cmocka_unit_test(pools_taken_back), cmocka_unit_test(sets_and_sizes),
-        cmocka_unit_test(other_operators),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

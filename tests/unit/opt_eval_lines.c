@@ -2,9 +2,8 @@
  * and the odd cases of reductions. */
 #include "support/evals.h"
 
-static void places_of_extremes(void **state)
+TEST(places_of_extremes)
 {
-    (void)state;
     gives(13, "float[2,3] x = {1, 5, 5, -2, -0.0, 0}", "y = ArgMax <axis = 1, keepdims = 0> (x)",
           "int64[2] y = {1, 1}");
     gives(13, "float[2,3] x = {1, 5, 5, -2, -0.0, 0}",
@@ -20,9 +19,8 @@ static void places_of_extremes(void **state)
     refuses(13, "bool[2] x = {1, 0}", "y = ArgMax(x)", "type bool");
 }
 
-static void the_k_largest_or_smallest(void **state)
+TEST(the_k_largest_or_smallest)
 {
-    (void)state;
     gives(11, "float[5] x = {1, 7, -3, 7, 0}, int64[1] k = {3}", "y, i = TopK(x, k)",
           "float[3] y = {7, 7, 1}, int64[3] i = {1, 3, 0}");
     gives(11, "int32[2,3] x = {3, 1, 2, 6, 5, 4}, int64[1] k = {2}",
@@ -50,9 +48,8 @@ static void the_k_largest_or_smallest(void **state)
             "NaN has no place");
 }
 
-static void running_sums(void **state)
+TEST(running_sums)
 {
-    (void)state;
     gives(11, "int64[2,3] x = {1, 2, 3, 4, 5, 6}, int64 a = {1}", "y = CumSum(x, a)",
           "int64[2,3] y = {1, 3, 6, 4, 9, 15}");
     gives(11, "float[3] x = {1, 2, 3}, int32[1] a = {-1}", "y = CumSum <exclusive = 1> (x, a)",
@@ -69,9 +66,8 @@ static void running_sums(void **state)
             "the result has NaN");
 }
 
-static void softmax_of_lines(void **state)
+TEST(softmax_of_lines)
 {
-    (void)state;
     gives(13, "float[2,2] x = {0, 0, 1000, 1000}", "y = Softmax(x)",
           "float[2,2] y = {0.5, 0.5, 0.5, 0.5}");
     gives(11, "float[2,2,1] x = {0, 0, 1, 1}", "y = Softmax(x)",
@@ -84,9 +80,8 @@ static void softmax_of_lines(void **state)
     refuses(13, "float[2] x = {-inf, -inf}", "y = Softmax(x)", "the result has NaN");
 }
 
-static void products_of_matrices(void **state)
+TEST(products_of_matrices)
 {
-    (void)state;
     gives(13, "float[2,2] a = {1, 2, 3, 4}, float[2,1] b = {10, 1}", "y = MatMul(a, b)",
           "float[2,1] y = {12, 34}");
     gives(13, "float[2] a = {1, 2}, float[2] b = {10, 1}", "y = MatMul(a, b)", "float y = {12}");
@@ -122,7 +117,7 @@ static void products_of_matrices(void **state)
 }
 
 /* What is small to read may be far too much to keep, or to multiply. */
-static void large_products_are_refused_before_they_are_computed(void **state)
+TEST(large_products_are_refused_before_they_are_computed)
 {
     static const int64_t column[] = {600000, 1}, row[] = {1, 600000}, left[] = {600, 1000},
                          right[] = {1000, 600};
@@ -136,7 +131,6 @@ static void large_products_are_refused_before_they_are_computed(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     const char *why;
 
-    (void)state;
     assert_ok(qdq_eval_node(m->graph->end.next, 13, in, 1 << 30, &memory, &out, &why, &err));
     assert_string_equal(why, "a result of 1440000000000 bytes is above the limit of 1073741824");
     assert_null(out.data);
@@ -153,11 +147,10 @@ static void large_products_are_refused_before_they_are_computed(void **state)
     qdq_model_free(m);
 }
 
-static void reductions_of_every_kind(void **state)
+TEST(reductions_of_every_kind)
 {
     static const char x[] = "float[2,2] x = {3, -4, 0, 1}";
 
-    (void)state;
     gives(13, x, "y = ReduceL1 <axes = [1]> (x)", "float[2,1] y = {7, 1}");
     gives(13, x, "y = ReduceL2 <axes = [1]> (x)", "float[2,1] y = {5, 1}");
     gives(13, x, "y = ReduceSumSquare <axes = [1]> (x)", "float[2,1] y = {25, 1}");
@@ -189,7 +182,7 @@ static void reductions_of_every_kind(void **state)
 }
 
 /* Spellings that engines take are compared with theirs (eval_vs_ort.c). */
-static void sums_of_products_over_named_dims(void **state)
+TEST(sums_of_products_over_named_dims)
 {
     static const char *const wrong[][2] = {
         {"ij,jk->ik", "another number of inputs"},
@@ -204,7 +197,6 @@ static void sums_of_products_over_named_dims(void **state)
         {"", "does not fit the ranks"},
     };
 
-    (void)state;
     gives(12, "float[2,3] x = {1, 2, 3, 4, 5, 6}", "y = Einsum <equation = \"ji\"> (x)",
           "float[3,2] y = {1, 4, 2, 5, 3, 6}");
     gives(12, "int32[2,2] x = {1, 2, 3, 4}", "y = Einsum <equation = \"ii\"> (x)", "int32 y = {5}");
@@ -228,9 +220,8 @@ static void sums_of_products_over_named_dims(void **state)
 #define X3 "float[1,1,3] x = {1, 2, 3}"
 
 /* Numbers are compared with an engine's (eval_vs_ort.c). */
-static void convolutions_that_do_not_fit_are_refused(void **state)
+TEST(convolutions_that_do_not_fit_are_refused)
 {
-    (void)state;
     gives(11, "double[1,1,3] x = {1, 2, 3}, double[1,1,2] w = {1, -1}, double[1] b = {0.5}",
           "y = Conv(x, w, b)", "double[1,1,2] y = {-0.5, -0.5}");
     refuses(11, X3 ", float[1,1,4] w = {1, 2, 3, 4}", "y = Conv(x, w)", "larger than the data");
@@ -253,9 +244,8 @@ static void convolutions_that_do_not_fit_are_refused(void **state)
     refuses(11, "float[0,1,3] x = {}, float[1,1,1] w = {1}", "y = Conv(x, w)", "without elements");
 }
 
-static void picked_elements_that_do_not_fit_are_refused(void **state)
+TEST(picked_elements_that_do_not_fit_are_refused)
 {
-    (void)state;
     gives(11, "int4[3] x = {1, -2, 3}, bool[3] k = {1, 0, 1}", "y = Compress(x, k)",
           "int4[2] y = {1, 3}");
     gives(11, "float[2] x = {1, 2}, bool[0] k = {}", "y = Compress(x, k)", "float[0] y = {}");
@@ -287,9 +277,8 @@ static void picked_elements_that_do_not_fit_are_refused(void **state)
             "type int32");
 }
 
-static void determinants_of_square_matrices_are_computed(void **state)
+TEST(determinants_of_square_matrices_are_computed)
 {
-    (void)state;
     gives(11, "double[2,2] x = {0, 2, 3, 0}", "y = Det(x)", "double y = {-6}");
     gives(11, "float[2,2] x = {1, 2, 2, 4}", "y = Det(x)", "float y = {0}");
     gives(11, "float[0,2,2] x = {}", "y = Det(x)", "float[0] y = {}");
@@ -298,23 +287,4 @@ static void determinants_of_square_matrices_are_computed(void **state)
     refuses(11, "float[0,0] x = {}", "y = Det(x)", "a matrix of 0 rows");
     refuses(11, "float[0,600,600] x = {}", "y = Det(x)", "a matrix of 600 rows");
     refuses(11, "int32[1,1] x = {1}", "y = Det(x)", "type int32");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_of_products_over_named_dims),
-        cmocka_unit_test(convolutions_that_do_not_fit_are_refused),
-        cmocka_unit_test(picked_elements_that_do_not_fit_are_refused),
-        cmocka_unit_test(determinants_of_square_matrices_are_computed),
-        cmocka_unit_test(places_of_extremes),
-        cmocka_unit_test(the_k_largest_or_smallest),
-        cmocka_unit_test(running_sums),
-        cmocka_unit_test(softmax_of_lines),
-        cmocka_unit_test(products_of_matrices),
-        cmocka_unit_test(large_products_are_refused_before_they_are_computed),
-        cmocka_unit_test(reductions_of_every_kind),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

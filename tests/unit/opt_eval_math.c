@@ -2,9 +2,8 @@
  * refused. */
 #include "support/evals.h"
 
-static void elements_are_computed_one_by_one(void **state)
+TEST(elements_are_computed_one_by_one)
 {
-    (void)state;
     gives(17, "float[3] a = {1, 2, 3}, float[3] b = {0.5, 0.25, -3}", "y = Add(a, b)",
           "float[3] y = {1.5, 2.25, 0}");
     gives(17, "int64 a = {7}, int64 b = {9}", "y = Sub(a, b)", "int64 y = {-2}");
@@ -16,9 +15,8 @@ static void elements_are_computed_one_by_one(void **state)
     gives(17, "float[0] a = {}, float[1] b = {1}", "y = Add(a, b)", "float[0] y = {}");
 }
 
-static void activations_of_later_opsets_are_computed(void **state)
+TEST(activations_of_later_opsets_are_computed)
 {
-    (void)state;
     gives(16, "float[4] x = {-2, -1, 0, 3}, float b = {0.5}", "y = PRelu(x, b)",
           "float[4] y = {-1, -0.5, 0, 3}");
     gives(16, "int32[2] x = {-2, 3}, int32 b = {5}", "y = PRelu(x, b)", "int32[2] y = {-10, 3}");
@@ -34,9 +32,8 @@ static void activations_of_later_opsets_are_computed(void **state)
     refuses(13, "int64[2] x = {1, 2}", "y = ReduceLogSumExp(x)", "type int64");
 }
 
-static void arrays_are_broadcast(void **state)
+TEST(arrays_are_broadcast)
 {
-    (void)state;
     gives(17, "int32[2,1] a = {10, 20}, int32[3] b = {1, 2, 3}", "y = Add(a, b)",
           "int32[2,3] y = {11, 12, 13, 21, 22, 23}");
     gives(17, "int32[2,1,2] a = {1, 2, 3, 4}, int32[3,1] b = {10, 20, 30}", "y = Mul(a, b)",
@@ -49,9 +46,8 @@ static void arrays_are_broadcast(void **state)
     refuses(17, "float[0] a = {}, float[3] b = {1, 2, 3}", "y = Add(a, b)", "do not broadcast");
 }
 
-static void integers_wrap_and_are_divided_towards_zero(void **state)
+TEST(integers_wrap_and_are_divided_towards_zero)
 {
-    (void)state;
     gives(17, "int8[2] a = {127, -128}, int8[2] b = {1, 1}", "y = Add(a, b)",
           "int8[2] y = {-128, -127}");
     gives(17, "uint16[1] a = {65535}, uint16[1] b = {65535}", "y = Mul(a, b)", "uint16[1] y = {1}");
@@ -67,9 +63,8 @@ static void integers_wrap_and_are_divided_towards_zero(void **state)
     refuses(17, "uint8 a = {1}, uint8 b = {0}", "y = Mod(a, b)", "division by zero");
 }
 
-static void the_remainder_has_the_sign_of_the_divisor_or_with_fmod_of_the_dividend(void **state)
+TEST(the_remainder_has_the_sign_of_the_divisor_or_with_fmod_of_the_dividend)
 {
-    (void)state;
     gives(13, "int64[4] a = {7, -7, 7, -7}, int64[4] b = {3, 3, -3, -3}", "y = Mod(a, b)",
           "int64[4] y = {1, 2, -2, -1}");
     gives(13, "int64[4] a = {7, -7, 7, -7}, int64[4] b = {3, 3, -3, -3}",
@@ -80,9 +75,8 @@ static void the_remainder_has_the_sign_of_the_divisor_or_with_fmod_of_the_divide
     refuses(13, "float a = {5}, float b = {2}", "y = Mod(a, b)", "type float");
 }
 
-static void comparisons_and_logic_give_bool(void **state)
+TEST(comparisons_and_logic_give_bool)
 {
-    (void)state;
     gives(17, "int64[3] a = {1, 2, 3}, int64 b = {2}", "y = Less(a, b)", "bool[3] y = {1, 0, 0}");
     gives(17, "uint64 a = {18446744073709551615}, uint64 b = {1}", "y = Greater(a, b)",
           "bool y = {1}");
@@ -105,9 +99,8 @@ static void comparisons_and_logic_give_bool(void **state)
     refuses(17, "int64 a = {1}, int32 b = {1}", "y = Equal(a, b)", "types int64 and int32");
 }
 
-static void several_arrays_are_taken_from_the_left(void **state)
+TEST(several_arrays_are_taken_from_the_left)
 {
-    (void)state;
     gives(17, "float[2] a = {1, 2}, float[1] b = {3}, float[2,1] c = {10, 20}", "y = Sum(a, b, c)",
           "float[2,2] y = {14, 15, 24, 25}");
     gives(17, "float[2] a = {1, 2}, float[2] b = {3, 5}", "y = Mean(a, b)",
@@ -121,9 +114,8 @@ static void several_arrays_are_taken_from_the_left(void **state)
     refuses(17, "float a = {1}", "y = Max(a, \"\")", "left out");
 }
 
-static void clip_takes_bounds_as_attributes_or_inputs(void **state)
+TEST(clip_takes_bounds_as_attributes_or_inputs)
 {
-    (void)state;
     gives(7, "float[3] a = {-5, 0.5, 5}", "y = Clip <min = -1.0, max = 1.0> (a)",
           "float[3] y = {-1, 0.5, 1}");
     gives(7, "double[2] a = {-5, 5}", "y = Clip <max = 1.0> (a)", "double[2] y = {-5, 1}");
@@ -141,9 +133,8 @@ static void clip_takes_bounds_as_attributes_or_inputs(void **state)
     refuses(7, "float[2] a = {1, 2}", "y = Clip <min = 1> (a)", "attribute 'min'");
 }
 
-static void powers_take_two_types(void **state)
+TEST(powers_take_two_types)
 {
-    (void)state;
     gives(13, "float[3] a = {2, 3, 4}, float b = {2}", "y = Pow(a, b)", "float[3] y = {4, 9, 16}");
     gives(13, "float[2] a = {4, 9}, float b = {0.5}", "y = Pow(a, b)", "float[2] y = {2, 3}");
     gives(13, "int32[2] a = {-3, 2}, int64[2] b = {3, 10}", "y = Pow(a, b)",
@@ -155,9 +146,8 @@ static void powers_take_two_types(void **state)
     refuses(13, "int32 a = {2}, float b = {0.5}", "y = Pow(a, b)", "beyond its type");
 }
 
-static void functions_of_one_number(void **state)
+TEST(functions_of_one_number)
 {
-    (void)state;
     gives(17, "float[3] a = {-1, 0, 2}", "y = Abs(a)", "float[3] y = {1, 0, 2}");
     gives(17, "int8[2] a = {-128, -5}", "y = Abs(a)", "int8[2] y = {-128, 5}");
     gives(17, "int64[2] a = {-9223372036854775808, 5}", "y = Neg(a)",
@@ -183,9 +173,8 @@ static void functions_of_one_number(void **state)
     gives(17, "float[2] a = {0, 1000}", "y = Exp(a)", "float[2] y = {1, inf}");
 }
 
-static void half_precision_is_rounded_once(void **state)
+TEST(half_precision_is_rounded_once)
 {
-    (void)state;
     gives(17, "float16[2] a = {1.0, 2048.0}, float16[2] b = {0.5, 1.0}", "y = Add(a, b)",
           "float16[2] y = {1.5, 2048.0}"); /* 2049 is a tie */
     gives(17, "float16[1] a = {60000.0}, float16[1] b = {60000.0}", "y = Add(a, b)",
@@ -199,11 +188,10 @@ static void half_precision_is_rounded_once(void **state)
             "types float16 and bfloat16");
 }
 
-static void sums_and_extremes_along_axes(void **state)
+TEST(sums_and_extremes_along_axes)
 {
     static const char x[] = "float[2,3] x = {1, 2, 3, 4, 5, 6}";
 
-    (void)state;
     gives(7, x, "y = ReduceSum <axes = [1]> (x)", "float[2,1] y = {6, 15}");
     gives(7, x, "y = ReduceSum <axes = [-2], keepdims = 0> (x)", "float[3] y = {5, 7, 9}");
     gives(7, x, "y = ReduceMean <keepdims = 0> (x)", "float y = {3.5}");
@@ -230,24 +218,4 @@ static void sums_and_extremes_along_axes(void **state)
     refuses(17, "float[2] x = {1, 2}, int64[1] a = {0}", "y = ReduceMax(x, a)",
             "below opset 18 is an attribute");
     refuses(18, "float[2] x = {1, 2}, float[1] a = {0}", "y = ReduceMax(x, a)", "type float");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elements_are_computed_one_by_one),
-        cmocka_unit_test(activations_of_later_opsets_are_computed),
-        cmocka_unit_test(arrays_are_broadcast),
-        cmocka_unit_test(integers_wrap_and_are_divided_towards_zero),
-        cmocka_unit_test(the_remainder_has_the_sign_of_the_divisor_or_with_fmod_of_the_dividend),
-        cmocka_unit_test(comparisons_and_logic_give_bool),
-        cmocka_unit_test(several_arrays_are_taken_from_the_left),
-        cmocka_unit_test(clip_takes_bounds_as_attributes_or_inputs),
-        cmocka_unit_test(powers_take_two_types),
-        cmocka_unit_test(functions_of_one_number),
-        cmocka_unit_test(half_precision_is_rounded_once),
-        cmocka_unit_test(sums_and_extremes_along_axes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,8 @@
 
 static const char x23[] = "int64[2,3] x = {1, 2, 3, 4, 5, 6}";
 
-static void shapes_are_read(void **state)
+TEST(shapes_are_read)
 {
-    (void)state;
     gives(13, x23, "y = Shape(x)", "int64[2] y = {2, 3}");
     gives(15, x23, "y = Shape <start = 1> (x)", "int64[1] y = {3}");
     gives(15, x23, "y = Shape <start = -5, end = -1> (x)", "int64[1] y = {2}");
@@ -16,9 +15,8 @@ static void shapes_are_read(void **state)
     gives(13, "int4[3] x = {1, 2, 3}", "y = Shape(x)", "int64[1] y = {3}");
 }
 
-static void shapes_are_changed(void **state)
+TEST(shapes_are_changed)
 {
-    (void)state;
     gives(13, "int64[2,3] x = {1, 2, 3, 4, 5, 6}, int64[2] s = {3, -1}", "y = Reshape(x, s)",
           "int64[3,2] y = {1, 2, 3, 4, 5, 6}");
     gives(13, "int64[2,3] x = {1, 2, 3, 4, 5, 6}, int64[3] s = {0, 1, -1}", "y = Reshape(x, s)",
@@ -63,9 +61,8 @@ static void shapes_are_changed(void **state)
     gives(13, x23, "y = Identity(x)", "int64[2,3] y = {1, 2, 3, 4, 5, 6}");
 }
 
-static void axes_change_places(void **state)
+TEST(axes_change_places)
 {
-    (void)state;
     gives(13, x23, "y = Transpose(x)", "int64[3,2] y = {1, 4, 2, 5, 3, 6}");
     gives(13, "float16[2,1,3] x = {1, 2, 3, 4, 5, 6}", "y = Transpose <perm = [1, 2, 0]> (x)",
           "float16[1,3,2] y = {1, 4, 2, 5, 3, 6}");
@@ -82,12 +79,11 @@ static void axes_change_places(void **state)
 }
 
 /* Each block of copy_transposed, and what is left at its edges. */
-static void large_arrays_are_transposed(void **state)
+TEST(large_arrays_are_transposed)
 {
     static const int64_t dims[][3] = {{1, 100, 33}, {3, 31, 65}, {2, 64, 64}};
     static const char *const perms[] = {"0, 2, 1", "2, 1, 0", "1, 2, 0", "2, 0, 1"};
 
-    (void)state;
     for (size_t k = 0; k < QDQ_COUNT(dims) * QDQ_COUNT(perms); k++) {
         const int64_t *d = dims[k / QDQ_COUNT(perms)];
         int64_t n = d[0] * d[1] * d[2], at[3], stride[3], from[3] = {d[1] * d[2], d[2], 1};
@@ -127,9 +123,8 @@ static void large_arrays_are_transposed(void **state)
     }
 }
 
-static void arrays_are_joined_and_cut(void **state)
+TEST(arrays_are_joined_and_cut)
 {
-    (void)state;
     gives(13, "int64[1] a = {1}, int64[2] b = {2, 3}", "y = Concat <axis = 0> (a, b)",
           "int64[3] y = {1, 2, 3}");
     gives(13, "int64[2,1] a = {1, 2}, int64[2,2] b = {3, 4, 5, 6}", "y = Concat <axis = -1> (a, b)",
@@ -185,9 +180,8 @@ static void arrays_are_joined_and_cut(void **state)
             "y = Slice(x, s, s, a)", "listed twice");
 }
 
-static void elements_are_picked(void **state)
+TEST(elements_are_picked)
 {
-    (void)state;
     gives(13, "int64[3] x = {10, 20, 30}, int64 i = {-1}", "y = Gather(x, i)", "int64 y = {30}");
     gives(13, "int64[3] x = {10, 20, 30}, int32[2] i = {0, 2}", "y = Gather(x, i)",
           "int64[2] y = {10, 30}");
@@ -216,9 +210,8 @@ static void elements_are_picked(void **state)
             "types float and int64");
 }
 
-static void arrays_are_repeated_and_made(void **state)
+TEST(arrays_are_repeated_and_made)
 {
-    (void)state;
     gives(13, "float[2,1] x = {1, 2}, int64[2] s = {1, 3}", "y = Expand(x, s)",
           "float[2,3] y = {1, 1, 1, 2, 2, 2}");
     gives(13, "float x = {1}, int64[1] s = {3}", "y = Expand(x, s)", "float[3] y = {1, 1, 1}");
@@ -268,9 +261,8 @@ static void arrays_are_repeated_and_made(void **state)
             "input 1 is no scalar");
 }
 
-static void casts_keep_what_fits(void **state)
+TEST(casts_keep_what_fits)
 {
-    (void)state;
     gives(13, "float[3] x = {1.9, -1.9, 0}", "y = Cast <to = 7> (x)", "int64[3] y = {1, -1, 0}");
     gives(13, "float[3] x = {0.5, -0.0, nan}", "y = Cast <to = 9> (x)", "bool[3] y = {1, 0, 1}");
     gives(13, "int64[2] x = {16777217, 5}", "y = Cast <to = 1> (x)", "float[2] y = {16777216, 5}");
@@ -312,9 +304,8 @@ static void casts_keep_what_fits(void **state)
     refuses(13, "float x = {1}", "y = Cast <to = 1.0> (x)", "attribute 'to'");
 }
 
-static void what_is_not_known_is_refused_with_a_reason(void **state)
+TEST(what_is_not_known_is_refused_with_a_reason)
 {
-    (void)state;
     refuses(13, "float[1] x = {1}, float s = {1}, int8 z = {0}", "y = QuantizeLinear(x, s, z)",
             "operator QuantizeLinear is not computed");
     refuses(13, "int8[1] x = {1}, float s = {1}", "y = DequantizeLinear(x, s)",
@@ -336,21 +327,4 @@ static void what_is_not_known_is_refused_with_a_reason(void **state)
     refuses(13, "float[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] x = {1}", "y = Abs(x)", "rank 17");
     gives(13, "float[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] x = {-1}", "y = Abs(x)",
           "float[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] y = {1}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_are_read),
-        cmocka_unit_test(shapes_are_changed),
-        cmocka_unit_test(axes_change_places),
-        cmocka_unit_test(large_arrays_are_transposed),
-        cmocka_unit_test(arrays_are_joined_and_cut),
-        cmocka_unit_test(elements_are_picked),
-        cmocka_unit_test(arrays_are_repeated_and_made),
-        cmocka_unit_test(casts_keep_what_fits),
-        cmocka_unit_test(what_is_not_known_is_refused_with_a_reason),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

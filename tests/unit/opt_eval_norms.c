@@ -6,9 +6,8 @@
 #define S2B2 ", float[2] s = {2, 1}, float[2] b = {10, 20}"
 #define MV   ", float[2] m = {1, 5}, float[2] v = {4, 16}"
 
-static void norms_of_a_few_numbers(void **state)
+TEST(norms_of_a_few_numbers)
 {
-    (void)state;
     gives(9, X4 S2B2 MV, "y = BatchNormalization <epsilon = 0.0> (x, s, b, m, v)",
           "float[1,2,2] y = {10, 12, 20, 21}");
     gives(9, X4 S2B2, "y = InstanceNormalization <epsilon = 0.0> (x, s, b)",
@@ -37,9 +36,8 @@ static void norms_of_a_few_numbers(void **state)
     gives(13, "float[0,3] x = {}", "y = Hardmax(x)", "float[0,3] y = {}");
 }
 
-static void norms_that_do_not_fit_are_refused(void **state)
+TEST(norms_that_do_not_fit_are_refused)
 {
-    (void)state;
     refuses(15, X4 S2B2 MV, "y = BatchNormalization <training_mode = 1> (x, s, b, m, v)",
             "that trains");
     refuses(8, X4 S2B2 MV, "y = BatchNormalization <spatial = 0> (x, s, b, m, v)",
@@ -79,21 +77,9 @@ static void norms_that_do_not_fit_are_refused(void **state)
     refuses(13, "int32[2] x = {0, 0}", "y = Hardmax(x)", "type int32");
 }
 
-static void a_sum_over_more_channels_than_there_are_ends_at_the_last(void **state)
+TEST(a_sum_over_more_channels_than_there_are_ends_at_the_last)
 {
-    (void)state;
     gives(13, "float[1,2,1] x = {1, 2}",
           "y = LRN <size = 9223372036854775807, alpha = 0.0, beta = 1.0, bias = 1.0> (x)",
           "float[1,2,1] y = {1, 2}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(norms_of_a_few_numbers),
-        cmocka_unit_test(norms_that_do_not_fit_are_refused),
-        cmocka_unit_test(a_sum_over_more_channels_than_there_are_ends_at_the_last),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 static const char x23[] = "int64[2,3] x = {1, 2, 3, 4, 5, 6}";
 #define X23 "int64[2,3] x = {1, 2, 3, 4, 5, 6}"
 
-static void elements_are_gathered(void **state)
+TEST(elements_are_gathered)
 {
-    (void)state;
     gives(13, X23 ", int64[1,3] i = {-1, 0, 1}", "y = GatherElements(x, i)",
           "int64[1,3] y = {4, 2, 6}");
     gives(13, X23 ", int32[2,1] i = {2, 0}", "y = GatherElements <axis = 1> (x, i)",
@@ -38,9 +37,8 @@ static void elements_are_gathered(void **state)
     refuses(13, "float[0] x = {}, int64[1,1] i = {0}", "y = GatherND(x, i)", "without elements");
 }
 
-static void elements_are_scattered(void **state)
+TEST(elements_are_scattered)
 {
-    (void)state;
     gives(13, X23 ", int64[1,2] i = {1, -2}, int64[1,2] u = {50, 60}",
           "y = ScatterElements(x, i, u)", "int64[2,3] y = {1, 60, 3, 50, 5, 6}");
     gives(18, X23 ", int64[1,2] i = {2, 2}, int64[1,2] u = {50, 60}",
@@ -80,9 +78,8 @@ static void elements_are_scattered(void **state)
             "without elements");
 }
 
-static void borders_are_added_and_taken_away(void **state)
+TEST(borders_are_added_and_taken_away)
 {
-    (void)state;
     gives(13, X23 ", int64[4] p = {0, 1, 1, 0}, int64 v = {9}", "y = Pad(x, p, v)",
           "int64[3,4] y = {9, 1, 2, 3, 9, 4, 5, 6, 9, 9, 9, 9}");
     gives(13, X23 ", int64[4] p = {-1, 1, 0, -2}", "y = Pad(x, p)", "int64[1,2] y = {0, 4}");
@@ -124,9 +121,8 @@ static void borders_are_added_and_taken_away(void **state)
             "listed twice");
 }
 
-static void arrays_are_cut(void **state)
+TEST(arrays_are_cut)
 {
-    (void)state;
     gives(13, "int64[4] x = {1, 2, 3, 4}", "y, z = Split(x)",
           "int64[2] y = {1, 2}, int64[2] z = {3, 4}");
     gives(18, "int64[3] x = {1, 2, 3}", "y, z = Split <num_outputs = 2> (x)",
@@ -161,9 +157,8 @@ static void arrays_are_cut(void **state)
     refuses(14, "int64[1,1] x = {1}, int64[2] k = {1, 2}", "y = Trilu(x, k)", "no scalar");
 }
 
-static void arrays_are_repeated_and_regrouped(void **state)
+TEST(arrays_are_repeated_and_regrouped)
 {
-    (void)state;
     gives(13, "int64[2,2] x = {1, 2, 3, 4}, int64[2] r = {2, 2}", "y = Tile(x, r)",
           "int64[4,4] y = {1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 1, 2, 3, 4, 3, 4}");
     gives(13, "int4[3] x = {1, 2, 3}, int64[1] r = {2}", "y = Tile(x, r)",
@@ -194,9 +189,8 @@ static void arrays_are_repeated_and_regrouped(void **state)
             "y = DepthToSpace <blocksize = 2, mode = \"x\"> (x)", "neither DCR nor CRD");
 }
 
-static void arrays_are_made(void **state)
+TEST(arrays_are_made)
 {
-    (void)state;
     gives(13, "float[2,3] x = {1, 2, 3, 4, 5, 6}", "y = EyeLike(x)",
           "float[2,3] y = {1, 0, 0, 0, 1, 0}");
     gives(13, x23, "y = EyeLike <k = -1, dtype = 9> (x)", "bool[2,3] y = {0, 0, 0, 1, 0, 0}");
@@ -229,18 +223,4 @@ static void arrays_are_made(void **state)
     refuses(13, "float x = {1}", "y = NonZero(x)", "rank 0");
     gives(21, "int4[3] x = {0, -1, 0}", "y = NonZero(x)", "int64[1,1] y = {1}");
     refuses(21, "float8e5m2[1] x = {1.0}", "y = NonZero(x)", "type float8e5m2");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elements_are_gathered),
-        cmocka_unit_test(elements_are_scattered),
-        cmocka_unit_test(borders_are_added_and_taken_away),
-        cmocka_unit_test(arrays_are_cut),
-        cmocka_unit_test(arrays_are_repeated_and_regrouped),
-        cmocka_unit_test(arrays_are_made),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 #define TWICE  ", float[1] s = {2.0}"
 #define RESIZE "y = Resize <"
 
-static void lines_of_two_numbers(void **state)
+TEST(lines_of_two_numbers)
 {
-    (void)state;
     gives(13, X2 TWICE, "y = Resize(x, \"\", s)", "float[4] y = {1, 1, 5, 5}");
     gives(13, X2 TWICE, RESIZE "mode = \"linear\"> (x, \"\", s)", "float[4] y = {1, 2, 4, 5}");
     gives(
@@ -29,9 +28,8 @@ static void lines_of_two_numbers(void **state)
     gives(13, X2 ", float[1] s = {0.1}", "y = Resize(x, \"\", s)", "float[0] y = {}");
 }
 
-static void a_crop_fills_what_lies_beyond_the_data(void **state)
+TEST(a_crop_fills_what_lies_beyond_the_data)
 {
-    (void)state;
     gives(13, X3 ", float[2] r = {0.5, 1.5}, int64[1] s = {3}",
           RESIZE
           "coordinate_transformation_mode = \"tf_crop_and_resize\", extrapolation_value = 9.0> "
@@ -42,11 +40,10 @@ static void a_crop_fills_what_lies_beyond_the_data(void **state)
           "float[1] y = {2}");
 }
 
-static void one_scale_fits_all_axes_into_the_sizes_or_covers_them(void **state)
+TEST(one_scale_fits_all_axes_into_the_sizes_or_covers_them)
 {
     static const char x[] = "float[1,2] x = {1, 5}, int64[2] s = {2, 6}";
 
-    (void)state;
     gives(19, x, RESIZE "keep_aspect_ratio_policy = \"not_larger\"> (x, \"\", \"\", s)",
           "float[2,4] y = {1, 1, 5, 5, 1, 1, 5, 5}");
     gives(19, x, RESIZE "keep_aspect_ratio_policy = \"not_smaller\"> (x, \"\", \"\", s)",
@@ -55,9 +52,8 @@ static void one_scale_fits_all_axes_into_the_sizes_or_covers_them(void **state)
           "float[1,1] y = {1}");
 }
 
-static void resizes_that_are_not_computed_are_refused(void **state)
+TEST(resizes_that_are_not_computed_are_refused)
 {
-    (void)state;
     refuses(10, X2 TWICE, "y = Resize(x, s)", "opset 10");
     refuses(13, X2, "y = Resize(x)", "not one number for each axis");
     refuses(13, X2 TWICE ", int64[1] n = {2}", "y = Resize(x, \"\", s, n)",
@@ -106,25 +102,11 @@ static void resizes_that_are_not_computed_are_refused(void **state)
 }
 
 /* Place 7 is at 7 / 1.4: 5 in float, and a little more in double, since 1.4 is a float. */
-static void a_place_that_float_and_double_round_apart_is_refused(void **state)
+TEST(a_place_that_float_and_double_round_apart_is_refused)
 {
-    (void)state;
     refuses(
         13, "float[9] x = {1, 2, 3, 4, 5, 6, 7, 8, 9}, float[1] s = {1.4}",
         RESIZE
         "coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"ceil\"> (x, \"\", s)",
         "float and double round");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_two_numbers),
-        cmocka_unit_test(a_crop_fills_what_lies_beyond_the_data),
-        cmocka_unit_test(one_scale_fits_all_axes_into_the_sizes_or_covers_them),
-        cmocka_unit_test(resizes_that_are_not_computed_are_refused),
-        cmocka_unit_test(a_place_that_float_and_double_round_apart_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

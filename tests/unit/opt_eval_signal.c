@@ -5,9 +5,8 @@
 #define S4 "float[1,4,1] x = {1, 2, 3, 4}"
 #define Z4 "float[1,2,2] x = {1, 2, 3, 4}"
 
-static void windows_and_filters(void **state)
+TEST(windows_and_filters)
 {
-    (void)state;
     gives(17, "int64 n = {4}", "y = HannWindow(n)", "float[4] y = {0, 0.5, 1, 0.5}");
     gives(17, "int32 n = {3}", "y = HannWindow <periodic = 0, output_datatype = 11> (n)",
           "double[3] y = {0, 1, 0}");
@@ -31,9 +30,8 @@ static void windows_and_filters(void **state)
             "above the limit");
 }
 
-static void transforms(void **state)
+TEST(transforms)
 {
-    (void)state;
     gives(17, "float[1,2,1] x = {1, 2}", "y = DFT(x)", "float[1,2,2] y = {3, 0, -1, 0}");
     gives(20, "float[1,2,1] x = {1, 2}, int64 n = {1}", "y = DFT(x, n)", "float[1,1,2] y = {1, 0}");
     gives(17, "float[1,2,2] x = {3, 0, -1, 0}", "y = DFT <inverse = 1> (x)",
@@ -63,9 +61,8 @@ static void transforms(void **state)
 
 #define R1 "float[2,1,1] x = {1, 2}, float[1,1,1] w = {1}, float[1,1,1] r = {1}"
 
-static void recurrent_layers(void **state)
+TEST(recurrent_layers)
 {
-    (void)state;
     gives(14, R1, "y, h = RNN <activations = [\"Relu\"]> (x, w, r)",
           "float[2,1,1,1] y = {1, 3}, float[1,1,1] h = {3}");
     gives(14, R1, "y, h = RNN <activations = [\"Relu\"], direction = \"reverse\"> (x, w, r)",
@@ -85,15 +82,4 @@ static void recurrent_layers(void **state)
     refuses(14, R1 ", double[1,2] b = {3, 1}", "y = RNN(x, w, r, b)", "input 3 has another");
     refuses(14, "float[2] x = {1, 2}, float[1,1,1] w = {1}", "y = RNN(x, w, w)", "other ranks");
     refuses(14, "int32[1,1,1] w = {1}", "y = RNN(w, w, w)", "type int32");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_and_filters),
-        cmocka_unit_test(transforms),
-        cmocka_unit_test(recurrent_layers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,14 +108,13 @@ static void compare_binary(const char *op, qdq_elem e)
     qdq_model_free(m);
 }
 
-static void two_numbers_of_any_type_give_what_wide_ones_give(void **state)
+TEST(two_numbers_of_any_type_give_what_wide_ones_give)
 {
     static const char *const any[] = {"Add",        "Sub",   "Mul",     "Div",  "Max",
                                       "Min",        "Equal", "Greater", "Less", "GreaterOrEqual",
                                       "LessOrEqual"};
     static const char *const integers[] = {"Mod", "BitwiseAnd", "BitwiseOr", "BitwiseXor"};
 
-    (void)state;
     for (size_t k = 0; k < QDQ_COUNT(numbers); k++) {
         for (size_t i = 0; i < QDQ_COUNT(any); i++)
             compare_binary(any[i], numbers[k]);
@@ -124,7 +123,7 @@ static void two_numbers_of_any_type_give_what_wide_ones_give(void **state)
     }
 }
 
-static void one_number_of_any_type(void **state)
+TEST(one_number_of_any_type)
 {
     static const char *const negative[] = {"int8", "int16", "int32", "int64"};
     static const char *const all[] = {"int8",  "int16",  "int32",  "int64",
@@ -135,7 +134,6 @@ static void one_number_of_any_type(void **state)
     snprintf(in, sizeof in, "%s[3] x = {" values "}", type);                                       \
     snprintf(want, sizeof want, "%s[3] y = {" results "}", type);                                  \
     gives(18, in, node, want);
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(negative); i++) {
         const char *type = negative[i];
 
@@ -157,7 +155,7 @@ static void one_number_of_any_type(void **state)
 #undef CHECK
 }
 
-static void extremes_and_sums_of_any_type(void **state)
+TEST(extremes_and_sums_of_any_type)
 {
     static const char *const types[] = {"int8",   "int16",  "int32",  "int64", "uint8",
                                         "uint16", "uint32", "uint64", "float", "double"};
@@ -172,7 +170,6 @@ static void extremes_and_sums_of_any_type(void **state)
     };
     char in[100], want[100];
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(types); i++)
         for (size_t k = 0; k < QDQ_COUNT(cases); k++) {
             bool three = strchr(cases[k].result, ',') != NULL;
@@ -186,12 +183,11 @@ static void extremes_and_sums_of_any_type(void **state)
         }
 }
 
-static void bits_are_shifted(void **state)
+TEST(bits_are_shifted)
 {
     static const char *const types[] = {"uint8", "uint16", "uint32", "uint64"};
     char in[100], want[100];
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(types); i++) {
         snprintf(in, sizeof in, "%s[2] x = {5, 7}, %s z = {1}", types[i], types[i]);
         snprintf(want, sizeof want, "%s[2] y = {10, 14}", types[i]);
@@ -208,11 +204,10 @@ static void bits_are_shifted(void **state)
             "type int8");
 }
 
-static void sizes_at_the_end_of_what_is_accepted(void **state)
+TEST(sizes_at_the_end_of_what_is_accepted)
 {
     char inputs[1000] = "x0";
 
-    (void)state;
     for (int i = 1; i <= QDQ_EVAL_INPUTS; i++)
         snprintf(inputs + strlen(inputs), sizeof inputs - strlen(inputs), ", x0");
     char node[1100];
@@ -233,7 +228,7 @@ static void sizes_at_the_end_of_what_is_accepted(void **state)
 }
 
 /* Weights lie in files at any place. */
-static void unaligned_tensors_are_copied(void **state)
+TEST(unaligned_tensors_are_copied)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena memory = QDQ_ARENA_INIT;
@@ -243,7 +238,6 @@ static void unaligned_tensors_are_copied(void **state)
     qdq_const c;
     const char *why;
 
-    (void)state;
     qdq_tensor *bytes = qdq_tensor_new(m, QDQ_UINT8, 1, &dim, &data);
     assert_non_null(bytes);
     memcpy((char *)data + 1, &value, 8);
@@ -267,7 +261,7 @@ static void unaligned_tensors_are_copied(void **state)
 }
 
 /* What is not in the table cannot be folded by mistake. */
-static void quantization_and_randomness_are_not_known(void **state)
+TEST(quantization_and_randomness_are_not_known)
 {
     static const char *const names[] = {"QuantizeLinear",
                                         "DequantizeLinear",
@@ -284,7 +278,6 @@ static void quantization_and_randomness_are_not_known(void **state)
                                         "Loop",
                                         "Scan"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {
         assert_true(qdq_op_find("", names[i]) != QDQ_OP_UNKNOWN);
         assert_false(qdq_eval_knows(qdq_op_find("", names[i])));
@@ -294,19 +287,4 @@ static void quantization_and_randomness_are_not_known(void **state)
     for (int op = 1; op < QDQ_OP_COUNT; op++)
         if (qdq_eval_knows((qdq_op)op))
             assert_int_equal(qdq_op_get_info((qdq_op)op)->flags, QDQ_OP_PURE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_numbers_of_any_type_give_what_wide_ones_give),
-        cmocka_unit_test(one_number_of_any_type),
-        cmocka_unit_test(extremes_and_sums_of_any_type),
-        cmocka_unit_test(bits_are_shifted),
-        cmocka_unit_test(sizes_at_the_end_of_what_is_accepted),
-        cmocka_unit_test(unaligned_tensors_are_copied),
-        cmocka_unit_test(quantization_and_randomness_are_not_known),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

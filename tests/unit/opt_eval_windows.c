@@ -4,9 +4,8 @@
 
 #define X4 "float[1,1,4] x = {1, 2, 3, 4}"
 
-static void the_last_window_may_end_in_padding_but_not_start_there(void **state)
+TEST(the_last_window_may_end_in_padding_but_not_start_there)
 {
-    (void)state;
     gives(10, X4, "y = MaxPool <kernel_shape = [3], strides = [2], ceil_mode = 1> (x)",
           "float[1,1,2] y = {3, 4}");
     gives(10, X4, "y = MaxPool <kernel_shape = [1], strides = [3], ceil_mode = 1> (x)",
@@ -20,9 +19,8 @@ static void the_last_window_may_end_in_padding_but_not_start_there(void **state)
           "float[1,1,2] y = {2, 2}");
 }
 
-static void a_result_counts_what_lies_in_padding_only_where_it_should(void **state)
+TEST(a_result_counts_what_lies_in_padding_only_where_it_should)
 {
-    (void)state;
     gives(19, X4, "y = AveragePool <kernel_shape = [2], pads = [1, 0]> (x)",
           "float[1,1,4] y = {1, 1.5, 2.5, 3.5}");
     gives(19, X4, "y = AveragePool <kernel_shape = [2], pads = [1, 0], count_include_pad = 1> (x)",
@@ -33,26 +31,23 @@ static void a_result_counts_what_lies_in_padding_only_where_it_should(void **sta
           "float16[1,1,1] y = {1.5}");
 }
 
-static void the_first_of_equal_elements_is_the_largest(void **state)
+TEST(the_first_of_equal_elements_is_the_largest)
 {
-    (void)state;
     gives(12, "float[1,1,3] x = {2, 2, 1}", "y, i = MaxPool <kernel_shape = [3]> (x)",
           "int64[1,1,1] i = {0}");
     gives(12, "float[1,1,3] x = {-inf, -inf, -inf}", "y, i = MaxPool <kernel_shape = [3]> (x)",
           "float[1,1,1] y = {-inf}, int64[1,1,1] i = {0}");
 }
 
-static void a_result_larger_than_the_data_make_it_ends_in_the_bias(void **state)
+TEST(a_result_larger_than_the_data_make_it_ends_in_the_bias)
 {
-    (void)state;
     gives(11, "float[1,1,2] x = {1, 2}, float[1,1,1] w = {3}, float[1] b = {0.5}",
           "y = ConvTranspose <output_shape = [4]> (x, w, b)",
           "float[1,1,4] y = {3.5, 6.5, 0.5, 0.5}");
 }
 
-static void pools_that_do_not_fit_are_refused(void **state)
+TEST(pools_that_do_not_fit_are_refused)
 {
-    (void)state;
     refuses(12, X4, "y = MaxPool(x)", "'kernel_shape' has 0");
     refuses(12, X4, "y = MaxPool <kernel_shape = [5]> (x)", "larger than the data");
     refuses(12, X4, "y = MaxPool <kernel_shape = [2, 2]> (x)", "2 numbers, expected 1");
@@ -87,9 +82,8 @@ static void pools_that_do_not_fit_are_refused(void **state)
     refuses(12, X4, "y, i = AveragePool <kernel_shape = [2]> (x)", "output 1 is none");
 }
 
-static void pools_of_whole_channels_that_do_not_fit_are_refused(void **state)
+TEST(pools_of_whole_channels_that_do_not_fit_are_refused)
 {
-    (void)state;
     refuses(12, "float[1,2] x = {1, 2}", "y = GlobalMaxPool(x)", "rank 2, expected 3");
     refuses(12, "float[1,1,0] x = {}", "y = GlobalAveragePool(x)", "without elements");
     refuses(12, "float[1,1,2] x = {nan, 1}", "y = GlobalMaxPool(x)", "the data have NaN");
@@ -99,9 +93,8 @@ static void pools_of_whole_channels_that_do_not_fit_are_refused(void **state)
 
 #define W2 ", float[1,1,2] w = {1, 2}"
 
-static void transposed_convolutions_that_do_not_fit_are_refused(void **state)
+TEST(transposed_convolutions_that_do_not_fit_are_refused)
 {
-    (void)state;
     gives(11, "double[1,1,2] x = {1, 2}, double[1,1,2] w = {1, 10}, double[1] b = {0.5}",
           "y = ConvTranspose <strides = [2], output_padding = [1]> (x, w, b)",
           "double[1,1,5] y = {1.5, 10.5, 2.5, 20.5, 0.5}");
@@ -126,19 +119,4 @@ static void transposed_convolutions_that_do_not_fit_are_refused(void **state)
     refuses(11, X4 ", float[1,0,2] w = {}", "y = ConvTranspose(x, w)", "without elements");
     refuses(11, X4 ", double[1,1,1] w = {1}", "y = ConvTranspose(x, w)", "inputs of the types");
     refuses(11, "int8[1,1,1] x = {1}, int8[1,1,1] w = {1}", "y = ConvTranspose(x, w)", "type int8");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_window_may_end_in_padding_but_not_start_there),
-        cmocka_unit_test(a_result_counts_what_lies_in_padding_only_where_it_should),
-        cmocka_unit_test(the_first_of_equal_elements_is_the_largest),
-        cmocka_unit_test(a_result_larger_than_the_data_make_it_ends_in_the_bias),
-        cmocka_unit_test(pools_that_do_not_fit_are_refused),
-        cmocka_unit_test(transposed_convolutions_that_do_not_fit_are_refused),
-        cmocka_unit_test(pools_of_whole_channels_that_do_not_fit_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,11 +23,10 @@ static void transpose(test_builder *b, const char *name, const char *x)
 }
 
 /* ort-cpu leaves such a first Conv and a depthwise one behind it float. */
-static void the_first_and_the_depthwise_convolution_run_in_8_bits(void **state)
+TEST(the_first_and_the_depthwise_convolution_run_in_8_bits)
 {
     test_builder b = base();
 
-    (void)state;
     TEST_NODE(&b, "Relu", "r", "c1");
     test_conv(&b, "dw", "r", 16, 16, 3, 16);
     test_conv(&b, "y", "dw", 32, 16, 1, 1);
@@ -37,11 +36,10 @@ static void the_first_and_the_depthwise_convolution_run_in_8_bits(void **state)
         "c1: QDQ(x) QW(c1.w) c1.b\nr: c1\ndw: QDQ(r) QW(dw.w) dw.b\ny: QDQ(dw) QW(y.w) y.b\n");
 }
 
-static void what_a_float_operator_reads_stays_float(void **state)
+TEST(what_a_float_operator_reads_stays_float)
 {
     test_builder b = base();
 
-    (void)state;
     transpose(&b, "t", "c1");
     TEST_RANDOM(&b, "gamma", 16);
     TEST_RANDOM(&b, "beta", 16);
@@ -55,11 +53,10 @@ static void what_a_float_operator_reads_stays_float(void **state)
 
 /* As behind the projection of an attention: one Q, behind the bias and in front of all that
  * moves. */
-static void codes_are_moved_to_a_product_of_activations(void **state)
+TEST(codes_are_moved_to_a_product_of_activations)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 8, 32);
     TEST_RANDOM(&b, "p.w", 32, 64);
     TEST_RANDOM(&b, "p.b", 64);
@@ -76,11 +73,10 @@ static void codes_are_moved_to_a_product_of_activations(void **state)
 }
 
 /* Both operands have codes, since a Conv reads what the shortcut reads, too. */
-static void a_residual_add_runs_in_8_bits_between_convolutions(void **state)
+TEST(a_residual_add_runs_in_8_bits_between_convolutions)
 {
     test_builder b = base();
 
-    (void)state;
     TEST_NODE(&b, "Relu", "r", "c1");
     test_conv(&b, "c2", "r", 16, 16, 3, 1);
     TEST_NODE(&b, "Add", "s", "c2", "r");
@@ -91,11 +87,10 @@ static void a_residual_add_runs_in_8_bits_between_convolutions(void **state)
                       "y: QDQ(sr) QW(y.w) y.b");
 }
 
-static void an_add_that_no_8_bit_kernel_reads_stays_float(void **state)
+TEST(an_add_that_no_8_bit_kernel_reads_stays_float)
 {
     test_builder b = base();
 
-    (void)state;
     TEST_NODE(&b, "Relu", "r", "c1");
     test_conv(&b, "c2", "r", 16, 16, 3, 1);
     TEST_NODE(&b, "Add", "s", "c2", "r");
@@ -129,7 +124,7 @@ static void expect_c1(int64_t batch, const qdq_place_opts *opts, const char *wan
     TEST_ASSERT_LINES(&b, ON, opts, want);
 }
 
-static void a_form_that_an_engine_computes_wrongly_stays_float(void **state)
+TEST(a_form_that_an_engine_computes_wrongly_stays_float)
 {
     static const char *const c2[] = {"^c2$", NULL}, *const c1[] = {"^c1$", NULL};
     const qdq_engine_info wrong = {.name = "openvino", .version = "2026.4.1"},
@@ -140,7 +135,6 @@ static void a_form_that_an_engine_computes_wrongly_stays_float(void **state)
                          at_later = {.exclude = c2, .engine = &later},
                          at_other = {.exclude = c2, .engine = &other}, asked = {.include = c1};
 
-    (void)state;
     expect_c1(1, &without, IN_8_BITS); /* no open dims */
     expect_c1(-1, &both, IN_8_BITS);   /* the reader is in 8 bits */
     expect_c1(-1, &without, IN_FLOAT);
@@ -154,7 +148,7 @@ static void a_form_that_an_engine_computes_wrongly_stays_float(void **state)
     test_placed_free(p);
 }
 
-static void a_bias_or_a_single_reader_makes_another_form(void **state)
+TEST(a_bias_or_a_single_reader_makes_another_form)
 {
     static const char *const c2[] = {"^c2$", NULL};
     static const float zeros[16];
@@ -162,7 +156,6 @@ static void a_bias_or_a_single_reader_makes_another_form(void **state)
     const qdq_place_opts without = {.exclude = c2};
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", -1, 3, 16, 16);
     test_conv(&b, "c1", "x", 16, 3, 1, 1);
     test_conv(&b, "c2", "c1", 16, 16, 1, 1);
@@ -186,19 +179,4 @@ static void a_bias_or_a_single_reader_makes_another_form(void **state)
     test_conv(&b, "c2", "c1", 16, 16, 1, 1);
     test_output(&b, "c2");
     TEST_ASSERT_LINES(&b, ON, &without, IN_8_BITS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_and_the_depthwise_convolution_run_in_8_bits),
-        cmocka_unit_test(what_a_float_operator_reads_stays_float),
-        cmocka_unit_test(codes_are_moved_to_a_product_of_activations),
-        cmocka_unit_test(a_residual_add_runs_in_8_bits_between_convolutions),
-        cmocka_unit_test(an_add_that_no_8_bit_kernel_reads_stays_float),
-        cmocka_unit_test(a_form_that_an_engine_computes_wrongly_stays_float),
-        cmocka_unit_test(a_bias_or_a_single_reader_makes_another_form),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

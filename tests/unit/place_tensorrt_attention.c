@@ -1,6 +1,6 @@
-/* place_tensorrt_attention.c - attentions and the MLP of transformers on tensorrt: cases P16, P17
- * and P20 of ptq 8.1, and the filter of 3.9. In the lines below a name in QDQ(...) is read through
- * Q/DQ, QW(...) is an 8-bit weight. */
+/* place_tensorrt_attention.c - attentions and the MLP of transformers on tensorrt, and which
+ * attentions stay float. In the lines below a name in QDQ(...) is read through Q/DQ, QW(...) is an
+ * 8-bit weight. */
 #include "support/placed.h"
 
 #include "support/test.h"
@@ -89,23 +89,19 @@ static test_builder attention(int64_t rows, int what)
     "q.l.m: QDQ(x) QW(q.l.w)", "q.l: q.l.m q.l.b", "q: q.r", "o.m: QDQ(joined) QW(o.w)",           \
         "sum: QDQ(x) QDQ(o)", "ln: sum gamma", "y: QDQ(ln) QW(y.w)"
 
-/* ptq 8.1 P16 */
-static void both_products_of_an_attention_read_codes(void **state)
+TEST(both_products_of_an_attention_read_codes)
 {
     test_builder b = attention(64, DIV | CONST_MASK);
 
-    (void)state;
     TEST_ASSERT_LINES(&b, ON, NULL, AROUND, "bmm1: QDQ(q) QDQ(k)", "div: bmm1 eight",
                       "masked: div mask", "softmax: masked", "bmm2: QDQ(softmax) QDQ(v)");
 }
 
-/* ptq 8.1 P17 */
-static void a_mask_right_behind_the_first_product_keeps_it_float(void **state)
+TEST(a_mask_right_behind_the_first_product_keeps_it_float)
 {
     test_builder b = attention(64, MASK);
     const char *lines[] = {AROUND, "bmm1: q k", "masked: bmm1 mask", "bmm2: softmax v", NULL};
 
-    (void)state;
     test_placed p = test_assert_lines(&b, ON, NULL, lines);
     assert_string_equal(
         test_reason(p.plan, "bmm1"),
@@ -113,14 +109,13 @@ static void a_mask_right_behind_the_first_product_keeps_it_float(void **state)
     test_placed_free(p);
 }
 
-/* ptq 8.1 P17: with Div between, the products are as in P16, and the mask is added in float */
-static void a_mask_behind_the_scaling_is_added_in_float(void **state)
+/* with Div between, the products stay as they are without it, and the mask is added in float */
+TEST(a_mask_behind_the_scaling_is_added_in_float)
 {
     test_builder b = attention(64, DIV | MASK);
     const char *lines[] = {AROUND, "bmm1: QDQ(q) QDQ(k)", "masked: div mask",
                            "bmm2: QDQ(softmax) QDQ(v)", NULL};
 
-    (void)state;
     test_placed p = test_assert_lines(&b, ON, NULL, lines);
     assert_string_equal(test_reason(p.plan, "masked"),
                         "the mask of an attention is added in float");
@@ -141,15 +136,14 @@ static test_placed place_with_key(test_builder *b, const char *key, const char *
     return p;
 }
 
-/* ptq 3.9: the length is that of the rows which Softmax sees */
-static void a_long_attention_stays_float(void **state)
+/* the length is that of the rows which Softmax sees */
+TEST(a_long_attention_stays_float)
 {
     static const char reason[] =
         "an attention over this many positions has no faster kernel in 8 bits";
     test_builder b = attention(513, DIV);
     test_placed p = place_with_key(&b, NULL, NULL);
 
-    (void)state;
     assert_string_equal(test_reason(p.plan, "bmm1"), reason);
     assert_string_equal(test_reason(p.plan, "bmm2"), "its attention stays float");
     assert_string_equal(test_reason(p.plan, "o.m"), "(not left float)");
@@ -160,12 +154,11 @@ static void a_long_attention_stays_float(void **state)
     test_placed_free(p);
 }
 
-static void attentions_can_be_switched_off(void **state)
+TEST(attentions_can_be_switched_off)
 {
     test_builder b = attention(64, DIV);
     test_placed p = place_with_key(&b, "disable_mha_qdq", "true");
 
-    (void)state;
     assert_string_equal(test_reason(p.plan, "bmm1"),
                         "attentions stay float on this target (disable_mha_qdq)");
     assert_string_equal(test_reason(p.plan, "bmm2"),
@@ -174,13 +167,12 @@ static void attentions_can_be_switched_off(void **state)
 }
 
 /* What fp8 asks for: heads of a size, and a form that the engine has a kernel for. */
-static void the_size_of_heads_and_the_form_may_count(void **state)
+TEST(the_size_of_heads_and_the_form_may_count)
 {
     static const char *const head[] = {"partitions.attention_filter.head_min", "17",
                                        "partitions.attention_filter.head_max", "15"};
     static const char form[] = "partitions.attention_filter.fused";
 
-    (void)state;
     for (int i = 0; i < 4; i += 2) {
         test_builder b = attention(64, DIV);
         test_placed p = place_with_key(&b, head[i], head[i + 1]);
@@ -201,12 +193,10 @@ static void the_size_of_heads_and_the_form_may_count(void **state)
     }
 }
 
-/* ptq 8.1 P20 */
-static void the_mlp_of_a_vision_transformer(void **state)
+TEST(the_mlp_of_a_vision_transformer)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 64, 64);
     linear(&b, "h", "x");
     TEST_RANDOM(&b, "gamma", 64);
@@ -228,19 +218,4 @@ static void the_mlp_of_a_vision_transformer(void **state)
                       "f: f.m f.b", "d: f s", "e: d", "p: e s", "fp: f p", "gelu: fp s",
                       "g.m: QDQ(gelu) QW(g.w)", "sum: QDQ(h) QDQ(g)", "ln2: sum gamma",
                       "y: QDQ(ln2) QW(y.w)");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_products_of_an_attention_read_codes),
-        cmocka_unit_test(a_mask_right_behind_the_first_product_keeps_it_float),
-        cmocka_unit_test(a_mask_behind_the_scaling_is_added_in_float),
-        cmocka_unit_test(a_long_attention_stays_float),
-        cmocka_unit_test(attentions_can_be_switched_off),
-        cmocka_unit_test(the_size_of_heads_and_the_form_may_count),
-        cmocka_unit_test(the_mlp_of_a_vision_transformer),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

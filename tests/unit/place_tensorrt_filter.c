@@ -1,5 +1,5 @@
-/* place_tensorrt_filter.c - linear operators without a fast 8-bit kernel on tensorrt: cases P18,
- * P19, P24, P25 and P28 of ptq 8.1, weights of unusual rank, and what is not known of shapes. */
+/* place_tensorrt_filter.c - linear operators without a fast 8-bit kernel on tensorrt, weights of
+ * unusual rank, and what is not known of shapes. */
 #include "support/placed.h"
 
 #include <math.h>
@@ -27,10 +27,8 @@ static bool conv_is_excluded(int64_t out, int64_t in, int64_t k, int64_t group, 
     return excluded;
 }
 
-/* ptq 8.1 P24 */
-static void convolutions_with_few_channels_stay_float(void **state)
+TEST(convolutions_with_few_channels_stay_float)
 {
-    (void)state;
     assert_false(conv_is_excluded(64, 3, 7, 1, true));
     assert_false(conv_is_excluded(8, 8, 3, 1, true));
     assert_true(conv_is_excluded(8, 8, 3, 1, false));
@@ -64,10 +62,8 @@ static const char *matmul_reason(const char *op, int rank, int64_t rows, int64_t
     return reason;
 }
 
-/* ptq 8.1 P25 */
-static void small_products_stay_float(void **state)
+TEST(small_products_stay_float)
 {
-    (void)state;
     assert_string_equal(matmul_reason("MatMul", 2, 32, 64, 16, false), "(not left float)");
     assert_string_equal(matmul_reason("MatMul", 2, 32, 64, 15, false),
                         "a product with few columns has no faster kernel in 8 bits");
@@ -83,14 +79,12 @@ static void small_products_stay_float(void **state)
     assert_string_equal(matmul_reason("Gemm", 2, 32, 64, 64, true), "(not left float)");
 }
 
-/* ptq 3.8 FIX: a dim that is not known is no 1; ptq 7 B33: placement has no engine that it could
- * run to find out */
-static void what_is_not_known_of_a_shape_excludes_nothing(void **state)
+/* a dim that is not known is no 1; placement has no engine that it could run to find out */
+TEST(what_is_not_known_of_a_shape_excludes_nothing)
 {
     test_builder b = test_build(17);
     const char *lines[] = {"y: QDQ(x) QW(w)", "bmm: QDQ(r) QDQ(x2)", NULL};
 
-    (void)state;
     const qdq_dim dims[2] = {{-1, qdq_intern(b.m, "batch")}, {64, NULL}},
                   open[2] = {{-1, NULL}, {-1, NULL}};
     assert_non_null(qdq_graph_add_input(b.g, "x", qdq_type_tensor(b.m, QDQ_FLOAT, 2, dims)));
@@ -105,12 +99,11 @@ static void what_is_not_known_of_a_shape_excludes_nothing(void **state)
     test_placed_free(test_assert_lines(&b, ON, NULL, lines));
 }
 
-/* A product of two activations with a vector, ptq 3.8 (1) */
-static void a_product_of_activations_with_a_vector_stays_float(void **state)
+/* A product of two activations with a vector */
+TEST(a_product_of_activations_with_a_vector_stays_float)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 64, 64);
     TEST_INPUT(&b, "z", 4, 64, 1);
     TEST_NODE(&b, "MatMul", "y", "x", "z");
@@ -121,13 +114,12 @@ static void a_product_of_activations_with_a_vector_stays_float(void **state)
     test_placed_free(p);
 }
 
-/* ptq 8.1 P18, want: one scale; axis 1 would be the dim that is summed over */
-static void a_weight_of_rank_3_has_one_scale(void **state)
+/* one scale is wanted; axis 1 would be the dim that is summed over */
+TEST(a_weight_of_rank_3_has_one_scale)
 {
     test_builder b = test_build(17);
     const char *lines[] = {"y: QDQ(x) QW(w)", NULL};
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 32, 64);
     TEST_RANDOM(&b, "w", 4, 64, 48);
     TEST_NODE(&b, "MatMul", "y", "x", "w");
@@ -137,13 +129,12 @@ static void a_weight_of_rank_3_has_one_scale(void **state)
     test_placed_free(p);
 }
 
-/* ptq 8.1 P19, want: one scale */
-static void a_constant_in_front_has_one_scale(void **state)
+/* one scale is wanted */
+TEST(a_constant_in_front_has_one_scale)
 {
     test_builder b = test_build(17);
     const char *lines[] = {"y: QW(a) QDQ(x)", NULL};
 
-    (void)state;
     TEST_INPUT(&b, "x", 64, 48);
     TEST_RANDOM(&b, "a", 32, 64);
     TEST_NODE(&b, "MatMul", "y", "a", "x");
@@ -153,14 +144,13 @@ static void a_constant_in_front_has_one_scale(void **state)
     test_placed_free(p);
 }
 
-/* ptq 8.1 P28: the same codes for both; ptq 2.6 FIX: other codes only where they are needed */
-static void a_shared_weight_is_one_entry_for_each_axis(void **state)
+/* the same codes for both; other codes only where they are needed */
+TEST(a_shared_weight_is_one_entry_for_each_axis)
 {
     test_builder b = test_build(17);
     const char *lines[] = {"c1: QDQ(x) QW(w)", "c2: QDQ(c1) QW(w)", "m: QDQ(z) QW(v)",
                            "g: QDQ(z) QW(v)", NULL};
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     TEST_INPUT(&b, "z", 32, 64);
     TEST_RANDOM(&b, "w", 32, 32, 1, 1);
@@ -177,11 +167,10 @@ static void a_shared_weight_is_one_entry_for_each_axis(void **state)
     test_placed_free(p);
 }
 
-static void what_has_no_codes_stays_float(void **state)
+TEST(what_has_no_codes_stays_float)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     TEST_INPUT(&b, "dynamic", 32, 32, 3, 3);
     TEST_RANDOM(&b, "w", 32, 32, 1, 1);
@@ -200,20 +189,4 @@ static void what_has_no_codes_stays_float(void **state)
     assert_string_equal(test_reason(p.plan, "m"), "both inputs are constant");
     assert_int_equal(p.plan->tensors.n + p.plan->weights.n, 0);
     test_placed_free(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convolutions_with_few_channels_stay_float),
-        cmocka_unit_test(small_products_stay_float),
-        cmocka_unit_test(what_is_not_known_of_a_shape_excludes_nothing),
-        cmocka_unit_test(a_product_of_activations_with_a_vector_stays_float),
-        cmocka_unit_test(a_weight_of_rank_3_has_one_scale),
-        cmocka_unit_test(a_constant_in_front_has_one_scale),
-        cmocka_unit_test(a_shared_weight_is_one_entry_for_each_axis),
-        cmocka_unit_test(what_has_no_codes_stays_float),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
-/* place_tensorrt_layernorm.c - Conv -> copy operators -> LayerNormalization on tensorrt: cases L1
- * to L22 of ptq 8.2. In the lines below a name in QDQ(...) is read through Q/DQ, QW(...) is an
- * 8-bit weight. */
+/* place_tensorrt_layernorm.c - Conv -> copy operators -> LayerNormalization on tensorrt. In the
+ * lines below a name in QDQ(...) is read through Q/DQ, QW(...) is an 8-bit weight. */
 #include "qdq/pass.h"
 #include "support/placed.h"
 
@@ -44,23 +43,19 @@ static void transpose(test_builder *b, const char *name, const char *x)
     assert_true(qdq_node_set_ints(TEST_NODE(b, "Transpose", name, x), "perm", perm, 4));
 }
 
-/* ptq 8.2 L1 */
-static void right_behind_the_convolution(void **state)
+TEST(right_behind_the_convolution)
 {
     test_builder b = base();
 
-    (void)state;
     layernorm(&b, "c1", 8);
     matmul(&b, 8); /* over 8 elements: it is excluded itself */
     TEST_ASSERT_LINES(&b, ON, NULL, "c1: QDQ(x) QW(c1.w) c1.b", "ln: QDQ(c1) gamma beta");
 }
 
-/* ptq 8.2 L2 */
-static void behind_a_transpose(void **state)
+TEST(behind_a_transpose)
 {
     test_builder b = base();
 
-    (void)state;
     transpose(&b, "t", "c1");
     layernorm(&b, "t", 32);
     matmul(&b, 32);
@@ -77,25 +72,21 @@ static void rows(test_builder *b, const char *x)
     matmul(b, 32);
 }
 
-/* ptq 8.2 L3 */
-static void behind_a_reshape_to_an_initializer(void **state)
+TEST(behind_a_reshape_to_an_initializer)
 {
     test_builder b = base();
 
-    (void)state;
     TEST_INTS(&b, "shape", 1, 32, 64);
     TEST_NODE(&b, "Reshape", "r", "c1", "shape");
     rows(&b, "r");
     TEST_ASSERT_LINES(&b, ON, NULL, "r: c1 shape", "t: r", "ln: QDQ(t) gamma beta");
 }
 
-/* ptq 8.2 L4 */
-static void behind_a_reshape_to_a_constant_node(void **state)
+TEST(behind_a_reshape_to_a_constant_node)
 {
     const int64_t dims[3] = {1, 32, 64};
     test_builder b = base();
 
-    (void)state;
     const char *const none[] = {NULL};
     assert_true(qdq_node_set_ints(test_node(&b, "Constant", "shape", none), "value_ints", dims, 3));
     TEST_NODE(&b, "Reshape", "r", "c1", "shape");
@@ -113,12 +104,11 @@ static void computed_shape(test_builder *b, const char *x)
     assert_true(qdq_node_set_int(TEST_NODE(b, "Concat", "shape", "first", "rest"), "axis", 0));
 }
 
-/* ptq 8.2 L5: the reference wants all parents to follow a convolution, the shape included */
-static void behind_a_reshape_to_a_computed_shape(void **state)
+/* the reference wants all parents to follow a convolution, the shape included */
+TEST(behind_a_reshape_to_a_computed_shape)
 {
     test_builder b = base();
 
-    (void)state;
     computed_shape(&b, "c1");
     TEST_NODE(&b, "Reshape", "r", "c1", "shape");
     rows(&b, "r");
@@ -133,19 +123,17 @@ static void input_of_ints(test_builder *b, const char *name, int64_t n)
     assert_non_null(qdq_graph_add_input(b->g, name, qdq_type_tensor(b->m, QDQ_INT64, 1, &dim)));
 }
 
-/* ptq 8.2 L6 */
-static void behind_a_reshape_to_a_graph_input(void **state)
+TEST(behind_a_reshape_to_a_graph_input)
 {
     test_builder b = base();
 
-    (void)state;
     input_of_ints(&b, "shape", 3);
     TEST_NODE(&b, "Reshape", "r", "c1", "shape");
     rows(&b, "r");
     TEST_ASSERT_LINES(&b, ON, NULL, "r: c1 shape", "t: r", "ln: QDQ(t) gamma beta");
 }
 
-/* ptq 8.2 L7: the reference does not know Unsqueeze */
+/* the reference does not know Unsqueeze */
 static void behind_unsqueeze_and_squeeze(void **state)
 {
     for (int is_input = 0; is_input < 2; is_input++) {
@@ -193,43 +181,36 @@ static test_builder transposes(int n, bool computed)
     return b;
 }
 
-/* ptq 8.2 L8 */
-static void behind_any_number_of_copies_inside_the_kernel(void **state)
+TEST(behind_any_number_of_copies_inside_the_kernel)
 {
     test_builder b = transposes(15, false);
 
-    (void)state;
     TEST_ASSERT_LINES(&b, ON, NULL, "t0: c1", "t14: t13", "ln: QDQ(t14) gamma");
 }
 
-/* ptq 8.2 L9, L22: there is no beta */
-static void behind_ten_copies_outside_of_it(void **state)
+/* there is no beta */
+TEST(behind_ten_copies_outside_of_it)
 {
     test_builder b = transposes(9, true);
 
-    (void)state;
     TEST_ASSERT_LINES(&b, ON, NULL, "r: c1 whole", "t8: t7", "ln: QDQ(t8) gamma");
 }
 
-/* ptq 8.2 L10 */
-static void the_eleventh_copy_is_one_too_many(void **state)
+TEST(the_eleventh_copy_is_one_too_many)
 {
     test_builder b = transposes(10, true);
     const char *lines[] = {"t9: t8", "ln: t9 gamma", NULL};
 
-    (void)state;
     test_placed p = test_assert_lines(&b, ON, NULL, lines);
     assert_string_equal(test_reason(p.plan, "ln"), "its data does not come from a linear kernel");
     test_placed_free(p);
 }
 
-/* ptq 8.2 L11 */
-static void in_a_graph_that_branches(void **state)
+TEST(in_a_graph_that_branches)
 {
     const int64_t back[4] = {0, 3, 1, 2};
     test_builder b = base();
 
-    (void)state;
     TEST_NODE(&b, "Relu", "r", "c1");
     transpose(&b, "t", "r");
     layernorm(&b, "t", 32);
@@ -244,13 +225,11 @@ static void in_a_graph_that_branches(void **state)
                       "y: QDQ(a) QW(y.w) y.b");
 }
 
-/* ptq 8.2 L12: in the reference the Relu reads the Q/DQ, too, which splits it from the
- * convolution */
-static void other_readers_read_what_they_read(void **state)
+/* in the reference the Relu reads the Q/DQ, too, which splits it from the convolution */
+TEST(other_readers_read_what_they_read)
 {
     test_builder b = base();
 
-    (void)state;
     layernorm(&b, "c1", 8);
     TEST_NODE(&b, "Relu", "r", "c1");
     test_conv(&b, "c2", "r", 32, 32, 3, 1);
@@ -261,15 +240,13 @@ static void other_readers_read_what_they_read(void **state)
                       "a: c2 QDQ(ln)");
 }
 
-/* ptq 8.2 L13 */
-static void the_convolution_has_one_pair_for_two_readers(void **state)
+TEST(the_convolution_has_one_pair_for_two_readers)
 {
     const char *lines[] = {"ln: QDQ(c1) gamma beta", "a: c2 QDQ(c1)", "c2: QDQ(ln) QW(c2.w) c2.b",
                            NULL};
     test_builder b = base();
     size_t pairs = 0;
 
-    (void)state;
     layernorm(&b, "c1", 8);
     test_conv(&b, "c2", "ln", 32, 32, 3, 1);
     TEST_NODE(&b, "Add", "a", "c2", "c1");
@@ -309,12 +286,10 @@ static test_builder elsewhere(int kind)
     return b;
 }
 
-/* ptq 8.2 L14 */
-static void data_that_is_no_kernels_stays_float(void **state)
+TEST(data_that_is_no_kernels_stays_float)
 {
     test_builder b = elsewhere(0);
 
-    (void)state;
     TEST_ASSERT_LINES(&b, ON, NULL, "ln: x gamma beta");
     b = elsewhere(1);
     TEST_ASSERT_LINES(&b, ON, NULL, "ln: m gamma beta", "m: c1");
@@ -346,7 +321,7 @@ static bool is_read_through_qdq(const test_placed *p, const char *tensor, const 
 }
 
 /* layernorm-input: any takes them all, off none. */
-static void the_target_says_which_layernorms_count(void **state)
+TEST(the_target_says_which_layernorms_count)
 {
     for (int kind = 0; kind < 3; kind++) {
         const char *data[] = {"x", "m", "f"};
@@ -357,7 +332,6 @@ static void the_target_says_which_layernorms_count(void **state)
         test_placed_free(p);
     }
     test_builder b = base();
-    (void)state;
     layernorm(&b, "c1", 8);
     TEST_NODE(&b, "Relu", "y", "ln");
     test_output(&b, "y");
@@ -369,12 +343,11 @@ static void the_target_says_which_layernorms_count(void **state)
     test_placed_free(p);
 }
 
-/* ptq 8.2 L15: catches rules that ask whether any parent follows a convolution */
-static void a_shape_from_the_convolution_is_no_data_from_it(void **state)
+/* catches rules that ask whether any parent follows a convolution */
+TEST(a_shape_from_the_convolution_is_no_data_from_it)
 {
     test_builder b = base();
 
-    (void)state;
     TEST_INPUT(&b, "z", 1, 16, 16, 8);
     TEST_NODE(&b, "Shape", "s", "c1");
     TEST_NODE(&b, "Relu", "rz", "z");
@@ -387,7 +360,6 @@ static void a_shape_from_the_convolution_is_no_data_from_it(void **state)
     TEST_ASSERT_LINES(&b, ON, NULL, "ln: r gamma beta", "s: c1", "y2: QDQ(c1) QW(y2.w) y2.b");
 }
 
-/* ptq 8.2 L16 */
 static void all_data_of_a_concat_must_follow(void **state)
 {
     for (int other = 0; other < 2; other++) {
@@ -409,14 +381,13 @@ static void all_data_of_a_concat_must_follow(void **state)
     }
 }
 
-/* ptq 8.2 L17: excluded by the user, or by its shape */
-static void behind_a_convolution_that_stays_float(void **state)
+/* excluded by the user, or by its shape */
+TEST(behind_a_convolution_that_stays_float)
 {
     const char *exclude[] = {"c1", NULL};
     const qdq_place_opts opts = {.exclude = exclude};
     test_builder b = base();
 
-    (void)state;
     layernorm(&b, "c1", 8);
     test_conv(&b, "y", "ln", 32, 32, 3, 1);
     test_output(&b, "y");
@@ -431,13 +402,11 @@ static void behind_a_convolution_that_stays_float(void **state)
     TEST_ASSERT_LINES(&b, ON, NULL, "c1: r c1.w c1.b", "ln: c1 gamma beta");
 }
 
-/* ptq 8.2 L18 */
-static void as_a_graph_output_it_stays_float(void **state)
+TEST(as_a_graph_output_it_stays_float)
 {
     const char *lines[] = {"ln: c1 gamma beta", NULL};
     test_builder b = base();
 
-    (void)state;
     layernorm(&b, "c1", 8);
     test_output(&b, "ln");
     test_placed p = test_assert_lines(&b, ON, NULL, lines);
@@ -445,12 +414,10 @@ static void as_a_graph_output_it_stays_float(void **state)
     test_placed_free(p);
 }
 
-/* ptq 8.2 L19 */
-static void behind_a_pointwise_epilogue(void **state)
+TEST(behind_a_pointwise_epilogue)
 {
     const char *const ops[] = {"Cast", "Sigmoid", "Softmax"};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         test_builder b = base();
         qdq_node *n = TEST_NODE(&b, ops[i], "e", "c1");
@@ -464,12 +431,10 @@ static void behind_a_pointwise_epilogue(void **state)
     }
 }
 
-/* ptq 8.2 L20 */
-static void behind_a_matmul_with_bias(void **state)
+TEST(behind_a_matmul_with_bias)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 64, 32);
     TEST_RANDOM(&b, "w", 32, 32);
     TEST_RANDOM(&b, "bias", 32);
@@ -481,14 +446,12 @@ static void behind_a_matmul_with_bias(void **state)
                       "y: QDQ(ln) QW(y.w)");
 }
 
-/* ptq 8.2 L21 */
-static void operators_that_the_user_names_are_all_that_is_quantized(void **state)
+TEST(operators_that_the_user_names_are_all_that_is_quantized)
 {
     const char *types[] = {"Conv", NULL};
     const qdq_place_opts opts = {.op_types = types};
     test_builder b = base();
 
-    (void)state;
     layernorm(&b, "c1", 8);
     test_conv(&b, "y", "ln", 32, 32, 3, 1);
     test_output(&b, "y");
@@ -532,12 +495,11 @@ static test_builder arithmetic(void)
     return b;
 }
 
-static void its_arithmetic_is_in_no_kernel(void **state)
+TEST(its_arithmetic_is_in_no_kernel)
 {
     const char *lines[] = {"m: c1", "s: c1 m", "d: s q", "g: d gamma", "ln: g beta", NULL};
     test_builder b = arithmetic();
 
-    (void)state;
     test_placed p = test_assert_lines(&b, ON, NULL, lines);
     assert_string_equal(test_reason(p.plan, "ln"),
                         "part of a LayerNormalization, which computes in float");
@@ -547,12 +509,11 @@ static void its_arithmetic_is_in_no_kernel(void **state)
 }
 
 /* A pass of the target: so that the rule sees it. */
-static void its_arithmetic_is_fused_before(void **state)
+TEST(its_arithmetic_is_fused_before)
 {
     test_builder b = arithmetic();
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     assert_ok(qdq_model_run_passes(b.m, "fuse-layernorm", &err));
     test_placed p = test_place_on(&b, ON, NULL);
     assert_non_null(strstr(p.text, "QDQ(c1) gamma beta\n"));

@@ -1,6 +1,5 @@
 /* place_tensorrt_options.c - what the user asks for, what the model has, and graphs of any form, on
- * tensorrt: cases P21, P23, P26 and P27 of ptq 8.1, L17 and L21 of 8.2 for fp8, Q/DQ that are
- * there, subgraphs, random graphs. */
+ * tensorrt: fp8, Q/DQ that are there, subgraphs, random graphs. */
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 #include "quant/insert/insert.h"
@@ -25,14 +24,12 @@ static test_builder residual(void)
     return b;
 }
 
-/* ptq 8.1 P21 */
-static void an_excluded_convolution_takes_no_add(void **state)
+TEST(an_excluded_convolution_takes_no_add)
 {
     const char *exclude[] = {"c1$", NULL};
     const qdq_place_opts opts = {.exclude = exclude};
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r0", "c0");
@@ -45,13 +42,11 @@ static void an_excluded_convolution_takes_no_add(void **state)
                       "a: QDQ(c1) c2");
 }
 
-/* ptq 8.1 P23 */
-static void a_graph_output_stays_the_float_result(void **state)
+TEST(a_graph_output_stays_the_float_result)
 {
     test_builder b = test_build(17);
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r0", "c0");
@@ -68,8 +63,8 @@ static void a_graph_output_stays_the_float_result(void **state)
     test_placed_free(p);
 }
 
-/* ptq 6.1: Q/DQ around every operator */
-static void results_get_qdq_for_all_readers_where_the_target_wants_that(void **state)
+/* Q/DQ around every operator */
+TEST(results_get_qdq_for_all_readers_where_the_target_wants_that)
 {
     test_builder b = residual();
     const qdq_place_opts opts = {0};
@@ -77,7 +72,6 @@ static void results_get_qdq_for_all_readers_where_the_target_wants_that(void **s
     qdq_target *t = NULL;
     qdq_plan *p[2] = {qdq_plan_new(), qdq_plan_new()};
 
-    (void)state;
     TEST_NODE(&b, "Shape", "s", "c2");
     test_output(&b, "s");
     qdq_model *m = test_built(&b);
@@ -119,36 +113,33 @@ static void results_get_qdq_for_all_readers_where_the_target_wants_that(void **s
     qdq_model_free(m);
 }
 
-/* ptq 8.1 P26: no neighbour has a say */
-static void operators_that_are_named_are_quantized_whatever_is_around(void **state)
+/* no neighbour has a say */
+TEST(operators_that_are_named_are_quantized_whatever_is_around)
 {
     const char *types[] = {"Conv", "Add", NULL};
     const qdq_place_opts opts = {.op_types = types};
     test_builder b = residual();
 
-    (void)state;
     TEST_ASSERT_LINES(&b, ON, &opts, "c0: QDQ(x) QW(c0.w) c0.b", "c2: QDQ(r1) QW(c2.w) c2.b",
                       "a: QDQ(c2) QDQ(r0)", "r1: c1");
 }
 
-static void included_nodes_are_all_that_is_quantized(void **state)
+TEST(included_nodes_are_all_that_is_quantized)
 {
     const char *include[] = {"^c2$", NULL};
     const qdq_place_opts opts = {.include = include};
     test_builder b = residual();
 
-    (void)state;
     TEST_ASSERT_LINES(&b, ON, &opts, "c0: x c0.w c0.b", "c2: QDQ(r1) QW(c2.w) c2.b", "a: c2 r0");
 }
 
-static void a_constant_operand_is_quantized_when_it_is_asked_for(void **state)
+TEST(a_constant_operand_is_quantized_when_it_is_asked_for)
 {
     const char *types[] = {"Add", "Softmax", NULL};
     const qdq_place_opts opts = {.op_types = types};
     const char *lines[] = {"a: QDQ(x) QDQ(k)", "s: a", NULL};
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 32);
     TEST_RANDOM(&b, "k", 32);
     TEST_NODE(&b, "Add", "a", "x", "k");
@@ -159,13 +150,12 @@ static void a_constant_operand_is_quantized_when_it_is_asked_for(void **state)
     test_placed_free(p);
 }
 
-/* ptq 8.1 P27: the list of operators is the target's, not that of an installed tool */
-static void topk_stays_float(void **state)
+/* the list of operators is the target's, not that of an installed tool */
+TEST(topk_stays_float)
 {
     const char *outs[2] = {"v", "i"};
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Flatten", "f", "c0");
@@ -180,13 +170,11 @@ static void topk_stays_float(void **state)
     TEST_ASSERT_LINES(&b, ON, NULL, "f: c0", "v: f five", "c1: QDQ(c0) QW(c1.w) c1.b");
 }
 
-/* ptq 8.2 L21 */
-static void fp8_leaves_the_input_of_layernorm_float(void **state)
+TEST(fp8_leaves_the_input_of_layernorm_float)
 {
     const int64_t perm[4] = {0, 2, 3, 1};
     test_builder b = test_build(19);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c1", "x", 32, 32, 3, 1);
     assert_true(qdq_node_set_ints(TEST_NODE(&b, "Transpose", "t", "c1"), "perm", perm, 4));
@@ -199,8 +187,8 @@ static void fp8_leaves_the_input_of_layernorm_float(void **state)
                       "y: QDQ(ln) QW(w)");
 }
 
-/* ptq 8.1 P24, the column for fp8 */
-static void fp8_leaves_narrow_and_wide_convolutions_float(void **state)
+/* with fp8 */
+TEST(fp8_leaves_narrow_and_wide_convolutions_float)
 {
     static const struct {
         int64_t out, in, k, group;
@@ -209,7 +197,6 @@ static void fp8_leaves_narrow_and_wide_convolutions_float(void **state)
                  {32, 1, 3, 32, true}, {32, 16, 3, 1, true}, {17, 17, 3, 1, false},
                  {64, 64, 7, 1, true}};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         const int64_t dims[] = {1, cases[i].in * cases[i].group, 8, 8, 0};
 
@@ -228,14 +215,13 @@ static void fp8_leaves_narrow_and_wide_convolutions_float(void **state)
 
 /* --- what the model has ----------------------------------------------------------------------- */
 
-static void q_and_dq_of_the_model_are_not_doubled(void **state)
+TEST(q_and_dq_of_the_model_are_not_doubled)
 {
     const char *lines[] = {"c0: x.dq c0.w.dq c0.b.dq", "r0: c0", "c1: r0.dq QW(c1.w) c1.b",
                            "a: c1 r0.dq", NULL};
     test_builder b = test_build(17);
     size_t kept = 0;
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_qdq(&b, "x", QDQ_INT8, 0.5f, 0);
     test_conv8(&b, "c0", "x.dq", 32, 32, 3);
@@ -255,11 +241,10 @@ static void q_and_dq_of_the_model_are_not_doubled(void **state)
 }
 
 /* The edge that is missing gets the scale that is there. */
-static void a_new_edge_takes_the_scale_of_the_models_q(void **state)
+TEST(a_new_edge_takes_the_scale_of_the_models_q)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_qdq(&b, "x", QDQ_INT8, 0.5f, 0);
     test_conv(&b, "c0", "x.dq", 32, 32, 3, 1);
@@ -274,12 +259,11 @@ static void a_new_edge_takes_the_scale_of_the_models_q(void **state)
 }
 
 /* Codes that are handed on by copies are codes still. */
-static void an_edge_behind_a_dq_and_copies_is_left(void **state)
+TEST(an_edge_behind_a_dq_and_copies_is_left)
 {
     const int64_t perm[4] = {0, 1, 3, 2};
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_qdq(&b, "x", QDQ_INT8, 0.5f, 0);
     assert_true(qdq_node_set_ints(TEST_NODE(&b, "Transpose", "t", "x.dq"), "perm", perm, 4));
@@ -288,11 +272,10 @@ static void an_edge_behind_a_dq_and_copies_is_left(void **state)
     TEST_ASSERT_LINES(&b, ON, NULL, "c: t QW(c.w) c.b");
 }
 
-static void codes_that_the_engine_does_not_take_stay_what_they_are(void **state)
+TEST(codes_that_the_engine_does_not_take_stay_what_they_are)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_qdq(&b, "x", QDQ_UINT8, 0.5f, 3);
     test_conv(&b, "c", "x.dq", 32, 32, 3, 1);
@@ -307,14 +290,13 @@ static void codes_that_the_engine_does_not_take_stay_what_they_are(void **state)
 /* --- any graph -------------------------------------------------------------------------------- */
 
 /* A graph inside is no reader that fuses, and reads what it read. */
-static void a_capture_reads_the_float_value(void **state)
+TEST(a_capture_reads_the_float_value)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
     qdq_plan *plan = qdq_plan_new();
     char ones[2 * 256], text[1200];
 
-    (void)state;
     for (size_t i = 0; i < sizeof ones; i++)
         ones[i] = i % 2 == 0 ? '1' : ',';
     snprintf(text, sizeof text,
@@ -355,12 +337,11 @@ static void assert_nothing_to_add(qdq_model *m, const qdq_target *t, uint64_t se
     qdq_plan_free(plan);
 }
 
-static void whatever_the_graph_placement_comes_to_an_end(void **state)
+TEST(whatever_the_graph_placement_comes_to_an_end)
 {
     static const char *const targets[] = {ON, "tensorrt-fp8"};
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 400; seed++) {
         char *text = test_random_graph(seed, (test_random_opts){40, seed % 2 == 0});
         qdq_model *m = test_model(text);
@@ -383,27 +364,4 @@ static void whatever_the_graph_placement_comes_to_an_end(void **state)
         qdq_model_free(m);
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_excluded_convolution_takes_no_add),
-        cmocka_unit_test(a_graph_output_stays_the_float_result),
-        cmocka_unit_test(results_get_qdq_for_all_readers_where_the_target_wants_that),
-        cmocka_unit_test(operators_that_are_named_are_quantized_whatever_is_around),
-        cmocka_unit_test(included_nodes_are_all_that_is_quantized),
-        cmocka_unit_test(a_constant_operand_is_quantized_when_it_is_asked_for),
-        cmocka_unit_test(topk_stays_float),
-        cmocka_unit_test(fp8_leaves_the_input_of_layernorm_float),
-        cmocka_unit_test(fp8_leaves_narrow_and_wide_convolutions_float),
-        cmocka_unit_test(q_and_dq_of_the_model_are_not_doubled),
-        cmocka_unit_test(a_new_edge_takes_the_scale_of_the_models_q),
-        cmocka_unit_test(an_edge_behind_a_dq_and_copies_is_left),
-        cmocka_unit_test(codes_that_the_engine_does_not_take_stay_what_they_are),
-        cmocka_unit_test(a_capture_reads_the_float_value),
-        cmocka_unit_test(whatever_the_graph_placement_comes_to_an_end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* place_tensorrt_residual.c - residual blocks, gates and pools on tensorrt: cases P1 to P15 of
- * ptq 8.1. In the lines below a name in QDQ(...) is read through Q/DQ, QW(...) is an 8-bit weight,
- * the others are read as they are. */
+/* place_tensorrt_residual.c - residual blocks, gates and pools on tensorrt. In the lines below a
+ * name in QDQ(...) is read through Q/DQ, QW(...) is an 8-bit weight, the others are read as they
+ * are. */
 #include "support/placed.h"
 
 #include "support/test.h"
@@ -27,12 +27,10 @@ static test_builder residual(const char *first, const char *second)
     return b;
 }
 
-/* ptq 8.1 P1 */
-static void the_main_branch_of_a_residual_add_stays_float(void **state)
+TEST(the_main_branch_of_a_residual_add_stays_float)
 {
     test_builder b = residual("c2", "r0");
 
-    (void)state;
     test_assert_placed_on(&b, ON, NULL,
                           "c0: QDQ(x) QW(c0.w) c0.b\n"
                           "r0: c0\n"
@@ -44,41 +42,35 @@ static void the_main_branch_of_a_residual_add_stays_float(void **state)
                           "c3: QDQ(r2) QW(c3.w) c3.b\n");
 }
 
-/* ptq 8.1 P2 */
-static void operand_order_does_not_matter(void **state)
+TEST(operand_order_does_not_matter)
 {
     test_builder b = residual("r0", "c2");
 
-    (void)state;
     TEST_ASSERT_LINES(&b, ON, NULL, "a: QDQ(r0) c2", "r2: a", "c3: QDQ(r2) QW(c3.w) c3.b");
 }
 
-/* ptq 8.1 P22: the shortcut through Identity, which cleaning takes out */
-static void an_identity_in_the_shortcut_is_no_bias(void **state)
+/* the shortcut through Identity, which cleaning takes out */
+TEST(an_identity_in_the_shortcut_is_no_bias)
 {
     test_builder b = residual("c2", "i");
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     assert_ok(qdq_model_run_passes(b.m, "quantize", &err));
     TEST_ASSERT_LINES(&b, ON, NULL, "a: c2 QDQ(r0)", "c1: QDQ(r0) QW(c1.w) c1.b");
 }
 
 /* The same without cleaning: Identity is an operator that copies. */
-static void an_identity_that_was_left_is_a_copy(void **state)
+TEST(an_identity_that_was_left_is_a_copy)
 {
     test_builder b = residual("c2", "i");
 
-    (void)state;
     TEST_ASSERT_LINES(&b, ON, NULL, "a: c2 QDQ(i)", "i: r0");
 }
 
-/* ptq 8.1 P3 */
-static void a_projection_in_the_shortcut_is_quantized(void **state)
+TEST(a_projection_in_the_shortcut_is_quantized)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r0", "c0");
@@ -94,11 +86,10 @@ static void a_projection_in_the_shortcut_is_quantized(void **state)
 }
 
 /* Both branches end in a convolution as far from where they parted: the first one takes the Add. */
-static void branches_of_one_length_keep_the_first_float(void **state)
+TEST(branches_of_one_length_keep_the_first_float)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r0", "c0");
@@ -111,11 +102,10 @@ static void branches_of_one_length_keep_the_first_float(void **state)
 }
 
 /* The last common ancestor is behind another one: ways to the first do not count. */
-static void distances_begin_at_the_last_common_ancestor(void **state)
+TEST(distances_begin_at_the_last_common_ancestor)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     test_conv(&b, "far", "c0", 32, 32, 3, 1); /* joins the second branch: a long way from c0 */
@@ -143,12 +133,10 @@ static void add_pool(test_builder *b, const char *x)
                 qdq_node_set_ints(pool, "strides", two, 2));
 }
 
-/* ptq 8.1 P4 */
-static void a_maxpool_behind_batchnormalization_is_part_of_the_kernel(void **state)
+TEST(a_maxpool_behind_batchnormalization_is_part_of_the_kernel)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_RANDOM(&b, "s", 32);
@@ -165,12 +153,10 @@ static void a_maxpool_behind_batchnormalization_is_part_of_the_kernel(void **sta
                           "c1: QDQ(mp) QW(c1.w) c1.b\n");
 }
 
-/* ptq 8.1 P5 */
-static void a_maxpool_behind_relu_is_a_kernel_of_its_own(void **state)
+TEST(a_maxpool_behind_relu_is_a_kernel_of_its_own)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r", "c0");
@@ -180,11 +166,10 @@ static void a_maxpool_behind_relu_is_a_kernel_of_its_own(void **state)
     TEST_ASSERT_LINES(&b, ON, NULL, "mp: QDQ(r)", "c1: QDQ(mp) QW(c1.w) c1.b");
 }
 
-static void a_maxpool_between_float_neighbours_stays_float(void **state)
+TEST(a_maxpool_between_float_neighbours_stays_float)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     TEST_NODE(&b, "Relu", "r", "x");
     add_pool(&b, "r");
@@ -197,12 +182,10 @@ static void a_maxpool_between_float_neighbours_stays_float(void **state)
     test_placed_free(p);
 }
 
-/* ptq 8.1 P6 */
-static void a_global_pool_before_a_gemm(void **state)
+TEST(a_global_pool_before_a_gemm)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r", "c0");
@@ -223,12 +206,10 @@ static void a_global_pool_before_a_gemm(void **state)
     test_placed_free(p);
 }
 
-/* ptq 8.1 P7 */
-static void silu_behind_a_convolution_is_part_of_its_kernel(void **state)
+TEST(silu_behind_a_convolution_is_part_of_its_kernel)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Sigmoid", "s", "c0");
@@ -242,12 +223,10 @@ static void silu_behind_a_convolution_is_part_of_its_kernel(void **state)
                           "c1: QDQ(m) QW(c1.w) c1.b\n");
 }
 
-/* ptq 8.1 P8 */
-static void squeeze_and_excitation_gates_in_8_bits(void **state)
+TEST(squeeze_and_excitation_gates_in_8_bits)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r", "c0");
@@ -285,12 +264,10 @@ static const qdq_plan_tensor *entry(const test_placed *p, const char *tensor)
     return NULL;
 }
 
-/* ptq 8.1 P9 */
-static void a_concat_of_float_inputs_has_no_group(void **state)
+TEST(a_concat_of_float_inputs_has_no_group)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r0", "c0");
@@ -305,12 +282,10 @@ static void a_concat_of_float_inputs_has_no_group(void **state)
     test_placed_free(p);
 }
 
-/* ptq 8.1 P10, N18 */
-static void tensors_that_a_concat_joins_have_one_scale(void **state)
+TEST(tensors_that_a_concat_joins_have_one_scale)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r0", "c0");
@@ -332,14 +307,12 @@ static void tensors_that_a_concat_joins_have_one_scale(void **state)
     test_placed_free(p);
 }
 
-/* ptq 8.1 P11 */
-static void a_resize_behind_a_convolution_reads_codes(void **state)
+TEST(a_resize_behind_a_convolution_reads_codes)
 {
     const float twice[4] = {1, 1, 2, 2};
     const int64_t four = 4;
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r", "c0");
@@ -350,12 +323,10 @@ static void a_resize_behind_a_convolution_reads_codes(void **state)
     TEST_ASSERT_LINES(&b, ON, NULL, "z: QDQ(r) - scales", "c1: QDQ(z) QW(c1.w) c1.b");
 }
 
-/* ptq 8.1 P12 */
-static void hardswish_has_a_kernel_of_its_own(void **state)
+TEST(hardswish_has_a_kernel_of_its_own)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "HardSwish", "h", "c0");
@@ -391,12 +362,11 @@ static int axis_of(const test_placed *p, const char *weight)
     return -2;
 }
 
-/* ptq 8.1 P13; with groups, one index of axis 1 is a channel of each (ptq 4.2) */
-static void convtranspose_has_scales_along_axis_1_but_one_with_groups(void **state)
+/* with groups, one index of axis 1 is a channel of each */
+TEST(convtranspose_has_scales_along_axis_1_but_one_with_groups)
 {
     test_placed p = place_transposed(1);
 
-    (void)state;
     assert_int_equal(axis_of(&p, "w"), 1);
     assert_int_equal(axis_of(&p, "c0.w"), 0);
     test_placed_free(p);
@@ -405,13 +375,11 @@ static void convtranspose_has_scales_along_axis_1_but_one_with_groups(void **sta
     test_placed_free(p);
 }
 
-/* ptq 8.1 P14, L22: parameters stay float, and a BatchNormalization that reads an activation reads
- * codes */
-static void batchnormalization_before_the_first_convolution(void **state)
+/* parameters stay float, and a BatchNormalization that reads an activation reads codes */
+TEST(batchnormalization_before_the_first_convolution)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     TEST_RANDOM(&b, "s", 32);
     TEST_NODE(&b, "BatchNormalization", "bn", "x", "s", "s", "s", "s");
@@ -421,44 +389,14 @@ static void batchnormalization_before_the_first_convolution(void **state)
     TEST_ASSERT_LINES(&b, ON, NULL, "bn: QDQ(x) s s s s", "r: bn", "c0: QDQ(r) QW(c0.w) c0.b");
 }
 
-/* ptq 8.1 P15 */
-static void clip_reads_no_codes(void **state)
+TEST(clip_reads_no_codes)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Clip", "k", "c0");
     test_conv(&b, "c1", "k", 32, 32, 3, 1);
     test_output(&b, "c1");
     TEST_ASSERT_LINES(&b, ON, NULL, "k: c0", "c1: QDQ(k) QW(c1.w) c1.b");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_main_branch_of_a_residual_add_stays_float),
-        cmocka_unit_test(operand_order_does_not_matter),
-        cmocka_unit_test(an_identity_in_the_shortcut_is_no_bias),
-        cmocka_unit_test(an_identity_that_was_left_is_a_copy),
-        cmocka_unit_test(a_projection_in_the_shortcut_is_quantized),
-        cmocka_unit_test(branches_of_one_length_keep_the_first_float),
-        cmocka_unit_test(distances_begin_at_the_last_common_ancestor),
-        cmocka_unit_test(a_maxpool_behind_batchnormalization_is_part_of_the_kernel),
-        cmocka_unit_test(a_maxpool_behind_relu_is_a_kernel_of_its_own),
-        cmocka_unit_test(a_maxpool_between_float_neighbours_stays_float),
-        cmocka_unit_test(a_global_pool_before_a_gemm),
-        cmocka_unit_test(silu_behind_a_convolution_is_part_of_its_kernel),
-        cmocka_unit_test(squeeze_and_excitation_gates_in_8_bits),
-        cmocka_unit_test(a_concat_of_float_inputs_has_no_group),
-        cmocka_unit_test(tensors_that_a_concat_joins_have_one_scale),
-        cmocka_unit_test(a_resize_behind_a_convolution_reads_codes),
-        cmocka_unit_test(hardswish_has_a_kernel_of_its_own),
-        cmocka_unit_test(convtranspose_has_scales_along_axis_1_but_one_with_groups),
-        cmocka_unit_test(batchnormalization_before_the_first_convolution),
-        cmocka_unit_test(clip_reads_no_codes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

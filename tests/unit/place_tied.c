@@ -38,22 +38,20 @@ static void expect_groups(test_builder *b, const char *const *groups)
 }
 #define EXPECT_GROUPS(b, ...) expect_groups((b), (const char *const[]){__VA_ARGS__, NULL})
 
-static void operands_and_result_share_a_scale(void **state)
+TEST(operands_and_result_share_a_scale)
 {
     test_builder b = begin();
 
-    (void)state;
     CONCAT(&b, "cc", "a", "b");
     test_conv(&b, "c", "cc", 32, 64, 3, 1);
     test_output(&b, "c");
     EXPECT_GROUPS(&b, "a", "a", "b", "a", "cc", "a", "x", "", "c", "");
 }
 
-static void chained_concats_are_one_group(void **state)
+TEST(chained_concats_are_one_group)
 {
     test_builder b = begin();
 
-    (void)state;
     CONCAT(&b, "cc", "a", "b");
     test_conv(&b, "d", "x", 32, 32, 3, 1);
     CONCAT(&b, "ce", "d", "cc");
@@ -62,11 +60,10 @@ static void chained_concats_are_one_group(void **state)
     EXPECT_GROUPS(&b, "a", "a", "b", "a", "cc", "a", "d", "a", "ce", "a", "c", "");
 }
 
-static void two_concats_apart_are_two_groups(void **state)
+TEST(two_concats_apart_are_two_groups)
 {
     test_builder b = begin();
 
-    (void)state;
     CONCAT(&b, "cc", "a", "b");
     test_conv(&b, "c", "cc", 32, 64, 3, 1);
     test_conv(&b, "d", "cc", 32, 64, 3, 1);
@@ -77,11 +74,10 @@ static void two_concats_apart_are_two_groups(void **state)
 }
 
 /* As in DenseNet: tied, all layers of a block would have the widest range. */
-static void what_others_read_too_keeps_its_scale(void **state)
+TEST(what_others_read_too_keeps_its_scale)
 {
     test_builder b = begin();
 
-    (void)state;
     CONCAT(&b, "cc", "a", "b");
     test_conv(&b, "d", "cc", 32, 64, 3, 1);
     CONCAT(&b, "ce", "cc", "d");
@@ -90,11 +86,10 @@ static void what_others_read_too_keeps_its_scale(void **state)
     EXPECT_GROUPS(&b, "a", "a", "b", "a", "cc", "a", "d", "d", "ce", "d");
 }
 
-static void a_graph_output_keeps_its_scale_as_an_operand_but_not_as_the_result(void **state)
+TEST(a_graph_output_keeps_its_scale_as_an_operand_but_not_as_the_result)
 {
     test_builder b = begin();
 
-    (void)state;
     CONCAT(&b, "cc", "a", "b");
     test_conv(&b, "c", "cc", 32, 64, 3, 1);
     test_output(&b, "b");
@@ -118,31 +113,28 @@ static test_builder pooled(const char *other)
     return b;
 }
 
-static void what_moves_codes_is_looked_through(void **state)
+TEST(what_moves_codes_is_looked_through)
 {
     test_builder b = pooled("b"), both = pooled("a");
 
-    (void)state;
     EXPECT_GROUPS(&b, "a", "a", "mp", "a", "b", "a", "cc", "a");
     /* both of its readers lead to the Concat */
     EXPECT_GROUPS(&both, "a", "a", "mp", "a", "cc", "a");
 }
 
-static void what_is_read_behind_a_mover_keeps_its_scale(void **state)
+TEST(what_is_read_behind_a_mover_keeps_its_scale)
 {
     test_builder b = pooled("b");
 
-    (void)state;
     test_conv(&b, "d", "mp", 32, 32, 3, 1);
     test_output(&b, "d");
     EXPECT_GROUPS(&b, "a", "", "mp", "", "b", "b", "cc", "b");
 }
 
-static void a_shared_and_a_constant_operand(void **state)
+TEST(a_shared_and_a_constant_operand)
 {
     test_builder b = begin();
 
-    (void)state;
     TEST_RANDOM(&b, "k", 1, 32, 8, 8);
     CONCAT(&b, "cc", "a", "k", "x");
     test_conv(&b, "c", "cc", 32, 96, 3, 1);
@@ -150,22 +142,20 @@ static void a_shared_and_a_constant_operand(void **state)
     EXPECT_GROUPS(&b, "a", "a", "k", "a", "cc", "a", "x", ""); /* x is what two Conv read */
 }
 
-static void a_concat_that_stays_float_ties_nothing(void **state)
+TEST(a_concat_that_stays_float_ties_nothing)
 {
     test_builder b = begin();
 
-    (void)state;
     CONCAT(&b, "cc", "a", "b");
     TEST_NODE(&b, "Softmax", "sm", "cc");
     test_output(&b, "sm");
     EXPECT_GROUPS(&b, "a", "", "b", "");
 }
 
-static void scales_of_the_model_stay(void **state)
+TEST(scales_of_the_model_stay)
 {
     test_builder b = begin(), result = begin();
 
-    (void)state;
     test_qdq(&b, "b", QDQ_UINT8, 0.5F, 3);
     CONCAT(&b, "cc", "a", "b.dq");
     test_conv(&b, "c", "cc", 32, 64, 3, 1);
@@ -198,9 +188,8 @@ static void expect_no_group(const char *key, const char *value)
     qdq_model_free(m);
 }
 
-static void not_where_the_target_does_not_say_so_and_not_in_16_bits(void **state)
+TEST(not_where_the_target_does_not_say_so_and_not_in_16_bits)
 {
-    (void)state;
     expect_no_group(
         "operators",
         "[{\"op\": \"Conv\", \"kind\": \"linear\", \"axis\": \"0\", \"output\": \"quantized\","
@@ -209,13 +198,12 @@ static void not_where_the_target_does_not_say_so_and_not_in_16_bits(void **state
     expect_no_group("activation.type", "uint16");
 }
 
-static void the_rule_says_what_it_tied(void **state)
+TEST(the_rule_says_what_it_tied)
 {
     test_builder b = begin();
     qdq_place_opts opts = {.why = qdq_why_new("cc")};
     size_t n, tied = 0;
 
-    (void)state;
     CONCAT(&b, "cc", "a", "x");
     test_conv(&b, "c", "cc", 32, 64, 3, 1);
     test_output(&b, "b");
@@ -232,24 +220,4 @@ static void the_rule_says_what_it_tied(void **state)
     assert_int_equal(tied, 1);
     test_placed_free(p);
     qdq_why_free(opts.why);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operands_and_result_share_a_scale),
-        cmocka_unit_test(chained_concats_are_one_group),
-        cmocka_unit_test(two_concats_apart_are_two_groups),
-        cmocka_unit_test(what_others_read_too_keeps_its_scale),
-        cmocka_unit_test(a_graph_output_keeps_its_scale_as_an_operand_but_not_as_the_result),
-        cmocka_unit_test(what_moves_codes_is_looked_through),
-        cmocka_unit_test(what_is_read_behind_a_mover_keeps_its_scale),
-        cmocka_unit_test(a_shared_and_a_constant_operand),
-        cmocka_unit_test(a_concat_that_stays_float_ties_nothing),
-        cmocka_unit_test(scales_of_the_model_stay),
-        cmocka_unit_test(not_where_the_target_does_not_say_so_and_not_in_16_bits),
-        cmocka_unit_test(the_rule_says_what_it_tied),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,9 +128,8 @@ static void assert_each_is_found(const measured *m, const qdq_target *t, size_t 
     }
 }
 
-static void each_wrong_rule_is_found_where_every_second_one_is_wrong(void **state)
+TEST(each_wrong_rule_is_found_where_every_second_one_is_wrong)
 {
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         qdq_target *t = NULL;
         qdq_buf prices = QDQ_BUF_INIT(1 << 16);
@@ -192,9 +191,8 @@ static void assert_threshold(const char *description, const char *costs, const c
     qdq_target_free(t);
 }
 
-static void a_threshold_is_found_by_bisection(void **state)
+TEST(a_threshold_is_found_by_bisection)
 {
-    (void)state;
     assert_threshold(FAMILY(", \"out_channels_max\": 32"), crossing, "32", "8");
     assert_threshold(FAMILY(", \"out_channels_max\": 3"), crossing, "3", "8");
     /* between 8 and 16 */
@@ -211,12 +209,11 @@ static void a_threshold_is_found_by_bisection(void **state)
         "8", "off");
 }
 
-static void figures_of_all_sizes_stand_beside_the_rule(void **state)
+TEST(figures_of_all_sizes_stand_beside_the_rule)
 {
     qdq_target *t = parse(FAMILY(", \"out_channels_max\": 32"));
     measured m = {NULL, NULL};
 
-    (void)state;
     assert_ok(measure_on(crossing, t, 0, NULL, &m));
     const qdq_rule_facts *f = &m.t->stay.at[0].facts;
     assert_int_equal(f->n_measured, 3);
@@ -233,12 +230,11 @@ static void figures_of_all_sizes_stand_beside_the_rule(void **state)
     qdq_target_free(t);
 }
 
-static void an_undecided_rule_stays_as_it_was(void **state)
+TEST(an_undecided_rule_stays_as_it_was)
 {
     static const char equal[] =
         "\"default\": {\"float_us\": 100}, \"convert\": {\"float_us\": 0}, \"noise\": 0.01";
 
-    (void)state;
     assert_threshold(FAMILY(", \"out_channels_max\": 12"), equal, "12", "12");
     assert_threshold(FAMILY(", \"off\": true"), equal, "off", "off");
     qdq_target *t = parse(FAMILY(", \"off\": true"));
@@ -252,12 +248,11 @@ static void an_undecided_rule_stays_as_it_was(void **state)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-static void a_busy_machine_measures_nothing(void **state)
+TEST(a_busy_machine_measures_nothing)
 {
     qdq_target *t = parse(FAMILY(""));
     measured m = {NULL, NULL};
 
-    (void)state;
     assert_fails(QDQ_E_ENGINE,
                  "the machine is busy: the 95 % interval of a model's time over its own time is ",
                  measure_on(COSTS ", \"noise\": 0.6", t, 0, NULL, &m));
@@ -266,13 +261,12 @@ static void a_busy_machine_measures_nothing(void **state)
     qdq_target_free(t);
 }
 
-static void a_target_without_probes_and_another_engine_are_refused(void **state)
+TEST(a_target_without_probes_and_another_engine_are_refused)
 {
     qdq_target *none = NULL, *t = parse(FAMILY(""));
     qdq_probe_opts o = QDQ_PROBE_OPTS_INIT;
     measured m = {NULL, NULL};
 
-    (void)state;
     assert_ok(qdq_target_load("tensorrt", &none, &err));
     assert_fails(QDQ_E_UNSUPPORTED, "target 'tensorrt': its rules have no probes",
                  measure_on(COSTS, none, 0, NULL, &m));
@@ -298,7 +292,7 @@ static void cancel_at_three(void *ctx, const char *stage, uint64_t done, uint64_
         qdq_cancel_set(ctx);
 }
 
-static void an_interrupt_keeps_the_probes_that_are_done(void **state)
+TEST(an_interrupt_keeps_the_probes_that_are_done)
 {
     qdq_cancel *cancel = qdq_cancel_new();
     const qdq_job job = {
@@ -306,7 +300,6 @@ static void an_interrupt_keeps_the_probes_that_are_done(void **state)
     qdq_target *t = NULL;
     measured m = {NULL, NULL};
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_int_equal(measure_on(COSTS, t, 0, &job, &m), QDQ_E_INTERRUPTED);
     assert_int_equal(m.r->n, 3);
@@ -317,12 +310,11 @@ static void an_interrupt_keeps_the_probes_that_are_done(void **state)
     qdq_cancel_free(cancel);
 }
 
-static void probes_that_there_is_no_time_for_are_told(void **state)
+TEST(probes_that_there_is_no_time_for_are_told)
 {
     qdq_target *t = NULL;
     measured m = {NULL, NULL};
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(measure_on(COSTS, t, 0.001, NULL, &m));
     assert_int_equal(m.r->n_not_measured, m.r->n);
@@ -333,12 +325,11 @@ static void probes_that_there_is_no_time_for_are_told(void **state)
     qdq_target_free(t);
 }
 
-static void an_engine_that_dies_of_one_side_costs_this_probe_alone(void **state)
+TEST(an_engine_that_dies_of_one_side_costs_this_probe_alone)
 {
     qdq_target *t = parse(FAMILY(", \"out_channels_max\": 8"));
     measured m = {NULL, NULL};
 
-    (void)state;
     /* the control runs the side that is float */
     assert_ok(measure_on(
         "\"ops\": {\"Conv\": {\"float_us\": 10, \"int8_us\": 50}}, \"fail\": [{\"at\": \"time\", "
@@ -349,21 +340,4 @@ static void an_engine_that_dies_of_one_side_costs_this_probe_alone(void **state)
     assert_string_equal(m.r->outcomes[0].after, "8");
     measured_free(m);
     qdq_target_free(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_wrong_rule_is_found_where_every_second_one_is_wrong),
-        cmocka_unit_test(a_threshold_is_found_by_bisection),
-        cmocka_unit_test(figures_of_all_sizes_stand_beside_the_rule),
-        cmocka_unit_test(an_undecided_rule_stays_as_it_was),
-        cmocka_unit_test(a_busy_machine_measures_nothing),
-        cmocka_unit_test(a_target_without_probes_and_another_engine_are_refused),
-        cmocka_unit_test(an_interrupt_keeps_the_probes_that_are_done),
-        cmocka_unit_test(probes_that_there_is_no_time_for_are_told),
-        cmocka_unit_test(an_engine_that_dies_of_one_side_costs_this_probe_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

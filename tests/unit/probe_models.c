@@ -17,14 +17,13 @@ static qdq_status make(const char *graph, const qdq_probe_value *values, size_t 
     return qdq_probe_make_model(&p, &size, 7, out, &err);
 }
 
-static void parameters_get_their_values_and_weights_seeded_numbers(void **state)
+TEST(parameters_get_their_values_and_weights_seeded_numbers)
 {
     static const qdq_probe_value values[] = {{"channels", 3}, {"k", 2}};
     static const char graph[] = "graph (float[1,$channels,4,4] x) => (float[1,5,3,3] y)\n"
                                 "<float[5,$channels,$k,$k] w, float[5] b> { y = Conv(x, w, b) }";
     qdq_model *m = NULL, *again = NULL;
 
-    (void)state;
     assert_ok(make(graph, values, 2, &m));
     assert_ok(make(graph, values, 2, &again));
     const qdq_tensor *w = qdq_value_const(qdq_graph_find(m->graph, "w"));
@@ -46,7 +45,7 @@ static void parameters_get_their_values_and_weights_seeded_numbers(void **state)
     qdq_model_free(again);
 }
 
-static void mistakes_in_a_probe_have_their_place(void **state)
+TEST(mistakes_in_a_probe_have_their_place)
 {
     static const struct {
         const char *graph, *message;
@@ -62,7 +61,6 @@ static void mistakes_in_a_probe_have_their_place(void **state)
     };
     qdq_model *m = NULL;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_fails(QDQ_E_FORMAT, cases[i].message, make(cases[i].graph, NULL, 0, &m));
         assert_null(m);
@@ -70,12 +68,11 @@ static void mistakes_in_a_probe_have_their_place(void **state)
 }
 
 /* Sizes at the ends of a family are those at which engines and rules are asked most. */
-static void every_probe_of_the_built_in_targets_is_a_model_at_every_size(void **state)
+TEST(every_probe_of_the_built_in_targets_is_a_model_at_every_size)
 {
     const char *name;
     size_t n = 0;
 
-    (void)state;
     for (size_t i = 0; (name = qdq_target_name(i, NULL)) != NULL; i++) {
         qdq_target *t = NULL;
 
@@ -118,11 +115,10 @@ static void expect_probes(const qdq_target *t, const char *list)
 }
 
 /* Targets of weights alone are for size. */
-static void every_rule_of_speed_of_the_targets_for_processors_has_a_probe(void **state)
+TEST(every_rule_of_speed_of_the_targets_for_processors_has_a_probe)
 {
     static const char *const names[] = {"ort-cpu", "openvino"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         qdq_target *t = NULL;
 
@@ -161,11 +157,10 @@ static bool holds(const qdq_target *t, const char *rule)
     return false;
 }
 
-static void other_rules_with_probes_are_off_unless_they_are_listed(void **state)
+TEST(other_rules_with_probes_are_off_unless_they_are_listed)
 {
     qdq_target *t = NULL, *side = NULL;
 
-    (void)state;
     assert_ok(qdq_target_parse(text, strlen(text), "t", &t, &err));
     assert_int_equal(t->probes.n, 4);
     const qdq_probe *add = &t->probes.at[0], *a = &t->probes.at[1];
@@ -188,13 +183,12 @@ static void other_rules_with_probes_are_off_unless_they_are_listed(void **state)
     qdq_target_free(t);
 }
 
-static void what_a_probe_is_about_is_told_as_it_is_now(void **state)
+TEST(what_a_probe_is_about_is_told_as_it_is_now)
 {
     qdq_target *t = NULL;
     qdq_arena arena = QDQ_ARENA_INIT;
     json_t *root = NULL;
 
-    (void)state;
     assert_ok(qdq_target_parse(text, strlen(text), "t", &t, &err));
     assert_ok(qdq_json_parse(text, strlen(text), "t", &root, &err));
     const qdq_probe *add = &t->probes.at[0], *a = &t->probes.at[1], *c = &t->probes.at[3];
@@ -215,14 +209,13 @@ static void what_a_probe_is_about_is_told_as_it_is_now(void **state)
     qdq_target_free(t);
 }
 
-static void figures_replace_those_of_the_same_probe_engine_and_processor(void **state)
+TEST(figures_replace_those_of_the_same_probe_engine_and_processor)
 {
     qdq_measured m = {QDQ_RULE_PAYS, 0.5, 0.4, 0.6, "ort", "1", "A", "off", 0, ""};
     qdq_target *t = NULL, *own = NULL;
     json_t *root = NULL;
     char *now = NULL;
 
-    (void)state;
     assert_ok(qdq_target_parse(text, strlen(text), "t", &t, &err));
     assert_ok(qdq_json_parse(text, strlen(text), "t", &root, &err));
     const qdq_probe *c = &t->probes.at[3];
@@ -241,19 +234,4 @@ static void figures_replace_those_of_the_same_probe_engine_and_processor(void **
     json_decref(root);
     qdq_target_free(own);
     qdq_target_free(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_get_their_values_and_weights_seeded_numbers),
-        cmocka_unit_test(mistakes_in_a_probe_have_their_place),
-        cmocka_unit_test(every_probe_of_the_built_in_targets_is_a_model_at_every_size),
-        cmocka_unit_test(every_rule_of_speed_of_the_targets_for_processors_has_a_probe),
-        cmocka_unit_test(other_rules_with_probes_are_off_unless_they_are_listed),
-        cmocka_unit_test(what_a_probe_is_about_is_told_as_it_is_now),
-        cmocka_unit_test(figures_replace_those_of_the_same_probe_engine_and_processor),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

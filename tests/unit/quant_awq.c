@@ -43,11 +43,10 @@ static void make(fixture *f, float outlier)
     assert_true(QDQ_PUSH(&f->arena, &f->group.weights, f->weight));
 }
 
-static void channels_that_matter_are_scaled_up(void **state)
+TEST(channels_that_matter_are_scaled_up)
 {
     static fixture f;
 
-    (void)state;
     make(&f, 30);
     assert_true(qdq_awq_add_rows(&f.group, &f.arena, f.x, ROWS));
     assert_true(qdq_awq_search_scales(&f.group, &f.arena));
@@ -59,11 +58,10 @@ static void channels_that_matter_are_scaled_up(void **state)
     qdq_arena_free(&f.arena);
 }
 
-static void channels_that_are_alike_are_left_alone(void **state)
+TEST(channels_that_are_alike_are_left_alone)
 {
     static fixture f;
 
-    (void)state;
     make(&f, 1);
     assert_true(qdq_awq_add_rows(&f.group, &f.arena, f.x, ROWS));
     assert_true(qdq_awq_search_scales(&f.group, &f.arena));
@@ -104,14 +102,13 @@ static double written_error(const fixture *f, const float *s)
 
 /* In each format the search weighs what is written, and takes no scales that lose more than
  * none. */
-static void the_error_is_that_of_the_format_that_is_written(void **state)
+TEST(the_error_is_that_of_the_format_that_is_written)
 {
     static const qdq_qscheme schemes[] = {{QDQ_INT4, true, false, QDQ_FLOAT, false},
                                           {QDQ_UINT4, false, false, QDQ_FLOAT, false},
                                           {QDQ_UINT8, false, false, QDQ_FLOAT, false}};
     static fixture f;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(schemes); i++)
         for (int outlier = 1; outlier <= 31; outlier += 6) {
             make(&f, (float)outlier);
@@ -127,13 +124,12 @@ static void the_error_is_that_of_the_format_that_is_written(void **state)
 }
 
 /* The error with clipping, by letters that hold for all blocks of a column, from outside. */
-static void ranges_are_cut_where_the_products_lose_least(void **state)
+TEST(ranges_are_cut_where_the_products_lose_least)
 {
     static fixture f;
     char letters[2 * N + 1] = {0};
     size_t cut = 0;
 
-    (void)state;
     make(&f, 1);
     for (size_t j = 0; j < N; j++)
         f.w[7 * N + j] = 5; /* far out, in a channel that hardly ever is anything */
@@ -149,15 +145,14 @@ static void ranges_are_cut_where_the_products_lose_least(void **state)
     qdq_arena_free(&f.arena);
 }
 
-/* ptq 7 B26: the reference takes steps of 0.1 in one of its searches, whatever the option says */
-static void b26_the_steps_are_those_that_were_asked_for(void **state)
+/* the reference takes steps of 0.1 in one of its searches, whatever the option says */
+TEST(the_steps_are_those_that_were_asked_for)
 {
     static const double steps[] = {1, 0.5, 0.1, 0.02};
     static fixture f;
     double error = INFINITY, first = 0;
     char letters[2 * N + 1] = {0};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(steps); i++) {
         make(&f, 30);
         f.group.alpha_step = steps[i];
@@ -176,16 +171,15 @@ static void b26_the_steps_are_those_that_were_asked_for(void **state)
     assert_true(error < first);
 }
 
-/* ptq 7 B23: behind X / s stand the weights times s, and the error of a cut is that of X / s, not
- * of X. With channels whose s differ by decades the two disagree about the best cut. */
-static void b23_cuts_are_judged_beside_the_scales_of_channels(void **state)
+/* Behind X / s stand the weights times s, and the error of a cut is that of X / s, not of X. With
+ * channels whose s differ by decades the two disagree about the best cut. */
+TEST(cuts_are_judged_beside_the_scales_of_channels)
 {
     static fixture f, g;
     static float scaled[K * N];
     char with[2 * N + 1] = {0}, divided[2 * N + 1] = {0}, plain[2 * N + 1] = {0};
     float s[K];
 
-    (void)state;
     make(&f, 1);
     make(&g, 1);
     for (size_t k = 0; k < K; k++)
@@ -209,13 +203,12 @@ static void b23_cuts_are_judged_beside_the_scales_of_channels(void **state)
     qdq_arena_free(&g.arena);
 }
 
-static void transposed_weights_are_searched_alike(void **state)
+TEST(transposed_weights_are_searched_alike)
 {
     static fixture f;
     static float v[K * N];
     char a[2 * N + 1] = {0}, b[2 * N + 1] = {0};
 
-    (void)state;
     make(&f, 10);
     for (size_t k = 0; k < K; k++)
         for (size_t j = 0; j < N; j++)
@@ -235,11 +228,10 @@ static void transposed_weights_are_searched_alike(void **state)
     qdq_arena_free(&f.arena);
 }
 
-static void the_same_rows_are_kept_however_they_come(void **state)
+TEST(the_same_rows_are_kept_however_they_come)
 {
     static fixture f, g;
 
-    (void)state;
     make(&f, 1);
     make(&g, 1);
     f.x[5] = NAN;
@@ -257,19 +249,4 @@ static void the_same_rows_are_kept_however_they_come(void **state)
     }
     qdq_arena_free(&f.arena);
     qdq_arena_free(&g.arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(channels_that_matter_are_scaled_up),
-        cmocka_unit_test(channels_that_are_alike_are_left_alone),
-        cmocka_unit_test(the_error_is_that_of_the_format_that_is_written),
-        cmocka_unit_test(ranges_are_cut_where_the_products_lose_least),
-        cmocka_unit_test(b26_the_steps_are_those_that_were_asked_for),
-        cmocka_unit_test(b23_cuts_are_judged_beside_the_scales_of_channels),
-        cmocka_unit_test(transposed_weights_are_searched_alike),
-        cmocka_unit_test(the_same_rows_are_kept_however_they_come),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ typedef struct error_case {
 } error_case;
 
 /* The weight comes back as zeros: the error is the product of the means. */
-static void the_error_of_a_product_is_that_of_its_definition(void **state)
+TEST(the_error_of_a_product_is_that_of_its_definition)
 {
     static const error_case cases[] = {
         {"Conv(x, w)", "float[2,2,1,2] w = {1, 2, 3, 4, 5, 6, 7, 8}", 2, 2, 1, {10, 1}, {37, 125}},
@@ -74,7 +74,6 @@ static void the_error_of_a_product_is_that_of_its_definition(void **state)
         {"Gemm<alpha = 3.0, beta = 2.0>(x, w)", "float[1,2] w = {1, 2}", 1, 2, 1, {10}, {15, 30}},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         const error_case *c = &cases[i];
         char text[400];
@@ -102,7 +101,7 @@ static void the_error_of_a_product_is_that_of_its_definition(void **state)
     }
 }
 
-static void what_is_no_such_product_says_why(void **state)
+TEST(what_is_no_such_product_says_why)
 {
     static const struct {
         const char *node, *weight, *why;
@@ -122,7 +121,6 @@ static void what_is_no_such_product_says_why(void **state)
         {"Mul(x, w)", "float[1,2] w = {1, 2}", "no sum over channels"},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         bool constant =
             strstr(cases[i].weight, " w") != NULL && strstr(cases[i].weight, "[0,") == NULL;
@@ -194,9 +192,8 @@ static void assert_floats(const qdq_model *m, const char *node_out, uint32_t inp
     qdq_arena_free(&scratch);
 }
 
-static void a_bias_that_two_read_is_copied_for_each(void **state)
+TEST(a_bias_that_two_read_is_copied_for_each)
 {
-    (void)state;
     qdq_model *m = inserted(FIX("one", "A", 2, "[1, 0.5]"), "");
     assert_floats(m, "a", 2, 2, 2.5f);
     assert_floats(m, "b", 2, 1, 2);
@@ -208,30 +205,27 @@ static void a_bias_that_two_read_is_copied_for_each(void **state)
     qdq_model_free(m);
 }
 
-static void a_bias_of_its_own_keeps_its_name(void **state)
+TEST(a_bias_of_its_own_keeps_its_name)
 {
     qdq_model *m = inserted(FIX("two", "S", 0, "[1, -1]"), "");
 
-    (void)state;
     assert_floats(m, "s", 0, 6, 5);
     assert_string_equal(qdq_node_in(node_of(m, "s"), 0)->name, "two");
     qdq_model_free(m);
 }
 
-static void one_number_for_all_channels_becomes_one_for_each(void **state)
+TEST(one_number_for_all_channels_becomes_one_for_each)
 {
     qdq_model *m = inserted(FIX("scalar", "G", 2, "[1, -1]"), "");
 
-    (void)state;
     assert_floats(m, "g", 2, 4, 2);
     qdq_model_free(m);
 }
 
-static void a_product_without_a_bias_gets_one(void **state)
+TEST(a_product_without_a_bias_gets_one)
 {
     qdq_model *m = inserted(FIX("fresh", "C", 2, "[1, -1]"), "");
 
-    (void)state;
     assert_floats(m, "c", 2, 1, -1);
     assert_string_equal(qdq_node_in(node_of(m, "c"), 2)->name, "fresh");
     qdq_model_free(m);
@@ -264,12 +258,11 @@ static void assert_codes(const qdq_model *m, const char *out, int32_t first, int
     qdq_arena_free(&scratch);
 }
 
-static void the_corrected_bias_becomes_int32(void **state)
+TEST(the_corrected_bias_becomes_int32)
 {
     qdq_model *m =
         inserted(FIX("one", "A", 2, "[1, 0.5]") "," FIX("fresh", "C", 2, "[1, -1]"), QUANTIZED);
 
-    (void)state;
     assert_codes(m, "a", 8, 20); /* 2 / (0.5 * 0.5), 2.5 / (0.5 * 0.25) */
     assert_codes(m, "b", 4, 16);
     assert_codes(m, "c", 4, -8);
@@ -279,14 +272,13 @@ static void the_corrected_bias_becomes_int32(void **state)
     qdq_model_free(m);
 }
 
-static void import_gives_the_biases_under_their_names(void **state)
+TEST(import_gives_the_biases_under_their_names)
 {
     qdq_model *m =
         inserted(FIX("one", "A", 2, "[1, 0.5]") "," FIX("fresh", "C", 2, "[1, -1]"), QUANTIZED);
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
 
-    (void)state;
     assert_ok(qdq_plan_import(m, NULL, &p, NULL, &err));
     assert_int_equal(p->tensors.n, 1);
     assert_int_equal(p->weights.n, 1);
@@ -298,14 +290,13 @@ static void import_gives_the_biases_under_their_names(void **state)
     qdq_model_free(m);
 }
 
-static void a_plan_says_it_as_text(void **state)
+TEST(a_plan_says_it_as_text)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = plan_of(FIX("two", "S", 0, "[1, -0.1]") "," FIX("one", "B", 2, "[0, 2]"), ""),
              *again = NULL;
     char *text = NULL, *same = NULL;
 
-    (void)state;
     assert_ok(qdq_plan_to_text(p, &text, &err));
     assert_non_null(
         strstr(text, "\"corrections\": [\n    {\"tensor\": \"one\", \"consumer\": [\"B\", 2], "
@@ -320,7 +311,7 @@ static void a_plan_says_it_as_text(void **state)
     qdq_plan_free(again);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+TEST(what_does_not_fit_is_refused)
 {
     static const struct {
         const char *corrections, *more, *message;
@@ -345,7 +336,6 @@ static void what_does_not_fit_is_refused(void **state)
          "correction of 'two': channel 0 is not finite"},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_error err = QDQ_ERROR_INIT;
         qdq_model *m = test_model(MODEL);
@@ -359,11 +349,10 @@ static void what_does_not_fit_is_refused(void **state)
     }
 }
 
-static void wrong_deltas_are_mistakes_of_the_plan(void **state)
+TEST(wrong_deltas_are_mistakes_of_the_plan)
 {
     static const char *const deltas[] = {"[]", "{}", "1", "[1, \"2\"]", "[1e39]", "[null]", "null"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(deltas); i++) {
         qdq_error err = QDQ_ERROR_INIT;
         qdq_plan *p = NULL;
@@ -378,22 +367,4 @@ static void wrong_deltas_are_mistakes_of_the_plan(void **state)
         assert_non_null(
             strstr(err.text, "corrections[0], key 'delta': expected a list of finite numbers"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_error_of_a_product_is_that_of_its_definition),
-        cmocka_unit_test(what_is_no_such_product_says_why),
-        cmocka_unit_test(a_bias_that_two_read_is_copied_for_each),
-        cmocka_unit_test(a_bias_of_its_own_keeps_its_name),
-        cmocka_unit_test(one_number_for_all_channels_becomes_one_for_each),
-        cmocka_unit_test(a_product_without_a_bias_gets_one),
-        cmocka_unit_test(the_corrected_bias_becomes_int32),
-        cmocka_unit_test(import_gives_the_biases_under_their_names),
-        cmocka_unit_test(a_plan_says_it_as_text),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(wrong_deltas_are_mistakes_of_the_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

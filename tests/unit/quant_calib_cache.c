@@ -31,8 +31,7 @@ static qdq_plan *plan_of(const char *const *tensors, const float *scales, size_t
     return p;
 }
 
-/* ptq 8.3 N16 */
-static void n16_a_line_of_tensorrt_is_the_scale(void **state)
+TEST(a_line_of_tensorrt_is_the_scale)
 {
     static const char text[] = HEAD "t: 3d4ccccd\n";
     const qdq_qscheme int8 = {.type = QDQ_INT8, .symmetric = true};
@@ -40,7 +39,6 @@ static void n16_a_line_of_tensorrt_is_the_scale(void **state)
     qdq_cache c;
     qdq_qparam p;
 
-    (void)state;
     assert_ok(qdq_cache_parse(text, sizeof text - 1, "cache", &c, &err));
     assert_int_equal(c.ranges.n, 1);
     assert_string_equal(c.ranges.at[0].tensor, "t");
@@ -53,13 +51,12 @@ static void n16_a_line_of_tensorrt_is_the_scale(void **state)
     qdq_cache_free(&c);
 }
 
-static void the_last_colon_of_a_line_counts(void **state)
+TEST(the_last_colon_of_a_line_counts)
 {
     static const char text[] = HEAD "a: b: 3d4ccccd\r\n\n/x/Conv:0: 3F800000\n";
     qdq_error err = QDQ_ERROR_INIT;
     qdq_cache c;
 
-    (void)state;
     assert_ok(qdq_cache_parse(text, sizeof text - 1, "cache", &c, &err));
     assert_int_equal(c.ranges.n, 2);
     assert_string_equal(c.ranges.at[0].tensor, "a: b");
@@ -78,7 +75,7 @@ static const char *cache_file(const char *text)
 }
 
 /* No engine is there: nothing is left to calibrate. */
-static void n16_a_plan_gets_the_scale_of_the_line(void **state)
+TEST(a_plan_gets_the_scale_of_the_line)
 {
     static const char *const names[] = {"x", "c"};
     test_builder b = test_build(17);
@@ -89,7 +86,6 @@ static void n16_a_plan_gets_the_scale_of_the_line(void **state)
     qdq_target *t = NULL;
     qdq_data *d = NULL;
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 4, 8, 8);
     test_conv(&b, "c", "x", 8, 4, 3, 1);
     test_output(&b, "c");
@@ -121,40 +117,25 @@ static void assert_written(const qdq_plan *p, const char *name, const char *want
     assert_string_equal(have, want);
 }
 
-static void a_scale_is_written_as_the_line_that_it_is_read_from(void **state)
+TEST(a_scale_is_written_as_the_line_that_it_is_read_from)
 {
     static const char *const names[] = {"t"};
     static const float scale[] = {0.05F};
     qdq_plan *p = plan_of(names, scale, 1);
 
-    (void)state;
     assert_written(p, "t.cache", HEAD "t: 3d4ccccd\n");
     qdq_plan_free(p);
 }
 
 /* Bodies have a range of their own for what they capture; a cache has one for all. */
-static void one_line_spans_all_entries_of_a_tensor(void **state)
+TEST(one_line_spans_all_entries_of_a_tensor)
 {
     static const char *const names[] = {"a", "a", "b"};
     static const float scales[] = {0.02F, 0.05F, 1};
     qdq_plan *p = plan_of(names, scales, 3);
 
-    (void)state;
     assert_written(p, "wide.cache", HEAD "a: 3d4ccccd\nb: 3f800000\n");
     p->tensors.at[1].qparam.type = QDQ_INT16; /* not of the same type */
     assert_written(p, "first.cache", HEAD "a: 3ca3d70a\nb: 3f800000\n");
     qdq_plan_free(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(n16_a_line_of_tensorrt_is_the_scale),
-        cmocka_unit_test(the_last_colon_of_a_line_counts),
-        cmocka_unit_test(n16_a_plan_gets_the_scale_of_the_line),
-        cmocka_unit_test(a_scale_is_written_as_the_line_that_it_is_read_from),
-        cmocka_unit_test(one_line_spans_all_entries_of_a_tensor),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,23 +63,20 @@ static void assert_finds(const char *want, const char *text)
     "  }, else_branch = e () => (b) { [r] b = Relu(x) }>\n"                                        \
     "}\n"
 
-static void check_looks_into_the_bodies_of_if(void **state)
+TEST(check_looks_into_the_bodies_of_if)
 {
-    (void)state;
     assert_finds("", BRANCH("g = QuantizeLinear(k, t, u) a = DequantizeLinear(g, t, u)"));
     assert_finds("no-output-q c1;", BRANCH("a = Relu(k)"));
 }
 
-static void a_complete_conv_has_no_findings(void **state)
+TEST(a_complete_conv_has_no_findings)
 {
-    (void)state;
     assert_finds("", CONV(W ", " B, DW, DB, BACK));
     assert_finds("", "g (float[2] x) => (float[2] y) { y = Neg(x) }");
 }
 
-static void scales_that_are_no_numbers_above_0_are_errors(void **state)
+TEST(scales_that_are_no_numbers_above_0_are_errors)
 {
-    (void)state;
 #define PAIR(scale)                                                                                \
     "g (float[2] x) => (float[2] y) <float s = {" scale "}, uint8 z = {3}> {\n"                    \
     "  [q] q = QuantizeLinear(x, s, z)\n"                                                          \
@@ -94,9 +91,8 @@ static void scales_that_are_no_numbers_above_0_are_errors(void **state)
     assert_finds(IDLE, PAIR("0.5"));
 }
 
-static void halves_without_the_other_are_found(void **state)
+TEST(halves_without_the_other_are_found)
 {
-    (void)state;
     assert_finds("unpaired-q q;",
                  "g (float[2] x) => (uint8[2] q) <float s = {0.5}, uint8 z = {3}> {\n"
                  "  [q] q = QuantizeLinear(x, s, z)\n"
@@ -117,9 +113,8 @@ static void halves_without_the_other_are_found(void **state)
                  "}\n");
 }
 
-static void q_and_dq_of_one_pair_should_agree(void **state)
+TEST(q_and_dq_of_one_pair_should_agree)
 {
-    (void)state;
     assert_finds(
         "pair-scales d;" IDLE,
         "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}, float t = {0.25}> {\n"
@@ -135,9 +130,8 @@ static void q_and_dq_of_one_pair_should_agree(void **state)
 }
 
 /* ... in bodies of If, too */
-static void numbers_inside_subgraphs_are_looked_at(void **state)
+TEST(numbers_inside_subgraphs_are_looked_at)
 {
-    (void)state;
     assert_finds("!scale q;!scale d;useless q;",
                  "g (bool c, float[2] x) => (float[2] y) <float s = {0}, uint8 z = {3}> {\n"
                  "  y = If <then_branch = a () => (float[2] p) {\n"
@@ -147,7 +141,7 @@ static void numbers_inside_subgraphs_are_looked_at(void **state)
                  "}\n");
 }
 
-static void types_and_zero_points_are_those_of_the_target(void **state)
+TEST(types_and_zero_points_are_those_of_the_target)
 {
     static const char uint8[] =
         "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {3}, "
@@ -169,32 +163,28 @@ static void types_and_zero_points_are_those_of_the_target(void **state)
         "  y = Relu(d)\n"
         "}\n";
 
-    (void)state;
     assert_string_equal(findings(uint8, "tensorrt"), "type q;" IDLE);
     assert_string_equal(findings(shifted, "tensorrt"), "zero-point q;" IDLE);
     assert_string_equal(findings(centred, "tensorrt"), IDLE);
     assert_string_equal(findings(uint8, "ort-cpu"), IDLE);
 }
 
-static void scales_of_a_weight_along_the_wrong_dim_are_an_error(void **state)
+TEST(scales_of_a_weight_along_the_wrong_dim_are_an_error)
 {
-    (void)state;
     assert_finds("!weight-axis c;not-fused c;",
                  CONV(W ", " B, "dw = DequantizeLinear <axis = 1> (w, ws, wz)", DB, BACK));
 }
 
-static void a_bias_of_another_scale_is_an_error(void **state)
+TEST(a_bias_of_another_scale_is_an_error)
 {
-    (void)state;
     assert_finds("!bias-scale c;",
                  CONV(W ", int32[2] b = {100, -100}, float[2] bs = {0.25, 0.130}", DW, DB, BACK));
     assert_finds("",
                  CONV(W ", int32[2] b = {100, -100}, float[2] bs = {0.25, 0.1251}", DW, DB, BACK));
 }
 
-static void a_bias_beyond_int32_is_an_error(void **state)
+TEST(a_bias_beyond_int32_is_an_error)
 {
-    (void)state;
     assert_finds(
         "!bias-overflow c;",
         CONV(W ", int32[2] b = {100, 2147483647}, float[2] bs = {0.25, 0.125}", DW, DB, BACK));
@@ -206,16 +196,14 @@ static void a_bias_beyond_int32_is_an_error(void **state)
     assert_finds("float-bias c;", CONV(W ", float[2] db = {1, 5}", DW, "", BACK));
 }
 
-static void a_float_weight_between_q_and_dq_is_found(void **state)
+TEST(a_float_weight_between_q_and_dq_is_found)
 {
-    (void)state;
     assert_finds("float-weight c;",
                  CONV("float[2,2,1,1] dw = {1, 2, 3, 4}, float[2] db = {1, 5}", "", "", BACK));
 }
 
-static void float_data_in_front_of_a_quantized_weight_is_found(void **state)
+TEST(float_data_in_front_of_a_quantized_weight_is_found)
 {
-    (void)state;
     assert_finds("float-data c;", "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <" W
                                   ", float[2] db = {1, 2}, float t = {0.25}, uint8 u = {7}> {\n"
                                   "  " DW "\n"
@@ -230,9 +218,8 @@ static void float_data_in_front_of_a_quantized_weight_is_found(void **state)
         "}\n");
 }
 
-static void a_conv_needs_q_alone_behind_it(void **state)
+TEST(a_conv_needs_q_alone_behind_it)
 {
-    (void)state;
     assert_finds("no-output-q c;", CONV(W ", " B, DW, DB, "y = Neg(c)"));
     assert_finds("shared-result c;",
                  CONV(W ", " B, DW, DB,
@@ -249,9 +236,8 @@ static void a_conv_needs_q_alone_behind_it(void **state)
         "}\n");
 }
 
-static void a_relu_that_codes_do_not_replace_is_found(void **state)
+TEST(a_relu_that_codes_do_not_replace_is_found)
 {
-    (void)state;
     assert_finds("bounds c;",
                  CONV(W ", " B, DW, DB,
                       "r = Relu(c) e = QuantizeLinear(r, t, u) y = DequantizeLinear(e, t, u)"));
@@ -267,7 +253,7 @@ static void a_relu_that_codes_do_not_replace_is_found(void **state)
              "r = Clip(c, low, high) e = QuantizeLinear(r, t, o) y = DequantizeLinear(e, t, o)"));
 }
 
-static void int8_data_with_two_readers_is_found(void **state)
+TEST(int8_data_with_two_readers_is_found)
 {
 #define INT8(second)                                                                               \
     "g (float[1,2,4,4] x) => (float[1,2,4,4] y, float[1,2,4,4] v) <float s = {0.5}, int8 z = "     \
@@ -277,12 +263,11 @@ static void int8_data_with_two_readers_is_found(void **state)
     "  [c] c = Conv(d, dw, db) e = QuantizeLinear(c, s, z) y = DequantizeLinear(e, s, z)\n"        \
     "  v = Neg(" second ")\n"                                                                      \
     "}\n"
-    (void)state;
     assert_finds("int8-shared c;", INT8("d"));
     assert_finds("", INT8("x"));
 }
 
-static void operators_that_move_codes_want_one_scale(void **state)
+TEST(operators_that_move_codes_want_one_scale)
 {
     static const char same[] =
         "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {3}, float t = "
@@ -310,16 +295,14 @@ static void operators_that_move_codes_want_one_scale(void **state)
         "  [k] y = Concat <axis = 0> (d, e)\n"
         "}\n";
 
-    (void)state;
     assert_finds("", same);
     assert_finds("tied-scales m;", other);
     assert_non_null(strstr(findings(concat, "tensorrt"), "tied-scales k;"));
     assert_null(strstr(findings(concat, "ort-cpu"), "tied-scales"));
 }
 
-static void a_node_without_kernel_for_its_attributes_is_not_fused(void **state)
+TEST(a_node_without_kernel_for_its_attributes_is_not_fused)
 {
-    (void)state;
     assert_finds("not-fused m;", "g (float[2,2] x) => (float[2,2] y) <float s = {0.5}, uint8 z = "
                                  "{3}, int8[2,2] w = {1, 2, 3, "
                                  "4}, float ws = {0.5}, int8 wz = {0}> {\n"
@@ -329,9 +312,8 @@ static void a_node_without_kernel_for_its_attributes_is_not_fused(void **state)
                                  "}\n");
 }
 
-static void a_constant_that_is_dequantized_for_float_readers_is_found(void **state)
+TEST(a_constant_that_is_dequantized_for_float_readers_is_found)
 {
-    (void)state;
     assert_finds(
         "constant n;",
         "g (float[2] x) => (float[2] y) <int8[2] w = {1, 2}, float ws = {0.5}, int8 wz = {0}> {\n"
@@ -340,14 +322,13 @@ static void a_constant_that_is_dequantized_for_float_readers_is_found(void **sta
         "}\n");
 }
 
-static void cost_counts_what_is_converted_for_nothing(void **state)
+TEST(cost_counts_what_is_converted_for_nothing)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(CONV(W ", " B, DW, DB, "y = Neg(c)"));
     qdq_target *t = NULL;
     qdq_target_check *r = NULL;
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_model_check_target(m, t, NULL, &r, &err));
     assert_int_equal(r->n, 1);
@@ -360,21 +341,19 @@ static void cost_counts_what_is_converted_for_nothing(void **state)
     qdq_model_free(m);
 }
 
-static void kinds_have_names_and_help(void **state)
+TEST(kinds_have_names_and_help)
 {
     const char *help = NULL;
     size_t n = 0;
 
-    (void)state;
     while (qdq_check_kind(n, &help) != NULL && help != NULL)
         n++;
     assert_int_equal(n, 23);
     assert_null(help);
 }
 
-static void operators_on_codes_are_checked_as_q_and_dq(void **state)
+TEST(operators_on_codes_are_checked_as_q_and_dq)
 {
-    (void)state;
     assert_finds("", "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}> {\n"
                      "  q = QuantizeLinear(x, s, z)\n"
                      "  a = com.microsoft.QLinearAdd(q, s, z, q, s, z, s, z)\n"
@@ -384,7 +363,7 @@ static void operators_on_codes_are_checked_as_q_and_dq(void **state)
 
 /* Data is float by design, so that nothing next to the weight is to be fused: what `quantize -T
  * int4` writes. */
-static void a_weight_in_codes_is_all_that_a_target_of_weights_alone_wants(void **state)
+TEST(a_weight_in_codes_is_all_that_a_target_of_weights_alone_wants)
 {
     static const char text[] = "<ir_version: 10, opset_import: [\"\" : 21]>\n"
                                "g (float[2,4] x, int64[2] i) => (float[2,2] y, float[2,4] z) "
@@ -401,7 +380,6 @@ static void a_weight_in_codes_is_all_that_a_target_of_weights_alone_wants(void *
                                "}\n";
     const char *const target[] = {"int4", "ort-cpu-int4"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(target); i++) {
         qdq_error err = QDQ_ERROR_INIT;
         qdq_model *m = test_model(text);
@@ -423,9 +401,8 @@ static void a_weight_in_codes_is_all_that_a_target_of_weights_alone_wants(void *
 }
 
 /* ... of data it wants none, and a constant that no rule names is no weight. */
-static void quantized_data_is_found_where_weights_alone_are_to_be(void **state)
+TEST(quantized_data_is_found_where_weights_alone_are_to_be)
 {
-    (void)state;
     assert_string_equal(
         findings("g (float[2,2] x) => (float[2,2] y) <float s = {0.5}, uint8 z = {3}, "
                  "int8[2,2] w = {1, 2, 3, 4}, float ws = {0.5}, int8 wz = {0}> {\n"
@@ -445,7 +422,7 @@ static void quantized_data_is_found_where_weights_alone_are_to_be(void **state)
 }
 
 /* An override of weights alone counts for its node only. */
-static void an_override_of_weights_alone_is_heard(void **state)
+TEST(an_override_of_weights_alone_is_heard)
 {
     static const char text[] = "g (float[2,2] x) => (float[2,2] z) <int8[2,2] w = {1, 2, 3, 4}, "
                                "float ws = {0.5}, int8 wz = {0}> {\n"
@@ -459,7 +436,6 @@ static void an_override_of_weights_alone_is_heard(void **state)
     qdq_target *t = NULL;
     qdq_target_check *r = NULL;
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_target_set(t, "overrides",
                              "[{\"node\": \"^m$\", \"activation\": {\"type\": \"float\"}}]", &err));
@@ -472,14 +448,13 @@ static void an_override_of_weights_alone_is_heard(void **state)
     qdq_model_free(m);
 }
 
-static void a_target_without_rules_is_refused(void **state)
+TEST(a_target_without_rules_is_refused)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model("g (float[2] x) => (float[2] y) { y = Neg(x) }");
     qdq_target *t = NULL;
     qdq_target_check *r = NULL;
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_target_set(t, "operators", "[]", &err));
     assert_fails(QDQ_E_UNSUPPORTED, "has no rules", qdq_model_check_target(m, t, NULL, &r, &err));
@@ -498,46 +473,11 @@ static void a_target_without_rules_is_refused(void **state)
     "  [m] p = MatMul(d, dw) [a] t = Add(p, c)\n"                                                  \
     "  " behind "\n}\n"
 
-static void a_bias_that_makes_a_float_gemm_once_shapes_are_fixed_is_found(void **state)
+TEST(a_bias_that_makes_a_float_gemm_once_shapes_are_fixed_is_found)
 {
-    (void)state;
     assert_finds("slow-if-fixed m;", ADDED("N,3", "float[2] c = {5, 6}", "y = Neg(t)"));
     assert_finds("", ADDED("N,3", "float[1,1,2] c = {5, 6}", "y = Neg(t)"));
     assert_finds("", ADDED("N,3", "float[1,2] c = {5, 6}", "y = Neg(t)"));
     assert_null(strstr(findings(ADDED("N,3", "float[2] c = {5, 6}", "y = Neg(t)"), "openvino"),
                        "slow-if-fixed"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(check_looks_into_the_bodies_of_if),
-        cmocka_unit_test(a_complete_conv_has_no_findings),
-        cmocka_unit_test(scales_that_are_no_numbers_above_0_are_errors),
-        cmocka_unit_test(halves_without_the_other_are_found),
-        cmocka_unit_test(q_and_dq_of_one_pair_should_agree),
-        cmocka_unit_test(numbers_inside_subgraphs_are_looked_at),
-        cmocka_unit_test(types_and_zero_points_are_those_of_the_target),
-        cmocka_unit_test(scales_of_a_weight_along_the_wrong_dim_are_an_error),
-        cmocka_unit_test(a_bias_of_another_scale_is_an_error),
-        cmocka_unit_test(a_bias_beyond_int32_is_an_error),
-        cmocka_unit_test(a_float_weight_between_q_and_dq_is_found),
-        cmocka_unit_test(float_data_in_front_of_a_quantized_weight_is_found),
-        cmocka_unit_test(a_conv_needs_q_alone_behind_it),
-        cmocka_unit_test(a_relu_that_codes_do_not_replace_is_found),
-        cmocka_unit_test(int8_data_with_two_readers_is_found),
-        cmocka_unit_test(operators_that_move_codes_want_one_scale),
-        cmocka_unit_test(a_node_without_kernel_for_its_attributes_is_not_fused),
-        cmocka_unit_test(a_constant_that_is_dequantized_for_float_readers_is_found),
-        cmocka_unit_test(cost_counts_what_is_converted_for_nothing),
-        cmocka_unit_test(kinds_have_names_and_help),
-        cmocka_unit_test(operators_on_codes_are_checked_as_q_and_dq),
-        cmocka_unit_test(a_weight_in_codes_is_all_that_a_target_of_weights_alone_wants),
-        cmocka_unit_test(quantized_data_is_found_where_weights_alone_are_to_be),
-        cmocka_unit_test(an_override_of_weights_alone_is_heard),
-        cmocka_unit_test(a_target_without_rules_is_refused),
-        cmocka_unit_test(a_bias_that_makes_a_float_gemm_once_shapes_are_fixed_is_found),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,11 +73,10 @@ static test_builder residual(void)
     return b;
 }
 
-static void the_q_and_dq_that_are_there_are_used(void **state)
+TEST(the_q_and_dq_that_are_there_are_used)
 {
     test_builder b = residual();
 
-    (void)state;
     test_output(&b, "r1");
     qdq_model *m = test_built(&b);
     qdq_plan *p = planned(m);
@@ -95,11 +94,10 @@ static void the_q_and_dq_that_are_there_are_used(void **state)
 }
 
 /* The node that is to read r0.dq may stand before it in the file. */
-static void readers_that_stand_before_the_q_are_moved_behind_it(void **state)
+TEST(readers_that_stand_before_the_q_are_moved_behind_it)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     test_qdq(&b, "x", QDQ_UINT8, 0.25f, 0);
     test_conv8(&b, "c0", "x.dq", 8, 8, 3);
@@ -118,11 +116,10 @@ static void readers_that_stand_before_the_q_are_moved_behind_it(void **state)
     qdq_model_free(m);
 }
 
-static void a_graph_output_gets_a_dq_of_its_own_behind_the_q_that_is_there(void **state)
+TEST(a_graph_output_gets_a_dq_of_its_own_behind_the_q_that_is_there)
 {
     test_builder b = residual();
 
-    (void)state;
     test_output(&b, "r0");
     test_output(&b, "r1");
     qdq_model *m = test_built(&b);
@@ -141,11 +138,10 @@ static void a_graph_output_gets_a_dq_of_its_own_behind_the_q_that_is_there(void 
 
 /* Exporters write a Q for each reader: with the same scale, both may go on reading the float
  * value. */
-static void equal_q_of_the_model_stay_where_they_are(void **state)
+TEST(equal_q_of_the_model_stay_where_they_are)
 {
     test_builder b = residual();
 
-    (void)state;
     test_q_or_dq(&b, "QuantizeLinear", "two.q", "r0", QDQ_UINT8, 0.5f, 0);
     test_q_or_dq(&b, "DequantizeLinear", "two.dq", "two.q", QDQ_UINT8, 0.5f, 0);
     TEST_NODE(&b, "Softmax", "sm", "two.dq");
@@ -163,7 +159,7 @@ static void equal_q_of_the_model_stay_where_they_are(void **state)
 }
 
 /* A plan with another scale than the model's: as it says, behind what reads the value now. */
-static void another_scale_gets_a_q_of_its_own(void **state)
+TEST(another_scale_gets_a_q_of_its_own)
 {
     static const char text[] =
         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"r0\", \"consumers\": [[\"a\", 0]],"
@@ -172,7 +168,6 @@ static void another_scale_gets_a_q_of_its_own(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
 
-    (void)state;
     test_output(&b, "r1");
     qdq_model *m = test_built(&b);
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
@@ -200,7 +195,7 @@ static qdq_model *weight_only(float bias)
     return test_built(&b);
 }
 
-static void a_bias_takes_the_scale_of_the_weight_that_is_there(void **state)
+TEST(a_bias_takes_the_scale_of_the_weight_that_is_there)
 {
     qdq_model *m = weight_only(7);
     qdq_plan *p = planned(m);
@@ -209,7 +204,6 @@ static void a_bias_takes_the_scale_of_the_weight_that_is_there(void **state)
     float scale;
     int32_t code;
 
-    (void)state;
     memcpy(&scale, dq->in[1].value->init->bytes.data + 5 * sizeof scale, sizeof scale);
     memcpy(&code, dq->in[0].value->init->bytes.data + 5 * sizeof code, sizeof code);
     assert_true(scale == 0.1f * 0.5f);
@@ -226,7 +220,7 @@ static void keep_log(void *ctx, qdq_log_level level, const char *text)
     snprintf(ctx, 200, "%s", text);
 }
 
-static void a_bias_that_int32_cannot_hold_beside_it_stays_float(void **state)
+TEST(a_bias_that_int32_cannot_hold_beside_it_stays_float)
 {
     qdq_model *m = weight_only(3e9f);
     qdq_plan *p = planned(m);
@@ -234,7 +228,6 @@ static void a_bias_that_int32_cannot_hold_beside_it_stays_float(void **state)
     char text[200] = "";
     qdq_job job = QDQ_JOB_INIT;
 
-    (void)state;
     job.ctx = text;
     job.log = keep_log;
     assert_int_equal(p->biases.n, 1);
@@ -246,13 +239,12 @@ static void a_bias_that_int32_cannot_hold_beside_it_stays_float(void **state)
     qdq_model_free(m);
 }
 
-static void a_bias_that_fits_stays_in_the_plan(void **state)
+TEST(a_bias_that_fits_stays_in_the_plan)
 {
     qdq_model *m = weight_only(7);
     qdq_plan *p = planned(m);
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     assert_ok(qdq_drop_misfit_biases(m, NULL, p, &err));
     assert_int_equal(p->biases.n, 1);
     p->tensors.at[0].qparam.scale = 1e-38f; /* the product has no float */
@@ -262,7 +254,7 @@ static void a_bias_that_fits_stays_in_the_plan(void **state)
     qdq_model_free(m);
 }
 
-static void a_bias_whose_weight_has_no_known_scales_is_refused(void **state)
+TEST(a_bias_whose_weight_has_no_known_scales_is_refused)
 {
     static const char text[] =
         "{\"qdq_plan\": 1, \"biases\": [{\"tensor\": \"bias\", \"consumer\": [\"g\", 2],"
@@ -271,7 +263,6 @@ static void a_bias_whose_weight_has_no_known_scales_is_refused(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
 
-    (void)state;
     memset((void *)(uintptr_t)qdq_graph_find(m->graph, "w.s")->init->bytes.data, 0, 4);
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
     assert_fails(QDQ_E_FORMAT, "scale of 'x' (for bias 'bias'); scales of 'w.dq' (for bias 'bias')",
@@ -310,11 +301,10 @@ static void assert_settles(qdq_model *m)
     qdq_model_free(m);
 }
 
-static void a_completed_residual_settles(void **state)
+TEST(a_completed_residual_settles)
 {
     test_builder b = residual();
 
-    (void)state;
     test_output(&b, "r1");
     assert_settles(test_built(&b));
 }
@@ -328,11 +318,10 @@ static void add_pool(test_builder *b, const char *name, const char *x)
 
 /* Conv, Relu, MaxPool, squeeze and excitation, Concat, residual Add, float islands, Gemm; and a
  * constant operand. */
-static void a_network_of_all_kinds_settles(void **state)
+TEST(a_network_of_all_kinds_settles)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 3, 16, 16);
     test_conv(&b, "first", "x", 16, 3, 3, 1);
     TEST_NODE(&b, "Relu", "r0", "first");
@@ -362,11 +351,10 @@ static void a_network_of_all_kinds_settles(void **state)
     assert_settles(test_built(&b));
 }
 
-static void a_transformer_block_settles(void **state)
+TEST(a_transformer_block_settles)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 2, 4, 32);
     TEST_RANDOM(&b, "scale", 32);
     TEST_NODE(&b, "LayerNormalization", "ln", "x", "scale");
@@ -396,7 +384,7 @@ static char *text_of(const qdq_model *m)
     return text;
 }
 
-static void quantize_gives_what_plan_and_apply_give(void **state)
+TEST(quantize_gives_what_plan_and_apply_give)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_engine *e = NULL;
@@ -405,7 +393,6 @@ static void quantize_gives_what_plan_and_apply_give(void **state)
     qdq_model *q = NULL, *applied = NULL;
     test_builder b = residual();
 
-    (void)state;
     test_output(&b, "r1");
     qdq_model *m = test_built(&b);
     assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &e, &err));
@@ -431,25 +418,4 @@ static void quantize_gives_what_plan_and_apply_give(void **state)
     qdq_target_free(t);
     qdq_engine_close(e);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_q_and_dq_that_are_there_are_used),
-        cmocka_unit_test(readers_that_stand_before_the_q_are_moved_behind_it),
-        cmocka_unit_test(a_graph_output_gets_a_dq_of_its_own_behind_the_q_that_is_there),
-        cmocka_unit_test(equal_q_of_the_model_stay_where_they_are),
-        cmocka_unit_test(another_scale_gets_a_q_of_its_own),
-        cmocka_unit_test(a_bias_takes_the_scale_of_the_weight_that_is_there),
-        cmocka_unit_test(a_bias_that_int32_cannot_hold_beside_it_stays_float),
-        cmocka_unit_test(a_bias_that_fits_stays_in_the_plan),
-        cmocka_unit_test(a_bias_whose_weight_has_no_known_scales_is_refused),
-        cmocka_unit_test(a_completed_residual_settles),
-        cmocka_unit_test(a_network_of_all_kinds_settles),
-        cmocka_unit_test(a_transformer_block_settles),
-        cmocka_unit_test(quantize_gives_what_plan_and_apply_give),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,14 +68,13 @@ static const char new_form[] =
     "\"scale\": [0.1], "
     "\"offset\": [-2147483648]}]}";
 
-static void both_forms_give_the_same_plan_which_applies(void **state)
+TEST(both_forms_give_the_same_plan_which_applies)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(model), *q = NULL;
     char *text[2];
     heard h;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         qdq_plan *p = NULL;
 
@@ -116,9 +115,8 @@ static void assert_mistake(qdq_status code, const char *part, const char *text)
 #define ACTIVATION(list) "{\"activation_encodings\": {\"x\": " list "}}"
 #define LISTED(entry)    "{\"version\": \"1.0.0\", \"activation_encodings\": [" entry "]}"
 
-static void mistakes_are_reported_with_their_place(void **state)
+TEST(mistakes_are_reported_with_their_place)
 {
-    (void)state;
     assert_mistake(QDQ_E_FORMAT, "file", "{\"version\": ");
     assert_mistake(QDQ_E_FORMAT, "found no object", "[1]");
     assert_mistake(QDQ_E_FORMAT, "neither 'activation_encodings' nor", "{\"version\": \"1.0.0\"}");
@@ -171,9 +169,8 @@ static void assert_said(const char *part, const char *text)
     qdq_plan_free(p);
 }
 
-static void what_has_no_place_in_a_plan_is_listed(void **state)
+TEST(what_has_no_place_in_a_plan_is_listed)
 {
-    (void)state;
     assert_said("file: 1 tensor is not in the model: 'z'",
                 "{\"activation_encodings\": {\"x\": [" INT8("0", "False") "], \"z\": [" INT8(
                     "0", "False") "]}}");
@@ -191,13 +188,12 @@ static void what_has_no_place_in_a_plan_is_listed(void **state)
         "\"scale\": 0.1}]}}");
 }
 
-static void codes_of_other_widths_raise_the_opset(void **state)
+TEST(codes_of_other_widths_raise_the_opset)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
     heard h;
 
-    (void)state;
     assert_ok(parse(
         ACTIVATION(
             "[{\"bitwidth\": 16, \"is_symmetric\": false, \"offset\": -32768, \"scale\": 0.1}]"),
@@ -207,27 +203,13 @@ static void codes_of_other_widths_raise_the_opset(void **state)
     qdq_plan_free(p);
 }
 
-static void a_file_that_is_not_there_is_said(void **state)
+TEST(a_file_that_is_not_there_is_said)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(model);
     qdq_plan *p = NULL;
 
-    (void)state;
     assert_fails(QDQ_E_IO, "missing.json",
                  qdq_plan_load_encodings("missing.json", m, NULL, &p, &err));
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_forms_give_the_same_plan_which_applies),
-        cmocka_unit_test(mistakes_are_reported_with_their_place),
-        cmocka_unit_test(what_has_no_place_in_a_plan_is_listed),
-        cmocka_unit_test(codes_of_other_widths_raise_the_opset),
-        cmocka_unit_test(a_file_that_is_not_there_is_said),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

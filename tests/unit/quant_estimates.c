@@ -9,9 +9,8 @@ static qdq_error err;
 
 /* --- estimates -------------------------------------------------------------------------------- */
 
-static void multiplications_are_counted_from_shapes(void **state)
+TEST(multiplications_are_counted_from_shapes)
 {
-    (void)state;
     test_builder b = test_build(17);
 
     TEST_INPUT(&b, "x", 2, 4, 8, 8);
@@ -35,9 +34,8 @@ static void multiplications_are_counted_from_shapes(void **state)
     qdq_model_free(m);
 }
 
-static void influence_flows_back_by_power(void **state)
+TEST(influence_flows_back_by_power)
 {
-    (void)state;
     test_builder b = test_build(17);
     qdq_arena arena = QDQ_ARENA_INIT;
     double *weight, *power;
@@ -65,9 +63,8 @@ static void influence_flows_back_by_power(void **state)
 
 /* A detector's head: what is off in scores far below 0 grows in the Sigmoid, and no box hides
  * it. */
-static void noise_counts_by_what_nodes_make_of_it_and_slices_are_not_drowned(void **state)
+TEST(noise_counts_by_what_nodes_make_of_it_and_slices_are_not_drowned)
 {
-    (void)state;
     test_builder b = test_build(17);
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_noise noise;
@@ -101,14 +98,4 @@ static void noise_counts_by_what_nodes_make_of_it_and_slices_are_not_drowned(voi
     assert_true(fabs(weight[logits] - 100) < 1e-9);
     qdq_arena_free(&arena);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(multiplications_are_counted_from_shapes),
-        cmocka_unit_test(influence_flows_back_by_power),
-        cmocka_unit_test(noise_counts_by_what_nodes_make_of_it_and_slices_are_not_drowned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

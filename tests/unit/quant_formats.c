@@ -61,7 +61,7 @@ static void assert_comes_back(const char *tensors, const char *weights)
     qdq_model_free(stripped);
 }
 
-static void weights_of_every_format_come_back(void **state)
+TEST(weights_of_every_format_come_back)
 {
     static const char *const formats[] = {
         "\"axis\": 1, \"type\": \"int8\"",
@@ -91,7 +91,6 @@ static void weights_of_every_format_come_back(void **state)
     static const char *const stores[] = {"", ", \"store\": \"float\""};
     char weights[1000];
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(formats); i++)
         for (size_t k = 0; k < QDQ_COUNT(stores); k++) {
             snprintf(weights, sizeof weights, NODE("w", "y", "%s%s"), formats[i], stores[k]);
@@ -101,14 +100,13 @@ static void weights_of_every_format_come_back(void **state)
 
 /* An even number of codes has no middle: what codes give back does not tell the range that they
  * were made for. */
-static void symmetric_unsigned_weights_come_back_with_their_scales(void **state)
+TEST(symmetric_unsigned_weights_come_back_with_their_scales)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = two_products(), *stripped = NULL;
     qdq_plan *p = plan_with("", NODE("w", "y", "\"axis\": null, \"type\": \"uint8\"")),
              *again = NULL;
 
-    (void)state;
     assert_ok(qdq_insert(m, p, NULL, &err));
     assert_ok(qdq_plan_import(m, NULL, &again, &stripped, &err));
     const qdq_plan_weight *w = &again->weights.at[0];
@@ -124,14 +122,13 @@ static void symmetric_unsigned_weights_come_back_with_their_scales(void **state)
     qdq_model_free(stripped);
 }
 
-/* ptq 7 B19: with transB the blocks go along axis 1 */
-static void a_gemm_with_transposed_weight_has_blocks_along_its_columns(void **state)
+/* with transB the blocks go along axis 1 */
+TEST(a_gemm_with_transposed_weight_has_blocks_along_its_columns)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = two_products();
     qdq_plan *p = plan_with("", NODE("v", "z", "\"axis\": 1, \"type\": \"int4\", \"block\": 4"));
 
-    (void)state;
     assert_ok(qdq_insert(m, p, NULL, &err));
     const qdq_node *dq = qdq_graph_find(m->graph, "v_quantized")->first->node;
     assert_int_equal(qdq_node_int(dq, "axis", -9), 1);
@@ -145,13 +142,12 @@ static void a_gemm_with_transposed_weight_has_blocks_along_its_columns(void **st
     qdq_model_free(m);
 }
 
-static void activations_of_every_type_come_back(void **state)
+TEST(activations_of_every_type_come_back)
 {
     static const char *const types[] = {"int8", "uint8", "int16",       "uint16",
                                         "int4", "uint4", "float8e4m3fn"};
     char tensors[1000];
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(types); i++) {
         snprintf(tensors, sizeof tensors,
                  "{\"tensor\": \"y\", \"type\": \"%s\", \"scale\": 0.125, \"zero_point\": %d}",
@@ -160,9 +156,8 @@ static void activations_of_every_type_come_back(void **state)
     }
 }
 
-static void formats_stand_side_by_side(void **state)
+TEST(formats_stand_side_by_side)
 {
-    (void)state;
     assert_comes_back(
         "{\"tensor\": \"x\", \"type\": \"uint8\", \"scale\": 0.125, \"zero_point\": 7},"
         "{\"tensor\": \"y\", \"type\": \"float8e4m3fn\", \"scale\": 0.125}",
@@ -170,7 +165,7 @@ static void formats_stand_side_by_side(void **state)
             "w", "y", "\"axis\": 1, \"type\": \"int8\", \"store\": \"float\""));
 }
 
-static void clipped_weights_come_back_with_their_scales(void **state)
+TEST(clipped_weights_come_back_with_their_scales)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = two_products();
@@ -181,7 +176,6 @@ static void clipped_weights_come_back_with_their_scales(void **state)
     const qdq_tensor *w = qdq_graph_find(m->graph, "w")->init;
     float most[6] = {0};
 
-    (void)state;
     for (int64_t i = 0; i < w->count; i++)
         most[i % 6] = fmaxf(most[i % 6], fabsf(qdq_elem_float(QDQ_FLOAT, w->bytes.data, i)));
     assert_ok(qdq_insert(m, p, NULL, &err));
@@ -206,9 +200,8 @@ static void assert_refused(const char *weights, const char *message)
     qdq_model_free(m);
 }
 
-static void scales_must_be_as_many_as_the_format_says(void **state)
+TEST(scales_must_be_as_many_as_the_format_says)
 {
-    (void)state;
     assert_refused(
         NODE("w", "y", "\"axis\": 1, \"type\": \"int4\", \"method\": \"clip\", \"clip\": \"AB\""),
         "weight 'w': 2 letters in 'clip', but 6 channels");
@@ -219,7 +212,7 @@ static void scales_must_be_as_many_as_the_format_says(void **state)
     assert_refused(NODE("w", "y", "\"axis\": 2, \"type\": \"int4\""), "axis 2, but its rank is 2");
 }
 
-static void a_model_of_an_older_opset_is_not_stamped(void **state)
+TEST(a_model_of_an_older_opset_is_not_stamped)
 {
     static const struct {
         const char *weights, *message;
@@ -232,7 +225,6 @@ static void a_model_of_an_older_opset_is_not_stamped(void **state)
     };
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_model *m = two_products();
         qdq_plan *p = plan_with("", cases[i].weights);
@@ -242,19 +234,4 @@ static void a_model_of_an_older_opset_is_not_stamped(void **state)
         qdq_plan_free(p);
         qdq_model_free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_of_every_format_come_back),
-        cmocka_unit_test(symmetric_unsigned_weights_come_back_with_their_scales),
-        cmocka_unit_test(a_gemm_with_transposed_weight_has_blocks_along_its_columns),
-        cmocka_unit_test(activations_of_every_type_come_back),
-        cmocka_unit_test(formats_stand_side_by_side),
-        cmocka_unit_test(clipped_weights_come_back_with_their_scales),
-        cmocka_unit_test(scales_must_be_as_many_as_the_format_says),
-        cmocka_unit_test(a_model_of_an_older_opset_is_not_stamped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@ static qdq_error err;
 
 /* --- on the simulated engine ------------------------------------------------------------------ */
 
-static void a_goal_that_holds_at_once_takes_nothing_back(void **state)
+TEST(a_goal_that_holds_at_once_takes_nothing_back)
 {
-    (void)state;
     test_goal s = test_goal_begin(test_goal_chain());
 
     s.goal.min_sqnr = 10;
@@ -30,12 +29,11 @@ static void a_goal_that_holds_at_once_takes_nothing_back(void **state)
 
 /* What is left of the time of an earlier search counts, whatever this one would have had: the first
  * set that holds is taken. */
-static void a_search_without_time_ends_with_the_first_set_that_holds(void **state)
+TEST(a_search_without_time_ends_with_the_first_set_that_holds)
 {
     static const double limit_s[] = {0, 1e6, -1};
     size_t steps[3];
     test_goal s = test_goal_begin(test_goal_chain());
-    (void)state;
 
     s.goal.min_sqnr = 1;
     assert_ok(test_goal_run(&s, &err));
@@ -60,9 +58,8 @@ static void a_search_without_time_ends_with_the_first_set_that_holds(void **stat
 
 /* The first is noisy by a share of 0.01 times the root of 8; 0.01 times the root of 4 is 3 dB
  * better. */
-static void layers_go_until_the_goal_holds(void **state)
+TEST(layers_go_until_the_goal_holds)
 {
-    (void)state;
     test_goal s = test_goal_begin(test_goal_chain());
 
     s.goal.min_sqnr = 1;
@@ -88,9 +85,8 @@ static void layers_go_until_the_goal_holds(void **state)
 }
 
 /* What is written is what was judged: the same as quantizing with these layers excluded. */
-static void the_plan_is_that_of_quantizing_without_the_layers(void **state)
+TEST(the_plan_is_that_of_quantizing_without_the_layers)
 {
-    (void)state;
     test_goal s = test_goal_begin(test_goal_chain());
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     const char *exclude[TEST_GOAL_LAYERS + 1] = {NULL};
@@ -119,9 +115,8 @@ static void the_plan_is_that_of_quantizing_without_the_layers(void **state)
     test_goal_end(&s);
 }
 
-static void what_only_a_float_model_reaches_is_not_reached(void **state)
+TEST(what_only_a_float_model_reaches_is_not_reached)
 {
-    (void)state;
     test_goal s = test_goal_begin(test_goal_chain());
 
     s.goal.min_sqnr = 300;
@@ -134,9 +129,8 @@ static void what_only_a_float_model_reaches_is_not_reached(void **state)
     test_goal_end(&s);
 }
 
-static void evaluations_are_bounded(void **state)
+TEST(evaluations_are_bounded)
 {
-    (void)state;
     test_goal s = test_goal_begin(test_goal_chain());
 
     s.goal.min_sqnr = 300;
@@ -216,7 +210,7 @@ static test_goal correcting(qdq_quantize_opts *opts, qdq_job *job)
 }
 
 /* Calibration again in each trial, for means that do not depend on what is quantized. */
-static void scales_and_means_are_gathered_in_one_calibration(void **state)
+TEST(scales_and_means_are_gathered_in_one_calibration)
 {
     heard one = {0}, all = {0};
     qdq_job job = QDQ_JOB_INIT;
@@ -224,7 +218,6 @@ static void scales_and_means_are_gathered_in_one_calibration(void **state)
     test_goal s = correcting(&opts, &job);
     qdq_plan *p;
 
-    (void)state;
     job.ctx = &one;
     assert_ok(qdq_plan_make(s.m, s.target, s.engine, s.data, &opts, &p, &err));
     assert_int_equal(p->corrections.n, TEST_GOAL_LAYERS);
@@ -241,7 +234,7 @@ static void scales_and_means_are_gathered_in_one_calibration(void **state)
 }
 
 /* The same trials and the same plan, whether the float model's outputs fit or not. */
-static void memory_bounds_what_is_kept_and_changes_no_result(void **state)
+TEST(memory_bounds_what_is_kept_and_changes_no_result)
 {
     heard h = {0};
     qdq_job job = QDQ_JOB_INIT;
@@ -249,7 +242,6 @@ static void memory_bounds_what_is_kept_and_changes_no_result(void **state)
     test_goal s = correcting(&opts, &job), tight = correcting(&opts, &job);
     char *text[2];
 
-    (void)state;
     job.ctx = &h;
     assert_ok(qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out,
                                 &s.r, &err));
@@ -271,9 +263,8 @@ static void memory_bounds_what_is_kept_and_changes_no_result(void **state)
     test_goal_end(&tight);
 }
 
-static void what_the_caller_excludes_stays_out_and_is_no_layer(void **state)
+TEST(what_the_caller_excludes_stays_out_and_is_no_layer)
 {
-    (void)state;
     test_goal s = test_goal_begin(test_goal_chain());
     static const char *const exclude[] = {"m[0-3]", NULL};
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
@@ -286,9 +277,8 @@ static void what_the_caller_excludes_stays_out_and_is_no_layer(void **state)
     test_goal_end(&s);
 }
 
-static void a_goal_needs_data_and_labels(void **state)
+TEST(a_goal_needs_data_and_labels)
 {
-    (void)state;
     test_goal s = test_goal_begin(test_goal_chain());
 
     s.goal.max_drop = 0.01;
@@ -357,11 +347,10 @@ a_fold_is_judged_by_ranges_that_did_not_see_it_and_the_plan_has_those_of_all(voi
     }
 }
 
-static void random_data_and_other_data_are_not_cross_validated(void **state)
+TEST(random_data_and_other_data_are_not_cross_validated)
 {
     test_goal s = test_goal_begin(test_goal_chain());
 
-    (void)state;
     s.goal.folds = 4;
     assert_fails(QDQ_E_USAGE, "cross-validation: expected samples that calibrate",
                  test_goal_run(&s, &err));

@@ -68,11 +68,10 @@ a_default_goal_that_is_missed_tries_as_many_layers_back_as_still_save_a_tenth(vo
     test_goal_end(&s);
 }
 
-static void a_default_goal_that_no_saving_plan_reaches_ends_with_the_float_model(void **state)
+TEST(a_default_goal_that_no_saving_plan_reaches_ends_with_the_float_model)
 {
     test_goal s = set_up_noisy();
 
-    (void)state;
     s.goal.least_saving = 0.99;
     assert_ok(test_goal_run(&s, &err));
     assert_false(s.r->reached);
@@ -133,12 +132,11 @@ what_no_layer_saves_by_itself_is_shared_so_that_float_takes_the_time_of_float(vo
     qdq_plan_free(times);
 }
 
-static void a_plan_that_reaches_a_default_goal_and_is_not_faster_gives_way_to_float(void **state)
+TEST(a_plan_that_reaches_a_default_goal_and_is_not_faster_gives_way_to_float)
 {
     qdq_plan *times = qdq_plan_new();
     test_goal s = set_up_timed(times, 401);
 
-    (void)state;
     assert_ok(test_goal_run(&s, &err));
     assert_false(s.r->reached);
     assert_true(s.r->is_float && s.r->is_slower);
@@ -148,13 +146,12 @@ static void a_plan_that_reaches_a_default_goal_and_is_not_faster_gives_way_to_fl
     qdq_plan_free(times);
 }
 
-static void a_plan_that_reaches_a_default_goal_and_may_be_as_fast_is_taken(void **state)
+TEST(a_plan_that_reaches_a_default_goal_and_may_be_as_fast_is_taken)
 {
     qdq_plan *times = qdq_plan_new(), *again = qdq_plan_new();
     test_goal s = set_up_timed(times, 399);
     size_t gone;
 
-    (void)state;
     assert_ok(test_goal_run(&s, &err));
     assert_true(s.r->reached && !s.r->is_float);
     gone = test_goal_gone(s.r);

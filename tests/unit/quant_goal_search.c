@@ -60,9 +60,8 @@ static size_t count(const qdq_goal_search_result *r, size_t n)
     return k;
 }
 
-static void a_goal_that_holds_takes_one_trial(void **state)
+TEST(a_goal_that_holds_takes_one_trial)
 {
-    (void)state;
     const double truth[] = {1, 2};
     const qdq_goal_item items[] = {{1, 1}, {2, 1}};
     world w = {.allowed = 3, .truth = truth, .n = 2};
@@ -73,9 +72,8 @@ static void a_goal_that_holds_takes_one_trial(void **state)
     assert_int_equal(count(&r, 2), 0);
 }
 
-static void the_worst_ratio_goes_first(void **state)
+TEST(the_worst_ratio_goes_first)
 {
-    (void)state;
     const double truth[] = {4, 3, 2, 1};
     const qdq_goal_item items[] = {{4, 100}, {3, 1}, {2, 100}, {1, 100}};
     world w = {.allowed = 7, .truth = truth, .n = 4};
@@ -86,9 +84,8 @@ static void the_worst_ratio_goes_first(void **state)
     assert_true(r.gone[1]);
 }
 
-static void a_set_that_leaves_nothing_reaches_no_goal_and_fewer_go(void **state)
+TEST(a_set_that_leaves_nothing_reaches_no_goal_and_fewer_go)
 {
-    (void)state;
     const double truth[] = {5, 4, 3, 2, 1};
     const qdq_goal_item items[] = {{5, 1}, {4, 1}, {3, 1}, {2, 1}, {1, 1}};
     world w = {.allowed = 3, .truth = truth, .n = 5, .knows_excess = true, .float_from = 4};
@@ -101,9 +98,8 @@ static void a_set_that_leaves_nothing_reaches_no_goal_and_fewer_go(void **state)
     assert_false(r.reached);
 }
 
-static void a_known_excess_gives_the_first_guess(void **state)
+TEST(a_known_excess_gives_the_first_guess)
 {
-    (void)state;
     double truth[64];
     qdq_goal_item items[64];
 
@@ -117,9 +113,8 @@ static void a_known_excess_gives_the_first_guess(void **state)
     assert_int_equal(count(&r, 64), 40);
 }
 
-static void what_was_ranked_wrongly_comes_back(void **state)
+TEST(what_was_ranked_wrongly_comes_back)
 {
-    (void)state;
     double truth[16] = {0};
     qdq_goal_item items[16];
 
@@ -134,9 +129,8 @@ static void what_was_ranked_wrongly_comes_back(void **state)
     assert_true(r.gone[9]);
 }
 
-static void few_trials_give_a_set_that_holds_if_one_was_found(void **state)
+TEST(few_trials_give_a_set_that_holds_if_one_was_found)
 {
-    (void)state;
     double truth[100];
     qdq_goal_item items[100];
 
@@ -154,9 +148,8 @@ static void few_trials_give_a_set_that_holds_if_one_was_found(void **state)
     }
 }
 
-static void a_goal_that_needs_all_gone_is_not_reached(void **state)
+TEST(a_goal_that_needs_all_gone_is_not_reached)
 {
-    (void)state;
     const double truth[] = {1, 1, 1, 1, 1};
     const qdq_goal_item items[] = {{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
     world w = {.allowed = 0.5, .truth = truth, .n = 5};
@@ -172,9 +165,8 @@ static void a_goal_that_needs_all_gone_is_not_reached(void **state)
     assert_false(found(&w, items, 24).reached);
 }
 
-static void odd_numbers_do_no_harm(void **state)
+TEST(odd_numbers_do_no_harm)
 {
-    (void)state;
     const double truth[] = {1, 1, 1};
     const qdq_goal_item items[] = {{(double)INFINITY, 0}, {0, 0}, {1, -5}};
     world w = {.allowed = 2, .truth = truth, .n = 3, .knows_excess = true};
@@ -183,9 +175,8 @@ static void odd_numbers_do_no_harm(void **state)
     assert_true(r.reached && r.gone[0]);
 }
 
-static void a_trial_that_fails_ends_the_search(void **state)
+TEST(a_trial_that_fails_ends_the_search)
 {
-    (void)state;
     const double truth[] = {1, 1, 1, 1};
     const qdq_goal_item items[] = {{1, 1}, {1, 1}, {1, 1}, {1, 1}};
 

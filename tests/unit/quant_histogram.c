@@ -37,14 +37,12 @@ static void shuffle(qdq_random *r, float *x, size_t n)
     }
 }
 
-/* ptq 8.3 N20 */
-static void n20_any_split_and_any_order_give_the_same_bytes(void **state)
+TEST(any_split_and_any_order_give_the_same_bytes)
 {
     enum { N = 20000 };
     float *x = malloc(N * sizeof *x);
     qdq_random r = qdq_random_new(20, NULL);
 
-    (void)state;
     assert_non_null(x);
     for (int round = 0; round < 30; round++) {
         size_t n = 1 + (size_t)(qdq_random_u64(&r) % (N)), at = 0;
@@ -71,12 +69,11 @@ static void n20_any_split_and_any_order_give_the_same_bytes(void **state)
     free(x);
 }
 
-static void a_value_lies_in_the_bin_that_its_edges_say(void **state)
+TEST(a_value_lies_in_the_bin_that_its_edges_say)
 {
     const float x[] = {0.75f, -0.75f, 0x1p-12f, -0x1p-12f, 0.99999994f, -0.99999994f, 1e-30f};
     qdq_histogram *h = histogram_of(x, 7);
 
-    (void)state;
     assert_int_equal(h->exponent, 0);
     assert_true(qdq_histogram_width(h) == 0x1p-12);
     assert_int_equal(h->bin[QDQ_HISTOGRAM_SIDE + 3072], 1);
@@ -89,13 +86,12 @@ static void a_value_lies_in_the_bin_that_its_edges_say(void **state)
     free(h);
 }
 
-static void growing_keeps_every_count(void **state)
+TEST(growing_keeps_every_count)
 {
     const float small[] = {1e-20f, -1e-20f, 3e-20f, 0}, large[] = {3e38f, -3.4028235e38f};
     qdq_histogram *h = histogram_of(small, 4);
     uint64_t n = 0;
 
-    (void)state;
     qdq_histogram_add(h, large, 2);
     for (size_t i = 0; i < QDQ_HISTOGRAM_BINS; i++)
         n += h->bin[i];
@@ -108,28 +104,15 @@ static void growing_keeps_every_count(void **state)
     free(h);
 }
 
-static void nothing_finite_is_nothing_counted(void **state)
+TEST(nothing_finite_is_nothing_counted)
 {
     const float bad[] = {NAN, INFINITY, -INFINITY}, subnormal = 1e-42f;
     qdq_histogram *h = histogram_of(bad, 3);
 
-    (void)state;
     assert_int_equal(h->count, 0);
     assert_int_equal(h->n_nonfinite, 3);
     assert_true(qdq_histogram_amax(h) == 0);
     qdq_histogram_add(h, &subnormal, 1);
     assert_int_equal(h->bin[QDQ_HISTOGRAM_SIDE], 1);
     free(h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(n20_any_split_and_any_order_give_the_same_bytes),
-        cmocka_unit_test(a_value_lies_in_the_bin_that_its_edges_say),
-        cmocka_unit_test(growing_keeps_every_count),
-        cmocka_unit_test(nothing_finite_is_nothing_counted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

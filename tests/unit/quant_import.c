@@ -25,19 +25,17 @@ static void assert_import_inverts(qdq_model *m)
     qdq_model_free(m);
 }
 
-static void import_inverts_a_chain(void **state)
+TEST(import_inverts_a_chain)
 {
     test_builder b = test_two_convs();
 
-    (void)state;
     assert_import_inverts(test_built(&b));
 }
 
-static void import_inverts_residuals_with_partial_edges(void **state)
+TEST(import_inverts_residuals_with_partial_edges)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     TEST_NODE(&b, "Tanh", "t", "x"); /* float: only some of its readers get Q/DQ */
     test_conv(&b, "c0", "t", 8, 8, 3, 1);
@@ -50,11 +48,10 @@ static void import_inverts_residuals_with_partial_edges(void **state)
     assert_import_inverts(test_built(&b));
 }
 
-static void import_inverts_shared_weights_and_biases(void **state)
+TEST(import_inverts_shared_weights_and_biases)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     test_conv(&b, "c0", "x", 8, 8, 3, 1);
     qdq_node *c1 = test_conv(&b, "c1", "c0", 8, 8, 3, 1);
@@ -66,11 +63,10 @@ static void import_inverts_shared_weights_and_biases(void **state)
     assert_import_inverts(test_built(&b));
 }
 
-static void import_inverts_matmul_with_bias_and_gemm(void **state)
+TEST(import_inverts_matmul_with_bias_and_gemm)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 2, 4, 32);
     TEST_RANDOM(&b, "w", 32, 16);
     TEST_RANDOM(&b, "bias", 16);
@@ -82,14 +78,13 @@ static void import_inverts_matmul_with_bias_and_gemm(void **state)
     assert_import_inverts(test_built(&b));
 }
 
-static void import_says_nothing_of_computed_scales(void **state)
+TEST(import_says_nothing_of_computed_scales)
 {
     test_builder b = test_build(17);
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
     qdq_model *stripped = NULL;
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 4);
     TEST_INPUT(&b, "scale", 1);
     TEST_NODE(&b, "Squeeze", "s", "scale");
@@ -117,7 +112,7 @@ static void add_codes(test_builder *b, const char *name, int64_t rows, int64_t c
     assert_non_null(qdq_graph_add_init(b->g, name, t));
 }
 
-static void weights_with_numbered_names_are_not_mixed_up(void **state)
+TEST(weights_with_numbered_names_are_not_mixed_up)
 {
     test_builder b = test_build(17);
     qdq_error err = QDQ_ERROR_INIT;
@@ -126,7 +121,6 @@ static void weights_with_numbered_names_are_not_mixed_up(void **state)
     int64_t one = 1;
     float half = 0.5f;
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 4);
     assert_non_null(qdq_graph_add_init(b.g, "s", qdq_tensor_of_floats(b.m, 1, &one, &half)));
     add_codes(&b, "w_quantized_1", 4, 4, 10);
@@ -149,13 +143,12 @@ static void weights_with_numbered_names_are_not_mixed_up(void **state)
     qdq_model_free(m);
 }
 
-static void import_knows_the_type_that_q_names_itself(void **state)
+TEST(import_knows_the_type_that_q_names_itself)
 {
     test_builder b = test_build(21);
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 4);
     test_scalar(&b, "s", 0.5f);
     assert_true(
@@ -172,14 +165,13 @@ static void import_knows_the_type_that_q_names_itself(void **state)
 }
 
 /* x is read in float, and in 8 bits by an output: no list of edges can say that. */
-static void import_says_nothing_of_what_edges_cannot_name(void **state)
+TEST(import_says_nothing_of_what_edges_cannot_name)
 {
     test_builder b = test_build(17);
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
     qdq_model *stripped = NULL;
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 4);
     test_scalar(&b, "s", 0.5f);
     TEST_NODE(&b, "Relu", "y", "x");
@@ -195,20 +187,4 @@ static void import_says_nothing_of_what_edges_cannot_name(void **state)
     qdq_plan_free(p);
     qdq_model_free(stripped);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_with_numbered_names_are_not_mixed_up),
-        cmocka_unit_test(import_knows_the_type_that_q_names_itself),
-        cmocka_unit_test(import_says_nothing_of_what_edges_cannot_name),
-        cmocka_unit_test(import_inverts_a_chain),
-        cmocka_unit_test(import_inverts_residuals_with_partial_edges),
-        cmocka_unit_test(import_inverts_shared_weights_and_biases),
-        cmocka_unit_test(import_inverts_matmul_with_bias_and_gemm),
-        cmocka_unit_test(import_says_nothing_of_computed_scales),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

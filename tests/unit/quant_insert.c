@@ -5,14 +5,13 @@
 #include "support/placed.h"
 #include "support/test.h"
 
-static void a_chain_of_convs_reads_codes_everywhere(void **state)
+TEST(a_chain_of_convs_reads_codes_everywhere)
 {
     test_builder b = test_two_convs();
     qdq_model *m = test_built(&b);
     qdq_plan *p = test_plan_by_rules(m);
     qdq_model *q = test_inserted(m, p);
 
-    (void)state;
     const qdq_value *w = qdq_graph_find(q->graph, "c0.w_quantized");
     assert_non_null(w);
     assert_int_equal(w->init->elem, QDQ_INT8);
@@ -21,8 +20,7 @@ static void a_chain_of_convs_reads_codes_everywhere(void **state)
     assert_int_equal(dq->op, QDQ_OP_DEQUANTIZELINEAR);
     assert_int_equal(qdq_node_int(dq, "axis", -9), 0);
     assert_int_equal(dq->in[1].value->init->rank, 1);
-    assert_int_equal(dq->in[2].value->init->elem,
-                     QDQ_INT8); /* zero points are explicit: onnxruntime.md 0.6 */
+    assert_int_equal(dq->in[2].value->init->elem, QDQ_INT8); /* zero points are explicit */
 
     const qdq_node *quantize = qdq_graph_find(q->graph, "r0")->first->node;
     assert_string_equal(quantize->name, "r0_QuantizeLinear");
@@ -39,14 +37,13 @@ static void a_chain_of_convs_reads_codes_everywhere(void **state)
     qdq_model_free(m);
 }
 
-static void a_graph_output_keeps_its_name(void **state)
+TEST(a_graph_output_keeps_its_name)
 {
     test_builder b = test_two_convs();
     qdq_model *m = test_built(&b);
     qdq_plan *p = test_plan_by_rules(m);
     qdq_model *q = test_inserted(m, p);
 
-    (void)state;
     assert_int_equal(q->graph->outputs.n, 1);
     const qdq_value *out = q->graph->outputs.at[0];
     assert_string_equal(out->name, "c1");
@@ -57,7 +54,7 @@ static void a_graph_output_keeps_its_name(void **state)
     qdq_model_free(m);
 }
 
-static void bias_scale_is_activation_times_weight(void **state)
+TEST(bias_scale_is_activation_times_weight)
 {
     test_builder b = test_two_convs();
     qdq_model *m = test_built(&b);
@@ -65,7 +62,6 @@ static void bias_scale_is_activation_times_weight(void **state)
     qdq_model *q = test_inserted(m, p);
     float sx, sw, sb;
 
-    (void)state;
     const qdq_node *conv = qdq_graph_find(q->graph, "r0")->producer;
     conv = qdq_node_in(conv, 0)->producer;
     memcpy(&sx, conv->in[0].value->producer->in[1].value->init->bytes.data, sizeof sx);
@@ -82,7 +78,7 @@ static void bias_scale_is_activation_times_weight(void **state)
     qdq_model_free(m);
 }
 
-static void a_nearly_dead_channel_makes_room_for_its_bias(void **state)
+TEST(a_nearly_dead_channel_makes_room_for_its_bias)
 {
     test_builder b = test_two_convs();
     qdq_model *m = test_built(&b);
@@ -90,7 +86,6 @@ static void a_nearly_dead_channel_makes_room_for_its_bias(void **state)
     float *bias = (float *)(uintptr_t)qdq_graph_find(m->graph, "c0.b")->init->bytes.data;
     int32_t code;
 
-    (void)state;
     for (int i = 0; i < 8 * 9; i++)
         w[i] = 1e-12f; /* channel 0 */
     bias[0] = 5;
@@ -104,7 +99,7 @@ static void a_nearly_dead_channel_makes_room_for_its_bias(void **state)
 }
 
 /* A scale that is enlarged for its bias stays a power of two. */
-static void room_for_a_bias_beside_powers_of_two(void **state)
+TEST(room_for_a_bias_beside_powers_of_two)
 {
     test_builder b = test_two_convs();
     qdq_model *m = test_built(&b);
@@ -114,7 +109,6 @@ static void room_for_a_bias_beside_powers_of_two(void **state)
     int exponent;
     int32_t code;
 
-    (void)state;
     for (int i = 0; i < 8 * 9; i++)
         w[i] = 1e-12f; /* channel 0 */
     bias[0] = 5;
@@ -133,7 +127,7 @@ static void room_for_a_bias_beside_powers_of_two(void **state)
     qdq_model_free(m);
 }
 
-static void names_that_are_not_there_are_listed_and_nothing_is_done(void **state)
+TEST(names_that_are_not_there_are_listed_and_nothing_is_done)
 {
     static const char text[] =
         "{\"qdq_plan\": 1, \"tensors\": ["
@@ -150,7 +144,6 @@ static void names_that_are_not_there_are_listed_and_nothing_is_done(void **state
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
 
-    (void)state;
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
     assert_fails(QDQ_E_FORMAT, "tensor 'nowhere'", qdq_insert(m, p, NULL, &err));
     assert_non_null(strstr(err.text, "node 'nobody'"));
@@ -182,26 +175,23 @@ static void assert_refused(const char *plan, const char *message)
     qdq_model_free(m);
 }
 
-static void integer_tensors_carry_no_codes(void **state)
+TEST(integer_tensors_carry_no_codes)
 {
-    (void)state;
     assert_refused(
         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"i\", \"type\": \"uint8\", \"scale\": 1}]}",
         "tensor 'i': its type is int64, expected float");
 }
 
-static void two_entries_for_all_readers_contradict(void **state)
+TEST(two_entries_for_all_readers_contradict)
 {
-    (void)state;
     assert_refused(
         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"x\", \"type\": \"uint8\", \"scale\": 1},"
         "{\"tensor\": \"x\", \"type\": \"int8\", \"scale\": 1}]}",
         "two entries of tensor 'x', one of them for all readers");
 }
 
-static void two_entries_for_one_edge_contradict(void **state)
+TEST(two_entries_for_one_edge_contradict)
 {
-    (void)state;
     assert_refused(
         "{\"qdq_plan\": 1, \"tensors\": ["
         "{\"tensor\": \"x\", \"consumers\": [[\"r\", 0]], \"type\": \"uint8\", \"scale\": 1},"
@@ -209,7 +199,7 @@ static void two_entries_for_one_edge_contradict(void **state)
         "two entries of edge 'x' -> 'r' input 0");
 }
 
-static void given_scales_are_used_and_counted(void **state)
+TEST(given_scales_are_used_and_counted)
 {
     static const char good[] =
         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"c0.w\", \"consumers\": [[\"c0\", 1]],"
@@ -223,7 +213,6 @@ static void given_scales_are_used_and_counted(void **state)
     qdq_plan *p = NULL;
     float scale;
 
-    (void)state;
     assert_ok(qdq_plan_parse(good, strlen(good), "plan", &p, &err));
     qdq_model *q = test_inserted(m, p);
     memcpy(&scale, qdq_graph_find(q->graph, "c0.w_scale")->init->bytes.data, sizeof scale);
@@ -237,13 +226,12 @@ static void given_scales_are_used_and_counted(void **state)
     qdq_model_free(m);
 }
 
-static void a_weight_with_nan_is_refused_with_its_channel(void **state)
+TEST(a_weight_with_nan_is_refused_with_its_channel)
 {
     test_builder b = test_two_convs();
     qdq_model *m = test_built(&b);
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     /* placement would leave the layer float: this is a plan for other weights */
     qdq_plan *p = test_plan_by_rules(m);
     ((float *)(uintptr_t)qdq_graph_find(m->graph, "c0.w")->init->bytes.data)[72 * 3] = NAN;
@@ -253,14 +241,13 @@ static void a_weight_with_nan_is_refused_with_its_channel(void **state)
     qdq_model_free(m);
 }
 
-static void a_bias_with_nan_is_refused(void **state)
+TEST(a_bias_with_nan_is_refused)
 {
     test_builder b = test_two_convs();
     qdq_model *m = test_built(&b);
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = test_plan_by_rules(m);
 
-    (void)state;
     ((float *)(uintptr_t)qdq_graph_find(m->graph, "c0.b")->init->bytes.data)[3] = NAN;
     assert_fails(QDQ_E_FORMAT, "bias 'c0.b': it holds NaN or infinity",
                  qdq_insert(m, p, NULL, &err));
@@ -278,11 +265,10 @@ static const float *bias_scales(const qdq_model *m, const char *node)
 }
 
 /* One square matrix with scales of its rows for one Gemm and of its columns for the other. */
-static void a_bias_follows_the_weight_entry_that_its_gemm_reads(void **state)
+TEST(a_bias_follows_the_weight_entry_that_its_gemm_reads)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 40);
     TEST_RANDOM(&b, "w", 40, 40);
     TEST_RANDOM(&b, "b", 40);
@@ -307,7 +293,7 @@ static void a_bias_follows_the_weight_entry_that_its_gemm_reads(void **state)
     qdq_model_free(m);
 }
 
-static void a_bias_follows_the_activation_entry_that_its_conv_reads(void **state)
+TEST(a_bias_follows_the_activation_entry_that_its_conv_reads)
 {
     static const char text[] =
         "{\"qdq_plan\": 1, \"tensors\": ["
@@ -321,7 +307,6 @@ static void a_bias_follows_the_activation_entry_that_its_conv_reads(void **state
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     test_conv(&b, "c0", "x", 8, 8, 3, 1);
     test_conv(&b, "c1", "x", 8, 8, 1, 1);
@@ -337,11 +322,10 @@ static void a_bias_follows_the_activation_entry_that_its_conv_reads(void **state
 }
 
 /* A model of which another tool has quantized the activations only. */
-static void a_bias_behind_a_dq_of_the_model_takes_its_scale(void **state)
+TEST(a_bias_behind_a_dq_of_the_model_takes_its_scale)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 4, 4);
     test_scalar(&b, "s", 0.5f);
     TEST_NODE(&b, "QuantizeLinear", "q", "x", "s");
@@ -362,7 +346,7 @@ static void a_bias_behind_a_dq_of_the_model_takes_its_scale(void **state)
     qdq_model_free(m);
 }
 
-static void codes_of_16_bits_need_opset_21(void **state)
+TEST(codes_of_16_bits_need_opset_21)
 {
     static const char text[] =
         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"x\", \"type\": \"uint16\", \"scale\": 1}]}";
@@ -371,7 +355,6 @@ static void codes_of_16_bits_need_opset_21(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
 
-    (void)state;
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
     assert_fails(QDQ_E_FORMAT, "the plan needs opset 21, but has the model left at 17",
                  qdq_insert(m, p, NULL, &err));
@@ -379,7 +362,7 @@ static void codes_of_16_bits_need_opset_21(void **state)
     qdq_model_free(m);
 }
 
-static void the_same_plan_gives_the_same_bytes(void **state)
+TEST(the_same_plan_gives_the_same_bytes)
 {
     test_builder b = test_two_convs();
     qdq_model *m = test_built(&b);
@@ -389,7 +372,6 @@ static void the_same_plan_gives_the_same_bytes(void **state)
     void *one = NULL, *two = NULL;
     size_t n_one, n_two;
 
-    (void)state;
     assert_ok(qdq_model_to_bytes(first, &one, &n_one, &err));
     assert_ok(qdq_model_to_bytes(second, &two, &n_two, &err));
     assert_int_equal(n_one, n_two);
@@ -400,29 +382,4 @@ static void the_same_plan_gives_the_same_bytes(void **state)
     qdq_model_free(first);
     qdq_model_free(second);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_of_convs_reads_codes_everywhere),
-        cmocka_unit_test(a_graph_output_keeps_its_name),
-        cmocka_unit_test(bias_scale_is_activation_times_weight),
-        cmocka_unit_test(a_nearly_dead_channel_makes_room_for_its_bias),
-        cmocka_unit_test(room_for_a_bias_beside_powers_of_two),
-        cmocka_unit_test(names_that_are_not_there_are_listed_and_nothing_is_done),
-        cmocka_unit_test(integer_tensors_carry_no_codes),
-        cmocka_unit_test(two_entries_for_all_readers_contradict),
-        cmocka_unit_test(two_entries_for_one_edge_contradict),
-        cmocka_unit_test(given_scales_are_used_and_counted),
-        cmocka_unit_test(a_weight_with_nan_is_refused_with_its_channel),
-        cmocka_unit_test(a_bias_with_nan_is_refused),
-        cmocka_unit_test(a_bias_follows_the_weight_entry_that_its_gemm_reads),
-        cmocka_unit_test(a_bias_follows_the_activation_entry_that_its_conv_reads),
-        cmocka_unit_test(a_bias_behind_a_dq_of_the_model_takes_its_scale),
-        cmocka_unit_test(codes_of_16_bits_need_opset_21),
-        cmocka_unit_test(the_same_plan_gives_the_same_bytes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

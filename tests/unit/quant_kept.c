@@ -94,11 +94,10 @@ static int compare_three_times(uint64_t limit, int n, qdq_kept *kept)
 }
 
 /* 16 runs the first time, 8 each time after it. */
-static void the_first_model_runs_for_the_first_comparison_only(void **state)
+TEST(the_first_model_runs_for_the_first_comparison_only)
 {
     qdq_kept kept;
 
-    (void)state;
     assert_int_equal(compare_three_times(BYTES, 4 * SAMPLES + 1, &kept), 3);
     assert_true(kept.is_complete && !kept.is_over);
     assert_int_equal(kept.bytes, BYTES);
@@ -107,11 +106,10 @@ static void the_first_model_runs_for_the_first_comparison_only(void **state)
     qdq_kept_free(&kept);
 }
 
-static void beyond_the_limit_nothing_is_kept_and_the_first_model_runs_each_time(void **state)
+TEST(beyond_the_limit_nothing_is_kept_and_the_first_model_runs_each_time)
 {
     qdq_kept kept;
 
-    (void)state;
     assert_int_equal(compare_three_times(BYTES - 1, 6 * SAMPLES + 1, &kept), 3);
     assert_true(kept.is_over && !kept.is_complete);
     assert_int_equal(kept.bytes, 0);
@@ -122,14 +120,13 @@ static void beyond_the_limit_nothing_is_kept_and_the_first_model_runs_each_time(
     qdq_kept_free(&kept);
 }
 
-static void what_is_kept_gives_the_numbers_of_a_plain_comparison(void **state)
+TEST(what_is_kept_gives_the_numbers_of_a_plain_comparison)
 {
     pair p = open_pair();
     qdq_engine *e = engine_that_fails_in_run(1000);
     qdq_compare_result *plain, *r;
     qdq_kept kept = {.limit = BYTES};
 
-    (void)state;
     assert_ok(qdq_compare(e, p.a, p.b, p.data, NULL, &plain, &err));
     for (int i = 0; i < 2; i++) {
         assert_ok(qdq_compare_keeping(e, p.a, p.b, p.data, NULL, &kept, &r, &err));
@@ -145,7 +142,7 @@ static void what_is_kept_gives_the_numbers_of_a_plain_comparison(void **state)
 }
 
 /* A caller's mistake is said, not read past the end. */
-static void another_number_of_samples_is_refused(void **state)
+TEST(another_number_of_samples_is_refused)
 {
     pair p = open_pair();
     qdq_engine *e = engine_that_fails_in_run(1000);
@@ -153,7 +150,6 @@ static void another_number_of_samples_is_refused(void **state)
     qdq_kept kept = {.limit = BYTES};
     qdq_compare_result *r;
 
-    (void)state;
     assert_ok(qdq_compare_keeping(e, p.a, p.b, p.data, NULL, &kept, &r, &err));
     qdq_free(r);
     opts.count = 4;
@@ -172,14 +168,13 @@ static const char in_other_codes[] =
     "}\n";
 
 /* Four folds of two samples, each judged by a model of its own. */
-static void folds_of_one_model_add_up_to_one_comparison(void **state)
+TEST(folds_of_one_model_add_up_to_one_comparison)
 {
     pair p = open_pair();
     qdq_engine *e = engine_that_fails_in_run(1000);
     qdq_compare_result *whole, *r;
     qdq_kept kept = {.limit = BYTES};
 
-    (void)state;
     assert_ok(qdq_compare(e, p.a, p.b, p.data, NULL, &whole, &err));
     for (int round = 0; round < 2; round++) {
         qdq_comparing *c;
@@ -201,7 +196,7 @@ static void folds_of_one_model_add_up_to_one_comparison(void **state)
     close_pair(&p);
 }
 
-static void folds_of_several_models_count_each_on_its_samples(void **state)
+TEST(folds_of_several_models_count_each_on_its_samples)
 {
     pair p = open_pair();
     qdq_model *other = test_model(in_other_codes);
@@ -211,7 +206,6 @@ static void folds_of_several_models_count_each_on_its_samples(void **state)
     double noise = 0, power = 0;
     qdq_comparing *c;
 
-    (void)state;
     opts.count = 4;
     for (int k = 0; k < 2; k++, opts.first += 4) {
         assert_ok(qdq_compare(e, p.a, k == 0 ? p.b : other, p.data, &opts, &half, &err));
@@ -231,14 +225,13 @@ static void folds_of_several_models_count_each_on_its_samples(void **state)
     close_pair(&p);
 }
 
-static void a_fold_of_wrong_samples_or_outputs_is_refused(void **state)
+TEST(a_fold_of_wrong_samples_or_outputs_is_refused)
 {
     pair p = open_pair();
     qdq_model *other = test_model("g (float[N,2] x) => (bool[N,2] b) { b = Greater(x, x) }");
     qdq_engine *e = engine_that_fails_in_run(1000);
     qdq_comparing *c;
 
-    (void)state;
     assert_ok(qdq_comparing_begin(e, p.a, p.data, NULL, NULL, &c, &err));
     assert_ok(qdq_comparing_add(c, p.b, 0, 2, &err));
     assert_fails(QDQ_E_BUG, "sample 1 is not one that this comparison waits for",
@@ -285,11 +278,10 @@ static void add(asked *a, const char *tensor, float first)
     assert_ok(qdq_means_add(a->p, &a->index, tensor, 0, &array, &err));
 }
 
-static void means_that_were_gathered_are_given_and_stay_what_they_are(void **state)
+TEST(means_that_were_gathered_are_given_and_stay_what_they_are)
 {
     qdq_scales s = {0};
 
-    (void)state;
     asked first = ask("x", 1, "y", 1);
     add(&first, "x", 1);
     add(&first, "y", 5);
@@ -318,11 +310,10 @@ static void means_that_were_gathered_are_given_and_stay_what_they_are(void **sta
     qdq_scales_free(&s);
 }
 
-static void means_along_another_axis_are_others(void **state)
+TEST(means_along_another_axis_are_others)
 {
     qdq_scales s = {0};
 
-    (void)state;
     asked first = ask("x", 1, "y", 1);
     add(&first, "x", 1);
     assert_ok(qdq_scales_keep(&s, first.p, &err));
@@ -336,20 +327,4 @@ static void means_along_another_axis_are_others(void **state)
     assert_true(qdq_means_find(next.p, &next.index, "x", 0, 2)->sum[0] == 1 + 2);
     drop(&next);
     qdq_scales_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_model_runs_for_the_first_comparison_only),
-        cmocka_unit_test(beyond_the_limit_nothing_is_kept_and_the_first_model_runs_each_time),
-        cmocka_unit_test(what_is_kept_gives_the_numbers_of_a_plain_comparison),
-        cmocka_unit_test(another_number_of_samples_is_refused),
-        cmocka_unit_test(folds_of_one_model_add_up_to_one_comparison),
-        cmocka_unit_test(folds_of_several_models_count_each_on_its_samples),
-        cmocka_unit_test(a_fold_of_wrong_samples_or_outputs_is_refused),
-        cmocka_unit_test(means_that_were_gathered_are_given_and_stay_what_they_are),
-        cmocka_unit_test(means_along_another_axis_are_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,9 +109,8 @@ static void assert_like_opset_17(qdq_model *m17, qdq_model *m13, const char *lay
     end(old);
 }
 
-static void spelled_convnext_of_opset_13_gets_the_qdq_of_opset_17(void **state)
+TEST(spelled_convnext_of_opset_13_gets_the_qdq_of_opset_17)
 {
-    (void)state;
     assert_like_opset_17(test_skeleton("convnext_tiny"), test_skeleton("convnext_tiny"), NULL, 19);
     assert_like_opset_17(test_skeleton("convnext_tiny"), test_skeleton("convnext_tiny"), "any", 23);
 }
@@ -160,9 +159,8 @@ static void assert_stays(begun *b, int opset)
     end(b);
 }
 
-static void a_spelled_norm_raises_the_opset_and_says_so(void **state)
+TEST(a_spelled_norm_raises_the_opset_and_says_so)
 {
-    (void)state;
     for (int opset = 13; opset < 17; opset++) {
         char said[200];
         begun *b = begin(spelled(opset), "tensorrt", NULL, NULL);
@@ -176,23 +174,21 @@ static void a_spelled_norm_raises_the_opset_and_says_so(void **state)
     }
 }
 
-static void below_what_the_target_needs_it_is_raised_once(void **state)
+TEST(below_what_the_target_needs_it_is_raised_once)
 {
     begun *b = begin(spelled(11), "tensorrt", NULL, NULL);
 
-    (void)state;
     assert_int_equal(b->p->opset, 17);
     assert_int_equal(b->p->n_layernorms, 1);
     end(b);
 }
 
-static void the_plan_makes_the_same_copy_again(void **state)
+TEST(the_plan_makes_the_same_copy_again)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = spelled(13), *again = NULL, *copy = NULL;
     char *a, *c;
 
-    (void)state;
     assert_ok(qdq_model_clone(m, &copy, &err));
     begun *b = begin(copy, "tensorrt", NULL, NULL);
     assert_ok(qdq_quantize_clean(b->p, m, NULL, &again, &err));
@@ -206,25 +202,22 @@ static void the_plan_makes_the_same_copy_again(void **state)
     end(b);
 }
 
-static void targets_without_qdq_there_leave_the_opset(void **state)
+TEST(targets_without_qdq_there_leave_the_opset)
 {
-    (void)state;
     assert_stays(begin(spelled(13), "tensorrt", "off", NULL), 13);
     assert_stays(begin(spelled(13), "ort-cpu", NULL, NULL), 13);
     assert_stays(begin(spelled(13), "openvino", NULL, NULL), 13);
 }
 
-static void without_the_pass_the_opset_stays(void **state)
+TEST(without_the_pass_the_opset_stays)
 {
-    (void)state;
     assert_stays(begin(spelled(13), "tensorrt", NULL, QDQ_PASSES_LEAST), 13);
 }
 
-static void a_model_without_a_norm_keeps_its_opset(void **state)
+TEST(a_model_without_a_norm_keeps_its_opset)
 {
     test_builder b = test_build(13);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 16, 8, 8);
     test_conv(&b, "c1", "x", 32, 16, 3, 1);
     TEST_NODE(&b, "Relu", "y", "c1");
@@ -234,12 +227,11 @@ static void a_model_without_a_norm_keeps_its_opset(void **state)
 
 /* --- what is no LayerNormalization, or not only one ------------------------------------------- */
 
-static void epsilon_per_channel_is_no_reason_to_raise(void **state)
+TEST(epsilon_per_channel_is_no_reason_to_raise)
 {
     test_builder b = norm();
     qdq_node *root;
 
-    (void)state;
     test_spell_layernorms(b.m, 13);
     TEST_RANDOM(&b, "many", 32);
     root = find_node(b.m, QDQ_OP_SQRT);
@@ -247,12 +239,11 @@ static void epsilon_per_channel_is_no_reason_to_raise(void **state)
     assert_stays(begin(test_built(&b), "tensorrt", NULL, NULL), 13);
 }
 
-static void means_over_other_axes_are_no_reason_to_raise(void **state)
+TEST(means_over_other_axes_are_no_reason_to_raise)
 {
     const int64_t first = 1;
     test_builder b = norm();
 
-    (void)state;
     test_spell_layernorms(b.m, 13);
     QDQ_FOR_NODES (n, b.g)
         if (n->op == QDQ_OP_REDUCEMEAN)
@@ -261,11 +252,10 @@ static void means_over_other_axes_are_no_reason_to_raise(void **state)
 }
 
 /* What two norms share, and what leaves the model, must be there afterwards, too. */
-static void parts_that_are_read_elsewhere_are_no_reason_to_raise(void **state)
+TEST(parts_that_are_read_elsewhere_are_no_reason_to_raise)
 {
     static const qdq_op inside[] = {QDQ_OP_REDUCEMEAN, QDQ_OP_SUB, QDQ_OP_POW, QDQ_OP_SQRT};
 
-    (void)state;
     for (size_t i = 0; i < 2 * QDQ_COUNT(inside); i++) {
         test_builder b = norm();
 
@@ -282,7 +272,7 @@ static void parts_that_are_read_elsewhere_are_no_reason_to_raise(void **state)
 }
 
 /* The body's Sub and all behind it, with the mean outside. */
-static void a_norm_across_the_border_of_a_body_is_no_reason_to_raise(void **state)
+TEST(a_norm_across_the_border_of_a_body_is_no_reason_to_raise)
 {
     static const char text[] =
         "<ir_version: 7, opset_import: [\"\" : 13]>\n"
@@ -294,15 +284,13 @@ static void a_norm_across_the_border_of_a_body_is_no_reason_to_raise(void **stat
         "Div(d, s)\n"
         " }, else_branch = f () => (float[2,4] b) { b = Add(x, m) }>\n}\n";
 
-    (void)state;
     assert_stays(begin(test_model(text), "tensorrt", NULL, NULL), 13);
 }
 
-static void an_operator_that_cannot_be_raised_keeps_the_opset_and_is_named(void **state)
+TEST(an_operator_that_cannot_be_raised_keeps_the_opset_and_is_named)
 {
     test_builder b = norm();
 
-    (void)state;
     test_spell_layernorms(b.m, 13);
     qdq_node *n = TEST_NODE(&b, "Strange", "odd", "z");
     test_output(&b, "odd");
@@ -316,7 +304,7 @@ static void an_operator_that_cannot_be_raised_keeps_the_opset_and_is_named(void 
 
 /* --- --why ------------------------------------------------------------------------------------ */
 
-static void why_says_of_the_node_that_the_opset_was_raised(void **state)
+TEST(why_says_of_the_node_that_the_opset_was_raised)
 {
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
@@ -325,7 +313,6 @@ static void why_says_of_the_node_that_the_opset_was_raised(void **state)
     bool said = false;
     size_t n;
 
-    (void)state;
     opts.why = qdq_why_new("ln");
     assert_ok(qdq_target_load("tensorrt", &t, &err));
     assert_ok(qdq_explain(m, t, &opts, &err));
@@ -337,25 +324,4 @@ static void why_says_of_the_node_that_the_opset_was_raised(void **state)
     qdq_why_free(opts.why);
     qdq_target_free(t);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spelled_convnext_of_opset_13_gets_the_qdq_of_opset_17),
-        cmocka_unit_test(a_spelled_norm_raises_the_opset_and_says_so),
-        cmocka_unit_test(below_what_the_target_needs_it_is_raised_once),
-        cmocka_unit_test(the_plan_makes_the_same_copy_again),
-        cmocka_unit_test(targets_without_qdq_there_leave_the_opset),
-        cmocka_unit_test(without_the_pass_the_opset_stays),
-        cmocka_unit_test(a_model_without_a_norm_keeps_its_opset),
-        cmocka_unit_test(epsilon_per_channel_is_no_reason_to_raise),
-        cmocka_unit_test(means_over_other_axes_are_no_reason_to_raise),
-        cmocka_unit_test(parts_that_are_read_elsewhere_are_no_reason_to_raise),
-        cmocka_unit_test(a_norm_across_the_border_of_a_body_is_no_reason_to_raise),
-        cmocka_unit_test(an_operator_that_cannot_be_raised_keeps_the_opset_and_is_named),
-        cmocka_unit_test(why_says_of_the_node_that_the_opset_was_raised),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

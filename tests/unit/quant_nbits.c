@@ -61,9 +61,8 @@ static void assert_stays(const char *text, const char *why)
         fail_msg("'%s' is not in '%s'", why, heard);
 }
 
-static void a_product_becomes_matmul(void **state)
+TEST(a_product_becomes_matmul)
 {
-    (void)state;
     assert_strips(HEAD "g (float[3,4] x) => (float[3,2] y) <" CODES ", float[2] s = {1, 0.5}> {\n"
                        "  y = com.microsoft.MatMulNBits " ATTR " (x, w_quantized, s)\n"
                        "}\n",
@@ -74,9 +73,8 @@ static void a_product_becomes_matmul(void **state)
                        "}\n");
 }
 
-static void zero_points_count_and_scales_below_0(void **state)
+TEST(zero_points_count_and_scales_below_0)
 {
-    (void)state;
     assert_strips(HEAD "g (float[3,4] x) => (float[3,2] y) <" CODES
                        ", float[2] s = {1, -0.5}, uint8[2,1] z = {9, 7}> {\n"
                        "  y = com.microsoft.MatMulNBits " ATTR " (x, w_quantized, s, z)\n"
@@ -88,9 +86,8 @@ static void zero_points_count_and_scales_below_0(void **state)
                        "}\n");
 }
 
-static void eight_bits_come_out_too(void **state)
+TEST(eight_bits_come_out_too)
 {
-    (void)state;
     assert_strips(
         HEAD
         "g (float[3,2] x) => (float[3,1] y) <uint8[1,1,16] w_Q8 = {129, 126, 0, 0, 0, 0, 0, 0, 0, "
@@ -104,9 +101,8 @@ static void eight_bits_come_out_too(void **state)
              "}\n");
 }
 
-static void a_bias_makes_a_gemm_of_matrices_and_an_add_behind_others(void **state)
+TEST(a_bias_makes_a_gemm_of_matrices_and_an_add_behind_others)
 {
-    (void)state;
     assert_strips(HEAD "g (float[3,4] x) => (float[3,2] y) <" CODES
                        ", float[2] s = {1, 0.5}, float[2] b = {5, 6}> {\n"
                        "  [\"n\"] y = com.microsoft.MatMulNBits " ATTR
@@ -132,9 +128,8 @@ static void a_bias_makes_a_gemm_of_matrices_and_an_add_behind_others(void **stat
                        "}\n");
 }
 
-static void a_table_becomes_gather(void **state)
+TEST(a_table_becomes_gather)
 {
-    (void)state;
     assert_strips(HEAD
                   "g (int64[2] i) => (float[2,2] y, float[2,2] z) <int4[2,2] t_Q4 = {1, -8, 7, 0}, "
                   "float[2,1] s = {1, -0.5}> {\n"
@@ -150,9 +145,8 @@ static void a_table_becomes_gather(void **state)
                        "}\n");
 }
 
-static void in_bodies_and_with_one_weight_for_two(void **state)
+TEST(in_bodies_and_with_one_weight_for_two)
 {
-    (void)state;
     assert_strips(HEAD "g (float[3,4] x, bool k) => (float[3,2] y, float[3,2] v) <" CODES
                        ", float[2] s = {1, 0.5}> {\n"
                        "  y = com.microsoft.MatMulNBits " ATTR " (x, w_quantized, s)\n"
@@ -173,7 +167,7 @@ static void in_bodies_and_with_one_weight_for_two(void **state)
 }
 
 /* attributes; inputs; why it is not read. */
-static void what_cannot_be_read_stays_with_its_reason(void **state)
+TEST(what_cannot_be_read_stays_with_its_reason)
 {
     static const char *const cases[][3] = {
         {"K = 4, N = 2, bits = 2, block_size = 16", "x, w, s", "its codes do not have 4 or 8 bits"},
@@ -193,7 +187,6 @@ static void what_cannot_be_read_stays_with_its_reason(void **state)
         {"K = 4, N = 2, block_size = 16", "\"\", w, s", "it has no input or no output"},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         char text[1000];
 
@@ -210,7 +203,7 @@ static void what_cannot_be_read_stays_with_its_reason(void **state)
     }
 }
 
-static void tables_that_cannot_be_read_stay(void **state)
+TEST(tables_that_cannot_be_read_stay)
 {
     static const char *const cases[][3] = {
         {"block_size = 16", "u, i, s", "its table is not constant"},
@@ -221,7 +214,6 @@ static void tables_that_cannot_be_read_stay(void **state)
         {"block_size = 16", "t, i, one", "not taken apart"},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         char text[1000];
 
@@ -271,12 +263,11 @@ static void assert_same_weight(const qdq_plan_weight *a, const qdq_plan_weight *
 
 /* Of codes in all four forms; the table that the Gemm reads, too, is packed twice, and one entry
  * again. */
-static void import_gives_the_plan_that_was_applied(void **state)
+TEST(import_gives_the_plan_that_was_applied)
 {
     static const char *const types[] = {"\"int4\"", "\"uint4\", \"symmetric\": false"};
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(types); i++) {
         qdq_model *m = products();
         qdq_plan *p = NULL, *imported = NULL;
@@ -303,20 +294,4 @@ static void import_gives_the_plan_that_was_applied(void **state)
         qdq_plan_free(p);
         qdq_model_free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_product_becomes_matmul),
-        cmocka_unit_test(zero_points_count_and_scales_below_0),
-        cmocka_unit_test(eight_bits_come_out_too),
-        cmocka_unit_test(a_bias_makes_a_gemm_of_matrices_and_an_add_behind_others),
-        cmocka_unit_test(a_table_becomes_gather),
-        cmocka_unit_test(in_bodies_and_with_one_weight_for_two),
-        cmocka_unit_test(what_cannot_be_read_stays_with_its_reason),
-        cmocka_unit_test(tables_that_cannot_be_read_stay),
-        cmocka_unit_test(import_gives_the_plan_that_was_applied),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,37 +19,34 @@ static void assert_range(const qdq_observer *o, double low, double high)
         fail_msg("want [%g, %g], got [%g, %g]", low, high, have.low, have.high);
 }
 
-static void n15_minmax_over_batches(void **state)
+TEST(minmax_over_batches)
 {
     const float first[] = {-1, 2}, second[] = {-3, 1};
     qdq_observer *o = qdq_observer_new(QDQ_METHOD_MAX, 0);
 
-    (void)state;
     assert_true(qdq_observer_add(o, first, 2));
     assert_true(qdq_observer_add(o, second, 2));
     assert_range(o, -3, 2);
     qdq_observer_free(o);
 }
 
-static void n15_moving_average(void **state)
+TEST(moving_average)
 {
     const float first[] = {-1, 2}, second[] = {-3, 1};
     qdq_observer *o = qdq_observer_new(QDQ_METHOD_MOVING_AVERAGE, 0);
 
-    (void)state;
     assert_true(qdq_observer_add(o, first, 2));
     assert_true(qdq_observer_add(o, second, 2));
     assert_range(o, -1.02, 1.99);
     qdq_observer_free(o);
 }
 
-static void order_and_split_of_the_data_do_not_matter_for_minmax(void **state)
+TEST(order_and_split_of_the_data_do_not_matter_for_minmax)
 {
     const float x[] = {0.5f, -2, 7, 1, -9, 3};
     qdq_observer *whole = qdq_observer_new(QDQ_METHOD_MAX, 0),
                  *parts = qdq_observer_new(QDQ_METHOD_MAX, 0);
 
-    (void)state;
     assert_true(qdq_observer_add(whole, x, 6));
     for (int i = 5; i >= 0; i--)
         assert_true(qdq_observer_add(parts, x + i, 1));
@@ -59,13 +56,12 @@ static void order_and_split_of_the_data_do_not_matter_for_minmax(void **state)
     qdq_observer_free(parts);
 }
 
-/* ptq 7 B17: the reference takes the largest float for them */
-static void nan_and_infinity_are_counted_and_left_out(void **state)
+/* the reference takes the largest float for them */
+TEST(nan_and_infinity_are_counted_and_left_out)
 {
     const float bad[] = {NAN, INFINITY}, mixed[] = {1, -INFINITY};
     qdq_range r;
 
-    (void)state;
     for (int method = QDQ_METHOD_MAX; method <= QDQ_METHOD_AUTO; method++) {
         qdq_observer *o = qdq_observer_new((qdq_method)method, 99.999);
 
@@ -80,15 +76,13 @@ static void nan_and_infinity_are_counted_and_left_out(void **state)
     }
 }
 
-/* ptq 8.3 N18 */
-static void n18_a_group_has_the_range_of_all_its_members(void **state)
+TEST(a_group_has_the_range_of_all_its_members)
 {
     static const qdq_method methods[] = {
         QDQ_METHOD_MAX, QDQ_METHOD_MOVING_AVERAGE, QDQ_METHOD_PERCENTILE,    QDQ_METHOD_ENTROPY,
         QDQ_METHOD_MSE, QDQ_METHOD_AUTO,           QDQ_METHOD_ENTROPY_COMPAT};
     const float first[] = {-1, 4}, second[] = {-2, 3};
 
-    (void)state;
     for (size_t i = 0; i < 7; i++) {
         qdq_observer *r0 = qdq_observer_new(methods[i], 100),
                      *cc = qdq_observer_new(methods[i], 100);
@@ -111,7 +105,7 @@ static void n18_a_group_has_the_range_of_all_its_members(void **state)
 }
 
 /* The counts are added: a group of two halves is the whole. */
-static void a_pooled_histogram_is_that_of_all_the_data(void **state)
+TEST(a_pooled_histogram_is_that_of_all_the_data)
 {
     static const qdq_method methods[] = {QDQ_METHOD_PERCENTILE, QDQ_METHOD_ENTROPY, QDQ_METHOD_MSE,
                                          QDQ_METHOD_AUTO};
@@ -119,7 +113,6 @@ static void a_pooled_histogram_is_that_of_all_the_data(void **state)
     float x[N];
     qdq_random random = qdq_random_new(5, NULL);
 
-    (void)state;
     for (size_t i = 0; i < N; i++)
         x[i] = qdq_random_normal(&random) * (i % 100 == 0 ? 8.0f : 1.0f);
     for (size_t i = 0; i < 4; i++) {
@@ -143,7 +136,7 @@ static void a_pooled_histogram_is_that_of_all_the_data(void **state)
 
 /* One outlier among the first samples that never comes again: keeping it in range costs every other
  * value. */
-static void auto_takes_what_serves_the_samples_that_are_held_back(void **state)
+TEST(auto_takes_what_serves_the_samples_that_are_held_back)
 {
     enum { N = 5000 };
     float x[N];
@@ -152,7 +145,6 @@ static void auto_takes_what_serves_the_samples_that_are_held_back(void **state)
     qdq_method used;
     qdq_range r;
 
-    (void)state;
     for (size_t i = 0; i < N; i++)
         x[i] = qdq_random_normal(&random);
     assert_true(qdq_observer_add_held_back(o, x, N));
@@ -162,19 +154,4 @@ static void auto_takes_what_serves_the_samples_that_are_held_back(void **state)
     assert_int_not_equal(used, QDQ_METHOD_MAX);
     assert_true(r.high < 30);
     qdq_observer_free(o);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(n15_minmax_over_batches),
-        cmocka_unit_test(n15_moving_average),
-        cmocka_unit_test(order_and_split_of_the_data_do_not_matter_for_minmax),
-        cmocka_unit_test(nan_and_infinity_are_counted_and_left_out),
-        cmocka_unit_test(n18_a_group_has_the_range_of_all_its_members),
-        cmocka_unit_test(a_pooled_histogram_is_that_of_all_the_data),
-        cmocka_unit_test(auto_takes_what_serves_the_samples_that_are_held_back),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,12 +64,11 @@ static size_t entries(const qdq_plan *p, const char *tensor, qdq_elem type)
     return n;
 }
 
-static void each_node_reads_its_own_format(void **state)
+TEST(each_node_reads_its_own_format)
 {
     qdq_model *m = network();
     qdq_plan *p = planned(m);
 
-    (void)state;
     assert_int_equal(entries(p, "x", QDQ_UINT8), 1);
     assert_int_equal(entries(p, "c8", QDQ_UINT8), 1);
     assert_int_equal(entries(p, "c8", QDQ_INT16), 1); /* on top, for c16 */
@@ -91,13 +90,12 @@ static void each_node_reads_its_own_format(void **state)
     qdq_model_free(m);
 }
 
-static void what_stands_on_top_is_quantized_once_more(void **state)
+TEST(what_stands_on_top_is_quantized_once_more)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = network(), *stripped = NULL;
     qdq_plan *p = planned(m), *again = NULL;
 
-    (void)state;
     assert_ok(qdq_insert(m, p, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     const qdq_node *dq = qdq_graph_find(m->graph, "c16")->producer->in[0].value->producer;
@@ -119,14 +117,13 @@ static void what_stands_on_top_is_quantized_once_more(void **state)
 }
 
 /* The bias of c8b follows the scale that c8b reads, not that of the entry for all. */
-static void biases_follow_the_scale_that_their_node_reads(void **state)
+TEST(biases_follow_the_scale_that_their_node_reads)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = network();
     qdq_plan *p = planned(m);
     float activation = 0;
 
-    (void)state;
     for (size_t i = 0; i < p->tensors.n; i++)
         if (strcmp(p->tensors.at[i].tensor, "c16") == 0 &&
             p->tensors.at[i].qparam.type == QDQ_UINT8)
@@ -140,14 +137,4 @@ static void biases_follow_the_scale_that_their_node_reads(void **state)
     assert_true(qdq_elem_float(QDQ_FLOAT, bias->bytes.data, 0) == activation * w);
     qdq_plan_free(p);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_node_reads_its_own_format),
-        cmocka_unit_test(what_stands_on_top_is_quantized_once_more),
-        cmocka_unit_test(biases_follow_the_scale_that_their_node_reads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,12 +28,11 @@ static test_builder trained_residual(void)
     return b;
 }
 
-static void what_training_left_float_before_a_residual_add_is_completed(void **state)
+TEST(what_training_left_float_before_a_residual_add_is_completed)
 {
     test_builder b = trained_residual();
     test_placed p = test_place(&b);
 
-    (void)state;
     assert_string_equal(p.text, "c0: x.dq c0.w.dq c0.b.dq\n"
                                 "r0: c0\n"
                                 "c1: r0.dq c1.w.dq c1.b.dq\n"
@@ -48,14 +47,13 @@ static void what_training_left_float_before_a_residual_add_is_completed(void **s
 }
 
 /* r0 has a Q for c1: an engine fuses c0 only if the Add reads r0 through it, too. */
-static void the_add_reads_through_the_q_that_is_there_with_its_scale(void **state)
+TEST(the_add_reads_through_the_q_that_is_there_with_its_scale)
 {
     test_builder b = trained_residual();
     test_placed p = test_place(&b);
     const qdq_plan_tensor *r0 = test_planned_tensor(p.plan, "r0"),
                           *c2 = test_planned_tensor(p.plan, "c2");
 
-    (void)state;
     assert_true(r0->all && r0->known);
     assert_true(r0->qparam.scale == 0.5f);
     assert_string_equal(r0->origin, "import");
@@ -68,38 +66,35 @@ static void the_add_reads_through_the_q_that_is_there_with_its_scale(void **stat
     test_placed_free(p);
 }
 
-static void a_model_that_is_quantized_leaves_nothing_to_do(void **state)
+TEST(a_model_that_is_quantized_leaves_nothing_to_do)
 {
     test_builder b = test_trained_chain(QDQ_UINT8, 0);
     test_placed p = test_place(&b);
 
-    (void)state;
     test_assert_empty(p.plan);
     assert_int_equal(p.plan->quantized.n, 2);
     test_placed_free(p);
 }
 
-static void what_the_model_has_no_exclusion_takes_out(void **state)
+TEST(what_the_model_has_no_exclusion_takes_out)
 {
     static const char *const patterns[] = {"^c[01]$", NULL};
     test_builder b = test_trained_chain(QDQ_UINT8, 0);
     qdq_place_opts opts = {.exclude = patterns};
     test_placed p = test_place_with(&b, &opts);
 
-    (void)state;
     assert_true(test_is_kept(p.plan, "c0") && test_is_kept(p.plan, "c1"));
     assert_int_equal(p.plan->left_float.n, 0);
     test_placed_free(p);
 }
 
-static void an_excluded_node_is_not_completed(void **state)
+TEST(an_excluded_node_is_not_completed)
 {
     static const char *const patterns[] = {"^c2$", NULL};
     test_builder b = trained_residual();
     qdq_place_opts opts = {.exclude = patterns};
     test_placed p = test_place_with(&b, &opts);
 
-    (void)state;
     assert_string_equal(test_reason(p.plan, "c2"), "excluded by the user");
     assert_string_equal(test_reason(p.plan, "a"), "an input is not in 8 bits");
     assert_int_equal(p.plan->tensors.n, 1); /* c0 is completed: whoever reads r0 reads codes */
@@ -107,12 +102,11 @@ static void an_excluded_node_is_not_completed(void **state)
     test_placed_free(p);
 }
 
-static void weights_alone_in_8_bits_get_activations_and_a_bias(void **state)
+TEST(weights_alone_in_8_bits_get_activations_and_a_bias)
 {
     test_builder b = test_build(17);
     const int64_t kernel[2] = {1, 1};
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     TEST_CODES(&b, "w", QDQ_INT8, 0, 16, 8, 1, 1);
     TEST_RANDOM(&b, "bias", 16);
@@ -132,11 +126,10 @@ static void weights_alone_in_8_bits_get_activations_and_a_bias(void **state)
     test_placed_free(p);
 }
 
-static void activations_alone_in_8_bits_get_weights(void **state)
+TEST(activations_alone_in_8_bits_get_weights)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 3, 8,
                8); /* by rule such a first Conv stays float: here it was trained otherwise */
     test_qdq(&b, "x", QDQ_UINT8, 0.25f, 7);
@@ -154,11 +147,10 @@ static void activations_alone_in_8_bits_get_weights(void **state)
     test_placed_free(p);
 }
 
-static void a_float_bias_beside_trained_codes_is_all_that_is_missing(void **state)
+TEST(a_float_bias_beside_trained_codes_is_all_that_is_missing)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8);
     test_qdq(&b, "x", QDQ_UINT8, 0.25f, 7);
     TEST_CODES(&b, "w", QDQ_INT8, 1, 8, 16);
@@ -172,11 +164,10 @@ static void a_float_bias_beside_trained_codes_is_all_that_is_missing(void **stat
 }
 
 /* The trained form: float weight -> Q -> DQ. */
-static void a_float_weight_in_front_of_a_q_counts_as_codes(void **state)
+TEST(a_float_weight_in_front_of_a_q_counts_as_codes)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8);
     test_qdq(&b, "x", QDQ_UINT8, 0.25f, 7);
     TEST_RANDOM(&b, "w", 8, 16);
@@ -189,11 +180,10 @@ static void a_float_weight_in_front_of_a_q_counts_as_codes(void **state)
     test_placed_free(p);
 }
 
-static void int8_activations_are_completed_in_int8(void **state)
+TEST(int8_activations_are_completed_in_int8)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_qdq(&b, "x", QDQ_INT8, 0.25f, 0);
     test_conv8(&b, "c0", "x.dq", 32, 32, 3);
@@ -209,11 +199,10 @@ static void int8_activations_are_completed_in_int8(void **state)
     test_placed_free(p);
 }
 
-static void codes_of_different_types_do_not_meet_in_one_kernel(void **state)
+TEST(codes_of_different_types_do_not_meet_in_one_kernel)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_qdq(&b, "x", QDQ_INT8, 0.25f, 0);
     TEST_INPUT(&b, "y", 1, 32, 8, 8);
@@ -244,11 +233,10 @@ static void codes_of_different_types_do_not_meet_in_one_kernel(void **state)
 }
 
 /* int8 times int8: what is added beside int8 is int8. */
-static void the_second_operand_of_an_int8_product_becomes_int8(void **state)
+TEST(the_second_operand_of_an_int8_product_becomes_int8)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8);
     test_qdq(&b, "x", QDQ_INT8, 0.25f, 0);
     TEST_INPUT(&b, "y", 8, 4);
@@ -265,11 +253,10 @@ static void the_second_operand_of_an_int8_product_becomes_int8(void **state)
     test_placed_free(p);
 }
 
-static void sixteen_bits_are_left_alone(void **state)
+TEST(sixteen_bits_are_left_alone)
 {
     test_builder b = test_build(21);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8);
     test_qdq(&b, "x", QDQ_UINT16, 0.25f, 0);
     TEST_RANDOM(&b, "w", 8, 16);
@@ -279,11 +266,10 @@ static void sixteen_bits_are_left_alone(void **state)
                        "its data is quantized in a type that no 8-bit kernel takes: uint16");
 }
 
-static void four_bit_weights_are_left_alone(void **state)
+TEST(four_bit_weights_are_left_alone)
 {
     test_builder b = test_build(21);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8);
     TEST_CODES(&b, "w", QDQ_INT4, 1, 8, 16);
     TEST_NODE(&b, "MatMul", "m", "x", "w.dq");
@@ -292,11 +278,10 @@ static void four_bit_weights_are_left_alone(void **state)
                        "its weight is quantized in a type that no 8-bit kernel takes: int4");
 }
 
-static void blocks_are_left_alone(void **state)
+TEST(blocks_are_left_alone)
 {
     test_builder b = test_build(21);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8);
     qdq_node *dq = TEST_CODES(&b, "w", QDQ_INT8, -1, 8, 16);
     assert_true(qdq_node_set_int(dq, "axis", 0) && qdq_node_set_int(dq, "block_size", 4));
@@ -319,21 +304,19 @@ static test_builder weight_along(int axis, qdq_elem type)
     return b;
 }
 
-static void scales_along_the_rows_of_a_matrix_fit_no_kernel(void **state)
+TEST(scales_along_the_rows_of_a_matrix_fit_no_kernel)
 {
     test_builder b = weight_along(0, QDQ_INT8);
 
-    (void)state;
     test_assert_reason(&b, "m",
                        "its weight has scales along a dimension that no 8-bit kernel takes");
 }
 
 /* convbn-bias case 28: without an axis attribute the scales are per input channel. */
-static void case_28_scales_per_input_channel_fit_no_kernel(void **state)
+TEST(case_28_scales_per_input_channel_fit_no_kernel)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     test_qdq(&b, "x", QDQ_UINT8, 1, 0);
     qdq_node *c = test_conv8(&b, "c", "x.dq", 8, 8, 1);
@@ -343,21 +326,19 @@ static void case_28_scales_per_input_channel_fit_no_kernel(void **state)
                        "its weight has scales along a dimension that no 8-bit kernel takes");
 }
 
-static void several_zero_points_fit_no_kernel(void **state)
+TEST(several_zero_points_fit_no_kernel)
 {
     test_builder b = weight_along(1, QDQ_INT8);
 
-    (void)state;
     ((int8_t *)(uintptr_t)qdq_graph_find(b.g, "w.z")->init->bytes.data)[3] = 5;
     test_assert_reason(&b, "m", "its weight has several zero points");
 }
 
-static void weights_with_one_zero_point_are_completed(void **state)
+TEST(weights_with_one_zero_point_are_completed)
 {
     test_builder b = test_build(17);
     const int64_t dims[3] = {8, 16, 0};
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8);
     test_codes(&b, "w", QDQ_UINT8, dims, 1, 128);
     TEST_NODE(&b, "MatMul", "m", "x", "w.dq");
@@ -365,21 +346,19 @@ static void weights_with_one_zero_point_are_completed(void **state)
     test_assert_placed(&b, "m: QDQ(x) w.dq\n");
 }
 
-static void a_scale_of_zero_is_no_scale(void **state)
+TEST(a_scale_of_zero_is_no_scale)
 {
     test_builder b = weight_along(1, QDQ_INT8);
 
-    (void)state;
     memset((void *)(uintptr_t)qdq_graph_find(b.g, "w.s")->init->bytes.data, 0, 4);
     test_assert_reason(
         &b, "m", "its weight is quantized in a way that no 8-bit kernel takes: its scale is 0");
 }
 
-static void activations_with_a_scale_per_channel_fit_no_kernel(void **state)
+TEST(activations_with_a_scale_per_channel_fit_no_kernel)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8);
     TEST_RANDOM(&b, "s", 8);
     TEST_NODE(&b, "QuantizeLinear", "x.q", "x", "s");
@@ -405,11 +384,10 @@ static void add_computed(test_builder *b, const char *x)
     TEST_NODE(b, "DequantizeLinear", dq, q, s);
 }
 
-static void a_computed_scale_is_kept_where_no_number_is_asked_for(void **state)
+TEST(a_computed_scale_is_kept_where_no_number_is_asked_for)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     add_computed(&b, "x");
     test_conv8(&b, "c0", "x.dq", 8, 8, 1);
@@ -426,11 +404,10 @@ static void a_computed_scale_is_kept_where_no_number_is_asked_for(void **state)
     test_placed_free(p);
 }
 
-static void a_computed_scale_cannot_be_handed_on(void **state)
+TEST(a_computed_scale_cannot_be_handed_on)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     add_computed(&b, "x");
     TEST_NODE(&b, "Flatten", "f", "x.dq");
@@ -451,11 +428,10 @@ static void a_computed_scale_cannot_be_handed_on(void **state)
     test_placed_free(p);
 }
 
-static void no_bias_follows_a_computed_scale(void **state)
+TEST(no_bias_follows_a_computed_scale)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8);
     add_computed(&b, "x");
     TEST_CODES(&b, "w", QDQ_INT8, 1, 8, 16);
@@ -463,36 +439,4 @@ static void no_bias_follows_a_computed_scale(void **state)
     TEST_NODE(&b, "Gemm", "g", "x.dq", "w.dq", "bias");
     test_output(&b, "g");
     test_assert_reason(&b, "g", "its bias would follow a scale that is computed");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_training_left_float_before_a_residual_add_is_completed),
-        cmocka_unit_test(the_add_reads_through_the_q_that_is_there_with_its_scale),
-        cmocka_unit_test(a_model_that_is_quantized_leaves_nothing_to_do),
-        cmocka_unit_test(what_the_model_has_no_exclusion_takes_out),
-        cmocka_unit_test(an_excluded_node_is_not_completed),
-        cmocka_unit_test(weights_alone_in_8_bits_get_activations_and_a_bias),
-        cmocka_unit_test(activations_alone_in_8_bits_get_weights),
-        cmocka_unit_test(a_float_bias_beside_trained_codes_is_all_that_is_missing),
-        cmocka_unit_test(a_float_weight_in_front_of_a_q_counts_as_codes),
-        cmocka_unit_test(int8_activations_are_completed_in_int8),
-        cmocka_unit_test(codes_of_different_types_do_not_meet_in_one_kernel),
-        cmocka_unit_test(the_second_operand_of_an_int8_product_becomes_int8),
-        cmocka_unit_test(sixteen_bits_are_left_alone),
-        cmocka_unit_test(four_bit_weights_are_left_alone),
-        cmocka_unit_test(blocks_are_left_alone),
-        cmocka_unit_test(scales_along_the_rows_of_a_matrix_fit_no_kernel),
-        cmocka_unit_test(case_28_scales_per_input_channel_fit_no_kernel),
-        cmocka_unit_test(several_zero_points_fit_no_kernel),
-        cmocka_unit_test(weights_with_one_zero_point_are_completed),
-        cmocka_unit_test(a_scale_of_zero_is_no_scale),
-        cmocka_unit_test(activations_with_a_scale_per_channel_fit_no_kernel),
-        cmocka_unit_test(a_computed_scale_is_kept_where_no_number_is_asked_for),
-        cmocka_unit_test(a_computed_scale_cannot_be_handed_on),
-        cmocka_unit_test(no_bias_follows_a_computed_scale),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,22 +25,20 @@ static test_builder two_quantizers(float second)
     return b;
 }
 
-static void one_q_for_each_reader_is_whole_if_they_are_equal(void **state)
+TEST(one_q_for_each_reader_is_whole_if_they_are_equal)
 {
     test_builder b = two_quantizers(0.5f);
     test_placed p = test_place(&b);
 
-    (void)state;
     test_assert_empty(p.plan);
     test_placed_free(p);
 }
 
-static void a_result_with_two_scales_fuses_with_neither(void **state)
+TEST(a_result_with_two_scales_fuses_with_neither)
 {
     test_builder b = two_quantizers(0.75f);
     test_placed p = test_place(&b);
 
-    (void)state;
     assert_int_equal(p.plan->tensors.n, 0);
     assert_string_equal(test_reason(p.plan, "c0"),
                         "its result is quantized more than once, in different ways");
@@ -59,11 +57,10 @@ static qdq_node *add_pool(test_builder *b, const char *name, const char *x)
     return pool;
 }
 
-static void what_moves_data_hands_on_the_scale_that_is_there(void **state)
+TEST(what_moves_data_hands_on_the_scale_that_is_there)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     test_qdq(&b, "x", QDQ_UINT8, 0.25f, 9);
     add_pool(&b, "p", "x.dq");
@@ -95,12 +92,11 @@ static test_builder conv_pool(bool other_reader)
     return b;
 }
 
-static void the_scale_behind_what_moves_data_is_that_in_front(void **state)
+TEST(the_scale_behind_what_moves_data_is_that_in_front)
 {
     test_builder b = conv_pool(false);
     test_placed p = test_place(&b);
 
-    (void)state;
     assert_string_equal(p.text, "c: x.dq c.w.dq c.b.dq\n"
                                 "p: QDQ(c)\n"
                                 "f: QDQ(p)\n"
@@ -114,23 +110,21 @@ static void the_scale_behind_what_moves_data_is_that_in_front(void **state)
 }
 
 /* The scale was trained for the other branch: taking it would clip what others read. */
-static void a_scale_is_not_handed_back_past_other_readers(void **state)
+TEST(a_scale_is_not_handed_back_past_other_readers)
 {
     test_builder b = conv_pool(true);
     test_placed p = test_place(&b);
 
-    (void)state;
     assert_false(test_planned_tensor(p.plan, "c")->known);
     assert_string_equal(test_reason(p.plan, "f"),
                         "its result is quantized with another scale than its input");
     test_placed_free(p);
 }
 
-static void a_pool_between_two_scales_stays_float(void **state)
+TEST(a_pool_between_two_scales_stays_float)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     test_qdq(&b, "x", QDQ_UINT8, 0.25f, 0);
     add_pool(&b, "p", "x.dq");
@@ -140,11 +134,10 @@ static void a_pool_between_two_scales_stays_float(void **state)
     test_assert_reason(&b, "p", "its result is quantized with another scale than its input");
 }
 
-static void a_pool_inside_its_scale_is_kept(void **state)
+TEST(a_pool_inside_its_scale_is_kept)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     test_qdq(&b, "x", QDQ_UINT8, 0.25f, 0);
     add_pool(&b, "p", "x.dq");
@@ -159,11 +152,10 @@ static void a_pool_inside_its_scale_is_kept(void **state)
 /* --- joint operators -------------------------------------------------------------------------- */
 
 /* As it is when a float model is quantized: a Q for a float operator's sake alone gains nothing. */
-static void an_add_of_a_float_operator_stays_float(void **state)
+TEST(an_add_of_a_float_operator_stays_float)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     test_qdq(&b, "x", QDQ_UINT8, 0.25f, 0);
     TEST_INPUT(&b, "y", 1, 8, 4, 4);
@@ -179,11 +171,10 @@ static void an_add_of_a_float_operator_stays_float(void **state)
     test_placed_free(p);
 }
 
-static void an_add_of_trained_operands_gets_its_result(void **state)
+TEST(an_add_of_trained_operands_gets_its_result)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     test_qdq(&b, "x", QDQ_UINT8, 0.25f, 0);
     TEST_CODES(&b, "half", QDQ_UINT8, -1, 1);
@@ -196,11 +187,10 @@ static void an_add_of_trained_operands_gets_its_result(void **state)
 
 /* --- MatMul with a bias behind it ------------------------------------------------------------- */
 
-static void the_int32_bias_of_a_matmul_is_part_of_it(void **state)
+TEST(the_int32_bias_of_a_matmul_is_part_of_it)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8);
     test_qdq(&b, "x", QDQ_UINT8, 0.25f, 0);
     TEST_CODES(&b, "w", QDQ_INT8, 1, 8, 16);
@@ -213,11 +203,10 @@ static void the_int32_bias_of_a_matmul_is_part_of_it(void **state)
     test_placed_free(p);
 }
 
-static void the_float_bias_of_a_trained_matmul_becomes_int32(void **state)
+TEST(the_float_bias_of_a_trained_matmul_becomes_int32)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8);
     test_qdq(&b, "x", QDQ_UINT8, 0.25f, 0);
     TEST_CODES(&b, "w", QDQ_INT8, 1, 8, 16);
@@ -228,11 +217,10 @@ static void the_float_bias_of_a_trained_matmul_becomes_int32(void **state)
     test_assert_placed(&b, "m: x.dq w.dq\na: QB(bias) m\n");
 }
 
-static void a_bias_of_8_bits_has_no_kernel(void **state)
+TEST(a_bias_of_8_bits_has_no_kernel)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8);
     test_qdq(&b, "x", QDQ_UINT8, 0.25f, 0);
     TEST_CODES(&b, "w", QDQ_INT8, 1, 8, 16);
@@ -244,11 +232,10 @@ static void a_bias_of_8_bits_has_no_kernel(void **state)
 
 /* --- whatever else reads a value -------------------------------------------------------------- */
 
-static void a_graph_output_beside_the_q_becomes_the_dequantized_value(void **state)
+TEST(a_graph_output_beside_the_q_becomes_the_dequantized_value)
 {
     test_builder b = test_trained_chain(QDQ_UINT8, 0);
 
-    (void)state;
     test_output(&b, "r0");
     test_placed p = test_place(&b);
     assert_int_equal(p.plan->tensors.n, 1);
@@ -256,11 +243,10 @@ static void a_graph_output_beside_the_q_becomes_the_dequantized_value(void **sta
     test_placed_free(p);
 }
 
-static void a_second_conv_reads_through_the_q_of_the_first(void **state)
+TEST(a_second_conv_reads_through_the_q_of_the_first)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     test_qdq(&b, "x", QDQ_UINT8, 0.25f, 0);
     test_conv8(&b, "c0", "x.dq", 8, 8, 1);
@@ -277,12 +263,11 @@ static void a_second_conv_reads_through_the_q_of_the_first(void **state)
 }
 
 /* A graph inside reads r0: then r0 is no result of one Q alone. */
-static void a_reader_inside_a_subgraph_counts(void **state)
+TEST(a_reader_inside_a_subgraph_counts)
 {
     test_builder b = test_trained_chain(QDQ_UINT8, 0);
     const char *out = "if";
 
-    (void)state;
     assert_non_null(qdq_graph_add_input(b.g, "cond", qdq_type_fixed(b.m, QDQ_BOOL, 0, NULL)));
     qdq_node *n = qdq_graph_add_node(b.g, NULL, "", "If", "if", 1, 1, &out);
     assert_non_null(n);
@@ -313,7 +298,7 @@ static void a_reader_inside_a_subgraph_counts(void **state)
 
 /* --- other forms ------------------------------------------------------------------------------ */
 
-static void operators_on_codes_are_passed_over(void **state)
+TEST(operators_on_codes_are_passed_over)
 {
     qdq_model *m = test_model("g (uint8[1,8,4,4] x) => (float[1,8,4,4] y) <\n"
                               "  float s = {0.5}, uint8 z = {0}, int8[8,8,1,1] w = {1, 1, 1, 1, 1, "
@@ -329,7 +314,6 @@ static void operators_on_codes_are_passed_over(void **state)
     qdq_target *t = NULL;
     qdq_plan *p = qdq_plan_new();
 
-    (void)state;
     assert_ok(qdq_model_infer(m, NULL, &err));
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_place(m, t, NULL, p, &err));
@@ -342,14 +326,13 @@ static void operators_on_codes_are_passed_over(void **state)
 }
 
 /* The scale is missing, the data is: nothing that reaches placement unchecked makes it crash. */
-static void q_and_dq_without_inputs_are_no_reason_to_fail(void **state)
+TEST(q_and_dq_without_inputs_are_no_reason_to_fail)
 {
     test_builder b = test_build(17);
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
     qdq_plan *plan = qdq_plan_new();
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8);
     TEST_RANDOM(&b, "w", 8, 4);
     TEST_NODE(&b, "QuantizeLinear", "q", "x");
@@ -364,29 +347,4 @@ static void q_and_dq_without_inputs_are_no_reason_to_fail(void **state)
     qdq_plan_free(plan);
     qdq_target_free(t);
     qdq_model_free(b.m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_q_for_each_reader_is_whole_if_they_are_equal),
-        cmocka_unit_test(a_result_with_two_scales_fuses_with_neither),
-        cmocka_unit_test(what_moves_data_hands_on_the_scale_that_is_there),
-        cmocka_unit_test(the_scale_behind_what_moves_data_is_that_in_front),
-        cmocka_unit_test(a_scale_is_not_handed_back_past_other_readers),
-        cmocka_unit_test(a_pool_between_two_scales_stays_float),
-        cmocka_unit_test(a_pool_inside_its_scale_is_kept),
-        cmocka_unit_test(an_add_of_a_float_operator_stays_float),
-        cmocka_unit_test(an_add_of_trained_operands_gets_its_result),
-        cmocka_unit_test(the_int32_bias_of_a_matmul_is_part_of_it),
-        cmocka_unit_test(the_float_bias_of_a_trained_matmul_becomes_int32),
-        cmocka_unit_test(a_bias_of_8_bits_has_no_kernel),
-        cmocka_unit_test(a_graph_output_beside_the_q_becomes_the_dequantized_value),
-        cmocka_unit_test(a_second_conv_reads_through_the_q_of_the_first),
-        cmocka_unit_test(a_reader_inside_a_subgraph_counts),
-        cmocka_unit_test(operators_on_codes_are_passed_over),
-        cmocka_unit_test(q_and_dq_without_inputs_are_no_reason_to_fail),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,18 @@
-/* quant_place.c - placement on ort-cpu: cases P1 to P9, P14, P15, P23, P26, P28 of ptq 8.1,
- * adapted.
+/* quant_place.c - placement on ort-cpu.
  *
- * The cases were written for TensorRT, which fuses the Add of a residual block into the convolution
- * and wants no Q on that path. What differs here is data in src/target/ort-cpu.json, for reasons
- * that onnxruntime.md 4 gives: an 8-bit kernel needs a DQ on every input and a Q on its output
- * (4.2, 4.8), so an Add reads both operands through Q/DQ and a quantized Conv hands its result to
- * everyone dequantized; Sigmoid and Mul have 8-bit kernels (4.3) and keep the chain;
- * BatchNormalization has none. In the lines below a name in QDQ(...) is read through Q/DQ, QW(...)
- * and QB(...) are 8-bit weights and int32 biases, the others are read as they are. */
+ * Most graphs are those of the tests for tensorrt, which fuses the Add of a residual block into the
+ * convolution and wants no Q on that path. What differs here is data in src/target/ort-cpu.json,
+ * for these reasons: an 8-bit kernel needs a DQ on every input and a Q on its output, so an Add
+ * reads both operands through Q/DQ and a quantized Conv hands its result to everyone dequantized;
+ * Sigmoid and Mul have 8-bit kernels and keep the chain; BatchNormalization has none. In the lines
+ * below a name in QDQ(...) is read through Q/DQ, QW(...) and QB(...) are 8-bit weights and int32
+ * biases, the others are read as they are. */
 #include "support/placed.h"
 
 #include "support/test.h"
 
-/* x -> c0 -> Relu r0 -> c1 -> Relu r1 -> c2; Add -> Relu r2 -> c3: P1 and P2 are one graph but for
- * the order */
+/* x -> c0 -> Relu r0 -> c1 -> Relu r1 -> c2; Add -> Relu r2 -> c3: two tests have this graph, but
+ * for the order */
 static test_builder residual(const char *first, const char *second)
 {
     test_builder b = test_build(17);
@@ -31,11 +30,10 @@ static test_builder residual(const char *first, const char *second)
     return b;
 }
 
-static void p1_residual_add_reads_both_operands_in_8_bits(void **state)
+TEST(residual_add_reads_both_operands_in_8_bits)
 {
     test_builder b = residual("c2", "r0");
 
-    (void)state;
     test_assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
                            "r0: c0\n"
                            "c1: QDQ(r0) QW(c1.w) QB(c1.b)\n"
@@ -46,21 +44,19 @@ static void p1_residual_add_reads_both_operands_in_8_bits(void **state)
                            "c3: QDQ(r2) QW(c3.w) QB(c3.b)\n");
 }
 
-static void p2_operand_order_does_not_matter(void **state)
+TEST(operand_order_does_not_matter)
 {
     test_builder b = residual("r0", "c2");
     test_placed p = test_place(&b);
 
-    (void)state;
     assert_non_null(strstr(p.text, "a: QDQ(r0) QDQ(c2)\n"));
     test_placed_free(p);
 }
 
-static void p3_projection_shortcut(void **state)
+TEST(a_residual_add_reads_a_projection_in_8_bits_too)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r0", "c0");
@@ -84,11 +80,10 @@ static void add_pool(test_builder *b, const char *x)
                 qdq_node_set_ints(pool, "strides", two, 2));
 }
 
-static void p4_batchnormalization_that_was_not_folded_stays_float(void **state)
+TEST(batchnormalization_that_was_not_folded_stays_float)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_RANDOM(&b, "s", 32);
@@ -104,11 +99,10 @@ static void p4_batchnormalization_that_was_not_folded_stays_float(void **state)
                            "c1: QDQ(mp) QW(c1.w) QB(c1.b)\n");
 }
 
-static void p5_maxpool_hands_on_8_bits_with_the_scale_of_its_input(void **state)
+TEST(maxpool_hands_on_8_bits_with_the_scale_of_its_input)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r", "c0");
@@ -126,11 +120,10 @@ static void p5_maxpool_hands_on_8_bits_with_the_scale_of_its_input(void **state)
     test_placed_free(p);
 }
 
-static void p6_global_pool_and_gemm(void **state)
+TEST(a_global_pool_and_gemm_read_8_bits_and_give_floats)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r", "c0");
@@ -152,11 +145,10 @@ static void p6_global_pool_and_gemm(void **state)
     test_placed_free(p);
 }
 
-static void a_global_pool_at_the_end_still_pools_codes(void **state)
+TEST(a_global_pool_at_the_end_still_pools_codes)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "GlobalAveragePool", "gap", "c0");
@@ -169,29 +161,27 @@ static void a_global_pool_at_the_end_still_pools_codes(void **state)
                            "f: QDQ(gap)\n");
 }
 
-static void p7_silu_keeps_the_chain_in_8_bits(void **state)
+TEST(silu_keeps_the_chain_in_8_bits)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Sigmoid", "s", "c0");
     TEST_NODE(&b, "Mul", "m", "c0", "s");
     test_conv(&b, "c1", "m", 32, 32, 3, 1);
     test_output(&b, "c1");
-    /* onnxruntime.md 4.8: with Q at the end alone the Conv would stay float */
+    /* with Q at the end alone the Conv would stay float */
     test_assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
                            "s: QDQ(c0)\n"
                            "m: QDQ(c0) QDQ(s)\n"
                            "c1: QDQ(m) QW(c1.w) QB(c1.b)\n");
 }
 
-static void p8_squeeze_and_excitation(void **state)
+TEST(squeeze_and_excitation_stays_in_8_bits)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r", "c0");
@@ -227,11 +217,10 @@ static test_builder concatenation(void)
     return b;
 }
 
-static void p9_concat_between_8_bit_neighbours(void **state)
+TEST(a_concat_between_8_bit_neighbours_is_in_8_bits)
 {
     test_builder b = concatenation();
 
-    (void)state;
     test_conv(&b, "c2", "cc", 32, 64, 3, 1);
     test_output(&b, "c2");
     test_placed p = test_place(&b);
@@ -242,11 +231,10 @@ static void p9_concat_between_8_bit_neighbours(void **state)
     test_placed_free(p);
 }
 
-static void concat_with_a_float_reader_stays_float(void **state)
+TEST(concat_with_a_float_reader_stays_float)
 {
     test_builder b = concatenation();
 
-    (void)state;
     TEST_NODE(&b, "Softmax", "sm", "cc");
     test_output(&b, "sm");
     test_placed p = test_place(&b);
@@ -255,11 +243,10 @@ static void concat_with_a_float_reader_stays_float(void **state)
     test_placed_free(p);
 }
 
-static void p14_batchnormalization_before_the_first_conv(void **state)
+TEST(a_batchnormalization_before_the_first_conv_stays_float)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     TEST_RANDOM(&b, "s", 32);
     TEST_NODE(&b, "BatchNormalization", "bn", "x", "s", "s", "s", "s");
@@ -271,12 +258,11 @@ static void p14_batchnormalization_before_the_first_conv(void **state)
                            "c0: QDQ(r) QW(c0.w) QB(c0.b)\n");
 }
 
-static void p15_clip_is_part_of_the_conv(void **state)
+TEST(clip_is_part_of_the_conv)
 {
     test_builder b = test_build(17);
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     (void)err;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
@@ -291,11 +277,10 @@ static void p15_clip_is_part_of_the_conv(void **state)
                            "c1: QDQ(cl) QW(c1.w) QB(c1.b)\n");
 }
 
-static void p23_graph_output_in_the_chain_is_the_dequantized_value(void **state)
+TEST(graph_output_in_the_chain_is_the_dequantized_value)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r0", "c0");
@@ -314,14 +299,13 @@ static void p23_graph_output_in_the_chain_is_the_dequantized_value(void **state)
     test_placed_free(p);
 }
 
-static void p26_op_types_chosen_by_the_user(void **state)
+TEST(op_types_chosen_by_the_user_are_the_only_ones)
 {
     static const char *const types[] = {"Conv", "Add", NULL};
     test_builder b = residual("c2", "r0");
     qdq_place_opts opts = {.op_types = types};
     test_placed p = test_place_with(&b, &opts);
 
-    (void)state;
     /* Relu was not asked for, but goes along with the Conv that it is fused into */
     assert_non_null(strstr(p.text, "a: QDQ(c2) QDQ(r0)\n"));
     assert_non_null(strstr(p.text, "r0: c0\n"));
@@ -329,11 +313,10 @@ static void p26_op_types_chosen_by_the_user(void **state)
     test_placed_free(p);
 }
 
-static void p28_a_shared_weight_is_stored_once(void **state)
+TEST(a_shared_weight_is_stored_once)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     qdq_node *c1 = test_conv(&b, "c1", "c0", 32, 32, 3, 1);
@@ -346,27 +329,26 @@ static void p28_a_shared_weight_is_stored_once(void **state)
     test_placed_free(p);
 }
 
-static void excluded_nodes_and_their_edges_stay_float(void **state)
+TEST(excluded_nodes_and_their_edges_stay_float)
 {
     static const char *const patterns[] = {"^c1$", NULL};
     test_builder b = residual("c2", "r0");
     qdq_place_opts opts = {.exclude = patterns};
     test_placed p = test_place_with(&b, &opts);
 
-    (void)state;
     assert_non_null(strstr(p.text, "c1: QDQ(r0) c1.w c1.b\n"));
     assert_non_null(strstr(p.text, "c2: r1 c2.w c2.b\n"));
     assert_non_null(strstr(p.text, "a: c2 QDQ(r0)\n"));
     assert_string_equal(test_reason(p.plan, "c1"), "excluded by the user");
     assert_string_equal(test_reason(p.plan, "a"), "an input is not in 8 bits");
-    /* c2 was not excluded, but a Q before it would make ORT quantize c1 (onnxruntime.md 4.4) */
+    /* c2 was not excluded, but a Q before it would make ORT quantize c1 */
     assert_string_equal(
         test_reason(p.plan, "c2"),
         "a Q here would make the engine quantize the operator before, which stays float");
     test_placed_free(p);
 }
 
-static void a_regular_expression_that_is_none_is_refused(void **state)
+TEST(a_regular_expression_that_is_none_is_refused)
 {
     static const char *const patterns[] = {"(", NULL};
     test_builder b = residual("c2", "r0");
@@ -376,7 +358,6 @@ static void a_regular_expression_that_is_none_is_refused(void **state)
     qdq_plan *plan = qdq_plan_new();
     qdq_model *m = test_built(&b);
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_fails(QDQ_E_USAGE, "regular expression '('", qdq_place(m, t, &opts, plan, &err));
     qdq_plan_free(plan);
@@ -400,11 +381,10 @@ static test_builder first_layers(int64_t channels, bool pool)
     return b;
 }
 
-static void first_conv_with_few_channels_stays_float(void **state)
+TEST(first_conv_with_few_channels_stays_float)
 {
     test_builder b = first_layers(32, false);
 
-    (void)state;
     test_assert_placed(&b, "c0: x c0.w c0.b\n"
                            "r0: c0\n"
                            "c1: QDQ(r0) QW(c1.w) QB(c1.b)\n"
@@ -412,11 +392,10 @@ static void first_conv_with_few_channels_stays_float(void **state)
                            "c2: QDQ(r1) QW(c2.w) QB(c2.b)\n");
 }
 
-static void depthwise_with_few_channels_behind_it_too(void **state)
+TEST(depthwise_with_few_channels_behind_it_too)
 {
     test_builder b = first_layers(16, false);
 
-    (void)state;
     test_assert_placed(&b, "c0: x c0.w c0.b\n"
                            "r0: c0\n"
                            "c1: r0 c1.w c1.b\n"
@@ -424,21 +403,19 @@ static void depthwise_with_few_channels_behind_it_too(void **state)
                            "c2: QDQ(r1) QW(c2.w) QB(c2.b)\n");
 }
 
-static void first_conv_before_a_maxpool_is_quantized(void **state)
+TEST(first_conv_before_a_maxpool_is_quantized)
 {
     test_builder b = first_layers(32, true);
     test_placed p = test_place(&b);
 
-    (void)state;
     assert_non_null(strstr(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"));
     test_placed_free(p);
 }
 
-static void first_conv_that_a_residual_add_reads_shares_its_codes(void **state)
+TEST(first_conv_that_a_residual_add_reads_shares_its_codes)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 1, 16, 16);
     test_conv(&b, "c0", "x", 16, 1, 3, 1);
     TEST_NODE(&b, "Relu", "r0", "c0");
@@ -453,21 +430,19 @@ static void first_conv_that_a_residual_add_reads_shares_its_codes(void **state)
                            "a: QDQ(c1) QDQ(r0)\n");
 }
 
-static void first_conv_with_many_channels_is_quantized(void **state)
+TEST(first_conv_with_many_channels_is_quantized)
 {
     test_builder b = first_layers(80, false);
     test_placed p = test_place(&b);
 
-    (void)state;
     assert_non_null(strstr(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"));
     test_placed_free(p);
 }
 
-static void matmul_has_no_q_behind_it(void **state)
+TEST(matmul_has_no_q_behind_it)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 2, 4, 32);
     TEST_RANDOM(&b, "w", 32, 64);
     TEST_RANDOM(&b, "bias", 64);
@@ -476,8 +451,7 @@ static void matmul_has_no_q_behind_it(void **state)
     TEST_NODE(&b, "Softmax", "sm", "a");
     test_output(&b, "sm");
     test_placed p = test_place(&b);
-    /* static shapes: the int32 bias keeps ORT from making a float Gemm of it (onnxruntime.md
-     * 0.9) */
+    /* static shapes: the int32 bias keeps ORT from making a float Gemm of it */
     assert_string_equal(p.text, "m: QDQ(x) QW(w)\n"
                                 "a: m QB(bias)\n"
                                 "sm: a\n");
@@ -485,11 +459,10 @@ static void matmul_has_no_q_behind_it(void **state)
     test_placed_free(p);
 }
 
-static void a_constant_that_is_no_bias_stays_a_float_add(void **state)
+TEST(a_constant_that_is_no_bias_stays_a_float_add)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 2, 4, 32);
     TEST_RANDOM(&b, "w", 32, 64);
     TEST_RANDOM(&b, "one", 1);
@@ -510,11 +483,10 @@ static void a_constant_that_is_no_bias_stays_a_float_add(void **state)
     test_placed_free(p);
 }
 
-static void matmul_of_two_activations(void **state)
+TEST(matmul_of_two_activations)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 2, 400, 64);
     TEST_INPUT(&b, "y", 2, 64, 400);
     TEST_NODE(&b, "MatMul", "m", "x", "y");
@@ -522,11 +494,10 @@ static void matmul_of_two_activations(void **state)
     test_assert_placed(&b, "m: QDQ(x) QDQ(y)\n");
 }
 
-static void p18_a_weight_of_rank_3_has_one_scale(void **state)
+TEST(a_weight_of_rank_3_has_one_scale)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 8, 32);
     TEST_RANDOM(&b, "w", 4, 32, 16);
     TEST_NODE(&b, "MatMul", "m", "x", "w");
@@ -536,11 +507,10 @@ static void p18_a_weight_of_rank_3_has_one_scale(void **state)
     test_placed_free(p);
 }
 
-static void gemm_with_alpha_stays_float(void **state)
+TEST(gemm_with_alpha_stays_float)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 32);
     TEST_RANDOM(&b, "w", 32, 16);
     assert_true(qdq_node_set_float(TEST_NODE(&b, "Gemm", "g", "x", "w"), "alpha", 0.5f));
@@ -548,40 +518,4 @@ static void gemm_with_alpha_stays_float(void **state)
     test_placed p = test_place(&b);
     assert_string_equal(test_reason(p.plan, "g"), "its attributes have no 8-bit kernel");
     test_placed_free(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(p1_residual_add_reads_both_operands_in_8_bits),
-        cmocka_unit_test(p2_operand_order_does_not_matter),
-        cmocka_unit_test(p3_projection_shortcut),
-        cmocka_unit_test(p4_batchnormalization_that_was_not_folded_stays_float),
-        cmocka_unit_test(p5_maxpool_hands_on_8_bits_with_the_scale_of_its_input),
-        cmocka_unit_test(p6_global_pool_and_gemm),
-        cmocka_unit_test(a_global_pool_at_the_end_still_pools_codes),
-        cmocka_unit_test(p7_silu_keeps_the_chain_in_8_bits),
-        cmocka_unit_test(p8_squeeze_and_excitation),
-        cmocka_unit_test(p9_concat_between_8_bit_neighbours),
-        cmocka_unit_test(concat_with_a_float_reader_stays_float),
-        cmocka_unit_test(p14_batchnormalization_before_the_first_conv),
-        cmocka_unit_test(p15_clip_is_part_of_the_conv),
-        cmocka_unit_test(p23_graph_output_in_the_chain_is_the_dequantized_value),
-        cmocka_unit_test(p26_op_types_chosen_by_the_user),
-        cmocka_unit_test(p28_a_shared_weight_is_stored_once),
-        cmocka_unit_test(excluded_nodes_and_their_edges_stay_float),
-        cmocka_unit_test(a_regular_expression_that_is_none_is_refused),
-        cmocka_unit_test(first_conv_with_few_channels_stays_float),
-        cmocka_unit_test(depthwise_with_few_channels_behind_it_too),
-        cmocka_unit_test(first_conv_before_a_maxpool_is_quantized),
-        cmocka_unit_test(first_conv_that_a_residual_add_reads_shares_its_codes),
-        cmocka_unit_test(first_conv_with_many_channels_is_quantized),
-        cmocka_unit_test(matmul_has_no_q_behind_it),
-        cmocka_unit_test(a_constant_that_is_no_bias_stays_a_float_add),
-        cmocka_unit_test(matmul_of_two_activations),
-        cmocka_unit_test(p18_a_weight_of_rank_3_has_one_scale),
-        cmocka_unit_test(gemm_with_alpha_stays_float),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,27 +59,24 @@ static void expect(qdq_place_opts opts, const char *eight_bit, const char *warni
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void without_a_wish_the_target_decides(void **state)
+TEST(without_a_wish_the_target_decides)
 {
-    (void)state;
     expect((qdq_place_opts){0}, "c0 c1 m", "");
 }
 
-static void include_leaves_all_others_float(void **state)
+TEST(include_leaves_all_others_float)
 {
-    (void)state;
     /* not m: a Q behind c1 would make ORT quantize that */
     expect((qdq_place_opts){.include = LIST("^c")}, "c0 c1", "");
     expect((qdq_place_opts){.include = LIST("^c0$", "^m$")}, "c0", "");
 }
 
-static void what_is_fused_goes_along_with_what_is_included(void **state)
+TEST(what_is_fused_goes_along_with_what_is_included)
 {
     test_builder b = chain();
     qdq_place_opts opts = {.include = LIST("^c1$")};
     test_placed p = test_place_with(&b, &opts);
 
-    (void)state;
     assert_string_equal(p.text, "c0: x c0.w c0.b\n"
                                 "r0: c0\n"
                                 "c1: QDQ(r0) QW(c1.w) QB(c1.b)\n"
@@ -90,48 +87,43 @@ static void what_is_fused_goes_along_with_what_is_included(void **state)
     test_placed_free(p);
 }
 
-static void an_excluded_relu_is_not_fused(void **state)
+TEST(an_excluded_relu_is_not_fused)
 {
     test_builder b = chain();
     qdq_place_opts opts = {.exclude_op_types = LIST("Relu")};
     test_placed p = test_place_with(&b, &opts);
 
-    (void)state;
     assert_non_null(strstr(p.text, "r0: QDQ(c0)\n"));
     assert_string_equal(test_reason(p.plan, "r0"), "operator excluded by the user");
     test_placed_free(p);
 }
 
-static void an_excluded_bias_stays_float(void **state)
+TEST(an_excluded_bias_stays_float)
 {
     test_builder b = chain();
     qdq_place_opts opts = {.exclude = LIST("^a$")};
     test_placed p = test_place_with(&b, &opts);
 
-    (void)state;
     assert_non_null(strstr(p.text, "a: m a.b\n"));
     assert_string_equal(test_reason(p.plan, "a"), "excluded by the user");
     test_placed_free(p);
 }
 
-static void include_and_exclude_together(void **state)
+TEST(include_and_exclude_together)
 {
-    (void)state;
     expect((qdq_place_opts){.include = LIST("c"), .exclude = LIST("0")}, "c1", "");
     expect((qdq_place_opts){.include = LIST("c"), .op_types = LIST("MatMul")}, "", "");
 }
 
-static void operators_are_left_out_by_type(void **state)
+TEST(operators_are_left_out_by_type)
 {
-    (void)state;
     expect((qdq_place_opts){.exclude_op_types = LIST("Conv")}, "m", "");
     expect((qdq_place_opts){.op_types = LIST("Conv")}, "c0 c1", "");
 }
 
 /* A regular expression is found anywhere; '=' in front takes the rest as a whole name. */
-static void a_name_is_exact_behind_an_equals_sign(void **state)
+TEST(a_name_is_exact_behind_an_equals_sign)
 {
-    (void)state;
     expect((qdq_place_opts){.include = LIST("=c1")}, "c1", "");
     expect((qdq_place_opts){.exclude = LIST("1")}, "c0", "");
     expect((qdq_place_opts){.exclude = LIST("=1")}, "c0 c1 m",
@@ -140,9 +132,8 @@ static void a_name_is_exact_behind_an_equals_sign(void **state)
            "name '=(' matches no node that is left after cleaning\n");
 }
 
-static void what_fits_nothing_is_told_and_capitals_are_suggested(void **state)
+TEST(what_fits_nothing_is_told_and_capitals_are_suggested)
 {
-    (void)state;
     expect((qdq_place_opts){.exclude = LIST("^C0", "=M", "^x$")}, "c0 c1 m",
            "regular expression '^C0' matches no node that is left after cleaning: capitals count, "
            "and there "
@@ -157,7 +148,7 @@ static void what_fits_nothing_is_told_and_capitals_are_suggested(void **state)
            "exclude-op-types: the cleaned model has no 'matmul', did you mean 'MatMul'?\n");
 }
 
-static void a_regular_expression_that_is_none_is_refused_in_include_too(void **state)
+TEST(a_regular_expression_that_is_none_is_refused_in_include_too)
 {
     test_builder b = chain();
     qdq_place_opts opts = {.include = LIST("a{")};
@@ -166,7 +157,6 @@ static void a_regular_expression_that_is_none_is_refused_in_include_too(void **s
     qdq_plan *plan = qdq_plan_new();
     qdq_model *m = test_built(&b);
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_fails(QDQ_E_USAGE, "regular expression 'a{'", qdq_place(m, t, &opts, plan, &err));
     qdq_plan_free(plan);
@@ -174,14 +164,13 @@ static void a_regular_expression_that_is_none_is_refused_in_include_too(void **s
     qdq_model_free(m);
 }
 
-static void every_wish_is_told_to_who_asks_why(void **state)
+TEST(every_wish_is_told_to_who_asks_why)
 {
     qdq_why why = {.about = "c0"};
     test_builder b = chain();
     qdq_place_opts opts = {.include = LIST("1"), .exclude = LIST("^c0$"), .why = &why};
     test_placed p = test_place_with(&b, &opts);
 
-    (void)state;
     assert_true(why.notes.n >= 2);
     assert_string_equal(why.notes.at[0].rule, "include");
     assert_string_equal(why.notes.at[0].verdict, "not included by the user: it stays float");
@@ -192,23 +181,4 @@ static void every_wish_is_told_to_who_asks_why(void **state)
     assert_string_equal(test_reason(p.plan, "c0"), "excluded by the user");
     qdq_why_clear(&why);
     test_placed_free(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_wish_the_target_decides),
-        cmocka_unit_test(include_leaves_all_others_float),
-        cmocka_unit_test(what_is_fused_goes_along_with_what_is_included),
-        cmocka_unit_test(an_excluded_relu_is_not_fused),
-        cmocka_unit_test(an_excluded_bias_stays_float),
-        cmocka_unit_test(include_and_exclude_together),
-        cmocka_unit_test(operators_are_left_out_by_type),
-        cmocka_unit_test(a_name_is_exact_behind_an_equals_sign),
-        cmocka_unit_test(what_fits_nothing_is_told_and_capitals_are_suggested),
-        cmocka_unit_test(a_regular_expression_that_is_none_is_refused_in_include_too),
-        cmocka_unit_test(every_wish_is_told_to_who_asks_why),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

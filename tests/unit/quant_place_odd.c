@@ -4,12 +4,11 @@
 #include <math.h>
 #include "support/test.h"
 
-static void pass_through_at_the_end_stays_float(void **state)
+TEST(pass_through_at_the_end_stays_float)
 {
     test_builder b = test_build(17);
     const int64_t perm[4] = {0, 2, 3, 1};
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     assert_true(qdq_node_set_ints(TEST_NODE(&b, "Transpose", "t", "c0"), "perm", perm, 4));
@@ -22,11 +21,10 @@ static void pass_through_at_the_end_stays_float(void **state)
     test_placed_free(p);
 }
 
-static void weights_that_are_not_finite_stay_float(void **state)
+TEST(weights_that_are_not_finite_stay_float)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     test_output(&b, "c0");
@@ -36,11 +34,10 @@ static void weights_that_are_not_finite_stay_float(void **state)
     test_placed_free(p);
 }
 
-static void a_bias_that_is_not_finite_stays_float(void **state)
+TEST(a_bias_that_is_not_finite_stays_float)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     test_output(&b, "c0");
@@ -51,11 +48,10 @@ static void a_bias_that_is_not_finite_stays_float(void **state)
 }
 
 /* Quantized, -inf would become the lowest finite value that was seen: 0. */
-static void a_mask_of_infinities_stays_float(void **state)
+TEST(a_mask_of_infinities_stays_float)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     TEST_RANDOM(&b, "mask", 8, 8);
@@ -71,13 +67,12 @@ static void a_mask_of_infinities_stays_float(void **state)
 }
 
 /* Its indices are int64: they carry no codes, and there is no kernel that gives both. */
-static void a_maxpool_with_indices_stays_float(void **state)
+TEST(a_maxpool_with_indices_stays_float)
 {
     const int64_t kernel[2] = {2, 2};
     const char *outs[2] = {"p", "indices"};
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     qdq_node *pool = qdq_graph_add_node(b.g, NULL, "", "MaxPool", "p", 1, 2, outs);
@@ -93,11 +88,10 @@ static void a_maxpool_with_indices_stays_float(void **state)
     test_placed_free(p);
 }
 
-static void an_absurd_group_is_no_reason_to_fail(void **state)
+TEST(an_absurd_group_is_no_reason_to_fail)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 3, 8, 8);
     qdq_node *n = test_conv(&b, "c0", "x", 8, 3, 3, 1);
     test_output(&b, "c0");
@@ -112,12 +106,11 @@ static void an_absurd_group_is_no_reason_to_fail(void **state)
     qdq_model_free(b.m);
 }
 
-static void unknown_operators_are_passed_over_and_reported(void **state)
+TEST(unknown_operators_are_passed_over_and_reported)
 {
     test_builder b = test_build(17);
     const char *out = "u";
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     qdq_node *u = qdq_graph_add_node(b.g, NULL, "my.domain", "Odd", "u", 1, 1, &out);
@@ -130,19 +123,4 @@ static void unknown_operators_are_passed_over_and_reported(void **state)
     assert_string_equal(test_reason(p.plan, "u"), "unknown operator");
     assert_string_equal(p.plan->left_float.at[0].op, "my.domain::Odd");
     test_placed_free(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pass_through_at_the_end_stays_float),
-        cmocka_unit_test(weights_that_are_not_finite_stay_float),
-        cmocka_unit_test(a_bias_that_is_not_finite_stays_float),
-        cmocka_unit_test(a_mask_of_infinities_stays_float),
-        cmocka_unit_test(a_maxpool_with_indices_stays_float),
-        cmocka_unit_test(an_absurd_group_is_no_reason_to_fail),
-        cmocka_unit_test(unknown_operators_are_passed_over_and_reported),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

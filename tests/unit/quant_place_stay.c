@@ -46,23 +46,21 @@ static test_builder first_and_conv(int64_t in, int64_t out, int64_t k)
     return b;
 }
 
-static void short_sums_keep_a_first_conv_float(void **state)
+TEST(short_sums_keep_a_first_conv_float)
 {
     test_builder b = first_and_conv(3, 64, 3), more_out = first_and_conv(3, 65, 3),
                  longer = first_and_conv(3, 64, 5);
 
-    (void)state;
     expect_reason(&b, "c0",
                   "the first Conv with a small kernel and few channels is slower in 8 bits");
     expect_line(&more_out, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n");
     expect_line(&longer, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n");
 }
 
-static void a_first_conv_without_a_linear_reader_is_quantized(void **state)
+TEST(a_first_conv_without_a_linear_reader_is_quantized)
 {
     test_builder b = first(3, 32, 3);
 
-    (void)state;
     TEST_NODE(&b, "GlobalAveragePool", "g", "r0");
     test_output(&b, "g");
     expect_line(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n");
@@ -85,11 +83,10 @@ static test_builder pooled(bool relu_behind)
     return b;
 }
 
-static void a_relu_keeps_the_q_behind_the_pool(void **state)
+TEST(a_relu_keeps_the_q_behind_the_pool)
 {
     test_builder with = pooled(true), without = pooled(false);
 
-    (void)state;
     test_assert_placed(&with, "c0: x c0.w c0.b\n"
                               "mp: c0\n"
                               "r: mp\n"
@@ -116,32 +113,29 @@ static test_builder shared(const char *op)
     return b;
 }
 
-static void a_residual_add_shares_the_codes_of_the_conv_beside_it(void **state)
+TEST(a_residual_add_shares_the_codes_of_the_conv_beside_it)
 {
     test_builder add = shared("Add"), concat = shared("Concat");
 
-    (void)state;
     expect_line(&add, "j: QDQ(f) QDQ(c1)\n");
     expect_line(&concat, "j: QDQ(f) QDQ(c1)\n");
 }
 
-static void codes_that_only_a_float_conv_would_have_read_are_not_shared(void **state)
+TEST(codes_that_only_a_float_conv_would_have_read_are_not_shared)
 {
     const char *const exclude[] = {"^c1$", NULL};
     const qdq_place_opts opts = {.exclude = exclude};
     test_builder b = shared("Add");
     test_placed p = test_place_with(&b, &opts);
 
-    (void)state;
     assert_non_null(strstr(p.text, "j: f c1\n"));
     test_placed_free(p);
 }
 
-static void two_operands_that_are_float_do_not_share(void **state)
+TEST(two_operands_that_are_float_do_not_share)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     TEST_NODE(&b, "HardSwish", "f", "x");
     TEST_NODE(&b, "Tanh", "g", "x");
@@ -168,11 +162,10 @@ static test_builder grouped(int64_t channels, int64_t group)
     return b;
 }
 
-static void groups_of_few_channels_stay_float(void **state)
+TEST(groups_of_few_channels_stay_float)
 {
     test_builder four = grouped(64, 16), eight = grouped(64, 8), depthwise = grouped(64, 64);
 
-    (void)state;
     expect_reason(&four, "g", "a Conv in groups of few channels is slower in 8 bits");
     expect_line(&eight, "g: QDQ(c0) QW(g.w) QB(g.b)\n");
     expect_line(&depthwise, "g: QDQ(c0) QW(g.w) QB(g.b)\n");
@@ -195,12 +188,11 @@ static test_builder between(int64_t in, int64_t out, int64_t k, int64_t group, c
     return b;
 }
 
-static void a_depthwise_conv_between_floats_stays_float(void **state)
+TEST(a_depthwise_conv_between_floats_stays_float)
 {
     test_builder alone = between(64, 64, 7, 64, "Tanh"), read = between(64, 64, 7, 64, NULL),
                  dense = between(64, 64, 7, 1, "Tanh");
 
-    (void)state;
     test_assert_placed(&alone, "t: x\n"
                                "c: t c.w c.b\n"
                                "last: c\n");
@@ -210,11 +202,10 @@ static void a_depthwise_conv_between_floats_stays_float(void **state)
 
 /* A pass-through operator between 8 bits and float is taken back first, and the Conv then has no
  * reader, either. */
-static void a_transpose_behind_it_is_no_reader(void **state)
+TEST(a_transpose_behind_it_is_no_reader)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 64, 16, 16);
     TEST_NODE(&b, "Tanh", "t", "x");
     test_conv(&b, "c", "t", 64, 64, 7, 64);
@@ -234,12 +225,11 @@ static void a_transpose_behind_it_is_no_reader(void **state)
     test_placed_free(p);
 }
 
-static void patches_of_a_picture_stay_float_where_nothing_else_is_in_8_bits(void **state)
+TEST(patches_of_a_picture_stay_float_where_nothing_else_is_in_8_bits)
 {
     test_builder small = between(3, 96, 4, 1, "Tanh"), large = between(3, 96, 5, 1, "Tanh"),
                  read = between(3, 96, 4, 1, NULL);
 
-    (void)state;
     expect_reason(
         &small, "c",
         "a Conv with few channels and a small kernel between float operators is slower in 8 bits");
@@ -261,10 +251,9 @@ static test_builder matrix(const char *op, int64_t rows, int64_t columns)
     return b;
 }
 
-/* ptq 8.1 P25, with the limits of this engine */
-static void small_matrices_stay_float(void **state)
+/* with the limits of this engine */
+TEST(small_matrices_stay_float)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         const char *op = i == 0 ? "MatMul" : "Gemm";
         test_builder small = matrix(op, 32, 32), larger = matrix(op, 32, 33);
@@ -274,11 +263,10 @@ static void small_matrices_stay_float(void **state)
     }
 }
 
-static void a_small_matrix_reads_codes_that_are_there(void **state)
+TEST(a_small_matrix_reads_codes_that_are_there)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);
     test_conv(&b, "c", "x", 32, 32, 3, 1);
     TEST_NODE(&b, "GlobalAveragePool", "g", "c");
@@ -303,19 +291,18 @@ static test_builder product(int64_t rows, int64_t sum, const char *op)
     return b;
 }
 
-static void products_stay_float_where_they_are_small_or_read_a_softmax(void **state)
+TEST(products_stay_float_where_they_are_small_or_read_a_softmax)
 {
     test_builder small = product(200, 100, "Tanh"), large = product(400, 64, "Tanh"),
                  probabilities = product(400, 64, "Softmax");
 
-    (void)state;
     expect_reason(&small, "m", "a small product of two activations is slower in 8 bits");
     expect_line(&large, "m: QDQ(s) QDQ(y)\n");
     expect_reason(&probabilities, "m",
                   "8 bits are too few for small probabilities, and gain little here");
 }
 
-static void a_product_of_unknown_size_is_quantized(void **state)
+TEST(a_product_of_unknown_size_is_quantized)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(
@@ -323,7 +310,6 @@ static void a_product_of_unknown_size_is_quantized(void **state)
     qdq_target *t = NULL;
     qdq_plan *plan = qdq_plan_new();
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_non_null(plan);
     assert_ok(qdq_place(m, t, NULL, plan, &err));
@@ -335,12 +321,11 @@ static void a_product_of_unknown_size_is_quantized(void **state)
 
 /* --- who asks for it -------------------------------------------------------------------------- */
 
-static void what_the_user_names_is_quantized_all_the_same(void **state)
+TEST(what_the_user_names_is_quantized_all_the_same)
 {
     const char *const names[] = {"^m$", NULL}, *const types[] = {"MatMul", NULL};
     const qdq_place_opts by_name = {.include = names}, by_type = {.op_types = types};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         test_builder b = matrix("MatMul", 8, 8);
         test_placed p = test_place_with(&b, i == 0 ? &by_name : &by_type);
@@ -348,27 +333,4 @@ static void what_the_user_names_is_quantized_all_the_same(void **state)
         assert_non_null(strstr(p.text, "m: QDQ(t) QW(w)\n"));
         test_placed_free(p);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_sums_keep_a_first_conv_float),
-        cmocka_unit_test(a_first_conv_without_a_linear_reader_is_quantized),
-        cmocka_unit_test(a_relu_keeps_the_q_behind_the_pool),
-        cmocka_unit_test(a_residual_add_shares_the_codes_of_the_conv_beside_it),
-        cmocka_unit_test(codes_that_only_a_float_conv_would_have_read_are_not_shared),
-        cmocka_unit_test(two_operands_that_are_float_do_not_share),
-        cmocka_unit_test(groups_of_few_channels_stay_float),
-        cmocka_unit_test(a_depthwise_conv_between_floats_stays_float),
-        cmocka_unit_test(a_transpose_behind_it_is_no_reader),
-        cmocka_unit_test(patches_of_a_picture_stay_float_where_nothing_else_is_in_8_bits),
-        cmocka_unit_test(small_matrices_stay_float),
-        cmocka_unit_test(a_small_matrix_reads_codes_that_are_there),
-        cmocka_unit_test(products_stay_float_where_they_are_small_or_read_a_softmax),
-        cmocka_unit_test(a_product_of_unknown_size_is_quantized),
-        cmocka_unit_test(what_the_user_names_is_quantized_all_the_same),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

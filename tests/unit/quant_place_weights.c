@@ -26,11 +26,10 @@ static void assert_reason(const qdq_plan *p, const char *node, const char *want)
     assert_string_equal(reason, want);
 }
 
-static void products_get_blocks_along_their_input_channels(void **state)
+TEST(products_get_blocks_along_their_input_channels)
 {
     test_builder b = test_build(21);
 
-    (void)state;
     TEST_INPUT(&b, "x", 2, 3, 64);
     TEST_RANDOM(&b, "w", 64, 48);
     TEST_RANDOM(&b, "stack", 2, 48, 32);
@@ -43,7 +42,7 @@ static void products_get_blocks_along_their_input_channels(void **state)
     assert_int_equal(weight(p.plan, "w")->axis, 0);
     assert_int_equal(weight(p.plan, "w")->block, 32);
     assert_int_equal(weight(p.plan, "w")->type, QDQ_INT4);
-    /* rows of each of its matrices: ptq 8.1 P18 */
+    /* rows of each of its matrices */
     assert_int_equal(weight(p.plan, "stack")->axis, 1);
     assert_int_equal(weight(p.plan, "stack")->block, 32);
     test_placed_free(p);
@@ -66,13 +65,11 @@ static test_builder gemms(void)
     return b;
 }
 
-/* ptq 7 B19 */
-static void gemms_have_blocks_along_k_both_ways(void **state)
+TEST(gemms_have_blocks_along_k_both_ways)
 {
     test_builder b = gemms();
     test_placed p = test_place_on(&b, "int4", NULL);
 
-    (void)state;
     assert_int_equal(weight(p.plan, "v")->axis, 1);
     assert_int_equal(weight(p.plan, "u")->axis, 0);
     assert_reason(p.plan, "t", "its weight is not constant");
@@ -80,13 +77,12 @@ static void gemms_have_blocks_along_k_both_ways(void **state)
     test_placed_free(p);
 }
 
-static void what_the_engine_s_operator_does_not_take_stands_behind_dequantizelinear(void **state)
+TEST(what_the_engine_s_operator_does_not_take_stands_behind_dequantizelinear)
 {
     qdq_error err = QDQ_ERROR_INIT;
     test_builder b = gemms();
     test_placed p = test_place_on(&b, "ort-cpu-int4", NULL);
 
-    (void)state;
     assert_int_equal(weight(p.plan, "v")->store, QDQ_WEIGHT_AS_NBITS);
     assert_int_equal(weight(p.plan, "u")->store, QDQ_WEIGHT_AS_CODES); /* alpha is 2 */
     assert_true(qdq_plan_finish(p.plan));
@@ -118,7 +114,7 @@ static test_builder table(void)
     return b;
 }
 
-static void tables_stay_float_unless_asked_for(void **state)
+TEST(tables_stay_float_unless_asked_for)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
@@ -126,7 +122,6 @@ static void tables_stay_float_unless_asked_for(void **state)
     test_builder b = table();
     test_placed p = test_place_on(&b, "int4", NULL);
 
-    (void)state;
     assert_int_equal(p.plan->weights.n, 0);
     assert_reason(p.plan, "x", "tables stay float (key 'weight.tables' of the target)");
     assert_ok(qdq_target_load("int4", &t, &err));
@@ -140,13 +135,12 @@ static void tables_stay_float_unless_asked_for(void **state)
     test_placed_free(p);
 }
 
-static void odd_weights_stay_float_with_a_reason(void **state)
+TEST(odd_weights_stay_float_with_a_reason)
 {
     test_builder b = test_build(21);
     float *nan;
     void *data;
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 64);
     TEST_RANDOM(&b, "vector", 64);
     qdq_tensor *bad = qdq_tensor_new(b.m, QDQ_FLOAT, 2, (const int64_t[]){64, 4}, &data);
@@ -176,19 +170,18 @@ static void odd_weights_stay_float_with_a_reason(void **state)
     test_placed_free(p);
 }
 
-static void nodes_that_the_user_excludes_keep_their_weights(void **state)
+TEST(nodes_that_the_user_excludes_keep_their_weights)
 {
     const qdq_place_opts opts = {.exclude = (const char *const[]){"^y$", NULL}};
     test_builder b = gemms();
     test_placed p = test_place_on(&b, "int4", &opts);
 
-    (void)state;
     assert_int_equal(p.plan->weights.n, 1);
     assert_reason(p.plan, "y", "excluded by the user");
     test_placed_free(p);
 }
 
-static void plans_that_no_operator_of_the_engine_fits_are_refused(void **state)
+TEST(plans_that_no_operator_of_the_engine_fits_are_refused)
 {
     static const struct {
         const char *weight, *message;
@@ -204,7 +197,6 @@ static void plans_that_no_operator_of_the_engine_fits_are_refused(void **state)
     };
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         test_builder b = gemms();
         qdq_model *m = test_built(&b);
@@ -220,18 +212,4 @@ static void plans_that_no_operator_of_the_engine_fits_are_refused(void **state)
         qdq_plan_free(p);
         qdq_model_free(m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_get_blocks_along_their_input_channels),
-        cmocka_unit_test(gemms_have_blocks_along_k_both_ways),
-        cmocka_unit_test(what_the_engine_s_operator_does_not_take_stands_behind_dequantizelinear),
-        cmocka_unit_test(tables_stay_float_unless_asked_for),
-        cmocka_unit_test(odd_weights_stay_float_with_a_reason),
-        cmocka_unit_test(nodes_that_the_user_excludes_keep_their_weights),
-        cmocka_unit_test(plans_that_no_operator_of_the_engine_fits_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

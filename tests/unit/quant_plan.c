@@ -45,13 +45,12 @@ static const char plan_text[] =
     "  ]\n"
     "}\n";
 
-static void text_round_trips_to_the_letter(void **state)
+TEST(text_round_trips_to_the_letter)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
     char *text = NULL;
 
-    (void)state;
     assert_ok(qdq_plan_parse(plan_text, strlen(plan_text), "plan", &p, &err));
     assert_true(p->tensors.at[0].qparam.scale == 0.1f);
     assert_ok(qdq_plan_to_text(p, &text, &err));
@@ -60,13 +59,12 @@ static void text_round_trips_to_the_letter(void **state)
     qdq_plan_free(p);
 }
 
-static void files_round_trip_and_are_not_overwritten(void **state)
+TEST(files_round_trip_and_are_not_overwritten)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL, *again = NULL;
     const char *path = test_path("plan.json");
 
-    (void)state;
     assert_ok(qdq_plan_parse(plan_text, strlen(plan_text), "plan", &p, &err));
     assert_ok(qdq_plan_save(p, path, false, &err));
     assert_fails(QDQ_E_IO, "plan.json", qdq_plan_save(p, path, false, &err));
@@ -77,12 +75,11 @@ static void files_round_trip_and_are_not_overwritten(void **state)
     qdq_plan_free(again);
 }
 
-static void the_summary_counts_operators_and_reasons(void **state)
+TEST(the_summary_counts_operators_and_reasons)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
 
-    (void)state;
     assert_ok(qdq_plan_parse(plan_text, strlen(plan_text), "plan", &p, &err));
     const qdq_plan_summary *s = qdq_plan_get_summary(p);
     assert_int_equal(s->n_quantized, 1);
@@ -97,7 +94,7 @@ static void the_summary_counts_operators_and_reasons(void **state)
     "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], "            \
     "\"type\": " type "}]}"
 
-static void mistakes_are_named_with_entry_and_key(void **state)
+TEST(mistakes_are_named_with_entry_and_key)
 {
     static const struct {
         qdq_status code;
@@ -186,22 +183,9 @@ static void mistakes_are_named_with_entry_and_key(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         assert_fails(cases[i].code, cases[i].message,
                      qdq_plan_parse(cases[i].text, strlen(cases[i].text), "plan", &p, &err));
         assert_null(p);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_round_trips_to_the_letter),
-        cmocka_unit_test(files_round_trip_and_are_not_overwritten),
-        cmocka_unit_test(the_summary_counts_operators_and_reasons),
-        cmocka_unit_test(mistakes_are_named_with_entry_and_key),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,9 +55,8 @@ static void close_fixture(fixture *f)
     qdq_model_free(f->m);
 }
 
-static void nodes_have_formats_rules_and_reasons(void **state)
+TEST(nodes_have_formats_rules_and_reasons)
 {
-    (void)state;
     fixture f;
     open_fixture(&f);
     const qdq_picture_node *n = f.x.picture.node;
@@ -75,9 +74,8 @@ static void nodes_have_formats_rules_and_reasons(void **state)
     close_fixture(&f);
 }
 
-static void edges_of_the_plan_carry_codes(void **state)
+TEST(edges_of_the_plan_carry_codes)
 {
-    (void)state;
     fixture f;
     open_fixture(&f);
     const qdq_picture_edge *e = f.x.picture.edge;
@@ -93,9 +91,8 @@ static void edges_of_the_plan_carry_codes(void **state)
     close_fixture(&f);
 }
 
-static void what_shares_a_layer_with_codes_is_drawn_as_codes(void **state)
+TEST(what_shares_a_layer_with_codes_is_drawn_as_codes)
 {
-    (void)state;
     fixture f;
     open_fixture(&f);
 
@@ -109,9 +106,8 @@ static void what_shares_a_layer_with_codes_is_drawn_as_codes(void **state)
     close_fixture(&f);
 }
 
-static void estimates_add_up_to_a_hundred(void **state)
+TEST(estimates_add_up_to_a_hundred)
 {
-    (void)state;
     fixture f;
     double all = 0;
     open_fixture(&f);
@@ -125,9 +121,8 @@ static void estimates_add_up_to_a_hundred(void **state)
     close_fixture(&f);
 }
 
-static void nodes_without_names_are_found_by_their_outputs(void **state)
+TEST(nodes_without_names_are_found_by_their_outputs)
 {
-    (void)state;
     qdq_model *m = test_model("g (float x) => (float y) { t = Neg(x) [n] y = Neg(t) }");
     qdq_plan *p = qdq_plan_new();
     qdq_error err = QDQ_ERROR_INIT;
@@ -145,9 +140,8 @@ static void nodes_without_names_are_found_by_their_outputs(void **state)
     qdq_model_free(m);
 }
 
-static void bodies_are_drawn_behind_their_node(void **state)
+TEST(bodies_are_drawn_behind_their_node)
 {
-    (void)state;
     qdq_model *m = test_model(
         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
         "g (float[2,2] x, bool c, int64 k) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}> {"
@@ -201,17 +195,4 @@ static void bodies_are_drawn_behind_their_node(void **state)
     qdq_arena_free(&arena);
     qdq_plan_free(p);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_have_formats_rules_and_reasons),
-        cmocka_unit_test(edges_of_the_plan_carry_codes),
-        cmocka_unit_test(what_shares_a_layer_with_codes_is_drawn_as_codes),
-        cmocka_unit_test(estimates_add_up_to_a_hundred),
-        cmocka_unit_test(nodes_without_names_are_found_by_their_outputs),
-        cmocka_unit_test(bodies_are_drawn_behind_their_node),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

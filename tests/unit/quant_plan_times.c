@@ -12,14 +12,13 @@
 
 static qdq_error err;
 
-static void times_are_read_back_as_they_were_written(void **state)
+TEST(times_are_read_back_as_they_were_written)
 {
     qdq_plan *p = qdq_plan_new(), *back = NULL;
     qdq_plan_times t = {"a processor, 2 cores", "ort-cpu", HASH, 7, 1234.56, 0.1, {0}, {0}};
     qdq_arena arena = QDQ_ARENA_INIT;
     char *text[2];
 
-    (void)state;
     assert_non_null(p);
     p->model = p->target = p->created_by = p->clean = "";
     assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){"conv \"1\"", 100.01, 1e-3})));
@@ -48,12 +47,11 @@ static void times_are_read_back_as_they_were_written(void **state)
     qdq_plan_free(back);
 }
 
-static void a_plan_without_times_has_no_such_key(void **state)
+TEST(a_plan_without_times_has_no_such_key)
 {
     qdq_plan *p = qdq_plan_new();
     char *text;
 
-    (void)state;
     assert_non_null(p);
     p->model = p->target = p->created_by = p->clean = "";
     assert_ok(qdq_plan_to_text(p, &text, &err));
@@ -70,9 +68,8 @@ static void assert_refused(const char *text, const char *why)
     assert_null(p);
 }
 
-static void mistakes_in_times_have_their_place(void **state)
+TEST(mistakes_in_times_have_their_place)
 {
-    (void)state;
     assert_refused(
         PLAN("{\"processor\": \"p\", \"target\": \"t\", \"target_sha256\": \"12\", \"trials\": 1}"),
         "key 'target_sha256': expected 64 hexadecimal digits");
@@ -85,14 +82,4 @@ static void mistakes_in_times_have_their_place(void **state)
                    "key 'float_us': expected a number above 0, as there are times of layers");
     assert_refused(PLAN("{\"target\": \"t\", \"target_sha256\": \"" HASH "\", \"trials\": 1}"),
                    "key 'processor'");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_are_read_back_as_they_were_written),
-        cmocka_unit_test(a_plan_without_times_has_no_such_key),
-        cmocka_unit_test(mistakes_in_times_have_their_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

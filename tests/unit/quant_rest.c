@@ -1,4 +1,4 @@
-/* quant_rest.c - the rest of a model in float16 and bfloat16 (ptq 5.2). */
+/* quant_rest.c - the rest of a model in float16 and bfloat16. */
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 #include "quant/half_precision/rest.h"
@@ -21,7 +21,7 @@ static void hear(void *ctx, qdq_log_level level, const char *text)
         snprintf(s->text + used, sizeof s->text - used, "%s\n", text);
 }
 
-/* For every Q type(x) = type(scale), for every DQ type(out) = type(scale) (ptq 5.2). */
+/* For every Q type(x) = type(scale), for every DQ type(out) = type(scale). */
 static void assert_scales_follow(const qdq_model *m)
 {
     QDQ_FOR_GRAPHS (g, m)
@@ -75,9 +75,8 @@ static void check(const char *text, qdq_elem type, const char *keep, const char 
     qdq_model_free(m);
 }
 
-static void casts_stand_at_the_borders_alone(void **state)
+TEST(casts_stand_at_the_borders_alone)
 {
-    (void)state;
     check(OPSET19 "graph (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {\n"
                   "a = Mul(x, w)\n b = Relu(a)\n c = Add(b, x)\n y = Neg(c)\n}",
           QDQ_FLOAT16, NULL,
@@ -93,9 +92,8 @@ static void casts_stand_at_the_borders_alone(void **state)
           "}\n");
 }
 
-static void a_node_that_is_kept_reads_and_gives_float(void **state)
+TEST(a_node_that_is_kept_reads_and_gives_float)
 {
-    (void)state;
     check(OPSET19
           "graph (float[2] x) => (float[2] y) {\n"
           "a = Neg(x)\n [\"keep\"] b = Relu(a)\n c = Exp(a)\n d = Add(b, c)\n y = Sub(d, b)\n}",
@@ -113,9 +111,8 @@ static void a_node_that_is_kept_reads_and_gives_float(void **state)
           "}\n");
 }
 
-static void an_initializer_that_both_sides_read_is_there_twice(void **state)
+TEST(an_initializer_that_both_sides_read_is_there_twice)
 {
-    (void)state;
     check(OPSET19 "graph (float[2] x) => (float[2] y) <float[2] w = {0.1, 2}> {\n"
                   "[\"keep\"] a = Mul(x, w)\n y = Add(a, w)\n}",
           QDQ_FLOAT16, "keep",
@@ -130,9 +127,8 @@ static void an_initializer_that_both_sides_read_is_there_twice(void **state)
           "}\n");
 }
 
-static void an_initializer_that_callers_may_override_is_cast(void **state)
+TEST(an_initializer_that_callers_may_override_is_cast)
 {
-    (void)state;
     check(OPSET19 "graph (float[2] x, float[2] w = {1, 2}) => (float[2] y) {\n y = Mul(x, w)\n}",
           QDQ_FLOAT16, NULL,
           "graph (float[2] x, float[2] w = {1, 2}) => (float[2] y) {\n"
@@ -143,9 +139,8 @@ static void an_initializer_that_callers_may_override_is_cast(void **state)
           "}\n");
 }
 
-static void a_constant_node_becomes_an_initializer_of_its_type(void **state)
+TEST(a_constant_node_becomes_an_initializer_of_its_type)
 {
-    (void)state;
     check(OPSET19 "graph (float[1] x) => (float[1] y) {\n"
                   "c = Constant <value = float[1] {0.5}> ()\n y = Mul(x, c)\n}",
           QDQ_BFLOAT16, NULL,
@@ -158,10 +153,9 @@ static void a_constant_node_becomes_an_initializer_of_its_type(void **state)
           "}\n");
 }
 
-/* 6/7 as float16 times 7 is less than 6 (ptq 5.2) */
-static void scales_of_resize_stay_float(void **state)
+/* 6/7 as float16 times 7 is less than 6 */
+TEST(scales_of_resize_stay_float)
 {
-    (void)state;
     check(OPSET19 "graph (float[1,1,7,7] x) => (float[1,1,6,6] y) <float[4] s = {1, 1, "
                   "0.857142866, 0.857142866}>"
                   " {\n y = Resize(x, \"\", s)\n}",
@@ -175,9 +169,8 @@ static void scales_of_resize_stay_float(void **state)
           "}\n");
 }
 
-static void computed_scales_of_resize_stay_float(void **state)
+TEST(computed_scales_of_resize_stay_float)
 {
-    (void)state;
     check(OPSET19
           "graph (float[1,1,7,7] x, int64[4] n) => (float[A,B,C,D] y) <float[1] k = {7}> {\n"
           "f = Cast <to = 1> (n)\n s = Div(f, k)\n r = Neg(x)\n y = Resize(r, \"\", s)\n}",
@@ -194,9 +187,8 @@ static void computed_scales_of_resize_stay_float(void **state)
           "}\n");
 }
 
-static void numbers_that_become_indices_stay_float(void **state)
+TEST(numbers_that_become_indices_stay_float)
 {
-    (void)state;
     check(OPSET19 "graph (float[4] x, float p) => (float y) <float k = {3}> {\n"
                   "f = Mul(p, k)\n i = Cast <to = 7> (f)\n r = Neg(x)\n y = Gather(r, i)\n}",
           QDQ_FLOAT16, NULL,
@@ -212,9 +204,8 @@ static void numbers_that_become_indices_stay_float(void **state)
           "}\n");
 }
 
-static void an_operator_without_16_bits_stays_float(void **state)
+TEST(an_operator_without_16_bits_stays_float)
 {
-    (void)state;
     check(OPSET19 "graph (float[2] x) => (float[2] y) {\n a = Neg(x)\n b = Celu(a)\n y = Neg(b)\n}",
           QDQ_FLOAT16, NULL,
           "graph (float[2] x) => (float[2] y) {\n"
@@ -234,9 +225,8 @@ static void an_operator_without_16_bits_stays_float(void **state)
           "}\n");
 }
 
-static void an_operator_gets_bfloat16_only_from_the_version_that_has_it(void **state)
+TEST(an_operator_gets_bfloat16_only_from_the_version_that_has_it)
 {
-    (void)state;
     check(OPSET19 "graph (float[2] x) => (float[2] y) {\n y = Elu(x)\n}", QDQ_BFLOAT16, NULL,
           "graph (float[2] x) => (float[2] y) {\n"
           "  y = Elu(x)\n"
@@ -249,9 +239,8 @@ static void an_operator_gets_bfloat16_only_from_the_version_that_has_it(void **s
           "}\n");
 }
 
-static void q_takes_the_type_of_its_input_and_dq_the_one_that_is_wanted(void **state)
+TEST(q_takes_the_type_of_its_input_and_dq_the_one_that_is_wanted)
 {
-    (void)state;
     check(OPSET19 "graph (float[2] x) => (float[2] y) <float s = {0.5}, int8 z = {0}> {\n"
                   "q = QuantizeLinear(x, s, z)\n d = DequantizeLinear(q, s, z)\n a = Relu(d)\n"
                   "q1 = QuantizeLinear(a, s, z)\n y = DequantizeLinear(q1, s, z)\n}",
@@ -269,9 +258,8 @@ static void q_takes_the_type_of_its_input_and_dq_the_one_that_is_wanted(void **s
           "}\n");
 }
 
-static void a_scale_that_float16_does_not_have_keeps_its_pair_in_float(void **state)
+TEST(a_scale_that_float16_does_not_have_keeps_its_pair_in_float)
 {
-    (void)state;
     check(
         OPSET19
         "graph (float[2] x) => (float[2] y) <float s = {1e-08}, int8 z = {0}> {\n"
@@ -290,9 +278,8 @@ static void a_scale_that_float16_does_not_have_keeps_its_pair_in_float(void **st
         "}\n");
 }
 
-static void q_and_dq_below_opset_19_stay_float(void **state)
+TEST(q_and_dq_below_opset_19_stay_float)
 {
-    (void)state;
     check(
         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
         "graph (float[2] x) => (float[2] y) <float s = {0.5}, int8 z = {0}> {\n"
@@ -311,10 +298,9 @@ static void q_and_dq_below_opset_19_stay_float(void **state)
         "}\n");
 }
 
-/* ptq 8 B22: shared constants are copied, and every reader is rewired */
-static void casts_that_the_model_has_are_used(void **state)
+/* shared constants are copied, and every reader is rewired */
+TEST(casts_that_the_model_has_are_used)
 {
-    (void)state;
     check(OPSET19 "graph (float[2] x) => (float[2] y, float16[2] z) {\n"
                   "h = Cast <to = 10> (x)\n z = Neg(h)\n f = Cast <to = 1> (z)\n g = Relu(f)\n y = "
                   "Add(g, x)\n}",
@@ -336,9 +322,8 @@ static void casts_that_the_model_has_are_used(void **state)
           "}\n");
 }
 
-static void casts_from_and_to_other_types_have_no_second_one(void **state)
+TEST(casts_from_and_to_other_types_have_no_second_one)
 {
-    (void)state;
     check(OPSET19
           "graph (int64[2] n) => (int64[2] m, float[2] y) {\n"
           "a = Cast <to = 1> (n)\n b = Neg(a)\n m = Cast <to = 7> (b)\n y = Cast <to = 1> (n)\n}",
@@ -351,9 +336,8 @@ static void casts_from_and_to_other_types_have_no_second_one(void **state)
           "}\n");
 }
 
-static void a_fill_has_the_type_of_what_it_fills(void **state)
+TEST(a_fill_has_the_type_of_what_it_fills)
 {
-    (void)state;
     check(OPSET19 "graph (float[2] x, int64[1] n) => (float[A] y) {\n"
                   "a = ConstantOfShape <value = float[1] {1.5}> (n)\n b = ConstantOfShape(n)\n c = "
                   "Add(a, b)\n"
@@ -369,9 +353,8 @@ static void a_fill_has_the_type_of_what_it_fills(void **state)
           "}\n");
 }
 
-static void bodies_have_their_borders_at_inputs_outputs_and_captures(void **state)
+TEST(bodies_have_their_borders_at_inputs_outputs_and_captures)
 {
-    (void)state;
     check(OPSET19 "graph (float[2] x, bool c) => (float[2] y) {\n"
                   "a = Neg(x)\n"
                   "b = If <then_branch = t () => (float[2] p) { p = Relu(a) },\n"
@@ -394,9 +377,8 @@ static void bodies_have_their_borders_at_inputs_outputs_and_captures(void **stat
           "}\n");
 }
 
-static void an_output_that_is_an_input_or_a_constant_stays_float(void **state)
+TEST(an_output_that_is_an_input_or_a_constant_stays_float)
 {
-    (void)state;
     check(OPSET19
           "graph (float[2] x) => (float[2] x, float[2] w, float[2] y) <float[2] w = {1, 2}> {\n"
           "y = Mul(x, w)\n}",
@@ -411,14 +393,13 @@ static void an_output_that_is_an_input_or_a_constant_stays_float(void **state)
           "}\n");
 }
 
-static void direct_io_changes_the_types_of_inputs_and_outputs(void **state)
+TEST(direct_io_changes_the_types_of_inputs_and_outputs)
 {
     qdq_model *m =
         converted(OPSET19 "graph (float[2] x, int64[1] i) => (float[2] y, float[1] z) {\n"
                           "y = Neg(x)\n z = Gather(x, i)\n}",
                   QDQ_FLOAT16, NULL, true, NULL);
 
-    (void)state;
     test_assert_text(m, "graph (float16[2] x, int64[1] i) => (float16[2] y, float16[1] z) {\n"
                         "  y = Neg(x)\n"
                         "  z = Gather(x, i)\n"
@@ -426,7 +407,7 @@ static void direct_io_changes_the_types_of_inputs_and_outputs(void **state)
     qdq_model_free(m);
 }
 
-static void what_is_beyond_the_range_is_clamped_and_told(void **state)
+TEST(what_is_beyond_the_range_is_clamped_and_told)
 {
     said s = {""};
     qdq_model *m = converted(
@@ -434,7 +415,6 @@ static void what_is_beyond_the_range_is_clamped_and_told(void **state)
                 " {\n y = Add(x, w)\n}",
         QDQ_FLOAT16, NULL, false, &s);
 
-    (void)state;
     test_assert_text(m, "graph (float[4] x) => (float[4] y) <\n"
                         "  float16[4] w = {-65504.0, inf, 6e-08, 65504.0}\n"
                         "> {\n"
@@ -462,9 +442,8 @@ static void check_rounded(const char *text, const char *want)
     qdq_model_free(m);
 }
 
-static void a_q_in_front_of_the_border_has_the_scale_of_its_dq(void **state)
+TEST(a_q_in_front_of_the_border_has_the_scale_of_its_dq)
 {
-    (void)state;
     check_rounded(OPSET22
                   "graph (float[2] x) => (float[2] y) <float s = {0.1}, uint8 z = {3}> {\n"
                   "q = QuantizeLinear(x, s, z)\n d = DequantizeLinear(q, s, z)\n a = Neg(d)\n"
@@ -483,9 +462,8 @@ static void a_q_in_front_of_the_border_has_the_scale_of_its_dq(void **state)
                   "}\n");
 }
 
-static void scales_of_biases_and_of_what_stays_float_are_not_rounded(void **state)
+TEST(scales_of_biases_and_of_what_stays_float_are_not_rounded)
 {
-    (void)state;
     check_rounded(
         OPSET22
         "graph () => (float[2] y, float[2] z) <int32[2] b = {1, 2}, float s = {0.1}, uint8[2] w = "
@@ -501,9 +479,8 @@ static void scales_of_biases_and_of_what_stays_float_are_not_rounded(void **stat
         "}\n");
 }
 
-static void a_number_is_rounded_up_to_one_that_the_type_has(void **state)
+TEST(a_number_is_rounded_up_to_one_that_the_type_has)
 {
-    (void)state;
     assert_true(qdq_half_round_up(0.1F, QDQ_FLOAT) == 0.1F);
     assert_true(qdq_half_round_up(0.5F, QDQ_BFLOAT16) == 0.5F);
     assert_true(qdq_half_round_up(1.001F, QDQ_BFLOAT16) == 1.0078125F);
@@ -512,7 +489,7 @@ static void a_number_is_rounded_up_to_one_that_the_type_has(void **state)
     assert_true(qdq_half_round_up(1e9F, QDQ_FLOAT16) == 65504.0F);
 }
 
-static void a_label_that_is_not_there_is_named(void **state)
+TEST(a_label_that_is_not_there_is_named)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model("graph (float x) => (float y) { y = Neg(x) }");
@@ -520,7 +497,6 @@ static void a_label_that_is_not_there_is_named(void **state)
     qdq_plan_float kept = {"gone", "", ""};
     qdq_map map = QDQ_MAP_INIT;
 
-    (void)state;
     assert_true(QDQ_PUSH(&p->arena, &p->rest.keep, kept));
     assert_fails(QDQ_E_FORMAT,
                  "the plan keeps in float32 what the model does not have: node 'gone'",
@@ -530,7 +506,7 @@ static void a_label_that_is_not_there_is_named(void **state)
     qdq_model_free(m);
 }
 
-static void a_plan_says_what_stays_float(void **state)
+TEST(a_plan_says_what_stays_float)
 {
     static const char wrong[] = "{\"qdq_plan\": 1, \"rest\": {\"type\": \"half\"}}";
     static const char text[] =
@@ -541,7 +517,6 @@ static void a_plan_says_what_stays_float(void **state)
     qdq_plan *p = NULL, *again = NULL;
     char *once = NULL, *twice = NULL;
 
-    (void)state;
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
     assert_int_equal(p->rest.type, QDQ_BFLOAT16);
     assert_true(p->rest.direct_io);
@@ -556,37 +531,4 @@ static void a_plan_says_what_stays_float(void **state)
     qdq_plan_free(again);
     assert_fails(QDQ_E_FORMAT, "rest, key 'type': expected 'float', 'float16' or 'bfloat16'",
                  qdq_plan_parse(wrong, strlen(wrong), "plan", &p, &err));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(casts_stand_at_the_borders_alone),
-        cmocka_unit_test(a_node_that_is_kept_reads_and_gives_float),
-        cmocka_unit_test(an_initializer_that_both_sides_read_is_there_twice),
-        cmocka_unit_test(an_initializer_that_callers_may_override_is_cast),
-        cmocka_unit_test(a_constant_node_becomes_an_initializer_of_its_type),
-        cmocka_unit_test(scales_of_resize_stay_float),
-        cmocka_unit_test(computed_scales_of_resize_stay_float),
-        cmocka_unit_test(numbers_that_become_indices_stay_float),
-        cmocka_unit_test(an_operator_without_16_bits_stays_float),
-        cmocka_unit_test(an_operator_gets_bfloat16_only_from_the_version_that_has_it),
-        cmocka_unit_test(q_takes_the_type_of_its_input_and_dq_the_one_that_is_wanted),
-        cmocka_unit_test(a_scale_that_float16_does_not_have_keeps_its_pair_in_float),
-        cmocka_unit_test(q_and_dq_below_opset_19_stay_float),
-        cmocka_unit_test(casts_that_the_model_has_are_used),
-        cmocka_unit_test(casts_from_and_to_other_types_have_no_second_one),
-        cmocka_unit_test(a_fill_has_the_type_of_what_it_fills),
-        cmocka_unit_test(bodies_have_their_borders_at_inputs_outputs_and_captures),
-        cmocka_unit_test(an_output_that_is_an_input_or_a_constant_stays_float),
-        cmocka_unit_test(direct_io_changes_the_types_of_inputs_and_outputs),
-        cmocka_unit_test(what_is_beyond_the_range_is_clamped_and_told),
-        cmocka_unit_test(a_q_in_front_of_the_border_has_the_scale_of_its_dq),
-        cmocka_unit_test(scales_of_biases_and_of_what_stays_float_are_not_rounded),
-        cmocka_unit_test(a_number_is_rounded_up_to_one_that_the_type_has),
-        cmocka_unit_test(a_label_that_is_not_there_is_named),
-        cmocka_unit_test(a_plan_says_what_stays_float),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

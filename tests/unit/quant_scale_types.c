@@ -1,5 +1,4 @@
-/* quant_scale_types.c - Q and DQ have the type of their scale (ptq 5.2:
- * NVIDIA/Model-Optimizer#118). */
+/* quant_scale_types.c - Q and DQ have the type of their scale (NVIDIA/Model-Optimizer#118). */
 #include "quant/weights/scale_types.h"
 
 #include "support/test.h"
@@ -20,34 +19,21 @@ static void assert_types(const char *text, const char *message)
     "<ir_version: 9, opset_import: [\"\" : " opset "]> g (" x "[2] x) => (" y "[2] y) <" scale     \
     " s = {1}, int8 z = {0}> { q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z) }"
 
-static void equal_types_are_fine(void **state)
+TEST(equal_types_are_fine)
 {
-    (void)state;
     assert_types(MODEL("19", "float", "float", "float"), NULL);
     assert_types(MODEL("19", "float16", "float16", "float16"), NULL);
 }
 
-static void another_type_is_named_with_its_node(void **state)
+TEST(another_type_is_named_with_its_node)
 {
-    (void)state;
     assert_types(MODEL("19", "float", "float16", "float16"),
                  "QuantizeLinear of 'x': float with a scale of type float16, expected one type");
     assert_types(MODEL("19", "float16", "float16", "float"),
                  "DequantizeLinear of 'y': float with a scale of type float16, expected one type");
 }
 
-static void later_opsets_let_them_differ(void **state)
+TEST(later_opsets_let_them_differ)
 {
-    (void)state;
     assert_types(MODEL("23", "float", "float16", "float16"), NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_types_are_fine),
-        cmocka_unit_test(another_type_is_named_with_its_node),
-        cmocka_unit_test(later_opsets_let_them_differ),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

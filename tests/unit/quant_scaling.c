@@ -58,14 +58,13 @@ static float first(const qdq_model *m, const char *name, int64_t i)
     return qdq_elem_float(QDQ_FLOAT, qdq_value_const(v)->bytes.data, i);
 }
 
-static void a_normalization_takes_the_division(void **state)
+TEST(a_normalization_takes_the_division)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = model(false);
     qdq_plan *p = plan_of(SCALING("n", BOTH, ", \"fold\": \"n\""), WEIGHTS);
     float gain = first(m, "gain", 1), shift = first(m, "shift", 0);
 
-    (void)state;
     assert_ok(qdq_insert(m, p, NULL, &err));
     assert_ok(qdq_model_verify(m, &err));
     assert_true(first(m, "gain_scaled", 1) == gain / 4 && first(m, "shift_scaled", 0) == shift / 2);
@@ -76,14 +75,13 @@ static void a_normalization_takes_the_division(void **state)
     qdq_model_free(m);
 }
 
-static void where_others_read_it_a_mul_divides(void **state)
+TEST(where_others_read_it_a_mul_divides)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = model(true);
     qdq_plan *p = plan_of(SCALING("n", BOTH, ""), WEIGHTS);
     char *text = NULL;
 
-    (void)state;
     assert_ok(qdq_plan_to_text(p, &text, &err));
     assert_non_null(strstr(
         text, "\"scalings\": [\n    {\"tensor\": \"n\", \"consumers\": [[\"y\", 0], [\"z\", 0]], "
@@ -100,7 +98,7 @@ static void where_others_read_it_a_mul_divides(void **state)
     qdq_model_free(m);
 }
 
-static void weights_that_are_stored_as_floats_are_multiplied(void **state)
+TEST(weights_that_are_stored_as_floats_are_multiplied)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = model(false);
@@ -110,14 +108,13 @@ static void weights_that_are_stored_as_floats_are_multiplied(void **state)
         "\"int8\", \"store\": \"float\"}]");
     float v = first(m, "v", 1);
 
-    (void)state;
     assert_ok(qdq_insert(m, p, NULL, &err));
     assert_true(first(m, "v_scaled", 1) == 4 * v); /* [N, K]: element 1 is of channel 1 */
     qdq_plan_free(p);
     qdq_model_free(m);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+TEST(what_does_not_fit_is_refused)
 {
     static const struct {
         const char *scalings, *weights, *message;
@@ -140,7 +137,6 @@ static void what_does_not_fit_is_refused(void **state)
     };
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_model *m = model(cases[i].other_reader);
         qdq_plan *p = plan_of(cases[i].scalings, cases[i].weights);
@@ -151,14 +147,12 @@ static void what_does_not_fit_is_refused(void **state)
     }
 }
 
-/* ptq 7 B25: gain and bias behind the normalization, no bias in front of it and no weight of a
- * product */
-static void constants_of_normalizations_and_products_can_take_it(void **state)
+/* gain and bias behind the normalization, no bias in front of it and no weight of a product */
+TEST(constants_of_normalizations_and_products_can_take_it)
 {
     test_builder b = test_build(21);
     uint32_t inputs[2];
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 2);
     TEST_RANDOM(&b, "row", 2);
     TEST_RANDOM(&b, "column", 2, 1);
@@ -178,16 +172,4 @@ static void constants_of_normalizations_and_products_can_take_it(void **state)
          *n != NULL; n++)
         assert_int_equal(qdq_scaling_inputs(qdq_graph_find(b.g, *n)->producer, 2, inputs), 0);
     qdq_model_free(b.m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_normalization_takes_the_division),
-        cmocka_unit_test(where_others_read_it_a_mul_divides),
-        cmocka_unit_test(weights_that_are_stored_as_floats_are_multiplied),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(constants_of_normalizations_and_products_can_take_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

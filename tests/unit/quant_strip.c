@@ -75,9 +75,8 @@ static void assert_stays(const char *text, size_t n, const char *part)
         fail_msg("'%s' is not in '%s'", part, h.text);
 }
 
-static void pairs_of_q_and_dq_go(void **state)
+TEST(pairs_of_q_and_dq_go)
 {
-    (void)state;
     assert_strips("g (float[2] x) => (float[2] y) <" S "> {\n"
                   "  q = QuantizeLinear(x, s, z)\n"
                   "  d = DequantizeLinear(q, s, z)\n"
@@ -86,9 +85,8 @@ static void pairs_of_q_and_dq_go(void **state)
                   "g (float[2] x) => (float[2] y) { y = Neg(x) }");
 }
 
-static void a_dequantized_graph_output_keeps_its_name(void **state)
+TEST(a_dequantized_graph_output_keeps_its_name)
 {
-    (void)state;
     assert_strips("g (float[2] x) => (float[2] y) <" S "> {\n"
                   "  n = Neg(x)\n"
                   "  q = QuantizeLinear(n, s, z)\n"
@@ -104,9 +102,8 @@ static void a_dequantized_graph_output_keeps_its_name(void **state)
 
 /* (8 - 3) * 0.5 and so on; int4, blocks, per channel, float8: whatever DQ reads. What had scales of
  * 16 bits is float32. */
-static void constants_become_float_again(void **state)
+TEST(constants_become_float_again)
 {
-    (void)state;
     assert_strips("g (float[2] x) => (float[2] y) <" S ", uint8[2] w_quantized = {8, 1}> {\n"
                   "  d = DequantizeLinear(w_quantized, s, z)\n"
                   "  y = Add(x, d)\n"
@@ -142,9 +139,8 @@ static void constants_become_float_again(void **state)
         "}\n");
 }
 
-static void weights_that_are_floats_behind_q_are_those_floats(void **state)
+TEST(weights_that_are_floats_behind_q_are_those_floats)
 {
-    (void)state;
     assert_strips("g (float[2] x) => (float[2] y) <" S ", float[2] w = {0.3, 0.7}> {\n"
                   "  q = QuantizeLinear(w, s, z)\n"
                   "  d = DequantizeLinear(q, s, z)\n"
@@ -153,9 +149,8 @@ static void weights_that_are_floats_behind_q_are_those_floats(void **state)
                   "g (float[2] x) => (float[2] y) <float[2] w = {0.3, 0.7}> { y = Add(x, w) }");
 }
 
-static void computed_scales_go_with_what_computed_them(void **state)
+TEST(computed_scales_go_with_what_computed_them)
 {
-    (void)state;
     assert_strips("g (float[2] x, float a) => (float[2] y) <uint8 z = {3}> {\n"
                   "  s = Abs(a)\n"
                   "  q = QuantizeLinear(x, s, z)\n"
@@ -175,9 +170,8 @@ static void computed_scales_go_with_what_computed_them(void **state)
         "w_1) }");
 }
 
-static void operators_on_codes_become_float_operators(void **state)
+TEST(operators_on_codes_become_float_operators)
 {
-    (void)state;
     assert_strips("g (float[1,1,2,2] x) => (float[1,1,2,2] y) <" S
                   ", int8[1,1,1,1] w = {2}, float ws = {0.25}, "
                   "int8 wz = {0}, int32[1] b = {16}> {\n"
@@ -193,9 +187,8 @@ static void operators_on_codes_become_float_operators(void **state)
                   "}\n");
 }
 
-static void bodies_and_functions_are_stripped_too(void **state)
+TEST(bodies_and_functions_are_stripped_too)
 {
-    (void)state;
     assert_strips("<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1]>\n"
                   "g (bool c, float[2] x) => (float[2] y) <" S "> {\n"
                   "  q = QuantizeLinear(x, s, z)\n"
@@ -233,9 +226,8 @@ static void bodies_and_functions_are_stripped_too(void **state)
                   "}\n");
 }
 
-static void what_is_no_pair_stays_and_is_said(void **state)
+TEST(what_is_no_pair_stays_and_is_said)
 {
-    (void)state;
     assert_stays("g (uint8[2] x) => (float[2] y) <" S "> { y = DequantizeLinear(x, s, z) }", 1,
                  "DequantizeLinear 'DequantizeLinear@y' stays: its codes are an input");
     assert_stays("g (float[2] x) => (uint8[2] y) <" S "> { y = QuantizeLinear(x, s, z) }", 1,
@@ -262,9 +254,8 @@ static void what_is_no_pair_stays_and_is_said(void **state)
                  1, "a scale is missing");
 }
 
-static void constants_that_cannot_be_read_stay(void **state)
+TEST(constants_that_cannot_be_read_stay)
 {
-    (void)state;
     assert_stays("g (float[2] x) => (y) <int8[2] w = {1, 2}, float s = {-0.5}> {\n"
                  "  d = DequantizeLinear(w, s)\n"
                  "  y = Add(x, d)\n"
@@ -287,9 +278,8 @@ static void constants_that_cannot_be_read_stay(void **state)
     "  y = DequantizeLinear(e, s, z)\n"                                                            \
     "}\n"
 
-static void a_relu_that_onnx_runtimes_tool_took_out_comes_back(void **state)
+TEST(a_relu_that_onnx_runtimes_tool_took_out_comes_back)
 {
-    (void)state;
     assert_strips(ORT CLIPPED("0.5", "Conv(x, w)"),
                   ORT "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> {\n"
                       "  c = Conv(x, w)\n"
@@ -304,12 +294,11 @@ static void a_relu_that_onnx_runtimes_tool_took_out_comes_back(void **state)
         "}\n");
 }
 
-static void no_relu_comes_where_it_would_do_nothing_or_was_never_missing(void **state)
+TEST(no_relu_comes_where_it_would_do_nothing_or_was_never_missing)
 {
     static const char plain[] =
         "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> { y = Conv(x, w) }";
 
-    (void)state;
     assert_strips(BARE CLIPPED("0.5", "Conv(x, w)"), plain); /* of another tool */
     assert_strips_bounds(
         ORT CLIPPED("0.5", "Conv(x, w)"), QDQ_BOUNDS_LEAVE,
@@ -329,7 +318,7 @@ static void no_relu_comes_where_it_would_do_nothing_or_was_never_missing(void **
 
 /* What is imported is for the stripped model: whoever strips gets the model that the plan is
  * for. */
-static void a_plan_is_for_the_model_that_strip_gives(void **state)
+TEST(a_plan_is_for_the_model_that_strip_gives)
 {
     static const char text[] = "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <" S
                                ", float t = {0.25}, uint8 u = {9}, uint8[1] b = {8}, "
@@ -346,7 +335,6 @@ static void a_plan_is_for_the_model_that_strip_gives(void **state)
     qdq_plan *p = NULL, *second = NULL;
     char *want = NULL, *have = NULL;
 
-    (void)state;
     assert_ok(qdq_plan_import(m, NULL, &p, NULL, &err));
     assert_int_equal(p->tensors.n, 1);
     assert_int_equal(p->weights.n, 2);
@@ -385,9 +373,8 @@ static void assert_unsaid(const char *text, const char *part)
     qdq_model_free(m);
 }
 
-static void what_a_plan_cannot_say_is_listed_with_the_reason(void **state)
+TEST(what_a_plan_cannot_say_is_listed_with_the_reason)
 {
-    (void)state;
     assert_unsaid("g (float[2] x, float s) => (float[2] y) {\n"
                   "  q = QuantizeLinear(x, s)\n"
                   "  [d] y = DequantizeLinear(q, s)\n"
@@ -413,7 +400,7 @@ static void what_a_plan_cannot_say_is_listed_with_the_reason(void **state)
 }
 
 /* The tensor between two pairs goes away with the first. */
-static void the_second_of_two_pairs_stands_on_top_of_the_first(void **state)
+TEST(the_second_of_two_pairs_stands_on_top_of_the_first)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model("g (float[2] x) => (float[2] y) <" S ", float t = {0.25}> {\n"
@@ -425,7 +412,6 @@ static void the_second_of_two_pairs_stands_on_top_of_the_first(void **state)
                               "}\n");
     qdq_plan *p = NULL;
 
-    (void)state;
     assert_ok(qdq_plan_import(m, NULL, &p, NULL, &err));
     assert_int_equal(p->tensors.n, 2);
     for (size_t i = 0; i < 2; i++)
@@ -437,7 +423,7 @@ static void the_second_of_two_pairs_stands_on_top_of_the_first(void **state)
 }
 
 /* The only reader of the weight's DQ is a Q that goes, too. */
-static void a_weight_whose_reader_is_gone_is_no_entry(void **state)
+TEST(a_weight_whose_reader_is_gone_is_no_entry)
 {
     static const char text[] = "g (float[2] x) => (float[2] y) <float s = {0.5}, float t = {0.25}, "
                                "uint8 z = {3}, int8[2] w = "
@@ -450,7 +436,6 @@ static void a_weight_whose_reader_is_gone_is_no_entry(void **state)
     qdq_model *m = test_model(text), *stripped = NULL, *q = NULL;
     qdq_plan *p = NULL;
 
-    (void)state;
     assert_ok(qdq_plan_import(m, NULL, &p, &stripped, &err));
     for (size_t i = 0; i < p->weights.n; i++)
         assert_true(p->weights.at[i].consumers.n > 0);
@@ -459,27 +444,4 @@ static void a_weight_whose_reader_is_gone_is_no_entry(void **state)
     qdq_model_free(stripped);
     qdq_plan_free(p);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_of_q_and_dq_go),
-        cmocka_unit_test(a_dequantized_graph_output_keeps_its_name),
-        cmocka_unit_test(constants_become_float_again),
-        cmocka_unit_test(weights_that_are_floats_behind_q_are_those_floats),
-        cmocka_unit_test(computed_scales_go_with_what_computed_them),
-        cmocka_unit_test(operators_on_codes_become_float_operators),
-        cmocka_unit_test(bodies_and_functions_are_stripped_too),
-        cmocka_unit_test(what_is_no_pair_stays_and_is_said),
-        cmocka_unit_test(constants_that_cannot_be_read_stay),
-        cmocka_unit_test(a_relu_that_onnx_runtimes_tool_took_out_comes_back),
-        cmocka_unit_test(no_relu_comes_where_it_would_do_nothing_or_was_never_missing),
-        cmocka_unit_test(a_plan_is_for_the_model_that_strip_gives),
-        cmocka_unit_test(what_a_plan_cannot_say_is_listed_with_the_reason),
-        cmocka_unit_test(the_second_of_two_pairs_stands_on_top_of_the_first),
-        cmocka_unit_test(a_weight_whose_reader_is_gone_is_no_entry),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

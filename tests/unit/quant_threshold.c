@@ -47,11 +47,10 @@ static void assert_near(double got, double want, double tolerance)
 /* --- percentile ------------------------------------------------------------------------------- */
 
 /* 1 to 1000, each once: 99 percent are up to 990. */
-static void percentile_of_magnitudes_and_of_either_side(void **state)
+TEST(percentile_of_magnitudes_and_of_either_side)
 {
     float x[2000];
 
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         x[i] = (float)(i + 1);
         x[1000 + i] = -(float)(i + 1) / 2;
@@ -70,13 +69,12 @@ static void percentile_of_magnitudes_and_of_either_side(void **state)
     free(both);
 }
 
-static void percentile_100_is_all_and_few_values_are_interpolated(void **state)
+TEST(percentile_100_is_all_and_few_values_are_interpolated)
 {
     const float x[] = {-3, 0, 1, 6};
     qdq_histogram *h = histogram_of(x, 4);
     qdq_range r = qdq_threshold_percentile(h, &uint8_asymmetric, 100);
 
-    (void)state;
     assert_true(r.low == -3 && r.high == 6);
     r = qdq_threshold_percentile(h, &uint8_asymmetric, 99.999);
     assert_near(r.low, -3, 0.01);
@@ -85,11 +83,10 @@ static void percentile_100_is_all_and_few_values_are_interpolated(void **state)
 }
 
 /* Nine of ten values are zeros behind a ReLU: they count. */
-static void percentile_counts_zeros(void **state)
+TEST(percentile_counts_zeros)
 {
     float x[1000] = {0};
 
-    (void)state;
     for (int i = 0; i < 100; i++)
         x[i] = (float)(i + 1);
     qdq_histogram *h = histogram_of(x, 1000);
@@ -132,7 +129,7 @@ static double naive_divergence(const double *count, size_t n, size_t end, size_t
     return kl;
 }
 
-static void entropy_finds_what_trying_every_window_finds(void **state)
+TEST(entropy_finds_what_trying_every_window_finds)
 {
     double count[QDQ_HISTOGRAM_SIDE];
     qdq_histogram *h = normal(20000, false, 11);
@@ -140,7 +137,6 @@ static void entropy_finds_what_trying_every_window_finds(void **state)
     double least = INFINITY;
     qdq_range r;
 
-    (void)state;
     for (size_t i = 0; i < n; i++)
         count[i] = (double)(h->bin[QDQ_HISTOGRAM_SIDE + i] + h->bin[QDQ_HISTOGRAM_SIDE - 1 - i]);
     count[0] = count[1];
@@ -162,12 +158,11 @@ static void entropy_finds_what_trying_every_window_finds(void **state)
 
 /* Behind a ReLU more than half of the values are exact zeros, and the codes of uint8 have one side
  * alone. */
-static void entropy_of_one_sided_values_does_not_see_the_zeros(void **state)
+TEST(entropy_of_one_sided_values_does_not_see_the_zeros)
 {
     qdq_histogram *h = normal(40000, true, 30);
     qdq_range with, without;
 
-    (void)state;
     assert_true(qdq_threshold_entropy(h, &uint8_asymmetric, &with));
     assert_true(with.low == 0);
     assert_true(with.high > 2 && with.high < 8);
@@ -177,13 +172,12 @@ static void entropy_of_one_sided_values_does_not_see_the_zeros(void **state)
     free(h);
 }
 
-static void entropy_finds_a_bound_on_each_side(void **state)
+TEST(entropy_finds_a_bound_on_each_side)
 {
     float x[30002];
     qdq_random r = qdq_random_new(3, NULL);
     qdq_range range;
 
-    (void)state;
     for (int i = 0; i < 30000; i++) {
         float v = qdq_random_normal(&r);
         x[i] = v < 0 ? v * 0.2f : v;
@@ -197,13 +191,12 @@ static void entropy_finds_a_bound_on_each_side(void **state)
     free(h);
 }
 
-static void entropy_of_negative_values_alone_has_high_zero(void **state)
+TEST(entropy_of_negative_values_alone_has_high_zero)
 {
     float x[5000];
     qdq_random r = qdq_random_new(3, NULL);
     qdq_range range;
 
-    (void)state;
     for (int i = 0; i < 5000; i++)
         x[i] = -fabsf(qdq_random_normal(&r));
     x[0] = -100;
@@ -224,13 +217,12 @@ static double error_with(const qdq_histogram *h, const qdq_qscheme *s, double lo
     return error;
 }
 
-static void mse_is_not_beaten_by_any_bound_of_a_fine_grid(void **state)
+TEST(mse_is_not_beaten_by_any_bound_of_a_fine_grid)
 {
     const qdq_qscheme *schemes[] = {&int8_symmetric, &int4_symmetric, &uint8_asymmetric};
     qdq_histogram *h = normal(20000, false, 9);
     qdq_range r;
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         assert_true(qdq_threshold_mse(h, schemes[i], &r));
         double found = error_with(h, schemes[i], r.low, r.high);
@@ -246,12 +238,11 @@ static void mse_is_not_beaten_by_any_bound_of_a_fine_grid(void **state)
 }
 
 /* Four bits have few codes, so more is cut off than with eight; with sixteen next to nothing. */
-static void mse_knows_the_codes(void **state)
+TEST(mse_knows_the_codes)
 {
     qdq_histogram *h = normal(50000, false, 0);
     qdq_range four, eight, sixteen;
 
-    (void)state;
     assert_true(qdq_threshold_mse(h, &int4_symmetric, &four));
     assert_true(qdq_threshold_mse(h, &int8_symmetric, &eight));
     assert_true(qdq_threshold_mse(h, &int16_symmetric, &sixteen));
@@ -263,7 +254,7 @@ static void mse_knows_the_codes(void **state)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static void zeros_constants_and_one_value_have_a_range(void **state)
+TEST(zeros_constants_and_one_value_have_a_range)
 {
     const float zeros[] = {0, -0.0f, 0}, constant[] = {2.5f, 2.5f}, negative[] = {-1e-30f};
     const struct {
@@ -274,7 +265,6 @@ static void zeros_constants_and_one_value_have_a_range(void **state)
     const qdq_qscheme *schemes[] = {&int8_symmetric, &uint8_asymmetric, &int4_symmetric,
                                     &int16_symmetric};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         qdq_histogram *h = histogram_of(cases[i].x, cases[i].n);
         double amax = fmax(-cases[i].low, cases[i].high);
@@ -293,35 +283,15 @@ static void zeros_constants_and_one_value_have_a_range(void **state)
     }
 }
 
-static void a_floating_type_keeps_the_whole_range_by_entropy(void **state)
+TEST(a_floating_type_keeps_the_whole_range_by_entropy)
 {
     const qdq_qscheme float8 = {.type = QDQ_FLOAT8E4M3FN, .symmetric = true};
     qdq_histogram *h = normal(20000, false, 50);
     qdq_range r;
 
-    (void)state;
     assert_true(qdq_threshold_entropy(h, &float8, &r));
     assert_true(r.high == 50);
     assert_true(qdq_threshold_mse(h, &float8, &r));
     assert_true(r.high > 5 && r.high <= 50);
     free(h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(percentile_of_magnitudes_and_of_either_side),
-        cmocka_unit_test(percentile_100_is_all_and_few_values_are_interpolated),
-        cmocka_unit_test(percentile_counts_zeros),
-        cmocka_unit_test(entropy_finds_what_trying_every_window_finds),
-        cmocka_unit_test(entropy_of_one_sided_values_does_not_see_the_zeros),
-        cmocka_unit_test(entropy_finds_a_bound_on_each_side),
-        cmocka_unit_test(entropy_of_negative_values_alone_has_high_zero),
-        cmocka_unit_test(mse_is_not_beaten_by_any_bound_of_a_fine_grid),
-        cmocka_unit_test(mse_knows_the_codes),
-        cmocka_unit_test(zeros_constants_and_one_value_have_a_range),
-        cmocka_unit_test(a_floating_type_keeps_the_whole_range_by_entropy),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

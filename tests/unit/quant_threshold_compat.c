@@ -4,8 +4,7 @@
 #include "quant/calib/threshold_compat.h"
 #include "support/test.h"
 
-/* ptq 8.3 N8 */
-static void n8_divergences_and_threshold_of_sixteen_bins(void **state)
+TEST(divergences_and_threshold_of_sixteen_bins)
 {
     static const int counts[16] = {1, 0, 0, 2, 5, 20, 60, 100, 100, 60, 20, 5, 2, 0, 0, 1};
     static const double want[7] = {0.8771, 2.8443, 0.1218, 0.2574, 0.1916, 0.1477, 0.3576};
@@ -13,7 +12,6 @@ static void n8_divergences_and_threshold_of_sixteen_bins(void **state)
     double kl[7];
     qdq_range r;
 
-    (void)state;
     for (int i = 0; i < 16; i++) /* the outermost first: they fix the bins */
         for (int k = 0, at = (i * 15) % 16; k < counts[at]; k++) {
             float x = at == 0 ? -8 : at == 15 ? 8 : (float)at - 7.5f;
@@ -29,14 +27,12 @@ static void n8_divergences_and_threshold_of_sixteen_bins(void **state)
     qdq_compat_free(&c);
 }
 
-/* ptq 8.3 N9 */
-static void n9_bins_are_added_at_both_ends(void **state)
+TEST(bins_are_added_at_both_ends)
 {
     const float first[] = {-1, -0.5f, 0.5f, 1}, second[] = {2.2f, -0.1f};
     const uint64_t before[4] = {1, 1, 0, 2}, after[10] = {0, 0, 0, 1, 2, 0, 2, 0, 0, 1};
     qdq_compat c = qdq_compat_new(4);
 
-    (void)state;
     assert_true(qdq_compat_add(&c, first, 4));
     assert_int_equal(c.n_bins, 4);
     assert_memory_equal(c.bin, before, sizeof before);
@@ -60,7 +56,7 @@ static float next(uint64_t *s)
 
 /* Ranges and bins that onnxruntime 1.31.1 (quantization.calibrate.HistogramCollector, 128 bins, 128
  * quantized) gave for five batches of growing range; the last time behind a batch of zeros. */
-static void ranges_are_those_of_onnxruntime(void **state)
+TEST(ranges_are_those_of_onnxruntime)
 {
     static const struct {
         double low, high;
@@ -74,7 +70,6 @@ static void ranges_are_those_of_onnxruntime(void **state)
                 {-0x1.9fde96p+1, 0x1.a0c78cp+1, 1192, 0x1.0f2dfep+2f}};
     float x[500] = {0};
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         qdq_compat c = qdq_compat_new(QDQ_COMPAT_BINS);
         qdq_range r;
@@ -99,12 +94,11 @@ static void ranges_are_those_of_onnxruntime(void **state)
     }
 }
 
-static void bins_without_end_are_refused(void **state)
+TEST(bins_without_end_are_refused)
 {
     const float small[] = {1e-3f}, large[] = {10}, huge[] = {3e38f};
     qdq_compat c = qdq_compat_new(QDQ_COMPAT_BINS);
 
-    (void)state;
     assert_true(qdq_compat_add(&c, small, 1));
     assert_true(qdq_compat_add(&c, large, 1)); /* 1,280,000 bins there */
     assert_true(c.too_wide);
@@ -113,13 +107,12 @@ static void bins_without_end_are_refused(void **state)
     qdq_compat_free(&c);
 }
 
-static void constants_and_zeros_have_a_range(void **state)
+TEST(constants_and_zeros_have_a_range)
 {
     const float zeros[] = {0, 0}, one[] = {3};
     qdq_compat c = qdq_compat_new(QDQ_COMPAT_BINS);
     qdq_range r;
 
-    (void)state;
     assert_true(qdq_compat_add(&c, zeros, 2));
     assert_true(qdq_compat_range(&c, QDQ_COMPAT_CODES, NULL, &r));
     assert_true(r.low == 0 && r.high == 0);
@@ -127,17 +120,4 @@ static void constants_and_zeros_have_a_range(void **state)
     assert_true(qdq_compat_range(&c, QDQ_COMPAT_CODES, NULL, &r));
     assert_true(r.low == 0 && r.high == 3);
     qdq_compat_free(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(n8_divergences_and_threshold_of_sixteen_bins),
-        cmocka_unit_test(n9_bins_are_added_at_both_ends),
-        cmocka_unit_test(ranges_are_those_of_onnxruntime),
-        cmocka_unit_test(bins_without_end_are_refused),
-        cmocka_unit_test(constants_and_zeros_have_a_range),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,9 +61,8 @@ static qdq_verify_result verify(const char *text, const char *more)
     return verify_with(text, more, NULL);
 }
 
-static void an_engine_that_computes_what_is_written_is_right(void **state)
+TEST(an_engine_that_computes_what_is_written_is_right)
 {
-    (void)state;
     qdq_verify_result r = verify(CONVS, "");
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
     assert_int_equal(r.samples, 4);
@@ -74,9 +73,8 @@ static void an_engine_that_computes_what_is_written_is_right(void **state)
     assert_true(isnan(r.engine_db));
 }
 
-static void the_first_wrong_node_and_its_form_are_named(void **state)
+TEST(the_first_wrong_node_and_its_form_are_named)
 {
-    (void)state;
     qdq_verify_result r = verify(CONVS, ", \"wrong\": [{\"node\": \"two\"}]");
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
     assert_string_equal(r.output, "y");
@@ -96,9 +94,8 @@ static void the_first_wrong_node_and_its_form_are_named(void **state)
     assert_string_equal(r.form, "reads float, float, open dims");
 }
 
-static void a_difference_below_the_limits_is_none(void **state)
+TEST(a_difference_below_the_limits_is_none)
 {
-    (void)state;
     /* 20 log10(1 / 0.1) = 20 dB; 0.5: 6 dB */
     assert_int_equal(verify(CONVS, ", \"wrong\": [{\"node\": \"two\", \"times\": 0.9}]").verdict,
                      QDQ_VERIFY_RIGHT);
@@ -106,12 +103,11 @@ static void a_difference_below_the_limits_is_none(void **state)
                      QDQ_VERIFY_WRONG);
 }
 
-static void what_is_lost_against_the_original_model_counts(void **state)
+TEST(what_is_lost_against_the_original_model_counts)
 {
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
     qdq_model *m = test_model(CONVS);
 
-    (void)state;
     /* The graph as it is written keeps all, the engine 20 dB: more than 6 dB are lost. */
     o.original = m;
     qdq_verify_result r =
@@ -124,7 +120,7 @@ static void what_is_lost_against_the_original_model_counts(void **state)
     qdq_model_free(m);
 }
 
-static void where_the_plan_itself_is_noise_a_difference_proves_nothing(void **state)
+TEST(where_the_plan_itself_is_noise_a_difference_proves_nothing)
 {
     static const char plain[] =
         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
@@ -138,7 +134,6 @@ static void where_the_plan_itself_is_noise_a_difference_proves_nothing(void **st
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
     qdq_model *m = test_model(plain);
 
-    (void)state;
     o.original = m;
     qdq_verify_result r = verify_with(CONVS, noise, &o);
     assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
@@ -154,12 +149,11 @@ static void where_the_plan_itself_is_noise_a_difference_proves_nothing(void **st
     qdq_model_free(m);
 }
 
-static void a_form_with_open_dims_is_right_once_they_are_fixed(void **state)
+TEST(a_form_with_open_dims_is_right_once_they_are_fixed)
 {
     const qdq_input_shape fixed = {.name = "x", .rank = 4, .dim = {1, 1, 4, 4}};
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
 
-    (void)state;
     assert_int_equal(verify(CONVS, ", \"wrong\": [{\"node\": \"two\", \"open\": true}]").verdict,
                      QDQ_VERIFY_WRONG);
     o.shapes = &fixed;
@@ -170,9 +164,8 @@ static void a_form_with_open_dims_is_right_once_they_are_fixed(void **state)
     assert_false(r.open);
 }
 
-static void a_form_that_is_gone_where_it_is_shown_is_found_all_the_same(void **state)
+TEST(a_form_that_is_gone_where_it_is_shown_is_found_all_the_same)
 {
-    (void)state;
     /* A Conv that is shown has an output in float, and no kernel of that kind any more. */
     static const char chain[] =
         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
@@ -194,11 +187,10 @@ static void a_form_that_is_gone_where_it_is_shown_is_found_all_the_same(void **s
     assert_string_equal(r.node, "one");
 }
 
-static void the_search_can_be_left_out(void **state)
+TEST(the_search_can_be_left_out)
 {
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
 
-    (void)state;
     o.no_search = true;
     const qdq_verify_result r = verify_with(CONVS, ", \"wrong\": [{\"node\": \"two\"}]", &o);
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
@@ -206,7 +198,7 @@ static void the_search_can_be_left_out(void **state)
     assert_non_null(strstr(r.why, "its first wrong node was not found"));
 }
 
-static void a_failed_run_of_the_engine_is_an_error(void **state)
+TEST(a_failed_run_of_the_engine_is_an_error)
 {
     qdq_model *m = test_model(CONVS);
     qdq_engine *e = sim(", \"fail\": [{\"at\": \"run\", \"nth\": 2, \"message\": \"no luck\"}]");
@@ -214,7 +206,6 @@ static void a_failed_run_of_the_engine_is_an_error(void **state)
     qdq_verify_result r;
     qdq_data *d = NULL;
 
-    (void)state;
     assert_ok(qdq_data_open("random:1", m, NULL, &d, &err));
     assert_fails(QDQ_E_ENGINE, "no luck", qdq_verify_engine(m, e, d, NULL, &r, &err));
     o.first = 8;
@@ -225,16 +216,15 @@ static void a_failed_run_of_the_engine_is_an_error(void **state)
     qdq_model_free(m);
 }
 
-static void a_failed_run_of_the_reference_is_no_verdict(void **state)
+TEST(a_failed_run_of_the_reference_is_no_verdict)
 {
-    (void)state;
     const qdq_verify_result r =
         verify(CONVS, ", \"fail\": [{\"at\": \"run\", \"nth\": 1, \"message\": \"no luck\"}]");
     assert_int_equal(r.verdict, QDQ_VERIFY_UNKNOWN);
     assert_non_null(strstr(r.why, "no reference: sim 1 without optimizations: no luck"));
 }
 
-static void what_goes_back_to_float_is_the_form_or_the_nearest_codes_before_it(void **state)
+TEST(what_goes_back_to_float_is_the_form_or_the_nearest_codes_before_it)
 {
     static const char chain[] =
         "<ir_version: 9, opset_import: [\"\" : 17]>\n"
@@ -256,7 +246,6 @@ static void what_goes_back_to_float_is_the_form_or_the_nearest_codes_before_it(v
     const char **labels;
     size_t n;
 
-    (void)state;
     assert_ok(qdq_verify_alike(m, &of_relu, false, &labels, &n, &err));
     assert_int_equal(n, 1);
     assert_string_equal(labels[0], "two");
@@ -278,7 +267,7 @@ static void what_goes_back_to_float_is_the_form_or_the_nearest_codes_before_it(v
     qdq_model_free(m);
 }
 
-static void mistakes_in_a_wrong_form_are_named(void **state)
+TEST(mistakes_in_a_wrong_form_are_named)
 {
     static const char *const bad[][2] = {
         {"{}", "wrong[0]: neither 'op' nor 'node'"},
@@ -288,31 +277,10 @@ static void mistakes_in_a_wrong_form_are_named(void **state)
     char json[300], spec[600];
     qdq_engine *e = NULL;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(json, sizeof json, "{\"qdq_sim\": 1, \"wrong\": [%s]}", bad[i][0]);
         assert_ok(qdq_write_file(test_path("bad.json"), true, json, strlen(json), &err));
         snprintf(spec, sizeof spec, "sim:%s", test_path("bad.json"));
         assert_fails(QDQ_E_FORMAT, bad[i][1], qdq_engine_open(spec, NULL, &e, &err));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_engine_that_computes_what_is_written_is_right),
-        cmocka_unit_test(the_first_wrong_node_and_its_form_are_named),
-        cmocka_unit_test(a_difference_below_the_limits_is_none),
-        cmocka_unit_test(what_is_lost_against_the_original_model_counts),
-        cmocka_unit_test(where_the_plan_itself_is_noise_a_difference_proves_nothing),
-        cmocka_unit_test(a_form_with_open_dims_is_right_once_they_are_fixed),
-        cmocka_unit_test(a_form_that_is_gone_where_it_is_shown_is_found_all_the_same),
-        cmocka_unit_test(the_search_can_be_left_out),
-        cmocka_unit_test(a_failed_run_of_the_engine_is_an_error),
-        cmocka_unit_test(a_failed_run_of_the_reference_is_no_verdict),
-        cmocka_unit_test(what_goes_back_to_float_is_the_form_or_the_nearest_codes_before_it),
-        cmocka_unit_test(mistakes_in_a_wrong_form_are_named),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,9 +77,8 @@ static qdq_verify_result judge(given g)
         1, 1, 1, 1                                                                                 \
     }
 
-static void a_slice_is_compared_with_the_same_slice_of_the_reference(void **state)
+TEST(a_slice_is_compared_with_the_same_slice_of_the_reference)
 {
-    (void)state;
     /* The first one has 10 dB as the graph is written: no excuse for the second one, which falls
      * from 40 to 20. */
     const qdq_verify_result r = judge((given){APART, {0.3, 0.01, 0.01, 0.01}, {0, 0.1, 0, 0}});
@@ -91,9 +90,8 @@ static void a_slice_is_compared_with_the_same_slice_of_the_reference(void **stat
                      QDQ_VERIFY_RIGHT);
 }
 
-static void a_slice_that_is_near_the_original_by_chance_is_no_measure(void **state)
+TEST(a_slice_that_is_near_the_original_by_chance_is_no_measure)
 {
-    (void)state;
     /* Of one group, whose other slices have 20 dB: the engine's 23 in the lucky one are no loss. */
     const qdq_verify_result r =
         judge((given){ALIKE, {0.1, 0.1, 0.001, 0.1}, {0.05, 0.05, 0.05, 0.05}});
@@ -127,13 +125,12 @@ static void add(const given *g, size_t sample, qdq_verify_tensor *t)
     t->is_compared = true;
 }
 
-static void a_loss_in_one_sample_alone_is_chance(void **state)
+TEST(a_loss_in_one_sample_alone_is_chance)
 {
     const given good = {ALIKE, {0.01, 0.01, 0.01, 0.01}, {0, 0, 0, 0}},
                 bad = {ALIKE, {0.01, 0.01, 0.01, 0.01}, {0.1, 0.1, 0.1, 0.1}};
     qdq_verify_tensor t = {.name = NULL};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++)
         add(i == 2 ? &bad : &good, i, &t);
     assert_int_equal(judge_all(&t, 1).verdict, QDQ_VERIFY_RIGHT);
@@ -143,9 +140,8 @@ static void a_loss_in_one_sample_alone_is_chance(void **state)
     assert_int_equal(judge_all(&t, 1).verdict, QDQ_VERIFY_WRONG);
 }
 
-static void slices_where_the_reference_is_noise_prove_nothing(void **state)
+TEST(slices_where_the_reference_is_noise_prove_nothing)
 {
-    (void)state;
     /* 3 dB as the graph is written, and 3 dB from that on the engine: as two right engines may be
      * apart. */
     qdq_verify_result r = judge((given){APART, {0.01, 0.7, 0.01, 0.01}, {0, 0.7, 0, 0}});
@@ -164,9 +160,8 @@ static void slices_where_the_reference_is_noise_prove_nothing(void **state)
         strstr(r.why, "no output can be compared: output 'y': the graph as it is written has "));
 }
 
-static void less_than_10_dB_from_a_reference_of_16_is_refused(void **state)
+TEST(less_than_10_dB_from_a_reference_of_16_is_refused)
 {
-    (void)state;
     /* 20 dB; an engine that is 8 dB from it is as far from the original. */
     qdq_verify_result r = judge((given){ALIKE, {0.1, 0.1, 0.1, 0.1}, {0, 0.4, 0, 0}});
     assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
@@ -176,11 +171,10 @@ static void less_than_10_dB_from_a_reference_of_16_is_refused(void **state)
     assert_int_equal(r.axis, -1);
 }
 
-static void what_was_not_compared_is_told_output_by_output(void **state)
+TEST(what_was_not_compared_is_told_output_by_output)
 {
     qdq_verify_tensor t[5];
 
-    (void)state;
     make(&(given){ALIKE, {0.01, 0.01, 0.01, 0.01}, {0, 0, 0, 0}}, &t[0]);
     t[1] = (qdq_verify_tensor){.name = "boxes", .other_shape = true};
     t[2] =
@@ -197,29 +191,13 @@ static void what_was_not_compared_is_told_output_by_output(void **state)
         "output 'text': it has no numbers");
 }
 
-static void integers_that_are_equal_are_right(void **state)
+TEST(integers_that_are_equal_are_right)
 {
     qdq_verify_tensor t = {.name = "ids", .is_compared = true, .is_exact = true};
 
-    (void)state;
     assert_int_equal(judge_all(&t, 1).verdict, QDQ_VERIFY_RIGHT);
     t = (qdq_verify_tensor){.name = "ids", .is_compared = true, .is_exact = true, .differs = true};
     const qdq_verify_result r = judge_all(&t, 1);
     assert_int_equal(r.verdict, QDQ_VERIFY_UNKNOWN);
     assert_non_null(strstr(r.why, "no output can be compared: output 'ids'"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slice_is_compared_with_the_same_slice_of_the_reference),
-        cmocka_unit_test(a_slice_that_is_near_the_original_by_chance_is_no_measure),
-        cmocka_unit_test(a_loss_in_one_sample_alone_is_chance),
-        cmocka_unit_test(slices_where_the_reference_is_noise_prove_nothing),
-        cmocka_unit_test(less_than_10_dB_from_a_reference_of_16_is_refused),
-        cmocka_unit_test(what_was_not_compared_is_told_output_by_output),
-        cmocka_unit_test(integers_that_are_equal_are_right),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

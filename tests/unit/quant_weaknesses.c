@@ -1,5 +1,4 @@
-/* quant_weaknesses.c - what the reference does badly (ptq 7) and no test of a single file shows:
- * numbers are its cases. */
+/* quant_weaknesses.c - what the reference does badly and no test of a single file shows. */
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -20,14 +19,13 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void b5_the_opset_is_that_of_the_default_domain_wherever_it_stands(void **state)
+TEST(the_opset_is_that_of_the_default_domain_wherever_it_stands)
 {
     static const char text[] = "<ir_version: 8, opset_import: [\"trt.plugins\" : 1, \"\" : 12]>\n"
                                "g (float[1,2] x) => (float[2] y) { y = Squeeze <axes = [0]> (x) }";
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(text);
 
-    (void)state;
     assert_ok(qdq_model_set_opset(m, 13, &err));
     assert_int_equal(qdq_model_opset_of(m, ""), 13);
     assert_int_equal(qdq_model_opset_of(m, "trt.plugins"), 1);
@@ -36,14 +34,13 @@ static void b5_the_opset_is_that_of_the_default_domain_wherever_it_stands(void *
     qdq_model_free(m);
 }
 
-static void b6_what_cannot_be_raised_is_named_and_nothing_is_stamped(void **state)
+TEST(what_cannot_be_raised_is_named_and_nothing_is_stamped)
 {
     static const char text[] = "<ir_version: 8, opset_import: [\"\" : 12]>\n"
                                "g (float[2] x) => (float[2] y) { y = NoSuchOperator (x) }";
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(text);
 
-    (void)state;
     assert_fails(QDQ_E_UNSUPPORTED, "NoSuchOperator", qdq_model_set_opset(m, 21, &err));
     assert_int_equal(qdq_model_opset_of(m, ""), 12);
     qdq_model_free(m);
@@ -51,13 +48,12 @@ static void b6_what_cannot_be_raised_is_named_and_nothing_is_stamped(void **stat
 
 /* 2^60 ways from the product on, none of which leads to a Softmax: a search that forgets what it
  * saw takes years. */
-static void b13_paths_through_what_is_read_twice_take_no_time(void **state)
+TEST(paths_through_what_is_read_twice_take_no_time)
 {
     test_builder b = test_build(17);
     char name[16], last[16] = "q";
     double begin = cpu_seconds();
 
-    (void)state;
     TEST_INPUT(&b, "x", 2, 64, 64);
     TEST_INPUT(&b, "z", 2, 64, 64);
     TEST_NODE(&b, "MatMul", "q", "x", "z");
@@ -74,7 +70,7 @@ static void b13_paths_through_what_is_read_twice_take_no_time(void **state)
 }
 
 /* Plain rounding to 4 bits with floats behind Q and DQ: both nodes say where the blocks are. */
-static void b18_q_and_dq_of_blocks_have_axis_and_block_size(void **state)
+TEST(q_and_dq_of_blocks_have_axis_and_block_size)
 {
     static const char text[] =
         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"w\", \"consumers\": [[\"y\", 1]], "
@@ -83,7 +79,6 @@ static void b18_q_and_dq_of_blocks_have_axis_and_block_size(void **state)
     test_builder b = test_build(21);
     qdq_plan *p = NULL;
 
-    (void)state;
     TEST_INPUT(&b, "x", 2, 64);
     TEST_RANDOM(&b, "w", 64, 48);
     TEST_NODE(&b, "MatMul", "y", "x", "w");
@@ -107,14 +102,13 @@ static void b18_q_and_dq_of_blocks_have_axis_and_block_size(void **state)
 }
 
 /* No path has rules by name of its own, and scales of int4 are amax / 7. */
-static void b27_the_head_is_quantized_like_any_layer_on_every_target(void **state)
+TEST(the_head_is_quantized_like_any_layer_on_every_target)
 {
     static const char *const targets[] = {"int4", "ort-cpu-int4"};
     const double sevenths = 0.7;
     qdq_qparam param;
     const qdq_qscheme scheme = {.type = QDQ_INT4, .symmetric = true};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(targets); i++) {
         test_builder b = test_build(21);
 
@@ -135,13 +129,12 @@ static void b27_the_head_is_quantized_like_any_layer_on_every_target(void **stat
 
 /* A range that grows by thirty decades is as many bins as before, and a search costs
  * milliseconds. */
-static void b40_histograms_stay_small_and_searches_cheap(void **state)
+TEST(histograms_stay_small_and_searches_cheap)
 {
     const qdq_qscheme scheme = {.type = QDQ_INT8, .symmetric = true};
     float x[1000];
     double begin = cpu_seconds();
 
-    (void)state;
     for (int round = 0; round < 20; round++) {
         qdq_histogram h;
         qdq_range r;
@@ -157,18 +150,4 @@ static void b40_histograms_stay_small_and_searches_cheap(void **state)
     }
     assert_true(cpu_seconds() - begin <
                 2); /* 0.1 s here; Python's KL over bins of the first width never ends */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(b5_the_opset_is_that_of_the_default_domain_wherever_it_stands),
-        cmocka_unit_test(b6_what_cannot_be_raised_is_named_and_nothing_is_stamped),
-        cmocka_unit_test(b13_paths_through_what_is_read_twice_take_no_time),
-        cmocka_unit_test(b18_q_and_dq_of_blocks_have_axis_and_block_size),
-        cmocka_unit_test(b27_the_head_is_quantized_like_any_layer_on_every_target),
-        cmocka_unit_test(b40_histograms_stay_small_and_searches_cheap),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,14 +68,13 @@ static qdq_scale_grid grid_of(int axis, int64_t block)
     return qdq_scale_grid_of(&t, axis, block);
 }
 
-static void no_column_comes_back_worse_and_one_with_an_outlier_much_better(void **state)
+TEST(no_column_comes_back_worse_and_one_with_an_outlier_much_better)
 {
     const qdq_qscheme *schemes[] = {&int4, &int8, &uint4};
     const qdq_scale_grid g = grid_of(1, 0);
     float w[COUNT];
     char letters[COLUMNS];
 
-    (void)state;
     fill(w);
     for (size_t i = 0; i < 3; i++) {
         letters_of(w, &g, schemes[i], letters);
@@ -90,7 +89,7 @@ static void no_column_comes_back_worse_and_one_with_an_outlier_much_better(void 
     }
 }
 
-static void blocks_rows_and_one_scale_are_searched_as_columns_are(void **state)
+TEST(blocks_rows_and_one_scale_are_searched_as_columns_are)
 {
     const struct {
         int axis;
@@ -99,7 +98,6 @@ static void blocks_rows_and_one_scale_are_searched_as_columns_are(void **state)
     float w[COUNT];
     char letters[COUNT];
 
-    (void)state;
     fill(w);
     for (size_t i = 0; i < 4; i++) {
         const qdq_scale_grid g = grid_of(forms[i].axis, forms[i].block);
@@ -143,7 +141,7 @@ static double least_error(const float *x, size_t count, size_t pitch, const qdq_
 }
 
 /* Sizes that are no multiple of what is taken at once: 37 columns, 1500 rows. */
-static void no_other_step_gives_codes_that_come_back_better(void **state)
+TEST(no_other_step_gives_codes_that_come_back_better)
 {
     enum { MANY = 1500, WIDE = 37 };
     static const qdq_qscheme schemes[] = {{.type = QDQ_INT8, .symmetric = true},
@@ -158,7 +156,6 @@ static void no_other_step_gives_codes_that_come_back_better(void **state)
         .name = "w", .elem = QDQ_FLOAT, .rank = 2, .dim = dim, .count = MANY * WIDE};
     float *w = malloc((size_t)MANY * WIDE * sizeof *w);
 
-    (void)state;
     assert_non_null(w);
     for (size_t i = 0; i < QDQ_COUNT(schemes) * QDQ_COUNT(units); i++) {
         const qdq_qscheme *s = &schemes[i / QDQ_COUNT(units)];
@@ -188,15 +185,4 @@ static void no_other_step_gives_codes_that_come_back_better(void **state)
         }
     }
     free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_column_comes_back_worse_and_one_with_an_outlier_much_better),
-        cmocka_unit_test(no_other_step_gives_codes_that_come_back_better),
-        cmocka_unit_test(blocks_rows_and_one_scale_are_searched_as_columns_are),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

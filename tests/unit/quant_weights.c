@@ -36,8 +36,8 @@ static void encode(coded *c, const qdq_tensor *t, const qdq_qscheme *s, int axis
     assert_true(qdq_weight_codes(w, &c->grid, s->type, c->scales, c->zeros, c->packed));
 }
 
-/* ptq 8.3 N11: blocks are contiguous */
-static void n11_blocks_are_rows_that_follow_each_other(void **state)
+/* blocks are contiguous */
+TEST(blocks_are_rows_that_follow_each_other)
 {
     static const float w[] = {1, 2, 3, 4, 5, 6, 7, 8};
     static const int64_t dim[] = {4, 2};
@@ -45,14 +45,12 @@ static void n11_blocks_are_rows_that_follow_each_other(void **state)
     qdq_tensor t = tensor_of(2, dim);
     static coded c;
 
-    (void)state;
     encode(&c, &t, &s, 0, 2, w);
     assert_int_equal(qdq_scale_count(&c.grid), 4);
     assert_true(c.high[0] == 3 && c.high[1] == 4 && c.high[2] == 7 && c.high[3] == 8);
 }
 
-/* ptq 8.3 N12 */
-static void n12_four_bit_blocks_use_seven_codes_on_each_side(void **state)
+TEST(four_bit_blocks_use_seven_codes_on_each_side)
 {
     static const float block[] = {-.8f, .7f, .35f, 0}, zero[4] = {0},
                        two[] = {.5f, 1.5f, .875f, 1.75f};
@@ -61,7 +59,6 @@ static void n12_four_bit_blocks_use_seven_codes_on_each_side(void **state)
     qdq_tensor t = tensor_of(2, column), u = tensor_of(2, square);
     static coded c;
 
-    (void)state;
     encode(&c, &t, &s, 0, 4, block);
     assert_true(fabsf(c.scales[0] - 0.1142857f) < 1e-7f);
     assert_int_equal(c.packed[0], 0x69); /* -7, 6 */
@@ -73,7 +70,7 @@ static void n12_four_bit_blocks_use_seven_codes_on_each_side(void **state)
     assert_true(c.scales[0] == 0.125f && c.scales[1] == 0.25f);
 }
 
-static void codes_follow_the_definition_whatever_the_layout(void **state)
+TEST(codes_follow_the_definition_whatever_the_layout)
 {
     static const int64_t dims[][4] = {
         {7, 5, 3, 2}, {1, 9, 1, 11}, {1, 1, 1, 64}, {3, 70, 1, 1}, {2, 1, 5, 4}};
@@ -86,7 +83,6 @@ static void codes_follow_the_definition_whatever_the_layout(void **state)
     static float w[MOST], back[MOST];
     static coded c;
 
-    (void)state;
     for (int i = 0; i < MOST; i++)
         w[i] = (float)((i * 7919) % 1009 - 400) / 300;
     for (size_t d = 0; d < QDQ_COUNT(dims); d++)
@@ -117,7 +113,7 @@ static void codes_follow_the_definition_whatever_the_layout(void **state)
                 }
 }
 
-static void clipping_takes_a_part_of_the_range(void **state)
+TEST(clipping_takes_a_part_of_the_range)
 {
     const float low[] = {-1, -2}, high[] = {2, 1}, factor[] = {0.5f, 1};
     const qdq_qscheme s = {QDQ_INT8, true, false, QDQ_FLOAT, false};
@@ -125,12 +121,11 @@ static void clipping_takes_a_part_of_the_range(void **state)
     float scales[2];
     int32_t zeros[2];
 
-    (void)state;
     assert_ok(qdq_weight_scales(&s, low, high, factor, 2, scales, zeros, &err));
     assert_true(scales[0] == (float)(1.0 / 127) && scales[1] == (float)(2.0 / 127));
 }
 
-static void what_is_not_finite_is_named_by_its_channel(void **state)
+TEST(what_is_not_finite_is_named_by_its_channel)
 {
     static const int64_t dim[] = {4, 3};
     float w[12] = {0}, low[12], high[12];
@@ -138,7 +133,6 @@ static void what_is_not_finite_is_named_by_its_channel(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_scale_grid g;
 
-    (void)state;
     w[4] = NAN; /* and numbers after it in its column */
     for (int axis = -1; axis < 2; axis++)
         for (int64_t block = 0; block <= (axis < 0 ? 0 : 2); block++) {
@@ -152,7 +146,7 @@ static void what_is_not_finite_is_named_by_its_channel(void **state)
 }
 
 /* One element in a channel, all zeros, nothing at all. */
-static void odd_channels_have_scales(void **state)
+TEST(odd_channels_have_scales)
 {
     static const int64_t one[] = {1, 1}, none[] = {0, 3};
     static const float zero[] = {0}, some[] = {-3};
@@ -160,7 +154,6 @@ static void odd_channels_have_scales(void **state)
     qdq_tensor t = tensor_of(2, one), u = tensor_of(2, none);
     static coded c;
 
-    (void)state;
     encode(&c, &t, &s, 1, 0, zero);
     assert_true(c.scales[0] == 1 && c.packed[0] == 0);
     encode(&c, &t, &s, 0, 4, some);
@@ -168,17 +161,4 @@ static void odd_channels_have_scales(void **state)
     encode(&c, &u, &s, 1, 0, some);
     encode(&c, &u, &s, 0, 2, some);
     assert_int_equal(qdq_scale_count(&c.grid), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(n11_blocks_are_rows_that_follow_each_other),
-        cmocka_unit_test(n12_four_bit_blocks_use_seven_codes_on_each_side),
-        cmocka_unit_test(codes_follow_the_definition_whatever_the_layout),
-        cmocka_unit_test(clipping_takes_a_part_of_the_range),
-        cmocka_unit_test(what_is_not_finite_is_named_by_its_channel),
-        cmocka_unit_test(odd_channels_have_scales),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,11 +20,10 @@ static void hear(qdq_why *why, const char *about)
     qdq_model_free(m);
 }
 
-static void a_node_is_heard_by_its_label(void **state)
+TEST(a_node_is_heard_by_its_label)
 {
     qdq_why why = {0};
 
-    (void)state;
     hear(&why, "y");
     assert_true(why.found && !why.no_memory);
     assert_int_equal(why.notes.n, 1);
@@ -33,22 +32,20 @@ static void a_node_is_heard_by_its_label(void **state)
     qdq_why_clear(&why);
 }
 
-static void a_tensor_is_heard_through_its_producer_and_readers(void **state)
+TEST(a_tensor_is_heard_through_its_producer_and_readers)
 {
     qdq_why why = {0};
 
-    (void)state;
     hear(&why, "r");
     assert_int_equal(why.notes.n, 2);
     assert_string_equal(why.notes.at[0].rule, "rule");
     qdq_why_clear(&why);
 }
 
-static void an_unknown_name_hears_nothing(void **state)
+TEST(an_unknown_name_hears_nothing)
 {
     qdq_why why = {0};
 
-    (void)state;
     hear(&why, "z");
     assert_true(!why.found && why.notes.n == 0);
     qdq_why_clear(&why);
@@ -99,13 +96,12 @@ static const qdq_why_note *note(const qdq_why *why, const char *node, const char
     return NULL;
 }
 
-static void a_quantized_node_names_its_rule_and_what_the_plan_has(void **state)
+TEST(a_quantized_node_names_its_rule_and_what_the_plan_has)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_why *why;
     size_t n;
 
-    (void)state;
     assert_ok(explain("c1", &why, &err));
     assert_true(note(why, "c1", "conv")->holds);
     const qdq_why_note *at = qdq_why_notes(why, &n);
@@ -116,12 +112,11 @@ static void a_quantized_node_names_its_rule_and_what_the_plan_has(void **state)
     qdq_why_free(why);
 }
 
-static void a_rule_that_does_not_apply_names_the_condition(void **state)
+TEST(a_rule_that_does_not_apply_names_the_condition)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_why *why;
 
-    (void)state;
     assert_ok(explain("c1", &why, &err));
     const qdq_why_note *first = note(why, "c1", "first-conv-few-channels");
     assert_true(first != NULL && !first->holds);
@@ -129,12 +124,11 @@ static void a_rule_that_does_not_apply_names_the_condition(void **state)
     qdq_why_free(why);
 }
 
-static void a_node_left_float_says_why(void **state)
+TEST(a_node_left_float_says_why)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_why *why;
 
-    (void)state;
     assert_ok(explain("s", &why, &err));
     assert_string_equal(note(why, "s", "plan")->verdict,
                         "stays float: slower in 8 bits, and loses accuracy");
@@ -142,53 +136,34 @@ static void a_node_left_float_says_why(void **state)
     qdq_why_free(why);
 }
 
-static void a_fused_node_names_what_it_is_fused_into(void **state)
+TEST(a_fused_node_names_what_it_is_fused_into)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_why *why;
 
-    (void)state;
     assert_ok(explain("r0", &why, &err));
     assert_string_equal(note(why, "r0", "conv")->verdict, "the engine fuses it into 'c0'");
     qdq_why_free(why);
 }
 
-static void what_cleaning_took_out_names_its_heir(void **state)
+TEST(what_cleaning_took_out_names_its_heir)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_why *why;
 
-    (void)state;
     assert_fails(QDQ_E_USAGE, "'same' is not left after cleaning", explain("same", &why, &err));
     qdq_why_free(why);
 }
 
-static void an_unknown_name_is_refused_with_one_that_is_near(void **state)
+TEST(an_unknown_name_is_refused_with_one_that_is_near)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_why *why;
 
-    (void)state;
     assert_fails(QDQ_E_USAGE, "found no node and no tensor 'C1', did you mean 'c1'?",
                  explain("C1", &why, &err));
     qdq_why_free(why);
     assert_fails(QDQ_E_USAGE, "found no node and no tensor 'nowhere'",
                  explain("nowhere", &why, &err));
     qdq_why_free(why);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_node_is_heard_by_its_label),
-        cmocka_unit_test(a_tensor_is_heard_through_its_producer_and_readers),
-        cmocka_unit_test(an_unknown_name_hears_nothing),
-        cmocka_unit_test(a_quantized_node_names_its_rule_and_what_the_plan_has),
-        cmocka_unit_test(a_rule_that_does_not_apply_names_the_condition),
-        cmocka_unit_test(a_node_left_float_says_why),
-        cmocka_unit_test(a_fused_node_names_what_it_is_fused_into),
-        cmocka_unit_test(what_cleaning_took_out_names_its_heir),
-        cmocka_unit_test(an_unknown_name_is_refused_with_one_that_is_near),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static qdq_error err;
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-static void a_message_comes_back_as_it_went(void **state)
+TEST(a_message_comes_back_as_it_went)
 {
     qdq_json_doc doc = {0};
     qdq_json_out o = qdq_json_object(&doc);
@@ -26,7 +26,6 @@ static void a_message_comes_back_as_it_went(void **state)
     json_t *back;
     size_t used;
 
-    (void)state;
     qdq_remote_put_text(o, "do", "open");
     qdq_remote_put_text(o, "nothing", NULL);
     qdq_json_put_int(o, "handle", INT64_MIN);
@@ -46,7 +45,7 @@ static void a_message_comes_back_as_it_went(void **state)
     qdq_buf_free(&b);
 }
 
-static void layers_come_back_as_they_went(void **state)
+TEST(layers_come_back_as_they_went)
 {
     static const char *const nodes[] = {"conv\xff\xc3", "relu", "Add@t"};
     const qdq_group two[] = {{.layer = "a\xe4",
@@ -68,7 +67,6 @@ static void layers_come_back_as_they_went(void **state)
     qdq_group *back;
     size_t n;
 
-    (void)state;
     assert_non_null(list);
     assert_ok(qdq_remote_groups_read(list, &back, &n, &err));
     json_decref(list);
@@ -88,7 +86,7 @@ static void layers_come_back_as_they_went(void **state)
     qdq_free(back);
 }
 
-static void layers_of_another_kind_are_refused(void **state)
+TEST(layers_of_another_kind_are_refused)
 {
     static const char *const wrong[] = {
         "{}",
@@ -105,7 +103,6 @@ static void layers_of_another_kind_are_refused(void **state)
         "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, [], \"t\", 1]]",
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(wrong); i++) {
         qdq_group *g;
         json_t *list;
@@ -117,12 +114,11 @@ static void layers_of_another_kind_are_refused(void **state)
     }
 }
 
-static void bytes_survive_json(void **state)
+TEST(bytes_survive_json)
 {
     char all[256];
     qdq_arena arena = QDQ_ARENA_INIT;
 
-    (void)state;
     for (int i = 0; i < 255; i++)
         all[i] = (char)(i + 1);
     all[255] = '\0';
@@ -133,7 +129,7 @@ static void bytes_survive_json(void **state)
     qdq_arena_free(&arena);
 }
 
-static void what_is_no_message_is_refused(void **state)
+TEST(what_is_no_message_is_refused)
 {
     static const struct {
         const char *bytes;
@@ -152,7 +148,6 @@ static void what_is_no_message_is_refused(void **state)
         {"\6\0\0\0{\"\xff\":1}", 11, "not JSON"},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         json_t *out;
         size_t used;
@@ -168,9 +163,8 @@ static void what_is_no_message_is_refused(void **state)
     }
 }
 
-static void words_about_memory_are_understood(void **state)
+TEST(words_about_memory_are_understood)
 {
-    (void)state;
     assert_true(qdq_remote_means_memory("what():  std::bad_alloc"));
     assert_true(qdq_remote_means_memory(
         "BFCArena: Failed to allocate memory for requested buffer of size 9"));
@@ -246,7 +240,7 @@ static size_t frame(char *to, const char *text)
     return n + 4;
 }
 
-static void a_worker_that_hears_garbage_exits(void **state)
+TEST(a_worker_that_hears_garbage_exits)
 {
     static const char *const texts[] = {
         "{}",
@@ -260,21 +254,19 @@ static void a_worker_that_hears_garbage_exits(void **state)
     };
     char bytes[400];
 
-    (void)state;
     assert_exits("", 0, "nothing");
     assert_exits("\2\0", 2, "half a head");
     for (size_t i = 0; i < QDQ_COUNT(texts); i++)
         assert_exits(bytes, frame(bytes, texts[i]), texts[i]);
 }
 
-static void random_garbage_ends_a_worker(void **state)
+TEST(random_garbage_ends_a_worker)
 {
     static const char good[] =
         "{\"do\": \"hello\", \"version\": \"0.1.0\", \"engine\": \"sim:/nowhere\", \"threads\": 1,"
         "\"warmup\": 1, \"leg_runs\": 1, \"leg_ms\": 1.5, \"seed\": 0, \"shapes\": []}";
     qdq_random r = qdq_random_new(11, "garbage");
 
-    (void)state;
     for (int round = 0; round < 40; round++) {
         char bytes[400], what[40];
         size_t size = frame(bytes, good);
@@ -289,13 +281,12 @@ static void random_garbage_ends_a_worker(void **state)
     }
 }
 
-static void another_version_is_refused(void **state)
+TEST(another_version_is_refused)
 {
     peer p = start_worker();
     char bytes[400], answer[1000];
     int status = 0;
 
-    (void)state;
     size_t size = frame(bytes, "{\"do\": \"hello\", \"version\": \"9.9\", \"engine\": \"sim\"}");
     assert_true(send(p.socket, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
     ssize_t n = recv(p.socket, answer, sizeof answer - 1, 0);
@@ -345,13 +336,12 @@ static void save_tanh(const char *path, const char *input)
     qdq_model_free(m);
 }
 
-static void questions_out_of_turn_are_answered_with_the_mistake(void **state)
+TEST(questions_out_of_turn_are_answered_with_the_mistake)
 {
     peer p = start_worker();
     char question[1500];
     int status = 0;
 
-    (void)state;
     FILE *f = fopen(test_path("costs.json"), "w");
     fputs("{\"qdq_sim\": 1}", f);
     fclose(f);
@@ -393,7 +383,7 @@ static void questions_out_of_turn_are_answered_with_the_mistake(void **state)
 
 /* --- a worker whose lab is gone --------------------------------------------------------------- */
 
-static void a_worker_goes_when_its_lab_is_gone(void **state)
+TEST(a_worker_goes_when_its_lab_is_gone)
 {
     static const char costs[] = "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"hang\": 100}]}";
     qdq_json_doc hello_doc = {0}, open_doc = {0};
@@ -402,7 +392,6 @@ static void a_worker_goes_when_its_lab_is_gone(void **state)
     char spec[600], answer[1000];
     int status;
 
-    (void)state;
     FILE *f = fopen(test_path("hang.json"), "w");
     fputs(costs, f);
     fclose(f);
@@ -433,23 +422,4 @@ static void a_worker_goes_when_its_lab_is_gone(void **state)
     json_decref(open_doc.root);
     json_decref(hello_doc.root);
     qdq_buf_free(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_message_comes_back_as_it_went),
-        cmocka_unit_test(layers_come_back_as_they_went),
-        cmocka_unit_test(layers_of_another_kind_are_refused),
-        cmocka_unit_test(bytes_survive_json),
-        cmocka_unit_test(what_is_no_message_is_refused),
-        cmocka_unit_test(words_about_memory_are_understood),
-        cmocka_unit_test(a_worker_that_hears_garbage_exits),
-        cmocka_unit_test(random_garbage_ends_a_worker),
-        cmocka_unit_test(another_version_is_refused),
-        cmocka_unit_test(questions_out_of_turn_are_answered_with_the_mistake),
-        cmocka_unit_test(a_worker_goes_when_its_lab_is_gone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

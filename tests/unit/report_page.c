@@ -16,18 +16,16 @@ static const char *escaped(const char *text)
     return b.data != NULL ? b.data : "";
 }
 
-static void markup_is_escaped(void **state)
+TEST(markup_is_escaped)
 {
-    (void)state;
     assert_string_equal(escaped("<script>alert(\"1\" & '2')</script>"),
                         "&lt;script&gt;alert(&quot;1&quot; &amp; &#39;2&#39;)&lt;/script&gt;");
     assert_string_equal(escaped("plain /b/b.0::MatMul_1"), "plain /b/b.0::MatMul_1");
     assert_string_equal(escaped(NULL), "");
 }
 
-static void what_is_no_text_is_replaced(void **state)
+TEST(what_is_no_text_is_replaced)
 {
-    (void)state;
     assert_string_equal(escaped("a\xff\x80z"), "a\xef\xbf\xbd\xef\xbf\xbdz");
     assert_string_equal(escaped("\xc0\xbc"), "\xef\xbf\xbd\xef\xbf\xbd"); /* an overlong '<' */
     /* a surrogate */
@@ -50,9 +48,8 @@ static const char *counted(double n)
     return b.data;
 }
 
-static void counts_are_short(void **state)
+TEST(counts_are_short)
 {
-    (void)state;
     assert_string_equal(counted(0), "0");
     assert_string_equal(counted(999), "999");
     assert_string_equal(counted(1234), "1.23 k");
@@ -66,9 +63,8 @@ static const qdq_page_column columns[] = {
     {.head = "n", .hint = "\"x\"", .is_number = true, .bar = true}};
 static const qdq_page_table table = {"t", columns, 2, false};
 
-static void numbers_that_are_none_sort_last_and_are_dashes(void **state)
+TEST(numbers_that_are_none_sort_last_and_are_dashes)
 {
-    (void)state;
     qdq_buf b = QDQ_BUF_INIT(100000);
 
     qdq_page_table_begin(&b, &table);
@@ -92,9 +88,8 @@ static void numbers_that_are_none_sort_last_and_are_dashes(void **state)
     qdq_buf_free(&b);
 }
 
-static void plots_of_nothing_are_drawn(void **state)
+TEST(plots_of_nothing_are_drawn)
 {
-    (void)state;
     qdq_buf b = QDQ_BUF_INIT(100000);
     const double count[4] = {0, 5, 0, 1};
     qdq_page_histogram h = {"x", "y", -1, 1, count, 4, -0.5, 0.5};
@@ -114,9 +109,8 @@ static void plots_of_nothing_are_drawn(void **state)
     qdq_buf_free(&b);
 }
 
-static void dots_stand_where_their_numbers_say(void **state)
+TEST(dots_stand_where_their_numbers_say)
 {
-    (void)state;
     qdq_buf b = QDQ_BUF_INIT(100000);
     const qdq_page_dot dots[] = {{"<one>", 20, 1, 0.9, 1.1, QDQ_TONE_GOOD},
                                  {"two", 40, 2, NAN, NAN, QDQ_TONE_BAD},
@@ -137,9 +131,8 @@ static void dots_stand_where_their_numbers_say(void **state)
     qdq_buf_free(&b);
 }
 
-static void a_page_lets_nothing_in(void **state)
+TEST(a_page_lets_nothing_in)
 {
-    (void)state;
     qdq_buf b = QDQ_BUF_INIT(100000);
 
     qdq_page_begin(&b, "</title><script>", "k", NULL);
@@ -149,18 +142,4 @@ static void a_page_lets_nothing_in(void **state)
     assert_null(strstr(b.data, "http://"));
     assert_null(strstr(b.data, "https://"));
     qdq_buf_free(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(markup_is_escaped),
-        cmocka_unit_test(what_is_no_text_is_replaced),
-        cmocka_unit_test(counts_are_short),
-        cmocka_unit_test(numbers_that_are_none_sort_last_and_are_dashes),
-        cmocka_unit_test(plots_of_nothing_are_drawn),
-        cmocka_unit_test(dots_stand_where_their_numbers_say),
-        cmocka_unit_test(a_page_lets_nothing_in),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

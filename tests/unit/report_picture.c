@@ -52,9 +52,8 @@ static const char *name_in(const json_t *data, size_t i)
     return json_string_value(json_array_get(json_array_get(json_object_get(data, "nodes"), i), 0));
 }
 
-static void no_name_ends_the_script_element(void **state)
+TEST(no_name_ends_the_script_element)
 {
-    (void)state;
     qdq_picture_node nodes[] = {node("</script><script>alert(1)</script>"), node("<!--<script>"),
                                 node("a\"b\\c'd"), node("\x01\n\x7f"),
                                 node("\xe2\x80\xae"
@@ -78,9 +77,8 @@ static void no_name_ends_the_script_element(void **state)
     qdq_buf_free(&b);
 }
 
-static void numbers_that_are_none_are_null(void **state)
+TEST(numbers_that_are_none_are_null)
 {
-    (void)state;
     qdq_picture_node nodes[] = {node("a")};
     nodes[0].given_us = NAN;
     nodes[0].chosen_us = INFINITY;
@@ -106,9 +104,8 @@ static void numbers_that_are_none_are_null(void **state)
     qdq_buf_free(&b);
 }
 
-static void a_model_without_nodes_has_no_drawing(void **state)
+TEST(a_model_without_nodes_has_no_drawing)
 {
-    (void)state;
     const qdq_picture p = {.graph = "g"};
     qdq_buf b = page_of(&p);
 
@@ -118,9 +115,8 @@ static void a_model_without_nodes_has_no_drawing(void **state)
 
 enum { MANY = 5000 };
 
-static void texts_that_repeat_are_in_the_page_once(void **state)
+TEST(texts_that_repeat_are_in_the_page_once)
 {
-    (void)state;
     static qdq_picture_node nodes[MANY];
     static char name[MANY][40];
     const qdq_picture p = {.graph = "g", .node = nodes, .n_nodes = MANY};
@@ -141,9 +137,8 @@ static void texts_that_repeat_are_in_the_page_once(void **state)
     qdq_buf_free(&b);
 }
 
-static void an_overlay_has_a_value_and_a_colour_for_each_node(void **state)
+TEST(an_overlay_has_a_value_and_a_colour_for_each_node)
 {
-    (void)state;
     qdq_picture_node nodes[] = {node("a/\"b\""), node("plain"), node("unknown")};
     const qdq_picture p = {.graph = "main \"graph\"", .node = nodes, .n_nodes = 3};
     qdq_error err = QDQ_ERROR_INIT;
@@ -166,9 +161,8 @@ static void an_overlay_has_a_value_and_a_colour_for_each_node(void **state)
     qdq_buf_free(&b);
 }
 
-static void an_overlay_of_estimates_says_so(void **state)
+TEST(an_overlay_of_estimates_says_so)
 {
-    (void)state;
     qdq_picture_node nodes[] = {node("a")};
     const qdq_picture p = {.graph = "g", .node = nodes, .n_nodes = 1, .relative = true};
     qdq_buf b = QDQ_BUF_INIT(100000);
@@ -179,9 +173,8 @@ static void an_overlay_of_estimates_says_so(void **state)
     qdq_buf_free(&b);
 }
 
-static void an_overlay_has_what_is_in_bodies_where_its_reader_has_it(void **state)
+TEST(an_overlay_has_what_is_in_bodies_where_its_reader_has_it)
 {
-    (void)state;
     qdq_picture_node nodes[] = {node("if"),   node("in"),     node("loop"),
                                 node("deep"), node("behind"), node("last")};
     const qdq_picture p = {.graph = "g", .node = nodes, .n_nodes = 6};
@@ -207,18 +200,4 @@ static void an_overlay_has_what_is_in_bodies_where_its_reader_has_it(void **stat
     assert_non_null(json_object_get(inner, "deep"));
     json_decref(j);
     qdq_buf_free(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_name_ends_the_script_element),
-        cmocka_unit_test(numbers_that_are_none_are_null),
-        cmocka_unit_test(a_model_without_nodes_has_no_drawing),
-        cmocka_unit_test(texts_that_repeat_are_in_the_page_once),
-        cmocka_unit_test(an_overlay_has_a_value_and_a_colour_for_each_node),
-        cmocka_unit_test(an_overlay_of_estimates_says_so),
-        cmocka_unit_test(an_overlay_has_what_is_in_bodies_where_its_reader_has_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,9 +32,8 @@ static void assert_differs(const char *a, const char *b, const char *want)
     qdq_target_free(of_b);
 }
 
-static void equal_targets_do_not_differ(void **state)
+TEST(equal_targets_do_not_differ)
 {
-    (void)state;
     assert_differs(TARGET("uint8", ""), TARGET("uint8", ""), "");
     assert_differs(TARGET("uint8", ", \"stay_float\": [" SMALL("") "]"),
                    TARGET("uint8", ", \"stay_float\": [" SMALL(
@@ -42,17 +41,15 @@ static void equal_targets_do_not_differ(void **state)
                    "");
 }
 
-static void keys_at_the_top_and_in_objects_are_named(void **state)
+TEST(keys_at_the_top_and_in_objects_are_named)
 {
-    (void)state;
     assert_differs(TARGET("uint8", ", \"engine\": \"ort\""),
                    TARGET("int8", ", \"passes\": [\"a\", \"b\"]"),
                    "activation|type|uint8|int8||\n|engine|ort|||\n|passes||[\"a\", \"b\"]||\n");
 }
 
-static void rules_differ_with_their_figures(void **state)
+TEST(rules_differ_with_their_figures)
 {
-    (void)state;
     assert_differs(
         TARGET("uint8", ", \"stay_float\": [" SMALL(", \"weight_max\": 4") ", " SMALL(
                             ", \"weight_max\": 5") "]"),
@@ -69,15 +66,4 @@ static void rules_differ_with_their_figures(void **state)
         TARGET("uint8", ", \"stay_float\": [" SMALL(
                             ", \"off\": true, \"measured\": [" FIGURES("off", 0, 0.5) "]") "]"),
         "stay_float: small of MatMul|||there||pays, 0.500 (0.400 to 0.600), ort 1, P\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_targets_do_not_differ),
-        cmocka_unit_test(keys_at_the_top_and_in_objects_are_named),
-        cmocka_unit_test(rules_differ_with_their_figures),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,9 +42,8 @@ static void assert_fits(fitted f, qdq_elem type, bool reduced, bool changed)
     assert_int_equal(f.changed, changed);
 }
 
-static void without_vnni_weights_are_uint8_or_lose_a_bit(void **state)
+TEST(without_vnni_weights_are_uint8_or_lose_a_bit)
 {
-    (void)state;
     assert_fits(fit("ort-cpu", NULL, NULL, QDQ_CPU_AVX2), QDQ_UINT8, false, true);
     assert_fits(fit("ort-cpu", NULL, NULL, QDQ_CPU_AVX512), QDQ_UINT8, false, true);
     assert_fits(fit("openvino", NULL, NULL, QDQ_CPU_AVX2), QDQ_INT8, true, true);
@@ -53,9 +52,8 @@ static void without_vnni_weights_are_uint8_or_lose_a_bit(void **state)
         QDQ_INT8, true, true);
 }
 
-static void nothing_changes_where_nothing_saturates(void **state)
+TEST(nothing_changes_where_nothing_saturates)
 {
-    (void)state;
     assert_fits(fit("ort-cpu", NULL, NULL, QDQ_CPU_VNNI), QDQ_INT8, false, false);
     assert_fits(fit("ort-cpu", NULL, NULL, QDQ_CPU_ARM), QDQ_INT8, false, false);
     assert_fits(fit("tensorrt", NULL, NULL, QDQ_CPU_AVX2), QDQ_INT8, false, false);
@@ -64,9 +62,8 @@ static void nothing_changes_where_nothing_saturates(void **state)
     assert_fits(fit("ort-cpu", "without_vnni", "as-it-is", QDQ_CPU_AVX2), QDQ_INT8, false, false);
 }
 
-static void the_processor_that_runs_is_found(void **state)
+TEST(the_processor_that_runs_is_found)
 {
-    (void)state;
     assert_int_not_equal(qdq_cpu_detect(), QDQ_CPU_AUTO);
     assert_int_equal(qdq_target_cpu(QDQ_CPU_AUTO), qdq_cpu_detect());
     assert_int_equal(qdq_target_cpu(QDQ_CPU_AVX2), QDQ_CPU_AVX2);
@@ -81,14 +78,13 @@ static void the_processor_that_runs_is_found(void **state)
     "\"clean\": \"\", \"opset\": 0, \"tensors\": [], "                                             \
     "\"weights\": [], \"biases\": []}"
 
-static void a_plan_keeps_its_processor(void **state)
+TEST(a_plan_keeps_its_processor)
 {
     static const char text[] = PLAN("\"cpu\": \"avx512\", "), none[] = PLAN(""),
                       odd[] = PLAN("\"cpu\": \"auto\", ");
     qdq_plan *p = NULL;
     char *out = NULL;
 
-    (void)state;
     assert_ok(qdq_plan_parse(text, sizeof text - 1, "p", &p, &err));
     assert_string_equal(qdq_plan_get_summary(p)->cpu, "avx512");
     assert_ok(qdq_plan_to_text(p, &out, &err));
@@ -145,13 +141,12 @@ static size_t saturating(const int8_t *codes, qdq_cpu cpu, char *why, size_t siz
     return n;
 }
 
-static void check_warns_of_pairs_that_saturate(void **state)
+TEST(check_warns_of_pairs_that_saturate)
 {
     static const int8_t much[] = {127, 2, -127, -2}, fits[] = {127, 1, -128, 0},
                         apart[] = {1, 127, 127, 1};
     char why[300];
 
-    (void)state;
     assert_int_equal(saturating(much, QDQ_CPU_AVX2, why, sizeof why), 1);
     assert_non_null(
         strstr(why, "on avx2, the sums of 2 of 2 pairs of its int8 weights can saturate"));
@@ -159,17 +154,4 @@ static void check_warns_of_pairs_that_saturate(void **state)
     assert_int_equal(saturating(much, QDQ_CPU_ARM, why, sizeof why), 0);
     assert_int_equal(saturating(fits, QDQ_CPU_AVX512, why, sizeof why), 0); /* 255 * 128 = 32640 */
     assert_int_equal(saturating(apart, QDQ_CPU_AVX512, why, sizeof why), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_vnni_weights_are_uint8_or_lose_a_bit),
-        cmocka_unit_test(nothing_changes_where_nothing_saturates),
-        cmocka_unit_test(the_processor_that_runs_is_found),
-        cmocka_unit_test(a_plan_keeps_its_processor),
-        cmocka_unit_test(check_warns_of_pairs_that_saturate),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

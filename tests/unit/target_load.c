@@ -6,13 +6,12 @@
 #include "support/test.h"
 #include "target/target.h"
 
-static void builtin_targets_load_and_print_what_they_are(void **state)
+TEST(builtin_targets_load_and_print_what_they_are)
 {
     qdq_error err = QDQ_ERROR_INIT;
     const char *name, *help;
     size_t i = 0;
 
-    (void)state;
     for (; (name = qdq_target_name(i, &help)) != NULL; i++) {
         qdq_target *t = NULL;
 
@@ -26,12 +25,11 @@ static void builtin_targets_load_and_print_what_they_are(void **state)
     assert_true(i >= 1);
 }
 
-static void ort_cpu_knows_conv(void **state)
+TEST(ort_cpu_knows_conv)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     const qdq_target_op *conv = qdq_target_find(t, "Conv");
     assert_non_null(conv);
@@ -44,12 +42,11 @@ static void ort_cpu_knows_conv(void **state)
     qdq_target_free(t);
 }
 
-static void tensorrt_takes_symmetric_codes_and_float_biases(void **state)
+TEST(tensorrt_takes_symmetric_codes_and_float_biases)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
 
-    (void)state;
     assert_ok(qdq_target_load("tensorrt", &t, &err));
     assert_true(t->format.activation.symmetric && t->format.activation.type == QDQ_INT8 &&
                 t->format.weight.symmetric);
@@ -61,12 +58,11 @@ static void tensorrt_takes_symmetric_codes_and_float_biases(void **state)
     qdq_target_free(t);
 }
 
-static void a_key_is_changed_as_if_the_file_said_so(void **state)
+TEST(a_key_is_changed_as_if_the_file_said_so)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_target_set(t, "activation.symmetric", "true", &err));
     assert_ok(qdq_target_set(t, "activation.type", "int8", &err));
@@ -83,13 +79,12 @@ static void a_key_is_changed_as_if_the_file_said_so(void **state)
     qdq_target_free(t);
 }
 
-static void a_file_is_read_like_a_builtin(void **state)
+TEST(a_file_is_read_like_a_builtin)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *builtin = NULL, *copy = NULL;
     const char *path = test_path("mine.json");
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &builtin, &err));
     const char *text = qdq_target_text(builtin);
     assert_ok(qdq_write_file(path, true, text, strlen(text), &err));
@@ -115,13 +110,12 @@ static void forget(json_t *root)
 
 /* What the search without knowledge is measured with (make bench), and `qdq targets --measure`: all
  * that the engine can do, and nothing of what pays. */
-static void the_bare_targets_are_the_built_in_ones_without_what_was_measured(void **state)
+TEST(the_bare_targets_are_the_built_in_ones_without_what_was_measured)
 {
     static const char *const names[][2] = {{"ort-cpu", "ort_cpu_bare"},
                                            {"openvino", "openvino_bare"}};
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         qdq_target *full, *bare;
         json_t *a, *b;
@@ -143,12 +137,11 @@ static void the_bare_targets_are_the_built_in_ones_without_what_was_measured(voi
     }
 }
 
-static void formats_are_read_and_overridden_for_some_nodes(void **state)
+TEST(formats_are_read_and_overridden_for_some_nodes)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_int_equal(qdq_target_opset(t), 13);
     assert_ok(qdq_target_set(t, "weight.store", "float", &err));
@@ -189,9 +182,8 @@ static size_t count_others(const char *target, const char *key, const char *valu
     return n;
 }
 
-static void an_activation_that_is_named_is_the_only_one(void **state)
+TEST(an_activation_that_is_named_is_the_only_one)
 {
-    (void)state;
     assert_int_equal(count_others("openvino", "help", "changed"), 1);
     assert_int_equal(count_others("openvino", "activation.method", "max"), 1);
     assert_int_equal(count_others("openvino", "weight.reduced", "true"), 1);
@@ -202,9 +194,8 @@ static void an_activation_that_is_named_is_the_only_one(void **state)
 }
 
 /* int8 activations beside weights that became uint8 where VNNI is missing. */
-static void an_activation_without_a_kernel_beside_the_weights_is_left_out(void **state)
+TEST(an_activation_without_a_kernel_beside_the_weights_is_left_out)
 {
-    (void)state;
     assert_int_equal(count_others("ort-cpu", "help", "changed"), 1);
     assert_int_equal(count_others("ort-cpu", "weight.type", "uint8"), 0);
 }
@@ -216,7 +207,7 @@ static void an_activation_without_a_kernel_beside_the_weights_is_left_out(void *
 #define FORMAT(activation, weight)                                                                 \
     "\"activation\": {\"type\": \"" activation "\"}, \"weight\": {" weight "}}"
 
-static void mistakes_are_named_with_their_place(void **state)
+TEST(mistakes_are_named_with_their_place)
 {
     static const struct {
         const char *text, *message;
@@ -406,7 +397,6 @@ static void mistakes_are_named_with_their_place(void **state)
     const char *path = test_path("bad.json");
     qdq_target *t = NULL;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         assert_ok(qdq_write_file(path, true, cases[i].text, strlen(cases[i].text), &err));
         assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_target_load(path, &t, &err));
@@ -415,46 +405,24 @@ static void mistakes_are_named_with_their_place(void **state)
     }
 }
 
-static void another_version_is_not_supported(void **state)
+TEST(another_version_is_not_supported)
 {
     qdq_error err = QDQ_ERROR_INIT;
     const char *path = test_path("next.json"), *text = "{\"qdq_target\": 2}";
     qdq_target *t = NULL;
 
-    (void)state;
     assert_ok(qdq_write_file(path, true, text, strlen(text), &err));
     assert_fails(QDQ_E_UNSUPPORTED, "key 'qdq_target': version 2 of the format, expected 1",
                  qdq_target_load(path, &t, &err));
     assert_null(t);
 }
 
-static void unknown_names_and_missing_files_are_told_apart(void **state)
+TEST(unknown_names_and_missing_files_are_told_apart)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
 
-    (void)state;
     assert_fails(QDQ_E_USAGE, "target 'gpu': expected a built-in target",
                  qdq_target_load("gpu", &t, &err));
     assert_fails(QDQ_E_IO, "missing.json", qdq_target_load(test_path("missing.json"), &t, &err));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(builtin_targets_load_and_print_what_they_are),
-        cmocka_unit_test(ort_cpu_knows_conv),
-        cmocka_unit_test(tensorrt_takes_symmetric_codes_and_float_biases),
-        cmocka_unit_test(a_key_is_changed_as_if_the_file_said_so),
-        cmocka_unit_test(a_file_is_read_like_a_builtin),
-        cmocka_unit_test(the_bare_targets_are_the_built_in_ones_without_what_was_measured),
-        cmocka_unit_test(formats_are_read_and_overridden_for_some_nodes),
-        cmocka_unit_test(an_activation_that_is_named_is_the_only_one),
-        cmocka_unit_test(an_activation_without_a_kernel_beside_the_weights_is_left_out),
-        cmocka_unit_test(mistakes_are_named_with_their_place),
-        cmocka_unit_test(another_version_is_not_supported),
-        cmocka_unit_test(unknown_names_and_missing_files_are_told_apart),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,11 +32,10 @@ static qdq_target *load(const char *text)
     return t;
 }
 
-static void a_rule_that_is_off_does_not_hold(void **state)
+TEST(a_rule_that_is_off_does_not_hold)
 {
     qdq_target *t = load(OP(", \"off\": true")), *stay = load(FLOAT(", \"off\": true"));
 
-    (void)state;
     assert_null(qdq_target_find(t, "Conv"));
     assert_string_equal(qdq_target_reason(t, "Conv"), "its rule is off");
     assert_int_equal(stay->stay.n, 0);
@@ -47,12 +46,11 @@ static void a_rule_that_is_off_does_not_hold(void **state)
     qdq_target_free(t);
 }
 
-static void figures_are_read(void **state)
+TEST(figures_are_read)
 {
     qdq_target *t = load(FLOAT(FIGURES(", \"key\": \"sum_max\", \"at\": 27, \"probe\": \"wide\"")));
     const qdq_rule_facts *f = &t->stay.at[0].facts;
 
-    (void)state;
     assert_int_equal(f->n_measured, 1);
     assert_int_equal(f->measured[0].verdict, QDQ_RULE_HARMS);
     assert_true(f->measured[0].factor == 1.2 && f->measured[0].low == 1.1 &&
@@ -66,12 +64,11 @@ static void figures_are_read(void **state)
 
 /* --- processors ------------------------------------------------------------------------------- */
 
-static void a_condition_names_kinds_of_processors_or_parts_of_their_names(void **state)
+TEST(a_condition_names_kinds_of_processors_or_parts_of_their_names)
 {
     const char *const list[] = {"arm", "AMD EPYC", NULL};
     const qdq_rule_facts all = {.cpu = NULL}, some = {.cpu = list};
 
-    (void)state;
     assert_true(qdq_rule_is_for(&all, "vnni", NULL));
     assert_true(qdq_rule_is_for(&some, "arm", NULL));
     assert_true(qdq_rule_is_for(&some, "vnni", "AMD EPYC 9B14, 2 cores"));
@@ -79,14 +76,13 @@ static void a_condition_names_kinds_of_processors_or_parts_of_their_names(void *
     assert_false(qdq_rule_is_for(&some, "vnni", NULL));
 }
 
-static void a_rule_for_another_processor_does_not_hold(void **state)
+TEST(a_rule_for_another_processor_does_not_hold)
 {
     test_builder b = test_build(17);
     qdq_target *stay = load(FLOAT(", \"cpu\": [\"avx2\"]")),
                *op = load(OP(", \"cpu\": [\"avx2\"]"));
     qdq_target *own = NULL, *again = NULL;
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 4);
     TEST_NODE(&b, "Relu", "y", "x");
     test_output(&b, "y");
@@ -112,11 +108,10 @@ static void a_rule_for_another_processor_does_not_hold(void **state)
     qdq_model_free(m);
 }
 
-static void a_type_of_activations_for_another_processor_is_not_tried(void **state)
+TEST(a_type_of_activations_for_another_processor_is_not_tried)
 {
     qdq_target *t = NULL, *own = NULL;
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_target_for_cpu(t, "vnni", NULL, &own, &err));
     assert_int_equal(own->others.n, 0);
@@ -130,7 +125,7 @@ static void a_type_of_activations_for_another_processor_is_not_tried(void **stat
 
 /* --- plans ------------------------------------------------------------------------------------ */
 
-static void a_plan_names_the_file_of_its_target_by_its_hash(void **state)
+TEST(a_plan_names_the_file_of_its_target_by_its_hash)
 {
     static const char text[] =
         "{\"qdq_plan\": 1, \"model\": \"m\", \"target\": \"t\", \"target_sha256\": \"ab\", "
@@ -140,7 +135,6 @@ static void a_plan_names_the_file_of_its_target_by_its_hash(void **state)
     qdq_plan *p = NULL;
     char *out = NULL;
 
-    (void)state;
     assert_ok(qdq_plan_parse(text, sizeof text - 1, "p", &p, &err));
     assert_ok(qdq_plan_to_text(p, &out, &err));
     assert_non_null(strstr(out, "\"target_sha256\": \"ab\""));
@@ -160,7 +154,7 @@ static void a_plan_names_the_file_of_its_target_by_its_hash(void **state)
 
 /* --- probes ----------------------------------------------------------------------------------- */
 
-static void a_probe_is_a_family_over_sizes(void **state)
+TEST(a_probe_is_a_family_over_sizes)
 {
     qdq_target *t = load(FLOAT(PROBE(
         "\"graph\": [\"graph\", \"x\"], \"threshold\": \"sum_max\", \"beside\": [\"q\"], "
@@ -168,7 +162,6 @@ static void a_probe_is_a_family_over_sizes(void **state)
                                                                                  "\"off\": true"));
     const qdq_probe *p = &t->probes.at[0];
 
-    (void)state;
     assert_int_equal(t->probes.n, 1); /* of a rule that is off, too */
     assert_string_equal(p->graph, "graph\nx\n");
     assert_string_equal(p->rule, "r");
@@ -184,7 +177,7 @@ static void a_probe_is_a_family_over_sizes(void **state)
     qdq_target_free(t);
 }
 
-static void mistakes_are_named_with_their_line_and_place(void **state)
+TEST(mistakes_are_named_with_their_line_and_place)
 {
     static const struct {
         const char *text, *message;
@@ -227,24 +220,7 @@ static void mistakes_are_named_with_their_line_and_place(void **state)
     };
     qdq_target *t = NULL;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_fails(QDQ_E_FORMAT, cases[i].message,
                      qdq_target_parse(cases[i].text, strlen(cases[i].text), "t", &t, &err));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rule_that_is_off_does_not_hold),
-        cmocka_unit_test(figures_are_read),
-        cmocka_unit_test(a_condition_names_kinds_of_processors_or_parts_of_their_names),
-        cmocka_unit_test(a_rule_for_another_processor_does_not_hold),
-        cmocka_unit_test(a_type_of_activations_for_another_processor_is_not_tried),
-        cmocka_unit_test(a_plan_names_the_file_of_its_target_by_its_hash),
-        cmocka_unit_test(a_probe_is_a_family_over_sizes),
-        cmocka_unit_test(mistakes_are_named_with_their_line_and_place),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

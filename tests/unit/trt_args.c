@@ -14,7 +14,7 @@ static int clean(void **state)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-static void arguments_are_split_without_a_shell(void **state)
+TEST(arguments_are_split_without_a_shell)
 {
     static const struct {
         const char *text, *want;
@@ -28,7 +28,6 @@ static void arguments_are_split_without_a_shell(void **state)
                  {"''", "|"},
                  {"a\\", "a\\|"}};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         char got[200] = "";
         const char **argv;
@@ -49,12 +48,11 @@ static void arguments_are_split_without_a_shell(void **state)
 
 /* --- shapes ----------------------------------------------------------------------------------- */
 
-static void shapes_are_read_as_trtexec_reads_them(void **state)
+TEST(shapes_are_read_as_trtexec_reads_them)
 {
     qdq_trt_shapes s;
     const char *text;
 
-    (void)state;
     assert_ok(qdq_trt_shapes_parse("'in:0':1x3x8x8,s:scalar,input:0:2x5,e:", &arena, &s, &err));
     assert_int_equal(s.n, 4);
     assert_string_equal(s.at[0].name, "in:0");
@@ -71,8 +69,7 @@ static void shapes_are_read_as_trtexec_reads_them(void **state)
                  qdq_trt_shapes_print(&s, &arena, &text, &err));
 }
 
-/* subgraph 8 case 15. */
-static void wrong_shapes_are_refused_with_their_entry(void **state)
+TEST(wrong_shapes_are_refused_with_their_entry)
 {
     static const char *const texts[][2] = {
         {"a:1,t:2x*", "shape 't:2x*'"},
@@ -87,18 +84,15 @@ static void wrong_shapes_are_refused_with_their_entry(void **state)
          "fewer"}};
     qdq_trt_shapes s;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(texts); i++)
         assert_fails(QDQ_E_USAGE, texts[i][1], qdq_trt_shapes_parse(texts[i][0], &arena, &s, &err));
 }
 
-/* region 9 case 24. */
-static void ranges_are_checked_dimension_by_dimension(void **state)
+TEST(ranges_are_checked_dimension_by_dimension)
 {
     const qdq_trt_shape one = {"x", 1, {1}}, two = {"x", 1, {2}}, four = {"x", 1, {4}},
                         flat = {"x", 0, {0}};
 
-    (void)state;
     assert_ok(qdq_trt_range_check(&one, &two, &four, &err));
     assert_ok(qdq_trt_range_check(&two, &two, &two, &err));
     assert_fails(QDQ_E_USAGE, "expected equal ones", qdq_trt_range_check(&flat, &two, &four, &err));
@@ -108,7 +102,7 @@ static void ranges_are_checked_dimension_by_dimension(void **state)
                  qdq_trt_range_check(&one, &four, &two, &err));
 }
 
-static void options_of_users_are_checked_before_anything_runs(void **state)
+TEST(options_of_users_are_checked_before_anything_runs)
 {
     static const char *const texts[][2] = {
         {"--exportTimes=t.json", "--exportTimes is set by qdq"},
@@ -119,7 +113,6 @@ static void options_of_users_are_checked_before_anything_runs(void **state)
         {"--minShapes=a:4 --optShapes=a:2", "expected min <= opt <= max"}};
     qdq_trt_user u;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(texts); i++)
         assert_fails(QDQ_E_USAGE, texts[i][1], qdq_trt_user_parse(texts[i][0], &arena, &u, &err));
     assert_ok(qdq_trt_user_parse(
@@ -132,14 +125,13 @@ static void options_of_users_are_checked_before_anything_runs(void **state)
 }
 
 /* For a part of a model, whose inputs have other names. */
-static void options_without_shapes_are_read_as_they_were(void **state)
+TEST(options_without_shapes_are_read_as_they_were)
 {
     static const char given[] = "--minShapes=x:1 --staticPlugins='my lib.so' --optShapes=x:2 "
                                 "--dynamicPlugins=\"a'b\\\"c\" --fp16 --maxShapes=x:4";
     const char *text;
     qdq_trt_user before, after;
 
-    (void)state;
     assert_ok(qdq_trt_user_parse(given, &arena, &before, &err));
     assert_ok(qdq_trt_without_shapes(given, &arena, &text, &err));
     assert_ok(qdq_trt_user_parse(text, &arena, &after, &err));
@@ -153,11 +145,10 @@ static void options_without_shapes_are_read_as_they_were(void **state)
 }
 
 /* What other engines take of such a text. */
-static void shapes_in_options_are_listed(void **state)
+TEST(shapes_in_options_are_listed)
 {
     qdq_trtexec_shapes *x;
 
-    (void)state;
     assert_ok(qdq_trtexec_shapes_read("--minShapes='in:0':1x3 --optShapes='in:0':8x3 "
                                       "--maxShapes='in:0':16x3 --shapes=s:scalar,'in:0':2x3",
                                       &x, &err));
@@ -181,11 +172,10 @@ static void shapes_in_options_are_listed(void **state)
 }
 
 /* 3.3: by whole options. */
-static void options_that_are_missing_are_completed(void **state)
+TEST(options_that_are_missing_are_completed)
 {
     qdq_trtexec_shapes *x;
 
-    (void)state;
     assert_ok(qdq_trtexec_shapes_read("--minShapes=x:1 --maxShapes=x:4", &x, &err));
     assert_int_equal(x->opt[0].dim[0], 4);
     qdq_free(x);

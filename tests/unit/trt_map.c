@@ -70,8 +70,7 @@ static void map_names(const char *model, const char *const *names)
     map(model, json);
 }
 
-/* subgraph 8 case 9. */
-static void names_of_every_form_give_their_nodes(void **state)
+TEST(names_of_every_form_give_their_nodes)
 {
     static const char *const names[] = {"/l0/MatMul + /l0/Relu",
                                         "PWN(PWN(/l1/Sigmoid), PWN(/l1/Mul))",
@@ -87,7 +86,6 @@ static void names_of_every_form_give_their_nodes(void **state)
                                         "y copy",
                                         NULL};
 
-    (void)state;
     map_names(CHAIN, names);
     assert_layer(0, "/l0/MatMul /l0/Relu", QDQ_TRT_NAME);
     assert_layer(1, "/l1/Sigmoid /l1/Mul", QDQ_TRT_NAME);
@@ -106,12 +104,10 @@ static void names_of_every_form_give_their_nodes(void **state)
     assert_int_equal(nodes[1].set, nodes[7].set);
 }
 
-/* subgraph 8 case 9. */
-static void the_longest_known_name_wins_over_delimiters(void **state)
+TEST(the_longest_known_name_wins_over_delimiters)
 {
     static const char *const names[] = {"x + y", "x + y + x", "x + y, z", "x + nobody", NULL};
 
-    (void)state;
     map_names("graph (float[4] a) => (float[4] d) { [\"x + y\"] b = Relu(a) [\"x\"] c = Neg(b)"
               " [\"y, z\"] d = Abs(c) }",
               names);
@@ -125,14 +121,12 @@ static void the_longest_known_name_wins_over_delimiters(void **state)
     assert_int_equal(nodes[3].set, 0); /* through x, which layer 1 has, too */
 }
 
-/* subgraph 8 case 8. */
-static void dots_come_back_where_myelin_replaced_them(void **state)
+TEST(dots_come_back_where_myelin_replaced_them)
 {
     static const char layer[] =
         "[{\"Name\":\"/b_0/MatMul+/b_0/Add_myl0_2\",\"Inputs\":[{\"Name\":\"x\"}],"
         "\"Outputs\":[{\"Name\":\"y\"}]}]";
 
-    (void)state;
     map("graph (float[4,4] x) => (float[4,4] y, float[4,4] z) { [\"/b.0/MatMul\"] \"t.1\" = "
         "MatMul(x, x)"
         " [\"/b_0/Add\"] y = Add(\"t.1\", x) z = Relu(x) }",
@@ -151,12 +145,10 @@ static void dots_come_back_where_myelin_replaced_them(void **state)
 #define ODD                                                                                        \
     "graph (float[4] a) => (float[4] d) { [\"a]b\"] b = Relu(a) [\"c\"] c = Neg(b) d = Abs(c) }"
 
-/* subgraph 8 case 5. */
-static void metadata_gives_the_same_nodes_in_all_encodings(void **state)
+TEST(metadata_gives_the_same_nodes_in_all_encodings)
 {
     static const char *const ways[] = {"\x1e", "\\u001e", "\x1f", "\\u001f", ""};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(ways); i++) {
         char text[300];
         snprintf(
@@ -168,10 +160,8 @@ static void metadata_gives_the_same_nodes_in_all_encodings(void **state)
     }
 }
 
-/* subgraph 8 case 7. */
-static void unnamed_nodes_are_found_by_what_they_give(void **state)
+TEST(unnamed_nodes_are_found_by_what_they_give)
 {
-    (void)state;
     map("graph (float[4] a) => (float[4] d) { b = Relu(a) t5 = Relu(b) [\"d\"] d = Neg(t5) }",
         "[{\"Name\":\"k1\",\"Metadata\":\"[ONNX Layer: node_of_t5]\"},"
         "{\"Name\":\"node_of_b + d\"},{\"Name\":\"k3\",\"Metadata\":\"[ONNX Layer: node_of_d]\"},"
@@ -184,10 +174,8 @@ static void unnamed_nodes_are_found_by_what_they_give(void **state)
     assert_int_equal(nodes[1].set, nodes[2].set);
 }
 
-/* subgraph 8 case 6. */
-static void damaged_metadata_is_completed_from_the_tensors(void **state)
+TEST(damaged_metadata_is_completed_from_the_tensors)
 {
-    (void)state;
     map("graph (float[4] a) => (float[4] e) { [\"/b0/Add\"] b = Relu(a) [\"/b7/Mul\"] c = Neg(b) "
         "[\"/b19/Add\"] d = "
         "Abs(c) [\"/b20/Cast\"] e = Exp(d) }",
@@ -203,9 +191,8 @@ static void damaged_metadata_is_completed_from_the_tensors(void **state)
     assert_layer(1, "/b0/Add /b20/Cast", QDQ_TRT_METADATA);
 }
 
-static void slices_end_at_tensors_that_reformats_stand_in_for(void **state)
+TEST(slices_end_at_tensors_that_reformats_stand_in_for)
 {
-    (void)state;
     map(CHAIN, "[{\"Name\":\"Reformatting CopyNode for Input Tensor 0 to "
                "k\",\"LayerType\":\"Reformat\",\"Origin\":"
                "\"REFORMAT\",\"Inputs\":[{\"Name\":\"b\"}],\"Outputs\":[{\"Name\":\"Reformatted "
@@ -225,9 +212,8 @@ static void slices_end_at_tensors_that_reformats_stand_in_for(void **state)
     assert_layer(3, "/l1/Mul /l0/Relu /l1/Sigmoid", QDQ_TRT_SLICE);
 }
 
-static void a_reformat_has_the_tensor_that_it_converts(void **state)
+TEST(a_reformat_has_the_tensor_that_it_converts)
 {
-    (void)state;
     map(CHAIN, "[{\"Name\":\"Reformatting CopyNode for Input Tensor 0 to "
                "k\",\"LayerType\":\"Reformat\",\"Inputs\":["
                "{\"Name\":\"b\"}],\"Outputs\":[{\"Name\":\"Reformatted Input Tensor 0 to k\"}]},"
@@ -242,9 +228,8 @@ static void a_reformat_has_the_tensor_that_it_converts(void **state)
     assert_string_equal(info.at[3].parameter_type, "");
 }
 
-static void q_and_dq_are_told_apart_and_join_nobody(void **state)
+TEST(q_and_dq_are_told_apart_and_join_nobody)
 {
-    (void)state;
     map("graph (float[4] x) => (float[4] y, float[4] z) <float s = {0.1}, int8 o = {0}> { [\"q\"] "
         "a = "
         "QuantizeLinear(x, s, o) [\"dq\"] b = DequantizeLinear(a, s, o) [\"r\"] y = Relu(b) "
@@ -261,9 +246,8 @@ static void q_and_dq_are_told_apart_and_join_nobody(void **state)
     assert_int_equal(nodes[2].set, 2);
 }
 
-static void layers_of_another_model_have_no_nodes(void **state)
+TEST(layers_of_another_model_have_no_nodes)
 {
-    (void)state;
     map(ODD, "[{\"Name\":\"/other/Conv + /other/Relu\"},{\"Name\":\"k\",\"Metadata\":\"[ONNX "
              "Layer: /other/x]\","
              "\"Inputs\":[{\"Name\":\"p\"}],\"Outputs\":[{\"Name\":\"q\"}]}]");

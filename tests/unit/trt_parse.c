@@ -72,12 +72,10 @@ static qdq_trt_layers layers(const char *text)
     return l;
 }
 
-/* subgraph 8 case 3. */
-static void names_only_are_told_with_the_flag_that_is_missing(void **state)
+TEST(names_only_are_told_with_the_flag_that_is_missing)
 {
     qdq_trt_layers l = layers(E1);
 
-    (void)state;
     assert_int_equal(l.detail, QDQ_TRT_NAMES_ONLY);
     assert_int_equal(l.n, 2);
     assert_string_equal(l.at[0].name, "/l0/Conv + /l0/Relu");
@@ -89,12 +87,10 @@ static void names_only_are_told_with_the_flag_that_is_missing(void **state)
     assert_fails(QDQ_E_UNSUPPORTED, "no layers", qdq_trt_layers_need_detail(&l, &err));
 }
 
-/* subgraph 8 case 4. */
-static void types_are_read_from_the_prose_of_every_version(void **state)
+TEST(types_are_read_from_the_prose_of_every_version)
 {
     qdq_trt_layers l = layers(E2);
 
-    (void)state;
     assert_ok(qdq_trt_layers_need_detail(&l, &err));
     assert_string_equal(l.at[0].in.at[0].type, "f32");
     assert_string_equal(l.at[1].out.at[0].type, "i8");
@@ -120,12 +116,10 @@ static void types_are_read_from_the_prose_of_every_version(void **state)
     assert_string_equal(qdq_trt_type("something new"), "");
 }
 
-/* subgraph 8 case 4. */
-static void both_forms_of_inputs_and_outputs_are_taken(void **state)
+TEST(both_forms_of_inputs_and_outputs_are_taken)
 {
     qdq_trt_layers l = layers(E2);
 
-    (void)state;
     assert_int_equal(l.n_io, 2);
     assert_string_equal(l.io[1], "y");
     l = layers(E4);
@@ -136,15 +130,13 @@ static void both_forms_of_inputs_and_outputs_are_taken(void **state)
     assert_string_equal(l.at[0].type, "");
 }
 
-/* subgraph 8 case 11. */
-static void only_the_layer_of_the_profile_in_use_is_kept(void **state)
+TEST(only_the_layer_of_the_profile_in_use_is_kept)
 {
     const char *text =
         "{\"Layers\":[{\"Name\":\"/l1/Conv\"},{\"Name\":\"/l1/Conv [profile 1]\"},"
         "{\"Name\":\"/l2/Conv\"},{\"Name\":\"/l2/Conv\"},{\"Name\":\"odd [profile x]\"}]}";
     qdq_trt_layers l = layers(text);
 
-    (void)state;
     assert_int_equal(l.n, 4);
     assert_string_equal(l.at[0].name, "/l1/Conv");
     assert_int_equal(l.at[0].profile, 0);
@@ -155,12 +147,10 @@ static void only_the_layer_of_the_profile_in_use_is_kept(void **state)
     assert_int_equal(l.at[0].profile, 1);
 }
 
-/* subgraph 8 case 5. */
-static void separators_are_read_in_all_four_encodings(void **state)
+TEST(separators_are_read_in_all_four_encodings)
 {
     static const char *const ways[] = {"\x1e", "\\u001e", "\x1f", "\\u001F"};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         char text[300];
         snprintf(text, sizeof text,
@@ -171,20 +161,19 @@ static void separators_are_read_in_all_four_encodings(void **state)
     }
 }
 
-static void hostile_names_arrive_byte_for_byte(void **state)
+TEST(hostile_names_arrive_byte_for_byte)
 {
     qdq_trt_layers l =
         layers("{\"Layers\":[{\"Name\":\"a, \"b\" ]\n\xff\xfe\",\"LayerType\":\"kgen\"},"
                "{\"Name\":\"back\\slash\",\"LayerType\":\"\\ud83d\\ude00\\udc00\\u0000\"}]}");
 
-    (void)state;
     assert_string_equal(l.at[0].name, "a, \"b\" ]\n\xff\xfe");
     assert_string_equal(l.at[0].type, "kgen");
     assert_string_equal(l.at[1].name, "back\\slash");
     assert_string_equal(l.at[1].type, "\xf0\x9f\x98\x80\xef\xbf\xbd?");
 }
 
-static void broken_layer_information_is_refused_with_its_place(void **state)
+TEST(broken_layer_information_is_refused_with_its_place)
 {
     static const char *const texts[][2] = {
         {"", "it ends where a value was expected"},
@@ -199,7 +188,6 @@ static void broken_layer_information_is_refused_with_its_place(void **state)
     char deep[200] = "";
     qdq_trt_layers l;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(texts); i++)
         assert_fails(QDQ_E_FORMAT, texts[i][1],
                      qdq_trt_layers_parse(texts[i][0], strlen(texts[i][0]), 0, &arena, &l, &err));
@@ -210,7 +198,7 @@ static void broken_layer_information_is_refused_with_its_place(void **state)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static void numbers_are_read_whatever_the_locale(void **state)
+TEST(numbers_are_read_whatever_the_locale)
 {
     static const struct {
         const char *text;
@@ -234,7 +222,6 @@ static void numbers_are_read_whatever_the_locale(void **state)
                  {"123456789012345678901234567890", 123456789012345678901234567890.0, 30}};
     double x;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         x = 0;
         assert_int_equal(qdq_tool_number(cases[i].text, strlen(cases[i].text), &x), cases[i].size);
@@ -267,13 +254,11 @@ static qdq_trt_profile profile(const char *text)
     return p;
 }
 
-/* subgraph 8 case 1. */
-static void the_count_header_is_no_layer(void **state)
+TEST(the_count_header_is_no_layer)
 {
     qdq_trt_profile p = profile(E5);
     double sum = 0;
 
-    (void)state;
     assert_int_equal(p.count, 512);
     assert_int_equal(p.n, 3);
     assert_false(p.single_pass);
@@ -284,26 +269,23 @@ static void the_count_header_is_no_layer(void **state)
     assert_near(qdq_trt_row_ms(&p.at[1]), 0.059392, 1e-12);
 }
 
-/* subgraph 8 case 2. */
-static void nan_and_a_missing_median_are_taken(void **state)
+TEST(nan_and_a_missing_median_are_taken)
 {
     qdq_trt_profile p =
         profile("[\n  { \"count\" : 1 }\n, { \"name\" : \"(Unnamed Layer* 0) [Shuffle]\", "
                 "\"timeMs\" : 0, \"averageMs\" : 0, \"percentage\" : nan }\n]\n");
 
-    (void)state;
     assert_true(p.single_pass);
     assert_int_equal(p.n, 1);
     assert_true(isnan(p.at[0].percentage) && isnan(p.at[0].median_ms));
     assert_near(qdq_trt_row_ms(&p.at[0]), 0, 0);
 }
 
-static void rows_with_missing_and_new_keys_are_taken(void **state)
+TEST(rows_with_missing_and_new_keys_are_taken)
 {
     qdq_trt_profile p = profile("[{\"name\":\"a\"},{\"averageMs\":1,\"name\":\"b\\c\"},\n"
                                 "{\"name\":\"d\",\"medianMs\":inf,\"newKey\":3,\"averageMs\":-1}]");
 
-    (void)state;
     assert_int_equal(p.count, 0);
     assert_int_equal(p.n, 3);
     assert_true(isnan(qdq_trt_row_ms(&p.at[0])));
@@ -314,11 +296,10 @@ static void rows_with_missing_and_new_keys_are_taken(void **state)
     assert_string_equal(p.at[0].name, "a\", \"b\x1e\t}");
 }
 
-static void a_profile_that_is_cut_off_is_refused(void **state)
+TEST(a_profile_that_is_cut_off_is_refused)
 {
     qdq_trt_profile p;
 
-    (void)state;
     for (size_t n = 0; n < sizeof E5 - 3; n++)
         assert_fails(QDQ_E_FORMAT, "profile: line ",
                      qdq_trt_profile_parse(E5, n, &arena, &p, &err));
@@ -326,7 +307,7 @@ static void a_profile_that_is_cut_off_is_refused(void **state)
                  qdq_trt_profile_parse("[{\"name\":\"a\",\"timeMs\":x}]", 25, &arena, &p, &err));
 }
 
-static void a_profile_is_joined_by_position_or_by_name(void **state)
+TEST(a_profile_is_joined_by_position_or_by_name)
 {
     qdq_trt_layers l = layers("[\"a\",\"a\",\"b\",\"c\"]");
     qdq_trt_profile p =
@@ -335,7 +316,6 @@ static void a_profile_is_joined_by_position_or_by_name(void **state)
     size_t row[4];
     bool positional;
 
-    (void)state;
     assert_ok(qdq_trt_profile_join(&p, &l, row, &positional, &err));
     assert_true(positional);
     assert_int_equal(row[2], 2);
@@ -358,12 +338,11 @@ static void a_profile_is_joined_by_position_or_by_name(void **state)
     "20.27, "                                                                                      \
     "\"computeMs\" : 0.065, \"latencyMs\" : 0.065 }\n, { \"computeMs\" : nan }\n]\n"
 
-static void compute_times_are_taken_without_the_warm_up_of_old_versions(void **state)
+TEST(compute_times_are_taken_without_the_warm_up_of_old_versions)
 {
     double *ms;
     size_t n;
 
-    (void)state;
     assert_ok(qdq_trt_times_parse(E7, strlen(E7), 10, 16, 200, &arena, &ms, &n, &err));
     assert_int_equal(n, 2);
     assert_near(ms[1], 0.065, 1e-12);
@@ -407,11 +386,10 @@ static qdq_trt_log read_log(const char *text)
     "&&&& PASSED TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --onnx=g.onnx "               \
     "--stronglyTyped\n"
 
-static void the_summary_of_a_good_run_is_read(void **state)
+TEST(the_summary_of_a_good_run_is_read)
 {
     qdq_trt_log log = read_log(E8);
 
-    (void)state;
     assert_true(log.major == 10 && log.minor == 16 && log.patch == 1);
     assert_true(log.passed && log.has_summary && !log.failed);
     assert_near(log.latency_ms, 0.0644, 1e-12);
@@ -420,7 +398,7 @@ static void the_summary_of_a_good_run_is_read(void **state)
     assert_int_equal(log.trust, 0);
 }
 
-static void the_summary_of_version_7_is_read(void **state)
+TEST(the_summary_of_version_7_is_read)
 {
     qdq_trt_log log =
         read_log("[01/01/2021-00:00:00] [I] Host Latency\n[01/01/2021-00:00:00] [I] min: 3 ms (end "
@@ -428,7 +406,6 @@ static void the_summary_of_version_7_is_read(void **state)
                  "[I] Enqueue Time\n[I] median: 0.1 ms\n[I] GPU Compute\n[I] min: 2 ms\n"
                  "[I] median: 2.5 ms\n&&&& PASSED TensorRT.trtexec [TensorRT v7203] # x\n");
 
-    (void)state;
     assert_near(log.latency_ms, 3.5, 0);
     assert_near(log.compute_ms, 2.5, 0);
     assert_true(log.major == 7 && log.minor == 2 && log.patch == 3);
@@ -436,12 +413,10 @@ static void the_summary_of_version_7_is_read(void **state)
     assert_true(log.major == 8 && log.minor == 6 && log.patch == 1);
 }
 
-/* region 9 case 24. */
-static void a_median_is_found_without_a_mean_and_never_in_other_lines(void **state)
+TEST(a_median_is_found_without_a_mean_and_never_in_other_lines)
 {
     qdq_trt_log log = read_log("[I] Latency: min = 2.50 ms, max = 4.00 ms, median = 3.14 ms\n");
 
-    (void)state;
     assert_near(log.latency_ms, 3.14, 0);
     log = read_log("[I] H2D Latency: min = 1 ms, max = 1 ms, median = 1 ms\n");
     assert_true(isnan(log.latency_ms) && isnan(log.compute_ms) && !log.has_summary);
@@ -454,7 +429,7 @@ static void a_median_is_found_without_a_mean_and_never_in_other_lines(void **sta
     assert_true(log.profiler_attached && !log.has_summary);
 }
 
-static void warnings_make_a_measurement_less_worth(void **state)
+TEST(warnings_make_a_measurement_less_worth)
 {
     static const struct {
         const char *text;
@@ -475,12 +450,11 @@ static void warnings_make_a_measurement_less_worth(void **state)
          "shape to: 1x3",
          QDQ_TRT_SHAPE_ASSUMED}};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++)
         assert_int_equal(read_log(cases[i].text).trust, cases[i].trust);
 }
 
-static void failures_are_told_by_their_words(void **state)
+TEST(failures_are_told_by_their_words)
 {
     static const struct {
         const char *text, *reason;
@@ -504,7 +478,6 @@ static void failures_are_told_by_their_words(void **state)
         {"[I] all is well\n", "", QDQ_TRT_FINE},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_trt_log log = read_log(cases[i].text);
         assert_string_equal(qdq_trt_failure_name(log.failure),
@@ -521,19 +494,18 @@ static void failures_are_told_by_their_words(void **state)
     assert_false(qdq_trt_blames_machine("(runtime) of another engine"));
 }
 
-static void refused_options_are_told_apart(void **state)
+TEST(refused_options_are_told_apart)
 {
     qdq_trt_log log = read_log(
         "[E] Unknown option: --exportProfil p.json\n[E] Unknown option: --separateProfileRun\n");
 
-    (void)state;
     assert_int_equal(log.failure, QDQ_TRT_ARGUMENTS);
     assert_int_equal(log.n_unknown, 2);
     assert_string_equal(log.unknown[0], "--exportProfil");
     assert_string_equal(log.unknown[1], "--separateProfileRun");
 }
 
-static void the_help_text_lists_options(void **state)
+TEST(the_help_text_lists_options)
 {
     static const char text[] =
         "=== Model Options ===\n  --onnx=<file>   ONNX model\n  --stronglyTyped  see --onnx\n"
@@ -541,7 +513,6 @@ static void the_help_text_lists_options(void **state)
     size_t n = 0;
     const char *const *o = qdq_trt_help_options(text, strlen(text), &arena, &n);
 
-    (void)state;
     assert_non_null(o);
     assert_int_equal(n, 3);
     assert_string_equal(o[0], "--onnx");

@@ -74,9 +74,8 @@ static qdq_status run_tool(void)
     return run_with(NULL, 60, &log);
 }
 
-static void version_and_options_are_asked_for_once(void **state)
+TEST(version_and_options_are_asked_for_once)
 {
-    (void)state;
     open_tool(NULL);
     assert_true(tool.major == 10 && tool.minor == 16 && tool.patch == 1);
     assert_true(qdq_trt_tool_has(&tool, "--separateProfileRun"));
@@ -90,12 +89,10 @@ static void version_and_options_are_asked_for_once(void **state)
     assert_false(qdq_trt_tool_has(&tool, "--stronglyTyped"));
 }
 
-/* region 9 case 24. */
-static void a_program_that_is_not_there_or_is_none_is_told(void **state)
+TEST(a_program_that_is_not_there_or_is_none_is_told)
 {
     const char *plain = test_path("plain");
 
-    (void)state;
     assert_fails(QDQ_E_ENGINE, "part of TensorRT",
                  qdq_trt_tool_open(&tool, "/nowhere/trtexec", NULL, &err));
     assert_fails(QDQ_E_ENGINE, "No such file",
@@ -119,7 +116,7 @@ static void hear(void *ctx, qdq_log_level level, const char *text)
     strcat(heard, "\n");
 }
 
-static void a_transcript_is_bounded_and_has_no_password(void **state)
+TEST(a_transcript_is_bounded_and_has_no_password)
 {
     static const char *const argv[] = {"trtexec",
                                        "--remoteAutoTuningConfig=ssh://me:secret@board:22", NULL};
@@ -127,7 +124,6 @@ static void a_transcript_is_bounded_and_has_no_password(void **state)
     const qdq_job job = {.size = sizeof job, .log = hear};
     const qdq_child_result r = {.out = out, .err = errors};
 
-    (void)state;
     for (int i = 0; i < 400; i++)
         snprintf(out + strlen(out), 12, "line %04d\n", i);
     memset(errors, 'x', 2500); /* a line that no message holds */
@@ -147,13 +143,12 @@ static void a_transcript_is_bounded_and_has_no_password(void **state)
     assert_string_equal(heard, "");
 }
 
-static void options_that_are_known_to_be_refused_are_not_tried(void **state)
+TEST(options_that_are_known_to_be_refused_are_not_tried)
 {
     const char *layers = qdq_arena_printf(&arena, "--exportLayerInfo=%s", test_path("layers.json"));
     const char *useful[] = {layers, "--maxAuxStreams=0", NULL};
     qdq_trt_log log;
 
-    (void)state;
     setenv("FAKE_TRTEXEC", "refuse:--exportLayerInfo", 1);
     open_tool(NULL);
     assert_true((qdq_trt_tool_capabilities(&tool) & QDQ_CAN_GROUP) != 0);
@@ -169,7 +164,7 @@ static void options_that_are_known_to_be_refused_are_not_tried(void **state)
     assert_true(qdq_trt_tool_capabilities(&tool) == (QDQ_CAN_TIME | QDQ_NAMES_LAYERS));
 }
 
-static void precision_flags_name_a_precision(void **state)
+TEST(precision_flags_name_a_precision)
 {
     static const char *const cases[][2] = {{"--fp16", "fp16"},
                                            {"--int8 --warmUp=5 --fp16", "fp16-int8"},
@@ -177,13 +172,12 @@ static void precision_flags_name_a_precision(void **state)
                                            {"--best", "best"},
                                            {"", ""}};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++)
         assert_string_equal(qdq_trt_precision(cases[i][0], &arena), cases[i][1]);
     assert_null(qdq_trt_precision("--a='x", &arena));
 }
 
-static void refused_precision_flags_come_with_what_to_do_instead(void **state)
+TEST(refused_precision_flags_come_with_what_to_do_instead)
 {
     static const char *const cases[][2] = {
         {"--fp16", "expected a model by quantize or autotune --rest fp16"},
@@ -193,7 +187,6 @@ static void refused_precision_flags_come_with_what_to_do_instead(void **state)
         {"--int4", "autotune --target int4"},
         {"--best", "autotune --target tensorrt --rest fp16, or --target tensorrt-fp8"}};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         setenv("FAKE_TRTEXEC_VERSION", "110000", 1);
         assert_fails(QDQ_E_USAGE, cases[i][1], qdq_trt_tool_open(&tool, FAKE, cases[i][0], &err));
@@ -202,10 +195,8 @@ static void refused_precision_flags_come_with_what_to_do_instead(void **state)
     assert_null(qdq_trt_instead_of("--fp32"));
 }
 
-/* subgraph 8 case 13. */
-static void options_that_a_version_lacks_are_refused_before_any_build(void **state)
+TEST(options_that_a_version_lacks_are_refused_before_any_build)
 {
-    (void)state;
     setenv("FAKE_TRTEXEC_VERSION", "110000", 1);
     assert_fails(QDQ_E_USAGE, "--fp16: TensorRT 11.0 has no such option",
                  qdq_trt_tool_open(&tool, FAKE, "--fp16", &err));
@@ -237,9 +228,8 @@ static void masks(const char *text, const char *expected)
     qdq_arena_free(&mine);
 }
 
-static void passwords_are_not_written_down(void **state)
+TEST(passwords_are_not_written_down)
 {
-    (void)state;
     masks("", "");
     masks("--fp16 --remote=ssh://u@h:22 x", "--fp16 --remote=ssh://u@h:22 x");
     masks("--r=ssh://u:p@h:22?a=b --fp16", "--r=ssh://u:***@h:22?a=b --fp16");
@@ -249,8 +239,7 @@ static void passwords_are_not_written_down(void **state)
     masks("://", "://");
 }
 
-/* subgraph 8 case 12, region 9 case 24. */
-static void only_the_option_that_was_refused_is_left_out_and_remembered(void **state)
+TEST(only_the_option_that_was_refused_is_left_out_and_remembered)
 {
     static const char *const useful[] = {"--separateProfileRun", "--profilingVerbosity=detailed",
                                          "--useSpinWait", NULL};
@@ -258,7 +247,6 @@ static void only_the_option_that_was_refused_is_left_out_and_remembered(void **s
     char *text;
     size_t size;
 
-    (void)state;
     setenv("FAKE_TRTEXEC", "refuse:--separateProfileRun", 1);
     open_tool(NULL);
     assert_ok(run_with(useful, 60, &log));
@@ -276,10 +264,8 @@ static void only_the_option_that_was_refused_is_left_out_and_remembered(void **s
     qdq_free(text);
 }
 
-/* subgraph 8 case 12. */
-static void an_option_of_the_users_that_is_refused_is_named(void **state)
+TEST(an_option_of_the_users_that_is_refused_is_named)
 {
-    (void)state;
     open_tool("--noSuchOption=3");
     assert_fails(QDQ_E_USAGE, "TensorRT 10.16 has no option --noSuchOption", run_tool());
     clean(NULL);
@@ -289,31 +275,27 @@ static void an_option_of_the_users_that_is_refused_is_named(void **state)
                  run_tool());
 }
 
-/* subgraph 8 case 12: one of ours is left out and tried without; that the user's is refused as well
- * is for the user. */
-static void a_second_option_that_is_refused_and_is_the_users_is_named(void **state)
+/* One of ours is left out and tried without; that the user's is refused as well is for the user. */
+TEST(a_second_option_that_is_refused_and_is_the_users_is_named)
 {
     static const char *const useful[] = {"--separateProfileRun", NULL};
     qdq_trt_log log;
 
-    (void)state;
     setenv("FAKE_TRTEXEC", "refuse:--separateProfileRun,refuse:--useCudaGraph", 1);
     open_tool("--useCudaGraph");
     assert_fails(QDQ_E_USAGE, "has no option --useCudaGraph", run_with(useful, 60, &log));
 }
 
-static void the_users_option_goes_before_ours(void **state)
+TEST(the_users_option_goes_before_ours)
 {
     static const char *const useful[] = {"--warmUp=200", NULL};
     qdq_trt_log log;
 
-    (void)state;
     open_tool("--warmUp=500");
     assert_ok(run_with(useful, 60, &log)); /* twice would be refused */
 }
 
-/* region 9 case 24. */
-static void failures_have_class_and_words(void **state)
+TEST(failures_have_class_and_words)
 {
     static const char *const cases[][2] = {
         {"no_kernel", "exit code 1 (builder): Error[10]: Could not find any implementation"},
@@ -324,7 +306,6 @@ static void failures_have_class_and_words(void **state)
         {"says_failed", "says FAILED"},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         setenv("FAKE_TRTEXEC", cases[i][0], 1);
         open_tool(NULL);
@@ -333,9 +314,8 @@ static void failures_have_class_and_words(void **state)
     }
 }
 
-static void out_of_memory_gets_one_more_try(void **state)
+TEST(out_of_memory_gets_one_more_try)
 {
-    (void)state;
     setenv("FAKE_TRTEXEC", "oom_once", 1);
     setenv("FAKE_TRTEXEC_STATE", test_path("oom"), 1);
     open_tool(NULL);
@@ -343,25 +323,22 @@ static void out_of_memory_gets_one_more_try(void **state)
     assert_int_equal(access(test_path("oom"), F_OK), 0);
 }
 
-/* region 9 case 24. */
-static void a_program_that_never_ends_is_ended(void **state)
+TEST(a_program_that_never_ends_is_ended)
 {
     qdq_trt_log log;
     double start = qdq_clock_seconds();
 
-    (void)state;
     setenv("FAKE_TRTEXEC", "forever", 1);
     open_tool(NULL);
     assert_fails(QDQ_E_ENGINE, "did not end within 0.3 s", run_with(NULL, 0.3, &log));
     assert_true(qdq_clock_seconds() - start < 30); /* 2 s of grace: it ignores the first signal */
 }
 
-static void children_that_it_leaves_are_ended(void **state)
+TEST(children_that_it_leaves_are_ended)
 {
     char *text;
     size_t size;
 
-    (void)state;
     setenv("FAKE_TRTEXEC", "children", 1);
     setenv("FAKE_TRTEXEC_STATE", test_path("child"), 1);
     open_tool(NULL);
@@ -375,11 +352,10 @@ static void children_that_it_leaves_are_ended(void **state)
     assert_true(kill(pid, 0) != 0 && errno == ESRCH);
 }
 
-static void a_gigabyte_of_output_is_read_and_not_kept(void **state)
+TEST(a_gigabyte_of_output_is_read_and_not_kept)
 {
     qdq_trt_log log;
 
-    (void)state;
     setenv("FAKE_TRTEXEC", "gigabyte", 1);
     open_tool(NULL);
     assert_ok(run_with(NULL, 120, &log));

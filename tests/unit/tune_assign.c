@@ -3,12 +3,11 @@
 
 #include "support/test.h"
 
-static void bits_are_set_counted_and_compared(void **state)
+TEST(bits_are_set_counted_and_compared)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_assign a, b;
 
-    (void)state;
     assert_true(qdq_assign_new(&a, 130, &arena));
     qdq_assign_set(&a, 0, true);
     qdq_assign_set(&a, 64, true);
@@ -23,13 +22,12 @@ static void bits_are_set_counted_and_compared(void **state)
     qdq_arena_free(&arena);
 }
 
-static void the_hash_depends_on_bits_and_size_alone(void **state)
+TEST(the_hash_depends_on_bits_and_size_alone)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_assign a, b, c, none;
     char x[33], y[33];
 
-    (void)state;
     assert_true(qdq_assign_new(&a, 10, &arena) && qdq_assign_new(&b, 10, &arena));
     assert_true(qdq_assign_new(&c, 11, &arena) && qdq_assign_new(&none, 0, &arena));
     qdq_assign_hash_text(qdq_assign_get_hash(&a), x);
@@ -44,14 +42,4 @@ static void the_hash_depends_on_bits_and_size_alone(void **state)
     qdq_assign_hash_text(qdq_assign_get_hash(&b), y);
     assert_string_not_equal(x, y);
     qdq_arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bits_are_set_counted_and_compared),
-        cmocka_unit_test(the_hash_depends_on_bits_and_size_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

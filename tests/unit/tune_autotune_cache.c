@@ -102,17 +102,16 @@ static void assert_original(const qdq_autotune_cache *c)
     assert_false(c->completed);
 }
 
-static void a_file_of_model_optimizer_is_read(void **state)
+TEST(a_file_of_model_optimizer_is_read)
 {
     qdq_autotune_cache c;
 
-    (void)state;
     assert_ok(parse(original, &c));
     assert_original(&c);
     qdq_autotune_cache_free(&c);
 }
 
-static void what_is_missing_is_not_known(void **state)
+TEST(what_is_missing_is_not_known)
 {
     static const char *const texts[] = {
         "{}", "{\"phase2\": {}, \"phase3\": {}}",
@@ -121,7 +120,6 @@ static void what_is_missing_is_not_known(void **state)
         "\"candidates\": null, "
         "\"full_baseline_ms\": null, \"current_latency_ms\": 0, \"completed\": null}}"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(texts); i++) {
         qdq_autotune_cache c;
         assert_ok(parse(texts[i], &c));
@@ -132,13 +130,12 @@ static void what_is_missing_is_not_known(void **state)
     }
 }
 
-static void what_is_written_is_strict_and_reads_back_the_same(void **state)
+TEST(what_is_written_is_strict_and_reads_back_the_same)
 {
     qdq_autotune_cache c, again;
     json_t *root;
     char *text;
 
-    (void)state;
     assert_ok(parse(original, &c));
     c.completed = true;
     assert_ok(qdq_autotune_cache_text(&c, &text, &err));
@@ -157,14 +154,13 @@ static void what_is_written_is_strict_and_reads_back_the_same(void **state)
     qdq_autotune_cache_free(&again);
 }
 
-static void an_empty_one_can_be_written(void **state)
+TEST(an_empty_one_can_be_written)
 {
     const char *path = test_path("empty.json");
     qdq_autotune_cache c;
     char *text;
     size_t size;
 
-    (void)state;
     qdq_autotune_cache_init(&c);
     assert_ok(qdq_autotune_cache_write(&c, path, &err));
     assert_ok(qdq_read_file(path, 1 << 20, &text, &size, &err));
@@ -189,13 +185,12 @@ static void an_empty_one_can_be_written(void **state)
 }
 
 /* Which run it is, samples, and where validation goes on: what Model-Optimizer does not write. */
-static void the_state_of_a_run_reads_back_the_same(void **state)
+TEST(the_state_of_a_run_reads_back_the_same)
 {
     static const double us[] = {100.5, 30.125, 0};
     qdq_autotune_cache c, again;
     char *text;
 
-    (void)state;
     qdq_autotune_cache_init(&c);
     c.fingerprint = "0123";
     c.run = 2;
@@ -220,7 +215,7 @@ static void the_state_of_a_run_reads_back_the_same(void **state)
 }
 
 /* Names of tensors need be no UTF-8. */
-static void odd_names_make_no_broken_file(void **state)
+TEST(odd_names_make_no_broken_file)
 {
     static const char *const tensors[] = {"a\xff", "tab\there"};
     qdq_autotune_cache c, again;
@@ -236,7 +231,6 @@ static void odd_names_make_no_broken_file(void **state)
                                 .best_compute_ms = NAN};
     char *text;
 
-    (void)state;
     qdq_autotune_cache_init(&c);
     assert_true(QDQ_PUSH(&c.arena, &c.groups, g));
     assert_ok(qdq_autotune_cache_text(&c, &text, &err));
@@ -251,7 +245,7 @@ static void odd_names_make_no_broken_file(void **state)
 
 /* --- what is wrong ---------------------------------------------------------------------------- */
 
-static void mistakes_have_their_place(void **state)
+TEST(mistakes_have_their_place)
 {
     static const struct {
         const char *text, *why;
@@ -302,7 +296,6 @@ static void mistakes_have_their_place(void **state)
         {"{\"a\": \"\\", "not JSON"},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_autotune_cache c;
         assert_fails(QDQ_E_FORMAT, cases[i].why, parse(cases[i].text, &c));
@@ -311,12 +304,11 @@ static void mistakes_have_their_place(void **state)
     }
 }
 
-/* subgraph 8 case 17: killed while it was written by something that knows no rename. */
-static void subgraph_8_case_17_a_torn_file_is_refused_wherever_it_ends(void **state)
+/* Killed while it was written by something that knows no rename. */
+TEST(a_torn_file_is_refused_wherever_it_ends)
 {
     qdq_autotune_cache c;
 
-    (void)state;
     for (size_t n = 0; n + 1 < sizeof original; n++) {
         assert_int_equal(qdq_autotune_cache_parse(original, n, "c.json", &c, &err), QDQ_E_FORMAT);
         qdq_autotune_cache_free(&c);
@@ -339,13 +331,12 @@ static void assert_text(const char *path, const char *want)
 }
 
 /* What the caller does then. Nothing that was kept before is lost. */
-static void subgraph_8_case_17_a_torn_file_is_moved_aside(void **state)
+TEST(a_torn_file_is_moved_aside)
 {
     char *path = strdup(test_path("torn/autotune_cache.json")), *folder = strdup(test_path("torn")),
          *kept;
     qdq_autotune_cache c;
 
-    (void)state;
     assert_int_equal(mkdir(folder, 0777), 0);
     for (int i = 1; i <= 3; i++) {
         char torn[40], want[4400];
@@ -372,13 +363,12 @@ static void subgraph_8_case_17_a_torn_file_is_moved_aside(void **state)
 }
 
 /* The one before stays, whole. */
-static void a_full_disk_leaves_the_file_before(void **state)
+TEST(a_full_disk_leaves_the_file_before)
 {
     const char *disk = test_small_disk(1 << 16);
     char path[4300];
     qdq_autotune_cache c;
 
-    (void)state;
     if (disk == NULL) {
         test_missing("a disk of its own");
         return;
@@ -395,22 +385,4 @@ static void a_full_disk_leaves_the_file_before(void **state)
     assert_ok(qdq_autotune_cache_read(path, &c, &err));
     assert_original(&c);
     qdq_autotune_cache_free(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_of_model_optimizer_is_read),
-        cmocka_unit_test(what_is_missing_is_not_known),
-        cmocka_unit_test(what_is_written_is_strict_and_reads_back_the_same),
-        cmocka_unit_test(an_empty_one_can_be_written),
-        cmocka_unit_test(the_state_of_a_run_reads_back_the_same),
-        cmocka_unit_test(odd_names_make_no_broken_file),
-        cmocka_unit_test(mistakes_have_their_place),
-        cmocka_unit_test(subgraph_8_case_17_a_torn_file_is_refused_wherever_it_ends),
-        cmocka_unit_test(subgraph_8_case_17_a_torn_file_is_moved_aside),
-        cmocka_unit_test(a_full_disk_leaves_the_file_before),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,13 +83,12 @@ static bool exists(const char *pattern)
     return system(command) == 0;
 }
 
-static void a_baseline_that_nothing_beats_is_written_as_it_is(void **state)
+TEST(a_baseline_that_nothing_beats_is_written_as_it_is)
 {
     static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
     qdq_model *b = with_tanh("fast.onnx");
     const qdq_model *const baselines[] = {b, NULL};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(modes); i++) {
         const char *folder = test_path("fast%zu", i);
         qdq_tune_opts o = options(TANH("100"), NULL, baselines);
@@ -116,13 +115,12 @@ static void a_baseline_that_nothing_beats_is_written_as_it_is(void **state)
     qdq_model_free(b);
 }
 
-static void a_baseline_that_is_slower_is_not_written(void **state)
+TEST(a_baseline_that_is_slower_is_not_written)
 {
     qdq_model *b = with_tanh("slow.onnx");
     const char *folder = test_path("slow");
     const qdq_tune_result r = run(folder, TANH("1900"), NULL, b);
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_int_equal(r.baselines[0].fate, QDQ_FATE_BEATEN);
     assert_true(r.baselines[0].speedup > 1 && r.baselines[0].speedup < r.speedup);
@@ -131,7 +129,7 @@ static void a_baseline_that_is_slower_is_not_written(void **state)
     qdq_model_free(b);
 }
 
-static void a_baseline_that_misses_the_goal_is_told_with_its_figures_and_ruled_out(void **state)
+TEST(a_baseline_that_misses_the_goal_is_told_with_its_figures_and_ruled_out)
 {
     qdq_model *b = with_tanh("missing.onnx");
     const qdq_model *const baselines[] = {b, NULL};
@@ -142,7 +140,6 @@ static void a_baseline_that_misses_the_goal_is_told_with_its_figures_and_ruled_o
         baselines);
     qdq_tune_result r;
 
-    (void)state;
     goal.min_sqnr = 10;
     o.goal = &goal;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
@@ -154,14 +151,13 @@ static void a_baseline_that_misses_the_goal_is_told_with_its_figures_and_ruled_o
     qdq_model_free(b);
 }
 
-static void a_baseline_that_the_engine_computes_wrongly_is_ruled_out(void **state)
+TEST(a_baseline_that_the_engine_computes_wrongly_is_ruled_out)
 {
     qdq_model *b = with_tanh("wrong.onnx");
     const char *folder = test_path("wrong");
     const qdq_tune_result r =
         run(folder, TANH("100"), "\"wrong\": [{\"op\": \"Tanh\", \"times\": 0.0001}]", b);
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_int_equal(r.baselines[0].fate, QDQ_FATE_WRONG);
     assert_non_null(strstr(r.baselines[0].why, "Tanh"));
@@ -169,14 +165,13 @@ static void a_baseline_that_the_engine_computes_wrongly_is_ruled_out(void **stat
     qdq_model_free(b);
 }
 
-static void a_baseline_that_does_not_live_is_told_with_its_reason(void **state)
+TEST(a_baseline_that_does_not_live_is_told_with_its_reason)
 {
     qdq_model *b = with_tanh("dead.onnx");
     const qdq_tune_result r =
         run(test_path("dead"), TANH("100"),
             "\"fail\": [{\"at\": \"time\", \"node\": \"Tanh@y\", \"crash\": \"SIGILL\"}]", b);
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_int_equal(r.baselines[0].fate, QDQ_FATE_FAILED);
     assert_non_null(strstr(r.baselines[0].why, "SIGILL"));
@@ -185,13 +180,12 @@ static void a_baseline_that_does_not_live_is_told_with_its_reason(void **state)
 }
 
 /* A weight that is off by more than a step of any scale. */
-static void a_baseline_with_other_weights_is_a_placement_only(void **state)
+TEST(a_baseline_with_other_weights_is_a_placement_only)
 {
     static const char *const all[] = {"x", "r1", "s", "r3", "z"};
     char *text, *at;
     qdq_model *other, *b;
 
-    (void)state;
     assert_ok(qdq_model_to_text(test_tuned, &text, &err));
     at = strstr(text, "0.");
     assert_non_null(at);
@@ -216,7 +210,7 @@ static void a_baseline_with_other_weights_is_a_placement_only(void **state)
     qdq_model_free(other);
 }
 
-static void a_model_of_another_interface_or_without_codes_is_refused(void **state)
+TEST(a_model_of_another_interface_or_without_codes_is_refused)
 {
     qdq_model *plain = test_tuned_model(),
               *alien = test_model("g (float[1,4] p) => (float[1,4] q) { q = Tanh(p) }");
@@ -224,7 +218,6 @@ static void a_model_of_another_interface_or_without_codes_is_refused(void **stat
     qdq_tune_opts o = options(TANH("100"), NULL, baselines);
     qdq_tune_result r;
 
-    (void)state;
     assert_fails(QDQ_E_FORMAT, "Q/DQ baseline 1: found no Q/DQ in it",
                  test_tuned_run(test_tuned, test_path("plain"), &o, &r, &err));
     baselines[0] = alien;
@@ -239,7 +232,7 @@ static void a_model_of_another_interface_or_without_codes_is_refused(void **stat
     qdq_model_free(alien);
 }
 
-static void the_faster_of_two_baselines_is_written(void **state)
+TEST(the_faster_of_two_baselines_is_written)
 {
     static const char *const both[] = {"h1", "z"};
     qdq_model *fast = with_tanh("two_fast.onnx"),
@@ -249,7 +242,6 @@ static void the_faster_of_two_baselines_is_written(void **state)
     const char *folder = test_path("two");
     qdq_tune_result r;
 
-    (void)state;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);
     assert_int_equal(r.baselines[0].fate, QDQ_FATE_BEATEN);
@@ -260,7 +252,7 @@ static void the_faster_of_two_baselines_is_written(void **state)
 }
 
 /* Codes of its own form beside model.onnx, and none that nobody names any more. */
-static void a_baseline_with_external_data_ships_with_a_side_file_of_our_form(void **state)
+TEST(a_baseline_with_external_data_ships_with_a_side_file_of_our_form)
 {
     static const char *const z[] = {"z"};
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
@@ -271,7 +263,6 @@ static void a_baseline_with_external_data_ships_with_a_side_file_of_our_form(voi
     qdq_tune_result r;
     qdq_model *plain;
 
-    (void)state;
     for (int i = 1; i < 32 * 32; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, ", 0.%03d", i * 389 % 1000);
     snprintf(text + at, sizeof text - at, "}> { z = MatMul(x, w) y = Tanh(z) }");
@@ -304,7 +295,7 @@ static void stop_in(void *ctx, const qdq_tune_live *now)
         qdq_cancel_set(s->cancel);
 }
 
-static void whoever_ends_a_run_has_the_baseline_that_was_the_best_so_far(void **state)
+TEST(whoever_ends_a_run_has_the_baseline_that_was_the_best_so_far)
 {
     qdq_model *b = with_tanh("ended.onnx");
     const qdq_model *const baselines[] = {b, NULL};
@@ -314,7 +305,6 @@ static void whoever_ends_a_run_has_the_baseline_that_was_the_best_so_far(void **
     qdq_tune_opts o = options(TANH("100"), NULL, baselines);
     qdq_tune_result r;
 
-    (void)state;
     job.ctx = &s;
     job.cancel = s.cancel;
     o.job = &job;
@@ -333,7 +323,7 @@ static void whoever_ends_a_run_has_the_baseline_that_was_the_best_so_far(void **
     qdq_model_free(b);
 }
 
-static void a_finished_run_is_not_replaced_by_one_with_other_baselines(void **state)
+TEST(a_finished_run_is_not_replaced_by_one_with_other_baselines)
 {
     qdq_model *b = with_tanh("finished.onnx");
     const qdq_model *const baselines[] = {b, NULL};
@@ -341,7 +331,6 @@ static void a_finished_run_is_not_replaced_by_one_with_other_baselines(void **st
     qdq_tune_opts o = options(TANH("100"), NULL, baselines);
     qdq_tune_result r;
 
-    (void)state;
     o.keep_finished = true;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err)); /* the same is no other run */
@@ -353,7 +342,7 @@ static void a_finished_run_is_not_replaced_by_one_with_other_baselines(void **st
 }
 
 /* What was fast when it was searched for is slow when it is to be shipped. */
-static void where_the_search_is_not_confirmed_the_baseline_is_what_is_left(void **state)
+TEST(where_the_search_is_not_confirmed_the_baseline_is_what_is_left)
 {
     static const char *const costs[] = {
         TANH("1600"), "\"MatMul\": {\"float_us\": 100, \"int8_us\": 300}, \"Tanh\": "
@@ -365,7 +354,6 @@ static void where_the_search_is_not_confirmed_the_baseline_is_what_is_left(void 
     qdq_job job = QDQ_JOB_INIT;
     qdq_tune_result r;
 
-    (void)state;
     job.ctx = &s;
     job.cancel = s.cancel;
     for (int i = 0; i < 2; i++) {
@@ -419,13 +407,12 @@ static qdq_tune_result run_out_of_time(const char *folder, const char *phase, do
 }
 
 /* What was proven before the search is not lost where the guard comes too late. */
-static void without_time_for_the_guard_a_proven_baseline_is_written(void **state)
+TEST(without_time_for_the_guard_a_proven_baseline_is_written)
 {
     qdq_model *b = with_tanh("proven.onnx");
     const char *folder = test_path("proven");
     const qdq_tune_result r = run_out_of_time(folder, "guard", 12, b);
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);
     assert_int_equal(r.baselines[0].fate, QDQ_FATE_SHIPPED);
     assert_true(r.baselines[0].speedup > 3 && r.ci_low > 2.9);
@@ -436,13 +423,12 @@ static void without_time_for_the_guard_a_proven_baseline_is_written(void **state
     qdq_model_free(b);
 }
 
-static void a_baseline_that_there_was_no_time_for_says_so(void **state)
+TEST(a_baseline_that_there_was_no_time_for_says_so)
 {
     qdq_model *b = with_tanh("late.onnx");
     const char *folder = test_path("late");
     const qdq_tune_result r = run_out_of_time(folder, "baseline", 2, b);
 
-    (void)state;
     assert_int_equal(r.baselines[0].fate, QDQ_FATE_UNKNOWN);
     assert_non_null(strstr(r.baselines[0].why, "no time was left to ")); /* measure or judge it */
     assert_true(test_tuned_has(folder, "report.json", r.baselines[0].why));

@@ -58,12 +58,11 @@ static uint32_t group_of(const test_isolated *s, const char *output)
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-static void all_groups_are_one_model_that_runs(void **state)
+TEST(all_groups_are_one_model_that_runs)
 {
     test_isolated s = test_isolate(test_isolated_network(1), NULL);
     qdq_plan *all = test_isolated_plan(&s);
 
-    (void)state;
     for (int with = 0; with < 2; with++) {
         qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
         qdq_session *session;
@@ -90,7 +89,7 @@ static void all_groups_are_one_model_that_runs(void **state)
 }
 
 /* Before the Conv "flat" and behind it are others; its weight is nobody else's. */
-static void nodes_are_told_apart(void **state)
+TEST(nodes_are_told_apart)
 {
     test_isolated s = test_isolate(test_isolated_network(1), NULL);
     qdq_plan *all = test_isolated_plan(&s);
@@ -98,7 +97,6 @@ static void nodes_are_told_apart(void **state)
     char prefix[20], name[100];
     made x = {0};
 
-    (void)state;
     add_part(&x, &s, group, all, NULL);
     add_part(&x, &s, group, NULL, NULL);
     join(&x, &s);
@@ -127,13 +125,12 @@ static void nodes_are_told_apart(void **state)
 }
 
 /* x is the model's input, which no other group reads. */
-static void the_models_own_input_is_no_border(void **state)
+TEST(the_models_own_input_is_no_border)
 {
     test_isolated s = test_isolate(test_isolated_network(1), NULL);
     qdq_plan *all = test_isolated_plan(&s);
     made x = {0};
 
-    (void)state;
     add_part(&x, &s, group_of(&s, "stem"), all, NULL);
     join(&x, &s);
     assert_false(find(&x, "g0/x_QuantizeLinear")->boundary);
@@ -143,12 +140,11 @@ static void the_models_own_input_is_no_border(void **state)
     test_isolated_free(&s);
 }
 
-static void weights_are_shared(void **state)
+TEST(weights_are_shared)
 {
     test_isolated s = test_isolate(test_isolated_network(1), NULL);
     made x = {0};
 
-    (void)state;
     add_part(&x, &s, group_of(&s, "stem"), NULL, NULL);
     join(&x, &s);
     assert_ptr_equal(qdq_graph_find(x.p->model->graph, "g0/stem.w")->init->bytes.data,
@@ -160,7 +156,7 @@ static void weights_are_shared(void **state)
 
 /* --- shapes ----------------------------------------------------------------------------------- */
 
-static void open_dims_have_the_usual_shapes_of_their_parts(void **state)
+TEST(open_dims_have_the_usual_shapes_of_their_parts)
 {
     test_isolated s = test_isolate(test_isolated_network(0), NULL);
     const uint32_t group = group_of(&s, "sum");
@@ -169,7 +165,6 @@ static void open_dims_have_the_usual_shapes_of_their_parts(void **state)
     char name[40];
     made x = {0};
 
-    (void)state;
     for (uint32_t i = 0; i < s.f->n; i++)
         add_part(&x, &s, i, NULL, NULL);
     join(&x, &s);
@@ -191,13 +186,12 @@ static void open_dims_have_the_usual_shapes_of_their_parts(void **state)
     test_isolated_free(&s);
 }
 
-static void a_part_of_unknown_shape_is_refused(void **state)
+TEST(a_part_of_unknown_shape_is_refused)
 {
     test_isolated s = test_isolate(test_isolated_network(0), NULL);
     qdq_parts *p;
     made x = {0};
 
-    (void)state;
     add_part(&x, &s, 0, NULL, NULL);
     x.g[0]->input[0].dims.dim[QDQ_SHAPE_OPT][0] = -1;
     assert_fails(QDQ_E_USAGE, "the usual shape of input 'x' is not known",
@@ -210,7 +204,7 @@ static void a_part_of_unknown_shape_is_refused(void **state)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static void parts_are_written_beside_the_weights_of_candidates(void **state)
+TEST(parts_are_written_beside_the_weights_of_candidates)
 {
     const char *folder = test_path("parts"), *path = test_path("parts/some.onnx");
     test_isolated s = test_isolate(test_isolated_network(1), NULL);
@@ -219,7 +213,6 @@ static void parts_are_written_beside_the_weights_of_candidates(void **state)
     qdq_model *read;
     made x = {0};
 
-    (void)state;
     assert_int_equal(mkdir(folder, 0700), 0);
     assert_ok(qdq_candidates_open(folder, s.clean, NULL, &c, &err));
     for (uint32_t i = 0; i < s.f->n; i++) {
@@ -245,19 +238,4 @@ static void parts_are_written_beside_the_weights_of_candidates(void **state)
     qdq_candidates_close(c);
     qdq_plan_free(all);
     test_isolated_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_groups_are_one_model_that_runs),
-        cmocka_unit_test(nodes_are_told_apart),
-        cmocka_unit_test(the_models_own_input_is_no_border),
-        cmocka_unit_test(weights_are_shared),
-        cmocka_unit_test(open_dims_have_the_usual_shapes_of_their_parts),
-        cmocka_unit_test(a_part_of_unknown_shape_is_refused),
-        cmocka_unit_test(parts_are_written_beside_the_weights_of_candidates),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,18 +55,16 @@ static void assert_borders(const char *target, unsigned swapped, const char *wan
     test_regioned_free(&s);
 }
 
-static void borders_are_what_several_parts_read(void **state)
+TEST(borders_are_what_several_parts_read)
 {
-    (void)state;
     assert_borders(
         "ort-cpu", 0,
         "x: stem/3 a1/3 d1/3 a2/3 d2/3 a3/3 d3/3; s: a1/3 d1/3 a2/3 d2/3 a3/3 d3/3; b1: c1/3 c2/3 "
         "c3/3; e1: a2/3 d2/3 a3/3 d3/3");
 }
 
-static void borders_are_in_the_same_place_of_swapped_instances(void **state)
+TEST(borders_are_in_the_same_place_of_swapped_instances)
 {
-    (void)state;
     assert_borders(
         "tensorrt", 1u << 2,
         "x: stem/3 a1/3 d1/2 a2/3 d2/1 a3/3 d3/2; s: a1/3 d1/2 a2/3 d2/1 a3/3 d3/2; b1: c1/3 c2/3 "
@@ -74,12 +72,11 @@ static void borders_are_in_the_same_place_of_swapped_instances(void **state)
 }
 
 /* What comes into a block on top is a border of the whole, in all blocks. */
-static void leaves_on_top_are_parts_of_the_whole(void **state)
+TEST(leaves_on_top_are_parts_of_the_whole)
 {
     test_builder b = test_build_planes();
     qdq_borders borders;
 
-    (void)state;
     test_residual_blocks(&b, 0);
     test_output(&b, "e3");
     test_regioned s = test_regioned_open(test_built(&b), "ort-cpu", NULL);
@@ -89,11 +86,10 @@ static void leaves_on_top_are_parts_of_the_whole(void **state)
 }
 
 /* A mask that every layer reads is no border between two of them. */
-static void what_too_many_read_is_none(void **state)
+TEST(what_too_many_read_is_none)
 {
     static char name[65][8], weight[65][8];
 
-    (void)state;
     for (int n = 64; n <= 65; n++) {
         test_builder b = test_build(17);
         qdq_borders borders;
@@ -110,16 +106,4 @@ static void what_too_many_read_is_none(void **state)
         assert_true(borders.n == (n == 64));
         test_regioned_free(&s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(borders_are_what_several_parts_read),
-        cmocka_unit_test(borders_are_in_the_same_place_of_swapped_instances),
-        cmocka_unit_test(what_too_many_read_is_none),
-        cmocka_unit_test(leaves_on_top_are_parts_of_the_whole),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

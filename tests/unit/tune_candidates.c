@@ -187,20 +187,18 @@ static void check_content(qdq_model *m)
     put_away(&s);
 }
 
-static void a_candidate_is_what_quantize_writes(void **state)
+TEST(a_candidate_is_what_quantize_writes)
 {
-    (void)state;
     check_content(chain(test_path("inside.onnx"), false));
     check_content(chain(test_path("beside.onnx"), true));
 }
 
-static void a_model_in_memory_gets_its_weights_into_the_folder(void **state)
+TEST(a_model_in_memory_gets_its_weights_into_the_folder)
 {
     qdq_model *file = chain(test_path("memory.onnx"), false), *m;
     void *data;
     size_t size;
 
-    (void)state;
     assert_ok(qdq_model_to_bytes(file, &data, &size, &err));
     qdq_model_free(file);
     assert_ok(qdq_model_load_bytes(data, size, "memory", NULL, &m, &err));
@@ -208,9 +206,8 @@ static void a_model_in_memory_gets_its_weights_into_the_folder(void **state)
     check_content(m);
 }
 
-static void codes_are_stored_once(void **state)
+TEST(codes_are_stored_once)
 {
-    (void)state;
     setting s = set_up(chain(test_path("once.onnx"), true));
     qdq_candidates *c;
 
@@ -234,9 +231,8 @@ static void codes_are_stored_once(void **state)
     put_away(&s);
 }
 
-static void the_weights_of_the_model_are_linked(void **state)
+TEST(the_weights_of_the_model_are_linked)
 {
-    (void)state;
     setting s = set_up(chain(test_path("linked.onnx"), true));
     struct stat a, b;
     qdq_candidates *c;
@@ -256,9 +252,8 @@ static void count_lines(void *ctx, qdq_log_level level, const char *text)
     *(int *)ctx += strstr(text, "are copied") != NULL;
 }
 
-static void what_cannot_be_linked_is_copied_and_the_job_is_told(void **state)
+TEST(what_cannot_be_linked_is_copied_and_the_job_is_told)
 {
-    (void)state;
     const char *other = test_path("other");
     setting s = set_up(chain(test_path("replaced.onnx"), true));
     const char *path = test_side_file(test_path("replaced.onnx"));
@@ -278,9 +273,8 @@ static void what_cannot_be_linked_is_copied_and_the_job_is_told(void **state)
     put_away(&s);
 }
 
-static void what_a_run_that_was_cut_off_left_is_replaced(void **state)
+TEST(what_a_run_that_was_cut_off_left_is_replaced)
 {
-    (void)state;
     setting s = set_up(chain(test_path("left.onnx"), true));
     qdq_candidates *c;
 
@@ -293,9 +287,8 @@ static void what_a_run_that_was_cut_off_left_is_replaced(void **state)
     put_away(&s);
 }
 
-static void a_folder_that_is_not_there_is_an_error_with_its_name(void **state)
+TEST(a_folder_that_is_not_there_is_an_error_with_its_name)
 {
-    (void)state;
     setting s = set_up(chain(test_path("nowhere.onnx"), true));
     qdq_candidates *c;
 
@@ -306,9 +299,8 @@ static void a_folder_that_is_not_there_is_an_error_with_its_name(void **state)
 }
 
 /* Codes that did not get onto the disk are no codes: with room again all is as it should be. */
-static void a_full_disk_costs_that_candidate_alone(void **state)
+TEST(a_full_disk_costs_that_candidate_alone)
 {
-    (void)state;
     setting s = set_up(chain(test_path("full.onnx"), true));
     qdq_candidates *c;
 
@@ -334,9 +326,8 @@ static void a_full_disk_costs_that_candidate_alone(void **state)
 }
 
 /* ONNX Runtime reads them, and computes the same. */
-static void onnx_runtime_runs_a_candidate(void **state)
+TEST(onnx_runtime_runs_a_candidate)
 {
-    (void)state;
     qdq_engine *ort = test_ort();
 
     if (ort == NULL) {
@@ -365,21 +356,4 @@ static void onnx_runtime_runs_a_candidate(void **state)
     qdq_model_free(d);
     qdq_candidates_close(c);
     put_away(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_candidate_is_what_quantize_writes),
-        cmocka_unit_test(a_model_in_memory_gets_its_weights_into_the_folder),
-        cmocka_unit_test(codes_are_stored_once),
-        cmocka_unit_test(the_weights_of_the_model_are_linked),
-        cmocka_unit_test(what_cannot_be_linked_is_copied_and_the_job_is_told),
-        cmocka_unit_test(what_a_run_that_was_cut_off_left_is_replaced),
-        cmocka_unit_test(a_folder_that_is_not_there_is_an_error_with_its_name),
-        cmocka_unit_test(a_full_disk_costs_that_candidate_alone),
-        cmocka_unit_test(onnx_runtime_runs_a_candidate),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
-/* tune_changes.c - subgraph 8 case 17, second half: something changes between two runs in one
- * folder. What the second one takes from the first, and what it must not; and what becomes of a
- * result that turns out to be none. */
+/* tune_changes.c - something changes between two runs in one folder. What the second one takes from
+ * the first, and what it must not; and what becomes of a result that turns out to be none. */
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <string.h>
@@ -151,38 +150,34 @@ static void change(const char *name, const setting *after, const char *why, int 
 }
 
 /* Whole models are others then; groups are kept by content (tune_store.c). */
-static void subgraph_8_case_17_a_changed_weight_keeps_what_is_known_by_content(void **state)
+TEST(a_changed_weight_keeps_what_is_known_by_content)
 {
     setting after = before;
 
-    (void)state;
     after.weight = "-2.5";
     change("weight", &after, "another model", 1);
 }
 
-static void subgraph_8_case_17_a_changed_attribute_keeps_the_other_keys(void **state)
+TEST(a_changed_attribute_keeps_the_other_keys)
 {
     setting after = before;
 
-    (void)state;
     after.alpha = "0.2";
     change("attribute", &after, "another model", 1);
 }
 
-static void subgraph_8_case_17_another_type_drops_all_times(void **state)
+TEST(another_type_drops_all_times)
 {
     setting after = before;
 
-    (void)state;
     after.type = "int8";
     change("type", &after, "codes=uint8/int8", 2);
 }
 
-static void subgraph_8_case_17_another_engine_drops_all_times(void **state)
+TEST(another_engine_drops_all_times)
 {
     setting after = before;
 
-    (void)state;
     after.device = "two";
     change("engine", &after, "another engine", 2);
 }
@@ -205,7 +200,7 @@ static void assert_same_files(const char *folder, const char *a, const char *b)
 
 /* What was fast when it was searched for is slow when it is to be shipped: from then on codes take
  * three times as long. */
-static void subgraph_8_case_17_a_result_slower_than_the_model_is_not_shipped(void **state)
+TEST(a_result_slower_than_the_model_is_not_shipped)
 {
     static const char *const costs[] = {"\"MatMul\": {\"float_us\": 100, \"int8_us\": 30}",
                                         "\"MatMul\": {\"float_us\": 100, \"int8_us\": 300}"};
@@ -215,7 +210,6 @@ static void subgraph_8_case_17_a_result_slower_than_the_model_is_not_shipped(voi
     qdq_job job = QDQ_JOB_INIT;
     qdq_tune_result r;
 
-    (void)state;
     job.ctx = cancel;
     job.cancel = cancel;
     for (int i = 0; i < 2; i++) {
@@ -240,11 +234,11 @@ static void subgraph_8_case_17_a_result_slower_than_the_model_is_not_shipped(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(subgraph_8_case_17_a_changed_weight_keeps_what_is_known_by_content),
-        cmocka_unit_test(subgraph_8_case_17_a_changed_attribute_keeps_the_other_keys),
-        cmocka_unit_test(subgraph_8_case_17_another_type_drops_all_times),
-        cmocka_unit_test(subgraph_8_case_17_another_engine_drops_all_times),
-        cmocka_unit_test(subgraph_8_case_17_a_result_slower_than_the_model_is_not_shipped),
+        cmocka_unit_test(a_changed_weight_keeps_what_is_known_by_content),
+        cmocka_unit_test(a_changed_attribute_keeps_the_other_keys),
+        cmocka_unit_test(another_type_drops_all_times),
+        cmocka_unit_test(another_engine_drops_all_times),
+        cmocka_unit_test(a_result_slower_than_the_model_is_not_shipped),
     };
 
     return cmocka_run_group_tests(tests, write_data, drop_data);

@@ -3,9 +3,8 @@
 
 /* --- choices ---------------------------------------------------------------------------------- */
 
-static void choices_are_the_slot_groups_of_all_instances(void **state)
+TEST(choices_are_the_slot_groups_of_all_instances)
 {
-    (void)state;
     setting s = open_setting(blocks(""), "ort-cpu");
     const qdq_pattern *stem = pattern_of(&s, "c0"), *block = pattern_of(&s, "a1");
     qdq_choices c = choices_of(&s, stem);
@@ -26,9 +25,8 @@ static void choices_are_the_slot_groups_of_all_instances(void **state)
 
 /* Where edges are placed, the operand from outside is one choice in all instances, whichever input
  * it is. */
-static void region_9_case_25_swapped_operands_are_one_choice(void **state)
+TEST(swapped_operands_are_one_choice)
 {
-    (void)state;
     setting s = open_setting(blocks(""), "tensorrt");
     const qdq_pattern *block = pattern_of(&s, "a1");
     qdq_choices c = choices_of(&s, block);
@@ -38,9 +36,8 @@ static void region_9_case_25_swapped_operands_are_one_choice(void **state)
     test_regioned_free(&s);
 }
 
-static void choices_are_set_in_one_instance_or_in_all(void **state)
+TEST(choices_are_set_in_one_instance_or_in_all)
 {
-    (void)state;
     setting s = open_setting(blocks(""), "ort-cpu");
     const qdq_pattern *block = pattern_of(&s, "a1");
     qdq_choices c = choices_of(&s, block);
@@ -55,9 +52,8 @@ static void choices_are_set_in_one_instance_or_in_all(void **state)
     test_regioned_free(&s);
 }
 
-static void most_instances_decide_and_any_makes_the_union(void **state)
+TEST(most_instances_decide_and_any_makes_the_union)
 {
-    (void)state;
     setting s = open_setting(blocks(""), "ort-cpu");
     const qdq_pattern *block = pattern_of(&s, "a1");
     qdq_choices c = choices_of(&s, block);
@@ -78,9 +74,8 @@ static void most_instances_decide_and_any_makes_the_union(void **state)
 }
 
 /* Instances may differ in what is legal for them. */
-static void an_instance_without_the_slot_is_left_alone(void **state)
+TEST(an_instance_without_the_slot_is_left_alone)
 {
-    (void)state;
     setting s = open_setting(blocks(""), "ort-cpu");
     const qdq_pattern *block = pattern_of(&s, "a1");
     const qdq_node *second = qdq_graph_find(s.clean->graph, "b2")->producer;
@@ -117,9 +112,8 @@ static void expect_scheme(setting *s, const qdq_pattern *p, const qdq_choices *c
     assert_true(qdq_assign_equal(&back, &mask));
 }
 
-static void every_set_of_choices_is_a_scheme_and_back(void **state)
+TEST(every_set_of_choices_is_a_scheme_and_back)
 {
-    (void)state;
     for (int t = 0; t < 2; t++) {
         setting s = open_setting(blocks(""), t == 0 ? "ort-cpu" : "tensorrt");
         const qdq_pattern *block = pattern_of(&s, "a1");
@@ -146,14 +140,13 @@ static uint64_t bits_of(setting *s, const qdq_pattern *p, const qdq_choices *c,
 
 /* The output of the first Relu is what the second Conv reads: a scheme with that point means the
  * same as one with the Conv's input, and is not measured again, because its bits are the same. */
-static void region_9_case_18_the_same_resolved_set_is_the_same_bits(void **state)
+TEST(the_same_resolved_set_is_the_same_bits)
 {
     const qdq_scheme output = {.outputs = POINTS({-1, 1, 0})},
                      input = {.node_inputs = POINTS(NODE(2, 0))};
     const qdq_scheme conv_output = {.outputs = POINTS({-1, 0, 0})}; /* the Relu fuses: nothing */
     char a[33], b[33];
 
-    (void)state;
     setting s = open_setting(blocks(""), "ort-cpu");
     const qdq_pattern *block = pattern_of(&s, "a1");
     qdq_choices c = choices_of(&s, block);
@@ -167,14 +160,13 @@ static void region_9_case_18_the_same_resolved_set_is_the_same_bits(void **state
     test_regioned_free(&s);
 }
 
-static void points_that_mean_nothing_here_are_left_out(void **state)
+TEST(points_that_mean_nothing_here_are_left_out)
 {
     const qdq_scheme strange = {.node_inputs =
                                     POINTS(NODE(0, 0), NODE(0, 40), NODE(1, 0), NODE(99, 0)),
                                 .child_inputs = POINTS(CHILD(0, 0), CHILD(7, 1)),
                                 .outputs = POINTS({-1, 77, 0}, {-1, 1, 5}, {3, -1, 0})};
 
-    (void)state;
     setting s = open_setting(blocks(""), "ort-cpu");
     const qdq_pattern *block = pattern_of(&s, "a1");
     qdq_choices c = choices_of(&s, block);
@@ -185,13 +177,12 @@ static void points_that_mean_nothing_here_are_left_out(void **state)
 
 /* Conv and Relu, whose output nobody reads: a point at it has nothing to quantize, and is not
  * offered. */
-static void region_9_case_6_an_output_without_readers_is_no_choice(void **state)
+TEST(an_output_without_readers_is_no_choice)
 {
     const qdq_scheme output = {.outputs = POINTS({-1, 1, 0})},
                      relu = {.node_inputs = POINTS(NODE(1, 0))};
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(targets); i++) {
         test_builder b = test_build(17);
         TEST_INPUT(&b, "x", 1, 64, 8, 8);
@@ -210,12 +201,11 @@ static void region_9_case_6_an_output_without_readers_is_no_choice(void **state)
 }
 
 /* Both products of two activations: a point at one operand stands for both. */
-static void region_9_case_14_a_point_of_a_product_stands_for_both_operands(void **state)
+TEST(a_point_of_a_product_stands_for_both_operands)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
     const int64_t perm[3] = {0, 2, 1};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(targets); i++) {
         test_builder b = test_build(17);
         TEST_INPUT(&b, "x", 1, 64, 64);
@@ -257,11 +247,10 @@ static void region_9_case_14_a_point_of_a_product_stands_for_both_operands(void 
 }
 
 /* Mul(p, p), slot 1 only. */
-static void region_9_case_15_one_slot_of_a_square_is_a_point_of_its_own(void **state)
+TEST(one_slot_of_a_square_is_a_point_of_its_own)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 16, 8, 8);
     test_conv(&b, "a", "x", 16, 16, 3, 1);
     TEST_NODE(&b, "GlobalAveragePool", "p", "a");
@@ -283,12 +272,11 @@ static void region_9_case_15_one_slot_of_a_square_is_a_point_of_its_own(void **s
 
 /* A cache that Model-Optimizer wrote has this pattern under our signature: Conv, Add and what fuses
  * (nothing). */
-static void a_cache_of_model_optimizer_gives_seeds(void **state)
+TEST(a_cache_of_model_optimizer_gives_seeds)
 {
     char path[1024];
     qdq_pattern_cache cache;
 
-    (void)state;
     snprintf(path, sizeof path, "%s/tests/data/patterns/autotuner_state_pattern_cache.yaml",
              QDQ_SOURCE_DIR);
     assert_ok(qdq_pattern_cache_load(path, NULL, &cache, &err));
@@ -366,9 +354,8 @@ static void turn_on(const qdq_boundary *b, qdq_assign *a)
 
 /* What the leaves chose stays: a composite adds what reads the tensors that it names, and nothing
  * else. */
-static void region_9_case_19_leaf_full_then_composite_inherits(void **state)
+TEST(leaf_full_then_composite_inherits)
 {
-    (void)state;
     setting s = open_composites();
     const qdq_pattern *block = composite_of(&s, "b1"), *last = pattern_of(&s, "c1");
     const qdq_scheme empty = {0},
@@ -400,9 +387,8 @@ static void region_9_case_19_leaf_full_then_composite_inherits(void **state)
 }
 
 /* All that reads the tensor gets codes, in all instances, whichever region it is in. */
-static void child_inputs_and_outputs_are_all_readers_of_the_tensor(void **state)
+TEST(child_inputs_and_outputs_are_all_readers_of_the_tensor)
 {
-    (void)state;
     setting s = open_composites();
     const qdq_pattern *block = composite_of(&s, "b1"), *stem = pattern_of(&s, "s");
     const qdq_point s_in = child_point(&s, block, "s", false),
@@ -439,26 +425,4 @@ static void child_inputs_and_outputs_are_all_readers_of_the_tensor(void **state)
         assert_int_equal(b.n_groups, qdq_assign_count(&a));
     }
     test_regioned_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choices_are_the_slot_groups_of_all_instances),
-        cmocka_unit_test(region_9_case_25_swapped_operands_are_one_choice),
-        cmocka_unit_test(choices_are_set_in_one_instance_or_in_all),
-        cmocka_unit_test(most_instances_decide_and_any_makes_the_union),
-        cmocka_unit_test(an_instance_without_the_slot_is_left_alone),
-        cmocka_unit_test(every_set_of_choices_is_a_scheme_and_back),
-        cmocka_unit_test(region_9_case_18_the_same_resolved_set_is_the_same_bits),
-        cmocka_unit_test(points_that_mean_nothing_here_are_left_out),
-        cmocka_unit_test(a_cache_of_model_optimizer_gives_seeds),
-        cmocka_unit_test(region_9_case_6_an_output_without_readers_is_no_choice),
-        cmocka_unit_test(region_9_case_14_a_point_of_a_product_stands_for_both_operands),
-        cmocka_unit_test(region_9_case_15_one_slot_of_a_square_is_a_point_of_its_own),
-        cmocka_unit_test(region_9_case_19_leaf_full_then_composite_inherits),
-        cmocka_unit_test(child_inputs_and_outputs_are_all_readers_of_the_tensor),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,9 +28,8 @@ static bool has_node_input(const qdq_scheme *s, int32_t node, int32_t input)
     return false;
 }
 
-static void region_9_case_22_a_baseline_gives_the_input_of_the_conv(void **state)
+TEST(a_baseline_gives_the_input_of_the_conv)
 {
-    (void)state;
     qdq_model *baseline = blocks("c0 a1 b1 s1");
     setting s = open_setting(blocks(""), "tensorrt");
     qdq_scheme scheme;
@@ -44,9 +43,8 @@ static void region_9_case_22_a_baseline_gives_the_input_of_the_conv(void **state
 }
 
 /* Of three instances two have the first Conv in 8 bits, one the second. */
-static void region_9_case_22_instances_that_disagree_vote(void **state)
+TEST(instances_that_disagree_vote)
 {
-    (void)state;
     qdq_model *baseline = blocks("a1 a3 b2");
     setting s = open_setting(blocks(""), "tensorrt");
     qdq_scheme scheme;
@@ -62,9 +60,8 @@ static void region_9_case_22_instances_that_disagree_vote(void **state)
 }
 
 /* On ONNX Runtime, a kernel without Q behind it runs in float: a2 does not make it two of three. */
-static void region_9_case_22_what_has_no_codes_behind_it_does_not_vote(void **state)
+TEST(what_has_no_codes_behind_it_does_not_vote)
 {
-    (void)state;
     qdq_model *baseline = blocks("c0 a1 b1 s1 a2");
     setting s = open_setting(blocks(""), "ort-cpu");
     qdq_scheme scheme;
@@ -80,9 +77,8 @@ static void region_9_case_22_what_has_no_codes_behind_it_does_not_vote(void **st
 }
 
 /* Where no one gave the weight codes: what is tuned gives them. */
-static void region_9_case_22_a_baseline_of_activations_alone(void **state)
+TEST(a_baseline_of_activations_alone)
 {
-    (void)state;
     test_builder b = test_build(17);
     TEST_INPUT(&b, "x", 1, 16, 16, 16);
     test_conv(&b, "c", dequantized(&b, "x"), 16, 16, 3, 1);
@@ -166,9 +162,8 @@ static qdq_model *slashes(bool with_qdq)
     return test_built(&b);
 }
 
-static void region_9_case_16_model_optimizers_names_are_imported(void **state)
+TEST(model_optimizers_names_are_imported)
 {
-    (void)state;
     qdq_model *baseline = slashes(true);
     setting s = open_setting(slashes(false), "tensorrt");
     qdq_assign whole;
@@ -180,17 +175,4 @@ static void region_9_case_16_model_optimizers_names_are_imported(void **state)
     qdq_plan_free(plan);
     qdq_model_free(baseline);
     test_regioned_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(region_9_case_22_a_baseline_gives_the_input_of_the_conv),
-        cmocka_unit_test(region_9_case_22_instances_that_disagree_vote),
-        cmocka_unit_test(region_9_case_22_what_has_no_codes_behind_it_does_not_vote),
-        cmocka_unit_test(region_9_case_22_a_baseline_of_activations_alone),
-        cmocka_unit_test(region_9_case_16_model_optimizers_names_are_imported),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,36 +59,33 @@ static qdq_model *blocks(unsigned swapped)
     return test_built(&b);
 }
 
-static void blocks_in_a_row_have_equal_surroundings(void **state)
+TEST(blocks_in_a_row_have_equal_surroundings)
 {
     found x = find(blocks(0), layers());
 
-    (void)state;
     assert_true(same(&x, 0, 1, 2) && same(&x, 0, 2, 3)); /* a1+b1, a2+b2, a3+b3 */
     assert_true(same(&x, 1, 0, 1));                      /* the first two sums */
     done(&x);
 }
 
-static void the_first_and_the_last_have_others(void **state)
+TEST(the_first_and_the_last_have_others)
 {
     found x = find(blocks(0), layers());
 
-    (void)state;
     assert_false(same(&x, 0, 0, 1)); /* the stem reads the input */
     assert_false(same(&x, 1, 1, 2)); /* the last sum is the output */
     done(&x);
 }
 
-static void the_order_of_operands_and_readers_does_not_matter(void **state)
+TEST(the_order_of_operands_and_readers_does_not_matter)
 {
     found x = find(blocks(2), layers());
 
-    (void)state;
     assert_true(same(&x, 1, 0, 1)); /* the second Add is the other way round */
     done(&x);
 }
 
-static void what_reads_a_group_is_told_apart_by_its_attributes(void **state)
+TEST(what_reads_a_group_is_told_apart_by_its_attributes)
 {
     found x = find(test_model("<ir_version: 9, opset_import: [\"\" : 17]>\n"
                               "g (float[1,4] x) => (float[1,4] y, float[1,4] z)\n"
@@ -97,20 +94,7 @@ static void what_reads_a_group_is_told_apart_by_its_attributes(void **state)
                               "[p] y = Softmax<axis = 0>(a) [q] z = Softmax<axis = 1>(b) }"),
                    TEST_LAYERS("gemm a", "gemm b", "softmax p", "softmax q"));
 
-    (void)state;
     assert_int_equal(x.k->at[0].n_instances, 2);
     assert_false(same(&x, 0, 0, 1));
     done(&x);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_in_a_row_have_equal_surroundings),
-        cmocka_unit_test(the_first_and_the_last_have_others),
-        cmocka_unit_test(the_order_of_operands_and_readers_does_not_matter),
-        cmocka_unit_test(what_reads_a_group_is_told_apart_by_its_attributes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,9 +67,8 @@ static void assert_least_cut(const network *w)
 }
 
 /* Three nodes with capacities 0 to 2 between them, and to one of source and sink. */
-static void all_networks_of_three_nodes_are_cut(void **state)
+TEST(all_networks_of_three_nodes_are_cut)
 {
-    (void)state;
     for (uint32_t code = 0; code < 729 * 125; code++) {
         network w = {.n = 3};
         uint32_t rest = code;
@@ -90,9 +89,8 @@ static void all_networks_of_three_nodes_are_cut(void **state)
 }
 
 /* Four nodes: each arc is there or not. */
-static void all_graphs_of_four_nodes_are_cut(void **state)
+TEST(all_graphs_of_four_nodes_are_cut)
 {
-    (void)state;
     for (uint32_t code = 0; code < UINT32_C(1) << 20; code++) {
         network w = {.n = 4};
         uint32_t bit = 0;
@@ -107,11 +105,10 @@ static void all_graphs_of_four_nodes_are_cut(void **state)
     }
 }
 
-static void random_networks_are_cut(void **state)
+TEST(random_networks_are_cut)
 {
     qdq_random r = qdq_random_new(1, "networks");
 
-    (void)state;
     for (int i = 0; i < 400; i++) {
         network w = {.n = 2 + (uint32_t)(qdq_random_u64(&r) % (i % 8 == 0 ? 13 : 8))};
         const uint64_t density = 1 + qdq_random_u64(&r) % 10, largest = i % 2 == 0 ? 4 : 1000;
@@ -190,11 +187,10 @@ static void assert_minimum(world *w)
 }
 
 /* Groups that are joined by an edge or not, two by two: all graphs of up to five of them. */
-static void all_graphs_of_five_groups_are_placed(void **state)
+TEST(all_graphs_of_five_groups_are_placed)
 {
     qdq_random r = qdq_random_new(1, "groups");
 
-    (void)state;
     for (uint32_t code = 0; code < 1 << 10; code++)
         for (int round = 0; round < 6; round++) {
             world w;
@@ -255,11 +251,10 @@ static void random_graph(world *w, qdq_random *r, size_t most)
             (qdq_cut_tie){(uint32_t)(qdq_random_u64(r) % n), (uint32_t)(qdq_random_u64(r) % n)};
 }
 
-static void random_graphs_of_up_to_sixteen_groups_are_placed(void **state)
+TEST(random_graphs_of_up_to_sixteen_groups_are_placed)
 {
     qdq_random r = qdq_random_new(2, "groups");
 
-    (void)state;
     for (int i = 0; i < 1500; i++) {
         world w;
         random_graph(&w, &r, i % 100 == 0 ? MAX_NODES : 8);
@@ -268,12 +263,11 @@ static void random_graphs_of_up_to_sixteen_groups_are_placed(void **state)
     }
 }
 
-static void a_q_is_paid_once_for_all_readers(void **state)
+TEST(a_q_is_paid_once_for_all_readers)
 {
     qdq_assign a;
     world w;
 
-    (void)state;
     begin(&w, 4, 1); /* 0 gives, the others read; each saves 1 on codes, a Q costs 2.5 */
     for (uint32_t i = 0; i < 3; i++) {
         w.reader[0][i] = i + 1;
@@ -294,12 +288,11 @@ static void a_q_is_paid_once_for_all_readers(void **state)
     qdq_arena_free(&w.arena);
 }
 
-static void a_dq_is_paid_once_for_all_readers(void **state)
+TEST(a_dq_is_paid_once_for_all_readers)
 {
     qdq_assign a;
     world w;
 
-    (void)state;
     /* 0 gives and saves 2 on codes; its readers lose 1 each there, a DQ costs 1.5 */
     begin(&w, 3, 1);
     w.reader[0][0] = 1;
@@ -321,12 +314,11 @@ static void a_dq_is_paid_once_for_all_readers(void **state)
 }
 
 /* Nanoseconds and hours in one sum. */
-static void small_costs_count_beside_large_ones(void **state)
+TEST(small_costs_count_beside_large_ones)
 {
     qdq_assign a;
     world w;
 
-    (void)state;
     begin(&w, 3, 0);
     w.energy.off[0] = 3.6e12;
     w.energy.off[1] = 1e-3;
@@ -337,12 +329,11 @@ static void small_costs_count_beside_large_ones(void **state)
     qdq_arena_free(&w.arena);
 }
 
-static void wrong_costs_are_refused(void **state)
+TEST(wrong_costs_are_refused)
 {
     qdq_assign a;
     world w;
 
-    (void)state;
     begin(&w, 2, 1);
     w.reader[0][0] = 1;
     w.net[0] = (qdq_cut_net){.from = 0, .to = w.reader[0], .n_to = 1};
@@ -371,21 +362,4 @@ static void wrong_costs_are_refused(void **state)
     assert_fails(QDQ_E_USAGE, "bits tied to bit 0: some must be on",
                  qdq_energy_minimize(&w.energy, &a, &err));
     qdq_arena_free(&w.arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_networks_of_three_nodes_are_cut),
-        cmocka_unit_test(all_graphs_of_four_nodes_are_cut),
-        cmocka_unit_test(random_networks_are_cut),
-        cmocka_unit_test(all_graphs_of_five_groups_are_placed),
-        cmocka_unit_test(random_graphs_of_up_to_sixteen_groups_are_placed),
-        cmocka_unit_test(a_q_is_paid_once_for_all_readers),
-        cmocka_unit_test(a_dq_is_paid_once_for_all_readers),
-        cmocka_unit_test(small_costs_count_beside_large_ones),
-        cmocka_unit_test(wrong_costs_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,38 +154,33 @@ static double worlds(const char *what, double off, double all, bool has_number)
     return gap;
 }
 
-static void what_is_known_exactly_is_used_up(void **state)
+TEST(what_is_known_exactly_is_used_up)
 {
-    (void)state;
     assert_true(worlds("exact", 1, 1, true) < 0.01);
 }
 
-static void a_scale_that_is_wrong_is_found_out(void **state)
+TEST(a_scale_that_is_wrong_is_found_out)
 {
-    (void)state;
     assert_true(worlds("three times too much", 1, 3, true) < 0.015);
     assert_true(worlds("a fifth of it", 1, 0.2, true) < 0.015);
 }
 
-static void single_decisions_may_be_wrong(void **state)
+TEST(single_decisions_may_be_wrong)
 {
-    (void)state;
     assert_true(worlds("each off by 2 at most", 2, 1, true) < 0.03);
 }
 
 /* As of an accuracy on labels. */
-static void without_a_number_bounds_are_bisected(void **state)
+TEST(without_a_number_bounds_are_bisected)
 {
-    (void)state;
     assert_true(worlds("no number", 1, 1, false) < 0.02);
     assert_true(worlds("no number, each off by 2", 2, 1, false) < 0.04);
 }
 
-static void what_nobody_judges_is_not_built(void **state)
+TEST(what_nobody_judges_is_not_built)
 {
     world w;
 
-    (void)state;
     begin(&w, 1, 1, 1);
     w.most_judged = 0;
     assert_true(search(&w) > 0.01);
@@ -193,27 +188,12 @@ static void what_nobody_judges_is_not_built(void **state)
     qdq_arena_free(&w.arena);
 }
 
-static void a_bound_that_nothing_keeps_leaves_all_in_float(void **state)
+TEST(a_bound_that_nothing_keeps_leaves_all_in_float)
 {
     world w;
 
-    (void)state;
     begin(&w, 2, 1, 1);
     w.allowed = 1e-9;
     assert_true(search(&w) == 0); /* neither does what would be best */
     qdq_arena_free(&w.arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_known_exactly_is_used_up),
-        cmocka_unit_test(a_scale_that_is_wrong_is_found_out),
-        cmocka_unit_test(single_decisions_may_be_wrong),
-        cmocka_unit_test(without_a_number_bounds_are_bisected),
-        cmocka_unit_test(what_nobody_judges_is_not_built),
-        cmocka_unit_test(a_bound_that_nothing_keeps_leaves_all_in_float),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

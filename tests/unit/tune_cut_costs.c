@@ -55,11 +55,10 @@ static void assert_near(double x, double expected)
         fail_msg("%.12g: expected %.12g", x, expected);
 }
 
-static void kernels_and_conversions_are_read_from_profiles(void **state)
+TEST(kernels_and_conversions_are_read_from_profiles)
 {
     sightings s = {0};
 
-    (void)state;
     see(&s, 0, (double[]){10, 20, 30}, (double[]){0, 0, 0, 0}, 5);
     see(&s, 7, (double[]){5, 8, 12}, (double[]){2, 0, 0, 9}, 5);
     see(&s, 2, (double[]){10, 8, 30}, (double[]){0, 3, 5, 0}, 5);
@@ -86,11 +85,10 @@ static void kernels_and_conversions_are_read_from_profiles(void **state)
 
 /* One us for 1000 bytes, and one for each: a Q of 8000 bytes was never seen. DQ: one for 1000
  * bytes. */
-static void conversions_never_seen_cost_what_their_size_does(void **state)
+TEST(conversions_never_seen_cost_what_their_size_does)
 {
     sightings s = {0};
 
-    (void)state;
     see(&s, 0, (double[]){10, 20, 30}, (double[]){0, 0, 0, 0}, 5);
     see(&s, 7, (double[]){5, 8, 12}, (double[]){2, 0, 0, 8}, 5);
     see(&s, 2, (double[]){10, 8, 30}, (double[]){0, 3, 4, 0}, 5);
@@ -103,11 +101,10 @@ static void conversions_never_seen_cost_what_their_size_does(void **state)
 }
 
 /* Where only the other kind was seen, that is what there is. */
-static void one_kind_of_conversion_stands_for_the_other(void **state)
+TEST(one_kind_of_conversion_stands_for_the_other)
 {
     sightings s = {0};
 
-    (void)state;
     see(&s, 0, (double[]){10, 20, 30}, (double[]){0, 0, 0, 0}, 5);
     see(&s, 4, (double[]){10, 20, 12}, (double[]){0, 0, 4, 0}, 5);
     s.at[1].profile.net[3].us = NAN;
@@ -118,11 +115,10 @@ static void one_kind_of_conversion_stands_for_the_other(void **state)
 }
 
 /* 8 rows of 1 us too much each: the model takes 60 us, its rows say 68. */
-static void what_profiling_adds_is_taken_off(void **state)
+TEST(what_profiling_adds_is_taken_off)
 {
     sightings s = {0};
 
-    (void)state;
     see(&s, 0, (double[]){11, 21, 31}, (double[]){0, 0, 0, 0}, 6)->time_ns = 65e3;
     see(&s, 2, (double[]){11, 9, 31}, (double[]){0, 4, 6, 0}, 6);
     const qdq_cut_costs c = fit(&s);
@@ -135,11 +131,10 @@ static void what_profiling_adds_is_taken_off(void **state)
 }
 
 /* On two threads rows say twice the time of the model. */
-static void the_time_of_the_model_scales_what_no_row_explains(void **state)
+TEST(the_time_of_the_model_scales_what_no_row_explains)
 {
     sightings s = {0};
 
-    (void)state;
     see(&s, 0, (double[]){20, 40, 60}, (double[]){0, 0, 0, 0}, 20)->time_ns = 35e3;
     const qdq_cut_costs c = fit(&s);
     double sum = c.rest;
@@ -151,11 +146,10 @@ static void the_time_of_the_model_scales_what_no_row_explains(void **state)
 }
 
 /* a's kernel takes 4 us longer where it quantizes its output: that is the conversion, not a. */
-static void what_kernels_do_for_a_conversion_counts_for_it(void **state)
+TEST(what_kernels_do_for_a_conversion_counts_for_it)
 {
     sightings s = {0};
 
-    (void)state;
     see(&s, 0, (double[]){10, 20, 30}, (double[]){0, 0, 0, 0}, 5);
     see(&s, 7, (double[]){5, 8, 12}, (double[]){2, 0, 0, 9}, 5);
     see(&s, 2, (double[]){14, 8, 30}, (double[]){0, 0, 5, 0}, 5);
@@ -166,11 +160,10 @@ static void what_kernels_do_for_a_conversion_counts_for_it(void **state)
 }
 
 /* A copy between b and c: 6 us in float, 2 on codes. */
-static void copies_go_with_the_producer(void **state)
+TEST(copies_go_with_the_producer)
 {
     sightings s = {0};
 
-    (void)state;
     see(&s, 0, (double[]){10, 20, 30}, (double[]){0, 0, 6, 0}, 5);
     see(&s, 7, (double[]){5, 8, 12}, (double[]){2, 0, 2, 9}, 5);
     see(&s, 2, (double[]){10, 8, 30}, (double[]){0, 3, 7, 0}, 5);
@@ -181,13 +174,12 @@ static void copies_go_with_the_producer(void **state)
     qdq_arena_free(&s.arena);
 }
 
-static void what_was_never_on_is_doubtful(void **state)
+TEST(what_was_never_on_is_doubtful)
 {
     sightings s = {0};
     qdq_assign allowed;
     qdq_cut_costs c;
 
-    (void)state;
     see(&s, 0, (double[]){10, 20, 30}, (double[]){0, 0, 0, 0}, 5);
     see(&s, 2, (double[]){10, 8, 30}, (double[]){0, 3, 5, 0}, 5);
     s.at[1].profile.own[2].us = NAN; /* its layer has no name there */
@@ -200,20 +192,4 @@ static void what_was_never_on_is_doubtful(void **state)
     assert_true(isinf(c.energy.on[2]));
     assert_near(c.energy.off[2], 30e3);
     qdq_arena_free(&s.arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_and_conversions_are_read_from_profiles),
-        cmocka_unit_test(conversions_never_seen_cost_what_their_size_does),
-        cmocka_unit_test(one_kind_of_conversion_stands_for_the_other),
-        cmocka_unit_test(what_profiling_adds_is_taken_off),
-        cmocka_unit_test(the_time_of_the_model_scales_what_no_row_explains),
-        cmocka_unit_test(what_kernels_do_for_a_conversion_counts_for_it),
-        cmocka_unit_test(copies_go_with_the_producer),
-        cmocka_unit_test(what_was_never_on_is_doubtful),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,11 +66,10 @@ static double best_within(world *w, double most)
     return best;
 }
 
-static void a_bound_is_kept_and_little_is_lost_by_it(void **state)
+TEST(a_bound_is_kept_and_little_is_lost_by_it)
 {
     double lost = 0, at_stake = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 40; seed++) {
         world w;
         qdq_assign a;
@@ -92,13 +91,12 @@ static void a_bound_is_kept_and_little_is_lost_by_it(void **state)
     assert_true(lost < 0.1 * at_stake);
 }
 
-static void a_bound_that_cannot_be_kept_is_told(void **state)
+TEST(a_bound_that_cannot_be_kept_is_told)
 {
     qdq_assign a;
     bool fits;
     world w;
 
-    (void)state;
     build(&w, 1);
     w.energy.off[3] = INFINITY;
     assert_true(qdq_assign_new(&a, BITS, &w.arena));
@@ -111,9 +109,8 @@ static void a_bound_that_cannot_be_kept_is_told(void **state)
     qdq_arena_free(&w.arena);
 }
 
-static void a_front_goes_from_the_cheapest_to_the_least_harmful(void **state)
+TEST(a_front_goes_from_the_cheapest_to_the_least_harmful)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 40; seed++)
         for (size_t most = 2; most < 9; most++) {
             qdq_cut_point *at;
@@ -137,13 +134,12 @@ static void a_front_goes_from_the_cheapest_to_the_least_harmful(void **state)
         }
 }
 
-static void a_front_of_one_is_one(void **state)
+TEST(a_front_of_one_is_one)
 {
     qdq_cut_point *at;
     size_t n;
     world w;
 
-    (void)state;
     build(&w, 1);
     for (size_t i = 0; i < BITS; i++)
         w.energy.on[i] = 9; /* nothing pays */
@@ -153,7 +149,7 @@ static void a_front_of_one_is_one(void **state)
     qdq_arena_free(&w.arena);
 }
 
-static void wrong_harm_is_refused(void **state)
+TEST(wrong_harm_is_refused)
 {
     qdq_cut_point *at;
     qdq_assign a;
@@ -161,7 +157,6 @@ static void wrong_harm_is_refused(void **state)
     size_t n;
     world w;
 
-    (void)state;
     build(&w, 1);
     assert_true(qdq_assign_new(&a, BITS, &w.arena));
     assert_fails(QDQ_E_USAGE, "a front of 1 points",
@@ -170,17 +165,4 @@ static void wrong_harm_is_refused(void **state)
     assert_fails(QDQ_E_USAGE, "bit 2: harm of -1",
                  qdq_cut_minimize_within(&w.energy, w.harm, 1, &a, &fits, &err));
     qdq_arena_free(&w.arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bound_is_kept_and_little_is_lost_by_it),
-        cmocka_unit_test(a_bound_that_cannot_be_kept_is_told),
-        cmocka_unit_test(a_front_goes_from_the_cheapest_to_the_least_harmful),
-        cmocka_unit_test(a_front_of_one_is_one),
-        cmocka_unit_test(wrong_harm_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,13 +55,12 @@ static const char *world(void)
         "\"MatMul@h4\": {\"float_us\": 150, \"int8_us\": 30}}");
 }
 
-static void a_goal_is_met_by_those_that_save_most(void **state)
+TEST(a_goal_is_met_by_those_that_save_most)
 {
     const char *engine = world();
     heard said;
     const qdq_tune_result free = run(test_path("free"), engine, 0, &said);
 
-    (void)state;
     assert_int_equal(quantized(test_path("free")), 4);
     assert_null(strstr(said.text, "judged"));
     const qdq_tune_result bound = run(test_path("bound"), engine, 31, &said);
@@ -75,40 +74,37 @@ static void a_goal_is_met_by_those_that_save_most(void **state)
 }
 
 /* Two miss it: the bound follows what was found. */
-static void a_goal_that_is_missed_narrowly_is_met_by_fewer(void **state)
+TEST(a_goal_that_is_missed_narrowly_is_met_by_fewer)
 {
     heard said;
     const qdq_tune_result r = run(test_path("fewer"), world(), 34, &said);
 
-    (void)state;
     assert_non_null(strstr(said.text, "judged, 2 of 4 decisions in 8 bits: SQNR 32.47 dB"));
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_int_equal(quantized(test_path("fewer")), 1);
     assert_true(r.speedup > 1.2);
 }
 
-static void a_goal_that_all_meet_costs_nothing(void **state)
+TEST(a_goal_that_all_meet_costs_nothing)
 {
     heard said;
     const qdq_tune_result r = run(test_path("all"), world(), 20, &said);
 
-    (void)state;
     assert_int_equal(quantized(test_path("all")), 4);
     assert_true(r.speedup > 2);
 }
 
-static void a_goal_that_nothing_meets_is_told(void **state)
+TEST(a_goal_that_nothing_meets_is_told)
 {
     heard said;
     const qdq_tune_result r = run(test_path("never"), world(), 80, &said);
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_non_null(
         strstr(said.text, "no placement that is faster keeps the goal: the best that was judged"));
 }
 
-static void a_run_that_goes_on_judges_nothing_again(void **state)
+TEST(a_run_that_goes_on_judges_nothing_again)
 {
     const char *engine = world();
     heard said;
@@ -116,7 +112,6 @@ static void a_run_that_goes_on_judges_nothing_again(void **state)
     char *plan = test_tuned_file(test_path("twice"), "plan.json");
     const uint64_t samples = test_tuned_samples(test_path("twice"));
 
-    (void)state;
     const qdq_tune_result second = run(test_path("twice"), engine, 31, &said);
     char *again = test_tuned_file(test_path("twice"), "plan.json");
     assert_true(second.resumed && first.speedup == second.speedup && first.builds == second.builds);

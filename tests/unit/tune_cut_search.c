@@ -41,21 +41,19 @@ static tally search_worlds(const char *what, unsigned worlds, size_t size, const
     return t;
 }
 
-static void exact_costs_give_the_optimum(void **state)
+TEST(exact_costs_give_the_optimum)
 {
     const qdq_search_opts o = sharp_options(MOST_BUILDS - GUARD);
 
-    (void)state;
     assert_true(search_worlds("exact", 200, 16, &o, (trouble){0}).worst < 1e-6);
     assert_true(search_worlds("exact", 100, 60, &o, (trouble){0}).worst < 1e-6);
     assert_true(search_worlds("exact", 4, 2000, &o, (trouble){0}).worst < 1e-6);
 }
 
-static void half_a_percent_of_noise_costs_less_than_two(void **state)
+TEST(half_a_percent_of_noise_costs_less_than_two)
 {
     const qdq_search_opts o = options(MOST_BUILDS - GUARD);
 
-    (void)state;
     assert_true(search_worlds("0.5 % noise", 200, 16, &o, (trouble){.noise = 0.005}).worst < 0.02);
     assert_true(search_worlds("0.5 % noise", 200, 60, &o, (trouble){.noise = 0.005}).worst < 0.02);
     assert_true(search_worlds("0.5 % noise", 4, 2000, &o, (trouble){.noise = 0.005}).worst < 0.02);
@@ -63,14 +61,13 @@ static void half_a_percent_of_noise_costs_less_than_two(void **state)
 
 /* Conversions that their size does not tell, and those that the producer's kernel does in its
  * epilogue. */
-static void odd_conversions_are_found_out_by_rounds(void **state)
+TEST(odd_conversions_are_found_out_by_rounds)
 {
     const qdq_search_opts few = options(MOST_BUILDS - GUARD), many = options(0);
     const trouble odd = {.noise = 0.005, .irregular = 0.5},
                   half_hidden = {.noise = 0.005, .hidden = 0.5},
                   both = {.noise = 0.005, .irregular = 0.5, .hidden = 1};
 
-    (void)state;
     assert_true(search_worlds("odd conversions", 200, 60, &few, odd).worst < 0.02);
     assert_true(search_worlds("odd conversions, builds to spare", 200, 60, &many, odd).worst <
                 0.02);
@@ -79,12 +76,11 @@ static void odd_conversions_are_found_out_by_rounds(void **state)
 }
 
 /* Profiles of a busy machine: kernels 5 % off. */
-static void noisy_profiles_cost_little(void **state)
+TEST(noisy_profiles_cost_little)
 {
     const qdq_search_opts few = options(MOST_BUILDS - GUARD), many = options(0);
     const trouble off = {.noise = 0.005, .kernels = 0.05, .irregular = 0.3, .hidden = 0.3};
 
-    (void)state;
     assert_true(search_worlds("profiles 5 % off", 200, 60, &few, off).gap < 0.02);
     assert_true(search_worlds("profiles 5 % off, builds to spare", 200, 60, &many, off).gap < 0.02);
 }
@@ -118,11 +114,10 @@ static void build_transformer(world *w, uint32_t layers, uint64_t seed)
 
 /* Of ViT-B/32 without knowledge there were two profiles, one of floats and one of codes, each of
  * its own moment: what is between floats has nobody to alternate with. */
-static void decisions_between_floats_are_seen_both_ways_in_one_profile(void **state)
+TEST(decisions_between_floats_are_seen_both_ways_in_one_profile)
 {
     const qdq_search_opts o = options(MOST_BUILDS - GUARD);
 
-    (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
         world w;
         build_transformer(&w, 12, seed);
@@ -148,13 +143,12 @@ static void build_nulls(world *w, size_t n, uint64_t seed)
     w->rest = 1e5;
 }
 
-static void null_groups_stay_float(void **state)
+TEST(null_groups_stay_float)
 {
     enum { SEEDS = 200, GROUPS = 50 };
     const qdq_search_opts o = options(MOST_BUILDS - GUARD);
     unsigned kept[2] = {0}, runs[2] = {0}, measured[2] = {0};
 
-    (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++)
         for (int starts = 0; starts < 2; starts++) {
             world w;
@@ -175,13 +169,12 @@ static void null_groups_stay_float(void **state)
 
 /* --- what single decisions hide --------------------------------------------------------------- */
 
-static void neighbours_that_are_harmful_alone_are_found_together(void **state)
+TEST(neighbours_that_are_harmful_alone_are_found_together)
 {
     const qdq_search_opts o = options(MOST_BUILDS - GUARD);
     qdq_assign alone;
     world w;
 
-    (void)state;
     /* in a row; on codes 3 and 4 save 20 us each, and a conversion takes 15 */
     begin(&w, 8, 1, 0.005);
     add_net(&w, QDQ_CUT_FLOAT, 1, (uint32_t[]){0});
@@ -213,12 +206,11 @@ static void neighbours_that_are_harmful_alone_are_found_together(void **state)
 
 /* --- bounds of the search --------------------------------------------------------------------- */
 
-static void equal_answers_give_an_equal_search(void **state)
+TEST(equal_answers_give_an_equal_search)
 {
     const qdq_search_opts o = options(0);
     world a, b;
 
-    (void)state;
     build(&a, 60, 3, 0.005, 0.3);
     build(&b, 60, 3, 0.005, 0.3);
     const qdq_cut_result x = run(&a, &o), y = run(&b, &o);
@@ -231,9 +223,8 @@ static void equal_answers_give_an_equal_search(void **state)
     qdq_arena_free(&b.arena);
 }
 
-static void a_budget_ends_it_with_the_best_so_far(void **state)
+TEST(a_budget_ends_it_with_the_best_so_far)
 {
-    (void)state;
     for (unsigned most = 1; most < 12; most++) { /* run() counts them */
         const qdq_search_opts o = options(most);
         world w;
@@ -255,12 +246,11 @@ static void a_budget_ends_it_with_the_best_so_far(void **state)
     }
 }
 
-static void without_profiles_the_starts_are_all(void **state)
+TEST(without_profiles_the_starts_are_all)
 {
     const qdq_search_opts o = options(0);
     world w;
 
-    (void)state;
     build(&w, 40, 1, 0.005, 0.3);
     w.mute = true;
     const qdq_cut_result r = run(&w, &o);
@@ -271,11 +261,10 @@ static void without_profiles_the_starts_are_all(void **state)
     qdq_arena_free(&w.arena);
 }
 
-static void what_is_not_allowed_is_never_on(void **state)
+TEST(what_is_not_allowed_is_never_on)
 {
     const qdq_search_opts o = options(0);
 
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         qdq_assign allowed;
         world w;
@@ -291,11 +280,10 @@ static void what_is_not_allowed_is_never_on(void **state)
     }
 }
 
-static void ties_are_kept(void **state)
+TEST(ties_are_kept)
 {
     const qdq_search_opts o = options(0);
 
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         const qdq_cut_tie ties[] = {{1, 4}, {4, 9}, {2, 20}};
         world w;
@@ -312,12 +300,11 @@ static void ties_are_kept(void **state)
 }
 
 /* The start that has it on fails, and so does the profile of everything. */
-static void what_cannot_be_built_is_refused_and_the_search_goes_on(void **state)
+TEST(what_cannot_be_built_is_refused_and_the_search_goes_on)
 {
     const qdq_search_opts o = options(0);
     unsigned better = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         world w;
         build(&w, 40, seed, 0.005, 0);
@@ -331,12 +318,11 @@ static void what_cannot_be_built_is_refused_and_the_search_goes_on(void **state)
     assert_true(better >= 15);
 }
 
-static void what_is_proposed_does_no_more_harm_than_it_may(void **state)
+TEST(what_is_proposed_does_no_more_harm_than_it_may)
 {
     const qdq_search_opts o = options(0);
     double harm[64];
 
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         double done = 0;
         world w;
@@ -351,12 +337,11 @@ static void what_is_proposed_does_no_more_harm_than_it_may(void **state)
     }
 }
 
-static void moves_have_names(void **state)
+TEST(moves_have_names)
 {
     const qdq_search_opts o = options(0);
     world w;
 
-    (void)state;
     build(&w, 40, 1, 0.005, 0.3);
     run(&w, &o);
     assert_string_equal(w.moves[0], "everything");
@@ -364,7 +349,7 @@ static void moves_have_names(void **state)
     qdq_arena_free(&w.arena);
 }
 
-static void a_graph_of_another_size_is_refused(void **state)
+TEST(a_graph_of_another_size_is_refused)
 {
     const qdq_search_problem p = {.n_bits = 3};
     const qdq_cut_graph g = {.n_bits = 2};
@@ -374,32 +359,7 @@ static void a_graph_of_another_size_is_refused(void **state)
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_cut_result out;
 
-    (void)state;
     assert_fails(QDQ_E_USAGE, "tensors between 2 bits for a search of 3",
                  qdq_cut_search_run(&cut, &o, &ops, &arena, &out, &err));
     qdq_arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_costs_give_the_optimum),
-        cmocka_unit_test(half_a_percent_of_noise_costs_less_than_two),
-        cmocka_unit_test(odd_conversions_are_found_out_by_rounds),
-        cmocka_unit_test(noisy_profiles_cost_little),
-        cmocka_unit_test(decisions_between_floats_are_seen_both_ways_in_one_profile),
-        cmocka_unit_test(null_groups_stay_float),
-        cmocka_unit_test(neighbours_that_are_harmful_alone_are_found_together),
-        cmocka_unit_test(equal_answers_give_an_equal_search),
-        cmocka_unit_test(a_budget_ends_it_with_the_best_so_far),
-        cmocka_unit_test(without_profiles_the_starts_are_all),
-        cmocka_unit_test(what_is_not_allowed_is_never_on),
-        cmocka_unit_test(ties_are_kept),
-        cmocka_unit_test(what_cannot_be_built_is_refused_and_the_search_goes_on),
-        cmocka_unit_test(what_is_proposed_does_no_more_harm_than_it_may),
-        cmocka_unit_test(moves_have_names),
-        cmocka_unit_test(a_graph_of_another_size_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

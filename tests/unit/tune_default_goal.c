@@ -34,34 +34,30 @@ static qdq_tune_result run(const char *folder, const char *more, bool real,
 #define NOISY       "\"error\": 10"
 #define WRONG(node) "\"fail\": [{\"at\": \"run\", \"node\": \"" node "\", \"outputs\": \"wrong\"}]"
 
-static void a_useless_model_is_not_shipped_for_its_speed(void **state)
+TEST(a_useless_model_is_not_shipped_for_its_speed)
 {
-    (void)state;
     qdq_tune_result r = run(test_path("useless"), NOISY, true, NULL);
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_non_null(strstr(r.reason, "expected at least 20 dB"));
     assert_true(test_tuned_has(test_path("useless"), "report.json", "\"reason\": \""));
 }
 
-static void a_goal_of_zero_switches_the_default_off(void **state)
+TEST(a_goal_of_zero_switches_the_default_off)
 {
     const qdq_goal_opts none = QDQ_GOAL_OPTS_INIT;
 
-    (void)state;
     qdq_tune_result r = run(test_path("no_goal"), NOISY, true, &none);
     assert_int_not_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_string_equal(r.reason, "");
 }
 
-static void random_data_have_no_default_goal(void **state)
+TEST(random_data_have_no_default_goal)
 {
-    (void)state;
     assert_int_not_equal(run(test_path("random"), NOISY, false, NULL).verdict, QDQ_TUNED_FLOAT);
 }
 
-static void one_bad_layer_does_not_cost_the_others_their_speed(void **state)
+TEST(one_bad_layer_does_not_cost_the_others_their_speed)
 {
-    (void)state;
     qdq_tune_result r = run(test_path("one_bad"), WRONG("MatMul@h2"), true, NULL);
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_true(r.ci_low > 1);

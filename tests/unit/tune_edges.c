@@ -75,12 +75,11 @@ static bool tried_edges(const char *folder)
     "60}"
 
 /* The target has no kernel for it. */
-static void a_normalization_that_is_faster_on_codes_gets_them(void **state)
+TEST(a_normalization_that_is_faster_on_codes_gets_them)
 {
     static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
     static const char *const folders[] = {"ln_region", "ln_subgraph"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         const char *folder = test_path("%s", folders[i]);
         run(folder,
@@ -93,11 +92,10 @@ static void a_normalization_that_is_faster_on_codes_gets_them(void **state)
     }
 }
 
-static void a_transpose_that_is_slower_on_codes_moves_floats(void **state)
+TEST(a_transpose_that_is_slower_on_codes_moves_floats)
 {
     const char *folder = test_path("transpose"), *other = test_path("transpose_codes");
 
-    (void)state;
     run(folder,
         PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60},"
                  " \"Transpose\": {\"float_us\": 5, \"int8_us\": 60}",
@@ -111,34 +109,31 @@ static void a_transpose_that_is_slower_on_codes_moves_floats(void **state)
     assert_string_equal(readers(other, "h3"), "all");
 }
 
-static void where_no_edge_pays_none_is_measured(void **state)
+TEST(where_no_edge_pays_none_is_measured)
 {
     const char *folder = test_path("none");
 
-    (void)state;
     run(folder, PLAIN, NULL, QDQ_TUNE_SUBGRAPH);
     assert_false(tried_edges(folder));
     assert_string_equal(readers(folder, "h1"), "");
 }
 
-static void an_engine_without_profiles_has_no_edges(void **state)
+TEST(an_engine_without_profiles_has_no_edges)
 {
     const char *folder = test_path("blind");
 
-    (void)state;
     run(folder, PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}",
         TEST_TUNED_BLIND, QDQ_TUNE_REGION);
     assert_string_equal(readers(folder, "h1"), "");
 }
 
-static void a_bound_on_builds_holds_for_edges_too(void **state)
+TEST(a_bound_on_builds_holds_for_edges_too)
 {
     qdq_model *m = network();
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(
         PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}", NULL));
     qdq_tune_result r;
 
-    (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
     for (o.max_builds = 7; o.max_builds < 16; o.max_builds++) {
         assert_ok(test_tuned_run(m, test_path("builds%u", o.max_builds), &o, &r, &err));
@@ -147,7 +142,7 @@ static void a_bound_on_builds_holds_for_edges_too(void **state)
     qdq_model_free(m);
 }
 
-static void a_run_again_ends_with_the_same(void **state)
+TEST(a_run_again_ends_with_the_same)
 {
     static const char ops[] =
         PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}";
@@ -155,7 +150,6 @@ static void a_run_again_ends_with_the_same(void **state)
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(ops, NULL));
     qdq_tune_result r;
 
-    (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
     assert_ok(test_tuned_run(m, test_path("once"), &o, &r, &err));
     assert_ok(test_tuned_run(m, test_path("twice"), &o, &r, &err));
@@ -167,7 +161,7 @@ static void a_run_again_ends_with_the_same(void **state)
 }
 
 /* Both normalizations are faster on codes: the fastest model of the front has them so. */
-static void models_of_the_front_have_edges_too(void **state)
+TEST(models_of_the_front_have_edges_too)
 {
     static const char ops[] =
         PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}";
@@ -176,7 +170,6 @@ static void models_of_the_front_have_edges_too(void **state)
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(ops, "\"error\": 0.01"));
     qdq_tune_result r;
 
-    (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
     for (o.pareto = 2; o.pareto <= 5; o.pareto += 3) {
         o.restart = true;
@@ -186,19 +179,4 @@ static void models_of_the_front_have_edges_too(void **state)
         assert_true(test_tuned_has(folder, "pareto/plan_1.json", "\"measured\""));
     }
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_normalization_that_is_faster_on_codes_gets_them),
-        cmocka_unit_test(a_transpose_that_is_slower_on_codes_moves_floats),
-        cmocka_unit_test(where_no_edge_pays_none_is_measured),
-        cmocka_unit_test(an_engine_without_profiles_has_no_edges),
-        cmocka_unit_test(a_bound_on_builds_holds_for_edges_too),
-        cmocka_unit_test(a_run_again_ends_with_the_same),
-        cmocka_unit_test(models_of_the_front_have_edges_too),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,9 +150,8 @@ static const peer peers[] = {
     {"nncf", "openvino"},   {"modelopt", "tensorrt"},     {"modelopt_fp16", "tensorrt"},
 };
 
-static void files_of_other_tools_are_said_edge_by_edge(void **state)
+TEST(files_of_other_tools_are_said_edge_by_edge)
 {
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(peers); i++) {
         qdq_model *file = load(peers[i].file);
         char what[100];
@@ -289,9 +288,8 @@ static const style styles[] = {
      "x>stem:0 stem>dw:0 stem>s:1 t1>ln:0 ln>m1:0 +r>m2:0 t2>s:0 s>head:0", ALL_WEIGHTS},
 };
 
-static void files_in_the_styles_of_other_tools_are_said_edge_by_edge(void **state)
+TEST(files_in_the_styles_of_other_tools_are_said_edge_by_edge)
 {
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(styles); i++) {
         qdq_model *m = block(), *file = write(m, &styles[i]);
 
@@ -301,7 +299,7 @@ static void files_in_the_styles_of_other_tools_are_said_edge_by_edge(void **stat
 }
 
 /* Tools take their own names, and drop a Relu that codes make needless. */
-static void names_of_other_tools_are_no_other_placement(void **state)
+TEST(names_of_other_tools_are_no_other_placement)
 {
     static const char *const net = "g (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1, 2, 3, "
                                    "4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}>"
@@ -315,7 +313,6 @@ static void names_of_other_tools_are_no_other_placement(void **state)
     qdq_model *coded;
     size_t gone;
 
-    (void)state;
     const style s = {"other names", "ort-cpu", "uint8", "codes", 128, "x b", "weight>n1:1"};
     coded = write(file, &s);
     renamed = import(coded, m, &memory, &gone);
@@ -331,7 +328,7 @@ static void names_of_other_tools_are_no_other_placement(void **state)
 }
 
 /* What cleaning drops, folds or writes the other way round is still in the tool's file. */
-static void nodes_that_cleaning_drops_are_counted_and_what_they_read_is_found(void **state)
+TEST(nodes_that_cleaning_drops_are_counted_and_what_they_read_is_found)
 {
     static const char *const net =
         "g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = {1, 2}, "
@@ -348,7 +345,6 @@ static void nodes_that_cleaning_drops_are_counted_and_what_they_read_is_found(vo
     qdq_plan *memory, *renamed;
     size_t gone;
 
-    (void)state;
     const style s = {"a file", "ort-cpu", "uint8", "codes", 128, "x h s m", "w>fc:0"};
     file = write(of, &s);
     renamed = import(file, m, &memory, &gone);
@@ -364,7 +360,7 @@ static void nodes_that_cleaning_drops_are_counted_and_what_they_read_is_found(vo
     qdq_model_free(m);
 }
 
-static void unnamed_nodes_that_a_tool_named_are_found_by_their_results(void **state)
+TEST(unnamed_nodes_that_a_tool_named_are_found_by_their_results)
 {
     static const char *const net = "g (float[1,2] x) => (float[1,2] y) <float[2,2] v = {1, 2, 3, "
                                    "4}, float[2,2] w = {4, 3, 2, 1}>"
@@ -377,7 +373,6 @@ static void unnamed_nodes_that_a_tool_named_are_found_by_their_results(void **st
     qdq_plan *memory, *renamed;
     size_t gone;
 
-    (void)state;
     const style s = {"named", "ort-cpu", "uint8", "codes", 128, "x>n0:0", "v2>n0:0"};
     file = write(of, &s);
     renamed = import(file, m, &memory, &gone);
@@ -392,7 +387,7 @@ static void unnamed_nodes_that_a_tool_named_are_found_by_their_results(void **st
 }
 
 /* With a Reshape around it, as ONNX Runtime has it. */
-static void a_product_and_an_add_that_a_tool_made_a_gemm_are_found(void **state)
+TEST(a_product_and_an_add_that_a_tool_made_a_gemm_are_found)
 {
     static const char *const net =
         "g (float[1,3,2] x) => (float[1,3,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = {1, 2}>"
@@ -408,7 +403,6 @@ static void a_product_and_an_add_that_a_tool_made_a_gemm_are_found(void **state)
     qdq_plan *memory, *renamed;
     size_t gone;
 
-    (void)state;
     renamed = import(file, m, &memory, &gone);
     assert_int_equal(gone, 0);
     assert_int_equal(renamed->tensors.n, 2);
@@ -423,7 +417,7 @@ static void a_product_and_an_add_that_a_tool_made_a_gemm_are_found(void **state)
 }
 
 /* The second operand of such a product is no weight: half of the group is an input alone. */
-static void one_operand_of_a_product_of_activations_is_said(void **state)
+TEST(one_operand_of_a_product_of_activations_is_said)
 {
     static const char *const net =
         "g (float[1,4,4] x) => (float[1,4,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, "
@@ -433,7 +427,6 @@ static void one_operand_of_a_product_of_activations_is_said(void **state)
     static const style s = {"a product", "openvino", "uint8", "codes", 3, "x s>av:0", "w>fc:1"};
     qdq_model *m = test_model(net), *file = write(m, &s);
 
-    (void)state;
     go_round(s.name, m, file, s.target);
     qdq_model_free(file);
 }

@@ -8,7 +8,7 @@
 
 static qdq_error err;
 
-static void words_of_a_failure_tell_who_was_at_fault(void **state)
+TEST(words_of_a_failure_tell_who_was_at_fault)
 {
     static const struct {
         const char *why, *fault;
@@ -31,7 +31,6 @@ static void words_of_a_failure_tell_who_was_at_fault(void **state)
         {"hunger: no word of ours", "model", false},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         assert_string_equal(qdq_tune_fault_name(cases[i].why), cases[i].fault);
         assert_int_equal(qdq_tune_tells_death(cases[i].why), cases[i].died);
@@ -81,11 +80,10 @@ static void run_where_all_fails(const char *name, const char *message, size_t *m
     qdq_free(page);
 }
 
-static void the_report_says_whether_the_model_or_the_machine_failed_a_trial(void **state)
+TEST(the_report_says_whether_the_model_or_the_machine_failed_a_trial)
 {
     size_t model, machine;
 
-    (void)state;
     run_where_all_fails("model", "trtexec failed with exit code 1 (builder): no kernel", &model,
                         &machine);
     assert_true(model > 0);

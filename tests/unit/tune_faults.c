@@ -115,14 +115,13 @@ static void begin_another(moment *m)
     m->status = test_tuned_run(test_tuned, m->folder, &o, &r, &m->err);
 }
 
-static void a_run_in_the_folder_of_another_is_refused_and_harms_nothing(void **state)
+TEST(a_run_in_the_folder_of_another_is_refused_and_harms_nothing)
 {
     char *folder = strdup(test_path("two")), *alone = strdup(test_path("alone"));
     const qdq_tune_opts o = test_tuned_opts(plain());
     moment m = {.phase = "regions", .folder = folder, .act = begin_another};
     qdq_tune_result r;
 
-    (void)state;
     assert_ok(run_with(&m, &o));
     assert_int_equal(m.status, QDQ_E_IO);
     assert_non_null(strstr(m.err.text, "another run is at work in this folder"));
@@ -141,14 +140,13 @@ static void begin_beside(moment *m)
     m->status = test_tuned_run(test_tuned, test_path("beside2"), &o, &r, &m->err);
 }
 
-static void two_runs_at_once_may_share_a_store(void **state)
+TEST(two_runs_at_once_may_share_a_store)
 {
     char *folder = strdup(test_path("beside"));
     qdq_tune_opts o = test_tuned_opts(plain());
     moment m = {.phase = "regions", .folder = folder, .act = begin_beside};
     char *store = strdup(test_path("between.db"));
 
-    (void)state;
     o.store = store;
     assert_ok(run_with(&m, &o));
     if (m.status != QDQ_OK)
@@ -186,14 +184,13 @@ static void assert_status_has(const char *folder, const char *part)
     qdq_free(text);
 }
 
-static void a_folder_tells_how_its_run_stands(void **state)
+TEST(a_folder_tells_how_its_run_stands)
 {
     char *folder = strdup(test_path("tells")), *store = strdup(test_path("tells.db"));
     qdq_tune_opts o = test_tuned_opts(plain());
     moment early = {.phase = "calibrating", .folder = folder, .act = ask},
            late = {.phase = "regions", .folder = folder, .act = ask_and_stop};
 
-    (void)state;
     o.store = store;
     assert_ok(run_with(&early, &o));
     assert_ok(early.status);
@@ -218,14 +215,13 @@ static void a_folder_tells_how_its_run_stands(void **state)
 }
 
 /* The newest run of a shared store may be that of another folder. */
-static void a_folder_tells_of_its_own_run(void **state)
+TEST(a_folder_tells_of_its_own_run)
 {
     char *store = strdup(test_path("of_both.db")), *mine = strdup(test_path("mine"));
     qdq_tune_opts o = test_tuned_opts(plain());
     moment m = {.phase = "regions", .folder = test_path("theirs"), .act = ask_and_stop};
     qdq_tune_result r;
 
-    (void)state;
     o.store = store;
     assert_ok(test_tuned_run(test_tuned, mine, &o, &r, &err));
     o.seed = 8;
@@ -237,7 +233,7 @@ static void a_folder_tells_of_its_own_run(void **state)
     free(store);
 }
 
-static void a_run_that_failed_says_why(void **state)
+TEST(a_run_that_failed_says_why)
 {
     char *folder = strdup(test_path("failed"));
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(
@@ -245,7 +241,6 @@ static void a_run_that_failed_says_why(void **state)
         TEST_TUNED_OPS, "\"fail\": [{\"at\": \"time\", \"crash\": \"SIGSEGV\"}]"));
     qdq_tune_result r;
 
-    (void)state;
     assert_fails(QDQ_E_ENGINE, "the model cannot be timed",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_status_has(folder, "\"state\": \"failed\"");
@@ -288,7 +283,7 @@ static void nap_ms(long ms)
 }
 
 /* The worker is in the middle of a candidate that hangs, so that it reads no questions. */
-static void a_killed_run_leaves_no_worker_and_no_files_of_candidates(void **state)
+TEST(a_killed_run_leaves_no_worker_and_no_files_of_candidates)
 {
     char *folder = strdup(test_path("orphan"));
     const char *engine = test_tuned_costs(
@@ -296,7 +291,6 @@ static void a_killed_run_leaves_no_worker_and_no_files_of_candidates(void **stat
     pid_t worker = 0;
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-    (void)state;
     pid_t child = test_tuned_start(folder, engine, QDQ_TUNE_REGION, null);
     char *logs = strdup(test_path("orphan/logs"));
     for (int i = 0; i < 500 && (access(logs, F_OK) != 0 || count_like(logs, "*.log") < 2); i++)
@@ -335,14 +329,13 @@ static ino_t file_number(const char *folder, const char *name)
     return st.st_ino;
 }
 
-static void a_baseline_that_is_there_is_not_written_again(void **state)
+TEST(a_baseline_that_is_there_is_not_written_again)
 {
     char *folder = strdup(test_path("baseline"));
     const qdq_tune_opts o = test_tuned_opts(plain());
     moment m = {.phase = "regions", .folder = folder, .act = stop};
     qdq_tune_result r;
 
-    (void)state;
     assert_int_equal(run_with(&m, &o), QDQ_E_INTERRUPTED);
     const ino_t first = file_number(folder, "baseline.onnx");
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
@@ -358,14 +351,13 @@ static void a_baseline_that_is_there_is_not_written_again(void **state)
 
 /* --- a full disk, a locked store, a clock ----------------------------------------------------- */
 
-static void a_full_disk_ends_the_run_and_the_next_goes_on(void **state)
+TEST(a_full_disk_ends_the_run_and_the_next_goes_on)
 {
     const char *disk = test_small_disk(400 << 10);
     char *whole = strdup(test_path("roomy")), folder[4300], filler[4300];
     const qdq_tune_opts o = test_tuned_opts(plain());
     qdq_tune_result r;
 
-    (void)state;
     if (disk == NULL) {
         test_missing("a disk of its own");
         return;
@@ -400,14 +392,13 @@ static void lock_store(moment *m)
     m->text = (char *)db;
 }
 
-static void a_store_that_somebody_keeps_locked_ends_the_run_and_the_next_goes_on(void **state)
+TEST(a_store_that_somebody_keeps_locked_ends_the_run_and_the_next_goes_on)
 {
     char *folder = strdup(test_path("locked")), *whole = strdup(test_path("unlocked"));
     const qdq_tune_opts o = test_tuned_opts(plain());
     moment m = {.phase = "regions", .folder = folder, .act = lock_store};
     qdq_tune_result r;
 
-    (void)state;
     assert_ok(test_tuned_run(test_tuned, whole, &o, &r, &err));
     assert_fails(QDQ_E_IO, "another process has held the store for more than 5 s",
                  run_with(&m, &o));
@@ -429,7 +420,7 @@ static void put_clock_back_and_stop(moment *m)
     qdq_cancel_set(m->cancel);
 }
 
-static void a_clock_that_is_set_back_changes_nothing(void **state)
+TEST(a_clock_that_is_set_back_changes_nothing)
 {
     char *folder = strdup(test_path("clock")), *whole = strdup(test_path("steady"));
     qdq_tune_opts o = test_tuned_opts(plain());
@@ -439,7 +430,6 @@ static void a_clock_that_is_set_back_changes_nothing(void **state)
     char *status;
     json_t *j;
 
-    (void)state;
     assert_ok(test_tuned_run(test_tuned, whole, &o, &r, &err));
     o.time_s = 3600; /* of a clock that nobody can set */
     assert_int_equal(run_with(&second, &o), QDQ_E_INTERRUPTED);
@@ -472,7 +462,7 @@ static void change_store(const char *folder, const char *sql)
     sqlite3_close(db);
 }
 
-static void a_profile_that_cannot_be_read_is_measured_once_more(void **state)
+TEST(a_profile_that_cannot_be_read_is_measured_once_more)
 {
     static const char *const garbage[] = {"''", "'7'", "'[{}]'", "'{'",
                                           "'[{\"name\": \"h1\", \"op\": \"MatMul\", \"us\": -1}]'"};
@@ -480,7 +470,6 @@ static void a_profile_that_cannot_be_read_is_measured_once_more(void **state)
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_tune_result r;
 
-    (void)state;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     for (size_t i = 0; i < QDQ_COUNT(garbage); i++) {
         char sql[200];
@@ -492,7 +481,7 @@ static void a_profile_that_cannot_be_read_is_measured_once_more(void **state)
 }
 
 /* The same of layers and their nodes, which subgraph mode keeps. */
-static void layers_that_cannot_be_read_are_asked_for_once_more(void **state)
+TEST(layers_that_cannot_be_read_are_asked_for_once_more)
 {
     static const char *const garbage[] = {"''", "'7'", "'[{}]'", "'{'",
                                           "'[[\"a\", \"b\", \"c\", \"d\", -1.0, false, 0, []]]'"};
@@ -500,7 +489,6 @@ static void layers_that_cannot_be_read_are_asked_for_once_more(void **state)
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_tune_result whole, r;
 
-    (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &whole, &err));
     for (size_t i = 0; i < QDQ_COUNT(garbage); i++) {
@@ -513,14 +501,13 @@ static void layers_that_cannot_be_read_are_asked_for_once_more(void **state)
     }
 }
 
-static void a_damaged_sample_is_said_with_its_place(void **state)
+TEST(a_damaged_sample_is_said_with_its_place)
 {
     static const char *const times[] = {"0", "-1", "9e999", "'abc'", "x'41'"};
     const char *folder = test_path("sample"), *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_tune_result r;
 
-    (void)state;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     for (size_t i = 0; i < QDQ_COUNT(times); i++) {
         char sql[200];
@@ -533,7 +520,7 @@ static void a_damaged_sample_is_said_with_its_place(void **state)
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
 }
 
-static void the_status_of_a_damaged_store_is_an_error_or_what_is_known(void **state)
+TEST(the_status_of_a_damaged_store_is_an_error_or_what_is_known)
 {
     static const char *const reports[] = {"'garbage'", "'[1]'", "''"};
     static const char *const events[] = {"'{}'", "'[]'", "'{\"phase\": 7}'"};
@@ -542,7 +529,6 @@ static void the_status_of_a_damaged_store_is_an_error_or_what_is_known(void **st
     qdq_tune_result r;
     char sql[200], *text;
 
-    (void)state;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     for (size_t i = 0; i < QDQ_COUNT(reports); i++) {
         snprintf(sql, sizeof sql, "UPDATE run SET report = %s", reports[i]);

@@ -42,13 +42,12 @@ static unsigned long dead(void)
     return (unsigned long)child;
 }
 
-static void a_second_run_in_one_folder_is_refused(void **state)
+TEST(a_second_run_in_one_folder_is_refused)
 {
     char *dir = strdup(test_path("twice"));
     char want[200];
     qdq_tune_folder *f = open_folder(dir), *g;
 
-    (void)state;
     snprintf(want, sizeof want, "twice: another run is at work in this folder (process %ld)",
              (long)getpid());
     assert_fails(QDQ_E_IO, want, qdq_tune_folder_open(dir, false, NULL, &g, &err));
@@ -60,12 +59,11 @@ static void a_second_run_in_one_folder_is_refused(void **state)
     free(dir);
 }
 
-static void what_dead_runs_left_goes_and_nothing_else(void **state)
+TEST(what_dead_runs_left_goes_and_nothing_else)
 {
     char *dir = strdup(test_path("left"));
     unsigned long process = dead();
 
-    (void)state;
     qdq_tune_folder_close(open_folder(dir), NULL);
     assert_int_equal(test_count_files(dir), 3); /* note, logs, region_models */
     assert_int_equal(mkdir(test_path("left/.work-abcdef"), 0700), 0);
@@ -93,14 +91,13 @@ static void what_dead_runs_left_goes_and_nothing_else(void **state)
     free(dir);
 }
 
-static void a_killed_run_is_told_from_a_living_one(void **state)
+TEST(a_killed_run_is_told_from_a_living_one)
 {
     char *dir = strdup(test_path("killed"));
     qdq_tune_note note;
     int fd[2];
     char byte;
 
-    (void)state;
     assert_ok(qdq_tune_note_read(dir, &note, &err));
     assert_false(note.found);
     assert_int_equal(pipe(fd), 0);
@@ -134,12 +131,11 @@ static void a_killed_run_is_told_from_a_living_one(void **state)
     free(dir);
 }
 
-static void what_was_written_is_known_until_somebody_changes_it(void **state)
+TEST(what_was_written_is_known_until_somebody_changes_it)
 {
     char *dir = strdup(test_path("files"));
     qdq_tune_folder *f = open_folder(dir);
 
-    (void)state;
     assert_false(qdq_tune_folder_has(f, "baseline.onnx", "model1"));
     put(test_path("files/baseline.onnx"));
     assert_ok(qdq_tune_folder_wrote(f, "baseline.onnx", "model1", &err));
@@ -156,14 +152,13 @@ static void what_was_written_is_known_until_somebody_changes_it(void **state)
     free(dir);
 }
 
-static void a_garbled_note_is_begun_anew(void **state)
+TEST(a_garbled_note_is_begun_anew)
 {
     static const char *const garbage[] = {"", "{", "7", "{\"files\": 7}",
                                           "{\"process\": \"x\", \"store\": 1}"};
     char *dir = strdup(test_path("garbled"));
     qdq_tune_note note;
 
-    (void)state;
     qdq_tune_folder_close(open_folder(dir), NULL);
     for (size_t i = 0; i < QDQ_COUNT(garbage); i++) {
         assert_ok(
@@ -178,13 +173,12 @@ static void a_garbled_note_is_begun_anew(void **state)
     free(dir);
 }
 
-static void a_folder_that_cannot_be_written_to_is_an_error(void **state)
+TEST(a_folder_that_cannot_be_written_to_is_an_error)
 {
     const char *disk = test_small_disk(1 << 20);
     char dir[4300];
     qdq_tune_folder *f;
 
-    (void)state;
     put(test_path("file"));
     assert_fails(QDQ_E_IO, "file: cannot make the folder",
                  qdq_tune_folder_open(test_path("file"), false, NULL, &f, &err));
@@ -200,24 +194,22 @@ static void a_folder_that_cannot_be_written_to_is_an_error(void **state)
     assert_true(test_disk_read_only(false));
 }
 
-static void a_note_that_is_a_pipe_is_not_waited_for(void **state)
+TEST(a_note_that_is_a_pipe_is_not_waited_for)
 {
     char *dir = strdup(test_path("pipe"));
     qdq_tune_note note;
 
-    (void)state;
     assert_int_equal(mkdir(dir, 0777), 0);
     assert_int_equal(mkfifo(test_path("pipe/.run"), 0666), 0);
     assert_fails(QDQ_E_FORMAT, "pipe/.run: found no note", qdq_tune_note_read(dir, &note, &err));
     free(dir);
 }
 
-static void a_store_is_not_overwritten_by_what_the_run_writes(void **state)
+TEST(a_store_is_not_overwritten_by_what_the_run_writes)
 {
     char *dir = strdup(test_path("mixed")), *store = strdup(test_path("mixed/./model.onnx"));
     qdq_tune_folder *f;
 
-    (void)state;
     assert_fails(QDQ_E_USAGE, "model.onnx: found a store with the name of what a run writes there",
                  qdq_tune_folder_open(dir, false, store, &f, &err));
     qdq_tune_folder_close(open_folder(dir), NULL);
@@ -230,33 +222,15 @@ static void a_store_is_not_overwritten_by_what_the_run_writes(void **state)
 }
 
 /* Names of files need not be UTF-8, and are in what is said of them. */
-static void a_reason_that_is_no_utf8_is_noted(void **state)
+TEST(a_reason_that_is_no_utf8_is_noted)
 {
     char *dir = strdup(test_path("bytes"));
     qdq_tune_note note;
 
-    (void)state;
     qdq_tune_folder_close(open_folder(dir), "\xff.onnx: no such file");
     assert_ok(qdq_tune_note_read(dir, &note, &err));
     assert_non_null(note.failed);
     assert_string_equal(note.failed, "?.onnx: no such file");
     qdq_tune_note_free(&note);
     free(dir);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_second_run_in_one_folder_is_refused),
-        cmocka_unit_test(what_dead_runs_left_goes_and_nothing_else),
-        cmocka_unit_test(a_killed_run_is_told_from_a_living_one),
-        cmocka_unit_test(what_was_written_is_known_until_somebody_changes_it),
-        cmocka_unit_test(a_garbled_note_is_begun_anew),
-        cmocka_unit_test(a_note_that_is_a_pipe_is_not_waited_for),
-        cmocka_unit_test(a_store_is_not_overwritten_by_what_the_run_writes),
-        cmocka_unit_test(a_reason_that_is_no_utf8_is_noted),
-        cmocka_unit_test(a_folder_that_cannot_be_written_to_is_an_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* tune_fusion_cases.c - cases of subgraph-autotune.md section 8 about groups, from files as trtexec
- * exports them and from what ONNX Runtime writes, to the partition. */
+/* tune_fusion_cases.c - groups, from files as trtexec exports them and from what ONNX Runtime
+ * writes, to the partition. */
 #include "base/file.h"
 #include "engine/ort/optimized_nodes.h"
 #include "ir/shape.h"
@@ -48,10 +48,8 @@ static void assert_exported(qdq_model *m, const char *json, const char *want, co
 
 #define TENSOR(name) "{\"Name\":\"" name "\",\"Dimensions\":[4,4],\"Format/Datatype\":\"Half\"}"
 
-/* subgraph 8 case 8. */
-static void subgraph_8_case_8_myelin_writes_dots_as_underscores(void **state)
+TEST(myelin_writes_dots_as_underscores)
 {
-    (void)state;
     assert_exported(
         typed(HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ", float[4] c = {1,2,3,4}>\n"
                    "{ [\"/b.0/MatMul\"] t = MatMul(x, w)\n [\"/b.0/Add\"] y = Add(t, c) }\n"),
@@ -61,10 +59,8 @@ static void subgraph_8_case_8_myelin_writes_dots_as_underscores(void **state)
 }
 
 /* Two nodes could be meant: the tensors decide. */
-/* subgraph 8 case 8. */
-static void subgraph_8_case_8_an_ambiguous_name_falls_back_to_the_slice(void **state)
+TEST(an_ambiguous_name_falls_back_to_the_slice)
 {
-    (void)state;
     assert_exported(
         typed(HEAD "g (float[4,4] x) => (float[4,4] y, float[4,4] z) <" W4
                    ", float[4] c = {1,2,3,4}>\n"
@@ -79,10 +75,8 @@ static void subgraph_8_case_8_an_ambiguous_name_falls_back_to_the_slice(void **s
         "/b.0/MatMul /b.0/Add | /b_0/MatMul", "slice exact ");
 }
 
-/* subgraph 8 case 9. */
-static void subgraph_8_case_9_pointwise_siblings_and_names_with_separators(void **state)
+TEST(pointwise_siblings_and_names_with_separators)
 {
-    (void)state;
     assert_exported(typed(HEAD
                           "g (float[4,4] x) => (float[4,4] y)\n"
                           "{ [\"/a/Sigmoid\"] s = Sigmoid(x)\n [\"/a/Mul\"] y = Mul(x, s) }\n"),
@@ -108,8 +102,7 @@ static void subgraph_8_case_9_pointwise_siblings_and_names_with_separators(void 
 }
 
 /* Layers as ONNX Runtime's optimized graphs tell them, at level "extended" and at "all". */
-/* subgraph 8 case 20. */
-static void subgraph_8_case_20_both_levels_give_one_group(void **state)
+TEST(both_levels_give_one_group)
 {
     static const char source[] =
         HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] v)\n"
@@ -127,7 +120,6 @@ static void subgraph_8_case_20_both_levels_give_one_group(void **state)
     };
     qdq_model *m = typed(source);
 
-    (void)state;
     for (size_t d = 0; d < QDQ_COUNT(dumps); d++) {
         qdq_model *dump = test_model(dumps[d]);
         qdq_arena arena = QDQ_ARENA_INIT;
@@ -164,15 +156,13 @@ static const char shared[] = HEAD
     "  [wq] v = DequantizeLinear<axis = 1>(w, ws, wz)\n"
     "  [a] y = MatMul(d, v)\n [b] z = MatMul(d, v)\n [e] e = Erf(x) }\n";
 
-/* subgraph 8 case 18. */
-static void subgraph_8_case_18_a_group_has_the_pairs_of_the_whole_model(void **state)
+TEST(a_group_has_the_pairs_of_the_whole_model)
 {
     test_layers l = TEST_LAYERS("QLinearMatMul a+wq", "QLinearMatMul b+wq", "Erf e");
     qdq_model *m = typed(shared);
     qdq_shape_range *range;
     qdq_fusions *f;
 
-    (void)state;
     assert_ok(qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
     test_fusions_sound(f);
     assert_ok(qdq_shape_range_open(m, NULL, &range, &err));
@@ -201,17 +191,4 @@ static void subgraph_8_case_18_a_group_has_the_pairs_of_the_whole_model(void **s
     qdq_fusions_free(f);
     test_layers_free(&l);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(subgraph_8_case_8_myelin_writes_dots_as_underscores),
-        cmocka_unit_test(subgraph_8_case_8_an_ambiguous_name_falls_back_to_the_slice),
-        cmocka_unit_test(subgraph_8_case_9_pointwise_siblings_and_names_with_separators),
-        cmocka_unit_test(subgraph_8_case_20_both_levels_give_one_group),
-        cmocka_unit_test(subgraph_8_case_18_a_group_has_the_pairs_of_the_whole_model),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

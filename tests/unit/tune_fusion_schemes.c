@@ -83,9 +83,8 @@ static void expect_schemes(setting *s, const char *output, const qdq_assign *all
     assert_string_equal(text, want);
 }
 
-static void a_group_has_every_scheme_that_differs(void **state)
+TEST(a_group_has_every_scheme_that_differs)
 {
-    (void)state;
     setting s = SETTING("tensorrt", "a wide+r+thin+short+a", "b g+f+m+y", "c s");
 
     expect_schemes(&s, "wide", NULL,
@@ -105,9 +104,8 @@ static void a_group_has_every_scheme_that_differs(void **state)
 }
 
 /* 16 channels in, and an image's first Conv: the rules of ort-cpu leave that float. */
-static void the_rules_are_listed_where_they_are_something_else(void **state)
+TEST(the_rules_are_listed_where_they_are_something_else)
 {
-    (void)state;
     setting s = SETTING("ort-cpu", "a wide+r", "b thin+short+a", "c g", "d f+m+y");
     const uint32_t wide = test_space_group(&s.t, "wide"), m = test_space_group(&s.t, "m");
 
@@ -137,9 +135,8 @@ static void the_rules_are_listed_where_they_are_something_else(void **state)
 
 /* "thin" and "short" have 32 channels each: nothing would be left; with "wide" alone nothing would
  * go. */
-static void skip_small_is_listed_where_it_takes_some_and_leaves_some(void **state)
+TEST(skip_small_is_listed_where_it_takes_some_and_leaves_some)
 {
-    (void)state;
     setting s = SETTING("tensorrt", "a wide+r", "b thin+short+a", "c g+f+m+y");
 
     expect_schemes(&s, "thin", NULL,
@@ -156,11 +153,10 @@ static void skip_small_is_listed_where_it_takes_some_and_leaves_some(void **stat
 }
 
 /* A ConvTranspose has [in, out / groups, ...]: 16 x 4 groups are 64 channels. */
-static void channels_of_a_transposed_convolution_are_counted_over_its_groups(void **state)
+TEST(channels_of_a_transposed_convolution_are_counted_over_its_groups)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 16, 8, 8);
     TEST_RANDOM(&b, "u", 16, 16, 1, 1);
     TEST_RANDOM(&b, "w", 64, 16, 1, 1);
@@ -180,9 +176,8 @@ static void channels_of_a_transposed_convolution_are_counted_over_its_groups(voi
     put_away(&s);
 }
 
-static void what_is_not_allowed_is_off_in_all_of_them(void **state)
+TEST(what_is_not_allowed_is_off_in_all_of_them)
 {
-    (void)state;
     setting s = SETTING("tensorrt", "a wide+r+thin+short+a", "c g+f+m+y");
     qdq_assign allowed;
 
@@ -200,11 +195,10 @@ static void what_is_not_allowed_is_off_in_all_of_them(void **state)
     put_away(&s);
 }
 
-static void a_scheme_changes_the_bits_of_its_group_alone_and_the_last_one_counts(void **state)
+TEST(a_scheme_changes_the_bits_of_its_group_alone_and_the_last_one_counts)
 {
     static const char *const layers[] = {"a wide+r+thin+short+a", "b g+f+m+y", NULL};
 
-    (void)state;
     setting s = open_setting("tensorrt", layers);
     qdq_assign a = test_space_parts(&s.t, ""), before;
 
@@ -271,13 +265,12 @@ static void expect_the_same_alone(setting *s, uint32_t group, const qdq_plan *p,
     qdq_group_model_free(g);
 }
 
-/* subgraph 8 case 18, for the scheme of a group: in the whole model its own operators alone have
- * codes, and alone it has the same. */
-static void subgraph_8_case_18_a_scheme_is_the_same_alone_and_in_the_whole_model(void **state)
+/* For the scheme of a group: in the whole model its own operators alone have codes, and alone it
+ * has the same. */
+TEST(a_scheme_is_the_same_alone_and_in_the_whole_model)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt", "openvino"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(targets); i++) {
         setting s = SETTING(targets[i], "a wide+r+thin", "b short+a", "c g+f+m", "d y");
 
@@ -300,19 +293,4 @@ static void subgraph_8_case_18_a_scheme_is_the_same_alone_and_in_the_whole_model
         }
         put_away(&s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_group_has_every_scheme_that_differs),
-        cmocka_unit_test(the_rules_are_listed_where_they_are_something_else),
-        cmocka_unit_test(skip_small_is_listed_where_it_takes_some_and_leaves_some),
-        cmocka_unit_test(channels_of_a_transposed_convolution_are_counted_over_its_groups),
-        cmocka_unit_test(what_is_not_allowed_is_off_in_all_of_them),
-        cmocka_unit_test(a_scheme_changes_the_bits_of_its_group_alone_and_the_last_one_counts),
-        cmocka_unit_test(subgraph_8_case_18_a_scheme_is_the_same_alone_and_in_the_whole_model),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

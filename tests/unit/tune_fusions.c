@@ -60,16 +60,14 @@ static test_layers no_layers(void)
 
 /* --- layers ----------------------------------------------------------------------------------- */
 
-static void a_layer_is_a_group(void **state)
+TEST(a_layer_is_a_group)
 {
-    (void)state;
     assert_groups(pair(), TEST_LAYERS("Conv a+b", "Conv c+d"), "a b | c d");
     assert_groups(pair(), TEST_LAYERS("Conv a", "Relu b", "Conv c+d"), "a | b | c d");
 }
 
-static void layers_that_share_a_node_are_one_group(void **state)
+TEST(layers_that_share_a_node_are_one_group)
 {
-    (void)state;
     assert_groups(pair(), TEST_LAYERS("Conv a+b", "Relu b+c", "Relu d"), "a b c | d");
 }
 
@@ -80,16 +78,14 @@ static qdq_model *moved(void)
                       "{ [t] u = Transpose(x)\n [a] y = MatMul(u, w)\n [b] z = MatMul(u, w) }\n");
 }
 
-static void a_shared_transpose_does_not_join_its_readers(void **state)
+TEST(a_shared_transpose_does_not_join_its_readers)
 {
-    (void)state;
     assert_groups(moved(), TEST_LAYERS("gemm t+a", "gemm t+b"), "t | a | b");
     assert_groups(moved(), TEST_LAYERS("gemm t+a", "gemm b"), "t a | b");
 }
 
-static void conversions_and_control_make_no_groups(void **state)
+TEST(conversions_and_control_make_no_groups)
 {
-    (void)state;
     assert_groups(pair(),
                   TEST_LAYERS("Reorder a+b+c conversion", "Conv a+b", "wait b+c", "Conv c+d"),
                   "a b | c d");
@@ -105,21 +101,19 @@ static qdq_model *quantized(void)
         "  [dq] v = DequantizeLinear(u, s, z)\n [b] y = MatMul(v, w) }\n");
 }
 
-static void q_and_dq_go_to_their_reader_and_join_nothing(void **state)
+TEST(q_and_dq_go_to_their_reader_and_join_nothing)
 {
-    (void)state;
     assert_groups(quantized(), TEST_LAYERS("gemm a+q", "gemm q+dq+b"), "a | q dq b");
     assert_groups(quantized(), TEST_LAYERS("gemm a+q", "gemm b"), "a | q dq b");
 }
 
-static void the_times_of_layers_are_those_of_their_groups(void **state)
+TEST(the_times_of_layers_are_those_of_their_groups)
 {
     test_layers l = TEST_LAYERS("Conv a+b 12", "Relu b 3", "Reorder c conversion 2", "Conv c+d 20",
                                 "Myelin - 5");
     qdq_model *m = pair();
     qdq_fusions *f;
 
-    (void)state;
     assert_ok(qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
     assert_int_equal(f->n, 2);
     assert_us(f->at[0].us, 15);
@@ -139,13 +133,12 @@ static void the_times_of_layers_are_those_of_their_groups(void **state)
     qdq_model_free(m);
 }
 
-static void without_times_there_are_none(void **state)
+TEST(without_times_there_are_none)
 {
     test_layers l = TEST_LAYERS("Conv a+b", "Conv c+d");
     qdq_model *m = pair();
     qdq_fusions *f;
 
-    (void)state;
     assert_ok(qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
     assert_true(isnan(f->us) && isnan(f->at[0].us) && isnan(f->unknown_us));
     qdq_fusions_free(f);
@@ -153,7 +146,7 @@ static void without_times_there_are_none(void **state)
     qdq_model_free(m);
 }
 
-static void which_operators_count_is_an_option(void **state)
+TEST(which_operators_count_is_an_option)
 {
     static const char *const ops[] = {"Relu", NULL};
     qdq_fusion_opts o = QDQ_FUSION_OPTS_INIT;
@@ -161,7 +154,6 @@ static void which_operators_count_is_an_option(void **state)
     qdq_model *m = pair();
     qdq_fusions *f;
 
-    (void)state;
     o.ops = ops;
     assert_ok(qdq_fusions_find(m, l.at, l.n, &o, &f, &err));
     assert_int_equal(f->at[0].linear, 0);
@@ -173,41 +165,37 @@ static void which_operators_count_is_an_option(void **state)
 
 /* --- nodes without a layer -------------------------------------------------------------------- */
 
-static void an_activation_that_no_layer_names_is_an_epilogue(void **state)
+TEST(an_activation_that_no_layer_names_is_an_epilogue)
 {
-    (void)state;
     assert_groups(pair(), TEST_LAYERS("Conv a", "Conv c"), "a b | c d");
 }
 
-static void movement_goes_to_its_reader_or_at_an_output_to_its_producer(void **state)
+TEST(movement_goes_to_its_reader_or_at_an_output_to_its_producer)
 {
     qdq_model *m =
         typed(HEAD "g (float[4,4] x) => (float[4,4] y)\n"
                    "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
                    "{ [t] u = Transpose(x)\n [a] v = MatMul(u, w)\n [r] y = Transpose(v) }\n");
 
-    (void)state;
     assert_groups(m, TEST_LAYERS("gemm a"), "t a r");
 }
 
-static void what_several_groups_read_is_in_none_of_them(void **state)
+TEST(what_several_groups_read_is_in_none_of_them)
 {
     qdq_model *m =
         typed(HEAD "g (float[4,4] x) => (float[4,4] y, float[4,4] z)\n"
                    "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
                    "{ [n] u = Softmax(x)\n [a] y = MatMul(u, w)\n [b] z = MatMul(u, w) }\n");
 
-    (void)state;
     assert_groups(m, TEST_LAYERS("gemm a", "gemm b"), "n | a | b");
 }
 
-static void an_operator_that_no_layer_names_is_a_group_by_structure(void **state)
+TEST(an_operator_that_no_layer_names_is_a_group_by_structure)
 {
     test_layers l = TEST_LAYERS("Conv a+b");
     qdq_model *m = pair();
     qdq_fusions *f;
 
-    (void)state;
     assert_ok(qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
     assert_string_equal(test_fusions_text(f), "a b | c d");
     assert_int_equal(f->at[0].source, QDQ_FUSION_EXACT);
@@ -219,12 +207,11 @@ static void an_operator_that_no_layer_names_is_a_group_by_structure(void **state
     qdq_model_free(m);
 }
 
-static void without_layers_structure_decides(void **state)
+TEST(without_layers_structure_decides)
 {
     test_builder b = test_build_planes();
     qdq_fusions *f;
 
-    (void)state;
     test_residual_blocks(&b, 0);
     qdq_model *m = test_built(&b);
     assert_ok(qdq_fusions_find(m, NULL, 0, NULL, &f, &err));
@@ -236,7 +223,7 @@ static void without_layers_structure_decides(void **state)
     qdq_model_free(m);
 }
 
-static void constants_and_shapes_are_in_no_group(void **state)
+TEST(constants_and_shapes_are_in_no_group)
 {
     qdq_model *m = typed(
         HEAD "g (float[N,4] x) => (float[M,K] y)\n"
@@ -244,7 +231,6 @@ static void constants_and_shapes_are_in_no_group(void **state)
              "{ [c] k = Constant<value = int64[1] {2}>()\n [s] sh = Shape(x)\n [m] q = Mul(sh, k)\n"
              "  [a] t = MatMul(x, w)\n [r] y = Reshape(t, sh) }\n");
 
-    (void)state;
     assert_groups(m, TEST_LAYERS("gemm a"), "a r");
 }
 
@@ -259,28 +245,26 @@ static qdq_model *branching(void)
              "  [b] y = MatMul(u, w) }\n");
 }
 
-/* subgraph 4.3: an If is one node, whatever an engine says about what is inside. */
-static void bodies_are_part_of_the_node_around(void **state)
+/* An If is one node, whatever an engine says about what is inside. */
+TEST(bodies_are_part_of_the_node_around)
 {
-    (void)state;
     assert_groups(branching(), TEST_LAYERS("gemm a", "gemm in", "Relu out", "gemm b"), "a | i | b");
     assert_groups(branching(), TEST_LAYERS("gemm a", "gemm b"), "a | i b");
 }
 
-static void a_group_at_an_output_has_its_nodes(void **state)
+TEST(a_group_at_an_output_has_its_nodes)
 {
     qdq_model *m = typed(HEAD "g (float[4,4] x) => (float[4,4] y, float[4,4] t)\n"
                               "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
                               "{ [a] t = MatMul(x, w)\n [r] y = Relu(t) }\n");
 
-    (void)state;
     assert_groups(m, TEST_LAYERS("gemm a"), "a r");
 }
 
 /* --- what is too large ------------------------------------------------------------------------ */
 
 /* One layer over everything, of which at most two operators may be decided together. */
-static void a_large_layer_is_cut_where_one_tensor_passes(void **state)
+TEST(a_large_layer_is_cut_where_one_tensor_passes)
 {
     qdq_fusion_opts o = QDQ_FUSION_OPTS_INIT;
     test_builder b = test_build_planes();
@@ -288,7 +272,6 @@ static void a_large_layer_is_cut_where_one_tensor_passes(void **state)
         TEST_LAYERS("Myelin stem+s+a1+b1+c1+d1+e1+a2+b2+c2+d2+e2+a3+b3+c3+d3+e3 slice 60");
     qdq_fusions *f;
 
-    (void)state;
     test_residual_blocks(&b, 0);
     qdq_model *m = test_built(&b);
     assert_ok(qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
@@ -312,36 +295,33 @@ static void a_large_layer_is_cut_where_one_tensor_passes(void **state)
 
 /* --- convexity -------------------------------------------------------------------------------- */
 
-static void what_little_lies_between_is_taken_in(void **state)
+TEST(what_little_lies_between_is_taken_in)
 {
     qdq_model *m = typed(HEAD "g (float[4,4] x) => (float[4,4] y)\n"
                               "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
                               "{ [a] t = MatMul(x, w)\n [r] u = Relu(t)\n [s] y = Add(t, u) }\n");
 
-    (void)state;
     assert_groups(m, TEST_LAYERS("gemm a+s", "relu r"), "a r s");
 }
 
-static void a_group_around_a_kernel_is_split(void **state)
+TEST(a_group_around_a_kernel_is_split)
 {
     qdq_model *m = typed(HEAD "g (float[4,4] x) => (float[4,4] y)\n"
                               "<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
                               "{ [a] t = MatMul(x, w)\n [k] u = MatMul(t, w)\n [s] v = Add(t, u)\n"
                               "  [l] z = MatMul(v, w)\n [e] y = Add(v, z) }\n");
 
-    (void)state;
     assert_groups(m, TEST_LAYERS("gemm a+s+e", "gemm k", "gemm l"), "a | k | s | l | e");
 }
 
-static void siblings_without_a_way_between_stay_together(void **state)
+TEST(siblings_without_a_way_between_stay_together)
 {
-    (void)state;
     assert_groups(moved(), TEST_LAYERS("gemm a+b", "move t"), "t | a b");
 }
 
 /* --- layers of another model ------------------------------------------------------------------ */
 
-static void layers_of_another_model_are_refused(void **state)
+TEST(layers_of_another_model_are_refused)
 {
     test_layers l = TEST_LAYERS("Conv a", "Conv e", "Conv f", "Conv g"),
                 few = TEST_LAYERS("Relu b", "Relu d");
@@ -349,7 +329,6 @@ static void layers_of_another_model_are_refused(void **state)
     qdq_model *m = pair();
     qdq_fusions *f;
 
-    (void)state;
     assert_fails(
         QDQ_E_UNSUPPORTED,
         "the layers are of another model: 1 of 4 (25 %) compute nodes of this one, expected 50 %",
@@ -395,9 +374,8 @@ static void refine(qdq_model *m, test_layers a, test_layers b, const char *want)
 }
 
 /* The layers of the quantized model name Q and DQ that the clean one does not have. */
-static void a_refinement_keeps_together_what_both_do(void **state)
+TEST(a_refinement_keeps_together_what_both_do)
 {
-    (void)state;
     refine(pair(), TEST_LAYERS("Conv a+b", "Conv c+d"),
            TEST_LAYERS("Conv a+b+x_q", "Conv c+d", "QuantizeLinear x_dq"), "a b | c d");
     refine(pair(), TEST_LAYERS("Conv a+b 3", "Conv c+d 5"),
@@ -406,14 +384,13 @@ static void a_refinement_keeps_together_what_both_do(void **state)
     refine(pair(), TEST_LAYERS("Conv a+b", "Conv c+d"), TEST_LAYERS("Conv c+d"), "a b | c d");
 }
 
-static void a_refinement_divides_times(void **state)
+TEST(a_refinement_divides_times)
 {
     test_layers a = TEST_LAYERS("Conv a+b+c+d 8", "Reorder a conversion 1"),
                 b = TEST_LAYERS("Conv a", "Relu b", "Conv c+d");
     qdq_model *m = pair();
     qdq_fusions *fa, *fb, *f;
 
-    (void)state;
     assert_ok(qdq_fusions_find(m, a.at, a.n, NULL, &fa, &err));
     assert_ok(qdq_fusions_find(m, b.at, b.n, NULL, &fb, &err));
     assert_ok(qdq_fusions_refine(fa, fb, NULL, &f, &err));
@@ -429,12 +406,11 @@ static void a_refinement_divides_times(void **state)
     qdq_model_free(m);
 }
 
-static void groups_of_two_graphs_have_no_refinement(void **state)
+TEST(groups_of_two_graphs_have_no_refinement)
 {
     qdq_model *m = pair(), *other = pair();
     qdq_fusions *a, *b, *f;
 
-    (void)state;
     assert_ok(qdq_fusions_find(m, NULL, 0, NULL, &a, &err));
     assert_ok(qdq_fusions_find(other, NULL, 0, NULL, &b, &err));
     assert_fails(QDQ_E_USAGE, "of two graphs", qdq_fusions_refine(a, b, NULL, &f, &err));
@@ -449,9 +425,8 @@ static void groups_of_two_graphs_have_no_refinement(void **state)
 enum { GRAPHS = 300, LAYERS = 12 };
 
 /* Layers of nodes drawn by chance, which no engine would make: the result is sound all the same. */
-static void any_layers_give_a_sound_partition(void **state)
+TEST(any_layers_give_a_sound_partition)
 {
-    (void)state;
     for (uint64_t i = 0; i < GRAPHS; i++) {
         qdq_random random = qdq_random_new(i, "layers");
         char *text = test_random_graph(i, (test_random_opts){4 + i % 60, i % 3 == 0});
@@ -494,44 +469,9 @@ static void any_layers_give_a_sound_partition(void **state)
     }
 }
 
-static void a_graph_without_nodes_has_no_groups(void **state)
+TEST(a_graph_without_nodes_has_no_groups)
 {
     qdq_model *m = typed(HEAD "g (float[4] x) => (float[4] x) { }\n");
 
-    (void)state;
     assert_groups(m, no_layers(), "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_layer_is_a_group),
-        cmocka_unit_test(layers_that_share_a_node_are_one_group),
-        cmocka_unit_test(a_shared_transpose_does_not_join_its_readers),
-        cmocka_unit_test(conversions_and_control_make_no_groups),
-        cmocka_unit_test(q_and_dq_go_to_their_reader_and_join_nothing),
-        cmocka_unit_test(the_times_of_layers_are_those_of_their_groups),
-        cmocka_unit_test(without_times_there_are_none),
-        cmocka_unit_test(which_operators_count_is_an_option),
-        cmocka_unit_test(an_activation_that_no_layer_names_is_an_epilogue),
-        cmocka_unit_test(movement_goes_to_its_reader_or_at_an_output_to_its_producer),
-        cmocka_unit_test(what_several_groups_read_is_in_none_of_them),
-        cmocka_unit_test(an_operator_that_no_layer_names_is_a_group_by_structure),
-        cmocka_unit_test(without_layers_structure_decides),
-        cmocka_unit_test(constants_and_shapes_are_in_no_group),
-        cmocka_unit_test(bodies_are_part_of_the_node_around),
-        cmocka_unit_test(a_group_at_an_output_has_its_nodes),
-        cmocka_unit_test(a_large_layer_is_cut_where_one_tensor_passes),
-        cmocka_unit_test(what_little_lies_between_is_taken_in),
-        cmocka_unit_test(a_group_around_a_kernel_is_split),
-        cmocka_unit_test(siblings_without_a_way_between_stay_together),
-        cmocka_unit_test(layers_of_another_model_are_refused),
-        cmocka_unit_test(a_refinement_keeps_together_what_both_do),
-        cmocka_unit_test(a_refinement_divides_times),
-        cmocka_unit_test(groups_of_two_graphs_have_no_refinement),
-        cmocka_unit_test(any_layers_give_a_sound_partition),
-        cmocka_unit_test(a_graph_without_nodes_has_no_groups),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,12 +103,11 @@ static const char *decision(const char *folder, const char *node, const char *ke
 
 /* --- what is found ---------------------------------------------------------------------------- */
 
-static void what_pays_is_kept_and_what_does_not_stays_float(void **state)
+TEST(what_pays_is_kept_and_what_does_not_stays_float)
 {
     const char *folder = test_path("pays");
     qdq_tune_result r = run(folder, test_tuned_costs(OPS, SLOW_APART));
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_true(test_tuned_quantizes(folder, "MatMul", "h1") &&
                 test_tuned_quantizes(folder, "MatMul", "h2") &&
@@ -124,13 +123,12 @@ static void what_pays_is_kept_and_what_does_not_stays_float(void **state)
     assert_true(r.speedup > 1.5 && fabs(r.raw_ms / r.final_ms - 1) < 0.01);
 }
 
-static void where_nothing_pays_the_given_model_is_written(void **state)
+TEST(where_nothing_pays_the_given_model_is_written)
 {
     const char *folder = test_path("nothing");
     qdq_tune_result r =
         run(folder, test_tuned_costs("\"MatMul\": {\"float_us\": 100, \"int8_us\": 110}", NULL));
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_true(r.kept == 0 && r.raw_ms == r.baseline_ms);
     assert_true(test_tuned_exists(folder, "model_raw.onnx") &&
@@ -138,12 +136,11 @@ static void where_nothing_pays_the_given_model_is_written(void **state)
 }
 
 /* Bad in the whole model, good apart. */
-static void what_does_harm_in_the_whole_is_rejected(void **state)
+TEST(what_does_harm_in_the_whole_is_rejected)
 {
     const char *folder = test_path("harm");
     qdq_tune_result r = run(folder, test_tuned_costs(OPS, SLOW_TOGETHER));
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_true(r.kept == 3 && r.rejected == 1);
     assert_string_equal(decision(folder, "MatMul@h4", "verdict"), "rejected");
@@ -157,11 +154,10 @@ static void what_does_harm_in_the_whole_is_rejected(void **state)
 }
 
 /* From some run on, while it searches or later, the machine takes twice as long. */
-static void the_raw_model_is_timed_when_what_ships_is_timed(void **state)
+TEST(the_raw_model_is_timed_when_what_ships_is_timed)
 {
     const qdq_tune_result steady = run(test_path("steady"), test_tuned_costs(OPS, SLOW_TOGETHER));
 
-    (void)state;
     for (unsigned nth = 20; nth <= 180; nth += 20) {
         char tires[300];
         snprintf(tires, sizeof tires,
@@ -172,13 +168,12 @@ static void the_raw_model_is_timed_when_what_ships_is_timed(void **state)
 }
 
 /* The other way round as in the test before: nobody asks for parts of it. */
-static void without_incremental_validation_all_stay_or_go_as_one(void **state)
+TEST(without_incremental_validation_all_stay_or_go_as_one)
 {
     const char *folder = test_path("as_one"), *bad = test_path("none_of_it");
     qdq_tune_opts o = opts(test_tuned_costs(OPS, SLOW_TOGETHER));
     qdq_tune_result parts = run(test_path("parts"), o.engine), r;
 
-    (void)state;
     o.strategy = QDQ_TUNE_AUTO; /* which means greedy then, although there are times of layers */
     o.no_incremental_validation = true;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
@@ -205,13 +200,12 @@ static void hear(void *ctx, qdq_log_level level, const char *line)
 }
 
 /* Without times of layers each scheme of a group is a model of its own. */
-static void schemes_of_a_group_are_no_more_than_users_allow(void **state)
+TEST(schemes_of_a_group_are_no_more_than_users_allow)
 {
     static const unsigned most[] = {0, 1, 2, 1000};
     qdq_tune_opts o = opts(test_tuned_costs(OPS, TEST_TUNED_BLIND));
     qdq_tune_result r[QDQ_COUNT(most)];
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(most); i++) {
         const char *folder = test_path("at_most%u", most[i]);
         o.schemes_per_region = most[i];
@@ -224,14 +218,13 @@ static void schemes_of_a_group_are_no_more_than_users_allow(void **state)
     assert_true(r[2].apart_builds < r[0].apart_builds && r[0].apart_builds == r[3].apart_builds);
 }
 
-static void without_times_of_layers_groups_are_timed_whole(void **state)
+TEST(without_times_of_layers_groups_are_timed_whole)
 {
     const char *blind = test_path("blind"), *told = test_path("told");
     qdq_tune_opts o = opts(test_tuned_costs(OPS, SLOW_APART ", " TEST_TUNED_BLIND));
     qdq_job job = QDQ_JOB_INIT;
     qdq_tune_result r;
 
-    (void)state;
     lines[0] = '\0';
     job.log = hear;
     o.job = &job;
@@ -250,13 +243,12 @@ static void without_times_of_layers_groups_are_timed_whole(void **state)
 /* --- engines that fail ------------------------------------------------------------------------ */
 
 /* By layers all groups are in one model, which dies with it. */
-static void a_group_that_kills_the_engine_apart_is_left_alone(void **state)
+TEST(a_group_that_kills_the_engine_apart_is_left_alone)
 {
     static const char *const harm[] = {"\"message\": \"no kernel\"", "\"crash\": \"SIGKILL\""};
     static const char *const also[] = {"", ", " TEST_TUNED_BLIND};
     char more[400];
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         const char *folder = test_path("dies%zu", i);
         snprintf(more, sizeof more,
@@ -273,7 +265,7 @@ static void a_group_that_kills_the_engine_apart_is_left_alone(void **state)
 
 /* Without a weight there are no halves: "full" is all that can be tried with the product of x and
  * z. */
-static void groups_that_the_engine_never_takes_are_counted(void **state)
+TEST(groups_that_the_engine_never_takes_are_counted)
 {
     const char *folder = test_path("never");
     qdq_model *m = test_model("g (float[2,2] x, float[2,2] z) => (float[2,2] y, float[2,2] v)"
@@ -284,7 +276,6 @@ static void groups_that_the_engine_never_takes_are_counted(void **state)
         "\"fail\": [{\"at\": \"open\", \"node\": \"g0.1/none\", \"message\": \"no kernel\"}]"));
     qdq_tune_result r;
 
-    (void)state;
     assert_ok(test_tuned_run(m, folder, &o, &r, &err));
     assert_true(r.kept == 2 && r.rejected == 0 && r.not_apart == 1);
     assert_int_equal(count_text(folder, "autotune_cache.json", "no kernel"), 1);
@@ -292,7 +283,7 @@ static void groups_that_the_engine_never_takes_are_counted(void **state)
     qdq_model_free(m);
 }
 
-static void a_group_that_kills_the_engine_in_the_whole_is_left_out(void **state)
+TEST(a_group_that_kills_the_engine_in_the_whole_is_left_out)
 {
     const char *folder = test_path("fails");
     qdq_tune_result r = run(
@@ -300,7 +291,6 @@ static void a_group_that_kills_the_engine_in_the_whole_is_left_out(void **state)
         test_tuned_costs(OPS, "\"fail\": [{\"at\": \"open\", \"node\": \"MatMul@h3\", \"crash\": "
                               "\"SIGSEGV\"}]"));
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_true(r.kept == 3 && r.rejected == 1);
     assert_string_equal(decision(folder, "MatMul@h3", "verdict"), "failed");
@@ -313,7 +303,7 @@ static void a_group_that_kills_the_engine_in_the_whole_is_left_out(void **state)
 
 /* Random indices would be outside of a table of one row: that group and its neighbours are no model
  * that runs. */
-static void groups_that_cannot_be_measured_apart_are_counted(void **state)
+TEST(groups_that_cannot_be_measured_apart_are_counted)
 {
     const char *folder = test_path("apart");
     qdq_model *m = test_model("g (int64[1] i, float[1,2] z) => (float[1,2] y, float[1,2] v)"
@@ -324,7 +314,6 @@ static void groups_that_cannot_be_measured_apart_are_counted(void **state)
     qdq_job job = QDQ_JOB_INIT;
     qdq_tune_result r;
 
-    (void)state;
     lines[0] = '\0';
     job.log = hear;
     o.job = &job;
@@ -340,7 +329,7 @@ static void groups_that_cannot_be_measured_apart_are_counted(void **state)
 /* --- what users want -------------------------------------------------------------------------- */
 
 /* A filter is about kinds of groups: the first two are of one. */
-static void the_filter_holds(void **state)
+TEST(the_filter_holds)
 {
     static const char *const names[] = {"one", "two", "three"};
     static const char *const filters[] = {"tw?\n", "thr*\n"};
@@ -354,7 +343,6 @@ static void the_filter_holds(void **state)
     qdq_tune_opts o = opts(test_tuned_costs(OPS, NULL));
     qdq_tune_result r;
 
-    (void)state;
     o.node_filter = filter;
     for (size_t i = 0; i < QDQ_COUNT(filters); i++) {
         const char *folder = test_path("filtered%zu", i);
@@ -370,12 +358,11 @@ static void the_filter_holds(void **state)
     free(filter);
 }
 
-static void no_bound_on_builds_is_passed(void **state)
+TEST(no_bound_on_builds_is_passed)
 {
     qdq_tune_opts o = opts(test_tuned_costs(OPS, SLOW_TOGETHER));
     qdq_tune_result r;
 
-    (void)state;
     for (unsigned most = 7; most <= 11; most++) {
         o.max_builds = most;
         assert_ok(test_tuned_run(test_tuned, test_path("most%u", most), &o, &r, &err));

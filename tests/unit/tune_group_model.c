@@ -72,11 +72,10 @@ static const char chain[] = HEAD "g (float[N,4] x) => (float[N,4] y) <" W4 ">\n"
                                  "{ [a] t = MatMul(x, w)\n [r] u = Relu(t)\n [b] v = MatMul(u, w)\n"
                                  "  [s] y = Add(v, t) }\n";
 
-static void a_group_is_a_model_with_its_constants(void **state)
+TEST(a_group_is_a_model_with_its_constants)
 {
     part x = make(chain, TEST_LAYERS("gemm a", "relu r", "gemm b+s"), 2, false, NULL);
 
-    (void)state;
     assert_non_null(x.g->model);
     test_assert_text(x.g->model,
                      "g (float[N,4] u, float[N,4] t) => (float[N,4] y) <\n"
@@ -89,20 +88,18 @@ static void a_group_is_a_model_with_its_constants(void **state)
     done(&x);
 }
 
-static void an_output_is_given_once_whoever_reads_it(void **state)
+TEST(an_output_is_given_once_whoever_reads_it)
 {
     part x = make(chain, TEST_LAYERS("gemm a", "relu r", "gemm b+s"), 0, false, NULL);
 
-    (void)state;
     assert_int_equal(qdq_model_output_count(x.g->model), 1); /* two read it */
     done(&x);
 }
 
-static void a_halo_is_one_node_far(void **state)
+TEST(a_halo_is_one_node_far)
 {
     part x = make(chain, TEST_LAYERS("gemm a", "relu r", "gemm b", "add s"), 1, true, NULL);
 
-    (void)state;
     assert_int_equal(x.g->n_nodes, 3);
     assert_true(x.g->is_halo[0] && !x.g->is_halo[1] && x.g->is_halo[2]);
     assert_string_equal(x.g->node[2]->name, "b");
@@ -112,7 +109,7 @@ static void a_halo_is_one_node_far(void **state)
 }
 
 /* Without the Relu, an engine would take the Add for the bias of the product. */
-static void neighbours_without_kernels_come_with_their_group(void **state)
+TEST(neighbours_without_kernels_come_with_their_group)
 {
     part x = make(HEAD "g (float[4,4] x, float[4] c) => (float[4,4] y) <" W4 ">\n"
                        "{ [a] t = MatMul(x, w)\n [d] u = Add(t, c)\n [r] v = Relu(u)\n"
@@ -122,7 +119,6 @@ static void neighbours_without_kernels_come_with_their_group(void **state)
                        "{ [a] t = MatMul(x, w)\n [b] k = MatMul(t, w)\n [s] y = Sigmoid(k) }\n",
                   TEST_LAYERS("gemm a", "gemm b+s"), 0, true, NULL);
 
-    (void)state;
     assert_int_equal(x.g->n_nodes, 3);
     assert_string_equal(x.g->node[2]->name, "r");
     assert_int_equal(y.g->n_nodes, 2); /* a kernel is work */
@@ -130,7 +126,7 @@ static void neighbours_without_kernels_come_with_their_group(void **state)
     done(&x);
 }
 
-static void constants_come_along_through_chains(void **state)
+TEST(constants_come_along_through_chains)
 {
     part x = make(
         HEAD "g (float[4,4] x) => (float[4,4] y)\n"
@@ -138,32 +134,29 @@ static void constants_come_along_through_chains(void **state)
              "  [c] c = Cast<to = 1>(k)\n [a] y = MatMul(x, c) }\n",
         TEST_LAYERS("gemm a"), 0, false, NULL);
 
-    (void)state;
     assert_int_equal(x.g->n_inputs, 1);
     assert_int_equal(x.g->model->graph->n_node, 3);
     done(&x);
 }
 
 /* 4.2 */
-static void a_constant_that_callers_may_override_is_one(void **state)
+TEST(a_constant_that_callers_may_override_is_one)
 {
     part x = make(HEAD "g (float[4,4] x, float[4,4] w) => (float[4,4] y) <" W4 ">\n"
                        "{ [a] t = MatMul(x, w)\n [r] y = Relu(t) }\n",
                   TEST_LAYERS("gemm a", "relu r"), 0, false, NULL);
 
-    (void)state;
     assert_int_equal(x.g->n_inputs, 1);
     assert_int_equal(qdq_model_input_count(x.g->model), 1);
     done(&x);
 }
 
-static void a_left_out_input_stays_left_out(void **state)
+TEST(a_left_out_input_stays_left_out)
 {
     part x = make(HEAD "g (float[4,4] x, float hi) => (float[4,4] y) <" W4 ">\n"
                        "{ [a] t = MatMul(x, w)\n [c] y = Clip(t, \"\", hi) }\n",
                   TEST_LAYERS("gemm a", "clip c"), 1, false, NULL);
 
-    (void)state;
     assert_int_equal(x.g->n_inputs, 2);
     assert_null(qdq_node_in(qdq_graph_find(x.g->model->graph, "y")->producer, 1));
     done(&x);
@@ -177,12 +170,11 @@ static const char captured[] =
          "                 else_branch = other () => (float[4,4] o) { [out] o = Relu(q) }>\n"
          "  [b] y = MatMul(u, w) }\n";
 
-static void what_bodies_read_crosses_the_boundary(void **state)
+TEST(what_bodies_read_crosses_the_boundary)
 {
     part x = make(captured, TEST_LAYERS("gemm a", "relu z", "If i", "gemm b"), 2, false, NULL);
     part y = make(captured, TEST_LAYERS("gemm a", "relu z", "If i", "gemm b"), 0, false, NULL);
 
-    (void)state;
     assert_int_equal(x.g->n_inputs, 3);
     assert_string_equal(x.g->input[0].name, "c");
     assert_string_equal(x.g->input[1].name, "t");
@@ -192,11 +184,10 @@ static void what_bodies_read_crosses_the_boundary(void **state)
     done(&x);
 }
 
-static void a_neighbour_with_bodies_is_no_halo(void **state)
+TEST(a_neighbour_with_bodies_is_no_halo)
 {
     part x = make(captured, TEST_LAYERS("gemm a", "relu z", "If i", "gemm b"), 3, true, NULL);
 
-    (void)state;
     assert_int_equal(x.g->n_nodes, 1);
     assert_string_equal(x.g->input[0].name, "u");
     done(&x);
@@ -209,7 +200,7 @@ static const char flattened[] =
          "{ [r] t = Relu(x)\n [f] u = Flatten<axis = 1>(t)\n [a] y = MatMul(u, w)\n"
          "  [b] q = MatMul(z, w) }\n";
 
-static void subgraph_8_case_16_boundaries_have_the_shapes_of_all_three_passes(void **state)
+TEST(boundaries_have_the_shapes_of_all_three_passes)
 {
     const shapes s = {{"x", 3, {1, 2, 2}}, {"x", 3, {8, 2, 2}}, {"x", 3, {16, 2, 2}}};
     part x = make(flattened, TEST_LAYERS("relu r", "flatten f", "gemm a", "gemm b"), 2, false, &s);
@@ -218,7 +209,6 @@ static void subgraph_8_case_16_boundaries_have_the_shapes_of_all_three_passes(vo
     const qdq_dims_range *d = &x.g->input[0].dims;
     qdq_io io;
 
-    (void)state;
     assert_string_equal(x.g->input[0].name, "u");
     assert_int_equal(d->rank, 2);
     assert_true(d->dynamic);
@@ -237,21 +227,20 @@ static void subgraph_8_case_16_boundaries_have_the_shapes_of_all_three_passes(vo
 }
 
 /* 4.5.4: what grows as the input shrinks is sorted. */
-static void shapes_that_shrink_are_sorted(void **state)
+TEST(shapes_that_shrink_are_sorted)
 {
     const shapes s = {{"x", 2, {8, 2}}, {"x", 2, {4, 2}}, {"x", 2, {2, 2}}};
     part x =
         make(HEAD "g (float[N,2] x) => (float[N,2] y)\n{ [a] t = Relu(x)\n [b] y = Relu(t) }\n",
              TEST_LAYERS("relu a", "relu b"), 1, false, &s);
 
-    (void)state;
     assert_int_equal(x.g->input[0].dims.dim[QDQ_SHAPE_MIN][0], 2);
     assert_int_equal(x.g->input[0].dims.dim[QDQ_SHAPE_OPT][0], 4);
     assert_int_equal(x.g->input[0].dims.dim[QDQ_SHAPE_MAX][0], 8);
     done(&x);
 }
 
-static void an_input_without_ends_has_its_usual_shape_there(void **state)
+TEST(an_input_without_ends_has_its_usual_shape_there)
 {
     const qdq_input_shape opt[] = {{"x", 1, {8}}, {"z", 1, {4}}}, max = {"z", 1, {6}};
     const qdq_shape_range_opts o = {{NULL, opt, &max}, {0, 2, 1}};
@@ -260,7 +249,6 @@ static void an_input_without_ends_has_its_usual_shape_there(void **state)
     qdq_dims_range d;
     qdq_shape_range *r;
 
-    (void)state;
     assert_ok(qdq_shape_range_open(m, &o, &r, &err));
     assert_true(qdq_shape_range_of(r, qdq_graph_find(m->graph, "y"), &d));
     assert_false(d.dynamic);
@@ -272,14 +260,13 @@ static void an_input_without_ends_has_its_usual_shape_there(void **state)
     qdq_model_free(m);
 }
 
-static void min_and_max_need_opt(void **state)
+TEST(min_and_max_need_opt)
 {
     const qdq_input_shape one = {"x", 3, {1, 2, 2}};
     const qdq_shape_range_opts o = {{&one, NULL, &one}, {1, 0, 1}};
     qdq_model *m = test_model(flattened);
     qdq_shape_range *r;
 
-    (void)state;
     assert_fails(QDQ_E_USAGE, "expected the usual one", qdq_shape_range_open(m, &o, &r, &err));
     assert_null(r);
     qdq_model_free(m);
@@ -291,7 +278,7 @@ static const char reshaped[] =
          "  [c] to = Concat<axis = 0>(n, four)\n [r] t = Relu(x)\n"
          "  [v] u = Reshape(t, to)\n [a] y = MatMul(u, w) }\n";
 
-static void unknown_dims_count_1_unless_another_input_says_otherwise(void **state)
+TEST(unknown_dims_count_1_unless_another_input_says_otherwise)
 {
     static const qdq_input_shape given = {"a", 2, {3, 4}};
     qdq_model *m =
@@ -301,7 +288,6 @@ static void unknown_dims_count_1_unless_another_input_says_otherwise(void **stat
     qdq_input_shape *s;
     size_t n;
 
-    (void)state;
     assert_ok(qdq_usual_shapes(m, &given, 1, &arena, &s, &n, &err));
     assert_int_equal(n, 2);
     assert_string_equal(s[0].name, "a");
@@ -314,11 +300,10 @@ static void unknown_dims_count_1_unless_another_input_says_otherwise(void **stat
     qdq_model_free(m);
 }
 
-static void a_computed_shape_comes_along_if_what_it_is_of_is_there(void **state)
+TEST(a_computed_shape_comes_along_if_what_it_is_of_is_there)
 {
     part x = make(reshaped, TEST_LAYERS("relu r+v", "gemm a"), 0, false, NULL);
 
-    (void)state;
     assert_int_equal(x.g->n_inputs, 1);
     assert_string_equal(x.g->input[0].name, "x");
     assert_int_equal(x.g->n_frozen, 0);
@@ -326,7 +311,7 @@ static void a_computed_shape_comes_along_if_what_it_is_of_is_there(void **state)
     done(&x);
 }
 
-static void a_computed_shape_is_frozen_if_it_is_not(void **state)
+TEST(a_computed_shape_is_frozen_if_it_is_not)
 {
     const shapes s = {{"x", 3, {1, 2, 2}}, {"x", 3, {8, 2, 2}}, {"x", 3, {16, 2, 2}}};
     part x = make(reshaped, TEST_LAYERS("relu r", "gemm v+a"), 1, false, &s);
@@ -334,7 +319,6 @@ static void a_computed_shape_is_frozen_if_it_is_not(void **state)
     qdq_arena scratch = QDQ_ARENA_INIT;
     int64_t *ints;
 
-    (void)state;
     assert_int_equal(x.g->n_inputs, 1);
     assert_string_equal(x.g->input[0].name, "t");
     assert_int_equal(x.g->n_frozen, 1);
@@ -348,82 +332,48 @@ static void a_computed_shape_is_frozen_if_it_is_not(void **state)
 
 /* --- what cannot be one ----------------------------------------------------------------------- */
 
-static void a_shape_that_nobody_knows_is_a_reason(void **state)
+TEST(a_shape_that_nobody_knows_is_a_reason)
 {
     part x = make(reshaped, TEST_LAYERS("relu r", "gemm v+a"), 1, false, NULL);
 
-    (void)state;
     assert_null(x.g->model);
     assert_string_equal(x.g->why, "a shape that it needs is not known before it runs: 'to'");
     done(&x);
 }
 
-static void a_group_of_constants_is_none(void **state)
+TEST(a_group_of_constants_is_none)
 {
-    (void)state;
     assert_refused(HEAD "g (float[4] x) => (float[4] y, float[4] x) <float[1] k = {1}>\n"
                         "{ [a] y = RandomUniform<shape = [4]>() }\n",
                    TEST_LAYERS("random a"), "it reads nothing but constants");
 }
 
-static void a_dead_group_is_none(void **state)
+TEST(a_dead_group_is_none)
 {
-    (void)state;
     assert_refused(HEAD "g (float[4] x) => (float[4] y)\n{ [a] t = Relu(x)\n [b] y = Abs(x) }\n",
                    TEST_LAYERS("relu a", "abs b"), "nothing reads what it gives");
 }
 
-static void data_dependent_shapes_are_a_reason(void **state)
+TEST(data_dependent_shapes_are_a_reason)
 {
     const shapes s = {{"x", 1, {4}}, {"x", 1, {4}}, {"x", 1, {4}}};
     part x = make(HEAD "g (float[N] x) => (int64[1,K] y)\n"
                        "{ [a] t = NonZero(x)\n [b] y = Neg(t) }\n",
                   TEST_LAYERS("nonzero a", "neg b"), 1, false, &s);
 
-    (void)state;
     assert_null(x.g->model);
     assert_string_equal(x.g->why, "the shape of an input is not known before it runs: 't'");
     done(&x);
 }
 
-static void a_group_that_is_not_there_is_an_error(void **state)
+TEST(a_group_that_is_not_there_is_an_error)
 {
     part x = make(chain, TEST_LAYERS("gemm a", "gemm b"), 0, false, NULL);
     qdq_group_model_opts opts = {.range = x.range};
     qdq_group_model *g;
 
-    (void)state;
     assert_fails(QDQ_E_USAGE, "found group 99, expected one below",
                  qdq_group_model_make(x.f, 99, &opts, &g, &err));
     assert_null(g);
     done(&x);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_group_is_a_model_with_its_constants),
-        cmocka_unit_test(an_output_is_given_once_whoever_reads_it),
-        cmocka_unit_test(a_halo_is_one_node_far),
-        cmocka_unit_test(neighbours_without_kernels_come_with_their_group),
-        cmocka_unit_test(constants_come_along_through_chains),
-        cmocka_unit_test(a_constant_that_callers_may_override_is_one),
-        cmocka_unit_test(a_left_out_input_stays_left_out),
-        cmocka_unit_test(what_bodies_read_crosses_the_boundary),
-        cmocka_unit_test(a_neighbour_with_bodies_is_no_halo),
-        cmocka_unit_test(subgraph_8_case_16_boundaries_have_the_shapes_of_all_three_passes),
-        cmocka_unit_test(shapes_that_shrink_are_sorted),
-        cmocka_unit_test(an_input_without_ends_has_its_usual_shape_there),
-        cmocka_unit_test(min_and_max_need_opt),
-        cmocka_unit_test(unknown_dims_count_1_unless_another_input_says_otherwise),
-        cmocka_unit_test(a_computed_shape_comes_along_if_what_it_is_of_is_there),
-        cmocka_unit_test(a_computed_shape_is_frozen_if_it_is_not),
-        cmocka_unit_test(a_shape_that_nobody_knows_is_a_reason),
-        cmocka_unit_test(a_group_of_constants_is_none),
-        cmocka_unit_test(a_dead_group_is_none),
-        cmocka_unit_test(data_dependent_shapes_are_a_reason),
-        cmocka_unit_test(a_group_that_is_not_there_is_an_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

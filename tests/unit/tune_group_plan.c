@@ -106,15 +106,13 @@ static size_t count(const qdq_model *m, qdq_op op)
 
 /* --- the network ------------------------------------------------------------------------------ */
 
-/* subgraph 8 case 18. */
-static void subgraph_8_case_18_a_group_is_quantized_as_in_the_whole_model(void **state)
+TEST(a_group_is_quantized_as_in_the_whole_model)
 {
     test_isolated s = test_isolate(test_isolated_network(1), NULL);
     qdq_plan *all = test_isolated_plan(&s);
     qdq_model *whole, *part;
     size_t linear = 0;
 
-    (void)state;
     assert_ok(qdq_model_clone(s.clean, &whole, &err));
     assert_ok(qdq_quantize_finish(whole, all, NULL, NULL, &err));
     for (uint32_t i = 0; i < s.f->n; i++) {
@@ -132,12 +130,11 @@ static void subgraph_8_case_18_a_group_is_quantized_as_in_the_whole_model(void *
 }
 
 /* With its own decisions alone, too, and then nothing is quantized but for it. */
-static void what_one_group_wants_is_there_alone(void **state)
+TEST(what_one_group_wants_is_there_alone)
 {
     test_isolated s = test_isolate(test_isolated_network(1), NULL);
     qdq_model *whole, *part;
 
-    (void)state;
     for (uint32_t i = 0; i < s.f->n; i++) {
         qdq_plan *p = test_isolated_plan_of(&s, i);
         qdq_group_model *g = test_isolated_group(&s, i);
@@ -233,8 +230,7 @@ static const char *reads(const qdq_model *m, const char *output)
     ", \"type\": \"int32\", \"activation\": \"" activation "\", \"weight\": \"" weight             \
     "\", \"rule\": \"\", \"origin\": \"\"}"
 
-/* subgraph 8 case 18. */
-static void subgraph_8_case_18_a_shared_tensor_is_quantized_for_the_groups_own_readers(void **state)
+TEST(a_shared_tensor_is_quantized_for_the_groups_own_readers)
 {
     small s = open_small(
         HEAD "g (float[4,4] i) => (float[4,4] y, float[4,4] z, float[4,4] e) <" W4 ">\n"
@@ -252,7 +248,6 @@ static void subgraph_8_case_18_a_shared_tensor_is_quantized_for_the_groups_own_r
                                                                                        "\": []");
     qdq_model *a = apply(&s, 1, true), *e = apply(&s, 3, true), *r = apply(&s, 0, true);
 
-    (void)state;
     assert_string_equal(reads(a, "y"), "x_DequantizeLinear_Output");
     assert_int_equal(count(a, QDQ_OP_QUANTIZELINEAR), 1);
     assert_int_equal(count(a, QDQ_OP_DEQUANTIZELINEAR), 2);
@@ -271,13 +266,12 @@ static const char pair_of_products[] =
 
 /* u is given as codes if its group computes in 8 bits, else its reader's Q is none of its
  * business. */
-static void what_all_readers_get_belongs_to_who_gives_it_in_codes(void **state)
+TEST(what_all_readers_get_belongs_to_who_gives_it_in_codes)
 {
     static const char *const quantized[] = {"{\"node\": \"a\", \"op\": \"MatMul\"}",
                                             "{\"node\": \"c\", \"op\": \"MatMul\"}"};
     static const size_t want[][2] = {{1, 1}, {0, 1}}; /* Q in the first group, in the second */
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         char entries[1000];
         snprintf(entries, sizeof entries,
@@ -295,14 +289,13 @@ static void what_all_readers_get_belongs_to_who_gives_it_in_codes(void **state)
 }
 
 /* An output of the whole model keeps its name. */
-static void an_output_in_codes_keeps_its_name(void **state)
+TEST(an_output_in_codes_keeps_its_name)
 {
     small s = open_small(
         pair_of_products, TEST_LAYERS("gemm a+b", "gemm c"),
         "\"tensors\": [" TENSOR("y", "") "], \"weights\": [], \"biases\": [], \"quantized\": []");
     qdq_model *part = apply(&s, 1, true);
 
-    (void)state;
     assert_string_equal(part->graph->outputs.at[0]->name, "y");
     assert_int_equal(part->graph->outputs.at[0]->producer->op, QDQ_OP_DEQUANTIZELINEAR);
     qdq_model_free(part);
@@ -310,7 +303,7 @@ static void an_output_in_codes_keeps_its_name(void **state)
 }
 
 /* The bias of a product that another group computes has no scale in this one. */
-static void a_bias_comes_with_its_product(void **state)
+TEST(a_bias_comes_with_its_product)
 {
     static const char entries[] =
         "\"tensors\": [" TENSOR("x", "\"consumers\": [[\"a\", 0]], ") "], \"weights\": [" WEIGHT(
@@ -322,7 +315,6 @@ static void a_bias_comes_with_its_product(void **state)
     qdq_model *with = apply(&one, 0, true), *without;
     qdq_group_model *g;
 
-    (void)state;
     assert_int_equal(count(with, QDQ_OP_DEQUANTIZELINEAR), 3);
     assert_ok(qdq_group_model_make(two.f, 1, &o, &g, &err));
     assert_ok(qdq_group_plan_apply(two.f, g, two.p, NULL, &without, &err));
@@ -336,7 +328,7 @@ static void a_bias_comes_with_its_product(void **state)
 
 /* Two nodes are called n: neither has a label of that name, not even where the other one is
  * missing. */
-static void nodes_are_called_as_in_the_whole_model(void **state)
+TEST(nodes_are_called_as_in_the_whole_model)
 {
     small s = open_small(
         HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ">\n"
@@ -351,7 +343,6 @@ static void nodes_are_called_as_in_the_whole_model(void **state)
                                                                              "\"quantized\": []");
     qdq_model *part = apply(&s, 0, true);
 
-    (void)state;
     assert_string_equal(qdq_graph_find(part->graph, "t")->producer->name, "MatMul@t");
     assert_string_equal(qdq_graph_find(part->graph, "u")->producer->name, "Relu@u");
     assert_string_equal(reads(part, "t"), "x_DequantizeLinear_Output");
@@ -361,7 +352,7 @@ static void nodes_are_called_as_in_the_whole_model(void **state)
 
 /* Tensors inside are float16, and so is the border of a part; what stays float32 does so if it is
  * there. */
-static void the_rest_is_converted_as_in_the_whole_model(void **state)
+TEST(the_rest_is_converted_as_in_the_whole_model)
 {
     small s = open_small(
         pair_of_products, TEST_LAYERS("gemm a+b", "gemm c"),
@@ -369,7 +360,6 @@ static void the_rest_is_converted_as_in_the_whole_model(void **state)
         "\"reason\": \"\"}]}, \"tensors\": [], \"weights\": [], \"biases\": [], \"quantized\": []");
     qdq_model *alone = apply(&s, 0, false), *kept = apply(&s, 1, false);
 
-    (void)state;
     assert_int_equal(alone->graph->inputs.at[0]->type->elem, QDQ_FLOAT16);
     assert_int_equal(count(alone, QDQ_OP_CAST), 0);
     assert_int_equal(kept->graph->inputs.at[0]->type->elem, QDQ_FLOAT16);
@@ -379,7 +369,7 @@ static void the_rest_is_converted_as_in_the_whole_model(void **state)
     close_small(&s);
 }
 
-static void without_a_plan_the_part_is_as_it_was(void **state)
+TEST(without_a_plan_the_part_is_as_it_was)
 {
     small s = open_small(pair_of_products, TEST_LAYERS("gemm a+b", "gemm c"),
                          "\"tensors\": [], \"weights\": [], \"biases\": [], \"quantized\": []");
@@ -388,7 +378,6 @@ static void without_a_plan_the_part_is_as_it_was(void **state)
     qdq_model *part;
     char *a, *b;
 
-    (void)state;
     assert_ok(qdq_group_model_make(s.f, 0, &o, &g, &err));
     assert_ok(qdq_group_plan_apply(s.f, g, NULL, NULL, &part, &err));
     assert_ok(qdq_model_to_text(part, &a, &err));
@@ -399,22 +388,4 @@ static void without_a_plan_the_part_is_as_it_was(void **state)
     qdq_model_free(part);
     qdq_group_model_free(g);
     close_small(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(subgraph_8_case_18_a_group_is_quantized_as_in_the_whole_model),
-        cmocka_unit_test(what_one_group_wants_is_there_alone),
-        cmocka_unit_test(
-            subgraph_8_case_18_a_shared_tensor_is_quantized_for_the_groups_own_readers),
-        cmocka_unit_test(what_all_readers_get_belongs_to_who_gives_it_in_codes),
-        cmocka_unit_test(an_output_in_codes_keeps_its_name),
-        cmocka_unit_test(a_bias_comes_with_its_product),
-        cmocka_unit_test(nodes_are_called_as_in_the_whole_model),
-        cmocka_unit_test(the_rest_is_converted_as_in_the_whole_model),
-        cmocka_unit_test(without_a_plan_the_part_is_as_it_was),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

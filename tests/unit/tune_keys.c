@@ -48,13 +48,12 @@ static qdq_model *blocks(unsigned swapped)
     return test_built(&b);
 }
 
-static void equal_groups_have_one_key(void **state)
+TEST(equal_groups_have_one_key)
 {
     keyed x = keys_of(blocks(2), TEST_LAYERS("Conv stem+s 1", "Conv a1+b1 2", "Conv c1+d1+e1 3",
                                              "Conv a2+b2 4", "Conv c2+d2+e2 5", "Conv a3+b3 6",
                                              "Conv c3+d3+e3 7"));
 
-    (void)state;
     assert_int_equal(x.k->n, 2); /* the stem is a Conv with Relu, too */
     assert_int_equal(x.k->at[0].n_instances, 4);
     assert_int_equal(x.k->at[1].n_instances, 3);
@@ -97,9 +96,8 @@ static void assert_key(const char *text, const char *than, bool same)
 static const char plain[] = HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ">\n"
                                  "{ [a] t = MatMul(x, w)\n [b] y = LeakyRelu<alpha = 0.5>(t) }\n";
 
-static void names_and_values_of_weights_are_not_in_it(void **state)
+TEST(names_and_values_of_weights_are_not_in_it)
 {
-    (void)state;
     assert_key(plain,
                HEAD "other (float[4,4] in) => (float[4,4] out) <float[4,4] k = "
                     "{9,9,9,9,5,6,7,8,9,9,9,9,9,9,9,9}>\n"
@@ -107,7 +105,7 @@ static void names_and_values_of_weights_are_not_in_it(void **state)
                true);
 }
 
-static void attributes_shapes_types_and_versions_are_in_it(void **state)
+TEST(attributes_shapes_types_and_versions_are_in_it)
 {
     static const char *const others[] = {
         HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ">\n"
@@ -125,14 +123,12 @@ static void attributes_shapes_types_and_versions_are_in_it(void **state)
         "{ [a] t = MatMul(x, w)\n [b] y = LeakyRelu<alpha = 0.5>(t) }\n",
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(others); i++)
         assert_key(others[i], plain, false);
 }
 
-static void defaults_may_be_left_out(void **state)
+TEST(defaults_may_be_left_out)
 {
-    (void)state;
     assert_key(HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ", float[4] c = {1,2,3,4}>\n"
                     "{ [a] t = Gemm<transA = 0>(x, w, c)\n [b] y = Relu(t) }\n",
                HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ", float[4] c = {1,2,3,4}>\n"
@@ -140,9 +136,8 @@ static void defaults_may_be_left_out(void **state)
                true);
 }
 
-static void small_integers_are_in_it(void **state)
+TEST(small_integers_are_in_it)
 {
-    (void)state;
     assert_key(HEAD "g (float[4,4] x) => (float[M,N] y) <" W4 ", int64[2] s = {2, 8}>\n"
                     "{ [a] t = MatMul(x, w)\n [b] y = Reshape(t, s) }\n",
                HEAD "g (float[4,4] x) => (float[M,N] y) <" W4 ", int64[2] s = {8, 2}>\n"
@@ -151,12 +146,11 @@ static void small_integers_are_in_it(void **state)
 }
 
 /* 4.9: the pattern of symbols counts, not what they are called. */
-static void which_dims_are_the_same_is_in_it(void **state)
+TEST(which_dims_are_the_same_is_in_it)
 {
     static const char two[] = HEAD "g (float[N,4] x, float[N,4] z) => (float[N,4] y)\n"
                                    "{ [a] t = Mul(x, z)\n [b] y = Relu(t) }\n";
 
-    (void)state;
     assert_key(HEAD "g (float[B,4] x, float[B,4] z) => (float[B,4] y)\n"
                     "{ [a] t = Mul(x, z)\n [b] y = Relu(t) }\n",
                two, true);
@@ -165,7 +159,7 @@ static void which_dims_are_the_same_is_in_it(void **state)
                two, false);
 }
 
-static void a_walk_tells_apart_what_a_hash_would_not(void **state)
+TEST(a_walk_tells_apart_what_a_hash_would_not)
 {
     keyed x = keys_of(test_model(HEAD "g (float[4,4] x) => (float[4,4] y, float[4,4] z) <" W4 ">\n"
                                       "{ [a] t = MatMul(x, w)\n [b] y = Add(t, x)\n"
@@ -174,7 +168,6 @@ static void a_walk_tells_apart_what_a_hash_would_not(void **state)
     qdq_arena scratch = QDQ_ARENA_INIT;
     bool nomem = false;
 
-    (void)state;
     assert_int_equal(x.k->n, 2);
     assert_true(qdq_fusion_same(x.k->at[0].instance, x.k->at[0].instance, 2, &scratch, &nomem));
     assert_false(qdq_fusion_same(x.k->at[0].instance, x.k->at[1].instance, 2, &scratch, &nomem));
@@ -183,29 +176,12 @@ static void a_walk_tells_apart_what_a_hash_would_not(void **state)
     done(&x);
 }
 
-static void keys_are_the_same_each_time(void **state)
+TEST(keys_are_the_same_each_time)
 {
     char a[65], b[65];
 
-    (void)state;
     key_of(plain, a);
     key_of(plain, b);
     assert_string_equal(a, b);
     assert_int_equal(strlen(a), 64);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_groups_have_one_key),
-        cmocka_unit_test(names_and_values_of_weights_are_not_in_it),
-        cmocka_unit_test(attributes_shapes_types_and_versions_are_in_it),
-        cmocka_unit_test(defaults_may_be_left_out),
-        cmocka_unit_test(small_integers_are_in_it),
-        cmocka_unit_test(which_dims_are_the_same_is_in_it),
-        cmocka_unit_test(a_walk_tells_apart_what_a_hash_would_not),
-        cmocka_unit_test(keys_are_the_same_each_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

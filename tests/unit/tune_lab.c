@@ -4,12 +4,11 @@
 
 /* --- what goes well --------------------------------------------------------------------------- */
 
-static void the_lab_knows_the_engine_of_its_worker(void **state)
+TEST(the_lab_knows_the_engine_of_its_worker)
 {
     qdq_lab *lab = open_lab(", \"device\": \"abacus\"", (qdq_lab_opts){0});
     const qdq_engine_info *i = qdq_lab_engine(lab);
 
-    (void)state;
     assert_string_equal(i->name, "sim");
     assert_string_equal(i->device, "abacus");
     assert_true(i->capabilities & QDQ_CAN_TIME);
@@ -17,14 +16,13 @@ static void the_lab_knows_the_engine_of_its_worker(void **state)
     close_lab(lab);
 }
 
-static void a_pair_has_the_time_of_each_model(void **state)
+TEST(a_pair_has_the_time_of_each_model)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     qdq_remote_fate fate;
     double a_ns, b_ns;
 
-    (void)state;
     assert_ok(qdq_lab_pair(lab, a, b, false, 3, &a_ns, &b_ns, &fate, &err));
     assert_fate(&fate, QDQ_REMOTE_FINE, "");
     assert_true(fabs(a_ns - 110e3) < 1 && fabs(b_ns - 50e3) < 1);
@@ -32,12 +30,11 @@ static void a_pair_has_the_time_of_each_model(void **state)
     close_lab(lab);
 }
 
-static void the_noise_of_a_pair_is_that_of_its_number_in_any_order_and_process(void **state)
+TEST(the_noise_of_a_pair_is_that_of_its_number_in_any_order_and_process)
 {
     double first[2], again[2], other[2];
     qdq_remote_fate fate;
 
-    (void)state;
     for (int round = 0; round < 2; round++) {
         qdq_lab *lab = open_lab(", \"noise\": 0.1, \"seed\": 5", (qdq_lab_opts){0});
         int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
@@ -53,20 +50,19 @@ static void the_noise_of_a_pair_is_that_of_its_number_in_any_order_and_process(v
     assert_true(first[0] == again[0] && first[1] == again[1]);
 }
 
-static void a_model_beside_itself_is_not_measured_twice_with_one_noise(void **state)
+TEST(a_model_beside_itself_is_not_measured_twice_with_one_noise)
 {
     qdq_lab *lab = open_lab(", \"noise\": 0.1", (qdq_lab_opts){0});
     int a = test_lab_build(lab, float_model());
     qdq_remote_fate fate;
     double x, y;
 
-    (void)state;
     assert_ok(qdq_lab_pair(lab, a, a, false, 0, &x, &y, &fate, &err));
     assert_true(x != y);
     close_lab(lab);
 }
 
-static void a_dropped_model_is_no_handle_any_more(void **state)
+TEST(a_dropped_model_is_no_handle_any_more)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
@@ -74,7 +70,6 @@ static void a_dropped_model_is_no_handle_any_more(void **state)
     qdq_remote_fate fate;
     double x, y;
 
-    (void)state;
     qdq_lab_drop(lab, b);
     qdq_lab_drop(lab, b);
     qdq_lab_drop(lab, 99);
@@ -85,14 +80,13 @@ static void a_dropped_model_is_no_handle_any_more(void **state)
     close_lab(lab);
 }
 
-static void outputs_are_compared_on_samples(void **state)
+TEST(outputs_are_compared_on_samples)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){.seed = 3});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     qdq_lab_accuracy same, other, again;
     qdq_remote_fate fate;
 
-    (void)state;
     assert_ok(qdq_lab_compare(lab, a, a, &same, &fate, &err));
     assert_true(same.finite && isinf(same.sqnr_db) && same.sqnr_db > 0);
     assert_ok(qdq_lab_compare(lab, a, b, &other, &fate, &err));
@@ -104,7 +98,7 @@ static void outputs_are_compared_on_samples(void **state)
 }
 
 /* One sample, or many: their sum decides, so what is in the file is what is compared on. */
-static void samples_of_a_file_are_used(void **state)
+TEST(samples_of_a_file_are_used)
 {
     qdq_lab_opts opts = {.samples = test_path("two.npy")};
     static const char head[] =
@@ -114,7 +108,6 @@ static void samples_of_a_file_are_used(void **state)
     qdq_lab_accuracy acc;
     qdq_remote_fate fate;
 
-    (void)state;
     memset(file, ' ', 128);
     memcpy(file, head, sizeof head - 1);
     file[127] = '\n';
@@ -139,14 +132,13 @@ static void samples_of_a_file_are_used(void **state)
     close_lab(lab);
 }
 
-static void a_profile_has_the_layers(void **state)
+TEST(a_profile_has_the_layers)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
     qdq_group *layers;
     qdq_remote_fate fate;
     size_t n;
 
-    (void)state;
     assert_ok(qdq_lab_profile(lab, int8_model(), 3, &layers, &n, &fate, &err));
     assert_fate(&fate, QDQ_REMOTE_FINE, "");
     assert_int_equal(n, 3);
@@ -158,14 +150,13 @@ static void a_profile_has_the_layers(void **state)
     close_lab(lab);
 }
 
-static void layers_come_with_their_nodes(void **state)
+TEST(layers_come_with_their_nodes)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
     qdq_group *g;
     qdq_remote_fate fate;
     size_t n;
 
-    (void)state;
     assert_ok(qdq_lab_groups(lab, int8_model(), 3, &g, &n, &fate, &err));
     assert_fate(&fate, QDQ_REMOTE_FINE, "");
     assert_int_equal(n, 3);
@@ -191,14 +182,13 @@ static void layers_come_with_their_nodes(void **state)
     close_lab(lab);
 }
 
-static void names_that_are_no_text_travel_unchanged(void **state)
+TEST(names_that_are_no_text_travel_unchanged)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
     qdq_group *layers;
     qdq_remote_fate fate;
     size_t n;
 
-    (void)state;
     const char *path = save("name-\xff\xc3.onnx", float_text);
     assert_ok(qdq_lab_profile(lab, path, 1, &layers, &n, &fate, &err));
     assert_int_equal(n, 1);
@@ -223,9 +213,8 @@ static qdq_lab_accuracy accuracy_with(const char *outputs)
     return acc;
 }
 
-static void outputs_that_are_no_numbers_or_others_are_seen(void **state)
+TEST(outputs_that_are_no_numbers_or_others_are_seen)
 {
-    (void)state;
     assert_false(accuracy_with("nan").finite);
     assert_false(accuracy_with("inf").finite);
     assert_true(isinf(accuracy_with("nan").sqnr_db) && accuracy_with("nan").sqnr_db < 0);
@@ -235,13 +224,12 @@ static void outputs_that_are_no_numbers_or_others_are_seen(void **state)
 
 /* --- errors of the call ----------------------------------------------------------------------- */
 
-static void what_is_wrong_with_the_call_is_no_fate(void **state)
+TEST(what_is_wrong_with_the_call_is_no_fate)
 {
     qdq_input_shape shape = {"nobody", 1, {3}};
     qdq_remote_fate fate;
     int handle;
 
-    (void)state;
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
     assert_fails(QDQ_E_IO, "missing.onnx",
                  qdq_lab_build(lab, test_path("missing.onnx"), &handle, &fate, &err));
@@ -252,23 +240,21 @@ static void what_is_wrong_with_the_call_is_no_fate(void **state)
     close_lab(lab);
 }
 
-static void shapes_reach_the_session(void **state)
+TEST(shapes_reach_the_session)
 {
     qdq_input_shape shape = {"x", 4, {1000, 1, 4, 4}};
     qdq_lab *lab = open_lab("", (qdq_lab_opts){.shapes = &shape, .n_shapes = 1});
     int a = test_lab_build(lab, float_model());
 
-    (void)state;
     assert_pair_is_fine(lab, a);
     close_lab(lab);
 }
 
-static void region_9_case_24_a_missing_program_or_engine_says_so(void **state)
+TEST(a_missing_program_or_engine_says_so)
 {
     qdq_lab *lab;
     qdq_lab_opts opts = {.engine = "sim:/nowhere.json", .worker = test_path("no-such-program")};
 
-    (void)state;
     assert_fails(QDQ_E_ENGINE, "no-such-program", qdq_lab_open(&opts, &lab, &err));
     assert_null(lab);
     opts.worker = WORKER;
@@ -280,7 +266,7 @@ static void region_9_case_24_a_missing_program_or_engine_says_so(void **state)
                  qdq_lab_open(&opts, &lab, &err));
 }
 
-static void other_programs_are_found_out(void **state)
+TEST(other_programs_are_found_out)
 {
     static const char *const scripts[][2] = {
         {"printf 'hello, world, this is no message at all'; cat", "no answer"},
@@ -298,7 +284,6 @@ static void other_programs_are_found_out(void **state)
     };
     char text[400];
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(scripts); i++) {
         qdq_lab_opts opts = {
             .engine = "sim", .worker = test_path("script"), .build_deadline_s = 0.3};
@@ -325,7 +310,7 @@ static void assert_log_has(const char *name, const char *part)
     qdq_free(text);
 }
 
-static void every_build_leaves_a_log(void **state)
+TEST(every_build_leaves_a_log)
 {
     char logs[300];
     qdq_lab_opts opts = {.logs = logs};
@@ -333,7 +318,6 @@ static void every_build_leaves_a_log(void **state)
     double x, y;
     int b;
 
-    (void)state;
     snprintf(logs, sizeof logs, "%s", test_path("logs"));
     qdq_lab *lab =
         open_lab(", \"fail\": [{\"at\": \"time\", \"node\": \"conv\", \"crash\": \"SIGABRT\", "
@@ -359,11 +343,10 @@ static void every_build_leaves_a_log(void **state)
     assert_log_has("float-3.log", "ended: fine after ");
 }
 
-static void logs_that_cannot_be_written_fail_nothing(void **state)
+TEST(logs_that_cannot_be_written_fail_nothing)
 {
     qdq_lab_opts opts = {.logs = test_path("gone")};
 
-    (void)state;
     qdq_lab *lab = open_lab("", opts);
     assert_int_equal(rmdir(opts.logs), 0);
     warnings = 0;
@@ -404,12 +387,11 @@ static int count_children(pid_t parent)
     return n;
 }
 
-static void no_process_is_left_behind(void **state)
+TEST(no_process_is_left_behind)
 {
     qdq_remote_fate fate;
     int handle;
 
-    (void)state;
     assert_int_equal(count_children(getpid()), 0);
     qdq_lab *lab =
         open_lab(", \"fail\": [{\"at\": \"open\", \"node\": \"conv\", \"crash\": \"SIGABRT\"}]",
@@ -421,30 +403,4 @@ static void no_process_is_left_behind(void **state)
     assert_int_equal(count_children(getpid()), 1);
     close_lab(lab);
     assert_int_equal(count_children(getpid()), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_lab_knows_the_engine_of_its_worker),
-        cmocka_unit_test(a_pair_has_the_time_of_each_model),
-        cmocka_unit_test(the_noise_of_a_pair_is_that_of_its_number_in_any_order_and_process),
-        cmocka_unit_test(a_model_beside_itself_is_not_measured_twice_with_one_noise),
-        cmocka_unit_test(a_dropped_model_is_no_handle_any_more),
-        cmocka_unit_test(outputs_are_compared_on_samples),
-        cmocka_unit_test(samples_of_a_file_are_used),
-        cmocka_unit_test(a_profile_has_the_layers),
-        cmocka_unit_test(layers_come_with_their_nodes),
-        cmocka_unit_test(names_that_are_no_text_travel_unchanged),
-        cmocka_unit_test(outputs_that_are_no_numbers_or_others_are_seen),
-        cmocka_unit_test(what_is_wrong_with_the_call_is_no_fate),
-        cmocka_unit_test(shapes_reach_the_session),
-        cmocka_unit_test(region_9_case_24_a_missing_program_or_engine_says_so),
-        cmocka_unit_test(other_programs_are_found_out),
-        cmocka_unit_test(every_build_leaves_a_log),
-        cmocka_unit_test(logs_that_cannot_be_written_fail_nothing),
-        cmocka_unit_test(no_process_is_left_behind),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,68 +24,60 @@ static void build_ends(const char *failure, qdq_lab_opts opts, qdq_remote_end en
     close_lab(lab);
 }
 
-static void a_refused_model_is_a_fate(void **state)
+TEST(a_refused_model_is_a_fate)
 {
-    (void)state;
     build_ends("\"message\": \"no kernel for it\"", (qdq_lab_opts){0}, QDQ_REMOTE_REFUSED,
                "no kernel for it");
 }
 
-static void a_crash_costs_one_trial(void **state)
+TEST(a_crash_costs_one_trial)
 {
-    (void)state;
     build_ends("\"crash\": \"SIGABRT\", \"message\": \"assertion failed\"", (qdq_lab_opts){0},
                QDQ_REMOTE_CRASHED, "SIGABRT: assertion failed");
     if (!is_sanitized()) /* which makes something else of it */
         build_ends("\"crash\": \"SIGSEGV\"", (qdq_lab_opts){0}, QDQ_REMOTE_CRASHED, "SIGSEGV");
 }
 
-static void an_illegal_instruction_costs_one_trial(void **state)
+TEST(an_illegal_instruction_costs_one_trial)
 {
-    (void)state;
     build_ends("\"crash\": \"SIGILL\"", (qdq_lab_opts){0}, QDQ_REMOTE_CRASHED, "SIGILL");
 }
 
-static void a_kill_from_outside_costs_one_trial(void **state)
+TEST(a_kill_from_outside_costs_one_trial)
 {
-    (void)state;
     build_ends("\"crash\": \"SIGKILL\"", (qdq_lab_opts){0}, QDQ_REMOTE_CRASHED,
                "SIGKILL from outside");
 }
 
-static void region_9_case_24_what_never_ends_is_killed_at_the_deadline(void **state)
+TEST(what_never_ends_is_killed_at_the_deadline)
 {
     double start = qdq_clock_seconds();
 
-    (void)state;
     build_ends("\"hang\": 100", (qdq_lab_opts){.build_deadline_s = 0.3}, QDQ_REMOTE_HUNG,
                "no answer within 0.3 s");
     assert_true(qdq_clock_seconds() - start < 20);
 }
 
-static void memory_beyond_the_limit_costs_one_trial(void **state)
+TEST(memory_beyond_the_limit_costs_one_trial)
 {
-    (void)state;
     if (is_sanitized()) /* it needs terabytes of addresses for itself */
         skip();
     build_ends("\"memory\": 4096", (qdq_lab_opts){.max_memory = (uint64_t)1 << 30},
                QDQ_REMOTE_MEMORY, "memory");
 }
 
-static void an_engine_that_aborts_for_want_of_memory_is_told_from_a_crash(void **state)
+TEST(an_engine_that_aborts_for_want_of_memory_is_told_from_a_crash)
 {
-    (void)state;
     build_ends(
         "\"crash\": \"SIGABRT\", \"message\": \"terminate called after throwing an instance of "
         "'std::bad_alloc'\"",
         (qdq_lab_opts){0}, QDQ_REMOTE_MEMORY, "bad_alloc");
 }
 
-static void a_model_is_not_to_blame_for_the_memory_of_its_neighbours(void **state)
+TEST(a_model_is_not_to_blame_for_the_memory_of_its_neighbours)
 {
     qdq_lab_opts opts = {.max_memory = (uint64_t)2 << 30};
 
-    (void)state;
     if (is_sanitized())
         skip();
     qdq_lab *lab = open_lab(", \"fail\": [{\"at\": \"open\", \"memory\": 1200}]", opts);
@@ -122,9 +114,8 @@ static void run_ends(const char *at, const char *failure, qdq_remote_end end, co
     close_lab(lab);
 }
 
-static void runs_end_in_all_the_ways_that_builds_do(void **state)
+TEST(runs_end_in_all_the_ways_that_builds_do)
 {
-    (void)state;
     run_ends("time", "\"message\": \"overflow\"", QDQ_REMOTE_REFUSED, "overflow");
     run_ends("time", "\"crash\": \"SIGILL\"", QDQ_REMOTE_CRASHED, "SIGILL");
     run_ends("time", "\"hang\": 50", QDQ_REMOTE_HUNG, "no answer");
@@ -145,7 +136,7 @@ static void *set_soon(void *cancel)
     return NULL;
 }
 
-static void an_interrupt_ends_a_build_that_hangs(void **state)
+TEST(an_interrupt_ends_a_build_that_hangs)
 {
     qdq_job mine = QDQ_JOB_INIT;
     qdq_cancel *cancel = qdq_cancel_new();
@@ -153,7 +144,6 @@ static void an_interrupt_ends_a_build_that_hangs(void **state)
     qdq_remote_fate fate;
     int handle;
 
-    (void)state;
     mine.cancel = cancel;
     qdq_lab *lab =
         open_lab(", \"fail\": [{\"at\": \"open\", \"hang\": 100}]", (qdq_lab_opts){.job = &mine});
@@ -167,22 +157,4 @@ static void an_interrupt_ends_a_build_that_hangs(void **state)
                  qdq_lab_build(lab, float_model(), &handle, &fate, &err));
     qdq_lab_close(lab);
     qdq_cancel_free(cancel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_refused_model_is_a_fate),
-        cmocka_unit_test(a_crash_costs_one_trial),
-        cmocka_unit_test(an_illegal_instruction_costs_one_trial),
-        cmocka_unit_test(a_kill_from_outside_costs_one_trial),
-        cmocka_unit_test(region_9_case_24_what_never_ends_is_killed_at_the_deadline),
-        cmocka_unit_test(memory_beyond_the_limit_costs_one_trial),
-        cmocka_unit_test(an_engine_that_aborts_for_want_of_memory_is_told_from_a_crash),
-        cmocka_unit_test(a_model_is_not_to_blame_for_the_memory_of_its_neighbours),
-        cmocka_unit_test(runs_end_in_all_the_ways_that_builds_do),
-        cmocka_unit_test(an_interrupt_ends_a_build_that_hangs),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

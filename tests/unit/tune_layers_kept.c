@@ -73,13 +73,12 @@ static void split_layers(const char *folder)
     json_decref(root);
 }
 
-static void layers_in_the_folder_are_used_again_without_the_store(void **state)
+TEST(layers_in_the_folder_are_used_again_without_the_store)
 {
     char *folder = strdup(test_path("again"));
     qdq_tune_result first = run_on(test_tuned, folder, "one", false), second, third;
     char *plan = test_tuned_file(folder, "plan.json");
 
-    (void)state;
     forget_samples(folder);
     second = run_on(test_tuned, folder, "one", false);
     char *same = test_tuned_file(folder, "plan.json");
@@ -99,7 +98,7 @@ static void layers_in_the_folder_are_used_again_without_the_store(void **state)
     free(folder);
 }
 
-static void layers_of_something_else_are_asked_for_again(void **state)
+TEST(layers_of_something_else_are_asked_for_again)
 {
     static const char text[] = "g (float[1,2] x) => (float[1,2] y) <float[2,2] a = {1, 2, 3, 4}> {"
                                " h1 = MatMul(x, a) r1 = Relu(h1) h2 = MatMul(r1, a) y = Relu(h2) }";
@@ -108,7 +107,6 @@ static void layers_of_something_else_are_asked_for_again(void **state)
     const size_t groups = run_on(test_tuned, folder, "one", false).groups,
                  of_other = run_on(other, test_path("other"), "one", false).groups;
 
-    (void)state;
     split_layers(folder);
     forget_samples(folder);
     assert_int_equal(run_on(test_tuned, folder, "two", false).groups, groups); /* another engine */
@@ -121,13 +119,12 @@ static void layers_of_something_else_are_asked_for_again(void **state)
     free(folder);
 }
 
-static void a_torn_file_is_written_again(void **state)
+TEST(a_torn_file_is_written_again)
 {
     char *folder = strdup(test_path("torn"));
     const size_t groups = run_on(test_tuned, folder, "one", false).groups;
     char *whole = test_tuned_file(folder, GRAPH);
 
-    (void)state;
     for (size_t size = 0; size <= 200; size += 50) {
         assert_ok(qdq_write_file(path_in(folder, GRAPH), true, whole, size, &err));
         forget_samples(folder);

@@ -41,9 +41,8 @@ static const char *why(const char *graph)
     return text;
 }
 
-static void numbers_are_legal(void **state)
+TEST(numbers_are_legal)
 {
-    (void)state;
     assert_string_equal(why("g (float[4] x) => (float[4] y) { y = Relu(x) }"), "");
     assert_string_equal(why("g (float16[4] x, bool[4] c) => (float16[4] y) { y = Where(c, x, x) }"),
                         "");
@@ -52,9 +51,8 @@ static void numbers_are_legal(void **state)
         why("g (uint8[4] x) => (float[4] y) <float s = {1}> { y = DequantizeLinear(x, s) }"), "");
 }
 
-static void indices_are_legal_where_there_are_two_elements(void **state)
+TEST(indices_are_legal_where_there_are_two_elements)
 {
-    (void)state;
     assert_string_equal(
         why("g (int64[4] i) => (float[4,2] y) <float[2,2] t = {1,2,3,4}> { y = Gather(t, i) }"),
         "");
@@ -69,9 +67,8 @@ static void indices_are_legal_where_there_are_two_elements(void **state)
         "random indices may be outside: 'i', for 'g'");
 }
 
-static void sums_of_integers_are_no_indices(void **state)
+TEST(sums_of_integers_are_no_indices)
 {
-    (void)state;
     assert_string_equal(why("g (int64[4] i) => (float[4,2] y) <float[2,2] t = {1,2,3,4}> "
                             "{ [c] k = Identity(i)\n [g] y = Gather(t, k) }"),
                         "");
@@ -80,9 +77,8 @@ static void sums_of_integers_are_no_indices(void **state)
                         "random indices may be outside: 'i', for 'g'");
 }
 
-static void shapes_and_divisors_are_not(void **state)
+TEST(shapes_and_divisors_are_not)
 {
-    (void)state;
     assert_string_equal(why("g (int32[4] x, int32[4] d) => (int32[4] y) { [d] y = Div(x, d) }"),
                         "0 and 1 are not the shape that an integer input stands for: 'd', for 'd'");
     assert_string_equal(why("g (int32[4] x, int32[4] d) => (int32[4] y) <int32[4] two = {2,2,2,2}> "
@@ -90,9 +86,8 @@ static void shapes_and_divisors_are_not(void **state)
                         "");
 }
 
-static void what_nobody_knows_is_refused(void **state)
+TEST(what_nobody_knows_is_refused)
 {
-    (void)state;
     assert_string_equal(why("g (float[4] x, int32[4] m) => (float[4] y) { [k] y = "
                             "com.microsoft.MaskedThing(x, m) }"),
                         "unknown which integers are legal: 'm', for 'k'");
@@ -101,17 +96,4 @@ static void what_nobody_knows_is_refused(void **state)
     assert_string_equal(
         why("g (float8e4m3fn[4] x) => (float[4] y) <float s = {1}> { y = DequantizeLinear(x, s) }"),
         "there are no random numbers of the type of an input: 'x'");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_legal),
-        cmocka_unit_test(indices_are_legal_where_there_are_two_elements),
-        cmocka_unit_test(sums_of_integers_are_no_indices),
-        cmocka_unit_test(shapes_and_divisors_are_not),
-        cmocka_unit_test(what_nobody_knows_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

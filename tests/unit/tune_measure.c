@@ -79,11 +79,10 @@ static unsigned keeps(double gain, double noise, unsigned runs, double *pairs)
     return keeps_with(0, gain, noise, runs, pairs);
 }
 
-static void a_candidate_that_brings_nothing_is_seldom_kept(void **state)
+TEST(a_candidate_that_brings_nothing_is_seldom_kept)
 {
     double pairs;
 
-    (void)state;
     for (int noise = 1; noise <= 20; noise += noise < 5 ? 2 : 5) { /* 0.1 to 2 % */
         unsigned kept = keeps(0, noise * 1e-3, 2000, &pairs);
         print_message("null, noise %.1f %%: %u of 2000 kept, %.1f pairs\n", noise * 0.1, kept,
@@ -92,11 +91,10 @@ static void a_candidate_that_brings_nothing_is_seldom_kept(void **state)
     }
 }
 
-static void a_gain_above_the_noise_is_kept(void **state)
+TEST(a_gain_above_the_noise_is_kept)
 {
     double pairs;
 
-    (void)state;
     assert_true(keeps(0.03, 0.005, 500, &pairs) >= 498);
     print_message("3 %%, noise 0.5 %%: %.1f pairs\n", pairs);
     assert_true(pairs <= 6);
@@ -105,22 +103,20 @@ static void a_gain_above_the_noise_is_kept(void **state)
     assert_true(kept >= 450);
 }
 
-static void a_large_gain_is_seen_on_a_noisy_machine(void **state)
+TEST(a_large_gain_is_seen_on_a_noisy_machine)
 {
     double pairs;
 
-    (void)state;
     unsigned kept = keeps(0.6, 0.1, 500, &pairs);
     print_message("60 %%, noise 10 %%: %u of 500 kept, %.1f pairs\n", kept, pairs);
     assert_true(kept >= 495 && pairs <= 20);
 }
 
 /* All that is predicted builds on it: five pairs see a large gain, but not how large it is. */
-static void the_time_of_what_is_kept_is_known_to_a_hundredth(void **state)
+TEST(the_time_of_what_is_kept_is_known_to_a_hundredth)
 {
     double off = 0, hasty = 0;
 
-    (void)state;
     for (unsigned seed = 0; seed < 200; seed++) {
         qdq_test_opts o = QDQ_TEST_OPTS_INIT;
         bench b = bench_new(seed, 0.6, 0.04), again = bench_new(seed, 0.6, 0.04);
@@ -138,13 +134,12 @@ static void the_time_of_what_is_kept_is_known_to_a_hundredth(void **state)
 
 /* Five lucky pairs decide; fifteen more, which were to tell the time to a hundredth, show a
  * loss. */
-static void what_its_later_pairs_refute_is_not_kept(void **state)
+TEST(what_its_later_pairs_refute_is_not_kept)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     bench b = bench_new(2, -0.06, 0.02);
     qdq_test_result r;
 
-    (void)state;
     b.lucky = 5;
     o.floor_sd = 0.02;
     o.precision = 0.001;
@@ -155,11 +150,10 @@ static void what_its_later_pairs_refute_is_not_kept(void **state)
 }
 
 /* A gain that 20 pairs leave open gets up to 60. */
-static void a_gain_in_the_noise_gets_more_pairs(void **state)
+TEST(a_gain_in_the_noise_gets_more_pairs)
 {
     double pairs;
 
-    (void)state;
     unsigned kept = keeps(0.02, 0.02, 500, &pairs);
     print_message("2 %%, noise 2 %%: %u of 500 kept, %.1f pairs\n", kept, pairs);
     assert_true(kept >= 400 && pairs < 40);
@@ -167,11 +161,10 @@ static void a_gain_in_the_noise_gets_more_pairs(void **state)
 
 /* MobileNetV2 on a virtual machine: 60 pairs with a deviation of 7 % say 1 to 5 %, and the ratio,
  * made for 0.6 %, says nothing yet. */
-static void a_gain_that_its_interval_shows_is_kept(void **state)
+TEST(a_gain_that_its_interval_shows_is_kept)
 {
     double pairs;
 
-    (void)state;
     unsigned kept = keeps(0.034, 0.05, 500, &pairs);
     print_message("3.4 %%, noise 5 %%: %u of 500 kept, %.1f pairs\n", kept, pairs);
     assert_true(kept >= 350);
@@ -184,11 +177,10 @@ static void a_gain_that_its_interval_shows_is_kept(void **state)
 }
 
 /* Pairs of 20 ms: 10 s of patience would be 500 of them, and 200 are the most; 1 s is 50. */
-static void short_pairs_are_taken_more_often(void **state)
+TEST(short_pairs_are_taken_more_often)
 {
     double none, ten, one;
 
-    (void)state;
     unsigned hasty = keeps_with(0, 0.02, 0.05, 500, &none),
              patient = keeps_with(1e10, 0.02, 0.05, 500, &ten);
     print_message("2 %%, noise 5 %%: %u of 500 kept in %.1f pairs, with patience %u in %.1f\n",
@@ -200,11 +192,10 @@ static void short_pairs_are_taken_more_often(void **state)
     assert_true(one < 72 && one < ten);
 }
 
-static void the_time_of_what_is_kept_is_known_better_with_patience(void **state)
+TEST(the_time_of_what_is_kept_is_known_better_with_patience)
 {
     double off[2] = {0}, pairs[2] = {0};
 
-    (void)state;
     for (unsigned seed = 0; seed < 200; seed++)
         for (unsigned is_patient = 0; is_patient < 2; is_patient++) {
             qdq_test_opts o = QDQ_TEST_OPTS_INIT;
@@ -235,9 +226,8 @@ static unsigned keeps_in_phases(double least_ns, double gain)
 
 /* MobileNetV2 with float Adds beside one without on a virtual machine: 6 % faster or slower, by
  * what neighbours do, for a second or so. */
-static void a_moment_of_a_noisy_machine_is_not_believed(void **state)
+TEST(a_moment_of_a_noisy_machine_is_not_believed)
 {
-    (void)state;
     const unsigned hasty = keeps_in_phases(0, 0), calm = keeps_in_phases(2e9, 0),
                    real = keeps_in_phases(2e9, 0.05);
     print_message("phases of 0.5 s, +6 and -6 %%: nothing kept %u of 500 times, after 2 s at least "
@@ -253,11 +243,10 @@ static void a_moment_of_a_noisy_machine_is_not_believed(void **state)
     assert_true(r.verdict == QDQ_VERDICT_REJECT && r.pairs < 10);
 }
 
-static void a_loss_is_refused_early(void **state)
+TEST(a_loss_is_refused_early)
 {
     double pairs;
 
-    (void)state;
     assert_int_equal(keeps(-0.02, 0.005, 500, &pairs), 0);
     assert_true(pairs < 6);
     assert_int_equal(keeps(-0.5, 0.1, 500, &pairs), 0);
@@ -265,13 +254,12 @@ static void a_loss_is_refused_early(void **state)
     assert_true(pairs < 8);
 }
 
-static void outliers_and_a_machine_that_slows_down_change_no_verdict(void **state)
+TEST(outliers_and_a_machine_that_slows_down_change_no_verdict)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_test_result r;
     bench b = bench_new(1, 0.05, 0.002);
 
-    (void)state;
     b.outlier_every = 10;
     assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
     assert_int_equal(r.verdict, QDQ_VERDICT_KEEP);
@@ -283,13 +271,12 @@ static void outliers_and_a_machine_that_slows_down_change_no_verdict(void **stat
     assert_true(r.incumbent_ns > 1.9e7);
 }
 
-static void a_test_without_noise_ends_after_the_pilot(void **state)
+TEST(a_test_without_noise_ends_after_the_pilot)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_test_result r;
     bench b = bench_new(1, 0, 0);
 
-    (void)state;
     assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
     assert_int_equal(r.verdict, QDQ_VERDICT_REJECT);
     assert_int_equal(r.pairs, o.pilot);
@@ -299,24 +286,22 @@ static void a_test_without_noise_ends_after_the_pilot(void **state)
     assert_true(fabs(r.gain - 0.02) < 1e-12 && fabs(r.ci_low - 0.02) < 1e-12);
 }
 
-static void strict_takes_all_pairs(void **state)
+TEST(strict_takes_all_pairs)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_test_result r;
     bench b = bench_new(1, 0.05, 0.001);
 
-    (void)state;
     o.strict = true;
     assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
     assert_int_equal(r.pairs, o.max_pairs);
     assert_int_equal(r.verdict, QDQ_VERDICT_KEEP);
 }
 
-static void the_interval_covers_the_truth(void **state)
+TEST(the_interval_covers_the_truth)
 {
     unsigned covered = 0;
 
-    (void)state;
     for (unsigned seed = 0; seed < 1000; seed++) {
         qdq_test_opts o = QDQ_TEST_OPTS_INIT;
         qdq_test_result r;
@@ -329,28 +314,26 @@ static void the_interval_covers_the_truth(void **state)
     assert_true(covered >= 930);
 }
 
-static void what_could_not_have_been_seen_is_said(void **state)
+TEST(what_could_not_have_been_seen_is_said)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_test_result r;
     bench b = bench_new(1, 0, 0);
 
-    (void)state;
     o.alpha = 0.05;
-    o.floor_sd = 0.007; /* subgraph-autotune 5.4 (5): n = 16 -> 0.5 % */
+    o.floor_sd = 0.007; /* n = 16 -> 0.5 % */
     o.strict = true;
     o.max_pairs = 16;
     assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
     assert_true(fabs(r.mde - 0.0051) < 0.0002);
 }
 
-static void a_control_that_sees_a_gain_calls_the_machine_noisy(void **state)
+TEST(a_control_that_sees_a_gain_calls_the_machine_noisy)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_epoch e;
     bench b = bench_new(3, 0, 0.003);
 
-    (void)state;
     assert_int_equal(qdq_epoch_begin(&o, take, &b, &e, NULL), QDQ_OK);
     assert_false(e.noisy);
     assert_true(e.aa_sd > 0.001 && e.aa_sd < 0.02);
@@ -366,7 +349,7 @@ static void a_control_that_sees_a_gain_calls_the_machine_noisy(void **state)
     assert_true(e.noisy);
 }
 
-static void failures_and_impossible_times_end_a_test(void **state)
+TEST(failures_and_impossible_times_end_a_test)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_test_result r;
@@ -374,7 +357,6 @@ static void failures_and_impossible_times_end_a_test(void **state)
     bench b = bench_new(1, 2, 0); /* a negative time */
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     assert_int_equal(qdq_test_run(&o, take, &b, &r, &err), QDQ_E_ENGINE);
     assert_non_null(strstr(err.text, "expected more than 0"));
     b = bench_new(1, 0, 0);
@@ -386,30 +368,4 @@ static void failures_and_impossible_times_end_a_test(void **state)
     o = (qdq_test_opts)QDQ_TEST_OPTS_INIT;
     o.alpha = 0.7;
     assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_E_USAGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_candidate_that_brings_nothing_is_seldom_kept),
-        cmocka_unit_test(a_gain_above_the_noise_is_kept),
-        cmocka_unit_test(a_large_gain_is_seen_on_a_noisy_machine),
-        cmocka_unit_test(the_time_of_what_is_kept_is_known_to_a_hundredth),
-        cmocka_unit_test(what_its_later_pairs_refute_is_not_kept),
-        cmocka_unit_test(a_gain_in_the_noise_gets_more_pairs),
-        cmocka_unit_test(a_gain_that_its_interval_shows_is_kept),
-        cmocka_unit_test(short_pairs_are_taken_more_often),
-        cmocka_unit_test(the_time_of_what_is_kept_is_known_better_with_patience),
-        cmocka_unit_test(a_moment_of_a_noisy_machine_is_not_believed),
-        cmocka_unit_test(a_loss_is_refused_early),
-        cmocka_unit_test(outliers_and_a_machine_that_slows_down_change_no_verdict),
-        cmocka_unit_test(a_test_without_noise_ends_after_the_pilot),
-        cmocka_unit_test(strict_takes_all_pairs),
-        cmocka_unit_test(the_interval_covers_the_truth),
-        cmocka_unit_test(what_could_not_have_been_seen_is_said),
-        cmocka_unit_test(a_control_that_sees_a_gain_calls_the_machine_noisy),
-        cmocka_unit_test(failures_and_impossible_times_end_a_test),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

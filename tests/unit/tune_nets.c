@@ -92,11 +92,10 @@ static qdq_model *residual(void)
     return test_built(&b);
 }
 
-static void activations_and_copies_go_with_their_kernel(void **state)
+TEST(activations_and_copies_go_with_their_kernel)
 {
     setting s = find(residual(), "ort-cpu");
 
-    (void)state;
     assert_string_equal(
         text(&s), "->c0[x] c0>c1,a[c0,r0] c1>-,c2[c1,r1] c2>a[c2] a>-[a,r2,p] ->c3[m] c3>-[c3]");
     assert_true(s.nets.graph.n_bits == s.space->n_groups);
@@ -110,21 +109,19 @@ static void activations_and_copies_go_with_their_kernel(void **state)
 
 /* The main branch of a residual Add is inside of its convolution's kernel; the other is a group of
  * its own. */
-static void a_partition_is_one_kernel(void **state)
+TEST(a_partition_is_one_kernel)
 {
     setting s = find(residual(), "tensorrt");
 
-    (void)state;
     assert_string_equal(text(&s),
                         "->c0[x] c0>c1,a[c0,r0] c1>-,c2[c1,r1] c2>c3[c2,a,r2,p,m] c3>-[c3]");
     put_away(&s);
 }
 
-static void a_bias_behind_a_product_goes_with_it(void **state)
+TEST(a_bias_behind_a_product_goes_with_it)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 2, 4, 16);
     TEST_RANDOM(&b, "w1", 16, 16);
     TEST_RANDOM(&b, "b1", 16);
@@ -139,7 +136,7 @@ static void a_bias_behind_a_product_goes_with_it(void **state)
 }
 
 /* A body reads what the main graph gives: nobody decides there. */
-static void bodies_read_floats(void **state)
+TEST(bodies_read_floats)
 {
     qdq_model *m =
         test_model("g (float[1,4,8,8] x, bool c) => (float[1,4,8,8] y) <float[4,4,1,1] w = {1, 2, "
@@ -150,17 +147,15 @@ static void bodies_read_floats(void **state)
                    " { q = Neg(u) }> }");
     setting s = find(m, "ort-cpu");
 
-    (void)state;
     assert_string_equal(text(&s), "->t[x] ->-[c] t>u,-[t] u>-[u] ->-[y]");
     put_away(&s);
 }
 
 /* Some kernels give both: codes if somebody reads them. */
-static void what_gives_both_gives_codes(void **state)
+TEST(what_gives_both_gives_codes)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 2, 16);
     TEST_RANDOM(&b, "w", 16, 16);
     TEST_NODE(&b, "MatMul", "y1", "x", "w");
@@ -210,11 +205,10 @@ static double sum_of(const qdq_cut_time *t, size_t n, double *rows)
     return us;
 }
 
-static void each_row_of_a_profile_counts_once(void **state)
+TEST(each_row_of_a_profile_counts_once)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt", "openvino"};
 
-    (void)state;
     for (size_t k = 0; k < QDQ_COUNT(targets); k++) {
         setting s = find(residual(), targets[k]);
         const qdq_tune_times times = count_up(&s, &s.arena);
@@ -232,14 +226,13 @@ static void each_row_of_a_profile_counts_once(void **state)
 }
 
 /* On ort-cpu: nodes 1 c0, 2 r0, 3 c1, 4 r1, 5 c2, 6 a, 7 r2, 8 p, 9 m, 10 c3. */
-static void rows_go_to_whose_they_are(void **state)
+TEST(rows_go_to_whose_they_are)
 {
     setting s = find(residual(), "ort-cpu");
     const qdq_tune_times times = count_up(&s, &s.arena);
     const qdq_value *v = qdq_graph_find(s.clean->graph, "c1");
     qdq_cut_profile p;
 
-    (void)state;
     assert_ok(qdq_cut_profile_new(&p, &s.nets.graph, &s.arena, &err));
     qdq_tune_tell_costs(s.space, &s.nets, &times, &p);
     assert_true(p.own[s.space->first_group[v->producer->id]].us == 3);
@@ -248,19 +241,4 @@ static void rows_go_to_whose_they_are(void **state)
     assert_true(net->us == 4 + 7 && net->rows == 2);
     assert_true(p.rest.us == 9); /* the Softmax, about which nobody decides */
     put_away(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(activations_and_copies_go_with_their_kernel),
-        cmocka_unit_test(a_partition_is_one_kernel),
-        cmocka_unit_test(a_bias_behind_a_product_goes_with_it),
-        cmocka_unit_test(bodies_read_floats),
-        cmocka_unit_test(what_gives_both_gives_codes),
-        cmocka_unit_test(each_row_of_a_profile_counts_once),
-        cmocka_unit_test(rows_go_to_whose_they_are),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

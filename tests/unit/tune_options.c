@@ -154,7 +154,7 @@ static qdq_tune_result run(const char *folder, const qdq_target *t, qdq_data *da
 }
 
 /* W13b: what is measured is what ships. */
-static void with_rest_the_model_is_converted_before_it_is_tuned(void **state)
+TEST(with_rest_the_model_is_converted_before_it_is_tuned)
 {
     static const struct {
         const char *value;
@@ -164,7 +164,6 @@ static void with_rest_the_model_is_converted_before_it_is_tuned(void **state)
     qdq_data *data = samples();
     hearing without = {0};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         qdq_tune_opts o = test_tuned_opts(test_tuned_costs(OPS, NULL));
         qdq_target *t = target("rest.type", rests[i].value);
@@ -191,7 +190,7 @@ static void with_rest_the_model_is_converted_before_it_is_tuned(void **state)
     qdq_target_free(plain);
 }
 
-static void where_nothing_pays_the_converted_model_is_written(void **state)
+TEST(where_nothing_pays_the_converted_model_is_written)
 {
     qdq_tune_opts o =
         test_tuned_opts(test_tuned_costs("\"Gemm\": {\"float_us\": 100, \"int8_us\": 110}", NULL));
@@ -201,7 +200,6 @@ static void where_nothing_pays_the_converted_model_is_written(void **state)
     qdq_tune_result r = run(folder, t, NULL, &o, &h);
     char *plan = test_tuned_file(folder, "plan.json");
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_non_null(strstr(plan, "\"type\": \"float16\""));
     assert_non_null(strstr(plan, "\"left_float\": []"));
@@ -210,7 +208,7 @@ static void where_nothing_pays_the_converted_model_is_written(void **state)
     qdq_target_free(t);
 }
 
-static void a_goal_that_the_precision_alone_misses_is_said_at_once(void **state)
+TEST(a_goal_that_the_precision_alone_misses_is_said_at_once)
 {
     qdq_tune_opts o = test_tuned_opts(
         test_tuned_costs(OPS, "\"fail\": [{\"at\": \"run\", \"nth\": 2, \"outputs\": \"wrong\"}]"));
@@ -218,7 +216,6 @@ static void a_goal_that_the_precision_alone_misses_is_said_at_once(void **state)
     qdq_target *t = target("rest.type", "float16");
     qdq_tune_result r;
 
-    (void)state;
     goal.min_sqnr = 30;
     o.goal = &goal;
     assert_fails(QDQ_E_GOAL, "in the precision that ships, without any Q/DQ",
@@ -226,14 +223,13 @@ static void a_goal_that_the_precision_alone_misses_is_said_at_once(void **state)
     qdq_target_free(t);
 }
 
-static void what_stays_float32_is_settled_in_one_calibration(void **state)
+TEST(what_stays_float32_is_settled_in_one_calibration)
 {
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(OPS, NULL));
     qdq_target *t = target("rest.type", "float16");
     qdq_data *data = samples();
     hearing h = {0};
 
-    (void)state;
     run(test_path("rest_once"), t, data, &o, &h);
     assert_int_equal(h.in_search, 0);
     assert_int_equal(h.calibrations, 2); /* scales; magnitudes of what float16 might not hold */
@@ -243,7 +239,7 @@ static void what_stays_float32_is_settled_in_one_calibration(void **state)
 
 /* --- calibration ------------------------------------------------------------------------------ */
 
-static void biases_are_corrected_once_the_search_is_over(void **state)
+TEST(biases_are_corrected_once_the_search_is_over)
 {
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(OPS, NULL)), plain = o;
     qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
@@ -253,7 +249,6 @@ static void biases_are_corrected_once_the_search_is_over(void **state)
     qdq_model *applied, *written;
     qdq_plan *p;
 
-    (void)state;
     quantize.bias_correction = QDQ_BIAS_CORRECTION_ON;
     o.quantize = &quantize;
     qdq_tune_result r = run(test_path("corrected"), t, data, &o, &h);
@@ -289,7 +284,7 @@ static void biases_are_corrected_once_the_search_is_over(void **state)
 
 /* --- a goal ----------------------------------------------------------------------------------- */
 
-static void what_is_shipped_is_judged_on_all_samples_that_judge(void **state)
+TEST(what_is_shipped_is_judged_on_all_samples_that_judge)
 {
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(OPS, "\"error\": 0.01"));
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
@@ -297,7 +292,6 @@ static void what_is_shipped_is_judged_on_all_samples_that_judge(void **state)
     qdq_data *data = samples();
     hearing h = {0}, without = {0};
 
-    (void)state;
     o.goal = &goal; /* none: without this there is the default one */
     run(test_path("unjudged"), t, data, &o, &without);
     assert_int_equal(without.judged, 0);
@@ -314,7 +308,7 @@ static void what_is_shipped_is_judged_on_all_samples_that_judge(void **state)
 
 /* With the sixth of eight samples the rules' model goes wrong, which four samples do not show. The
  * imported placement is slower, but faster than the given model. */
-static void what_was_found_is_shipped_where_the_rules_are_faster_and_miss_the_goal(void **state)
+TEST(what_was_found_is_shipped_where_the_rules_are_faster_and_miss_the_goal)
 {
     static const char *const exclude[] = {"=fc2", NULL};
     const char *engine = test_tuned_costs(
@@ -328,7 +322,6 @@ static void what_was_found_is_shipped_where_the_rules_are_faster_and_miss_the_go
     hearing h = {0};
     qdq_model *partial;
 
-    (void)state;
     quantize.exclude = exclude;
     o.quantize = &quantize;
     run(test_path("partial"), t, data, &o, &h);
@@ -361,12 +354,11 @@ static void expect_refusal(qdq_tune_opts o, const char *says)
     qdq_target_free(t);
 }
 
-static void options_out_of_range_are_refused_before_anything_is_made(void **state)
+TEST(options_out_of_range_are_refused_before_anything_is_made)
 {
     const qdq_tune_opts good = test_tuned_opts(test_tuned_costs(OPS, NULL));
     qdq_tune_opts o;
 
-    (void)state;
 #define EXPECT(field, value, says) (o = good, o.field = (value), expect_refusal(o, says))
     EXPECT(min_gain, (double)NAN, "found min_gain nan, expected 0 or more and less than 0.5");
     EXPECT(min_gain, -0.1, "found min_gain -0.1");
@@ -384,14 +376,13 @@ static void options_out_of_range_are_refused_before_anything_is_made(void **stat
 #undef EXPECT
 }
 
-static void what_the_engine_has_no_kernels_for_is_refused(void **state)
+TEST(what_the_engine_has_no_kernels_for_is_refused)
 {
     static const char *const named[] = {"tensorrt-fp8", "int4"};
     static const char *const says[] = {"engine ort has no kernels for activations in float8e4m3fn",
                                        "quantizes weights alone"};
     qdq_tune_opts o = QDQ_TUNE_OPTS_INIT;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         qdq_target *t;
         assert_ok(qdq_target_load(named[i], &t, &err));

@@ -65,11 +65,10 @@ static qdq_model *two_adds(void)
     return test_built(&b);
 }
 
-static void rules_of_other_targets_are_tried_in_types_of_this_one(void **state)
+TEST(rules_of_other_targets_are_tried_in_types_of_this_one)
 {
     qdq_model *m = two_adds();
 
-    (void)state;
     for (way w = REGION; w < WAYS; w++) {
         const char *folder = test_path("others%d", (int)w);
         run(m, folder, w, 0);
@@ -84,23 +83,21 @@ static void rules_of_other_targets_are_tried_in_types_of_this_one(void **state)
 }
 
 /* Of four MatMul, all targets want the same. */
-static void rules_that_place_the_same_are_tried_once(void **state)
+TEST(rules_that_place_the_same_are_tried_once)
 {
     qdq_model *m = test_tuned_model();
 
-    (void)state;
     run(m, test_path("same"), REGION, 0);
     assert_false(has_trial(test_path("same"), "rules of "));
     qdq_model_free(m);
 }
 
 /* The budget of trials is for starts first. */
-static void a_budget_that_is_used_up_tries_none(void **state)
+TEST(a_budget_that_is_used_up_tries_none)
 {
     const char *path = test_corpus("digits/digits_cnn.onnx");
     qdq_model *m;
 
-    (void)state;
     assert_ok(qdq_model_load(path, NULL, &m, &err));
     run(m, test_path("budget"), MINCUT, 1);
     assert_false(has_trial(test_path("budget"), "rules of "));
@@ -108,7 +105,7 @@ static void a_budget_that_is_used_up_tries_none(void **state)
 }
 
 /* In this world 8 bits are slower everywhere, which profiles tell. */
-static void rules_that_costs_rule_out_are_not_built(void **state)
+TEST(rules_that_costs_rule_out_are_not_built)
 {
     const char *path = test_corpus("digits/digits_cnn.onnx");
     const char *costs = test_tuned_costs(
@@ -119,7 +116,6 @@ static void rules_that_costs_rule_out_are_not_built(void **state)
         NULL);
     qdq_model *m;
 
-    (void)state;
     assert_ok(qdq_model_load(path, NULL, &m, &err));
     for (way w = REGION; w < WAYS; w++) {
         const char *folder = test_path("out%d", (int)w);
@@ -129,16 +125,4 @@ static void rules_that_costs_rule_out_are_not_built(void **state)
         assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     }
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_of_other_targets_are_tried_in_types_of_this_one),
-        cmocka_unit_test(rules_that_place_the_same_are_tried_once),
-        cmocka_unit_test(a_budget_that_is_used_up_tries_none),
-        cmocka_unit_test(rules_that_costs_rule_out_are_not_built),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

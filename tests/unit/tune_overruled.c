@@ -81,12 +81,11 @@ static void has_text(const char *folder, const char *file, const char *part)
     qdq_free(text);
 }
 
-static void an_operator_that_is_off_is_tried_and_kept_where_it_pays(void **state)
+TEST(an_operator_that_is_off_is_tried_and_kept_where_it_pays)
 {
     qdq_model *m = test_tuned_model();
     qdq_target *t = target_with("MatMul", "off", json_true());
 
-    (void)state;
     for (int way = 0; way < 3; way++) {
         const char *folder = test_path("off%d", way);
         const qdq_tune_result r = run(m, t, folder, TEST_TUNED_OPS, way);
@@ -104,20 +103,19 @@ static void an_operator_that_is_off_is_tried_and_kept_where_it_pays(void **state
     qdq_model_free(m);
 }
 
-static void an_operator_for_other_processors_is_tried_too(void **state)
+TEST(an_operator_for_other_processors_is_tried_too)
 {
     qdq_model *m = test_tuned_model();
     qdq_target *t = target_with("MatMul", "cpu", json_pack("[s]", "no such processor"));
     const qdq_tune_result r = run(m, t, test_path("cpu"), TEST_TUNED_OPS, 1);
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_non_null(find(&r, "MatMul"));
     qdq_target_free(t);
     qdq_model_free(m);
 }
 
-static void an_operator_that_is_off_and_does_not_pay_stays_float(void **state)
+TEST(an_operator_that_is_off_and_does_not_pay_stays_float)
 {
     qdq_model *m = test_tuned_model();
     qdq_target *t = target_with("MatMul", "off", json_true());
@@ -126,19 +124,17 @@ static void an_operator_that_is_off_and_does_not_pay_stays_float(void **state)
                                   "{\"float_us\": 20, \"inputs\": 2}",
                                   1);
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_int_equal(r.n_overruled, 0);
     qdq_target_free(t);
     qdq_model_free(m);
 }
 
-static void a_rule_that_does_not_pay_is_overruled(void **state)
+TEST(a_rule_that_does_not_pay_is_overruled)
 {
     qdq_model *m = kernels("p = Conv(h, a) y = MatMul(p, b)", "float[1,8,4,4] y");
     qdq_target *t = target_with("MatMul", "off", json_false());
 
-    (void)state;
     assert_ok(qdq_target_set(t, "stay_float", "[]", &err));
     const qdq_tune_result r = run(m, t, test_path("float"),
                                   CONV ", \"MatMul\": {\"float_us\": 100, \"int8_us\": 300}", 1);
@@ -153,13 +149,12 @@ static void a_rule_that_does_not_pay_is_overruled(void **state)
 }
 
 /* 8x8 is small. */
-static void a_rule_about_sizes_is_overruled(void **state)
+TEST(a_rule_about_sizes_is_overruled)
 {
     qdq_model *m = test_tuned_model();
     qdq_target *t = target_with("MatMul", "off", json_false());
     const qdq_tune_result r = run(m, t, test_path("small"), TEST_TUNED_OPS, 1);
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_string_equal(find(&r, "MatMul")->rule, "small-matrix");
     qdq_target_free(t);
@@ -168,14 +163,13 @@ static void a_rule_about_sizes_is_overruled(void **state)
 
 /* Both operands of the Concat are results of kernels, and no kernel reads it: the rule wants
  * one. */
-static void a_rule_about_readers_is_overruled(void **state)
+TEST(a_rule_about_readers_is_overruled)
 {
     qdq_model *m =
         kernels("p = Conv(h, a) q = Conv(h, a) c = Concat<axis = 1>(p, q) y = Softplus(c)",
                 "float[1,16,4,4] y");
     qdq_target *t;
 
-    (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_target_set(t, "engine", "sim", &err));
     assert_ok(qdq_target_set(t, "stay_float", "[]", &err));
@@ -193,18 +187,4 @@ static void a_rule_about_readers_is_overruled(void **state)
     }
     qdq_target_free(t);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_operator_that_is_off_is_tried_and_kept_where_it_pays),
-        cmocka_unit_test(an_operator_for_other_processors_is_tried_too),
-        cmocka_unit_test(an_operator_that_is_off_and_does_not_pay_stays_float),
-        cmocka_unit_test(a_rule_that_does_not_pay_is_overruled),
-        cmocka_unit_test(a_rule_about_sizes_is_overruled),
-        cmocka_unit_test(a_rule_about_readers_is_overruled),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

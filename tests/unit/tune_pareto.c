@@ -46,14 +46,13 @@ static void expect_plan(const char *folder, const qdq_tune_point *p)
     qdq_plan_free(plan);
 }
 
-static void models_lie_along_the_front(void **state)
+TEST(models_lie_along_the_front)
 {
     const char *folder = test_path("front");
     qdq_tune_opts o = opts(world(""), 4);
     qdq_tune_result r;
     bool has_least = false;
 
-    (void)state;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_true(r.n_pareto >= 3 && r.n_pareto <= 4);
     for (size_t i = 0; i < r.n_pareto; i++) {
@@ -80,14 +79,13 @@ static void models_lie_along_the_front(void **state)
     qdq_free(page);
 }
 
-static void a_goal_bounds_what_is_written_and_not_the_front(void **state)
+TEST(a_goal_bounds_what_is_written_and_not_the_front)
 {
     const char *folder = test_path("bounded");
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
     qdq_tune_opts o = opts(world(""), 4);
     qdq_tune_result r;
 
-    (void)state;
     goal.min_sqnr = 35.5;
     o.goal = &goal;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
@@ -95,13 +93,12 @@ static void a_goal_bounds_what_is_written_and_not_the_front(void **state)
     assert_true(r.pareto[0].sqnr_db < 35.5 && r.pareto[0].ms < r.final_ms);
 }
 
-static void without_it_there_is_none(void **state)
+TEST(without_it_there_is_none)
 {
     const char *folder = test_path("none");
     qdq_tune_opts o = opts(world(""), 0);
     qdq_tune_result r;
 
-    (void)state;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_int_equal(r.n_pareto, 0);
     assert_false(test_tuned_exists(folder, "pareto"));
@@ -110,13 +107,12 @@ static void without_it_there_is_none(void **state)
 
 /* --- going on, and less time ------------------------------------------------------------------ */
 
-static void nothing_is_measured_again_and_what_is_too_much_goes(void **state)
+TEST(nothing_is_measured_again_and_what_is_too_much_goes)
 {
     const char *folder = test_path("again"), *engine = world("");
     qdq_tune_opts o = opts(engine, 4);
     qdq_tune_result first, second;
 
-    (void)state;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &first, &err));
     const uint64_t samples = test_tuned_samples(folder);
     assert_ok(test_tuned_run(test_tuned, folder, &o, &second, &err));
@@ -147,13 +143,12 @@ static void stop_after(void *ctx, const qdq_tune_live *now)
         qdq_cancel_set(s->cancel);
 }
 
-static void an_interrupted_front_is_gone_on_with(void **state)
+TEST(an_interrupted_front_is_gone_on_with)
 {
     const char *engine = world("");
     qdq_tune_result whole, part;
     qdq_tune_opts o = opts(engine, 4);
 
-    (void)state;
     assert_ok(test_tuned_run(test_tuned, test_path("whole"), &o, &whole, &err));
     for (unsigned after = 0; after < 3; after++) {
         const char *folder = test_path("stopped%u", after);
@@ -175,12 +170,11 @@ static void an_interrupted_front_is_gone_on_with(void **state)
     }
 }
 
-static void no_time_is_no_front(void **state)
+TEST(no_time_is_no_front)
 {
     qdq_tune_opts o = opts(world(""), 3);
     qdq_tune_result r;
 
-    (void)state;
     o.time_s = 1e-6;
     assert_ok(test_tuned_run(test_tuned, test_path("hurry"), &o, &r, &err));
     assert_int_equal(r.n_pareto, 0);
@@ -189,13 +183,12 @@ static void no_time_is_no_front(void **state)
 
 /* --- where there is none ---------------------------------------------------------------------- */
 
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
     const char *folder = test_path("refused");
     qdq_tune_opts o = opts(world(""), 1);
     qdq_tune_result r;
 
-    (void)state;
     assert_fails(QDQ_E_USAGE, "found a front of 1 models, expected 2 to 16",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
     o.pareto = 17;

@@ -1,5 +1,4 @@
-/* tune_pattern.c - patterns: cases 4, 5, 9 and 25 of region-autotune.md section 9, and what makes
- * regions alike. */
+/* tune_pattern.c - patterns: their text and hash, and what makes regions alike. */
 #include "tune/region/pattern.h"
 
 #include "support/blocks.h"
@@ -96,14 +95,13 @@ static void assert_bytes(const char *bytes, const char *want)
     qdq_buf_free(&b);
 }
 
-static void region_9_case_4_values_of_attributes(void **state)
+TEST(values_of_attributes_are_part_of_a_pattern)
 {
     static const int64_t three[] = {3, 3};
     static const float halves[] = {1.5f, 2}, tenths[] = {0.1f, 0.25f};
     static const qdq_span words[] = {{(const unsigned char *)"a", 1},
                                      {(const unsigned char *)"b", 1}};
 
-    (void)state;
     assert_attr(&(qdq_attr){.type = QDQ_ATTR_INTS, .count = 2, .v.ints = three}, "3x3");
     assert_attr(&(qdq_attr){.type = QDQ_ATTR_INTS, .count = 0}, "");
     assert_attr(&(qdq_attr){.type = QDQ_ATTR_FLOATS, .count = 2, .v.floats = halves}, "1.5x2");
@@ -124,11 +122,10 @@ static void region_9_case_4_values_of_attributes(void **state)
     assert_bytes("0123456789abcdef", "3031323334353637...");
 }
 
-static void the_hash_is_sha_256_of_the_text(void **state)
+TEST(the_hash_is_sha_256_of_the_text)
 {
     char hash[33];
 
-    (void)state;
     qdq_sha256_name("Conv->Relu", hash);
     assert_string_equal(hash, "a5407a95946a92bbd0f0ee3b97750717");
 }
@@ -185,14 +182,13 @@ static qdq_model *three_nodes(void)
     return test_built(&b);
 }
 
-static void region_9_case_5_signatures(void **state)
+TEST(signatures_are_written_as_model_optimizer_writes_them)
 {
     static const char *const all[][4] = {{"a", "b", "y"}}, *const two[][4] = {{"b", "y"}},
                              *const none[][4] = {{0}};
     static const char *const tree[][4] = {{"y"}, {"a"}, {"b"}};
     qdq_model *m = three_nodes();
 
-    (void)state;
     assert_signature(m, all, 1,
                      CONV "->Add<external:input-or-constant,internal:Conv>->"
                           "Mul<external:input-or-constant,internal:Add>");
@@ -206,9 +202,8 @@ static void region_9_case_5_signatures(void **state)
     qdq_model_free(m);
 }
 
-static void region_9_case_5_the_order_of_operands_does_not_matter(void **state)
+TEST(the_order_of_operands_does_not_matter)
 {
-    (void)state;
     for (int swap = 0; swap < 2; swap++) {
         static const char *const only[][4] = {{"y"}};
         test_builder b = test_build_planes();
@@ -223,11 +218,10 @@ static void region_9_case_5_the_order_of_operands_does_not_matter(void **state)
 
 /* --- case 9 ----------------------------------------------------------------------------------- */
 
-static void region_9_case_9_equal_blocks_are_instances_of_one_pattern(void **state)
+TEST(equal_blocks_are_instances_of_one_pattern)
 {
     test_builder b = test_build_planes();
 
-    (void)state;
     test_residual_blocks(&b, 1u << 2);
     test_output(&b, "e3");
     found f = find(&b);
@@ -250,12 +244,11 @@ static void region_9_case_9_equal_blocks_are_instances_of_one_pattern(void **sta
     done(f);
 }
 
-static void region_9_case_10_the_leaves_of_a_chain_are_equal(void **state)
+TEST(the_leaves_of_a_chain_are_equal)
 {
     test_builder b = test_build_planes();
     char from[16] = "x";
 
-    (void)state;
     for (int i = 0; i < 24; i++) {
         char name[16];
         snprintf(name, sizeof name, "n%d", i);
@@ -277,11 +270,10 @@ static void region_9_case_10_the_leaves_of_a_chain_are_equal(void **state)
 /* --- case 25, and what else decides whether regions are alike --------------------------------- */
 
 /* Add(c, s) and Add(s, c), both operands from outside the region of the Add. */
-static void region_9_case_25_swapped_operands_play_the_same_part(void **state)
+TEST(swapped_operands_play_the_same_part)
 {
     test_builder b = test_build_planes();
 
-    (void)state;
     for (int i = 1; i <= 2; i++) {
         char c[8], s[8], a[8], y[8], p[8], q[8];
         snprintf(p, sizeof p, "p%d", i);
@@ -316,11 +308,10 @@ static void two_convs(test_builder *b, const char *left, const char *right)
     test_output(b, "y2");
 }
 
-static void shapes_in_other_buckets_are_other_patterns(void **state)
+TEST(shapes_in_other_buckets_are_other_patterns)
 {
     static const int64_t dims[][2] = {{64, 56}, {512, 7}, {100, 60}};
 
-    (void)state;
     for (int k = 1; k < 3; k++) {
         test_builder b = test_build(17);
         TEST_INPUT(&b, "p", 1, dims[0][0], dims[0][1], dims[0][1]);
@@ -336,7 +327,7 @@ static void shapes_in_other_buckets_are_other_patterns(void **state)
     }
 }
 
-static void buckets_grow_by_four(void **state)
+TEST(buckets_grow_by_four)
 {
     static const struct {
         int64_t dim;
@@ -344,16 +335,14 @@ static void buckets_grow_by_four(void **state)
     } want[] = {{-1, 255}, {0, 0},  {1, 1},  {2, 2},  {3, 2},         {4, 3},
                 {15, 3},   {16, 4}, {63, 4}, {64, 5}, {INT64_MAX, 33}};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(want); i++)
         assert_int_equal(qdq_canon_bucket(want[i].dim), want[i].bucket);
 }
 
-static void attributes_that_matter_make_other_patterns(void **state)
+TEST(attributes_that_matter_make_other_patterns)
 {
     static const int64_t one[2] = {1, 1}, two[2] = {2, 2};
 
-    (void)state;
     for (int k = 0; k < 3; k++) {
         test_builder b = test_build_planes();
         TEST_INPUT(&b, "z", 1, 64, 8, 8);
@@ -372,11 +361,10 @@ static void attributes_that_matter_make_other_patterns(void **state)
     }
 }
 
-static void a_constant_operand_is_another_pattern(void **state)
+TEST(a_constant_operand_is_another_pattern)
 {
     test_builder b = test_build_planes();
 
-    (void)state;
     TEST_INPUT(&b, "z", 1, 64, 8, 8);
     TEST_INPUT(&b, "other", 1, 64, 8, 8);
     TEST_RANDOM(&b, "const", 1, 64, 8, 8);
@@ -389,9 +377,8 @@ static void a_constant_operand_is_another_pattern(void **state)
 }
 
 /* x - y and y - x: the text does not know, the form does. */
-static void wiring_makes_other_patterns(void **state)
+TEST(wiring_makes_other_patterns)
 {
-    (void)state;
     for (int swap = 0; swap < 2; swap++) {
         test_builder b = test_build_planes();
         TEST_INPUT(&b, "z", 1, 64, 8, 8);
@@ -409,11 +396,10 @@ static void wiring_makes_other_patterns(void **state)
 }
 
 /* Branches of one kind, written in another order: each node stays with its own branch. */
-static void equal_branches_keep_together(void **state)
+TEST(equal_branches_keep_together)
 {
     test_builder b = test_build_planes();
 
-    (void)state;
     for (int i = 1; i <= 2; i++) {
         char n[6][8];
         for (int k = 0; k < 6; k++)
@@ -438,9 +424,8 @@ static void equal_branches_keep_together(void **state)
     done(f);
 }
 
-static void patterns_are_the_same_each_time(void **state)
+TEST(patterns_are_the_same_each_time)
 {
-    (void)state;
     qdq_model *m = three_nodes();
     found f = find_in(m);
     qdq_patterns *again;
@@ -455,26 +440,4 @@ static void patterns_are_the_same_each_time(void **state)
     qdq_patterns_free(again);
     qdq_patterns_free(NULL);
     done(f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(region_9_case_4_values_of_attributes),
-        cmocka_unit_test(the_hash_is_sha_256_of_the_text),
-        cmocka_unit_test(region_9_case_5_signatures),
-        cmocka_unit_test(region_9_case_5_the_order_of_operands_does_not_matter),
-        cmocka_unit_test(region_9_case_9_equal_blocks_are_instances_of_one_pattern),
-        cmocka_unit_test(region_9_case_10_the_leaves_of_a_chain_are_equal),
-        cmocka_unit_test(region_9_case_25_swapped_operands_play_the_same_part),
-        cmocka_unit_test(shapes_in_other_buckets_are_other_patterns),
-        cmocka_unit_test(buckets_grow_by_four),
-        cmocka_unit_test(attributes_that_matter_make_other_patterns),
-        cmocka_unit_test(a_constant_operand_is_another_pattern),
-        cmocka_unit_test(wiring_makes_other_patterns),
-        cmocka_unit_test(equal_branches_keep_together),
-        cmocka_unit_test(patterns_are_the_same_each_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

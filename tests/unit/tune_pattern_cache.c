@@ -24,14 +24,13 @@ static void expect_round_trip(const qdq_pattern_cache *c)
 
 /* --- eviction --------------------------------------------------------------------------------- */
 
-static void region_9_case_3_near_and_slow_schemes_are_evicted(void **state)
+TEST(near_and_slow_schemes_are_evicted)
 {
     static const unsigned max_entries[] = {32, 2};
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_pattern_schemes ps = {.key = {.signature = "Conv->Relu"}, .size = 2};
 
-    (void)state;
     give(&arena, &ps, scheme(&arena, 10, ""));
     give(&arena, &ps, scheme(&arena, 9, "0"));
     give(&arena, &ps, scheme(&arena, 8, "01234"));
@@ -51,14 +50,13 @@ static void region_9_case_3_near_and_slow_schemes_are_evicted(void **state)
     qdq_arena_free(&arena);
 }
 
-static void region_9_case_3_without_a_distance_each_scheme_stays_once(void **state)
+TEST(without_a_distance_each_scheme_stays_once)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_pattern_schemes ps = {.key = {.signature = "Conv->Relu"}, .size = 2};
     qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
 
-    (void)state;
     c.minimum_distance = 0;
     give(&arena, &ps, scheme(&arena, 10, ""));
     give(&arena, &ps, scheme(&arena, 9, "0"));
@@ -73,7 +71,7 @@ static void region_9_case_3_without_a_distance_each_scheme_stays_once(void **sta
     qdq_arena_free(&arena);
 }
 
-static void what_is_added_later_meets_what_is_there(void **state)
+TEST(what_is_added_later_meets_what_is_there)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -81,7 +79,6 @@ static void what_is_added_later_meets_what_is_there(void **state)
                         second = {.key = {.signature = "P"}, .size = 10};
     qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
 
-    (void)state;
     give(&arena, &first, scheme(&arena, 5, "0123"));
     give(&arena, &first, scheme(&arena, 6, "45678"));
     give(&arena, &second, scheme(&arena, 4, "45678")); /* the same, faster */
@@ -111,11 +108,10 @@ static void add_one(qdq_pattern_cache *c, const char *signature, double ms, cons
     qdq_arena_free(&arena);
 }
 
-static void merging_prefers_what_is_there_or_adds_to_it(void **state)
+TEST(merging_prefers_what_is_there_or_adds_to_it)
 {
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (int prefer = 0; prefer < 2; prefer++) {
         qdq_pattern_cache a = QDQ_PATTERN_CACHE_INIT, b = QDQ_PATTERN_CACHE_INIT;
 
@@ -156,7 +152,7 @@ static void load(const char *name, qdq_pattern_cache *c)
 }
 
 /* Every scheme has the hash that Model-Optimizer gave it. */
-static void hashes_are_those_in_the_file_of_model_optimizer(void **state)
+TEST(hashes_are_those_in_the_file_of_model_optimizer)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -165,7 +161,6 @@ static void hashes_are_those_in_the_file_of_model_optimizer(void **state)
     size_t size, n = 0, i = 0;
     char *text;
 
-    (void)state;
     load("autotuner_state_pattern_cache.yaml", &c);
     assert_ok(
         qdq_read_file(fixture("autotuner_state_pattern_cache.yaml"), 1 << 20, &text, &size, &err));
@@ -196,11 +191,10 @@ static void hashes_are_those_in_the_file_of_model_optimizer(void **state)
     qdq_pattern_cache_free(&c);
 }
 
-static void a_signature_that_is_folded_over_lines_is_one_text(void **state)
+TEST(a_signature_that_is_folded_over_lines_is_one_text)
 {
     qdq_pattern_cache c;
 
-    (void)state;
     load("autotuner_state_pattern_cache.yaml", &c);
     assert_non_null(qdq_pattern_cache_find(
         &c,
@@ -211,13 +205,12 @@ static void a_signature_that_is_folded_over_lines_is_one_text(void **state)
 }
 
 /* The state has what was measured, its sibling what Model-Optimizer's cache kept of that. */
-static void a_state_file_gives_the_cache_that_model_optimizer_keeps_beside_it(void **state)
+TEST(a_state_file_gives_the_cache_that_model_optimizer_keeps_beside_it)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_pattern_cache measured, theirs, ours = QDQ_PATTERN_CACHE_INIT;
     char *a, *b;
 
-    (void)state;
     load("autotuner_state.yaml", &measured);
     load("autotuner_state_pattern_cache.yaml", &theirs);
     assert_int_equal(measured.minimum_distance, 4);
@@ -236,14 +229,13 @@ static void a_state_file_gives_the_cache_that_model_optimizer_keeps_beside_it(vo
 /* --- our files -------------------------------------------------------------------------------- */
 
 /* The layout that Model-Optimizer's readers and people know. */
-static void the_file_looks_like_model_optimizers(void **state)
+TEST(the_file_looks_like_model_optimizers)
 {
     qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
     const qdq_point child = {1, QDQ_POINT_NONE, 0}, output = {QDQ_POINT_NONE, 1, 0};
     qdq_scheme *s;
     char *text;
 
-    (void)state;
     add_one(&c, "MatMul->Add<external:input-or-constant,internal:MatMul>", 11.75, "0");
     s = &c.patterns.at[0]->schemes.at[0];
     assert_true(QDQ_PUSH(&c.arena, &s->child_inputs, child) &&
@@ -287,12 +279,11 @@ static void the_file_looks_like_model_optimizers(void **state)
     qdq_pattern_cache_free(&c);
 }
 
-static void an_empty_cache_is_a_file(void **state)
+TEST(an_empty_cache_is_a_file)
 {
     qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
     char *text = text_of(&c);
 
-    (void)state;
     assert_string_equal(text,
                         "minimum_distance: 4\nmax_entries_per_pattern: 32\npattern_schemes: []\n");
     qdq_free(text);
@@ -301,7 +292,7 @@ static void an_empty_cache_is_a_file(void **state)
 }
 
 /* Names of tensors in signatures may be anything. */
-static void any_signature_reads_back(void **state)
+TEST(any_signature_reads_back)
 {
     static const char *const signatures[] = {"it's",
                                              "a: b # c",
@@ -317,7 +308,6 @@ static void any_signature_reads_back(void **state)
     qdq_error err = QDQ_ERROR_INIT;
     char *longest = malloc(100001), *text;
 
-    (void)state;
     assert_non_null(longest);
     memset(longest, 'x', 100000);
     for (size_t i = 0; i < 100000; i += 7)
@@ -340,13 +330,12 @@ static void any_signature_reads_back(void **state)
 }
 
 /* What is not UTF-8 is no text of YAML; the file stays readable. */
-static void a_signature_that_is_not_utf8_is_written_with_marks(void **state)
+TEST(a_signature_that_is_not_utf8_is_written_with_marks)
 {
     static const char *const broken[] = {"\xff",     "\xc3",         "\xe2\x82",
                                          "\xc0\x80", "\xed\xa0\x80", "\xf8\x88\x80\x80\x80"};
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(broken); i++) {
         qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT, again;
         char *text;
@@ -362,7 +351,7 @@ static void a_signature_that_is_not_utf8_is_written_with_marks(void **state)
 }
 
 /* PyYAML takes "1e-05" and "12" for a text and an integer. */
-static void latencies_are_written_as_floats_of_yaml_and_read_back_exactly(void **state)
+TEST(latencies_are_written_as_floats_of_yaml_and_read_back_exactly)
 {
     static const struct {
         double ms;
@@ -377,7 +366,6 @@ static void latencies_are_written_as_floats_of_yaml_and_read_back_exactly(void *
                  {1e300, "1.0e+300"}};
     qdq_error err = QDQ_ERROR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT, again;
         char want[64], *text;
@@ -397,14 +385,13 @@ static void latencies_are_written_as_floats_of_yaml_and_read_back_exactly(void *
 
 /* --- what is missing or wrong ----------------------------------------------------------------- */
 
-static void a_seal_knows_all_but_times_of_day(void **state)
+TEST(a_seal_knows_all_but_times_of_day)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_pattern_schemes ps = {.key = {"P", "aa", "ort 1", "x86", "threads=1"}, .size = 2};
     char first[33], now[33];
 
-    (void)state;
     give(&arena, &ps, scheme(&arena, 2, "0"));
     assert_ok(qdq_pattern_schemes_seal(&ps, "long", first, &err));
     ps.schemes.at[0].timestamp = "2026-11-23T10:00:00+00:00";
@@ -420,25 +407,4 @@ static void a_seal_knows_all_but_times_of_day(void **state)
     assert_ok(qdq_pattern_schemes_seal(&ps, "long", now, &err));
     assert_string_not_equal(first, now);
     qdq_arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(region_9_case_3_near_and_slow_schemes_are_evicted),
-        cmocka_unit_test(region_9_case_3_without_a_distance_each_scheme_stays_once),
-        cmocka_unit_test(what_is_added_later_meets_what_is_there),
-        cmocka_unit_test(merging_prefers_what_is_there_or_adds_to_it),
-        cmocka_unit_test(hashes_are_those_in_the_file_of_model_optimizer),
-        cmocka_unit_test(a_signature_that_is_folded_over_lines_is_one_text),
-        cmocka_unit_test(a_state_file_gives_the_cache_that_model_optimizer_keeps_beside_it),
-        cmocka_unit_test(the_file_looks_like_model_optimizers),
-        cmocka_unit_test(an_empty_cache_is_a_file),
-        cmocka_unit_test(any_signature_reads_back),
-        cmocka_unit_test(a_signature_that_is_not_utf8_is_written_with_marks),
-        cmocka_unit_test(latencies_are_written_as_floats_of_yaml_and_read_back_exactly),
-        cmocka_unit_test(a_seal_knows_all_but_times_of_day),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

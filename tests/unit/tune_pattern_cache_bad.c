@@ -11,11 +11,10 @@ static void parse(const char *text, qdq_pattern_cache *c)
     assert_ok(qdq_pattern_cache_parse(text, strlen(text), "c.yaml", NULL, c, &err));
 }
 
-static void missing_keys_have_defaults(void **state)
+TEST(missing_keys_have_defaults)
 {
     qdq_pattern_cache c;
 
-    (void)state;
     parse("pattern_schemes:\n- pattern_signature: P\n  schemes:\n  - {}\n  - latency_ms: 3\n"
           "    nodes_insertion_points: [{node_index: 1, input_index: 0}, {node_index: 1, "
           "input_index: 0}]\n"
@@ -43,11 +42,10 @@ static void missing_keys_have_defaults(void **state)
 }
 
 /* In states, patterns come once for each time they were tuned; what failed is to be tried again. */
-static void a_state_gives_each_pattern_once_and_no_failures(void **state)
+TEST(a_state_gives_each_pattern_once_and_no_failures)
 {
     qdq_pattern_cache c;
 
-    (void)state;
     parse("patterns:\n- pattern_signature: P\n  schemes: [{latency_ms: 5}]\n"
           "- pattern_signature: empty\n  schemes: []\n"
           "- pattern_signature: P\n  schemes: [{latency_ms: 4}, {latency_ms: .inf, error: true, "
@@ -72,7 +70,7 @@ static void hear(void *ctx, qdq_log_level level, const char *text)
     h->n++;
 }
 
-static void a_malformed_pattern_is_left_out_with_line_and_reason(void **state)
+TEST(a_malformed_pattern_is_left_out_with_line_and_reason)
 {
     static const struct {
         const char *pattern, *says;
@@ -132,7 +130,6 @@ static void a_malformed_pattern_is_left_out_with_line_and_reason(void **state)
         {"{pattern_signature: (model)}", "'pattern_signature' is '(model)', expected operators"},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_error err = QDQ_ERROR_INIT;
         heard h = {.n = 0};
@@ -156,7 +153,7 @@ static void a_malformed_pattern_is_left_out_with_line_and_reason(void **state)
     }
 }
 
-static void a_malformed_model_is_left_out_with_line_and_reason(void **state)
+TEST(a_malformed_model_is_left_out_with_line_and_reason)
 {
     static const struct {
         const char *model, *says;
@@ -175,7 +172,6 @@ static void a_malformed_model_is_left_out_with_line_and_reason(void **state)
          "'latency_ms' is 'x'"},
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         qdq_error err = QDQ_ERROR_INIT;
         heard h = {.n = 0};
@@ -199,7 +195,7 @@ static void a_malformed_model_is_left_out_with_line_and_reason(void **state)
 
 /* What differs in form, engine, device or options is another entry, and all of it is written and
  * read. */
-static void equal_signatures_of_other_forms_stand_beside_each_other(void **state)
+TEST(equal_signatures_of_other_forms_stand_beside_each_other)
 {
     static const qdq_pattern_key keys[] = {{"Conv->Relu", NULL, NULL, NULL, NULL},
                                            {"Conv->Relu", "aa", "ort 1", "x86", "threads=1"},
@@ -212,7 +208,6 @@ static void equal_signatures_of_other_forms_stand_beside_each_other(void **state
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT, again;
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(keys); i++) {
         const bool is_model = i + 1 == QDQ_COUNT(keys);
         qdq_pattern_schemes ps = {.key = keys[i], .size = 2};
@@ -253,12 +248,11 @@ static void refuse(const char *text, const char *says)
     assert_int_equal(c.patterns.n, 0);
 }
 
-static void what_is_no_cache_is_refused(void **state)
+TEST(what_is_no_cache_is_refused)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_pattern_cache c;
 
-    (void)state;
     refuse("", "c.yaml: neither 'pattern_schemes' nor 'patterns', expected a pattern cache");
     refuse("[1]", "neither 'pattern_schemes' nor 'patterns'");
     refuse("text", "neither 'pattern_schemes' nor 'patterns'");
@@ -274,12 +268,11 @@ static void what_is_no_cache_is_refused(void **state)
 }
 
 /* The program around the library may use a decimal comma. */
-static void the_locale_does_not_matter(void **state)
+TEST(the_locale_does_not_matter)
 {
     qdq_pattern_cache c;
     char *text;
 
-    (void)state;
     if (setlocale(LC_NUMERIC, "de_DE.UTF-8") == NULL &&
         setlocale(LC_NUMERIC, "fr_FR.UTF-8") == NULL)
         skip();
@@ -290,19 +283,4 @@ static void the_locale_does_not_matter(void **state)
     assert_non_null(strstr(text, "latency_ms: 1.25\n"));
     qdq_free(text);
     qdq_pattern_cache_free(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_keys_have_defaults),
-        cmocka_unit_test(a_state_gives_each_pattern_once_and_no_failures),
-        cmocka_unit_test(a_malformed_pattern_is_left_out_with_line_and_reason),
-        cmocka_unit_test(a_malformed_model_is_left_out_with_line_and_reason),
-        cmocka_unit_test(equal_signatures_of_other_forms_stand_beside_each_other),
-        cmocka_unit_test(what_is_no_cache_is_refused),
-        cmocka_unit_test(the_locale_does_not_matter),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,9 +71,8 @@ enum { SOURCE = 9, SAVED, DOUBT, MEASURED, FIGURES, RULES, ESTIMATED = 1, PREDIC
 
 static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
 
-static void an_edge_that_a_trial_decided_shows_its_price_and_the_trial(void **state)
+TEST(an_edge_that_a_trial_decided_shows_its_price_and_the_trial)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         json_t *data = page_of(test_path("edge%d", i), modes[i]);
         const json_t *e = row_of(data, "edges", 2, "h1");
@@ -86,9 +85,8 @@ static void an_edge_that_a_trial_decided_shows_its_price_and_the_trial(void **st
     }
 }
 
-static void a_rule_that_a_measurement_overruled_is_named(void **state)
+TEST(a_rule_that_a_measurement_overruled_is_named)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         json_t *data = page_of(test_path("rule%d", i), modes[i]);
         const json_t *edge = row_of(data, "edges", 2, "h1"),
@@ -104,9 +102,8 @@ static void a_rule_that_a_measurement_overruled_is_named(void **state)
     }
 }
 
-static void what_a_node_saves_is_profiled_or_predicted(void **state)
+TEST(what_a_node_saves_is_profiled_or_predicted)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         json_t *data = page_of(test_path("node%d", i), modes[i]);
         const json_t *node = row_of(data, "nodes", 1, "MatMul");
@@ -119,24 +116,12 @@ static void what_a_node_saves_is_profiled_or_predicted(void **state)
     }
 }
 
-static void what_nobody_measured_has_no_price(void **state)
+TEST(what_nobody_measured_has_no_price)
 {
-    (void)state;
     json_t *data = page_of(test_path("none"), QDQ_TUNE_REGION);
 
     assert_int_equal(json_integer_value(json_array_get(row_of(data, "edges", 2, "y"), SOURCE)), 0);
     assert_int_equal(json_integer_value(json_array_get(row_of(data, "nodes", 1, "Tanh"), SOURCE)),
                      0);
     json_decref(data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_edge_that_a_trial_decided_shows_its_price_and_the_trial),
-        cmocka_unit_test(a_rule_that_a_measurement_overruled_is_named),
-        cmocka_unit_test(what_a_node_saves_is_profiled_or_predicted),
-        cmocka_unit_test(what_nobody_measured_has_no_price),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,13 +62,12 @@ static double converted(const attributed *a, const char *value, double conversio
     return a->times.converted[v->id];
 }
 
-static void a_fused_kernel_is_called_after_its_end_and_belongs_to_its_conv(void **state)
+TEST(a_fused_kernel_is_called_after_its_end_and_belongs_to_its_conv)
 {
     attributed a = attribute("[{\"name\": \"r_nchwc\", \"op\": \"Conv\", \"us\": 5},"
                              " {\"name\": \"s_nchwc\", \"op\": \"Conv\", \"us\": 7},"
                              " {\"name\": \"y_nchwc\", \"op\": \"Conv\", \"us\": 9}]");
 
-    (void)state;
     assert_true(own(&a, "conv1") == 5 && own(&a, "relu1") == 0);
     assert_true(own(&a, "side") == 7 &&
                 own(&a, "conv2") == 9); /* of two in front of the Add, the other is taken */
@@ -76,7 +75,7 @@ static void a_fused_kernel_is_called_after_its_end_and_belongs_to_its_conv(void 
     done(&a);
 }
 
-static void kernels_on_codes_keep_the_name_of_the_node(void **state)
+TEST(kernels_on_codes_keep_the_name_of_the_node)
 {
     attributed a = attribute(
         "[{\"name\": \"x_QuantizeLinear\", \"op\": \"QuantizeLinear\", \"us\": 1},"
@@ -84,7 +83,6 @@ static void kernels_on_codes_keep_the_name_of_the_node(void **state)
         " {\"name\": \"r_DequantizeLinear/duplicated\", \"op\": \"DequantizeLinear\", \"us\": 2},"
         " {\"name\": \"add\", \"op\": \"QLinearAdd\", \"us\": 3}]");
 
-    (void)state;
     assert_true(own(&a, "conv1") == 5 && own(&a, "add") == 3);
     assert_true(border(&a, "conv1") == 1); /* who reads x */
     assert_true(border(&a, "relu1") == 2 && border(&a, "conv2") == 2 && border(&a, "side") == 2);
@@ -94,7 +92,7 @@ static void kernels_on_codes_keep_the_name_of_the_node(void **state)
     done(&a);
 }
 
-static void a_conversion_without_a_name_belongs_to_the_kernels_around_it(void **state)
+TEST(a_conversion_without_a_name_belongs_to_the_kernels_around_it)
 {
     attributed a =
         attribute("[{\"name\": \"conv1\", \"op\": \"Conv\", \"us\": 5},"
@@ -104,7 +102,6 @@ static void a_conversion_without_a_name_belongs_to_the_kernels_around_it(void **
                   " {\"name\": \"Transpose\", \"op\": \"Transpose\", \"us\": 4},"
                   " {\"name\": \"conv2\", \"op\": \"Conv\", \"us\": 5}]");
 
-    (void)state;
     assert_true(border(&a, "conv1") == 2 && border(&a, "relu1") == 2);
     assert_true(border(&a, "conv2") == 4);
     assert_true(converted(&a, "a", 1) == 2 && converted(&a, "r", 0) == 0);
@@ -113,7 +110,7 @@ static void a_conversion_without_a_name_belongs_to_the_kernels_around_it(void **
 
 /* TensorRT's names hold those of several nodes, its copies that of who reads them, and its weights
  * stand in front. */
-static void a_layer_that_is_called_after_several_nodes_belongs_to_its_products(void **state)
+TEST(a_layer_that_is_called_after_several_nodes_belongs_to_its_products)
 {
     attributed a = attribute("[{\"name\": \"w + conv1 + relu1\", \"op\": \"CaskConvolution\", "
                              "\"us\": 5, \"nodes\": [\"conv1\", "
@@ -125,7 +122,6 @@ static void a_layer_that_is_called_after_several_nodes_belongs_to_its_products(v
                              "\"nodes\": [\"add\", \"relu2\"], "
                              "\"conversion\": false}]");
 
-    (void)state;
     assert_true(own(&a, "conv1") == 5 && own(&a, "relu1") == 0);
     assert_true(own(&a, "conv2") == 4 && own(&a, "side") == 4); /* as fusion groups share it */
     assert_true(own(&a, "add") == 3 && own(&a, "relu2") == 0);
@@ -133,7 +129,7 @@ static void a_layer_that_is_called_after_several_nodes_belongs_to_its_products(v
     done(&a);
 }
 
-static void a_reformat_belongs_to_the_tensor_that_the_engine_tells(void **state)
+TEST(a_reformat_belongs_to_the_tensor_that_the_engine_tells)
 {
     attributed a = attribute(
         "[{\"name\": \"conv1\", \"op\": \"CaskConvolution\", \"us\": 5},"
@@ -147,7 +143,6 @@ static void a_reformat_belongs_to_the_tensor_that_the_engine_tells(void **state)
         "\"other\"},"
         " {\"name\": \"r_QuantizeLinear\", \"op\": \"Reformat\", \"us\": 4}]");
 
-    (void)state;
     assert_true(converted(&a, "r", 2) == 6 && converted(&a, "s", 0) == 0);
     /* no tensor of this model: that of the kernel before */
     assert_true(converted(&a, "b", 1) == 1);
@@ -156,30 +151,15 @@ static void a_reformat_belongs_to_the_tensor_that_the_engine_tells(void **state)
     done(&a);
 }
 
-static void layers_of_another_network_say_nothing(void **state)
+TEST(layers_of_another_network_say_nothing)
 {
     attributed a = attribute("[{\"name\": \"encoder\", \"op\": \"MatMul\", \"us\": 50},"
                              " {\"name\": \"relu1\", \"op\": \"Relu\", \"us\": 1}]");
 
-    (void)state;
     assert_false(a.times.is_known);
     assert_true(a.times.sum == 51);
     done(&a);
     a = attribute("[]");
     assert_false(a.times.is_known);
     done(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fused_kernel_is_called_after_its_end_and_belongs_to_its_conv),
-        cmocka_unit_test(kernels_on_codes_keep_the_name_of_the_node),
-        cmocka_unit_test(a_conversion_without_a_name_belongs_to_the_kernels_around_it),
-        cmocka_unit_test(a_layer_that_is_called_after_several_nodes_belongs_to_its_products),
-        cmocka_unit_test(a_reformat_belongs_to_the_tensor_that_the_engine_tells),
-        cmocka_unit_test(layers_of_another_network_say_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

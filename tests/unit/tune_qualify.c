@@ -22,28 +22,25 @@ static bool qualifies(qdq_saving s, double model_us)
     return s.qualifies;
 }
 
-static void what_saves_for_sure_qualifies(void **state)
+TEST(what_saves_for_sure_qualifies)
 {
-    (void)state;
     assert_true(qualifies(saving(10, 1, 1), 10000));
     assert_false(qualifies(saving(-10, 1, 1), 10000));
     assert_false(qualifies(saving(1, 1, 1), 10000)); /* nobody knows */
     assert_false(qualifies(saving(0, INFINITY, 1), 10000));
 }
 
-static void what_saves_little_counts_where_there_are_many(void **state)
+TEST(what_saves_little_counts_where_there_are_many)
 {
-    (void)state;
     assert_false(qualifies(saving(4, 0.1, 1), 10000)); /* less than 0.05 % */
     assert_true(qualifies(saving(4, 0.1, 2), 10000));
 }
 
-static void samples_that_agree_by_chance_are_not_believed(void **state)
+TEST(samples_that_agree_by_chance_are_not_believed)
 {
     const double us[] = {3, 3, 3};
     qdq_saving s = {.groups = 1};
 
-    (void)state;
     qdq_saving_of(us, 3, 6, &s);
     assert_true(fabs(s.mean_us - 3) < 1e-12 && fabs(s.se_us - 6 / sqrt(3)) < 1e-12);
     assert_false(qdq_saving_is_clear(&s, 100));
@@ -66,11 +63,10 @@ static void measure(qdq_random *r, double saves, qdq_saving *out)
 }
 
 /* Of 50 kinds five save something. */
-static void of_many_that_save_nothing_few_qualify(void **state)
+TEST(of_many_that_save_nothing_few_qualify)
 {
     unsigned false_ones = 0, right = 0, runs_without = 0;
 
-    (void)state;
     for (unsigned seed = 0; seed < SEEDS; seed++) {
         qdq_random r = qdq_random_new(seed, "qualify");
         qdq_saving s[KINDS];
@@ -90,21 +86,7 @@ static void of_many_that_save_nothing_few_qualify(void **state)
     assert_true(runs_without >= SEEDS / 2);
 }
 
-static void none_at_all_is_no_mistake(void **state)
+TEST(none_at_all_is_no_mistake)
 {
-    (void)state;
     assert_ok(qdq_savings_qualify(NULL, 0, 100, &err));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_saves_for_sure_qualifies),
-        cmocka_unit_test(what_saves_little_counts_where_there_are_many),
-        cmocka_unit_test(samples_that_agree_by_chance_are_not_believed),
-        cmocka_unit_test(of_many_that_save_nothing_few_qualify),
-        cmocka_unit_test(none_at_all_is_no_mistake),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* tune_region.c - regions: cases 6 to 11, 14 and 25 of region-autotune.md section 9, with what is
- * required there. */
+/* tune_region.c - regions of chains, diamonds, residual blocks and attention, how large ones are
+ * taken apart, and their names. */
 #include "tune/region/region.h"
 
 #include <math.h>
@@ -106,12 +106,11 @@ static void assert_regions(test_builder *b, const char *want)
 
 /* --- the cases -------------------------------------------------------------------------------- */
 
-static void region_9_case_6_a_chain_is_one_leaf(void **state)
+TEST(a_chain_is_one_leaf)
 {
     test_builder b = test_build_planes();
     qdq_regions *r;
 
-    (void)state;
     test_conv3(&b, "a", "x");
     TEST_NODE(&b, "Relu", "y", "a");
     test_output(&b, "y");
@@ -129,11 +128,10 @@ static void region_9_case_6_a_chain_is_one_leaf(void **state)
     qdq_model_free(m);
 }
 
-static void region_9_case_7_a_diamond_is_one_region_with_its_fork(void **state)
+TEST(a_diamond_is_one_region_with_its_fork)
 {
     test_builder b = test_build_planes();
 
-    (void)state;
     test_conv3(&b, "c", "x");
     TEST_NODE(&b, "Relu", "p", "c");
     TEST_NODE(&b, "Relu", "q", "c");
@@ -142,11 +140,10 @@ static void region_9_case_7_a_diamond_is_one_region_with_its_fork(void **state)
     assert_regions(&b, "{c p q y}");
 }
 
-static void region_9_case_8_a_join_is_covered_once(void **state)
+TEST(a_join_is_covered_once)
 {
     test_builder b = test_build_planes();
 
-    (void)state;
     TEST_INPUT(&b, "z", 1, 64, 8, 8);
     test_conv3(&b, "c1", "x");
     test_conv3(&b, "c2", "z");
@@ -156,11 +153,10 @@ static void region_9_case_8_a_join_is_covered_once(void **state)
     assert_regions(&b, "{c1} {c2} {a y}");
 }
 
-static void region_9_case_9_residual_blocks_are_regions(void **state)
+TEST(residual_blocks_are_regions)
 {
     test_builder b = test_build_planes();
 
-    (void)state;
     test_residual_blocks(&b, 0);
     /* What ends the network is not part of the last block, although nothing forks behind it. */
     TEST_NODE(&b, "GlobalAveragePool", "pool", "e3");
@@ -169,12 +165,11 @@ static void region_9_case_9_residual_blocks_are_regions(void **state)
     assert_regions(&b, "{stem s} {a1 b1 c1 d1 e1} {a2 b2 c2 d2 e2} {a3 b3 c3 d3 e3} {pool flat}");
 }
 
-static void region_9_case_10_large_regions_are_taken_apart(void **state)
+TEST(large_regions_are_taken_apart)
 {
     static const char *const pair[] = {"Conv", "Relu"}, *const relu[] = {"Relu"};
     test_builder b = test_build_planes();
 
-    (void)state;
     test_output(&b, chain(&b, pair, 2, 24, "x"));
     assert_regions(&b, "({n0 n1 n2 n3 n4 n5} {n6 n7 n8 n9 n10 n11} {n12 n13 n14 n15 n16 n17} "
                        "{n18 n19 n20 n21 n22 n23})");
@@ -186,13 +181,12 @@ static void region_9_case_10_large_regions_are_taken_apart(void **state)
     assert_regions(&b, "{n0 n1 n2 n3 n4 n5 n6 n7 n8}");
 }
 
-static void region_9_case_10_the_least_size_is_honoured(void **state)
+TEST(the_least_size_is_honoured)
 {
     static const char *const relu[] = {"Relu"};
     qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
     test_builder b = test_build_planes();
 
-    (void)state;
     opts.min_refine_size = 13;
     test_output(&b, chain(&b, relu, 1, 12, "x"));
     assert_regions_with(&b, opts, "{n0 n1 n2 n3 n4 n5 n6 n7 n8 n9 n10 n11}");
@@ -203,11 +197,10 @@ static void region_9_case_10_the_least_size_is_honoured(void **state)
     assert_regions_with(&b, opts, "({n0 n1 n2} {n3 n4 n5} {n6})");
 }
 
-static void region_9_case_11_branches_that_never_meet_stay_apart(void **state)
+TEST(branches_that_never_meet_stay_apart)
 {
     test_builder b = test_build_planes();
 
-    (void)state;
     test_conv3(&b, "a", "x");
     TEST_NODE(&b, "Relu", "y1", "a");
     TEST_NODE(&b, "Sigmoid", "y2", "a");
@@ -216,22 +209,20 @@ static void region_9_case_11_branches_that_never_meet_stay_apart(void **state)
     assert_regions(&b, "{a} {y1} {y2}");
 }
 
-static void region_9_case_11_a_square_is_no_fork(void **state)
+TEST(a_square_is_no_fork)
 {
     test_builder b = test_build_planes();
 
-    (void)state;
     test_conv3(&b, "a", "x");
     TEST_NODE(&b, "Mul", "y", "a", "a");
     test_output(&b, "y");
     assert_regions(&b, "{a y}");
 }
 
-static void region_9_case_14_each_node_of_an_attention_is_in_one_region(void **state)
+TEST(each_node_of_an_attention_is_in_one_region)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 16, 64);
     TEST_RANDOM(&b, "wq", 64, 64);
     TEST_RANDOM(&b, "wk", 64, 64);
@@ -251,12 +242,11 @@ static void region_9_case_14_each_node_of_an_attention_is_in_one_region(void **s
 }
 
 /* 2 to the power of 40 ways lead through it. */
-static void region_9_case_25_chained_forks_take_linear_time(void **state)
+TEST(chained_forks_take_linear_time)
 {
     test_builder b = test_build(17);
     char from[16] = "x";
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 64);
     for (int i = 0; i < 40; i++) {
         char name[16], left[16], right[16];
@@ -286,12 +276,11 @@ static void region_9_case_25_chained_forks_take_linear_time(void **state)
     qdq_model_free(m);
 }
 
-static void region_9_case_25_left_out_inputs_make_no_edges(void **state)
+TEST(left_out_inputs_make_no_edges)
 {
     static const char *const outputs[] = {NULL, "h"}, *const inputs[] = {"x", "w", "r"};
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 4, 1, 8);
     TEST_INPUT(&b, "z", 1, 1, 4, 4);
     TEST_RANDOM(&b, "w", 1, 32, 8);
@@ -325,7 +314,7 @@ static void name_node(test_builder *b, const char *out, const char *name)
     assert_true(qdq_node_set_name(qdq_graph_find(b->g, out)->producer, name));
 }
 
-static void region_9_case_25_names_say_the_module(void **state)
+TEST(names_say_the_module)
 {
     static const char *const relu[] = {"Relu"};
     qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
@@ -334,7 +323,6 @@ static void region_9_case_25_names_say_the_module(void **state)
     } want[] = {
         {"/a/fc/MatMul", "/a/fc"}, {"/MatMul", "/MatMul"}, {"", "/_misc_"}, {"/a//b/x", "/a/b"}};
 
-    (void)state;
     opts.builder = QDQ_REGIONS_NAMES;
     opts.min_refine_size = 1;
     opts.max_region_size = 1;
@@ -351,11 +339,10 @@ static void region_9_case_25_names_say_the_module(void **state)
     }
 }
 
-static void region_9_case_25_names_need_four_fifths(void **state)
+TEST(names_need_four_fifths)
 {
     static const char *const relu[] = {"Relu"};
 
-    (void)state;
     for (unsigned named = 7; named <= 8; named++) {
         test_builder b = test_build_planes();
         test_output(&b, chain(&b, relu, 1, 10, "x"));
@@ -374,11 +361,10 @@ static void region_9_case_25_names_need_four_fifths(void **state)
     }
 }
 
-static void region_9_case_25_a_small_module_is_one_region(void **state)
+TEST(a_small_module_is_one_region)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 64);
     TEST_RANDOM(&b, "w", 64, 64);
     TEST_RANDOM(&b, "bias", 64);
@@ -391,13 +377,12 @@ static void region_9_case_25_a_small_module_is_one_region(void **state)
     assert_regions(&b, "{/a/fc1/MatMul /a/fc1/Add /a/act/Relu /a/fc2/MatMul /a/fc2/Add}");
 }
 
-static void modules_are_composites_of_their_parts(void **state)
+TEST(modules_are_composites_of_their_parts)
 {
     qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
     test_builder b = test_build(17);
     char from[32] = "x";
 
-    (void)state;
     opts.min_refine_size = 6;
     opts.max_region_size = 4;
     TEST_INPUT(&b, "x", 1, 64);
@@ -423,7 +408,7 @@ static void modules_are_composites_of_their_parts(void **state)
 
 /* Optimizers make nodes without names. One between nodes of a module is in it; one between two
  * modules is in what is around both, and one between strangers in none. */
-static void a_node_without_a_name_is_where_its_neighbours_are(void **state)
+TEST(a_node_without_a_name_is_where_its_neighbours_are)
 {
     static const char *const names[] = {"/a/q/Relu", "", "/a/q/Tanh", "",
                                         "/a/k/Relu", "", "/b/Relu"};
@@ -432,7 +417,6 @@ static void a_node_without_a_name_is_where_its_neighbours_are(void **state)
     test_builder b = test_build_planes();
     char from[8] = "x";
 
-    (void)state;
     opts.builder = QDQ_REGIONS_NAMES;
     opts.min_refine_size = 1;
     opts.max_region_size = 1;
@@ -461,7 +445,7 @@ static void a_node_without_a_name_is_where_its_neighbours_are(void **state)
 
 /* --- what is no part of it -------------------------------------------------------------------- */
 
-static void constants_and_shape_arithmetic_have_no_region(void **state)
+TEST(constants_and_shape_arithmetic_have_no_region)
 {
     qdq_model *m = test_model("g (float[N,4,8] x) => (float y) {\n"
                               "  two = Constant <value_float = 2.0> ()\n"
@@ -475,7 +459,6 @@ static void constants_and_shape_arithmetic_have_no_region(void **state)
                               "}\n");
     qdq_regions *r;
 
-    (void)state;
     assert_ok(qdq_model_infer_shapes(m, &err));
     r = find(m, (qdq_region_opts)QDQ_REGION_OPTS_INIT);
     assert_int_equal(r->n_nodes, 2);
@@ -488,7 +471,7 @@ static void constants_and_shape_arithmetic_have_no_region(void **state)
     qdq_model_free(m);
 }
 
-static void a_body_reads_for_its_node(void **state)
+TEST(a_body_reads_for_its_node)
 {
     qdq_model *m = test_model("g (bool c, float[4] x) => (float y) {\n"
                               "  a = Relu(x)\n"
@@ -497,7 +480,6 @@ static void a_body_reads_for_its_node(void **state)
                               "}\n");
     qdq_regions *r = find(m, (qdq_region_opts)QDQ_REGION_OPTS_INIT);
 
-    (void)state;
     assert_int_equal(r->all.n, 1);
     assert_int_equal(r->all.at[0]->nodes.n, 2);
     assert_int_equal(r->all.at[0]->outputs.n, 1);
@@ -506,12 +488,11 @@ static void a_body_reads_for_its_node(void **state)
     qdq_model_free(m);
 }
 
-static void no_nodes_are_no_regions(void **state)
+TEST(no_nodes_are_no_regions)
 {
     static const qdq_region_builder builders[] = {QDQ_REGIONS_AUTO, QDQ_REGIONS_STRUCTURE,
                                                   QDQ_REGIONS_NAMES};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(builders); i++) {
         qdq_model *m = test_model("g (float x) => (float x) { }");
         qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
@@ -523,31 +504,4 @@ static void no_nodes_are_no_regions(void **state)
         qdq_model_free(m);
     }
     qdq_regions_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(region_9_case_6_a_chain_is_one_leaf),
-        cmocka_unit_test(region_9_case_7_a_diamond_is_one_region_with_its_fork),
-        cmocka_unit_test(region_9_case_8_a_join_is_covered_once),
-        cmocka_unit_test(region_9_case_9_residual_blocks_are_regions),
-        cmocka_unit_test(region_9_case_10_large_regions_are_taken_apart),
-        cmocka_unit_test(region_9_case_10_the_least_size_is_honoured),
-        cmocka_unit_test(region_9_case_11_branches_that_never_meet_stay_apart),
-        cmocka_unit_test(region_9_case_11_a_square_is_no_fork),
-        cmocka_unit_test(region_9_case_14_each_node_of_an_attention_is_in_one_region),
-        cmocka_unit_test(region_9_case_25_chained_forks_take_linear_time),
-        cmocka_unit_test(region_9_case_25_left_out_inputs_make_no_edges),
-        cmocka_unit_test(region_9_case_25_names_say_the_module),
-        cmocka_unit_test(region_9_case_25_names_need_four_fifths),
-        cmocka_unit_test(region_9_case_25_a_small_module_is_one_region),
-        cmocka_unit_test(modules_are_composites_of_their_parts),
-        cmocka_unit_test(a_node_without_a_name_is_where_its_neighbours_are),
-        cmocka_unit_test(constants_and_shape_arithmetic_have_no_region),
-        cmocka_unit_test(a_body_reads_for_its_node),
-        cmocka_unit_test(no_nodes_are_no_regions),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

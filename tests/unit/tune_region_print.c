@@ -33,13 +33,12 @@ static char *print(qdq_regions_form form, bool all, bool verbose)
     return text;
 }
 
-static void regions_without_kernels_are_hidden_but_counted(void **state)
+TEST(regions_without_kernels_are_hidden_but_counted)
 {
     json_t *few = NULL, *all = NULL;
     char *some = print(QDQ_REGIONS_JSON, false, false),
          *every = print(QDQ_REGIONS_JSON, true, false);
 
-    (void)state;
     assert_ok(qdq_json_parse(some, strlen(some), "some", &few, &err));
     assert_ok(qdq_json_parse(every, strlen(every), "every", &all, &err));
     size_t shown = json_array_size(json_object_get(few, "regions"));
@@ -56,13 +55,12 @@ static void regions_without_kernels_are_hidden_but_counted(void **state)
     qdq_free(every);
 }
 
-static void names_that_are_no_utf8_are_written_with_marks(void **state)
+TEST(names_that_are_no_utf8_are_written_with_marks)
 {
     test_builder b = test_build(17);
     json_t *o = NULL;
     char *text = NULL;
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 8);
     TEST_NODE(&b, "Sigmoid", "/m/a\xff/Sigmoid", "x");
     TEST_NODE(&b, "Erf", "/m/b\n\"/Erf", "/m/a\xff/Sigmoid");
@@ -86,12 +84,11 @@ static size_t count(const char *text, const char *part)
     return n;
 }
 
-static void frames_lie_in_each_other(void **state)
+TEST(frames_lie_in_each_other)
 {
     char *dot = print(QDQ_REGIONS_DOT, false, false);
     int depth = 0, deepest = 0;
 
-    (void)state;
     for (const char *p = dot; *p != '\0'; p++) {
         depth += (*p == '{') - (*p == '}');
         deepest = depth > deepest ? depth : deepest;
@@ -104,24 +101,22 @@ static void frames_lie_in_each_other(void **state)
     qdq_free(dot);
 }
 
-static void the_tree_goes_down_before_it_goes_on(void **state)
+TEST(the_tree_goes_down_before_it_goes_on)
 {
     char *text = print(QDQ_REGIONS_TEXT, true, false);
     const char *first = strstr(text, "/l.0\n"), *inner = strstr(text, "/l.0/m.1\n"),
                *next = strstr(text, "/l.1\n");
 
-    (void)state;
     assert_true(first != NULL && inner != NULL && next != NULL && first < inner && inner < next);
     assert_null(strstr(text, "not shown"));
     qdq_free(text);
 }
 
-static void long_lists_end_with_a_count(void **state)
+TEST(long_lists_end_with_a_count)
 {
     test_builder b = test_build(17);
     char *text = NULL;
 
-    (void)state;
     const char *in[26] = {NULL};
     static char names[25][8];
     for (int i = 0; i < 25; i++) {
@@ -136,17 +131,4 @@ static void long_lists_end_with_a_count(void **state)
     assert_non_null(strstr(text, "x18, x19, and 5 more\n"));
     qdq_free(text);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(regions_without_kernels_are_hidden_but_counted),
-        cmocka_unit_test(names_that_are_no_utf8_are_written_with_marks),
-        cmocka_unit_test(frames_lie_in_each_other),
-        cmocka_unit_test(the_tree_goes_down_before_it_goes_on),
-        cmocka_unit_test(long_lists_end_with_a_count),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

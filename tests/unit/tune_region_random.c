@@ -87,9 +87,8 @@ static void take_apart(qdq_model *m, qdq_random *random)
     }
 }
 
-static void any_graph_is_taken_apart_without_a_rest(void **state)
+TEST(any_graph_is_taken_apart_without_a_rest)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < GRAPHS; seed++) {
         char *text = test_random_graph(seed, (test_random_opts){10 + seed % 90, seed % 3 == 0});
         qdq_random random = qdq_random_new(seed, "regions");
@@ -101,11 +100,4 @@ static void any_graph_is_taken_apart_without_a_rest(void **state)
         qdq_model_free(m);
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_graph_is_taken_apart_without_a_rest)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
-/* tune_resume.c - case 21 of region-autotune.md section 9 in whole runs: whenever a run ends, what
- * it leaves is whole, and the next one takes it from there. What the store alone promises is in
- * tune_store.c. */
+/* tune_resume.c - whole runs: whenever a run ends, what it leaves is whole, and the next one takes
+ * it from there. What the store alone promises is in tune_store.c. */
 #include <string.h>
 
 #include "support/tuned.h"
@@ -32,14 +31,13 @@ static void expect_state(const char *folder, const char *state, const char *more
 }
 
 /* Saved before the baseline is known: as calibration begins, and as the first measurement does. */
-static void region_9_case_21_a_run_may_end_before_its_baseline_is_timed(void **state)
+TEST(a_run_may_end_before_its_baseline_is_timed)
 {
     static const char *const phases[] = {"calibrating", "control"};
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_tune_result r;
 
-    (void)state;
     assert_ok(test_tuned_run(test_tuned, test_path("whole"), &o, &r, &err));
     char *whole = test_tuned_file(test_path("whole"), "plan.json");
     for (size_t i = 0; i < QDQ_COUNT(phases); i++) {
@@ -69,14 +67,13 @@ static void region_9_case_21_a_run_may_end_before_its_baseline_is_timed(void **s
 
 /* Nothing can be compared with a model that cannot be timed: no speed-up of any size is found
  * beside it. */
-static void region_9_case_21_a_baseline_that_fails_ends_the_run(void **state)
+TEST(a_baseline_that_fails_ends_the_run)
 {
     static const struct {
         const char *failure, *why;
     } cases[] = {{"{\"at\": \"time\", \"message\": \"no clock\"}", "no clock"},
                  {"{\"at\": \"time\", \"crash\": \"SIGABRT\"}", "SIGABRT"}};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
         const char *folder = test_path("failing%zu", i);
         char more[200];
@@ -99,8 +96,8 @@ static void region_9_case_21_a_baseline_that_fails_ends_the_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(region_9_case_21_a_run_may_end_before_its_baseline_is_timed),
-        cmocka_unit_test(region_9_case_21_a_baseline_that_fails_ends_the_run),
+        cmocka_unit_test(a_run_may_end_before_its_baseline_is_timed),
+        cmocka_unit_test(a_baseline_that_fails_ends_the_run),
     };
 
     return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);

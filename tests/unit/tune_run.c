@@ -16,13 +16,12 @@ static qdq_tune_result run(const char *folder, const char *engine)
     return test_tuned_result(test_tuned, folder, &o);
 }
 
-static void the_best_of_search_rules_and_given_is_written(void **state)
+TEST(the_best_of_search_rules_and_given_is_written)
 {
     const char *folder = test_path("best");
     qdq_tune_result r = run(folder, test_tuned_costs(TEST_TUNED_OPS, NULL));
     qdq_model *m;
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_true(r.speedup > 1.8 && r.ci_low > 1.7 && r.final_ms <= r.rules_ms * 1.01);
     assert_true(fabs(r.predicted_ms / r.final_ms - 1) < 0.03);
@@ -37,27 +36,25 @@ static void the_best_of_search_rules_and_given_is_written(void **state)
     assert_int_equal(access(test_path("best/patterns.yaml"), F_OK), 0);
 }
 
-static void where_nothing_pays_the_given_model_is_written(void **state)
+TEST(where_nothing_pays_the_given_model_is_written)
 {
     const char *folder = test_path("nothing");
     qdq_tune_result r =
         run(folder, test_tuned_costs("\"MatMul\": {\"float_us\": 100, \"int8_us\": 110}", NULL));
     char *plan = test_tuned_file(folder, "plan.json");
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_true(r.speedup == 1);
     assert_non_null(strstr(plan, "\"tensors\": []"));
     qdq_free(plan);
 }
 
-static void where_nothing_can_run_in_8_bits_the_given_model_is_written(void **state)
+TEST(where_nothing_can_run_in_8_bits_the_given_model_is_written)
 {
     qdq_model *m = test_model("g (float[1,8] x) => (float[1,8] y) { y = Tanh(x) }");
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
     qdq_tune_result r;
 
-    (void)state;
     assert_ok(test_tuned_run(m, test_path("none"), &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_true(r.speedup == 1 && r.baseline_ms > 0);
@@ -65,7 +62,7 @@ static void where_nothing_can_run_in_8_bits_the_given_model_is_written(void **st
     qdq_model_free(m);
 }
 
-static void where_every_candidate_fails_the_given_model_is_written(void **state)
+TEST(where_every_candidate_fails_the_given_model_is_written)
 {
     qdq_tune_result r = run(
         test_path("rules_fail"),
@@ -74,13 +71,12 @@ static void where_every_candidate_fails_the_given_model_is_written(void **state)
                                          "{\"at\": \"open\", \"node\": \"MatMul@h3\"}, "
                                          "{\"at\": \"open\", \"node\": \"MatMul@h4\"}]"));
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_true(r.baseline_ms > 0.1 && r.final_ms == r.baseline_ms);
 }
 
 /* Each of these happens where the MatMul that gives h2 runs in 8 bits. */
-static void what_the_engine_does_not_survive_costs_that_candidate(void **state)
+TEST(what_the_engine_does_not_survive_costs_that_candidate)
 {
     static const char *const failures[] = {
         "{\"at\": \"run\", \"node\": \"MatMul@h2\", \"crash\": \"SIGILL\"}",
@@ -89,7 +85,6 @@ static void what_the_engine_does_not_survive_costs_that_candidate(void **state)
         "{\"at\": \"run\", \"node\": \"MatMul@h2\", \"outputs\": \"nan\"}",
     };
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(failures); i++) {
         char more[300];
         snprintf(more, sizeof more, "\"fail\": [%s]", failures[i]);
@@ -102,7 +97,7 @@ static void what_the_engine_does_not_survive_costs_that_candidate(void **state)
     }
 }
 
-static void what_misses_the_accuracy_is_refused_however_fast(void **state)
+TEST(what_misses_the_accuracy_is_refused_however_fast)
 {
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
     const char *folder = test_path("accurate");
@@ -111,7 +106,6 @@ static void what_misses_the_accuracy_is_refused_however_fast(void **state)
         "\"fail\": [{\"at\": \"run\", \"node\": \"MatMul@h2\", \"outputs\": \"wrong\"}]"));
     qdq_tune_result r;
 
-    (void)state;
     goal.min_sqnr = 10;
     o.goal = &goal;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
@@ -120,14 +114,13 @@ static void what_misses_the_accuracy_is_refused_however_fast(void **state)
     assert_true(r.sqnr_db >= 10);
 }
 
-static void a_finished_run_measures_nothing_again(void **state)
+TEST(a_finished_run_measures_nothing_again)
 {
     const char *folder = test_path("again"), *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
     qdq_tune_result first = run(folder, engine), second;
     uint64_t samples = test_tuned_samples(folder);
     char *plan = test_tuned_file(folder, "plan.json"), *again;
 
-    (void)state;
     second = run(folder, engine);
     assert_true(second.resumed && !first.resumed);
     assert_int_equal(test_tuned_samples(folder), samples);
@@ -145,13 +138,12 @@ static void a_finished_run_measures_nothing_again(void **state)
     assert_true(test_tuned_samples(folder) > samples);
 }
 
-static void a_budget_ends_the_search_and_the_guard_still_decides(void **state)
+TEST(a_budget_ends_the_search_and_the_guard_still_decides)
 {
     const char *folder = test_path("budget");
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND));
     qdq_tune_result r;
 
-    (void)state;
     o.trials = 2;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_true(r.ended_early);
@@ -184,7 +176,7 @@ static void stop_early(void *ctx, const qdq_tune_live *now)
 }
 
 /* What it knew it runs through again: meanwhile, the best that was found stays in the folder. */
-static void a_run_that_goes_on_does_not_go_back(void **state)
+TEST(a_run_that_goes_on_does_not_go_back)
 {
     const char *folder = test_path("goes_on");
     /* one MatMul does not pay: the rules' plan is the best for some trials only */
@@ -197,7 +189,6 @@ static void a_run_that_goes_on_does_not_go_back(void **state)
     qdq_tune_result r = run(folder, engine);
     char *before = test_tuned_file(folder, "plan.json"), *after;
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
     job.ctx = &s;
     job.cancel = s.cancel;
@@ -211,7 +202,7 @@ static void a_run_that_goes_on_does_not_go_back(void **state)
     qdq_cancel_free(s.cancel);
 }
 
-static void an_interrupted_run_leaves_the_best_so_far_and_goes_on(void **state)
+TEST(an_interrupted_run_leaves_the_best_so_far_and_goes_on)
 {
     const char *folder = test_path("interrupted"),
                *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
@@ -221,7 +212,6 @@ static void an_interrupted_run_leaves_the_best_so_far_and_goes_on(void **state)
     qdq_tune_result r;
     char *status;
 
-    (void)state;
     job.ctx = &s;
     job.cancel = s.cancel;
     o.job = &job;
@@ -246,11 +236,10 @@ static void an_interrupted_run_leaves_the_best_so_far_and_goes_on(void **state)
     qdq_cancel_free(s.cancel);
 }
 
-static void a_machine_that_slows_down_changes_no_plan(void **state)
+TEST(a_machine_that_slows_down_changes_no_plan)
 {
     const char *calm = test_path("calm"), *slow = test_path("slow");
 
-    (void)state;
     run(calm, test_tuned_costs(TEST_TUNED_OPS, NULL));
     run(slow, test_tuned_costs(TEST_TUNED_OPS,
                                "\"fail\": [{\"at\": \"time\", \"nth\": 60, \"slow\": 2}]"));
@@ -276,14 +265,13 @@ static void write_into_model(void *ctx, const qdq_tune_live *now)
     }
 }
 
-static void a_model_that_is_written_to_meanwhile_is_an_error(void **state)
+TEST(a_model_that_is_written_to_meanwhile_is_an_error)
 {
     const char *path = strdup(test_path("changing.onnx"));
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
     qdq_tune_result r;
     qdq_model *m;
 
-    (void)state;
     assert_ok(qdq_model_save(test_tuned, path, NULL, &err));
     assert_ok(qdq_model_load(path, NULL, &m, &err));
     o.live = write_into_model;
@@ -293,7 +281,7 @@ static void a_model_that_is_written_to_meanwhile_is_an_error(void **state)
     free((char *)path);
 }
 
-static void the_report_has_what_the_result_has(void **state)
+TEST(the_report_has_what_the_result_has)
 {
     const char *folder = test_path("report");
     qdq_tune_result r = run(folder, test_tuned_costs(TEST_TUNED_OPS, NULL));
@@ -303,7 +291,6 @@ static void the_report_has_what_the_result_has(void **state)
                                        "seconds", "verdict", "regions",     "patterns"};
     json_t *j;
 
-    (void)state;
     assert_ok(qdq_json_parse(text, strlen(text), "report", &j, &err));
     for (size_t i = 0; i < QDQ_COUNT(keys); i++)
         assert_non_null(json_object_get(j, keys[i]));
@@ -317,13 +304,12 @@ static void the_report_has_what_the_result_has(void **state)
 }
 
 /* Which candidate was what, and nothing from elsewhere. */
-static void the_page_names_the_starts_and_needs_nothing_else(void **state)
+TEST(the_page_names_the_starts_and_needs_nothing_else)
 {
     const char *folder = test_path("page");
     qdq_tune_result r = run(folder, test_tuned_costs(TEST_TUNED_OPS, NULL));
     char *html = test_tuned_file(folder, "report.html");
 
-    (void)state;
     assert_true(r.builds > 0);
     assert_non_null(strstr(html, "linear</"));
     assert_null(strstr(html, "src="));
@@ -332,9 +318,8 @@ static void the_page_names_the_starts_and_needs_nothing_else(void **state)
     qdq_free(html);
 }
 
-/* region 9 case 22: an imported placement is a start, and a seed of each pattern, also of a model
- * that cannot ship */
-static void a_qdq_baseline_is_a_start(void **state)
+/* an imported placement is a start, and a seed of each pattern, also of a model that cannot ship */
+TEST(a_qdq_baseline_is_a_start)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
     qdq_tune_opts o = test_tuned_opts(engine);
@@ -342,7 +327,6 @@ static void a_qdq_baseline_is_a_start(void **state)
     qdq_model *baseline, *other = test_model("g (float[1,4] p) => (float[1,4] q) { q = Tanh(p) }");
     const qdq_model *baselines[2] = {NULL, NULL};
 
-    (void)state;
     run(test_path("first"), engine);
     assert_ok(qdq_model_load(test_path("first/model.onnx"), NULL, &baseline, &err));
     baseline = test_tuned_other_weight(baseline);
@@ -361,7 +345,7 @@ static void a_qdq_baseline_is_a_start(void **state)
 }
 
 /* What a cache knows is tried as a whole, whatever was imported. */
-static void a_cache_is_a_start_beside_a_qdq_baseline(void **state)
+TEST(a_cache_is_a_start_beside_a_qdq_baseline)
 {
     static const char *const exclude[] = {"=MatMul@h2", "=MatMul@h3", "=MatMul@h4", NULL};
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL), *caches[2] = {NULL, NULL};
@@ -371,7 +355,6 @@ static void a_cache_is_a_start_beside_a_qdq_baseline(void **state)
     qdq_tune_result r;
     qdq_model *baseline;
 
-    (void)state;
     run(test_path("knows"), engine);
     quantize.exclude = exclude;
     o.quantize = &quantize;
@@ -391,13 +374,12 @@ static void a_cache_is_a_start_beside_a_qdq_baseline(void **state)
 }
 
 /* A profile says which candidates cannot win: they are not built, and the plan is the same. */
-static void a_profile_makes_the_search_short(void **state)
+TEST(a_profile_makes_the_search_short)
 {
     qdq_tune_result blind =
                         run(test_path("blind"), test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND)),
                     seeing = run(test_path("seeing"), test_tuned_costs(TEST_TUNED_OPS, NULL));
 
-    (void)state;
     print_message("%u builds, with profiles %u\n", blind.builds, seeing.builds);
     assert_true(seeing.builds < blind.builds);
     assert_true(seeing.ruled_out > 0 && blind.ruled_out == 0);
@@ -409,13 +391,12 @@ static void a_profile_makes_the_search_short(void **state)
 }
 
 /* Names in models are bytes, those in JSON are not. */
-static void names_that_no_plan_can_hold_are_an_error_that_says_so(void **state)
+TEST(names_that_no_plan_can_hold_are_an_error_that_says_so)
 {
     const qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
     qdq_model *m = test_tuned_model();
     qdq_tune_result r;
 
-    (void)state;
     QDQ_FOR_NODES (n, m->graph) {
         char name[20];
         snprintf(name, sizeof name, "n\xf6\xdf%u", (unsigned)n->id);
@@ -427,14 +408,13 @@ static void names_that_no_plan_can_hold_are_an_error_that_says_so(void **state)
 }
 
 /* Part 5: its own patterns.yaml makes a second run short. */
-static void its_own_cache_makes_the_next_run_short(void **state)
+TEST(its_own_cache_makes_the_next_run_short)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND),
                *caches[2] = {NULL, NULL};
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_tune_result cold = run(test_path("cold"), engine), warm;
 
-    (void)state;
     caches[0] = strdup(test_path("cold/patterns.yaml"));
     o.pattern_caches = caches;
     assert_ok(test_tuned_run(test_tuned, test_path("warm"), &o, &warm, &err));
@@ -444,13 +424,12 @@ static void its_own_cache_makes_the_next_run_short(void **state)
     free((char *)caches[0]);
 }
 
-static void every_candidate_is_kept_if_that_is_wanted(void **state)
+TEST(every_candidate_is_kept_if_that_is_wanted)
 {
     const char *folder = test_path("keep");
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND));
     qdq_tune_result r;
 
-    (void)state;
     o.keep_models = true;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     char command[4300];
@@ -458,7 +437,7 @@ static void every_candidate_is_kept_if_that_is_wanted(void **state)
     assert_int_equal(system(command), 0);
 }
 
-static void what_cannot_begin_says_why(void **state)
+TEST(what_cannot_begin_says_why)
 {
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
     const char *file = test_path("a_file");
@@ -466,7 +445,6 @@ static void what_cannot_begin_says_why(void **state)
     qdq_tune_result r;
     char *status;
 
-    (void)state;
     assert_non_null(f);
     fclose(f);
     assert_fails(QDQ_E_IO, "cannot make the folder",

@@ -49,7 +49,7 @@ static qdq_model *two_readers(void)
 }
 
 /* 8 bits save 9 us at each reader of t, and the conversion of t costs 12, once. */
-static void two_regions_win_together_what_each_would_lose_alone(void **state)
+TEST(two_regions_win_together_what_each_would_lose_alone)
 {
     const char *costs =
         test_tuned_costs("\"Erf\": {\"float_us\": 1}",
@@ -62,7 +62,6 @@ static void two_regions_win_together_what_each_would_lose_alone(void **state)
     qdq_model *m = two_readers();
     qdq_tune_result r;
 
-    (void)state;
     o.regions.builder = QDQ_REGIONS_NAMES;
     o.regions.min_refine_size = 4;
     assert_ok(test_tuned_run(m, test_path("borders"), &o, &r, &err));
@@ -128,7 +127,7 @@ static const char *write_cache(const qdq_region_opts *opts)
 }
 
 /* All readers of b1, b2 and b3 are a start of their own, the only one that pays here. */
-static void a_cache_of_a_composite_is_a_start(void **state)
+TEST(a_cache_of_a_composite_is_a_start)
 {
     qdq_tune_opts o = test_tuned_opts(
         test_tuned_costs("\"Conv\": {\"float_us\": 100, \"int8_us\": 400}",
@@ -137,7 +136,6 @@ static void a_cache_of_a_composite_is_a_start(void **state)
     qdq_model *m = three_blocks();
     qdq_tune_result r;
 
-    (void)state;
     job.log = hear;
     o.job = &job;
     o.regions.max_region_size = o.regions.min_refine_size = 2;
@@ -157,14 +155,4 @@ static void a_cache_of_a_composite_is_a_start(void **state)
     qdq_free(plan);
     free((char *)caches[0]);
     qdq_model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_regions_win_together_what_each_would_lose_alone),
-        cmocka_unit_test(a_cache_of_a_composite_is_a_start),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,8 @@ static void expect_hash(qdq_scheme s, const char *want)
 }
 
 /* The text that is hashed is what Python prints: "[(0, 0), (3, 1)]|[]|[(None, 1, 0)]". */
-static void region_9_case_1_hashes_of_schemes(void **state)
+TEST(hashes_of_schemes_are_those_of_the_format)
 {
-    (void)state;
     expect_hash((qdq_scheme){0}, "735cc3cc897328fe2f9937a0441db2ec");
     expect_hash((qdq_scheme){.node_inputs = POINTS(NODE(0, 0))},
                 "b66e6d916c91ca9420ece5a422f369a4");
@@ -33,45 +32,41 @@ static void region_9_case_1_hashes_of_schemes(void **state)
 }
 
 /* Python cannot compare None with a number: the hash of "[]|[]|[(None, 0, 0), (1, None, 0)]". */
-static void region_9_case_1_none_comes_before_any_number(void **state)
+TEST(none_comes_before_any_number)
 {
     const char *text = "[]|[]|[(None, 0, 0), (1, None, 0)]";
     char want[33];
 
-    (void)state;
     qdq_sha256_name(text, want);
     expect_hash((qdq_scheme){.outputs = POINTS({1, -1, 0}, {-1, 0, 0})}, want);
     expect_hash((qdq_scheme){.outputs = POINTS({-1, 0, 0}, {1, -1, 0})}, want);
 }
 
-static void region_9_case_1_hash_of_a_pattern(void **state)
+TEST(the_hash_of_a_pattern_is_that_of_the_format)
 {
     char hash[33];
 
-    (void)state;
     qdq_sha256_name("Conv->Relu", hash);
     assert_string_equal(hash, "a5407a95946a92bbd0f0ee3b97750717");
 }
 
-static void what_was_measured_is_not_in_the_hash(void **state)
+TEST(what_was_measured_is_not_in_the_hash)
 {
-    (void)state;
     expect_hash(
         (qdq_scheme){.latency_ms = 3, .error = true, .timestamp = "2026-01-31T10:15:02+00:00"},
         "735cc3cc897328fe2f9937a0441db2ec");
 }
 
-static void a_point_that_comes_twice_is_taken_out(void **state)
+TEST(a_point_that_comes_twice_is_taken_out)
 {
     qdq_scheme s = {.node_inputs = POINTS(NODE(3, 1), NODE(0, 0), NODE(3, 1))};
 
-    (void)state;
     assert_false(qdq_scheme_sort(&s));
     assert_int_equal(s.node_inputs.n, 2);
     expect_hash(s, "898d79d3248d3eb11a82a22b8ccae89a");
 }
 
-static void region_9_case_2_distance(void **state)
+TEST(the_distance_of_schemes_counts_their_differences)
 {
     const qdq_scheme a = {.node_inputs = POINTS(NODE(0, 0), NODE(1, 0))};
     const qdq_scheme b = {.node_inputs = POINTS(NODE(1, 0), NODE(2, 0)),
@@ -79,7 +74,6 @@ static void region_9_case_2_distance(void **state)
     const qdq_scheme slow = {.node_inputs = POINTS(NODE(0, 0), NODE(1, 0)), .latency_ms = 9};
     const qdq_scheme none = {.latency_ms = 1};
 
-    (void)state;
     assert_int_equal(qdq_scheme_distance(&a, &b), 3);
     assert_int_equal(qdq_scheme_distance(&b, &a), 3);
     assert_int_equal(qdq_scheme_distance(&a, &slow), 0);
@@ -87,41 +81,23 @@ static void region_9_case_2_distance(void **state)
 }
 
 /* A node's output and a child's are never one point, whatever their numbers. */
-static void outputs_of_nodes_and_of_children_are_different_points(void **state)
+TEST(outputs_of_nodes_and_of_children_are_different_points)
 {
     const qdq_scheme node = {.outputs = POINTS({-1, 0, 0})},
                      child = {.outputs = POINTS({0, -1, 0})};
 
-    (void)state;
     assert_int_equal(qdq_scheme_distance(&node, &child), 2);
 }
 
-static void region_9_case_18_size_of_the_pool(void **state)
+TEST(the_pool_has_the_size_that_its_choices_allow)
 {
     static const struct {
         size_t n, pool;
     } cases[] = {{0, 0}, {1, 1}, {9, 9}, {10, 10}, {109, 10}, {110, 11}, {200, 20}, {250, 25}};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++)
         assert_int_equal(qdq_scheme_pool(cases[i].n, 0.1, 10), cases[i].pool);
     assert_int_equal(qdq_scheme_pool(20, 1, 10), 20);
     assert_int_equal(qdq_scheme_pool(20, 2, 10), 20);
     assert_int_equal(qdq_scheme_pool(20, 0, 0), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(region_9_case_1_hashes_of_schemes),
-        cmocka_unit_test(region_9_case_1_none_comes_before_any_number),
-        cmocka_unit_test(region_9_case_1_hash_of_a_pattern),
-        cmocka_unit_test(what_was_measured_is_not_in_the_hash),
-        cmocka_unit_test(a_point_that_comes_twice_is_taken_out),
-        cmocka_unit_test(region_9_case_2_distance),
-        cmocka_unit_test(outputs_of_nodes_and_of_children_are_different_points),
-        cmocka_unit_test(region_9_case_18_size_of_the_pool),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,12 +102,11 @@ static qdq_part_score *score_at(test_layers l, double end_to_end)
 
 /* --- whose layers ----------------------------------------------------------------------------- */
 
-static void layers_of_the_group_count_and_those_of_the_halo_do_not(void **state)
+TEST(layers_of_the_group_count_and_those_of_the_halo_do_not)
 {
     const qdq_part_score *s = SCORE("MatMul g1/a 100", "MatMul g1/b+g1/r 20", "MatMul g1/c+g1/m 30",
                                     "MatMul g1/d 100", "MatMul g1.1/b+g1.1/r+g1.1/m+g1.1/c 7");
 
-    (void)state;
     assert_true(s[0].known && s[1].known);
     assert_us(s[0].own_us, 50);
     assert_int_equal(s[0].layers, 2);
@@ -117,32 +116,29 @@ static void layers_of_the_group_count_and_those_of_the_halo_do_not(void **state)
     assert_false(s[1].context_mismatch);
 }
 
-static void a_layer_of_both_counts_and_says_so(void **state)
+TEST(a_layer_of_both_counts_and_says_so)
 {
     const qdq_part_score *s = SCORE("MatMul g1/a+g1/b 100", "MatMul g1.1/b 3");
 
-    (void)state;
     assert_us(s[0].own_us, 100);
     assert_true(s[0].shared);
     assert_false(s[1].shared);
 }
 
 /* m moves what d's kernel reads: that is still the halo's. */
-static void moved_numbers_do_not_make_a_layer_ours(void **state)
+TEST(moved_numbers_do_not_make_a_layer_ours)
 {
     const qdq_part_score *s =
         SCORE("MatMul g1/b+g1/c 10", "MatMul g1/m+g1/d 100", "Transpose g1/m 2");
 
-    (void)state;
     assert_us(s[0].own_us, 12);
     assert_false(s[0].shared);
 }
 
-static void what_is_not_known_is_said(void **state)
+TEST(what_is_not_known_is_said)
 {
     const qdq_part_score *s = SCORE("MatMul g1/b+g1/c", "MatMul g1.1/a 100", "Relu - 3");
 
-    (void)state;
     assert_false(s[0].known); /* no time */
     assert_true(isnan(s[0].own_us) && isnan(qdq_part_cold_us(&s[0])));
     assert_false(s[1].known); /* no layer */
@@ -164,9 +160,8 @@ static void assert_context(test_layers part, test_layers whole, bool mismatch)
 }
 
 /* The whole model says which layers are right, with Q/DQ others than without. */
-static void kernels_of_another_kind_than_in_the_whole_model_are_told(void **state)
+TEST(kernels_of_another_kind_than_in_the_whole_model_are_told)
 {
-    (void)state;
     assert_context(TEST_LAYERS("MatMul g1/b 1", "MatMul g1/c 1"),
                    TEST_LAYERS("MatMul b+r", "MatMul c"), false);
     assert_context(TEST_LAYERS("MatMul g1/b 1", "MatMul g1/c 1"), TEST_LAYERS("MatMul b+r+m+c"),
@@ -183,7 +178,7 @@ static void kernels_of_another_kind_than_in_the_whole_model_are_told(void **stat
 /* --- conversions ------------------------------------------------------------------------------ */
 
 /* t is the halo's, and v the group's own. */
-static void qdq_of_the_plan_count_and_those_at_the_border_are_told_apart(void **state)
+TEST(qdq_of_the_plan_count_and_those_at_the_border_are_told_apart)
 {
     const qdq_part_score *s =
         SCORE("MatMul g1.1/a 100", "QuantizeLinear g1.1/t_QuantizeLinear conversion 5",
@@ -192,7 +187,6 @@ static void qdq_of_the_plan_count_and_those_at_the_border_are_told_apart(void **
               "DequantizeLinear g1.1/v_DequantizeLinear conversion 2", "MatMul g1.1/m+g1.1/c 20",
               "MatMul g1/b 1");
 
-    (void)state;
     assert_us(s[1].own_us, 40);
     assert_us(s[1].qdq_us, 10);
     assert_us(s[1].boundary_qdq_us, 5);
@@ -200,40 +194,37 @@ static void qdq_of_the_plan_count_and_those_at_the_border_are_told_apart(void **
 }
 
 /* ONNX Runtime doubles a DQ under a name of its own, and says of it nothing else. */
-static void a_copy_of_a_dq_is_found_by_its_name(void **state)
+TEST(a_copy_of_a_dq_is_found_by_its_name)
 {
     test_layers l =
         TEST_LAYERS("MatMul g1.1/b 20", "DequantizeLinear - conversion 2", "MatMul g1.1/c 20");
 
-    (void)state;
     l.at[1].layer = "g1.1/t_DequantizeLinear/duplicated";
     const qdq_part_score *s = score_at(l, NAN);
     assert_us(s[1].qdq_us, 2);
     assert_us(s[1].boundary_qdq_us, 2);
 }
 
-static void reformats_count_between_nodes_of_the_group_alone(void **state)
+TEST(reformats_count_between_nodes_of_the_group_alone)
 {
     const qdq_part_score *s = SCORE(
         "Reorder - conversion 1", "MatMul g1/a 100", "Reorder - conversion 2", "MatMul g1/b 20",
         "Reorder - conversion 4", "MatMul g1/c 20", "Reorder - conversion 8", "MatMul g1/d 100",
         "Reorder - conversion 16", "MatMul g1.1/b 20", "Reorder - conversion 32");
 
-    (void)state;
     assert_us(s[0].own_us, 40);
     assert_us(s[0].reformat_us, 4);
     assert_us(s[1].reformat_us, 0);
 }
 
 /* By the name of the tensor, whatever is executed around it; and by the node that it is for. */
-static void a_reformat_that_names_its_tensor_needs_no_neighbours(void **state)
+TEST(a_reformat_that_names_its_tensor_needs_no_neighbours)
 {
     test_layers l =
         TEST_LAYERS("MatMul g1/b 20", "Reorder - conversion 2", "Reorder - conversion 4",
                     "MatMul g1/a 100", "Reformat g1/c conversion 8", "MatMul g1/c 20",
                     "Reformat g1/c conversion 16", "MatMul g1/b 20");
 
-    (void)state;
     l.at[1].layer = "g1/v";
     l.at[2].layer = "g1/t";
     assert_us(score_at(l, NAN)[0].reformat_us, 2 + 16);
@@ -241,12 +232,11 @@ static void a_reformat_that_names_its_tensor_needs_no_neighbours(void **state)
 
 /* --- launch correction ------------------------------------------------------------------------ */
 
-static void what_profiling_adds_is_taken_off_each_layer(void **state)
+TEST(what_profiling_adds_is_taken_off_each_layer)
 {
     static const double end_to_end[] = {160, 300, NAN};
     static const double want[] = {50 - 2 * 10, 50, 50};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         const qdq_part_score *s =
             score_at(TEST_LAYERS("MatMul g1/a 100", "MatMul g1/b 20", "MatMul g1/c 30",
@@ -304,12 +294,11 @@ static double table_row(const char *name, double compute, double qdq, size_t n_q
 }
 
 /* The table of section 5.2 with its reformats inside. */
-static void subgraph_8_case_10_residuals_in_float_make_int8_slower(void **state)
+TEST(residuals_in_float_make_int8_slower)
 {
     const double f16 = table_row("f16", 928.8, 0, 0, 88.1, 862.2),
                  i8 = table_row("i8", 817.2, 232.4, 10, 46.1, 882.6);
 
-    (void)state;
     assert_true(fabs(i8 / f16 - 1 - 0.024) < 0.001);
 }
 
@@ -347,12 +336,11 @@ static void score_on_sim(test_isolated *s, bool with, qdq_part_score *out)
     qdq_plan_free(all);
 }
 
-static void scores_of_all_groups_are_those_of_the_engine(void **state)
+TEST(scores_of_all_groups_are_those_of_the_engine)
 {
     test_isolated s = test_isolate(test_isolated_network(1), NULL);
     qdq_part_score none[TEST_MOST_PARTS], all[TEST_MOST_PARTS];
 
-    (void)state;
     score_on_sim(&s, false, none);
     score_on_sim(&s, true, all);
     for (uint32_t i = 0; i < s.f->n; i++) {
@@ -371,24 +359,4 @@ static void scores_of_all_groups_are_those_of_the_engine(void **state)
         assert_us(all[i].boundary_qdq_us, i == 0 ? 5 : 10); /* who feeds the model gives no codes */
     }
     test_isolated_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_of_the_group_count_and_those_of_the_halo_do_not),
-        cmocka_unit_test(a_layer_of_both_counts_and_says_so),
-        cmocka_unit_test(moved_numbers_do_not_make_a_layer_ours),
-        cmocka_unit_test(what_is_not_known_is_said),
-        cmocka_unit_test(kernels_of_another_kind_than_in_the_whole_model_are_told),
-        cmocka_unit_test(qdq_of_the_plan_count_and_those_at_the_border_are_told_apart),
-        cmocka_unit_test(a_copy_of_a_dq_is_found_by_its_name),
-        cmocka_unit_test(reformats_count_between_nodes_of_the_group_alone),
-        cmocka_unit_test(a_reformat_that_names_its_tensor_needs_no_neighbours),
-        cmocka_unit_test(what_profiling_adds_is_taken_off_each_layer),
-        cmocka_unit_test(subgraph_8_case_10_residuals_in_float_make_int8_slower),
-        cmocka_unit_test(scores_of_all_groups_are_those_of_the_engine),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

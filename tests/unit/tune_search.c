@@ -284,17 +284,15 @@ static tally search_200_worlds(const char *how, bool profiles, double lies)
     return (tally){found / possible, builds / 200, ruled_out / 200.0};
 }
 
-static void most_of_the_gain_is_found_in_200_worlds(void **state)
+TEST(most_of_the_gain_is_found_in_200_worlds)
 {
-    (void)state;
     const tally blind = search_200_worlds("by trying", false, 0);
     assert_true(blind.share >= 0.97 && blind.ruled_out == 0);
 }
 
 /* Also where a kernel's time in a profile is 5 % off. */
-static void profiles_find_it_in_less_than_half_of_the_builds(void **state)
+TEST(profiles_find_it_in_less_than_half_of_the_builds)
 {
-    (void)state;
     const tally blind = search_200_worlds("by trying", false, 0),
                 exact = search_200_worlds("by profiles", true, 0),
                 rough = search_200_worlds("by profiles that are 5 % off", true, 0.05);
@@ -303,9 +301,8 @@ static void profiles_find_it_in_less_than_half_of_the_builds(void **state)
     assert_true(exact.ruled_out > 0 && rough.ruled_out > 0);
 }
 
-static void profiles_are_builds_of_the_budget(void **state)
+TEST(profiles_are_builds_of_the_budget)
 {
-    (void)state;
     for (unsigned most = 1; most < 12; most++) {
         qdq_arena arena = QDQ_ARENA_INIT;
         qdq_search_opts o = options(1);
@@ -319,9 +316,8 @@ static void profiles_are_builds_of_the_budget(void **state)
 }
 
 /* Not even what profiles propose. */
-static void what_is_not_allowed_is_never_on(void **state)
+TEST(what_is_not_allowed_is_never_on)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         qdq_arena arena = QDQ_ARENA_INIT;
         qdq_search_opts o = options(seed);
@@ -339,11 +335,10 @@ static void what_is_not_allowed_is_never_on(void **state)
     }
 }
 
-static void starts_are_told_by_name(void **state)
+TEST(starts_are_told_by_name)
 {
     unsigned proposed = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 10; seed++) {
         qdq_arena arena = QDQ_ARENA_INIT;
         qdq_search_opts o = options(seed);
@@ -357,13 +352,12 @@ static void starts_are_told_by_name(void **state)
     assert_true(proposed > 0);
 }
 
-static void equal_answers_give_an_equal_search(void **state)
+TEST(equal_answers_give_an_equal_search)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_search_opts o = options(7);
     world a, b;
 
-    (void)state;
     build(&a, &arena, 3, 0.005);
     build(&b, &arena, 3, 0.005);
     qdq_search_result x = run(&a, &o, &arena), y = run(&b, &o, &arena);
@@ -374,13 +368,12 @@ static void equal_answers_give_an_equal_search(void **state)
     qdq_arena_free(&arena);
 }
 
-static void a_budget_ends_the_search_with_the_best_so_far(void **state)
+TEST(a_budget_ends_the_search_with_the_best_so_far)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_search_opts o = options(1);
     world w;
 
-    (void)state;
     build(&w, &arena, 1, 0.001);
     o.max_trials = 3;
     qdq_search_result r = run(&w, &o, &arena);
@@ -395,13 +388,12 @@ static void a_budget_ends_the_search_with_the_best_so_far(void **state)
     qdq_arena_free(&arena);
 }
 
-static void what_cannot_be_built_is_refused_and_the_search_goes_on(void **state)
+TEST(what_cannot_be_built_is_refused_and_the_search_goes_on)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_search_opts o = options(1);
     world w;
 
-    (void)state;
     build(&w, &arena, 5, 0.001);
     assert_true(qdq_assign_new(&w.dead_bit, w.n, &arena));
     qdq_assign_set(&w.dead_bit, 0, true);
@@ -411,14 +403,13 @@ static void what_cannot_be_built_is_refused_and_the_search_goes_on(void **state)
     qdq_arena_free(&arena);
 }
 
-static void bad_seeds_do_not_hide_that_nothing_is_best(void **state)
+TEST(bad_seeds_do_not_hide_that_nothing_is_best)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_search_opts o = options(1);
     qdq_assign seeds[4];
     world w;
 
-    (void)state;
     build(&w, &arena, 2, 0.001);
     for (size_t i = 0; i < w.n; i++)
         w.time[1][i] = w.time[0][i] * 1.5;
@@ -435,11 +426,10 @@ static void bad_seeds_do_not_hide_that_nothing_is_best(void **state)
 }
 
 /* As many bad proposals as a unit has candidates, and no more builds than without them. */
-static void what_caches_propose_takes_nothing_from_the_search(void **state)
+TEST(what_caches_propose_takes_nothing_from_the_search)
 {
     enum { SEEDS = 6 };
 
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         qdq_arena arena = QDQ_ARENA_INIT;
         qdq_search_opts o = options(1);
@@ -463,11 +453,10 @@ static void what_caches_propose_takes_nothing_from_the_search(void **state)
     }
 }
 
-static void nothing_useless_is_kept(void **state)
+TEST(nothing_useless_is_kept)
 {
     double kept = 0, trials = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 200; seed++) {
         qdq_arena arena = QDQ_ARENA_INIT;
         qdq_search_opts o = options(seed);
@@ -506,13 +495,12 @@ static void build_readers(world *w)
     add_edge(w, 0, 3, 30e3);
 }
 
-static void readers_of_one_tensor_in_two_units_are_tried_together(void **state)
+TEST(readers_of_one_tensor_in_two_units_are_tried_together)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_search_opts o = options(1);
     world w;
 
-    (void)state;
     build_readers(&w);
     w.border.n_bits = 0;
     qdq_search_result alone = run(&w, &o, &arena);
@@ -524,12 +512,11 @@ static void readers_of_one_tensor_in_two_units_are_tried_together(void **state)
 }
 
 /* Bits of one unit are its own business, and those of no unit nobody's. */
-static void a_border_within_a_unit_is_not_tried_again(void **state)
+TEST(a_border_within_a_unit_is_not_tried_again)
 {
     static const uint32_t mine[2] = {0, 1}, nobodys[2] = {0, 4};
     const uint32_t *const of[] = {mine, nobodys};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         qdq_arena arena = QDQ_ARENA_INIT;
         qdq_search_opts o = options(1);
@@ -548,25 +535,4 @@ static void a_border_within_a_unit_is_not_tried_again(void **state)
         assert_false(qdq_assign_get(&with.best, 4));
         qdq_arena_free(&arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(most_of_the_gain_is_found_in_200_worlds),
-        cmocka_unit_test(profiles_find_it_in_less_than_half_of_the_builds),
-        cmocka_unit_test(profiles_are_builds_of_the_budget),
-        cmocka_unit_test(what_is_not_allowed_is_never_on),
-        cmocka_unit_test(starts_are_told_by_name),
-        cmocka_unit_test(equal_answers_give_an_equal_search),
-        cmocka_unit_test(a_budget_ends_the_search_with_the_best_so_far),
-        cmocka_unit_test(what_cannot_be_built_is_refused_and_the_search_goes_on),
-        cmocka_unit_test(bad_seeds_do_not_hide_that_nothing_is_best),
-        cmocka_unit_test(what_caches_propose_takes_nothing_from_the_search),
-        cmocka_unit_test(nothing_useless_is_kept),
-        cmocka_unit_test(readers_of_one_tensor_in_two_units_are_tried_together),
-        cmocka_unit_test(a_border_within_a_unit_is_not_tried_again),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

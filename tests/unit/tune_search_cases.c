@@ -1,5 +1,5 @@
-/* tune_search_cases.c - cases 18, 19 and 20 of region-autotune.md section 9: what is tried of a
- * pattern, in which order, how much of it, and what of it is never tried twice. */
+/* tune_search_cases.c - what is tried of a pattern, in which order, how much of it, and what of it
+ * is never tried twice. */
 #include "tune/search/search.h"
 
 #include "support/test.h"
@@ -166,13 +166,12 @@ static bool was_tried(const bench *b, uint64_t bits)
 
 /* Two decisions: nothing, which is what all others are measured against, then a, b, and both; then
  * it is over. */
-static void region_9_case_18_two_decisions_are_four_schemes_and_an_end(void **state)
+TEST(two_decisions_are_four_schemes_and_an_end)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_search_opts o = options(1000);
     bench b = {.cost = {0.1, 0.1}};
 
-    (void)state;
     add_unit(&b, "pair", 2, 1);
     qdq_search_result r = run(&b, &o, 0, &arena);
     assert_int_equal(b.n, 3);
@@ -185,13 +184,12 @@ static void region_9_case_18_two_decisions_are_four_schemes_and_an_end(void **st
     qdq_arena_free(&arena);
 }
 
-static void region_9_case_18_what_means_the_same_is_not_measured_again(void **state)
+TEST(what_means_the_same_is_not_measured_again)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_search_opts o = options(1000);
     bench b = {.cost = {0.1, 0.1}, .same_as = {1, 3}};
 
-    (void)state;
     add_unit(&b, "pair", 2, 1);
     run(&b, &o, 0, &arena);
     assert_int_equal(b.n, 2);
@@ -200,13 +198,12 @@ static void region_9_case_18_what_means_the_same_is_not_measured_again(void **st
 }
 
 /* What seems to be better, and could not be told: the same two would run the same pairs. */
-static void region_9_case_18_what_was_not_decided_is_not_measured_again(void **state)
+TEST(what_was_not_decided_is_not_measured_again)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_search_opts o = options(1000);
     bench b = {.cost = {-0.1, -0.1}, .is_noisy = true};
 
-    (void)state;
     add_unit(&b, "pair", 2, 1);
     run(&b, &o, 3, &arena);
     assert_int_equal(b.n, 3);
@@ -232,7 +229,7 @@ static size_t mask_of(const bench *b, size_t u, uint64_t bits)
 
 /* What a cache says of a pattern is what its trials are compared with, and never what they are. And
  * no pattern erases what another one decided. */
-static void region_9_case_19_what_is_tried_beats_what_is_stored(void **state)
+TEST(what_is_tried_beats_what_is_stored)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_search_opts o = options(8);
@@ -240,7 +237,6 @@ static void region_9_case_19_what_is_tried_beats_what_is_stored(void **state)
     bench b = {.cost = {0}};
     size_t tried = 0;
 
-    (void)state;
     add_unit(&b, "first", 3, 3);
     add_unit(&b, "second", 2, 2);
     for (size_t i = 0; i < b.n_bits; i++)
@@ -277,14 +273,13 @@ static void give_seeds(bench *b, qdq_assign seed[16], qdq_arena *arena)
     b->unit[0].n_seeds = b->unit[0].n_cached = 16;
 }
 
-static void region_9_case_20_a_known_pattern_is_profiled_once_within_its_budget(void **state)
+TEST(a_known_pattern_is_profiled_once_within_its_budget)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_search_opts o = options(8);
     qdq_assign seed[16];
     bench b = {.cost = {0}};
 
-    (void)state;
     give_seeds(&b, seed, &arena);
     for (size_t i = 0; i < b.n_bits; i++)
         b.cost[i] = i < 2 * MAX_INSTANCES ? -0.01 : 0.02; /* the third seed, 1 | 2, is the best */
@@ -297,14 +292,13 @@ static void region_9_case_20_a_known_pattern_is_profiled_once_within_its_budget(
     qdq_arena_free(&arena);
 }
 
-static void region_9_case_20_where_all_seeds_are_slower_nothing_is_best(void **state)
+TEST(where_all_seeds_are_slower_nothing_is_best)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_search_opts o = options(8);
     qdq_assign seed[16];
     bench b = {.cost = {0}};
 
-    (void)state;
     give_seeds(&b, seed, &arena);
     for (size_t i = 0; i < b.n_bits; i++)
         b.cost[i] = 0.01;
@@ -320,13 +314,12 @@ static void region_9_case_20_where_all_seeds_are_slower_nothing_is_best(void **s
 /* --- how many changes a unit gets ------------------------------------------------------------- */
 
 /* Nothing helps: what is tried is bounded by what the unit weighs alone. */
-static void the_budget_of_changes_follows_the_weight(void **state)
+TEST(the_budget_of_changes_follows_the_weight)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_search_opts o = options(8);
     bench b = {.cost = {0}};
 
-    (void)state;
     o.stale = 100;
     add_unit(&b, "light", MAX_CHOICES, 1);
     add_unit(&b, "heavy", MAX_CHOICES, 1);
@@ -344,13 +337,12 @@ static void the_budget_of_changes_follows_the_weight(void **state)
 
 /* The share of the profile counts over all instances: three light ones weigh as much as a heavy
  * one. */
-static void instances_add_to_the_weight(void **state)
+TEST(instances_add_to_the_weight)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_search_opts o = options(8);
     bench b = {.cost = {0}};
 
-    (void)state;
     o.stale = 100;
     add_unit(&b, "three", MAX_CHOICES, 3);
     add_unit(&b, "one", MAX_CHOICES, 1);
@@ -373,11 +365,10 @@ static void every_second(bench *b, uint64_t late, bool tells)
         b->cost[i] = i % 2 == 0 ? -0.05 : 0.08;
 }
 
-static void what_others_would_place_is_tried_before_patterns_are(void **state)
+TEST(what_others_would_place_is_tried_before_patterns_are)
 {
     const qdq_search_opts o = options(4);
 
-    (void)state;
     for (int tells = 0; tells < 2; tells++) {
         bench b;
         qdq_arena arena = QDQ_ARENA_INIT;
@@ -392,13 +383,12 @@ static void what_others_would_place_is_tried_before_patterns_are(void **state)
     }
 }
 
-static void what_others_would_place_is_not_tried_where_profiles_rule_it_out(void **state)
+TEST(what_others_would_place_is_not_tried_where_profiles_rule_it_out)
 {
     const qdq_search_opts o = options(4);
     bench b;
     qdq_arena arena = QDQ_ARENA_INIT;
 
-    (void)state;
     every_second(&b, 0xaa, true);
     /* so that there is a profile of everything */
     const qdq_search_result r = run(&b, &o, 0xff, &arena);
@@ -406,22 +396,4 @@ static void what_others_would_place_is_not_tried_where_profiles_rule_it_out(void
     assert_true(r.ruled_out > 0);
     assert_int_equal(r.best.word[0], 0x55);
     qdq_arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(region_9_case_18_two_decisions_are_four_schemes_and_an_end),
-        cmocka_unit_test(region_9_case_18_what_means_the_same_is_not_measured_again),
-        cmocka_unit_test(region_9_case_18_what_was_not_decided_is_not_measured_again),
-        cmocka_unit_test(region_9_case_19_what_is_tried_beats_what_is_stored),
-        cmocka_unit_test(region_9_case_20_a_known_pattern_is_profiled_once_within_its_budget),
-        cmocka_unit_test(region_9_case_20_where_all_seeds_are_slower_nothing_is_best),
-        cmocka_unit_test(the_budget_of_changes_follows_the_weight),
-        cmocka_unit_test(instances_add_to_the_weight),
-        cmocka_unit_test(what_others_would_place_is_tried_before_patterns_are),
-        cmocka_unit_test(what_others_would_place_is_not_tried_where_profiles_rule_it_out),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,8 @@
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-static void what_computes_has_a_group_and_what_moves_data_has_none(void **state)
+TEST(what_computes_has_a_group_and_what_moves_data_has_none)
 {
-    (void)state;
     setting s = open_setting(residual(), "ort-cpu");
 
     make_space(&s);
@@ -24,11 +23,10 @@ static void what_computes_has_a_group_and_what_moves_data_has_none(void **state)
     put_away(&s);
 }
 
-static void what_the_user_excludes_has_no_group(void **state)
+TEST(what_the_user_excludes_has_no_group)
 {
     static const char *const exclude[] = {"=c1", "^g$", NULL};
 
-    (void)state;
     setting s = open_setting(residual(), "ort-cpu");
 
     s.opts.exclude = exclude;
@@ -39,9 +37,8 @@ static void what_the_user_excludes_has_no_group(void **state)
 
 /* The branch of an Add that its kernel computes has none: there stands nothing between it and the
  * Add. */
-static void a_target_of_partitions_has_a_group_for_each_edge(void **state)
+TEST(a_target_of_partitions_has_a_group_for_each_edge)
 {
-    (void)state;
     setting s = open_setting(residual(), "tensorrt");
 
     make_space(&s);
@@ -51,11 +48,10 @@ static void a_target_of_partitions_has_a_group_for_each_edge(void **state)
 
 /* --- plans ------------------------------------------------------------------------------------ */
 
-static void the_plan_of_the_rules_is_that_of_quantize(void **state)
+TEST(the_plan_of_the_rules_is_that_of_quantize)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt", "tensorrt-fp8", "int4"};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         setting s = open_setting(residual(), targets[i]);
         qdq_model *want;
@@ -76,9 +72,8 @@ static void the_plan_of_the_rules_is_that_of_quantize(void **state)
 
 /* All of them: each is what quantize makes with these exclusions; none needs another calibration;
  * and what it says of itself stands for the same plan. */
-static void every_plan_is_one_that_quantize_makes(void **state)
+TEST(every_plan_is_one_that_quantize_makes)
 {
-    (void)state;
     setting s = open_setting(residual(), "ort-cpu");
     qdq_target *bare;
 
@@ -118,9 +113,8 @@ static void every_plan_is_one_that_quantize_makes(void **state)
     put_away(&s);
 }
 
-static void every_edge_of_a_target_of_partitions_can_be_left_out(void **state)
+TEST(every_edge_of_a_target_of_partitions_can_be_left_out)
 {
-    (void)state;
     setting s = open_setting(residual(), "tensorrt");
 
     make_space(&s);
@@ -222,9 +216,8 @@ static qdq_plan *plan_with(setting *s, const char *const *on)
 #define PLAN_WITH(s, ...) plan_with((s), (const char *const[]){__VA_ARGS__, NULL})
 
 /* `r0` is read by a Conv and by an Add that another kernel leads to. */
-static void region_9_case_15_edges_of_one_tensor_are_merged_or_stay_private(void **state)
+TEST(edges_of_one_tensor_are_merged_or_stay_private)
 {
-    (void)state;
     setting s = open_setting(residual(), "tensorrt");
 
     make_space(&s);
@@ -294,11 +287,10 @@ static void no_name_comes_twice(const qdq_model *m)
 
 /* Names are those of ONNX Runtime's tool; types are those of the tensor: a float16 model has
  * float16 scales, and DQ gives float16. */
-static void region_9_case_16_names_stay_unique_and_types_fit(void **state)
+TEST(names_stay_unique_and_types_fit)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
 
-    (void)state;
     for (size_t i = 0; i < 2 * QDQ_COUNT(targets); i++) {
         const bool half = i >= QDQ_COUNT(targets);
         setting s = open_setting(alike_names(), targets[i % QDQ_COUNT(targets)]);
@@ -371,9 +363,8 @@ static qdq_model *one_conv(void)
 /* What int8 has as 0.1 is 0.1 * 127 / 448 in float8 (Model-Optimizer multiplies by the inverse,
  * which leaves most of the codes unused); the zero point is a byte 0; opset and IR are raised to
  * what can say so. */
-static void region_9_case_17_float8_has_its_own_scale_and_opset(void **state)
+TEST(float8_has_its_own_scale_and_opset)
 {
-    (void)state;
     setting s = open_setting(one_conv(), "tensorrt-fp8");
     qdq_qscheme scheme = {.type = QDQ_INT8, .symmetric = true};
     qdq_qparam p;
@@ -387,9 +378,8 @@ static void region_9_case_17_float8_has_its_own_scale_and_opset(void **state)
     put_away(&s);
 }
 
-static void region_9_case_17_a_network_in_float16_has_scales_in_float16(void **state)
+TEST(a_network_in_float16_has_scales_in_float16)
 {
-    (void)state;
     setting s = open_setting(one_conv(), "tensorrt-fp8");
 
     assert_ok(
@@ -399,9 +389,8 @@ static void region_9_case_17_a_network_in_float16_has_scales_in_float16(void **s
 }
 
 /* Mul(a, a) with only slot 1 chosen: slot 1 only. */
-static void region_9_case_15_one_slot_of_a_square_is_chosen_alone(void **state)
+TEST(one_slot_of_a_square_is_chosen_alone)
 {
-    (void)state;
     test_builder b = test_build(17);
 
     TEST_INPUT(&b, "x", 1, 16, 8, 8);
@@ -427,11 +416,10 @@ static void region_9_case_15_one_slot_of_a_square_is_chosen_alone(void **state)
 
 /* A linear operator never ends with its activation quantized and its weight not: in no
  * assignment. */
-static void region_9_case_19_a_linear_operator_has_codes_for_both_operands_or_none(void **state)
+TEST(a_linear_operator_has_codes_for_both_operands_or_none)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         setting s = open_setting(residual(), targets[i]);
 
@@ -466,9 +454,8 @@ static void region_9_case_19_a_linear_operator_has_codes_for_both_operands_or_no
     }
 }
 
-static void an_imported_plan_is_an_assignment(void **state)
+TEST(an_imported_plan_is_an_assignment)
 {
-    (void)state;
     setting s = open_setting(residual(), "ort-cpu");
     qdq_plan *imported;
     qdq_model *m;
@@ -498,12 +485,12 @@ int main(void)
         cmocka_unit_test(every_edge_of_a_target_of_partitions_can_be_left_out),
         cmocka_unit_test(
             tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_when_it_comes),
-        cmocka_unit_test(region_9_case_15_edges_of_one_tensor_are_merged_or_stay_private),
-        cmocka_unit_test(region_9_case_15_one_slot_of_a_square_is_chosen_alone),
-        cmocka_unit_test(region_9_case_16_names_stay_unique_and_types_fit),
-        cmocka_unit_test(region_9_case_17_float8_has_its_own_scale_and_opset),
-        cmocka_unit_test(region_9_case_17_a_network_in_float16_has_scales_in_float16),
-        cmocka_unit_test(region_9_case_19_a_linear_operator_has_codes_for_both_operands_or_none),
+        cmocka_unit_test(edges_of_one_tensor_are_merged_or_stay_private),
+        cmocka_unit_test(one_slot_of_a_square_is_chosen_alone),
+        cmocka_unit_test(names_stay_unique_and_types_fit),
+        cmocka_unit_test(float8_has_its_own_scale_and_opset),
+        cmocka_unit_test(a_network_in_float16_has_scales_in_float16),
+        cmocka_unit_test(a_linear_operator_has_codes_for_both_operands_or_none),
         cmocka_unit_test(an_imported_plan_is_an_assignment),
     };
 

@@ -101,9 +101,8 @@ static const char *why_float(const qdq_plan *p, const char *node)
 
 /* --- what there is ---------------------------------------------------------------------------- */
 
-static void floats_that_are_read_have_an_edge_each(void **state)
+TEST(floats_that_are_read_have_an_edge_each)
 {
-    (void)state;
     test_space t = open_space();
 
     assert_true(edge_into(&t, "t", 0) != QDQ_NO_EDGE);
@@ -121,21 +120,19 @@ static void floats_that_are_read_have_an_edge_each(void **state)
     test_space_close(&t);
 }
 
-static void where_activations_stay_float_there_is_no_edge(void **state)
+TEST(where_activations_stay_float_there_is_no_edge)
 {
-    (void)state;
     test_space t = test_space_open(network(), "int4");
 
     assert_int_equal(t.s->n_edges, 0);
     test_space_close(&t);
 }
 
-static void what_users_keep_out_has_no_edge(void **state)
+TEST(what_users_keep_out_has_no_edge)
 {
     static const char *const exclude[] = {"=e", NULL};
     qdq_space *s;
 
-    (void)state;
     test_space t = open_space();
     t.opts.exclude = exclude;
     assert_ok(qdq_space_new(t.clean, t.target, &t.opts, &s, &err));
@@ -145,9 +142,8 @@ static void what_users_keep_out_has_no_edge(void **state)
     test_space_close(&t);
 }
 
-static void what_a_body_reads_has_no_edge(void **state)
+TEST(what_a_body_reads_has_no_edge)
 {
-    (void)state;
     test_space t = test_space_open(
         test_model(
             "g (float[2] x, bool c) => (float[2] y) {"
@@ -164,9 +160,8 @@ static void what_a_body_reads_has_no_edge(void **state)
 
 /* --- turned ----------------------------------------------------------------------------------- */
 
-static void with_no_edge_turned_the_plan_is_that_of_the_groups(void **state)
+TEST(with_no_edge_turned_the_plan_is_that_of_the_groups)
 {
-    (void)state;
     test_space t = open_space();
     qdq_assign a = with_rules(&t);
     char *text, *want;
@@ -182,9 +177,8 @@ static void with_no_edge_turned_the_plan_is_that_of_the_groups(void **state)
     test_space_close(&t);
 }
 
-static void a_transpose_moves_codes_or_floats(void **state)
+TEST(a_transpose_moves_codes_or_floats)
 {
-    (void)state;
     test_space t = open_space();
     qdq_assign a = with_rules(&t);
 
@@ -199,9 +193,8 @@ static void a_transpose_moves_codes_or_floats(void **state)
     test_space_close(&t);
 }
 
-static void a_float_operator_reads_codes(void **state)
+TEST(a_float_operator_reads_codes)
 {
-    (void)state;
     test_space t = open_space();
     qdq_assign a = with_rules(&t);
 
@@ -213,9 +206,8 @@ static void a_float_operator_reads_codes(void **state)
     test_space_close(&t);
 }
 
-static void one_of_several_readers_does_and_then_all(void **state)
+TEST(one_of_several_readers_does_and_then_all)
 {
-    (void)state;
     test_space t = open_space();
     qdq_assign a = with_rules(&t);
 
@@ -246,12 +238,11 @@ static qdq_assign random_assign(test_space *t, qdq_random *r)
     return a;
 }
 
-static void any_assignment_is_a_valid_model_and_is_found_again_in_it(void **state)
+TEST(any_assignment_is_a_valid_model_and_is_found_again_in_it)
 {
     static const char *const targets[] = {"openvino", "ort-cpu", "tensorrt"};
     qdq_random r = qdq_random_new(1, "edges");
 
-    (void)state;
     for (size_t k = 0; k < 3; k++) {
         test_space t = test_space_open(network(), targets[k]);
         for (int i = 0; i < 60; i++) {
@@ -279,21 +270,4 @@ static void any_assignment_is_a_valid_model_and_is_found_again_in_it(void **stat
         }
         test_space_close(&t);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats_that_are_read_have_an_edge_each),
-        cmocka_unit_test(where_activations_stay_float_there_is_no_edge),
-        cmocka_unit_test(what_users_keep_out_has_no_edge),
-        cmocka_unit_test(what_a_body_reads_has_no_edge),
-        cmocka_unit_test(with_no_edge_turned_the_plan_is_that_of_the_groups),
-        cmocka_unit_test(a_transpose_moves_codes_or_floats),
-        cmocka_unit_test(a_float_operator_reads_codes),
-        cmocka_unit_test(one_of_several_readers_does_and_then_all),
-        cmocka_unit_test(any_assignment_is_a_valid_model_and_is_found_again_in_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,11 +101,10 @@ static void expect_entries(test_space *t, const char *parts, const char *want)
 
 /* --- assignments ------------------------------------------------------------------------------ */
 
-static void linear_operators_with_a_constant_weight_have_halves(void **state)
+TEST(linear_operators_with_a_constant_weight_have_halves)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(targets); i++) {
         test_space t = test_space_open(network(), targets[i]);
 
@@ -120,9 +119,8 @@ static void linear_operators_with_a_constant_weight_have_halves(void **state)
     }
 }
 
-static void where_activations_stay_float_the_weight_is_the_whole(void **state)
+TEST(where_activations_stay_float_the_weight_is_the_whole)
 {
-    (void)state;
     test_space t = test_space_open(network(), "int4");
 
     assert_true(t.s->n_groups > 0);
@@ -132,11 +130,10 @@ static void where_activations_stay_float_the_weight_is_the_whole(void **state)
 }
 
 /* c has its weight in codes already, d its activation; e has neither. */
-static void what_the_model_has_in_codes_already_is_no_half(void **state)
+TEST(what_the_model_has_in_codes_already_is_no_half)
 {
     test_builder b = test_build(17);
 
-    (void)state;
     TEST_INPUT(&b, "x", 1, 16, 8, 8);
     TEST_CODES(&b, "cw", QDQ_INT8, 0, 16, 16, 1, 1);
     TEST_NODE(&b, "Conv", "c", "x", "cw.dq");
@@ -154,9 +151,8 @@ static void what_the_model_has_in_codes_already_is_no_half(void **state)
     test_space_close(&t);
 }
 
-static void of_the_three_bits_of_a_group_one_is_on(void **state)
+TEST(of_the_three_bits_of_a_group_one_is_on)
 {
-    (void)state;
     test_space t = test_space_open(network(), "ort-cpu");
     const uint32_t c1 = test_space_group(&t, "c1"), a = test_space_group(&t, "a");
     qdq_assign x = test_space_parts(&t, ""), few;
@@ -189,9 +185,8 @@ static void of_the_three_bits_of_a_group_one_is_on(void **state)
 
 /* --- plans ------------------------------------------------------------------------------------ */
 
-static void without_halves_the_plan_is_that_of_the_full_bits(void **state)
+TEST(without_halves_the_plan_is_that_of_the_full_bits)
 {
-    (void)state;
     test_space t = test_space_open(network(), "ort-cpu");
     qdq_assign x = test_space_parts(&t, "c1:full c2:full a:full p:full"), few;
     char *text, *want;
@@ -213,9 +208,8 @@ static void without_halves_the_plan_is_that_of_the_full_bits(void **state)
 
 /* Axes as subgraph-autotune.md has them in 4.2: Conv 0, MatMul the last one, Gemm 0 if it is
  * transposed. */
-static void a_weight_alone_is_one_entry_and_no_bias(void **state)
+TEST(a_weight_alone_is_one_entry_and_no_bias)
 {
-    (void)state;
     test_space t = test_space_open(network(), "ort-cpu");
 
     expect_entries(&t, "c1:weight", "c1.w[0]>c1:1");
@@ -232,9 +226,8 @@ static void a_weight_alone_is_one_entry_and_no_bias(void **state)
     test_space_close(&t);
 }
 
-static void an_activation_alone_is_one_edge_and_no_result(void **state)
+TEST(an_activation_alone_is_one_edge_and_no_result)
 {
-    (void)state;
     test_space t = test_space_open(network(), "ort-cpu");
 
     expect_entries(&t, "c1:activation", "r0>c1:0");
@@ -255,9 +248,8 @@ static void an_activation_alone_is_one_edge_and_no_result(void **state)
     test_space_close(&t);
 }
 
-static void an_activation_that_all_read_as_codes_needs_nothing(void **state)
+TEST(an_activation_that_all_read_as_codes_needs_nothing)
 {
-    (void)state;
     test_space t = test_space_open(network(), "ort-cpu");
 
     expect_entries(&t, "c0:full", "r0>all x>all c0.w[0]>c0:1 c0.b");
@@ -265,9 +257,8 @@ static void an_activation_that_all_read_as_codes_needs_nothing(void **state)
     test_space_close(&t);
 }
 
-static void an_edge_joins_the_entry_that_the_tensor_has(void **state)
+TEST(an_edge_joins_the_entry_that_the_tensor_has)
 {
-    (void)state;
     test_space t = test_space_open(network(), "tensorrt");
     qdq_assign a = test_space_parts(&t, "c1:full c2:activation");
     qdq_plan *p = test_space_plan(&t, &a);
@@ -291,9 +282,8 @@ static qdq_model *tied(void)
     return test_built(&b);
 }
 
-static void a_weight_of_several_is_stored_once_for_those_who_want_it(void **state)
+TEST(a_weight_of_several_is_stored_once_for_those_who_want_it)
 {
-    (void)state;
     test_space t = test_space_open(tied(), "tensorrt");
     qdq_assign a = test_space_parts(&t, "c:full e:weight");
     qdq_plan *p = test_space_plan(&t, &a);
@@ -310,11 +300,10 @@ static void a_weight_of_several_is_stored_once_for_those_who_want_it(void **stat
     test_space_close(&t);
 }
 
-static void a_weight_that_is_searched_has_its_clip_alone_too(void **state)
+TEST(a_weight_that_is_searched_has_its_clip_alone_too)
 {
     static const char *const mse[] = {"weight.method", "mse", NULL};
 
-    (void)state;
     test_space t = test_space_open_with(network(), "ort-cpu", mse, NULL);
     qdq_assign a = test_space_parts(&t, "p:weight"), b = test_space_parts(&t, "p:full");
     qdq_plan *half = test_space_plan(&t, &a), *full = test_space_plan(&t, &b);
@@ -328,9 +317,8 @@ static void a_weight_that_is_searched_has_its_clip_alone_too(void **state)
     test_space_close(&t);
 }
 
-static void scales_that_nobody_found_before_are_found(void **state)
+TEST(scales_that_nobody_found_before_are_found)
 {
-    (void)state;
     test_space t = test_space_open(network(), "ort-cpu");
     qdq_assign a = test_space_parts(&t, "c1:activation p:activation y:weight");
     qdq_plan *p = test_space_plan(&t, &a), *alone;
@@ -399,9 +387,8 @@ static void expect_inputs(const qdq_model *m, const char *node, const char *code
     }
 }
 
-static void the_model_has_what_the_half_says(void **state)
+TEST(the_model_has_what_the_half_says)
 {
-    (void)state;
     test_space t = test_space_open(network(), "ort-cpu");
     qdq_assign a = test_space_parts(&t, "c0:activation c1:weight c2:full p:activation y:weight");
     qdq_plan *p = test_space_plan(&t, &a);
@@ -421,12 +408,11 @@ static void the_model_has_what_the_half_says(void **state)
 
 /* Any parts together: a whole model, the same after its plan was a text; full is what the first
  * bits say, and nothing is calibrated. */
-static void plans_with_halves_survive_being_written(void **state)
+TEST(plans_with_halves_survive_being_written)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt", "openvino", "tensorrt-fp8"};
     qdq_random random = qdq_random_new(7, "parts");
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(targets); i++) {
         test_space t = test_space_open(network(), targets[i]);
         const size_t known = t.known.by_use.n_live;
@@ -454,12 +440,11 @@ static void plans_with_halves_survive_being_written(void **state)
     }
 }
 
-static void what_is_left_in_float16_gets_scales_in_float16(void **state)
+TEST(what_is_left_in_float16_gets_scales_in_float16)
 {
     static const char *const rest[] = {"rest", "{\"type\": \"float16\", \"direct_io\": true}",
                                        NULL};
 
-    (void)state;
     test_space t = test_space_open_with(network(), "tensorrt", rest, NULL);
     qdq_assign a = test_space_parts(&t, "c1:weight p:activation");
     qdq_plan *p = test_space_plan(&t, &a);
@@ -537,12 +522,10 @@ static void expect_case_18(test_space *t, const char *parts, bool weight, bool a
     qdq_plan_free(p);
 }
 
-static void
-subgraph_8_case_18_a_shared_tensor_is_quantized_once_for_those_who_take_codes(void **state)
+TEST(a_shared_tensor_is_quantized_once_for_those_who_take_codes)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
 
-    (void)state;
     for (size_t i = 0; i < 2 * QDQ_COUNT(targets); i++) {
         test_space t = test_space_open(shared(i % 2 == 1), targets[i / 2]);
 
@@ -551,29 +534,4 @@ subgraph_8_case_18_a_shared_tensor_is_quantized_once_for_those_who_take_codes(vo
         expect_case_18(&t, "p:activation q:activation", false, true);
         test_space_close(&t);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear_operators_with_a_constant_weight_have_halves),
-        cmocka_unit_test(where_activations_stay_float_the_weight_is_the_whole),
-        cmocka_unit_test(what_the_model_has_in_codes_already_is_no_half),
-        cmocka_unit_test(of_the_three_bits_of_a_group_one_is_on),
-        cmocka_unit_test(without_halves_the_plan_is_that_of_the_full_bits),
-        cmocka_unit_test(a_weight_alone_is_one_entry_and_no_bias),
-        cmocka_unit_test(an_activation_alone_is_one_edge_and_no_result),
-        cmocka_unit_test(an_activation_that_all_read_as_codes_needs_nothing),
-        cmocka_unit_test(an_edge_joins_the_entry_that_the_tensor_has),
-        cmocka_unit_test(a_weight_of_several_is_stored_once_for_those_who_want_it),
-        cmocka_unit_test(a_weight_that_is_searched_has_its_clip_alone_too),
-        cmocka_unit_test(scales_that_nobody_found_before_are_found),
-        cmocka_unit_test(the_model_has_what_the_half_says),
-        cmocka_unit_test(plans_with_halves_survive_being_written),
-        cmocka_unit_test(what_is_left_in_float16_gets_scales_in_float16),
-        cmocka_unit_test(
-            subgraph_8_case_18_a_shared_tensor_is_quantized_once_for_those_who_take_codes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,9 +79,8 @@ static size_t count_type(const qdq_plan *p, qdq_elem type)
 
 /* --- one tensor ------------------------------------------------------------------------------- */
 
-static void a_tensor_has_the_type_that_was_set_last(void **state)
+TEST(a_tensor_has_the_type_that_was_set_last)
 {
-    (void)state;
     test_space t = open_space();
     qdq_assign a = everything(&t), groups;
     const uint32_t x = number(&t, "x");
@@ -98,9 +97,8 @@ static void a_tensor_has_the_type_that_was_set_last(void **state)
     test_space_close(&t);
 }
 
-static void one_tensor_changes_its_type_alone(void **state)
+TEST(one_tensor_changes_its_type_alone)
 {
-    (void)state;
     test_space t = open_space();
     qdq_assign a = everything(&t);
     qdq_plan *own = test_space_plan(&t, &a), *p;
@@ -125,7 +123,7 @@ static void one_tensor_changes_its_type_alone(void **state)
 
 /* --- the same plan as by the target's own type ------------------------------------------------ */
 
-static void all_tensors_of_another_type_are_what_a_target_of_that_type_makes(void **state)
+TEST(all_tensors_of_another_type_are_what_a_target_of_that_type_makes)
 {
     static const char *const uint8[] = {"activation.type",
                                         "uint8",
@@ -135,7 +133,6 @@ static void all_tensors_of_another_type_are_what_a_target_of_that_type_makes(voi
                                         "false",
                                         NULL};
 
-    (void)state;
     test_space t = open_space(), other = test_space_open_with(network(), "openvino", uint8, NULL);
     qdq_assign a = everything(&t), b = everything(&other);
     set_all(&t, &a);
@@ -155,9 +152,8 @@ static void all_tensors_of_another_type_are_what_a_target_of_that_type_makes(voi
     test_space_close(&other);
 }
 
-static void nothing_is_calibrated_for_another_type_but_in_the_beginning(void **state)
+TEST(nothing_is_calibrated_for_another_type_but_in_the_beginning)
 {
-    (void)state;
     test_space t = open_space();
     qdq_assign a = everything(&t);
     const uint64_t known = t.known.by_use.n_live;
@@ -170,11 +166,10 @@ static void nothing_is_calibrated_for_another_type_but_in_the_beginning(void **s
 
 /* --- tied tensors ----------------------------------------------------------------------------- */
 
-static void what_shares_a_scale_has_one_type(void **state)
+TEST(what_shares_a_scale_has_one_type)
 {
     static const char *const tied[] = {"a", "b", "cc"};
 
-    (void)state;
     test_space t = test_space_open(network(), "openvino");
     for (size_t i = 0; i < 3; i++) {
         qdq_assign a = everything(&t);
@@ -202,9 +197,8 @@ static void what_shares_a_scale_has_one_type(void **state)
 
 /* --- what keeps its type ---------------------------------------------------------------------- */
 
-static void a_tensor_that_the_model_has_in_codes_keeps_its_type(void **state)
+TEST(a_tensor_that_the_model_has_in_codes_keeps_its_type)
 {
-    (void)state;
     test_builder b = test_build(17);
     TEST_INPUT(&b, "x", 1, 16, 8, 8);
     qdq_model *m;
@@ -228,9 +222,8 @@ static void a_tensor_that_the_model_has_in_codes_keeps_its_type(void **state)
     test_space_close(&t);
 }
 
-static void a_target_without_other_types_has_none(void **state)
+TEST(a_target_without_other_types_has_none)
 {
-    (void)state;
     test_space t = test_space_open(network(), "tensorrt");
     qdq_assign a = everything(&t);
 
@@ -245,9 +238,8 @@ static void a_target_without_other_types_has_none(void **state)
 
 /* The output "t" and the convolution behind it: one of both reads floats where its edge is
  * turned. */
-static void a_turned_edge_keeps_the_type_of_its_tensor(void **state)
+TEST(a_turned_edge_keeps_the_type_of_its_tensor)
 {
-    (void)state;
     test_space t = open_space();
     qdq_assign a = everything(&t);
 
@@ -264,9 +256,8 @@ static void a_turned_edge_keeps_the_type_of_its_tensor(void **state)
     test_space_close(&t);
 }
 
-static void a_plan_with_types_comes_back_from_its_text(void **state)
+TEST(a_plan_with_types_comes_back_from_its_text)
 {
-    (void)state;
     test_space t = open_space();
     qdq_assign a = everything(&t);
     qdq_plan *again;
@@ -292,21 +283,4 @@ static void a_plan_with_types_comes_back_from_its_text(void **state)
     qdq_plan_free(p);
     qdq_plan_free(again);
     test_space_close(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tensor_has_the_type_that_was_set_last),
-        cmocka_unit_test(one_tensor_changes_its_type_alone),
-        cmocka_unit_test(all_tensors_of_another_type_are_what_a_target_of_that_type_makes),
-        cmocka_unit_test(nothing_is_calibrated_for_another_type_but_in_the_beginning),
-        cmocka_unit_test(what_shares_a_scale_has_one_type),
-        cmocka_unit_test(a_tensor_that_the_model_has_in_codes_keeps_its_type),
-        cmocka_unit_test(a_target_without_other_types_has_none),
-        cmocka_unit_test(a_turned_edge_keeps_the_type_of_its_tensor),
-        cmocka_unit_test(a_plan_with_types_comes_back_from_its_text),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

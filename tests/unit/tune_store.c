@@ -34,7 +34,7 @@ static void add_pairs(qdq_tune_store *s, const qdq_tune_store_run *r, const char
 }
 
 /* Interrupted after the third measurement, a run goes on with the fourth. */
-static void region_9_case_21_an_unfinished_run_is_gone_on_with(void **state)
+TEST(an_unfinished_run_is_gone_on_with)
 {
     const char *path = test_path("resume.db");
     qdq_tune_store *s = open_store(path);
@@ -42,7 +42,6 @@ static void region_9_case_21_an_unfinished_run_is_gone_on_with(void **state)
     qdq_tune_store_trial t;
     double a, b;
 
-    (void)state;
     assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
     assert_false(r.resumed);
     add_pairs(s, &r, "c1", 3);
@@ -65,13 +64,12 @@ static void region_9_case_21_an_unfinished_run_is_gone_on_with(void **state)
     qdq_tune_store_close(s);
 }
 
-static void restart_hands_out_nothing_from_before(void **state)
+TEST(restart_hands_out_nothing_from_before)
 {
     qdq_tune_store *s = open_store(test_path("restart.db"));
     qdq_tune_store_run r, again, third;
     qdq_tune_store_trial t;
 
-    (void)state;
     assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
     add_pairs(s, &r, "c1", 5);
     assert_ok(qdq_tune_store_begin(s, &here, "seed=1", true, &again, &err));
@@ -86,13 +84,12 @@ static void restart_hands_out_nothing_from_before(void **state)
 }
 
 /* A state from another model, precision or quant type is not taken, and it is said why. */
-static void region_9_case_21_another_model_or_engine_is_explained(void **state)
+TEST(another_model_or_engine_is_explained)
 {
     qdq_tune_store *s = open_store(test_path("other.db"));
     qdq_tune_store_context other = here;
     qdq_tune_store_run r;
 
-    (void)state;
     assert_ok(qdq_tune_store_begin(s, &here, "type=int8", false, &r, &err));
     assert_string_equal(r.other, "");
     other.model = "model2";
@@ -108,14 +105,13 @@ static void region_9_case_21_another_model_or_engine_is_explained(void **state)
     qdq_tune_store_close(s);
 }
 
-static void runs_of_one_context_share_what_was_measured(void **state)
+TEST(runs_of_one_context_share_what_was_measured)
 {
     qdq_tune_store *s = open_store(test_path("shared.db"));
     qdq_tune_store_run a, b;
     qdq_tune_store_trial t;
     char *value;
 
-    (void)state;
     assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &a, &err));
     add_pairs(s, &a, "c1", 4);
     assert_ok(qdq_tune_store_value_put(s, &a, "scales", "{}", &err));
@@ -148,17 +144,15 @@ static void expect_content(qdq_tune_store *s, const qdq_tune_store_context *c, c
     qdq_free(value);
 }
 
-/* subgraph 8 case 17: a changed weight makes another model, whose groups are the same but for a
- * value that is in no key; a changed attribute is another key. What else times depend on drops them
- * all. */
-static void subgraph_8_case_17_times_of_groups_outlive_a_change_of_the_model(void **state)
+/* A changed weight makes another model, whose groups are the same but for a value that is in no
+ * key; a changed attribute is another key. What else times depend on drops them all. */
+TEST(times_of_groups_outlive_a_change_of_the_model)
 {
     qdq_tune_store *s = open_store(test_path("content.db"));
     qdq_tune_store_context other = here;
     qdq_tune_store_run r;
     char *value;
 
-    (void)state;
     assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
     assert_ok(qdq_tune_store_content_put(s, &r, "conv", "first", &err));
     assert_ok(qdq_tune_store_content_put(s, &r, "conv", "{\"us\": 7}", &err));
@@ -181,13 +175,12 @@ static void subgraph_8_case_17_times_of_groups_outlive_a_change_of_the_model(voi
     qdq_tune_store_close(s);
 }
 
-static void restart_hands_out_no_content_from_before(void **state)
+TEST(restart_hands_out_no_content_from_before)
 {
     qdq_tune_store *s = open_store(test_path("restart_content.db"));
     qdq_tune_store_context other = here;
     qdq_tune_store_run r;
 
-    (void)state;
     assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
     assert_ok(qdq_tune_store_content_put(s, &r, "conv", "old", &err));
     assert_ok(qdq_tune_store_begin(s, &here, "seed=1", true, &r, &err));
@@ -201,14 +194,13 @@ static void restart_hands_out_no_content_from_before(void **state)
 }
 
 /* Written before there were values by content. */
-static void an_older_store_is_gone_on_with(void **state)
+TEST(an_older_store_is_gone_on_with)
 {
     const char *path = test_path("older.db");
     qdq_tune_store *s = open_store(path);
     qdq_tune_store_run r;
     sqlite3 *db;
 
-    (void)state;
     assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
     add_pairs(s, &r, "c1", 3);
     qdq_tune_store_close(s);
@@ -226,7 +218,7 @@ static void an_older_store_is_gone_on_with(void **state)
 }
 
 /* Two processes at the same trial: what the first one measured is what both go by. */
-static void of_two_runs_at_once_the_first_sample_counts(void **state)
+TEST(of_two_runs_at_once_the_first_sample_counts)
 {
     const char *path = test_path("at_once.db");
     qdq_tune_store *s = open_store(path), *other = open_store(path);
@@ -234,7 +226,6 @@ static void of_two_runs_at_once_the_first_sample_counts(void **state)
     qdq_tune_store_trial t, u;
     double a = 100, b = 90, c = 200, d = 190;
 
-    (void)state;
     assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
     assert_ok(qdq_tune_store_begin(other, &here, "seed=2", false, &q, &err));
     assert_ok(qdq_tune_store_trial_get(s, &r, "float", "c", 0, &t, &err));
@@ -247,7 +238,7 @@ static void of_two_runs_at_once_the_first_sample_counts(void **state)
 }
 
 /* autotune --status of a folder on a disk that is mounted to be read */
-static void a_store_is_read_where_nothing_can_be_written(void **state)
+TEST(a_store_is_read_where_nothing_can_be_written)
 {
     const char *disk = test_small_disk(1 << 20), *name = "odd #1?%41.db";
     qdq_tune_store_found_run newest;
@@ -255,7 +246,6 @@ static void a_store_is_read_where_nothing_can_be_written(void **state)
     char path[4300];
     qdq_tune_store *s;
 
-    (void)state;
     if (disk == NULL) {
         test_missing("a disk of its own");
         return;
@@ -278,14 +268,13 @@ static void a_store_is_read_where_nothing_can_be_written(void **state)
     assert_true(test_disk_read_only(false));
 }
 
-static void failures_and_verdicts_are_kept(void **state)
+TEST(failures_and_verdicts_are_kept)
 {
     qdq_tune_store *s = open_store(test_path("verdicts.db"));
     qdq_tune_store_run r;
     qdq_tune_store_trial t;
     qdq_tune_store_found_run newest;
 
-    (void)state;
     assert_ok(qdq_tune_store_find(s, 0, &newest, &err));
     assert_false(newest.found);
     assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
@@ -295,7 +284,7 @@ static void failures_and_verdicts_are_kept(void **state)
     assert_true(t.failed);
     assert_string_equal(t.why, "crashed: SIGILL");
     assert_ok(qdq_tune_store_trial_verdict(s, &t, "reject", -0.1, -0.2, 0, &err));
-    /* region 9 case 21: a run that goes on tries again what failed */
+    /* a run that goes on tries again what failed */
     assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
     assert_true(r.resumed);
     assert_ok(qdq_tune_store_trial_get(s, &r, "float", "bad", 0, &t, &err));
@@ -330,13 +319,12 @@ static qdq_status hear(void *ctx, double time, const char *kind, const char *jso
     return h->n < 3 ? QDQ_OK : QDQ_E_INTERRUPTED;
 }
 
-static void events_come_in_their_order(void **state)
+TEST(events_come_in_their_order)
 {
     qdq_tune_store *s = open_store(test_path("events.db"));
     qdq_tune_store_run r;
     heard h = {0};
 
-    (void)state;
     assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
     assert_ok(qdq_tune_store_event(s, &r, "a", "{}", &err));
     assert_ok(qdq_tune_store_event(s, &r, "b", "{}", &err));
@@ -349,11 +337,10 @@ static void events_come_in_their_order(void **state)
 }
 
 /* A process that writes samples until it is killed; each that it reported is there. */
-static void a_kill_loses_no_sample_that_was_reported(void **state)
+TEST(a_kill_loses_no_sample_that_was_reported)
 {
     const char *path = test_path("kill.db");
 
-    (void)state;
     qdq_tune_store_close(open_store(path));
     for (int round = 0; round < 10; round++) {
         int fd[2];
@@ -404,14 +391,13 @@ static void write_file(const char *path, const char *mode, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-static void a_torn_wal_is_recovered(void **state)
+TEST(a_torn_wal_is_recovered)
 {
     const char *path = test_path("torn.db"), *wal = test_path("torn.db-wal");
     qdq_tune_store *s = open_store(path);
     qdq_tune_store_run r;
     struct stat st;
 
-    (void)state;
     assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
     add_pairs(s, &r, "c", 20);
     assert_int_equal(stat(wal, &st), 0);
@@ -429,13 +415,12 @@ static void a_torn_wal_is_recovered(void **state)
     free(copy);
 }
 
-static void a_newer_store_is_refused_with_both_versions(void **state)
+TEST(a_newer_store_is_refused_with_both_versions)
 {
     const char *path = test_path("newer.db");
     sqlite3 *db;
     qdq_tune_store *s;
 
-    (void)state;
     qdq_tune_store_close(open_store(path));
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 7", NULL, NULL, NULL), SQLITE_OK);
@@ -445,13 +430,12 @@ static void a_newer_store_is_refused_with_both_versions(void **state)
     assert_null(s);
 }
 
-static void what_is_no_store_is_refused(void **state)
+TEST(what_is_no_store_is_refused)
 {
     const char *text = test_path("text.db"), *other = test_path("other_program.db");
     sqlite3 *db;
     qdq_tune_store *s;
 
-    (void)state;
     write_file(
         text, "w",
         "this is not a database, although it is long enough to be mistaken for one by its name\n");
@@ -464,14 +448,13 @@ static void what_is_no_store_is_refused(void **state)
     assert_fails(QDQ_E_IO, "open", qdq_tune_store_open(test_dir(), &s, &err));
 }
 
-static void a_locked_store_is_an_error_after_a_while(void **state)
+TEST(a_locked_store_is_an_error_after_a_while)
 {
     const char *path = test_path("locked.db");
     qdq_tune_store *s = open_store(path);
     qdq_tune_store_run r;
     sqlite3 *db;
 
-    (void)state;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
     assert_fails(QDQ_E_IO, "another process has held the store",
@@ -481,7 +464,7 @@ static void a_locked_store_is_an_error_after_a_while(void **state)
     qdq_tune_store_close(s);
 }
 
-static void a_full_disk_is_an_error_and_loses_nothing(void **state)
+TEST(a_full_disk_is_an_error_and_loses_nothing)
 {
     const char *path = test_path("full.db");
     qdq_tune_store *s = open_store(path);
@@ -491,7 +474,6 @@ static void a_full_disk_is_an_error_and_loses_nothing(void **state)
     unsigned n = 0;
     double a = 1, b = 1;
 
-    (void)state;
     assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
     assert_ok(qdq_tune_store_trial_get(s, &r, "float", "c", 0, &t, &err));
     test_limit_files(1 << 18);
@@ -504,29 +486,4 @@ static void a_full_disk_is_an_error_and_loses_nothing(void **state)
     assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
     assert_int_equal(r.n_samples, n - 1);
     qdq_tune_store_close(s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(region_9_case_21_an_unfinished_run_is_gone_on_with),
-        cmocka_unit_test(restart_hands_out_nothing_from_before),
-        cmocka_unit_test(region_9_case_21_another_model_or_engine_is_explained),
-        cmocka_unit_test(runs_of_one_context_share_what_was_measured),
-        cmocka_unit_test(subgraph_8_case_17_times_of_groups_outlive_a_change_of_the_model),
-        cmocka_unit_test(restart_hands_out_no_content_from_before),
-        cmocka_unit_test(an_older_store_is_gone_on_with),
-        cmocka_unit_test(of_two_runs_at_once_the_first_sample_counts),
-        cmocka_unit_test(a_store_is_read_where_nothing_can_be_written),
-        cmocka_unit_test(failures_and_verdicts_are_kept),
-        cmocka_unit_test(events_come_in_their_order),
-        cmocka_unit_test(a_kill_loses_no_sample_that_was_reported),
-        cmocka_unit_test(a_torn_wal_is_recovered),
-        cmocka_unit_test(a_newer_store_is_refused_with_both_versions),
-        cmocka_unit_test(what_is_no_store_is_refused),
-        cmocka_unit_test(a_locked_store_is_an_error_after_a_while),
-        cmocka_unit_test(a_full_disk_is_an_error_and_loses_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,12 +32,11 @@ static const char one_that_does_not_pay[] =
 
 /* --- what is found ---------------------------------------------------------------------------- */
 
-static void the_best_placement_is_found_in_few_builds(void **state)
+TEST(the_best_placement_is_found_in_few_builds)
 {
     const char *folder = test_path("best");
     qdq_tune_result r = run(folder, test_tuned_costs(TEST_TUNED_OPS, NULL));
 
-    (void)state;
     assert_string_equal(r.mode, "subgraph");
     assert_string_equal(r.strategy, "mincut");
     assert_int_equal(r.verdict, QDQ_TUNED);
@@ -59,12 +58,11 @@ static void the_best_placement_is_found_in_few_builds(void **state)
     assert_false(test_tuned_exists(folder, "patterns.yaml"));
 }
 
-static void a_group_that_does_not_pay_stays_float(void **state)
+TEST(a_group_that_does_not_pay_stays_float)
 {
     const char *folder = test_path("one");
     qdq_tune_result r = run(folder, test_tuned_costs(TEST_TUNED_OPS, one_that_does_not_pay));
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_true(test_tuned_quantizes(folder, "MatMul", "h1") &&
                 test_tuned_quantizes(folder, "MatMul", "h2") &&
@@ -74,40 +72,37 @@ static void a_group_that_does_not_pay_stays_float(void **state)
     assert_true(isfinite(r.raw_ms) && r.builds <= 12);
 }
 
-static void where_nothing_pays_the_given_model_is_written(void **state)
+TEST(where_nothing_pays_the_given_model_is_written)
 {
     qdq_tune_result r =
         run(test_path("nothing"),
             test_tuned_costs("\"MatMul\": {\"float_us\": 100, \"int8_us\": 110}", NULL));
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_int_equal(r.kept, 0);
     assert_true(test_tuned_exists(test_path("nothing"), "model_raw.onnx") && isfinite(r.raw_ms));
 }
 
-static void a_model_without_decisions_ends_well(void **state)
+TEST(a_model_without_decisions_ends_well)
 {
     qdq_model *m = test_model("g (float[1,8] x) => (float[1,8] y) { y = Tanh(x) }");
     qdq_tune_opts o = opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
     qdq_tune_result r;
 
-    (void)state;
     assert_ok(test_tuned_run(m, test_path("none"), &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_int_equal(r.groups, 1);
     qdq_model_free(m);
 }
 
-/* subgraph 8: total time alone, where the engine tells no times of layers. */
-static void without_times_of_layers_whole_models_are_timed(void **state)
+/* Total time alone, where the engine tells no times of layers. */
+TEST(without_times_of_layers_whole_models_are_timed)
 {
     const char *folder = test_path("blind"),
                *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
     qdq_tune_result r = run(folder, engine);
     qdq_tune_opts o = opts(engine);
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
     for (int i = 1; i <= 4; i++) {
         char name[8];
@@ -122,7 +117,7 @@ static void without_times_of_layers_whole_models_are_timed(void **state)
 }
 
 /* The engine refuses whatever has the second one in 8 bits: with the filter nobody asks for it. */
-static void the_filter_holds(void **state)
+TEST(the_filter_holds)
 {
     const char *filter = test_path("filter.txt");
     qdq_model *m =
@@ -133,7 +128,6 @@ static void the_filter_holds(void **state)
         opts(test_tuned_costs(TEST_TUNED_OPS, "\"fail\": [{\"at\": \"open\", \"node\": \"two\"}]"));
     qdq_tune_result r;
 
-    (void)state;
     assert_ok(qdq_write_file(filter, true, "on*\n", 4, &err));
     assert_ok(test_tuned_run(m, test_path("unfiltered"), &o, &r, &err));
     assert_true(r.rejected > 0);
@@ -148,13 +142,12 @@ static void the_filter_holds(void **state)
 
 /* --- budgets ---------------------------------------------------------------------------------- */
 
-static void no_bound_on_builds_is_passed(void **state)
+TEST(no_bound_on_builds_is_passed)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, one_that_does_not_pay);
     qdq_tune_opts o = opts(engine);
     qdq_tune_result r;
 
-    (void)state;
     for (unsigned most = 7; most <= 13; most++) {
         o.max_builds = most;
         assert_ok(test_tuned_run(test_tuned, test_path("most%u", most), &o, &r, &err));
@@ -167,7 +160,7 @@ static void no_bound_on_builds_is_passed(void **state)
 }
 
 /* With open dims, the guard needs two builds more. */
-static void no_bound_on_builds_is_passed_with_open_dims(void **state)
+TEST(no_bound_on_builds_is_passed_with_open_dims)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, one_that_does_not_pay);
     static char w[600], text[1000];
@@ -176,7 +169,6 @@ static void no_bound_on_builds_is_passed_with_open_dims(void **state)
     qdq_tune_opts o = opts(engine);
     qdq_tune_result r;
 
-    (void)state;
     for (int i = 0; i < 64; i++)
         at += (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "",
                                ((i * 37) % 64 - 32) / 32.0);
@@ -199,7 +191,7 @@ static void no_bound_on_builds_is_passed_with_open_dims(void **state)
 
 /* --- going on --------------------------------------------------------------------------------- */
 
-static void a_finished_run_measures_nothing_again(void **state)
+TEST(a_finished_run_measures_nothing_again)
 {
     const char *folder = test_path("again"),
                *engine = test_tuned_costs(TEST_TUNED_OPS, one_that_does_not_pay);
@@ -207,7 +199,6 @@ static void a_finished_run_measures_nothing_again(void **state)
     uint64_t samples = test_tuned_samples(folder);
     char *plan = test_tuned_file(folder, "plan.json"), *again;
 
-    (void)state;
     second = run(folder, engine);
     assert_true(second.resumed && !first.resumed);
     assert_int_equal(test_tuned_samples(folder), samples);
@@ -234,12 +225,11 @@ static void stop_after(void *ctx, const qdq_tune_live *now)
         qdq_cancel_set(s->cancel);
 }
 
-static void an_interrupted_run_goes_on_to_the_same_plan(void **state)
+TEST(an_interrupted_run_goes_on_to_the_same_plan)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, one_that_does_not_pay);
     bool ended = false;
 
-    (void)state;
     run(test_path("whole"), engine);
     char *whole = test_tuned_file(test_path("whole"), "plan.json");
     for (unsigned after = 0; !ended && after < 30; after++) {
@@ -265,12 +255,11 @@ static void an_interrupted_run_goes_on_to_the_same_plan(void **state)
     qdq_free(whole);
 }
 
-static void a_killed_run_goes_on_to_the_same_plan(void **state)
+TEST(a_killed_run_goes_on_to_the_same_plan)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, one_that_does_not_pay);
     int fd[2];
 
-    (void)state;
     run(test_path("unharmed"), engine);
     char *whole = test_tuned_file(test_path("unharmed"), "plan.json");
     for (unsigned pairs = 1; pairs <= 61; pairs += 20) {
@@ -305,7 +294,7 @@ static const char *layer_file(const char *name, const char *layers)
 #define LAYER(nodes) "{\"Name\": \"k\", \"LayerType\": \"gemm\", \"Metadata\": \"" nodes "\"}"
 #define NODE(output) "[ONNX Layer: node_of_" output "]"
 
-static void layers_of_a_file_are_taken(void **state)
+TEST(layers_of_a_file_are_taken)
 {
     static const char layers[] = "{\"Layers\": [" LAYER(NODE("h1") "\\u001e" NODE("r1")) ", " LAYER(NODE(
         "h2") "\\u001"
@@ -320,7 +309,6 @@ static void layers_of_a_file_are_taken(void **state)
     qdq_tune_opts o = opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
     qdq_tune_result r;
 
-    (void)state;
     o.layer_info = layer_file("layers.json", layers);
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED);
@@ -329,13 +317,12 @@ static void layers_of_a_file_are_taken(void **state)
 }
 
 /* What a run wrote about its engine's layers is good for another run. */
-static void layers_that_a_run_wrote_are_layers_of_a_file(void **state)
+TEST(layers_that_a_run_wrote_are_layers_of_a_file)
 {
     const char *folder = test_path("writes"), *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
     qdq_tune_opts o = opts(engine);
     qdq_tune_result first = run(folder, engine), second;
 
-    (void)state;
     assert_true(test_tuned_exists(folder, "model.fp32.graph.json") &&
                 test_tuned_exists(folder, "model.fp32.build.log"));
     o.layer_info = test_path("writes/model.fp32.graph.json");
@@ -345,8 +332,8 @@ static void layers_that_a_run_wrote_are_layers_of_a_file(void **state)
     assert_false(test_tuned_exists(test_path("reads"), "model.fp32.graph.json"));
 }
 
-/* subgraph 1.10: layer information that does not fit the model. */
-static void layers_of_another_model_are_refused(void **state)
+/* Layer information that does not fit the model. */
+TEST(layers_of_another_model_are_refused)
 {
     static const char layers[] = "{\"Layers\": ["
                                  "{\"Name\": \"a\", \"Metadata\": \"[ONNX Layer: other1]\"},"
@@ -355,7 +342,6 @@ static void layers_of_another_model_are_refused(void **state)
     qdq_tune_opts o = opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
     qdq_tune_result r;
 
-    (void)state;
     o.layer_info = layer_file("other.json", layers);
     assert_fails(QDQ_E_UNSUPPORTED, "other.json",
                  test_tuned_run(test_tuned, test_path("other"), &o, &r, &err));
@@ -369,14 +355,13 @@ static void layers_of_another_model_are_refused(void **state)
 
 /* --- what does not go together ---------------------------------------------------------------- */
 
-static void options_of_the_other_mode_are_refused(void **state)
+TEST(options_of_the_other_mode_are_refused)
 {
     static const char *const caches[] = {"patterns.yaml", NULL};
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL), *folder = test_path("clash");
     qdq_tune_opts o = opts(engine);
     qdq_tune_result r;
 
-    (void)state;
     o.pattern_caches = caches;
     assert_fails(QDQ_E_USAGE, "region mode alone",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
@@ -403,14 +388,13 @@ static void options_of_the_other_mode_are_refused(void **state)
 
 /* --- report ----------------------------------------------------------------------------------- */
 
-static void the_report_tells_groups(void **state)
+TEST(the_report_tells_groups)
 {
     static const char *const keys[] = {"groups",   "keys",      "raw_ms", "kept",
                                        "rejected", "undecided", "builds"};
     const char *folder = test_path("report");
     json_t *j;
 
-    (void)state;
     run(folder, test_tuned_costs(TEST_TUNED_OPS, one_that_does_not_pay));
     char *text = test_tuned_file(folder, "report.json"),
          *page = test_tuned_file(folder, "report.html");

@@ -130,12 +130,11 @@ static const double some[PRODUCTS] = {0.5, 1.6, 0.6, 1.5}, all[PRODUCTS] = {0.6,
 
 /* --- what pays -------------------------------------------------------------------------------- */
 
-static void tensors_whose_kernels_are_faster_with_another_type_get_it(void **state)
+TEST(tensors_whose_kernels_are_faster_with_another_type_get_it)
 {
     static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
     static const char *const names[] = {"some_region", "some_subgraph"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         const char *folder = test_path("%s", names[i]);
         const qdq_tune_result r = run(folder, some, modes[i]);
@@ -152,7 +151,7 @@ static void tensors_whose_kernels_are_faster_with_another_type_get_it(void **sta
 }
 
 /* Groups apart have other names, so that operators have the costs. */
-static void greedy_uses_the_same_types(void **state)
+TEST(greedy_uses_the_same_types)
 {
     const char *folder = test_path("greedy");
     qdq_model *m = network();
@@ -161,7 +160,6 @@ static void greedy_uses_the_same_types(void **state)
                                          "\"inputs\": 2, \"types\": {\"int8\": 0.6}}",
                                          NULL));
 
-    (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
     o.strategy = QDQ_TUNE_GREEDY;
     tune(m, folder, INT8, &o);
@@ -169,23 +167,21 @@ static void greedy_uses_the_same_types(void **state)
     qdq_model_free(m);
 }
 
-static void where_another_type_pays_everywhere_all_tensors_get_it(void **state)
+TEST(where_another_type_pays_everywhere_all_tensors_get_it)
 {
     const char *folder = test_path("all");
 
-    (void)state;
     const qdq_tune_result r = run(folder, all, QDQ_TUNE_SUBGRAPH);
     assert_string_equal(types(folder), "int8 int8 int8 int8");
     assert_int_equal(r.typed[0].tensors, PRODUCTS);
 }
 
-static void without_profiles_all_tensors_are_tried_at_once(void **state)
+TEST(without_profiles_all_tensors_are_tried_at_once)
 {
     static const double *const times[] = {all, some, none};
     static const char *const want[] = {"int8 int8 int8 int8", "uint8 uint8 uint8 uint8",
                                        "uint8 uint8 uint8 uint8"};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         const char *folder = test_path("blind%zu", i);
         qdq_model *m = network();
@@ -221,11 +217,10 @@ static qdq_model *joined(void)
 
 /* The product behind the Concat gains and the one that reads an operand of it loses, or the other
  * way round. The other operand and the result have one scale. */
-static void tensors_that_share_a_scale_change_together(void **state)
+TEST(tensors_that_share_a_scale_change_together)
 {
     static const double factor[2][2] = {{0.4, 1.2}, {1.2, 0.4}};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         char ops[400], type[3][16] = {"", "", ""};
         const char *const tensor[3] = {"a", "b", "cc"}, *folder = test_path("joined%zu", i);
@@ -263,24 +258,22 @@ static void tensors_that_share_a_scale_change_together(void **state)
 
 /* --- what does not ---------------------------------------------------------------------------- */
 
-static void a_type_that_profiles_show_to_be_slower_is_not_measured(void **state)
+TEST(a_type_that_profiles_show_to_be_slower_is_not_measured)
 {
     const char *folder = test_path("none");
 
-    (void)state;
     const qdq_tune_result r = run(folder, none, QDQ_TUNE_SUBGRAPH);
     assert_string_equal(types(folder), "uint8 uint8 uint8 uint8");
     assert_false(was_tried(folder));
     assert_int_equal(r.n_typed, 0);
 }
 
-static void a_target_without_other_types_tries_none(void **state)
+TEST(a_target_without_other_types_tries_none)
 {
     const char *folder = test_path("no_others");
     qdq_model *m = network();
     qdq_tune_opts o = test_tuned_opts(costs(all, NULL));
 
-    (void)state;
     tune(m, folder, "[]", &o);
     assert_string_equal(types(folder), "uint8 uint8 uint8 uint8");
     assert_false(was_tried(folder));
@@ -288,7 +281,7 @@ static void a_target_without_other_types_tries_none(void **state)
 }
 
 /* Products compute another number on int8 codes: 20 dB below the float model's are left of it. */
-static void a_type_that_misses_the_goal_is_not_kept(void **state)
+TEST(a_type_that_misses_the_goal_is_not_kept)
 {
     static const char wrong[] =
         "\"wrong\": [{\"node\": \"h1\", \"codes\": \"int8\", \"times\": 0.9}]";
@@ -296,7 +289,6 @@ static void a_type_that_misses_the_goal_is_not_kept(void **state)
     qdq_tune_opts o = test_tuned_opts(costs(all, wrong));
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
 
-    (void)state;
     goal.min_sqnr = 30;
     o.goal = &goal;
     for (int mode = 0; mode < 2; mode++) {
@@ -310,7 +302,7 @@ static void a_type_that_misses_the_goal_is_not_kept(void **state)
     qdq_model_free(m);
 }
 
-static void what_the_engine_computes_wrongly_is_not_kept(void **state)
+TEST(what_the_engine_computes_wrongly_is_not_kept)
 {
     static const char wrong[] =
         "\"wrong\": [{\"op\": \"MatMul\", \"codes\": \"int8\", \"times\": 3, \"fixed\": true}]";
@@ -318,7 +310,6 @@ static void what_the_engine_computes_wrongly_is_not_kept(void **state)
     qdq_model *m = network();
     qdq_tune_opts o = test_tuned_opts(costs(all, wrong));
 
-    (void)state;
     tune(m, folder, INT8, &o);
     assert_string_equal(types(folder), "uint8 uint8 uint8 uint8");
     qdq_model_free(m);
@@ -326,12 +317,11 @@ static void what_the_engine_computes_wrongly_is_not_kept(void **state)
 
 /* --- budgets, again, files -------------------------------------------------------------------- */
 
-static void a_bound_on_builds_holds_for_types_too(void **state)
+TEST(a_bound_on_builds_holds_for_types_too)
 {
     qdq_model *m = network();
     qdq_tune_opts o = test_tuned_opts(costs(some, NULL));
 
-    (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
     for (o.max_builds = 7; o.max_builds < 18; o.max_builds++) {
         const qdq_tune_result r = tune(m, test_path("builds%u", o.max_builds), INT8, &o);
@@ -340,12 +330,11 @@ static void a_bound_on_builds_holds_for_types_too(void **state)
     qdq_model_free(m);
 }
 
-static void a_run_again_ends_with_the_same_types(void **state)
+TEST(a_run_again_ends_with_the_same_types)
 {
     qdq_model *m = network();
     qdq_tune_opts o = test_tuned_opts(costs(some, NULL));
 
-    (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
     tune(m, test_path("once"), INT8, &o);
     tune(m, test_path("twice"), INT8, &o);
@@ -357,13 +346,12 @@ static void a_run_again_ends_with_the_same_types(void **state)
     qdq_model_free(m);
 }
 
-static void the_plan_that_is_saved_makes_the_same_file(void **state)
+TEST(the_plan_that_is_saved_makes_the_same_file)
 {
     const char *folder = test_path("applied");
     qdq_model *m = network(), *out;
     qdq_plan *p;
 
-    (void)state;
     run(folder, some, QDQ_TUNE_SUBGRAPH);
     assert_ok(qdq_plan_load(test_path("applied/plan.json"), &p, &err));
     assert_ok(qdq_plan_apply(p, m, false, &out, &err));
@@ -378,13 +366,12 @@ static void the_plan_that_is_saved_makes_the_same_file(void **state)
     qdq_model_free(m);
 }
 
-static void models_of_the_front_have_the_types_too(void **state)
+TEST(models_of_the_front_have_the_types_too)
 {
     const char *folder = test_path("front");
     qdq_model *m = network();
     qdq_tune_opts o = test_tuned_opts(costs(some, "\"error\": 0.01"));
 
-    (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
     o.pareto = 3;
     const qdq_tune_result r = tune(m, folder, INT8, &o);
@@ -395,12 +382,11 @@ static void models_of_the_front_have_the_types_too(void **state)
 
 /* --- what is reported ------------------------------------------------------------------------- */
 
-static void the_report_names_the_tensors_and_the_trial(void **state)
+TEST(the_report_names_the_tensors_and_the_trial)
 {
     const char *folder = test_path("report");
     json_t *j;
 
-    (void)state;
     const qdq_tune_result r = run(folder, some, QDQ_TUNE_SUBGRAPH);
     char *text = test_tuned_file(folder, "report.json");
     assert_ok(qdq_json_parse(text, strlen(text), "report", &j, &err));
@@ -421,14 +407,13 @@ static void the_report_names_the_tensors_and_the_trial(void **state)
 /* --- worlds ----------------------------------------------------------------------------------- */
 
 /* Hidden factors for each tensor: the best is the faster type everywhere. */
-static void nearly_all_that_types_can_bring_is_found(void **state)
+TEST(nearly_all_that_types_can_bring_is_found)
 {
     enum { WORLDS = 24 };
     qdq_random r = qdq_random_new(1, "types");
     double found = 0, possible = 0;
     unsigned builds = 0;
 
-    (void)state;
     for (int w = 0; w < WORLDS; w++) {
         double times[PRODUCTS], best = 0, mine = 0;
         const char *folder = test_path("world%d", w), *type;
@@ -448,27 +433,4 @@ static void nearly_all_that_types_can_bring_is_found(void **state)
     print_message("%.4f of the best gain, %u builds at most\n", found / possible, builds);
     assert_true(found >= 0.98 * possible);
     assert_true(builds <= 14);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tensors_whose_kernels_are_faster_with_another_type_get_it),
-        cmocka_unit_test(greedy_uses_the_same_types),
-        cmocka_unit_test(where_another_type_pays_everywhere_all_tensors_get_it),
-        cmocka_unit_test(without_profiles_all_tensors_are_tried_at_once),
-        cmocka_unit_test(tensors_that_share_a_scale_change_together),
-        cmocka_unit_test(a_type_that_profiles_show_to_be_slower_is_not_measured),
-        cmocka_unit_test(a_target_without_other_types_tries_none),
-        cmocka_unit_test(a_type_that_misses_the_goal_is_not_kept),
-        cmocka_unit_test(what_the_engine_computes_wrongly_is_not_kept),
-        cmocka_unit_test(a_bound_on_builds_holds_for_types_too),
-        cmocka_unit_test(a_run_again_ends_with_the_same_types),
-        cmocka_unit_test(the_plan_that_is_saved_makes_the_same_file),
-        cmocka_unit_test(models_of_the_front_have_the_types_too),
-        cmocka_unit_test(the_report_names_the_tensors_and_the_trial),
-        cmocka_unit_test(nearly_all_that_types_can_bring_is_found),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
 /* tune_validate.c - merging in worlds whose truth is known: each item saves or costs a share of the
- * time, neighbours may pay only together, some cannot be built; pairs have noise. subgraph 8
- * case 19. */
+ * time, neighbours may pay only together, some cannot be built; pairs have noise. */
 #include "support/validate_world.h"
 
 /* --- what an earlier run decided -------------------------------------------------------------- */
@@ -13,13 +12,12 @@ static void begin_with_harm(world *w)
     w->saves[11] = -0.05;
 }
 
-static void known_decisions_are_one_build(void **state)
+TEST(known_decisions_are_one_build)
 {
     qdq_validate_verdict known[40];
     qdq_validate_result r;
     world w;
 
-    (void)state;
     begin_with_harm(&w);
     r = run(&w);
     assert_true(r.kept == 39 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED && w.measured > 3);
@@ -38,13 +36,12 @@ static void known_decisions_are_one_build(void **state)
 }
 
 /* The first ten are decided; the run was ended before the others. */
-static void what_is_still_open_is_decided_behind_what_is_known(void **state)
+TEST(what_is_still_open_is_decided_behind_what_is_known)
 {
     qdq_validate_verdict known[40] = {QDQ_VALIDATE_UNDECIDED};
     qdq_validate_result r;
     world w;
 
-    (void)state;
     for (size_t i = 0; i < 10; i++)
         known[i] = i == 4 ? QDQ_VALIDATE_FAILED : QDQ_VALIDATE_KEPT;
     begin_with_harm(&w);
@@ -59,13 +56,12 @@ static void what_is_still_open_is_decided_behind_what_is_known(void **state)
 }
 
 /* Another model, though nobody said so: all is decided again. */
-static void known_decisions_that_bring_nothing_do_not_count(void **state)
+TEST(known_decisions_that_bring_nothing_do_not_count)
 {
     qdq_validate_verdict known[10];
     qdq_validate_result r;
     world w;
 
-    (void)state;
     for (size_t i = 0; i < 10; i++)
         known[i] = i < 5 ? QDQ_VALIDATE_KEPT : QDQ_VALIDATE_REJECTED;
     begin(&w, 10, 1, 0.005);
@@ -86,12 +82,11 @@ static void known_decisions_that_bring_nothing_do_not_count(void **state)
 
 /* --- what keeps its promise, and what does not ------------------------------------------------ */
 
-static void all_that_keeps_its_promise_is_one_build(void **state)
+TEST(all_that_keeps_its_promise_is_one_build)
 {
     qdq_validate_result r;
     world w;
 
-    (void)state;
     begin(&w, 40, 1, 0.005);
     fill(&w, 0.008, 0.008);
     r = run(&w);
@@ -108,13 +103,12 @@ static void all_that_keeps_its_promise_is_one_build(void **state)
     qdq_arena_free(&w.arena);
 }
 
-/* subgraph 8 case 19, the second part: also where all together are slower than the baseline. */
-static void one_harmful_in_40_is_alone_after_14_builds(void **state)
+/* Also where all together are slower than the baseline. */
+TEST(one_harmful_in_40_is_alone_after_14_builds)
 {
     static const double harm[] = {0.01, 0.03, 0.6};
     unsigned most = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 120; seed++) {
         const size_t bad = seed % 40;
         qdq_validate_result r;
@@ -135,13 +129,12 @@ static void one_harmful_in_40_is_alone_after_14_builds(void **state)
     assert_true(most <= 14);
 }
 
-/* subgraph 8 case 19, the third part. Each of the two alone, at its border, costs more than both
- * save. Sets are halved right between them, or elsewhere. */
-static void neighbours_that_are_harmful_alone_are_kept_together(void **state)
+/* Each of the two alone, at its border, costs more than both save. Sets are halved right between
+ * them, or elsewhere. */
+TEST(neighbours_that_are_harmful_alone_are_kept_together)
 {
     unsigned together[2] = {0};
 
-    (void)state;
     for (uint64_t seed = 0; seed < 40; seed++) {
         const int between = seed % 2;
         const size_t one = between ? 19 : 5, other = one + 1;
@@ -166,13 +159,12 @@ static void neighbours_that_are_harmful_alone_are_kept_together(void **state)
 }
 
 /* Two items, and nothing else: refused alone because all failed, then tried together. */
-static void a_pair_is_tried_once_after_both_were_refused(void **state)
+TEST(a_pair_is_tried_once_after_both_were_refused)
 {
     unsigned pairs = 0;
     qdq_validate_result r;
     world w;
 
-    (void)state;
     begin(&w, 3, 1, 0.002);
     fill(&w, 0.02, 0.02);
     w.dead[2] = true; /* 0 | 1 2: both halves are tried by themselves */
@@ -220,12 +212,11 @@ static drawn draw(world *w, uint64_t seed)
     return d;
 }
 
-static void harmful_items_are_found_within_the_bound_in_300_worlds(void **state)
+TEST(harmful_items_are_found_within_the_bound_in_300_worlds)
 {
     unsigned missed = 0, harmful = 0;
     double worst = 0, mean = 0, lost = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
         world w;
         const drawn d = draw(&w, seed);
@@ -249,9 +240,8 @@ static void harmful_items_are_found_within_the_bound_in_300_worlds(void **state)
     assert_true(lost < 0.004);            /* what is too small to be seen once it is off */
 }
 
-static void what_cannot_be_built_is_alone(void **state)
+TEST(what_cannot_be_built_is_alone)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 40; seed++) {
         qdq_validate_result r;
         world w;
@@ -307,11 +297,9 @@ static double count_false_keeps(const char *what, double promised, bool linked)
     return kept;
 }
 
-/* subgraph 8 case 19, the first part. The gain that is reported is that of fresh pairs, as the
- * guard takes them. */
-static void of_50_nulls_one_is_kept_at_most(void **state)
+/* The gain that is reported is that of fresh pairs, as the guard takes them. */
+TEST(of_50_nulls_one_is_kept_at_most)
 {
-    (void)state;
     assert_true(count_false_keeps("promised half a percent each", 0.005, false) <= 1);
     assert_true(count_false_keeps("in a row", 0.005, true) <= 1);
     assert_true(count_false_keeps("nothing promised", NAN, true) <= 1);
@@ -319,12 +307,11 @@ static void of_50_nulls_one_is_kept_at_most(void **state)
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-static void without_promises_the_verdict_decides(void **state)
+TEST(without_promises_the_verdict_decides)
 {
     qdq_validate_result r;
     world w;
 
-    (void)state;
     begin(&w, 16, 3, 0.003);
     fill(&w, 0.01, NAN);
     set_item(&w, 11, -0.5, NAN);
@@ -337,12 +324,11 @@ static void without_promises_the_verdict_decides(void **state)
 
 /* All together are faster than the baseline, and nobody promised how much: only taking away shows
  * the one that does harm. */
-static void the_backward_pass_takes_away_what_does_harm(void **state)
+TEST(the_backward_pass_takes_away_what_does_harm)
 {
     qdq_validate_result r;
     world w;
 
-    (void)state;
     begin(&w, 8, 3, 0.003);
     fill(&w, 0.03, NAN);
     set_item(&w, 5, -0.02, NAN);
@@ -355,12 +341,11 @@ static void the_backward_pass_takes_away_what_does_harm(void **state)
     qdq_arena_free(&w.arena);
 }
 
-static void where_many_are_bad_items_are_tried_one_by_one(void **state)
+TEST(where_many_are_bad_items_are_tried_one_by_one)
 {
     qdq_validate_result r;
     world w;
 
-    (void)state;
     begin(&w, 30, 5, 0.003);
     for (size_t i = 0; i < 30; i++)
         set_item(&w, i, i % 2 == 0 ? 0.012 : -0.03, 0.012);
@@ -372,13 +357,12 @@ static void where_many_are_bad_items_are_tried_one_by_one(void **state)
     qdq_arena_free(&w.arena);
 }
 
-static void all_at_once_is_one_trial(void **state)
+TEST(all_at_once_is_one_trial)
 {
     const asking ask = {.at_once = true, .opts = options()};
     qdq_validate_result r;
     world w;
 
-    (void)state;
     begin(&w, 10, 1, 0.003);
     fill(&w, 0.01, 0.02);
     r = run_with(&w, &ask);
@@ -393,9 +377,8 @@ static void all_at_once_is_one_trial(void **state)
 }
 
 /* Whatever the budget, and wherever it ends: what was measured counts, and nothing else is on. */
-static void a_budget_ends_it_with_what_was_measured(void **state)
+TEST(a_budget_ends_it_with_what_was_measured)
 {
-    (void)state;
     for (unsigned most = 1; most < 30; most++)
         for (int how = 0; how < 3; how++) {
             asking ask = {.opts = options()};
@@ -422,9 +405,8 @@ static void a_budget_ends_it_with_what_was_measured(void **state)
         }
 }
 
-static void equal_answers_give_equal_decisions(void **state)
+TEST(equal_answers_give_equal_decisions)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         qdq_validate_result r[2];
         world w[2];
@@ -444,14 +426,13 @@ static void equal_answers_give_equal_decisions(void **state)
 }
 
 /* The kept items once more, on top of what was merged: nothing is measured, and nothing changes. */
-static void what_was_merged_stays(void **state)
+TEST(what_was_merged_stays)
 {
     asking ask = {.opts = options()};
     qdq_validate_result first, r;
     unsigned before;
     world w;
 
-    (void)state;
     begin(&w, 20, 1, 0.003);
     fill(&w, 0.01, 0.01);
     first = run(&w);
@@ -470,14 +451,13 @@ static void what_was_merged_stays(void **state)
 }
 
 /* Rules save 10 %: what is merged must be better than that, measured against it. */
-static void the_best_start_is_measured_against_in_the_end(void **state)
+TEST(the_best_start_is_measured_against_in_the_end)
 {
     asking ask = {.opts = options()};
     qdq_validate_result r;
     qdq_assign rules;
     world w;
 
-    (void)state;
     for (int better = 0; better < 2; better++) {
         begin(&w, 12, 1, 0.003);
         fill(&w, 0.01, 0.01);
@@ -498,12 +478,11 @@ static void the_best_start_is_measured_against_in_the_end(void **state)
     }
 }
 
-static void nothing_to_merge_is_nothing_to_measure(void **state)
+TEST(nothing_to_merge_is_nothing_to_measure)
 {
     const qdq_search_opts o = options();
     world w;
 
-    (void)state;
     begin(&w, 4, 1, 0);
     const qdq_search_ops ops = {.ctx = &w, .measure = measure};
     qdq_assign start;
@@ -517,7 +496,7 @@ static void nothing_to_merge_is_nothing_to_measure(void **state)
     qdq_arena_free(&w.arena);
 }
 
-static void mistakes_of_the_caller_are_refused(void **state)
+TEST(mistakes_of_the_caller_are_refused)
 {
     const qdq_search_opts o = options();
     const qdq_validate_link link = {0, 2};
@@ -527,7 +506,6 @@ static void mistakes_of_the_caller_are_refused(void **state)
     qdq_assign start;
     world w;
 
-    (void)state;
     begin(&w, 4, 1, 0);
     const qdq_search_ops ops = {.ctx = &w, .measure = measure};
     assert_true(qdq_assign_new(&start, 4, &arena) && qdq_assign_new(&item[0].bits, 4, &arena) &&
@@ -552,40 +530,10 @@ static void mistakes_of_the_caller_are_refused(void **state)
     qdq_arena_free(&w.arena);
 }
 
-static void verdicts_have_names(void **state)
+TEST(verdicts_have_names)
 {
-    (void)state;
     assert_string_equal(qdq_validate_verdict_name(QDQ_VALIDATE_UNDECIDED), "undecided");
     assert_string_equal(qdq_validate_verdict_name(QDQ_VALIDATE_KEPT), "kept");
     assert_string_equal(qdq_validate_verdict_name(QDQ_VALIDATE_REJECTED), "rejected");
     assert_string_equal(qdq_validate_verdict_name(QDQ_VALIDATE_FAILED), "failed");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_decisions_are_one_build),
-        cmocka_unit_test(what_is_still_open_is_decided_behind_what_is_known),
-        cmocka_unit_test(known_decisions_that_bring_nothing_do_not_count),
-        cmocka_unit_test(all_that_keeps_its_promise_is_one_build),
-        cmocka_unit_test(one_harmful_in_40_is_alone_after_14_builds),
-        cmocka_unit_test(neighbours_that_are_harmful_alone_are_kept_together),
-        cmocka_unit_test(a_pair_is_tried_once_after_both_were_refused),
-        cmocka_unit_test(harmful_items_are_found_within_the_bound_in_300_worlds),
-        cmocka_unit_test(what_cannot_be_built_is_alone),
-        cmocka_unit_test(of_50_nulls_one_is_kept_at_most),
-        cmocka_unit_test(without_promises_the_verdict_decides),
-        cmocka_unit_test(the_backward_pass_takes_away_what_does_harm),
-        cmocka_unit_test(where_many_are_bad_items_are_tried_one_by_one),
-        cmocka_unit_test(all_at_once_is_one_trial),
-        cmocka_unit_test(a_budget_ends_it_with_what_was_measured),
-        cmocka_unit_test(equal_answers_give_equal_decisions),
-        cmocka_unit_test(what_was_merged_stays),
-        cmocka_unit_test(the_best_start_is_measured_against_in_the_end),
-        cmocka_unit_test(nothing_to_merge_is_nothing_to_measure),
-        cmocka_unit_test(mistakes_of_the_caller_are_refused),
-        cmocka_unit_test(verdicts_have_names),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,12 +18,11 @@ static qdq_tune_result run(const char *folder, const char *more, const char *sto
 #define WRONG_H1     "\"wrong\": [{\"node\": \"MatMul@h1\", \"times\": 0.0001}]"
 #define QUANTIZES(h) "{\"node\": \"MatMul@" h "\", \"op\": \"MatMul\"}"
 
-static void what_the_engine_computes_right_is_said_to_be_right(void **state)
+TEST(what_the_engine_computes_right_is_said_to_be_right)
 {
     const char *folder = test_path("right");
     const qdq_tune_result r = run(folder, NULL, NULL, QDQ_TUNE_REGION);
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
     assert_int_equal(r.n_wrong, 0);
@@ -32,12 +31,11 @@ static void what_the_engine_computes_right_is_said_to_be_right(void **state)
     assert_true(test_tuned_has(folder, "plan.json", QUANTIZES("h1")));
 }
 
-static void what_the_engine_computes_wrongly_is_never_shipped(void **state)
+TEST(what_the_engine_computes_wrongly_is_never_shipped)
 {
     static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
     static const char *const names[] = {"region", "subgraph"};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         const char *folder = test_path("%s", names[i]);
         const qdq_tune_result r = run(folder, WRONG_H1, NULL, modes[i]);
@@ -59,12 +57,11 @@ static void open_batch(qdq_model *m)
 }
 
 /* It is timed with the dims of the samples, and may be run so. */
-static void what_is_wrong_once_dims_are_fixed_is_never_shipped(void **state)
+TEST(what_is_wrong_once_dims_are_fixed_is_never_shipped)
 {
     const char *folder = test_path("fixed");
     qdq_model *given = test_tuned;
 
-    (void)state;
     test_tuned = test_tuned_model();
     open_batch(test_tuned);
     const qdq_tune_result r =
@@ -79,38 +76,35 @@ static void what_is_wrong_once_dims_are_fixed_is_never_shipped(void **state)
     assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
 }
 
-static void where_every_kernel_is_wrong_the_given_model_is_shipped(void **state)
+TEST(where_every_kernel_is_wrong_the_given_model_is_shipped)
 {
     const char *folder = test_path("all");
     const qdq_tune_result r =
         run(folder, "\"wrong\": [{\"op\": \"MatMul\", \"times\": 0.0001}]", NULL, QDQ_TUNE_REGION);
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_true(r.n_wrong > 0);
     assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
     assert_true(test_tuned_has(folder, "plan.json", "\"tensors\": []"));
 }
 
-static void a_float_model_that_is_computed_wrongly_is_told(void **state)
+TEST(a_float_model_that_is_computed_wrongly_is_told)
 {
     const qdq_tune_result r = run(
         test_path("float"), "\"wrong\": [{\"op\": \"Relu\", \"float\": true, \"times\": 0.0001}]",
         NULL, QDQ_TUNE_REGION);
 
-    (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_int_equal(r.computed.verdict, QDQ_VERIFY_WRONG);
     assert_non_null(strstr(r.computed.why, "Relu"));
 }
 
-static void a_refused_candidate_is_not_built_again(void **state)
+TEST(a_refused_candidate_is_not_built_again)
 {
     const char *store = test_path("shared.db");
     const qdq_tune_result first = run(test_path("first"), WRONG_H1, store, QDQ_TUNE_REGION),
                           again = run(test_path("again"), WRONG_H1, store, QDQ_TUNE_REGION);
 
-    (void)state;
     assert_int_equal(first.n_wrong, again.n_wrong);
     assert_true(again.builds < first.builds);
     assert_int_equal(again.computed.verdict, QDQ_VERIFY_RIGHT);

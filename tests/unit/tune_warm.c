@@ -32,7 +32,7 @@ static qdq_model *small_and_large(void)
     return test_model(text);
 }
 
-static void a_model_made_fast_by_the_first_run_is_not_shipped_in_float_by_the_second(void **state)
+TEST(a_model_made_fast_by_the_first_run_is_not_shipped_in_float_by_the_second)
 {
     const char *engine =
         test_tuned_costs("\"MatMul\": {\"float_us\": 1, \"float_us_per_k\": 10, \"int8_us\": 40, "
@@ -40,7 +40,6 @@ static void a_model_made_fast_by_the_first_run_is_not_shipped_in_float_by_the_se
                          NULL);
     qdq_model *m = small_and_large();
 
-    (void)state;
     const qdq_tune_result cold = run_with(m, engine, NULL, "two_sizes");
     const qdq_tune_result warm =
         run_with(m, engine, test_path("two_sizes/patterns.yaml"), "two_sizes_again");
@@ -51,12 +50,11 @@ static void a_model_made_fast_by_the_first_run_is_not_shipped_in_float_by_the_se
 }
 
 /* As people write them: nothing but signatures and points, with a time that no machine measured. */
-static void a_cache_written_by_hand_does_not_end_the_search(void **state)
+TEST(a_cache_written_by_hand_does_not_end_the_search)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
     const qdq_tune_result cold = run_with(test_tuned, engine, NULL, "by_rules");
 
-    (void)state;
     test_warm_write_wrong(test_path("by_rules/patterns.yaml"), test_path("by_hand.yaml"), true, 1);
     const qdq_tune_result warm = run_with(test_tuned, engine, test_path("by_hand.yaml"), "by_hand");
     print_message("%.2f times, with a cache by hand %.2f\n", cold.speedup, warm.speedup);
@@ -64,9 +62,8 @@ static void a_cache_written_by_hand_does_not_end_the_search(void **state)
 }
 
 /* Enough for each build; tests/long has 200. */
-static void warm_starts_of_a_few_worlds_end_where_cold_ones_do(void **state)
+TEST(warm_starts_of_a_few_worlds_end_where_cold_ones_do)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 3; seed++)
         assert_true(test_warm_world(seed) >= 0.99);
 }
@@ -96,14 +93,13 @@ static void save_cache(const qdq_pattern_cache *c, const char *path)
     qdq_free(text);
 }
 
-static void a_pattern_has_several_schemes_each_with_its_own_time(void **state)
+TEST(a_pattern_has_several_schemes_each_with_its_own_time)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
     const qdq_tune_result cold = run_with(test_tuned, engine, NULL, "schemes");
     size_t several = 0, shipped = 0;
     qdq_pattern_cache c;
 
-    (void)state;
     load_cache(test_path("schemes/patterns.yaml"), &c);
     for (size_t i = 0; i < c.patterns.n; i++) {
         const qdq_pattern_schemes *ps = c.patterns.at[i];
@@ -146,7 +142,7 @@ static size_t age(const char *path, bool now)
 }
 
 /* What was measured so far is on disk, but nothing is settled. */
-static void a_killed_run_leaves_its_patterns(void **state)
+TEST(a_killed_run_leaves_its_patterns)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
     const char *path = test_path("killed/patterns.yaml");
@@ -154,7 +150,6 @@ static void a_killed_run_leaves_its_patterns(void **state)
     unsigned pairs = 0;
     int fd[2];
 
-    (void)state;
     assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
     const pid_t child = test_tuned_start(test_path("killed"), engine, QDQ_TUNE_REGION, fd[1]);
     close(fd[1]);
@@ -211,14 +206,13 @@ static void no_placement(qdq_pattern_schemes *model)
     model->best = model->schemes.at[0].placement = "not digits/";
 }
 
-static void only_what_was_measured_here_is_settled(void **state)
+TEST(only_what_was_measured_here_is_settled)
 {
     static const change changes[] = {NULL,       other_device, other_engine,
                                      other_form, other_time,   no_placement};
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
     const qdq_tune_result cold = run_with(test_tuned, engine, NULL, "origin");
 
-    (void)state;
     for (size_t i = 0; i < QDQ_COUNT(changes); i++) {
         qdq_pattern_cache c;
         char file[40], folder[40];
@@ -237,14 +231,13 @@ static void only_what_was_measured_here_is_settled(void **state)
 }
 
 /* A longer search is another one. */
-static void what_a_short_search_settled_a_long_one_goes_on_with(void **state)
+TEST(what_a_short_search_settled_a_long_one_goes_on_with)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
     const char *caches[] = {NULL, NULL};
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_tune_result quick, settled, longer;
 
-    (void)state;
     o.preset = QDQ_TUNE_QUICK;
     assert_ok(test_tuned_run(test_tuned, test_path("quick"), &o, &quick, &err));
     caches[0] = strdup(test_path("quick/patterns.yaml"));
@@ -258,7 +251,7 @@ static void what_a_short_search_settled_a_long_one_goes_on_with(void **state)
 
 /* An engine that became another one under its old name: what the cache says of it is not true any
  * more. */
-static void what_does_not_hold_is_searched_anew(void **state)
+TEST(what_does_not_hold_is_searched_anew)
 {
     const char *before = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
     const char *after = test_tuned_costs(
@@ -266,7 +259,6 @@ static void what_does_not_hold_is_searched_anew(void **state)
         "{\"float_us\": 90, \"int8_us\": 5, \"inputs\": 2}",
         TEST_TUNED_BLIND);
 
-    (void)state;
     (void)run_with(test_tuned, before, NULL, "before");
     const qdq_tune_result cold = run_with(test_tuned, after, NULL, "after");
     const qdq_tune_result warm =
@@ -277,14 +269,13 @@ static void what_does_not_hold_is_searched_anew(void **state)
 
 /* The rules' plan, all linear operators and everything: with the store of an earlier run, none of
  * them is built that is slower. */
-static void plain_placements_come_from_the_store_if_it_has_them(void **state)
+TEST(plain_placements_come_from_the_store_if_it_has_them)
 {
     const char *engine = test_warm_costs(11, true);
     qdq_model *m = test_model(test_warm_network(11, 0));
     const char *store = strdup(test_path("shared.db"));
     qdq_pattern_cache c;
 
-    (void)state;
     const qdq_tune_result cold = test_warm_run(m, engine, NULL, store, "stored");
     load_cache(test_path("stored/patterns.yaml"), &c);
     model_of(&c)->settled = NULL;

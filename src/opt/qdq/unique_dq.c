@@ -1,6 +1,5 @@
 /* unique_dq.c - unique-dq: every reader of a DequantizeLinear gets one of its own, so that the
- * groups of nodes which engines run in 8 bits do not overlap (optimizer.md 6.2 Q7). Exact: all of
- * them compute the same.
+ * groups of nodes which engines run in 8 bits do not overlap. Exact: all of them compute the same.
  *
  * Not in the description of ort-cpu: ONNX Runtime does it itself while it loads a model, and the
  * kernels that it then runs were the same with and without this pass in all cases that were tried

@@ -3,7 +3,7 @@
  * Bins reach from -T to T, T a power of two above every magnitude seen. When a larger value comes,
  * T doubles and pairs of bins become one. Widths are powers of two, so edges nest and no value lies
  * between two ways of rounding: any order and any split of the same data gives the same bins, bit
- * for bit (ptq 4.5, N20). */
+ * for bit. */
 #ifndef QDQ_HISTOGRAM_H
 #define QDQ_HISTOGRAM_H
 

@@ -19,7 +19,7 @@ struct qdq_observer {
     bool pooled;
 };
 
-/* ptq 4.4: weight of the newest sample */
+/* weight of the newest sample */
 static const double newest = 0.01;
 
 static bool needs_histogram(qdq_method m)

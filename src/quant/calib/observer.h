@@ -17,8 +17,8 @@ bool qdq_observer_add(qdq_observer *o, const float *x, size_t n);
 /* The same with a sample that QDQ_METHOD_AUTO chooses by; others take it like any other. */
 bool qdq_observer_add_held_back(qdq_observer *o, const float *x, size_t n);
 
-/* From now on the range is that of both together: `other` has the same method (ptq N18). False: out
- * of memory. */
+/* From now on the range is that of both together: `other` has the same method. False: out of
+ * memory. */
 bool qdq_observer_pool(qdq_observer *o, const qdq_observer *other);
 
 uint64_t qdq_observer_nonfinite(const qdq_observer *o);

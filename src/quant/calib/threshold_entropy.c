@@ -1,5 +1,5 @@
 /* threshold_entropy.c - the range whose codes lose the least information, after TensorRT's
- * calibrator (S. Migacz, "8-bit inference with TensorRT", GTC 2017) with its gaps closed (ptq 4.5).
+ * calibrator (S. Migacz, "8-bit inference with TensorRT", GTC 2017) with its gaps closed.
  *
  * For a window of bins, P is what lies in it, and what lies outside is added to its ends: clipping.
  * Q are the same bins after quantization: the window is cut into as many equal groups as there are

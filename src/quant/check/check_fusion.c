@@ -288,7 +288,7 @@ static bool has_constant_dq(const qdq_checking *c, const qdq_node *n)
     return false;
 }
 
-/* int8 data of which every reader wants its own uint8 (onnxruntime.md 4.5). */
+/* int8 data of which every reader wants its own uint8. */
 static bool is_int8_shared(const qdq_checking *c, const qdq_node *n, const qdq_target_op *rule)
 {
     const qdq_node *dq = qdq_check_dq(c, qdq_node_in(n, rule->data));

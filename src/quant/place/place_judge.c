@@ -183,8 +183,7 @@ const qdq_node *qdq_place_bias(const qdq_placing *p, const qdq_node *n, uint32_t
 /* --- the three kinds -------------------------------------------------------------------------- */
 
 /* A Q behind v would make the engine quantize the operator that was left float before it: ONNX
- * Runtime turns DQ -> Conv with a float weight -> Q into 8 bits with one scale per tensor
- * (onnxruntime.md 4.4). */
+ * Runtime turns DQ -> Conv with a float weight -> Q into 8 bits with one scale per tensor. */
 static bool would_requantize(const qdq_placing *p, const qdq_value *v)
 {
     const qdq_node *n = v->producer;

@@ -1,5 +1,5 @@
 /* place_partitions.c - placement for engines that fuse kernels over several nodes, TensorRT first
- * of all (ptq.md 3):
+ * of all:
  *
  *   classes   what the target says of each operator; which values are known; which come from a DQ
  * already filter    linear nodes that stay float: the user's wish, shapes without a fast kernel,

@@ -1,6 +1,5 @@
 /* place_partitions_attention.c - what the engine computes in kernels of its own: composites whose
- * nodes are in no partition, and attentions whose products have no 8-bit kernel
- * (ptq.md 3.5.1, 3.9). */
+ * nodes are in no partition, and attentions whose products have no 8-bit kernel. */
 #include "base/fail.h"
 #include "quant/place/place_partitions.h"
 

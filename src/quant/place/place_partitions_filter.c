@@ -1,6 +1,6 @@
 /* place_partitions_filter.c - linear nodes that stay float: they cannot read codes, or the engine
- * has no kernel that is faster in 8 bits for their shape. The bounds are the target's
- * (ptq.md 3.7, 3.8); what is not known of a shape is no reason. */
+ * has no kernel that is faster in 8 bits for their shape. The bounds are the target's; what is not
+ * known of a shape is no reason. */
 #include "base/fail.h"
 #include "quant/place/place_partitions.h"
 

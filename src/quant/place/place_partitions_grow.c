@@ -1,7 +1,7 @@
 /* place_partitions_grow.c - partitions: from each linear node on, what the engine fuses behind it;
- * then, from what is left, pointwise nodes (ptq.md 3.5.2 and 3.5.3). A node joins once; its readers
- * are asked when it joins, and each keeps count of how many of its inputs are inside, so that
- * growing costs as much as there are edges. */
+ * then, from what is left, pointwise nodes. A node joins once; its readers are asked when it joins,
+ * and each keeps count of how many of its inputs are inside, so that growing costs as much as there
+ * are edges. */
 #include "base/fail.h"
 #include "quant/place/place_partitions.h"
 

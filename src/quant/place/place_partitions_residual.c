@@ -1,5 +1,5 @@
 /* place_partitions_residual.c - residual Adds: the engine fuses such an Add into the convolution of
- * one of its branches, which therefore stays float; the other branch gets the Q/DQ (ptq.md 3.4).
+ * one of its branches, which therefore stays float; the other branch gets the Q/DQ.
  *
  * Which branch that is depends on how far both are from where they parted: their last common
  * ancestor, found by a walk from both ends, the later node first. Regions of residual blocks are

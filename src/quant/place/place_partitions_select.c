@@ -1,6 +1,6 @@
 /* place_partitions_select.c - which nodes read their data through Q/DQ, and on which of their
- * inputs they do not (ptq.md 3.5.5 to 3.5.10). Each rule is one walk over the graph; those that ask
- * what others decided run in the order below. */
+ * inputs they do not. Each rule is one walk over the graph; those that ask what others decided run
+ * in the order below. */
 #include "base/fail.h"
 #include "quant/place/place_partitions.h"
 

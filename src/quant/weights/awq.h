@@ -1,7 +1,7 @@
 /* awq.h - weights whose scales are searched by what the activations of samples hold: channels that
  * matter are scaled up (lite), ranges are cut where the products lose least (clip). After AWQ,
- * activation-aware weight quantization (Lin et al., 2023), as Model-Optimizer has it (ptq.md 1.4),
- * with blocks along the input channels. */
+ * activation-aware weight quantization (Lin et al., 2023), as Model-Optimizer has it, with blocks
+ * along the input channels. */
 #ifndef QDQ_AWQ_H
 #define QDQ_AWQ_H
 

@@ -18,7 +18,7 @@ typedef struct qdq_instance {
 } qdq_instance;
 
 typedef struct qdq_pattern {
-    /* Model-Optimizer's text (region-autotune.md 3.1): for display and for its cache files */
+    /* Model-Optimizer's text: for display and for its cache files */
     const char *signature;
     char hash[33]; /* the first 32 hexadecimal digits of SHA-256 of it */
     /* of the canonical form: operators, attributes that matter, wiring, types, bucketed shapes */

@@ -1,5 +1,4 @@
-/* signature.h - the text of patterns, as Model-Optimizer writes it: region-autotune.md 3.1 to
- * 3.3. */
+/* signature.h - the text of patterns, as Model-Optimizer writes it. */
 #ifndef QDQ_SIGNATURE_H
 #define QDQ_SIGNATURE_H
 

@@ -1,6 +1,6 @@
 /* pattern_cache.h - what earlier runs found out about patterns, for a warm start: a YAML file that
- * Model-Optimizer reads and writes, too (region-autotune.md 1.7, 6.4). Latencies are not compared
- * across models or machines: only the order within an entry counts, as seeds.
+ * Model-Optimizer reads and writes, too. Latencies are not compared across models or machines: only
+ * the order within an entry counts, as seeds.
  *
  * Entries of this program name the canonical form of the pattern and what it was measured on and
  * with. Entries of one signature that differ in these stand beside each other. */

@@ -1,5 +1,5 @@
 /* scheme.h - which points of a pattern carry Q/DQ, as Model-Optimizer says it: points relative to a
- * pattern, resolved in each of its instances. region-autotune.md 1.4, 1.5. */
+ * pattern, resolved in each of its instances. */
 #ifndef QDQ_SCHEME_H
 #define QDQ_SCHEME_H
 
@@ -57,8 +57,7 @@ typedef struct qdq_choices {
     size_t n;
 } qdq_choices;
 
-/* Only points that can matter (region-autotune.md W13): slots of the space, in core nodes. By node,
- * then by input. */
+/* Only points that can matter: slots of the space, in core nodes. By node, then by input. */
 qdq_status qdq_choices_find(const qdq_pattern *p, const qdq_space *s, qdq_arena *arena,
                             qdq_choices *out, qdq_error *err);
 
@@ -124,8 +123,7 @@ qdq_status qdq_borders_find(const qdq_patterns *p, const qdq_space *s, qdq_arena
 
 /* --- skip table ------------------------------------------------------------------------------- */
 
-/* Is input `i` of n a place where Model-Optimizer would not quantize? A reason, or NULL:
- * region-autotune.md 4.1 with what is required of it. */
+/* Is input `i` of n a place where Model-Optimizer would not quantize? A reason, or NULL. */
 const char *qdq_skip_reason(const qdq_node *n, uint32_t i);
 
 #endif /* QDQ_SCHEME_H */

@@ -1,4 +1,4 @@
-# region 9 case 23: Ctrl-C in the middle: exit 130, the best so far on disk; the same command goes
+# Ctrl-C in the middle: exit 130, the best so far on disk; the same command goes
 # on and ends as if nothing had happened
 set -m # a job of its own hears of Ctrl-C
 . "$FIXTURES/chain.sh"

@@ -19,7 +19,7 @@ tune twice --pattern-cache cold/patterns.yaml --pattern-cache warm/patterns.yaml
 tune imported --qdq-baseline cold/model.onnx
 cmp cold/model.onnx imported/model.onnx && echo "the same model: nothing beat it"
 tune alien --qdq-baseline conv.onnxtxt
-# region 9 case 22: a comment, an empty line, and only patterns with a node that fits are tuned
+# A comment, an empty line, and only patterns with a node that fits are tuned
 printf '# the last ones\n\nfc1[01]\n' >last.txt
 sim=blind.json
 tune all

@@ -1,4 +1,4 @@
-# subgraph 8 case 16: a range of shapes, as options or in --trtexec-args, on an engine that knows
+# A range of shapes, as options or in --trtexec-args, on an engine that knows
 # neither and on a stand-in for trtexec
 fake=$BUILD/tests/fake_trtexec
 cat >trt.sh <<EOF

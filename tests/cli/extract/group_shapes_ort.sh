@@ -1,5 +1,5 @@
 # needs: ort
-# subgraph 8 case 16 on ONNX Runtime: it has groups for the usual shape, and what is written keeps
+# ONNX Runtime has groups for the usual shape, and what is written keeps
 # its open dimensions
 m=$FIXTURES/open.onnxtxt
 args="--minShapes=x:1x2x2 --optShapes=x:8x2x2 --maxShapes=x:16x2x2"

@@ -1,5 +1,5 @@
 # needs: ort
-# ptq 7 B1 to B4: nothing that is read is written to, there are no intermediate files (the model is
+# Nothing that is read is written to, there are no intermediate files (the model is
 # held once: from a pipe it can be read once only), and data of an earlier run beside the output is
 # replaced, wherever one stands.
 mkdir in out elsewhere
