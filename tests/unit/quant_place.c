@@ -120,7 +120,7 @@ TEST(maxpool_hands_on_8_bits_with_the_scale_of_its_input)
     test_placed_free(p);
 }
 
-TEST(a_global_pool_and_gemm_read_8_bits_and_give_floats)
+TEST(the_last_gemm_reads_8_bits_and_gives_floats)
 {
     test_builder b = test_build(17);
 
