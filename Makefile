@@ -44,7 +44,7 @@ endef
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/setup.sh --tests
 	$(call other_build,asan,-DQDQ_SANITIZE=ON -DQDQ_WERROR=$(WERROR))
-	@scripts/test.sh $(BUILD)/asan -LE 'long|perf|tools' $(if $(CI),-E '^cli/autotune$$')
+	@scripts/test.sh $(BUILD)/asan -LE 'long|perf|tools' $(if $(CI),-E '^(cli/autotune|fault/jobs_alloc)$$')
 
 # Tests of time and of the repository run no code that others do not. Where a test limits the size
 # of files, counts get lost.

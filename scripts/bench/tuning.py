@@ -278,7 +278,7 @@ class Tuning:
                    "groups)", ("graph", "2,000 groups ms", "20,000 groups ms"),
                    [(s, float(a), float(b)) for s, a, b in speed])
         worlds, nulls = self.printed_by(
-            "test_tune_cut_search",
+            "test_tune_mincut_search",
             r"^(.*), (\d+) groups, (\d+) worlds: gap ([\d.]+) %, at most ([\d.]+)"
             r" %; ([\d.]+) builds, at "
             r"most (\d+); predicted within ([\d.]+) %",

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "base/set_aside.h"
+#include "base/quarantine.h"
 
 enum { TEMP_BASE_MAX = 200, TEMP_TRIES = 100 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/near.h"
+#include "base/suggest.h"
 #include "cli/cli.h"
 #include "cli/cli_config.h"
 #include "cli/cli_values.h"
@@ -183,7 +183,7 @@ static qdq_status unknown_option(const parser *p, const char *name, size_t size)
     if (other != NULL)
         return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', which 'qdq %s' has", word,
                         other);
-    const char *near = qdq_nearest(word, names.at, names.n);
+    const char *near = qdq_suggest(word, names.at, names.n);
     if (near != NULL)
         return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', did you mean '--%s'?", word,
                         near);

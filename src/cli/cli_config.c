@@ -8,7 +8,7 @@
 
 #include "base/fail.h"
 #include "base/file.h"
-#include "base/near.h"
+#include "base/suggest.h"
 #include "base/yaml_read.h"
 #include "cli/cli_values.h"
 
@@ -49,7 +49,7 @@ static qdq_status unknown_key(const config *c, const qdq_yaml *m)
         for (const cli_opt *o = g->opts; o->name != NULL; o++)
             if (!QDQ_PUSH(c->arena, &names, o->name))
                 return qdq_nomem(c->err);
-    const char *near = qdq_nearest(m->key, names.at, names.n);
+    const char *near = qdq_suggest(m->key, names.at, names.n);
     if (near != NULL)
         return qdq_fail(c->err, QDQ_E_FORMAT, "%s:%zu:%zu: unknown key '%s', did you mean '%s'?",
                         c->path, m->key_line, m->key_column, m->key, near);

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "base/near.h"
+#include "base/suggest.h"
 #include "cli/cli.h"
 #include "cli/cli_interrupt.h"
 #include "cli/cli_json.h"
@@ -81,7 +81,7 @@ static qdq_status find_command(const char *name, const cli_command **out, qdq_er
             names[n++] = cli_commands[i]->name;
     }
     names[n++] = "help";
-    const char *near = qdq_nearest(name, names, n);
+    const char *near = qdq_suggest(name, names, n);
     if (near != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "unknown command '%s', did you mean '%s'?", name, near);
     return qdq_fail(err, QDQ_E_USAGE, "unknown command '%s': 'qdq help' lists what there is", name);

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "base/near.h"
+#include "base/suggest.h"
 #include "base/opts.h"
 #include "engine/plugin.h"
 #include "engine/remote/remote.h"
@@ -58,7 +58,7 @@ static const char *nearest_engine(const char *spec, size_t n)
             return products[i][1];
     for (size_t i = 0; i < QDQ_COUNT(engines); i++)
         names[i] = engines[i].name;
-    return qdq_nearest(word, names, QDQ_COUNT(engines));
+    return qdq_suggest(word, names, QDQ_COUNT(engines));
 }
 
 static qdq_status find_engine(const char *spec, found *out, qdq_error *err)

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "base/near.h"
+#include "base/suggest.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/sha256.h"
@@ -259,7 +259,7 @@ static const char *nearest_target(const char *name)
             return engines[i][1];
     for (size_t i = 0; i < QDQ_COUNT(builtin); i++)
         names[i] = builtin[i].name;
-    return qdq_nearest(name, names, QDQ_COUNT(builtin));
+    return qdq_suggest(name, names, QDQ_COUNT(builtin));
 }
 
 qdq_status qdq_target_load(const char *name_or_path, qdq_target **out, qdq_error *err)

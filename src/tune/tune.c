@@ -18,7 +18,7 @@
 #include "tune/candidate/tune_models.h"
 #include "tune/candidate/tune_names.h"
 #include "tune/candidate/tune_plans.h"
-#include "tune/final/tune_guard.h"
+#include "tune/final/tune_final_validation.h"
 #include "tune/greedy/greedy.h"
 #include "tune/outcome/outcome.h"
 #include "tune/problem/tune_cache_read.h"
@@ -37,7 +37,7 @@
 
 /* What calibrates and judges: the engine itself, or ONNX Runtime where that one only tells
  * times. */
-static qdq_status open_engine(qdq_tuning *t, qdq_error *err)
+static qdq_status open_engine(qdq_tune_state *t, qdq_error *err)
 {
     const char *name = t->opts->engine != NULL ? t->opts->engine : "ort";
     qdq_engine_opts ort;
@@ -60,22 +60,22 @@ static qdq_status open_engine(qdq_tuning *t, qdq_error *err)
 }
 
 /* Without outputs of its own, candidates are judged in the end and on ort, which takes samples. */
-static qdq_status check_judge(const qdq_tuning *t, qdq_error *err)
+static qdq_status check_judge(const qdq_tune_state *t, qdq_error *err)
 {
     const qdq_goal_opts *goal = t->opts->goal;
 
-    if ((qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) != 0 || goal == NULL ||
+    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) != 0 || goal == NULL ||
         goal->min_sqnr == 0 || t->task.data != NULL || goal->eval != NULL)
         return QDQ_OK;
     return qdq_fail(err, QDQ_E_USAGE,
                     "found a goal in SQNR without data, and engine '%s', which computes no outputs",
-                    qdq_lab_engine(t->tools.lab)->name);
+                    qdq_worker_client_engine(t->tools.lab)->name);
 }
 
 /* --- where it is measured --------------------------------------------------------------------- */
 
 /* What another run came to stays, unless it may be replaced. */
-static qdq_status guard_result(qdq_tuning *t, const char *search, qdq_error *err)
+static qdq_status guard_result(qdq_tune_state *t, const char *search, qdq_error *err)
 {
     const char *store, *best = qdq_tune_path(t, "model.onnx"), *own = qdq_tune_path(t, "tune.db");
     const int64_t run = qdq_tune_folder_run_before(t->tools.folder, &store);
@@ -100,7 +100,7 @@ static qdq_status guard_result(qdq_tuning *t, const char *search, qdq_error *err
                     t->tools.dir, other);
 }
 
-static qdq_status open_store(qdq_tuning *t, qdq_error *err)
+static qdq_status open_store(qdq_tune_state *t, qdq_error *err)
 {
     const char *path = t->opts->store != NULL ? t->opts->store : qdq_tune_path(t, "tune.db");
     const char *data;
@@ -113,15 +113,16 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
     if (path == NULL || search == NULL || options == NULL || quant == NULL)
         return qdq_nomem(err);
     qdq_processor_name(processor, sizeof processor);
-    const char *device =
-        qdq_arena_printf(&t->arena, "%s on %s", qdq_lab_engine(t->tools.lab)->device, processor);
+    const char *device = qdq_arena_printf(
+        &t->arena, "%s on %s", qdq_worker_client_engine(t->tools.lab)->device, processor);
     if (device == NULL)
         return qdq_nomem(err);
-    t->tools.context = (qdq_tune_store_context){.model = t->task.head->model,
-                                                .engine = qdq_lab_engine(t->tools.lab)->fingerprint,
-                                                .device = device,
-                                                .options = options,
-                                                .quant = quant};
+    t->tools.context =
+        (qdq_tune_store_context){.model = t->task.head->model,
+                                 .engine = qdq_worker_client_engine(t->tools.lab)->fingerprint,
+                                 .device = device,
+                                 .options = options,
+                                 .quant = quant};
     t->tools.search_text = search;
     QDQ_TRY(guard_result(t, search, err));
     QDQ_TRY(qdq_tune_store_open(path, &t->tools.store, err));
@@ -139,17 +140,17 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
+static qdq_status open_lab(qdq_tune_state *t, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_open_lab(t, false, &t->tools.lab, err));
-    const qdq_engine_info *info = qdq_lab_engine(t->tools.lab);
+    const qdq_engine_info *info = qdq_worker_client_engine(t->tools.lab);
     snprintf(t->out->engine, sizeof t->out->engine, "%.20s%s%.40s", info->name,
              info->version[0] != '\0' ? " " : "", info->version);
     return QDQ_OK;
 }
 
 /* What the result is compared with in the end, and what stays if nothing is better. */
-static qdq_status write_baseline(qdq_tuning *t, qdq_error *err)
+static qdq_status write_baseline(qdq_tune_state *t, qdq_error *err)
 {
     const char *best = qdq_tune_path(t, "model.onnx");
     char name[33];
@@ -174,7 +175,7 @@ static qdq_status write_baseline(qdq_tuning *t, qdq_error *err)
 /* --- the model's files ------------------------------------------------------------------------ */
 
 /* The k-th file of the model and of the baselines; NULL: there are no more. */
-static const qdq_mapping *file_of(const qdq_tuning *t, size_t k)
+static const qdq_mapping *file_of(const qdq_tune_state *t, size_t k)
 {
     const qdq_model *const *more = t->opts->qdq_baselines;
     const qdq_model *m = t->task.m;
@@ -186,7 +187,7 @@ static const qdq_mapping *file_of(const qdq_tuning *t, size_t k)
     return m != NULL ? m->mappings.at[k] : NULL;
 }
 
-static qdq_status remember_files(qdq_tuning *t, qdq_error *err)
+static qdq_status remember_files(qdq_tune_state *t, qdq_error *err)
 {
     size_t n = 0;
 
@@ -204,7 +205,7 @@ static qdq_status remember_files(qdq_tuning *t, qdq_error *err)
 
 /* A file that was replaced does no harm: what is mapped stays. One that was written to is another
  * model from then on. */
-static qdq_status check_files(const qdq_tuning *t, qdq_error *err)
+static qdq_status check_files(const qdq_tune_state *t, qdq_error *err)
 {
     const qdq_mapping *file;
 
@@ -224,16 +225,16 @@ static qdq_status check_files(const qdq_tuning *t, qdq_error *err)
 
 /* --- search ----------------------------------------------------------------------------------- */
 
-static qdq_status pose(qdq_tuning *t, qdq_error *err)
+static qdq_status pose(qdq_tune_state *t, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_weigh(t, err));
     QDQ_TRY(qdq_tune_choose_strategy(t, err));
-    return qdq_tune_pose(t, err);
+    return qdq_tune_build_problem(t, err);
 }
 
 /* What another run settled is followed; where that does not hold, and everywhere else, is
  * searched. */
-static qdq_status follow(qdq_tuning *t, qdq_error *err)
+static qdq_status follow(qdq_tune_state *t, qdq_error *err)
 {
     bool done = false;
 
@@ -248,7 +249,7 @@ static qdq_status follow(qdq_tuning *t, qdq_error *err)
     return t->strategy->run(t, err);
 }
 
-static qdq_status search(qdq_tuning *t, qdq_error *err)
+static qdq_status search(qdq_tune_state *t, qdq_error *err)
 {
     qdq_assign nothing;
 
@@ -270,7 +271,7 @@ static qdq_status search(qdq_tuning *t, qdq_error *err)
 }
 
 /* What became of all placements that were measured. */
-static void count_placements(qdq_tuning *t)
+static void count_placements(qdq_tune_state *t)
 {
     qdq_tune_result *out = t->out;
 
@@ -286,7 +287,7 @@ static void count_placements(qdq_tuning *t)
     }
 }
 
-static void summarize(qdq_tuning *t)
+static void summarize(qdq_tune_state *t)
 {
     t->out->builds = t->run.builds;
     t->out->timings = t->run.pairs;
@@ -307,7 +308,7 @@ static void summarize(qdq_tuning *t)
         count_placements(t);
 }
 
-static qdq_status tune(qdq_tuning *t, qdq_error *err)
+static qdq_status tune(qdq_tune_state *t, qdq_error *err)
 {
     QDQ_TRY(remember_files(t, err));
     QDQ_TRY(qdq_tune_folder_open(t->tools.dir, t->opts->keep_models, t->opts->store,
@@ -340,9 +341,9 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-static void close_all(qdq_tuning *t, const char *why)
+static void close_all(qdq_tune_state *t, const char *why)
 {
-    qdq_lab_close(t->tools.lab);
+    qdq_worker_client_close(t->tools.lab);
     qdq_tune_greedy_free(t);
     qdq_tune_close_cache(t);
     qdq_candidates_close(t->tools.files);
@@ -382,14 +383,14 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
     qdq_goal_opts asked = QDQ_GOAL_OPTS_INIT, goal;
     qdq_tune_result own;
-    qdq_tuning run = {.task.m = m,
-                      .task.asked = t,
-                      .task.data = data,
-                      .task.quantize = QDQ_QUANTIZE_OPTS_INIT,
-                      .tools.dir = dir,
-                      .opts = &known,
-                      .run.least_noisy_db = NAN,
-                      .outcome.shipped_db = NAN};
+    qdq_tune_state run = {.task.m = m,
+                          .task.asked = t,
+                          .task.data = data,
+                          .task.quantize = QDQ_QUANTIZE_OPTS_INIT,
+                          .tools.dir = dir,
+                          .opts = &known,
+                          .run.least_noisy_db = NAN,
+                          .outcome.shipped_db = NAN};
     qdq_target *followed = NULL;
     qdq_error own_err = QDQ_ERROR_INIT;
 

@@ -10,21 +10,22 @@
 #include "tune/problem/tune_problem.h"
 #include "tune/state/units.h"
 
-static qdq_status nothing_to_do(qdq_tuning *t, qdq_error *err)
+static qdq_status nothing_to_do(qdq_tune_state *t, qdq_error *err)
 {
     (void)t;
     (void)err;
     return QDQ_OK;
 }
 
-static qdq_status learn_regions(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
+static qdq_status learn_regions(qdq_tune_state *t, const qdq_search_event *e, qdq_error *err)
 {
     if (e != NULL)
         QDQ_TRY(qdq_tune_remember_share(t, e, err));
     return qdq_tune_learn(t, e, err);
 }
 
-static qdq_status no_known_share(qdq_tuning *t, const qdq_assign *a, double *out, qdq_error *err)
+static qdq_status no_known_share(qdq_tune_state *t, const qdq_assign *a, double *out,
+                                 qdq_error *err)
 {
     (void)t;
     (void)a;
@@ -34,13 +35,13 @@ static qdq_status no_known_share(qdq_tuning *t, const qdq_assign *a, double *out
 }
 
 /* What was proposed before anything of it was rejected: greedy may go on with a part of it. */
-static const qdq_assign *proposed_of(const qdq_tuning *t, const qdq_search_event *e)
+static const qdq_assign *proposed_of(const qdq_tune_state *t, const qdq_search_event *e)
 {
     return t->run.proposed != NULL && t->run.proposed->word != NULL ? t->run.proposed
                                                                     : e->candidate;
 }
 
-static qdq_status learn_groups(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
+static qdq_status learn_groups(qdq_tune_state *t, const qdq_search_event *e, qdq_error *err)
 {
     if (e == NULL)
         return QDQ_OK;

@@ -126,7 +126,7 @@ qdq_status qdq_worker_time(qdq_worker_model *m, uint64_t number, double *ns, qdq
 typedef struct qdq_worker_verdict {
     size_t samples;
     bool finite;
-    double sqnr_db; /* as in qdq_lab_accuracy */
+    double sqnr_db; /* as in qdq_worker_client_accuracy */
 } qdq_worker_verdict;
 
 /* Runs both on a sample. Sample 0 begins a comparison, the others go on with it. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "quant/calib/held.h"
+#include "quant/calib/array_copy.h"
 #include "quant/compare/compare_output.h"
 #include "quant/compare/deciders.h"
 

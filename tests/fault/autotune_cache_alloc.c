@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/set_aside.h"
+#include "base/quarantine.h"
 
 static const char text[] =
     "{\"version\": 1, \"model_path\": \"m.onnx\", \"run\": {\"fingerprint\": \"f\", "

@@ -3,16 +3,16 @@
 #include "base/fail.h"
 #include "support/alloc_fail.h"
 #include "support/test.h"
-#include "tune/cut/cut_search.h"
-#include "tune/cut/front.h"
+#include "tune/mincut/mincut_search.h"
+#include "tune/mincut/pareto_front.h"
 
 enum { BITS = 4 };
 
 static const uint32_t readers[] = {1, 2, 3};
-static const qdq_cut_net nets[] = {{.from = 0, .to = readers, .n_to = 3},
-                                   {.from = 1, .to = &readers[2], .n_to = 1}};
-static const qdq_cut_tie ties[] = {{2, 3}};
-static const qdq_cut_graph graph = {
+static const qdq_hyperedge nets[] = {{.from = 0, .to = readers, .n_to = 3},
+                                     {.from = 1, .to = &readers[2], .n_to = 1}};
+static const qdq_mincut_tie ties[] = {{2, 3}};
+static const qdq_mincut_graph graph = {
     .n_bits = BITS, .net = nets, .n_nets = 2, .tie = ties, .n_ties = 1};
 
 static qdq_status fill(qdq_energy *e, qdq_arena *arena, qdq_error *err)
@@ -55,7 +55,7 @@ static const double harm[BITS] = {3, 1, 1, 2};
 static qdq_status find_front(void *ctx, qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
-    qdq_cut_point *at;
+    qdq_mincut_point *at;
     qdq_energy e;
     qdq_assign a;
     bool fits;
@@ -66,9 +66,9 @@ static qdq_status find_front(void *ctx, qdq_error *err)
     if (st == QDQ_OK && !qdq_assign_new(&a, BITS, &arena))
         st = qdq_nomem(err);
     if (st == QDQ_OK)
-        st = qdq_cut_minimize_within(&e, harm, 4, &a, &fits, err);
+        st = qdq_mincut_minimize_within(&e, harm, 4, &a, &fits, err);
     if (st == QDQ_OK)
-        st = qdq_cut_front(&e, harm, 4, &arena, &at, &n, err);
+        st = qdq_mincut_front(&e, harm, 4, &arena, &at, &n, err);
     if (st == QDQ_OK)
         assert_true(fits && n >= 2);
     qdq_arena_free(&arena);
@@ -86,8 +86,8 @@ enum { GROUPS = 40 };
 
 typedef struct world {
     uint32_t reader[GROUPS];
-    qdq_cut_net net[GROUPS];
-    qdq_cut_graph graph;
+    qdq_hyperedge net[GROUPS];
+    qdq_mincut_graph graph;
     bool is_bounded;
 } world;
 
@@ -99,7 +99,7 @@ static double us_of(size_t i, bool on)
 
 static double conversion_us(const world *w, size_t t, const qdq_assign *a)
 {
-    const qdq_net_state s = qdq_cut_net_state(&w->net[t], a);
+    const qdq_net_state s = qdq_hyperedge_state(&w->net[t], a);
 
     return s == QDQ_NET_Q || s == QDQ_NET_DQ ? 1 : 0;
 }
@@ -130,7 +130,7 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
     return QDQ_OK;
 }
 
-static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known,
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_mincut_profile *out, bool *known,
                           qdq_error *err)
 {
     const world *w = ctx;
@@ -138,20 +138,20 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, 
     (void)err;
     *known = true;
     for (size_t i = 0; i < GROUPS; i++)
-        out->own[i] = (qdq_cut_time){us_of(i, qdq_assign_get(a, i)), 1};
+        out->own[i] = (qdq_mincut_time){us_of(i, qdq_assign_get(a, i)), 1};
     for (size_t t = 0; t < w->graph.n_nets; t++)
-        out->net[t] = (qdq_cut_time){conversion_us(w, t, a), 1};
+        out->net[t] = (qdq_mincut_time){conversion_us(w, t, a), 1};
     return QDQ_OK;
 }
 
 /* Four more than may be on. */
-static qdq_status judge(void *ctx, const qdq_assign *a, qdq_cut_verdict *out, qdq_error *err)
+static qdq_status judge(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out, qdq_error *err)
 {
     const double on = (double)qdq_assign_count(a), most = GROUPS / 2.0 - 4;
 
     (void)ctx;
     (void)err;
-    *out = (qdq_cut_verdict){.known = true, .holds = on <= most, .excess = on / most};
+    *out = (qdq_mincut_verdict){.known = true, .holds = on <= most, .excess = on / most};
     return QDQ_OK;
 }
 
@@ -162,13 +162,13 @@ static qdq_status search(void *ctx, qdq_error *err)
     double alike[GROUPS];
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_assign start;
-    qdq_cut_result out;
+    qdq_mincut_result out;
 
     for (uint32_t i = 0; i + 1 < GROUPS; i++) {
         w->reader[i] = i + 1;
-        w->net[i] = (qdq_cut_net){.from = i, .to = &w->reader[i], .n_to = 1};
+        w->net[i] = (qdq_hyperedge){.from = i, .to = &w->reader[i], .n_to = 1};
     }
-    w->graph = (qdq_cut_graph){.n_bits = GROUPS, .net = w->net, .n_nets = GROUPS - 1};
+    w->graph = (qdq_mincut_graph){.n_bits = GROUPS, .net = w->net, .n_nets = GROUPS - 1};
     const qdq_search_problem p = {.n_bits = GROUPS,
                                   .start = &start,
                                   .start_name = names,
@@ -176,18 +176,18 @@ static qdq_status search(void *ctx, qdq_error *err)
                                   .base_ns = 1e4 * GROUPS};
     for (size_t i = 0; i < GROUPS; i++)
         alike[i] = 1;
-    const qdq_cut_problem cut = {.search = &p,
-                                 .graph = &w->graph,
-                                 .profile = profile,
-                                 .profile_ctx = w,
-                                 .harm = w->is_bounded ? alike : NULL,
-                                 .most_harm = GROUPS,
-                                 .judge = w->is_bounded ? judge : NULL};
+    const qdq_mincut_problem cut = {.search = &p,
+                                    .graph = &w->graph,
+                                    .profile = profile,
+                                    .profile_ctx = w,
+                                    .harm = w->is_bounded ? alike : NULL,
+                                    .most_harm = GROUPS,
+                                    .judge = w->is_bounded ? judge : NULL};
     const qdq_search_opts o = {.test = QDQ_TEST_OPTS_INIT};
     const qdq_search_ops ops = {.ctx = w, .measure = measure};
     qdq_status st = qdq_assign_new(&start, GROUPS, &arena) ? QDQ_OK : qdq_nomem(err);
     if (st == QDQ_OK)
-        st = qdq_cut_search_run(&cut, &o, &ops, &arena, &out, err);
+        st = qdq_mincut_search_run(&cut, &o, &ops, &arena, &out, err);
     if (st == QDQ_OK) {
         const size_t on = qdq_assign_count(&out.search.best);
         assert_true(out.known &&

@@ -182,13 +182,13 @@ static qdq_status draw_tuned(void *ctx, qdq_error *err)
     tuned *x = ctx;
     qdq_tune_candidate base = {.times = &x->times};
     qdq_tune_result out = {.verdict = QDQ_TUNED_FLOAT, .baseline_ms = 1, .final_ms = 1};
-    qdq_tuning t = {.task.clean = x->s.m,
-                    .task.target = x->s.target,
-                    .task.space = x->space,
-                    .task.rules = x->s.plan,
-                    .run.base = &base,
-                    .out = &out,
-                    .outcome.edges = x->edges};
+    qdq_tune_state t = {.task.clean = x->s.m,
+                        .task.target = x->s.target,
+                        .task.space = x->space,
+                        .task.rules = x->s.plan,
+                        .run.base = &base,
+                        .out = &out,
+                        .outcome.edges = x->edges};
     qdq_plan *none = qdq_plan_new();
     qdq_plan_picture p;
     qdq_status st = none != NULL ? QDQ_OK : qdq_nomem(err);

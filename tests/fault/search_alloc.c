@@ -123,10 +123,10 @@ static qdq_status test_pairs(void *ctx, qdq_error *err)
 {
     const qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_test_result r;
-    qdq_epoch e;
+    qdq_aa_test e;
 
     (void)ctx;
-    QDQ_TRY(qdq_epoch_begin(&o, take, NULL, &e, err));
+    QDQ_TRY(qdq_aa_test_begin(&o, take, NULL, &e, err));
     return qdq_test_run(&o, take, NULL, &r, err);
 }
 

@@ -54,10 +54,10 @@ static void fill(ended *e)
 static qdq_status report(void *ctx, qdq_error *err)
 {
     ended *e = ctx;
-    qdq_tuning t = {.out = &e->out,
-                    .opts = &e->opts,
-                    .units = qdq_tune_units_of(QDQ_TUNE_SUBGRAPH),
-                    .run.greedy = &e->greedy};
+    qdq_tune_state t = {.out = &e->out,
+                        .opts = &e->opts,
+                        .units = qdq_tune_units_of(QDQ_TUNE_SUBGRAPH),
+                        .run.greedy = &e->greedy};
     char *text = NULL;
     qdq_status st = QDQ_OK;
 

@@ -8,8 +8,8 @@
 #include "quant/quantize_steps.h"
 #include "support/build.h"
 #include "tune/space/candidates.h"
-#include "tune/cut/nets.h"
-#include "tune/space/space_halves.h"
+#include "tune/mincut/hyperedges.h"
+#include "tune/space/space_partial.h"
 
 /* A residual block and a Concat, whose tensors share a scale. */
 static qdq_model *build(void)

@@ -168,22 +168,22 @@ TEST(a_relative_name_is_that_of_a_file)
 TEST(the_worker_of_the_tuner_has_them_as_well)
 {
     const qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .plugins = twice};
-    const qdq_lab_opts opts = {.engine = ort_spec(need_ort()),
-                               .engine_opts = &engine_opts,
-                               .worker = QDQ_BUILD_DIR "/qdq-worker"};
+    const qdq_worker_client_opts opts = {.engine = ort_spec(need_ort()),
+                                         .engine_opts = &engine_opts,
+                                         .worker = QDQ_BUILD_DIR "/qdq-worker"};
     const char *path = test_path("twice.onnx");
     qdq_save_opts save = QDQ_SAVE_OPTS_INIT;
     qdq_model *m = test_model(TWICE);
     qdq_remote_fate fate;
-    qdq_lab *lab;
+    qdq_worker_client *lab;
     int a;
 
     assert_ok(qdq_model_save(m, path, &save, &err));
-    assert_ok(qdq_lab_open(&opts, &lab, &err));
-    assert_non_null(strstr(qdq_lab_engine(lab)->fingerprint, "; twice_ort.so "));
-    assert_ok(qdq_lab_build(lab, path, &a, &fate, &err));
+    assert_ok(qdq_worker_client_open(&opts, &lab, &err));
+    assert_non_null(strstr(qdq_worker_client_engine(lab)->fingerprint, "; twice_ort.so "));
+    assert_ok(qdq_worker_client_build(lab, path, &a, &fate, &err));
     assert_int_equal(fate.end, QDQ_REMOTE_FINE);
-    qdq_lab_close(lab);
+    qdq_worker_client_close(lab);
     qdq_model_free(m);
 }
 

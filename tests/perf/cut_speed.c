@@ -5,16 +5,16 @@
 
 #include "base/random.h"
 #include "support/test.h"
-#include "tune/cut/energy.h"
+#include "tune/mincut/energy.h"
 
 static qdq_error err;
 
 enum { READERS = 4 };
 
 typedef struct world {
-    qdq_cut_graph graph;
+    qdq_mincut_graph graph;
     qdq_energy energy;
-    qdq_cut_net *net;
+    qdq_hyperedge *net;
     uint32_t *reader;
     qdq_arena arena;
     qdq_random random;
@@ -26,7 +26,7 @@ static void add_net(world *w, uint32_t from, size_t n_to, const uint32_t *to)
 
     for (size_t i = 0; i < n_to; i++)
         w->reader[READERS * t + i] = to[i];
-    w->net[t] = (qdq_cut_net){.from = from, .to = &w->reader[READERS * t], .n_to = n_to};
+    w->net[t] = (qdq_hyperedge){.from = from, .to = &w->reader[READERS * t], .n_to = n_to};
 }
 
 static void begin(world *w, size_t n, uint64_t seed)

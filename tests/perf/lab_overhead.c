@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "support/build.h"
 #include "support/test.h"
-#include "tune/lab/lab.h"
+#include "tune/worker_client/worker_client.h"
 
 static qdq_error err;
 
@@ -19,19 +19,19 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static qdq_lab *open_lab(void)
+static qdq_worker_client *open_lab(void)
 {
     static char library[4100];
     qdq_engine *e = test_ort();
-    qdq_lab *lab;
+    qdq_worker_client *lab;
 
     if (e == NULL)
         test_missing("ONNX Runtime");
     snprintf(library, sizeof library, "%s", qdq_engine_get_info(e)->library);
     qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .ort_library = library};
-    qdq_lab_opts opts = {
+    qdq_worker_client_opts opts = {
         .engine = "ort", .engine_opts = &engine_opts, .worker = QDQ_BUILD_DIR "/qdq-worker"};
-    assert_ok(qdq_lab_open(&opts, &lab, &err));
+    assert_ok(qdq_worker_client_open(&opts, &lab, &err));
     return lab;
 }
 
@@ -41,7 +41,7 @@ static qdq_lab *open_lab(void)
 TEST(a_pair_takes_little_longer_than_its_runs)
 {
     test_builder b = test_build(17);
-    qdq_lab *lab = open_lab();
+    qdq_worker_client *lab = open_lab();
     qdq_remote_fate fate;
     double share[PAIRS], a_ns = 0, b_ns = 0;
     int handle;
@@ -54,14 +54,14 @@ TEST(a_pair_takes_little_longer_than_its_runs)
     qdq_model *m = test_built(&b);
     assert_ok(qdq_model_save(m, test_path("m.onnx"), NULL, &err));
     qdq_model_free(m);
-    assert_ok(qdq_lab_build(lab, test_path("m.onnx"), &handle, &fate, &err));
-    assert_ok(qdq_lab_pair(lab, handle, handle, false, 0, &a_ns, &b_ns, &fate, &err));
+    assert_ok(qdq_worker_client_build(lab, test_path("m.onnx"), &handle, &fate, &err));
+    assert_ok(qdq_worker_client_pair(lab, handle, handle, false, 0, &a_ns, &b_ns, &fate, &err));
     double runs = ceil(5e6 / a_ns) > ceil(5e6 / b_ns) ? ceil(5e6 / a_ns) : ceil(5e6 / b_ns);
     for (int i = 0; i < PAIRS; i++) {
         double start = qdq_clock_seconds();
 
-        assert_ok(
-            qdq_lab_pair(lab, handle, handle, i % 2 == 1, (uint64_t)i, &a_ns, &b_ns, &fate, &err));
+        assert_ok(qdq_worker_client_pair(lab, handle, handle, i % 2 == 1, (uint64_t)i, &a_ns, &b_ns,
+                                         &fate, &err));
         assert_int_equal(fate.end, QDQ_REMOTE_FINE);
         double seconds = qdq_clock_seconds() - start, engine = (a_ns + b_ns) * 1e-9 * runs;
         share[i] = seconds / engine - 1;
@@ -71,5 +71,5 @@ TEST(a_pair_takes_little_longer_than_its_runs)
                   "%.3f %% (half)\n",
                   a_ns * 1e-6, 100 * share[PAIRS / 10], 100 * share[PAIRS / 2]);
     assert_true(share[PAIRS / 10] < 0.03);
-    qdq_lab_close(lab);
+    qdq_worker_client_close(lab);
 }

@@ -31,7 +31,7 @@ static qdq_space open_space(const qdq_model *m)
         s.first_group[i] = QDQ_NO_GROUP;
     QDQ_FOR_NODES (n, m->graph) {
         s.first_group[n->id] = (uint32_t)s.n_groups;
-        s.group[s.n_groups++] = (qdq_slot_group){.node = n, .inputs = UINT32_MAX, .cost_ns = 1};
+        s.group[s.n_groups++] = (qdq_decision){.node = n, .inputs = UINT32_MAX, .cost_ns = 1};
     }
     return s;
 }

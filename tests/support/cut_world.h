@@ -6,17 +6,17 @@
 
 #include "base/random.h"
 #include "support/test.h"
-#include "tune/cut/cut_search.h"
+#include "tune/mincut/mincut_search.h"
 
 static qdq_error err;
 
 enum { READERS = 4, GUARD = 3, MOST_BUILDS = 12 };
 
 typedef struct world {
-    qdq_cut_graph graph;
+    qdq_mincut_graph graph;
     qdq_energy truth; /* ns */
     double rest;
-    qdq_cut_net *net;
+    qdq_hyperedge *net;
     uint32_t *reader;
     qdq_arena arena;
     qdq_random random, noise;
@@ -40,10 +40,10 @@ static inline void add_net(world *w, uint32_t from, size_t n_to, const uint32_t 
 
     for (size_t i = 0; i < n_to; i++)
         w->reader[READERS * t + i] = to[i];
-    w->net[t] = (qdq_cut_net){.from = from,
-                              .to = &w->reader[READERS * t],
-                              .n_to = n_to,
-                              .bytes = 1e4 + 1e6 * qdq_random_uniform(&w->random)};
+    w->net[t] = (qdq_hyperedge){.from = from,
+                                .to = &w->reader[READERS * t],
+                                .n_to = n_to,
+                                .bytes = 1e4 + 1e6 * qdq_random_uniform(&w->random)};
 }
 
 /* One block behind `last`, from bit `i` on: a chain, one with a way around, or attention. */
@@ -181,13 +181,13 @@ static inline unsigned builds(void *ctx)
     return 1 + w->measured + w->profiled;
 }
 
-static inline qdq_cut_time row(world *w, double ns)
+static inline qdq_mincut_time row(world *w, double ns)
 {
-    return (qdq_cut_time){ns * 1e-3 * noisy(w, w->kernels) + w->overhead_us, 1};
+    return (qdq_mincut_time){ns * 1e-3 * noisy(w, w->kernels) + w->overhead_us, 1};
 }
 
-static inline qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known,
-                                 qdq_error *e)
+static inline qdq_status profile(void *ctx, const qdq_assign *a, qdq_mincut_profile *out,
+                                 bool *known, qdq_error *e)
 {
     world *w = ctx;
 
@@ -199,7 +199,7 @@ static inline qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile
     for (size_t i = 0; i < w->graph.n_bits; i++)
         out->own[i] = row(w, qdq_assign_get(a, i) ? w->truth.on[i] : w->truth.off[i]);
     for (size_t t = 0; t < w->graph.n_nets; t++) {
-        const qdq_net_state s = qdq_cut_net_state(&w->net[t], a);
+        const qdq_net_state s = qdq_hyperedge_state(&w->net[t], a);
         const uint32_t from = w->net[t].from;
         const double hidden =
             s == QDQ_NET_Q && from != QDQ_CUT_FLOAT ? w->hidden * w->truth.q[t] : 0;
@@ -229,13 +229,14 @@ static inline qdq_search_opts sharp_options(unsigned most_builds)
     return o;
 }
 
-static inline qdq_cut_result run_with(world *w, const qdq_search_opts *o, const qdq_assign *allowed,
-                                      const double *harm, double most_harm, bool starts_everything)
+static inline qdq_mincut_result run_with(world *w, const qdq_search_opts *o,
+                                         const qdq_assign *allowed, const double *harm,
+                                         double most_harm, bool starts_everything)
 {
     static const char *const names[] = {"nothing", "everything"};
     const qdq_search_ops ops = {.ctx = w, .measure = measure, .event = event, .builds = builds};
     qdq_assign starts[2];
-    qdq_cut_result out;
+    qdq_mincut_result out;
 
     assert_true(qdq_assign_new(&starts[0], w->graph.n_bits, &w->arena) &&
                 qdq_assign_new(&starts[1], w->graph.n_bits, &w->arena));
@@ -247,18 +248,18 @@ static inline qdq_cut_result run_with(world *w, const qdq_search_opts *o, const 
                                   .n_starts = starts_everything ? 2 : 1,
                                   .allowed = allowed,
                                   .base_ns = time_of(w, &starts[0])};
-    const qdq_cut_problem cut = {.search = &p,
-                                 .graph = &w->graph,
-                                 .profile = profile,
-                                 .profile_ctx = w,
-                                 .harm = harm,
-                                 .most_harm = most_harm};
-    assert_ok(qdq_cut_search_run(&cut, o, &ops, &w->arena, &out, &err));
+    const qdq_mincut_problem cut = {.search = &p,
+                                    .graph = &w->graph,
+                                    .profile = profile,
+                                    .profile_ctx = w,
+                                    .harm = harm,
+                                    .most_harm = most_harm};
+    assert_ok(qdq_mincut_search_run(&cut, o, &ops, &w->arena, &out, &err));
     assert_true(o->max_builds == 0 || builds(w) <= o->max_builds);
     return out;
 }
 
-static inline qdq_cut_result run(world *w, const qdq_search_opts *o)
+static inline qdq_mincut_result run(world *w, const qdq_search_opts *o)
 {
     return run_with(w, o, NULL, NULL, 0, true);
 }

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "support/labs.h"
 #include "support/test.h"
-#include "tune/lab/lab.h"
+#include "tune/worker_client/worker_client.h"
 
 static qdq_error err;
 
@@ -74,10 +74,10 @@ static unsigned warnings;
 static qdq_job job = {.size = sizeof(qdq_job), .ctx = &warnings, .log = count_warnings};
 
 /* `more`: further keys of the cost model, with a comma in front. */
-static inline qdq_lab *open_lab(const char *more, qdq_lab_opts opts)
+static inline qdq_worker_client *open_lab(const char *more, qdq_worker_client_opts opts)
 {
     char json[2000], spec[600];
-    qdq_lab *lab = NULL;
+    qdq_worker_client *lab = NULL;
 
     snprintf(json, sizeof json, "{\"qdq_sim\": 1, " COSTS "%s}", more);
     assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
@@ -85,15 +85,15 @@ static inline qdq_lab *open_lab(const char *more, qdq_lab_opts opts)
     opts.engine = spec;
     opts.worker = opts.worker != NULL ? opts.worker : WORKER;
     opts.job = opts.job != NULL ? opts.job : &job;
-    assert_ok(qdq_lab_open(&opts, &lab, &err));
+    assert_ok(qdq_worker_client_open(&opts, &lab, &err));
     return lab;
 }
 
 /* The worker frees all it had: under the leak checker it would complain otherwise. */
-static inline void close_lab(qdq_lab *lab)
+static inline void close_lab(qdq_worker_client *lab)
 {
     warnings = 0;
-    qdq_lab_close(lab);
+    qdq_worker_client_close(lab);
     assert_int_equal(warnings, 0);
 }
 
@@ -117,12 +117,12 @@ static inline bool is_sanitized(void)
 }
 
 /* Where the 8-bit Conv runs, this happens; the float model goes on. */
-static inline void assert_pair_is_fine(qdq_lab *lab, int a)
+static inline void assert_pair_is_fine(qdq_worker_client *lab, int a)
 {
     qdq_remote_fate fate;
     double a_ns, b_ns;
 
-    assert_ok(qdq_lab_pair(lab, a, a, false, 0, &a_ns, &b_ns, &fate, &err));
+    assert_ok(qdq_worker_client_pair(lab, a, a, false, 0, &a_ns, &b_ns, &fate, &err));
     assert_fate(&fate, QDQ_REMOTE_FINE, "");
     assert_true(a_ns > 0 && b_ns > 0);
 }

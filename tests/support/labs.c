@@ -3,13 +3,13 @@
 
 #include "support/test.h"
 
-int test_lab_build(qdq_lab *lab, const char *path)
+int test_lab_build(qdq_worker_client *lab, const char *path)
 {
     qdq_error err;
     qdq_remote_fate fate;
     int handle;
 
-    assert_ok(qdq_lab_build(lab, path, &handle, &fate, &err));
+    assert_ok(qdq_worker_client_build(lab, path, &handle, &fate, &err));
     if (fate.end != QDQ_REMOTE_FINE)
         fail_msg("%s: %s", qdq_remote_end_name(fate.end), fate.text);
     return handle;

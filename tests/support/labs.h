@@ -2,9 +2,9 @@
 #ifndef QDQ_TEST_LABS_H
 #define QDQ_TEST_LABS_H
 
-#include "tune/lab/lab.h"
+#include "tune/worker_client/worker_client.h"
 
 /* The handle of a model that the engine takes. */
-int test_lab_build(qdq_lab *lab, const char *path);
+int test_lab_build(qdq_worker_client *lab, const char *path);
 
 #endif /* QDQ_TEST_LABS_H */

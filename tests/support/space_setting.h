@@ -91,7 +91,7 @@ static inline const char *groups_text(const setting *s)
 
     text[0] = '\0';
     for (size_t i = 0; i < s->space->n_groups; i++) {
-        const qdq_slot_group *g = &s->space->group[i];
+        const qdq_decision *g = &s->space->group[i];
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s:%x", i > 0 ? " " : "",
                               g->linear ? "*" : "", g->node->out[0]->name, (unsigned)g->inputs);
     }

@@ -4,7 +4,7 @@
 #define QDQ_TEST_SPACED_H
 
 #include "support/test.h"
-#include "tune/space/space_halves.h"
+#include "tune/space/space_partial.h"
 
 typedef struct test_space {
     qdq_model *m, *clean;

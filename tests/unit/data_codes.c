@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "quant/compare/compare_feed.h"
-#include "quant/data/input_codes.h"
+#include "quant/data/quantized_inputs.h"
 #include "support/npy_file.h"
 
 #define HEAD "<ir_version: 9, opset_import: [\"\" : 19]>\n"

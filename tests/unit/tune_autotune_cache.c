@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/set_aside.h"
+#include "base/quarantine.h"
 #include "support/disk.h"
 
 static qdq_error err;

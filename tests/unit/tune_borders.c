@@ -30,7 +30,7 @@ static const char *text_of(const test_regioned *s, const qdq_borders *b)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s:", i > 0 ? "; " : "",
                               b->at[i].value->name);
         for (size_t k = 0; k < b->at[i].n_groups; k++) {
-            const qdq_slot_group *g = &s->space->group[b->at[i].group[k]];
+            const qdq_decision *g = &s->space->group[b->at[i].group[k]];
             n += (size_t)snprintf(text + n, sizeof text - n, " %s/%x", g->node->out[0]->name,
                                   (unsigned)g->inputs);
         }

@@ -1,10 +1,10 @@
-/* tune_cut.c - flows and energies against all cuts and all assignments. */
+/* mincut.c - flows and energies against all cuts and all assignments. */
 #include <math.h>
 
 #include "base/random.h"
 #include "support/test.h"
-#include "tune/cut/energy.h"
-#include "tune/cut/flow.h"
+#include "tune/mincut/energy.h"
+#include "tune/mincut/flow.h"
 
 static qdq_error err;
 
@@ -128,10 +128,10 @@ TEST(random_networks_are_cut)
 enum { MAX_NETS = 32, MAX_READERS = 4 };
 
 typedef struct world {
-    qdq_cut_graph graph;
-    qdq_cut_net net[MAX_NETS];
+    qdq_mincut_graph graph;
+    qdq_hyperedge net[MAX_NETS];
     uint32_t reader[MAX_NETS][MAX_READERS];
-    qdq_cut_tie tie[2];
+    qdq_mincut_tie tie[2];
     qdq_energy energy;
     qdq_arena arena;
 } world;
@@ -202,7 +202,7 @@ TEST(all_graphs_of_five_groups_are_placed)
                         continue;
                     const size_t t = w.graph.n_nets++;
                     w.reader[t][0] = b;
-                    w.net[t] = (qdq_cut_net){.from = a, .to = w.reader[t], .n_to = 1};
+                    w.net[t] = (qdq_hyperedge){.from = a, .to = w.reader[t], .n_to = 1};
                 }
             assert_ok(qdq_energy_new(&w.energy, &w.graph, &w.arena, &err));
             for (size_t t = 0; t < w.graph.n_nets; t++)
@@ -229,9 +229,9 @@ static void random_graph(world *w, qdq_random *r, size_t most)
 
     begin(w, n, (size_t)(qdq_random_u64(r) % (2 * n + 1)));
     for (size_t t = 0; t < w->graph.n_nets; t++) {
-        w->net[t] = (qdq_cut_net){.from = random_end(r, n),
-                                  .to = w->reader[t],
-                                  .n_to = (size_t)(qdq_random_u64(r) % (MAX_READERS + 1))};
+        w->net[t] = (qdq_hyperedge){.from = random_end(r, n),
+                                    .to = w->reader[t],
+                                    .n_to = (size_t)(qdq_random_u64(r) % (MAX_READERS + 1))};
         for (size_t i = 0; i < w->net[t].n_to; i++)
             w->reader[t][i] = random_end(r, n);
         w->energy.q[t] = random_cost(r);
@@ -248,7 +248,7 @@ static void random_graph(world *w, qdq_random *r, size_t most)
     w->graph.n_ties = (size_t)(qdq_random_u64(r) % 3);
     for (size_t i = 0; i < w->graph.n_ties; i++)
         w->tie[i] =
-            (qdq_cut_tie){(uint32_t)(qdq_random_u64(r) % n), (uint32_t)(qdq_random_u64(r) % n)};
+            (qdq_mincut_tie){(uint32_t)(qdq_random_u64(r) % n), (uint32_t)(qdq_random_u64(r) % n)};
 }
 
 TEST(random_graphs_of_up_to_sixteen_groups_are_placed)
@@ -273,18 +273,18 @@ TEST(a_q_is_paid_once_for_all_readers)
         w.reader[0][i] = i + 1;
         w.energy.off[i + 1] = 1;
     }
-    w.net[0] = (qdq_cut_net){.from = 0, .to = w.reader[0], .n_to = 3};
+    w.net[0] = (qdq_hyperedge){.from = 0, .to = w.reader[0], .n_to = 3};
     w.energy.q[0] = 2.5;
     w.energy.on[0] = INFINITY;
     assert_true(qdq_assign_new(&a, 4, &w.arena));
     assert_ok(qdq_energy_minimize(&w.energy, &a, &err));
     assert_int_equal(a.word[0], 0xe);
     assert_true(qdq_energy_value(&w.energy, &a) == 2.5);
-    assert_int_equal(qdq_cut_net_state(&w.net[0], &a), QDQ_NET_Q);
+    assert_int_equal(qdq_hyperedge_state(&w.net[0], &a), QDQ_NET_Q);
     w.energy.q[0] = 3.5;
     assert_ok(qdq_energy_minimize(&w.energy, &a, &err));
     assert_int_equal(a.word[0], 0);
-    assert_int_equal(qdq_cut_net_state(&w.net[0], &a), QDQ_NET_FLOAT);
+    assert_int_equal(qdq_hyperedge_state(&w.net[0], &a), QDQ_NET_FLOAT);
     qdq_arena_free(&w.arena);
 }
 
@@ -297,19 +297,19 @@ TEST(a_dq_is_paid_once_for_all_readers)
     begin(&w, 3, 1);
     w.reader[0][0] = 1;
     w.reader[0][1] = 2;
-    w.net[0] = (qdq_cut_net){.from = 0, .to = w.reader[0], .n_to = 2};
+    w.net[0] = (qdq_hyperedge){.from = 0, .to = w.reader[0], .n_to = 2};
     w.energy.off[0] = 2;
     w.energy.on[1] = w.energy.on[2] = 1;
     w.energy.dq[0] = 1.5;
     assert_true(qdq_assign_new(&a, 3, &w.arena));
     assert_ok(qdq_energy_minimize(&w.energy, &a, &err));
     assert_int_equal(a.word[0], 1);
-    assert_int_equal(qdq_cut_net_state(&w.net[0], &a), QDQ_NET_DQ);
+    assert_int_equal(qdq_hyperedge_state(&w.net[0], &a), QDQ_NET_DQ);
     w.energy.dq[0] = 5;
     w.energy.off[0] = 3;
     assert_ok(qdq_energy_minimize(&w.energy, &a, &err));
     assert_int_equal(a.word[0], 7);
-    assert_int_equal(qdq_cut_net_state(&w.net[0], &a), QDQ_NET_CODES);
+    assert_int_equal(qdq_hyperedge_state(&w.net[0], &a), QDQ_NET_CODES);
     qdq_arena_free(&w.arena);
 }
 
@@ -336,7 +336,7 @@ TEST(wrong_costs_are_refused)
 
     begin(&w, 2, 1);
     w.reader[0][0] = 1;
-    w.net[0] = (qdq_cut_net){.from = 0, .to = w.reader[0], .n_to = 1};
+    w.net[0] = (qdq_hyperedge){.from = 0, .to = w.reader[0], .n_to = 1};
     assert_true(qdq_assign_new(&a, 2, &w.arena));
     w.energy.on[1] = NAN;
     assert_fails(QDQ_E_USAGE, "bit 1: costs of 0 and nan",
@@ -353,7 +353,7 @@ TEST(wrong_costs_are_refused)
     assert_fails(QDQ_E_USAGE, "tensor 0: a bit outside of 2",
                  qdq_energy_minimize(&w.energy, &a, &err));
     w.reader[0][0] = 1;
-    w.tie[0] = (qdq_cut_tie){0, 2};
+    w.tie[0] = (qdq_mincut_tie){0, 2};
     w.graph.n_ties = 1;
     assert_fails(QDQ_E_USAGE, "tie 0: a bit outside of 2",
                  qdq_energy_minimize(&w.energy, &a, &err));

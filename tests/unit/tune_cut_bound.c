@@ -4,8 +4,8 @@
 
 #include "base/random.h"
 #include "support/test.h"
-#include "tune/cut/cut_search.h"
-#include "tune/cut/front.h"
+#include "tune/mincut/mincut_search.h"
+#include "tune/mincut/pareto_front.h"
 
 enum { BITS = 40, SEEDS = 60 };
 
@@ -13,8 +13,8 @@ static qdq_error err;
 
 typedef struct world {
     uint32_t reader[BITS];
-    qdq_cut_net net[BITS];
-    qdq_cut_graph graph;
+    qdq_hyperedge net[BITS];
+    qdq_mincut_graph graph;
     qdq_energy truth; /* ns */
     double harm[BITS], believed[BITS], allowed;
     bool has_number; /* is it told by how much it is missed? */
@@ -31,9 +31,9 @@ static void begin(world *w, uint64_t seed, double off, double all)
     *w = (world){.has_number = true, .most_judged = 16};
     for (uint32_t i = 0; i + 1 < BITS; i++) {
         w->reader[i] = i + 1;
-        w->net[i] = (qdq_cut_net){.from = i, .to = &w->reader[i], .n_to = 1, .bytes = 1e5};
+        w->net[i] = (qdq_hyperedge){.from = i, .to = &w->reader[i], .n_to = 1, .bytes = 1e5};
     }
-    w->graph = (qdq_cut_graph){.n_bits = BITS, .net = w->net, .n_nets = BITS - 1};
+    w->graph = (qdq_mincut_graph){.n_bits = BITS, .net = w->net, .n_nets = BITS - 1};
     assert_ok(qdq_energy_new(&w->truth, &w->graph, &w->arena, &err));
     for (size_t i = 0; i < BITS; i++) {
         w->truth.off[i] = 2e4 + 2e5 * qdq_random_uniform(&r);
@@ -55,15 +55,15 @@ static double harm_of(const world *w, const qdq_assign *a)
     return sum;
 }
 
-static qdq_status judge(void *ctx, const qdq_assign *a, qdq_cut_verdict *out, qdq_error *ignored)
+static qdq_status judge(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out, qdq_error *ignored)
 {
     world *w = ctx;
     const double excess = harm_of(w, a) / w->allowed;
 
     (void)ignored;
-    *out = (qdq_cut_verdict){.known = w->judged < w->most_judged,
-                             .holds = excess <= 1,
-                             .excess = w->has_number ? excess : NAN};
+    *out = (qdq_mincut_verdict){.known = w->judged < w->most_judged,
+                                .holds = excess <= 1,
+                                .excess = w->has_number ? excess : NAN};
     w->judged += out->known;
     return QDQ_OK;
 }
@@ -86,7 +86,7 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
     return QDQ_OK;
 }
 
-static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known,
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_mincut_profile *out, bool *known,
                           qdq_error *ignored)
 {
     const world *w = ctx;
@@ -95,11 +95,11 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, 
     *known = true;
     for (size_t i = 0; i < BITS; i++)
         out->own[i] =
-            (qdq_cut_time){(qdq_assign_get(a, i) ? w->truth.on[i] : w->truth.off[i]) * 1e-3, 1};
+            (qdq_mincut_time){(qdq_assign_get(a, i) ? w->truth.on[i] : w->truth.off[i]) * 1e-3, 1};
     for (size_t t = 0; t < w->graph.n_nets; t++) {
-        const qdq_net_state s = qdq_cut_net_state(&w->net[t], a);
+        const qdq_net_state s = qdq_hyperedge_state(&w->net[t], a);
         if (s == QDQ_NET_Q || s == QDQ_NET_DQ)
-            out->net[t] = (qdq_cut_time){w->truth.q[t] * 1e-3, 1};
+            out->net[t] = (qdq_mincut_time){w->truth.q[t] * 1e-3, 1};
     }
     return QDQ_OK;
 }
@@ -111,7 +111,7 @@ static double search(world *w)
     const qdq_search_ops ops = {.ctx = w, .measure = measure};
     const qdq_search_opts o = {.test = QDQ_TEST_OPTS_INIT};
     qdq_assign start, best;
-    qdq_cut_result out;
+    qdq_mincut_result out;
     bool fits;
 
     assert_true(qdq_assign_new(&start, BITS, &w->arena) && qdq_assign_new(&best, BITS, &w->arena));
@@ -120,16 +120,16 @@ static double search(world *w)
                                   .start_name = names,
                                   .n_starts = 1,
                                   .base_ns = qdq_energy_value(&w->truth, &start)};
-    const qdq_cut_problem cut = {.search = &p,
-                                 .graph = &w->graph,
-                                 .profile = profile,
-                                 .profile_ctx = w,
-                                 .harm = w->believed,
-                                 .most_harm = w->has_number ? w->allowed : INFINITY,
-                                 .judge = judge,
-                                 .judge_ctx = w};
-    assert_ok(qdq_cut_search_run(&cut, &o, &ops, &w->arena, &out, &err));
-    assert_ok(qdq_cut_minimize_within(&w->truth, w->harm, w->allowed, &best, &fits, &err));
+    const qdq_mincut_problem cut = {.search = &p,
+                                    .graph = &w->graph,
+                                    .profile = profile,
+                                    .profile_ctx = w,
+                                    .harm = w->believed,
+                                    .most_harm = w->has_number ? w->allowed : INFINITY,
+                                    .judge = judge,
+                                    .judge_ctx = w};
+    assert_ok(qdq_mincut_search_run(&cut, &o, &ops, &w->arena, &out, &err));
+    assert_ok(qdq_mincut_minimize_within(&w->truth, w->harm, w->allowed, &best, &fits, &err));
     assert_true(harm_of(w, &out.search.best) <= w->allowed && w->judged <= w->most_judged);
     return qdq_energy_value(&w->truth, &out.search.best) / qdq_energy_value(&w->truth, &best) - 1;
 }

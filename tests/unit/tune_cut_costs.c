@@ -1,5 +1,5 @@
 /* tune_cut_costs.c - costs from profiles that are written down by hand. */
-#include "tune/cut/costs.h"
+#include "tune/mincut/costs.h"
 
 #include <math.h>
 
@@ -11,41 +11,41 @@ enum { BITS = 3, NETS = 4, MOST = 4 };
 
 /* In, a, b, c, out: in a row. */
 static const uint32_t readers[] = {0, 1, 2, QDQ_CUT_FLOAT};
-static const qdq_cut_net nets[NETS] = {
+static const qdq_hyperedge nets[NETS] = {
     {.from = QDQ_CUT_FLOAT, .to = &readers[0], .n_to = 1, .bytes = 1000},
     {.from = 0, .to = &readers[1], .n_to = 1, .bytes = 2000},
     {.from = 1, .to = &readers[2], .n_to = 1, .bytes = 4000},
     {.from = 2, .to = &readers[3], .n_to = 1, .bytes = 8000}};
-static const qdq_cut_graph graph = {.n_bits = BITS, .net = nets, .n_nets = NETS};
+static const qdq_mincut_graph graph = {.n_bits = BITS, .net = nets, .n_nets = NETS};
 
 typedef struct sightings {
-    qdq_cut_seen at[MOST];
+    qdq_mincut_seen at[MOST];
     size_t n;
     qdq_arena arena;
 } sightings;
 
-static qdq_cut_seen *see(sightings *s, uint64_t bits, const double own[BITS],
-                         const double net[NETS], double rest)
+static qdq_mincut_seen *see(sightings *s, uint64_t bits, const double own[BITS],
+                            const double net[NETS], double rest)
 {
-    qdq_cut_seen *k = &s->at[s->n++];
+    qdq_mincut_seen *k = &s->at[s->n++];
 
     assert_true(qdq_assign_new(&k->assign, BITS, &s->arena));
     k->assign.word[0] = bits;
     k->time_ns = NAN;
-    assert_ok(qdq_cut_profile_new(&k->profile, &graph, &s->arena, &err));
+    assert_ok(qdq_mincut_profile_new(&k->profile, &graph, &s->arena, &err));
     for (size_t i = 0; i < BITS; i++)
-        k->profile.own[i] = (qdq_cut_time){own[i], 1};
+        k->profile.own[i] = (qdq_mincut_time){own[i], 1};
     for (size_t t = 0; t < NETS; t++)
-        k->profile.net[t] = (qdq_cut_time){net[t], net[t] > 0};
-    k->profile.rest = (qdq_cut_time){rest, 1};
+        k->profile.net[t] = (qdq_mincut_time){net[t], net[t] > 0};
+    k->profile.rest = (qdq_mincut_time){rest, 1};
     return k;
 }
 
-static qdq_cut_costs fit(sightings *s)
+static qdq_mincut_costs fit(sightings *s)
 {
-    qdq_cut_costs c;
+    qdq_mincut_costs c;
 
-    assert_ok(qdq_cut_costs_fit(&c, &graph, s->at, s->n, NULL, &s->arena, &err));
+    assert_ok(qdq_mincut_costs_fit(&c, &graph, s->at, s->n, NULL, &s->arena, &err));
     return c;
 }
 
@@ -62,7 +62,7 @@ TEST(kernels_and_conversions_are_read_from_profiles)
     see(&s, 0, (double[]){10, 20, 30}, (double[]){0, 0, 0, 0}, 5);
     see(&s, 7, (double[]){5, 8, 12}, (double[]){2, 0, 0, 9}, 5);
     see(&s, 2, (double[]){10, 8, 30}, (double[]){0, 3, 5, 0}, 5);
-    const qdq_cut_costs c = fit(&s);
+    const qdq_mincut_costs c = fit(&s);
     assert_near(c.energy.off[1], 20e3);
     assert_near(c.energy.on[0], 5e3);
     assert_near(c.energy.on[1], 8e3);
@@ -92,7 +92,7 @@ TEST(conversions_never_seen_cost_what_their_size_does)
     see(&s, 0, (double[]){10, 20, 30}, (double[]){0, 0, 0, 0}, 5);
     see(&s, 7, (double[]){5, 8, 12}, (double[]){2, 0, 0, 8}, 5);
     see(&s, 2, (double[]){10, 8, 30}, (double[]){0, 3, 4, 0}, 5);
-    const qdq_cut_costs c = fit(&s);
+    const qdq_mincut_costs c = fit(&s);
     assert_near(c.energy.q[2], 5e3);
     assert_near(c.energy.dq[1], 2e3);
     assert_true(c.q_doubt[2] == 0.5 * c.energy.q[2]);
@@ -108,7 +108,7 @@ TEST(one_kind_of_conversion_stands_for_the_other)
     see(&s, 0, (double[]){10, 20, 30}, (double[]){0, 0, 0, 0}, 5);
     see(&s, 4, (double[]){10, 20, 12}, (double[]){0, 0, 4, 0}, 5);
     s.at[1].profile.net[3].us = NAN;
-    const qdq_cut_costs c = fit(&s);
+    const qdq_mincut_costs c = fit(&s);
     assert_near(c.energy.q[2], 4e3);
     assert_near(c.energy.dq[3], 4e3);
     qdq_arena_free(&s.arena);
@@ -121,7 +121,7 @@ TEST(what_profiling_adds_is_taken_off)
 
     see(&s, 0, (double[]){11, 21, 31}, (double[]){0, 0, 0, 0}, 6)->time_ns = 65e3;
     see(&s, 2, (double[]){11, 9, 31}, (double[]){0, 4, 6, 0}, 6);
-    const qdq_cut_costs c = fit(&s);
+    const qdq_mincut_costs c = fit(&s);
     assert_near(c.overhead_us, 1);
     assert_near(c.energy.off[0], 10e3);
     assert_near(c.energy.on[1], 8e3);
@@ -136,7 +136,7 @@ TEST(the_time_of_the_model_scales_what_no_row_explains)
     sightings s = {0};
 
     see(&s, 0, (double[]){20, 40, 60}, (double[]){0, 0, 0, 0}, 20)->time_ns = 35e3;
-    const qdq_cut_costs c = fit(&s);
+    const qdq_mincut_costs c = fit(&s);
     double sum = c.rest;
     for (size_t i = 0; i < BITS; i++)
         sum += c.energy.off[i];
@@ -153,7 +153,7 @@ TEST(what_kernels_do_for_a_conversion_counts_for_it)
     see(&s, 0, (double[]){10, 20, 30}, (double[]){0, 0, 0, 0}, 5);
     see(&s, 7, (double[]){5, 8, 12}, (double[]){2, 0, 0, 9}, 5);
     see(&s, 2, (double[]){14, 8, 30}, (double[]){0, 0, 5, 0}, 5);
-    const qdq_cut_costs c = fit(&s);
+    const qdq_mincut_costs c = fit(&s);
     assert_true(c.energy.off[0] < 10.3e3);
     assert_true(c.energy.q[1] > 3.5e3);
     qdq_arena_free(&s.arena);
@@ -167,7 +167,7 @@ TEST(copies_go_with_the_producer)
     see(&s, 0, (double[]){10, 20, 30}, (double[]){0, 0, 6, 0}, 5);
     see(&s, 7, (double[]){5, 8, 12}, (double[]){2, 0, 2, 9}, 5);
     see(&s, 2, (double[]){10, 8, 30}, (double[]){0, 3, 7, 0}, 5);
-    const qdq_cut_costs c = fit(&s);
+    const qdq_mincut_costs c = fit(&s);
     assert_near(c.energy.off[1], 26e3);
     assert_near(c.energy.on[1], 10e3);
     assert_near(c.energy.dq[2], 5e3);
@@ -178,7 +178,7 @@ TEST(what_was_never_on_is_doubtful)
 {
     sightings s = {0};
     qdq_assign allowed;
-    qdq_cut_costs c;
+    qdq_mincut_costs c;
 
     see(&s, 0, (double[]){10, 20, 30}, (double[]){0, 0, 0, 0}, 5);
     see(&s, 2, (double[]){10, 8, 30}, (double[]){0, 3, 5, 0}, 5);
@@ -186,7 +186,7 @@ TEST(what_was_never_on_is_doubtful)
     assert_true(qdq_assign_new(&allowed, BITS, &s.arena));
     qdq_assign_set(&allowed, 0, true);
     qdq_assign_set(&allowed, 1, true);
-    assert_ok(qdq_cut_costs_fit(&c, &graph, s.at, s.n, &allowed, &s.arena, &err));
+    assert_ok(qdq_mincut_costs_fit(&c, &graph, s.at, s.n, &allowed, &s.arena, &err));
     assert_near(c.energy.on[0], 10e3);
     assert_near(c.doubt[0], 3e3);
     assert_true(isinf(c.energy.on[2]));

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "support/tuned.h"
-#include "tune/lab/tune_fault.h"
+#include "tune/worker_client/tune_fault.h"
 
 static qdq_error err;
 

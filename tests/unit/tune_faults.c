@@ -1,6 +1,6 @@
 /* tune_faults.c - whole runs on the sim engine while something goes wrong around them: killed, two
  * at once, a full disk, a locked store, a clock that is set back. What an engine does to a
- * candidate is in tune_run.c and tune_lab.c. */
+ * candidate is in tune_run.c and tune_worker_client.c. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>

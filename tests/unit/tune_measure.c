@@ -53,10 +53,10 @@ static unsigned keeps_of(qdq_test_opts o, bench like, unsigned runs, double *pai
     *pairs = 0;
     for (unsigned seed = 0; seed < runs; seed++) {
         bench aa = bench_new(seed + 100000, 0, like.noise), b = like;
-        qdq_epoch epoch;
+        qdq_aa_test epoch;
         qdq_test_result r;
         b.random = bench_new(seed, 0, 0).random;
-        assert_int_equal(qdq_epoch_begin(&o, take, &aa, &epoch, NULL), QDQ_OK);
+        assert_int_equal(qdq_aa_test_begin(&o, take, &aa, &epoch, NULL), QDQ_OK);
         o.floor_sd = epoch.aa_sd;
         assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
         kept += r.verdict == QDQ_VERDICT_KEEP;
@@ -331,21 +331,21 @@ TEST(what_could_not_have_been_seen_is_said)
 TEST(a_control_that_sees_a_gain_calls_the_machine_noisy)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
-    qdq_epoch e;
+    qdq_aa_test e;
     bench b = bench_new(3, 0, 0.003);
 
-    assert_int_equal(qdq_epoch_begin(&o, take, &b, &e, NULL), QDQ_OK);
+    assert_int_equal(qdq_aa_test_begin(&o, take, &b, &e, NULL), QDQ_OK);
     assert_false(e.noisy);
     assert_true(e.aa_sd > 0.001 && e.aa_sd < 0.02);
     assert_true(fabs(e.base_ns - 1e7) < 1e6);
-    assert_false(qdq_epoch_drifted(&e, 1.05e7, 0.1));
-    assert_true(qdq_epoch_drifted(&e, 2e7, 0.1));
-    assert_true(qdq_epoch_drifted(&e, 0.5e7, 0.1));
+    assert_false(qdq_aa_test_drifted(&e, 1.05e7, 0.1));
+    assert_true(qdq_aa_test_drifted(&e, 2e7, 0.1));
+    assert_true(qdq_aa_test_drifted(&e, 0.5e7, 0.1));
     b = bench_new(3, 0.05, 0.003); /* whoever runs second is faster: no machine to measure on */
-    assert_int_equal(qdq_epoch_begin(&o, take, &b, &e, NULL), QDQ_OK);
+    assert_int_equal(qdq_aa_test_begin(&o, take, &b, &e, NULL), QDQ_OK);
     assert_true(e.noisy);
     b = bench_new(3, -0.05, 0.003);
-    assert_int_equal(qdq_epoch_begin(&o, take, &b, &e, NULL), QDQ_OK);
+    assert_int_equal(qdq_aa_test_begin(&o, take, &b, &e, NULL), QDQ_OK);
     assert_true(e.noisy);
 }
 
@@ -353,7 +353,7 @@ TEST(failures_and_impossible_times_end_a_test)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_test_result r;
-    qdq_epoch e;
+    qdq_aa_test e;
     bench b = bench_new(1, 2, 0); /* a negative time */
     qdq_error err = QDQ_ERROR_INIT;
 
@@ -362,7 +362,7 @@ TEST(failures_and_impossible_times_end_a_test)
     b = bench_new(1, 0, 0);
     b.fails = QDQ_E_INTERRUPTED;
     assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_E_INTERRUPTED);
-    assert_int_equal(qdq_epoch_begin(&o, take, &b, &e, NULL), QDQ_E_INTERRUPTED);
+    assert_int_equal(qdq_aa_test_begin(&o, take, &b, &e, NULL), QDQ_E_INTERRUPTED);
     o.pilot = 30;
     assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_E_USAGE);
     o = (qdq_test_opts)QDQ_TEST_OPTS_INIT;

@@ -9,7 +9,7 @@
 #include "support/isolated.h"
 #include "support/layers.h"
 #include "support/test.h"
-#include "tune/lab/lab.h"
+#include "tune/worker_client/worker_client.h"
 #include "tune/space/candidates.h"
 
 static qdq_error err;
@@ -309,11 +309,11 @@ TEST(residuals_in_float_make_int8_slower)
 static void score_on_sim(test_isolated *s, bool with, qdq_part_score *out)
 {
     const char *folder = test_path("parts%d", with);
-    const qdq_lab_opts opts = {.engine = test_isolated_costs(),
-                               .worker = QDQ_BUILD_DIR "/qdq-worker"};
+    const qdq_worker_client_opts opts = {.engine = test_isolated_costs(),
+                                         .worker = QDQ_BUILD_DIR "/qdq-worker"};
     qdq_plan *all = test_isolated_plan(s);
     qdq_candidates *c;
-    qdq_lab *lab;
+    qdq_worker_client *lab;
     qdq_remote_fate fate;
     qdq_group *layer;
     qdq_parts *p;
@@ -325,12 +325,12 @@ static void score_on_sim(test_isolated *s, bool with, qdq_part_score *out)
     p = test_isolated_parts(s, with ? all : NULL, qdq_candidates_cache(c));
     assert_ok(qdq_candidate_write_part(c, p->model, "parts.onnx", &err));
     snprintf(path, sizeof path, "%s/parts.onnx", folder);
-    assert_ok(qdq_lab_open(&opts, &lab, &err));
-    assert_ok(qdq_lab_groups(lab, path, 3, &layer, &n, &fate, &err));
+    assert_ok(qdq_worker_client_open(&opts, &lab, &err));
+    assert_ok(qdq_worker_client_groups(lab, path, 3, &layer, &n, &fate, &err));
     assert_int_equal(fate.end, QDQ_REMOTE_FINE);
     assert_ok(qdq_parts_score(p, layer, n, NAN, out, &err));
     qdq_free(layer);
-    qdq_lab_close(lab);
+    qdq_worker_client_close(lab);
     qdq_parts_free(p);
     qdq_candidates_close(c);
     qdq_plan_free(all);

@@ -12,7 +12,7 @@ TEST(what_computes_has_a_group_and_what_moves_data_has_none)
     assert_string_equal(groups_text(&s), "*c0:3 *c1:3 *c2:3 a:3 *c3:3 g:1 *y:3");
     assert_string_equal(assign_text(&s, &s.space->rules), "c1 c2 a c3 g y");
     for (size_t i = 0; i < s.space->n_groups; i++) {
-        const qdq_slot_group *g = &s.space->group[i];
+        const qdq_decision *g = &s.space->group[i];
 
         assert_true(g->cost_ns > 0);
         assert_int_equal(qdq_space_group_of(s.space, g->node, 0), i);

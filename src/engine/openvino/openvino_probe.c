@@ -6,7 +6,7 @@
  * change. So the instructions are tried out in a child process, which costs two milliseconds and is
  * done where the processor announces them; who asks qdq_engine_environment() first, as the tool
  * does, gets the variable to set, and who did not gets an error instead of a dead process. */
-#include "base/beside.h"
+#include "base/program_path.h"
 #include "base/child.h"
 #include "base/fail.h"
 #include "engine/openvino/openvino_session.h"
@@ -37,7 +37,7 @@ static bool amx_kills(const qdq_engine_opts *opts)
 {
     qdq_arena arena = {0};
     const char *worker =
-        opts->worker != NULL ? opts->worker : qdq_program_beside(&arena, "qdq-worker");
+        opts->worker != NULL ? opts->worker : qdq_find_program(&arena, "qdq-worker");
     const char *const argv[] = {worker, "--probe-amx", NULL};
     const qdq_child_opts child = {.argv = argv, .deadline_s = 20, .max_output = 1000};
     qdq_child_result result = {0};

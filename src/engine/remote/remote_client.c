@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/beside.h"
+#include "base/program_path.h"
 #include "base/fail.h"
 #include "base/opts.h"
 #include "engine/remote/remote_groups.h"
@@ -246,7 +246,7 @@ qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_json_doc
     c->hello = hello->root;
     c->name = qdq_arena_strndup(&c->arena, spec, strcspn(spec, ":"));
     c->program = program != NULL ? qdq_arena_strdup(&c->arena, program)
-                                 : qdq_program_beside(&c->arena, WORKER);
+                                 : qdq_find_program(&c->arena, WORKER);
     if (hello->failed || c->name == NULL || c->program == NULL)
         return qdq_nomem(err);
     qdq_status st = qdq_remote_need_worker(c, err);

@@ -6,7 +6,7 @@
 #include "ir/ir.h"
 #include "opt/eval/eval.h"
 #include "qdq/check.h"
-#include "quant/calib/held.h"
+#include "quant/calib/array_copy.h"
 #include "quant/compare/slices.h"
 
 /* A tensor on both sides, over the samples so far. */

@@ -13,7 +13,7 @@
 #include "base/opts.h"
 #include "base/vec.h"
 #include "ir/ir.h"
-#include "quant/calib/held.h"
+#include "quant/calib/array_copy.h"
 #include "quant/compare/compare_feed.h"
 #include "quant/compare/compare_output.h"
 #include "quant/compare/compare_run.h"

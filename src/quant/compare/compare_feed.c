@@ -6,7 +6,7 @@
 #include "base/fail.h"
 #include "base/half.h"
 #include "ir/ir.h"
-#include "quant/data/input_codes.h"
+#include "quant/data/quantized_inputs.h"
 
 static bool is_plain(qdq_elem elem)
 {

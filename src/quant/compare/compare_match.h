@@ -4,7 +4,7 @@
 #define QDQ_COMPARE_MATCH_H
 
 #include "ir/ir.h"
-#include "quant/calib/held.h"
+#include "quant/calib/array_copy.h"
 #include "quant/compare/compare_stat.h"
 #include "quant/compare/slices.h"
 

@@ -3,7 +3,7 @@
 #ifndef QDQ_COMPARE_RUN_H
 #define QDQ_COMPARE_RUN_H
 
-#include "quant/compare/kept.h"
+#include "quant/compare/reference_outputs.h"
 #include "quant/half_precision/safe_session.h"
 
 /* A session that is not open yet, as the options of a comparison want it; `which` is for errors. */

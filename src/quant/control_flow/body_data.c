@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/shape.h"
-#include "quant/calib/held.h"
+#include "quant/calib/array_copy.h"
 #include "quant/calib/sweep.h"
 
 enum { MAX_BODIES = 16, MAX_TRIPS = 64, MAX_SAMPLES = 4096 };

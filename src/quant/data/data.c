@@ -14,7 +14,7 @@
 #include "base/fail.h"
 #include "base/opts.h"
 #include "base/vec.h"
-#include "quant/data/input_codes.h"
+#include "quant/data/quantized_inputs.h"
 
 /* A sample is held in memory whole: what is larger is no sample but a mistake, or an attack. */
 #define MAX_SAMPLE_BYTES ((size_t)2 << 30)

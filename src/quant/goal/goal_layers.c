@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "ir/ir.h"
 #include "quant/calib/calib_folds.h"
-#include "quant/compare/harm.h"
+#include "quant/compare/layer_sensitivity.h"
 #include "quant/goal/goal_state.h"
 #include "quant/goal/goal_times.h"
 #include "quant/goal/node_cost.h"

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "qdq/goal.h"
 #include "quant/calib/scales.h"
-#include "quant/compare/kept.h"
+#include "quant/compare/reference_outputs.h"
 #include "quant/goal/goal_search.h"
 #include "quant/plan/plan.h"
 #include "quant/quantize_place.h"

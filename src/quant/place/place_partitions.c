@@ -18,13 +18,13 @@
 
 /* --- classes ---------------------------------------------------------------------------------- */
 
-static void add_class(qdq_parting *t, const char *const *ops, unsigned class)
+static void add_class(qdq_partition_state *t, const char *const *ops, unsigned class)
 {
     for (size_t i = 0; ops != NULL && ops[i] != NULL; i++)
         t->classes[qdq_op_find("", ops[i])] |= class;
 }
 
-static void read_classes(qdq_parting *t)
+static void read_classes(qdq_partition_state *t)
 {
     const qdq_target *target = t->p->target;
 
@@ -52,7 +52,7 @@ static void read_classes(qdq_parting *t)
 /* --- values and kinds ------------------------------------------------------------------------- */
 
 /* Weights behind a DQ are not folded away, but known all the same. */
-static bool is_computed_from_constants(const qdq_parting *t, const qdq_node *n)
+static bool is_computed_from_constants(const qdq_partition_state *t, const qdq_node *n)
 {
     if ((qdq_op_get_info(n->op)->flags & QDQ_OP_PURE) == 0 || n->n_in == 0)
         return false;
@@ -62,7 +62,7 @@ static bool is_computed_from_constants(const qdq_parting *t, const qdq_node *n)
     return true;
 }
 
-static bool gives_dq(const qdq_parting *t, const qdq_node *n)
+static bool gives_dq(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_target_op *rule = t->rule_of[n->op];
 
@@ -72,7 +72,7 @@ static bool gives_dq(const qdq_parting *t, const qdq_node *n)
            qdq_node_in(n, rule->data) != NULL && qdq_part_through_dq(t, qdq_node_in(n, rule->data));
 }
 
-static qdq_part_kind kind_of(const qdq_parting *t, const qdq_node *n)
+static qdq_part_kind kind_of(const qdq_partition_state *t, const qdq_node *n)
 {
     bool constant = false;
 
@@ -84,7 +84,7 @@ static qdq_part_kind kind_of(const qdq_parting *t, const qdq_node *n)
                                : (constant ? QDQ_PART_BIAS_ADD : QDQ_PART_NON_BIAS_ADD);
 }
 
-static void look_at_values(qdq_parting *t)
+static void look_at_values(qdq_partition_state *t)
 {
     const qdq_graph *g = t->p->model->graph;
 
@@ -109,7 +109,7 @@ static void look_at_values(qdq_parting *t)
 
 /* --- all steps -------------------------------------------------------------------------------- */
 
-static qdq_status set_up(qdq_parting *t, qdq_error *err)
+static qdq_status set_up(qdq_partition_state *t, qdq_error *err)
 {
     qdq_placing *p = t->p;
     const qdq_graph *g = p->model->graph;
@@ -129,7 +129,7 @@ static qdq_status set_up(qdq_parting *t, qdq_error *err)
 
 qdq_status qdq_place_partitions(qdq_placing *p, qdq_plan *plan, qdq_error *err)
 {
-    qdq_parting t = {.p = p, .rules = p->target->partitions};
+    qdq_partition_state t = {.p = p, .rules = p->target->partitions};
 
     QDQ_TRY(set_up(&t, err));
     QDQ_TRY(qdq_part_filter(&t, err));

@@ -64,7 +64,7 @@ typedef struct qdq_part_value {
     bool paired;     /* some edge out of it has Q/DQ */
 } qdq_part_value;
 
-typedef struct qdq_parting {
+typedef struct qdq_partition_state {
     qdq_placing *p;
     const qdq_partitions *rules;
     unsigned classes[QDQ_OP_COUNT];
@@ -74,48 +74,48 @@ typedef struct qdq_parting {
     qdq_part_value *value;      /* by value id */
     uint32_t n_parts;
     bool listed; /* the user names operators: rules of neighbours do not count */
-} qdq_parting;
+} qdq_partition_state;
 
-static inline qdq_part_node *qdq_part_of(const qdq_parting *t, const qdq_node *n)
+static inline qdq_part_node *qdq_part_of(const qdq_partition_state *t, const qdq_node *n)
 {
     return &t->node[n->id];
 }
 
-static inline bool qdq_part_is(const qdq_parting *t, const qdq_node *n, unsigned classes)
+static inline bool qdq_part_is(const qdq_partition_state *t, const qdq_node *n, unsigned classes)
 {
     return (t->classes[n->op] & classes) != 0;
 }
 
 /* A node of the graph that is placed: captures of subgraphs are no epilogue. */
-static inline bool qdq_part_here(const qdq_parting *t, const qdq_node *n)
+static inline bool qdq_part_here(const qdq_partition_state *t, const qdq_node *n)
 {
     return n != NULL && n->graph == t->p->model->graph;
 }
 
 /* The node of this graph that v comes from, or NULL. */
-static inline const qdq_node *qdq_part_producer(const qdq_parting *t, const qdq_value *v)
+static inline const qdq_node *qdq_part_producer(const qdq_partition_state *t, const qdq_value *v)
 {
     return v != NULL && qdq_part_here(t, v->producer) ? v->producer : NULL;
 }
 
-static inline bool qdq_part_known(const qdq_parting *t, const qdq_value *v)
+static inline bool qdq_part_known(const qdq_partition_state *t, const qdq_value *v)
 {
     return v->graph == t->p->model->graph && t->value[v->id].known;
 }
 
-static inline bool qdq_part_through_dq(const qdq_parting *t, const qdq_value *v)
+static inline bool qdq_part_through_dq(const qdq_partition_state *t, const qdq_value *v)
 {
     return v->graph == t->p->model->graph && t->value[v->id].through_dq;
 }
 
 /* The node is kept out by the user, a filter, or its own inputs. */
-static inline bool qdq_part_out(const qdq_parting *t, const qdq_node *n)
+static inline bool qdq_part_out(const qdq_partition_state *t, const qdq_node *n)
 {
     return qdq_state_of(t->p, n)->reason != NULL;
 }
 
 /* Input i is data of n, which the target would quantize. */
-static inline bool qdq_part_is_data(const qdq_parting *t, const qdq_node *n, uint32_t i)
+static inline bool qdq_part_is_data(const qdq_partition_state *t, const qdq_node *n, uint32_t i)
 {
     const qdq_target_op *rule = t->rule_of[n->op];
 
@@ -136,47 +136,47 @@ static inline bool qdq_part_is_data(const qdq_parting *t, const qdq_node *n, uin
  * between, beside those that the path names. QDQ_PART_STARTS is set where the path is there, and
  * the node is its first word. */
 #define QDQ_PART_STARTS ((uint32_t)1 << 31)
-qdq_status qdq_part_match(const qdq_parting *t, const qdq_path *path, bool forward,
+qdq_status qdq_part_match(const qdq_partition_state *t, const qdq_path *path, bool forward,
                           unsigned through, uint32_t **ok, qdq_error *err);
 
 /* From nodes of `start` (by id) on: (*out)[node id], bit k is set if the node is word k of a path
  * that is there. */
-qdq_status qdq_part_trace(const qdq_parting *t, const qdq_path *path, bool forward,
+qdq_status qdq_part_trace(const qdq_partition_state *t, const qdq_path *path, bool forward,
                           const uint32_t *ok, const bool *start, uint32_t **out, qdq_error *err);
 
 /* --- place_partitions_filter.c ---------------------------------------------------------------- */
 
 /* Why linear nodes stay float: fills the reason of the base state. */
-qdq_status qdq_part_filter(const qdq_parting *t, qdq_error *err);
+qdq_status qdq_part_filter(const qdq_partition_state *t, qdq_error *err);
 
 /* --- place_partitions_attention.c ------------------------------------------------------------- */
 
 /* The products of attentions that the engine has no 8-bit kernel for. */
-qdq_status qdq_part_filter_attention(const qdq_parting *t, qdq_error *err);
+qdq_status qdq_part_filter_attention(const qdq_partition_state *t, qdq_error *err);
 
 /* The nodes of composites, in no partition. */
-qdq_status qdq_part_freeze(const qdq_parting *t, qdq_error *err);
+qdq_status qdq_part_freeze(const qdq_partition_state *t, qdq_error *err);
 
 /* --- place_partitions_residual.c -------------------------------------------------------------- */
 
 /* Fills backbone, depth and main_input. */
-qdq_status qdq_part_residual(const qdq_parting *t, qdq_error *err);
+qdq_status qdq_part_residual(const qdq_partition_state *t, qdq_error *err);
 
 /* --- place_partitions_grow.c ------------------------------------------------------------------ */
 
 /* Fills part, pointwise, head and copies. */
-qdq_status qdq_part_grow(qdq_parting *t, qdq_error *err);
+qdq_status qdq_part_grow(qdq_partition_state *t, qdq_error *err);
 
 /* --- place_partitions_select.c ---------------------------------------------------------------- */
 
 /* Fills selected, partial, raw and rule. */
-qdq_status qdq_part_select(qdq_parting *t, qdq_error *err);
+qdq_status qdq_part_select(qdq_partition_state *t, qdq_error *err);
 
 /* Does input i of n, which is selected, get Q/DQ? */
-bool qdq_part_wants(const qdq_parting *t, const qdq_node *n, uint32_t i);
+bool qdq_part_wants(const qdq_partition_state *t, const qdq_node *n, uint32_t i);
 
 /* --- place_partitions_emit.c ------------------------------------------------------------------ */
 
-qdq_status qdq_part_emit(qdq_parting *t, qdq_plan *plan, qdq_error *err);
+qdq_status qdq_part_emit(qdq_partition_state *t, qdq_plan *plan, qdq_error *err);
 
 #endif /* QDQ_PLACE_PARTITIONS_H */

@@ -4,8 +4,9 @@
 #include "quant/place/place_partitions.h"
 
 /* Of all nodes that the path begins with, or those of `only`: bits as of qdq_part_trace(). */
-static qdq_status find_paths(const qdq_parting *t, const qdq_path *path, bool forward,
-                             uint32_t **bits, bool (*only)(const qdq_parting *t, const qdq_node *n),
+static qdq_status find_paths(const qdq_partition_state *t, const qdq_path *path, bool forward,
+                             uint32_t **bits,
+                             bool (*only)(const qdq_partition_state *t, const qdq_node *n),
                              qdq_error *err)
 {
     qdq_placing *p = t->p;
@@ -26,7 +27,7 @@ static qdq_status find_paths(const qdq_parting *t, const qdq_path *path, bool fo
 
 /* --- composites ------------------------------------------------------------------------------- */
 
-static qdq_status freeze_path(const qdq_parting *t, const qdq_path *path, qdq_error *err)
+static qdq_status freeze_path(const qdq_partition_state *t, const qdq_path *path, qdq_error *err)
 {
     uint32_t *bits;
 
@@ -46,7 +47,7 @@ static qdq_status freeze_path(const qdq_parting *t, const qdq_path *path, qdq_er
     return QDQ_OK;
 }
 
-qdq_status qdq_part_freeze(const qdq_parting *t, qdq_error *err)
+qdq_status qdq_part_freeze(const qdq_partition_state *t, qdq_error *err)
 {
     qdq_arena_mark mark = qdq_arena_get_loop_mark(&t->p->scratch);
 
@@ -72,7 +73,7 @@ static int64_t last_dim(const qdq_value *v)
 }
 
 /* A product of two activations. */
-static bool is_product(const qdq_parting *t, const qdq_node *n)
+static bool is_product(const qdq_partition_state *t, const qdq_node *n)
 {
     for (uint32_t i = 0; i < 2; i++)
         if (qdq_node_in(n, i) == NULL || qdq_part_known(t, qdq_node_in(n, i)))
@@ -82,7 +83,7 @@ static bool is_product(const qdq_parting *t, const qdq_node *n)
 
 /* The length is that of the rows which Softmax sees, the head size what the product sums over: both
  * follow from what a MatMul is, whichever operand was transposed. */
-static const char *misfit(const qdq_parting *t, const qdq_node *n)
+static const char *misfit(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_attention_filter *f = &t->rules->attention;
     int64_t length = last_dim(qdq_node_out(n, 0)), head = last_dim(qdq_node_in(n, 0));
@@ -97,12 +98,12 @@ static const char *misfit(const qdq_parting *t, const qdq_node *n)
     return NULL;
 }
 
-static bool product_misfits(const qdq_parting *t, const qdq_node *n)
+static bool product_misfits(const qdq_partition_state *t, const qdq_node *n)
 {
     return is_product(t, n) && misfit(t, n) != NULL;
 }
 
-static void leave_float(const qdq_parting *t, const uint32_t *bits, const char *reason)
+static void leave_float(const qdq_partition_state *t, const uint32_t *bits, const char *reason)
 {
     for (size_t i = 0; i < t->p->n_order; i++) {
         const qdq_node *n = t->p->order[i];
@@ -119,7 +120,7 @@ static void leave_float(const qdq_parting *t, const uint32_t *bits, const char *
 
 /* The products of each attention whose Softmax is not the start of the path `fused`. Of two
  * attentions with one Softmax, both go. */
-static qdq_status leave_unfused(const qdq_parting *t, qdq_error *err)
+static qdq_status leave_unfused(const qdq_partition_state *t, qdq_error *err)
 {
     const qdq_attention_filter *f = &t->rules->attention;
     qdq_placing *p = t->p;
@@ -155,7 +156,7 @@ static qdq_status leave_unfused(const qdq_parting *t, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_part_filter_attention(const qdq_parting *t, qdq_error *err)
+qdq_status qdq_part_filter_attention(const qdq_partition_state *t, qdq_error *err)
 {
     const qdq_attention_filter *f = &t->rules->attention;
     qdq_arena_mark mark = qdq_arena_get_mark(&t->p->scratch);

@@ -8,7 +8,7 @@
 /* --- edges ------------------------------------------------------------------------------------ */
 
 /* A weight has scales per channel where it is the second operand; a constant in front has one. */
-static qdq_status emit_input(qdq_parting *t, qdq_emitter *e, const qdq_node *n, uint32_t i)
+static qdq_status emit_input(qdq_partition_state *t, qdq_emitter *e, const qdq_node *n, uint32_t i)
 {
     const qdq_target_op *op = t->rule_of[n->op];
     const qdq_value *v = qdq_node_in(n, i);
@@ -20,7 +20,7 @@ static qdq_status emit_input(qdq_parting *t, qdq_emitter *e, const qdq_node *n, 
     return qdq_emit_weight(e, v, n, i, axis, qdq_part_of(t, n)->rule);
 }
 
-static qdq_status emit_selected(qdq_parting *t, qdq_emitter *e, const qdq_node *n)
+static qdq_status emit_selected(qdq_partition_state *t, qdq_emitter *e, const qdq_node *n)
 {
     bool fresh = false, kept = false;
 
@@ -40,7 +40,7 @@ static qdq_status emit_selected(qdq_parting *t, qdq_emitter *e, const qdq_node *
 
 /* A copy operator on the way to Q/DQ reads codes where there are some, unless it is inside of the
  * kernel that gives them. */
-static qdq_status emit_copy(qdq_parting *t, qdq_emitter *e, const qdq_node *n)
+static qdq_status emit_copy(qdq_partition_state *t, qdq_emitter *e, const qdq_node *n)
 {
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qdq_value *v = n->in[i].value;
@@ -60,7 +60,7 @@ static qdq_status emit_copy(qdq_parting *t, qdq_emitter *e, const qdq_node *n)
 }
 
 /* After all edges: an entry for all readers takes the place of those for some. */
-static qdq_status emit_result(qdq_parting *t, qdq_emitter *e, const qdq_node *n)
+static qdq_status emit_result(qdq_partition_state *t, qdq_emitter *e, const qdq_node *n)
 {
     const qdq_value *v = qdq_node_out(n, 0);
 
@@ -79,7 +79,7 @@ static qdq_status emit_result(qdq_parting *t, qdq_emitter *e, const qdq_node *n)
 /* --- groups ----------------------------------------------------------------------------------- */
 
 /* The engine moves Q over a Concat: with one scale, what stands before and behind it cancels. */
-static void tie_concat(const qdq_parting *t, const qdq_node *n, qdq_groups *groups)
+static void tie_concat(const qdq_partition_state *t, const qdq_node *n, qdq_groups *groups)
 {
     const qdq_value *out = qdq_node_out(n, 0);
 
@@ -96,7 +96,7 @@ static void tie_concat(const qdq_parting *t, const qdq_node *n, qdq_groups *grou
     }
 }
 
-static qdq_status emit_groups(const qdq_parting *t, qdq_plan *plan, qdq_error *err)
+static qdq_status emit_groups(const qdq_partition_state *t, qdq_plan *plan, qdq_error *err)
 {
     qdq_groups groups;
 
@@ -110,7 +110,7 @@ static qdq_status emit_groups(const qdq_parting *t, qdq_plan *plan, qdq_error *e
 
 /* --- what stays float ------------------------------------------------------------------------- */
 
-static const char *float_reason(const qdq_parting *t, const qdq_node *n)
+static const char *float_reason(const qdq_partition_state *t, const qdq_node *n)
 {
     const char *reason = qdq_state_of(t->p, n)->reason;
 
@@ -125,12 +125,12 @@ static const char *float_reason(const qdq_parting *t, const qdq_node *n)
     return qdq_target_reason(t->p->target, n->type);
 }
 
-static bool is_in_linear_partition(const qdq_parting *t, const qdq_node *n)
+static bool is_in_linear_partition(const qdq_partition_state *t, const qdq_node *n)
 {
     return qdq_part_of(t, n)->part != 0 && !qdq_part_of(t, n)->pointwise;
 }
 
-static qdq_status emit_node(qdq_parting *t, qdq_emitter *e, const qdq_node *n)
+static qdq_status emit_node(qdq_partition_state *t, qdq_emitter *e, const qdq_node *n)
 {
     if (qdq_part_of(t, n)->selected)
         return emit_selected(t, e, n);
@@ -141,7 +141,7 @@ static qdq_status emit_node(qdq_parting *t, qdq_emitter *e, const qdq_node *n)
     return qdq_emit_float(e, n, float_reason(t, n));
 }
 
-qdq_status qdq_part_emit(qdq_parting *t, qdq_plan *plan, qdq_error *err)
+qdq_status qdq_part_emit(qdq_partition_state *t, qdq_plan *plan, qdq_error *err)
 {
     qdq_emitter e;
 

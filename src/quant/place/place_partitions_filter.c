@@ -7,8 +7,8 @@
 /* --- what they read --------------------------------------------------------------------------- */
 
 /* A MatMul of two activations, or of a constant and an activation. */
-static const char *judge_product(const qdq_parting *t, const qdq_node *n, const qdq_value *a,
-                                 const qdq_value *b)
+static const char *judge_product(const qdq_partition_state *t, const qdq_node *n,
+                                 const qdq_value *a, const qdq_value *b)
 {
     const char *reason = NULL;
     qdq_elem left = QDQ_INT8, right = QDQ_INT8;
@@ -23,7 +23,7 @@ static const char *judge_product(const qdq_parting *t, const qdq_node *n, const 
     return reason != NULL ? reason : qdq_place_judge_data(t->p, n, b, "its second operand", &right);
 }
 
-static const char *judge_operands(const qdq_parting *t, const qdq_node *n)
+static const char *judge_operands(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_target_op *rule = t->rule_of[n->op];
     const qdq_value *data = qdq_node_in(n, rule->data), *weight = qdq_node_in(n, rule->weight);
@@ -88,7 +88,7 @@ static bool few_but_fast(const qdq_conv_filter *f, const qdq_node *n, const qdq_
            (qdq_node_in(n, 0)->is_input || out >= f->channels_min || in >= f->channels_min);
 }
 
-static const char *filter_conv(const qdq_parting *t, const qdq_node *n, const qdq_tensor *w)
+static const char *filter_conv(const qdq_partition_state *t, const qdq_node *n, const qdq_tensor *w)
 {
     const qdq_conv_filter *f = &t->rules->conv;
 
@@ -116,7 +116,7 @@ static int64_t dim_from_end(const qdq_type *type, int i)
     return type != NULL && type->rank >= i ? type->dim[type->rank - i].value : -1;
 }
 
-static bool is_vector(const qdq_parting *t, const qdq_node *n, const qdq_type *out)
+static bool is_vector(const qdq_partition_state *t, const qdq_node *n, const qdq_type *out)
 {
     bool constant = false;
 
@@ -132,7 +132,7 @@ static bool is_vector(const qdq_parting *t, const qdq_node *n, const qdq_type *o
     return false;
 }
 
-static const char *filter_gemm(const qdq_parting *t, const qdq_node *n)
+static const char *filter_gemm(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_gemm_filter *f = &t->rules->gemm;
     const qdq_type *out = shape_of(qdq_node_out(n, 0)), *b = shape_of(qdq_node_in(n, 1));
@@ -155,7 +155,7 @@ static const char *filter_gemm(const qdq_parting *t, const qdq_node *n)
 /* --- all linear nodes ------------------------------------------------------------------------- */
 
 /* What the model has in 8 bits already is not taken back for its shape. */
-static bool is_kept(const qdq_parting *t, const qdq_node *n)
+static bool is_kept(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_target_op *rule = t->rule_of[n->op];
 
@@ -163,7 +163,7 @@ static bool is_kept(const qdq_parting *t, const qdq_node *n)
            qdq_part_through_dq(t, qdq_node_in(n, rule->weight));
 }
 
-static const char *filter(const qdq_parting *t, const qdq_node *n, const char **rule)
+static const char *filter(const qdq_partition_state *t, const qdq_node *n, const char **rule)
 {
     const char *reason = judge_operands(t, n);
     const qdq_found *found;
@@ -184,7 +184,7 @@ static const char *filter(const qdq_parting *t, const qdq_node *n, const char **
     return NULL;
 }
 
-qdq_status qdq_part_filter(const qdq_parting *t, qdq_error *err)
+qdq_status qdq_part_filter(const qdq_partition_state *t, qdq_error *err)
 {
     for (size_t i = 0; i < t->p->n_order; i++) {
         const qdq_node *n = t->p->order[i];

@@ -14,7 +14,7 @@ typedef struct frame {
 } frame;
 
 typedef struct grower {
-    qdq_parting *t;
+    qdq_partition_state *t;
     QDQ_VEC(frame) stack;
     /* by node id: its inputs that are not known, those that are left out counted */
     uint32_t *variable;
@@ -24,7 +24,7 @@ typedef struct grower {
 
 /* --- what may join ---------------------------------------------------------------------------- */
 
-static uint32_t count_variable(const qdq_parting *t, const qdq_node *n)
+static uint32_t count_variable(const qdq_partition_state *t, const qdq_node *n)
 {
     uint32_t count = 0;
 
@@ -43,7 +43,7 @@ static bool mul_may_join(const grower *g, const qdq_node *n)
 
 static bool may_join(const grower *g, const qdq_node *from, const qdq_node *n)
 {
-    const qdq_parting *t = g->t;
+    const qdq_partition_state *t = g->t;
     const qdq_part_node *s = qdq_part_of(t, n);
 
     if (s->part != 0 || s->frozen || !mul_may_join(g, n))
@@ -63,7 +63,7 @@ static bool may_join(const grower *g, const qdq_node *from, const qdq_node *n)
 /* n joins, and its readers have one more input that is inside. */
 static bool join(grower *g, const qdq_node *n)
 {
-    qdq_parting *t = g->t;
+    qdq_partition_state *t = g->t;
     qdq_part_node *s = qdq_part_of(t, n);
 
     s->part = t->n_parts;
@@ -86,7 +86,7 @@ static bool join(grower *g, const qdq_node *n)
 }
 
 /* The next reader of the node on top; NULL: there is none left. */
-static const qdq_node *next_reader(const qdq_parting *t, frame *f)
+static const qdq_node *next_reader(const qdq_partition_state *t, frame *f)
 {
     for (; f->out < f->node->n_out; f->out++, f->open = false) {
         const qdq_value *v = f->node->out[f->out];
@@ -109,7 +109,7 @@ static const qdq_node *next_reader(const qdq_parting *t, frame *f)
 
 static qdq_status grow_from(grower *g, const qdq_node *root, qdq_error *err)
 {
-    qdq_parting *t = g->t;
+    qdq_partition_state *t = g->t;
 
     t->n_parts++;
     qdq_part_of(t, root)->head = true;
@@ -136,7 +136,7 @@ static qdq_status grow_from(grower *g, const qdq_node *root, qdq_error *err)
 
 /* The copy operators between n and a linear partition: of each the data inputs alone count, and all
  * of them. */
-static uint32_t count_copies(const qdq_parting *t, const qdq_node *n)
+static uint32_t count_copies(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_part_node *s = qdq_part_of(t, n);
     uint32_t most = 0;
@@ -160,7 +160,7 @@ static uint32_t count_copies(const qdq_parting *t, const qdq_node *n)
     return !any || (int64_t)most >= t->rules->trace_depth ? UINT32_MAX : most + 1;
 }
 
-static void trace_copies(const qdq_parting *t)
+static void trace_copies(const qdq_partition_state *t)
 {
     for (size_t i = 0; i < t->p->n_order; i++)
         qdq_part_of(t, t->p->order[i])->copies = count_copies(t, t->p->order[i]);
@@ -198,7 +198,7 @@ static qdq_status grow_all(grower *g, unsigned roots, qdq_error *err)
 
 /* A Resize behind a linear partition is a kernel of its own: it joins nothing, and nothing joins
  * it. */
-static void part_resizes(const qdq_parting *t)
+static void part_resizes(const qdq_partition_state *t)
 {
     for (size_t i = 0; i < t->p->n_order; i++) {
         const qdq_node *n = t->p->order[i];
@@ -214,7 +214,7 @@ static void part_resizes(const qdq_parting *t)
     }
 }
 
-qdq_status qdq_part_grow(qdq_parting *t, qdq_error *err)
+qdq_status qdq_part_grow(qdq_partition_state *t, qdq_error *err)
 {
     qdq_placing *p = t->p;
     size_t count = (size_t)p->model->graph->next_node_id + 1;

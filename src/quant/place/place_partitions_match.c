@@ -65,19 +65,19 @@ static void read_words(const qdq_path *path, unsigned classes, words *w)
     w->through_op[QDQ_OP_UNKNOWN] = false;
 }
 
-static uint32_t words_of(const qdq_parting *t, const words *w, const qdq_node *n)
+static uint32_t words_of(const qdq_partition_state *t, const words *w, const qdq_node *n)
 {
     return w->of_op[n->op] | w->of_kind[qdq_part_of(t, n)->kind];
 }
 
-static bool is_through(const qdq_parting *t, const words *w, const qdq_node *n)
+static bool is_through(const qdq_partition_state *t, const words *w, const qdq_node *n)
 {
     return w->through_op[n->op] || w->through_kind[qdq_part_of(t, n)->kind] ||
            qdq_part_is(t, n, w->through_classes);
 }
 
 /* Bits of words that a neighbour goes on with. */
-static uint32_t bits_ahead(const qdq_parting *t, const qdq_node *n, bool forward,
+static uint32_t bits_ahead(const qdq_partition_state *t, const qdq_node *n, bool forward,
                            const uint32_t *ok)
 {
     uint32_t bits = 0;
@@ -94,8 +94,8 @@ static uint32_t bits_ahead(const qdq_parting *t, const qdq_node *n, bool forward
 }
 
 /* Neighbours are asked only where an answer could count: most nodes are no word of a path. */
-static uint32_t bits_of(const qdq_parting *t, const words *w, const qdq_node *n, bool forward,
-                        const uint32_t *ok)
+static uint32_t bits_of(const qdq_partition_state *t, const words *w, const qdq_node *n,
+                        bool forward, const uint32_t *ok)
 {
     uint32_t own = words_of(t, w, n), bits = own & w->last;
     bool through = is_through(t, w, n);
@@ -115,7 +115,7 @@ static uint32_t bits_of(const qdq_parting *t, const words *w, const qdq_node *n,
 }
 
 /* Is there some node for every word that may not be missing? */
-static bool is_possible(const qdq_parting *t, const words *w)
+static bool is_possible(const qdq_partition_state *t, const words *w)
 {
     uint32_t found = w->optional;
 
@@ -126,7 +126,7 @@ static bool is_possible(const qdq_parting *t, const words *w)
     return (found & (2 * w->last - 1)) == 2 * w->last - 1;
 }
 
-qdq_status qdq_part_match(const qdq_parting *t, const qdq_path *path, bool forward,
+qdq_status qdq_part_match(const qdq_partition_state *t, const qdq_path *path, bool forward,
                           unsigned through, uint32_t **ok, qdq_error *err)
 {
     qdq_placing *p = t->p;
@@ -146,7 +146,7 @@ qdq_status qdq_part_match(const qdq_parting *t, const qdq_path *path, bool forwa
 }
 
 /* The first neighbour that word i goes on with. */
-static const qdq_node *next_node(const qdq_parting *t, const qdq_node *n, bool forward,
+static const qdq_node *next_node(const qdq_partition_state *t, const qdq_node *n, bool forward,
                                  const uint32_t *ok, size_t i)
 {
     for (uint32_t k = 0; !forward && k < n->n_in; k++) {
@@ -163,7 +163,7 @@ static const qdq_node *next_node(const qdq_parting *t, const qdq_node *n, bool f
 }
 
 /* Word i of the path is looked for at n, and is there: where does it go on? */
-static void step(const qdq_parting *t, const words *w, bool forward, const uint32_t *ok,
+static void step(const qdq_partition_state *t, const words *w, bool forward, const uint32_t *ok,
                  const qdq_node *n, size_t i, uint32_t *reached, uint32_t *out)
 {
     bool is = (words_of(t, w, n) >> i & 1) != 0;
@@ -181,7 +181,7 @@ static void step(const qdq_parting *t, const words *w, bool forward, const uint3
     }
 }
 
-qdq_status qdq_part_trace(const qdq_parting *t, const qdq_path *path, bool forward,
+qdq_status qdq_part_trace(const qdq_partition_state *t, const qdq_path *path, bool forward,
                           const uint32_t *ok, const bool *start, uint32_t **out, qdq_error *err)
 {
     qdq_placing *p = t->p;

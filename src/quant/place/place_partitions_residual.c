@@ -19,7 +19,7 @@ typedef struct stop {
 } stop;
 
 typedef struct walker {
-    const qdq_parting *t;
+    const qdq_partition_state *t;
     stop heap[2 * WALK_MAX + 2]; /* by rank, the latest on top */
     size_t n;
     size_t edges;  /* of this walk */
@@ -31,7 +31,7 @@ typedef struct walker {
 
 /* The first convolution that n comes from, in the order of inputs; `of` is that of the nodes
  * before. */
-static const qdq_node *first_convolution(const qdq_parting *t, const qdq_node *n,
+static const qdq_node *first_convolution(const qdq_partition_state *t, const qdq_node *n,
                                          const qdq_node *const *of)
 {
     if (qdq_part_is(t, n, QDQ_PART_CONVOLUTION))
@@ -45,7 +45,7 @@ static const qdq_node *first_convolution(const qdq_parting *t, const qdq_node *n
     return NULL;
 }
 
-static qdq_status find_backbones(const qdq_parting *t, qdq_error *err)
+static qdq_status find_backbones(const qdq_partition_state *t, qdq_error *err)
 {
     qdq_placing *p = t->p;
     size_t count = (size_t)p->model->graph->next_node_id + 1;
@@ -75,12 +75,12 @@ static qdq_status find_backbones(const qdq_parting *t, qdq_error *err)
 
 /* Of a way: Q and DQ of the model do not count, so that a branch is as long with them as
  * without. */
-static uint32_t length_of(const qdq_parting *t, const qdq_node *n)
+static uint32_t length_of(const qdq_partition_state *t, const qdq_node *n)
 {
     return qdq_part_is(t, n, QDQ_PART_QDQ) ? 0 : 1;
 }
 
-static void measure_depths(const qdq_parting *t)
+static void measure_depths(const qdq_partition_state *t)
 {
     for (size_t i = 0; i < t->p->n_order; i++) {
         const qdq_node *n = t->p->order[i];
@@ -177,7 +177,7 @@ static bool last_common(walker *w, const qdq_node *a, const qdq_node *b, stop *o
 /* --- the main branch -------------------------------------------------------------------------- */
 
 /* A linear node, or one that the engine fuses behind a convolution, which runs in 8 bits. */
-static bool ends_in_kernel(const qdq_parting *t, const qdq_node *n)
+static bool ends_in_kernel(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_node *backbone = qdq_part_of(t, n)->backbone;
 
@@ -188,7 +188,7 @@ static bool ends_in_kernel(const qdq_parting *t, const qdq_node *n)
 
 static uint8_t longer_branch(walker *w, const qdq_node *a, const qdq_node *b)
 {
-    const qdq_parting *t = w->t;
+    const qdq_partition_state *t = w->t;
     int64_t far[2] = {qdq_part_of(t, a)->depth, qdq_part_of(t, b)->depth};
     stop common;
 
@@ -204,7 +204,7 @@ static uint8_t longer_branch(walker *w, const qdq_node *a, const qdq_node *b)
 /* The input whose convolution the engine fuses the Add into, or none. */
 static uint8_t convolution_input(walker *w, const qdq_node *add)
 {
-    const qdq_parting *t = w->t;
+    const qdq_partition_state *t = w->t;
     const qdq_node *from[2];
     stop common;
 
@@ -238,7 +238,7 @@ static uint8_t main_input(walker *w, const qdq_node *add)
 
 static qdq_status find_main_branches(walker *w, qdq_error *err)
 {
-    const qdq_parting *t = w->t;
+    const qdq_partition_state *t = w->t;
 
     w->at = qdq_arena_array(&t->p->scratch, (size_t)t->p->model->graph->next_node_id + 1,
                             sizeof *w->at);
@@ -262,7 +262,7 @@ static qdq_status find_main_branches(walker *w, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_part_residual(const qdq_parting *t, qdq_error *err)
+qdq_status qdq_part_residual(const qdq_partition_state *t, qdq_error *err)
 {
     QDQ_TRY(find_backbones(t, err));
     if (!t->rules->residual_add)

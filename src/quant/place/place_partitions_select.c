@@ -9,7 +9,7 @@ static bool is_raw(const qdq_part_node *s, uint32_t i)
     return i < 32 && (s->raw >> i & 1) != 0;
 }
 
-static bool is_chosen(const qdq_parting *t, const qdq_node *n, uint32_t i)
+static bool is_chosen(const qdq_partition_state *t, const qdq_node *n, uint32_t i)
 {
     uint32_t stay = qdq_place_unchosen(t->p, n);
 
@@ -17,12 +17,12 @@ static bool is_chosen(const qdq_parting *t, const qdq_node *n, uint32_t i)
 }
 
 /* Constants are weights; where neighbours decide, other nodes with one were not selected. */
-static bool takes_constant(const qdq_parting *t, const qdq_node *n, const qdq_value *v)
+static bool takes_constant(const qdq_partition_state *t, const qdq_node *n, const qdq_value *v)
 {
     return qdq_value_const(v) != NULL && (t->listed || qdq_part_is(t, n, QDQ_PART_LINEAR));
 }
 
-bool qdq_part_wants(const qdq_parting *t, const qdq_node *n, uint32_t i)
+bool qdq_part_wants(const qdq_partition_state *t, const qdq_node *n, uint32_t i)
 {
     const qdq_part_node *s = qdq_part_of(t, n);
     const qdq_value *v = qdq_node_in(n, i);
@@ -32,14 +32,15 @@ bool qdq_part_wants(const qdq_parting *t, const qdq_node *n, uint32_t i)
            (!qdq_part_known(t, v) || takes_constant(t, n, v));
 }
 
-static void mark_pairs(const qdq_parting *t, const qdq_node *n)
+static void mark_pairs(const qdq_partition_state *t, const qdq_node *n)
 {
     for (uint32_t i = 0; i < n->n_in; i++)
         if (n->in[i].value != NULL && n->in[i].value->graph == n->graph && qdq_part_wants(t, n, i))
             t->value[n->in[i].value->id].paired = true;
 }
 
-static void leave(const qdq_parting *t, const qdq_node *n, const char *rule, const char *reason)
+static void leave(const qdq_partition_state *t, const qdq_node *n, const char *rule,
+                  const char *reason)
 {
     qdq_node_state *s = qdq_state_of(t->p, n);
 
@@ -49,7 +50,7 @@ static void leave(const qdq_parting *t, const qdq_node *n, const char *rule, con
 }
 
 /* Is there an input that makes it run in 8 bits, in spite of those that were not chosen? */
-static bool is_any_chosen(const qdq_parting *t, const qdq_node *n)
+static bool is_any_chosen(const qdq_partition_state *t, const qdq_node *n)
 {
     bool any = qdq_place_unchosen(t->p, n) == 0;
 
@@ -59,7 +60,7 @@ static bool is_any_chosen(const qdq_parting *t, const qdq_node *n)
     return any;
 }
 
-static void select_node(const qdq_parting *t, const qdq_node *n, const char *rule)
+static void select_node(const qdq_partition_state *t, const qdq_node *n, const char *rule)
 {
     qdq_part_node *s = qdq_part_of(t, n);
 
@@ -73,7 +74,7 @@ static void select_node(const qdq_parting *t, const qdq_node *n, const char *rul
 }
 
 /* Why the target would not quantize n whatever its neighbours are, or NULL. */
-static const char *misfit(const qdq_parting *t, const qdq_node *n)
+static const char *misfit(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_target_op *rule = t->rule_of[n->op];
     const qdq_value *out = qdq_node_out(n, 0);
@@ -98,7 +99,7 @@ static const char *misfit(const qdq_parting *t, const qdq_node *n)
     return NULL;
 }
 
-static bool has_constant_data(const qdq_parting *t, const qdq_node *n)
+static bool has_constant_data(const qdq_partition_state *t, const qdq_node *n)
 {
     for (uint32_t i = 0; i < n->n_in; i++)
         if (n->in[i].value != NULL && qdq_part_is_data(t, n, i) &&
@@ -107,7 +108,7 @@ static bool has_constant_data(const qdq_parting *t, const qdq_node *n)
     return false;
 }
 
-static bool follows_kernel(const qdq_parting *t, const qdq_node *n)
+static bool follows_kernel(const qdq_partition_state *t, const qdq_node *n)
 {
     return qdq_part_of(t, n)->copies != UINT32_MAX;
 }
@@ -115,7 +116,7 @@ static bool follows_kernel(const qdq_parting *t, const qdq_node *n)
 /* --- linear partitions ------------------------------------------------------------------------ */
 
 /* What comes from inside of a partition stays as it is; what comes from outside gets Q/DQ. */
-static void select_in_partition(const qdq_parting *t, const qdq_node *n)
+static void select_in_partition(const qdq_partition_state *t, const qdq_node *n)
 {
     qdq_part_node *s = qdq_part_of(t, n);
     bool outside = false;
@@ -146,7 +147,8 @@ static void select_in_partition(const qdq_parting *t, const qdq_node *n)
 /* --- pointwise partitions --------------------------------------------------------------------- */
 
 /* One edge into the head of a pointwise partition. True: it is worth 8 bits. */
-static bool judge_edge(const qdq_parting *t, const qdq_node *head, uint32_t i, bool mask_add)
+static bool judge_edge(const qdq_partition_state *t, const qdq_node *head, uint32_t i,
+                       bool mask_add)
 {
     const qdq_value *v = qdq_node_in(head, i);
     const qdq_node *before = qdq_part_producer(t, v);
@@ -162,7 +164,7 @@ static bool judge_edge(const qdq_parting *t, const qdq_node *head, uint32_t i, b
     return false;
 }
 
-static void select_head(const qdq_parting *t, const qdq_node *n, bool mask_add)
+static void select_head(const qdq_partition_state *t, const qdq_node *n, bool mask_add)
 {
     const char *reason = misfit(t, n);
     qdq_part_node *s = qdq_part_of(t, n);
@@ -190,7 +192,7 @@ static void select_head(const qdq_parting *t, const qdq_node *n, bool mask_add)
     select_node(t, n, t->rule_of[n->op]->rule);
 }
 
-static qdq_status select_heads(const qdq_parting *t, qdq_error *err)
+static qdq_status select_heads(const qdq_partition_state *t, qdq_error *err)
 {
     const qdq_path *mask = &t->rules->mask_add;
     uint32_t *ok = NULL;
@@ -210,7 +212,7 @@ static qdq_status select_heads(const qdq_parting *t, qdq_error *err)
 /* --- LayerNormalization ----------------------------------------------------------------------- */
 
 /* The node that n hands on, as far as the rule looks. */
-static const qdq_node *behind_copies(const qdq_parting *t, const qdq_node *n)
+static const qdq_node *behind_copies(const qdq_partition_state *t, const qdq_node *n)
 {
     for (int64_t i = 0; i < t->rules->trace_depth && qdq_part_is(t, n, QDQ_PART_COPY); i++) {
         const qdq_node *before = qdq_part_producer(t, qdq_node_in(n, t->rule_of[n->op]->data));
@@ -224,7 +226,7 @@ static const qdq_node *behind_copies(const qdq_parting *t, const qdq_node *n)
 
 /* So that the engine takes the kernels which give 8 bits for the convolution before (PR 1117). The
  * rule looks at the data alone, through copy operators: shapes may be computed as they like. */
-static void select_layernorm(const qdq_parting *t, const qdq_node *n)
+static void select_layernorm(const qdq_partition_state *t, const qdq_node *n)
 {
     static const char rule[] = "layernorm-input";
     const qdq_value *v = qdq_node_in(n, 0);
@@ -262,7 +264,7 @@ static void select_layernorm(const qdq_parting *t, const qdq_node *n)
 
 /* --- what is in no partition ------------------------------------------------------------------ */
 
-static bool is_left_over(const qdq_parting *t, const qdq_node *n)
+static bool is_left_over(const qdq_partition_state *t, const qdq_node *n)
 {
     const qdq_part_node *s = qdq_part_of(t, n);
 
@@ -270,7 +272,7 @@ static bool is_left_over(const qdq_parting *t, const qdq_node *n)
            qdq_part_is(t, n, QDQ_PART_QUANTIZABLE) && !qdq_part_is(t, n, QDQ_PART_LINEAR);
 }
 
-static void select_left_over(const qdq_parting *t, const qdq_node *n)
+static void select_left_over(const qdq_partition_state *t, const qdq_node *n)
 {
     const char *reason = misfit(t, n);
 
@@ -285,7 +287,7 @@ static void select_left_over(const qdq_parting *t, const qdq_node *n)
     select_node(t, n, t->rule_of[n->op]->rule);
 }
 
-static void select_pooling(const qdq_parting *t, const qdq_node *n)
+static void select_pooling(const qdq_partition_state *t, const qdq_node *n)
 {
     if (misfit(t, n) != NULL)
         return;
@@ -296,7 +298,7 @@ static void select_pooling(const qdq_parting *t, const qdq_node *n)
 
 /* Does a selected node read what n gives, copy operators between? `leads` answers for those behind
  * it. */
-static bool is_read_in_8_bits(const qdq_parting *t, const qdq_node *n, const bool *leads)
+static bool is_read_in_8_bits(const qdq_partition_state *t, const qdq_node *n, const bool *leads)
 {
     for (uint32_t i = 0; i < n->n_out; i++)
         if (n->out[i] != NULL)
@@ -309,7 +311,7 @@ static bool is_read_in_8_bits(const qdq_parting *t, const qdq_node *n, const boo
     return false;
 }
 
-static bool reads_8_bits(const qdq_parting *t, const qdq_node *n, const bool *gives)
+static bool reads_8_bits(const qdq_partition_state *t, const qdq_node *n, const bool *gives)
 {
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qdq_node *before = qdq_part_producer(t, n->in[i].value);
@@ -321,14 +323,14 @@ static bool reads_8_bits(const qdq_parting *t, const qdq_node *n, const bool *gi
     return false;
 }
 
-static bool waits(const qdq_parting *t, const qdq_node *n)
+static bool waits(const qdq_partition_state *t, const qdq_node *n)
 {
     return is_left_over(t, n) && qdq_part_is(t, n, QDQ_PART_POOLING);
 }
 
 /* A pool beside a node in 8 bits runs in 8 bits: first where its readers do, then where what it
  * reads does. */
-static qdq_status select_poolings(const qdq_parting *t, qdq_error *err)
+static qdq_status select_poolings(const qdq_partition_state *t, qdq_error *err)
 {
     qdq_placing *p = t->p;
     bool *mark =
@@ -363,7 +365,7 @@ static qdq_status select_poolings(const qdq_parting *t, qdq_error *err)
 /* --- all rules -------------------------------------------------------------------------------- */
 
 /* Q/DQ in front of what gives a graph output cost accuracy, and fuse with nothing behind it. */
-static void drop_outputs(const qdq_parting *t)
+static void drop_outputs(const qdq_partition_state *t)
 {
     for (size_t i = 0; i < t->p->n_order; i++) {
         const qdq_node *n = t->p->order[i];
@@ -384,7 +386,7 @@ static void drop_outputs(const qdq_parting *t)
 }
 
 /* The user names nodes: these run in 8 bits, and no neighbour has a say. */
-static void select_listed(const qdq_parting *t)
+static void select_listed(const qdq_partition_state *t)
 {
     for (size_t i = 0; i < t->p->n_order; i++) {
         const qdq_node *n = t->p->order[i];
@@ -398,7 +400,7 @@ static void select_listed(const qdq_parting *t)
 }
 
 /* A copy operator that leads to Q/DQ may carry codes, too: the engine moves Q/DQ across it. */
-static void trace_leads(const qdq_parting *t)
+static void trace_leads(const qdq_partition_state *t)
 {
     for (size_t i = t->p->n_order; i-- > 0;) {
         const qdq_node *n = t->p->order[i];
@@ -415,7 +417,7 @@ static void trace_leads(const qdq_parting *t)
     }
 }
 
-qdq_status qdq_part_select(qdq_parting *t, qdq_error *err)
+qdq_status qdq_part_select(qdq_partition_state *t, qdq_error *err)
 {
     if (t->listed) {
         select_listed(t);

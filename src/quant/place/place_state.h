@@ -47,7 +47,7 @@ typedef struct qdq_placing {
     const qdq_format *const *format; /* by node id; NULL: the target's for all */
     qdq_node_state *node;            /* by node id */
     qdq_value_state *value;          /* by value id */
-    qdq_map finite; /* constant tensor -> what place_judge.c found; of this placement alone */
+    qdq_map finite; /* constant tensor -> what place_eligibility.c found; of this placement alone */
     bool no_memory; /* a reason could not be written */
 } qdq_placing;
 
@@ -146,7 +146,8 @@ const char *qdq_place_result_misfit(qdq_placing *p, const qdq_value *result, qdq
 /* Is nothing missing for n to run in 8 bits? Asked when it has been judged. */
 bool qdq_place_is_whole(const qdq_placing *p, const qdq_node *n);
 
-/* --- place_judge.c ---------------------------------------------------------------------------- */
+/* --- place_eligibility.c
+ * ---------------------------------------------------------------------------- */
 
 /* Why node n cannot run in 8 bits, or NULL if it can; fills rule, stay and needs_reader. */
 const char *qdq_place_judge(qdq_placing *p, const qdq_node *n);

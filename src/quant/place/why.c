@@ -40,7 +40,7 @@ void qdq_why_find(qdq_why *w, const qdq_model *m)
         w->found |= w->is_node;
 }
 
-bool qdq_why_hears(qdq_why *w, const qdq_node *n)
+bool qdq_why_matches(qdq_why *w, const qdq_node *n)
 {
     return has_label(w, n) || (!w->is_node && touches(n, w->about));
 }
@@ -52,7 +52,7 @@ void qdq_why_say(qdq_why *w, const qdq_node *n, const char *rule, bool holds, co
 
     if (w == NULL)
         return;
-    if (!qdq_why_hears(w, n))
+    if (!qdq_why_matches(w, n))
         return;
     w->found = true;
     note.node = qdq_arena_strdup(&w->arena, qdq_node_label(n, &w->arena)); /* outlives the node */

@@ -22,7 +22,7 @@ struct qdq_why {
 void qdq_why_find(qdq_why *w, const qdq_model *m);
 
 /* Is n the node that is asked about, or at the tensor? */
-bool qdq_why_hears(qdq_why *w, const qdq_node *n);
+bool qdq_why_matches(qdq_why *w, const qdq_node *n);
 
 /* `w` may be NULL: no listener. `fmt` says the verdict. */
 void qdq_why_say(qdq_why *w, const qdq_node *n, const char *rule, bool holds, const char *fmt, ...)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/near.h"
+#include "base/suggest.h"
 #include "quant/place/why.h"
 #include "quant/plan/plan.h"
 
@@ -32,7 +32,7 @@ static bool collect_names(const qdq_model *m, qdq_arena *scratch, names *out)
 
 static const char *near_name(const char *about, const names *all)
 {
-    const char *near = qdq_nearest(about, all->at, all->n);
+    const char *near = qdq_suggest(about, all->at, all->n);
 
     for (size_t i = 0; i < all->n && near == NULL; i++)
         if (strstr(all->at[i], about) != NULL)
@@ -223,7 +223,7 @@ qdq_status qdq_why_conclude(qdq_why *w, const qdq_model *cleaned, const qdq_plan
         if (cleaned->graphs.at[i]->dead)
             continue;
         QDQ_FOR_NODES (n, cleaned->graphs.at[i])
-            if (qdq_why_hears(w, n))
+            if (qdq_why_matches(w, n))
                 conclude(w, p, n, &scratch);
     }
     qdq_arena_free(&scratch);

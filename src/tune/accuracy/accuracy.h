@@ -6,62 +6,65 @@
 #include "tune/state/tune_state.h"
 
 /* The samples that judge, random ones where no others were given, and which of them. */
-qdq_status qdq_tune_judging_data(qdq_tuning *t, qdq_data **out, qdq_compare_opts *o,
+qdq_status qdq_tune_judging_data(qdq_tune_state *t, qdq_data **out, qdq_compare_opts *o,
                                  qdq_error *err);
 
 /* Runs a plan's model and the given one on them. */
-qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, qdq_error *err);
+qdq_status qdq_tune_evaluate(qdq_tune_state *t, const qdq_plan *p, qdq_tune_evaluation *out,
+                             qdq_error *err);
 
 /* The same of a model. */
-qdq_status qdq_tune_hear_model(qdq_tuning *t, const qdq_model *m, qdq_tune_heard *out,
+qdq_status qdq_tune_hear_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_evaluation *out,
                                qdq_error *err);
 
 /* Does it hold, with this? */
-bool qdq_tune_holds(const qdq_tuning *t, const qdq_tune_heard *h);
+bool qdq_tune_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h);
 
 /* Can accuracy be judged, if it is to be? Asked before anything that takes time. */
-qdq_status qdq_tune_check_goal(qdq_tuning *t, qdq_error *err);
+qdq_status qdq_tune_check_goal(qdq_tune_state *t, qdq_error *err);
 
 /* Is the accuracy of a plan (NULL: of model.onnx) as near to the given model's as the goal wants?
  * Yes without such a goal. */
-qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_error *err);
+qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, const qdq_plan *p, bool *keeps,
+                                   qdq_error *err);
 
-/* --- judge.c ---------------------------------------------------------------------------------- */
+/* --- evaluate.c ----------------------------------------------------------------------------------
+ */
 
 /* Fills in c->heard, for the candidate of an assignment: each is run on all samples once, also of a
  * run that goes on. *known: false if as many were as the user allows. */
-qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq_error *err);
+qdq_status qdq_tune_judge(qdq_tune_state *t, qdq_tune_candidate *c, bool *known, qdq_error *err);
 
 /* Sets t->run.follows. */
-qdq_status qdq_tune_find_followers(qdq_tuning *t, qdq_error *err);
+qdq_status qdq_tune_find_followers(qdq_tune_state *t, qdq_error *err);
 
 /* The samples of this run, calibration and evaluation, as words of digits: other samples have
  * others. In the arena. */
-qdq_status qdq_tune_name_data(qdq_tuning *t, const char **out, qdq_error *err);
+qdq_status qdq_tune_name_data(qdq_tune_state *t, const char **out, qdq_error *err);
 
 /* The same of a plan. *known: false where no time was left; then the SQNR is NAN. */
-qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, bool *known,
-                               qdq_error *err);
+qdq_status qdq_tune_judge_plan(qdq_tune_state *t, const qdq_plan *p, qdq_tune_evaluation *out,
+                               bool *known, qdq_error *err);
 
 /* And of any model, under a name that belongs to its content. */
-qdq_status qdq_tune_judge_model(qdq_tuning *t, const qdq_model *m, const char *name,
-                                qdq_tune_heard *out, bool *known, qdq_error *err);
+qdq_status qdq_tune_judge_model(qdq_tune_state *t, const qdq_model *m, const char *name,
+                                qdq_tune_evaluation *out, bool *known, qdq_error *err);
 
 /* With a goal: c->failed, if it misses it. */
-qdq_status qdq_tune_require_goal(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
+qdq_status qdq_tune_require_goal(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err);
 
 /* --- default_goal.c --------------------------------------------------------------------------- */
 
 /* Fills *goal with the goal of the run: what the options ask for, or the default one. */
-void qdq_tune_set_goal(qdq_tuning *t, qdq_goal_opts *goal);
+void qdq_tune_set_goal(qdq_tune_state *t, qdq_goal_opts *goal);
 
 /* After the final measurement: warns of a result below the default goal where the model's own Q/DQ
  * keep that from being one. */
-qdq_status qdq_tune_warn_of_accuracy(qdq_tuning *t, qdq_error *err);
+qdq_status qdq_tune_warn_of_accuracy(qdq_tune_state *t, qdq_error *err);
 
 /* If the rules' assignment misses a goal in SQNR: *out is what is left of it when layers go back to
  * float until the goal holds. *found: false if the goal holds anyway, or nothing reaches it. */
-qdq_status qdq_tune_find_goal_start(qdq_tuning *t, const qdq_assign *rules, qdq_assign *out,
+qdq_status qdq_tune_find_goal_start(qdq_tune_state *t, const qdq_assign *rules, qdq_assign *out,
                                     bool *found, qdq_error *err);
 
 /* --- sensitivity.c ---------------------------------------------------------------------------- */
@@ -69,15 +72,15 @@ qdq_status qdq_tune_find_goal_start(qdq_tuning *t, const qdq_assign *rules, qdq_
 /* Fills in t->parts.harm: what each decision introduces when all are on, by its influence; together
  * as much as was found at the outputs. NULL as before, where that cannot be measured: the engine
  * did not survive it, or an output is zero everywhere. */
-qdq_status qdq_tune_find_harm(qdq_tuning *t, qdq_error *err);
+qdq_status qdq_tune_find_harm(qdq_tune_state *t, qdq_error *err);
 
 /* --- tune_samples.c --------------------------------------------------------------------------- */
 
 /* Some of the data as a file; NULL: there are none, or none that a file can hold. */
-qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err);
+qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, qdq_error *err);
 
 /* The shapes of the first sample that judges, of all inputs; in the arena. */
-qdq_status qdq_tune_sample_shapes(qdq_tuning *t, const qdq_input_shape **out, size_t *n_out,
+qdq_status qdq_tune_sample_shapes(qdq_tune_state *t, const qdq_input_shape **out, size_t *n_out,
                                   qdq_error *err);
 
 #endif /* QDQ_TUNE_ACCURACY_H */

@@ -1,7 +1,7 @@
 /* accuracy_goal.c - a goal in accuracy: what is shipped may be no more points below the given model
  * than the user allows, and no output may have less SQNR. Where candidates were asked on a few
  * samples only, what would be shipped is asked on all that judge. What minimum cuts propose under a
- * goal was asked on all before: judge.c. */
+ * goal was asked on all before: evaluate.c. */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,7 +14,8 @@
 
 /* --- samples that judge ----------------------------------------------------------------------- */
 
-qdq_status qdq_tune_judging_data(qdq_tuning *t, qdq_data **out, qdq_compare_opts *o, qdq_error *err)
+qdq_status qdq_tune_judging_data(qdq_tune_state *t, qdq_data **out, qdq_compare_opts *o,
+                                 qdq_error *err)
 {
     const qdq_goal_opts *goal = t->opts->goal;
     qdq_data_opts random = QDQ_DATA_OPTS_INIT;
@@ -39,8 +40,8 @@ qdq_status qdq_tune_judging_data(qdq_tuning *t, qdq_data **out, qdq_compare_opts
 }
 
 /* count: 0: all that judge */
-static qdq_status compare(qdq_tuning *t, const qdq_model *m, size_t count, qdq_compare_result **out,
-                          qdq_error *err)
+static qdq_status compare(qdq_tune_state *t, const qdq_model *m, size_t count,
+                          qdq_compare_result **out, qdq_error *err)
 {
     const uint64_t usual = (uint64_t)256 << 20; /* as of activations in calibration */
     qdq_compare_opts o;
@@ -56,12 +57,12 @@ static qdq_status compare(qdq_tuning *t, const qdq_model *m, size_t count, qdq_c
     return qdq_compare_keeping(t->tools.engine, t->task.m, m, data, &o, &t->tools.kept, out, err);
 }
 
-static void read_result(const qdq_compare_result *r, qdq_tune_heard *out)
+static void read_result(const qdq_compare_result *r, qdq_tune_evaluation *out)
 {
     const qdq_compare_tensor *worst = &r->outputs[r->worst];
     char place[80];
 
-    *out = (qdq_tune_heard){
+    *out = (qdq_tune_evaluation){
         .sqnr_db = r->worst_db, .accuracy = r->accuracy_b, .given_accuracy = r->accuracy_a};
     out->more = (qdq_tune_accuracy){
         .samples = r->samples, .bound_db = r->bound_db, .top1 = NAN, .half_agreement = NAN};
@@ -73,7 +74,7 @@ static void read_result(const qdq_compare_result *r, qdq_tune_heard *out)
     }
 }
 
-qdq_status qdq_tune_hear_model(qdq_tuning *t, const qdq_model *m, qdq_tune_heard *out,
+qdq_status qdq_tune_hear_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_evaluation *out,
                                qdq_error *err)
 {
     qdq_compare_result *r = NULL;
@@ -84,7 +85,8 @@ qdq_status qdq_tune_hear_model(qdq_tuning *t, const qdq_model *m, qdq_tune_heard
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, qdq_error *err)
+qdq_status qdq_tune_evaluate(qdq_tune_state *t, const qdq_plan *p, qdq_tune_evaluation *out,
+                             qdq_error *err)
 {
     qdq_model *m = NULL;
 
@@ -97,7 +99,7 @@ qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, 
 /* --- what is shipped -------------------------------------------------------------------------- */
 
 /* An output that is zero everywhere has no SQNR, and misses it. */
-static bool has_sqnr(qdq_tuning *t, const qdq_compare_result *r)
+static bool has_sqnr(qdq_tune_state *t, const qdq_compare_result *r)
 {
     const double least = t->opts->goal->min_sqnr;
     const qdq_compare_tensor *worst = &r->outputs[r->worst];
@@ -114,7 +116,7 @@ static bool has_sqnr(qdq_tuning *t, const qdq_compare_result *r)
 /* By so much two shares of samples that are equal may differ. */
 static const double rounding = 1e-9;
 
-static bool has_accuracy(qdq_tuning *t, const qdq_compare_result *r)
+static bool has_accuracy(qdq_tune_state *t, const qdq_compare_result *r)
 {
     const double most = t->opts->goal->max_drop, before = r->accuracy_a, after = r->accuracy_b;
     const bool keeps = most < 0 || before - after <= most + rounding;
@@ -127,7 +129,7 @@ static bool has_accuracy(qdq_tuning *t, const qdq_compare_result *r)
 }
 
 /* model.onnx as it is on disk. */
-static qdq_status judge_file(qdq_tuning *t, bool *keeps, qdq_error *err)
+static qdq_status judge_file(qdq_tune_state *t, bool *keeps, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "model.onnx");
     qdq_compare_result *r = NULL;
@@ -143,7 +145,7 @@ static qdq_status judge_file(qdq_tuning *t, bool *keeps, qdq_error *err)
         t->run.cut = true;
         *keeps = false;
     } else if (st == QDQ_OK) {
-        qdq_tune_heard h;
+        qdq_tune_evaluation h;
 
         *keeps = has_sqnr(t, r) && has_accuracy(t, r);
         read_result(r, &h);
@@ -157,9 +159,9 @@ static qdq_status judge_file(qdq_tuning *t, bool *keeps, qdq_error *err)
 }
 
 /* A plan, which may have been judged before. */
-static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_error *err)
+static qdq_status judge_plan(qdq_tune_state *t, const qdq_plan *p, bool *keeps, qdq_error *err)
 {
-    qdq_tune_heard h;
+    qdq_tune_evaluation h;
     bool known;
 
     QDQ_TRY(qdq_tune_judge_plan(t, p, &h, &known, err));
@@ -184,7 +186,7 @@ static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_
     return QDQ_OK;
 }
 
-bool qdq_tune_holds(const qdq_tuning *t, const qdq_tune_heard *h)
+bool qdq_tune_holds(const qdq_tune_state *t, const qdq_tune_evaluation *h)
 {
     const qdq_goal_opts *g = t->opts->goal;
 
@@ -193,14 +195,15 @@ bool qdq_tune_holds(const qdq_tuning *t, const qdq_tune_heard *h)
 }
 
 /* Is there anything left to ask? Random samples were asked before. */
-static bool is_open(const qdq_tuning *t)
+static bool is_open(const qdq_tune_state *t)
 {
     const qdq_goal_opts *g = t->opts->goal;
 
     return qdq_tune_has_goal(t) && (g->max_drop >= 0 || t->task.data != NULL || g->eval != NULL);
 }
 
-qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_error *err)
+qdq_status qdq_tune_keeps_accuracy(qdq_tune_state *t, const qdq_plan *p, bool *keeps,
+                                   qdq_error *err)
 {
     *keeps = true;
     if (!is_open(t))
@@ -208,7 +211,7 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps
     return p != NULL ? judge_plan(t, p, keeps, err) : judge_file(t, keeps, err);
 }
 
-qdq_status qdq_tune_check_goal(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_check_goal(qdq_tune_state *t, qdq_error *err)
 {
     qdq_compare_result *r = NULL;
 

@@ -20,7 +20,7 @@ static bool is_judged_by_real_data(const qdq_data *calibration, const qdq_goal_o
     return d != NULL && !qdq_data_is_random(d);
 }
 
-void qdq_tune_set_goal(qdq_tuning *t, qdq_goal_opts *goal)
+void qdq_tune_set_goal(qdq_tune_state *t, qdq_goal_opts *goal)
 {
     static const qdq_goal_opts none = QDQ_GOAL_OPTS_INIT;
     const qdq_goal_opts *asked = t->opts->goal;
@@ -36,10 +36,10 @@ void qdq_tune_set_goal(qdq_tuning *t, qdq_goal_opts *goal)
 
 /* --- what came with Q/DQ ---------------------------------------------------------------------- */
 
-qdq_status qdq_tune_warn_of_accuracy(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_warn_of_accuracy(qdq_tune_state *t, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "model.onnx");
-    qdq_tune_heard heard;
+    qdq_tune_evaluation heard;
     qdq_model *m = NULL;
 
     if (!t->run.warns || t->out->verdict == QDQ_TUNED_FLOAT)
@@ -60,7 +60,7 @@ qdq_status qdq_tune_warn_of_accuracy(qdq_tuning *t, qdq_error *err)
 /* --- a start that reaches the goal ------------------------------------------------------------ */
 
 typedef struct back {
-    qdq_tuning *t;
+    qdq_tune_state *t;
     qdq_goal_item *item;
     size_t *bit; /* of each item */
     size_t n;
@@ -77,7 +77,7 @@ static qdq_status assign_without(const back *b, const bool *gone, qdq_assign *ou
     return QDQ_OK;
 }
 
-static qdq_status judge_assignment(qdq_tuning *t, const qdq_assign *a, qdq_goal_trial *out,
+static qdq_status judge_assignment(qdq_tune_state *t, const qdq_assign *a, qdq_goal_trial *out,
                                    qdq_error *err)
 {
     qdq_tune_candidate *c;
@@ -103,7 +103,7 @@ static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_go
 
 /* What a node's kernel saves in 8 bits, by the profiles of nothing and of everything; without them
  * all count alike. */
-static double worth(const qdq_tuning *t, const qdq_tune_times *all, size_t bit)
+static double worth(const qdq_tune_state *t, const qdq_tune_times *all, size_t bit)
 {
     const size_t node = t->task.space->group[bit].node->id;
     const bool is_known =
@@ -114,7 +114,7 @@ static double worth(const qdq_tuning *t, const qdq_tune_times *all, size_t bit)
 
 static qdq_status list_items(back *b, const qdq_tune_times *all, qdq_error *err)
 {
-    qdq_tuning *t = b->t;
+    qdq_tune_state *t = b->t;
 
     b->item = qdq_arena_array(&t->arena, t->task.space->n_groups + 1, sizeof *b->item);
     b->bit = qdq_arena_array(&t->arena, t->task.space->n_groups + 1, sizeof *b->bit);
@@ -128,7 +128,7 @@ static qdq_status list_items(back *b, const qdq_tune_times *all, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status find_everything(qdq_tuning *t, const qdq_tune_times **times, qdq_error *err)
+static qdq_status find_everything(qdq_tune_state *t, const qdq_tune_times **times, qdq_error *err)
 {
     qdq_tune_candidate *all;
     qdq_assign a;
@@ -142,7 +142,7 @@ static qdq_status find_everything(qdq_tuning *t, const qdq_tune_times **times, q
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_find_goal_start(qdq_tuning *t, const qdq_assign *rules, qdq_assign *out,
+qdq_status qdq_tune_find_goal_start(qdq_tune_state *t, const qdq_assign *rules, qdq_assign *out,
                                     bool *found, qdq_error *err)
 {
     const unsigned given = t->opts->goal->max_evaluations;

@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "base/json_write.h"
-#include "quant/compare/harm.h"
+#include "quant/compare/layer_sensitivity.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/candidate/tune_names.h"
 #include "tune/candidate/tune_plans.h"
@@ -20,7 +20,7 @@ enum { SAMPLES = 8 };
 
 /* --- layers ----------------------------------------------------------------------------------- */
 
-static qdq_status compare_layers(qdq_tuning *t, qdq_tune_candidate *all,
+static qdq_status compare_layers(qdq_tune_state *t, qdq_tune_candidate *all,
                                  qdq_compare_layers_result **out, qdq_error *err)
 {
     qdq_compare_opts o;
@@ -42,8 +42,8 @@ static qdq_status compare_layers(qdq_tuning *t, qdq_tune_candidate *all,
 }
 
 /* Decisions of one node divide what it does. */
-static qdq_status divide(const qdq_tuning *t, const qdq_compare_layers_result *found, double *harm,
-                         qdq_error *err)
+static qdq_status divide(const qdq_tune_state *t, const qdq_compare_layers_result *found,
+                         double *harm, qdq_error *err)
 {
     const qdq_space *s = t->task.space;
     const size_t n = (size_t)s->clean->graph->next_node_id + 1;
@@ -64,7 +64,7 @@ static qdq_status divide(const qdq_tuning *t, const qdq_compare_layers_result *f
 }
 
 /* Without inner values all count as alike. */
-static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *all, double *harm, bool *cut,
+static qdq_status measure(qdq_tune_state *t, qdq_tune_candidate *all, double *harm, bool *cut,
                           qdq_error *err)
 {
     qdq_compare_layers_result *found = NULL;
@@ -124,7 +124,7 @@ static void scale(double *harm, size_t n, double whole)
         harm[i] *= whole / sum;
 }
 
-static qdq_status find(qdq_tuning *t, qdq_tune_candidate *all, double *harm, bool *cut,
+static qdq_status find(qdq_tune_state *t, qdq_tune_candidate *all, double *harm, bool *cut,
                        qdq_error *err)
 {
     const double worst = 1e6; /* noise over signal: no number of any meaning is beyond */
@@ -150,14 +150,14 @@ static qdq_status find(qdq_tuning *t, qdq_tune_candidate *all, double *harm, boo
 
 /* Does the engine live with everything on? A profile of that was taken in a process of its own;
  * what is judged runs in this one. */
-static qdq_status is_safe(qdq_tuning *t, qdq_tune_candidate *all, bool *safe, qdq_error *err)
+static qdq_status is_safe(qdq_tune_state *t, qdq_tune_candidate *all, bool *safe, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_profile(t, all, err));
     *safe = all != t->run.base && all->times->is_known;
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_find_harm(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_find_harm(qdq_tune_state *t, qdq_error *err)
 {
     double *harm = qdq_arena_array(&t->arena, t->task.space->n_groups + 1, sizeof *harm);
     qdq_tune_candidate *all;

@@ -57,7 +57,7 @@ static bool can_be_stacked(const qdq_named_array *in, size_t n)
 }
 
 /* What judges, if it is said what that is: calibration has not seen it. */
-static qdq_data *judging_data(const qdq_tuning *t, size_t *first, size_t *count)
+static qdq_data *judging_data(const qdq_tune_state *t, size_t *first, size_t *count)
 {
     const qdq_goal_opts *goal = t->opts->goal;
     qdq_data *data = goal != NULL && goal->eval != NULL ? goal->eval : t->task.data;
@@ -69,7 +69,7 @@ static qdq_data *judging_data(const qdq_tuning *t, size_t *first, size_t *count)
     return data;
 }
 
-static qdq_status gather(qdq_tuning *t, stacked *s, qdq_error *err)
+static qdq_status gather(qdq_tune_state *t, stacked *s, qdq_error *err)
 {
     size_t first, count;
     qdq_data *data = judging_data(t, &first, &count);
@@ -85,7 +85,7 @@ static qdq_status gather(qdq_tuning *t, stacked *s, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err)
+qdq_status qdq_tune_samples(qdq_tune_state *t, const char **path, qdq_error *err)
 {
     stacked s = {0};
     char *file;
@@ -108,7 +108,7 @@ qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err)
     return st;
 }
 
-qdq_status qdq_tune_sample_shapes(qdq_tuning *t, const qdq_input_shape **out, size_t *n_out,
+qdq_status qdq_tune_sample_shapes(qdq_tune_state *t, const qdq_input_shape **out, size_t *n_out,
                                   qdq_error *err)
 {
     qdq_compare_opts judging;

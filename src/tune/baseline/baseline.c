@@ -85,8 +85,8 @@ static qdq_status compare_io(const qdq_model *m, const qdq_model *other, bool in
 }
 
 /* Why a model can be no more than a placement; "": it may ship. */
-static qdq_status find_difference(qdq_tuning *t, const qdq_baseline *b, const qdq_model *stripped,
-                                  char *why, size_t size, qdq_error *err)
+static qdq_status find_difference(qdq_tune_state *t, const qdq_baseline *b,
+                                  const qdq_model *stripped, char *why, size_t size, qdq_error *err)
 {
     bool same = true;
 
@@ -133,7 +133,7 @@ static void count_unsaid(void *ctx, qdq_log_level level, const char *text)
     ((qdq_baseline *)ctx)->told->unsaid.other += level == QDQ_LOG_WARNING;
 }
 
-static qdq_status import(qdq_tuning *t, qdq_baseline *b, qdq_model **stripped, qdq_error *err)
+static qdq_status import(qdq_tune_state *t, qdq_baseline *b, qdq_model **stripped, qdq_error *err)
 {
     qdq_import_opts o = QDQ_IMPORT_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
@@ -158,7 +158,7 @@ static qdq_status import(qdq_tuning *t, qdq_baseline *b, qdq_model **stripped, q
 }
 
 /* A candidate of its content; and the file that is measured and ships. */
-static qdq_status name_candidate(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
+static qdq_status name_candidate(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 {
     const char *content;
     char name[33];
@@ -169,7 +169,7 @@ static qdq_status name_candidate(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
     return find_file(b->model, content, &b->file, &t->arena, err);
 }
 
-static qdq_status read_one(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
+static qdq_status read_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 {
     qdq_model *stripped = NULL;
     char why[300] = "";
@@ -195,7 +195,7 @@ static qdq_status read_one(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_baselines_read(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_baselines_read(qdq_tune_state *t, qdq_error *err)
 {
     const qdq_model *const *given = t->opts->qdq_baselines;
     size_t n = 0;
@@ -231,7 +231,7 @@ qdq_status qdq_baselines_read(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-void qdq_baselines_free(qdq_tuning *t)
+void qdq_baselines_free(qdq_tune_state *t)
 {
     for (size_t i = 0; i < t->parts.n_baselines; i++) {
         qdq_plan_free(t->parts.baselines[i].placed);
@@ -239,7 +239,7 @@ void qdq_baselines_free(qdq_tuning *t)
     }
 }
 
-const char *qdq_baselines_text(qdq_tuning *t)
+const char *qdq_baselines_text(qdq_tune_state *t)
 {
     char digits[33];
     XXH128_hash_t h = XXH3_128bits("", 0);
@@ -256,7 +256,7 @@ const char *qdq_baselines_text(qdq_tuning *t)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-static void rule_out(qdq_tuning *t, qdq_baseline *b, qdq_tune_fate fate, const char *why)
+static void rule_out(qdq_tune_state *t, qdq_baseline *b, qdq_tune_fate fate, const char *why)
 {
     b->may_ship = false;
     b->told->fate = fate;
@@ -265,10 +265,10 @@ static void rule_out(qdq_tuning *t, qdq_baseline *b, qdq_tune_fate fate, const c
 }
 
 /* The figures are told in any case; only a goal rules out. */
-static qdq_status judge(qdq_tuning *t, qdq_baseline *b, bool *cut, qdq_error *err)
+static qdq_status judge(qdq_tune_state *t, qdq_baseline *b, bool *cut, qdq_error *err)
 {
     const qdq_goal_opts *goal = t->opts->goal;
-    qdq_tune_heard *h = &b->heard;
+    qdq_tune_evaluation *h = &b->heard;
     char why[200];
     bool known;
 
@@ -293,7 +293,7 @@ static qdq_status judge(qdq_tuning *t, qdq_baseline *b, bool *cut, qdq_error *er
     return QDQ_OK;
 }
 
-static qdq_status verify(qdq_tuning *t, qdq_baseline *b, bool *cut, qdq_error *err)
+static qdq_status verify(qdq_tune_state *t, qdq_baseline *b, bool *cut, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_verify_model(t, b->model, b->candidate->name, &b->computed, cut, err));
     b->told->agreement_db = *cut ? (double)NAN : b->computed.sqnr_db;
@@ -303,7 +303,7 @@ static qdq_status verify(qdq_tuning *t, qdq_baseline *b, bool *cut, qdq_error *e
 }
 
 /* What misses the goal is timed, too, so that the report has it. */
-static qdq_status time_it(qdq_tuning *t, qdq_baseline *b, qdq_test_result *r, bool *ok,
+static qdq_status time_it(qdq_tune_state *t, qdq_baseline *b, qdq_test_result *r, bool *ok,
                           qdq_error *err)
 {
     qdq_test_opts test = t->run.test;
@@ -326,7 +326,7 @@ static qdq_status time_it(qdq_tuning *t, qdq_baseline *b, qdq_test_result *r, bo
     return QDQ_OK;
 }
 
-static qdq_status write_file(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
+static qdq_status write_file(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 {
     const char *path = qdq_arena_printf(&t->arena, "%s/%s.onnx", qdq_tempdir_path(t->tools.work),
                                         b->candidate->name);
@@ -338,7 +338,7 @@ static qdq_status write_file(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
 }
 
 /* The best so far is model.onnx, also for whoever ends the run now. */
-static qdq_status lead(qdq_tuning *t, const qdq_baseline *b, qdq_error *err)
+static qdq_status lead(qdq_tune_state *t, const qdq_baseline *b, qdq_error *err)
 {
     const qdq_test_result *r = &b->of_search;
 
@@ -358,7 +358,7 @@ static void leave_unknown(qdq_baseline *b, const char *what)
         snprintf(b->told->why, sizeof b->told->why, "no time was left to %s it", what);
 }
 
-static qdq_status try_one(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
+static qdq_status try_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 {
     bool cut = false;
 
@@ -393,7 +393,7 @@ static qdq_status try_one(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
 }
 
 /* The placement edge by edge, and what is not in it. */
-static qdq_status find_exact(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
+static qdq_status find_exact(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
 {
     const qdq_tune_unsaid known = b->told->unsaid;
     size_t missed;
@@ -411,7 +411,7 @@ static qdq_status find_exact(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
 }
 
 /* One that may ship as it is takes no build that single edges could have. */
-static bool has_budget(const qdq_tuning *t, const qdq_baseline *b)
+static bool has_budget(const qdq_tune_state *t, const qdq_baseline *b)
 {
     const unsigned most = b->may_ship ? qdq_tune_max_builds(t, t->strategy->by_costs)
                                       : qdq_tune_max_builds_with_edges(t);
@@ -420,7 +420,7 @@ static bool has_budget(const qdq_tuning *t, const qdq_baseline *b)
            (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
 }
 
-qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_baselines_try_exact(qdq_tune_state *t, qdq_error *err)
 {
     qdq_tune_candidate *c;
     qdq_tune_tried r;
@@ -439,7 +439,7 @@ qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_baselines_try(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_baselines_try(qdq_tune_state *t, qdq_error *err)
 {
     for (size_t i = 0; i < t->parts.n_baselines; i++) {
         QDQ_TRY(find_exact(t, &t->parts.baselines[i], err));

@@ -16,7 +16,7 @@ typedef struct qdq_baseline {
     /* what the whole space has of it, with a bit for each edge; word NULL: not asked yet */
     qdq_assign exact;
     qdq_tune_candidate *candidate;
-    qdq_tune_heard heard;
+    qdq_tune_evaluation heard;
     qdq_verify_result computed;
     /* it holds the goal, and the engine computes what its graph says, as far as anybody knows */
     bool may_ship;
@@ -28,20 +28,20 @@ typedef struct qdq_baseline {
 
 /* Imports all, and finds which of them are another model. QDQ_E_FORMAT: one has no Q/DQ, is of
  * another network, or of other weights and with a placement of which the space has nothing. */
-qdq_status qdq_baselines_read(qdq_tuning *t, qdq_error *err);
-void qdq_baselines_free(qdq_tuning *t);
+qdq_status qdq_baselines_read(qdq_tune_state *t, qdq_error *err);
+void qdq_baselines_free(qdq_tune_state *t);
 
 /* "2:" and some digits of their content; "" where there are none. In the arena; NULL: out of
  * memory. */
-const char *qdq_baselines_text(qdq_tuning *t);
+const char *qdq_baselines_text(qdq_tune_state *t);
 
 /* Once nothing was timed: builds, judges and verifies each, and times it in pairs with the model
  * without Q/DQ. The best of those that may ship becomes model.onnx. */
-qdq_status qdq_baselines_try(qdq_tuning *t, qdq_error *err);
+qdq_status qdq_baselines_try(qdq_tune_state *t, qdq_error *err);
 
 /* After the search among slot groups: the placement of each, edge by edge, against the best so far;
  * what is kept becomes t->run.found.best. */
-qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err);
+qdq_status qdq_baselines_try_exact(qdq_tune_state *t, qdq_error *err);
 
 /* baseline_weights.c: are the weights of a model, stripped of the Q/DQ that `p` has, those of
  * `given` as it came or as `clean` leaves them, within a step of their scales? Asked of each weight

@@ -72,7 +72,7 @@ qdq_status qdq_autotune_cache_read(const char *path, qdq_autotune_cache *out, qd
 qdq_status qdq_autotune_cache_text(const qdq_autotune_cache *c, char **text, qdq_error *err);
 /* Puts it in place whole: what is read at `path` is this or what was there before, whatever happens
  * meanwhile. A file that is not this run's is to be moved out of the way first: qdq_set_aside(),
- * base/set_aside.h. */
+ * base/quarantine.h. */
 qdq_status qdq_autotune_cache_write(const qdq_autotune_cache *c, const char *path, qdq_error *err);
 
 #endif /* QDQ_AUTOTUNE_CACHE_H */

@@ -8,12 +8,12 @@
 #include "tune/candidate/tune_names.h"
 #include "tune/candidate/tune_plans.h"
 
-const char *qdq_tune_path(qdq_tuning *t, const char *name)
+const char *qdq_tune_path(qdq_tune_state *t, const char *name)
 {
     return qdq_arena_printf(&t->arena, "%s/%s", t->tools.dir, name);
 }
 
-static qdq_status save(qdq_tuning *t, const qdq_model *m, const char *name, qdq_error *err)
+static qdq_status save(qdq_tune_state *t, const qdq_model *m, const char *name, qdq_error *err)
 {
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
     const char *path = qdq_tune_path(t, name);
@@ -23,7 +23,7 @@ static qdq_status save(qdq_tuning *t, const qdq_model *m, const char *name, qdq_
     return path != NULL ? qdq_model_save(m, path, &so, err) : qdq_nomem(err);
 }
 
-static qdq_status save_plan_as_model(qdq_tuning *t, const qdq_plan *p, const char *name,
+static qdq_status save_plan_as_model(qdq_tune_state *t, const qdq_plan *p, const char *name,
                                      qdq_error *err)
 {
     qdq_model *m = NULL;
@@ -34,13 +34,13 @@ static qdq_status save_plan_as_model(qdq_tuning *t, const qdq_plan *p, const cha
     return st;
 }
 
-qdq_status qdq_tune_write_baseline(qdq_tuning *t, const char *name, qdq_error *err)
+qdq_status qdq_tune_write_baseline(qdq_tune_state *t, const char *name, qdq_error *err)
 {
     return t->task.converted ? save_plan_as_model(t, t->task.nothing, name, err)
                              : save(t, t->task.m, name, err);
 }
 
-qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
+qdq_status qdq_tune_write_best(qdq_tune_state *t, const qdq_plan *p, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "plan.json");
 
@@ -51,7 +51,7 @@ qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
     return qdq_plan_save(p != NULL ? p : t->task.nothing, path, true, err);
 }
 
-qdq_status qdq_tune_write_file(qdq_tuning *t, const qdq_model *m, const qdq_mapping *file,
+qdq_status qdq_tune_write_file(qdq_tune_state *t, const qdq_model *m, const qdq_mapping *file,
                                const char *path, qdq_error *err)
 {
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
@@ -63,7 +63,7 @@ qdq_status qdq_tune_write_file(qdq_tuning *t, const qdq_model *m, const qdq_mapp
                : qdq_model_save(m, path, &so, err);
 }
 
-qdq_status qdq_tune_write_model(qdq_tuning *t, const qdq_model *m, const qdq_mapping *file,
+qdq_status qdq_tune_write_model(qdq_tune_state *t, const qdq_model *m, const qdq_mapping *file,
                                 const qdq_plan *p, qdq_error *err)
 {
     const char *model = qdq_tune_path(t, "model.onnx"), *plan = qdq_tune_path(t, "plan.json");
@@ -74,7 +74,7 @@ qdq_status qdq_tune_write_model(qdq_tuning *t, const qdq_model *m, const qdq_map
     return qdq_plan_save(p, plan, true, err);
 }
 
-qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *model,
+qdq_status qdq_tune_write_plan(qdq_tune_state *t, const qdq_plan *p, const char *model,
                                const char *plan, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, plan);
@@ -85,7 +85,7 @@ qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *mod
     return qdq_plan_save(p, path, true, err);
 }
 
-qdq_status qdq_tune_write_annotated(qdq_tuning *t, const qdq_plan *p, const qdq_picture *x,
+qdq_status qdq_tune_write_annotated(qdq_tune_state *t, const qdq_plan *p, const qdq_picture *x,
                                     qdq_error *err)
 {
     qdq_model *m = NULL;
@@ -98,7 +98,7 @@ qdq_status qdq_tune_write_annotated(qdq_tuning *t, const qdq_plan *p, const qdq_
     return st;
 }
 
-qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err)
+qdq_status qdq_tune_write_raw(qdq_tune_state *t, const qdq_assign *a, qdq_error *err)
 {
     qdq_plan *p;
 
@@ -113,7 +113,7 @@ qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err
     return st;
 }
 
-qdq_status qdq_tune_write_assignment(qdq_tuning *t, const qdq_assign *a, qdq_error *err)
+qdq_status qdq_tune_write_assignment(qdq_tune_state *t, const qdq_assign *a, qdq_error *err)
 {
     qdq_plan *p;
 

@@ -10,7 +10,7 @@
 #include "tune/candidate/tune_files.h"
 #include "tune/candidate/tune_names.h"
 #include "tune/candidate/tune_plans.h"
-#include "tune/lab/tune_fault.h"
+#include "tune/worker_client/tune_fault.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_refused.h"
 
@@ -29,7 +29,7 @@ void qdq_tune_give_up_by_fate(qdq_tune_candidate *c, const qdq_remote_fate *fate
     qdq_tune_give_up(c, system ? QDQ_TUNE_SYSTEM : qdq_remote_end_name(fate->end), fate->text);
 }
 
-void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried)
+void qdq_tune_count_deaths(const qdq_tune_state *t, unsigned *died, unsigned *tried)
 {
     *died = t->run.apart_died;
     *tried = t->run.apart_tried;
@@ -43,7 +43,7 @@ void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried)
     }
 }
 
-static qdq_status write_model(qdq_tuning *t, qdq_tune_candidate *c, const char *file,
+static qdq_status write_model(qdq_tune_state *t, qdq_tune_candidate *c, const char *file,
                               qdq_error *err)
 {
     qdq_plan *p = NULL;
@@ -68,7 +68,7 @@ static qdq_status write_model(qdq_tuning *t, qdq_tune_candidate *c, const char *
     return st;
 }
 
-static bool has_own_reference(const qdq_tuning *t)
+static bool has_own_reference(const qdq_tune_state *t)
 {
     return t->task.converted && !t->task.nothing->rest.direct_io;
 }
@@ -76,7 +76,7 @@ static bool has_own_reference(const qdq_tuning *t)
 /* What outputs are compared with: the model as it was given, or its clean copy, which is the
  * baseline. Where inputs have another type than in the given model, no sample is the same for
  * both. */
-static qdq_status build_reference(qdq_tuning *t, const qdq_tune_candidate **out, qdq_error *err)
+static qdq_status build_reference(qdq_tune_state *t, const qdq_tune_candidate **out, qdq_error *err)
 {
     qdq_tune_candidate *c = t->run.base;
     qdq_remote_fate fate = {0};
@@ -92,7 +92,7 @@ static qdq_status build_reference(qdq_tuning *t, const qdq_tune_candidate **out,
         if (path == NULL)
             return qdq_nomem(err);
         QDQ_TRY(qdq_model_save(t->task.m, path, NULL, err));
-        QDQ_TRY(qdq_lab_build(t->tools.lab, path, &c->handle, &fate, err));
+        QDQ_TRY(qdq_worker_client_build(t->tools.lab, path, &c->handle, &fate, err));
         if (fate.end != QDQ_REMOTE_FINE)
             qdq_tune_give_up_by_fate(c, &fate);
     }
@@ -112,22 +112,22 @@ static qdq_status check_precision(const qdq_tune_candidate *base, double least, 
 
 /* Are its outputs those of the float model, as far as the user wants? Asked once for each model
  * that is built. */
-static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+static qdq_status check_outputs(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)
 {
     const double least = t->opts->goal != NULL && !t->run.in_front ? t->opts->goal->min_sqnr : 0;
     const qdq_tune_candidate *reference;
-    qdq_lab_accuracy a;
+    qdq_worker_client_accuracy a;
     qdq_remote_fate fate = {0};
     char text[64];
     double sqnr_db;
 
     if (c->checked || (c == t->run.base && !has_own_reference(t)))
         return QDQ_OK;
-    if ((qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) == 0)
+    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) == 0)
         return QDQ_OK; /* the guard judges what is to be shipped, on an engine that can */
     c->checked = true;
     QDQ_TRY(build_reference(t, &reference, err));
-    QDQ_TRY(qdq_lab_compare(t->tools.lab, reference->handle, c->handle, &a, &fate, err));
+    QDQ_TRY(qdq_worker_client_compare(t->tools.lab, reference->handle, c->handle, &a, &fate, err));
     c->sqnr_db = a.sqnr_db;
     /* of all samples that judge, where it was asked */
     sqnr_db = c->judged ? c->heard.sqnr_db : a.sqnr_db;
@@ -148,7 +148,7 @@ static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error 
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_model_file(qdq_tuning *t, qdq_tune_candidate *c, const char **path,
+qdq_status qdq_tune_model_file(qdq_tune_state *t, qdq_tune_candidate *c, const char **path,
                                qdq_error *err)
 {
     const char *file = qdq_arena_printf(&t->arena, "%s.onnx", c->name);
@@ -160,7 +160,8 @@ qdq_status qdq_tune_model_file(qdq_tuning *t, qdq_tune_candidate *c, const char 
     return file != NULL && *path != NULL ? write_model(t, c, file, err) : qdq_nomem(err);
 }
 
-qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path, qdq_error *err)
+qdq_status qdq_tune_build(qdq_tune_state *t, qdq_tune_candidate *c, const char *path,
+                          qdq_error *err)
 {
     qdq_remote_fate fate = {0};
 
@@ -168,9 +169,10 @@ qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path
         return QDQ_OK;
     if (path == NULL)
         QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
-    QDQ_TRY(c->shapes != NULL ? qdq_lab_build_shaped(t->tools.lab, path, c->shapes->at,
-                                                     c->shapes->n, &c->handle, &fate, err)
-                              : qdq_lab_build(t->tools.lab, path, &c->handle, &fate, err));
+    QDQ_TRY(c->shapes != NULL
+                ? qdq_worker_client_build_shaped(t->tools.lab, path, c->shapes->at, c->shapes->n,
+                                                 &c->handle, &fate, err)
+                : qdq_worker_client_build(t->tools.lab, path, &c->handle, &fate, err));
     QDQ_TRY(qdq_tune_note_refused(t, t->tools.lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         c->handle = -1;
@@ -181,7 +183,7 @@ qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path
 }
 
 /* What is no incumbent any more takes memory only. */
-void qdq_tune_drop(qdq_tuning *t, qdq_tune_candidate *c)
+void qdq_tune_drop(qdq_tune_state *t, qdq_tune_candidate *c)
 {
     if (c == t->run.base || c == t->run.raw)
         return;
@@ -190,18 +192,18 @@ void qdq_tune_drop(qdq_tuning *t, qdq_tune_candidate *c)
         false;
     if (c->handle < 0)
         return;
-    qdq_lab_drop(t->tools.lab, c->handle);
+    qdq_worker_client_drop(t->tools.lab, c->handle);
     c->handle = -1;
 }
 
-void qdq_tune_drop_idle(qdq_tuning *t)
+void qdq_tune_drop_idle(qdq_tune_state *t)
 {
     if (t->run.idle != NULL)
         qdq_tune_drop(t, t->run.idle);
     t->run.idle = NULL;
 }
 
-qdq_status qdq_tune_build_written(qdq_tuning *t, const char *name, const char *file,
+qdq_status qdq_tune_build_written(qdq_tune_state *t, const char *name, const char *file,
                                   qdq_tune_candidate **out, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, file);
@@ -212,7 +214,7 @@ qdq_status qdq_tune_build_written(qdq_tuning *t, const char *name, const char *f
     return qdq_tune_build(t, *out, path, err);
 }
 
-qdq_status qdq_tune_build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_error *err)
+qdq_status qdq_tune_build_input(qdq_tune_state *t, qdq_tune_candidate **input, qdq_error *err)
 {
     const char *name = t->task.converted
                            ? qdq_arena_printf(&t->arena, "input-%.26s", t->task.nothing_name)

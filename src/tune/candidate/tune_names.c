@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "tune/candidate/tune_plans.h"
 
-qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_candidate **out,
+qdq_status qdq_tune_candidate_named(qdq_tune_state *t, const char *name, qdq_tune_candidate **out,
                                     qdq_error *err)
 {
     qdq_map_value *known = qdq_map_get(&t->run.by_name, name);
@@ -32,7 +32,7 @@ qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_ca
 }
 
 /* A plan without Q/DQ is the baseline, whatever the assignment wanted. */
-static qdq_status name_candidate(const qdq_tuning *t, const qdq_plan *p, char name[33],
+static qdq_status name_candidate(const qdq_tune_state *t, const qdq_plan *p, char name[33],
                                  qdq_error *err)
 {
     if (p->tensors.n + p->weights.n > 0)
@@ -41,7 +41,7 @@ static qdq_status name_candidate(const qdq_tuning *t, const qdq_plan *p, char na
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_candidate **out,
+qdq_status qdq_tune_candidate_of(qdq_tune_state *t, const qdq_assign *a, qdq_tune_candidate **out,
                                  qdq_error *err)
 {
     const qdq_assign_hash h = qdq_assign_get_hash(a);

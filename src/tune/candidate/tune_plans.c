@@ -13,7 +13,7 @@
 
 /* Settled before anything is measured, for all plans: which nodes stay float32 needs samples, but
  * not Q/DQ. It is what a plan says that quantizes nothing. */
-static qdq_status settle_rest(qdq_tuning *t, qdq_error *err)
+static qdq_status settle_rest(qdq_tune_state *t, qdq_error *err)
 {
     static const char *const every_node[] = {".*", NULL};
     qdq_quantize_opts own = t->task.quantize;
@@ -45,7 +45,7 @@ static bool wants_rest(const qdq_target *t)
 
 /* Means of channels belong to a placement, so that every candidate would be calibrated again for
  * them; and they change no time. So they wait for what is shipped. */
-static void put_off_correction(qdq_tuning *t)
+static void put_off_correction(qdq_tune_state *t)
 {
     const bool random = t->task.data == NULL || qdq_data_is_random(t->task.data);
 
@@ -60,7 +60,7 @@ static void put_off_correction(qdq_tuning *t)
 
 /* --- plans ------------------------------------------------------------------------------------ */
 
-qdq_status qdq_tune_prepare(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_prepare(qdq_tune_state *t, qdq_error *err)
 {
     t->task.head = qdq_plan_new();
     t->task.nothing = qdq_plan_new();
@@ -84,7 +84,7 @@ qdq_status qdq_tune_prepare(qdq_tuning *t, qdq_error *err)
 }
 
 /* The one of the target's rules. */
-static qdq_status plan_by_rules(qdq_tuning *t, qdq_error *err)
+static qdq_status plan_by_rules(qdq_tune_state *t, qdq_error *err)
 {
     qdq_plan_free(t->task.rules);
     t->task.rules = qdq_plan_new();
@@ -104,7 +104,7 @@ static qdq_status plan_by_rules(qdq_tuning *t, qdq_error *err)
     return qdq_tune_name_plan(t->task.rules, t->task.rules_name, err);
 }
 
-qdq_status qdq_tune_calibrate(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_calibrate(qdq_tune_state *t, qdq_error *err)
 {
     qdq_tune_show(t, "calibrating");
     QDQ_TRY(qdq_space_calibrate(t->task.space, t->task.head, t->tools.engine, t->task.data,
@@ -114,7 +114,7 @@ qdq_status qdq_tune_calibrate(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_correct(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_correct(qdq_tune_state *t, qdq_error *err)
 {
     if (!t->task.correct)
         return QDQ_OK;
@@ -122,7 +122,7 @@ qdq_status qdq_tune_correct(qdq_tuning *t, qdq_error *err)
     return plan_by_rules(t, err);
 }
 
-qdq_status qdq_tune_plan_of(qdq_tuning *t, const qdq_assign *a, qdq_plan **out, qdq_error *err)
+qdq_status qdq_tune_plan_of(qdq_tune_state *t, const qdq_assign *a, qdq_plan **out, qdq_error *err)
 {
     return qdq_space_plan(t->task.space, a, t->task.head, t->tools.engine, t->task.data,
                           &t->task.quantize, &t->task.scales, out, err);

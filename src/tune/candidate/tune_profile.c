@@ -74,19 +74,20 @@ static json_t *list_groups(const qdq_group *g, size_t n)
 /* [{"name": ..., "op": ..., "us": ...}, ...], where the engine names layers after other things with
  * "nodes", "conversion" and "tensor": kept in the store, for a run that goes on has to see the
  * same. */
-static qdq_status ask_engine(qdq_tuning *t, const char *path, json_t **out, qdq_remote_fate *fate,
-                             qdq_error *err)
+static qdq_status ask_engine(qdq_tune_state *t, const char *path, json_t **out,
+                             qdq_remote_fate *fate, qdq_error *err)
 {
     qdq_group *layers = NULL;
     qdq_group *groups = NULL;
     size_t n = 0;
 
     if (t->run.by_nodes) {
-        QDQ_TRY(qdq_lab_groups(t->tools.lab, path, PROFILE_RUNS, &groups, &n, fate, err));
+        QDQ_TRY(qdq_worker_client_groups(t->tools.lab, path, PROFILE_RUNS, &groups, &n, fate, err));
         *out = list_groups(groups, are_timed(groups, n) ? n : 0);
         qdq_free(groups);
     } else {
-        QDQ_TRY(qdq_lab_profile(t->tools.lab, path, PROFILE_RUNS, &layers, &n, fate, err));
+        QDQ_TRY(
+            qdq_worker_client_profile(t->tools.lab, path, PROFILE_RUNS, &layers, &n, fate, err));
         *out = list_layers(layers, n);
         qdq_free(layers);
     }
@@ -94,7 +95,7 @@ static qdq_status ask_engine(qdq_tuning *t, const char *path, json_t **out, qdq_
 }
 
 /* What an engine did not survive says nothing, and is asked again by a run that goes on. */
-static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, json_t **out,
+static qdq_status measure(qdq_tune_state *t, qdq_tune_candidate *c, const char *key, json_t **out,
                           qdq_error *err)
 {
     const char *path;
@@ -107,6 +108,7 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     if (c != t->run.base && qdq_tune_time_is_up(t))
         return QDQ_OK;
     json_decref(*out);
+    *out = NULL;
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     qdq_tune_set_deadline(t, t->tools.lab);
     QDQ_TRY(ask_engine(t, path, out, &fate, err));
@@ -122,7 +124,7 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     return st;
 }
 
-static qdq_status get_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t **out, qdq_error *err)
+static qdq_status get_layers(qdq_tune_state *t, qdq_tune_candidate *c, json_t **out, qdq_error *err)
 {
     const char *key = qdq_arena_printf(&t->arena, "%s %s",
                                        t->run.by_nodes ? "profile by nodes" : "profile", c->name);
@@ -131,13 +133,19 @@ static qdq_status get_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t **out,
         return qdq_nomem(err);
     t->run.builds++;
     QDQ_TRY(qdq_tune_recall(t, key, out, err));
-    return *out != NULL ? QDQ_OK : measure(t, c, key, out, err);
+    qdq_status st = *out != NULL ? QDQ_OK : measure(t, c, key, out, err);
+    if (st != QDQ_OK) {
+        json_decref(*out);
+        *out = NULL;
+    }
+    return st;
 }
 
 /* --- times of nodes --------------------------------------------------------------------------- */
 
 /* Takes the list; NULL: there is none. */
-static qdq_status take_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t *layers, qdq_error *err)
+static qdq_status take_layers(qdq_tune_state *t, qdq_tune_candidate *c, json_t *layers,
+                              qdq_error *err)
 {
     const double much = 0.05;
     qdq_tune_times *times = qdq_arena_alloc(&t->arena, sizeof *times);
@@ -151,12 +159,12 @@ static qdq_status take_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t *laye
     return st;
 }
 
-static bool can(const qdq_tuning *t, unsigned capability)
+static bool can(const qdq_tune_state *t, unsigned capability)
 {
-    return (qdq_lab_engine(t->tools.lab)->capabilities & capability) != 0;
+    return (qdq_worker_client_engine(t->tools.lab)->capabilities & capability) != 0;
 }
 
-static qdq_status take_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+static qdq_status take_profile(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)
 {
     json_t *layers = NULL;
 
@@ -166,7 +174,7 @@ static qdq_status take_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *
 }
 
 /* Where names say too little, the engine may tell the nodes of its layers. */
-qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+qdq_status qdq_tune_profile(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)
 {
     if (c->times != NULL)
         return QDQ_OK;
@@ -178,8 +186,8 @@ qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err
     return take_profile(t, c, err);
 }
 
-qdq_status qdq_tune_profile_from(qdq_tuning *t, qdq_tune_candidate *c, const qdq_group *g, size_t n,
-                                 qdq_error *err)
+qdq_status qdq_tune_profile_from(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_group *g,
+                                 size_t n, qdq_error *err)
 {
     if (!are_timed(g, n) || c->times != NULL)
         return QDQ_OK;
@@ -189,10 +197,10 @@ qdq_status qdq_tune_profile_from(qdq_tuning *t, qdq_tune_candidate *c, const qdq
 
 /* --- times of decisions ----------------------------------------------------------------------- */
 
-qdq_status qdq_tune_profile_bits(qdq_tuning *t, const qdq_assign *a, qdq_search_cost *cost,
+qdq_status qdq_tune_profile_bits(qdq_tune_state *t, const qdq_assign *a, qdq_search_cost *cost,
                                  bool *known, qdq_error *err)
 {
-    const qdq_slot_group *g = t->task.space->group;
+    const qdq_decision *g = t->task.space->group;
     qdq_tune_candidate *c;
 
     QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));

@@ -5,15 +5,15 @@
 #include "tune/state/tune_state.h"
 
 /* Fills in c->times, where nothing has. */
-qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
+qdq_status qdq_tune_profile(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err);
 
 /* The same from layers that were asked for their nodes, if they have times. */
-qdq_status qdq_tune_profile_from(qdq_tuning *t, qdq_tune_candidate *c, const qdq_group *g, size_t n,
-                                 qdq_error *err);
+qdq_status qdq_tune_profile_from(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_group *g,
+                                 size_t n, qdq_error *err);
 
 /* The same by bits, as the search wants it. *known: false where the engine cannot, or says too
  * little. */
-qdq_status qdq_tune_profile_bits(qdq_tuning *t, const qdq_assign *a, qdq_search_cost *cost,
+qdq_status qdq_tune_profile_bits(qdq_tune_state *t, const qdq_assign *a, qdq_search_cost *cost,
                                  bool *known, qdq_error *err);
 
 #endif /* QDQ_TUNE_PROFILE_H */

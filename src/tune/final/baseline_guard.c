@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "tune/baseline/baseline.h"
 #include "tune/candidate/tune_files.h"
-#include "tune/final/tune_guard.h"
+#include "tune/final/tune_final_validation.h"
 #include "tune/state/tune_budget.h"
 
 /* What was ruled out is timed, too, so that the report has it; not what did not live, or is another
@@ -32,7 +32,8 @@ static void tell_times(qdq_baseline *b)
     b->told->ci_high = 1 / (1 - r->ci_high);
 }
 
-static qdq_status measure_one(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b, qdq_error *err)
+static qdq_status measure_one(qdq_tune_state *t, const qdq_guard *g, qdq_baseline *b,
+                              qdq_error *err)
 {
     if (!is_timed(b))
         return QDQ_OK;
@@ -55,7 +56,7 @@ static qdq_status measure_one(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b
 }
 
 /* What the search measured counts where the guard's time was over; the report says so. */
-static void tell_untimed(qdq_tuning *t, qdq_baseline *b)
+static void tell_untimed(qdq_tune_state *t, qdq_baseline *b)
 {
     if (b->timed || !b->searched || !is_timed(b))
         return;
@@ -67,7 +68,7 @@ static void tell_untimed(qdq_tuning *t, qdq_baseline *b)
     qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: %s", b->told->name, b->told->why);
 }
 
-qdq_status qdq_baselines_measure(qdq_tuning *t, const qdq_guard *g, qdq_error *err)
+qdq_status qdq_baselines_measure(qdq_tune_state *t, const qdq_guard *g, qdq_error *err)
 {
     for (size_t i = 0; i < t->parts.n_baselines; i++)
         QDQ_TRY(measure_one(t, g, &t->parts.baselines[i], err));
@@ -77,7 +78,7 @@ qdq_status qdq_baselines_measure(qdq_tuning *t, const qdq_guard *g, qdq_error *e
 /* --- the last word ---------------------------------------------------------------------------- */
 
 /* The fastest that may ship and is surely faster than the input; NULL: there is none. */
-static qdq_baseline *find_fastest(qdq_tuning *t)
+static qdq_baseline *find_fastest(qdq_tune_state *t)
 {
     qdq_baseline *best = NULL;
 
@@ -93,7 +94,7 @@ static qdq_baseline *find_fastest(qdq_tuning *t)
 
 /* In turns with what was chosen, which must be faster for sure to ship instead. Without time for
  * that, by what each saves. */
-static qdq_status wins(qdq_tuning *t, const qdq_guard *g, const qdq_baseline *b, bool *out,
+static qdq_status wins(qdq_tune_state *t, const qdq_guard *g, const qdq_baseline *b, bool *out,
                        qdq_error *err)
 {
     qdq_test_result r;
@@ -107,7 +108,7 @@ static qdq_status wins(qdq_tuning *t, const qdq_guard *g, const qdq_baseline *b,
     return QDQ_OK;
 }
 
-static qdq_status ship(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b, qdq_error *err)
+static qdq_status ship(qdq_tune_state *t, const qdq_guard *g, qdq_baseline *b, qdq_error *err)
 {
     qdq_tune_result *out = t->out;
 
@@ -124,7 +125,7 @@ static qdq_status ship(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b, qdq_e
 }
 
 /* One that is slower than the input with the other dims does not ship, as nothing does. */
-static qdq_status try_to_ship(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b, bool *shipped,
+static qdq_status try_to_ship(qdq_tune_state *t, const qdq_guard *g, qdq_baseline *b, bool *shipped,
                               qdq_error *err)
 {
     const qdq_tune_other_dims before = t->out->other_dims;
@@ -147,7 +148,7 @@ static qdq_status try_to_ship(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b
     return QDQ_OK;
 }
 
-qdq_status qdq_baselines_decide(qdq_tuning *t, const qdq_guard *g, qdq_error *err)
+qdq_status qdq_baselines_decide(qdq_tune_state *t, const qdq_guard *g, qdq_error *err)
 {
     bool shipped = false;
 

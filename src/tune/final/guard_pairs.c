@@ -1,6 +1,6 @@
 /* guard_pairs.c - fresh pairs of the final measurement: enough of them, with the dims of the search
  * and the other way, and what they say of times. */
-#include "tune/final/tune_guard.h"
+#include "tune/final/tune_final_validation.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,14 +19,15 @@
 enum { GUARD_PAIRS = 24, MORE_PAIRS = 96, MOST_PAIRS = 240, LEAST_PAIRS = 6, GUARD_NTH = 2000 };
 
 /* As many of these pairs as there is still time for. */
-static unsigned timely(const qdq_tuning *t, unsigned pairs)
+static unsigned timely(const qdq_tune_state *t, unsigned pairs)
 {
-    const double left = qdq_tune_left_s(t) - t->run.after_s, pair = qdq_lab_pair_s(t->tools.lab);
+    const double left = qdq_tune_left_s(t) - t->run.after_s,
+                 pair = qdq_worker_client_pair_s(t->tools.lab);
 
     return isinf(left) || pair <= 0 ? pairs : (unsigned)fmin(pairs, fmax(left / pair, 0));
 }
 
-static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
+static qdq_status measure_pairs(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
                                 unsigned nth, unsigned pairs, qdq_test_result *r, bool *ok,
                                 qdq_error *err)
 {
@@ -51,20 +52,20 @@ static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_c
 }
 
 /* Pairs of these two for half the patience that a candidate gets; 0: no one can tell. */
-static double affordable(const qdq_tuning *t, const qdq_test_result *r)
+static double affordable(const qdq_tune_state *t, const qdq_test_result *r)
 {
     return t->run.test.patience_ns / 2 / (r->incumbent_ns + r->candidate_ns);
 }
 
 /* Does a moment say little here, and is there time for more than one? */
-static bool waits(const qdq_tuning *t)
+static bool waits(const qdq_tune_state *t)
 {
     return t->run.noisy && t->run.test.least_ns > 0;
 }
 
 /* Is more to be learnt? What was found should not be lost to a wide interval; and where pairs are
  * cheap, it need not be wide. */
-static bool is_vague(const qdq_tuning *t, const qdq_test_result *r)
+static bool is_vague(const qdq_tune_state *t, const qdq_test_result *r)
 {
     const double width = 0.04;
 
@@ -74,7 +75,7 @@ static bool is_vague(const qdq_tuning *t, const qdq_test_result *r)
            affordable(t, r) > MORE_PAIRS;
 }
 
-qdq_status qdq_guard_measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
+qdq_status qdq_guard_measure(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
                              qdq_test_result *r, bool *ok, qdq_error *err)
 {
     QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH, GUARD_PAIRS, r, ok, err));
@@ -92,7 +93,7 @@ qdq_status qdq_guard_measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_cand
     return QDQ_OK;
 }
 
-void qdq_guard_tell_times(qdq_tuning *t, const qdq_test_result *of_shipped,
+void qdq_guard_tell_times(qdq_tune_state *t, const qdq_test_result *of_shipped,
                           const qdq_test_result *of_rules)
 {
     qdq_tune_result *out = t->out;
@@ -133,7 +134,7 @@ static qdq_status name_other(const char *model, const qdq_tune_shapes *s, char n
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status build_other(qdq_tuning *t, const qdq_guard *g, const char *model,
+static qdq_status build_other(qdq_tune_state *t, const qdq_guard *g, const char *model,
                               const char *path, qdq_tune_candidate **out, qdq_error *err)
 {
     char name[33];
@@ -146,8 +147,8 @@ static qdq_status build_other(qdq_tuning *t, const qdq_guard *g, const char *mod
     return qdq_tune_build(t, *out, path, err);
 }
 
-qdq_status qdq_guard_keeps_up(qdq_tuning *t, const qdq_guard *g, const char *name, const char *path,
-                              bool *out, qdq_error *err)
+qdq_status qdq_guard_keeps_up(qdq_tune_state *t, const qdq_guard *g, const char *name,
+                              const char *path, bool *out, qdq_error *err)
 {
     qdq_tune_other_dims *o = &t->out->other_dims;
     qdq_tune_candidate *input, *mine;

@@ -16,8 +16,8 @@
 #include "tune/candidate/tune_models.h"
 #include "tune/candidate/tune_names.h"
 #include "tune/candidate/tune_plans.h"
-#include "tune/cut/front.h"
-#include "tune/final/tune_guard.h"
+#include "tune/mincut/pareto_front.h"
+#include "tune/final/tune_final_validation.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_types.h"
 #include "tune/state/tune_budget.h"
@@ -34,8 +34,8 @@ typedef struct point {
 } point;
 
 typedef struct front {
-    qdq_tuning *t;
-    qdq_cut_point *at; /* from the cheapest; the last may have nothing on */
+    qdq_tune_state *t;
+    qdq_mincut_point *at; /* from the cheapest; the last may have nothing on */
     size_t n;
     point *point;
     size_t n_points;
@@ -47,7 +47,7 @@ typedef struct front {
 
 static qdq_status find(front *f, qdq_error *err)
 {
-    qdq_tuning *t = f->t;
+    qdq_tune_state *t = f->t;
     qdq_assign nothing;
 
     if (t->parts.harm == NULL)
@@ -57,8 +57,8 @@ static qdq_status find(front *f, qdq_error *err)
     if (!qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena))
         return qdq_nomem(err);
     f->given_cost = t->parts.costs.rest + qdq_energy_value(&t->parts.costs.energy, &nothing);
-    return qdq_cut_front(&t->parts.costs.energy, t->parts.harm, (size_t)t->opts->pareto + 1,
-                         &t->arena, &f->at, &f->n, err);
+    return qdq_mincut_front(&t->parts.costs.energy, t->parts.harm, (size_t)t->opts->pareto + 1,
+                            &t->arena, &f->at, &f->n, err);
 }
 
 static bool is_there(const front *f, const qdq_tune_candidate *c)
@@ -96,7 +96,8 @@ static bool is_alike(const qdq_space *s, const qdq_node *n, const qdq_assign *a,
 
 /* *out: the assignment with the single edges that the search turned, where both ends of an edge are
  * as in what it found: there its gain was measured; and with the types that it gave tensors. */
-static qdq_status take_edges(qdq_tuning *t, const qdq_assign *a, qdq_assign *out, qdq_error *err)
+static qdq_status take_edges(qdq_tune_state *t, const qdq_assign *a, qdq_assign *out,
+                             qdq_error *err)
 {
     const qdq_space *s = t->task.space;
 
@@ -122,7 +123,7 @@ static qdq_status take_edges(qdq_tuning *t, const qdq_assign *a, qdq_assign *out
  * there is no room for both. */
 static qdq_status list(front *f, qdq_error *err)
 {
-    qdq_tuning *t = f->t;
+    qdq_tune_state *t = f->t;
     size_t first = 0;
     qdq_assign with_edges;
 
@@ -169,9 +170,9 @@ static qdq_status compare_clean(front *f, qdq_tune_candidate *input, qdq_error *
 /* *ok: false where the engine did not survive it. */
 static qdq_status fill(front *f, qdq_tune_candidate *input, point *p, bool *ok, qdq_error *err)
 {
-    qdq_tuning *t = f->t;
+    qdq_tune_state *t = f->t;
     qdq_tune_point *to = &p->told;
-    qdq_tune_heard heard;
+    qdq_tune_evaluation heard;
     qdq_test_result r;
     bool known;
 
@@ -205,7 +206,7 @@ static qdq_status fill(front *f, qdq_tune_candidate *input, point *p, bool *ok, 
 /* Those that died, and those for which no time is left, are left out. */
 static qdq_status fill_all(front *f, qdq_tune_candidate *input, qdq_error *err)
 {
-    qdq_tuning *t = f->t;
+    qdq_tune_state *t = f->t;
     const size_t all = f->n_points;
 
     f->n_points = 0;
@@ -273,7 +274,7 @@ static qdq_status remove_file(const char *path, qdq_error *err)
 }
 
 /* Of a run before this one, which had more. */
-static qdq_status remove_others(qdq_tuning *t, size_t n, qdq_error *err)
+static qdq_status remove_others(qdq_tune_state *t, size_t n, qdq_error *err)
 {
     for (unsigned k = (unsigned)n + 1; k <= QDQ_TUNE_MOST_POINTS; k++) {
         const char *model = qdq_arena_printf(&t->arena, "%s/pareto/model_%u.onnx", t->tools.dir, k);
@@ -288,7 +289,7 @@ static qdq_status remove_others(qdq_tuning *t, size_t n, qdq_error *err)
 
 static qdq_status write_all(front *f, qdq_error *err)
 {
-    qdq_tuning *t = f->t;
+    qdq_tune_state *t = f->t;
     const char *folder = qdq_tune_path(t, "pareto");
 
     if (folder == NULL)
@@ -307,9 +308,9 @@ static qdq_status write_all(front *f, qdq_error *err)
 
 /* --- what it is shown beside ------------------------------------------------------------------ */
 
-static qdq_status judge_others(qdq_tuning *t, qdq_error *err)
+static qdq_status judge_others(qdq_tune_state *t, qdq_error *err)
 {
-    qdq_tune_heard heard = {.sqnr_db = NAN};
+    qdq_tune_evaluation heard = {.sqnr_db = NAN};
     qdq_plan *p;
     bool known;
 
@@ -332,7 +333,7 @@ static qdq_status judge_others(qdq_tuning *t, qdq_error *err)
 
 static qdq_status make(front *f, qdq_error *err)
 {
-    qdq_tuning *t = f->t;
+    qdq_tune_state *t = f->t;
     qdq_tune_candidate *input;
 
     QDQ_TRY(find(f, err));
@@ -357,7 +358,7 @@ static qdq_status make(front *f, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_find_front(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_find_front(qdq_tune_state *t, qdq_error *err)
 {
     front f = {.t = t};
 

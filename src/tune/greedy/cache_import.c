@@ -7,7 +7,7 @@
 #include "tune/greedy/greedy.h"
 #include "tune/problem/tune_cache_read.h"
 
-static void import_group(const qdq_tuning *t, const qdq_cached_group *g, qdq_tune_kind *k)
+static void import_group(const qdq_tune_state *t, const qdq_cached_group *g, qdq_tune_kind *k)
 {
     const bool by_layers = isfinite(g->base_compute_ms) && isfinite(g->best_compute_ms);
     const double none = by_layers ? g->base_compute_ms : g->base_ms,
@@ -28,7 +28,7 @@ static void import_group(const qdq_tuning *t, const qdq_cached_group *g, qdq_tun
     }
 }
 
-void qdq_tune_import_cache(const qdq_tuning *t, qdq_tune_kinds *kinds)
+void qdq_tune_import_cache(const qdq_tune_state *t, qdq_tune_kinds *kinds)
 {
     size_t n = 0;
 
@@ -55,7 +55,7 @@ static qdq_validate_verdict verdict_of(const qdq_cached_decision *d)
                                : QDQ_VALIDATE_REJECTED;
 }
 
-qdq_status qdq_tune_take_decisions(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
+qdq_status qdq_tune_take_decisions(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *err)
 {
     const qdq_autotune_cache *c = t->parts.cached;
     qdq_validate_verdict *known = qdq_arena_array(&t->arena, g->problem.n_items + 1, sizeof *known);

@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "tune/candidate/tune_files.h"
 #include "tune/problem/tune_problem.h"
-#include "tune/space/space_halves.h"
+#include "tune/space/space_partial.h"
 #include "tune/state/strategy.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"
@@ -24,7 +24,7 @@ typedef struct proposal {
 } proposal;
 
 typedef struct merging {
-    qdq_tuning *t;
+    qdq_tune_state *t;
     qdq_tune_greedy *g;
     qdq_nets nets;
     qdq_energy energy; /* us */
@@ -61,7 +61,7 @@ static qdq_status propose(merging *m, qdq_error *err)
 static void count_tensors(const merging *m, unsigned *n)
 {
     for (size_t i = 0; i < m->nets.graph.n_nets; i++) {
-        const qdq_cut_net *net = &m->nets.graph.net[i];
+        const qdq_hyperedge *net = &m->nets.graph.net[i];
         if (net->from != QDQ_CUT_FLOAT)
             n[net->from]++;
         for (size_t k = 0; k < net->n_to; k++)
@@ -82,7 +82,7 @@ static double conversion_us(const merging *m, uint32_t bit, const unsigned *tens
  * What a scheme leaves float stays so. */
 static qdq_status price_bits(merging *m, qdq_error *err)
 {
-    QDQ_VEC(qdq_cut_tie) ties = {0};
+    QDQ_VEC(qdq_mincut_tie) ties = {0};
 
     for (size_t i = 0; i < m->t->task.space->n_groups; i++)
         m->energy.on[i] = INFINITY;
@@ -99,7 +99,8 @@ static qdq_status price_bits(merging *m, qdq_error *err)
                 continue;
             m->of[bit] = (uint32_t)i;
             m->energy.on[bit] = last == QDQ_NO_GROUP ? -k->saved.mean_us : 0;
-            if (last != QDQ_NO_GROUP && !QDQ_PUSH(&m->t->arena, &ties, ((qdq_cut_tie){last, bit})))
+            if (last != QDQ_NO_GROUP &&
+                !QDQ_PUSH(&m->t->arena, &ties, ((qdq_mincut_tie){last, bit})))
                 return qdq_nomem(err);
             last = bit;
         }
@@ -120,7 +121,7 @@ static qdq_status price_tensors(merging *m, qdq_error *err)
         return qdq_nomem(err);
     count_tensors(m, tensors);
     for (size_t i = 0; i < m->nets.graph.n_nets; i++) {
-        const qdq_cut_net *net = &m->nets.graph.net[i];
+        const qdq_hyperedge *net = &m->nets.graph.net[i];
         for (size_t k = 0; k < net->n_to; k++)
             m->energy.q[i] = fmax(m->energy.q[i], conversion_us(m, net->to[k], tensors));
         m->energy.dq[i] = conversion_us(m, net->from, tensors);
@@ -235,7 +236,7 @@ static qdq_status make_links(merging *m, const uint32_t *item_of, qdq_error *err
     QDQ_VEC(qdq_validate_link) links = {0};
 
     for (size_t i = 0; i < m->nets.graph.n_nets; i++) {
-        const qdq_cut_net *net = &m->nets.graph.net[i];
+        const qdq_hyperedge *net = &m->nets.graph.net[i];
         uint32_t last = end_of(m, net->from);
         for (size_t k = 0; k < net->n_to; k++) {
             const uint32_t now = end_of(m, net->to[k]);
@@ -258,7 +259,7 @@ static qdq_status make_links(merging *m, const uint32_t *item_of, qdq_error *err
  * layers. */
 static qdq_status widen_starts(merging *m, qdq_search_problem *p, qdq_error *err)
 {
-    qdq_tuning *t = m->t;
+    qdq_tune_state *t = m->t;
     qdq_assign *start = qdq_arena_array(&t->arena, p->n_starts + 1, sizeof *start);
     const char **name = qdq_arena_array(&t->arena, p->n_starts + 1, sizeof *name);
     size_t n = 0;
@@ -312,7 +313,7 @@ static qdq_status merge(merging *m, qdq_error *err)
 
 /* --- the strategy ----------------------------------------------------------------------------- */
 
-static void tell(const qdq_tuning *t, const qdq_tune_greedy *g)
+static void tell(const qdq_tune_state *t, const qdq_tune_greedy *g)
 {
     size_t qualified = 0;
 
@@ -327,20 +328,21 @@ static void tell(const qdq_tuning *t, const qdq_tune_greedy *g)
 
 static qdq_status decided(void *ctx, const qdq_validate_result *so_far, qdq_error *err)
 {
-    qdq_tuning *t = ctx;
+    qdq_tune_state *t = ctx;
 
     (void)so_far; /* t->run.greedy->result */
     return qdq_tune_write_cache(t, &t->run.base->assign, false, err);
 }
 
-static qdq_status run(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
+static qdq_status run(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *err)
 {
     const qdq_search_ops ops = qdq_tune_search_ops(t);
     merging m = {.t = t, .g = g};
 
     QDQ_TRY(qdq_tune_find_kinds(t, &g->kinds, err));
-    g->kinds.by_layers = t->run.base->times != NULL && t->run.base->times->is_known &&
-                         (qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_GROUP) != 0;
+    g->kinds.by_layers =
+        t->run.base->times != NULL && t->run.base->times->is_known &&
+        (qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_GROUP) != 0;
     qdq_tune_import_cache(t, &g->kinds);
     QDQ_TRY(qdq_tune_isolate(t, &g->kinds, err));
     QDQ_TRY(merge(&m, err));
@@ -359,7 +361,7 @@ static qdq_status run(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
     return qdq_tune_write_raw(t, &g->result.raw, err);
 }
 
-static qdq_status run_greedy(qdq_tuning *t, qdq_error *err)
+static qdq_status run_greedy(qdq_tune_state *t, qdq_error *err)
 {
     t->run.greedy = qdq_arena_alloc(&t->arena, sizeof *t->run.greedy);
     if (t->run.greedy == NULL)
@@ -369,7 +371,7 @@ static qdq_status run_greedy(qdq_tuning *t, qdq_error *err)
     return run(t, t->run.greedy, err);
 }
 
-static qdq_status fits(qdq_tuning *t, bool *fits, qdq_error *err)
+static qdq_status fits(qdq_tune_state *t, bool *fits, qdq_error *err)
 {
     (void)err;
     *fits = qdq_tune_wants_greedy(t->opts) && t->task.space->n_groups > 0;
@@ -377,7 +379,7 @@ static qdq_status fits(qdq_tuning *t, bool *fits, qdq_error *err)
 }
 
 /* What became of the groups that were proposed. */
-static void count_groups(qdq_tuning *t)
+static void count_groups(qdq_tune_state *t)
 {
     qdq_tune_result *out = t->out;
 
@@ -398,7 +400,7 @@ const qdq_strategy qdq_strategy_greedy = {.name = "greedy",
                                           .count = count_groups,
                                           .show = qdq_tune_show_kinds};
 
-void qdq_tune_greedy_free(qdq_tuning *t)
+void qdq_tune_greedy_free(qdq_tune_state *t)
 {
     if (t->run.greedy != NULL)
         qdq_tune_kinds_free(&t->run.greedy->kinds);

@@ -4,7 +4,7 @@
 
 #include "base/json_write.h"
 #include "report/page.h"
-#include "tune/greedy/kinds.h"
+#include "tune/greedy/group_classes.h"
 #include "tune/validate/validate.h"
 
 typedef struct qdq_tune_greedy {
@@ -17,18 +17,18 @@ typedef struct qdq_tune_greedy {
 
 /* The strategy (state/strategy.h) puts schemes of groups apart, merged and validated, into
  * t->run.found and t->run.greedy. */
-void qdq_tune_greedy_free(qdq_tuning *t);
+void qdq_tune_greedy_free(qdq_tune_state *t);
 
 /* Decisions of this run's autotune_cache.json, where its tune.db is gone, into g->problem.
  * cache_import.c */
-qdq_status qdq_tune_take_decisions(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err);
+qdq_status qdq_tune_take_decisions(qdq_tune_state *t, qdq_tune_greedy *g, qdq_error *err);
 
 /* It as things stand. */
-qdq_status qdq_tune_write_cache(qdq_tuning *t, const qdq_assign *incumbent, bool completed,
+qdq_status qdq_tune_write_cache(qdq_tune_state *t, const qdq_assign *incumbent, bool completed,
                                 qdq_error *err);
 
 /* Into report.json and report.html; the latter only if that was the strategy. greedy_report.c */
-void qdq_tune_put_greedy(const qdq_tuning *t, qdq_json_out report);
-void qdq_tune_show_kinds(const qdq_tuning *t, qdq_buf *b);
+void qdq_tune_put_greedy(const qdq_tune_state *t, qdq_json_out report);
+void qdq_tune_show_kinds(const qdq_tune_state *t, qdq_buf *b);
 
 #endif /* QDQ_TUNE_GREEDY_H */

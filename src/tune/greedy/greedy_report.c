@@ -35,7 +35,7 @@ static void put_decision(qdq_json_out list, const qdq_tune_greedy *g, size_t ite
     qdq_json_put_text(j, "verdict", verdict_of(g, item));
 }
 
-void qdq_tune_put_greedy(const qdq_tuning *t, qdq_json_out report)
+void qdq_tune_put_greedy(const qdq_tune_state *t, qdq_json_out report)
 {
     const qdq_tune_greedy *g = t->run.greedy;
 
@@ -61,7 +61,7 @@ static size_t count(const qdq_tune_greedy *g, size_t kind, qdq_validate_verdict 
     return n;
 }
 
-static void show_kind(const qdq_tuning *t, size_t kind, const qdq_page_table *table, qdq_buf *b)
+static void show_kind(const qdq_tune_state *t, size_t kind, const qdq_page_table *table, qdq_buf *b)
 {
     const qdq_tune_greedy *g = t->run.greedy;
     const qdq_tune_kind *k = &g->kinds.at[kind];
@@ -88,7 +88,7 @@ static void show_kind(const qdq_tuning *t, size_t kind, const qdq_page_table *ta
     qdq_page_row_end(b);
 }
 
-void qdq_tune_show_kinds(const qdq_tuning *t, qdq_buf *b)
+void qdq_tune_show_kinds(const qdq_tune_state *t, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {
         {.head = "Kind of group",

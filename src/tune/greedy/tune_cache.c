@@ -10,12 +10,12 @@
 #include "tune/candidate/tune_names.h"
 #include "tune/greedy/greedy.h"
 #include "tune/problem/tune_cache_read.h"
-#include "tune/space/space_halves.h"
+#include "tune/space/space_partial.h"
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
 typedef struct exporting {
-    qdq_tuning *t;
+    qdq_tune_state *t;
     qdq_autotune_cache c;
     const qdq_assign *incumbent; /* what is kept, with halves or without */
 } exporting;
@@ -85,7 +85,7 @@ static qdq_status fill_by_bits(exporting *x, uint32_t unit, uint32_t instance, q
     return QDQ_OK;
 }
 
-static const qdq_tune_kind *kind_of(const qdq_tuning *t, uint32_t unit, uint32_t instance)
+static const qdq_tune_kind *kind_of(const qdq_tune_state *t, uint32_t unit, uint32_t instance)
 {
     for (size_t i = 0; t->run.greedy != NULL && i < t->run.greedy->kinds.n; i++) {
         const qdq_tune_kind *k = &t->run.greedy->kinds.at[i];
@@ -104,7 +104,7 @@ typedef struct outcome {
     bool in_progress;
 } outcome;
 
-static outcome outcome_of(const qdq_tuning *t, const qdq_tune_kind *k, uint32_t group)
+static outcome outcome_of(const qdq_tune_state *t, const qdq_tune_kind *k, uint32_t group)
 {
     const qdq_tune_greedy *g = t->run.greedy;
     outcome o = {.none_us = NAN,
@@ -240,7 +240,7 @@ static qdq_status add_samples(exporting *x, qdq_error *err)
 
 static qdq_status fill(exporting *x, bool completed, qdq_error *err)
 {
-    const qdq_tuning *t = x->t;
+    const qdq_tune_state *t = x->t;
 
     x->c.model = t->task.m->path;
     x->c.fingerprint = t->tools.fingerprint;
@@ -256,7 +256,7 @@ static qdq_status fill(exporting *x, bool completed, qdq_error *err)
     return add_decisions(x, err);
 }
 
-qdq_status qdq_tune_write_cache(qdq_tuning *t, const qdq_assign *incumbent, bool completed,
+qdq_status qdq_tune_write_cache(qdq_tune_state *t, const qdq_assign *incumbent, bool completed,
                                 qdq_error *err)
 {
     exporting x = {.t = t, .incumbent = incumbent};

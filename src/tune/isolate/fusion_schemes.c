@@ -34,7 +34,7 @@ static int64_t output_channels(const qdq_node *n, const qdq_target_op *op, const
 
 static bool is_small(const qdq_space *s, size_t i)
 {
-    const qdq_slot_group *g = &s->group[i];
+    const qdq_decision *g = &s->group[i];
     const qdq_target_op *op = qdq_target_find(s->target, g->node->type);
     const qdq_value *weight = g->linear && op != NULL ? qdq_node_in(g->node, op->weight) : NULL;
     const qdq_tensor *w = weight != NULL ? qdq_value_const(weight) : NULL;

@@ -1,11 +1,11 @@
 /* fusion_schemes.h - what is tried with a fusion group: a handful of ways to put Q/DQ into it, as
- * bits of an assignment with halves (space_halves.h). Which one is best, only the engine knows;
+ * bits of an assignment with halves (space_partial.h). Which one is best, only the engine knows;
  * each is there for a case in which it wins. */
 #ifndef QDQ_FUSION_SCHEMES_H
 #define QDQ_FUSION_SCHEMES_H
 
 #include "tune/group/fusions.h"
-#include "tune/space/space_halves.h"
+#include "tune/space/space_partial.h"
 
 typedef enum qdq_scheme_kind {
     /* Nothing: the baseline. Where the kernel in 8 bits is missing or slower (tiny and depthwise

@@ -320,14 +320,14 @@ qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx,
 
 /* --- epochs ----------------------------------------------------------------------------------- */
 
-qdq_status qdq_epoch_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, qdq_epoch *out,
-                           qdq_error *err)
+qdq_status qdq_aa_test_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx,
+                             qdq_aa_test *out, qdq_error *err)
 {
     qdq_test_opts o = *opts;
     qdq_test_result r = {0};
     pairs p;
 
-    *out = (qdq_epoch){0};
+    *out = (qdq_aa_test){0};
     o.floor_sd = 0;
     qdq_status st = pairs_new(&p, CONTROL_PAIRS, err);
     while (st == QDQ_OK && p.n < CONTROL_PAIRS)
@@ -337,14 +337,14 @@ qdq_status qdq_epoch_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *ct
         /* It must be wrong by what the tests are to tell apart: a bias that small is no one's
          * gain. */
         bool differs = r.ci_low > o.enter || r.ci_high < -o.enter;
-        *out = (qdq_epoch){
+        *out = (qdq_aa_test){
             .aa_sd = r.sd, .aa_gain = r.gain, .base_ns = r.incumbent_ns, .noisy = differs};
     }
     pairs_free(&p);
     return st;
 }
 
-bool qdq_epoch_drifted(const qdq_epoch *e, double incumbent_ns, double limit)
+bool qdq_aa_test_drifted(const qdq_aa_test *e, double incumbent_ns, double limit)
 {
     return e->base_ns > 0 && fabs(incumbent_ns / e->base_ns - 1) > limit;
 }

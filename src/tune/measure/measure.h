@@ -72,19 +72,19 @@ qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx,
 
 /* --- an epoch: is the machine fit to measure on? ---------------------------------------------- */
 
-typedef struct qdq_epoch {
+typedef struct qdq_aa_test {
     double aa_sd;   /* of the pairs of a model with itself: floor_sd of the tests that follow */
     double aa_gain; /* should be 0 */
     double base_ns; /* median time of the model when the epoch began: the drift monitor's mark */
     bool noisy;     /* the control saw a gain where there is none */
-} qdq_epoch;
+} qdq_aa_test;
 
 /* The A/A control: `take` measures the incumbent against itself. */
-qdq_status qdq_epoch_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, qdq_epoch *out,
-                           qdq_error *err);
+qdq_status qdq_aa_test_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx,
+                             qdq_aa_test *out, qdq_error *err);
 
 /* The incumbent took so long just now: has the machine drifted by more than `limit` (0.1) from the
  * mark, so that a new epoch must begin? */
-bool qdq_epoch_drifted(const qdq_epoch *e, double incumbent_ns, double limit);
+bool qdq_aa_test_drifted(const qdq_aa_test *e, double incumbent_ns, double limit);
 
 #endif /* QDQ_MEASURE_H */

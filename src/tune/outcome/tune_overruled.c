@@ -52,7 +52,7 @@ static bool is_decided(const char *reason)
            strcmp(reason, QDQ_SPACE_GETS_FLOATS) == 0;
 }
 
-static void compare(const qdq_tuning *t, const qdq_map *by_rules, const qdq_map *written,
+static void compare(const qdq_tune_state *t, const qdq_map *by_rules, const qdq_map *written,
                     const qdq_plan *p)
 {
     for (size_t i = 0; i < t->task.rules->left_float.n; i++) {
@@ -71,7 +71,7 @@ static void compare(const qdq_tuning *t, const qdq_map *by_rules, const qdq_map 
     }
 }
 
-qdq_status qdq_tune_find_overruled(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_find_overruled(qdq_tune_state *t, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "plan.json");
     qdq_map by_rules = QDQ_MAP_INIT, written = QDQ_MAP_INIT;

@@ -13,7 +13,7 @@
 /* --- times ------------------------------------------------------------------------------------ */
 
 /* The profile of what ships; NULL: there is none. */
-static qdq_status shipped_times(qdq_tuning *t, const qdq_tune_times **out, qdq_error *err)
+static qdq_status shipped_times(qdq_tune_state *t, const qdq_tune_times **out, qdq_error *err)
 {
     qdq_tune_candidate *c = t->run.base;
 
@@ -26,7 +26,7 @@ static qdq_status shipped_times(qdq_tuning *t, const qdq_tune_times **out, qdq_e
 }
 
 /* What a node's kernel takes in 8 bits by the costs of the search; NAN: unknown. */
-static double predicted_us(const qdq_tuning *t, const qdq_node *n)
+static double predicted_us(const qdq_tune_state *t, const qdq_node *n)
 {
     const uint32_t first = t->task.space->first_group[n->id];
     double ns = 0;
@@ -44,7 +44,7 @@ static double factor_of(const qdq_tune_times *times, double whole_ms)
     return isfinite(whole_ms) && times->sum > 0 ? whole_ms * 1000 / times->sum : 1;
 }
 
-static void set_times(const qdq_tuning *t, qdq_plan_picture *x, const qdq_tune_times *given,
+static void set_times(const qdq_tune_state *t, qdq_plan_picture *x, const qdq_tune_times *given,
                       const qdq_tune_times *chosen)
 {
     const double of_given = factor_of(given, t->out->baseline_ms);
@@ -78,7 +78,7 @@ static void set_times(const qdq_tuning *t, qdq_plan_picture *x, const qdq_tune_t
 /* --- prices ----------------------------------------------------------------------------------- */
 
 typedef struct pricing {
-    qdq_tuning *t;
+    qdq_tune_state *t;
     qdq_plan_picture *out;
     qdq_plan_picture rules; /* of the rules' plan: the same nodes and edges */
     /* by node id: what trials say of the pattern that the node is in; NULL: nothing */
@@ -88,7 +88,7 @@ typedef struct pricing {
 } pricing;
 
 /* A kernel's mean time in the profiles where its bits are so; NAN: there is none. */
-static double mean_own(const qdq_tuning *t, const qdq_node *n, size_t group, bool on)
+static double mean_own(const qdq_tune_state *t, const qdq_node *n, size_t group, bool on)
 {
     double sum = 0;
     unsigned count = 0;
@@ -116,7 +116,7 @@ static bool set_price(qdq_picture_price *p, qdq_price_source source, double save
 }
 
 /* All decisions about one kernel together. */
-static bool price_by_costs(const qdq_tuning *t, const qdq_node *n, size_t first,
+static bool price_by_costs(const qdq_tune_state *t, const qdq_node *n, size_t first,
                            qdq_picture_price *out)
 {
     double saved = 0, variance = 0;
@@ -132,7 +132,8 @@ static bool price_by_costs(const qdq_tuning *t, const qdq_node *n, size_t first,
 }
 
 /* "a trial of WHAT gained 1.20 % (0.80 to 1.50), kept"; NULL: out of memory. */
-static const char *trial_text(qdq_tuning *t, const char *what, const qdq_test_result *r, bool kept)
+static const char *trial_text(qdq_tune_state *t, const char *what, const qdq_test_result *r,
+                              bool kept)
 {
     return qdq_arena_printf(&t->arena, "a trial of %s gained %.2f %% (%.2f to %.2f), %s", what,
                             r->gain * 100, r->ci_low * 100, r->ci_high * 100,
@@ -141,7 +142,7 @@ static const char *trial_text(qdq_tuning *t, const char *what, const qdq_test_re
 
 /* The last step of a unit (SIZE_MAX: of the placements that the search began with) that was
  * measured, of those that were kept if there are any; NULL: there is none. */
-static const qdq_tune_step *last_step(const qdq_tuning *t, size_t unit)
+static const qdq_tune_step *last_step(const qdq_tune_state *t, size_t unit)
 {
     const qdq_tune_step *last = NULL;
 
@@ -153,7 +154,7 @@ static const qdq_tune_step *last_step(const qdq_tuning *t, size_t unit)
     return last;
 }
 
-static qdq_status find_trials(qdq_tuning *t, const char **of, qdq_error *err)
+static qdq_status find_trials(qdq_tune_state *t, const char **of, qdq_error *err)
 {
     for (size_t u = 0;
          t->parts.patterns != NULL && u < t->parts.patterns->n && u < t->parts.problem.n_units;
@@ -171,7 +172,7 @@ static qdq_status find_trials(qdq_tuning *t, const char **of, qdq_error *err)
     return QDQ_OK;
 }
 
-static unsigned count_profiles(const qdq_tuning *t)
+static unsigned count_profiles(const qdq_tune_state *t)
 {
     unsigned n = 0;
 
@@ -296,7 +297,7 @@ static qdq_status price_type(pricing *x, size_t i, const qdq_tune_type *found,
 /* Of a conversion that stands there, or would. */
 static void price_conversion(const pricing *x, size_t i, qdq_picture_price *out)
 {
-    const qdq_tuning *t = x->t;
+    const qdq_tune_state *t = x->t;
     const uint32_t net = t->parts.has_costs && is_main_edge(x, i)
                              ? t->parts.nets.of[x->out->value[i]->id]
                              : QDQ_NO_NET;
@@ -304,7 +305,7 @@ static void price_conversion(const pricing *x, size_t i, qdq_picture_price *out)
     if (net == QDQ_NO_NET)
         return;
     const qdq_net_state state =
-        qdq_cut_net_state(&t->parts.nets.graph.net[net], &t->run.found.best);
+        qdq_hyperedge_state(&t->parts.nets.graph.net[net], &t->run.found.best);
     const bool codes = state == QDQ_NET_CODES || state == QDQ_NET_DQ;
     if (set_price(out, QDQ_PRICE_PREDICTED,
                   (codes ? t->parts.costs.energy.dq[net] : -t->parts.costs.energy.q[net]) / 1000,
@@ -355,7 +356,7 @@ static qdq_status find_otherwise(pricing *x, qdq_error *err)
     return x->otherwise != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status set_prices(qdq_tuning *t, qdq_plan_picture *out, qdq_error *err)
+static qdq_status set_prices(qdq_tune_state *t, qdq_plan_picture *out, qdq_error *err)
 {
     pricing x = {.t = t, .out = out, .factor = 1};
 
@@ -377,7 +378,7 @@ static qdq_status set_prices(qdq_tuning *t, qdq_plan_picture *out, qdq_error *er
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-static const char *block_of(qdq_tuning *t, const qdq_node *n)
+static const char *block_of(qdq_tune_state *t, const qdq_node *n)
 {
     if (t->parts.regions != NULL && t->parts.regions->of[n->id] != NULL) {
         const qdq_region *r = t->parts.regions->of[n->id];
@@ -392,7 +393,7 @@ static const char *block_of(qdq_tuning *t, const qdq_node *n)
                : qdq_arena_printf(&t->arena, "group %u", (unsigned)t->parts.fusions->of[n->id]);
 }
 
-static qdq_status set_blocks(qdq_tuning *t, qdq_plan_picture *x, qdq_error *err)
+static qdq_status set_blocks(qdq_tune_state *t, qdq_plan_picture *x, qdq_error *err)
 {
     for (size_t i = 0; i < x->picture.n_nodes; i++) {
         const char *block = qdq_plan_picture_is_main(x, i) ? block_of(t, x->node[i]) : "";
@@ -403,7 +404,8 @@ static qdq_status set_blocks(qdq_tuning *t, qdq_plan_picture *x, qdq_error *err)
     return t->parts.fusions == NULL || qdq_plan_picture_fuse(x) ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status qdq_tune_draw(qdq_tuning *t, const qdq_plan *p, qdq_plan_picture *out, qdq_error *err)
+qdq_status qdq_tune_draw(qdq_tune_state *t, const qdq_plan *p, qdq_plan_picture *out,
+                         qdq_error *err)
 {
     const qdq_tune_times *given = t->run.base->times, *chosen = NULL;
 

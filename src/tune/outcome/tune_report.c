@@ -11,7 +11,7 @@
 #include "tune/candidate/tune_files.h"
 #include "tune/candidate/tune_names.h"
 #include "tune/greedy/greedy.h"
-#include "tune/lab/tune_fault.h"
+#include "tune/worker_client/tune_fault.h"
 #include "tune/outcome/outcome.h"
 #include "tune/state/strategy.h"
 #include "tune/state/units.h"
@@ -47,7 +47,7 @@ static void times_text(const qdq_tune_result *r, char *text, size_t size)
         snprintf(text + n, size - n, ", predicted %.3g ms", r->predicted_ms);
 }
 
-static void show_figures(const qdq_tuning *t, qdq_buf *b)
+static void show_figures(const qdq_tune_state *t, qdq_buf *b)
 {
     const qdq_tune_result *r = t->out;
     char speed[TEXT], interval[TEXT], final[TEXT], base[TEXT], builds[TEXT], timings[TEXT],
@@ -102,7 +102,7 @@ static const char *const verdict_text[] = {
     ("Nothing was faster than a model with Q/DQ that was given beside it, which was written as it "
      "is.")};
 
-static void show_latency(const qdq_tuning *t, qdq_buf *b)
+static void show_latency(const qdq_tune_state *t, qdq_buf *b)
 {
     const qdq_tune_result *r = t->out;
     char text[1500], dims[420];
@@ -156,7 +156,7 @@ static void unsaid_text(const qdq_tune_unsaid *u, char *text, size_t size)
                                   kind[i].what);
 }
 
-static void show_baselines(const qdq_tuning *t, qdq_buf *b)
+static void show_baselines(const qdq_tune_state *t, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {
         {.head = "File", .is_code = true},
@@ -203,7 +203,7 @@ static void show_baselines(const qdq_tuning *t, qdq_buf *b)
 }
 
 /* Nothing where no engine was asked. */
-static void show_computed(const qdq_tuning *t, qdq_buf *b)
+static void show_computed(const qdq_tune_state *t, qdq_buf *b)
 {
     const qdq_tune_result *r = t->out;
     char text[4000], refused[1200] = "";
@@ -219,7 +219,7 @@ static void show_computed(const qdq_tuning *t, qdq_buf *b)
     qdq_page_section(b, "engine", "Does the engine compute what the model says?", text);
 }
 
-static void show_overruled(const qdq_tuning *t, qdq_buf *b)
+static void show_overruled(const qdq_tune_state *t, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {{.head = "Rule", .is_code = true},
                                               {.head = "Operator", .is_code = true},
@@ -245,7 +245,7 @@ static void show_overruled(const qdq_tuning *t, qdq_buf *b)
     qdq_page_table_end(b);
 }
 
-static void show_typed(const qdq_tuning *t, qdq_buf *b)
+static void show_typed(const qdq_tune_state *t, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {{.head = "Tensor", .is_code = true},
                                               {.head = "Type"},
@@ -275,7 +275,7 @@ static void show_typed(const qdq_tuning *t, qdq_buf *b)
 
 /* --- how the search went ---------------------------------------------------------------------- */
 
-static void show_progress(const qdq_tuning *t, qdq_buf *b)
+static void show_progress(const qdq_tune_state *t, qdq_buf *b)
 {
     double *ms = calloc(t->run.steps.n + 1, sizeof *ms);
     bool *kept = calloc(t->run.steps.n + 1, sizeof *kept);
@@ -293,7 +293,7 @@ static void show_progress(const qdq_tuning *t, qdq_buf *b)
     free(kept);
 }
 
-static const char *what_of(const qdq_tuning *t, const qdq_tune_step *s)
+static const char *what_of(const qdq_tune_state *t, const qdq_tune_step *s)
 {
     return s->unit != SIZE_MAX ? t->parts.problem.unit[s->unit].name : s->move;
 }
@@ -310,7 +310,7 @@ static void show_verdict(qdq_buf *b, const qdq_page_table *table, const qdq_tune
     qdq_page_cell(b, table, 6, text);
 }
 
-static void show_trials(const qdq_tuning *t, qdq_buf *b)
+static void show_trials(const qdq_tune_state *t, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {
         {.head = "Trial", .is_number = true},
@@ -359,7 +359,7 @@ static double kernels_ms(const qdq_pattern *p, const qdq_tune_times *times, doub
     return us / times->sum * model_ns * 1e-6;
 }
 
-void qdq_tune_show_patterns(const qdq_tuning *t, const qdq_tune_candidate *best, qdq_buf *b)
+void qdq_tune_show_patterns(const qdq_tune_state *t, const qdq_tune_candidate *best, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {
         {.head = "Pattern", .is_code = true},
@@ -420,7 +420,7 @@ static void count_decisions(const qdq_choices *c, const qdq_pattern *p, const qd
             }
 }
 
-void qdq_tune_show_groups(const qdq_tuning *t, const qdq_tune_candidate *best, qdq_buf *b)
+void qdq_tune_show_groups(const qdq_tune_state *t, const qdq_tune_candidate *best, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {
         {.head = "Kind of group",
@@ -464,7 +464,7 @@ void qdq_tune_show_groups(const qdq_tuning *t, const qdq_tune_candidate *best, q
 
 /* --- the front -------------------------------------------------------------------------------- */
 
-static void draw_front(const qdq_tuning *t, qdq_buf *b)
+static void draw_front(const qdq_tune_state *t, qdq_buf *b)
 {
     enum { OTHERS = 2 };
     const qdq_tune_result *r = t->out;
@@ -493,7 +493,7 @@ static void draw_front(const qdq_tuning *t, qdq_buf *b)
                             .line_y = r->baseline_ms});
 }
 
-static void show_front(const qdq_tuning *t, qdq_buf *b)
+static void show_front(const qdq_tune_state *t, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {
         {.head = "Model", .is_code = true},
@@ -537,7 +537,7 @@ static void show_front(const qdq_tuning *t, qdq_buf *b)
     qdq_page_table_end(b);
 }
 
-static qdq_status write_page(qdq_tuning *t, const qdq_picture *picture, qdq_error *err)
+static qdq_status write_page(qdq_tune_state *t, const qdq_picture *picture, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "report.html");
     qdq_buf b = QDQ_BUF_INIT(PAGE_BYTES);
@@ -571,7 +571,7 @@ static qdq_status write_page(qdq_tuning *t, const qdq_picture *picture, qdq_erro
     return st;
 }
 
-qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_write_page(qdq_tune_state *t, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "plan.json");
     qdq_plan_picture x;

@@ -6,18 +6,18 @@
 #include "tune/baseline/baseline.h"
 #include "tune/candidate/tune_files.h"
 #include "tune/greedy/greedy.h"
-#include "tune/lab/tune_fault.h"
+#include "tune/worker_client/tune_fault.h"
 #include "tune/outcome/outcome.h"
 #include "tune/problem/tune_known.h"
 #include "tune/state/units.h"
 
-void qdq_tune_put_regions(const qdq_tuning *t, qdq_json_out j)
+void qdq_tune_put_regions(const qdq_tune_state *t, qdq_json_out j)
 {
     qdq_json_put_size(j, "regions", t->out->regions);
     qdq_json_put_size(j, "patterns", t->out->patterns);
 }
 
-void qdq_tune_put_groups(const qdq_tuning *t, qdq_json_out j)
+void qdq_tune_put_groups(const qdq_tune_state *t, qdq_json_out j)
 {
     const qdq_tune_result *r = t->out;
 
@@ -137,7 +137,7 @@ static void put_overruled(qdq_json_out o, const qdq_tune_result *r)
 }
 
 /* Tensors with another type than the target's. */
-static void put_types(qdq_json_out o, const qdq_tuning *t)
+static void put_types(qdq_json_out o, const qdq_tune_state *t)
 {
     qdq_json_out list = qdq_json_put_list(o, "types");
 
@@ -156,7 +156,7 @@ static void put_types(qdq_json_out o, const qdq_tuning *t)
 }
 
 /* Trials that gave no time, in order. */
-static void put_failed(qdq_json_out o, const qdq_tuning *t)
+static void put_failed(qdq_json_out o, const qdq_tune_state *t)
 {
     qdq_json_out list = qdq_json_put_list(o, "failed");
 
@@ -172,7 +172,7 @@ static void put_failed(qdq_json_out o, const qdq_tuning *t)
 }
 
 /* What came out, and how long it took. */
-static void put_result(qdq_json_out j, const qdq_tuning *t)
+static void put_result(qdq_json_out j, const qdq_tune_state *t)
 {
     const qdq_tune_result *r = t->out;
 
@@ -202,7 +202,7 @@ static void put_result(qdq_json_out j, const qdq_tuning *t)
     t->units->put(t, j);
 }
 
-qdq_status qdq_tune_report_text(const qdq_tuning *t, char **text, qdq_error *err)
+qdq_status qdq_tune_report_text(const qdq_tune_state *t, char **text, qdq_error *err)
 {
     const qdq_tune_result *r = t->out;
     qdq_json_doc d = {0};
@@ -231,7 +231,7 @@ qdq_status qdq_tune_report_text(const qdq_tuning *t, char **text, qdq_error *err
     return qdq_json_finish(&d, text, err);
 }
 
-qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_write_results(qdq_tune_state *t, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "report.json");
     char *text;

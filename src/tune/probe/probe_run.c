@@ -36,7 +36,7 @@ static void texts_of(qdq_probe_outcome *o, const char **text[7])
 
 qdq_probe_report *qdq_probe_pack_report(const qdq_probe_run *r)
 {
-    const qdq_engine_info *e = qdq_lab_engine(r->timer.lab);
+    const qdq_engine_info *e = qdq_worker_client_engine(r->timer.lab);
     size_t size = sizeof(qdq_probe_report) + (r->outcomes.n + 1) * sizeof(qdq_probe_outcome);
     const char **text[7];
 
@@ -59,7 +59,7 @@ qdq_probe_report *qdq_probe_pack_report(const qdq_probe_run *r)
                               .aa_low = r->control.low,
                               .aa_high = r->control.high,
                               .seconds = qdq_clock_seconds() - r->started,
-                              .builds = r->timer.builds + qdq_lab_builds(r->timer.lab)};
+                              .builds = r->timer.builds + qdq_worker_client_builds(r->timer.lab)};
     for (size_t i = 0; i < r->outcomes.n; i++) {
         list[i] = r->outcomes.at[i];
         texts_of(&list[i], text);
@@ -91,13 +91,13 @@ static qdq_status open_lab(qdq_probe_run *r, qdq_error *err)
 {
     const qdq_engine_opts *e = r->opts.engine_opts;
 
-    r->timer.opts = (qdq_lab_opts){.engine = r->opts.engine,
-                                   .engine_opts = e,
-                                   .worker = e->worker,
-                                   .work = qdq_tempdir_path(r->dir),
-                                   .threads = r->opts.threads,
-                                   .seed = r->opts.seed,
-                                   .job = r->opts.job};
+    r->timer.opts = (qdq_worker_client_opts){.engine = r->opts.engine,
+                                             .engine_opts = e,
+                                             .worker = e->worker,
+                                             .work = qdq_tempdir_path(r->dir),
+                                             .threads = r->opts.threads,
+                                             .seed = r->opts.seed,
+                                             .job = r->opts.job};
     r->timer.opts.build_deadline_s = r->timer.opts.run_deadline_s = e->deadline_s;
     return qdq_probe_open_lab(&r->timer, err);
 }
@@ -182,7 +182,7 @@ static qdq_status measure_all(qdq_probe_run *r, qdq_error *err)
 
 static qdq_status sign(qdq_probe_run *r, qdq_error *err)
 {
-    const qdq_engine_info *e = qdq_lab_engine(r->timer.lab);
+    const qdq_engine_info *e = qdq_worker_client_engine(r->timer.lab);
     json_t *on = json_object();
     int bad = json_object_set_new(on, "engine", json_string(e->name)) |
               json_object_set_new(on, "version", json_string(e->version)) |
@@ -224,7 +224,7 @@ static qdq_status run(qdq_probe_run *r, qdq_target **out, qdq_probe_report **rep
 
 static void close_run(qdq_probe_run *r)
 {
-    qdq_lab_close(r->timer.lab);
+    qdq_worker_client_close(r->timer.lab);
     qdq_engine_close(r->engine);
     qdq_tempdir_free(r->dir);
     json_decref(r->root);

@@ -29,7 +29,7 @@ static void drop_both(comparing *c)
 {
     for (int i = 0; i < 2; i++) {
         if (c->handle[i] >= 0)
-            qdq_lab_drop(c->t->lab, c->handle[i]);
+            qdq_worker_client_drop(c->t->lab, c->handle[i]);
         c->handle[i] = -1;
     }
 }
@@ -39,21 +39,21 @@ static void drop_both(comparing *c)
 qdq_status qdq_probe_open_lab(qdq_probe_timer *t, qdq_error *err)
 {
     t->samples = 0;
-    return qdq_lab_open(&t->opts, &t->lab, err);
+    return qdq_worker_client_open(&t->opts, &t->lab, err);
 }
 
 /* A new process has another layout of its memory. The old one stays if there is none. */
 static qdq_status renew_lab(qdq_probe_timer *t, qdq_error *err)
 {
-    qdq_lab *old = t->lab;
+    qdq_worker_client *old = t->lab;
     const qdq_status st = qdq_probe_open_lab(t, err);
 
     if (st != QDQ_OK) {
         t->lab = old;
         return st;
     }
-    t->builds += qdq_lab_builds(old);
-    qdq_lab_close(old);
+    t->builds += qdq_worker_client_builds(old);
+    qdq_worker_client_close(old);
     return QDQ_OK;
 }
 
@@ -65,7 +65,7 @@ static qdq_status build_both(comparing *c, unsigned first, qdq_error *err)
     for (unsigned i = 0; i < 2 && c->fate.end == QDQ_REMOTE_FINE; i++) {
         const unsigned side = (i + first) % 2;
 
-        QDQ_TRY(qdq_lab_build(c->t->lab, c->path[side], &c->handle[side], &c->fate, err));
+        QDQ_TRY(qdq_worker_client_build(c->t->lab, c->path[side], &c->handle[side], &c->fate, err));
         if (c->fate.end != QDQ_REMOTE_FINE)
             c->handle[side] = -1;
     }
@@ -78,8 +78,9 @@ static qdq_status time_pairs(comparing *c, double *ratio, qdq_error *err)
 
     for (unsigned i = 0; i < PAIRS && c->fate.end == QDQ_REMOTE_FINE; i++) {
         QDQ_TRY(qdq_job_poll(c->t->opts.job, err));
-        QDQ_TRY(qdq_lab_pair(c->t->lab, c->handle[0], c->handle[1], i % 2 == 1,
-                             (c->t->trial << 12) + i, &without_ns, &with_ns, &c->fate, err));
+        QDQ_TRY(qdq_worker_client_pair(c->t->lab, c->handle[0], c->handle[1], i % 2 == 1,
+                                       (c->t->trial << 12) + i, &without_ns, &with_ns, &c->fate,
+                                       err));
         all[i] = with_ns / without_ns;
     }
     if (c->fate.end != QDQ_REMOTE_FINE)

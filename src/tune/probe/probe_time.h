@@ -6,14 +6,14 @@
 #define QDQ_PROBE_TIME_H
 
 #include "target/target_rule.h"
-#include "tune/lab/lab.h"
+#include "tune/worker_client/worker_client.h"
 
 /* Builds of the first look, of a look that tells anything, and of the longest one. */
 enum { QDQ_PROBE_FIRST = 6, QDQ_PROBE_LEAST = 5, QDQ_PROBE_MOST = 96 };
 
 typedef struct qdq_probe_timer {
-    qdq_lab_opts opts; /* of every lab */
-    qdq_lab *lab;
+    qdq_worker_client_opts opts; /* of every lab */
+    qdq_worker_client *lab;
     unsigned samples; /* that this lab has taken */
     unsigned builds;  /* of the labs before */
     double margin;    /* an interval nearer to 1 decides nothing */
@@ -28,7 +28,8 @@ typedef struct qdq_probe_samples {
     double seconds; /* of the longest one */
 } qdq_probe_samples;
 
-/* All but the options is 0 before. qdq_lab_close(t->lab) afterwards, whatever happened. */
+/* All but the options is 0 before. qdq_worker_client_close(t->lab) afterwards, whatever happened.
+ */
 qdq_status qdq_probe_open_lab(qdq_probe_timer *t, qdq_error *err);
 
 typedef struct qdq_probe_time {

@@ -12,16 +12,16 @@
 
 #include "base/fail.h"
 #include "base/json_write.h"
-#include "base/set_aside.h"
+#include "base/quarantine.h"
 #include "target/target.h"
 #include "tune/cache/autotune_cache.h"
 #include "tune/candidate/tune_files.h"
-#include "tune/space/space_halves.h"
+#include "tune/space/space_partial.h"
 #include "tune/state/tune_values.h"
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static qdq_status name_run(qdq_tuning *t, qdq_error *err)
+static qdq_status name_run(qdq_tune_state *t, qdq_error *err)
 {
     const qdq_tune_store_context *c = &t->tools.context;
     const char *all =
@@ -35,8 +35,8 @@ static qdq_status name_run(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status set_aside(const qdq_tuning *t, const char *path, const char *why, const char *end,
-                            qdq_error *err)
+static qdq_status set_aside(const qdq_tune_state *t, const char *path, const char *why,
+                            const char *end, qdq_error *err)
 {
     const bool is_bad = strcmp(end, "bad") == 0;
     char *kept;
@@ -50,7 +50,7 @@ static qdq_status set_aside(const qdq_tuning *t, const char *path, const char *w
 
 /* A run that has samples in its store goes on with these. A file that some other run of this store
  * wrote says nothing new. */
-static bool is_news(const qdq_tuning *t, const qdq_autotune_cache *c)
+static bool is_news(const qdq_tune_state *t, const qdq_autotune_cache *c)
 {
     if (t->out->resumed)
         return false;
@@ -58,7 +58,7 @@ static bool is_news(const qdq_tuning *t, const qdq_autotune_cache *c)
 }
 
 /* What the file says when a run begins: a run that goes on has to see the same. */
-static qdq_status remember(qdq_tuning *t, const char *key, const qdq_autotune_cache *c,
+static qdq_status remember(qdq_tune_state *t, const char *key, const qdq_autotune_cache *c,
                            qdq_error *err)
 {
     char *text;
@@ -70,8 +70,8 @@ static qdq_status remember(qdq_tuning *t, const char *key, const qdq_autotune_ca
 }
 
 /* The file is this run's, or out of the way, when this returns. *used: it counts, and is in *c. */
-static qdq_status take_file(qdq_tuning *t, const char *path, const char *key, qdq_autotune_cache *c,
-                            bool *used, qdq_error *err)
+static qdq_status take_file(qdq_tune_state *t, const char *path, const char *key,
+                            qdq_autotune_cache *c, bool *used, qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
     const qdq_status st = qdq_autotune_cache_read(path, c, &why);
@@ -91,7 +91,7 @@ static qdq_status take_file(qdq_tuning *t, const char *path, const char *key, qd
 }
 
 /* Samples of an earlier process, as if this store had them. */
-static qdq_status restore(qdq_tuning *t, const qdq_cached_samples *s, qdq_error *err)
+static qdq_status restore(qdq_tune_state *t, const qdq_cached_samples *s, qdq_error *err)
 {
     qdq_json_doc d = {0};
     qdq_json_out list = qdq_json_list(&d), one = list;
@@ -104,7 +104,7 @@ static qdq_status restore(qdq_tuning *t, const qdq_cached_samples *s, qdq_error 
     return qdq_tune_remember_content(t, s->key, qdq_json_take(&d), err);
 }
 
-static qdq_status use(qdq_tuning *t, qdq_error *err)
+static qdq_status use(qdq_tune_state *t, qdq_error *err)
 {
     t->parts.cached_is_mine = strcmp(t->parts.cached->fingerprint, t->tools.fingerprint) == 0;
     qdq_job_log(t->job, QDQ_LOG_INFO, QDQ_AUTOTUNE_CACHE ": the run begins with %zu groups of %s",
@@ -114,7 +114,7 @@ static qdq_status use(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status open_cache(qdq_tuning *t, qdq_autotune_cache *c, qdq_error *err)
+static qdq_status open_cache(qdq_tune_state *t, qdq_autotune_cache *c, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, QDQ_AUTOTUNE_CACHE),
                *key = qdq_arena_printf(&t->arena, QDQ_AUTOTUNE_CACHE " of run %lld",
@@ -141,7 +141,7 @@ static qdq_status open_cache(qdq_tuning *t, qdq_autotune_cache *c, qdq_error *er
     return use(t, err);
 }
 
-qdq_status qdq_tune_open_cache(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_open_cache(qdq_tune_state *t, qdq_error *err)
 {
     qdq_autotune_cache *c = qdq_arena_alloc(&t->arena, sizeof *c);
 
@@ -155,7 +155,7 @@ qdq_status qdq_tune_open_cache(qdq_tuning *t, qdq_error *err)
     return st;
 }
 
-void qdq_tune_close_cache(qdq_tuning *t)
+void qdq_tune_close_cache(qdq_tune_state *t)
 {
     if (t->parts.cached != NULL)
         qdq_autotune_cache_free(t->parts.cached);
@@ -177,7 +177,7 @@ bool qdq_tune_names_scheme(const char *name, qdq_scheme_kind kind)
 
 /* Numbers of groups are those of this model where this run wrote them; else only the engine's names
  * tell. */
-bool qdq_tune_is_cached_group(const qdq_tuning *t, const qdq_cached_group *g, uint32_t group)
+bool qdq_tune_is_cached_group(const qdq_tune_state *t, const qdq_cached_group *g, uint32_t group)
 {
     if (t->parts.cached_is_mine)
         return g->id == group;
@@ -204,9 +204,9 @@ static bool has_tensor(const qdq_cached_group *g, const qdq_value *v)
 
 /* Is an activation of the decision among the tensors? Without any list, all of the group is
  * meant. */
-static bool is_placed(const qdq_tuning *t, const qdq_cached_group *g, uint32_t decision)
+static bool is_placed(const qdq_tune_state *t, const qdq_cached_group *g, uint32_t decision)
 {
-    const qdq_slot_group *s = &t->task.space->group[decision];
+    const qdq_decision *s = &t->task.space->group[decision];
     const qdq_target_op *op = qdq_target_find(t->task.space->target, s->node->type);
 
     for (uint32_t i = 0; i < s->node->n_in && i < 32; i++) {
@@ -225,7 +225,7 @@ static bool is_whole(const char *scheme)
            qdq_tune_names_scheme(scheme, QDQ_SCHEME_RULES);
 }
 
-static bool place_group(const qdq_tuning *t, const qdq_cached_group *g, uint32_t unit,
+static bool place_group(const qdq_tune_state *t, const qdq_cached_group *g, uint32_t unit,
                         uint32_t instance, qdq_assign *a)
 {
     const qdq_choices *c = &t->parts.choices[unit];
@@ -241,7 +241,7 @@ static bool place_group(const qdq_tuning *t, const qdq_cached_group *g, uint32_t
     return any;
 }
 
-bool qdq_tune_cached_start(const qdq_tuning *t, qdq_assign *a)
+bool qdq_tune_cached_start(const qdq_tune_state *t, qdq_assign *a)
 {
     bool any = false;
 

@@ -26,7 +26,7 @@ enum { GROUP_RUNS = 8, LAYERS_MAX = 1 << 30 };
 /* --- what is kept ----------------------------------------------------------------------------- */
 
 /* In the store, where recall() finds it. */
-static qdq_status keep(qdq_tuning *t, const char *key, const qdq_tune_layers *l, qdq_error *err)
+static qdq_status keep(qdq_tune_state *t, const char *key, const qdq_tune_layers *l, qdq_error *err)
 {
     return qdq_tune_remember(t, key, qdq_remote_groups_json(l->at, l->n), err);
 }
@@ -34,7 +34,7 @@ static qdq_status keep(qdq_tuning *t, const char *key, const qdq_tune_layers *l,
 /* --- files ------------------------------------------------------------------------------------ */
 
 /* "resnet50" of "models/resnet50.onnx"; NULL: out of memory. */
-static const char *name_of_model(qdq_tuning *t)
+static const char *name_of_model(qdq_tune_state *t)
 {
     const char *slash = strrchr(t->task.m->path, '/'),
                *name = slash != NULL ? slash + 1 : t->task.m->path;
@@ -46,7 +46,7 @@ static const char *name_of_model(qdq_tuning *t)
 
 /* What is not quantized is in that precision, and what trtexec is told to build in any case. NULL:
  * out of memory. */
-static const char *name_of_precision(qdq_tuning *t)
+static const char *name_of_precision(qdq_tune_state *t)
 {
     const qdq_engine_opts *o = t->opts->engine_opts;
     const char *rest = t->task.nothing->rest.type == QDQ_FLOAT16    ? "fp16"
@@ -63,7 +63,7 @@ static const char *name_of_precision(qdq_tuning *t)
 }
 
 /* The fingerprint: what the baseline's layers are of, and all that their times depend on. */
-static qdq_status describe_graph(qdq_tuning *t, qdq_graph_file *out, qdq_error *err)
+static qdq_status describe_graph(qdq_tune_state *t, qdq_graph_file *out, qdq_error *err)
 {
     const char *all =
         qdq_arena_printf(&t->arena, "%s\n%s\n%s\n%s", t->run.base->name, t->tools.context.engine,
@@ -73,7 +73,7 @@ static qdq_status describe_graph(qdq_tuning *t, qdq_graph_file *out, qdq_error *
     *out = (qdq_graph_file){.dir = t->tools.dir,
                             .name = name_of_model(t),
                             .precision = name_of_precision(t),
-                            .info = qdq_lab_engine(t->tools.lab),
+                            .info = qdq_worker_client_engine(t->tools.lab),
                             .model = t->task.clean,
                             .log = t->parts.base_log,
                             .fingerprint = digits};
@@ -85,7 +85,7 @@ static qdq_status describe_graph(qdq_tuning *t, qdq_graph_file *out, qdq_error *
 }
 
 /* What the engine said, for people and as --layer-info of other runs. */
-static qdq_status write_graph(qdq_tuning *t, const qdq_tune_layers *l, qdq_error *err)
+static qdq_status write_graph(qdq_tune_state *t, const qdq_tune_layers *l, qdq_error *err)
 {
     qdq_graph_file f;
 
@@ -94,7 +94,7 @@ static qdq_status write_graph(qdq_tuning *t, const qdq_tune_layers *l, qdq_error
 }
 
 /* What it said once, in a run whose samples are gone. */
-static qdq_status read_graph(qdq_tuning *t, const char *key, qdq_tune_layers *out, bool *known,
+static qdq_status read_graph(qdq_tune_state *t, const char *key, qdq_tune_layers *out, bool *known,
                              qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
@@ -120,17 +120,17 @@ static qdq_status read_graph(qdq_tuning *t, const char *key, qdq_tune_layers *ou
 /* --- of a candidate, from the engine ---------------------------------------------------------- */
 
 /* What the builder of the model without Q/DQ printed. */
-static qdq_status keep_output(qdq_tuning *t, qdq_error *err)
+static qdq_status keep_output(qdq_tune_state *t, qdq_error *err)
 {
     size_t size = 0;
-    const char *output = qdq_lab_output(t->tools.lab, &size);
+    const char *output = qdq_worker_client_output(t->tools.lab, &size);
 
     t->parts.base_log = size > 0 ? qdq_arena_strndup(&t->arena, output, size) : NULL;
     return size == 0 || t->parts.base_log != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 /* What an engine did not survive says nothing, and is asked again by a run that goes on. */
-static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
+static qdq_status measure(qdq_tune_state *t, qdq_tune_candidate *c, const char *key,
                           qdq_tune_layers *out, qdq_error *err)
 {
     const char *path;
@@ -140,7 +140,8 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
         return QDQ_OK;
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     qdq_tune_set_deadline(t, t->tools.lab);
-    QDQ_TRY(qdq_lab_groups(t->tools.lab, path, GROUP_RUNS, &out->at, &out->n, &fate, err));
+    QDQ_TRY(
+        qdq_worker_client_groups(t->tools.lab, path, GROUP_RUNS, &out->at, &out->n, &fate, err));
     if (c == t->run.base)
         QDQ_TRY(keep_output(t, err));
     QDQ_TRY(qdq_tune_note_refused(t, t->tools.lab, err));
@@ -153,7 +154,7 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
 }
 
 /* What the store has. *known: false if it has nothing, or nothing that can be read. */
-static qdq_status recall(qdq_tuning *t, const char *key, qdq_tune_layers *out, bool *known,
+static qdq_status recall(qdq_tune_state *t, const char *key, qdq_tune_layers *out, bool *known,
                          qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
@@ -174,21 +175,23 @@ static qdq_status recall(qdq_tuning *t, const char *key, qdq_tune_layers *out, b
 }
 
 /* May another model be built, and a candidate after it? */
-static bool may_build(const qdq_tuning *t)
+static bool may_build(const qdq_tune_state *t)
 {
     return t->run.search_opts.max_builds == 0 || t->run.builds + 1 < t->run.search_opts.max_builds;
 }
 
 /* None where the engine does not tell, or the budget is used up. Layers with times are a profile,
  * too: no other build is needed for that. */
-static qdq_status ask(qdq_tuning *t, qdq_tune_candidate *c, qdq_tune_layers *out, qdq_error *err)
+static qdq_status ask(qdq_tune_state *t, qdq_tune_candidate *c, qdq_tune_layers *out,
+                      qdq_error *err)
 {
     const char *key = qdq_arena_printf(&t->arena, "groups %s", c->name);
     bool known;
 
     if (key == NULL)
         return qdq_nomem(err);
-    if ((qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_GROUP) == 0 || !may_build(t))
+    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_GROUP) == 0 ||
+        !may_build(t))
         return QDQ_OK;
     t->run.builds++;
     QDQ_TRY(recall(t, key, out, &known, err));
@@ -202,7 +205,8 @@ static qdq_status ask(qdq_tuning *t, qdq_tune_candidate *c, qdq_tune_layers *out
 /* --- groups ----------------------------------------------------------------------------------- */
 
 /* By what the engine itself tells. What does not fit says nothing. */
-static qdq_status find(qdq_tuning *t, const qdq_tune_layers *l, qdq_fusions **out, qdq_error *err)
+static qdq_status find(qdq_tune_state *t, const qdq_tune_layers *l, qdq_fusions **out,
+                       qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
     qdq_status st = qdq_fusions_find(t->task.clean, l->at, l->n, NULL, out, &why);
@@ -213,7 +217,7 @@ static qdq_status find(qdq_tuning *t, const qdq_tune_layers *l, qdq_fusions **ou
     return qdq_fusions_find(t->task.clean, NULL, 0, NULL, out, err);
 }
 
-static qdq_status find_by_engine(qdq_tuning *t, qdq_fusions **out, qdq_error *err)
+static qdq_status find_by_engine(qdq_tune_state *t, qdq_fusions **out, qdq_error *err)
 {
     qdq_tune_layers l = {0};
     qdq_status st = ask(t, t->run.base, &l, err);
@@ -222,7 +226,7 @@ static qdq_status find_by_engine(qdq_tuning *t, qdq_fusions **out, qdq_error *er
         qdq_job_log(t->job, QDQ_LOG_WARNING,
                     "engine '%s' did not tell which nodes it computes together: groups are found "
                     "by structure, as engines fuse usually",
-                    qdq_lab_engine(t->tools.lab)->name);
+                    qdq_worker_client_engine(t->tools.lab)->name);
     if (st == QDQ_OK && l.n > 0)
         st = write_graph(t, &l, err);
     if (st == QDQ_OK)
@@ -231,7 +235,7 @@ static qdq_status find_by_engine(qdq_tuning *t, qdq_fusions **out, qdq_error *er
     return st;
 }
 
-static qdq_status find_by_file(qdq_tuning *t, qdq_fusions **out, qdq_error *err)
+static qdq_status find_by_file(qdq_tune_state *t, qdq_fusions **out, qdq_error *err)
 {
     const char *path = t->opts->layer_info;
     qdq_tune_layers l = {0};
@@ -244,7 +248,7 @@ static qdq_status find_by_file(qdq_tuning *t, qdq_fusions **out, qdq_error *err)
 
 /* Q/DQ change what is fused: nodes are decided together that are computed together with them as
  * well. */
-static qdq_status refine(qdq_tuning *t, qdq_fusions **f, qdq_error *err)
+static qdq_status refine(qdq_tune_state *t, qdq_fusions **f, qdq_error *err)
 {
     qdq_fusions *with = NULL, *both = NULL;
     qdq_tune_candidate *full;
@@ -273,7 +277,7 @@ static qdq_status refine(qdq_tuning *t, qdq_fusions **f, qdq_error *err)
     return st;
 }
 
-qdq_status qdq_tune_find_fusions(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_find_fusions(qdq_tune_state *t, qdq_error *err)
 {
     qdq_tune_show(t, "groups");
     if (t->parts.fusions == NULL) /* else they are those of a file */
@@ -291,7 +295,7 @@ qdq_status qdq_tune_find_fusions(qdq_tuning *t, qdq_error *err)
 /* --- what users hand in ----------------------------------------------------------------------- */
 
 /* In a few digits: other layers make another search. */
-static qdq_status name_layers(qdq_tuning *t, qdq_error *err)
+static qdq_status name_layers(qdq_tune_state *t, qdq_error *err)
 {
     char *text;
     size_t size;
@@ -303,7 +307,7 @@ static qdq_status name_layers(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_read_layers(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_read_layers(qdq_tune_state *t, qdq_error *err)
 {
     if (t->opts->layer_info == NULL)
         return QDQ_OK;

@@ -27,7 +27,7 @@ static void put_bits(qdq_buf *b, const qdq_assign *a, size_t from, size_t end)
     }
 }
 
-const char *qdq_tune_placement_text(const qdq_tuning *t, const qdq_assign *a, qdq_arena *arena)
+const char *qdq_tune_placement_text(const qdq_tune_state *t, const qdq_assign *a, qdq_arena *arena)
 {
     const size_t n = t->task.space->n_groups;
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
@@ -67,7 +67,7 @@ static bool read_bits(const char *text, size_t n_digits, qdq_assign *a, size_t f
 }
 
 /* *ok: it is one of this model. */
-static qdq_status read_placement(const qdq_tuning *t, const char *text, qdq_arena *arena,
+static qdq_status read_placement(const qdq_tune_state *t, const char *text, qdq_arena *arena,
                                  qdq_assign *out, bool *ok, qdq_error *err)
 {
     const size_t n = t->task.space->n_groups, n_all = qdq_space_edge_bits(t->task.space);
@@ -92,7 +92,7 @@ static bool same_text(const char *a, const char *b)
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
-static bool is_from_here(const qdq_tuning *t, const qdq_pattern_key *k)
+static bool is_from_here(const qdq_tune_state *t, const qdq_pattern_key *k)
 {
     return same_text(k->engine, t->tools.context.engine) &&
            same_text(k->device, t->tools.context.device) &&
@@ -101,7 +101,7 @@ static bool is_from_here(const qdq_tuning *t, const qdq_pattern_key *k)
 
 /* How much an entry says about a pattern here: 0: it was measured on this engine and device; 1: on
  * others; 2: it knows no more than the signature; 3: it is about another pattern. */
-static unsigned rank_of(const qdq_tuning *t, size_t pattern, const qdq_pattern_key *k)
+static unsigned rank_of(const qdq_tune_state *t, size_t pattern, const qdq_pattern_key *k)
 {
     if (k->canon != NULL)
         return strcmp(k->canon, t->parts.canon[pattern]) != 0 ? 3 : is_from_here(t, k) ? 0 : 1;
@@ -113,7 +113,7 @@ typedef struct seeds {
     size_t n, most;
 } seeds;
 
-static qdq_status add_seed(qdq_tuning *t, size_t pattern, const qdq_scheme *scheme, seeds *s,
+static qdq_status add_seed(qdq_tune_state *t, size_t pattern, const qdq_scheme *scheme, seeds *s,
                            qdq_error *err)
 {
     qdq_assign *bits = &s->at[s->n];
@@ -130,7 +130,7 @@ static qdq_status add_seed(qdq_tuning *t, size_t pattern, const qdq_scheme *sche
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_find_seeds(qdq_tuning *t, size_t pattern, qdq_assign **out, size_t *n,
+qdq_status qdq_tune_find_seeds(qdq_tune_state *t, size_t pattern, qdq_assign **out, size_t *n,
                                qdq_error *err)
 {
     const double share = t->opts->pool_share > 0 ? t->opts->pool_share : 0.1;
@@ -157,7 +157,7 @@ qdq_status qdq_tune_find_seeds(qdq_tuning *t, size_t pattern, qdq_assign **out, 
     return QDQ_OK;
 }
 
-const qdq_pattern_schemes *qdq_tune_best_entry(const qdq_tuning *t, size_t pattern)
+const qdq_pattern_schemes *qdq_tune_best_entry(const qdq_tune_state *t, size_t pattern)
 {
     const qdq_pattern_schemes *best = NULL;
     unsigned rank = 3;
@@ -173,7 +173,7 @@ const qdq_pattern_schemes *qdq_tune_best_entry(const qdq_tuning *t, size_t patte
     return best;
 }
 
-qdq_status qdq_tune_find_placement(qdq_tuning *t, qdq_assign *out, bool *found, qdq_error *err)
+qdq_status qdq_tune_find_placement(qdq_tune_state *t, qdq_assign *out, bool *found, qdq_error *err)
 {
     *found = false;
     for (unsigned here = 1; here < 2 && !*found; here--)
@@ -199,7 +199,7 @@ double qdq_tune_share_of(const qdq_search_event *e)
 }
 
 /* In ms, by the settled entry; NAN: it does not know. */
-static double settled_ms(const qdq_tuning *t, const char *placement)
+static double settled_ms(const qdq_tune_state *t, const char *placement)
 {
     const qdq_pattern_schemes *e = t->parts.settled;
 
@@ -210,7 +210,8 @@ static double settled_ms(const qdq_tuning *t, const char *placement)
 }
 
 /* Of the settled entry. */
-static qdq_status settled_share(qdq_tuning *t, const char *placement, double *out, qdq_error *err)
+static qdq_status settled_share(qdq_tune_state *t, const char *placement, double *out,
+                                qdq_error *err)
 {
     qdq_assign a;
 
@@ -223,13 +224,13 @@ static qdq_status settled_share(qdq_tuning *t, const char *placement, double *ou
     return QDQ_OK;
 }
 
-static const char *share_name(qdq_tuning *t, const qdq_tune_candidate *c)
+static const char *share_name(qdq_tune_state *t, const qdq_tune_candidate *c)
 {
     return qdq_arena_printf(&t->arena, "share %s", c->name);
 }
 
 /* Of another run: what this one measured, it measures again when it goes on. */
-static qdq_status stored_share(qdq_tuning *t, const qdq_assign *a, double *out, qdq_error *err)
+static qdq_status stored_share(qdq_tune_state *t, const qdq_assign *a, double *out, qdq_error *err)
 {
     qdq_tune_candidate *c;
     json_t *j;
@@ -246,7 +247,7 @@ static qdq_status stored_share(qdq_tuning *t, const qdq_assign *a, double *out, 
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_known_share(qdq_tuning *t, const qdq_assign *a, double *out, qdq_error *err)
+qdq_status qdq_tune_known_share(qdq_tune_state *t, const qdq_assign *a, double *out, qdq_error *err)
 {
     *out = NAN;
     if (t->parts.known.patterns.n == 0)
@@ -256,7 +257,7 @@ qdq_status qdq_tune_known_share(qdq_tuning *t, const qdq_assign *a, double *out,
     return isnan(*out) ? stored_share(t, a, out, err) : QDQ_OK;
 }
 
-qdq_status qdq_tune_remember_share(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
+qdq_status qdq_tune_remember_share(qdq_tune_state *t, const qdq_search_event *e, qdq_error *err)
 {
     qdq_tune_candidate *c;
 
@@ -276,7 +277,7 @@ qdq_status qdq_tune_remember_share(qdq_tuning *t, const qdq_search_event *e, qdq
 
 /* Does the best one take what the entry says? If not, the engine or the machine is another one than
  * it seems; a little is what neighbours do. */
-static qdq_status try_best(qdq_tuning *t, bool *holds, qdq_error *err)
+static qdq_status try_best(qdq_tune_state *t, bool *holds, qdq_error *err)
 {
     const double doubt = 0.1;
     qdq_tune_tried r;
@@ -299,7 +300,7 @@ static qdq_status try_best(qdq_tuning *t, bool *holds, qdq_error *err)
 }
 
 /* Of the rules' plan and its like, those without a measurement; *faster: one of them is better. */
-static qdq_status try_plain(qdq_tuning *t, bool *faster, qdq_error *err)
+static qdq_status try_plain(qdq_tune_state *t, bool *faster, qdq_error *err)
 {
     *faster = false;
     for (size_t i = 1; i < t->parts.problem.n_starts && !*faster; i++) {
@@ -318,7 +319,7 @@ static qdq_status try_plain(qdq_tuning *t, bool *faster, qdq_error *err)
 }
 
 /* What a search would say of each pattern. */
-static qdq_status tell_units(qdq_tuning *t, qdq_error *err)
+static qdq_status tell_units(qdq_tune_state *t, qdq_error *err)
 {
     t->run.found.unit =
         qdq_arena_array(&t->arena, t->parts.problem.n_units + 1, sizeof *t->run.found.unit);
@@ -333,7 +334,7 @@ static qdq_status tell_units(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_follow_known(qdq_tuning *t, bool *done, qdq_error *err)
+qdq_status qdq_tune_follow_known(qdq_tune_state *t, bool *done, qdq_error *err)
 {
     bool holds, faster = false;
 

@@ -9,7 +9,7 @@
 #include "quant/target_fit.h"
 #include "target/target.h"
 #include "tune/candidate/tune_names.h"
-#include "tune/cut/profile_costs.h"
+#include "tune/mincut/profile_costs.h"
 #include "tune/problem/tune_problem.h"
 #include "tune/trial/tune_trials.h"
 
@@ -32,7 +32,7 @@ static void keep_to(const qdq_assign *allowed, qdq_assign *a)
 }
 
 /* Where the rules of a target put Q/DQ, as far as the space has it. */
-static qdq_status place(qdq_tuning *t, const qdq_target *other, qdq_assign *out, qdq_error *err)
+static qdq_status place(qdq_tune_state *t, const qdq_target *other, qdq_assign *out, qdq_error *err)
 {
     const qdq_place_opts po = {.exclude = t->task.quantize.exclude,
                                .include = t->task.quantize.include,
@@ -48,7 +48,8 @@ static qdq_status place(qdq_tuning *t, const qdq_target *other, qdq_assign *out,
     return st;
 }
 
-static qdq_status place_by_name(qdq_tuning *t, const char *name, qdq_assign *out, qdq_error *err)
+static qdq_status place_by_name(qdq_tune_state *t, const char *name, qdq_assign *out,
+                                qdq_error *err)
 {
     qdq_target *other = NULL, *fitting = NULL;
 
@@ -63,7 +64,7 @@ static qdq_status place_by_name(qdq_tuning *t, const char *name, qdq_assign *out
     return st;
 }
 
-qdq_status qdq_tune_find_others(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_find_others(qdq_tune_state *t, qdq_error *err)
 {
     size_t n_targets = 0, n = 0;
     const char *help, *name;
@@ -93,21 +94,21 @@ qdq_status qdq_tune_find_others(qdq_tuning *t, qdq_error *err)
 
 /* --- which of them may be the fastest --------------------------------------------------------- */
 
-static qdq_status see(qdq_tuning *t, const qdq_tune_candidate *c, qdq_arena *scratch,
-                      qdq_cut_seen *out, qdq_error *err)
+static qdq_status see(qdq_tune_state *t, const qdq_tune_candidate *c, qdq_arena *scratch,
+                      qdq_mincut_seen *out, qdq_error *err)
 {
-    *out = (qdq_cut_seen){.time_ns = c == t->run.base ? t->parts.problem.base_ns : NAN};
+    *out = (qdq_mincut_seen){.time_ns = c == t->run.base ? t->parts.problem.base_ns : NAN};
     if (!qdq_assign_new(&out->assign, t->task.space->n_groups, scratch))
         return qdq_nomem(err);
     for (size_t i = 0; i < t->task.space->n_groups && i < c->assign.n; i++)
         qdq_assign_set(&out->assign, i, qdq_assign_get(&c->assign, i));
-    QDQ_TRY(qdq_cut_profile_new(&out->profile, &t->parts.nets.graph, scratch, err));
+    QDQ_TRY(qdq_mincut_profile_new(&out->profile, &t->parts.nets.graph, scratch, err));
     qdq_tune_tell_costs(t->task.space, &t->parts.nets, c->times, &out->profile);
     return QDQ_OK;
 }
 
 /* Of groups alone: what a plan has beyond them would count for their kernels. */
-static bool is_profiled(const qdq_tuning *t, const qdq_tune_candidate *c)
+static bool is_profiled(const qdq_tune_state *t, const qdq_tune_candidate *c)
 {
     return c->times != NULL && c->times->is_known && c->assign.word != NULL &&
            c->assign.n == t->task.space->n_groups;
@@ -115,16 +116,16 @@ static bool is_profiled(const qdq_tuning *t, const qdq_tune_candidate *c)
 
 /* From profiles that a strategy without costs has taken: two at least, as one prices nothing.
  * *known: there are two. */
-static qdq_status fit_costs(qdq_tuning *t, qdq_cut_costs *out, bool *known, qdq_error *err)
+static qdq_status fit_costs(qdq_tune_state *t, qdq_mincut_costs *out, bool *known, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
-    QDQ_VEC(qdq_cut_seen) seen = {0};
+    QDQ_VEC(qdq_mincut_seen) seen = {0};
     qdq_status st = QDQ_OK;
 
     if (t->parts.nets.of == NULL)
         QDQ_TRY(qdq_nets_find(t->task.space, &t->arena, &t->parts.nets, err));
     for (size_t i = 0; i < t->run.candidates.n && st == QDQ_OK; i++) {
-        qdq_cut_seen one;
+        qdq_mincut_seen one;
         if (!is_profiled(t, t->run.candidates.at[i]))
             continue;
         st = see(t, t->run.candidates.at[i], &scratch, &one, err);
@@ -133,25 +134,25 @@ static qdq_status fit_costs(qdq_tuning *t, qdq_cut_costs *out, bool *known, qdq_
     }
     *known = st == QDQ_OK && seen.n > 1;
     if (*known)
-        st = qdq_cut_costs_fit(out, &t->parts.nets.graph, seen.at, seen.n, t->parts.problem.allowed,
-                               &t->arena, err);
+        st = qdq_mincut_costs_fit(out, &t->parts.nets.graph, seen.at, seen.n,
+                                  t->parts.problem.allowed, &t->arena, err);
     qdq_arena_free(&scratch);
     return st;
 }
 
 /* Deviation of what these two differ by, as the costs have it. */
-static double doubt_between(const qdq_tuning *t, const qdq_cut_costs *k, const qdq_assign *a,
+static double doubt_between(const qdq_tune_state *t, const qdq_mincut_costs *k, const qdq_assign *a,
                             const qdq_assign *b)
 {
-    const qdq_cut_graph *g = &t->parts.nets.graph;
+    const qdq_mincut_graph *g = &t->parts.nets.graph;
     double sum = 0;
 
     for (size_t i = 0; i < g->n_bits; i++)
         if (qdq_assign_get(a, i) != qdq_assign_get(b, i))
             sum += k->doubt[i] * k->doubt[i];
     for (size_t i = 0; i < g->n_nets; i++) {
-        const qdq_net_state x = qdq_cut_net_state(&g->net[i], a),
-                            y = qdq_cut_net_state(&g->net[i], b);
+        const qdq_net_state x = qdq_hyperedge_state(&g->net[i], a),
+                            y = qdq_hyperedge_state(&g->net[i], b);
         if (x != y && (x == QDQ_NET_Q || y == QDQ_NET_Q))
             sum += k->q_doubt[i] * k->q_doubt[i];
         if (x != y && (x == QDQ_NET_DQ || y == QDQ_NET_DQ))
@@ -161,7 +162,7 @@ static double doubt_between(const qdq_tuning *t, const qdq_cut_costs *k, const q
 }
 
 /* May it be as fast as the best, within the interval of both? */
-static bool is_near(const qdq_tuning *t, const qdq_cut_costs *k, const qdq_assign *a)
+static bool is_near(const qdq_tune_state *t, const qdq_mincut_costs *k, const qdq_assign *a)
 {
     const double deviations = 2; /* 95 % */
 
@@ -170,10 +171,10 @@ static bool is_near(const qdq_tuning *t, const qdq_cut_costs *k, const qdq_assig
            qdq_energy_value(&k->energy, &t->run.found.best);
 }
 
-qdq_status qdq_tune_try_others(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_try_others(qdq_tune_state *t, qdq_error *err)
 {
     const qdq_search_opts *o = &t->run.search_opts;
-    qdq_cut_costs own = t->parts.costs;
+    qdq_mincut_costs own = t->parts.costs;
     bool known = t->parts.has_costs;
     qdq_tune_candidate *c;
     qdq_tune_tried r;

@@ -16,7 +16,7 @@
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* All nodes of the clean model as one set. */
-static qdq_status canonize(const qdq_tuning *t, qdq_arena *scratch, qdq_canon_form *out,
+static qdq_status canonize(const qdq_tune_state *t, qdq_arena *scratch, qdq_canon_form *out,
                            qdq_error *err)
 {
     const qdq_graph *g = t->task.clean->graph;
@@ -38,7 +38,7 @@ static qdq_status canonize(const qdq_tuning *t, qdq_arena *scratch, qdq_canon_fo
 
 /* A placement counts decisions in the order of the graph: another order, or other decisions, are
  * another model. */
-static qdq_status name_model(qdq_tuning *t, qdq_arena *scratch, qdq_error *err)
+static qdq_status name_model(qdq_tune_state *t, qdq_arena *scratch, qdq_error *err)
 {
     const qdq_space *s = t->task.space;
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
@@ -65,7 +65,7 @@ static qdq_status name_model(qdq_tuning *t, qdq_arena *scratch, qdq_error *err)
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_pattern_key key_of(const qdq_tuning *t, const char *signature, const char *canon)
+static qdq_pattern_key key_of(const qdq_tune_state *t, const char *signature, const char *canon)
 {
     const qdq_tune_store_context *c = &t->tools.context;
 
@@ -74,7 +74,7 @@ static qdq_pattern_key key_of(const qdq_tuning *t, const char *signature, const 
 
 /* An entry about this model that a search left which came to its end, as long as this one, and that
  * nothing changed. Models that were given, and a filter, make another search. */
-static qdq_status find_settled(qdq_tuning *t, qdq_error *err)
+static qdq_status find_settled(qdq_tune_state *t, qdq_error *err)
 {
     const qdq_pattern_key key = key_of(t, QDQ_PATTERN_MODEL, t->parts.whole);
     const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->parts.known, &key);
@@ -90,7 +90,7 @@ static qdq_status find_settled(qdq_tuning *t, qdq_error *err)
 }
 
 /* A file that is missing or broken costs times of day only. */
-static qdq_status read_before(qdq_tuning *t, qdq_error *err)
+static qdq_status read_before(qdq_tune_state *t, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "patterns.yaml");
 
@@ -102,7 +102,7 @@ static qdq_status read_before(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_name_patterns(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_name_patterns(qdq_tune_state *t, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
 
@@ -137,13 +137,13 @@ static const char *now_text(qdq_arena *arena)
 }
 
 /* Does this process repeat what an earlier one measured? */
-static bool is_replay(const qdq_tuning *t)
+static bool is_replay(const qdq_tune_state *t)
 {
     return t->out->resumed && !t->run.measured;
 }
 
 /* When an earlier process of this run measured it; NULL: it did not. */
-static const char *time_before(const qdq_tuning *t, const qdq_pattern_key *key,
+static const char *time_before(const qdq_tune_state *t, const qdq_pattern_key *key,
                                const qdq_scheme *scheme)
 {
     const qdq_pattern_schemes *before =
@@ -155,7 +155,7 @@ static const char *time_before(const qdq_tuning *t, const qdq_pattern_key *key,
     return NULL;
 }
 
-static qdq_status add_scheme(qdq_tuning *t, const qdq_pattern_key *key, size_t size,
+static qdq_status add_scheme(qdq_tune_state *t, const qdq_pattern_key *key, size_t size,
                              qdq_scheme *scheme, double ms, const char *when, qdq_error *err)
 {
     qdq_pattern_schemes one = {.key = *key, .size = size};
@@ -183,7 +183,7 @@ static bool is_uniform(const qdq_choices *c, const qdq_pattern *p, const qdq_ass
 }
 
 /* The scheme of a pattern that was measured here: it is another one than before. */
-static qdq_status learn_pattern(qdq_tuning *t, size_t u, const qdq_assign *before,
+static qdq_status learn_pattern(qdq_tune_state *t, size_t u, const qdq_assign *before,
                                 const qdq_assign *a, double ms, const char *when,
                                 qdq_arena *scratch, qdq_error *err)
 {
@@ -208,7 +208,7 @@ static qdq_status learn_pattern(qdq_tuning *t, size_t u, const qdq_assign *befor
 }
 
 /* `before`: what it was measured against; NULL: nothing. */
-static qdq_status learn(qdq_tuning *t, const qdq_assign *before, const qdq_assign *a, double ms,
+static qdq_status learn(qdq_tune_state *t, const qdq_assign *before, const qdq_assign *a, double ms,
                         qdq_error *err)
 {
     const qdq_pattern_key key = key_of(t, QDQ_PATTERN_MODEL, t->parts.whole);
@@ -227,7 +227,7 @@ static qdq_status learn(qdq_tuning *t, const qdq_assign *before, const qdq_assig
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static qdq_status write_file(qdq_tuning *t, qdq_pattern_cache *c, qdq_error *err)
+static qdq_status write_file(qdq_tune_state *t, qdq_pattern_cache *c, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "patterns.yaml");
     char *text = NULL;
@@ -242,7 +242,7 @@ static qdq_status write_file(qdq_tuning *t, qdq_pattern_cache *c, qdq_error *err
 }
 
 /* What is settled was learnt by a longer search than this one. */
-static qdq_status write_all(qdq_tuning *t, qdq_error *err)
+static qdq_status write_all(qdq_tune_state *t, qdq_error *err)
 {
     qdq_pattern_cache c = qdq_tune_new_cache(t, true);
     const bool follows = t->parts.settled != NULL;
@@ -258,7 +258,7 @@ static qdq_status write_all(qdq_tuning *t, qdq_error *err)
     return st;
 }
 
-qdq_status qdq_tune_learn(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
+qdq_status qdq_tune_learn(qdq_tune_state *t, const qdq_search_event *e, qdq_error *err)
 {
     const double base_ms = t->parts.problem.base_ns * 1e-6;
 
@@ -273,7 +273,7 @@ qdq_status qdq_tune_learn(qdq_tuning *t, const qdq_search_event *e, qdq_error *e
 }
 
 /* Limits that users set end a search where they want, not where it is over. */
-static bool is_over(const qdq_tuning *t)
+static bool is_over(const qdq_tune_state *t)
 {
     const qdq_tune_opts *o = t->opts;
     const bool limited = o->trials > 0 || o->max_builds > 0 || o->time_s > 0;
@@ -282,7 +282,7 @@ static bool is_over(const qdq_tuning *t)
            t->parts.filter.n == 0;
 }
 
-qdq_status qdq_tune_write_patterns(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_write_patterns(qdq_tune_state *t, qdq_error *err)
 {
     const qdq_pattern_key key = key_of(t, QDQ_PATTERN_MODEL, t->parts.whole);
     const qdq_pattern_schemes *own = qdq_pattern_cache_find(&t->parts.learnt, &key);

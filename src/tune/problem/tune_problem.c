@@ -18,7 +18,7 @@ enum { FILTER_FILE_MAX = 1 << 20 };
 
 /* --- which regions the user wants ------------------------------------------------------------- */
 
-static qdq_status read_filter(qdq_tuning *t, qdq_error *err)
+static qdq_status read_filter(qdq_tune_state *t, qdq_error *err)
 {
     char *text = NULL, *rest = NULL;
     size_t size;
@@ -44,7 +44,7 @@ static qdq_status read_filter(qdq_tuning *t, qdq_error *err)
     return st;
 }
 
-static bool wanted(const qdq_tuning *t, const qdq_pattern *p)
+static bool wanted(const qdq_tune_state *t, const qdq_pattern *p)
 {
     if (t->parts.filter.n == 0)
         return true;
@@ -62,7 +62,7 @@ static bool wanted(const qdq_tuning *t, const qdq_pattern *p)
 
 /* What a baseline has in most instances of the pattern, and, where they do not agree, what any of
  * them has. */
-static qdq_status seed_imported(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c,
+static qdq_status seed_imported(qdq_tune_state *t, const qdq_pattern *p, const qdq_choices *c,
                                 const qdq_assign *imported, qdq_assign *seed, qdq_search_unit *u,
                                 qdq_error *err)
 {
@@ -79,8 +79,8 @@ static qdq_status seed_imported(qdq_tuning *t, const qdq_pattern *p, const qdq_c
 }
 
 /* What caches know, and what was imported behind it. */
-static qdq_status seed_unit(qdq_tuning *t, size_t index, const qdq_choices *c, qdq_search_unit *u,
-                            qdq_error *err)
+static qdq_status seed_unit(qdq_tune_state *t, size_t index, const qdq_choices *c,
+                            qdq_search_unit *u, qdq_error *err)
 {
     const qdq_pattern *p = &t->parts.patterns->pattern[index];
     qdq_assign *known;
@@ -100,8 +100,8 @@ static qdq_status seed_unit(qdq_tuning *t, size_t index, const qdq_choices *c, q
     return QDQ_OK;
 }
 
-static qdq_status make_unit(qdq_tuning *t, size_t index, const qdq_choices *c, qdq_search_unit *u,
-                            qdq_error *err)
+static qdq_status make_unit(qdq_tune_state *t, size_t index, const qdq_choices *c,
+                            qdq_search_unit *u, qdq_error *err)
 {
     const qdq_pattern *p = &t->parts.patterns->pattern[index];
     qdq_search_choice *choice = qdq_arena_array(&t->arena, c->n + 1, sizeof *choice);
@@ -117,7 +117,7 @@ static qdq_status make_unit(qdq_tuning *t, size_t index, const qdq_choices *c, q
     return seed_unit(t, index, c, u, err);
 }
 
-static qdq_status make_units(qdq_tuning *t, qdq_error *err)
+static qdq_status make_units(qdq_tune_state *t, qdq_error *err)
 {
     qdq_search_unit *unit = qdq_arena_array(&t->arena, t->parts.patterns->n + 1, sizeof *unit);
 
@@ -140,7 +140,7 @@ static qdq_status make_units(qdq_tuning *t, qdq_error *err)
 /* --- borders ---------------------------------------------------------------------------------- */
 
 /* What composites decide, beyond what is in their parts. */
-static qdq_status make_borders(qdq_tuning *t, qdq_error *err)
+static qdq_status make_borders(qdq_tune_state *t, qdq_error *err)
 {
     qdq_borders found;
     qdq_search_border *border;
@@ -166,7 +166,7 @@ typedef struct starts {
     size_t n;
 } starts;
 
-static qdq_status add_start(qdq_tuning *t, starts *s, const char *name, qdq_error *err)
+static qdq_status add_start(qdq_tune_state *t, starts *s, const char *name, qdq_error *err)
 {
     s->name[s->n] = name;
     return qdq_assign_new(&s->assign[s->n++], t->task.space->n_groups, &t->arena) ? QDQ_OK
@@ -174,7 +174,7 @@ static qdq_status add_start(qdq_tuning *t, starts *s, const char *name, qdq_erro
 }
 
 /* The best scheme that the caches know of each pattern, in all its instances. */
-static bool apply_seeds(qdq_tuning *t, qdq_assign *a)
+static bool apply_seeds(qdq_tune_state *t, qdq_assign *a)
 {
     bool any = false;
 
@@ -188,7 +188,7 @@ static bool apply_seeds(qdq_tuning *t, qdq_assign *a)
 }
 
 /* Each pattern's best in all its instances, and this model's best. */
-static qdq_status add_cached_starts(qdq_tuning *t, starts *s, qdq_error *err)
+static qdq_status add_cached_starts(qdq_tune_state *t, starts *s, qdq_error *err)
 {
     bool found = false;
 
@@ -203,8 +203,8 @@ static qdq_status add_cached_starts(qdq_tuning *t, starts *s, qdq_error *err)
 }
 
 /* Adds the boundary points of the best scheme that the caches know of a pattern. */
-static qdq_status apply_boundary(qdq_tuning *t, size_t pattern, qdq_assign *a, qdq_boundary *sum,
-                                 qdq_error *err)
+static qdq_status apply_boundary(qdq_tune_state *t, size_t pattern, qdq_assign *a,
+                                 qdq_boundary *sum, qdq_error *err)
 {
     const qdq_pattern_schemes *known = qdq_tune_best_entry(t, pattern);
     const qdq_pattern *p = &t->parts.patterns->pattern[pattern];
@@ -223,7 +223,7 @@ static qdq_status apply_boundary(qdq_tuning *t, size_t pattern, qdq_assign *a, q
 
 /* The best schemes once more, with their points at boundaries of regions: those of composites come
  * behind what the parts chose. */
-static qdq_status add_boundary_start(qdq_tuning *t, starts *s, qdq_error *err)
+static qdq_status add_boundary_start(qdq_tune_state *t, starts *s, qdq_error *err)
 {
     qdq_boundary sum = {0};
 
@@ -242,7 +242,7 @@ static qdq_status add_boundary_start(qdq_tuning *t, starts *s, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status add_linear_start(qdq_tuning *t, starts *s, qdq_error *err)
+static qdq_status add_linear_start(qdq_tune_state *t, starts *s, qdq_error *err)
 {
     QDQ_TRY(add_start(t, s, "linear", err));
     for (size_t i = 0; i < t->task.space->n_groups; i++)
@@ -252,14 +252,14 @@ static qdq_status add_linear_start(qdq_tuning *t, starts *s, qdq_error *err)
 
 /* A file that was given needs builds, too, and its placement is the better start. Profiles price
  * everything all the same. */
-static bool has_builds_for_plain(const qdq_tuning *t)
+static bool has_builds_for_plain(const qdq_tune_state *t)
 {
     return !t->strategy->by_costs || t->parts.n_baselines == 0 ||
            t->run.search_opts.max_builds == 0;
 }
 
 /* What an autotune_cache.json placed. The strategy greedy takes its groups one by one. */
-static qdq_status add_file_start(qdq_tuning *t, starts *s, qdq_error *err)
+static qdq_status add_file_start(qdq_tune_state *t, starts *s, qdq_error *err)
 {
     if (t->parts.cached == NULL || t->strategy->by_groups)
         return QDQ_OK;
@@ -271,7 +271,7 @@ static qdq_status add_file_start(qdq_tuning *t, starts *s, qdq_error *err)
 /* What the rules decide, everything, and all linear operators without others: profiles of single
  * layers do not always tell what an Add costs that the engine fuses in float (4 % of MobileNetV2 on
  * OpenVINO). */
-static qdq_status add_plain_starts(qdq_tuning *t, starts *s, qdq_error *err)
+static qdq_status add_plain_starts(qdq_tune_state *t, starts *s, qdq_error *err)
 {
     QDQ_TRY(add_file_start(t, s, err));
     s->name[s->n] = "rules";
@@ -289,7 +289,7 @@ static qdq_status add_plain_starts(qdq_tuning *t, starts *s, qdq_error *err)
 }
 
 /* What is left of the rules' plan when layers go back to float for the goal. */
-static qdq_status add_goal_start(qdq_tuning *t, starts *s, qdq_error *err)
+static qdq_status add_goal_start(qdq_tune_state *t, starts *s, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_find_goal_start(t, &t->task.space->rules, &t->parts.reached,
                                      &t->parts.has_reached, err));
@@ -301,7 +301,7 @@ static qdq_status add_goal_start(qdq_tuning *t, starts *s, qdq_error *err)
 }
 
 /* With a filter, nothing but the choices of wanted patterns is ever on. */
-static qdq_status keep_to_filter(qdq_tuning *t, starts *s, qdq_error *err)
+static qdq_status keep_to_filter(qdq_tune_state *t, starts *s, qdq_error *err)
 {
     qdq_assign *allowed = qdq_arena_alloc(&t->arena, sizeof *allowed);
 
@@ -324,7 +324,7 @@ static qdq_status keep_to_filter(qdq_tuning *t, starts *s, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
+static qdq_status make_starts(qdq_tune_state *t, qdq_error *err)
 {
     starts *s = qdq_arena_alloc(&t->arena, sizeof *s);
 
@@ -354,7 +354,7 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
 
 /* --- what users hand in ----------------------------------------------------------------------- */
 
-static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
+static qdq_status load_caches(qdq_tune_state *t, qdq_error *err)
 {
     t->parts.thin = qdq_tune_new_cache(t, false);
     t->parts.known.max_entries = t->parts.known.minimum_distance = 0;
@@ -371,7 +371,7 @@ static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-qdq_status qdq_tune_read(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_read(qdq_tune_state *t, qdq_error *err)
 {
     QDQ_TRY(load_caches(t, err));
     QDQ_TRY(qdq_baselines_read(t, err));
@@ -379,13 +379,13 @@ qdq_status qdq_tune_read(qdq_tuning *t, qdq_error *err)
     return t->units->read(t, err);
 }
 
-qdq_status qdq_tune_read_regions(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_read_regions(qdq_tune_state *t, qdq_error *err)
 {
     QDQ_TRY(qdq_regions_find(t->task.clean, &t->opts->regions, &t->parts.regions, err));
     return qdq_patterns_find(t->parts.regions, &t->parts.patterns, err);
 }
 
-qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_build_problem(qdq_tune_state *t, qdq_error *err)
 {
     t->parts.problem.n_bits = t->task.space->n_groups;
     QDQ_TRY(make_units(t, err));

@@ -8,7 +8,7 @@
 #include "tune/extract/group_model.h"
 #include "tune/problem/tune_problem.h"
 
-qdq_status qdq_tune_open_range(qdq_tuning *t, qdq_shape_range **out, qdq_error *err)
+qdq_status qdq_tune_open_range(qdq_tune_state *t, qdq_shape_range **out, qdq_error *err)
 {
     qdq_shape_range_opts shapes = {0};
     qdq_input_shape *usual;
@@ -19,7 +19,7 @@ qdq_status qdq_tune_open_range(qdq_tuning *t, qdq_shape_range **out, qdq_error *
     return qdq_shape_range_open(t->task.clean, &shapes, out, err);
 }
 
-static qdq_status write_group(qdq_tuning *t, const qdq_shape_range *range, uint32_t group,
+static qdq_status write_group(qdq_tune_state *t, const qdq_shape_range *range, uint32_t group,
                               size_t *skipped, qdq_error *err)
 {
     const qdq_group_model_opts opts = {.range = range};
@@ -44,7 +44,7 @@ static qdq_status write_group(qdq_tuning *t, const qdq_shape_range *range, uint3
     return st;
 }
 
-static qdq_status write_groups(qdq_tuning *t, const qdq_shape_range *range, qdq_error *err)
+static qdq_status write_groups(qdq_tune_state *t, const qdq_shape_range *range, qdq_error *err)
 {
     size_t skipped = 0;
 
@@ -59,7 +59,7 @@ static qdq_status write_groups(qdq_tuning *t, const qdq_shape_range *range, qdq_
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_write_subgraphs(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_write_subgraphs(qdq_tune_state *t, qdq_error *err)
 {
     const char *folder = qdq_tune_path(t, "subgraphs");
     qdq_shape_range *range;

@@ -9,7 +9,7 @@
 #include "tune/problem/tune_problem.h"
 #include "tune/state/tune_presets.h"
 
-qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t, bool whole)
+qdq_pattern_cache qdq_tune_new_cache(const qdq_tune_state *t, bool whole)
 {
     qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
 
@@ -20,7 +20,7 @@ qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t, bool whole)
 
 /* What users handed in besides the model, in a few digits: other seeds make another search. False:
  * out of memory. */
-static bool name_known(const qdq_tuning *t, char name[33])
+static bool name_known(const qdq_tune_state *t, char name[33])
 {
     qdq_buf b = QDQ_BUF_INIT(1 << 30);
     char *text = NULL;
@@ -39,7 +39,7 @@ static bool name_known(const qdq_tuning *t, char name[33])
 }
 
 /* Which mode it is, and what only that one asks. In the arena; NULL: out of memory. */
-static const char *mode_text(qdq_tuning *t)
+static const char *mode_text(qdq_tune_state *t)
 {
     const qdq_goal_opts *goal = t->opts->goal;
 
@@ -52,7 +52,7 @@ static const char *mode_text(qdq_tuning *t)
                                   goal != NULL ? goal->max_evaluations : 0);
 }
 
-const char *qdq_tune_search_text(qdq_tuning *t, const char *data)
+const char *qdq_tune_search_text(qdq_tune_state *t, const char *data)
 {
     const qdq_search_opts *o = &t->run.search_opts;
     const char *mode = mode_text(t), *baselines = qdq_baselines_text(t);
@@ -74,7 +74,7 @@ const char *qdq_tune_search_text(qdq_tuning *t, const char *data)
         baselines[0] != '\0' ? " qdq-baselines=" : "", baselines);
 }
 
-const char *qdq_tune_effort_text(qdq_tuning *t)
+const char *qdq_tune_effort_text(qdq_tune_state *t)
 {
     const qdq_search_opts *o = &t->run.search_opts;
     const qdq_goal_opts *goal = t->opts->goal;
@@ -96,7 +96,7 @@ static void put_shape(qdq_buf *b, const qdq_input_shape *s)
         qdq_buf_printf(b, "%s%lld", d > 0 ? "x" : "", (long long)s->dim[d]);
 }
 
-const char *qdq_tune_options_text(qdq_tuning *t)
+const char *qdq_tune_options_text(qdq_tune_state *t)
 {
     const qdq_tune_opts *o = t->opts;
     qdq_buf b = QDQ_BUF_INIT(1 << 20);
@@ -113,7 +113,7 @@ const char *qdq_tune_options_text(qdq_tuning *t)
 }
 
 /* All of the target, for who knows which of it an engine's time depends on. */
-const char *qdq_tune_quant_text(qdq_tuning *t)
+const char *qdq_tune_quant_text(qdq_tune_state *t)
 {
     const XXH128_hash_t h = XXH3_128bits(t->task.target->text, strlen(t->task.target->text));
     char digits[33];

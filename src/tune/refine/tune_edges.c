@@ -11,7 +11,7 @@
 #include "tune/refine/refine.h"
 #include "tune/refine/tune_prices.h"
 #include "tune/space/space_edges.h"
-#include "tune/space/space_halves.h"
+#include "tune/space/space_partial.h"
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_presets.h"
 #include "tune/trial/tune_trials.h"
@@ -24,7 +24,7 @@ typedef struct edging {
     qdq_tune_edge *edge; /* t->outcome.edges */
 } edging;
 
-static bool has_budget(const qdq_tuning *t)
+static bool has_budget(const qdq_tune_state *t)
 {
     return qdq_tune_has_builds(t, 1, qdq_tune_max_builds_with_edges(t));
 }
@@ -94,7 +94,7 @@ static bool may_pay(const edging *x, size_t edge)
 
 static qdq_status read_plan(edging *x, qdq_error *err)
 {
-    qdq_tuning *t = x->r.t;
+    qdq_tune_state *t = x->r.t;
     const size_t n = (size_t)t->task.clean->graph->next_node_id + 1;
     qdq_plan *p;
 
@@ -286,7 +286,7 @@ static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static bool is_wanted(const qdq_tuning *t)
+static bool is_wanted(const qdq_tune_state *t)
 {
     return t->task.space->n_edges > 0 && qdq_tune_may_refine(t) && qdq_tune_can_profile(t) &&
            has_budget(t);
@@ -294,7 +294,7 @@ static bool is_wanted(const qdq_tuning *t)
 
 static qdq_status begin(edging *x, qdq_error *err)
 {
-    qdq_tuning *t = x->r.t;
+    qdq_tune_state *t = x->r.t;
 
     QDQ_TRY(qdq_refine_begin(&x->r, err));
     t->outcome.edges =
@@ -321,7 +321,7 @@ static qdq_status go_round(edging *x, bool *again, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_try_edges(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_try_edges(qdq_tune_state *t, qdq_error *err)
 {
     edging x = {.r = {.t = t, .arena = QDQ_ARENA_INIT, .may_build = has_budget}};
     bool again = true;

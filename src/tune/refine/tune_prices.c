@@ -11,7 +11,7 @@
 /* --- kinds ------------------------------------------------------------------------------------ */
 
 /* By tensor of t->parts.nets; "": none of its edges has a part in it. */
-static qdq_status describe_all(const qdq_tuning *t,
+static qdq_status describe_all(const qdq_tune_state *t,
                                bool (*describe)(const void *, size_t, qdq_buf *), const void *ctx,
                                qdq_buf *text, qdq_error *err)
 {
@@ -219,20 +219,20 @@ qdq_status qdq_refine_try(qdq_refining *x, const char *move, const qdq_assign *c
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-bool qdq_tune_may_refine(const qdq_tuning *t)
+bool qdq_tune_may_refine(const qdq_tune_state *t)
 {
     return t->parts.filter.n == 0 && qdq_assign_count(&t->run.found.best) > 0 &&
            t->parts.settled == NULL;
 }
 
-bool qdq_tune_can_profile(const qdq_tuning *t)
+bool qdq_tune_can_profile(const qdq_tune_state *t)
 {
-    return (qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_PROFILE) != 0;
+    return (qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_PROFILE) != 0;
 }
 
 qdq_status qdq_refine_begin(qdq_refining *x, qdq_error *err)
 {
-    qdq_tuning *t = x->t;
+    qdq_tune_state *t = x->t;
 
     if (!qdq_assign_new(&x->base, qdq_space_edge_bits(t->task.space), &x->arena))
         return qdq_nomem(err);

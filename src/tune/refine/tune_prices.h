@@ -11,11 +11,11 @@
 /* The best placement, and what it may still gain where all edges or tensors of a kind are made
  * otherwise. */
 typedef struct qdq_refining {
-    qdq_tuning *t; /* its nets are known */
+    qdq_tune_state *t; /* its nets are known */
     qdq_arena arena;
     qdq_assign base; /* the best placement so far, with a bit for each edge */
     bool is_better;  /* than what came in */
-    bool (*may_build)(const qdq_tuning *t);
+    bool (*may_build)(const qdq_tune_state *t);
     bool by_reader;    /* a kernel's time belongs to what it reads alone, not to what it gives */
     uint32_t *kind_of; /* by tensor of t->parts.nets: its kind; QDQ_TUNE_NO_KIND */
     /* by kind: us that its other form saves, below 0: costs; and whether that is more than noise */
@@ -51,9 +51,9 @@ qdq_status qdq_refine_end(qdq_refining *x, qdq_status st, qdq_error *err);
 
 /* May more be explored than the search has? Not with a filter of nodes, where caches say what is to
  * be done, or where nothing is in 8 bits. */
-bool qdq_tune_may_refine(const qdq_tuning *t);
+bool qdq_tune_may_refine(const qdq_tune_state *t);
 
-bool qdq_tune_can_profile(const qdq_tuning *t);
+bool qdq_tune_can_profile(const qdq_tune_state *t);
 
 /* x->base: t->run.found.best. */
 qdq_status qdq_refine_begin(qdq_refining *x, qdq_error *err);

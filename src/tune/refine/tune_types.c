@@ -30,13 +30,13 @@ typedef struct typing {
     bool *has_codes; /* by number of a typed tensor: does its type count in the best placement? */
 } typing;
 
-static bool has_budget(const qdq_tuning *t, unsigned builds)
+static bool has_budget(const qdq_tune_state *t, unsigned builds)
 {
     return qdq_tune_has_builds(t, builds, qdq_tune_max_builds_with_types(t)) &&
            (t->opts->trials == 0 || t->run.found.trials < t->opts->trials);
 }
 
-static bool has_a_build(const qdq_tuning *t)
+static bool has_a_build(const qdq_tune_state *t)
 {
     return has_budget(t, 1);
 }
@@ -302,7 +302,7 @@ static qdq_status try_type(typing *x, qdq_error *err)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-qdq_status qdq_tune_try_types(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_try_types(qdq_tune_state *t, qdq_error *err)
 {
     typing x = {
         .r = {.t = t, .arena = QDQ_ARENA_INIT, .may_build = has_a_build, .by_reader = true}};
@@ -328,7 +328,7 @@ qdq_status qdq_tune_try_types(qdq_tuning *t, qdq_error *err)
 /* --- what became of it ------------------------------------------------------------------------ */
 
 /* The row of a type and a trial; QDQ_TUNE_MOST_TYPES: there is no room for it. */
-static size_t find_row(qdq_tuning *t, const qdq_tune_type *type, qdq_elem elem)
+static size_t find_row(qdq_tune_state *t, const qdq_tune_type *type, qdq_elem elem)
 {
     qdq_tune_result *out = t->out;
     size_t i = 0;
@@ -345,7 +345,7 @@ static size_t find_row(qdq_tuning *t, const qdq_tune_type *type, qdq_elem elem)
     return i;
 }
 
-static qdq_status list_typed(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
+static qdq_status list_typed(qdq_tune_state *t, const qdq_plan *p, qdq_error *err)
 {
     for (size_t i = 0; i < p->tensors.n; i++) {
         const qdq_plan_tensor *e = &p->tensors.at[i];
@@ -370,7 +370,7 @@ static qdq_status list_typed(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_find_typed(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_find_typed(qdq_tune_state *t, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "plan.json");
     qdq_plan *p = NULL;

@@ -19,7 +19,7 @@ static bool has_choices(const qdq_search_problem *p)
     return false;
 }
 
-static qdq_status start_by_profile(qdq_searching *s, qdq_error *err)
+static qdq_status start_by_profile(qdq_search_state *s, qdq_error *err)
 {
     static const double borders[] = {
         2, 0}; /* a way into codes and one out; none, where neighbours are not neighbours */
@@ -38,7 +38,7 @@ static qdq_status start_by_profile(qdq_searching *s, qdq_error *err)
 }
 
 /* What might be faster than the incumbent, by its profile, of what others would place. */
-static qdq_status try_late(qdq_searching *s, qdq_error *err)
+static qdq_status try_late(qdq_search_state *s, qdq_error *err)
 {
     s->phase = QDQ_PHASE_INTERACTIONS;
     for (size_t i = 0; i < s->p->n_late && !s->over; i++) {
@@ -50,7 +50,7 @@ static qdq_status try_late(qdq_searching *s, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status sweep(qdq_searching *s, bool first, qdq_error *err)
+static qdq_status sweep(qdq_search_state *s, bool first, qdq_error *err)
 {
     s->phase = QDQ_PHASE_INTERACTIONS;
     if (first && !s->over && has_choices(s->p))
@@ -77,7 +77,7 @@ qdq_status qdq_search_run(const qdq_search_problem *p, const qdq_search_opts *op
                           const qdq_search_ops *ops, qdq_arena *arena, qdq_search_result *out,
                           qdq_error *err)
 {
-    qdq_searching s = {.p = p, .opts = opts, .ops = ops, .arena = arena, .out = out};
+    qdq_search_state s = {.p = p, .opts = opts, .ops = ops, .arena = arena, .out = out};
 
     qdq_status st = qdq_search_begin(&s, err);
     if (st == QDQ_OK)

@@ -7,7 +7,7 @@
 #include "tune/search/search_state.h"
 
 /* What one unit has there, it has tried itself. */
-static bool is_open(const qdq_searching *s, const qdq_search_border *b)
+static bool is_open(const qdq_search_state *s, const qdq_search_border *b)
 {
     uint32_t first = UINT32_MAX;
     bool several = false;
@@ -22,7 +22,7 @@ static bool is_open(const qdq_searching *s, const qdq_search_border *b)
     return several;
 }
 
-static double hope_of(const qdq_searching *s, const qdq_search_border *b)
+static double hope_of(const qdq_search_state *s, const qdq_search_border *b)
 {
     double sum = 0;
 
@@ -31,7 +31,7 @@ static double hope_of(const qdq_searching *s, const qdq_search_border *b)
     return sum;
 }
 
-static size_t rank(const qdq_searching *s, qdq_search_ranked *out)
+static size_t rank(const qdq_search_state *s, qdq_search_ranked *out)
 {
     size_t n = 0;
 
@@ -44,7 +44,7 @@ static size_t rank(const qdq_searching *s, qdq_search_ranked *out)
     return n;
 }
 
-qdq_status qdq_search_borders(qdq_searching *s, qdq_error *err)
+qdq_status qdq_search_borders(qdq_search_state *s, qdq_error *err)
 {
     qdq_search_ranked *order = calloc(s->p->n_borders + 1, sizeof *order);
     qdq_status st = order != NULL ? QDQ_OK : qdq_nomem(err);

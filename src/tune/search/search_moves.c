@@ -9,7 +9,7 @@
 /* --- cuts ------------------------------------------------------------------------------------- */
 
 typedef struct cutting {
-    qdq_searching *s;
+    qdq_search_state *s;
     qdq_assign whole; /* that is cut: the incumbent, or everything where the incumbent is nothing */
     bool is_incumbent;
     bool back;
@@ -18,7 +18,7 @@ typedef struct cutting {
 /* Bits in front of this one hold so much of all worth; counted from the back for cuts there. */
 static size_t at_share(const cutting *c, double share)
 {
-    const qdq_searching *s = c->s;
+    const qdq_search_state *s = c->s;
     const size_t n = s->p->n_bits;
     double sum = 0;
 
@@ -32,7 +32,7 @@ static size_t at_share(const cutting *c, double share)
 
 static qdq_status try_cut(cutting *c, size_t k, qdq_tried *out, qdq_error *err)
 {
-    qdq_searching *s = c->s;
+    qdq_search_state *s = c->s;
     const size_t n = s->p->n_bits;
 
     qdq_assign_take(&s->candidate, &c->whole);
@@ -72,7 +72,7 @@ static qdq_status climb(cutting *c, qdq_error *err)
 
 static bool take_whole(cutting *c)
 {
-    qdq_searching *s = c->s;
+    qdq_search_state *s = c->s;
 
     if (!qdq_assign_copy(&c->whole, &s->incumbent, &s->scratch))
         return false;
@@ -83,7 +83,7 @@ static bool take_whole(cutting *c)
     return true;
 }
 
-qdq_status qdq_search_cuts(qdq_searching *s, qdq_error *err)
+qdq_status qdq_search_cuts(qdq_search_state *s, qdq_error *err)
 {
     for (int back = 0; back < 2; back++) {
         cutting c = {.s = s, .back = back == 1};
@@ -97,7 +97,7 @@ qdq_status qdq_search_cuts(qdq_searching *s, qdq_error *err)
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-void qdq_search_flip(qdq_searching *s, const uint32_t *bit, size_t n)
+void qdq_search_flip(qdq_search_state *s, const uint32_t *bit, size_t n)
 {
     size_t on = 0, have = 0;
 
@@ -112,7 +112,7 @@ void qdq_search_flip(qdq_searching *s, const uint32_t *bit, size_t n)
 }
 
 /* `bit` has room for all bits. */
-static void flip_unit(qdq_searching *s, size_t unit, uint32_t *bit)
+static void flip_unit(qdq_search_state *s, size_t unit, uint32_t *bit)
 {
     size_t n = 0;
 
@@ -137,7 +137,7 @@ static int by_pair_hope(const void *x, const void *y)
 }
 
 /* Bits that follow each other in the graph's order and are of different units. */
-static size_t find_pairs(const qdq_searching *s, neighbours *out)
+static size_t find_pairs(const qdq_search_state *s, neighbours *out)
 {
     size_t n = 0;
 
@@ -153,7 +153,7 @@ static size_t find_pairs(const qdq_searching *s, neighbours *out)
     return n;
 }
 
-qdq_status qdq_search_pairs(qdq_searching *s, qdq_error *err)
+qdq_status qdq_search_pairs(qdq_search_state *s, qdq_error *err)
 {
     neighbours *pair = calloc(s->p->n_bits + 1, sizeof *pair);
     uint32_t *bit = calloc(s->p->n_bits + 1, sizeof *bit);
@@ -183,7 +183,7 @@ static bool any_on(const qdq_assign *mask)
     return qdq_assign_count(mask) > 0;
 }
 
-static qdq_status except_instances(qdq_searching *s, size_t index, qdq_error *err)
+static qdq_status except_instances(qdq_search_state *s, size_t index, qdq_error *err)
 {
     const qdq_search_unit *u = &s->p->unit[index];
     qdq_assign mask;
@@ -205,7 +205,7 @@ static qdq_status except_instances(qdq_searching *s, size_t index, qdq_error *er
     return QDQ_OK;
 }
 
-qdq_status qdq_search_exceptions(qdq_searching *s, qdq_error *err)
+qdq_status qdq_search_exceptions(qdq_search_state *s, qdq_error *err)
 {
     for (size_t u = 0; u < s->p->n_units && !s->over; u++) {
         const qdq_search_unit *unit = &s->p->unit[u];

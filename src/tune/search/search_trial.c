@@ -6,24 +6,24 @@
 #include "base/fail.h"
 #include "tune/search/search_state.h"
 
-void qdq_search_reset(qdq_searching *s)
+void qdq_search_reset(qdq_search_state *s)
 {
     qdq_assign_take(&s->candidate, &s->incumbent);
 }
 
-bool qdq_search_allows(const qdq_searching *s, size_t bit)
+bool qdq_search_allows(const qdq_search_state *s, size_t bit)
 {
     return s->p->allowed == NULL || qdq_assign_get(s->p->allowed, bit);
 }
 
-bool qdq_search_matters(const qdq_searching *s, double share)
+bool qdq_search_matters(const qdq_search_state *s, double share)
 {
     return share > fmax(s->noise, s->opts->test.enter) * s->time;
 }
 
 /* --- one candidate ---------------------------------------------------------------------------- */
 
-static qdq_status identify(qdq_searching *s, const qdq_assign *a, uint64_t *out, qdq_error *err)
+static qdq_status identify(qdq_search_state *s, const qdq_assign *a, uint64_t *out, qdq_error *err)
 {
     qdq_assign_hash h = qdq_assign_get_hash(a);
 
@@ -33,7 +33,7 @@ static qdq_status identify(qdq_searching *s, const qdq_assign *a, uint64_t *out,
     return QDQ_OK;
 }
 
-static qdq_status remember(qdq_searching *s, uint64_t identity, uint64_t incumbent, double time,
+static qdq_status remember(qdq_search_state *s, uint64_t identity, uint64_t incumbent, double time,
                            qdq_error *err)
 {
     bool is_new;
@@ -49,12 +49,12 @@ static qdq_status remember(qdq_searching *s, uint64_t identity, uint64_t incumbe
     return QDQ_OK;
 }
 
-unsigned qdq_search_builds(const qdq_searching *s)
+unsigned qdq_search_builds(const qdq_search_state *s)
 {
     return s->ops->builds != NULL ? s->ops->builds(s->ops->ctx) : 0;
 }
 
-bool qdq_search_budget_left(qdq_searching *s)
+bool qdq_search_budget_left(qdq_search_state *s)
 {
     const qdq_search_opts *o = s->opts;
     const unsigned beyond = o->seeds_beyond ? s->of_seeds : 0;
@@ -65,7 +65,7 @@ bool qdq_search_budget_left(qdq_searching *s)
     return !s->over;
 }
 
-static qdq_status tell(qdq_searching *s, size_t unit, const qdq_test_result *r, bool kept,
+static qdq_status tell(qdq_search_state *s, size_t unit, const qdq_test_result *r, bool kept,
                        qdq_error *err)
 {
     qdq_search_event e = {.phase = s->phase,
@@ -82,7 +82,7 @@ static qdq_status tell(qdq_searching *s, size_t unit, const qdq_test_result *r, 
 }
 
 /* mine, now: identities of the candidate and the incumbent. */
-static qdq_status measure(qdq_searching *s, size_t unit, uint64_t mine, uint64_t now,
+static qdq_status measure(qdq_search_state *s, size_t unit, uint64_t mine, uint64_t now,
                           qdq_tried *out, qdq_error *err)
 {
     qdq_test_result r = {0};
@@ -117,7 +117,8 @@ static qdq_status measure(qdq_searching *s, size_t unit, uint64_t mine, uint64_t
     return QDQ_OK;
 }
 
-qdq_status qdq_search_known_time(qdq_searching *s, const qdq_assign *a, double *out, qdq_error *err)
+qdq_status qdq_search_known_time(qdq_search_state *s, const qdq_assign *a, double *out,
+                                 qdq_error *err)
 {
     uint64_t name;
 
@@ -128,7 +129,7 @@ qdq_status qdq_search_known_time(qdq_searching *s, const qdq_assign *a, double *
 }
 
 /* Starts are measured whatever they promise; what comes later builds on profiles. */
-static qdq_status is_worth_it(qdq_searching *s, bool *worth, qdq_error *err)
+static qdq_status is_worth_it(qdq_search_state *s, bool *worth, qdq_error *err)
 {
     *worth = qdq_search_budget_left(s);
     if (s->phase == QDQ_PHASE_START || !*worth)
@@ -140,7 +141,7 @@ static qdq_status is_worth_it(qdq_searching *s, bool *worth, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_error *err)
+qdq_status qdq_search_try(qdq_search_state *s, size_t unit, qdq_tried *out, qdq_error *err)
 {
     uint64_t mine, now;
     bool worth;
@@ -165,7 +166,7 @@ qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_err
 /* --- begin and end ---------------------------------------------------------------------------- */
 
 /* Each bit belongs to at most one unit. */
-static qdq_status weigh(qdq_searching *s, qdq_error *err)
+static qdq_status weigh(qdq_search_state *s, qdq_error *err)
 {
     const qdq_search_problem *p = s->p;
 
@@ -191,7 +192,7 @@ static qdq_status weigh(qdq_searching *s, qdq_error *err)
 }
 
 /* Did an earlier run find the candidate slower than the incumbent is now? */
-static qdq_status is_beaten(qdq_searching *s, bool *beaten, qdq_error *err)
+static qdq_status is_beaten(qdq_search_state *s, bool *beaten, qdq_error *err)
 {
     uint64_t mine, now;
     double share;
@@ -208,7 +209,7 @@ static qdq_status is_beaten(qdq_searching *s, bool *beaten, qdq_error *err)
     return mine == now ? QDQ_OK : remember(s, mine, now, share, err);
 }
 
-static qdq_status note_start(qdq_searching *s, qdq_error *err)
+static qdq_status note_start(qdq_search_state *s, qdq_error *err)
 {
     uint64_t mine;
 
@@ -216,7 +217,7 @@ static qdq_status note_start(qdq_searching *s, qdq_error *err)
     return QDQ_PUSH(&s->scratch, &s->kept_starts, mine) ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status qdq_search_is_kept_start(qdq_searching *s, bool *yes, qdq_error *err)
+qdq_status qdq_search_is_kept_start(qdq_search_state *s, bool *yes, qdq_error *err)
 {
     uint64_t mine;
 
@@ -227,7 +228,7 @@ qdq_status qdq_search_is_kept_start(qdq_searching *s, bool *yes, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status measure_starts(qdq_searching *s, qdq_error *err)
+static qdq_status measure_starts(qdq_search_state *s, qdq_error *err)
 {
     const qdq_search_problem *p = s->p;
     uint64_t base;
@@ -259,14 +260,14 @@ static qdq_status measure_starts(qdq_searching *s, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_search_begin(qdq_searching *s, qdq_error *err)
+qdq_status qdq_search_begin(qdq_search_state *s, qdq_error *err)
 {
     *s->out = (qdq_search_result){0};
     QDQ_TRY(weigh(s, err));
     return measure_starts(s, err);
 }
 
-qdq_status qdq_search_finish(qdq_searching *s, qdq_error *err)
+qdq_status qdq_search_finish(qdq_search_state *s, qdq_error *err)
 {
     qdq_search_result *out = s->out;
 
@@ -283,7 +284,7 @@ qdq_status qdq_search_finish(qdq_searching *s, qdq_error *err)
     return tell(s, SIZE_MAX, NULL, false, err);
 }
 
-void qdq_search_free(qdq_searching *s)
+void qdq_search_free(qdq_search_state *s)
 {
     qdq_map_free(&s->measured);
     qdq_arena_free(&s->scratch);

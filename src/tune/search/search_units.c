@@ -6,7 +6,7 @@
 #include "base/fail.h"
 #include "tune/search/search_state.h"
 
-void qdq_search_set(qdq_searching *s, const qdq_search_unit *u, size_t instance,
+void qdq_search_set(qdq_search_state *s, const qdq_search_unit *u, size_t instance,
                     const qdq_assign *mask)
 {
     for (size_t c = 0; c < u->n_choices; c++)
@@ -15,7 +15,7 @@ void qdq_search_set(qdq_searching *s, const qdq_search_unit *u, size_t instance,
                 qdq_assign_set(&s->candidate, u->choice[c].bit[i], qdq_assign_get(mask, c));
 }
 
-void qdq_search_mask(const qdq_searching *s, const qdq_search_unit *u, size_t instance,
+void qdq_search_mask(const qdq_search_state *s, const qdq_search_unit *u, size_t instance,
                      qdq_assign *mask)
 {
     for (size_t c = 0; c < u->n_choices; c++) {
@@ -32,7 +32,7 @@ void qdq_search_mask(const qdq_searching *s, const qdq_search_unit *u, size_t in
 /* --- one unit --------------------------------------------------------------------------------- */
 
 typedef struct unit_search {
-    qdq_searching *s;
+    qdq_search_state *s;
     const qdq_search_unit *u;
     size_t index;
     qdq_assign mask, now; /* that is tried; that the incumbent has */
@@ -59,7 +59,7 @@ static bool enough_changes(const unit_search *x)
 /* Tries x->mask in all instances. */
 static qdq_status try_mask(unit_search *x, bool *kept, qdq_error *err)
 {
-    qdq_searching *s = x->s;
+    qdq_search_state *s = x->s;
     qdq_assign_hash h = qdq_assign_get_hash(&x->mask);
     bool is_new;
     qdq_tried t;
@@ -206,7 +206,7 @@ static qdq_status explore(unit_search *x, qdq_error *err)
     return x->found || x->u->n_choices > many ? try_mutations(x, err) : QDQ_OK;
 }
 
-double qdq_search_unit_hope(const qdq_searching *s, const qdq_search_unit *u)
+double qdq_search_unit_hope(const qdq_search_state *s, const qdq_search_unit *u)
 {
     double sum = 0;
 
@@ -217,13 +217,13 @@ double qdq_search_unit_hope(const qdq_searching *s, const qdq_search_unit *u)
 
 /* The unit that may save most has as many changes as a unit may have candidates, any other in
  * proportion. */
-static unsigned allotment(const qdq_searching *s, double hope, double most)
+static unsigned allotment(const qdq_search_state *s, double hope, double most)
 {
     return (unsigned)fmax(ceil(s->opts->schemes_per_unit * hope / most), 1);
 }
 
 /* `most`: what the unit may save that may save most. */
-static qdq_status search_unit(qdq_searching *s, size_t index, double most, qdq_error *err)
+static qdq_status search_unit(qdq_search_state *s, size_t index, double most, qdq_error *err)
 {
     unit_search x = {.s = s, .u = &s->p->unit[index], .index = index};
     qdq_search_unit_result *out = &s->out->unit[index];
@@ -247,7 +247,7 @@ static qdq_status search_unit(qdq_searching *s, size_t index, double most, qdq_e
 
 /* --- all units -------------------------------------------------------------------------------- */
 
-qdq_status qdq_search_units(qdq_searching *s, qdq_error *err)
+qdq_status qdq_search_units(qdq_search_state *s, qdq_error *err)
 {
     const size_t n = s->p->n_units;
     qdq_search_ranked *order = calloc(n + 1, sizeof *order);

@@ -64,7 +64,7 @@ static qdq_status copy_target(qdq_space *s, qdq_error *err)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-typedef QDQ_VEC(qdq_slot_group) groups;
+typedef QDQ_VEC(qdq_decision) groups;
 
 /* The inputs that the plan gives codes, not those that had some before. */
 static uint32_t covered_inputs(const qdq_cover *c, const qdq_node *n)
@@ -80,7 +80,7 @@ static uint32_t covered_inputs(const qdq_cover *c, const qdq_node *n)
 static qdq_status add_group(qdq_space *s, groups *all, const qdq_node *n, uint32_t inputs,
                             bool linear, qdq_error *err)
 {
-    const qdq_slot_group g = {n, inputs, linear, qdq_node_time(n, false)};
+    const qdq_decision g = {n, inputs, linear, qdq_node_time(n, false)};
 
     if (s->first_group[n->id] == QDQ_NO_GROUP)
         s->first_group[n->id] = (uint32_t)all->n;
@@ -113,7 +113,7 @@ static qdq_status add_groups(qdq_space *s, groups *all, const qdq_cover *full, c
 
 /* The weight of an imported plan may be float: whoever has codes for the activation alone has them
  * for nothing, and meant both. */
-static bool is_left_out(const qdq_cover *c, const qdq_slot_group *g, uint32_t input)
+static bool is_left_out(const qdq_cover *c, const qdq_decision *g, uint32_t input)
 {
     const qdq_target_op *op = qdq_target_find(c->target, g->node->type);
     bool weight = g->linear && op != NULL && input == (uint32_t)op->weight &&
@@ -122,7 +122,7 @@ static bool is_left_out(const qdq_cover *c, const qdq_slot_group *g, uint32_t in
     return qdq_cover_input(c, g->node, input) == QDQ_COVERED_NOT && !weight;
 }
 
-static bool is_on(const qdq_cover *c, const qdq_slot_group *g)
+static bool is_on(const qdq_cover *c, const qdq_decision *g)
 {
     for (uint32_t i = 0; i < 32 && i < g->node->n_in; i++)
         if ((g->inputs >> i & 1) != 0 && is_left_out(c, g, i))

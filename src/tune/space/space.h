@@ -12,7 +12,7 @@
 #include "quant/calib/scales.h"
 #include "tune/space/assign.h"
 
-typedef struct qdq_slot_group {
+typedef struct qdq_decision {
     const qdq_node *node; /* whose inputs it is about */
     uint32_t inputs;      /* bit by bit; the weight of a linear operator is in it */
     bool linear;
@@ -20,7 +20,7 @@ typedef struct qdq_slot_group {
         /* of the node in float: measured by the engine's profile if there is one, else from
          * shapes */
         cost_ns;
-} qdq_slot_group;
+} qdq_decision;
 
 #define QDQ_NO_GROUP UINT32_MAX
 
@@ -30,7 +30,7 @@ typedef struct qdq_space {
     const qdq_target *given; /* as it was; what is inside of If, Loop and Scan follows it */
     /* its own: the rules' conditions on shapes ("stay_float") are left out, legality stays */
     qdq_target *target;
-    qdq_slot_group *group;
+    qdq_decision *group;
     size_t n_groups;
     /* by node id; QDQ_NO_GROUP: none. The groups of a node follow each other */
     uint32_t *first_group;
@@ -68,7 +68,7 @@ qdq_status qdq_space_place_all(const qdq_space *s, const qdq_quantize_opts *opts
 qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign *out,
                                qdq_arena *arena, qdq_error *err);
 
-/* The plan of an assignment, of n_groups bits or of those that space_halves.h or space_edges.h
+/* The plan of an assignment, of n_groups bits or of those that space_partial.h or space_edges.h
  * counts, with scales: those in `known`, which qdq_space_calibrate() filled; a tensor that is not
  * there (it shares a range with others only in this assignment) is calibrated on the spot, with the
  * engine and the data. `head` is the plan whose head is taken. *out goes to qdq_plan_free(). */

@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 #include "quant/place/place_filter.h"
-#include "tune/space/space_halves.h"
+#include "tune/space/space_partial.h"
 #include "tune/space/space_scales.h"
 #include "tune/space/space_types.h"
 

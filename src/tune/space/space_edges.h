@@ -2,10 +2,10 @@
  * In front of a float operator, behind a copy operator instead of before it, on one input of a
  * joint operator alone: what an engine makes of that no target has to know.
  *
- * An assignment that may say so has qdq_space_edge_bits() bits: first those of space_halves.h, then
- * one for each edge, then those of space_types.h, then those of space_formats.h. An edge whose bit
- * is on is the other way round than the rest of the assignment has it: with Q/DQ where there would
- * be none, and the other way round. A constant weight is its group's alone. */
+ * An assignment that may say so has qdq_space_edge_bits() bits: first those of space_partial.h,
+ * then one for each edge, then those of space_types.h, then those of space_formats.h. An edge whose
+ * bit is on is the other way round than the rest of the assignment has it: with Q/DQ where there
+ * would be none, and the other way round. A constant weight is its group's alone. */
 #ifndef QDQ_SPACE_EDGES_H
 #define QDQ_SPACE_EDGES_H
 

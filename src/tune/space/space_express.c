@@ -4,7 +4,7 @@
 #include "tune/space/space_cover.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_formats.h"
-#include "tune/space/space_halves.h"
+#include "tune/space/space_partial.h"
 
 static bool is_covered(const qdq_cover *c, const qdq_node *n, uint32_t input)
 {

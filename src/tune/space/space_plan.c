@@ -8,7 +8,7 @@
 #include "quant/quantize_steps.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_formats.h"
-#include "tune/space/space_halves.h"
+#include "tune/space/space_partial.h"
 #include "tune/space/space_types.h"
 
 /* What the first plan said, no other one says again. */

@@ -172,7 +172,7 @@ static bool is_calibrated(const qdq_value *v)
 }
 
 /* What the inputs of a group read, in the types that there are. */
-static qdq_status add_inputs(calibrating *c, const qdq_slot_group *g, const bool *types)
+static qdq_status add_inputs(calibrating *c, const qdq_decision *g, const bool *types)
 {
     for (uint32_t i = 0; i < g->node->n_in && i < 32; i++) {
         const qdq_value *v = g->node->in[i].value;

@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "target/target.h"
 #include "tune/space/space_edges.h"
-#include "tune/space/space_halves.h"
+#include "tune/space/space_partial.h"
 #include "tune/space/space_scales.h"
 
 /* --- which tensors there are ------------------------------------------------------------------ */

@@ -13,13 +13,13 @@ struct qdq_strategy {
     /* It decides group by group, also about those of an autotune_cache.json. */
     bool by_groups;
     /* Can it do what the options ask for, on this engine? An error: nothing else will do. */
-    qdq_status (*fits)(qdq_tuning *t, bool *fits, qdq_error *err);
+    qdq_status (*fits)(qdq_tune_state *t, bool *fits, qdq_error *err);
     /* From t->parts.problem to t->run.found. */
-    qdq_status (*run)(qdq_tuning *t, qdq_error *err);
+    qdq_status (*run)(qdq_tune_state *t, qdq_error *err);
     /* NULL where all trials count alike: what was kept, rejected and undecided, into t->out. */
-    void (*count)(qdq_tuning *t);
+    void (*count)(qdq_tune_state *t);
     /* NULL: nothing more in report.html. */
-    void (*show)(const qdq_tuning *t, qdq_buf *page);
+    void (*show)(const qdq_tune_state *t, qdq_buf *page);
 };
 
 #endif /* QDQ_TUNE_STRATEGY_H */

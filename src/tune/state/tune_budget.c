@@ -8,7 +8,7 @@
 #include "tune/state/tune_presets.h"
 #include "tune/state/units.h"
 
-double qdq_tune_left_s(const qdq_tuning *t)
+double qdq_tune_left_s(const qdq_tune_state *t)
 {
     return t->opts->time_s > 0 ? t->run.budget_from + t->opts->time_s - qdq_clock_seconds()
                                : INFINITY;
@@ -16,7 +16,7 @@ double qdq_tune_left_s(const qdq_tuning *t)
 
 /* How long it takes to judge a placement. Before the first one was judged: both models on all
  * samples that judge. */
-static double judge_s(const qdq_tuning *t)
+static double judge_s(const qdq_tune_state *t)
 {
     const qdq_goal_opts *goal = t->opts->goal;
 
@@ -29,23 +29,24 @@ static double judge_s(const qdq_tuning *t)
 /* Of a test: the least is 6, and what is usual where there is time is twice as many. */
 enum { RESERVED_PAIRS = 12 };
 
-double qdq_tune_after_pairs_s(const qdq_tuning *t)
+double qdq_tune_after_pairs_s(const qdq_tune_state *t)
 {
     const double runs = 20, verify = t->run.verify_s > 0 ? t->run.verify_s
                                                          : runs * t->parts.problem.base_ns * 1e-9;
-    const double other =
-        qdq_model_is_open(t->task.m)
-            ? 2 * qdq_lab_build_s(t->tools.lab) + RESERVED_PAIRS * qdq_lab_pair_s(t->tools.lab)
-            : 0;
+    const double other = qdq_model_is_open(t->task.m)
+                             ? 2 * qdq_worker_client_build_s(t->tools.lab) +
+                                   RESERVED_PAIRS * qdq_worker_client_pair_s(t->tools.lab)
+                             : 0;
 
     return judge_s(t) + verify + other;
 }
 
 /* The guard builds three models and times them in pairs; one of them is judged, verified, timed
  * with other dims, and written. */
-static double reserve_s(const qdq_tuning *t)
+static double reserve_s(const qdq_tune_state *t)
 {
-    const double build = t->tools.lab != NULL ? qdq_lab_build_s(t->tools.lab) : 0, most = 0.5;
+    const double build = t->tools.lab != NULL ? qdq_worker_client_build_s(t->tools.lab) : 0,
+                 most = 0.5;
 
     if (build <= 0)
         return 0;
@@ -53,42 +54,43 @@ static double reserve_s(const qdq_tuning *t)
     const double n = (double)t->parts.n_baselines;
     const double raw = t->units->raw;
     return fmin((3 + n) * build +
-                    (2 + n + (n > 0) + raw) * RESERVED_PAIRS * qdq_lab_pair_s(t->tools.lab) +
+                    (2 + n + (n > 0) + raw) * RESERVED_PAIRS *
+                        qdq_worker_client_pair_s(t->tools.lab) +
                     qdq_tune_after_pairs_s(t) + 1,
                 most * t->opts->time_s);
 }
 
-bool qdq_tune_time_is_up(const qdq_tuning *t)
+bool qdq_tune_time_is_up(const qdq_tune_state *t)
 {
     return t->opts->time_s > 0 && qdq_tune_left_s(t) <= reserve_s(t);
 }
 
 /* By the clock: when the search must be over, or in the guard all. */
-static double time_ends(const qdq_tuning *t)
+static double time_ends(const qdq_tune_state *t)
 {
     const double left = qdq_tune_left_s(t) - (t->run.guarded ? 0 : reserve_s(t));
 
     return isinf(left) ? INFINITY : qdq_clock_seconds() + left;
 }
 
-void qdq_tune_set_deadline(const qdq_tuning *t, qdq_lab *lab)
+void qdq_tune_set_deadline(const qdq_tune_state *t, qdq_worker_client *lab)
 {
-    qdq_lab_set_until(lab, time_ends(t));
+    qdq_worker_client_set_until(lab, time_ends(t));
 }
 
-void qdq_tune_begin_timed(qdq_tuning *t)
+void qdq_tune_begin_timed(qdq_tune_state *t)
 {
     qdq_cancel_at(t->tools.stop, time_ends(t));
 }
 
-qdq_status qdq_tune_end_timed(qdq_tuning *t, qdq_status st, bool *cut)
+qdq_status qdq_tune_end_timed(qdq_tune_state *t, qdq_status st, bool *cut)
 {
     qdq_cancel_at(t->tools.stop, INFINITY);
     *cut = st == QDQ_E_INTERRUPTED && !qdq_cancel_is_set(t->tools.stop);
     return *cut ? QDQ_OK : st;
 }
 
-bool qdq_tune_was_cut(const qdq_tuning *t, qdq_tune_candidate *c)
+bool qdq_tune_was_cut(const qdq_tune_state *t, qdq_tune_candidate *c)
 {
     const char *hung = qdq_remote_end_name(QDQ_REMOTE_HUNG);
 
@@ -99,7 +101,7 @@ bool qdq_tune_was_cut(const qdq_tuning *t, qdq_tune_candidate *c)
     return true;
 }
 
-bool qdq_tune_has_builds(const qdq_tuning *t, unsigned builds, unsigned most)
+bool qdq_tune_has_builds(const qdq_tune_state *t, unsigned builds, unsigned most)
 {
     return !qdq_tune_time_is_up(t) && (most == 0 || t->run.builds + builds <= most);
 }

@@ -3,8 +3,8 @@
 #define QDQ_TUNE_PARTS_H
 
 #include "base/vec.h"
-#include "tune/cut/costs.h"
-#include "tune/cut/nets.h"
+#include "tune/mincut/costs.h"
+#include "tune/mincut/hyperedges.h"
 #include "tune/group/keys.h"
 #include "tune/measure/layer_times.h"
 #include "tune/region/pattern.h"
@@ -52,7 +52,7 @@ typedef struct qdq_tune_parts {
     const double *harm; /* by decision: noise over signal at the outputs; NULL: not known */
     /* of minimum cuts: tensors between decisions, and what all cost in the end */
     qdq_nets nets;
-    qdq_cut_costs costs;
+    qdq_mincut_costs costs;
     bool has_costs;
     qdq_assign reached; /* a start that holds the goal, where the rules' plan misses it */
     bool has_reached;

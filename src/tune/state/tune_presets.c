@@ -159,12 +159,12 @@ static unsigned builds_of_search(unsigned all, unsigned of_guard, unsigned of_ot
 enum { OF_CUTS = 12, OF_TYPES = 2 };
 
 /* Of presets: other types of activations take builds of the search. */
-static unsigned of_types(const qdq_tuning *t)
+static unsigned of_types(const qdq_tune_state *t)
 {
     return t->task.target->others.n > 0 ? OF_TYPES : 0;
 }
 
-unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts)
+unsigned qdq_tune_max_builds(const qdq_tune_state *t, bool cuts)
 {
     const qdq_tune_opts *o = t->opts;
     const unsigned n = count_baselines(o), of_preset = presets[o->preset].max_builds;
@@ -179,7 +179,7 @@ unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts)
                              : builds_of_search(usual, OF_GUARD + n, 0);
 }
 
-unsigned qdq_tune_max_builds_with_edges(const qdq_tuning *t)
+unsigned qdq_tune_max_builds_with_edges(const qdq_tune_state *t)
 {
     enum { OF_EDGES = 2 };
     const unsigned search = qdq_tune_max_builds(t, t->strategy->by_costs);
@@ -187,7 +187,7 @@ unsigned qdq_tune_max_builds_with_edges(const qdq_tuning *t)
     return t->opts->max_builds > 0 || search == 0 ? search : search + OF_EDGES;
 }
 
-unsigned qdq_tune_max_builds_with_types(const qdq_tuning *t)
+unsigned qdq_tune_max_builds_with_types(const qdq_tune_state *t)
 {
     const unsigned most = qdq_tune_max_builds_with_edges(t);
 
@@ -201,14 +201,14 @@ unsigned qdq_tune_leg_runs(const qdq_tune_opts *o)
 
 /* Pairs are told as times of one run. Of an engine that is a program, which a time starts again,
  * they take far longer than they tell: none. */
-static double in_pairs(const qdq_tuning *t, double seconds)
+static double in_pairs(const qdq_tune_state *t, double seconds)
 {
-    const bool tells = (qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) != 0;
+    const bool tells = (qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) != 0;
 
     return tells ? seconds * 1e9 / qdq_tune_leg_runs(t->opts) : 0;
 }
 
-void qdq_tune_settings(qdq_tuning *t)
+void qdq_tune_settings(qdq_tune_state *t)
 {
     const qdq_tune_opts *o = t->opts;
     const preset *p = &presets[o->preset];
@@ -236,7 +236,7 @@ void qdq_tune_settings(qdq_tuning *t)
         .seed = o->seed};
 }
 
-bool qdq_tune_has_goal(const qdq_tuning *t)
+bool qdq_tune_has_goal(const qdq_tune_state *t)
 {
     const qdq_goal_opts *g = t->opts->goal;
 

@@ -17,15 +17,15 @@ unsigned qdq_tune_leg_runs(const qdq_tune_opts *o);
 
 /* Fills test and search_opts from the preset, what users set besides, and what the lab's engine
  * is. */
-void qdq_tune_settings(qdq_tuning *t);
+void qdq_tune_settings(qdq_tune_state *t);
 /* Builds of a search: of one by costs, or by trying. */
-unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts);
+unsigned qdq_tune_max_builds(const qdq_tune_state *t, bool cuts);
 /* Of that of t->strategy, with those of single edges after it, */
-unsigned qdq_tune_max_builds_with_edges(const qdq_tuning *t);
+unsigned qdq_tune_max_builds_with_edges(const qdq_tune_state *t);
 /* and with those of other types of activations after these. */
-unsigned qdq_tune_max_builds_with_types(const qdq_tuning *t);
+unsigned qdq_tune_max_builds_with_types(const qdq_tune_state *t);
 
 /* Is there a goal that can be judged? */
-bool qdq_tune_has_goal(const qdq_tuning *t);
+bool qdq_tune_has_goal(const qdq_tune_state *t);
 
 #endif /* QDQ_TUNE_PRESETS_H */

@@ -31,7 +31,7 @@ const char *qdq_tune_dims_name(qdq_tune_dims d)
     return d == QDQ_DIMS_OPEN ? "open" : "fixed";
 }
 
-void qdq_tune_show(qdq_tuning *t, const char *phase)
+void qdq_tune_show(qdq_tune_state *t, const char *phase)
 {
     double elapsed = qdq_clock_seconds() - t->run.started;
     qdq_tune_live now = {.phase = phase,
@@ -52,14 +52,14 @@ void qdq_tune_show(qdq_tuning *t, const char *phase)
         t->opts->live(qdq_job_copy(t->job).ctx, &now);
 }
 
-const char *qdq_tune_phase_name(const qdq_tuning *t, qdq_search_phase phase)
+const char *qdq_tune_phase_name(const qdq_tune_state *t, qdq_search_phase phase)
 {
     static const char *const name[] = {"start", "regions", "interactions", "exceptions", "done"};
 
     return phase == QDQ_PHASE_UNITS ? t->units->phase : name[phase];
 }
 
-void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s)
+void qdq_tune_tell(const qdq_tune_state *t, const qdq_tune_step *s)
 {
     const char *unit = s->unit != SIZE_MAX ? t->parts.problem.unit[s->unit].name : s->move;
 
@@ -74,7 +74,7 @@ void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s)
                     s->result.pairs, s->kept ? "kept" : "not kept");
 }
 
-void qdq_tune_tell_miss(qdq_tuning *t, const char *fmt, ...)
+void qdq_tune_tell_miss(qdq_tune_state *t, const char *fmt, ...)
 {
     va_list args;
 

@@ -11,12 +11,12 @@
 
 static const char key[] = "options that the engine's program refuses";
 
-qdq_status qdq_tune_tell_refused(const qdq_tuning *t, qdq_lab *lab, qdq_error *err)
+qdq_status qdq_tune_tell_refused(const qdq_tune_state *t, qdq_worker_client *lab, qdq_error *err)
 {
-    return t->tools.refused != NULL ? qdq_lab_refuse(lab, t->tools.refused, err) : QDQ_OK;
+    return t->tools.refused != NULL ? qdq_worker_client_refuse(lab, t->tools.refused, err) : QDQ_OK;
 }
 
-qdq_status qdq_tune_recall_refused(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_recall_refused(qdq_tune_state *t, qdq_error *err)
 {
     json_t *j;
 
@@ -37,10 +37,10 @@ static const char *lost(unsigned can)
                                           : "";
 }
 
-qdq_status qdq_tune_note_refused(qdq_tuning *t, const qdq_lab *lab, qdq_error *err)
+qdq_status qdq_tune_note_refused(qdq_tune_state *t, const qdq_worker_client *lab, qdq_error *err)
 {
-    const qdq_engine_info *engine = qdq_lab_engine(lab);
-    const char *now = qdq_lab_refused(lab);
+    const qdq_engine_info *engine = qdq_worker_client_engine(lab);
+    const char *now = qdq_worker_client_refused(lab);
 
     if (now[0] == '\0' || (t->tools.refused != NULL && strcmp(t->tools.refused, now) == 0))
         return QDQ_OK;

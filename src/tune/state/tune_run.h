@@ -9,12 +9,12 @@
 #include "qdq/tune.h"
 
 /* How near a model comes to the given one, on all samples that judge. */
-typedef struct qdq_tune_heard {
+typedef struct qdq_tune_evaluation {
     /* of the slice that has least; NAN: an output is zero everywhere */
     double sqnr_db;
     double accuracy, given_accuracy; /* NAN without labels */
     qdq_tune_accuracy more;
-} qdq_tune_heard;
+} qdq_tune_evaluation;
 
 /* Shapes of inputs that the engine fixes; n 0: open dims stay open. */
 typedef struct qdq_tune_shapes {
@@ -38,7 +38,7 @@ typedef struct qdq_tune_candidate {
     char why[400];
     double sqnr_db;
     bool judged; /* `heard` is what was found */
-    qdq_tune_heard heard;
+    qdq_tune_evaluation heard;
     const qdq_tune_times *times;   /* NULL: not profiled */
     const qdq_tune_shapes *shapes; /* built with these; NULL: with those of the search */
     /* its model, which no plan makes; NULL: the plan of `assign` does */
@@ -93,7 +93,7 @@ typedef struct qdq_tune_run {
     qdq_tune_candidate *raw;
     /* lost the last trial of the search: its session goes before the next one */
     qdq_tune_candidate *idle;
-    qdq_epoch epoch;
+    qdq_aa_test epoch;
     const qdq_tune_candidate *marked; /* whose time epoch.base_ns is */
     unsigned epochs, calm_trials;
     bool noisy; /* a control said so, be it long ago */

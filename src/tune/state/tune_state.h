@@ -11,7 +11,7 @@
 typedef struct qdq_tune_units qdq_tune_units; /* units.h */
 typedef struct qdq_strategy qdq_strategy;     /* strategy.h */
 
-typedef struct qdq_tuning {
+typedef struct qdq_tune_state {
     const qdq_tune_opts *opts;
     const qdq_job *job;
     qdq_arena arena;
@@ -23,6 +23,6 @@ typedef struct qdq_tuning {
     qdq_tune_parts parts;
     qdq_tune_run run;
     qdq_tune_outcome outcome;
-} qdq_tuning;
+} qdq_tune_state;
 
 #endif /* QDQ_TUNE_STATE_H */

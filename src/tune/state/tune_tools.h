@@ -6,8 +6,8 @@
 
 #include "base/cancel.h"
 #include "base/file.h"
-#include "quant/compare/kept.h"
-#include "tune/lab/lab.h"
+#include "quant/compare/reference_outputs.h"
+#include "tune/worker_client/worker_client.h"
 #include "tune/space/candidates.h"
 #include "tune/store/store.h"
 #include "tune/store/tune_folder.h"
@@ -24,7 +24,7 @@ typedef struct qdq_tune_tools {
     qdq_tune_folder *folder;
     qdq_tempdir *work; /* the folder's */
     qdq_candidates *files;
-    qdq_lab *lab;
+    qdq_worker_client *lab;
     qdq_tune_store *store;
     qdq_tune_store_context context; /* what all that it holds was measured of and on */
     const char *search_text;        /* qdq_tune_search_text() */

@@ -18,7 +18,7 @@ static qdq_status print_value(json_t *j, char **text, qdq_error *err)
 
 /* Takes a value that qdq_tune_store_value_get() or _content_get() gave. What cannot be read is
  * measured once more. */
-static qdq_status parse_value(const qdq_tuning *t, char *text, const char *key, json_t **out,
+static qdq_status parse_value(const qdq_tune_state *t, char *text, const char *key, json_t **out,
                               qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
@@ -36,7 +36,7 @@ static qdq_status parse_value(const qdq_tuning *t, char *text, const char *key, 
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_recall(qdq_tuning *t, const char *key, json_t **out, qdq_error *err)
+qdq_status qdq_tune_recall(qdq_tune_state *t, const char *key, json_t **out, qdq_error *err)
 {
     char *text = NULL;
 
@@ -45,7 +45,7 @@ qdq_status qdq_tune_recall(qdq_tuning *t, const char *key, json_t **out, qdq_err
     return parse_value(t, text, key, out, err);
 }
 
-qdq_status qdq_tune_recall_content(qdq_tuning *t, const char *key, json_t **out, qdq_error *err)
+qdq_status qdq_tune_recall_content(qdq_tune_state *t, const char *key, json_t **out, qdq_error *err)
 {
     char *text = NULL;
 
@@ -54,7 +54,7 @@ qdq_status qdq_tune_recall_content(qdq_tuning *t, const char *key, json_t **out,
     return parse_value(t, text, key, out, err);
 }
 
-qdq_status qdq_tune_remember(qdq_tuning *t, const char *key, json_t *j, qdq_error *err)
+qdq_status qdq_tune_remember(qdq_tune_state *t, const char *key, json_t *j, qdq_error *err)
 {
     char *text = NULL;
     qdq_status st = print_value(j, &text, err);
@@ -65,7 +65,7 @@ qdq_status qdq_tune_remember(qdq_tuning *t, const char *key, json_t *j, qdq_erro
     return st;
 }
 
-qdq_status qdq_tune_remember_content(qdq_tuning *t, const char *key, json_t *j, qdq_error *err)
+qdq_status qdq_tune_remember_content(qdq_tune_state *t, const char *key, json_t *j, qdq_error *err)
 {
     char *text = NULL;
     qdq_status st = print_value(j, &text, err);

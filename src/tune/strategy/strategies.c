@@ -8,7 +8,7 @@
 #include "tune/strategy/strategies.def"
 #undef STRATEGY
 
-qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_choose_strategy(qdq_tune_state *t, qdq_error *err)
 {
     static const qdq_strategy *const all[] = {
 #define STRATEGY(name) &qdq_strategy_##name,
@@ -24,7 +24,7 @@ qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status trials_fit(qdq_tuning *t, bool *fits, qdq_error *err)
+static qdq_status trials_fit(qdq_tune_state *t, bool *fits, qdq_error *err)
 {
     (void)t;
     (void)err;
@@ -32,7 +32,7 @@ static qdq_status trials_fit(qdq_tuning *t, bool *fits, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status run_trials(qdq_tuning *t, qdq_error *err)
+static qdq_status run_trials(qdq_tune_state *t, qdq_error *err)
 {
     const qdq_search_ops ops = qdq_tune_search_ops(t);
 

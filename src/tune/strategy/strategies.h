@@ -8,6 +8,6 @@
 extern const qdq_strategy qdq_strategy_trials;
 
 /* Sets t->strategy: the first of strategies.def that fits. */
-qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err);
+qdq_status qdq_tune_choose_strategy(qdq_tune_state *t, qdq_error *err);
 
 #endif /* QDQ_TUNE_STRATEGIES_H */

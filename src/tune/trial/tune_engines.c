@@ -8,7 +8,7 @@
 #include "tune/state/tune_budget.h"
 #include "tune/state/tune_refused.h"
 
-void qdq_tune_engine_opts(qdq_tuning *t, qdq_engine_opts *out)
+void qdq_tune_engine_opts(qdq_tune_state *t, qdq_engine_opts *out)
 {
     static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
 
@@ -18,20 +18,20 @@ void qdq_tune_engine_opts(qdq_tuning *t, qdq_engine_opts *out)
         out->worker = t->opts->worker;
 }
 
-qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error *err)
+qdq_status qdq_tune_open_lab(qdq_tune_state *t, bool parts, qdq_worker_client **out, qdq_error *err)
 {
     const qdq_tune_opts *o = t->opts;
     qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
-    qdq_lab_opts lo = {.engine = o->engine != NULL ? o->engine : "ort",
-                       .engine_opts = &engine,
-                       .worker = o->worker,
-                       .work = qdq_tempdir_path(t->tools.work),
-                       .logs = qdq_tune_path(t, "logs"),
-                       .threads = o->threads,
-                       .warmup = o->warmup_runs,
-                       .leg_runs = o->timing_runs,
-                       .seed = o->seed,
-                       .job = t->job};
+    qdq_worker_client_opts lo = {.engine = o->engine != NULL ? o->engine : "ort",
+                                 .engine_opts = &engine,
+                                 .worker = o->worker,
+                                 .work = qdq_tempdir_path(t->tools.work),
+                                 .logs = qdq_tune_path(t, "logs"),
+                                 .threads = o->threads,
+                                 .warmup = o->warmup_runs,
+                                 .leg_runs = o->timing_runs,
+                                 .seed = o->seed,
+                                 .job = t->job};
 
     if (o->engine_opts != NULL) {
         lo.build_deadline_s = lo.run_deadline_s = o->engine_opts->deadline_s;
@@ -50,11 +50,11 @@ qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error
                NULL) { /* their shapes are those of the whole model's inputs */
         QDQ_TRY(qdq_trt_without_shapes(engine.trtexec_args, &t->arena, &engine.trtexec_args, err));
     }
-    QDQ_TRY(qdq_lab_open(&lo, out, err));
+    QDQ_TRY(qdq_worker_client_open(&lo, out, err));
     qdq_tune_set_deadline(t, *out);
     qdq_status st = qdq_tune_tell_refused(t, *out, err);
     if (st != QDQ_OK) {
-        qdq_lab_close(*out);
+        qdq_worker_client_close(*out);
         *out = NULL;
     }
     return st;

@@ -5,10 +5,11 @@
 #include "tune/state/tune_state.h"
 
 /* Options of an engine in this run, with the job t->tools.timed. */
-void qdq_tune_engine_opts(qdq_tuning *t, qdq_engine_opts *out);
+void qdq_tune_engine_opts(qdq_tune_state *t, qdq_engine_opts *out);
 
 /* The engine in a worker: for the whole model on samples, or (parts) for models whose inputs have
  * fixed shapes and other names, on random numbers. */
-qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error *err);
+qdq_status qdq_tune_open_lab(qdq_tune_state *t, bool parts, qdq_worker_client **out,
+                             qdq_error *err);
 
 #endif /* QDQ_TUNE_ENGINES_H */

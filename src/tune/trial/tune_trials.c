@@ -22,7 +22,7 @@
 /* --- samples ---------------------------------------------------------------------------------- */
 
 typedef struct taking {
-    qdq_tuning *t;
+    qdq_tune_state *t;
     qdq_tune_candidate *a, *b;
     qdq_tune_store_trial trial;
     bool failed;
@@ -53,8 +53,8 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
         return qdq_fail(err, QDQ_E_GOAL, "the budget of time is used up");
     if (k->a->failed || k->b->failed)
         return fail_trial(k, k->a->failed ? k->a->why : k->b->why, err);
-    QDQ_TRY(qdq_lab_pair(k->t->tools.lab, k->a->handle, k->b->handle, pair % 2 == 1,
-                         number_of(k, pair), a_ns, b_ns, &fate, err));
+    QDQ_TRY(qdq_worker_client_pair(k->t->tools.lab, k->a->handle, k->b->handle, pair % 2 == 1,
+                                   number_of(k, pair), a_ns, b_ns, &fate, err));
     QDQ_TRY(qdq_tune_note_refused(k->t, k->t->tools.lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         qdq_tune_give_up_by_fate(k->b, &fate);
@@ -76,13 +76,13 @@ static qdq_status take(void *ctx, unsigned pair, double *a_ns, double *b_ns, qdq
     return measure_pair(k, pair, a_ns, b_ns, err);
 }
 
-static void count(qdq_tuning *t, qdq_tune_candidate *c)
+static void count(qdq_tune_state *t, qdq_tune_candidate *c)
 {
     t->run.builds += !c->counted;
     c->counted = true;
 }
 
-static qdq_status begin(qdq_tuning *t, taking *k, unsigned nth, qdq_error *err)
+static qdq_status begin(qdq_tune_state *t, taking *k, unsigned nth, qdq_error *err)
 {
     count(t, k->a);
     count(t, k->b);
@@ -104,7 +104,7 @@ static qdq_status conclude(taking *k, qdq_status st, const qdq_test_result *r, b
                                         r->gain, r->ci_low, r->ci_high, err);
 }
 
-qdq_status qdq_tune_compare(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
+qdq_status qdq_tune_compare(qdq_tune_state *t, qdq_tune_candidate *a, qdq_tune_candidate *b,
                             unsigned nth, const qdq_test_opts *test, qdq_test_result *out,
                             bool *failed, qdq_error *err)
 {
@@ -124,12 +124,12 @@ qdq_status qdq_tune_compare(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candi
 /* Of a pair, on a machine that has neighbours: on one of its own it is half of that. */
 static const double noisy_sd = 0.01;
 
-qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+qdq_status qdq_tune_control(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)
 {
     taking k = {.t = t, .a = c, .b = c};
 
     QDQ_TRY(begin(t, &k, 1000 + t->run.epochs++, err));
-    qdq_status st = qdq_epoch_begin(&t->run.test, take, &k, &t->run.epoch, err);
+    qdq_status st = qdq_aa_test_begin(&t->run.test, take, &k, &t->run.epoch, err);
     if (st == QDQ_E_GOAL && k.failed)
         return qdq_fail(err, QDQ_E_ENGINE, "the model cannot be timed: %s", c->why);
     QDQ_TRY(st);
@@ -148,7 +148,7 @@ qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err
 
 /* Has the noise been far below that of the control for some trials? Then they took more pairs than
  * they needed. */
-static bool is_calmer(qdq_tuning *t, const qdq_test_result *r)
+static bool is_calmer(qdq_tune_state *t, const qdq_test_result *r)
 {
     enum { TRIALS = 3 };
 
@@ -157,13 +157,13 @@ static bool is_calmer(qdq_tuning *t, const qdq_test_result *r)
 }
 
 /* After the machine has changed its pace, noise is another one, too. */
-static qdq_status follow_drift(qdq_tuning *t, qdq_tune_candidate *incumbent,
+static qdq_status follow_drift(qdq_tune_state *t, qdq_tune_candidate *incumbent,
                                const qdq_test_result *r, qdq_error *err)
 {
     /* of a noisy machine, single medians differ */
     const double limit = fmax(0.1, 3 * t->run.epoch.aa_sd);
     const bool drifted =
-        incumbent == t->run.marked && qdq_epoch_drifted(&t->run.epoch, r->incumbent_ns, limit);
+        incumbent == t->run.marked && qdq_aa_test_drifted(&t->run.epoch, r->incumbent_ns, limit);
 
     if (drifted)
         qdq_job_log(t->job, QDQ_LOG_WARNING, "latency drifted by %.0f %%: noise is measured again",
@@ -178,7 +178,7 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
                           const qdq_test_opts *test, qdq_test_result *out, bool *failed,
                           qdq_error *err)
 {
-    qdq_tuning *t = ctx;
+    qdq_tune_state *t = ctx;
     qdq_test_opts own = *test;
     qdq_tune_candidate *a, *b;
 
@@ -223,13 +223,13 @@ static qdq_status identity(void *ctx, const qdq_assign *a, qdq_assign_hash *out,
 
 /* A run that goes on finds on its way what an earlier process found, and left in model.onnx, or
  * something better. So is a baseline that saves more. */
-static qdq_status kept(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
+static qdq_status kept(qdq_tune_state *t, const qdq_search_event *e, qdq_error *err)
 {
     t->run.unwritten = (t->out->resumed && !t->run.measured) || t->run.lead > t->run.saved;
     return t->run.unwritten ? QDQ_OK : qdq_tune_write_assignment(t, e->candidate, err);
 }
 
-static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
+static qdq_status record(qdq_tune_state *t, const qdq_search_event *e, qdq_error *err)
 {
     char text[400];
     qdq_tune_candidate *c;
@@ -261,7 +261,7 @@ static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *er
 
 static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
 {
-    qdq_tuning *t = ctx;
+    qdq_tune_state *t = ctx;
 
     t->run.unit = e->unit != SIZE_MAX ? t->parts.problem.unit[e->unit].name : "";
     t->run.unit_number = e->unit != SIZE_MAX ? e->unit + 1 : 0;
@@ -286,17 +286,17 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost,
 
 static unsigned builds(void *ctx)
 {
-    return ((qdq_tuning *)ctx)->run.builds;
+    return ((qdq_tune_state *)ctx)->run.builds;
 }
 
 static qdq_status known_share(void *ctx, const qdq_assign *a, double *out, qdq_error *err)
 {
-    qdq_tuning *t = ctx;
+    qdq_tune_state *t = ctx;
 
     return t->units->known_share(t, a, out, err);
 }
 
-qdq_search_ops qdq_tune_search_ops(qdq_tuning *t)
+qdq_search_ops qdq_tune_search_ops(qdq_tune_state *t)
 {
     return (qdq_search_ops){.ctx = t,
                             .measure = measure,
@@ -307,7 +307,7 @@ qdq_search_ops qdq_tune_search_ops(qdq_tuning *t)
                             .profile = profile};
 }
 
-qdq_status qdq_tune_try(qdq_tuning *t, qdq_search_phase phase, const char *move,
+qdq_status qdq_tune_try(qdq_tune_state *t, qdq_search_phase phase, const char *move,
                         const qdq_assign *incumbent, const qdq_assign *candidate,
                         qdq_tune_tried *out, qdq_error *err)
 {
@@ -336,7 +336,7 @@ qdq_status qdq_tune_try(qdq_tuning *t, qdq_search_phase phase, const char *move,
     return event(t, &e, err);
 }
 
-qdq_status qdq_tune_try_for_best(qdq_tuning *t, qdq_search_phase phase, const char *move,
+qdq_status qdq_tune_try_for_best(qdq_tune_state *t, qdq_search_phase phase, const char *move,
                                  const qdq_assign *candidate, qdq_tune_tried *out, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_try(t, phase, move, &t->run.found.best, candidate, out, err));

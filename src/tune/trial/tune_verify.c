@@ -19,7 +19,7 @@
 
 /* --- remembering ------------------------------------------------------------------------------ */
 
-static const char *key_of(qdq_tuning *t, const char *name, bool shipped)
+static const char *key_of(qdq_tune_state *t, const char *name, bool shipped)
 {
     return qdq_arena_printf(&t->arena, "computes %s%s", name, shipped ? ", shipped" : "");
 }
@@ -51,7 +51,7 @@ static bool read(const json_t *j, qdq_verify_result *r)
     return verdict >= QDQ_VERIFY_UNKNOWN && verdict <= QDQ_VERIFY_WRONG;
 }
 
-static qdq_status recall(qdq_tuning *t, const char *key, qdq_verify_result *out, bool *found,
+static qdq_status recall(qdq_tune_state *t, const char *key, qdq_verify_result *out, bool *found,
                          qdq_error *err)
 {
     json_t *j = NULL;
@@ -67,7 +67,7 @@ static qdq_status recall(qdq_tuning *t, const char *key, qdq_verify_result *out,
 /* --- asking ----------------------------------------------------------------------------------- */
 
 /* ONNX Runtime, where it is not the engine itself; none: the verdicts say so. */
-static qdq_engine *reference(qdq_tuning *t)
+static qdq_engine *reference(qdq_tune_state *t)
 {
     const char *name = qdq_engine_get_info(t->tools.engine)->name;
     qdq_engine_opts ort;
@@ -82,7 +82,7 @@ static qdq_engine *reference(qdq_tuning *t)
     return t->tools.reference;
 }
 
-static qdq_status run(qdq_tuning *t, const qdq_model *m, const qdq_input_shape *shapes,
+static qdq_status run(qdq_tune_state *t, const qdq_model *m, const qdq_input_shape *shapes,
                       size_t n_shapes, size_t count, qdq_verify_result *out, qdq_error *err)
 {
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
@@ -114,7 +114,7 @@ static qdq_status run(qdq_tuning *t, const qdq_model *m, const qdq_input_shape *
 
 /* Does the engine fail on the input, too, if it fixes these shapes? Then they are none that anybody
  * runs. */
-static qdq_status fails_as_given(qdq_tuning *t, const qdq_input_shape *shapes, size_t n,
+static qdq_status fails_as_given(qdq_tune_state *t, const qdq_input_shape *shapes, size_t n,
                                  const qdq_verify_result *r, bool *out, qdq_error *err)
 {
     qdq_verify_result given;
@@ -129,8 +129,8 @@ static qdq_status fails_as_given(qdq_tuning *t, const qdq_input_shape *shapes, s
 
 /* As it is written, and with the shapes that it is timed with. Of a candidate fewer samples, and no
  * more than one question once the time is up: what ships is asked in any case. */
-static qdq_status ask_all(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verify_result *out,
-                          qdq_error *err)
+static qdq_status ask_all(qdq_tune_state *t, const qdq_model *m, bool shipped,
+                          qdq_verify_result *out, qdq_error *err)
 {
     enum { SEARCHED = 2, SHIPPED = 4 };
     const qdq_input_shape *shapes = t->task.quantize.shapes;
@@ -138,10 +138,10 @@ static qdq_status ask_all(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_v
     qdq_verify_result fixed;
     bool fails;
 
-    if ((qdq_lab_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) == 0) {
+    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) == 0) {
         *out = (qdq_verify_result){.sqnr_db = NAN};
         snprintf(out->why, sizeof out->why, "engine '%s' computes no outputs",
-                 qdq_lab_engine(t->tools.lab)->name);
+                 qdq_worker_client_engine(t->tools.lab)->name);
         return QDQ_OK;
     }
     QDQ_TRY(run(t, m, NULL, 0, shipped ? SHIPPED : SEARCHED, out, err));
@@ -157,7 +157,7 @@ static qdq_status ask_all(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_v
 }
 
 /* *cut: there was no time for an answer. */
-static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verify_result *out,
+static qdq_status ask(qdq_tune_state *t, const qdq_model *m, bool shipped, qdq_verify_result *out,
                       bool *cut, qdq_error *err)
 {
     const double start = qdq_clock_seconds();
@@ -173,7 +173,7 @@ static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verif
     return QDQ_OK;
 }
 
-static void tell_wrong(qdq_tuning *t, const qdq_verify_result *r)
+static void tell_wrong(qdq_tune_state *t, const qdq_verify_result *r)
 {
     if (t->out->n_wrong++ == 0)
         snprintf(t->out->wrong, sizeof t->out->wrong, "%s", r->why);
@@ -182,7 +182,7 @@ static void tell_wrong(qdq_tuning *t, const qdq_verify_result *r)
 
 /* --- candidates of the search ----------------------------------------------------------------- */
 
-static void refuse(qdq_tuning *t, qdq_tune_candidate *c, const qdq_verify_result *r)
+static void refuse(qdq_tune_state *t, qdq_tune_candidate *c, const qdq_verify_result *r)
 {
     if (c->wrong)
         return;
@@ -191,7 +191,7 @@ static void refuse(qdq_tuning *t, qdq_tune_candidate *c, const qdq_verify_result
     tell_wrong(t, r);
 }
 
-qdq_status qdq_tune_recall_wrong(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+qdq_status qdq_tune_recall_wrong(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)
 {
     qdq_verify_result r;
     bool found = false;
@@ -204,7 +204,7 @@ qdq_status qdq_tune_recall_wrong(qdq_tuning *t, qdq_tune_candidate *c, qdq_error
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_verify(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+qdq_status qdq_tune_verify(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)
 {
     const char *key = key_of(t, c->name, false);
     qdq_verify_result r;
@@ -233,7 +233,7 @@ qdq_status qdq_tune_verify(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
 
 /* --- what is shipped -------------------------------------------------------------------------- */
 
-qdq_status qdq_tune_verify_model(qdq_tuning *t, const qdq_model *m, const char *name,
+qdq_status qdq_tune_verify_model(qdq_tune_state *t, const qdq_model *m, const char *name,
                                  qdq_verify_result *r, bool *cut, qdq_error *err)
 {
     const char *key = key_of(t, name, true);
@@ -248,7 +248,7 @@ qdq_status qdq_tune_verify_model(qdq_tuning *t, const qdq_model *m, const char *
 }
 
 /* The model of a plan, or a file of the folder. */
-static qdq_status answer(qdq_tuning *t, const qdq_plan *p, const char *file, const char *name,
+static qdq_status answer(qdq_tune_state *t, const qdq_plan *p, const char *file, const char *name,
                          qdq_verify_result *r, bool *cut, qdq_error *err)
 {
     const char *key = key_of(t, name, true), *path = qdq_tune_path(t, file);
@@ -269,7 +269,8 @@ static qdq_status answer(qdq_tuning *t, const qdq_plan *p, const char *file, con
     return st;
 }
 
-qdq_status qdq_tune_verify_shipped(qdq_tuning *t, const qdq_plan *p, bool *right, qdq_error *err)
+qdq_status qdq_tune_verify_shipped(qdq_tune_state *t, const qdq_plan *p, bool *right,
+                                   qdq_error *err)
 {
     qdq_plan *best = NULL;
     qdq_verify_result r;
@@ -294,7 +295,7 @@ qdq_status qdq_tune_verify_shipped(qdq_tuning *t, const qdq_plan *p, bool *right
     return QDQ_OK;
 }
 
-qdq_status qdq_tune_verify_float(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_verify_float(qdq_tune_state *t, qdq_error *err)
 {
     qdq_verify_result *r = &t->out->computed;
     bool cut;

@@ -34,7 +34,7 @@ static qdq_status check_item(const qdq_validate_problem *p, size_t i, qdq_assign
     return QDQ_OK;
 }
 
-static qdq_status check(qdq_validating *v, qdq_error *err)
+static qdq_status check(qdq_validate_state *v, qdq_error *err)
 {
     const qdq_validate_problem *p = v->p;
     qdq_assign seen;
@@ -54,7 +54,7 @@ static qdq_status check(qdq_validating *v, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status prepare(qdq_validating *v, qdq_error *err)
+static qdq_status prepare(qdq_validate_state *v, qdq_error *err)
 {
     const size_t n = v->p->n_items;
     qdq_validate_result *out = v->out;
@@ -84,7 +84,7 @@ static qdq_status prepare(qdq_validating *v, qdq_error *err)
 /* --- items ------------------------------------------------------------------------------------ */
 
 /* All together, or nothing. */
-static void settle_at_once(qdq_validating *v, const qdq_validate_seen *seen)
+static void settle_at_once(qdq_validate_state *v, const qdq_validate_seen *seen)
 {
     qdq_validate_decide(v, v->order, v->p->n_items,
                         seen->kept      ? QDQ_VALIDATE_KEPT
@@ -95,7 +95,7 @@ static void settle_at_once(qdq_validating *v, const qdq_validate_seen *seen)
 }
 
 /* Items at positions [low, high) of the order. */
-static qdq_status settle_open(qdq_validating *v, size_t low, size_t high, qdq_error *err)
+static qdq_status settle_open(qdq_validate_state *v, size_t low, size_t high, qdq_error *err)
 {
     const size_t n = high - low;
     qdq_validate_seen seen;
@@ -114,7 +114,7 @@ static qdq_status settle_open(qdq_validating *v, size_t low, size_t high, qdq_er
     return qdq_validate_halve(v, low, high, &seen, err);
 }
 
-static qdq_status settle(qdq_validating *v, qdq_error *err)
+static qdq_status settle(qdq_validate_state *v, qdq_error *err)
 {
     size_t low = 0, high = v->p->n_items;
 
@@ -133,7 +133,7 @@ static qdq_status settle(qdq_validating *v, qdq_error *err)
 }
 
 /* Items are added to the base, whatever start is faster. The time is NAN if it cannot be had. */
-static qdq_status go_to_base(qdq_validating *v, qdq_error *err)
+static qdq_status go_to_base(qdq_validate_state *v, qdq_error *err)
 {
     double time;
 
@@ -146,7 +146,7 @@ static qdq_status go_to_base(qdq_validating *v, qdq_error *err)
 /* --- end -------------------------------------------------------------------------------------- */
 
 /* What was merged against the best start, unless it is known to be slower. */
-static qdq_status compare_with_start(qdq_validating *v, const qdq_assign *start, double time,
+static qdq_status compare_with_start(qdq_validate_state *v, const qdq_assign *start, double time,
                                      qdq_error *err)
 {
     qdq_tried ignored;
@@ -161,7 +161,8 @@ static qdq_status compare_with_start(qdq_validating *v, const qdq_assign *start,
 
 /* What is added to the base has won against it. Once the budget is over nothing is measured any
  * more: then the faster one by what is known of both. */
-static qdq_status choose(qdq_validating *v, const qdq_assign *start, double time, qdq_error *err)
+static qdq_status choose(qdq_validate_state *v, const qdq_assign *start, double time,
+                         qdq_error *err)
 {
     const bool has_won =
         qdq_assign_equal(start, v->base) || qdq_assign_equal(start, &v->s.incumbent);
@@ -170,7 +171,7 @@ static qdq_status choose(qdq_validating *v, const qdq_assign *start, double time
     return compare_with_start(v, start, time, err);
 }
 
-static void count_items(qdq_validating *v)
+static void count_items(qdq_validate_state *v)
 {
     qdq_validate_result *out = v->out;
     size_t by_verdict[4] = {0};
@@ -191,7 +192,7 @@ static void count_items(qdq_validating *v)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static qdq_status merge(qdq_validating *v, qdq_error *err)
+static qdq_status merge(qdq_validate_state *v, qdq_error *err)
 {
     const double time = v->s.time;
     qdq_assign start;
@@ -207,7 +208,7 @@ static qdq_status merge(qdq_validating *v, qdq_error *err)
     return choose(v, &start, time, err);
 }
 
-static qdq_status validate(qdq_validating *v, qdq_error *err)
+static qdq_status validate(qdq_validate_state *v, qdq_error *err)
 {
     QDQ_TRY(prepare(v, err));
     QDQ_TRY(qdq_search_begin(&v->s, err));
@@ -220,12 +221,12 @@ qdq_status qdq_validate_run(const qdq_validate_problem *p, const qdq_search_opts
                             const qdq_search_ops *ops, qdq_arena *arena, qdq_validate_result *out,
                             qdq_error *err)
 {
-    qdq_validating v = {.p = p, .asked = opts, .out = out, .opts = *opts, .ops = *ops};
+    qdq_validate_state v = {.p = p, .asked = opts, .out = out, .opts = *opts, .ops = *ops};
 
     *out = (qdq_validate_result){0};
     v.ops.known_share = NULL;
     v.ops.profile = NULL;
-    v.s = (qdq_searching){
+    v.s = (qdq_search_state){
         .p = p->search, .opts = &v.opts, .ops = &v.ops, .arena = arena, .out = &out->search};
     qdq_status st = validate(&v, err);
     qdq_search_free(&v.s);

@@ -7,14 +7,15 @@
 
 /* --- neighbours ------------------------------------------------------------------------------- */
 
-static bool was_refused(const qdq_validating *v, uint32_t item)
+static bool was_refused(const qdq_validate_state *v, uint32_t item)
 {
     return !v->on[item] && v->alone[item];
 }
 
 /* Links between two that were refused, those first that promise most. At most as many as there are
  * such items: in a dense graph that would be half of their square. */
-static qdq_status rank_links(qdq_validating *v, qdq_search_ranked **out, size_t *n, qdq_error *err)
+static qdq_status rank_links(qdq_validate_state *v, qdq_search_ranked **out, size_t *n,
+                             qdq_error *err)
 {
     qdq_search_ranked *at = qdq_arena_array(&v->s.scratch, v->p->n_links + 1, sizeof *at);
     size_t refused = 0;
@@ -37,7 +38,7 @@ static qdq_status rank_links(qdq_validating *v, qdq_search_ranked **out, size_t 
     return QDQ_OK;
 }
 
-qdq_status qdq_validate_pairs(qdq_validating *v, qdq_error *err)
+qdq_status qdq_validate_pairs(qdq_validate_state *v, qdq_error *err)
 {
     qdq_search_ranked *at;
     size_t n;
@@ -69,7 +70,7 @@ typedef QDQ_VEC(group) groups;
 
 /* What it may do harm by is what the set that it was kept in may lack, and more than it promised
  * itself. Without a promise anything is possible. */
-static double harm_of(const qdq_validating *v, const group *g)
+static double harm_of(const qdq_validate_state *v, const group *g)
 {
     double hidden = 0;
 
@@ -79,12 +80,12 @@ static double harm_of(const qdq_validating *v, const group *g)
     return isnan(harm) ? INFINITY : harm;
 }
 
-static bool may_be_seen(const qdq_validating *v, double harm)
+static bool may_be_seen(const qdq_validate_state *v, double harm)
 {
     return harm >= v->asked->test.enter * v->s.time;
 }
 
-static qdq_status find_groups(qdq_validating *v, groups *out, qdq_error *err)
+static qdq_status find_groups(qdq_validate_state *v, groups *out, qdq_error *err)
 {
     const size_t n = v->p->n_items;
     uint32_t *component = qdq_arena_array(&v->s.scratch, n + 1, sizeof *component);
@@ -113,7 +114,7 @@ static qdq_status find_groups(qdq_validating *v, groups *out, qdq_error *err)
 }
 
 /* The bound of validate.h, with what was bad so far. */
-static unsigned builds_left(const qdq_validating *v)
+static unsigned builds_left(const qdq_validate_state *v)
 {
     const double most = 4 + 2 * log2((double)v->p->n_items) * (double)(v->bad + 1);
     /* the base, and one that comes last: against the best start */
@@ -130,7 +131,7 @@ static const char *move_without(const group *g)
 }
 
 /* Its halves are next where taking it away may have gained something. */
-static qdq_status try_without(qdq_validating *v, const group *g, groups *halves, qdq_error *err)
+static qdq_status try_without(qdq_validate_state *v, const group *g, groups *halves, qdq_error *err)
 {
     qdq_validate_seen seen;
 
@@ -148,7 +149,7 @@ static qdq_status try_without(qdq_validating *v, const group *g, groups *halves,
     return QDQ_OK;
 }
 
-qdq_status qdq_validate_backward(qdq_validating *v, qdq_error *err)
+qdq_status qdq_validate_backward(qdq_validate_state *v, qdq_error *err)
 {
     groups all = {0};
 

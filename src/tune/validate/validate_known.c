@@ -3,7 +3,7 @@
 #include "base/fail.h"
 #include "tune/validate/validate_state.h"
 
-static bool is_of(const qdq_validating *v, uint32_t item, int part)
+static bool is_of(const qdq_validate_state *v, uint32_t item, int part)
 {
     const qdq_validate_verdict known = v->p->known[item];
 
@@ -12,7 +12,7 @@ static bool is_of(const qdq_validating *v, uint32_t item, int part)
 
 /* Kept items first, then open ones, then rejected ones; each in its former order. end[k]: of part
  * k. */
-static qdq_status part(qdq_validating *v, size_t end[3], qdq_error *err)
+static qdq_status part(qdq_validate_state *v, size_t end[3], qdq_error *err)
 {
     const size_t n = v->p->n_items;
     uint32_t *order = qdq_arena_array(&v->s.scratch, n + 1, sizeof *order);
@@ -30,7 +30,7 @@ static qdq_status part(qdq_validating *v, size_t end[3], qdq_error *err)
     return QDQ_OK;
 }
 
-static void take(qdq_validating *v, size_t low, size_t high, size_t trial)
+static void take(qdq_validate_state *v, size_t low, size_t high, size_t trial)
 {
     for (size_t i = low; i < high; i++) {
         const uint32_t item = v->order[i];
@@ -43,7 +43,7 @@ static void take(qdq_validating *v, size_t low, size_t high, size_t trial)
     }
 }
 
-qdq_status qdq_validate_take_known(qdq_validating *v, size_t *low, size_t *high, qdq_error *err)
+qdq_status qdq_validate_take_known(qdq_validate_state *v, size_t *low, size_t *high, qdq_error *err)
 {
     qdq_validate_seen seen = {.kept = true, .trial = SIZE_MAX};
     size_t end[3];

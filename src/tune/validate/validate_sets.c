@@ -16,7 +16,7 @@ static uint32_t root(uint32_t *component, uint32_t i)
     return i;
 }
 
-void qdq_validate_connect(const qdq_validating *v, bool only_on, uint32_t *component)
+void qdq_validate_connect(const qdq_validate_state *v, bool only_on, uint32_t *component)
 {
     for (uint32_t i = 0; i < v->p->n_items; i++)
         component[i] = i;
@@ -49,7 +49,7 @@ static int by_order(const void *a, const void *b)
     return x->item < y->item ? -1 : 1;
 }
 
-qdq_status qdq_validate_arrange(qdq_validating *v, qdq_error *err)
+qdq_status qdq_validate_arrange(qdq_validate_state *v, qdq_error *err)
 {
     const size_t n = v->p->n_items;
     placed *at = qdq_arena_array(&v->s.scratch, n + 1, sizeof *at);
@@ -70,13 +70,13 @@ qdq_status qdq_validate_arrange(qdq_validating *v, qdq_error *err)
     return QDQ_OK;
 }
 
-static bool is_border(const qdq_validating *v, size_t at)
+static bool is_border(const qdq_validate_state *v, size_t at)
 {
     return v->component[v->order[at - 1]] != v->component[v->order[at]];
 }
 
 /* Where a row of two or more is cut: between components, as near to the middle as can be. */
-static size_t middle_of(const qdq_validating *v, size_t low, size_t high)
+static size_t middle_of(const qdq_validate_state *v, size_t low, size_t high)
 {
     const size_t middle = low + (high - low) / 2;
 
@@ -89,7 +89,7 @@ static size_t middle_of(const qdq_validating *v, size_t low, size_t high)
     return middle;
 }
 
-static const char *move_of(const qdq_validating *v, size_t low, size_t high, bool without)
+static const char *move_of(const qdq_validate_state *v, size_t low, size_t high, bool without)
 {
     const bool starts = low == 0 || is_border(v, low),
                ends = high == v->p->n_items || is_border(v, high),
@@ -106,18 +106,18 @@ static const char *move_of(const qdq_validating *v, size_t low, size_t high, boo
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-static bool is_on(const qdq_validating *v, const qdq_validate_part *p)
+static bool is_on(const qdq_validate_state *v, const qdq_validate_part *p)
 {
     return v->on[v->order[p->low]];
 }
 
-static qdq_validate_promise promise_of(const qdq_validating *v, const qdq_validate_part *p)
+static qdq_validate_promise promise_of(const qdq_validate_state *v, const qdq_validate_part *p)
 {
     return qdq_validate_sum(v, &v->order[p->low], p->high - p->low);
 }
 
 /* Where nothing was promised it is what was lost, and what is unknown comes last. */
-static double urgency_of(const qdq_validating *v, const qdq_validate_part *p)
+static double urgency_of(const qdq_validate_state *v, const qdq_validate_part *p)
 {
     const qdq_validate_promise all = promise_of(v, p);
 
@@ -126,13 +126,13 @@ static double urgency_of(const qdq_validating *v, const qdq_validate_part *p)
     return (isnan(all.saves) ? 0 : all.saves) - p->saved;
 }
 
-static qdq_status push(qdq_validating *v, qdq_validate_part p, qdq_error *err)
+static qdq_status push(qdq_validate_state *v, qdq_validate_part p, qdq_error *err)
 {
     p.urgency = urgency_of(v, &p);
     return QDQ_PUSH(&v->s.scratch, &v->parts, p) ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_validate_part pop(qdq_validating *v)
+static qdq_validate_part pop(qdq_validate_state *v)
 {
     size_t worst = 0;
 
@@ -144,14 +144,14 @@ static qdq_validate_part pop(qdq_validating *v)
     return p;
 }
 
-static bool falls_short(const qdq_validating *v, const qdq_validate_part *p)
+static bool falls_short(const qdq_validate_state *v, const qdq_validate_part *p)
 {
     const qdq_validate_promise all = promise_of(v, p);
 
     return qdq_validate_is_short(v, &all, p->saved, p->variance);
 }
 
-static void keep(qdq_validating *v, const qdq_validate_part *p)
+static void keep(qdq_validate_state *v, const qdq_validate_part *p)
 {
     const qdq_validate_promise all = promise_of(v, p);
     const size_t n = p->high - p->low;
@@ -163,7 +163,7 @@ static void keep(qdq_validating *v, const qdq_validate_part *p)
 }
 
 /* A single item. One that was taken away was better off that way. */
-static void refuse(qdq_validating *v, const qdq_validate_part *p, const qdq_validate_seen *seen,
+static void refuse(qdq_validate_state *v, const qdq_validate_part *p, const qdq_validate_seen *seen,
                    bool was_on)
 {
     qdq_validate_decide(v, &v->order[p->low], 1,
@@ -176,8 +176,8 @@ static void refuse(qdq_validating *v, const qdq_validate_part *p, const qdq_vali
 }
 
 /* What a trial of a part means for it: it is decided, or goes on. `was_on`: before the trial. */
-static qdq_status conclude(qdq_validating *v, qdq_validate_part p, const qdq_validate_seen *seen,
-                           bool was_on, qdq_error *err)
+static qdq_status conclude(qdq_validate_state *v, qdq_validate_part p,
+                           const qdq_validate_seen *seen, bool was_on, qdq_error *err)
 {
     const bool is_one = p.high - p.low == 1;
 
@@ -197,8 +197,8 @@ static qdq_status conclude(qdq_validating *v, qdq_validate_part p, const qdq_val
 }
 
 /* Tries a part, unless it is off and too small to be seen. */
-static qdq_status examine(qdq_validating *v, const qdq_validate_part *p, qdq_validate_seen *seen,
-                          qdq_error *err)
+static qdq_status examine(qdq_validate_state *v, const qdq_validate_part *p,
+                          qdq_validate_seen *seen, qdq_error *err)
 {
     const size_t n = p->high - p->low;
     const qdq_validate_promise all = promise_of(v, p);
@@ -218,7 +218,7 @@ static qdq_status examine(qdq_validating *v, const qdq_validate_part *p, qdq_val
 
 /* The other half, after the first was tried: what it saves is the rest, if both are known. A model
  * that fails although its first half can be built has the reason in the other one. */
-static qdq_status examine_rest(qdq_validating *v, qdq_validate_part rest, bool whole_failed,
+static qdq_status examine_rest(qdq_validate_state *v, qdq_validate_part rest, bool whole_failed,
                                bool first_failed, qdq_error *err)
 {
     qdq_validate_seen ignored;
@@ -233,7 +233,7 @@ static qdq_status examine_rest(qdq_validating *v, qdq_validate_part rest, bool w
     return QDQ_OK;
 }
 
-static qdq_status halve(qdq_validating *v, const qdq_validate_part *whole, qdq_error *err)
+static qdq_status halve(qdq_validate_state *v, const qdq_validate_part *whole, qdq_error *err)
 {
     enum { WORSE = 4 };
     const size_t middle = middle_of(v, whole->low, whole->high);
@@ -252,7 +252,7 @@ static qdq_status halve(qdq_validating *v, const qdq_validate_part *whole, qdq_e
 }
 
 /* Halving costs more than trying all where every fifth is bad. */
-static bool is_hopeless(const qdq_validating *v)
+static bool is_hopeless(const qdq_validate_state *v)
 {
     enum { SOME = 3, ONE_IN = 5 };
 
@@ -260,7 +260,7 @@ static bool is_hopeless(const qdq_validating *v)
 }
 
 /* Single items from now on, those first that promise most. */
-static qdq_status go_one_by_one(qdq_validating *v, qdq_error *err)
+static qdq_status go_one_by_one(qdq_validate_state *v, qdq_error *err)
 {
     const size_t n = v->parts.n;
 
@@ -281,7 +281,7 @@ static qdq_status go_one_by_one(qdq_validating *v, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_validate_halve(qdq_validating *v, size_t low, size_t high,
+qdq_status qdq_validate_halve(qdq_validate_state *v, size_t low, size_t high,
                               const qdq_validate_seen *seen, qdq_error *err)
 {
     const qdq_validate_part all = {.low = low, .high = high};

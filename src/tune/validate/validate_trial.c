@@ -14,7 +14,7 @@ static void set_bits(qdq_assign *a, const qdq_assign *bits)
             qdq_assign_set(a, i, true);
 }
 
-void qdq_validate_merge(const qdq_validating *v, qdq_assign *a)
+void qdq_validate_merge(const qdq_validate_state *v, qdq_assign *a)
 {
     qdq_assign_take(a, v->base);
     for (size_t i = 0; i < v->p->n_items; i++)
@@ -22,7 +22,7 @@ void qdq_validate_merge(const qdq_validating *v, qdq_assign *a)
             set_bits(a, &v->p->item[i].bits);
 }
 
-static void flip(qdq_validating *v, const uint32_t *item, size_t n)
+static void flip(qdq_validate_state *v, const uint32_t *item, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         v->on[item[i]] = !v->on[item[i]];
@@ -30,7 +30,7 @@ static void flip(qdq_validating *v, const uint32_t *item, size_t n)
 
 /* --- promises --------------------------------------------------------------------------------- */
 
-qdq_validate_promise qdq_validate_sum(const qdq_validating *v, const uint32_t *item, size_t n)
+qdq_validate_promise qdq_validate_sum(const qdq_validate_state *v, const uint32_t *item, size_t n)
 {
     qdq_validate_promise p = {.least = INFINITY};
 
@@ -51,7 +51,7 @@ double qdq_validate_doubt(const qdq_validate_promise *p, double saved, double va
 /* The least that a harmful item takes with it is its own promise, and harm that can be seen: a set
  * that lacks less than both has none. So promises that are all a little too high are not followed
  * down to single items. */
-bool qdq_validate_is_short(const qdq_validating *v, const qdq_validate_promise *p, double saved,
+bool qdq_validate_is_short(const qdq_validate_state *v, const qdq_validate_promise *p, double saved,
                            double variance)
 {
     const double lacks = p->saves - saved, errors = 3 * sqrt(p->variance + variance);
@@ -60,7 +60,7 @@ bool qdq_validate_is_short(const qdq_validating *v, const qdq_validate_promise *
            qdq_validate_doubt(p, saved, variance) > p->least + v->asked->test.enter * v->s.time;
 }
 
-bool qdq_validate_matters(const qdq_validating *v, const qdq_validate_promise *p)
+bool qdq_validate_matters(const qdq_validate_state *v, const qdq_validate_promise *p)
 {
     return isnan(p->saves) || qdq_search_matters(&v->s, p->saves);
 }
@@ -69,7 +69,7 @@ bool qdq_validate_matters(const qdq_validating *v, const qdq_validate_promise *p
 
 /* A start that was kept has been measured already: it is the incumbent again, if it is faster than
  * this one. */
-static qdq_status recall(qdq_validating *v, qdq_tried *t, qdq_error *err)
+static qdq_status recall(qdq_validate_state *v, qdq_tried *t, qdq_error *err)
 {
     bool was_kept;
 
@@ -86,7 +86,7 @@ static qdq_status recall(qdq_validating *v, qdq_tried *t, qdq_error *err)
 
 /* What a set saves is compared with what it promises, and says what the rest of a larger set saves:
  * then it is to be known as well as can be. Pairs are cheap beside builds. */
-static void set_test(qdq_validating *v, const qdq_validate_trial *t, double split)
+static void set_test(qdq_validate_state *v, const qdq_validate_trial *t, double split)
 {
     qdq_test_opts *o = &v->opts.test;
 
@@ -99,8 +99,8 @@ static void set_test(qdq_validating *v, const qdq_validate_trial *t, double spli
     }
 }
 
-static qdq_status add_trial(qdq_validating *v, const qdq_validate_trial *t, qdq_validate_seen *out,
-                            qdq_error *err)
+static qdq_status add_trial(qdq_validate_state *v, const qdq_validate_trial *t,
+                            qdq_validate_seen *out, qdq_error *err)
 {
     uint32_t *item = qdq_arena_array(v->s.arena, t->n_items, sizeof *item);
 
@@ -116,7 +116,7 @@ static qdq_status add_trial(qdq_validating *v, const qdq_validate_trial *t, qdq_
 }
 
 /* `before`: the time of the incumbent. What is known was measured about as well as the last. */
-static void tell(const qdq_validating *v, const qdq_tried *t, double before,
+static void tell(const qdq_validate_state *v, const qdq_tried *t, double before,
                  qdq_validate_trial *trial, qdq_validate_seen *out)
 {
     const qdq_test_result *r = &t->result;
@@ -137,7 +137,7 @@ static void tell(const qdq_validating *v, const qdq_tried *t, double before,
     }
 }
 
-qdq_status qdq_validate_try(qdq_validating *v, const uint32_t *item, size_t n, const char *move,
+qdq_status qdq_validate_try(qdq_validate_state *v, const uint32_t *item, size_t n, const char *move,
                             double split, qdq_validate_seen *out, qdq_error *err)
 {
     qdq_validate_trial trial = {
@@ -165,7 +165,7 @@ qdq_status qdq_validate_try(qdq_validating *v, const uint32_t *item, size_t n, c
 
 /* --- decisions -------------------------------------------------------------------------------- */
 
-qdq_status qdq_validate_tell(qdq_validating *v, qdq_error *err)
+qdq_status qdq_validate_tell(qdq_validate_state *v, qdq_error *err)
 {
     const qdq_validate_problem *p = v->p;
     const bool news = v->news;
@@ -174,7 +174,7 @@ qdq_status qdq_validate_tell(qdq_validating *v, qdq_error *err)
     return news && p->decided != NULL ? p->decided(p->decided_ctx, v->out, err) : QDQ_OK;
 }
 
-void qdq_validate_decide(qdq_validating *v, const uint32_t *item, size_t n,
+void qdq_validate_decide(qdq_validate_state *v, const uint32_t *item, size_t n,
                          qdq_validate_verdict verdict, size_t trial)
 {
     v->news = true;

@@ -1,0 +1,44 @@
+/* reference_outputs.c - see the header. */
+#include "quant/compare/reference_outputs.h"
+
+#include <stdlib.h>
+
+#include "base/fail.h"
+
+static void drop_all(qdq_kept *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        qdq_held_free(&k->at[i]);
+    k->bytes = 0;
+}
+
+qdq_status qdq_kept_begin(qdq_kept *k, size_t n, qdq_error *err)
+{
+    if (k->at != NULL)
+        return k->n == n ? QDQ_OK
+                         : qdq_fail(err, QDQ_E_BUG, "%zu outputs were kept, expected %zu", k->n, n);
+    k->at = calloc(n + 1, sizeof *k->at);
+    if (k->at == NULL)
+        return qdq_nomem(err);
+    k->n = n;
+    return QDQ_OK;
+}
+
+qdq_status qdq_keep(qdq_kept *k, size_t i, const qdq_array *a, qdq_error *err)
+{
+    if (a->bytes > k->limit - k->bytes) {
+        drop_all(k);
+        k->is_over = true;
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_hold(&k->at[i], a, err));
+    k->bytes += a->bytes;
+    return QDQ_OK;
+}
+
+void qdq_kept_free(qdq_kept *k)
+{
+    drop_all(k);
+    free(k->at);
+    *k = (qdq_kept){.limit = 0};
+}

@@ -1,0 +1,272 @@
+/* evaluate.c - what candidates do to the outputs, on all samples that judge: asked before anything
+ * is built, once for each, and remembered in the store. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <xxhash.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/json.h"
+#include "quant/compare/deciders.h"
+#include "tune/accuracy/accuracy.h"
+#include "tune/candidate/tune_plans.h"
+#include "tune/state/tune_budget.h"
+#include "tune/state/tune_presets.h"
+#include "tune/state/tune_progress.h"
+#include "tune/state/tune_values.h"
+
+enum { MAX_EVALUATIONS = 16 }; /* as quantize has it */
+
+/* --- which samples ---------------------------------------------------------------------------- */
+
+static qdq_status hash_sample(qdq_data *d, size_t i, XXH128_hash_t *h, qdq_error *err)
+{
+    const qdq_named_array *in;
+    size_t n, n_labels;
+    const int64_t *labels = qdq_data_labels(d, i, &n_labels);
+
+    if (labels != NULL)
+        *h = XXH3_128bits_withSeed(labels, n_labels * sizeof *labels, h->low64 ^ h->high64);
+    QDQ_TRY(qdq_data_get(d, i, &in, &n, err));
+    for (size_t k = 0; k < n; k++)
+        *h = XXH3_128bits_withSeed(in[k].array.data, in[k].array.bytes, h->low64 ^ h->high64);
+    return QDQ_OK;
+}
+
+/* n samples from `first` on, in a few digits; of many, this many of them: to read all images takes
+ * its time. */
+static qdq_status name_some(qdq_data *d, size_t first, size_t n, size_t some, char name[33],
+                            qdq_error *err)
+{
+    const uint64_t range[] = {qdq_data_count(d), first, n};
+    XXH128_hash_t h = XXH3_128bits(range, sizeof range);
+
+    for (size_t i = 0; i < some && i < n; i++)
+        QDQ_TRY(hash_sample(d, first + i * n / (n < some ? n : some), &h, err));
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
+    return QDQ_OK;
+}
+
+/* Others find other things. */
+static qdq_status name_samples(qdq_tune_state *t, qdq_error *err)
+{
+    enum { SOME = 16 };
+    qdq_compare_opts o;
+    qdq_data *d;
+
+    if (t->tools.judges[0] != '\0')
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_judging_data(t, &d, &o, err));
+    return name_some(d, o.first, o.count > 0 ? o.count : qdq_data_count(d) - o.first, SOME,
+                     t->tools.judges, err);
+}
+
+qdq_status qdq_tune_name_data(qdq_tune_state *t, const char **out, qdq_error *err)
+{
+    enum { MANY = 256 };
+    char calibrate[33] = "random", judge[33] = "the same";
+    qdq_data *eval = t->opts->goal->eval;
+
+    if (t->task.data != NULL && !qdq_data_is_random(t->task.data))
+        QDQ_TRY(name_some(t->task.data, 0, qdq_data_count(t->task.data), MANY, calibrate, err));
+    if (eval != NULL && eval != t->task.data)
+        QDQ_TRY(name_some(eval, 0, qdq_data_count(eval), MANY, judge, err));
+    *out = qdq_arena_printf(&t->arena, "calibration=%s evaluation=%s", calibrate, judge);
+    return *out != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+/* --- remembering ------------------------------------------------------------------------------ */
+
+/* As text, since there are infinite ones. */
+static bool put(json_t *j, const char *key, double x)
+{
+    return json_object_set_new(j, key, json_sprintf("%.17g", x)) == 0;
+}
+
+static bool get(const json_t *j, const char *key, double *x)
+{
+    const char *text = json_string_value(json_object_get(j, key));
+    char *end = NULL;
+
+    *x = text != NULL ? strtod(text, &end) : NAN;
+    return text != NULL && end != text && *end == '\0';
+}
+
+static bool read_heard(const json_t *j, qdq_tune_evaluation *h)
+{
+    const char *worst = json_string_value(json_object_get(j, "worst"));
+
+    h->more.samples = (size_t)json_integer_value(json_object_get(j, "samples"));
+    snprintf(h->more.worst, sizeof h->more.worst, "%s", worst != NULL ? worst : "");
+    return worst != NULL && get(j, "sqnr_db", &h->sqnr_db) && get(j, "accuracy", &h->accuracy) &&
+           get(j, "given_accuracy", &h->given_accuracy) && get(j, "bound_db", &h->more.bound_db) &&
+           get(j, "top1", &h->more.top1) && get(j, "half_agreement", &h->more.half_agreement);
+}
+
+static json_t *write_heard(const qdq_tune_evaluation *h)
+{
+    json_t *j = json_object();
+
+    if (put(j, "sqnr_db", h->sqnr_db) && put(j, "accuracy", h->accuracy) &&
+        put(j, "given_accuracy", h->given_accuracy) && put(j, "bound_db", h->more.bound_db) &&
+        put(j, "top1", h->more.top1) && put(j, "half_agreement", h->more.half_agreement) &&
+        json_object_set_new(j, "worst", json_string(h->more.worst)) == 0 &&
+        json_object_set_new(j, "samples", json_integer((json_int_t)h->more.samples)) == 0)
+        return j;
+    json_decref(j);
+    return NULL;
+}
+
+/* --- judging ---------------------------------------------------------------------------------- */
+
+/* What does not run is as far from the given model as can be. *known: false where there was no time
+ * for it. */
+static qdq_status hear(qdq_tune_state *t, const qdq_plan *p, const qdq_model *m, const char *key,
+                       qdq_tune_evaluation *out, bool *known, qdq_error *err)
+{
+    const double start = qdq_clock_seconds();
+    qdq_error why = QDQ_ERROR_INIT;
+    bool cut;
+
+    qdq_tune_show(t, "judging");
+    QDQ_TRY(qdq_job_poll(t->job, err));
+    qdq_tune_begin_timed(t);
+    qdq_status st =
+        p != NULL ? qdq_tune_evaluate(t, p, out, &why) : qdq_tune_hear_model(t, m, out, &why);
+    st = qdq_tune_end_timed(t, st, &cut);
+    *known = !cut;
+    if (cut) {
+        *out = (qdq_tune_evaluation){.sqnr_db = NAN};
+        return QDQ_OK;
+    }
+    t->run.judge_s = fmax(t->run.judge_s, qdq_clock_seconds() - start);
+    if (st != QDQ_OK && st != QDQ_E_ENGINE)
+        return qdq_fail(err, st, "%s", why.text);
+    if (st == QDQ_E_ENGINE) {
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is not judged, and refused: %s",
+                    why.text);
+        *out = (qdq_tune_evaluation){-INFINITY, NAN, NAN, {"", 0, NAN, NAN, NAN}};
+    }
+    return qdq_tune_remember(t, key, write_heard(out), err);
+}
+
+/* Of a plan, or of a model. */
+static qdq_status judge_named(qdq_tune_state *t, const qdq_plan *p, const qdq_model *m,
+                              const char *name, qdq_tune_evaluation *out, bool *known,
+                              qdq_error *err)
+{
+    json_t *j;
+
+    QDQ_TRY(name_samples(t, err));
+    const char *key = qdq_arena_printf(&t->arena, "judged %s on %s", name, t->tools.judges);
+    if (key == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_recall(t, key, &j, err));
+    const bool found = j != NULL && read_heard(j, out);
+    json_decref(j);
+    *known = found;
+    return found ? QDQ_OK : hear(t, p, m, key, out, known, err);
+}
+
+qdq_status qdq_tune_judge_plan(qdq_tune_state *t, const qdq_plan *p, qdq_tune_evaluation *out,
+                               bool *known, qdq_error *err)
+{
+    char name[33];
+
+    QDQ_TRY(qdq_tune_name_plan(p, name, err));
+    return judge_named(t, p, NULL, name, out, known, err);
+}
+
+qdq_status qdq_tune_judge_model(qdq_tune_state *t, const qdq_model *m, const char *name,
+                                qdq_tune_evaluation *out, bool *known, qdq_error *err)
+{
+    return judge_named(t, NULL, m, name, out, known, err);
+}
+
+static void tell(const qdq_tune_state *t, const qdq_tune_candidate *c)
+{
+    const qdq_tune_evaluation *h = &c->heard;
+
+    char accuracy[40] = "";
+
+    if (!isnan(h->accuracy))
+        snprintf(accuracy, sizeof accuracy, ", accuracy %.4f", h->accuracy);
+    qdq_job_log(t->job, QDQ_LOG_INFO, "judged, %zu of %zu decisions in 8 bits: SQNR %.2f dB%s",
+                qdq_assign_count(&c->assign), t->task.space->n_groups, h->sqnr_db, accuracy);
+}
+
+qdq_status qdq_tune_judge(qdq_tune_state *t, qdq_tune_candidate *c, bool *known, qdq_error *err)
+{
+    const unsigned given = t->opts->goal != NULL ? t->opts->goal->max_evaluations : 0;
+    qdq_plan *p;
+
+    *known = c->judged;
+    if (c->judged ||
+        (t->run.bounded && t->run.evaluations >= (given > 0 ? given : MAX_EVALUATIONS)))
+        return QDQ_OK;
+    t->run.evaluations++;
+    QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
+    qdq_status st = qdq_tune_judge_plan(t, p, &c->heard, known, err);
+    qdq_plan_free(p);
+    QDQ_TRY(st);
+    c->judged = *known;
+    if (!*known)
+        return QDQ_OK;
+    if (c != t->run.base)
+        /* NAN is no number to fmax() */
+        t->run.least_noisy_db = fmax(t->run.least_noisy_db, c->heard.sqnr_db);
+    tell(t, c);
+    return QDQ_OK;
+}
+
+/* Why it is refused, if it is. */
+static void compare_with_goal(qdq_tune_state *t, qdq_tune_candidate *c, bool known)
+{
+    const qdq_goal_opts *goal = t->opts->goal;
+    const qdq_tune_evaluation *h = &c->heard;
+
+    if (known && qdq_tune_holds(t, h))
+        return;
+    c->failed = c->misses = true;
+    if (!known && qdq_tune_time_is_up(t))
+        snprintf(c->why, sizeof c->why, "accuracy: not asked: the time of the search is used up");
+    else if (!known)
+        snprintf(c->why, sizeof c->why, "accuracy: not asked: %u evaluations are used up",
+                 t->run.evaluations);
+    else if (goal->min_sqnr != 0 && h->sqnr_db == -(double)INFINITY)
+        snprintf(c->why, sizeof c->why, "outputs: not finite, or of another shape");
+    else if (goal->min_sqnr != 0 && !(h->sqnr_db >= goal->min_sqnr))
+        snprintf(c->why, sizeof c->why,
+                 "outputs: SQNR %.2f dB on all samples that judge, expected at least %g dB",
+                 h->sqnr_db, goal->min_sqnr);
+    else
+        snprintf(c->why, sizeof c->why,
+                 "accuracy: %.4f, %.2f points below that of the given model, expected at most %g",
+                 h->accuracy, (h->given_accuracy - h->accuracy) * 100, goal->max_drop * 100);
+}
+
+qdq_status qdq_tune_require_goal(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    bool known;
+
+    if (!(t->run.bounded || (t->run.follows && qdq_tune_has_goal(t))) || c == t->run.base ||
+        c->failed)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_judge(t, c, &known, err));
+    compare_with_goal(t, c, known);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_find_followers(qdq_tune_state *t, qdq_error *err)
+{
+    qdq_deciders d;
+
+    /* it was told before what shapes contradict */
+    qdq_status st = qdq_deciders_find(t->task.m, NULL, &d, err);
+    for (size_t i = 0; st == QDQ_OK && i < qdq_model_output_count(t->task.m); i++)
+        t->run.follows = t->run.follows || d.follows[i];
+    qdq_deciders_free(&d);
+    return st;
+}

@@ -1,0 +1,250 @@
+/* group_classes.c - which groups are measured apart, as which model, and with which schemes. */
+#include "tune/greedy/group_classes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "tune/isolate/context.h"
+#include "tune/isolate/legal_inputs.h"
+#include "tune/problem/tune_problem.h"
+#include "tune/space/space_partial.h"
+
+typedef struct finding {
+    qdq_tune_state *t;
+    qdq_shape_range *range;
+    QDQ_VEC(qdq_tune_kind) kinds;
+    qdq_error *err;
+} finding;
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* What the rules want of an instance: one letter for each choice. */
+static const char *wishes_of(finding *f, uint32_t unit, uint32_t instance)
+{
+    const qdq_choices *c = &f->t->parts.choices[unit];
+    char *text = qdq_arena_alloc(&f->t->arena, c->n + 1);
+
+    for (size_t k = 0; k < c->n && text != NULL; k++) {
+        const uint32_t group = c->choice[k].group[instance];
+        text[k] = group == QDQ_NO_GROUP                             ? '-'
+                  : qdq_assign_get(&f->t->task.space->rules, group) ? '1'
+                                                                    : '0';
+    }
+    if (text != NULL)
+        text[c->n] = '\0';
+    return text;
+}
+
+static const char *name_instance(finding *f, uint32_t unit, uint32_t instance)
+{
+    const qdq_fusion_key *key = &f->t->parts.keys->at[unit];
+    const char *wishes = wishes_of(f, unit, instance);
+    char around[33];
+
+    if (wishes == NULL)
+        return qdq_nomem(f->err), NULL;
+    if (qdq_group_context(f->t->parts.fusions, &key->instance[instance], key->n_nodes, around,
+                          f->err) != QDQ_OK)
+        return NULL;
+    const char *name = qdq_arena_printf(&f->t->arena, "%s %s %s", key->hash, around, wishes);
+    if (name == NULL)
+        qdq_nomem(f->err);
+    return name;
+}
+
+/* --- kinds ------------------------------------------------------------------------------------ */
+
+static qdq_tune_kind *find_kind(finding *f, size_t first, const char *name)
+{
+    for (size_t i = first; i < f->kinds.n; i++)
+        if (strcmp(f->kinds.at[i].name, name) == 0)
+            return &f->kinds.at[i];
+    return NULL;
+}
+
+bool qdq_tune_has_decision(const qdq_tune_state *t, uint32_t unit, uint32_t instance)
+{
+    for (size_t k = 0; k < t->parts.choices[unit].n; k++)
+        if (t->parts.choices[unit].choice[k].group[instance] != QDQ_NO_GROUP)
+            return true;
+    return false;
+}
+
+/* Kinds of one unit stand beside each other from `first` on. */
+static qdq_status add_instance(finding *f, uint32_t unit, uint32_t instance, size_t first)
+{
+    const qdq_fusion_key *key = &f->t->parts.keys->at[unit];
+    const char *name = name_instance(f, unit, instance);
+
+    if (name == NULL)
+        return f->err->code;
+    qdq_tune_kind *k = find_kind(f, first, name);
+    if (k == NULL) {
+        const qdq_tune_kind new = {
+            .unit = unit,
+            .group = key->instance[instance].group,
+            .name = name,
+            .at = qdq_arena_array(&f->t->arena, key->n_instances, sizeof *k->at)};
+        if (new.at == NULL || !QDQ_PUSH(&f->t->arena, &f->kinds, new))
+            return qdq_nomem(f->err);
+        k = &f->kinds.at[f->kinds.n - 1];
+    }
+    k->at[k->n++] = instance;
+    return QDQ_OK;
+}
+
+/* --- models and schemes ----------------------------------------------------------------------- */
+
+static qdq_status make_model(finding *f, qdq_tune_kind *k, qdq_error *err)
+{
+    const qdq_group_model_opts opts = {.halo = true, .range = f->range};
+    const char *why;
+
+    QDQ_TRY(qdq_group_model_make(f->t->parts.fusions, k->group, &opts, &k->model, err));
+    if (k->model->model == NULL) {
+        k->why = k->model->why;
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_legal_inputs(k->model, &f->t->arena, &why, err));
+    k->why = why[0] != '\0' ? why : NULL;
+    return QDQ_OK;
+}
+
+/* Is this scheme among those that users allow for a group? Those that win most often come first;
+ * none is always there. */
+static bool is_allowed(const qdq_fusion_schemes *all, const qdq_fusion_scheme *s, unsigned most)
+{
+    static const qdq_scheme_kind by_use[] = {QDQ_SCHEME_FULL, QDQ_SCHEME_RULES,
+                                             QDQ_SCHEME_SKIP_SMALL, QDQ_SCHEME_WEIGHT_ONLY,
+                                             QDQ_SCHEME_ACTIVATION_ONLY};
+    unsigned before = 0;
+
+    if (most == 0 || s->kind == QDQ_SCHEME_NONE)
+        return true;
+    for (size_t i = 0; i < QDQ_COUNT(by_use) && by_use[i] != s->kind; i++)
+        for (size_t k = 0; k < all->n; k++)
+            before += all->at[k].kind == by_use[i];
+    return before < most;
+}
+
+static qdq_status list_schemes(finding *f, qdq_tune_kind *k, qdq_error *err)
+{
+    qdq_fusion_schemes *list = qdq_arena_alloc(&f->t->arena, sizeof *list);
+
+    if (list == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_fusion_list_schemes(f->t->parts.fusions, k->group, f->t->task.space,
+                                    f->t->parts.problem.allowed, &f->t->arena, list, err));
+    k->scheme = qdq_arena_array(&f->t->arena, list->n, sizeof *k->scheme);
+    if (k->scheme == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < list->n; i++)
+        if (is_allowed(list, &list->at[i], f->t->opts->schemes_per_region))
+            k->scheme[k->n_schemes++].what = &list->at[i];
+    return QDQ_OK;
+}
+
+static qdq_status fill_kind(finding *f, qdq_tune_kind *k, size_t *skipped, qdq_error *err)
+{
+    QDQ_TRY(list_schemes(f, k, err));
+    if (k->n_schemes < 2)
+        return QDQ_OK;
+    QDQ_TRY(make_model(f, k, err));
+    if (k->why == NULL)
+        return QDQ_OK;
+    (*skipped)++;
+    qdq_job_log(f->t->job, QDQ_LOG_INFO, "group %u cannot be measured apart: %s", k->group, k->why);
+    return QDQ_OK;
+}
+
+static qdq_status find(finding *f, qdq_tune_kinds *out, qdq_error *err)
+{
+    const qdq_tune_state *t = f->t;
+
+    for (uint32_t u = 0; u < t->parts.keys->n; u++) {
+        const size_t first = f->kinds.n;
+        for (uint32_t i = 0; i < t->parts.keys->at[u].n_instances; i++)
+            if (t->parts.problem.unit[u].n_choices > 0 &&
+                qdq_tune_has_decision(t, u, i)) /* else users filtered it out */
+                QDQ_TRY(add_instance(f, u, i, first));
+    }
+    out->at = f->kinds.at;
+    out->n = f->kinds.n;
+    for (size_t i = 0; i < out->n; i++)
+        QDQ_TRY(fill_kind(f, &out->at[i], &out->n_skipped, err));
+    return QDQ_OK;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+qdq_status qdq_tune_find_kinds(qdq_tune_state *t, qdq_tune_kinds *out, qdq_error *err)
+{
+    finding f = {.t = t, .err = err};
+
+    *out = (qdq_tune_kinds){0};
+    QDQ_TRY(qdq_tune_open_range(t, &f.range, err));
+    qdq_status st = find(&f, out, err);
+    qdq_shape_range_close(f.range);
+    return st;
+}
+
+void qdq_tune_kinds_free(qdq_tune_kinds *k)
+{
+    for (size_t i = 0; i < k->n; i++) {
+        qdq_group_model_free(k->at[i].model);
+        for (size_t s = 0; s < k->at[i].n_schemes; s++)
+            qdq_plan_free(k->at[i].scheme[s].plan);
+    }
+}
+
+void qdq_tune_apply_scheme(const qdq_tune_state *t, const qdq_tune_kind *k, size_t scheme,
+                           uint32_t instance, qdq_assign *a)
+{
+    const qdq_choices *c = &t->parts.choices[k->unit];
+
+    for (size_t i = 0; i < c->n; i++) {
+        const uint32_t first = c->choice[i].group[k->at[0]], here = c->choice[i].group[instance];
+        if (first != QDQ_NO_GROUP && here != QDQ_NO_GROUP)
+            qdq_space_set_part(
+                t->task.space, a, here,
+                qdq_space_get_part(t->task.space, &k->scheme[scheme].what->bits, first));
+    }
+}
+
+double qdq_tune_saved_us(const qdq_tune_apart *a)
+{
+    return a->none_us - (a->scheme_us - a->border_us);
+}
+
+double qdq_tune_mean_saved(const qdq_tune_scheme *s)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < s->samples.n; i++)
+        sum += qdq_tune_saved_us(&s->samples.at[i]);
+    return s->failed == NULL && s->samples.n > 0 ? sum / (double)s->samples.n : -INFINITY;
+}
+
+void qdq_tune_kind_so_far(const qdq_tune_kind *k, size_t *best, double *none_us, double *saved_us)
+{
+    double sum = 0;
+    size_t n = 0;
+
+    *best = k->best;
+    *none_us = k->none_us > 0 ? k->none_us : NAN;
+    *saved_us = k->best != 0 ? k->saved.mean_us : 0;
+    for (size_t i = 1; i < k->n_schemes; i++)
+        for (size_t s = 0; s < k->scheme[i].samples.n; s++, n++)
+            sum += k->scheme[i].samples.at[s].none_us;
+    if (n == 0)
+        return;
+    *none_us = sum / (double)n;
+    *best = 0;
+    *saved_us = 0;
+    for (size_t i = 1; i < k->n_schemes; i++)
+        if (qdq_tune_mean_saved(&k->scheme[i]) > *saved_us) {
+            *best = i;
+            *saved_us = qdq_tune_mean_saved(&k->scheme[i]);
+        }
+}

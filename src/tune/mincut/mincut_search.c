@@ -1,0 +1,444 @@
+/* mincut_search.c - the way of the strategy: starts, anchors, rounds, and what is in doubt. */
+#include "tune/mincut/mincut_search.h"
+
+#include <math.h>
+
+#include "base/fail.h"
+#include "tune/mincut/pareto_front.h"
+#include "tune/search/search_state.h"
+
+enum { ROUNDS = 3 };
+
+/* Deviations: what is changed must pay by this many, after a measurement that refused it by more,
+ * and what is in doubt may be better by this many. */
+static const double caution = 1, distrust = 3, boldness = 2;
+
+typedef struct cutting {
+    const qdq_mincut_problem *p;
+    qdq_search_state s;
+    QDQ_VEC(qdq_mincut_seen) seen;
+    qdq_mincut_result *out;
+    qdq_energy leaning; /* the costs, with a prejudice */
+    /* the last proposal, by a measurement: costs are worth less than they claim */
+    bool refused;
+    double most_harm;    /* of what is proposed now */
+    double holds, fails; /* the most that held, and the least that did not, as harm is added up */
+} cutting;
+
+static unsigned builds_left(const cutting *c)
+{
+    const qdq_search_opts *o = c->s.opts;
+    const unsigned now =
+        o->max_builds > 0 && c->s.ops->builds != NULL ? c->s.ops->builds(c->s.ops->ctx) : 0;
+
+    return o->max_builds == 0 ? UINT32_MAX : now < o->max_builds ? o->max_builds - now : 0;
+}
+
+/* --- profiles --------------------------------------------------------------------------------- */
+
+static qdq_status look_at(cutting *c, const qdq_assign *a, bool *known, qdq_error *err)
+{
+    qdq_mincut_seen seen;
+    double time;
+
+    *known = false;
+    if (!qdq_search_budget_left(&c->s))
+        return QDQ_OK;
+    QDQ_TRY(qdq_search_known_time(&c->s, a, &time, err));
+    QDQ_TRY(qdq_mincut_profile_new(&seen.profile, c->p->graph, &c->s.scratch, err));
+    QDQ_TRY(c->p->profile(c->p->profile_ctx, a, &seen.profile, known, err));
+    if (!*known)
+        return QDQ_OK;
+    c->out->profiles++;
+    seen.time_ns = time * c->p->search->base_ns;
+    if (!qdq_assign_copy(&seen.assign, a, &c->s.scratch) ||
+        !QDQ_PUSH(&c->s.scratch, &c->seen, seen))
+        return qdq_nomem(err);
+    return QDQ_OK;
+}
+
+/* Of two numbers one, and of two such pairs the other one first (Thue and Morse): what recurs in a
+ * model is not always alike. */
+static bool is_odd(unsigned n)
+{
+    bool odd = false;
+
+    for (; n != 0; n &= n - 1)
+        odd = !odd;
+    return odd;
+}
+
+/* Every second one on the way through the graph, so that most tensors need a conversion; and of
+ * those that read what is float in any case every second one, so that there are such and such in
+ * one profile: into the candidate. */
+static qdq_status alternate(cutting *c, qdq_error *err)
+{
+    const qdq_mincut_graph *g = c->p->graph;
+    qdq_assign *a = &c->s.candidate;
+    bool *is_set = qdq_arena_array(&c->s.scratch, g->n_bits + 1, sizeof *is_set);
+    unsigned behind_float = 0;
+
+    if (is_set == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < g->n_bits; i++)
+        qdq_assign_set(a, i, true);
+    for (size_t t = 0; t < g->n_nets; t++) {
+        const qdq_hyperedge *net = &g->net[t];
+        if (net->from != QDQ_CUT_FLOAT)
+            is_set[net->from] = true;
+        for (size_t i = 0; i < net->n_to; i++) {
+            if (net->to[i] == QDQ_CUT_FLOAT || is_set[net->to[i]])
+                continue;
+            qdq_assign_set(a, net->to[i],
+                           net->from == QDQ_CUT_FLOAT ? !is_odd(behind_float++)
+                                                      : !qdq_assign_get(a, net->from));
+            is_set[net->to[i]] = true;
+        }
+    }
+    return QDQ_OK;
+}
+
+/* Keeps to what may be on, and to ties: all that are tied are as the last one of them. */
+static void make_legal(cutting *c)
+{
+    const qdq_mincut_graph *g = c->p->graph;
+    qdq_assign *a = &c->s.candidate;
+    bool changed = true;
+
+    for (size_t i = 0; i < g->n_bits; i++)
+        if (!qdq_search_allows(&c->s, i))
+            qdq_assign_set(a, i, false);
+    while (changed) { /* bits only go off */
+        changed = false;
+        for (size_t i = 0; i < g->n_ties; i++) {
+            const bool both = qdq_assign_get(a, g->tie[i].a) && qdq_assign_get(a, g->tie[i].b);
+            changed = changed || qdq_assign_get(a, g->tie[i].a) != qdq_assign_get(a, g->tie[i].b);
+            qdq_assign_set(a, g->tie[i].a, both);
+            qdq_assign_set(a, g->tie[i].b, both);
+        }
+    }
+}
+
+static void fill_candidate(cutting *c, bool on)
+{
+    for (size_t i = 0; i < c->p->graph->n_bits; i++)
+        qdq_assign_set(&c->s.candidate, i, on);
+}
+
+static void flip_candidate(cutting *c)
+{
+    for (size_t i = 0; i < c->p->graph->n_bits; i++)
+        qdq_assign_set(&c->s.candidate, i, !qdq_assign_get(&c->s.candidate, i));
+}
+
+/* Nothing, everything, and alternating; the other way round, too, and the incumbent, where builds
+ * are left for them beside two rounds. Without a profile of nothing, or of nothing else, there are
+ * no costs. */
+static qdq_status look_at_anchors(cutting *c, qdq_error *err)
+{
+    enum { TWO_ROUNDS = 5 };
+    bool known, ignored;
+
+    QDQ_TRY(look_at(c, &c->p->search->start[0], &known, err));
+    if (!known)
+        return QDQ_OK;
+    fill_candidate(c, true);
+    make_legal(c);
+    const bool is_anchor = qdq_assign_equal(&c->s.candidate, &c->s.incumbent) ||
+                           qdq_assign_count(&c->s.incumbent) == 0;
+    QDQ_TRY(look_at(c, &c->s.candidate, &ignored, err));
+    QDQ_TRY(alternate(c, err));
+    make_legal(c);
+    QDQ_TRY(look_at(c, &c->s.candidate, &ignored, err));
+    if (builds_left(c) > TWO_ROUNDS) {
+        QDQ_TRY(alternate(c, err));
+        flip_candidate(c);
+        make_legal(c);
+        QDQ_TRY(look_at(c, &c->s.candidate, &ignored, err));
+    }
+    if (builds_left(c) > TWO_ROUNDS && !is_anchor)
+        QDQ_TRY(look_at(c, &c->s.incumbent, &ignored, err));
+    c->out->known = c->seen.n > 1;
+    return QDQ_OK;
+}
+
+/* --- proposals -------------------------------------------------------------------------------- */
+
+/* Whom doubt favours: the incumbent, or the incumbent more than that, or others. */
+typedef enum leaning {
+    LEAN_TO_INCUMBENT,
+    LEAN_TO_INCUMBENT_MORE,
+    LEAN_TO_CODES,
+    LEAN_TO_FLOAT,
+    LEAN_TO_CONVERSIONS
+} leaning;
+
+/* By how many deviations a bit's cost is raised where it is on. */
+static double lean_of(leaning to, bool is_on)
+{
+    switch (to) {
+    case LEAN_TO_INCUMBENT:
+        return is_on ? -caution : caution;
+    case LEAN_TO_INCUMBENT_MORE:
+        return is_on ? -distrust : distrust;
+    case LEAN_TO_CODES:
+        return -boldness;
+    case LEAN_TO_FLOAT:
+        return boldness;
+    case LEAN_TO_CONVERSIONS:
+        return 0;
+    }
+    return 0;
+}
+
+static qdq_status fit(cutting *c, qdq_error *err)
+{
+    QDQ_TRY(qdq_mincut_costs_fit(&c->out->costs, c->p->graph, c->seen.at, c->seen.n,
+                                 c->p->search->allowed, c->s.arena, err));
+    return qdq_energy_new(&c->leaning, c->p->graph, &c->s.scratch, err);
+}
+
+static void lean(cutting *c, leaning to)
+{
+    const qdq_mincut_costs *k = &c->out->costs;
+    const qdq_mincut_graph *g = c->p->graph;
+
+    for (size_t i = 0; i < g->n_bits; i++) {
+        const bool on = qdq_assign_get(&c->s.incumbent, i);
+        c->leaning.off[i] = k->energy.off[i];
+        c->leaning.on[i] = k->energy.on[i] + lean_of(to, on) * k->doubt[i];
+    }
+    for (size_t t = 0; t < g->n_nets; t++) {
+        const double less = to == LEAN_TO_CONVERSIONS ? 1 : 0;
+        c->leaning.q[t] = fmax(k->energy.q[t] - less * k->q_doubt[t], 0);
+        c->leaning.dq[t] = fmax(k->energy.dq[t] - less * k->dq_doubt[t], 0);
+    }
+}
+
+static double square(double x)
+{
+    return x * x;
+}
+
+/* Variance of what the candidate saves. */
+static double doubt_of(const cutting *c)
+{
+    const qdq_mincut_costs *k = &c->out->costs;
+    const qdq_mincut_graph *g = c->p->graph;
+    double sum = 0;
+
+    for (size_t i = 0; i < g->n_bits; i++)
+        if (qdq_assign_get(&c->s.candidate, i) != qdq_assign_get(&c->s.incumbent, i))
+            sum += square(k->doubt[i]);
+    for (size_t t = 0; t < g->n_nets; t++) {
+        const qdq_net_state now = qdq_hyperedge_state(&g->net[t], &c->s.incumbent),
+                            then = qdq_hyperedge_state(&g->net[t], &c->s.candidate);
+        if (now != then && (now == QDQ_NET_Q || then == QDQ_NET_Q))
+            sum += square(k->q_doubt[t]);
+        if (now != then && (now == QDQ_NET_DQ || then == QDQ_NET_DQ))
+            sum += square(k->dq_doubt[t]);
+    }
+    return sum;
+}
+
+/* The best with such a prejudice, within the bound, becomes the candidate. *worth: it may save, in
+ * doubt at most, what can be seen, and was not measured before: pairs that did not decide would not
+ * do so the second time. */
+static qdq_status minimize(cutting *c, leaning to, bool *worth, qdq_error *err)
+{
+    const qdq_energy *e = &c->out->costs.energy;
+    bool fits = true;
+    double time;
+
+    if (c->p->harm == NULL)
+        QDQ_TRY(qdq_energy_minimize(&c->leaning, &c->s.candidate, err));
+    else
+        QDQ_TRY(qdq_mincut_minimize_within(&c->leaning, c->p->harm, c->most_harm, &c->s.candidate,
+                                           &fits, err));
+    QDQ_TRY(qdq_search_known_time(&c->s, &c->s.candidate, &time, err));
+    const double saved =
+                     qdq_energy_value(e, &c->s.incumbent) - qdq_energy_value(e, &c->s.candidate),
+                 most = saved + (to <= LEAN_TO_INCUMBENT_MORE ? 0 : boldness * sqrt(doubt_of(c)));
+    *worth = fits && isnan(time) && qdq_search_matters(&c->s, most / c->p->search->base_ns);
+    return QDQ_OK;
+}
+
+/* --- the bound on harm ------------------------------------------------------------------------ */
+
+static double harm_of(const cutting *c, const qdq_assign *a)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < c->p->graph->n_bits; i++)
+        sum += qdq_assign_get(a, i) ? c->p->harm[i] : 0;
+    return sum;
+}
+
+/* Where something was found to hold, or not, that contradicts what was found before, the newer
+ * counts. */
+static void narrow(cutting *c, double harm, bool holds)
+{
+    if (holds) {
+        c->holds = fmax(c->holds, harm);
+        c->fails = c->fails > harm ? c->fails : INFINITY;
+    } else {
+        c->fails = fmin(c->fails, harm);
+        c->holds = c->holds < harm ? c->holds : 0;
+    }
+}
+
+/* Follows what was found of the candidate. False: the bound is near enough to what holds. */
+static bool move_bound(cutting *c, const qdq_mincut_verdict *v)
+{
+    const double near = 1.06, margin = 0.98, step = 4;
+    const double harm = harm_of(c, &c->s.candidate);
+    double next = v->excess > 0 ? margin * harm / v->excess : NAN;
+
+    narrow(c, harm, v->holds);
+    if (c->fails <= near * c->holds || (v->holds && v->excess * near >= 1))
+        return false;
+    if (!(next > c->holds && next < c->fails)) /* no number, or one that cannot be */
+        next = c->holds <= 0 ? harm / step : sqrt(c->holds) * sqrt(c->fails);
+    c->most_harm = next;
+    return harm > 0;
+}
+
+/* The best that holds becomes the candidate: bounds are tried until the interval between what holds
+ * and what does not is small. */
+static qdq_status minimize_judged(cutting *c, leaning to, bool *worth, qdq_error *err)
+{
+    enum { STEPS = 24 };
+    qdq_assign last, best;
+    double within = c->most_harm, least = INFINITY;
+    bool more = true;
+
+    if (!qdq_assign_new(&last, c->p->graph->n_bits, &c->s.scratch) ||
+        !qdq_assign_new(&best, c->p->graph->n_bits, &c->s.scratch))
+        return qdq_nomem(err);
+    for (int i = 0; i < STEPS && more; i++) {
+        qdq_mincut_verdict v = {0};
+        QDQ_TRY(minimize(c, to, &more, err));
+        more = more && (i == 0 || !qdq_assign_equal(&c->s.candidate, &last));
+        if (more)
+            QDQ_TRY(c->p->judge(c->p->judge_ctx, &c->s.candidate, &v, err));
+        if (!more || !v.known)
+            break;
+        qdq_assign_take(&last, &c->s.candidate);
+        const double cost = qdq_energy_value(&c->leaning, &c->s.candidate);
+        if (v.holds && cost < least) {
+            qdq_assign_take(&best, &c->s.candidate);
+            within = c->most_harm;
+            least = cost;
+        }
+        more = move_bound(c, &v);
+    }
+    *worth = isfinite(least);
+    if (*worth) {
+        qdq_assign_take(&c->s.candidate, &best);
+        c->most_harm = within;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status propose(cutting *c, leaning to, bool *worth, qdq_error *err)
+{
+    lean(c, to);
+    return c->p->judge != NULL ? minimize_judged(c, to, worth, err) : minimize(c, to, worth, err);
+}
+
+/* --- rounds ----------------------------------------------------------------------------------- */
+
+/* Measures the candidate; then its profile corrects the costs, if another round may follow. *again:
+ * it may. */
+static qdq_status go_round(cutting *c, const char *move, bool *again, qdq_error *err)
+{
+    qdq_tried t;
+
+    *again = false;
+    c->s.move = move;
+    QDQ_TRY(qdq_search_try(&c->s, SIZE_MAX, &t, err));
+    c->out->rounds += t.measured;
+    c->refused = t.measured ? !t.kept : c->refused;
+    if (!t.measured || !isfinite(t.time) || !qdq_search_budget_left(&c->s) || builds_left(c) < 2)
+        return QDQ_OK;
+    QDQ_TRY(look_at(c, &c->s.candidate, again, err));
+    return *again ? fit(c, err) : QDQ_OK;
+}
+
+static qdq_status go_rounds(cutting *c, qdq_error *err)
+{
+    bool again = true;
+
+    while (again && !c->s.over && c->out->rounds < ROUNDS) {
+        QDQ_TRY(propose(c, LEAN_TO_INCUMBENT, &again, err));
+        if (again)
+            QDQ_TRY(go_round(c, "minimum cut", &again, err));
+    }
+    return QDQ_OK;
+}
+
+/* Measures the best with such a prejudice, if it is worth it, and goes on from there. */
+static qdq_status try_leaning(cutting *c, leaning to, const char *move, qdq_error *err)
+{
+    const double before = c->s.time;
+    bool worth;
+
+    if (c->s.over)
+        return QDQ_OK;
+    QDQ_TRY(propose(c, to, &worth, err));
+    if (worth)
+        QDQ_TRY(go_round(c, move, &worth, err));
+    return c->s.time < before ? go_rounds(c, err) : QDQ_OK;
+}
+
+/* After what was believed has proved wrong, only what is sure; else decisions with the least
+ * certain margin, all that lean one way together. */
+static qdq_status try_doubts(cutting *c, qdq_error *err)
+{
+    if (c->refused)
+        return try_leaning(c, LEAN_TO_INCUMBENT_MORE, "what is sure", err);
+    QDQ_TRY(try_leaning(c, LEAN_TO_CODES, "doubtful ones on codes", err));
+    QDQ_TRY(try_leaning(c, LEAN_TO_FLOAT, "doubtful ones in float", err));
+    return try_leaning(c, LEAN_TO_CONVERSIONS, "more conversions", err);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static qdq_status search(cutting *c, qdq_error *err)
+{
+    QDQ_TRY(qdq_search_begin(&c->s, err));
+    c->s.phase = QDQ_PHASE_INTERACTIONS;
+    if (!c->s.over)
+        QDQ_TRY(look_at_anchors(c, err));
+    if (c->out->known) {
+        QDQ_TRY(fit(c, err));
+        QDQ_TRY(go_rounds(c, err));
+        QDQ_TRY(try_doubts(c, err));
+        c->out->best_ns =
+            c->out->costs.rest + qdq_energy_value(&c->out->costs.energy, &c->s.incumbent);
+    }
+    return qdq_search_finish(&c->s, err);
+}
+
+qdq_status qdq_mincut_search_run(const qdq_mincut_problem *p, const qdq_search_opts *opts,
+                                 const qdq_search_ops *ops, qdq_arena *arena,
+                                 qdq_mincut_result *out, qdq_error *err)
+{
+    /* costs say what is worth a measurement, not what region mode hopes for */
+    qdq_search_ops own = *ops;
+    cutting c = {
+        .p = p,
+        .s = {.p = p->search, .opts = opts, .ops = &own, .arena = arena, .out = &out->search},
+        .out = out,
+        .most_harm = p->most_harm,
+        .fails = INFINITY};
+
+    *out = (qdq_mincut_result){0};
+    own.profile = NULL;
+    if (p->graph->n_bits != p->search->n_bits)
+        return qdq_fail(err, QDQ_E_USAGE, "tensors between %zu bits for a search of %zu",
+                        p->graph->n_bits, p->search->n_bits);
+    qdq_status st = search(&c, err);
+    qdq_search_free(&c.s);
+    return st;
+}

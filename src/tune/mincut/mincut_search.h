@@ -1,0 +1,55 @@
+/* mincut_search.h - the strategy `mincut`: profiles of a few whole models say what every decision
+ * and every conversion costs, one cut finds what is best by that, and it is built and measured
+ * against the incumbent. Then its own profile corrects the costs, at most three times. The
+ * incumbent changes by a measurement alone. Deterministic, as qdq_search_run() is. */
+#ifndef QDQ_MINCUT_SEARCH_H
+#define QDQ_MINCUT_SEARCH_H
+
+#include "tune/mincut/costs.h"
+#include "tune/search/search.h"
+
+/* Fills *out, of zeros, from a profile of an assignment. A build. *known: false if there is none,
+ * or it does not say enough. */
+typedef qdq_status (*qdq_mincut_profile_fn)(void *ctx, const qdq_assign *a, qdq_mincut_profile *out,
+                                            bool *known, qdq_error *err);
+
+/* What was found of an assignment that is bounded. */
+typedef struct qdq_mincut_verdict {
+    bool known; /* false: no one may ask any more, and it is not proposed */
+    bool holds;
+    double excess; /* harm that was found, over what may be; NAN: it has no number */
+} qdq_mincut_verdict;
+
+typedef qdq_status (*qdq_mincut_judge_fn)(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out,
+                                          qdq_error *err);
+
+typedef struct qdq_mincut_problem {
+    const qdq_search_problem *search; /* borders are not asked; units get their results */
+    const qdq_mincut_graph *graph;    /* tensors in the graph's order */
+    qdq_mincut_profile_fn profile;
+    void *profile_ctx;
+    const double *harm; /* by bit; NULL: no bound on it */
+    /* of what is proposed; starts are measured as they are. INFINITY: it is to be found */
+    double most_harm;
+    /* NULL: harm is what it is said to be. Else nothing is proposed that does not hold: the bound
+     * follows what is found, up and down */
+    qdq_mincut_judge_fn judge;
+    void *judge_ctx;
+} qdq_mincut_problem;
+
+typedef struct qdq_mincut_result {
+    qdq_search_result search;
+    bool known;             /* false: there are no profiles; nothing but the starts was measured */
+    qdq_mincut_costs costs; /* as they were in the end, for qdq_mincut_front(); if known */
+    double best_ns;         /* of the best, by these costs */
+    unsigned rounds, profiles;
+} qdq_mincut_result;
+
+/* Of `opts` only test, max_trials and max_builds count; ops->profile is not asked. A measurement
+ * takes one build, a profile another: 9 builds do for nothing, everything, one start more, three
+ * profiles, and two rounds. */
+qdq_status qdq_mincut_search_run(const qdq_mincut_problem *p, const qdq_search_opts *opts,
+                                 const qdq_search_ops *ops, qdq_arena *arena,
+                                 qdq_mincut_result *out, qdq_error *err);
+
+#endif /* QDQ_MINCUT_SEARCH_H */

@@ -1,0 +1,266 @@
+/* pareto_front.c - see the header. What one price finds lies on the lower convex hull of cost over
+ * harm; with a bound between two corners of it, the room that the one within leaves is filled bit
+ * by bit. */
+#include "tune/mincut/pareto_front.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+typedef struct pricing {
+    const qdq_energy *e;
+    const double *harm;
+    qdq_energy priced; /* e's, but for `on` */
+    qdq_arena *arena;
+} pricing;
+
+static qdq_status begin(pricing *p, qdq_error *err)
+{
+    const qdq_mincut_graph *g = p->e->graph;
+
+    for (size_t i = 0; i < g->n_bits; i++)
+        if (!(p->harm[i] >= 0) || isinf(p->harm[i]))
+            return qdq_fail(err, QDQ_E_USAGE,
+                            "bit %zu: harm of %g: expected a number of at least 0", i, p->harm[i]);
+    p->priced = *p->e;
+    p->priced.on = qdq_arena_array(p->arena, g->n_bits + 1, sizeof *p->priced.on);
+    return p->priced.on != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+static double harm_of(const pricing *p, const qdq_assign *a)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < p->e->graph->n_bits; i++)
+        sum += qdq_assign_get(a, i) ? p->harm[i] : 0;
+    return sum;
+}
+
+/* The best at a price. */
+static qdq_status at_price(pricing *p, double price, qdq_mincut_point *out, qdq_error *err)
+{
+    for (size_t i = 0; i < p->e->graph->n_bits; i++)
+        p->priced.on[i] = p->e->on[i] + price * p->harm[i];
+    if (!qdq_assign_new(&out->assign, p->e->graph->n_bits, p->arena))
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_energy_minimize(&p->priced, &out->assign, err));
+    out->cost = qdq_energy_value(p->e, &out->assign);
+    out->harm = harm_of(p, &out->assign);
+    return QDQ_OK;
+}
+
+/* So much that the least harm costs more than all else together. */
+static double highest_price(const pricing *p)
+{
+    const qdq_mincut_graph *g = p->e->graph;
+    double sum = 0, least = INFINITY;
+
+    for (size_t i = 0; i < g->n_bits; i++) {
+        const double d = fabs(p->e->on[i] - p->e->off[i]);
+        sum += isinf(d) ? 0 : d;
+        least = p->harm[i] > 0 ? fmin(least, p->harm[i]) : least;
+    }
+    for (size_t t = 0; t < g->n_nets; t++)
+        sum += p->e->q[t] + p->e->dq[t];
+    return isinf(least) ? 0 : 2 * sum / least;
+}
+
+/* The corner between two points of the hull at which a price meets it; *found: there is one. */
+static qdq_status between(pricing *p, const qdq_mincut_point *cheap, const qdq_mincut_point *mild,
+                          qdq_mincut_point *out, bool *found, qdq_error *err)
+{
+    const double price = (mild->cost - cheap->cost) / (cheap->harm - mild->harm);
+
+    *found = false;
+    if (!(price > 0) || isinf(price))
+        return QDQ_OK;
+    QDQ_TRY(at_price(p, price, out, err));
+    const double line = cheap->cost + price * cheap->harm,
+                 below = line - (out->cost + price * out->harm);
+    *found = below > 1e-12 * (fabs(line) + fabs(cheap->cost)) && out->harm < cheap->harm &&
+             out->cost < mild->cost;
+    return QDQ_OK;
+}
+
+/* --- within a bound --------------------------------------------------------------------------- */
+
+static uint32_t root_of(uint32_t *part, uint32_t bit)
+{
+    while (part[bit] != bit)
+        bit = part[bit] = part[part[bit]];
+    return bit;
+}
+
+static void join(uint32_t *part, uint32_t a, uint32_t b)
+{
+    a = root_of(part, a);
+    b = root_of(part, b);
+    part[a < b ? b : a] = a < b ? a : b;
+}
+
+/* Parts of what differs that have nothing to do with each other: by bit the lowest bit of its
+ * part. */
+static void find_parts(const qdq_mincut_graph *g, const qdq_assign *a, const qdq_assign *b,
+                       uint32_t *part)
+{
+    for (size_t i = 0; i < g->n_bits; i++)
+        part[i] = (uint32_t)i;
+    for (size_t t = 0; t < g->n_nets; t++) {
+        const qdq_hyperedge *net = &g->net[t];
+        uint32_t last = QDQ_CUT_FLOAT;
+        for (size_t i = 0; i <= net->n_to; i++) {
+            const uint32_t bit = i < net->n_to ? net->to[i] : net->from;
+            if (bit == QDQ_CUT_FLOAT || qdq_assign_get(a, bit) == qdq_assign_get(b, bit))
+                continue;
+            if (last != QDQ_CUT_FLOAT)
+                join(part, last, bit);
+            last = bit;
+        }
+    }
+    for (size_t i = 0; i < g->n_ties; i++)
+        join(part, g->tie[i].a, g->tie[i].b);
+}
+
+/* Takes from `cheap` the parts that fit in beside what `mild` does, if they pay. */
+static qdq_status fill(pricing *p, const qdq_mincut_point *cheap, qdq_mincut_point *mild,
+                       double most, qdq_error *err)
+{
+    const size_t n = p->e->graph->n_bits;
+    uint32_t *part = qdq_arena_array(p->arena, n + 1, sizeof *part);
+    qdq_assign now;
+
+    if (part == NULL || !qdq_assign_copy(&now, &mild->assign, p->arena))
+        return qdq_nomem(err);
+    find_parts(p->e->graph, &cheap->assign, &mild->assign, part);
+    for (uint32_t first = 0; first < n; first++) {
+        if (qdq_assign_get(&cheap->assign, first) == qdq_assign_get(&mild->assign, first) ||
+            root_of(part, first) != first)
+            continue;
+        for (uint32_t i = first; i < n; i++)
+            if (root_of(part, i) == first)
+                qdq_assign_set(&now, i, qdq_assign_get(&cheap->assign, i));
+        const double cost = qdq_energy_value(p->e, &now), harm = harm_of(p, &now);
+        if (cost < mild->cost && harm <= most) {
+            mild->cost = cost;
+            mild->harm = harm;
+            qdq_assign_take(&mild->assign, &now);
+        } else {
+            qdq_assign_take(&now, &mild->assign);
+        }
+    }
+    return QDQ_OK;
+}
+
+static qdq_status within(pricing *p, double most, qdq_mincut_point *best, bool *fits,
+                         qdq_error *err)
+{
+    qdq_mincut_point cheap, mild, middle;
+    bool found = true;
+
+    QDQ_TRY(begin(p, err));
+    QDQ_TRY(at_price(p, 0, &cheap, err));
+    *best = cheap;
+    *fits = cheap.harm <= most;
+    if (*fits)
+        return QDQ_OK;
+    QDQ_TRY(at_price(p, highest_price(p), &mild, err));
+    *best = mild;
+    *fits = mild.harm <= most;
+    while (*fits && found) {
+        QDQ_TRY(between(p, &cheap, &mild, &middle, &found, err));
+        if (found)
+            *(middle.harm <= most ? &mild : &cheap) = middle;
+    }
+    if (*fits)
+        QDQ_TRY(fill(p, &cheap, &mild, most, err));
+    *best = mild;
+    return QDQ_OK;
+}
+
+qdq_status qdq_mincut_minimize_within(const qdq_energy *e, const double *harm, double most,
+                                      qdq_assign *out, bool *fits, qdq_error *err)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    pricing p = {.e = e, .harm = harm, .arena = &scratch};
+    qdq_mincut_point best;
+
+    qdq_status st = within(&p, most, &best, fits, err);
+    if (st == QDQ_OK)
+        qdq_assign_take(out, &best.assign);
+    qdq_arena_free(&scratch);
+    return st;
+}
+
+/* --- the front -------------------------------------------------------------------------------- */
+
+typedef struct corners {
+    qdq_mincut_point *at; /* from the cheapest */
+    bool *done;           /* by corner: there is none between it and the next */
+    size_t n;
+    double cost, harm; /* between the first and the last */
+} corners;
+
+/* The pair that leaves the largest triangle where nothing is known; n: there is none. */
+static size_t widest(const corners *c)
+{
+    double most = 0;
+    size_t best = c->n;
+
+    for (size_t i = 0; i + 1 < c->n; i++) {
+        const double size = (c->at[i + 1].cost - c->at[i].cost) / c->cost *
+                            ((c->at[i].harm - c->at[i + 1].harm) / c->harm);
+        if (!c->done[i] && size > most) {
+            most = size;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void insert(corners *c, size_t at, const qdq_mincut_point *new)
+{
+    memmove(&c->at[at + 1], &c->at[at], (c->n - at) * sizeof *c->at);
+    memmove(&c->done[at + 1], &c->done[at], (c->n - at) * sizeof *c->done);
+    c->at[at] = *new;
+    c->done[at] = false;
+    c->n++;
+}
+
+static qdq_status find_corners(pricing *p, size_t most, corners *c, qdq_error *err)
+{
+    QDQ_TRY(begin(p, err));
+    QDQ_TRY(at_price(p, 0, &c->at[0], err));
+    QDQ_TRY(at_price(p, highest_price(p), &c->at[1], err));
+    c->cost = c->at[1].cost - c->at[0].cost;
+    c->harm = c->at[0].harm - c->at[1].harm;
+    c->n = c->harm > 0 ? 2 : 1;
+    for (size_t i = widest(c); c->n < most && i < c->n; i = widest(c)) {
+        qdq_mincut_point new;
+        bool found;
+        QDQ_TRY(between(p, &c->at[i], &c->at[i + 1], &new, &found, err));
+        if (found)
+            insert(c, i + 1, &new);
+        else
+            c->done[i] = true;
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_mincut_front(const qdq_energy *e, const double *harm, size_t most, qdq_arena *arena,
+                            qdq_mincut_point **out, size_t *n, qdq_error *err)
+{
+    pricing p = {.e = e, .harm = harm, .arena = arena};
+    corners c = {0};
+
+    if (most < 2)
+        return qdq_fail(err, QDQ_E_USAGE, "a front of %zu points: expected at least 2", most);
+    c.at = qdq_arena_array(arena, most + 1, sizeof *c.at);
+    c.done = qdq_arena_array(arena, most + 1, sizeof *c.done);
+    if (c.at == NULL || c.done == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(find_corners(&p, most, &c, err));
+    *out = c.at;
+    *n = c.n;
+    return QDQ_OK;
+}

@@ -1,0 +1,166 @@
+/* search_bounds.c - what may be hoped for: profiles of nothing, of everything and of the incumbent
+ * say of each bit what flipping it could save at most. A candidate whose bits together promise
+ * nothing is not built: on a model that runs on codes almost everywhere, that is most of them.
+ * Profiles rule out, measuring decides. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "tune/search/search_state.h"
+
+/* Kernels are timed one by one there, with less care than models: so much of a kernel's time may be
+ * wrong. */
+static const double doubt = 0.1;
+
+/* Without better knowledge: all that the kernel takes in float. */
+static void hope_for_float_time(qdq_search_state *s)
+{
+    for (size_t i = 0; i < s->p->n_bits; i++)
+        s->hope[i] = s->p->base_ns > 0 ? s->worth[i] / s->p->base_ns : 0;
+}
+
+qdq_status qdq_search_hope_init(qdq_search_state *s, qdq_error *err)
+{
+    const size_t n = s->p->n_bits;
+
+    s->hope = qdq_arena_array(&s->scratch, n + 1, sizeof *s->hope);
+    s->off = qdq_arena_array(&s->scratch, n + 1, sizeof *s->off);
+    s->on = qdq_arena_array(&s->scratch, n + 1, sizeof *s->on);
+    s->now = qdq_arena_array(&s->scratch, n + 1, sizeof *s->now);
+    if (s->hope == NULL || s->off == NULL || s->on == NULL || s->now == NULL)
+        return qdq_nomem(err);
+    hope_for_float_time(s);
+    s->is_profiled = s->ops->profile == NULL;
+    return QDQ_OK;
+}
+
+/* A profile's shares of a model's time as shares of the baseline's. It takes a session, which the
+ * budget must have. */
+static qdq_status profile(qdq_search_state *s, const qdq_assign *a, double time,
+                          qdq_search_cost *cost, bool *known, qdq_error *err)
+{
+    *known = false;
+    if (s->ops->profile == NULL || isnan(time) || !qdq_search_budget_left(s))
+        return QDQ_OK;
+    QDQ_TRY(s->ops->profile(s->ops->ctx, a, cost, known, err));
+    for (size_t i = 0; i < s->p->n_bits && *known; i++) {
+        cost[i].own *= time;
+        cost[i].border *= time;
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_search_profile_ends(qdq_search_state *s, bool *known, qdq_error *err)
+{
+    double time;
+
+    for (size_t i = 0; i < s->p->n_bits; i++)
+        qdq_assign_set(&s->candidate, i, qdq_search_allows(s, i));
+    QDQ_TRY(qdq_search_known_time(s, &s->candidate, &time, err));
+    QDQ_TRY(profile(s, &s->candidate, time, s->on, &s->has_on, err));
+    *known = s->has_on;
+    return s->has_on ? profile(s, &s->p->start[0], 1, s->off, known, err) : QDQ_OK;
+}
+
+/* What a border costs where there is one, on average. */
+static double typical_border(const qdq_search_state *s)
+{
+    double sum = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->p->n_bits; i++) {
+        sum += s->on[i].border + s->off[i].border;
+        n += (s->on[i].border > 0) + (s->off[i].border > 0);
+    }
+    return n > 0 ? sum / (double)n : 0;
+}
+
+bool qdq_search_by_profile(qdq_search_state *s, double borders)
+{
+    const size_t n = s->p->n_bits;
+    const double change = borders * typical_border(s);
+    bool *from_on[2]; /* by state and bit: is the bit before on in the cheapest way here? */
+    double least[2] = {0, 0};
+
+    for (int on = 0; on < 2; on++)
+        if ((from_on[on] = qdq_arena_array(&s->scratch, n + 1, sizeof *from_on[on])) == NULL)
+            return false;
+    for (size_t i = 0; i < n; i++) {
+        const double off = least[0], other = least[1];
+        from_on[0][i] = other + change < off;
+        from_on[1][i] = !(off + change < other);
+        least[0] = fmin(off, other + change) + s->off[i].own;
+        least[1] = fmin(other, off + change) + s->on[i].own;
+    }
+    bool on = least[1] < least[0];
+    for (size_t i = n; i-- > 0;) {
+        qdq_assign_set(&s->candidate, i, on && qdq_search_allows(s, i));
+        on = from_on[on][i];
+    }
+    return true;
+}
+
+/* Without a profile of everything a bit could cost nothing when it is on. */
+static double other_own(const qdq_search_state *s, size_t bit)
+{
+    if (qdq_assign_get(&s->incumbent, bit))
+        return s->off[bit].own;
+    return s->has_on ? s->on[bit].own : 0;
+}
+
+qdq_status qdq_search_hope_update(qdq_search_state *s, qdq_error *err)
+{
+    bool known, base_known;
+
+    if (s->is_profiled)
+        return QDQ_OK;
+    s->is_profiled = true;
+    QDQ_TRY(profile(s, &s->p->start[0], 1, s->off, &base_known, err));
+    QDQ_TRY(profile(s, &s->incumbent, s->time, s->now, &known, err));
+    s->rules_out = known && base_known;
+    if (!s->rules_out)
+        hope_for_float_time(s);
+    for (size_t i = 0; i < s->p->n_bits && s->rules_out; i++) {
+        const double own = s->now[i].own, other = other_own(s, i);
+        s->hope[i] = own + s->now[i].border - other + doubt * fmax(own, other);
+    }
+    return QDQ_OK;
+}
+
+bool qdq_search_is_hopeful(const qdq_search_state *s)
+{
+    double sum = 0;
+
+    if (!s->rules_out)
+        return true;
+    for (size_t i = 0; i < s->p->n_bits; i++)
+        if (qdq_assign_get(&s->candidate, i) != qdq_assign_get(&s->incumbent, i))
+            sum += s->hope[i];
+    return qdq_search_matters(s, sum);
+}
+
+double qdq_search_choice_hope(const qdq_search_state *s, const qdq_search_unit *u, size_t choice)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < u->n_instances; i++)
+        if (u->choice[choice].bit[i] != UINT32_MAX)
+            sum += fmax(s->hope[u->choice[choice].bit[i]], 0);
+    return sum;
+}
+
+/* --- what is tried first ---------------------------------------------------------------------- */
+
+static int by_hope(const void *a, const void *b)
+{
+    const qdq_search_ranked *x = a, *y = b;
+
+    if (x->hope != y->hope)
+        return x->hope > y->hope ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+void qdq_search_rank(qdq_search_ranked *at, size_t n)
+{
+    qsort(at, n, sizeof *at, by_hope);
+}

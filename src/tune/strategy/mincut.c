@@ -1,0 +1,143 @@
+/* mincut.c - the strategy mincut on the space: profiles told to decisions and to the tensors
+ * between them. */
+#include <math.h>
+
+#include "base/fail.h"
+#include "tune/accuracy/accuracy.h"
+#include "tune/candidate/tune_names.h"
+#include "tune/candidate/tune_profile.h"
+#include "tune/mincut/mincut_search.h"
+#include "tune/mincut/profile_costs.h"
+#include "tune/problem/tune_problem.h"
+#include "tune/state/strategy.h"
+#include "tune/state/tune_presets.h"
+#include "tune/trial/tune_trials.h"
+
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_mincut_profile *out, bool *known,
+                          qdq_error *err)
+{
+    qdq_tune_state *t = ctx;
+    qdq_tune_candidate *c;
+
+    QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
+    if (c->failed && !c->misses) /* it would not live longer for that */
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_profile(t, c, err));
+    *known = c->times->is_known;
+    if (*known)
+        qdq_tune_tell_costs(t->task.space, &t->parts.nets, c->times, out);
+    return QDQ_OK;
+}
+
+/* --- the strategy ----------------------------------------------------------------------------- */
+
+/* Not where the baseline's profile is missing, or says too little: then the preset's bounds are
+ * those of region mode, and the user is told. */
+static qdq_status fits(qdq_tune_state *t, bool *fits, qdq_error *err)
+{
+    if (t->opts->mode != QDQ_TUNE_SUBGRAPH || t->task.space->n_groups == 0)
+        return QDQ_OK;
+    *fits = t->run.base->times != NULL && t->run.base->times->is_known;
+    if (*fits && t->opts->schemes_per_region > 0)
+        qdq_job_log(t->job, QDQ_LOG_INFO,
+                    "minimum cuts place all groups at once: the bound on schemes of a group "
+                    "changes nothing");
+    if (*fits)
+        return QDQ_OK;
+    if (t->opts->strategy == QDQ_TUNE_MINCUT || t->opts->pareto > 0)
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "engine '%s' tells too little of how long each layer takes for minimum cuts%s",
+            qdq_worker_client_engine(t->tools.lab)->name,
+            t->opts->pareto > 0 ? ", without which there is no front" : "");
+    t->run.search_opts.max_builds = qdq_tune_max_builds(t, false);
+    qdq_job_log(t->job, QDQ_LOG_WARNING,
+                "engine '%s' tells too little of how long each layer takes for minimum cuts: kinds "
+                "of groups are tried one by one on the whole model, which takes more builds",
+                qdq_worker_client_engine(t->tools.lab)->name);
+    return QDQ_OK;
+}
+
+/* --- the goal --------------------------------------------------------------------------------- */
+
+/* An accuracy has no number that could be compared with harm. */
+static double excess_of(const qdq_tune_state *t, const qdq_tune_evaluation *h, bool holds)
+{
+    const double least = t->opts->goal->min_sqnr;
+    const double excess = least != 0 ? pow(10, (least - h->sqnr_db) / 10) : NAN;
+
+    return holds || excess > 1 ? excess : NAN;
+}
+
+static qdq_status judge(void *ctx, const qdq_assign *a, qdq_mincut_verdict *out, qdq_error *err)
+{
+    qdq_tune_state *t = ctx;
+    qdq_tune_candidate *c;
+
+    QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
+    if (c == t->run.base) {
+        *out = (qdq_mincut_verdict){.known = true, .holds = true};
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_tune_judge(t, c, &out->known, err));
+    out->holds = out->known && qdq_tune_holds(t, &c->heard);
+    out->excess = out->known ? excess_of(t, &c->heard, out->holds) : NAN;
+    return QDQ_OK;
+}
+
+/* From what is proposed on, candidates are judged before they are built, if it is known what
+ * decisions do. */
+static qdq_status bound(qdq_tune_state *t, qdq_mincut_problem *p, qdq_error *err)
+{
+    if (!qdq_tune_has_goal(t))
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_find_harm(t, err));
+    t->run.bounded = t->parts.harm != NULL;
+    if (!t->run.bounded) {
+        qdq_job_log(t->job, QDQ_LOG_WARNING,
+                    "what decisions do to the outputs cannot be measured: what misses the goal is "
+                    "refused, but nothing else is looked for");
+        return QDQ_OK;
+    }
+    p->harm = t->parts.harm;
+    p->most_harm = t->opts->goal->min_sqnr != 0 ? pow(10, -t->opts->goal->min_sqnr / 10) : INFINITY;
+    p->judge = judge;
+    p->judge_ctx = t;
+    return QDQ_OK;
+}
+
+/* Nothing is what holds any goal, and not what users hoped for. */
+static void say_what_came_out(const qdq_tune_state *t)
+{
+    if (!t->run.bounded || qdq_assign_count(&t->run.found.best) > 0 || isnan(t->run.least_noisy_db))
+        return;
+    qdq_job_log(t->job, QDQ_LOG_WARNING,
+                "no placement that is faster keeps the goal: the best that was judged, of %u, has "
+                "SQNR %.2f dB",
+                t->run.evaluations, t->run.least_noisy_db);
+}
+
+/* --- the search ------------------------------------------------------------------------------- */
+
+static qdq_status run_mincut(qdq_tune_state *t, qdq_error *err)
+{
+    const qdq_search_ops ops = qdq_tune_search_ops(t);
+    qdq_mincut_result found;
+
+    QDQ_TRY(qdq_nets_find(t->task.space, &t->arena, &t->parts.nets, err));
+    qdq_mincut_problem p = {.search = &t->parts.problem,
+                            .graph = &t->parts.nets.graph,
+                            .profile = profile,
+                            .profile_ctx = t};
+    QDQ_TRY(bound(t, &p, err));
+    QDQ_TRY(qdq_mincut_search_run(&p, &t->run.search_opts, &ops, &t->arena, &found, err));
+    t->run.found = found.search;
+    t->parts.costs = found.costs;
+    t->parts.has_costs = found.known;
+    QDQ_TRY(qdq_tune_try_others(t, err));
+    say_what_came_out(t);
+    return QDQ_OK;
+}
+
+const qdq_strategy qdq_strategy_mincut = {
+    .name = "mincut", .by_costs = true, .fits = fits, .run = run_mincut};

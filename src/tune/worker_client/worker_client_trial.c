@@ -1,0 +1,176 @@
+/* worker_client_trial.c - what is done with models in the lab: timed in pairs, compared, profiled,
+ * taken apart. */
+#include "tune/worker_client/worker_client.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "tune/worker_client/worker_client_inner.h"
+
+/* --- pairs ------------------------------------------------------------------------------------ */
+
+static qdq_status leg(qdq_worker_client *lab, int handle, uint64_t number, double *ns,
+                      qdq_remote_fate *fate, qdq_error *err)
+{
+    qdq_json_doc doc = {0};
+    qdq_json_out q = qdq_json_object(&doc);
+    qdq_remote_answer answer;
+    double start = qdq_clock_seconds();
+
+    qdq_remote_put_text(q, "do", "leg");
+    qdq_json_put_int(q, "handle", handle);
+    qdq_json_put_int(q, "number", (int64_t)number);
+    qdq_status st = qdq_remote_ask(&lab->client, &doc, -1,
+                                   qdq_worker_client_run_deadline(lab, lab->opts.run_deadline_s),
+                                   &answer, fate, err);
+    if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE) {
+        *ns = qdq_json_number(&answer.top, "ns", 0, INFINITY, -1);
+        st = qdq_remote_answer_check(&lab->client, &answer, err);
+    }
+    if (st == QDQ_OK)
+        qdq_worker_client_note(lab, handle, "run for a time", fate, qdq_clock_seconds() - start);
+    qdq_remote_answer_free(&answer);
+    return st;
+}
+
+/* Legs are numbered by who runs, not by who runs first: so a model is measured alike from either
+ * side, and a model beside itself (the A/A control) is not measured twice with one noise. */
+qdq_status qdq_worker_client_pair(qdq_worker_client *lab, int a, int b, bool b_first,
+                                  uint64_t number, double *a_ns, double *b_ns,
+                                  qdq_remote_fate *fate, qdq_error *err)
+{
+    *a_ns = *b_ns = 0;
+    *fate = (qdq_remote_fate){0};
+    QDQ_TRY(qdq_worker_client_check_handle(lab, a, err));
+    QDQ_TRY(qdq_worker_client_check_handle(lab, b, err));
+    QDQ_TRY(qdq_worker_client_ready(lab, a, b, true, fate, err));
+    const double start = qdq_clock_seconds();
+    for (int i = 0; i < 2 && fate->end == QDQ_REMOTE_FINE; i++) {
+        if ((i == 0) == b_first)
+            QDQ_TRY(leg(lab, b, 2 * number + 1, b_ns, fate, err));
+        else
+            QDQ_TRY(leg(lab, a, 2 * number, a_ns, fate, err));
+    }
+    lab->pair_s = fmax(lab->pair_s, qdq_clock_seconds() - start);
+    if (fate->end != QDQ_REMOTE_FINE)
+        *a_ns = *b_ns = 0;
+    return QDQ_OK;
+}
+
+/* --- accuracy --------------------------------------------------------------------------------- */
+
+/* The result up to this sample. */
+static qdq_status compare_sample(qdq_worker_client *lab, int a, int b, size_t sample,
+                                 size_t *samples, qdq_worker_client_accuracy *out,
+                                 qdq_remote_fate *fate, qdq_error *err)
+{
+    static const char *const words[] = {"number", "equal", "zero", "broken", NULL};
+    const double special[] = {0, INFINITY, NAN, -INFINITY};
+    qdq_json_doc doc = {0};
+    qdq_json_out q = qdq_json_object(&doc);
+    qdq_remote_answer answer;
+    double start = qdq_clock_seconds();
+
+    qdq_remote_put_text(q, "do", "compare");
+    qdq_json_put_int(q, "a", a);
+    qdq_json_put_int(q, "b", b);
+    qdq_json_put_int(q, "sample", (int64_t)sample);
+    qdq_status st = qdq_remote_ask(
+        &lab->client, &doc, -1, qdq_worker_client_run_deadline(lab, 2 * lab->opts.run_deadline_s),
+        &answer, fate, err);
+    if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE) {
+        *samples = (size_t)qdq_json_int(&answer.top, "samples", 1, INT64_MAX, 1);
+        out->finite = qdq_json_bool(&answer.top, "finite");
+        int word = qdq_json_word(&answer.top, "sqnr_is", words, -1);
+        out->sqnr_db = word > 0 ? special[word]
+                                : qdq_json_number(&answer.top, "sqnr_db", -INFINITY, INFINITY, 0);
+        st = qdq_remote_answer_check(&lab->client, &answer, err);
+    }
+    if (st == QDQ_OK)
+        qdq_worker_client_note(lab, b, "run to compare its outputs", fate,
+                               qdq_clock_seconds() - start);
+    qdq_remote_answer_free(&answer);
+    return st;
+}
+
+qdq_status qdq_worker_client_compare(qdq_worker_client *lab, int a, int b,
+                                     qdq_worker_client_accuracy *out, qdq_remote_fate *fate,
+                                     qdq_error *err)
+{
+    size_t samples = 1;
+
+    *out = (qdq_worker_client_accuracy){.sqnr_db = NAN};
+    *fate = (qdq_remote_fate){0};
+    QDQ_TRY(qdq_worker_client_check_handle(lab, a, err));
+    QDQ_TRY(qdq_worker_client_check_handle(lab, b, err));
+    QDQ_TRY(qdq_worker_client_ready(lab, a, b, false, fate, err));
+    for (size_t i = 0; i < samples && fate->end == QDQ_REMOTE_FINE; i++)
+        QDQ_TRY(compare_sample(lab, a, b, i, &samples, out, fate, err));
+    if (fate->end != QDQ_REMOTE_FINE)
+        *out = (qdq_worker_client_accuracy){.sqnr_db = NAN};
+    return QDQ_OK;
+}
+
+/* --- profile ---------------------------------------------------------------------------------- */
+
+/* Asks for something that takes a session of its own. `what` is for the log. */
+static qdq_status ask_apart(qdq_worker_client *lab, const char *question, const char *path,
+                            unsigned runs, const char *what, qdq_remote_answer *answer,
+                            qdq_remote_fate *fate, qdq_error *err)
+{
+    qdq_json_doc doc = {0};
+    qdq_json_out q = qdq_json_object(&doc);
+
+    qdq_remote_put_text(q, "do", question);
+    qdq_remote_put_text(q, "path", path);
+    qdq_json_put_int(q, "runs", runs);
+    const char *log = qdq_worker_client_log_new(&lab->logs, path, &lab->arena);
+    char *text =
+        qdq_arena_printf(&lab->arena, "build a session of %s and %s %u runs", path, what, runs);
+    qdq_worker_client_log_asked(&lab->logs, log, text != NULL ? text : path);
+    lab->builds++;
+    double start = qdq_clock_seconds();
+    const double build = qdq_worker_client_build_deadline(lab);
+    double deadline = isinf(lab->until) ? build + runs * lab->opts.run_deadline_s : build;
+    qdq_status st = qdq_remote_ask(&lab->client, &doc, -1, deadline, answer, fate, err);
+    qdq_worker_client_note_build(lab, log, st, fate, err, qdq_clock_seconds() - start);
+    return st;
+}
+
+qdq_status qdq_worker_client_profile(qdq_worker_client *lab, const char *path, unsigned runs,
+                                     qdq_group **out, size_t *n, qdq_remote_fate *fate,
+                                     qdq_error *err)
+{
+    qdq_remote_answer answer;
+
+    *out = NULL;
+    *n = 0;
+    *fate = (qdq_remote_fate){0};
+    QDQ_TRY(qdq_remote_need_worker(&lab->client, err));
+    qdq_status st = ask_apart(lab, "profile", path, runs, "profile", &answer, fate, err);
+    if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
+        st = qdq_remote_answer_profile(&lab->client, &answer, out, n, err);
+    qdq_remote_answer_free(&answer);
+    return st;
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+qdq_status qdq_worker_client_groups(qdq_worker_client *lab, const char *path, unsigned runs,
+                                    qdq_group **out, size_t *n, qdq_remote_fate *fate,
+                                    qdq_error *err)
+{
+    qdq_remote_answer answer;
+
+    *out = NULL;
+    *n = 0;
+    *fate = (qdq_remote_fate){0};
+    QDQ_TRY(qdq_remote_need_worker(&lab->client, err));
+    qdq_status st =
+        ask_apart(lab, "groups", path, runs, "find the nodes of its layers in", &answer, fate, err);
+    if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
+        st = qdq_remote_answer_groups(&lab->client, &answer, out, n, err);
+    qdq_remote_answer_free(&answer);
+    return st;
+}

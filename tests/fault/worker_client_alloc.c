@@ -1,0 +1,132 @@
+/* worker_client_alloc.c - every allocation of the lab fails once: no worker is left behind, nothing
+ * is lost. The worker is another program, which has memory. */
+#include "base/file.h"
+#include "support/alloc_fail.h"
+#include "tune/worker_client/worker_client.h"
+
+static const char model_text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                                 "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
+                                 "{ t = Relu(x)\n y = Neg(t) }\n";
+
+typedef struct tried {
+    const char *spec, *model, *other, *logs;
+} tried;
+
+static qdq_status use_models(qdq_worker_client *lab, const tried *t, int a, int b, qdq_error *err)
+{
+    qdq_group *layers = NULL;
+    qdq_group *groups = NULL;
+    qdq_worker_client_accuracy acc;
+    qdq_remote_fate fate;
+    double x, y;
+    size_t n;
+
+    QDQ_TRY(qdq_worker_client_pair(lab, a, b, false, 1, &x, &y, &fate, err));
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    QDQ_TRY(qdq_worker_client_compare(lab, a, b, &acc, &fate, err));
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    QDQ_TRY(qdq_worker_client_profile(lab, t->model, 2, &layers, &n, &fate, err));
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    qdq_free(layers);
+    QDQ_TRY(qdq_worker_client_groups(lab, t->model, 2, &groups, &n, &fate, err));
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    qdq_free(groups);
+    qdq_worker_client_drop(lab, b);
+    return QDQ_OK;
+}
+
+static qdq_status use_lab(void *ctx, qdq_error *err)
+{
+    static const qdq_input_shape shape = {"x", 4, {2, 1, 4, 4}};
+    static const char *const dirs[] = {"/nowhere", NULL};
+    const tried *t = ctx;
+    qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .search_dirs = dirs};
+    qdq_worker_client_opts opts = {.engine = t->spec,
+                                   .worker = QDQ_BUILD_DIR "/qdq-worker",
+                                   .logs = t->logs,
+                                   .shapes = &shape,
+                                   .n_shapes = 1,
+                                   .engine_opts = &engine_opts,
+                                   .leg_ms = 0.001};
+    qdq_worker_client *lab;
+    qdq_remote_fate fate;
+    int a, b = -1;
+
+    QDQ_TRY(qdq_worker_client_open(&opts, &lab, err));
+    qdq_status st = qdq_worker_client_build(lab, t->model, &a, &fate, err);
+    if (st == QDQ_OK)
+        st = qdq_worker_client_build(lab, t->other, &b, &fate, err);
+    if (st == QDQ_OK)
+        st = use_models(lab, t, a, b, err);
+    qdq_worker_client_close(lab);
+    return st;
+}
+
+/* The worker dies of each model: what is said of its end needs memory, too. */
+static qdq_status lose_workers(void *ctx, qdq_error *err)
+{
+    const tried *t = ctx;
+    qdq_worker_client_opts opts = {
+        .engine = t->spec, .worker = QDQ_BUILD_DIR "/qdq-worker", .logs = t->logs};
+    qdq_worker_client *lab;
+    qdq_remote_fate fate;
+    qdq_status st;
+    int a;
+
+    QDQ_TRY(qdq_worker_client_open(&opts, &lab, err));
+    for (int i = 0; i < 2; i++) {
+        st = qdq_worker_client_build(lab, t->model, &a, &fate, err);
+        if (st != QDQ_OK)
+            break;
+        assert_int_equal(fate.end, QDQ_REMOTE_CRASHED);
+    }
+    qdq_worker_client_close(lab);
+    return st;
+}
+
+static char *save(const char *name, const char *text)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    const char *path = test_path("%s", name);
+    char *kept = malloc(strlen(path) + 5);
+
+    assert_non_null(kept);
+    if (strstr(name, ".onnx") != NULL) {
+        qdq_model *m = test_model(text);
+        assert_ok(qdq_model_save(m, path, NULL, &err));
+        qdq_model_free(m);
+        strcpy(kept, path);
+    } else {
+        assert_ok(qdq_write_file(path, true, text, strlen(text), &err));
+        snprintf(kept, strlen(path) + 5, "sim:%s", path);
+    }
+    return kept;
+}
+
+TEST(the_lab_survives)
+{
+    char *spec = save("sim.json", "{\"qdq_sim\": 1}"), *a = save("a.onnx", model_text),
+         *b = save("b.onnx", model_text);
+    char logs[300];
+
+    snprintf(logs, sizeof logs, "%s", test_path("logs"));
+    tried t = {spec, a, b, logs};
+    assert_true(test_every_alloc_fails(use_lab, &t) > 50);
+    free(spec);
+    free(a);
+    free(b);
+}
+
+TEST(so_it_does_when_workers_die)
+{
+    char *spec = save("crash.json",
+                      "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"crash\": \"SIGABRT\"}]}");
+    char *a = save("c.onnx", model_text);
+    char logs[300];
+
+    snprintf(logs, sizeof logs, "%s", test_path("crash-logs"));
+    tried t = {spec, a, a, logs};
+    assert_true(test_every_alloc_fails(lose_workers, &t) > 30);
+    free(spec);
+    free(a);
+}

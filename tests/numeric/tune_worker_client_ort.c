@@ -1,0 +1,137 @@
+/* tune_worker_client_ort.c - ONNX Runtime in a worker: times, accuracy, layers, refusals. */
+#include <math.h>
+
+#include "support/build.h"
+#include "support/labs.h"
+#include "support/test.h"
+#include "tune/worker_client/worker_client.h"
+
+static qdq_error err;
+
+/* Convs enough for a run of about a millisecond. */
+static const char *conv_model(bool quantized)
+{
+    static const char *const in[] = {"x", "c0", "c1"}, *const dq[] = {"x.dq", "c0.dq", "c1.dq"};
+    static const char *const out[] = {"c0", "c1", "c2"};
+    /* each Conv makes numbers some seven times as large */
+    static const float scale[] = {0.04f, 0.25f, 2};
+    test_builder b = test_build(17);
+    const char *path = test_path("%s.onnx", quantized ? "int8" : "float");
+
+    TEST_INPUT(&b, "x", 1, 16, 32, 32);
+    for (int i = 0; i < 3; i++) {
+        if (quantized)
+            test_qdq(&b, in[i], QDQ_UINT8, scale[i], 128);
+        test_conv(&b, out[i], quantized ? dq[i] : in[i], 16, 16, 3, 1);
+    }
+    test_output(&b, "c2");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_model_save(m, path, NULL, &err));
+    qdq_model_free(m);
+    return path;
+}
+
+static qdq_worker_client *open_lab(qdq_worker_client_opts opts)
+{
+    static char library[4100];
+    qdq_worker_client *lab;
+    qdq_engine *e = test_ort();
+
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    snprintf(library, sizeof library, "%s", qdq_engine_get_info(e)->library);
+    opts.engine = "ort";
+    const qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .ort_library = library};
+    opts.engine_opts = &engine_opts;
+    opts.worker = QDQ_BUILD_DIR "/qdq-worker";
+    assert_ok(qdq_worker_client_open(&opts, &lab, &err));
+    return lab;
+}
+
+TEST(models_are_timed_compared_and_profiled)
+{
+    qdq_worker_client *lab = open_lab((qdq_worker_client_opts){.seed = 2});
+    int a = test_lab_build(lab, conv_model(false)), b = test_lab_build(lab, conv_model(true));
+    qdq_worker_client_accuracy acc;
+    qdq_remote_fate fate;
+    qdq_group *layers;
+    qdq_group *groups;
+    double x, y, sum = 0;
+    size_t n;
+
+    assert_string_equal(qdq_worker_client_engine(lab)->name, "ort");
+    assert_ok(qdq_worker_client_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    assert_true(x > 1e3 && x < 1e9 && y > 1e3 && y < 1e9);
+    assert_ok(qdq_worker_client_compare(lab, a, b, &acc, &fate, &err));
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    assert_true(acc.finite && acc.sqnr_db > 10 && acc.sqnr_db < 80);
+    assert_ok(qdq_worker_client_profile(lab, test_path("float.onnx"), 3, &layers, &n, &fate, &err));
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    assert_true(n >= 3);
+    for (size_t i = 0; i < n; i++)
+        sum += layers[i].median_us;
+    assert_true(sum > 1 && sum < 1e6);
+    qdq_free(layers);
+    assert_ok(qdq_worker_client_groups(lab, test_path("float.onnx"), 3, &groups, &n, &fate, &err));
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
+    assert_true(n >= 3 && qdq_groups_add(groups, n).attributed > 0.5);
+    qdq_free(groups);
+    qdq_worker_client_close(lab);
+}
+
+TEST(what_onnx_runtime_refuses_is_a_fate_with_its_words)
+{
+    qdq_worker_client *lab = open_lab((qdq_worker_client_opts){0});
+    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"nobody\" : 1]>\n"
+                              "g (float[1] x) => (float[1] y) { y = nobody.Magic(x) }");
+    qdq_remote_fate fate;
+    int handle;
+
+    assert_ok(qdq_model_save(m, test_path("magic.onnx"), NULL, &err));
+    qdq_model_free(m);
+    assert_ok(qdq_worker_client_build(lab, test_path("magic.onnx"), &handle, &fate, &err));
+    assert_int_equal(fate.end, QDQ_REMOTE_REFUSED);
+    assert_non_null(strstr(fate.text, "Magic"));
+    assert_null(strchr(fate.text, '\n'));
+    qdq_worker_client_close(lab);
+}
+
+/* ONNX Runtime reports std::bad_alloc as a status, or the process dies of it. */
+static void a_model_beyond_the_memory_is_told_from_a_bad_one(void **state)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    (void)state;
+    skip(); /* it needs terabytes of addresses for itself */
+#else
+    test_builder b = test_build(17);
+    qdq_worker_client *lab = open_lab((qdq_worker_client_opts){.max_memory = (uint64_t)1 << 30});
+    qdq_worker_client_accuracy acc;
+    qdq_remote_fate fate;
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 1, 64, 64);
+    TEST_INTS(&b, "big", 4, 1, 100000, 64, 64);
+    TEST_NODE(&b, "Expand", "y", "x", "big");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_model_save(m, test_path("big.onnx"), NULL, &err));
+    qdq_model_free(m);
+    int a = test_lab_build(lab, test_path("big.onnx"));
+    assert_ok(qdq_worker_client_compare(lab, a, a, &acc, &fate, &err));
+    if (fate.end != QDQ_REMOTE_MEMORY)
+        fail_msg("%s: %s", qdq_remote_end_name(fate.end), fate.text);
+    qdq_worker_client_close(lab);
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_are_timed_compared_and_profiled),
+        cmocka_unit_test(what_onnx_runtime_refuses_is_a_fate_with_its_words),
+        cmocka_unit_test(a_model_beyond_the_memory_is_told_from_a_bad_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
