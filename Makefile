@@ -39,12 +39,13 @@ define other_build
 	@cmake --build $(BUILD)/$(1) -j $(JOBS)
 endef
 
-# CI has 20 minutes; of these the cases of cli/autotune would take more than three, and check-all
-# runs them.
+# CI has 20 minutes; of these cli/autotune and fault/jobs_alloc would take more than three each, and
+# check-all runs them.
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/setup.sh --tests
 	$(call other_build,asan,-DQDQ_SANITIZE=ON -DQDQ_WERROR=$(WERROR))
-	@scripts/test.sh $(BUILD)/asan -LE 'long|perf|tools' $(if $(CI),-E '^(cli/autotune|fault/jobs_alloc)$$')
+	@scripts/test.sh $(BUILD)/asan -LE 'long|perf|tools' \
+	    $(if $(CI),-E '^(cli/autotune|fault/jobs_alloc)$$')
 
 # Tests of time and of the repository run no code that others do not. Where a test limits the size
 # of files, counts get lost.
