@@ -238,9 +238,9 @@ static bool wanted(reader *r, const char *line, size_t n, text_wanted *w)
 /* The graph behind "becomes:" is complete. */
 static void end_after(reader *r)
 {
-    text_wanted *w = &r->now->wanted[r->now->n_wanted - 1];
+    text_wanted *w = r->after != NULL ? &r->now->wanted[r->now->n_wanted - 1] : NULL;
 
-    if (r->after != NULL && w->kind == TEXT_BECOMES) {
+    if (w != NULL && w->kind == TEXT_BECOMES) {
         if (strcmp(r->after, "the same") != 0)
             r->last_after = r->after;
         else if (r->last_after == NULL)
