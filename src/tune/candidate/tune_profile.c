@@ -18,37 +18,21 @@ enum { PROFILE_RUNS = 8 };
 /* --- measuring, or remembering ---------------------------------------------------------------- */
 
 /* Names may be any bytes. */
-static qdq_json_out put_layer(qdq_json_out list, const char *name, const char *op, double us)
+static void put_layer(qdq_json_out list, const qdq_group *g, bool with_nodes)
 {
     qdq_json_out o = qdq_json_put_object(list, NULL);
 
-    qdq_json_put(o, "name", qdq_remote_text(name));
-    qdq_json_put(o, "op", qdq_remote_text(op));
-    qdq_json_put_real(o, "us", us);
-    return o;
-}
-
-/* A layer whose nodes the engine told, too. */
-static void put_group(qdq_json_out list, const qdq_group *g)
-{
-    qdq_json_out o = put_layer(list, g->layer, g->op, g->median_us),
-                 nodes = qdq_json_put_list(o, "nodes");
-
+    qdq_json_put(o, "name", qdq_remote_text(g->layer));
+    qdq_json_put(o, "op", qdq_remote_text(g->op));
+    qdq_json_put_real(o, "us", g->median_us);
+    if (!with_nodes)
+        return;
+    qdq_json_out nodes = qdq_json_put_list(o, "nodes");
     for (size_t i = 0; i < g->n_nodes; i++)
         qdq_json_put(nodes, NULL, qdq_remote_text(g->node[i]));
     qdq_json_put_bool(o, "conversion", g->conversion);
     if (g->tensor != NULL)
         qdq_json_put(o, "tensor", qdq_remote_text(g->tensor));
-}
-
-static json_t *list_layers(const qdq_group *layer, size_t n)
-{
-    qdq_json_doc d = {0};
-    qdq_json_out list = qdq_json_list(&d);
-
-    for (size_t i = 0; i < n; i++)
-        put_layer(list, layer[i].layer, layer[i].op, layer[i].median_us);
-    return qdq_json_take(&d);
 }
 
 static bool are_timed(const qdq_group *g, size_t n)
@@ -60,14 +44,14 @@ static bool are_timed(const qdq_group *g, size_t n)
     return timed;
 }
 
-/* Of layers that are all timed. */
-static json_t *list_groups(const qdq_group *g, size_t n)
+/* With their nodes: of layers that are all timed. */
+static json_t *list_layers(const qdq_group *layer, size_t n, bool with_nodes)
 {
     qdq_json_doc d = {0};
     qdq_json_out list = qdq_json_list(&d);
 
     for (size_t i = 0; i < n; i++)
-        put_group(list, &g[i]);
+        put_layer(list, &layer[i], with_nodes);
     return qdq_json_take(&d);
 }
 
@@ -77,20 +61,14 @@ static json_t *list_groups(const qdq_group *g, size_t n)
 static qdq_status ask_engine(qdq_tune_state *t, const char *path, json_t **out,
                              qdq_remote_fate *fate, qdq_error *err)
 {
+    const bool with_nodes = t->run.by_nodes;
     qdq_group *layers = NULL;
-    qdq_group *groups = NULL;
     size_t n = 0;
 
-    if (t->run.by_nodes) {
-        QDQ_TRY(qdq_worker_client_groups(t->tools.lab, path, PROFILE_RUNS, &groups, &n, fate, err));
-        *out = list_groups(groups, are_timed(groups, n) ? n : 0);
-        qdq_free(groups);
-    } else {
-        QDQ_TRY(
-            qdq_worker_client_profile(t->tools.lab, path, PROFILE_RUNS, &layers, &n, fate, err));
-        *out = list_layers(layers, n);
-        qdq_free(layers);
-    }
+    QDQ_TRY((with_nodes ? qdq_worker_client_groups : qdq_worker_client_profile)(
+        t->tools.lab, path, PROFILE_RUNS, &layers, &n, fate, err));
+    *out = list_layers(layers, with_nodes && !are_timed(layers, n) ? 0 : n, with_nodes);
+    qdq_free(layers);
     return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
@@ -99,10 +77,9 @@ static qdq_status measure(qdq_tune_state *t, qdq_tune_candidate *c, const char *
                           qdq_error *err)
 {
     const char *path;
-    char *text;
     qdq_remote_fate fate = {0};
 
-    *out = list_layers(NULL, 0);
+    *out = list_layers(NULL, 0, false);
     if (*out == NULL)
         return qdq_nomem(err);
     if (c != t->run.base && qdq_tune_time_is_up(t))
@@ -118,10 +95,7 @@ static qdq_status measure(qdq_tune_state *t, qdq_tune_candidate *c, const char *
                     qdq_remote_end_name(fate.end), fate.text);
         return QDQ_OK;
     }
-    QDQ_TRY(qdq_json_dump(*out, &text, err));
-    qdq_status st = qdq_tune_store_value_put(t->tools.store, &t->tools.run, key, text, err);
-    qdq_free(text);
-    return st;
+    return qdq_tune_remember(t, key, json_incref(*out), err);
 }
 
 static qdq_status get_layers(qdq_tune_state *t, qdq_tune_candidate *c, json_t **out, qdq_error *err)
@@ -191,7 +165,7 @@ qdq_status qdq_tune_profile_from(qdq_tune_state *t, qdq_tune_candidate *c, const
 {
     if (!are_timed(g, n) || c->times != NULL)
         return QDQ_OK;
-    json_t *layers = list_groups(g, n);
+    json_t *layers = list_layers(g, n, true);
     return layers != NULL ? take_layers(t, c, layers, err) : qdq_nomem(err);
 }
 

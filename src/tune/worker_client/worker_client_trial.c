@@ -112,22 +112,28 @@ qdq_status qdq_worker_client_compare(qdq_worker_client *lab, int a, int b,
     return QDQ_OK;
 }
 
-/* --- profile ---------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
-/* Asks for something that takes a session of its own. `what` is for the log. */
-static qdq_status ask_apart(qdq_worker_client *lab, const char *question, const char *path,
-                            unsigned runs, const char *what, qdq_remote_answer *answer,
-                            qdq_remote_fate *fate, qdq_error *err)
+/* What is asked of a session of its own; `what` is for the log. */
+typedef struct layer_question {
+    const char *question, *what;
+    qdq_status (*read)(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_group **out,
+                       size_t *n, qdq_error *err);
+} layer_question;
+
+static qdq_status ask_worker(qdq_worker_client *lab, const layer_question *l, const char *path,
+                             unsigned runs, qdq_remote_answer *answer, qdq_remote_fate *fate,
+                             qdq_error *err)
 {
     qdq_json_doc doc = {0};
     qdq_json_out q = qdq_json_object(&doc);
 
-    qdq_remote_put_text(q, "do", question);
+    qdq_remote_put_text(q, "do", l->question);
     qdq_remote_put_text(q, "path", path);
     qdq_json_put_int(q, "runs", runs);
     const char *log = qdq_worker_client_log_new(&lab->logs, path, &lab->arena);
     char *text =
-        qdq_arena_printf(&lab->arena, "build a session of %s and %s %u runs", path, what, runs);
+        qdq_arena_printf(&lab->arena, "build a session of %s and %s %u runs", path, l->what, runs);
     qdq_worker_client_log_asked(&lab->logs, log, text != NULL ? text : path);
     lab->builds++;
     double start = qdq_clock_seconds();
@@ -138,9 +144,9 @@ static qdq_status ask_apart(qdq_worker_client *lab, const char *question, const 
     return st;
 }
 
-qdq_status qdq_worker_client_profile(qdq_worker_client *lab, const char *path, unsigned runs,
-                                     qdq_group **out, size_t *n, qdq_remote_fate *fate,
-                                     qdq_error *err)
+static qdq_status ask_layers(qdq_worker_client *lab, const layer_question *l, const char *path,
+                             unsigned runs, qdq_group **out, size_t *n, qdq_remote_fate *fate,
+                             qdq_error *err)
 {
     qdq_remote_answer answer;
 
@@ -148,29 +154,28 @@ qdq_status qdq_worker_client_profile(qdq_worker_client *lab, const char *path, u
     *n = 0;
     *fate = (qdq_remote_fate){0};
     QDQ_TRY(qdq_remote_need_worker(&lab->client, err));
-    qdq_status st = ask_apart(lab, "profile", path, runs, "profile", &answer, fate, err);
+    qdq_status st = ask_worker(lab, l, path, runs, &answer, fate, err);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
-        st = qdq_remote_answer_profile(&lab->client, &answer, out, n, err);
+        st = l->read(&lab->client, &answer, out, n, err);
     qdq_remote_answer_free(&answer);
     return st;
 }
 
-/* --- groups ----------------------------------------------------------------------------------- */
+qdq_status qdq_worker_client_profile(qdq_worker_client *lab, const char *path, unsigned runs,
+                                     qdq_group **out, size_t *n, qdq_remote_fate *fate,
+                                     qdq_error *err)
+{
+    static const layer_question profile = {"profile", "profile", qdq_remote_answer_profile};
+
+    return ask_layers(lab, &profile, path, runs, out, n, fate, err);
+}
 
 qdq_status qdq_worker_client_groups(qdq_worker_client *lab, const char *path, unsigned runs,
                                     qdq_group **out, size_t *n, qdq_remote_fate *fate,
                                     qdq_error *err)
 {
-    qdq_remote_answer answer;
+    static const layer_question groups = {"groups", "find the nodes of its layers in",
+                                          qdq_remote_answer_groups};
 
-    *out = NULL;
-    *n = 0;
-    *fate = (qdq_remote_fate){0};
-    QDQ_TRY(qdq_remote_need_worker(&lab->client, err));
-    qdq_status st =
-        ask_apart(lab, "groups", path, runs, "find the nodes of its layers in", &answer, fate, err);
-    if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
-        st = qdq_remote_answer_groups(&lab->client, &answer, out, n, err);
-    qdq_remote_answer_free(&answer);
-    return st;
+    return ask_layers(lab, &groups, path, runs, out, n, fate, err);
 }
