@@ -136,6 +136,21 @@ TEST(biases_stay_where_the_caller_wants_them)
     put_away(&s);
 }
 
+/* The output as a whole has 0.3 dB more with them, and the bound that the goal asks for 3 dB less. */
+TEST(a_gain_that_is_next_to_nothing_keeps_biases_as_they_are)
+{
+    setting s = set_up(0.3f, 0.3f, 4);
+    const double without = bound_with(&s, QDQ_BIAS_CORRECTION_OFF),
+                 with = bound_with(&s, QDQ_BIAS_CORRECTION_ON);
+
+    assert_true(with < without);
+    s.goal.min_sqnr = without + 10;
+    go(&s);
+    assert_false(s.r->reached || s.r->is_corrected);
+    assert_int_equal(s.plan->corrections.n, 0);
+    put_away(&s);
+}
+
 /* Over all samples the mean is 1, which would help both halves; over the other half alone it does
  * harm. */
 TEST(corrections_are_judged_by_means_that_did_not_see_the_samples)
