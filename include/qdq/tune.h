@@ -200,104 +200,139 @@ typedef enum qdq_tune_preset {
 
 typedef struct qdq_tune_live qdq_tune_live;
 
+#define QDQ_TUNE_MOST_POINTS    16
+#define QDQ_TUNE_MOST_BASELINES 8
+
+/* Details that few callers set: a run without them behaves as docs/autotune.md describes. Zero
+ * stands for the default, unless a member says otherwise. */
+typedef struct qdq_tune_details {
+    size_t size;
+
+    /* --- what is varied --- */
+
+    /* region mode; NULL: the defaults of QDQ_REGION_OPTS_INIT */
+    const qdq_region_opts *regions;
+    /* file: only regions or groups with a node whose name matches one of its wildcards; or NULL */
+    const char *node_filter;
+
+    /* --- how it is searched --- */
+
+    /* most candidates of a pattern; in subgraph mode most schemes of a kind of group; 0: the
+     * preset's */
+    unsigned schemes_per_region;
+    /* most decisions of a pattern that one mutation changes; 0: 3 */
+    unsigned max_mutations;
+    /* most mutations that are drawn for a pattern; 0: 100 */
+    unsigned max_attempts;
+    /* every trial takes all its pairs */
+    bool strict;
+
+    /* --- subgraph mode --- */
+
+    /* greedy accepts or rejects all that it merges as one; by itself it means greedy */
+    bool validate_whole;
+    /* models along the Pareto front of latency and accuracy, in DIR/pareto, by minimum cuts; each
+     * takes one build beyond max_builds; 2 to QDQ_TUNE_MOST_POINTS, 0: none */
+    unsigned pareto;
+    /* file with the layers of the model without Q/DQ, by trtexec or an earlier run, instead of a
+     * build; or NULL */
+    const char *layer_info;
+
+    /* --- how it is timed --- */
+
+    /* runs before the first sample of a model; 0: 2 */
+    unsigned warmup_runs;
+    /* least runs of a sample; 0: 1; a sample takes 5 ms in any case */
+    unsigned timing_runs;
+
+    /* --- pattern caches --- */
+
+    /* fraction of the cached schemes of a pattern to try, the fastest first; 0: 0.1 */
+    double pool_share;
+    /* try at least this many, if available; 0: 10 */
+    unsigned pool_least;
+    /* points by which two schemes of a pattern differ at least, of those that are tried and of
+     * those in caches and in patterns.yaml; counts as it is, QDQ_TUNE_DETAILS_INIT: 4 */
+    unsigned pattern_cache_distance;
+    /* most schemes of a pattern in caches and in patterns.yaml; counts as it is, 0: no bound,
+     * QDQ_TUNE_DETAILS_INIT: 32 */
+    unsigned pattern_cache_entries;
+
+    /* --- the folder --- */
+
+    /* every candidate in DIR/region_models, every fusion group in DIR/subgraphs */
+    bool keep_models;
+    /* QDQ_E_IO where the finished result in DIR is of another model, data, engine or options */
+    bool keep_finished;
+    /* formats, times and reasons in the metadata of the nodes of model.onnx (qdq/report.h) */
+    bool metadata;
+    /* file of all measurements, which runs may share; NULL: DIR/tune.db */
+    const char *store;
+    /* file of node data for Model Explorer, over one that is there; NULL: none */
+    const char *overlay;
+    /* n_set_shapes shapes that the input model was given before, for the report */
+    const qdq_input_shape *set_shapes;
+    size_t n_set_shapes;
+} qdq_tune_details;
+
+#define QDQ_TUNE_DETAILS_INIT                                                                      \
+    {                                                                                              \
+        .size = sizeof(qdq_tune_details), .pattern_cache_distance = 4, .pattern_cache_entries = 32 \
+    }
+
 /* Zero stands for "as the preset has it" (docs/autotune.md). */
 typedef struct qdq_tune_opts {
     size_t size;
     qdq_tune_mode mode;
-    /* of subgraph mode */
+    /* subgraph mode */
     qdq_tune_strategy strategy;
-    /* subgraph mode: file with layers of the model without Q/DQ, by trtexec or an earlier run,
-     * instead of a build; or NULL */
-    const char *layer_info;
     qdq_tune_preset preset;
-    /* calibration and what users exclude; NULL: defaults */
-    const qdq_quantize_opts *quantize;
-    /* min_sqnr: no candidate under it is kept; max_drop: none that misses it is shipped; NULL.
-     * Minimum cuts are evaluated before they are built, max_evaluations times at most */
-    const qdq_goal_opts *goal;
-
-    /* spec; NULL: "ort" */
-    const char *engine;
-    const qdq_engine_opts *engine_opts;
-    /* program that runs engines; NULL: "qdq-worker" next to this program, then PATH */
-    const char *worker;
-    /* of the model while it is timed; 0: 1 */
-    int threads;
-
-    /* candidates of a pattern at most; in subgraph mode schemes of a kind of group */
-    unsigned schemes_per_region;
-    /* decisions of a pattern that a change by chance has at most; 0: 3 */
-    unsigned max_mutations;
-    /* such changes that are drawn for a pattern at most; 0: 100 */
-    unsigned max_attempts;
-    /* before the first timed leg; 0: 2 */
-    unsigned warmup_runs;
-    /* of a leg at least; 0: 1, and 5 ms */
-    unsigned timing_runs;
-    /* a candidate that brings less is not kept; share: 0.003 */
-    double min_gain;
-    /* every trial takes all its pairs */
-    bool strict;
-    /* budget; 0: none */
-    double time_s;
-    /* budget; 0: none */
-    unsigned trials;
-    /* budget; 0: the preset's. In subgraph mode the guard's three are among them, so at least 7 */
-    unsigned max_builds;
-    uint64_t seed;
-
-    qdq_region_opts regions;
-    /* files, the first preferred; ends with NULL; or NULL */
-    const char *const *pattern_caches;
-    double
-        /* fraction of the cached schemes of a pattern to try, the fastest first; 0: 0.1 */
-        pool_share;
-    /* try at least this many, if available; 0: 10 */
-    unsigned pool_least;
-    /* These two count as they are: of schemes that are tried, and of those in caches and in
-     * patterns.yaml. */
-    /* points by which two schemes of a pattern that are tried differ at least; QDQ_TUNE_OPTS_INIT:
-     * 4 */
-    unsigned pattern_cache_distance;
-    /* schemes of a pattern at most; 0: no bound; QDQ_TUNE_OPTS_INIT: 32 */
-    unsigned pattern_cache_entries;
-    /* The same network with Q/DQ, by others or from before: each is measured as it is, and ships if
-     * nothing that holds the goal beats it (qdq_tune_baseline); its placement is a start. One that
-     * was loaded from a file, and not edited since, ships with the bytes of that file, unless there
-     * are external data. At most QDQ_TUNE_MOST_BASELINES; ends with NULL; or NULL. */
-    const qdq_model *const *qdq_baselines;
-    /* file: only regions with a node whose name fits one of its wildcards; or NULL */
-    const char *node_filter;
-    /* NULL: DIR/tune.db */
-    const char *store;
-    bool restart;
-    /* QDQ_E_IO where the finished result in DIR is of another model, data, engine or options */
-    bool keep_finished;
-    /* every candidate in DIR/region_models, every fusion group in DIR/subgraphs */
-    bool keep_models;
     /* where the weights of model.onnx and baseline.onnx go */
     qdq_external external;
+
+    /* calibration and what users exclude; NULL: defaults */
+    const qdq_quantize_opts *quantize;
+    /* min_sqnr: no candidate below it is accepted; max_drop: none that misses it is shipped.
+     * Minimum cuts are evaluated before they are built, max_evaluations times at most. NULL: the
+     * default goal */
+    const qdq_goal_opts *goal;
+    /* spec; NULL: "ort" */
+    const char *engine;
+    /* `worker` runs the engine, with `deadline_s` for each of its calls; NULL: defaults */
+    const qdq_engine_opts *engine_opts;
+    /* the same network with Q/DQ, by others or from before: each is measured as it is, and ships if
+     * nothing that reaches the goal is faster (qdq_tune_baseline); its placement is a start. One
+     * that was loaded from a file, and not edited since, ships with the bytes of that file, unless
+     * there are external data. At most QDQ_TUNE_MOST_BASELINES; ends with NULL; or NULL */
+    const qdq_model *const *qdq_baselines;
+    /* region mode: files with schemes to try, the first preferred; ends with NULL; or NULL */
+    const char *const *pattern_caches;
+
+    /* seconds of the search; 0: no limit */
+    double time_s;
+    /* a candidate that saves less is rejected; fraction of the time, 0: 0.003 */
+    double min_gain;
+    uint64_t seed;
+    /* most comparisons of the search; 0: no limit */
+    unsigned trials;
+    /* most builds of whole models; 0: the preset's. In subgraph mode the final validation's three
+     * are among them, so at least 7 */
+    unsigned max_builds;
+    /* threads of the engine while a model is timed; 0: 1 */
+    int threads;
+    /* ignore the measurements of an earlier run in the folder */
+    bool restart;
+
+    /* NULL: defaults */
+    const qdq_tune_details *details;
     const qdq_job *job;
-    /* ctx of the job; may be NULL */
+    /* reports the state of the run, on the thread of the call, with ctx of the job; may be NULL */
     void (*live)(void *ctx, const qdq_tune_live *now);
-    /* models along the front between latency and accuracy, in DIR/pareto, by minimum cuts; each a
-     * build more, beyond max_builds; 2 to 16, 0: none */
-    unsigned pareto;
-    /* that m was given before: the report names them */
-    const qdq_input_shape *set_shapes;
-    size_t n_set_shapes;
-    /* all that greedy merges is kept or not as one; by itself it means greedy */
-    bool no_incremental_validation;
-    /* formats, times and reasons in the metadata of the nodes of model.onnx (qdq/report.h) */
-    bool metadata;
-    /* file of node data for Model Explorer, over one that is there; NULL: none */
-    const char *overlay;
 } qdq_tune_opts;
 
 #define QDQ_TUNE_OPTS_INIT                                                                         \
     {                                                                                              \
-        .size = sizeof(qdq_tune_opts), .regions = QDQ_REGION_OPTS_INIT,                            \
-        .pattern_cache_distance = 4, .pattern_cache_entries = 32                                   \
+        .size = sizeof(qdq_tune_opts)                                                              \
     }
 
 /* What is going on. Lent for the call. */
@@ -330,9 +365,6 @@ typedef enum qdq_tune_verdict {
 
 /* "tuned", "rules", "float", "baseline" */
 QDQ_API const char *qdq_tune_verdict_name(qdq_tune_verdict v);
-
-#define QDQ_TUNE_MOST_POINTS    16
-#define QDQ_TUNE_MOST_BASELINES 8
 
 /* The outcome of a Q/DQ baseline. */
 typedef enum qdq_tune_fate {

@@ -135,6 +135,7 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
     qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
+    qdq_tune_details details = QDQ_TUNE_DETAILS_INIT;
     cli_tune_view view = {.ui = &c->ui};
     qdq_job job = c->job;
 
@@ -143,8 +144,6 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     job.progress = view_progress;
     QDQ_TRY(cli_engine_opts_fill(c, r->engine, &engine, err));
     engine.job = &job;
-    if (o->worker != NULL) /* for the engines that calibrate and judge, too */
-        engine.worker = o->worker;
     QDQ_TRY(cli_quant_fill(c, r->quant, &quantize, err));
     quantize.samples = r->samples->split.calibrate;
     quantize.threads = r->calibration_threads;
@@ -161,8 +160,11 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     o->engine_opts = &engine;
     o->job = &job;
     o->live = view_live;
-    o->set_shapes = r->quant->set_shape.at;
-    o->n_set_shapes = r->quant->set_shape.n;
+    if (o->details != NULL)
+        details = *o->details;
+    details.set_shapes = r->quant->set_shape.at;
+    details.n_set_shapes = r->quant->set_shape.n;
+    o->details = &details;
     qdq_status st = qdq_autotune(r->model, r->target, r->samples->data, r->dir, o, NULL, err);
     cli_ui_clear(&c->ui);
     return st == QDQ_E_INTERRUPTED ? say_interrupted(r->dir, err) : cli_at_file(r->path, st, err);

@@ -98,7 +98,7 @@ static qdq_status load(autotune *t, qdq_error *err)
 static qdq_status tune(autotune *t, qdq_error *err)
 {
     const struct autotune_args *a = t->a;
-    qdq_tune_opts o = QDQ_TUNE_OPTS_INIT;
+    autotune_opts o;
     const cli_tune_request r = {.path = t->path,
                                 .model = t->model,
                                 .target = t->target,
@@ -110,10 +110,8 @@ static qdq_status tune(autotune *t, qdq_error *err)
                                 .max_drop = t->max_drop};
 
     QDQ_TRY(cmd_autotune_fill(a, &o, err));
-    o.qdq_baselines = (const qdq_model *const *)t->baselines;
-    o.overlay = a->overlay;
-    o.metadata = a->metadata;
-    return cli_tune_run(t->c, &r, &o, err);
+    o.tune.qdq_baselines = (const qdq_model *const *)t->baselines;
+    return cli_tune_run(t->c, &r, &o.tune, err);
 }
 
 /* --- result ----------------------------------------------------------------------------------- */

@@ -31,7 +31,14 @@ qdq_status cmd_autotune_check(const struct autotune_args *a, size_t n_models, qd
 /* The formats with what --type says. */
 qdq_status cmd_autotune_format(const struct autotune_args *a, cli_format_args *out, qdq_error *err);
 
+/* Options of the tuner that point to each other. */
+typedef struct autotune_opts {
+    qdq_tune_opts tune;
+    qdq_tune_details details;
+    qdq_region_opts regions;
+} autotune_opts;
+
 /* What is peculiar to tuning, but for the baselines. */
-qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qdq_error *err);
+qdq_status cmd_autotune_fill(const struct autotune_args *a, autotune_opts *to, qdq_error *err);
 
 #endif /* QDQ_CMD_AUTOTUNE_H */

@@ -385,7 +385,7 @@ static qdq_status check_mode(const struct autotune_args *a, qdq_error *err)
 
 qdq_status cmd_autotune_check(const struct autotune_args *a, size_t n_models, qdq_error *err)
 {
-    qdq_tune_opts scratch = QDQ_TUNE_OPTS_INIT;
+    autotune_opts scratch;
 
     if (a->status != NULL)
         return check_status(a, n_models, err);
@@ -419,55 +419,68 @@ qdq_status cmd_autotune_format(const struct autotune_args *a, cli_format_args *o
     return cli_format_preset(types[a->type], out, err);
 }
 
-static qdq_status fill_shares(const struct autotune_args *a, qdq_tune_opts *o, qdq_error *err)
+static qdq_status fill_shares(const struct autotune_args *a, autotune_opts *to, qdq_error *err)
 {
+    double *share = &to->details.pool_share, *gain = &to->tune.min_gain;
+
     if (a->pool_share != NULL) {
-        QDQ_TRY(cli_percent_read("--pool-share", a->pool_share, &o->pool_share, err));
-        if (o->pool_share == 0)
+        QDQ_TRY(cli_percent_read("--pool-share", a->pool_share, share, err));
+        if (*share == 0)
             return qdq_fail(err, QDQ_E_USAGE, "--pool-share: found '%s', expected more than 0%%",
                             a->pool_share);
     }
     if (a->min_gain == NULL)
         return QDQ_OK;
-    QDQ_TRY(cli_percent_read("--min-gain", a->min_gain, &o->min_gain, err));
-    return o->min_gain > 0 && o->min_gain < 0.5
+    QDQ_TRY(cli_percent_read("--min-gain", a->min_gain, gain, err));
+    return *gain > 0 && *gain < 0.5
                ? QDQ_OK
                : qdq_fail(err, QDQ_E_USAGE,
                           "--min-gain: found '%s', expected more than 0%% and less than 50%%",
                           a->min_gain);
 }
 
-qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qdq_error *err)
+static void fill_details(const struct autotune_args *a, qdq_tune_details *d)
 {
+    d->node_filter = a->node_filter;
+    d->schemes_per_region = (unsigned)a->schemes;
+    d->max_mutations = (unsigned)a->mutations;
+    d->max_attempts = (unsigned)a->attempts;
+    d->strict = a->accept == 1;
+    d->validate_whole = !a->incremental;
+    d->pareto = (unsigned)a->pareto;
+    d->layer_info = a->layer_info;
+    d->warmup_runs = (unsigned)a->warmup_runs;
+    d->timing_runs = (unsigned)a->timing_runs;
+    d->pool_least = (unsigned)a->pool_least;
+    d->pattern_cache_distance = (unsigned)a->cache_distance;
+    d->pattern_cache_entries = (unsigned)a->cache_entries;
+    d->keep_models = a->keep_models;
+    d->keep_finished = !a->force;
+    d->metadata = a->metadata;
+    d->store = a->store;
+    d->overlay = a->overlay;
+}
+
+qdq_status cmd_autotune_fill(const struct autotune_args *a, autotune_opts *to, qdq_error *err)
+{
+    qdq_tune_opts *o = &to->tune;
+
+    *to = (autotune_opts){QDQ_TUNE_OPTS_INIT, QDQ_TUNE_DETAILS_INIT, QDQ_REGION_OPTS_INIT};
     o->mode = (qdq_tune_mode)a->mode;
     o->strategy = (qdq_tune_strategy)a->strategy;
-    o->layer_info = a->layer_info;
-    o->pareto = (unsigned)a->pareto;
-    o->no_incremental_validation = !a->incremental;
     o->preset = (qdq_tune_preset)a->preset;
-    o->worker = a->engine.worker;
-    o->threads = cli_threads(a->threads);
-    o->schemes_per_region = (unsigned)a->schemes;
-    o->warmup_runs = (unsigned)a->warmup_runs;
-    o->timing_runs = (unsigned)a->timing_runs;
-    o->strict = a->accept == 1;
+    o->external = (qdq_external)a->external;
+    o->pattern_caches = a->pattern_caches.at;
     o->time_s = a->time_s;
+    o->seed = (uint64_t)a->seed;
     o->trials = (unsigned)a->trials;
     o->max_builds = (unsigned)a->builds;
-    o->seed = (uint64_t)a->seed;
-    if (o->mode == QDQ_TUNE_REGION)
-        cli_regions_fill(&a->regions, &o->regions);
-    o->pattern_caches = a->pattern_caches.at;
-    o->node_filter = a->node_filter;
-    o->store = a->store;
+    o->threads = cli_threads(a->threads);
     o->restart = a->restart;
-    o->keep_finished = !a->force;
-    o->keep_models = a->keep_models;
-    o->external = (qdq_external)a->external;
-    o->max_mutations = (unsigned)a->mutations;
-    o->max_attempts = (unsigned)a->attempts;
-    o->pattern_cache_distance = (unsigned)a->cache_distance;
-    o->pattern_cache_entries = (unsigned)a->cache_entries;
-    o->pool_least = (unsigned)a->pool_least;
-    return fill_shares(a, o, err);
+    fill_details(a, &to->details);
+    if (o->mode == QDQ_TUNE_REGION)
+        cli_regions_fill(&a->regions, &to->regions);
+    to->details.regions = &to->regions;
+    o->details = &to->details;
+    return fill_shares(a, to, err);
 }

@@ -76,10 +76,12 @@ qdq_status cmd_quantize_tune(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
     qdq_tune_opts o = QDQ_TUNE_OPTS_INIT;
+    qdq_tune_details details = QDQ_TUNE_DETAILS_INIT;
 
     QDQ_TRY(folder_of(q, err));
     o.preset = (qdq_tune_preset)(a->autotune - 1);
-    o.keep_finished = !a->out.force;
+    details.keep_finished = !a->out.force;
+    o.details = &details;
     const cli_tune_request r = {.path = q->path,
                                 .model = q->model,
                                 .target = q->target,

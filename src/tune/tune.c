@@ -85,7 +85,7 @@ static qdq_status guard_result(qdq_tune_state *t, const char *search, qdq_error 
 
     if (best == NULL || own == NULL)
         return qdq_nomem(err);
-    if (!t->opts->keep_finished || run == 0 || access(best, F_OK) != 0 ||
+    if (!t->details->keep_finished || run == 0 || access(best, F_OK) != 0 ||
         qdq_tune_store_open_to_read(store != NULL ? store : own, &s, NULL) != QDQ_OK)
         return QDQ_OK;
     qdq_status st = qdq_tune_store_find(s, run, &found, err);
@@ -102,7 +102,7 @@ static qdq_status guard_result(qdq_tune_state *t, const char *search, qdq_error 
 
 static qdq_status open_store(qdq_tune_state *t, qdq_error *err)
 {
-    const char *path = t->opts->store != NULL ? t->opts->store : qdq_tune_path(t, "tune.db");
+    const char *path = t->details->store != NULL ? t->details->store : qdq_tune_path(t, "tune.db");
     const char *data;
     char processor[300];
 
@@ -311,7 +311,7 @@ static void summarize(qdq_tune_state *t)
 static qdq_status tune(qdq_tune_state *t, qdq_error *err)
 {
     QDQ_TRY(remember_files(t, err));
-    QDQ_TRY(qdq_tune_folder_open(t->tools.dir, t->opts->keep_models, t->opts->store,
+    QDQ_TRY(qdq_tune_folder_open(t->tools.dir, t->details->keep_models, t->details->store,
                                  &t->tools.folder, err));
     t->tools.work = qdq_tune_folder_work(t->tools.folder);
     QDQ_TRY(open_engine(t, err));
@@ -380,6 +380,8 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
                         const qdq_tune_opts *opts, qdq_tune_result *out, qdq_error *err)
 {
     qdq_tune_opts known = QDQ_TUNE_OPTS_INIT;
+    qdq_tune_details details = QDQ_TUNE_DETAILS_INIT;
+    qdq_region_opts regions = QDQ_REGION_OPTS_INIT;
     qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
     qdq_goal_opts asked = QDQ_GOAL_OPTS_INIT, goal;
     qdq_tune_result own;
@@ -389,6 +391,7 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
                           .task.quantize = QDQ_QUANTIZE_OPTS_INIT,
                           .tools.dir = dir,
                           .opts = &known,
+                          .details = &details,
                           .run.least_noisy_db = NAN,
                           .outcome.shipped_db = NAN};
     qdq_target *followed = NULL;
@@ -399,10 +402,14 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     *run.out = (qdq_tune_result){.sqnr_db = NAN, .speedup = 1, .raw_ms = NAN};
     run.out->written = (qdq_tune_accuracy){.bound_db = NAN, .top1 = NAN, .half_agreement = NAN};
     QDQ_TRY(qdq_opts_read("qdq_tune_opts", &known, sizeof known, opts, err));
+    QDQ_TRY(qdq_opts_read("qdq_tune_details", &details, sizeof details, known.details, err));
+    QDQ_TRY(qdq_opts_read("qdq_region_opts", &regions, sizeof regions, details.regions, err));
     QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &run.task.quantize, sizeof run.task.quantize,
                           known.quantize, err));
     QDQ_TRY(qdq_opts_read("qdq_engine_opts", &engine, sizeof engine, known.engine_opts, err));
     QDQ_TRY(qdq_opts_read("qdq_goal_opts", &asked, sizeof asked, known.goal, err));
+    details.regions = &regions;
+    known.details = &details;
     known.engine_opts = &engine;
     if (known.goal != NULL)
         known.goal = &asked;

@@ -15,6 +15,7 @@
 typedef struct ended {
     qdq_tune_result out;
     qdq_tune_opts opts;
+    qdq_tune_details details;
     qdq_input_shape shape;
     qdq_tune_greedy greedy;
     qdq_tune_kind kind;
@@ -32,9 +33,9 @@ static void fill(ended *e)
 
     *e = (ended){.opts = defaults, .typed_name = "x"};
     e->shape = (qdq_input_shape){.name = "x", .rank = 2, .dim = {1, 3}};
-    e->opts.set_shapes = &e->shape;
-    e->opts.n_set_shapes = 1;
-    e->opts.pareto = 2;
+    e->details.set_shapes = &e->shape;
+    e->details.n_set_shapes = 1;
+    e->details.pareto = 2;
     e->kind = (qdq_tune_kind){.saved = {.mean_us = 3, .se_us = NAN}};
     e->item = (qdq_validate_item){.name = "fc"};
     e->greedy = (qdq_tune_greedy){.group = &e->zero, .kind = &e->zero};
@@ -56,6 +57,7 @@ static qdq_status report(void *ctx, qdq_error *err)
     ended *e = ctx;
     qdq_tune_state t = {.out = &e->out,
                         .opts = &e->opts,
+                        .details = &e->details,
                         .units = qdq_tune_units_of(QDQ_TUNE_SUBGRAPH),
                         .run.greedy = &e->greedy};
     char *text = NULL;

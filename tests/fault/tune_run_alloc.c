@@ -79,7 +79,7 @@ static void survive(qdq_tune_mode mode, qdq_tune_strategy strategy, const qdq_go
     t.opts.strategy = strategy;
     t.opts.goal = goal;
     t.opts.qdq_baselines = baselines;
-    t.opts.pareto = goal != NULL ? 3 : 0;
+    test_tuned_details(&t.opts)->pareto = goal != NULL ? 3 : 0;
     t.opts.restart = true; /* all is measured each time */
     unsigned long all = test_some_allocs_fail(tune, &t, SAMPLES);
     print_message("%lu allocations\n", all);

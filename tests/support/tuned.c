@@ -95,12 +95,29 @@ const char *test_tuned_costs(const char *ops, const char *more)
 
 qdq_tune_opts test_tuned_opts(const char *engine)
 {
+    static const qdq_engine_opts engine_opts = {.size = sizeof engine_opts,
+                                                .worker = QDQ_BUILD_DIR "/qdq-worker"};
     qdq_tune_opts o = QDQ_TUNE_OPTS_INIT;
 
     o.engine = engine;
-    o.worker = QDQ_BUILD_DIR "/qdq-worker";
+    o.engine_opts = &engine_opts;
     o.seed = 7;
     return o;
+}
+
+qdq_tune_details *test_tuned_details(qdq_tune_opts *o)
+{
+    static const qdq_tune_details defaults = QDQ_TUNE_DETAILS_INIT;
+    static qdq_tune_details details[32];
+    static size_t made;
+
+    for (size_t i = 0; i < QDQ_COUNT(details); i++)
+        if (o->details == &details[i])
+            return &details[i];
+    qdq_tune_details *next = &details[made++ % QDQ_COUNT(details)];
+    *next = defaults;
+    o->details = next;
+    return next;
 }
 
 qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *type,

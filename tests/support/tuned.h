@@ -37,6 +37,10 @@ const char *test_tuned_costs(const char *ops, const char *more);
 /* Options with that engine, the worker of the build, and a seed. */
 qdq_tune_opts test_tuned_opts(const char *engine);
 
+/* Details of these options, to be set: the defaults at first, in static storage, 32 at a time.
+ * Copies of the options share them. */
+qdq_tune_details *test_tuned_details(qdq_tune_opts *o);
+
 /* qdq_autotune() with the target ort-cpu for sim, into a folder. */
 qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune_opts *opts,
                           qdq_tune_result *out, qdq_error *err);

@@ -98,7 +98,7 @@ qdq_tune_result test_warm_run(const qdq_model *m, const char *engine, const char
     qdq_tune_result r;
 
     o.pattern_caches = cache != NULL ? caches : NULL;
-    o.store = store;
+    test_tuned_details(&o)->store = store;
     assert_ok(test_tuned_run(m, test_path("%s", folder), &o, &r, &err));
     return r;
 }

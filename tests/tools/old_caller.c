@@ -21,7 +21,7 @@ static qdq_session *session;
 static qdq_target *target;
 static qdq_data *data;
 static qdq_plan *plan;
-static const char *worker;
+static qdq_engine_opts with_worker = QDQ_ENGINE_OPTS_INIT;
 static char spec[4096], folder[64];
 static unsigned run;
 
@@ -301,7 +301,8 @@ static qdq_status autotune(const void *o, qdq_error *err)
 static qdq_status autotune_with(qdq_tune_opts o, qdq_error *err)
 {
     o.engine = spec;
-    o.worker = worker;
+    if (o.engine_opts == NULL)
+        o.engine_opts = &with_worker;
     o.preset = QDQ_TUNE_QUICK;
     return autotune(&o, err);
 }
@@ -328,6 +329,22 @@ static qdq_status tune_engine(const void *o, qdq_error *err)
 
     t.engine_opts = o;
     return autotune_with(t, err);
+}
+
+static qdq_status tune_details(const void *o, qdq_error *err)
+{
+    qdq_tune_opts t = QDQ_TUNE_OPTS_INIT;
+
+    t.details = o;
+    return autotune_with(t, err);
+}
+
+static qdq_status tune_regions(const void *o, qdq_error *err)
+{
+    qdq_tune_details d = QDQ_TUNE_DETAILS_INIT;
+
+    d.regions = o;
+    return tune_details(&d, err);
 }
 
 static qdq_status measure_engine(const void *o, qdq_error *err)
@@ -367,9 +384,9 @@ static const qdq_report_opts of_report = QDQ_REPORT_OPTS_INIT;
 static const qdq_region_opts of_region = QDQ_REGION_OPTS_INIT;
 static const qdq_fusion_opts of_fusion = QDQ_FUSION_OPTS_INIT;
 static const qdq_fusion_extract_opts of_extract = QDQ_FUSION_EXTRACT_OPTS_INIT;
-static qdq_engine_opts with_worker = QDQ_ENGINE_OPTS_INIT;
 static qdq_probe_opts of_probe = QDQ_PROBE_OPTS_INIT;
 static qdq_tune_opts of_tune = QDQ_TUNE_OPTS_INIT;
+static const qdq_tune_details of_details = QDQ_TUNE_DETAILS_INIT;
 static const qdq_job of_job = QDQ_JOB_INIT;
 
 typedef qdq_status (*call_fn)(const void *opts, qdq_error *err);
@@ -388,7 +405,7 @@ static const struct {
     {WITH(optimize_opts, of_optimize), optimize},
     {WITH(optimize_opts, of_optimize), bisect},
     {WITH(engine_opts, of_engine), open_engine},
-    {WITH(engine_opts, of_engine), tune_engine},
+    {WITH(engine_opts, with_worker), tune_engine},
     {WITH(engine_opts, with_worker), measure_engine},
     {WITH(session_opts, of_session), open_session},
     {WITH(bench_opts, of_bench), bench},
@@ -409,11 +426,13 @@ static const struct {
     {WITH(import_opts, of_import), encodings},
     {WITH(report_opts, of_report), report},
     {WITH(region_opts, of_region), regions},
+    {WITH(region_opts, of_region), tune_regions},
     {WITH(fusion_opts, of_fusion), fusions},
     {WITH(fusion_opts, of_fusion), extract_fusions},
     {WITH(fusion_extract_opts, of_extract), extract},
     {WITH(probe_opts, of_probe), measure},
     {WITH(tune_opts, of_tune), autotune},
+    {WITH(tune_details, of_details), tune_details},
     {WITH(job, of_job), job},
 };
 
@@ -481,9 +500,8 @@ static void prepare(const char *costs)
     }
     of_bench.rounds = 6;
     of_probe.engine = of_tune.engine = spec;
-    of_probe.engine_opts = &with_worker;
+    of_probe.engine_opts = of_tune.engine_opts = &with_worker;
     of_probe.time_s = 0.5;
-    of_tune.worker = with_worker.worker = worker;
     of_tune.preset = QDQ_TUNE_QUICK;
 }
 
@@ -492,7 +510,7 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 2;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    worker = argv[1];
+    with_worker.worker = argv[1];
     prepare(argv[2]);
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         try_all(i);

@@ -15,7 +15,7 @@ compile() { # compile ARGUMENT...
     cc -std=c11 -D_GNU_SOURCE -g -Wall -Wextra -Werror "$@" -L"$build" -lqdq -Wl,-rpath,"$build"
 }
 for header in "$source"/include/qdq/*.h; do
-    awk '/^typedef struct qdq_([a-z]+_opts|fusion_extract_opts|job|engine_plugin) \{/ {
+    awk '/^typedef struct qdq_([a-z]+_opts|fusion_extract_opts|tune_details|job|engine_plugin) \{/ {
             on = 1
             n = last = before = 0
         }

@@ -331,7 +331,7 @@ TEST(a_finished_run_is_not_replaced_by_one_with_other_baselines)
     qdq_tune_opts o = options(TANH("100"), NULL, baselines);
     qdq_tune_result r;
 
-    o.keep_finished = true;
+    test_tuned_details(&o)->keep_finished = true;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err)); /* the same is no other run */
     assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);

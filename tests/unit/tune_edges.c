@@ -171,10 +171,11 @@ TEST(models_of_the_front_have_edges_too)
     qdq_tune_result r;
 
     o.mode = QDQ_TUNE_SUBGRAPH;
-    for (o.pareto = 2; o.pareto <= 5; o.pareto += 3) {
+    for (unsigned n = 2; n <= 5; n += 3) {
+        test_tuned_details(&o)->pareto = n;
         o.restart = true;
         assert_ok(test_tuned_run(m, folder, &o, &r, &err));
-        assert_true(r.n_pareto >= 1 && r.n_pareto <= o.pareto);
+        assert_true(r.n_pareto >= 1 && r.n_pareto <= n);
         assert_float_equal(r.pareto[0].ms, r.final_ms, 0.02 * r.final_ms);
         assert_true(test_tuned_has(folder, "pareto/plan_1.json", "\"measured\""));
     }

@@ -136,7 +136,7 @@ static void begin_beside(moment *m)
     qdq_tune_opts o = test_tuned_opts(plain());
     qdq_tune_result r;
 
-    o.store = test_path("between.db");
+    test_tuned_details(&o)->store = test_path("between.db");
     m->status = test_tuned_run(test_tuned, test_path("beside2"), &o, &r, &m->err);
 }
 
@@ -147,7 +147,7 @@ TEST(two_runs_at_once_may_share_a_store)
     moment m = {.phase = "regions", .folder = folder, .act = begin_beside};
     char *store = strdup(test_path("between.db"));
 
-    o.store = store;
+    test_tuned_details(&o)->store = store;
     assert_ok(run_with(&m, &o));
     if (m.status != QDQ_OK)
         fail_msg("%s", m.err.text);
@@ -191,7 +191,7 @@ TEST(a_folder_tells_how_its_run_stands)
     moment early = {.phase = "calibrating", .folder = folder, .act = ask},
            late = {.phase = "regions", .folder = folder, .act = ask_and_stop};
 
-    o.store = store;
+    test_tuned_details(&o)->store = store;
     assert_ok(run_with(&early, &o));
     assert_ok(early.status);
     assert_says(early.text, "\"state\": \"running\"");
@@ -222,7 +222,7 @@ TEST(a_folder_tells_of_its_own_run)
     moment m = {.phase = "regions", .folder = test_path("theirs"), .act = ask_and_stop};
     qdq_tune_result r;
 
-    o.store = store;
+    test_tuned_details(&o)->store = store;
     assert_ok(test_tuned_run(test_tuned, mine, &o, &r, &err));
     o.seed = 8;
     assert_int_equal(run_with(&m, &o), QDQ_E_INTERRUPTED);

@@ -175,7 +175,7 @@ TEST(without_incremental_validation_all_stay_or_go_as_one)
     qdq_tune_result parts = run(test_path("parts"), o.engine), r;
 
     o.strategy = QDQ_TUNE_AUTO; /* which means greedy then, although there are times of layers */
-    o.no_incremental_validation = true;
+    test_tuned_details(&o)->validate_whole = true;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_string_equal(r.strategy, "greedy");
     assert_true(r.kept == 4 && r.rejected == 0 && test_tuned_quantizes(folder, "MatMul", "h4"));
@@ -208,7 +208,7 @@ TEST(schemes_of_a_group_are_no_more_than_users_allow)
 
     for (size_t i = 0; i < QDQ_COUNT(most); i++) {
         const char *folder = test_path("at_most%u", most[i]);
-        o.schemes_per_region = most[i];
+        test_tuned_details(&o)->schemes_per_region = most[i];
         assert_ok(test_tuned_run(test_tuned, folder, &o, &r[i], &err));
         assert_string_equal(r[i].strategy, "greedy");
         assert_string_equal(decision(folder, "MatMul@h1", "scheme"), "full");
@@ -343,7 +343,7 @@ TEST(the_filter_holds)
     qdq_tune_opts o = opts(test_tuned_costs(OPS, NULL));
     qdq_tune_result r;
 
-    o.node_filter = filter;
+    test_tuned_details(&o)->node_filter = filter;
     for (size_t i = 0; i < QDQ_COUNT(filters); i++) {
         const char *folder = test_path("filtered%zu", i);
         assert_ok(qdq_write_file(filter, true, filters[i], strlen(filters[i]), &err));

@@ -357,23 +357,28 @@ static void expect_refusal(qdq_tune_opts o, const char *says)
 TEST(options_out_of_range_are_refused_before_anything_is_made)
 {
     const qdq_tune_opts good = test_tuned_opts(test_tuned_costs(OPS, NULL));
+    qdq_region_opts regions = QDQ_REGION_OPTS_INIT;
     qdq_tune_opts o;
 
 #define EXPECT(field, value, says) (o = good, o.field = (value), expect_refusal(o, says))
+#define EXPECT_DETAIL(field, value, says)                                                          \
+    (o = good, test_tuned_details(&o)->field = (value), expect_refusal(o, says))
     EXPECT(min_gain, (double)NAN, "found min_gain nan, expected 0 or more and less than 0.5");
     EXPECT(min_gain, -0.1, "found min_gain -0.1");
     EXPECT(min_gain, 0.5, "found min_gain 0.5");
-    EXPECT(pool_share, (double)NAN, "found pool_share nan");
-    EXPECT(pool_share, 1.5, "found pool_share 1.5");
-    EXPECT(pool_share, -1, "found pool_share -1");
+    EXPECT_DETAIL(pool_share, (double)NAN, "found pool_share nan");
+    EXPECT_DETAIL(pool_share, 1.5, "found pool_share 1.5");
+    EXPECT_DETAIL(pool_share, -1, "found pool_share -1");
     EXPECT(time_s, (double)NAN, "found time_s nan");
     EXPECT(time_s, (double)INFINITY, "found time_s inf");
     EXPECT(time_s, -1, "found time_s -1");
     EXPECT(threads, -1, "found -1 threads, expected 0 or more");
     EXPECT(preset, (qdq_tune_preset)3, "found preset 3, expected 0 to 2");
     EXPECT(mode, (qdq_tune_mode)2, "found mode 2, expected 0 (region) or 1 (subgraph)");
-    EXPECT(regions.builder, (qdq_region_builder)3, "found region builder 3, expected 0 to 2");
+    regions.builder = (qdq_region_builder)3;
+    EXPECT_DETAIL(regions, &regions, "found region builder 3, expected 0 to 2");
 #undef EXPECT
+#undef EXPECT_DETAIL
 }
 
 TEST(what_the_engine_has_no_kernels_for_is_refused)

@@ -25,7 +25,7 @@ static qdq_tune_opts opts(const char *engine, unsigned pareto)
     qdq_tune_opts o = test_tuned_opts(engine);
 
     o.mode = QDQ_TUNE_SUBGRAPH;
-    o.pareto = pareto;
+    test_tuned_details(&o)->pareto = pareto;
     return o;
 }
 
@@ -121,7 +121,7 @@ TEST(nothing_is_measured_again_and_what_is_too_much_goes)
     for (size_t i = 0; i < first.n_pareto; i++)
         assert_true(first.pareto[i].ms == second.pareto[i].ms &&
                     first.pareto[i].sqnr_db == second.pareto[i].sqnr_db);
-    o.pareto = 2;
+    test_tuned_details(&o)->pareto = 2;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &second, &err));
     assert_int_equal(second.n_pareto, 2);
     assert_true(test_tuned_exists(folder, "pareto/model_2.onnx") &&
@@ -191,10 +191,10 @@ TEST(what_cannot_be_is_refused)
 
     assert_fails(QDQ_E_USAGE, "found a front of 1 models, expected 2 to 16",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
-    o.pareto = 17;
+    test_tuned_details(&o)->pareto = 17;
     assert_fails(QDQ_E_USAGE, "found a front of 17 models",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
-    o.pareto = 3;
+    test_tuned_details(&o)->pareto = 3;
     o.mode = QDQ_TUNE_REGION;
     assert_fails(QDQ_E_USAGE, "found a front, which is of subgraph mode alone",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));

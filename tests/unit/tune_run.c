@@ -430,7 +430,7 @@ TEST(every_candidate_is_kept_if_that_is_wanted)
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND));
     qdq_tune_result r;
 
-    o.keep_models = true;
+    test_tuned_details(&o)->keep_models = true;
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     char command[4300];
     snprintf(command, sizeof command, "test $(ls %s/region_models | grep -c onnx$) -ge 3", folder);
@@ -439,6 +439,7 @@ TEST(every_candidate_is_kept_if_that_is_wanted)
 
 TEST(what_cannot_begin_says_why)
 {
+    qdq_engine_opts no_worker = QDQ_ENGINE_OPTS_INIT;
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
     const char *file = test_path("a_file");
     FILE *f = fopen(file, "w");
@@ -450,11 +451,12 @@ TEST(what_cannot_begin_says_why)
     assert_fails(QDQ_E_IO, "cannot make the folder",
                  test_tuned_run(test_tuned, file, &o, &r, &err));
     assert_fails(QDQ_E_IO, "", test_tuned_run(test_tuned, test_path("no/such/dir"), &o, &r, &err));
-    o.node_filter = test_path("no_filter");
+    test_tuned_details(&o)->node_filter = test_path("no_filter");
     assert_fails(QDQ_E_IO, "no_filter",
                  test_tuned_run(test_tuned, test_path("filter"), &o, &r, &err));
-    o.node_filter = NULL;
-    o.worker = "/no/such/worker";
+    test_tuned_details(&o)->node_filter = NULL;
+    no_worker.worker = "/no/such/worker";
+    o.engine_opts = &no_worker;
     assert_fails(QDQ_E_ENGINE, "worker",
                  test_tuned_run(test_tuned, test_path("worker"), &o, &r, &err));
     assert_fails(QDQ_E_IO, "expected a folder of qdq autotune",

@@ -59,11 +59,13 @@ TEST(two_regions_win_together_what_each_would_lose_alone)
                          "\"inputs\": 2}, \"/m/c/two\": {\"float_us\": 50, \"int8_us\": 300, "
                          "\"inputs\": 2}}");
     qdq_tune_opts o = test_tuned_opts(costs);
+    qdq_region_opts regions = QDQ_REGION_OPTS_INIT;
     qdq_model *m = two_readers();
     qdq_tune_result r;
 
-    o.regions.builder = QDQ_REGIONS_NAMES;
-    o.regions.min_refine_size = 4;
+    regions.builder = QDQ_REGIONS_NAMES;
+    regions.min_refine_size = 4;
+    test_tuned_details(&o)->regions = &regions;
     assert_ok(test_tuned_run(m, test_path("borders"), &o, &r, &err));
     char *plan = test_tuned_file(test_path("borders"), "plan.json");
     assert_int_equal(r.verdict, QDQ_TUNED);
@@ -132,15 +134,17 @@ TEST(a_cache_of_a_composite_is_a_start)
     qdq_tune_opts o = test_tuned_opts(
         test_tuned_costs("\"Conv\": {\"float_us\": 100, \"int8_us\": 400}",
                          "\"nodes\": {" FAST("c1") "," FAST("c2") "," FAST("c3") "}"));
+    qdq_region_opts regions = QDQ_REGION_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
     qdq_model *m = three_blocks();
     qdq_tune_result r;
 
     job.log = hear;
     o.job = &job;
-    o.regions.max_region_size = o.regions.min_refine_size = 2;
+    regions.max_region_size = regions.min_refine_size = 2;
+    test_tuned_details(&o)->regions = &regions;
     o.trials = 5; /* the starts */
-    const char *caches[] = {strdup(write_cache(&o.regions)), NULL};
+    const char *caches[] = {strdup(write_cache(&regions)), NULL};
     o.pattern_caches = caches;
     assert_ok(test_tuned_run(m, test_path("composite"), &o, &r, &err));
     char *page = test_tuned_file(test_path("composite"), "report.html"),

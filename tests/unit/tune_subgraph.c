@@ -131,7 +131,7 @@ TEST(the_filter_holds)
     assert_ok(qdq_write_file(filter, true, "on*\n", 4, &err));
     assert_ok(test_tuned_run(m, test_path("unfiltered"), &o, &r, &err));
     assert_true(r.rejected > 0);
-    o.node_filter = filter;
+    test_tuned_details(&o)->node_filter = filter;
     assert_ok(test_tuned_run(m, test_path("filtered"), &o, &r, &err));
     assert_true(test_tuned_has(test_path("filtered"), "plan.json",
                                "{\"node\": \"one\", \"op\": \"MatMul\"}"));
@@ -309,7 +309,7 @@ TEST(layers_of_a_file_are_taken)
     qdq_tune_opts o = opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
     qdq_tune_result r;
 
-    o.layer_info = layer_file("layers.json", layers);
+    test_tuned_details(&o)->layer_info = layer_file("layers.json", layers);
     assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_true(test_tuned_quantizes(folder, "MatMul", "h1") &&
@@ -325,7 +325,7 @@ TEST(layers_that_a_run_wrote_are_layers_of_a_file)
 
     assert_true(test_tuned_exists(folder, "model.fp32.graph.json") &&
                 test_tuned_exists(folder, "model.fp32.build.log"));
-    o.layer_info = test_path("writes/model.fp32.graph.json");
+    test_tuned_details(&o)->layer_info = test_path("writes/model.fp32.graph.json");
     assert_ok(test_tuned_run(test_tuned, test_path("reads"), &o, &second, &err));
     assert_int_equal(first.groups, second.groups);
     assert_int_equal(first.keys, second.keys);
@@ -342,13 +342,13 @@ TEST(layers_of_another_model_are_refused)
     qdq_tune_opts o = opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
     qdq_tune_result r;
 
-    o.layer_info = layer_file("other.json", layers);
+    test_tuned_details(&o)->layer_info = layer_file("other.json", layers);
     assert_fails(QDQ_E_UNSUPPORTED, "other.json",
                  test_tuned_run(test_tuned, test_path("other"), &o, &r, &err));
-    o.layer_info = test_path("nowhere.json");
+    test_tuned_details(&o)->layer_info = test_path("nowhere.json");
     assert_fails(QDQ_E_IO, "nowhere.json",
                  test_tuned_run(test_tuned, test_path("nowhere"), &o, &r, &err));
-    o.layer_info = layer_file("broken.json", "{\"Layers\": [");
+    test_tuned_details(&o)->layer_info = layer_file("broken.json", "{\"Layers\": [");
     assert_fails(QDQ_E_FORMAT, "broken.json",
                  test_tuned_run(test_tuned, test_path("broken"), &o, &r, &err));
 }
@@ -359,6 +359,7 @@ TEST(options_of_the_other_mode_are_refused)
 {
     static const char *const caches[] = {"patterns.yaml", NULL};
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL), *folder = test_path("clash");
+    qdq_region_opts regions = QDQ_REGION_OPTS_INIT;
     qdq_tune_opts o = opts(engine);
     qdq_tune_result r;
 
@@ -366,7 +367,8 @@ TEST(options_of_the_other_mode_are_refused)
     assert_fails(QDQ_E_USAGE, "region mode alone",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = opts(engine);
-    o.regions.max_region_size = 3;
+    regions.max_region_size = 3;
+    test_tuned_details(&o)->regions = &regions;
     assert_fails(QDQ_E_USAGE, "region mode alone",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = opts(engine);
@@ -377,7 +379,7 @@ TEST(options_of_the_other_mode_are_refused)
     assert_fails(QDQ_E_USAGE, "subgraph mode alone",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = test_tuned_opts(engine);
-    o.layer_info = "layers.json";
+    test_tuned_details(&o)->layer_info = "layers.json";
     assert_fails(QDQ_E_USAGE, "subgraph mode alone",
                  test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = test_tuned_opts(engine);

@@ -373,7 +373,7 @@ TEST(models_of_the_front_have_the_types_too)
     qdq_tune_opts o = test_tuned_opts(costs(some, "\"error\": 0.01"));
 
     o.mode = QDQ_TUNE_SUBGRAPH;
-    o.pareto = 3;
+    test_tuned_details(&o)->pareto = 3;
     const qdq_tune_result r = tune(m, folder, INT8, &o);
     assert_true(r.n_pareto >= 1);
     assert_string_equal(types_in(folder, "pareto/plan_1.json"), "int8 uint8 int8 uint8");

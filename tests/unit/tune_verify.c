@@ -10,7 +10,7 @@ static qdq_tune_result run(const char *folder, const char *more, const char *sto
 {
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, more));
 
-    o.store = store;
+    test_tuned_details(&o)->store = store;
     o.mode = mode;
     return test_tuned_result(test_tuned, folder, &o);
 }

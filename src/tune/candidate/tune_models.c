@@ -53,7 +53,7 @@ static qdq_status write_model(qdq_tune_state *t, qdq_tune_candidate *c, const ch
         st = qdq_tune_plan_of(t, &c->assign, &p, err);
     if (st == QDQ_OK)
         st = qdq_candidate_write(t->tools.files, p != NULL ? p : t->task.nothing, file, err);
-    if (st == QDQ_OK && t->opts->keep_models && p != NULL) {
+    if (st == QDQ_OK && t->details->keep_models && p != NULL) {
         const char *path =
             qdq_arena_printf(&t->arena, "%s/region_models/%s.onnx", t->tools.dir, c->name);
         qdq_save_opts so = QDQ_SAVE_OPTS_INIT;

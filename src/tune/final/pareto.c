@@ -57,7 +57,7 @@ static qdq_status find(front *f, qdq_error *err)
     if (!qdq_assign_new(&nothing, t->task.space->n_groups, &t->arena))
         return qdq_nomem(err);
     f->given_cost = t->parts.costs.rest + qdq_energy_value(&t->parts.costs.energy, &nothing);
-    return qdq_mincut_front(&t->parts.costs.energy, t->parts.harm, (size_t)t->opts->pareto + 1,
+    return qdq_mincut_front(&t->parts.costs.energy, t->parts.harm, (size_t)t->details->pareto + 1,
                             &t->arena, &f->at, &f->n, err);
 }
 
@@ -76,7 +76,7 @@ static qdq_status add(front *f, const qdq_assign *a, double cost, qdq_error *err
     qdq_tune_candidate *c;
 
     QDQ_TRY(qdq_tune_candidate_of(f->t, a, &c, err));
-    if (!is_there(f, c) && f->n_points < f->t->opts->pareto)
+    if (!is_there(f, c) && f->n_points < f->t->details->pareto)
         f->point[f->n_points++] = (point){
             .c = c, .told = {.predicted_ms = f->t->out->baseline_ms * f->clean_share * cost}};
     return QDQ_OK;
@@ -133,7 +133,7 @@ static qdq_status list(front *f, qdq_error *err)
     if (t->run.found.best.n > t->task.space->n_groups) {
         QDQ_TRY(
             add(f, &t->run.found.best, t->run.found.predicted_ns / t->parts.problem.base_ns, err));
-        first = f->n_points > 0 && f->n > t->opts->pareto ? 1 : 0;
+        first = f->n_points > 0 && f->n > t->details->pareto ? 1 : 0;
     }
     for (size_t i = first; i < f->n; i++) {
         QDQ_TRY(take_edges(t, &f->at[i].assign, &with_edges, err));
@@ -362,7 +362,7 @@ qdq_status qdq_tune_find_front(qdq_tune_state *t, qdq_error *err)
 {
     front f = {.t = t};
 
-    if (t->opts->pareto == 0)
+    if (t->details->pareto == 0)
         return QDQ_OK;
     t->run.in_front = true;
     qdq_status st = make(&f, err);

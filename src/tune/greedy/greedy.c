@@ -293,7 +293,7 @@ static qdq_status make_problem(merging *m, qdq_error *err)
     p->allowed = NULL; /* schemes keep to it */
     QDQ_TRY(widen_starts(m, p, err));
     m->g->problem.search = p;
-    m->g->problem.incremental = !m->t->opts->no_incremental_validation;
+    m->g->problem.incremental = !m->t->details->validate_whole;
     return QDQ_OK;
 }
 

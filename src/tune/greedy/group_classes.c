@@ -140,7 +140,7 @@ static qdq_status list_schemes(finding *f, qdq_tune_kind *k, qdq_error *err)
     if (k->scheme == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < list->n; i++)
-        if (is_allowed(list, &list->at[i], f->t->opts->schemes_per_region))
+        if (is_allowed(list, &list->at[i], f->t->details->schemes_per_region))
             k->scheme[k->n_schemes++].what = &list->at[i];
     return QDQ_OK;
 }

@@ -547,11 +547,11 @@ static qdq_status write_page(qdq_tune_state *t, const qdq_picture *picture, qdq_
     if (path == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_tune_candidate_of(t, &t->run.found.best, &best, err));
-    snprintf(
-        subtitle, sizeof subtitle, "Target %s, engine %s, %zu %s of %zu %s.%s",
-        t->task.target->name, t->out->engine, t->out->regions + t->out->groups, t->units->units,
-        t->out->patterns + t->out->keys, t->units->kinds,
-        qdq_page_shapes_text(t->opts->set_shapes, t->opts->n_set_shapes, shapes, sizeof shapes));
+    snprintf(subtitle, sizeof subtitle, "Target %s, engine %s, %zu %s of %zu %s.%s",
+             t->task.target->name, t->out->engine, t->out->regions + t->out->groups,
+             t->units->units, t->out->patterns + t->out->keys, t->units->kinds,
+             qdq_page_shapes_text(t->details->set_shapes, t->details->n_set_shapes, shapes,
+                                  sizeof shapes));
     qdq_page_begin(&b, "Tuned placement", "qdq autotune", subtitle);
     show_figures(t, &b);
     show_latency(t, &b);
@@ -581,13 +581,13 @@ qdq_status qdq_tune_write_page(qdq_tune_state *t, qdq_error *err)
         return qdq_nomem(err);
     QDQ_TRY(qdq_plan_load(path, &p, err));
     qdq_status st = qdq_tune_draw(t, p, &x, err);
-    const bool annotated = t->opts->metadata && t->out->verdict != QDQ_TUNED_FLOAT;
+    const bool annotated = t->details->metadata && t->out->verdict != QDQ_TUNED_FLOAT;
     if (st == QDQ_OK && annotated)
         qdq_plan_picture_name(&x);
     if (st == QDQ_OK)
         st = write_page(t, &x.picture, err);
-    if (st == QDQ_OK && t->opts->overlay != NULL)
-        st = qdq_report_overlay(&x.picture, t->opts->overlay, true, err);
+    if (st == QDQ_OK && t->details->overlay != NULL)
+        st = qdq_report_overlay(&x.picture, t->details->overlay, true, err);
     if (st == QDQ_OK && annotated)
         st = qdq_tune_write_annotated(t, p, &x.picture, err);
     qdq_plan_free(p);

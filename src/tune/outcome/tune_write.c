@@ -222,11 +222,11 @@ qdq_status qdq_tune_report_text(const qdq_tune_state *t, char **text, qdq_error 
     put_computed(j, r);
     put_overruled(j, r);
     put_types(j, t);
-    if (t->opts->n_set_shapes > 0)
-        put_shapes(j, t->opts->set_shapes, t->opts->n_set_shapes);
+    if (t->details->n_set_shapes > 0)
+        put_shapes(j, t->details->set_shapes, t->details->n_set_shapes);
     if (r->n_baselines > 0)
         put_baselines(j, r);
-    if (t->opts->pareto > 0)
+    if (t->details->pareto > 0)
         put_front(j, r);
     return qdq_json_finish(&d, text, err);
 }

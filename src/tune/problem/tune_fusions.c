@@ -237,7 +237,7 @@ static qdq_status find_by_engine(qdq_tune_state *t, qdq_fusions **out, qdq_error
 
 static qdq_status find_by_file(qdq_tune_state *t, qdq_fusions **out, qdq_error *err)
 {
-    const char *path = t->opts->layer_info;
+    const char *path = t->details->layer_info;
     qdq_tune_layers l = {0};
 
     QDQ_TRY(qdq_groups_read(t->task.clean, path, NULL, t->job, &l.at, &l.n, err));
@@ -300,7 +300,7 @@ static qdq_status name_layers(qdq_tune_state *t, qdq_error *err)
     char *text;
     size_t size;
 
-    QDQ_TRY(qdq_read_file(t->opts->layer_info, LAYERS_MAX, &text, &size, err));
+    QDQ_TRY(qdq_read_file(t->details->layer_info, LAYERS_MAX, &text, &size, err));
     const XXH128_hash_t h = XXH3_128bits(text, size);
     qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->parts.layers_name);
     qdq_free(text);
@@ -309,7 +309,7 @@ static qdq_status name_layers(qdq_tune_state *t, qdq_error *err)
 
 qdq_status qdq_tune_read_layers(qdq_tune_state *t, qdq_error *err)
 {
-    if (t->opts->layer_info == NULL)
+    if (t->details->layer_info == NULL)
         return QDQ_OK;
     QDQ_TRY(name_layers(t, err));
     return find_by_file(t, &t->parts.fusions, err);

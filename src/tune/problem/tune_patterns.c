@@ -251,7 +251,7 @@ static qdq_status write_all(qdq_tune_state *t, qdq_error *err)
 
     if (st == QDQ_OK)
         st = qdq_pattern_cache_merge(&c, follows ? &t->parts.learnt : &t->parts.known, true, err);
-    c.minimum_distance = t->opts->pattern_cache_distance; /* for who adds to it */
+    c.minimum_distance = t->details->pattern_cache_distance; /* for who adds to it */
     if (st == QDQ_OK)
         st = write_file(t, &c, err);
     qdq_pattern_cache_free(&c);

@@ -23,9 +23,9 @@ static qdq_status read_filter(qdq_tune_state *t, qdq_error *err)
     char *text = NULL, *rest = NULL;
     size_t size;
 
-    if (t->opts->node_filter == NULL)
+    if (t->details->node_filter == NULL)
         return QDQ_OK;
-    QDQ_TRY(qdq_read_file(t->opts->node_filter, FILTER_FILE_MAX, &text, &size, err));
+    QDQ_TRY(qdq_read_file(t->details->node_filter, FILTER_FILE_MAX, &text, &size, err));
     qdq_status st = QDQ_OK;
     for (char *line = strtok_r(text, "\n", &rest); line != NULL && st == QDQ_OK;
          line = strtok_r(NULL, "\n", &rest)) {
@@ -40,7 +40,7 @@ static qdq_status read_filter(qdq_tune_state *t, qdq_error *err)
     qdq_free(text);
     if (st == QDQ_OK && t->parts.filter.n == 0)
         return qdq_fail(err, QDQ_E_USAGE, "%s: no wildcard in it: expected one a line",
-                        t->opts->node_filter);
+                        t->details->node_filter);
     return st;
 }
 
@@ -381,7 +381,7 @@ qdq_status qdq_tune_read(qdq_tune_state *t, qdq_error *err)
 
 qdq_status qdq_tune_read_regions(qdq_tune_state *t, qdq_error *err)
 {
-    QDQ_TRY(qdq_regions_find(t->task.clean, &t->opts->regions, &t->parts.regions, err));
+    QDQ_TRY(qdq_regions_find(t->task.clean, t->details->regions, &t->parts.regions, err));
     return qdq_patterns_find(t->parts.regions, &t->parts.patterns, err);
 }
 

@@ -64,7 +64,7 @@ qdq_status qdq_tune_write_subgraphs(qdq_tune_state *t, qdq_error *err)
     const char *folder = qdq_tune_path(t, "subgraphs");
     qdq_shape_range *range;
 
-    if (!t->opts->keep_models)
+    if (!t->details->keep_models)
         return QDQ_OK;
     if (folder == NULL)
         return qdq_nomem(err);

@@ -13,8 +13,8 @@ qdq_pattern_cache qdq_tune_new_cache(const qdq_tune_state *t, bool whole)
 {
     qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
 
-    c.minimum_distance = whole ? 1 : t->opts->pattern_cache_distance;
-    c.max_entries = t->opts->pattern_cache_entries;
+    c.minimum_distance = whole ? 1 : t->details->pattern_cache_distance;
+    c.max_entries = t->details->pattern_cache_entries;
     return c;
 }
 
@@ -47,7 +47,7 @@ static const char *mode_text(qdq_tune_state *t)
                ? "region"
                : qdq_arena_printf(&t->arena,
                                   "subgraph strategy=%d/%d layers=%s max_drop=%.17g evaluations=%u",
-                                  (int)t->opts->strategy, t->opts->no_incremental_validation,
+                                  (int)t->opts->strategy, t->details->validate_whole,
                                   t->parts.layers_name, goal != NULL ? goal->max_drop : -1.0,
                                   goal != NULL ? goal->max_evaluations : 0);
 }
@@ -67,10 +67,10 @@ const char *qdq_tune_search_text(qdq_tune_state *t, const char *data)
         "mutations=%u/%u pool=%.17g/%u known=%s %s%s%s",
         mode, qdq_tune_preset_name(t->opts->preset), o->schemes_per_unit, o->exhaustive, o->stale,
         o->test.max_pairs, o->test.strict, o->test.enter, (unsigned long long)o->seed,
-        (int)t->opts->regions.builder, t->opts->regions.max_region_size,
-        t->opts->regions.min_refine_size, t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0.0,
+        (int)t->details->regions->builder, t->details->regions->max_region_size,
+        t->details->regions->min_refine_size, t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0.0,
         t->task.target->name, t->task.rules_name, t->task.correct, o->mutations, o->attempts,
-        t->opts->pool_share, t->opts->pool_least, known, data,
+        t->details->pool_share, t->details->pool_least, known, data,
         baselines[0] != '\0' ? " qdq-baselines=" : "", baselines);
 }
 
@@ -102,7 +102,7 @@ const char *qdq_tune_options_text(qdq_tune_state *t)
     qdq_buf b = QDQ_BUF_INIT(1 << 20);
 
     qdq_buf_printf(&b, "threads=%d warmup=%u runs=%u codes=%s/%s", o->threads > 0 ? o->threads : 1,
-                   o->warmup_runs > 0 ? o->warmup_runs : 2, qdq_tune_leg_runs(o),
+                   t->details->warmup_runs > 0 ? t->details->warmup_runs : 2, qdq_tune_leg_runs(o),
                    qdq_elem_name(t->task.target->format.activation.type),
                    qdq_elem_name(t->task.target->format.weight.type));
     for (size_t i = 0; i < t->task.quantize.n_shapes; i++)

@@ -78,14 +78,15 @@ bool qdq_tune_wants_greedy(const qdq_tune_opts *o)
     return o->mode == QDQ_TUNE_SUBGRAPH &&
            (o->strategy == QDQ_TUNE_GREEDY ||
             /* which means nothing else */
-            (o->strategy == QDQ_TUNE_AUTO && o->no_incremental_validation));
+            (o->strategy == QDQ_TUNE_AUTO && o->details->validate_whole));
 }
 
 static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
 {
+    const qdq_tune_details *d = o->details;
     const bool caches = o->pattern_caches != NULL && o->pattern_caches[0] != NULL;
-    const bool regions = o->regions.builder != QDQ_REGIONS_AUTO || o->regions.max_region_size > 0 ||
-                         o->regions.min_refine_size > 0;
+    const bool regions = d->regions->builder != QDQ_REGIONS_AUTO ||
+                         d->regions->max_region_size > 0 || d->regions->min_refine_size > 0;
 
     if ((unsigned)o->mode > QDQ_TUNE_SUBGRAPH)
         return qdq_fail(err, QDQ_E_USAGE, "found mode %d, expected 0 (region) or 1 (subgraph)",
@@ -95,20 +96,20 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
             err, QDQ_E_USAGE,
             "found strategy %d, expected 0 (as the engine allows), 1 (mincut) or 2 (greedy)",
             (int)o->strategy);
-    if (o->pareto == 1 || o->pareto > QDQ_TUNE_MOST_POINTS)
-        return qdq_fail(err, QDQ_E_USAGE, "found a front of %u models, expected 2 to %d", o->pareto,
+    if (d->pareto == 1 || d->pareto > QDQ_TUNE_MOST_POINTS)
+        return qdq_fail(err, QDQ_E_USAGE, "found a front of %u models, expected 2 to %d", d->pareto,
                         QDQ_TUNE_MOST_POINTS);
     if (o->mode == QDQ_TUNE_REGION)
-        return o->pareto > 0                  ? wrong_mode("a front", "subgraph", err)
+        return d->pareto > 0                  ? wrong_mode("a front", "subgraph", err)
                : o->strategy != QDQ_TUNE_AUTO ? wrong_mode("a strategy", "subgraph", err)
-               : o->layer_info != NULL        ? wrong_mode("layer information", "subgraph", err)
-               : o->no_incremental_validation ? wrong_mode("validation as a whole", "subgraph", err)
+               : d->layer_info != NULL        ? wrong_mode("layer information", "subgraph", err)
+               : d->validate_whole            ? wrong_mode("validation as a whole", "subgraph", err)
                                               : QDQ_OK;
-    if (o->no_incremental_validation && o->strategy == QDQ_TUNE_MINCUT)
+    if (d->validate_whole && o->strategy == QDQ_TUNE_MINCUT)
         return qdq_fail(
             err, QDQ_E_USAGE,
             "found strategy mincut with validation as a whole: only greedy merges groups");
-    if (o->pareto > 0 && qdq_tune_wants_greedy(o))
+    if (d->pareto > 0 && qdq_tune_wants_greedy(o))
         return qdq_fail(err, QDQ_E_USAGE,
                         "found strategy greedy with a front, which minimum cuts find");
     const unsigned least = LEAST_BUILDS + OF_BASELINE * count_baselines(o);
@@ -126,6 +127,7 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
 
 qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error *err)
 {
+    const qdq_tune_details *d = o->details;
     const double ever = 1e12; /* s: what the store's clock can hold, and then some */
 
     QDQ_TRY(check_formats(o->engine, t, err));
@@ -133,16 +135,16 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
     if ((unsigned)o->preset >= QDQ_COUNT(presets))
         return qdq_fail(err, QDQ_E_USAGE, "found preset %d, expected 0 to %zu", (int)o->preset,
                         QDQ_COUNT(presets) - 1);
-    if ((unsigned)o->regions.builder > QDQ_REGIONS_NAMES)
+    if ((unsigned)d->regions->builder > QDQ_REGIONS_NAMES)
         return qdq_fail(err, QDQ_E_USAGE, "found region builder %d, expected 0 to %d",
-                        (int)o->regions.builder, (int)QDQ_REGIONS_NAMES);
+                        (int)d->regions->builder, (int)QDQ_REGIONS_NAMES);
     if (count_baselines(o) > QDQ_TUNE_MOST_BASELINES)
         return qdq_fail(err, QDQ_E_USAGE, "found more than %d models with Q/DQ beside the model",
                         QDQ_TUNE_MOST_BASELINES);
     if (o->threads < 0)
         return qdq_fail(err, QDQ_E_USAGE, "found %d threads, expected 0 or more", o->threads);
     QDQ_TRY(check_range("min_gain", o->min_gain, 0.5, err));
-    QDQ_TRY(check_range("pool_share", o->pool_share, 1 + 1e-9, err));
+    QDQ_TRY(check_range("pool_share", d->pool_share, 1 + 1e-9, err));
     return check_range("time_s", o->time_s, ever, err);
 }
 
@@ -196,7 +198,7 @@ unsigned qdq_tune_max_builds_with_types(const qdq_tune_state *t)
 
 unsigned qdq_tune_leg_runs(const qdq_tune_opts *o)
 {
-    return o->timing_runs > 0 ? o->timing_runs : 1;
+    return o->details->timing_runs > 0 ? o->details->timing_runs : 1;
 }
 
 /* Pairs are told as times of one run. Of an engine that is a program, which a time starts again,
@@ -211,23 +213,24 @@ static double in_pairs(const qdq_tune_state *t, double seconds)
 void qdq_tune_settings(qdq_tune_state *t)
 {
     const qdq_tune_opts *o = t->opts;
+    const qdq_tune_details *d = t->details;
     const preset *p = &presets[o->preset];
 
     t->run.test = (qdq_test_opts)QDQ_TEST_OPTS_INIT;
     t->run.test.max_pairs = p->max_pairs;
     t->run.test.patience_ns = in_pairs(t, p->patience_s);
     t->run.test.least_ns = in_pairs(t, p->least_s);
-    t->run.test.strict = o->strict;
+    t->run.test.strict = d->strict;
     if (o->min_gain > 0) {
         t->run.test.enter = o->min_gain;
         t->run.test.gain = 2 * o->min_gain;
     }
     t->run.search_opts = (qdq_search_opts){
         .test = t->run.test,
-        .schemes_per_unit = o->schemes_per_region > 0 ? o->schemes_per_region : p->schemes,
+        .schemes_per_unit = d->schemes_per_region > 0 ? d->schemes_per_region : p->schemes,
         .exhaustive = p->exhaustive,
-        .mutations = o->max_mutations > 0 ? o->max_mutations : 3,
-        .attempts = o->max_attempts > 0 ? o->max_attempts : 100,
+        .mutations = d->max_mutations > 0 ? d->max_mutations : 3,
+        .attempts = d->max_attempts > 0 ? d->max_attempts : 100,
         .stale = p->stale,
         .max_trials = o->trials,
         .max_builds =

@@ -13,6 +13,7 @@ typedef struct qdq_strategy qdq_strategy;     /* strategy.h */
 
 typedef struct qdq_tune_state {
     const qdq_tune_opts *opts;
+    const qdq_tune_details *details; /* of opts; never NULL */
     const qdq_job *job;
     qdq_arena arena;
     const qdq_tune_units *units;

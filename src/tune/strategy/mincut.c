@@ -38,18 +38,18 @@ static qdq_status fits(qdq_tune_state *t, bool *fits, qdq_error *err)
     if (t->opts->mode != QDQ_TUNE_SUBGRAPH || t->task.space->n_groups == 0)
         return QDQ_OK;
     *fits = t->run.base->times != NULL && t->run.base->times->is_known;
-    if (*fits && t->opts->schemes_per_region > 0)
+    if (*fits && t->details->schemes_per_region > 0)
         qdq_job_log(t->job, QDQ_LOG_INFO,
                     "minimum cuts place all groups at once: the bound on schemes of a group "
                     "changes nothing");
     if (*fits)
         return QDQ_OK;
-    if (t->opts->strategy == QDQ_TUNE_MINCUT || t->opts->pareto > 0)
+    if (t->opts->strategy == QDQ_TUNE_MINCUT || t->details->pareto > 0)
         return qdq_fail(
             err, QDQ_E_UNSUPPORTED,
             "engine '%s' tells too little of how long each layer takes for minimum cuts%s",
             qdq_worker_client_engine(t->tools.lab)->name,
-            t->opts->pareto > 0 ? ", without which there is no front" : "");
+            t->details->pareto > 0 ? ", without which there is no front" : "");
     t->run.search_opts.max_builds = qdq_tune_max_builds(t, false);
     qdq_job_log(t->job, QDQ_LOG_WARNING,
                 "engine '%s' tells too little of how long each layer takes for minimum cuts: kinds "

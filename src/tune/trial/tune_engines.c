@@ -10,33 +10,27 @@
 
 void qdq_tune_engine_opts(qdq_tune_state *t, qdq_engine_opts *out)
 {
-    static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
-
-    *out = t->opts->engine_opts != NULL ? *t->opts->engine_opts : defaults;
+    *out = *t->opts->engine_opts;
     out->job = &t->tools.timed;
-    if (t->opts->worker != NULL)
-        out->worker = t->opts->worker;
 }
 
 qdq_status qdq_tune_open_lab(qdq_tune_state *t, bool parts, qdq_worker_client **out, qdq_error *err)
 {
     const qdq_tune_opts *o = t->opts;
-    qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
+    qdq_engine_opts engine = *o->engine_opts;
     qdq_worker_client_opts lo = {.engine = o->engine != NULL ? o->engine : "ort",
                                  .engine_opts = &engine,
-                                 .worker = o->worker,
+                                 .worker = engine.worker,
                                  .work = qdq_tempdir_path(t->tools.work),
                                  .logs = qdq_tune_path(t, "logs"),
                                  .threads = o->threads,
-                                 .warmup = o->warmup_runs,
-                                 .leg_runs = o->timing_runs,
+                                 .build_deadline_s = engine.deadline_s,
+                                 .run_deadline_s = engine.deadline_s,
+                                 .warmup = t->details->warmup_runs,
+                                 .leg_runs = t->details->timing_runs,
                                  .seed = o->seed,
                                  .job = t->job};
 
-    if (o->engine_opts != NULL) {
-        lo.build_deadline_s = lo.run_deadline_s = o->engine_opts->deadline_s;
-        engine = *o->engine_opts;
-    }
     /* all builds of a run choose their kernels by the same times */
     if (engine.timing_cache == NULL)
         engine.timing_cache = qdq_tune_path(t, "timing.cache");
