@@ -32,6 +32,7 @@
 #include "engine.h"
 #include "goal.h"
 #include "model.h"
+#include "parts.h"
 #include "pass.h"
 #include "probe.h"
 #include "quant.h"

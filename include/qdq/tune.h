@@ -4,174 +4,12 @@
 
 #include "check.h"
 #include "goal.h"
+#include "parts.h"
 #include "quant.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* --- regions ---------------------------------------------------------------------------------- */
-
-typedef enum qdq_region_builder {
-    /* names, if 80 % of the nodes have one that begins with '/'; else structure */
-    QDQ_REGIONS_AUTO = 0,
-    /* by post-dominators */
-    QDQ_REGIONS_STRUCTURE,
-    /* by the modules that exporters write into names: "/encoder/layer.0/MatMul" */
-    QDQ_REGIONS_NAMES
-} qdq_region_builder;
-
-typedef enum qdq_region_type { QDQ_REGION_LEAF, QDQ_REGION_COMPOSITE } qdq_region_type;
-
-typedef struct qdq_region_opts {
-    size_t size;
-    qdq_region_builder builder;
-    /* of merged neighbours, in nodes; 0: 10 */
-    unsigned max_region_size;
-    /* smaller regions are not taken apart; 0: 10 */
-    unsigned min_refine_size;
-} qdq_region_opts;
-
-#define QDQ_REGION_OPTS_INIT                                                                       \
-    {                                                                                              \
-        .size = sizeof(qdq_region_opts)                                                            \
-    }
-
-typedef enum qdq_regions_form {
-    QDQ_REGIONS_TEXT,
-    QDQ_REGIONS_JSON,
-    QDQ_REGIONS_DOT
-} qdq_regions_form;
-
-/* Prints the regions that qdq_autotune() tunes for `t` with `quantize` and `opts`: the tree,
- * patterns with their counts, coverage, sizes. The model is cleaned as in that run. `t` NULL:
- * ort-cpu; `quantize` and `opts` may be NULL. `all` shows regions without an operator that can be
- * quantized, too; a drawing always has them. `verbose`: every node, in text. Needs no engine. *text
- * goes to qdq_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_regions_print(const qdq_model *m, const qdq_target *t,
-                                                  const qdq_quantize_opts *quantize,
-                                                  const qdq_region_opts *opts,
-                                                  qdq_regions_form form, bool all, bool verbose,
-                                                  char **text, qdq_error *err);
-
-/* --- fusion groups ---------------------------------------------------------------------------- */
-
-/* How the nodes of a group were found, the weakest way of all that are in it. */
-typedef enum qdq_fusion_source {
-    /* no layer is known, or one was cut where a single tensor passes: what engines fuse usually */
-    QDQ_FUSION_STRUCTURAL,
-    /* what lies between the tensors of a layer */
-    QDQ_FUSION_SLICE,
-    /* the engine names them */
-    QDQ_FUSION_EXACT
-} qdq_fusion_source;
-
-/* "structural", "slice", "exact" */
-QDQ_API const char *qdq_fusion_source_name(qdq_fusion_source s);
-
-typedef struct qdq_fusion_opts {
-    size_t size;
-    /* operators that can be quantized, ends with NULL; NULL: Conv, ConvTranspose, Gemm, MatMul,
-     * Einsum */
-    const char *const *ops;
-    /* of those in one group; a layer with more is cut where a single tensor passes; 0: 64 */
-    unsigned most;
-    /* least fraction of the layers that must belong to this model; 0: 0.5 */
-    double least;
-} qdq_fusion_opts;
-
-#define QDQ_FUSION_OPTS_INIT                                                                       \
-    {                                                                                              \
-        .size = sizeof(qdq_fusion_opts)                                                            \
-    }
-
-typedef struct qdq_fusion_info {
-    /* n_nodes labels, in the order of the graph */
-    const char *const *node;
-    /* n_linear of them with an operator that can be quantized */
-    size_t n_nodes, n_linear;
-    qdq_fusion_source source;
-    /* a part of a layer that holds too much for one decision */
-    bool cut;
-    /* the first layer that is in it; "": none is known */
-    const char *layer;
-    /* of that layer, as in qdq_group */
-    const char *in_type, *out_type;
-    /* in whole or in part */
-    size_t n_layers;
-    /* of one run: its layers; conversions called after its nodes; NAN: not known */
-    double us, converts_us;
-    /* groups with equal numbers compute the same function */
-    size_t alike;
-    /* 64 hexadecimal digits, of that computation in any model */
-    const char *key;
-} qdq_fusion_info;
-
-typedef struct qdq_fusion_list {
-    /* numbered in the order of their first nodes */
-    const qdq_fusion_info *at;
-    size_t n, n_keys;
-    /* share of the layers that are of this model; NAN: there are none */
-    double matched;
-    /* fraction of the quantizable operators whose layer is known; NAN: there are none */
-    double covered;
-    double us, unknown_us,
-        /* of all layers; of those without nodes; of conversions; NAN: not known */
-        converted_us;
-} qdq_fusion_list;
-
-/* The fusion groups of a model: every node of its main graph that is neither constant nor shape
- * arithmetic is in exactly one. `layer` is what qdq_session_groups() or qdq_groups_read() gave for
- * it; without layers, structure decides. Layers that share nodes are one group; no way leaves a
- * group and comes back. QDQ_E_UNSUPPORTED with the share that matched: the layers are of another
- * model. `opts` may be NULL. *out goes to qdq_fusion_list_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_list(const qdq_model *m, const qdq_group *layer,
-                                                 size_t n, const qdq_fusion_opts *opts,
-                                                 qdq_fusion_list **out, qdq_error *err);
-/* NULL is allowed */
-QDQ_API void qdq_fusion_list_free(qdq_fusion_list *l);
-
-/* A drawing for Graphviz: groups as frames, green from 8 bits to 8 bits, yellow from 8 bits to
- * float, grey where nothing can be quantized. *text goes to qdq_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_dot(const qdq_model *m, const qdq_fusion_list *l,
-                                                char **text, qdq_error *err);
-
-/* Shapes of the whole model's inputs, from which follow what shape arithmetic gives that begins
- * outside of the group. */
-typedef struct qdq_fusion_extract_opts {
-    size_t size;
-    /* with the producers of its inputs and the consumers of its outputs */
-    bool halo;
-    const qdq_input_shape *min, *opt, *max;
-    /* without opt nothing is known; an input without min or max: as opt */
-    size_t n_min, n_opt, n_max;
-} qdq_fusion_extract_opts;
-
-#define QDQ_FUSION_EXTRACT_OPTS_INIT                                                               \
-    {                                                                                              \
-        .size = sizeof(qdq_fusion_extract_opts)                                                    \
-    }
-
-/* An input of that model, with the shapes that follow from those of the whole; -1: not known. */
-typedef struct qdq_fusion_input {
-    const char *name;
-    int rank;
-    int64_t min[QDQ_MAX_RANK], opt[QDQ_MAX_RANK], max[QDQ_MAX_RANK];
-    /* some dim is open in that model: only then does trtexec take shapes for it */
-    bool dynamic;
-} qdq_fusion_input;
-
-/* Group number `group` of that list as a model of its own, with names, types and symbolic dims as
- * they are. Weights are shared with m. QDQ_E_UNSUPPORTED: it cannot be one, and why. Both kinds of
- * options may be NULL. *in, n_in long, in the order of the model's inputs, goes to qdq_free() (one
- * block); `in` may be NULL. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_group *layer,
-                                                   size_t n, const qdq_fusion_opts *opts,
-                                                   size_t group, const qdq_fusion_extract_opts *how,
-                                                   qdq_model **out, qdq_fusion_input **in,
-                                                   size_t *n_in, qdq_error *err);
-
-/* --- tuning ----------------------------------------------------------------------------------- */
 
 typedef enum qdq_tune_mode {
     QDQ_TUNE_REGION = 0,
@@ -409,10 +247,10 @@ typedef struct qdq_tune_unsaid {
  * measured. */
 typedef struct qdq_tune_baseline {
     /* of its file; "baseline 1" if it has none */
-    char name[200];
+    const char *name;
     qdq_tune_fate fate;
     /* of MISSES, WRONG, FAILED, PLACEMENT, UNKNOWN; or that times are those of the search; "" */
-    char why[300];
+    const char *why;
     double ms, speedup, ci_low, ci_high;
     /* on all evaluation samples; NAN: not evaluated; accuracy: NAN without labels */
     double sqnr_db, accuracy;
@@ -421,17 +259,13 @@ typedef struct qdq_tune_baseline {
     qdq_tune_unsaid unsaid;
 } qdq_tune_baseline;
 
-#define QDQ_TUNE_MOST_OVERRULED 32
-
 /* A rule of the target that the written plan contradicts, by a measurement. */
 typedef struct qdq_tune_overruled {
-    char rule[64], op[64];
+    const char *rule, *op;
     /* true: these nodes run in 8 bits, the rule leaves them float. false: the other way round */
     bool quantized;
     unsigned nodes;
 } qdq_tune_overruled;
-
-#define QDQ_TUNE_MOST_TYPES 8
 
 /* Tensors whose codes have another type than the target's (`other_activations`), by one
  * measurement. */
@@ -448,7 +282,7 @@ typedef struct qdq_tune_typed {
 /* A model of the front, in the folder. */
 typedef struct qdq_tune_point {
     /* "pareto/model_1.onnx", "pareto/plan_1.json" */
-    char file[32], plan[32];
+    const char *file, *plan;
     /* in pairs with the input; 95 % */
     double ms, ms_low, ms_high;
     /* by the costs that the search ended with */
@@ -464,7 +298,7 @@ typedef struct qdq_tune_point {
 /* The distance of a model to the input, on all evaluation samples. */
 typedef struct qdq_tune_accuracy {
     /* the slice with the least SQNR: "output 'y', axis 1, index 4"; "": not measured */
-    char worst[160];
+    const char *worst;
     /* of the evaluation */
     size_t samples;
     /* qdq_compare_tensor: the least of all outputs; NAN: fewer than two samples */
@@ -492,17 +326,18 @@ typedef struct qdq_tune_other_dims {
     qdq_tune_dims dims;
     double baseline_ms, final_ms, speedup, ci_low, ci_high;
     /* why it was not measured; "": the input has no open dims, or it was */
-    char why[300];
+    const char *why;
 } qdq_tune_other_dims;
 
+/* Members that do not apply are 0, NAN or "". */
 typedef struct qdq_tune_result {
     /* "region", "subgraph" */
     const char *mode;
     /* "ort 1.31.1" */
-    char engine[64];
+    const char *engine;
     double baseline_ms, rules_ms, final_ms;
     /* why rules_ms is NAN: the rules' plan failed, or misses the goal; "": it was timed */
-    char rules_why[300];
+    const char *rules_why;
     /* of the final, by the gains on the way */
     double predicted_ms;
     /* baseline / final, fresh pairs of the guard, 95 % */
@@ -530,7 +365,7 @@ typedef struct qdq_tune_result {
     const char *why;
     /* why something faster was not shipped: the goal that it misses, or slower with the other dims;
      * "" */
-    char reason[300];
+    const char *reason;
     /* no data: the scales mean nothing */
     bool placement_only;
     /* ended_early: the budget was used up */
@@ -544,15 +379,16 @@ typedef struct qdq_tune_result {
     /* Candidates that were refused because the engine computes them wrongly, and why the first one
      * was. */
     unsigned n_wrong;
-    char wrong[1000];
+    /* "": none was */
+    const char *wrong;
     /* in the order of the options */
-    qdq_tune_baseline baselines[QDQ_TUNE_MOST_BASELINES];
+    qdq_tune_baseline *baselines;
     size_t n_baselines;
-    /* of verdict `tuned`; the rules beyond are left out */
-    qdq_tune_overruled overruled[QDQ_TUNE_MOST_OVERRULED];
+    /* of verdict `tuned` */
+    qdq_tune_overruled *overruled;
     size_t n_overruled;
     /* of verdict `tuned` */
-    qdq_tune_typed typed[QDQ_TUNE_MOST_TYPES];
+    qdq_tune_typed *typed;
     size_t n_typed;
     /* Of subgraph mode. */
     /* that was followed: "mincut", "greedy"; "trials": kinds of groups one by one on the whole
@@ -561,7 +397,7 @@ typedef struct qdq_tune_result {
     /* fusion groups; kinds of them */
     size_t groups, keys;
     /* the fastest first */
-    qdq_tune_point pareto[QDQ_TUNE_MOST_POINTS];
+    qdq_tune_point *pareto;
     size_t n_pareto;
     /* In subgraph mode, of model_raw.onnx, the first placement that the strategy proposed: from the
      * final measurement, in the scale of final_ms. NAN: it failed, or no time or build was left for
@@ -583,11 +419,13 @@ typedef struct qdq_tune_result {
  * the target's types, or weights alone are quantized, so that there is nothing to tune, or it gives
  * no times of layers although mincut is asked for, or the layers in layer_info are of another
  * model. QDQ_E_GOAL: the target's half precision alone misses min_sqnr; model.onnx is then the
- * converted model. The cancel flag of the job ends the run cleanly with QDQ_E_INTERRUPTED. `out`
- * may be NULL; it is filled as far as the run came, also on failure. */
+ * converted model. The cancel flag of the job ends the run cleanly with QDQ_E_INTERRUPTED. *out
+ * (`out` may be NULL) goes to qdq_free() (one block). It is filled as far as the run came, also on
+ * failure; NULL: the call itself was rejected, or out of memory. Runs in different folders may be
+ * made by different threads. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t,
                                              qdq_data *data, const char *dir,
-                                             const qdq_tune_opts *opts, qdq_tune_result *out,
+                                             const qdq_tune_opts *opts, qdq_tune_result **out,
                                              qdq_error *err);
 
 /* What a folder says of its newest run, be it ended or under way in another process: as JSON, the

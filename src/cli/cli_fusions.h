@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/cli_json.h"
-#include "qdq/tune.h"
+#include "qdq/parts.h"
 
 /* A table and a line of sums. `verbose`: all nodes of every group. */
 qdq_status cli_fusions_print(cli *c, const qdq_fusion_list *l, bool verbose, qdq_error *err);

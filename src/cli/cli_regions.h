@@ -4,7 +4,7 @@
 #define QDQ_CLI_REGIONS_H
 
 #include "cli/cli.h"
-#include "qdq/tune.h"
+#include "qdq/parts.h"
 
 typedef struct cli_region_args {
     int builder; /* a qdq_region_builder */

@@ -8,7 +8,7 @@
 #include "cli/cli_groups.h"
 #include "cli/cli_model.h"
 #include "cli/cli_range.h"
-#include "qdq/tune.h"
+#include "qdq/parts.h"
 
 struct extract_args {
     cli_common common;

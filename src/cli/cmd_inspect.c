@@ -9,7 +9,7 @@
 #include "cli/cli_regions.h"
 #include "cli/cli_why.h"
 #include "cli/cli_text.h"
-#include "qdq/tune.h"
+#include "qdq/parts.h"
 
 struct inspect_args {
     cli_common common;

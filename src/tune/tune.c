@@ -144,9 +144,9 @@ static qdq_status open_lab(qdq_tune_state *t, qdq_error *err)
 {
     QDQ_TRY(qdq_tune_open_lab(t, false, &t->tools.lab, err));
     const qdq_engine_info *info = qdq_worker_client_engine(t->tools.lab);
-    snprintf(t->out->engine, sizeof t->out->engine, "%.20s%s%.40s", info->name,
-             info->version[0] != '\0' ? " " : "", info->version);
-    return QDQ_OK;
+    t->out->engine = qdq_arena_printf(&t->arena, "%s%s%s", info->name,
+                                      info->version[0] != '\0' ? " " : "", info->version);
+    return t->out->engine != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 /* What the result is compared with in the end, and what stays if nothing is better. */
@@ -377,14 +377,14 @@ static void close_all(qdq_tune_state *t, const char *why)
 }
 
 qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data, const char *dir,
-                        const qdq_tune_opts *opts, qdq_tune_result *out, qdq_error *err)
+                        const qdq_tune_opts *opts, qdq_tune_result **out, qdq_error *err)
 {
     qdq_tune_opts known = QDQ_TUNE_OPTS_INIT;
     qdq_tune_details details = QDQ_TUNE_DETAILS_INIT;
     qdq_region_opts regions = QDQ_REGION_OPTS_INIT;
     qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
     qdq_goal_opts asked = QDQ_GOAL_OPTS_INIT, goal;
-    qdq_tune_result own;
+    qdq_tune_result result;
     qdq_tune_state run = {.task.m = m,
                           .task.asked = t,
                           .task.data = data,
@@ -392,15 +392,18 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
                           .tools.dir = dir,
                           .opts = &known,
                           .details = &details,
+                          .out = &result,
                           .run.least_noisy_db = NAN,
                           .outcome.shipped_db = NAN};
     qdq_target *followed = NULL;
     qdq_error own_err = QDQ_ERROR_INIT;
 
     err = err != NULL ? err : &own_err;
-    run.out = out != NULL ? out : &own;
-    *run.out = (qdq_tune_result){.sqnr_db = NAN, .speedup = 1, .raw_ms = NAN};
-    run.out->written = (qdq_tune_accuracy){.bound_db = NAN, .top1 = NAN, .half_agreement = NAN};
+    if (out != NULL)
+        *out = NULL;
+    qdq_tune_begin_result(&result);
+    result.reason = run.outcome.reason;
+    result.wrong = run.outcome.wrong;
     QDQ_TRY(qdq_opts_read("qdq_tune_opts", &known, sizeof known, opts, err));
     QDQ_TRY(qdq_opts_read("qdq_tune_details", &details, sizeof details, known.details, err));
     QDQ_TRY(qdq_opts_read("qdq_region_opts", &regions, sizeof regions, details.regions, err));
@@ -432,6 +435,8 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     if (st == QDQ_OK)
         st = tune(&run, err);
     summarize(&run);
+    if (out != NULL && (*out = qdq_tune_copy_result(&result)) == NULL && st == QDQ_OK)
+        st = qdq_nomem(err);
     close_all(&run, st != QDQ_OK && st != QDQ_E_INTERRUPTED ? err->text : NULL);
     qdq_target_free(followed);
     return st;

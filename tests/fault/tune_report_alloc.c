@@ -24,6 +24,10 @@ typedef struct ended {
     size_t typed_of;
     const char *typed_name;
     qdq_tune_step step;
+    qdq_tune_baseline baseline;
+    qdq_tune_overruled overruled;
+    qdq_tune_typed typed;
+    qdq_tune_point point;
     char *whole; /* the report where no allocation fails */
 } ended;
 
@@ -43,13 +47,20 @@ static void fill(ended *e)
     e->greedy.problem.item = &e->item;
     e->greedy.problem.n_items = 1;
     e->step = (qdq_tune_step){.failed = "crashed: SIGSEGV"};
+    qdq_tune_begin_result(&e->out);
     e->out.mode = "subgraph";
     e->out.strategy = "greedy";
     e->out.why = "it was slower";
     e->out.other_dims.measured = true;
     e->out.n_pareto = e->out.n_baselines = e->out.n_overruled = e->out.n_typed = 1;
-    e->out.overruled[0] = (qdq_tune_overruled){.rule = "matmul", .op = "MatMul", .nodes = 1};
-    e->out.typed[0] = (qdq_tune_typed){.type = "int16", .instead_of = "uint8", .tensors = 1};
+    e->baseline = (qdq_tune_baseline){.name = "baseline 1", .why = ""};
+    e->overruled = (qdq_tune_overruled){.rule = "matmul", .op = "MatMul", .nodes = 1};
+    e->typed = (qdq_tune_typed){.type = "int16", .instead_of = "uint8", .tensors = 1};
+    e->point = (qdq_tune_point){.file = "pareto/model_1.onnx", .plan = "pareto/plan_1.json"};
+    e->out.baselines = &e->baseline;
+    e->out.overruled = &e->overruled;
+    e->out.typed = &e->typed;
+    e->out.pareto = &e->point;
 }
 
 static qdq_status report(void *ctx, qdq_error *err)

@@ -137,7 +137,7 @@ static void try_world(const qdq_target *target, const char *folder, bool with_ba
     qdq_engine *e;
     const char *spec = costs(r);
     qdq_tune_opts o = test_tuned_opts(spec);
-    qdq_tune_result found;
+    qdq_tune_result *found;
     qdq_model *m = network(), *tuned, *given = NULL;
     const qdq_model *baselines[2] = {NULL};
     char path[4300];
@@ -160,7 +160,8 @@ static void try_world(const qdq_target *target, const char *folder, bool with_ba
     sum->most += in_float - best;
     sum->worst = fmin(sum->worst, share);
     sum->below += share < 0.98;
-    sum->builds = found.builds > sum->builds ? found.builds : sum->builds;
+    sum->builds = found->builds > sum->builds ? found->builds : sum->builds;
+    qdq_free(found);
     qdq_model_free(tuned);
     qdq_model_free(given);
     test_space_close(&t);

@@ -139,7 +139,7 @@ static qdq_tune_result run(const char *folder, const qdq_target *t, qdq_data *da
 {
     qdq_job job = QDQ_JOB_INIT;
     qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
-    qdq_tune_result r;
+    qdq_tune_result *given, r;
 
     job.ctx = h;
     job.progress = hear_progress;
@@ -149,7 +149,8 @@ static qdq_tune_result run(const char *folder, const qdq_target *t, qdq_data *da
     o->quantize = &quantize;
     o->job = &job;
     o->live = look;
-    assert_ok(qdq_autotune(model, t, data, folder, o, &r, &err));
+    assert_ok(qdq_autotune(model, t, data, folder, o, &given, &err));
+    test_tuned_keep(given, &r);
     return r;
 }
 
@@ -214,12 +215,14 @@ TEST(a_goal_that_the_precision_alone_misses_is_said_at_once)
         test_tuned_costs(OPS, "\"fail\": [{\"at\": \"run\", \"nth\": 2, \"outputs\": \"wrong\"}]"));
     qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
     qdq_target *t = target("rest.type", "float16");
-    qdq_tune_result r;
+    qdq_tune_result *r;
 
     goal.min_sqnr = 30;
     o.goal = &goal;
     assert_fails(QDQ_E_GOAL, "in the precision that ships, without any Q/DQ",
                  qdq_autotune(model, t, NULL, test_path("rest_goal"), &o, &r, &err));
+    assert_true(r != NULL && r->baselines == NULL); /* as far as it came */
+    qdq_free(r);
     qdq_target_free(t);
 }
 
@@ -347,9 +350,10 @@ static void expect_refusal(qdq_tune_opts o, const char *says)
 {
     qdq_target *t = target(NULL, NULL);
     const char *folder = test_path("refused");
-    qdq_tune_result r;
+    qdq_tune_result *r;
 
     assert_fails(QDQ_E_USAGE, says, qdq_autotune(model, t, NULL, folder, &o, &r, &err));
+    qdq_free(r);
     assert_int_not_equal(access(folder, F_OK), 0);
     qdq_target_free(t);
 }

@@ -53,13 +53,14 @@ static qdq_tune_result tune_for(const char *target, const qdq_model *m, const ch
                                 const char *others, const qdq_tune_opts *o)
 {
     qdq_target *t;
-    qdq_tune_result r;
+    qdq_tune_result *given, r;
 
     assert_ok(qdq_target_load(target, &t, &err));
     assert_ok(qdq_target_set(t, "engine", "sim", &err));
     if (others != NULL)
         assert_ok(qdq_target_set(t, "other_activations", others, &err));
-    assert_ok(qdq_autotune(m, t, NULL, folder, o, &r, &err));
+    assert_ok(qdq_autotune(m, t, NULL, folder, o, &given, &err));
+    test_tuned_keep(given, &r);
     qdq_target_free(t);
     return r;
 }

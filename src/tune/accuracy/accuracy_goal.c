@@ -57,7 +57,8 @@ static qdq_status compare(qdq_tune_state *t, const qdq_model *m, size_t count,
     return qdq_compare_keeping(t->tools.engine, t->task.m, m, data, &o, &t->tools.kept, out, err);
 }
 
-static void read_result(const qdq_compare_result *r, qdq_tune_evaluation *out)
+static qdq_status read_result(qdq_tune_state *t, const qdq_compare_result *r,
+                              qdq_tune_evaluation *out, qdq_error *err)
 {
     const qdq_compare_tensor *worst = &r->outputs[r->worst];
     char place[80];
@@ -66,12 +67,13 @@ static void read_result(const qdq_compare_result *r, qdq_tune_evaluation *out)
         .sqnr_db = r->worst_db, .accuracy = r->accuracy_b, .given_accuracy = r->accuracy_a};
     out->more = (qdq_tune_accuracy){
         .samples = r->samples, .bound_db = r->bound_db, .top1 = NAN, .half_agreement = NAN};
-    snprintf(out->more.worst, sizeof out->more.worst, "output '%.60s'%s", worst->name,
-             qdq_compare_place(worst, place, sizeof place));
+    out->more.worst = qdq_arena_printf(&t->arena, "output '%.60s'%s", worst->name,
+                                       qdq_compare_place(worst, place, sizeof place));
     for (size_t i = 0; i < r->n_outputs; i++) {
         out->more.top1 = fmin(out->more.top1, r->outputs[i].top1);
         out->more.half_agreement = fmin(out->more.half_agreement, r->outputs[i].half_agreement);
     }
+    return out->more.worst != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 qdq_status qdq_tune_hear_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_evaluation *out,
@@ -80,9 +82,9 @@ qdq_status qdq_tune_hear_model(qdq_tune_state *t, const qdq_model *m, qdq_tune_e
     qdq_compare_result *r = NULL;
 
     QDQ_TRY(compare(t, m, 0, &r, err));
-    read_result(r, out);
+    qdq_status st = read_result(t, r, out, err);
     qdq_free(r);
-    return QDQ_OK;
+    return st;
 }
 
 qdq_status qdq_tune_evaluate(qdq_tune_state *t, const qdq_plan *p, qdq_tune_evaluation *out,
@@ -148,7 +150,7 @@ static qdq_status judge_file(qdq_tune_state *t, bool *keeps, qdq_error *err)
         qdq_tune_evaluation h;
 
         *keeps = has_sqnr(t, r) && has_accuracy(t, r);
-        read_result(r, &h);
+        st = read_result(t, r, &h, err);
         t->outcome.shipped_db = h.sqnr_db;
         if (*keeps)
             t->out->written = h.more;

@@ -94,15 +94,16 @@ static bool get(const json_t *j, const char *key, double *x)
     return text != NULL && end != text && *end == '\0';
 }
 
-static bool read_heard(const json_t *j, qdq_tune_evaluation *h)
+static bool read_heard(const json_t *j, qdq_arena *arena, qdq_tune_evaluation *h)
 {
     const char *worst = json_string_value(json_object_get(j, "worst"));
 
     h->more.samples = (size_t)json_integer_value(json_object_get(j, "samples"));
-    snprintf(h->more.worst, sizeof h->more.worst, "%s", worst != NULL ? worst : "");
-    return worst != NULL && get(j, "sqnr_db", &h->sqnr_db) && get(j, "accuracy", &h->accuracy) &&
-           get(j, "given_accuracy", &h->given_accuracy) && get(j, "bound_db", &h->more.bound_db) &&
-           get(j, "top1", &h->more.top1) && get(j, "half_agreement", &h->more.half_agreement);
+    h->more.worst = worst != NULL ? qdq_arena_strdup(arena, worst) : NULL;
+    return h->more.worst != NULL && get(j, "sqnr_db", &h->sqnr_db) &&
+           get(j, "accuracy", &h->accuracy) && get(j, "given_accuracy", &h->given_accuracy) &&
+           get(j, "bound_db", &h->more.bound_db) && get(j, "top1", &h->more.top1) &&
+           get(j, "half_agreement", &h->more.half_agreement);
 }
 
 static json_t *write_heard(const qdq_tune_evaluation *h)
@@ -164,7 +165,7 @@ static qdq_status judge_named(qdq_tune_state *t, const qdq_plan *p, const qdq_mo
     if (key == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_tune_recall(t, key, &j, err));
-    const bool found = j != NULL && read_heard(j, out);
+    const bool found = j != NULL && read_heard(j, &t->arena, out);
     json_decref(j);
     *known = found;
     return found ? QDQ_OK : hear(t, p, m, key, out, known, err);

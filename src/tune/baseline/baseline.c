@@ -190,7 +190,7 @@ static qdq_status read_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)
     if (b->may_ship)
         return QDQ_OK;
     b->told->fate = QDQ_FATE_PLACEMENT;
-    snprintf(b->told->why, sizeof b->told->why, "%s", why);
+    snprintf(b->why, sizeof b->why, "%s", why);
     qdq_job_log(t->job, QDQ_LOG_WARNING, "%s is used as a placement only: %s", b->told->name, why);
     return QDQ_OK;
 }
@@ -203,13 +203,17 @@ qdq_status qdq_baselines_read(qdq_tune_state *t, qdq_error *err)
     while (given != NULL && given[n] != NULL)
         n++;
     t->parts.baselines = qdq_arena_array(&t->arena, n + 1, sizeof *t->parts.baselines);
-    if (t->parts.baselines == NULL)
+    t->out->baselines = qdq_arena_array(&t->arena, n + 1, sizeof *t->out->baselines);
+    if (t->parts.baselines == NULL || t->out->baselines == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++) {
         qdq_baseline *b = &t->parts.baselines[i];
         qdq_tune_baseline *told = &t->out->baselines[i];
 
-        *told = (qdq_tune_baseline){.fate = QDQ_FATE_UNKNOWN,
+        *b = (qdq_baseline){.model = given[i], .told = told};
+        *told = (qdq_tune_baseline){.name = given[i]->path,
+                                    .fate = QDQ_FATE_UNKNOWN,
+                                    .why = b->why,
                                     .ms = NAN,
                                     .speedup = NAN,
                                     .ci_low = NAN,
@@ -217,11 +221,10 @@ qdq_status qdq_baselines_read(qdq_tune_state *t, qdq_error *err)
                                     .sqnr_db = NAN,
                                     .accuracy = NAN,
                                     .agreement_db = NAN};
-        if (given[i]->path[0] != '\0')
-            snprintf(told->name, sizeof told->name, "%s", given[i]->path);
-        else
-            snprintf(told->name, sizeof told->name, "baseline %zu", i + 1);
-        *b = (qdq_baseline){.model = given[i], .told = told};
+        if (given[i]->path[0] == '\0')
+            told->name = qdq_arena_printf(&t->arena, "baseline %zu", i + 1);
+        if (told->name == NULL)
+            return qdq_nomem(err);
         t->parts.n_baselines = t->out->n_baselines = i + 1;
         qdq_status st = read_one(t, b, err);
         if (st != QDQ_OK)
@@ -260,8 +263,8 @@ static void rule_out(qdq_tune_state *t, qdq_baseline *b, qdq_tune_fate fate, con
 {
     b->may_ship = false;
     b->told->fate = fate;
-    snprintf(b->told->why, sizeof b->told->why, "%.290s", why);
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s is ruled out: %s", b->told->name, b->told->why);
+    snprintf(b->why, sizeof b->why, "%.290s", why);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s is ruled out: %s", b->told->name, b->why);
 }
 
 /* The figures are told in any case; only a goal rules out. */
@@ -355,7 +358,7 @@ static qdq_status lead(qdq_tune_state *t, const qdq_baseline *b, qdq_error *err)
 static void leave_unknown(qdq_baseline *b, const char *what)
 {
     if (b->told->fate == QDQ_FATE_UNKNOWN)
-        snprintf(b->told->why, sizeof b->told->why, "no time was left to %s it", what);
+        snprintf(b->why, sizeof b->why, "no time was left to %s it", what);
 }
 
 static qdq_status try_one(qdq_tune_state *t, qdq_baseline *b, qdq_error *err)

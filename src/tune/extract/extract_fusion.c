@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "base/opts.h"
+#include "base/pack.h"
 #include "ir/shape.h"
 #include "tune/extract/group_model.h"
 
@@ -24,29 +25,38 @@ static bool is_open(const qdq_model *m, const char *input)
     return false;
 }
 
-/* The inputs, then their names, in one block. */
+static const int64_t *copy_dims(int64_t **place, const int64_t *dim, int rank)
+{
+    int64_t *copy = *place;
+
+    memcpy(copy, dim, (size_t)rank * sizeof *dim);
+    *place += rank;
+    return copy;
+}
+
+/* The inputs, then their dims, then their names, in one block. */
 static qdq_status tell_inputs(const qdq_group_model *g, part *out, qdq_error *err)
 {
-    size_t bytes = (size_t)g->n_inputs * sizeof *out->in;
+    size_t n_dims = 0, n_chars = 0;
 
-    for (uint32_t i = 0; i < g->n_inputs; i++)
-        bytes += strlen(g->input[i].name) + 1;
-    out->in = calloc(1, bytes + 1);
+    for (uint32_t i = 0; i < g->n_inputs; i++) {
+        n_dims += QDQ_SHAPE_RANGE * (size_t)g->input[i].dims.rank;
+        n_chars += strlen(g->input[i].name) + 1;
+    }
+    out->in = malloc(g->n_inputs * sizeof *out->in + n_dims * sizeof(int64_t) + n_chars + 1);
     if (out->in == NULL)
         return qdq_nomem(err);
-    char *text = (char *)(out->in + g->n_inputs);
+    int64_t *dim = (int64_t *)(void *)(out->in + g->n_inputs);
+    char *text = (char *)(dim + n_dims);
     for (uint32_t i = 0; i < g->n_inputs; i++) {
         const qdq_dims_range *d = &g->input[i].dims;
-        const size_t n = strlen(g->input[i].name) + 1;
         qdq_fusion_input *in = &out->in[out->n_in++];
 
-        in->name = memcpy(text, g->input[i].name, n);
-        text += n;
-        in->rank = d->rank;
+        *in = (qdq_fusion_input){.name = qdq_pack_text(&text, g->input[i].name), .rank = d->rank};
+        in->min = copy_dims(&dim, d->dim[QDQ_SHAPE_MIN], d->rank);
+        in->opt = copy_dims(&dim, d->dim[QDQ_SHAPE_OPT], d->rank);
+        in->max = copy_dims(&dim, d->dim[QDQ_SHAPE_MAX], d->rank);
         in->dynamic = is_open(g->model, in->name);
-        memcpy(in->min, d->dim[QDQ_SHAPE_MIN], sizeof in->min);
-        memcpy(in->opt, d->dim[QDQ_SHAPE_OPT], sizeof in->opt);
-        memcpy(in->max, d->dim[QDQ_SHAPE_MAX], sizeof in->max);
     }
     return QDQ_OK;
 }

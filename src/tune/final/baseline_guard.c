@@ -50,7 +50,7 @@ static qdq_status measure_one(qdq_tune_state *t, const qdq_guard *g, qdq_baselin
     else if (b->candidate->failed) {
         b->may_ship = b->searched = false;
         b->told->fate = QDQ_FATE_FAILED;
-        snprintf(b->told->why, sizeof b->told->why, "%.290s", b->candidate->why);
+        snprintf(b->why, sizeof b->why, "%.290s", b->candidate->why);
     }
     return QDQ_OK;
 }
@@ -61,11 +61,11 @@ static void tell_untimed(qdq_tune_state *t, qdq_baseline *b)
     if (b->timed || !b->searched || !is_timed(b))
         return;
     tell_times(b);
-    if (b->told->why[0] != '\0')
+    if (b->why[0] != '\0')
         return;
-    snprintf(b->told->why, sizeof b->told->why,
+    snprintf(b->why, sizeof b->why,
              "no time was left to measure it again: times are those of the search");
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: %s", b->told->name, b->told->why);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: %s", b->told->name, b->why);
 }
 
 qdq_status qdq_baselines_measure(qdq_tune_state *t, const qdq_guard *g, qdq_error *err)
@@ -114,7 +114,7 @@ static qdq_status ship(qdq_tune_state *t, const qdq_guard *g, qdq_baseline *b, q
 
     out->verdict = QDQ_TUNED_BASELINE;
     out->why = NULL;
-    out->reason[0] = '\0';
+    t->outcome.reason[0] = '\0';
     out->placement_only = false; /* the scales are its own */
     out->written = b->heard.more;
     out->sqnr_db = b->heard.sqnr_db;
@@ -139,7 +139,7 @@ static qdq_status try_to_ship(qdq_tune_state *t, const qdq_guard *g, qdq_baselin
     *shipped = keeps_up;
     if (keeps_up)
         return ship(t, g, b, err);
-    snprintf(b->told->why, sizeof b->told->why,
+    snprintf(b->why, sizeof b->why,
              t->out->other_dims.measured
                  ? "with shapes %s it is slower than the model that was given"
                  : "it could not be measured with shapes %s",

@@ -157,7 +157,7 @@ qdq_status qdq_guard_keeps_up(qdq_tune_state *t, const qdq_guard *g, const char 
 
     if (g->other == NULL)
         return QDQ_OK;
-    *o = (qdq_tune_other_dims){.dims = o->dims};
+    *o = (qdq_tune_other_dims){.dims = o->dims, .why = ""};
     *out = false;
     if (qdq_tune_left_s(t) <= 0) {
         t->run.cut = true;
@@ -166,8 +166,8 @@ qdq_status qdq_guard_keeps_up(qdq_tune_state *t, const qdq_guard *g, const char 
     QDQ_TRY(build_other(t, g, g->input->name, qdq_tune_path(t, "baseline.onnx"), &input, err));
     *out = input->failed;
     if (input->failed) {
-        snprintf(o->why, sizeof o->why, "the input: %.280s", input->why);
-        return QDQ_OK;
+        o->why = qdq_arena_printf(&t->arena, "the input: %s", input->why);
+        return o->why != NULL ? QDQ_OK : qdq_nomem(err);
     }
     QDQ_TRY(build_other(t, g, name, path, &mine, err));
     QDQ_TRY(qdq_guard_measure(t, input, mine, &r, &ok, err));

@@ -299,8 +299,10 @@ static qdq_status write_all(front *f, qdq_error *err)
     QDQ_TRY(remove_others(t, f->n_points, err));
     for (unsigned k = 1; k <= f->n_points; k++) {
         qdq_tune_point *told = &f->point[k - 1].told;
-        snprintf(told->file, sizeof told->file, "pareto/model_%u.onnx", k);
-        snprintf(told->plan, sizeof told->plan, "pareto/plan_%u.json", k);
+        told->file = qdq_arena_printf(&t->arena, "pareto/model_%u.onnx", k);
+        told->plan = qdq_arena_printf(&t->arena, "pareto/plan_%u.json", k);
+        if (told->file == NULL || told->plan == NULL)
+            return qdq_nomem(err);
         QDQ_TRY(qdq_tune_write_plan(t, f->point[k - 1].plan, told->file, told->plan, err));
     }
     return QDQ_OK;
@@ -352,6 +354,9 @@ static qdq_status make(front *f, qdq_error *err)
     QDQ_TRY(judge_others(t, err));
     rank(f);
     QDQ_TRY(write_all(f, err));
+    t->out->pareto = qdq_arena_array(&t->arena, f->n_points + 1, sizeof *t->out->pareto);
+    if (t->out->pareto == NULL)
+        return qdq_nomem(err);
     t->out->n_pareto = f->n_points;
     for (size_t i = 0; i < f->n_points; i++)
         t->out->pareto[i] = f->point[i].told;

@@ -198,8 +198,8 @@ static void tell_misses(qdq_tune_state *t)
         n++;
     }
     if (n > 0)
-        snprintf(t->out->reason, sizeof t->out->reason, "%.250s (%zu placement%s)", first->why, n,
-                 n == 1 ? "" : "s");
+        snprintf(t->outcome.reason, sizeof t->outcome.reason, "%.250s (%zu placement%s)",
+                 first->why, n, n == 1 ? "" : "s");
 }
 
 static const char *why_float(const qdq_tune_state *t)
@@ -211,7 +211,7 @@ static const char *why_float(const qdq_tune_state *t)
         return "the budget of time ended before anything faster was confirmed";
     if (tried > 0 && died == tried)
         return "the engine crashed, hung or ran out of memory in every candidate";
-    if (t->out->reason[0] != '\0')
+    if (t->outcome.reason[0] != '\0')
         return t->outcome.slower ? "what was faster is slower with the other shapes"
                                  : "nothing that keeps the goal was faster";
     if (qdq_assign_count(&t->run.found.best) > 0)
@@ -229,7 +229,7 @@ static qdq_status keep_float(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
     QDQ_TRY(try_reached(t, g, &of_reached, &reached, err));
     if (reached != NULL) {
         t->out->verdict = QDQ_TUNED;
-        t->out->reason[0] = '\0';
+        t->outcome.reason[0] = '\0';
         t->out->sqnr_db = !isnan(t->outcome.shipped_db) ? t->outcome.shipped_db : reached->sqnr_db;
         qdq_guard_tell_times(t, &of_reached, of_rules);
         g->shipped = reached;
@@ -237,9 +237,9 @@ static qdq_status keep_float(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
         return QDQ_OK;
     }
     t->out->verdict = QDQ_TUNED_FLOAT;
-    t->out->written = (qdq_tune_accuracy){.bound_db = NAN, .top1 = NAN, .half_agreement = NAN};
-    t->out->other_dims = (qdq_tune_other_dims){.dims = t->out->other_dims.dims};
-    if (t->out->reason[0] == '\0')
+    t->out->written = qdq_tune_no_accuracy;
+    t->out->other_dims = (qdq_tune_other_dims){.dims = t->out->other_dims.dims, .why = ""};
+    if (t->outcome.reason[0] == '\0')
         tell_misses(t);
     t->out->why = why_float(t);
     qdq_guard_tell_times(t, NULL, of_rules);
@@ -270,7 +270,7 @@ static qdq_status decide(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
 
     t->out->sqnr_db = NAN;
     if (g->rules != NULL && g->rules->failed)
-        snprintf(t->out->rules_why, sizeof t->out->rules_why, "%.290s", g->rules->why);
+        t->out->rules_why = g->rules->why;
     if (g->written != NULL)
         QDQ_TRY(wins(t, g, &g->of_written, g->written_ok, NULL, &written_wins, err));
     wins_both = written_wins;
@@ -288,7 +288,7 @@ static qdq_status decide(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
         t->out->other_dims = of_written.other_dims;
         t->outcome.shipped_db = written_db;
     }
-    t->out->reason[0] = '\0';
+    t->outcome.reason[0] = '\0';
     t->out->verdict = rules_win || g->same ? QDQ_TUNED_RULES : QDQ_TUNED;
     t->out->sqnr_db = !isnan(t->outcome.shipped_db) ? t->outcome.shipped_db
                       : rules_win                   ? g->rules->sqnr_db

@@ -10,7 +10,7 @@
 #ifndef QDQ_FUSIONS_H
 #define QDQ_FUSIONS_H
 
-#include "qdq/tune.h"
+#include "qdq/parts.h"
 #include "tune/region/region_graph.h"
 
 #define QDQ_NO_FUSION UINT32_MAX

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "ir/inspect_dot.h"
 #include "ir/ir.h"
-#include "qdq/tune.h"
+#include "qdq/parts.h"
 
 typedef struct drawing {
     const qdq_graph *graph;

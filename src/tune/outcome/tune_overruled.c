@@ -23,26 +23,23 @@ static qdq_status map_floats(const qdq_plan *p, qdq_map *nodes, qdq_error *err)
     return QDQ_OK;
 }
 
-static void add(qdq_tune_result *out, const char *rule, const char *op, bool quantized)
+/* One node more. `rule` is text of the target, or NULL: no rule speaks of it. */
+static bool add(qdq_tune_state *t, const char *rule, const char *op, bool quantized)
 {
     size_t i = 0;
 
     if (rule == NULL)
-        return;
-    while (i < out->n_overruled &&
-           (strcmp(out->overruled[i].rule, rule) != 0 || strcmp(out->overruled[i].op, op) != 0 ||
-            out->overruled[i].quantized != quantized))
-        i++;
-    if (i == QDQ_TUNE_MOST_OVERRULED)
-        return;
-    qdq_tune_overruled *o = &out->overruled[i];
-    if (i == out->n_overruled) {
-        *o = (qdq_tune_overruled){.quantized = quantized};
-        snprintf(o->rule, sizeof o->rule, "%s", rule);
-        snprintf(o->op, sizeof o->op, "%s", op);
-        out->n_overruled++;
+        return true;
+    for (; i < t->outcome.overruled.n; i++) {
+        qdq_tune_overruled *o = &t->outcome.overruled.at[i];
+        if (strcmp(o->rule, rule) == 0 && strcmp(o->op, op) == 0 && o->quantized == quantized) {
+            o->nodes++;
+            return true;
+        }
     }
-    o->nodes++;
+    const qdq_tune_overruled o = {
+        .rule = rule, .op = qdq_arena_strdup(&t->arena, op), .quantized = quantized, .nodes = 1};
+    return o.op != NULL && QDQ_PUSH(&t->arena, &t->outcome.overruled, o);
 }
 
 /* Did a measurement put it there, and not a neighbour? */
@@ -52,23 +49,26 @@ static bool is_decided(const char *reason)
            strcmp(reason, QDQ_SPACE_GETS_FLOATS) == 0;
 }
 
-static void compare(const qdq_tune_state *t, const qdq_map *by_rules, const qdq_map *written,
+static bool compare(qdq_tune_state *t, const qdq_map *by_rules, const qdq_map *written,
                     const qdq_plan *p)
 {
+    bool ok = true;
+
     for (size_t i = 0; i < t->task.rules->left_float.n; i++) {
         const qdq_plan_float *f = &t->task.rules->left_float.at[i];
         if (qdq_map_get(written, f->node) == NULL)
-            add(t->out, qdq_place_rule_against(t->task.target, f->op, f->reason), f->op, true);
+            ok &= add(t, qdq_place_rule_against(t->task.target, f->op, f->reason), f->op, true);
     }
     for (size_t i = 0; i < p->left_float.n; i++) {
         const qdq_plan_float *f = &p->left_float.at[i];
         const qdq_target_op *op = qdq_target_find(t->task.target, f->op);
         const qdq_target_op *off = qdq_target_find_off(t->task.target, f->op);
         if (op != NULL && qdq_map_get(by_rules, f->node) == NULL && is_decided(f->reason))
-            add(t->out, op->rule, f->op, false);
+            ok &= add(t, op->rule, f->op, false);
         if (op == NULL && off != NULL && strcmp(f->reason, QDQ_SPACE_GETS_CODES) == 0)
-            add(t->out, off->rule, f->op, true);
+            ok &= add(t, off->rule, f->op, true);
     }
+    return ok;
 }
 
 qdq_status qdq_tune_find_overruled(qdq_tune_state *t, qdq_error *err)
@@ -77,7 +77,7 @@ qdq_status qdq_tune_find_overruled(qdq_tune_state *t, qdq_error *err)
     qdq_map by_rules = QDQ_MAP_INIT, written = QDQ_MAP_INIT;
     qdq_plan *p = NULL;
 
-    t->out->n_overruled = 0;
+    t->out->n_overruled = t->outcome.overruled.n = 0;
     if (t->out->verdict != QDQ_TUNED)
         return QDQ_OK;
     if (path == NULL)
@@ -86,8 +86,10 @@ qdq_status qdq_tune_find_overruled(qdq_tune_state *t, qdq_error *err)
     qdq_status st = map_floats(t->task.rules, &by_rules, err);
     if (st == QDQ_OK)
         st = map_floats(p, &written, err);
-    if (st == QDQ_OK)
-        compare(t, &by_rules, &written, p);
+    if (st == QDQ_OK && !compare(t, &by_rules, &written, p))
+        st = qdq_nomem(err);
+    t->out->overruled = t->outcome.overruled.at;
+    t->out->n_overruled = t->outcome.overruled.n;
     qdq_map_free(&by_rules);
     qdq_map_free(&written);
     qdq_plan_free(p);

@@ -327,22 +327,20 @@ qdq_status qdq_tune_try_types(qdq_tune_state *t, qdq_error *err)
 
 /* --- what became of it ------------------------------------------------------------------------ */
 
-/* The row of a type and a trial; QDQ_TUNE_MOST_TYPES: there is no room for it. */
-static size_t find_row(qdq_tune_state *t, const qdq_tune_type *type, qdq_elem elem)
+/* The row of a type and a trial; false: out of memory. */
+static bool find_row(qdq_tune_state *t, const qdq_tune_type *type, qdq_elem elem, size_t *row)
 {
-    qdq_tune_result *out = t->out;
-    size_t i = 0;
+    const qdq_tune_typed one = {.type = qdq_elem_name(elem),
+                                .instead_of =
+                                    qdq_elem_name(t->task.space->target->format.activation.type),
+                                .trial = (unsigned)type->trial,
+                                .gain = type->result.gain};
 
-    while (i < out->n_typed && (out->typed[i].trial != type->trial ||
-                                strcmp(out->typed[i].type, qdq_elem_name(elem)) != 0))
-        i++;
-    if (i == out->n_typed && i < QDQ_TUNE_MOST_TYPES)
-        out->typed[out->n_typed++] = (qdq_tune_typed){
-            .type = qdq_elem_name(elem),
-            .instead_of = qdq_elem_name(t->task.space->target->format.activation.type),
-            .trial = (unsigned)type->trial,
-            .gain = type->result.gain};
-    return i;
+    for (*row = 0; *row < t->outcome.typed.n; (*row)++)
+        if (t->outcome.typed.at[*row].trial == one.trial &&
+            strcmp(t->outcome.typed.at[*row].type, one.type) == 0)
+            return true;
+    return QDQ_PUSH(&t->arena, &t->outcome.typed, one);
 }
 
 static qdq_status list_typed(qdq_tune_state *t, const qdq_plan *p, qdq_error *err)
@@ -357,12 +355,11 @@ static qdq_status list_typed(qdq_tune_state *t, const qdq_plan *p, qdq_error *er
             return qdq_nomem(err);
         if (type == 0 || strcmp(e->origin, "tuned") != 0 || !t->outcome.types[typed].kept)
             continue;
-        const size_t row =
-            find_row(t, &t->outcome.types[typed],
-                     t->task.space->target->others.at[type - 1].format.activation.type);
-        if (row == QDQ_TUNE_MOST_TYPES)
-            continue;
-        t->out->typed[row].tensors++;
+        const qdq_elem elem = t->task.space->target->others.at[type - 1].format.activation.type;
+        size_t row;
+        if (!find_row(t, &t->outcome.types[typed], elem, &row))
+            return qdq_nomem(err);
+        t->outcome.typed.at[row].tensors++;
         if (!QDQ_PUSH(&t->arena, &t->outcome.typed_name, name) ||
             !QDQ_PUSH(&t->arena, &t->outcome.typed_of, row))
             return qdq_nomem(err);
@@ -375,7 +372,8 @@ qdq_status qdq_tune_find_typed(qdq_tune_state *t, qdq_error *err)
     const char *path = qdq_tune_path(t, "plan.json");
     qdq_plan *p = NULL;
 
-    t->out->n_typed = t->outcome.typed_name.n = t->outcome.typed_of.n = 0;
+    t->out->n_typed = t->outcome.typed.n = 0;
+    t->outcome.typed_name.n = t->outcome.typed_of.n = 0;
     if (t->out->verdict != QDQ_TUNED || t->outcome.types == NULL)
         return QDQ_OK;
     if (path == NULL)
@@ -383,5 +381,7 @@ qdq_status qdq_tune_find_typed(qdq_tune_state *t, qdq_error *err)
     QDQ_TRY(qdq_plan_load(path, &p, err));
     qdq_status st = list_typed(t, p, err);
     qdq_plan_free(p);
+    t->out->typed = t->outcome.typed.at;
+    t->out->n_typed = t->outcome.typed.n;
     return st;
 }

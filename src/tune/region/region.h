@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "ir/ir.h"
-#include "qdq/tune.h"
+#include "qdq/parts.h"
 
 typedef struct qdq_region qdq_region;
 typedef QDQ_VEC(qdq_region *) qdq_region_list;

@@ -3,6 +3,7 @@
 #define QDQ_TUNE_OUTCOME_H
 
 #include "base/vec.h"
+#include "qdq/tune.h"
 #include "tune/measure/measure.h"
 
 /* What is known of Q/DQ on a single edge. */
@@ -28,8 +29,11 @@ typedef struct qdq_tune_type {
     qdq_test_result result; /* then */
 } qdq_tune_type;
 
-/* Facts that the reports and the picture show. */
+/* Facts that the reports and the picture show, and the memory of what qdq_tune_result points to. */
 typedef struct qdq_tune_outcome {
+    char reason[300], wrong[1000]; /* of t->out */
+    QDQ_VEC(qdq_tune_overruled) overruled;
+    QDQ_VEC(qdq_tune_typed) typed;
     bool slower;               /* with the other dims: what the guard asked last */
     double shipped_db;         /* SQNR of what the guard judged last; NAN: it judged nothing */
     double final_db, rules_db; /* SQNR beside the front; NAN: not known, or float */
@@ -40,5 +44,13 @@ typedef struct qdq_tune_outcome {
     QDQ_VEC(const char *) typed_name;
     QDQ_VEC(size_t) typed_of;
 } qdq_tune_outcome;
+
+/* Nothing was compared. */
+extern const qdq_tune_accuracy qdq_tune_no_accuracy;
+
+/* A result of a run that has not begun. */
+void qdq_tune_begin_result(qdq_tune_result *r);
+/* In one block, for qdq_free(); NULL: out of memory. */
+qdq_tune_result *qdq_tune_copy_result(qdq_tune_result *r);
 
 #endif /* QDQ_TUNE_OUTCOME_H */

@@ -79,7 +79,7 @@ void qdq_tune_tell_miss(qdq_tune_state *t, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(t->out->reason, sizeof t->out->reason, fmt, args);
+    vsnprintf(t->outcome.reason, sizeof t->outcome.reason, fmt, args);
     va_end(args);
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "what is fastest is not taken: %s", t->out->reason);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "what is fastest is not taken: %s", t->outcome.reason);
 }

@@ -176,7 +176,7 @@ static qdq_status ask(qdq_tune_state *t, const qdq_model *m, bool shipped, qdq_v
 static void tell_wrong(qdq_tune_state *t, const qdq_verify_result *r)
 {
     if (t->out->n_wrong++ == 0)
-        snprintf(t->out->wrong, sizeof t->out->wrong, "%s", r->why);
+        snprintf(t->outcome.wrong, sizeof t->outcome.wrong, "%s", r->why);
     qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is refused: %s", r->why);
 }
 

@@ -1,0 +1,43 @@
+/* pack.c - a struct and all that it points to in one block. */
+#include "base/pack.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Room for n bytes that any type may begin at. */
+static size_t whole(size_t n)
+{
+    const size_t align = _Alignof(max_align_t);
+
+    return (n + align - 1) / align * align;
+}
+
+void *qdq_pack_array(qdq_pack *p, void *from, size_t n, size_t size)
+{
+    void *to = from;
+
+    if (from == NULL)
+        return NULL;
+    if (p->at != NULL)
+        to = memcpy(p->at + p->used, from, n * size);
+    p->used += whole(n * size);
+    return to;
+}
+
+const char *qdq_pack_string(qdq_pack *p, const char *text)
+{
+    return text == NULL ? NULL : qdq_pack_array(p, (void *)(uintptr_t)text, strlen(text) + 1, 1);
+}
+
+void *qdq_pack_struct(void *from, size_t size, void (*fill)(qdq_pack *p, void *to))
+{
+    qdq_pack p = {.used = whole(size)};
+
+    fill(&p, from);
+    p = (qdq_pack){malloc(p.used), whole(size)};
+    if (p.at == NULL)
+        return NULL;
+    fill(&p, memcpy(p.at, from, size));
+    return p.at;
+}

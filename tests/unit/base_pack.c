@@ -1,0 +1,70 @@
+/* base_pack.c - a struct and all that it points to in one block. */
+#include "base/pack.h"
+
+#include "support/test.h"
+
+typedef struct row {
+    const char *name;
+    double *at;
+    size_t n;
+} row;
+
+typedef struct table {
+    const char *title, *note;
+    row *rows;
+    size_t n_rows;
+} table;
+
+static void fill(qdq_pack *p, void *to)
+{
+    table *t = to;
+
+    t->title = qdq_pack_string(p, t->title);
+    t->note = qdq_pack_string(p, t->note);
+    t->rows = qdq_pack_array(p, t->rows, t->n_rows, sizeof *t->rows);
+    for (size_t i = 0; i < t->n_rows; i++) {
+        t->rows[i].name = qdq_pack_string(p, t->rows[i].name);
+        t->rows[i].at = qdq_pack_array(p, t->rows[i].at, t->rows[i].n, sizeof *t->rows[i].at);
+    }
+}
+
+TEST(a_copy_shares_nothing_with_its_original)
+{
+    double odd[] = {1, 2, 3}, even[] = {4};
+    char title[] = "a title", name[] = "odd";
+    row rows[] = {{name, odd, 3}, {"even", even, 1}};
+    table t = {.title = title, .rows = rows, .n_rows = 2}, *copy;
+
+    copy = qdq_pack_struct(&t, sizeof t, fill);
+    assert_non_null(copy);
+    assert_true(t.title == title && t.rows == rows && rows[0].name == name && rows[0].at == odd);
+    title[0] = name[0] = 'X';
+    odd[2] = 0;
+    rows[1].n = 0;
+    assert_string_equal(copy->title, "a title");
+    assert_null(copy->note);
+    assert_string_equal(copy->rows[0].name, "odd");
+    assert_true(copy->rows[0].at[2] == 3 && copy->rows[1].n == 1 && copy->rows[1].at[0] == 4);
+    qdq_free(copy);
+}
+
+TEST(lists_without_elements_stay)
+{
+    row rows[1];
+    table t = {.title = "", .rows = rows}, *copy = qdq_pack_struct(&t, sizeof t, fill);
+
+    assert_non_null(copy);
+    assert_string_equal(copy->title, "");
+    assert_int_equal(copy->n_rows, 0);
+    qdq_free(copy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_copy_shares_nothing_with_its_original),
+        cmocka_unit_test(lists_without_elements_stay),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
