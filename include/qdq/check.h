@@ -154,39 +154,40 @@ typedef struct qdq_verify_opts {
         .size = sizeof(qdq_verify_opts)                                                            \
     }
 
+/* Texts that do not apply are "". */
 typedef struct qdq_verify_result {
     qdq_verify_verdict verdict;
     size_t samples;
     /* the model ran with open dims */
     bool open;
     /* "ort 1.31.1 without optimizations"; "" if there is none */
-    char reference[120];
+    const char *reference;
     /* Of the output that is furthest off: its name, and SQNR in dB of engine against reference, and
      * of both against the original model. NAN: not measured, or no signal. */
-    char output[200];
+    const char *output;
     /* Of its worst slice (compare.h); axis -1: the whole. */
     int axis;
     size_t index;
     double sqnr_db, engine_db, reference_db;
     /* WRONG: the first node, in order of execution, whose result differs: operator and label, and
      * its form: what it reads, and which nodes read its result. "" if it was not found. */
-    char op[64], node[200], form[400];
+    const char *op, *node, *form;
     /* The processor adds products of u8 and s8 with saturation, and the node is one that does. */
     bool saturates;
     /* a sentence without full stop; "" if the verdict is RIGHT */
-    char why[1000];
+    const char *why;
     /* Outputs, or slices of them, that the verdict is not about, each with the reason: their shapes
      * differ, integers differ, nothing but zeros, or the reference itself is too far from the
      * original. "": all were compared. */
-    char not_compared[600];
+    const char *not_compared;
 } qdq_verify_result;
 
 /* Runs `m` on both. The data are samples of opts->original, or of `m` if there is none. A failed
- * run on the engine is an error, a failed run on the reference an unknown verdict. Thread safe, as
- * long as the engines are. */
+ * run on the engine is an error, a failed run on the reference an unknown verdict. *out goes to
+ * qdq_free() (one block). Thread safe, as long as the engines are. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine *e, qdq_data *data,
                                                   const qdq_verify_opts *opts,
-                                                  qdq_verify_result *out, qdq_error *err);
+                                                  qdq_verify_result **out, qdq_error *err);
 
 /* Labels of the nodes of m that a wrong result is about, to leave them float: all of the operator
  * and form of r->node, or where that one reads no quantized values, the nearest nodes before it

@@ -19,7 +19,8 @@ static qdq_engine *open_reference(cli *c, const cli_engine_args *a, const qdq_en
 }
 
 qdq_status cli_verify(cli *c, const cli_engine_args *a, qdq_engine *e, const qdq_model *m,
-                      qdq_data *d, const qdq_verify_opts *o, qdq_verify_result *out, qdq_error *err)
+                      qdq_data *d, const qdq_verify_opts *o, qdq_verify_result **out,
+                      qdq_error *err)
 {
     qdq_verify_opts own = *o;
     qdq_engine *reference = open_reference(c, a, e);

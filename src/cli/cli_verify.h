@@ -9,7 +9,7 @@
 /* qdq_verify_engine() with ONNX Runtime as the reference, if there is one; o->reference is not
  * read. */
 qdq_status cli_verify(cli *c, const cli_engine_args *a, qdq_engine *e, const qdq_model *m,
-                      qdq_data *d, const qdq_verify_opts *o, qdq_verify_result *out,
+                      qdq_data *d, const qdq_verify_opts *o, qdq_verify_result **out,
                       qdq_error *err);
 
 /* One line: the verdict and what it rests on. `data`: where the samples came from, "random

@@ -30,7 +30,7 @@ struct check_args {
 
 /* What --engine found. */
 typedef struct ran {
-    qdq_verify_result result;
+    qdq_verify_result *result;
     const qdq_engine_info *info; /* of the engine, which is open; NULL: nothing was asked */
     const char *data;
 } ran;
@@ -159,7 +159,7 @@ static qdq_status print_json(const struct check_args *a, const char *path, const
     if (t != NULL)
         target_json(qdq_json_put_object(root, "quantization"), a, t);
     if (r->info != NULL)
-        cli_verify_json(qdq_json_put_object(root, "engine_check"), &r->result, r->info, r->data);
+        cli_verify_json(qdq_json_put_object(root, "engine_check"), r->result, r->info, r->data);
     if (a->layer_info != NULL)
         cli_groups_json(qdq_json_put_object(root, "executed"), g);
     return cli_json_print(&d, err);
@@ -313,7 +313,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     qdq_engine *engine = NULL;
     cli_groups g = {0};
     size_t n = 0;
-    ran r = {.info = NULL};
+    ran r = {.result = NULL};
 
     QDQ_TRY(check_options(a, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
@@ -328,7 +328,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     if (st == QDQ_OK && sound && a->layer_info != NULL)
         st = read_layers(c, a, m, &g, err);
     if (st == QDQ_OK) {
-        const bool wrong = r.info != NULL && r.result.verdict == QDQ_VERIFY_WRONG;
+        const bool wrong = r.info != NULL && r.result->verdict == QDQ_VERIFY_WRONG;
         size_t all = n + (t != NULL ? t->n : 0) + g.n_findings;
         c->negative = !sound || wrong || (t != NULL && t->n_errors > 0) || (a->strict && all > 0);
         if (c->json)
@@ -339,10 +339,11 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     if (st == QDQ_OK && t != NULL && !c->json)
         st = print_target(c, path, a->target, t, err);
     if (st == QDQ_OK && r.info != NULL && !c->json)
-        cli_verify_print(&r.result, r.info, r.data, stdout);
+        cli_verify_print(r.result, r.info, r.data, stdout);
     if (st == QDQ_OK && g.group != NULL && !c->json)
         st = cli_groups_print(c, &g, a->common.verbose > 0, err);
     cli_groups_free(&g);
+    qdq_free(r.result);
     qdq_engine_close(engine);
     qdq_free(t);
     qdq_free(findings);

@@ -274,6 +274,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     json_decref(q.tuned);
     if (q.goal == NULL || q.goal->compared != q.compared)
         qdq_free(q.compared);
+    qdq_free(q.computed);
     qdq_goal_result_free(q.goal);
     qdq_plan_free(q.times);
     qdq_plan_free(q.plan);

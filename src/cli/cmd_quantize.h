@@ -48,13 +48,12 @@ typedef struct quantize {
     qdq_compare_result *compared; /* NULL: not asked for, or not possible */
     qdq_goal_result *goal;        /* NULL: there was none */
     cli_names wrong;              /* labels of nodes that the engine computes wrongly */
-    qdq_verify_result computed;   /* of what is written, if is_verified */
-    bool is_verified;
-    qdq_plan *times;      /* of --times; or NULL */
-    double max_drop;      /* as a share; below 0: no such goal */
-    const char *tuned_in; /* the folder of --autotune */
-    json_t *tuned;        /* its report; NULL: nothing was tuned */
-    double began;         /* by qdq_clock_seconds() */
+    qdq_verify_result *computed;  /* of what is written; NULL: not verified */
+    qdq_plan *times;              /* of --times; or NULL */
+    double max_drop;              /* as a share; below 0: no such goal */
+    const char *tuned_in;         /* the folder of --autotune */
+    json_t *tuned;                /* its report; NULL: nothing was tuned */
+    double began;                 /* by qdq_clock_seconds() */
     /* by qdq_clock_seconds(), of all searches for the goal together; 0: there was none with a limit
      */
     double search_ends;

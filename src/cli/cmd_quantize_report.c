@@ -17,7 +17,7 @@ qdq_status cmd_quantize_report(const quantize *q, qdq_error *err)
                                   .compared = q->compared,
                                   .goal = q->goal,
                                   .judged = cmd_quantize_judged(q),
-                                  .computed = q->is_verified ? &q->computed : NULL,
+                                  .computed = q->computed,
                                   .threads = cli_threads(a->threads),
                                   .file = a->report,
                                   .overlay = a->overlay,

@@ -100,8 +100,8 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     qdq_status st = weights_json(qdq_json_put_object(root, "weight_bytes"), q, err);
     cmd_quantize_goal_json(q, root);
     cmd_quantize_speed_json(q, root);
-    if (q->is_verified)
-        cli_verify_json(qdq_json_put_object(root, "engine_check"), &q->computed,
+    if (q->computed != NULL)
+        cli_verify_json(qdq_json_put_object(root, "engine_check"), q->computed,
                         qdq_engine_get_info(q->engine),
                         q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib);
     qdq_json_out shapes = qdq_json_put_list(root, "run_as");

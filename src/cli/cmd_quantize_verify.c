@@ -36,10 +36,10 @@ static qdq_status ask(quantize *q, qdq_error *err)
     o.confirm = judge > o.count ? judge - o.count : 0;
     o.confirm = o.confirm < CONFIRM ? o.confirm : CONFIRM;
     o.job = &q->c->job;
+    qdq_free(q->computed);
     qdq_status st = cli_verify(q->c, &q->a->engine, q->engine, q->quantized,
                                judge > 0 ? cli_samples_judge(&q->samples) : q->samples.data, &o,
                                &q->computed, &own);
-    q->is_verified = st == QDQ_OK;
     return st == QDQ_OK || st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED
                ? QDQ_OK
                : qdq_fail(err, st, "%s: %s", q->path, own.text);
@@ -50,7 +50,7 @@ static qdq_status leave_out(quantize *q, bool wide, size_t *n, qdq_error *err)
 {
     const char **labels;
 
-    QDQ_TRY(qdq_verify_alike(q->quantized, &q->computed, wide, &labels, n, err));
+    QDQ_TRY(qdq_verify_alike(q->quantized, q->computed, wide, &labels, n, err));
     qdq_status st = QDQ_OK;
     for (size_t i = 0; i < *n && st == QDQ_OK; i++) {
         const char *entry = qdq_arena_strdup(&q->c->arena, labels[i]);
@@ -106,20 +106,20 @@ qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq
         if (!asked)
             return QDQ_OK;
         QDQ_TRY(ask(q, err));
-        if (!q->is_verified)
+        if (q->computed == NULL)
             return QDQ_OK;
-        if (q->computed.verdict == QDQ_VERIFY_UNKNOWN)
+        if (q->computed->verdict == QDQ_VERIFY_UNKNOWN)
             cli_warn(&q->c->ui, "unknown whether the engine computes the model correctly: %s",
-                     q->computed.why);
-        if (q->computed.verdict != QDQ_VERIFY_WRONG)
+                     q->computed->why);
+        if (q->computed->verdict != QDQ_VERIFY_WRONG)
             return QDQ_OK;
         if (may_change && i + 1 < TRIES)
             QDQ_TRY(leave_out(q, i > 0, &n, err));
         if (n == 0)
             return qdq_fail(err, QDQ_E_ENGINE, "%s: nothing is written: %s", q->path,
-                            q->computed.why);
+                            q->computed->why);
         cli_warn(&q->c->ui, "%zu node%s of that form stay%s float: %s", n, cli_plural(n),
-                 n == 1 ? "s" : "", q->computed.why);
+                 n == 1 ? "s" : "", q->computed->why);
         QDQ_TRY(drop(q, err));
     }
 }

@@ -403,7 +403,6 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
         *out = NULL;
     qdq_tune_begin_result(&result);
     result.reason = run.outcome.reason;
-    result.wrong = run.outcome.wrong;
     QDQ_TRY(qdq_opts_read("qdq_tune_opts", &known, sizeof known, opts, err));
     QDQ_TRY(qdq_opts_read("qdq_tune_details", &details, sizeof details, known.details, err));
     QDQ_TRY(qdq_opts_read("qdq_region_opts", &regions, sizeof regions, details.regions, err));

@@ -87,14 +87,15 @@ static qdq_model *stem(const char *batch)
 static qdq_verify_result verify(const qdq_model *m, qdq_engine *e, qdq_engine *reference)
 {
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
-    qdq_verify_result r;
+    qdq_verify_result *r;
     qdq_data *d = NULL;
 
     o.reference = reference;
     assert_ok(qdq_data_open("random:1", m, NULL, &d, &err));
     assert_ok(qdq_verify_engine(m, e, d, &o, &r, &err));
     qdq_data_close(d);
-    return r;
+    test_keep(r);
+    return *r;
 }
 
 TEST(openvino_loses_a_conv_that_is_read_twice_with_open_dims)

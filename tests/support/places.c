@@ -2,6 +2,7 @@
  * the environment and print; the library may not. */
 #include "support/test.h"
 
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -53,6 +54,16 @@ const char *test_corpus(const char *fmt, ...)
     vsnprintf(p + n, sizeof path[0] - (size_t)n, fmt, ap);
     va_end(ap);
     return p;
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+void test_keep(void *block)
+{
+    static _Atomic(void *) kept[256];
+    static atomic_size_t n;
+
+    qdq_free(atomic_exchange(&kept[atomic_fetch_add(&n, 1) % QDQ_COUNT(kept)], block));
 }
 
 /* --- what a machine may lack ------------------------------------------------------------------ */

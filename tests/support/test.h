@@ -68,6 +68,10 @@ const char *test_dir(void);
 /* printf-style path below test_dir(); static storage, eight at a time. */
 const char *test_path(const char *fmt, ...) QDQ_PRINTF(1, 2);
 
+/* Frees the block of a result with qdq_free() once 256 others were handed over: as long lives what
+ * a copy of its struct points to. */
+void test_keep(void *block);
+
 /* The path of a file below tests/models. Valid for the next seven calls. */
 const char *test_corpus(const char *fmt, ...) QDQ_PRINTF(1, 2);
 

@@ -1,7 +1,6 @@
 /* tuned.c - see the header. */
 #include "support/tuned.h"
 
-#include <stdatomic.h>
 #include <unistd.h>
 
 #include <sqlite3.h>
@@ -121,15 +120,6 @@ qdq_tune_details *test_tuned_details(qdq_tune_opts *o)
     return next;
 }
 
-void test_tuned_keep(qdq_tune_result *given, qdq_tune_result *out)
-{
-    static _Atomic(qdq_tune_result *) kept[256];
-    static atomic_size_t n;
-
-    *out = given != NULL ? *given : (qdq_tune_result){.mode = NULL};
-    qdq_free(atomic_exchange(&kept[atomic_fetch_add(&n, 1) % QDQ_COUNT(kept)], given));
-}
-
 qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *type,
                              const char *folder, const qdq_tune_opts *opts, qdq_tune_result *out,
                              qdq_error *err)
@@ -143,7 +133,8 @@ qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *typ
         st = qdq_target_set(target, "activation.type", type, err);
     if (st == QDQ_OK)
         st = qdq_autotune(m, target, data, folder, opts, &given, err);
-    test_tuned_keep(given, out);
+    *out = given != NULL ? *given : (qdq_tune_result){.mode = NULL};
+    test_keep(given);
     qdq_target_free(target);
     return st;
 }

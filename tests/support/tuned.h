@@ -41,9 +41,6 @@ qdq_tune_opts test_tuned_opts(const char *engine);
  * Copies of the options share them. */
 qdq_tune_details *test_tuned_details(qdq_tune_opts *o);
 
-/* What qdq_autotune() gave, as a struct whose texts and lists stay: 256 results at a time. */
-void test_tuned_keep(qdq_tune_result *given, qdq_tune_result *out);
-
 /* qdq_autotune() with the target ort-cpu for sim, into a folder. */
 qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune_opts *opts,
                           qdq_tune_result *out, qdq_error *err);

@@ -165,9 +165,11 @@ static qdq_status check(const void *o, qdq_error *err)
 
 static qdq_status verify(const void *o, qdq_error *err)
 {
-    qdq_verify_result r;
+    qdq_verify_result *r;
+    qdq_status st = qdq_verify_engine(model, engine, data, o, &r, err);
 
-    return qdq_verify_engine(model, engine, data, o, &r, err);
+    qdq_free(r);
+    return st;
 }
 
 static qdq_status quantize(const void *o, qdq_error *err)

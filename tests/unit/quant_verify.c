@@ -45,15 +45,16 @@ static qdq_verify_result verify_with(const char *text, const char *more, qdq_ver
 {
     qdq_model *m = test_model(text);
     qdq_engine *e = sim(more);
-    qdq_verify_result r;
+    qdq_verify_result *r;
     qdq_data *d = NULL;
 
     assert_ok(qdq_data_open("random:1", m, NULL, &d, &err));
     assert_ok(qdq_verify_engine(m, e, d, o, &r, &err));
+    test_keep(r);
     qdq_data_close(d);
     qdq_engine_close(e);
     qdq_model_free(m);
-    return r;
+    return *r;
 }
 
 static qdq_verify_result verify(const char *text, const char *more)
@@ -203,7 +204,7 @@ TEST(a_failed_run_of_the_engine_is_an_error)
     qdq_model *m = test_model(CONVS);
     qdq_engine *e = sim(", \"fail\": [{\"at\": \"run\", \"nth\": 2, \"message\": \"no luck\"}]");
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
-    qdq_verify_result r;
+    qdq_verify_result *r;
     qdq_data *d = NULL;
 
     assert_ok(qdq_data_open("random:1", m, NULL, &d, &err));
@@ -211,6 +212,7 @@ TEST(a_failed_run_of_the_engine_is_an_error)
     o.first = 8;
     assert_fails(QDQ_E_USAGE, "samples 8 to 8, the data have 8",
                  qdq_verify_engine(m, e, d, &o, &r, &err));
+    assert_null(r);
     qdq_data_close(d);
     qdq_engine_close(e);
     qdq_model_free(m);

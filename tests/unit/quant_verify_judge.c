@@ -47,9 +47,11 @@ static void make(const given *g, qdq_verify_tensor *t)
 
 static qdq_verify_result judge_all(qdq_verify_tensor *t, size_t n)
 {
-    qdq_verify_result r = {.axis = -1};
-    qdq_verifying v = {.output = t, .n_outputs = n, .out = &r};
+    static qdq_verifying v; /* has the texts */
+    qdq_verify_result r;
 
+    v = (qdq_verifying){.output = t, .n_outputs = n, .out = &r};
+    qdq_verify_begin(&v);
     qdq_verify_judge(&v);
     for (size_t i = 0; i < n; i++) {
         qdq_slices_free(&t[i].same);

@@ -139,7 +139,7 @@ static qdq_tune_result run(const char *folder, const qdq_target *t, qdq_data *da
 {
     qdq_job job = QDQ_JOB_INIT;
     qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
-    qdq_tune_result *given, r;
+    qdq_tune_result *r;
 
     job.ctx = h;
     job.progress = hear_progress;
@@ -149,9 +149,9 @@ static qdq_tune_result run(const char *folder, const qdq_target *t, qdq_data *da
     o->quantize = &quantize;
     o->job = &job;
     o->live = look;
-    assert_ok(qdq_autotune(model, t, data, folder, o, &given, &err));
-    test_tuned_keep(given, &r);
-    return r;
+    assert_ok(qdq_autotune(model, t, data, folder, o, &r, &err));
+    test_keep(r);
+    return *r;
 }
 
 /* W13b: what is measured is what ships. */

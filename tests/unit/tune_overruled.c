@@ -64,13 +64,13 @@ static qdq_tune_result run(const qdq_model *m, const qdq_target *t, const char *
                            const char *ops, int way)
 {
     qdq_tune_opts o = test_tuned_opts(test_tuned_costs(ops, NULL));
-    qdq_tune_result *given, r;
+    qdq_tune_result *r;
 
     o.mode = way == 0 ? QDQ_TUNE_REGION : QDQ_TUNE_SUBGRAPH;
     o.strategy = way == 2 ? QDQ_TUNE_GREEDY : QDQ_TUNE_AUTO;
-    assert_ok(qdq_autotune(m, t, NULL, folder, &o, &given, &err));
-    test_tuned_keep(given, &r);
-    return r;
+    assert_ok(qdq_autotune(m, t, NULL, folder, &o, &r, &err));
+    test_keep(r);
+    return *r;
 }
 
 static void has_text(const char *folder, const char *file, const char *part)

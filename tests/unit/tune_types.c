@@ -53,16 +53,16 @@ static qdq_tune_result tune_for(const char *target, const qdq_model *m, const ch
                                 const char *others, const qdq_tune_opts *o)
 {
     qdq_target *t;
-    qdq_tune_result *given, r;
+    qdq_tune_result *r;
 
     assert_ok(qdq_target_load(target, &t, &err));
     assert_ok(qdq_target_set(t, "engine", "sim", &err));
     if (others != NULL)
         assert_ok(qdq_target_set(t, "other_activations", others, &err));
-    assert_ok(qdq_autotune(m, t, NULL, folder, o, &given, &err));
-    test_tuned_keep(given, &r);
+    assert_ok(qdq_autotune(m, t, NULL, folder, o, &r, &err));
+    test_keep(r);
     qdq_target_free(t);
-    return r;
+    return *r;
 }
 
 static qdq_tune_result tune(const qdq_model *m, const char *folder, const char *others,

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/opts.h"
 #include "quant/check/verify_state.h"
+#include "quant/check/verify_texts.h"
 #include "quant/compare/compare_feed.h"
 #include "quant/compare/compare_stat.h"
 #include "quant/half_precision/safe_session.h"
@@ -43,15 +44,15 @@ static qdq_status choose_reference(qdq_verifying *v, bool *found, qdq_error *err
     if (v->reference != NULL) {
         const qdq_engine_info *info = qdq_engine_get_info(v->reference);
 
-        snprintf(v->out->reference, sizeof v->out->reference, "%.40s %.40s without optimizations",
+        snprintf(v->reference_name, sizeof v->reference_name, "%.40s %.40s without optimizations",
                  info->name, info->version);
         return QDQ_OK;
     }
     *found = qdq_verify_can_evaluate(v->m, why, sizeof why);
     if (*found)
-        snprintf(v->out->reference, sizeof v->out->reference, "qdq's evaluator");
+        snprintf(v->reference_name, sizeof v->reference_name, "qdq's evaluator");
     else
-        snprintf(v->out->why, sizeof v->out->why,
+        snprintf(v->why, sizeof v->why,
                  "no reference: ONNX Runtime is unavailable, and qdq's evaluator does not know %s",
                  why);
     return QDQ_OK;
@@ -240,8 +241,8 @@ static qdq_status run_sample(qdq_verifying *v, running *r, size_t i, bool *known
     if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED)
         return qdq_fail(err, st, "%s", why.text);
     if (!*known) {
-        snprintf(v->out->why, sizeof v->out->why, "no reference: %.*s: %.600s", 119,
-                 v->out->reference, why.text);
+        snprintf(v->why, sizeof v->why, "no reference: %.*s: %.600s", 119, v->out->reference,
+                 why.text);
         return QDQ_OK;
     }
     if (r->engine == NULL)
@@ -325,7 +326,7 @@ static qdq_status verify(qdq_verifying *v, qdq_error *err)
     bool known;
 
     if ((qdq_engine_get_info(v->engine)->capabilities & QDQ_CAN_RUN) == 0) {
-        snprintf(v->out->why, sizeof v->out->why, "engine '%s' computes no outputs",
+        snprintf(v->why, sizeof v->why, "engine '%s' computes no outputs",
                  qdq_engine_get_info(v->engine)->name);
         return QDQ_OK;
     }
@@ -345,17 +346,24 @@ static qdq_status verify(qdq_verifying *v, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine *e, qdq_data *data,
-                             const qdq_verify_opts *opts, qdq_verify_result *out, qdq_error *err)
+static void pack_texts(qdq_pack *p, void *r)
 {
+    qdq_verify_pack(p, r);
+}
+
+qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine *e, qdq_data *data,
+                             const qdq_verify_opts *opts, qdq_verify_result **out, qdq_error *err)
+{
+    qdq_verify_result result;
     qdq_verifying v = {.m = m,
                        .engine = e,
                        .data = data,
                        .opts = QDQ_VERIFY_OPTS_INIT,
-                       .out = out,
+                       .out = &result,
                        .arena = QDQ_ARENA_INIT};
 
-    *out = (qdq_verify_result){.axis = -1, .sqnr_db = NAN, .engine_db = NAN, .reference_db = NAN};
+    *out = NULL;
+    qdq_verify_begin(&v);
     QDQ_TRY(qdq_opts_read("qdq_verify_opts", &v.opts, sizeof v.opts, opts, err));
     qdq_status st = verify(&v, err);
     for (size_t i = 0; i < v.n_outputs && v.output != NULL; i++) {
@@ -366,5 +374,7 @@ qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine *e, qdq_data *data,
         qdq_slices_free(&v.output[i].of_reference);
     }
     qdq_arena_free(&v.arena);
+    if (st == QDQ_OK && (*out = qdq_pack_struct(&result, sizeof result, pack_texts)) == NULL)
+        st = qdq_nomem(err);
     return st;
 }

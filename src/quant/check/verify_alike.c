@@ -25,7 +25,7 @@ static const qdq_node *find_node(finding *f)
 
 static bool has_form(const finding *f, const qdq_node *n, const char *op, const char *form)
 {
-    char own[sizeof f->r->form];
+    char own[QDQ_VERIFY_FORM];
 
     if (strcmp(n->type, op) != 0 || !qdq_verify_reads_codes(n))
         return false;
@@ -67,7 +67,7 @@ static bool find_readers_of_codes(finding *f, const qdq_value *v)
 static bool widen(finding *f, const qdq_node *named)
 {
     const size_t n = f->found.n;
-    char form[sizeof f->r->form];
+    char form[QDQ_VERIFY_FORM];
     bool ok = true;
 
     for (uint32_t i = 0; named != NULL && i < named->n_out && ok; i++)

@@ -128,9 +128,9 @@ static finding look_at(const qdq_verify_tensor *t)
 
 /* --- what was not compared -------------------------------------------------------------------- */
 
-static void list_not_compared(qdq_verify_result *r, const qdq_verify_tensor *t, const finding *f)
+static void list_not_compared(qdq_verifying *v, const qdq_verify_tensor *t, const finding *f)
 {
-    const size_t used = strlen(r->not_compared);
+    const size_t used = strlen(v->not_compared);
     char why[200] = "";
 
     if (t->other_shape)
@@ -146,7 +146,7 @@ static void list_not_compared(qdq_verify_result *r, const qdq_verify_tensor *t, 
     else if (!f->is_set)
         snprintf(why, sizeof why, t->is_compared ? "it is zero everywhere" : "it has no numbers");
     if (why[0] != '\0')
-        snprintf(r->not_compared + used, sizeof r->not_compared - used, "%soutput '%s': %s",
+        snprintf(v->not_compared + used, sizeof v->not_compared - used, "%soutput '%s': %s",
                  used > 0 ? "; " : "", t->name, why);
 }
 
@@ -158,7 +158,7 @@ static void conclude(qdq_verifying *v, const qdq_verify_tensor *t, const finding
 
     r->verdict = f->excess_db > 0 ? QDQ_VERIFY_WRONG : QDQ_VERIFY_RIGHT;
     v->worst = f->excess_db > 0 ? t : NULL;
-    snprintf(r->output, sizeof r->output, "%s", t->name);
+    snprintf(v->output_name, sizeof v->output_name, "%s", t->name);
     r->axis = f->axis;
     r->index = f->index;
     r->sqnr_db = f->sqnr_db;
@@ -173,11 +173,11 @@ void qdq_verify_judge(qdq_verifying *v)
 
     v->worst = NULL;
     v->out->verdict = QDQ_VERIFY_UNKNOWN;
-    v->out->not_compared[0] = '\0';
+    v->not_compared[0] = '\0';
     for (size_t i = 0; i < v->n_outputs; i++) {
         const finding f = look_at(&v->output[i]);
 
-        list_not_compared(v->out, &v->output[i], &f);
+        list_not_compared(v, &v->output[i], &f);
         if (!f.is_set || (furthest != NULL && !(f.excess_db > worst.excess_db)))
             continue;
         furthest = &v->output[i];
@@ -186,8 +186,7 @@ void qdq_verify_judge(qdq_verifying *v)
     if (furthest != NULL)
         conclude(v, furthest, &worst);
     else
-        snprintf(v->out->why, sizeof v->out->why, "no output can be compared: %s",
-                 v->out->not_compared);
+        snprintf(v->why, sizeof v->why, "no output can be compared: %s", v->out->not_compared);
 }
 
 /* --- in words --------------------------------------------------------------------------------- */
@@ -209,13 +208,13 @@ void qdq_verify_explain(qdq_verifying *v)
     qdq_compare_place(&at, slice, sizeof slice);
     if (r->node[0] != '\0')
         snprintf(place, sizeof place, "first at %s '%s' (%s)", r->op, r->node, r->form);
-    snprintf(r->why, sizeof r->why,
+    snprintf(v->why, sizeof v->why,
              "engine %s %s computes the model wrongly%s: output '%s'%s %s; %s: a defect of "
              "the engine",
              info->name, info->version, r->open ? ", with open dims" : "", r->output, slice,
              numbers, place);
     if (r->saturates)
-        snprintf(r->why, sizeof r->why,
+        snprintf(v->why, sizeof v->why,
                  "this processor adds products of u8 and s8 with saturation: output '%s'%s %s; %s: "
                  "uint8 "
                  "weights or weights with 7 bits avoid it",

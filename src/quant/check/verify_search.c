@@ -257,9 +257,9 @@ static qdq_status find_node(searching *s, qdq_error *err)
     const qdq_node *n = first_of(s, wrong, needed)->producer;
     if (n == NULL)
         return QDQ_OK;
-    snprintf(r->op, sizeof r->op, "%s", n->type);
-    snprintf(r->node, sizeof r->node, "%s", qdq_node_label(n, &scratch));
-    qdq_verify_describe(n, r->open, r->form, sizeof r->form);
+    snprintf(s->v->op, sizeof s->v->op, "%s", n->type);
+    snprintf(s->v->node, sizeof s->v->node, "%s", qdq_node_label(n, &scratch));
+    qdq_verify_describe(n, r->open, s->v->form, sizeof s->v->form);
     r->saturates = qdq_verify_saturates(n);
     qdq_arena_free(&scratch);
     return QDQ_OK;

@@ -22,12 +22,16 @@ typedef struct qdq_verify_tensor {
     bool is_exact, differs; /* integers of more than 8 bits: equal or not */
 } qdq_verify_tensor;
 
+enum { QDQ_VERIFY_FORM = 400 };
+
 typedef struct qdq_verifying {
     const qdq_model *m;
     qdq_engine *engine, *reference; /* reference NULL: the evaluator */
     qdq_data *data;
     qdq_verify_opts opts;
-    qdq_verify_result *out;
+    qdq_verify_result *out; /* with these texts */
+    char reference_name[120], output_name[200], op[64], node[200], form[QDQ_VERIFY_FORM], why[1000],
+        not_compared[600];
     qdq_arena arena;
     qdq_verify_tensor *output; /* n_outputs: those of m */
     size_t n_outputs;
@@ -41,6 +45,9 @@ typedef struct qdq_verify_side {
     qdq_opt_level level;
     const char *const *expose; /* as in qdq_session_opts */
 } qdq_verify_side;
+
+/* verify_texts.c: a result that knows nothing, with the texts of v. */
+void qdq_verify_begin(qdq_verifying *v);
 
 /* Opens a session of v->m for this side. */
 qdq_status qdq_verify_open(qdq_verifying *v, const qdq_verify_side *side, qdq_session **out,

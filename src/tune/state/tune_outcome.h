@@ -31,7 +31,7 @@ typedef struct qdq_tune_type {
 
 /* Facts that the reports and the picture show, and the memory of what qdq_tune_result points to. */
 typedef struct qdq_tune_outcome {
-    char reason[300], wrong[1000]; /* of t->out */
+    char reason[300]; /* of t->out */
     QDQ_VEC(qdq_tune_overruled) overruled;
     QDQ_VEC(qdq_tune_typed) typed;
     bool slower;               /* with the other dims: what the guard asked last */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/json.h"
+#include "quant/check/verify_texts.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/candidate/tune_files.h"
 #include "tune/candidate/tune_plans.h"
@@ -31,6 +32,7 @@ static json_t *write(const qdq_verify_result *r)
                      qdq_json_real(r->sqnr_db), "samples", (int)r->samples);
 }
 
+/* With texts that live as long as j. */
 static bool read(const json_t *j, qdq_verify_result *r)
 {
     const char *why, *reference, *output;
@@ -40,14 +42,12 @@ static bool read(const json_t *j, qdq_verify_result *r)
         json_unpack((json_t *)(uintptr_t)j, "{s:i, s:s, s:s, s:s, s:i}", "verdict", &verdict, "why",
                     &why, "reference", &reference, "output", &output, "samples", &samples) != 0)
         return false;
-    *r = (qdq_verify_result){.verdict = (qdq_verify_verdict)verdict, .samples = (size_t)samples};
+    *r = qdq_verify_bare((qdq_verify_verdict)verdict, why);
+    r->samples = (size_t)samples;
+    r->reference = reference;
+    r->output = output;
     const json_t *db = json_object_get(j, "sqnr_db");
     r->sqnr_db = json_is_number(db) ? json_number_value(db) : (double)INFINITY;
-    r->engine_db = r->reference_db = NAN;
-    r->axis = -1;
-    snprintf(r->why, sizeof r->why, "%s", why);
-    snprintf(r->reference, sizeof r->reference, "%s", reference);
-    snprintf(r->output, sizeof r->output, "%s", output);
     return verdict >= QDQ_VERIFY_UNKNOWN && verdict <= QDQ_VERIFY_WRONG;
 }
 
@@ -60,11 +60,19 @@ static qdq_status recall(qdq_tune_state *t, const char *key, qdq_verify_result *
         return qdq_nomem(err);
     QDQ_TRY(qdq_tune_recall(t, key, &j, err));
     *found = read(j, out);
+    const bool ok = !*found || qdq_verify_hold(out, &t->arena);
     json_decref(j);
-    return QDQ_OK;
+    return ok ? QDQ_OK : qdq_nomem(err);
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
+
+static qdq_status conclude(qdq_verify_verdict verdict, const char *why, qdq_verify_result *out,
+                           qdq_error *err)
+{
+    *out = qdq_verify_bare(verdict, why);
+    return why != NULL ? QDQ_OK : qdq_nomem(err);
+}
 
 /* ONNX Runtime, where it is not the engine itself; none: the verdicts say so. */
 static qdq_engine *reference(qdq_tune_state *t)
@@ -86,6 +94,7 @@ static qdq_status run(qdq_tune_state *t, const qdq_model *m, const qdq_input_sha
                       size_t n_shapes, size_t count, qdq_verify_result *out, qdq_error *err)
 {
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
+    qdq_verify_result *given = NULL;
     qdq_error own = QDQ_ERROR_INIT;
     qdq_compare_opts judging;
     qdq_data *data;
@@ -103,13 +112,18 @@ static qdq_status run(qdq_tune_state *t, const qdq_model *m, const qdq_input_sha
     o.count = count < left ? count : left;
     o.confirm = left - o.count < CONFIRM ? left - o.count : CONFIRM;
     o.job = &t->tools.timed;
-    qdq_status st = qdq_verify_engine(m, t->tools.engine, data, &o, out, &own);
-    if (st != QDQ_E_ENGINE)
-        return st == QDQ_OK ? st : qdq_fail(err, st, "%s", own.text);
-    *out = (qdq_verify_result){.verdict = QDQ_VERIFY_WRONG, .sqnr_db = NAN};
-    snprintf(out->why, sizeof out->why, "the engine fails on the model%s: %.700s",
-             n_shapes == 0 ? " as it is written" : "", own.text);
-    return QDQ_OK;
+    qdq_status st = qdq_verify_engine(m, t->tools.engine, data, &o, &given, &own);
+    if (st == QDQ_E_ENGINE)
+        return conclude(QDQ_VERIFY_WRONG,
+                        qdq_arena_printf(&t->arena, "the engine fails on the model%s: %.700s",
+                                         n_shapes == 0 ? " as it is written" : "", own.text),
+                        out, err);
+    if (st != QDQ_OK)
+        return qdq_fail(err, st, "%s", own.text);
+    *out = *given;
+    const bool ok = qdq_verify_hold(out, &t->arena);
+    qdq_free(given);
+    return ok ? QDQ_OK : qdq_nomem(err);
 }
 
 /* Does the engine fail on the input, too, if it fixes these shapes? Then they are none that anybody
@@ -138,12 +152,11 @@ static qdq_status ask_all(qdq_tune_state *t, const qdq_model *m, bool shipped,
     qdq_verify_result fixed;
     bool fails;
 
-    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) == 0) {
-        *out = (qdq_verify_result){.sqnr_db = NAN};
-        snprintf(out->why, sizeof out->why, "engine '%s' computes no outputs",
-                 qdq_worker_client_engine(t->tools.lab)->name);
-        return QDQ_OK;
-    }
+    if ((qdq_worker_client_engine(t->tools.lab)->capabilities & QDQ_CAN_RUN) == 0)
+        return conclude(QDQ_VERIFY_UNKNOWN,
+                        qdq_arena_printf(&t->arena, "engine '%s' computes no outputs",
+                                         qdq_worker_client_engine(t->tools.lab)->name),
+                        out, err);
     QDQ_TRY(run(t, m, NULL, 0, shipped ? SHIPPED : SEARCHED, out, err));
     if (!out->open || out->verdict == QDQ_VERIFY_WRONG || (!shipped && qdq_tune_time_is_up(t)))
         return QDQ_OK;
@@ -165,10 +178,9 @@ static qdq_status ask(qdq_tune_state *t, const qdq_model *m, bool shipped, qdq_v
     qdq_tune_begin_timed(t);
     qdq_status st = ask_all(t, m, shipped, out, err);
     QDQ_TRY(qdq_tune_end_timed(t, st, cut));
-    if (*cut) {
-        *out = (qdq_verify_result){.sqnr_db = NAN};
-        snprintf(out->why, sizeof out->why, "the budget of time was used up");
-    } else if (shipped)
+    if (*cut)
+        *out = qdq_verify_bare(QDQ_VERIFY_UNKNOWN, "the budget of time was used up");
+    else if (shipped)
         t->run.verify_s = fmax(t->run.verify_s, qdq_clock_seconds() - start);
     return QDQ_OK;
 }
@@ -176,7 +188,7 @@ static qdq_status ask(qdq_tune_state *t, const qdq_model *m, bool shipped, qdq_v
 static void tell_wrong(qdq_tune_state *t, const qdq_verify_result *r)
 {
     if (t->out->n_wrong++ == 0)
-        snprintf(t->outcome.wrong, sizeof t->outcome.wrong, "%s", r->why);
+        t->out->wrong = r->why;
     qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is refused: %s", r->why);
 }
 
