@@ -55,17 +55,17 @@ static qdq_status optimize(qdq_model *model, const qdq_target *target, qdq_error
 static qdq_status compare(qdq_engine *engine, const qdq_model *before, const qdq_model *after,
                           const char *spec, qdq_error *err)
 {
-    qdq_same_result r = {0};
+    qdq_same_result *r = NULL;
     qdq_data *data = NULL;
     qdq_status st = qdq_data_open(spec, before, NULL, &data, err);
 
     if (st == QDQ_OK)
         st = qdq_compare_same(engine, before, after, data, NULL, 0, &r, err);
-    if (st == QDQ_OK && !r.same) {
-        snprintf(err->text, sizeof err->text, "%s", r.why);
+    if (st == QDQ_OK && !r->same) {
+        snprintf(err->text, sizeof err->text, "%s", r->why);
         st = QDQ_E_FORMAT;
     }
-    qdq_free(r.compared);
+    qdq_same_result_free(r);
     qdq_data_close(data);
     return st;
 }

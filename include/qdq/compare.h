@@ -175,19 +175,22 @@ typedef struct qdq_same_result {
     bool same;
     /* an output has a signal in the first model: else nothing was shown */
     bool proven;
-    /* if not: which output, what was found, what was expected */
-    char why[400];
-    /* freed with qdq_free(); NULL if b does not run where a does */
+    /* if not: which output, what was found, what was expected; "" */
+    const char *why;
+    /* owned by the result; NULL if b does not run where a does */
     qdq_compare_result *compared;
 } qdq_same_result;
 
 /* Runs both models on the data. A model b that does not run where a does, or has other outputs, is
  * not the same; what fails for a is an error. With a `tolerance` above 0, floats may be apart by
- * that share of the range instead, with Q/DQ or without. Of opts, fake_quant is not used. */
+ * that share of the range instead, with Q/DQ or without. Of opts, fake_quant is not used. *out is
+ * freed with qdq_same_result_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_compare_same(qdq_engine *e, const qdq_model *a,
                                                  const qdq_model *b, qdq_data *d,
                                                  const qdq_compare_opts *opts, double tolerance,
-                                                 qdq_same_result *out, qdq_error *err);
+                                                 qdq_same_result **out, qdq_error *err);
+/* NULL is allowed */
+QDQ_API void qdq_same_result_free(qdq_same_result *r);
 
 #ifdef __cplusplus
 }

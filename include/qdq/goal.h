@@ -107,8 +107,8 @@ typedef struct qdq_goal_seconds {
 
 typedef struct qdq_goal_result {
     bool reached;
-    /* if not: what was found, what was expected */
-    char why[300];
+    /* if not: what was found, what was expected; "" */
+    const char *why;
     /* NAN without labels */
     double float_accuracy;
     /* in the order of the evaluations */

@@ -8,7 +8,10 @@
  * Option structs begin with `size`: initialize each with its QDQ_..._INIT. Members are only
  * appended, so a program that was compiled against fewer of them works with a newer libqdq. One
  * that sets a member that libqdq does not know yet gets QDQ_E_USAGE, with the name of the struct.
- */
+ *
+ * Results that a call allocates may get members at their end, too: copy none by sizeof. Elements of
+ * lists, structs inside of structs and structs that the caller provides keep their size. Members of
+ * enums keep their numbers, and new ones may be added: a switch needs a default. */
 #ifndef QDQ_STATUS_H
 #define QDQ_STATUS_H
 

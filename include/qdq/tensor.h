@@ -54,6 +54,7 @@ QDQ_API unsigned qdq_elem_bits(qdq_elem e);
  * negative count, or for strings. */
 QDQ_API bool qdq_elem_bytes(qdq_elem e, int64_t count, size_t *bytes);
 
+/* Part of the binary interface: it does not change. */
 #define QDQ_MAX_RANK 12
 
 /* A dense row-major array. Who owns `data` is said where an array is handed over. */

@@ -375,7 +375,7 @@ typedef struct qdq_tune_result {
     /* of what was written, where a goal asked for it */
     qdq_tune_accuracy written;
     /* Does the engine compute what was written as the graph says? */
-    qdq_verify_result computed;
+    qdq_verify_result *computed;
     /* Candidates that were refused because the engine computes them wrongly, and why the first one
      * was. */
     unsigned n_wrong;

@@ -203,13 +203,13 @@ static qdq_status judge(optimize *p, qdq_error *err)
 {
     QDQ_TRY(cmd_optimize_check(p, err));
     cli_ui_clear(&p->c->ui);
-    if (p->verdict.same)
+    if (p->verdict->same)
         return QDQ_OK;
     char line[1000];
     snprintf(line, sizeof line,
              "%s: the optimized model computes something else: %s; nothing is written (--tolerance "
              "allows more)",
-             cli_is_stdout(p->path) ? "<stdin>" : p->path, p->verdict.why);
+             cli_is_stdout(p->path) ? "<stdin>" : p->path, p->verdict->why);
     cli_ui_log(&p->c->ui, QDQ_LOG_ERROR, line);
     p->c->negative = true;
     return QDQ_OK;

@@ -40,7 +40,7 @@ typedef struct optimize {
     qdq_engine *engine;
     qdq_data *samples;
     cli_shapes shapes; /* those that are for inputs of the model */
-    qdq_same_result verdict;
+    qdq_same_result *verdict;
 } optimize;
 
 /* Opens data and engine. */

@@ -19,14 +19,14 @@ qdq_status cmd_optimize_open_check(optimize *p, qdq_error *err)
 
 void cmd_optimize_close_check(optimize *p)
 {
-    qdq_free(p->verdict.compared);
+    qdq_same_result_free(p->verdict);
     qdq_data_close(p->samples);
     qdq_engine_close(p->engine);
     qdq_model_free(p->original);
 }
 
 static qdq_status compare(const optimize *p, const qdq_model *before, const qdq_model *after,
-                          qdq_same_result *out, qdq_error *err)
+                          qdq_same_result **out, qdq_error *err)
 {
     qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
 
@@ -50,14 +50,14 @@ static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, siz
                         qdq_error *err)
 {
     optimize *p = ctx;
-    qdq_same_result r;
+    qdq_same_result *r;
 
     if (p->samples == NULL)
         return QDQ_OK; /* without data, what the verifier says is all there is */
     QDQ_TRY(compare(p, p->model, m, &r, err));
-    qdq_free(r.compared);
-    *bad = !r.same;
-    snprintf(why, why_size, "%s", r.why);
+    *bad = !r->same;
+    snprintf(why, why_size, "%s", r->why);
+    qdq_same_result_free(r);
     return QDQ_OK;
 }
 
@@ -97,13 +97,16 @@ static void print_text(const optimize *p, const qdq_bisect_result *r)
 
 qdq_status cmd_optimize_bisect(optimize *p, const qdq_optimize_opts *opts, qdq_error *err)
 {
-    qdq_bisect_result r;
+    qdq_bisect_result *r;
+    qdq_status st = QDQ_OK;
 
     QDQ_TRY(cli_at_file(p->path, qdq_model_bisect(p->model, opts, judge, p, &r, err), err));
     cli_ui_clear(&p->c->ui);
-    p->c->negative = r.found;
+    p->c->negative = r->found;
     if (p->c->json)
-        return print_json(p, &r, err);
-    print_text(p, &r);
-    return QDQ_OK;
+        st = print_json(p, r, err);
+    else
+        print_text(p, r);
+    qdq_free(r);
+    return st;
 }

@@ -42,7 +42,7 @@ static void passes_json(qdq_json_out list, const qdq_optimize_report *r)
 
 static qdq_status check_json(qdq_json_out to, const optimize *p, qdq_error *err)
 {
-    const qdq_same_result *v = &p->verdict;
+    const qdq_same_result *v = p->verdict;
     const qdq_compare_result *r = v->compared;
 
     qdq_json_put_bool(to, "same", v->same);
@@ -167,9 +167,9 @@ static qdq_status print_refusals(const optimize *p, FILE *to, qdq_error *err)
 static const char *verdict_text(const optimize *p, const qdq_compare_result *r)
 {
     const char *unproven = cli_outputs_unproven(p->c, r->outputs, r->n_outputs);
-    const char *text = p->verdict.same ? "the same" : "not the same";
+    const char *text = p->verdict->same ? "the same" : "not the same";
 
-    if (p->verdict.same && !p->verdict.proven)
+    if (p->verdict->same && !p->verdict->proven)
         return unproven;
     if (unproven[0] != '\0')
         text = qdq_arena_printf(&p->c->arena, "%s, %s", text, unproven);
@@ -178,7 +178,7 @@ static const char *verdict_text(const optimize *p, const qdq_compare_result *r)
 
 static qdq_status print_check(const optimize *p, FILE *to, qdq_error *err)
 {
-    const qdq_compare_result *r = p->verdict.compared;
+    const qdq_compare_result *r = p->verdict != NULL ? p->verdict->compared : NULL;
 
     if (r == NULL)
         return QDQ_OK;

@@ -6,7 +6,14 @@
 
 #include "base/fail.h"
 #include "base/opts.h"
+#include "base/pack.h"
 #include "qdq/pass.h"
+
+/* A change that makes a model bad; number 0: the model itself is. */
+typedef struct change {
+    uint64_t number;
+    char pass[64], where[256], why[400];
+} change;
 
 typedef struct search {
     const qdq_model *model;
@@ -15,7 +22,7 @@ typedef struct search {
     qdq_judge_fn judge;
     void *ctx;
     /* of the probe at hand: the last change that it made, and what was found */
-    qdq_bisect_result last;
+    change last;
     uint64_t probes, expected;
 } search;
 
@@ -86,7 +93,7 @@ static qdq_status probe(search *s, uint64_t most, bool *bad, qdq_error *err)
 /* --- the search ------------------------------------------------------------------------------- */
 
 /* `out` holds a bad probe; everything up to change `good` is good. */
-static qdq_status halve(search *s, uint64_t good, qdq_bisect_result *out, qdq_error *err)
+static qdq_status halve(search *s, uint64_t good, change *out, qdq_error *err)
 {
     while (out->number - good > 1) {
         uint64_t middle = good + (out->number - good) / 2;
@@ -103,14 +110,14 @@ static qdq_status halve(search *s, uint64_t good, qdq_bisect_result *out, qdq_er
     return QDQ_OK;
 }
 
-static qdq_status find(search *s, qdq_bisect_result *out, qdq_error *err)
+static qdq_status find(search *s, change *out, qdq_bisect_result *result, qdq_error *err)
 {
     bool bad;
 
     QDQ_TRY(probe(s, s->opts->max_applications, &bad, err));
-    uint64_t changes = s->last.number;
+    const uint64_t changes = s->last.number;
     if (bad) {
-        qdq_bisect_result all = s->last;
+        const change all = s->last;
 
         for (uint64_t n = changes; n > 0; n /= 2)
             s->expected++;
@@ -119,24 +126,35 @@ static qdq_status find(search *s, qdq_bisect_result *out, qdq_error *err)
         *out = bad ? s->last : all;
         if (!bad)
             QDQ_TRY(halve(s, 0, out, err));
-        out->found = true;
+        result->found = true;
     }
-    out->changes = changes;
+    result->changes = changes;
+    result->number = out->number;
     return QDQ_OK;
 }
 
+static void pack_texts(qdq_pack *p, void *to)
+{
+    qdq_bisect_result *r = to;
+
+    r->pass = qdq_pack_string(p, r->pass);
+    r->where = qdq_pack_string(p, r->where);
+    r->why = qdq_pack_string(p, r->why);
+}
+
 qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts, qdq_judge_fn judge,
-                            void *ctx, qdq_bisect_result *out, qdq_error *err)
+                            void *ctx, qdq_bisect_result **out, qdq_error *err)
 {
     qdq_optimize_opts own = QDQ_OPTIMIZE_OPTS_INIT;
     search s = {.model = m, .opts = &own, .judge = judge, .ctx = ctx, .expected = 1};
+    change found = {.number = 0};
+    qdq_bisect_result r = {.pass = found.pass, .where = found.where, .why = found.why};
 
-    memset(out, 0, sizeof *out);
+    *out = NULL;
     QDQ_TRY(qdq_opts_read("qdq_optimize_opts", &own, sizeof own, opts, err));
     s.quiet = qdq_job_copy(s.opts->job);
     s.quiet.log = NULL;
-    qdq_status st = find(&s, out, err);
-    if (st != QDQ_OK)
-        memset(out, 0, sizeof *out);
-    return st;
+    QDQ_TRY(find(&s, &found, &r, err));
+    *out = qdq_pack_struct(&r, sizeof r, pack_texts);
+    return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }

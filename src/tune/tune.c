@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "base/opts.h"
 #include "base/processor.h"
+#include "quant/check/verify_texts.h"
 #include "quant/target_fit.h"
 #include "target/target.h"
 #include "tune/accuracy/accuracy.h"
@@ -402,7 +403,9 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     if (out != NULL)
         *out = NULL;
     qdq_tune_begin_result(&result);
+    run.outcome.computed = qdq_verify_bare(QDQ_VERIFY_UNKNOWN, "");
     result.reason = run.outcome.reason;
+    result.computed = &run.outcome.computed;
     QDQ_TRY(qdq_opts_read("qdq_tune_opts", &known, sizeof known, opts, err));
     QDQ_TRY(qdq_opts_read("qdq_tune_details", &details, sizeof details, known.details, err));
     QDQ_TRY(qdq_opts_read("qdq_region_opts", &regions, sizeof regions, details.regions, err));

@@ -21,12 +21,12 @@ static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, siz
                         qdq_error *err)
 {
     search *s = ctx;
-    qdq_same_result r;
+    qdq_same_result *r;
 
     QDQ_TRY(qdq_compare_same(s->engine, s->model, m, s->data, NULL, 0, &r, err));
-    *bad = qdq_model_input_count(m) == 1 && r.compared != NULL;
+    *bad = qdq_model_input_count(m) == 1 && r->compared != NULL;
     snprintf(why, why_size, "never good enough");
-    qdq_free(r.compared);
+    qdq_same_result_free(r);
     return QDQ_OK;
 }
 
@@ -34,11 +34,12 @@ static qdq_status bisect(void *ctx, qdq_error *err)
 {
     search *s = ctx;
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
-    qdq_bisect_result r;
+    qdq_bisect_result *r;
 
     opts.passes = "lift-constants,drop-identity,drop-unused";
     qdq_status st = qdq_model_bisect(s->model, &opts, judge, s, &r, err);
-    assert_true(r.found == (st == QDQ_OK));
+    assert_true((r != NULL && r->found) == (st == QDQ_OK));
+    qdq_free(r);
     return st;
 }
 

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "tune/greedy/greedy.h"
 #include "tune/outcome/outcome.h"
+#include "quant/check/verify_texts.h"
 #include "tune/state/units.h"
 
 /* A run by groups, with one of everything that a report may have. */
@@ -24,6 +25,7 @@ typedef struct ended {
     size_t typed_of;
     const char *typed_name;
     qdq_tune_step step;
+    qdq_verify_result computed;
     qdq_tune_baseline baseline;
     qdq_tune_overruled overruled;
     qdq_tune_typed typed;
@@ -47,7 +49,9 @@ static void fill(ended *e)
     e->greedy.problem.item = &e->item;
     e->greedy.problem.n_items = 1;
     e->step = (qdq_tune_step){.failed = "crashed: SIGSEGV"};
+    e->computed = qdq_verify_bare(QDQ_VERIFY_UNKNOWN, "");
     qdq_tune_begin_result(&e->out);
+    e->out.computed = &e->computed;
     e->out.mode = "subgraph";
     e->out.strategy = "greedy";
     e->out.why = "it was slower";

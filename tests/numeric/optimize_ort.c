@@ -31,16 +31,16 @@ static void assert_same_outputs(const char *name, const qdq_model *a, const qdq_
 {
     qdq_data_opts how = QDQ_DATA_OPTS_INIT;
     qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
-    qdq_same_result r;
+    qdq_same_result *r;
     qdq_data *d = NULL;
 
     how.max_samples = strncmp(spec, "random:", 7) == 0 ? 3 : 40;
     assert_ok(qdq_data_open(spec, a, &how, &d, &err));
     opts.threads = 1;
     assert_ok(qdq_compare_same(need_ort(), a, b, d, &opts, 0, &r, &err));
-    if (!r.same)
-        fail_msg("%s: %s", name, r.why);
-    qdq_free(r.compared);
+    if (!r->same)
+        fail_msg("%s: %s", name, r->why);
+    qdq_same_result_free(r);
     qdq_data_close(d);
 }
 

@@ -87,9 +87,11 @@ static qdq_status is_good(void *ctx, const qdq_model *m, bool *bad, char *why, s
 
 static qdq_status bisect(const void *o, qdq_error *err)
 {
-    qdq_bisect_result r;
+    qdq_bisect_result *r;
+    qdq_status st = qdq_model_bisect(model, o, is_good, NULL, &r, err);
 
-    return qdq_model_bisect(model, o, is_good, NULL, &r, err);
+    qdq_free(r);
+    return st;
 }
 
 static qdq_status open_engine(const void *o, qdq_error *err)
@@ -146,11 +148,10 @@ static qdq_status compare_layers(const void *o, qdq_error *err)
 
 static qdq_status compare_same(const void *o, qdq_error *err)
 {
-    qdq_same_result r;
+    qdq_same_result *r;
     qdq_status st = qdq_compare_same(engine, model, model, data, o, 0, &r, err);
 
-    if (st == QDQ_OK)
-        qdq_free(r.compared);
+    qdq_same_result_free(r);
     return st;
 }
 

@@ -103,7 +103,7 @@ TEST(a_baseline_that_nothing_beats_is_written_as_it_is)
         assert_int_equal(r.n_baselines, 1);
         assert_int_equal(r.baselines[0].fate, QDQ_FATE_SHIPPED);
         assert_true(r.baselines[0].speedup == r.speedup);
-        assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
+        assert_int_equal(r.computed->verdict, QDQ_VERIFY_RIGHT);
         assert_true(is_file(folder, "model.onnx", test_path("fast.onnx")));
         assert_true(test_tuned_has(folder, "plan.json", "\"tensor\": \"z\""));
         assert_true(test_tuned_has(folder, "report.json", "\"verdict\": \"baseline\""));

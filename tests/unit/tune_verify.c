@@ -24,7 +24,7 @@ TEST(what_the_engine_computes_right_is_said_to_be_right)
     const qdq_tune_result r = run(folder, NULL, NULL, QDQ_TUNE_REGION);
 
     assert_int_equal(r.verdict, QDQ_TUNED);
-    assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
+    assert_int_equal(r.computed->verdict, QDQ_VERIFY_RIGHT);
     assert_int_equal(r.n_wrong, 0);
     assert_true(test_tuned_has(folder, "report.json", "\"engine_check\": {"));
     assert_true(test_tuned_has(folder, "report.json", "\"result\": \"right\""));
@@ -43,7 +43,7 @@ TEST(what_the_engine_computes_wrongly_is_never_shipped)
         assert_false(test_tuned_has(folder, "plan.json", QUANTIZES("h1")));
         assert_true(r.n_wrong > 0);
         assert_non_null(strstr(r.wrong, "MatMul 'MatMul@h1'"));
-        assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
+        assert_int_equal(r.computed->verdict, QDQ_VERIFY_RIGHT);
         assert_true(test_tuned_has(folder, "report.json", "computes the model wrongly"));
     }
 }
@@ -73,7 +73,7 @@ TEST(what_is_wrong_once_dims_are_fixed_is_never_shipped)
     assert_true(test_tuned_has(folder, "plan.json", QUANTIZES("h2")));
     assert_true(r.n_wrong > 0);
     assert_non_null(strstr(r.wrong, "MatMul 'MatMul@h1'"));
-    assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
+    assert_int_equal(r.computed->verdict, QDQ_VERIFY_RIGHT);
 }
 
 TEST(where_every_kernel_is_wrong_the_given_model_is_shipped)
@@ -84,7 +84,7 @@ TEST(where_every_kernel_is_wrong_the_given_model_is_shipped)
 
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_true(r.n_wrong > 0);
-    assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
+    assert_int_equal(r.computed->verdict, QDQ_VERIFY_RIGHT);
     assert_true(test_tuned_has(folder, "plan.json", "\"tensors\": []"));
 }
 
@@ -95,8 +95,8 @@ TEST(a_float_model_that_is_computed_wrongly_is_told)
         NULL, QDQ_TUNE_REGION);
 
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
-    assert_int_equal(r.computed.verdict, QDQ_VERIFY_WRONG);
-    assert_non_null(strstr(r.computed.why, "Relu"));
+    assert_int_equal(r.computed->verdict, QDQ_VERIFY_WRONG);
+    assert_non_null(strstr(r.computed->why, "Relu"));
 }
 
 TEST(a_refused_candidate_is_not_built_again)
@@ -107,7 +107,7 @@ TEST(a_refused_candidate_is_not_built_again)
 
     assert_int_equal(first.n_wrong, again.n_wrong);
     assert_true(again.builds < first.builds);
-    assert_int_equal(again.computed.verdict, QDQ_VERIFY_RIGHT);
+    assert_int_equal(again.computed->verdict, QDQ_VERIFY_RIGHT);
     test_tuned_same(test_path("first"), test_path("again"), "plan.json");
 }
 

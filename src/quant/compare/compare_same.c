@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -114,10 +115,16 @@ static bool outputs_are_same(const qdq_model *a, const qdq_model *b, char *why, 
     return true;
 }
 
+/* A result with its text. */
+typedef struct same_room {
+    qdq_same_result head; /* the first member */
+    char why[400];
+} same_room;
+
 /* The comparison failed. If the first model alone runs, that is the second one's doing. */
 static qdq_status blame(qdq_engine *e, const qdq_model *a, qdq_data *d,
                         const qdq_compare_opts *opts, qdq_status st, qdq_error *found,
-                        qdq_same_result *out, qdq_error *err)
+                        same_room *out, qdq_error *err)
 {
     qdq_compare_result *alone = NULL;
     qdq_status own = QDQ_OK;
@@ -132,17 +139,18 @@ static qdq_status blame(qdq_engine *e, const qdq_model *a, qdq_data *d,
     return own;
 }
 
-static void judge(const qdq_compare_result *own, double tolerance, bool quantized,
-                  qdq_same_result *out)
+static void judge(const qdq_compare_result *own, double tolerance, bool quantized, same_room *out)
 {
-    out->same = true;
-    out->proven = false;
+    const qdq_compare_result *c = out->head.compared;
+
+    out->head.same = true;
+    out->head.proven = false;
     out->why[0] = '\0';
-    for (size_t i = 0; i < out->compared->n_outputs; i++)
-        out->proven |= !isnan(out->compared->outputs[i].sqnr_db);
-    for (size_t i = 0; out->same && i < out->compared->n_outputs; i++)
-        out->same = is_same(&out->compared->outputs[i], tolerance, quantized, own, out->why,
-                            sizeof out->why);
+    for (size_t i = 0; i < c->n_outputs; i++)
+        out->head.proven |= !isnan(c->outputs[i].sqnr_db);
+    for (size_t i = 0; out->head.same && i < c->n_outputs; i++)
+        out->head.same =
+            is_same(&c->outputs[i], tolerance, quantized, own, out->why, sizeof out->why);
 }
 
 /* The model on the engine with and without optimizations. Where it does not run without, *own stays
@@ -165,28 +173,52 @@ static qdq_status find_own(qdq_engine *e, const qdq_model *a, qdq_data *d,
                                                         : QDQ_OK;
 }
 
+static qdq_status compare(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
+                          qdq_compare_opts *o, double tolerance, same_room *out, qdq_error *err)
+{
+    const bool quantized = has_qdq(a) || has_qdq(b);
+    qdq_compare_result *own = NULL;
+    qdq_error found = QDQ_ERROR_INIT;
+
+    o->fake_quant = quantized;
+    if (!outputs_are_same(a, b, out->why, sizeof out->why))
+        return QDQ_OK;
+    qdq_status st = qdq_compare(e, a, b, d, o, &out->head.compared, &found);
+    if (st != QDQ_OK)
+        return blame(e, a, d, o, st, &found, out, err);
+    judge(NULL, tolerance, quantized, out);
+    if (out->head.same || tolerance > 0)
+        return QDQ_OK;
+    QDQ_TRY(find_own(e, a, d, o, &own, err));
+    judge(own, tolerance, quantized, out);
+    qdq_free(own);
+    return QDQ_OK;
+}
+
+void qdq_same_result_free(qdq_same_result *r)
+{
+    if (r != NULL)
+        qdq_free(r->compared);
+    qdq_free(r);
+}
+
 qdq_status qdq_compare_same(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
-                            const qdq_compare_opts *opts, double tolerance, qdq_same_result *out,
+                            const qdq_compare_opts *opts, double tolerance, qdq_same_result **out,
                             qdq_error *err)
 {
     qdq_compare_opts own = QDQ_COMPARE_OPTS_INIT;
-    bool quantized = has_qdq(a) || has_qdq(b);
-    qdq_error found = QDQ_ERROR_INIT;
+    same_room *room;
 
-    *out = (qdq_same_result){.same = false};
+    *out = NULL;
     QDQ_TRY(qdq_opts_read("qdq_compare_opts", &own, sizeof own, opts, err));
-    own.fake_quant = quantized;
-    if (!outputs_are_same(a, b, out->why, sizeof out->why))
-        return QDQ_OK;
-    qdq_status st = qdq_compare(e, a, b, d, &own, &out->compared, &found);
-    if (st != QDQ_OK)
-        return blame(e, a, d, &own, st, &found, out, err);
-    judge(NULL, tolerance, quantized, out);
-    if (out->same || tolerance > 0)
-        return QDQ_OK;
-    qdq_compare_result *own_differences = NULL;
-    QDQ_TRY(find_own(e, a, d, &own, &own_differences, err));
-    judge(own_differences, tolerance, quantized, out);
-    qdq_free(own_differences);
-    return QDQ_OK;
+    room = calloc(1, sizeof *room);
+    if (room == NULL)
+        return qdq_nomem(err);
+    room->head.why = room->why;
+    qdq_status st = compare(e, a, b, d, &own, tolerance, room, err);
+    if (st == QDQ_OK)
+        *out = &room->head;
+    else
+        qdq_same_result_free(&room->head);
+    return st;
 }

@@ -211,8 +211,8 @@ static void tell_no_gain(qdq_goal_run *g, const qdq_goal_tried *t)
 
     r->reached = false;
     r->is_slower = true;
-    snprintf(r->why, sizeof r->why, "what reaches it takes %.2f of the time of the float model",
-             t->time_share);
+    snprintf(g->room->why, sizeof g->room->why,
+             "what reaches it takes %.2f of the time of the float model", t->time_share);
 }
 
 /* Makes the plan that the search ended with; *gone is what is gone in it. */
@@ -224,7 +224,7 @@ static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_m
 
     if (!r->reached && !g->goal.by_default && nearest != NULL) {
         t = nearest;
-        snprintf(r->why, sizeof r->why, "%s", t->why);
+        snprintf(g->room->why, sizeof g->room->why, "%s", t->why);
     }
     if (r->reached || !g->goal.by_default) {
         gone = t != NULL ? t->gone : gone;
@@ -237,7 +237,7 @@ static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_m
         QDQ_TRY(take_best(g, &t, plan, out, err));
         r->is_best_kept = t != NULL;
         if (t != NULL)
-            snprintf(r->why, sizeof r->why, "%s", t->why);
+            snprintf(g->room->why, sizeof g->room->why, "%s", t->why);
         gone = t != NULL ? t->gone : NULL;
     }
     r->is_float = *out == NULL;
@@ -400,7 +400,7 @@ static void keep_one(qdq_goal_run *g, bool second)
     g->tried.at[0] = g->tried.at[second];
     g->room->steps.at[0] = g->room->steps.at[second];
     g->tried.n = g->room->steps.n = 1;
-    snprintf(g->room->head.why, sizeof g->room->head.why, "%s", g->tried.at[0].why);
+    snprintf(g->room->why, sizeof g->room->why, "%s", g->tried.at[0].why);
 }
 
 /* Judges the whole plan with corrected biases beside that without; which of them is g->first
@@ -466,7 +466,7 @@ static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_err
         r->compared = g->tried.at[0].compared;
     }
     if (r->reached)
-        r->why[0] = '\0';
+        g->room->why[0] = '\0';
     r->steps = g->room->steps.at;
     r->n_steps = g->room->steps.n;
     return qdq_why_conclude(g->opts.why, g->clean, *plan, err);
@@ -523,6 +523,7 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
     g.room = calloc(1, sizeof *g.room);
     if (g.room == NULL)
         return qdq_nomem(err);
+    g.room->head.why = g.room->why;
     qdq_target *own = NULL;
     qdq_status st = qdq_target_fit(m, t, g.opts.cpu, g.opts.job, &own, err);
     g.target = own != NULL ? own : t;

@@ -16,6 +16,7 @@ typedef struct qdq_goal_room {
     qdq_goal_result head; /* the first member */
     qdq_arena arena;
     QDQ_VEC(qdq_goal_step) steps;
+    char why[300]; /* of `head` */
 } qdq_goal_room;
 
 /* A set of layers that was tried. */

@@ -300,7 +300,6 @@ static void tell_output(const qdq_goal_run *g, const qdq_compare_tensor *t, char
 static qdq_status judge_accuracy(qdq_goal_run *g, const qdq_compare_result *r, qdq_goal_trial *out,
                                  qdq_error *err)
 {
-    qdq_goal_result *to = &g->room->head;
     const double drop = r->accuracy_a - r->accuracy_b;
 
     if (g->goal.max_drop >= 0 && isnan(drop))
@@ -310,7 +309,7 @@ static qdq_status judge_accuracy(qdq_goal_run *g, const qdq_compare_result *r, q
                         r->outputs[0].name);
     if (g->goal.max_drop >= 0 && drop > g->goal.max_drop + 1e-9) {
         out->holds = false;
-        snprintf(to->why, sizeof to->why,
+        snprintf(g->room->why, sizeof g->room->why,
                  "accuracy: found %.4f, %.2f points below float, expected at most %g",
                  r->accuracy_b, drop * 100, g->goal.max_drop * 100);
     }
@@ -333,7 +332,7 @@ static qdq_status judge(qdq_goal_run *g, const qdq_compare_result *r, qdq_goal_s
     QDQ_TRY(judge_accuracy(g, r, out, err));
     if (other != NULL) {
         out->holds = false;
-        snprintf(to->why, sizeof to->why,
+        snprintf(g->room->why, sizeof g->room->why,
                  "output '%s': %.4f of its rows have float's argmax, expected at least %g",
                  other->name, other->top1, QDQ_DEFAULT_AGREEMENT);
     }
@@ -344,7 +343,7 @@ static qdq_status judge(qdq_goal_run *g, const qdq_compare_result *r, qdq_goal_s
     if (!isfinite(out->excess))
         out->excess = NAN;
     out->holds = false;
-    tell_output(g, worst, to->why, sizeof to->why);
+    tell_output(g, worst, g->room->why, sizeof g->room->why);
     return QDQ_OK;
 }
 
@@ -361,7 +360,7 @@ static void note_refusal(qdq_goal_run *g, qdq_goal_step *step, qdq_goal_trial *o
     step->sqnr_db = -INFINITY;
     step->accuracy = NAN;
     *out = (qdq_goal_trial){.holds = false, .excess = NAN};
-    snprintf(g->room->head.why, sizeof g->room->head.why, "%.250s", err->text);
+    snprintf(g->room->why, sizeof g->room->why, "%.250s", err->text);
     *err = (qdq_error)QDQ_ERROR_INIT;
 }
 
@@ -422,7 +421,7 @@ qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t
         *out = (qdq_goal_trial){.is_float = true, .excess = NAN};
     step.holds = t.holds = out->holds;
     t.sqnr_db = step.sqnr_db;
-    t.why = qdq_arena_strdup(&g->arena, g->room->head.why);
+    t.why = qdq_arena_strdup(&g->arena, g->room->why);
     t.time_share = step.time_share;
     if (st == QDQ_OK && (t.why == NULL || !QDQ_PUSH(&g->room->arena, &g->room->steps, step) ||
                          !QDQ_PUSH(&g->arena, &g->tried, t)))

@@ -118,7 +118,7 @@ static qdq_status ship(qdq_tune_state *t, const qdq_guard *g, qdq_baseline *b, q
     out->placement_only = false; /* the scales are its own */
     out->written = b->heard.more;
     out->sqnr_db = b->heard.sqnr_db;
-    out->computed = b->computed;
+    t->outcome.computed = b->computed;
     b->told->fate = QDQ_FATE_SHIPPED;
     qdq_guard_tell_times(t, result_of(b), g->rules_ok ? &g->of_rules : NULL);
     return qdq_tune_write_model(t, b->model, b->file, b->plan, err);

@@ -277,6 +277,7 @@ static qdq_status decide(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
     if (written_wins)
         QDQ_TRY(wins_duel(t, g, &wins_both, err));
     const qdq_tune_result of_written = *t->out;
+    const qdq_verify_result computed = t->outcome.computed;
     const double written_db = t->outcome.shipped_db;
     if (!wins_both && !g->same) /* what would not be shipped is not judged */
         QDQ_TRY(wins(t, g, &g->of_rules, g->rules_ok, t->task.rules, &rules_win, err));
@@ -284,7 +285,7 @@ static qdq_status decide(qdq_tune_state *t, qdq_guard *g, qdq_error *err)
         return keep_float(t, g, err);
     if (!rules_win) { /* the rules' plan may have been asked, and lost */
         t->out->written = of_written.written;
-        t->out->computed = of_written.computed;
+        t->outcome.computed = computed;
         t->out->other_dims = of_written.other_dims;
         t->outcome.shipped_db = written_db;
     }

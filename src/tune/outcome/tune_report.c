@@ -208,9 +208,9 @@ static void show_computed(const qdq_tune_state *t, qdq_buf *b)
     const qdq_tune_result *r = t->out;
     char text[4000], refused[1200] = "";
 
-    if (r->computed.verdict == QDQ_VERIFY_UNKNOWN && r->computed.why[0] == '\0')
+    if (r->computed->verdict == QDQ_VERIFY_UNKNOWN && r->computed->why[0] == '\0')
         return;
-    qdq_verify_text(&r->computed, r->engine, NULL, text, sizeof text);
+    qdq_verify_text(r->computed, r->engine, NULL, text, sizeof text);
     if (r->n_wrong > 0)
         snprintf(refused, sizeof refused,
                  ". Refused for that: %u placement%s, the first because %s", r->n_wrong,

@@ -56,12 +56,12 @@ static void put_computed(qdq_json_out o, const qdq_tune_result *r)
 {
     qdq_json_out j = qdq_json_put_object(o, "engine_check");
 
-    qdq_json_put_text(j, "result", qdq_verify_verdict_name(r->computed.verdict));
-    qdq_json_put_text(j, "reference", r->computed.reference);
-    qdq_json_put_real(j, "agreement_db", r->computed.sqnr_db);
-    qdq_json_put_size(j, "n_samples", r->computed.samples);
-    qdq_json_put_some(j, "why", r->computed.why);
-    qdq_json_put_some(j, "not_compared", r->computed.not_compared);
+    qdq_json_put_text(j, "result", qdq_verify_verdict_name(r->computed->verdict));
+    qdq_json_put_text(j, "reference", r->computed->reference);
+    qdq_json_put_real(j, "agreement_db", r->computed->sqnr_db);
+    qdq_json_put_size(j, "n_samples", r->computed->samples);
+    qdq_json_put_some(j, "why", r->computed->why);
+    qdq_json_put_some(j, "not_compared", r->computed->not_compared);
     qdq_json_put_int(j, "refused", r->n_wrong);
     qdq_json_put_text(j, "refused_why", r->n_wrong > 0 ? r->wrong : NULL);
 }

@@ -21,8 +21,7 @@ void qdq_tune_begin_result(qdq_tune_result *r)
                            .sqnr_db = NAN,
                            .speedup = 1,
                            .raw_ms = NAN,
-                           .written = qdq_tune_no_accuracy,
-                           .computed = qdq_verify_bare(QDQ_VERIFY_UNKNOWN, "")};
+                           .written = qdq_tune_no_accuracy};
 }
 
 /* Texts of `mode` and `strategy`, of types and of `why` of a float verdict are static. */
@@ -36,7 +35,8 @@ static void fill(qdq_pack *p, void *to)
     r->wrong = qdq_pack_string(p, r->wrong);
     r->other_dims.why = qdq_pack_string(p, r->other_dims.why);
     r->written.worst = qdq_pack_string(p, r->written.worst);
-    qdq_verify_pack(p, &r->computed);
+    r->computed = qdq_pack_array(p, r->computed, 1, sizeof *r->computed);
+    qdq_verify_pack(p, r->computed);
     r->baselines = qdq_pack_array(p, r->baselines, r->n_baselines, sizeof *r->baselines);
     for (size_t i = 0; i < r->n_baselines; i++) {
         r->baselines[i].name = qdq_pack_string(p, r->baselines[i].name);

@@ -31,7 +31,9 @@ typedef struct qdq_tune_type {
 
 /* Facts that the reports and the picture show, and the memory of what qdq_tune_result points to. */
 typedef struct qdq_tune_outcome {
-    char reason[300]; /* of t->out */
+    /* of t->out */
+    char reason[300];
+    qdq_verify_result computed;
     QDQ_VEC(qdq_tune_overruled) overruled;
     QDQ_VEC(qdq_tune_typed) typed;
     bool slower;               /* with the other dims: what the guard asked last */

@@ -301,7 +301,7 @@ qdq_status qdq_tune_verify_shipped(qdq_tune_state *t, const qdq_plan *p, bool *r
     if (cut)
         return QDQ_OK;
     if (*right)
-        t->out->computed = r;
+        t->outcome.computed = r;
     else
         tell_wrong(t, &r);
     return QDQ_OK;
@@ -309,7 +309,7 @@ qdq_status qdq_tune_verify_shipped(qdq_tune_state *t, const qdq_plan *p, bool *r
 
 qdq_status qdq_tune_verify_float(qdq_tune_state *t, qdq_error *err)
 {
-    qdq_verify_result *r = &t->out->computed;
+    qdq_verify_result *r = &t->outcome.computed;
     bool cut;
 
     QDQ_TRY(answer(t, NULL, "baseline.onnx", "baseline", r, &cut, err));

@@ -12,7 +12,7 @@ qdq_status qdq_tune_verify(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *
 qdq_status qdq_tune_recall_wrong(qdq_tune_state *t, qdq_tune_candidate *c, qdq_error *err);
 
 /* The same of what is to be shipped: the model of a plan; NULL: model.onnx, the search's best.
- * Where it is right, the answer is in t->out->computed. */
+ * Where it is right, the answer is in t->outcome.computed. */
 qdq_status qdq_tune_verify_shipped(qdq_tune_state *t, const qdq_plan *p, bool *right,
                                    qdq_error *err);
 
