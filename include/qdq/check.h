@@ -192,7 +192,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine
 /* Labels of the nodes of m that a wrong result is about, to leave them float: all of the operator
  * and form of r->node, or where that one reads no quantized values, the nearest nodes before it
  * that do; `wide`: and all that have the form of one of these, and the readers of r->node's result
- * as codes. *labels goes to qdq_free() (one block). */
+ * as codes. *labels is freed with qdq_free() (one block). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r,
                                                  bool wide, const char ***labels, size_t *n,
                                                  qdq_error *err);

@@ -69,7 +69,7 @@ typedef struct qdq_trtexec_shapes {
     const char *other;
 } qdq_trtexec_shapes;
 
-/* QDQ_E_USAGE: it is no such text. *out goes to qdq_free() (one block). */
+/* QDQ_E_USAGE: it is no such text. *out is freed with qdq_free() (one block). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_trtexec_shapes_read(const char *args, qdq_trtexec_shapes **out,
                                                         qdq_error *err);
 
@@ -310,6 +310,7 @@ typedef struct qdq_groups_sum {
     size_t n_timed;
 } qdq_groups_sum;
 
+/* Adds up n layers. */
 QDQ_API qdq_groups_sum qdq_groups_add(const qdq_group *g, size_t n);
 
 /* Fills arrays for all inputs of a session from a seed: floats normal(0,1), integers 0 or 1, dims

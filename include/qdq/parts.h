@@ -47,7 +47,7 @@ typedef enum qdq_regions_form {
  * patterns with their counts, coverage, sizes. The model is cleaned as in that run. `t` NULL:
  * ort-cpu; `quantize` and `opts` may be NULL. `all` shows regions without an operator that can be
  * quantized, too; a drawing always has them. `verbose`: every node, in text. Needs no engine. *text
- * goes to qdq_free(). */
+ * is freed with qdq_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_regions_print(const qdq_model *m, const qdq_target *t,
                                                   const qdq_quantize_opts *quantize,
                                                   const qdq_region_opts *opts,
@@ -124,7 +124,7 @@ typedef struct qdq_fusion_list {
  * arithmetic is in exactly one. `layer` is what qdq_session_groups() or qdq_groups_read() gave for
  * it; without layers, structure decides. Layers that share nodes are one group; no way leaves a
  * group and comes back. QDQ_E_UNSUPPORTED with the share that matched: the layers are of another
- * model. `opts` may be NULL. *out goes to qdq_fusion_list_free(). */
+ * model. `opts` may be NULL. *out is freed with qdq_fusion_list_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_list(const qdq_model *m, const qdq_group *layer,
                                                  size_t n, const qdq_fusion_opts *opts,
                                                  qdq_fusion_list **out, qdq_error *err);
@@ -132,7 +132,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_list(const qdq_model *m, const qdq_g
 QDQ_API void qdq_fusion_list_free(qdq_fusion_list *l);
 
 /* A drawing for Graphviz: groups as frames, green from 8 bits to 8 bits, yellow from 8 bits to
- * float, grey where nothing can be quantized. *text goes to qdq_free(). */
+ * float, grey where nothing can be quantized. *text is freed with qdq_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_dot(const qdq_model *m, const qdq_fusion_list *l,
                                                 char **text, qdq_error *err);
 
@@ -164,8 +164,8 @@ typedef struct qdq_fusion_input {
 
 /* Group number `group` of that list as a model of its own, with names, types and symbolic dims as
  * they are. Weights are shared with m. QDQ_E_UNSUPPORTED: it cannot be one, and why. Both kinds of
- * options may be NULL. *in, n_in long, in the order of the model's inputs, goes to qdq_free() (one
- * block); `in` may be NULL. */
+ * options may be NULL. *in has n_in inputs in the order of the model's and is freed with qdq_free()
+ * (one block); `in` may be NULL. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_group *layer,
                                                    size_t n, const qdq_fusion_opts *opts,
                                                    size_t group, const qdq_fusion_extract_opts *how,

@@ -174,7 +174,7 @@ typedef struct qdq_bisect_result {
 /* Finds a change that makes a model bad where all changes before it leave it good, by halving:
  * about log2 of the changes models are evaluated. What the verifier rejects is bad too. The model
  * itself is not changed; with opts->max_applications only this many changes are examined; on_change
- * and on_pass are not called. *out goes to qdq_free() (one block). */
+ * and on_pass are not called. *out is freed with qdq_free() (one block). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts,
                                                  qdq_judge_fn judge, void *ctx,
                                                  qdq_bisect_result **out, qdq_error *err);

@@ -34,7 +34,8 @@ QDQ_API void qdq_target_free(qdq_target *t);
 QDQ_API QDQ_MUST_USE qdq_status qdq_target_set(qdq_target *t, const char *key, const char *value,
                                                qdq_error *err);
 
-/* Changes that are right only together, as a type and the size of its blocks. */
+/* Changes that are right only together, as a type and the size of its blocks: all n are made, or
+ * none. Keys and values as for qdq_target_set(). */
 typedef struct qdq_target_change {
     const char *key, *value;
 } qdq_target_change;
@@ -45,11 +46,11 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_target_set_all(qdq_target *t, const qdq_targ
 /* The description, as it is read: borrowed, valid as long as the target and until it is changed. */
 QDQ_API const char *qdq_target_text(const qdq_target *t);
 
-/* The name in the description: "ort-cpu". Lent like the text. */
+/* The name in the description: "ort-cpu". Borrowed like the text. */
 QDQ_API const char *qdq_target_get_name(const qdq_target *t);
 
-/* The engine whose speed its rules are about, as in qdq_engine_info.name: "ort". Lent like the
- * text. */
+/* The engine whose speed its rules are about, as in qdq_engine_info.name: "ort". Borrowed like
+ * the text. */
 QDQ_API const char *qdq_target_engine(const qdq_target *t);
 
 /* One key that two targets have otherwise. */
@@ -92,7 +93,7 @@ QDQ_API qdq_why *qdq_why_new(const char *about);
 /* NULL is allowed */
 QDQ_API void qdq_why_free(qdq_why *w);
 
-/* What was said, in that order. Lent, as long as `w`. */
+/* The notes, in that order. Borrowed: valid as long as `w`. */
 QDQ_API const qdq_why_note *qdq_why_notes(const qdq_why *w, size_t *n);
 
 /* --- quantize: the whole way ------------------------------------------------------------------ */
@@ -229,15 +230,20 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_explain(const qdq_model *m, const qdq_target
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
+/* A plan from a file, or from `size` bytes of its text, which messages call `name` (docs/plan.md).
+ * QDQ_E_FORMAT: it is malformed, with the place. *out is freed with qdq_plan_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_load(const char *path, qdq_plan **out, qdq_error *err);
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_parse(const char *text, size_t size, const char *name,
                                                qdq_plan **out, qdq_error *err);
+/* Writes the text of a plan: the same plan gives the same bytes, and a file appears whole or not at
+ * all. QDQ_E_IO: it is there already, unless allow_overwrite. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_save(const qdq_plan *p, const char *path,
                                               bool allow_overwrite, qdq_error *err);
 /* The ranges of the plan's activations as a calibration cache: "X.json" is ours (docs/plan.md), any
  * other name TensorRT's form. For qdq_quantize_opts.cache, and for trtexec. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_save_ranges(const qdq_plan *p, const char *path,
                                                      bool allow_overwrite, qdq_error *err);
+/* *text is freed with qdq_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err);
 /* NULL is allowed */
 QDQ_API void qdq_plan_free(qdq_plan *p);
@@ -293,7 +299,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_plan_parse_encodings(const char *text, size_
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_strip(const qdq_model *m, const qdq_import_opts *opts,
                                                 qdq_model **out, size_t *n_left, qdq_error *err);
 
-/* What a plan does, for summaries. Lent, as long as the plan. */
+/* Nodes that a plan treats alike. */
 typedef struct qdq_plan_count {
     /* operator, or reason */
     const char *what;
@@ -325,6 +331,7 @@ typedef struct qdq_plan_summary {
     size_t n_layernorms;
 } qdq_plan_summary;
 
+/* Borrowed: valid as long as the plan. */
 QDQ_API const qdq_plan_summary *qdq_plan_get_summary(const qdq_plan *p);
 
 #ifdef __cplusplus

@@ -173,7 +173,7 @@ typedef struct qdq_tune_opts {
         .size = sizeof(qdq_tune_opts)                                                              \
     }
 
-/* What is going on. Lent for the call. */
+/* The state of a run. Borrowed for the call. */
 struct qdq_tune_live {
     /* "calibrating", "control", "baseline", "start", "regions", "groups", "exceptions", "guard",
      * "done", or what is tried: "minimum cut", ... */
@@ -413,16 +413,19 @@ typedef struct qdq_tune_result {
 } qdq_tune_result;
 
 /* Tunes m into the folder `dir`, which is made: model.onnx, plan.json, report.json, report.html,
- * patterns.yaml, baseline.onnx, tune.db, logs/ (no patterns.yaml in subgraph mode). The best so far
- * is model.onnx at every moment. An unfinished run of the same kind in the folder is gone on with;
- * while another one is at work in it, QDQ_E_IO. QDQ_E_UNSUPPORTED: the engine has no kernels for
- * the target's types, or weights alone are quantized, so that there is nothing to tune, or it gives
- * no times of layers although mincut is asked for, or the layers in layer_info are of another
- * model. QDQ_E_GOAL: the target's half precision alone misses min_sqnr; model.onnx is then the
- * converted model. The cancel flag of the job ends the run cleanly with QDQ_E_INTERRUPTED. *out
- * (`out` may be NULL) goes to qdq_free() (one block). It is filled as far as the run came, also on
- * failure; NULL: the call itself was rejected, or out of memory. Runs in different folders may be
- * made by different threads. */
+ * patterns.yaml, baseline.onnx, tune.db, logs/ (no patterns.yaml in subgraph mode). model.onnx is
+ * the best so far at every moment. `data` NULL: seeded random input, so that the scales mean
+ * nothing. `opts` may be NULL. An unfinished run of the same kind in the folder is resumed.
+ *
+ * *out (`out` may be NULL) is freed with qdq_free() (one block). It is filled as far as the run
+ * came, also on failure; NULL: the options were rejected, or out of memory. Different threads may
+ * tune into different folders.
+ *
+ * QDQ_E_IO: another run is at work in the folder. QDQ_E_UNSUPPORTED: the engine has no kernels for
+ * the target's types; the target quantizes weights alone, so that there is nothing to tune; mincut
+ * is asked for, and the engine reports no times of layers; or layer_info is of another model.
+ * QDQ_E_GOAL: the target's half precision alone misses min_sqnr, and model.onnx is the converted
+ * model. QDQ_E_INTERRUPTED: the cancel flag of the job was set. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t,
                                              qdq_data *data, const char *dir,
                                              const qdq_tune_opts *opts, qdq_tune_result **out,
@@ -430,7 +433,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_autotune(const qdq_model *m, const qdq_targe
 
 /* What a folder says of its newest run, be it ended or under way in another process: as JSON, the
  * keys of report.json and "state": "running", "interrupted", "failed" (and "error") or "finished".
- * Writes nothing, and finds a store that is elsewhere. *text goes to qdq_free(). */
+ * Writes nothing, and finds a store that is elsewhere. *text is freed with qdq_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_tune_status(const char *dir, char **text, qdq_error *err);
 
 #ifdef __cplusplus
