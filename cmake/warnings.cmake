@@ -11,7 +11,9 @@ if(QDQ_WERROR)
 endif()
 if(QDQ_SANITIZE)
   target_compile_options(qdq_flags INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer
-    -fno-sanitize-recover=all -UNDEBUG) # assertions of our own belong to the checks
+    -fno-sanitize-recover=all
+    -g1 # lines for traces; all of it would be gigabytes of test programs
+    -UNDEBUG) # assertions of our own belong to the checks
   target_compile_definitions(qdq_flags INTERFACE QDQ_ARENA_MALLOC)
   target_link_options(qdq_flags INTERFACE -fsanitize=address,undefined)
 endif()

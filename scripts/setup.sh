@@ -76,6 +76,7 @@ if [ $want_tests = yes ]; then
     need g++ has_cxx_header cstdio # public headers must also be C++
     need libcmocka-dev has_module cmocka
     need clang has_program clang # its warnings count too
+    need mold has_program mold # links hundreds of test programs
     need clang-format has_program clang-format
     need binutils has_program nm
     need groff-base has_program groff # formats the man page

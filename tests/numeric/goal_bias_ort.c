@@ -136,7 +136,8 @@ TEST(biases_stay_where_the_caller_wants_them)
     put_away(&s);
 }
 
-/* The output as a whole has 0.3 dB more with them, and the bound that the goal asks for 3 dB less. */
+/* The output as a whole has 0.3 dB more with them, and the bound that the goal asks for 3 dB less.
+ */
 TEST(a_gain_that_is_next_to_nothing_keeps_biases_as_they_are)
 {
     setting s = set_up(0.3f, 0.3f, 4);
