@@ -13,8 +13,8 @@ static const char *const graphs[] = {
     "g () => () <float[3] x = {1, 2, 3}, int32[2] i = {1, 2}> { y = Gather(x, i) }",
     "g () => () <int64[3] x = {1, 2, 3}> { a, b = Split <split = [1, 2]> (x) }",
     "g () => () <float[2,2] x = {1, 2, 3, 4}> { y = Det(x) }",
-    "g () => () <float[2] x = {1, 2}, int64[1] s = {3}> { y = Resize <mode = \"cubic\"> (x, \"\", "
-    "\"\", s) }",
+    ("g () => () <float[2] x = {1, 2}, int64[1] s = {3}> { y = Resize <mode = \"cubic\"> (x, \"\", "
+     "\"\", s) }"),
     "g () => () <float[1,1,3] x = {1, 2, 3}> { y, i = MaxPool <kernel_shape = [2]> (x) }",
     "g () => () <float[2] x = {1, 3}, float[2] s = {1, 2}> { y, m, d = LayerNormalization(x, s) }",
     "g () => () <float16[1,1,2] x = {1, 2}, float16[1,1,2] w = {1, 2}> { y = ConvTranspose(x, w) }",
