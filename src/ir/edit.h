@@ -68,6 +68,12 @@ void qdq_graph_set_rest(qdq_graph *g, qdq_span rest);
 qdq_node *qdq_graph_add_node(qdq_graph *g, qdq_node *before, const char *domain, const char *type,
                              const char *name, uint32_t n_in, uint32_t n_out,
                              const char *const *out_names);
+/* One of the default domain with these inputs and one output, called `out` or like it; so is the
+ * node called like `name`, which may be "". */
+qdq_node *qdq_graph_add_op(qdq_graph *g, qdq_node *before, const char *type, const char *name,
+                           const char *out, uint32_t n_in, qdq_value *const *in);
+/* Another node that computes the first output of n from the same inputs: names like those of n. */
+qdq_node *qdq_node_copy(const qdq_node *n, qdq_graph *g, qdq_node *before);
 
 void qdq_node_set_in(qdq_node *n, uint32_t i,
                      /* i < n_in; v may be NULL or of a graph around */
@@ -92,6 +98,8 @@ bool qdq_node_set_attr(qdq_node *n, qdq_attr *a);
 /* As set_attr, but looks for no older one: for readers, so that a million attributes are no trap.
  * The verifier finds duplicates. */
 bool qdq_node_append_attr(qdq_node *n, qdq_attr *a);
+/* All those of another node. */
+bool qdq_node_set_attrs_of(qdq_node *n, const qdq_node *from);
 bool qdq_node_set_int(qdq_node *n, const char *name, int64_t i);
 bool qdq_node_set_float(qdq_node *n, const char *name, float f);
 bool qdq_node_set_string(qdq_node *n, const char *name, const char *s);

@@ -106,6 +106,39 @@ qdq_node *qdq_graph_add_node(qdq_graph *g, qdq_node *before, const char *domain,
     return n;
 }
 
+static qdq_node *add_named(qdq_graph *g, qdq_node *before, const char *domain, const char *type,
+                           const char *name, const char *out, uint32_t n_in)
+{
+    out = qdq_graph_unique_name(g, out);
+    if (name[0] != '\0')
+        name = qdq_graph_unique_node_name(g, name);
+    return out != NULL && name != NULL
+               ? qdq_graph_add_node(g, before, domain, type, name, n_in, 1, &out)
+               : NULL;
+}
+
+qdq_node *qdq_graph_add_op(qdq_graph *g, qdq_node *before, const char *type, const char *name,
+                           const char *out, uint32_t n_in, qdq_value *const *in)
+{
+    qdq_node *n = add_named(g, before, "", type, name, out, n_in);
+
+    for (uint32_t i = 0; n != NULL && i < n_in; i++)
+        qdq_node_set_in(n, i, in[i]);
+    return n;
+}
+
+qdq_node *qdq_node_copy(const qdq_node *n, qdq_graph *g, qdq_node *before)
+{
+    qdq_node *copy = add_named(g, before, n->domain, n->type, n->name, n->out[0]->name, n->n_in);
+
+    if (copy == NULL || !qdq_node_set_attrs_of(copy, n))
+        return NULL;
+    for (uint32_t i = 0; i < n->n_in; i++)
+        qdq_node_set_in(copy, i, n->in[i].value);
+    qdq_value_set_type(copy->out[0], n->out[0]->type);
+    return copy;
+}
+
 bool qdq_node_set_name(qdq_node *n, const char *name)
 {
     const char *interned = qdq_intern(n->graph->model, name);
@@ -336,6 +369,14 @@ bool qdq_node_set_attr(qdq_node *n, qdq_attr *a)
             return true;
         }
     return qdq_node_append_attr(n, a);
+}
+
+bool qdq_node_set_attrs_of(qdq_node *n, const qdq_node *from)
+{
+    for (uint32_t i = 0; i < from->n_attr; i++)
+        if (!qdq_node_set_attr(n, from->attr[i]))
+            return false;
+    return true;
 }
 
 void qdq_node_remove_attr(qdq_node *n, const char *name)

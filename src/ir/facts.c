@@ -75,6 +75,11 @@ void qdq_facts_close(qdq_facts *f)
     free(f);
 }
 
+bool qdq_facts_lacked_memory(const qdq_facts *f)
+{
+    return f->env.nomem;
+}
+
 /* --- what is known of a value ----------------------------------------------------------------- */
 
 static bool newer(const qdq_facts *f, const qdq_value *v)
@@ -101,7 +106,6 @@ static bool is_type_of(const qdq_type *type, const qdq_tensor *t)
     return true;
 }
 
-/* Without memory there is no type: less is known than could be, and all of it is true. */
 static const qdq_type *type_of_tensor(qdq_facts *f, const qdq_fact *fact, const qdq_tensor *t)
 {
     qdq_map_value *place;
@@ -110,8 +114,10 @@ static const qdq_type *type_of_tensor(qdq_facts *f, const qdq_fact *fact, const 
     if (fact != NULL && is_type_of(fact->type, t))
         return fact->type;
     place = qdq_map_put_int(&f->data_types, (uint64_t)(uintptr_t)t, &is_new);
-    if (place == NULL)
+    if (place == NULL) {
+        f->env.nomem = true;
         return NULL;
+    }
     if (place->ptr == NULL)
         place->ptr = (void *)qdq_infer_data_type(&f->env, t->elem, t->rank, t->dim);
     return place->ptr;

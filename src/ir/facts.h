@@ -38,6 +38,10 @@ typedef struct qdq_fact_elem {
 bool qdq_facts_elems(const qdq_facts *f, const qdq_value *v, int max, int *rank, int *n,
                      qdq_fact_elem *out);
 
+/* Memory was short for an answer since they were opened: nothing was said where something is
+ * known. */
+bool qdq_facts_lacked_memory(const qdq_facts *f);
+
 /* All elements of a small tensor (up to 64 elements of any type but strings) are known although it
  * is no constant: then the tensor, made in the model's memory; NULL otherwise, or (with *status)
  * out of memory. */

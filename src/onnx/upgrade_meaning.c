@@ -46,12 +46,10 @@ static qdq_status put_shape_of(qdq_upgrade *u, qdq_value *x, qdq_node *reshape, 
     if (known && unknown <= 1)
         return qdq_upgrade_put_ints(u, reshape, 1, "shape", dim, (size_t)t->rank, err);
     name = qdq_upgrade_name(u, reshape, "shape");
-    shape = name == NULL
-                ? NULL
-                : qdq_graph_add_node(reshape->graph, reshape, "", "Shape", "", 1, 1, &name);
+    shape =
+        name != NULL ? qdq_graph_add_op(reshape->graph, reshape, "Shape", "", name, 1, &x) : NULL;
     if (shape == NULL)
         return qdq_nomem(err);
-    qdq_node_set_in(shape, 0, x);
     qdq_node_set_in(reshape, 1, shape->out[0]);
     return QDQ_OK;
 }

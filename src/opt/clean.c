@@ -5,8 +5,7 @@
 #include "base/fail.h"
 #include "opt/opt.h"
 
-/* --- lift-constants: c = Constant <value>  =>  initializer c
- * -------------------------------------------------------
+/* --- lift-constants: c = Constant <value>  =>  initializer c ------------------------------------
  *
  * Function bodies cannot hold initializers, and a graph output keeps its node: some engines want a
  * producer. */
@@ -65,8 +64,7 @@ qdq_status qdq_pass_lift_constants(qdq_opt *o, qdq_graph *g, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- drop-identity: y = Identity(x)  =>  whoever read y reads x
- * ------------------------------------------------------
+/* --- drop-identity: y = Identity(x)  =>  whoever read y reads x ---------------------------------
  *
  * If y is a graph output its name belongs to the caller and must survive: then x takes it, where x
  * may (qdq_value_replace decides). Dropout is an identity unless it trains; a mask that somebody
@@ -83,16 +81,9 @@ static bool is_identity(const qdq_node *n)
     if (n->op == QDQ_OP_IDENTITY)
         return true;
     const qdq_value *training = qdq_node_in(n, 2);
-    if (training == NULL)
-        return true;
-    const qdq_tensor *t = qdq_value_const(training);
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_span bytes;
-    bool inference = t != NULL && t->count == 1 &&
-                     qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK && bytes.size == 1 &&
-                     bytes.data[0] == 0;
-    qdq_arena_free(&scratch);
-    return inference;
+    const qdq_tensor *t = training != NULL ? qdq_value_const(training) : NULL;
+    double trains;
+    return training == NULL || (t != NULL && qdq_tensor_scalar(t, &trains) && trains == 0);
 }
 
 /* Where qdq_value_replace would say no, asked before. */
@@ -101,22 +92,18 @@ static bool may_replace(const qdq_value *y, const qdq_value *x)
     return y->n_output == 0 || (x->graph == y->graph && x->producer != NULL && x->n_output == 0);
 }
 
-qdq_status qdq_pass_drop_identity(qdq_opt *o, qdq_graph *g, qdq_error *err)
+qdq_status qdq_pass_drop_identity(qdq_opt *o, qdq_node *n, qdq_error *err)
 {
-    (void)err;
-    QDQ_FOR_NODES (n, g) {
-        qdq_value *x = qdq_node_in(n, 0), *y = qdq_node_out(n, 0);
+    qdq_value *x = qdq_node_in(n, 0), *y = qdq_node_out(n, 0);
 
-        if (x == NULL || y == NULL || !is_identity(n) || !may_replace(y, x) || !qdq_opt_take(o, n))
-            continue;
-        if (qdq_value_replace(y, x))
-            qdq_node_remove(n);
-    }
+    (void)err;
+    if (x != NULL && y != NULL && is_identity(n) && may_replace(y, x) && qdq_opt_take(o, n) &&
+        qdq_value_replace(y, x))
+        qdq_node_remove(n);
     return QDQ_OK;
 }
 
-/* --- drop-shared-names
- * ------------------------------------------------------------------------------------------------
+/* --- drop-shared-names --------------------------------------------------------------------------
  *
  * ONNX wants node names unique, exporters do not always care, and ONNX Runtime refuses the file. A
  * name that several nodes have names none of them: all lose it, and are called Op@tensor, as before

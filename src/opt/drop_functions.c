@@ -50,8 +50,7 @@ qdq_status qdq_pass_drop_unused_functions(qdq_opt *o, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- drop-unused-opsets: imports of domains that no operator is of
- * -------------------------------------------------
+/* --- drop-unused-opsets: imports of domains that no operator is of ------------------------------
  *
  * The default domain stays, and the domains of functions: some engines want them. */
 

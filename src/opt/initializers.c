@@ -6,8 +6,7 @@
 #include "base/fail.h"
 #include "opt/opt.h"
 
-/* --- freeze-inputs: an input that has data is no input any more
- * ---------------------------------------------------
+/* --- freeze-inputs: an input that has data is no input any more ---------------------------------
  *
  * Callers can then not replace it, which changes the interface of the model: only when asked for.
  * Below IR version 4 initializers must be listed as inputs, and are constants all the same. */
@@ -26,8 +25,7 @@ qdq_status qdq_pass_freeze_inputs(qdq_opt *o, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- lift-subgraph-initializers: constants of bodies go to the main graph
- * -----------------------------------------
+/* --- lift-subgraph-initializers: constants of bodies go to the main graph -----------------------
  *
  * There they are seen to be equal to others, and engines prepare them once. Inputs and outputs of a
  * body are its own. */
@@ -45,8 +43,7 @@ qdq_status qdq_pass_lift_subgraph_initializers(qdq_opt *o, qdq_graph *g, qdq_err
     return QDQ_OK;
 }
 
-/* --- share-initializers: equal constants become one
- * ---------------------------------------------------------------
+/* --- share-initializers: equal constants become one ---------------------------------------------
  *
  * What Q and DQ read as data stays apart, unless the argument `weights` asks for it: engines have
  * refused explicit quantization of weights that layers share. So do the zero points of constants:

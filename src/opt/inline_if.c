@@ -8,14 +8,10 @@ static bool known_condition(const qdq_node *n, bool *taken)
 {
     const qdq_value *v = qdq_node_in(n, 0);
     const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_span bytes;
-    bool known = t != NULL && t->elem == QDQ_BOOL && t->count == 1 &&
-                 qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK && bytes.size == 1;
+    double x = 0;
+    bool known = t != NULL && t->elem == QDQ_BOOL && qdq_tensor_scalar(t, &x);
 
-    if (known)
-        *taken = bytes.data[0] != 0;
-    qdq_arena_free(&scratch);
+    *taken = x != 0;
     return known;
 }
 
@@ -42,16 +38,12 @@ qdq_status qdq_pass_inline_if(qdq_opt *o, qdq_graph *g, qdq_error *err)
 {
     for (qdq_node *n = g->end.next, *next; n != &g->end; n = next) {
         qdq_node *before = n->prev;
-        const char *why;
         bool taken;
 
         next = n->next;
         if (n->op != QDQ_OP_IF || !known_condition(n, &taken))
             continue;
-        why = why_not(n, branch_of(n, taken));
-        if (why != NULL)
-            qdq_opt_refuse(o, n, why);
-        if (why != NULL || !qdq_opt_take(o, n))
+        if (!qdq_opt_take_unless(o, n, why_not(n, branch_of(n, taken))))
             continue;
         qdq_node_remove_attr(n, taken ? "else_branch" : "then_branch"); /* its names are free now */
         if (!qdq_node_inline(n, branch_of(n, taken)))

@@ -86,6 +86,13 @@ void qdq_opt_refuse(qdq_opt *o, const qdq_node *n, const char *reason)
         r->example[r->n_examples++] = label;
 }
 
+bool qdq_opt_take_unless(qdq_opt *o, const qdq_node *n, const char *reason)
+{
+    if (reason != NULL)
+        qdq_opt_refuse(o, n, reason);
+    return reason == NULL && qdq_opt_take(o, n);
+}
+
 void qdq_opt_enter(qdq_opt *o, size_t step)
 {
     o->state->current = step;
@@ -155,6 +162,7 @@ void qdq_opt_end(qdq_opt *o)
 
 void qdq_opt_close_facts(qdq_opt *o)
 {
+    o->state->nomem |= o->state->facts != NULL && qdq_facts_lacked_memory(o->state->facts);
     qdq_facts_close(o->state->facts);
     o->state->facts = NULL;
 }
@@ -171,11 +179,9 @@ qdq_status qdq_opt_facts(qdq_opt *o, const qdq_facts **out, qdq_error *err)
 
 /* --- small things ----------------------------------------------------------------------------- */
 
-bool qdq_opt_has_arg(const qdq_opt *o, const char *word)
+bool qdq_opt_lists(const char *list, const char *word, size_t size)
 {
-    size_t size = strlen(word);
-
-    for (const char *at = o->arg; *at != '\0';) {
+    for (const char *at = list; *at != '\0';) {
         size_t n = strcspn(at, "+");
 
         if (n == size && memcmp(at, word, n) == 0)
@@ -185,18 +191,25 @@ bool qdq_opt_has_arg(const qdq_opt *o, const char *word)
     return false;
 }
 
-qdq_value *qdq_opt_constant(qdq_opt *o, qdq_graph *g, qdq_node *before, const char *base,
+bool qdq_opt_has_arg(const qdq_opt *o, const char *word)
+{
+    return qdq_opt_lists(o->arg, word, strlen(word));
+}
+
+qdq_value *qdq_opt_constant(qdq_opt *o, qdq_node *reader, const char *base, const char *suffix,
                             qdq_tensor *t)
 {
-    const char *name = t != NULL ? qdq_graph_unique_name(g, base) : NULL;
+    const char *name = base;
     size_t bytes = 0;
 
-    if (name == NULL)
+    if (name != NULL && suffix[0] != '\0')
+        name = qdq_arena_printf(&o->scratch, "%s%s", base, suffix);
+    if (name == NULL || t == NULL || (name = qdq_graph_unique_name(reader->graph, name)) == NULL)
         return NULL;
     if (qdq_elem_bytes(t->elem, t->count, &bytes) &&
         o->state->pipeline.step[o->state->current].pass->rule != NULL)
         qdq_opt_book(o, o->state->current, 0, (int64_t)bytes, 0);
-    return qdq_graph_add_constant(g, before, name, t);
+    return qdq_graph_add_constant(reader->graph, reader, name, t);
 }
 
 bool qdq_opt_recast(qdq_node *n, const char *op, uint32_t n_in, qdq_value *const *in)

@@ -19,8 +19,10 @@ typedef struct qdq_opt {
 } qdq_opt;
 
 /* A pass edits one graph (bodies of subgraphs and functions included: it is called once for each),
- * or, in passes.def as MODEL_PASS, the model as a whole. */
+ * or, in passes.def as NODE_PASS, what is around one node, with a scratch arena of its own; or, as
+ * MODEL_PASS, the model as a whole. */
 typedef qdq_status (*qdq_graph_pass_fn)(qdq_opt *o, qdq_graph *g, qdq_error *err);
+typedef qdq_status (*qdq_node_pass_fn)(qdq_opt *o, qdq_node *n, qdq_error *err);
 typedef qdq_status (*qdq_model_pass_fn)(qdq_opt *o, qdq_error *err);
 
 /* Asked right before each change, when all that can speak against it has been looked at: false
@@ -33,6 +35,9 @@ bool qdq_opt_take_named(qdq_opt *o, const char *where); /* about neither */
 /* A candidate that has the shape of the rule, but may not be changed. The reason is copied. */
 void qdq_opt_refuse(qdq_opt *o, const qdq_node *n, const char *reason);
 
+/* Refuses n where there is a reason (not NULL), else asks. */
+bool qdq_opt_take_unless(qdq_opt *o, const qdq_node *n, const char *reason);
+
 /* What is proven of values; opened when first asked for, then good until the pipeline begins
  * again. */
 qdq_status qdq_opt_facts(qdq_opt *o, const qdq_facts **out, qdq_error *err);
@@ -40,13 +45,15 @@ qdq_status qdq_opt_facts(qdq_opt *o, const qdq_facts **out, qdq_error *err);
  * asked for. */
 void qdq_opt_close_facts(qdq_opt *o);
 
+/* True if `word` is one of the list "word+word". */
+bool qdq_opt_lists(const char *list, const char *word, size_t size);
 /* True if `word` is one of the pass's arguments: "name:word+word". */
 bool qdq_opt_has_arg(const qdq_opt *o, const char *word);
 
-/* A constant for new nodes of g, named after `base`: an initializer or, in function bodies, a
- * Constant node in front of `before` (NULL: at the end). NULL: out of memory. Adds to the bytes of
- * the report. */
-qdq_value *qdq_opt_constant(qdq_opt *o, qdq_graph *g, qdq_node *before, const char *base,
+/* A constant for `reader` and new nodes in front of it, named after `base` and `suffix`: an
+ * initializer or, in function bodies, a Constant node in front of `reader`. NULL: out of memory, as
+ * are a base or a tensor that are NULL. Adds to the bytes of the report. */
+qdq_value *qdq_opt_constant(qdq_opt *o, qdq_node *reader, const char *base, const char *suffix,
                             qdq_tensor *t);
 
 /* n goes on as operator `op` of the default domain with these inputs and without attributes. False:
@@ -64,10 +71,13 @@ struct qdq_rule; /* rule.h */
 
 #define PASS(name, when, function, help)                                                           \
     qdq_status function(qdq_opt *o, qdq_graph *g, qdq_error *err);
+#define NODE_PASS(name, when, function, help)                                                      \
+    qdq_status function(qdq_opt *o, qdq_node *n, qdq_error *err);
 #define MODEL_PASS(name, when, function, help) qdq_status function(qdq_opt *o, qdq_error *err);
 #define RULE(name, when, rule, help)           extern const struct qdq_rule rule;
 #include "opt/passes.def"
 #undef PASS
+#undef NODE_PASS
 #undef MODEL_PASS
 #undef RULE
 

@@ -37,7 +37,7 @@ struct qdq_opt_state {
     qdq_facts *facts;
     qdq_model_count before, last;
     double start;
-    bool nomem; /* found while writing the report */
+    bool nomem; /* found where no status could say so: in a report, in the check of a rule */
 };
 
 qdq_status qdq_opt_begin(qdq_opt *o, qdq_error *err);

@@ -24,11 +24,20 @@ static uint64_t count_edits(const qdq_model *m)
 
 /* --- one pass --------------------------------------------------------------------------------- */
 
+static qdq_status run_on_nodes(qdq_opt *o, const qdq_graph *g, qdq_node_pass_fn run, qdq_error *err)
+{
+    QDQ_FOR_NODES (n, g) {
+        QDQ_TRY(run(o, n, err));
+        qdq_arena_reset(&o->scratch, (qdq_arena_mark){NULL, 0});
+    }
+    return QDQ_OK;
+}
+
 /* Graphs that a pass adds are seen by the next one. */
-static qdq_status run_on_graphs(qdq_opt *o, qdq_graph_pass_fn run, qdq_error *err)
+static qdq_status run_on_graphs(qdq_opt *o, const qdq_pass_info *pass, qdq_error *err)
 {
     QDQ_FOR_GRAPHS (g, o->model)
-        QDQ_TRY(run(o, g, err));
+        QDQ_TRY(pass->node != NULL ? run_on_nodes(o, g, pass->node, err) : pass->graph(o, g, err));
     return QDQ_OK;
 }
 
@@ -69,9 +78,10 @@ static qdq_status run_step(qdq_opt *o, size_t first, size_t n, qdq_error *err)
     else if (step->pass->model != NULL)
         st = step->pass->model(o, err);
     else
-        st = run_on_graphs(o, step->pass->graph, err);
+        st = run_on_graphs(o, step->pass, err);
     qdq_arena_reset(&o->scratch, (qdq_arena_mark){NULL, 0});
-    if (st == QDQ_OK && o->state->nomem)
+    if (st == QDQ_OK &&
+        (o->state->nomem || (o->state->facts != NULL && qdq_facts_lacked_memory(o->state->facts))))
         st = qdq_nomem(err);
     return st == QDQ_OK ? st : qdq_within(err, st, "pass '%s'", step->pass->name);
 }

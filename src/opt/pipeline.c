@@ -17,11 +17,13 @@
 #define NAMED    QDQ_WHEN_NAMED
 
 static const qdq_pass_info passes[] = {
-#define PASS(name, when, function, help)       {name, when, function, NULL, NULL, help},
-#define MODEL_PASS(name, when, function, help) {name, when, NULL, function, NULL, help},
-#define RULE(name, when, rule, help)           {name, when, NULL, NULL, &rule, help},
+#define PASS(pass, how, function, text)       {pass, how, .graph = function, .help = text},
+#define NODE_PASS(pass, how, function, text)  {pass, how, .node = function, .help = text},
+#define MODEL_PASS(pass, how, function, text) {pass, how, .model = function, .help = text},
+#define RULE(pass, how, its, text)            {pass, how, .rule = &its, .help = text},
 #include "opt/passes.def"
 #undef PASS
+#undef NODE_PASS
 #undef MODEL_PASS
 #undef RULE
 };
@@ -74,18 +76,6 @@ static qdq_status unknown(word w, const char *where, qdq_error *err)
                     (int)(w.size < 80 ? w.size : 80), w.text);
 }
 
-static bool is_listed(const char *list, word w)
-{
-    for (const char *at = list; *at != '\0';) {
-        word known = {at, strcspn(at, "+")};
-
-        if (known.size == w.size && memcmp(at, w.text, w.size) == 0)
-            return true;
-        at += known.size + (at[known.size] == '+');
-    }
-    return false;
-}
-
 /* A misspelt argument would change what a pass does, and no one would see it. */
 static qdq_status check_args(const qdq_pass_info *pass, const char *arg, qdq_error *err)
 {
@@ -100,7 +90,7 @@ static qdq_status check_args(const qdq_pass_info *pass, const char *arg, qdq_err
     while ((list != NULL || knows != NULL) && *arg != '\0') {
         word w = {arg, strcspn(arg, "+")};
 
-        if (knows != NULL ? !knows(w.text, w.size) : !is_listed(list, w))
+        if (knows != NULL ? !knows(w.text, w.size) : !qdq_opt_lists(list, w.text, w.size))
             return qdq_fail(err, QDQ_E_USAGE, "pass '%s': argument '%.*s': it takes no such",
                             pass->name, (int)(w.size < 80 ? w.size : 80), w.text);
         arg += w.size + (arg[w.size] == '+');

@@ -14,11 +14,12 @@ typedef enum qdq_pass_when {
     QDQ_WHEN_NAMED
 } qdq_pass_when;
 
-/* One line of passes.def: one of the three functions is set. */
+/* One line of passes.def: one of the four is set. */
 typedef struct qdq_pass_info {
     const char *name;
     qdq_pass_when when;
     qdq_graph_pass_fn graph;
+    qdq_node_pass_fn node;
     qdq_model_pass_fn model;
     const struct qdq_rule *rule;
     const char *help;

@@ -48,8 +48,7 @@ double qdq_power_of_two(double x);
  * codes. */
 bool qdq_qparam_from_range(const qdq_qscheme *s, double low, double high, qdq_qparam *out);
 
-/* --- qcodes.c: values to codes and back
- * --------------------------------------------------------------------------
+/* --- qcodes.c: values to codes and back ---------------------------------------------------------
  *
  * Codes lie one in a byte, those of 16 and 32 bits in two and four: 4-bit codes are packed when all
  * are there. NaN becomes the zero point, or float8's NaN. */

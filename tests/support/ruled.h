@@ -8,9 +8,9 @@
 
 enum { TEST_RULES = 4 }; /* in one walk, at most */
 
-#define RULE_OF(pattern, check, build)                                                             \
+#define RULE_OF(pattern, asks, edits)                                                              \
     {                                                                                              \
-        pattern, QDQ_COUNT(pattern), 0, 0, false, check, build                                     \
+        QDQ_RULE_PAT(pattern), .check = (asks), .build = (edits)                                   \
     }
 
 /* What rules of a test build. The root becomes what is bound to x; the root is marked, and found no

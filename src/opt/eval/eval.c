@@ -277,8 +277,7 @@ bool qdq_eval_check_nan(qdq_eval *c)
     return QDQ_REFUSE(c, "the result has NaN and the inputs have none");
 }
 
-/* --- types that kernels do not see
- * ---------------------------------------------------------------------------------
+/* --- types that kernels do not see --------------------------------------------------------------
  *
  * Arithmetic takes float16 and bfloat16 as float, moving takes elements of less than a byte as
  * bytes: the inputs are converted before, the outputs after. */

@@ -130,8 +130,7 @@ static inline int64_t qdq_eval_product(const int64_t *dim, int from, int to)
     return n;
 }
 
-/* --- walks (eval_walk.c)
- * --------------------------------------------------------------------------------------
+/* --- walks (eval_walk.c) ------------------------------------------------------------------------
  *
  * Several arrays are walked together, in the row-major order of one shape, in runs: the innermost
  * dims that all of them can take as one are one. A step or stride of 0 stands still (broadcasting).

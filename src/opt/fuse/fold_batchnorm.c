@@ -13,8 +13,8 @@
  * it, and then scaled: quantizing w * f instead would round other weights up and down. Nothing
  * moves across the Q and DQ of an activation, unless that is asked for and only the bias changes.
  *
- * Arguments: requant-per-tensor  a weight with one scale keeps one, though its codes are rounded
- * again clip, skip          what to do with a lowest code under a factor below 0 (default: rescale)
+ * Arguments: requant-per-tensor  a weight with one scale keeps one: its codes are rounded again
+ *            clip, skip          what to do with a lowest code under a factor below 0; else rescale
  *            through-qdq         see above; results may change by a step
  *            float               quantized weights are left alone */
 #include <float.h>
@@ -216,15 +216,22 @@ static const char *speaks_against(const folding *f)
     return NULL;
 }
 
-static qdq_tensor *bias_tensor(const folding *f)
+/* Named after the bias that it replaces, else after what brought one. */
+static qdq_value *add_bias(const folding *f)
 {
+    qdq_node *n = f->l.node;
+    const qdq_value *b = qdq_node_in(n, 2), *shift = f->bn != NULL ? qdq_node_in(f->bn, 2) : NULL;
     qdq_elem e = f->l.dq != NULL ? QDQ_FLOAT : f->l.weight->elem;
     void *data;
     qdq_tensor *t = qdq_tensor_new(f->o->model, e, 1, &f->l.channels, &data);
 
     for (int64_t c = 0; t != NULL && c < f->l.channels; c++)
         qdq_elem_put_float(e, data, c, f->bias[c]);
-    return t;
+    return qdq_opt_constant(f->o, n,
+                            b != NULL       ? b->name
+                            : shift != NULL ? shift->name
+                                            : n->in[1].value->name,
+                            b != NULL || shift != NULL ? "_folded" : "_bias", t);
 }
 
 /* Last to first: each is unread once the next is gone. */
@@ -257,25 +264,10 @@ static void report(const folding *f, const qdq_weight_change *w)
                     "'%s': a bias was moved before Q/DQ: results may change by a step", label);
 }
 
-/* Named after the bias that it replaces, else after what brought one. */
-static const char *bias_name(const folding *f)
-{
-    const qdq_value *b = qdq_node_in(f->l.node, 2),
-                    *shift = f->bn != NULL ? qdq_node_in(f->bn, 2) : NULL;
-    const char *name = b != NULL       ? b->name
-                       : shift != NULL ? shift->name
-                                       : f->l.node->in[1].value->name;
-
-    return qdq_arena_printf(&f->o->scratch, "%s%s", name,
-                            b != NULL || shift != NULL ? "_folded" : "_bias");
-}
-
-static qdq_status apply(folding *f, qdq_weight_change *w, qdq_error *err)
+static qdq_status apply_folding(folding *f, qdq_weight_change *w, qdq_error *err)
 {
     qdq_node *n = f->l.node;
-    const char *name = bias_name(f);
-    qdq_tensor *t = bias_tensor(f);
-    qdq_value *b = name != NULL && t != NULL ? qdq_opt_constant(f->o, n->graph, n, name, t) : NULL;
+    qdq_value *b = add_bias(f);
 
     if (b == NULL)
         return qdq_nomem(err);
@@ -300,15 +292,13 @@ static qdq_status fold(folding *f, qdq_error *err)
         QDQ_TRY(qdq_weight_scale(f->o, &f->l, f->factor, policy, &w, &why, err));
     if (why == NULL && f->l.dq != NULL) /* engines take a node with a float bias for a float one */
         QDQ_TRY(qdq_bias_fits(f->o, f->l.node, &why, err));
-    if (why != NULL)
-        qdq_opt_refuse(f->o, about, why);
-    if (why != NULL || !qdq_opt_take(f->o, about))
+    if (!qdq_opt_take_unless(f->o, about, why))
         return QDQ_OK;
     /* The last of the chain may be a graph output: its name goes to what computes it now. */
     if (!qdq_value_replace(last->out[0], f->dq != NULL ? f->dq->out[0] : f->l.node->out[0]))
         return qdq_fail(err, QDQ_E_BUG, "node '%s': its result cannot be replaced",
                         qdq_node_label(last, &f->o->scratch));
-    QDQ_TRY(apply(f, scales ? &w : NULL, err));
+    QDQ_TRY(apply_folding(f, scales ? &w : NULL, err));
     report(f, &w);
     return QDQ_OK;
 }
@@ -338,10 +328,10 @@ static qdq_node *first_of_chain(qdq_opt *o, qdq_node *n, qdq_node **dq)
     return next_of(o, (*dq)->out[0]);
 }
 
-static qdq_status try_node(qdq_opt *o, qdq_node *n, qdq_error *err)
+qdq_status qdq_pass_fold_batchnorm(qdq_opt *o, qdq_node *n, qdq_error *err)
 {
     folding f = {.o = o};
-    qdq_node *first = first_of_chain(o, n, &f.dq);
+    qdq_node *first = is_linear(n) ? first_of_chain(o, n, &f.dq) : NULL;
     const char *why = NULL;
     bool is;
 
@@ -366,15 +356,4 @@ static qdq_status try_node(qdq_opt *o, qdq_node *n, qdq_error *err)
     QDQ_TRY(follow(&f, first, f.dq != NULL ? f.dq->out[0] : n->out[0], err));
     /* An Add behind Q and DQ is no remains of training: nothing to say about it. */
     return f.chain.n == 0 || (f.dq != NULL && f.bn == NULL) ? QDQ_OK : fold(&f, err);
-}
-
-qdq_status qdq_pass_fold_batchnorm(qdq_opt *o, qdq_graph *g, qdq_error *err)
-{
-    QDQ_FOR_NODES (n, g) {
-        if (!is_linear(n))
-            continue;
-        QDQ_TRY(try_node(o, n, err));
-        qdq_arena_reset(&o->scratch, (qdq_arena_mark){NULL, 0});
-    }
-    return QDQ_OK;
 }

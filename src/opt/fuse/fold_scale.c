@@ -136,17 +136,14 @@ static qdq_status scale_bias(scaling *s, qdq_error *err)
 {
     qdq_value *v = s->add->in[s->bias_input].value;
     const qdq_tensor *b = qdq_value_const(v);
-    const char *name = qdq_arena_printf(&s->o->scratch, "%s_scaled", v->name);
     void *data;
     qdq_tensor *t = b->count == s->l.channels
                         ? qdq_tensor_new(s->o->model, b->elem, b->rank, b->dim, &data)
                         : qdq_tensor_new(s->o->model, b->elem, 1, &s->l.channels, &data);
 
-    if (name == NULL || t == NULL)
-        return qdq_nomem(err);
-    for (int64_t c = 0; c < s->l.channels; c++)
+    for (int64_t c = 0; t != NULL && c < s->l.channels; c++)
         qdq_elem_put_float(b->elem, data, c, s->bias[c] * s->factor[c]);
-    qdq_value *made = qdq_opt_constant(s->o, s->add->graph, s->add, name, t);
+    qdq_value *made = qdq_opt_constant(s->o, s->add, v->name, "_scaled", t);
     if (made == NULL)
         return qdq_nomem(err);
     qdq_node_set_in(s->add, s->bias_input, made);
@@ -162,9 +159,7 @@ static qdq_status fold(scaling *s, qdq_error *err)
 
     if (why == NULL)
         QDQ_TRY(qdq_weight_scale(s->o, &s->l, s->factor, 0, &w, &why, err));
-    if (why != NULL)
-        qdq_opt_refuse(s->o, s->last, why);
-    if (why != NULL || !qdq_opt_take(s->o, s->last))
+    if (!qdq_opt_take_unless(s->o, s->last, why))
         return QDQ_OK;
     QDQ_TRY(qdq_weight_apply(s->o, &s->l, &w, err));
     if (s->add != NULL)
@@ -172,12 +167,14 @@ static qdq_status fold(scaling *s, qdq_error *err)
     return qdq_opt_alias(s->last, before->out[0]) ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status try_node(qdq_opt *o, qdq_node *n, qdq_error *err)
+qdq_status qdq_pass_fold_scale(qdq_opt *o, qdq_node *n, qdq_error *err)
 {
     scaling s = {.o = o};
     const char *why = NULL;
     bool is;
 
+    if (n->op != QDQ_OP_MATMUL)
+        return QDQ_OK;
     QDQ_TRY(qdq_linear_read(o, n, &s.l, &is, &why, err));
     if (!is)
         return QDQ_OK;
@@ -189,15 +186,4 @@ static qdq_status try_node(qdq_opt *o, qdq_node *n, qdq_error *err)
         return QDQ_OK;
     }
     return fold(&s, err);
-}
-
-qdq_status qdq_pass_fold_scale(qdq_opt *o, qdq_graph *g, qdq_error *err)
-{
-    QDQ_FOR_NODES (n, g) {
-        if (n->op != QDQ_OP_MATMUL)
-            continue;
-        QDQ_TRY(try_node(o, n, err));
-        qdq_arena_reset(&o->scratch, (qdq_arena_mark){NULL, 0});
-    }
-    return QDQ_OK;
 }

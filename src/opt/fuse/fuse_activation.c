@@ -147,8 +147,10 @@ static bool find_x(const qdq_match *m, const form *want, found *f)
     return false;
 }
 
-static const char *find(const qdq_match *m, found *f)
+static const char *check_activation(const qdq_match *m)
 {
+    found *f = qdq_match_found(m, sizeof *f);
+
     for (size_t i = 0; i < QDQ_COUNT(forms); i++) {
         if (forms[i].rule != m->rule || !t_is(m, forms[i].op) || !find_x(m, &forms[i], f))
             continue;
@@ -161,13 +163,6 @@ static const char *find(const qdq_match *m, found *f)
         return NULL;
     }
     return qdq_not_this;
-}
-
-static const char *check(const qdq_match *m)
-{
-    found f;
-
-    return find(m, &f);
 }
 
 /* --- building --------------------------------------------------------------------------------- */
@@ -187,28 +182,25 @@ static bool set_attributes(const found *f)
 }
 
 /* The last node goes on as the activation; what computed its operands goes. */
-static qdq_status build(qdq_match *m, qdq_error *err)
+static qdq_status build_activation(qdq_match *m, qdq_error *err)
 {
-    qdq_value *in[2];
+    found *f = qdq_match_found(m, sizeof *f);
+    qdq_value *in[2] = {f->x};
     uint32_t n_in = 1;
-    found f;
 
-    if (find(m, &f) != NULL) /* it found it before: only memory can be missing */
-        return qdq_nomem(err);
-    in[0] = f.x;
-    m->root = f.last;
-    if (strcmp(f.form->becomes, "Mul") == 0) {
+    m->root = f->last;
+    if (strcmp(f->form->becomes, "Mul") == 0) {
         qdq_node *factor = qdq_match_add(m, "HardSigmoid", 1, in, NULL);
 
         if (factor == NULL || !make_sixth(factor))
             return qdq_nomem(err);
         in[n_in++] = factor->out[0];
     }
-    QDQ_TRY(qdq_match_recast(m, f.form->becomes, n_in, in, err));
-    if (!set_attributes(&f))
+    QDQ_TRY(qdq_match_recast(m, f->form->becomes, n_in, in, err));
+    if (!set_attributes(f))
         return qdq_nomem(err);
-    qdq_parts_remove_unread(&f.reader.parts);
-    qdq_match_touch(m, f.last);
+    qdq_parts_remove_unread(&f->reader.parts);
+    qdq_match_touch(m, f->last);
     return QDQ_OK;
 }
 
@@ -224,9 +216,13 @@ static const qdq_pat hardswish[] = {ROW(QDQ_OP_CLIP), QDQ_PAT_OR, ROW(QDQ_OP_HAR
 static const qdq_pat hardsigmoid[] = {ROW(QDQ_OP_CLIP)};
 static const qdq_pat silu[] = {ROW(QDQ_OP_SIGMOID)};
 
-const qdq_rule qdq_rule_fuse_gelu = {gelu, QDQ_COUNT(gelu), 20, 0, false, check, build};
-const qdq_rule qdq_rule_fuse_hardswish = {hardswish, QDQ_COUNT(hardswish), 14, 0, false, check,
-                                          build};
-const qdq_rule qdq_rule_fuse_hardsigmoid = {hardsigmoid, QDQ_COUNT(hardsigmoid), 7, 0, false, check,
-                                            build};
-const qdq_rule qdq_rule_fuse_silu = {silu, QDQ_COUNT(silu), 24, 0, false, check, build};
+#define ACTIVATION(rows, opset)                                                                    \
+    {                                                                                              \
+        QDQ_RULE_PAT(rows), .min_opset = opset, .check = check_activation,                         \
+                            .build = build_activation                                              \
+    }
+
+const qdq_rule qdq_rule_fuse_gelu = ACTIVATION(gelu, 20);
+const qdq_rule qdq_rule_fuse_hardswish = ACTIVATION(hardswish, 14);
+const qdq_rule qdq_rule_fuse_hardsigmoid = ACTIVATION(hardsigmoid, 7);
+const qdq_rule qdq_rule_fuse_silu = ACTIVATION(silu, 24);

@@ -1,5 +1,7 @@
-/* fuse_gemm.c - y = MatMul(a, b) + c  =>  y = Gemm(a, b, c), for matrices; and y =
- * Gemm(Transpose(a), b, c)  => y = Gemm(a, b, c) with transA turned over, the same for b.
+/* fuse_gemm.c - for matrices:
+ *
+ *     y = MatMul(a, b) + c            =>  y = Gemm(a, b, c)
+ *     y = Gemm(Transpose(a), b, c)    =>  y = Gemm(a, b, c) with transA turned over; the same for b
  *
  * Never at the cost of 8 bits. Engines run Gemm in 8 bits only if its bias is a constant with one
  * number for each column, as 32-bit codes with the scale of the product; MatMul and Add they run
@@ -63,7 +65,8 @@ static const qdq_pat gemm[] = {
     {"product", QDQ_OP_MATMUL, {"a", "b"}, 0},
 };
 
-const qdq_rule qdq_rule_fuse_gemm = {gemm, QDQ_COUNT(gemm), 7, 0, false, check_gemm, build_gemm};
+const qdq_rule qdq_rule_fuse_gemm = {QDQ_RULE_PAT(gemm), .min_opset = 7, .check = check_gemm,
+                                     .build = build_gemm};
 
 /* --- Transpose and Gemm ----------------------------------------------------------------------- */
 
@@ -121,5 +124,5 @@ static const qdq_pat gemm_transpose[] = {
     {"transposed", QDQ_OP_TRANSPOSE, {"x"}, 0},
 };
 
-const qdq_rule qdq_rule_fuse_gemm_transpose = {
-    gemm_transpose, QDQ_COUNT(gemm_transpose), 7, 0, false, check_transpose, build_transpose};
+const qdq_rule qdq_rule_fuse_gemm_transpose = {QDQ_RULE_PAT(gemm_transpose), .min_opset = 7,
+                                               .check = check_transpose, .build = build_transpose};

@@ -1,10 +1,10 @@
 /* fuse_norm.c - LayerNormalization and RMSNormalization from the arithmetic that exporters make of
  * them.
  *
- *     d = x - mean(x)                          RMSNormalization: d = x
- *     n = d / sqrt(mean(d * d) + epsilon)      or d * (1 / sqrt(..)); the square as Mul or Pow; d
- * made once or twice y = n * scale + bias                     both may be missing: then scale is
- * all ones
+ *     d = x - mean(x)                       RMSNormalization: d = x
+ *     n = d / sqrt(mean(d * d) + epsilon)   or d * (1 / sqrt(..)); the square as Mul or Pow;
+ *                                           d made once or twice
+ *     y = n * scale + bias                  both may be missing: then scale is all ones
  *
  * The rule begins at n, where all spellings meet, and takes the scale and bias that follow.
  * Exporters of float16 models compute n in float, between two Casts: the operator is defined that
@@ -213,8 +213,9 @@ static bool too_many_ones(const qdq_match *m, const norm *f)
     return bytes > m->o->opts->fold_output_bytes;
 }
 
-static const char *find(const qdq_match *m, bool subtracts_mean, norm *f)
+static const char *find_norm(const qdq_match *m, bool subtracts_mean)
 {
+    norm *f = qdq_match_found(m, sizeof *f);
     core c = {.n_mean = 0};
     const char *why;
     int rank;
@@ -263,8 +264,9 @@ static qdq_value *shaped(qdq_match *m, const norm *f, qdq_value *v)
     return qdq_match_add_const(m, base, made);
 }
 
-static qdq_status build(qdq_match *m, const char *op, norm *f, qdq_error *err)
+static qdq_status build_norm(qdq_match *m, const char *op, qdq_error *err)
 {
+    const norm *f = qdq_match_found(m, sizeof *f);
     qdq_value *in[3] = {f->x};
     uint32_t n_in = 1;
 
@@ -287,31 +289,24 @@ const char qdq_layernorm_too_old[] = "the operator LayerNormalization needs opse
 
 static const char *check_layernorm(const qdq_match *m)
 {
-    norm f;
-    const char *why = find(m, true, &f);
+    const char *why = find_norm(m, true);
 
     return why == NULL && m->opset < QDQ_LAYERNORM_OPSET ? qdq_layernorm_too_old : why;
 }
 
 static qdq_status build_layernorm(qdq_match *m, qdq_error *err)
 {
-    norm f;
-
-    return find(m, true, &f) == NULL ? build(m, "LayerNormalization", &f, err) : qdq_nomem(err);
+    return build_norm(m, "LayerNormalization", err);
 }
 
 static const char *check_rmsnorm(const qdq_match *m)
 {
-    norm f;
-
-    return find(m, false, &f);
+    return find_norm(m, false);
 }
 
 static qdq_status build_rmsnorm(qdq_match *m, qdq_error *err)
 {
-    norm f;
-
-    return find(m, false, &f) == NULL ? build(m, "RMSNormalization", &f, err) : qdq_nomem(err);
+    return build_norm(m, "RMSNormalization", err);
 }
 
 /* --- rules ------------------------------------------------------------------------------------ */
@@ -337,7 +332,7 @@ static const qdq_pat normalize[] = {
 };
 
 /* Of any opset: what an older one refuses is counted. */
-const qdq_rule qdq_rule_fuse_layernorm = {normalize,       QDQ_COUNT(normalize), 0, 0, false,
-                                          check_layernorm, build_layernorm};
-const qdq_rule qdq_rule_fuse_rmsnorm = {normalize, QDQ_COUNT(normalize), 23,           0,
-                                        false,     check_rmsnorm,        build_rmsnorm};
+const qdq_rule qdq_rule_fuse_layernorm = {QDQ_RULE_PAT(normalize), .check = check_layernorm,
+                                          .build = build_layernorm};
+const qdq_rule qdq_rule_fuse_rmsnorm = {QDQ_RULE_PAT(normalize), .min_opset = 23,
+                                        .check = check_rmsnorm, .build = build_rmsnorm};

@@ -50,15 +50,6 @@ static qdq_status apply_floats(qdq_opt *o, const qdq_linear *l, const double *fa
 
 /* --- edits ------------------------------------------------------------------------------------ */
 
-/* A constant for `before`, named `name` and `suffix`. */
-static qdq_value *add_constant(qdq_opt *o, qdq_node *before, const char *name, const char *suffix,
-                               qdq_tensor *t)
-{
-    const char *base = qdq_arena_printf(&o->scratch, "%s%s", name, suffix);
-
-    return base != NULL && t != NULL ? qdq_opt_constant(o, before->graph, before, base, t) : NULL;
-}
-
 static double recode_one(const qdq_recode *r, int64_t code, int32_t low, int32_t high, int64_t *out)
 {
     double exact = (double)(code - r->zero), v = nearbyint(exact * r->ratio) + (double)r->new_zero;
@@ -108,24 +99,11 @@ static qdq_node *own_dq(const qdq_linear *l, qdq_error *err)
 
     if (dq->graph == n->graph && qdq_value_only_user(out) == n)
         return dq;
-    const char *name = qdq_graph_unique_name(n->graph, out->name);
-    const char *label = dq->name[0] != '\0' ? qdq_graph_unique_node_name(n->graph, dq->name) : "";
-    qdq_node *copy =
-        name != NULL && label != NULL
-            ? qdq_graph_add_node(n->graph, n, dq->domain, dq->type, label, dq->n_in, 1, &name)
-            : NULL;
-    bool ok = copy != NULL;
-    static const char *const attributes[] = {"axis", "block_size", "output_dtype"};
-    for (size_t i = 0; ok && i < QDQ_COUNT(attributes); i++)
-        if (qdq_node_attr(dq, attributes[i]) != NULL)
-            ok = qdq_node_set_int(copy, attributes[i], qdq_node_int(dq, attributes[i], 0));
-    if (!ok) {
+    qdq_node *copy = qdq_node_copy(dq, n->graph, n);
+    if (copy == NULL) {
         qdq_nomem(err);
         return NULL;
     }
-    for (uint32_t i = 0; i < dq->n_in; i++)
-        qdq_node_set_in(copy, i, dq->in[i].value);
-    qdq_value_set_type(copy->out[0], out->type);
     qdq_node_set_in(n, 1, copy->out[0]);
     return copy;
 }
@@ -167,14 +145,14 @@ static qdq_status put_scales(qdq_opt *o, const qdq_linear *l, const qdq_weight_c
     if (c->zero != NULL && (!same || p->zero == NULL ||
                             memcmp(c->zero, p->zero, (size_t)p->count * sizeof *p->zero) != 0))
         QDQ_TRY(put(dq, 2,
-                    add_constant(o, dq, zero != NULL ? zero->name : scale->name,
-                                 zero != NULL ? "_folded" : "_zero_point",
-                                 zeros_tensor(o, l, c, rank, dim)),
+                    qdq_opt_constant(o, dq, zero != NULL ? zero->name : scale->name,
+                                     zero != NULL ? "_folded" : "_zero_point",
+                                     zeros_tensor(o, l, c, rank, dim)),
                     err));
     if (!same || memcmp(c->scale, p->scale, (size_t)p->count * sizeof *p->scale) != 0)
         QDQ_TRY(put(dq, 1,
-                    add_constant(o, dq, scale->name, "_folded",
-                                 qdq_tensor_of_floats(o->model, rank, dim, c->scale)),
+                    qdq_opt_constant(o, dq, scale->name, "_folded",
+                                     qdq_tensor_of_floats(o->model, rank, dim, c->scale)),
                     err));
     if (!same && !qdq_node_set_int(dq, "axis", c->axis))
         return qdq_nomem(err);
@@ -192,8 +170,9 @@ static qdq_status apply_quantized(qdq_opt *o, const qdq_linear *l, qdq_weight_ch
     if (c->recodes || l->q != NULL) {
         const char *name = l->q != NULL ? l->q->in[0].value->name : dq->in[0].value->name;
         QDQ_TRY(new_codes(o, l, c, &codes, err));
-        QDQ_TRY(put(
-            dq, 0, add_constant(o, dq, name, l->q != NULL ? "_quantized" : "_folded", codes), err));
+        QDQ_TRY(put(dq, 0,
+                    qdq_opt_constant(o, dq, name, l->q != NULL ? "_quantized" : "_folded", codes),
+                    err));
     }
     return put_scales(o, l, c, dq, err);
 }
@@ -206,7 +185,7 @@ qdq_status qdq_weight_apply(qdq_opt *o, qdq_linear *l, qdq_weight_change *c, qdq
     if (l->dq != NULL)
         return apply_quantized(o, l, c, err);
     QDQ_TRY(apply_floats(o, l, c->factor, &t, err));
-    fresh = add_constant(o, l->node, old->name, "_folded", t);
+    fresh = qdq_opt_constant(o, l->node, old->name, "_folded", t);
     if (fresh == NULL)
         return qdq_nomem(err);
     qdq_node_set_in(l->node, 1, fresh);

@@ -256,15 +256,12 @@ static qdq_status is_worth_it(const pair *p, bool *yes, qdq_error *err)
 
 /* --- applying --------------------------------------------------------------------------------- */
 
-static qdq_status replace(pair *p, qdq_node *n, uint32_t input, const qdq_tensor *t, float **data,
-                          qdq_error *err)
+static qdq_status replace_constant(pair *p, qdq_node *n, uint32_t input, const qdq_tensor *t,
+                                   float **data, qdq_error *err)
 {
-    qdq_value *old = n->in[input].value;
-    const char *name = qdq_arena_printf(&p->o->scratch, "%s_equalized", old->name);
     void *bytes;
     qdq_tensor *fresh = qdq_tensor_new(p->o->model, QDQ_FLOAT, t->rank, t->dim, &bytes);
-    qdq_value *v =
-        fresh != NULL && name != NULL ? qdq_opt_constant(p->o, n->graph, n, name, fresh) : NULL;
+    qdq_value *v = qdq_opt_constant(p->o, n, n->in[input].value->name, "_equalized", fresh);
 
     if (v == NULL)
         return qdq_nomem(err);
@@ -280,11 +277,11 @@ static qdq_status scale_first(pair *p, qdq_error *err)
     qdq_value *old_weight = l->node->in[1].value, *old_bias = qdq_node_in(l->node, 2);
     float *w, *b;
 
-    QDQ_TRY(replace(p, l->node, 1, l->weight, &w, err));
+    QDQ_TRY(replace_constant(p, l->node, 1, l->weight, &w, err));
     for (size_t i = 0; i < l->channels * n; i++)
         w[i] = ldexpf(l->w[i], -p->exponent[i / n]);
     if (l->bias != NULL) {
-        QDQ_TRY(replace(p, l->node, 2, l->bias, &b, err));
+        QDQ_TRY(replace_constant(p, l->node, 2, l->bias, &b, err));
         for (size_t i = 0; i < l->channels; i++)
             b[i] = ldexpf(l->b[i], -p->exponent[i]);
         qdq_value_remove_if_unused(old_bias);
@@ -299,7 +296,7 @@ static qdq_status scale_second(pair *p, qdq_error *err)
     qdq_value *old = l->node->in[1].value;
     float *w;
 
-    QDQ_TRY(replace(p, l->node, 1, l->weight, &w, err));
+    QDQ_TRY(replace_constant(p, l->node, 1, l->weight, &w, err));
     for (size_t row = 0; row < l->channels * l->inputs; row++) {
         int exponent = p->exponent[l->depthwise ? row : row % l->inputs];
         for (size_t k = 0; k < l->kernel; k++)
@@ -339,9 +336,7 @@ static qdq_status try_pair(qdq_opt *o, qdq_node *n, bool *changed, qdq_error *er
     const char *why = speaks_against(&p);
     if (why == NULL && !worth)
         why = "equal ranges would not bring less noise";
-    if (why != NULL)
-        qdq_opt_refuse(o, n, why);
-    if (why != NULL || !qdq_opt_take(o, n))
+    if (!qdq_opt_take_unless(o, n, why))
         return QDQ_OK;
     *changed = true;
     QDQ_TRY(scale_first(&p, err));

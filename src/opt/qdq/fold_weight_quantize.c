@@ -11,18 +11,16 @@
 #include "base/fail.h"
 #include "opt/fuse/linear.h"
 
-static qdq_status replace(qdq_opt *o, qdq_node *q, const qdq_tensor *w, qdq_elem type,
-                          const void *codes, qdq_error *err)
+static qdq_status replace_by_codes(qdq_opt *o, qdq_node *q, const qdq_tensor *w, qdq_elem type,
+                                   const void *codes, qdq_error *err)
 {
-    qdq_value *out = q->out[0], *x = q->in[0].value;
-    const char *name = qdq_arena_printf(&o->scratch, "%s_quantized", x->name);
+    qdq_value *out = q->out[0];
     void *data;
     qdq_tensor *t = qdq_tensor_new(o->model, type, w->rank, w->dim, &data);
 
-    if (name == NULL || t == NULL)
-        return qdq_nomem(err);
-    memcpy(data, codes, t->bytes.size);
-    qdq_value *c = qdq_opt_constant(o, q->graph, q, name, t);
+    if (t != NULL)
+        memcpy(data, codes, t->bytes.size);
+    qdq_value *c = qdq_opt_constant(o, q, q->in[0].value->name, "_quantized", t);
     if (c == NULL)
         return qdq_nomem(err);
     qdq_value_replace(out, c); /* no graph output, so it does */
@@ -53,7 +51,7 @@ static bool is_tensor(const qdq_value *codes)
     return true;
 }
 
-static qdq_status try_node(qdq_opt *o, qdq_node *q, qdq_error *err)
+qdq_status qdq_pass_fold_weight_quantize(qdq_opt *o, qdq_node *q, qdq_error *err)
 {
     const qdq_value *x = qdq_node_in(q, 0), *out = qdq_node_out(q, 0);
     const qdq_tensor *w = x != NULL ? qdq_value_const(x) : NULL;
@@ -68,18 +66,5 @@ static qdq_status try_node(qdq_opt *o, qdq_node *q, qdq_error *err)
         why = "its codes are a graph output";
     else
         QDQ_TRY(qdq_quantize_constant(q, w, &o->scratch, &type, &codes, &why, err));
-    if (why != NULL)
-        qdq_opt_refuse(o, q, why);
-    else if (qdq_opt_take(o, q))
-        return replace(o, q, w, type, codes, err);
-    return QDQ_OK;
-}
-
-qdq_status qdq_pass_fold_weight_quantize(qdq_opt *o, qdq_graph *g, qdq_error *err)
-{
-    QDQ_FOR_NODES (q, g) {
-        QDQ_TRY(try_node(o, q, err));
-        qdq_arena_reset(&o->scratch, (qdq_arena_mark){NULL, 0});
-    }
-    return QDQ_OK;
+    return qdq_opt_take_unless(o, q, why) ? replace_by_codes(o, q, w, type, codes, err) : QDQ_OK;
 }

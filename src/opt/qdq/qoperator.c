@@ -2,8 +2,9 @@
  * DequantizeLinear and QuantizeLinear, which is what they are defined to compute:
  *
  *     y = QLinearConv(x, xs, xz, w, ws, wz, ys, yz, b)
- *  => y = QuantizeLinear(Conv(DequantizeLinear(x, xs, xz), DequantizeLinear(w, ws, wz),
- * DequantizeLinear(b, xs * ws)), ys, yz)
+ *  => y = QuantizeLinear(Conv(DequantizeLinear(x, xs, xz),
+ *                             DequantizeLinear(w, ws, wz),
+ *                             DequantizeLinear(b, xs * ws)), ys, yz)
  *
  * Also com.microsoft's QuantizeLinear and DequantizeLinear, which become those of the standard, and
  * operators that only move codes between the others. An engine that fuses Q/DQ runs the same
@@ -115,20 +116,10 @@ static qdq_node *add_node(qdq_qop *s, qdq_node *before, const char *op, const ch
     const char *name = qdq_arena_printf(&s->o->scratch, "%s_%s", base, op);
     const char *out = qdq_arena_printf(&s->o->scratch, "%s_%s_Output", base, op);
 
-    if (name == NULL || out == NULL)
-        return NULL;
-    name = qdq_graph_unique_node_name(s->g, name);
-    out = qdq_graph_unique_name(s->g, out);
-    if (name == NULL || out == NULL)
-        return NULL;
-    qdq_node *n = qdq_graph_add_node(s->g, before, "", op, name, zero != NULL ? 3 : 2, 1, &out);
-    if (n == NULL)
-        return NULL;
-    qdq_node_set_in(n, 0, x);
-    qdq_node_set_in(n, 1, scale);
-    if (zero != NULL)
-        qdq_node_set_in(n, 2, zero);
-    return n;
+    return name != NULL && out != NULL
+               ? qdq_graph_add_op(s->g, before, op, name, out, zero != NULL ? 3 : 2,
+                                  (qdq_value *[]){x, scale, zero})
+               : NULL;
 }
 
 static const qdq_type *with_elem(qdq_qop *s, const qdq_type *type, qdq_elem elem)
@@ -158,7 +149,7 @@ static qdq_status complete(qdq_qop *s, qdq_node *n, qdq_codes *c)
     if (c->zero != NULL || c->elem == QDQ_UINT8)
         return QDQ_OK;
     qdq_tensor *t = qdq_tensor_new(s->g->model, c->elem, 0, NULL, &data);
-    c->zero = t != NULL ? qdq_opt_constant(s->o, s->g, n, "zero_point", t) : NULL;
+    c->zero = qdq_opt_constant(s->o, n, "zero_point", "", t);
     return c->zero != NULL ? QDQ_OK : qdq_nomem(s->err);
 }
 
@@ -234,11 +225,7 @@ static qdq_status take_quantizer(qdq_qop *s, qdq_node *n, bool is_q)
     if (is_q && zero == NULL)
         elem = (qdq_elem)qdq_node_int(n, "output_dtype", QDQ_UINT8);
     if (n->domain[0] != '\0') {
-        const char *why = speaks_against_standard(s, n, elem);
-
-        if (why != NULL)
-            qdq_opt_refuse(s->o, n, why);
-        if (why != NULL || !qdq_opt_take(s->o, n))
+        if (!qdq_opt_take_unless(s->o, n, speaks_against_standard(s, n, elem)))
             return QDQ_OK;
         if (!qdq_node_set_type(n, "", n->type))
             return qdq_nomem(s->err);

@@ -72,7 +72,7 @@ static const char *find_scales(product *p)
     return qdq_qop_scale(p->s, p->scale[1], qdq_node_in(p->n, 3), &p->axis);
 }
 
-static const char *judge(product *p)
+static const char *judge_product(product *p)
 {
     p->cast = (qdq_node *)only_reader(p->n, "Cast");
     if (p->cast == NULL || qdq_node_int(p->cast, "to", 0) != QDQ_FLOAT)
@@ -90,7 +90,7 @@ static const char *judge(product *p)
     return why;
 }
 
-static qdq_status build(product *p)
+static qdq_status build_product(product *p)
 {
     const char *op = p->n->op == QDQ_OP_CONVINTEGER ? "Conv" : "MatMul";
     qdq_node *n = p->mul; /* where its result and both scales are known */
@@ -102,10 +102,8 @@ static qdq_status build(product *p)
         if (in[k] == NULL)
             return qdq_nomem(p->s->err);
     }
-    for (uint32_t i = 0; i < p->n->n_attr; i++)
-        if (!qdq_node_set_attr(n, p->n->attr[i]))
-            return qdq_nomem(p->s->err);
-    if (p->n->name[0] != '\0' && !qdq_node_set_name(n, p->n->name))
+    if (!qdq_node_set_attrs_of(n, p->n) ||
+        (p->n->name[0] != '\0' && !qdq_node_set_name(n, p->n->name)))
         return qdq_nomem(p->s->err);
     QDQ_TRY(qdq_qop_recast(p->s, n, op, 2, in, NULL));
     qdq_node_remove(p->cast);
@@ -122,8 +120,5 @@ qdq_status qdq_qop_integer(qdq_qop *s, qdq_node *n, bool *done)
     *done = n->op == QDQ_OP_CONVINTEGER || n->op == QDQ_OP_MATMULINTEGER;
     if (!*done)
         return QDQ_OK;
-    const char *why = judge(&p);
-    if (why != NULL)
-        qdq_opt_refuse(s->o, n, why);
-    return why == NULL && qdq_opt_take(s->o, n) ? build(&p) : QDQ_OK;
+    return qdq_opt_take_unless(s->o, n, judge_product(&p)) ? build_product(&p) : QDQ_OK;
 }

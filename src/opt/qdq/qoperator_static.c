@@ -22,6 +22,12 @@ typedef struct layout {
     bool is_float;         /* without output scale, the result is float */
 } layout;
 
+/* com.microsoft's own with one operand: scale and zero point of the result behind its three. */
+#define ONE_OPERAND(type, to, attribute)                                                           \
+    {                                                                                              \
+        type, to, false, -1, {0, -1}, false, 3, -1, AXIS_NONE, attribute, false                    \
+    }
+
 static const layout layouts[] = {
     {"QLinearConv", "Conv", true, -1, {0, 3}, false, 6, 8, AXIS_0, "channels_last", false},
     {"QLinearMatMul", "MatMul", true, -1, {0, 3}, false, 6, -1, AXIS_LAST, NULL, false},
@@ -29,35 +35,15 @@ static const layout layouts[] = {
     {"QLinearAdd", "Add", false, -1, {0, 3}, false, 6, -1, AXIS_NONE, NULL, false},
     {"QLinearMul", "Mul", false, -1, {0, 3}, false, 6, -1, AXIS_NONE, NULL, false},
     {"QLinearConcat", "Concat", false, -1, {2, -1}, true, 0, -1, AXIS_NONE, NULL, false},
-    {"QLinearAveragePool",
-     "AveragePool",
-     false,
-     -1,
-     {0, -1},
-     false,
-     3,
-     -1,
-     AXIS_NONE,
-     "channels_last",
-     false},
-    {"QLinearGlobalAveragePool",
-     "GlobalAveragePool",
-     false,
-     -1,
-     {0, -1},
-     false,
-     3,
-     -1,
-     AXIS_NONE,
-     "channels_last",
-     false},
-    {"QLinearSigmoid", "Sigmoid", false, -1, {0, -1}, false, 3, -1, AXIS_NONE, NULL, false},
-    {"QLinearLeakyRelu", "LeakyRelu", false, -1, {0, -1}, false, 3, -1, AXIS_NONE, NULL, false},
-    {"QLinearSoftmax", "Softmax", false, -1, {0, -1}, false, 3, -1, AXIS_NONE, "opset", false},
+    ONE_OPERAND("QLinearAveragePool", "AveragePool", "channels_last"),
+    ONE_OPERAND("QLinearGlobalAveragePool", "GlobalAveragePool", "channels_last"),
+    ONE_OPERAND("QLinearSigmoid", "Sigmoid", NULL),
+    ONE_OPERAND("QLinearLeakyRelu", "LeakyRelu", NULL),
+    ONE_OPERAND("QLinearSoftmax", "Softmax", "opset"),
     {"QLinearWhere", "Where", false, 0, {1, 4}, false, 7, -1, AXIS_NONE, NULL, false},
 };
 
-static const layout *find(const qdq_node *n)
+static const layout *find_layout(const qdq_node *n)
 {
     for (size_t i = 0; i < QDQ_COUNT(layouts); i++)
         if (strcmp(n->type, layouts[i].type) == 0 && (n->domain[0] != '\0' || layouts[i].standard))
@@ -170,57 +156,6 @@ static const char *judge_softmax(const work *w)
                : "it is a Softmax of another opset";
 }
 
-static const char *judge(work *w)
-{
-    const char *why = judge_inputs(w);
-
-    if (why == NULL)
-        why = judge_result(w);
-    if (why == NULL && qdq_node_int(w->n, "channels_last", 0) != 0)
-        why = "its data has channels last";
-    if (why == NULL && strcmp(w->l->to, "Softmax") == 0)
-        why = judge_softmax(w);
-    if (why == NULL && qdq_graph_opset(w->s->g) < 10)
-        why = "Q/DQ need opset 10";
-    return why;
-}
-
-/* --- bias ------------------------------------------------------------------------------------- */
-
-/* scale of x times that of w, times alpha: a constant where both are. */
-static qdq_status bias_scale(work *w, qdq_value **out)
-{
-    qdq_value *xs = in_at(w, w->l->operand[0] + 1), *ws = in_at(w, w->l->operand[1] + 1);
-    const qdq_tensor *x = qdq_value_const(xs), *y = qdq_value_const(ws);
-    float alpha = qdq_node_float(w->n, "alpha", 1), *a, *b;
-    qdq_graph *g = w->s->g;
-
-    *out = NULL;
-    if (x == NULL || y == NULL) {
-        const char *name = qdq_graph_unique_name(g, "bias_scale");
-        qdq_node *mul =
-            name != NULL ? qdq_graph_add_node(g, w->n, "", "Mul", "", 2, 1, &name) : NULL;
-
-        if (mul == NULL)
-            return qdq_nomem(w->s->err);
-        qdq_node_set_in(mul, 0, xs);
-        qdq_node_set_in(mul, 1, ws);
-        *out = mul->out[0];
-        return QDQ_OK;
-    }
-    QDQ_TRY(qdq_tensor_floats(x, &w->s->o->scratch, &a, w->s->err));
-    QDQ_TRY(qdq_tensor_floats(y, &w->s->o->scratch, &b, w->s->err));
-    float *scale = qdq_arena_array(&w->s->o->scratch, (size_t)y->count + 1, sizeof *scale);
-    if (scale == NULL)
-        return qdq_nomem(w->s->err);
-    for (int64_t i = 0; i < y->count; i++)
-        scale[i] = alpha * a[0] * b[i];
-    const char *name = qdq_arena_printf(&w->s->o->scratch, "%s_scale", in_at(w, w->l->bias)->name);
-    qdq_tensor *t = qdq_tensor_of_floats(g->model, w->axis < 0 ? 0 : 1, &y->count, scale);
-    *out = name != NULL && t != NULL ? qdq_opt_constant(w->s->o, g, w->n, name, t) : NULL;
-    return *out != NULL ? QDQ_OK : qdq_nomem(w->s->err);
-}
-
 static const char *judge_bias(const work *w)
 {
     const qdq_value *v = in_at(w, w->l->bias), *xs = in_at(w, w->l->operand[0] + 1);
@@ -239,6 +174,51 @@ static const char *judge_bias(const work *w)
                : NULL;
 }
 
+static const char *judge_node(work *w)
+{
+    const char *why = judge_inputs(w);
+
+    if (why == NULL)
+        why = judge_result(w);
+    if (why == NULL && qdq_node_int(w->n, "channels_last", 0) != 0)
+        why = "its data has channels last";
+    if (why == NULL && strcmp(w->l->to, "Softmax") == 0)
+        why = judge_softmax(w);
+    if (why == NULL && qdq_graph_opset(w->s->g) < 10)
+        why = "Q/DQ need opset 10";
+    return why != NULL ? why : judge_bias(w);
+}
+
+/* --- bias ------------------------------------------------------------------------------------- */
+
+/* scale of x times that of w, times alpha: a constant where both are. */
+static qdq_status bias_scale(work *w, qdq_value **out)
+{
+    qdq_value *xs = in_at(w, w->l->operand[0] + 1), *ws = in_at(w, w->l->operand[1] + 1);
+    const qdq_tensor *x = qdq_value_const(xs), *y = qdq_value_const(ws);
+    float alpha = qdq_node_float(w->n, "alpha", 1), *a, *b;
+    qdq_graph *g = w->s->g;
+
+    *out = NULL;
+    if (x == NULL || y == NULL) {
+        qdq_node *mul =
+            qdq_graph_add_op(g, w->n, "Mul", "", "bias_scale", 2, (qdq_value *[]){xs, ws});
+
+        *out = mul != NULL ? mul->out[0] : NULL;
+        return mul != NULL ? QDQ_OK : qdq_nomem(w->s->err);
+    }
+    QDQ_TRY(qdq_tensor_floats(x, &w->s->o->scratch, &a, w->s->err));
+    QDQ_TRY(qdq_tensor_floats(y, &w->s->o->scratch, &b, w->s->err));
+    float *scale = qdq_arena_array(&w->s->o->scratch, (size_t)y->count + 1, sizeof *scale);
+    if (scale == NULL)
+        return qdq_nomem(w->s->err);
+    for (int64_t i = 0; i < y->count; i++)
+        scale[i] = alpha * a[0] * b[i];
+    qdq_tensor *t = qdq_tensor_of_floats(g->model, w->axis < 0 ? 0 : 1, &y->count, scale);
+    *out = qdq_opt_constant(w->s->o, w->n, in_at(w, w->l->bias)->name, "_scale", t);
+    return *out != NULL ? QDQ_OK : qdq_nomem(w->s->err);
+}
+
 static qdq_status add_bias(work *w, qdq_value **in, uint32_t *n_in)
 {
     qdq_value *v = in_at(w, w->l->bias), *scale;
@@ -251,7 +231,7 @@ static qdq_status add_bias(work *w, qdq_value **in, uint32_t *n_in)
 
 /* --- the change ------------------------------------------------------------------------------- */
 
-static qdq_status build(work *w)
+static qdq_status build_float(work *w)
 {
     uint32_t n_operand = count_operands(w), n_in = 0;
     qdq_value **in = qdq_arena_array(&w->s->o->scratch, n_operand + 2, sizeof(qdq_value *));
@@ -280,15 +260,10 @@ static qdq_status build(work *w)
 
 qdq_status qdq_qop_static(qdq_qop *s, qdq_node *n, bool *done)
 {
-    work w = {.s = s, .n = n, .l = find(n), .axis = -1};
+    work w = {.s = s, .n = n, .l = find_layout(n), .axis = -1};
 
     *done = w.l != NULL;
     if (w.l == NULL)
         return QDQ_OK;
-    const char *why = judge(&w);
-    if (why == NULL)
-        why = judge_bias(&w);
-    if (why != NULL)
-        qdq_opt_refuse(s->o, n, why);
-    return why == NULL && qdq_opt_take(s->o, n) ? build(&w) : QDQ_OK;
+    return qdq_opt_take_unless(s->o, n, judge_node(&w)) ? build_float(&w) : QDQ_OK;
 }

@@ -1,8 +1,8 @@
 /* quantize_bias.c - the bias of Conv, ConvTranspose, Gemm, or of a MatMul and Add, between DQ(data)
  * and DQ(weight):
  *
- *     y = Conv(DQ(x), DQ(w), b)  =>  y = Conv(DQ(x), DQ(w), DQ(int32 codes, scale of x times scale
- * of w))
+ *     y = Conv(DQ(x), DQ(w), b)
+ *  => y = Conv(DQ(x), DQ(w), DQ(int32 codes, scale of x times scale of w))
  *
  * Integer kernels accumulate in that scale and add the bias as codes; engines take a node with a
  * float bias for a float one (measured for ONNX Runtime: tests/numeric/ort_traps.c).
@@ -13,9 +13,10 @@
  *
  * A bias that is codes already is verified, and repaired if its scale is another one.
  *
- * Arguments: int32      the above (default)
- *            float      the opposite, for engines that add a float bias and refuse int32 behind DQ
- * (TensorRT) symmetric, saturate, skip, zero-bias   see quantize_bias.h */
+ * Arguments: int32   the above (default)
+ *            float   the opposite, for engines that add a float bias and refuse int32 behind DQ
+ *                    (TensorRT)
+ *            symmetric, saturate, skip, zero-bias   see quantize_bias.h */
 #include "opt/qdq/quantize_bias.h"
 
 #include <float.h>
@@ -281,15 +282,6 @@ static const char *base_name(const quantizing *q)
                : name;
 }
 
-static qdq_value *add_constant(const quantizing *q, const char *base, const char *suffix,
-                               qdq_tensor *t)
-{
-    const char *name = qdq_arena_printf(&q->o->scratch, "%s%s", base, suffix);
-
-    return name != NULL && t != NULL ? qdq_opt_constant(q->o, q->l.node->graph, q->l.node, name, t)
-                                     : NULL;
-}
-
 /* DQ before the node. Its zero point is written out: fusions of engines look for three inputs. */
 static qdq_value *add_dq(const quantizing *q)
 {
@@ -309,20 +301,17 @@ static qdq_value *add_dq(const quantizing *q)
     for (int64_t c = 0; c < q->l.channels; c++)
         /* groups of ConvTranspose share those of the weight */
         all[c] = q->c.scale[c % q->c.n_scale];
-    qdq_value *in[3] = {add_constant(q, base, "_quantized", t),
-                        add_constant(q, base, "_scale", qdq_tensor_of_floats(m, rank, dim, all)),
-                        add_constant(q, base, "_zero_point", z)};
-    const char *wanted = qdq_arena_printf(&q->o->scratch, "%s_DequantizeLinear", base);
-    const char *label = wanted != NULL ? qdq_graph_unique_node_name(g, wanted) : NULL;
-    wanted = qdq_arena_printf(&q->o->scratch, "%s_DequantizeLinear_Output", base);
-    const char *name = wanted != NULL ? qdq_graph_unique_name(g, wanted) : NULL;
+    qdq_value *in[3] = {
+        qdq_opt_constant(q->o, q->l.node, base, "_quantized", t),
+        qdq_opt_constant(q->o, q->l.node, base, "_scale", qdq_tensor_of_floats(m, rank, dim, all)),
+        qdq_opt_constant(q->o, q->l.node, base, "_zero_point", z)};
+    const char *label = qdq_arena_printf(&q->o->scratch, "%s_DequantizeLinear", base);
+    const char *name = qdq_arena_printf(&q->o->scratch, "%s_DequantizeLinear_Output", base);
     if (in[0] == NULL || in[1] == NULL || in[2] == NULL || label == NULL || name == NULL)
         return NULL;
-    qdq_node *dq = qdq_graph_add_node(g, q->l.node, "", "DequantizeLinear", label, 3, 1, &name);
+    qdq_node *dq = qdq_graph_add_op(g, q->l.node, "DequantizeLinear", label, name, 3, in);
     if (dq == NULL || (rank > 0 && !qdq_node_set_int(dq, "axis", 0)))
         return NULL;
-    for (uint32_t i = 0; i < 3; i++)
-        qdq_node_set_in(dq, i, in[i]);
     qdq_value_set_type(dq->out[0], qdq_type_fixed(m, QDQ_FLOAT, 1, dim));
     return dq->out[0];
 }
@@ -451,16 +440,11 @@ static qdq_status to_float(qdq_opt *o, qdq_node *n, uint32_t i, qdq_error *err)
     if (why == NULL &&
         (!takes_floats(&p) || qdq_node_int(dq, "output_dtype", QDQ_FLOAT) != QDQ_FLOAT))
         why = "its bias is not of type float";
-    if (why != NULL) {
-        qdq_opt_refuse(o, n, why);
+    if (!qdq_opt_take_unless(o, n, why))
         return QDQ_OK;
-    }
     QDQ_TRY(qdq_tensor_data(t, &o->scratch, &bytes, err));
-    if (!qdq_opt_take(o, n))
-        return QDQ_OK;
-    const char *name = qdq_arena_printf(&o->scratch, "%s_float", dq->in[0].value->name);
-    qdq_tensor *out = name != NULL ? dequantized(o, t, &p, bytes) : NULL;
-    qdq_value *fresh = out != NULL ? qdq_opt_constant(o, n->graph, n, name, out) : NULL;
+    qdq_value *fresh =
+        qdq_opt_constant(o, n, dq->in[0].value->name, "_float", dequantized(o, t, &p, bytes));
     if (fresh == NULL)
         return qdq_nomem(err);
     qdq_node_set_in(n, i, fresh);
@@ -470,26 +454,17 @@ static qdq_status to_float(qdq_opt *o, qdq_node *n, uint32_t i, qdq_error *err)
 
 /* --- the pass --------------------------------------------------------------------------------- */
 
-static qdq_status visit(qdq_opt *o, qdq_node *n, unsigned policy, qdq_error *err)
+qdq_status qdq_pass_quantize_bias(qdq_opt *o, qdq_node *n, qdq_error *err)
 {
-    if (!qdq_opt_has_arg(o, "float"))
-        return qdq_bias_quantize(o, n, policy | QDQ_BIAS_ASK, err);
-    for (uint32_t i = 0; i < n->n_in; i++)
-        if (is_bias(n, i))
-            QDQ_TRY(to_float(o, n, i, err));
-    return QDQ_OK;
-}
-
-qdq_status qdq_pass_quantize_bias(qdq_opt *o, qdq_graph *g, qdq_error *err)
-{
-    unsigned policy = (qdq_opt_has_arg(o, "symmetric") ? QDQ_BIAS_SYMMETRIC : 0U) |
+    unsigned policy = QDQ_BIAS_ASK | (qdq_opt_has_arg(o, "symmetric") ? QDQ_BIAS_SYMMETRIC : 0U) |
                       (qdq_opt_has_arg(o, "saturate") ? QDQ_BIAS_SATURATE : 0U) |
                       (qdq_opt_has_arg(o, "skip") ? QDQ_BIAS_SKIP : 0U) |
                       (qdq_opt_has_arg(o, "zero-bias") ? QDQ_BIAS_ZERO : 0U);
 
-    QDQ_FOR_NODES (n, g) {
-        QDQ_TRY(visit(o, n, policy, err));
-        qdq_arena_reset(&o->scratch, (qdq_arena_mark){NULL, 0});
-    }
+    if (!qdq_opt_has_arg(o, "float"))
+        return qdq_bias_quantize(o, n, policy, err);
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (is_bias(n, i))
+            QDQ_TRY(to_float(o, n, i, err));
     return QDQ_OK;
 }

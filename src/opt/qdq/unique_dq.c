@@ -17,24 +17,11 @@ static qdq_node *reader_in(const qdq_graph *g, qdq_node *n)
 }
 
 /* The same node once more, behind the first one; its output, or NULL: out of memory. */
-static qdq_value *copy(qdq_node *n)
+static qdq_value *repeat(const qdq_node *n)
 {
-    qdq_graph *g = n->graph;
-    const char *name = qdq_graph_unique_name(g, n->out[0]->name);
-    const char *own = n->name[0] != '\0' ? qdq_graph_unique_node_name(g, n->name) : "";
-    qdq_node *behind = n->next == &g->end ? NULL : n->next, *c = NULL;
+    qdq_node *copy = qdq_node_copy(n, n->graph, n->next == &n->graph->end ? NULL : n->next);
 
-    if (name != NULL && own != NULL)
-        c = qdq_graph_add_node(g, behind, n->domain, n->type, own, n->n_in, 1, &name);
-    if (c == NULL)
-        return NULL;
-    for (uint32_t i = 0; i < n->n_in; i++)
-        qdq_node_set_in(c, i, n->in[i].value);
-    for (uint32_t i = 0; i < n->n_attr; i++)
-        if (!qdq_node_append_attr(c, n->attr[i]))
-            return NULL;
-    qdq_value_set_type(c->out[0], n->out[0]->type);
-    return c->out[0];
+    return copy != NULL ? copy->out[0] : NULL;
 }
 
 /* Every edge in the graph is a reader; all edges from inside one body are one. The first keeps what
@@ -56,7 +43,7 @@ static qdq_status split(qdq_opt *o, qdq_node *n, qdq_map *bodies, qdq_error *err
             place->ptr = y;
         else if (is_new && !qdq_opt_take(o, n))
             return QDQ_OK;
-        else if (is_new && (place->ptr = copy(n)) == NULL)
+        else if (is_new && (place->ptr = repeat(n)) == NULL)
             return qdq_nomem(err);
         is_free = false;
         qdq_node_set_in(u->node, u->index, place->ptr);
@@ -64,16 +51,13 @@ static qdq_status split(qdq_opt *o, qdq_node *n, qdq_map *bodies, qdq_error *err
     return QDQ_OK;
 }
 
-qdq_status qdq_pass_unique_dq(qdq_opt *o, qdq_graph *g, qdq_error *err)
+qdq_status qdq_pass_unique_dq(qdq_opt *o, qdq_node *n, qdq_error *err)
 {
-    QDQ_FOR_NODES (n, g) {
-        qdq_map bodies = QDQ_MAP_INIT; /* node with bodies -> what they read */
-        qdq_status st = QDQ_OK;
+    qdq_map bodies = QDQ_MAP_INIT; /* node with bodies -> what they read */
+    qdq_status st = QDQ_OK;
 
-        if (n->op == QDQ_OP_DEQUANTIZELINEAR && n->n_out == 1 && n->out[0] != NULL)
-            st = split(o, n, &bodies, err);
-        qdq_map_free(&bodies);
-        QDQ_TRY(st);
-    }
-    return QDQ_OK;
+    if (n->op == QDQ_OP_DEQUANTIZELINEAR && n->n_out == 1 && n->out[0] != NULL)
+        st = split(o, n, &bodies, err);
+    qdq_map_free(&bodies);
+    return st;
 }

@@ -252,17 +252,18 @@ bool qdq_match_ints(const qdq_match *m, const char *name, size_t max, int64_t *o
     const qdq_tensor *t = qdq_match_const(m, name);
     qdq_arena scratch = QDQ_ARENA_INIT;
     int64_t *ints;
-    bool ok = t != NULL && (uint64_t)t->count <= max && qdq_elem_is_int(t->elem) &&
-              qdq_tensor_ints(t, &scratch, (int64_t)max, &ints, NULL) == QDQ_OK;
+    qdq_status st;
 
     *n = 0;
-    if (ok) {
-        *n = (size_t)t->count;
-        for (size_t i = 0; i < *n; i++)
-            out[i] = ints[i];
-    }
+    if (t == NULL || (uint64_t)t->count > max || !qdq_elem_is_int(t->elem))
+        return false;
+    st = qdq_tensor_ints(t, &scratch, (int64_t)max, &ints, NULL);
+    for (; st == QDQ_OK && *n < (size_t)t->count; ++*n)
+        out[*n] = ints[*n];
     qdq_arena_free(&scratch);
-    return ok;
+    if (st == QDQ_E_NOMEM)
+        (void)qdq_match_nomem(m);
+    return st == QDQ_OK;
 }
 
 /* --- shapes ----------------------------------------------------------------------------------- */

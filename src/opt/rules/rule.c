@@ -7,6 +7,7 @@
  * list. */
 #include "opt/rules/rule.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -56,6 +57,10 @@ typedef struct worklist {
     QDQ_VEC(qdq_value *) lost; /* values that a change took a reader from */
     double booked;             /* seconds that are booked on rules */
     qdq_match match;
+    union {
+        max_align_t align;
+        unsigned char bytes[QDQ_MATCH_FOUND];
+    } found; /* of the match */
 } worklist;
 
 /* --- the list --------------------------------------------------------------------------------- */
@@ -105,6 +110,12 @@ void qdq_match_touch(qdq_match *m, qdq_node *n)
 
     if (!push_around(w, n))
         w->o->state->nomem = true;
+}
+
+const char *qdq_match_nomem(const qdq_match *m)
+{
+    m->o->state->nomem = true;
+    return qdq_not_this;
 }
 
 /* --- behind a change -------------------------------------------------------------------------- */
@@ -239,10 +250,7 @@ static qdq_status visit(worklist *w, qdq_node *n, qdq_error *err)
 
 static bool fits(const worklist *w, const qdq_rule *r)
 {
-    int64_t opset = w->match.opset;
-
-    return (r->min_opset == 0 || opset >= r->min_opset) &&
-           (r->max_opset == 0 || opset <= r->max_opset) &&
+    return w->match.opset >= r->min_opset &&
            !(r->needs_initializers && qdq_graph_in_function(w->g));
 }
 
@@ -317,7 +325,8 @@ qdq_status qdq_rules_run(qdq_opt *o, const qdq_rule *const *rules, size_t n_rule
     double start;
     qdq_status st;
 
-    w.match = (qdq_match){.o = o, .graph = g, .opset = qdq_graph_opset(g), .work = &w};
+    w.match =
+        (qdq_match){.o = o, .graph = g, .opset = qdq_graph_opset(g), .found = &w.found, .work = &w};
     st = qdq_opt_facts(o, &w.match.facts, err);
     start = qdq_clock_seconds(); /* facts are not the rules' doing */
     if (st == QDQ_OK)
@@ -345,15 +354,9 @@ bool qdq_match_set_type(qdq_match *m, qdq_value *v, const qdq_type *type)
 qdq_node *qdq_match_add(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in,
                         const qdq_type *type)
 {
-    const char *name = qdq_graph_unique_name(m->graph, m->root->out[0]->name);
-    qdq_node *n =
-        name != NULL ? qdq_graph_add_node(m->graph, m->root, "", op, "", n_in, 1, &name) : NULL;
+    qdq_node *n = qdq_graph_add_op(m->graph, m->root, op, "", m->root->out[0]->name, n_in, in);
 
-    if (n == NULL)
-        return NULL;
-    for (uint32_t i = 0; i < n_in; i++)
-        qdq_node_set_in(n, i, in[i]);
-    if (!qdq_match_set_type(m, n->out[0], type))
+    if (n == NULL || !qdq_match_set_type(m, n->out[0], type))
         return NULL;
     qdq_match_touch(m, n);
     return n;
@@ -361,7 +364,7 @@ qdq_node *qdq_match_add(qdq_match *m, const char *op, uint32_t n_in, qdq_value *
 
 qdq_value *qdq_match_add_const(qdq_match *m, const char *base, qdq_tensor *t)
 {
-    return qdq_opt_constant(m->o, m->graph, m->root, base, t);
+    return qdq_opt_constant(m->o, m->root, base, "", t);
 }
 
 qdq_value *qdq_match_add_ints(qdq_match *m, const char *base, size_t n, const int64_t *ints)

@@ -8,9 +8,16 @@
 #ifndef QDQ_RULE_H
 #define QDQ_RULE_H
 
+#include <assert.h>
+
 #include "opt/opt.h"
 
-enum { QDQ_PAT_ROWS = 12, QDQ_PAT_INPUTS = 9, QDQ_MATCH_NAMES = 40 };
+enum {
+    QDQ_PAT_ROWS = 12,
+    QDQ_PAT_INPUTS = 9,
+    QDQ_MATCH_NAMES = 40,
+    QDQ_MATCH_FOUND = 1024 /* bytes */
+};
 
 enum {
     /* what it computes is read inside the match only, and is no graph output */
@@ -34,6 +41,9 @@ typedef struct qdq_pat {
     unsigned flags;
 } qdq_pat;
 
+/* The rows of a rule, as its members `pat` and `n_pat`. */
+#define QDQ_RULE_PAT(rows) .pat = (rows), .n_pat = QDQ_COUNT(rows)
+
 /* A row between two patterns of one rule: what follows is another graph that the rule takes. */
 #define QDQ_PAT_OR                                                                                 \
     {                                                                                              \
@@ -53,6 +63,7 @@ typedef struct qdq_match {
     const char *name[QDQ_MATCH_NAMES];
     qdq_value *value[QDQ_MATCH_NAMES];
     size_t n_names;
+    void *found;  /* see qdq_match_found() */
     void *work;   /* the driver's list of nodes to look at again */
     double start; /* when it first came to `check` */
 } qdq_match;
@@ -60,16 +71,15 @@ typedef struct qdq_match {
 typedef struct qdq_rule {
     const qdq_pat *pat; /* the first row, and each behind a QDQ_PAT_OR, is a root */
     size_t n_pat;
-    int min_opset, max_opset; /* of the default domain; 0: any */
-    bool needs_initializers;  /* not in function bodies */
+    int min_opset;           /* of the default domain; 0: any */
+    bool needs_initializers; /* not in function bodies */
     /* NULL: goes ahead. qdq_not_this: a match in form only (the constant is not the one), not worth
      * reporting. Else the reason, a literal, that the report shows. May look, not edit. NULL
      * function: nothing to check. Where inputs commute, the other order is tried before the answer
      * stands. */
     const char *(*check)(const qdq_match *m);
-    /* Edits, through the functions below or edit.h. Where it asks again what `check` has asked and
-     * gets another answer, memory was short: QDQ_E_NOMEM. Nodes that nothing reads any more are
-     * taken out behind it; their constants stay for drop-unused. */
+    /* Edits, through the functions below or edit.h, what `check` has found. Nodes that nothing
+     * reads any more are taken out behind it; their constants stay for drop-unused. */
     qdq_status (*build)(qdq_match *m, qdq_error *err);
 } qdq_rule;
 
@@ -82,6 +92,18 @@ qdq_status qdq_rules_run(qdq_opt *o, const qdq_rule *const *rules, size_t n_rule
                          qdq_error *err);
 
 /* --- what check and build may ask ------------------------------------------------------------- */
+
+/* What `check` finds out for `build`: an object of a type of the rule's own, not initialized, which
+ * both ask for. */
+static inline void *qdq_match_found(const qdq_match *m, size_t size)
+{
+    assert(size <= QDQ_MATCH_FOUND);
+    (void)size;
+    return m->found;
+}
+
+/* For a `check` that lacks memory: the run ends with QDQ_E_NOMEM. Returns qdq_not_this. */
+const char *qdq_match_nomem(const qdq_match *m);
 
 qdq_node *qdq_match_node(const qdq_match *m, const char *bind); /* of a row */
 qdq_value *qdq_match_value(const qdq_match *m,
@@ -99,7 +121,8 @@ qdq_elem qdq_match_elem(const qdq_match *m, const qdq_value *v); /* QDQ_UNDEFINE
 bool qdq_match_scalar(const qdq_match *m, const char *name, double *x);
 /* All its elements are this number, exactly. Reads no further than to the first that is not. */
 bool qdq_match_all(const qdq_match *m, const char *name, double x);
-/* All elements of an integer constant with at most `max` elements. */
+/* All elements of an integer constant with at most `max` elements. False: it is none, or memory is
+ * short (qdq_match_nomem). */
 bool qdq_match_ints(const qdq_match *m, const char *name, size_t max, int64_t *out, size_t *n);
 
 /* Proven: the same element type, rank and dims, unknown ones by name. */

@@ -111,22 +111,6 @@ bool qdq_rule_perm(const qdq_match *m, const qdq_node *transpose, qdq_rule_ints 
 
 /* --- shapes ----------------------------------------------------------------------------------- */
 
-bool qdq_rule_target_of(const qdq_type *t, qdq_rule_ints *out)
-{
-    bool open = false;
-
-    if (t == NULL || t->rank < 0 || t->rank > QDQ_RULE_RANK)
-        return false;
-    out->n = t->rank;
-    for (int i = 0; i < t->rank; i++) {
-        out->at[i] = t->dim[i].value >= 0 ? t->dim[i].value : -1;
-        if (out->at[i] == 0 || (out->at[i] < 0 && open))
-            return false;
-        open = open || out->at[i] < 0;
-    }
-    return true;
-}
-
 bool qdq_rule_is_reshape(qdq_op op)
 {
     return op == QDQ_OP_RESHAPE || op == QDQ_OP_FLATTEN || op == QDQ_OP_SQUEEZE ||
@@ -136,4 +120,18 @@ bool qdq_rule_is_reshape(qdq_op op)
 qdq_status qdq_rule_become_x(qdq_match *m, qdq_error *err)
 {
     return qdq_match_become(m, qdq_match_value(m, "x"), err);
+}
+
+qdq_status qdq_rule_become_found(qdq_match *m, qdq_error *err)
+{
+    qdq_value **found = qdq_match_found(m, sizeof *found);
+
+    return qdq_match_become(m, *found, err);
+}
+
+qdq_status qdq_rule_read_x(qdq_match *m, qdq_error *err)
+{
+    (void)err;
+    qdq_node_set_in(m->root, 0, qdq_match_value(m, "x"));
+    return QDQ_OK;
 }

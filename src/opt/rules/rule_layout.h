@@ -30,14 +30,14 @@ qdq_status qdq_rule_put_ints(qdq_match *m, qdq_node *n, const char *attribute, u
 /* The permutation of a Transpose; without one it is the reverse, which takes a proven rank. */
 bool qdq_rule_perm(const qdq_match *m, const qdq_node *transpose, qdq_rule_ints *out);
 
-/* The dims of a type as what Reshape takes: at most one is unknown (-1, and then no dim is 0), and
- * none is 0, which would mean a copy. */
-bool qdq_rule_target_of(const qdq_type *t, qdq_rule_ints *out);
-
 /* Reshape, Flatten, Squeeze, Unsqueeze: the same elements in the same order. */
 bool qdq_rule_is_reshape(qdq_op op);
 
-/* What reads x reads it as it is: most rules that drop a node end with this. */
+/* What reads the root reads x as it is: most rules that drop a node end with this. */
 qdq_status qdq_rule_become_x(qdq_match *m, qdq_error *err);
+/* The same for the value that `check` has found (a qdq_value *). */
+qdq_status qdq_rule_become_found(qdq_match *m, qdq_error *err);
+/* The root reads x, instead of what was made of it, as its first input. */
+qdq_status qdq_rule_read_x(qdq_match *m, qdq_error *err);
 
 #endif /* QDQ_RULE_LAYOUT_H */

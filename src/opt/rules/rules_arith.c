@@ -5,8 +5,7 @@
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"
 
-/* --- drop-noop-arith: y = x + 0, x - 0, x * 1, x / 1, x ** 1  =>  x
- * ---------------------------------------------------
+/* --- drop-noop-arith: y = x + 0, x - 0, x * 1, x / 1, x ** 1  =>  x -----------------------------
  *
  * Q/DQ: SAFE, the real value between them is the same. */
 
@@ -35,15 +34,13 @@ static const char *noop_check(const qdq_match *m)
 }
 
 const qdq_rule qdq_rule_drop_noop_arith = {
-    .pat = noop_pat,
-    .n_pat = QDQ_COUNT(noop_pat),
+    QDQ_RULE_PAT(noop_pat),
     .min_opset = 7, /* below, an attribute says where the operand goes */
     .check = noop_check,
     .build = qdq_rule_become_x,
 };
 
-/* --- drop-repeated: y = Relu(Relu(x))  =>  Relu(x); y = Neg(Neg(x))  =>  x
- * ---------------------------------------------
+/* --- drop-repeated: y = Relu(Relu(x))  =>  Relu(x); y = Neg(Neg(x))  =>  x ----------------------
  *
  * Q/DQ: NEVER-ACROSS. */
 
@@ -59,13 +56,11 @@ static const qdq_pat repeated_pat[] = {
 };
 
 const qdq_rule qdq_rule_drop_repeated = {
-    .pat = repeated_pat,
-    .n_pat = QDQ_COUNT(repeated_pat),
+    QDQ_RULE_PAT(repeated_pat),
     .build = qdq_rule_become_x,
 };
 
-/* --- drop-abs: y = Abs(x)  =>  x, where shape arithmetic shows that no element is negative
- * -----------------------------
+/* --- drop-abs: y = Abs(x)  =>  x, where shape arithmetic shows that no element is negative ------
  *
  * Q/DQ: SAFE, integers of shapes only. */
 
@@ -87,8 +82,7 @@ static const char *abs_check(const qdq_match *m)
 }
 
 const qdq_rule qdq_rule_drop_abs = {
-    .pat = abs_pat,
-    .n_pat = QDQ_COUNT(abs_pat),
+    QDQ_RULE_PAT(abs_pat),
     .check = abs_check,
     .build = qdq_rule_become_x,
 };
@@ -126,8 +120,7 @@ static qdq_status bias_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_drop_zero_bias = {
-    .pat = bias_pat,
-    .n_pat = QDQ_COUNT(bias_pat),
+    QDQ_RULE_PAT(bias_pat),
     .check = bias_check,
     .build = bias_build,
 };

@@ -9,8 +9,7 @@ static qdq_elem target_of(const qdq_node *cast)
     return to > 0 && to < QDQ_ELEM_COUNT ? (qdq_elem)to : QDQ_UNDEFINED;
 }
 
-/* --- drop-noop-cast: y = Cast(x) to what x is  =>  x
- * --------------------------------------------------------------------
+/* --- drop-noop-cast: y = Cast(x) to what x is  =>  x --------------------------------------------
  *
  * Q/DQ: SAFE. */
 
@@ -24,15 +23,13 @@ static const char *noop_check(const qdq_match *m)
 }
 
 const qdq_rule qdq_rule_drop_noop_cast = {
-    .pat = noop_pat,
-    .n_pat = QDQ_COUNT(noop_pat),
+    QDQ_RULE_PAT(noop_pat),
     .min_opset = 6, /* below, the type is a string */
     .check = noop_check,
     .build = qdq_rule_become_x,
 };
 
-/* --- castlike-to-cast: y = CastLike(x, like)  =>  Cast(x) to the type of `like`
- * ----------------------------------------
+/* --- castlike-to-cast: y = CastLike(x, like)  =>  Cast(x) to the type of `like` -----------------
  *
  * Q/DQ: SAFE. */
 
@@ -58,14 +55,12 @@ static qdq_status castlike_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_castlike_to_cast = {
-    .pat = castlike_pat,
-    .n_pat = QDQ_COUNT(castlike_pat),
+    QDQ_RULE_PAT(castlike_pat),
     .check = castlike_check,
     .build = castlike_build,
 };
 
-/* --- merge-casts: y = Cast(Cast(x))  =>  Cast(x), where the first one loses nothing
- * ------------------------------------
+/* --- merge-casts: y = Cast(Cast(x))  =>  Cast(x), where the first one loses nothing -------------
  *
  * What a type can hold: integers by their range, floating point by its bits. A value that goes
  * through a wider type unharmed is rounded or wrapped once, by the second Cast. Not merged where
@@ -123,17 +118,9 @@ static const char *merge_check(const qdq_match *m)
     return NULL;
 }
 
-static qdq_status merge_build(qdq_match *m, qdq_error *err)
-{
-    (void)err;
-    qdq_node_set_in(m->root, 0, qdq_match_value(m, "x"));
-    return QDQ_OK;
-}
-
 const qdq_rule qdq_rule_merge_casts = {
-    .pat = merge_pat,
-    .n_pat = QDQ_COUNT(merge_pat),
+    QDQ_RULE_PAT(merge_pat),
     .min_opset = 6,
     .check = merge_check,
-    .build = merge_build,
+    .build = qdq_rule_read_x,
 };

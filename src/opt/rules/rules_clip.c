@@ -99,9 +99,10 @@ static qdq_value *get_bound(qdq_match *m, double x, qdq_elem elem, const char *b
     return v != NULL ? v : add_bound(m, x, elem, base);
 }
 
-/* The root becomes Clip(x, lo, hi). */
-static qdq_status become_clip(qdq_match *m, const qdq_bounds *b, qdq_error *err)
+/* The root becomes Clip(x, lo, hi), with the bounds that were found. */
+static qdq_status become_clip(qdq_match *m, qdq_error *err)
 {
+    const qdq_bounds *b = qdq_match_found(m, sizeof *b);
     qdq_value *in[3] = {qdq_match_value(m, "x"), NULL, NULL};
     const double bound[3] = {0, b->lo, b->hi};
 
@@ -145,9 +146,9 @@ static bool passes_infinity(const qdq_match *m, const qdq_bounds *b)
            (isinf(b->hi) && !leaves_out(first, 2) && !leaves_out(m->root, 2));
 }
 
-static const char *merged_bounds(const qdq_match *m, qdq_bounds *b)
+static const char *merge_check(const qdq_match *m)
 {
-    qdq_bounds first, second;
+    qdq_bounds first, second, *b = qdq_match_found(m, sizeof *b);
 
     if (!qdq_rule_bounds(m, qdq_match_node(m, "t"), &first) ||
         !qdq_rule_bounds(m, m->root, &second))
@@ -169,30 +170,14 @@ static const char *merged_bounds(const qdq_match *m, qdq_bounds *b)
     return can_hold(b) ? NULL : "the element type cannot hold the bounds";
 }
 
-static const char *merge_check(const qdq_match *m)
-{
-    qdq_bounds b;
-
-    return merged_bounds(m, &b);
-}
-
-static qdq_status merge_build(qdq_match *m, qdq_error *err)
-{
-    qdq_bounds b = {0};
-
-    return merged_bounds(m, &b) == NULL ? become_clip(m, &b, err) : qdq_nomem(err);
-}
-
 const qdq_rule qdq_rule_merge_clips = {
-    .pat = merge_pat,
-    .n_pat = QDQ_COUNT(merge_pat),
+    QDQ_RULE_PAT(merge_pat),
     .min_opset = 6,
     .check = merge_check,
-    .build = merge_build,
+    .build = become_clip,
 };
 
-/* --- min-max-to-clip: Max(Min(x, hi), lo), Min(Max(x, lo), hi)  =>  Clip(x, lo, hi)
- * ---------------------------------------
+/* --- min-max-to-clip: Max(Min(x, hi), lo), Min(Max(x, lo), hi)  =>  Clip(x, lo, hi) -------------
  *
  * Constants have one element and no more dims than x, because Clip does not broadcast; several of
  * them count as the tightest. Max outside gives lo where lo is above hi, and Clip hi: such bounds
@@ -214,8 +199,9 @@ static const qdq_pat min_max_pat[] = {
 };
 
 /* Both constants as bounds. */
-static const char *min_max_bounds(const qdq_match *m, qdq_bounds *b)
+static const char *min_max_check(const qdq_match *m)
 {
+    qdq_bounds *b = qdq_match_found(m, sizeof *b);
     const qdq_tensor *c = qdq_match_const(m, "c"), *d = qdq_match_const(m, "d");
     bool outer_max = m->root->op == QDQ_OP_MAX,
          inner_max = qdq_match_node(m, "t")->op == QDQ_OP_MAX;
@@ -243,31 +229,20 @@ static const char *min_max_bounds(const qdq_match *m, qdq_bounds *b)
     return c->elem == d->elem && can_hold(b) ? NULL : "the bounds have different types";
 }
 
-static const char *min_max_check(const qdq_match *m)
-{
-    qdq_bounds b;
-
-    return min_max_bounds(m, &b);
-}
-
 static qdq_status min_max_build(qdq_match *m, qdq_error *err)
 {
+    const qdq_bounds *b = qdq_match_found(m, sizeof *b);
     qdq_value *in[2] = {qdq_match_value(m, "x"), NULL};
-    qdq_bounds b = {0};
-    bool has_lo;
+    bool has_lo = !isinf(b->lo);
 
-    if (min_max_bounds(m, &b) != NULL)
-        return qdq_nomem(err);
-    has_lo = !isinf(b.lo);
-    if (has_lo && !isinf(b.hi))
-        return become_clip(m, &b, err);
-    in[1] = has_lo ? get_bound(m, b.lo, b.elem, "min") : get_bound(m, b.hi, b.elem, "max");
+    if (has_lo && !isinf(b->hi))
+        return become_clip(m, err);
+    in[1] = has_lo ? get_bound(m, b->lo, b->elem, "min") : get_bound(m, b->hi, b->elem, "max");
     return in[1] != NULL ? qdq_match_recast(m, has_lo ? "Max" : "Min", 2, in, err) : qdq_nomem(err);
 }
 
 const qdq_rule qdq_rule_min_max_to_clip = {
-    .pat = min_max_pat,
-    .n_pat = QDQ_COUNT(min_max_pat),
+    QDQ_RULE_PAT(min_max_pat),
     .min_opset = 12, /* for integers, too */
     .check = min_max_check,
     .build = min_max_build,

@@ -76,8 +76,7 @@ static qdq_status empty_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_drop_empty_parts = {
-    .pat = empty_pat,
-    .n_pat = QDQ_COUNT(empty_pat),
+    QDQ_RULE_PAT(empty_pat),
     .check = empty_check,
     .build = empty_build,
 };
@@ -140,8 +139,7 @@ static qdq_status merge_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_merge_concats = {
-    .pat = merge_pat,
-    .n_pat = QDQ_COUNT(merge_pat),
+    QDQ_RULE_PAT(merge_pat),
     .check = merge_check,
     .build = merge_build,
 };

@@ -4,8 +4,7 @@
 #include "opt/eval/eval.h"
 #include "opt/rules/rule_layout.h"
 
-/* --- cast-fill: y = Cast(ConstantOfShape(s))  =>  ConstantOfShape(s) of the other type
- * ---------------------------------
+/* --- cast-fill: y = Cast(ConstantOfShape(s))  =>  ConstantOfShape(s) of the other type ----------
  *
  * Q/DQ: SAFE. The value is cast by the evaluator, which refuses what engines do each in their own
  * way. */
@@ -22,19 +21,21 @@ static bool can_fill(qdq_elem e)
            (qdq_elem_is_int(e) && qdq_elem_bits(e) >= 8);
 }
 
-/* The value of the ConstantOfShape: 0 of type float if it has none. */
-static bool fill_value(const qdq_node *fill, qdq_arena *memory, qdq_const *out)
+/* The value of the ConstantOfShape: 0 of type float if it has none. *why: it is not known. */
+static qdq_status fill_value(const qdq_node *fill, qdq_arena *memory, qdq_const *out,
+                             const char **why)
 {
     static const float zero;
     static const int64_t one = 1;
     const qdq_attr *a = qdq_node_attr(fill, "value");
-    const char *why = NULL;
 
     *out = (qdq_const){QDQ_FLOAT, 1, &one, 1, &zero, sizeof zero};
     if (a == NULL)
-        return true;
-    return a->type == QDQ_ATTR_TENSOR && a->ref == NULL && a->v.t->count == 1 &&
-           qdq_const_of_tensor(a->v.t, memory, out, &why, NULL) == QDQ_OK && why == NULL;
+        return QDQ_OK;
+    if (a->type == QDQ_ATTR_TENSOR && a->ref == NULL && a->v.t->count == 1)
+        return qdq_const_of_tensor(a->v.t, memory, out, why, NULL);
+    *why = "";
+    return QDQ_OK;
 }
 
 /* The value as the Cast makes it. */
@@ -44,9 +45,13 @@ static const char *cast_value(const qdq_match *m, qdq_arena *memory, qdq_const *
     const qdq_const *in[] = {&value};
     const char *why = NULL;
 
-    if (!fill_value(qdq_match_node(m, "t"), memory, &value))
+    if (fill_value(qdq_match_node(m, "t"), memory, &value, &why) != QDQ_OK)
+        return qdq_match_nomem(m);
+    if (why != NULL)
         return "the fill value is not known";
-    if (qdq_eval_node(m->root, m->opset, in, 64, memory, out, &why, NULL) != QDQ_OK || why != NULL)
+    if (qdq_eval_node(m->root, m->opset, in, 64, memory, out, &why, NULL) != QDQ_OK)
+        return qdq_match_nomem(m);
+    if (why != NULL)
         return "the fill value does not convert in one way only";
     return can_fill(out->elem) ? NULL : "ConstantOfShape does not make that type";
 }
@@ -78,15 +83,13 @@ static qdq_status fill_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_cast_fill = {
-    .pat = fill_pat,
-    .n_pat = QDQ_COUNT(fill_pat),
+    QDQ_RULE_PAT(fill_pat),
     .min_opset = 9,
     .check = fill_check,
     .build = fill_build,
 };
 
-/* --- drop-dropout: y, mask = Dropout(x) that does not train  =>  x, all true
- * ----------------------------------------------
+/* --- drop-dropout: y, mask = Dropout(x) that does not train  =>  x, all true --------------------
  *
  * Where nothing reads the mask, drop-identity has been here before, unless it trains and drops
  * nothing. Q/DQ: SAFE. */
@@ -135,8 +138,7 @@ static qdq_status dropout_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_drop_dropout = {
-    .pat = dropout_pat,
-    .n_pat = QDQ_COUNT(dropout_pat),
+    QDQ_RULE_PAT(dropout_pat),
     .min_opset = 12,
     .check = dropout_check,
     .build = dropout_build,

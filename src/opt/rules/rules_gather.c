@@ -3,8 +3,7 @@
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"
 
-/* --- gather-keeps-dim: y = Unsqueeze(Gather(x, i), [axis])  =>  Gather(x, [i])
- * --------------------------------------------
+/* --- gather-keeps-dim: y = Unsqueeze(Gather(x, i), [axis])  =>  Gather(x, [i]) ------------------
  *
  * One index takes its dim away; a list of one leaves it as 1. */
 
@@ -45,8 +44,7 @@ static qdq_status keep_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_gather_keeps_dim = {
-    .pat = keep_pat,
-    .n_pat = QDQ_COUNT(keep_pat),
+    QDQ_RULE_PAT(keep_pat),
     .check = keep_check,
     .build = keep_build,
 };
@@ -60,13 +58,19 @@ static const qdq_pat scatter_pat[] = {
 };
 
 /* [[0], [1], ... [n - 1]] */
-static bool counts_up(const qdq_tensor *t, int64_t n)
+static bool counts_up(const qdq_match *m, const qdq_tensor *t, int64_t n)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     int64_t *list = NULL;
-    bool up = t->rank == 2 && t->dim[0] == n && t->dim[1] == 1 &&
-              qdq_tensor_ints(t, &scratch, t->count, &list, NULL) == QDQ_OK;
+    qdq_status st;
+    bool up;
 
+    if (t->rank != 2 || t->dim[0] != n || t->dim[1] != 1)
+        return false;
+    st = qdq_tensor_ints(t, &scratch, t->count, &list, NULL);
+    if (st == QDQ_E_NOMEM)
+        (void)qdq_match_nomem(m);
+    up = st == QDQ_OK;
     for (int64_t i = 0; up && i < n; i++)
         up = list[i] == i;
     qdq_arena_free(&scratch);
@@ -96,7 +100,7 @@ static const char *scatter_check(const qdq_match *m)
 
     if (type == NULL || type->rank < 1)
         return "the shape is not known";
-    if (m->n_pat == 1 ? !counts_up(qdq_match_const(m, "i"), type->dim[0].value)
+    if (m->n_pat == 1 ? !counts_up(m, qdq_match_const(m, "i"), type->dim[0].value)
                       : !ranges_over(m, type->dim[0]))
         return qdq_not_this;
     if (!qdq_node_string_is(m->root, "reduction", "none", "none"))
@@ -112,8 +116,7 @@ static qdq_status scatter_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_drop_full_scatter = {
-    .pat = scatter_pat,
-    .n_pat = QDQ_COUNT(scatter_pat),
+    QDQ_RULE_PAT(scatter_pat),
     .min_opset = 11,
     .check = scatter_check,
     .build = scatter_build,

@@ -2,8 +2,7 @@
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"
 
-/* --- unwrap-matmul: y = Reshape(MatMul(Reshape(a), Reshape(b)))  =>  MatMul(a, b)
- * -----------------------------------------
+/* --- unwrap-matmul: y = Reshape(MatMul(Reshape(a), Reshape(b)))  =>  MatMul(a, b) ---------------
  *
  * Exporters make batches of batches one. Either b is a matrix, and a is reshaped but for its last
  * dim: every row is a product of its own. Or both have the same dims but for the last two, which
@@ -73,15 +72,13 @@ static qdq_status unwrap_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_unwrap_matmul = {
-    .pat = unwrap_pat,
-    .n_pat = QDQ_COUNT(unwrap_pat),
+    QDQ_RULE_PAT(unwrap_pat),
     .min_opset = 5,
     .check = unwrap_check,
     .build = unwrap_build,
 };
 
-/* --- widen-bias: MatMul(a, w) + c  =>  the same with c of as many dims as the product
- * ----------------------------------------
+/* --- widen-bias: MatMul(a, w) + c  =>  the same with c of as many dims as the product -----------
  *
  * Once the shapes of a model are fixed, ONNX Runtime makes a Gemm of MatMul and Add where c has one
  * dim, and an 8-bit product with a float c becomes a float one whose weight is dequantized in every
@@ -129,8 +126,7 @@ static qdq_status widen_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_widen_bias = {
-    .pat = widen_pat,
-    .n_pat = QDQ_COUNT(widen_pat),
+    QDQ_RULE_PAT(widen_pat),
     .min_opset = 7,
     .check = widen_check,
     .build = widen_build,

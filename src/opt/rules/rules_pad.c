@@ -5,8 +5,7 @@
 #include "base/fail.h"
 #include "opt/rules/rule_layout.h"
 
-/* --- explicit-pads: auto_pad of Conv, ConvInteger, MaxPool and AveragePool  =>  pads
- * -------------------------------------
+/* --- explicit-pads: auto_pad of Conv, ConvInteger, MaxPool and AveragePool  =>  pads ------------
  *
  * SAME_*: as many elements come out as strides go into what comes in; what that takes in padding is
  * split in halves, the larger one behind (UPPER) or in front (LOWER). The kernel counts with its
@@ -101,8 +100,10 @@ static const char *same_pads(const qdq_match *m, bool upper, window *w)
     return NULL;
 }
 
-static const char *find_pads(const qdq_match *m, window *w)
+/* The pads in numbers. */
+static const char *explicit_check(const qdq_match *m)
 {
+    window *w = qdq_match_found(m, sizeof *w);
     const qdq_node *n = m->root;
     bool upper = qdq_node_string_is(n, "auto_pad", "SAME_UPPER", "NOTSET");
 
@@ -123,34 +124,24 @@ static const char *find_pads(const qdq_match *m, window *w)
     return same_pads(m, upper, w);
 }
 
-static const char *explicit_check(const qdq_match *m)
-{
-    window w;
-
-    return find_pads(m, &w);
-}
-
 static qdq_status explicit_build(qdq_match *m, qdq_error *err)
 {
-    window w;
+    const window *w = qdq_match_found(m, sizeof *w);
 
-    if (find_pads(m, &w) != NULL)
-        return qdq_nomem(err);
     qdq_node_remove_attr(m->root, "auto_pad");
     qdq_node_remove_attr(m->root, "pads");
-    return w.n == 0 || qdq_node_set_ints(m->root, "pads", w.pad, 2 * (size_t)w.n) ? QDQ_OK
-                                                                                  : qdq_nomem(err);
+    if (w->n > 0 && !qdq_node_set_ints(m->root, "pads", w->pad, 2 * (size_t)w->n))
+        return qdq_nomem(err);
+    return QDQ_OK;
 }
 
 const qdq_rule qdq_rule_explicit_pads = {
-    .pat = explicit_pat,
-    .n_pat = QDQ_COUNT(explicit_pat),
+    QDQ_RULE_PAT(explicit_pat),
     .check = explicit_check,
     .build = explicit_build,
 };
 
 /* --- merge-pads: y = Conv(Pad(x))  =>  Conv(x) with more pads; the same for ConvInteger and pools
- * -------------------------
  *
  * The Pad must put in what the layer itself would: 0 for Conv, the zero point of x for ConvInteger,
  * what is below all else for MaxPool; AveragePool then counts what is padded. Q/DQ: Conv SAFE: the
@@ -265,8 +256,10 @@ static const char *read_pads(const qdq_match *m, int rank, int64_t begin[QDQ_RUL
     return begin[0] + end[0] + begin[1] + end[1] == 0 ? NULL : "batch or channels are padded";
 }
 
-static const char *add_pads(const qdq_match *m, window *w)
+/* The pads of both. */
+static const char *merge_check(const qdq_match *m)
 {
+    window *w = qdq_match_found(m, sizeof *w);
     int64_t begin[QDQ_RULE_RANK], end[QDQ_RULE_RANK];
     const char *why;
 
@@ -293,27 +286,18 @@ static const char *add_pads(const qdq_match *m, window *w)
     return NULL;
 }
 
-static const char *merge_check(const qdq_match *m)
-{
-    window w;
-
-    return add_pads(m, &w);
-}
-
 static qdq_status merge_build(qdq_match *m, qdq_error *err)
 {
-    window w;
+    const window *w = qdq_match_found(m, sizeof *w);
 
-    if (add_pads(m, &w) != NULL ||
-        (m->root->op == QDQ_OP_AVERAGEPOOL && !qdq_node_set_int(m->root, "count_include_pad", 1)))
+    if ((m->root->op == QDQ_OP_AVERAGEPOOL && !qdq_node_set_int(m->root, "count_include_pad", 1)) ||
+        !qdq_node_set_ints(m->root, "pads", w->pad, 2 * (size_t)w->n))
         return qdq_nomem(err);
-    qdq_node_set_in(m->root, 0, qdq_match_value(m, "x"));
-    return qdq_node_set_ints(m->root, "pads", w.pad, 2 * (size_t)w.n) ? QDQ_OK : qdq_nomem(err);
+    return qdq_rule_read_x(m, err);
 }
 
 const qdq_rule qdq_rule_merge_pads = {
-    .pat = merge_pat,
-    .n_pat = QDQ_COUNT(merge_pat),
+    QDQ_RULE_PAT(merge_pat),
     .check = merge_check,
     .build = merge_build,
 };

@@ -43,7 +43,7 @@ static bool sees_values(const qdq_match *m, const qdq_node *pool)
     return true;
 }
 
-static const char *check(const qdq_match *m)
+static const char *check_pool_relu(const qdq_match *m)
 {
     const qdq_node *pool = m->root, *relu = qdq_match_node(m, "r"), *conv = qdq_match_node(m, "c");
     const qdq_tensor *w = qdq_match_const(m, "w");
@@ -60,16 +60,13 @@ static const char *check(const qdq_match *m)
     return sees_values(m, pool) ? NULL : "ceil_mode may give windows that see padding alone";
 }
 
-static qdq_status build(qdq_match *m, qdq_error *err)
+static qdq_status build_pool_relu(qdq_match *m, qdq_error *err)
 {
     qdq_value *c = qdq_match_value(m, "c"), *pooled;
     qdq_node *relu = m->root, *pool = qdq_match_add(m, "MaxPool", 1, &c, relu->out[0]->type);
 
-    if (pool == NULL)
+    if (pool == NULL || !qdq_node_set_attrs_of(pool, relu))
         return qdq_nomem(err);
-    for (uint32_t i = 0; i < relu->n_attr; i++)
-        if (!qdq_node_append_attr(pool, relu->attr[i]))
-            return qdq_nomem(err);
     pooled = pool->out[0];
     QDQ_TRY(qdq_match_recast(m, "Relu", 1, &pooled, err));
     qdq_match_touch(m, m->root);
@@ -82,5 +79,5 @@ static const qdq_pat pool_relu[] = {
     {"c", QDQ_OP_CONV, {"x", "#w", "b?"}, QDQ_PAT_ONLY},
 };
 
-const qdq_rule qdq_rule_pool_before_relu = {pool_relu, QDQ_COUNT(pool_relu), 0, 0, false, check,
-                                            build};
+const qdq_rule qdq_rule_pool_before_relu = {QDQ_RULE_PAT(pool_relu), .check = check_pool_relu,
+                                            .build = build_pool_relu};

@@ -22,8 +22,7 @@ static bool comes_back(const qdq_params *p)
     return true;
 }
 
-/* --- collapse-requantize: Q(DQ(q, s, z), s, z)  =>  q
- * ------------------------------------------------------------------------
+/* --- collapse-requantize: Q(DQ(q, s, z), s, z)  =>  q -------------------------------------------
  *
  * Q3 and, with two pairs in a row, Q4 of the list: the round trip is exact for codes of at most 16
  * bits. */
@@ -61,7 +60,7 @@ static const char *same_params(const qdq_match *m, qdq_arena *scratch)
 
     if (qdq_params_read(m->root, shape, scratch, &q, &why_q, NULL) != QDQ_OK ||
         qdq_params_read(qdq_match_node(m, "d"), shape, scratch, &dq, &why_dq, NULL) != QDQ_OK)
-        return "out of memory";
+        return qdq_match_nomem(m);
     if (why_q != NULL || why_dq != NULL)
         return why_q != NULL ? why_q : why_dq;
     dq.codes = qdq_match_elem(m, x);
@@ -84,14 +83,12 @@ static const char *collapse_check(const qdq_match *m)
 }
 
 const qdq_rule qdq_rule_collapse_requantize = {
-    .pat = collapse_pat,
-    .n_pat = QDQ_COUNT(collapse_pat),
+    QDQ_RULE_PAT(collapse_pat),
     .check = collapse_check,
     .build = qdq_rule_become_x,
 };
 
-/* --- drop-bounds-before-quantize: Q(Relu(x)), Q(Clip(x))  =>  Q(x)
- * ----------------------------------------------------------
+/* --- drop-bounds-before-quantize: Q(Relu(x)), Q(Clip(x))  =>  Q(x) ------------------------------
  *
  * Q5 of the list: where the codes end at the bounds, or before them. The same test as ONNX
  * Runtime's own: bounds that quantize to the last code or beyond it. */
@@ -137,29 +134,20 @@ static const char *bounds_check(const qdq_match *m)
         return "the bounds are not constant numbers";
     if (qdq_params_read(m->root, shape_of(m, qdq_match_value(m, "x"), &shell, dim), &scratch, &p,
                         &why, NULL) != QDQ_OK)
-        why = "out of memory";
+        why = qdq_match_nomem(m);
     if (why == NULL)
         why = codes_end_there(&p, &b);
     qdq_arena_free(&scratch);
     return why;
 }
 
-static qdq_status bounds_build(qdq_match *m, qdq_error *err)
-{
-    (void)err;
-    qdq_node_set_in(m->root, 0, qdq_match_value(m, "x"));
-    return QDQ_OK;
-}
-
 const qdq_rule qdq_rule_drop_bounds_before_quantize = {
-    .pat = bounds_pat,
-    .n_pat = QDQ_COUNT(bounds_pat),
+    QDQ_RULE_PAT(bounds_pat),
     .check = bounds_check,
-    .build = bounds_build,
+    .build = qdq_rule_read_x,
 };
 
-/* --- layout-before-dequantize: Transpose(DQ(const))  =>  DQ(Transpose(const))
- * -------------------------------------------------
+/* --- layout-before-dequantize: Transpose(DQ(const))  =>  DQ(Transpose(const)) -------------------
  *
  * Q2 of the list, also for Reshape, Flatten, Squeeze and Unsqueeze: the weight stays integer, the
  * layout becomes a matter of constants, which folding computes, and DQ stands where the engine
@@ -200,9 +188,10 @@ static int64_t axis_after_reshape(const qdq_tensor *q, const qdq_type *y, int64_
     return -1;
 }
 
-/* Where the scales' axis goes; *axis -1: there is one scale for all. */
-static const char *new_axis(const qdq_match *m, int64_t *axis)
+/* Where the scales' axis goes; found: -1, there is one scale for all. */
+static const char *layout_check(const qdq_match *m)
 {
+    int64_t *axis = qdq_match_found(m, sizeof *axis);
     const qdq_tensor *q = qdq_match_const(m, "q");
     const qdq_type *s = qdq_match_type(m, qdq_match_value(m, "s")),
                    *y = qdq_match_type(m, m->root->out[0]);
@@ -228,13 +217,6 @@ static const char *new_axis(const qdq_match *m, int64_t *axis)
     return *axis >= 0 ? NULL : "the axis of the scales does not survive";
 }
 
-static const char *layout_check(const qdq_match *m)
-{
-    int64_t axis;
-
-    return new_axis(m, &axis);
-}
-
 /* The layout node goes on in front, as a copy: what it computed, the root computes now, as a
  * DequantizeLinear. */
 static qdq_node *copy_in_front(qdq_match *m, qdq_value *q)
@@ -247,11 +229,7 @@ static qdq_node *copy_in_front(qdq_match *m, qdq_value *q)
 
     codes.elem = qdq_value_const(q)->elem;
     copy = qdq_match_add(m, y->type, y->n_in > 1 ? 2 : 1, in, &codes);
-
-    for (uint32_t i = 0; copy != NULL && i < y->n_attr; i++)
-        if (!qdq_node_set_attr(copy, y->attr[i]))
-            return NULL;
-    return copy;
+    return copy != NULL && qdq_node_set_attrs_of(copy, y) ? copy : NULL;
 }
 
 /* Takes over what the old DequantizeLinear had. */
@@ -261,9 +239,8 @@ static qdq_status become_dequantize(qdq_match *m, qdq_value *codes, int64_t axis
     qdq_value *in[3] = {codes, qdq_match_value(m, "s"), qdq_match_value(m, "z")};
 
     QDQ_TRY(qdq_match_recast(m, "DequantizeLinear", 3, in, err));
-    for (uint32_t i = 0; i < d->n_attr; i++)
-        if (!qdq_node_set_attr(m->root, d->attr[i]))
-            return qdq_nomem(err);
+    if (!qdq_node_set_attrs_of(m->root, d))
+        return qdq_nomem(err);
     if (axis < 0) /* it means nothing, and may be none of the new tensor's */
         qdq_node_remove_attr(m->root, "axis");
     else if (!qdq_node_set_int(m->root, "axis", axis))
@@ -273,18 +250,14 @@ static qdq_status become_dequantize(qdq_match *m, qdq_value *codes, int64_t axis
 
 static qdq_status layout_build(qdq_match *m, qdq_error *err)
 {
-    int64_t axis = -1;
-    qdq_node *copy;
+    const int64_t *axis = qdq_match_found(m, sizeof *axis);
+    qdq_node *copy = copy_in_front(m, qdq_match_value(m, "q"));
 
-    if (new_axis(m, &axis) != NULL)
-        return qdq_nomem(err);
-    copy = copy_in_front(m, qdq_match_value(m, "q"));
-    return copy != NULL ? become_dequantize(m, copy->out[0], axis, err) : qdq_nomem(err);
+    return copy != NULL ? become_dequantize(m, copy->out[0], *axis, err) : qdq_nomem(err);
 }
 
 const qdq_rule qdq_rule_layout_before_dequantize = {
-    .pat = layout_pat,
-    .n_pat = QDQ_COUNT(layout_pat),
+    QDQ_RULE_PAT(layout_pat),
     .min_opset = 10,
     .check = layout_check,
     .build = layout_build,

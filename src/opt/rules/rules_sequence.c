@@ -24,35 +24,23 @@ static int64_t place_of(const qdq_tensor *index, uint32_t n)
     return i < 0 ? (int64_t)i + n : (int64_t)i;
 }
 
-static qdq_value *picked(const qdq_match *m)
+static const char *pick_check(const qdq_match *m)
 {
     const qdq_node *s = qdq_match_node(m, "s");
     int64_t i = place_of(qdq_match_const(m, "i"), s->n_in);
+    qdq_value **picked = qdq_match_found(m, sizeof *picked);
 
-    return i >= 0 ? qdq_node_in(s, (uint32_t)i) : NULL;
-}
-
-static const char *pick_check(const qdq_match *m)
-{
-    return picked(m) != NULL ? NULL : "the sequence has no such place";
-}
-
-static qdq_status pick_build(qdq_match *m, qdq_error *err)
-{
-    qdq_value *x = picked(m);
-
-    return x != NULL ? qdq_match_become(m, x, err) : qdq_nomem(err);
+    *picked = i >= 0 ? qdq_node_in(s, (uint32_t)i) : NULL;
+    return *picked != NULL ? NULL : "the sequence has no such place";
 }
 
 const qdq_rule qdq_rule_pick_from_sequence = {
-    .pat = pick_pat,
-    .n_pat = QDQ_COUNT(pick_pat),
+    QDQ_RULE_PAT(pick_pat),
     .check = pick_check,
-    .build = pick_build,
+    .build = qdq_rule_become_found,
 };
 
-/* --- concat-sequence: ConcatFromSequence(SequenceConstruct(a, b))  =>  Concat(a, b)
- * ---------------------------------------
+/* --- concat-sequence: ConcatFromSequence(SequenceConstruct(a, b))  =>  Concat(a, b) -------------
  *
  * With new_axis, every part gets the dim first. */
 
@@ -104,15 +92,13 @@ static qdq_status concat_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_concat_sequence = {
-    .pat = concat_pat,
-    .n_pat = QDQ_COUNT(concat_pat),
+    QDQ_RULE_PAT(concat_pat),
     .min_opset = 11,
     .check = concat_check,
     .build = concat_build,
 };
 
-/* --- split-sequence: SplitToSequence(x)  =>  SequenceConstruct(Split(x))
- * --------------------------------------------------
+/* --- split-sequence: SplitToSequence(x)  =>  SequenceConstruct(Split(x)) ------------------------
  *
  * Where the parts are known, and every reader picks one or joins them, so that the other two rules
  * can go on. Sizes are written down: the last part may be smaller, and old opsets know nothing
@@ -152,24 +138,24 @@ static const char *equal_parts(int64_t whole, int64_t size, parts *p)
     return NULL;
 }
 
-static const char *listed_parts(const qdq_tensor *list, int64_t whole, parts *p)
+static const char *listed_parts(const qdq_match *m, int64_t whole, parts *p)
 {
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    int64_t *size, sum = 0;
-    bool ok = list->rank == 1 && list->count >= 1 &&
-              qdq_tensor_ints(list, &scratch, MAX_PARTS, &size, NULL) == QDQ_OK;
+    int64_t sum = 0;
+    size_t n;
+    bool ok = qdq_match_const(m, "n")->rank == 1 &&
+              qdq_match_ints(m, "n", MAX_PARTS, p->size, &n) && n >= 1;
 
-    for (int64_t i = 0; ok && i < list->count; i++) {
-        p->size[p->n++] = size[i];
-        ok = size[i] >= 0 && size[i] <= INT32_MAX;
-        sum += ok ? size[i] : 0;
+    p->n = ok ? (int)n : 0;
+    for (int i = 0; ok && i < p->n; i++) {
+        ok = p->size[i] >= 0 && p->size[i] <= INT32_MAX;
+        sum += ok ? p->size[i] : 0;
     }
-    qdq_arena_free(&scratch);
     return ok && (whole < 0 || sum == whole) ? NULL : "the sizes of the parts do not fit";
 }
 
-static const char *find_parts(const qdq_match *m, parts *p)
+static const char *split_check(const qdq_match *m)
 {
+    parts *p = qdq_match_found(m, sizeof *p);
     const qdq_type *x = qdq_match_type(m, qdq_match_value(m, "x"));
     const qdq_tensor *list = qdq_match_const(m, "n");
     int64_t whole, size = 1;
@@ -184,17 +170,10 @@ static const char *find_parts(const qdq_match *m, parts *p)
     whole = x->dim[p->axis].value;
     p->squeeze = list == NULL && qdq_node_int(m->root, "keepdims", 1) == 0;
     if (list != NULL && list->rank != 0)
-        return listed_parts(list, whole, p);
+        return listed_parts(m, whole, p);
     if (list != NULL && qdq_elem_is_int(list->elem) && qdq_tensor_scalar(list, &number))
         size = number >= 1 && number <= INT32_MAX ? (int64_t)number : 0;
     return equal_parts(whole, size, p);
-}
-
-static const char *split_check(const qdq_match *m)
-{
-    parts p;
-
-    return find_parts(m, &p);
 }
 
 static qdq_node *add_split(qdq_match *m, const parts *p)
@@ -244,24 +223,23 @@ static bool type_parts(qdq_match *m, const qdq_node *split, const parts *p)
 
 static qdq_status split_build(qdq_match *m, qdq_error *err)
 {
+    const parts *p = qdq_match_found(m, sizeof *p);
+    qdq_node *split = add_split(m, p);
     qdq_value *part[MAX_PARTS];
-    qdq_node *split;
-    parts p;
 
-    if (find_parts(m, &p) != NULL || (split = add_split(m, &p)) == NULL ||
-        !type_parts(m, split, &p))
+    if (split == NULL || !type_parts(m, split, p))
         return qdq_nomem(err);
-    for (int i = 0; i < p.n; i++) {
-        part[i] = p.squeeze ? change_dim(m, "Squeeze", split->out[i], p.axis, err) : split->out[i];
+    for (int i = 0; i < p->n; i++) {
+        part[i] =
+            p->squeeze ? change_dim(m, "Squeeze", split->out[i], p->axis, err) : split->out[i];
         if (part[i] == NULL)
             return qdq_nomem(err);
     }
-    return qdq_match_recast(m, "SequenceConstruct", (uint32_t)p.n, part, err);
+    return qdq_match_recast(m, "SequenceConstruct", (uint32_t)p->n, part, err);
 }
 
 const qdq_rule qdq_rule_split_sequence = {
-    .pat = split_pat,
-    .n_pat = QDQ_COUNT(split_pat),
+    QDQ_RULE_PAT(split_pat),
     .min_opset = 11,
     .check = split_check,
     .build = split_build,

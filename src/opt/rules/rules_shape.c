@@ -6,8 +6,7 @@
 
 enum { WALK = 16 };
 
-/* --- drop-noop-shape: a shape that is there already
- * ---------------------------------------------------------------------
+/* --- drop-noop-shape: a shape that is there already ---------------------------------------------
  *
  * The input of a row of Reshape, Flatten, Squeeze and Unsqueeze, or any value between them, has the
  * shape that comes out: then it is what comes out. Also Expand and Tile that repeat nothing. */
@@ -64,25 +63,19 @@ static qdq_value *same_before(const qdq_match *m)
 
 static const char *noop_check(const qdq_match *m)
 {
-    return same_before(m) != NULL ? NULL : qdq_not_this;
-}
+    qdq_value **same = qdq_match_found(m, sizeof *same);
 
-static qdq_status noop_build(qdq_match *m, qdq_error *err)
-{
-    qdq_value *x = same_before(m);
-
-    return x != NULL ? qdq_match_become(m, x, err) : qdq_nomem(err);
+    *same = same_before(m);
+    return *same != NULL ? NULL : qdq_not_this;
 }
 
 const qdq_rule qdq_rule_drop_noop_shape = {
-    .pat = noop_pat,
-    .n_pat = QDQ_COUNT(noop_pat),
+    QDQ_RULE_PAT(noop_pat),
     .check = noop_check,
-    .build = noop_build,
+    .build = qdq_rule_become_found,
 };
 
-/* --- merge-reshapes: y = Reshape(Reshape(x, a), b)  =>  Reshape(x, b)
- * ----------------------------------------------------
+/* --- merge-reshapes: y = Reshape(Reshape(x, a), b)  =>  Reshape(x, b) ---------------------------
  *
  * The first may be Flatten, Squeeze or Unsqueeze as well. A 0 in b copies a dim of what is between:
  * it is replaced by what that dim is. If nothing is proven of it, it can be -1 where that is free
@@ -102,16 +95,35 @@ static bool same_dim(const qdq_type *x, const qdq_type *t, int i)
            qdq_dim_same(x->dim[i], t->dim[i]);
 }
 
-/* The shape without zeros that stand for dims between; *changed: it is another one. */
-static const char *target(const qdq_match *m, qdq_rule_ints *s, bool *changed)
+/* What a Reshape gets instead of its shape; n -1: it keeps it. */
+static qdq_status put_shape(qdq_match *m, const char *name, qdq_error *err)
 {
-    const qdq_node *before = qdq_match_value(m, "t")->producer;
-    const qdq_type *t = qdq_match_type(m, qdq_match_value(m, "t"));
-    const qdq_type *x = qdq_match_type(m, qdq_node_in(before, 0));
+    const qdq_rule_ints *s = qdq_match_found(m, sizeof *s);
+    qdq_value *shape;
+
+    if (s->n < 0)
+        return QDQ_OK;
+    shape = qdq_match_add_ints(m, qdq_match_value(m, name)->name, (size_t)s->n, s->at);
+    if (shape == NULL)
+        return qdq_nomem(err);
+    qdq_node_set_in(m->root, 1, shape);
+    return QDQ_OK;
+}
+
+/* The shape without zeros that stand for dims between. */
+static const char *merge_check(const qdq_match *m)
+{
+    const qdq_value *between = qdq_match_value(m, "t");
+    const qdq_node *before = between->producer;
+    qdq_rule_ints *s = qdq_match_found(m, sizeof *s);
     int zeros = 0, open = 0, last = 0;
+    bool changed = false;
     size_t n;
 
-    *changed = false;
+    if (before == NULL || !qdq_rule_is_reshape(before->op) || qdq_node_in(before, 0) == NULL)
+        return qdq_not_this;
+    const qdq_type *t = qdq_match_type(m, between);
+    const qdq_type *x = qdq_match_type(m, qdq_node_in(before, 0));
     if (!qdq_match_ints(m, "b", QDQ_RULE_RANK, s->at, &n))
         return "the shape is too long";
     s->n = (int)n;
@@ -121,63 +133,40 @@ static const char *target(const qdq_match *m, qdq_rule_ints *s, bool *changed)
             continue;
         if (t != NULL && i < t->rank && t->dim[i].value > 0) {
             s->at[i] = t->dim[i].value;
-            *changed = true;
+            changed = true;
             continue;
         }
         zeros++;
         last = i;
     }
-    if (zeros == 0)
+    if (zeros == 0) {
+        s->n = changed ? s->n : -1;
         return NULL;
+    }
     for (int i = 0; i < s->n; i++)
         if (i != last && s->at[i] == 0) /* a copied dim beside it: -1 fails where that is 0 */
             open++;
     if (zeros > 1 || open > 0)
         return "the shape copies dims of what is between";
     s->at[last] = -1;
-    *changed = true;
     return NULL;
-}
-
-static const char *merge_check(const qdq_match *m)
-{
-    const qdq_node *before = qdq_match_value(m, "t")->producer;
-    qdq_rule_ints s;
-    bool changed;
-
-    if (before == NULL || !qdq_rule_is_reshape(before->op) || qdq_node_in(before, 0) == NULL)
-        return qdq_not_this;
-    return target(m, &s, &changed);
 }
 
 static qdq_status merge_build(qdq_match *m, qdq_error *err)
 {
-    qdq_value *t = qdq_match_value(m, "t"), *shape;
-    qdq_rule_ints s;
-    bool changed;
-
-    if (target(m, &s, &changed) != NULL)
-        return qdq_nomem(err);
-    if (changed) {
-        shape = qdq_match_add_ints(m, qdq_match_value(m, "b")->name, (size_t)s.n, s.at);
-        if (shape == NULL)
-            return qdq_nomem(err);
-        qdq_node_set_in(m->root, 1, shape);
-    }
-    qdq_node_set_in(m->root, 0, qdq_node_in(t->producer, 0));
+    QDQ_TRY(put_shape(m, "b", err));
+    qdq_node_set_in(m->root, 0, qdq_node_in(qdq_match_value(m, "t")->producer, 0));
     return QDQ_OK;
 }
 
 const qdq_rule qdq_rule_merge_reshapes = {
-    .pat = merge_pat,
-    .n_pat = QDQ_COUNT(merge_pat),
+    QDQ_RULE_PAT(merge_pat),
     .min_opset = 5, /* below, the shape is an attribute */
     .check = merge_check,
     .build = merge_build,
 };
 
-/* --- materialize-reshape: y = Reshape(x, computed shape)  =>  Reshape(x, constant)
- * ---------------------------------------
+/* --- materialize-reshape: y = Reshape(x, computed shape)  =>  Reshape(x, constant) --------------
  *
  * Of the elements of the shape all are known but for one, which becomes -1: the others are
  * positive, so that it is what is left of x, whatever the element is (a dim; 0, that is a copied
@@ -213,13 +202,15 @@ static bool copy_dims(const qdq_type *x, const qdq_fact_elem *e, qdq_rule_ints *
     return true;
 }
 
-static const char *constant_shape(const qdq_match *m, qdq_rule_ints *s)
+static const char *materialize_check(const qdq_match *m)
 {
+    qdq_rule_ints *s = qdq_match_found(m, sizeof *s);
     const qdq_type *x = qdq_match_type(m, qdq_match_value(m, "x"));
     qdq_fact_elem e[QDQ_RULE_RANK];
     int rank, n_known = 0;
 
-    if (!qdq_facts_elems(m->facts, qdq_match_value(m, "s"), QDQ_RULE_RANK, &rank, &s->n, e) ||
+    if (qdq_match_const(m, "s") != NULL ||
+        !qdq_facts_elems(m->facts, qdq_match_value(m, "s"), QDQ_RULE_RANK, &rank, &s->n, e) ||
         rank != 1)
         return qdq_not_this;
     for (int i = 0; i < s->n; i++)
@@ -233,29 +224,13 @@ static const char *constant_shape(const qdq_match *m, qdq_rule_ints *s)
     return "more than one dim of the shape is not known";
 }
 
-static const char *materialize_check(const qdq_match *m)
-{
-    qdq_rule_ints s;
-
-    return qdq_match_const(m, "s") != NULL ? qdq_not_this : constant_shape(m, &s);
-}
-
 static qdq_status materialize_build(qdq_match *m, qdq_error *err)
 {
-    qdq_rule_ints s;
-    qdq_value *shape = NULL;
-
-    if (constant_shape(m, &s) == NULL)
-        shape = qdq_match_add_ints(m, qdq_match_value(m, "s")->name, (size_t)s.n, s.at);
-    if (shape == NULL)
-        return qdq_nomem(err);
-    qdq_node_set_in(m->root, 1, shape);
-    return QDQ_OK;
+    return put_shape(m, "s", err);
 }
 
 const qdq_rule qdq_rule_materialize_reshape = {
-    .pat = materialize_pat,
-    .n_pat = QDQ_COUNT(materialize_pat),
+    QDQ_RULE_PAT(materialize_pat),
     .min_opset = 5,
     .check = materialize_check,
     .build = materialize_build,
@@ -277,8 +252,9 @@ static int64_t place_among(const qdq_rule_ints *taken, int64_t i)
 }
 
 /* Both steps as one: all axes of the larger tensor. Of Unsqueeze that is y, of Squeeze x. */
-static bool merged_axes(const qdq_match *m, qdq_rule_ints *out)
+static const char *unsqueeze_check(const qdq_match *m)
 {
+    qdq_rule_ints *out = qdq_match_found(m, sizeof *out);
     bool grows = m->root->op == QDQ_OP_UNSQUEEZE, has_a, has_b;
     int x = qdq_match_rank(m, qdq_match_value(m, "x")),
         t = qdq_match_rank(m, qdq_match_value(m, "t"));
@@ -289,7 +265,7 @@ static bool merged_axes(const qdq_match *m, qdq_rule_ints *out)
                        &has_a) ||
         !qdq_rule_axes(m, m->root, 13, grows ? y : t, grows ? &outer : &inner, &has_b) || !has_a ||
         !has_b || inner.n + outer.n > QDQ_RULE_RANK)
-        return false;
+        return "the axes are not known";
     *out = outer;
     for (int i = 0; i < inner.n; i++) {
         int64_t axis = place_among(&outer, inner.at[i]);
@@ -299,29 +275,19 @@ static bool merged_axes(const qdq_match *m, qdq_rule_ints *out)
             out->at[k] = out->at[k - 1];
         out->at[k] = axis;
     }
-    return true;
-}
-
-static const char *unsqueeze_check(const qdq_match *m)
-{
-    qdq_rule_ints axes;
-
-    return merged_axes(m, &axes) ? NULL : "the axes are not known";
+    return NULL;
 }
 
 static qdq_status unsqueeze_build(qdq_match *m, qdq_error *err)
 {
-    qdq_rule_ints axes = {0};
+    const qdq_rule_ints *axes = qdq_match_found(m, sizeof *axes);
 
-    if (!merged_axes(m, &axes))
-        return qdq_nomem(err);
     qdq_node_set_in(m->root, 0, qdq_match_value(m, "x"));
-    return qdq_rule_put_ints(m, m->root, "axes", 1, 13, &axes, err);
+    return qdq_rule_put_ints(m, m->root, "axes", 1, 13, axes, err);
 }
 
 const qdq_rule qdq_rule_merge_unsqueezes = {
-    .pat = unsqueeze_pat,
-    .n_pat = QDQ_COUNT(unsqueeze_pat),
+    QDQ_RULE_PAT(unsqueeze_pat),
     .check = unsqueeze_check,
     .build = unsqueeze_build,
 };
@@ -336,50 +302,21 @@ const qdq_rule qdq_rule_merge_unsqueezes = {
     {                                                                                              \
         "t", QDQ_OP_EXPAND, {"x", "s"}, 0                                                          \
     }
+#define EXPANDED_2(A, B)       EXPANDED(A), QDQ_PAT_OR, EXPANDED(B)
+#define EXPANDED_4(A, B, C, D) EXPANDED_2(A, B), QDQ_PAT_OR, EXPANDED_2(C, D)
 
 static const qdq_pat expand_pat[] = {
-    EXPANDED(QDQ_OP_ADD),
+    EXPANDED_4(QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_DIV),
     QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_SUB),
+    EXPANDED_4(QDQ_OP_POW, QDQ_OP_MOD, QDQ_OP_MAX, QDQ_OP_MIN),
     QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_MUL),
+    EXPANDED_4(QDQ_OP_MEAN, QDQ_OP_SUM, QDQ_OP_AND, QDQ_OP_OR),
     QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_DIV),
+    EXPANDED_4(QDQ_OP_XOR, QDQ_OP_EQUAL, QDQ_OP_LESS, QDQ_OP_LESSOREQUAL),
     QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_POW),
+    EXPANDED_4(QDQ_OP_GREATER, QDQ_OP_GREATEROREQUAL, QDQ_OP_BITWISEAND, QDQ_OP_BITWISEOR),
     QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_MOD),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_MAX),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_MIN),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_MEAN),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_SUM),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_AND),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_OR),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_XOR),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_EQUAL),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_LESS),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_LESSOREQUAL),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_GREATER),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_GREATEROREQUAL),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_BITWISEAND),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_BITWISEOR),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_BITWISEXOR),
-};
+    EXPANDED(QDQ_OP_BITWISEXOR)};
 
 static qdq_dim dim_from_end(const qdq_type *t, int i)
 {
@@ -421,8 +358,7 @@ static qdq_status expand_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_drop_expand = {
-    .pat = expand_pat,
-    .n_pat = QDQ_COUNT(expand_pat),
+    QDQ_RULE_PAT(expand_pat),
     .min_opset = 8,
     .check = expand_check,
     .build = expand_build,

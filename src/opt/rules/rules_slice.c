@@ -117,8 +117,7 @@ static const char *noop_check(const qdq_match *m)
 }
 
 const qdq_rule qdq_rule_drop_noop_slice = {
-    .pat = noop_pat,
-    .n_pat = QDQ_COUNT(noop_pat),
+    QDQ_RULE_PAT(noop_pat),
     .check = noop_check,
     .build = qdq_rule_become_x,
 };
@@ -154,9 +153,9 @@ static bool merge_cut(cuts *all, cut c)
     return true;
 }
 
-static const char *merged_cuts(const qdq_match *m, cuts *out)
+static const char *merge_check(const qdq_match *m)
 {
-    cuts second;
+    cuts second, *out = qdq_match_found(m, sizeof *out);
 
     if (!read_cuts(m, qdq_match_node(m, "t"), out) || !read_cuts(m, m->root, &second))
         return "what is taken is not known, or not with steps of 1";
@@ -166,25 +165,16 @@ static const char *merged_cuts(const qdq_match *m, cuts *out)
     return NULL;
 }
 
-static const char *merge_check(const qdq_match *m)
-{
-    cuts c;
-
-    return merged_cuts(m, &c);
-}
-
 static qdq_status merge_build(qdq_match *m, qdq_error *err)
 {
+    const cuts *c = qdq_match_found(m, sizeof *c);
     qdq_rule_ints start, end, axes;
-    cuts c = {0};
 
-    if (merged_cuts(m, &c) != NULL)
-        return qdq_nomem(err);
-    start.n = end.n = axes.n = c.n;
-    for (int i = 0; i < c.n; i++) {
-        start.at[i] = c.at[i].start;
-        end.at[i] = c.at[i].end;
-        axes.at[i] = c.at[i].axis;
+    start.n = end.n = axes.n = c->n;
+    for (int i = 0; i < c->n; i++) {
+        start.at[i] = c->at[i].start;
+        end.at[i] = c->at[i].end;
+        axes.at[i] = c->at[i].axis;
     }
     QDQ_TRY(qdq_match_recast(m, "Slice", 1, (qdq_value *[]){qdq_match_value(m, "x")}, err));
     QDQ_TRY(qdq_rule_put_ints(m, m->root, "starts", 1, 10, &start, err));
@@ -193,14 +183,12 @@ static qdq_status merge_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_merge_slices = {
-    .pat = merge_pat,
-    .n_pat = QDQ_COUNT(merge_pat),
+    QDQ_RULE_PAT(merge_pat),
     .check = merge_check,
     .build = merge_build,
 };
 
-/* --- split-slices: the Slices of x that together are all of it  =>  Split(x)
- * -------------------------------------------------
+/* --- split-slices: the Slices of x that together are all of it  =>  Split(x) --------------------
  *
  * The root is the one that starts at 0. The sizes are written down, so that uneven parts are no
  * matter and no opset is too old. Q/DQ: COND. Not beside quantization: engines want the same scale
@@ -242,8 +230,9 @@ static bool is_part(const qdq_match *m, const qdq_node *n, int64_t axis, int64_t
     return out->axis == axis && out->start == start && out->end > start;
 }
 
-static const char *find_parts(const qdq_match *m, parts *p)
+static const char *split_check(const qdq_match *m)
 {
+    parts *p = qdq_match_found(m, sizeof *p);
     const qdq_value *x = qdq_match_value(m, "x");
     const qdq_type *type = qdq_match_type(m, x);
     cuts root;
@@ -278,13 +267,6 @@ static const char *find_parts(const qdq_match *m, parts *p)
     return NULL;
 }
 
-static const char *split_check(const qdq_match *m)
-{
-    parts p;
-
-    return find_parts(m, &p);
-}
-
 /* In front of all readers of x. */
 static qdq_node *add_split(qdq_match *m, qdq_value *x, const parts *p)
 {
@@ -309,27 +291,21 @@ static qdq_node *add_split(qdq_match *m, qdq_value *x, const parts *p)
 
 static qdq_status split_build(qdq_match *m, qdq_error *err)
 {
-    parts p = {0};
-    qdq_node *split;
+    const parts *p = qdq_match_found(m, sizeof *p);
+    qdq_node *split = add_split(m, qdq_match_value(m, "x"), p);
 
-    if (find_parts(m, &p) != NULL)
-        return qdq_nomem(err);
-    split = add_split(m, qdq_match_value(m, "x"), &p);
     if (split == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_rule_put_ints(m, split, "split", 1, 13, &p.size, err));
-    for (int i = 0; i < p.n; i++)
-        if (!qdq_opt_alias(p.slice[i], split->out[i]))
+    QDQ_TRY(qdq_rule_put_ints(m, split, "split", 1, 13, &p->size, err));
+    for (int i = 0; i < p->n; i++)
+        if (!qdq_opt_alias(p->slice[i], split->out[i]))
             return qdq_nomem(err);
     qdq_match_touch(m, split);
     return QDQ_OK;
 }
 
 const qdq_rule qdq_rule_split_slices = {
-    .pat = split_pat,
-    .n_pat = QDQ_COUNT(split_pat),
-    .min_opset = 2,
+    QDQ_RULE_PAT(split_pat),    .min_opset = 2,
     .needs_initializers = true, /* a Constant node would stand behind the Split */
-    .check = split_check,
-    .build = split_build,
+    .check = split_check,       .build = split_build,
 };

@@ -23,8 +23,7 @@ static const char *noop_check(const qdq_match *m)
 }
 
 const qdq_rule qdq_rule_drop_noop_transpose = {
-    .pat = noop_pat,
-    .n_pat = QDQ_COUNT(noop_pat),
+    QDQ_RULE_PAT(noop_pat),
     .check = noop_check,
     .build = qdq_rule_become_x,
 };
@@ -37,47 +36,37 @@ static const qdq_pat merge_pat[] = {
 };
 
 /* y's axis i is t's axis b[i], which is x's axis a[b[i]]. */
-static bool merged_perm(const qdq_match *m, qdq_rule_ints *out)
+static const char *merge_check(const qdq_match *m)
 {
-    qdq_rule_ints a, b;
+    qdq_rule_ints a, b, *out = qdq_match_found(m, sizeof *out);
 
     if (!qdq_rule_perm(m, qdq_match_node(m, "t"), &a) || !qdq_rule_perm(m, m->root, &b) ||
         a.n != b.n)
-        return false;
+        return "the permutation is not known";
     out->n = a.n;
     for (int i = 0; i < a.n; i++)
         out->at[i] = a.at[b.at[i]];
-    return true;
-}
-
-static const char *merge_check(const qdq_match *m)
-{
-    qdq_rule_ints perm;
-
-    return merged_perm(m, &perm) ? NULL : "the permutation is not known";
+    return NULL;
 }
 
 static qdq_status merge_build(qdq_match *m, qdq_error *err)
 {
-    qdq_rule_ints perm = {0};
+    const qdq_rule_ints *perm = qdq_match_found(m, sizeof *perm);
 
-    if (!merged_perm(m, &perm))
-        return qdq_nomem(err);
-    if (is_identity(&perm))
+    if (is_identity(perm))
         return qdq_rule_become_x(m, err);
-    qdq_node_set_in(m->root, 0, qdq_match_value(m, "x"));
-    return qdq_node_set_ints(m->root, "perm", perm.at, (size_t)perm.n) ? QDQ_OK : qdq_nomem(err);
+    if (!qdq_node_set_ints(m->root, "perm", perm->at, (size_t)perm->n))
+        return qdq_nomem(err);
+    return qdq_rule_read_x(m, err);
 }
 
 const qdq_rule qdq_rule_merge_transposes = {
-    .pat = merge_pat,
-    .n_pat = QDQ_COUNT(merge_pat),
+    QDQ_RULE_PAT(merge_pat),
     .check = merge_check,
     .build = merge_build,
 };
 
 /* --- cancel-transposes: y = Transpose(Relu(Transpose(x)))  =>  Relu(x), where the two come back
- * ----------------------------
  *
  * Between them stand operators that look at each element alone, read by nothing else. Q/DQ:
  * NEVER-ACROSS. */
@@ -104,37 +93,35 @@ static bool is_one_element(const qdq_value *v)
  * numbers. */
 static bool is_elementwise(const qdq_node *n, uint32_t *data)
 {
-    static const qdq_op plain[] = {
-        QDQ_OP_ABS,
-        QDQ_OP_CAST,
-        QDQ_OP_CEIL,
-        QDQ_OP_CELU,
-        QDQ_OP_CLIP,
-        QDQ_OP_ELU,
-        QDQ_OP_ERF,
-        QDQ_OP_EXP,
-        QDQ_OP_FLOOR,
-        QDQ_OP_GELU,
-        QDQ_OP_HARDSWISH,
-        QDQ_OP_HARDSIGMOID,
-        QDQ_OP_LEAKYRELU,
-        QDQ_OP_LOG,
-        QDQ_OP_MISH,
-        QDQ_OP_NEG,
-        QDQ_OP_NOT,
-        QDQ_OP_RECIPROCAL,
-        QDQ_OP_RELU,
-        QDQ_OP_ROUND,
-        QDQ_OP_SELU,
-        QDQ_OP_SIGMOID,
-        QDQ_OP_SIGN,
-        QDQ_OP_SOFTPLUS,
-        QDQ_OP_SOFTSIGN,
-        QDQ_OP_SQRT,
-        QDQ_OP_SWISH,
-        QDQ_OP_TANH,
-        QDQ_OP_THRESHOLDEDRELU,
-    };
+    static const qdq_op plain[] = {QDQ_OP_ABS,
+                                   QDQ_OP_CAST,
+                                   QDQ_OP_CEIL,
+                                   QDQ_OP_CELU,
+                                   QDQ_OP_CLIP,
+                                   QDQ_OP_ELU,
+                                   QDQ_OP_ERF,
+                                   QDQ_OP_EXP,
+                                   QDQ_OP_FLOOR,
+                                   QDQ_OP_GELU,
+                                   QDQ_OP_HARDSWISH,
+                                   QDQ_OP_HARDSIGMOID,
+                                   QDQ_OP_LEAKYRELU,
+                                   QDQ_OP_LOG,
+                                   QDQ_OP_MISH,
+                                   QDQ_OP_NEG,
+                                   QDQ_OP_NOT,
+                                   QDQ_OP_RECIPROCAL,
+                                   QDQ_OP_RELU,
+                                   QDQ_OP_ROUND,
+                                   QDQ_OP_SELU,
+                                   QDQ_OP_SIGMOID,
+                                   QDQ_OP_SIGN,
+                                   QDQ_OP_SOFTPLUS,
+                                   QDQ_OP_SOFTSIGN,
+                                   QDQ_OP_SQRT,
+                                   QDQ_OP_SWISH,
+                                   QDQ_OP_TANH,
+                                   QDQ_OP_THRESHOLDEDRELU};
     static const qdq_op binary[] = {QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_DIV,
                                     QDQ_OP_POW, QDQ_OP_MAX, QDQ_OP_MIN};
 
@@ -154,8 +141,9 @@ static bool is_elementwise(const qdq_node *n, uint32_t *data)
     return false;
 }
 
-static bool find_between(const qdq_match *m, between *b)
+static const char *cancel_check(const qdq_match *m)
 {
+    between *b = qdq_match_found(m, sizeof *b);
     qdq_rule_ints first, last;
     qdq_value *v = qdq_match_value(m, "t");
     const qdq_node *reader = m->root;
@@ -164,31 +152,24 @@ static bool find_between(const qdq_match *m, between *b)
         qdq_node *n = v != NULL && v->graph == m->graph ? v->producer : NULL;
 
         if (n == NULL || v->out_index != 0)
-            return false;
+            return qdq_not_this;
         if (n->op == QDQ_OP_TRANSPOSE) {
             b->x = qdq_node_in(n, 0);
             if (b->n == 0 || b->x == NULL || !qdq_rule_perm(m, n, &first) ||
                 !qdq_rule_perm(m, m->root, &last) || first.n != last.n)
-                return false;
+                return qdq_not_this;
             for (int i = 0; i < first.n; i++)
                 if (first.at[last.at[i]] != i)
-                    return false;
-            return true;
+                    return qdq_not_this;
+            return NULL;
         }
         if (qdq_value_only_user(v) != reader || !is_elementwise(n, &b->data[b->n]))
-            return false;
+            return qdq_not_this;
         b->step[b->n] = n;
         v = n->in[b->data[b->n]].value;
         reader = n;
     }
-    return false;
-}
-
-static const char *cancel_check(const qdq_match *m)
-{
-    between b;
-
-    return find_between(m, &b) ? NULL : qdq_not_this;
+    return qdq_not_this;
 }
 
 /* The same step on what lies the other way round: a new node, because what it computes is a new
@@ -197,41 +178,31 @@ static qdq_value *repeat_step(qdq_match *m, qdq_node *old, uint32_t data, qdq_va
 {
     const qdq_type *type = qdq_match_type(m, old->out[0]),
                    *shape = qdq_match_type(m, m->root->out[0]);
-    const char *name = qdq_graph_unique_name(m->graph, old->out[0]->name), *label = old->name;
     qdq_type own = shape != NULL ? *shape : (qdq_type){.kind = QDQ_TYPE_TENSOR, .rank = -1};
-    qdq_node *n =
-        name != NULL ? qdq_graph_add_node(m->graph, m->root, "", old->type, "", old->n_in, 1, &name)
-                     : NULL;
+    const char *label = old->name;
+    qdq_node *n = qdq_node_set_name(old, "") ? qdq_node_copy(old, m->graph, m->root) : NULL;
 
     own.elem = type != NULL ? type->elem : QDQ_UNDEFINED;
-    if (n == NULL || (type != NULL && !qdq_match_set_type(m, n->out[0], &own)) ||
-        !qdq_node_set_name(old, "") || !qdq_node_set_name(n, label))
+    if (n == NULL || !qdq_match_set_type(m, n->out[0], type != NULL ? &own : NULL) ||
+        !qdq_node_set_name(n, label))
         return NULL;
-    for (uint32_t i = 0; i < old->n_in; i++)
-        qdq_node_set_in(n, i, i == data ? x : old->in[i].value);
-    for (uint32_t i = 0; i < old->n_attr; i++)
-        if (!qdq_node_set_attr(n, old->attr[i]))
-            return NULL;
+    qdq_node_set_in(n, data, x);
     qdq_match_touch(m, n);
     return n->out[0];
 }
 
 static qdq_status cancel_build(qdq_match *m, qdq_error *err)
 {
-    qdq_value *v;
-    between b;
+    const between *b = qdq_match_found(m, sizeof *b);
+    qdq_value *v = b->x;
 
-    if (!find_between(m, &b))
-        return qdq_nomem(err);
-    v = b.x;
-    for (int i = b.n; v != NULL && i-- > 0;)
-        v = repeat_step(m, b.step[i], b.data[i], v);
+    for (int i = b->n; v != NULL && i-- > 0;)
+        v = repeat_step(m, b->step[i], b->data[i], v);
     return v != NULL ? qdq_match_become(m, v, err) : qdq_nomem(err);
 }
 
 const qdq_rule qdq_rule_cancel_transposes = {
-    .pat = cancel_pat,
-    .n_pat = QDQ_COUNT(cancel_pat),
+    QDQ_RULE_PAT(cancel_pat),
     .min_opset = 7,
     .check = cancel_check,
     .build = cancel_build,

@@ -29,26 +29,20 @@ static const char *picked(const qdq_match *m)
 static const char *where_check(const qdq_match *m)
 {
     const char *name = picked(m);
+    qdq_value **operand = qdq_match_found(m, sizeof *operand);
 
     if (name == NULL)
         return qdq_not_this;
-    if (!qdq_match_same_type(m, qdq_match_value(m, name), m->root->out[0]))
+    *operand = qdq_match_value(m, name);
+    if (!qdq_match_same_type(m, *operand, m->root->out[0]))
         return "the condition or the other operand may change the shape";
     return NULL;
 }
 
-static qdq_status where_build(qdq_match *m, qdq_error *err)
-{
-    const char *name = picked(m);
-
-    return name != NULL ? qdq_match_become(m, qdq_match_value(m, name), err) : qdq_nomem(err);
-}
-
 const qdq_rule qdq_rule_pick_where = {
-    .pat = where_pat,
-    .n_pat = QDQ_COUNT(where_pat),
+    QDQ_RULE_PAT(where_pat),
     .check = where_check,
-    .build = where_build,
+    .build = qdq_rule_become_found,
 };
 
 /* --- pick-where-parts: y = Where(known, a, b) of vectors, element by element  =>  Concat of what
@@ -64,6 +58,11 @@ typedef struct part {
     qdq_value *value;
     int64_t number;
 } part;
+
+typedef struct parts {
+    int n;
+    part at[QDQ_RULE_RANK];
+} parts;
 
 static bool find_part(const qdq_match *m, const qdq_value *v, int n, int i, part *out)
 {
@@ -89,52 +88,42 @@ static bool find_part(const qdq_match *m, const qdq_value *v, int n, int i, part
     return true;
 }
 
-static const char *find_picks(const qdq_match *m, int *n, part *out)
+static const char *parts_check(const qdq_match *m)
 {
+    parts *p = qdq_match_found(m, sizeof *p);
     const qdq_value *a = qdq_match_value(m, "a"), *b = qdq_match_value(m, "b"),
                     *y = m->root->out[0];
     qdq_fact_elem c[QDQ_RULE_RANK];
     int rank;
 
     if (qdq_match_elem(m, y) != QDQ_INT64 || qdq_match_rank(m, y) != 1 ||
-        !qdq_facts_elems(m->facts, qdq_match_value(m, "c"), QDQ_RULE_RANK, &rank, n, c) ||
+        !qdq_facts_elems(m->facts, qdq_match_value(m, "c"), QDQ_RULE_RANK, &rank, &p->n, c) ||
         rank != 1 || picked(m) != NULL)
         return qdq_not_this;
     if (!qdq_match_same_type(m, a, b) || !qdq_match_same_type(m, a, y) ||
-        qdq_match_type(m, y)->dim[0].value != *n)
+        qdq_match_type(m, y)->dim[0].value != p->n)
         return "an operand is broadcast";
-    for (int i = 0; i < *n; i++)
-        if (!c[i].known || !find_part(m, c[i].value != 0 ? a : b, *n, i, &out[i]))
+    for (int i = 0; i < p->n; i++)
+        if (!c[i].known || !find_part(m, c[i].value != 0 ? a : b, p->n, i, &p->at[i]))
             return "an element has no value of its own";
     return NULL;
-}
-
-static const char *parts_check(const qdq_match *m)
-{
-    part list[QDQ_RULE_RANK];
-    int n;
-
-    return find_picks(m, &n, list);
 }
 
 /* Numbers that stand together are one constant. */
 static qdq_status parts_build(qdq_match *m, qdq_error *err)
 {
-    part list[QDQ_RULE_RANK];
+    const parts *p = qdq_match_found(m, sizeof *p);
     qdq_value *in[QDQ_RULE_RANK];
     int64_t numbers[QDQ_RULE_RANK];
     uint32_t n_in = 0;
-    int n;
 
-    if (find_picks(m, &n, list) != NULL)
-        return qdq_nomem(err);
-    for (int i = 0; i < n;) {
+    for (int i = 0; i < p->n;) {
         size_t run = 0;
 
-        for (; i < n && list[i].value == NULL; i++)
-            numbers[run++] = list[i].number;
+        for (; i < p->n && p->at[i].value == NULL; i++)
+            numbers[run++] = p->at[i].number;
         in[n_in] =
-            run > 0 ? qdq_match_add_ints(m, m->root->out[0]->name, run, numbers) : list[i++].value;
+            run > 0 ? qdq_match_add_ints(m, m->root->out[0]->name, run, numbers) : p->at[i++].value;
         if (in[n_in++] == NULL)
             return qdq_nomem(err);
     }
@@ -143,8 +132,7 @@ static qdq_status parts_build(qdq_match *m, qdq_error *err)
 }
 
 const qdq_rule qdq_rule_pick_where_parts = {
-    .pat = parts_pat,
-    .n_pat = QDQ_COUNT(parts_pat),
+    QDQ_RULE_PAT(parts_pat),
     .min_opset = 9,
     .check = parts_check,
     .build = parts_build,
