@@ -136,6 +136,20 @@ float qdq_elem_float(qdq_elem e, const void *data, int64_t i)
     return format_of(e, &format) ? decode(&format, (unsigned)get_bits(data, i, format.bits)) : NAN;
 }
 
+double qdq_elem_double(qdq_elem e, const void *data, int64_t i)
+{
+    if (e == QDQ_UINT64) {
+        LOAD(uint64_t, data, i);
+        return (double)x;
+    }
+    if (e == QDQ_DOUBLE) {
+        LOAD(double, data, i);
+        return x;
+    }
+    return qdq_elem_is_int(e) ? (double)qdq_elem_int(e, data, i)
+                              : (double)qdq_elem_float(e, data, i);
+}
+
 /* --- writing ---------------------------------------------------------------------------------- */
 
 /* The code nearest to a >= 0, ties to even; beyond the largest code the result is beyond it,

@@ -148,6 +148,8 @@ bool qdq_tensor_all(const qdq_tensor *t, double x);
 /* One element of packed data as float or int64; `i` counts elements, 2 and 4 bit types included.
  * Strings and complex give NaN. qdq_elem_int: integers and bool only, else 0. */
 float qdq_elem_float(qdq_elem e, const void *data, int64_t i);
+/* Of numbers: exact but for integers of more than 53 bits. */
+double qdq_elem_double(qdq_elem e, const void *data, int64_t i);
 int64_t qdq_elem_int(qdq_elem e, const void *data, int64_t i);
 /* The inverse, rounded to nearest even. False, and nothing written, if the type has no value near x
  * or is of the other kind: float8 without infinity, 300 as uint8, 0.3 as float8e8m0. */

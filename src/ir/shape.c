@@ -9,7 +9,8 @@
 #include "ir/graph_check.h"
 
 static const struct {
-    qdq_infer_fn *infer, *values;
+    qdq_infer_fn *infer;
+    qdq_values_fn *values;
 } functions[] = {
     {qdq_infer_call_function, qdq_values_none},
 #define OP(ENUM, name, flags, infer, values) {qdq_infer_##infer, qdq_values_##values},
@@ -221,8 +222,9 @@ static qdq_status run_function(qdq_infer *c)
     if (op != QDQ_OP_UNKNOWN && c->opset < OLDEST_OPSET)
         return QDQ_OK;
     st = functions[op].infer(c);
-    if (st == QDQ_OK && c->bad == NULL)
-        st = functions[op].values(c);
+    if (st == QDQ_OK && c->bad == NULL && functions[op].values != qdq_values_none)
+        for (uint32_t i = 0; i < (op == QDQ_OP_SPLIT ? c->node->n_out : 1); i++)
+            qdq_infer_values(c, i, functions[op].values);
     if (c->env->nomem || st == QDQ_E_NOMEM)
         return qdq_nomem(c->err);
     if (c->bad != NULL)
@@ -242,7 +244,7 @@ static void leave_bodies(qdq_infer_env *env, const qdq_node *n)
 
 static qdq_status infer_node(qdq_infer_env *env, const qdq_node *n, qdq_error *err)
 {
-    qdq_infer c = {env, n, env->opset, NULL, err};
+    qdq_infer c = {.env = env, .node = n, .opset = env->opset, .err = err};
     qdq_status st;
 
     leave_bodies(env, n);

@@ -102,15 +102,20 @@ typedef struct qdq_infer {
     const qdq_node *node;
     int64_t opset;
     const char *bad; /* an attribute that has the wrong type */
+    uint32_t output; /* whose elements are asked for */
     qdq_error *err;
 } qdq_infer;
 
 typedef qdq_status qdq_infer_fn(qdq_infer *c);
 
+/* Elements of the output c->output, a small tensor of proven shape, into `out`, where they are not
+ * known yet. False: nothing is known of them. The shape function has run before. */
+typedef bool qdq_values_fn(qdq_infer *c, qdq_values *out);
+
 /* One function per name in the columns `infer` and `values` of ops.def. */
 #define OP(ENUM, name, flags, infer, values)                                                       \
     qdq_infer_fn qdq_infer_##infer;                                                                \
-    qdq_infer_fn qdq_values_##values;
+    qdq_values_fn qdq_values_##values;
 #include "ir/ops.def"
 #undef OP
 
@@ -195,9 +200,9 @@ qdq_status qdq_infer_set(qdq_infer *c, uint32_t i, const qdq_type *type);
 /* s NULL or of rank -1: only the element type is known. */
 qdq_status qdq_infer_out(qdq_infer *c, uint32_t i, qdq_elem elem, const qdq_shape *s);
 
-/* Room for the elements of output i, all unknown; *out NULL where they are not followed: the shape
- * is not known, too large, or nothing that counts. Kept by qdq_infer_keep. */
-qdq_status qdq_infer_values(qdq_infer *c, uint32_t i, qdq_values **out);
+/* Asks `fn` for the elements of output i, and keeps them; not where its shape is not known, or too
+ * large. Lack of memory: env->nomem. */
+void qdq_infer_values(qdq_infer *c, uint32_t i, qdq_values_fn *fn);
 void qdq_infer_keep(qdq_infer *c, uint32_t i, const qdq_values *values);
 
 const qdq_attr *qdq_infer_attr(qdq_infer *c, const char *name, qdq_attr_type type);

@@ -181,25 +181,34 @@ static int small_count(const qdq_type *t)
     return (int)n;
 }
 
-qdq_status qdq_infer_values(qdq_infer *c, uint32_t i, qdq_values **out)
+void qdq_infer_values(qdq_infer *c, uint32_t i, qdq_values_fn *fn)
 {
     const qdq_value *v = qdq_node_out(c->node, i);
     const qdq_type *t = v == NULL ? NULL : fact_place(c->env, v)->type;
     int n = small_count(t);
+    union {
+        qdq_values values;
+        unsigned char bytes[sizeof(qdq_values) + QDQ_VALUES_MAX * sizeof(qdq_scalar)];
+    } room;
+    size_t size = sizeof(qdq_values) + (size_t)(n < 0 ? 0 : n) * sizeof(qdq_scalar);
+    qdq_values *kept;
 
-    *out = NULL;
     if (n < 0 || (uint64_t)n + 1 > c->env->room)
-        return QDQ_OK;
-    c->env->room -= (uint64_t)n + 1;
-    *out = qdq_arena_alloc(&c->env->arena, sizeof **out + (size_t)n * sizeof *(*out)->at);
-    if (*out == NULL)
-        return qdq_nomem(c->err);
-    (*out)->elem = t->elem;
-    (*out)->rank = t->rank;
-    (*out)->n = n;
+        return;
+    memset(&room, 0, size);
+    room.values.elem = t->elem;
+    room.values.rank = t->rank;
+    room.values.n = n;
     for (int k = 0; k < t->rank; k++)
-        (*out)->dim[k] = t->dim[k].value;
-    return QDQ_OK;
+        room.values.dim[k] = t->dim[k].value;
+    c->output = i;
+    if (!fn(c, &room.values) || (uint64_t)n + 1 > c->env->room)
+        return;
+    c->env->room -= (uint64_t)n + 1;
+    kept = qdq_arena_alloc(&c->env->arena, size);
+    c->env->nomem |= kept == NULL;
+    if (kept != NULL)
+        qdq_infer_keep(c, i, memcpy(kept, &room, size));
 }
 
 void qdq_infer_keep(qdq_infer *c, uint32_t i, const qdq_values *values)

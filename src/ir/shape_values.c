@@ -8,10 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-qdq_status qdq_values_none(qdq_infer *c)
+static const qdq_scalar not_known = {QDQ_KNOW_NOT, {0}};
+
+bool qdq_values_none(qdq_infer *c, qdq_values *out)
 {
     (void)c;
-    return QDQ_OK;
+    (void)out;
+    return false;
 }
 
 /* --- sources ---------------------------------------------------------------------------------- */
@@ -31,16 +34,6 @@ static qdq_scalar number_float(double f)
 
     s.v.f = f;
     return s;
-}
-
-static double element_float(qdq_elem e, const void *data, int64_t i)
-{
-    double d;
-
-    if (e != QDQ_DOUBLE)
-        return (double)qdq_elem_float(e, data, i);
-    memcpy(&d, (const char *)data + (size_t)i * sizeof d, sizeof d);
-    return d;
 }
 
 /* Decodes a tensor that is small enough. One whose bytes cannot be had is not known: whoever needs
@@ -73,22 +66,23 @@ const qdq_values *qdq_values_of_tensor(qdq_infer_env *env, const qdq_tensor *t)
     for (int i = 0; i < v->n; i++)
         v->at[i] = qdq_elem_is_int(t->elem)
                        ? qdq_scalar_int(t->elem, qdq_elem_int(t->elem, data.data, i))
-                       : number_float(element_float(t->elem, data.data, i));
+                       : number_float(qdq_elem_double(t->elem, data.data, i));
     return v;
 }
 
-qdq_status qdq_values_constant(qdq_infer *c)
+bool qdq_values_constant(qdq_infer *c, qdq_values *out)
 {
     const qdq_attr *a = qdq_infer_attr(c, "value", QDQ_ATTR_TENSOR);
-    qdq_values *out;
 
     if (a != NULL) {
-        qdq_infer_keep(c, 0, qdq_values_of_tensor(c->env, a->v.t));
-        return QDQ_OK;
+        const qdq_values *data = qdq_values_of_tensor(c->env, a->v.t);
+
+        if (data == NULL || data->n != out->n)
+            return false;
+        memcpy(out->at, data->at, (size_t)data->n * sizeof *data->at);
+        c->env->room += (uint64_t)data->n + 1; /* kept once */
+        return true;
     }
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL)
-        return QDQ_OK;
     for (int i = 0; i < out->n; i++)
         if ((a = qdq_infer_attr(c, "value_int", QDQ_ATTR_INT)) != NULL)
             out->at[i] = number_int(a->v.i);
@@ -98,95 +92,75 @@ qdq_status qdq_values_constant(qdq_infer *c)
             out->at[i] = number_float((double)a->v.f);
         else if ((a = qdq_infer_attr(c, "value_floats", QDQ_ATTR_FLOATS)) != NULL)
             out->at[i] = number_float((double)a->v.floats[i]);
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
-qdq_status qdq_values_constantofshape(qdq_infer *c)
+bool qdq_values_constantofshape(qdq_infer *c, qdq_values *out)
 {
     const qdq_attr *a = qdq_infer_attr(c, "value", QDQ_ATTR_TENSOR);
     const qdq_values *fill = NULL;
-    qdq_values *out;
 
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL)
-        return QDQ_OK;
     if (a != NULL) {
         fill = qdq_values_of_tensor(c->env, a->v.t);
         if (fill == NULL || fill->n != 1)
-            return QDQ_OK;
+            return false;
     }
     for (int i = 0; i < out->n; i++)
         out->at[i] = fill != NULL ? fill->at[0] : number_float(0.0);
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
-qdq_status qdq_values_shape(qdq_infer *c)
+bool qdq_values_shape(qdq_infer *c, qdq_values *out)
 {
-    qdq_values *out;
     qdq_shape in;
     int start, end;
 
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL || !qdq_infer_shape_of(c, 0, &in))
-        return QDQ_OK;
+    if (!qdq_infer_shape_of(c, 0, &in))
+        return false;
     qdq_infer_shape_range(c, in.rank, &start, &end);
     for (int i = start; i < end; i++)
         out->at[i - start] = qdq_scalar_of_dim(in.dim[i]);
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
-qdq_status qdq_values_size(qdq_infer *c)
+bool qdq_values_size(qdq_infer *c, qdq_values *out)
 {
-    qdq_values *out;
     qdq_shape in;
 
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL || !qdq_infer_shape_of(c, 0, &in))
-        return QDQ_OK;
+    if (!qdq_infer_shape_of(c, 0, &in))
+        return false;
     out->at[0] = qdq_scalar_of_dim(qdq_shape_product(c->env, &in, 0, in.rank));
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
-qdq_status qdq_values_range(qdq_infer *c)
+bool qdq_values_range(qdq_infer *c, qdq_values *out)
 {
     const qdq_values *start = qdq_infer_known(c, 0), *delta = qdq_infer_known(c, 2);
-    qdq_values *out;
 
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL || start == NULL || delta == NULL || start->n != 1 || delta->n != 1 ||
+    if (start == NULL || delta == NULL || start->n != 1 || delta->n != 1 ||
         !qdq_elem_is_int(out->elem) || start->at[0].know != QDQ_KNOW_NUMBER ||
         delta->at[0].know != QDQ_KNOW_NUMBER)
-        return QDQ_OK;
+        return false;
     for (int i = 0; i < out->n; i++) {
         int64_t v;
 
         if (qdq_mul_int64(delta->at[0].v.i, i, &v) && qdq_add_int64(start->at[0].v.i, v, &v))
             out->at[i] = number_int(v);
     }
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
 /* --- same elements ---------------------------------------------------------------------------- */
 
 /* Identity, and all that only changes the shape. */
-qdq_status qdq_values_same(qdq_infer *c)
+bool qdq_values_same(qdq_infer *c, qdq_values *out)
 {
     const qdq_values *in = qdq_infer_known(c, 0);
-    qdq_values *out;
 
-    if (in == NULL)
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL || out->n != in->n)
-        return QDQ_OK;
+    if (in == NULL || out->n != in->n)
+        return false;
     memcpy(out->at, in->at, (size_t)in->n * sizeof *in->at);
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
 /* Smallest and largest integer of a type of at most 64 bits; false for types that hold no
@@ -211,36 +185,30 @@ static bool int_range(qdq_elem e, int64_t *low, int64_t *high)
 /* A number that arithmetic in type `e` made; not known where the type would have wrapped around. */
 qdq_scalar qdq_scalar_int(qdq_elem e, int64_t i)
 {
-    qdq_scalar none = {QDQ_KNOW_NOT, {0}};
     int64_t low, high;
 
-    return int_range(e, &low, &high) && i >= low && i <= high ? number_int(i) : none;
+    return int_range(e, &low, &high) && i >= low && i <= high ? number_int(i) : not_known;
 }
 
 /* Rounded as float and double round; other types round in ways that no shape arithmetic uses. */
 qdq_scalar qdq_scalar_float(qdq_elem e, double f)
 {
-    qdq_scalar none = {QDQ_KNOW_NOT, {0}};
-
     if (e == QDQ_FLOAT)
         return number_float((double)(float)f);
-    return e == QDQ_DOUBLE ? number_float(f) : none;
+    return e == QDQ_DOUBLE ? number_float(f) : not_known;
 }
 
 /* A float that stands for a symbol is that dim as long as it is below 2^24: good enough for a shape
  * to show, but no proof. */
 static qdq_scalar cast_symbol(const qdq_scalar *s, qdq_elem to, bool prove)
 {
-    qdq_scalar none = {QDQ_KNOW_NOT, {0}};
-
     if (to == QDQ_INT64 || to == QDQ_INT32)
         return *s;
-    return !prove && (to == QDQ_FLOAT || to == QDQ_DOUBLE) ? *s : none;
+    return !prove && (to == QDQ_FLOAT || to == QDQ_DOUBLE) ? *s : not_known;
 }
 
 static qdq_scalar cast_number(const qdq_scalar *s, qdq_elem from, qdq_elem to)
 {
-    qdq_scalar none = {QDQ_KNOW_NOT, {0}};
     bool from_int = qdq_elem_is_int(from), to_int = qdq_elem_is_int(to);
 
     if (to == QDQ_BOOL)
@@ -252,27 +220,22 @@ static qdq_scalar cast_number(const qdq_scalar *s, qdq_elem from, qdq_elem to)
     if (!to_int)
         return qdq_scalar_float(to, s->v.f);
     if (!(s->v.f > -9.0e18 && s->v.f < 9.0e18))
-        return none;
+        return not_known;
     return qdq_scalar_int(to, (int64_t)s->v.f);
 }
 
-qdq_status qdq_values_cast(qdq_infer *c)
+bool qdq_values_cast(qdq_infer *c, qdq_values *out)
 {
     const qdq_values *in = qdq_infer_known(c, 0);
-    qdq_values *out;
 
-    if (in == NULL)
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL || out->n != in->n)
-        return QDQ_OK;
+    if (in == NULL || out->n != in->n)
+        return false;
     for (int i = 0; i < out->n; i++)
         if (in->at[i].know == QDQ_KNOW_SYMBOL)
             out->at[i] = cast_symbol(&in->at[i], out->elem, c->env->prove);
         else if (in->at[i].know == QDQ_KNOW_NUMBER)
             out->at[i] = cast_number(&in->at[i], in->elem, out->elem);
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
 /* --- elements from other places --------------------------------------------------------------- */
@@ -305,59 +268,45 @@ const qdq_scalar *qdq_values_broadcast(const qdq_values *in, int rank, const int
     return &in->at[index_of(in, own)];
 }
 
-qdq_status qdq_values_expand(qdq_infer *c)
+bool qdq_values_expand(qdq_infer *c, qdq_values *out)
 {
     const qdq_values *in = qdq_infer_known(c, 0);
     int64_t at[QDQ_VALUES_RANK];
-    qdq_values *out;
 
     if (in == NULL)
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL)
-        return QDQ_OK;
+        return false;
     for (int i = 0; i < out->n; i++) {
         qdq_values_coordinates(out, i, at);
         out->at[i] = *qdq_values_broadcast(in, out->rank, at);
     }
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
-qdq_status qdq_values_tile(qdq_infer *c)
+bool qdq_values_tile(qdq_infer *c, qdq_values *out)
 {
     const qdq_values *in = qdq_infer_known(c, 0);
     int64_t at[QDQ_VALUES_RANK];
-    qdq_values *out;
 
-    if (in == NULL)
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL || out->rank != in->rank)
-        return QDQ_OK;
+    if (in == NULL || out->rank != in->rank)
+        return false;
     for (int i = 0; i < out->n; i++) {
         qdq_values_coordinates(out, i, at);
         for (int k = 0; k < in->rank; k++)
             at[k] %= in->dim[k];
         out->at[i] = in->at[index_of(in, at)];
     }
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
-qdq_status qdq_values_transpose(qdq_infer *c)
+bool qdq_values_transpose(qdq_infer *c, qdq_values *out)
 {
     const qdq_values *in = qdq_infer_known(c, 0);
     int64_t at[QDQ_VALUES_RANK], from[QDQ_VALUES_RANK];
     const int64_t *perm;
-    qdq_values *out;
     size_t n;
 
-    if (in == NULL)
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL || out->rank != in->rank)
-        return QDQ_OK;
+    if (in == NULL || out->rank != in->rank)
+        return false;
     qdq_infer_ints(c, "perm", &perm, &n);
     for (int i = 0; i < out->n; i++) {
         qdq_values_coordinates(out, i, at);
@@ -365,23 +314,19 @@ qdq_status qdq_values_transpose(qdq_infer *c)
             from[perm != NULL ? perm[k] : in->rank - 1 - k] = at[k];
         out->at[i] = in->at[index_of(in, from)];
     }
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
-qdq_status qdq_values_gather(qdq_infer *c)
+bool qdq_values_gather(qdq_infer *c, qdq_values *out)
 {
     const qdq_values *in = qdq_infer_known(c, 0), *index = qdq_infer_known(c, 1);
     int64_t at[QDQ_VALUES_RANK], from[QDQ_VALUES_RANK];
-    qdq_values *out;
     int axis;
 
-    if (in == NULL || index == NULL || !qdq_elem_is_int(index->elem))
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL || out->rank != in->rank - 1 + index->rank)
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_axis(c, qdq_infer_int(c, "axis", 0), in->rank, &axis));
+    if (in == NULL || index == NULL || !qdq_elem_is_int(index->elem) ||
+        out->rank != in->rank - 1 + index->rank ||
+        qdq_infer_axis(c, qdq_infer_int(c, "axis", 0), in->rank, &axis) != QDQ_OK)
+        return false;
     for (int i = 0; i < out->n; i++) {
         const qdq_scalar *pick;
         int64_t row;
@@ -397,30 +342,25 @@ qdq_status qdq_values_gather(qdq_infer *c)
             from[k] = k < axis ? at[k] : k == axis ? row : at[k - 1 + index->rank];
         out->at[i] = in->at[index_of(in, from)];
     }
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
-qdq_status qdq_values_slice(qdq_infer *c)
+bool qdq_values_slice(qdq_infer *c, qdq_values *out)
 {
     qdq_scalar start[QDQ_INFER_RANK], end[QDQ_INFER_RANK], step[QDQ_INFER_RANK];
     int64_t at[QDQ_VALUES_RANK], first[QDQ_VALUES_RANK] = {0},
                                  stride[QDQ_VALUES_RANK] = {1, 1, 1, 1};
     const qdq_values *in = qdq_infer_known(c, 0);
     int axis[QDQ_INFER_RANK], n;
-    qdq_values *out;
 
-    if (in == NULL)
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL || out->rank != in->rank)
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_slice_args(c, in->rank, &n, axis, start, end, step));
+    if (in == NULL || out->rank != in->rank ||
+        qdq_infer_slice_args(c, in->rank, &n, axis, start, end, step) != QDQ_OK)
+        return false;
     for (int i = 0; i < n; i++) {
         int64_t dim = in->dim[axis[i]], from = start[i].v.i;
 
         if (start[i].know != QDQ_KNOW_NUMBER || step[i].know != QDQ_KNOW_NUMBER)
-            return QDQ_OK;
+            return false;
         from = from < 0 ? from + dim : from;
         first[axis[i]] = from < 0 ? 0 : from >= dim ? dim - 1 : from;
         stride[axis[i]] = step[i].v.i;
@@ -431,20 +371,16 @@ qdq_status qdq_values_slice(qdq_infer *c)
             at[k] = first[k] + (out->dim[k] > 1 ? at[k] * stride[k] : 0);
         out->at[i] = in->at[index_of(in, at)];
     }
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
-qdq_status qdq_values_concat(qdq_infer *c)
+bool qdq_values_concat(qdq_infer *c, qdq_values *out)
 {
     int64_t at[QDQ_VALUES_RANK], base = 0;
-    qdq_values *out;
     int axis;
 
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL)
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_axis(c, qdq_infer_int(c, "axis", 0), out->rank, &axis));
+    if (qdq_infer_axis(c, qdq_infer_int(c, "axis", 0), out->rank, &axis) != QDQ_OK)
+        return false;
     for (uint32_t k = 0; k < c->node->n_in; k++) {
         const qdq_values *in = qdq_infer_known(c, k);
         qdq_shape s;
@@ -457,75 +393,64 @@ qdq_status qdq_values_concat(qdq_infer *c)
         qdq_infer_shape_of(c, k, &s); /* known, or the output's would not be */
         base += s.dim[axis].value;
     }
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
-qdq_status qdq_values_split(qdq_infer *c)
+/* Of output c->output: where it begins is known if the sizes of those before it are. */
+bool qdq_values_split(qdq_infer *c, qdq_values *out)
 {
     const qdq_values *in = qdq_infer_known(c, 0);
     int64_t at[QDQ_VALUES_RANK], base = 0;
-    qdq_values *out;
     int axis;
 
-    if (in == NULL)
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_axis(c, qdq_infer_int(c, "axis", 0), in->rank, &axis));
-    for (uint32_t k = 0; k < c->node->n_out; k++) {
-        QDQ_TRY(qdq_infer_values(c, k, &out));
-        if (out == NULL)
-            /* where the next part begins is not known, or nothing reads this one: rare */
-            return QDQ_OK;
-        for (int i = 0; i < out->n; i++) {
-            qdq_values_coordinates(out, i, at);
-            at[axis] += base;
-            out->at[i] = in->at[index_of(in, at)];
-        }
-        base += out->dim[axis];
-        qdq_infer_keep(c, k, out);
+    if (in == NULL || qdq_infer_axis(c, qdq_infer_int(c, "axis", 0), in->rank, &axis) != QDQ_OK)
+        return false;
+    for (uint32_t k = 0; k < c->output; k++) {
+        const qdq_value *v = c->node->out[k];
+        const qdq_type *t = v != NULL ? qdq_infer_fact(c->env, v)->type : NULL;
+
+        if (t == NULL || t->rank != in->rank || t->dim[axis].value < 0)
+            return false;
+        base += t->dim[axis].value;
     }
-    return QDQ_OK;
+    for (int i = 0; i < out->n; i++) {
+        qdq_values_coordinates(out, i, at);
+        at[axis] += base;
+        out->at[i] = in->at[index_of(in, at)];
+    }
+    return true;
 }
 
 static qdq_scalar at_or_unknown(const qdq_values *in, int rank, const int64_t *at)
 {
-    qdq_scalar none = {QDQ_KNOW_NOT, {0}};
-
-    return in == NULL ? none : *qdq_values_broadcast(in, rank, at);
+    return in == NULL ? not_known : *qdq_values_broadcast(in, rank, at);
 }
 
 /* Where both sides are one, it does not matter which. */
 static qdq_scalar choose(qdq_scalar pick, qdq_scalar yes, qdq_scalar no, qdq_elem e)
 {
-    qdq_scalar none = {QDQ_KNOW_NOT, {0}};
-
     if (pick.know == QDQ_KNOW_NUMBER)
         return pick.v.i != 0 ? yes : no;
     if (yes.know != no.know)
-        return none;
+        return not_known;
     if (yes.know == QDQ_KNOW_SYMBOL)
-        return yes.v.param == no.v.param ? yes : none;
-    return qdq_elem_is_int(e) && yes.v.i == no.v.i ? yes : none;
+        return yes.v.param == no.v.param ? yes : not_known;
+    return qdq_elem_is_int(e) && yes.v.i == no.v.i ? yes : not_known;
 }
 
-qdq_status qdq_values_where(qdq_infer *c)
+bool qdq_values_where(qdq_infer *c, qdq_values *out)
 {
     const qdq_values *pick = qdq_infer_known(c, 0), *yes = qdq_infer_known(c, 1),
                      *no = qdq_infer_known(c, 2);
     int64_t at[QDQ_VALUES_RANK];
-    qdq_values *out;
 
-    if (yes == NULL && no == NULL)
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL || (yes != NULL && yes->elem != out->elem) ||
+    if ((yes == NULL && no == NULL) || (yes != NULL && yes->elem != out->elem) ||
         (no != NULL && no->elem != out->elem))
-        return QDQ_OK;
+        return false;
     for (int i = 0; i < out->n; i++) {
         qdq_values_coordinates(out, i, at);
         out->at[i] = choose(at_or_unknown(pick, out->rank, at), at_or_unknown(yes, out->rank, at),
                             at_or_unknown(no, out->rank, at), out->elem);
     }
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }

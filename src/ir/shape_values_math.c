@@ -208,137 +208,72 @@ static qdq_scalar either(qdq_elem e, const qdq_scalar *a, const qdq_scalar *b)
 
 /* --- two tensors ------------------------------------------------------------------------------ */
 
-/* `sign`: how sums of symbols combine, 0 if they do not. */
-static qdq_scalar apply(qdq_infer *c, binary_fn *fn, char sign, qdq_elem e, const qdq_scalar *a,
-                        const qdq_scalar *b)
-{
-    qdq_scalar s = fn(e, a, b);
+/* What operators of several inputs, and reductions, do to two elements. `sign`: how sums of symbols
+ * combine, 0 if they do not. */
+typedef struct arithmetic {
+    binary_fn *fn;
+    char sign;
+} arithmetic;
 
-    return s.know == QDQ_KNOW_NOT && sign != 0 && e == QDQ_INT64
-               ? qdq_symbol_combine(c->env, sign, a, b)
+static const arithmetic arithmetics[QDQ_OP_COUNT] = {
+    [QDQ_OP_ADD] = {add, '+'},       [QDQ_OP_AND] = {both, 0},
+    [QDQ_OP_DIV] = {divide, '/'},    [QDQ_OP_EQUAL] = {equal, 0},
+    [QDQ_OP_GREATER] = {greater, 0}, [QDQ_OP_GREATEROREQUAL] = {greater_or_equal, 0},
+    [QDQ_OP_LESS] = {less, 0},       [QDQ_OP_LESSOREQUAL] = {less_or_equal, 0},
+    [QDQ_OP_MAX] = {max, 0},         [QDQ_OP_MIN] = {min, 0},
+    [QDQ_OP_MOD] = {mod, 0},         [QDQ_OP_MUL] = {mul, '*'},
+    [QDQ_OP_OR] = {either, 0},       [QDQ_OP_REDUCEMAX] = {max, 0},
+    [QDQ_OP_REDUCEMIN] = {min, 0},   [QDQ_OP_REDUCEPROD] = {mul, '*'},
+    [QDQ_OP_REDUCESUM] = {add, '+'}, [QDQ_OP_SUB] = {sub, '-'},
+    [QDQ_OP_SUM] = {add, '+'},
+};
+
+static qdq_scalar combine(qdq_infer *c, qdq_elem e, const qdq_scalar *a, const qdq_scalar *b)
+{
+    const arithmetic *of = &arithmetics[c->node->op];
+    qdq_scalar s = of->fn(e, a, b);
+
+    return s.know == QDQ_KNOW_NOT && of->sign != 0 && e == QDQ_INT64
+               ? qdq_symbol_combine(c->env, of->sign, a, b)
                : s;
 }
 
+/* In which order more than two floats are added up is the engine's secret. */
+static bool is_exact(const qdq_infer *c, qdq_elem e, int64_t n)
+{
+    return n <= 2 || qdq_elem_is_int(e) || arithmetics[c->node->op].sign == 0;
+}
+
 /* Folds all inputs, broadcast, from the left. */
-static qdq_status combine_by(qdq_infer *c, binary_fn *fn, char sign)
+bool qdq_values_fold(qdq_infer *c, qdq_values *out)
 {
     const qdq_values *first = qdq_infer_known(c, 0);
     int64_t at[QDQ_VALUES_RANK];
-    qdq_values *out;
 
-    if (first == NULL)
-        return QDQ_OK;
+    if (first == NULL || !is_exact(c, first->elem, c->node->n_in))
+        return false;
     for (uint32_t k = 1; k < c->node->n_in; k++) {
         const qdq_values *next = qdq_infer_known(c, k);
 
         if (next == NULL || next->elem != first->elem)
-            return QDQ_OK;
+            return false;
     }
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL)
-        return QDQ_OK;
     for (int i = 0; i < out->n; i++) {
-        qdq_scalar s;
-
         qdq_values_coordinates(out, i, at);
-        s = *qdq_values_broadcast(first, out->rank, at);
+        out->at[i] = *qdq_values_broadcast(first, out->rank, at);
         for (uint32_t k = 1; k < c->node->n_in; k++)
-            s = apply(c, fn, sign, first->elem, &s,
-                      qdq_values_broadcast(qdq_infer_known(c, k), out->rank, at));
-        out->at[i] = s;
+            out->at[i] = combine(c, first->elem, &out->at[i],
+                                 qdq_values_broadcast(qdq_infer_known(c, k), out->rank, at));
     }
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
 /* Operators of two inputs. The shape of the result says nothing of others that a node may list. */
-static qdq_status pair_by(qdq_infer *c, binary_fn *fn, char sign)
+bool qdq_values_pair(qdq_infer *c, qdq_values *out)
 {
-    return c->node->n_in == 2 ? combine_by(c, fn, sign) : QDQ_OK;
-}
-
-static qdq_status pair(qdq_infer *c, binary_fn *fn)
-{
-    return pair_by(c, fn, 0);
-}
-
-qdq_status qdq_values_add(qdq_infer *c)
-{
-    return pair_by(c, add, '+');
-}
-
-qdq_status qdq_values_sub(qdq_infer *c)
-{
-    return pair_by(c, sub, '-');
-}
-
-/* In which order more than two floats are added is the engine's secret. */
-qdq_status qdq_values_sum(qdq_infer *c)
-{
-    const qdq_values *first = qdq_infer_known(c, 0);
-    bool exact = c->node->n_in <= 2 || (first != NULL && qdq_elem_is_int(first->elem));
-
-    return exact ? combine_by(c, add, '+') : QDQ_OK;
-}
-
-qdq_status qdq_values_mul(qdq_infer *c)
-{
-    return pair_by(c, mul, '*');
-}
-
-qdq_status qdq_values_div(qdq_infer *c)
-{
-    return pair_by(c, divide, '/');
-}
-
-qdq_status qdq_values_mod(qdq_infer *c)
-{
-    return qdq_infer_int(c, "fmod", 0) == 0 ? pair(c, mod) : QDQ_OK;
-}
-
-qdq_status qdq_values_max(qdq_infer *c)
-{
-    return combine_by(c, max, 0);
-}
-
-qdq_status qdq_values_min(qdq_infer *c)
-{
-    return combine_by(c, min, 0);
-}
-
-qdq_status qdq_values_equal(qdq_infer *c)
-{
-    return pair(c, equal);
-}
-
-qdq_status qdq_values_greater(qdq_infer *c)
-{
-    return pair(c, greater);
-}
-
-qdq_status qdq_values_greaterorequal(qdq_infer *c)
-{
-    return pair(c, greater_or_equal);
-}
-
-qdq_status qdq_values_less(qdq_infer *c)
-{
-    return pair(c, less);
-}
-
-qdq_status qdq_values_lessorequal(qdq_infer *c)
-{
-    return pair(c, less_or_equal);
-}
-
-qdq_status qdq_values_and(qdq_infer *c)
-{
-    return pair(c, both);
-}
-
-qdq_status qdq_values_or(qdq_infer *c)
-{
-    return pair(c, either);
+    if (c->node->n_in != 2 || (c->node->op == QDQ_OP_MOD && qdq_infer_int(c, "fmod", 0) != 0))
+        return false;
+    return qdq_values_fold(c, out);
 }
 
 /* A bound that is left out does not bind; one that is not known leaves nothing known. */
@@ -353,50 +288,20 @@ static qdq_scalar bound(qdq_infer *c, uint32_t i, binary_fn *fn, qdq_elem e, qdq
 }
 
 /* Before opset 11 the bounds were attributes, and only of floats. */
-qdq_status qdq_values_clip(qdq_infer *c)
+bool qdq_values_clip(qdq_infer *c, qdq_values *out)
 {
     const qdq_values *in = qdq_infer_known(c, 0);
-    qdq_values *out;
 
-    if (in == NULL || c->opset < 11)
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL || out->n != in->n)
-        return QDQ_OK;
+    if (in == NULL || c->opset < 11 || out->n != in->n)
+        return false;
     for (int i = 0; i < out->n; i++)
         out->at[i] = bound(c, 2, min, in->elem, bound(c, 1, max, in->elem, in->at[i]));
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
+    return true;
 }
 
 /* --- one tensor ------------------------------------------------------------------------------- */
 
 typedef qdq_scalar unary_fn(qdq_elem e, const qdq_scalar *a);
-
-static qdq_status map(qdq_infer *c, unary_fn *fn)
-{
-    const qdq_values *in = qdq_infer_known(c, 0);
-    qdq_values *out;
-
-    if (in == NULL)
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL || out->n != in->n)
-        return QDQ_OK;
-    for (int i = 0; i < out->n; i++)
-        out->at[i] = in->at[i].know == QDQ_KNOW_NOT ? not_known : fn(in->elem, &in->at[i]);
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
-}
-
-static qdq_scalar absolute(qdq_elem e, const qdq_scalar *a)
-{
-    if (!is_negative(e, a))
-        return *a;
-    if (!qdq_elem_is_int(e))
-        return qdq_scalar_float(e, -a->v.f);
-    return a->v.i == INT64_MIN ? not_known : qdq_scalar_int(e, -a->v.i);
-}
 
 static qdq_scalar negative(qdq_elem e, const qdq_scalar *a)
 {
@@ -405,6 +310,11 @@ static qdq_scalar negative(qdq_elem e, const qdq_scalar *a)
     if (!qdq_elem_is_int(e))
         return qdq_scalar_float(e, -a->v.f);
     return a->v.i == INT64_MIN ? not_known : qdq_scalar_int(e, -a->v.i);
+}
+
+static qdq_scalar absolute(qdq_elem e, const qdq_scalar *a)
+{
+    return is_negative(e, a) ? negative(e, a) : *a;
 }
 
 static qdq_scalar invert(qdq_elem e, const qdq_scalar *a)
@@ -443,75 +353,35 @@ static qdq_scalar round_even(qdq_elem e, const qdq_scalar *a)
     return round_by(e, a, half_to_even);
 }
 
-qdq_status qdq_values_abs(qdq_infer *c)
+bool qdq_values_map(qdq_infer *c, qdq_values *out)
 {
-    return map(c, absolute);
-}
+    static unary_fn *const fns[QDQ_OP_COUNT] = {
+        [QDQ_OP_ABS] = absolute, [QDQ_OP_CEIL] = round_up, [QDQ_OP_FLOOR] = round_down,
+        [QDQ_OP_NEG] = negative, [QDQ_OP_NOT] = invert,    [QDQ_OP_ROUND] = round_even,
+    };
+    const qdq_values *in = qdq_infer_known(c, 0);
 
-qdq_status qdq_values_neg(qdq_infer *c)
-{
-    return map(c, negative);
-}
-
-qdq_status qdq_values_not(qdq_infer *c)
-{
-    return map(c, invert);
-}
-
-qdq_status qdq_values_floor(qdq_infer *c)
-{
-    return map(c, round_down);
-}
-
-qdq_status qdq_values_ceil(qdq_infer *c)
-{
-    return map(c, round_up);
-}
-
-qdq_status qdq_values_round(qdq_infer *c)
-{
-    return map(c, round_even);
+    if (in == NULL || out->n != in->n)
+        return false;
+    for (int i = 0; i < out->n; i++)
+        if (in->at[i].know != QDQ_KNOW_NOT)
+            out->at[i] = fns[c->node->op](in->elem, &in->at[i]);
+    return true;
 }
 
 /* --- all elements to one ---------------------------------------------------------------------- */
 
-/* With a sign: in which order engines add up floats is their secret. */
-static qdq_status reduce(qdq_infer *c, binary_fn *fn, char sign)
+/* Only full reductions: with keepdims and axes that are not all, more than one element is left, or
+ * the one axis that stays has one. Either way the result is that of all elements when one is
+ * left. */
+bool qdq_values_reduce(qdq_infer *c, qdq_values *out)
 {
     const qdq_values *in = qdq_infer_known(c, 0);
-    qdq_values *out;
 
-    if (in == NULL || in->n == 0 || (sign != 0 && in->n > 2 && !qdq_elem_is_int(in->elem)))
-        return QDQ_OK;
-    QDQ_TRY(qdq_infer_values(c, 0, &out));
-    /* Only full reductions: with keepdims and axes that are not all, more than one element is left,
-     * or the one axis that stays has one. Either way the result is that of all elements when one is
-     * left. */
-    if (out == NULL || out->n != 1)
-        return QDQ_OK;
+    if (in == NULL || in->n == 0 || out->n != 1 || !is_exact(c, in->elem, in->n))
+        return false;
     out->at[0] = in->at[0];
     for (int i = 1; i < in->n; i++)
-        out->at[0] = apply(c, fn, sign, in->elem, &out->at[0], &in->at[i]);
-    qdq_infer_keep(c, 0, out);
-    return QDQ_OK;
-}
-
-qdq_status qdq_values_reducemax(qdq_infer *c)
-{
-    return reduce(c, max, 0);
-}
-
-qdq_status qdq_values_reducemin(qdq_infer *c)
-{
-    return reduce(c, min, 0);
-}
-
-qdq_status qdq_values_reduceprod(qdq_infer *c)
-{
-    return reduce(c, mul, '*');
-}
-
-qdq_status qdq_values_reducesum(qdq_infer *c)
-{
-    return reduce(c, add, '+');
+        out->at[0] = combine(c, in->elem, &out->at[0], &in->at[i]);
+    return true;
 }

@@ -337,19 +337,6 @@ qdq_status qdq_tensor_ints(const qdq_tensor *t, qdq_arena *scratch, int64_t max,
     return QDQ_OK;
 }
 
-/* Doubles hold all types but 64 bit integers exactly. */
-static double number(qdq_elem e, const unsigned char *data, int64_t i)
-{
-    double x;
-
-    if (qdq_elem_is_int(e))
-        return (double)qdq_elem_int(e, data, i);
-    if (e != QDQ_DOUBLE)
-        return (double)qdq_elem_float(e, data, i);
-    memcpy(&x, data + (size_t)i * sizeof x, sizeof x);
-    return x;
-}
-
 static bool is_number(qdq_elem e)
 {
     return qdq_elem_is_int(e) || qdq_elem_is_float(e);
@@ -363,7 +350,7 @@ bool qdq_tensor_scalar(const qdq_tensor *t, double *x)
         t->count == 1 && is_number(t->elem) && qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
 
     if (ok)
-        *x = number(t->elem, bytes.data, 0);
+        *x = qdq_elem_double(t->elem, bytes.data, 0);
     qdq_arena_free(&scratch);
     return ok;
 }
@@ -375,7 +362,7 @@ bool qdq_tensor_all(const qdq_tensor *t, double x)
     bool all = is_number(t->elem) && qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
 
     for (int64_t i = 0; all && i < t->count; i++)
-        all = number(t->elem, bytes.data, i) == x;
+        all = qdq_elem_double(t->elem, bytes.data, i) == x;
     qdq_arena_free(&scratch);
     return all;
 }
