@@ -93,55 +93,38 @@ static void check_graph_ref(qdq_checker *c, const qdq_node *n, const qdq_attr *a
         c->n_held[g->index]++;
 }
 
+/* NULL, or what item i does not have. */
+static const char *check_item(qdq_checker *c, const qdq_node *n, const qdq_attr *a, size_t i)
+{
+    const void *item = qdq_attr_item(a, i);
+    const qdq_tensor *t;
+
+    switch ((int)qdq_attr_type_get_info(a->type)->item) {
+    case QDQ_ATTR_UNDEFINED: /* of a kind that newer ONNX versions have: kept in wire form */
+        return a->rest.size == 0 ? "type" : NULL;
+    case QDQ_ATTR_TENSOR:
+        t = *(const qdq_tensor *const *)item;
+        if (t == NULL)
+            return "tensor";
+        qdq_check_tensor(c, t->name[0] == '\0' || qdq_attr_is_list(a) ? a->name : t->name, t);
+        return NULL;
+    case QDQ_ATTR_GRAPH:
+        check_graph_ref(c, n, a, *(qdq_graph *const *)item);
+        return NULL;
+    case QDQ_ATTR_SPARSE:
+        return *(const qdq_sparse *const *)item == NULL ? "sparse tensor" : NULL;
+    case QDQ_ATTR_TYPE:
+        return *(const qdq_type *const *)item == NULL ? "type" : NULL;
+    }
+    return NULL;
+}
+
 static void check_attr_value(qdq_checker *c, const qdq_node *n, const qdq_attr *a)
 {
-    const char *missing = NULL;
+    const char *missing = qdq_attr_is_list(a) && a->count > 0 && a->v.ints == NULL ? "list" : NULL;
 
-    switch (a->type) {
-    case QDQ_ATTR_UNDEFINED: /* of a kind that newer ONNX versions have: kept in wire form */
-        missing = a->rest.size == 0 ? "type" : NULL;
-        break;
-    case QDQ_ATTR_FLOAT:
-    case QDQ_ATTR_INT:
-    case QDQ_ATTR_STRING:
-    case QDQ_ATTR_STRINGS:
-        break;
-    case QDQ_ATTR_FLOATS:
-        missing = a->count > 0 && a->v.floats == NULL ? "list" : NULL;
-        break;
-    case QDQ_ATTR_INTS:
-        missing = a->count > 0 && a->v.ints == NULL ? "list" : NULL;
-        break;
-    case QDQ_ATTR_TENSOR:
-        if (a->v.t == NULL)
-            missing = "tensor";
-        else
-            qdq_check_tensor(c, a->v.t->name[0] == '\0' ? a->name : a->v.t->name, a->v.t);
-        break;
-    case QDQ_ATTR_TENSORS:
-        for (size_t i = 0; i < a->count; i++)
-            qdq_check_tensor(c, a->name, a->v.tensors[i]);
-        break;
-    case QDQ_ATTR_GRAPH:
-        check_graph_ref(c, n, a, a->v.g);
-        break;
-    case QDQ_ATTR_GRAPHS:
-        for (size_t i = 0; i < a->count; i++)
-            check_graph_ref(c, n, a, a->v.graphs[i]);
-        break;
-    case QDQ_ATTR_SPARSE:
-        missing = a->v.sparse == NULL ? "sparse tensor" : NULL;
-        break;
-    case QDQ_ATTR_SPARSES:
-        missing = a->count > 0 && a->v.sparses == NULL ? "list" : NULL;
-        break;
-    case QDQ_ATTR_TYPE:
-        missing = a->v.type == NULL ? "type" : NULL;
-        break;
-    case QDQ_ATTR_TYPES:
-        missing = a->count > 0 && a->v.types == NULL ? "list" : NULL;
-        break;
-    }
+    for (size_t i = 0; missing == NULL && i < qdq_attr_items(a); i++)
+        missing = check_item(c, n, a, i);
     if (missing != NULL)
         ERROR("%s: attribute '%s' has no %s", qdq_check_place(c, n), a->name, missing);
 }

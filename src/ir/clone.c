@@ -175,57 +175,43 @@ static bool copy_sparse(cloner *c, const qdq_sparse *from, const qdq_sparse **to
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-#define COPY_EACH(type, field, copy)                                                               \
-    do {                                                                                           \
-        type *list = alloc(c, from->count, sizeof *list);                                          \
-        if (list == NULL)                                                                          \
-            return false;                                                                          \
-        for (size_t i = 0; i < from->count; i++)                                                   \
-            if (!copy(c, from->v.field[i], &list[i]))                                              \
-                return false;                                                                      \
-        to->v.field = list;                                                                        \
-        return true;                                                                               \
-    } while (0)
-
 static bool copy_graph_ref(cloner *c, const qdq_graph *from, qdq_graph **to)
 {
-    *to = c->graph[from->index];
+    *to = from != NULL ? c->graph[from->index] : NULL;
+    return true;
+}
+
+static bool copy_item(cloner *c, const qdq_attr_type_info *info, const void *from, void *to)
+{
+    switch ((int)info->item) {
+    case QDQ_ATTR_STRING:
+        return copy_span(c, *(const qdq_span *)from, to);
+    case QDQ_ATTR_TENSOR:
+        return copy_tensor(c, *(const qdq_tensor *const *)from, to);
+    case QDQ_ATTR_GRAPH:
+        return copy_graph_ref(c, *(qdq_graph *const *)from, to);
+    case QDQ_ATTR_SPARSE:
+        return copy_sparse(c, *(const qdq_sparse *const *)from, to);
+    case QDQ_ATTR_TYPE:
+        return copy_type(c, *(const qdq_type *const *)from, to);
+    }
+    memcpy(to, from, info->size);
     return true;
 }
 
 static bool copy_attr_value(cloner *c, const qdq_attr *from, qdq_attr *to)
 {
-    switch (from->type) {
-    case QDQ_ATTR_UNDEFINED:
-    case QDQ_ATTR_FLOAT:
-    case QDQ_ATTR_INT:
-        return true;
-    case QDQ_ATTR_STRING:
-        return copy_span(c, from->v.s, &to->v.s);
-    case QDQ_ATTR_TENSOR:
-        return copy_tensor(c, from->v.t, &to->v.t);
-    case QDQ_ATTR_GRAPH:
-        return from->v.g == NULL || copy_graph_ref(c, from->v.g, &to->v.g);
-    case QDQ_ATTR_SPARSE:
-        return copy_sparse(c, from->v.sparse, &to->v.sparse);
-    case QDQ_ATTR_TYPE:
-        return copy_type(c, from->v.type, &to->v.type);
-    case QDQ_ATTR_FLOATS:
-        return copy_list(c, from->v.floats, from->count, sizeof(float), &to->v.floats);
-    case QDQ_ATTR_INTS:
-        return copy_list(c, from->v.ints, from->count, sizeof(int64_t), &to->v.ints);
-    case QDQ_ATTR_STRINGS:
-        COPY_EACH(qdq_span, strings, copy_span);
-    case QDQ_ATTR_TENSORS:
-        COPY_EACH(const qdq_tensor *, tensors, copy_tensor);
-    case QDQ_ATTR_GRAPHS:
-        COPY_EACH(qdq_graph *, graphs, copy_graph_ref);
-    case QDQ_ATTR_SPARSES:
-        COPY_EACH(const qdq_sparse *, sparses, copy_sparse);
-    case QDQ_ATTR_TYPES:
-        COPY_EACH(const qdq_type *, types, copy_type);
-    }
-    return false;
+    const qdq_attr_type_info *info = qdq_attr_type_get_info(from->type);
+    char *list;
+
+    if (!qdq_attr_is_list(from))
+        return copy_item(c, info, &from->v, &to->v);
+    list = alloc(c, from->count, info->size);
+    for (size_t i = 0; list != NULL && i < from->count; i++)
+        if (!copy_item(c, info, qdq_attr_item(from, i), list + i * info->size))
+            return false;
+    memcpy(&to->v, &list, sizeof list);
+    return list != NULL;
 }
 
 static qdq_attr *copy_attr(cloner *c, const qdq_attr *from)

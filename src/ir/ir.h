@@ -162,24 +162,20 @@ bool qdq_tensor_same_type(const qdq_tensor *a, const qdq_tensor *b); /* element 
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-/* The numbers are those of AttributeProto.AttributeType. */
 typedef enum qdq_attr_type {
     QDQ_ATTR_UNDEFINED = 0,
-    QDQ_ATTR_FLOAT = 1,
-    QDQ_ATTR_INT = 2,
-    QDQ_ATTR_STRING = 3,
-    QDQ_ATTR_TENSOR = 4,
-    QDQ_ATTR_GRAPH = 5,
-    QDQ_ATTR_FLOATS = 6,
-    QDQ_ATTR_INTS = 7,
-    QDQ_ATTR_STRINGS = 8,
-    QDQ_ATTR_TENSORS = 9,
-    QDQ_ATTR_GRAPHS = 10,
-    QDQ_ATTR_SPARSE = 11,
-    QDQ_ATTR_SPARSES = 12,
-    QDQ_ATTR_TYPE = 13,
-    QDQ_ATTR_TYPES = 14
+#define ATTR(ENUM, number, name, ITEM, type, field) QDQ_ATTR_##ENUM = number,
+#include "ir/attr_types.def"
+#undef ATTR
 } qdq_attr_type;
+
+typedef struct qdq_attr_type_info {
+    const char *name;
+    qdq_attr_type item; /* of lists: what one item is; else the type itself */
+    size_t size;        /* of an item in memory */
+} qdq_attr_type_info;
+
+const qdq_attr_type_info *qdq_attr_type_get_info(qdq_attr_type t); /* never NULL */
 
 struct qdq_attr {
     const char *name;
@@ -204,6 +200,23 @@ struct qdq_attr {
     } v;
     qdq_span rest;
 };
+
+static inline bool qdq_attr_is_list(const qdq_attr *a)
+{
+    return qdq_attr_type_get_info(a->type)->item != a->type;
+}
+
+/* Its list, or its single value; and item i of that. */
+static inline size_t qdq_attr_items(const qdq_attr *a)
+{
+    return qdq_attr_is_list(a) ? a->count : 1;
+}
+
+static inline const void *qdq_attr_item(const qdq_attr *a, size_t i)
+{
+    return qdq_attr_is_list(a) ? (const char *)a->v.ints + i * qdq_attr_type_get_info(a->type)->size
+                               : (const char *)&a->v;
+}
 
 /* --- values, nodes, graphs -------------------------------------------------------------------- */
 

@@ -285,51 +285,22 @@ qdq_status qdq_print_sparse_data(qdq_literals *l, const qdq_sparse *s, qdq_error
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-static const char *const attr_types[] = {
-    "undefined",      "float",      "int",        "string",  "tensor", "graph",
-    "floats",         "ints",       "strings",    "tensors", "graphs", "sparse_tensor",
-    "sparse_tensors", "type_proto", "type_protos"};
-
-const char *qdq_attr_type_name(qdq_attr_type t)
-{
-    return (unsigned)t < QDQ_COUNT(attr_types) ? attr_types[t] : NULL;
-}
-
 /* The value alone tells most types; not that of an empty list, of a reference, or of what reads
  * like a name. */
 static bool needs_type(const qdq_attr *a)
 {
-    switch (a->type) {
-    case QDQ_ATTR_FLOAT:
-        return a->ref != NULL || !isfinite(a->v.f);
-    case QDQ_ATTR_FLOATS:
-        return a->ref != NULL || a->count == 0 || !isfinite(a->v.floats[0]);
-    case QDQ_ATTR_INTS:
-    case QDQ_ATTR_STRINGS:
-    case QDQ_ATTR_TENSORS:
-    case QDQ_ATTR_GRAPHS:
-        return a->ref != NULL || a->count == 0;
-    case QDQ_ATTR_INT:
-    case QDQ_ATTR_STRING:
-    case QDQ_ATTR_TENSOR:
-    case QDQ_ATTR_GRAPH:
-        return a->ref != NULL;
-    case QDQ_ATTR_UNDEFINED:
-    case QDQ_ATTR_SPARSE:
-    case QDQ_ATTR_SPARSES:
-    case QDQ_ATTR_TYPE:
-    case QDQ_ATTR_TYPES:
-        return true;
-    }
-    return true;
+    qdq_attr_type item = qdq_attr_type_get_info(a->type)->item;
+
+    return item == QDQ_ATTR_UNDEFINED || item == QDQ_ATTR_SPARSE || item == QDQ_ATTR_TYPE ||
+           a->ref != NULL || qdq_attr_items(a) == 0 ||
+           (item == QDQ_ATTR_FLOAT && !isfinite(*(const float *)qdq_attr_item(a, 0)));
 }
 
 void qdq_print_attr_start(qdq_buf *out, const qdq_attr *a)
 {
     qdq_print_name(out, a->name);
     if (needs_type(a))
-        qdq_buf_printf(out, ": %s",
-                       qdq_attr_type_name(a->type) ? qdq_attr_type_name(a->type) : "undefined");
+        qdq_buf_printf(out, ": %s", qdq_attr_type_get_info(a->type)->name);
     qdq_buf_puts(out, " = ");
     if (a->ref != NULL) {
         qdq_buf_putc(out, '@');
@@ -355,64 +326,42 @@ static qdq_status print_sparse(qdq_literals *l, const qdq_sparse *s, qdq_error *
     return qdq_print_sparse_data(l, s, err);
 }
 
-/* Element i of a list, or the value of a single one (i is 0). */
-static qdq_status print_one(qdq_literals *l, const qdq_attr *a, size_t i, qdq_error *err)
+static qdq_status print_item(qdq_literals *l, const qdq_attr *a, const void *item, qdq_error *err)
 {
-    switch (a->type) {
+    switch ((int)qdq_attr_type_get_info(a->type)->item) {
     case QDQ_ATTR_FLOAT:
-    case QDQ_ATTR_FLOATS:
-        print_float(l->out, QDQ_FLOAT,
-                    (double)(a->type == QDQ_ATTR_FLOAT ? a->v.f : a->v.floats[i]), true);
+        print_float(l->out, QDQ_FLOAT, (double)*(const float *)item, true);
         return QDQ_OK;
     case QDQ_ATTR_INT:
-    case QDQ_ATTR_INTS:
-        qdq_buf_printf(l->out, "%" PRId64, a->type == QDQ_ATTR_INT ? a->v.i : a->v.ints[i]);
+        qdq_buf_printf(l->out, "%" PRId64, *(const int64_t *)item);
         return QDQ_OK;
     case QDQ_ATTR_STRING:
-        qdq_print_string(l->out, (const char *)a->v.s.data, a->v.s.size);
-        return QDQ_OK;
-    case QDQ_ATTR_STRINGS:
-        qdq_print_string(l->out, (const char *)a->v.strings[i].data, a->v.strings[i].size);
+        qdq_print_string(l->out, (const char *)((const qdq_span *)item)->data,
+                         ((const qdq_span *)item)->size);
         return QDQ_OK;
     case QDQ_ATTR_TENSOR:
-        return print_tensor(l, a->v.t, err);
-    case QDQ_ATTR_TENSORS:
-        return print_tensor(l, a->v.tensors[i], err);
+        return print_tensor(l, *(const qdq_tensor *const *)item, err);
     case QDQ_ATTR_SPARSE:
-        return print_sparse(l, a->v.sparse, err);
-    case QDQ_ATTR_SPARSES:
-        return print_sparse(l, a->v.sparses[i], err);
+        return print_sparse(l, *(const qdq_sparse *const *)item, err);
     case QDQ_ATTR_TYPE:
-    case QDQ_ATTR_TYPES:
-        if (!qdq_print_type(l->out, a->type == QDQ_ATTR_TYPE ? a->v.type : a->v.types[i]))
-            return qdq_fail(err, QDQ_E_UNSUPPORTED, "attribute '%s': its type has no text form",
-                            a->name);
-        return QDQ_OK;
-    case QDQ_ATTR_UNDEFINED:
-    case QDQ_ATTR_GRAPH:
-    case QDQ_ATTR_GRAPHS:
-        break;
+        if (qdq_print_type(l->out, *(const qdq_type *const *)item))
+            return QDQ_OK;
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "attribute '%s': its type has no text form",
+                        a->name);
     }
     return qdq_fail(err, QDQ_E_UNSUPPORTED, "attribute '%s': its value has no text form", a->name);
-}
-
-static bool is_list(qdq_attr_type t)
-{
-    return t == QDQ_ATTR_FLOATS || t == QDQ_ATTR_INTS || t == QDQ_ATTR_STRINGS ||
-           t == QDQ_ATTR_TENSORS || t == QDQ_ATTR_GRAPHS || t == QDQ_ATTR_SPARSES ||
-           t == QDQ_ATTR_TYPES;
 }
 
 qdq_status qdq_print_attr_value(qdq_literals *l, const qdq_attr *a, qdq_error *err)
 {
     if (a->ref != NULL)
         return QDQ_OK;
-    if (!is_list(a->type))
-        return print_one(l, a, 0, err);
+    if (!qdq_attr_is_list(a))
+        return print_item(l, a, qdq_attr_item(a, 0), err);
     qdq_buf_putc(l->out, '[');
     for (size_t i = 0; i < a->count; i++) {
         qdq_buf_puts(l->out, i > 0 ? ", " : "");
-        QDQ_TRY(print_one(l, a, i, err));
+        QDQ_TRY(print_item(l, a, qdq_attr_item(a, i), err));
     }
     qdq_buf_putc(l->out, ']');
     return QDQ_OK;

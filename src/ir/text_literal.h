@@ -26,6 +26,4 @@ void qdq_print_attr_start(qdq_buf *out, const qdq_attr *a); /* "axis = ", "axes:
 /* all but graphs */
 qdq_status qdq_print_attr_value(qdq_literals *l, const qdq_attr *a, qdq_error *err);
 
-const char *qdq_attr_type_name(qdq_attr_type t); /* "ints"; NULL: no such type */
-
 #endif /* QDQ_TEXT_LITERAL_H */

@@ -311,42 +311,13 @@ qdq_status qdq_parse_sparse(qdq_text_parser *p, const qdq_type *type, qdq_sparse
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-static qdq_attr_type single_of(qdq_attr_type t)
+static qdq_attr_type list_of(qdq_attr_type item)
 {
-    switch (t) {
-    case QDQ_ATTR_FLOATS:
-        return QDQ_ATTR_FLOAT;
-    case QDQ_ATTR_INTS:
-        return QDQ_ATTR_INT;
-    case QDQ_ATTR_STRINGS:
-        return QDQ_ATTR_STRING;
-    case QDQ_ATTR_TENSORS:
-        return QDQ_ATTR_TENSOR;
-    case QDQ_ATTR_GRAPHS:
-        return QDQ_ATTR_GRAPH;
-    case QDQ_ATTR_SPARSES:
-        return QDQ_ATTR_SPARSE;
-    case QDQ_ATTR_TYPES:
-        return QDQ_ATTR_TYPE;
-    case QDQ_ATTR_UNDEFINED:
-    case QDQ_ATTR_FLOAT:
-    case QDQ_ATTR_INT:
-    case QDQ_ATTR_STRING:
-    case QDQ_ATTR_TENSOR:
-    case QDQ_ATTR_GRAPH:
-    case QDQ_ATTR_SPARSE:
-    case QDQ_ATTR_TYPE:
-        return t;
-    }
-    return t;
-}
+    int t = QDQ_ATTR_UNDEFINED;
 
-static qdq_attr_type list_of(qdq_attr_type single)
-{
-    for (int t = QDQ_ATTR_FLOATS; t <= QDQ_ATTR_TYPES; t++)
-        if (t != (int)single && single_of((qdq_attr_type)t) == single)
-            return (qdq_attr_type)t;
-    return QDQ_ATTR_UNDEFINED;
+    while (t == (int)item || qdq_attr_type_get_info((qdq_attr_type)t)->item != item)
+        t++;
+    return (qdq_attr_type)t;
 }
 
 static qdq_status parse_graph_value(qdq_text_parser *p, qdq_node *owner, int depth, qdq_attr *one)
@@ -448,29 +419,18 @@ static qdq_status parse_single(qdq_text_parser *p, qdq_attr_type want, qdq_node 
         return QDQ_OK;
     p->lex.at = at;
     return qdq_lex_fail(&p->lex, "found a value of type %s, expected %s",
-                        qdq_attr_type_name(one->type), qdq_attr_type_name(want));
+                        qdq_attr_type_get_info(one->type)->name,
+                        qdq_attr_type_get_info(want)->name);
 }
-
-#define COLLECT(p, kind, field, list_field)                                                        \
-    do {                                                                                           \
-        QDQ_VEC(kind) list = {NULL, 0, 0};                                                         \
-        qdq_attr one = first;                                                                      \
-        for (;;) {                                                                                 \
-            if (!QDQ_PUSH(&(p)->m->arena, &list, one.v.field))                                     \
-                return nomem(p);                                                                   \
-            if (!qdq_lex_match(&(p)->lex, ','))                                                    \
-                break;                                                                             \
-            QDQ_TRY(parse_single(p, first.type, owner, depth, &one));                              \
-        }                                                                                          \
-        a->v.list_field = list.at;                                                                 \
-        a->count = list.n;                                                                         \
-    } while (0)
 
 /* Behind '['. All values of a list are of the type of the first, or of the one that was
  * announced. */
 static qdq_status parse_list(qdq_text_parser *p, qdq_node *owner, int depth, qdq_attr *a)
 {
-    qdq_attr first = {.count = 1};
+    qdq_attr one = {.type = qdq_attr_type_get_info(a->type)->item, .count = 1};
+    QDQ_VEC(qdq_span) list = {NULL, 0, 0}; /* each holds a value of any type */
+    char *items;
+    size_t size;
 
     if (qdq_lex_match(&p->lex, ']')) {
         if (a->type == QDQ_ATTR_UNDEFINED)
@@ -480,40 +440,24 @@ static qdq_status parse_list(qdq_text_parser *p, qdq_node *owner, int depth, qdq
         a->count = 0;
         return QDQ_OK;
     }
-    QDQ_TRY(parse_single(p, single_of(a->type), owner, depth, &first));
-    a->type = list_of(first.type);
-    switch (first.type) {
-    case QDQ_ATTR_FLOAT:
-        COLLECT(p, float, f, floats);
-        break;
-    case QDQ_ATTR_INT:
-        COLLECT(p, int64_t, i, ints);
-        break;
-    case QDQ_ATTR_STRING:
-        COLLECT(p, qdq_span, s, strings);
-        break;
-    case QDQ_ATTR_TENSOR:
-        COLLECT(p, const qdq_tensor *, t, tensors);
-        break;
-    case QDQ_ATTR_GRAPH:
-        COLLECT(p, qdq_graph *, g, graphs);
-        break;
-    case QDQ_ATTR_SPARSE:
-        COLLECT(p, const qdq_sparse *, sparse, sparses);
-        break;
-    case QDQ_ATTR_TYPE:
-        COLLECT(p, const qdq_type *, type, types);
-        break;
-    case QDQ_ATTR_UNDEFINED:
-    case QDQ_ATTR_FLOATS:
-    case QDQ_ATTR_INTS:
-    case QDQ_ATTR_STRINGS:
-    case QDQ_ATTR_TENSORS:
-    case QDQ_ATTR_GRAPHS:
-    case QDQ_ATTR_SPARSES:
-    case QDQ_ATTR_TYPES:
-        return qdq_lex_expected(&p->lex, "a value that a list can hold");
-    }
+    do {
+        qdq_span value;
+
+        _Static_assert(sizeof one.v == sizeof value, "a span is as large as any value");
+        QDQ_TRY(parse_single(p, one.type, owner, depth, &one));
+        memcpy(&value, &one.v, sizeof value);
+        if (!QDQ_PUSH(&p->scratch, &list, value))
+            return nomem(p);
+    } while (qdq_lex_match(&p->lex, ','));
+    size = qdq_attr_type_get_info(one.type)->size;
+    items = qdq_arena_array(&p->m->arena, list.n, size);
+    if (items == NULL)
+        return nomem(p);
+    for (size_t i = 0; i < list.n; i++)
+        memcpy(items + i * size, &list.at[i], size);
+    a->type = list_of(one.type);
+    a->count = list.n;
+    memcpy(&a->v, &items, sizeof items);
     return qdq_lex_need(&p->lex, ']');
 }
 
@@ -523,7 +467,7 @@ static qdq_status parse_attr_type(qdq_text_parser *p, qdq_attr_type *type)
 
     if (qdq_lex_peek_id(&p->lex, &id))
         for (int t = QDQ_ATTR_FLOAT; t <= QDQ_ATTR_TYPES; t++)
-            if (qdq_span_is(id, qdq_attr_type_name((qdq_attr_type)t))) {
+            if (qdq_span_is(id, qdq_attr_type_get_info((qdq_attr_type)t)->name)) {
                 p->lex.at += id.size;
                 *type = (qdq_attr_type)t;
                 return QDQ_OK;
@@ -555,9 +499,9 @@ qdq_status qdq_parse_attr(qdq_text_parser *p, const char *name, qdq_node *owner,
     }
     if (qdq_lex_peek(&p->lex) != '[')
         return parse_single(p, type, owner, depth, a);
-    if (type != QDQ_ATTR_UNDEFINED && single_of(type) == type)
+    if (type != QDQ_ATTR_UNDEFINED && !qdq_attr_is_list(a))
         return qdq_lex_fail(&p->lex, "attribute '%s': found a list, expected one %s", name,
-                            qdq_attr_type_name(type));
+                            qdq_attr_type_get_info(type)->name);
     NEED(p, '[');
     return parse_list(p, owner, depth, a);
 }

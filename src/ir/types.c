@@ -1,6 +1,8 @@
 /* types.c - the table of operators, and what it takes to count elements. */
 #include "ir/ir.h"
 
+#include "base/fail.h"
+
 #include <string.h>
 
 int64_t qdq_array_count(const qdq_array *a)
@@ -54,4 +56,16 @@ qdq_op qdq_op_find(const char *domain, const char *name)
             low = mid + 1;
     }
     return QDQ_OP_UNKNOWN;
+}
+
+const qdq_attr_type_info *qdq_attr_type_get_info(qdq_attr_type t)
+{
+    static const qdq_attr_type_info infos[] = {
+        {"undefined", QDQ_ATTR_UNDEFINED, 0},
+#define ATTR(ENUM, number, name, ITEM, type, field) {name, QDQ_ATTR_##ITEM, sizeof(type)},
+#include "ir/attr_types.def"
+#undef ATTR
+    };
+
+    return &infos[(unsigned)t < QDQ_COUNT(infos) ? t : QDQ_ATTR_UNDEFINED];
 }

@@ -14,42 +14,11 @@
 
 /* Field of the value of each attribute type: what the other types' fields hold is kept in
  * `rest`. */
-static unsigned value_field(qdq_attr_type type)
-{
-    switch (type) {
-    case QDQ_ATTR_UNDEFINED:
-        return 0;
-    case QDQ_ATTR_FLOAT:
-        return QDQ_PB_attr_f;
-    case QDQ_ATTR_INT:
-        return QDQ_PB_attr_i;
-    case QDQ_ATTR_STRING:
-        return QDQ_PB_attr_s;
-    case QDQ_ATTR_TENSOR:
-        return QDQ_PB_attr_t;
-    case QDQ_ATTR_GRAPH:
-        return QDQ_PB_attr_g;
-    case QDQ_ATTR_FLOATS:
-        return QDQ_PB_attr_floats;
-    case QDQ_ATTR_INTS:
-        return QDQ_PB_attr_ints;
-    case QDQ_ATTR_STRINGS:
-        return QDQ_PB_attr_strings;
-    case QDQ_ATTR_TENSORS:
-        return QDQ_PB_attr_tensors;
-    case QDQ_ATTR_GRAPHS:
-        return QDQ_PB_attr_graphs;
-    case QDQ_ATTR_SPARSE:
-        return QDQ_PB_attr_sparse_tensor;
-    case QDQ_ATTR_SPARSES:
-        return QDQ_PB_attr_sparse_tensors;
-    case QDQ_ATTR_TYPE:
-        return QDQ_PB_attr_tp;
-    case QDQ_ATTR_TYPES:
-        return QDQ_PB_attr_type_protos;
-    }
-    return 0;
-}
+static const unsigned value_field[] = {
+#define ATTR(ENUM, number, name, ITEM, type, field) [number] = QDQ_PB_attr_##field,
+#include "ir/attr_types.def"
+#undef ATTR
+};
 
 /* The types whose value fields are filled: bit n for type n. */
 static unsigned filled_types(const qdq_pb_attr *pb)
@@ -80,98 +49,61 @@ static qdq_attr_type type_of(const qdq_pb_attr *pb, unsigned filled)
     return QDQ_ATTR_UNDEFINED;
 }
 
-static qdq_status copy_array(qdq_reader *r, const void *from, size_t n, size_t size,
-                             const void **out, size_t *count, qdq_error *err)
+/* A list from `from` on, which the message does not keep. */
+static qdq_status copy_list(qdq_reader *r, const void *from, size_t n, qdq_attr *a, qdq_error *err)
 {
+    size_t size = qdq_attr_type_get_info(a->type)->size;
     void *copy = qdq_read_array(r, n, size);
 
     if (copy == NULL)
         return qdq_nomem(err);
     if (n > 0)
         memcpy(copy, from, n * size);
-    *out = copy;
-    *count = n;
+    memcpy(&a->v, &copy, sizeof copy);
+    a->count = n;
     return QDQ_OK;
 }
 
-static qdq_status read_tensors(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_attr *a,
-                               qdq_error *err)
+/* One message as what an attribute's item is: a pointer. */
+static qdq_status read_item(qdq_reader *r, qdq_node *node, int depth, qdq_attr_type type,
+                            qdq_span body, void *item, qdq_error *err)
 {
-    const qdq_tensor **list = qdq_read_array(r, from->n, sizeof *list);
-
-    if (list == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < from->n; i++) {
-        qdq_tensor *t;
-        QDQ_TRY(qdq_read_tensor(r, from->at[i], &t, err));
-        list[i] = t;
+    switch ((int)type) {
+    case QDQ_ATTR_TENSOR:
+        return qdq_read_tensor(r, body, item, err);
+    case QDQ_ATTR_SPARSE:
+        return qdq_read_sparse(r, body, item, err);
+    case QDQ_ATTR_TYPE:
+        return qdq_read_type(r, body, 0, item, err);
     }
-    a->v.tensors = list;
+    return qdq_read_graph(r, node, body, depth + 1, item, err);
+}
+
+static qdq_status read_messages(qdq_reader *r, qdq_node *node, int depth,
+                                const qdq_wire_member_MSGS *from, qdq_attr *a, qdq_error *err)
+{
+    qdq_attr_type item = qdq_attr_type_get_info(a->type)->item;
+    bool is_list = qdq_attr_is_list(a);
+    void **list = is_list ? qdq_read_array(r, from->n, sizeof *list) : NULL;
+
+    if (is_list && list == NULL)
+        return qdq_nomem(err);
+    if (!is_list && from->n != 1) /* which `filled` has not told yet when the type was given */
+        return qdq_fail(err, QDQ_E_FORMAT, "no value, expected one of the declared type");
+    for (size_t i = 0; i < from->n; i++)
+        QDQ_TRY(read_item(r, node, depth, item, from->at[i],
+                          is_list ? (void *)&list[i] : (void *)&a->v, err));
+    if (is_list)
+        memcpy(&a->v, &list, sizeof list);
     a->count = from->n;
     return QDQ_OK;
 }
 
-static qdq_status read_sparses(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_attr *a,
-                               qdq_error *err)
-{
-    const qdq_sparse **list = qdq_read_array(r, from->n, sizeof *list);
-
-    if (list == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < from->n; i++) {
-        qdq_sparse *s;
-        QDQ_TRY(qdq_read_sparse(r, from->at[i], &s, err));
-        list[i] = s;
-    }
-    a->v.sparses = list;
-    a->count = from->n;
-    return QDQ_OK;
-}
-
-static qdq_status read_types(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_attr *a,
+static qdq_status read_value(qdq_reader *r, qdq_node *node, int depth, qdq_pb_attr *pb, qdq_attr *a,
                              qdq_error *err)
 {
-    const qdq_type **list = qdq_read_array(r, from->n, sizeof *list);
-
-    if (list == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < from->n; i++)
-        QDQ_TRY(qdq_read_type(r, from->at[i], 0, &list[i], err));
-    a->v.types = list;
-    a->count = from->n;
-    return QDQ_OK;
-}
-
-static qdq_status read_graphs(qdq_reader *r, qdq_node *node, int depth,
-                              const qdq_wire_member_MSGS *from, qdq_attr *a, qdq_error *err)
-{
-    qdq_graph **list = qdq_read_array(r, from->n, sizeof *list);
-
-    if (list == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < from->n; i++)
-        QDQ_TRY(qdq_read_graph(r, node, from->at[i], depth + 1, &list[i], err));
-    a->v.graphs = list;
-    a->count = from->n;
-    return QDQ_OK;
-}
-
-/* A single message: exactly one, which `filled` has not told yet when the type was given. */
-static qdq_status want_message(const qdq_wire_member_MSG *m, qdq_error *err)
-{
-    return m->n == 1 ? QDQ_OK
-                     : qdq_fail(err, QDQ_E_FORMAT, "no value, expected one of the declared type");
-}
-
-static qdq_status read_value(qdq_reader *r, qdq_node *node, int depth, const qdq_pb_attr *pb,
-                             qdq_attr *a, qdq_error *err)
-{
-    qdq_tensor *t = NULL;
-    qdq_sparse *s = NULL;
-    const void *list = NULL;
-
     a->count = 1;
-    switch (a->type) {
+    switch ((int)a->type) {
     case QDQ_ATTR_UNDEFINED:
         a->count = 0;
         return QDQ_OK;
@@ -184,45 +116,14 @@ static qdq_status read_value(qdq_reader *r, qdq_node *node, int depth, const qdq
     case QDQ_ATTR_STRING:
         a->v.s = pb->s;
         return QDQ_OK;
-    case QDQ_ATTR_TENSOR:
-        QDQ_TRY(want_message(&pb->t, err));
-        QDQ_TRY(qdq_read_tensor(r, pb->t.at[0], &t, err));
-        a->v.t = t;
-        return QDQ_OK;
-    case QDQ_ATTR_GRAPH:
-        QDQ_TRY(want_message(&pb->g, err));
-        return qdq_read_graph(r, node, pb->g.at[0], depth + 1, &a->v.g, err);
     case QDQ_ATTR_FLOATS:
-        QDQ_TRY(copy_array(r, pb->floats.at, pb->floats.n, sizeof(float), &list, &a->count, err));
-        a->v.floats = list;
-        return QDQ_OK;
+        return copy_list(r, pb->floats.at, pb->floats.n, a, err);
     case QDQ_ATTR_INTS:
-        QDQ_TRY(copy_array(r, pb->ints.at, pb->ints.n, sizeof(int64_t), &list, &a->count, err));
-        a->v.ints = list;
-        return QDQ_OK;
+        return copy_list(r, pb->ints.at, pb->ints.n, a, err);
     case QDQ_ATTR_STRINGS:
-        QDQ_TRY(
-            copy_array(r, pb->strings.at, pb->strings.n, sizeof(qdq_span), &list, &a->count, err));
-        a->v.strings = list;
-        return QDQ_OK;
-    case QDQ_ATTR_TENSORS:
-        return read_tensors(r, &pb->tensors, a, err);
-    case QDQ_ATTR_GRAPHS:
-        return read_graphs(r, node, depth, &pb->graphs, a, err);
-    case QDQ_ATTR_SPARSE:
-        QDQ_TRY(want_message(&pb->sparse_tensor, err));
-        QDQ_TRY(qdq_read_sparse(r, pb->sparse_tensor.at[0], &s, err));
-        a->v.sparse = s;
-        return QDQ_OK;
-    case QDQ_ATTR_SPARSES:
-        return read_sparses(r, &pb->sparse_tensors, a, err);
-    case QDQ_ATTR_TYPE:
-        QDQ_TRY(want_message(&pb->tp, err));
-        return qdq_read_type(r, pb->tp.at[0], 0, &a->v.type, err);
-    case QDQ_ATTR_TYPES:
-        return read_types(r, &pb->type_protos, a, err);
+        return copy_list(r, pb->strings.at, pb->strings.n, a, err);
     }
-    return QDQ_OK;
+    return read_messages(r, node, depth, qdq_pb_attr_value(pb, a->type), a, err);
 }
 
 /* What the struct does not hold goes to `rest`: unknown fields, and values of other types than the
@@ -236,7 +137,7 @@ static qdq_status keep_rest(qdq_reader *r, const qdq_pb_attr *pb, unsigned fille
 
     for (int type = 1; type <= QDQ_ATTR_TYPES; type++)
         if ((filled >> type & 1) != 0 && !(has_value && type == (int)a->type))
-            numbers |= 1u << value_field((qdq_attr_type)type);
+            numbers |= 1u << value_field[type];
     if (a->type == QDQ_ATTR_UNDEFINED && pb->type.has)
         numbers |= QDQ_PB_BIT(attr_type);
     if (numbers == ~qdq_pb_attr_desc.known) {
@@ -246,7 +147,7 @@ static qdq_status keep_rest(qdq_reader *r, const qdq_pb_attr *pb, unsigned fille
     return qdq_wire_gather(body, numbers, &r->m->arena, &a->rest, err);
 }
 
-static qdq_status fill_attr(qdq_reader *r, qdq_node *node, const qdq_pb_attr *pb, qdq_span body,
+static qdq_status fill_attr(qdq_reader *r, qdq_node *node, qdq_pb_attr *pb, qdq_span body,
                             int depth, qdq_attr *a, qdq_error *err)
 {
     unsigned filled = filled_types(pb);

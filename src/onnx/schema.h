@@ -3,6 +3,9 @@
 #ifndef QDQ_SCHEMA_H
 #define QDQ_SCHEMA_H
 
+#include <stddef.h>
+
+#include "ir/ir.h"
 #include "onnx/wire.h"
 
 #define MESSAGE(m, title)                                                                          \
@@ -36,6 +39,18 @@ enum {
 #undef END
     QDQ_PB_END_
 };
+
+/* The member that holds the value of attributes of this type, which is not undefined. */
+static inline void *qdq_pb_attr_value(qdq_pb_attr *pb, qdq_attr_type type)
+{
+    static const size_t offset[] = {
+#define ATTR(ENUM, number, name, ITEM, c_type, field) [number] = offsetof(qdq_pb_attr, field),
+#include "ir/attr_types.def"
+#undef ATTR
+    };
+
+    return (char *)pb + offset[type];
+}
 
 #define QDQ_PB_BIT(field) (1u << QDQ_PB_##field)
 

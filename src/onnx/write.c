@@ -49,53 +49,34 @@ static void *scratch_array(writer *w, size_t n, size_t size)
 
 static void emit_graph(qdq_wire_out *out, unsigned number, const void *obj);
 
-static void emit_attr_tensors(qdq_wire_out *out, unsigned number, const void *obj)
+/* Of attributes that hold messages. */
+static void emit_attr_items(qdq_wire_out *out, unsigned number, const void *obj)
 {
     const qdq_attr *a = obj;
 
-    for (size_t i = 0; i < a->count; i++)
-        qdq_put_tensor(out, number, a->v.tensors[i], a->v.tensors[i]->name, false);
-}
+    for (size_t i = 0; i < qdq_attr_items(a); i++) {
+        const void *item = *(const void *const *)qdq_attr_item(a, i);
 
-static void emit_attr_tensor(qdq_wire_out *out, unsigned number, const void *obj)
-{
-    const qdq_tensor *t = obj;
-
-    qdq_put_tensor(out, number, t, t->name, false);
-}
-
-static void emit_attr_sparses(qdq_wire_out *out, unsigned number, const void *obj)
-{
-    const qdq_attr *a = obj;
-
-    for (size_t i = 0; i < a->count; i++)
-        qdq_put_sparse(out, number, a->v.sparses[i], NULL);
-}
-
-static void emit_attr_sparse(qdq_wire_out *out, unsigned number, const void *obj)
-{
-    qdq_put_sparse(out, number, obj, NULL);
-}
-
-static void emit_attr_graphs(qdq_wire_out *out, unsigned number, const void *obj)
-{
-    const qdq_attr *a = obj;
-
-    for (size_t i = 0; i < a->count; i++)
-        emit_graph(out, number, a->v.graphs[i]);
-}
-
-static void emit_attr_types(qdq_wire_out *out, unsigned number, const void *obj)
-{
-    const qdq_attr *a = obj;
-
-    for (size_t i = 0; i < a->count; i++)
-        qdq_emit_type(out, number, a->v.types[i]);
+        switch ((int)qdq_attr_type_get_info(a->type)->item) {
+        case QDQ_ATTR_TENSOR:
+            qdq_put_tensor(out, number, item, ((const qdq_tensor *)item)->name, false);
+            break;
+        case QDQ_ATTR_SPARSE:
+            qdq_put_sparse(out, number, item, NULL);
+            break;
+        case QDQ_ATTR_GRAPH:
+            emit_graph(out, number, item);
+            break;
+        case QDQ_ATTR_TYPE:
+            qdq_emit_type(out, number, item);
+            break;
+        }
+    }
 }
 
 static void set_value(qdq_pb_attr *pb, const qdq_attr *a)
 {
-    switch (a->type) {
+    switch ((int)a->type) {
     case QDQ_ATTR_UNDEFINED:
         return;
     case QDQ_ATTR_FLOAT:
@@ -107,12 +88,6 @@ static void set_value(qdq_pb_attr *pb, const qdq_attr *a)
     case QDQ_ATTR_STRING:
         pb->s = bytes_or_empty(a->v.s);
         return;
-    case QDQ_ATTR_TENSOR:
-        pb->t = (qdq_wire_member_MSG){.emit = emit_attr_tensor, .obj = a->v.t};
-        return;
-    case QDQ_ATTR_GRAPH:
-        pb->g = (qdq_wire_member_MSG){.emit = emit_graph, .obj = a->v.g};
-        return;
     case QDQ_ATTR_FLOATS:
         pb->floats = (qdq_wire_member_FLOATS){(float *)(uintptr_t)a->v.floats, a->count, 0};
         return;
@@ -122,25 +97,9 @@ static void set_value(qdq_pb_attr *pb, const qdq_attr *a)
     case QDQ_ATTR_STRINGS:
         pb->strings = (qdq_wire_member_TEXTS){(qdq_span *)(uintptr_t)a->v.strings, a->count, 0};
         return;
-    case QDQ_ATTR_TENSORS:
-        pb->tensors = (qdq_wire_member_MSGS){.emit = emit_attr_tensors, .obj = a};
-        return;
-    case QDQ_ATTR_GRAPHS:
-        pb->graphs = (qdq_wire_member_MSGS){.emit = emit_attr_graphs, .obj = a};
-        return;
-    case QDQ_ATTR_SPARSE:
-        pb->sparse_tensor = (qdq_wire_member_MSG){.emit = emit_attr_sparse, .obj = a->v.sparse};
-        return;
-    case QDQ_ATTR_SPARSES:
-        pb->sparse_tensors = (qdq_wire_member_MSGS){.emit = emit_attr_sparses, .obj = a};
-        return;
-    case QDQ_ATTR_TYPE:
-        pb->tp = (qdq_wire_member_MSG){.emit = qdq_emit_type, .obj = a->v.type};
-        return;
-    case QDQ_ATTR_TYPES:
-        pb->type_protos = (qdq_wire_member_MSGS){.emit = emit_attr_types, .obj = a};
-        return;
     }
+    *(qdq_wire_member_MSGS *)qdq_pb_attr_value(pb, a->type) =
+        (qdq_wire_member_MSGS){.emit = emit_attr_items, .obj = a};
 }
 
 static void put_attr(qdq_wire_out *out, unsigned number, const qdq_attr *a)

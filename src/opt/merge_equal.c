@@ -53,52 +53,27 @@ static bool commutes(const qdq_node *n)
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-static qdq_span bytes_of(const void *data, size_t n, size_t size)
-{
-    return (qdq_span){data, n * size};
-}
-
 /* Attributes of one type are equal when these bytes are; of tensors, the type goes beside. False:
  * an attribute that is not compared. */
 static bool content_of(const qdq_attr *a, qdq_arena *scratch, qdq_span *content)
 {
+    const qdq_attr_type_info *info = qdq_attr_type_get_info(a->type);
     size_t size;
 
     if (a->ref != NULL) {
-        *content = bytes_of(a->ref, strlen(a->ref), 1);
+        *content = (qdq_span){(const unsigned char *)a->ref, strlen(a->ref)};
         return true;
     }
-    switch (a->type) {
-    case QDQ_ATTR_FLOAT:
-        *content = bytes_of(&a->v.f, 1, sizeof a->v.f);
-        return true;
-    case QDQ_ATTR_INT:
-        *content = bytes_of(&a->v.i, 1, sizeof a->v.i);
-        return true;
-    case QDQ_ATTR_STRING:
+    if (info->item == QDQ_ATTR_FLOAT || info->item == QDQ_ATTR_INT) {
+        *content = (qdq_span){qdq_attr_item(a, 0), qdq_attr_items(a) * info->size};
+        return content->size <= MAX_DATA;
+    }
+    if (a->type == QDQ_ATTR_STRING) {
         *content = a->v.s;
         return true;
-    case QDQ_ATTR_FLOATS:
-        *content = bytes_of(a->v.floats, a->count, sizeof(float));
-        return content->size <= MAX_DATA;
-    case QDQ_ATTR_INTS:
-        *content = bytes_of(a->v.ints, a->count, sizeof(int64_t));
-        return content->size <= MAX_DATA;
-    case QDQ_ATTR_TENSOR:
-        return qdq_elem_bytes(a->v.t->elem, a->v.t->count, &size) && size <= MAX_DATA &&
-               qdq_tensor_data(a->v.t, scratch, content, NULL) == QDQ_OK;
-    case QDQ_ATTR_UNDEFINED:
-    case QDQ_ATTR_STRINGS:
-    case QDQ_ATTR_TENSORS:
-    case QDQ_ATTR_GRAPH:
-    case QDQ_ATTR_GRAPHS:
-    case QDQ_ATTR_SPARSE:
-    case QDQ_ATTR_SPARSES:
-    case QDQ_ATTR_TYPE:
-    case QDQ_ATTR_TYPES:
-        return false;
     }
-    return false;
+    return a->type == QDQ_ATTR_TENSOR && qdq_elem_bytes(a->v.t->elem, a->v.t->count, &size) &&
+           size <= MAX_DATA && qdq_tensor_data(a->v.t, scratch, content, NULL) == QDQ_OK;
 }
 
 static bool has_nan(const qdq_attr *a, qdq_span content)
@@ -234,7 +209,7 @@ static bool merge(qdq_node *n, qdq_node *twin)
     return true;
 }
 
-static qdq_status walk(merger *m, qdq_graph *g, qdq_error *err)
+static qdq_status merge_graph(merger *m, qdq_graph *g, qdq_error *err)
 {
     QDQ_FOR_NODES (n, g) {
         qdq_node *twin;
@@ -259,7 +234,7 @@ static qdq_status walk_all(merger *m, qdq_error *err)
     QDQ_FOR_GRAPHS (g, m->o->model) {
         qdq_map_free(&m->by_hash);
         m->seen.n = 0;
-        QDQ_TRY(walk(m, g, err));
+        QDQ_TRY(merge_graph(m, g, err));
     }
     return QDQ_OK;
 }
