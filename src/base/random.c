@@ -2,6 +2,7 @@
 #include "base/random.h"
 
 #include "base/elem_info.h"
+#include "base/half.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,36 +59,6 @@ float qdq_random_normal(qdq_random *r)
     return (float)(u * s);
 }
 
-/* Float to half, to nearest even. Normals never reach infinity or NaN. */
-static uint16_t half_of(float f)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &f, sizeof bits);
-    uint32_t sign = (bits >> 16) & 0x8000u;
-    uint32_t exponent = (bits >> 23) & 0xff;
-    uint32_t fraction = bits & 0x7fffff;
-    if (exponent < 113) { /* below 2^-14: subnormal, or zero */
-        uint32_t shift = 126 - exponent;
-        if (shift > 24)
-            return (uint16_t)sign;
-        fraction |= 0x800000;
-        uint32_t kept = fraction >> shift, lost = fraction & ((1u << shift) - 1),
-                 middle = 1u << (shift - 1);
-        return (uint16_t)(sign | (kept + (lost > middle || (lost == middle && (kept & 1)))));
-    }
-    uint32_t kept = ((exponent - 112) << 10) | (fraction >> 13), lost = fraction & 0x1fff;
-    return (uint16_t)(sign | (kept + (lost > 0x1000 || (lost == 0x1000 && (kept & 1)))));
-}
-
-static uint16_t bfloat_of(float f)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &f, sizeof bits);
-    return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
 static void fill_floats(qdq_random *r, qdq_array *a)
 {
     unsigned char *p = a->data, *end = p + a->bytes;
@@ -104,8 +75,8 @@ static void fill_floats(qdq_random *r, qdq_array *a)
         }
     } else {
         for (uint16_t h; end - p >= (ptrdiff_t)sizeof h; p += sizeof h) {
-            float f = qdq_random_normal(r);
-            h = a->elem == QDQ_FLOAT16 ? half_of(f) : bfloat_of(f);
+            double d = (double)qdq_random_normal(r);
+            h = a->elem == QDQ_FLOAT16 ? qdq_float16_of_double(d) : qdq_bfloat16_of_double(d);
             memcpy(p, &h, sizeof h);
         }
     }

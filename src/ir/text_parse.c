@@ -58,6 +58,23 @@ static qdq_status fail_at(qdq_text_parser *p, const char *at, const char *proble
     return qdq_lex_fail(&p->lex, "%s '%s'", problem, name);
 }
 
+typedef qdq_status parse_item(qdq_text_parser *p, void *ctx);
+
+/* One or more, separated by commas, up to `close`. */
+static qdq_status parse_items(qdq_text_parser *p, char close, parse_item *item, void *ctx)
+{
+    do
+        QDQ_TRY(item(p, ctx));
+    while (qdq_lex_match(&p->lex, ','));
+    return qdq_lex_need(&p->lex, close);
+}
+
+/* The same, or none. */
+static qdq_status parse_list(qdq_text_parser *p, char close, parse_item *item, void *ctx)
+{
+    return qdq_lex_match(&p->lex, close) ? QDQ_OK : parse_items(p, close, item, ctx);
+}
+
 /* --- values of a graph ------------------------------------------------------------------------ */
 
 static qdq_status find_or_add(qdq_text_parser *p, qdq_graph *g, const char *name, qdq_value **out)
@@ -104,59 +121,35 @@ static qdq_status parse_data(qdq_text_parser *p, qdq_value *v)
     return qdq_value_set_init(v, t) ? QDQ_OK : nomem(p);
 }
 
-static qdq_status parse_inputs(qdq_text_parser *p, qdq_graph *g)
+static qdq_status parse_input(qdq_text_parser *p, void *ctx)
 {
+    const char *at = (qdq_lex_peek(&p->lex), p->lex.at);
+    qdq_graph *g = ctx;
     qdq_value *v;
 
-    NEED(p, '(');
-    if (qdq_lex_match(&p->lex, ')'))
-        return QDQ_OK;
-    do {
-        const char *at = (qdq_lex_peek(&p->lex), p->lex.at);
-
-        QDQ_TRY(parse_value(p, g, &v));
-        if (v->is_input)
-            return fail_at(p, at, "found a second listing of input", v->name);
-        if (!qdq_graph_make_input(g, v))
-            return nomem(p);
-        if (qdq_lex_match(&p->lex, '='))
-            QDQ_TRY(parse_data(p, v));
-    } while (qdq_lex_match(&p->lex, ','));
-    return qdq_lex_need(&p->lex, ')');
+    QDQ_TRY(parse_value(p, g, &v));
+    if (v->is_input)
+        return fail_at(p, at, "found a second listing of input", v->name);
+    if (!qdq_graph_make_input(g, v))
+        return nomem(p);
+    return qdq_lex_match(&p->lex, '=') ? parse_data(p, v) : QDQ_OK;
 }
 
-static qdq_status parse_outputs(qdq_text_parser *p, qdq_graph *g)
+static qdq_status parse_output(qdq_text_parser *p, void *ctx)
 {
     qdq_value *v;
 
-    NEED(p, '=');
-    if (p->lex.at == p->lex.end || *p->lex.at != '>')
-        return qdq_lex_expected(&p->lex, "'=>'");
-    p->lex.at++;
-    NEED(p, '(');
-    if (qdq_lex_match(&p->lex, ')'))
-        return QDQ_OK;
-    do {
-        QDQ_TRY(parse_value(p, g, &v));
-        if (!qdq_graph_add_output(g, v))
-            return nomem(p);
-    } while (qdq_lex_match(&p->lex, ','));
-    return qdq_lex_need(&p->lex, ')');
+    QDQ_TRY(parse_value(p, ctx, &v));
+    return qdq_graph_add_output(ctx, v) ? QDQ_OK : nomem(p);
 }
 
-/* <float[2] w = {1, 2}, float[N] t>: initializers, and types of values. */
-static qdq_status parse_infos(qdq_text_parser *p, qdq_graph *g)
+/* float[2] w = {1, 2}, or float[N] t: an initializer, or the type of a value. */
+static qdq_status parse_info(qdq_text_parser *p, void *ctx)
 {
     qdq_value *v;
 
-    if (!qdq_lex_match(&p->lex, '<') || qdq_lex_match(&p->lex, '>'))
-        return QDQ_OK;
-    do {
-        QDQ_TRY(parse_value(p, g, &v));
-        if (qdq_lex_match(&p->lex, '='))
-            QDQ_TRY(parse_data(p, v));
-    } while (qdq_lex_match(&p->lex, ','));
-    return qdq_lex_need(&p->lex, '>');
+    QDQ_TRY(parse_value(p, ctx, &v));
+    return qdq_lex_match(&p->lex, '=') ? parse_data(p, v) : QDQ_OK;
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -166,19 +159,13 @@ typedef struct spot {
 } spot;
 typedef QDQ_VEC(spot) spots;
 
-static qdq_status parse_output_names(qdq_text_parser *p, spots *outs)
+static qdq_status parse_output_name(qdq_text_parser *p, void *ctx)
 {
-    spot s;
+    spots *outs = ctx;
+    spot s = {.at = (qdq_lex_peek(&p->lex), p->lex.at)};
 
-    if (qdq_lex_match(&p->lex, '='))
-        return QDQ_OK;
-    do {
-        s.at = (qdq_lex_peek(&p->lex), p->lex.at);
-        QDQ_TRY(qdq_parse_interned(p, &s.name));
-        if (!QDQ_PUSH(&p->scratch, outs, s))
-            return nomem(p);
-    } while (qdq_lex_match(&p->lex, ','));
-    return qdq_lex_need(&p->lex, '=');
+    QDQ_TRY(qdq_parse_interned(p, &s.name));
+    return QDQ_PUSH(&p->scratch, outs, s) ? QDQ_OK : nomem(p);
 }
 
 /* Op, some.domain.Op, or "any domain"::"any operator". */
@@ -211,38 +198,37 @@ static qdq_status parse_operator(qdq_text_parser *p, const char **domain, const 
     return *type == NULL ? nomem(p) : QDQ_OK;
 }
 
-static qdq_status parse_attrs(qdq_text_parser *p, qdq_node *n, int depth)
+typedef struct place {
+    qdq_node *node;
+    int depth;
+} place;
+
+static qdq_status parse_node_attr(qdq_text_parser *p, void *ctx)
 {
+    const place *at = ctx;
     const char *name;
     qdq_attr *a;
 
-    if (!qdq_lex_match(&p->lex, '<') || qdq_lex_match(&p->lex, '>'))
-        return QDQ_OK;
-    do {
-        QDQ_TRY(qdq_parse_interned(p, &name));
-        QDQ_TRY(qdq_parse_attr(p, name, n, depth, &a));
-        if (!qdq_node_append_attr(n, a))
-            return nomem(p);
-    } while (qdq_lex_match(&p->lex, ','));
-    return qdq_lex_need(&p->lex, '>');
+    QDQ_TRY(qdq_parse_interned(p, &name));
+    QDQ_TRY(qdq_parse_attr(p, name, at->node, at->depth, &a));
+    return qdq_node_append_attr(at->node, a) ? QDQ_OK : nomem(p);
 }
 
-static qdq_status parse_operands(qdq_text_parser *p, qdq_node *n)
+static qdq_status parse_attrs(qdq_text_parser *p, qdq_node *n, int depth)
 {
-    qdq_pending use = {n, 0, NULL};
+    return qdq_lex_match(&p->lex, '<') ? parse_list(p, '>', parse_node_attr, &(place){n, depth})
+                                       : QDQ_OK;
+}
 
-    NEED(p, '(');
-    if (qdq_lex_match(&p->lex, ')'))
-        return QDQ_OK;
-    do {
-        QDQ_TRY(qdq_parse_interned(p, &use.name));
-        use.index = n->n_in;
-        if (!qdq_node_append_in(n, NULL))
-            return nomem(p);
-        if (use.name[0] != '\0' && !QDQ_PUSH(&p->scratch, &p->pending, use))
-            return nomem(p);
-    } while (qdq_lex_match(&p->lex, ','));
-    return qdq_lex_need(&p->lex, ')');
+static qdq_status parse_operand(qdq_text_parser *p, void *ctx)
+{
+    qdq_node *n = ctx;
+    qdq_pending use = {n, n->n_in, NULL};
+
+    QDQ_TRY(qdq_parse_interned(p, &use.name));
+    if (!qdq_node_append_in(n, NULL))
+        return nomem(p);
+    return use.name[0] == '\0' || QDQ_PUSH(&p->scratch, &p->pending, use) ? QDQ_OK : nomem(p);
 }
 
 static qdq_status add_outputs(qdq_text_parser *p, qdq_node *n, const spots *outs)
@@ -273,7 +259,7 @@ static qdq_status parse_node(qdq_text_parser *p, qdq_graph *g, int depth)
             QDQ_TRY(qdq_parse_interned(p, &name));
         NEED(p, ']');
     }
-    QDQ_TRY(parse_output_names(p, &outs));
+    QDQ_TRY(parse_list(p, '=', parse_output_name, &outs));
     QDQ_TRY(parse_operator(p, &domain, &type));
     n = qdq_graph_add_node(g, NULL, domain, type, name, 0, 0, NULL);
     if (n == NULL)
@@ -282,7 +268,8 @@ static qdq_status parse_node(qdq_text_parser *p, qdq_graph *g, int depth)
         QDQ_TRY(qdq_parse_interned(p, &n->overload));
     QDQ_TRY(add_outputs(p, n, &outs));
     QDQ_TRY(parse_attrs(p, n, depth));
-    QDQ_TRY(parse_operands(p, n));
+    NEED(p, '(');
+    QDQ_TRY(parse_list(p, ')', parse_operand, n));
     return n->n_attr == 0 ? parse_attrs(p, n, depth) : QDQ_OK;
 }
 
@@ -301,9 +288,16 @@ qdq_status qdq_parse_graph(qdq_text_parser *p, qdq_graph *g, int depth)
 {
     if (depth > QDQ_MAX_NESTING)
         return qdq_lex_fail(&p->lex, "graphs are nested deeper than %d", QDQ_MAX_NESTING);
-    QDQ_TRY(parse_inputs(p, g));
-    QDQ_TRY(parse_outputs(p, g));
-    QDQ_TRY(parse_infos(p, g));
+    NEED(p, '(');
+    QDQ_TRY(parse_list(p, ')', parse_input, g));
+    NEED(p, '=');
+    if (p->lex.at == p->lex.end || *p->lex.at != '>')
+        return qdq_lex_expected(&p->lex, "'=>'");
+    p->lex.at++;
+    NEED(p, '(');
+    QDQ_TRY(parse_list(p, ')', parse_output, g));
+    if (qdq_lex_match(&p->lex, '<'))
+        QDQ_TRY(parse_list(p, '>', parse_info, g));
     return parse_body(p, g, depth);
 }
 
@@ -349,49 +343,40 @@ static qdq_status keep_field(qdq_text_parser *p, qdq_span *rest, unsigned field,
     return QDQ_OK;
 }
 
-/* ["" : 17, "com.microsoft" : 1] */
-static qdq_status parse_opset(qdq_text_parser *p, qdq_opset *set)
+/* "com.microsoft" : 1, of a function, or of the model (NULL) */
+static qdq_status parse_opset(qdq_text_parser *p, void *ctx)
 {
+    const char *name;
     qdq_span domain;
+    int64_t version;
 
     QDQ_TRY(qdq_lex_string(&p->lex, &domain));
     NEED(p, ':');
-    *set = (qdq_opset){qdq_intern_n(p->m, (const char *)domain.data, domain.size), 0, {NULL, 0}};
-    return set->domain == NULL ? nomem(p) : parse_int(p, &set->version);
+    name = qdq_intern_n(p->m, (const char *)domain.data, domain.size);
+    if (name == NULL)
+        return nomem(p);
+    QDQ_TRY(parse_int(p, &version));
+    return qdq_model_add_opset(p->m, ctx, name, version) ? QDQ_OK : nomem(p);
 }
 
-#define PARSE_OPSETS(p, list)                                                                      \
-    do {                                                                                           \
-        qdq_opset set;                                                                             \
-        NEED(p, '[');                                                                              \
-        if (qdq_lex_match(&(p)->lex, ']'))                                                         \
-            break;                                                                                 \
-        do {                                                                                       \
-            QDQ_TRY(parse_opset(p, &set));                                                         \
-            if (!QDQ_PUSH(&(p)->m->arena, (list), set))                                            \
-                return nomem(p);                                                                   \
-        } while (qdq_lex_match(&(p)->lex, ','));                                                   \
-        NEED(p, ']');                                                                              \
-    } while (0)
-
-static qdq_status parse_props(qdq_text_parser *p)
+static qdq_status parse_prop(qdq_text_parser *p, void *ctx)
 {
     qdq_prop prop;
     qdq_span s;
 
-    NEED(p, '[');
-    if (qdq_lex_match(&p->lex, ']'))
-        return QDQ_OK;
-    do {
-        QDQ_TRY(qdq_lex_string(&p->lex, &s));
-        prop.key = qdq_intern_n(p->m, (const char *)s.data, s.size);
-        NEED(p, ':');
-        QDQ_TRY(qdq_parse_copy(p, &s));
-        prop.value = (const char *)s.data;
-        if (prop.key == NULL || !QDQ_PUSH(&p->m->arena, &p->m->props, prop))
-            return nomem(p);
-    } while (qdq_lex_match(&p->lex, ','));
-    return qdq_lex_need(&p->lex, ']');
+    (void)ctx;
+    QDQ_TRY(qdq_lex_string(&p->lex, &s));
+    prop.key = qdq_intern_n(p->m, (const char *)s.data, s.size);
+    NEED(p, ':');
+    QDQ_TRY(qdq_parse_copy(p, &s));
+    prop.value = (const char *)s.data;
+    return prop.key != NULL && QDQ_PUSH(&p->m->arena, &p->m->props, prop) ? QDQ_OK : nomem(p);
+}
+
+static qdq_status unknown_key(qdq_text_parser *p, qdq_span key, const char *of)
+{
+    return qdq_lex_fail(&p->lex, "found the key '%.*s', expected one of a %s's header",
+                        key.size > 40 ? 40 : (int)key.size, (const char *)key.data, of);
 }
 
 static qdq_status parse_model_key(qdq_text_parser *p, qdq_span key)
@@ -404,19 +389,20 @@ static qdq_status parse_model_key(qdq_text_parser *p, qdq_span key)
     if (qdq_span_is(key, "ir_version"))
         return parse_int(p, &m->ir_version);
     if (qdq_span_is(key, "opset_import")) {
-        PARSE_OPSETS(p, &m->opsets);
-        return QDQ_OK;
+        NEED(p, '[');
+        return parse_list(p, ']', parse_opset, NULL);
     }
-    if (qdq_span_is(key, "metadata_props"))
-        return parse_props(p);
+    if (qdq_span_is(key, "metadata_props")) {
+        NEED(p, '[');
+        return parse_list(p, ']', parse_prop, NULL);
+    }
     if (qdq_span_is(key, "model_version")) {
         QDQ_TRY(parse_int(p, &number));
         return keep_field(p, &m->rest, MODEL_VERSION, true, number, s);
     }
     if (!qdq_span_is(key, "producer_name") && !qdq_span_is(key, "producer_version") &&
         !qdq_span_is(key, "domain") && !qdq_span_is(key, "doc_string"))
-        return qdq_lex_fail(&p->lex, "found the key '%.*s', expected one of a model's header",
-                            key.size > 40 ? 40 : (int)key.size, (const char *)key.data);
+        return unknown_key(p, key, "model");
     QDQ_TRY(qdq_parse_copy(p, &s));
     if (qdq_span_is(key, "producer_name"))
         m->producer_name = (const char *)s.data;
@@ -428,19 +414,6 @@ static qdq_status parse_model_key(qdq_text_parser *p, qdq_span key)
     return QDQ_OK;
 }
 
-static qdq_status parse_header(qdq_text_parser *p)
-{
-    qdq_span key;
-
-    do {
-        if (!qdq_lex_id(&p->lex, &key))
-            return qdq_lex_expected(&p->lex, "a key of the header");
-        NEED(p, ':');
-        QDQ_TRY(parse_model_key(p, key));
-    } while (qdq_lex_match(&p->lex, ','));
-    return qdq_lex_need(&p->lex, '>');
-}
-
 /* --- functions -------------------------------------------------------------------------------- */
 
 static qdq_status parse_function_key(qdq_text_parser *p, qdq_function *f, qdq_span key)
@@ -449,58 +422,44 @@ static qdq_status parse_function_key(qdq_text_parser *p, qdq_function *f, qdq_sp
     qdq_span s;
 
     if (qdq_span_is(key, "opset_import")) {
-        PARSE_OPSETS(p, &f->opsets);
-        return QDQ_OK;
+        NEED(p, '[');
+        return parse_list(p, ']', parse_opset, f);
     }
     if (qdq_span_is(key, "domain"))
         return qdq_parse_interned(p, &f->domain);
     if (qdq_span_is(key, "overload"))
         return qdq_parse_interned(p, &f->overload);
     if (!qdq_span_is(key, "doc_string"))
-        return qdq_lex_fail(&p->lex, "found the key '%.*s', expected one of a function's header",
-                            key.size > 40 ? 40 : (int)key.size, (const char *)key.data);
+        return unknown_key(p, key, "function");
     QDQ_TRY(qdq_lex_string(&p->lex, &s));
     return keep_field(p, &f->rest, DOC_STRING, false, 0, s);
 }
 
-static qdq_status parse_function_header(qdq_text_parser *p, qdq_function *f)
+/* Of a function, or of the model (NULL). */
+static qdq_status parse_key(qdq_text_parser *p, void *ctx)
 {
     qdq_span key;
 
-    if (!qdq_lex_match(&p->lex, '<'))
-        return QDQ_OK;
-    do {
-        if (!qdq_lex_id(&p->lex, &key))
-            return qdq_lex_expected(&p->lex, "a key of the function's header");
-        NEED(p, ':');
-        QDQ_TRY(parse_function_key(p, f, key));
-    } while (qdq_lex_match(&p->lex, ','));
-    return qdq_lex_need(&p->lex, '>');
+    if (!qdq_lex_id(&p->lex, &key))
+        return qdq_lex_expected(&p->lex, ctx != NULL ? "a key of the function's header"
+                                                     : "a key of the header");
+    NEED(p, ':');
+    return ctx != NULL ? parse_function_key(p, ctx, key) : parse_model_key(p, key);
 }
 
-static qdq_status parse_function_attrs(qdq_text_parser *p, qdq_function *f)
+static qdq_status parse_function_attr(qdq_text_parser *p, void *ctx)
 {
+    qdq_function *f = ctx;
     const char *name;
     qdq_attr *a;
+    char next;
 
-    if (!qdq_lex_match(&p->lex, '<') || qdq_lex_match(&p->lex, '>'))
-        return QDQ_OK;
-    do {
-        char next;
-        bool pushed;
-
-        QDQ_TRY(qdq_parse_interned(p, &name));
-        next = qdq_lex_peek(&p->lex);
-        if (next == ':' || next == '=') {
-            QDQ_TRY(qdq_parse_attr(p, name, NULL, 0, &a));
-            pushed = QDQ_PUSH(&p->m->arena, &f->attr_protos, a);
-        } else {
-            pushed = QDQ_PUSH(&p->m->arena, &f->attrs, name);
-        }
-        if (!pushed)
-            return nomem(p);
-    } while (qdq_lex_match(&p->lex, ','));
-    return qdq_lex_need(&p->lex, '>');
+    QDQ_TRY(qdq_parse_interned(p, &name));
+    next = qdq_lex_peek(&p->lex);
+    if (next != ':' && next != '=')
+        return QDQ_PUSH(&p->m->arena, &f->attrs, name) ? QDQ_OK : nomem(p);
+    QDQ_TRY(qdq_parse_attr(p, name, NULL, 0, &a));
+    return QDQ_PUSH(&p->m->arena, &f->attr_protos, a) ? QDQ_OK : nomem(p);
 }
 
 static qdq_status parse_function(qdq_text_parser *p)
@@ -512,9 +471,11 @@ static qdq_status parse_function(qdq_text_parser *p)
     f->domain = f->overload = qdq_intern(p->m, "");
     if (f->domain == NULL)
         return nomem(p);
-    QDQ_TRY(parse_function_header(p, f));
+    if (qdq_lex_match(&p->lex, '<'))
+        QDQ_TRY(parse_items(p, '>', parse_key, f));
     QDQ_TRY(qdq_parse_interned(p, &f->name));
-    QDQ_TRY(parse_function_attrs(p, f));
+    if (qdq_lex_match(&p->lex, '<'))
+        QDQ_TRY(parse_list(p, '>', parse_function_attr, f));
     f->body = qdq_graph_new(p->m, NULL, f->name);
     if (f->body == NULL || !QDQ_PUSH(&p->m->arena, &p->m->functions, f))
         return nomem(p);
@@ -548,7 +509,7 @@ static qdq_status parse_model(qdq_text_parser *p)
     bool has_header = qdq_lex_match(&p->lex, '<');
 
     if (has_header)
-        QDQ_TRY(parse_header(p));
+        QDQ_TRY(parse_items(p, '>', parse_key, NULL));
     QDQ_TRY(qdq_parse_interned(p, &p->m->graph->name));
     QDQ_TRY(qdq_parse_graph(p, p->m->graph, 0));
     QDQ_TRY(resolve(p));

@@ -3,10 +3,10 @@
 #include "onnx/upgrade.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/half.h"
 #include "ir/edit.h"
 
 const char *qdq_upgrade_name(qdq_upgrade *u, const qdq_node *n, const char *suffix)
@@ -50,28 +50,6 @@ qdq_status qdq_upgrade_put_ints(qdq_upgrade *u, qdq_node *n, uint32_t i, const c
                            err);
 }
 
-/* IEEE half precision, ties to even; beyond its range infinity, which is what a bound there
- * means. */
-static uint16_t to_half(double value)
-{
-    uint16_t sign = signbit(value) ? 0x8000 : 0;
-    double size = fabs(value);
-    int exponent;
-
-    if (isnan(value))
-        return 0x7e00;
-    if (size >= 65520)
-        return sign | 0x7c00;
-    /* subnormal: multiples of 2^-24; the largest rounds up into the normal ones */
-    if (size < 0x1p-14)
-        return sign | (uint16_t)nearbyint(size * 0x1p24);
-    frexp(size,
-          /* size = 1.m * 2^(exponent - 1); m may round up into the exponent, as it should */
-          &exponent);
-    return sign | (uint16_t)(((exponent - 1 + 15) << 10) +
-                             (int)(nearbyint(ldexp(size, 11 - exponent)) - 1024));
-}
-
 static qdq_elem input_elem(const qdq_node *n)
 {
     const qdq_value *x = qdq_node_in(n, 0);
@@ -87,9 +65,8 @@ qdq_status qdq_upgrade_put_like_input(qdq_upgrade *u, qdq_node *n, uint32_t i, c
                                       double value, qdq_error *err)
 {
     qdq_elem elem = input_elem(n);
-    float as_float = (float)value;
-    uint16_t as_half = to_half(value);
-    const void *from;
+    uint16_t half =
+        qdq_float16_of_double(value); /* beyond its range infinity, as such a bound is */
     void *to;
     qdq_tensor *t;
 
@@ -99,18 +76,14 @@ qdq_status qdq_upgrade_put_like_input(qdq_upgrade *u, qdq_node *n, uint32_t i, c
             "the element type of its input is not known, and attribute '%s' must become an input "
             "of that type",
             suffix);
-    if (elem == QDQ_FLOAT)
-        from = &as_float;
-    else if (elem == QDQ_DOUBLE)
-        from = &value;
-    else if (elem == QDQ_FLOAT16)
-        from = &as_half;
-    else
+    if (elem != QDQ_FLOAT && elem != QDQ_DOUBLE && elem != QDQ_FLOAT16)
         return qdq_fail(err, QDQ_E_FORMAT, "input of type %s, expected float, double or float16",
                         qdq_elem_name(elem));
     t = qdq_tensor_new(n->graph->model, elem, 0, NULL, &to);
-    if (t != NULL)
-        memcpy(to, from, t->bytes.size);
+    if (t != NULL && elem == QDQ_FLOAT16)
+        memcpy(to, &half, sizeof half);
+    else if (t != NULL)
+        qdq_elem_put_float(elem, to, 0, value);
     return qdq_upgrade_put(u, n, i, suffix, t, err);
 }
 

@@ -72,125 +72,86 @@ int32_t qdq_quantize_value(const qdq_qparam *p, float x)
     return (int32_t)clamp(code, (float)lowest, (float)highest);
 }
 
-#define QUANTIZE_LOOP(type)                                                                        \
+/* --- many values: one scale and zero point, or one for each ----------------------------------- */
+
+/* Scale and zero point may be expressions of the place i. */
+#define QUANTIZE_AS(type, scale, zero)                                                             \
     do {                                                                                           \
         type *out = codes;                                                                         \
         for (size_t i = 0; i < n; i++) {                                                           \
             float v = x[i] == x[i] ? x[i] : 0;                                                     \
-            v = round_even(clamp(v / scale, -BOUND, BOUND)) + zero;                                \
+            v = round_even(clamp(v / (scale), -BOUND, BOUND)) + (zero);                            \
             out[i] = (type)(int32_t)clamp(v, (float)lowest, (float)highest);                       \
         }                                                                                          \
     } while (0)
 
-#define DEQUANTIZE_LOOP(type)                                                                      \
+#define QUANTIZE(elem, scale, zero)                                                                \
+    do {                                                                                           \
+        int32_t lowest = 0, highest = 0;                                                           \
+        if ((elem) == QDQ_FLOAT8E4M3FN)                                                            \
+            for (size_t i = 0; i < n; i++)                                                         \
+                ((uint8_t *)codes)[i] = float8_code(x[i] / (scale));                               \
+        else if (!qdq_elem_code_limits((elem), &lowest, &highest))                                 \
+            return;                                                                                \
+        else if ((elem) == QDQ_INT16)                                                              \
+            QUANTIZE_AS(int16_t, scale, zero);                                                     \
+        else if ((elem) == QDQ_UINT16)                                                             \
+            QUANTIZE_AS(uint16_t, scale, zero);                                                    \
+        else if (lowest < 0)                                                                       \
+            QUANTIZE_AS(int8_t, scale, zero);                                                      \
+        else                                                                                       \
+            QUANTIZE_AS(uint8_t, scale, zero);                                                     \
+    } while (0)
+
+#define DEQUANTIZE_AS(type, scale, zero)                                                           \
     do {                                                                                           \
         const type *in = codes;                                                                    \
         for (size_t i = 0; i < n; i++)                                                             \
-            x[i] = (float)((int32_t)in[i] - zero) * scale;                                         \
+            x[i] = (float)((int32_t)in[i] - (zero)) * (scale);                                     \
+    } while (0)
+
+#define DEQUANTIZE(elem, scale, zero)                                                              \
+    do {                                                                                           \
+        if ((elem) == QDQ_FLOAT8E4M3FN)                                                            \
+            for (size_t i = 0; i < n; i++)                                                         \
+                x[i] = float8_value(((const uint8_t *)codes)[i]) * (scale);                        \
+        else if ((elem) == QDQ_INT8 || (elem) == QDQ_INT4)                                         \
+            DEQUANTIZE_AS(int8_t, scale, zero);                                                    \
+        else if ((elem) == QDQ_UINT8 || (elem) == QDQ_UINT4)                                       \
+            DEQUANTIZE_AS(uint8_t, scale, zero);                                                   \
+        else if ((elem) == QDQ_INT16)                                                              \
+            DEQUANTIZE_AS(int16_t, scale, zero);                                                   \
+        else if ((elem) == QDQ_UINT16)                                                             \
+            DEQUANTIZE_AS(uint16_t, scale, zero);                                                  \
+        else if ((elem) == QDQ_INT32)                                                              \
+            DEQUANTIZE_AS(int32_t, scale, zero);                                                   \
     } while (0)
 
 void qdq_quantize_floats(const qdq_qparam *p, const float *x, size_t n, void *codes)
 {
-    int32_t lowest = 0, highest = 0;
-    const float zero = (float)p->zero_point, scale = p->scale;
+    const float scale = p->scale, zero = (float)p->zero_point;
 
-    if (p->type == QDQ_FLOAT8E4M3FN) {
-        uint8_t *out = codes;
-        for (size_t i = 0; i < n; i++)
-            out[i] = float8_code(x[i] / scale);
-        return;
-    }
-    if (!qdq_elem_code_limits(p->type, &lowest, &highest))
-        return;
-    if (p->type == QDQ_INT16)
-        QUANTIZE_LOOP(int16_t);
-    else if (p->type == QDQ_UINT16)
-        QUANTIZE_LOOP(uint16_t);
-    else if (lowest < 0)
-        QUANTIZE_LOOP(int8_t);
-    else
-        QUANTIZE_LOOP(uint8_t);
+    QUANTIZE(p->type, scale, zero);
 }
 
 void qdq_dequantize_floats(const qdq_qparam *p, const void *codes, size_t n, float *x)
 {
-    const int32_t zero = p->zero_point;
     const float scale = p->scale;
+    const int32_t zero = p->zero_point;
 
-    if (p->type == QDQ_FLOAT8E4M3FN) {
-        const uint8_t *in = codes;
-        for (size_t i = 0; i < n; i++)
-            x[i] = float8_value(in[i]) * scale;
-    } else if (p->type == QDQ_INT8 || p->type == QDQ_INT4)
-        DEQUANTIZE_LOOP(int8_t);
-    else if (p->type == QDQ_UINT8 || p->type == QDQ_UINT4)
-        DEQUANTIZE_LOOP(uint8_t);
-    else if (p->type == QDQ_INT16)
-        DEQUANTIZE_LOOP(int16_t);
-    else if (p->type == QDQ_UINT16)
-        DEQUANTIZE_LOOP(uint16_t);
-    else if (p->type == QDQ_INT32)
-        DEQUANTIZE_LOOP(int32_t);
+    DEQUANTIZE(p->type, scale, zero);
 }
-
-/* --- a scale for each value ------------------------------------------------------------------- */
-
-#define QUANTIZE_ROW(type)                                                                         \
-    do {                                                                                           \
-        type *out = codes;                                                                         \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            float v = x[i] == x[i] ? x[i] : 0;                                                     \
-            v = round_even(clamp(v / scales[i], -BOUND, BOUND)) +                                  \
-                (zeros != NULL ? (float)zeros[i] : 0);                                             \
-            out[i] = (type)(int32_t)clamp(v, (float)lowest, (float)highest);                       \
-        }                                                                                          \
-    } while (0)
-
-#define DEQUANTIZE_ROW(type)                                                                       \
-    do {                                                                                           \
-        const type *in = codes;                                                                    \
-        for (size_t i = 0; i < n; i++)                                                             \
-            x[i] = (float)((int32_t)in[i] - (zeros != NULL ? zeros[i] : 0)) * scales[i];           \
-    } while (0)
 
 void qdq_quantize_row(qdq_elem type, const float *scales, const int32_t *zeros, const float *x,
                       size_t n, void *codes)
 {
-    int32_t lowest = 0, highest = 0;
-
-    if (type == QDQ_FLOAT8E4M3FN) {
-        uint8_t *out = codes;
-        for (size_t i = 0; i < n; i++)
-            out[i] = float8_code(x[i] / scales[i]);
-        return;
-    }
-    if (!qdq_elem_code_limits(type, &lowest, &highest))
-        return;
-    if (type == QDQ_INT16)
-        QUANTIZE_ROW(int16_t);
-    else if (type == QDQ_UINT16)
-        QUANTIZE_ROW(uint16_t);
-    else if (lowest < 0)
-        QUANTIZE_ROW(int8_t);
-    else
-        QUANTIZE_ROW(uint8_t);
+    QUANTIZE(type, scales[i], zeros != NULL ? (float)zeros[i] : 0);
 }
 
 void qdq_dequantize_row(qdq_elem type, const float *scales, const int32_t *zeros, const void *codes,
                         size_t n, float *x)
 {
-    if (type == QDQ_FLOAT8E4M3FN) {
-        const uint8_t *in = codes;
-        for (size_t i = 0; i < n; i++)
-            x[i] = float8_value(in[i]) * scales[i];
-    } else if (type == QDQ_INT8 || type == QDQ_INT4)
-        DEQUANTIZE_ROW(int8_t);
-    else if (type == QDQ_UINT8 || type == QDQ_UINT4)
-        DEQUANTIZE_ROW(uint8_t);
-    else if (type == QDQ_INT16)
-        DEQUANTIZE_ROW(int16_t);
-    else if (type == QDQ_UINT16)
-        DEQUANTIZE_ROW(uint16_t);
+    DEQUANTIZE(type, scales[i], zeros != NULL ? zeros[i] : 0);
 }
 
 /* --- as tensors store them -------------------------------------------------------------------- */
