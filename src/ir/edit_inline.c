@@ -296,7 +296,6 @@ static void map_operands(const inliner *in, const frame *f)
 /* Output i of the node is x, which has a name of its own or is another output, too. */
 static bool give_output(qdq_node *n, uint32_t i, qdq_value *x)
 {
-    const char *name;
     qdq_node *identity;
 
     if (n->out[i]->n_use == 0 && n->out[i]->n_output == 0)
@@ -304,13 +303,8 @@ static bool give_output(qdq_node *n, uint32_t i, qdq_value *x)
     assert(x != NULL);
     if (qdq_value_replace(n->out[i], x))
         return true;
-    name = qdq_graph_unique_name(n->graph, n->out[i]->name);
-    identity =
-        name == NULL ? NULL : qdq_graph_add_node(n->graph, n, "", "Identity", "", 1, 1, &name);
-    if (identity == NULL)
-        return false;
-    qdq_node_set_in(identity, 0, x);
-    return qdq_value_replace(n->out[i], identity->out[0]);
+    identity = qdq_graph_add_op(n->graph, n, "Identity", "", n->out[i]->name, 1, &x);
+    return identity != NULL && qdq_value_replace(n->out[i], identity->out[0]);
 }
 
 static bool replace_node(inliner *in, const frame *f)

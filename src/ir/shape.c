@@ -365,7 +365,9 @@ qdq_status qdq_infer_open(qdq_infer_env *env, qdq_model *m, const qdq_shape_opts
     QDQ_FOR_GRAPHS (g, m)
         env->work += WORK_FACTOR * ((uint64_t)g->n_node + g->values.n);
     env->graphs = qdq_arena_array(&env->arena, m->graphs.n, sizeof *env->graphs);
-    return env->graphs == NULL ? qdq_nomem(err) : QDQ_OK;
+    return env->graphs != NULL && qdq_functions_open(&env->functions, m, &env->arena)
+               ? QDQ_OK
+               : qdq_nomem(err);
 }
 
 qdq_status qdq_infer_run(qdq_infer_env *env, qdq_error *err)
@@ -380,7 +382,7 @@ qdq_status qdq_infer_run(qdq_infer_env *env, qdq_error *err)
 
 void qdq_infer_close(qdq_infer_env *env)
 {
-    qdq_map_free(&env->functions);
+    qdq_functions_close(&env->functions);
     qdq_map_free(&env->sums);
     qdq_arena_free(&env->arena);
 }

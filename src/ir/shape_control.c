@@ -283,54 +283,11 @@ qdq_status qdq_infer_scan(qdq_infer *c)
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-static const char *function_key(qdq_infer_env *env, const char *domain, const char *name,
-                                const char *overload)
-{
-    const char *key = qdq_arena_printf(&env->arena, "%s\n%s\n%s", domain, name, overload);
-
-    if (key == NULL)
-        env->nomem = true;
-    return key;
-}
-
-static const qdq_function *find_function(qdq_infer *c)
-{
-    qdq_infer_env *env = c->env;
-    const qdq_map_value *found;
-    const char *key;
-
-    if (env->model->functions.n == 0)
-        return NULL;
-    if (env->functions.n_live == 0)
-        for (size_t i = 0; i < env->model->functions.n; i++) {
-            qdq_function *f = env->model->functions.at[i];
-            qdq_map_value *place;
-
-            key = function_key(env, f->domain, f->name, f->overload);
-            place = key == NULL ? NULL : qdq_map_put(&env->functions, key, NULL);
-            if (place == NULL) {
-                env->nomem = true;
-                return NULL;
-            }
-            place->ptr = f;
-        }
-    key = function_key(env, c->node->domain, c->node->type, c->node->overload);
-    found = key == NULL ? NULL : qdq_map_get(&env->functions, key);
-    return found == NULL ? NULL : found->ptr;
-}
-
-static int64_t function_opset(const qdq_function *f)
-{
-    for (size_t i = 0; i < f->opsets.n; i++)
-        if (f->opsets.at[i].domain[0] == '\0' || strcmp(f->opsets.at[i].domain, "ai.onnx") == 0)
-            return f->opsets.at[i].version;
-    return 0;
-}
-
 qdq_status qdq_infer_call_function(qdq_infer *c)
 {
-    const qdq_function *f = find_function(c);
     qdq_infer_env *env = c->env;
+    uint32_t callee = qdq_functions_callee(&env->functions, c->node);
+    const qdq_function *f = callee != QDQ_NO_FUNCTION ? env->model->functions.at[callee] : NULL;
     qdq_infer_call call = {f, c->node, env->call};
     int64_t opset = env->opset;
     qdq_fact *in, *out;
@@ -348,7 +305,7 @@ qdq_status qdq_infer_call_function(qdq_infer *c)
         in[i].values = qdq_infer_known(c, i);
     }
     env->call = &call;
-    env->opset = function_opset(f);
+    env->opset = qdq_graph_opset(f->body);
     st = qdq_infer_body(env, f->body, in, c->node->n_in, out, &done, c->err);
     env->call = call.outer;
     env->opset = opset;

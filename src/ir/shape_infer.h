@@ -10,6 +10,7 @@
 #define QDQ_SHAPE_INFER_H
 
 #include "base/fail.h"
+#include "ir/function.h"
 #include "ir/shape.h"
 
 enum {
@@ -79,9 +80,9 @@ typedef struct qdq_infer_env {
     const qdq_shape_opts *opts;
     qdq_arena arena;
     qdq_infer_graph_state *graphs; /* by graph index */
-    qdq_map functions;             /* key text -> qdq_function * */
-    const qdq_infer_call *call;    /* NULL outside of function bodies */
-    int64_t opset;                 /* of the default domain, where we are */
+    qdq_functions functions;
+    const qdq_infer_call *call; /* NULL outside of function bodies */
+    int64_t opset;              /* of the default domain, where we are */
     /* nodes that may still be visited in bodies: calls of calls multiply */
     uint64_t work;
     uint64_t room; /* elements of small tensors that may still be kept */

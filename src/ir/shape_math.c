@@ -11,21 +11,18 @@ static qdq_elem common_elem(const qdq_infer *c, uint32_t from, uint32_t to)
     return QDQ_UNDEFINED;
 }
 
-/* The shape of inputs [from, to) broadcast together; rank -1 as soon as one is unknown. */
-static qdq_status broadcast_inputs(qdq_infer *c, uint32_t from, uint32_t to, qdq_shape *s)
+/* The shape of the first n inputs broadcast together, unknown as soon as one is, of type `elem`. */
+static qdq_status broadcast_inputs(qdq_infer *c, uint32_t n, qdq_elem elem)
 {
-    qdq_shape next;
+    qdq_shape s, next;
+    bool known = qdq_infer_shape_of(c, 0, &s);
 
-    if (!qdq_infer_shape_of(c, from, s))
-        return QDQ_OK;
-    for (uint32_t i = from + 1; i < to; i++) {
-        if (!qdq_infer_shape_of(c, i, &next)) {
-            s->rank = -1;
-            return QDQ_OK;
-        }
-        QDQ_TRY(qdq_shape_broadcast(c, s, &next));
+    for (uint32_t i = 1; i < n && known; i++) {
+        known = qdq_infer_shape_of(c, i, &next);
+        if (known)
+            QDQ_TRY(qdq_shape_broadcast(c, &s, &next));
     }
-    return QDQ_OK;
+    return qdq_infer_out(c, 0, elem, known ? &s : NULL);
 }
 
 qdq_status qdq_infer_same(qdq_infer *c)
@@ -49,36 +46,24 @@ qdq_status qdq_infer_test(qdq_infer *c)
 
 qdq_status qdq_infer_broadcast(qdq_infer *c)
 {
-    qdq_shape s;
-
     if (c->node->n_in == 0)
         return QDQ_OK;
-    QDQ_TRY(broadcast_inputs(c, 0, c->node->n_in, &s));
-    return qdq_infer_out(c, 0, common_elem(c, 0, c->node->n_in), &s);
+    return broadcast_inputs(c, c->node->n_in, common_elem(c, 0, c->node->n_in));
 }
 
 qdq_status qdq_infer_compare(qdq_infer *c)
 {
-    qdq_shape s;
-
-    QDQ_TRY(broadcast_inputs(c, 0, 2, &s));
-    return qdq_infer_out(c, 0, QDQ_BOOL, &s);
+    return broadcast_inputs(c, 2, QDQ_BOOL);
 }
 
 qdq_status qdq_infer_pow(qdq_infer *c)
 {
-    qdq_shape s;
-
-    QDQ_TRY(broadcast_inputs(c, 0, 2, &s));
-    return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &s);
+    return broadcast_inputs(c, 2, qdq_infer_elem(c, 0));
 }
 
 qdq_status qdq_infer_where(qdq_infer *c)
 {
-    qdq_shape s;
-
-    QDQ_TRY(broadcast_inputs(c, 0, 3, &s));
-    return qdq_infer_out(c, 0, common_elem(c, 1, 3), &s);
+    return broadcast_inputs(c, 3, common_elem(c, 1, 3));
 }
 
 /* --- element types ---------------------------------------------------------------------------- */
@@ -234,15 +219,14 @@ qdq_status qdq_infer_argreduce(qdq_infer *c)
 
 /* numpy.matmul: a vector counts as a row on the left and as a column on the right, and that dim
  * goes away. */
-static qdq_status matmul_shape(qdq_infer *c, uint32_t ia, uint32_t ib, qdq_shape *out)
+static qdq_status multiply(qdq_infer *c, uint32_t ia, uint32_t ib, qdq_elem elem)
 {
     qdq_shape a, b;
     qdq_dim k, rows, columns;
     bool a_vector, b_vector;
 
-    out->rank = -1;
     if (!qdq_infer_shape_of(c, ia, &a) || !qdq_infer_shape_of(c, ib, &b))
-        return QDQ_OK;
+        return qdq_infer_out(c, 0, elem, NULL);
     if (a.rank == 0 || b.rank == 0)
         return qdq_fail(c->err, QDQ_E_FORMAT, "input %u is a scalar, want rank 1 or more",
                         (unsigned)(a.rank == 0 ? ia : ib));
@@ -256,29 +240,22 @@ static qdq_status matmul_shape(qdq_infer *c, uint32_t ia, uint32_t ib, qdq_shape
     a.rank = a_vector ? 0 : a.rank - 2;
     b.rank = b_vector ? 0 : b.rank - 2;
     QDQ_TRY(qdq_shape_broadcast(c, &a, &b));
-    *out = a;
     if (!a_vector)
-        out->dim[out->rank++] = rows;
+        a.dim[a.rank++] = rows;
     if (!b_vector)
-        out->dim[out->rank++] = columns;
-    return QDQ_OK;
+        a.dim[a.rank++] = columns;
+    return qdq_infer_out(c, 0, elem, &a);
 }
 
 qdq_status qdq_infer_matmul(qdq_infer *c)
 {
     qdq_elem elem = c->node->op == QDQ_OP_MATMULINTEGER ? QDQ_INT32 : common_elem(c, 0, 2);
-    qdq_shape s;
-
-    QDQ_TRY(matmul_shape(c, 0, 1, &s));
-    return qdq_infer_out(c, 0, elem, &s);
+    return multiply(c, 0, 1, elem);
 }
 
 qdq_status qdq_infer_qlinearmatmul(qdq_infer *c)
 {
-    qdq_shape s;
-
-    QDQ_TRY(matmul_shape(c, 0, 3, &s));
-    return qdq_infer_out(c, 0, qdq_infer_elem(c, 7), &s);
+    return multiply(c, 0, 3, qdq_infer_elem(c, 7));
 }
 
 qdq_status qdq_infer_gemm(qdq_infer *c)

@@ -144,18 +144,17 @@ static qdq_status conv_groups(qdq_infer *c, int64_t *groups)
     return QDQ_OK;
 }
 
-static qdq_status conv_shape(qdq_infer *c, uint32_t ix, uint32_t iw, qdq_shape *out)
+static qdq_status convolve(qdq_infer *c, uint32_t ix, uint32_t iw, qdq_elem elem)
 {
-    qdq_shape x, weight;
+    qdq_shape x, weight, out;
     qdq_dim channels;
     window w = {0};
     int64_t groups;
     bool known;
 
-    out->rank = -1;
     QDQ_TRY(conv_inputs(c, ix, iw, &x, &weight, &known));
     if (!known)
-        return QDQ_OK;
+        return qdq_infer_out(c, 0, elem, NULL);
     for (int i = 2; i < weight.rank; i++)
         w.kernel[i - 2] = weight.dim[i];
     QDQ_TRY(window_read(c, x.rank - 2, &w));
@@ -166,9 +165,9 @@ static qdq_status conv_shape(qdq_infer *c, uint32_t ix, uint32_t iw, qdq_shape *
                         "the input has %" PRId64 " channels, the weight wants %" PRId64
                         " in %" PRId64 " groups",
                         x.dim[1].value, weight.dim[1].value, groups);
-    qdq_shape_fill(out, x.rank);
-    out->dim[0] = x.dim[0];
-    out->dim[1] = weight.dim[0];
+    qdq_shape_fill(&out, x.rank);
+    out.dim[0] = x.dim[0];
+    out.dim[1] = weight.dim[0];
     for (int i = 0; i < w.n; i++) {
         qdq_dim in = x.dim[i + 2];
 
@@ -178,30 +177,25 @@ static qdq_status conv_shape(qdq_infer *c, uint32_t ix, uint32_t iw, qdq_shape *
                             "spatial axis %d: the kernel covers %" PRId64
                             ", the padded input has %" PRId64,
                             i, window_extent(&w, i), in.value + w.begin[i] + w.end[i]);
-        out->dim[i + 2] = window_slide(&w, i, in);
+        out.dim[i + 2] = window_slide(&w, i, in);
     }
-    return QDQ_OK;
+    return qdq_infer_out(c, 0, elem, &out);
 }
 
 qdq_status qdq_infer_conv(qdq_infer *c)
 {
     qdq_elem elem = qdq_infer_elem(c, 0);
-    qdq_shape out;
 
     if (c->node->op == QDQ_OP_CONVINTEGER)
         elem = QDQ_INT32;
     else if (elem == QDQ_UNDEFINED)
         elem = qdq_infer_elem(c, 1);
-    QDQ_TRY(conv_shape(c, 0, 1, &out));
-    return qdq_infer_out(c, 0, elem, &out);
+    return convolve(c, 0, 1, elem);
 }
 
 qdq_status qdq_infer_qlinearconv(qdq_infer *c)
 {
-    qdq_shape out;
-
-    QDQ_TRY(conv_shape(c, 0, 3, &out));
-    return qdq_infer_out(c, 0, qdq_infer_elem(c, 7), &out);
+    return convolve(c, 0, 3, qdq_infer_elem(c, 7));
 }
 
 /* With SAME_UPPER or SAME_LOWER the output is `stride` times the input, which takes a kernel that
