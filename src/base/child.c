@@ -235,7 +235,7 @@ static qdq_status hand_over(child *c, qdq_child_result *result, qdq_error *err)
     return result->out == NULL || result->err == NULL ? qdq_nomem(err) : QDQ_OK;
 }
 
-static qdq_status run(child *c, qdq_child_result *result, qdq_error *err)
+static qdq_status run_child(child *c, qdq_child_result *result, qdq_error *err)
 {
     qdq_status code = QDQ_OK;
 
@@ -262,7 +262,7 @@ qdq_status qdq_child_run(const qdq_child_opts *opts, qdq_child_result *result, q
                .err = {.fd = -1, .text = QDQ_BUF_INIT(max), .keep_last = opts->keep_last}};
 
     *result = (qdq_child_result){0};
-    qdq_status st = run(&c, result, err);
+    qdq_status st = run_child(&c, result, err);
     qdq_fd_close(&c.out.fd);
     qdq_fd_close(&c.err.fd);
     qdq_buf_free(&c.out.text);

@@ -74,14 +74,14 @@ static const char *list_words(const char *const *words, char text[WORDS_SIZE])
 /* --- members ---------------------------------------------------------------------------------- */
 
 /* NULL: absent, or there was a mistake before. */
-static json_t *find(const qdq_json_place *p, const char *key)
+static json_t *find_key(const qdq_json_place *p, const char *key)
 {
     json_t *j = p->reader->status == QDQ_OK ? json_object_get(p->object, key) : NULL;
 
     return json_is_null(j) ? NULL : j;
 }
 
-static const char *copy(const qdq_json_place *p, const char *text)
+static const char *copy_text(const qdq_json_place *p, const char *text)
 {
     const char *s = qdq_arena_strdup(p->reader->arena, text);
 
@@ -92,7 +92,7 @@ static const char *copy(const qdq_json_place *p, const char *text)
 
 bool qdq_json_has(const qdq_json_place *p, const char *key)
 {
-    return find(p, key) != NULL;
+    return find_key(p, key) != NULL;
 }
 
 void qdq_json_known(const qdq_json_place *p, const char *const *keys)
@@ -117,10 +117,10 @@ void qdq_json_known(const qdq_json_place *p, const char *const *keys)
 
 const char *qdq_json_text(const qdq_json_place *p, const char *key, const char *fallback)
 {
-    json_t *j = find(p, key);
+    json_t *j = find_key(p, key);
 
     if (json_is_string(j))
-        return copy(p, json_string_value(j));
+        return copy_text(p, json_string_value(j));
     if (j != NULL || fallback == NULL)
         qdq_json_wrong(p, key, "a string");
     return fallback != NULL ? fallback : "";
@@ -128,7 +128,7 @@ const char *qdq_json_text(const qdq_json_place *p, const char *key, const char *
 
 int qdq_json_word(const qdq_json_place *p, const char *key, const char *const *words, int fallback)
 {
-    json_t *j = find(p, key);
+    json_t *j = find_key(p, key);
     char list[WORDS_SIZE];
 
     if (json_is_string(j))
@@ -143,7 +143,7 @@ int qdq_json_word(const qdq_json_place *p, const char *key, const char *const *w
 int64_t qdq_json_int(const qdq_json_place *p, const char *key, int64_t low, int64_t high,
                      int64_t fallback)
 {
-    json_t *j = find(p, key);
+    json_t *j = find_key(p, key);
     char want[100];
 
     if (j == NULL)
@@ -161,7 +161,7 @@ int64_t qdq_json_int(const qdq_json_place *p, const char *key, int64_t low, int6
 double qdq_json_number(const qdq_json_place *p, const char *key, double low, double high,
                        double fallback)
 {
-    json_t *j = find(p, key);
+    json_t *j = find_key(p, key);
     char want[100];
 
     if (j == NULL)
@@ -180,7 +180,7 @@ double qdq_json_number(const qdq_json_place *p, const char *key, double low, dou
 
 bool qdq_json_bool(const qdq_json_place *p, const char *key)
 {
-    json_t *j = find(p, key);
+    json_t *j = find_key(p, key);
 
     if (j != NULL && !json_is_boolean(j))
         qdq_json_wrong(p, key, "true or false");
@@ -189,7 +189,7 @@ bool qdq_json_bool(const qdq_json_place *p, const char *key)
 
 const char *const *qdq_json_texts(const qdq_json_place *p, const char *key)
 {
-    json_t *j = find(p, key);
+    json_t *j = find_key(p, key);
     size_t n = json_array_size(j);
 
     if (j == NULL)
@@ -206,7 +206,7 @@ const char *const *qdq_json_texts(const qdq_json_place *p, const char *key)
             qdq_json_wrong(p, key, "a list of strings");
             return NULL;
         }
-        list[i] = copy(p, json_string_value(json_array_get(j, i)));
+        list[i] = copy_text(p, json_string_value(json_array_get(j, i)));
     }
     return list;
 }
@@ -241,7 +241,7 @@ static bool enter(const qdq_json_place *p, json_t *object, const char *path, qdq
 
 bool qdq_json_member(const qdq_json_place *p, const char *key, qdq_json_place *out)
 {
-    json_t *j = find(p, key);
+    json_t *j = find_key(p, key);
     const char *dot = p->path[0] != '\0' ? "." : "";
 
     if (j == NULL)
@@ -255,7 +255,7 @@ bool qdq_json_member(const qdq_json_place *p, const char *key, qdq_json_place *o
 
 bool qdq_json_item(const qdq_json_place *p, const char *key, size_t i, qdq_json_place *out)
 {
-    json_t *list = find(p, key), *j = json_array_get(list, i);
+    json_t *list = find_key(p, key), *j = json_array_get(list, i);
     const char *dot = p->path[0] != '\0' ? "." : "";
 
     if (list != NULL && !json_is_array(list))

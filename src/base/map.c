@@ -69,7 +69,7 @@ static uint64_t *find_slot(const qdq_map *m, const wanted *w)
     }
 }
 
-static qdq_map_value *get(const qdq_map *m, wanted w)
+static qdq_map_value *get_entry(const qdq_map *m, wanted w)
 {
     if (m->n_live == 0)
         return NULL;
@@ -125,7 +125,7 @@ static bool make_room(qdq_map *m)
     return true;
 }
 
-static qdq_map_value *put(qdq_map *m, wanted w, bool *is_new)
+static qdq_map_value *put_entry(qdq_map *m, wanted w, bool *is_new)
 {
     uint64_t *slot = m->n_slot == 0 ? NULL : find_slot(m, &w);
     bool known = slot != NULL && *slot != 0;
@@ -151,7 +151,7 @@ static qdq_map_value *put(qdq_map *m, wanted w, bool *is_new)
 
 qdq_map_value *qdq_map_get_n(const qdq_map *m, const char *key, size_t size)
 {
-    return get(m, want_text(key, size));
+    return get_entry(m, want_text(key, size));
 }
 
 qdq_map_value *qdq_map_get(const qdq_map *m, const char *key)
@@ -161,12 +161,12 @@ qdq_map_value *qdq_map_get(const qdq_map *m, const char *key)
 
 qdq_map_value *qdq_map_get_int(const qdq_map *m, uint64_t key)
 {
-    return get(m, want_int(key));
+    return get_entry(m, want_int(key));
 }
 
 qdq_map_value *qdq_map_put_n(qdq_map *m, const char *key, size_t size, bool *is_new)
 {
-    return put(m, want_text(key, size), is_new);
+    return put_entry(m, want_text(key, size), is_new);
 }
 
 qdq_map_value *qdq_map_put(qdq_map *m, const char *key, bool *is_new)
@@ -176,7 +176,7 @@ qdq_map_value *qdq_map_put(qdq_map *m, const char *key, bool *is_new)
 
 qdq_map_value *qdq_map_put_int(qdq_map *m, uint64_t key, bool *is_new)
 {
-    return put(m, want_int(key), is_new);
+    return put_entry(m, want_int(key), is_new);
 }
 
 static qdq_map_entry *entry_of(qdq_map_value *value)

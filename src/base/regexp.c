@@ -27,14 +27,14 @@ static uint64_t capped(uint64_t n)
     return n > UINT32_MAX ? UINT32_MAX : n;
 }
 
-static cost add(cost a, cost b)
+static cost add_costs(cost a, cost b)
 {
     return (cost){capped(a.size + b.size), capped(a.operators + b.operators)};
 }
 
 static void begin_element(level *l, uint64_t size)
 {
-    l->before = add(l->before, l->last);
+    l->before = add_costs(l->before, l->last);
     l->last = (cost){size, 0};
 }
 
@@ -150,10 +150,10 @@ static qdq_status check_size(const char *text, qdq_error *err)
             stack[++depth] = (level){{0, 0}, {0, 0}};
             p++;
         } else if (*p == ')' && depth > 0) {
-            const cost inner = add(l->before, l->last);
+            const cost inner = add_costs(l->before, l->last);
 
             depth--;
-            stack[depth].last = add(stack[depth].last, inner);
+            stack[depth].last = add_costs(stack[depth].last, inner);
             p++;
         } else {
             p = count_one(p, l);
@@ -162,7 +162,7 @@ static qdq_status check_size(const char *text, qdq_error *err)
     cost all = {0, 0};
 
     for (int i = 0; i <= depth; i++) /* what is left open is the compiler's to report */
-        all = add(all, add(stack[i].before, stack[i].last));
+        all = add_costs(all, add_costs(stack[i].before, stack[i].last));
     if (all.operators > QDQ_REGEXP_OPERATORS)
         return too_large(text, "operators with repetitions written out", QDQ_REGEXP_OPERATORS, err);
     if (all.size > QDQ_REGEXP_SIZE)

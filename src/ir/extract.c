@@ -19,7 +19,7 @@ typedef struct extractor {
     qdq_error *err;
 } extractor;
 
-static qdq_status find(extractor *x, const char *name, const char *what, qdq_value **v)
+static qdq_status find_value(extractor *x, const char *name, const char *what, qdq_value **v)
 {
     *v = qdq_graph_find(x->g, name);
     if (*v == NULL)
@@ -33,7 +33,7 @@ static qdq_status mark_inputs(extractor *x, const char *const *inputs, size_t n)
     qdq_value *v;
 
     for (size_t i = 0; i < n; i++) {
-        QDQ_TRY(find(x, inputs[i], "input", &v));
+        QDQ_TRY(find_value(x, inputs[i], "input", &v));
         if (x->is_cut[v->id])
             return qdq_fail(x->err, QDQ_E_USAGE, "extract: input '%s' is given twice", inputs[i]);
         x->is_cut[v->id] = true;
@@ -99,7 +99,7 @@ static qdq_status find_needed(extractor *x, const char *const *outputs, size_t n
     qdq_value *v;
 
     for (size_t i = 0; i < n; i++) {
-        QDQ_TRY(find(x, outputs[i], "output", &v));
+        QDQ_TRY(find_value(x, outputs[i], "output", &v));
         QDQ_TRY(need_value(x, v));
     }
     while (x->work.n > 0)

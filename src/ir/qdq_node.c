@@ -169,7 +169,7 @@ static void read_axis(reading *r, const qdq_tensor *scale, const qdq_tensor *dat
     }
 }
 
-static qdq_status read(reading *r, const qdq_tensor *data, qdq_error *err)
+static qdq_status read_params(reading *r, const qdq_tensor *data, qdq_error *err)
 {
     const qdq_tensor *scale = const_input(r->n, 1), *zero = const_input(r->n, 2);
 
@@ -198,7 +198,7 @@ qdq_status qdq_params_read(const qdq_node *n, const qdq_tensor *quantized, qdq_a
     reading r = {n, scratch, out, NULL};
 
     *out = (qdq_params){.codes = QDQ_UNDEFINED, .axis = -1};
-    qdq_status st = read(&r, quantized, err);
+    qdq_status st = read_params(&r, quantized, err);
     *why = r.why;
     return st;
 }

@@ -34,7 +34,7 @@ static size_t value_size(qdq_elem e)
     return bits < 8 ? 1 : bits / 8;
 }
 
-static void put(sink *s, const void *value, size_t size)
+static void put_value(sink *s, const void *value, size_t size)
 {
     if ((size_t)(s->end - s->data) < size) {
         s->extra++;
@@ -57,7 +57,7 @@ static void put_int(sink *s, uint64_t raw)
             s->bad = value;
         }
     }
-    put(s, &raw, size); /* the low bytes: little-endian, as elem.c insists */
+    put_value(s, &raw, size); /* the low bytes: little-endian, as elem.c insists */
 }
 
 static bool read_packed(sink *s, qdq_span in)
@@ -98,7 +98,7 @@ static bool read_item(sink *s, const qdq_wire_item *item)
     if (item->type == QDQ_WIRE_VARINT)
         put_int(s, item->value);
     else
-        put(s, &item->value, item->type == QDQ_WIRE_FIXED32 ? 4 : 8);
+        put_value(s, &item->value, item->type == QDQ_WIRE_FIXED32 ? 4 : 8);
     return true;
 }
 

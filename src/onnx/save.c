@@ -246,8 +246,8 @@ qdq_status qdq_model_save(const qdq_model *m, const char *path, const qdq_save_o
     return st;
 }
 
-static qdq_status copy(const qdq_mapping *file, const char *path, qdq_outfile **f,
-                       qdq_old_sides *old, qdq_error *err)
+static qdq_status copy_file(const qdq_mapping *file, const char *path, qdq_outfile **f,
+                            qdq_old_sides *old, qdq_error *err)
 {
     QDQ_TRY(qdq_outfile_open(path, true, f, err));
     QDQ_TRY(qdq_outfile_write_mapping(*f, file, 0, qdq_mapping_size(file), err));
@@ -261,7 +261,7 @@ qdq_status qdq_onnx_save_copy(const qdq_mapping *file, const char *path, const q
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_old_sides old = {.arena = &arena};
     qdq_outfile *f = NULL;
-    qdq_status st = copy(file, path, &f, &old, err);
+    qdq_status st = copy_file(file, path, &f, &old, err);
 
     if (st == QDQ_OK)
         qdq_side_remove_old(path, &old, NULL, job);

@@ -225,7 +225,7 @@ void qdq_wire_encode(qdq_wire_out *out, const qdq_wire_message *desc, const void
 /* Walks the output in order: small bytes, a piece, small bytes, ... Calls take() for each run. */
 typedef qdq_status take_fn(void *ctx, const void *data, size_t size, qdq_error *err);
 
-static qdq_status walk(const qdq_wire_out *out, take_fn *take, void *ctx, qdq_error *err)
+static qdq_status walk_pieces(const qdq_wire_out *out, take_fn *take, void *ctx, qdq_error *err)
 {
     size_t pos = 0;
 
@@ -266,7 +266,7 @@ qdq_status qdq_wire_to_buf(const qdq_wire_out *out, qdq_buf *buf, qdq_error *err
     if (out->failed || out->bytes.failed ||
         (out->total > 0 && (p = qdq_buf_extend(buf, out->total)) == NULL))
         return qdq_nomem(err);
-    return out->total == 0 ? QDQ_OK : walk(out, take_into_memory, &p, err);
+    return out->total == 0 ? QDQ_OK : walk_pieces(out, take_into_memory, &p, err);
 }
 
 typedef struct staging {
@@ -296,7 +296,7 @@ qdq_status qdq_wire_to_file(const qdq_wire_out *out, qdq_outfile *file, qdq_erro
 
     if (s.data == NULL)
         return qdq_nomem(err);
-    st = walk(out, take_into_file, &s, err);
+    st = walk_pieces(out, take_into_file, &s, err);
     if (st == QDQ_OK && s.used > 0)
         st = qdq_outfile_write(file, s.data, s.used, err);
     free(s.data);

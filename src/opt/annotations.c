@@ -55,7 +55,7 @@ static bool is_alive(const qdq_graph *g, qdq_span annotation, qdq_map *needed, b
     return alive;
 }
 
-static bool take(qdq_opt *o, qdq_span annotation)
+static bool take_annotation(qdq_opt *o, qdq_span annotation)
 {
     qdq_span name = text_of(annotation, TENSOR_NAME);
     const char *text = qdq_arena_strndup(&o->scratch, (const char *)name.data, name.size);
@@ -71,7 +71,7 @@ static qdq_status sweep(qdq_opt *o, qdq_graph *g, qdq_map *needed, qdq_buf *kept
 
     for (size_t at = 0; qdq_wire_next(g->rest, &at, &item);)
         if (item.number != GRAPH_ANNOTATION || is_alive(g, item.payload, needed, &nomem) ||
-            !take(o, item.payload))
+            !take_annotation(o, item.payload))
             qdq_buf_append(kept, item.whole.data, item.whole.size);
     if (nomem || kept->failed)
         return qdq_nomem(err);

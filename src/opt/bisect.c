@@ -110,7 +110,7 @@ static qdq_status halve(search *s, uint64_t good, change *out, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status find(search *s, change *out, qdq_bisect_result *result, qdq_error *err)
+static qdq_status find_change(search *s, change *out, qdq_bisect_result *result, qdq_error *err)
 {
     bool bad;
 
@@ -154,7 +154,7 @@ qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts, q
     QDQ_TRY(qdq_opts_read("qdq_optimize_opts", &own, sizeof own, opts, err));
     s.quiet = qdq_job_copy(s.opts->job);
     s.quiet.log = NULL;
-    QDQ_TRY(find(&s, &found, &r, err));
+    QDQ_TRY(find_change(&s, &found, &r, err));
     *out = qdq_pack_struct(&r, sizeof r, pack_texts);
     return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }

@@ -301,7 +301,7 @@ static qdq_status walk_function(inliner *in, uint32_t i, qdq_error *err)
     return st;
 }
 
-static qdq_status run(inliner *in, qdq_error *err)
+static qdq_status inline_all(inliner *in, qdq_error *err)
 {
     uint64_t bytes = 0;
 
@@ -323,7 +323,7 @@ static qdq_status run(inliner *in, qdq_error *err)
 qdq_status qdq_pass_inline_functions(qdq_opt *o, qdq_error *err)
 {
     inliner in = {.o = o};
-    qdq_status st = o->model->functions.n > 0 ? run(&in, err) : QDQ_OK;
+    qdq_status st = o->model->functions.n > 0 ? inline_all(&in, err) : QDQ_OK;
 
     qdq_functions_close(&in.functions);
     qdq_map_free(&in.imports);

@@ -10,7 +10,7 @@
 
 /* --- permission and records ------------------------------------------------------------------- */
 
-static bool take(qdq_opt *o, const qdq_node *n, const char *where)
+static bool take_change(qdq_opt *o, const qdq_node *n, const char *where)
 {
     qdq_opt_state *s = o->state;
 
@@ -31,17 +31,17 @@ static bool take(qdq_opt *o, const qdq_node *n, const char *where)
 
 bool qdq_opt_take(qdq_opt *o, const qdq_node *n)
 {
-    return take(o, n, "");
+    return take_change(o, n, "");
 }
 
 bool qdq_opt_take_value(qdq_opt *o, const qdq_value *v)
 {
-    return take(o, NULL, v->name);
+    return take_change(o, NULL, v->name);
 }
 
 bool qdq_opt_take_named(qdq_opt *o, const char *where)
 {
-    return take(o, NULL, where);
+    return take_change(o, NULL, where);
 }
 
 static qdq_refusal_record *find_refusal(qdq_step_record *r, const char *reason)

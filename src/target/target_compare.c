@@ -37,7 +37,7 @@ static const char *value_text(comparing *c, const json_t *value)
     return text;
 }
 
-static void add(comparing *c, qdq_target_difference d)
+static void add_difference(comparing *c, qdq_target_difference d)
 {
     c->no_memory |= !QDQ_PUSH(&c->arena, &c->all, d);
 }
@@ -116,8 +116,8 @@ static void compare_key(comparing *c, const char *place, const char *key, const 
 
     if (of_a == of_b || (of_a != NULL && of_b != NULL && json_equal(of_a, of_b)))
         return;
-    add(c, (qdq_target_difference){place, key, value_text(c, of_a), value_text(c, of_b),
-                                   figures_text(c, a, key), figures_text(c, b, key)});
+    add_difference(c, (qdq_target_difference){place, key, value_text(c, of_a), value_text(c, of_b),
+                                              figures_text(c, a, key), figures_text(c, b, key)});
 }
 
 /* Keys of a, then those that only b has. */
@@ -153,15 +153,15 @@ static void compare_lists(comparing *c, const char *name, const json_t *a, const
         if (other != NULL)
             compare_keys(c, place_of(c, name, rule), rule, other);
         else
-            add(c, (qdq_target_difference){place_of(c, name, rule), "", "there", "",
-                                           figures_text(c, rule, "off"), ""});
+            add_difference(c, (qdq_target_difference){place_of(c, name, rule), "", "there", "",
+                                                      figures_text(c, rule, "off"), ""});
     }
     for (size_t i = 0; i < json_array_size(of_b); i++) {
         const json_t *rule = json_array_get(of_b, i);
 
         if (find_rule(of_b, rule, i, of_a) == NULL)
-            add(c, (qdq_target_difference){place_of(c, name, rule), "", "", "there", "",
-                                           figures_text(c, rule, "off")});
+            add_difference(c, (qdq_target_difference){place_of(c, name, rule), "", "", "there", "",
+                                                      figures_text(c, rule, "off")});
     }
 }
 

@@ -172,10 +172,8 @@ TEST(what_is_refused_is_reported_once_and_only_if_it_stays)
 
 TEST(the_reason_of_one_alternative_outlasts_the_others)
 {
-    static const qdq_pat pat[] = {{"y", QDQ_OP_ABS, {"x"}, 0},
-                                  QDQ_PAT_OR,
-                                  {"y", QDQ_OP_ABS, {"n"}, 0},
-                                  {"n", QDQ_OP_NEG, {"x"}, 0}};
+    static const qdq_pat pat[] = {
+        {"y", QDQ_OP_ABS, {"x"}, 0}, {"y", QDQ_OP_ABS, {"n"}, 0}, {"n", QDQ_OP_NEG, {"x"}, 0}};
     static const qdq_rule abs = RULE_OF(pat, not_behind_relu, test_become_x);
     static const qdq_rule *const rules[] = {&abs};
     qdq_model *m = test_model("g (float[1] x) => (float[1] y) { r = Relu(x) y = Abs(r) }");

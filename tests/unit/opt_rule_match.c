@@ -222,8 +222,8 @@ TEST(rows_stay_in_the_graph_of_the_root_and_values_need_not)
 TEST(alternatives_are_tried_one_after_another)
 {
     static const qdq_pat pat[] = {
-        {"y", QDQ_OP_ADD, {"x", "#c"}, 0}, QDQ_PAT_OR, {"y", QDQ_OP_MUL, {"n", "#c"}, 0},
-        {"n", QDQ_OP_NEG, {"x"}, 0},       QDQ_PAT_OR, {"y", QDQ_OP_MUL, {"r", "#c"}, 0},
+        {"y", QDQ_OP_ADD, {"x", "#c"}, 0}, {"y", QDQ_OP_MUL, {"n", "#c"}, 0},
+        {"n", QDQ_OP_NEG, {"x"}, 0},       {"y", QDQ_OP_MUL, {"r", "#c"}, 0},
         {"r", QDQ_OP_RELU, {"x"}, 0},
     };
 

@@ -292,7 +292,7 @@ static bool is_widened(qdq_elem e)
     return is_half(e) || qdq_elem_bits(e) < 8;
 }
 
-static bool run(qdq_eval *c, const kernel *k)
+static bool run_kernel(qdq_eval *c, const kernel *k)
 {
     return k->run(c) && c->why == NULL && !c->nomem && (k->kind != MATH || qdq_eval_check_nan(c));
 }
@@ -393,7 +393,7 @@ static bool run_widened(qdq_eval *c, const kernel *k, qdq_elem real)
         in[i] = &wide[i];
     }
     c->in = in;
-    return run(c, k) && narrow_outputs(c);
+    return run_kernel(c, k) && narrow_outputs(c);
 }
 
 /* --- one node --------------------------------------------------------------------------------- */
@@ -446,7 +446,7 @@ static bool compute(qdq_eval *c)
         if (k->kind == MATH ? is_half(e) : e != QDQ_UNDEFINED && qdq_elem_bits(e) < 8)
             return run_widened(c, k, e);
     }
-    return run(c, k);
+    return run_kernel(c, k);
 }
 
 /* A node may list more outputs than its operator has. */

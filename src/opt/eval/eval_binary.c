@@ -117,50 +117,41 @@ typedef qdq_run_fn *run_table[QDQ_ELEM_COUNT];
     UNSIGNEDS(name), TYPE(name, INT8), TYPE(name, INT16), TYPE(name, INT32), TYPE(name, INT64)
 #define NUMBERS(name) INTEGERS(name), TYPE(name, FLOAT), TYPE(name, DOUBLE)
 
-static const run_table add = {NUMBERS(add)}, sub = {NUMBERS(sub)}, mul = {NUMBERS(mul)},
-                       divide = {NUMBERS(div)}, largest = {NUMBERS(max)}, smallest = {NUMBERS(min)},
-                       mod = {INTEGERS(mod)}, rem = {NUMBERS(rem)}, bit_and = {INTEGERS(bit_and)},
-                       bit_or = {INTEGERS(bit_or)}, bit_xor = {INTEGERS(bit_xor)},
-                       shift_left = {UNSIGNEDS(shift_left)}, shift_right = {UNSIGNEDS(shift_right)},
-                       equal = {NUMBERS(equal), TYPE(equal, BOOL)}, less = {NUMBERS(less)},
-                       less_equal = {NUMBERS(less_equal)}, greater = {NUMBERS(greater)},
-                       greater_equal = {NUMBERS(greater_equal)}, both = {TYPE(and, BOOL)},
-                       prelu = {TYPE(prelu, INT32), TYPE(prelu, INT64), TYPE(prelu, FLOAT),
-                                TYPE(prelu, DOUBLE)},
-                       either = {TYPE(or, BOOL)}, one_of = {TYPE(xor, BOOL)};
+static const run_table rem = {NUMBERS(rem)}, shift_left = {UNSIGNEDS(shift_left)},
+                       shift_right = {UNSIGNEDS(shift_right)};
 
 static const struct operation {
-    const run_table *runs;
+    run_table runs;
     bool gives_bool;
 } operations[QDQ_OP_COUNT] = {
-    [QDQ_OP_ADD] = {&add, false},
-    [QDQ_OP_SUM] = {&add, false},
-    [QDQ_OP_MEAN] = {&add, false}, /* but for the division */
-    [QDQ_OP_SUB] = {&sub, false},
-    [QDQ_OP_MUL] = {&mul, false},
-    [QDQ_OP_DIV] = {&divide, false},
-    [QDQ_OP_MAX] = {&largest, false},
-    [QDQ_OP_MIN] = {&smallest, false},
-    [QDQ_OP_MOD] = {&mod, false},
-    [QDQ_OP_BITWISEAND] = {&bit_and, false},
-    [QDQ_OP_BITWISEOR] = {&bit_or, false},
-    [QDQ_OP_BITWISEXOR] = {&bit_xor, false},
-    [QDQ_OP_EQUAL] = {&equal, true},
-    [QDQ_OP_LESS] = {&less, true},
-    [QDQ_OP_LESSOREQUAL] = {&less_equal, true},
-    [QDQ_OP_GREATER] = {&greater, true},
-    [QDQ_OP_GREATEROREQUAL] = {&greater_equal, true},
-    [QDQ_OP_PRELU] = {&prelu, false},
-    [QDQ_OP_AND] = {&both, true},
-    [QDQ_OP_OR] = {&either, true},
-    [QDQ_OP_XOR] = {&one_of, true},
+    [QDQ_OP_ADD] = {{NUMBERS(add)}, false},
+    [QDQ_OP_SUM] = {{NUMBERS(add)}, false},
+    [QDQ_OP_MEAN] = {{NUMBERS(add)}, false}, /* but for the division */
+    [QDQ_OP_SUB] = {{NUMBERS(sub)}, false},
+    [QDQ_OP_MUL] = {{NUMBERS(mul)}, false},
+    [QDQ_OP_DIV] = {{NUMBERS(div)}, false},
+    [QDQ_OP_MAX] = {{NUMBERS(max)}, false},
+    [QDQ_OP_MIN] = {{NUMBERS(min)}, false},
+    [QDQ_OP_MOD] = {{INTEGERS(mod)}, false},
+    [QDQ_OP_BITWISEAND] = {{INTEGERS(bit_and)}, false},
+    [QDQ_OP_BITWISEOR] = {{INTEGERS(bit_or)}, false},
+    [QDQ_OP_BITWISEXOR] = {{INTEGERS(bit_xor)}, false},
+    [QDQ_OP_EQUAL] = {{NUMBERS(equal), TYPE(equal, BOOL)}, true},
+    [QDQ_OP_LESS] = {{NUMBERS(less)}, true},
+    [QDQ_OP_LESSOREQUAL] = {{NUMBERS(less_equal)}, true},
+    [QDQ_OP_GREATER] = {{NUMBERS(greater)}, true},
+    [QDQ_OP_GREATEROREQUAL] = {{NUMBERS(greater_equal)}, true},
+    [QDQ_OP_PRELU] = {{TYPE(prelu, INT32), TYPE(prelu, INT64), TYPE(prelu, FLOAT),
+                       TYPE(prelu, DOUBLE)},
+                      false},
+    [QDQ_OP_AND] = {{TYPE(and, BOOL)}, true},
+    [QDQ_OP_OR] = {{TYPE(or, BOOL)}, true},
+    [QDQ_OP_XOR] = {{TYPE(xor, BOOL)}, true},
 };
 
 qdq_run_fn *qdq_eval_run_of(qdq_op op, qdq_elem e)
 {
-    const run_table *runs = operations[op].runs;
-
-    return runs == NULL || (unsigned)e >= (unsigned)QDQ_ELEM_COUNT ? NULL : (*runs)[e];
+    return (unsigned)e < (unsigned)QDQ_ELEM_COUNT ? operations[op].runs[e] : NULL;
 }
 
 static const run_table *runs_of_node(qdq_eval *c)
@@ -170,8 +161,8 @@ static const run_table *runs_of_node(qdq_eval *c)
                : qdq_eval_string_is(c, "direction", "RIGHT", "") ? &shift_right
                                                                  : NULL;
     if (c->node->op == QDQ_OP_MOD)
-        return qdq_eval_flag(c, "fmod", false) ? &rem : &mod;
-    return operations[c->node->op].runs;
+        return qdq_eval_flag(c, "fmod", false) ? &rem : &operations[QDQ_OP_MOD].runs;
+    return &operations[c->node->op].runs;
 }
 
 /* --- two arrays ------------------------------------------------------------------------------- */
@@ -335,7 +326,9 @@ bool qdq_eval_clip(qdq_eval *c)
 
     if (c->opset < 11 && c->node->n_in > 1)
         return QDQ_REFUSE(c, "%u inputs, expected 1 below opset 11", (unsigned)c->node->n_in);
-    if (largest[x->elem] == NULL)
+    qdq_run_fn *largest = qdq_eval_run_of(QDQ_OP_MAX, x->elem),
+               *smallest = qdq_eval_run_of(QDQ_OP_MIN, x->elem);
+    if (largest == NULL)
         return qdq_eval_refuse_type(c, 0);
     if (!qdq_eval_same_types(c) || !bound(c, 1, "min", &room_low, &low) ||
         !bound(c, 2, "max", &room_high, &high))
@@ -346,11 +339,11 @@ bool qdq_eval_clip(qdq_eval *c)
     if (out == NULL)
         return false;
     if (low != NULL) {
-        largest[x->elem](from, 1, low, 0, out, x->count);
+        largest(from, 1, low, 0, out, x->count);
         from = out;
     }
     if (high != NULL)
-        smallest[x->elem](from, 1, high, 0, out, x->count);
+        smallest(from, 1, high, 0, out, x->count);
     return true;
 }
 
@@ -408,9 +401,9 @@ bool qdq_eval_pow(qdq_eval *c)
     qdq_walk w;
     int rank;
 
-    if (add[a->elem] == NULL || a->elem == QDQ_UINT64)
+    if (qdq_eval_run_of(QDQ_OP_ADD, a->elem) == NULL || a->elem == QDQ_UINT64)
         return qdq_eval_refuse_type(c, 0);
-    if (add[b->elem] == NULL)
+    if (qdq_eval_run_of(QDQ_OP_ADD, b->elem) == NULL)
         return qdq_eval_refuse_type(c, 1);
     if (!qdq_eval_broadcast(c, 2, c->in, &rank, dim))
         return false;

@@ -183,7 +183,7 @@ static qdq_sum product_at(const qdq_eval *c, uint32_t n, const int64_t *at)
 }
 
 /* The next place of all inputs; false: behind the last one of this result. */
-static bool step(const einsum *e, int from, int64_t *index, int64_t *at)
+static bool next_place(const einsum *e, int from, int64_t *index, int64_t *at)
 {
     for (int k = e->n_loop; k-- > from;) {
         int label = e->loop[k];
@@ -219,9 +219,9 @@ static void add_all(const qdq_eval *c, const einsum *e, void *out)
                 s.f += p.f;
             else
                 s.u += p.u;
-        } while (step(e, e->out.n, index, at));
+        } while (next_place(e, e->out.n, index, at));
         qdq_eval_store(&s, 1, elem, out, to++);
-    } while (step(&results, 0, index, at));
+    } while (next_place(&results, 0, index, at));
 }
 
 static bool check_inputs(qdq_eval *c)

@@ -56,7 +56,7 @@ static bool check_type(qdq_eval *c)
     return qdq_eval_is_float(e) || is_code || qdq_eval_refuse_type(c, 0);
 }
 
-static void put(const qdq_const *x, void *out, int64_t i, double number)
+static void put_element(const qdq_const *x, void *out, int64_t i, double number)
 {
     if (qdq_eval_is_float(x->elem))
         qdq_elem_put_float(x->elem, out, i, number);
@@ -91,7 +91,7 @@ bool qdq_eval_globalpool(qdq_eval *c)
             see(&p, &s, qdq_elem_float(x->elem, x->data, i * size + k), k);
         if (s.has_nan)
             return QDQ_REFUSE(c, "the data have NaN");
-        put(x, out, i, settle(&p, &s));
+        put_element(x, out, i, settle(&p, &s));
     }
     return true;
 }
@@ -190,7 +190,7 @@ bool qdq_eval_pool(qdq_eval *c)
             return QDQ_REFUSE(c, "a window without data");
         if (s.has_nan)
             return QDQ_REFUSE(c, "the data have NaN");
-        put(x, out, i, settle(&p, &s));
+        put_element(x, out, i, settle(&p, &s));
         if (indices != NULL)
             indices[i] = index_of(&p, i / places, s.at, by_columns);
     }
@@ -248,7 +248,7 @@ bool qdq_eval_unpool(qdq_eval *c)
 
         if (at < 0 || at >= c->out[0].count)
             return QDQ_REFUSE(c, "index %" PRId64 " beyond the result", at);
-        put(x, out, at, qdq_elem_float(x->elem, x->data, i));
+        put_element(x, out, at, qdq_elem_float(x->elem, x->data, i));
     }
     return true;
 }

@@ -205,7 +205,7 @@ static void step_lstm(qdq_eval *c, layer *l, int64_t d)
     }
 }
 
-static void step(qdq_eval *c, layer *l, int64_t d, const double *x)
+static void step_cell(qdq_eval *c, layer *l, int64_t d, const double *x)
 {
     int64_t rows = l->gates * l->hidden;
 
@@ -254,7 +254,7 @@ static void run_sequence(qdq_eval *c, layer *l, int64_t d, int64_t b, double *x,
                                  : (t * l->directions + d) * l->batch + b;
 
         load_state(c->in[0], from * l->inputs, l->inputs, x);
-        step(c, l, d, x);
+        step_cell(c, l, d, x);
         store_state(c, out, to * l->hidden, l->hidden, l->h);
     }
 }

@@ -61,43 +61,25 @@ LOOP(not_BOOL, uint8_t, uint8_t, uint8_t, x == 0)
 TESTS(is_nan, isnan(x))
 TESTS(is_inf, isinf(x) && (x > 0 ? p[1] != 0 : p[0] != 0))
 
-FLOATS(ceil, ceil(x))
-FLOATS(floor, floor(x))
-FLOATS(round, nearbyint(x))
-FLOATS(exp, exp(x))
-FLOATS(log, log(x))
-FLOATS(sin, sin(x))
-FLOATS(cos, cos(x))
-FLOATS(tan, tan(x))
-FLOATS(asin, asin(x))
-FLOATS(acos, acos(x))
-FLOATS(atan, atan(x))
-FLOATS(sinh, sinh(x))
-FLOATS(cosh, cosh(x))
-FLOATS(tanh, tanh(x))
-FLOATS(asinh, asinh(x))
-FLOATS(acosh, acosh(x))
-FLOATS(atanh, atanh(x))
-FLOATS(erf, erf(x))
-FLOATS(sigmoid, 1.0 / (1.0 + exp(-x)))
-/* exp(x) may be infinite, its log is not */
-FLOATS(softplus, x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)))
-FLOATS(softsign, x / (1.0 + fabs(x)))
-FLOATS(leaky_relu, x < 0 ? p[0] * x : x)
-FLOATS(thresholded_relu, x != x || x > p[0] ? x : 0.0)
-FLOATS(elu, x < 0 ? p[0] * expm1(x) : x)
-FLOATS(selu, p[1] * (x < 0 ? p[0] * expm1(x) : x))
-FLOATS(hard_sigmoid, x != x ? x : fmax(0.0, fmin(1.0, p[0] * x + p[1])))
-FLOATS(celu, x < 0 ? p[0] * expm1(x / p[0]) : x)
-FLOATS(shrink, x<-p[0] ? x + p[1] : x> p[0] ? x - p[1] : x != x ? x : 0.0)
-FLOATS(mish, x *tanh(x > 0 ? x + log1p(exp(-x)) : log1p(exp(x))))
-FLOATS(swish, x / (1.0 + exp(-p[0] * x)))
 #define SQRT_HALF       0.70710678118654752440
 #define SQRT_TWO_PER_PI 0.79788456080286535588
-FLOATS(gelu, 0.5 * x *
-                 (1.0 + (p[0] != 0 ? tanh(SQRT_TWO_PER_PI * (x + 0.044715 * x * x * x))
-                                   : erf(SQRT_HALF * x))))
-FLOATS(hard_swish, x != x ? x : x * fmax(0.0, fmin(1.0, x / 6.0 + 0.5)))
+
+typedef double on_double_fn(double x, const double *p);
+
+#define UNARY(OP, expression)                                                                      \
+    static double on_##OP(double x, const double *p)                                               \
+    {                                                                                              \
+        (void)p;                                                                                   \
+        return expression;                                                                         \
+    }
+#include "opt/eval/eval_unary.def"
+#undef UNARY
+
+static on_double_fn *const on_doubles[QDQ_OP_COUNT] = {
+#define UNARY(OP, expression) [QDQ_OP_##OP] = on_##OP,
+#include "opt/eval/eval_unary.def"
+#undef UNARY
+};
 
 /* --- which loop ------------------------------------------------------------------------------- */
 
@@ -120,38 +102,6 @@ static const unary_table tables[QDQ_OP_COUNT] = {
     [QDQ_OP_NOT] = {TYPE(not, BOOL)},
     [QDQ_OP_ISNAN] = {ALL_FLOATS(is_nan)},
     [QDQ_OP_ISINF] = {ALL_FLOATS(is_inf)},
-    [QDQ_OP_CEIL] = {ALL_FLOATS(ceil)},
-    [QDQ_OP_FLOOR] = {ALL_FLOATS(floor)},
-    [QDQ_OP_ROUND] = {ALL_FLOATS(round)},
-    [QDQ_OP_EXP] = {ALL_FLOATS(exp)},
-    [QDQ_OP_LOG] = {ALL_FLOATS(log)},
-    [QDQ_OP_SIN] = {ALL_FLOATS(sin)},
-    [QDQ_OP_COS] = {ALL_FLOATS(cos)},
-    [QDQ_OP_TAN] = {ALL_FLOATS(tan)},
-    [QDQ_OP_ASIN] = {ALL_FLOATS(asin)},
-    [QDQ_OP_ACOS] = {ALL_FLOATS(acos)},
-    [QDQ_OP_ATAN] = {ALL_FLOATS(atan)},
-    [QDQ_OP_SINH] = {ALL_FLOATS(sinh)},
-    [QDQ_OP_COSH] = {ALL_FLOATS(cosh)},
-    [QDQ_OP_TANH] = {ALL_FLOATS(tanh)},
-    [QDQ_OP_ASINH] = {ALL_FLOATS(asinh)},
-    [QDQ_OP_ACOSH] = {ALL_FLOATS(acosh)},
-    [QDQ_OP_ATANH] = {ALL_FLOATS(atanh)},
-    [QDQ_OP_ERF] = {ALL_FLOATS(erf)},
-    [QDQ_OP_SIGMOID] = {ALL_FLOATS(sigmoid)},
-    [QDQ_OP_SOFTPLUS] = {ALL_FLOATS(softplus)},
-    [QDQ_OP_SOFTSIGN] = {ALL_FLOATS(softsign)},
-    [QDQ_OP_LEAKYRELU] = {ALL_FLOATS(leaky_relu)},
-    [QDQ_OP_THRESHOLDEDRELU] = {ALL_FLOATS(thresholded_relu)},
-    [QDQ_OP_ELU] = {ALL_FLOATS(elu)},
-    [QDQ_OP_SELU] = {ALL_FLOATS(selu)},
-    [QDQ_OP_HARDSIGMOID] = {ALL_FLOATS(hard_sigmoid)},
-    [QDQ_OP_CELU] = {ALL_FLOATS(celu)},
-    [QDQ_OP_SHRINK] = {ALL_FLOATS(shrink)},
-    [QDQ_OP_MISH] = {ALL_FLOATS(mish)},
-    [QDQ_OP_SWISH] = {ALL_FLOATS(swish)},
-    [QDQ_OP_GELU] = {ALL_FLOATS(gelu)},
-    [QDQ_OP_HARDSWISH] = {ALL_FLOATS(hard_swish)},
 };
 
 /* p[0], p[1] in the order that the loops above use. */
@@ -188,15 +138,19 @@ bool qdq_eval_unary(qdq_eval *c)
 {
     const qdq_const *x = c->in[0];
     unary_fn *run = tables[c->node->op][x->elem];
+    on_double_fn *fn = qdq_eval_is_float(x->elem) ? on_doubles[c->node->op] : NULL;
     bool is_test = c->node->op == QDQ_OP_ISNAN || c->node->op == QDQ_OP_ISINF;
     double p[2] = {0, 0};
 
-    if (run == NULL)
+    if (run == NULL && fn == NULL)
         return qdq_eval_refuse_type(c, 0);
     read_attributes(c, p);
     void *out = qdq_eval_output(c, 0, is_test ? QDQ_BOOL : x->elem, x->rank, x->dim);
     if (out == NULL)
         return false;
-    run(x->data, out, x->count, p);
+    if (run != NULL)
+        run(x->data, out, x->count, p);
+    for (int64_t i = 0; run == NULL && i < x->count; i++)
+        qdq_eval_put_number(x->elem, out, i, fn(qdq_eval_number(x, i), p));
     return true;
 }

@@ -69,7 +69,7 @@ void qdq_parts_remove_unread(const qdq_parts *p)
 
 /* --- polynomials ------------------------------------------------------------------------------ */
 
-static void add(qdq_poly *p, const qdq_poly *q, double factor)
+static void add_poly(qdq_poly *p, const qdq_poly *q, double factor)
 {
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < 4; k++)
@@ -124,7 +124,7 @@ static bool divide(qdq_poly *p, const qdq_poly *q)
 
     if (!is_number(q, &x) || x == 0)
         return false;
-    add(&quotient, p, 1 / x);
+    add_poly(&quotient, p, 1 / x);
     *p = quotient;
     return true;
 }
@@ -132,7 +132,7 @@ static bool divide(qdq_poly *p, const qdq_poly *q)
 static bool combine(qdq_op op, qdq_poly *p, const qdq_poly *q)
 {
     if (op == QDQ_OP_ADD || op == QDQ_OP_SUB) {
-        add(p, q, op == QDQ_OP_ADD ? 1 : -1);
+        add_poly(p, q, op == QDQ_OP_ADD ? 1 : -1);
         return true;
     }
     if (op == QDQ_OP_MUL)

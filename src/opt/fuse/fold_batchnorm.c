@@ -278,7 +278,7 @@ static qdq_status apply_folding(folding *f, qdq_weight_change *w, qdq_error *err
     return f->l.dq != NULL || f->old.dq != NULL ? qdq_bias_quantize(f->o, n, 0, err) : QDQ_OK;
 }
 
-static qdq_status fold(folding *f, qdq_error *err)
+static qdq_status fold_chain(folding *f, qdq_error *err)
 {
     qdq_node *last = f->chain.at[f->chain.n - 1], *about = f->bn != NULL ? f->bn : last;
     unsigned policy = (qdq_opt_has_arg(f->o, "clip") ? QDQ_WEIGHT_CLIP : 0U) |
@@ -355,5 +355,5 @@ qdq_status qdq_pass_fold_batchnorm(qdq_opt *o, qdq_node *n, qdq_error *err)
         f.factor[c] = 1;
     QDQ_TRY(follow(&f, first, f.dq != NULL ? f.dq->out[0] : n->out[0], err));
     /* An Add behind Q and DQ is no remains of training: nothing to say about it. */
-    return f.chain.n == 0 || (f.dq != NULL && f.bn == NULL) ? QDQ_OK : fold(&f, err);
+    return f.chain.n == 0 || (f.dq != NULL && f.bn == NULL) ? QDQ_OK : fold_chain(&f, err);
 }

@@ -151,7 +151,7 @@ static qdq_status scale_bias(scaling *s, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status fold(scaling *s, qdq_error *err)
+static qdq_status fold_factor(scaling *s, qdq_error *err)
 {
     qdq_node *before = s->transpose != NULL ? s->transpose : s->add != NULL ? s->add : s->l.node;
     qdq_weight_change w = {0};
@@ -185,5 +185,5 @@ qdq_status qdq_pass_fold_scale(qdq_opt *o, qdq_node *n, qdq_error *err)
         qdq_opt_refuse(o, s.last, why);
         return QDQ_OK;
     }
-    return fold(&s, err);
+    return fold_factor(&s, err);
 }

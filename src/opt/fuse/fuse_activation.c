@@ -211,8 +211,8 @@ static qdq_status build_activation(qdq_match *m, qdq_error *err)
         "t", op, {"arg"}, QDQ_PAT_MORE                                                             \
     }
 
-static const qdq_pat gelu[] = {ROW(QDQ_OP_ERF), QDQ_PAT_OR, ROW(QDQ_OP_TANH)};
-static const qdq_pat hardswish[] = {ROW(QDQ_OP_CLIP), QDQ_PAT_OR, ROW(QDQ_OP_HARDSIGMOID)};
+static const qdq_pat gelu[] = {ROW(QDQ_OP_ERF), ROW(QDQ_OP_TANH)};
+static const qdq_pat hardswish[] = {ROW(QDQ_OP_CLIP), ROW(QDQ_OP_HARDSIGMOID)};
 static const qdq_pat hardsigmoid[] = {ROW(QDQ_OP_CLIP)};
 static const qdq_pat silu[] = {ROW(QDQ_OP_SIGMOID)};
 

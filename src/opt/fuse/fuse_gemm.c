@@ -119,7 +119,6 @@ static qdq_status build_transpose(qdq_match *m, qdq_error *err)
 static const qdq_pat gemm_transpose[] = {
     {"y", QDQ_OP_GEMM, {"transposed", "b", "c?"}, 0},
     {"transposed", QDQ_OP_TRANSPOSE, {"x"}, 0},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_GEMM, {"a", "transposed", "c?"}, 0},
     {"transposed", QDQ_OP_TRANSPOSE, {"x"}, 0},
 };

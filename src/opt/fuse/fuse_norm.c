@@ -321,11 +321,9 @@ static qdq_status build_rmsnorm(qdq_match *m, qdq_error *err)
 static const qdq_pat normalize[] = {
     {"n", QDQ_OP_DIV, {"d", "root"}, 0},
     ROOT_OF_MEAN,
-    QDQ_PAT_OR,
     {"n", QDQ_OP_MUL, {"d", "inverse"}, QDQ_PAT_COMMUTES},
     {"inverse", QDQ_OP_RECIPROCAL, {"root"}, 0},
     ROOT_OF_MEAN,
-    QDQ_PAT_OR,
     {"n", QDQ_OP_MUL, {"d", "inverse"}, QDQ_PAT_COMMUTES},
     {"inverse", QDQ_OP_DIV, {"#one", "root"}, 0},
     ROOT_OF_MEAN,

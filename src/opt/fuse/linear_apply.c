@@ -109,7 +109,7 @@ static qdq_node *own_dq(const qdq_linear *l, qdq_error *err)
 }
 
 /* Puts `v` into input i of the DQ; what was there goes if nothing else reads it. */
-static qdq_status put(qdq_node *dq, uint32_t i, qdq_value *v, qdq_error *err)
+static qdq_status put_input(qdq_node *dq, uint32_t i, qdq_value *v, qdq_error *err)
 {
     qdq_value *old = qdq_node_in(dq, i);
 
@@ -144,16 +144,16 @@ static qdq_status put_scales(qdq_opt *o, const qdq_linear *l, const qdq_weight_c
 
     if (c->zero != NULL && (!same || p->zero == NULL ||
                             memcmp(c->zero, p->zero, (size_t)p->count * sizeof *p->zero) != 0))
-        QDQ_TRY(put(dq, 2,
-                    qdq_opt_constant(o, dq, zero != NULL ? zero->name : scale->name,
-                                     zero != NULL ? "_folded" : "_zero_point",
-                                     zeros_tensor(o, l, c, rank, dim)),
-                    err));
+        QDQ_TRY(put_input(dq, 2,
+                          qdq_opt_constant(o, dq, zero != NULL ? zero->name : scale->name,
+                                           zero != NULL ? "_folded" : "_zero_point",
+                                           zeros_tensor(o, l, c, rank, dim)),
+                          err));
     if (!same || memcmp(c->scale, p->scale, (size_t)p->count * sizeof *p->scale) != 0)
-        QDQ_TRY(put(dq, 1,
-                    qdq_opt_constant(o, dq, scale->name, "_folded",
-                                     qdq_tensor_of_floats(o->model, rank, dim, c->scale)),
-                    err));
+        QDQ_TRY(put_input(dq, 1,
+                          qdq_opt_constant(o, dq, scale->name, "_folded",
+                                           qdq_tensor_of_floats(o->model, rank, dim, c->scale)),
+                          err));
     if (!same && !qdq_node_set_int(dq, "axis", c->axis))
         return qdq_nomem(err);
     return QDQ_OK;
@@ -170,9 +170,9 @@ static qdq_status apply_quantized(qdq_opt *o, const qdq_linear *l, qdq_weight_ch
     if (c->recodes || l->q != NULL) {
         const char *name = l->q != NULL ? l->q->in[0].value->name : dq->in[0].value->name;
         QDQ_TRY(new_codes(o, l, c, &codes, err));
-        QDQ_TRY(put(dq, 0,
-                    qdq_opt_constant(o, dq, name, l->q != NULL ? "_quantized" : "_folded", codes),
-                    err));
+        QDQ_TRY(put_input(
+            dq, 0, qdq_opt_constant(o, dq, name, l->q != NULL ? "_quantized" : "_folded", codes),
+            err));
     }
     return put_scales(o, l, c, dq, err);
 }

@@ -133,7 +133,7 @@ static qdq_status speaks_against_matmul(quantizing *q, const char **why, qdq_err
 }
 
 /* *is false: no candidate. */
-static qdq_status read(quantizing *q, qdq_node *n, bool *is, const char **why, qdq_error *err)
+static qdq_status read_node(quantizing *q, qdq_node *n, bool *is, const char **why, qdq_error *err)
 {
     const qdq_node *dq = dq_of_data(qdq_node_in(n, 0));
 
@@ -332,7 +332,7 @@ static void report(const quantizing *q)
                     (long long)q->c.saturated, q->c.largest_error);
 }
 
-static qdq_status apply(quantizing *q, qdq_error *err)
+static qdq_status apply_codes(quantizing *q, qdq_error *err)
 {
     qdq_node *n = q->l.node;
 
@@ -360,7 +360,7 @@ qdq_status qdq_bias_fits(qdq_opt *o, qdq_node *n, const char **why, qdq_error *e
     quantizing q = {.o = o, .policy = QDQ_BIAS_ZERO};
     bool is;
 
-    QDQ_TRY(read(&q, n, &is, why, err));
+    QDQ_TRY(read_node(&q, n, &is, why, err));
     if (q.adds_floats)
         *why = NULL;
     return QDQ_OK;
@@ -372,7 +372,7 @@ qdq_status qdq_bias_quantize(qdq_opt *o, qdq_node *n, unsigned policy, qdq_error
     const char *why;
     bool is;
 
-    QDQ_TRY(read(&q, n, &is, &why, err));
+    QDQ_TRY(read_node(&q, n, &is, &why, err));
     if (!is || (why == NULL && is_right(&q)))
         return QDQ_OK;
     if (why == NULL)
@@ -383,7 +383,7 @@ qdq_status qdq_bias_quantize(qdq_opt *o, qdq_node *n, unsigned policy, qdq_error
     }
     if ((policy & QDQ_BIAS_ASK) != 0 && !qdq_opt_take(o, n))
         return QDQ_OK;
-    return apply(&q, err);
+    return apply_codes(&q, err);
 }
 
 /* --- float ------------------------------------------------------------------------------------ */

@@ -149,7 +149,7 @@ static bool settle_lost(worklist *w)
     return true;
 }
 
-static qdq_status apply(worklist *w, qdq_match *m, qdq_error *err)
+static qdq_status apply_rule(worklist *w, qdq_match *m, qdq_error *err)
 {
     uint32_t nodes = w->g->n_node;
     qdq_node *root = m->root;
@@ -215,7 +215,7 @@ static qdq_status try_entry(worklist *w, const entry *e, qdq_node *n, bool *done
         qdq_opt_enter(w->o, w->first_step + e->rule);
     *done = *done && qdq_opt_take(w->o, n);
     if (*done)
-        st = apply(w, m, err);
+        st = apply_rule(w, m, err);
     if (m->start > 0) {
         double seconds = qdq_clock_seconds() - m->start;
 
@@ -225,7 +225,7 @@ static qdq_status try_entry(worklist *w, const entry *e, qdq_node *n, bool *done
     return st;
 }
 
-static qdq_status visit(worklist *w, qdq_node *n, qdq_error *err)
+static qdq_status visit_node(worklist *w, qdq_node *n, qdq_error *err)
 {
     const char *why = NULL;
     bool done = false;
@@ -258,8 +258,8 @@ static bool add_entries(worklist *w, size_t rule)
 {
     const qdq_rule *r = w->rules[rule];
 
-    for (size_t i = 0, n; i < r->n_pat; i += n + 1) {
-        for (n = 0; i + n < r->n_pat && r->pat[i + n].bind != NULL; n++)
+    for (size_t i = 0, n; i < r->n_pat; i += n) {
+        for (n = 1; i + n < r->n_pat && strcmp(r->pat[i + n].bind, r->pat->bind) != 0; n++)
             ;
         if (!QDQ_PUSH(&w->memory, &w->entries,
                       ((entry){&r->pat[i], (uint16_t)n, (uint16_t)rule, NO_ENTRY})))
@@ -289,7 +289,7 @@ static bool index_rules(worklist *w)
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
-static qdq_status walk(worklist *w, qdq_error *err)
+static qdq_status walk_graph(worklist *w, qdq_error *err)
 {
     if (!index_rules(w))
         return qdq_nomem(err);
@@ -302,7 +302,7 @@ static qdq_status walk(worklist *w, qdq_error *err)
         w->visit.at[n->id].queued = false;
         w->visit.at[n->id].fuel--;
         if (!n->dead)
-            QDQ_TRY(visit(w, n, err));
+            QDQ_TRY(visit_node(w, n, err));
         if (w->o->state->nomem)
             return qdq_nomem(err);
     }
@@ -330,7 +330,7 @@ qdq_status qdq_rules_run(qdq_opt *o, const qdq_rule *const *rules, size_t n_rule
     st = qdq_opt_facts(o, &w.match.facts, err);
     start = qdq_clock_seconds(); /* facts are not the rules' doing */
     if (st == QDQ_OK)
-        st = walk(&w, err);
+        st = walk_graph(&w, err);
     share_seconds(&w, qdq_clock_seconds() - start);
     qdq_opt_enter(o, w.first_step);
     qdq_map_free(&w.refused);

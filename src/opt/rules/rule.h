@@ -44,12 +44,6 @@ typedef struct qdq_pat {
 /* The rows of a rule, as its members `pat` and `n_pat`. */
 #define QDQ_RULE_PAT(rows) .pat = (rows), .n_pat = QDQ_COUNT(rows)
 
-/* A row between two patterns of one rule: what follows is another graph that the rule takes. */
-#define QDQ_PAT_OR                                                                                 \
-    {                                                                                              \
-        NULL, QDQ_OP_UNKNOWN, {NULL}, 0                                                            \
-    }
-
 typedef struct qdq_match {
     qdq_opt *o;
     const struct qdq_rule *rule;
@@ -69,7 +63,8 @@ typedef struct qdq_match {
 } qdq_match;
 
 typedef struct qdq_rule {
-    const qdq_pat *pat; /* the first row, and each behind a QDQ_PAT_OR, is a root */
+    /* The first row is a root. Where its name returns, another graph begins that the rule takes. */
+    const qdq_pat *pat;
     size_t n_pat;
     int min_opset;           /* of the default domain; 0: any */
     bool needs_initializers; /* not in function bodies */

@@ -11,13 +11,9 @@
 
 static const qdq_pat noop_pat[] = {
     {"y", QDQ_OP_ADD, {"x", "#zero"}, QDQ_PAT_COMMUTES},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_SUB, {"x", "#zero"}, 0},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_MUL, {"x", "#one"}, QDQ_PAT_COMMUTES},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_DIV, {"x", "#one"}, 0},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_POW, {"x", "#one"}, 0},
 };
 
@@ -45,14 +41,12 @@ const qdq_rule qdq_rule_drop_noop_arith = {
  * Q/DQ: NEVER-ACROSS. */
 
 static const qdq_pat repeated_pat[] = {
-    {"y", QDQ_OP_RELU, {"x"}, 0},  {"x", QDQ_OP_RELU, {"z"}, 0},  QDQ_PAT_OR,
-    {"y", QDQ_OP_ABS, {"x"}, 0},   {"x", QDQ_OP_ABS, {"z"}, 0},   QDQ_PAT_OR,
-    {"y", QDQ_OP_CEIL, {"x"}, 0},  {"x", QDQ_OP_CEIL, {"z"}, 0},  QDQ_PAT_OR,
-    {"y", QDQ_OP_FLOOR, {"x"}, 0}, {"x", QDQ_OP_FLOOR, {"z"}, 0}, QDQ_PAT_OR,
-    {"y", QDQ_OP_ROUND, {"x"}, 0}, {"x", QDQ_OP_ROUND, {"z"}, 0}, QDQ_PAT_OR,
-    {"y", QDQ_OP_SIGN, {"x"}, 0},  {"x", QDQ_OP_SIGN, {"z"}, 0},  QDQ_PAT_OR,
-    {"y", QDQ_OP_NEG, {"z"}, 0},   {"z", QDQ_OP_NEG, {"x"}, 0},   QDQ_PAT_OR,
-    {"y", QDQ_OP_NOT, {"z"}, 0},   {"z", QDQ_OP_NOT, {"x"}, 0},
+    {"y", QDQ_OP_RELU, {"x"}, 0},  {"x", QDQ_OP_RELU, {"z"}, 0},  {"y", QDQ_OP_ABS, {"x"}, 0},
+    {"x", QDQ_OP_ABS, {"z"}, 0},   {"y", QDQ_OP_CEIL, {"x"}, 0},  {"x", QDQ_OP_CEIL, {"z"}, 0},
+    {"y", QDQ_OP_FLOOR, {"x"}, 0}, {"x", QDQ_OP_FLOOR, {"z"}, 0}, {"y", QDQ_OP_ROUND, {"x"}, 0},
+    {"x", QDQ_OP_ROUND, {"z"}, 0}, {"y", QDQ_OP_SIGN, {"x"}, 0},  {"x", QDQ_OP_SIGN, {"z"}, 0},
+    {"y", QDQ_OP_NEG, {"z"}, 0},   {"z", QDQ_OP_NEG, {"x"}, 0},   {"y", QDQ_OP_NOT, {"z"}, 0},
+    {"z", QDQ_OP_NOT, {"x"}, 0},
 };
 
 const qdq_rule qdq_rule_drop_repeated = {
@@ -87,18 +81,16 @@ const qdq_rule qdq_rule_drop_abs = {
     .build = qdq_rule_become_x,
 };
 
-/* --- drop-zero-bias: y = Conv(x, w, 0)  =>  Conv(x, w); the same for ConvTranspose, Gemm,
- * QLinearConv ------------------
+/* --- drop-zero-bias: y = Conv(x, w, 0)  =>  Conv(x, w) ------------------------------------------
+ *
+ * The same for ConvTranspose, Gemm and QLinearConv.
  *
  * Q/DQ: SAFE. A bias behind DequantizeLinear is no constant, and stays: a target may want it. */
 
 static const qdq_pat bias_pat[] = {
     {"y", QDQ_OP_CONV, {"x", "w", "#b"}, 0},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_CONVTRANSPOSE, {"x", "w", "#b"}, 0},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_GEMM, {"x", "w", "#b"}, 0},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_QLINEARCONV, {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "#b"}, 0},
 };
 

@@ -122,10 +122,8 @@ static qdq_status become_clip(qdq_match *m, qdq_error *err)
 static const qdq_pat merge_pat[] = {
     {"y", QDQ_OP_CLIP, {"t", "lo?", "hi?"}, 0},
     {"t", QDQ_OP_CLIP, {"x", "lo1?", "hi1?"}, QDQ_PAT_ONLY},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_CLIP, {"t", "lo?", "hi?"}, 0},
     {"t", QDQ_OP_RELU, {"x"}, QDQ_PAT_ONLY},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_RELU, {"t"}, 0},
     {"t", QDQ_OP_CLIP, {"x", "lo1?", "hi1?"}, QDQ_PAT_ONLY},
 };
@@ -187,13 +185,10 @@ const qdq_rule qdq_rule_merge_clips = {
 static const qdq_pat min_max_pat[] = {
     {"y", QDQ_OP_MAX, {"t", "#c"}, QDQ_PAT_COMMUTES},
     {"t", QDQ_OP_MIN, {"x", "#d"}, QDQ_PAT_COMMUTES | QDQ_PAT_ONLY},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_MIN, {"t", "#c"}, QDQ_PAT_COMMUTES},
     {"t", QDQ_OP_MAX, {"x", "#d"}, QDQ_PAT_COMMUTES | QDQ_PAT_ONLY},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_MAX, {"t", "#c"}, QDQ_PAT_COMMUTES},
     {"t", QDQ_OP_MAX, {"x", "#d"}, QDQ_PAT_COMMUTES | QDQ_PAT_ONLY},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_MIN, {"t", "#c"}, QDQ_PAT_COMMUTES},
     {"t", QDQ_OP_MIN, {"x", "#d"}, QDQ_PAT_COMMUTES | QDQ_PAT_ONLY},
 };

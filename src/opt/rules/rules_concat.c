@@ -81,8 +81,9 @@ const qdq_rule qdq_rule_drop_empty_parts = {
     .build = empty_build,
 };
 
-/* --- merge-concats: y = Concat(a, Concat(b, c), d)  =>  Concat(a, b, c, d), where nothing else
- * reads the inner one  */
+/* --- merge-concats: y = Concat(a, Concat(b, c), d)  =>  Concat(a, b, c, d) ----------------------
+ *
+ * Where nothing else reads the inner one. */
 
 static const qdq_pat merge_pat[] = {{"y", QDQ_OP_CONCAT, {"x?"}, QDQ_PAT_MORE}};
 

@@ -52,8 +52,9 @@ const qdq_rule qdq_rule_gather_keeps_dim = {
 /* --- drop-full-scatter: y = ScatterND(x, all rows in order, u)  =>  u ------------------------- */
 
 static const qdq_pat scatter_pat[] = {
-    {"y", QDQ_OP_SCATTERND, {"x", "#i", "u"}, 0},     QDQ_PAT_OR,
-    {"y", QDQ_OP_SCATTERND, {"x", "rows", "u"}, 0},   {"rows", QDQ_OP_UNSQUEEZE, {"r", "a?"}, 0},
+    {"y", QDQ_OP_SCATTERND, {"x", "#i", "u"}, 0},
+    {"y", QDQ_OP_SCATTERND, {"x", "rows", "u"}, 0},
+    {"rows", QDQ_OP_UNSQUEEZE, {"r", "a?"}, 0},
     {"r", QDQ_OP_RANGE, {"#from", "to", "#step"}, 0},
 };
 

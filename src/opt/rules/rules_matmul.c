@@ -11,13 +11,9 @@
  * then), NEVER-ACROSS. */
 
 static const qdq_pat unwrap_pat[] = {
-    {"y", QDQ_OP_RESHAPE, {"p", "#sy"}, 0},
-    {"p", QDQ_OP_MATMUL, {"ra", "rb"}, QDQ_PAT_ONLY},
-    {"ra", QDQ_OP_RESHAPE, {"a", "#sa"}, 0},
-    {"rb", QDQ_OP_RESHAPE, {"b", "#sb"}, 0},
-    QDQ_PAT_OR,
-    {"y", QDQ_OP_RESHAPE, {"p", "#sy"}, 0},
-    {"p", QDQ_OP_MATMUL, {"ra", "b"}, QDQ_PAT_ONLY},
+    {"y", QDQ_OP_RESHAPE, {"p", "#sy"}, 0},  {"p", QDQ_OP_MATMUL, {"ra", "rb"}, QDQ_PAT_ONLY},
+    {"ra", QDQ_OP_RESHAPE, {"a", "#sa"}, 0}, {"rb", QDQ_OP_RESHAPE, {"b", "#sb"}, 0},
+    {"y", QDQ_OP_RESHAPE, {"p", "#sy"}, 0},  {"p", QDQ_OP_MATMUL, {"ra", "b"}, QDQ_PAT_ONLY},
     {"ra", QDQ_OP_RESHAPE, {"a", "#sa"}, 0},
 };
 

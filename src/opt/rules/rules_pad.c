@@ -13,11 +13,8 @@
 
 static const qdq_pat explicit_pat[] = {
     {"y", QDQ_OP_CONV, {"x", "w", "b?"}, 0},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_CONVINTEGER, {"x", "w", "xz?", "wz?"}, 0},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_MAXPOOL, {"x"}, 0},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_AVERAGEPOOL, {"x"}, 0},
 };
 
@@ -150,13 +147,10 @@ const qdq_rule qdq_rule_explicit_pads = {
 static const qdq_pat merge_pat[] = {
     {"y", QDQ_OP_CONV, {"t", "w", "b?"}, 0},
     {"t", QDQ_OP_PAD, {"x", "p?", "#v?", "a?"}, 0},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_CONVINTEGER, {"t", "w", "xz?", "wz?"}, 0},
     {"t", QDQ_OP_PAD, {"x", "p?", "#v?", "a?"}, 0},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_MAXPOOL, {"t"}, 0},
     {"t", QDQ_OP_PAD, {"x", "p?", "#v?", "a?"}, 0},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_AVERAGEPOOL, {"t"}, 0},
     {"t", QDQ_OP_PAD, {"x", "p?", "#v?", "a?"}, 0},
 };

@@ -96,7 +96,6 @@ const qdq_rule qdq_rule_collapse_requantize = {
 static const qdq_pat bounds_pat[] = {
     {"y", QDQ_OP_QUANTIZELINEAR, {"t", "s", "z?"}, 0},
     {"t", QDQ_OP_RELU, {"x"}, QDQ_PAT_ONLY},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_QUANTIZELINEAR, {"t", "s", "z?"}, 0},
     {"t", QDQ_OP_CLIP, {"x", "lo?", "hi?"}, QDQ_PAT_ONLY},
 };
@@ -157,16 +156,12 @@ const qdq_rule qdq_rule_drop_bounds_before_quantize = {
 static const qdq_pat layout_pat[] = {
     {"y", QDQ_OP_TRANSPOSE, {"d"}, 0},
     {"d", QDQ_OP_DEQUANTIZELINEAR, {"#q", "s", "z?"}, QDQ_PAT_ONLY},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_RESHAPE, {"d", "#shape"}, 0},
     {"d", QDQ_OP_DEQUANTIZELINEAR, {"#q", "s", "z?"}, QDQ_PAT_ONLY},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_FLATTEN, {"d"}, 0},
     {"d", QDQ_OP_DEQUANTIZELINEAR, {"#q", "s", "z?"}, QDQ_PAT_ONLY},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_SQUEEZE, {"d", "#axes?"}, 0},
     {"d", QDQ_OP_DEQUANTIZELINEAR, {"#q", "s", "z?"}, QDQ_PAT_ONLY},
-    QDQ_PAT_OR,
     {"y", QDQ_OP_UNSQUEEZE, {"d", "#axes?"}, 0},
     {"d", QDQ_OP_DEQUANTIZELINEAR, {"#q", "s", "z?"}, QDQ_PAT_ONLY},
 };

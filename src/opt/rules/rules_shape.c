@@ -12,12 +12,9 @@ enum { WALK = 16 };
  * shape that comes out: then it is what comes out. Also Expand and Tile that repeat nothing. */
 
 static const qdq_pat noop_pat[] = {
-    {"y", QDQ_OP_RESHAPE, {"x", "s"}, 0},    QDQ_PAT_OR,
-    {"y", QDQ_OP_FLATTEN, {"x"}, 0},         QDQ_PAT_OR,
-    {"y", QDQ_OP_SQUEEZE, {"x", "a?"}, 0},   QDQ_PAT_OR,
-    {"y", QDQ_OP_UNSQUEEZE, {"x", "a?"}, 0}, QDQ_PAT_OR,
-    {"y", QDQ_OP_EXPAND, {"x", "s"}, 0},     QDQ_PAT_OR,
-    {"y", QDQ_OP_TILE, {"x", "s"}, 0},
+    {"y", QDQ_OP_RESHAPE, {"x", "s"}, 0},  {"y", QDQ_OP_FLATTEN, {"x"}, 0},
+    {"y", QDQ_OP_SQUEEZE, {"x", "a?"}, 0}, {"y", QDQ_OP_UNSQUEEZE, {"x", "a?"}, 0},
+    {"y", QDQ_OP_EXPAND, {"x", "s"}, 0},   {"y", QDQ_OP_TILE, {"x", "s"}, 0},
 };
 
 /* Squeeze takes out what Unsqueeze put in, or the other way round: no types are needed for that. */
@@ -239,8 +236,10 @@ const qdq_rule qdq_rule_materialize_reshape = {
 /* --- merge-unsqueezes: y = Unsqueeze(Unsqueeze(x))  =>  Unsqueeze(x); the same for Squeeze ---- */
 
 static const qdq_pat unsqueeze_pat[] = {
-    {"y", QDQ_OP_UNSQUEEZE, {"t", "b?"}, 0}, {"t", QDQ_OP_UNSQUEEZE, {"x", "a?"}, 0}, QDQ_PAT_OR,
-    {"y", QDQ_OP_SQUEEZE, {"t", "b?"}, 0},   {"t", QDQ_OP_SQUEEZE, {"x", "a?"}, 0},
+    {"y", QDQ_OP_UNSQUEEZE, {"t", "b?"}, 0},
+    {"t", QDQ_OP_UNSQUEEZE, {"x", "a?"}, 0},
+    {"y", QDQ_OP_SQUEEZE, {"t", "b?"}, 0},
+    {"t", QDQ_OP_SQUEEZE, {"x", "a?"}, 0},
 };
 
 /* Axis i of what is left when the axes `taken` are gone, as an axis of the whole. */
@@ -292,31 +291,25 @@ const qdq_rule qdq_rule_merge_unsqueezes = {
     .build = unsqueeze_build,
 };
 
-/* --- drop-expand: y = Add(Expand(x), z)  =>  Add(x, z), where broadcasting x and z gives the same
- * shape ------------------
+/* --- drop-expand: y = Add(Expand(x), z)  =>  Add(x, z) ------------------------------------------
  *
- * For all operators that broadcast both operands. */
+ * Where broadcasting x and z gives the same shape. For all operators that broadcast both operands.
+ */
 
 #define EXPANDED(OP)                                                                               \
     {"y", OP, {"t", "z"}, QDQ_PAT_COMMUTES},                                                       \
     {                                                                                              \
         "t", QDQ_OP_EXPAND, {"x", "s"}, 0                                                          \
     }
-#define EXPANDED_2(A, B)       EXPANDED(A), QDQ_PAT_OR, EXPANDED(B)
-#define EXPANDED_4(A, B, C, D) EXPANDED_2(A, B), QDQ_PAT_OR, EXPANDED_2(C, D)
 
 static const qdq_pat expand_pat[] = {
-    EXPANDED_4(QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_DIV),
-    QDQ_PAT_OR,
-    EXPANDED_4(QDQ_OP_POW, QDQ_OP_MOD, QDQ_OP_MAX, QDQ_OP_MIN),
-    QDQ_PAT_OR,
-    EXPANDED_4(QDQ_OP_MEAN, QDQ_OP_SUM, QDQ_OP_AND, QDQ_OP_OR),
-    QDQ_PAT_OR,
-    EXPANDED_4(QDQ_OP_XOR, QDQ_OP_EQUAL, QDQ_OP_LESS, QDQ_OP_LESSOREQUAL),
-    QDQ_PAT_OR,
-    EXPANDED_4(QDQ_OP_GREATER, QDQ_OP_GREATEROREQUAL, QDQ_OP_BITWISEAND, QDQ_OP_BITWISEOR),
-    QDQ_PAT_OR,
-    EXPANDED(QDQ_OP_BITWISEXOR)};
+    EXPANDED(QDQ_OP_ADD),         EXPANDED(QDQ_OP_SUB),       EXPANDED(QDQ_OP_MUL),
+    EXPANDED(QDQ_OP_DIV),         EXPANDED(QDQ_OP_POW),       EXPANDED(QDQ_OP_MOD),
+    EXPANDED(QDQ_OP_MAX),         EXPANDED(QDQ_OP_MIN),       EXPANDED(QDQ_OP_MEAN),
+    EXPANDED(QDQ_OP_SUM),         EXPANDED(QDQ_OP_AND),       EXPANDED(QDQ_OP_OR),
+    EXPANDED(QDQ_OP_XOR),         EXPANDED(QDQ_OP_EQUAL),     EXPANDED(QDQ_OP_LESS),
+    EXPANDED(QDQ_OP_LESSOREQUAL), EXPANDED(QDQ_OP_GREATER),   EXPANDED(QDQ_OP_GREATEROREQUAL),
+    EXPANDED(QDQ_OP_BITWISEAND),  EXPANDED(QDQ_OP_BITWISEOR), EXPANDED(QDQ_OP_BITWISEXOR)};
 
 static qdq_dim dim_from_end(const qdq_type *t, int i)
 {

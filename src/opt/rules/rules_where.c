@@ -45,8 +45,8 @@ const qdq_rule qdq_rule_pick_where = {
     .build = qdq_rule_become_found,
 };
 
-/* --- pick-where-parts: y = Where(known, a, b) of vectors, element by element  =>  Concat of what
- * is picked -----------------
+/* --- pick-where-parts: y = Where(known, a, b) of vectors  =>  Concat of what is picked
+ * ------------
  *
  * What exporters make of x.expand(n, -1, -1): where the size is -1, the size that is there. Parts
  * are constants, or inputs of the Concat that makes an operand, each of one element. */
