@@ -7,6 +7,12 @@
 #include "cli/cli_ui.h"
 #include "qdq/status.h"
 
+typedef struct cli_file {
+    const char *path;
+    const char *option; /* that names it, or "MODEL" */
+    cli_use use;
+} cli_file;
+
 struct cli {
     qdq_arena arena; /* lives as long as the process */
     cli_ui ui;
@@ -14,6 +20,7 @@ struct cli {
     qdq_job job; /* log, progress and cancel, for the library */
     const char *const *operand;
     size_t n_operands;
+    QDQ_VEC(cli_file) files; /* that the command line names (cli_files.h) */
     bool json;
     /* file that stands for the target that was named; NULL: none (cli_installed.h) */
     const char *installed;

@@ -10,44 +10,9 @@
 #include "cli/cli_config.h"
 #include "cli/cli_values.h"
 
-static const char *const progress_choices[] = {"auto", "always", "never", NULL};
-
-const cli_opt cli_common_opts[] = {
-    {.name = "json",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cli_common, json),
-     .help = "print the result as JSON"},
-    {.letter = 'v',
-     .name = "verbose",
-     .kind = CLI_COUNT,
-     .offset = CLI_AT(cli_common, verbose),
-     .help = "report more on stderr; twice: for debugging"},
-    {.letter = 'q',
-     .name = "quiet",
-     .kind = CLI_COUNT,
-     .offset = CLI_AT(cli_common, quiet),
-     .help = "omit warnings and progress; twice: tables and errors too"},
-    {.name = "progress",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(cli_common, progress),
-     .what = "WHEN",
-     .help = "show progress on stderr; auto: live on a terminal, else by minute",
-     .init = "auto",
-     .choices = progress_choices},
-    {.name = "config",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(cli_common, config),
-     .what = "FILE",
-     .help = "read options from a YAML file; the command line wins"},
-    {.letter = 'h',
-     .name = "help",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(cli_common, help),
-     .what = "all",
-     .help = "print common options; all: every option",
-     .bare = "common"},
-    CLI_END,
-};
+#define ARGS cli_common
+#include "cli/cli_tables.h"
+#include "cli/cli_common.def"
 
 /* --- parsing ---------------------------------------------------------------------------------- */
 

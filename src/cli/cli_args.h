@@ -1,7 +1,7 @@
 /* cli_args.h - option tables, and what is made from them: parsing, --help, configuration files;
- * cli_docs.c adds the manual, the man page and shell completion. A new option is one entry in one
- * table, the member of a struct that receives its value, and the use of that member. Knows nothing
- * of models. */
+ * cli_docs.c adds the manual, the man page and shell completion. A new option is one entry in the
+ * .def of its command, and the use of the member that the entry declares. Knows nothing of
+ * models. */
 #ifndef QDQ_CLI_ARGS_H
 #define QDQ_CLI_ARGS_H
 
@@ -54,6 +54,16 @@ typedef struct cli_extent {
     int height, width; /* 0: not given */
 } cli_extent;
 
+/* What becomes of the file that an option names (cli_files.h). */
+typedef enum cli_use {
+    CLI_USE_OF_KIND, /* CLI_READS of a CLI_FILE; others name no file */
+    CLI_READS,
+    CLI_READS_MODEL, /* may be the file of CLI_WRITES_MODEL: a model is changed in place */
+    CLI_UPDATES,     /* what is there already is added to */
+    CLI_WRITES,
+    CLI_WRITES_MODEL
+} cli_use;
+
 typedef struct cli_opt {
     char letter; /* 0: none */
     const char *name;
@@ -66,13 +76,50 @@ typedef struct cli_opt {
     const char *const *choices;
     /* the value where '=' brings none: the next word is never one; NULL: there must be one */
     const char *bare;
+    cli_use use;
+    const char *given; /* "--name", as messages have it */
+    const char *off;   /* "--no-name" */
 } cli_opt;
 
-/* The offset of an entry: {.name = "threads", .offset = CLI_AT(bench_args, threads), ...}. */
+/* A .def lists options, from which cli_members.h makes members of a struct and cli_tables.h tables:
+ *
+ *     TABLE(name) ... END   a table of its file; SHARED(name): of others too
+ *     OPT(KIND, letter, "name", member, "WHAT", "help", .init = ...)
+ *                           a cli_opt, and the member; what follows the help may be left out
+ *     OPT_AT(...)           the same for a member that another struct declares: engine.worker
+ *     FLAG(letter, "name", member, "help", ...)  an OPT of CLI_FLAG, which takes nothing
+ *
+ * CLI_ENTRY is one entry where there is no .def. */
+#define CLI_ENTRY(type, kind_, letter_, name_, member, what_, ...)                                 \
+    {                                                                                              \
+        .letter = letter_, .name = name_, .given = "--" name_, .off = "--no-" name_,               \
+        .kind = CLI_##kind_, .offset = CLI_AT(type, member), .what = what_, .help = __VA_ARGS__    \
+    }
+#define CLI_OF(...)                                                                                \
+    ((const char *const[]){__VA_ARGS__, NULL}) /* .choices that only parsing needs */
+
+#define CLI_TYPE_FLAG   bool
+#define CLI_TYPE_COUNT  int
+#define CLI_TYPE_TEXT   const char *
+#define CLI_TYPE_WORDS  const char *
+#define CLI_TYPE_FILE   const char *
+#define CLI_TYPE_CHOICE int
+#define CLI_TYPE_WHOLE  int64_t
+#define CLI_TYPE_REAL   double
+#define CLI_TYPE_MAYBE  cli_maybe
+#define CLI_TYPE_TIME   double
+#define CLI_TYPE_SIZE   uint64_t
+#define CLI_TYPE_LIST   cli_names
+#define CLI_TYPE_NAMES  cli_names
+#define CLI_TYPE_SHAPES cli_shapes
+#define CLI_TYPE_REALS  cli_reals
+#define CLI_TYPE_EXTENT cli_extent
+
+/* The offset of a member, for groups. */
 #define CLI_AT(type, member) offsetof(struct type, member)
 #define CLI_END                                                                                    \
     {                                                                                              \
-        0, NULL, CLI_FLAG, 0, NULL, NULL, NULL, 0, 0, NULL, NULL                                   \
+        .name = NULL                                                                               \
     }
 
 /* Options that several commands share are one table; each command says where its struct for them
@@ -106,11 +153,8 @@ typedef struct cli_command {
 
 /* What every command has; the first member of its args. */
 typedef struct cli_common {
-    const char *help; /* "all" or "common"; NULL: not asked for */
-    bool json;
-    const char *config;
-    int verbose, quiet;
-    int progress; /* cli_progress */
+#include "cli/cli_members.h"
+#include "cli/cli_common.def"
 } cli_common;
 
 typedef enum cli_progress {

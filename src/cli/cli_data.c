@@ -9,38 +9,9 @@
 static const char *const layouts[] = {"auto", "nchw", "nhwc", NULL};
 static const char *const orders[] = {"auto", "rgb", "bgr", "gray", NULL};
 
-const cli_opt cli_data_opts[] = {
-    {.name = "image-size",
-     .kind = CLI_EXTENT,
-     .offset = CLI_AT(cli_data_args, image_size),
-     .what = "HxW",
-     .help = "scale images to this size; default: the size of the model's input"},
-    {.name = "mean",
-     .kind = CLI_REALS,
-     .offset = CLI_AT(cli_data_args, mean),
-     .what = "R,G,B",
-     .help = "subtract this from pixels, in units of 0 to 255; default: 0"},
-    {.name = "std",
-     .kind = CLI_REALS,
-     .offset = CLI_AT(cli_data_args, std),
-     .what = "R,G,B",
-     .help = "then divide by this; default: 1"},
-    {.name = "layout",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(cli_data_args, layout),
-     .what = "ORDER",
-     .help = "set the axes of the input; auto: as its shape suggests",
-     .init = "auto",
-     .choices = layouts},
-    {.name = "channel-order",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(cli_data_args, channel_order),
-     .what = "ORDER",
-     .help = "set the channels of images; auto: rgb, gray for one channel",
-     .init = "auto",
-     .choices = orders},
-    CLI_END,
-};
+#define ARGS cli_data_args
+#include "cli/cli_tables.h"
+#include "cli/cli_data.def"
 
 static int copy_reals(const cli_reals *from, float *to)
 {

@@ -7,9 +7,8 @@
 #include "qdq/data.h"
 
 typedef struct cli_data_args {
-    cli_extent image_size;
-    cli_reals mean, std;
-    int layout, channel_order;
+#include "cli/cli_members.h"
+#include "cli/cli_data.def"
 } cli_data_args;
 
 extern const cli_opt cli_data_opts[];

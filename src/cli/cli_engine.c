@@ -9,60 +9,9 @@
 
 #include "base/fail.h"
 
-const cli_opt cli_engine_opts[] = {
-    {.letter = 'e',
-     .name = "engine",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(cli_engine_args, engine),
-     .what = "NAME[:ARG]",
-     .help = "run models on NAME, see 'qdq engines'; FILE.so[:ARG]: a plugin",
-     .init = "ort"},
-    {.name = "ort-library",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(cli_engine_args, ort_library),
-     .what = "FILE",
-     .help = "load this ONNX Runtime; default: $QDQ_ORT_LIBRARY, usual places"},
-    {.name = "openvino-library",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(cli_engine_args, openvino_library),
-     .what = "FILE",
-     .help = "load this libopenvino_c.so; default: $QDQ_OPENVINO_LIBRARY"},
-    {.name = "provider",
-     .kind = CLI_LIST,
-     .offset = CLI_AT(cli_engine_args, providers),
-     .what = "NAME[:key=value,...]",
-     .help = "try this execution provider of ort first; repeatable, in order"},
-    {.name = "plugin-libraries",
-     .kind = CLI_NAMES,
-     .offset = CLI_AT(cli_engine_args, plugins),
-     .what = "FILE,...",
-     .help = "load custom operators or plugins for the engine"},
-    {.name = "engine-timeout",
-     .kind = CLI_TIME,
-     .offset = CLI_AT(cli_engine_args, timeout_s),
-     .what = "TIME",
-     .help = "end an engine that builds or runs longer; default: 10m"},
-    CLI_END,
-};
-
-const cli_opt cli_trtexec_opts[] = {
-    {.name = "trtexec",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(cli_engine_args, trtexec),
-     .what = "FILE",
-     .help = "run this program as engine trtexec; default: trtexec in PATH"},
-    {.name = "trtexec-args",
-     .kind = CLI_WORDS,
-     .offset = CLI_AT(cli_engine_args, trtexec_args),
-     .what = "ARGS",
-     .help = "pass options to trtexec: '--fp16 --optShapes=x:1x3' (TensorRT 10)"},
-    {.name = "timing-cache",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(cli_engine_args, timing_cache),
-     .what = "FILE",
-     .help = "keep build timings of trtexec here; default: with the run"},
-    CLI_END,
-};
+#define ARGS cli_engine_args
+#include "cli/cli_tables.h"
+#include "cli/cli_engine.def"
 
 static const char *from_environment(const char *name)
 {

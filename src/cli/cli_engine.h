@@ -6,13 +6,9 @@
 #include "qdq/engine.h"
 
 typedef struct cli_engine_args {
-    const char *engine;
-    const char *ort_library;
-    const char *openvino_library;
-    const char *trtexec, *trtexec_args, *timing_cache;
+#include "cli/cli_members.h"
+#include "cli/cli_engine.def"
     const char *worker; /* the program that runs engines; NULL: the usual one */
-    double timeout_s;   /* of one call of the engine; 0: the default */
-    cli_names providers, plugins;
 } cli_engine_args;
 
 extern const cli_opt cli_engine_opts[];

@@ -1,4 +1,4 @@
-/* cli_files.c - see the header. */
+/* cli_files.c - the list of a command line's files, compared, checked and printed. */
 #include "cli/cli_files.h"
 
 #include <string.h>
@@ -45,28 +45,125 @@ static bool is_same(const char *a, const char *b)
 
 static bool is_written(const cli_file *f)
 {
-    return f->use == CLI_WRITES || f->use == CLI_WRITES_MODEL;
+    return f->use >= CLI_UPDATES;
 }
 
 static bool may_be_one(const cli_file *a, const cli_file *b)
 {
     return (!is_written(a) && !is_written(b)) ||
-           (a->use == CLI_READS_MODEL && b->use == CLI_WRITES_MODEL) ||
-           (b->use == CLI_READS_MODEL && a->use == CLI_WRITES_MODEL);
+           (a->use == CLI_READS_MODEL && b->use == CLI_WRITES_MODEL);
 }
 
-static bool is_file(const cli_file *f)
+/* --- the list --------------------------------------------------------------------------------- */
+
+qdq_status cli_files_add(cli *c, const char *path, const char *option, cli_use use, qdq_error *err)
 {
-    return f->path != NULL && !cli_is_stdout(f->path);
+    const cli_file f = {path, option, use};
+
+    if (path == NULL || cli_is_stdout(path))
+        return QDQ_OK;
+    return QDQ_PUSH(&c->arena, &c->files, f) ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status cli_files_check(const cli_file *list, size_t n, qdq_error *err)
+static qdq_status add_option(cli *c, const cli_opt *o, const void *at, qdq_error *err)
 {
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < i; k++)
-            if (is_file(&list[i]) && is_file(&list[k]) && !may_be_one(&list[i], &list[k]) &&
-                is_same(list[i].path, list[k].path))
-                return qdq_fail(err, QDQ_E_USAGE, "found '%s' as %s and as %s", list[i].path,
-                                list[k].option, list[i].option);
+    const cli_use use = o->use == CLI_USE_OF_KIND ? CLI_READS : o->use;
+
+    if (o->kind != CLI_LIST)
+        return cli_files_add(c, *(const char *const *)at, o->given, use, err);
+    const cli_names *names = at;
+    for (size_t i = 0; i < names->n; i++)
+        QDQ_TRY(cli_files_add(c, names->at[i], o->given, use, err));
     return QDQ_OK;
+}
+
+/* Messages name what is read first. */
+qdq_status cli_files_collect(cli *c, const cli_command *cmd, const void *args, qdq_error *err)
+{
+    if (c->n_operands > 0)
+        QDQ_TRY(cli_files_add(c, c->operand[0], "MODEL", CLI_READS_MODEL, err));
+    for (int written = 0; written < 2; written++)
+        for (const cli_group *g = cmd->groups; g->title != NULL; g++)
+            for (const cli_opt *o = g->opts; o->name != NULL; o++)
+                if ((o->kind == CLI_FILE || o->use != CLI_USE_OF_KIND) &&
+                    (o->use >= CLI_UPDATES) == written)
+                    QDQ_TRY(add_option(c, o, (const char *)args + g->offset + o->offset, err));
+    return QDQ_OK;
+}
+
+/* --- what is made of it ----------------------------------------------------------------------- */
+
+qdq_status cli_files_check(cli *c, bool force, qdq_error *err)
+{
+    const cli_file *f = c->files.at;
+
+    for (size_t i = 0; i < c->files.n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!may_be_one(&f[k], &f[i]) && is_same(f[i].path, f[k].path))
+                return qdq_fail(err, QDQ_E_USAGE, "found '%s' as %s and as %s", f[i].path,
+                                f[k].option, f[i].option);
+    for (size_t i = 0; i < c->files.n; i++)
+        if (f[i].use == CLI_WRITES)
+            QDQ_TRY(cli_path_check(f[i].path, force, err));
+    return QDQ_OK;
+}
+
+qdq_status cli_files_guard(const cli *c, const qdq_model *m, qdq_error *err)
+{
+    for (size_t i = 0; i < c->files.n; i++)
+        if (c->files.at[i].use >= CLI_WRITES)
+            QDQ_TRY(qdq_model_guard_data(m, c->files.at[i].path, err));
+    return QDQ_OK;
+}
+
+static void add_size(qdq_json_out list, const char *path, const struct stat *s)
+{
+    qdq_json_out file = qdq_json_put_object(list, NULL);
+    qdq_json_put_text(file, "path", path);
+    qdq_json_put_int(file, "bytes", s->st_size);
+}
+
+static void add_sizes(qdq_json_out list, const char *path)
+{
+    char *side = NULL;
+    struct stat model, data;
+
+    if (path == NULL || stat(path, &model) != 0)
+        return;
+    add_size(list, path, &model);
+    if (qdq_model_find_data(path, &side, NULL) != QDQ_OK)
+        list.doc->failed = true;
+    else if (side != NULL && stat(side, &data) == 0)
+        add_size(list, side, &data);
+    qdq_free(side);
+}
+
+void cli_files_json(qdq_json_out list, const cli *c, cli_use least)
+{
+    for (size_t i = 0; i < c->files.n; i++)
+        if (c->files.at[i].use >= least)
+            add_sizes(list, c->files.at[i].path);
+}
+
+qdq_status cli_files_print(cli *c, const char *const *paths, size_t n, FILE *to, qdq_error *err)
+{
+    cli_table table = {.arena = &c->arena, .columns = "lrl"};
+    qdq_json_doc d = {0};
+    qdq_json_out files = qdq_json_list(&d);
+    json_t *file;
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        add_sizes(files, paths[i]);
+    cli_files_json(files, c, CLI_WRITES);
+    const bool failed = d.failed;
+    json_array_foreach(files.at, i, file)
+    {
+        cli_cell(&table, "%s", json_string_value(json_object_get(file, "path")));
+        cli_cell(&table, "%" JSON_INTEGER_FORMAT,
+                 json_integer_value(json_object_get(file, "bytes")));
+        cli_cell(&table, "bytes");
+    }
+    qdq_json_drop(&d);
+    return failed ? qdq_nomem(err) : cli_table_print(&table, to, err);
 }

@@ -1,25 +1,30 @@
-/* cli_files.h - the files that one command names, compared with each other before any work
- * begins. */
+/* cli_files.h - the files that a command line names: none that is written is another one, those
+ * that are written can be there, and the result lists them. All come from the option tables. */
 #ifndef QDQ_CLI_FILES_H
 #define QDQ_CLI_FILES_H
 
 #include "cli/cli.h"
+#include "cli/cli_json.h"
+#include "qdq/model.h"
 
-typedef enum cli_file_use {
-    CLI_READS,
-    CLI_READS_MODEL, /* may be the file of CLI_WRITES_MODEL: a model is changed in place */
-    CLI_WRITES,
-    CLI_WRITES_MODEL
-} cli_file_use;
+/* Fills c->files: the first operand as MODEL, and every option with a use. */
+qdq_status cli_files_collect(cli *c, const cli_command *cmd, const void *args, qdq_error *err);
 
-typedef struct cli_file {
-    const char *path;   /* NULL and "-" are skipped */
-    const char *option; /* that names it, or "MODEL" */
-    cli_file_use use;
-} cli_file;
+/* One that is no option's: `option` names it in messages, "a file of --output". */
+qdq_status cli_files_add(cli *c, const char *path, const char *option, cli_use use, qdq_error *err);
 
-/* Refuses as a mistake of usage that two of them are one file (also by links or other spellings)
- * which the command writes. */
-qdq_status cli_files_check(const cli_file *list, size_t n, qdq_error *err);
+/* Before the work: two of them that are one file (also by links or other spellings), of which the
+ * command writes one, are a mistake of usage. What is written is checked by cli_path_check(), but
+ * for the model (cli_output_check()). */
+qdq_status cli_files_check(cli *c, bool force, qdq_error *err);
+
+/* After the input is loaded: none that is written lies where its external data are. */
+qdq_status cli_files_guard(const cli *c, const qdq_model *m, qdq_error *err);
+
+/* [{"path","bytes"}] of what was written, with `least` CLI_WRITES_MODEL of models alone; each with
+ * its side file. */
+void cli_files_json(qdq_json_out list, const cli *c, cli_use least);
+/* The same as a table, behind `paths`. */
+qdq_status cli_files_print(cli *c, const char *const *paths, size_t n, FILE *to, qdq_error *err);
 
 #endif /* QDQ_CLI_FILES_H */

@@ -5,56 +5,29 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "cli/cli_values.h"
 
-enum { DEFAULT_BYTES = 1 << 20, MAX_TEXT = 1 << 20 };
+enum { MAX_TEXT = 1 << 20 };
 
-const cli_opt cli_fold_opts[] = {
-    {.name = "no-fold",
-     .kind = CLI_NAMES,
-     .offset = CLI_AT(cli_fold_args, no_fold),
-     .what = "A,B",
-     .help = "do not compute these operators"},
-    {.name = "fold-only",
-     .kind = CLI_NAMES,
-     .offset = CLI_AT(cli_fold_args, fold_only),
-     .what = "A,B",
-     .help = "compute only these operators"},
-    {.name = "fold-input-bytes",
-     .kind = CLI_SIZE,
-     .offset = CLI_AT(cli_fold_args, input),
-     .what = "SIZE",
-     .help = "skip larger inputs, unless folding makes them smaller",
-     .init = "1MiB"},
-    {.name = "fold-output-bytes",
-     .kind = CLI_SIZE,
-     .offset = CLI_AT(cli_fold_args, output),
-     .what = "SIZE",
-     .help = "skip larger results, unless they replace as much",
-     .init = "1MiB"},
-    CLI_END,
-};
+#define ARGS cli_fold_args
+#include "cli/cli_tables.h"
+#include "cli/cli_fold.def"
 
-const char *cli_fold_given(const cli_fold_args *a, uint64_t growth)
+const char *cli_fold_given(const cli_fold_args *a)
 {
-    if (a->no_fold.n > 0)
-        return "--no-fold";
-    if (a->fold_only.n > 0)
-        return "--fold-only";
-    if (a->input != DEFAULT_BYTES)
-        return "--fold-input-bytes";
-    if (a->output != DEFAULT_BYTES)
-        return "--fold-output-bytes";
-    return a->growth != growth ? "--growth-budget" : NULL;
+    const char *given = cli_first_given(cli_fold_opts, a);
+
+    return given != NULL ? given : cli_first_given(cli_fold_growth_opts, a);
 }
 
-qdq_status cli_fold_pipeline(cli *c, const char *passes, const cli_fold_args *a, uint64_t growth,
-                             const char **out, qdq_error *err)
+qdq_status cli_fold_pipeline(cli *c, const char *passes, const cli_fold_args *a, const char **out,
+                             qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(MAX_TEXT);
     char *text;
 
     *out = passes;
-    if (cli_fold_given(a, growth) == NULL)
+    if (cli_fold_given(a) == NULL)
         return QDQ_OK;
     qdq_buf_printf(&b, "%s,fold-constants:input=%" PRIu64 "+output=%" PRIu64 "+growth=%" PRIu64,
                    passes, a->input, a->output, a->growth);

@@ -6,19 +6,17 @@
 #include "cli/cli.h"
 
 typedef struct cli_fold_args {
-    cli_names no_fold, fold_only;   /* operators */
-    uint64_t input, output, growth; /* bytes */
+#include "cli/cli_members.h"
+#include "cli/cli_fold.def"
 } cli_fold_args;
 
-/* All but --growth-budget, whose default differs from command to command. */
-extern const cli_opt cli_fold_opts[];
+extern const cli_opt cli_fold_opts[], cli_fold_growth_opts[];
 
-/* An option that is not at its default, "--no-fold"; NULL: none. `growth` is the default of
- * --growth-budget. */
-const char *cli_fold_given(const cli_fold_args *a, uint64_t growth);
+/* An option that is not at its default, "--no-fold"; NULL: none. */
+const char *cli_fold_given(const cli_fold_args *a);
 
 /* `passes` and, if an option is given, the step of a pipeline that says the same. */
-qdq_status cli_fold_pipeline(cli *c, const char *passes, const cli_fold_args *a, uint64_t growth,
-                             const char **out, qdq_error *err);
+qdq_status cli_fold_pipeline(cli *c, const char *passes, const cli_fold_args *a, const char **out,
+                             qdq_error *err);
 
 #endif /* QDQ_CLI_FOLD_H */

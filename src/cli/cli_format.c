@@ -14,113 +14,13 @@ static const char *const methods[] = {"target",   "absmax",   "mse", "awq-lite",
                                       "awq-clip", "awq-full", NULL};
 static const char *const stores[] = {"target", "codes", "float", "nbits", NULL};
 static const char *const biases[] = {"target", "float", "int32", NULL};
-static const char *const rests[] = {"target", "fp32", "fp16", "bf16", NULL};
 
 /* In the order of qdq_cpu. */
 const char *const cli_cpus[] = {"auto", "avx2", "avx512", "vnni", "arm", NULL};
 
-const cli_opt cli_format_opts[] = {
-    {.name = "format",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(cli_format_args, preset),
-     .what = "FORMAT",
-     .help = "set types of activations and weights; int4, uint4: weights only",
-     .init = "target",
-     .choices = presets},
-    {.name = "activation-type",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(cli_format_args, activation_type),
-     .what = "TYPE",
-     .help = "set int8, uint8, int16, uint16, float8e4m3fn, float (weights only)"},
-    {.name = "weight-type",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(cli_format_args, weight_type),
-     .what = "TYPE",
-     .help = "set int8, uint8, int16, uint16, int4, uint4 or float8e4m3fn"},
-    {.name = "symmetric",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cli_format_args, symmetric),
-     .help = "quantize activations symmetrically around zero"},
-    {.name = "asymmetric",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cli_format_args, asymmetric),
-     .help = "quantize activations over their range as it is"},
-    {.name = "weight-asymmetric",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cli_format_args, weight_asymmetric),
-     .help = "quantize weights over their range as it is"},
-    {.name = "per-channel",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cli_format_args, per_channel),
-     .help = "use a scale per output channel of a weight"},
-    {.name = "per-tensor",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cli_format_args, per_tensor),
-     .help = "use one scale per weight"},
-    {.name = "reduce-range",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cli_format_args, reduce_range),
-     .help = "use one bit less for weights: where 8-bit sums saturate"},
-    {.name = "pow2",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cli_format_args, pow2),
-     .help = "round all scales up to powers of two"},
-    {.name = "block-size",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(cli_format_args, block),
-     .what = "N",
-     .help = "share a scale by N input channels; 0: no blocks, -1: all of them"},
-    {.name = "weight-method",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(cli_format_args, weight_method),
-     .what = "METHOD",
-     .help = "choose the range of weights by this method",
-     .init = "target",
-     .choices = methods},
-    {.name = "weights",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(cli_format_args, weights),
-     .what = "HOW",
-     .help = "store quantized values with DQ, floats with Q/DQ, or MatMulNBits",
-     .init = "target",
-     .choices = stores},
-    {.name = "bias",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(cli_format_args, bias),
-     .what = "TYPE",
-     .help = "store biases as int32 with a DQ, or as float",
-     .init = "target",
-     .choices = biases},
-    {.name = "rest",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(cli_format_args, rest),
-     .what = "TYPE",
-     .help = "convert unquantized nodes to this type",
-     .init = "target",
-     .choices = rests},
-    {.name = "rest-keep",
-     .kind = CLI_LIST,
-     .offset = CLI_AT(cli_format_args, rest_keep),
-     .what = "OP|REGEX",
-     .help = "keep these operators or nodes in float32; repeatable"},
-    {.name = "direct-io",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cli_format_args, direct_io),
-     .help = "convert graph inputs and outputs too, with --rest"},
-    {.name = "cpu",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(cli_format_args, cpu),
-     .what = "CPU",
-     .help = "set the processor that runs the model; auto: this one",
-     .init = "auto",
-     .choices = cli_cpus},
-    {.name = "set",
-     .kind = CLI_LIST,
-     .offset = CLI_AT(cli_format_args, set),
-     .what = "KEY=VALUE",
-     .help = "change a key of the target, like activation.type=int8; repeatable"},
-    CLI_END,
-};
+#define ARGS cli_format_args
+#include "cli/cli_tables.h"
+#include "cli/cli_format.def"
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
@@ -265,41 +165,6 @@ static qdq_status check(const cli_format_args *a, bool is_file, qdq_error *err)
 }
 
 /* --- public ----------------------------------------------------------------------------------- */
-
-const char *cli_format_given(const cli_format_args *a)
-{
-    static const char *const list_names[] = {"--rest-keep", "--set"};
-
-    if (a->preset != 0)
-        return "--format";
-    if (a->activation_type != NULL)
-        return "--activation-type";
-    if (a->weight_type != NULL)
-        return "--weight-type";
-    if (a->symmetric || a->asymmetric)
-        return a->symmetric ? "--symmetric" : "--asymmetric";
-    if (a->weight_asymmetric)
-        return "--weight-asymmetric";
-    if (a->per_channel || a->per_tensor)
-        return a->per_channel ? "--per-channel" : "--per-tensor";
-    if (a->reduce_range)
-        return "--reduce-range";
-    if (a->pow2)
-        return "--pow2";
-    if (a->block != NULL)
-        return "--block-size";
-    if (a->weight_method != 0)
-        return "--weight-method";
-    if (a->weights != 0)
-        return "--weights";
-    if (a->bias != 0)
-        return "--bias";
-    if (a->rest != 0 || a->direct_io)
-        return a->rest != 0 ? "--rest" : "--direct-io";
-    if (a->cpu != QDQ_CPU_AUTO)
-        return "--cpu";
-    return a->rest_keep.n > 0 ? list_names[0] : a->set.n > 0 ? list_names[1] : NULL;
-}
 
 qdq_status cli_format_preset(const char *name, cli_format_args *a, qdq_error *err)
 {

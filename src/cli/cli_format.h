@@ -8,20 +8,12 @@
 #include "qdq/quant.h"
 
 typedef struct cli_format_args {
-    int preset, weight_method, weights, bias, rest; /* indices of choices, 0: not given */
-    int cpu;                                        /* a qdq_cpu */
-    const char *activation_type, *weight_type;
-    bool symmetric, asymmetric, weight_asymmetric, per_channel, per_tensor, reduce_range, pow2,
-        direct_io;
-    const char *block;
-    cli_names rest_keep, set;
+#include "cli/cli_members.h"
+#include "cli/cli_format.def"
 } cli_format_args;
 
 extern const cli_opt cli_format_opts[];
 extern const char *const cli_cpus[]; /* choices of --cpu */
-
-/* An option of the group that was given, "--weight-type"; NULL: none. */
-const char *cli_format_given(const cli_format_args *a);
 
 /* As if --format said so. */
 qdq_status cli_format_preset(const char *name, cli_format_args *a, qdq_error *err);

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "cli/cli_engine.h"
-#include "cli/cli_format.h"
+#include "cli/cli_values.h"
 
 enum { SHOWN_NODES = 3 };
 
@@ -26,7 +26,17 @@ qdq_status cli_groups_from_check(const cli_groups_from *from, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status run(qdq_session *s, unsigned runs, cli_groups *g, qdq_error *err)
+const char *cli_groups_given(const cli_opt *opts, const void *args, const cli_shape_args *shape,
+                             const cli_range_args *range)
+{
+    const char *given = cli_first_given(opts, args);
+
+    if (given == NULL)
+        given = cli_first_given(cli_shape_opts, shape);
+    return given != NULL ? given : cli_first_given(cli_range_opts, range);
+}
+
+static qdq_status list_layers(qdq_session *s, unsigned runs, cli_groups *g, qdq_error *err)
 {
     qdq_named_array *in = NULL;
     size_t n = 0;
@@ -58,7 +68,7 @@ qdq_status cli_groups_get(cli *c, const cli_groups_from *from, const qdq_model *
     QDQ_TRY(cli_engine_open(c, &engine, e, err));
     qdq_status st = cli_at_file(c->operand[0], qdq_session_open(*e, m, &opts, &s, err), err);
     if (st == QDQ_OK)
-        st = cli_at_file(c->operand[0], run(s, runs, g, err), err);
+        st = cli_at_file(c->operand[0], list_layers(s, runs, g, err), err);
     qdq_session_close(s);
     return st;
 }

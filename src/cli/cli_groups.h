@@ -7,6 +7,7 @@
 #include "cli/cli_engine.h"
 #include "cli/cli_json.h"
 #include "cli/cli_model.h"
+#include "cli/cli_range.h"
 #include "qdq/check.h"
 
 /* The layers of one run, and what was found about them. */
@@ -28,6 +29,11 @@ typedef struct cli_groups_from {
 
 /* QDQ_E_USAGE: both, or a profile without layers. */
 qdq_status cli_groups_from_check(const cli_groups_from *from, qdq_error *err);
+
+/* The first option that is not at its default: of `opts`, whose struct is `args`, or one that says
+ * for which shapes layers are to be; NULL: none. */
+const char *cli_groups_given(const cli_opt *opts, const void *args, const cli_shape_args *shape,
+                             const cli_range_args *range);
 
 /* `runs` profiled runs on random input, or 0: no times. *e: the engine that was asked, to be
  * closed; NULL: a file was read. */

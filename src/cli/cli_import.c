@@ -1,17 +1,10 @@
 /* cli_import.c - see the header. */
 #include "cli/cli_import.h"
 
-/* In the order of qdq_bounds. */
-static const char *const bounds[] = {"auto", "restore", "leave", NULL};
-
 const cli_opt cli_import_opts[] = {
-    {.name = "bounds",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(cli_import_args, bounds),
-     .what = "WHAT",
-     .help = "restore Relu and Clip of quantized ranges; auto: in ORT files",
-     .init = "auto",
-     .choices = bounds},
+    CLI_ENTRY(cli_import_args, CHOICE, 0, "bounds", bounds, "WHAT",
+              "restore Relu and Clip of quantized ranges; auto: in ORT files", .init = "auto",
+              .choices = CLI_OF("auto", "restore", "leave")),
     CLI_END,
 };
 

@@ -6,7 +6,7 @@
 #include "qdq/quant.h"
 
 struct cli_import_args {
-    int bounds;
+    int bounds; /* qdq_bounds */
 };
 
 extern const cli_opt cli_import_opts[];

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "base/file.h"
+#include "cli/cli_files.h"
 #include "cli/cli_text.h"
 
 /* Protocol buffers end at 2 GiB: what is longer is no model. */
@@ -82,27 +83,9 @@ const char *const cli_external_choices[] = {[QDQ_EXTERNAL_AUTO] = "auto",
                                             [QDQ_EXTERNAL_NEVER] = "never",
                                             NULL};
 
-const cli_opt cli_output_opts[] = {
-    {.letter = 'o',
-     .name = "output",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(cli_output_args, output),
-     .what = "FILE",
-     .help = "write the model here; '-': stdout, *.onnxtxt: text form"},
-    {.letter = 'f',
-     .name = "force",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cli_output_args, force),
-     .help = "overwrite existing files"},
-    {.name = "external-data",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(cli_output_args, external),
-     .what = "WHEN",
-     .help = "store weights in MODEL.HASH.data; auto: like the input",
-     .init = "auto",
-     .choices = cli_external_choices},
-    CLI_END,
-};
+#define ARGS cli_output_args
+#include "cli/cli_tables.h"
+#include "cli/cli_model.def"
 
 /* Devices and pipes are refused: the file appears by rename, which would replace them. */
 qdq_status cli_path_check(const char *path, bool force, qdq_error *err)
@@ -158,14 +141,6 @@ qdq_status cli_output_check(cli *c, const cli_output_args *a, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status cli_outputs_guard(const qdq_model *m, const char *const *paths, size_t n, qdq_error *err)
-{
-    for (size_t i = 0; i < n; i++)
-        if (paths[i] != NULL && !cli_is_stdout(paths[i]))
-            QDQ_TRY(qdq_model_guard_data(m, paths[i], err));
-    return QDQ_OK;
-}
-
 static qdq_status save_stdout(const qdq_model *m, qdq_error *err)
 {
     void *data = NULL;
@@ -209,28 +184,6 @@ FILE *cli_result_stream(const cli_output_args *a)
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-static void add_file(qdq_json_out array, const char *path, const struct stat *s)
-{
-    qdq_json_out file = qdq_json_put_object(array, NULL);
-    qdq_json_put_text(file, "path", path);
-    qdq_json_put_int(file, "bytes", s->st_size);
-}
-
-void cli_json_add_files(qdq_json_out array, const char *path)
-{
-    char *side = NULL;
-    struct stat model, data;
-
-    if (path == NULL || cli_is_stdout(path) || stat(path, &model) != 0)
-        return;
-    add_file(array, path, &model);
-    if (qdq_model_find_data(path, &side, NULL) != QDQ_OK)
-        array.doc->failed = true;
-    else if (side != NULL && stat(side, &data) == 0)
-        add_file(array, side, &data);
-    qdq_free(side);
-}
-
 qdq_status cli_weight_bytes(const qdq_model *m, int64_t *bytes, qdq_error *err)
 {
     char *text = NULL;
@@ -246,35 +199,13 @@ qdq_status cli_weight_bytes(const qdq_model *m, int64_t *bytes, qdq_error *err)
     return parsed ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status cli_print_files(cli *c, const char *const *paths, size_t n, FILE *to, qdq_error *err)
-{
-    cli_table table = {.arena = &c->arena, .columns = "lrl"};
-    qdq_json_doc d = {0};
-    qdq_json_out files = qdq_json_list(&d);
-    json_t *file;
-    size_t i;
-
-    for (i = 0; i < n; i++)
-        cli_json_add_files(files, paths[i]);
-    const bool failed = d.failed;
-    json_array_foreach(files.at, i, file)
-    {
-        cli_cell(&table, "%s", json_string_value(json_object_get(file, "path")));
-        cli_cell(&table, "%" JSON_INTEGER_FORMAT,
-                 json_integer_value(json_object_get(file, "bytes")));
-        cli_cell(&table, "bytes");
-    }
-    qdq_json_drop(&d);
-    return failed ? qdq_nomem(err) : cli_table_print(&table, to, err);
-}
-
 void cli_json_written(qdq_json_out root, const cli *c, const char *output, const qdq_model *m)
 {
     qdq_json_put_text(root, "model", c->operand[0]);
     qdq_json_put_text(root, "output", output);
     qdq_json_put_int(root, "opset", qdq_model_opset(m));
     qdq_json_out files = qdq_json_put_list(root, "files");
-    cli_json_add_files(files, output);
+    cli_files_json(files, c, CLI_WRITES);
 }
 
 qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq_error *err)

@@ -14,9 +14,8 @@ qdq_status cli_model_load(cli *c, const char *path, qdq_model **out, qdq_error *
 /* --- output ----------------------------------------------------------------------------------- */
 
 typedef struct cli_output_args {
-    const char *output;
-    bool force;
-    int external; /* qdq_external */
+#include "cli/cli_members.h"
+#include "cli/cli_model.def"
 } cli_output_args;
 
 extern const cli_opt cli_output_opts[];
@@ -27,11 +26,6 @@ qdq_status cli_output_check(cli *c, const cli_output_args *a, qdq_error *err);
 /* The same for any file: refuses what exists without `force`, what is no regular file, a missing
  * folder. */
 qdq_status cli_path_check(const char *path, bool force, qdq_error *err);
-
-/* After the input is loaded: refuses paths where its external data lies. The list ends with the
- * n-th; NULL is skipped. */
-qdq_status cli_outputs_guard(const qdq_model *m, const char *const *paths, size_t n,
-                             qdq_error *err);
 
 qdq_status cli_model_save(cli *c, const qdq_model *m, const cli_output_args *a, qdq_error *err);
 
@@ -44,12 +38,6 @@ bool cli_has_suffix(const char *path, const char *suffix);
 
 /* Where people read the result: stdout, or stderr when the model itself goes to stdout. */
 FILE *cli_result_stream(const cli_output_args *a);
-
-/* [{"path","bytes"}] for a file and, of a model, the side file that it names. NULL or "-":
- * nothing. */
-void cli_json_add_files(qdq_json_out array, const char *path);
-/* The same files as a table. */
-qdq_status cli_print_files(cli *c, const char *const *paths, size_t n, FILE *to, qdq_error *err);
 
 /* What copying commands print with --json; the first for those that add to it. */
 void cli_json_written(qdq_json_out root, const cli *c, const char *output, const qdq_model *m);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "cli/cli_values.h"
 
 #define DEFAULT_RANDOM_SAMPLES 8
 #define MAX_JUDGES             64
@@ -14,186 +15,29 @@
  * back. */
 enum { FEW_SAMPLES = 64, LEAST_JUDGES = 16, FOLDS = 4 };
 
-const cli_opt cli_quant_what_opts[] = {
-    {.letter = 'T',
-     .name = "target",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(cli_quant_args, target),
-     .what = "NAME",
-     .help = "use rules of 'qdq targets' or FILE; default: ort-cpu, or engine's"},
-    {.letter = 'x',
-     .name = "exclude",
-     .kind = CLI_LIST,
-     .offset = CLI_AT(cli_quant_args, exclude),
-     .what = "REGEX|=NAME",
-     .help = "leave nodes float by name or Op@output; repeatable"},
-    {.letter = 'i',
-     .name = "include",
-     .kind = CLI_LIST,
-     .offset = CLI_AT(cli_quant_args, include),
-     .what = "REGEX|=NAME",
-     .help = "quantize only nodes with this name or Op@output; repeatable"},
-    {.name = "op-types",
-     .kind = CLI_NAMES,
-     .offset = CLI_AT(cli_quant_args, op_types),
-     .what = "A,B",
-     .help = "quantize only these operators"},
-    {.name = "exclude-op-types",
-     .kind = CLI_NAMES,
-     .offset = CLI_AT(cli_quant_args, exclude_op_types),
-     .what = "A,B",
-     .help = "leave these operators in float"},
-    CLI_END,
-};
-
-const cli_opt cli_quant_clean_opts[] = {
-    {.name = "optimize",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cli_quant_args, optimize),
-     .help = "run the pass group 'quantize' first",
-     .init = "on"},
-    {.name = "passes",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(cli_quant_args, passes),
-     .what = "LIST",
-     .help = "run these passes instead, see 'qdq passes'; default: quantize"},
-    CLI_END,
-};
-
-const cli_opt cli_quant_growth_opts[] = {
-    {.name = "growth-budget",
-     .kind = CLI_SIZE,
-     .offset = CLI_AT(cli_quant_args, fold.growth),
-     .what = "SIZE",
-     .help = "let constants of the cleaned copy grow by this much",
-     .init = "1MiB"},
-    CLI_END,
-};
-
-/* By qdq_bias_correction. */
-static const char *const corrections[] = {"auto", "on", "off", NULL};
-
-/* By qdq_method. */
-static const char *const methods[] = {"default",        "max",        "entropy",
-                                      "entropy-compat", "percentile", "mse",
-                                      "moving-average", "auto",       NULL};
-
-const cli_opt cli_quant_calibration_opts[] = {
-    {.letter = 'c',
-     .name = "calib",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(cli_quant_args, calib),
-     .what = "DATA",
-     .help = "read .npz, .npy, a folder of samples or images, or random:SEED"},
-    {.letter = 'n',
-     .name = "samples",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(cli_quant_args, samples),
-     .what = "N",
-     .help = "calibrate on the first N; default: all not held out, random: 8",
-     .min = 1,
-     .max = 1000000000},
-    {.name = "method",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(cli_quant_args, method),
-     .what = "NAME",
-     .help = "derive ranges from values by this; default: the target's, or max",
-     .choices = methods},
-    {.name = "percentile",
-     .kind = CLI_REAL,
-     .offset = CLI_AT(cli_quant_args, percentile),
-     .what = "P",
-     .help = "keep this percentage of values inside, with --method percentile",
-     .init = "99.999"},
-    {.name = "equalize",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cli_quant_args, equalize),
-     .help = "equalize ranges of channels between two Conv where it helps"},
-    {.name = "bias-correction",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(cli_quant_args, bias_correction),
-     .what = "WHEN",
-     .help = "correct biases for the mean error of rounded weights",
-     .init = "auto",
-     .choices = corrections,
-     .bare = "on"},
-    {.name = "cache",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(cli_quant_args, cache),
-     .what = "FILE",
-     .help = "take ranges from a cache (TensorRT's or JSON); calibrate others"},
-    {.name = "cache-out",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(cli_quant_args, cache_out),
-     .what = "FILE",
-     .help = "write ranges to FILE: X.json as JSON, else in TensorRT's form"},
-    {.name = "memory",
-     .kind = CLI_SIZE,
-     .offset = CLI_AT(cli_quant_args, memory),
-     .what = "SIZE",
-     .help = "bound observed activations and kept float outputs",
-     .init = "256MiB"},
-    CLI_END,
-};
-
-const cli_opt cli_quant_accuracy_opts[] = {
-    {.name = "sqnr",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cli_quant_args, sqnr),
-     .help = "hold out samples and measure the outputs on them",
-     .init = "on"},
-    {.name = "min-sqnr",
-     .kind = CLI_MAYBE,
-     .offset = CLI_AT(cli_quant_args, min_sqnr),
-     .what = "DB",
-     .help = "return layers to float until every output reaches DB; 0: no goal"},
-    {.name = "max-drop",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(cli_quant_args, max_drop),
-     .what = "PERCENT",
-     .help = "return layers to float until accuracy drops less, like 0.5%"},
-    {.name = "labels",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(cli_quant_args, labels),
-     .what = "KEY",
-     .help = "take labels from an array of the .npz, FILE.npy or FILE.npz:KEY"},
-    {.name = "eval",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(cli_quant_args, eval),
-     .what = "DATA",
-     .help = "evaluate on this instead of held-out samples"},
-    CLI_END,
-};
+#define ARGS cli_quant_args
+#include "cli/cli_tables.h"
+#include "cli/cli_quant.def"
 
 /* --- options ---------------------------------------------------------------------------------- */
 
 const char *cli_quant_choice(const cli_quant_args *a)
 {
-    if (a->target != NULL)
-        return "--target";
-    if (a->exclude.n > 0)
-        return "--exclude";
-    if (a->include.n > 0)
-        return "--include";
-    if (a->op_types.n > 0)
-        return "--op-types";
-    if (a->exclude_op_types.n > 0)
-        return "--exclude-op-types";
-    if (!a->optimize)
-        return "--no-optimize";
-    if (a->passes != NULL)
-        return "--passes";
-    if (cli_fold_given(&a->fold, QDQ_CLEAN_GROWTH) != NULL)
-        return cli_fold_given(&a->fold, QDQ_CLEAN_GROWTH);
-    if (a->method != 0)
-        return "--method";
-    if (a->cache != NULL)
-        return "--cache";
-    if (a->equalize)
-        return "--equalize";
-    if (a->bias_correction != QDQ_BIAS_CORRECTION_AUTO)
-        return "--bias-correction";
-    return cli_format_given(&a->format);
+    const char *given[] = {cli_first_given(cli_quant_what_opts, a),
+                           cli_first_given(cli_quant_clean_opts, a),
+                           cli_fold_given(&a->fold),
+                           a->method != 0     ? "--method"
+                           : a->cache != NULL ? "--cache"
+                           : a->equalize      ? "--equalize"
+                                              : NULL,
+                           a->bias_correction != QDQ_BIAS_CORRECTION_AUTO ? "--bias-correction"
+                                                                          : NULL,
+                           cli_first_given(cli_format_opts, &a->format)};
+    size_t i = 0;
+
+    while (i + 1 < QDQ_COUNT(given) && given[i] == NULL)
+        i++;
+    return given[i];
 }
 
 /* A target of one's own may say 'percentile' itself. */
@@ -207,7 +51,7 @@ static bool takes_percentile(const cli_quant_args *a)
 
 qdq_status cli_quant_check_clean(const cli_quant_args *a, qdq_error *err)
 {
-    const char *fold = a->passes != NULL ? "--passes" : cli_fold_given(&a->fold, QDQ_CLEAN_GROWTH);
+    const char *fold = a->passes != NULL ? "--passes" : cli_fold_given(&a->fold);
 
     if (!a->optimize && fold != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "--no-optimize: conflicts with %s; expected one of them",
@@ -285,8 +129,8 @@ qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_op
         o->passes = QDQ_PASSES_LEAST;
         return QDQ_OK;
     }
-    return cli_fold_pipeline(c, a->passes != NULL ? a->passes : "quantize", &a->fold,
-                             QDQ_CLEAN_GROWTH, &o->passes, err);
+    return cli_fold_pipeline(c, a->passes != NULL ? a->passes : "quantize", &a->fold, &o->passes,
+                             err);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */

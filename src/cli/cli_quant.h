@@ -17,23 +17,14 @@ typedef struct cli_quant_args {
     cli_shapes set_shape;
     cli_format_args format;
     cli_fold_args fold;
-    const char *passes; /* NULL: "quantize" */
-    const char *calib, *target, *cache, *cache_out;
-    cli_names exclude, include, op_types, exclude_op_types;
-    int64_t samples;
-    uint64_t memory;
-    bool equalize, sqnr, optimize;
-    int method;          /* qdq_method */
-    int bias_correction; /* qdq_bias_correction */
-    cli_maybe min_sqnr;
-    double percentile;
-    const char *max_drop, *labels, *eval;
+#include "cli/cli_members.h"
+#include "cli/cli_quant.def"
 } cli_quant_args;
 
 /* Offsets are in cli_quant_args; cli_fold_opts, cli_format_opts, cli_data_opts and cli_shape_opts
  * belong to its members. */
-extern const cli_opt cli_quant_what_opts[], cli_quant_clean_opts[], cli_quant_growth_opts[],
-    cli_quant_calibration_opts[], cli_quant_accuracy_opts[];
+extern const cli_opt cli_quant_what_opts[], cli_quant_clean_opts[], cli_quant_calibration_opts[],
+    cli_quant_accuracy_opts[];
 
 /* An option that says how a plan is to be made, "--target", if one is given; NULL: none. */
 const char *cli_quant_choice(const cli_quant_args *a);

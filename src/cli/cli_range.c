@@ -6,28 +6,9 @@
 
 #include "base/fail.h"
 
-struct range_args {
-    cli_range_args r;
-};
-
-const cli_opt cli_range_opts[] = {
-    {.name = "min-shape",
-     .kind = CLI_SHAPES,
-     .offset = CLI_AT(range_args, r.min),
-     .what = "NAME=1x3x224x224",
-     .help = "set the smallest shape for trtexec; default: opt; repeatable"},
-    {.name = "opt-shape",
-     .kind = CLI_SHAPES,
-     .offset = CLI_AT(range_args, r.opt),
-     .what = "NAME=8x3x224x224",
-     .help = "set the timed shape of an open input on trtexec; repeatable"},
-    {.name = "max-shape",
-     .kind = CLI_SHAPES,
-     .offset = CLI_AT(range_args, r.max),
-     .what = "NAME=16x3x224x224",
-     .help = "set the largest shape for trtexec; default: opt; repeatable"},
-    CLI_END,
-};
+#define ARGS cli_range_args
+#include "cli/cli_tables.h"
+#include "cli/cli_range.def"
 
 static const qdq_input_shape *find(const cli_shapes *s, const char *name)
 {

@@ -7,7 +7,8 @@
 #include "cli/cli_model.h"
 
 typedef struct cli_range_args {
-    cli_shapes min, opt, max;
+#include "cli/cli_members.h"
+#include "cli/cli_range.def"
 } cli_range_args;
 
 extern const cli_opt cli_range_opts[];

@@ -7,15 +7,11 @@
 #include "qdq/parts.h"
 
 typedef struct cli_region_args {
-    int builder; /* a qdq_region_builder */
-    int64_t max_size, min_refine;
+#include "cli/cli_members.h"
+#include "cli/cli_regions.def"
 } cli_region_args;
 
 extern const cli_opt cli_region_opts[];
-
-/* An option that was given, "--region-builder"; NULL: none. One that repeats its default counts as
- * not given. */
-const char *cli_regions_given(const cli_region_args *a);
 
 void cli_regions_fill(const cli_region_args *a, qdq_region_opts *o);
 

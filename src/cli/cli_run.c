@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/suggest.h"
 #include "cli/cli.h"
+#include "cli/cli_files.h"
 #include "cli/cli_interrupt.h"
 #include "cli/cli_json.h"
 #include "cli/cli_text.h"
@@ -115,6 +116,7 @@ static qdq_status run_command(cli *c, const cli_command *cmd, int argc, char *co
     c->operand = parsed.operand;
     c->n_operands = parsed.n_operands;
     c->json = common->json;
+    QDQ_TRY(cli_files_collect(c, cmd, parsed.args, err));
     cli_text_set_mode(c->json ? CLI_TEXT_JSON : common->quiet > 1 ? CLI_TEXT_NONE : CLI_TEXT_PLAIN);
     qdq_status st = cmd->run(c, parsed.args, err);
     size_t size = strlen(cmd->name);

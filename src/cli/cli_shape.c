@@ -6,20 +6,14 @@
 #include "cli/cli_model.h"
 
 const cli_opt cli_shape_opts[] = {
-    {.name = "shape",
-     .kind = CLI_SHAPES,
-     .offset = CLI_AT(cli_shape_args, shapes),
-     .what = "NAME=1x3x224x224",
-     .help = "fix the shape of an input; repeatable; default: open dims are 1"},
+    CLI_ENTRY(cli_shape_args, SHAPES, 0, "shape", shapes, "NAME=1x3x224x224",
+              "fix the shape of an input; repeatable; default: open dims are 1"),
     CLI_END,
 };
 
 const cli_opt cli_set_shape_opts[] = {
-    {.name = "set-shape",
-     .kind = CLI_SHAPES,
-     .offset = 0,
-     .what = "NAME=1x3x224x224",
-     .help = "write the model with this input shape; repeatable"},
+    CLI_ENTRY(cli_shape_args, SHAPES, 0, "set-shape", shapes, "NAME=1x3x224x224",
+              "write the model with this input shape; repeatable"),
     CLI_END,
 };
 

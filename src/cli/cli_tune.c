@@ -16,15 +16,13 @@ static const char *const outputs[] = {"model.onnx",    "plan.json",     "report.
                                       "report.html",   "patterns.yaml", "baseline.onnx",
                                       "model_raw.onnx"};
 
-_Static_assert(QDQ_COUNT(outputs) == CLI_TUNE_FILES, "one entry for each");
-
-qdq_status cli_tune_list_files(cli *c, const char *dir, cli_file *list, size_t *n, qdq_error *err)
+qdq_status cli_tune_add_files(cli *c, const char *dir, qdq_error *err)
 {
-    for (*n = 0; *n < QDQ_COUNT(outputs); (*n)++) {
-        list[*n] = (cli_file){qdq_arena_printf(&c->arena, "%s/%s", dir, outputs[*n]),
-                              "a file of --output", CLI_WRITES};
-        if (list[*n].path == NULL)
+    for (size_t i = 0; i < QDQ_COUNT(outputs); i++) {
+        const char *path = qdq_arena_printf(&c->arena, "%s/%s", dir, outputs[i]);
+        if (path == NULL)
             return qdq_nomem(err);
+        QDQ_TRY(cli_files_add(c, path, "a file of --output", CLI_UPDATES, err));
     }
     return QDQ_OK;
 }

@@ -18,10 +18,8 @@ extern const char *const cli_tune_presets[];
 qdq_status cli_tune_check_folder(const char *dir, const char *model, const char *what, bool force,
                                  qdq_error *err);
 
-/* The files of a run in this folder, which it writes, for cli_files_check(); in the command's
- * arena. At most CLI_TUNE_FILES. */
-enum { CLI_TUNE_FILES = 7 };
-qdq_status cli_tune_list_files(cli *c, const char *dir, cli_file *list, size_t *n, qdq_error *err);
+/* Adds the files that a run writes into this folder to those of the command line. */
+qdq_status cli_tune_add_files(cli *c, const char *dir, qdq_error *err);
 
 typedef struct cli_tune_request {
     const char *path; /* of the model, for messages */

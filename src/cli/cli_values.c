@@ -262,3 +262,67 @@ void cli_value_count(const cli_opt *o, bool negated, void *to)
     else
         *(bool *)to = !negated;
 }
+
+/* --- what was given --------------------------------------------------------------------------- */
+
+static bool is_number_at_default(const cli_opt *o, const void *at)
+{
+    union {
+        int choice;
+        int64_t whole;
+        uint64_t bytes;
+        double real;
+    } init;
+    const size_t size = o->kind == CLI_CHOICE || o->kind == CLI_COUNT ? sizeof(int) : sizeof init;
+    qdq_error ignored = QDQ_ERROR_INIT;
+
+    memset(&init, 0, sizeof init);
+    return (o->init == NULL || cli_value_read(o, o->init, NULL, &init, &ignored) == QDQ_OK) &&
+           memcmp(at, &init, size) == 0;
+}
+
+static bool is_text_at_default(const cli_opt *o, const char *text)
+{
+    return text == NULL || (o->init != NULL && strcmp(text, o->init) == 0);
+}
+
+static bool is_at_default(const cli_opt *o, const void *at)
+{
+    switch (o->kind) {
+    case CLI_FLAG:
+        return *(const bool *)at == (o->init != NULL);
+    case CLI_TEXT:
+    case CLI_WORDS:
+    case CLI_FILE:
+        return is_text_at_default(o, *(const char *const *)at);
+    case CLI_LIST:
+    case CLI_NAMES:
+        return ((const cli_names *)at)->n == 0;
+    case CLI_SHAPES:
+        return ((const cli_shapes *)at)->n == 0;
+    case CLI_MAYBE:
+        return !((const cli_maybe *)at)->given;
+    case CLI_REALS:
+        return ((const cli_reals *)at)->n == 0;
+    case CLI_EXTENT:
+        return ((const cli_extent *)at)->height == 0;
+    case CLI_COUNT:
+    case CLI_CHOICE:
+    case CLI_WHOLE:
+    case CLI_REAL:
+    case CLI_TIME:
+    case CLI_SIZE:
+        break;
+    }
+    return is_number_at_default(o, at);
+}
+
+const char *cli_first_given(const cli_opt *opts, const void *args)
+{
+    for (const cli_opt *o = opts; o->name != NULL; o++) {
+        const void *at = (const char *)args + o->offset;
+        if (!is_at_default(o, at))
+            return o->kind == CLI_FLAG && o->init != NULL ? o->off : o->given;
+    }
+    return NULL;
+}

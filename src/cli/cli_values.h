@@ -11,4 +11,9 @@ qdq_status cli_value_read(const cli_opt *o, const char *text, qdq_arena *arena, 
 /* Flags and counts; `negated`: --no-name. */
 void cli_value_count(const cli_opt *o, bool negated, void *to);
 
+/* The first option of a table whose member is not at its default, as it is written: "--exclude",
+ * "--no-optimize"; NULL: none. `args` is the struct of the table. One that repeats its default
+ * counts as not given. */
+const char *cli_first_given(const cli_opt *opts, const void *args);
+
 #endif /* QDQ_CLI_VALUES_H */

@@ -82,9 +82,7 @@ static qdq_status load(autotune *t, qdq_error *err)
     QDQ_TRY(cmd_autotune_format(t->a, &format, err));
     QDQ_TRY(cli_model_load(t->c, t->path, &t->model, err));
     QDQ_TRY(cli_shapes_set(&q->set_shape, t->model, err));
-    QDQ_TRY(cli_outputs_guard(
-        t->model, (const char *const[]){t->a->quant.cache_out, t->a->report, t->a->overlay}, 3,
-        err));
+    QDQ_TRY(cli_files_guard(t->c, t->model, err));
     QDQ_TRY(cli_shapes_check(&q->shape.shapes, &t->model, 1, err));
     QDQ_TRY(cli_shapes_check(&t->range.opt, &t->model, 1, err));
     QDQ_TRY(cli_shapes_pick(t->c, &q->shape.shapes, t->model, &fitting, err));
@@ -194,22 +192,18 @@ static void print_search(const autotune *t, json_t *result)
 
 static qdq_status print_result(const autotune *t, json_t *result, qdq_error *err)
 {
-    const char *files[6] = {in_folder(t, "model.onnx"), in_folder(t, "plan.json"),
+    const char *files[4] = {in_folder(t, "model.onnx"), in_folder(t, "plan.json"),
                             in_folder(t, "report.html")};
     size_t n_files = 3;
 
     if (t->a->mode == QDQ_TUNE_REGION)
         files[n_files++] = in_folder(t, "patterns.yaml");
-    if (t->a->report != NULL)
-        files[n_files++] = t->a->report;
-    if (t->a->overlay != NULL)
-        files[n_files++] = t->a->overlay;
     printf("%s\n", t->path);
     cli_shapes_set_print(&t->a->quant.set_shape, stdout);
     QDQ_TRY(cli_data_print_shapes(t->samples.data, t->model, &t->usual, stdout, err));
     QDQ_TRY(cli_tune_report_print(t->c, result, stdout, err));
     print_search(t, result);
-    QDQ_TRY(cli_print_files(t->c, files, n_files, stdout, err));
+    QDQ_TRY(cli_files_print(t->c, files, n_files, stdout, err));
     cli_tune_report_verdict(result, stdout);
     return QDQ_OK;
 }
@@ -238,35 +232,6 @@ static qdq_status finish(const autotune *t, qdq_error *err)
     return st;
 }
 
-static qdq_status check_files(autotune *t, qdq_error *err)
-{
-    const struct autotune_args *a = t->a;
-    const cli_file named[] = {{t->path, "MODEL", CLI_READS},
-                              {a->quant.calib, "--calib", CLI_READS},
-                              {a->quant.eval, "--eval", CLI_READS},
-                              {a->quant.labels, "--labels", CLI_READS},
-                              {a->quant.cache, "--cache", CLI_READS},
-                              {a->quant.target, "--target", CLI_READS},
-                              {a->node_filter, "--node-filter", CLI_READS},
-                              {a->layer_info, "--layer-info", CLI_READS},
-                              {a->report, "--report", CLI_WRITES},
-                              {a->overlay, "--overlay", CLI_WRITES},
-                              {a->quant.cache_out, "--cache-out", CLI_WRITES},
-                              {a->store, "--store", CLI_WRITES}};
-    cli_file *list = qdq_arena_array(
-        &t->c->arena, CLI_TUNE_FILES + QDQ_COUNT(named) + a->qdq_baselines.n, sizeof *list);
-    size_t n;
-
-    if (list == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(cli_tune_list_files(t->c, a->output, list, &n, err));
-    memcpy(&list[n], named, sizeof named);
-    n += QDQ_COUNT(named);
-    for (size_t i = 0; i < a->qdq_baselines.n; i++)
-        list[n++] = (cli_file){a->qdq_baselines.at[i], "--qdq-baseline", CLI_READS};
-    return cli_files_check(list, n, err);
-}
-
 static qdq_status check(autotune *t, qdq_error *err)
 {
     const struct autotune_args *a = t->a;
@@ -276,14 +241,8 @@ static qdq_status check(autotune *t, qdq_error *err)
     for (size_t i = 0; i < a->qdq_baselines.n; i++)
         QDQ_TRY(cli_tune_check_folder(a->output, a->qdq_baselines.at[i], "a Q/DQ baseline",
                                       a->force, err));
-    QDQ_TRY(check_files(t, err));
-    if (a->quant.cache_out != NULL)
-        QDQ_TRY(cli_path_check(a->quant.cache_out, a->force, err));
-    if (a->report != NULL)
-        QDQ_TRY(cli_path_check(a->report, a->force, err));
-    if (a->overlay != NULL)
-        QDQ_TRY(cli_path_check(a->overlay, a->force, err));
-    return QDQ_OK;
+    QDQ_TRY(cli_tune_add_files(t->c, a->output, err));
+    return cli_files_check(t->c, a->force, err);
 }
 
 static qdq_status run(cli *c, const void *args, qdq_error *err)

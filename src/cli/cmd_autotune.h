@@ -12,14 +12,8 @@ struct autotune_args {
     cli_range_args range;
     cli_quant_args quant;
     cli_region_args regions;
-    const char *output, *status, *report, *overlay, *min_gain, *node_filter, *store, *pool_share,
-        *layer_info;
-    cli_names pattern_caches, qdq_baselines;
-    bool force, restart, metadata, keep_models, incremental;
-    int mode, strategy, preset, type, accept, external; /* indices of choices */
-    int64_t schemes, mutations, attempts, pool_least, cache_distance, cache_entries, trials, builds,
-        seed, pareto, warmup_runs, timing_runs, threads, calib_threads;
-    double time_s;
+#include "cli/cli_members.h"
+#include "cli/cmd_autotune.def"
 };
 
 /* cmd_autotune_args.c */

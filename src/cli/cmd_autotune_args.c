@@ -8,292 +8,30 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "cli/cli_values.h"
 
 static const char *const modes[] = {"region", "subgraph", NULL}; /* by qdq_tune_mode */
-/* by qdq_tune_strategy */
-static const char *const strategies[] = {"auto", "mincut", "greedy", NULL};
 static const char *const types[] = {"target", "int8", "uint8", "fp8", NULL};
-static const char *const accepts[] = {"sequential", "strict", NULL};
 
-static const cli_opt output_opts[] = {
-    {.letter = 'o',
-     .name = "output",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(autotune_args, output),
-     .what = "DIR",
-     .help = "write results to DIR; resume its unfinished run"},
-    {.letter = 'f',
-     .name = "force",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(autotune_args, force),
-     .help = "overwrite other files, and the result of another run"},
-    {.name = "restart",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(autotune_args, restart),
-     .help = "ignore earlier measurements and start over"},
-    {.name = "keep-models",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(autotune_args, keep_models),
-     .help = "keep candidates in DIR/region_models, groups in DIR/subgraphs"},
-    {.name = "external-data",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(autotune_args, external),
-     .what = "WHEN",
-     .help = "store weights in MODEL.HASH.data; auto: like the input",
-     .init = "auto",
-     .choices = cli_external_choices},
-    {.name = "store",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(autotune_args, store),
-     .what = "FILE",
-     .help = "store shareable measurements in FILE; default: DIR/tune.db"},
-    {.name = "status",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(autotune_args, status),
-     .what = "DIR",
-     .help = "report the state of the run in DIR and exit"},
-    CLI_END,
-};
-
-static const cli_opt search_opts[] = {
-    {.name = "mode",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(autotune_args, mode),
-     .what = "MODE",
-     .help = "tune equivalent regions, or the fusion groups of the engine",
-     .init = "region",
-     .choices = modes},
-    {.name = "preset",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(autotune_args, preset),
-     .what = "PRESET",
-     .help = "set the effort, see docs/autotune.md; options override it",
-     .init = "default",
-     .choices = cli_tune_presets},
-    {.name = "schemes-per-region",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, schemes),
-     .what = "N",
-     .help = "try at most N placements per pattern; default: the preset's",
-     .min = 1,
-     .max = 1000000},
-    {.name = "max-mutations",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, mutations),
-     .what = "N",
-     .help = "mutate at most N decisions of a pattern at once",
-     .init = "3",
-     .min = 1,
-     .max = 1000000},
-    {.name = "max-attempts",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, attempts),
-     .what = "N",
-     .help = "draw at most N mutations per pattern",
-     .init = "100",
-     .min = 1,
-     .max = 1000000},
-    {.name = "time",
-     .kind = CLI_TIME,
-     .offset = CLI_AT(autotune_args, time_s),
-     .what = "TIME",
-     .help = "stop searching after this time: 90s, 10m, 1.5h"},
-    {.name = "trials",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, trials),
-     .what = "N",
-     .help = "stop searching after N comparisons",
-     .min = 1,
-     .max = 1000000000},
-    {.name = "max-builds",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, builds),
-     .what = "N",
-     .help = "stop searching after N engine builds; default: the preset's",
-     .min = 1,
-     .max = 1000000000},
-    {.name = "min-gain",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(autotune_args, min_gain),
-     .what = "PERCENT",
-     .help = "reject candidates with a smaller gain; default: 0.3%"},
-    {.name = "accept",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(autotune_args, accept),
-     .what = "HOW",
-     .help = "choose when a comparison ends; strict: after all its pairs",
-     .init = "sequential",
-     .choices = accepts},
-    {.name = "seed",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, seed),
-     .what = "N",
-     .help = "seed the random choices",
-     .init = "0",
-     .min = 0,
-     .max = INT64_MAX},
-    {.name = "type",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(autotune_args, type),
-     .what = "TYPE",
-     .help = "set types of activations and weights, like --format",
-     .init = "target",
-     .choices = types},
-    CLI_END,
-};
-
-static const cli_opt filter_opts[] = {
-    {.name = "node-filter",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(autotune_args, node_filter),
-     .what = "FILE",
-     .help = "tune only regions or groups with a node that FILE matches"},
-    CLI_END,
-};
-
-static const cli_opt subgraph_opts[] = {
-    {.name = "strategy",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(autotune_args, strategy),
-     .what = "HOW",
-     .help = "choose by minimum cuts, or isolated groups; auto: mincut if able",
-     .init = "auto",
-     .choices = strategies},
-    {.name = "layer-info",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(autotune_args, layer_info),
-     .what = "FILE",
-     .help = "read the engine's layers of the float model from FILE"},
-    {.name = "pareto",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, pareto),
-     .what = "N",
-     .help = "also write N models between speed and accuracy; needs mincut",
-     .min = 2,
-     .max = QDQ_TUNE_MOST_POINTS},
-    {.name = "incremental-validation",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(autotune_args, incremental),
-     .help = "validate merged groups part by part (greedy)",
-     .init = "on"},
-    CLI_END,
-};
-
-static const cli_opt known_opts[] = {
-    {.name = "pattern-cache",
-     .kind = CLI_LIST,
-     .offset = CLI_AT(autotune_args, pattern_caches),
-     .what = "FILE",
-     .help = "try schemes from a patterns.yaml; repeatable, first ones win"},
-    {.name = "pattern-cache-distance",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, cache_distance),
-     .what = "N",
-     .help = "try cached schemes that differ in at least N points",
-     .init = "4",
-     .min = 0,
-     .max = 1000000},
-    {.name = "pattern-cache-entries",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, cache_entries),
-     .what = "N",
-     .help = "keep at most N schemes per cached pattern; 0: all",
-     .init = "32",
-     .min = 0,
-     .max = 1000000},
-    {.name = "pool-share",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(autotune_args, pool_share),
-     .what = "PERCENT",
-     .help = "try this fraction of a pattern's cached schemes; default: 10%"},
-    {.name = "pool-least",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, pool_least),
-     .what = "N",
-     .help = "try at least N cached schemes, if available",
-     .init = "10",
-     .min = 1,
-     .max = 1000000},
-    {.name = "qdq-baseline",
-     .kind = CLI_LIST,
-     .offset = CLI_AT(autotune_args, qdq_baselines),
-     .what = "FILE",
-     .help = "time this Q/DQ model; write it if nothing is faster; repeatable"},
-    CLI_END,
-};
-
-static const cli_opt measure_opts[] = {
-    {.letter = 't',
-     .name = "threads",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, threads),
-     .what = "N",
-     .help = "time with N threads of the engine; 0: all processors",
-     .init = "1",
-     .min = 0,
-     .max = 1024},
-    {.name = "calib-threads",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, calib_threads),
-     .what = "N",
-     .help = "calibrate with N threads of the engine; 0: all processors",
-     .init = "0",
-     .min = 0,
-     .max = 1024},
-    {.name = "warmup-runs",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, warmup_runs),
-     .what = "N",
-     .help = "run a model N times before its first timing",
-     .init = "2",
-     .min = 1,
-     .max = 1000000},
-    {.name = "timing-runs",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, timing_runs),
-     .what = "N",
-     .help = "time at least N runs per sample; it lasts 5 ms in any case",
-     .init = "1",
-     .min = 1,
-     .max = 1000000},
-    {.name = "worker",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(autotune_args, engine.worker),
-     .what = "FILE",
-     .help = "run engines in this program; default: qdq-worker next to qdq"},
-    CLI_END,
-};
-
-static const cli_opt report_opts[] = {
-    {.name = "report",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(autotune_args, report),
-     .what = "FILE",
-     .help = "write the page of quantize --report for the result"},
-    {.name = "overlay",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(autotune_args, overlay),
-     .what = "FILE",
-     .help = "write formats and times of nodes for Model Explorer"},
-    {.name = "metadata",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(autotune_args, metadata),
-     .help = "note formats and rules in node metadata, for Netron"},
-    CLI_END,
-};
+#define ARGS autotune_args
+#include "cli/cli_tables.h"
+#include "cli/cmd_autotune.def"
 
 const cli_group cmd_autotune_groups[] = {
     {"output", output_opts, 0},
     {"search", search_opts, 0},
+    {"", mutation_opts, 0},
+    {"", limit_opts, 0},
     {"regions", cli_region_opts, CLI_AT(autotune_args, regions)},
     {"", filter_opts, 0},
     {"--mode subgraph", subgraph_opts, 0},
     {"what is known already", known_opts, 0},
+    {"", baseline_opts, 0},
     {"measuring", measure_opts, 0},
     {"what is quantized", cli_quant_what_opts, CLI_AT(autotune_args, quant)},
     {"", cli_quant_clean_opts, CLI_AT(autotune_args, quant)},
     {"constant folding", cli_fold_opts, CLI_AT(autotune_args, quant.fold)},
-    {"", cli_quant_growth_opts, CLI_AT(autotune_args, quant)},
+    {"", cli_fold_growth_opts, CLI_AT(autotune_args, quant.fold)},
     {"formats", cli_format_opts, CLI_AT(autotune_args, quant.format)},
     {"calibration", cli_quant_calibration_opts, CLI_AT(autotune_args, quant)},
     {"accuracy", cli_quant_accuracy_opts, CLI_AT(autotune_args, quant)},
@@ -342,36 +80,25 @@ static qdq_status check_judging(const struct autotune_args *a, qdq_error *err)
     return QDQ_OK;
 }
 
-/* An option that was given, and that means nothing in this mode; NULL: there is none. One that says
- * its default is one that was not given. */
-static const char *only_for_regions(const struct autotune_args *a)
+/* An option that was given, and that means nothing in this mode; NULL: there is none. */
+static const char *of_other_mode(const struct autotune_args *a)
 {
-    const char *regions = cli_regions_given(&a->regions);
+    if (a->mode == QDQ_TUNE_REGION)
+        return cli_first_given(subgraph_opts, a);
+    const char *given = cli_first_given(cli_region_opts, &a->regions);
 
-    return regions != NULL           ? regions
-           : a->mutations != 3       ? "--max-mutations"
-           : a->attempts != 100      ? "--max-attempts"
-           : a->pattern_caches.n > 0 ? "--pattern-cache"
-           : a->cache_distance != 4  ? "--pattern-cache-distance"
-           : a->cache_entries != 32  ? "--pattern-cache-entries"
-           : a->pool_share != NULL   ? "--pool-share"
-           : a->pool_least != 10     ? "--pool-least"
-                                     : NULL;
+    if (given == NULL)
+        given = cli_first_given(mutation_opts, a);
+    return given != NULL ? given : cli_first_given(known_opts, a);
 }
 
 static qdq_status check_mode(const struct autotune_args *a, qdq_error *err)
 {
-    const bool by_region = a->mode == QDQ_TUNE_REGION;
-    const char *other = by_region ? (a->strategy != QDQ_TUNE_AUTO ? "--strategy"
-                                     : a->layer_info != NULL      ? "--layer-info"
-                                     : a->pareto > 0              ? "--pareto"
-                                     : !a->incremental            ? "--no-incremental-validation"
-                                                                  : NULL)
-                                  : only_for_regions(a);
+    const char *other = of_other_mode(a);
 
     if (other != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found %s with --mode %s, where there are no %s", other,
-                        modes[a->mode], by_region ? "fusion groups" : "regions");
+                        modes[a->mode], a->mode == QDQ_TUNE_REGION ? "fusion groups" : "regions");
     if (a->pareto > 0 && (!a->incremental || a->strategy == QDQ_TUNE_GREEDY))
         return qdq_fail(
             err, QDQ_E_USAGE,

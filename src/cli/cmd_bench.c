@@ -7,57 +7,9 @@
 
 #include "base/fail.h"
 
-static const cli_opt engine_opts[] = {
-    {.letter = 'e',
-     .name = "engine",
-     .kind = CLI_LIST,
-     .offset = CLI_AT(bench_args, engines),
-     .what = "NAME[:ARG],...",
-     .help = "run models on this, see 'qdq engines'; repeatable; default: ort"},
-    CLI_END,
-};
-
-static const cli_opt options[] = {
-    {.letter = 't',
-     .name = "threads",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(bench_args, threads),
-     .what = "N",
-     .help = "run with N threads of the engine; 0: all processors",
-     .init = "1",
-     .min = 0,
-     .max = 1024},
-    {.letter = 'd',
-     .name = "data",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(bench_args, data),
-     .what = "DATA",
-     .help = "take open dimensions from the first sample of DATA"},
-    {.name = "rounds",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(bench_args, rounds),
-     .what = "N",
-     .help = "time N interleaved rounds; default: 2 s, 20 to 1000 rounds",
-     .min = 1,
-     .max = 1000000},
-    {.name = "warmup",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(bench_args, warmup),
-     .what = "N",
-     .help = "run each model N times before timing",
-     .init = "3",
-     .min = 1,
-     .max = 1000000},
-    {.name = "seed",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(bench_args, seed),
-     .what = "N",
-     .help = "seed random input: floats normal(0,1), integers 0 or 1",
-     .init = "0",
-     .min = 0,
-     .max = INT64_MAX},
-    CLI_END,
-};
+#define ARGS bench_args
+#include "cli/cli_tables.h"
+#include "cli/cmd_bench.def"
 
 static const cli_group groups[] = {
     {"bench", options, 0},

@@ -13,12 +13,11 @@
 
 struct bench_args {
     cli_common common;
-    cli_names engines; /* each may be a list */
     cli_engine_args engine;
     cli_shape_args shape;
     cli_range_args range;
-    const char *data; /* samples whose shapes are timed; NULL: none */
-    int64_t threads, rounds, warmup, seed;
+#include "cli/cli_members.h"
+#include "cli/cmd_bench.def"
 };
 
 /* A model on an engine. */

@@ -16,16 +16,11 @@
 
 struct check_args {
     cli_common common;
-    const char *target;
-    cli_names set;
-    bool strict;
-    int64_t threads;
-    const char *layer_info, *layer_profile;
-    const char *data;
-    int cpu; /* a qdq_cpu */
     cli_data_args form;
     cli_engine_args engine;
     cli_shape_args shape;
+#include "cli/cli_members.h"
+#include "cli/cmd_check.def"
 };
 
 /* What --engine found. */
@@ -35,62 +30,9 @@ typedef struct ran {
     const char *data;
 } ran;
 
-static const cli_opt options[] = {
-    {.letter = 'T',
-     .name = "target",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(check_args, target),
-     .what = "NAME",
-     .help = "check the quantization for this target too"},
-    {.name = "set",
-     .kind = CLI_LIST,
-     .offset = CLI_AT(check_args, set),
-     .what = "KEY=VALUE",
-     .help = "change a key of the target; repeatable"},
-    {.name = "cpu",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(check_args, cpu),
-     .what = "CPU",
-     .help = "set the processor for --target; auto: this one",
-     .init = "auto",
-     .choices = cli_cpus},
-    {.name = "strict",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(check_args, strict),
-     .help = "exit with code 1 for warnings and unfused Q/DQ too"},
-    {.letter = 'e',
-     .name = "engine",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(check_args, engine) + offsetof(cli_engine_args, engine),
-     .what = "NAME[:ARG]",
-     .help = "check computed values; with --target also the kernels"},
-    {.letter = 'd',
-     .name = "data",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(check_args, data),
-     .what = "DATA",
-     .help = "run --engine on at most 4 of these samples; default: random"},
-    {.letter = 't',
-     .name = "threads",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(check_args, threads),
-     .what = "N",
-     .help = "run with N threads of the engine; 0: all processors",
-     .init = "1",
-     .min = 0,
-     .max = 1024},
-    {.name = "layer-info",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(check_args, layer_info),
-     .what = "FILE",
-     .help = "print layers written by 'trtexec --exportLayerInfo'"},
-    {.name = "layer-profile",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(check_args, layer_profile),
-     .what = "FILE",
-     .help = "add times written by 'trtexec --exportProfile=FILE'"},
-    CLI_END,
-};
+#define ARGS check_args
+#include "cli/cli_tables.h"
+#include "cli/cmd_check.def"
 
 static const cli_group groups[] = {
     {"check", options, 0},

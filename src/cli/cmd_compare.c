@@ -15,60 +15,13 @@ struct compare_args {
     cli_engine_args engine;
     cli_shape_args shape;
     cli_data_args data;
-    const char *spec, *labels;
-    bool per_tensor;
-    int64_t samples, threads, top;
-    double min_sqnr;
+#include "cli/cli_members.h"
+#include "cli/cmd_compare.def"
 };
 
-static const cli_opt options[] = {
-    {.letter = 'd',
-     .name = "data",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(compare_args, spec),
-     .what = "DATA",
-     .help = "read .npz, .npy, a folder of samples or images, or random:SEED"},
-    {.name = "labels",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(compare_args, labels),
-     .what = "KEY",
-     .help = "report accuracy by labels: array, FILE.npy or FILE.npz:KEY"},
-    {.name = "per-tensor",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(compare_args, per_tensor),
-     .help = "also report the error of each layer, the worst first"},
-    {.name = "top",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(compare_args, top),
-     .what = "N",
-     .help = "list N layers of --per-tensor; 0: all",
-     .init = "10",
-     .min = 0,
-     .max = 1000000000},
-    {.letter = 'n',
-     .name = "samples",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(compare_args, samples),
-     .what = "N",
-     .help = "use the first N samples; default: all, random: 8",
-     .min = 1,
-     .max = 1000000000},
-    {.letter = 't',
-     .name = "threads",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(compare_args, threads),
-     .what = "N",
-     .help = "run with N threads of the engine; 0: all processors",
-     .init = "0",
-     .min = 0,
-     .max = 1024},
-    {.name = "min-sqnr",
-     .kind = CLI_REAL,
-     .offset = CLI_AT(compare_args, min_sqnr),
-     .what = "DB",
-     .help = "exit with code 1 if an output or a slice of it has less"},
-    CLI_END,
-};
+#define ARGS compare_args
+#include "cli/cli_tables.h"
+#include "cli/cmd_compare.def"
 
 static const cli_group groups[] = {
     {"compare", options, 0},

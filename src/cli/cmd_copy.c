@@ -12,13 +12,8 @@ struct copy_args {
 };
 
 static const cli_opt options[] = {
-    {.name = "opset",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(copy_args, opset),
-     .what = "N",
-     .help = "raise the opset of the default domain, 7 to 22",
-     .min = 7,
-     .max = 22},
+    CLI_ENTRY(copy_args, WHOLE, 0, "opset", opset, "N",
+              "raise the opset of the default domain, 7 to 22", .min = 7, .max = 22),
     CLI_END,
 };
 

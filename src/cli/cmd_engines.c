@@ -9,23 +9,13 @@
 struct engines_args {
     cli_common common;
     cli_engine_args engine;
-    bool self_test;
-    const char *output;
+#include "cli/cli_members.h"
+#include "cli/cmd_engines.def"
 };
 
-static const cli_opt options[] = {
-    {.name = "self-test",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(engines_args, self_test),
-     .help = "try each capability of the engine on a small model"},
-    {.letter = 'o',
-     .name = "output",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(engines_args, output),
-     .what = "DIR",
-     .help = "keep logs and files of a trtexec self-test, for replay:DIR"},
-    CLI_END,
-};
+#define ARGS engines_args
+#include "cli/cli_tables.h"
+#include "cli/cmd_engines.def"
 
 static const cli_group groups[] = {
     {"engines", options, 0},

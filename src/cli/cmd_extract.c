@@ -13,63 +13,16 @@
 struct extract_args {
     cli_common common;
     cli_output_args out;
-    cli_names inputs, outputs;
-    const char *group;
-    int64_t threads;
-    bool halo;
-    const char *layer_info;
     cli_engine_args engine;
     cli_shape_args shape;
     cli_range_args range;
+#include "cli/cli_members.h"
+#include "cli/cmd_extract.def"
 };
 
-static const cli_opt options[] = {
-    {.letter = 'i',
-     .name = "inputs",
-     .kind = CLI_NAMES,
-     .offset = CLI_AT(extract_args, inputs),
-     .what = "A,B",
-     .help = "make these values inputs; default: the model's inputs"},
-    {.name = "outputs",
-     .kind = CLI_NAMES,
-     .offset = CLI_AT(extract_args, outputs),
-     .what = "C,D",
-     .help = "make these values outputs; default: the model's outputs"},
-    CLI_END,
-};
-
-static const cli_opt group_options[] = {
-    {.name = "group",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(extract_args, group),
-     .what = "N",
-     .help = "extract fusion group N of 'qdq inspect --groups'"},
-    {.name = "halo",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(extract_args, halo),
-     .help = "include neighbouring nodes, so that the group fuses as before"},
-    {.letter = 'e',
-     .name = "engine",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(extract_args, engine) + offsetof(cli_engine_args, engine),
-     .what = "NAME[:ARG]",
-     .help = "use the groups of this engine; default: ort"},
-    {.name = "layer-info",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(extract_args, layer_info),
-     .what = "FILE",
-     .help = "read layers from FILE, by trtexec or inspect --groups --json"},
-    {.letter = 't',
-     .name = "threads",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(extract_args, threads),
-     .what = "N",
-     .help = "run with N threads of the engine; 0: all processors",
-     .init = "1",
-     .min = 0,
-     .max = 1024},
-    CLI_END,
-};
+#define ARGS extract_args
+#include "cli/cli_tables.h"
+#include "cli/cmd_extract.def"
 
 static const cli_group groups[] = {
     {"extract", options, 0},
@@ -264,23 +217,12 @@ static qdq_status extract_group(cli *c, const struct extract_args *a, qdq_model 
     return st;
 }
 
-/* An option that means nothing without --group, as it was given; NULL: none was. */
-static const char *of_groups(const struct extract_args *a)
-{
-    return a->halo                    ? "--halo"
-           : a->engine.engine != NULL ? "--engine"
-           : a->layer_info != NULL    ? "--layer-info"
-           : a->threads != 1          ? "--threads"
-           : a->shape.shapes.n > 0    ? "--shape"
-           : a->range.min.n > 0       ? "--min-shape"
-           : a->range.opt.n > 0       ? "--opt-shape"
-           : a->range.max.n > 0       ? "--max-shape"
-                                      : NULL;
-}
-
 static qdq_status check_options(const struct extract_args *a, qdq_error *err)
 {
-    const char *only = of_groups(a);
+    struct extract_args other = *a;
+
+    other.group = NULL;
+    const char *only = cli_groups_given(group_options, &other, &a->shape, &a->range);
 
     if (a->group != NULL && (a->inputs.n > 0 || a->outputs.n > 0))
         return qdq_fail(err, QDQ_E_USAGE, "found --group and %s, expected one of them",

@@ -14,33 +14,13 @@
 struct import_args {
     cli_common common;
     struct cli_import_args import;
-    const char *output, *encodings;
-    bool force;
+#include "cli/cli_members.h"
+#include "cli/cmd_import.def"
 };
 
-static const cli_opt options[] = {
-    {.letter = 'o',
-     .name = "output",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(import_args, output),
-     .what = "PLAN",
-     .help = "write the plan here; '-': stdout"},
-    {.letter = 'f',
-     .name = "force",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(import_args, force),
-     .help = "overwrite an existing file"},
-    CLI_END,
-};
-
-static const cli_opt source[] = {
-    {.name = "encodings",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(import_args, encodings),
-     .what = "FILE",
-     .help = "read AIMET's encodings of this float model instead"},
-    CLI_END,
-};
+#define ARGS import_args
+#include "cli/cli_tables.h"
+#include "cli/cmd_import.def"
 
 static const cli_group groups[] = {
     {"output", options, 0},
@@ -93,14 +73,9 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
         return qdq_fail(err, QDQ_E_USAGE, "--output: missing; expected -o PLAN");
     if (cli_is_stdout(a->output) && c->json)
         return qdq_fail(err, QDQ_E_USAGE, "found --json and --output -: both would go to stdout");
-    const cli_file files[] = {{c->operand[0], "MODEL", CLI_READS},
-                              {a->encodings, "--encodings", CLI_READS},
-                              {a->output, "--output", CLI_WRITES}};
-    QDQ_TRY(cli_files_check(files, QDQ_COUNT(files), err));
-    if (!cli_is_stdout(a->output))
-        QDQ_TRY(cli_path_check(a->output, a->force, err));
+    QDQ_TRY(cli_files_check(c, a->force, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
-    qdq_status st = cli_outputs_guard(m, &a->output, 1, err);
+    qdq_status st = cli_files_guard(c, m, err);
     if (st == QDQ_OK)
         st = a->encodings != NULL
                  ? qdq_plan_load_encodings(a->encodings, m, &opts, &plan, err)

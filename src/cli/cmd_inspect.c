@@ -9,68 +9,29 @@
 #include "cli/cli_regions.h"
 #include "cli/cli_why.h"
 #include "cli/cli_text.h"
+#include "cli/cli_values.h"
 #include "qdq/parts.h"
 
 struct inspect_args {
     cli_common common;
-    bool dot, regions, all_regions;
-    const char *why;
     cli_region_args region;
     cli_quant_args quant; /* of --why and --regions, but for set_shape */
     cmd_inspect_groups_args groups;
-};
-
-static const cli_opt options[] = {
-    {.name = "dot",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(inspect_args, dot),
-     .help = "print the graph for Graphviz"},
-    {.name = "why",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(inspect_args, why),
-     .what = "NAME",
-     .help = "print every rule of the target for this node or tensor"},
-    {.name = "set-shape",
-     .kind = CLI_SHAPES,
-     .offset = CLI_AT(inspect_args, quant.set_shape),
-     .what = "NAME=1x3x224x224",
-     .help = "fix the shape of an input first, like copy; repeatable"},
-    CLI_END,
+#include "cli/cli_members.h"
+#include "cli/cmd_inspect.def"
 };
 
 /* --why and --regions. */
-static const cli_opt clean_options[] = {
-    {.letter = 'T',
-     .name = "target",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(inspect_args, quant.target),
-     .what = "NAME",
-     .help = "use rules of 'qdq targets' or a FILE; default: like quantize"},
-    {.name = "equalize",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(inspect_args, quant.equalize),
-     .help = "clean the model like quantize and autotune --equalize"},
-    CLI_END,
-};
-
-static const cli_opt region_options[] = {
-    {.name = "regions",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(inspect_args, regions),
-     .help = "print the regions of 'qdq autotune' and their patterns"},
-    {.name = "all-regions",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(inspect_args, all_regions),
-     .help = "list regions without quantizable operators too"},
-    CLI_END,
-};
+#define ARGS inspect_args
+#include "cli/cli_tables.h"
+#include "cli/cmd_inspect.def"
 
 static const cli_group groups[] = {
     {"inspect", options, 0},
     {"how the model is cleaned", clean_options, 0},
     {"", cli_quant_clean_opts, CLI_AT(inspect_args, quant)},
     {"", cli_fold_opts, CLI_AT(inspect_args, quant.fold)},
-    {"", cli_quant_growth_opts, CLI_AT(inspect_args, quant)},
+    {"", cli_fold_growth_opts, CLI_AT(inspect_args, quant.fold)},
     {"regions", region_options, 0},
     {"", cli_region_opts, CLI_AT(inspect_args, region)},
     {"what an engine executes", cmd_inspect_group_opts, CLI_AT(inspect_args, groups)},
@@ -160,7 +121,8 @@ static qdq_status check_options(const cli *c, const struct inspect_args *a, qdq_
 {
     const char *cleaning = cli_quant_choice(&a->quant),
                *of_groups = cmd_inspect_groups_given(&a->groups),
-               *regions = a->all_regions ? "--all-regions" : cli_regions_given(&a->region);
+               *regions =
+                   a->all_regions ? "--all-regions" : cli_first_given(cli_region_opts, &a->region);
     const bool cleans = a->regions || a->why != NULL;
 
     QDQ_TRY(check_views(c, a, err));

@@ -8,12 +8,11 @@
 #include "cli/cli_model.h"
 
 typedef struct cmd_inspect_groups_args {
-    bool groups;
-    int64_t runs, threads;
-    const char *layer_info, *layer_profile;
     cli_engine_args engine;
     cli_shape_args shape;
     cli_range_args range;
+#include "cli/cli_members.h"
+#include "cli/cmd_inspect_groups.def"
 } cmd_inspect_groups_args;
 
 extern const cli_opt cmd_inspect_group_opts[];

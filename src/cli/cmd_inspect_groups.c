@@ -10,57 +10,17 @@
 
 enum { RUNS = 20 };
 
-const cli_opt cmd_inspect_group_opts[] = {
-    {.name = "groups",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(cmd_inspect_groups_args, groups),
-     .help = "print the engine's layers: kernel, types, time and nodes"},
-    {.letter = 'e',
-     .name = "engine",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(cmd_inspect_groups_args, engine) + offsetof(cli_engine_args, engine),
-     .what = "NAME[:ARG]",
-     .help = "use this engine for --groups (default: ort), or its target"},
-    {.name = "runs",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(cmd_inspect_groups_args, runs),
-     .what = "N",
-     .help = "profile N runs on random input; default: 20",
-     .min = 1,
-     .max = 100000},
-    {.name = "layer-info",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(cmd_inspect_groups_args, layer_info),
-     .what = "FILE",
-     .help = "read layers from FILE, by trtexec or --groups --json"},
-    {.name = "layer-profile",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(cmd_inspect_groups_args, layer_profile),
-     .what = "FILE",
-     .help = "add times written by 'trtexec --exportProfile=FILE'"},
-    {.letter = 't',
-     .name = "threads",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(cmd_inspect_groups_args, threads),
-     .what = "N",
-     .help = "run with N threads of the engine; 0: all processors",
-     .init = "1",
-     .min = 0,
-     .max = 1024},
-    CLI_END,
-};
+#define ARGS cmd_inspect_groups_args
+#include "cli/cli_tables.h"
+#include "cli/cmd_inspect_groups.def"
 
 const char *cmd_inspect_groups_given(const cmd_inspect_groups_args *a)
 {
-    return a->runs > 0                ? "--runs"
-           : a->threads != 1          ? "--threads"
-           : a->shape.shapes.n > 0    ? "--shape"
-           : a->range.min.n > 0       ? "--min-shape"
-           : a->range.opt.n > 0       ? "--opt-shape"
-           : a->range.max.n > 0       ? "--max-shape"
-           : a->layer_info != NULL    ? "--layer-info"
-           : a->layer_profile != NULL ? "--layer-profile"
-                                      : NULL;
+    cmd_inspect_groups_args other = *a;
+
+    other.groups = false;
+    other.engine.engine = NULL;
+    return cli_groups_given(cmd_inspect_group_opts, &other, &a->shape, &a->range);
 }
 
 static qdq_status print_json(const qdq_engine *e, const cli_groups *g, const qdq_fusion_list *l,

@@ -9,88 +9,9 @@
 #include "cli/cli_files.h"
 #include "cli/cli_text.h"
 
-static const cli_opt options[] = {
-    {.letter = 'T',
-     .name = "target",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(optimize_args, target),
-     .what = "NAME",
-     .help = "add the passes that this target or FILE asks for; default: none"},
-    {.letter = 'p',
-     .name = "passes",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(optimize_args, passes),
-     .what = "LIST",
-     .help = "run these names and groups, separated by commas, see 'qdq passes'",
-     .init = "default"},
-    {.name = "freeze-inputs",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(optimize_args, freeze_inputs),
-     .help = "turn inputs with an initializer into constants"},
-    {.name = "report",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(optimize_args, report),
-     .what = "FILE",
-     .help = "write the JSON of --json to FILE"},
-    CLI_END,
-};
-
-static const cli_opt growth_options[] = {
-    {.name = "growth-budget",
-     .kind = CLI_SIZE,
-     .offset = CLI_AT(optimize_args, fold.growth),
-     .what = "SIZE",
-     .help = "let constants grow by this much; default: no larger file"},
-    CLI_END,
-};
-
-static const cli_opt check_options[] = {
-    {.letter = 'c',
-     .name = "check",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(optimize_args, check),
-     .what = "DATA",
-     .help = "compare both models on this data; exit with code 1 if they differ"},
-    {.name = "tolerance",
-     .kind = CLI_REAL,
-     .offset = CLI_AT(optimize_args, tolerance),
-     .what = "X",
-     .help = "allow this fraction of an output's range; default: by type"},
-    {.letter = 'n',
-     .name = "samples",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(optimize_args, samples),
-     .what = "N",
-     .help = "check on the first N samples; default: all, random: 8",
-     .min = 1,
-     .max = 1000000000},
-    {.letter = 't',
-     .name = "threads",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(optimize_args, threads),
-     .what = "N",
-     .help = "run with N threads of the engine; 0: all processors",
-     .init = "0",
-     .min = 0,
-     .max = 1024},
-    {.name = "bisect",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(optimize_args, bisect),
-     .help = "find the change that --check or the verifier rejects"},
-    CLI_END,
-};
-
-static const cli_opt debug_options[] = {
-    {.name = "verify-each",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(optimize_args, verify_each),
-     .help = "verify the model after every changing pass"},
-    {.name = "print-changed",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(optimize_args, print_changed),
-     .help = "print each pass's changes as text on stderr"},
-    CLI_END,
-};
+#define ARGS optimize_args
+#include "cli/cli_tables.h"
+#include "cli/cmd_optimize.def"
 
 static const cli_group groups[] = {
     {"output", cli_output_opts, CLI_AT(optimize_args, out)},
@@ -177,12 +98,7 @@ static qdq_status check_outputs(cli *c, const struct optimize_args *a, qdq_error
     if (a->bisect)
         return QDQ_OK;
     QDQ_TRY(cli_output_check(c, &a->out, err));
-    const cli_file files[] = {{c->operand[0], "MODEL", CLI_READS_MODEL},
-                              {a->target, "--target", CLI_READS},
-                              {a->out.output, "--output", CLI_WRITES_MODEL},
-                              {a->report, "--report", CLI_WRITES}};
-    QDQ_TRY(cli_files_check(files, QDQ_COUNT(files), err));
-    return a->report != NULL ? cli_path_check(a->report, a->out.force, err) : QDQ_OK;
+    return cli_files_check(c, a->out.force, err);
 }
 
 static qdq_status choose_passes(optimize *p, qdq_error *err)
@@ -238,8 +154,7 @@ static qdq_status work(optimize *p, qdq_error *err)
     QDQ_TRY(choose_passes(p, err));
     QDQ_TRY(cli_model_load(p->c, p->path, &p->model, err));
     QDQ_TRY(cli_shapes_set(&p->a->set_shape, p->model, err));
-    QDQ_TRY(
-        cli_outputs_guard(p->model, (const char *const[]){p->a->out.output, p->a->report}, 2, err));
+    QDQ_TRY(cli_files_guard(p->c, p->model, err));
     if (p->a->check != NULL)
         QDQ_TRY(cmd_optimize_open_check(p, err));
     const qdq_optimize_opts o = library_opts(p);

@@ -18,11 +18,9 @@ struct optimize_args {
     cli_data_args data;
     cli_shape_args shape;
     cli_shapes set_shape;
-    const char *target, *passes, *report, *check;
     cli_fold_args fold;
-    bool freeze_inputs, verify_each, print_changed, bisect;
-    int64_t samples, threads;
-    double tolerance;
+#include "cli/cli_members.h"
+#include "cli/cmd_optimize.def"
 };
 
 typedef struct optimize {

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/fail.h"
+#include "cli/cli_files.h"
 #include "cli/cli_outputs.h"
 #include "cli/cmd_optimize.h"
 
@@ -82,7 +83,7 @@ static qdq_status report_json(qdq_json_doc *d, const optimize *p, qdq_error *err
         qdq_json_put_null(root, "check");
     qdq_json_out files = qdq_json_put_list(root, "files");
     if (!p->c->negative)
-        cli_json_add_files(files, p->a->out.output);
+        cli_files_json(files, p->c, CLI_WRITES_MODEL);
     if (st != QDQ_OK)
         qdq_json_drop(d);
     return st;
@@ -190,8 +191,6 @@ static qdq_status print_check(const optimize *p, FILE *to, qdq_error *err)
 
 qdq_status cmd_optimize_print_text(const optimize *p, FILE *to, qdq_error *err)
 {
-    const char *const paths[] = {p->a->out.output, p->a->report};
-
     print_totals(p, to);
     cli_shapes_set_print(&p->a->set_shape, to);
     QDQ_TRY(print_changes(p, to, err));
@@ -200,5 +199,5 @@ qdq_status cmd_optimize_print_text(const optimize *p, FILE *to, qdq_error *err)
     if (p->c->negative)
         return QDQ_OK;
     fputc('\n', to);
-    return cli_print_files(p->c, paths, QDQ_COUNT(paths), to, err);
+    return cli_files_print(p->c, NULL, 0, to, err);
 }

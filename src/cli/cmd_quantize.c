@@ -18,45 +18,12 @@ bool cmd_quantize_is_dry(const struct quantize_args *a)
 
 /* --- before the work -------------------------------------------------------------------------- */
 
-static qdq_status check_side_file(const struct quantize_args *a, const char *path, qdq_error *err)
-{
-    return path != NULL ? cli_path_check(path, a->out.force, err) : QDQ_OK;
-}
-
-static qdq_status check_files(const cli *c, const struct quantize_args *a, qdq_error *err)
-{
-    const cli_file files[] = {
-        {c->operand[0], "MODEL", CLI_READS_MODEL}, {a->plan, "--plan", CLI_READS},
-        {a->quant.calib, "--calib", CLI_READS},    {a->quant.eval, "--eval", CLI_READS},
-        {a->quant.labels, "--labels", CLI_READS},  {a->quant.cache, "--cache", CLI_READS},
-        {a->quant.target, "--target", CLI_READS},  {a->out.output, "--output", CLI_WRITES_MODEL},
-        {a->plan_out, "--plan-out", CLI_WRITES},   {a->report, "--report", CLI_WRITES},
-        {a->overlay, "--overlay", CLI_WRITES},     {a->quant.cache_out, "--cache-out", CLI_WRITES}};
-
-    return cli_files_check(files, QDQ_COUNT(files), err);
-}
-
 static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error *err)
 {
     if (cmd_quantize_is_dry(a))
         return QDQ_OK;
     QDQ_TRY(cli_output_check(c, &a->out, err));
-    QDQ_TRY(check_files(c, a, err));
-    QDQ_TRY(check_side_file(a, a->plan_out, err));
-    QDQ_TRY(check_side_file(a, a->report, err));
-    QDQ_TRY(check_side_file(a, a->overlay, err));
-    return check_side_file(a, a->quant.cache_out, err);
-}
-
-/* Nothing is written over the input's external data, with -f either. */
-static qdq_status guard_input(const quantize *q, qdq_error *err)
-{
-    const struct quantize_args *a = q->a;
-    const char *const paths[] = {a->out.output, a->plan_out, a->report, a->overlay,
-                                 a->quant.cache_out};
-
-    return cmd_quantize_is_dry(a) ? QDQ_OK
-                                  : cli_outputs_guard(q->model, paths, QDQ_COUNT(paths), err);
+    return cli_files_check(c, a->out.force, err);
 }
 
 /* --- the work --------------------------------------------------------------------------------- */
@@ -119,7 +86,8 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
 
     QDQ_TRY(cli_model_load(q->c, q->path, &q->model, err));
     QDQ_TRY(cli_shapes_set(&a->quant.set_shape, q->model, err));
-    QDQ_TRY(guard_input(q, err));
+    if (!cmd_quantize_is_dry(a)) /* nothing is written over external data, with -f either */
+        QDQ_TRY(cli_files_guard(q->c, q->model, err));
     QDQ_TRY(cli_shapes_check(&a->quant.shape.shapes, &q->model, 1, err));
     QDQ_TRY(cli_shapes_pick(q->c, &a->quant.shape.shapes, q->model, &fitting, err));
     if (a->plan != NULL)

@@ -17,10 +17,8 @@ struct quantize_args {
     cli_output_args out;
     cli_engine_args engine;
     cli_quant_args quant;
-    const char *plan, *plan_out, *why, *report, *overlay, *autotune_dir, *times;
-    int autotune; /* 0: off, else 1 + qdq_tune_preset */
-    int64_t threads;
-    bool dry_run, force_plan, best_effort, bench, metadata;
+#include "cli/cli_members.h"
+#include "cli/cmd_quantize.def"
 };
 
 /* What was written, in turns with the model as it came. */
@@ -95,7 +93,6 @@ qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq
 qdq_status cmd_quantize_verify_opts(quantize *q, qdq_quantize_opts *o, qdq_error *err);
 
 /* cmd_quantize_tune.c: --autotune. Fills plan and quantized; the engine is not open meanwhile. */
-extern const cli_opt cmd_quantize_tune_opts[];
 qdq_status cmd_quantize_tune_check(const struct quantize_args *a, qdq_error *err);
 qdq_status cmd_quantize_tune(quantize *q, qdq_error *err);
 qdq_status cmd_quantize_tune_print(const quantize *q, FILE *to, qdq_error *err);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "cli/cli_files.h"
 #include "cli/cli_installed.h"
 #include "cli/cli_outputs.h"
 #include "cli/cli_tune.h"
@@ -112,12 +113,7 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
         cli_why_json(qdq_json_put_list(root, "why"), q->why);
     if (q->tuned != NULL)
         qdq_json_put(root, "autotune", json_incref(q->tuned));
-    qdq_json_out files = qdq_json_put_list(root, "files");
-    cli_json_add_files(files, q->a->out.output);
-    cli_json_add_files(files, q->a->plan_out);
-    cli_json_add_files(files, q->a->report);
-    cli_json_add_files(files, q->a->overlay);
-    cli_json_add_files(files, q->a->quant.cache_out);
+    cli_files_json(qdq_json_put_list(root, "files"), q->c, CLI_WRITES);
     if (st != QDQ_OK) {
         qdq_json_drop(&d);
         return st;
@@ -237,8 +233,6 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 
 static qdq_status print_sizes(const quantize *q, FILE *to, qdq_error *err)
 {
-    const char *const paths[] = {q->a->out.output, q->a->plan_out, q->a->quant.cache_out,
-                                 q->a->report, q->a->overlay};
     int64_t before = 0, after = 0;
 
     QDQ_TRY(cli_weight_bytes(q->model, &before, err));
@@ -247,7 +241,7 @@ static qdq_status print_sizes(const quantize *q, FILE *to, qdq_error *err)
     if (before > 0)
         fprintf(to, ", %.2f of that", (double)after / (double)before);
     fputc('\n', to);
-    return cli_print_files(q->c, paths, QDQ_COUNT(paths), to, err);
+    return cli_files_print(q->c, NULL, 0, to, err);
 }
 
 static qdq_status print_head(const quantize *q, const qdq_plan_summary *s, FILE *to, qdq_error *err)

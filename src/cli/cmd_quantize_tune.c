@@ -8,26 +8,6 @@
 
 #include "base/fail.h"
 
-/* off, then presets */
-static const char *const choices[] = {"off", "default", "quick", "extensive", NULL};
-
-const cli_opt cmd_quantize_tune_opts[] = {
-    {.name = "autotune",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(quantize_args, autotune),
-     .what = "PRESET",
-     .help = "keep the fastest measured placement, see 'qdq help autotune'",
-     .init = "off",
-     .choices = choices,
-     .bare = "default"},
-    {.name = "autotune-dir",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(quantize_args, autotune_dir),
-     .what = "DIR",
-     .help = "write the run to DIR, or resume it there; default: OUT.tune"},
-    CLI_END,
-};
-
 qdq_status cmd_quantize_tune_check(const struct quantize_args *a, qdq_error *err)
 {
     const char *clash = a->plan != NULL  ? "--plan"

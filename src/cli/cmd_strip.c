@@ -1,6 +1,7 @@
 /* cmd_strip.c - a model without its Q/DQ. */
 #include "base/fail.h"
 #include "cli/cli.h"
+#include "cli/cli_files.h"
 #include "cli/cli_import.h"
 #include "cli/cli_model.h"
 #include "qdq/quant.h"
@@ -25,7 +26,7 @@ static qdq_status print_text(cli *c, const struct strip_args *a, qdq_error *err)
     fputs(
         "weights keep the rounding of their quantized values; your float file has the exact ones\n",
         to);
-    return cli_print_files(c, (const char *const[]){a->out.output}, 1, to, err);
+    return cli_files_print(c, NULL, 0, to, err);
 }
 
 static qdq_status run(cli *c, const void *args, qdq_error *err)

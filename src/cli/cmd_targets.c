@@ -6,69 +6,13 @@
 #include "cli/cli_text.h"
 #include "qdq/quant.h"
 
-static const cli_opt options[] = {
-    {.name = "compare",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(targets_args, compare),
-     .help = "print the differences of two targets, with their figures"},
-    {.name = "measure",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(targets_args, measure),
-     .help = "time the rules of NAME on this machine; needs -o or --install"},
-    {.letter = 'o',
-     .name = "output",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(targets_args, output),
-     .what = "FILE",
-     .help = "write the target of --measure to FILE"},
-    {.name = "install",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(targets_args, install),
-     .help = "use the target of --measure on this machine from now on"},
-    {.letter = 'f',
-     .name = "force",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(targets_args, force),
-     .help = "overwrite FILE of --measure"},
-    {.name = "time",
-     .kind = CLI_TIME,
-     .offset = CLI_AT(targets_args, time_s),
-     .what = "TIME",
-     .help = "stop --measure after this time: 90s, 3m",
-     .init = "3m"},
-    {.letter = 't',
-     .name = "threads",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(targets_args, threads),
-     .what = "N",
-     .help = "measure with N threads of the engine; 0: all processors",
-     .init = "1",
-     .min = 0,
-     .max = 1024},
-    {.name = "seed",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(targets_args, seed),
-     .what = "N",
-     .help = "seed weights and inputs of --measure",
-     .init = "0",
-     .min = 0,
-     .max = INT64_MAX},
-    CLI_END,
-};
-
-static const cli_opt engine_opts[] = {
-    {.letter = 'e',
-     .name = "engine",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(cli_engine_args, engine),
-     .what = "NAME[:ARG]",
-     .help = "measure on this engine; default: the target's own"},
-    CLI_END,
-};
+#define ARGS targets_args
+#include "cli/cli_tables.h"
+#include "cli/cmd_targets.def"
 
 static const cli_group groups[] = {
     {"targets", options, 0},
-    {"engine", engine_opts, CLI_AT(targets_args, engine)},
+    {"engine", engine_opts, 0},
     {"", cli_engine_opts + 1, CLI_AT(targets_args, engine)}, /* with another default of --engine */
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},

@@ -8,10 +8,8 @@
 struct targets_args {
     cli_common common;
     cli_engine_args engine;
-    bool measure, install, force, compare;
-    const char *output;
-    double time_s;
-    int64_t threads, seed;
+#include "cli/cli_members.h"
+#include "cli/cmd_targets.def"
 };
 
 /* --measure: times the rules of the target, writes it, and prints what came of each. */
