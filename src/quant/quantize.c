@@ -135,10 +135,10 @@ static qdq_status place_alone(const qdq_quantizing *q, qdq_error *err)
 }
 
 /* Fits the target to model and processor, prepares the model, and makes its plan, or with `place`
- * only places. q->m is the model as it came; *prepared is the cleaned one. */
-static qdq_status make(qdq_quantizing *q, bool place, qdq_model **prepared, qdq_error *err)
+ * only places. `opts` are q->opts. q->m is the model as it came; *prepared is the cleaned one. */
+static qdq_status make(qdq_quantizing *q, qdq_quantize_opts *opts, bool place, qdq_model **prepared,
+                       qdq_error *err)
 {
-    const qdq_quantize_opts *opts = q->opts;
     qdq_target *own = NULL;
     qdq_status st = qdq_target_fit(q->m, q->target, opts->cpu, opts->job, &own, err);
 
@@ -167,7 +167,7 @@ qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, 
         *out = NULL;
     QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &own, sizeof own, opts, err));
     q.plan = qdq_plan_new();
-    qdq_status st = q.plan != NULL ? make(&q, false, &prepared, err) : qdq_nomem(err);
+    qdq_status st = q.plan != NULL ? make(&q, &own, false, &prepared, err) : qdq_nomem(err);
     if (st == QDQ_OK && out != NULL)
         st = qdq_quantize_finish(prepared, q.plan, NULL, q.opts->job, err);
     if (st != QDQ_OK || out == NULL)
@@ -196,7 +196,7 @@ qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quanti
 
     QDQ_TRY(qdq_opts_read("qdq_quantize_opts", &own, sizeof own, opts, err));
     q.plan = qdq_plan_new();
-    qdq_status st = q.plan != NULL ? make(&q, true, &prepared, err) : qdq_nomem(err);
+    qdq_status st = q.plan != NULL ? make(&q, &own, true, &prepared, err) : qdq_nomem(err);
 
     qdq_model_free(prepared);
     qdq_plan_free(q.plan);

@@ -12,6 +12,7 @@
 #include "quant/control_flow/bodies.h"
 #include "quant/half_precision/rest.h"
 #include "quant/half_precision/widen.h"
+#include "quant/place/place_fused.h"
 #include "quant/place/why.h"
 #include "quant/plan/fingerprint.h"
 #include "quant/quantize_steps.h"
@@ -215,9 +216,8 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
     return p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t,
-                              const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared,
-                              qdq_error *err)
+qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, qdq_quantize_opts *opts,
+                              qdq_plan *p, qdq_model **prepared, qdq_error *err)
 {
     cleaned done;
 
@@ -236,6 +236,7 @@ qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t,
         qdq_job_log(opts->job, QDQ_LOG_WARNING,
                     "opset %d: what the engine runs in 8 bits is known up to opset %d",
                     qdq_model_opset(*prepared), t->max_opset);
+    QDQ_TRY(qdq_place_follow_names(m, *prepared, &p->arena, opts, err));
     QDQ_TRY(qdq_why_look(opts->why, m, *prepared, err));
     say_fused(p, opts->why, *prepared);
     return QDQ_OK;

@@ -6,10 +6,10 @@
 #include "quant/insert/insert_cache.h"
 #include "quant/quantize_place.h"
 
-/* Fills the head of an empty plan, and *prepared: the model that plans speak of. */
-qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t,
-                              const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared,
-                              qdq_error *err);
+/* Fills the head of an empty plan, and *prepared: the model that plans speak of. Names of nodes in
+ * `opts` that this fused become names of nodes in it (place_fused.h), in the plan's arena. */
+qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, qdq_quantize_opts *opts,
+                              qdq_plan *p, qdq_model **prepared, qdq_error *err);
 
 /* The same model again, from a plan that is there. */
 qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job,

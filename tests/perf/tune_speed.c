@@ -51,7 +51,7 @@ static void make_up_scales(const qdq_space *s, const qdq_quantize_opts *opts, qd
 TEST(trial_of_resnet50_is_ready_in_milliseconds)
 {
     enum { TRIALS = 20 };
-    const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     const char *folder = test_path("candidates"), *bin = test_path("candidates/weights.bin");
     double plan_ms = 0, write_ms = 0, slowest = 0;
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -149,7 +149,7 @@ static qdq_model *residual_chain(long nodes)
 /* Processor milliseconds of regions, patterns and slots, in this order. */
 static void take_apart(const qdq_model *m, const qdq_target *t, double ms[3], size_t *n_groups)
 {
-    const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     const qdq_region_opts how = QDQ_REGION_OPTS_INIT;
     double start = cpu_ms(), at[3];
     qdq_regions *r;

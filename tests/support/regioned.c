@@ -6,7 +6,7 @@
 
 test_regioned test_regioned_open(qdq_model *m, const char *target, const qdq_region_opts *regions)
 {
-    const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     qdq_error err;
     test_regioned s = {.m = m, .head = qdq_plan_new()};
 

@@ -22,7 +22,7 @@ typedef struct setting {
 
 static setting find(qdq_model *m, const char *target)
 {
-    const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     setting s = {.m = m, .head = qdq_plan_new()};
 
     assert_ok(qdq_target_load(target, &s.target, &err));

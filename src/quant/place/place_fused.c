@@ -1,0 +1,167 @@
+/* place_fused.c - which node of the cleaned model computes what a fused one did. */
+#include "quant/place/place_fused.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/map.h"
+#include "base/regexp.h"
+#include "base/vec.h"
+
+typedef QDQ_VEC(const char *) names;
+
+typedef struct follower {
+    const qdq_model *m, *clean;
+    qdq_map left; /* labels of the cleaned model's main graph */
+    qdq_arena *arena;
+    const qdq_job *job;
+} follower;
+
+static const qdq_node *maker_of(const qdq_model *clean, const qdq_node *n)
+{
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        const qdq_value *v =
+            n->out[i] != NULL ? qdq_graph_find(clean->graph, n->out[i]->name) : NULL;
+        if (v != NULL && v->producer != NULL)
+            return v->producer;
+    }
+    return NULL;
+}
+
+static const qdq_node *reader_of(const qdq_node *n)
+{
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL && n->out[i]->first != NULL)
+            return n->out[i]->first->node;
+    return NULL;
+}
+
+/* Fusing keeps the name of the last result: it is looked for along nodes that are gone, too. NULL:
+ * the node was not fused into another. */
+static const qdq_node *heir_of(const follower *f, const qdq_node *n)
+{
+    enum { LONGEST_CHAIN = 64 };
+
+    for (int i = 0; i < LONGEST_CHAIN && n != NULL; i++) {
+        const qdq_node *heir = maker_of(f->clean, n);
+
+        if (heir != NULL)
+            return heir;
+        n = reader_of(n);
+        if (n != NULL && n->graph == f->m->graph &&
+            qdq_map_get(&f->left, qdq_node_label(n, f->arena)) != NULL)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* --- one entry -------------------------------------------------------------------------------- */
+
+static qdq_status matches(const char *entry, qdq_regexp *re, const char *label, bool *yes,
+                          qdq_error *err)
+{
+    if (entry[0] != '=')
+        return qdq_regexp_match(re, label, yes, err);
+    *yes = strcmp(entry + 1, label) == 0;
+    return QDQ_OK;
+}
+
+static bool add(const follower *f, names *out, const char *entry)
+{
+    for (size_t i = 0; i < out->n; i++)
+        if (strcmp(out->at[i], entry) == 0)
+            return true;
+    return QDQ_PUSH(f->arena, out, entry);
+}
+
+static bool add_heir(const follower *f, names *out, const char *label, const qdq_node *heir)
+{
+    const char *name = qdq_node_label(heir, f->arena);
+    const char *entry = qdq_arena_printf(f->arena, "=%s", name);
+
+    qdq_job_log(f->job, QDQ_LOG_WARNING, "node '%s': cleaning fused it; '%s' is meant", label,
+                name);
+    return entry != NULL && add(f, out, entry);
+}
+
+static qdq_status any_left(const follower *f, const char *entry, qdq_regexp *re, bool *any,
+                           qdq_error *err)
+{
+    *any = false;
+    QDQ_FOR_NODES (n, f->clean->graph) {
+        qdq_arena_mark mark = qdq_arena_get_mark(f->arena);
+        QDQ_TRY(matches(entry, re, qdq_node_label(n, f->arena), any, err));
+        qdq_arena_reset(f->arena, mark);
+        if (*any)
+            return QDQ_OK;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status follow_with(const follower *f, const char *entry, qdq_regexp *re, names *out,
+                              qdq_error *err)
+{
+    size_t found = 0;
+    bool yes;
+
+    QDQ_TRY(any_left(f, entry, re, &yes, err));
+    QDQ_FOR_NODES (n, f->m->graph) {
+        if (yes)
+            break;
+        qdq_arena_mark mark = qdq_arena_get_mark(f->arena);
+        const char *label = qdq_node_label(n, f->arena);
+        bool hit;
+        QDQ_TRY(matches(entry, re, label, &hit, err));
+        const qdq_node *heir = hit ? heir_of(f, n) : NULL;
+        if (heir != NULL && !add_heir(f, out, label, heir))
+            return qdq_nomem(err);
+        if (heir == NULL)
+            qdq_arena_reset(f->arena, mark);
+        found += heir != NULL;
+    }
+    return found > 0 || add(f, out, entry) ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status follow(const follower *f, const char *entry, names *out, qdq_error *err)
+{
+    qdq_regexp re;
+
+    if (entry[0] == '=')
+        return follow_with(f, entry, NULL, out, err);
+    QDQ_TRY(qdq_regexp_open(entry, false, &re, err));
+    qdq_status st = follow_with(f, entry, &re, out, err);
+    qdq_regexp_close(&re);
+    return st;
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+static qdq_status follow_list(const follower *f, const char *const **list, qdq_error *err)
+{
+    names out = {NULL, 0, 0};
+
+    if (*list == NULL)
+        return QDQ_OK;
+    for (size_t i = 0; (*list)[i] != NULL; i++)
+        QDQ_TRY(follow(f, (*list)[i], &out, err));
+    if (!QDQ_PUSH(f->arena, &out, NULL))
+        return qdq_nomem(err);
+    *list = out.at;
+    return QDQ_OK;
+}
+
+qdq_status qdq_place_follow_names(const qdq_model *m, const qdq_model *clean, qdq_arena *arena,
+                                  qdq_quantize_opts *opts, qdq_error *err)
+{
+    follower f = {m, clean, QDQ_MAP_INIT, arena, opts->job};
+
+    if (opts->exclude == NULL && opts->include == NULL)
+        return QDQ_OK;
+    qdq_status st = qdq_graph_map_labels(clean->graph, arena, &f.left) ? QDQ_OK : qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = follow_list(&f, &opts->exclude, err);
+    if (st == QDQ_OK)
+        st = follow_list(&f, &opts->include, err);
+    qdq_map_free(&f.left);
+    return st;
+}
