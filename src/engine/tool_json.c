@@ -238,7 +238,7 @@ static qdq_status read_text(parser *s, place where, const char **out)
 
 static qdq_status read_value(parser *s, place where, int depth, qdq_tool_json **out);
 
-static void add(qdq_tool_json *parent, qdq_tool_json *child)
+static void add_child(qdq_tool_json *parent, qdq_tool_json *child)
 {
     if (parent->last != NULL)
         parent->last->next = child;
@@ -262,7 +262,7 @@ static qdq_status read_member(parser *s, qdq_tool_json *parent, int depth)
     }
     QDQ_TRY(read_value(s, key != NULL ? IN_OBJECT : IN_LIST, depth, &child));
     child->key = key;
-    add(parent, child);
+    add_child(parent, child);
     return QDQ_OK;
 }
 

@@ -14,7 +14,6 @@
 #include "base/spawn.h"
 #include "engine/remote/remote_arrays.h"
 #include "engine/remote/remote_groups.h"
-#include "engine/remote/remote_profile.h"
 
 /* --- hello ------------------------------------------------------------------------------------ */
 
@@ -241,73 +240,56 @@ static qdq_status compare(qdq_worker *w, const qdq_json_place *q, qdq_json_out a
     return QDQ_OK;
 }
 
-typedef qdq_status (*session_fn)(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
-                                 qdq_json_out answer, qdq_error *err);
-
-/* What takes a session of its own, of at least this many runs. */
-static qdq_status ask_apart(qdq_worker *w, const qdq_json_place *q, qdq_worker_purpose purpose,
-                            unsigned least, session_fn ask, qdq_json_out answer, qdq_error *err)
+static qdq_status layers_of(qdq_worker *w, const qdq_worker_model *m, unsigned runs, bool nodes,
+                            qdq_group **layers, size_t *n, qdq_error *err)
 {
-    const char *path = qdq_remote_get_text(q, "path", NULL);
-    unsigned runs = (unsigned)qdq_json_int(q, "runs", least, UINT32_MAX, least);
-    qdq_worker_model *m;
+    qdq_arena memory = QDQ_ARENA_INIT;
+    const qdq_named_array *in = NULL;
+    size_t n_in = 0, count;
+    qdq_status st = QDQ_OK;
 
-    if (q->reader->status != QDQ_OK)
-        return q->reader->status;
-    QDQ_TRY(qdq_worker_open(w, path, w->shapes, w->n_shapes, purpose, &m, err));
-    qdq_status st = ask(w, m, runs, answer, err);
-    qdq_worker_close(m);
+    if (runs > 0)
+        st = qdq_worker_sample(w, m->model, 0, &memory, &in, &n_in, &count, err);
+    if (st == QDQ_OK)
+        st = (nodes ? qdq_session_groups : qdq_session_profile)(m->session, in, n_in, runs, layers,
+                                                                n, err);
+    qdq_arena_free(&memory);
     return st;
 }
 
-static qdq_status profile_session(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
-                                  qdq_json_out answer, qdq_error *err)
+/* Takes a session of its own. */
+static qdq_status put_layers(qdq_worker *w, const qdq_json_place *q, bool nodes,
+                             qdq_json_out answer, qdq_error *err)
 {
-    qdq_arena memory = QDQ_ARENA_INIT;
-    const qdq_named_array *in;
+    const char *path = qdq_remote_get_text(q, "path", NULL);
+    const unsigned least = nodes ? 0 : 1,
+                   runs = (unsigned)qdq_json_int(q, "runs", least, UINT32_MAX, least);
+    qdq_worker_model *m;
     qdq_group *layers = NULL;
-    size_t n_in, count, n = 0;
+    size_t n = 0;
 
-    qdq_status st = qdq_worker_sample(w, m->model, 0, &memory, &in, &n_in, &count, err);
+    if (q->reader->status != QDQ_OK)
+        return q->reader->status;
+    QDQ_TRY(qdq_worker_open(w, path, w->shapes, w->n_shapes,
+                            nodes ? QDQ_WORKER_GROUPS : QDQ_WORKER_PROFILE, &m, err));
+    qdq_status st = layers_of(w, m, runs, nodes, &layers, &n, err);
     if (st == QDQ_OK)
-        st = qdq_session_profile(m->session, in, n_in, runs, &layers, &n, err);
-    if (st == QDQ_OK)
-        qdq_json_put(answer, "layers", qdq_remote_profile_json(layers, n));
+        qdq_json_put(answer, "layers", qdq_remote_groups_json(layers, n));
     qdq_free(layers);
-    qdq_arena_free(&memory);
+    qdq_worker_close(m);
     return st;
 }
 
 static qdq_status profile(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
                           qdq_error *err)
 {
-    return ask_apart(w, q, QDQ_WORKER_PROFILE, 1, profile_session, answer, err);
-}
-
-static qdq_status group_session(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
-                                qdq_json_out answer, qdq_error *err)
-{
-    qdq_arena memory = QDQ_ARENA_INIT;
-    const qdq_named_array *in = NULL;
-    qdq_group *groups = NULL;
-    size_t n_in = 0, count, n = 0;
-    qdq_status st = QDQ_OK;
-
-    if (runs > 0)
-        st = qdq_worker_sample(w, m->model, 0, &memory, &in, &n_in, &count, err);
-    if (st == QDQ_OK)
-        st = qdq_session_groups(m->session, in, n_in, runs, &groups, &n, err);
-    if (st == QDQ_OK)
-        qdq_json_put(answer, "layers", qdq_remote_groups_json(groups, n));
-    qdq_free(groups);
-    qdq_arena_free(&memory);
-    return st;
+    return put_layers(w, q, false, answer, err);
 }
 
 static qdq_status groups(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
                          qdq_error *err)
 {
-    return ask_apart(w, q, QDQ_WORKER_GROUPS, 0, group_session, answer, err);
+    return put_layers(w, q, true, answer, err);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */

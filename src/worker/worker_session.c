@@ -9,7 +9,6 @@
 #include "engine/remote/remote_arrays.h"
 #include "engine/remote/remote_groups.h"
 #include "engine/remote/remote_model.h"
-#include "engine/remote/remote_profile.h"
 #include "worker/worker.h"
 
 /* Outputs are handed over in pieces of this size, so that memory stays warm and small. */
@@ -92,7 +91,7 @@ static qdq_status read_inputs(qdq_worker *w, const qdq_json_place *q, const qdq_
     return QDQ_OK;
 }
 
-static qdq_worker_model *find(qdq_worker *w, const qdq_json_place *q, qdq_error *err)
+static qdq_worker_model *find_model(qdq_worker *w, const qdq_json_place *q, qdq_error *err)
 {
     return qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
 }
@@ -132,7 +131,7 @@ qdq_status qdq_worker_run_session(qdq_worker *w, const qdq_json_place *q, qdq_js
 {
     size_t at = (size_t)qdq_json_int(q, "at", 0, INT64_MAX / 4, -1);
     giver g = {.w = w, .start = at, .end = at};
-    const qdq_worker_model *m = find(w, q, err);
+    const qdq_worker_model *m = find_model(w, q, err);
     const qdq_array **in;
     qdq_status st = m != NULL ? q->reader->status : QDQ_E_BUG;
 
@@ -169,7 +168,7 @@ static qdq_status keep_inputs(qdq_worker_model *m, const qdq_array **in, size_t 
 qdq_status qdq_worker_bind_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
                                    qdq_error *err)
 {
-    qdq_worker_model *m = find(w, q, err);
+    qdq_worker_model *m = find_model(w, q, err);
     const qdq_array **in;
 
     (void)answer;
@@ -183,7 +182,7 @@ qdq_status qdq_worker_bind_session(qdq_worker *w, const qdq_json_place *q, qdq_j
 qdq_status qdq_worker_time_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
                                    qdq_error *err)
 {
-    const qdq_worker_model *m = find(w, q, err);
+    const qdq_worker_model *m = find_model(w, q, err);
     unsigned runs = (unsigned)qdq_json_int(q, "runs", 0, UINT32_MAX, -1);
     uint64_t ns;
 
@@ -198,39 +197,34 @@ qdq_status qdq_worker_time_session(qdq_worker *w, const qdq_json_place *q, qdq_j
 
 /* --- layers ----------------------------------------------------------------------------------- */
 
-qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
-                                      qdq_error *err)
+static qdq_status put_layers(qdq_worker *w, const qdq_json_place *q, bool nodes,
+                             qdq_json_out answer, qdq_error *err)
 {
-    const qdq_worker_model *m = find(w, q, err);
-    unsigned runs = (unsigned)qdq_json_int(q, "runs", 1, UINT32_MAX, -1);
-    const qdq_array **in;
-    qdq_group *layers;
-    size_t n;
-
-    if (m == NULL)
-        return QDQ_E_BUG;
-    QDQ_TRY(read_inputs(w, q, m->session, &in, err));
-    QDQ_TRY(w->engine->ops->profile(m->session, in, runs, &layers, &n, err));
-    qdq_json_put(answer, "layers", qdq_remote_profile_json(layers, n));
-    qdq_free(layers);
-    return QDQ_OK;
-}
-
-qdq_status qdq_worker_group_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
-                                    qdq_error *err)
-{
-    const qdq_worker_model *m = find(w, q, err);
-    unsigned runs = (unsigned)qdq_json_int(q, "runs", 0, UINT32_MAX, -1);
+    const qdq_worker_model *m = find_model(w, q, err);
+    unsigned runs = (unsigned)qdq_json_int(q, "runs", nodes ? 0 : 1, UINT32_MAX, -1);
     const qdq_array **in = NULL;
-    qdq_group *groups;
+    qdq_group *layers;
     size_t n;
 
     if (m == NULL)
         return QDQ_E_BUG;
     if (runs > 0)
         QDQ_TRY(read_inputs(w, q, m->session, &in, err));
-    QDQ_TRY(w->engine->ops->groups(m->session, in, runs, &groups, &n, err));
-    qdq_json_put(answer, "layers", qdq_remote_groups_json(groups, n));
-    qdq_free(groups);
+    QDQ_TRY((nodes ? w->engine->ops->groups : w->engine->ops->profile)(m->session, in, runs,
+                                                                       &layers, &n, err));
+    qdq_json_put(answer, "layers", qdq_remote_groups_json(layers, n));
+    qdq_free(layers);
     return QDQ_OK;
+}
+
+qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
+                                      qdq_error *err)
+{
+    return put_layers(w, q, false, answer, err);
+}
+
+qdq_status qdq_worker_group_session(qdq_worker *w, const qdq_json_place *q, qdq_json_out answer,
+                                    qdq_error *err)
+{
+    return put_layers(w, q, true, answer, err);
 }

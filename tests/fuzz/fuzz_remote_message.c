@@ -8,7 +8,6 @@
 #include "engine/remote/remote_groups.h"
 #include "engine/remote/remote_message.h"
 #include "engine/remote/remote_model.h"
-#include "engine/remote/remote_profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -55,23 +54,6 @@ static void read_layers(const json_t *list)
         abort();
     qdq_free(again);
     qdq_free(g);
-    json_decref(sent);
-}
-
-static void read_profile(const json_t *list)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_group *l, *again;
-    size_t n, n_again;
-
-    if (qdq_remote_profile_read(list, &l, &n, &err) != QDQ_OK)
-        return;
-    json_t *sent = qdq_remote_profile_json(l, n);
-    if (sent == NULL || qdq_remote_profile_read(sent, &again, &n_again, &err) != QDQ_OK ||
-        n_again != n)
-        abort();
-    qdq_free(again);
-    qdq_free(l);
     json_decref(sent);
 }
 
@@ -125,7 +107,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         send_again(message);
         read_members(message);
         read_layers(json_object_get(message, "layers"));
-        read_profile(json_object_get(message, "layers"));
         read_session(message);
         json_decref(message);
         at += used;

@@ -55,6 +55,7 @@ TEST(layers_come_back_as_they_went)
                               .median_us = 0.1,
                               .node = nodes,
                               .n_nodes = 3,
+                              .runs = 7,
                               .source = QDQ_GROUP_SLICE},
                              {.layer = "",
                               .op = "Reorder",
@@ -79,6 +80,7 @@ TEST(layers_come_back_as_they_went)
         assert_true(back[i].conversion == two[i].conversion && back[i].source == two[i].source);
         assert_string_equal(back[i].tensor, two[i].tensor != NULL ? two[i].tensor : "");
         assert_int_equal(back[i].n_nodes, two[i].n_nodes);
+        assert_int_equal(back[i].runs, two[i].runs);
     }
     assert_true(back[0].median_us == 0.1 && isnan(back[1].median_us));
     for (size_t i = 0; i < 3; i++)
@@ -100,7 +102,9 @@ TEST(layers_of_another_kind_are_refused)
         "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, [1]]]",
         "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, {}]]",
         "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, [], 1]]",
-        "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, [], \"t\", 1]]",
+        "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, [], \"t\", -1]]",
+        "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, [], \"t\", 1.5]]",
+        "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, [], \"t\", 1, 1]]",
     };
 
     for (size_t i = 0; i < QDQ_COUNT(wrong); i++) {

@@ -358,8 +358,8 @@ static qdq_status ask_next(const remote_session *rs, qdq_remote_answer *answer, 
     return st == QDQ_OK ? fail(rs->remote, rs->model, &fate, "while it ran the model", err) : st;
 }
 
-static qdq_status run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
-                      qdq_error *err)
+static qdq_status run_once(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
+                           qdq_error *err)
 {
     const remote_session *rs = s->self;
     const call c = {"run", "while it ran the model", in, 0};
@@ -392,7 +392,7 @@ static qdq_status remote_run(qdq_session *s, const qdq_array *const *in, qdq_out
     const remote_session *rs = s->self;
 
     pthread_mutex_lock(&rs->remote->lock);
-    qdq_status st = run(s, in, fn, ctx, err);
+    qdq_status st = run_once(s, in, fn, ctx, err);
     pthread_mutex_unlock(&rs->remote->lock);
     return st;
 }
@@ -462,9 +462,8 @@ static qdq_status remote_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq
 
 /* --- layers ----------------------------------------------------------------------------------- */
 
-/* A profile or groups: that which is not NULL. */
-static qdq_status ask_layers(qdq_session *s, const call *c, qdq_group **profile, qdq_group **groups,
-                             size_t *n, qdq_error *err)
+static qdq_status ask_layers(qdq_session *s, const call *c, qdq_group **out, size_t *n,
+                             qdq_error *err)
 {
     remote *r = ((const remote_session *)s->self)->remote;
     qdq_remote_answer answer = {.arena = QDQ_ARENA_INIT};
@@ -473,10 +472,8 @@ static qdq_status ask_layers(qdq_session *s, const call *c, qdq_group **profile,
     qdq_status st = need_session(s, err);
     if (st == QDQ_OK)
         st = ask(s, c, &answer, err);
-    if (st == QDQ_OK && profile != NULL)
-        st = qdq_remote_answer_profile(&r->client, &answer, profile, n, err);
-    else if (st == QDQ_OK)
-        st = qdq_remote_answer_groups(&r->client, &answer, groups, n, err);
+    if (st == QDQ_OK)
+        st = qdq_remote_answer_layers(&r->client, &answer, out, n, err);
     qdq_remote_answer_free(&answer);
     pthread_mutex_unlock(&r->lock);
     return st;
@@ -485,8 +482,7 @@ static qdq_status ask_layers(qdq_session *s, const call *c, qdq_group **profile,
 static qdq_status remote_profile(qdq_session *s, const qdq_array *const *in, unsigned runs,
                                  qdq_group **out, size_t *n, qdq_error *err)
 {
-    return ask_layers(s, &(call){"layers", "while it profiled the model", in, runs}, out, NULL, n,
-                      err);
+    return ask_layers(s, &(call){"layers", "while it profiled the model", in, runs}, out, n, err);
 }
 
 static qdq_status remote_groups(qdq_session *s, const qdq_array *const *in, unsigned runs,
@@ -494,7 +490,7 @@ static qdq_status remote_groups(qdq_session *s, const qdq_array *const *in, unsi
 {
     const call c = {"nodes", "while it listed the layers of the model", runs > 0 ? in : NULL, runs};
 
-    return ask_layers(s, &c, NULL, out, n, err);
+    return ask_layers(s, &c, out, n, err);
 }
 
 const qdq_engine_ops qdq_engine_remote_ops = {

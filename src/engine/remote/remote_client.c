@@ -8,7 +8,6 @@
 #include "base/fail.h"
 #include "base/opts.h"
 #include "engine/remote/remote_groups.h"
-#include "engine/remote/remote_profile.h"
 
 #define WORKER "qdq-worker"
 
@@ -36,15 +35,7 @@ qdq_status qdq_remote_answer_check(qdq_remote_client *c, const qdq_remote_answer
     return st == QDQ_OK || st == QDQ_E_NOMEM ? st : qdq_remote_not_as_agreed(c, err);
 }
 
-qdq_status qdq_remote_answer_profile(qdq_remote_client *c, const qdq_remote_answer *answer,
-                                     qdq_group **out, size_t *n, qdq_error *err)
-{
-    qdq_status st = qdq_remote_profile_read(json_object_get(answer->json, "layers"), out, n, err);
-
-    return st == QDQ_E_FORMAT ? qdq_remote_not_as_agreed(c, err) : st;
-}
-
-qdq_status qdq_remote_answer_groups(qdq_remote_client *c, const qdq_remote_answer *answer,
+qdq_status qdq_remote_answer_layers(qdq_remote_client *c, const qdq_remote_answer *answer,
                                     qdq_group **out, size_t *n, qdq_error *err)
 {
     qdq_status st = qdq_remote_groups_read(json_object_get(answer->json, "layers"), out, n, err);

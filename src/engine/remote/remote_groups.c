@@ -1,4 +1,4 @@
-/* remote_groups.c - see the header. */
+/* remote_groups.c - rows of layers, written and read back. */
 #include "engine/remote/remote_groups.h"
 
 #include <math.h>
@@ -9,23 +9,42 @@
 #include "base/pack.h"
 #include "engine/remote/remote_message.h"
 
-enum { LAYER, OP, IN_TYPE, OUT_TYPE, TEXTS, US = TEXTS, CONVERSION, SOURCE, NODES, TENSOR, ROW };
+enum {
+    LAYER,
+    OP,
+    IN_TYPE,
+    OUT_TYPE,
+    TEXTS,
+    US = TEXTS,
+    CONVERSION,
+    SOURCE,
+    NODES,
+    TENSOR,
+    RUNS,
+    ROW
+};
 
 /* --- there ------------------------------------------------------------------------------------ */
+
+static const char *some(const char *text)
+{
+    return text != NULL ? text : "";
+}
 
 static void put_row(qdq_json_out row, const qdq_group *g)
 {
     qdq_remote_put_text(row, NULL, g->layer);
     qdq_remote_put_text(row, NULL, g->op);
-    qdq_remote_put_text(row, NULL, g->in_type);
-    qdq_remote_put_text(row, NULL, g->out_type);
+    qdq_remote_put_text(row, NULL, some(g->in_type));
+    qdq_remote_put_text(row, NULL, some(g->out_type));
     qdq_json_put_real(row, NULL, g->median_us);
     qdq_json_put_bool(row, NULL, g->conversion);
     qdq_json_put_int(row, NULL, g->source);
     qdq_json_out nodes = qdq_json_put_list(row, NULL);
     for (size_t i = 0; i < g->n_nodes; i++)
         qdq_remote_put_text(nodes, NULL, g->node[i]);
-    qdq_remote_put_text(row, NULL, g->tensor != NULL ? g->tensor : "");
+    qdq_remote_put_text(row, NULL, some(g->tensor));
+    qdq_json_put_int(row, NULL, g->runs);
 }
 
 json_t *qdq_remote_groups_json(const qdq_group *g, size_t n)
@@ -53,15 +72,21 @@ static bool is_time(const json_t *us)
     return json_is_null(us) || (json_is_number(us) && json_number_value(us) >= 0);
 }
 
+static bool is_count(const json_t *n)
+{
+    return json_is_integer(n) && json_integer_value(n) >= 0 && json_integer_value(n) <= UINT32_MAX;
+}
+
 static bool is_row(const json_t *row)
 {
     const json_t *us = json_array_get(row, US), *source = json_array_get(row, SOURCE),
                  *nodes = json_array_get(row, NODES);
 
-    const json_t *tensor = json_array_get(row, TENSOR); /* none in what older versions stored */
+    /* none in what older versions stored */
+    const json_t *tensor = json_array_get(row, TENSOR), *runs = json_array_get(row, RUNS);
 
-    return json_array_size(row) <= ROW && (tensor == NULL || json_is_string(tensor)) &&
-           are_texts(row, TEXTS) && is_time(us) &&
+    return json_array_size(row) <= ROW && (runs == NULL || is_count(runs)) &&
+           (tensor == NULL || json_is_string(tensor)) && are_texts(row, TEXTS) && is_time(us) &&
            json_is_boolean(json_array_get(row, CONVERSION)) && json_is_integer(source) &&
            json_integer_value(source) >= QDQ_GROUP_NONE &&
            json_integer_value(source) <= QDQ_GROUP_EXACT && json_is_array(nodes) &&
@@ -96,6 +121,7 @@ static qdq_group read_row(packing *p, const json_t *row, const char **node)
 {
     const json_t *us = json_array_get(row, US), *nodes = json_array_get(row, NODES);
     qdq_group g = {.median_us = json_is_null(us) ? NAN : json_number_value(us),
+                   .runs = (unsigned)json_integer_value(json_array_get(row, RUNS)),
                    .conversion = json_is_true(json_array_get(row, CONVERSION)),
                    .source = (qdq_group_source)json_integer_value(json_array_get(row, SOURCE)),
                    .node = node,
@@ -112,7 +138,7 @@ static qdq_group read_row(packing *p, const json_t *row, const char **node)
     return g;
 }
 
-static qdq_status check(const json_t *list, size_t *n_nodes, size_t *bytes, qdq_error *err)
+static qdq_status check_groups(const json_t *list, size_t *n_nodes, size_t *bytes, qdq_error *err)
 {
     if (!json_is_array(list))
         return qdq_fail(err, QDQ_E_FORMAT, "layers: expected a list");
@@ -122,7 +148,7 @@ static qdq_status check(const json_t *list, size_t *n_nodes, size_t *bytes, qdq_
             return qdq_fail(
                 err, QDQ_E_FORMAT,
                 "layers: entry %zu: expected [layer, op, in_type, out_type, us, conversion, "
-                "source, nodes, tensor]",
+                "source, nodes, tensor, runs]",
                 i);
         *n_nodes += json_array_size(nodes);
         *bytes += bytes_of(row, TEXTS) + bytes_of(nodes, json_array_size(nodes)) +
@@ -139,7 +165,7 @@ qdq_status qdq_remote_groups_read(const json_t *list, qdq_group **out, size_t *n
 
     *out = NULL;
     *n = 0;
-    QDQ_TRY(check(list, &n_nodes, &bytes, err));
+    QDQ_TRY(check_groups(list, &n_nodes, &bytes, err));
     qdq_group *g = malloc((count + 1) * sizeof *g + (n_nodes + 1) * sizeof(char *) + bytes);
     if (g == NULL)
         return qdq_nomem(err);

@@ -3,35 +3,36 @@
  * but for `run`. Both are of one build: the first question says which, and the worker refuses
  * another. A descriptor may go with a question (SCM_RIGHTS).
  *
- *   question, key `do`                                             answer, besides `end`
- *   hello    version, engine, ort_library, openvino_library,       name, version, library, device,
- * capabilities, search_dirs, threads, shapes, max_memory, warmup,     fingerprint, max_opset,
- * max_ir leg_runs, leg_ms, seed, samples, work, trtexec, trtexec_args, timing_cache, plugins,
- * providers, temp_dir, record, worker, log, refused; with it goes the memory that arrays are
- * exchanged in bye      (no answer)
+ *   question, key `do`                                answer, besides `end`
+ *   hello    version, engine, ort_library,              name, version, library, device,
+ *            openvino_library, search_dirs, threads,    capabilities, fingerprint, max_opset,
+ * max_ir shapes, max_memory, warmup, leg_runs, leg_ms, seed, samples, work, trtexec, trtexec_args,
+ * timing_cache, plugins, providers, temp_dir, record, worker, log, refused; with it goes the memory
+ * that arrays are exchanged in bye                                                 (no answer)
+ *   refuse   options: that the engine's program is known not to have
  *
- *   refuse   options: the engine's program has none of them, as is known from before
- *
- * of the engine `remote` (remote.c); arrays and lists of inputs are rows as in remote_arrays.h:
- *   session  handle, level, threads, profile, fake_quant, groups,  in, out
- *            shapes; the model as remote_model.h has it
- *   run      handle, in, at                                        outputs, more
- *   next     the other outputs of the run, stop: none of them      outputs, more
+ * of the engine `remote` (remote.c); arrays and lists of inputs are rows as in remote_arrays.h,
+ * layers those of remote_groups.h:
+ *   session  handle, level, threads, profile,           in, out
+ *            fake_quant, groups, shapes; the model as
+ *            remote_model.h has it
+ *   run      handle, in, at                             outputs, more
+ *   next     the other outputs of the run;              outputs, more
+ *            stop: none of them
  *   bind     handle, in
- *   time     handle, runs                                          ns: of all runs
- *   layers   handle, in, runs                                      layers: as remote_profile.h has
- * them nodes    handle, in, runs                                      layers: as remote_groups.h
- * has them drop     handle
+ *   time     handle, runs                               ns: of all runs
+ *   layers   handle, in, runs                           layers
+ *   nodes    handle, in, runs                           layers
+ *   drop     handle
  *
- * of the tuner's lab:
+ * of the tuner's worker client:
  *   open     handle, path
  *   drop     handle
- *   warm     handle: binds inputs, runs until warm                 runs: of a leg
- *   leg      handle, number                                        ns: of one run
- *   compare  a, b, sample                                          samples, finite, sqnr: up to
- * here profile  path, runs                                            layers: as remote_profile.h
- * has them groups   path, runs                                            layers: as
- * remote_groups.h has them
+ *   warm     handle: binds inputs, runs until warm      runs: of a leg
+ *   leg      handle, number                             ns: of one run
+ *   compare  a, b, sample                               samples, finite, sqnr: up to here
+ *   profile  path, runs                                 layers
+ *   groups   path, runs                                 layers
  *
  * `end` is the name of a fate, or "error" for what is wrong with the call: then `code` and `text`
  * say what. `log` has what the engine logged meanwhile: [{level, text}, ...]; `refused` the options

@@ -207,7 +207,8 @@ static qdq_status take_shapes(qdq_trt_user *u, const char *arg, qdq_arena *arena
     return QDQ_OK;
 }
 
-static qdq_status add(qdq_trt_user *u, const char *arg, qdq_arena *arena, qdq_error *err)
+static qdq_status add_user_option(qdq_trt_user *u, const char *arg, qdq_arena *arena,
+                                  qdq_error *err)
 {
     static const char remote[] = "--remoteAutoTuningConfig";
 
@@ -266,7 +267,7 @@ qdq_status qdq_trt_user_parse(const char *text, qdq_arena *arena, qdq_trt_user *
     for (size_t i = 0; i < n; i++) {
         QDQ_TRY(take_shapes(out, argv[i], arena, &taken, err));
         if (!taken)
-            QDQ_TRY(add(out, argv[i], arena, err));
+            QDQ_TRY(add_user_option(out, argv[i], arena, err));
     }
     complete(out);
     return check_ranges(out, err);

@@ -49,7 +49,7 @@ static line strip_head(const char *p, size_t n)
     return l;
 }
 
-static const char *find(const line *l, const char *part)
+static const char *find_in_line(const line *l, const char *part)
 {
     return memmem(l->p, l->n, part, strlen(part));
 }
@@ -64,7 +64,7 @@ static bool begins(const line *l, const char *part)
 /* The number behind `part`; NAN: there is none. */
 static double number_behind(const line *l, const char *part)
 {
-    const char *at = find(l, part);
+    const char *at = find_in_line(l, part);
     double x;
 
     if (at == NULL)
@@ -91,10 +91,10 @@ static bool read_dotted(qdq_trt_log *log, const line *l)
 {
     static const char mark[] = "version: ";
     int part[3] = {0, 0, 0};
-    const char *p = find(l, mark);
+    const char *p = find_in_line(l, mark);
     size_t k;
 
-    if (p == NULL || find(l, "TensorRT") == NULL)
+    if (p == NULL || find_in_line(l, "TensorRT") == NULL)
         return false;
     p += sizeof mark - 1;
     for (int i = 0; i < 3; i++) {
@@ -115,7 +115,7 @@ static bool read_dotted(qdq_trt_log *log, const line *l)
 static void read_banner_version(qdq_trt_log *log, const line *l)
 {
     static const char mark[] = "[TensorRT v";
-    const char *p = find(l, mark);
+    const char *p = find_in_line(l, mark);
     int x;
 
     if (p == NULL || log->major >= 0)
@@ -134,7 +134,8 @@ typedef enum heading { NO_HEADING, OF_LATENCY, OF_ENQUEUE, OF_COMPUTE } heading;
 
 static void read_summary(qdq_trt_log *log, const line *l, heading *under)
 {
-    if (find(l, "=== Performance summary") != NULL) { /* what came before were single runs */
+    if (find_in_line(l, "=== Performance summary") !=
+        NULL) { /* what came before were single runs */
         log->latency_ms = log->compute_ms = NAN;
         *under = NO_HEADING;
     } else if (begins(l, "Latency: ")) {
@@ -275,7 +276,7 @@ static size_t rank_of(qdq_trt_failure f, const char *reason)
 static void read_unknown(qdq_trt_log *log, const line *l)
 {
     static const char mark[] = "Unknown option: ";
-    const char *p = find(l, mark);
+    const char *p = find_in_line(l, mark);
 
     if (p == NULL || log->n_unknown == QDQ_TRT_MAX_UNKNOWN)
         return;
@@ -292,7 +293,7 @@ static void read_failure(qdq_trt_log *log, const line *l)
     size_t now = rank_of(log->failure, log->reason);
 
     for (size_t i = 0; i < QDQ_COUNT(failures) && i < now; i++)
-        if (find(l, failures[i].part) != NULL) {
+        if (find_in_line(l, failures[i].part) != NULL) {
             log->failure = failures[i].failure;
             copy_line(l->p, l->n, log->reason, sizeof log->reason);
             return;
@@ -314,9 +315,10 @@ static void read_line(qdq_trt_log *log, const line *l, heading *under)
     read_dotted(log, l);
     read_summary(log, l, under);
     for (size_t i = 0; i < QDQ_COUNT(warnings); i++)
-        if (find(l, warnings[i].part) != NULL)
+        if (find_in_line(l, warnings[i].part) != NULL)
             log->trust |= warnings[i].trust;
-    if (find(l, "profiler") != NULL && find(l, "timing") != NULL && find(l, "not reported") != NULL)
+    if (find_in_line(l, "profiler") != NULL && find_in_line(l, "timing") != NULL &&
+        find_in_line(l, "not reported") != NULL)
         log->profiler_attached = true;
     read_unknown(log, l);
     read_failure(log, l);

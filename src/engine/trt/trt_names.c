@@ -9,8 +9,8 @@
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-static bool add(qdq_trt_trie *t, qdq_arena *arena, const char *text, const qdq_node *n,
-                const qdq_value *v)
+static bool add_name(qdq_trt_trie *t, qdq_arena *arena, const char *text, const qdq_node *n,
+                     const qdq_value *v)
 {
     const qdq_trt_name name = {text, n, v, false};
 
@@ -24,16 +24,16 @@ static bool add_both(qdq_trt_names *names, qdq_arena *arena, const char *text, c
 {
     char *copy;
 
-    if (!add(&names->exact, arena, text, n, v))
+    if (!add_name(&names->exact, arena, text, n, v))
         return false;
     if (strchr(text, '.') == NULL)
-        return add(&names->dotless, arena, text, n, v);
+        return add_name(&names->dotless, arena, text, n, v);
     copy = qdq_arena_strdup(arena, text);
     if (copy == NULL)
         return false;
     for (char *p = copy; (p = strchr(p, '.')) != NULL;)
         *p = '_';
-    return add(&names->dotless, arena, copy, n, v);
+    return add_name(&names->dotless, arena, copy, n, v);
 }
 
 /* As the ONNX parser calls a node without a name, unless one of that name is there. */

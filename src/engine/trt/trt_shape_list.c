@@ -64,7 +64,8 @@ static qdq_status usual_shapes(const qdq_trt_user *u, qdq_arena *arena, qdq_trt_
     return QDQ_OK;
 }
 
-static qdq_status make(const char *args, qdq_arena *arena, qdq_trtexec_shapes **out, qdq_error *err)
+static qdq_status read_ranges(const char *args, qdq_arena *arena, qdq_trtexec_shapes **out,
+                              qdq_error *err)
 {
     qdq_trt_shapes opt;
     qdq_trt_user u;
@@ -111,7 +112,7 @@ qdq_status qdq_trtexec_shapes_read(const char *args, qdq_trtexec_shapes **out, q
     qdq_arena arena = QDQ_ARENA_INIT;
 
     *out = NULL;
-    qdq_status st = make(args, &arena, out, err);
+    qdq_status st = read_ranges(args, &arena, out, err);
     qdq_arena_free(&arena);
     return st == QDQ_E_USAGE ? qdq_within(err, st, "--trtexec-args") : st;
 }

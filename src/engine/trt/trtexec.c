@@ -121,7 +121,7 @@ static const char *in_folder(trt_session *ts, const char *name)
 }
 
 /* "--key=" and a file of the session's folder, or a text. False: no memory. */
-static bool add(trt_session *ts, qdq_trt_argv *to, const char *key, const char *value)
+static bool add_option(trt_session *ts, qdq_trt_argv *to, const char *key, const char *value)
 {
     const char *arg = value == NULL ? NULL : qdq_arena_printf(&ts->scratch, "%s%s", key, value);
 
@@ -144,7 +144,7 @@ static qdq_status add_profile_shapes(trt_session *ts, qdq_trt_argv *to, qdq_erro
 
     for (size_t i = 0; i < QDQ_COUNT(sets) && ts->opt.n > 0; i++) {
         QDQ_TRY(qdq_trt_shapes_print(sets[i].shapes, &ts->scratch, &text, err));
-        if (!add(ts, to, sets[i].key, text))
+        if (!add_option(ts, to, sets[i].key, text))
             return qdq_nomem(err);
     }
     return QDQ_OK;
@@ -185,10 +185,10 @@ static qdq_status build(qdq_session *s, bool with_layers, qdq_error *err)
     qdq_trt_call call = {
         .files = files, .log = in_folder(ts, "build.log"), .deadline_s = build_deadline_s};
 
-    bool good = add(ts, &call.needed, "--onnx=", in_folder(ts, "model.onnx")) &&
-                add(ts, &call.needed, "--saveEngine=", files[0]) &&
+    bool good = add_option(ts, &call.needed, "--onnx=", in_folder(ts, "model.onnx")) &&
+                add_option(ts, &call.needed, "--saveEngine=", files[0]) &&
                 add_flag(ts, &call.useful, skip_inference(t)) &&
-                add(ts, &call.useful, "--timingCacheFile=", in_folder(ts, "timing.cache")) &&
+                add_option(ts, &call.useful, "--timingCacheFile=", in_folder(ts, "timing.cache")) &&
                 add_flag(ts, &call.useful, "--profilingVerbosity=detailed") &&
                 add_flag(ts, &call.useful, "--maxAuxStreams=0");
     if (good && !t->user.weakly_typed && !qdq_trt_tool_is(t, 11, 0))
@@ -197,7 +197,7 @@ static qdq_status build(qdq_session *s, bool with_layers, qdq_error *err)
         good = add_flag(ts, &call.needed, "--safe");
     if (good && with_layers && qdq_trt_tool_has(t, "--exportLayerInfo")) {
         files[1] = in_folder(ts, "layers.json");
-        good = files[1] != NULL && add(ts, &call.useful, "--exportLayerInfo=", files[1]);
+        good = files[1] != NULL && add_option(ts, &call.useful, "--exportLayerInfo=", files[1]);
     }
     if (!good || files[0] == NULL || call.log == NULL)
         return qdq_nomem(err);
@@ -380,8 +380,8 @@ static qdq_status use_engine(trt_session *ts, qdq_trt_call *call, unsigned runs,
     char iterations[40];
 
     snprintf(iterations, sizeof iterations, "%u", runs > LEAST_QUERIES ? runs : LEAST_QUERIES);
-    bool good = add(ts, &call->needed, "--loadEngine=", in_folder(ts, "engine")) &&
-                add(ts, &call->useful, "--iterations=", iterations);
+    bool good = add_option(ts, &call->needed, "--loadEngine=", in_folder(ts, "engine")) &&
+                add_option(ts, &call->useful, "--iterations=", iterations);
     for (size_t i = 0; good && i < QDQ_COUNT(flags); i++)
         good = add_flag(ts, &call->useful, flags[i]);
     if (good && ts->shapes != NULL)
@@ -417,7 +417,7 @@ static qdq_status measure(trt_session *ts, unsigned runs, double *ms, qdq_error 
 
     QDQ_TRY(use_engine(ts, &call, runs, err));
     if (times == NULL || !add_flag(ts, &call.useful, "--useCudaGraph") ||
-        !add(ts, &call.useful, "--exportTimes=", times))
+        !add_option(ts, &call.useful, "--exportTimes=", times))
         return qdq_nomem(err);
     remove(times); /* of the run before: they would be taken for this one's */
     qdq_status st = qdq_trt_tool_run(&ts->e->tool, &call, &log, err);
@@ -496,7 +496,7 @@ static qdq_status run_profile(qdq_session *s, unsigned runs, qdq_trt_profile *p,
     if (path == NULL)
         return qdq_nomem(err);
     QDQ_TRY(use_engine(ts, &call, runs, err));
-    bool good = add(ts, &call.useful, "--exportProfile=", path) &&
+    bool good = add_option(ts, &call.useful, "--exportProfile=", path) &&
                 add_flag(ts, &call.useful, "--separateProfileRun") &&
                 add_flag(ts, &call.useful, "--profilingVerbosity=detailed");
     if (good && qdq_trt_tool_is(&ts->e->tool, 11, 0) && ts->e->tool.major > 0)

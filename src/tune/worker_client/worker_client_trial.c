@@ -165,7 +165,7 @@ qdq_status qdq_worker_client_profile(qdq_worker_client *lab, const char *path, u
                                      qdq_group **out, size_t *n, qdq_remote_fate *fate,
                                      qdq_error *err)
 {
-    static const layer_question profile = {"profile", "profile", qdq_remote_answer_profile};
+    static const layer_question profile = {"profile", "profile", qdq_remote_answer_layers};
 
     return ask_layers(lab, &profile, path, runs, out, n, fate, err);
 }
@@ -175,7 +175,7 @@ qdq_status qdq_worker_client_groups(qdq_worker_client *lab, const char *path, un
                                     qdq_error *err)
 {
     static const layer_question groups = {"groups", "find the nodes of its layers in",
-                                          qdq_remote_answer_groups};
+                                          qdq_remote_answer_layers};
 
     return ask_layers(lab, &groups, path, runs, out, n, fate, err);
 }
