@@ -48,13 +48,17 @@ static qdq_status set_aside(const qdq_tune_state *t, const char *path, const cha
     return QDQ_OK;
 }
 
-/* A run that has samples in its store goes on with these. A file that some other run of this store
- * wrote says nothing new. */
+/* All that it says is in the store. */
+static bool is_of_this_store(const qdq_tune_state *t, const qdq_autotune_cache *c)
+{
+    return c->fingerprint[0] != '\0' && t->tools.run.id > 1;
+}
+
+/* A run that has samples in its store goes on with these. */
 static bool is_news(const qdq_tune_state *t, const qdq_autotune_cache *c)
 {
-    if (t->out->resumed)
-        return false;
-    return c->fingerprint[0] == '\0' || (t->tools.run.id == 1 && !t->opts->restart);
+    return !t->out->resumed && !is_of_this_store(t, c) &&
+           (c->fingerprint[0] == '\0' || !t->opts->restart);
 }
 
 /* What the file says when a run begins: a run that goes on has to see the same. */
@@ -69,7 +73,8 @@ static qdq_status remember(qdq_tune_state *t, const char *key, const qdq_autotun
     return st;
 }
 
-/* The file is this run's, or out of the way, when this returns. *used: it counts, and is in *c. */
+/* The file is this run's, or out of the way, or without anything new, when this returns. *used: it
+ * counts, and is in *c. */
 static qdq_status take_file(qdq_tune_state *t, const char *path, const char *key,
                             qdq_autotune_cache *c, bool *used, qdq_error *err)
 {
@@ -83,7 +88,8 @@ static qdq_status take_file(qdq_tune_state *t, const char *path, const char *key
     *used = is_news(t, c);
     if (*used)
         QDQ_TRY(remember(t, key, c, err));
-    if (strcmp(c->fingerprint, t->tools.fingerprint) == 0 && c->run == t->tools.run.id)
+    if (is_of_this_store(t, c) ||
+        (strcmp(c->fingerprint, t->tools.fingerprint) == 0 && c->run == t->tools.run.id))
         return QDQ_OK;
     why = (qdq_error)QDQ_ERROR_INIT;
     qdq_fail(&why, QDQ_E_FORMAT, "%s: found the file of another run", path);
