@@ -43,6 +43,16 @@ static void macs(qdq_reporting *r, const char *label)
     qdq_page_many(&r->page, &table, MACS, n != NULL ? qdq_node_macs(n) : 0);
 }
 
+/* The rule that decided about the node, as the drawing has it: the entry of its input may have that
+ * of another consumer. */
+static const char *rule_of(const qdq_reporting *r, const char *label, const qdq_plan_tensor *t)
+{
+    for (size_t i = 0; i < r->picture.n_nodes; i++)
+        if (strcmp(r->picture.node[i].name, label) == 0)
+            return r->picture.node[i].why != NULL ? r->picture.node[i].why : "";
+    return t != NULL ? t->rule : "";
+}
+
 static void quantized_row(qdq_reporting *r, const qdq_plan_node *p)
 {
     const qdq_plan_tensor *t = qdq_report_input_of(r, qdq_report_node(r, p->node), p->node);
@@ -56,9 +66,7 @@ static void quantized_row(qdq_reporting *r, const qdq_plan_node *p)
     measured(r, p->node, true);
     macs(r, p->node);
     qdq_page_cell(&r->page, &table, REASON,
-                  p->kept     ? "it was in 8 bits before"
-                  : t != NULL ? t->rule
-                              : "");
+                  p->kept ? "it was in 8 bits before" : rule_of(r, p->node, t));
     qdq_page_row_end(&r->page);
 }
 

@@ -47,6 +47,16 @@ static void times_text(const qdq_tune_result *r, char *text, size_t size)
         snprintf(text + n, size - n, ", predicted %.3g ms", r->predicted_ms);
 }
 
+/* Those of the table of trials. */
+static unsigned pairs_of_trials(const qdq_tune_state *t)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < t->run.steps.n; i++)
+        n += t->run.steps.at[i].failed == NULL ? t->run.steps.at[i].result.pairs : 0;
+    return n;
+}
+
 static void show_figures(const qdq_tune_state *t, qdq_buf *b)
 {
     const qdq_tune_result *r = t->out;
@@ -63,9 +73,12 @@ static void show_figures(const qdq_tune_state *t, qdq_buf *b)
     times_text(r, base, sizeof base);
     f[n++] = (qdq_page_figure){final, "ms", "of one run", base, QDQ_TONE_PLAIN};
     snprintf(builds, sizeof builds, "%u", r->builds);
+    const unsigned tried = pairs_of_trials(t);
     snprintf(timings, sizeof timings,
-             "%u pairs of timed legs in %.0f s; profiles ruled out %u candidates", r->timings,
-             r->seconds, r->ruled_out);
+             "%u pairs in %.0f s: %u of trials, %u at the end and for noise; profiles ruled out %u "
+             "candidates",
+             r->timings, r->seconds, tried, r->timings > tried ? r->timings - tried : 0,
+             r->ruled_out);
     f[n++] = (qdq_page_figure){builds, NULL, "sessions built", timings, QDQ_TONE_PLAIN};
     if (!isnan(r->sqnr_db)) {
         snprintf(sqnr, sizeof sqnr, "%.1f", r->sqnr_db);
@@ -293,9 +306,26 @@ static void show_progress(const qdq_tune_state *t, qdq_buf *b)
     free(kept);
 }
 
-static const char *what_of(const qdq_tune_state *t, const qdq_tune_step *s)
+/* "2: Conv-Relu-Conv x5": the number of the pattern, its operators and instances. A kind of group
+ * has a short name already. */
+static void unit_text(const qdq_tune_state *t, size_t unit, char *text, size_t size)
 {
-    return s->unit != SIZE_MAX ? t->parts.problem.unit[s->unit].name : s->move;
+    enum { SHOWN = 6 };
+    const qdq_pattern *p = &t->parts.patterns->pattern[unit];
+    const size_t n_nodes = p->instance[0].region != NULL ? p->instance[0].region->n_total : 0;
+    size_t n = (size_t)snprintf(text, size, "%zu: ", unit + 1);
+
+    if (t->opts->mode != QDQ_TUNE_REGION || n_nodes == 0) {
+        snprintf(text, size, "%s", t->parts.problem.unit[unit].name);
+        return;
+    }
+    for (size_t i = 0; i < n_nodes && i < SHOWN && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%.40s", i > 0 ? "-" : "",
+                              p->instance[0].inner[i]->type);
+    if (n_nodes > SHOWN && n < size)
+        n += (size_t)snprintf(text + n, size - n, "-... (%zu nodes)", n_nodes);
+    if (p->n_instances > 1 && n < size)
+        snprintf(text + n, size - n, " x%zu", p->n_instances);
 }
 
 static void show_verdict(qdq_buf *b, const qdq_page_table *table, const qdq_tune_step *s)
@@ -318,10 +348,12 @@ static void show_trials(const qdq_tune_state *t, qdq_buf *b)
         {.head = "Gain", .is_number = true, .hint = "over the best so far"},
         {.head = "from", .is_number = true, .hint = "95 % interval"},
         {.head = "to", .is_number = true},
-        {.head = "Pairs", .is_number = true},
+        {.head = "Pairs", .is_number = true, .hint = "of runs: the candidate and the best so far"},
         {.head = "Verdict"}};
     static const qdq_page_table table = {
         .id = "trials", .column = columns, .n_columns = QDQ_COUNT(columns)};
+
+    char what[MORE];
 
     qdq_page_section(b, "search", "How the search went",
                      "Each candidate ran in pairs with the best so far, until it was clear which "
@@ -333,7 +365,9 @@ static void show_trials(const qdq_tune_state *t, qdq_buf *b)
         bool measured = s->failed == NULL;
         qdq_page_row_begin(b, s->kept ? QDQ_TONE_GOOD : measured ? QDQ_TONE_PLAIN : QDQ_TONE_BAD);
         qdq_page_number(b, &table, 0, (double)i + 1, "%.0f");
-        qdq_page_cell(b, &table, 1, what_of(t, s));
+        if (s->unit != SIZE_MAX)
+            unit_text(t, s->unit, what, sizeof what);
+        qdq_page_cell(b, &table, 1, s->unit != SIZE_MAX ? what : s->move);
         qdq_page_share(b, &table, 2, measured ? s->result.gain : NAN);
         qdq_page_share(b, &table, 3, measured ? s->result.ci_low : NAN);
         qdq_page_share(b, &table, 4, measured ? s->result.ci_high : NAN);
@@ -362,8 +396,10 @@ static double kernels_ms(const qdq_pattern *p, const qdq_tune_times *times, doub
 void qdq_tune_show_patterns(const qdq_tune_state *t, const qdq_tune_candidate *best, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {
-        {.head = "Pattern", .is_code = true},
-        {.head = "Instances", .is_number = true},
+        {.head = "Pattern",
+         .is_code = true,
+         .hint = "its number, its operators, and how often it occurs"},
+        {.head = "Instances", .is_number = true, .hint = "equal regions, decided together"},
         {.head = "Quantized", .hint = "decisions that are on, of all"},
         {.head = "Given, ms",
          .is_number = true,
@@ -374,7 +410,7 @@ void qdq_tune_show_patterns(const qdq_tune_state *t, const qdq_tune_candidate *b
         {.head = "Note"}};
     static const qdq_page_table table = {
         .id = "patterns", .column = columns, .n_columns = QDQ_COUNT(columns)};
-    char text[TEXT];
+    char text[MORE];
 
     qdq_page_section(b, "patterns", "What won where",
                      "Regions of one pattern are decided alike. Times are those of its kernels, "
@@ -388,7 +424,8 @@ void qdq_tune_show_patterns(const qdq_tune_state *t, const qdq_tune_candidate *b
         if (unit->n_choices == 0)
             continue;
         qdq_page_row_begin(b, r->gain > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
-        qdq_page_cell(b, &table, 0, unit->name);
+        unit_text(t, u, text, sizeof text);
+        qdq_page_cell(b, &table, 0, text);
         qdq_page_number(b, &table, 1, (double)unit->n_instances, "%.0f");
         snprintf(text, sizeof text, "%zu of %zu", qdq_assign_count(&r->best), unit->n_choices);
         qdq_page_cell(b, &table, 2, text);
@@ -400,8 +437,9 @@ void qdq_tune_show_patterns(const qdq_tune_state *t, const qdq_tune_candidate *b
         qdq_page_share(b, &table, 6, r->gain);
         qdq_page_cell(b, &table, 7,
                       t->parts.settled != NULL ? "known from a cache"
-                      : r->skipped             ? "promises too little"
-                                               : "");
+                      : r->skipped
+                          ? "not tried: profiles bound its saving below what can be measured"
+                          : "");
         qdq_page_row_end(b);
     }
     qdq_page_table_end(b);
@@ -462,80 +500,7 @@ void qdq_tune_show_groups(const qdq_tune_state *t, const qdq_tune_candidate *bes
     qdq_page_table_end(b);
 }
 
-/* --- the front -------------------------------------------------------------------------------- */
-
-static void draw_front(const qdq_tune_state *t, qdq_buf *b)
-{
-    enum { OTHERS = 2 };
-    const qdq_tune_result *r = t->out;
-    qdq_page_dot dot[QDQ_TUNE_MOST_POINTS + OTHERS];
-    char label[QDQ_TUNE_MOST_POINTS][24];
-    size_t n = 0;
-
-    for (; n < r->n_pareto; n++) {
-        const qdq_tune_point *p = &r->pareto[n];
-        snprintf(label[n], sizeof label[n], "%zu", n + 1);
-        dot[n] = (qdq_page_dot){label[n],  p->sqnr_db, p->ms,
-                                p->ms_low, p->ms_high, p->dominated ? QDQ_TONE_BAD : QDQ_TONE_GOOD};
-    }
-    dot[n++] = (qdq_page_dot){"rules", t->outcome.rules_db, r->rules_ms, NAN, NAN, QDQ_TONE_PLAIN};
-    dot[n++] =
-        (qdq_page_dot){"written", t->outcome.final_db, r->final_ms, NAN, NAN, QDQ_TONE_PLAIN};
-    qdq_page_scatter_plot(
-        b,
-        &(qdq_page_scatter){.title = "Time of one run over SQNR of the worst output: further down "
-                                     "is faster, further right is nearer to the given model",
-                            .x_unit = "SQNR, dB",
-                            .y_unit = "ms",
-                            .dot = dot,
-                            .n = n,
-                            .line = "given",
-                            .line_y = r->baseline_ms});
-}
-
-static void show_front(const qdq_tune_state *t, qdq_buf *b)
-{
-    static const qdq_page_column columns[] = {
-        {.head = "Model", .is_code = true},
-        {.head = "ms", .is_number = true, .hint = "measured in pairs with the given model"},
-        {.head = "from", .is_number = true, .hint = "95 % interval"},
-        {.head = "to", .is_number = true},
-        {.head = "Predicted, ms",
-         .is_number = true,
-         .hint = "by the costs that the search ended with"},
-        {.head = "SQNR, dB",
-         .is_number = true,
-         .hint = "of the worst output, on all samples that judge"},
-        {.head = "Accuracy", .is_number = true, .hint = "on labels"},
-        {.head = "Nodes", .is_number = true, .hint = "in 8 bits"},
-        {.head = "Note"}};
-    static const qdq_page_table table = {
-        .id = "pareto", .column = columns, .n_columns = QDQ_COUNT(columns)};
-
-    if (t->out->n_pareto == 0)
-        return;
-    qdq_page_section(b, "front", "Latency against accuracy",
-                     "Placements of which none is better than another in both, by the costs of the "
-                     "search and by what each decision does to the outputs; then measured and "
-                     "judged. A goal does not bound them.");
-    draw_front(t, b);
-    qdq_page_table_begin(b, &table);
-    for (size_t i = 0; i < t->out->n_pareto; i++) {
-        const qdq_tune_point *p = &t->out->pareto[i];
-        qdq_page_row_begin(b, p->dominated ? QDQ_TONE_BAD : QDQ_TONE_GOOD);
-        qdq_page_cell(b, &table, 0, p->file);
-        qdq_page_number(b, &table, 1, p->ms, "%.4g");
-        qdq_page_number(b, &table, 2, p->ms_low, "%.4g");
-        qdq_page_number(b, &table, 3, p->ms_high, "%.4g");
-        qdq_page_number(b, &table, 4, p->predicted_ms, "%.4g");
-        qdq_page_number(b, &table, 5, p->sqnr_db, "%.2f");
-        qdq_page_number(b, &table, 6, p->accuracy, "%.4f");
-        qdq_page_number(b, &table, 7, p->nodes, "%.0f");
-        qdq_page_cell(b, &table, 8, p->dominated ? "another one is as fast and as accurate" : "");
-        qdq_page_row_end(b);
-    }
-    qdq_page_table_end(b);
-}
+/* --- the page --------------------------------------------------------------------------------- */
 
 static qdq_status write_page(qdq_tune_state *t, const qdq_picture *picture, qdq_error *err)
 {
@@ -559,7 +524,7 @@ static qdq_status write_page(qdq_tune_state *t, const qdq_picture *picture, qdq_
     show_baselines(t, &b);
     show_overruled(t, &b);
     show_typed(t, &b);
-    show_front(t, &b);
+    qdq_tune_show_front(t, &b);
     qdq_page_picture(&b, picture);
     show_trials(t, &b);
     t->units->show(t, best, &b);
