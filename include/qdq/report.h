@@ -40,6 +40,11 @@ typedef struct qdq_report_opts {
     bool named;
     /* that placed: figures of its measured rules are shown; or NULL */
     const qdq_target *target;
+    /* of m and of `quantized`, measured before, in ms: nothing is timed for the page. `runs` 0:
+     * they come from pairs, and p10_ms and p90_ms are their 95 % interval. NULL: measured here */
+    const qdq_bench_model *times;
+    /* why there are no times, and none are to be measured; NULL: see `times` */
+    const char *no_times;
 } qdq_report_opts;
 
 #define QDQ_REPORT_OPTS_INIT                                                                       \
@@ -48,8 +53,9 @@ typedef struct qdq_report_opts {
     }
 
 /* Writes the page to `path` (NULL: none) and opts->overlay, for the plan `p` of the model m, which
- * made `quantized` of it. Latency of both is measured in turn for some two seconds, and every
- * layer's error, where the engine can (`e` may be NULL); what it cannot is said on the page. */
+ * made `quantized` of it. Latency of both is measured in turn for some two seconds, unless
+ * opts->times or opts->no_times is given, and every layer's error, where the engine can (`e` may be
+ * NULL); the page reports what it cannot. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_report_write(const qdq_model *m, const qdq_model *quantized,
                                                  const qdq_plan *p, qdq_engine *e,
                                                  const qdq_report_opts *opts, const char *path,

@@ -28,15 +28,10 @@ typedef struct parser {
     qdq_error *err;
 } parser;
 
-/* Calls for every option: `o` and the address of its member. */
-#define FOR_OPTS(o, g, cmd)                                                                        \
-    for (const cli_group *g = (cmd)->groups; g->title != NULL; g++)                                \
-        for (const cli_opt *o = g->opts; o->name != NULL; o++)
-
-static const cli_opt *find_long(const cli_command *cmd, const char *name, size_t size,
-                                size_t *offset)
+const cli_opt *cli_find_option(const cli_command *cmd, const char *name, size_t size,
+                               size_t *offset)
 {
-    FOR_OPTS(o, g, cmd)
+    CLI_FOR_OPTS(o, g, cmd)
     {
         if (strlen(o->name) == size && memcmp(o->name, name, size) == 0) {
             *offset = g->offset + o->offset;
@@ -46,9 +41,28 @@ static const cli_opt *find_long(const cli_command *cmd, const char *name, size_t
     return NULL;
 }
 
+qdq_status cli_suggest_option(const cli_command *cmd, const char *name, qdq_arena *arena,
+                              const char **near, qdq_error *err)
+{
+    cli_names names = {NULL, 0, 0};
+
+    CLI_FOR_OPTS(o, g, cmd)
+    {
+        if (!QDQ_PUSH(arena, &names, o->name))
+            return qdq_nomem(err);
+    }
+    *near = qdq_suggest(name, names.at, names.n);
+    return QDQ_OK;
+}
+
+bool cli_takes_value(const cli_opt *o)
+{
+    return o->kind != CLI_FLAG && o->kind != CLI_COUNT;
+}
+
 static const cli_opt *find_letter(const cli_command *cmd, char letter, size_t *offset)
 {
-    FOR_OPTS(o, g, cmd)
+    CLI_FOR_OPTS(o, g, cmd)
     {
         if (o->letter != 0 && o->letter == letter) {
             *offset = g->offset + o->offset;
@@ -56,11 +70,6 @@ static const cli_opt *find_letter(const cli_command *cmd, char letter, size_t *o
         }
     }
     return NULL;
-}
-
-static bool takes_value(const cli_opt *o)
-{
-    return o->kind != CLI_FLAG && o->kind != CLI_COUNT;
 }
 
 static qdq_status note_given(parser *p, const cli_opt *o)
@@ -75,16 +84,6 @@ static bool is_given(void *ctx, const cli_opt *o)
     for (size_t i = 0; i < p->given.n; i++)
         if (p->given.at[i] == o)
             return true;
-    return false;
-}
-
-static bool has_option(const cli_command *cmd, const char *name)
-{
-    FOR_OPTS(o, g, cmd)
-    {
-        if (strcmp(o->name, name) == 0)
-            return true;
-    }
     return false;
 }
 
@@ -120,35 +119,33 @@ static const char *twin_of(const char *name, size_t size)
 /* A command that has the option: it was taken for this one. NULL: there is none. */
 static const char *other_command_with(const char *name)
 {
+    size_t offset;
+
     for (size_t i = 0; cli_commands[i] != NULL; i++)
-        if (!cli_commands[i]->hidden && has_option(cli_commands[i], name))
+        if (!cli_commands[i]->hidden &&
+            cli_find_option(cli_commands[i], name, strlen(name), &offset) != NULL)
             return cli_commands[i]->name;
     return NULL;
 }
 
 static qdq_status unknown_option(const parser *p, const char *name, size_t size)
 {
-    cli_names names = {NULL, 0, 0};
     char *word = qdq_arena_strndup(p->arena, name, size);
+    const char *near;
 
     if (word == NULL)
         return qdq_nomem(p->err);
-    FOR_OPTS(o, g, p->cmd)
-    {
-        if (!QDQ_PUSH(p->arena, &names, o->name))
-            return qdq_nomem(p->err);
-    }
     const char *here = synonym_of(word);
     const size_t here_size = here != NULL ? strcspn(here + 2, " ") : 0;
     size_t offset;
-    if (here != NULL && find_long(p->cmd, here + 2, here_size, &offset) != NULL)
+    if (here != NULL && cli_find_option(p->cmd, here + 2, here_size, &offset) != NULL)
         return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', did you mean '%s'?", word,
                         here);
     const char *other = other_command_with(word);
     if (other != NULL)
         return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', which 'qdq %s' has", word,
                         other);
-    const char *near = qdq_suggest(word, names.at, names.n);
+    QDQ_TRY(cli_suggest_option(p->cmd, word, p->arena, &near, p->err));
     if (near != NULL)
         return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', did you mean '--%s'?", word,
                         near);
@@ -185,14 +182,14 @@ static qdq_status parse_long(parser *p, const char *arg)
     size_t size = strcspn(name, "=");
     const char *value = name[size] == '=' ? name + size + 1 : NULL;
     size_t offset = 0;
-    const cli_opt *o = find_long(p->cmd, name, size, &offset);
+    const cli_opt *o = cli_find_option(p->cmd, name, size, &offset);
     const char *twin = twin_of(name, size);
     bool negated = false;
 
     if (o == NULL && twin != NULL)
-        o = find_long(p->cmd, twin, strlen(twin), &offset);
+        o = cli_find_option(p->cmd, twin, strlen(twin), &offset);
     if (o == NULL && size > 3 && strncmp(name, "no-", 3) == 0) {
-        o = find_long(p->cmd, name + 3, size - 3, &offset);
+        o = cli_find_option(p->cmd, name + 3, size - 3, &offset);
         negated = o != NULL;
         if (negated && o->kind != CLI_FLAG)
             return qdq_fail(p->err, QDQ_E_USAGE,
@@ -201,7 +198,7 @@ static qdq_status parse_long(parser *p, const char *arg)
     if (o == NULL)
         return unknown_option(p, name, size);
     QDQ_TRY(note_given(p, o));
-    if (!takes_value(o)) {
+    if (!cli_takes_value(o)) {
         if (value != NULL)
             return qdq_fail(p->err, QDQ_E_USAGE, "'%s': --%.*s takes no value", arg, (int)size,
                             name);
@@ -227,7 +224,7 @@ static qdq_status parse_letters(parser *p, const char *arg)
                             "there is",
                             *c, arg, p->cmd->name);
         QDQ_TRY(note_given(p, o));
-        if (!takes_value(o)) {
+        if (!cli_takes_value(o)) {
             cli_value_count(o, false, p->args + offset);
             continue;
         }
@@ -265,7 +262,7 @@ static qdq_status parse_all(parser *p)
 
 static qdq_status set_defaults(parser *p)
 {
-    FOR_OPTS(o, g, p->cmd)
+    CLI_FOR_OPTS(o, g, p->cmd)
     {
         if (o->init != NULL)
             QDQ_TRY(o->kind == CLI_FLAG

@@ -165,6 +165,21 @@ typedef enum cli_progress {
 
 extern const cli_opt cli_common_opts[];
 
+/* For each option of a command: `o`, and `g`, the group that it stands in. */
+#define CLI_FOR_OPTS(o, g, cmd)                                                                    \
+    for (const cli_group *g = (cmd)->groups; g->title != NULL; g++)                                \
+        for (const cli_opt *o = g->opts; o->name != NULL; o++)
+
+/* The option of this name and its place in the args of the command; NULL: there is none. */
+const cli_opt *cli_find_option(const cli_command *cmd, const char *name, size_t size,
+                               size_t *offset);
+
+/* The option whose name is nearest to a mistyped one, in *near; NULL: none is near. */
+qdq_status cli_suggest_option(const cli_command *cmd, const char *name, qdq_arena *arena,
+                              const char **near, qdq_error *err);
+
+bool cli_takes_value(const cli_opt *o); /* false: a flag or a count */
+
 typedef struct cli_parsed {
     void *args; /* cmd->args_size bytes */
     const char *const *operand;

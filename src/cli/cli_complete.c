@@ -14,15 +14,6 @@
          cmd = *++cmd##_at)                                                                        \
         if (!cmd->hidden)
 
-#define FOR_OPTS(o, cmd)                                                                           \
-    for (const cli_group *g = (cmd)->groups; g->title != NULL; g++)                                \
-        for (const cli_opt *o = g->opts; o->name != NULL; o++)
-
-static bool takes_value(const cli_opt *o)
-{
-    return o->kind != CLI_FLAG && o->kind != CLI_COUNT;
-}
-
 static bool is_default_on(const cli_opt *o)
 {
     return o->kind == CLI_FLAG && o->init != NULL;
@@ -68,7 +59,7 @@ static word_at words_of(const cli_opt *o)
     if (o->kind == CLI_CHOICE)
         return choice_at;
     for (size_t i = 0; i < QDQ_COUNT(lists); i++)
-        if (takes_value(o) && strcmp(lists[i].name, o->name) == 0)
+        if (cli_takes_value(o) && strcmp(lists[i].name, o->name) == 0)
             return lists[i].at;
     return NULL;
 }
@@ -86,9 +77,9 @@ static void put_words(const cli_opt *o, qdq_buf *out)
 static void put_bash_values(const cli_command *cmd, qdq_buf *out)
 {
     qdq_buf_puts(out, "            case $before in\n");
-    FOR_OPTS(o, cmd)
+    CLI_FOR_OPTS(o, g, cmd)
     {
-        if (!takes_value(o) || o->bare != NULL || (o->kind == CLI_FILE && words_of(o) == NULL))
+        if (!cli_takes_value(o) || o->bare != NULL || (o->kind == CLI_FILE && words_of(o) == NULL))
             continue;
         qdq_buf_puts(out, "            ");
         if (o->letter != 0)
@@ -124,7 +115,7 @@ void cli_docs_bash(qdq_buf *out)
         qdq_buf_printf(out, "        %s)\n", cmd->name);
         put_bash_values(cmd, out);
         qdq_buf_puts(out, "            options='");
-        FOR_OPTS(o, cmd)
+        CLI_FOR_OPTS(o, g, cmd)
         {
             qdq_buf_printf(out, "--%s%s ", is_default_on(o) ? "no-" : "", o->name);
         }
@@ -160,12 +151,12 @@ static void put_zsh_option(const cli_opt *o, qdq_buf *out)
 
     qdq_buf_printf(out, "                '%s--%s%s%s[", again ? "*" : "",
                    is_default_on(o) ? "no-" : "", o->name,
-                   o->bare != NULL  ? "=-"
-                   : takes_value(o) ? "="
-                                    : "");
+                   o->bare != NULL      ? "=-"
+                   : cli_takes_value(o) ? "="
+                                        : "");
     put_zsh_help(o->help, out);
     qdq_buf_putc(out, ']');
-    if (takes_value(o)) {
+    if (cli_takes_value(o)) {
         qdq_buf_printf(out, "%s:%s:", o->bare != NULL ? ":" : "",
                        words_of(o) != NULL ? "word" : "value");
         if (words_of(o) == NULL && o->kind == CLI_FILE)
@@ -197,7 +188,7 @@ void cli_docs_zsh(qdq_buf *out)
     FOR_COMMANDS(cmd)
     {
         qdq_buf_printf(out, "        %s)\n            _arguments -s \\\n", cmd->name);
-        FOR_OPTS(o, cmd)
+        CLI_FOR_OPTS(o, g, cmd)
         {
             put_zsh_option(o, out);
         }
@@ -232,13 +223,13 @@ void cli_docs_fish(qdq_buf *out)
                  "complete -c qdq -n __fish_use_subcommand -f -a help -d 'explain a command'\n");
     FOR_COMMANDS(cmd)
     {
-        FOR_OPTS(o, cmd)
+        CLI_FOR_OPTS(o, g, cmd)
         {
             qdq_buf_printf(out, "complete -c qdq -n '__fish_seen_subcommand_from %s' -l %s%s",
                            cmd->name, is_default_on(o) ? "no-" : "", o->name);
             if (o->letter != 0)
                 qdq_buf_printf(out, " -s %c", o->letter);
-            if (takes_value(o) && o->bare == NULL)
+            if (cli_takes_value(o) && o->bare == NULL)
                 qdq_buf_puts(out, o->kind == CLI_FILE ? " -r -F" : " -x");
             if (words_of(o) != NULL) {
                 qdq_buf_puts(out, " -a '");

@@ -8,7 +8,6 @@
 
 #include "base/fail.h"
 #include "base/file.h"
-#include "base/suggest.h"
 #include "base/yaml_read.h"
 #include "cli/cli_values.h"
 
@@ -43,30 +42,15 @@ static qdq_status wrong_kind(const config *c, const qdq_yaml *at, const char *ex
 
 static qdq_status unknown_key(const config *c, const qdq_yaml *m)
 {
-    QDQ_VEC(const char *) names = {NULL, 0, 0};
+    const char *near;
 
-    for (const cli_group *g = c->cmd->groups; g->title != NULL; g++)
-        for (const cli_opt *o = g->opts; o->name != NULL; o++)
-            if (!QDQ_PUSH(c->arena, &names, o->name))
-                return qdq_nomem(c->err);
-    const char *near = qdq_suggest(m->key, names.at, names.n);
+    QDQ_TRY(cli_suggest_option(c->cmd, m->key, c->arena, &near, c->err));
     if (near != NULL)
         return qdq_fail(c->err, QDQ_E_FORMAT, "%s:%zu:%zu: unknown key '%s', did you mean '%s'?",
                         c->path, m->key_line, m->key_column, m->key, near);
     return qdq_fail(c->err, QDQ_E_FORMAT,
                     "%s:%zu:%zu: unknown key '%s', expected the long name of an option of 'qdq %s'",
                     c->path, m->key_line, m->key_column, m->key, c->cmd->name);
-}
-
-static const cli_opt *find_option(const config *c, const char *name, size_t *offset)
-{
-    for (const cli_group *g = c->cmd->groups; g->title != NULL; g++)
-        for (const cli_opt *o = g->opts; o->name != NULL; o++)
-            if (strcmp(o->name, name) == 0) {
-                *offset = g->offset + o->offset;
-                return o;
-            }
-    return NULL;
 }
 
 static qdq_status set_flag(const config *c, const cli_opt *o, size_t offset, const qdq_yaml *v)
@@ -173,7 +157,7 @@ static qdq_status set_option(const config *c, const cli_opt *o, size_t offset, c
 static qdq_status set_key(const config *c, const qdq_yaml *m)
 {
     size_t offset = 0;
-    const cli_opt *o = find_option(c, m->key, &offset);
+    const cli_opt *o = cli_find_option(c->cmd, m->key, strlen(m->key), &offset);
 
     if (o == NULL)
         return unknown_key(c, m);

@@ -83,11 +83,12 @@ qdq_status cli_files_collect(cli *c, const cli_command *cmd, const void *args, q
     if (c->n_operands > 0)
         QDQ_TRY(cli_files_add(c, c->operand[0], "MODEL", CLI_READS_MODEL, err));
     for (int written = 0; written < 2; written++)
-        for (const cli_group *g = cmd->groups; g->title != NULL; g++)
-            for (const cli_opt *o = g->opts; o->name != NULL; o++)
-                if ((o->kind == CLI_FILE || o->use != CLI_USE_OF_KIND) &&
-                    (o->use >= CLI_UPDATES) == written)
-                    QDQ_TRY(add_option(c, o, (const char *)args + g->offset + o->offset, err));
+        CLI_FOR_OPTS(o, g, cmd)
+        {
+            if ((o->kind == CLI_FILE || o->use != CLI_USE_OF_KIND) &&
+                (o->use >= CLI_UPDATES) == written)
+                QDQ_TRY(add_option(c, o, (const char *)args + g->offset + o->offset, err));
+        }
     return QDQ_OK;
 }
 
@@ -138,10 +139,10 @@ static void add_sizes(qdq_json_out list, const char *path)
     qdq_free(side);
 }
 
-void cli_files_json(qdq_json_out list, const cli *c, cli_use least)
+void cli_files_json(qdq_json_out list, const cli *c, const char *but)
 {
     for (size_t i = 0; i < c->files.n; i++)
-        if (c->files.at[i].use >= least)
+        if (c->files.at[i].use >= CLI_WRITES && c->files.at[i].path != but)
             add_sizes(list, c->files.at[i].path);
 }
 
@@ -155,7 +156,7 @@ qdq_status cli_files_print(cli *c, const char *const *paths, size_t n, FILE *to,
 
     for (i = 0; i < n; i++)
         add_sizes(files, paths[i]);
-    cli_files_json(files, c, CLI_WRITES);
+    cli_files_json(files, c, NULL);
     const bool failed = d.failed;
     json_array_foreach(files.at, i, file)
     {

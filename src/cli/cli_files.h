@@ -21,9 +21,9 @@ qdq_status cli_files_check(cli *c, bool force, qdq_error *err);
 /* After the input is loaded: none that is written lies where its external data are. */
 qdq_status cli_files_guard(const cli *c, const qdq_model *m, qdq_error *err);
 
-/* [{"path","bytes"}] of what was written, with `least` CLI_WRITES_MODEL of models alone; each with
- * its side file. */
-void cli_files_json(qdq_json_out list, const cli *c, cli_use least);
+/* [{"path","bytes"}] of what was written, each model with its side file. `but`: the file that this
+ * list is written to; NULL: none. */
+void cli_files_json(qdq_json_out list, const cli *c, const char *but);
 /* The same as a table, behind `paths`. */
 qdq_status cli_files_print(cli *c, const char *const *paths, size_t n, FILE *to, qdq_error *err);
 

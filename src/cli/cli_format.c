@@ -146,7 +146,7 @@ static qdq_status apply_set(change_list *l, const cli_names *set, qdq_error *err
 
 /* `is_file`: a target that may say what becomes of the rest; the built-in ones leave it as the
  * model has it. */
-static qdq_status check(const cli_format_args *a, bool is_file, qdq_error *err)
+static qdq_status check_formats(const cli_format_args *a, bool is_file, qdq_error *err)
 {
     if (a->symmetric && a->asymmetric)
         return qdq_fail(err, QDQ_E_USAGE,
@@ -192,7 +192,7 @@ static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a,
 {
     change_list l = {.arena = &c->arena};
 
-    QDQ_TRY(check(a, is_file, err));
+    QDQ_TRY(check_formats(a, is_file, err));
     apply_preset(&l, presets[a->preset]);
     apply_options(&l, a);
     apply_rest(&l, a);

@@ -83,10 +83,11 @@ static void put_common_help(const cli_command *cmd, qdq_buf *out)
     qdq_buf_puts(out, "\n\nexample:\n");
     put_indented(cmd->example, out);
     qdq_buf_puts(out, "\ncommon options:\n");
-    for (const cli_group *g = cmd->groups; g->title != NULL; g++)
-        for (const cli_opt *o = g->opts; o->name != NULL; o++)
-            if (is_listed(cmd->common, o->name))
-                put_option(o, out);
+    CLI_FOR_OPTS(o, g, cmd)
+    {
+        if (is_listed(cmd->common, o->name))
+            put_option(o, out);
+    }
     qdq_buf_printf(out, "\n'qdq help %s' lists all options and explains the result.\n", cmd->name);
 }
 

@@ -205,7 +205,7 @@ void cli_json_written(qdq_json_out root, const cli *c, const char *output, const
     qdq_json_put_text(root, "output", output);
     qdq_json_put_int(root, "opset", qdq_model_opset(m));
     qdq_json_out files = qdq_json_put_list(root, "files");
-    cli_files_json(files, c, CLI_WRITES);
+    cli_files_json(files, c, NULL);
 }
 
 qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq_error *err)

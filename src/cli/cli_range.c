@@ -10,7 +10,7 @@
 #include "cli/cli_tables.h"
 #include "cli/cli_range.def"
 
-static const qdq_input_shape *find(const cli_shapes *s, const char *name)
+static const qdq_input_shape *find_shape(const cli_shapes *s, const char *name)
 {
     for (size_t i = 0; i < s->n; i++)
         if (strcmp(s->at[i].name, name) == 0)
@@ -31,7 +31,7 @@ static qdq_status check_end(const cli_range *r, const cli_shapes *ends, bool is_
     const char *option = name_of(r, is_max), *usual = r->in_args ? "--optShapes" : "--opt-shape";
 
     for (size_t i = 0; i < ends->n; i++) {
-        const qdq_input_shape *end = &ends->at[i], *opt = find(&r->opt, end->name);
+        const qdq_input_shape *end = &ends->at[i], *opt = find_shape(&r->opt, end->name);
         if (opt == NULL)
             return qdq_fail(err, QDQ_E_USAGE, "found %s of '%s' without %s, which is timed", option,
                             end->name, usual);
@@ -48,13 +48,13 @@ static qdq_status check_end(const cli_range *r, const cli_shapes *ends, bool is_
     return QDQ_OK;
 }
 
-static qdq_status check(const cli_range *r, const cli_shapes *shapes, qdq_error *err)
+static qdq_status check_range(const cli_range *r, const cli_shapes *shapes, qdq_error *err)
 {
     QDQ_TRY(check_end(r, &r->min, false, err));
     QDQ_TRY(check_end(r, &r->max, true, err));
     for (size_t i = 0; i < r->opt.n; i++) {
         const char *name = r->opt.at[i].name;
-        if (find(shapes, name) != NULL)
+        if (find_shape(shapes, name) != NULL)
             return qdq_fail(err, QDQ_E_USAGE, "found --shape and %s of '%s', expected one of them",
                             r->in_args ? "--optShapes" : "--opt-shape", name);
     }
@@ -104,7 +104,7 @@ qdq_status cli_range_read(cli *c, const cli_range_args *given, const cli_engine_
         qdq_free(in_args);
         QDQ_TRY(st);
     }
-    return check(out, shapes, err);
+    return check_range(out, shapes, err);
 }
 
 qdq_status cli_range_merge(cli *c, const cli_range *r, const cli_shapes *shapes, cli_shapes *out,
@@ -116,7 +116,8 @@ qdq_status cli_range_merge(cli *c, const cli_range *r, const cli_shapes *shapes,
         if (!QDQ_PUSH(&c->arena, &all, shapes->at[i]))
             return qdq_nomem(err);
     for (size_t i = 0; i < r->opt.n; i++)
-        if (find(shapes, r->opt.at[i].name) == NULL && !QDQ_PUSH(&c->arena, &all, r->opt.at[i]))
+        if (find_shape(shapes, r->opt.at[i].name) == NULL &&
+            !QDQ_PUSH(&c->arena, &all, r->opt.at[i]))
             return qdq_nomem(err);
     *out = all;
     return QDQ_OK;
@@ -132,7 +133,7 @@ static qdq_status put_shapes(const cli_range *r, const cli_shapes *ends, const c
     qdq_buf_printf(b, " \"%s=", option);
     for (size_t i = 0; i < r->opt.n; i++) {
         const char *name = r->opt.at[i].name;
-        const qdq_input_shape *s = find(ends, name);
+        const qdq_input_shape *s = find_shape(ends, name);
         if (strpbrk(name, ",'\"\\") != NULL)
             return qdq_fail(err, QDQ_E_UNSUPPORTED,
                             "--opt-shape: trtexec takes no name with a comma, a quote or a "

@@ -1,4 +1,4 @@
-/* cli_report.c - see the header. */
+/* cli_report.c - fills the options of qdq_report_write(). */
 #include "cli/cli_report.h"
 
 #include <string.h>
@@ -27,6 +27,8 @@ qdq_status cli_report_write(cli *c, const cli_report_request *r, qdq_error *err)
     o.n_set_shapes = r->quant->set_shape.n;
     o.overlay = r->overlay;
     o.named = r->named;
+    o.times = r->times;
+    o.no_times = r->no_times;
     o.target = r->target;
     return qdq_report_write(r->model, r->quantized, r->plan, r->engine, &o, r->file, r->force, err);
 }

@@ -20,6 +20,8 @@ typedef struct cli_report_request {
     const qdq_goal_result *goal;        /* NULL: there was none */
     const char *judged;                 /* what `compared` rests on; or NULL */
     const qdq_verify_result *computed;  /* the engine check; NULL: not asked */
+    const qdq_bench_model *times;       /* of both, measured before; NULL */
+    const char *no_times;               /* why there are none; NULL: to be measured */
     int threads;
     const char *file;    /* the page; NULL: none */
     const char *overlay; /* for Model Explorer; NULL: none */

@@ -54,6 +54,9 @@ qdq_status cli_tune_report_text(const char *dir, char **out, qdq_error *err);
 qdq_status cli_tune_report_load(const char *dir, json_t **out, qdq_error *err);
 /* How long things took and what was found. */
 qdq_status cli_tune_report_print(cli *c, json_t *report, FILE *to, qdq_error *err);
+/* The measurement of a run that ended, as a page shows it: of the input, and of what was written.
+ * False: there is none. */
+bool cli_tune_report_times(json_t *report, qdq_bench_model times[2]);
 /* The last line: verdict, speedup with its interval, "placement only". Nothing for a run that has
  * not ended. */
 void cli_tune_report_verdict(json_t *report, FILE *to);

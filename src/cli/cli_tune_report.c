@@ -325,6 +325,22 @@ static void print_remarks(json_t *report, FILE *to)
         fputs("search incomplete: the budget was used up\n", to);
 }
 
+bool cli_tune_report_times(json_t *report, qdq_bench_model times[2])
+{
+    const double base = number(report, "baseline_ms"), final = number(report, "final_ms");
+
+    if (!isfinite(base) || !isfinite(final))
+        return false;
+    times[0] = (qdq_bench_model){.median_ms = base, .p10_ms = base, .p90_ms = base};
+    times[1] = (qdq_bench_model){.median_ms = final,
+                                 .speedup = number(report, "speedup"),
+                                 .ci_low = number(report, "ci_low"),
+                                 .ci_high = number(report, "ci_high")};
+    times[1].p10_ms = base / times[1].ci_high;
+    times[1].p90_ms = base / times[1].ci_low;
+    return true;
+}
+
 static const char *verdict_subject(const char *verdict)
 {
     return strcmp(verdict, "float") == 0      ? "the float model is"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/file.h"
 #include "cli/cli_files.h"
 #include "cli/cli_report.h"
 
@@ -135,9 +136,11 @@ static qdq_status save_ranges(const autotune *t, qdq_error *err)
 }
 
 /* As quantize has it: layers, ranges, borders of what was written. */
-static qdq_status write_page(const autotune *t, qdq_plan *plan, qdq_model *written, qdq_error *err)
+static qdq_status write_page(const autotune *t, qdq_plan *plan, qdq_model *written, json_t *result,
+                             qdq_error *err)
 {
     const struct autotune_args *a = t->a;
+    qdq_bench_model times[2];
     cli_report_request r = {.path = t->path,
                             .model = t->model,
                             .quantized = written,
@@ -145,6 +148,7 @@ static qdq_status write_page(const autotune *t, qdq_plan *plan, qdq_model *writt
                             .target = t->target,
                             .quant = &a->quant,
                             .samples = &t->samples,
+                            .times = cli_tune_report_times(result, times) ? times : NULL,
                             .threads = cli_threads(a->threads),
                             .file = a->report,
                             .force = a->force};
@@ -156,22 +160,36 @@ static qdq_status write_page(const autotune *t, qdq_plan *plan, qdq_model *writt
     return st;
 }
 
-static qdq_status report(const autotune *t, qdq_error *err)
+static qdq_status make_page(const autotune *t, json_t *result, qdq_error *err)
 {
     const char *plan_path = in_folder(t, "plan.json"), *path = in_folder(t, "model.onnx");
     qdq_plan *plan = NULL;
     qdq_model *written = NULL;
 
-    if (t->a->report == NULL)
-        return QDQ_OK;
     if (plan_path == NULL || path == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_plan_load(plan_path, &plan, err));
     qdq_status st = qdq_model_load(path, NULL, &written, err);
     if (st == QDQ_OK)
-        st = write_page(t, plan, written, err);
+        st = write_page(t, plan, written, result, err);
     qdq_model_free(written);
     qdq_plan_free(plan);
+    return st;
+}
+
+/* --report, as its name ends. */
+static qdq_status report(const autotune *t, json_t *result, qdq_error *err)
+{
+    const char *path = t->a->report;
+    char *text = NULL;
+
+    if (path == NULL)
+        return QDQ_OK;
+    if (!cli_has_suffix(path, ".json"))
+        return make_page(t, result, err);
+    QDQ_TRY(cli_tune_report_text(t->a->output, &text, err));
+    qdq_status st = qdq_write_file(path, t->a->force, text, strlen(text), err);
+    qdq_free(text);
     return st;
 }
 
@@ -198,6 +216,8 @@ static qdq_status print_result(const autotune *t, json_t *result, qdq_error *err
 
     if (t->a->mode == QDQ_TUNE_REGION)
         files[n_files++] = in_folder(t, "patterns.yaml");
+    if (t->c->quiet)
+        return QDQ_OK;
     printf("%s\n", t->path);
     cli_shapes_set_print(&t->a->quant.set_shape, stdout);
     QDQ_TRY(cli_data_print_shapes(t->samples.data, t->model, &t->usual, stdout, err));
@@ -223,16 +243,15 @@ static qdq_status finish(const autotune *t, qdq_error *err)
     json_t *result = NULL;
 
     QDQ_TRY(save_ranges(t, err));
-    QDQ_TRY(report(t, err));
-    if (t->c->json)
-        return print_json(t->a->output, err);
     QDQ_TRY(cli_tune_report_load(t->a->output, &result, err));
-    qdq_status st = print_result(t, result, err);
+    qdq_status st = report(t, result, err);
+    if (st == QDQ_OK)
+        st = t->c->json ? print_json(t->a->output, err) : print_result(t, result, err);
     json_decref(result);
     return st;
 }
 
-static qdq_status check(autotune *t, qdq_error *err)
+static qdq_status check_outputs(autotune *t, qdq_error *err)
 {
     const struct autotune_args *a = t->a;
 
@@ -245,7 +264,7 @@ static qdq_status check(autotune *t, qdq_error *err)
     return cli_files_check(t->c, a->force, err);
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_autotune(cli *c, const void *args, qdq_error *err)
 {
     struct autotune_args own = *(const struct autotune_args *)args;
     autotune t = {.c = c, .a = &own};
@@ -254,7 +273,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     if (t.a->status != NULL)
         return tell_status(c, t.a->status, err);
     t.path = c->operand[0];
-    QDQ_TRY(check(&t, err));
+    QDQ_TRY(check_outputs(&t, err));
     QDQ_TRY(cli_range_read(c, &own.range, &own.engine, &own.quant.shape.shapes, &t.range, err));
     QDQ_TRY(cli_range_merge(c, &t.range, &own.quant.shape.shapes, &t.usual, err));
     QDQ_TRY(cli_range_apply(c, &t.range, &own.engine, &own.quant.shape.shapes, err));
@@ -334,5 +353,5 @@ const cli_command cmd_autotune = {
               "report mean std help",
     .groups = cmd_autotune_groups,
     .args_size = sizeof(struct autotune_args),
-    .run = run,
+    .run = run_autotune,
 };

@@ -155,7 +155,7 @@ static qdq_status time_open(const bench *b, bench_engine *e, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status drop(bench *b, bench_engine *e, size_t i, qdq_status st, qdq_error *err)
+static qdq_status drop_model(bench *b, bench_engine *e, size_t i, qdq_status st, qdq_error *err)
 {
     QDQ_TRY(note(b, cli_at_file(b->c->operand[i], st, err), &e->entry[i].failed, err));
     qdq_session_close(e->entry[i].session);
@@ -177,12 +177,12 @@ static qdq_status drop_failing(bench *b, bench_engine *e, qdq_error *err)
         qdq_status st = time_some(b, e, &e->entry[i].session, 1, 1, &scratch, err);
         found = found || st != QDQ_OK;
         if (st != QDQ_OK)
-            QDQ_TRY(drop(b, e, i, st, err));
+            QDQ_TRY(drop_model(b, e, i, st, err));
     }
     for (size_t i = 0; i < b->n_models && !found; i++) {
         *err = together;
         if (e->entry[i].session != NULL)
-            QDQ_TRY(drop(b, e, i, together.code, err));
+            QDQ_TRY(drop_model(b, e, i, together.code, err));
     }
     return QDQ_OK;
 }
@@ -341,7 +341,7 @@ static qdq_status measure(bench *b, qdq_error *err)
     return b->first.code;
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_bench(cli *c, const void *args, qdq_error *err)
 {
     bench b = {.c = c,
                .a = args,
@@ -410,5 +410,5 @@ const cli_command cmd_bench = {
     .common = "data rounds threads shape engine json help",
     .groups = groups,
     .args_size = sizeof(struct bench_args),
-    .run = run,
+    .run = run_bench,
 };

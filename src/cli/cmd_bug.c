@@ -5,7 +5,7 @@
 
 static const cli_group groups[] = {{"options", cli_common_opts, 0}, {NULL, NULL, 0}};
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_bug(cli *c, const void *args, qdq_error *err)
 {
     (void)c;
     (void)args;
@@ -21,6 +21,6 @@ const cli_command cmd_bug = {
     .example = "qdq __bug",
     .groups = groups,
     .args_size = sizeof(cli_common),
-    .run = run,
+    .run = run_bug,
     .hidden = true,
 };

@@ -245,7 +245,7 @@ static qdq_status read_layers(cli *c, const struct check_args *a, const qdq_mode
     return cli_groups_check(m, g, err);
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_check(cli *c, const void *args, qdq_error *err)
 {
     const struct check_args *a = args;
     const char *path = cli_is_stdout(c->operand[0]) ? "<stdin>" : c->operand[0];
@@ -345,5 +345,5 @@ const cli_command cmd_check = {
                "qdq check model.qdq.onnx --engine openvino --data test.npz",
     .groups = groups,
     .args_size = sizeof(struct check_args),
-    .run = run,
+    .run = run_check,
 };

@@ -134,7 +134,7 @@ static qdq_status compare(comparison *p, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_compare(cli *c, const void *args, qdq_error *err)
 {
     comparison p = {.c = c, .a = args};
 
@@ -198,5 +198,5 @@ const cli_command cmd_compare = {
     .common = "data per-tensor top min-sqnr labels samples engine json help",
     .groups = groups,
     .args_size = sizeof(struct compare_args),
-    .run = run,
+    .run = run_compare,
 };

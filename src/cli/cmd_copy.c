@@ -32,7 +32,7 @@ static qdq_status change(const struct copy_args *a, qdq_model *m, qdq_error *err
     return cli_shapes_set(&a->set_shape, m, err);
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_copy(cli *c, const void *args, qdq_error *err)
 {
     const struct copy_args *a = args;
     qdq_model *m = NULL;
@@ -67,5 +67,5 @@ const cli_command cmd_copy = {
     .example = "qdq copy model.onnx -o batch128.onnx --set-shape x=128x3x224x224",
     .groups = groups,
     .args_size = sizeof(struct copy_args),
-    .run = run,
+    .run = run_copy,
 };

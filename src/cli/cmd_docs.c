@@ -18,7 +18,7 @@ static const struct {
     {"bash", cli_docs_bash},   {"zsh", cli_docs_zsh}, {"fish", cli_docs_fish},
 };
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_docs(cli *c, const void *args, qdq_error *err)
 {
     qdq_buf text = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
@@ -48,6 +48,6 @@ const cli_command cmd_docs = {
     .example = "qdq __docs man > qdq.1",
     .groups = groups,
     .args_size = sizeof(cli_common),
-    .run = run,
+    .run = run_docs,
     .hidden = true,
 };

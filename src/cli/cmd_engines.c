@@ -301,7 +301,7 @@ static qdq_status self_test_one(cli *c, const struct engines_args *a, qdq_error 
     return st;
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_engines(cli *c, const void *args, qdq_error *err)
 {
     const struct engines_args *a = args;
 
@@ -335,5 +335,5 @@ const cli_command cmd_engines = {
         "/opt/ort/lib/libonnxruntime.so",
     .groups = groups,
     .args_size = sizeof(struct engines_args),
-    .run = run,
+    .run = run_engines,
 };

@@ -153,7 +153,8 @@ static qdq_status save(cli *c, const struct extract_args *a, const group_part *p
     QDQ_TRY(cli_model_save(c, p->model, &a->out, err));
     if (c->json)
         return print_json(c, a, p, err);
-    print_ranges(p, cli_result_stream(&a->out));
+    if (!c->quiet)
+        print_ranges(p, cli_result_stream(&a->out));
     return QDQ_OK;
 }
 
@@ -234,7 +235,7 @@ static qdq_status check_options(const struct extract_args *a, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_extract(cli *c, const void *args, qdq_error *err)
 {
     const struct extract_args *a = args;
     qdq_model *m = NULL;
@@ -272,5 +273,5 @@ const cli_command cmd_extract = {
     .example = "qdq extract model.onnx -o head.onnx --inputs pool_out --outputs logits",
     .groups = groups,
     .args_size = sizeof(struct extract_args),
-    .run = run,
+    .run = run_extract,
 };

@@ -62,7 +62,7 @@ static qdq_status write_plan(cli *c, const struct import_args *a, const qdq_plan
     return QDQ_OK;
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_import(cli *c, const void *args, qdq_error *err)
 {
     const struct import_args *a = args;
     qdq_import_opts opts = cli_import_options(c, &a->import);
@@ -106,5 +106,5 @@ const cli_command cmd_import = {
     .example = "qdq import model.qdq.onnx -o plan.json",
     .groups = groups,
     .args_size = sizeof(struct import_args),
-    .run = run,
+    .run = run_import,
 };

@@ -152,7 +152,7 @@ static qdq_status show(cli *c, const struct inspect_args *a, qdq_model *m, char 
     return a->regions ? view_regions(c, a, m, text, err) : qdq_model_inspect(m, view, text, err);
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_inspect(cli *c, const void *args, qdq_error *err)
 {
     const struct inspect_args *a = args;
     qdq_model *m = NULL;
@@ -232,5 +232,5 @@ const cli_command cmd_inspect = {
     .example = "qdq inspect model.onnx --json",
     .groups = groups,
     .args_size = sizeof(struct inspect_args),
-    .run = run,
+    .run = run_inspect,
 };

@@ -87,6 +87,9 @@ static qdq_status check_combinations(const struct optimize_args *a, qdq_error *e
     if (a->tolerance < 0)
         return qdq_fail(err, QDQ_E_USAGE, "--tolerance: found %g, expected a number above 0",
                         a->tolerance);
+    if (a->report != NULL && cli_has_suffix(a->report, ".html"))
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "--report: found '%s'; expected NAME.json: there is no page", a->report);
     if (a->bisect && (a->out.output != NULL || a->report != NULL))
         return qdq_fail(err, QDQ_E_USAGE, "found --bisect and %s: it writes nothing",
                         a->out.output != NULL ? "--output" : "--report");
@@ -115,7 +118,7 @@ static qdq_status choose_passes(optimize *p, qdq_error *err)
 }
 
 /* A model that computes something else is not handed over. */
-static qdq_status judge(optimize *p, qdq_error *err)
+static qdq_status compare_with_input(optimize *p, qdq_error *err)
 {
     QDQ_TRY(cmd_optimize_check(p, err));
     cli_ui_clear(&p->c->ui);
@@ -137,12 +140,14 @@ static qdq_status change(optimize *p, const qdq_optimize_opts *o, qdq_error *err
         QDQ_TRY(qdq_model_clone(p->model, &p->original, err));
     QDQ_TRY(cli_at_file(p->path, qdq_model_optimize(p->model, o, &p->report, err), err));
     if (p->a->check != NULL)
-        QDQ_TRY(judge(p, err));
+        QDQ_TRY(compare_with_input(p, err));
     cli_ui_clear(&p->c->ui);
     if (!p->c->negative)
         QDQ_TRY(cli_model_save(p->c, p->model, &p->a->out, err));
     if (!p->c->negative && p->a->report != NULL)
         QDQ_TRY(cmd_optimize_write_json(p, err));
+    if (p->c->quiet)
+        return QDQ_OK;
     return p->c->json ? cmd_optimize_print_json(p, err)
                       : cmd_optimize_print_text(p, cli_result_stream(&p->a->out), err);
 }
@@ -161,7 +166,7 @@ static qdq_status work(optimize *p, qdq_error *err)
     return p->a->bisect ? cmd_optimize_bisect(p, &o, err) : change(p, &o, err);
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_optimize(cli *c, const void *args, qdq_error *err)
 {
     optimize p = {.c = c, .a = args, .path = c->operand[0]};
     qdq_status st = work(&p, err);
@@ -219,5 +224,5 @@ const cli_command cmd_optimize = {
     .common = "output force passes target check set-shape report bisect engine json help",
     .groups = groups,
     .args_size = sizeof(struct optimize_args),
-    .run = run,
+    .run = run_optimize,
 };

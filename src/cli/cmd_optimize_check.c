@@ -46,8 +46,8 @@ qdq_status cmd_optimize_check(optimize *p, qdq_error *err)
 
 /* --- bisect ----------------------------------------------------------------------------------- */
 
-static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size,
-                        qdq_error *err)
+static qdq_status is_bad_change(void *ctx, const qdq_model *m, bool *bad, char *why,
+                                size_t why_size, qdq_error *err)
 {
     optimize *p = ctx;
     qdq_same_result *r;
@@ -100,7 +100,7 @@ qdq_status cmd_optimize_bisect(optimize *p, const qdq_optimize_opts *opts, qdq_e
     qdq_bisect_result *r;
     qdq_status st = QDQ_OK;
 
-    QDQ_TRY(cli_at_file(p->path, qdq_model_bisect(p->model, opts, judge, p, &r, err), err));
+    QDQ_TRY(cli_at_file(p->path, qdq_model_bisect(p->model, opts, is_bad_change, p, &r, err), err));
     cli_ui_clear(&p->c->ui);
     p->c->negative = r->found;
     if (p->c->json)

@@ -83,7 +83,7 @@ static qdq_status report_json(qdq_json_doc *d, const optimize *p, qdq_error *err
         qdq_json_put_null(root, "check");
     qdq_json_out files = qdq_json_put_list(root, "files");
     if (!p->c->negative)
-        cli_files_json(files, p->c, CLI_WRITES_MODEL);
+        cli_files_json(files, p->c, p->a->report);
     if (st != QDQ_OK)
         qdq_json_drop(d);
     return st;

@@ -73,7 +73,7 @@ static void close_lists(lists *l)
     qdq_free(l->of_quantize);
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_passes(cli *c, const void *args, qdq_error *err)
 {
     lists l;
 
@@ -123,5 +123,5 @@ const cli_command cmd_passes = {
     .example = "qdq passes",
     .groups = groups,
     .args_size = sizeof(cli_common),
-    .run = run,
+    .run = run_passes,
 };

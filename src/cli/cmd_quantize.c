@@ -114,7 +114,7 @@ static bool is_asked_for_judgement(const struct quantize_args *a)
            a->quant.eval != NULL || a->report != NULL;
 }
 
-static qdq_status judge(quantize *q, qdq_error *err)
+static qdq_status compare_with_input(quantize *q, qdq_error *err)
 {
     qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
 
@@ -183,12 +183,23 @@ static void warn_of_little(const quantize *q)
                  "placement only: scales come from random data, --calib DATA gives real ones");
 }
 
+static qdq_status print_result(const quantize *q, qdq_error *err)
+{
+    FILE *to = cli_result_stream(&q->a->out);
+
+    if (q->c->json)
+        return cmd_quantize_print_json(q, err);
+    if (!q->c->quiet)
+        return cmd_quantize_print_text(q, to, err);
+    return q->why != NULL ? cli_why_print(q->c, q->why, to, err) : QDQ_OK;
+}
+
 /* Judged before it is written: a model that the engine refuses is not handed over. */
 static qdq_status finish(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
 
-    QDQ_TRY(judge(q, err));
+    QDQ_TRY(compare_with_input(q, err));
     cli_ui_clear(&q->c->ui);
     QDQ_TRY(cmd_quantize_goal_answer(q, false, err));
     if (a->metadata)
@@ -200,8 +211,7 @@ static qdq_status finish(quantize *q, qdq_error *err)
         QDQ_TRY(qdq_plan_save_ranges(q->plan, a->quant.cache_out, a->out.force, err));
     QDQ_TRY(cmd_quantize_speed(q, err));
     QDQ_TRY(cmd_quantize_report(q, err));
-    QDQ_TRY(q->c->json ? cmd_quantize_print_json(q, err)
-                       : cmd_quantize_print_text(q, cli_result_stream(&a->out), err));
+    QDQ_TRY(print_result(q, err));
     warn_of_little(q);
     cmd_quantize_speed_warn(q);
     return QDQ_OK;
@@ -223,7 +233,7 @@ static qdq_status print_plan(const quantize *q, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_quantize(cli *c, const void *args, qdq_error *err)
 {
     quantize q = {.c = c, .a = args, .path = c->operand[0], .began = qdq_clock_seconds()};
 
@@ -365,5 +375,5 @@ const cli_command cmd_quantize = {
               "threads mean std json help",
     .groups = cmd_quantize_groups,
     .args_size = sizeof(struct quantize_args),
-    .run = run,
+    .run = run_quantize,
 };

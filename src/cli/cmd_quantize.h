@@ -58,7 +58,7 @@ typedef struct quantize {
     quantize_speed speed;
 } quantize;
 
-/* cmd_quantize_report.c: the page of --report, if it is asked for. */
+/* cmd_quantize_report.c: the page or the JSON of --report, and --overlay, if they are requested. */
 qdq_status cmd_quantize_report(const quantize *q, qdq_error *err);
 
 /* cmd_quantize_policy.c: the goal where the user names none, and what is reported of it. */
@@ -122,6 +122,8 @@ const char *cmd_quantize_shapes(const quantize *q);
  * open"; NULL: there was none, or no memory. */
 const char *cmd_quantize_judged(const quantize *q);
 qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err);
+/* The same to the file of --report. */
+qdq_status cmd_quantize_write_json(const quantize *q, qdq_error *err);
 qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err);
 /* Of --dry-run: the placement. */
 qdq_status cmd_quantize_print_plan(const quantize *q, qdq_error *err);

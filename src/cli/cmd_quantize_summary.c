@@ -66,12 +66,12 @@ static qdq_status weights_json(qdq_json_out to, const quantize *q, qdq_error *er
     return QDQ_OK;
 }
 
-qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
+/* `but`: as for cli_files_json(). */
+static qdq_status summary_json(const quantize *q, const char *but, qdq_json_doc *d, qdq_error *err)
 {
     const qdq_plan_summary *s = qdq_plan_get_summary(q->plan);
     const qdq_engine_info *info = q->engine != NULL ? qdq_engine_get_info(q->engine) : NULL;
-    qdq_json_doc d = {0};
-    qdq_json_out root = qdq_json_object(&d);
+    qdq_json_out root = qdq_json_object(d);
 
     qdq_json_put_text(root, "model", q->path);
     qdq_json_put_text(root, "output", q->a->out.output);
@@ -113,12 +113,26 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
         cli_why_json(qdq_json_put_list(root, "why"), q->why);
     if (q->tuned != NULL)
         qdq_json_put(root, "autotune", json_incref(q->tuned));
-    cli_files_json(qdq_json_put_list(root, "files"), q->c, CLI_WRITES);
-    if (st != QDQ_OK) {
-        qdq_json_drop(&d);
-        return st;
-    }
+    cli_files_json(qdq_json_put_list(root, "files"), q->c, but);
+    if (st != QDQ_OK)
+        qdq_json_drop(d);
+    return st;
+}
+
+qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
+{
+    qdq_json_doc d = {0};
+
+    QDQ_TRY(summary_json(q, NULL, &d, err));
     return cli_json_print(&d, err);
+}
+
+qdq_status cmd_quantize_write_json(const quantize *q, qdq_error *err)
+{
+    qdq_json_doc d = {0};
+
+    QDQ_TRY(summary_json(q, q->a->report, &d, err));
+    return cli_json_write(&d, q->a->report, q->a->out.force, err);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@ static qdq_status is_asked(quantize *q, bool *asked, qdq_error *err)
 /* --- asking ----------------------------------------------------------------------------------- */
 
 /* A model that does not run at all is told where outputs are judged. */
-static qdq_status ask(quantize *q, qdq_error *err)
+static qdq_status ask_engine(quantize *q, qdq_error *err)
 {
     enum { SAMPLES = 2, CONFIRM = 6 };
     qdq_error own = QDQ_ERROR_INIT;
@@ -63,7 +63,7 @@ static qdq_status leave_out(quantize *q, bool wide, size_t *n, qdq_error *err)
 }
 
 /* What is known of the plan before, --why included. */
-static qdq_status drop(quantize *q, qdq_error *err)
+static qdq_status drop_plan(quantize *q, qdq_error *err)
 {
     qdq_plan_free(q->plan);
     qdq_model_free(q->quantized);
@@ -105,7 +105,7 @@ qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq
         QDQ_TRY(is_asked(q, &asked, err));
         if (!asked)
             return QDQ_OK;
-        QDQ_TRY(ask(q, err));
+        QDQ_TRY(ask_engine(q, err));
         if (q->computed == NULL)
             return QDQ_OK;
         if (q->computed->verdict == QDQ_VERIFY_UNKNOWN)
@@ -120,6 +120,6 @@ qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq
                             q->computed->why);
         cli_warn(&q->c->ui, "%zu node%s of that form stay%s float: %s", n, cli_plural(n),
                  n == 1 ? "s" : "", q->computed->why);
-        QDQ_TRY(drop(q, err));
+        QDQ_TRY(drop_plan(q, err));
     }
 }

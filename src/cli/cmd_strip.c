@@ -29,7 +29,7 @@ static qdq_status print_text(cli *c, const struct strip_args *a, qdq_error *err)
     return cli_files_print(c, NULL, 0, to, err);
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status run_strip(cli *c, const void *args, qdq_error *err)
 {
     const struct strip_args *a = args;
     qdq_model *m = NULL, *stripped = NULL;
@@ -45,7 +45,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
         st = cli_at_file(c->operand[0], st, err);
     if (st == QDQ_OK && c->json)
         st = cli_print_written(c, a->out.output, stripped, err);
-    else if (st == QDQ_OK)
+    else if (st == QDQ_OK && !c->quiet)
         st = print_text(c, a, err);
     qdq_model_free(stripped);
     qdq_model_free(m);
@@ -69,5 +69,5 @@ const cli_command cmd_strip = {
     .example = "qdq strip model.qdq.onnx -o model.float.onnx",
     .groups = groups,
     .args_size = sizeof(struct strip_args),
-    .run = run,
+    .run = run_strip,
 };

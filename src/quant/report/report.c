@@ -128,11 +128,15 @@ static void show_latency(qdq_reporting *r)
     const qdq_bench_model *a = &r->time[0], *b = &r->time[1];
     const qdq_page_bar bars[] = {{"float", a->median_ms, a->p10_ms, a->p90_ms, QDQ_TONE_PLAIN},
                                  {"quantized", b->median_ms, b->p10_ms, b->p90_ms, QDQ_TONE_GOOD}};
-    snprintf(text, sizeof text,
-             "Median of %u runs of each, in turn; the line is from the 10th to the 90th "
-             "percentile. One short "
-             "measurement on this machine: qdq bench takes longer and is surer.",
-             b->runs);
+    if (b->runs > 0)
+        snprintf(text, sizeof text,
+                 "Median of %u runs of each, in turn; the line is from the 10th to the 90th "
+                 "percentile. One short "
+                 "measurement on this machine: qdq bench takes longer and is surer.",
+                 b->runs);
+    else
+        snprintf(text, sizeof text,
+                 "Measured in pairs, at the end of the run; the line is the 95 %% interval.");
     qdq_page_section(&r->page, "latency", "Latency", text);
     qdq_page_bars(&r->page, bars, 2, "ms");
 }
