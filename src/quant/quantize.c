@@ -111,9 +111,8 @@ qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, qdq_insert_cache
     if (p->tensors.n + p->weights.n + p->biases.n > 0) {
         qdq_shape_opts so = {.job = job};
 
-        QDQ_TRY(
-            /* what gave a graph output was declared, and is inferred now */
-            qdq_model_infer(m, &so, err));
+        /* what gave a graph output was declared, and is inferred now */
+        QDQ_TRY(qdq_model_infer(m, &so, err));
         QDQ_TRY(tidy(m, p, err));
     }
     if (p->placement_only)

@@ -122,8 +122,8 @@ void qdq_histogram_add(qdq_histogram *h, const float *x, size_t n)
         widen(h, low, high);
         count_values(h, piece, size);
     }
-    for (size_t i = 1; i < QDQ_HISTOGRAM_ZEROS;
-         i++) { /* into the first: the split of the data must not show */
+    /* into the first: the split of the data must not show */
+    for (size_t i = 1; i < QDQ_HISTOGRAM_ZEROS; i++) {
         h->bin[QDQ_HISTOGRAM_BINS] += h->bin[QDQ_HISTOGRAM_BINS + i];
         h->bin[QDQ_HISTOGRAM_BINS + i] = 0;
     }

@@ -14,8 +14,8 @@
 enum {
     QDQ_HISTOGRAM_SIDE = 4096, /* bins on each side of zero */
     QDQ_HISTOGRAM_BINS = 2 * QDQ_HISTOGRAM_SIDE,
-    QDQ_HISTOGRAM_ZEROS =
-        8 /* places behind the bins: equal neighbours in memory must not wait for each other */
+    /* places behind the bins: equal neighbours in memory must not wait for each other */
+    QDQ_HISTOGRAM_ZEROS = 8
 };
 
 typedef struct qdq_histogram {

@@ -191,8 +191,7 @@ double qdq_observer_low(const qdq_observer *o)
 const char *qdq_observer_refusal(const qdq_observer *o)
 {
     return o->compat.too_wide ? "entropy-compat has bins of the first sample's width, and later "
-                                "ones are more than 100 "
-                                "times as large: expected another method"
+                                "ones are more than 100 times as large: expected another method"
                               : NULL;
 }
 

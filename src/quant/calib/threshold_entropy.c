@@ -6,8 +6,9 @@
  * codes, and each group's mass is spread evenly over its bins that P has something in. The window
  * with the least divergence of P from Q wins:
  *
- *   KL = sum of P/N * log((P/N) / (Q/M)),   N and M: mass of all, and of the window without what is
- * clipped
+ *   KL = sum of P/N * log((P/N) / (Q/M))
+ *
+ * N and M: mass of all, and of the window without what is clipped.
  *
  * Q is constant in a group, so with prefix sums of counts, of count * log(count) and of bins that
  * are not empty a window costs one logarithm per code. What is clipped goes to the outermost bin

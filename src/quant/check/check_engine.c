@@ -34,9 +34,8 @@ static qdq_status numbered(qdq_checking *c, qdq_model **out)
     char name[32];
 
     QDQ_TRY(qdq_model_clone(c->m, out, c->err));
-    qdq_node *copy =
-        /* in the same order, under other ids */
-        qdq_live_from((*out)->graph, (*out)->graph->end.next);
+    /* in the same order, under other ids */
+    qdq_node *copy = qdq_live_from((*out)->graph, (*out)->graph->end.next);
     QDQ_FOR_NODES (n, c->m->graph) {
         snprintf(name, sizeof name, "@%u@", (unsigned)n->id);
         if (!qdq_node_set_name(copy, name))

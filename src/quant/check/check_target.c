@@ -2,8 +2,9 @@
  *
  *   params    every Q and DQ by itself: scales, zero points, types, pairs
  *   place     placement reads the model as if to complete it: what it keeps is fused, what it would
- * add is missing engine    which kernels ran, if there is an engine: that proves it fusion    each
- * node next to Q/DQ: is it fused, and if not, why
+ *             add is missing
+ *   engine    which kernels ran, if there is an engine: that proves it
+ *   fusion    each node next to Q/DQ: is it fused, and if not, why
  *
  * Bodies of If, Loop and Scan are checked the same way, without the engine. Operators on codes are
  * taken for what they are between Q/DQ. Nothing here decides by itself what an engine can run:

@@ -159,10 +159,8 @@ static qdq_status add_match(qdq_matching *m, const qdq_value *x, const qdq_value
 
 /* --- walking ---------------------------------------------------------------------------------- */
 
-enum {
-    MATCHED = 1,
-    TOUCHED = 2
-}; /* of a value of b; touched: Q or DQ in front, up to the next matched value */
+/* Of a value of b; touched: Q or DQ in front, up to the next matched value. */
+enum { MATCHED = 1, TOUCHED = 2 };
 
 /* Does Q or DQ stand in the layer that node n ends? Bodies are taken as if it did when they exist
  * at all. */

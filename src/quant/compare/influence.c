@@ -111,9 +111,9 @@ static double gain(const qdq_noise *noise, const qdq_value *y, double before)
 
     if (!(before > 0) || !(noise->total[y->id] > 0))
         return 1;
-    const double all = noise->total[y->id],
-                 /* nearly all of it may be new */
-        behind = fmax(all - noise->introduced[y->id], least * all);
+    const double all = noise->total[y->id];
+    /* nearly all of it may be new */
+    const double behind = fmax(all - noise->introduced[y->id], least * all);
     return fmin(fmax(behind / before, least), most);
 }
 

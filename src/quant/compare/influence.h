@@ -8,9 +8,8 @@
 /* Of values, by id; what is not known is 0. */
 typedef struct qdq_noise {
     double *power; /* mean square */
-    double
-        /* of all that is off in a run of the quantized model: noise over signal; NULL: not known */
-        *total;
+    /* of all that is off in a run of the quantized model: noise over signal; NULL: not known */
+    double *total;
     double *introduced; /* what of it the node that makes the value added */
 } qdq_noise;
 

@@ -37,15 +37,13 @@ typedef struct qdq_slices {
 } qdq_slices;
 
 typedef struct qdq_slice_result {
-    double
-        /* least SQNR of the whole and of its slices; NAN: zero everywhere; -INFINITY: not finite */
-        worst_db;
+    /* least SQNR of the whole and of its slices; NAN: zero everywhere; -INFINITY: not finite */
+    double worst_db;
     int axis; /* of that slice; -1: the whole */
     size_t index;
-    double
-        /* least lower bound of the whole and of its slices, with what saturation may hide
-           (hidden.h); NAN: fewer than two samples */
-        bound_db;
+    /* least lower bound of the whole and of its slices, with what saturation may hide (hidden.h);
+     * NAN: fewer than two samples */
+    double bound_db;
 } qdq_slice_result;
 
 /* Adds a sample. Both arrays have one shape; axis 0 is the batch where its length is `batch` (0:
@@ -77,9 +75,12 @@ int64_t qdq_slices_batch(const qdq_named_array *in, size_t n);
  * B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap, chapter 11, and for other samples
  * G. J. Hahn, W. Q. Meeker, Statistical Intervals, chapter 4 (the variances of both means add up):
  *
- *     corrected = n all - (n - 1) mean                       (Quenouille: few samples show too few
- * of the large errors) deviation = sqrt((n - 1) / n * sum (without[i] - mean)^2) (Tukey) bound =
- * min(all, corrected) - t sqrt(2) deviation  t: Student's 90 % quantile, n - 1 degrees of freedom
+ *     corrected = n all - (n - 1) mean
+ *     deviation = sqrt((n - 1) / n * sum (without[i] - mean)^2)
+ *     bound     = min(all, corrected) - t sqrt(2) deviation
+ *
+ * `mean` is that of all without[i]. `corrected` is Quenouille's: few samples show too few of the
+ * large errors. `deviation` is Tukey's. t: Student's 90 % quantile, n - 1 degrees of freedom.
  *
  * without[i] counts as no further than QDQ_JACKKNIFE_MOST_DB from `all`, or one sample that holds
  * all of the error, or of the signal, would make the bound infinite. NAN with n < 2; `all` where

@@ -3,7 +3,8 @@
  *
  *   constants  in the type that their readers want, in both where they want both
  *   casts      one behind a value that some readers want in the other type; a graph output's name
- * goes along nodes      attributes that hold a type
+ *              goes along
+ *   nodes      attributes that hold a type
  *
  * Casts between float32 and the 16-bit type that the model has are the same thing as those made
  * here, and used. */

@@ -2,8 +2,9 @@
  *
  *   modes    what each node can do, by its operator, its types and the plan
  *   index    readers first: small tensors that only become indices and sizes stay float32, where
- * they are exact values   what each producer gives wants    asked value by value, by the
- * conversion */
+ *            they are exact
+ *   values   what each producer gives
+ *   wants    asked value by value, by the conversion */
 #include "base/fail.h"
 #include "ir/graph_check.h"
 #include "quant/half_precision/rest_state.h"

@@ -112,8 +112,9 @@ static bool make_room(const qdq_json_place *p, qdq_encodings *all, qdq_encoding 
     return p->reader->status == QDQ_OK;
 }
 
-/* --- versions up to 0.6.1: { "tensor": [ {bitwidth, dtype, is_symmetric, min, max, offset, scale},
- * ... ] }  */
+/* --- versions up to 0.6.1 --------------------------------------------------------------------- */
+
+/* { "tensor": [ {bitwidth, dtype, is_symmetric, min, max, offset, scale}, ... ] } */
 
 static bool read_old_scheme(const qdq_json_place *p, scheme *s)
 {
@@ -181,7 +182,7 @@ static void read_object(reading *r, const char *key, json_t *object, bool params
     }
 }
 
-/* --- version 1.0.0: [ {name, enc_type, dtype, bw, is_sym, scale: [...], offset: [...]}, ... ] - */
+/* --- version 1.0.0: [ {name, enc_type, dtype, bw, is_sym, scale: [...], offset: [...]}, ...] --- */
 
 static double number_at(const qdq_json_place *p, const char *key, size_t i)
 {

@@ -1,8 +1,8 @@
 /* encodings_plan.c - a plan of encodings that AIMET wrote beside a float model.
  *
  *   activation   a tensor for all its readers
- *   parameter    a weight, with the scales of the file, along the dim that its reader takes them
- * for bias         int32 with the scale of data times weight, if both have encodings
+ *   parameter    a weight, with the scales of the file, along the dim that its reader takes them for
+ *   bias         int32 with the scale of data times weight, if both have encodings
  *
  * AIMET names tensors as the model does. What the model does not have is listed; what has no place
  * in a plan, too. */

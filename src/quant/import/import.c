@@ -3,7 +3,8 @@
  *   x -> Q -> DQ -> readers            a tensor, if the scale is one constant
  *   codes -> DQ -> readers             a weight
  *   float constant -> Q -> DQ -> ...   a weight that is stored as floats, if it has several scales,
- * or if a linear operator reads it where its weight is MatMulNBits, GatherBlockQuantized  a weight
+ *                                      or if a linear operator reads it where its weight is
+ *   MatMulNBits, GatherBlockQuantized  a weight
  *   int32 constant -> DQ -> reader     a bias, if its scale is that of activation times weight
  *
  * Of anything else (scales that are computed, codes as graph inputs) the plan says nothing, and the

@@ -19,12 +19,10 @@ const char *qdq_place_not_float(qdq_elem elem)
 {
     if (elem == QDQ_FLOAT16)
         return "float16, and scales are float32 on this target: convert the model to float32, or "
-               "take --rest "
-               "fp16";
+               "take --rest fp16";
     if (elem == QDQ_BFLOAT16)
         return "bfloat16, and scales are float32 on this target: convert the model to float32, or "
-               "take "
-               "--rest bf16";
+               "take --rest bf16";
     return "not float32";
 }
 

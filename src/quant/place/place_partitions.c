@@ -1,12 +1,13 @@
 /* place_partitions.c - placement for engines that fuse kernels over several nodes, TensorRT first
  * of all:
  *
- *   classes   what the target says of each operator; which values are known; which come from a DQ
- * already filter    linear nodes that stay float: the user's wish, shapes without a fast kernel,
- * attentions freeze    nodes of composites that the engine has a kernel of its own for residual the
- * branch of an Add that the engine fuses the Add into grow      partitions: a linear node with its
- * epilogue; pointwise nodes select    nodes whose inputs get Q/DQ, and the inputs that do not emit
- * edges, weights, groups and reasons into the plan
+ *   classes   what the target says of each operator; which values are known or come from a DQ
+ *   filter    linear nodes that stay float: the user's wish, shapes without a fast kernel, attentions
+ *   freeze    nodes of composites that the engine has a kernel of its own for
+ *   residual  the branch of an Add that the engine fuses the Add into
+ *   grow      partitions: a linear node with its epilogue; pointwise nodes
+ *   select    nodes whose inputs get Q/DQ, and the inputs that do not
+ *   emit      edges, weights, groups and reasons into the plan
  *
  * Q/DQ are put on edges, not on tensors: a reader that was not selected reads what it read before.
  * Each step is a few walks over the sorted graph, so that its cost is linear in nodes and edges. */

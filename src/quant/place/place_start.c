@@ -7,8 +7,7 @@
 #include "quant/place/place_joins.h"
 #include "quant/place/place_state.h"
 
-/* As if the user had excluded the node, and nothing is said: whoever chooses does this many times.
- */
+/* As if the user had excluded the node, but silently: the tuner does this many times. */
 static void leave_unchosen(qdq_placing *p, const qdq_node *n)
 {
     const qdq_target_op *op = qdq_target_find(p->target, n->type);

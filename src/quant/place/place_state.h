@@ -146,8 +146,7 @@ const char *qdq_place_result_misfit(qdq_placing *p, const qdq_value *result, qdq
 /* Is nothing missing for n to run in 8 bits? Asked when it has been judged. */
 bool qdq_place_is_whole(const qdq_placing *p, const qdq_node *n);
 
-/* --- place_eligibility.c
- * ---------------------------------------------------------------------------- */
+/* --- place_eligibility.c ---------------------------------------------------------------------- */
 
 /* Why node n cannot run in 8 bits, or NULL if it can; fills rule, stay and needs_reader. */
 const char *qdq_place_judge(qdq_placing *p, const qdq_node *n);

@@ -6,9 +6,8 @@
 #include "base/map.h"
 #include "quant/weights/awq.h"
 
-enum {
-    QDQ_AWQ_ROWS = 128
-}; /* at most this many rows of an activation are kept, and about half as many at least */
+/* At most this many rows of an activation are kept, and about half as many at least. */
+enum { QDQ_AWQ_ROWS = 128 };
 
 /* A weight as columns of K elements. */
 typedef struct qdq_awq_weight {
